@@ -1,0 +1,12 @@
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+bool fail(Error *err, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(err->text, sizeof err->text, format, arguments);
+    va_end(arguments);
+    return false;
+}

@@ -1,0 +1,18 @@
+/* error.h - how everything below the programs reports a failure.
+ *
+ * A function that meets a file, memory or a person returns bool and takes an Error last. On
+ * failure it returns fail(err, ...): false, with one sentence that names the file, the place and
+ * what to do. The programs print it; nothing else does. */
+#ifndef TRIL_ERROR_H
+#define TRIL_ERROR_H
+
+#include <stdbool.h>
+
+typedef struct {
+    char text[512]; /* one line, no newline; empty while nothing has failed */
+} Error;
+
+/* Writes the message, cut to fit, and returns false. */
+bool fail(Error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,133 @@
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool file_read(const char *path, char **bytes, size_t *length, Error *err) {
+    *bytes = NULL;
+    *length = 0;
+    size_t capacity = 0;
+    bool ok = false;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return fail(err, "%s: cannot be opened: %s", path, strerror(errno));
+    struct stat status;
+    if (fstat(file, &status) == 0) {
+        if (S_ISDIR(status.st_mode)) {
+            fail(err, "%s: is a directory, not a file", path);
+            goto done;
+        }
+        if (status.st_size > 0) capacity = (size_t)status.st_size + 1;
+    }
+    if (capacity < 65536) capacity = 65536;
+    if (!memory_alloc(bytes, capacity + 1, 1, path, err)) goto done;
+    for (;;) {
+        /* A pipe, or a file that grew since it was measured: make room and go on. */
+        if (*length == capacity) {
+            char *wider;
+            if (!memory_alloc(&wider, 2 * capacity + 1, 1, path, err)) goto done;
+            memcpy(wider, *bytes, *length);
+            memory_free(*bytes);
+            *bytes = wider;
+            capacity *= 2;
+        }
+        ssize_t got = read(file, *bytes + *length, capacity - *length);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) {
+            fail(err, "%s: cannot be read: %s", path, strerror(errno));
+            goto done;
+        }
+        if (got == 0) break;
+        *length += (size_t)got;
+    }
+    (*bytes)[*length] = 0;
+    ok = true;
+done:
+    close(file);
+    if (!ok) {
+        memory_free(*bytes);
+        *bytes = NULL;
+    }
+    return ok;
+}
+
+static bool write_all(int file, const char *bytes, size_t length) {
+    while (length > 0) {
+        ssize_t put = write(file, bytes, length);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return false;
+        bytes += put;
+        length -= (size_t)put;
+    }
+    return true;
+}
+
+/* A rename is only safe from a power cut once the directory that records it is on the disk. */
+static void flush_directory_of(const char *path) {
+    char *copy = strdup(path);
+    if (!copy) return;
+    char *slash = strrchr(copy, '/');
+    const char *directory = !slash ? "." : slash == copy ? "/" : (*slash = 0, copy);
+    int file = open(directory, O_RDONLY | O_CLOEXEC);
+    if (file >= 0) {
+        fsync(file);
+        close(file);
+    }
+    free(copy);
+}
+
+bool file_write(const char *path, const FilePart *parts, size_t count, Error *err) {
+    size_t room = strlen(path) + 5;
+    char *temporary;
+    if (!memory_alloc(&temporary, room, 1, path, err)) return false;
+    snprintf(temporary, room, "%s.tmp", path);
+
+    bool ok = false;
+    int file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (file < 0) {
+        fail(err, "%s: cannot be created: %s", temporary, strerror(errno));
+        goto done;
+    }
+    ok = true;
+    for (size_t i = 0; i < count && ok; i++) ok = write_all(file, parts[i].bytes, parts[i].length);
+    ok = ok && fsync(file) == 0;
+    /* close can report a write error that came late; the descriptor is gone either way. */
+    int kept = errno;
+    if (close(file) != 0 && ok) {
+        ok = false;
+        kept = errno;
+    }
+    if (ok && rename(temporary, path) != 0) {
+        ok = false;
+        kept = errno;
+    }
+    if (!ok) {
+        unlink(temporary);
+        fail(err, "%s: cannot be written: %s", path, strerror(kept));
+    } else {
+        flush_directory_of(path);
+    }
+done:
+    memory_free(temporary);
+    return ok;
+}
+
+bool file_make_parent(const char *path, Error *err) {
+    char *copy;
+    if (!memory_alloc(&copy, strlen(path) + 1, 1, path, err)) return false;
+    strcpy(copy, path);
+    bool ok = true;
+    for (char *slash = strchr(copy + 1, '/'); slash && ok; slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        if (mkdir(copy, 0777) != 0 && errno != EEXIST)
+            ok = fail(err, "%s: cannot be created: %s", copy, strerror(errno));
+        *slash = '/';
+    }
+    memory_free(copy);
+    return ok;
+}

@@ -1,0 +1,27 @@
+/* file.h - whole files in, whole files out. */
+#ifndef TRIL_FILE_H
+#define TRIL_FILE_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+
+/* Reads all of `path` (a file, a pipe; not a directory) into *bytes, of *length bytes and one
+ * zero byte after them. The caller releases *bytes with memory_free; on failure it is NULL. */
+bool file_read(const char *path, char **bytes, size_t *length, Error *err);
+
+/* One stretch of bytes of a file that is being written. */
+typedef struct {
+    const void *bytes;
+    size_t length;
+} FilePart;
+
+/* Writes the parts, one after another, as the file `path`, which at every moment either is the
+ * old one or the whole new one: a temporary file beside it, flushed to the disk, then renamed.
+ * On failure the old file is untouched and the temporary one removed. */
+bool file_write(const char *path, const FilePart *parts, size_t count, Error *err);
+
+/* Creates the directories that `path` lies in, if they do not exist yet. */
+bool file_make_parent(const char *path, Error *err);
+
+#endif

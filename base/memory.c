@@ -1,0 +1,23 @@
+#include "base/memory.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool memory_alloc(void *block, size_t count, size_t size, const char *what, Error *err) {
+    void *bytes = NULL;
+    bool fits = size == 0 || count <= (SIZE_MAX - MEMORY_ALIGNMENT) / size;
+    if (fits) {
+        size_t padded = (count * size + MEMORY_ALIGNMENT) & ~(size_t)(MEMORY_ALIGNMENT - 1);
+        bytes = aligned_alloc(MEMORY_ALIGNMENT, padded);
+        if (bytes) memset(bytes, 0, padded);
+    }
+    memcpy(block, &bytes, sizeof bytes);
+    if (bytes) return true;
+    return fail(err, "not enough memory for %s (%.1f MiB)", what,
+                (double)count * (double)size / 1048576.0);
+}
+
+void memory_free(void *block) {
+    free(block);
+}

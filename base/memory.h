@@ -1,0 +1,20 @@
+/* memory.h - large zeroed blocks, aligned for the widest vectors. */
+#ifndef TRIL_MEMORY_H
+#define TRIL_MEMORY_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+
+/* Alignment in bytes of every block: a cache line, and the widest vector register. */
+enum { MEMORY_ALIGNMENT = 64 };
+
+/* Sets *block to `count` zeroed elements of `size` bytes, aligned to MEMORY_ALIGNMENT, to be
+ * released with memory_free. `what` names the block in the message if there is no room for it
+ * or if count * size overflows; *block is then NULL. count = 0 gives a block of no elements. */
+bool memory_alloc(void *block, size_t count, size_t size, const char *what, Error *err);
+
+/* Releases a block; NULL is allowed. */
+void memory_free(void *block);
+
+#endif

@@ -1,0 +1,30 @@
+#include "base/random.h"
+
+#include <math.h>
+
+static const double pi = 3.14159265358979323846;
+static const uint64_t golden_gamma = 0x9E3779B97F4A7C15u; /* 2^64 / golden ratio, odd */
+
+static uint64_t mix(uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+uint64_t random_bits(uint64_t key, uint64_t index) {
+    return mix(key + (index + 1) * golden_gamma);
+}
+
+uint64_t random_key(uint64_t seed, uint64_t purpose, uint64_t number) {
+    return random_bits(random_bits(mix(seed), purpose), number);
+}
+
+double random_uniform(uint64_t key, uint64_t index) {
+    return (double)(random_bits(key, index) >> 11) * 0x1p-53;
+}
+
+double random_normal(uint64_t key, uint64_t index) {
+    /* 1 - u lies in (0, 1], so that the logarithm is finite. */
+    double radius = sqrt(-2.0 * log(1.0 - random_uniform(key, 2 * index)));
+    return radius * cos(2.0 * pi * random_uniform(key, 2 * index + 1));
+}

@@ -1,0 +1,28 @@
+/* random.h - random numbers by counting: the number at (key, index) is a hash of the two.
+ *
+ * There is no generator to carry along. A key names a stream ("dropout of layer 3 at step 40 of
+ * seed 7"), an index its element, so any thread may draw any element in any order and get the
+ * same bits, and a run's whole random state is its seed and its step (Salmon et al., "Parallel
+ * Random Numbers: As Easy as 1, 2, 3", 2011). The mixing function is the finaliser of SplitMix64
+ * (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014). */
+#ifndef TRIL_RANDOM_H
+#define TRIL_RANDOM_H
+
+#include <stdint.h>
+
+/* What a stream is for. */
+enum { RANDOM_WEIGHTS = 1, RANDOM_BATCHES, RANDOM_DROPOUT, RANDOM_SAMPLES };
+
+/* The key of a stream: what it is for and any number, which together name it within a seed. */
+uint64_t random_key(uint64_t seed, uint64_t purpose, uint64_t number);
+
+/* 64 random bits. */
+uint64_t random_bits(uint64_t key, uint64_t index);
+
+/* Uniform in [0, 1), a multiple of 2^-53. */
+double random_uniform(uint64_t key, uint64_t index);
+
+/* Standard normal: mean 0, deviation 1 (Box and Muller, 1958). */
+double random_normal(uint64_t key, uint64_t index);
+
+#endif

@@ -1,0 +1,35 @@
+/* corpus.c - a text file as ids, split into what trains and what is held out. */
+#include "data/data.h"
+#include "base/file.h"
+#include "base/memory.h"
+
+static bool split(Corpus *corpus, const char *path, double held_out, int context, Error *err) {
+    corpus->train = (size_t)((double)corpus->length * (1.0 - held_out));
+    size_t rest = corpus->length - corpus->train;
+    if (corpus->train > (size_t)context && rest >= 2) return true;
+    return fail(err,
+                "%s: too short: of its %zu characters %zu train and %zu validate, but a context "
+                "of %d needs at least %d and 2; take a longer text or a smaller --context",
+                path, corpus->length, corpus->train, rest, context, context + 1);
+}
+
+bool corpus_load(Corpus *corpus, const char *path, bool bytes, double held_out, int context,
+                 Error *err) {
+    *corpus = (Corpus){0};
+    char *text;
+    size_t length;
+    if (!file_read(path, &text, &length, err)) return false;
+    bool ok = length > 0 || fail(err, "%s: is empty", path);
+    ok = ok && vocab_build(&corpus->vocab, path, text, length, bytes, err);
+    ok = ok && vocab_encode(&corpus->vocab, path, text, length, &corpus->ids, &corpus->length, err);
+    ok = ok && split(corpus, path, held_out, context, err);
+    memory_free(text);
+    if (!ok) corpus_free(corpus);
+    return ok;
+}
+
+void corpus_free(Corpus *corpus) {
+    vocab_free(&corpus->vocab);
+    memory_free(corpus->ids);
+    *corpus = (Corpus){0};
+}

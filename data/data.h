@@ -1,0 +1,73 @@
+/* data.h - text -> characters -> ids -> batches. Sees bytes, never models.
+ *
+ * A text is UTF-8; its characters are Unicode code points; its vocabulary is the sorted set of
+ * those that occur, and the id of a character is its place there. With `bytes` the text is any
+ * file, its characters are its bytes and the vocabulary is all 256. The first part of the ids
+ * trains, the rest is held out to validate; neither program ever trains on the held-out part. */
+#ifndef TRIL_DATA_H
+#define TRIL_DATA_H
+
+#include "base/error.h"
+#include "base/utf8.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- vocabulary ---- */
+
+typedef struct {
+    uint32_t *codes; /* sorted, distinct; owned */
+    int size;
+    bool bytes; /* the 256 byte values, rather than code points */
+} Vocab;
+
+/* The vocabulary of a UTF-8 text, or (bytes) the 256 byte values, the text then being unread.
+ * `name` (a file) opens the message about invalid UTF-8, which gives its byte offset. */
+bool vocab_build(Vocab *vocab, const char *name, const char *text, size_t length, bool bytes,
+                 Error *err);
+
+/* The id of a code point (or byte), -1 if it is not in the vocabulary. */
+int vocab_id(const Vocab *vocab, uint32_t code);
+
+/* The text of one id, as UTF-8 (or its byte): writes 1 to 4 bytes and returns how many. */
+int vocab_text(const Vocab *vocab, int id, char text[UTF8_MAX]);
+
+/* Sets *ids to the *count ids of a text; the caller releases them with memory_free. A character
+ * that the vocabulary lacks is an error, which names it and its place. */
+bool vocab_encode(const Vocab *vocab, const char *name, const char *text, size_t length,
+                  int32_t **ids, size_t *count, Error *err);
+
+/* Sets *text to all characters of the vocabulary in order, UTF-8, *length bytes (a NUL character
+ * may be among them), for a file's header: vocab_build reads it back. The caller releases it with
+ * memory_free. Not for byte vocabularies. */
+bool vocab_join(const Vocab *vocab, char **text, size_t *length, Error *err);
+
+void vocab_free(Vocab *vocab);
+
+/* ---- corpus ---- */
+
+typedef struct {
+    Vocab vocab;
+    int32_t *ids;  /* the whole text; owned */
+    size_t length; /* characters */
+    size_t train;  /* the first so many train, the others are held out */
+} Corpus;
+
+/* Reads a text file. `held_out`, between 0 and 1, is the fraction that validates. Refused with a
+ * sentence: no such file, a directory, an empty file, invalid UTF-8 (unless `bytes`), and a text
+ * whose training part is shorter than context + 1 characters or whose held-out part has fewer
+ * than two. */
+bool corpus_load(Corpus *corpus, const char *path, bool bytes, double held_out, int context,
+                 Error *err);
+
+void corpus_free(Corpus *corpus);
+
+/* ---- batches ---- */
+
+/* Fills inputs[B,T] with B windows of the `length` ids that start at random places (each drawn
+ * alone, all equally likely) and targets[B,T] with the same windows one character on. The same
+ * seed and step give the same batch. length > T. */
+void batch_random(const int32_t *ids, size_t length, int B, int T, uint64_t seed, uint64_t step,
+                  int32_t *inputs, int32_t *targets);
+
+#endif

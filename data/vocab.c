@@ -1,0 +1,110 @@
+/* vocab.c - the characters of a text, sorted and numbered. */
+#include "data/data.h"
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { BYTE_VALUES = 256, CODE_POINTS = 0x110000 };
+
+static bool fail_utf8(const char *name, const char *text, size_t offset, Error *err) {
+    return fail(err, "%s: byte 0x%02X at offset %zu is not valid UTF-8 (--bytes takes any file)",
+                name, (unsigned)(unsigned char)text[offset], offset);
+}
+
+static bool build_bytes(Vocab *vocab, Error *err) {
+    if (!memory_alloc(&vocab->codes, BYTE_VALUES, sizeof *vocab->codes, "the vocabulary", err))
+        return false;
+    for (int i = 0; i < BYTE_VALUES; i++) vocab->codes[i] = (uint32_t)i;
+    vocab->size = BYTE_VALUES;
+    return true;
+}
+
+bool vocab_build(Vocab *vocab, const char *name, const char *text, size_t length, bool bytes,
+                 Error *err) {
+    *vocab = (Vocab){.bytes = bytes};
+    if (bytes) return build_bytes(vocab, err);
+    unsigned char *seen; /* one mark for every code point there is: 1.1 MB, gone at the end */
+    if (!memory_alloc(&seen, CODE_POINTS, 1, "the vocabulary", err)) return false;
+    bool ok = false;
+    for (size_t i = 0; i < length;) {
+        uint32_t code;
+        int taken = utf8_decode(text + i, length - i, &code);
+        if (taken <= 0) {
+            fail_utf8(name, text, i, err);
+            goto done;
+        }
+        vocab->size += !seen[code];
+        seen[code] = 1;
+        i += (size_t)taken;
+    }
+    if (!memory_alloc(&vocab->codes, (size_t)vocab->size, sizeof *vocab->codes, "the vocabulary",
+                      err))
+        goto done;
+    uint32_t *next = vocab->codes;
+    for (uint32_t code = 0; code < CODE_POINTS; code++)
+        if (seen[code]) *next++ = code;
+    ok = true;
+done:
+    memory_free(seen);
+    return ok;
+}
+
+int vocab_id(const Vocab *vocab, uint32_t code) {
+    int low = 0, high = vocab->size;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (vocab->codes[middle] < code)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < vocab->size && vocab->codes[low] == code ? low : -1;
+}
+
+int vocab_text(const Vocab *vocab, int id, char text[UTF8_MAX]) {
+    if (!vocab->bytes) return utf8_encode(vocab->codes[id], text);
+    text[0] = (char)vocab->codes[id];
+    return 1;
+}
+
+static bool fail_unknown(const char *name, uint32_t code, size_t place, Error *err) {
+    char text[UTF8_MAX + 1] = {0};
+    utf8_encode(code, text);
+    const char *shown = code < 0x20 || code == 0x7F ? "control character" : text;
+    return fail(err, "%s: character %zu, '%s' (U+%04X), is not in the model's vocabulary", name,
+                place + 1, shown, (unsigned)code);
+}
+
+bool vocab_encode(const Vocab *vocab, const char *name, const char *text, size_t length,
+                  int32_t **ids, size_t *count, Error *err) {
+    *count = 0;
+    if (!memory_alloc(ids, length, sizeof **ids, name, err)) return false;
+    for (size_t i = 0; i < length;) {
+        uint32_t code = (unsigned char)text[i];
+        int taken = vocab->bytes ? 1 : utf8_decode(text + i, length - i, &code);
+        int id = taken > 0 ? vocab_id(vocab, code) : -1;
+        if (id < 0) {
+            memory_free(*ids);
+            *ids = NULL;
+            return taken <= 0 ? fail_utf8(name, text, i, err)
+                              : fail_unknown(name, code, *count, err);
+        }
+        (*ids)[(*count)++] = id;
+        i += (size_t)taken;
+    }
+    return true;
+}
+
+bool vocab_join(const Vocab *vocab, char **text, size_t *length, Error *err) {
+    *length = 0;
+    if (!memory_alloc(text, (size_t)vocab->size * UTF8_MAX, 1, "the vocabulary", err)) return false;
+    for (int id = 0; id < vocab->size; id++)
+        *length += (size_t)utf8_encode(vocab->codes[id], *text + *length);
+    return true;
+}
+
+void vocab_free(Vocab *vocab) {
+    memory_free(vocab->codes);
+    *vocab = (Vocab){0};
+}

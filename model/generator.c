@@ -1,0 +1,54 @@
+/* generator.c - a text that grows beyond the context. */
+#include "model/model.h"
+#include "base/memory.h"
+
+#include <string.h>
+
+bool generator_open(Generator *generator, Model *model, int threads, Error *err) {
+    *generator = (Generator){0};
+    int T = model->config.T;
+    RunOptions options = {.batch = 1, .length = T, .threads = threads};
+    if (!memory_alloc(&generator->window, (size_t)T, sizeof(int32_t), "the context", err))
+        return false;
+    if (run_open(&generator->run, model, &options, err)) {
+        generator->context = T;
+        generator->V = model->config.V;
+        return true;
+    }
+    generator_close(generator);
+    return false;
+}
+
+void generator_close(Generator *generator) {
+    run_close(generator->run);
+    memory_free(generator->window);
+    *generator = (Generator){0};
+}
+
+void generator_reset(Generator *generator) {
+    generator->length = 0;
+}
+
+const float *generator_feed(Generator *generator, const int32_t *ids, size_t count) {
+    int T = generator->context;
+    /* Of a text longer than the context, only its end is read. */
+    if (count > (size_t)T) {
+        ids += count - (size_t)T;
+        count = (size_t)T;
+        generator->length = 0;
+    }
+    int more = (int)count, past = generator->length;
+    if (past + more > T) {
+        /* Positions are learned, so nothing kept can move up: the newer half is read again. */
+        int keep = T / 2 < T - more ? T / 2 : T - more;
+        memmove(generator->window, generator->window + past - keep,
+                (size_t)keep * sizeof *generator->window);
+        generator->length = keep;
+        past = 0;
+    }
+    memcpy(generator->window + generator->length, ids, count * sizeof *ids);
+    generator->length += more;
+    int T_new = generator->length - past;
+    const float *logits = run_forward(generator->run, generator->window + past, 1, T_new, past);
+    return logits + (size_t)(T_new - 1) * (size_t)generator->V;
+}

@@ -1,0 +1,125 @@
+/* kernels.h - products of matrices, and the loops that want vector registers.
+ *
+ * Two stories in this folder. matmul.c is written once: packing, blocking, threads. isa.c is one
+ * source compiled once for each instruction set: a register tile and the loops over rows, no
+ * threads. choose.c picks the widest table that the processor runs.
+ *
+ * Everything here is row-major float32. Nothing fails: contracts are asserted. */
+#ifndef TRIL_KERNELS_H
+#define TRIL_KERNELS_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- the loops of one instruction set ---- */
+
+/* A dropout mask for one row: element j is kept when a hash of (key, j) is below `threshold`, and
+ * then multiplied by `scale`. */
+typedef struct {
+    uint64_t key;
+    uint32_t threshold; /* keep probability * 2^32 */
+    float scale;        /* 1 / keep probability */
+} DropoutRow;
+
+/* One step of AdamW (Loshchilov and Hutter, "Decoupled Weight Decay Regularization", 2019). */
+typedef struct {
+    float learning_rate, beta1, beta2, epsilon, decay;
+    float correction1, correction2; /* 1 - beta^step */
+    float gradient_scale;           /* from clipping */
+} AdamW;
+
+/* Rows w_j below are n rows of K floats, `stride` floats apart. Outputs must not overlap inputs
+ * unless it says so. */
+typedef struct Isa {
+    const char *name;
+    int tile_rows, tile_columns;
+
+    /* c[rows,columns] (+)= a[rows,K] b[K,columns] for one tile: rows <= tile_rows and columns <=
+     * tile_columns; a(i,p) = a[i*a_row + p*a_column]; b packed, tile_columns floats for each p,
+     * zeros beyond `columns`. Unless `accumulate`, c starts from bias[columns], or 0 if NULL. */
+    void (*tile)(float *c, size_t c_row, const float *a, size_t a_row, size_t a_column,
+                 const float *b, int K, int rows, int columns, const float *bias, bool accumulate);
+
+    void (*dots)(float *y, const float *x, const float *w, size_t stride, int n, int K);
+    /* y[j] = x . w_j */
+    void (*combine)(float *y, const float *p, const float *w, size_t stride, int n, int K);
+    /* y = sum_j p[j] w_j */
+    void (*outer)(float *w, size_t stride, const float *p, const float *x, int n, int K);
+    /* w_j += p[j] x */
+
+    /* p = softmax(scale * x), n >= 1, scale > 0; returns ln(sum(exp(scale * x))). p may be x. */
+    float (*softmax)(float *p, const float *x, float scale, int n);
+    /* ln(sum(exp(x))), n >= 1 */
+    float (*log_sum_exp)(const float *x, int n);
+    /* p = exp(scale * x - lse): softmax again, from the lse that it returned. p may be x. */
+    void (*exponentials)(float *p, const float *x, float scale, float lse, int n);
+    /* x = p (x - mean) scale: the backward of softmax, with mean = sum(p x). */
+    void (*softmax_backward)(float *x, const float *p, float mean, float scale, int n);
+
+    /* GELU in its tanh form (Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016). */
+    void (*gelu)(float *y, const float *x, size_t n);
+    void (*gelu_backward)(float *dx, const float *x, const float *dy, size_t n); /* dx may be dy */
+
+    /* y = (x - mean) rstd w + b over n channels; writes mean and rstd = 1/sqrt(variance+1e-5). */
+    void (*normalize)(float *y, float *mean, float *rstd, const float *x, const float *w,
+                      const float *b, int n);
+    void (*normalize_backward)(float *dx, const float *dy, const float *x, float mean, float rstd,
+                               const float *w, int n); /* dx may be dy */
+    /* dw += dy (x - mean) rstd, db += dy, for one row of n channels */
+    void (*normalize_gradients)(float *dw, float *db, const float *dy, const float *x, float mean,
+                                float rstd, int n);
+
+    void (*add)(float *y, const float *x, size_t n);                   /* y += x */
+    void (*sum)(float *y, const float *a, const float *b, size_t n);   /* y = a + b */
+    void (*dropout)(float *y, const float *x, DropoutRow mask, int n); /* y may be x */
+    float (*dot)(const float *a, const float *b, size_t n);
+    void (*adamw)(float *w, float *m, float *v, const float *dw, AdamW step, size_t n);
+} Isa;
+
+/* ---- what a run computes with ---- */
+
+typedef struct {
+    const Isa *isa;
+    int threads;
+    float *packed;   /* matmul's copy of a block of its right operand */
+    float *rows;     /* attention's scratch: two rows of scores for each thread */
+    size_t row_room; /* floats in each of them */
+} Kernels;
+
+/* Chooses the instruction set (the widest that the processor has, or the one that the environment
+ * variable KERNELS names) and makes room for packing and for rows of `longest` scores. threads >=
+ * 1. On failure there is nothing to close. */
+bool kernels_open(Kernels *kernels, int threads, int longest, Error *err);
+void kernels_close(Kernels *kernels);
+
+/* How many threads so many multiply-adds (or like operations) are worth: starting the others costs
+ * a microsecond or two. */
+static inline int kernels_threads(const Kernels *kernels, size_t operations) {
+    return operations < 32768 ? 1 : kernels->threads;
+}
+
+/* The calling thread's two rows of scratch. */
+void kernels_rows(const Kernels *kernels, float **first, float **second);
+
+/* The tables that this processor can run, narrowest first; returns how many, at most ISA_MAX. */
+enum { ISA_MAX = 4 };
+int kernels_available(const Isa *tables[ISA_MAX]);
+
+/* ---- products ---- */
+
+/* A matrix as it lies in memory: element (i, j) is at[i * row + j * column]. Swapping the two
+ * strides transposes it. */
+typedef struct {
+    const float *at;
+    size_t row, column;
+} Matrix;
+
+/* c[M,N] = a[M,K] b[K,N] + bias[N], or with `accumulate` c += a b (bias then NULL). c's rows are
+ * c_row floats apart; c overlaps nothing. bias may be NULL. The sums run in the same order
+ * whatever the number of threads. */
+void matmul(const Kernels *kernels, float *c, size_t c_row, Matrix a, Matrix b, int M, int N, int K,
+            const float *bias, bool accumulate);
+
+#endif

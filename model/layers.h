@@ -1,0 +1,112 @@
+/* layers.h - every layer as a pair: forward, then its backward.
+ *
+ * Shapes are row-major. B batch, T time, N = B*T tokens, C channels, OC output channels, V
+ * vocabulary, NH heads. Arguments come as outputs, saved values, inputs, weights, sizes. A
+ * gradient is named after its value with a d in front. One rule everywhere: dx is written, dw is
+ * added to. Outputs overlap inputs only where a comment allows it. Nothing fails; every result is
+ * the same bits at any number of threads. */
+#ifndef TRIL_LAYERS_H
+#define TRIL_LAYERS_H
+
+#include "model/kernels/kernels.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- embedding ----
+ * x[b,t] = wte[ids[b,t]] + wpe[past + t]
+ * ids[B,T] in 0..V-1; wte[V,C]; wpe[>= past + T, C], or NULL for tokens alone. The backward is
+ * for training, where past = 0: dwte[ids[b,t]] += dx[b,t], dwpe[t] += sum_b dx[b,t]. */
+void embedding_forward(const Kernels *k, float *x, const int32_t *ids, const float *wte,
+                       const float *wpe, int B, int T, int past, int C);
+void embedding_backward(const Kernels *k, float *dwte, float *dwpe, const float *dx,
+                        const int32_t *ids, int B, int T, int C);
+
+/* ---- linear ----
+ * y[N,OC] = x[N,C] w[OC,C]^T + b[OC];  dx = dy w;  dw += dy^T x;  db += sum_n dy
+ * b and db may be NULL, and so may dx where nobody asks for it. */
+void linear_forward(const Kernels *k, float *y, const float *x, const float *w, const float *b,
+                    int N, int C, int OC);
+void linear_backward(const Kernels *k, float *dx, float *dw, float *db, const float *dy,
+                     const float *x, const float *w, int N, int C, int OC);
+
+/* ---- mean of the past ----
+ * y[b,t] = (x[b,0] + ... + x[b,past+t]) / (past + t + 1)
+ * which is a product with the lower-triangular matrix of ones (tril), each row divided by its
+ * sum. x holds past + T tokens, y the last T of them; past > 0 needs B = 1.
+ * dx[b,s] = sum_(t >= s) dy[b,t] / (t + 1), past = 0. dx may be dy. */
+void mean_forward(const Kernels *k, float *y, const float *x, int B, int T, int past, int C);
+void mean_backward(const Kernels *k, float *dx, const float *dy, int B, int T, int C);
+
+/* ---- attention ----
+ * Scaled dot-product attention (Vaswani et al., "Attention Is All You Need", 2017, eq. 1), for
+ * each sequence of the batch and each head alone:
+ *     scores[t,s] = scale q[t] . k[s]
+ *     att[t,s]    = softmax over s of scores[t,s]    (causal: over s <= past + t only)
+ *     out[t]      = sum_s att[t,s] v[s]
+ * There are T queries, and past + T keys and values: `past` tokens are known from before (B = 1
+ * then). Heads lie side by side in the channels: head h of q and k is channels h*dk to (h+1)*dk,
+ * of v and out h*dv to (h+1)*dv. The `_row` sizes are the floats from one token to the next, so
+ * that q, k and v may lie in one array.
+ *
+ * att is never stored: lse[B,NH,T], the logarithm of each softmax's denominator, is enough to
+ * compute it again (Dao et al., "FlashAttention", 2022). With dropout, att is multiplied by its
+ * mask after the softmax. Backward, with datt = dout v^T:
+ *     dscores[t,s] = att (datt - dout[t] . out[t]);  dq = scale dscores k;  dk = scale dscores^T q;
+ *     dv = att^T dout
+ * It is for training, where past = 0; dq, dkey and dv lie as q, key and v do. */
+typedef struct {
+    float rate;   /* the share of elements set to 0; 0: nothing happens */
+    uint64_t key; /* names the mask (base/random.h) */
+} Dropout;
+
+typedef struct {
+    int B, T, past, NH;
+    int dk, dv; /* channels of a head: of queries and keys, of values */
+    size_t q_row, k_row, v_row, out_row;
+    bool causal;
+    float scale;
+    Dropout dropout;
+} Attention;
+
+void attention_forward(const Kernels *k, float *out, float *lse, const float *q, const float *key,
+                       const float *v, const Attention *shape);
+void attention_backward(const Kernels *k, float *dq, float *dkey, float *dv, const float *dout,
+                        const float *out, const float *lse, const float *q, const float *key,
+                        const float *v, const Attention *shape);
+
+/* ---- layer normalisation ---- (Ba, Kiros, Hinton, 2016)
+ * y = (x - mean) rstd w + b for each of N rows, with rstd = 1 / sqrt(variance + 1e-5)
+ * mean[N] and rstd[N] are saved for the backward. dx may be dy. */
+void layernorm_forward(const Kernels *k, float *y, float *mean, float *rstd, const float *x,
+                       const float *w, const float *b, int N, int C);
+void layernorm_backward(const Kernels *k, float *dx, float *dw, float *db, const float *dy,
+                        const float *x, const float *mean, const float *rstd, const float *w, int N,
+                        int C);
+
+/* ---- GELU ---- (Hendrycks and Gimpel, 2016, the tanh form, which is GPT-2's)
+ * y = x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2 for n numbers. dx may be dy. */
+void gelu_forward(const Kernels *k, float *y, const float *x, size_t n);
+void gelu_backward(const Kernels *k, float *dx, const float *x, const float *dy, size_t n);
+
+/* ---- residual ----
+ * y = a + b for n numbers. The gradient of a sum is the same for both terms: where a branch
+ * returns to the stream it left, residual_add gathers the two, dx += dbranch. */
+void residual_forward(const Kernels *k, float *y, const float *a, const float *b, size_t n);
+void residual_add(const Kernels *k, float *dx, const float *dbranch, size_t n);
+
+/* ---- dropout ---- (Srivastava et al., 2014)
+ * y = 0 with probability `rate`, else x / (1 - rate), for each of N rows of C numbers. The mask
+ * follows from the key alone, so the backward is the same call, from dy to dx. y may be x. */
+void dropout_apply(const Kernels *k, float *y, const float *x, Dropout dropout, int N, int C);
+
+/* ---- cross-entropy ----
+ * losses[n] = ln(sum_v exp(logits[n,v])) - logits[n,targets[n]], in nats
+ * dlogits = (softmax(logits) - onehot(target)) scale. dlogits may be logits. */
+void cross_entropy_forward(const Kernels *k, float *losses, const float *logits,
+                           const int32_t *targets, int N, int V);
+void cross_entropy_backward(const Kernels *k, float *dlogits, const float *logits,
+                            const int32_t *targets, float scale, int N, int V);
+
+#endif

@@ -1,0 +1,195 @@
+/* model.h - the programs' one door to the models: what they are, run, train, save and sample.
+ *
+ * A Model is what is learned: a configuration and the weights. A Run is what computes: the
+ * activations, gradients and optimizer state of one model at one batch size. The model sees token
+ * ids (0 to V - 1) and never the characters behind them. Losses are in nats per token. */
+#ifndef TRIL_MODEL_H
+#define TRIL_MODEL_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- configuration ---- */
+
+typedef struct {
+    char model[16]; /* the rung's name */
+    int V;          /* vocabulary */
+    int T;          /* context: the tokens that a prediction can look back on */
+    int L;          /* layers */
+    int NH;         /* attention heads; they share the channels, so NH divides C */
+    int C;          /* channels (width) */
+    double dropout; /* in training, the share of activations set to 0 */
+} Config;
+
+/* The largest sizes accepted: no product of three of them overflows a size_t. */
+enum { MAX_CONTEXT = 65536, MAX_LAYERS = 256, MAX_WIDTH = 16384, MAX_VOCABULARY = 0x110000 };
+
+/* The name of rung i of the ladder, lowest first; NULL beyond the last. */
+const char *model_name(int i);
+
+/* One line on what a rung adds to the one below; NULL if there is no such rung. */
+const char *model_idea(const char *name);
+
+/* The learning rate at which a rung trains well by default; 0 if there is no such rung. */
+double model_learning_rate(const char *name);
+
+/* ---- model ---- */
+
+typedef struct Rung Rung;
+
+typedef struct {
+    char name[64]; /* as in checkpoints */
+    int rank;      /* 1 or 2 */
+    int shape[2];
+    size_t offset;  /* of its first number in Model.weights */
+    size_t size;    /* numbers */
+    unsigned flags; /* the rung's, on how it is trained */
+} Tensor;
+
+typedef struct {
+    Config config; /* sizes that the rung does not have are 1 */
+    const Rung *rung;
+    Tensor *tensors;
+    int tensor_count;
+    size_t room; /* floats in `weights`, padding between tensors included */
+    float *weights;
+    size_t parameters;
+} Model;
+
+/* Lays out a model with initial weights that follow from the seed. Refused: an unknown rung,
+ * sizes out of range, heads that do not divide the width, no memory. */
+bool model_build(Model *model, const Config *config, uint64_t seed, Error *err);
+void model_free(Model *model);
+
+/* ---- run ---- */
+
+typedef struct Run Run;
+
+typedef struct {
+    int batch;     /* the most sequences in a pass, >= 1 */
+    int length;    /* the most tokens of a sequence, 1 to the model's context */
+    bool training; /* has gradients and an optimizer */
+    int threads;   /* >= 1 */
+    uint64_t seed; /* of dropout */
+} RunOptions;
+
+/* The processors that this program may use; 1 in a build without OpenMP. */
+int run_default_threads(void);
+
+/* Makes a run over `model`, which it borrows and (in training) changes. */
+bool run_open(Run **run, Model *model, const RunOptions *options, Error *err);
+void run_close(Run *run);
+
+/* The instruction set that the run computes with, e.g. "avx2". */
+const char *run_kernels(const Run *run);
+
+/* The logits [B,T,V] that follow each token of ids[B,T], B <= batch. They stay the run's own,
+ * until its next call. `past` tokens of the same sequence have gone before, through this run, and
+ * are still remembered: past + T <= length, and past > 0 needs B = 1. */
+const float *run_forward(Run *run, const int32_t *ids, int B, int T, int past);
+
+/* The same as a step of training, with dropout; remembers ids for run_backward. */
+void run_forward_training(Run *run, const int32_t *ids, int B, int T);
+
+/* The mean cross-entropy of the last forward pass against targets[B,T], in nats. */
+double run_loss(Run *run, const int32_t *targets);
+
+/* The gradient of that loss in all weights, after run_forward_training. Overwrites the logits. */
+void run_backward(Run *run, const int32_t *targets);
+
+typedef struct {
+    double learning_rate, beta1, beta2, epsilon;
+    double weight_decay;
+    double clip; /* the gradient's largest norm; 0: not clipped */
+} Optimizer;
+
+/* One step of AdamW on all weights; returns the norm that the gradient had before clipping. */
+double run_update(Run *run, const Optimizer *optimizer);
+
+/* The gradient of a tensor (by its place in Model.tensors), for tests. */
+const float *run_gradient(const Run *run, int tensor);
+
+/* The mean loss over a text: windows of the run's length laid end to end, each token but the
+ * first predicted once, batch by batch. With every = k > 1, only one batch in k is read. Without
+ * dropout. count >= 2. */
+double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every);
+
+/* The learning rate of a step, counted from 0: rises in a line over `warmup` steps to `peak`,
+ * then falls along half a cosine to `floor` at the last (Loshchilov and Hutter, "SGDR", 2017). */
+double schedule_cosine(int step, int steps, int warmup, double peak, double floor);
+
+/* ---- closed forms: what needs no training ---- */
+
+typedef struct {
+    double uniform;                   /* ln V */
+    double unigram, unigram_held_out; /* the entropy of the characters' frequencies */
+    double bigram, bigram_held_out;   /* ... of each character's frequency after the one before */
+} Counts;
+
+/* Counted on the training ids, in nats per token. The held-out figures are cross-entropies under
+ * smoothed frequencies: add-one for single characters, Witten-Bell (1991) for pairs. */
+bool count_losses(const int32_t *train, size_t train_count, const int32_t *held_out,
+                  size_t held_out_count, int V, Counts *counts, Error *err);
+
+/* ---- sampling ---- */
+
+typedef struct {
+    double temperature; /* divides the logits; 0: always the likeliest */
+    int top_k;          /* only the k likeliest; 0: all */
+    double top_p;       /* only the likeliest that together reach this probability; 1: all */
+    uint64_t seed;
+} Sampler;
+
+/* Picks the id that follows, from logits[V]; `place` counts the draws of a stream, `stream` the
+ * samples. `order` is scratch for V ids. */
+int sampler_pick(const Sampler *sampler, const float *logits, int V, uint64_t stream,
+                 uint64_t place, int32_t *order);
+
+/* A text that grows: a run of batch 1 and the tokens it remembers. When they fill the context, the
+ * older half is forgotten and the newer half read again, in one pass. */
+typedef struct {
+    Run *run;
+    int context, V;  /* the model's */
+    int32_t *window; /* room for the context; owned */
+    int length;      /* tokens in it */
+} Generator;
+
+bool generator_open(Generator *generator, Model *model, int threads, Error *err);
+void generator_close(Generator *generator);
+
+/* Forgets everything. */
+void generator_reset(Generator *generator);
+
+/* Reads count >= 1 more tokens and returns the logits [V] that follow the last of them. */
+const float *generator_feed(Generator *generator, const int32_t *ids, size_t count);
+
+/* ---- checkpoint ---- */
+
+/* A line of a checkpoint's metadata. The key is a plain word; the value is UTF-8 of `length`
+ * bytes, any character included. */
+typedef struct {
+    const char *key, *value;
+    size_t length;
+} Note;
+
+/* Writes the weights, the configuration and `notes` as one safetensors file, atomically. */
+bool checkpoint_save(const char *path, const Model *model, const Note *notes, int count,
+                     Error *err);
+
+typedef struct {
+    Model model;
+    char *file; /* what the notes point into; owned */
+    Note *notes;
+    int note_count;
+} Checkpoint;
+
+/* Reads one back: every name, shape, type and size is checked before it is used. */
+bool checkpoint_load(Checkpoint *checkpoint, const char *path, Error *err);
+void checkpoint_free(Checkpoint *checkpoint);
+
+/* The note of that key, or NULL. */
+const Note *checkpoint_note(const Checkpoint *checkpoint, const char *key);
+
+#endif

@@ -1,0 +1,103 @@
+/* run.h - what the rungs see of a model and a run. Private to model/.
+ *
+ * A rung is two tables and two functions. Its table of tensors drives the layout of the weights,
+ * their initial values, the parameter count, the checkpoint's names and the optimizer; its table
+ * of buffers, the layout of the activations. `forward` fills the buffers, `backward` the
+ * gradients. */
+#ifndef TRIL_RUN_H
+#define TRIL_RUN_H
+
+#include "model/model.h"
+#include "model/layers.h"
+
+#include <stddef.h>
+
+/* Sizes by name, as the tables use them. */
+typedef enum { SIZE_NONE, SIZE_1, SIZE_V, SIZE_T, SIZE_NH, SIZE_C, SIZE_3C, SIZE_4C } Size;
+
+int size_of(const Config *config, Size size);
+
+/* Of a tensor or a buffer. */
+enum {
+    ONCE = 0,        /* one for the whole model */
+    EVERY_LAYER = 1, /* one for each layer; in a tensor's name, %d is the layer */
+    RESIDUAL = 2,    /* a matrix that ends a branch: deviation scaled by 1/sqrt(2 L), as in GPT-2 */
+    DECAYS = 4,      /* weight decay applies */
+    LAZY_ROWS = 16,  /* rows that a step gave no gradient are left alone by its update */
+    TRAINING = 8     /* a buffer that is only there in training */
+};
+
+typedef struct {
+    size_t slot;            /* offsetof(the rung's struct Weights, the float * that it becomes) */
+    const char *name;       /* in checkpoints */
+    Size shape[2];          /* a vector's second is SIZE_NONE */
+    float start, deviation; /* initial values: normal around `start` */
+    unsigned flags;
+} TensorSpec;
+
+typedef struct {
+    size_t slot; /* offsetof(the rung's struct Buffers, the float * that it becomes) */
+    Size width;  /* floats for each token of the batch */
+    unsigned flags;
+} BufferSpec;
+
+/* Rows of the two tables. A matrix starts as GPT-2's do, a gain at 1, a bias at 0. */
+#define MATRIX(member, name, rows, columns, flags) \
+    { offsetof(Weights, member), name, {rows, columns}, 0.0f, 0.02f, DECAYS | (flags) }
+#define GAIN(member, name, size, flags) \
+    { offsetof(Weights, member), name, {size, SIZE_NONE}, 1.0f, 0.0f, flags }
+#define BIAS(member, name, size, flags) \
+    { offsetof(Weights, member), name, {size, SIZE_NONE}, 0.0f, 0.0f, flags }
+#define BUFFER(member, width, flags) \
+    { offsetof(Buffers, member), width, flags }
+#define COUNT(table) (int)(sizeof(table) / sizeof *(table))
+
+struct Rung {
+    const char *name;
+    const char *idea;
+    double learning_rate;
+    bool has_width, has_heads, has_layers; /* otherwise 1 */
+    const TensorSpec *tensors;
+    int tensor_count;
+    const BufferSpec *buffers; /* the first one is the logits, V for each token */
+    int buffer_count;
+    void (*forward)(Run *run);
+    void (*backward)(Run *run); /* the buffer of logits then holds dlogits */
+};
+
+extern const Rung bigram_rung, average_rung, head_rung, multihead_rung, gpt_rung;
+
+/* model_build in two halves, for a checkpoint to be checked between them: first the tensors' names,
+ * shapes and offsets, which needs next to no memory; then room for the weights, all 0. */
+bool model_lay_out(Model *model, const Config *config, Error *err);
+bool model_make_room(Model *model, Error *err);
+
+struct Run {
+    Model *model;
+    Kernels kernels;
+    RunOptions options;
+    /* the pass under way */
+    const int32_t *ids;
+    int B, T, past;
+    bool dropping; /* dropout applies */
+    uint64_t step; /* updates done: the number of the step under way, from 0 */
+    /* activations; for buffer i in layer l at the offset [i * L + l], SIZE_MAX if not there */
+    float *activations;
+    size_t *offsets;
+    float *losses; /* of each token */
+    /* in training, laid out like the weights; the squares are sums over chunks of the gradients */
+    float *gradients, *first_moments, *second_moments;
+    double *squares;
+};
+
+/* Fill a rung's struct of weights (of their gradients) with those of layer l, and of the tensors
+ * that all layers share; likewise its struct of buffers. What is only there in training is NULL
+ * elsewhere. */
+void run_weights(const Run *run, int l, void *weights);
+void run_gradients(const Run *run, int l, void *gradients);
+void run_buffers(const Run *run, int l, void *buffers);
+
+/* The dropout of the pass under way at one place (any number unique in the rung) of layer l. */
+Dropout run_dropout(const Run *run, int place, int l);
+
+#endif

@@ -1,0 +1,289 @@
+/* sample.c - writes text with a trained model, or says how well it predicts one. */
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/options.h"
+#include "data/data.h"
+#include "model/model.h"
+#include "version.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EXIT_USAGE = 2 };
+
+typedef struct {
+    const char *checkpoint, *prompt, *stop, *score;
+    int length, samples, threads;
+    Sampler sampler;
+    bool info, help, version;
+} Settings;
+
+/* ---- the vocabulary, from the checkpoint's notes ---- */
+
+static bool read_vocab(const Checkpoint *checkpoint, const char *path, Vocab *vocab, Error *err) {
+    const Note *kind = checkpoint_note(checkpoint, "characters");
+    const Note *text = checkpoint_note(checkpoint, "vocabulary");
+    *vocab = (Vocab){0};
+    if (!kind || !text) return fail(err, "%s: holds no vocabulary", path);
+    bool bytes = strcmp(kind->value, "bytes") == 0;
+    if (!vocab_build(vocab, path, text->value, text->length, bytes, err)) return false;
+    bool ok = vocab->size == checkpoint->model.config.V;
+    if (ok && !bytes) { /* sorted and without doubles, or the ids would mean other characters */
+        char *joined;
+        size_t length;
+        if (!vocab_join(vocab, &joined, &length, err)) {
+            vocab_free(vocab);
+            return false;
+        }
+        ok = length == text->length && memcmp(joined, text->value, length) == 0;
+        memory_free(joined);
+    }
+    if (ok) return true;
+    vocab_free(vocab);
+    return fail(err, "%s: its vocabulary is not that of its model", path);
+}
+
+/* ---- generation ---- */
+
+/* Where the text goes: whole characters only, and out at once, but not so often that a fast model
+ * waits for the terminal. */
+typedef struct {
+    bool bytes; /* ids are bytes of UTF-8, which may stop in the midst of a character */
+    Utf8Stream pending;
+    double flushed;
+    char last;
+} Output;
+
+static void put(Output *output, const char *text, int length) {
+    if (length == 0) return;
+    fwrite(text, 1, (size_t)length, stdout);
+    output->last = text[length - 1];
+    double now = clock_seconds();
+    if (now - output->flushed < 0.02) return;
+    fflush(stdout);
+    output->flushed = now;
+}
+
+static void put_id(Output *output, const Vocab *vocab, int id) {
+    char text[4 * UTF8_MAX];
+    if (output->bytes) {
+        put(output, text, utf8_stream(&output->pending, (char)vocab->codes[id], text));
+    } else {
+        put(output, text, vocab_text(vocab, id, text));
+    }
+}
+
+/* The end of what was written, as long as the stop text. */
+typedef struct {
+    const char *text;
+    size_t length, seen;
+    char *tail; /* room for `length` bytes; owned */
+} Stop;
+
+/* Takes the text of one more character; true once the stop text has been written. */
+static bool stop_after(Stop *stop, const char *text, int length) {
+    for (int i = 0; i < length && stop->length > 0; i++) {
+        memmove(stop->tail, stop->tail + 1, stop->length - 1);
+        stop->tail[stop->length - 1] = text[i];
+        stop->seen++;
+    }
+    return stop->length > 0 && stop->seen >= stop->length &&
+           memcmp(stop->tail, stop->text, stop->length) == 0;
+}
+
+/* What a text without a prompt starts from: a line's end, which is not printed. */
+static int32_t first_id(const Vocab *vocab) {
+    int id = vocab_id(vocab, '\n');
+    if (id < 0) id = vocab_id(vocab, ' ');
+    return id < 0 ? 0 : id;
+}
+
+static bool write_sample(const Settings *s, const Vocab *vocab, Generator *generator,
+                         const int32_t *prompt, size_t prompt_length, int sample, Error *err) {
+    int V = vocab->size;
+    int32_t *order;
+    Stop stop = {.text = s->stop, .length = s->stop ? strlen(s->stop) : 0};
+    Output output = {.bytes = vocab->bytes};
+    if (!memory_alloc(&order, (size_t)V, sizeof *order, "sampling", err)) return false;
+    if (!memory_alloc(&stop.tail, stop.length, 1, "sampling", err)) {
+        memory_free(order);
+        return false;
+    }
+    int32_t start = first_id(vocab);
+    generator_reset(generator);
+    for (size_t i = 0; i < prompt_length; i++) put_id(&output, vocab, prompt[i]);
+    const float *logits = prompt_length > 0 ? generator_feed(generator, prompt, prompt_length)
+                                            : generator_feed(generator, &start, 1);
+    for (int i = 0; i < s->length && !ferror(stdout); i++) {
+        int32_t id = sampler_pick(&s->sampler, logits, V, (uint64_t)sample, (uint64_t)i, order);
+        char text[UTF8_MAX];
+        put_id(&output, vocab, id);
+        if (stop_after(&stop, text, vocab_text(vocab, id, text))) break;
+        if (i + 1 < s->length) logits = generator_feed(generator, &id, 1);
+    }
+    if (output.last != '\n') putchar('\n');
+    memory_free(order);
+    memory_free(stop.tail);
+    return true;
+}
+
+static bool generate(const Settings *s, Checkpoint *checkpoint, const Vocab *vocab, Error *err) {
+    Generator generator;
+    int32_t *prompt = NULL;
+    size_t prompt_length = 0;
+    if (s->prompt && !vocab_encode(vocab, "--prompt", s->prompt, strlen(s->prompt), &prompt,
+                                   &prompt_length, err))
+        return false;
+    bool ok = generator_open(&generator, &checkpoint->model, s->threads, err);
+    for (int i = 0; i < s->samples && ok; i++) {
+        if (i > 0) puts("----");
+        ok = write_sample(s, vocab, &generator, prompt, prompt_length, i, err);
+    }
+    if (ok && (fflush(stdout) != 0 || ferror(stdout)))
+        ok = fail(err, "standard output cannot be written: %s", strerror(errno));
+    generator_close(&generator);
+    memory_free(prompt);
+    return ok;
+}
+
+/* ---- score and info ---- */
+
+static bool score(const Settings *s, Checkpoint *checkpoint, const Vocab *vocab, Error *err) {
+    enum { WINDOWS = 16 }; /* at a time */
+    char *text;
+    size_t length, count;
+    int32_t *ids = NULL;
+    Run *run = NULL;
+    if (!file_read(s->score, &text, &length, err)) return false;
+    RunOptions options = {
+        .batch = WINDOWS, .length = checkpoint->model.config.T, .threads = s->threads};
+    bool ok = vocab_encode(vocab, s->score, text, length, &ids, &count, err) &&
+              (count >= 2 || fail(err, "%s: too short: a score needs two characters", s->score)) &&
+              run_open(&run, &checkpoint->model, &options, err);
+    if (ok) {
+        double nats = run_evaluate(run, ids, count, 1);
+        printf("characters %zu\nnats_per_char %.6f\nbits_per_char %.6f\nperplexity %.4f\n", count,
+               nats, nats / log(2.0), exp(nats));
+    }
+    run_close(run);
+    memory_free(ids);
+    memory_free(text);
+    return ok;
+}
+
+static void print_note(const Checkpoint *checkpoint, const char *key) {
+    const Note *note = checkpoint_note(checkpoint, key);
+    if (note) printf("%-16s %s\n", key, note->value);
+}
+
+static void print_info(const Checkpoint *checkpoint, const Vocab *vocab) {
+    const Model *model = &checkpoint->model;
+    print_note(checkpoint, "model");
+    printf("%-16s %zu\n", "parameters", model->parameters);
+    static const char *const keys[] = {"layers",  "heads", "width", "context",
+                                       "dropout", "step",  "seed",  "validation_loss"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) print_note(checkpoint, keys[i]);
+    printf("%-16s %d %s\n", "vocabulary", vocab->size, vocab->bytes ? "byte values" : "characters");
+    if (!vocab->bytes) {
+        for (int id = 0; id < vocab->size; id++) {
+            char text[UTF8_MAX];
+            if (vocab->codes[id] < 0x20 || vocab->codes[id] == 0x7F)
+                printf("\\x%02x", (unsigned)vocab->codes[id]);
+            else
+                printf("%.*s", vocab_text(vocab, id, text), text);
+        }
+        putchar('\n');
+    }
+    puts("tensors");
+    for (int i = 0; i < model->tensor_count; i++) {
+        const Tensor *tensor = &model->tensors[i];
+        printf("  %-44s %d", tensor->name, tensor->shape[0]);
+        if (tensor->rank == 2) printf(" x %d", tensor->shape[1]);
+        putchar('\n');
+    }
+}
+
+/* ---- the command line ---- */
+
+static bool run_program(const Settings *s, Error *err) {
+    Checkpoint checkpoint;
+    Vocab vocab;
+    if (!checkpoint_load(&checkpoint, s->checkpoint, err)) return false;
+    bool ok = read_vocab(&checkpoint, s->checkpoint, &vocab, err);
+    if (ok && s->info)
+        print_info(&checkpoint, &vocab);
+    else if (ok && s->score)
+        ok = score(s, &checkpoint, &vocab, err);
+    else if (ok)
+        ok = generate(s, &checkpoint, &vocab, err);
+    vocab_free(&vocab);
+    checkpoint_free(&checkpoint);
+    return ok;
+}
+
+static int usage_error(const Error *err) {
+    fprintf(stderr, "sample: %s\n", err->text);
+    return EXIT_USAGE;
+}
+
+int main(int argc, char **argv) {
+    Settings s = {.checkpoint = "out/model.safetensors",
+                  .length = 500,
+                  .samples = 1,
+                  .threads = run_default_threads(),
+                  .sampler = {.temperature = 0.8, .top_k = 0, .top_p = 1, .seed = 1337}};
+    Sampler *p = &s.sampler;
+    const Option options[] = {
+        {.kind = OPTION_SECTION, .help = "What to write"},
+        {'n', "length", OPTION_INT, &s.length, 1, 1e9, "N", "characters to write after the prompt"},
+        {'p', "prompt", OPTION_TEXT, &s.prompt, 0, 0, "TEXT", "what the text begins with"},
+        {0, "samples", OPTION_INT, &s.samples, 1, 1e6, "N",
+         "texts to write, with a line of ---- between them"},
+        {0, "stop", OPTION_TEXT, &s.stop, 0, 0, "TEXT", "end a text once it has written TEXT"},
+        {.kind = OPTION_SECTION, .help = "How to choose each character"},
+        {'t', "temperature", OPTION_REAL, &p->temperature, 0, 100, "X",
+         "higher is bolder; 0 always takes the likeliest"},
+        {'k', "top-k", OPTION_INT, &p->top_k, 0, 1e7, "N", "among the N likeliest only; 0: all"},
+        {'P', "top-p", OPTION_REAL, &p->top_p, 1e-9, 1, "X",
+         "among the likeliest that make up this probability"},
+        {0, "seed", OPTION_SEED, &p->seed, 0, 0, "N", "another seed, another text"},
+        {.kind = OPTION_SECTION, .help = "Instead of writing"},
+        {0, "score", OPTION_TEXT, &s.score, 0, 0, "FILE", "how well the model predicts a text"},
+        {0, "info", OPTION_FLAG, &s.info, 0, 0, NULL, "what is in the checkpoint"},
+        {.kind = OPTION_SECTION, .help = "Else"},
+        {'j', "threads", OPTION_INT, &s.threads, 1, 1024, "N",
+         "threads; the text does not depend on them"},
+        {'h', "help", OPTION_FLAG, &s.help, 0, 0, NULL, "print this"},
+        {0, "version", OPTION_FLAG, &s.version, 0, 0, NULL, "print the version"},
+    };
+    int count = sizeof options / sizeof *options, first;
+    Error err = {0};
+    Settings defaults = s;
+    if (!options_parse(options, count, argc, argv, &first, &err)) return usage_error(&err);
+    if (s.help) {
+        s = defaults;
+        printf("usage: ./sample [options] [CHECKPOINT]\n\n"
+               "Writes text with the model in CHECKPOINT (%s).\nA text may grow beyond the model's "
+               "context: each time it is full, the older half is\nforgotten and the newer half "
+               "read again.\n",
+               s.checkpoint);
+        options_print(stdout, options, count);
+        return EXIT_SUCCESS;
+    }
+    if (s.version) {
+        printf("tril %s\n", TRIL_VERSION);
+        return EXIT_SUCCESS;
+    }
+    if (argc - first > 1) {
+        fail(&err, "one CHECKPOINT is expected, not %d; see --help", argc - first);
+        return usage_error(&err);
+    }
+    if (first < argc) s.checkpoint = argv[first];
+    if (run_program(&s, &err)) return EXIT_SUCCESS;
+    fflush(stdout);
+    fprintf(stderr, "sample: %s\n", err.text);
+    return EXIT_FAILURE;
+}

@@ -1,0 +1,473 @@
+/* train.c - trains models on a text and shows side by side what each idea buys. */
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/options.h"
+#include "data/data.h"
+#include "model/model.h"
+#include "version.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_RUNGS = 16, PATH_ROOM = 4096, EXIT_USAGE = 2 };
+
+typedef struct {
+    const char *input, *out, *log, *model;
+    int steps, batch, eval_every, threads;
+    Config sizes; /* V and the model's name are filled in later */
+    double learning_rate, held_out;
+    uint64_t seed;
+    bool ladder, bytes, quiet, help, version;
+} Settings;
+
+/* A line of the table at the end. */
+typedef struct {
+    const char *name;
+    size_t parameters;
+    double train, validation; /* nats per character */
+    double seconds;           /* negative: needed no training */
+} Result;
+
+/* One rung being trained. */
+typedef struct {
+    const Settings *settings;
+    const Corpus *corpus;
+    Model model;
+    Run *run;
+    const char *path; /* of its checkpoint */
+    FILE *log;
+    int32_t *inputs, *targets; /* a batch */
+    double rate;               /* the peak learning rate */
+    double started, learning;  /* when; seconds in training steps alone */
+    double best;               /* validation loss of the checkpoint, infinite before the first */
+    double recent;             /* mean training loss since the last evaluation */
+    int recent_count;
+} Training;
+
+/* ---- interruption ---- */
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int signal) {
+    (void)signal;
+    interrupted = 1;
+}
+
+/* The first Ctrl-C ends the training in good order, a second one the program. */
+static void catch_interrupt(void) {
+    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
+    sigaction(SIGINT, &action, NULL);
+}
+
+/* ---- printing ---- */
+
+/* 1234567 as 1,234,567. */
+static const char *grouped(size_t number, char text[32]) {
+    char plain[32];
+    int digits = snprintf(plain, sizeof plain, "%zu", number), to = 0;
+    for (int i = 0; i < digits; i++) {
+        if (i > 0 && (digits - i) % 3 == 0) text[to++] = ',';
+        text[to++] = plain[i];
+    }
+    text[to] = 0;
+    return text;
+}
+
+static void print_progress(const Training *t, int step) {
+    char rate[32];
+    double tokens = (double)step * t->settings->batch * t->model.config.T;
+    double elapsed = clock_seconds() - t->started;
+    double left = elapsed / step * (t->settings->steps - step);
+    printf("\r  step %d/%d  loss %.4f  %s tokens/s  %.0f s, %.0f s left \033[K", step,
+           t->settings->steps, t->recent, grouped((size_t)(tokens / t->learning), rate), elapsed,
+           left);
+    fflush(stdout);
+}
+
+static void print_evaluation(const Training *t, int step, double validation, bool best) {
+    char rate[32];
+    double tokens = (double)step * t->settings->batch * t->model.config.T;
+    printf("%s  step %5d/%d  loss %.4f  validation %.4f%s  %s tokens/s  %.1f s\n",
+           isatty(STDOUT_FILENO) ? "\r\033[K" : "", step, t->settings->steps, t->recent, validation,
+           best ? " *" : "  ", grouped((size_t)(tokens / t->learning), rate),
+           clock_seconds() - t->started);
+    fflush(stdout);
+}
+
+static void print_result(FILE *out, const Result *result) {
+    char parameters[32] = "-", seconds[32] = "-";
+    if (result->seconds >= 0) {
+        grouped(result->parameters, parameters);
+        snprintf(seconds, sizeof seconds, "%.1f", result->seconds);
+    }
+    fprintf(out, "%-16s  %10s  %8.4f  %10.4f  %9.3f  %7s\n", result->name, parameters,
+            result->train, result->validation, result->validation / log(2.0), seconds);
+}
+
+static void print_table(const Result *results, int count) {
+    printf("\n%-16s  %10s  %8s  %10s  %9s  %7s\n", "model", "parameters", "train", "validation",
+           "bits/char", "seconds");
+    for (int i = 0; i < count; i++) print_result(stdout, &results[i]);
+}
+
+/* ---- files ---- */
+
+/* Writes to `text` the path of `name` in the directory of `path`. */
+static bool beside(const char *path, const char *name, char text[PATH_ROOM], Error *err) {
+    const char *slash = strrchr(path, '/');
+    int length =
+        snprintf(text, PATH_ROOM, "%.*s%s", slash ? (int)(slash - path + 1) : 0, path, name);
+    return length < PATH_ROOM || fail(err, "%s: too long a path", path);
+}
+
+/* The checkpoint's path with .csv for .safetensors. */
+static bool log_path(const char *path, char text[PATH_ROOM], Error *err) {
+    static const char ending[] = ".safetensors";
+    size_t length = strlen(path), cut = strlen(ending);
+    if (length > cut && strcmp(path + length - cut, ending) == 0) length -= cut;
+    int written = snprintf(text, PATH_ROOM, "%.*s.csv", (int)length, path);
+    return written < PATH_ROOM || fail(err, "%s: too long a path", path);
+}
+
+static bool save(const Training *t, int step, double validation, Error *err) {
+    const Vocab *vocab = &t->corpus->vocab;
+    char *characters = NULL;
+    size_t length = 0;
+    if (!vocab->bytes && !vocab_join(vocab, &characters, &length, err)) return false;
+    char at_step[32], seed[32], loss[32];
+    int step_length = snprintf(at_step, sizeof at_step, "%d", step);
+    int seed_length = snprintf(seed, sizeof seed, "%" PRIu64, t->settings->seed);
+    int loss_length = snprintf(loss, sizeof loss, "%.6f", validation);
+    Note notes[] = {
+        {"characters", vocab->bytes ? "bytes" : "utf-8", 5},
+        {"vocabulary", characters ? characters : "", length},
+        {"step", at_step, (size_t)step_length},
+        {"seed", seed, (size_t)seed_length},
+        {"validation_loss", loss, (size_t)loss_length},
+    };
+    bool ok = checkpoint_save(t->path, &t->model, notes, sizeof notes / sizeof *notes, err);
+    memory_free(characters);
+    return ok;
+}
+
+/* ---- training ---- */
+
+static bool open_training(Training *t, const Settings *settings, const Corpus *corpus,
+                          const char *name, const char *path, Error *err) {
+    *t = (Training){.settings = settings, .corpus = corpus, .path = path, .best = INFINITY};
+    Config config = settings->sizes;
+    config.V = corpus->vocab.size;
+    snprintf(config.model, sizeof config.model, "%s", name);
+    bool chosen = settings->learning_rate > 0 && strcmp(name, settings->model) == 0;
+    t->rate = chosen ? settings->learning_rate : model_learning_rate(name);
+    RunOptions options = {.batch = settings->batch,
+                          .length = config.T,
+                          .training = true,
+                          .threads = settings->threads,
+                          .seed = settings->seed};
+    size_t tokens = (size_t)settings->batch * (size_t)config.T;
+    char log[PATH_ROOM];
+    if (!model_build(&t->model, &config, settings->seed, err) ||
+        !run_open(&t->run, &t->model, &options, err) ||
+        !memory_alloc(&t->inputs, tokens, sizeof(int32_t), "a batch", err) ||
+        !memory_alloc(&t->targets, tokens, sizeof(int32_t), "a batch", err) ||
+        !log_path(path, log, err))
+        return false;
+    const char *log_name = settings->log && strcmp(path, settings->out) == 0 ? settings->log : log;
+    if (!file_make_parent(path, err)) return false;
+    t->log = fopen(log_name, "w");
+    if (!t->log) return fail(err, "%s: cannot be created", log_name);
+    fputs("step,tokens,seconds,lr,train_loss,val_loss,grad_norm,tokens_per_second\n", t->log);
+    t->started = clock_seconds();
+    return true;
+}
+
+static void close_training(Training *t) {
+    run_close(t->run);
+    model_free(&t->model);
+    memory_free(t->inputs);
+    memory_free(t->targets);
+    if (t->log) fclose(t->log);
+}
+
+/* One step: a batch forward, its loss backward, the weights a little better. */
+static bool train_step(Training *t, int step, double *loss, double *norm, Error *err) {
+    const Settings *s = t->settings;
+    const Corpus *corpus = t->corpus;
+    int T = t->model.config.T;
+    int warmup = s->steps / 10 < 100 ? s->steps / 10 : 100;
+    Optimizer adamw = {
+        .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .weight_decay = 0.1, .clip = 1};
+    adamw.learning_rate = schedule_cosine(step, s->steps, warmup, t->rate, t->rate / 10);
+
+    double start = clock_seconds();
+    batch_random(corpus->ids, corpus->train, s->batch, T, s->seed, (uint64_t)step, t->inputs,
+                 t->targets);
+    run_forward_training(t->run, t->inputs, s->batch, T);
+    *loss = run_loss(t->run, t->targets);
+    if (!isfinite(*loss))
+        return fail(err, "%s: the loss is no longer a number at step %d; a smaller --lr may help",
+                    t->model.config.model, step + 1);
+    run_backward(t->run, t->targets);
+    *norm = run_update(t->run, &adamw);
+    t->learning += clock_seconds() - start;
+    t->recent = (t->recent * t->recent_count + *loss) / (t->recent_count + 1);
+    t->recent_count++;
+    double tokens = (double)(step + 1) * s->batch * T;
+    fprintf(t->log, "%d,%.0f,%.3f,%.6g,%.6f,", step + 1, tokens, clock_seconds() - t->started,
+            adamw.learning_rate, *loss);
+    return true;
+}
+
+/* The loss on the whole held-out text; keeps the weights if it is the lowest so far. */
+static bool evaluate(Training *t, int step, double *validation, Error *err) {
+    const Corpus *corpus = t->corpus;
+    *validation =
+        run_evaluate(t->run, corpus->ids + corpus->train, corpus->length - corpus->train, 1);
+    bool best = *validation < t->best;
+    if (best) {
+        t->best = *validation;
+        if (!save(t, step, *validation, err)) return false;
+    }
+    if (!t->settings->quiet) print_evaluation(t, step, *validation, best);
+    t->recent_count = 0;
+    return true;
+}
+
+/* The figures of the checkpoint that was kept, read back from its file: the training loss over as
+ * many characters as are held out, in batches spread over the training text. */
+static bool measure(const Training *t, Result *result, Error *err) {
+    const Corpus *corpus = t->corpus;
+    Checkpoint kept;
+    if (!checkpoint_load(&kept, t->path, err)) return false;
+    RunOptions options = {.batch = t->settings->batch,
+                          .length = kept.model.config.T,
+                          .threads = t->settings->threads};
+    Run *run;
+    bool ok = run_open(&run, &kept.model, &options, err);
+    if (ok) {
+        size_t every = corpus->train / (corpus->length - corpus->train);
+        result->train = run_evaluate(run, corpus->ids, corpus->train, every ? every : 1);
+        result->validation = t->best;
+        result->parameters = kept.model.parameters;
+        run_close(run);
+    }
+    checkpoint_free(&kept);
+    return ok;
+}
+
+/* Trains one rung to a checkpoint at `path`. */
+static bool train_rung(const Settings *settings, const Corpus *corpus, const char *name,
+                       const char *path, Result *result, Error *err) {
+    Training t;
+    bool ok = open_training(&t, settings, corpus, name, path, err);
+    char count[32];
+    if (ok && !settings->quiet)
+        printf("\n%s: %s\n  %s parameters, %d steps of %d x %d characters, %s kernels\n", name,
+               model_idea(name), grouped(t.model.parameters, count), settings->steps,
+               settings->batch, t.model.config.T, run_kernels(t.run));
+    double shown = 0;
+    bool live = !settings->quiet && isatty(STDOUT_FILENO);
+    for (int step = 1; step <= settings->steps && ok; step++) {
+        double loss, norm = NAN, validation = NAN;
+        ok = train_step(&t, step - 1, &loss, &norm, err);
+        if (!ok) break;
+        bool last = step == settings->steps || interrupted;
+        bool due = last || step % settings->eval_every == 0;
+        if (due) ok = evaluate(&t, step, &validation, err);
+        if (due && ok) fprintf(t.log, "%.6f", validation);
+        fprintf(t.log, ",%.6g,%.0f\n", norm,
+                (double)step * settings->batch * t.model.config.T / t.learning);
+        if (live && !due && clock_seconds() - shown > 0.1) {
+            print_progress(&t, step);
+            shown = clock_seconds();
+        }
+        if (last) break;
+    }
+    if (ok && (fflush(t.log) != 0 || ferror(t.log))) ok = fail(err, "the log cannot be written");
+    *result = (Result){.name = name};
+    ok = ok && measure(&t, result, err);
+    result->seconds = clock_seconds() - t.started;
+    close_training(&t);
+    return ok;
+}
+
+/* ---- the whole ---- */
+
+static bool add_closed_forms(const Corpus *corpus, Result *results, int *count, Error *err) {
+    Counts c;
+    if (!count_losses(corpus->ids, corpus->train, corpus->ids + corpus->train,
+                      corpus->length - corpus->train, corpus->vocab.size, &c, err))
+        return false;
+    results[(*count)++] = (Result){"uniform", 0, c.uniform, c.uniform, -1};
+    results[(*count)++] = (Result){"unigram, counted", 0, c.unigram, c.unigram_held_out, -1};
+    results[(*count)++] = (Result){"bigram, counted", 0, c.bigram, c.bigram_held_out, -1};
+    return true;
+}
+
+/* The comparison as ladder.csv beside the checkpoints. */
+static bool save_comparison(const Settings *settings, const Result *results, int count,
+                            char path[PATH_ROOM], Error *err) {
+    if (!beside(settings->out, "ladder.csv", path, err)) return false;
+    FILE *out = fopen(path, "w");
+    if (!out) return fail(err, "%s: cannot be created", path);
+    fputs("model,parameters,train_loss,val_loss,bits_per_char,seconds\n", out);
+    for (int i = 0; i < count; i++) {
+        const Result *r = &results[i];
+        fprintf(out, "\"%s\",%zu,%.6f,%.6f,%.6f,%.3f\n", r->name, r->parameters, r->train,
+                r->validation, r->validation / log(2.0), r->seconds < 0 ? 0 : r->seconds);
+    }
+    bool written = !ferror(out);
+    written = fclose(out) == 0 && written;
+    return written || fail(err, "%s: cannot be written", path);
+}
+
+/* The rungs to train, lowest first: all of them, or the bigram and the chosen one. */
+static int plan(const Settings *settings, const char *names[MAX_RUNGS]) {
+    int count = 0;
+    for (int i = 0; model_name(i) && count < MAX_RUNGS; i++)
+        if (settings->ladder || i == 0 || strcmp(model_name(i), settings->model) == 0)
+            names[count++] = model_name(i);
+    return count;
+}
+
+static bool train_all(const Settings *settings, const Corpus *corpus, Error *err) {
+    const char *names[MAX_RUNGS];
+    Result results[MAX_RUNGS + 3];
+    int rungs = plan(settings, names), count = 0;
+    char path[PATH_ROOM], file[64];
+    if (!add_closed_forms(corpus, results, &count, err)) return false;
+    for (int i = 0; i < rungs && !interrupted; i++) {
+        snprintf(file, sizeof file, "%s.safetensors", names[i]);
+        if (!beside(settings->out, file, path, err)) return false;
+        const char *to = strcmp(names[i], settings->model) == 0 ? settings->out : path;
+        if (!train_rung(settings, corpus, names[i], to, &results[count], err)) return false;
+        count++;
+    }
+    print_table(results, count);
+    if (settings->ladder) {
+        if (!save_comparison(settings, results, count, path, err)) return false;
+        printf("\nThe table is also in %s.\n", path);
+    }
+    bool done = strcmp(results[count - 1].name, settings->model) == 0;
+    if (done && strcmp(settings->out, "out/model.safetensors") == 0)
+        printf("\nTo read what it writes:  ./sample -n 500\n");
+    else if (done)
+        printf("\nTo read what it writes:  ./sample -n 500 %s\n", settings->out);
+    return true;
+}
+
+static bool run_program(const Settings *settings, Error *err) {
+    Corpus corpus;
+    if (!corpus_load(&corpus, settings->input, settings->bytes, settings->held_out,
+                     settings->sizes.T, err))
+        return false;
+    if (!settings->quiet) {
+        char all[32], train[32], rest[32];
+        printf("%s: %s characters, %d distinct; %s train, %s validate\n", settings->input,
+               grouped(corpus.length, all), corpus.vocab.size, grouped(corpus.train, train),
+               grouped(corpus.length - corpus.train, rest));
+    }
+    catch_interrupt();
+    bool ok = train_all(settings, &corpus, err);
+    corpus_free(&corpus);
+    return ok;
+}
+
+/* ---- the command line ---- */
+
+static bool check_settings(Settings *s, int operands, Error *err) {
+    if (operands != 1) return fail(err, "one text FILE is expected, not %d; see --help", operands);
+    if (!model_idea(s->model)) {
+        char names[128] = "";
+        for (int i = 0; model_name(i); i++) {
+            strncat(names, i ? ", " : "", sizeof names - strlen(names) - 1);
+            strncat(names, model_name(i), sizeof names - strlen(names) - 1);
+        }
+        return fail(err, "--model takes one of %s, not '%s'", names, s->model);
+    }
+    if (s->sizes.C % s->sizes.NH != 0)
+        return fail(err, "--heads %d does not divide --width %d", s->sizes.NH, s->sizes.C);
+    return true;
+}
+
+static int usage_error(const Error *err) {
+    fprintf(stderr, "train: %s\n", err->text);
+    return EXIT_USAGE;
+}
+
+int main(int argc, char **argv) {
+    Settings s = {.out = "out/model.safetensors",
+                  .model = "gpt",
+                  .steps = 2000,
+                  .batch = 12,
+                  .eval_every = 250,
+                  .threads = run_default_threads(),
+                  .sizes = {.T = 64, .L = 4, .NH = 4, .C = 128},
+                  .learning_rate = -1,
+                  .held_out = 0.1,
+                  .seed = 1337};
+    Config *z = &s.sizes;
+    const Option options[] = {
+        {.kind = OPTION_SECTION, .help = "What to train"},
+        {'m', "model", OPTION_TEXT, &s.model, 0, 0, "NAME", "the rung of the ladder"},
+        {0, "ladder", OPTION_FLAG, &s.ladder, 0, 0, NULL, "every rung, on the same budget"},
+        {'o', "out", OPTION_TEXT, &s.out, 0, 0, "FILE", "the checkpoint"},
+        {0, "log", OPTION_TEXT, &s.log, 0, 0, "FILE",
+         "each step as CSV; default: beside the checkpoint"},
+        {.kind = OPTION_SECTION, .help = "How long and how fast"},
+        {'s', "steps", OPTION_INT, &s.steps, 1, 1e9, "N", "training steps"},
+        {'b', "batch", OPTION_INT, &s.batch, 1, 65536, "N", "stretches of text in a step"},
+        {0, "lr", OPTION_REAL, &s.learning_rate, 1e-9, 10, "X",
+         "the peak learning rate; default: the rung's own"},
+        {0, "eval-every", OPTION_INT, &s.eval_every, 1, 1e9, "N", "steps between evaluations"},
+        {'j', "threads", OPTION_INT, &s.threads, 1, 1024, "N",
+         "threads; the result does not depend on them"},
+        {0, "seed", OPTION_SEED, &s.seed, 0, 0, "N", "of all that is random"},
+        {.kind = OPTION_SECTION, .help = "How large"},
+        {'l', "layers", OPTION_INT, &z->L, 1, MAX_LAYERS, "N", "blocks, in gpt"},
+        {'H', "heads", OPTION_INT, &z->NH, 1, MAX_WIDTH, "N",
+         "attention heads; they divide the width"},
+        {'w', "width", OPTION_INT, &z->C, 1, MAX_WIDTH, "N", "channels of a character's vector"},
+        {'c', "context", OPTION_INT, &z->T, 1, MAX_CONTEXT, "N",
+         "characters that a prediction looks back on"},
+        {'d', "dropout", OPTION_REAL, &z->dropout, 0, 0.99, "X",
+         "share of activations dropped in training"},
+        {.kind = OPTION_SECTION, .help = "The text"},
+        {0, "val", OPTION_REAL, &s.held_out, 1e-6, 0.999999, "X",
+         "share of the text, at its end, held out to validate"},
+        {0, "bytes", OPTION_FLAG, &s.bytes, 0, 0, NULL,
+         "any file, byte by byte, rather than UTF-8 characters"},
+        {.kind = OPTION_SECTION, .help = "Else"},
+        {'q', "quiet", OPTION_FLAG, &s.quiet, 0, 0, NULL, "print only the table"},
+        {'h', "help", OPTION_FLAG, &s.help, 0, 0, NULL, "print this"},
+        {0, "version", OPTION_FLAG, &s.version, 0, 0, NULL, "print the version"},
+    };
+    int count = sizeof options / sizeof *options, first;
+    Error err = {0};
+    /* Defaults are read before parsing: --help shows them whatever else is given. */
+    Settings defaults = s;
+    if (!options_parse(options, count, argc, argv, &first, &err)) return usage_error(&err);
+    if (s.help) {
+        s = defaults;
+        printf("usage: ./train [options] FILE\n\nTrains a bigram and a GPT on a text, and compares "
+               "them.\n");
+        options_print(stdout, options, count);
+        return EXIT_SUCCESS;
+    }
+    if (s.version) {
+        printf("tril %s\n", TRIL_VERSION);
+        return EXIT_SUCCESS;
+    }
+    if (!check_settings(&s, argc - first, &err)) return usage_error(&err);
+    s.input = argv[first];
+    if (run_program(&s, &err)) return EXIT_SUCCESS;
+    fflush(stdout);
+    fprintf(stderr, "train: %s\n", err.text);
+    return EXIT_FAILURE;
+}

@@ -1,55 +1,98 @@
-# tril: make, make run, make deps test; see README.md.
+# tril: make run; make deps test; see README.md.
 
-CC      ?= cc
-CFLAGS  ?= -O3
-OPENMP  ?= -fopenmp
-INPUT   ?= data/input.txt
+CC      = cc
+CFLAGS  = -O3
+OPENMP  = -fopenmp
+INPUT   = data/input.txt
+
+# No built-in rules (they would look for ways to remake every file); as many jobs as processors.
+MAKEFLAGS += --no-builtin-rules --jobs=$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+.SECONDARY:
 
 WARNINGS = -Wall -Wextra -Wshadow -Wconversion -Wpointer-arith -Wstrict-prototypes -Wvla
-ALL_CFLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -I. $(WARNINGS) $(OPENMP) -fopenmp-simd \
-             -MMD -MP $(CFLAGS)
 ifeq ($(OPENMP),)
-ALL_CFLAGS += -Wno-unknown-pragmas
+WARNINGS += -Wno-unknown-pragmas
 endif
-LDLIBS  = -lm
+FLAGS    = -std=c11 -D_POSIX_C_SOURCE=200809L -I. $(WARNINGS) -MMD -MP -fopenmp-simd $(OPENMP)
+LDLIBS   = -lm
 
-# One build directory for each set of flags that needs its own objects.
-BUILD   ?= build
-
-# The register tiles and vector loops, once for each instruction set. No -ffast-math: masks need
-# infinities and tests need NaNs.
-ISA_CFLAGS = -ffp-contract=fast -fno-math-errno -fno-trapping-math
-ifneq ($(filter x86_64 amd64,$(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))),)
-ISAS = base avx2 avx512
-else
-ISAS = base
-endif
-ISA_FLAGS_base   =
+# The register tiles and vector loops are compiled once for each instruction set. No -ffast-math:
+# masks need infinities and tests need NaNs.
+ISA_FLAGS        = -ffp-contract=fast -fno-math-errno -fno-trapping-math
 ISA_FLAGS_avx2   = -mavx2 -mfma
 ISA_FLAGS_avx512 = -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprefer-vector-width=512
+ISAS             = base
+ifneq ($(findstring x86_64,$(shell $(CC) -dumpmachine)),)
+ISAS            += avx2 avx512
+endif
 
-LIBRARY_SOURCES = $(wildcard base/*.c data/*.c model/*.c) model/kernels/choose.c \
-                  model/kernels/matmul.c
-LIBRARY = $(LIBRARY_SOURCES:%.c=$(BUILD)/%.o) $(ISAS:%=$(BUILD)/model/kernels/isa_%.o)
+SOURCES = $(wildcard base/*.c data/*.c model/*.c) model/kernels/choose.c model/kernels/matmul.c
+OBJECTS = $(SOURCES:.c=.o) $(ISAS:%=model/kernels/isa_%.o)
+TESTS   = $(patsubst %.c,%,$(wildcard tests/test_*.c))
 
 all: train sample
 
-train: $(BUILD)/train
+train sample: %: build/%
 	@cp $< $@
 
-sample: $(BUILD)/sample
-	@cp $< $@
+# Three builds of the same sources: the programs; the tests, with warnings as errors; the same under
+# the sanitizers.
+define rules # directory, flags
+$(1)/train $(1)/sample: $(1)/%: $(1)/%.o $(OBJECTS:%=$(1)/%)
+	$$(CC) $$(FLAGS) $(2) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
+$(TESTS:%=$(1)/%): $(1)/%: $(1)/%.o $(1)/tests/reference.o $(1)/tests/support.o $(OBJECTS:%=$(1)/%)
+	$$(CC) $$(FLAGS) $(2) $$(LDFLAGS) -o $$@ $$^ -lcmocka $$(LDLIBS)
+$(1)/model/kernels/isa_%.o: model/kernels/isa.c
+	@mkdir -p $$(@D)
+	$$(CC) $$(FLAGS) $(2) $$(ISA_FLAGS) $$(ISA_FLAGS_$$*) -DISA=$$* -c -o $$@ $$<
+$(1)/%.o: %.c
+	@mkdir -p $$(@D)
+	$$(CC) $$(FLAGS) $(2) -c -o $$@ $$<
+endef
+SANITIZE = -O1 -g -Werror -fno-omit-frame-pointer -fsanitize=address,undefined \
+           -fno-sanitize-recover=all
+$(eval $(call rules,build,$$(CFLAGS)))
+$(eval $(call rules,build/test,$$(CFLAGS) -Werror))
+$(eval $(call rules,build/san,$$(SANITIZE)))
 
-$(BUILD)/train $(BUILD)/sample: $(BUILD)/%: $(BUILD)/%.o $(LIBRARY)
-	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+run: train sample $(INPUT)
+	./train $(INPUT)
+	./sample -n 500
 
-$(BUILD)/model/kernels/isa_%.o: model/kernels/isa.c
-	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(ISA_CFLAGS) $(ISA_FLAGS_$*) -DISA=$* -c -o $@ $<
+data/input.txt:
+	data/fetch any $@
 
-$(BUILD)/%.o: %.c
-	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -c -o $@ $<
+test: test-plain test-san
+	@echo "All tests passed."
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
-.PHONY: all
+test-plain: $(TESTS:%=build/test/%) build/test/train build/test/sample
+	@tests/run build/test
+
+# One after the other: both would fight for the processors.
+test-san: $(TESTS:%=build/san/%) build/san/train build/san/sample | test-plain
+	@tests/run build/san
+
+san: $(TESTS:%=build/san/%) build/san/train build/san/sample
+	@tests/run build/san
+
+deps:
+	tests/deps
+
+# In `make deps test` the tests wait for what they need.
+ifneq ($(filter deps,$(MAKECMDGOALS)),)
+$(TESTS:%=build/test/%.o) $(TESTS:%=build/san/%.o): | deps
+endif
+
+FORMATTED = $(wildcard *.[ch] base/*.[ch] data/*.[ch] model/*.[ch] model/kernels/*.[ch] tests/*.[ch])
+
+format:
+	clang-format -i $(FORMATTED)
+
+format-check:
+	clang-format --dry-run -Werror $(FORMATTED)
+
+clean:
+	rm -rf build train sample
+
+-include $(shell find build -name '*.d' 2>/dev/null)
+.PHONY: all run test test-plain test-san san deps format format-check clean

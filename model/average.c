@@ -1,7 +1,7 @@
-/* average.c - each position adds the plain mean of its past to itself.
+/* average.c - each position sees the plain mean of its past.
  *
  *     x = wte[id] + wpe[position]
- *     y = x + mean(x[0..t])              the weights of a tril matrix, each row 1/(t+1)
+ *     y = x + proj(mean(x[0..t]))        the weights of a tril matrix, each row 1/(t+1)
  *     logits = lm_head(y)
  *
  * What it adds to the bigram: characters become vectors, with a place in the text, and the past is
@@ -9,25 +9,36 @@
 #include "model/run.h"
 
 typedef struct {
-    float *wte, *wpe, *head_w, *head_b;
+    float *wte, *wpe, *proj_w, *proj_b, *head_w, *head_b;
 } Weights;
 
 typedef struct {
-    float *logits, *x, *mean, *y, *dx, *dy;
+    float *logits, *x, *mean, *proj, *y;
+    float *dx, *dy, *dmean;
 } Buffers;
 
 static const TensorSpec tensors[] = {
     MATRIX(wte, "token_embedding_table.weight", SIZE_V, SIZE_C, ONCE),
     MATRIX(wpe, "position_embedding_table.weight", SIZE_T, SIZE_C, ONCE),
+    MATRIX(proj_w, "mean.proj.weight", SIZE_C, SIZE_C, ONCE),
+    BIAS(proj_b, "mean.proj.bias", SIZE_C, ONCE),
     MATRIX(head_w, "lm_head.weight", SIZE_V, SIZE_C, ONCE),
     BIAS(head_b, "lm_head.bias", SIZE_V, ONCE),
 };
 
+/* clang-format off */
 static const BufferSpec buffers[] = {
-    BUFFER(logits, SIZE_V, ONCE), BUFFER(x, SIZE_C, ONCE), /* remembered while generating */
-    BUFFER(mean, SIZE_C, ONCE),   BUFFER(y, SIZE_C, ONCE),
-    BUFFER(dx, SIZE_C, TRAINING), BUFFER(dy, SIZE_C, TRAINING),
+    BUFFER(logits, SIZE_V, ONCE),
+    BUFFER(x, SIZE_C, ONCE),      /* remembered while generating */
+    BUFFER(mean, SIZE_C, ONCE),
+    BUFFER(proj, SIZE_C, ONCE),
+    BUFFER(y, SIZE_C, ONCE),
+    BUFFER(dx, SIZE_C, TRAINING),
+    BUFFER(dy, SIZE_C, TRAINING),
+    BUFFER(dmean, SIZE_C, TRAINING),
 };
+/* clang-format on */
+CHECK_TABLES;
 
 static void forward(Run *run) {
     const Kernels *k = &run->kernels;
@@ -40,7 +51,8 @@ static void forward(Run *run) {
 
     embedding_forward(k, x, run->ids, w.wte, w.wpe, B, T, run->past, C);
     mean_forward(k, a.mean, a.x, B, T, run->past, C);
-    residual_forward(k, a.y, x, a.mean, (size_t)N * (size_t)C);
+    linear_forward(k, a.proj, a.mean, w.proj_w, w.proj_b, N, C, C);
+    residual_forward(k, a.y, x, a.proj, (size_t)N * (size_t)C);
     linear_forward(k, a.logits, a.y, w.head_w, w.head_b, N, C, V);
 }
 
@@ -54,7 +66,8 @@ static void backward(Run *run) {
     run_buffers(run, 0, &a);
 
     linear_backward(k, a.dy, dw.head_w, dw.head_b, a.logits, a.y, w.head_w, N, C, V);
-    mean_backward(k, a.dx, a.dy, B, T, C);
+    linear_backward(k, a.dmean, dw.proj_w, dw.proj_b, a.dy, a.mean, w.proj_w, N, C, C);
+    mean_backward(k, a.dx, a.dmean, B, T, C);
     residual_add(k, a.dx, a.dy, (size_t)N * (size_t)C);
     embedding_backward(k, dw.wte, dw.wpe, a.dx, run->ids, B, T, C);
 }
@@ -62,7 +75,7 @@ static void backward(Run *run) {
 const Rung average_rung = {
     .name = "average",
     .idea = "characters and places as vectors; the plain mean of the past",
-    .learning_rate = 3e-3,
+    .learning_rate = 1e-2,
     .has_width = true,
     .tensors = tensors,
     .tensor_count = COUNT(tensors),

@@ -19,9 +19,12 @@ static const TensorSpec tensors[] = {
      .flags = LAZY_ROWS}, /* of thousands of characters a batch holds hundreds */
 };
 
+/* clang-format off */
 static const BufferSpec buffers[] = {
     BUFFER(logits, SIZE_V, ONCE),
 };
+/* clang-format on */
+CHECK_TABLES;
 
 static void forward(Run *run) {
     Weights w;
@@ -44,7 +47,7 @@ static void backward(Run *run) {
 const Rung bigram_rung = {
     .name = "bigram",
     .idea = "the next character from this one: a table of logits",
-    .learning_rate = 0.05,
+    .learning_rate = 0.03,
     .tensors = tensors,
     .tensor_count = COUNT(tensors),
     .buffers = buffers,

@@ -48,13 +48,14 @@ static const TensorSpec tensors[] = {
     BIAS(lnf_b, "transformer.ln_f.bias", SIZE_C, ONCE),
 };
 
+/* clang-format off */
 static const BufferSpec buffers[] = {
     BUFFER(logits, SIZE_V, ONCE),
     BUFFER(x0, SIZE_C, ONCE),
     BUFFER(ln1, SIZE_C, EVERY_LAYER),
     BUFFER(ln1_mean, SIZE_1, EVERY_LAYER),
     BUFFER(ln1_rstd, SIZE_1, EVERY_LAYER),
-    BUFFER(qkv, SIZE_3C, EVERY_LAYER), /* keys and values: remembered while generating */
+    BUFFER(qkv, SIZE_3C, EVERY_LAYER),     /* keys and values: remembered while generating */
     BUFFER(att, SIZE_C, EVERY_LAYER),
     BUFFER(lse, SIZE_NH, EVERY_LAYER),
     BUFFER(mid, SIZE_C, EVERY_LAYER),
@@ -73,6 +74,8 @@ static const BufferSpec buffers[] = {
     BUFFER(dqkv, SIZE_3C, TRAINING),
     BUFFER(dfc, SIZE_4C, TRAINING),
 };
+/* clang-format on */
+CHECK_TABLES;
 
 /* Where dropout strikes; each place has masks of its own. */
 enum { DROP_EMBEDDING, DROP_ATTENTION, DROP_PROJ, DROP_MLP };

@@ -30,15 +30,26 @@ static const TensorSpec tensors[] = {
     BIAS(head_b, "lm_head.bias", SIZE_V, ONCE),
 };
 
+/* clang-format off */
 static const BufferSpec buffers[] = {
-    BUFFER(logits, SIZE_V, ONCE),   BUFFER(x, SIZE_C, ONCE),      BUFFER(q, SIZE_C, ONCE),
-    BUFFER(k, SIZE_C, ONCE), /* remembered while generating */
-    BUFFER(v, SIZE_C, ONCE), /* likewise */
-    BUFFER(att, SIZE_C, ONCE),      BUFFER(lse, SIZE_1, ONCE),    BUFFER(proj, SIZE_C, ONCE),
-    BUFFER(y, SIZE_C, ONCE),        BUFFER(dx, SIZE_C, TRAINING), BUFFER(dy, SIZE_C, TRAINING),
-    BUFFER(dq, SIZE_C, TRAINING),   BUFFER(dk, SIZE_C, TRAINING), BUFFER(dv, SIZE_C, TRAINING),
+    BUFFER(logits, SIZE_V, ONCE),
+    BUFFER(x, SIZE_C, ONCE),
+    BUFFER(q, SIZE_C, ONCE),
+    BUFFER(k, SIZE_C, ONCE),        /* remembered while generating */
+    BUFFER(v, SIZE_C, ONCE),        /* likewise */
+    BUFFER(att, SIZE_C, ONCE),
+    BUFFER(lse, SIZE_1, ONCE),
+    BUFFER(proj, SIZE_C, ONCE),
+    BUFFER(y, SIZE_C, ONCE),
+    BUFFER(dx, SIZE_C, TRAINING),
+    BUFFER(dy, SIZE_C, TRAINING),
+    BUFFER(dq, SIZE_C, TRAINING),
+    BUFFER(dk, SIZE_C, TRAINING),
+    BUFFER(dv, SIZE_C, TRAINING),
     BUFFER(datt, SIZE_C, TRAINING),
 };
+/* clang-format on */
+CHECK_TABLES;
 
 static Attention one_head(const Run *run) {
     int C = run->model->config.C;
@@ -104,7 +115,7 @@ static void backward(Run *run) {
 const Rung head_rung = {
     .name = "head",
     .idea = "the mean becomes attention: query, key, value, one masked head",
-    .learning_rate = 3e-3,
+    .learning_rate = 1e-2,
     .has_width = true,
     .tensors = tensors,
     .tensor_count = COUNT(tensors),

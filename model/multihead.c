@@ -29,14 +29,22 @@ static const TensorSpec tensors[] = {
     BIAS(head_b, "lm_head.bias", SIZE_V, ONCE),
 };
 
+/* clang-format off */
 static const BufferSpec buffers[] = {
-    BUFFER(logits, SIZE_V, ONCE),    BUFFER(x, SIZE_C, ONCE),
-    BUFFER(qkv, SIZE_3C, ONCE), /* keys and values are remembered while generating */
-    BUFFER(att, SIZE_C, ONCE),       BUFFER(lse, SIZE_NH, ONCE),
-    BUFFER(proj, SIZE_C, ONCE),      BUFFER(y, SIZE_C, ONCE),
-    BUFFER(dx, SIZE_C, TRAINING),    BUFFER(dy, SIZE_C, TRAINING),
-    BUFFER(dqkv, SIZE_3C, TRAINING), BUFFER(datt, SIZE_C, TRAINING),
+    BUFFER(logits, SIZE_V, ONCE),
+    BUFFER(x, SIZE_C, ONCE),
+    BUFFER(qkv, SIZE_3C, ONCE),      /* keys and values are remembered while generating */
+    BUFFER(att, SIZE_C, ONCE),
+    BUFFER(lse, SIZE_NH, ONCE),
+    BUFFER(proj, SIZE_C, ONCE),
+    BUFFER(y, SIZE_C, ONCE),
+    BUFFER(dx, SIZE_C, TRAINING),
+    BUFFER(dy, SIZE_C, TRAINING),
+    BUFFER(dqkv, SIZE_3C, TRAINING),
+    BUFFER(datt, SIZE_C, TRAINING),
 };
+/* clang-format on */
+CHECK_TABLES;
 
 static Attention heads(const Run *run) {
     int C = run->model->config.C, NH = run->model->config.NH, hs = C / NH;
@@ -95,7 +103,7 @@ static void backward(Run *run) {
 const Rung multihead_rung = {
     .name = "multihead",
     .idea = "several heads, concatenated and projected",
-    .learning_rate = 3e-3,
+    .learning_rate = 1e-2,
     .has_width = true,
     .has_heads = true,
     .tensors = tensors,

@@ -52,6 +52,11 @@ typedef struct {
     { offsetof(Buffers, member), width, flags }
 #define COUNT(table) (int)(sizeof(table) / sizeof *(table))
 
+/* Every pointer of the rung's two structs has its row. */
+#define CHECK_TABLES                                                                               \
+    _Static_assert(COUNT(tensors) == sizeof(Weights) / sizeof(float *), "a weight without a row"); \
+    _Static_assert(COUNT(buffers) == sizeof(Buffers) / sizeof(float *), "a buffer without a row")
+
 struct Rung {
     const char *name;
     const char *idea;

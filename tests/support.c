@@ -1,0 +1,56 @@
+#include "tests/support.h"
+#include "base/random.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+void assert_near_at(double a, double b, double tolerance, const char *file, int line) {
+    if (fabs(a - b) <= tolerance) return; /* false for NaN */
+    print_error("%.9g is not within %g of %.9g\n", a, tolerance, b);
+    _fail(file, line);
+}
+
+float *random_floats(uint64_t seed, size_t count) {
+    float *numbers = malloc(count * sizeof *numbers);
+    assert_non_null(numbers);
+    for (size_t i = 0; i < count; i++) numbers[i] = (float)random_normal(seed, i);
+    return numbers;
+}
+
+int32_t *random_ids(uint64_t seed, size_t count, int V) {
+    int32_t *ids = malloc(count * sizeof *ids);
+    assert_non_null(ids);
+    for (size_t i = 0; i < count; i++) ids[i] = (int32_t)(random_uniform(seed, i) * V);
+    return ids;
+}
+
+Bench *bench_open(const Config *config, int batch, int threads, uint64_t seed) {
+    Error err;
+    Bench *bench = malloc(sizeof *bench);
+    assert_non_null(bench);
+    RunOptions options = {
+        .batch = batch, .length = config->T, .training = true, .threads = threads, .seed = seed};
+    assert_ok(model_build(&bench->model, config, seed, &err), err);
+    assert_ok(run_open(&bench->run, &bench->model, &options, &err), err);
+    return bench;
+}
+
+void bench_close(Bench *bench) {
+    run_close(bench->run);
+    model_free(&bench->model);
+    free(bench);
+}
+
+double bench_train(Bench *bench, const int32_t *inputs, const int32_t *targets, int B, int T,
+                   int steps, double learning_rate) {
+    Optimizer adamw = {
+        .learning_rate = learning_rate, .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .clip = 1};
+    double loss = 0;
+    for (int step = 0; step < steps; step++) {
+        run_forward_training(bench->run, inputs, B, T);
+        loss = run_loss(bench->run, targets);
+        run_backward(bench->run, targets);
+        run_update(bench->run, &adamw);
+    }
+    return loss;
+}

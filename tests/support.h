@@ -1,0 +1,52 @@
+/* support.h - what several tests need: cmocka in the order it wants, small models, comparisons. */
+#ifndef TRIL_SUPPORT_H
+#define TRIL_SUPPORT_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+/* cmocka's macro of this name stands in the way of base/error.h. */
+#undef fail
+#include "model/model.h"
+
+/* Fails the test with a message in printf's manner. */
+#undef fail_msg
+#define fail_msg(...)              \
+    do {                           \
+        print_error(__VA_ARGS__);  \
+        print_error("\n");         \
+        _fail(__FILE__, __LINE__); \
+    } while (0)
+
+/* Fails the test unless `condition` holds; prints the error's message. */
+#define assert_ok(condition, err)                     \
+    do {                                              \
+        if (!(condition)) fail_msg("%s", (err).text); \
+    } while (0)
+
+/* Fails the test unless |a - b| <= tolerance. */
+#define assert_near(a, b, tolerance) assert_near_at(a, b, tolerance, __FILE__, __LINE__)
+void assert_near_at(double a, double b, double tolerance, const char *file, int line);
+
+/* `count` reproducible numbers, normal with deviation 1. The caller frees them. */
+float *random_floats(uint64_t seed, size_t count);
+
+/* `count` reproducible ids from 0 to V - 1. The caller frees them. */
+int32_t *random_ids(uint64_t seed, size_t count, int V);
+
+/* A model and a training run over it; fails the test if they cannot be made. */
+typedef struct {
+    Model model;
+    Run *run;
+} Bench;
+Bench *bench_open(const Config *config, int batch, int threads, uint64_t seed);
+void bench_close(Bench *bench);
+
+/* `steps` of training on one batch at a learning rate, without decay; returns the last loss. */
+double bench_train(Bench *bench, const int32_t *inputs, const int32_t *targets, int B, int T,
+                   int steps, double learning_rate);
+
+#endif

@@ -41,6 +41,17 @@ void bench_close(Bench *bench) {
     free(bench);
 }
 
+void bench_shake(Bench *bench) {
+    const Model *model = &bench->model;
+    float *noise = random_floats(99, model->room);
+    for (int i = 0; i < model->tensor_count; i++) {
+        const Tensor *tensor = &model->tensors[i];
+        for (size_t j = 0; j < tensor->size; j++)
+            model->weights[tensor->offset + j] += 0.3f * noise[tensor->offset + j];
+    }
+    free(noise);
+}
+
 double bench_train(Bench *bench, const int32_t *inputs, const int32_t *targets, int B, int T,
                    int steps, double learning_rate) {
     Optimizer adamw = {

@@ -45,6 +45,9 @@ typedef struct {
 Bench *bench_open(const Config *config, int batch, int threads, uint64_t seed);
 void bench_close(Bench *bench);
 
+/* Adds noise to every weight: what starts at 0 or 1 could hide a mistake. */
+void bench_shake(Bench *bench);
+
 /* `steps` of training on one batch at a learning rate, without decay; returns the last loss. */
 double bench_train(Bench *bench, const int32_t *inputs, const int32_t *targets, int B, int T,
                    int steps, double learning_rate);

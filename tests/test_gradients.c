@@ -15,17 +15,6 @@ static Config config_of(const char *model) {
     return config;
 }
 
-/* Every tensor gets values of ordinary size: what starts at 0 or 1 could hide a wrong gradient. */
-static void shake(Model *model) {
-    float *noise = random_floats(99, model->room);
-    for (int i = 0; i < model->tensor_count; i++) {
-        const Tensor *tensor = &model->tensors[i];
-        for (size_t j = 0; j < tensor->size; j++)
-            model->weights[tensor->offset + j] += 0.3f * noise[tensor->offset + j];
-    }
-    free(noise);
-}
-
 static void check_forward(Bench *bench, const Reference *reference, const int32_t *ids,
                           const int32_t *targets) {
     double logits[B * T * V];
@@ -72,7 +61,7 @@ static void check_rung(const char *name) {
     Bench *bench = bench_open(&config, B, 2, 5);
     Reference reference;
     int32_t *ids = random_ids(1, B * T, V), *targets = random_ids(2, B * T, V);
-    shake(&bench->model);
+    bench_shake(bench);
     reference_open(&reference, &bench->model);
     check_forward(bench, &reference, ids, targets);
     run_forward_training(bench->run, ids, B, T);
@@ -120,7 +109,7 @@ static void test_dropout_gradient(void **state) {
     Bench *bench = bench_open(&config, B, 1, 5);
     Model *model = &bench->model;
     int32_t *ids = random_ids(1, B * T, V), *targets = random_ids(2, B * T, V);
-    shake(model);
+    bench_shake(bench);
     run_forward_training(bench->run, ids, B, T);
     double clean = run_loss(bench->run, targets);
     run_backward(bench->run, targets);

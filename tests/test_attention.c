@@ -1,0 +1,332 @@
+/* test_attention.c - the worked examples of tests/golden/attention.txt, which were computed in
+ * float64 apart from this project, reproduced to 1e-5 through the layers. */
+#include "tests/support.h"
+#include "model/layers.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RANK = 4, LONGEST_ROW = 64 };
+static const double tolerance = 1e-5;
+
+static Kernels kernels;
+
+/* ---- reading the examples ---- */
+
+typedef struct {
+    int size[RANK]; /* 1 beyond the rank */
+    size_t count;
+    float *at; /* the caller frees it */
+} Array;
+
+/* The array of that name; fails the test if it is not there. */
+static Array golden(const char *name) {
+    FILE *file = fopen("tests/golden/attention.txt", "r");
+    assert_non_null(file);
+    Array array = {.size = {1, 1, 1, 1}, .count = 1};
+    char line[4096], word[64];
+    bool found = false;
+    while (!found && fgets(line, sizeof line, file))
+        found = sscanf(line, "%63s", word) == 1 && strcmp(word, name) == 0;
+    if (!found) fail_msg("no array %s", name);
+    char *at = line + strlen(name), *end;
+    for (int i = 0; i < RANK; i++, at = end) {
+        long size = strtol(at, &end, 10);
+        if (end == at) break;
+        array.size[i] = (int)size;
+        array.count *= (size_t)size;
+    }
+    array.at = malloc(array.count * sizeof *array.at);
+    assert_non_null(array.at);
+    for (size_t i = 0; i < array.count; i++) assert_int_equal(fscanf(file, "%f", &array.at[i]), 1);
+    fclose(file);
+    return array;
+}
+
+static void assert_equals_golden(const float *ours, const char *name) {
+    Array expected = golden(name);
+    for (size_t i = 0; i < expected.count; i++)
+        assert_near(ours[i], expected.at[i], tolerance * fmax(1, fabs((double)expected.at[i])));
+    free(expected.at);
+}
+
+/* ---- the layers, with memory for their results ---- */
+
+static float *zeros(size_t count) {
+    float *numbers = calloc(count, sizeof *numbers);
+    assert_non_null(numbers);
+    return numbers;
+}
+
+/* x[N,C] times a weight that is given by name: stored (out, in), or (in, out) with `transposed`. */
+static float *project(const float *x, int N, const char *weight, bool transposed,
+                      const char *bias) {
+    Array w = golden(weight), b = {0};
+    if (bias) b = golden(bias);
+    int C = w.size[transposed ? 0 : 1], OC = w.size[transposed ? 1 : 0];
+    float *y = zeros((size_t)N * (size_t)OC), *turned = zeros(w.count);
+    for (int o = 0; o < OC; o++)
+        for (int c = 0; c < C; c++)
+            turned[o * C + c] = transposed ? w.at[c * OC + o] : w.at[o * C + c];
+    linear_forward(&kernels, y, x, turned, b.at, N, C, OC);
+    free(turned);
+    free(w.at);
+    free(b.at);
+    return y;
+}
+
+/* One head over separate q, k [B,T,dk] and v [B,T,dv]. */
+static Attention one_head(int B, int T, int dk, int dv, double scale) {
+    return (Attention){.B = B,
+                       .T = T,
+                       .NH = 1,
+                       .dk = dk,
+                       .dv = dv,
+                       .q_row = (size_t)dk,
+                       .k_row = (size_t)dk,
+                       .v_row = (size_t)dv,
+                       .out_row = (size_t)dv,
+                       .scale = (float)scale};
+}
+
+static float *attend(const Attention *a, const float *q, const float *k, const float *v) {
+    size_t tokens = (size_t)a->B * (size_t)a->T;
+    float *out = zeros(tokens * a->out_row), *lse = zeros(tokens * (size_t)a->NH);
+    attention_forward(&kernels, out, lse, q, k, v, a);
+    free(lse);
+    return out;
+}
+
+/* The weights themselves: what comes out when the value of token s is the s-th unit vector. For
+ * each head alone, as [B,T,T]. */
+static float *weights_of(Attention a, int head, const float *q, const float *k) {
+    int T = a.T;
+    float *unit = zeros((size_t)(a.B * T * T));
+    for (int b = 0; b < a.B; b++)
+        for (int t = 0; t < T; t++) unit[(b * T + t) * T + t] = 1;
+    q += head * a.dk;
+    k += head * a.dk;
+    a.NH = 1;
+    a.dv = T;
+    a.v_row = a.out_row = (size_t)T;
+    float *weights = attend(&a, q, k, unit);
+    free(unit);
+    return weights;
+}
+
+/* scores[T,T] = scale q k^T, which the layer computes on its way and forgets. */
+static float *scores_of(const float *q, const float *k, int T, int dk, double scale) {
+    float *scores = zeros((size_t)(T * T));
+    Matrix left = {q, (size_t)dk, 1}, right = {k, 1, (size_t)dk};
+    matmul(&kernels, scores, (size_t)T, left, right, T, T, dk, NULL, false);
+    for (int i = 0; i < T * T; i++) scores[i] *= (float)scale;
+    return scores;
+}
+
+/* ---- the examples ---- */
+
+static void test_1_without_weights(void **state) {
+    (void)state;
+    Array x = golden("plain.x");
+    Attention a = one_head(1, 6, 3, 3, 1);
+    float *scores = scores_of(x.at, x.at, 6, 3, 1), *weights = weights_of(a, 0, x.at, x.at);
+    float *out = attend(&a, x.at, x.at, x.at);
+    assert_equals_golden(scores, "plain.scores");
+    assert_equals_golden(weights, "plain.weights");
+    assert_equals_golden(out, "plain.context");
+    free(x.at);
+    free(scores);
+    free(weights);
+    free(out);
+}
+
+static void test_2_query_key_value(void **state) {
+    (void)state;
+    Array x = golden("plain.x");
+    float *q = project(x.at, 6, "qkv.wq", true, NULL), *k = project(x.at, 6, "qkv.wk", true, NULL);
+    float *v = project(x.at, 6, "qkv.wv", true, NULL);
+    Attention a = one_head(1, 6, 2, 2, 1 / sqrt(2));
+    float *scores = scores_of(q, k, 6, 2, 1), *weights = weights_of(a, 0, q, k);
+    float *out = attend(&a, q, k, v);
+    assert_equals_golden(q, "qkv.q");
+    assert_equals_golden(k, "qkv.k");
+    assert_equals_golden(v, "qkv.v");
+    assert_equals_golden(scores, "qkv.scores");
+    assert_equals_golden(weights, "qkv.weights");
+    assert_equals_golden(out, "qkv.context");
+    free(x.at);
+    free(q);
+    free(k);
+    free(v);
+    free(scores);
+    free(weights);
+    free(out);
+}
+
+static void test_3_linear_layers(void **state) {
+    (void)state;
+    Array x = golden("plain.x");
+    float *q = project(x.at, 6, "linear.wq", false, NULL);
+    float *k = project(x.at, 6, "linear.wk", false, NULL);
+    float *v = project(x.at, 6, "linear.wv", false, NULL);
+    Attention a = one_head(1, 6, 2, 2, 1 / sqrt(2));
+    float *out = attend(&a, q, k, v);
+    assert_equals_golden(out, "linear.context");
+    free(x.at);
+    free(q);
+    free(k);
+    free(v);
+    free(out);
+}
+
+static void test_4_batch_and_heads(void **state) {
+    (void)state;
+    enum { B = 2, T = 3, C = 4, NH = 2 };
+    Array x = golden("batch.x");
+    Attention plain = one_head(B, T, C, C, 1), single = one_head(B, T, C, C, 1 / sqrt(C));
+    Attention heads = one_head(B, T, C, C, 1 / sqrt(2));
+    heads.NH = NH;
+    heads.dk = heads.dv = C / NH;
+    float *q = project(x.at, B * T, "batch.wq", false, "batch.bq");
+    float *k = project(x.at, B * T, "batch.wk", false, "batch.bk");
+    float *v = project(x.at, B * T, "batch.wv", false, "batch.bv");
+    float *bare = attend(&plain, x.at, x.at, x.at), *one = attend(&single, q, k, v);
+    float *both = attend(&heads, q, k, v);
+    float *out = project(both, B * T, "batch.wo", false, "batch.bo");
+    assert_equals_golden(bare, "batch.plain");
+    assert_equals_golden(one, "batch.single");
+    assert_equals_golden(both, "batch.multi.heads");
+    assert_equals_golden(out, "batch.multi.out");
+    float weights[B][NH][T * T];
+    for (int h = 0; h < NH; h++) {
+        float *of_head = weights_of(heads, h, q, k);
+        for (int b = 0; b < B; b++)
+            memcpy(weights[b][h], of_head + b * T * T, sizeof weights[b][h]);
+        free(of_head);
+    }
+    assert_equals_golden(&weights[0][0][0], "batch.multi.weights");
+    free(x.at);
+    free(q);
+    free(k);
+    free(v);
+    free(bare);
+    free(one);
+    free(both);
+    free(out);
+}
+
+static void test_5_three_wide(void **state) {
+    (void)state;
+    Array x = golden("plain.x");
+    float *q = project(x.at, 6, "three.wq", true, NULL);
+    float *k = project(x.at, 6, "three.wk", true, NULL);
+    float *v = project(x.at, 6, "three.wv", true, NULL);
+    Attention a = one_head(1, 6, 3, 3, 1 / sqrt(3));
+    float *weights = weights_of(a, 0, q, k), *out = attend(&a, q, k, v);
+    assert_equals_golden(q, "three.q");
+    assert_equals_golden(k, "three.k");
+    assert_equals_golden(v, "three.v");
+    assert_equals_golden(weights, "three.weights");
+    assert_equals_golden(out, "three.context");
+    free(x.at);
+    free(q);
+    free(k);
+    free(v);
+    free(weights);
+    free(out);
+}
+
+/* A running mean; a product with the tril matrix, each row divided by its sum; attention whose
+ * scores are all 0 but for the mask. */
+static void test_6_mean_three_ways(void **state) {
+    (void)state;
+    enum { B = 4, T = 8, C = 2 };
+    Array x = golden("mean.x");
+    float *out = zeros(x.count), *nothing = zeros(x.count), tril[T * T] = {0};
+    mean_forward(&kernels, out, x.at, B, T, 0, C);
+    assert_equals_golden(out, "mean.out");
+
+    for (int t = 0; t < T; t++)
+        for (int s = 0; s <= t; s++) tril[t * T + s] = 1.0f / (float)(t + 1);
+    memset(out, 0, x.count * sizeof *out);
+    for (int b = 0; b < B; b++) {
+        Matrix left = {tril, T, 1}, right = {x.at + b * T * C, C, 1};
+        matmul(&kernels, out + b * T * C, C, left, right, T, C, T, NULL, false);
+    }
+    assert_equals_golden(out, "mean.out");
+
+    Attention a = one_head(B, T, C, C, 1);
+    a.causal = true;
+    float *attended = attend(&a, nothing, nothing, x.at);
+    assert_equals_golden(attended, "mean.out");
+    free(x.at);
+    free(out);
+    free(nothing);
+    free(attended);
+}
+
+static void test_7_masked_head(void **state) {
+    (void)state;
+    enum { B = 4, T = 8, hs = 16 };
+    Array x = golden("head.x");
+    float *q = project(x.at, B * T, "head.wq", false, NULL);
+    float *k = project(x.at, B * T, "head.wk", false, NULL);
+    float *v = project(x.at, B * T, "head.wv", false, NULL);
+    Attention a = one_head(B, T, hs, hs, 1);
+    a.causal = true;
+    float *weights = weights_of(a, 0, q, k), *out = attend(&a, q, k, v);
+    assert_equals_golden(weights, "head.weights");
+    assert_equals_golden(out, "head.out");
+    a.scale = 1.0f / 4;
+    float *scaled = attend(&a, q, k, v);
+    assert_equals_golden(scaled, "head.out_scaled");
+    free(x.at);
+    free(q);
+    free(k);
+    free(v);
+    free(weights);
+    free(out);
+    free(scaled);
+}
+
+static void test_8_wider_values(void **state) {
+    (void)state;
+    Array x = golden("wide.x");
+    float *q = project(x.at, 6, "wide.wq", true, NULL);
+    float *k = project(x.at, 6, "wide.wk", true, NULL);
+    float *v = project(x.at, 6, "wide.wv", true, NULL);
+    Attention a = one_head(1, 6, 8, 12, 1 / sqrt(8));
+    float *scores = scores_of(q, k, 6, 8, 1), *out = attend(&a, q, k, v);
+    assert_equals_golden(scores, "wide.scores");
+    assert_equals_golden(out, "wide.out");
+    free(x.at);
+    free(q);
+    free(k);
+    free(v);
+    free(scores);
+    free(out);
+}
+
+static int set_up(void **state) {
+    (void)state;
+    Error err;
+    return kernels_open(&kernels, 2, LONGEST_ROW, &err) ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    kernels_close(&kernels);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_1_without_weights), cmocka_unit_test(test_2_query_key_value),
+        cmocka_unit_test(test_3_linear_layers),   cmocka_unit_test(test_4_batch_and_heads),
+        cmocka_unit_test(test_5_three_wide),      cmocka_unit_test(test_6_mean_three_ways),
+        cmocka_unit_test(test_7_masked_head),     cmocka_unit_test(test_8_wider_values),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

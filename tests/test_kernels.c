@@ -1,0 +1,376 @@
+/* test_kernels.c - every table of kernels that this processor runs, on every remainder, against
+ * naive double precision. */
+#include "tests/support.h"
+#include "model/kernels/kernels.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LONGEST = 70 }; /* longer than two of the widest vectors with a remainder */
+
+/* Calls `check` with each table in turn. */
+static void for_each_table(void (*check)(const Isa *isa)) {
+    const Isa *tables[ISA_MAX];
+    int count = kernels_available(tables);
+    assert_in_range(count, 1, ISA_MAX);
+    for (int i = 0; i < count; i++) check(tables[i]);
+}
+
+/* ---- products ---- */
+
+/* One product with operands as they lie: `a_turned` stores a as [K,M], `b_turned` b as [N,K]. */
+static void check_product(const Kernels *kernels, int M, int N, int K, bool a_turned, bool b_turned,
+                          bool accumulate, bool biased) {
+    size_t c_row = (size_t)N + 3; /* what lies between the rows must stay as it is */
+    float *a = random_floats(1, (size_t)(M * K)), *b = random_floats(2, (size_t)(K * N));
+    float *c = random_floats(3, (size_t)M * c_row), *bias = random_floats(4, (size_t)N);
+    float *before = malloc((size_t)M * c_row * sizeof *before);
+    assert_non_null(before);
+    memcpy(before, c, (size_t)M * c_row * sizeof *before);
+    Matrix left = {a, a_turned ? 1 : (size_t)K, a_turned ? (size_t)M : 1};
+    Matrix right = {b, b_turned ? 1 : (size_t)N, b_turned ? (size_t)K : 1};
+    matmul(kernels, c, c_row, left, right, M, N, K, biased ? bias : NULL, accumulate);
+    for (int i = 0; i < M; i++)
+        for (size_t j = 0; j < c_row; j++) {
+            size_t at = (size_t)i * c_row + j;
+            double truth = (double)before[at], size = 1;
+            if (j < (size_t)N) {
+                if (!accumulate) truth = biased ? (double)bias[j] : 0;
+                for (int p = 0; p < K; p++) {
+                    double term = (double)a[a_turned ? p * M + i : i * K + p] *
+                                  (double)b[b_turned ? (int)j * K + p : p * N + (int)j];
+                    truth += term;
+                    size += fabs(term);
+                }
+            }
+            /* float32 keeps 24 bits: the error may grow with the terms, but slowly */
+            if (!(fabs((double)c[at] - truth) <= 2e-7 * size))
+                fail_msg("%s: %d x %d x %d, turned %d %d: c[%d,%zu] is %g, not %g",
+                         kernels->isa->name, M, N, K, a_turned, b_turned, i, j, (double)c[at],
+                         truth);
+        }
+    free(a);
+    free(b);
+    free(c);
+    free(bias);
+    free(before);
+}
+
+static void check_products(const Isa *isa) {
+    Error err;
+    Kernels kernels;
+    for (int threads = 1; threads <= 3; threads += 2) {
+        assert_ok(kernels_open(&kernels, threads, LONGEST, &err), err);
+        kernels.isa = isa;
+        int rows = isa->tile_rows, columns = isa->tile_columns;
+        for (int M = 1; M <= 2 * rows + 1; M++) {
+            check_product(&kernels, M, columns + 1, 5, false, false, false, M % 2);
+            check_product(&kernels, M, 3, 6, true, false, true, false);
+        }
+        for (int N = 1; N <= 2 * columns + 1; N++) {
+            check_product(&kernels, rows + 1, N, 4, false, true, false, N % 2);
+            check_product(&kernels, 2, N, 9, false, true, false, N % 2); /* few rows */
+        }
+        for (int turned = 0; turned < 4; turned++)
+            for (int K = 1; K <= 9; K += 2)
+                check_product(&kernels, rows - 1, columns - 1, K, turned & 1, turned & 2, false,
+                              true);
+        /* more than a block in each direction */
+        check_product(&kernels, 7, 5, 600, true, false, true, false);
+        check_product(&kernels, 401, 9, 3, false, true, false, true);
+        check_product(&kernels, 5, 2100, 3, false, false, false, true);
+        kernels_close(&kernels);
+    }
+}
+
+static void test_products(void **state) {
+    (void)state;
+    for_each_table(check_products);
+}
+
+/* ---- rows ---- */
+
+static void check_sums(const Isa *isa) {
+    float *a = random_floats(1, LONGEST), *b = random_floats(2, LONGEST), y[LONGEST];
+    float *rows = random_floats(3, 5 * LONGEST), weights[] = {0.5f, -1, 2, 0, 3};
+    for (int n = 1; n <= LONGEST; n++) {
+        double dot = 0, size = 1;
+        for (int i = 0; i < n; i++) dot += (double)a[i] * (double)b[i], size += fabs((double)a[i]);
+        assert_near(isa->dot(a, b, (size_t)n), dot, 1e-6 * size);
+        isa->sum(y, a, b, (size_t)n);
+        for (int i = 0; i < n; i++) assert_true(y[i] == a[i] + b[i]);
+        isa->add(y, b, (size_t)n);
+        for (int i = 0; i < n; i++) assert_near(y[i], (double)a[i] + 2 * (double)b[i], 1e-6);
+
+        float products[5];
+        isa->dots(products, a, rows, LONGEST, 5, n);
+        for (int j = 0; j < 5; j++)
+            assert_true(products[j] == isa->dot(a, rows + j * LONGEST, (size_t)n));
+        isa->combine(y, weights, rows, LONGEST, 5, n);
+        for (int i = 0; i < n; i++) {
+            double truth = 0;
+            for (int j = 0; j < 5; j++) truth += (double)weights[j] * (double)rows[j * LONGEST + i];
+            assert_near(y[i], truth, 1e-5);
+        }
+        float changed[5 * LONGEST];
+        memcpy(changed, rows, sizeof changed);
+        isa->outer(changed, LONGEST, weights, a, 5, n);
+        for (int j = 0; j < 5; j++)
+            for (int i = 0; i < LONGEST; i++)
+                assert_near(changed[j * LONGEST + i],
+                            (double)rows[j * LONGEST + i] +
+                                (i < n ? (double)weights[j] * (double)a[i] : 0),
+                            1e-5);
+    }
+    free(a);
+    free(b);
+    free(rows);
+}
+
+static void test_sums(void **state) {
+    (void)state;
+    for_each_table(check_sums);
+}
+
+static void check_softmax(const Isa *isa) {
+    for (int n = 1; n <= LONGEST; n++) {
+        float *x = random_floats((uint64_t)n, LONGEST), p[LONGEST], again[LONGEST], back[LONGEST];
+        const double scale = 1.7;
+        double sum = 0, plain = 0, mean = 0;
+        for (int i = 0; i < n; i++) sum += exp(scale * (double)x[i]), plain += exp((double)x[i]);
+        float lse = isa->softmax(p, x, (float)scale, n);
+        assert_near(lse, log(sum), 1e-6 * (1 + fabs(log(sum))));
+        assert_near(isa->log_sum_exp(x, n), log(plain), 1e-6 * (1 + fabs(log(plain))));
+        isa->exponentials(again, x, (float)scale, lse, n);
+        for (int i = 0; i < n; i++) {
+            double truth = exp(scale * (double)x[i]) / sum;
+            assert_near(p[i], truth, 2e-6 * truth);
+            assert_near(again[i], truth, 2e-6 * truth);
+            mean += truth * (double)x[i];
+        }
+        memcpy(back, x, sizeof back);
+        isa->softmax_backward(back, p, (float)mean, 0.5f, n);
+        for (int i = 0; i < n; i++)
+            assert_near(back[i], (double)p[i] * ((double)x[i] - mean) * 0.5, 1e-6);
+        free(x);
+    }
+}
+
+static void test_softmax(void **state) {
+    (void)state;
+    for_each_table(check_softmax);
+}
+
+/* The exponential by itself, over its whole range: exponentials with scale 1 and lse 0. */
+static void check_exponential(const Isa *isa) {
+    enum { STRIPS = 2000, STRIP = 50 }; /* long enough for vectors and a remainder */
+    double worst = 0;
+    for (int s = 0; s < STRIPS; s++) {
+        float x[STRIP], y[STRIP];
+        for (int i = 0; i < STRIP; i++)
+            x[i] = (float)(-87.0 + 175.0 * (s * STRIP + i) / (STRIPS * STRIP));
+        isa->exponentials(y, x, 1, 0, STRIP);
+        for (int i = 0; i < STRIP; i++)
+            worst = fmax(worst, fabs((double)y[i] / exp((double)x[i]) - 1));
+    }
+    if (!(worst < 2e-7)) fail_msg("%s: relative error %g", isa->name, worst);
+    float x[] = {-87.5f, -1000, -INFINITY, NAN, 100, INFINITY}, y[6];
+    isa->exponentials(y, x, 1, 0, 6);
+    assert_true(y[0] == 0 && y[1] == 0 && y[2] == 0 && isnan(y[3]));
+    assert_true(y[4] > 1e38f && y[5] > 1e38f);
+}
+
+static void test_exponential(void **state) {
+    (void)state;
+    for_each_table(check_exponential);
+}
+
+/* Masks are minus infinity; a NaN must be seen, not lost. */
+static void check_odd_numbers(const Isa *isa) {
+    float x[40], p[40];
+    for (int i = 0; i < 40; i++) x[i] = i % 3 ? -INFINITY : 1;
+    isa->softmax(p, x, 1, 40);
+    for (int i = 0; i < 40; i++) assert_near(p[i], i % 3 ? 0 : 1.0 / 14, 1e-7);
+    x[37] = NAN;
+    assert_true(isnan(isa->softmax(p, x, 1, 40)) && isnan(isa->log_sum_exp(x, 40)));
+}
+
+static void test_odd_numbers(void **state) {
+    (void)state;
+    for_each_table(check_odd_numbers);
+}
+
+/* ---- GELU, LayerNorm ---- */
+
+static double gelu_of(double x) {
+    return 0.5 * x * (1 + tanh(sqrt(2 / acos(-1.0)) * (x + 0.044715 * x * x * x)));
+}
+
+static void check_gelu(const Isa *isa) {
+    float x[LONGEST], dy[LONGEST], y[LONGEST], dx[LONGEST];
+    for (int n = 1; n <= LONGEST; n++) {
+        for (int i = 0; i < n; i++) {
+            x[i] = (float)(20.0 * i / LONGEST - 10);
+            dy[i] = (float)(i % 5) - 2;
+        }
+        isa->gelu(y, x, (size_t)n);
+        isa->gelu_backward(dx, x, dy, (size_t)n);
+        for (int i = 0; i < n; i++) {
+            double at = (double)x[i], h = 1e-5;
+            double slope = (gelu_of(at + h) - gelu_of(at - h)) / (2 * h);
+            assert_near(y[i], gelu_of(at), 2e-6);
+            assert_near(dx[i], slope * (double)dy[i], 5e-6);
+        }
+    }
+}
+
+static void test_gelu(void **state) {
+    (void)state;
+    for_each_table(check_gelu);
+}
+
+static void check_normalize(const Isa *isa) {
+    for (int n = 2; n <= LONGEST; n++) {
+        float *x = random_floats(1, LONGEST), *w = random_floats(2, LONGEST);
+        float *b = random_floats(3, LONGEST), *dy = random_floats(4, LONGEST);
+        float y[LONGEST], dx[LONGEST], dw[LONGEST], db[LONGEST], mean, rstd;
+        double mu = 0, variance = 0, g_mean = 0, gx_mean = 0;
+        for (int i = 0; i < n; i++) mu += (double)x[i] / n;
+        for (int i = 0; i < n; i++) variance += pow((double)x[i] - mu, 2) / n;
+        double scale = 1 / sqrt(variance + 1e-5);
+        for (int i = 0; i < n; i++) {
+            g_mean += (double)dy[i] * (double)w[i] / n;
+            gx_mean += (double)dy[i] * (double)w[i] * ((double)x[i] - mu) * scale / n;
+            dw[i] = db[i] = 1; /* added to */
+        }
+        isa->normalize(y, &mean, &rstd, x, w, b, n);
+        isa->normalize_backward(dx, dy, x, mean, rstd, w, n);
+        isa->normalize_gradients(dw, db, dy, x, mean, rstd, n);
+        assert_near(mean, mu, 1e-6);
+        assert_near(rstd, scale, 1e-5 * scale);
+        for (int i = 0; i < n; i++) {
+            double hat = ((double)x[i] - mu) * scale, g = (double)dy[i] * (double)w[i];
+            assert_near(y[i], hat * (double)w[i] + (double)b[i], 1e-5);
+            assert_near(dx[i], scale * (g - g_mean - hat * gx_mean), 1e-5 * (1 + scale));
+            assert_near(dw[i], 1 + (double)dy[i] * hat, 1e-5);
+            assert_near(db[i], 1 + (double)dy[i], 1e-6);
+        }
+        free(x);
+        free(w);
+        free(b);
+        free(dy);
+    }
+}
+
+static void test_normalize(void **state) {
+    (void)state;
+    for_each_table(check_normalize);
+}
+
+/* ---- dropout, AdamW ---- */
+
+static void check_dropout(const Isa *isa) {
+    enum { WIDE = 20000 };
+    static float x[WIDE], y[WIDE], z[WIDE];
+    DropoutRow mask = {
+        .key = 12345, .threshold = (uint32_t)(0.7 * 4294967295.0), .scale = 1 / 0.7f};
+    DropoutRow other = mask;
+    other.key = 12346;
+    int kept = 0, same = 0;
+    for (int i = 0; i < WIDE; i++) x[i] = 1;
+    isa->dropout(y, x, mask, WIDE);
+    isa->dropout(z, x, other, WIDE);
+    for (int i = 0; i < WIDE; i++) {
+        assert_true(y[i] == 0 || y[i] == mask.scale);
+        kept += y[i] != 0;
+        same += (y[i] != 0) == (z[i] != 0);
+    }
+    assert_near(kept / (double)WIDE, 0.7, 0.015); /* more than four deviations */
+    assert_near(same / (double)WIDE, 0.7 * 0.7 + 0.3 * 0.3, 0.015);
+    isa->dropout(z, x, mask, LONGEST); /* a shorter row has the same beginning */
+    assert_memory_equal(y, z, LONGEST * sizeof *y);
+    const Isa *tables[ISA_MAX]; /* and every table the same mask */
+    kernels_available(tables);
+    tables[0]->dropout(z, x, mask, WIDE);
+    assert_memory_equal(y, z, sizeof y);
+}
+
+static void test_dropout(void **state) {
+    (void)state;
+    for_each_table(check_dropout);
+}
+
+static void check_adamw(const Isa *isa) {
+    AdamW step = {.learning_rate = 0.01f,
+                  .beta1 = 0.9f,
+                  .beta2 = 0.95f,
+                  .epsilon = 1e-8f,
+                  .decay = 0.1f,
+                  .correction1 = 0.19f,
+                  .correction2 = 0.0975f,
+                  .gradient_scale = 0.5f};
+    for (int n = 1; n <= LONGEST; n++) {
+        float *w = random_floats(1, LONGEST), *m = random_floats(2, LONGEST);
+        float *v = random_floats(3, LONGEST), *g = random_floats(4, LONGEST);
+        float w0[LONGEST], m0[LONGEST], v0[LONGEST];
+        for (int i = 0; i < LONGEST; i++) v[i] = v[i] * v[i];
+        memcpy(w0, w, sizeof w0);
+        memcpy(m0, m, sizeof m0);
+        memcpy(v0, v, sizeof v0);
+        isa->adamw(w, m, v, g, step, (size_t)n);
+        for (int i = 0; i < LONGEST; i++) {
+            double grad = 0.5 * (double)g[i];
+            double first = 0.9 * (double)m0[i] + 0.1 * grad;
+            double second = 0.95 * (double)v0[i] + 0.05 * grad * grad;
+            double moved = (double)w0[i] * (1 - 0.01 * 0.1) -
+                           0.01 * (first / 0.19) / (sqrt(second / 0.0975) + 1e-8);
+            assert_near(w[i], i < n ? moved : (double)w0[i], 1e-5);
+            assert_near(m[i], i < n ? first : (double)m0[i], 1e-6);
+            assert_near(v[i], i < n ? second : (double)v0[i], 1e-5);
+        }
+        free(w);
+        free(m);
+        free(v);
+        free(g);
+    }
+}
+
+static void test_adamw(void **state) {
+    (void)state;
+    for_each_table(check_adamw);
+}
+
+/* ---- choosing ---- */
+
+static void test_forced_table(void **state) {
+    (void)state;
+    Error err;
+    Kernels kernels;
+    const Isa *tables[ISA_MAX];
+    int count = kernels_available(tables);
+    for (int i = 0; i < count; i++) {
+        setenv("KERNELS", tables[i]->name, 1);
+        assert_ok(kernels_open(&kernels, 1, LONGEST, &err), err);
+        assert_ptr_equal(kernels.isa, tables[i]);
+        kernels_close(&kernels);
+    }
+    setenv("KERNELS", "abacus", 1);
+    assert_false(kernels_open(&kernels, 1, LONGEST, &err));
+    assert_non_null(strstr(err.text, "abacus"));
+    unsetenv("KERNELS");
+    assert_ok(kernels_open(&kernels, 1, LONGEST, &err), err);
+    assert_ptr_equal(kernels.isa, tables[count - 1]);
+    kernels_close(&kernels);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_products),    cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_softmax),     cmocka_unit_test(test_exponential),
+        cmocka_unit_test(test_odd_numbers), cmocka_unit_test(test_gelu),
+        cmocka_unit_test(test_normalize),   cmocka_unit_test(test_dropout),
+        cmocka_unit_test(test_adamw),       cmocka_unit_test(test_forced_table),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,180 @@
+/* test_properties.c - what must hold of every rung, whatever its weights. */
+#include "tests/support.h"
+#include "data/data.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static Config config_of(const char *model, int V, int T, int C) {
+    Config config = {.V = V, .T = T, .L = 2, .NH = 4, .C = C};
+    snprintf(config.model, sizeof config.model, "%s", model);
+    return config;
+}
+
+/* Calls `check` with the name of each rung. */
+static void for_each_rung(void (*check)(const char *name)) {
+    for (int i = 0; model_name(i); i++) check(model_name(i));
+}
+
+/* ---- causality ---- */
+
+static void check_causality(const char *name) {
+    enum { T = 12, V = 13 };
+    Config config = config_of(name, V, T, 16);
+    Bench *bench = bench_open(&config, 2, 2, 3);
+    int32_t *ids = random_ids(1, 2 * T, V);
+    float before[2 * T * V];
+    bench_shake(bench);
+    for (int changed = 0; changed < T; changed++) {
+        memcpy(before, run_forward(bench->run, ids, 2, T, 0), sizeof before);
+        ids[changed] = (ids[changed] + 1) % V;
+        const float *after = run_forward(bench->run, ids, 2, T, 0);
+        /* nothing before it in its own sequence, nothing at all in the other one ... */
+        assert_memory_equal(before, after, (size_t)(changed * V) * sizeof *before);
+        assert_memory_equal(before + T * V, after + T * V, T * V * sizeof *before);
+        /* ... but what follows it does change */
+        assert_memory_not_equal(before + changed * V, after + changed * V, V * sizeof *before);
+    }
+    bench_close(bench);
+    free(ids);
+}
+
+static void test_causality(void **state) {
+    (void)state;
+    for_each_rung(check_causality);
+}
+
+/* ---- the first loss ---- */
+
+static void check_first_loss(const char *name) {
+    Config config = config_of(name, 65, 64, 128);
+    config.L = 4;
+    Bench *bench = bench_open(&config, 12, 2, 1337);
+    int32_t *ids = random_ids(1, 12 * 64 + 1, 65);
+    run_forward(bench->run, ids, 12, 64, 0);
+    assert_near(run_loss(bench->run, ids + 1), log(65), 0.02 * log(65));
+    bench_close(bench);
+    free(ids);
+}
+
+static void test_first_loss(void **state) {
+    (void)state;
+    for_each_rung(check_first_loss);
+}
+
+/* ---- learning by heart ---- */
+
+/* The least loss of any table of pairs on a text: the entropy of a character after another. */
+static double pair_entropy(const int32_t *inputs, const int32_t *targets, int N, int V) {
+    double total = 0;
+    for (int n = 0; n < N; n++) {
+        double same = 0, both = 0;
+        for (int i = 0; i < N; i++) {
+            same += inputs[i] == inputs[n];
+            both += inputs[i] == inputs[n] && targets[i] == targets[n];
+        }
+        total += log(same / both) / N;
+    }
+    assert_true(V > 1);
+    return total;
+}
+
+static void check_overfit(const char *name) {
+    enum { B = 2, T = 16, V = 12 };
+    Config config = config_of(name, V, T, 32);
+    Bench *bench = bench_open(&config, B, 1, 3);
+    int32_t *inputs = random_ids(1, B * T, V), *targets = random_ids(2, B * T, V);
+    double loss = bench_train(bench, inputs, targets, B, T, 600, 0.02);
+    /* A bigram cannot go below its pairs; the others see positions, and learn all by heart. */
+    double floor = strcmp(name, "bigram") == 0 ? pair_entropy(inputs, targets, B * T, V) : 0;
+    double room = floor > 0 ? 0.02 : 0.1;
+    if (!(loss < floor + room && loss > floor - 1e-6))
+        fail_msg("%s: one batch is learnt to %g, not to %g", name, loss, floor + room);
+    bench_close(bench);
+    free(inputs);
+    free(targets);
+}
+
+static void test_overfit(void **state) {
+    (void)state;
+    for_each_rung(check_overfit);
+}
+
+/* ---- the trained bigram is the counted one ---- */
+
+static void test_bigram_is_counted(void **state) {
+    (void)state;
+    enum { B = 32, T = 32, STEPS = 600 };
+    Error err;
+    Corpus corpus;
+    Counts counts;
+    assert_ok(corpus_load(&corpus, "data/sample.txt", false, 0.1, T, &err), err);
+    const int32_t *ids = corpus.ids;
+    assert_ok(count_losses(ids, corpus.train, ids + corpus.train, corpus.length - corpus.train,
+                           corpus.vocab.size, &counts, &err),
+              err);
+    Config config = config_of("bigram", corpus.vocab.size, T, 1);
+    Bench *bench = bench_open(&config, B, 2, 3);
+    Optimizer adamw = {.beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8};
+    int32_t inputs[B * T], targets[B * T];
+    for (int step = 0; step < STEPS; step++) {
+        adamw.learning_rate = schedule_cosine(step, STEPS, 10, 0.1, 0.001);
+        batch_random(ids, corpus.train, B, T, 1, (uint64_t)step, inputs, targets);
+        run_forward_training(bench->run, inputs, B, T);
+        run_backward(bench->run, targets);
+        run_update(bench->run, &adamw);
+    }
+    double loss = run_evaluate(bench->run, ids, corpus.train, 1);
+    assert_near(loss, counts.bigram, 0.01);
+    assert_true(loss > counts.bigram - 1e-4); /* nothing of its kind can be better */
+    bench_close(bench);
+    corpus_free(&corpus);
+}
+
+/* ---- bits ---- */
+
+/* The weights after some steps with dropout and clipping, at a size that is worth all threads. */
+static float *weights_after(const char *name, int threads, uint64_t seed, size_t *room) {
+    enum { B = 5, T = 33, V = 70 };
+    Config config = config_of(name, V, T, 52);
+    config.dropout = 0.2;
+    Bench *bench = bench_open(&config, B, threads, seed);
+    int32_t *ids = random_ids(seed, B * T + 1, V);
+    bench_train(bench, ids, ids + 1, B, T, 5, 0.01);
+    float *weights = bench->model.weights;
+    *room = bench->model.room;
+    bench->model.weights = NULL;
+    bench_close(bench);
+    free(ids);
+    return weights;
+}
+
+static void check_bits(const char *name) {
+    size_t room;
+    float *one = weights_after(name, 1, 7, &room);
+    for (int threads = 2; threads <= 4; threads++) {
+        float *more = weights_after(name, threads, 7, &room);
+        assert_memory_equal(one, more, room * sizeof *one);
+        free(more);
+    }
+    float *other = weights_after(name, 1, 8, &room);
+    assert_memory_not_equal(one, other, room * sizeof *one);
+    free(one);
+    free(other);
+}
+
+static void test_bits(void **state) {
+    (void)state;
+    for_each_rung(check_bits);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_causality), cmocka_unit_test(test_first_loss),
+        cmocka_unit_test(test_overfit),   cmocka_unit_test(test_bigram_is_counted),
+        cmocka_unit_test(test_bits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,205 @@
+/* test_training.c - the optimizer over a whole model, the schedule, and what an evaluation reads.
+ */
+#include "tests/support.h"
+#include "tests/reference.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { B = 2, T = 5, V = 7 };
+
+static Config config_of(const char *model) {
+    Config config = {.V = V, .T = T, .L = 1, .NH = 1, .C = 6};
+    strcpy(config.model, model);
+    return config;
+}
+
+static bool decays(const char *name) {
+    size_t length = strlen(name);
+    return strstr(name, "weight") && !strstr(name, "ln_") && strcmp(name + length - 4, "bias") != 0;
+}
+
+/* Three steps of AdamW with clipping, done again in double precision from the same gradients. */
+static void check_steps(double clip) {
+    Config config = config_of("gpt");
+    Bench *bench = bench_open(&config, B, 2, 3);
+    Model *model = &bench->model;
+    Optimizer o = {.learning_rate = 0.01,
+                   .beta1 = 0.9,
+                   .beta2 = 0.95,
+                   .epsilon = 1e-8,
+                   .weight_decay = 0.3,
+                   .clip = clip};
+    double *w = calloc(model->room, sizeof *w), *m = calloc(model->room, sizeof *m);
+    double *v = calloc(model->room, sizeof *v);
+    assert_true(w && m && v);
+    for (size_t i = 0; i < model->room; i++) w[i] = (double)model->weights[i];
+    for (int step = 1; step <= 3; step++) {
+        int32_t *ids = random_ids((uint64_t)step, B * T + 1, V);
+        run_forward_training(bench->run, ids, B, T);
+        run_backward(bench->run, ids + 1);
+        double square = 0;
+        for (int i = 0; i < model->tensor_count; i++)
+            for (size_t j = 0; j < model->tensors[i].size; j++)
+                square += pow((double)run_gradient(bench->run, i)[j], 2);
+        double norm = sqrt(square), scale = clip > 0 && norm > clip ? clip / norm : 1;
+        for (int i = 0; i < model->tensor_count; i++) {
+            const Tensor *tensor = &model->tensors[i];
+            double decay = decays(tensor->name) ? o.weight_decay : 0;
+            for (size_t j = 0; j < tensor->size; j++) {
+                size_t at = tensor->offset + j;
+                double g = scale * (double)run_gradient(bench->run, i)[j];
+                m[at] = o.beta1 * m[at] + (1 - o.beta1) * g;
+                v[at] = o.beta2 * v[at] + (1 - o.beta2) * g * g;
+                w[at] -= o.learning_rate *
+                         (decay * w[at] + m[at] / (1 - pow(o.beta1, step)) /
+                                              (sqrt(v[at] / (1 - pow(o.beta2, step))) + o.epsilon));
+            }
+        }
+        assert_near(run_update(bench->run, &o), norm, 1e-5 * norm);
+        for (int i = 0; i < model->tensor_count; i++)
+            for (size_t j = 0; j < model->tensors[i].size; j++) {
+                size_t at = model->tensors[i].offset + j;
+                assert_near(model->weights[at], w[at], 2e-5);
+                assert_true(run_gradient(bench->run, i)[j] == 0); /* ready to be added to */
+            }
+        free(ids);
+    }
+    free(w);
+    free(m);
+    free(v);
+    bench_close(bench);
+}
+
+static void test_adamw(void **state) {
+    (void)state;
+    check_steps(0);
+}
+
+static void test_clipping(void **state) {
+    (void)state;
+    check_steps(0.05); /* far below the norm of these gradients */
+}
+
+/* A row of the bigram's table that a batch does not touch stays as it is: no drift from momentum.
+ */
+static void test_lazy_rows(void **state) {
+    (void)state;
+    Config config = config_of("bigram");
+    Bench *bench = bench_open(&config, 1, 1, 3);
+    const float *table = bench->model.weights;
+    int32_t first[] = {0, 1, 2, 3, 4}, second[] = {0, 1, 1, 0, 0}, targets[] = {1, 1, 2, 3, 5};
+    float kept[V * V];
+    bench_train(bench, first, targets, 1, T, 1, 0.1);
+    memcpy(kept, table, sizeof kept);
+    bench_train(bench, second, targets, 1, T, 1, 0.1);
+    assert_memory_not_equal(table, kept, 2 * V * sizeof *table);
+    assert_memory_equal(table + 2 * V, kept + 2 * V, (V - 2) * V * sizeof *table);
+    bench_close(bench);
+}
+
+/* Gradients of two backward passes add up, as micro-batches need. */
+static void test_gradients_add(void **state) {
+    (void)state;
+    Config config = config_of("gpt");
+    Bench *bench = bench_open(&config, B, 1, 3);
+    int32_t *ids = random_ids(1, B * T + 1, V);
+    float once[6];
+    run_forward_training(bench->run, ids, B, T);
+    run_backward(bench->run, ids + 1);
+    memcpy(once, run_gradient(bench->run, 0), sizeof once);
+    run_forward_training(bench->run, ids, B, T);
+    run_backward(bench->run, ids + 1);
+    for (int i = 0; i < 6; i++)
+        assert_near(run_gradient(bench->run, 0)[i], 2 * (double)once[i], 1e-6);
+    bench_close(bench);
+    free(ids);
+}
+
+static void test_schedule(void **state) {
+    (void)state;
+    assert_near(schedule_cosine(0, 100, 10, 1, 0.1), 1.0 / 11, 1e-12);
+    assert_near(schedule_cosine(9, 100, 10, 1, 0.1), 10.0 / 11, 1e-12);
+    assert_near(schedule_cosine(10, 100, 10, 1, 0.1), 1, 1e-12);
+    assert_near(schedule_cosine(55, 100, 10, 1, 0.1), 0.55, 1e-12);
+    assert_near(schedule_cosine(100, 100, 10, 1, 0.1), 0.1, 1e-12);
+    assert_near(schedule_cosine(0, 1, 0, 1, 0.1), 1, 1e-12);
+    for (int step = 11; step <= 100; step++)
+        assert_true(schedule_cosine(step, 100, 10, 1, 0.1) <
+                    schedule_cosine(step - 1, 100, 10, 1, 0.1));
+}
+
+/* Windows end to end, each token but the first predicted once, against the reference. Lengths with
+ * whole batches, whole windows and a short one at the end. */
+static void test_evaluation(void **state) {
+    (void)state;
+    Config config = config_of("gpt");
+    Bench *bench = bench_open(&config, B, 2, 3);
+    Reference reference;
+    int32_t *ids = random_ids(1, 60, V);
+    bench_train(bench, ids, ids + 1, B, T, 3, 0.01);
+    reference_open(&reference, &bench->model);
+    for (int count = 2; count <= 60; count++) {
+        double total = 0;
+        for (int at = 0; at < count - 1; at += T) {
+            int length = count - 1 - at < T ? count - 1 - at : T;
+            total += length * reference_loss(&reference, ids + at, ids + at + 1, 1, length);
+        }
+        assert_near(run_evaluate(bench->run, ids, (size_t)count, 1), total / (count - 1), 1e-5);
+    }
+    /* one batch in three: the first, the fourth */
+    double total = 0;
+    for (int at = 0; at < 50; at += 3 * B * T)
+        total += reference_loss(&reference, ids + at, ids + at + 1, B, T);
+    assert_near(run_evaluate(bench->run, ids, 51, 3), total / 2, 1e-5);
+    reference_close(&reference);
+    bench_close(bench);
+    free(ids);
+}
+
+static void check_refused(Config config, const char *word) {
+    Error err = {0};
+    Model model;
+    assert_false(model_build(&model, &config, 1, &err));
+    if (!strstr(err.text, word)) fail_msg("'%s' does not say '%s'", err.text, word);
+}
+
+static void test_refused_sizes(void **state) {
+    (void)state;
+    Config config = config_of("gpt");
+    Config wrong = config;
+    strcpy(wrong.model, "oracle");
+    check_refused(wrong, "oracle");
+    wrong = config;
+    wrong.NH = 4;
+    check_refused(wrong, "divide");
+    wrong = config;
+    wrong.NH = 0;
+    check_refused(wrong, "heads");
+    wrong = config;
+    wrong.C = MAX_WIDTH + 1;
+    check_refused(wrong, "width");
+    wrong = config;
+    wrong.T = 0;
+    check_refused(wrong, "context");
+    wrong = config;
+    wrong.L = MAX_LAYERS + 1;
+    check_refused(wrong, "layers");
+    wrong = config;
+    wrong.V = -1;
+    check_refused(wrong, "vocabulary");
+    wrong = config;
+    wrong.dropout = NAN;
+    check_refused(wrong, "dropout");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_adamw),         cmocka_unit_test(test_clipping),
+        cmocka_unit_test(test_lazy_rows),     cmocka_unit_test(test_gradients_add),
+        cmocka_unit_test(test_schedule),      cmocka_unit_test(test_evaluation),
+        cmocka_unit_test(test_refused_sizes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

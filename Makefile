@@ -26,7 +26,8 @@ ifneq ($(findstring x86_64,$(shell $(CC) -dumpmachine)),)
 ISAS            += avx2 avx512
 endif
 
-SOURCES = $(wildcard base/*.c data/*.c model/*.c) model/kernels/choose.c model/kernels/matmul.c
+SOURCES = $(wildcard base/*.c data/*.c model/*.c) model/kernels/choose.c model/kernels/matmul.c \
+          model/kernels/team.c
 OBJECTS = $(SOURCES:.c=.o) $(ISAS:%=model/kernels/isa_%.o)
 TESTS   = $(patsubst %.c,%,$(wildcard tests/test_*.c))
 

@@ -40,8 +40,7 @@ static const BufferSpec buffers[] = {
 /* clang-format on */
 CHECK_TABLES;
 
-static void forward(Run *run) {
-    const Kernels *k = &run->kernels;
+static void forward(const Run *run, const Kernels *k) {
     int B = run->B, T = run->T, N = B * T, C = run->model->config.C, V = run->model->config.V;
     Weights w;
     Buffers a;
@@ -56,8 +55,7 @@ static void forward(Run *run) {
     linear_forward(k, a.logits, a.y, w.head_w, w.head_b, N, C, V);
 }
 
-static void backward(Run *run) {
-    const Kernels *k = &run->kernels;
+static void backward(const Run *run, const Kernels *k) {
     int B = run->B, T = run->T, N = B * T, C = run->model->config.C, V = run->model->config.V;
     Weights w, dw;
     Buffers a;

@@ -26,22 +26,21 @@ static const BufferSpec buffers[] = {
 /* clang-format on */
 CHECK_TABLES;
 
-static void forward(Run *run) {
+static void forward(const Run *run, const Kernels *k) {
     Weights w;
     Buffers a;
     run_weights(run, 0, &w);
     run_buffers(run, 0, &a);
-    embedding_forward(&run->kernels, a.logits, run->ids, w.table, NULL, run->B, run->T, run->past,
+    embedding_forward(k, a.logits, run->ids, w.table, NULL, run->B, run->T, run->past,
                       run->model->config.V);
 }
 
-static void backward(Run *run) {
+static void backward(const Run *run, const Kernels *k) {
     Weights dw;
     Buffers a;
     run_gradients(run, 0, &dw);
     run_buffers(run, 0, &a);
-    embedding_backward(&run->kernels, dw.table, NULL, a.logits, run->ids, run->B, run->T,
-                       run->model->config.V);
+    embedding_backward(k, dw.table, NULL, a.logits, run->ids, run->B, run->T, run->model->config.V);
 }
 
 const Rung bigram_rung = {

@@ -12,12 +12,14 @@ DropoutRow dropout_row(Dropout dropout, size_t row) {
 }
 
 void dropout_apply(const Kernels *k, float *y, const float *x, Dropout dropout, int N, int C) {
-    size_t row = (size_t)C, count = (size_t)N * row;
-    if (dropout.rate <= 0) {
-        if (y != x) memcpy(y, x, count * sizeof *y);
-        return;
-    }
-#pragma omp parallel for schedule(static) num_threads(kernels_threads(k, count))
-    for (size_t n = 0; n < (size_t)N; n++)
-        k->isa->dropout(y + n * row, x + n * row, dropout_row(dropout, n), C);
+    if (dropout.rate <= 0 && y == x) return;
+    size_t row = (size_t)C;
+    Share rows = team_share(k, (size_t)N, 1);
+    if (dropout.rate <= 0)
+        memcpy(y + rows.begin * row, x + rows.begin * row,
+               (rows.end - rows.begin) * row * sizeof *y);
+    else
+        for (size_t n = rows.begin; n < rows.end; n++)
+            k->isa->dropout(y + n * row, x + n * row, dropout_row(dropout, n), C);
+    team_barrier(k);
 }

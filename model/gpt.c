@@ -99,8 +99,7 @@ static Attention heads(const Run *run, int l) {
 }
 
 /* One block; returns the stream that leaves it. */
-static const float *block_forward(Run *run, int l, const float *x) {
-    const Kernels *k = &run->kernels;
+static const float *block_forward(const Run *run, const Kernels *k, int l, const float *x) {
     int N = run->B * run->T, C = run->model->config.C;
     size_t NC = (size_t)N * (size_t)C;
     Attention shape = heads(run, l);
@@ -128,8 +127,7 @@ static const float *block_forward(Run *run, int l, const float *x) {
 
 /* dx comes in as the gradient of the stream that left the block and goes out as that of the stream
  * x that entered: the residual carries it through, each branch adds its own. */
-static void block_backward(Run *run, int l, const float *x) {
-    const Kernels *k = &run->kernels;
+static void block_backward(const Run *run, const Kernels *k, int l, const float *x) {
     int N = run->B * run->T, C = run->model->config.C;
     size_t NC = (size_t)N * (size_t)C;
     Attention shape = heads(run, l);
@@ -157,8 +155,7 @@ static void block_backward(Run *run, int l, const float *x) {
     residual_add(k, a.dx, a.dbranch, NC);
 }
 
-static void forward(Run *run) {
-    const Kernels *k = &run->kernels;
+static void forward(const Run *run, const Kernels *k) {
     Config c = run->model->config;
     int B = run->B, T = run->T, N = B * T;
     Weights w;
@@ -169,7 +166,7 @@ static void forward(Run *run) {
     embedding_forward(k, a.x0, run->ids, w.wte, w.wpe, B, T, run->past, c.C);
     dropout_apply(k, a.x0, a.x0, run_dropout(run, DROP_EMBEDDING, 0), N, c.C);
     const float *x = a.x0;
-    for (int l = 0; l < c.L; l++) x = block_forward(run, l, x);
+    for (int l = 0; l < c.L; l++) x = block_forward(run, k, l, x);
     layernorm_forward(k, a.lnf, a.lnf_mean, a.lnf_rstd, x, w.lnf_w, w.lnf_b, N, c.C);
     linear_forward(k, a.logits, a.lnf, w.wte, NULL, N, c.C, c.V);
 }
@@ -181,8 +178,7 @@ static const float *stream(const Run *run, int l) {
     return l < 0 ? a.x0 : a.x;
 }
 
-static void backward(Run *run) {
-    const Kernels *k = &run->kernels;
+static void backward(const Run *run, const Kernels *k) {
     Config c = run->model->config;
     int B = run->B, T = run->T, N = B * T;
     Weights w, dw;
@@ -194,7 +190,7 @@ static void backward(Run *run) {
     linear_backward(k, a.dx, dw.wte, NULL, a.logits, a.lnf, w.wte, N, c.C, c.V);
     layernorm_backward(k, a.dx, dw.lnf_w, dw.lnf_b, a.dx, stream(run, c.L - 1), a.lnf_mean,
                        a.lnf_rstd, w.lnf_w, N, c.C);
-    for (int l = c.L - 1; l >= 0; l--) block_backward(run, l, stream(run, l - 1));
+    for (int l = c.L - 1; l >= 0; l--) block_backward(run, k, l, stream(run, l - 1));
     dropout_apply(k, a.dx, a.dx, run_dropout(run, DROP_EMBEDDING, 0), N, c.C);
     embedding_backward(k, dw.wte, dw.wpe, a.dx, run->ids, B, T, c.C);
 }

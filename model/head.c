@@ -68,8 +68,7 @@ static Attention one_head(const Run *run) {
                        .scale = 1.0f / sqrtf((float)C)};
 }
 
-static void forward(Run *run) {
-    const Kernels *k = &run->kernels;
+static void forward(const Run *run, const Kernels *k) {
     int B = run->B, T = run->T, N = B * T, C = run->model->config.C, V = run->model->config.V;
     size_t past = (size_t)run->past * (size_t)C;
     Attention shape = one_head(run);
@@ -89,8 +88,7 @@ static void forward(Run *run) {
 }
 
 /* x goes four ways, into q, k, v and the residual: dy gathers what comes back. */
-static void backward(Run *run) {
-    const Kernels *k = &run->kernels;
+static void backward(const Run *run, const Kernels *k) {
     int B = run->B, T = run->T, N = B * T, C = run->model->config.C, V = run->model->config.V;
     size_t NC = (size_t)N * (size_t)C;
     Attention shape = one_head(run);

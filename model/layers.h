@@ -3,8 +3,11 @@
  * Shapes are row-major. B batch, T time, N = B*T tokens, C channels, OC output channels, V
  * vocabulary, NH heads. Arguments come as outputs, saved values, inputs, weights, sizes. A
  * gradient is named after its value with a d in front. One rule everywhere: dx is written, dw is
- * added to. Outputs overlap inputs only where a comment allows it. Nothing fails; every result is
- * the same bits at any number of threads. */
+ * added to. Outputs overlap inputs only where a comment allows it.
+ *
+ * All threads of a team call each layer together and share its work out (kernels.h); when it
+ * returns, its results are whole. Nothing fails; every result is the same bits at any number of
+ * threads. */
 #ifndef TRIL_LAYERS_H
 #define TRIL_LAYERS_H
 

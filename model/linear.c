@@ -7,13 +7,13 @@ void linear_forward(const Kernels *k, float *y, const float *x, const float *w, 
     matmul(k, y, (size_t)OC, rows, transposed, N, OC, C, b, false);
 }
 
+/* Threads share out the channels; each is summed in the order of the rows. */
 static void add_rows(const Kernels *k, float *db, const float *dy, int N, int OC) {
-    enum { CHUNK = 64 }; /* channels that one thread sums, in the order of the rows */
-#pragma omp parallel for schedule(static) num_threads(kernels_threads(k, (size_t)N *(size_t)OC))
-    for (int c = 0; c < OC; c += CHUNK)
-        for (int n = 0; n < N; n++)
-            k->isa->add(db + c, dy + (size_t)n * (size_t)OC + c,
-                        (size_t)(OC - c < CHUNK ? OC - c : CHUNK));
+    Share channels = team_share(k, (size_t)OC, 16);
+    for (size_t n = 0; n < (size_t)N; n++)
+        k->isa->add(db + channels.begin, dy + n * (size_t)OC + channels.begin,
+                    channels.end - channels.begin);
+    team_barrier(k);
 }
 
 void linear_backward(const Kernels *k, float *dx, float *dw, float *db, const float *dy,

@@ -4,42 +4,51 @@
 #include <assert.h>
 #include <string.h>
 
-enum { CHUNK = 32 }; /* channels that one thread carries through a sequence */
+/* The sum that a thread carries along a sequence, for some channels at a time. */
+enum { WIDTH = 32 };
 
-static int smaller(int a, int b) {
-    return a < b ? a : b;
+/* Of the B sequences times the stretches of WIDTH channels, number i. */
+typedef struct {
+    size_t b, c, width;
+} Stretch;
+
+static size_t stretches(int B, int C) {
+    return (size_t)B * (((size_t)C + WIDTH - 1) / WIDTH);
+}
+
+static Stretch stretch_of(size_t i, int C) {
+    size_t each = ((size_t)C + WIDTH - 1) / WIDTH, c = i % each * WIDTH, rest = (size_t)C - c;
+    return (Stretch){i / each, c, rest < WIDTH ? rest : WIDTH};
 }
 
 void mean_forward(const Kernels *k, float *y, const float *x, int B, int T, int past, int C) {
     assert(past == 0 || B == 1);
-    int S = past + T;
-    size_t work = (size_t)B * (size_t)S * (size_t)C;
-#pragma omp parallel for collapse(2) schedule(static) num_threads(kernels_threads(k, work))
-    for (int b = 0; b < B; b++)
-        for (int c = 0; c < C; c += CHUNK) {
-            float total[CHUNK] = {0};
-            int width = smaller(CHUNK, C - c);
-            for (int s = 0; s < S; s++) {
-                k->isa->add(total, x + ((size_t)b * (size_t)S + (size_t)s) * (size_t)C + c,
-                            (size_t)width);
-                if (s < past) continue;
-                float *to = y + ((size_t)b * (size_t)T + (size_t)(s - past)) * (size_t)C + c;
-                for (int i = 0; i < width; i++) to[i] = total[i] / (float)(s + 1);
-            }
+    size_t S = (size_t)(past + T), row = (size_t)C;
+    Share share = team_share(k, stretches(B, C), 1);
+    for (size_t i = share.begin; i < share.end; i++) {
+        Stretch at = stretch_of(i, C);
+        float total[WIDTH] = {0};
+        for (size_t s = 0; s < S; s++) {
+            k->isa->add(total, x + (at.b * S + s) * row + at.c, at.width);
+            if (s < (size_t)past) continue;
+            float *to = y + (at.b * (size_t)T + s - (size_t)past) * row + at.c;
+            for (size_t c = 0; c < at.width; c++) to[c] = total[c] / (float)(s + 1);
         }
+    }
+    team_barrier(k);
 }
 
 void mean_backward(const Kernels *k, float *dx, const float *dy, int B, int T, int C) {
-    size_t work = (size_t)B * (size_t)T * (size_t)C;
-#pragma omp parallel for collapse(2) schedule(static) num_threads(kernels_threads(k, work))
-    for (int b = 0; b < B; b++)
-        for (int c = 0; c < C; c += CHUNK) {
-            float total[CHUNK] = {0};
-            int width = smaller(CHUNK, C - c);
-            for (int t = T - 1; t >= 0; t--) {
-                size_t at = ((size_t)b * (size_t)T + (size_t)t) * (size_t)C + (size_t)c;
-                for (int i = 0; i < width; i++) total[i] += dy[at + (size_t)i] / (float)(t + 1);
-                memcpy(dx + at, total, (size_t)width * sizeof *dx);
-            }
+    size_t row = (size_t)C;
+    Share share = team_share(k, stretches(B, C), 1);
+    for (size_t i = share.begin; i < share.end; i++) {
+        Stretch at = stretch_of(i, C);
+        float total[WIDTH] = {0};
+        for (size_t t = (size_t)T; t-- > 0;) {
+            size_t place = (at.b * (size_t)T + t) * row + at.c;
+            for (size_t c = 0; c < at.width; c++) total[c] += dy[place + c] / (float)(t + 1);
+            memcpy(dx + place, total, at.width * sizeof *dx);
         }
+    }
+    team_barrier(k);
 }

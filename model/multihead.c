@@ -63,8 +63,7 @@ static Attention heads(const Run *run) {
                        .scale = 1.0f / sqrtf((float)hs)};
 }
 
-static void forward(Run *run) {
-    const Kernels *k = &run->kernels;
+static void forward(const Run *run, const Kernels *k) {
     int B = run->B, T = run->T, N = B * T, C = run->model->config.C, V = run->model->config.V;
     Attention shape = heads(run);
     Weights w;
@@ -81,8 +80,7 @@ static void forward(Run *run) {
     linear_forward(k, a.logits, a.y, w.head_w, w.head_b, N, C, V);
 }
 
-static void backward(Run *run) {
-    const Kernels *k = &run->kernels;
+static void backward(const Run *run, const Kernels *k) {
     int B = run->B, T = run->T, N = B * T, C = run->model->config.C, V = run->model->config.V;
     Attention shape = heads(run);
     Weights w, dw;

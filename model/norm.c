@@ -4,29 +4,26 @@
 void layernorm_forward(const Kernels *k, float *y, float *mean, float *rstd, const float *x,
                        const float *w, const float *b, int N, int C) {
     size_t row = (size_t)C;
-#pragma omp parallel for schedule(static) num_threads(kernels_threads(k, (size_t)N *row))
-    for (int n = 0; n < N; n++)
-        k->isa->normalize(y + (size_t)n * row, mean + n, rstd + n, x + (size_t)n * row, w, b, C);
+    Share rows = team_share(k, (size_t)N, 1);
+    for (size_t n = rows.begin; n < rows.end; n++)
+        k->isa->normalize(y + n * row, mean + n, rstd + n, x + n * row, w, b, C);
+    team_barrier(k);
 }
 
-/* dw and db first: dx may overwrite dy. There the threads share out channels, each summed in the
- * order of the rows; here rows. */
+/* dw and db first, for dx may overwrite dy: there the threads share out the channels, each summed
+ * in the order of the rows; then the rows. */
 void layernorm_backward(const Kernels *k, float *dx, float *dw, float *db, const float *dy,
                         const float *x, const float *mean, const float *rstd, const float *w, int N,
                         int C) {
-    enum { CHUNK = 32 };
     size_t row = (size_t)C;
-    int threads = kernels_threads(k, (size_t)N * row);
-#pragma omp parallel num_threads(threads)
-    {
-#pragma omp for schedule(static)
-        for (int c = 0; c < C; c += CHUNK)
-            for (size_t n = 0; n < (size_t)N; n++)
-                k->isa->normalize_gradients(dw + c, db + c, dy + n * row + c, x + n * row + c,
-                                            mean[n], rstd[n], C - c < CHUNK ? C - c : CHUNK);
-#pragma omp for schedule(static)
-        for (int n = 0; n < N; n++)
-            k->isa->normalize_backward(dx + (size_t)n * row, dy + (size_t)n * row,
-                                       x + (size_t)n * row, mean[n], rstd[n], w, C);
-    }
+    Share channels = team_share(k, row, 16);
+    size_t c = channels.begin;
+    for (size_t n = 0; n < (size_t)N; n++)
+        k->isa->normalize_gradients(dw + c, db + c, dy + n * row + c, x + n * row + c, mean[n],
+                                    rstd[n], (int)(channels.end - c));
+    team_barrier(k);
+    Share rows = team_share(k, (size_t)N, 1);
+    for (size_t n = rows.begin; n < rows.end; n++)
+        k->isa->normalize_backward(dx + n * row, dy + n * row, x + n * row, mean[n], rstd[n], w, C);
+    team_barrier(k);
 }

@@ -31,18 +31,19 @@ const float *run_gradient(const Run *run, int tensor) {
     return run->gradients + run->model->tensors[tensor].offset;
 }
 
-/* Chunk by chunk, then over the chunks in order: the same sum at any number of threads. The padding
- * between tensors is 0. */
-static double gradient_norm(Run *run) {
-    size_t room = run->model->room, chunks = chunks_of(room);
-#pragma omp parallel for schedule(static) num_threads(kernels_threads(&run->kernels, room))
-    for (size_t i = 0; i < chunks; i++) {
+/* Chunk by chunk, then, by every thread for itself, over the chunks in order: the same sum at any
+ * number of threads. The padding between tensors is 0. */
+static double gradient_norm(const Run *run, const Kernels *k) {
+    size_t room = run->model->room;
+    Share chunks = team_share(k, chunks_of(room), 1);
+    for (size_t i = chunks.begin; i < chunks.end; i++) {
         const float *g = run->gradients + i * CHUNK;
         size_t n = room - i * CHUNK < CHUNK ? room - i * CHUNK : CHUNK;
-        run->squares[i] = (double)run->kernels.isa->dot(g, g, n);
+        run->squares[i] = (double)k->isa->dot(g, g, n);
     }
+    team_barrier(k);
     double total = 0;
-    for (size_t i = 0; i < chunks; i++) total += run->squares[i];
+    for (size_t i = 0; i < chunks_of(room); i++) total += run->squares[i];
     return sqrt(total);
 }
 
@@ -57,10 +58,32 @@ static size_t stretch_of(const Tensor *tensor) {
     return tensor->flags & LAZY_ROWS ? (size_t)tensor->shape[1] : CHUNK;
 }
 
-double run_update(Run *run, const Optimizer *o) {
-    const Model *model = run->model;
-    double norm = gradient_norm(run);
-    double steps = (double)++run->step;
+/* One update, and the norm that it found. */
+typedef struct {
+    const Run *run;
+    const Optimizer *optimizer;
+    double norm;
+} Update;
+
+static void update_tensor(const Run *run, const Kernels *k, const Tensor *tensor, AdamW step) {
+    size_t stretch = stretch_of(tensor);
+    Share share = team_share(k, tensor->size, stretch);
+    for (size_t start = share.begin; start < share.end; start += stretch) {
+        size_t at = tensor->offset + start;
+        size_t n = share.end - start < stretch ? share.end - start : stretch;
+        float *g = run->gradients + at;
+        if (tensor->flags & LAZY_ROWS && all_zero(g, n)) continue;
+        k->isa->adamw(run->model->weights + at, run->first_moments + at, run->second_moments + at,
+                      g, step, n);
+        memset(g, 0, n * sizeof *g); /* gradients are added to: the next step starts at 0 */
+    }
+}
+
+static void update_work(const Kernels *k, void *argument) {
+    Update *update = argument;
+    const Run *run = update->run;
+    const Optimizer *o = update->optimizer;
+    double norm = gradient_norm(run, k), steps = (double)run->step;
     AdamW step = {
         .learning_rate = (float)o->learning_rate,
         .beta1 = (float)o->beta1,
@@ -70,24 +93,19 @@ double run_update(Run *run, const Optimizer *o) {
         .correction2 = (float)(1 - pow(o->beta2, steps)),
         .gradient_scale = o->clip > 0 && norm > o->clip ? (float)(o->clip / norm) : 1.0f,
     };
-#pragma omp parallel num_threads(kernels_threads(&run->kernels, model->room))
-    for (int i = 0; i < model->tensor_count; i++) {
-        const Tensor *tensor = &model->tensors[i];
-        AdamW own = step;
-        own.decay = tensor->flags & DECAYS ? (float)o->weight_decay : 0.0f;
-        size_t stretch = stretch_of(tensor);
-#pragma omp for schedule(static) nowait
-        for (size_t start = 0; start < tensor->size; start += stretch) {
-            size_t at = tensor->offset + start;
-            size_t n = tensor->size - start < stretch ? tensor->size - start : stretch;
-            float *g = run->gradients + at;
-            if (tensor->flags & LAZY_ROWS && all_zero(g, n)) continue;
-            run->kernels.isa->adamw(model->weights + at, run->first_moments + at,
-                                    run->second_moments + at, g, own, n);
-            memset(g, 0, n * sizeof *g); /* gradients are added to: the next step starts at 0 */
-        }
+    if (k->thread == 0) update->norm = norm;
+    for (int i = 0; i < run->model->tensor_count; i++) {
+        const Tensor *tensor = &run->model->tensors[i];
+        step.decay = tensor->flags & DECAYS ? (float)o->weight_decay : 0.0f;
+        update_tensor(run, k, tensor, step);
     }
-    return norm;
+}
+
+double run_update(Run *run, const Optimizer *optimizer) {
+    Update update = {.run = run, .optimizer = optimizer};
+    run->step++;
+    team_run(run->team, run->options.threads, update_work, &update);
+    return update.norm;
 }
 
 double schedule_cosine(int step, int steps, int warmup, double peak, double floor) {

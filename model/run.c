@@ -51,7 +51,8 @@ bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err)
     run->options = *options;
     size_t tokens = (size_t)options->batch * (size_t)options->length;
     size_t places = (size_t)model->rung->buffer_count * (size_t)model->config.L;
-    if (!kernels_open(&run->kernels, options->threads, options->length, err) ||
+    run->isa = isa_choose(err);
+    if (!run->isa || !team_open(&run->team, run->isa, options->threads, options->length, err) ||
         !memory_alloc(&run->offsets, places, sizeof(size_t), "the run", err) ||
         !memory_alloc(&run->activations, lay_out(run), sizeof(float), "the activations", err) ||
         !memory_alloc(&run->losses, tokens, sizeof(float), "the losses", err) ||
@@ -66,7 +67,7 @@ bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err)
 void run_close(Run *run) {
     if (!run) return;
     optimizer_close(run);
-    kernels_close(&run->kernels);
+    team_close(run->team);
     memory_free(run->offsets);
     memory_free(run->activations);
     memory_free(run->losses);
@@ -74,7 +75,7 @@ void run_close(Run *run) {
 }
 
 const char *run_kernels(const Run *run) {
-    return run->kernels.isa->name;
+    return run->isa->name;
 }
 
 /* Writes a pointer into a struct of pointers, at the offset that a table gives. */
@@ -122,6 +123,19 @@ static float *logits_of(const Run *run) {
     return run->activations + run->offsets[0];
 }
 
+/* How many threads a pass is worth: below so many multiply-adds they would wait for each other
+ * longer than they work. */
+static int threads_for(const Run *run) {
+    enum { WORTH_IT = 1 << 18 };
+    size_t work = run->model->parameters * (size_t)run->B * (size_t)run->T;
+    return work < WORTH_IT ? 1 : run->options.threads;
+}
+
+static void forward_work(const Kernels *k, void *run) {
+    const Run *of = run;
+    of->model->rung->forward(of, k);
+}
+
 static void forward(Run *run, const int32_t *ids, int B, int T, int past, bool dropping) {
     assert(B >= 1 && B <= run->options.batch && T >= 1 && past >= 0);
     assert(past + T <= run->options.length && (past == 0 || B == 1));
@@ -130,7 +144,7 @@ static void forward(Run *run, const int32_t *ids, int B, int T, int past, bool d
     run->T = T;
     run->past = past;
     run->dropping = dropping && run->model->config.dropout > 0;
-    run->model->rung->forward(run);
+    team_run(run->team, threads_for(run), forward_work, run);
 }
 
 const float *run_forward(Run *run, const int32_t *ids, int B, int T, int past) {
@@ -143,13 +157,18 @@ void run_forward_training(Run *run, const int32_t *ids, int B, int T) {
     forward(run, ids, B, T, 0, true);
 }
 
+static void loss_work(const Kernels *k, void *run) {
+    const Run *of = run;
+    cross_entropy_forward(k, of->losses, logits_of(of), of->targets, of->B * of->T,
+                          of->model->config.V);
+}
+
 /* The sum of the losses of the last pass, added up in order. */
 static double total_loss(Run *run, const int32_t *targets) {
-    int N = run->B * run->T;
-    cross_entropy_forward(&run->kernels, run->losses, logits_of(run), targets, N,
-                          run->model->config.V);
     double total = 0;
-    for (int n = 0; n < N; n++) total += (double)run->losses[n];
+    run->targets = targets;
+    team_run(run->team, threads_for(run), loss_work, run);
+    for (int n = 0; n < run->B * run->T; n++) total += (double)run->losses[n];
     return total;
 }
 
@@ -157,11 +176,17 @@ double run_loss(Run *run, const int32_t *targets) {
     return total_loss(run, targets) / (run->B * run->T);
 }
 
+static void backward_work(const Kernels *k, void *run) {
+    const Run *of = run;
+    int N = of->B * of->T;
+    cross_entropy_backward(k, logits_of(of), logits_of(of), of->targets, 1.0f / (float)N, N,
+                           of->model->config.V);
+    of->model->rung->backward(of, k);
+}
+
 void run_backward(Run *run, const int32_t *targets) {
-    int N = run->B * run->T;
-    cross_entropy_backward(&run->kernels, logits_of(run), logits_of(run), targets, 1.0f / (float)N,
-                           N, run->model->config.V);
-    run->model->rung->backward(run);
+    run->targets = targets;
+    team_run(run->team, threads_for(run), backward_work, run);
 }
 
 double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every) {

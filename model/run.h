@@ -66,8 +66,10 @@ struct Rung {
     int tensor_count;
     const BufferSpec *buffers; /* the first one is the logits, V for each token */
     int buffer_count;
-    void (*forward)(Run *run);
-    void (*backward)(Run *run); /* the buffer of logits then holds dlogits */
+    /* called by all threads of the team; they write to the buffers and gradients only */
+    void (*forward)(const Run *run, const Kernels *k);
+    void (*backward)(const Run *run,
+                     const Kernels *k); /* the buffer of logits then holds dlogits */
 };
 
 extern const Rung bigram_rung, average_rung, head_rung, multihead_rung, gpt_rung;
@@ -79,10 +81,11 @@ bool model_make_room(Model *model, Error *err);
 
 struct Run {
     Model *model;
-    Kernels kernels;
+    const Isa *isa;
+    Team *team;
     RunOptions options;
     /* the pass under way */
-    const int32_t *ids;
+    const int32_t *ids, *targets;
     int B, T, past;
     bool dropping; /* dropout applies */
     uint64_t step; /* updates done: the number of the step under way, from 0 */

@@ -12,16 +12,30 @@ enum { LONGEST = 70 }; /* longer than two of the widest vectors with a remainder
 /* Calls `check` with each table in turn. */
 static void for_each_table(void (*check)(const Isa *isa)) {
     const Isa *tables[ISA_MAX];
-    int count = kernels_available(tables);
+    int count = isa_available(tables);
     assert_in_range(count, 1, ISA_MAX);
     for (int i = 0; i < count; i++) check(tables[i]);
 }
 
 /* ---- products ---- */
 
+typedef struct {
+    float *c;
+    const float *bias;
+    size_t c_row;
+    Matrix a, b;
+    int M, N, K;
+    bool accumulate;
+} Product;
+
+static void multiply(const Kernels *k, void *argument) {
+    const Product *p = argument;
+    matmul(k, p->c, p->c_row, p->a, p->b, p->M, p->N, p->K, p->bias, p->accumulate);
+}
+
 /* One product with operands as they lie: `a_turned` stores a as [K,M], `b_turned` b as [N,K]. */
-static void check_product(const Kernels *kernels, int M, int N, int K, bool a_turned, bool b_turned,
-                          bool accumulate, bool biased) {
+static void check_product(Team *team, int threads, int M, int N, int K, bool a_turned,
+                          bool b_turned, bool accumulate, bool biased) {
     size_t c_row = (size_t)N + 3; /* what lies between the rows must stay as it is */
     float *a = random_floats(1, (size_t)(M * K)), *b = random_floats(2, (size_t)(K * N));
     float *c = random_floats(3, (size_t)M * c_row), *bias = random_floats(4, (size_t)N);
@@ -30,7 +44,8 @@ static void check_product(const Kernels *kernels, int M, int N, int K, bool a_tu
     memcpy(before, c, (size_t)M * c_row * sizeof *before);
     Matrix left = {a, a_turned ? 1 : (size_t)K, a_turned ? (size_t)M : 1};
     Matrix right = {b, b_turned ? 1 : (size_t)N, b_turned ? (size_t)K : 1};
-    matmul(kernels, c, c_row, left, right, M, N, K, biased ? bias : NULL, accumulate);
+    Product product = {c, biased ? bias : NULL, c_row, left, right, M, N, K, accumulate};
+    team_run(team, threads, multiply, &product);
     for (int i = 0; i < M; i++)
         for (size_t j = 0; j < c_row; j++) {
             size_t at = (size_t)i * c_row + j;
@@ -46,9 +61,8 @@ static void check_product(const Kernels *kernels, int M, int N, int K, bool a_tu
             }
             /* float32 keeps 24 bits: the error may grow with the terms, but slowly */
             if (!(fabs((double)c[at] - truth) <= 2e-7 * size))
-                fail_msg("%s: %d x %d x %d, turned %d %d: c[%d,%zu] is %g, not %g",
-                         kernels->isa->name, M, N, K, a_turned, b_turned, i, j, (double)c[at],
-                         truth);
+                fail_msg("%d threads: %d x %d x %d, turned %d %d: c[%d,%zu] is %g, not %g", threads,
+                         M, N, K, a_turned, b_turned, i, j, (double)c[at], truth);
         }
     free(a);
     free(b);
@@ -59,29 +73,28 @@ static void check_product(const Kernels *kernels, int M, int N, int K, bool a_tu
 
 static void check_products(const Isa *isa) {
     Error err;
-    Kernels kernels;
+    Team *team;
+    assert_ok(team_open(&team, isa, 3, LONGEST, &err), err);
     for (int threads = 1; threads <= 3; threads += 2) {
-        assert_ok(kernels_open(&kernels, threads, LONGEST, &err), err);
-        kernels.isa = isa;
         int rows = isa->tile_rows, columns = isa->tile_columns;
         for (int M = 1; M <= 2 * rows + 1; M++) {
-            check_product(&kernels, M, columns + 1, 5, false, false, false, M % 2);
-            check_product(&kernels, M, 3, 6, true, false, true, false);
+            check_product(team, threads, M, columns + 1, 5, false, false, false, M % 2);
+            check_product(team, threads, M, 3, 6, true, false, true, false);
         }
         for (int N = 1; N <= 2 * columns + 1; N++) {
-            check_product(&kernels, rows + 1, N, 4, false, true, false, N % 2);
-            check_product(&kernels, 2, N, 9, false, true, false, N % 2); /* few rows */
+            check_product(team, threads, rows + 1, N, 4, false, true, false, N % 2);
+            check_product(team, threads, 2, N, 9, false, true, false, N % 2); /* few rows */
         }
         for (int turned = 0; turned < 4; turned++)
             for (int K = 1; K <= 9; K += 2)
-                check_product(&kernels, rows - 1, columns - 1, K, turned & 1, turned & 2, false,
-                              true);
+                check_product(team, threads, rows - 1, columns - 1, K, turned & 1, turned & 2,
+                              false, true);
         /* more than a block in each direction */
-        check_product(&kernels, 7, 5, 600, true, false, true, false);
-        check_product(&kernels, 401, 9, 3, false, true, false, true);
-        check_product(&kernels, 5, 2100, 3, false, false, false, true);
-        kernels_close(&kernels);
+        check_product(team, threads, 7, 5, 600, true, false, true, false);
+        check_product(team, threads, 401, 9, 3, false, true, false, true);
+        check_product(team, threads, 5, 2100, 3, false, false, false, true);
     }
+    team_close(team);
 }
 
 static void test_products(void **state) {
@@ -291,7 +304,7 @@ static void check_dropout(const Isa *isa) {
     isa->dropout(z, x, mask, LONGEST); /* a shorter row has the same beginning */
     assert_memory_equal(y, z, LONGEST * sizeof *y);
     const Isa *tables[ISA_MAX]; /* and every table the same mask */
-    kernels_available(tables);
+    isa_available(tables);
     tables[0]->dropout(z, x, mask, WIDE);
     assert_memory_equal(y, z, sizeof y);
 }
@@ -341,27 +354,66 @@ static void test_adamw(void **state) {
     for_each_table(check_adamw);
 }
 
-/* ---- choosing ---- */
+/* ---- choosing, sharing ---- */
 
 static void test_forced_table(void **state) {
     (void)state;
     Error err;
-    Kernels kernels;
     const Isa *tables[ISA_MAX];
-    int count = kernels_available(tables);
+    int count = isa_available(tables);
     for (int i = 0; i < count; i++) {
         setenv("KERNELS", tables[i]->name, 1);
-        assert_ok(kernels_open(&kernels, 1, LONGEST, &err), err);
-        assert_ptr_equal(kernels.isa, tables[i]);
-        kernels_close(&kernels);
+        assert_ptr_equal(isa_choose(&err), tables[i]);
     }
     setenv("KERNELS", "abacus", 1);
-    assert_false(kernels_open(&kernels, 1, LONGEST, &err));
+    assert_null(isa_choose(&err));
     assert_non_null(strstr(err.text, "abacus"));
     unsetenv("KERNELS");
-    assert_ok(kernels_open(&kernels, 1, LONGEST, &err), err);
-    assert_ptr_equal(kernels.isa, tables[count - 1]);
-    kernels_close(&kernels);
+    assert_ptr_equal(isa_choose(&err), tables[count - 1]);
+}
+
+/* The shares of all threads, laid side by side, are the whole. */
+static void test_shares(void **state) {
+    (void)state;
+    for (int threads = 1; threads <= 7; threads++)
+        for (size_t grain = 1; grain <= 16; grain += 5)
+            for (size_t count = 0; count <= 100; count++) {
+                size_t next = 0;
+                for (int thread = 0; thread < threads; thread++) {
+                    Kernels k = {.thread = thread, .threads = threads};
+                    Share share = team_share(&k, count, grain);
+                    assert_true(share.begin == next && share.end >= share.begin);
+                    assert_true(share.end == count || share.end % grain == 0);
+                    next = share.end;
+                }
+                assert_true(next == count);
+            }
+}
+
+enum { ROUNDS = 1000, SIZE = 5 };
+
+/* Each thread writes its number's place, all wait, each reads all. */
+static void take_turns(const Kernels *k, void *argument) {
+    int *board = argument;
+    for (int round = 1; round <= ROUNDS; round++) {
+        board[k->thread] = round;
+        team_barrier(k);
+        for (int i = 0; i < k->threads; i++)
+            if (board[i] != round) board[SIZE] = 1;
+        team_barrier(k);
+    }
+}
+
+static void test_barrier(void **state) {
+    (void)state;
+    Error err;
+    Team *team;
+    int board[SIZE + 1] = {0};
+    assert_ok(team_open(&team, isa_choose(&err), SIZE, LONGEST, &err), err);
+    team_run(team, SIZE, take_turns, board);
+    assert_int_equal(board[0], ROUNDS);
+    assert_int_equal(board[SIZE], 0);
+    team_close(team);
 }
 
 int main(void) {
@@ -371,6 +423,7 @@ int main(void) {
         cmocka_unit_test(test_odd_numbers), cmocka_unit_test(test_gelu),
         cmocka_unit_test(test_normalize),   cmocka_unit_test(test_dropout),
         cmocka_unit_test(test_adamw),       cmocka_unit_test(test_forced_table),
+        cmocka_unit_test(test_shares),      cmocka_unit_test(test_barrier),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,7 +92,8 @@ static void tile(float *c, size_t c_row, const float *a, size_t a_row, size_t a_
     switch (rows) {
         ROWS(1)
         ROWS(2)
-        ROWS(3) ROWS(4)
+        ROWS(3)
+        ROWS(4)
 #if defined __AVX2__ || defined __aarch64__
             ROWS(5) ROWS(6)
 #endif

@@ -1,8 +1,8 @@
 /* kernels.h - products of matrices, and the loops that want vector registers.
  *
- * Two stories in this folder. matmul.c is written once: packing, blocking, threads. isa.c is one
- * source compiled once for each instruction set: a register tile and the loops over rows, no
- * threads. choose.c picks the widest table that the processor runs.
+ * Three stories in this folder. isa.c is one source compiled once for each instruction set: a
+ * register tile and the loops over rows, no threads; choose.c picks the widest table that the
+ * processor runs. team.c has the threads. matmul.c is written once: packing, blocking, sharing out.
  *
  * Everything here is row-major float32. Nothing fails: contracts are asserted. */
 #ifndef TRIL_KERNELS_H
@@ -78,34 +78,50 @@ typedef struct Isa {
     void (*adamw)(float *w, float *m, float *v, const float *dw, AdamW step, size_t n);
 } Isa;
 
-/* ---- what a run computes with ---- */
-
-typedef struct {
-    const Isa *isa;
-    int threads;
-    float *packed;   /* matmul's copy of a block of its right operand */
-    float *rows;     /* attention's scratch: two rows of scores for each thread */
-    size_t row_room; /* floats in each of them */
-} Kernels;
-
-/* Chooses the instruction set (the widest that the processor has, or the one that the environment
- * variable KERNELS names) and makes room for packing and for rows of `longest` scores. threads >=
- * 1. On failure there is nothing to close. */
-bool kernels_open(Kernels *kernels, int threads, int longest, Error *err);
-void kernels_close(Kernels *kernels);
-
-/* How many threads so many multiply-adds (or like operations) are worth: starting the others costs
- * a microsecond or two. */
-static inline int kernels_threads(const Kernels *kernels, size_t operations) {
-    return operations < 32768 ? 1 : kernels->threads;
-}
-
-/* The calling thread's two rows of scratch. */
-void kernels_rows(const Kernels *kernels, float **first, float **second);
-
 /* The tables that this processor can run, narrowest first; returns how many, at most ISA_MAX. */
 enum { ISA_MAX = 4 };
-int kernels_available(const Isa *tables[ISA_MAX]);
+int isa_available(const Isa *tables[ISA_MAX]);
+
+/* The widest of them, or the one that the environment variable KERNELS names; NULL with a message
+ * if there is none of that name. */
+const Isa *isa_choose(Error *err);
+
+/* ---- threads ----
+ *
+ * A team's threads run the same program side by side: all of them call every layer and every
+ * product, with the same arguments but each with its own Kernels, each does its share, and none
+ * returns before the result is whole. So a pass over a model starts the threads once, not once for
+ * each loop, and in between they wait for each other at barriers, which cost well below a
+ * microsecond on idle processors and give way to other programs on busy ones. */
+
+typedef struct Team Team;
+
+/* What one thread of a team computes with. */
+typedef struct {
+    const Isa *isa;
+    Team *team;
+    int thread, threads; /* 0 <= thread < threads */
+    float *packed;       /* the team's: matmul's copy of a block of its right operand */
+    float *rows[2];      /* the thread's own: two rows of attention scores */
+} Kernels;
+
+/* Makes a team of at most `threads` >= 1, with room for rows of `longest` scores. */
+bool team_open(Team **team, const Isa *isa, int threads, int longest, Error *err);
+void team_close(Team *team);
+
+/* Runs work(kernels, argument) on the first `threads` of the team's threads, and returns when all
+ * have. The calling thread is one of them. */
+void team_run(Team *team, int threads, void (*work)(const Kernels *k, void *argument),
+              void *argument);
+
+/* Waits until all threads at work have come here. What they wrote before is seen by all after. */
+void team_barrier(const Kernels *k);
+
+/* This thread's part, begin <= i < end, of `count` things, cut at multiples of `grain`. */
+typedef struct {
+    size_t begin, end;
+} Share;
+Share team_share(const Kernels *k, size_t count, size_t grain);
 
 /* ---- products ---- */
 
@@ -119,7 +135,7 @@ typedef struct {
 /* c[M,N] = a[M,K] b[K,N] + bias[N], or with `accumulate` c += a b (bias then NULL). c's rows are
  * c_row floats apart; c overlaps nothing. bias may be NULL. The sums run in the same order
  * whatever the number of threads. */
-void matmul(const Kernels *kernels, float *c, size_t c_row, Matrix a, Matrix b, int M, int N, int K,
+void matmul(const Kernels *k, float *c, size_t c_row, Matrix a, Matrix b, int M, int N, int K,
             const float *bias, bool accumulate);
 
 #endif

@@ -34,11 +34,11 @@ static void pack_panel(float *panel, int width, Matrix b, int K, int columns) {
 
 /* The tiles of a stretch of rows, against all panels: panel outermost, so that it stays in the
  * first cache while the rows pass by. */
-static void multiply_rows(const Kernels *kernels, float *c, size_t c_row, Matrix a, int rows, int N,
+static void multiply_rows(const Kernels *k, float *c, size_t c_row, Matrix a, int rows, int N,
                           int K, const float *bias, bool accumulate) {
-    const Isa *isa = kernels->isa;
+    const Isa *isa = k->isa;
     for (int j = 0; j < N; j += isa->tile_columns) {
-        const float *panel = kernels->packed + (size_t)j * (size_t)K;
+        const float *panel = k->packed + (size_t)j * (size_t)K;
         for (int i = 0; i < rows; i += isa->tile_rows)
             isa->tile(c + (size_t)i * c_row + j, c_row, a.at + (size_t)i * a.row, a.row, a.column,
                       panel, K, smaller(isa->tile_rows, rows - i),
@@ -46,64 +46,54 @@ static void multiply_rows(const Kernels *kernels, float *c, size_t c_row, Matrix
     }
 }
 
-/* One block: all M rows, at most BLOCK_N columns, at most BLOCK_K terms. Called by all threads. */
-static void multiply_block(const Kernels *kernels, float *c, size_t c_row, Matrix a, Matrix b,
-                           int M, int N, int K, const float *bias, bool accumulate) {
-    int width = kernels->isa->tile_columns, height = kernels->isa->tile_rows;
-    int panels = (N + width - 1) / width;
-#pragma omp for schedule(static)
-    for (int panel = 0; panel < panels; panel++) {
+/* One block: all M rows, at most BLOCK_N columns, at most BLOCK_K terms. */
+static void multiply_block(const Kernels *k, float *c, size_t c_row, Matrix a, Matrix b, int M,
+                           int N, int K, const float *bias, bool accumulate) {
+    int width = k->isa->tile_columns, height = k->isa->tile_rows;
+    Share panels = team_share(k, (size_t)((N + width - 1) / width), 1);
+    for (int panel = (int)panels.begin; panel < (int)panels.end; panel++) {
         int j = panel * width;
         Matrix columns = {b.at + (size_t)j * b.column, b.row, b.column};
-        pack_panel(kernels->packed + (size_t)j * (size_t)K, width, columns, K,
-                   smaller(width, N - j));
+        pack_panel(k->packed + (size_t)j * (size_t)K, width, columns, K, smaller(width, N - j));
     }
-    /* As even a share for each thread as whole tiles allow, in stretches that fit the cache. */
-    int tiles = (M + height - 1) / height;
-    int share = (tiles + kernels->threads - 1) / kernels->threads;
-    int stretch = height * smaller(share, BLOCK_M / height);
-    int stretches = (M + stretch - 1) / stretch;
-#pragma omp for schedule(static)
-    for (int s = 0; s < stretches; s++) {
-        int i = s * stretch;
-        Matrix rows = {a.at + (size_t)i * a.row, a.row, a.column};
-        multiply_rows(kernels, c + (size_t)i * c_row, c_row, rows, smaller(stretch, M - i), N, K,
-                      bias, accumulate);
+    team_barrier(k);
+    /* As even a share of the rows as whole tiles allow, in stretches that fit the cache. */
+    Share rows = team_share(k, (size_t)M, (size_t)height);
+    for (int i = (int)rows.begin; i < (int)rows.end; i += BLOCK_M) {
+        Matrix left = {a.at + (size_t)i * a.row, a.row, a.column};
+        multiply_rows(k, c + (size_t)i * c_row, c_row, left, smaller(BLOCK_M, (int)rows.end - i), N,
+                      K, bias, accumulate);
     }
+    team_barrier(k); /* before anybody packs over these panels */
 }
 
 /* So few rows that packing would cost more than the product: each row against the columns of b as
  * they lie, which for weights stored (out, in) is one dot product after another. */
-static void multiply_few(const Kernels *kernels, float *c, size_t c_row, Matrix a, Matrix b, int M,
-                         int N, int K, const float *bias) {
-    enum { CHUNK = 64 };
-    int threads = (size_t)N * (size_t)K < 65536 ? 1 : kernels->threads;
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int j = 0; j < N; j += CHUNK) {
-        int columns = smaller(CHUNK, N - j);
-        for (int i = 0; i < M; i++) {
-            float *y = c + (size_t)i * c_row + j;
-            kernels->isa->dots(y, a.at + (size_t)i * a.row, b.at + (size_t)j * b.column, b.column,
-                               columns, K);
-            if (bias) kernels->isa->add(y, bias + j, (size_t)columns);
-        }
+static void multiply_few(const Kernels *k, float *c, size_t c_row, Matrix a, Matrix b, int M, int N,
+                         int K, const float *bias) {
+    Share columns = team_share(k, (size_t)N, 16);
+    size_t j = columns.begin, width = columns.end - j;
+    for (size_t i = 0; i < (size_t)M; i++) {
+        float *y = c + i * c_row + j;
+        k->isa->dots(y, a.at + i * a.row, b.at + j * b.column, b.column, (int)width, K);
+        if (bias) k->isa->add(y, bias + j, width);
     }
+    team_barrier(k);
 }
 
-void matmul(const Kernels *kernels, float *c, size_t c_row, Matrix a, Matrix b, int M, int N, int K,
+void matmul(const Kernels *k, float *c, size_t c_row, Matrix a, Matrix b, int M, int N, int K,
             const float *bias, bool accumulate) {
     enum { FEW_ROWS = 4 };
     assert(M >= 0 && N >= 0 && K > 0 && !(bias && accumulate));
     if (M <= FEW_ROWS && a.column == 1 && b.row == 1 && !accumulate) {
-        multiply_few(kernels, c, c_row, a, b, M, N, K, bias);
+        multiply_few(k, c, c_row, a, b, M, N, K, bias);
         return;
     }
-#pragma omp parallel num_threads(kernels->threads)
     for (int j = 0; j < N; j += BLOCK_N)
         for (int p = 0; p < K; p += BLOCK_K) {
             Matrix left = {a.at + (size_t)p * a.column, a.row, a.column};
             Matrix right = {b.at + (size_t)p * b.row + (size_t)j * b.column, b.row, b.column};
-            multiply_block(kernels, c + j, c_row, left, right, M, smaller(BLOCK_N, N - j),
+            multiply_block(k, c + j, c_row, left, right, M, smaller(BLOCK_N, N - j),
                            smaller(BLOCK_K, K - p), bias && p == 0 ? bias + j : NULL,
                            accumulate || p > 0);
         }

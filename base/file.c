@@ -124,8 +124,11 @@ bool file_make_parent(const char *path, Error *err) {
     bool ok = true;
     for (char *slash = strchr(copy + 1, '/'); slash && ok; slash = strchr(slash + 1, '/')) {
         *slash = 0;
-        if (mkdir(copy, 0777) != 0 && errno != EEXIST)
-            ok = fail(err, "%s: cannot be created: %s", copy, strerror(errno));
+        struct stat status;
+        bool there = mkdir(copy, 0777) == 0;
+        int why = errno;
+        there = there || (stat(copy, &status) == 0 && S_ISDIR(status.st_mode));
+        if (!there) ok = fail(err, "%s: cannot be created: %s", copy, strerror(why));
         *slash = '/';
     }
     memory_free(copy);

@@ -1,14 +1,12 @@
 #include "base/options.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_OPTIONS = 48, MAX_NAME = 32 };
+enum { MAX_NAME = 32 };
 
 /* The value's text is a whole number within the option's range, written to *number. */
 static bool parse_int(const Option *option, const char *text, int *number, Error *err) {
@@ -73,66 +71,104 @@ static int edit_distance(const char *a, const char *b) {
     return row[length];
 }
 
-static bool fail_unknown(const Option *options, int count, const char *word, Error *err) {
-    if (strncmp(word, "--", 2) != 0) return fail(err, "unknown option '%s'; see --help", word);
-    char name[MAX_NAME + 1];
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
+/* Refuses a long name that is not, or not clearly, an option's; `length` cuts off a value. */
+static bool fail_name(const Option *options, int count, const char *name, int length, Error *err) {
+    char known[MAX_NAME + 1];
+    snprintf(known, sizeof known, "%.*s", length, name);
     const char *nearest = NULL;
-    int least = MAX_NAME;
+    int least = 4; /* a name that is further off than three letters is no help */
     for (int i = 0; i < count; i++) {
         if (options[i].kind == OPTION_SECTION) continue;
-        int distance = edit_distance(name, options[i].name);
-        if (distance < least) {
-            least = distance;
-            nearest = options[i].name;
-        }
+        bool begins = strncmp(options[i].name, name, (size_t)length) == 0;
+        int distance = begins ? 0 : edit_distance(known, options[i].name);
+        if (distance >= least) continue;
+        least = distance;
+        nearest = options[i].name;
     }
-    if (least <= 3) return fail(err, "unknown option '--%s'; is --%s meant?", name, nearest);
-    return fail(err, "unknown option '--%s'; see --help", name);
+    if (nearest) return fail(err, "unknown option '--%s'; is --%s meant?", known, nearest);
+    return fail(err, "unknown option '--%s'; see --help", known);
 }
 
-/* The word of argv that getopt_long has just refused, for the message. */
-static const char *refused_word(char *const argv[], char letter[3]) {
-    /* A letter may stand inside a bundle such as -qx: getopt then names it in optopt. */
-    if (optopt > 0 && optopt < 128) {
-        letter[0] = '-';
-        letter[1] = (char)optopt;
-        letter[2] = 0;
-        return letter;
+/* The option of that long name, or the only one that begins with it; NULL if there is none. */
+static const Option *find_name(const Option *options, int count, const char *name, int length) {
+    const Option *found = NULL;
+    int matches = 0;
+    for (int i = 0; i < count; i++) {
+        if (options[i].kind == OPTION_SECTION) continue;
+        if (strncmp(options[i].name, name, (size_t)length) != 0) continue;
+        if (options[i].name[length] == 0) return &options[i];
+        found = &options[i];
+        matches++;
     }
-    return argv[optind - 1];
+    return matches == 1 && length > 0 ? found : NULL;
+}
+
+static const Option *find_letter(const Option *options, int count, char letter) {
+    for (int i = 0; i < count; i++)
+        if (options[i].kind != OPTION_SECTION && options[i].letter == letter) return &options[i];
+    return NULL;
+}
+
+/* Reads "--name", "--name=value" or "--name", `next`; sets *used to the words taken, 1 or 2. */
+static bool parse_name(const Option *options, int count, const char *word, const char *next,
+                       int *used, Error *err) {
+    const char *name = word + 2, *equals = strchr(name, '=');
+    int length = (int)strcspn(name, "=");
+    const Option *option = find_name(options, count, name, length);
+    if (!option) return fail_name(options, count, name, length, err);
+    if (option->kind == OPTION_FLAG) {
+        if (equals) return fail(err, "--%s takes no value", option->name);
+        return parse_value(option, NULL, err);
+    }
+    if (equals) return parse_value(option, equals + 1, err);
+    *used = 2;
+    return next ? parse_value(option, next, err)
+                : fail(err, "option '%s' needs a value; see --help", word);
+}
+
+/* Reads a word of letters: flags, of which the last may be an option with its value behind it or in
+ * the next word. */
+static bool parse_letters(const Option *options, int count, const char *word, const char *next,
+                          int *used, Error *err) {
+    for (const char *letter = word + 1; *letter; letter++) {
+        const Option *option = find_letter(options, count, *letter);
+        if (!option && (unsigned char)*letter < 0x80)
+            return fail(err, "unknown option '-%c'; see --help", *letter);
+        if (!option) return fail(err, "unknown option '%s'; see --help", word);
+        if (option->kind == OPTION_FLAG) {
+            if (!parse_value(option, NULL, err)) return false;
+            continue;
+        }
+        if (letter[1]) return parse_value(option, letter + 1, err);
+        *used = 2;
+        return next ? parse_value(option, next, err)
+                    : fail(err, "option '%s' needs a value; see --help", word);
+    }
+    return true;
 }
 
 bool options_parse(const Option *options, int count, int argc, char **argv, int *first,
                    Error *err) {
-    struct option names[MAX_OPTIONS + 1] = {{0}};
-    char letters[2 * MAX_OPTIONS + 2] = ":"; /* the colon tells "no argument" from "unknown" */
-    size_t used = 1;
-    int named = 0;
-    if (count > MAX_OPTIONS) return fail(err, "more than %d options", MAX_OPTIONS);
-    for (int i = 0; i < count; i++) {
-        if (options[i].kind == OPTION_SECTION) continue;
-        bool takes = options[i].kind != OPTION_FLAG;
-        names[named].name = options[i].name;
-        names[named].has_arg = takes ? required_argument : no_argument;
-        names[named++].val = 256 + i; /* above every letter */
-        if (!options[i].letter) continue;
-        letters[used++] = options[i].letter;
-        if (takes) letters[used++] = ':';
+    *first = 1; /* operands met so far are the words from here up to i */
+    for (int i = 1; i < argc;) {
+        char *word = argv[i], *next = i + 1 < argc ? argv[i + 1] : NULL;
+        if (word[0] != '-' || !word[1]) {
+            i++;
+            continue;
+        }
+        bool end = strcmp(word, "--") == 0;
+        int used = 1;
+        if (!end && !(word[1] == '-' ? parse_name(options, count, word, next, &used, err)
+                                     : parse_letters(options, count, word, next, &used, err)))
+            return false;
+        /* The words of the option go before the operands. */
+        for (int moved = 0; moved < used; moved++, i++, (*first)++) {
+            char *taken = argv[i];
+            memmove(argv + *first + 1, argv + *first, (size_t)(i - *first) * sizeof *argv);
+            argv[*first] = taken;
+        }
+        if (end) break;
     }
-    opterr = 0;
-    optind = 1;
-    for (int code; (code = getopt_long(argc, argv, letters, names, NULL)) != -1;) {
-        char letter[3];
-        if (code == '?') return fail_unknown(options, count, refused_word(argv, letter), err);
-        if (code == ':')
-            return fail(err, "option '%s' needs a value; see --help", argv[optind - 1]);
-        int i = code - 256;
-        if (code < 256)
-            for (i = 0; options[i].letter != code;) i++;
-        if (!parse_value(&options[i], optarg, err)) return false;
-    }
-    *first = optind;
     return true;
 }
 

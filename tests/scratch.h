@@ -1,0 +1,116 @@
+/* scratch.h - what tests of files and texts need: a directory that is gone when the program's tests
+ * are over, memory that ends at a page which cannot be read, and a look at error messages. */
+#ifndef TRIL_SCRATCH_H
+#define TRIL_SCRATCH_H
+
+#include "tests/support.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SCRATCH_PATH = 1024 };
+
+static char scratch_directory[SCRATCH_PATH / 2];
+
+/* The path of `name` in the directory; good until the fifth call from now. */
+static inline const char *scratch(const char *name) {
+    static char paths[5][SCRATCH_PATH];
+    static int next;
+    char *path = paths[next++ % 5];
+    int length = snprintf(path, SCRATCH_PATH, "%s/%s", scratch_directory, name);
+    assert_true(length < SCRATCH_PATH);
+    return path;
+}
+
+/* Writes a file the plain way, so that what reads it is tested alone. */
+static inline const char *scratch_put(const char *name, const void *bytes, size_t length) {
+    const char *path = scratch(name);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, length, file), length);
+    assert_int_equal(fclose(file), 0);
+    return path;
+}
+
+/* Fails the test unless the file holds exactly these bytes. */
+static inline void scratch_expect(const char *name, const void *bytes, size_t length) {
+    FILE *file = fopen(scratch(name), "rb");
+    char *found = malloc(length + 1);
+    assert_true(file && found);
+    assert_int_equal(fread(found, 1, length + 1, file), length);
+    assert_memory_equal(found, bytes, length);
+    fclose(file);
+    free(found);
+}
+
+static inline bool scratch_has(const char *name) {
+    struct stat status;
+    return lstat(scratch(name), &status) == 0;
+}
+
+static inline void scratch_remove(const char *path) {
+    char inner[SCRATCH_PATH];
+    DIR *directory = remove(path) == 0 ? NULL : opendir(path);
+    if (!directory) return;
+    for (struct dirent *entry; (entry = readdir(directory));) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+        if (snprintf(inner, sizeof inner, "%s/%s", path, entry->d_name) < SCRATCH_PATH)
+            scratch_remove(inner);
+    }
+    closedir(directory);
+    remove(path);
+}
+
+/* Before and after a group of tests. */
+static inline int scratch_open(void **state) {
+    (void)state;
+    const char *parent = getenv("TMPDIR");
+    int length = snprintf(scratch_directory, sizeof scratch_directory, "%s/tril-test-XXXXXX",
+                          parent && *parent ? parent : "/tmp");
+    return length < (int)sizeof scratch_directory && mkdtemp(scratch_directory) ? 0 : -1;
+}
+
+static inline int scratch_close(void **state) {
+    (void)state;
+    scratch_remove(scratch_directory);
+    return 0;
+}
+
+/* A copy of the bytes, a page of them at most, right before a page that cannot be read; good until
+ * the next call. (A mapped file: anonymous memory is no part of POSIX.) */
+static inline const char *guarded(const void *bytes, size_t length) {
+    static char *guard;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    assert_true(length <= page);
+    if (!guard) {
+        int file = open(scratch("guard"), O_RDWR | O_CREAT, 0600);
+        assert_true(file >= 0 && ftruncate(file, (off_t)(2 * page)) == 0);
+        char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
+        assert_true(pages != MAP_FAILED && mprotect(pages + page, page, PROT_NONE) == 0);
+        close(file);
+        guard = pages + page;
+    }
+    return memcpy(guard - length, bytes, length);
+}
+
+/* Fails the test unless the message is one line, holds each of the `count` words, and fits. */
+static inline void expect_sentence(const Error *err, const char *const words[], int count) {
+    size_t length = strlen(err->text);
+    assert_true(length > 0 && length < sizeof err->text);
+    if (strchr(err->text, '\n')) fail_msg("more than one line: %s", err->text);
+    for (int i = 0; i < count; i++)
+        if (!strstr(err->text, words[i])) fail_msg("no '%s' in: %s", words[i], err->text);
+}
+
+/* Likewise, the words given one by one. */
+#define expect_words(err, ...)                                  \
+    expect_sentence(&(err), (const char *const[]){__VA_ARGS__}, \
+                    (int)(sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)))
+
+#endif

@@ -1,0 +1,315 @@
+/* test_base.c - the ground: files read and written whole, directories, memory, and messages cut to
+ * fit. What must fail for want of a right is skipped for root, who lacks none. */
+#include "tests/support.h"
+#include "tests/scratch.h"
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+/* Asked for absurd sizes, the address sanitizer is to return NULL like any allocator. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void) {
+    return "allocator_may_return_null=1";
+}
+
+/* Numbers that tell misplaced blocks apart: no period that is a power of two. */
+static char *pattern(size_t length) {
+    char *bytes = malloc(length + 1);
+    assert_non_null(bytes);
+    for (size_t i = 0; i < length; i++) bytes[i] = (char)(i % 251);
+    return bytes;
+}
+
+/* ---- errors ---- */
+
+static void test_fail(void **state) {
+    (void)state;
+    Error err[2];
+    memset(err, 'x', sizeof err);
+    assert_false(fail(err, "%s: %d of %.1f", "name", 3, 4.5));
+    assert_string_equal(err[0].text, "name: 3 of 4.5");
+    char path[3000];
+    memset(path, 'p', sizeof path - 1);
+    path[sizeof path - 1] = 0;
+    assert_false(fail(err, "in %s: %d", path, 5));
+    assert_int_equal(strlen(err[0].text), sizeof err[0].text - 1);
+    assert_memory_equal(err[0].text, "in ppp", 6);
+    assert_int_equal(err[0].text[sizeof err[0].text - 2], 'p');
+    assert_int_equal(err[1].text[0], 'x');
+}
+
+/* ---- files, read ---- */
+
+static void expect_read(const char *path, const char *expected, size_t expected_length) {
+    char *bytes;
+    size_t length;
+    Error err;
+    assert_ok(file_read(path, &bytes, &length, &err), err);
+    assert_int_equal(length, expected_length);
+    assert_memory_equal(bytes, expected, length);
+    assert_int_equal(bytes[length], 0);
+    memory_free(bytes);
+}
+
+/* Sizes around the first buffer's. */
+static const size_t sizes[] = {0, 1, 1000, 65535, 65536, 65537, 131072, 131073, 300000};
+enum { SIZES = sizeof sizes / sizeof *sizes };
+
+static void test_read_regular(void **state) {
+    (void)state;
+    char *bytes = pattern(300000);
+    for (int i = 0; i < SIZES; i++)
+        expect_read(scratch_put("regular", bytes, sizes[i]), bytes, sizes[i]);
+    free(bytes);
+}
+
+/* A pipe has no size beforehand and hands out its bytes in pieces. */
+static void test_read_pipe(void **state) {
+    (void)state;
+    char *bytes = pattern(300000);
+    const char *path = scratch("pipe");
+    assert_int_equal(mkfifo(path, 0600), 0);
+    for (int i = 0; i < SIZES; i++) {
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            int pipe = open(path, O_WRONLY);
+            size_t put = 0;
+            for (ssize_t more = 1; more > 0 && put < sizes[i]; put += (size_t)more)
+                more = write(pipe, bytes + put, sizes[i] - put < 7000 ? sizes[i] - put : 7000);
+            _exit(put == sizes[i] ? 0 : 1);
+        }
+        expect_read(path, bytes, sizes[i]);
+        int status;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+    }
+    free(bytes);
+}
+
+static void expect_unread(const char *path, const char *word) {
+    char something, *bytes = &something;
+    size_t length;
+    Error err;
+    assert_false(file_read(path, &bytes, &length, &err));
+    assert_null(bytes);
+    expect_words(err, path, word);
+}
+
+static void test_read_refused(void **state) {
+    (void)state;
+    expect_unread(scratch("missing"), "cannot be opened: No such file");
+    expect_unread(scratch("."), "is a directory");
+    expect_unread(scratch("regular/below"), "Not a directory");
+}
+
+static void test_read_forbidden(void **state) {
+    (void)state;
+    if (geteuid() == 0) skip();
+    const char *path = scratch_put("forbidden", "secret", 6);
+    assert_int_equal(chmod(path, 0), 0);
+    expect_unread(path, "Permission denied");
+}
+
+/* ---- files, written ---- */
+
+static void expect_written(const char *name, const FilePart *parts, size_t count) {
+    Error err;
+    assert_ok(file_write(scratch(name), parts, count, &err), err);
+}
+
+static void test_write(void **state) {
+    (void)state;
+    char *bytes = pattern(300000);
+    const FilePart parts[] = {{"head", 4}, {bytes, 0}, {NULL, 0}, {bytes, 300000}, {"\0end", 4}};
+    char *expected = malloc(300008);
+    assert_non_null(expected);
+    memcpy(expected, "head", 4);
+    memcpy(expected + 4, bytes, 300000);
+    memcpy(expected + 300004, "\0end", 4);
+    expect_written("written", parts, 5);
+    scratch_expect("written", expected, 300008);
+    expect_written("written", parts, 1); /* shorter than the file of before */
+    scratch_expect("written", "head", 4);
+    expect_written("written", NULL, 0);
+    scratch_expect("written", "", 0);
+    assert_false(scratch_has("written.tmp"));
+    free(bytes);
+    free(expected);
+}
+
+/* Whoever has the old file open keeps all of it: nothing is written in place. */
+static void test_write_replaces(void **state) {
+    (void)state;
+    char found[16] = {0};
+    int old = open(scratch_put("replaced", "old text", 8), O_RDONLY);
+    scratch_put("replaced.tmp", "left behind by a power cut", 26);
+    expect_written("replaced", &(FilePart){"new", 3}, 1);
+    assert_int_equal(read(old, found, sizeof found), 8);
+    assert_string_equal(found, "old text");
+    close(old);
+    scratch_expect("replaced", "new", 3);
+    assert_false(scratch_has("replaced.tmp"));
+}
+
+static void expect_unwritten(const char *name, const void *bytes, size_t length, const char *word) {
+    Error err;
+    assert_false(file_write(scratch(name), &(FilePart){bytes, length}, 1, &err));
+    expect_words(err, scratch(name), word);
+}
+
+static void test_write_refused(void **state) {
+    (void)state;
+    expect_unwritten("nowhere/file", "new", 3, "No such file or directory");
+    assert_false(scratch_has("nowhere"));
+    assert_int_equal(mkdir(scratch("folder"), 0777), 0);
+    expect_unwritten("folder", "new", 3, "cannot be written: ");
+    assert_true(scratch_has("folder"));
+    assert_false(scratch_has("folder.tmp"));
+    scratch_put("kept", "old", 3);
+    assert_int_equal(mkdir(scratch("kept.tmp"), 0777), 0);
+    expect_unwritten("kept", "new", 3, "cannot be created: ");
+    scratch_expect("kept", "old", 3);
+}
+
+static void test_write_forbidden(void **state) {
+    (void)state;
+    if (geteuid() == 0) skip();
+    assert_int_equal(mkdir(scratch("closed"), 0777), 0);
+    scratch_put("closed/file", "old", 3);
+    assert_int_equal(chmod(scratch("closed"), 0555), 0);
+    expect_unwritten("closed/file", "new", 3, "Permission denied");
+    assert_int_equal(chmod(scratch("closed"), 0777), 0);
+    scratch_expect("closed/file", "old", 3);
+    assert_false(scratch_has("closed/file.tmp"));
+}
+
+/* A full disk, nearly: files may not grow beyond 4096 bytes. The part that fits is cleared away. */
+static void test_write_full(void **state) {
+    (void)state;
+    char *bytes = pattern(100000);
+    struct rlimit before, limit;
+    Error err;
+    scratch_put("full", "old", 3);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    limit = before;
+    limit.rlim_cur = 4096;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    bool ok = file_write(scratch("full"), &(FilePart){bytes, 100000}, 1, &err);
+    bool fits = ok || file_write(scratch("fits"), &(FilePart){bytes, 4096}, 1, &err);
+    setrlimit(RLIMIT_FSIZE, &before);
+    signal(SIGXFSZ, SIG_DFL);
+    assert_false(ok);
+    assert_true(fits);
+    expect_words(err, scratch("full"), "cannot be written: File too large");
+    scratch_expect("full", "old", 3);
+    assert_false(scratch_has("full.tmp"));
+    scratch_expect("fits", bytes, 4096);
+    free(bytes);
+}
+
+/* ---- directories ---- */
+
+static void test_make_parent(void **state) {
+    (void)state;
+    Error err;
+    for (int again = 0; again < 2; again++)
+        assert_ok(file_make_parent(scratch("one/two/three/file"), &err), err);
+    assert_true(scratch_has("one/two/three"));
+    assert_false(scratch_has("one/two/three/file"));
+    expect_written("one/two/three/file", &(FilePart){"x", 1}, 1);
+    assert_ok(file_make_parent(scratch("one/two/three/file"), &err), err);
+    scratch_expect("one/two/three/file", "x", 1);
+    assert_ok(file_make_parent(scratch("one//four/./file"), &err), err);
+    assert_true(scratch_has("one/four"));
+    assert_ok(file_make_parent("nothing-to-do", &err), err);
+    assert_int_not_equal(access("nothing-to-do", F_OK), 0);
+    assert_ok(file_make_parent("/file-at-the-root", &err), err);
+}
+
+/* A file where a directory should be, further up or right above. */
+static void test_make_parent_blocked(void **state) {
+    (void)state;
+    Error err;
+    scratch_put("block", "x", 1);
+    assert_false(file_make_parent(scratch("block/two/file"), &err));
+    expect_words(err, scratch("block"));
+    err.text[0] = 0;
+    if (file_make_parent(scratch("block/file"), &err)) fail_msg("a file passes for a directory");
+    expect_words(err, scratch("block"));
+    scratch_expect("block", "x", 1);
+}
+
+static void test_make_parent_forbidden(void **state) {
+    (void)state;
+    if (geteuid() == 0) skip();
+    Error err;
+    assert_int_equal(mkdir(scratch("locked"), 0555), 0);
+    assert_false(file_make_parent(scratch("locked/two/file"), &err));
+    expect_words(err, scratch("locked/two"), "Permission denied");
+}
+
+/* ---- memory ---- */
+
+/* Zeroed even if the allocator hands out a block that was used before. */
+static void test_memory(void **state) {
+    (void)state;
+    static const size_t counts[] = {0, 1, 7, 8, 9, 63, 64, 65, 1000, 4096, 300000};
+    Error err;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        for (int again = 0; again < 3; again++) {
+            double *numbers;
+            assert_ok(memory_alloc(&numbers, counts[i], sizeof *numbers, "numbers", &err), err);
+            assert_non_null(numbers);
+            assert_int_equal((uintptr_t)numbers % MEMORY_ALIGNMENT, 0);
+            const unsigned char *bytes = (const unsigned char *)numbers;
+            for (size_t j = 0; j < counts[i] * sizeof *numbers; j++)
+                if (bytes[j] != 0) fail_msg("%zu numbers: byte %zu is not 0", counts[i], j);
+            memset(numbers, 0xAB, counts[i] * sizeof *numbers);
+            memory_free(numbers);
+        }
+    memory_free(NULL);
+}
+
+/* Products that wrap around, and ones that do not but no machine has. */
+static void test_memory_refused(void **state) {
+    (void)state;
+    static const size_t products[][2] = {
+        {SIZE_MAX, 2},        {SIZE_MAX / 2 + 1, 2},   {SIZE_MAX / 4 + 2, 4},  {2, SIZE_MAX},
+        {SIZE_MAX, SIZE_MAX}, {SIZE_MAX, 1},           {SIZE_MAX - 1, 1},      {SIZE_MAX - 63, 1},
+        {SIZE_MAX - 64, 1},   {SIZE_MAX / 8 - 100, 8}, {SIZE_MAX / 16 + 1, 4}, {SIZE_MAX / 8, 4},
+    };
+    for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
+        char something, *block = &something;
+        Error err;
+        if (memory_alloc(&block, products[i][0], products[i][1], "the weights", &err))
+            fail_msg("%zu times %zu bytes are granted", products[i][0], products[i][1]);
+        assert_null(block);
+        expect_words(err, "not enough memory for the weights", "MiB");
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fail),
+        cmocka_unit_test(test_read_regular),
+        cmocka_unit_test(test_read_pipe),
+        cmocka_unit_test(test_read_refused),
+        cmocka_unit_test(test_read_forbidden),
+        cmocka_unit_test(test_write),
+        cmocka_unit_test(test_write_replaces),
+        cmocka_unit_test(test_write_refused),
+        cmocka_unit_test(test_write_forbidden),
+        cmocka_unit_test(test_write_full),
+        cmocka_unit_test(test_make_parent),
+        cmocka_unit_test(test_make_parent_blocked),
+        cmocka_unit_test(test_make_parent_forbidden),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_memory_refused),
+    };
+    return cmocka_run_group_tests(tests, scratch_open, scratch_close);
+}

@@ -1,0 +1,372 @@
+/* test_data.c - characters to ids to batches: vocabularies, the split of a text file, and where
+ * batches begin. Texts border on a page that cannot be read: one byte too far is a crash.
+ *
+ * With the environment variable TRIL_SHAKESPEARE naming the file, its known counts are checked. */
+#include "tests/support.h"
+#include "tests/scratch.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "data/data.h"
+
+/* ---- vocabulary ---- */
+
+static void build(Vocab *vocab, const char *text, size_t length) {
+    Error err;
+    assert_ok(vocab_build(vocab, "text", guarded(text, length), length, false, &err), err);
+}
+
+static void expect_codes(const Vocab *vocab, const uint32_t *codes, int count) {
+    assert_int_equal(vocab->size, count);
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(vocab->codes[i], codes[i]);
+        assert_int_equal(vocab_id(vocab, codes[i]), i);
+        if (i == 0 || codes[i - 1] + 1 < codes[i])
+            assert_int_equal(vocab_id(vocab, codes[i] - 1), -1);
+    }
+    assert_int_equal(vocab_id(vocab, codes[count - 1] + 1), -1);
+    assert_int_equal(vocab_id(vocab, 0x10FFFF), -1);
+}
+
+static void test_vocab_build(void **state) {
+    (void)state;
+    static const char chinese[] = "\xE5\xA4\xA9\xE5\x9C\xB0\xE7\x8E\x84\xE9\xBB\x84\xEF\xBC\x8C"
+                                  "\xE5\xA4\xA9\n\xF0\x9F\x98\x80 ok\xE5\x9C\xB0";
+    static const uint32_t sorted[] = {'\n',   ' ',    'k',    'o',    0x5730,
+                                      0x5929, 0x7384, 0x9EC4, 0xFF0C, 0x1F600};
+    Vocab vocab;
+    build(&vocab, "hello, hello", 12);
+    expect_codes(&vocab, (const uint32_t[]){' ', ',', 'e', 'h', 'l', 'o'}, 6);
+    vocab_free(&vocab);
+    assert_true(vocab.codes == NULL && vocab.size == 0);
+    build(&vocab, chinese, sizeof chinese - 1);
+    expect_codes(&vocab, sorted, 10);
+    vocab_free(&vocab);
+    build(&vocab, "x", 1);
+    expect_codes(&vocab, (const uint32_t[]){'x'}, 1);
+    vocab_free(&vocab);
+}
+
+static void test_vocab_bytes(void **state) {
+    (void)state;
+    Vocab vocab;
+    Error err;
+    assert_ok(vocab_build(&vocab, "text", NULL, 5, true, &err), err);
+    assert_int_equal(vocab.size, 256);
+    assert_true(vocab.bytes);
+    for (int i = 0; i < 256; i++) {
+        char text[UTF8_MAX];
+        assert_int_equal(vocab_id(&vocab, (uint32_t)i), i);
+        assert_int_equal(vocab_text(&vocab, i, text), 1);
+        assert_int_equal((unsigned char)text[0], i);
+    }
+    assert_int_equal(vocab_id(&vocab, 256), -1);
+    vocab_free(&vocab);
+}
+
+/* The message counts bytes, not characters, and shows the way out. */
+static void test_vocab_build_invalid(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *place, *byte;
+    } cases[] = {{"\xFFz", "offset 0 ", "0xFF"},
+                 {"ab\x80", "offset 2 ", "0x80"},
+                 {"\xE4\xB8\xAD\xE4\xB8\xAD"
+                  "a\xED\xA0\x80",
+                  "offset 7 ", "0xED"},
+                 {"\xC3\xA9\xE4\xB8", "offset 2 ", "0xE4"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t length = strlen(cases[i].text);
+        Vocab vocab;
+        Error err;
+        assert_false(
+            vocab_build(&vocab, "f.txt", guarded(cases[i].text, length), length, false, &err));
+        expect_words(err, "f.txt: ", cases[i].place, cases[i].byte, "UTF-8", "--bytes");
+        assert_null(vocab.codes);
+    }
+}
+
+static void check_round_trip(const Vocab *vocab, const char *text, size_t length, size_t expected) {
+    int32_t *ids;
+    size_t count, at = 0;
+    Error err;
+    assert_ok(vocab_encode(vocab, "t", guarded(text, length), length, &ids, &count, &err), err);
+    assert_int_equal(count, expected);
+    for (size_t i = 0; i < count; i++) {
+        char piece[UTF8_MAX];
+        int taken = vocab_text(vocab, ids[i], piece);
+        assert_true(at + (size_t)taken <= length);
+        assert_memory_equal(text + at, piece, (size_t)taken);
+        at += (size_t)taken;
+    }
+    assert_int_equal(at, length);
+    memory_free(ids);
+}
+
+static void test_vocab_encode(void **state) {
+    (void)state;
+    static const char text[] = "z\xC3\xA9 \xE4\xB8\xAD\0\xF0\x9F\x98\x80z";
+    Vocab vocab;
+    Error err;
+    build(&vocab, text, sizeof text - 1);
+    check_round_trip(&vocab, text, sizeof text - 1, 7);
+    check_round_trip(&vocab, "", 0, 0);
+    check_round_trip(&vocab, "\xE4\xB8\xAD", 3, 1);
+    vocab_free(&vocab);
+    assert_ok(vocab_build(&vocab, "text", NULL, 0, true, &err), err);
+    check_round_trip(&vocab, "\xFF\x00\xE4\xB8z\x80", 6, 6);
+    vocab_free(&vocab);
+}
+
+static void test_vocab_encode_unknown(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *words[3];
+    } cases[] = {{"abx", {"character 3,", "'x'", "U+0078"}},
+                 {"\xE4\xB8\xAD\xC3\xA9", {"character 2,", "'\xC3\xA9'", "U+00E9"}},
+                 {"\xF0\x9F\x98\x80"
+                  "a",
+                  {"character 1,", "'\xF0\x9F\x98\x80'", "U+1F600"}},
+                 {"a\n", {"character 2,", "control character", "U+000A"}},
+                 {"ab\xE4\xB8\xAD\xFF", {"0xFF", "offset 5 ", "UTF-8"}}};
+    Vocab vocab;
+    build(&vocab, "ab\xE4\xB8\xAD", 5);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t length = strlen(cases[i].text), count;
+        int32_t *ids;
+        Error err;
+        assert_false(vocab_encode(&vocab, "f.txt", guarded(cases[i].text, length), length, &ids,
+                                  &count, &err));
+        expect_sentence(&err, cases[i].words, 3);
+        expect_words(err, "f.txt: ");
+        assert_null(ids);
+    }
+    vocab_free(&vocab);
+}
+
+static void test_vocab_join(void **state) {
+    (void)state;
+    static const char text[] = "ba\0\xF0\x9F\x98\x80\xE4\xB8\xAD"
+                               "b\xC3\xA9";
+    static const char sorted[] = "\0ab\xC3\xA9\xE4\xB8\xAD\xF0\x9F\x98\x80";
+    Vocab vocab, back;
+    char *joined;
+    size_t length;
+    Error err;
+    build(&vocab, text, sizeof text - 1);
+    assert_ok(vocab_join(&vocab, &joined, &length, &err), err);
+    assert_int_equal(length, sizeof sorted - 1);
+    assert_memory_equal(joined, sorted, length);
+    build(&back, joined, length);
+    expect_codes(&back, vocab.codes, vocab.size);
+    memory_free(joined);
+    vocab_free(&vocab);
+    vocab_free(&back);
+}
+
+/* ---- corpus ---- */
+
+static void load(Corpus *corpus, const char *path, int context) {
+    Error err;
+    assert_ok(corpus_load(corpus, path, false, 0.1, context, &err), err);
+    assert_false(corpus->vocab.bytes);
+}
+
+/* The first 90 % train, rounded down. */
+static void test_corpus_split(void **state) {
+    (void)state;
+    static const size_t lengths[] = {11, 19, 20, 21, 29, 99, 100, 101, 1000, 12345, 200000};
+    static char text[200000];
+    for (size_t i = 0; i < sizeof text; i++) text[i] = (char)('a' + i % 26);
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        size_t length = lengths[i];
+        Corpus corpus;
+        load(&corpus, scratch_put("letters", text, length), 5);
+        assert_int_equal(corpus.length, length);
+        assert_int_equal(corpus.train, length * 9 / 10);
+        assert_int_equal(corpus.vocab.size, length < 26 ? length : 26);
+        for (size_t j = 0; j < length; j++) assert_int_equal(corpus.ids[j], j % 26);
+        corpus_free(&corpus);
+        assert_true(corpus.ids == NULL && corpus.vocab.codes == NULL);
+    }
+}
+
+/* Lengths are characters, not bytes; the held-out part is what the caller asks for. */
+static void test_corpus_characters(void **state) {
+    (void)state;
+    char text[40 * 3];
+    Corpus corpus;
+    Error err;
+    for (int i = 0; i < 40; i++) memcpy(text + 3 * i, i % 2 ? "\xE4\xB8\xAD" : "\xE5\x9C\xB0", 3);
+    const char *path = scratch_put("chinese", text, sizeof text);
+    load(&corpus, path, 35);
+    assert_int_equal(corpus.length, 40);
+    assert_int_equal(corpus.train, 36);
+    expect_codes(&corpus.vocab, (const uint32_t[]){0x4E2D, 0x5730}, 2);
+    for (int i = 0; i < 40; i++) assert_int_equal(corpus.ids[i], i % 2 == 0);
+    corpus_free(&corpus);
+    assert_ok(corpus_load(&corpus, path, false, 0.25, 5, &err), err);
+    assert_int_equal(corpus.train, 30);
+    corpus_free(&corpus);
+    assert_ok(corpus_load(&corpus, path, true, 0.25, 5, &err), err);
+    assert_int_equal(corpus.length, 120);
+    assert_int_equal(corpus.train, 90);
+    corpus_free(&corpus);
+}
+
+static void test_corpus_sample(void **state) {
+    (void)state;
+    Corpus corpus;
+    load(&corpus, "data/sample.txt", 256);
+    assert_int_equal(corpus.length, 39054);
+    assert_int_equal(corpus.vocab.size, 63);
+    assert_int_equal(corpus.train, 35148);
+    corpus_free(&corpus);
+}
+
+static void test_corpus_shakespeare(void **state) {
+    (void)state;
+    const char *path = getenv("TRIL_SHAKESPEARE");
+    if (!path || !*path) skip();
+    Corpus corpus;
+    load(&corpus, path, 256);
+    assert_int_equal(corpus.length, 1115394);
+    assert_int_equal(corpus.vocab.size, 65);
+    assert_int_equal(corpus.train, 1003854);
+    assert_int_equal(corpus.length - corpus.train, 111540);
+    corpus_free(&corpus);
+}
+
+static void expect_refused(const char *path, bool bytes, double held_out, int context,
+                           const char *word) {
+    Corpus corpus;
+    Error err;
+    if (corpus_load(&corpus, path, bytes, held_out, context, &err))
+        fail_msg("%s is taken; no message has '%s'", path, word);
+    expect_words(err, path, word);
+    assert_true(corpus.ids == NULL && corpus.vocab.codes == NULL && corpus.length == 0);
+}
+
+static void test_corpus_refused(void **state) {
+    (void)state;
+    expect_refused(scratch("no-such-file"), false, 0.1, 4, "No such file");
+    expect_refused(scratch("."), false, 0.1, 4, "is a directory");
+    expect_refused(scratch("."), true, 0.1, 4, "is a directory");
+    expect_refused(scratch_put("empty", "", 0), false, 0.1, 4, "is empty");
+    expect_refused(scratch("empty"), true, 0.1, 4, "is empty");
+    expect_refused(scratch_put("latin1", "caf\xE9 au lait, encore", 20), false, 0.1, 4,
+                   "offset 3 ");
+    expect_refused(scratch_put("cut", "plain text at first\xE4\xB8", 21), false, 0.1, 4,
+                   "offset 19 ");
+}
+
+/* Of 20 characters 18 train: enough for a context of 17. Of 11 two are held out, of 10 only one. */
+static void test_corpus_too_short(void **state) {
+    (void)state;
+    static const char text[] = "abcdefghijklmnopqrst";
+    Corpus corpus;
+    load(&corpus, scratch_put("twenty", text, 20), 17);
+    corpus_free(&corpus);
+    expect_refused(scratch("twenty"), false, 0.1, 18, "--context");
+    expect_refused(scratch("twenty"), true, 0.1, 18, "too short");
+    expect_refused(scratch("twenty"), false, 0.1, 1 << 20, "too short");
+    expect_refused(scratch("twenty"), false, 0.95, 1, "too short");
+    expect_refused(scratch("twenty"), false, 1e-6, 1, "too short");
+    load(&corpus, scratch_put("eleven", text, 11), 1);
+    corpus_free(&corpus);
+    expect_refused(scratch_put("ten", text, 10), false, 0.1, 1, "too short");
+    expect_refused(scratch_put("one", text, 1), false, 0.1, 1, "too short");
+}
+
+static void test_corpus_unreadable(void **state) {
+    (void)state;
+    if (geteuid() == 0) skip(); /* may read everything */
+    const char *path = scratch_put("secret", "twenty or so characters", 23);
+    assert_int_equal(chmod(path, 0), 0);
+    expect_refused(path, false, 0.1, 4, "Permission denied");
+}
+
+static void test_corpus_bytes(void **state) {
+    (void)state;
+    char bytes[2560];
+    Corpus corpus;
+    Error err;
+    for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (char)(i * 7);
+    const char *path = scratch_put("binary", bytes, sizeof bytes);
+    assert_ok(corpus_load(&corpus, path, true, 0.1, 64, &err), err);
+    assert_true(corpus.vocab.bytes);
+    assert_int_equal(corpus.vocab.size, 256);
+    assert_int_equal(corpus.length, 2560);
+    assert_int_equal(corpus.train, 2304);
+    for (size_t i = 0; i < sizeof bytes; i++)
+        assert_int_equal(corpus.ids[i], (unsigned char)bytes[i]);
+    corpus_free(&corpus);
+}
+
+/* ---- batches ---- */
+
+enum { B = 64, T = 9, MOST = 200 };
+
+/* One batch of a text whose ids are their own places, and which ends at the guard page; adds to
+ * starts[] how many windows begin where. */
+static void draw(size_t length, uint64_t seed, uint64_t step, int32_t *inputs, int starts[MOST]) {
+    int32_t ids[MOST], targets[B * T];
+    for (int32_t i = 0; i < MOST; i++) ids[i] = i;
+    batch_random((const int32_t *)(const void *)guarded(ids, length * sizeof *ids), length, B, T,
+                 seed, step, inputs, targets);
+    for (int b = 0; b < B; b++) {
+        int32_t start = inputs[b * T];
+        assert_in_range(start, 0, length - T - 1);
+        starts[start]++;
+        for (int t = 0; t < T; t++) {
+            assert_int_equal(inputs[b * T + t], start + t);
+            assert_int_equal(targets[b * T + t], start + t + 1);
+        }
+    }
+}
+
+/* Of n legal places each is drawn about equally often, the first and the last one too. */
+static void test_batch_windows(void **state) {
+    (void)state;
+    static const int places[] = {1, 2, 3, 10, 100};
+    enum { STEPS = 400 };
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        int n = places[i], starts[MOST] = {0};
+        int32_t inputs[B * T];
+        double expected = (double)STEPS * B / n, chi = 0;
+        for (uint64_t step = 0; step < STEPS; step++)
+            draw((size_t)(n + T), 7, step, inputs, starts);
+        for (int j = 0; j < n; j++)
+            chi += (starts[j] - expected) * (starts[j] - expected) / expected;
+        /* Chi squared has mean n - 1 and deviation sqrt(2n - 2): five of those. */
+        double over = chi - (n - 1);
+        if (!(over <= 0 || over * over <= 25.0 * (2 * n - 2)))
+            fail_msg("%d places: chi squared %g", n, chi);
+    }
+}
+
+static void test_batch_seed_and_step(void **state) {
+    (void)state;
+    int starts[MOST] = {0};
+    int32_t first[B * T], again[B * T], other[B * T];
+    draw(MOST, 7, 40, first, starts);
+    draw(MOST, 8, 40, other, starts);
+    assert_memory_not_equal(first, other, sizeof first);
+    draw(MOST, 7, 41, other, starts);
+    assert_memory_not_equal(first, other, sizeof first);
+    draw(MOST, 7, 40, again, starts);
+    assert_memory_equal(first, again, sizeof first);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_vocab_build),          cmocka_unit_test(test_vocab_bytes),
+        cmocka_unit_test(test_vocab_build_invalid),  cmocka_unit_test(test_vocab_encode),
+        cmocka_unit_test(test_vocab_encode_unknown), cmocka_unit_test(test_vocab_join),
+        cmocka_unit_test(test_corpus_split),         cmocka_unit_test(test_corpus_characters),
+        cmocka_unit_test(test_corpus_sample),        cmocka_unit_test(test_corpus_shakespeare),
+        cmocka_unit_test(test_corpus_refused),       cmocka_unit_test(test_corpus_too_short),
+        cmocka_unit_test(test_corpus_unreadable),    cmocka_unit_test(test_corpus_bytes),
+        cmocka_unit_test(test_batch_windows),        cmocka_unit_test(test_batch_seed_and_step),
+    };
+    return cmocka_run_group_tests(tests, scratch_open, scratch_close);
+}

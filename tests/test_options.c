@@ -1,0 +1,272 @@
+/* test_options.c - the command line: every kind of option in every spelling, what is refused and
+ * with which sentence, and the lines of --help. */
+#include "tests/support.h"
+#include "tests/scratch.h"
+#include "base/options.h"
+
+#include <inttypes.h>
+
+enum { MOST_WORDS = 16, TEXT = 512 };
+
+typedef struct {
+    int number, width;
+    uint64_t seed;
+    double rate;
+    const char *out;
+    bool quiet, version;
+} Values;
+
+static const Values defaults = {
+    .number = 7, .width = 64, .seed = 1337, .rate = 0.5, .out = "default", .quiet = false};
+
+static Values values;
+
+static const Option options[] = {
+    {.kind = OPTION_SECTION, .help = "Numbers"},
+    {'n', "number", OPTION_INT, &values.number, -10, 100, "N", "how many"},
+    {0, "width", OPTION_INT, &values.width, -2147483648.0, 2147483647.0, "N", "how wide"},
+    {'s', "seed", OPTION_SEED, &values.seed, 0, 0, "N", "any"},
+    {'r', "learning-rate", OPTION_REAL, &values.rate, 0.25, 1e308, "X", "how fast"},
+    {.kind = OPTION_SECTION, .help = "Others"},
+    {'o', "out", OPTION_TEXT, &values.out, 0, 0, "FILE", "where to"},
+    {'q', "quiet", OPTION_FLAG, &values.quiet, 0, 0, NULL, "say little"},
+    {0, "version", OPTION_FLAG, &values.version, 0, 0, NULL, "print the version"},
+};
+enum { COUNT = sizeof options / sizeof *options };
+
+static char words[TEXT]; /* what argv points into */
+static char *argv[MOST_WORDS + 2];
+static int argc, first;
+static Error err;
+
+/* Parses a command line written with bars between its words, after the program's name. */
+static bool parse(const char *line) {
+    assert_true(strlen(line) < sizeof words - 6);
+    snprintf(words, sizeof words, "tril|%s", line);
+    argc = 0;
+    for (char *word = words; word; argc++) {
+        assert_true(argc <= MOST_WORDS);
+        argv[argc] = word;
+        word = strchr(word, '|');
+        if (word) *word++ = 0;
+    }
+    argv[argc] = NULL;
+    values = defaults;
+    err.text[0] = 0;
+    first = -1;
+    return options_parse(options, COUNT, argc, argv, &first, &err);
+}
+
+static void accept(const char *line) {
+    if (!parse(line)) fail_msg("%s: %s", line, err.text);
+    assert_in_range(first, 1, argc);
+}
+
+/* The sentence holds `text`; what it was about keeps its value. */
+static void refuse(const char *line, const char *text) {
+    if (parse(line)) fail_msg("%s is taken", line);
+    expect_words(err, text);
+    assert_int_equal(values.number, defaults.number);
+    assert_int_equal(values.width, defaults.width);
+    assert_true(values.rate >= defaults.rate && values.rate <= defaults.rate);
+    assert_string_equal(values.out, defaults.out);
+}
+
+static void test_spellings(void **state) {
+    (void)state;
+    static const char *const lines[] = {"-n5",      "-n|5", "--number=5",   "--number|5", "--num=5",
+                                        "--n|5",    "-qn5", "-qn|5",        "-n|9|-n5",   "a|-n5|b",
+                                        "-n5|--|a", "-n+5", "-n5|--width|3"};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        accept(lines[i]);
+        if (values.number != 5) fail_msg("%s: %d", lines[i], values.number);
+    }
+}
+
+static void test_kinds(void **state) {
+    (void)state;
+    accept("--number=-10|-s18446744073709551615|-r|2.5e3|-o|a file=x|-q");
+    assert_int_equal(values.number, -10);
+    assert_true(values.seed == UINT64_MAX);
+    assert_near(values.rate, 2500, 0);
+    assert_string_equal(values.out, "a file=x");
+    assert_true(values.out >= words && values.out < words + sizeof words);
+    assert_true(values.quiet);
+    assert_false(values.version);
+    accept("-n|100|--width=-2147483648|--seed=0|--learning-rate=.25|--out=|--vers");
+    assert_int_equal(values.number, 100);
+    assert_int_equal(values.width, INT32_MIN);
+    assert_true(values.seed == 0);
+    assert_near(values.rate, 0.25, 0);
+    assert_string_equal(values.out, "");
+    assert_false(values.quiet);
+    assert_true(values.version);
+    accept("--width|2147483647|-o-|-n-3|--learn|1e308");
+    assert_int_equal(values.width, INT32_MAX);
+    assert_string_equal(values.out, "-");
+    assert_int_equal(values.number, -3);
+    assert_near(values.rate, 1e308, 0);
+}
+
+/* What the command line does not name keeps its default. */
+static void test_defaults(void **state) {
+    (void)state;
+    accept("operand");
+    assert_memory_equal(&values, &defaults, sizeof values);
+    argc = 1;
+    argv[1] = NULL;
+    assert_true(options_parse(options, COUNT, argc, argv, &first, &err));
+    assert_int_equal(first, 1);
+}
+
+static void expect_operands(const char *line, const char *const expected[], int count) {
+    accept(line);
+    assert_int_equal(argc - first, count);
+    for (int i = 0; i < count; i++) assert_string_equal(argv[first + i], expected[i]);
+}
+
+static void test_operands(void **state) {
+    (void)state;
+    expect_operands("a|-n|5|b|--quiet|c", (const char *const[]){"a", "b", "c"}, 3);
+    assert_true(values.quiet && values.number == 5);
+    expect_operands("-q|--|-n|--what|--", (const char *const[]){"-n", "--what", "--"}, 3);
+    assert_true(values.quiet && values.number == defaults.number);
+    expect_operands("a|--|-q", (const char *const[]){"a", "-q"}, 2);
+    assert_false(values.quiet);
+    expect_operands("-|-q|", (const char *const[]){"-", ""}, 2);
+    assert_true(values.quiet);
+    expect_operands("-o|--|a", (const char *const[]){"a"}, 1);
+    assert_string_equal(values.out, "--");
+    expect_operands("-n5", NULL, 0);
+}
+
+/* A number is parsed whole, fits its type, and lies in its range; the sentence says which. */
+static void test_bad_numbers(void **state) {
+    (void)state;
+    static const struct {
+        const char *option, *range, *bad[12];
+    } cases[] = {
+        {"number",
+         "--number takes a whole number from -10 to 100, not ",
+         {"12x", "", "x", "1.5", "1e1", "0x1F", "-11", "101", "4294967301", "nan", "5 ",
+          "99999999999999999999"}},
+        {"width",
+         "--width takes a whole number from -2147483648 to 2147483647, not ",
+         {"2147483648", "-2147483649", "4294967296", "-99999999999999999999"}},
+        {"seed",
+         "--seed takes a whole number from 0 to 18446744073709551615, not ",
+         {"12x", "", "-1", " 1", "+1", "1.5", "18446744073709551616", "1e3", "x", "0x1F"}},
+        {"learning-rate",
+         "--learning-rate takes a number from 0.25 to 1e+308, not ",
+         {"12x", "", "1e400", "-1e400", "nan", "-nan", "inf", "0.2499", "-1", "1e", "1,5", "."}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int j = 0; j < 12 && cases[i].bad[j]; j++) {
+            char line[128], message[192];
+            snprintf(message, sizeof message, "%s'%s'", cases[i].range, cases[i].bad[j]);
+            snprintf(line, sizeof line, "--%s=%s", cases[i].option, cases[i].bad[j]);
+            refuse(line, message);
+            snprintf(line, sizeof line, "--%s|%s|-q", cases[i].option, cases[i].bad[j]);
+            refuse(line, message);
+        }
+    refuse("-n12x", "--number takes");
+    refuse("-q|-s-1", "--seed takes");
+}
+
+static void test_missing_argument(void **state) {
+    (void)state;
+    static const char *const lines[] = {"-n", "--number", "--num", "-q|-n", "a|b|--out", "-qn"};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        const char *last = strrchr(lines[i], '|');
+        char named[32];
+        snprintf(named, sizeof named, "option '%s' needs a value", last ? last + 1 : lines[i]);
+        refuse(lines[i], named);
+    }
+}
+
+static void test_unknown(void **state) {
+    (void)state;
+    refuse("--quite", "unknown option '--quite'; is --quiet meant?");
+    refuse("--numbre=5", "unknown option '--numbre'; is --number meant?");
+    refuse("a|--sede|5|b", "unknown option '--sede'; is --seed meant?");
+    refuse("--learning_rate|1", "'--learning_rate'; is --learning-rate meant?");
+    refuse("--versions", "'--versions'; is --version meant?");
+    refuse("--sandwiches", "unknown option '--sandwiches'; see --help");
+    refuse("-x", "unknown option '-x'; see --help");
+    refuse("a|-qx|b", "unknown option '-x'; see --help");
+    refuse("--numberrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrr=1",
+           "unknown option '--numberrrrrrrr");
+}
+
+/* A flag is known: to liken it to itself would help nobody. */
+static void test_flag_with_value(void **state) {
+    (void)state;
+    refuse("--quiet=yes", "--quiet");
+    if (strstr(err.text, "unknown") || strstr(err.text, "meant?")) fail_msg("%s", err.text);
+}
+
+/* --nu is cut too short: the sentence names what it could be, not --no, which is nearer. */
+static void test_ambiguous(void **state) {
+    (void)state;
+    static bool flag;
+    static const Option alike[] = {
+        {0, "number", OPTION_FLAG, &flag, 0, 0, NULL, ""},
+        {0, "nutrient", OPTION_FLAG, &flag, 0, 0, NULL, ""},
+        {0, "no", OPTION_FLAG, &flag, 0, 0, NULL, ""},
+    };
+    char program[] = "tril", word[] = "--nu", *line[] = {program, word, NULL};
+    assert_false(options_parse(alike, 3, 2, line, &first, &err));
+    expect_words(err, "'--nu'");
+    if (!strstr(err.text, "--number") && !strstr(err.text, "--nutrient"))
+        fail_msg("names neither --number nor --nutrient: %s", err.text);
+}
+
+/* What is not ASCII is named too, whole or by its word. */
+static void test_unknown_not_ascii(void **state) {
+    (void)state;
+    refuse("--caf\xC3\xA9", "'--caf\xC3\xA9'");
+    refuse("-q|-\xC3\xA9|a", "-\xC3\xA9");
+}
+
+/* A parse that failed inside a bundle of letters leaves nothing behind for the next one. */
+static void test_parse_again(void **state) {
+    (void)state;
+    refuse("-xq", "'-x'");
+    accept("-n|5");
+    assert_int_equal(values.number, 5);
+    assert_false(values.quiet);
+}
+
+static void test_print(void **state) {
+    (void)state;
+    static const char expected[] = "\nNumbers\n"
+                                   "  -n, --number N             how many (7)\n"
+                                   "      --width N              how wide (64)\n"
+                                   "  -s, --seed N               any (1337)\n"
+                                   "  -r, --learning-rate X      how fast (0.5)\n"
+                                   "\nOthers\n"
+                                   "  -o, --out FILE             where to (default)\n"
+                                   "  -q, --quiet                say little\n"
+                                   "      --version              print the version\n";
+    char *text;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    assert_non_null(out);
+    values = defaults;
+    options_print(out, options, COUNT);
+    fclose(out);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_spellings),         cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_defaults),          cmocka_unit_test(test_operands),
+        cmocka_unit_test(test_bad_numbers),       cmocka_unit_test(test_missing_argument),
+        cmocka_unit_test(test_unknown),           cmocka_unit_test(test_flag_with_value),
+        cmocka_unit_test(test_ambiguous),         cmocka_unit_test(test_print),
+        cmocka_unit_test(test_unknown_not_ascii), cmocka_unit_test(test_parse_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,111 @@
+/* test_random.c - numbers by counting: the published generator, the shape of both distributions,
+ * and streams that share nothing. The numbers are the same in every run; the tolerances are about
+ * four deviations of what they measure. */
+#include "tests/support.h"
+#include "base/random.h"
+
+#include <math.h>
+
+/* A key's bits are the numbers that SplitMix64 gives from that seed, as published. */
+static void test_random_known(void **state) {
+    (void)state;
+    static const uint64_t published[] = {6457827717110365317u, 3203168211198807973u,
+                                         9817491932198370423u, 4593380528125082431u,
+                                         16408922859458223821u};
+    for (uint64_t i = 5; i-- > 0;) assert_true(random_bits(1234567, i) == published[i]);
+}
+
+enum { MANY = 200000 };
+
+static void test_random_uniform(void **state) {
+    (void)state;
+    uint64_t key = random_key(1, RANDOM_DROPOUT, 2);
+    double sum = 0, squares = 0, serial = 0, last = 0;
+    int odd = 0, tenths[10] = {0};
+    for (uint64_t i = 0; i < MANY; i++) {
+        double u = random_uniform(key, i);
+        assert_true(u >= 0 && u < 1);
+        double whole = u * 0x1p53;
+        assert_near(whole, floor(whole), 0);
+        odd += fmod(whole, 2) > 0.5;
+        tenths[(int)(10 * u)]++;
+        sum += u;
+        squares += (u - 0.5) * (u - 0.5);
+        serial += (u - 0.5) * (last - 0.5);
+        last = u;
+    }
+    assert_near(sum / MANY, 0.5, 0.0026);
+    assert_near(squares / MANY, 1 / 12.0, 0.0007);
+    assert_near(serial / MANY, 0, 0.00075);
+    assert_near(odd, MANY / 2.0, 900);
+    for (int i = 0; i < 10; i++) assert_near(tenths[i], MANY / 10.0, 540);
+}
+
+static void test_random_normal(void **state) {
+    (void)state;
+    static const double beyond[] = {0.5, 0.158655, 0.022750, 0.0013499, 0.0000317};
+    uint64_t key = random_key(1, RANDOM_WEIGHTS, 3);
+    double moments[5] = {0}, serial = 0, last = 0;
+    int above[5] = {0}, below[5] = {0};
+    for (uint64_t i = 0; i < MANY; i++) {
+        double z = random_normal(key, i), power = 1;
+        assert_true(isfinite(z) && fabs(z) < 9);
+        for (int m = 1; m < 5; m++) {
+            moments[m] += power *= z;
+            above[m] += z > m;
+            below[m] += z < -m;
+        }
+        serial += z * last;
+        last = z;
+    }
+    assert_near(moments[1] / MANY, 0, 0.009);
+    assert_near(moments[2] / MANY, 1, 0.013);
+    assert_near(moments[3] / MANY, 0, 0.035);
+    assert_near(moments[4] / MANY, 3, 0.09);
+    assert_near(serial / MANY, 0, 0.009);
+    for (int m = 1; m < 5; m++) {
+        double expected = MANY * beyond[m];
+        assert_near(above[m], expected, 4 * sqrt(expected) + 1);
+        assert_near(below[m], expected, 4 * sqrt(expected) + 1);
+    }
+}
+
+/* Keys that differ by one in any part give streams that have nothing in common, shifted or not. */
+static void test_random_keys(void **state) {
+    (void)state;
+    enum {
+        SEEDS = 5,
+        PURPOSES = 4,
+        NUMBERS = 10,
+        KEYS = SEEDS * PURPOSES * NUMBERS,
+        LENGTH = 1000
+    };
+    uint64_t keys[KEYS];
+    for (uint64_t i = 0; i < KEYS; i++)
+        keys[i] = random_key(i / (PURPOSES * NUMBERS), 1 + i / NUMBERS % PURPOSES, i % NUMBERS);
+    static const int steps[] = {1, NUMBERS, PURPOSES * NUMBERS};
+    for (int i = 0; i < KEYS; i++) {
+        for (int j = 0; j < i; j++) assert_true(keys[i] != keys[j]);
+        for (int k = 0; k < 3; k++) {
+            uint64_t other = keys[(i + steps[k]) % KEYS];
+            double products[3] = {0};
+            for (uint64_t at = 1; at <= LENGTH; at++) {
+                double u = random_uniform(keys[i], at) - 0.5;
+                for (uint64_t lag = 0; lag < 3; lag++)
+                    products[lag] += 12 * u * (random_uniform(other, at + lag - 1) - 0.5);
+            }
+            /* 1800 correlations of deviation 1 / sqrt(1000): the largest is near 3.4 of them. */
+            for (int lag = 0; lag < 3; lag++) assert_near(products[lag] / LENGTH, 0, 0.15);
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_known),
+        cmocka_unit_test(test_random_uniform),
+        cmocka_unit_test(test_random_normal),
+        cmocka_unit_test(test_random_keys),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,193 @@
+/* test_utf8.c - bytes to characters and back, down to the last code point. What is decoded borders
+ * on a page that cannot be read: one byte too far is a crash. */
+#include "tests/support.h"
+#include "tests/scratch.h"
+#include "base/random.h"
+#include "base/utf8.h"
+
+#define GARBLED "\xEF\xBF\xBD" /* U+FFFD */
+
+static int decode(const char *bytes, size_t length, uint32_t *code) {
+    return utf8_decode(guarded(bytes, length), length, code);
+}
+
+static void test_every_code_point(void **state) {
+    (void)state;
+    for (uint32_t code = 0; code <= 0x10FFFF; code++) {
+        if (code >= 0xD800 && code <= 0xDFFF) continue;
+        char text[UTF8_MAX];
+        uint32_t back = ~code;
+        int length = utf8_encode(code, text);
+        int expected = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+        if (length != expected || decode(text, (size_t)length, &back) != length || back != code)
+            fail_msg("U+%04X: %d bytes, back U+%04X", (unsigned)code, length, (unsigned)back);
+        for (int cut = 0; cut < length; cut++)
+            if (decode(text, (size_t)cut, &back) != -1)
+                fail_msg("U+%04X cut to %d bytes", (unsigned)code, cut);
+    }
+}
+
+/* Encoder and decoder could be wrong in the same way. */
+static void test_known(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t code;
+        const char *text;
+    } known[] = {{'A', "A"},
+                 {0x7F, "\x7F"},
+                 {0x80, "\xC2\x80"},
+                 {0xE9, "\xC3\xA9"},
+                 {0x7FF, "\xDF\xBF"},
+                 {0x800, "\xE0\xA0\x80"},
+                 {0x20AC, "\xE2\x82\xAC"},
+                 {0x4E2D, "\xE4\xB8\xAD"},
+                 {0xD7FF, "\xED\x9F\xBF"},
+                 {0xE000, "\xEE\x80\x80"},
+                 {0xFFFF, "\xEF\xBF\xBF"},
+                 {0x10000, "\xF0\x90\x80\x80"},
+                 {0x1F600, "\xF0\x9F\x98\x80"},
+                 {0x10FFFF, "\xF4\x8F\xBF\xBF"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        size_t length = strlen(known[i].text);
+        char text[UTF8_MAX];
+        uint32_t code;
+        assert_int_equal(utf8_encode(known[i].code, text), length);
+        assert_memory_equal(text, known[i].text, length);
+        assert_int_equal(decode(known[i].text, length, &code), length);
+        assert_int_equal(code, known[i].code);
+    }
+}
+
+static void test_invalid(void **state) {
+    (void)state;
+    static const char *const invalid[] = {
+        "\x80",             /* a continuation alone */
+        "\xBF",             /* */
+        "\xC0\x80",         /* over-long: U+0000 in two bytes */
+        "\xC1\xBF",         /* U+007F in two */
+        "\xE0\x80\x80",     /* U+0000 in three */
+        "\xE0\x9F\xBF",     /* U+07FF in three */
+        "\xF0\x80\x80\x80", /* U+0000 in four */
+        "\xF0\x8F\xBF\xBF", /* U+FFFF in four */
+        "\xED\xA0\x80",     /* the first surrogate */
+        "\xED\xBF\xBF",     /* the last */
+        "\xF4\x90\x80\x80", /* U+110000 */
+        "\xF5\x80\x80\x80", /* beyond every plane */
+        "\xF8\x88\x80\x80", /* the five-byte form of old */
+        "\xFE",             /* never a byte of UTF-8 */
+        "\xFF",             /* */
+        "\xC3(",            /* not continued, at the 2nd, 3rd and 4th byte */
+        "\xE4(\xAD",        /* */
+        "\xE4\xB8(",        /* */
+        "\xE4\xB8\xE4",     /* */
+        "\xF0(\x98\x80",    /* */
+        "\xF0\x9F(\x80",    /* */
+        "\xF0\x9F\x98(",    /* */
+        "\xE0\x80",         /* wrong already, though cut short too */
+        "\xED\xA0",         /* */
+        "\xF0\x80",         /* */
+        "\xF4\x90",         /* */
+    };
+    for (size_t i = 0; i < sizeof invalid / sizeof *invalid; i++) {
+        uint32_t code;
+        if (decode(invalid[i], strlen(invalid[i]), &code) != 0)
+            fail_msg("invalid sequence %zu (first byte 0x%02X) is taken", i,
+                     (unsigned)(unsigned char)*invalid[i]);
+    }
+}
+
+/* All pairs of first bytes, before two continuations: as many are characters as RFC 3629 says.
+ * The code points round-trip, so these are the right ones. */
+static void test_counts(void **state) {
+    (void)state;
+    int counts[UTF8_MAX + 1] = {0}, cut = 0;
+    uint32_t code;
+    for (int pair = 0; pair < 65536; pair++) {
+        char text[4] = {(char)(pair >> 8), (char)pair, '\x80', '\x80'};
+        int taken = decode(text, 4, &code);
+        assert_in_range(taken, 0, UTF8_MAX);
+        counts[taken]++;
+        cut += decode(text, 2, &code) == -1;
+    }
+    assert_int_equal(counts[1], 128 * 256);
+    assert_int_equal(counts[2], 30 * 64);
+    assert_int_equal(counts[3], 32 + 14 * 64 + 32);
+    assert_int_equal(counts[4], 48 + 3 * 64 + 16);
+    assert_int_equal(cut, counts[3] + counts[4]);
+}
+
+/* Feeds the bytes one by one; returns how many came out. */
+static size_t stream(const char *bytes, size_t length, char *out) {
+    Utf8Stream held = {.count = 0};
+    size_t written = 0;
+    for (size_t i = 0; i < length; i++) {
+        char text[4 * UTF8_MAX];
+        int count = utf8_stream(&held, bytes[i], text);
+        assert_in_range(count, 0, sizeof text);
+        memcpy(out + written, text, (size_t)count);
+        written += (size_t)count;
+    }
+    return written;
+}
+
+static void test_stream(void **state) {
+    (void)state;
+    static const struct {
+        const char *in, *out;
+    } cases[] = {
+        {"plain", "plain"},
+        {"\xC3\xA9\xE4\xB8\xAD\xF0\x9F\x98\x80!", "\xC3\xA9\xE4\xB8\xAD\xF0\x9F\x98\x80!"},
+        {"\xFF", GARBLED},
+        {"\x80\x80", GARBLED GARBLED},
+        {"a\xFFz", "a" GARBLED "z"},
+        {"\xC3(", GARBLED "("},
+        {"\xC0\xAF", GARBLED GARBLED},
+        {"\xED\xA0\x80", GARBLED GARBLED GARBLED},
+        {"\xF0\x9F\x98"
+         "A",
+         GARBLED GARBLED GARBLED "A"},
+        {"\xE4\xB8\xE4\xB8\xAD",
+         GARBLED GARBLED "\xE4\xB8\xAD"}, /* a new character breaks off another */
+        {"\xF0\x9F\xC3\xA9", GARBLED GARBLED "\xC3\xA9"},
+        {"\xE4\xB8", ""}, /* held back */
+        {"ok\xF0\x9F\x98", "ok"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char out[64];
+        size_t length = stream(cases[i].in, strlen(cases[i].in), out);
+        if (length != strlen(cases[i].out) || memcmp(out, cases[i].out, length) != 0)
+            fail_msg("stream %zu gives %.*s", i, (int)length, out);
+    }
+}
+
+/* Any bytes at all: what comes out is what decoding the whole at once gives. */
+static void test_stream_of_garbage(void **state) {
+    (void)state;
+    static const char likely[] = "aZ\x80\x9F\xA0\xBF\xC1\xC3\xE0\xE4\xED\xF0\xF4\xF5";
+    enum { LENGTH = 20000 };
+    static char bytes[LENGTH + 4], out[3 * LENGTH + 16], expected[3 * LENGTH + 16];
+    size_t wanted = 0;
+    for (size_t i = 0; i < LENGTH; i++)
+        bytes[i] = likely[(size_t)(random_uniform(3, i) * (sizeof likely - 1))];
+    memcpy(bytes + LENGTH, "....", 4); /* nothing is held back at the end */
+    for (size_t i = 0; i < sizeof bytes;) {
+        uint32_t code;
+        int taken = utf8_decode(bytes + i, sizeof bytes - i, &code);
+        const char *text = taken > 0 ? bytes + i : GARBLED;
+        size_t length = taken > 0 ? (size_t)taken : 3;
+        memcpy(expected + wanted, text, length);
+        wanted += length;
+        i += taken > 0 ? (size_t)taken : 1;
+    }
+    assert_int_equal(stream(bytes, sizeof bytes, out), wanted);
+    assert_memory_equal(out, expected, wanted);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_code_point), cmocka_unit_test(test_known),
+        cmocka_unit_test(test_invalid),          cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_stream),           cmocka_unit_test(test_stream_of_garbage),
+    };
+    return cmocka_run_group_tests(tests, scratch_open, scratch_close);
+}

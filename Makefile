@@ -4,6 +4,8 @@ CC      = cc
 CFLAGS  = -O3
 OPENMP  = -fopenmp
 INPUT   = data/input.txt
+BUILD   = build
+CLANG_FORMAT = clang-format
 
 # No built-in rules (they would look for ways to remake every file); as many jobs as processors.
 MAKEFLAGS += --no-builtin-rules --jobs=$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
@@ -33,7 +35,7 @@ TESTS   = $(patsubst %.c,%,$(wildcard tests/test_*.c))
 
 all: train sample
 
-train sample: %: build/%
+train sample: %: $(BUILD)/%
 	@cp $< $@
 
 # Three builds of the same sources: the programs; the tests, with warnings as errors; the same under
@@ -52,7 +54,7 @@ $(1)/%.o: %.c
 endef
 SANITIZE = -O1 -g -Werror -fno-omit-frame-pointer -fsanitize=address,undefined \
            -fno-sanitize-recover=all
-$(eval $(call rules,build,$$(CFLAGS)))
+$(eval $(call rules,$(BUILD),$$(CFLAGS)))
 $(eval $(call rules,build/test,$$(CFLAGS) -Werror))
 $(eval $(call rules,build/san,$$(SANITIZE)))
 
@@ -87,10 +89,10 @@ endif
 FORMATTED = $(wildcard *.[ch] base/*.[ch] data/*.[ch] model/*.[ch] model/kernels/*.[ch] tests/*.[ch])
 
 format:
-	clang-format -i $(FORMATTED)
+	$(CLANG_FORMAT) -i $(FORMATTED)
 
 format-check:
-	clang-format --dry-run -Werror $(FORMATTED)
+	$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED)
 
 clean:
 	rm -rf build train sample

@@ -26,9 +26,9 @@ typedef struct {
 } Option;
 
 /* Reads argv in the manner of GNU getopt_long, but without its global state: options may stand
- * anywhere, long names may be cut short, `--` ends them. Numbers are parsed whole and range-checked.
- * Moves the operands to the end of argv and sets *first to the first of them. On failure the sentence says what was
- * expected, or which known option an unknown one resembles. */
+ * anywhere, long names may be cut short, `--` ends them. Numbers are parsed whole and
+ * range-checked. Moves the operands to the end of argv and sets *first to the first of them. On
+ * failure the sentence says what was expected, or which known option an unknown one resembles. */
 bool options_parse(const Option *options, int count, int argc, char **argv, int *first, Error *err);
 
 /* Prints one line for each option, with its default. Reads the values: call it before parsing. */

@@ -87,20 +87,18 @@ tile_of(const int rows, float *c, size_t c_row, const float *a, size_t a_row, si
 
 static void tile(float *c, size_t c_row, const float *a, size_t a_row, size_t a_column,
                  const float *b, int K, int rows, int columns, const float *bias, bool accumulate) {
-#define ROWS(n) \
-    case n: tile_of(n, c, c_row, a, a_row, a_column, b, K, columns, bias, accumulate); break;
+    /* clang-format off */
+#define ROWS(n) case n: tile_of(n, c, c_row, a, a_row, a_column, b, K, columns, bias, accumulate); break;
     switch (rows) {
-        ROWS(1)
-        ROWS(2)
-        ROWS(3)
-        ROWS(4)
+        ROWS(1) ROWS(2) ROWS(3) ROWS(4)
 #if defined __AVX2__ || defined __aarch64__
-            ROWS(5) ROWS(6)
+        ROWS(5) ROWS(6)
 #endif
 #if defined __AVX512F__ || defined __aarch64__
-                ROWS(7) ROWS(8) ROWS(9) ROWS(10) ROWS(11) ROWS(12)
+        ROWS(7) ROWS(8) ROWS(9) ROWS(10) ROWS(11) ROWS(12)
 #endif
     }
+    /* clang-format on */
 #undef ROWS
 }
 

@@ -6,18 +6,25 @@
 #include <math.h>
 #include <string.h>
 
-enum { CHUNK = 4096 }; /* numbers that a thread takes at a time */
+/* The stretch of a tensor that is squared and updated as one: so many numbers, or a row where rows
+ * may be left alone. */
+static size_t stretch_of(const Tensor *tensor) {
+    enum { CHUNK = 4096 };
+    return tensor->flags & LAZY_ROWS ? (size_t)tensor->shape[1] : CHUNK;
+}
 
-static size_t chunks_of(size_t size) {
-    return (size + CHUNK - 1) / CHUNK;
+static size_t stretches_of(const Tensor *tensor) {
+    return (tensor->size + stretch_of(tensor) - 1) / stretch_of(tensor);
 }
 
 bool optimizer_open(Run *run, Error *err) {
-    size_t room = run->model->room;
+    const Model *model = run->model;
+    size_t room = model->room, stretches = 0;
+    for (int i = 0; i < model->tensor_count; i++) stretches += stretches_of(&model->tensors[i]);
     return memory_alloc(&run->gradients, room, sizeof(float), "the gradients", err) &&
            memory_alloc(&run->first_moments, room, sizeof(float), "the optimizer", err) &&
            memory_alloc(&run->second_moments, room, sizeof(float), "the optimizer", err) &&
-           memory_alloc(&run->squares, chunks_of(room), sizeof(double), "the optimizer", err);
+           memory_alloc(&run->squares, stretches, sizeof(double), "the optimizer", err);
 }
 
 void optimizer_close(Run *run) {
@@ -31,31 +38,26 @@ const float *run_gradient(const Run *run, int tensor) {
     return run->gradients + run->model->tensors[tensor].offset;
 }
 
-/* Chunk by chunk, then, by every thread for itself, over the chunks in order: the same sum at any
- * number of threads. The padding between tensors is 0. */
+/* Stretch by stretch, then, by every thread for itself, over the stretches in order: the same sum
+ * at any number of threads. */
 static double gradient_norm(const Run *run, const Kernels *k) {
-    size_t room = run->model->room;
-    Share chunks = team_share(k, chunks_of(room), 1);
-    for (size_t i = chunks.begin; i < chunks.end; i++) {
-        const float *g = run->gradients + i * CHUNK;
-        size_t n = room - i * CHUNK < CHUNK ? room - i * CHUNK : CHUNK;
-        run->squares[i] = (double)k->isa->dot(g, g, n);
+    const Model *model = run->model;
+    size_t count = 0;
+    for (int i = 0; i < model->tensor_count; i++) {
+        const Tensor *tensor = &model->tensors[i];
+        size_t stretch = stretch_of(tensor), stretches = stretches_of(tensor);
+        Share share = team_share(k, stretches, 1);
+        for (size_t j = share.begin; j < share.end; j++) {
+            const float *g = run->gradients + tensor->offset + j * stretch;
+            size_t rest = tensor->size - j * stretch, n = rest < stretch ? rest : stretch;
+            run->squares[count + j] = (double)k->isa->dot(g, g, n);
+        }
+        count += stretches;
     }
     team_barrier(k);
     double total = 0;
-    for (size_t i = 0; i < chunks_of(room); i++) total += run->squares[i];
+    for (size_t i = 0; i < count; i++) total += run->squares[i];
     return sqrt(total);
-}
-
-static bool all_zero(const float *x, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (x[i] != 0) return false;
-    return true;
-}
-
-/* The stretch of a tensor that is updated as one: a row where rows may be left alone. */
-static size_t stretch_of(const Tensor *tensor) {
-    return tensor->flags & LAZY_ROWS ? (size_t)tensor->shape[1] : CHUNK;
 }
 
 /* One update, and the norm that it found. */
@@ -65,14 +67,16 @@ typedef struct {
     double norm;
 } Update;
 
-static void update_tensor(const Run *run, const Kernels *k, const Tensor *tensor, AdamW step) {
+/* `squares` are the tensor's own. */
+static void update_tensor(const Run *run, const Kernels *k, const Tensor *tensor, AdamW step,
+                          const double *squares) {
     size_t stretch = stretch_of(tensor);
-    Share share = team_share(k, tensor->size, stretch);
-    for (size_t start = share.begin; start < share.end; start += stretch) {
-        size_t at = tensor->offset + start;
-        size_t n = share.end - start < stretch ? share.end - start : stretch;
+    Share share = team_share(k, stretches_of(tensor), 1);
+    for (size_t j = share.begin; j < share.end; j++) {
+        if (tensor->flags & LAZY_ROWS && squares[j] == 0) continue;
+        size_t at = tensor->offset + j * stretch, rest = tensor->size - j * stretch;
+        size_t n = rest < stretch ? rest : stretch;
         float *g = run->gradients + at;
-        if (tensor->flags & LAZY_ROWS && all_zero(g, n)) continue;
         k->isa->adamw(run->model->weights + at, run->first_moments + at, run->second_moments + at,
                       g, step, n);
         memset(g, 0, n * sizeof *g); /* gradients are added to: the next step starts at 0 */
@@ -93,11 +97,13 @@ static void update_work(const Kernels *k, void *argument) {
         .correction2 = (float)(1 - pow(o->beta2, steps)),
         .gradient_scale = o->clip > 0 && norm > o->clip ? (float)(o->clip / norm) : 1.0f,
     };
+    const double *squares = run->squares;
     if (k->thread == 0) update->norm = norm;
     for (int i = 0; i < run->model->tensor_count; i++) {
         const Tensor *tensor = &run->model->tensors[i];
         step.decay = tensor->flags & DECAYS ? (float)o->weight_decay : 0.0f;
-        update_tensor(run, k, tensor, step);
+        update_tensor(run, k, tensor, step, squares);
+        squares += stretches_of(tensor);
     }
 }
 

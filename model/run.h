@@ -93,7 +93,8 @@ struct Run {
     float *activations;
     size_t *offsets;
     float *losses; /* of each token */
-    /* in training, laid out like the weights; the squares are sums over chunks of the gradients */
+    /* in training, laid out like the weights; the squares are sums over stretches of the gradients
+     */
     float *gradients, *first_moments, *second_moments;
     double *squares;
 };

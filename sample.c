@@ -7,7 +7,6 @@
 #include "model/model.h"
 #include "version.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,8 +141,6 @@ static bool generate(const Settings *s, Checkpoint *checkpoint, const Vocab *voc
         if (i > 0) puts("----");
         ok = write_sample(s, vocab, &generator, prompt, prompt_length, i, err);
     }
-    if (ok && (fflush(stdout) != 0 || ferror(stdout)))
-        ok = fail(err, "standard output cannot be written: %s", strerror(errno));
     generator_close(&generator);
     memory_free(prompt);
     return ok;
@@ -219,6 +216,7 @@ static bool run_program(const Settings *s, Error *err) {
         ok = score(s, &checkpoint, &vocab, err);
     else if (ok)
         ok = generate(s, &checkpoint, &vocab, err);
+    ok = ok && file_flush_output(err);
     vocab_free(&vocab);
     checkpoint_free(&checkpoint);
     return ok;

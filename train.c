@@ -7,6 +7,7 @@
 #include "model/model.h"
 #include "version.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
@@ -40,6 +41,7 @@ typedef struct {
     Model model;
     Run *run;
     const char *path; /* of its checkpoint */
+    char log_path[PATH_ROOM];
     FILE *log;
     int32_t *inputs, *targets; /* a batch */
     double rate;               /* the peak learning rate */
@@ -125,12 +127,14 @@ static bool beside(const char *path, const char *name, char text[PATH_ROOM], Err
     return length < PATH_ROOM || fail(err, "%s: too long a path", path);
 }
 
-/* The checkpoint's path with .csv for .safetensors. */
-static bool log_path(const char *path, char text[PATH_ROOM], Error *err) {
+/* Where the log goes: where it was told to or, by default, the checkpoint's path with .csv for
+ * .safetensors. */
+static bool log_path(const char *path, const char *named, char text[PATH_ROOM], Error *err) {
     static const char ending[] = ".safetensors";
     size_t length = strlen(path), cut = strlen(ending);
-    if (length > cut && strcmp(path + length - cut, ending) == 0) length -= cut;
-    int written = snprintf(text, PATH_ROOM, "%.*s.csv", (int)length, path);
+    if (!named && length > cut && strcmp(path + length - cut, ending) == 0) length -= cut;
+    int written = named ? snprintf(text, PATH_ROOM, "%s", named)
+                        : snprintf(text, PATH_ROOM, "%.*s.csv", (int)length, path);
     return written < PATH_ROOM || fail(err, "%s: too long a path", path);
 }
 
@@ -171,17 +175,16 @@ static bool open_training(Training *t, const Settings *settings, const Corpus *c
                           .threads = settings->threads,
                           .seed = settings->seed};
     size_t tokens = (size_t)settings->batch * (size_t)config.T;
-    char log[PATH_ROOM];
+    bool named = settings->log && strcmp(path, settings->out) == 0;
     if (!model_build(&t->model, &config, settings->seed, err) ||
         !run_open(&t->run, &t->model, &options, err) ||
         !memory_alloc(&t->inputs, tokens, sizeof(int32_t), "a batch", err) ||
         !memory_alloc(&t->targets, tokens, sizeof(int32_t), "a batch", err) ||
-        !log_path(path, log, err))
+        !log_path(path, named ? settings->log : NULL, t->log_path, err) ||
+        !file_make_parent(path, err))
         return false;
-    const char *log_name = settings->log && strcmp(path, settings->out) == 0 ? settings->log : log;
-    if (!file_make_parent(path, err)) return false;
-    t->log = fopen(log_name, "w");
-    if (!t->log) return fail(err, "%s: cannot be created", log_name);
+    t->log = fopen(t->log_path, "w");
+    if (!t->log) return fail(err, "%s: cannot be created: %s", t->log_path, strerror(errno));
     fputs("step,tokens,seconds,lr,train_loss,val_loss,grad_norm,tokens_per_second\n", t->log);
     t->started = clock_seconds();
     return true;
@@ -289,7 +292,8 @@ static bool train_rung(const Settings *settings, const Corpus *corpus, const cha
         }
         if (last) break;
     }
-    if (ok && (fflush(t.log) != 0 || ferror(t.log))) ok = fail(err, "the log cannot be written");
+    if (ok && (fflush(t.log) != 0 || ferror(t.log)))
+        ok = fail(err, "%s: cannot be written", t.log_path);
     *result = (Result){.name = name};
     ok = ok && measure(&t, result, err);
     result->seconds = clock_seconds() - t.started;
@@ -342,7 +346,7 @@ static bool train_all(const Settings *settings, const Corpus *corpus, Error *err
     int rungs = plan(settings, names), count = 0;
     char path[PATH_ROOM], file[64];
     if (!add_closed_forms(corpus, results, &count, err)) return false;
-    for (int i = 0; i < rungs && !interrupted; i++) {
+    for (int i = 0; i < rungs && (i == 0 || !interrupted); i++) {
         snprintf(file, sizeof file, "%s.safetensors", names[i]);
         if (!beside(settings->out, file, path, err)) return false;
         const char *to = strcmp(names[i], settings->model) == 0 ? settings->out : path;
@@ -374,7 +378,7 @@ static bool run_program(const Settings *settings, Error *err) {
                grouped(corpus.length - corpus.train, rest));
     }
     catch_interrupt();
-    bool ok = train_all(settings, &corpus, err);
+    bool ok = train_all(settings, &corpus, err) && file_flush_output(err);
     corpus_free(&corpus);
     return ok;
 }
@@ -464,6 +468,7 @@ int main(int argc, char **argv) {
         printf("tril %s\n", TRIL_VERSION);
         return EXIT_SUCCESS;
     }
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* who reads along through a pipe sees each line */
     if (!check_settings(&s, argc - first, &err)) return usage_error(&err);
     s.input = argv[first];
     if (run_program(&s, &err)) return EXIT_SUCCESS;

@@ -117,6 +117,11 @@ done:
     return ok;
 }
 
+bool file_flush_output(Error *err) {
+    bool whole = fflush(stdout) == 0 && !ferror(stdout);
+    return whole || fail(err, "standard output cannot be written");
+}
+
 bool file_make_parent(const char *path, Error *err) {
     char *copy;
     if (!memory_alloc(&copy, strlen(path) + 1, 1, path, err)) return false;

@@ -21,6 +21,9 @@ typedef struct {
  * On failure the old file is untouched and the temporary one removed. */
 bool file_write(const char *path, const FilePart *parts, size_t count, Error *err);
 
+/* Hands all that was printed to standard output over; false if any of it was lost. */
+bool file_flush_output(Error *err);
+
 /* Creates the directories that `path` lies in, if they do not exist yet. */
 bool file_make_parent(const char *path, Error *err);
 

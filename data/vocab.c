@@ -7,9 +7,10 @@
 
 enum { BYTE_VALUES = 256, CODE_POINTS = 0x110000 };
 
-static bool fail_utf8(const char *name, const char *text, size_t offset, Error *err) {
-    return fail(err, "%s: byte 0x%02X at offset %zu is not valid UTF-8 (--bytes takes any file)",
-                name, (unsigned)(unsigned char)text[offset], offset);
+static bool fail_utf8(const char *name, const char *text, size_t offset, const char *hint,
+                      Error *err) {
+    return fail(err, "%s: byte 0x%02X at offset %zu is not valid UTF-8%s", name,
+                (unsigned)(unsigned char)text[offset], offset, hint);
 }
 
 static bool build_bytes(Vocab *vocab, Error *err) {
@@ -31,7 +32,7 @@ bool vocab_build(Vocab *vocab, const char *name, const char *text, size_t length
         uint32_t code;
         int taken = utf8_decode(text + i, length - i, &code);
         if (taken <= 0) {
-            fail_utf8(name, text, i, err);
+            fail_utf8(name, text, i, " (--bytes takes any file)", err);
             goto done;
         }
         vocab->size += !seen[code];
@@ -87,7 +88,7 @@ bool vocab_encode(const Vocab *vocab, const char *name, const char *text, size_t
         if (id < 0) {
             memory_free(*ids);
             *ids = NULL;
-            return taken <= 0 ? fail_utf8(name, text, i, err)
+            return taken <= 0 ? fail_utf8(name, text, i, "", err)
                               : fail_unknown(name, code, *count, err);
         }
         (*ids)[(*count)++] = id;

@@ -305,6 +305,27 @@ static bool check_tensors(const SafeTensors *file, const char *name, const char 
     return ok;
 }
 
+static int compare_keys(const void *a, const void *b) {
+    const Note *x = *(const Note *const *)a, *y = *(const Note *const *)b;
+    return strcmp(x->key, y->key);
+}
+
+/* No two notes may have one key. */
+static bool check_notes(const SafeTensors *file, const char *name, Error *err) {
+    const Note **sorted;
+    size_t count = (size_t)file->note_count;
+    if (!memory_alloc(&sorted, count, sizeof *sorted, name, err)) return false;
+    for (size_t i = 0; i < count; i++) sorted[i] = &file->notes[i];
+    bool ok = true;
+    qsort(sorted, count, sizeof *sorted, compare_keys);
+    for (size_t i = 1; i < count && ok; i++)
+        if (strcmp(sorted[i]->key, sorted[i - 1]->key) == 0)
+            ok = fail(err, "%s: not a valid checkpoint: there are two notes '%s'", name,
+                      sorted[i]->key);
+    memory_free(sorted);
+    return ok;
+}
+
 bool safetensors_read(SafeTensors *file, const char *name, char *bytes, size_t length, Error *err) {
     *file = (SafeTensors){0};
     uint64_t header;
@@ -319,7 +340,7 @@ bool safetensors_read(SafeTensors *file, const char *name, char *bytes, size_t l
     Json json = {name, start, start, data, err};
     size_t data_bytes = length - PREFIX - (size_t)header;
     if (read_header(&json, file, data, data_bytes) &&
-        check_tensors(file, name, data, data_bytes, err))
+        check_tensors(file, name, data, data_bytes, err) && check_notes(file, name, err))
         return true;
     safetensors_free(file);
     return false;

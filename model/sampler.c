@@ -31,7 +31,7 @@ int sampler_pick(const Sampler *sampler, const float *logits, int V, uint64_t st
     if (sampler->temperature <= 0) return likeliest;
 
     /* e^((logit - largest) / temperature), which is at most 1, and its sum over the k likeliest. */
-    double largest = (double)logits[likeliest], inverse = 1 / sampler->temperature;
+    double largest = (double)logits[likeliest];
     bool all = (sampler->top_k == 0 || sampler->top_k >= V) && sampler->top_p >= 1;
     for (int v = 0; v < V; v++) order[v] = v;
     if (!all)
@@ -40,7 +40,8 @@ int sampler_pick(const Sampler *sampler, const float *logits, int V, uint64_t st
     /* A heap gives up its likeliest one at a time: each is moved to the end. */
     int kept = 0, most = all || sampler->top_k == 0 || sampler->top_k > V ? V : sampler->top_k;
     double total = 0, everything = 0;
-    for (int v = 0; v < V; v++) everything += exp(((double)logits[v] - largest) * inverse);
+    for (int v = 0; v < V; v++)
+        everything += exp(((double)logits[v] - largest) / sampler->temperature);
     if (all) {
         kept = V;
         total = everything;
@@ -51,13 +52,13 @@ int sampler_pick(const Sampler *sampler, const float *logits, int V, uint64_t st
         order[0] = order[last];
         order[last] = id;
         sift(logits, order, 0, last);
-        total += exp(((double)logits[id] - largest) * inverse);
+        total += exp(((double)logits[id] - largest) / sampler->temperature);
         if (total >= sampler->top_p * everything) break;
     }
     double left = random_uniform(random_key(sampler->seed, RANDOM_SAMPLES, stream), place) * total;
     for (int i = 0; i < kept; i++) {
         int id = order[V - 1 - i];
-        left -= exp(((double)logits[id] - largest) * inverse);
+        left -= exp(((double)logits[id] - largest) / sampler->temperature);
         if (left < 0) return id;
     }
     return order[V - kept]; /* rounding left a crumb */

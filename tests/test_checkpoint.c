@@ -1,0 +1,474 @@
+/* test_checkpoint.c - checkpoints there and back, the bytes of the file against the published
+ * format and nanoGPT's names, and files that are cut, bent or edited: each must be refused with a
+ * sentence, or be a whole model. */
+#include "tests/support.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "model/safetensors.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PREFIX = 8 };
+#define COUNT(table) (int)(sizeof(table) / sizeof *(table))
+
+static char directory[256], path[300];
+
+/* ---- files ---- */
+
+/* The path of another file in the directory, until the next call. */
+static const char *beside(const char *name) {
+    static char other[600];
+    snprintf(other, sizeof other, "%s/%s", directory, name);
+    return other;
+}
+
+/* Empties the directory and returns how many files there were. */
+static int sweep(void) {
+    int count = 0;
+    DIR *entries = opendir(directory);
+    assert_non_null(entries);
+    for (struct dirent *entry; (entry = readdir(entries));) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+        count++;
+        remove(beside(entry->d_name));
+    }
+    closedir(entries);
+    return count;
+}
+
+static int set_up(void **state) {
+    (void)state;
+    const char *place = getenv("TMPDIR");
+    snprintf(directory, sizeof directory, "%s/tril-XXXXXX", place && *place ? place : "/tmp");
+    if (!mkdtemp(directory)) return -1;
+    snprintf(path, sizeof path, "%s/model.safetensors", directory);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    sweep();
+    return rmdir(directory);
+}
+
+static void put_file(const char *bytes, size_t length) {
+    remove(path); /* some file systems flush a file that is cut to nothing and written again */
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, length, file), length);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void assert_says(const Error *err, const char *opening, const char *what) {
+    if (strncmp(err->text, opening, strlen(opening)) != 0 || !strstr(err->text, what))
+        fail_msg("'%s' is not '%s: ... %s ...'", err->text, opening, what);
+}
+
+static void assert_not_loaded(const char *says) {
+    Error err = {0};
+    Checkpoint checkpoint;
+    if (checkpoint_load(&checkpoint, path, &err)) fail_msg("loaded, without '%s'", says);
+    assert_says(&err, path, says);
+    assert_null(checkpoint.model.weights);
+    assert_null(checkpoint.notes);
+    checkpoint_free(&checkpoint);
+}
+
+static void assert_not_saved(const Model *model, const char *to, const char *says) {
+    Error err = {0};
+    assert_false(checkpoint_save(to, model, NULL, 0, &err));
+    assert_says(&err, to, says);
+}
+
+/* ---- models ---- */
+
+/* The weights are any bits at all, NaNs and infinities among them. */
+static void build(Model *model, const char *name, int layers) {
+    Error err;
+    Config config = {.V = 5, .T = 4, .L = layers, .NH = 2, .C = 6, .dropout = 0.1};
+    snprintf(config.model, sizeof config.model, "%s", name);
+    assert_ok(model_build(model, &config, 1, &err), err);
+    for (size_t i = 0; i < model->room; i++) {
+        uint32_t bits = (uint32_t)random_bits(7, i);
+        memcpy(&model->weights[i], &bits, sizeof bits);
+    }
+}
+
+static void assert_same(const Model *a, const Model *b) {
+    assert_string_equal(a->config.model, b->config.model);
+    assert_int_equal(a->config.V, b->config.V);
+    assert_int_equal(a->config.T, b->config.T);
+    assert_int_equal(a->config.L, b->config.L);
+    assert_int_equal(a->config.NH, b->config.NH);
+    assert_int_equal(a->config.C, b->config.C);
+    assert_true(a->config.dropout == b->config.dropout);
+    assert_int_equal(a->parameters, b->parameters);
+    assert_int_equal(a->tensor_count, b->tensor_count);
+    for (int i = 0; i < a->tensor_count; i++)
+        assert_memory_equal(a->weights + a->tensors[i].offset, b->weights + b->tensors[i].offset,
+                            a->tensors[i].size * sizeof(float));
+}
+
+static void assert_loads(const Model *model) {
+    Error err;
+    Checkpoint checkpoint;
+    assert_ok(checkpoint_load(&checkpoint, path, &err), err);
+    assert_same(&checkpoint.model, model);
+    checkpoint_free(&checkpoint);
+}
+
+static const char controls[] = "\b\f\n\r\t\1\2\37\177/\0after";
+static const Note notes[] = {
+    {"quoted", "say \"\\\" twice: \"\\\"", 18},
+    {"controls", controls, sizeof controls - 1},
+    {"zeros", "\0\0", 2},
+    {"empty", "", 0},
+    {"chinese", "\xE4\xB8\xAD\xE6\x96\x87\xEF\xBC\x81", 9},
+    {"wide", "\xF0\x9F\x90\xA6\xF4\x8F\xBF\xBF", 8},
+};
+
+/* Saves a model with the first notes and reads the bytes back; memory_free releases them. */
+static void save(const Model *model, int note_count, char **bytes, size_t *length) {
+    Error err;
+    assert_ok(checkpoint_save(path, model, notes, note_count, &err), err);
+    assert_ok(file_read(path, bytes, length, &err), err);
+}
+
+/* Text with ' for every ", which is easier to read. */
+static size_t quote(char *to, const char *text) {
+    size_t length = strlen(text);
+    for (size_t i = 0; i <= length; i++) to[i] = (char)(text[i] == '\'' ? '"' : text[i]);
+    return length;
+}
+
+/* ---- there and back ---- */
+
+static void test_round_trip(void **state) {
+    (void)state;
+    for (int i = 0; model_name(i); i++) {
+        Error err;
+        Model model;
+        Checkpoint checkpoint;
+        build(&model, model_name(i), 3);
+        assert_ok(checkpoint_save(path, &model, notes, COUNT(notes), &err), err);
+        assert_ok(checkpoint_load(&checkpoint, path, &err), err);
+        assert_same(&checkpoint.model, &model);
+        for (int j = 0; j < COUNT(notes); j++) {
+            const Note *note = checkpoint_note(&checkpoint, notes[j].key);
+            assert_non_null(note);
+            assert_int_equal(note->length, notes[j].length);
+            assert_memory_equal(note->value, notes[j].value, note->length + 1);
+        }
+        assert_string_equal(checkpoint_note(&checkpoint, "model")->value, model_name(i));
+        assert_null(checkpoint_note(&checkpoint, "nothing"));
+        /* What was read runs. */
+        Run *run;
+        RunOptions options = {.batch = 1, .length = 1, .threads = 1};
+        assert_ok(run_open(&run, &checkpoint.model, &options, &err), err);
+        assert_non_null(run_forward(run, &(int32_t){4}, 1, 1, 0));
+        run_close(run);
+        checkpoint_free(&checkpoint);
+        model_free(&model);
+        assert_int_equal(sweep(), 1);
+    }
+}
+
+/* nanoGPT's names of a model of one layer, with a vocabulary of 5, a context of 4, 6 channels. */
+static const struct {
+    const char *name;
+    int rank, shape[2];
+} gpt_tensors[] = {
+    {"transformer.wte.weight", 2, {5, 6}},
+    {"transformer.wpe.weight", 2, {4, 6}},
+    {"transformer.h.0.ln_1.weight", 1, {6, 1}},
+    {"transformer.h.0.ln_1.bias", 1, {6, 1}},
+    {"transformer.h.0.attn.c_attn.weight", 2, {18, 6}},
+    {"transformer.h.0.attn.c_attn.bias", 1, {18, 1}},
+    {"transformer.h.0.attn.c_proj.weight", 2, {6, 6}},
+    {"transformer.h.0.attn.c_proj.bias", 1, {6, 1}},
+    {"transformer.h.0.ln_2.weight", 1, {6, 1}},
+    {"transformer.h.0.ln_2.bias", 1, {6, 1}},
+    {"transformer.h.0.mlp.c_fc.weight", 2, {24, 6}},
+    {"transformer.h.0.mlp.c_fc.bias", 1, {24, 1}},
+    {"transformer.h.0.mlp.c_proj.weight", 2, {6, 24}},
+    {"transformer.h.0.mlp.c_proj.bias", 1, {6, 1}},
+    {"transformer.ln_f.weight", 1, {6, 1}},
+    {"transformer.ln_f.bias", 1, {6, 1}},
+};
+
+/* The header of that model up to its tensors, with the first two notes. */
+static const char metadata[] =
+    "{'__metadata__':{'tril':'1','model':'gpt','vocabulary_size':'5','context':'4','layers':'1',"
+    "'heads':'2','width':'6','dropout':'0.10000000000000001',"
+    "'quoted':'say \\'\\\\\\' twice: \\'\\\\\\'',"
+    "'controls':'\\u0008\\u000c\\u000a\\u000d\\u0009\\u0001\\u0002\\u001f\\u007f/\\u0000after'}";
+
+/* The file by hand: its prefix, its header as literal text, its data end to end. */
+static void test_published_format(void **state) {
+    (void)state;
+    Model model;
+    char *bytes, expected[1000];
+    size_t length, header = 0, offset = 0, count = quote(expected, metadata);
+    build(&model, "gpt", 1);
+    save(&model, 2, &bytes, &length);
+    for (size_t i = 0; i < PREFIX; i++) header |= (size_t)(unsigned char)bytes[i] << 8 * i;
+    assert_true(header > count && header < length - PREFIX);
+    assert_int_equal((PREFIX + header) % 8, 0); /* the data can be mapped */
+    const char *data = bytes + PREFIX + header, *at = bytes + PREFIX;
+    assert_memory_equal(at, expected, count);
+    at += count;
+    assert_int_equal(model.tensor_count, COUNT(gpt_tensors));
+    for (int i = 0; i < COUNT(gpt_tensors); i++) {
+        char row[200], columns[16] = "";
+        const int *s = gpt_tensors[i].shape;
+        size_t size = (size_t)s[0] * (size_t)s[1] * sizeof(float);
+        if (gpt_tensors[i].rank == 2) snprintf(columns, sizeof columns, ",%d", s[1]);
+        snprintf(row, sizeof row, ",'%s':{'dtype':'F32','shape':[%d%s],'data_offsets':[%zu,%zu]}",
+                 gpt_tensors[i].name, s[0], columns, offset, offset + size);
+        count = quote(expected, row);
+        assert_true((size_t)(data - at) > count);
+        assert_memory_equal(at, expected, count);
+        assert_memory_equal(data + offset, model.weights + model.tensors[i].offset, size);
+        at += count;
+        offset += size;
+    }
+    assert_int_equal(*at++, '}');
+    while (at < data) assert_int_equal(*at++, ' ');
+    assert_int_equal(PREFIX + header + offset, length);
+    memory_free(bytes);
+    model_free(&model);
+}
+
+static void test_any_order(void **state) {
+    (void)state;
+    enum { END = COUNT(gpt_tensors) - 1 };
+    Error err;
+    Model model;
+    SafeTensors file;
+    char *bytes;
+    size_t length;
+    build(&model, "gpt", 1);
+    save(&model, COUNT(notes), &bytes, &length);
+    assert_ok(safetensors_read(&file, path, bytes, length, &err), err);
+    assert_int_equal(file.tensor_count, END + 1);
+    for (int i = 0; i < END - i; i++) {
+        SafeTensor tensor = file.tensors[i];
+        file.tensors[i] = file.tensors[END - i];
+        file.tensors[END - i] = tensor;
+    }
+    assert_ok(safetensors_write(&file, path, &err), err);
+    assert_loads(&model);
+    safetensors_free(&file);
+    memory_free(bytes);
+    model_free(&model);
+}
+
+/* ---- a good file, bent ---- */
+
+static void test_cuts(void **state) {
+    (void)state;
+    Model model;
+    char *bytes;
+    size_t length;
+    build(&model, "average", 1);
+    save(&model, COUNT(notes), &bytes, &length);
+    for (size_t cut = 0; cut < length; cut++) {
+        put_file(bytes, cut);
+        assert_not_loaded("not a valid checkpoint");
+    }
+    memory_free(bytes);
+    model_free(&model);
+}
+
+/* Any byte of the header: what still loads (a bit may well turn a digit of the dropout or the
+ * letter of a note into another) has every weight where it was. */
+static void test_flips(void **state) {
+    (void)state;
+    Model model;
+    char *bytes;
+    size_t length;
+    uint64_t header;
+    int loaded = 0;
+    build(&model, "average", 1);
+    save(&model, 1, &bytes, &length);
+    memcpy(&header, bytes, PREFIX);
+    for (size_t i = 0; i < PREFIX + header; i++)
+        for (int kind = 0; kind < 3; kind++) {
+            Error err = {0};
+            Checkpoint checkpoint;
+            char kept = bytes[i];
+            bytes[i] = (char)(kind == 0 ? 0 : kind == 1 ? kept ^ 0x80 : kept ^ 1);
+            put_file(bytes, length);
+            if (!checkpoint_load(&checkpoint, path, &err)) {
+                assert_says(&err, path, "");
+            } else if (bytes[i] != kept) {
+                assert_int_equal(kind, 2);
+                checkpoint.model.config.dropout = model.config.dropout;
+                assert_same(&checkpoint.model, &model);
+                loaded++;
+            }
+            checkpoint_free(&checkpoint);
+            bytes[i] = kept;
+        }
+    assert_true(loaded > 0);
+    memory_free(bytes);
+    model_free(&model);
+}
+
+/* Edits of a good header's text: the first `from` becomes `to`. */
+#define LAST  "'transformer.ln_f.bias':{'dtype':'F32','shape':[6],'data_offsets':[2280,2304]}"
+#define EXTRA "'extra':{'dtype':'U8','shape':[0],'data_offsets':[0,0]}"
+
+/* clang-format off */
+static const struct {
+    const char *from, *to, *says;
+} edits[] = {
+    {"'tril':'1',", "", "not written by tril"}, {"'tril':'1'", "'tril':''", "has format "},
+    {"'tril':'1'", "'tril':'2'", "has format 2, but this program reads 1"},
+    {"'model':'gpt',", "", "no valid 'model'"},
+    {"'model':'gpt'", "'model':'sixteen letters!'", "no valid 'model'"},
+    {"'model':'gpt'", "'model':'trigram'", "there is no model 'trigram'"},
+    {"'model':'gpt'", "'model':'bigram'", "has 16 tensors, but a bigram of its sizes has 1"},
+    {"'vocabulary_size':'5',", "", "no valid 'vocabulary_size'"},
+    {"_size':'5'", "_size':'0'", "no valid 'voc"}, {"_size':'5'", "_size':''", "no valid 'voc"},
+    {"_size':'5'", "_size':'V'", "no valid 'voc"}, {"_size':'5'", "_size':'5x'", "no valid 'voc"},
+    {"_size':'5'", "_size':'1114113'", "no valid 'voc"},
+    {"_size':'5'", "_size':'1114112'", "wte.weight has another shape"},
+    {"_size':'5'", "_size':'6'", "wte.weight has another shape"},
+    {"'context':'4',", "", "no valid 'context'"},
+    {"'context':'4'", "'context':'-1'", "no valid 'context'"},
+    {"'context':'4'", "'context':'4294967300'", "no valid 'context'"}, /* 4 + 2^32 */
+    {"'context':'4'", "'context':'18446744073709551620'", "no valid 'context'"},
+    {"'context':'4'", "'context':'65537'", "a context of 65537 is not between"},
+    {"'context':'4'", "'context':'3'", "wpe.weight has another shape"},
+    {"'layers':'1',", "", "no valid 'layers'"},
+    {"'layers':'1'", "'layers':'1e9'", "no valid 'layers'"},
+    {"'layers':'1'", "'layers':'1000000000'", "no valid 'layers'"},
+    {"'layers':'1'", "'layers':'257'", "257 layers are not between"},
+    {"'layers':'1'", "'layers':'2'", "has 16 tensors, but a gpt of its sizes has 28"},
+    {"'heads':'2',", "", "no valid 'heads'"}, {"'heads':'2'", "'heads':'0'", "no valid 'heads'"},
+    {"'heads':'2'", "'heads':'4'", "4 heads do not divide a width of 6"},
+    {"'heads':'2'", "'heads':'12'", "12 heads do not divide a width of 6"},
+    {"'width':'6',", "", "no valid 'width'"}, {"'width':'6'", "'width':'6.0'", "no valid 'width'"},
+    {"'width':'6'", "'width':'16386'", "a width of 16386 is not between"},
+    {"'width':'6'", "'width':'8'", "has another shape"},
+    {"'dropout'", "'drop'", "no valid 'dropout'"},
+    {"0.10000000000000001", "", "no valid 'dropout'"},
+    {"0.10000000000000001", "0.1%", "no valid 'dropout'"},
+    {"0.10000000000000001", "1", "a dropout of 1 is not between 0 and 1"},
+    {"0.10000000000000001", "-0.1", "a dropout of -0.1 is not between 0 and 1"},
+    {"0.10000000000000001", "nan", "is not between 0 and 1"},
+    {"[6],'data_offsets':[2256,2280]}," LAST, "[12],'data_offsets':[2256,2304]}",
+     "has 15 tensors, but a gpt of its sizes has 16"},
+    {LAST, LAST "," EXTRA, "has 17 tensors, but a gpt of its sizes has 16"},
+    {"h.0.attn.c_attn.bias", "h.1.attn.c_attn.bias", ".h.0.attn.c_attn.bias is missing"},
+    {"[18,6]", "[6,18]", "c_attn.weight has another shape"}, /* as in GPT-2's own files */
+    {"[18,6]", "[9,12]", "c_attn.weight has"}, {"[18,6]", "[108]", "c_attn.weight has"},
+    {"[18,6]", "[18,6,1]", "c_attn.weight has"}, {"[18]", "[18,1]", "c_attn.bias has"},
+    {"F32','shape':[18,6]", "BF16','shape':[36,6]", "c_attn.weight is BF16, not F32"},
+    {"F32','shape':[18,6]", "I32','shape':[18,6]", "c_attn.weight is I32, not F32"},
+    {"'shape':[18]", "'shape':[19]", "not a valid checkpoint"},
+};
+/* clang-format on */
+
+static void test_edits(void **state) {
+    (void)state;
+    Model model;
+    char *bytes;
+    size_t length;
+    uint64_t header;
+    build(&model, "gpt", 1);
+    save(&model, 0, &bytes, &length);
+    char *edited = malloc(length + 200);
+    memcpy(&header, bytes, PREFIX);
+    for (int i = 0; i < COUNT(edits); i++) {
+        char old[200], new[200];
+        size_t from = quote(old, edits[i].from), to = quote(new, edits[i].to);
+        const char *place = strstr(bytes + PREFIX, old);
+        if (!place) fail_msg("there is no %s in the header", old);
+        uint64_t edited_header = header + to - from;
+        size_t before = (size_t)(place - bytes);
+        memcpy(edited, bytes, before);
+        memcpy(edited, &edited_header, PREFIX);
+        memcpy(edited + before, new, to);
+        memcpy(edited + before + to, place + from, length - before - from);
+        put_file(edited, length + to - from);
+        assert_not_loaded(edits[i].says);
+    }
+    put_file(bytes, length);
+    assert_loads(&model);
+    free(edited);
+    memory_free(bytes);
+    model_free(&model);
+}
+
+/* ---- places where nothing can be read or written ---- */
+
+static void test_bad_places(void **state) {
+    (void)state;
+    Model model;
+    build(&model, "bigram", 1);
+    sweep();
+    assert_not_loaded("cannot be opened");
+    assert_not_saved(&model, beside("missing/model"), "cannot be created");
+
+    put_file("text", 4);
+    assert_not_loaded("it has only 4 bytes");
+    assert_not_saved(&model, beside("model.safetensors/inside"), "cannot be created");
+    assert_int_equal(sweep(), 1);
+
+    assert_int_equal(mkdir(path, 0777), 0);
+    assert_not_loaded("is a directory");
+    assert_not_saved(&model, path, "cannot be written");
+    assert_int_equal(sweep(), 1); /* the directory, and no temporary file */
+
+    assert_int_equal(chmod(directory, 0555), 0);
+    if (access(directory, W_OK) != 0) /* the superuser writes everywhere */
+        assert_not_saved(&model, path, "cannot be created");
+    assert_int_equal(chmod(directory, 0777), 0);
+    assert_int_equal(sweep(), 0);
+    model_free(&model);
+}
+
+/* A disk that is full half-way: the old file stays, the temporary one goes. */
+static void test_full_disk(void **state) {
+    (void)state;
+    Error err;
+    Model model;
+    struct rlimit limit, tight;
+    build(&model, "average", 1);
+    assert_ok(checkpoint_save(path, &model, NULL, 0, &err), err);
+    model.weights[0] = 1.5f;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    tight = limit;
+    tight.rlim_cur = 1000;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+    bool saved = checkpoint_save(path, &model, NULL, 0, &err);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    assert_false(saved);
+    assert_says(&err, path, "cannot be written");
+    model_free(&model);
+    build(&model, "average", 1);
+    assert_loads(&model);
+    assert_int_equal(sweep(), 1);
+    model_free(&model);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_published_format),
+        cmocka_unit_test(test_any_order),  cmocka_unit_test(test_cuts),
+        cmocka_unit_test(test_flips),      cmocka_unit_test(test_edits),
+        cmocka_unit_test(test_bad_places), cmocka_unit_test(test_full_disk),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

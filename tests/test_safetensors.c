@@ -1,0 +1,350 @@
+/* test_safetensors.c - the reader of safetensors against headers made by hand: every spelling that
+ * JSON allows, and a table of what must be refused with a sentence.
+ *
+ * What a hostile file could make it touch beyond the end is caught by a fence: the bytes are placed
+ * so that the first one after them lies in a page that nobody may read. */
+#include "tests/support.h"
+#include "model/safetensors.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { FENCED = 1 << 16, PREFIX = 8 };
+#define COUNT(table) (int)(sizeof(table) / sizeof *(table))
+
+static char *fence; /* the end of FENCED bytes that may be used */
+
+/* POSIX only has memory with pages of its own where there is a file behind it. */
+static int set_up(void **state) {
+    (void)state;
+    const char *place = getenv("TMPDIR");
+    char path[300];
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    snprintf(path, sizeof path, "%s/tril-XXXXXX", place && *place ? place : "/tmp");
+    int file = mkstemp(path);
+    if (file < 0) return -1;
+    unlink(path);
+    if (ftruncate(file, (off_t)(FENCED + page)) != 0) return -1;
+    char *block = mmap(NULL, FENCED + page, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
+    close(file);
+    if (block == MAP_FAILED) return -1;
+    fence = block + FENCED;
+    return mprotect(fence, page, PROT_NONE);
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    return munmap(fence - FENCED, FENCED + (size_t)sysconf(_SC_PAGESIZE));
+}
+
+/* Reads the bytes from just before the fence. */
+static bool read_bytes(SafeTensors *file, const char *bytes, size_t length, Error *err) {
+    memcpy(fence - length, bytes, length);
+    *err = (Error){0};
+    return safetensors_read(file, "name", fence - length, length, err);
+}
+
+/* Writes a file of this header, in which ' stands for ", and of so many bytes of data, 0, 1, 2,
+ * ...; returns its length. */
+static size_t compose(char *bytes, const char *header, size_t data) {
+    uint64_t length = strlen(header);
+    memcpy(bytes, &length, PREFIX);
+    for (size_t i = 0; i < length; i++)
+        bytes[PREFIX + i] = (char)(header[i] == '\'' ? '"' : header[i]);
+    for (size_t i = 0; i < data; i++) bytes[PREFIX + length + i] = (char)i;
+    return PREFIX + length + data;
+}
+
+static bool read_header(SafeTensors *file, const char *header, size_t data, Error *err) {
+    char bytes[2048];
+    return read_bytes(file, bytes, compose(bytes, header, data), err);
+}
+
+static void assert_refusal(const SafeTensors *file, const Error *err, const char *what) {
+    static const char opening[] = "name: not a valid checkpoint: ";
+    if (strncmp(err->text, opening, sizeof opening - 1) != 0 || !strstr(err->text, what))
+        fail_msg("'%s' is not '%s... %s ...'", err->text, opening, what);
+    assert_null(file->tensors);
+    assert_null(file->notes);
+}
+
+/* ---- good headers ---- */
+
+/* Other orders, white space wherever it may stand, every escape, names and values beyond ASCII. */
+static const char spelled[] =
+    "{\t'last' : {'data_offsets' :[ 16,\n20] ,\r'shape': [ 1 , 2 ], 'dtype':'BF16'},"
+    "'\\u0061\\/\\u4E2d\\uD83d\\ude00':{'shape':[],'dtype':'F64','data_offsets':[0,8]},"
+    "'':{'shape':[3,0],'dtype':'I64','data_offsets':[8,8]},"
+    "'__metada\\u0074a__' : { 'key\\t' : '\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0000\\u007f\\u00e9\\u0800"
+    "\\uffff\\udbff\\udfff \x7F\xC3\xA9\xE4\xB8\xAD\xF0\x9F\x90\xA6', 'other':'' },"
+    "'eight':{'data_offsets':[8,16],'dtype':'\\u00558','shape':[1,1,2,1,2,1,1,2]} }\n\t \r ";
+enum { SPELLED_DATA = 20 };
+static const char spelled_value[] = "\"\\/\b\f\n\r\t\0\x7F\xC3\xA9\xE0\xA0\x80\xEF\xBF\xBF"
+                                    "\xF4\x8F\xBF\xBF \x7F\xC3\xA9\xE4\xB8\xAD\xF0\x9F\x90\xA6";
+
+static void test_spellings(void **state) {
+    (void)state;
+    Error err;
+    SafeTensors file;
+    const struct {
+        const char *name, *type;
+        int rank, first;
+        size_t bytes, shape[SAFETENSORS_RANK];
+    } expected[] = {{"last", "BF16", 2, 16, 4, {1, 2}},
+                    {"a/\xE4\xB8\xAD\xF0\x9F\x98\x80", "F64", 0, 0, 8, {0}},
+                    {"", "I64", 2, -1, 0, {3, 0}},
+                    {"eight", "U8", 8, 8, 8, {1, 1, 2, 1, 2, 1, 1, 2}}};
+    assert_ok(read_header(&file, spelled, SPELLED_DATA, &err), err);
+    assert_int_equal(file.tensor_count, COUNT(expected));
+    for (int i = 0; i < COUNT(expected); i++) {
+        const SafeTensor *tensor = &file.tensors[i];
+        assert_string_equal(tensor->name, expected[i].name);
+        assert_string_equal(tensor->type, expected[i].type);
+        assert_int_equal(tensor->rank, expected[i].rank);
+        assert_int_equal(tensor->bytes, expected[i].bytes);
+        for (int j = 0; j < tensor->rank; j++)
+            assert_int_equal(tensor->shape[j], expected[i].shape[j]);
+        if (tensor->bytes) assert_int_equal(*(const char *)tensor->data, expected[i].first);
+    }
+    assert_int_equal(file.note_count, 2);
+    assert_string_equal(file.notes[0].key, "key\t");
+    assert_int_equal(file.notes[0].length, sizeof spelled_value - 1);
+    assert_memory_equal(file.notes[0].value, spelled_value, sizeof spelled_value);
+    assert_string_equal(file.notes[1].key, "other");
+    assert_int_equal(file.notes[1].length, 0);
+    safetensors_free(&file);
+
+    static const char *const empty[] = {"{}", "{'__metadata__':{}}", "{ } "};
+    for (int i = 0; i < COUNT(empty); i++) {
+        assert_ok(read_header(&file, empty[i], 0, &err), err);
+        assert_int_equal(file.tensor_count + file.note_count, 0);
+        safetensors_free(&file);
+    }
+}
+
+static void test_types(void **state) {
+    (void)state;
+    static const char types[][8] = {"BOOL", "U8",  "I8",  "F8_E5M2", "F8_E4M3", "I16", "U16", "F16",
+                                    "BF16", "I32", "U32", "F32",     "F64",     "I64", "U64"};
+    static const size_t bytes[] = {1, 1, 1, 1, 1, 2, 2, 2, 2, 4, 4, 4, 8, 8, 8};
+    for (int i = 0; i < COUNT(types); i++)
+        for (size_t size = 0; size <= 9; size++) {
+            Error err;
+            SafeTensors file;
+            char header[200];
+            snprintf(header, sizeof header,
+                     "{'a':{'dtype':'%s','shape':[1],'data_offsets':[0,%zu]}}", types[i], size);
+            bool read = read_header(&file, header, size, &err);
+            safetensors_free(&file);
+            assert_int_equal(read, size == bytes[i]);
+        }
+}
+
+/* More notes and tensors than any first guess at their number; each in its place. */
+static void test_many(void **state) {
+    (void)state;
+    enum { MANY = 300 };
+    Error err;
+    SafeTensors file;
+    char header[FENCED / 2], bytes[FENCED];
+    int at = snprintf(header, sizeof header, "{'__metadata__':{");
+    for (int i = 0; i < MANY; i++)
+        at += snprintf(header + at, sizeof header - (size_t)at, "%s'n%d':'%d'", i ? "," : "", i, i);
+    at += snprintf(header + at, sizeof header - (size_t)at, "}");
+    for (int i = 0; i < MANY; i++)
+        at += snprintf(header + at, sizeof header - (size_t)at,
+                       ",'t%d':{'dtype':'U8','shape':[1],'data_offsets':[%d,%d]}", i, MANY - 1 - i,
+                       MANY - i);
+    snprintf(header + at, sizeof header - (size_t)at, "}");
+    assert_ok(read_bytes(&file, bytes, compose(bytes, header, MANY), &err), err);
+    assert_int_equal(file.tensor_count, MANY);
+    assert_int_equal(file.note_count, MANY);
+    for (int i = 0; i < MANY; i++) {
+        assert_int_equal(atoi(file.notes[i].value), i);
+        assert_int_equal(*(const char *)file.tensors[i].data, (char)(MANY - 1 - i));
+    }
+    safetensors_free(&file);
+}
+
+/* ---- hostile ones ---- */
+
+#define F32_1                 "'dtype':'F32','shape':[1]"
+#define ONE                   "'a':{" F32_1 ",'data_offsets':[0,4]}"
+#define TWO                   "'b':{" F32_1 ",'data_offsets':[4,8]}"
+#define PLACED(offsets)       "{" ONE ",'b':{" F32_1 ",'data_offsets':" offsets "}}"
+#define SIZED(shape, offsets) "{'a':{'dtype':'F32','shape':" shape ",'data_offsets':" offsets "}}"
+#define TYPED(type)           "{'a':{'dtype':" type ",'shape':[1],'data_offsets':[0,4]}}"
+#define META(notes)           "{'__metadata__':" notes "}"
+#define SAID(text)            META("{'key':'" text "'}")
+
+/* clang-format off */
+static const struct {
+    const char *header;
+    size_t data;
+    const char *says;
+} hostile[] = {
+    /* no object, or not only one */
+    {"", 0, "no '{'"}, {"  ", 0, "no '{'"}, {"[]", 0, "no '{'"}, {"null", 0, "no '{'"},
+    {"\xEF\xBB\xBF{}", 0, "no '{'"}, {"{", 0, "no '\"'"}, {"{a:1}", 0, "no '\"'"},
+    {"{" ONE, 4, "no '}'"}, {"{" ONE ",", 4, "no '\"'"}, {"{" ONE ",}", 4, "no '\"'"},
+    {"{" ONE "]", 4, "no '}'"}, {"{" ONE TWO "}", 8, "no '}'"}, {"{,}", 0, "no '\"'"},
+    {"{" ONE "}}", 4, "after the end"}, {"{}{}", 0, "after the end"}, {"{} //", 0, "after the end"},
+    {"{'a' {" F32_1 "}}", 4, "no ':'"}, {"{'a':[]}", 0, "no '{'"}, {"{'a':{}}", 0, "no '\"'"},
+    {"{'a':{" F32_1 ",}}", 4, "no '\"'"}, {"{'a':{'dtype','F32'}}", 4, "no ':'"},
+    {"{'a':{'dtype':'F32' 'shape':[1]}}", 4, "no '}'"}, {"{'a':{'dtype':32}}", 4, "no '\"'"},
+    /* strings */
+    {"{'a", 0, "an unclosed"}, {"{'a\\", 0, "an unclosed"}, {SAID("\\u12g4"), 0, "a bad \\u"},
+    {"{'\\u00", 0, "a bad \\u"}, {SAID("\\u"), 0, "a bad \\u"}, {SAID("\\u-123"), 0, "a bad \\u"},
+    {SAID("\\ude00"), 0, "a bad \\u"}, {SAID("\\x41"), 0, "an unknown escape"},
+    {SAID("\\0"), 0, "an unknown escape"}, {SAID("\\U0041"), 0, "an unknown escape"},
+    {SAID("\\\xC3\xA9"), 0, "an unknown escape"}, {SAID("\\\n"), 0, "an unknown escape"},
+    {SAID("\\ud83d"), 0, "half a surr"}, {SAID("\\ud83dxx1234"), 0, "half a surr"},
+    {SAID("\\ud83d\\n1234"), 0, "half a surr"}, {SAID("\\ud83d\\u0041"), 0, "half a surr"},
+    {SAID("\\ud83d\\ud83d"), 0, "half a surr"}, {SAID("\\ud83d\\ue000"), 0, "half a surr"},
+    {"{'\\ud83d", 0, "half a surr"}, {"{'\\ud83d\\", 0, "half a surr"},
+    {"{'\\ud83d\\ude0", 0, "half a surr"}, {SAID("\n"), 0, "a control character"},
+    {SAID("\t"), 0, "a control character"}, {SAID("\x1F"), 0, "a control character"},
+    {SAID("\x80"), 0, "invalid UTF-8"}, {SAID("\xFF"), 0, "invalid UTF-8"},
+    {SAID("\xC0\xAF"), 0, "invalid UTF-8"}, {SAID("\xE0\x80\xAF"), 0, "invalid UTF-8"},
+    {SAID("\xED\xA0\x80"), 0, "invalid UTF-8"}, {SAID("\xF4\x90\x80\x80"), 0, "invalid UTF-8"},
+    {SAID("\xE4\xB8"), 0, "invalid UTF-8"}, {"{'\xE4\xB8", 0, "invalid UTF-8"},
+    {"{'a\\u0000':{" F32_1 ",'data_offsets':[0,4]}}", 4, "a zero byte"},
+    {TYPED("'F32\\u0000'"), 4, "a zero byte"}, {META("{'a\\u0000':''}"), 0, "a zero byte"},
+    /* numbers */
+    {SIZED("[18446744073709551616]", "[0,4]"), 4, "a number too large"},
+    {SIZED("[1]", "[0,99999999999999999999]"), 4, "a number too large"},
+    {SIZED("[01]", "[0,4]"), 4, "no whole number"}, {SIZED("[00]", "[0,4]"), 4, "no whole number"},
+    {SIZED("[-1]", "[0,4]"), 4, "no whole number"}, {SIZED("[+1]", "[0,4]"), 4, "no whole number"},
+    {SIZED("['1']", "[0,4]"), 4, "no whole number"}, {SIZED("[1,]", "[0,4]"), 4, "no whole number"},
+    {SIZED("[,1]", "[0,4]"), 4, "no whole number"}, {SIZED("[[1]]", "[0,4]"), 4, "no whole number"},
+    {SIZED("[1.0]", "[0,4]"), 4, "no ']'"}, {SIZED("[1e0]", "[0,4]"), 4, "no ']'"},
+    {SIZED("[0x1]", "[0,4]"), 4, "no ']'"}, {SIZED("[1 1]", "[0,4]"), 4, "no ']'"},
+    {SIZED("1", "[0,4]"), 4, "no '['"}, {SIZED("null", "[0,4]"), 4, "no '['"},
+    {SIZED("[1", "[0,4]"), 4, "no whole number"}, {"{'a':{'shape':[1", 4, "no ']'"},
+    {SIZED("[1,1,1,1,1,1,1,1,1]", "[0,4]"), 4, "too many numbers"},
+    {SIZED("[1]", "[0,2,4]"), 4, "too many numbers"},
+    /* keys */
+    {"{'a':{'x':1," F32_1 ",'data_offsets':[0,4]}}", 4, "an unexpected key"},
+    {"{'a':{'Dtype':'F32'}}", 4, "an unexpected key"},
+    {"{'a':{" F32_1 ",'data_offsets':[0,4],'dtype':'F32'}}", 4, "an unexpected key"},
+    {"{'a':{" F32_1 ",'data_offsets':[0,4],'shape':[1]}}", 4, "an unexpected key"},
+    {"{'a':{" F32_1 ",'data_offsets':[0,4],'data_offsets':[0,4]}}", 4, "an unexpected key"},
+    {"{'a':{" F32_1 "}}", 4, "without type, shape or place"},
+    {"{'a':{'dtype':'F32','data_offsets':[0,4]}}", 4, "without type, shape or place"},
+    {"{'a':{'shape':[1],'data_offsets':[0,4]}}", 4, "without type, shape or place"},
+    {SIZED("[1]", "[]"), 4, "without type, shape or place"},
+    {SIZED("[1]", "[4]"), 4, "without type, shape or place"},
+    {"{" ONE ",'\\u0061':{" F32_1 ",'data_offsets':[4,8]}}", 8, "there are two tensors a"},
+    {"{'__metadata__':{}," ONE ",'__metadata__':{}}", 4, "metadata twice"},
+    {META("[]"), 0, "no '{'"}, {META("null"), 0, "no '{'"}, {META("'a'"), 0, "no '{'"},
+    {META("{'a':1}"), 0, "no '\"'"}, {META("{'a':null}"), 0, "no '\"'"},
+    {META("{'a':{}}"), 0, "no '\"'"}, {META("{'a'}"), 0, "no ':'"},
+    {META("{'a':'' 'b':''}"), 0, "no '}'"}, {META("{'a':'',}"), 0, "no '\"'"},
+    /* places and sizes */
+    {PLACED("[2,6]"), 6, "b does not begin where"}, {PLACED("[0,4]"), 4, "does not begin where"},
+    {PLACED("[8,12]"), 12, "b does not begin where"}, {"{" TWO "}", 8, "b does not begin where"},
+    {"{" ONE ",'b':{'dtype':'F32','shape':[0],'data_offsets':[2,2]}}", 4, "b does not begin where"},
+    {"{" ONE "}", 5, "its last 1 bytes belong to no tensor"}, {"{}", 4, "its last 4 bytes belong"},
+    {"{" ONE "}", 3, "outside of the file"}, {"{" ONE "," TWO "}", 4, "outside of the file"},
+    {SIZED("[1]", "[4,0]"), 4, "outside of the file"},
+    {SIZED("[1]", "[18446744073709551615,3]"), 4, "outside of the file"},
+    {SIZED("[1]", "[0,18446744073709551615]"), 4, "outside of the file"},
+    {SIZED("[2]", "[0,4]"), 4, "give its size"}, {SIZED("[0]", "[0,4]"), 4, "give its size"},
+    {SIZED("[]", "[0,0]"), 0, "give its size"}, {TYPED("''"), 4, "give its size"},
+    {TYPED("'F33'"), 4, "give its size"}, {TYPED("'f32'"), 4, "give its size"},
+    {SIZED("[4611686018427387905]", "[0,4]"), 4, "give its size"}, /* 4 + 2^64 bytes */
+    {SIZED("[4294967296,4294967296]", "[0,0]"), 0, "give its size"},
+    {SIZED("[4,18446744073709551615]", "[0,4]"), 4, "give its size"},
+};
+/* clang-format on */
+
+static void test_hostile_headers(void **state) {
+    (void)state;
+    Error err;
+    SafeTensors file;
+    for (int i = 0; i < COUNT(hostile); i++) {
+        if (read_header(&file, hostile[i].header, hostile[i].data, &err))
+            fail_msg("accepted: %s", hostile[i].header);
+        assert_refusal(&file, &err, hostile[i].says);
+    }
+}
+
+/* Of two notes of one key, which would count? */
+static void test_doubled_note(void **state) {
+    (void)state;
+    Error err;
+    SafeTensors file;
+    bool read = read_header(&file, META("{'a':'1','b':'2','\\u0061':'3'}"), 0, &err);
+    safetensors_free(&file);
+    assert_false(read);
+    assert_refusal(&file, &err, "a");
+}
+
+static void test_lengths(void **state) {
+    (void)state;
+    static const uint64_t lengths[] = {
+        3, 1u << 26, UINT32_MAX, INT64_MAX, (uint64_t)INT64_MAX + 1, UINT64_MAX - 7, UINT64_MAX};
+    Error err;
+    SafeTensors file;
+    char bytes[PREFIX + 2] = "\2\0\0\0\0\0\0\0{}";
+    assert_ok(read_bytes(&file, bytes, sizeof bytes, &err), err);
+    safetensors_free(&file);
+    for (size_t length = 0; length < PREFIX; length++) {
+        assert_false(read_bytes(&file, bytes, length, &err));
+        assert_refusal(&file, &err, "it has only ");
+    }
+    for (int i = 0; i < COUNT(lengths); i++) {
+        memcpy(bytes, &lengths[i], PREFIX);
+        assert_false(read_bytes(&file, bytes, sizeof bytes, &err));
+        assert_refusal(&file, &err, "a header of ");
+    }
+}
+
+/* ---- a good file, bent ---- */
+
+static void test_cuts(void **state) {
+    (void)state;
+    Error err;
+    SafeTensors file;
+    char bytes[2048];
+    size_t length = compose(bytes, spelled, SPELLED_DATA);
+    for (size_t cut = 0; cut < length; cut++) {
+        assert_false(read_bytes(&file, bytes, cut, &err));
+        assert_refusal(&file, &err, "");
+    }
+}
+
+/* A zero byte and half a character have no place in a header, and with its end moved the data are
+ * too long or too short; but one bit may well turn a name or a number into another. */
+static void test_flips(void **state) {
+    (void)state;
+    Error err;
+    SafeTensors file;
+    char bytes[2048];
+    size_t length = compose(bytes, spelled, SPELLED_DATA);
+    for (size_t i = 0; i < length - SPELLED_DATA; i++)
+        for (int kind = 0; kind < 3; kind++) {
+            char kept = bytes[i];
+            bytes[i] = (char)(kind == 0 ? 0 : kind == 1 ? kept ^ 0x80 : kept ^ 1);
+            bool same = bytes[i] == kept, read = read_bytes(&file, bytes, length, &err);
+            if (!read)
+                assert_refusal(&file, &err, "");
+            else if (!same)
+                assert_true(kind == 2 && i >= PREFIX);
+            safetensors_free(&file);
+            bytes[i] = kept;
+        }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_spellings),    cmocka_unit_test(test_types),
+        cmocka_unit_test(test_many),         cmocka_unit_test(test_hostile_headers),
+        cmocka_unit_test(test_doubled_note), cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_cuts),         cmocka_unit_test(test_flips),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,413 @@
+/* test_sampler.c - from logits to text: which ids are drawn and how often, a text that grows beyond
+ * the context against passes without memory, and the closed forms of counting. */
+#include "tests/support.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(table) (int)(sizeof(table) / sizeof *(table))
+
+/* ---- which id ---- */
+
+enum { MOST = 24 }; /* the largest vocabulary of these tests of the sampler */
+
+static int pick(Sampler sampler, const float *logits, int V, uint64_t stream, uint64_t place) {
+    int32_t order[MOST];
+    int id = sampler_pick(&sampler, logits, V, stream, place, order);
+    assert_in_range(id, 0, V - 1);
+    return id;
+}
+
+/* What each id's probability should be, the plain way: the likeliest first (the smaller id of two
+ * alike), until there are k of them or they reach p. Returns how many there are. */
+static int expect(const Sampler *sampler, const float *logits, int V, double *probability) {
+    double weight[MOST], everything = 0, total = 0, largest = -INFINITY;
+    int kept = 0;
+    for (int v = 0; v < V; v++) largest = fmax(largest, (double)logits[v]);
+    for (int v = 0; v < V; v++) {
+        weight[v] = exp(((double)logits[v] - largest) / sampler->temperature);
+        everything += weight[v];
+        probability[v] = 0;
+    }
+    while (kept < V && (sampler->top_k == 0 || kept < sampler->top_k) &&
+           (kept == 0 || sampler->top_p >= 1 || total < sampler->top_p * everything)) {
+        int best = -1;
+        for (int v = 0; v < V; v++)
+            if (probability[v] == 0 && (best < 0 || logits[v] > logits[best])) best = v;
+        probability[best] = weight[best];
+        total += weight[best];
+        kept++;
+    }
+    for (int v = 0; v < V; v++) probability[v] /= total;
+    return kept;
+}
+
+/* Draws often, along the places and along the streams; the sum of squared deviations, each over its
+ * expectation, has a mean of kept - 1 and a deviation of sqrt(2 (kept - 1)). */
+static void check_frequencies(Sampler sampler, const float *logits, int V) {
+    enum { DRAWS = 20000 };
+    double probability[MOST], deviation = 0;
+    int counts[MOST] = {0}, free = expect(&sampler, logits, V, probability) - 1;
+    for (uint64_t i = 0; i < DRAWS; i++)
+        counts[pick(sampler, logits, V, i % 2 ? 3 : i, i % 2 ? i : 5)]++;
+    for (int v = 0; v < V; v++) {
+        double expected = probability[v] * DRAWS;
+        if (probability[v] > 0)
+            deviation += pow(counts[v] - expected, 2) / expected;
+        else
+            assert_int_equal(counts[v], 0);
+    }
+    if (!(deviation <= free + 4 * sqrt(2 * free)))
+        fail_msg("temperature %g, top-k %d, top-p %g: chi-square %g of %d degrees",
+                 sampler.temperature, sampler.top_k, sampler.top_p, deviation, free);
+}
+
+static void test_frequencies(void **state) {
+    (void)state;
+    enum { V = 11 };
+    /* Ids 2, 7 and 9 are alike: of two at the edge of the k likeliest, the smaller id stays. */
+    const float logits[V] = {0.3f, -1, 1, 0.1f, -0.5f, 2, -2, 1, 0, 1, 0.7f};
+    const double temperatures[] = {1, 0.5, 3}, shares[] = {1, 0.01, 0.3, 0.5, 0.8, 0.99};
+    const int tops[] = {0, 1, 2, 3, 4, 7, V - 1, V, V + 1, 1000};
+    for (int t = 0; t < COUNT(temperatures); t++)
+        for (int k = 0; k < COUNT(tops); k++)
+            for (int p = 0; p < COUNT(shares); p++)
+                check_frequencies((Sampler){.temperature = temperatures[t],
+                                            .top_k = tops[k],
+                                            .top_p = shares[p],
+                                            .seed = (uint64_t)(100 * t + 10 * k + p)},
+                                  logits, V);
+}
+
+/* The ids that are ever drawn, as bits. */
+static unsigned drawn(Sampler sampler, const float *logits, int V) {
+    unsigned ids = 0;
+    for (uint64_t i = 0; i < 2000; i++) ids |= 1u << pick(sampler, logits, V, 0, i);
+    return ids;
+}
+
+/* The probabilities are 0.1, 0.4, 0.2 and 0.3. */
+static void test_top_sets(void **state) {
+    (void)state;
+    const float logits[] = {logf(0.1f), logf(0.4f), logf(0.2f), logf(0.3f)};
+    const struct {
+        int k;
+        double p;
+        unsigned ids;
+    } rows[] = {{0, 1e-9, 2},  {0, 0.39, 2},  {0, 0.41, 10}, {0, 0.69, 10}, {0, 0.71, 14},
+                {0, 0.89, 14}, {0, 0.91, 15}, {0, 1, 15},    {1, 1, 2},     {2, 1, 10},
+                {3, 1, 14},    {4, 1, 15},    {5, 1, 15},    {2, 0.91, 10}, {3, 0.41, 10},
+                {3, 0.71, 14}, {1, 0.91, 2},  {9, 0.39, 2}};
+    for (int i = 0; i < COUNT(rows); i++)
+        assert_int_equal(drawn((Sampler){1, rows[i].k, rows[i].p, 8}, logits, 4), rows[i].ids);
+}
+
+static void test_greedy(void **state) {
+    (void)state;
+    float *noise = random_floats(4, 200 * MOST);
+    for (int i = 0; i < 200; i++) {
+        float *logits = noise + i * MOST;
+        int V = 1 + i % MOST, likeliest = 0;
+        for (int v = 0; v < V; v++) logits[v] = roundf(2 * logits[v]); /* so that some are alike */
+        for (int v = V - 1; v >= 0; v--)
+            if (logits[v] >= logits[likeliest]) likeliest = v;
+        for (uint64_t place = 0; place < 3; place++) {
+            assert_int_equal(pick((Sampler){0, 0, 1, 1}, logits, V, 0, place), likeliest);
+            assert_int_equal(pick((Sampler){0, 5, 0.5, 1}, logits, V, 0, place), likeliest);
+            assert_int_equal(pick((Sampler){1, 1, 1, 1}, logits, V, 0, place), likeliest);
+            assert_int_equal(pick((Sampler){1, 0, 1e-9, 1}, logits, V, 0, place), likeliest);
+        }
+    }
+    free(noise);
+}
+
+/* All that a draw depends on is the seed, the stream and the place. */
+static void test_draws_repeat(void **state) {
+    (void)state;
+    enum { V = 20, DRAWS = 200 };
+    const float logits[V] = {0};
+    const Sampler one = {1, 0, 1, 1}, two = {1, 0, 1, 2};
+    int ids[DRAWS], others[3] = {0};
+    for (uint64_t i = 0; i < DRAWS; i++) ids[i] = pick(one, logits, V, 6, i);
+    for (uint64_t i = DRAWS; i-- > 0;) {
+        assert_int_equal(pick(one, logits, V, 6, i), ids[i]);
+        others[0] += pick(two, logits, V, 6, i) == ids[i];
+        others[1] += pick(one, logits, V, 7, i) == ids[i];
+        others[2] += pick(one, logits, V, 6, i + 1) == ids[i];
+    }
+    for (int i = 0; i < 3; i++) assert_in_range(others[i], 0, DRAWS / V * 3);
+    /* Without a limit and with one that does not bind, every id has a place to be drawn from. */
+    assert_int_equal(drawn(one, logits, V), (1u << V) - 1);
+    assert_int_equal(drawn((Sampler){1, V, 1, 1}, logits, V), (1u << V) - 1);
+}
+
+static void test_extremes(void **state) {
+    (void)state;
+    const float inf = INFINITY, huge[] = {-1e30f, 1e30f, 0, -1e30f};
+    const float most[] = {-FLT_MAX, 0, FLT_MAX}, masked[] = {-inf, 0, -inf, 1, -inf};
+    const float alone[] = {-inf, -inf, -5, -inf}, single[] = {-7};
+    const double temperatures[] = {0, DBL_MIN, 1e-300, 1e-3, 1, 100};
+    for (int t = 0; t < COUNT(temperatures); t++)
+        for (int k = 0; k < 4; k++)
+            for (int p = 0; p < 2; p++) {
+                Sampler sampler = {temperatures[t], k, p ? 0.9 : 1, 3};
+                unsigned ids = drawn(sampler, masked, 5);
+                assert_int_equal(drawn(sampler, huge, 4), 1 << 1);
+                assert_int_equal(drawn(sampler, most, 3), 1 << 2);
+                assert_int_equal(drawn(sampler, alone, 4), 1 << 2);
+                assert_int_equal(drawn(sampler, single, 1), 1);
+                assert_int_equal(ids, temperatures[t] < 1 || k == 1 ? 8 : 10);
+            }
+}
+
+/* A temperature whose inverse is beyond double still is one. */
+static void test_coldest(void **state) {
+    (void)state;
+    const float logits[] = {1, 3, 2};
+    assert_int_equal(drawn((Sampler){1e-310, 0, 1, 3}, logits, 3), 1 << 1);
+    assert_int_equal(drawn((Sampler){1e-310, 2, 1, 3}, logits, 3), 1 << 1);
+}
+
+/* ---- a text that grows ---- */
+
+/* A model whose weights are all of ordinary size. */
+static void build(Model *model, const char *name, int T) {
+    Error err;
+    Config config = {.V = 13, .T = T, .L = 2, .NH = 3, .C = 12, .dropout = 0.5};
+    strcpy(config.model, name);
+    assert_ok(model_build(model, &config, 3, &err), err);
+    float *noise = random_floats(9, model->room);
+    for (size_t i = 0; i < model->room; i++) model->weights[i] += 0.2f * noise[i];
+    free(noise);
+}
+
+static Run *open_run(Model *model, int batch) {
+    Error err;
+    Run *run;
+    RunOptions options = {.batch = batch, .length = model->config.T, .threads = 1};
+    assert_ok(run_open(&run, model, &options, &err), err);
+    return run;
+}
+
+/* The logits are those that follow the whole window in one pass. */
+static void check_logits(Run *run, const float *logits, const int32_t *window, int length, int V) {
+    const float *row = run_forward(run, window, 1, length, 0) + (length - 1) * V;
+    for (int v = 0; v < V; v++) assert_near(logits[v], row[v], 1e-5 * (1 + fabs((double)row[v])));
+}
+
+/* Feeds `count` ids in steps of 1 to `step` and keeps its own account of what is remembered: all,
+ * while there is room; else the newer half of the context, or what fits beside the new ids. */
+static void check_growth(Model *model, Generator *generator, Run *run, const int32_t *ids,
+                         size_t count, size_t step) {
+    int T = model->config.T;
+    size_t first = 0; /* of the ids that are remembered */
+    generator_reset(generator);
+    for (size_t at = 0, more = 1; at < count; at += more, more = more % step + 1) {
+        if (more > count - at) more = count - at;
+        const float *logits = generator_feed(generator, ids + at, more);
+        size_t end = at + more, room = (size_t)T;
+        if (more > room)
+            first = end - room;
+        else if (end - first > room)
+            first = at - (room / 2 < room - more ? room / 2 : room - more);
+        assert_int_equal(generator->length, end - first);
+        check_logits(run, logits, ids + first, (int)(end - first), model->config.V);
+    }
+}
+
+static void test_growth(void **state) {
+    (void)state;
+    static const int contexts[] = {1, 2, 5, 8};
+    int32_t *ids = random_ids(1, 64, 13);
+    for (int i = 0; model_name(i); i++)
+        for (int c = 0; c < COUNT(contexts); c++) {
+            Error err;
+            Model model;
+            Generator generator;
+            size_t T = (size_t)contexts[c];
+            build(&model, model_name(i), contexts[c]);
+            Run *run = open_run(&model, 1);
+            assert_ok(generator_open(&generator, &model, 1, &err), err);
+            check_growth(&model, &generator, run, ids, 3 * T + 2, 1); /* one by one */
+            check_growth(&model, &generator, run, ids, T, T);
+            check_growth(&model, &generator, run, ids, 64, T + 3); /* more than fits among them */
+            run_close(run);
+            generator_close(&generator);
+            model_free(&model);
+        }
+    free(ids);
+}
+
+/* A prompt at once, one by one and, when too long, only its end; and a generator that was reset
+ * knows nothing of what went before, to the bit. */
+static void test_prompts(void **state) {
+    (void)state;
+    enum { T = 7, V = 13 };
+    int32_t *ids = random_ids(2, 5 * T, V);
+    for (int i = 0; model_name(i); i++) {
+        Error err;
+        Model model;
+        Generator generator;
+        float whole[V], end[V];
+        build(&model, model_name(i), T);
+        Run *run = open_run(&model, 1);
+        assert_ok(generator_open(&generator, &model, 1, &err), err);
+        memcpy(whole, generator_feed(&generator, ids, T), sizeof whole);
+        check_logits(run, whole, ids, T, V);
+        generator_reset(&generator);
+        for (int t = 0; t + 1 < T; t++) generator_feed(&generator, ids + t, 1);
+        const float *last = generator_feed(&generator, ids + T - 1, 1);
+        for (int v = 0; v < V; v++) assert_near(last[v], whole[v], 1e-5);
+
+        memcpy(end, generator_feed(&generator, ids, 3 * T + 2), sizeof end);
+        check_logits(run, end, ids + 2 * T + 2, T, V);
+        generator_reset(&generator);
+        assert_memory_equal(generator_feed(&generator, ids, T), whole, sizeof whole);
+        run_close(run);
+        generator_close(&generator);
+        model_free(&model);
+    }
+    free(ids);
+}
+
+/* Large enough that several threads have work, long enough that the context fills twice. */
+static void test_threads(void **state) {
+    (void)state;
+    enum { LENGTH = 60, V = 200 };
+    Config config = {.model = "gpt", .V = V, .T = 24, .L = 2, .NH = 4, .C = 64};
+    int32_t prompt[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, order[V], texts[3][LENGTH];
+    Sampler sampler = {.temperature = 0.8, .top_k = 50, .top_p = 0.9, .seed = 5};
+    for (int threads = 1; threads <= 3; threads++) {
+        Error err;
+        Model model;
+        Generator generator;
+        assert_ok(model_build(&model, &config, 1, &err), err);
+        for (size_t i = 0; i < model.room; i++) model.weights[i] *= 4;
+        assert_ok(generator_open(&generator, &model, threads, &err), err);
+        const float *logits = generator_feed(&generator, prompt, COUNT(prompt));
+        for (int i = 0; i < LENGTH; i++) {
+            int32_t id = sampler_pick(&sampler, logits, V, 0, (uint64_t)i, order);
+            texts[threads - 1][i] = id;
+            logits = generator_feed(&generator, &id, 1);
+        }
+        generator_close(&generator);
+        model_free(&model);
+    }
+    assert_memory_equal(texts[1], texts[0], sizeof texts[0]);
+    assert_memory_equal(texts[2], texts[0], sizeof texts[0]);
+    int repeated = 0;
+    for (int i = 1; i < LENGTH; i++) repeated += texts[0][i] == texts[0][i - 1];
+    assert_in_range(repeated, 0, LENGTH / 2); /* it is a text, not one id */
+}
+
+/* What the model says of a text, token by token, is what run_evaluate says in windows end to end.
+ */
+static void test_scores(void **state) {
+    (void)state;
+    enum { T = 8, V = 13, LENGTH = 5 * T + 4 };
+    int32_t *ids = random_ids(3, LENGTH, V);
+    for (int i = 0; model_name(i); i++) {
+        Error err;
+        Model model;
+        Generator generator;
+        double total = 0;
+        build(&model, model_name(i), T);
+        Run *run = open_run(&model, 2);
+        assert_ok(generator_open(&generator, &model, 1, &err), err);
+        for (int t = 0; t + 1 < LENGTH; t++) {
+            double sum = 0;
+            if (t % T == 0) generator_reset(&generator);
+            const float *logits = generator_feed(&generator, ids + t, 1);
+            for (int v = 0; v < V; v++) sum += exp((double)logits[v]);
+            total += log(sum) - (double)logits[ids[t + 1]];
+        }
+        double loss = total / (LENGTH - 1);
+        assert_near(run_evaluate(run, ids, LENGTH, 1), loss, 1e-5 * loss);
+        run_close(run);
+        generator_close(&generator);
+        model_free(&model);
+    }
+    free(ids);
+}
+
+/* ---- counting ---- */
+
+static Counts count(const int32_t *train, size_t length, const int32_t *held_out, size_t more,
+                    int V) {
+    Error err;
+    Counts counts;
+    assert_ok(count_losses(train, length, held_out, more, V, &counts, &err), err);
+    return counts;
+}
+
+/* By hand. Of "aab" among a, b and c, a has 2/3 and b 1/3; after a come a and b, once each. With
+ * one more of each, a, b and c have 3/6, 2/6 and 1/6. b was never followed: then the single
+ * characters count. After a, of which 2 characters followed 2 times: c has (0 + 2/6) / (2 + 2). */
+static void test_counts(void **state) {
+    (void)state;
+    const int32_t train[] = {0, 0, 1}, held_out[] = {1, 0, 2, 2, 1}, one[] = {0, 0, 0, 0};
+    Counts counts = count(train, 3, held_out, 5, 3);
+    assert_near(counts.uniform, log(3), 1e-12);
+    assert_near(counts.unigram, 2.0 / 3 * log(1.5) + 1.0 / 3 * log(3), 1e-12);
+    assert_near(counts.bigram, log(2), 1e-12);
+    assert_near(counts.unigram_held_out, (log(2) + log(6) + log(6) + log(3)) / 4, 1e-12);
+    assert_near(counts.bigram_held_out, (log(2) + log(12) + log(6) + log(3)) / 4, 1e-12);
+
+    counts = count(one, 4, one, 3, 1); /* a vocabulary of one holds no surprise */
+    assert_near(counts.uniform + counts.unigram + counts.bigram, 0, 1e-12);
+    assert_near(counts.unigram_held_out, 0, 1e-12);
+    assert_near(counts.bigram_held_out, 0, 1e-12);
+}
+
+/* Against counting in a table; and what can follow any character has probability 1 in all, whether
+ * the character and the pair were seen or not. */
+static void test_counts_of_a_text(void **state) {
+    (void)state;
+    enum { N = 400, SEEN = 7, V = 9 };
+    int32_t *train = random_ids(6, N, SEEN);
+    double singles[V] = {0}, pairs[V][V] = {{0}}, unigram = 0, bigram = 0;
+    for (int i = 0; i < N; i++)
+        if (i % 3 == 0) train[i] /= 2; /* unevenly */
+    for (int i = 0; i < N; i++) singles[train[i]]++;
+    for (int i = 1; i < N; i++) pairs[train[i - 1]][train[i]]++;
+    for (int i = 0; i < N; i++) unigram -= log(singles[train[i]] / N) / N;
+    for (int i = 1; i < N; i++) {
+        double after = singles[train[i - 1]] - (train[i - 1] == train[N - 1]);
+        bigram -= log(pairs[train[i - 1]][train[i]] / after) / (N - 1);
+    }
+    for (int32_t a = 0; a < V; a++) {
+        double single = 0, pair = 0, kinds = 0, after = 0;
+        for (int32_t b = 0; b < V; b++) {
+            after += pairs[a][b];
+            kinds += pairs[a][b] > 0;
+        }
+        for (int32_t b = 0; b < V; b++) {
+            Counts counts = count(train, N, (int32_t[]){a, b}, 2, V);
+            double p = (singles[b] + 1) / (N + V);
+            assert_near(counts.unigram, unigram, 1e-12);
+            assert_near(counts.bigram, bigram, 1e-12);
+            assert_near(counts.unigram_held_out, -log(p), 1e-12);
+            if (kinds > 0) p = (pairs[a][b] + kinds * p) / (after + kinds);
+            assert_near(counts.bigram_held_out, -log(p), 1e-12);
+            single += exp(-counts.unigram_held_out);
+            pair += exp(-counts.bigram_held_out);
+        }
+        assert_near(single, 1, 1e-12);
+        assert_near(pair, 1, 1e-12);
+    }
+    free(train);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_frequencies), cmocka_unit_test(test_top_sets),
+        cmocka_unit_test(test_greedy),      cmocka_unit_test(test_draws_repeat),
+        cmocka_unit_test(test_extremes),    cmocka_unit_test(test_coldest),
+        cmocka_unit_test(test_growth),      cmocka_unit_test(test_prompts),
+        cmocka_unit_test(test_threads),     cmocka_unit_test(test_scores),
+        cmocka_unit_test(test_counts),      cmocka_unit_test(test_counts_of_a_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -4,12 +4,10 @@ CC      = cc
 CFLAGS  = -O3
 OPENMP  = -fopenmp
 INPUT   = data/input.txt
-BUILD   = build
 CLANG_FORMAT = clang-format
 
 # No built-in rules (they would look for ways to remake every file); as many jobs as processors.
 MAKEFLAGS += --no-builtin-rules --jobs=$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
-.SECONDARY:
 
 WARNINGS = -Wall -Wextra -Wshadow -Wconversion -Wpointer-arith -Wstrict-prototypes -Wvla
 ifeq ($(OPENMP),)
@@ -35,7 +33,7 @@ TESTS   = $(patsubst %.c,%,$(wildcard tests/test_*.c))
 
 all: train sample
 
-train sample: %: $(BUILD)/%
+train sample: %: build/%
 	@cp $< $@
 
 # Three builds of the same sources: the programs; the tests, with warnings as errors; the same under
@@ -54,7 +52,7 @@ $(1)/%.o: %.c
 endef
 SANITIZE = -O1 -g -Werror -fno-omit-frame-pointer -fsanitize=address,undefined \
            -fno-sanitize-recover=all
-$(eval $(call rules,$(BUILD),$$(CFLAGS)))
+$(eval $(call rules,build,$$(CFLAGS)))
 $(eval $(call rules,build/test,$$(CFLAGS) -Werror))
 $(eval $(call rules,build/san,$$(SANITIZE)))
 

@@ -309,8 +309,8 @@ static bool add_closed_forms(const Corpus *corpus, Result *results, int *count, 
                       corpus->length - corpus->train, corpus->vocab.size, &c, err))
         return false;
     results[(*count)++] = (Result){"uniform", 0, c.uniform, c.uniform, -1};
-    results[(*count)++] = (Result){"unigram, counted", 0, c.unigram, c.unigram_held_out, -1};
-    results[(*count)++] = (Result){"bigram, counted", 0, c.bigram, c.bigram_held_out, -1};
+    results[(*count)++] = (Result){"counted unigram", 0, c.unigram, c.unigram_held_out, -1};
+    results[(*count)++] = (Result){"counted bigram", 0, c.bigram, c.bigram_held_out, -1};
     return true;
 }
 
@@ -323,7 +323,7 @@ static bool save_comparison(const Settings *settings, const Result *results, int
     fputs("model,parameters,train_loss,val_loss,bits_per_char,seconds\n", out);
     for (int i = 0; i < count; i++) {
         const Result *r = &results[i];
-        fprintf(out, "\"%s\",%zu,%.6f,%.6f,%.6f,%.3f\n", r->name, r->parameters, r->train,
+        fprintf(out, "%s,%zu,%.6f,%.6f,%.6f,%.3f\n", r->name, r->parameters, r->train,
                 r->validation, r->validation / log(2.0), r->seconds < 0 ? 0 : r->seconds);
     }
     bool written = !ferror(out);

@@ -70,6 +70,17 @@ static const Note *find_note(const SafeTensors *file, const char *key) {
     return NULL;
 }
 
+/* A note that is a whole number, plainly written, from 1 to the largest size there is. */
+static bool read_size(const Note *note, int *size) {
+    char *end;
+    if (!note || *note->value < '1' || *note->value > '9' || strlen(note->value) != note->length)
+        return false;
+    errno = 0;
+    long value = strtol(note->value, &end, 10);
+    *size = (int)value;
+    return !errno && !*end && value <= MAX_VOCABULARY;
+}
+
 static bool read_config(const SafeTensors *file, const char *path, Config *config, Error *err) {
     *config = (Config){0};
     const Note *note = find_note(file, "tril");
@@ -83,12 +94,9 @@ static bool read_config(const SafeTensors *file, const char *path, Config *confi
     strcpy(config->model, note->value);
     for (int i = 0; i < COUNT(sizes); i++) {
         note = find_note(file, sizes[i].key);
-        char *end = NULL;
-        errno = 0;
-        long value = note ? strtol(note->value, &end, 10) : 0;
-        if (!note || errno || end == note->value || *end || value < 1 || value > MAX_VOCABULARY)
+        int member;
+        if (!read_size(note, &member))
             return fail(err, "%s: its metadata has no valid '%s'", path, sizes[i].key);
-        int member = (int)value;
         memcpy((char *)config + sizes[i].member, &member, sizeof member);
     }
     note = find_note(file, "dropout");

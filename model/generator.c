@@ -35,7 +35,6 @@ const float *generator_feed(Generator *generator, const int32_t *ids, size_t cou
     if (count > (size_t)T) {
         ids += count - (size_t)T;
         count = (size_t)T;
-        generator->length = 0;
     }
     int more = (int)count, past = generator->length;
     if (past + more > T) {

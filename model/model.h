@@ -129,7 +129,8 @@ typedef struct {
 } Counts;
 
 /* Counted on the training ids, in nats per token. The held-out figures are cross-entropies under
- * smoothed frequencies: add-one for single characters, Witten-Bell (1991) for pairs. */
+ * smoothed frequencies: add-one for single characters, Witten-Bell (1991) for pairs. Both texts
+ * have two tokens or more. */
 bool count_losses(const int32_t *train, size_t train_count, const int32_t *held_out,
                   size_t held_out_count, int V, Counts *counts, Error *err);
 
@@ -174,7 +175,8 @@ typedef struct {
     size_t length;
 } Note;
 
-/* Writes the weights, the configuration and `notes` as one safetensors file, atomically. */
+/* Writes the weights, the configuration and `notes` (of other keys than its own: see checkpoint.c)
+ * as one safetensors file, atomically. */
 bool checkpoint_save(const char *path, const Model *model, const Note *notes, int count,
                      Error *err);
 

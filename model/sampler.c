@@ -4,12 +4,12 @@
 
 #include <math.h>
 
-/* Restores the heap order of order[0..count) at `root`: every parent is likelier than, or as likely
- * and with a smaller id as, its children. */
+/* Is `a` likelier than `b`, or as likely and the smaller id? */
 static bool before(const float *logits, int32_t a, int32_t b) {
     return logits[a] > logits[b] || (logits[a] == logits[b] && a < b);
 }
 
+/* Restores the heap order of order[0..count) at `root`: every parent before its children. */
 static void sift(const float *logits, int32_t *order, int root, int count) {
     for (;;) {
         int best = root, left = 2 * root + 1, right = left + 1;
@@ -61,5 +61,5 @@ int sampler_pick(const Sampler *sampler, const float *logits, int V, uint64_t st
         left -= exp(((double)logits[id] - largest) / sampler->temperature);
         if (left < 0) return id;
     }
-    return order[V - kept]; /* rounding left a crumb */
+    return likeliest; /* rounding left a crumb */
 }

@@ -106,6 +106,13 @@ static void test_read_refused(void **state) {
     expect_unread(scratch("regular/below"), "Not a directory");
 }
 
+/* Address 0 of a process can be opened, on Linux, but not read. */
+static void test_read_broken(void **state) {
+    (void)state;
+    if (access("/proc/self/mem", R_OK) != 0) skip();
+    expect_unread("/proc/self/mem", "cannot be read: ");
+}
+
 static void test_read_forbidden(void **state) {
     (void)state;
     if (geteuid() == 0) skip();
@@ -299,6 +306,7 @@ int main(void) {
         cmocka_unit_test(test_read_regular),
         cmocka_unit_test(test_read_pipe),
         cmocka_unit_test(test_read_refused),
+        cmocka_unit_test(test_read_broken),
         cmocka_unit_test(test_read_forbidden),
         cmocka_unit_test(test_write),
         cmocka_unit_test(test_write_replaces),

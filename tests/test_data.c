@@ -44,6 +44,10 @@ static void test_vocab_build(void **state) {
     build(&vocab, "x", 1);
     expect_codes(&vocab, (const uint32_t[]){'x'}, 1);
     vocab_free(&vocab);
+    build(&vocab, "", 0);
+    assert_int_equal(vocab.size, 0);
+    assert_int_equal(vocab_id(&vocab, 0), -1);
+    vocab_free(&vocab);
 }
 
 static void test_vocab_bytes(void **state) {

@@ -137,6 +137,7 @@ static void test_operands(void **state) {
     assert_true(values.quiet);
     expect_operands("-o|--|a", (const char *const[]){"a"}, 1);
     assert_string_equal(values.out, "--");
+    expect_operands("a|--number|5|-s|6|b", (const char *const[]){"a", "b"}, 2);
     expect_operands("-n5", NULL, 0);
 }
 
@@ -208,17 +209,21 @@ static void test_flag_with_value(void **state) {
 /* --nu is cut too short: the sentence names what it could be, not --no, which is nearer. */
 static void test_ambiguous(void **state) {
     (void)state;
-    static bool flag;
+    static bool flag, exact;
     static const Option alike[] = {
         {0, "number", OPTION_FLAG, &flag, 0, 0, NULL, ""},
         {0, "nutrient", OPTION_FLAG, &flag, 0, 0, NULL, ""},
-        {0, "no", OPTION_FLAG, &flag, 0, 0, NULL, ""},
+        {0, "no", OPTION_FLAG, &exact, 0, 0, NULL, ""},
+        {0, "noise", OPTION_FLAG, &flag, 0, 0, NULL, ""},
     };
     char program[] = "tril", word[] = "--nu", *line[] = {program, word, NULL};
-    assert_false(options_parse(alike, 3, 2, line, &first, &err));
+    assert_false(options_parse(alike, 4, 2, line, &first, &err));
     expect_words(err, "'--nu'");
     if (!strstr(err.text, "--number") && !strstr(err.text, "--nutrient"))
         fail_msg("names neither --number nor --nutrient: %s", err.text);
+    word[3] = 'o'; /* --no is whole, though --noise begins like it */
+    assert_ok(options_parse(alike, 4, 2, line, &first, &err), err);
+    assert_true(exact && !flag);
 }
 
 /* What is not ASCII is named too, whole or by its word. */

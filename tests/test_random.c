@@ -6,13 +6,28 @@
 
 #include <math.h>
 
-/* A key's bits are the numbers that SplitMix64 gives from that seed, as published. */
-static void test_random_known(void **state) {
+/* The numbers that SplitMix64 gives from this seed, as published. */
+enum { KEY = 1234567, KNOWN = 5 };
+static const uint64_t published[KNOWN] = {6457827717110365317u, 3203168211198807973u,
+                                          9817491932198370423u, 4593380528125082431u,
+                                          16408922859458223821u};
+
+/* A key's bits are those numbers, in whatever order they are asked for. */
+static void test_random_bits(void **state) {
     (void)state;
-    static const uint64_t published[] = {6457827717110365317u, 3203168211198807973u,
-                                         9817491932198370423u, 4593380528125082431u,
-                                         16408922859458223821u};
-    for (uint64_t i = 5; i-- > 0;) assert_true(random_bits(1234567, i) == published[i]);
+    for (uint64_t i = KNOWN; i-- > 0;) assert_true(random_bits(KEY, i) == published[i]);
+    for (uint64_t i = 0; i < KNOWN; i++) assert_true(random_bits(KEY, i) == published[i]);
+}
+
+/* Each normal number takes two of them, which no other one takes: a distance and an angle. */
+static void test_random_pairs(void **state) {
+    (void)state;
+    for (uint64_t i = 0; i < KNOWN / 2; i++) {
+        double u = (double)(published[2 * i] >> 11) * 0x1p-53;
+        double v = (double)(published[2 * i + 1] >> 11) * 0x1p-53;
+        assert_near(random_uniform(KEY, 2 * i), u, 0);
+        assert_near(random_normal(KEY, i), sqrt(-2 * log(1 - u)) * cos(8 * atan(1) * v), 1e-12);
+    }
 }
 
 enum { MANY = 200000 };
@@ -102,9 +117,8 @@ static void test_random_keys(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_known),
-        cmocka_unit_test(test_random_uniform),
-        cmocka_unit_test(test_random_normal),
+        cmocka_unit_test(test_random_bits),    cmocka_unit_test(test_random_pairs),
+        cmocka_unit_test(test_random_uniform), cmocka_unit_test(test_random_normal),
         cmocka_unit_test(test_random_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,7 +75,8 @@ typedef struct {
     uint64_t seed; /* of dropout */
 } RunOptions;
 
-/* The processors that this program may use; 1 in a build without OpenMP. */
+/* The processors that this program may use, or as many as OMP_NUM_THREADS says; 1 in a build
+ * without OpenMP. */
 int run_default_threads(void);
 
 /* Makes a run over `model`, which it borrows and (in training) changes. */

@@ -36,7 +36,7 @@ static size_t lay_out(Run *run) {
 
 int run_default_threads(void) {
 #if defined _OPENMP
-    return omp_get_num_procs();
+    return omp_get_max_threads();
 #else
     return 1;
 #endif

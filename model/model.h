@@ -79,6 +79,9 @@ typedef struct {
  * without OpenMP. */
 int run_default_threads(void);
 
+/* The most tokens in a pass: their number, times any width, is counted without overflow. */
+enum { MAX_TOKENS = 1 << 24 };
+
 /* Makes a run over `model`, which it borrows and (in training) changes. */
 bool run_open(Run **run, Model *model, const RunOptions *options, Error *err);
 void run_close(Run *run);

@@ -50,6 +50,11 @@ bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err)
     run->model = model;
     run->options = *options;
     size_t tokens = (size_t)options->batch * (size_t)options->length;
+    if (tokens > MAX_TOKENS) {
+        run_close(run);
+        return fail(err, "%d x %d tokens in a batch are more than %d", options->batch,
+                    options->length, MAX_TOKENS);
+    }
     size_t places = (size_t)model->rung->buffer_count * (size_t)model->config.L;
     run->isa = isa_choose(err);
     if (!run->isa || !team_open(&run->team, run->isa, options->threads, options->length, err) ||

@@ -194,12 +194,26 @@ static void test_refused_sizes(void **state) {
     check_refused(wrong, "dropout");
 }
 
+static void test_refused_batch(void **state) {
+    (void)state;
+    Config config = config_of("bigram");
+    Error err = {0};
+    Model model;
+    Run *run;
+    RunOptions options = {.batch = MAX_TOKENS / T + 1, .length = T, .threads = 1};
+    assert_ok(model_build(&model, &config, 1, &err), err);
+    assert_false(run_open(&run, &model, &options, &err));
+    assert_null(run);
+    assert_non_null(strstr(err.text, "batch"));
+    model_free(&model);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_adamw),         cmocka_unit_test(test_clipping),
         cmocka_unit_test(test_lazy_rows),     cmocka_unit_test(test_gradients_add),
         cmocka_unit_test(test_schedule),      cmocka_unit_test(test_evaluation),
-        cmocka_unit_test(test_refused_sizes),
+        cmocka_unit_test(test_refused_sizes), cmocka_unit_test(test_refused_batch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,10 @@
 #include "tests/scratch.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/file.h"
 #include "data/data.h"
+
+#include <sys/wait.h>
 
 /* ---- vocabulary ---- */
 
@@ -361,16 +364,52 @@ static void test_batch_seed_and_step(void **state) {
     assert_memory_equal(first, again, sizeof first);
 }
 
+/* ---- data/fetch, as far as it goes without a network ---- */
+
+static int fetch(const char *arguments) {
+    char command[2 * SCRATCH_PATH + 64];
+    snprintf(command, sizeof command, "data/fetch %s >/dev/null 2>&1", arguments);
+    int status = system(command);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void test_fetch(void **state) {
+    (void)state;
+    char arguments[2 * SCRATCH_PATH], *text;
+    size_t length;
+    Error err;
+    snprintf(arguments, sizeof arguments, "sample '%s'", scratch("fetched"));
+    assert_int_equal(fetch(arguments), 0);
+    assert_ok(file_read("data/sample.txt", &text, &length, &err), err);
+    scratch_expect("fetched", text, length);
+    memory_free(text);
+    snprintf(arguments, sizeof arguments, "sample '%s'", scratch("no/such/folder"));
+    assert_int_equal(fetch(arguments), 1);
+    snprintf(arguments, sizeof arguments, "library '%s'", scratch("other"));
+    assert_int_equal(fetch(arguments), 2);
+    assert_int_equal(fetch("sample"), 2);
+    assert_false(scratch_has("other"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_vocab_build),          cmocka_unit_test(test_vocab_bytes),
-        cmocka_unit_test(test_vocab_build_invalid),  cmocka_unit_test(test_vocab_encode),
-        cmocka_unit_test(test_vocab_encode_unknown), cmocka_unit_test(test_vocab_join),
-        cmocka_unit_test(test_corpus_split),         cmocka_unit_test(test_corpus_characters),
-        cmocka_unit_test(test_corpus_sample),        cmocka_unit_test(test_corpus_shakespeare),
-        cmocka_unit_test(test_corpus_refused),       cmocka_unit_test(test_corpus_too_short),
-        cmocka_unit_test(test_corpus_unreadable),    cmocka_unit_test(test_corpus_bytes),
-        cmocka_unit_test(test_batch_windows),        cmocka_unit_test(test_batch_seed_and_step),
+        cmocka_unit_test(test_fetch),
+        cmocka_unit_test(test_vocab_build),
+        cmocka_unit_test(test_vocab_bytes),
+        cmocka_unit_test(test_vocab_build_invalid),
+        cmocka_unit_test(test_vocab_encode),
+        cmocka_unit_test(test_vocab_encode_unknown),
+        cmocka_unit_test(test_vocab_join),
+        cmocka_unit_test(test_corpus_split),
+        cmocka_unit_test(test_corpus_characters),
+        cmocka_unit_test(test_corpus_sample),
+        cmocka_unit_test(test_corpus_shakespeare),
+        cmocka_unit_test(test_corpus_refused),
+        cmocka_unit_test(test_corpus_too_short),
+        cmocka_unit_test(test_corpus_unreadable),
+        cmocka_unit_test(test_corpus_bytes),
+        cmocka_unit_test(test_batch_windows),
+        cmocka_unit_test(test_batch_seed_and_step),
     };
     return cmocka_run_group_tests(tests, scratch_open, scratch_close);
 }

@@ -371,13 +371,13 @@ static bool run_program(const Settings *settings, Error *err) {
     if (!corpus_load(&corpus, settings->input, settings->bytes, settings->held_out,
                      settings->sizes.T, err))
         return false;
+    catch_interrupt();
     if (!settings->quiet) {
         char all[32], train[32], rest[32];
         printf("%s: %s characters, %d distinct; %s train, %s validate\n", settings->input,
                grouped(corpus.length, all), corpus.vocab.size, grouped(corpus.train, train),
                grouped(corpus.length - corpus.train, rest));
     }
-    catch_interrupt();
     bool ok = train_all(settings, &corpus, err) && file_flush_output(err);
     corpus_free(&corpus);
     return ok;

@@ -1,0 +1,133 @@
+/* command.h - `train` and `sample` run from a test: what they print, and how they end. The
+ * environment variable TRIL_PROGRAMS names their directory. A command is written as one text:
+ * spaces part its words, '~' is a space within a word, and '@' at the start of a word is the
+ * scratch directory. */
+#ifndef TRIL_COMMAND_H
+#define TRIL_COMMAND_H
+
+#include "tests/scratch.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+enum { MAX_WORDS = 64, LIMIT = 60 }; /* a command's words; the seconds that it may run */
+
+/* The last command, and what came of it. */
+static struct {
+    char command[1024];
+    int status; /* the exit code; of a program ended by a signal, minus its number */
+    char *out, *err;
+    size_t length; /* of `out`, which may hold zero bytes */
+} ran;
+
+static char *kept; /* an earlier command's output */
+
+/* The whole of a file, a zero byte after it. The caller frees it. */
+static inline char *slurp(const char *path, size_t *length) {
+    FILE *in = fopen(path, "rb");
+    if (!in) fail_msg("%s: %s", path, strerror(errno));
+    assert_int_equal(fseek(in, 0, SEEK_END), 0);
+    *length = (size_t)ftell(in);
+    rewind(in);
+    char *bytes = calloc(*length + 1, 1);
+    assert_true(bytes && fread(bytes, 1, *length, in) == *length);
+    fclose(in);
+    return bytes;
+}
+
+static inline int open_output(const char *path) {
+    int out = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (out < 0) fail_msg("%s: %s", path, strerror(errno));
+    return out;
+}
+
+/* Starts a command of `train` or `sample`, whose standard output is to be `out`. */
+static inline pid_t start(const char *command, int out) {
+    snprintf(ran.command, sizeof ran.command, "%s", command);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child > 0) return child;
+    char *argv[MAX_WORDS] = {0}, program[SCRATCH_PATH];
+    int count = 0;
+    for (char *word = strtok(ran.command, " "); word && count < MAX_WORDS - 1;
+         word = strtok(NULL, " ")) {
+        argv[count++] = word = strdup(*word == '@' ? scratch(word + 1) : word);
+        while ((word = strchr(word, '~'))) *word = ' ';
+    }
+    const char *programs = getenv("TRIL_PROGRAMS");
+    snprintf(program, sizeof program, "%s/%s", programs ? programs : "build/test", argv[0]);
+    int in = open("/dev/null", O_RDONLY);
+    int err = open(scratch("stderr"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0) _exit(127);
+    signal(SIGPIPE, SIG_DFL); /* whoever runs the tests may ignore it */
+    alarm(LIMIT);             /* outlives exec, and ends the program */
+    execv(program, argv);
+    _exit(127);
+}
+
+/* Waits for the end of a command whose output, if any, is in the scratch file "stdout". */
+static inline void finish(pid_t child) {
+    int status;
+    size_t length;
+    while (waitpid(child, &status, 0) < 0) assert_int_equal(errno, EINTR);
+    free(ran.out);
+    free(ran.err);
+    ran.out = slurp(scratch("stdout"), &ran.length);
+    ran.err = slurp(scratch("stderr"), &length);
+    ran.status = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    if (ran.status == -SIGALRM) fail_msg("%s: ran for %d seconds", ran.command, LIMIT);
+    if (ran.status == 127) fail_msg("%s: no such program in TRIL_PROGRAMS", ran.command);
+}
+
+__attribute__((format(printf, 1, 2))) static inline void run(const char *format, ...) {
+    char command[sizeof ran.command];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(command, sizeof command, format, arguments);
+    va_end(arguments);
+    assert_true(length < (int)sizeof command);
+    int out = open_output(scratch("stdout"));
+    pid_t child = start(command, out);
+    close(out);
+    finish(child);
+}
+
+static inline void expect_success(void) {
+    if (ran.status != 0 || *ran.err)
+        fail_msg("%s: status %d: %s", ran.command, ran.status, ran.err);
+}
+
+#define must_run(...)     \
+    do {                  \
+        run(__VA_ARGS__); \
+        expect_success(); \
+    } while (0)
+
+/* Fails the test unless the last command was refused: nothing on stdout, and on stderr one line
+ * that begins with the program's name and holds both texts. */
+static inline void expect_refusal(int status, const char *says, const char *also) {
+    size_t name = strcspn(ran.command, " "), length = strlen(ran.err);
+    bool one_line = length > 0 && strchr(ran.err, '\n') == ran.err + length - 1;
+    bool named = strncmp(ran.err, ran.command, name) == 0 && strncmp(ran.err + name, ": ", 2) == 0;
+    if (ran.status != status || !one_line || !named || !strstr(ran.err, says) ||
+        !strstr(ran.err, also))
+        fail_msg("%s\nstatus %d, '%s'; expected %d, '%s', '%s'", ran.command, ran.status, ran.err,
+                 status, says, also);
+    assert_string_equal(ran.out, "");
+}
+
+/* Puts the output of the last command aside, to be compared with that of the next. */
+static inline void keep(void) {
+    free(kept);
+    kept = strdup(ran.out);
+}
+
+/* After a group of tests. */
+static inline void command_close(void) {
+    free(ran.out);
+    free(ran.err);
+    free(kept);
+}
+
+#endif

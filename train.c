@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_RUNGS = 16, PATH_ROOM = 4096, EXIT_USAGE = 2 };
+enum { MAX_RUNGS = 16, CLOSED_FORMS = 3, PATH_ROOM = 4096, EXIT_USAGE = 2 };
 
 typedef struct {
     const char *input, *out, *log, *model;
@@ -44,7 +44,7 @@ typedef struct {
     char log_path[PATH_ROOM];
     FILE *log;
     int32_t *inputs, *targets; /* a batch */
-    double rate;               /* the peak learning rate */
+    double peak, rate;         /* learning rates: the highest, and that of the last step */
     double started, learning;  /* when; seconds in training steps alone */
     double best;               /* validation loss of the checkpoint, infinite before the first */
     double recent;             /* mean training loss since the last evaluation */
@@ -62,7 +62,8 @@ static void on_interrupt(int signal) {
 
 /* The first Ctrl-C ends the training in good order, a second one the program. */
 static void catch_interrupt(void) {
-    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction action = {.sa_handler = on_interrupt,
+                               .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
     sigaction(SIGINT, &action, NULL);
 }
 
@@ -168,7 +169,7 @@ static bool open_training(Training *t, const Settings *settings, const Corpus *c
     config.V = corpus->vocab.size;
     snprintf(config.model, sizeof config.model, "%s", name);
     bool chosen = settings->learning_rate > 0 && strcmp(name, settings->model) == 0;
-    t->rate = chosen ? settings->learning_rate : model_learning_rate(name);
+    t->peak = chosen ? settings->learning_rate : model_learning_rate(name);
     RunOptions options = {.batch = settings->batch,
                           .length = config.T,
                           .training = true,
@@ -206,7 +207,8 @@ static bool train_step(Training *t, int step, double *loss, double *norm, Error 
     int warmup = s->steps / 10 < 100 ? s->steps / 10 : 100;
     Optimizer adamw = {
         .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .weight_decay = 0.1, .clip = 1};
-    adamw.learning_rate = schedule_cosine(step, s->steps, warmup, t->rate, t->rate / 10);
+    adamw.learning_rate = schedule_cosine(step, s->steps, warmup, t->peak, t->peak / 10);
+    t->rate = adamw.learning_rate;
 
     double start = clock_seconds();
     batch_random(corpus->ids, corpus->train, s->batch, T, s->seed, (uint64_t)step, t->inputs,
@@ -218,12 +220,12 @@ static bool train_step(Training *t, int step, double *loss, double *norm, Error 
                     t->model.config.model, step + 1);
     run_backward(t->run, t->targets);
     *norm = run_update(t->run, &adamw);
+    if (!isfinite(*norm))
+        return fail(err, "%s: the gradient is no longer finite at step %d; a smaller --lr may help",
+                    t->model.config.model, step + 1);
     t->learning += clock_seconds() - start;
     t->recent = (t->recent * t->recent_count + *loss) / (t->recent_count + 1);
     t->recent_count++;
-    double tokens = (double)(step + 1) * s->batch * T;
-    fprintf(t->log, "%d,%.0f,%.3f,%.6g,%.6f,", step + 1, tokens, clock_seconds() - t->started,
-            adamw.learning_rate, *loss);
     return true;
 }
 
@@ -232,6 +234,9 @@ static bool evaluate(Training *t, int step, double *validation, Error *err) {
     const Corpus *corpus = t->corpus;
     *validation =
         run_evaluate(t->run, corpus->ids + corpus->train, corpus->length - corpus->train, 1);
+    if (!isfinite(*validation))
+        return fail(err, "%s: the loss is no longer a number at step %d; a smaller --lr may help",
+                    t->model.config.model, step);
     bool best = *validation < t->best;
     if (best) {
         t->best = *validation;
@@ -240,6 +245,20 @@ static bool evaluate(Training *t, int step, double *validation, Error *err) {
     if (!t->settings->quiet) print_evaluation(t, step, *validation, best);
     t->recent_count = 0;
     return true;
+}
+
+/* One row of the log; a validation loss of NaN means that there was no evaluation. */
+static void log_step(const Training *t, int step, double loss, double validation, double norm) {
+    double tokens = (double)step * t->settings->batch * t->model.config.T;
+    fprintf(t->log, "%d,%.0f,%.3f,%.6g,%.6f,", step, tokens, clock_seconds() - t->started, t->rate,
+            loss);
+    if (!isnan(validation)) fprintf(t->log, "%.6f", validation);
+    fprintf(t->log, ",%.6g,%.0f\n", norm, tokens / t->learning);
+}
+
+static bool same_config(const Config *a, const Config *b) {
+    return strcmp(a->model, b->model) == 0 && a->V == b->V && a->T == b->T && a->L == b->L &&
+           a->NH == b->NH && a->C == b->C;
 }
 
 /* The figures of the checkpoint that was kept, read back from its file: the training loss over as
@@ -251,8 +270,10 @@ static bool measure(const Training *t, Result *result, Error *err) {
     RunOptions options = {.batch = t->settings->batch,
                           .length = kept.model.config.T,
                           .threads = t->settings->threads};
-    Run *run;
-    bool ok = run_open(&run, &kept.model, &options, err);
+    Run *run = NULL;
+    bool ok = same_config(&kept.model.config, &t->model.config) ||
+              fail(err, "%s: was replaced by another program", t->path);
+    ok = ok && run_open(&run, &kept.model, &options, err);
     if (ok) {
         size_t every = corpus->train / (corpus->length - corpus->train);
         result->train = run_evaluate(run, corpus->ids, corpus->train, every ? every : 1);
@@ -283,15 +304,14 @@ static bool train_rung(const Settings *settings, const Corpus *corpus, const cha
         bool last = step == settings->steps || interrupted;
         bool due = last || step % settings->eval_every == 0;
         if (due) ok = evaluate(&t, step, &validation, err);
-        if (due && ok) fprintf(t.log, "%.6f", validation);
-        fprintf(t.log, ",%.6g,%.0f\n", norm,
-                (double)step * settings->batch * t.model.config.T / t.learning);
+        log_step(&t, step, loss, validation, norm);
         if (live && !due && clock_seconds() - shown > 0.1) {
             print_progress(&t, step);
             shown = clock_seconds();
         }
         if (last) break;
     }
+    if (live && !ok) printf("\n"); /* the message is not to stand behind the progress */
     if (ok && (fflush(t.log) != 0 || ferror(t.log)))
         ok = fail(err, "%s: cannot be written", t.log_path);
     *result = (Result){.name = name};
@@ -340,17 +360,43 @@ static int plan(const Settings *settings, const char *names[MAX_RUNGS]) {
     return count;
 }
 
+/* Where a rung's checkpoint goes: the model that was asked for to --out, the others beside it. */
+static bool target_of(const Settings *settings, const char *name, char path[PATH_ROOM],
+                      Error *err) {
+    char file[64];
+    snprintf(file, sizeof file, "%s.safetensors", name);
+    if (strcmp(name, settings->model) != 0) return beside(settings->out, file, path, err);
+    int length = snprintf(path, PATH_ROOM, "%s", settings->out);
+    return length < PATH_ROOM || fail(err, "%s: too long a path", settings->out);
+}
+
+/* A baseline that nobody asked for is not worth gigabytes: the counted bigram says the same. */
+static bool leave_out(const Settings *settings, const Corpus *corpus, const char *name) {
+    enum { WIDEST = 8192 };
+    return strcmp(name, settings->model) != 0 && strcmp(name, model_name(0)) == 0 &&
+           !settings->ladder && corpus->vocab.size > WIDEST;
+}
+
 static bool train_all(const Settings *settings, const Corpus *corpus, Error *err) {
     const char *names[MAX_RUNGS];
-    Result results[MAX_RUNGS + 3];
+    Result results[MAX_RUNGS + CLOSED_FORMS];
     int rungs = plan(settings, names), count = 0;
-    char path[PATH_ROOM], file[64];
+    char path[PATH_ROOM];
+    for (int i = 0; i < rungs; i++) /* before hours are spent */
+        if (!target_of(settings, names[i], path, err) || !file_check_target(path, err))
+            return false;
     if (!add_closed_forms(corpus, results, &count, err)) return false;
-    for (int i = 0; i < rungs && (i == 0 || !interrupted); i++) {
-        snprintf(file, sizeof file, "%s.safetensors", names[i]);
-        if (!beside(settings->out, file, path, err)) return false;
-        const char *to = strcmp(names[i], settings->model) == 0 ? settings->out : path;
-        if (!train_rung(settings, corpus, names[i], to, &results[count], err)) return false;
+    for (int i = 0; i < rungs && (count == CLOSED_FORMS || !interrupted); i++) {
+        if (leave_out(settings, corpus, names[i])) {
+            if (!settings->quiet)
+                printf("\n%s: left out: of %d characters its table would be larger than is worth "
+                       "it\n",
+                       names[i], corpus->vocab.size);
+            continue;
+        }
+        if (!target_of(settings, names[i], path, err) ||
+            !train_rung(settings, corpus, names[i], path, &results[count], err))
+            return false;
         count++;
     }
     print_table(results, count);
@@ -387,16 +433,15 @@ static bool run_program(const Settings *settings, Error *err) {
 
 static bool check_settings(Settings *s, int operands, Error *err) {
     if (operands != 1) return fail(err, "one text FILE is expected, not %d; see --help", operands);
-    if (!model_idea(s->model)) {
-        char names[128] = "";
-        for (int i = 0; model_name(i); i++) {
-            strncat(names, i ? ", " : "", sizeof names - strlen(names) - 1);
-            strncat(names, model_name(i), sizeof names - strlen(names) - 1);
-        }
-        return fail(err, "--model takes one of %s, not '%s'", names, s->model);
+    const char *names[MAX_RUNGS];
+    Config config = s->sizes;
+    config.V = 1; /* not known yet, and fine whatever it is */
+    snprintf(config.model, sizeof config.model, "%s", s->model);
+    if (!model_check(&config, err)) return false;
+    for (int i = plan(s, names); i-- > 0;) {
+        snprintf(config.model, sizeof config.model, "%s", names[i]);
+        if (!model_check(&config, err)) return false;
     }
-    if (s->sizes.C % s->sizes.NH != 0)
-        return fail(err, "--heads %d does not divide --width %d", s->sizes.NH, s->sizes.C);
     return true;
 }
 
@@ -423,12 +468,12 @@ int main(int argc, char **argv) {
         {0, "ladder", OPTION_FLAG, &s.ladder, 0, 0, NULL, "every rung, on the same budget"},
         {'o', "out", OPTION_TEXT, &s.out, 0, 0, "FILE", "the checkpoint"},
         {0, "log", OPTION_TEXT, &s.log, 0, 0, "FILE",
-         "each step as CSV; default: beside the checkpoint"},
+         "each step of --model as CSV; default: beside --out"},
         {.kind = OPTION_SECTION, .help = "How long and how fast"},
         {'s', "steps", OPTION_INT, &s.steps, 1, 1e9, "N", "training steps"},
         {'b', "batch", OPTION_INT, &s.batch, 1, 65536, "N", "stretches of text in a step"},
         {0, "lr", OPTION_REAL, &s.learning_rate, 1e-9, 10, "X",
-         "the peak learning rate; default: the rung's own"},
+         "peak learning rate of --model; default: the rung's own"},
         {0, "eval-every", OPTION_INT, &s.eval_every, 1, 1e9, "N", "steps between evaluations"},
         {'j', "threads", OPTION_INT, &s.threads, 1, 1024, "N",
          "threads; the result does not depend on them"},

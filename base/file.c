@@ -117,6 +117,13 @@ done:
     return ok;
 }
 
+bool file_check_target(const char *path, Error *err) {
+    struct stat status;
+    if (!*path) return fail(err, "an empty name cannot be written to");
+    if (lstat(path, &status) != 0 || S_ISREG(status.st_mode)) return true;
+    return fail(err, "%s: cannot be written: is there already, and not a regular file", path);
+}
+
 bool file_flush_output(Error *err) {
     bool whole = fflush(stdout) == 0 && !ferror(stdout);
     return whole || fail(err, "standard output cannot be written");

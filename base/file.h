@@ -21,6 +21,10 @@ typedef struct {
  * On failure the old file is untouched and the temporary one removed. */
 bool file_write(const char *path, const FilePart *parts, size_t count, Error *err);
 
+/* May a file be written at `path`? False with a sentence if the path is empty, or if something
+ * other than a regular file is there, which a rename would replace. */
+bool file_check_target(const char *path, Error *err);
+
 /* Hands all that was printed to standard output over; false if any of it was lost. */
 bool file_flush_output(Error *err);
 

@@ -79,7 +79,7 @@ static bool fail_name(const Option *options, int count, const char *name, int le
     int least = 4; /* a name that is further off than three letters is no help */
     for (int i = 0; i < count; i++) {
         if (options[i].kind == OPTION_SECTION) continue;
-        bool begins = strncmp(options[i].name, name, (size_t)length) == 0;
+        bool begins = length > 0 && strncmp(options[i].name, name, (size_t)length) == 0;
         int distance = begins ? 0 : edit_distance(known, options[i].name);
         if (distance >= least) continue;
         least = distance;

@@ -30,6 +30,8 @@ double model_learning_rate(const char *name) {
     return rung ? rung->learning_rate : 0;
 }
 
+_Static_assert(sizeof(size_t) >= 8, "products of three sizes are counted in a size_t");
+
 int size_of(const Config *c, Size size) {
     switch (size) {
         case SIZE_NONE: return 1;
@@ -46,9 +48,14 @@ int size_of(const Config *c, Size size) {
 
 static bool check(Config *c, const Rung **rung, Error *err) {
     *rung = find_rung(c->model);
-    if (!*rung)
-        return fail(err, "there is no model '%s'; there are bigram, average, head, multihead, gpt",
-                    c->model);
+    if (!*rung) {
+        char names[128] = "";
+        for (int i = 0; i < COUNT(ladder); i++) {
+            size_t used = strlen(names);
+            snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", ladder[i]->name);
+        }
+        return fail(err, "there is no model '%s'; there are %s", c->model, names);
+    }
     if (!(*rung)->has_width) c->C = 1;
     if (!(*rung)->has_heads) c->NH = 1;
     if (!(*rung)->has_layers) c->L = 1;
@@ -113,6 +120,12 @@ static void set_start(Model *model, uint64_t seed) {
                         : spec->start;
         }
     }
+}
+
+bool model_check(const Config *config, Error *err) {
+    Config copy = *config;
+    const Rung *rung;
+    return check(&copy, &rung, err);
 }
 
 bool model_lay_out(Model *model, const Config *config, Error *err) {

@@ -58,6 +58,10 @@ typedef struct {
     size_t parameters;
 } Model;
 
+/* Would model_build accept it? If not, says why: an unknown rung, sizes out of range, heads that do
+ * not divide the width. */
+bool model_check(const Config *config, Error *err);
+
 /* Lays out a model with initial weights that follow from the seed. Refused: an unknown rung,
  * sizes out of range, heads that do not divide the width, no memory. */
 bool model_build(Model *model, const Config *config, uint64_t seed, Error *err);
@@ -121,7 +125,8 @@ const float *run_gradient(const Run *run, int tensor);
 double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every);
 
 /* The learning rate of a step, counted from 0: rises in a line over `warmup` steps to `peak`,
- * then falls along half a cosine to `floor` at the last (Loshchilov and Hutter, "SGDR", 2017). */
+ * then falls along half a cosine that would reach `floor` at step `steps` (Loshchilov and Hutter,
+ * "SGDR", 2017). */
 double schedule_cosine(int step, int steps, int warmup, double peak, double floor);
 
 /* ---- closed forms: what needs no training ---- */

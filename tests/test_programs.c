@@ -191,11 +191,13 @@ static void test_choice_of_model(void **state) {
     assert_false(find_row("gpt", &row));
     after("./sample -n 500 ");
     expect_files("choice", 2);
+    train("-m head -w 7 -o @choice/odd " PLAY); /* a head shares its width with no other */
+    learned("head");
     train("-m head -o @choice/h --log @choice/steps " PLAY);
     learned("bigram");
     learned("head");
     assert_false(find_row("multihead", &row) || find_row("gpt", &row));
-    expect_files("choice", 6);
+    expect_files("choice", 8);
     check_log(scratch("choice/steps"));
     assert_false(scratch_has("choice/h.csv"));
 }
@@ -521,7 +523,9 @@ static void test_bad_input(void **state) {
         {2, "--steps",             "'0'",                "--steps 0 " PLAY},
         {2, "--width",             "'12x'",              "--width 12x " PLAY},
         {2, "--lr",                "'1e400'",            "--lr 1e400 " PLAY},
-        {2, "--heads 3",           "--width 16",         "--heads 3 " PLAY},
+        {2, "3 heads",             "a width of 16",      "--heads 3 " PLAY},
+        {1, "data: ",              "not a regular file", "-o data " PLAY},
+        {1, "/dev/null: ",         "not a regular file", "-o /dev/null " PLAY},
         {2, "'gtp'",               "multihead, gpt",     "-m gtp " PLAY},
     }, sampling[] = {
         {1, "/none: ",             "No such file",       "@none"},
@@ -636,7 +640,7 @@ static void test_help(void **state) {
     /* clang-format off */
     static const char *const training[][2] = {
         {"-m, --model NAME ", "(gpt)"}, {"--ladder  ", ""},
-        {"-o, --out FILE ", "(out/model.safetensors)"}, {"--log FILE ", "beside the checkpoint"},
+        {"-o, --out FILE ", "(out/model.safetensors)"}, {"--log FILE ", "beside --out"},
         {"-s, --steps N ", "(2000)"}, {"-b, --batch N ", "(12)"}, {"--lr X ", "the rung's own"},
         {"--eval-every N ", "(250)"}, {"-j, --threads N ", ")"}, {"--seed N ", "(1337)"},
         {"-l, --layers N ", "(4)"}, {"-H, --heads N ", "(4)"}, {"-w, --width N ", "(128)"},

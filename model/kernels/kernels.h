@@ -19,7 +19,7 @@
  * then multiplied by `scale`. */
 typedef struct {
     uint64_t key;
-    uint32_t threshold; /* keep probability * 2^32 */
+    uint32_t threshold; /* keep probability * (2^32 - 1) */
     float scale;        /* 1 / keep probability */
 } DropoutRow;
 

@@ -95,11 +95,13 @@ void team_barrier(const Kernels *k) {
         atomic_store_explicit(&team->round, round + 1, memory_order_release);
         return;
     }
-    for (int looks = 0; atomic_load_explicit(&team->round, memory_order_acquire) == round; looks++)
-        if (looks < PATIENCE)
+    for (int looks = 0; atomic_load_explicit(&team->round, memory_order_acquire) == round;)
+        if (looks < PATIENCE) {
+            looks++;
             relax();
-        else
+        } else {
             sched_yield();
+        }
 }
 
 Share team_share(const Kernels *k, size_t count, size_t grain) {

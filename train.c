@@ -382,9 +382,12 @@ static bool train_all(const Settings *settings, const Corpus *corpus, Error *err
     Result results[MAX_RUNGS + CLOSED_FORMS];
     int rungs = plan(settings, names), count = 0;
     char path[PATH_ROOM];
-    for (int i = 0; i < rungs; i++) /* before hours are spent */
+    for (int i = 0; i < rungs; i++) { /* before hours are spent */
         if (!target_of(settings, names[i], path, err) || !file_check_target(path, err))
             return false;
+        if (strcmp(names[i], settings->model) != 0 && strcmp(path, settings->out) == 0)
+            return fail(err, "%s: is where the %s goes; --out needs another name", path, names[i]);
+    }
     if (!add_closed_forms(corpus, results, &count, err)) return false;
     for (int i = 0; i < rungs && (count == CLOSED_FORMS || !interrupted); i++) {
         if (leave_out(settings, corpus, names[i])) {

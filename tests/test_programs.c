@@ -526,6 +526,7 @@ static void test_bad_input(void **state) {
         {2, "3 heads",             "a width of 16",      "--heads 3 " PLAY},
         {1, "data: ",              "not a regular file", "-o data " PLAY},
         {1, "/dev/null: ",         "not a regular file", "-o /dev/null " PLAY},
+        {1, "/bigram.safetensors: ", "another name",     "-o @bigram.safetensors " PLAY},
         {2, "'gtp'",               "multihead, gpt",     "-m gtp " PLAY},
     }, sampling[] = {
         {1, "/none: ",             "No such file",       "@none"},

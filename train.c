@@ -339,7 +339,7 @@ static bool save_comparison(const Settings *settings, const Result *results, int
                             char path[PATH_ROOM], Error *err) {
     if (!beside(settings->out, "ladder.csv", path, err)) return false;
     FILE *out = fopen(path, "w");
-    if (!out) return fail(err, "%s: cannot be created", path);
+    if (!out) return fail(err, "%s: cannot be created: %s", path, strerror(errno));
     fputs("model,parameters,train_loss,val_loss,bits_per_char,seconds\n", out);
     for (int i = 0; i < count; i++) {
         const Result *r = &results[i];

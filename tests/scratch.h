@@ -14,7 +14,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SCRATCH_PATH = 1024 };
+enum {
+    SCRATCH_PATH = 1024,
+    GUARDED = 1 << 16 /* the most bytes that guarded takes: whole pages, on any machine */
+};
 
 static char scratch_directory[SCRATCH_PATH / 2];
 
@@ -82,19 +85,19 @@ static inline int scratch_close(void **state) {
     return 0;
 }
 
-/* A copy of the bytes, a page of them at most, right before a page that cannot be read; good until
- * the next call. (A mapped file: anonymous memory is no part of POSIX.) */
-static inline const char *guarded(const void *bytes, size_t length) {
+/* A copy of the bytes, right before a page that cannot be read; good until the next call. (A mapped
+ * file: anonymous memory is no part of POSIX.) */
+static inline char *guarded(const void *bytes, size_t length) {
     static char *guard;
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    assert_true(length <= page);
+    assert_true(length <= GUARDED);
     if (!guard) {
+        size_t page = (size_t)sysconf(_SC_PAGESIZE);
         int file = open(scratch("guard"), O_RDWR | O_CREAT, 0600);
-        assert_true(file >= 0 && ftruncate(file, (off_t)(2 * page)) == 0);
-        char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
-        assert_true(pages != MAP_FAILED && mprotect(pages + page, page, PROT_NONE) == 0);
+        assert_true(file >= 0 && ftruncate(file, (off_t)(GUARDED + page)) == 0);
+        char *pages = mmap(NULL, GUARDED + page, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
+        assert_true(pages != MAP_FAILED && mprotect(pages + GUARDED, page, PROT_NONE) == 0);
         close(file);
-        guard = pages + page;
+        guard = pages + GUARDED;
     }
     return memcpy(guard - length, bytes, length);
 }

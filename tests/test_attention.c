@@ -77,6 +77,32 @@ static float *project(const float *x, int N, const char *weight, bool transposed
     return y;
 }
 
+/* Queries, keys and values of x by the weights "<example>.wq" and so on, and in `biased` examples
+ * the biases "<example>.bq" and so on. */
+typedef struct {
+    float *q, *k, *v;
+} Qkv;
+
+static float *project_one(const float *x, int N, const char *example, char which, bool transposed,
+                          bool biased) {
+    char weight[32], bias[32];
+    snprintf(weight, sizeof weight, "%s.w%c", example, which);
+    snprintf(bias, sizeof bias, "%s.b%c", example, which);
+    return project(x, N, weight, transposed, biased ? bias : NULL);
+}
+
+static Qkv project_qkv(const float *x, int N, const char *example, bool transposed, bool biased) {
+    return (Qkv){project_one(x, N, example, 'q', transposed, biased),
+                 project_one(x, N, example, 'k', transposed, biased),
+                 project_one(x, N, example, 'v', transposed, biased)};
+}
+
+static void free_qkv(Qkv p) {
+    free(p.q);
+    free(p.k);
+    free(p.v);
+}
+
 /* One head over separate q, k [B,T,dk] and v [B,T,dv]. */
 static Attention one_head(int B, int T, int dk, int dv, double scale) {
     return (Attention){.B = B,
@@ -145,21 +171,18 @@ static void test_1_without_weights(void **state) {
 static void test_2_query_key_value(void **state) {
     (void)state;
     Array x = golden("plain.x");
-    float *q = project(x.at, 6, "qkv.wq", true, NULL), *k = project(x.at, 6, "qkv.wk", true, NULL);
-    float *v = project(x.at, 6, "qkv.wv", true, NULL);
+    Qkv p = project_qkv(x.at, 6, "qkv", true, false);
     Attention a = one_head(1, 6, 2, 2, 1 / sqrt(2));
-    float *scores = scores_of(q, k, 6, 2, 1), *weights = weights_of(a, 0, q, k);
-    float *out = attend(&a, q, k, v);
-    assert_equals_golden(q, "qkv.q");
-    assert_equals_golden(k, "qkv.k");
-    assert_equals_golden(v, "qkv.v");
+    float *scores = scores_of(p.q, p.k, 6, 2, 1), *weights = weights_of(a, 0, p.q, p.k);
+    float *out = attend(&a, p.q, p.k, p.v);
+    assert_equals_golden(p.q, "qkv.q");
+    assert_equals_golden(p.k, "qkv.k");
+    assert_equals_golden(p.v, "qkv.v");
     assert_equals_golden(scores, "qkv.scores");
     assert_equals_golden(weights, "qkv.weights");
     assert_equals_golden(out, "qkv.context");
     free(x.at);
-    free(q);
-    free(k);
-    free(v);
+    free_qkv(p);
     free(scores);
     free(weights);
     free(out);
@@ -168,16 +191,12 @@ static void test_2_query_key_value(void **state) {
 static void test_3_linear_layers(void **state) {
     (void)state;
     Array x = golden("plain.x");
-    float *q = project(x.at, 6, "linear.wq", false, NULL);
-    float *k = project(x.at, 6, "linear.wk", false, NULL);
-    float *v = project(x.at, 6, "linear.wv", false, NULL);
+    Qkv p = project_qkv(x.at, 6, "linear", false, false);
     Attention a = one_head(1, 6, 2, 2, 1 / sqrt(2));
-    float *out = attend(&a, q, k, v);
+    float *out = attend(&a, p.q, p.k, p.v);
     assert_equals_golden(out, "linear.context");
     free(x.at);
-    free(q);
-    free(k);
-    free(v);
+    free_qkv(p);
     free(out);
 }
 
@@ -189,11 +208,9 @@ static void test_4_batch_and_heads(void **state) {
     Attention heads = one_head(B, T, C, C, 1 / sqrt(2));
     heads.NH = NH;
     heads.dk = heads.dv = C / NH;
-    float *q = project(x.at, B * T, "batch.wq", false, "batch.bq");
-    float *k = project(x.at, B * T, "batch.wk", false, "batch.bk");
-    float *v = project(x.at, B * T, "batch.wv", false, "batch.bv");
-    float *bare = attend(&plain, x.at, x.at, x.at), *one = attend(&single, q, k, v);
-    float *both = attend(&heads, q, k, v);
+    Qkv p = project_qkv(x.at, B * T, "batch", false, true);
+    float *bare = attend(&plain, x.at, x.at, x.at), *one = attend(&single, p.q, p.k, p.v);
+    float *both = attend(&heads, p.q, p.k, p.v);
     float *out = project(both, B * T, "batch.wo", false, "batch.bo");
     assert_equals_golden(bare, "batch.plain");
     assert_equals_golden(one, "batch.single");
@@ -201,16 +218,14 @@ static void test_4_batch_and_heads(void **state) {
     assert_equals_golden(out, "batch.multi.out");
     float weights[B][NH][T * T];
     for (int h = 0; h < NH; h++) {
-        float *of_head = weights_of(heads, h, q, k);
+        float *of_head = weights_of(heads, h, p.q, p.k);
         for (int b = 0; b < B; b++)
             memcpy(weights[b][h], of_head + b * T * T, sizeof weights[b][h]);
         free(of_head);
     }
     assert_equals_golden(&weights[0][0][0], "batch.multi.weights");
     free(x.at);
-    free(q);
-    free(k);
-    free(v);
+    free_qkv(p);
     free(bare);
     free(one);
     free(both);
@@ -220,20 +235,16 @@ static void test_4_batch_and_heads(void **state) {
 static void test_5_three_wide(void **state) {
     (void)state;
     Array x = golden("plain.x");
-    float *q = project(x.at, 6, "three.wq", true, NULL);
-    float *k = project(x.at, 6, "three.wk", true, NULL);
-    float *v = project(x.at, 6, "three.wv", true, NULL);
+    Qkv p = project_qkv(x.at, 6, "three", true, false);
     Attention a = one_head(1, 6, 3, 3, 1 / sqrt(3));
-    float *weights = weights_of(a, 0, q, k), *out = attend(&a, q, k, v);
-    assert_equals_golden(q, "three.q");
-    assert_equals_golden(k, "three.k");
-    assert_equals_golden(v, "three.v");
+    float *weights = weights_of(a, 0, p.q, p.k), *out = attend(&a, p.q, p.k, p.v);
+    assert_equals_golden(p.q, "three.q");
+    assert_equals_golden(p.k, "three.k");
+    assert_equals_golden(p.v, "three.v");
     assert_equals_golden(weights, "three.weights");
     assert_equals_golden(out, "three.context");
     free(x.at);
-    free(q);
-    free(k);
-    free(v);
+    free_qkv(p);
     free(weights);
     free(out);
 }
@@ -271,21 +282,17 @@ static void test_7_masked_head(void **state) {
     (void)state;
     enum { B = 4, T = 8, hs = 16 };
     Array x = golden("head.x");
-    float *q = project(x.at, B * T, "head.wq", false, NULL);
-    float *k = project(x.at, B * T, "head.wk", false, NULL);
-    float *v = project(x.at, B * T, "head.wv", false, NULL);
+    Qkv p = project_qkv(x.at, B * T, "head", false, false);
     Attention a = one_head(B, T, hs, hs, 1);
     a.causal = true;
-    float *weights = weights_of(a, 0, q, k), *out = attend(&a, q, k, v);
+    float *weights = weights_of(a, 0, p.q, p.k), *out = attend(&a, p.q, p.k, p.v);
     assert_equals_golden(weights, "head.weights");
     assert_equals_golden(out, "head.out");
     a.scale = 1.0f / 4;
-    float *scaled = attend(&a, q, k, v);
+    float *scaled = attend(&a, p.q, p.k, p.v);
     assert_equals_golden(scaled, "head.out_scaled");
     free(x.at);
-    free(q);
-    free(k);
-    free(v);
+    free_qkv(p);
     free(weights);
     free(out);
     free(scaled);
@@ -294,17 +301,13 @@ static void test_7_masked_head(void **state) {
 static void test_8_wider_values(void **state) {
     (void)state;
     Array x = golden("wide.x");
-    float *q = project(x.at, 6, "wide.wq", true, NULL);
-    float *k = project(x.at, 6, "wide.wk", true, NULL);
-    float *v = project(x.at, 6, "wide.wv", true, NULL);
+    Qkv p = project_qkv(x.at, 6, "wide", true, false);
     Attention a = one_head(1, 6, 8, 12, 1 / sqrt(8));
-    float *scores = scores_of(q, k, 6, 8, 1), *out = attend(&a, q, k, v);
+    float *scores = scores_of(p.q, p.k, 6, 8, 1), *out = attend(&a, p.q, p.k, p.v);
     assert_equals_golden(scores, "wide.scores");
     assert_equals_golden(out, "wide.out");
     free(x.at);
-    free(q);
-    free(k);
-    free(v);
+    free_qkv(p);
     free(scores);
     free(out);
 }

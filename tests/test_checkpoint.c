@@ -1,62 +1,40 @@
 /* test_checkpoint.c - checkpoints there and back, the bytes of the file against the published
  * format and nanoGPT's names, and files that are cut, bent or edited: each must be refused with a
  * sentence, or be a whole model. */
-#include "tests/support.h"
+#include "tests/scratch.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "model/safetensors.h"
 
-#include <dirent.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { PREFIX = 8 };
 #define COUNT(table) (int)(sizeof(table) / sizeof *(table))
 
-static char directory[256], path[300];
+static char path[SCRATCH_PATH]; /* of the checkpoint */
 
 /* ---- files ---- */
-
-/* The path of another file in the directory, until the next call. */
-static const char *beside(const char *name) {
-    static char other[600];
-    snprintf(other, sizeof other, "%s/%s", directory, name);
-    return other;
-}
 
 /* Empties the directory and returns how many files there were. */
 static int sweep(void) {
     int count = 0;
-    DIR *entries = opendir(directory);
+    DIR *entries = opendir(scratch_directory);
     assert_non_null(entries);
     for (struct dirent *entry; (entry = readdir(entries));) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
         count++;
-        remove(beside(entry->d_name));
+        remove(scratch(entry->d_name));
     }
     closedir(entries);
     return count;
 }
 
 static int set_up(void **state) {
-    (void)state;
-    const char *place = getenv("TMPDIR");
-    snprintf(directory, sizeof directory, "%s/tril-XXXXXX", place && *place ? place : "/tmp");
-    if (!mkdtemp(directory)) return -1;
-    snprintf(path, sizeof path, "%s/model.safetensors", directory);
+    if (scratch_open(state) != 0) return -1;
+    snprintf(path, sizeof path, "%s", scratch("model.safetensors"));
     return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    sweep();
-    return rmdir(directory);
 }
 
 static void put_file(const char *bytes, size_t length) {
@@ -418,11 +396,11 @@ static void test_bad_places(void **state) {
     build(&model, "bigram", 1);
     sweep();
     assert_not_loaded("cannot be opened");
-    assert_not_saved(&model, beside("missing/model"), "cannot be created");
+    assert_not_saved(&model, scratch("missing/model"), "cannot be created");
 
     put_file("text", 4);
     assert_not_loaded("it has only 4 bytes");
-    assert_not_saved(&model, beside("model.safetensors/inside"), "cannot be created");
+    assert_not_saved(&model, scratch("model.safetensors/inside"), "cannot be created");
     assert_int_equal(sweep(), 1);
 
     assert_int_equal(mkdir(path, 0777), 0);
@@ -430,10 +408,10 @@ static void test_bad_places(void **state) {
     assert_not_saved(&model, path, "cannot be written");
     assert_int_equal(sweep(), 1); /* the directory, and no temporary file */
 
-    assert_int_equal(chmod(directory, 0555), 0);
-    if (access(directory, W_OK) != 0) /* the superuser writes everywhere */
+    assert_int_equal(chmod(scratch_directory, 0555), 0);
+    if (access(scratch_directory, W_OK) != 0) /* the superuser writes everywhere */
         assert_not_saved(&model, path, "cannot be created");
-    assert_int_equal(chmod(directory, 0777), 0);
+    assert_int_equal(chmod(scratch_directory, 0777), 0);
     assert_int_equal(sweep(), 0);
     model_free(&model);
 }
@@ -470,5 +448,5 @@ int main(void) {
         cmocka_unit_test(test_flips),      cmocka_unit_test(test_edits),
         cmocka_unit_test(test_bad_places), cmocka_unit_test(test_full_disk),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, scratch_close);
 }

@@ -1,50 +1,18 @@
 /* test_safetensors.c - the reader of safetensors against headers made by hand: every spelling that
  * JSON allows, and a table of what must be refused with a sentence.
  *
- * What a hostile file could make it touch beyond the end is caught by a fence: the bytes are placed
+ * What a hostile file could make it touch beyond the end is caught by a guard: the bytes are placed
  * so that the first one after them lies in a page that nobody may read. */
-#include "tests/support.h"
+#include "tests/scratch.h"
 #include "model/safetensors.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-enum { FENCED = 1 << 16, PREFIX = 8 };
+enum { PREFIX = 8 };
 #define COUNT(table) (int)(sizeof(table) / sizeof *(table))
 
-static char *fence; /* the end of FENCED bytes that may be used */
-
-/* POSIX only has memory with pages of its own where there is a file behind it. */
-static int set_up(void **state) {
-    (void)state;
-    const char *place = getenv("TMPDIR");
-    char path[300];
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    snprintf(path, sizeof path, "%s/tril-XXXXXX", place && *place ? place : "/tmp");
-    int file = mkstemp(path);
-    if (file < 0) return -1;
-    unlink(path);
-    if (ftruncate(file, (off_t)(FENCED + page)) != 0) return -1;
-    char *block = mmap(NULL, FENCED + page, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
-    close(file);
-    if (block == MAP_FAILED) return -1;
-    fence = block + FENCED;
-    return mprotect(fence, page, PROT_NONE);
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    return munmap(fence - FENCED, FENCED + (size_t)sysconf(_SC_PAGESIZE));
-}
-
-/* Reads the bytes from just before the fence. */
+/* Reads the bytes from just before the page that nobody may read. */
 static bool read_bytes(SafeTensors *file, const char *bytes, size_t length, Error *err) {
-    memcpy(fence - length, bytes, length);
     *err = (Error){0};
-    return safetensors_read(file, "name", fence - length, length, err);
+    return safetensors_read(file, "name", guarded(bytes, length), length, err);
 }
 
 /* Writes a file of this header, in which ' stands for ", and of so many bytes of data, 0, 1, 2,
@@ -149,7 +117,7 @@ static void test_many(void **state) {
     enum { MANY = 300 };
     Error err;
     SafeTensors file;
-    char header[FENCED / 2], bytes[FENCED];
+    char header[GUARDED / 2], bytes[GUARDED];
     int at = snprintf(header, sizeof header, "{'__metadata__':{");
     for (int i = 0; i < MANY; i++)
         at += snprintf(header + at, sizeof header - (size_t)at, "%s'n%d':'%d'", i ? "," : "", i, i);
@@ -346,5 +314,5 @@ int main(void) {
         cmocka_unit_test(test_doubled_note), cmocka_unit_test(test_lengths),
         cmocka_unit_test(test_cuts),         cmocka_unit_test(test_flips),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, scratch_open, scratch_close);
 }

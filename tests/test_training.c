@@ -158,40 +158,28 @@ static void test_evaluation(void **state) {
     free(ids);
 }
 
-static void check_refused(Config config, const char *word) {
-    Error err = {0};
-    Model model;
-    assert_false(model_build(&model, &config, 1, &err));
-    if (!strstr(err.text, word)) fail_msg("'%s' does not say '%s'", err.text, word);
-}
-
 static void test_refused_sizes(void **state) {
     (void)state;
-    Config config = config_of("gpt");
-    Config wrong = config;
-    strcpy(wrong.model, "oracle");
-    check_refused(wrong, "oracle");
-    wrong = config;
-    wrong.NH = 4;
-    check_refused(wrong, "divide");
-    wrong = config;
-    wrong.NH = 0;
-    check_refused(wrong, "heads");
-    wrong = config;
-    wrong.C = MAX_WIDTH + 1;
-    check_refused(wrong, "width");
-    wrong = config;
-    wrong.T = 0;
-    check_refused(wrong, "context");
-    wrong = config;
-    wrong.L = MAX_LAYERS + 1;
-    check_refused(wrong, "layers");
-    wrong = config;
-    wrong.V = -1;
-    check_refused(wrong, "vocabulary");
-    wrong = config;
-    wrong.dropout = NAN;
-    check_refused(wrong, "dropout");
+    static const struct {
+        Config config;
+        const char *says;
+    } cases[] = {
+        {{"oracle", V, T, 1, 1, 6, 0}, "oracle"},
+        {{"gpt", V, T, 1, 4, 6, 0}, "4 heads do not divide"},
+        {{"gpt", V, T, 1, 0, 6, 0}, "0 heads do not divide"},
+        {{"gpt", V, T, 1, 1, MAX_WIDTH + 1, 0}, "width"},
+        {{"gpt", V, 0, 1, 1, 6, 0}, "context"},
+        {{"gpt", V, T, MAX_LAYERS + 1, 1, 6, 0}, "layers"},
+        {{"gpt", -1, T, 1, 1, 6, 0}, "vocabulary"},
+        {{"gpt", V, T, 1, 1, 6, NAN}, "dropout"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Error err = {0};
+        Model model;
+        assert_false(model_build(&model, &cases[i].config, 1, &err));
+        if (!strstr(err.text, cases[i].says))
+            fail_msg("'%s' does not say '%s'", err.text, cases[i].says);
+    }
 }
 
 static void test_refused_batch(void **state) {

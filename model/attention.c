@@ -1,8 +1,9 @@
 /* attention.c - each token asks those before it, and takes a weighted mean of their values.
  *
- * One task is one head of one sequence; threads share out the tasks. A row of scores lives in the
- * thread's scratch for as long as its query needs it and is then forgotten: memory grows with T,
- * not with T x T, and the masked half is never computed. */
+ * One task is one head of one sequence; threads share out the tasks. Scores are made for a few
+ * queries at a time, as many as a register tile has rows, live in the thread's scratch for as long
+ * as these need them, and are then forgotten: memory grows with T, not with T x T. Of the masked
+ * half no more is computed than what completes a tile. */
 #include "model/layers.h"
 #include "model/dropout.h"
 
@@ -10,18 +11,26 @@
 #include <math.h>
 #include <string.h>
 
+/* Queries whose scores are kept together backward; a multiple of every tile_rows. */
+enum { BLOCK = 24 };
+
 /* Where one task's head lies. */
 typedef struct {
-    size_t q, key, v, out, lse; /* offsets of its first token */
+    const float *q, *key, *v, *out, *dout; /* its first token */
+    size_t lse;                            /* the number of its first query */
 } Head;
 
-static Head head_of(const Attention *a, size_t task) {
+static Head head_of(const Attention *a, size_t task, const float *q, const float *key,
+                    const float *v, const float *out, const float *dout) {
     size_t T = (size_t)a->T, S = (size_t)(a->past + a->T);
     size_t batch = task / (size_t)a->NH, head = task % (size_t)a->NH;
-    return (Head){.q = batch * T * a->q_row + head * (size_t)a->dk,
-                  .key = batch * S * a->k_row + head * (size_t)a->dk,
-                  .v = batch * S * a->v_row + head * (size_t)a->dv,
-                  .out = batch * T * a->out_row + head * (size_t)a->dv,
+    size_t of_v = head * (size_t)a->dv, of_k = head * (size_t)a->dk;
+    size_t of_out = batch * T * a->out_row + of_v;
+    return (Head){.q = q + batch * T * a->q_row + of_k,
+                  .key = key + batch * S * a->k_row + of_k,
+                  .v = v + batch * S * a->v_row + of_v,
+                  .out = out + of_out,
+                  .dout = dout ? dout + of_out : NULL,
                   .lse = task * T};
 }
 
@@ -30,56 +39,171 @@ static int seen(const Attention *a, int t) {
     return a->past + (a->causal ? t + 1 : a->T);
 }
 
+static int smaller(int a, int b) {
+    return a < b ? a : b;
+}
+
+static int whole_vectors(const Isa *isa, int n) {
+    return (n + isa->lanes - 1) / isa->lanes * isa->lanes;
+}
+
+size_t attention_room(const Isa *isa, int T, int dk, int dv) {
+    size_t keys = packed_size(isa, dk, T), values = packed_size(isa, dv, T);
+    size_t rows = packed_size(isa, T, dk) + packed_size(isa, T, dv);
+    size_t block = packed_size(isa, BLOCK, dk) + packed_size(isa, BLOCK, dv);
+    return keys + values + rows + block + 2 * packed_size(isa, BLOCK, T);
+}
+
+/* ---- forward ---- */
+
+/* One query alone, as in generation: its keys and values are read where they lie. */
+static void forward_row(const Kernels *k, float *out, float *lse, const Head *at, int t,
+                        const Attention *a) {
+    const Isa *isa = k->isa;
+    float *att = k->scratch;
+    int n = seen(a, t);
+    isa->dots(att, at->q + (size_t)t * a->q_row, at->key, a->k_row, n, a->dk);
+    *lse = isa->softmax(att, att, a->scale, n);
+    if (a->dropout.rate > 0)
+        isa->dropout(att, att, dropout_row(a->dropout, at->lse + (size_t)t), n);
+    isa->combine(out, att, at->v, a->v_row, n, a->dv);
+}
+
+static void forward_head(const Kernels *k, float *out, float *lse, const Head *at,
+                         const Attention *a) {
+    const Isa *isa = k->isa;
+    int S = a->past + a->T;
+    size_t row = (size_t)whole_vectors(isa, S);
+    float *keys = k->scratch, *values = keys + packed_size(isa, a->dk, S);
+    float *att = values + packed_size(isa, S, a->dv);
+    pack_alone(isa, keys, (Matrix){at->key, 1, a->k_row}, a->dk, S);
+    pack_alone(isa, values, (Matrix){at->v, a->v_row, 1}, S, a->dv);
+    Packed turned = {keys, a->dk, S}, plain = {values, S, a->dv};
+    for (int t = 0; t < a->T; t += isa->tile_rows) {
+        int rows = smaller(isa->tile_rows, a->T - t), most = seen(a, t + rows - 1);
+        Matrix q = {at->q + (size_t)t * a->q_row, a->q_row, 1}, weights = {att, row, 1};
+        multiply(isa, att, row, q, turned, rows, whole_vectors(isa, most), a->dk, NULL, false);
+        for (int i = 0; i < rows; i++) {
+            float *of = att + (size_t)i * row;
+            int n = seen(a, t + i);
+            size_t query = at->lse + (size_t)(t + i);
+            lse[t + i] = isa->softmax(of, of, a->scale, n);
+            if (a->dropout.rate > 0) isa->dropout(of, of, dropout_row(a->dropout, query), n);
+            memset(of + n, 0, (size_t)(most - n) * sizeof *of);
+        }
+        multiply(isa, out + (size_t)t * a->out_row, a->out_row, weights, plain, rows, a->dv, most,
+                 NULL, false);
+    }
+}
+
 void attention_forward(const Kernels *k, float *out, float *lse, const float *q, const float *key,
                        const float *v, const Attention *a) {
-    const Isa *isa = k->isa;
+    enum { FEW = 3 }; /* queries for which packing the keys is not worth it */
     assert(a->past == 0 || a->B == 1);
-    float *att = k->rows[0];
     Share tasks = team_share(k, (size_t)a->B * (size_t)a->NH, 1);
     for (size_t task = tasks.begin; task < tasks.end; task++) {
-        Head at = head_of(a, task);
-        for (size_t t = 0; t < (size_t)a->T; t++) {
-            int n = seen(a, (int)t);
-            isa->dots(att, q + at.q + t * a->q_row, key + at.key, a->k_row, n, a->dk);
-            lse[at.lse + t] = isa->softmax(att, att, a->scale, n);
-            if (a->dropout.rate > 0) isa->dropout(att, att, dropout_row(a->dropout, at.lse + t), n);
-            isa->combine(out + at.out + t * a->out_row, att, v + at.v, a->v_row, n, a->dv);
-        }
+        Head at = head_of(a, task, q, key, v, out, NULL);
+        float *to = out + (at.out - out);
+        if (a->T > FEW)
+            forward_head(k, to, lse + at.lse, &at, a);
+        else
+            for (int t = 0; t < a->T; t++)
+                forward_row(k, to + (size_t)t * a->out_row, lse + at.lse + t, &at, t, a);
     }
-    team_barrier(k);
+}
+
+/* ---- backward ---- */
+
+/* What the thread's scratch holds of a head: its operands, and the scores of a block of queries. */
+typedef struct {
+    Packed keys_turned, values_turned, keys;
+    float *q, *dout; /* room for a packed block of rows */
+    float *att, *dscores;
+    size_t row; /* of the scores */
+} Operands;
+
+static Operands pack_head(const Kernels *k, const Head *at, const Attention *a) {
+    const Isa *isa = k->isa;
+    float *turned = k->scratch, *values = turned + packed_size(isa, a->dk, a->T);
+    float *keys = values + packed_size(isa, a->dv, a->T);
+    Operands o = {.keys_turned = {turned, a->dk, a->T},
+                  .values_turned = {values, a->dv, a->T},
+                  .keys = {keys, a->T, a->dk},
+                  .q = keys + packed_size(isa, a->T, a->dk),
+                  .row = (size_t)whole_vectors(isa, a->T)};
+    o.dout = o.q + packed_size(isa, BLOCK, a->dk);
+    o.att = o.dout + packed_size(isa, BLOCK, a->dv);
+    o.dscores = o.att + BLOCK * o.row;
+    pack_alone(isa, turned, (Matrix){at->key, 1, a->k_row}, a->dk, a->T);
+    pack_alone(isa, values, (Matrix){at->v, 1, a->v_row}, a->dv, a->T);
+    pack_alone(isa, keys, (Matrix){at->key, a->k_row, 1}, a->T, a->dk);
+    return o;
+}
+
+/* Of some queries from t on, `above` rows into the block: att again, what the loss thinks of the
+ * scores, and from that dq. */
+static void backward_queries(const Kernels *k, float *dq, const Operands *o, const Head *at,
+                             const float *lse, int t, int rows, int above, int widest,
+                             const Attention *a) {
+    const Isa *isa = k->isa;
+    float *att = o->att + (size_t)above * o->row, *datt = o->dscores + (size_t)above * o->row;
+    int most = seen(a, t + rows - 1), columns = whole_vectors(isa, most);
+    Matrix q = {at->q + (size_t)t * a->q_row, a->q_row, 1}, dscores = {datt, o->row, 1};
+    Matrix dout = {at->dout + (size_t)t * a->out_row, a->out_row, 1};
+    multiply(isa, att, o->row, q, o->keys_turned, rows, columns, a->dk, NULL, false);
+    multiply(isa, datt, o->row, dout, o->values_turned, rows, columns, a->dv, NULL, false);
+    for (int i = 0; i < rows; i++) {
+        float *p = att + (size_t)i * o->row, *dp = datt + (size_t)i * o->row;
+        int n = seen(a, t + i);
+        size_t place = (size_t)(t + i) * a->out_row, rest = (size_t)(widest - n) * sizeof *p;
+        DropoutRow mask = {0};
+        if (a->dropout.rate > 0) mask = dropout_row(a->dropout, at->lse + (size_t)(t + i));
+        isa->exponentials(p, p, a->scale, lse[t + i], n);
+        if (a->dropout.rate > 0) isa->dropout(dp, dp, mask, n);
+        /* sum_s att datt = dout . out, dropped out or not: shorter than the row */
+        float mean = isa->dot(at->dout + place, at->out + place, (size_t)a->dv);
+        isa->softmax_backward(dp, p, mean, a->scale, n);
+        if (a->dropout.rate > 0) isa->dropout(p, p, mask, n);
+        memset(p + n, 0, rest);
+        memset(dp + n, 0, rest);
+    }
+    multiply(isa, dq + (size_t)t * a->q_row, a->q_row, dscores, o->keys, rows, a->dk, most, NULL,
+             false);
+}
+
+static void backward_head(const Kernels *k, float *dq, float *dkey, float *dv, const Head *at,
+                          const float *lse, const Attention *a) {
+    const Isa *isa = k->isa;
+    Operands o = pack_head(k, at, a);
+    for (size_t t = 0; t < (size_t)a->T; t++) {
+        memset(dkey + t * a->k_row, 0, (size_t)a->dk * sizeof *dkey);
+        memset(dv + t * a->v_row, 0, (size_t)a->dv * sizeof *dv);
+    }
+    for (int t = 0; t < a->T; t += BLOCK) {
+        int rows = smaller(BLOCK, a->T - t), most = seen(a, t + rows - 1);
+        for (int i = 0; i < rows; i += isa->tile_rows)
+            backward_queries(k, dq, &o, at, lse, t + i, smaller(isa->tile_rows, rows - i), i, most,
+                             a);
+        Matrix q = {at->q + (size_t)t * a->q_row, a->q_row, 1};
+        Matrix dout = {at->dout + (size_t)t * a->out_row, a->out_row, 1};
+        Matrix att_turned = {o.att, 1, o.row}, dscores_turned = {o.dscores, 1, o.row};
+        pack_alone(isa, o.q, q, rows, a->dk);
+        pack_alone(isa, o.dout, dout, rows, a->dv);
+        multiply(isa, dkey, a->k_row, dscores_turned, (Packed){o.q, rows, a->dk}, most, a->dk, rows,
+                 NULL, true);
+        multiply(isa, dv, a->v_row, att_turned, (Packed){o.dout, rows, a->dv}, most, a->dv, rows,
+                 NULL, true);
+    }
 }
 
 void attention_backward(const Kernels *k, float *dq, float *dkey, float *dv, const float *dout,
                         const float *out, const float *lse, const float *q, const float *key,
                         const float *v, const Attention *a) {
-    const Isa *isa = k->isa;
     assert(a->past == 0);
-    float *att = k->rows[0], *datt = k->rows[1];
     Share tasks = team_share(k, (size_t)a->B * (size_t)a->NH, 1);
     for (size_t task = tasks.begin; task < tasks.end; task++) {
-        Head at = head_of(a, task);
-        for (size_t t = 0; t < (size_t)a->T; t++) {
-            memset(dkey + at.key + t * a->k_row, 0, (size_t)a->dk * sizeof *dkey);
-            memset(dv + at.v + t * a->v_row, 0, (size_t)a->dv * sizeof *dv);
-        }
-        for (size_t t = 0; t < (size_t)a->T; t++) {
-            int n = seen(a, (int)t);
-            const float *query = q + at.q + t * a->q_row;
-            const float *dto = dout + at.out + t * a->out_row;
-            DropoutRow mask = dropout_row(a->dropout, at.lse + t);
-            /* att again, and what the loss thinks of it */
-            isa->dots(att, query, key + at.key, a->k_row, n, a->dk);
-            isa->exponentials(att, att, a->scale, lse[at.lse + t], n);
-            isa->dots(datt, dto, v + at.v, a->v_row, n, a->dv);
-            if (a->dropout.rate > 0) isa->dropout(datt, datt, mask, n);
-            /* sum_s att datt = dout . out, dropped out or not: shorter than the row */
-            float mean = isa->dot(dto, out + at.out + t * a->out_row, (size_t)a->dv);
-            isa->softmax_backward(datt, att, mean, a->scale, n);
-            isa->combine(dq + at.q + t * a->q_row, datt, key + at.key, a->k_row, n, a->dk);
-            isa->outer(dkey + at.key, a->k_row, datt, query, n, a->dk);
-            if (a->dropout.rate > 0) isa->dropout(att, att, mask, n);
-            isa->outer(dv + at.v, a->v_row, att, dto, n, a->dv);
-        }
+        Head at = head_of(a, task, q, key, v, out, dout);
+        backward_head(k, dq + (at.q - q), dkey + (at.key - key), dv + (at.v - v), &at, lse + at.lse,
+                      a);
     }
-    team_barrier(k);
 }

@@ -9,20 +9,20 @@
 #include "model/run.h"
 
 typedef struct {
-    float *wte, *wpe, *proj_w, *proj_b, *head_w, *head_b;
+    Param wte, wpe, proj_w, proj_b, head_w, head_b;
 } Weights;
 
 typedef struct {
     float *logits, *x, *mean, *proj, *y;
-    float *dx, *dy, *dmean;
+    float *dx, *dy;
 } Buffers;
 
 static const TensorSpec tensors[] = {
     MATRIX(wte, "token_embedding_table.weight", SIZE_V, SIZE_C, ONCE),
     MATRIX(wpe, "position_embedding_table.weight", SIZE_T, SIZE_C, ONCE),
-    MATRIX(proj_w, "mean.proj.weight", SIZE_C, SIZE_C, ONCE),
+    MATRIX(proj_w, "mean.proj.weight", SIZE_C, SIZE_C, LINEAR),
     BIAS(proj_b, "mean.proj.bias", SIZE_C, ONCE),
-    MATRIX(head_w, "lm_head.weight", SIZE_V, SIZE_C, ONCE),
+    MATRIX(head_w, "lm_head.weight", SIZE_V, SIZE_C, LINEAR),
     BIAS(head_b, "lm_head.bias", SIZE_V, ONCE),
 };
 
@@ -31,43 +31,70 @@ static const BufferSpec buffers[] = {
     BUFFER(logits, SIZE_V, ONCE),
     BUFFER(x, SIZE_C, ONCE),      /* remembered while generating */
     BUFFER(mean, SIZE_C, ONCE),
-    BUFFER(proj, SIZE_C, ONCE),
+    BUFFER(proj, SIZE_C, SCRATCH),
     BUFFER(y, SIZE_C, ONCE),
     BUFFER(dx, SIZE_C, TRAINING),
     BUFFER(dy, SIZE_C, TRAINING),
-    BUFFER(dmean, SIZE_C, TRAINING),
 };
 /* clang-format on */
 CHECK_TABLES;
 
-static void forward(const Run *run, const Kernels *k) {
-    int B = run->B, T = run->T, N = B * T, C = run->model->config.C, V = run->model->config.V;
-    Weights w;
+static void embed(const Run *run, const Kernels *k, const Weights *w, Stretch s) {
     Buffers a;
-    run_weights(run, 0, &w);
-    run_buffers(run, 0, &a);
-    float *x = a.x + (size_t)run->past * (size_t)C; /* the new tokens, after those remembered */
+    run_buffers(run, k, 0, (size_t)run->past + s.first, &a);
+    embedding_forward(k, a.x, run->ids + s.first, w->wte, w->wpe, s.first, s.count, run->T,
+                      run->past, run->model->config.C);
+}
 
-    embedding_forward(k, x, run->ids, w.wte, w.wpe, B, T, run->past, C);
-    mean_forward(k, a.mean, a.x, B, T, run->past, C);
-    linear_forward(k, a.proj, a.mean, w.proj_w, w.proj_b, N, C, C);
-    residual_forward(k, a.y, x, a.proj, (size_t)N * (size_t)C);
-    linear_forward(k, a.logits, a.y, w.head_w, w.head_b, N, C, V);
+static void predict(const Run *run, const Kernels *k, const Weights *w, Stretch s) {
+    int C = run->model->config.C, V = run->model->config.V;
+    Buffers a;
+    run_buffers(run, k, 0, s.first, &a);
+    const float *x =
+        a.x + (size_t)run->past * (size_t)C; /* the new tokens, after those remembered */
+    linear_forward(k, a.proj, a.mean, w->proj_w, w->proj_b, s.count, C, C);
+    residual_forward(k, a.y, x, a.proj, (size_t)s.count * (size_t)C);
+    linear_forward(k, a.logits, a.y, w->head_w, w->head_b, s.count, C, V);
+}
+
+static void forward(const Run *run, const Kernels *k) {
+    Weights w;
+    Buffers all;
+    Stretch s;
+    run_weights(run, 0, &w);
+    run_buffers(run, k, 0, 0, &all);
+
+    for (int i = 0; run_stretch(run, k, i, &s); i++) embed(run, k, &w, s);
+    team_barrier(k);
+    mean_forward(k, all.mean, all.x, run->B, run->T, run->past, run->model->config.C);
+    team_barrier(k);
+    for (int i = 0; run_stretch(run, k, i, &s); i++) predict(run, k, &w, s);
 }
 
 static void backward(const Run *run, const Kernels *k) {
     int B = run->B, T = run->T, N = B * T, C = run->model->config.C, V = run->model->config.V;
-    Weights w, dw;
-    Buffers a;
+    Weights w;
+    Buffers a, all;
+    Stretch s;
     run_weights(run, 0, &w);
-    run_gradients(run, 0, &dw);
-    run_buffers(run, 0, &a);
+    run_buffers(run, k, 0, 0, &all);
 
-    linear_backward(k, a.dy, dw.head_w, dw.head_b, a.logits, a.y, w.head_w, N, C, V);
-    linear_backward(k, a.dmean, dw.proj_w, dw.proj_b, a.dy, a.mean, w.proj_w, N, C, C);
-    mean_backward(k, a.dx, a.dmean, B, T, C);
-    residual_add(k, a.dx, a.dy, (size_t)N * (size_t)C);
-    embedding_backward(k, dw.wte, dw.wpe, a.dx, run->ids, B, T, C);
+    for (int i = 0; run_stretch(run, k, i, &s); i++) {
+        run_buffers(run, k, 0, s.first, &a);
+        linear_backward(k, a.dy, a.logits, w.head_w, s.count, C, V);
+        linear_backward(k, a.dx, a.dy, w.proj_w, s.count, C, C);
+    }
+    team_barrier(k);
+    linear_gradients(k, w.head_w, w.head_b, all.logits, all.y, N, C, V);
+    linear_gradients(k, w.proj_w, w.proj_b, all.dy, all.mean, N, C, C);
+    mean_backward(k, all.dx, all.dx, B, T, C);
+    team_barrier(k);
+    for (int i = 0; run_stretch(run, k, i, &s); i++) {
+        run_buffers(run, k, 0, s.first, &a);
+        residual_add(k, a.dx, a.dy, (size_t)s.count * (size_t)C);
+    }
+    team_barrier(k);
+    embedding_backward(k, w.wte, w.wpe, all.dx, run->ids, B, T, C);
 }
 
 const Rung average_rung = {

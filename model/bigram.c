@@ -5,7 +5,7 @@
 #include "model/run.h"
 
 typedef struct {
-    float *table;
+    Param table;
 } Weights;
 
 typedef struct {
@@ -27,20 +27,26 @@ static const BufferSpec buffers[] = {
 CHECK_TABLES;
 
 static void forward(const Run *run, const Kernels *k) {
+    int V = run->model->config.V;
     Weights w;
     Buffers a;
+    Stretch s;
     run_weights(run, 0, &w);
-    run_buffers(run, 0, &a);
-    embedding_forward(k, a.logits, run->ids, w.table, NULL, run->B, run->T, run->past,
-                      run->model->config.V);
+    for (int i = 0; run_stretch(run, k, i, &s); i++) {
+        run_buffers(run, k, 0, s.first, &a);
+        embedding_forward(k, a.logits, run->ids + s.first, w.table, (Param){0}, s.first, s.count,
+                          run->T, run->past, V);
+    }
 }
 
 static void backward(const Run *run, const Kernels *k) {
-    Weights dw;
+    Weights w;
     Buffers a;
-    run_gradients(run, 0, &dw);
-    run_buffers(run, 0, &a);
-    embedding_backward(k, dw.table, NULL, a.logits, run->ids, run->B, run->T, run->model->config.V);
+    run_weights(run, 0, &w);
+    run_buffers(run, k, 0, 0, &a);
+    team_barrier(k); /* dlogits are whole */
+    embedding_backward(k, w.table, (Param){0}, a.logits, run->ids, run->B, run->T,
+                       run->model->config.V);
 }
 
 const Rung bigram_rung = {

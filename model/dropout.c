@@ -11,15 +11,12 @@ DropoutRow dropout_row(Dropout dropout, size_t row) {
                         .scale = (float)(1.0 / keep)};
 }
 
-void dropout_apply(const Kernels *k, float *y, const float *x, Dropout dropout, int N, int C) {
-    if (dropout.rate <= 0 && y == x) return;
+void dropout_apply(const Kernels *k, float *y, const float *x, Dropout dropout, size_t first, int N,
+                   int C) {
     size_t row = (size_t)C;
-    Share rows = team_share(k, (size_t)N, 1);
-    if (dropout.rate <= 0)
-        memcpy(y + rows.begin * row, x + rows.begin * row,
-               (rows.end - rows.begin) * row * sizeof *y);
-    else
-        for (size_t n = rows.begin; n < rows.end; n++)
-            k->isa->dropout(y + n * row, x + n * row, dropout_row(dropout, n), C);
-    team_barrier(k);
+    if (dropout.rate > 0)
+        for (size_t n = 0; n < (size_t)N; n++)
+            k->isa->dropout(y + n * row, x + n * row, dropout_row(dropout, first + n), C);
+    else if (y != x)
+        memcpy(y, x, (size_t)N * row * sizeof *y);
 }

@@ -10,23 +10,23 @@
 #include <math.h>
 
 typedef struct {
-    float *wte, *wpe, *query, *key, *value, *proj_w, *proj_b, *head_w, *head_b;
+    Param wte, wpe, query, key, value, proj_w, proj_b, head_w, head_b;
 } Weights;
 
 typedef struct {
     float *logits, *x, *q, *k, *v, *att, *lse, *proj, *y;
-    float *dx, *dy, *dq, *dk, *dv, *datt;
+    float *dx, *dy, *dq, *dk, *dv, *datt, *dbranch;
 } Buffers;
 
 static const TensorSpec tensors[] = {
     MATRIX(wte, "token_embedding_table.weight", SIZE_V, SIZE_C, ONCE),
     MATRIX(wpe, "position_embedding_table.weight", SIZE_T, SIZE_C, ONCE),
-    MATRIX(query, "sa_head.query.weight", SIZE_C, SIZE_C, ONCE),
-    MATRIX(key, "sa_head.key.weight", SIZE_C, SIZE_C, ONCE),
-    MATRIX(value, "sa_head.value.weight", SIZE_C, SIZE_C, ONCE),
-    MATRIX(proj_w, "sa_head.proj.weight", SIZE_C, SIZE_C, ONCE),
+    MATRIX(query, "sa_head.query.weight", SIZE_C, SIZE_C, LINEAR),
+    MATRIX(key, "sa_head.key.weight", SIZE_C, SIZE_C, LINEAR),
+    MATRIX(value, "sa_head.value.weight", SIZE_C, SIZE_C, LINEAR),
+    MATRIX(proj_w, "sa_head.proj.weight", SIZE_C, SIZE_C, LINEAR),
     BIAS(proj_b, "sa_head.proj.bias", SIZE_C, ONCE),
-    MATRIX(head_w, "lm_head.weight", SIZE_V, SIZE_C, ONCE),
+    MATRIX(head_w, "lm_head.weight", SIZE_V, SIZE_C, LINEAR),
     BIAS(head_b, "lm_head.bias", SIZE_V, ONCE),
 };
 
@@ -39,7 +39,7 @@ static const BufferSpec buffers[] = {
     BUFFER(v, SIZE_C, ONCE),        /* likewise */
     BUFFER(att, SIZE_C, ONCE),
     BUFFER(lse, SIZE_1, ONCE),
-    BUFFER(proj, SIZE_C, ONCE),
+    BUFFER(proj, SIZE_C, SCRATCH),
     BUFFER(y, SIZE_C, ONCE),
     BUFFER(dx, SIZE_C, TRAINING),
     BUFFER(dy, SIZE_C, TRAINING),
@@ -47,6 +47,7 @@ static const BufferSpec buffers[] = {
     BUFFER(dk, SIZE_C, TRAINING),
     BUFFER(dv, SIZE_C, TRAINING),
     BUFFER(datt, SIZE_C, TRAINING),
+    BUFFER(dbranch, SIZE_C, TRAINING | SCRATCH),
 };
 /* clang-format on */
 CHECK_TABLES;
@@ -68,46 +69,83 @@ static Attention one_head(const Run *run) {
                        .scale = 1.0f / sqrtf((float)C)};
 }
 
-static void forward(const Run *run, const Kernels *k) {
-    int B = run->B, T = run->T, N = B * T, C = run->model->config.C, V = run->model->config.V;
+/* Up to the queries, keys and values of a stretch. */
+static void ask(const Run *run, const Kernels *k, const Weights *w, Stretch s) {
+    int C = run->model->config.C;
     size_t past = (size_t)run->past * (size_t)C;
-    Attention shape = one_head(run);
-    Weights w;
     Buffers a;
-    run_weights(run, 0, &w);
-    run_buffers(run, 0, &a);
-
-    embedding_forward(k, a.x, run->ids, w.wte, w.wpe, B, T, run->past, C);
-    linear_forward(k, a.q, a.x, w.query, NULL, N, C, C);
-    linear_forward(k, a.k + past, a.x, w.key, NULL, N, C, C);
-    linear_forward(k, a.v + past, a.x, w.value, NULL, N, C, C);
-    attention_forward(k, a.att, a.lse, a.q, a.k, a.v, &shape);
-    linear_forward(k, a.proj, a.att, w.proj_w, w.proj_b, N, C, C);
-    residual_forward(k, a.y, a.x, a.proj, (size_t)N * (size_t)C);
-    linear_forward(k, a.logits, a.y, w.head_w, w.head_b, N, C, V);
+    run_buffers(run, k, 0, s.first, &a);
+    embedding_forward(k, a.x, run->ids + s.first, w->wte, w->wpe, s.first, s.count, run->T,
+                      run->past, C);
+    linear_forward(k, a.q, a.x, w->query, (Param){0}, s.count, C, C);
+    linear_forward(k, a.k + past, a.x, w->key, (Param){0}, s.count, C, C);
+    linear_forward(k, a.v + past, a.x, w->value, (Param){0}, s.count, C, C);
 }
 
-/* x goes four ways, into q, k, v and the residual: dy gathers what comes back. */
+static void predict(const Run *run, const Kernels *k, const Weights *w, Stretch s) {
+    int C = run->model->config.C, V = run->model->config.V;
+    Buffers a;
+    run_buffers(run, k, 0, s.first, &a);
+    linear_forward(k, a.proj, a.att, w->proj_w, w->proj_b, s.count, C, C);
+    residual_forward(k, a.y, a.x, a.proj, (size_t)s.count * (size_t)C);
+    linear_forward(k, a.logits, a.y, w->head_w, w->head_b, s.count, C, V);
+}
+
+static void forward(const Run *run, const Kernels *k) {
+    Attention shape = one_head(run);
+    Weights w;
+    Buffers all;
+    Stretch s;
+    run_weights(run, 0, &w);
+    run_buffers(run, k, 0, 0, &all);
+
+    for (int i = 0; run_stretch(run, k, i, &s); i++) ask(run, k, &w, s);
+    team_barrier(k);
+    attention_forward(k, all.att, all.lse, all.q, all.k, all.v, &shape);
+    team_barrier(k);
+    for (int i = 0; run_stretch(run, k, i, &s); i++) predict(run, k, &w, s);
+}
+
+/* x goes four ways, into q, k, v and the residual: dx gathers what comes back. */
+static void gather(const Run *run, const Kernels *k, const Weights *w, Stretch s) {
+    int C = run->model->config.C;
+    size_t size = (size_t)s.count * (size_t)C;
+    Buffers a;
+    run_buffers(run, k, 0, s.first, &a);
+    linear_backward(k, a.dx, a.dq, w->query, s.count, C, C);
+    residual_add(k, a.dx, a.dy, size);
+    linear_backward(k, a.dbranch, a.dk, w->key, s.count, C, C);
+    residual_add(k, a.dx, a.dbranch, size);
+    linear_backward(k, a.dbranch, a.dv, w->value, s.count, C, C);
+    residual_add(k, a.dx, a.dbranch, size);
+}
+
 static void backward(const Run *run, const Kernels *k) {
     int B = run->B, T = run->T, N = B * T, C = run->model->config.C, V = run->model->config.V;
-    size_t NC = (size_t)N * (size_t)C;
     Attention shape = one_head(run);
-    Weights w, dw;
-    Buffers a;
+    Weights w;
+    Buffers a, all;
+    Stretch s;
     run_weights(run, 0, &w);
-    run_gradients(run, 0, &dw);
-    run_buffers(run, 0, &a);
+    run_buffers(run, k, 0, 0, &all);
 
-    linear_backward(k, a.dy, dw.head_w, dw.head_b, a.logits, a.y, w.head_w, N, C, V);
-    linear_backward(k, a.datt, dw.proj_w, dw.proj_b, a.dy, a.att, w.proj_w, N, C, C);
-    attention_backward(k, a.dq, a.dk, a.dv, a.datt, a.att, a.lse, a.q, a.k, a.v, &shape);
-    linear_backward(k, a.dx, dw.query, NULL, a.dq, a.x, w.query, N, C, C);
-    residual_add(k, a.dy, a.dx, NC);
-    linear_backward(k, a.dx, dw.key, NULL, a.dk, a.x, w.key, N, C, C);
-    residual_add(k, a.dy, a.dx, NC);
-    linear_backward(k, a.dx, dw.value, NULL, a.dv, a.x, w.value, N, C, C);
-    residual_add(k, a.dy, a.dx, NC);
-    embedding_backward(k, dw.wte, dw.wpe, a.dy, run->ids, B, T, C);
+    for (int i = 0; run_stretch(run, k, i, &s); i++) {
+        run_buffers(run, k, 0, s.first, &a);
+        linear_backward(k, a.dy, a.logits, w.head_w, s.count, C, V);
+        linear_backward(k, a.datt, a.dy, w.proj_w, s.count, C, C);
+    }
+    team_barrier(k);
+    attention_backward(k, all.dq, all.dk, all.dv, all.datt, all.att, all.lse, all.q, all.k, all.v,
+                       &shape);
+    team_barrier(k);
+    for (int i = 0; run_stretch(run, k, i, &s); i++) gather(run, k, &w, s);
+    linear_gradients(k, w.head_w, w.head_b, all.logits, all.y, N, C, V);
+    linear_gradients(k, w.proj_w, w.proj_b, all.dy, all.att, N, C, C);
+    linear_gradients(k, w.query, (Param){0}, all.dq, all.x, N, C, C);
+    linear_gradients(k, w.key, (Param){0}, all.dk, all.x, N, C, C);
+    linear_gradients(k, w.value, (Param){0}, all.dv, all.x, N, C, C);
+    team_barrier(k);
+    embedding_backward(k, w.wte, w.wpe, all.dx, run->ids, B, T, C);
 }
 
 const Rung head_rung = {

@@ -1,26 +1,32 @@
 /* linear.c - the fully connected layer: three products of matrices and a sum. */
 #include "model/layers.h"
 
-void linear_forward(const Kernels *k, float *y, const float *x, const float *w, const float *b,
-                    int N, int C, int OC) {
-    Matrix rows = {x, (size_t)C, 1}, transposed = {w, 1, (size_t)C};
-    matmul(k, y, (size_t)OC, rows, transposed, N, OC, C, b, false);
+/* Forward, the right operand is w^T, [C,OC]; backward it is w, [OC,C]. */
+size_t linear_packed_size(const Isa *isa, int C, int OC) {
+    size_t forward = packed_size(isa, C, OC), backward = packed_size(isa, OC, C);
+    return forward > backward ? forward : backward;
 }
 
-/* Threads share out the channels; each is summed in the order of the rows. */
-static void add_rows(const Kernels *k, float *db, const float *dy, int N, int OC) {
-    Share channels = team_share(k, (size_t)OC, 16);
-    for (size_t n = 0; n < (size_t)N; n++)
-        k->isa->add(db + channels.begin, dy + n * (size_t)OC + channels.begin,
-                    channels.end - channels.begin);
-    team_barrier(k);
+void linear_pack(const Kernels *k, float *packed, const float *w, int C, int OC, bool backward) {
+    if (backward)
+        pack(k, packed, (Matrix){w, (size_t)C, 1}, OC, C);
+    else
+        pack(k, packed, (Matrix){w, 1, (size_t)C}, C, OC);
 }
 
-void linear_backward(const Kernels *k, float *dx, float *dw, float *db, const float *dy,
-                     const float *x, const float *w, int N, int C, int OC) {
-    Matrix dy_rows = {dy, (size_t)OC, 1}, dy_columns = {dy, 1, (size_t)OC};
-    Matrix x_rows = {x, (size_t)C, 1}, w_rows = {w, (size_t)C, 1};
-    if (dx) matmul(k, dx, (size_t)C, dy_rows, w_rows, N, C, OC, NULL, false);
-    matmul(k, dw, (size_t)C, dy_columns, x_rows, OC, C, N, NULL, true);
-    if (db) add_rows(k, db, dy, N, OC);
+void linear_forward(const Kernels *k, float *y, const float *x, Param w, Param b, int N, int C,
+                    int OC) {
+    Matrix rows = {x, (size_t)C, 1};
+    multiply(k->isa, y, (size_t)OC, rows, (Packed){w.packed, C, OC}, N, OC, C, b.w, false);
+}
+
+void linear_backward(const Kernels *k, float *dx, const float *dy, Param w, int N, int C, int OC) {
+    Matrix rows = {dy, (size_t)OC, 1};
+    multiply(k->isa, dx, (size_t)C, rows, (Packed){w.packed, OC, C}, N, C, OC, NULL, false);
+}
+
+void linear_gradients(const Kernels *k, Param w, Param b, const float *dy, const float *x, int N,
+                      int C, int OC) {
+    Matrix turned = {dy, 1, (size_t)OC}, rows = {x, (size_t)C, 1};
+    matmul(k, w.dw, (size_t)C, turned, rows, OC, C, N, NULL, true, b.dw);
 }

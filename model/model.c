@@ -40,6 +40,7 @@ int size_of(const Config *c, Size size) {
         case SIZE_T: return c->T;
         case SIZE_NH: return c->NH;
         case SIZE_C: return c->C;
+        case SIZE_2C: return 2 * c->C;
         case SIZE_3C: return 3 * c->C;
         case SIZE_4C: return 4 * c->C;
     }

@@ -75,6 +75,7 @@ typedef struct {
     int batch;     /* the most sequences in a pass, >= 1 */
     int length;    /* the most tokens of a sequence, 1 to the model's context */
     bool training; /* has gradients and an optimizer */
+    bool frozen;   /* the weights stay as they are while the run is open: prepared only once */
     int threads;   /* >= 1 */
     uint64_t seed; /* of dropout */
 } RunOptions;

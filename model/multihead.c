@@ -11,7 +11,7 @@
 #include <math.h>
 
 typedef struct {
-    float *wte, *wpe, *qkv, *proj_w, *proj_b, *head_w, *head_b;
+    Param wte, wpe, qkv, proj_w, proj_b, head_w, head_b;
 } Weights;
 
 typedef struct {
@@ -22,10 +22,10 @@ typedef struct {
 static const TensorSpec tensors[] = {
     MATRIX(wte, "token_embedding_table.weight", SIZE_V, SIZE_C, ONCE),
     MATRIX(wpe, "position_embedding_table.weight", SIZE_T, SIZE_C, ONCE),
-    MATRIX(qkv, "sa_heads.qkv.weight", SIZE_3C, SIZE_C, ONCE),
-    MATRIX(proj_w, "sa_heads.proj.weight", SIZE_C, SIZE_C, ONCE),
+    MATRIX(qkv, "sa_heads.qkv.weight", SIZE_3C, SIZE_C, LINEAR),
+    MATRIX(proj_w, "sa_heads.proj.weight", SIZE_C, SIZE_C, LINEAR),
     BIAS(proj_b, "sa_heads.proj.bias", SIZE_C, ONCE),
-    MATRIX(head_w, "lm_head.weight", SIZE_V, SIZE_C, ONCE),
+    MATRIX(head_w, "lm_head.weight", SIZE_V, SIZE_C, LINEAR),
     BIAS(head_b, "lm_head.bias", SIZE_V, ONCE),
 };
 
@@ -36,7 +36,7 @@ static const BufferSpec buffers[] = {
     BUFFER(qkv, SIZE_3C, ONCE),      /* keys and values are remembered while generating */
     BUFFER(att, SIZE_C, ONCE),
     BUFFER(lse, SIZE_NH, ONCE),
-    BUFFER(proj, SIZE_C, ONCE),
+    BUFFER(proj, SIZE_C, SCRATCH),
     BUFFER(y, SIZE_C, ONCE),
     BUFFER(dx, SIZE_C, TRAINING),
     BUFFER(dy, SIZE_C, TRAINING),
@@ -63,39 +63,71 @@ static Attention heads(const Run *run) {
                        .scale = 1.0f / sqrtf((float)hs)};
 }
 
+/* Up to the queries, keys and values of a stretch. */
+static void ask(const Run *run, const Kernels *k, const Weights *w, Stretch s) {
+    int C = run->model->config.C;
+    Buffers a;
+    run_buffers(run, k, 0, s.first, &a);
+    float *qkv = a.qkv + 3 * (size_t)run->past * (size_t)C; /* after those remembered */
+    embedding_forward(k, a.x, run->ids + s.first, w->wte, w->wpe, s.first, s.count, run->T,
+                      run->past, C);
+    linear_forward(k, qkv, a.x, w->qkv, (Param){0}, s.count, C, 3 * C);
+}
+
+static void predict(const Run *run, const Kernels *k, const Weights *w, Stretch s) {
+    int C = run->model->config.C, V = run->model->config.V;
+    Buffers a;
+    run_buffers(run, k, 0, s.first, &a);
+    linear_forward(k, a.proj, a.att, w->proj_w, w->proj_b, s.count, C, C);
+    residual_forward(k, a.y, a.x, a.proj, (size_t)s.count * (size_t)C);
+    linear_forward(k, a.logits, a.y, w->head_w, w->head_b, s.count, C, V);
+}
+
 static void forward(const Run *run, const Kernels *k) {
-    int B = run->B, T = run->T, N = B * T, C = run->model->config.C, V = run->model->config.V;
+    int C = run->model->config.C;
     Attention shape = heads(run);
     Weights w;
-    Buffers a;
+    Buffers all;
+    Stretch s;
     run_weights(run, 0, &w);
-    run_buffers(run, 0, &a);
-    float *qkv = a.qkv + 3 * (size_t)run->past * (size_t)C; /* the new tokens' */
+    run_buffers(run, k, 0, 0, &all);
+    const float *q = all.qkv + 3 * (size_t)run->past * (size_t)C;
 
-    embedding_forward(k, a.x, run->ids, w.wte, w.wpe, B, T, run->past, C);
-    linear_forward(k, qkv, a.x, w.qkv, NULL, N, C, 3 * C);
-    attention_forward(k, a.att, a.lse, qkv, a.qkv + C, a.qkv + 2 * C, &shape);
-    linear_forward(k, a.proj, a.att, w.proj_w, w.proj_b, N, C, C);
-    residual_forward(k, a.y, a.x, a.proj, (size_t)N * (size_t)C);
-    linear_forward(k, a.logits, a.y, w.head_w, w.head_b, N, C, V);
+    for (int i = 0; run_stretch(run, k, i, &s); i++) ask(run, k, &w, s);
+    team_barrier(k);
+    attention_forward(k, all.att, all.lse, q, all.qkv + C, all.qkv + 2 * C, &shape);
+    team_barrier(k);
+    for (int i = 0; run_stretch(run, k, i, &s); i++) predict(run, k, &w, s);
 }
 
 static void backward(const Run *run, const Kernels *k) {
     int B = run->B, T = run->T, N = B * T, C = run->model->config.C, V = run->model->config.V;
     Attention shape = heads(run);
-    Weights w, dw;
-    Buffers a;
+    Weights w;
+    Buffers a, all;
+    Stretch s;
     run_weights(run, 0, &w);
-    run_gradients(run, 0, &dw);
-    run_buffers(run, 0, &a);
+    run_buffers(run, k, 0, 0, &all);
 
-    linear_backward(k, a.dy, dw.head_w, dw.head_b, a.logits, a.y, w.head_w, N, C, V);
-    linear_backward(k, a.datt, dw.proj_w, dw.proj_b, a.dy, a.att, w.proj_w, N, C, C);
-    attention_backward(k, a.dqkv, a.dqkv + C, a.dqkv + 2 * C, a.datt, a.att, a.lse, a.qkv,
-                       a.qkv + C, a.qkv + 2 * C, &shape);
-    linear_backward(k, a.dx, dw.qkv, NULL, a.dqkv, a.x, w.qkv, N, C, 3 * C);
-    residual_add(k, a.dx, a.dy, (size_t)N * (size_t)C);
-    embedding_backward(k, dw.wte, dw.wpe, a.dx, run->ids, B, T, C);
+    for (int i = 0; run_stretch(run, k, i, &s); i++) {
+        run_buffers(run, k, 0, s.first, &a);
+        linear_backward(k, a.dy, a.logits, w.head_w, s.count, C, V);
+        linear_backward(k, a.datt, a.dy, w.proj_w, s.count, C, C);
+    }
+    team_barrier(k);
+    attention_backward(k, all.dqkv, all.dqkv + C, all.dqkv + 2 * C, all.datt, all.att, all.lse,
+                       all.qkv, all.qkv + C, all.qkv + 2 * C, &shape);
+    team_barrier(k);
+    for (int i = 0; run_stretch(run, k, i, &s); i++) {
+        run_buffers(run, k, 0, s.first, &a);
+        linear_backward(k, a.dx, a.dqkv, w.qkv, s.count, C, 3 * C);
+        residual_add(k, a.dx, a.dy, (size_t)s.count * (size_t)C);
+    }
+    linear_gradients(k, w.head_w, w.head_b, all.logits, all.y, N, C, V);
+    linear_gradients(k, w.proj_w, w.proj_b, all.dy, all.att, N, C, C);
+    linear_gradients(k, w.qkv, (Param){0}, all.dqkv, all.x, N, C, 3 * C);
+    team_barrier(k);
+    embedding_backward(k, w.wte, w.wpe, all.dx, run->ids, B, T, C);
 }
 
 const Rung multihead_rung = {

@@ -11,27 +11,72 @@
 #include <stdlib.h>
 #include <string.h>
 
+static size_t whole_lines(size_t floats) {
+    return (floats + 15) / 16 * 16;
+}
+
+/* The floats of one layer's buffer. */
+static size_t buffer_size(const Run *run, const BufferSpec *spec) {
+    const RunOptions *o = &run->options;
+    size_t width = (size_t)size_of(&run->model->config, spec->width);
+    size_t tokens = (size_t)o->batch * (size_t)o->length;
+    if (spec->flags & SCRATCH) return (size_t)o->threads * whole_lines(STRETCH_MOST * width);
+    if (spec->flags & PER_STRETCH) return (tokens / STRETCH_LEAST + 1) * width;
+    return tokens * width;
+}
+
 /* Gives each buffer of each layer its place; returns the floats needed. */
 static size_t lay_out(Run *run) {
     const Rung *rung = run->model->rung;
-    const Config *c = &run->model->config;
-    size_t tokens = (size_t)run->options.batch * (size_t)run->options.length, room = 0;
+    int L = run->model->config.L;
+    size_t room = 0;
     for (int i = 0; i < rung->buffer_count; i++) {
         const BufferSpec *spec = &rung->buffers[i];
-        size_t size = (tokens * (size_t)size_of(c, spec->width) + 15) / 16 * 16;
-        for (int l = 0; l < c->L; l++) {
-            size_t *offset = &run->offsets[i * c->L + l];
-            if (spec->flags & TRAINING && !run->options.training) {
-                *offset = SIZE_MAX;
-            } else if (l > 0 && !(spec->flags & EVERY_LAYER)) {
-                *offset = run->offsets[i * c->L];
+        size_t *offsets = &run->offsets[i * (L + 1)];
+        int copies = spec->flags & BETWEEN ? L + 1 : spec->flags & EVERY_LAYER ? L : 1;
+        bool there = run->options.training || !(spec->flags & TRAINING);
+        for (int l = 0; l <= L; l++) {
+            if (!there || (l >= copies && copies > 1)) {
+                offsets[l] = SIZE_MAX;
+            } else if (l >= copies) {
+                offsets[l] = offsets[0];
             } else {
-                *offset = room;
-                room += size;
+                offsets[l] = room;
+                room += whole_lines(buffer_size(run, spec));
             }
         }
     }
     return room;
+}
+
+/* Likewise for the packed weights. */
+static size_t lay_out_packed(Run *run) {
+    const Model *model = run->model;
+    size_t room = 0;
+    for (int i = 0; i < model->tensor_count; i++) {
+        const Tensor *tensor = &model->tensors[i];
+        bool packed = tensor->flags & LINEAR;
+        run->packed_offsets[i] = packed ? room : SIZE_MAX;
+        if (packed)
+            room += whole_lines(linear_packed_size(run->isa, tensor->shape[1], tensor->shape[0]));
+    }
+    return room;
+}
+
+/* Packs the linear layers' weights for a pass in one direction. */
+static void pack_weights(const Run *run, const Kernels *k, bool backward) {
+    const Model *model = run->model;
+    for (int i = 0; i < model->tensor_count; i++) {
+        const Tensor *tensor = &model->tensors[i];
+        if (tensor->flags & LINEAR)
+            linear_pack(k, run->packed + run->packed_offsets[i], model->weights + tensor->offset,
+                        tensor->shape[1], tensor->shape[0], backward);
+    }
+    team_barrier(k);
+}
+
+static void pack_work(const Kernels *k, void *run) {
+    pack_weights(run, k, false);
 }
 
 int run_default_threads(void) {
@@ -55,16 +100,24 @@ bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err)
         return fail(err, "%d x %d tokens in a batch are more than %d", options->batch,
                     options->length, MAX_TOKENS);
     }
-    size_t places = (size_t)model->rung->buffer_count * (size_t)model->config.L;
+    size_t places = (size_t)model->rung->buffer_count * ((size_t)model->config.L + 1);
+    size_t tensors = (size_t)model->tensor_count;
+    int hs = model->config.C / model->config.NH;
     run->isa = isa_choose(err);
-    if (!run->isa || !team_open(&run->team, run->isa, options->threads, options->length, err) ||
+    if (!run->isa ||
+        !team_open(&run->team, run->isa, options->threads,
+                   attention_room(run->isa, options->length, hs, hs), err) ||
         !memory_alloc(&run->offsets, places, sizeof(size_t), "the run", err) ||
+        !memory_alloc(&run->packed_offsets, tensors, sizeof(size_t), "the run", err) ||
+        !memory_alloc(&run->packed, lay_out_packed(run), sizeof(float), "the packed weights",
+                      err) ||
         !memory_alloc(&run->activations, lay_out(run), sizeof(float), "the activations", err) ||
         !memory_alloc(&run->losses, tokens, sizeof(float), "the losses", err) ||
         (options->training && !optimizer_open(run, err))) {
         run_close(run);
         return false;
     }
+    if (options->frozen) team_run(run->team, options->threads, pack_work, run);
     *opened = run;
     return true;
 }
@@ -75,6 +128,8 @@ void run_close(Run *run) {
     team_close(run->team);
     memory_free(run->offsets);
     memory_free(run->activations);
+    memory_free(run->packed_offsets);
+    memory_free(run->packed);
     memory_free(run->losses);
     memory_free(run);
 }
@@ -83,37 +138,50 @@ const char *run_kernels(const Run *run) {
     return run->isa->name;
 }
 
-/* Writes a pointer into a struct of pointers, at the offset that a table gives. */
-static void set_slot(void *slots, size_t slot, float *pointer) {
-    memcpy((char *)slots + slot, &pointer, sizeof pointer);
-}
-
-static void bind_tensors(const Run *run, float *block, int l, void *slots) {
+void run_weights(const Run *run, int l, void *weights) {
     const Model *model = run->model;
-    const Tensor *tensor = model->tensors;
+    int number = 0;
     for (int i = 0; i < model->rung->tensor_count; i++) {
         const TensorSpec *spec = &model->rung->tensors[i];
         bool every = spec->flags & EVERY_LAYER;
-        set_slot(slots, spec->slot, block + tensor[every ? l : 0].offset);
-        tensor += every ? model->config.L : 1;
+        int own = every ? number + l : number;
+        size_t offset = model->tensors[own].offset, packed = run->packed_offsets[own];
+        Param param = {.w = model->weights + offset,
+                       .dw = run->gradients ? run->gradients + offset : NULL,
+                       .packed = packed == SIZE_MAX ? NULL : run->packed + packed};
+        memcpy((char *)weights + spec->slot, &param, sizeof param);
+        number += every ? model->config.L : 1;
     }
 }
 
-void run_weights(const Run *run, int l, void *weights) {
-    bind_tensors(run, run->model->weights, l, weights);
-}
-
-void run_gradients(const Run *run, int l, void *gradients) {
-    bind_tensors(run, run->gradients, l, gradients);
-}
-
-void run_buffers(const Run *run, int l, void *buffers) {
+void run_buffers(const Run *run, const Kernels *k, int l, size_t first, void *buffers) {
     const Rung *rung = run->model->rung;
+    const Config *c = &run->model->config;
     for (int i = 0; i < rung->buffer_count; i++) {
-        size_t offset = run->offsets[i * run->model->config.L + l];
-        set_slot(buffers, rung->buffers[i].slot,
-                 offset == SIZE_MAX ? NULL : run->activations + offset);
+        const BufferSpec *spec = &rung->buffers[i];
+        size_t offset = run->offsets[i * (c->L + 1) + l], width = (size_t)size_of(c, spec->width);
+        float *pointer = NULL;
+        if (offset != SIZE_MAX) {
+            size_t row = first * width;
+            if (spec->flags & SCRATCH) row = (size_t)k->thread * whole_lines(STRETCH_MOST * width);
+            if (spec->flags & PER_STRETCH) row = first / (size_t)run->stretch * width;
+            pointer = run->activations + offset + row;
+        }
+        memcpy((char *)buffers + spec->slot, &pointer, sizeof pointer);
     }
+}
+
+int run_stretches(const Run *run) {
+    return (run->B * run->T + run->stretch - 1) / run->stretch;
+}
+
+bool run_stretch(const Run *run, const Kernels *k, int i, Stretch *stretch) {
+    size_t tokens = (size_t)run->B * (size_t)run->T, length = (size_t)run->stretch;
+    Share own = team_share(k, tokens, length);
+    size_t first = own.begin + (size_t)i * length;
+    if (first >= own.end) return false;
+    *stretch = (Stretch){first, (int)(own.end - first < length ? own.end - first : length)};
+    return true;
 }
 
 Dropout run_dropout(const Run *run, int place, int l) {
@@ -128,16 +196,26 @@ static float *logits_of(const Run *run) {
     return run->activations + run->offsets[0];
 }
 
+/* How the tokens are cut: for small batches shorter, that several threads have some. */
+static int stretch_for(size_t tokens) {
+    enum { MANY = 16 };
+    if (tokens >= MANY * STRETCH_MOST) return STRETCH_MOST;
+    return tokens >= MANY * STRETCH_MOST / 3 ? STRETCH_MOST / 2 : STRETCH_LEAST;
+}
+
 /* How many threads a pass is worth: below so many multiply-adds they would wait for each other
- * longer than they work. */
+ * longer than they work, and those without a stretch would only wait. */
 static int threads_for(const Run *run) {
     enum { WORTH_IT = 1 << 18 };
     size_t work = run->model->parameters * (size_t)run->B * (size_t)run->T;
-    return work < WORTH_IT ? 1 : run->options.threads;
+    int stretches = run_stretches(run), threads = run->options.threads;
+    if (work < WORTH_IT) return 1;
+    return stretches < threads ? stretches : threads;
 }
 
 static void forward_work(const Kernels *k, void *run) {
     const Run *of = run;
+    if (!of->options.frozen) pack_weights(of, k, false);
     of->model->rung->forward(of, k);
 }
 
@@ -148,6 +226,7 @@ static void forward(Run *run, const int32_t *ids, int B, int T, int past, bool d
     run->B = B;
     run->T = T;
     run->past = past;
+    run->stretch = stretch_for((size_t)B * (size_t)T);
     run->dropping = dropping && run->model->config.dropout > 0;
     team_run(run->team, threads_for(run), forward_work, run);
 }
@@ -164,8 +243,11 @@ void run_forward_training(Run *run, const int32_t *ids, int B, int T) {
 
 static void loss_work(const Kernels *k, void *run) {
     const Run *of = run;
-    cross_entropy_forward(k, of->losses, logits_of(of), of->targets, of->B * of->T,
-                          of->model->config.V);
+    int V = of->model->config.V;
+    Stretch s;
+    for (int i = 0; run_stretch(of, k, i, &s); i++)
+        cross_entropy_forward(k, of->losses + s.first, logits_of(of) + s.first * (size_t)V,
+                              of->targets + s.first, s.count, V);
 }
 
 /* The sum of the losses of the last pass, added up in order. */
@@ -183,9 +265,14 @@ double run_loss(Run *run, const int32_t *targets) {
 
 static void backward_work(const Kernels *k, void *run) {
     const Run *of = run;
-    int N = of->B * of->T;
-    cross_entropy_backward(k, logits_of(of), logits_of(of), of->targets, 1.0f / (float)N, N,
-                           of->model->config.V);
+    int V = of->model->config.V;
+    float scale = 1.0f / (float)(of->B * of->T);
+    Stretch s;
+    pack_weights(of, k, true);
+    for (int i = 0; run_stretch(of, k, i, &s); i++) {
+        float *logits = logits_of(of) + s.first * (size_t)V;
+        cross_entropy_backward(k, logits, logits, of->targets + s.first, scale, s.count, V);
+    }
     of->model->rung->backward(of, k);
 }
 

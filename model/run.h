@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 /* Sizes by name, as the tables use them. */
-typedef enum { SIZE_NONE, SIZE_1, SIZE_V, SIZE_T, SIZE_NH, SIZE_C, SIZE_3C, SIZE_4C } Size;
+typedef enum { SIZE_NONE, SIZE_1, SIZE_V, SIZE_T, SIZE_NH, SIZE_C, SIZE_2C, SIZE_3C, SIZE_4C } Size;
 
 int size_of(const Config *config, Size size);
 
@@ -21,14 +21,20 @@ int size_of(const Config *config, Size size);
 enum {
     ONCE = 0,        /* one for the whole model */
     EVERY_LAYER = 1, /* one for each layer; in a tensor's name, %d is the layer */
-    RESIDUAL = 2,    /* a matrix that ends a branch: deviation scaled by 1/sqrt(2 L), as in GPT-2 */
-    DECAYS = 4,      /* weight decay applies */
-    LAZY_ROWS = 16,  /* rows that a step gave no gradient are left alone by its update */
-    TRAINING = 8     /* a buffer that is only there in training */
+    /* of a tensor */
+    RESIDUAL = 2,   /* a matrix that ends a branch: deviation scaled by 1/sqrt(2 L), as in GPT-2 */
+    DECAYS = 4,     /* weight decay applies */
+    LINEAR = 8,     /* a linear layer's: packed for its products */
+    LAZY_ROWS = 16, /* rows that a step gave no gradient are left alone by its update */
+    /* of a buffer */
+    TRAINING = 32,    /* only there in training */
+    BETWEEN = 64,     /* one before each layer and one after the last, number L */
+    SCRATCH = 128,    /* a thread's own, for the stretch of tokens that it works on */
+    PER_STRETCH = 256 /* a row for each stretch, not for each token */
 };
 
 typedef struct {
-    size_t slot;            /* offsetof(the rung's struct Weights, the float * that it becomes) */
+    size_t slot;            /* offsetof(the rung's struct Weights, the Param that it becomes) */
     const char *name;       /* in checkpoints */
     Size shape[2];          /* a vector's second is SIZE_NONE */
     float start, deviation; /* initial values: normal around `start` */
@@ -53,8 +59,8 @@ typedef struct {
 #define COUNT(table) (int)(sizeof(table) / sizeof *(table))
 
 /* Every pointer of the rung's two structs has its row. */
-#define CHECK_TABLES                                                                               \
-    _Static_assert(COUNT(tensors) == sizeof(Weights) / sizeof(float *), "a weight without a row"); \
+#define CHECK_TABLES                                                                             \
+    _Static_assert(COUNT(tensors) == sizeof(Weights) / sizeof(Param), "a weight without a row"); \
     _Static_assert(COUNT(buffers) == sizeof(Buffers) / sizeof(float *), "a buffer without a row")
 
 struct Rung {
@@ -66,7 +72,8 @@ struct Rung {
     int tensor_count;
     const BufferSpec *buffers; /* the first one is the logits, V for each token */
     int buffer_count;
-    /* called by all threads of the team; they write to the buffers and gradients only */
+    /* called by all threads of the team; they write to the buffers and gradients only. The loss
+       comes between the two, from each thread for its own stretches. */
     void (*forward)(const Run *run, const Kernels *k);
     void (*backward)(const Run *run,
                      const Kernels *k); /* the buffer of logits then holds dlogits */
@@ -87,24 +94,44 @@ struct Run {
     /* the pass under way */
     const int32_t *ids, *targets;
     int B, T, past;
+    int stretch;   /* tokens in a stretch */
     bool dropping; /* dropout applies */
     uint64_t step; /* updates done: the number of the step under way, from 0 */
-    /* activations; for buffer i in layer l at the offset [i * L + l], SIZE_MAX if not there */
+    /* activations; for buffer i in layer l at the offset [i * (L + 1) + l], SIZE_MAX if not there
+     */
     float *activations;
     size_t *offsets;
-    float *losses; /* of each token */
+    float *losses;          /* of each token */
+    float *packed;          /* the linear layers' weights, for the pass under way */
+    size_t *packed_offsets; /* for tensor i, SIZE_MAX if it is not packed */
     /* in training, laid out like the weights; the squares are sums over stretches of the gradients
      */
     float *gradients, *first_moments, *second_moments;
     double *squares;
 };
 
-/* Fill a rung's struct of weights (of their gradients) with those of layer l, and of the tensors
- * that all layers share; likewise its struct of buffers. What is only there in training is NULL
- * elsewhere. */
+/* The tokens of a pass are cut into stretches, of which each thread has some, the same in every
+ * layer: few enough that what a block makes of one is still in the cache when it is read. How they
+ * are cut does not depend on the number of threads. */
+typedef struct {
+    size_t first; /* token of the batch */
+    int count;
+} Stretch;
+
+enum { STRETCH_LEAST = 24, STRETCH_MOST = 96 };
+
+/* This thread's stretch number i, from 0; false beyond its last. */
+bool run_stretch(const Run *run, const Kernels *k, int i, Stretch *stretch);
+
+/* How many stretches the pass has, all threads together. */
+int run_stretches(const Run *run);
+
+/* Fills a rung's struct of Params with those of layer l and those that all layers share. */
 void run_weights(const Run *run, int l, void *weights);
-void run_gradients(const Run *run, int l, void *gradients);
-void run_buffers(const Run *run, int l, void *buffers);
+
+/* Fills a rung's struct of buffers with those of layer l (0 to L; in L those BETWEEN) and those
+ * that all layers share, each at the row of token `first`. What is not there is NULL. */
+void run_buffers(const Run *run, const Kernels *k, int l, size_t first, void *buffers);
 
 /* The dropout of the pass under way at one place (any number unique in the rung) of layer l. */
 Dropout run_dropout(const Run *run, int place, int l);

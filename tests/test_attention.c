@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RANK = 4, LONGEST_ROW = 64 };
+enum { RANK = 4, LONGEST = 150, WIDEST = 64 };
 static const double tolerance = 1e-5;
 
 static Kernels kernels; /* of a single thread */
@@ -70,8 +70,11 @@ static float *project(const float *x, int N, const char *weight, bool transposed
     for (int o = 0; o < OC; o++)
         for (int c = 0; c < C; c++)
             turned[o * C + c] = transposed ? w.at[c * OC + o] : w.at[o * C + c];
-    linear_forward(&kernels, y, x, turned, b.at, N, C, OC);
+    float *packed = zeros(linear_packed_size(kernels.isa, C, OC));
+    linear_pack(&kernels, packed, turned, C, OC, false);
+    linear_forward(&kernels, y, x, (Param){.packed = packed}, (Param){.w = b.at}, N, C, OC);
     free(turned);
+    free(packed);
     free(w.at);
     free(b.at);
     return y;
@@ -146,7 +149,7 @@ static float *weights_of(Attention a, int head, const float *q, const float *k) 
 static float *scores_of(const float *q, const float *k, int T, int dk, double scale) {
     float *scores = zeros((size_t)(T * T));
     Matrix left = {q, (size_t)dk, 1}, right = {k, 1, (size_t)dk};
-    matmul(&kernels, scores, (size_t)T, left, right, T, T, dk, NULL, false);
+    matmul(&kernels, scores, (size_t)T, left, right, T, T, dk, NULL, false, NULL);
     for (int i = 0; i < T * T; i++) scores[i] *= (float)scale;
     return scores;
 }
@@ -264,7 +267,7 @@ static void test_6_mean_three_ways(void **state) {
     memset(out, 0, x.count * sizeof *out);
     for (int b = 0; b < B; b++) {
         Matrix left = {tril, T, 1}, right = {x.at + b * T * C, C, 1};
-        matmul(&kernels, out + b * T * C, C, left, right, T, C, T, NULL, false);
+        matmul(&kernels, out + b * T * C, C, left, right, T, C, T, NULL, false, NULL);
     }
     assert_equals_golden(out, "mean.out");
 
@@ -312,6 +315,98 @@ static void test_8_wider_values(void **state) {
     free(out);
 }
 
+/* ---- the layer against its formulas, at sizes beyond every tile and block ---- */
+
+typedef struct {
+    int T, dk, dv;
+    bool causal;
+    const float *q, *k, *v, *dout; /* of one head */
+    double *att;                   /* [T,T] */
+} Naive;
+
+static void naive_attention(const Naive *n, double scale) {
+    for (int t = 0; t < n->T; t++) {
+        double total = 0, *row = n->att + t * n->T;
+        for (int s = 0; s < n->T; s++) {
+            double score = 0;
+            for (int c = 0; c < n->dk; c++)
+                score += (double)n->q[t * n->dk + c] * (double)n->k[s * n->dk + c];
+            row[s] = n->causal && s > t ? 0 : exp(scale * score);
+            total += row[s];
+        }
+        for (int s = 0; s < n->T; s++) row[s] /= total;
+    }
+}
+
+/* The gradients that the comment in layers.h gives, in double. */
+static void check_backward(const Naive *n, double scale, const float *dq, const float *dk,
+                           const float *dv) {
+    int T = n->T;
+    double *dscores = calloc((size_t)(T * T), sizeof *dscores);
+    assert_non_null(dscores);
+    for (int t = 0; t < T; t++) {
+        double mean = 0;
+        for (int s = 0; s < T; s++) {
+            double datt = 0;
+            for (int c = 0; c < n->dv; c++)
+                datt += (double)n->dout[t * n->dv + c] * (double)n->v[s * n->dv + c];
+            dscores[t * T + s] = datt;
+            mean += n->att[t * T + s] * datt;
+        }
+        for (int s = 0; s < T; s++)
+            dscores[t * T + s] = n->att[t * T + s] * (dscores[t * T + s] - mean) * scale;
+    }
+    for (int t = 0; t < T; t++) {
+        for (int c = 0; c < n->dk; c++) {
+            double of_q = 0, of_k = 0;
+            for (int s = 0; s < T; s++) {
+                of_q += dscores[t * T + s] * (double)n->k[s * n->dk + c];
+                of_k += dscores[s * T + t] * (double)n->q[s * n->dk + c];
+            }
+            assert_near(dq[t * n->dk + c], of_q, 1e-4);
+            assert_near(dk[t * n->dk + c], of_k, 1e-4);
+        }
+        for (int c = 0; c < n->dv; c++) {
+            double of_v = 0;
+            for (int s = 0; s < T; s++) of_v += n->att[s * T + t] * (double)n->dout[s * n->dv + c];
+            assert_near(dv[t * n->dv + c], of_v, 1e-4);
+        }
+    }
+    free(dscores);
+}
+
+static void check_formulas(int T, int dk, int dv, bool causal) {
+    size_t keys = (size_t)(T * dk), values = (size_t)(T * dv);
+    float *q = random_floats(1, keys), *k = random_floats(2, keys), *v = random_floats(3, values);
+    float *dout = random_floats(4, values), *dq = zeros(keys), *dk_ = zeros(keys);
+    float *dv_ = zeros(values), *out = zeros(values), *lse = zeros((size_t)T);
+    Attention a = one_head(1, T, dk, dv, 1 / sqrt(dk));
+    a.causal = causal;
+    Naive naive = {T, dk, dv, causal, q, k, v, dout, calloc((size_t)(T * T), sizeof(double))};
+    assert_non_null(naive.att);
+    naive_attention(&naive, (double)a.scale);
+    attention_forward(&kernels, out, lse, q, k, v, &a);
+    for (int t = 0; t < T; t++)
+        for (int c = 0; c < dv; c++) {
+            double truth = 0;
+            for (int s = 0; s < T; s++) truth += naive.att[t * T + s] * (double)v[s * dv + c];
+            assert_near(out[t * dv + c], truth, 1e-5);
+        }
+    attention_backward(&kernels, dq, dk_, dv_, dout, out, lse, q, k, v, &a);
+    check_backward(&naive, (double)a.scale, dq, dk_, dv_);
+    float *all[] = {q, k, v, dout, dq, dk_, dv_, out, lse};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+    free(naive.att);
+}
+
+static void test_formulas(void **state) {
+    (void)state;
+    for (int T = 1; T <= 60; T += T < 8 ? 1 : 13) check_formulas(T, 5, 19, true);
+    check_formulas(LONGEST, 64, 33, true);
+    check_formulas(LONGEST, 33, 64, false);
+    check_formulas(49, 16, 16, true);
+}
+
 static Team *team;
 
 /* The examples are too small to share out: one thread calls the layers by itself. */
@@ -323,7 +418,8 @@ static int set_up(void **state) {
     (void)state;
     Error err;
     const Isa *isa = isa_choose(&err);
-    if (!isa || !team_open(&team, isa, 1, LONGEST_ROW, &err)) return -1;
+    if (!isa || !team_open(&team, isa, 1, attention_room(isa, LONGEST, WIDEST, WIDEST), &err))
+        return -1;
     team_run(team, 1, keep, &kernels);
     return 0;
 }
@@ -340,6 +436,7 @@ int main(void) {
         cmocka_unit_test(test_3_linear_layers),   cmocka_unit_test(test_4_batch_and_heads),
         cmocka_unit_test(test_5_three_wide),      cmocka_unit_test(test_6_mean_three_ways),
         cmocka_unit_test(test_7_masked_head),     cmocka_unit_test(test_8_wider_values),
+        cmocka_unit_test(test_formulas),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -20,7 +20,7 @@ static void for_each_table(void (*check)(const Isa *isa)) {
 /* ---- products ---- */
 
 typedef struct {
-    float *c;
+    float *c, *sums, *packed; /* packed: the right operand goes there first */
     const float *bias;
     size_t c_row;
     Matrix a, b;
@@ -28,71 +28,106 @@ typedef struct {
     bool accumulate;
 } Product;
 
-static void multiply(const Kernels *k, void *argument) {
+static void product_work(const Kernels *k, void *argument) {
     const Product *p = argument;
-    matmul(k, p->c, p->c_row, p->a, p->b, p->M, p->N, p->K, p->bias, p->accumulate);
+    if (!p->packed) {
+        matmul(k, p->c, p->c_row, p->a, p->b, p->M, p->N, p->K, p->bias, p->accumulate, p->sums);
+        return;
+    }
+    pack(k, p->packed, p->b, p->K, p->N);
+    team_barrier(k);
+    if (k->thread == 0)
+        multiply(k->isa, p->c, p->c_row, p->a, (Packed){p->packed, p->K, p->N}, p->M, p->N, p->K,
+                 p->bias, p->accumulate);
 }
 
-/* One product with operands as they lie: `a_turned` stores a as [K,M], `b_turned` b as [N,K]. */
-static void check_product(Team *team, int threads, int M, int N, int K, bool a_turned,
-                          bool b_turned, bool accumulate, bool biased) {
+enum { A_TURNED = 1, B_TURNED = 2, ACCUMULATE = 4, BIASED = 8, SUMMED = 16, PACKED = 32 };
+
+/* Element (i, j) of a M x N operand as it lies. */
+static double element(const float *at, int i, int j, int M, int N, bool turned) {
+    return (double)at[turned ? j * M + i : i * N + j];
+}
+
+/* One product with operands as they lie: A_TURNED stores a as [K,M], B_TURNED b as [N,K]. */
+static void check_product(Team *team, int threads, int M, int N, int K, unsigned how) {
     size_t c_row = (size_t)N + 3; /* what lies between the rows must stay as it is */
+    bool a_turned = how & A_TURNED, b_turned = how & B_TURNED;
     float *a = random_floats(1, (size_t)(M * K)), *b = random_floats(2, (size_t)(K * N));
     float *c = random_floats(3, (size_t)M * c_row), *bias = random_floats(4, (size_t)N);
-    float *before = malloc((size_t)M * c_row * sizeof *before);
-    assert_non_null(before);
-    memcpy(before, c, (size_t)M * c_row * sizeof *before);
-    Matrix left = {a, a_turned ? 1 : (size_t)K, a_turned ? (size_t)M : 1};
-    Matrix right = {b, b_turned ? 1 : (size_t)N, b_turned ? (size_t)K : 1};
-    Product product = {c, biased ? bias : NULL, c_row, left, right, M, N, K, accumulate};
-    team_run(team, threads, multiply, &product);
+    float *sums = random_floats(5, (size_t)M), *sums_before = random_floats(5, (size_t)M);
+    float *before = random_floats(3, (size_t)M * c_row);
+    float *packed = malloc((size_t)K * (size_t)(N + 64) * sizeof *packed);
+    assert_non_null(packed);
+    Product product = {.c = c,
+                       .sums = how & SUMMED ? sums : NULL,
+                       .packed = how & PACKED ? packed : NULL,
+                       .bias = how & BIASED ? bias : NULL,
+                       .c_row = c_row,
+                       .a = {a, a_turned ? 1 : (size_t)K, a_turned ? (size_t)M : 1},
+                       .b = {b, b_turned ? 1 : (size_t)N, b_turned ? (size_t)K : 1},
+                       .M = M,
+                       .N = N,
+                       .K = K,
+                       .accumulate = how & ACCUMULATE};
+    team_run(team, threads, product_work, &product);
     for (int i = 0; i < M; i++)
         for (size_t j = 0; j < c_row; j++) {
             size_t at = (size_t)i * c_row + j;
             double truth = (double)before[at], size = 1;
             if (j < (size_t)N) {
-                if (!accumulate) truth = biased ? (double)bias[j] : 0;
+                if (!(how & ACCUMULATE)) truth = how & BIASED ? (double)bias[j] : 0;
                 for (int p = 0; p < K; p++) {
-                    double term = (double)a[a_turned ? p * M + i : i * K + p] *
-                                  (double)b[b_turned ? (int)j * K + p : p * N + (int)j];
+                    double term =
+                        element(a, i, p, M, K, a_turned) * element(b, p, (int)j, K, N, b_turned);
                     truth += term;
                     size += fabs(term);
                 }
             }
             /* float32 keeps 24 bits: the error may grow with the terms, but slowly */
             if (!(fabs((double)c[at] - truth) <= 2e-7 * size))
-                fail_msg("%d threads: %d x %d x %d, turned %d %d: c[%d,%zu] is %g, not %g", threads,
-                         M, N, K, a_turned, b_turned, i, j, (double)c[at], truth);
+                fail_msg("%d threads: %d x %d x %d, how %u: c[%d,%zu] is %g, not %g", threads, M, N,
+                         K, how, i, j, (double)c[at], truth);
         }
+    for (int i = 0; i < M; i++) {
+        double truth = (double)sums_before[i];
+        for (int p = 0; p < K && how & SUMMED; p++) truth += element(a, i, p, M, K, true);
+        assert_near(sums[i], truth, 1e-5 * (1 + K));
+    }
     free(a);
     free(b);
     free(c);
     free(bias);
+    free(sums);
+    free(sums_before);
     free(before);
+    free(packed);
 }
 
 static void check_products(const Isa *isa) {
     Error err;
     Team *team;
-    assert_ok(team_open(&team, isa, 3, LONGEST, &err), err);
+    assert_ok(team_open(&team, isa, 3, 0, &err), err);
     for (int threads = 1; threads <= 3; threads += 2) {
         int rows = isa->tile_rows, columns = isa->tile_columns;
         for (int M = 1; M <= 2 * rows + 1; M++) {
-            check_product(team, threads, M, columns + 1, 5, false, false, false, M % 2);
-            check_product(team, threads, M, 3, 6, true, false, true, false);
+            check_product(team, threads, M, columns + 1, 5, M % 2 ? BIASED : 0);
+            check_product(team, threads, M, 3, 6, A_TURNED | ACCUMULATE | SUMMED);
+            check_product(team, threads, M, columns - 1, 5, PACKED | (M % 2 ? BIASED : ACCUMULATE));
         }
         for (int N = 1; N <= 2 * columns + 1; N++) {
-            check_product(team, threads, rows + 1, N, 4, false, true, false, N % 2);
-            check_product(team, threads, 2, N, 9, false, true, false, N % 2); /* few rows */
+            unsigned bias = N % 2 ? BIASED : 0;
+            check_product(team, threads, rows + 1, N, 4, B_TURNED | bias);
+            check_product(team, threads, 2, N, 9, B_TURNED | PACKED | bias);
         }
-        for (int turned = 0; turned < 4; turned++)
-            for (int K = 1; K <= 9; K += 2)
-                check_product(team, threads, rows - 1, columns - 1, K, turned & 1, turned & 2,
-                              false, true);
+        for (unsigned turned = 0; turned < 4; turned++)
+            for (int K = 1; K <= 2 * isa->lanes + 1; K++)
+                check_product(team, threads, rows - 1, columns - 1, K, turned | BIASED);
         /* more than a block in each direction */
-        check_product(team, threads, 7, 5, 600, true, false, true, false);
-        check_product(team, threads, 401, 9, 3, false, true, false, true);
-        check_product(team, threads, 5, 2100, 3, false, false, false, true);
+        check_product(team, threads, 7, 5, 600, A_TURNED | ACCUMULATE | SUMMED);
+        check_product(team, threads, 7, 70, 600, PACKED | BIASED);
+        check_product(team, threads, 401, 9, 3, A_TURNED | B_TURNED | BIASED);
+        check_product(team, threads, 5, 1100, 3, BIASED);
+        check_product(team, threads, 5, 1100, 3, A_TURNED | ACCUMULATE | SUMMED);
     }
     team_close(team);
 }
@@ -100,6 +135,55 @@ static void check_products(const Isa *isa) {
 static void test_products(void **state) {
     (void)state;
     for_each_table(check_products);
+}
+
+/* The first terms and columns of a packed operand, as attention uses them. */
+static void check_part(const Isa *isa) {
+    enum { M = 5, N = 150, K = 300 };
+    float *a = random_floats(1, M * K), *b = random_floats(2, N * K), *c = random_floats(3, M * N);
+    float *packed = malloc(packed_size(isa, K, N) * sizeof *packed);
+    assert_non_null(packed);
+    pack_alone(isa, packed, (Matrix){b, N, 1}, K, N);
+    static const int terms[] = {1, 100, 129, 300}, columns[] = {1, 16, 65, 150};
+    for (int i = 0; i < 16; i++) {
+        int some = terms[i / 4], wide = columns[i % 4];
+        multiply(isa, c, N, (Matrix){a, K, 1}, (Packed){packed, K, N}, M, wide, some, NULL, false);
+        for (int m = 0; m < M; m++)
+            for (int n = 0; n < wide; n++) {
+                double truth = 0;
+                for (int p = 0; p < some; p++) truth += (double)a[m * K + p] * (double)b[p * N + n];
+                assert_near(c[m * N + n], truth, 1e-4);
+            }
+    }
+    free(a);
+    free(b);
+    free(c);
+    free(packed);
+}
+
+static void test_part(void **state) {
+    (void)state;
+    for_each_table(check_part);
+}
+
+static void check_transpose(const Isa *isa) {
+    enum { MOST = 37 };
+    float *from = random_floats(1, MOST * MOST), to[MOST * MOST];
+    for (int rows = 1; rows <= MOST; rows++)
+        for (int columns = 1; columns <= MOST; columns += 3) {
+            memset(to, 0, sizeof to);
+            isa->transpose(to, MOST, from, MOST, rows, columns);
+            for (int j = 0; j < MOST; j++)
+                for (int i = 0; i < MOST; i++)
+                    assert_true(to[j * MOST + i] ==
+                                (i < rows && j < columns ? from[i * MOST + j] : 0));
+        }
+    free(from);
+}
+
+static void test_transpose(void **state) {
+    (void)state;
+    for_each_table(check_transpose);
 }
 
 /* ---- rows ---- */
@@ -126,15 +210,6 @@ static void check_sums(const Isa *isa) {
             for (int j = 0; j < 5; j++) truth += (double)weights[j] * (double)rows[j * LONGEST + i];
             assert_near(y[i], truth, 1e-5);
         }
-        float changed[5 * LONGEST];
-        memcpy(changed, rows, sizeof changed);
-        isa->outer(changed, LONGEST, weights, a, 5, n);
-        for (int j = 0; j < 5; j++)
-            for (int i = 0; i < LONGEST; i++)
-                assert_near(changed[j * LONGEST + i],
-                            (double)rows[j * LONGEST + i] +
-                                (i < n ? (double)weights[j] * (double)a[i] : 0),
-                            1e-5);
     }
     free(a);
     free(b);
@@ -221,18 +296,19 @@ static double gelu_of(double x) {
 }
 
 static void check_gelu(const Isa *isa) {
-    float x[LONGEST], dy[LONGEST], y[LONGEST], dx[LONGEST];
+    float x[LONGEST], dy[LONGEST], y[LONGEST], dx[LONGEST], again[LONGEST];
     for (int n = 1; n <= LONGEST; n++) {
         for (int i = 0; i < n; i++) {
             x[i] = (float)(20.0 * i / LONGEST - 10);
             dy[i] = (float)(i % 5) - 2;
         }
         isa->gelu(y, x, (size_t)n);
-        isa->gelu_backward(dx, x, dy, (size_t)n);
+        isa->gelu_backward(dx, again, x, dy, (size_t)n);
         for (int i = 0; i < n; i++) {
             double at = (double)x[i], h = 1e-5;
             double slope = (gelu_of(at + h) - gelu_of(at - h)) / (2 * h);
             assert_near(y[i], gelu_of(at), 2e-6);
+            assert_near(again[i], gelu_of(at), 2e-6);
             assert_near(dx[i], slope * (double)dy[i], 5e-6);
         }
     }
@@ -247,7 +323,7 @@ static void check_normalize(const Isa *isa) {
     for (int n = 2; n <= LONGEST; n++) {
         float *x = random_floats(1, LONGEST), *w = random_floats(2, LONGEST);
         float *b = random_floats(3, LONGEST), *dy = random_floats(4, LONGEST);
-        float y[LONGEST], dx[LONGEST], dw[LONGEST], db[LONGEST], mean, rstd;
+        float y[LONGEST], again[LONGEST], dx[LONGEST], dw[LONGEST], db[LONGEST], mean, rstd;
         double mu = 0, variance = 0, g_mean = 0, gx_mean = 0;
         for (int i = 0; i < n; i++) mu += (double)x[i] / n;
         for (int i = 0; i < n; i++) variance += pow((double)x[i] - mu, 2) / n;
@@ -255,17 +331,18 @@ static void check_normalize(const Isa *isa) {
         for (int i = 0; i < n; i++) {
             g_mean += (double)dy[i] * (double)w[i] / n;
             gx_mean += (double)dy[i] * (double)w[i] * ((double)x[i] - mu) * scale / n;
-            dw[i] = db[i] = 1; /* added to */
+            dx[i] = dw[i] = db[i] = 1; /* added to */
         }
         isa->normalize(y, &mean, &rstd, x, w, b, n);
-        isa->normalize_backward(dx, dy, x, mean, rstd, w, n);
-        isa->normalize_gradients(dw, db, dy, x, mean, rstd, n);
+        isa->normalize_again(again, x, mean, rstd, w, b, n);
+        isa->normalize_backward(dx, dw, db, dy, x, mean, rstd, w, n);
         assert_near(mean, mu, 1e-6);
         assert_near(rstd, scale, 1e-5 * scale);
         for (int i = 0; i < n; i++) {
             double hat = ((double)x[i] - mu) * scale, g = (double)dy[i] * (double)w[i];
             assert_near(y[i], hat * (double)w[i] + (double)b[i], 1e-5);
-            assert_near(dx[i], scale * (g - g_mean - hat * gx_mean), 1e-5 * (1 + scale));
+            assert_near(again[i], y[i], 1e-6);
+            assert_near(dx[i], 1 + scale * (g - g_mean - hat * gx_mean), 1e-5 * (1 + scale));
             assert_near(dw[i], 1 + (double)dy[i] * hat, 1e-5);
             assert_near(db[i], 1 + (double)dy[i], 1e-6);
         }
@@ -409,7 +486,7 @@ static void test_barrier(void **state) {
     Error err;
     Team *team;
     int board[SIZE + 1] = {0};
-    assert_ok(team_open(&team, isa_choose(&err), SIZE, LONGEST, &err), err);
+    assert_ok(team_open(&team, isa_choose(&err), SIZE, 0, &err), err);
     team_run(team, SIZE, take_turns, board);
     assert_int_equal(board[0], ROUNDS);
     assert_int_equal(board[SIZE], 0);
@@ -418,7 +495,8 @@ static void test_barrier(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_products),    cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_products),    cmocka_unit_test(test_part),
+        cmocka_unit_test(test_transpose),   cmocka_unit_test(test_sums),
         cmocka_unit_test(test_softmax),     cmocka_unit_test(test_exponential),
         cmocka_unit_test(test_odd_numbers), cmocka_unit_test(test_gelu),
         cmocka_unit_test(test_normalize),   cmocka_unit_test(test_dropout),

@@ -5,6 +5,7 @@
  * loops are plain C that the compiler turns into vectors: what makes that possible is an
  * exponential without branches or library calls. */
 #include "model/kernels/kernels.h"
+#include "model/kernels/matmul.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,92 +15,151 @@
 #define STRING(text)    #text
 #define NAME_OF(isa)    STRING(isa)
 
-/* ---- the register tile ---- */
+/* ---- vectors ---- */
 
-/* As many rows of accumulators as registers allow beside two vectors of b and a broadcast of a:
- * of 32 registers 24 accumulate, of 16 either 12 or, without fused multiply-add, 8. */
+/* As many accumulators as registers allow beside a row of b and a broadcast of a: of 32 registers
+ * 24 accumulate, of 16 either 12 or, without fused multiply-add, 8. */
 #if defined __AVX512F__
-enum { LANES = 16, TILE_ROWS = 12 };
+enum { LANES = 16, TILE_ROWS = 6, TILE_VECTORS = 4 };
+#define ZIP_LOW  0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define ZIP_HIGH 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
 #elif defined __AVX2__
-enum { LANES = 8, TILE_ROWS = 6 };
-#elif defined __aarch64__
-enum { LANES = 4, TILE_ROWS = 12 };
+enum { LANES = 8, TILE_ROWS = 6, TILE_VECTORS = 2 };
+#define ZIP_LOW  0, 8, 1, 9, 2, 10, 3, 11
+#define ZIP_HIGH 4, 12, 5, 13, 6, 14, 7, 15
 #else
-enum { LANES = 4, TILE_ROWS = 4 };
+enum { LANES = 4 };
+#define ZIP_LOW  0, 4, 1, 5
+#define ZIP_HIGH 2, 6, 3, 7
+#if defined __aarch64__
+enum { TILE_ROWS = 6, TILE_VECTORS = 4 };
+#else
+enum { TILE_ROWS = 4, TILE_VECTORS = 2 };
 #endif
-enum { TILE_VECTORS = 2, TILE_COLUMNS = TILE_VECTORS * LANES };
+#endif
+enum {
+    TILE_COLUMNS = TILE_VECTORS * LANES,
+    PANEL = 8192, /* floats: with a strip of the left operand, what fits the first cache */
+    BLOCK_TERMS = PANEL / TILE_COLUMNS < MATMUL_TERMS ? PANEL / TILE_COLUMNS : MATMUL_TERMS
+};
 
 typedef float Vector __attribute__((vector_size(LANES * sizeof(float))));
 /* The same in memory, at any address. */
 typedef float Unaligned __attribute__((vector_size(LANES * sizeof(float)), aligned(4), may_alias));
 
-/* Inlined with `rows` a constant, so that the accumulators live in registers. */
+/* ---- the register tile ---- */
+
+/* Inlined with `rows` and `vectors` constants, so that the accumulators live in registers. */
 static inline __attribute__((always_inline)) void
-tile_of(const int rows, float *c, size_t c_row, const float *a, size_t a_row, size_t a_column,
-        const float *b, int K, int columns, const float *bias, bool accumulate) {
+tile_of(const int rows, const int vectors, float *c, size_t c_row, const float *a, size_t a_row,
+        size_t a_column, const float *b, size_t b_row, int K, int columns, const float *bias,
+        bool accumulate) {
     Vector sum[TILE_ROWS][TILE_VECTORS];
     float edge[TILE_COLUMNS];
-#pragma GCC unroll 16
+    bool whole = columns == vectors * LANES;
+#pragma GCC unroll 8
     for (int i = 0; i < rows; i++)
-#pragma GCC unroll 2
-        for (int j = 0; j < TILE_VECTORS; j++) sum[i][j] = (Vector){0};
+#pragma GCC unroll 4
+        for (int j = 0; j < vectors; j++) {
+            sum[i][j] = (Vector){0};
+            __builtin_prefetch(c + (size_t)i * c_row + j * LANES, 1);
+        }
     for (int p = 0; p < K; p++) {
-        Vector b0 = *(const Unaligned *)b;
-        Vector b1 = *(const Unaligned *)(b + LANES);
-#pragma GCC unroll 16
+        Vector row[TILE_VECTORS];
+#pragma GCC unroll 4
+        for (int j = 0; j < vectors; j++) row[j] = *(const Unaligned *)(b + j * LANES);
+#pragma GCC unroll 8
         for (int i = 0; i < rows; i++) {
             float value = a[(size_t)i * a_row];
-            sum[i][0] += value * b0;
-            sum[i][1] += value * b1;
+#pragma GCC unroll 4
+            for (int j = 0; j < vectors; j++) sum[i][j] += value * row[j];
         }
         a += a_column;
-        b += TILE_COLUMNS;
+        b += b_row;
     }
-    const float *start = bias; /* what the sums are added to */
-    if (bias && columns < TILE_COLUMNS) {
-        memset(edge, 0, sizeof edge);
-        memcpy(edge, bias, (size_t)columns * sizeof *edge);
-        start = edge;
-    }
-    if (start && !accumulate)
-#pragma GCC unroll 16
+    if (bias) {
+        const float *start = bias;
+        if (!whole) {
+            memset(edge, 0, sizeof edge);
+            memcpy(edge, bias, (size_t)columns * sizeof *edge);
+            start = edge;
+        }
+#pragma GCC unroll 8
         for (int i = 0; i < rows; i++)
-#pragma GCC unroll 2
-            for (int j = 0; j < TILE_VECTORS; j++)
-                sum[i][j] += *(const Unaligned *)(start + j * LANES);
-#pragma GCC unroll 16
+#pragma GCC unroll 4
+            for (int j = 0; j < vectors; j++) sum[i][j] += *(const Unaligned *)(start + j * LANES);
+    }
+#pragma GCC unroll 8
     for (int i = 0; i < rows; i++) {
-        float *row = c + (size_t)i * c_row;
-        if (columns == TILE_COLUMNS) {
-#pragma GCC unroll 2
-            for (int j = 0; j < TILE_VECTORS; j++) {
-                Unaligned *to = (Unaligned *)(row + j * LANES);
+        float *to = c + (size_t)i * c_row;
+        if (whole) {
+#pragma GCC unroll 4
+            for (int j = 0; j < vectors; j++) {
                 Vector total = sum[i][j];
-                if (accumulate) total += *to;
-                *to = total;
+                if (accumulate) total += *(const Unaligned *)(to + j * LANES);
+                *(Unaligned *)(to + j * LANES) = total;
             }
         } else {
-            memcpy(edge, sum[i], sizeof edge);
-            for (int j = 0; j < columns; j++) row[j] = accumulate ? row[j] + edge[j] : edge[j];
+#pragma GCC unroll 4
+            for (int j = 0; j < vectors; j++) *(Unaligned *)(edge + j * LANES) = sum[i][j];
+            for (int j = 0; j < columns; j++) to[j] = accumulate ? to[j] + edge[j] : edge[j];
         }
     }
 }
 
 static void tile(float *c, size_t c_row, const float *a, size_t a_row, size_t a_column,
-                 const float *b, int K, int rows, int columns, const float *bias, bool accumulate) {
+                 const float *b, size_t b_row, int K, int rows, int columns, const float *bias,
+                 bool accumulate) {
+    int vectors = (columns + LANES - 1) / LANES;
     /* clang-format off */
-#define ROWS(n) case n: tile_of(n, c, c_row, a, a_row, a_column, b, K, columns, bias, accumulate); break;
-    switch (rows) {
-        ROWS(1) ROWS(2) ROWS(3) ROWS(4)
+#define TILE(m, n) case (m) * 8 + (n): \
+        tile_of(m, n, c, c_row, a, a_row, a_column, b, b_row, K, columns, bias, accumulate); break;
+    switch (rows * 8 + vectors) {
+        TILE(1, 1) TILE(1, 2) TILE(2, 1) TILE(2, 2) TILE(3, 1) TILE(3, 2) TILE(4, 1) TILE(4, 2)
 #if defined __AVX2__ || defined __aarch64__
-        ROWS(5) ROWS(6)
+        TILE(5, 1) TILE(5, 2) TILE(6, 1) TILE(6, 2)
 #endif
 #if defined __AVX512F__ || defined __aarch64__
-        ROWS(7) ROWS(8) ROWS(9) ROWS(10) ROWS(11) ROWS(12)
+        TILE(1, 3) TILE(1, 4) TILE(2, 3) TILE(2, 4) TILE(3, 3) TILE(3, 4)
+        TILE(4, 3) TILE(4, 4) TILE(5, 3) TILE(5, 4) TILE(6, 3) TILE(6, 4)
 #endif
     }
     /* clang-format on */
-#undef ROWS
+#undef TILE
+}
+
+/* ---- turning a matrix ---- */
+
+/* A square of LANES x LANES: zipping row i with row i + LANES/2, log2(LANES) times over, turns it,
+ * as that many perfect shuffles of the bits of an element's (row, column) exchange the two. */
+static inline void turn_square(float *to, size_t to_row, const float *from, size_t from_row) {
+    Vector row[LANES], zipped[LANES];
+#pragma GCC unroll 16
+    for (int i = 0; i < LANES; i++) row[i] = *(const Unaligned *)(from + (size_t)i * from_row);
+#pragma GCC unroll 4
+    for (int round = 1; round < LANES; round *= 2) {
+#pragma GCC unroll 8
+        for (int i = 0; i < LANES / 2; i++) {
+            zipped[2 * i] = __builtin_shufflevector(row[i], row[i + LANES / 2], ZIP_LOW);
+            zipped[2 * i + 1] = __builtin_shufflevector(row[i], row[i + LANES / 2], ZIP_HIGH);
+        }
+#pragma GCC unroll 16
+        for (int i = 0; i < LANES; i++) row[i] = zipped[i];
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < LANES; i++) *(Unaligned *)(to + (size_t)i * to_row) = row[i];
+}
+
+static void transpose(float *to, size_t to_row, const float *from, size_t from_row, int rows,
+                      int columns) {
+    int whole_rows = rows / LANES * LANES, whole_columns = columns / LANES * LANES;
+    for (int i = 0; i < whole_rows; i += LANES)
+        for (int j = 0; j < whole_columns; j += LANES)
+            turn_square(to + (size_t)j * to_row + (size_t)i, to_row,
+                        from + (size_t)i * from_row + (size_t)j, from_row);
+    for (int i = 0; i < rows; i++)
+        for (int j = i < whole_rows ? whole_columns : 0; j < columns; j++)
+            to[(size_t)j * to_row + (size_t)i] = from[(size_t)i * from_row + (size_t)j];
 }
 
 /* ---- rows ---- */
@@ -122,15 +182,6 @@ static void combine(float *y, const float *p, const float *w, size_t stride, int
         float weight = p[j];
 #pragma omp simd
         for (int i = 0; i < K; i++) y[i] += weight * row[i];
-    }
-}
-
-static void outer(float *w, size_t stride, const float *p, const float *x, int n, int K) {
-    for (int j = 0; j < n; j++) {
-        float *row = w + (size_t)j * stride;
-        float weight = p[j];
-#pragma omp simd
-        for (int i = 0; i < K; i++) row[i] += weight * x[i];
     }
 }
 
@@ -234,12 +285,13 @@ static void gelu(float *y, const float *x, size_t n) {
 }
 
 /* dy/dx = s + x s (1 - s) 2 du/dx */
-static void gelu_backward(float *dx, const float *x, const float *dy, size_t n) {
+static void gelu_backward(float *dx, float *y, const float *x, const float *dy, size_t n) {
 #pragma omp simd
     for (size_t i = 0; i < n; i++) {
         float square = x[i] * x[i];
         float s = 1.0f / (1.0f + exponential(-2.0f * x[i] * (gelu_linear + gelu_cubic * square)));
         float slope = 2.0f * (gelu_linear + 3.0f * gelu_cubic * square);
+        y[i] = x[i] * s;
         dx[i] = dy[i] * (s + x[i] * s * (1.0f - s) * slope);
     }
 }
@@ -261,29 +313,28 @@ static void normalize(float *y, float *mean, float *rstd, const float *x, const 
     *rstd = scale;
 }
 
-/* With xhat = (x - mean) rstd and g = dy w: dx = rstd (g - mean(g) - xhat mean(g xhat)). */
-static void normalize_backward(float *dx, const float *dy, const float *x, float mean, float rstd,
-                               const float *w, int n) {
+static void normalize_again(float *y, const float *x, float mean, float rstd, const float *w,
+                            const float *b, int n) {
+#pragma omp simd
+    for (int i = 0; i < n; i++) y[i] = (x[i] - mean) * rstd * w[i] + b[i];
+}
+
+/* With xhat = (x - mean) rstd and g = dy w: dx += rstd (g - mean(g) - xhat mean(g xhat)). */
+static void normalize_backward(float *dx, float *dw, float *db, const float *dy, const float *x,
+                               float mean, float rstd, const float *w, int n) {
     float g_sum = 0, gx_sum = 0;
 #pragma omp simd reduction(+ : g_sum, gx_sum)
     for (int i = 0; i < n; i++) {
-        float g = dy[i] * w[i];
+        float g = dy[i] * w[i], hat = (x[i] - mean) * rstd;
         g_sum += g;
-        gx_sum += g * (x[i] - mean) * rstd;
+        gx_sum += g * hat;
+        dw[i] += dy[i] * hat;
+        db[i] += dy[i];
     }
     float g_mean = g_sum / (float)n, gx_mean = gx_sum / (float)n;
 #pragma omp simd
     for (int i = 0; i < n; i++)
-        dx[i] = rstd * (dy[i] * w[i] - g_mean - (x[i] - mean) * rstd * gx_mean);
-}
-
-static void normalize_gradients(float *dw, float *db, const float *dy, const float *x, float mean,
-                                float rstd, int n) {
-#pragma omp simd
-    for (int i = 0; i < n; i++) {
-        dw[i] += dy[i] * (x[i] - mean) * rstd;
-        db[i] += dy[i];
-    }
+        dx[i] += rstd * (dy[i] * w[i] - g_mean - (x[i] - mean) * rstd * gx_mean);
 }
 
 /* ---- dropout ---- */
@@ -322,12 +373,14 @@ static void adamw(float *w, float *m, float *v, const float *dw, AdamW step, siz
 extern const Isa TABLE_NAME(ISA);
 const Isa TABLE_NAME(ISA) = {
     .name = NAME_OF(ISA),
+    .lanes = LANES,
     .tile_rows = TILE_ROWS,
     .tile_columns = TILE_COLUMNS,
+    .block_terms = BLOCK_TERMS,
     .tile = tile,
+    .transpose = transpose,
     .dots = dots,
     .combine = combine,
-    .outer = outer,
     .softmax = softmax,
     .log_sum_exp = log_sum_exp,
     .exponentials = exponentials,
@@ -335,8 +388,8 @@ const Isa TABLE_NAME(ISA) = {
     .gelu = gelu,
     .gelu_backward = gelu_backward,
     .normalize = normalize,
+    .normalize_again = normalize_again,
     .normalize_backward = normalize_backward,
-    .normalize_gradients = normalize_gradients,
     .add = add,
     .sum = sum,
     .dropout = dropout,

@@ -34,20 +34,26 @@ typedef struct {
  * unless it says so. */
 typedef struct Isa {
     const char *name;
+    int lanes; /* floats in a vector */
     int tile_rows, tile_columns;
+    int block_terms; /* so many rows of tile_columns fit the first cache */
 
-    /* c[rows,columns] (+)= a[rows,K] b[K,columns] for one tile: rows <= tile_rows and columns <=
-     * tile_columns; a(i,p) = a[i*a_row + p*a_column]; b packed, tile_columns floats for each p,
-     * zeros beyond `columns`. Unless `accumulate`, c starts from bias[columns], or 0 if NULL. */
+    /* c[rows,columns] (+)= a[rows,K] b[K,columns] for one tile: 1 <= rows <= tile_rows and
+     * 1 <= columns <= tile_columns; a(i,p) = a[i*a_row + p*a_column]; b's rows are b_row floats
+     * apart and can be read up to a whole number of vectors. Unless `accumulate`, c starts from
+     * bias[columns], or 0 if NULL. */
     void (*tile)(float *c, size_t c_row, const float *a, size_t a_row, size_t a_column,
-                 const float *b, int K, int rows, int columns, const float *bias, bool accumulate);
+                 const float *b, size_t b_row, int K, int rows, int columns, const float *bias,
+                 bool accumulate);
+
+    /* to[j,i] = from[i,j] for rows x columns elements; rows so many floats apart */
+    void (*transpose)(float *to, size_t to_row, const float *from, size_t from_row, int rows,
+                      int columns);
 
     void (*dots)(float *y, const float *x, const float *w, size_t stride, int n, int K);
     /* y[j] = x . w_j */
     void (*combine)(float *y, const float *p, const float *w, size_t stride, int n, int K);
     /* y = sum_j p[j] w_j */
-    void (*outer)(float *w, size_t stride, const float *p, const float *x, int n, int K);
-    /* w_j += p[j] x */
 
     /* p = softmax(scale * x), n >= 1, scale > 0; returns ln(sum(exp(scale * x))). p may be x. */
     float (*softmax)(float *p, const float *x, float scale, int n);
@@ -60,16 +66,18 @@ typedef struct Isa {
 
     /* GELU in its tanh form (Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016). */
     void (*gelu)(float *y, const float *x, size_t n);
-    void (*gelu_backward)(float *dx, const float *x, const float *dy, size_t n); /* dx may be dy */
+    /* dx = dy gelu'(x), and gelu(x) once more in y; dx may be dy */
+    void (*gelu_backward)(float *dx, float *y, const float *x, const float *dy, size_t n);
 
     /* y = (x - mean) rstd w + b over n channels; writes mean and rstd = 1/sqrt(variance+1e-5). */
     void (*normalize)(float *y, float *mean, float *rstd, const float *x, const float *w,
                       const float *b, int n);
-    void (*normalize_backward)(float *dx, const float *dy, const float *x, float mean, float rstd,
-                               const float *w, int n); /* dx may be dy */
-    /* dw += dy (x - mean) rstd, db += dy, for one row of n channels */
-    void (*normalize_gradients)(float *dw, float *db, const float *dy, const float *x, float mean,
-                                float rstd, int n);
+    /* The same y, from the mean and rstd of then. */
+    void (*normalize_again)(float *y, const float *x, float mean, float rstd, const float *w,
+                            const float *b, int n);
+    /* dx += the gradient in x; dw += dy (x - mean) rstd, db += dy, for one row */
+    void (*normalize_backward)(float *dx, float *dw, float *db, const float *dy, const float *x,
+                               float mean, float rstd, const float *w, int n);
 
     void (*add)(float *y, const float *x, size_t n);                   /* y += x */
     void (*sum)(float *y, const float *a, const float *b, size_t n);   /* y = a + b */
@@ -88,11 +96,10 @@ const Isa *isa_choose(Error *err);
 
 /* ---- threads ----
  *
- * A team's threads run the same program side by side: all of them call every layer and every
- * product, with the same arguments but each with its own Kernels, each does its share, and none
- * returns before the result is whole. So a pass over a model starts the threads once, not once for
- * each loop, and in between they wait for each other at barriers, which cost well below a
- * microsecond on idle processors and give way to other programs on busy ones. */
+ * A team's threads run the same program side by side: a pass over a model starts them once. Each
+ * has its own Kernels and takes its share of the rows, heads or channels of what is to be done.
+ * Where one needs what another made, all wait for each other at a barrier, which costs well below
+ * a microsecond on idle processors and gives way to other programs on busy ones. */
 
 typedef struct Team Team;
 
@@ -101,12 +108,12 @@ typedef struct {
     const Isa *isa;
     Team *team;
     int thread, threads; /* 0 <= thread < threads */
-    float *packed;       /* the team's: matmul's copy of a block of its right operand */
-    float *rows[2];      /* the thread's own: two rows of attention scores */
+    /* the thread's own: parts of the two operands of a product, packed; what attention needs */
+    float *left, *right, *scratch;
 } Kernels;
 
-/* Makes a team of at most `threads` >= 1, with room for rows of `longest` scores. */
-bool team_open(Team **team, const Isa *isa, int threads, int longest, Error *err);
+/* Makes a team of at most `threads` >= 1, each with `scratch` floats. */
+bool team_open(Team **team, const Isa *isa, int threads, size_t scratch, Error *err);
 void team_close(Team *team);
 
 /* Runs work(kernels, argument) on the first `threads` of the team's threads, and returns when all
@@ -123,7 +130,11 @@ typedef struct {
 } Share;
 Share team_share(const Kernels *k, size_t count, size_t grain);
 
-/* ---- products ---- */
+/* ---- products ----
+ *
+ * No barriers inside: what a product reads must be whole before, and what it writes is whole for
+ * other threads after the next barrier. The terms of every sum run in the same order whatever the
+ * number of threads. */
 
 /* A matrix as it lies in memory: element (i, j) is at[i * row + j * column]. Swapping the two
  * strides transposes it. */
@@ -132,10 +143,30 @@ typedef struct {
     size_t row, column;
 } Matrix;
 
-/* c[M,N] = a[M,K] b[K,N] + bias[N], or with `accumulate` c += a b (bias then NULL). c's rows are
- * c_row floats apart; c overlaps nothing. bias may be NULL. The sums run in the same order
- * whatever the number of threads. */
+/* A right operand b[K,N] that has been packed. */
+typedef struct {
+    const float *at;
+    int K, N;
+} Packed;
+
+/* The floats that it takes. */
+size_t packed_size(const Isa *isa, int K, int N);
+
+/* Packs b[K,N], one of whose strides is 1, as the right operand of products: the team's threads
+ * share the work; or the calling thread alone does it. */
+void pack(const Kernels *k, float *packed, Matrix b, int K, int N);
+void pack_alone(const Isa *isa, float *packed, Matrix b, int K, int N);
+
+/* c[M,N] = a[M,K] b[K,N] + bias[N], or with `accumulate` c += a b (bias then NULL), for the calling
+ * thread alone. Of b the first K <= b.K rows and N columns count; N may go beyond b.N to a whole
+ * number of vectors, where b is 0. c's rows are c_row floats apart; c overlaps nothing. bias may be
+ * NULL. */
+void multiply(const Isa *isa, float *c, size_t c_row, Matrix a, Packed b, int M, int N, int K,
+              const float *bias, bool accumulate);
+
+/* The same with b as it lies, by the team, whose threads share the rows of c; one stride of a and
+ * one of b is 1. If `sums` is not NULL, sums[i] += sum_p a(i,p); a is turned then (a.row = 1). */
 void matmul(const Kernels *k, float *c, size_t c_row, Matrix a, Matrix b, int M, int N, int K,
-            const float *bias, bool accumulate);
+            const float *bias, bool accumulate, float *sums);
 
 #endif

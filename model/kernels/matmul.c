@@ -1,11 +1,11 @@
-/* matmul.c - products of matrices: packing, blocking and threads, written once.
+/* matmul.c - products of matrices: packing, blocking and sharing out, written once.
  *
- * The product is cut into blocks of BLOCK_N columns and BLOCK_K terms. For each, the right operand
- * is copied ("packed") into panels of tile_columns columns, in the order in which the register
- * tile reads them; then the threads share out the tiles of the result. The left operand is read
- * where it lies. The plan is that of Goto and van de Geijn, "Anatomy of High-Performance Matrix
- * Multiplication" (2008), without their packing of the left operand: it is read by broadcasts,
- * which need no order.
+ * The right operand is copied ("packed") into panels of tile_columns columns and block_terms
+ * terms, in the order in which the register tile reads them: a panel stays in the first cache
+ * while the rows of the left operand pass by. The left operand is read where it lies, by
+ * broadcasts, unless it is turned, so that each term would be on a cache line of its own: then a
+ * strip of it is packed as well. The plan is that of Goto and van de Geijn, "Anatomy of
+ * High-Performance Matrix Multiplication" (2008).
  *
  * Every element of the result is summed by one thread, its terms in order, block by block: the
  * number of threads changes who computes a tile, never a bit of it. */
@@ -19,82 +19,143 @@ static int smaller(int a, int b) {
     return a < b ? a : b;
 }
 
+static size_t whole_vectors(const Isa *isa, int columns) {
+    size_t lanes = (size_t)isa->lanes;
+    return ((size_t)columns + lanes - 1) / lanes * lanes;
+}
+
+size_t packed_size(const Isa *isa, int K, int N) {
+    return (size_t)K * whole_vectors(isa, N);
+}
+
+/* ---- packing ---- */
+
 /* panel[K,width] = b[K,columns], zeros beyond. */
-static void pack_panel(float *panel, int width, Matrix b, int K, int columns) {
-    if (columns < width) memset(panel, 0, (size_t)K * (size_t)width * sizeof *panel);
+static void pack_panel(const Isa *isa, float *panel, size_t width, Matrix b, int K, int columns) {
+    if ((size_t)columns < width) memset(panel, 0, (size_t)K * width * sizeof *panel);
     if (b.column == 1) {
-        for (int p = 0; p < K; p++)
-            memcpy(panel + p * width, b.at + (size_t)p * b.row, (size_t)columns * sizeof *panel);
+        for (size_t p = 0; p < (size_t)K; p++)
+            memcpy(panel + p * width, b.at + p * b.row, (size_t)columns * sizeof *panel);
     } else {
-        for (int j = 0; j < columns; j++)
-            for (int p = 0; p < K; p++)
-                panel[p * width + j] = b.at[(size_t)p * b.row + (size_t)j * b.column];
+        assert(b.row == 1);
+        isa->transpose(panel, width, b.at, b.column, columns, K);
     }
 }
 
-/* The tiles of a stretch of rows, against all panels: panel outermost, so that it stays in the
- * first cache while the rows pass by. */
-static void multiply_rows(const Kernels *k, float *c, size_t c_row, Matrix a, int rows, int N,
-                          int K, const float *bias, bool accumulate) {
-    const Isa *isa = k->isa;
+static int panels_in(const Isa *isa, int N) {
+    return (N + isa->tile_columns - 1) / isa->tile_columns;
+}
+
+/* Packs panel number j of one block of terms of b[K,N]. */
+static void pack_in_block(const Isa *isa, float *block, Matrix b, int K, int N, int j) {
+    int first = j * isa->tile_columns, columns = smaller(isa->tile_columns, N - first);
+    Matrix part = {b.at + (size_t)first * b.column, b.row, b.column};
+    pack_panel(isa, block + (size_t)first * (size_t)K, whole_vectors(isa, columns), part, K,
+               columns);
+}
+
+/* Packs the panels from number begin to end, counted through all blocks. */
+static void pack_panels(const Isa *isa, float *packed, Matrix b, int K, int N, size_t begin,
+                        size_t end) {
+    size_t row = whole_vectors(isa, N), panels = (size_t)panels_in(isa, N);
+    for (size_t i = begin; i < end; i++) {
+        int p = (int)(i / panels) * isa->block_terms;
+        Matrix part = {b.at + (size_t)p * b.row, b.row, b.column};
+        pack_in_block(isa, packed + (size_t)p * row, part, smaller(isa->block_terms, K - p), N,
+                      (int)(i % panels));
+    }
+}
+
+/* How many panels all blocks have together. */
+static size_t panels_of(const Isa *isa, int K, int N) {
+    int blocks = (K + isa->block_terms - 1) / isa->block_terms;
+    return (size_t)panels_in(isa, N) * (size_t)blocks;
+}
+
+void pack_alone(const Isa *isa, float *packed, Matrix b, int K, int N) {
+    pack_panels(isa, packed, b, K, N, 0, panels_of(isa, K, N));
+}
+
+void pack(const Kernels *k, float *packed, Matrix b, int K, int N) {
+    Share share = team_share(k, panels_of(k->isa, K, N), 1);
+    pack_panels(k->isa, packed, b, K, N, share.begin, share.end);
+}
+
+/* The packed strip[K,MATMUL_STRIP] of a left operand that is turned; adds up its rows. */
+static void pack_strip(float *strip, Matrix a, int K, int rows, float *sums) {
+    for (size_t p = 0; p < (size_t)K; p++) {
+        const float *from = a.at + p * a.column;
+        float *to = strip + p * MATMUL_STRIP;
+        if (rows == MATMUL_STRIP)
+            memcpy(to, from, MATMUL_STRIP * sizeof *to);
+        else
+            memcpy(to, from, (size_t)rows * sizeof *to);
+        if (!sums) continue;
+#pragma omp simd
+        for (int i = 0; i < rows; i++) sums[i] += from[i];
+    }
+}
+
+/* ---- products ---- */
+
+/* Rows against all panels of one block of terms, panel outermost. A panel's place follows from
+ * `terms`, those that were packed; K of them count. */
+static void multiply_block(const Isa *isa, float *c, size_t c_row, Matrix a, const float *block,
+                           int terms, int widest, int M, int N, int K, const float *bias,
+                           bool accumulate) {
     for (int j = 0; j < N; j += isa->tile_columns) {
-        const float *panel = k->packed + (size_t)j * (size_t)K;
-        for (int i = 0; i < rows; i += isa->tile_rows)
+        const float *panel = block + (size_t)j * (size_t)terms;
+        size_t b_row = whole_vectors(isa, smaller(isa->tile_columns, widest - j));
+        for (int i = 0; i < M; i += isa->tile_rows)
             isa->tile(c + (size_t)i * c_row + j, c_row, a.at + (size_t)i * a.row, a.row, a.column,
-                      panel, K, smaller(isa->tile_rows, rows - i),
+                      panel, b_row, K, smaller(isa->tile_rows, M - i),
                       smaller(isa->tile_columns, N - j), bias ? bias + j : NULL, accumulate);
     }
 }
 
-/* One block: all M rows, at most BLOCK_N columns, at most BLOCK_K terms. */
-static void multiply_block(const Kernels *k, float *c, size_t c_row, Matrix a, Matrix b, int M,
-                           int N, int K, const float *bias, bool accumulate) {
-    int width = k->isa->tile_columns, height = k->isa->tile_rows;
-    Share panels = team_share(k, (size_t)((N + width - 1) / width), 1);
-    for (int panel = (int)panels.begin; panel < (int)panels.end; panel++) {
-        int j = panel * width;
-        Matrix columns = {b.at + (size_t)j * b.column, b.row, b.column};
-        pack_panel(k->packed + (size_t)j * (size_t)K, width, columns, K, smaller(width, N - j));
+void multiply(const Isa *isa, float *c, size_t c_row, Matrix a, Packed b, int M, int N, int K,
+              const float *bias, bool accumulate) {
+    size_t row = whole_vectors(isa, b.N);
+    assert(K <= b.K && N <= (int)row && !(bias && accumulate));
+    for (int p = 0; p < K; p += isa->block_terms) {
+        Matrix left = {a.at + (size_t)p * a.column, a.row, a.column};
+        multiply_block(isa, c, c_row, left, b.at + (size_t)p * row,
+                       smaller(isa->block_terms, b.K - p), b.N, M, N,
+                       smaller(isa->block_terms, K - p), p == 0 ? bias : NULL, accumulate || p > 0);
     }
-    team_barrier(k);
-    /* As even a share of the rows as whole tiles allow, in stretches that fit the cache. */
-    Share rows = team_share(k, (size_t)M, (size_t)height);
-    for (int i = (int)rows.begin; i < (int)rows.end; i += BLOCK_M) {
-        Matrix left = {a.at + (size_t)i * a.row, a.row, a.column};
-        multiply_rows(k, c + (size_t)i * c_row, c_row, left, smaller(BLOCK_M, (int)rows.end - i), N,
-                      K, bias, accumulate);
-    }
-    team_barrier(k); /* before anybody packs over these panels */
 }
 
-/* So few rows that packing would cost more than the product: each row against the columns of b as
- * they lie, which for weights stored (out, in) is one dot product after another. */
-static void multiply_few(const Kernels *k, float *c, size_t c_row, Matrix a, Matrix b, int M, int N,
-                         int K, const float *bias) {
-    Share columns = team_share(k, (size_t)N, 16);
-    size_t j = columns.begin, width = columns.end - j;
-    for (size_t i = 0; i < (size_t)M; i++) {
-        float *y = c + i * c_row + j;
-        k->isa->dots(y, a.at + i * a.row, b.at + j * b.column, b.column, (int)width, K);
-        if (bias) k->isa->add(y, bias + j, width);
+/* Rows of the result that are all this thread's, against one packed block. */
+static void multiply_strips(const Kernels *k, float *c, size_t c_row, Matrix a, int M, int N, int K,
+                            const float *bias, bool accumulate, float *sums) {
+    for (int i = 0; i < M; i += MATMUL_STRIP) {
+        int rows = smaller(MATMUL_STRIP, M - i);
+        Matrix left = {a.at + (size_t)i * a.row, a.row, a.column};
+        if (a.row == 1) {
+            pack_strip(k->left, left, K, rows, sums ? sums + i : NULL);
+            left = (Matrix){k->left, 1, MATMUL_STRIP};
+        }
+        multiply_block(k->isa, c + (size_t)i * c_row, c_row, left, k->right, K, N, rows, N, K, bias,
+                       accumulate);
     }
-    team_barrier(k);
 }
 
 void matmul(const Kernels *k, float *c, size_t c_row, Matrix a, Matrix b, int M, int N, int K,
-            const float *bias, bool accumulate) {
-    enum { FEW_ROWS = 4 };
-    assert(M >= 0 && N >= 0 && K > 0 && !(bias && accumulate));
-    if (M <= FEW_ROWS && a.column == 1 && b.row == 1 && !accumulate) {
-        multiply_few(k, c, c_row, a, b, M, N, K, bias);
-        return;
-    }
-    for (int j = 0; j < N; j += BLOCK_N)
-        for (int p = 0; p < K; p += BLOCK_K) {
-            Matrix left = {a.at + (size_t)p * a.column, a.row, a.column};
+            const float *bias, bool accumulate, float *sums) {
+    assert(M >= 0 && N >= 0 && K > 0 && !(bias && accumulate) && !(sums && a.row != 1));
+    const Isa *isa = k->isa;
+    Share own = team_share(k, (size_t)M, (size_t)isa->tile_rows);
+    int first = (int)own.begin, rows = (int)(own.end - own.begin);
+    if (rows == 0) return;
+    for (int j = 0; j < N; j += MATMUL_COLUMNS)
+        for (int p = 0; p < K; p += isa->block_terms) {
+            int columns = smaller(MATMUL_COLUMNS, N - j), terms = smaller(isa->block_terms, K - p);
+            Matrix left = {a.at + (size_t)first * a.row + (size_t)p * a.column, a.row, a.column};
             Matrix right = {b.at + (size_t)p * b.row + (size_t)j * b.column, b.row, b.column};
-            multiply_block(k, c + j, c_row, left, right, M, smaller(BLOCK_N, N - j),
-                           smaller(BLOCK_K, K - p), bias && p == 0 ? bias + j : NULL,
-                           accumulate || p > 0);
+            for (int panel = 0; panel < panels_in(isa, columns); panel++)
+                pack_in_block(isa, k->right, right, terms, columns, panel);
+            multiply_strips(k, c + (size_t)first * c_row + j, c_row, left, rows, columns, terms,
+                            bias && p == 0 ? bias + j : NULL, accumulate || p > 0,
+                            sums && j == 0 ? sums + first : NULL);
         }
 }

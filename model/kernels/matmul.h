@@ -3,11 +3,11 @@
 #define TRIL_MATMUL_H
 
 enum {
-    BLOCK_K = 256,  /* a packed panel, BLOCK_K x tile_columns, stays in the first cache */
-    BLOCK_N = 2048, /* a multiple of every tile_columns */
-    BLOCK_M = 192,  /* a multiple of every tile_rows; rows of the left operand, BLOCK_M x BLOCK_K,
-                       stay in the second */
-    MATMUL_PACKED = BLOCK_K * BLOCK_N /* floats of packing space */
+    MATMUL_TERMS = 256,   /* the most terms in a block */
+    MATMUL_COLUMNS = 512, /* columns of the right operand that are packed at a time; a multiple of
+                             every tile_columns */
+    MATMUL_STRIP = 48     /* rows of a turned left operand, likewise; a multiple of every tile_rows
+                             and of every vector's lanes */
 };
 
 #endif

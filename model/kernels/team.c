@@ -19,32 +19,33 @@
 struct Team {
     Kernels *members;
     int size;
-    float *packed, *rows;
+    float *scratch;
     /* each on a cache line of its own: the waiting look at one while others change the other */
     _Alignas(MEMORY_ALIGNMENT) atomic_int come;
     _Alignas(MEMORY_ALIGNMENT) atomic_uint round;
 };
 
-bool team_open(Team **opened, const Isa *isa, int threads, int longest, Error *err) {
+bool team_open(Team **opened, const Isa *isa, int threads, size_t scratch, Error *err) {
+    enum { LEFT = MATMUL_TERMS * MATMUL_STRIP, RIGHT = MATMUL_TERMS * MATMUL_COLUMNS };
     Team *team;
     *opened = NULL;
     if (!memory_alloc(&team, 1, sizeof *team, "the threads", err)) return false;
     /* Whole cache lines, so that no two threads write to the same one. */
-    size_t row = ((size_t)longest + 15) / 16 * 16, count = (size_t)threads;
+    size_t each = LEFT + RIGHT + (scratch + 15) / 16 * 16, count = (size_t)threads;
     team->size = threads;
     if (!memory_alloc(&team->members, count, sizeof *team->members, "the threads", err) ||
-        !memory_alloc(&team->packed, MATMUL_PACKED, sizeof(float), "the matrix kernels", err) ||
-        !memory_alloc(&team->rows, 2 * count * row, sizeof(float), "the attention kernels", err)) {
+        !memory_alloc(&team->scratch, count * each, sizeof(float), "the kernels", err)) {
         team_close(team);
         return false;
     }
     for (size_t i = 0; i < count; i++) {
-        float *rows = team->rows + 2 * i * row;
+        float *own = team->scratch + i * each;
         team->members[i] = (Kernels){.isa = isa,
                                      .team = team,
                                      .thread = (int)i,
-                                     .packed = team->packed,
-                                     .rows = {rows, rows + row}};
+                                     .left = own,
+                                     .right = own + LEFT,
+                                     .scratch = own + LEFT + RIGHT};
     }
     *opened = team;
     return true;
@@ -53,8 +54,7 @@ bool team_open(Team **opened, const Isa *isa, int threads, int longest, Error *e
 void team_close(Team *team) {
     if (!team) return;
     memory_free(team->members);
-    memory_free(team->packed);
-    memory_free(team->rows);
+    memory_free(team->scratch);
     memory_free(team);
 }
 

@@ -44,6 +44,11 @@ $(1)/train $(1)/sample: $(1)/%: $(1)/%.o $(OBJECTS:%=$(1)/%)
 	$$(CC) $$(FLAGS) $(2) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
 $(TESTS:%=$(1)/%): $(1)/%: $(1)/%.o $(1)/tests/reference.o $(1)/tests/support.o $(OBJECTS:%=$(1)/%)
 	$$(CC) $$(FLAGS) $(2) $$(LDFLAGS) -o $$@ $$^ -lcmocka $$(LDLIBS)
+$(1)/tests/bench: $(1)/tests/bench.o $(1)/tests/peak.o $(OBJECTS:%=$(1)/%)
+	$$(CC) $$(FLAGS) $(2) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
+$(1)/tests/peak.o: tests/peak.c
+	@mkdir -p $$(@D)
+	$$(CC) $$(FLAGS) $(2) -ffp-contract=fast -c -o $$@ $$<
 $(1)/model/kernels/isa_%.o: model/kernels/isa.c
 	@mkdir -p $$(@D)
 	$$(CC) $$(FLAGS) $(2) $$(ISA_FLAGS) $$(ISA_FLAGS_$$*) -DISA=$$* -c -o $$@ $$<
@@ -77,6 +82,9 @@ test-san: $(TESTS:%=build/san/%) build/san/train build/san/sample | test-plain
 san: $(TESTS:%=build/san/%) build/san/train build/san/sample
 	@tests/run build/san
 
+bench: build/tests/bench
+	build/tests/bench
+
 deps:
 	tests/deps
 
@@ -97,4 +105,4 @@ clean:
 	rm -rf build train sample
 
 -include $(shell find build -name '*.d' 2>/dev/null)
-.PHONY: all run test test-plain test-san san deps format format-check clean
+.PHONY: all run test test-plain test-san san bench deps format format-check clean

@@ -54,6 +54,12 @@ size_t attention_room(const Isa *isa, int T, int dk, int dv) {
     return keys + values + rows + block + 2 * packed_size(isa, BLOCK, T);
 }
 
+/* Masks the scores from n on to the end of a whole number of vectors, `columns`: their exponential
+ * is 0, and no loop over the row has a remainder. */
+static void mask_row(float *scores, int n, int columns) {
+    for (int s = n; s < columns; s++) scores[s] = -INFINITY;
+}
+
 /* ---- forward ---- */
 
 /* One query alone, as in generation: its keys and values are read where they lie. */
@@ -63,7 +69,7 @@ static void forward_row(const Kernels *k, float *out, float *lse, const Head *at
     float *att = k->scratch;
     int n = seen(a, t);
     isa->dots(att, at->q + (size_t)t * a->q_row, at->key, a->k_row, n, a->dk);
-    *lse = isa->softmax(att, att, a->scale, n);
+    isa->softmax(att, 0, lse, att, a->scale, 1, n);
     if (a->dropout.rate > 0)
         isa->dropout(att, att, dropout_row(a->dropout, at->lse + (size_t)t), n);
     isa->combine(out, att, at->v, a->v_row, n, a->dv);
@@ -81,15 +87,15 @@ static void forward_head(const Kernels *k, float *out, float *lse, const Head *a
     Packed turned = {keys, a->dk, S}, plain = {values, S, a->dv};
     for (int t = 0; t < a->T; t += isa->tile_rows) {
         int rows = smaller(isa->tile_rows, a->T - t), most = seen(a, t + rows - 1);
+        int columns = whole_vectors(isa, most);
         Matrix q = {at->q + (size_t)t * a->q_row, a->q_row, 1}, weights = {att, row, 1};
-        multiply(isa, att, row, q, turned, rows, whole_vectors(isa, most), a->dk, NULL, false);
-        for (int i = 0; i < rows; i++) {
+        multiply(isa, att, row, q, turned, rows, columns, a->dk, NULL, false);
+        for (int i = 0; i < rows; i++) mask_row(att + (size_t)i * row, seen(a, t + i), columns);
+        isa->softmax(att, row, lse + t, att, a->scale, rows, columns);
+        for (int i = 0; i < rows && a->dropout.rate > 0; i++) {
             float *of = att + (size_t)i * row;
-            int n = seen(a, t + i);
             size_t query = at->lse + (size_t)(t + i);
-            lse[t + i] = isa->softmax(of, of, a->scale, n);
-            if (a->dropout.rate > 0) isa->dropout(of, of, dropout_row(a->dropout, query), n);
-            memset(of + n, 0, (size_t)(most - n) * sizeof *of);
+            isa->dropout(of, of, dropout_row(a->dropout, query), seen(a, t + i));
         }
         multiply(isa, out + (size_t)t * a->out_row, a->out_row, weights, plain, rows, a->dv, most,
                  NULL, false);
@@ -155,17 +161,19 @@ static void backward_queries(const Kernels *k, float *dq, const Operands *o, con
     for (int i = 0; i < rows; i++) {
         float *p = att + (size_t)i * o->row, *dp = datt + (size_t)i * o->row;
         int n = seen(a, t + i);
-        size_t place = (size_t)(t + i) * a->out_row, rest = (size_t)(widest - n) * sizeof *p;
+        size_t place = (size_t)(t + i) * a->out_row,
+               rest = widest > columns ? (size_t)(widest - columns) : 0;
         DropoutRow mask = {0};
         if (a->dropout.rate > 0) mask = dropout_row(a->dropout, at->lse + (size_t)(t + i));
-        isa->exponentials(p, p, a->scale, lse[t + i], n);
+        mask_row(p, n, columns);
+        isa->exponentials(p, p, a->scale, lse[t + i], columns);
         if (a->dropout.rate > 0) isa->dropout(dp, dp, mask, n);
         /* sum_s att datt = dout . out, dropped out or not: shorter than the row */
         float mean = isa->dot(at->dout + place, at->out + place, (size_t)a->dv);
-        isa->softmax_backward(dp, p, mean, a->scale, n);
+        isa->softmax_backward(dp, p, mean, a->scale, columns);
         if (a->dropout.rate > 0) isa->dropout(p, p, mask, n);
-        memset(p + n, 0, rest);
-        memset(dp + n, 0, rest);
+        memset(p + columns, 0, rest * sizeof *p);
+        memset(dp + columns, 0, rest * sizeof *p);
     }
     multiply(isa, dq + (size_t)t * a->q_row, a->q_row, dscores, o->keys, rows, a->dk, most, NULL,
              false);

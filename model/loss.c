@@ -12,8 +12,8 @@ void cross_entropy_backward(const Kernels *k, float *dlogits, const float *logit
                             const int32_t *targets, float scale, int N, int V) {
     size_t row = (size_t)V;
     for (size_t n = 0; n < (size_t)N; n++) {
-        float *to = dlogits + n * row;
-        k->isa->softmax(to, logits + n * row, 1.0f, V);
+        float *to = dlogits + n * row, lse;
+        k->isa->softmax(to, row, &lse, logits + n * row, 1.0f, 1, V);
         to[targets[n]] -= 1.0f;
         for (size_t v = 0; v < row; v++) to[v] *= scale;
     }

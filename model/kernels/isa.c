@@ -162,13 +162,58 @@ static void transpose(float *to, size_t to_row, const float *from, size_t from_r
             to[(size_t)j * to_row + (size_t)i] = from[(size_t)i * from_row + (size_t)j];
 }
 
+/* Rows far enough ahead to be there in time: the hardware does not foresee a jump to the next. */
+enum { ROWS_AHEAD = 12 };
+
+static void copy(float *to, size_t to_row, const float *from, size_t from_row, int rows,
+                 int columns) {
+    int whole = columns / LANES * LANES;
+    for (int i = 0; i < rows; i++, to += to_row, from += from_row) {
+        for (int j = 0; j < whole; j += LANES) {
+            __builtin_prefetch(from + ROWS_AHEAD * from_row + j);
+            *(Unaligned *)(to + j) = *(const Unaligned *)(from + j);
+        }
+        for (int j = whole; j < columns; j++) to[j] = from[j];
+    }
+}
+
 /* ---- rows ---- */
 
+static inline Vector load(const float *x) {
+    return *(const Unaligned *)x;
+}
+
+/* Sums in lanes, then in pairs: what compilers make of a reduction adds the lanes one by one. */
+static inline float sum_lanes(Vector lanes) {
+    float lane[LANES];
+    memcpy(lane, &lanes, sizeof lane);
+#pragma GCC unroll 4
+    for (int half = LANES / 2; half > 0; half /= 2)
+#pragma GCC unroll 8
+        for (int i = 0; i < half; i++) lane[i] += lane[i + half];
+    return lane[0];
+}
+
+static float total_of(const float *x, int n) {
+    Vector lanes = {0};
+    float rest = 0;
+    int i = 0;
+    for (; i + LANES <= n; i += LANES) lanes += load(x + i);
+    for (; i < n; i++) rest += x[i];
+    return sum_lanes(lanes) + rest;
+}
+
 static float dot(const float *a, const float *b, size_t n) {
-    float sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (size_t i = 0; i < n; i++) sum += a[i] * b[i];
-    return sum;
+    Vector even = {0}, odd = {0};
+    float rest = 0;
+    size_t i = 0;
+    for (; i + 2 * LANES <= n; i += 2 * LANES) {
+        even += load(a + i) * load(b + i);
+        odd += load(a + i + LANES) * load(b + i + LANES);
+    }
+    for (; i + LANES <= n; i += LANES) even += load(a + i) * load(b + i);
+    for (; i < n; i++) rest += a[i] * b[i];
+    return sum_lanes(even + odd) + rest;
 }
 
 static void dots(float *y, const float *x, const float *w, size_t stride, int n, int K) {
@@ -226,31 +271,47 @@ static inline float exponential(float x) {
 
 /* In lanes by hand: with NaNs in the world, compilers do not reorder a maximum by themselves. */
 static float largest(const float *x, int n) {
-    enum { WIDE = 16 };
-    float lane[WIDE], most = x[0];
-    for (int i = 0; i < WIDE; i++) lane[i] = x[0];
+    float lane[LANES];
     int j = 0;
-    for (; j + WIDE <= n; j += WIDE)
+    for (int i = 0; i < LANES; i++) lane[i] = x[0];
+    for (; j + LANES <= n; j += LANES)
 #pragma omp simd
-        for (int i = 0; i < WIDE; i++) lane[i] = x[j + i] > lane[i] ? x[j + i] : lane[i];
-    for (; j < n; j++) most = x[j] > most ? x[j] : most;
-    for (int i = 0; i < WIDE; i++) most = lane[i] > most ? lane[i] : most;
-    return most;
+        for (int i = 0; i < LANES; i++) lane[i] = x[j + i] > lane[i] ? x[j + i] : lane[i];
+    for (int i = 0; j < n; i++, j++) lane[i] = x[j] > lane[i] ? x[j] : lane[i];
+#pragma GCC unroll 4
+    for (int half = LANES / 2; half > 0; half /= 2)
+#pragma GCC unroll 8
+        for (int i = 0; i < half; i++)
+            lane[i] = lane[i + half] > lane[i] ? lane[i + half] : lane[i];
+    return lane[0];
 }
 
-static float softmax(float *p, const float *x, float scale, int n) {
-    float most = largest(x, n) * scale; /* scale > 0 */
-    float total = 0;
-#pragma omp simd reduction(+ : total)
-    for (int j = 0; j < n; j++) {
-        float e = exponential(x[j] * scale - most);
-        p[j] = e;
-        total += e;
-    }
-    float inverse = 1.0f / total;
+enum { ROWS = 8 }; /* at a time */
+
+/* Step by step for all rows, so that one row's long chain of operations hides behind the others. */
+static void softmax(float *p, size_t row, float *lse, const float *x, float scale, int rows,
+                    int n) {
+    float most[ROWS], total[ROWS];
+    for (int first = 0; first < rows; first += ROWS) {
+        int some = rows - first < ROWS ? rows - first : ROWS;
+        const float *from = x + (size_t)first * row;
+        float *to = p + (size_t)first * row;
+        for (int i = 0; i < some; i++)
+            most[i] = largest(from + (size_t)i * row, n) * scale; /* scale > 0 */
+        for (int i = 0; i < some; i++) {
+            const float *of = from + (size_t)i * row;
+            float *y = to + (size_t)i * row, above = most[i];
 #pragma omp simd
-    for (int j = 0; j < n; j++) p[j] *= inverse;
-    return most + logf(total);
+            for (int j = 0; j < n; j++) y[j] = exponential(of[j] * scale - above);
+        }
+        for (int i = 0; i < some; i++) total[i] = total_of(to + (size_t)i * row, n);
+        for (int i = 0; i < some; i++) {
+            float *y = to + (size_t)i * row, inverse = 1.0f / total[i];
+#pragma omp simd
+            for (int j = 0; j < n; j++) y[j] *= inverse;
+        }
+        for (int i = 0; i < some; i++) lse[first + i] = most[i] + logf(total[i]);
+    }
 }
 
 static float log_sum_exp(const float *x, int n) {
@@ -300,15 +361,12 @@ static void gelu_backward(float *dx, float *y, const float *x, const float *dy, 
 
 static void normalize(float *y, float *mean, float *rstd, const float *x, const float *w,
                       const float *b, int n) {
-    float total = 0, squares = 0;
-#pragma omp simd reduction(+ : total)
-    for (int i = 0; i < n; i++) total += x[i];
-    float mu = total / (float)n;
-#pragma omp simd reduction(+ : squares)
-    for (int i = 0; i < n; i++) squares += (x[i] - mu) * (x[i] - mu);
-    float scale = 1.0f / sqrtf(squares / (float)n + 1e-5f);
+    float mu = total_of(x, n) / (float)n;
 #pragma omp simd
-    for (int i = 0; i < n; i++) y[i] = (x[i] - mu) * scale * w[i] + b[i];
+    for (int i = 0; i < n; i++) y[i] = x[i] - mu;
+    float scale = 1.0f / sqrtf(dot(y, y, (size_t)n) / (float)n + 1e-5f);
+#pragma omp simd
+    for (int i = 0; i < n; i++) y[i] = y[i] * scale * w[i] + b[i];
     *mean = mu;
     *rstd = scale;
 }
@@ -322,19 +380,29 @@ static void normalize_again(float *y, const float *x, float mean, float rstd, co
 /* With xhat = (x - mean) rstd and g = dy w: dx += rstd (g - mean(g) - xhat mean(g xhat)). */
 static void normalize_backward(float *dx, float *dw, float *db, const float *dy, const float *x,
                                float mean, float rstd, const float *w, int n) {
+    Vector g_lanes = {0}, gx_lanes = {0};
     float g_sum = 0, gx_sum = 0;
-#pragma omp simd reduction(+ : g_sum, gx_sum)
-    for (int i = 0; i < n; i++) {
+    int i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        Vector up = load(dy + i), g = up * load(w + i), hat = (load(x + i) - mean) * rstd;
+        g_lanes += g;
+        gx_lanes += g * hat;
+        *(Unaligned *)(dw + i) = load(dw + i) + up * hat;
+        *(Unaligned *)(db + i) = load(db + i) + up;
+    }
+    for (; i < n; i++) {
         float g = dy[i] * w[i], hat = (x[i] - mean) * rstd;
         g_sum += g;
         gx_sum += g * hat;
         dw[i] += dy[i] * hat;
         db[i] += dy[i];
     }
+    g_sum += sum_lanes(g_lanes);
+    gx_sum += sum_lanes(gx_lanes);
     float g_mean = g_sum / (float)n, gx_mean = gx_sum / (float)n;
 #pragma omp simd
-    for (int i = 0; i < n; i++)
-        dx[i] += rstd * (dy[i] * w[i] - g_mean - (x[i] - mean) * rstd * gx_mean);
+    for (int j = 0; j < n; j++)
+        dx[j] += rstd * (dy[j] * w[j] - g_mean - (x[j] - mean) * rstd * gx_mean);
 }
 
 /* ---- dropout ---- */
@@ -379,6 +447,7 @@ const Isa TABLE_NAME(ISA) = {
     .block_terms = BLOCK_TERMS,
     .tile = tile,
     .transpose = transpose,
+    .copy = copy,
     .dots = dots,
     .combine = combine,
     .softmax = softmax,

@@ -50,13 +50,18 @@ typedef struct Isa {
     void (*transpose)(float *to, size_t to_row, const float *from, size_t from_row, int rows,
                       int columns);
 
+    /* to[i,j] = from[i,j], likewise; rows soon after those may be prefetched */
+    void (*copy)(float *to, size_t to_row, const float *from, size_t from_row, int rows,
+                 int columns);
+
     void (*dots)(float *y, const float *x, const float *w, size_t stride, int n, int K);
     /* y[j] = x . w_j */
     void (*combine)(float *y, const float *p, const float *w, size_t stride, int n, int K);
     /* y = sum_j p[j] w_j */
 
-    /* p = softmax(scale * x), n >= 1, scale > 0; returns ln(sum(exp(scale * x))). p may be x. */
-    float (*softmax)(float *p, const float *x, float scale, int n);
+    /* p[i] = softmax(scale * x[i]) for rows of n >= 1 numbers, `row` floats apart in both; scale
+     * > 0. lse[i] = ln(sum(exp(scale * x[i]))). p may be x. */
+    void (*softmax)(float *p, size_t row, float *lse, const float *x, float scale, int rows, int n);
     /* ln(sum(exp(x))), n >= 1 */
     float (*log_sum_exp)(const float *x, int n);
     /* p = exp(scale * x - lse): softmax again, from the lse that it returned. p may be x. */

@@ -34,8 +34,7 @@ size_t packed_size(const Isa *isa, int K, int N) {
 static void pack_panel(const Isa *isa, float *panel, size_t width, Matrix b, int K, int columns) {
     if ((size_t)columns < width) memset(panel, 0, (size_t)K * width * sizeof *panel);
     if (b.column == 1) {
-        for (size_t p = 0; p < (size_t)K; p++)
-            memcpy(panel + p * width, b.at + p * b.row, (size_t)columns * sizeof *panel);
+        isa->copy(panel, width, b.at, b.row, K, columns);
     } else {
         assert(b.row == 1);
         isa->transpose(panel, width, b.at, b.column, columns, K);
@@ -82,18 +81,9 @@ void pack(const Kernels *k, float *packed, Matrix b, int K, int N) {
 }
 
 /* The packed strip[K,MATMUL_STRIP] of a left operand that is turned; adds up its rows. */
-static void pack_strip(float *strip, Matrix a, int K, int rows, float *sums) {
-    for (size_t p = 0; p < (size_t)K; p++) {
-        const float *from = a.at + p * a.column;
-        float *to = strip + p * MATMUL_STRIP;
-        if (rows == MATMUL_STRIP)
-            memcpy(to, from, MATMUL_STRIP * sizeof *to);
-        else
-            memcpy(to, from, (size_t)rows * sizeof *to);
-        if (!sums) continue;
-#pragma omp simd
-        for (int i = 0; i < rows; i++) sums[i] += from[i];
-    }
+static void pack_strip(const Isa *isa, float *strip, Matrix a, int K, int rows, float *sums) {
+    isa->copy(strip, MATMUL_STRIP, a.at, a.column, K, rows);
+    for (int p = 0; p < K && sums; p++) isa->add(sums, strip + p * MATMUL_STRIP, (size_t)rows);
 }
 
 /* ---- products ---- */
@@ -132,7 +122,7 @@ static void multiply_strips(const Kernels *k, float *c, size_t c_row, Matrix a, 
         int rows = smaller(MATMUL_STRIP, M - i);
         Matrix left = {a.at + (size_t)i * a.row, a.row, a.column};
         if (a.row == 1) {
-            pack_strip(k->left, left, K, rows, sums ? sums + i : NULL);
+            pack_strip(k->isa, k->left, left, K, rows, sums ? sums + i : NULL);
             left = (Matrix){k->left, 1, MATMUL_STRIP};
         }
         multiply_block(k->isa, c + (size_t)i * c_row, c_row, left, k->right, K, N, rows, N, K, bias,
@@ -140,22 +130,41 @@ static void multiply_strips(const Kernels *k, float *c, size_t c_row, Matrix a, 
     }
 }
 
+/* The thread's own part of c: the longer side is shared, so that of the other operand, which every
+ * thread packs for itself, there is less. */
+typedef struct {
+    int row, rows, column, columns;
+} Part;
+
+static Part own_part(const Kernels *k, int M, int N) {
+    if (M < N) {
+        Share own = team_share(k, (size_t)N, (size_t)k->isa->tile_columns);
+        return (Part){0, M, (int)own.begin, (int)(own.end - own.begin)};
+    }
+    Share own = team_share(k, (size_t)M, (size_t)k->isa->tile_rows);
+    return (Part){(int)own.begin, (int)(own.end - own.begin), 0, N};
+}
+
 void matmul(const Kernels *k, float *c, size_t c_row, Matrix a, Matrix b, int M, int N, int K,
             const float *bias, bool accumulate, float *sums) {
     assert(M >= 0 && N >= 0 && K > 0 && !(bias && accumulate) && !(sums && a.row != 1));
     const Isa *isa = k->isa;
-    Share own = team_share(k, (size_t)M, (size_t)isa->tile_rows);
-    int first = (int)own.begin, rows = (int)(own.end - own.begin);
-    if (rows == 0) return;
-    for (int j = 0; j < N; j += MATMUL_COLUMNS)
+    Part own = own_part(k, M, N);
+    if (own.rows == 0) return;
+    int end = own.column + own.columns;
+    c += (size_t)own.row * c_row;
+    a.at += (size_t)own.row * a.row;
+    for (int j = own.column; j < end; j += MATMUL_COLUMNS)
         for (int p = 0; p < K; p += isa->block_terms) {
-            int columns = smaller(MATMUL_COLUMNS, N - j), terms = smaller(isa->block_terms, K - p);
-            Matrix left = {a.at + (size_t)first * a.row + (size_t)p * a.column, a.row, a.column};
+            int columns = smaller(MATMUL_COLUMNS, end - j);
+            int terms = smaller(isa->block_terms, K - p);
+            Matrix left = {a.at + (size_t)p * a.column, a.row, a.column};
             Matrix right = {b.at + (size_t)p * b.row + (size_t)j * b.column, b.row, b.column};
             for (int panel = 0; panel < panels_in(isa, columns); panel++)
                 pack_in_block(isa, k->right, right, terms, columns, panel);
-            multiply_strips(k, c + (size_t)first * c_row + j, c_row, left, rows, columns, terms,
+            /* whoever has the first columns adds up the rows of a */
+            multiply_strips(k, c + j, c_row, left, own.rows, columns, terms,
                             bias && p == 0 ? bias + j : NULL, accumulate || p > 0,
-                            sums && j == 0 ? sums + first : NULL);
+                            sums && j == 0 ? sums + own.row : NULL);
         }
 }

@@ -1,0 +1,382 @@
+/* bench.c - how fast, and how close to what the processor can do: `make bench`.
+ *
+ * First the peak: multiply-adds in registers. Then products, layers, whole training steps and
+ * generation, each timed several times: the median, the spread (fastest to slowest), and the share
+ * of the peak. The same figures go to bench.csv. */
+#include "tests/peak.h"
+#include "base/clock.h"
+#include "base/random.h"
+#include "model/layers.h"
+#include "model/run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { REPEATS = 9 };
+
+static int threads;
+static const Isa *isa;
+static double peak; /* GFLOP/s of one thread */
+static FILE *csv;
+
+/* ---- timing ---- */
+
+typedef struct {
+    double median, least, most; /* seconds */
+} Timing;
+
+static int by_size(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static Timing summarize(double *seconds, int count) {
+    qsort(seconds, (size_t)count, sizeof *seconds, by_size);
+    return (Timing){seconds[count / 2], seconds[0], seconds[count - 1]};
+}
+
+/* `work` on all threads, as often as takes a few milliseconds, several times. */
+static Timing time_work(Team *team, int on, void (*work)(const Kernels *, void *), void *argument) {
+    double seconds[REPEATS];
+    double start = clock_seconds();
+    team_run(team, on, work, argument);
+    int rounds = 1 + (int)(4e-3 / (clock_seconds() - start + 1e-9));
+    for (int i = 0; i < REPEATS; i++) {
+        start = clock_seconds();
+        for (int round = 0; round < rounds; round++) team_run(team, on, work, argument);
+        seconds[i] = (clock_seconds() - start) / rounds;
+    }
+    return summarize(seconds, REPEATS);
+}
+
+/* ---- reporting ---- */
+
+static void fail_with(const Error *err) {
+    fprintf(stderr, "bench: %s\n", err->text);
+    exit(EXIT_FAILURE);
+}
+
+/* One line: what took so long, for so many floating-point operations (0: not worth counting). */
+static void report(const char *group, const char *what, Timing t, double operations, int on) {
+    double gflops = operations / t.median * 1e-9, share = gflops / (peak * on);
+    printf("  %-30s %10.1f us  (%.1f to %.1f)", what, t.median * 1e6, t.least * 1e6, t.most * 1e6);
+    if (operations > 0) printf("  %6.1f GFLOP/s  %5.1f %%", gflops, 100 * share);
+    putchar('\n');
+    fprintf(csv, "%s,%s,%d,%.9f,%.9f,%.9f,%.3f,%.4f\n", group, what, on, t.median, t.least, t.most,
+            gflops, share);
+}
+
+static void report_rate(const char *group, const char *what, Timing t, double things,
+                        const char *unit, double operations, int on) {
+    double gflops = operations / t.median * 1e-9, share = gflops / (peak * on);
+    printf("  %-30s %10.0f %s  (%.0f to %.0f)  %6.1f GFLOP/s  %5.1f %%\n", what, things / t.median,
+           unit, things / t.most, things / t.least, gflops, 100 * share);
+    fprintf(csv, "%s,%s,%d,%.9f,%.9f,%.9f,%.3f,%.4f\n", group, what, on, t.median, t.least, t.most,
+            gflops, share);
+}
+
+static float *numbers(size_t count) {
+    float *at = aligned_alloc(64, (count * sizeof *at + 63) / 64 * 64);
+    if (!at) exit(EXIT_FAILURE);
+    for (size_t i = 0; i < count; i++) at[i] = (float)(random_uniform(1, (uint64_t)i) - 0.5) * 0.1f;
+    return at;
+}
+
+/* ---- the layers of a block ---- */
+
+/* One layer at the shapes of a step, called as a rung calls it. */
+typedef struct {
+    const Kernels *k;
+    int B, T, C, OC, NH;
+    float *x, *y, *z, *w, *packed, *mean, *rstd, *sums;
+    Param weights, bias;
+    Attention shape;
+    void (*rows)(const Kernels *k, void *layer, size_t first, int count); /* or */
+    void (*team)(const Kernels *k, void *layer);
+} Layer;
+
+static void layer_work(const Kernels *k, void *argument) {
+    Layer *l = argument;
+    if (l->team) {
+        l->team(k, l);
+        team_barrier(k);
+        return;
+    }
+    Share own = team_share(k, (size_t)l->B * (size_t)l->T, STRETCH_MOST);
+    for (size_t n = own.begin; n < own.end; n += STRETCH_MOST)
+        l->rows(k, l, n, (int)(own.end - n < STRETCH_MOST ? own.end - n : STRETCH_MOST));
+}
+
+static void run_linear_forward(const Kernels *k, void *argument, size_t first, int count) {
+    Layer *l = argument;
+    linear_forward(k, l->y + first * (size_t)l->OC, l->x + first * (size_t)l->C, l->weights,
+                   l->bias, count, l->C, l->OC);
+}
+
+static void run_linear_backward(const Kernels *k, void *argument, size_t first, int count) {
+    Layer *l = argument;
+    linear_backward(k, l->x + first * (size_t)l->C, l->y + first * (size_t)l->OC, l->weights, count,
+                    l->C, l->OC);
+}
+
+static void run_linear_gradients(const Kernels *k, void *argument) {
+    Layer *l = argument;
+    linear_gradients(k, l->weights, l->bias, l->y, l->x, l->B * l->T, l->C, l->OC);
+}
+
+static void run_linear_pack(const Kernels *k, void *argument) {
+    Layer *l = argument;
+    linear_pack(k, l->packed, l->w, l->C, l->OC, false);
+}
+
+static void run_attention_forward(const Kernels *k, void *argument) {
+    Layer *l = argument;
+    attention_forward(k, l->y, l->sums, l->x, l->x + l->C, l->x + 2 * l->C, &l->shape);
+}
+
+static void run_attention_backward(const Kernels *k, void *argument) {
+    Layer *l = argument;
+    attention_backward(k, l->z, l->z + l->C, l->z + 2 * l->C, l->y, l->y, l->sums, l->x,
+                       l->x + l->C, l->x + 2 * l->C, &l->shape);
+}
+
+static void run_norm_forward(const Kernels *k, void *argument, size_t first, int count) {
+    Layer *l = argument;
+    size_t at = first * (size_t)l->C;
+    layernorm_forward(k, l->y + at, l->mean + first, l->rstd + first, l->x + at, l->weights,
+                      l->bias, count, l->C);
+}
+
+static void run_norm_backward(const Kernels *k, void *argument, size_t first, int count) {
+    Layer *l = argument;
+    size_t at = first * (size_t)l->C, stretch = first / STRETCH_MOST;
+    layernorm_backward(k, l->z + at, l->sums + stretch * 2 * (size_t)l->C, l->y + at, l->x + at,
+                       l->mean + first, l->rstd + first, l->weights, count, l->C);
+}
+
+static void run_gelu_forward(const Kernels *k, void *argument, size_t first, int count) {
+    Layer *l = argument;
+    size_t at = first * (size_t)l->OC;
+    gelu_forward(k, l->y + at, l->z + at, (size_t)count * (size_t)l->OC);
+}
+
+static void run_gelu_backward(const Kernels *k, void *argument, size_t first, int count) {
+    Layer *l = argument;
+    size_t at = first * (size_t)l->OC;
+    gelu_backward(k, l->x + at, l->y + at, l->z + at, l->z + at, (size_t)count * (size_t)l->OC);
+}
+
+static void run_residual(const Kernels *k, void *argument, size_t first, int count) {
+    Layer *l = argument;
+    size_t at = first * (size_t)l->C;
+    residual_forward(k, l->z + at, l->x + at, l->y + at, (size_t)count * (size_t)l->C);
+}
+
+/* Gives the linear layer C -> OC its line for each of its products. */
+static void bench_linear(Team *team, Layer *l, const char *group, const char *name, int C, int OC) {
+    char what[64];
+    double operations = 2.0 * l->B * l->T * C * OC;
+    l->C = C;
+    l->OC = OC;
+    l->team = run_linear_pack;
+    snprintf(what, sizeof what, "%s pack", name);
+    report(group, what, time_work(team, threads, layer_work, l), 0, threads);
+    l->team = NULL;
+    l->rows = run_linear_forward;
+    snprintf(what, sizeof what, "%s forward", name);
+    report(group, what, time_work(team, threads, layer_work, l), operations, threads);
+    l->rows = run_linear_backward;
+    snprintf(what, sizeof what, "%s backward", name);
+    report(group, what, time_work(team, threads, layer_work, l), operations, threads);
+    l->team = run_linear_gradients;
+    snprintf(what, sizeof what, "%s gradients", name);
+    report(group, what, time_work(team, threads, layer_work, l), operations, threads);
+}
+
+static void bench_layers(int B, int T, int C, int NH) {
+    size_t N = (size_t)B * (size_t)T, wide = 4 * (size_t)C, hs = (size_t)(C / NH);
+    Error err;
+    Team *team;
+    char group[64];
+    if (!team_open(&team, isa, threads, attention_room(isa, T, (int)hs, (int)hs), &err))
+        fail_with(&err);
+    Layer l = {.B = B, .T = T, .NH = NH};
+    l.x = numbers(N * wide);
+    l.y = numbers(N * wide);
+    l.z = numbers(N * wide);
+    l.w = numbers(wide * (size_t)C);
+    l.packed = numbers(2 * wide * (size_t)C);
+    l.mean = numbers(N);
+    l.rstd = numbers(N);
+    l.sums = numbers(N * (size_t)(NH + 2 * C));
+    l.weights = (Param){l.w, numbers(wide * (size_t)C), l.packed};
+    l.bias = (Param){numbers(wide), numbers(wide), NULL};
+    l.shape = (Attention){.B = B,
+                          .T = T,
+                          .NH = NH,
+                          .dk = (int)hs,
+                          .dv = (int)hs,
+                          .q_row = 3 * (size_t)C,
+                          .k_row = 3 * (size_t)C,
+                          .v_row = 3 * (size_t)C,
+                          .out_row = (size_t)C,
+                          .causal = true,
+                          .scale = 1.0f / sqrtf((float)hs)};
+    snprintf(group, sizeof group, "layer C%d T%d B%d", C, T, B);
+    printf("\nlayers of a block, %d x %d tokens, width %d, %d heads, %d threads\n", B, T, C, NH,
+           threads);
+    bench_linear(team, &l, group, "qkv", C, 3 * C);
+    bench_linear(team, &l, group, "proj", C, C);
+    bench_linear(team, &l, group, "fc", C, 4 * C);
+    bench_linear(team, &l, group, "out", 4 * C, C);
+
+    static const struct {
+        const char *name;
+        void (*rows)(const Kernels *k, void *layer, size_t first, int count);
+        void (*team)(const Kernels *k, void *layer);
+        double operations; /* per token and channel; of attention those of the unmasked half */
+    } others[] = {
+        {"attention forward", NULL, run_attention_forward, 2},
+        {"attention backward", NULL, run_attention_backward, 5},
+        {"norm forward", run_norm_forward, NULL, 0},
+        {"norm backward", run_norm_backward, NULL, 0},
+        {"gelu forward", run_gelu_forward, NULL, 0},
+        {"gelu backward", run_gelu_backward, NULL, 0},
+        {"residual", run_residual, NULL, 0},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        l.C = C;
+        l.OC = 4 * C;
+        l.rows = others[i].rows;
+        l.team = others[i].team;
+        report(group, others[i].name, time_work(team, threads, layer_work, &l),
+               others[i].operations * (double)N * (T + 1) * C, threads);
+    }
+    team_close(team);
+    float *all[] = {l.x,    l.y,    l.z,      l.w,       l.packed,    l.mean,
+                    l.rstd, l.sums, l.bias.w, l.bias.dw, l.weights.dw};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+}
+
+/* ---- whole steps ---- */
+
+static void bench_step(const Config *config, int B, int on, double budget) {
+    enum { MOST = 200, LEAST = 3 };
+    Error err;
+    Model model;
+    Run *run;
+    RunOptions options = {.batch = B, .length = config->T, .training = true, .threads = on};
+    if (!model_build(&model, config, 1, &err) || !run_open(&run, &model, &options, &err))
+        fail_with(&err);
+    size_t tokens = (size_t)B * (size_t)config->T;
+    int32_t *ids = calloc(tokens + 1, sizeof *ids);
+    if (!ids) exit(EXIT_FAILURE);
+    for (size_t i = 0; i <= tokens; i++)
+        ids[i] = (int32_t)(random_uniform(2, (uint64_t)i) * config->V);
+    Optimizer adamw = {.learning_rate = 1e-4, .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8};
+    double seconds[MOST], began = clock_seconds();
+    int steps = 0;
+    for (int step = -1; step < MOST && (steps < LEAST || clock_seconds() - began < budget);
+         step++) {
+        double start = clock_seconds();
+        run_forward_training(run, ids, B, config->T);
+        run_loss(run, ids + 1);
+        run_backward(run, ids + 1);
+        run_update(run, &adamw);
+        if (step >= 0) seconds[steps++] = clock_seconds() - start; /* the first warms up */
+    }
+    size_t positions = (size_t)config->T * (size_t)config->C;
+    double each =
+        6.0 * (double)(model.parameters - positions) + 12.0 * config->L * config->T * config->C;
+    char what[64];
+    snprintf(what, sizeof what, "L%d H%d C%d T%d B%d, %d thread%s", config->L, config->NH,
+             config->C, config->T, B, on, on > 1 ? "s" : "");
+    report_rate("step", what, summarize(seconds, steps), (double)tokens, "tokens/s",
+                each * (double)tokens, on);
+    run_close(run);
+    model_free(&model);
+    free(ids);
+}
+
+static Config gpt_of(int L, int NH, int C, int T) {
+    return (Config){.model = "gpt", .V = 65, .L = L, .NH = NH, .C = C, .T = T};
+}
+
+static void bench_steps(void) {
+    Config small = gpt_of(4, 4, 128, 64), large = gpt_of(6, 6, 384, 256);
+    printf("\ntraining steps, float32 (operations: 6 for each parameter but the positions, and "
+           "12 L T C, a token)\n");
+    bench_step(&small, 12, threads, 2);
+    if (threads > 1) bench_step(&small, 12, 1, 2);
+    bench_step(&large, 16, threads, 4);
+    if (threads > 1) bench_step(&large, 16, 1, 4);
+    for (int C = 64; C <= 512; C += C < 128 ? 64 : 128) {
+        Config config = gpt_of(4, C / 32, C, 64);
+        bench_step(&config, 12, threads, 1.5);
+    }
+}
+
+/* ---- generation ---- */
+
+static void bench_generation(void) {
+    enum { LENGTH = 256, ROUNDS = 5 };
+    Error err;
+    Model model;
+    Config config = gpt_of(4, 4, 128, LENGTH);
+    Generator generator;
+    static const int marks[] = {1, 64, 128, 192, 256};
+    double took[4][ROUNDS];
+    if (!model_build(&model, &config, 1, &err) || !generator_open(&generator, &model, 1, &err))
+        fail_with(&err);
+    printf("\ngeneration, %zu parameters, one thread, by what has gone before\n", model.parameters);
+    for (int round = 0; round < ROUNDS; round++) {
+        int32_t id = 0;
+        generator_reset(&generator);
+        generator_feed(&generator, &id, 1);
+        for (int i = 0; i < 4; i++) {
+            double start = clock_seconds();
+            for (int at = marks[i]; at < marks[i + 1]; at++) {
+                id = (id * 7 + at) % config.V;
+                generator_feed(&generator, &id, 1);
+            }
+            took[i][round] = (clock_seconds() - start) / (marks[i + 1] - marks[i]);
+        }
+    }
+    for (int i = 0; i < 4; i++) {
+        char what[64];
+        snprintf(what, sizeof what, "from %d to %d", marks[i], marks[i + 1]);
+        report_rate("generation", what, summarize(took[i], ROUNDS), 1, "characters/s",
+                    2.0 * (double)model.parameters, 1);
+    }
+    generator_close(&generator);
+    model_free(&model);
+}
+
+int main(void) {
+    Error err;
+    double found[REPEATS];
+    isa = isa_choose(&err);
+    if (!isa) fail_with(&err);
+    threads = run_default_threads();
+    csv = fopen("bench.csv", "w");
+    if (!csv) {
+        fprintf(stderr, "bench: bench.csv cannot be created\n");
+        return EXIT_FAILURE;
+    }
+    fprintf(csv, "group,what,threads,median_s,least_s,most_s,gflops,share_of_peak\n");
+    for (int i = 0; i < REPEATS; i++) found[i] = peak_float32();
+    Timing rates = summarize(found, REPEATS);
+    peak = rates.median;
+    printf("peak: %.1f GFLOP/s a thread in float32 (%.1f to %.1f); %s kernels, %d threads\n", peak,
+           rates.least, rates.most, isa->name, threads);
+    fprintf(csv, "peak,float32,1,,,,%.3f,1\n", peak);
+    bench_layers(12, 64, 128, 4);
+    bench_layers(16, 256, 384, 6);
+    bench_steps();
+    bench_generation();
+    fclose(csv);
+    puts("\nThe same figures are in bench.csv.");
+    return EXIT_SUCCESS;
+}

@@ -53,7 +53,7 @@ typedef float Unaligned __attribute__((vector_size(LANES * sizeof(float)), align
 static inline __attribute__((always_inline)) void
 tile_of(const int rows, const int vectors, float *c, size_t c_row, const float *a, size_t a_row,
         size_t a_column, const float *b, size_t b_row, int K, int columns, const float *bias,
-        bool accumulate) {
+        bool accumulate, const float *ahead) {
     Vector sum[TILE_ROWS][TILE_VECTORS];
     float edge[TILE_COLUMNS];
     bool whole = columns == vectors * LANES;
@@ -74,6 +74,7 @@ tile_of(const int rows, const int vectors, float *c, size_t c_row, const float *
 #pragma GCC unroll 4
             for (int j = 0; j < vectors; j++) sum[i][j] += value * row[j];
         }
+        if (ahead) __builtin_prefetch(ahead + p * 16, 0, 2);
         a += a_column;
         b += b_row;
     }
@@ -109,11 +110,11 @@ tile_of(const int rows, const int vectors, float *c, size_t c_row, const float *
 
 static void tile(float *c, size_t c_row, const float *a, size_t a_row, size_t a_column,
                  const float *b, size_t b_row, int K, int rows, int columns, const float *bias,
-                 bool accumulate) {
+                 bool accumulate, const float *ahead) {
     int vectors = (columns + LANES - 1) / LANES;
     /* clang-format off */
 #define TILE(m, n) case (m) * 8 + (n): \
-        tile_of(m, n, c, c_row, a, a_row, a_column, b, b_row, K, columns, bias, accumulate); break;
+        tile_of(m, n, c, c_row, a, a_row, a_column, b, b_row, K, columns, bias, accumulate, ahead); break;
     switch (rows * 8 + vectors) {
         TILE(1, 1) TILE(1, 2) TILE(2, 1) TILE(2, 2) TILE(3, 1) TILE(3, 2) TILE(4, 1) TILE(4, 2)
 #if defined __AVX2__ || defined __aarch64__

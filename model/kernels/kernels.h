@@ -41,10 +41,11 @@ typedef struct Isa {
     /* c[rows,columns] (+)= a[rows,K] b[K,columns] for one tile: 1 <= rows <= tile_rows and
      * 1 <= columns <= tile_columns; a(i,p) = a[i*a_row + p*a_column]; b's rows are b_row floats
      * apart and can be read up to a whole number of vectors. Unless `accumulate`, c starts from
-     * bias[columns], or 0 if NULL. */
+     * bias[columns], or 0 if NULL. If `ahead` is not NULL, K cache lines from there on
+     * are fetched for later. */
     void (*tile)(float *c, size_t c_row, const float *a, size_t a_row, size_t a_column,
                  const float *b, size_t b_row, int K, int rows, int columns, const float *bias,
-                 bool accumulate);
+                 bool accumulate, const float *ahead);
 
     /* to[j,i] = from[i,j] for rows x columns elements; rows so many floats apart */
     void (*transpose)(float *to, size_t to_row, const float *from, size_t from_row, int rows,

@@ -15,6 +15,8 @@
 #include <assert.h>
 #include <string.h>
 
+enum { LINE = 16 }; /* floats in a cache line */
+
 static int smaller(int a, int b) {
     return a < b ? a : b;
 }
@@ -96,10 +98,14 @@ static void multiply_block(const Isa *isa, float *c, size_t c_row, Matrix a, con
     for (int j = 0; j < N; j += isa->tile_columns) {
         const float *panel = block + (size_t)j * (size_t)terms;
         size_t b_row = whole_vectors(isa, smaller(isa->tile_columns, widest - j));
-        for (int i = 0; i < M; i += isa->tile_rows)
+        /* the first tiles fetch the next panel, a cache line for each of their terms */
+        const float *next = panel + (size_t)isa->tile_columns * (size_t)terms, *end = next;
+        if (j + isa->tile_columns < N) end += b_row * (size_t)terms;
+        for (int i = 0; i < M; i += isa->tile_rows, next += (size_t)K * LINE)
             isa->tile(c + (size_t)i * c_row + j, c_row, a.at + (size_t)i * a.row, a.row, a.column,
                       panel, b_row, K, smaller(isa->tile_rows, M - i),
-                      smaller(isa->tile_columns, N - j), bias ? bias + j : NULL, accumulate);
+                      smaller(isa->tile_columns, N - j), bias ? bias + j : NULL, accumulate,
+                      next < end ? next : NULL);
     }
 }
 

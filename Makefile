@@ -22,14 +22,16 @@ LDLIBS   = -lm
 ISA_FLAGS        = -ffp-contract=fast -fno-math-errno -fno-trapping-math -Wno-pass-failed
 ISA_FLAGS_avx2   = -mavx2 -mfma
 ISA_FLAGS_avx512 = -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprefer-vector-width=512
+ISA_FLAGS_bf16   = $(ISA_FLAGS_avx512) -mavx512bf16 -mamx-tile -mamx-bf16
 ISAS             = base
 ifneq ($(findstring x86_64,$(shell $(CC) -dumpmachine)),)
 ISAS            += avx2 avx512
+BF16             = model/kernels/bf16.o
 endif
 
 SOURCES = $(wildcard base/*.c data/*.c model/*.c) model/kernels/choose.c model/kernels/matmul.c \
           model/kernels/team.c
-OBJECTS = $(SOURCES:.c=.o) $(ISAS:%=model/kernels/isa_%.o)
+OBJECTS = $(SOURCES:.c=.o) $(ISAS:%=model/kernels/isa_%.o) $(BF16)
 TESTS   = $(patsubst %.c,%,$(wildcard tests/test_*.c))
 
 all: train sample
@@ -52,6 +54,9 @@ $(1)/tests/peak.o: tests/peak.c
 $(1)/model/kernels/isa_%.o: model/kernels/isa.c
 	@mkdir -p $$(@D)
 	$$(CC) $$(FLAGS) $(2) $$(ISA_FLAGS) $$(ISA_FLAGS_$$*) -DISA=$$* -c -o $$@ $$<
+$(1)/model/kernels/bf16.o: model/kernels/bf16.c
+	@mkdir -p $$(@D)
+	$$(CC) $$(FLAGS) $(2) $$(ISA_FLAGS) $$(ISA_FLAGS_bf16) -c -o $$@ $$<
 $(1)/%.o: %.c
 	@mkdir -p $$(@D)
 	$$(CC) $$(FLAGS) $(2) -c -o $$@ $$<

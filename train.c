@@ -18,9 +18,10 @@
 enum { MAX_RUNGS = 16, CLOSED_FORMS = 3, PATH_ROOM = 4096, EXIT_USAGE = 2 };
 
 typedef struct {
-    const char *input, *out, *log, *model;
+    const char *input, *out, *log, *model, *precision;
     int steps, batch, eval_every, threads;
     Config sizes; /* V and the model's name are filled in later */
+    Precision multiply_in;
     double learning_rate, held_out;
     uint64_t seed;
     bool ladder, bytes, quiet, help, version;
@@ -174,6 +175,7 @@ static bool open_training(Training *t, const Settings *settings, const Corpus *c
                           .length = config.T,
                           .training = true,
                           .threads = settings->threads,
+                          .precision = settings->multiply_in,
                           .seed = settings->seed};
     size_t tokens = (size_t)settings->batch * (size_t)config.T;
     bool named = settings->log && strcmp(path, settings->out) == 0;
@@ -438,6 +440,9 @@ static bool check_settings(Settings *s, int operands, Error *err) {
     if (operands != 1) return fail(err, "one text FILE is expected, not %d; see --help", operands);
     const char *names[MAX_RUNGS];
     Config config = s->sizes;
+    s->multiply_in = strcmp(s->precision, "bf16") == 0 ? BFLOAT16 : FLOAT32;
+    if (s->multiply_in == FLOAT32 && strcmp(s->precision, "f32") != 0)
+        return fail(err, "--precision is f32 or bf16, not '%s'", s->precision);
     config.V = 1; /* not known yet, and fine whatever it is */
     snprintf(config.model, sizeof config.model, "%s", s->model);
     if (!model_check(&config, err)) return false;
@@ -456,6 +461,7 @@ static int usage_error(const Error *err) {
 int main(int argc, char **argv) {
     Settings s = {.out = "out/model.safetensors",
                   .model = "gpt",
+                  .precision = "f32",
                   .steps = 2000,
                   .batch = 12,
                   .eval_every = 250,
@@ -480,6 +486,8 @@ int main(int argc, char **argv) {
         {0, "eval-every", OPTION_INT, &s.eval_every, 1, 1e9, "N", "steps between evaluations"},
         {'j', "threads", OPTION_INT, &s.threads, 1, 1024, "N",
          "threads; the result does not depend on them"},
+        {0, "precision", OPTION_TEXT, &s.precision, 0, 0, "NAME",
+         "of products: f32, or bf16 where the processor has it"},
         {0, "seed", OPTION_SEED, &s.seed, 0, 0, "N", "of all that is random"},
         {.kind = OPTION_SECTION, .help = "How large"},
         {'l', "layers", OPTION_INT, &z->L, 1, MAX_LAYERS, "N", "blocks, in gpt"},

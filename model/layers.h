@@ -40,7 +40,7 @@ void embedding_backward(const Kernels *k, Param wte, Param wpe, const float *dx,
  * y[N,OC] = x[N,C] w[OC,C]^T + b[OC];  dx = dy w;  by the team: dw += dy^T x, db += sum_n dy
  * b may be none. w is packed: linear_pack makes the copy for the forward or the backward pass, by
  * the team, in linear_packed_size floats. */
-size_t linear_packed_size(const Isa *isa, int C, int OC);
+size_t linear_packed_size(const Isa *isa, const Products *products, int C, int OC);
 void linear_pack(const Kernels *k, float *packed, const float *w, int C, int OC, bool backward);
 void linear_forward(const Kernels *k, float *y, const float *x, Param w, Param b, int N, int C,
                     int OC);

@@ -2,31 +2,32 @@
 #include "model/layers.h"
 
 /* Forward, the right operand is w^T, [C,OC]; backward it is w, [OC,C]. */
-size_t linear_packed_size(const Isa *isa, int C, int OC) {
-    size_t forward = packed_size(isa, C, OC), backward = packed_size(isa, OC, C);
+size_t linear_packed_size(const Isa *isa, const Products *products, int C, int OC) {
+    size_t forward = products->packed_size(isa, C, OC);
+    size_t backward = products->packed_size(isa, OC, C);
     return forward > backward ? forward : backward;
 }
 
 void linear_pack(const Kernels *k, float *packed, const float *w, int C, int OC, bool backward) {
     if (backward)
-        pack(k, packed, (Matrix){w, (size_t)C, 1}, OC, C);
+        k->products->pack(k, packed, (Matrix){w, (size_t)C, 1}, OC, C);
     else
-        pack(k, packed, (Matrix){w, 1, (size_t)C}, C, OC);
+        k->products->pack(k, packed, (Matrix){w, 1, (size_t)C}, C, OC);
 }
 
 void linear_forward(const Kernels *k, float *y, const float *x, Param w, Param b, int N, int C,
                     int OC) {
     Matrix rows = {x, (size_t)C, 1};
-    multiply(k->isa, y, (size_t)OC, rows, (Packed){w.packed, C, OC}, N, OC, C, b.w, false);
+    k->products->multiply(k, y, (size_t)OC, rows, w.packed, N, OC, C, b.w);
 }
 
 void linear_backward(const Kernels *k, float *dx, const float *dy, Param w, int N, int C, int OC) {
     Matrix rows = {dy, (size_t)OC, 1};
-    multiply(k->isa, dx, (size_t)C, rows, (Packed){w.packed, OC, C}, N, C, OC, NULL, false);
+    k->products->multiply(k, dx, (size_t)C, rows, w.packed, N, C, OC, NULL);
 }
 
 void linear_gradients(const Kernels *k, Param w, Param b, const float *dy, const float *x, int N,
                       int C, int OC) {
     Matrix turned = {dy, 1, (size_t)OC}, rows = {x, (size_t)C, 1};
-    matmul(k, w.dw, (size_t)C, turned, rows, OC, C, N, NULL, true, b.dw);
+    k->products->accumulate(k, w.dw, (size_t)C, turned, rows, OC, C, N, b.dw);
 }

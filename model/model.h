@@ -71,12 +71,16 @@ void model_free(Model *model);
 
 typedef struct Run Run;
 
+/* In what the products of linear layers multiply; all else is float32, and so are their sums. */
+typedef enum { FLOAT32, BFLOAT16 } Precision;
+
 typedef struct {
     int batch;     /* the most sequences in a pass, >= 1 */
     int length;    /* the most tokens of a sequence, 1 to the model's context */
     bool training; /* has gradients and an optimizer */
     bool frozen;   /* the weights stay as they are while the run is open: prepared only once */
     int threads;   /* >= 1 */
+    Precision precision;
     uint64_t seed; /* of dropout */
 } RunOptions;
 

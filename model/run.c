@@ -58,7 +58,8 @@ static size_t lay_out_packed(Run *run) {
         bool packed = tensor->flags & LINEAR;
         run->packed_offsets[i] = packed ? room : SIZE_MAX;
         if (packed)
-            room += whole_lines(linear_packed_size(run->isa, tensor->shape[1], tensor->shape[0]));
+            room += whole_lines(
+                linear_packed_size(run->isa, run->products, tensor->shape[1], tensor->shape[0]));
     }
     return room;
 }
@@ -104,8 +105,9 @@ bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err)
     size_t tensors = (size_t)model->tensor_count;
     int hs = model->config.C / model->config.NH;
     run->isa = isa_choose(err);
-    if (!run->isa ||
-        !team_open(&run->team, run->isa, options->threads,
+    run->products = options->precision == BFLOAT16 ? bf16_choose(err) : &float32_products;
+    if (!run->isa || !run->products ||
+        !team_open(&run->team, run->isa, run->products, options->threads,
                    attention_room(run->isa, options->length, hs, hs), err) ||
         !memory_alloc(&run->offsets, places, sizeof(size_t), "the run", err) ||
         !memory_alloc(&run->packed_offsets, tensors, sizeof(size_t), "the run", err) ||

@@ -89,6 +89,7 @@ bool model_make_room(Model *model, Error *err);
 struct Run {
     Model *model;
     const Isa *isa;
+    const Products *products;
     Team *team;
     RunOptions options;
     /* the pass under way */

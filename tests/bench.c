@@ -18,6 +18,7 @@ enum { REPEATS = 9 };
 
 static int threads;
 static const Isa *isa;
+static const Products *products;
 static double peak; /* GFLOP/s of one thread */
 static FILE *csv;
 
@@ -200,7 +201,7 @@ static void bench_layers(int B, int T, int C, int NH) {
     Error err;
     Team *team;
     char group[64];
-    if (!team_open(&team, isa, threads, attention_room(isa, T, (int)hs, (int)hs), &err))
+    if (!team_open(&team, isa, products, threads, attention_room(isa, T, (int)hs, (int)hs), &err))
         fail_with(&err);
     Layer l = {.B = B, .T = T, .NH = NH};
     l.x = numbers(N * wide);

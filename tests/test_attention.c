@@ -70,7 +70,7 @@ static float *project(const float *x, int N, const char *weight, bool transposed
     for (int o = 0; o < OC; o++)
         for (int c = 0; c < C; c++)
             turned[o * C + c] = transposed ? w.at[c * OC + o] : w.at[o * C + c];
-    float *packed = zeros(linear_packed_size(kernels.isa, C, OC));
+    float *packed = zeros(linear_packed_size(kernels.isa, kernels.products, C, OC));
     linear_pack(&kernels, packed, turned, C, OC, false);
     linear_forward(&kernels, y, x, (Param){.packed = packed}, (Param){.w = b.at}, N, C, OC);
     free(turned);
@@ -149,7 +149,7 @@ static float *weights_of(Attention a, int head, const float *q, const float *k) 
 static float *scores_of(const float *q, const float *k, int T, int dk, double scale) {
     float *scores = zeros((size_t)(T * T));
     Matrix left = {q, (size_t)dk, 1}, right = {k, 1, (size_t)dk};
-    matmul(&kernels, scores, (size_t)T, left, right, T, T, dk, NULL, false, NULL);
+    matmul(&kernels, scores, (size_t)T, left, right, T, T, dk, NULL);
     for (int i = 0; i < T * T; i++) scores[i] *= (float)scale;
     return scores;
 }
@@ -267,7 +267,7 @@ static void test_6_mean_three_ways(void **state) {
     memset(out, 0, x.count * sizeof *out);
     for (int b = 0; b < B; b++) {
         Matrix left = {tril, T, 1}, right = {x.at + b * T * C, C, 1};
-        matmul(&kernels, out + b * T * C, C, left, right, T, C, T, NULL, false, NULL);
+        matmul(&kernels, out + b * T * C, C, left, right, T, C, T, NULL);
     }
     assert_equals_golden(out, "mean.out");
 
@@ -418,7 +418,8 @@ static int set_up(void **state) {
     (void)state;
     Error err;
     const Isa *isa = isa_choose(&err);
-    if (!isa || !team_open(&team, isa, 1, attention_room(isa, LONGEST, WIDEST, WIDEST), &err))
+    if (!isa || !team_open(&team, isa, &float32_products, 1,
+                           attention_room(isa, LONGEST, WIDEST, WIDEST), &err))
         return -1;
     team_run(team, 1, keep, &kernels);
     return 0;

@@ -20,7 +20,7 @@ static void for_each_table(void (*check)(const Isa *isa)) {
 /* ---- products ---- */
 
 typedef struct {
-    float *c, *sums, *packed; /* packed: the right operand goes there first */
+    float *c, *sums, *packed;
     const float *bias;
     size_t c_row;
     Matrix a, b;
@@ -30,37 +30,44 @@ typedef struct {
 
 static void product_work(const Kernels *k, void *argument) {
     const Product *p = argument;
-    if (!p->packed) {
-        matmul(k, p->c, p->c_row, p->a, p->b, p->M, p->N, p->K, p->bias, p->accumulate, p->sums);
+    if (p->accumulate) {
+        k->products->accumulate(k, p->c, p->c_row, p->a, p->b, p->M, p->N, p->K, p->sums);
         return;
     }
-    pack(k, p->packed, p->b, p->K, p->N);
+    k->products->pack(k, p->packed, p->b, p->K, p->N);
     team_barrier(k);
     if (k->thread == 0)
-        multiply(k->isa, p->c, p->c_row, p->a, (Packed){p->packed, p->K, p->N}, p->M, p->N, p->K,
-                 p->bias, p->accumulate);
+        k->products->multiply(k, p->c, p->c_row, p->a, p->packed, p->M, p->N, p->K, p->bias);
 }
 
-enum { A_TURNED = 1, B_TURNED = 2, ACCUMULATE = 4, BIASED = 8, SUMMED = 16, PACKED = 32 };
+enum { A_TURNED = 1, B_TURNED = 2, ACCUMULATE = 4, BIASED = 8, SUMMED = 16 };
 
 /* Element (i, j) of a M x N operand as it lies. */
 static double element(const float *at, int i, int j, int M, int N, bool turned) {
     return (double)at[turned ? j * M + i : i * N + j];
 }
 
+/* Of all terms' sizes together: float32 keeps 24 bits of each partial sum, of which the worst case
+ * would lose K times half of the last, and four times is what chance makes of that here; bfloat16
+ * keeps 8 bits of each of the two factors. */
+static double precision_of(const Products *products) {
+    return products == &float32_products ? 4 * 0x1p-24 : 2 * 0x1p-8;
+}
+
 /* One product with operands as they lie: A_TURNED stores a as [K,M], B_TURNED b as [N,K]. */
-static void check_product(Team *team, int threads, int M, int N, int K, unsigned how) {
+static void check_product(Team *team, const Products *products, int threads, int M, int N, int K,
+                          unsigned how) {
     size_t c_row = (size_t)N + 3; /* what lies between the rows must stay as it is */
     bool a_turned = how & A_TURNED, b_turned = how & B_TURNED;
     float *a = random_floats(1, (size_t)(M * K)), *b = random_floats(2, (size_t)(K * N));
     float *c = random_floats(3, (size_t)M * c_row), *bias = random_floats(4, (size_t)N);
     float *sums = random_floats(5, (size_t)M), *sums_before = random_floats(5, (size_t)M);
     float *before = random_floats(3, (size_t)M * c_row);
-    float *packed = malloc((size_t)K * (size_t)(N + 64) * sizeof *packed);
+    float *packed = malloc((size_t)(K + 32) * (size_t)(N + 64) * sizeof *packed);
     assert_non_null(packed);
     Product product = {.c = c,
                        .sums = how & SUMMED ? sums : NULL,
-                       .packed = how & PACKED ? packed : NULL,
+                       .packed = packed,
                        .bias = how & BIASED ? bias : NULL,
                        .c_row = c_row,
                        .a = {a, a_turned ? 1 : (size_t)K, a_turned ? (size_t)M : 1},
@@ -76,6 +83,7 @@ static void check_product(Team *team, int threads, int M, int N, int K, unsigned
             double truth = (double)before[at], size = 1;
             if (j < (size_t)N) {
                 if (!(how & ACCUMULATE)) truth = how & BIASED ? (double)bias[j] : 0;
+                size += fabs(truth);
                 for (int p = 0; p < K; p++) {
                     double term =
                         element(a, i, p, M, K, a_turned) * element(b, p, (int)j, K, N, b_turned);
@@ -83,10 +91,9 @@ static void check_product(Team *team, int threads, int M, int N, int K, unsigned
                     size += fabs(term);
                 }
             }
-            /* float32 keeps 24 bits: the error may grow with the terms, but slowly */
-            if (!(fabs((double)c[at] - truth) <= 2e-7 * size))
-                fail_msg("%d threads: %d x %d x %d, how %u: c[%d,%zu] is %g, not %g", threads, M, N,
-                         K, how, i, j, (double)c[at], truth);
+            if (!(fabs((double)c[at] - truth) <= precision_of(products) * size))
+                fail_msg("%s, %d threads: %d x %d x %d, how %u: c[%d,%zu] is %.9g, not %.9g",
+                         products->name, threads, M, N, K, how, i, j, (double)c[at], truth);
         }
     for (int i = 0; i < M; i++) {
         double truth = (double)sums_before[i];
@@ -103,38 +110,58 @@ static void check_product(Team *team, int threads, int M, int N, int K, unsigned
     free(packed);
 }
 
-static void check_products(const Isa *isa) {
+/* Around a tile of that many rows and columns, and beyond a block in each direction. */
+static void check_sizes(const Isa *isa, const Products *products, int rows, int columns) {
     Error err;
     Team *team;
-    assert_ok(team_open(&team, isa, 3, 0, &err), err);
+    assert_ok(team_open(&team, isa, products, 3, 0, &err), err);
     for (int threads = 1; threads <= 3; threads += 2) {
-        int rows = isa->tile_rows, columns = isa->tile_columns;
         for (int M = 1; M <= 2 * rows + 1; M++) {
-            check_product(team, threads, M, columns + 1, 5, M % 2 ? BIASED : 0);
-            check_product(team, threads, M, 3, 6, A_TURNED | ACCUMULATE | SUMMED);
-            check_product(team, threads, M, columns - 1, 5, PACKED | (M % 2 ? BIASED : ACCUMULATE));
+            unsigned bias = M % 2 ? BIASED : 0;
+            check_product(team, products, threads, M, columns + 1, 5, bias);
+            check_product(team, products, threads, M, 3, 6, A_TURNED | ACCUMULATE | SUMMED);
+            check_product(team, products, threads, M, columns - 1, 5, ACCUMULATE);
         }
         for (int N = 1; N <= 2 * columns + 1; N++) {
             unsigned bias = N % 2 ? BIASED : 0;
-            check_product(team, threads, rows + 1, N, 4, B_TURNED | bias);
-            check_product(team, threads, 2, N, 9, B_TURNED | PACKED | bias);
+            check_product(team, products, threads, rows + 1, N, 4, B_TURNED | bias);
+            check_product(team, products, threads, 2, N, 9, B_TURNED | ACCUMULATE);
         }
         for (unsigned turned = 0; turned < 4; turned++)
-            for (int K = 1; K <= 2 * isa->lanes + 1; K++)
-                check_product(team, threads, rows - 1, columns - 1, K, turned | BIASED);
-        /* more than a block in each direction */
-        check_product(team, threads, 7, 5, 600, A_TURNED | ACCUMULATE | SUMMED);
-        check_product(team, threads, 7, 70, 600, PACKED | BIASED);
-        check_product(team, threads, 401, 9, 3, A_TURNED | B_TURNED | BIASED);
-        check_product(team, threads, 5, 1100, 3, BIASED);
-        check_product(team, threads, 5, 1100, 3, A_TURNED | ACCUMULATE | SUMMED);
+            for (int K = 1; K <= 67; K++) {
+                unsigned more = K % 2 ? ACCUMULATE : BIASED;
+                check_product(team, products, threads, rows - 1, columns - 1, K, turned | more);
+                if (!(turned & A_TURNED))
+                    check_product(team, products, threads, rows, columns, K, turned | BIASED);
+            }
+        check_product(team, products, threads, 7, 5, 1100, A_TURNED | ACCUMULATE | SUMMED);
+        check_product(team, products, threads, rows, columns + 6, 1100, BIASED);
+        check_product(team, products, threads, rows, columns + 6, 1100, B_TURNED);
+        check_product(team, products, threads, 401, 9, 3, A_TURNED | B_TURNED | ACCUMULATE);
+        check_product(team, products, threads, 401, 33, 3, BIASED);
+        check_product(team, products, threads, 5, 1100, 3, BIASED);
+        check_product(team, products, threads, 5, 1100, 3, A_TURNED | ACCUMULATE | SUMMED);
     }
     team_close(team);
+}
+
+static void check_products(const Isa *isa) {
+    check_sizes(isa, &float32_products, isa->tile_rows, isa->tile_columns);
 }
 
 static void test_products(void **state) {
     (void)state;
     for_each_table(check_products);
+}
+
+static void test_bf16_products(void **state) {
+    (void)state;
+    Error err;
+    const Products *tables[BF16_MAX];
+    int count = bf16_available(tables);
+    for (int i = 0; i < count; i++) check_sizes(isa_choose(&err), tables[i], 32, 32);
+    assert_true(bf16_choose(&err) == (count > 0 ? tables[count - 1] : NULL));
+    if (count == 0) assert_non_null(strstr(err.text, "bf16"));
 }
 
 /* The first terms and columns of a packed operand, as attention uses them. */
@@ -489,7 +516,7 @@ static void test_barrier(void **state) {
     Error err;
     Team *team;
     int board[SIZE + 1] = {0};
-    assert_ok(team_open(&team, isa_choose(&err), SIZE, 0, &err), err);
+    assert_ok(team_open(&team, isa_choose(&err), &float32_products, SIZE, 0, &err), err);
     team_run(team, SIZE, take_turns, board);
     assert_int_equal(board[0], ROUNDS);
     assert_int_equal(board[SIZE], 0);
@@ -498,13 +525,14 @@ static void test_barrier(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_products),    cmocka_unit_test(test_part),
-        cmocka_unit_test(test_transpose),   cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_softmax),     cmocka_unit_test(test_exponential),
-        cmocka_unit_test(test_odd_numbers), cmocka_unit_test(test_gelu),
-        cmocka_unit_test(test_normalize),   cmocka_unit_test(test_dropout),
-        cmocka_unit_test(test_adamw),       cmocka_unit_test(test_forced_table),
-        cmocka_unit_test(test_shares),      cmocka_unit_test(test_barrier),
+        cmocka_unit_test(test_products),     cmocka_unit_test(test_bf16_products),
+        cmocka_unit_test(test_part),         cmocka_unit_test(test_transpose),
+        cmocka_unit_test(test_sums),         cmocka_unit_test(test_softmax),
+        cmocka_unit_test(test_exponential),  cmocka_unit_test(test_odd_numbers),
+        cmocka_unit_test(test_gelu),         cmocka_unit_test(test_normalize),
+        cmocka_unit_test(test_dropout),      cmocka_unit_test(test_adamw),
+        cmocka_unit_test(test_forced_table), cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_barrier),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

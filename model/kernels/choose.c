@@ -35,3 +35,18 @@ const Isa *isa_choose(Error *err) {
          count > 2 ? ", avx512" : "");
     return NULL;
 }
+
+#if !defined __x86_64__
+int bf16_available(const Products *tables[BF16_MAX]) {
+    (void)tables;
+    return 0;
+}
+#endif
+
+const Products *bf16_choose(Error *err) {
+    const Products *tables[BF16_MAX];
+    int count = bf16_available(tables);
+    if (count > 0) return tables[count - 1];
+    fail(err, "bf16 needs a processor with AVX512-BF16 or AMX; this one has neither");
+    return NULL;
+}

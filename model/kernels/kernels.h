@@ -109,9 +109,12 @@ const Isa *isa_choose(Error *err);
 
 typedef struct Team Team;
 
+typedef struct Products Products;
+
 /* What one thread of a team computes with. */
 typedef struct {
     const Isa *isa;
+    const Products *products; /* in the precision that was chosen */
     Team *team;
     int thread, threads; /* 0 <= thread < threads */
     /* the thread's own: parts of the two operands of a product, packed; what attention needs */
@@ -119,7 +122,8 @@ typedef struct {
 } Kernels;
 
 /* Makes a team of at most `threads` >= 1, each with `scratch` floats. */
-bool team_open(Team **team, const Isa *isa, int threads, size_t scratch, Error *err);
+bool team_open(Team **team, const Isa *isa, const Products *products, int threads, size_t scratch,
+               Error *err);
 void team_close(Team *team);
 
 /* Runs work(kernels, argument) on the first `threads` of the team's threads, and returns when all
@@ -135,6 +139,13 @@ typedef struct {
     size_t begin, end;
 } Share;
 Share team_share(const Kernels *k, size_t count, size_t grain);
+
+/* This thread's part of a matrix of rows x columns: of its longer side, for each thread packs what
+ * it needs of the other by itself; cut at multiples of the two grains. */
+typedef struct {
+    int row, rows, column, columns;
+} Part;
+Part team_part(const Kernels *k, int rows, int columns, int row_grain, int column_grain);
 
 /* ---- products ----
  *
@@ -170,9 +181,35 @@ void pack_alone(const Isa *isa, float *packed, Matrix b, int K, int N);
 void multiply(const Isa *isa, float *c, size_t c_row, Matrix a, Packed b, int M, int N, int K,
               const float *bias, bool accumulate);
 
-/* The same with b as it lies, by the team, whose threads share the rows of c; one stride of a and
- * one of b is 1. If `sums` is not NULL, sums[i] += sum_p a(i,p); a is turned then (a.row = 1). */
+/* c[M,N] += a[M,K] b[K,N], with b as it lies, by the team, whose threads share c; one stride of a
+ * and one of b is 1. If `sums` is not NULL, sums[i] += sum_p a(i,p); a is turned then (a.row = 1).
+ */
 void matmul(const Kernels *k, float *c, size_t c_row, Matrix a, Matrix b, int M, int N, int K,
-            const float *bias, bool accumulate, float *sums);
+            float *sums);
+
+/* The products of linear layers, in one precision: outside all is float32; inside, operands are
+ * packed, and perhaps rounded. Sums are float32. */
+struct Products {
+    const char *name;
+    /* the floats that a right operand takes when packed; packing it, by the team */
+    size_t (*packed_size)(const Isa *isa, int K, int N);
+    void (*pack)(const Kernels *k, float *packed, Matrix b, int K, int N);
+    /* c[M,N] = a[M,K] b[K,N] + bias[N], b packed, for the calling thread alone; bias may be NULL */
+    void (*multiply)(const Kernels *k, float *c, size_t c_row, Matrix a, const float *packed, int M,
+                     int N, int K, const float *bias);
+    /* as matmul */
+    void (*accumulate)(const Kernels *k, float *c, size_t c_row, Matrix a, Matrix b, int M, int N,
+                       int K, float *sums);
+};
+
+extern const Products float32_products;
+
+/* The tables of bfloat16 products that this processor can run, slowest first; returns how many, at
+ * most BF16_MAX. */
+enum { BF16_MAX = 2 };
+int bf16_available(const Products *tables[BF16_MAX]);
+
+/* The fastest of them; NULL with a message if there is none. */
+const Products *bf16_choose(Error *err);
 
 #endif

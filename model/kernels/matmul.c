@@ -123,7 +123,7 @@ void multiply(const Isa *isa, float *c, size_t c_row, Matrix a, Packed b, int M,
 
 /* Rows of the result that are all this thread's, against one packed block. */
 static void multiply_strips(const Kernels *k, float *c, size_t c_row, Matrix a, int M, int N, int K,
-                            const float *bias, bool accumulate, float *sums) {
+                            float *sums) {
     for (int i = 0; i < M; i += MATMUL_STRIP) {
         int rows = smaller(MATMUL_STRIP, M - i);
         Matrix left = {a.at + (size_t)i * a.row, a.row, a.column};
@@ -131,36 +131,20 @@ static void multiply_strips(const Kernels *k, float *c, size_t c_row, Matrix a, 
             pack_strip(k->isa, k->left, left, K, rows, sums ? sums + i : NULL);
             left = (Matrix){k->left, 1, MATMUL_STRIP};
         }
-        multiply_block(k->isa, c + (size_t)i * c_row, c_row, left, k->right, K, N, rows, N, K, bias,
-                       accumulate);
+        multiply_block(k->isa, c + (size_t)i * c_row, c_row, left, k->right, K, N, rows, N, K, NULL,
+                       true);
     }
-}
-
-/* The thread's own part of c: the longer side is shared, so that of the other operand, which every
- * thread packs for itself, there is less. */
-typedef struct {
-    int row, rows, column, columns;
-} Part;
-
-static Part own_part(const Kernels *k, int M, int N) {
-    if (M < N) {
-        Share own = team_share(k, (size_t)N, (size_t)k->isa->tile_columns);
-        return (Part){0, M, (int)own.begin, (int)(own.end - own.begin)};
-    }
-    Share own = team_share(k, (size_t)M, (size_t)k->isa->tile_rows);
-    return (Part){(int)own.begin, (int)(own.end - own.begin), 0, N};
 }
 
 void matmul(const Kernels *k, float *c, size_t c_row, Matrix a, Matrix b, int M, int N, int K,
-            const float *bias, bool accumulate, float *sums) {
-    assert(M >= 0 && N >= 0 && K > 0 && !(bias && accumulate) && !(sums && a.row != 1));
+            float *sums) {
+    assert(M >= 0 && N >= 0 && K > 0 && !(sums && a.row != 1));
     const Isa *isa = k->isa;
-    Part own = own_part(k, M, N);
-    if (own.rows == 0) return;
+    Part own = team_part(k, M, N, isa->tile_rows, isa->tile_columns);
     int end = own.column + own.columns;
     c += (size_t)own.row * c_row;
     a.at += (size_t)own.row * a.row;
-    for (int j = own.column; j < end; j += MATMUL_COLUMNS)
+    for (int j = own.column; j < end && own.rows > 0; j += MATMUL_COLUMNS)
         for (int p = 0; p < K; p += isa->block_terms) {
             int columns = smaller(MATMUL_COLUMNS, end - j);
             int terms = smaller(isa->block_terms, K - p);
@@ -170,7 +154,15 @@ void matmul(const Kernels *k, float *c, size_t c_row, Matrix a, Matrix b, int M,
                 pack_in_block(isa, k->right, right, terms, columns, panel);
             /* whoever has the first columns adds up the rows of a */
             multiply_strips(k, c + j, c_row, left, own.rows, columns, terms,
-                            bias && p == 0 ? bias + j : NULL, accumulate || p > 0,
                             sums && j == 0 ? sums + own.row : NULL);
         }
 }
+
+/* ---- the table for linear layers ---- */
+
+static void multiply_packed(const Kernels *k, float *c, size_t c_row, Matrix a, const float *packed,
+                            int M, int N, int K, const float *bias) {
+    multiply(k->isa, c, c_row, a, (Packed){packed, K, N}, M, N, K, bias, false);
+}
+
+const Products float32_products = {"float32", packed_size, pack, multiply_packed, matmul};

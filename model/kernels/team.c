@@ -25,7 +25,8 @@ struct Team {
     _Alignas(MEMORY_ALIGNMENT) atomic_uint round;
 };
 
-bool team_open(Team **opened, const Isa *isa, int threads, size_t scratch, Error *err) {
+bool team_open(Team **opened, const Isa *isa, const Products *products, int threads, size_t scratch,
+               Error *err) {
     enum { LEFT = MATMUL_TERMS * MATMUL_STRIP, RIGHT = MATMUL_TERMS * MATMUL_COLUMNS };
     Team *team;
     *opened = NULL;
@@ -41,6 +42,7 @@ bool team_open(Team **opened, const Isa *isa, int threads, size_t scratch, Error
     for (size_t i = 0; i < count; i++) {
         float *own = team->scratch + i * each;
         team->members[i] = (Kernels){.isa = isa,
+                                     .products = products,
                                      .team = team,
                                      .thread = (int)i,
                                      .left = own,
@@ -111,4 +113,13 @@ Share team_share(const Kernels *k, size_t count, size_t grain) {
     if (share.begin > count) share.begin = count;
     if (share.end > count) share.end = count;
     return share;
+}
+
+Part team_part(const Kernels *k, int rows, int columns, int row_grain, int column_grain) {
+    if (rows < columns) {
+        Share own = team_share(k, (size_t)columns, (size_t)column_grain);
+        return (Part){0, rows, (int)own.begin, (int)(own.end - own.begin)};
+    }
+    Share own = team_share(k, (size_t)rows, (size_t)row_grain);
+    return (Part){(int)own.begin, (int)(own.end - own.begin), 0, columns};
 }

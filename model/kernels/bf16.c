@@ -1,0 +1,392 @@
+/* bf16.c - products of bfloat16 numbers, summed in float32, on processors that have them: by
+ * AMX's tiles, or by AVX-512's dot products of pairs.
+ *
+ * Operands are float32 outside and are rounded as they are packed. Both instructions multiply
+ * pairs of neighbouring terms: the left operand is packed in rows of terms; the right one in
+ * panels of 32 columns, which hold, for each 32 terms, two squares of 16 rows, a row being 16
+ * columns' pairs. What is not there is 0. Blocking and sharing are those of matmul.c. */
+#define _DEFAULT_SOURCE /* syscall */
+#include "model/kernels/matmul.h"
+#include "model/kernels/kernels.h"
+
+#include <assert.h>
+#include <cpuid.h>
+#include <immintrin.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+    LANES = 16,
+    TILE = 32,               /* rows and columns of a result's tile; terms of a step */
+    SQUARE = 16 * 32,        /* numbers in 16 rows of 32 */
+    STEP = 2 * SQUARE,       /* numbers of a panel in 32 terms */
+    TERMS = 2 * MATMUL_TERMS /* in a block: as many bytes as of float32 */
+};
+
+typedef struct {
+    /* c[rows,columns] (+)= a[rows,32 steps] b, one panel's; rows, columns <= 32; a's rows are a_row
+     * numbers apart and there are 32 */
+    void (*tile)(float *c, size_t c_row, const uint16_t *a, size_t a_row, const uint16_t *b,
+                 int steps, int rows, int columns, const float *bias, bool accumulate);
+} Tiles;
+
+static int smaller(int a, int b) {
+    return a < b ? a : b;
+}
+
+static int steps_in(int K) {
+    return (K + TILE - 1) / TILE;
+}
+
+/* ---- packing ---- */
+
+static __mmask16 first_lanes(int n) {
+    return (__mmask16)(n >= LANES ? 0xFFFF : (1 << n) - 1);
+}
+
+/* In each lane the pair (even, odd) of numbers, rounded. */
+static inline __m512i pairs_of(__m512 even, __m512 odd) {
+    const __m512i zip = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24,
+                                         8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+    return _mm512_permutexvar_epi16(zip, (__m512i)_mm512_cvtne2ps_pbh(odd, even));
+}
+
+/* Pairs of the terms p and p + 1 of 16 columns of from[K,columns]. */
+static inline __m512i load_pairs(const float *from, size_t row, int p, int K, int columns) {
+    __mmask16 mask = first_lanes(columns);
+    const float *at = from + (size_t)p * row;
+    __m512 even = p < K ? _mm512_maskz_loadu_ps(mask, at) : _mm512_setzero_ps();
+    __m512 odd = p + 1 < K ? _mm512_maskz_loadu_ps(mask, at + row) : _mm512_setzero_ps();
+    return pairs_of(even, odd);
+}
+
+/* Turns 16 x 16 pairs: four rounds of zipping a row with that 8 further down. */
+static inline void turn(__m512i row[LANES]) {
+    const __m512i low = _mm512_set_epi32(23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+    const __m512i high =
+        _mm512_set_epi32(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8);
+    __m512i zipped[LANES];
+#pragma GCC unroll 4
+    for (int round = 0; round < 4; round++) {
+#pragma GCC unroll 8
+        for (int i = 0; i < LANES / 2; i++) {
+            zipped[2 * i] = _mm512_permutex2var_epi32(row[i], low, row[i + LANES / 2]);
+            zipped[2 * i + 1] = _mm512_permutex2var_epi32(row[i], high, row[i + LANES / 2]);
+        }
+#pragma GCC unroll 16
+        for (int i = 0; i < LANES; i++) row[i] = zipped[i];
+    }
+}
+
+/* A square of the right operand: to[16 pairs of terms][16 columns], of from[K,columns] with
+ * neighbouring columns side by side. */
+static void pack_square(uint16_t *to, const float *from, size_t row, int K, int columns) {
+    for (int p = 0; p < LANES; p++, to += 2 * LANES)
+        _mm512_storeu_si512(to, load_pairs(from, row, 2 * p, K, columns));
+}
+
+/* Rows of terms, rounded: to[count rows][32 terms], of from[count,K]. */
+static void pack_rows(uint16_t *to, size_t to_row, const float *from, size_t row, int count,
+                      int K) {
+    __mmask16 low = first_lanes(K), high = first_lanes(K > LANES ? K - LANES : 0);
+    for (int i = 0; i < count; i++, to += to_row, from += row) {
+        __m512 left = _mm512_maskz_loadu_ps(low, from);
+        __m512 right = _mm512_maskz_loadu_ps(high, from + LANES);
+        _mm512_storeu_si512(to, (__m512i)_mm512_cvtne2ps_pbh(right, left));
+    }
+}
+
+/* The same where neighbouring rows lie side by side: to[16 rows][32 terms], of from[K,rows]. */
+static void pack_turned(uint16_t *to, size_t to_row, const float *from, size_t row, int rows,
+                        int K) {
+    __m512i pairs[LANES];
+    for (int p = 0; p < LANES; p++) pairs[p] = load_pairs(from, row, 2 * p, K, rows);
+    turn(pairs);
+    for (int i = 0; i < LANES; i++) _mm512_storeu_si512(to + (size_t)i * to_row, pairs[i]);
+}
+
+/* A square of the right operand from columns of terms: from[columns][K]. */
+static void pack_square_turned(uint16_t *to, const float *from, size_t row, int K, int columns) {
+    __m512i pairs[LANES];
+    uint16_t line[2 * LANES];
+    for (int j = 0; j < LANES; j++) {
+        pairs[j] = _mm512_setzero_si512();
+        if (j >= columns) continue;
+        pack_rows(line, 0, from + (size_t)j * row, 0, 1, K);
+        pairs[j] = _mm512_loadu_si512(line);
+    }
+    turn(pairs);
+    for (int p = 0; p < LANES; p++) _mm512_storeu_si512(to + p * 2 * LANES, pairs[p]);
+}
+
+/* Panel number j of b[K,N]. */
+static void pack_panel(uint16_t *panel, Matrix b, int K, int N, int j) {
+    for (int step = 0; step < steps_in(K); step++)
+        for (int half = 0; half < 2; half++) {
+            int column = j * TILE + half * LANES, p = step * TILE;
+            const float *from = b.at + (size_t)p * b.row + (size_t)column * b.column;
+            uint16_t *to = panel + step * STEP + half * SQUARE;
+            if (column >= N)
+                memset(to, 0, SQUARE * sizeof *to);
+            else if (b.column == 1)
+                pack_square(to, from, b.row, K - p, N - column);
+            else
+                pack_square_turned(to, from, b.column, K - p, N - column);
+        }
+}
+
+static int panels_in(int N) {
+    return (N + TILE - 1) / TILE;
+}
+
+static size_t panel_size(int K) {
+    return (size_t)steps_in(K) * STEP;
+}
+
+/* A block of the left operand: to[whole tiles of rows][32 steps]. */
+static void pack_left(uint16_t *to, Matrix a, int rows, int K) {
+    size_t to_row = (size_t)steps_in(K) * TILE;
+    for (int step = 0; step < steps_in(K); step++) {
+        int p = step * TILE;
+        const float *from = a.at + (size_t)p * a.column;
+        if (a.row == 1)
+            for (int i = 0; i < rows; i += LANES)
+                pack_turned(to + (size_t)i * to_row + p, to_row, from + i, a.column, rows - i,
+                            K - p);
+        else
+            pack_rows(to + p, to_row, from, a.row, rows, K - p);
+    }
+}
+
+/* ---- tiles ---- */
+
+static void tile_avx512(float *c, size_t c_row, const uint16_t *a, size_t a_row, const uint16_t *b,
+                        int steps, int rows, int columns, const float *bias, bool accumulate) {
+    enum { ROWS = 8 };
+    __mmask16 mask[2] = {first_lanes(columns), first_lanes(columns > LANES ? columns - LANES : 0)};
+    for (int first = 0; first < rows; first += ROWS) {
+        __m512 sum[ROWS][2];
+#pragma GCC unroll 8
+        for (int i = 0; i < ROWS; i++) sum[i][0] = sum[i][1] = _mm512_setzero_ps();
+        for (int p = 0; p < steps * LANES; p++) {
+            const uint16_t *pairs = b + p / LANES * STEP + p % LANES * 2 * LANES;
+            __m512bh b0 = (__m512bh)_mm512_loadu_si512(pairs);
+            __m512bh b1 = (__m512bh)_mm512_loadu_si512(pairs + SQUARE);
+#pragma GCC unroll 8
+            for (int i = 0; i < ROWS; i++) {
+                int pair;
+                memcpy(&pair, a + (size_t)(first + i) * a_row + 2 * p, sizeof pair);
+                __m512bh value = (__m512bh)_mm512_set1_epi32(pair);
+                sum[i][0] = _mm512_dpbf16_ps(sum[i][0], value, b0);
+                sum[i][1] = _mm512_dpbf16_ps(sum[i][1], value, b1);
+            }
+        }
+#pragma GCC unroll 8
+        for (int i = 0; i < ROWS; i++)
+#pragma GCC unroll 2
+            for (int half = 0; half < 2; half++) {
+                if (first + i >= rows) continue;
+                float *to = c + (size_t)(first + i) * c_row + half * LANES;
+                const float *start = accumulate ? to : bias ? bias + half * LANES : NULL;
+                __m512 total = sum[i][half];
+                if (start) total = _mm512_add_ps(total, _mm512_maskz_loadu_ps(mask[half], start));
+                _mm512_mask_storeu_ps(to, mask[half], total);
+            }
+    }
+}
+
+/* Eight tile registers of 16 rows of 64 bytes (Intel's manual, volume 1, chapter 18). */
+static void amx_configure(void) {
+    static const struct {
+        uint8_t palette, start_row, reserved[14];
+        uint16_t row_bytes[16];
+        uint8_t rows[16];
+    } configuration = {.palette = 1,
+                       .row_bytes = {64, 64, 64, 64, 64, 64, 64, 64},
+                       .rows = {16, 16, 16, 16, 16, 16, 16, 16}};
+    _tile_loadconfig(&configuration);
+}
+
+static void tile_amx(float *c, size_t c_row, const uint16_t *a, size_t a_row, const uint16_t *b,
+                     int steps, int rows, int columns, const float *bias, bool accumulate) {
+    float edge[TILE * TILE] __attribute__((aligned(64)));
+    bool whole = rows == TILE && columns == TILE;
+    float *to = whole ? c : edge;
+    size_t bytes = (whole ? c_row : TILE) * sizeof *c;
+    size_t below = LANES * (whole ? c_row : TILE), a_bytes = a_row * sizeof *a;
+    bool added = accumulate && whole; /* at an edge, and a bias, afterwards */
+    if (added) {
+        _tile_loadd(0, to, bytes);
+        _tile_loadd(1, to + LANES, bytes);
+        _tile_loadd(2, to + below, bytes);
+        _tile_loadd(3, to + below + LANES, bytes);
+    } else if (bias && whole) { /* a stride of 0 repeats the row */
+        _tile_loadd(0, bias, 0);
+        _tile_loadd(1, bias + LANES, 0);
+        _tile_loadd(2, bias, 0);
+        _tile_loadd(3, bias + LANES, 0);
+    } else {
+        _tile_zero(0);
+        _tile_zero(1);
+        _tile_zero(2);
+        _tile_zero(3);
+    }
+    for (int step = 0; step < steps; step++, a += TILE, b += STEP) {
+        _tile_loadd(4, a, a_bytes);
+        _tile_loadd(6, b, 64);
+        _tile_loadd(7, b + SQUARE, 64);
+        _tile_loadd(5, a + LANES * a_row, a_bytes);
+        _tile_dpbf16ps(0, 4, 6);
+        _tile_dpbf16ps(1, 4, 7);
+        _tile_dpbf16ps(2, 5, 6);
+        _tile_dpbf16ps(3, 5, 7);
+    }
+    _tile_stored(0, to, bytes);
+    _tile_stored(1, to + LANES, bytes);
+    _tile_stored(2, to + below, bytes);
+    _tile_stored(3, to + below + LANES, bytes);
+    if (whole) return;
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < columns; j++) {
+            float *one = &c[(size_t)i * c_row + (size_t)j], sum = edge[i * TILE + j];
+            *one = accumulate ? *one + sum : bias ? bias[j] + sum : sum;
+        }
+}
+
+/* ---- products ---- */
+
+static size_t packed_floats(const Isa *isa, int K, int N) {
+    (void)isa;
+    return (size_t)panels_in(N) * panel_size(K) / 2;
+}
+
+/* Where the block of terms from p on begins, and its panels' size. */
+static size_t block_at(int p, int N) {
+    return (size_t)panels_in(N) * panel_size(p);
+}
+
+static void pack_weights(const Kernels *k, float *packed, Matrix b, int K, int N) {
+    int blocks = (K + TERMS - 1) / TERMS, panels = panels_in(N);
+    Share share = team_share(k, (size_t)blocks * (size_t)panels, 1);
+    for (int i = (int)share.begin; i < (int)share.end; i++) {
+        int p = i / panels * TERMS, j = i % panels, terms = smaller(TERMS, K - p);
+        Matrix part = {b.at + (size_t)p * b.row, b.row, b.column};
+        pack_panel((uint16_t *)packed + block_at(p, N) + (size_t)j * panel_size(terms), part, terms,
+                   N, j);
+    }
+}
+
+/* One packed block of terms against rows that are packed too. */
+static void multiply_block(const Tiles *tiles, float *c, size_t c_row, const uint16_t *a,
+                           const uint16_t *block, int M, int N, int K, const float *bias,
+                           bool accumulate) {
+    size_t a_row = (size_t)steps_in(K) * TILE;
+    for (int j = 0; j < N; j += TILE)
+        for (int i = 0; i < M; i += TILE)
+            tiles->tile(c + (size_t)i * c_row + (size_t)j, c_row, a + (size_t)i * a_row, a_row,
+                        block + (size_t)(j / TILE) * panel_size(K), steps_in(K),
+                        smaller(TILE, M - i), smaller(TILE, N - j), bias ? bias + j : NULL,
+                        accumulate);
+}
+
+static void multiply_rows(const Kernels *k, const Tiles *tiles, float *c, size_t c_row, Matrix a,
+                          const float *packed, int M, int N, int K, const float *bias) {
+    uint16_t *left = (uint16_t *)k->left;
+    for (int i = 0; i < M; i += MATMUL_STRIP)
+        for (int p = 0; p < K; p += TERMS) {
+            int rows = smaller(MATMUL_STRIP, M - i), terms = smaller(TERMS, K - p);
+            Matrix part = {a.at + (size_t)i * a.row + (size_t)p * a.column, a.row, a.column};
+            pack_left(left, part, rows, terms);
+            multiply_block(tiles, c + (size_t)i * c_row, c_row, left,
+                           (const uint16_t *)packed + block_at(p, N), rows, N, terms,
+                           p == 0 ? bias : NULL, p > 0);
+        }
+}
+
+static void add_sums(const Isa *isa, float *sums, Matrix a, int rows, int K) {
+    for (int p = 0; p < K; p++) isa->add(sums, a.at + (size_t)p * a.column, (size_t)rows);
+}
+
+static void accumulate_part(const Kernels *k, const Tiles *tiles, float *c, size_t c_row, Matrix a,
+                            Matrix b, int M, int N, int K, float *sums) {
+    uint16_t *left = (uint16_t *)k->left, *right = (uint16_t *)k->right;
+    for (int p = 0; p < K; p += TERMS) {
+        int terms = smaller(TERMS, K - p);
+        Matrix of_b = {b.at + (size_t)p * b.row, b.row, b.column};
+        for (int j = 0; j < panels_in(N); j++)
+            pack_panel(right + (size_t)j * panel_size(terms), of_b, terms, N, j);
+        for (int i = 0; i < M; i += MATMUL_STRIP) {
+            int rows = smaller(MATMUL_STRIP, M - i);
+            Matrix of_a = {a.at + (size_t)i * a.row + (size_t)p * a.column, a.row, a.column};
+            pack_left(left, of_a, rows, terms);
+            if (sums) add_sums(k->isa, sums + i, of_a, rows, terms);
+            multiply_block(tiles, c + (size_t)i * c_row, c_row, left, right, rows, N, terms, NULL,
+                           true);
+        }
+    }
+}
+
+static void accumulate_product(const Kernels *k, const Tiles *tiles, float *c, size_t c_row,
+                               Matrix a, Matrix b, int M, int N, int K, float *sums) {
+    Part own = team_part(k, M, N, TILE, TILE);
+    for (int j = own.column; j < own.column + own.columns; j += MATMUL_COLUMNS) {
+        int columns = smaller(MATMUL_COLUMNS, own.column + own.columns - j);
+        Matrix left = {a.at + (size_t)own.row * a.row, a.row, a.column};
+        Matrix right = {b.at + (size_t)j * b.column, b.row, b.column};
+        accumulate_part(k, tiles, c + (size_t)own.row * c_row + (size_t)j, c_row, left, right,
+                        own.rows, columns, K, sums && j == 0 ? sums + own.row : NULL);
+    }
+}
+
+/* ---- the two tables ---- */
+
+static const Tiles avx512_tiles = {tile_avx512}, amx_tiles = {tile_amx};
+
+static void avx512_multiply(const Kernels *k, float *c, size_t c_row, Matrix a, const float *packed,
+                            int M, int N, int K, const float *bias) {
+    multiply_rows(k, &avx512_tiles, c, c_row, a, packed, M, N, K, bias);
+}
+
+static void avx512_accumulate(const Kernels *k, float *c, size_t c_row, Matrix a, Matrix b, int M,
+                              int N, int K, float *sums) {
+    accumulate_product(k, &avx512_tiles, c, c_row, a, b, M, N, K, sums);
+}
+
+static void amx_multiply(const Kernels *k, float *c, size_t c_row, Matrix a, const float *packed,
+                         int M, int N, int K, const float *bias) {
+    amx_configure();
+    multiply_rows(k, &amx_tiles, c, c_row, a, packed, M, N, K, bias);
+    _tile_release();
+}
+
+static void amx_accumulate(const Kernels *k, float *c, size_t c_row, Matrix a, Matrix b, int M,
+                           int N, int K, float *sums) {
+    amx_configure();
+    accumulate_product(k, &amx_tiles, c, c_row, a, b, M, N, K, sums);
+    _tile_release();
+}
+
+static const Products avx512_products = {"avx512_bf16", packed_floats, pack_weights,
+                                         avx512_multiply, avx512_accumulate};
+static const Products amx_products = {"amx_bf16", packed_floats, pack_weights, amx_multiply,
+                                      amx_accumulate};
+
+/* AMX's registers are large: a program asks the system's leave before it uses them. */
+static bool amx_allowed(void) {
+    enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
+    return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+}
+
+int bf16_available(const Products *tables[BF16_MAX]) {
+    unsigned a, b, c, d;
+    int count = 0;
+    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
+        !__builtin_cpu_supports("avx512vl") || !__builtin_cpu_supports("avx512dq"))
+        return 0;
+    if (!__get_cpuid_count(7, 1, &a, &b, &c, &d) || !(a & 1u << 5)) return 0;
+    tables[count++] = &avx512_products;
+    if (__get_cpuid_count(7, 0, &a, &b, &c, &d) && d & 1u << 22 && d & 1u << 24 && amx_allowed())
+        tables[count++] = &amx_products;
+    return count;
+}

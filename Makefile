@@ -30,7 +30,7 @@ BF16             = model/kernels/bf16.o
 endif
 
 SOURCES = $(wildcard base/*.c data/*.c model/*.c) model/kernels/choose.c model/kernels/matmul.c \
-          model/kernels/team.c
+          model/kernels/narrow.c model/kernels/team.c
 OBJECTS = $(SOURCES:.c=.o) $(ISAS:%=model/kernels/isa_%.o) $(BF16)
 TESTS   = $(patsubst %.c,%,$(wildcard tests/test_*.c))
 

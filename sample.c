@@ -14,7 +14,8 @@
 enum { EXIT_USAGE = 2 };
 
 typedef struct {
-    const char *checkpoint, *prompt, *stop, *score;
+    const char *checkpoint, *prompt, *stop, *score, *precision;
+    Precision multiply_in;
     int length, samples, threads;
     Sampler sampler;
     bool info, help, version;
@@ -136,7 +137,7 @@ static bool generate(const Settings *s, Checkpoint *checkpoint, const Vocab *voc
     if (s->prompt && !vocab_encode(vocab, "--prompt", s->prompt, strlen(s->prompt), &prompt,
                                    &prompt_length, err))
         return false;
-    bool ok = generator_open(&generator, &checkpoint->model, s->threads, err);
+    bool ok = generator_open(&generator, &checkpoint->model, s->threads, s->multiply_in, err);
     for (int i = 0; i < s->samples && ok; i++) {
         if (i > 0) puts("----");
         ok = write_sample(s, vocab, &generator, prompt, prompt_length, i, err);
@@ -155,8 +156,11 @@ static bool score(const Settings *s, Checkpoint *checkpoint, const Vocab *vocab,
     int32_t *ids = NULL;
     Run *run = NULL;
     if (!file_read(s->score, &text, &length, err)) return false;
-    RunOptions options = {
-        .batch = WINDOWS, .length = checkpoint->model.config.T, .threads = s->threads};
+    RunOptions options = {.batch = WINDOWS,
+                          .length = checkpoint->model.config.T,
+                          .frozen = true,
+                          .threads = s->threads,
+                          .precision = s->multiply_in};
     bool ok = vocab_encode(vocab, s->score, text, length, &ids, &count, err) &&
               (count >= 2 || fail(err, "%s: too short: a score needs two characters", s->score)) &&
               run_open(&run, &checkpoint->model, &options, err);
@@ -222,6 +226,15 @@ static bool run_program(const Settings *s, Error *err) {
     return ok;
 }
 
+/* Making text is bound by the memory that the weights take: it reads them rounded. */
+static bool read_precision(Settings *s, Error *err) {
+    s->multiply_in = s->score ? FLOAT32 : NARROW;
+    if (!s->precision) return true;
+    s->multiply_in = strcmp(s->precision, "bf16") == 0 ? NARROW : FLOAT32;
+    return s->multiply_in == NARROW || strcmp(s->precision, "f32") == 0 ||
+           fail(err, "--precision is f32 or bf16, not '%s'", s->precision);
+}
+
 static int usage_error(const Error *err) {
     fprintf(stderr, "sample: %s\n", err->text);
     return EXIT_USAGE;
@@ -254,6 +267,8 @@ int main(int argc, char **argv) {
         {.kind = OPTION_SECTION, .help = "Else"},
         {'j', "threads", OPTION_INT, &s.threads, 1, 1024, "N",
          "threads; the text does not depend on them"},
+        {0, "precision", OPTION_TEXT, &s.precision, 0, 0, "NAME",
+         "of the weights: f32 or bf16; default: bf16, and f32 for --score"},
         {'h', "help", OPTION_FLAG, &s.help, 0, 0, NULL, "print this"},
         {0, "version", OPTION_FLAG, &s.version, 0, 0, NULL, "print the version"},
     };
@@ -280,6 +295,7 @@ int main(int argc, char **argv) {
         return usage_error(&err);
     }
     if (first < argc) s.checkpoint = argv[first];
+    if (!read_precision(&s, &err)) return usage_error(&err);
     if (run_program(&s, &err)) return EXIT_SUCCESS;
     fflush(stdout);
     fprintf(stderr, "sample: %s\n", err.text);

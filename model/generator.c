@@ -4,10 +4,12 @@
 
 #include <string.h>
 
-bool generator_open(Generator *generator, Model *model, int threads, Error *err) {
+bool generator_open(Generator *generator, Model *model, int threads, Precision precision,
+                    Error *err) {
     *generator = (Generator){0};
     int T = model->config.T;
-    RunOptions options = {.batch = 1, .length = T, .frozen = true, .threads = threads};
+    RunOptions options = {
+        .batch = 1, .length = T, .frozen = true, .threads = threads, .precision = precision};
     if (!memory_alloc(&generator->window, (size_t)T, sizeof(int32_t), "the context", err))
         return false;
     if (run_open(&generator->run, model, &options, err)) {

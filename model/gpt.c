@@ -207,7 +207,7 @@ static void predict_backward(const Run *run, const Kernels *k, Stretch s) {
     run_buffers(run, k, 0, s.first, &a);
     run_buffers(run, k, c.L, s.first, &last);
     linear_backward(k, a.dbranch, a.logits, w.wte, s.count, c.C, c.V);
-    memset(a.dx, 0, (size_t)s.count * (size_t)c.C * sizeof *a.dx);
+    if (!layer_idle(k)) memset(a.dx, 0, (size_t)s.count * (size_t)c.C * sizeof *a.dx);
     layernorm_backward(k, a.dx, a.dlnf, a.dbranch, last.x, a.lnf_mean, a.lnf_rstd, w.lnf_w, s.count,
                        c.C);
 }

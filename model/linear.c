@@ -15,15 +15,26 @@ void linear_pack(const Kernels *k, float *packed, const float *w, int C, int OC,
         k->products->pack(k, packed, (Matrix){w, 1, (size_t)C}, C, OC);
 }
 
+/* y[N,OC] = x[N,C] b + bias: a thread's own rows or, together, each a share of the columns. */
+static void multiply_own(const Kernels *k, float *y, const float *x, const float *packed,
+                         const float *bias, int N, int C, int OC) {
+    Matrix rows = {x, (size_t)C, 1};
+    Share columns = {0, (size_t)OC};
+    if (k->together) {
+        columns = team_share(k, (size_t)OC, PRODUCT_GRAIN);
+        team_barrier(k);
+    }
+    k->products->multiply(k, y, (size_t)OC, rows, packed, N, OC, C, bias, columns);
+    if (k->together) team_barrier(k);
+}
+
 void linear_forward(const Kernels *k, float *y, const float *x, Param w, Param b, int N, int C,
                     int OC) {
-    Matrix rows = {x, (size_t)C, 1};
-    k->products->multiply(k, y, (size_t)OC, rows, w.packed, N, OC, C, b.w);
+    multiply_own(k, y, x, w.packed, b.w, N, C, OC);
 }
 
 void linear_backward(const Kernels *k, float *dx, const float *dy, Param w, int N, int C, int OC) {
-    Matrix rows = {dy, (size_t)OC, 1};
-    k->products->multiply(k, dx, (size_t)C, rows, w.packed, N, C, OC, NULL);
+    multiply_own(k, dx, dy, w.packed, NULL, N, OC, C);
 }
 
 void linear_gradients(const Kernels *k, Param w, Param b, const float *dy, const float *x, int N,

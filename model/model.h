@@ -71,8 +71,10 @@ void model_free(Model *model);
 
 typedef struct Run Run;
 
-/* In what the products of linear layers multiply; all else is float32, and so are their sums. */
-typedef enum { FLOAT32, BFLOAT16 } Precision;
+/* In what the products of linear layers multiply; all else is float32, and so are their sums.
+ * BFLOAT16 rounds both factors, on processors that have instructions for it; NARROW rounds the
+ * weights only, on any, and is for making text and not for training. */
+typedef enum { FLOAT32, BFLOAT16, NARROW } Precision;
 
 typedef struct {
     int batch;     /* the most sequences in a pass, >= 1 */
@@ -171,7 +173,8 @@ typedef struct {
     int length;      /* tokens in it */
 } Generator;
 
-bool generator_open(Generator *generator, Model *model, int threads, Error *err);
+bool generator_open(Generator *generator, Model *model, int threads, Precision precision,
+                    Error *err);
 void generator_close(Generator *generator);
 
 /* Forgets everything. */

@@ -80,6 +80,27 @@ static void pack_work(const Kernels *k, void *run) {
     pack_weights(run, k, false);
 }
 
+/* Looks up once what every pass asks for many times over. */
+static void look_up(Run *run) {
+    const Model *model = run->model;
+    const Rung *rung = model->rung;
+    for (int i = 0; i < rung->buffer_count; i++)
+        run->widths[i] = (size_t)size_of(&model->config, rung->buffers[i].width);
+    for (int l = 0; l < model->config.L; l++) {
+        int number = 0;
+        for (int i = 0; i < rung->tensor_count; i++) {
+            bool every = rung->tensors[i].flags & EVERY_LAYER;
+            int own = every ? number + l : number;
+            size_t offset = model->tensors[own].offset, packed = run->packed_offsets[own];
+            run->params[l * rung->tensor_count + i] =
+                (Param){.w = model->weights + offset,
+                        .dw = run->gradients ? run->gradients + offset : NULL,
+                        .packed = packed == SIZE_MAX ? NULL : run->packed + packed};
+            number += every ? model->config.L : 1;
+        }
+    }
+}
+
 int run_default_threads(void) {
 #if defined _OPENMP
     return omp_get_max_threads();
@@ -89,6 +110,7 @@ int run_default_threads(void) {
 }
 
 bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err) {
+    assert(!(options->training && options->precision == NARROW));
     assert(options->batch >= 1 && options->length >= 1 && options->length <= model->config.T);
     *opened = NULL;
     Run *run;
@@ -105,12 +127,18 @@ bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err)
     size_t tensors = (size_t)model->tensor_count;
     int hs = model->config.C / model->config.NH;
     run->isa = isa_choose(err);
-    run->products = options->precision == BFLOAT16 ? bf16_choose(err) : &float32_products;
+    run->products = options->precision == BFLOAT16 ? bf16_choose(err)
+                    : options->precision == NARROW ? &narrow_products
+                                                   : &float32_products;
     if (!run->isa || !run->products ||
         !team_open(&run->team, run->isa, run->products, options->threads,
                    attention_room(run->isa, options->length, hs, hs), err) ||
         !memory_alloc(&run->offsets, places, sizeof(size_t), "the run", err) ||
         !memory_alloc(&run->packed_offsets, tensors, sizeof(size_t), "the run", err) ||
+        !memory_alloc(&run->widths, (size_t)model->rung->buffer_count, sizeof(size_t), "the run",
+                      err) ||
+        !memory_alloc(&run->params, (size_t)model->rung->tensor_count * (size_t)model->config.L,
+                      sizeof(Param), "the run", err) ||
         !memory_alloc(&run->packed, lay_out_packed(run), sizeof(float), "the packed weights",
                       err) ||
         !memory_alloc(&run->activations, lay_out(run), sizeof(float), "the activations", err) ||
@@ -119,6 +147,7 @@ bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err)
         run_close(run);
         return false;
     }
+    look_up(run);
     if (options->frozen) team_run(run->team, options->threads, pack_work, run);
     *opened = run;
     return true;
@@ -129,6 +158,8 @@ void run_close(Run *run) {
     optimizer_close(run);
     team_close(run->team);
     memory_free(run->offsets);
+    memory_free(run->widths);
+    memory_free(run->params);
     memory_free(run->activations);
     memory_free(run->packed_offsets);
     memory_free(run->packed);
@@ -141,35 +172,27 @@ const char *run_kernels(const Run *run) {
 }
 
 void run_weights(const Run *run, int l, void *weights) {
-    const Model *model = run->model;
-    int number = 0;
-    for (int i = 0; i < model->rung->tensor_count; i++) {
-        const TensorSpec *spec = &model->rung->tensors[i];
-        bool every = spec->flags & EVERY_LAYER;
-        int own = every ? number + l : number;
-        size_t offset = model->tensors[own].offset, packed = run->packed_offsets[own];
-        Param param = {.w = model->weights + offset,
-                       .dw = run->gradients ? run->gradients + offset : NULL,
-                       .packed = packed == SIZE_MAX ? NULL : run->packed + packed};
-        memcpy((char *)weights + spec->slot, &param, sizeof param);
-        number += every ? model->config.L : 1;
-    }
+    const Rung *rung = run->model->rung;
+    const Param *params = run->params + l * rung->tensor_count;
+    for (int i = 0; i < rung->tensor_count; i++)
+        memcpy((char *)weights + rung->tensors[i].slot, &params[i], sizeof *params);
 }
 
 void run_buffers(const Run *run, const Kernels *k, int l, size_t first, void *buffers) {
     const Rung *rung = run->model->rung;
-    const Config *c = &run->model->config;
+    int copies = run->model->config.L + 1;
+    size_t thread = k->together ? 0 : (size_t)k->thread; /* together they work on one row */
     for (int i = 0; i < rung->buffer_count; i++) {
-        const BufferSpec *spec = &rung->buffers[i];
-        size_t offset = run->offsets[i * (c->L + 1) + l], width = (size_t)size_of(c, spec->width);
+        unsigned flags = rung->buffers[i].flags;
+        size_t offset = run->offsets[i * copies + l], width = run->widths[i];
         float *pointer = NULL;
         if (offset != SIZE_MAX) {
             size_t row = first * width;
-            if (spec->flags & SCRATCH) row = (size_t)k->thread * whole_lines(STRETCH_MOST * width);
-            if (spec->flags & PER_STRETCH) row = first / (size_t)run->stretch * width;
+            if (flags & SCRATCH) row = thread * whole_lines(STRETCH_MOST * width);
+            if (flags & PER_STRETCH) row = first / (size_t)run->stretch * width;
             pointer = run->activations + offset + row;
         }
-        memcpy((char *)buffers + spec->slot, &pointer, sizeof pointer);
+        memcpy((char *)buffers + rung->buffers[i].slot, &pointer, sizeof pointer);
     }
 }
 
@@ -180,6 +203,7 @@ int run_stretches(const Run *run) {
 bool run_stretch(const Run *run, const Kernels *k, int i, Stretch *stretch) {
     size_t tokens = (size_t)run->B * (size_t)run->T, length = (size_t)run->stretch;
     Share own = team_share(k, tokens, length);
+    if (k->together) own = (Share){0, tokens};
     size_t first = own.begin + (size_t)i * length;
     if (first >= own.end) return false;
     *stretch = (Stretch){first, (int)(own.end - first < length ? own.end - first : length)};
@@ -212,16 +236,24 @@ static int threads_for(const Run *run) {
     size_t work = run->model->parameters * (size_t)run->B * (size_t)run->T;
     int stretches = run_stretches(run), threads = run->options.threads;
     if (work < WORTH_IT) return 1;
-    return stretches < threads ? stretches : threads;
+    return stretches < threads && !run->together ? stretches : threads;
+}
+
+/* Calls one of a rung's two functions, the threads together or each with its own rows. */
+static void pass(const Run *run, const Kernels *k, void (*way)(const Run *, const Kernels *)) {
+    Kernels own = *k;
+    own.together = run->together && k->threads > 1;
+    way(run, &own);
 }
 
 static void forward_work(const Kernels *k, void *run) {
     const Run *of = run;
     if (!of->options.frozen) pack_weights(of, k, false);
-    of->model->rung->forward(of, k);
+    pass(of, k, of->model->rung->forward);
 }
 
 static void forward(Run *run, const int32_t *ids, int B, int T, int past, bool dropping) {
+    enum { FEW = 3 };
     assert(B >= 1 && B <= run->options.batch && T >= 1 && past >= 0);
     assert(past + T <= run->options.length && (past == 0 || B == 1));
     run->ids = ids;
@@ -229,6 +261,7 @@ static void forward(Run *run, const int32_t *ids, int B, int T, int past, bool d
     run->T = T;
     run->past = past;
     run->stretch = stretch_for((size_t)B * (size_t)T);
+    run->together = B * T <= FEW;
     run->dropping = dropping && run->model->config.dropout > 0;
     team_run(run->team, threads_for(run), forward_work, run);
 }
@@ -265,17 +298,20 @@ double run_loss(Run *run, const int32_t *targets) {
     return total_loss(run, targets) / (run->B * run->T);
 }
 
-static void backward_work(const Kernels *k, void *run) {
-    const Run *of = run;
-    int V = of->model->config.V;
-    float scale = 1.0f / (float)(of->B * of->T);
+static void backward_rung(const Run *run, const Kernels *k) {
+    int V = run->model->config.V;
+    float scale = 1.0f / (float)(run->B * run->T);
     Stretch s;
-    pack_weights(of, k, true);
-    for (int i = 0; run_stretch(of, k, i, &s); i++) {
-        float *logits = logits_of(of) + s.first * (size_t)V;
-        cross_entropy_backward(k, logits, logits, of->targets + s.first, scale, s.count, V);
+    for (int i = 0; run_stretch(run, k, i, &s); i++) {
+        float *logits = logits_of(run) + s.first * (size_t)V;
+        cross_entropy_backward(k, logits, logits, run->targets + s.first, scale, s.count, V);
     }
-    of->model->rung->backward(of, k);
+    run->model->rung->backward(run, k);
+}
+
+static void backward_work(const Kernels *k, void *run) {
+    pack_weights(run, k, true);
+    pass(run, k, backward_rung);
 }
 
 void run_backward(Run *run, const int32_t *targets) {

@@ -96,12 +96,15 @@ struct Run {
     const int32_t *ids, *targets;
     int B, T, past;
     int stretch;   /* tokens in a stretch */
+    bool together; /* too few tokens for each thread to have some */
     bool dropping; /* dropout applies */
     uint64_t step; /* updates done: the number of the step under way, from 0 */
     /* activations; for buffer i in layer l at the offset [i * (L + 1) + l], SIZE_MAX if not there
      */
     float *activations;
     size_t *offsets;
+    size_t *widths;         /* of each buffer, floats for a token */
+    Param *params;          /* for row i of the rung's table in layer l at [l * rows + i] */
     float *losses;          /* of each token */
     float *packed;          /* the linear layers' weights, for the pass under way */
     size_t *packed_offsets; /* for tensor i, SIZE_MAX if it is not packed */

@@ -329,7 +329,8 @@ static void bench_generation(void) {
     Generator generator;
     static const int marks[] = {1, 64, 128, 192, 256};
     double took[4][ROUNDS];
-    if (!model_build(&model, &config, 1, &err) || !generator_open(&generator, &model, 1, &err))
+    if (!model_build(&model, &config, 1, &err) ||
+        !generator_open(&generator, &model, 1, NARROW, &err))
         fail_with(&err);
     printf("\ngeneration, %zu parameters, one thread, by what has gone before\n", model.parameters);
     for (int round = 0; round < ROUNDS; round++) {
@@ -359,6 +360,7 @@ int main(void) {
     Error err;
     double found[REPEATS];
     isa = isa_choose(&err);
+    products = &float32_products;
     if (!isa) fail_with(&err);
     threads = run_default_threads();
     csv = fopen("bench.csv", "w");

@@ -3,6 +3,7 @@
 #include "tests/support.h"
 #include "model/kernels/kernels.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,8 @@ static void product_work(const Kernels *k, void *argument) {
     k->products->pack(k, p->packed, p->b, p->K, p->N);
     team_barrier(k);
     if (k->thread == 0)
-        k->products->multiply(k, p->c, p->c_row, p->a, p->packed, p->M, p->N, p->K, p->bias);
+        k->products->multiply(k, p->c, p->c_row, p->a, p->packed, p->M, p->N, p->K, p->bias,
+                              (Share){0, (size_t)p->N});
 }
 
 enum { A_TURNED = 1, B_TURNED = 2, ACCUMULATE = 4, BIASED = 8, SUMMED = 16 };
@@ -164,6 +166,48 @@ static void test_bf16_products(void **state) {
     if (count == 0) assert_non_null(strstr(err.text, "bf16"));
 }
 
+/* Rounded weights, for one row and a few. */
+static void check_narrow(const Isa *isa) {
+    enum { MOST = 130 };
+    Error err;
+    Team *team;
+    assert_ok(team_open(&team, isa, &narrow_products, 3, 0, &err), err);
+    for (int threads = 1; threads <= 3; threads += 2) {
+        for (int N = 1; N <= MOST; N++) check_product(team, &narrow_products, threads, 1, N, 5, 0);
+        for (int K = 1; K <= MOST; K++)
+            check_product(team, &narrow_products, threads, 2, isa->tile_columns + 1, K,
+                          K % 2 ? BIASED : B_TURNED);
+    }
+    team_close(team);
+}
+
+static void test_narrow(void **state) {
+    (void)state;
+    for_each_table(check_narrow);
+}
+
+/* What is not finite is not lost, and what is next to nothing stays so. */
+static void test_narrow_odd_numbers(void **state) {
+    (void)state;
+    Error err;
+    Team *team;
+    float b[] = {INFINITY, 1, -INFINITY, 2, NAN, 3, 0, 0, 1, 1e-45f, -1, FLT_MAX};
+    float a[] = {1, 1}, c[6], packed[64 * 2];
+    assert_ok(team_open(&team, isa_choose(&err), &narrow_products, 1, 0, &err), err);
+    Product product = {.c = c,
+                       .packed = packed,
+                       .c_row = 6,
+                       .a = {a, 2, 1},
+                       .b = {b, 1, 2},
+                       .M = 1,
+                       .N = 6,
+                       .K = 2};
+    team_run(team, 1, product_work, &product);
+    assert_true(c[0] == INFINITY && c[1] == -INFINITY && isnan(c[2]) && c[3] == 0 && c[4] == 1);
+    assert_true(c[5] > 3e38f);
+    team_close(team);
+}
+
 /* The first terms and columns of a packed operand, as attention uses them. */
 static void check_part(const Isa *isa) {
     enum { M = 5, N = 150, K = 300 };
@@ -216,8 +260,9 @@ static void test_transpose(void **state) {
 /* ---- rows ---- */
 
 static void check_sums(const Isa *isa) {
+    enum { ROWS = 37 };
     float *a = random_floats(1, LONGEST), *b = random_floats(2, LONGEST), y[LONGEST];
-    float *rows = random_floats(3, 5 * LONGEST), weights[] = {0.5f, -1, 2, 0, 3};
+    float *rows = random_floats(3, ROWS * LONGEST), *weights = random_floats(4, ROWS);
     for (int n = 1; n <= LONGEST; n++) {
         double dot = 0, size = 1;
         for (int i = 0; i < n; i++) dot += (double)a[i] * (double)b[i], size += fabs((double)a[i]);
@@ -227,20 +272,25 @@ static void check_sums(const Isa *isa) {
         isa->add(y, b, (size_t)n);
         for (int i = 0; i < n; i++) assert_near(y[i], (double)a[i] + 2 * (double)b[i], 1e-6);
 
-        float products[5];
-        isa->dots(products, a, rows, LONGEST, 5, n);
-        for (int j = 0; j < 5; j++)
-            assert_true(products[j] == isa->dot(a, rows + j * LONGEST, (size_t)n));
-        isa->combine(y, weights, rows, LONGEST, 5, n);
+        float products[ROWS];
+        isa->dots(products, a, rows, LONGEST, ROWS, n);
+        for (int j = 0; j < ROWS; j++) {
+            double truth = 0;
+            for (int i = 0; i < n; i++) truth += (double)a[i] * (double)rows[j * LONGEST + i];
+            assert_near(products[j], truth, 1e-5);
+        }
+        isa->combine(y, weights, rows, LONGEST, ROWS, n);
         for (int i = 0; i < n; i++) {
             double truth = 0;
-            for (int j = 0; j < 5; j++) truth += (double)weights[j] * (double)rows[j * LONGEST + i];
+            for (int j = 0; j < ROWS; j++)
+                truth += (double)weights[j] * (double)rows[j * LONGEST + i];
             assert_near(y[i], truth, 1e-5);
         }
     }
     free(a);
     free(b);
     free(rows);
+    free(weights);
 }
 
 static void test_sums(void **state) {
@@ -526,6 +576,7 @@ static void test_barrier(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_products),     cmocka_unit_test(test_bf16_products),
+        cmocka_unit_test(test_narrow),       cmocka_unit_test(test_narrow_odd_numbers),
         cmocka_unit_test(test_part),         cmocka_unit_test(test_transpose),
         cmocka_unit_test(test_sums),         cmocka_unit_test(test_softmax),
         cmocka_unit_test(test_exponential),  cmocka_unit_test(test_odd_numbers),

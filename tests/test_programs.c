@@ -528,6 +528,7 @@ static void test_bad_input(void **state) {
         {1, "/dev/null: ",         "not a regular file", "-o /dev/null " PLAY},
         {1, "/bigram.safetensors: ", "another name",     "-o @bigram.safetensors " PLAY},
         {2, "'gtp'",               "multihead, gpt",     "-m gtp " PLAY},
+        {2, "f32 or bf16",         "'bf-16'",            "--precision bf-16 " PLAY},
     }, sampling[] = {
         {1, "/none: ",             "No such file",       "@none"},
         {1, PLAY ": ",             "valid checkpoint",   PLAY},
@@ -544,6 +545,7 @@ static void test_bad_input(void **state) {
         {2, "--length",            "'12x'",              "-n 12x @play"},
         {2, "--temperature",       "'nan'",              "--temperature nan @play"},
         {2, "'--temprature'",      "--temperature",      "--temprature=1 @play"},
+        {2, "f32 or bf16",         "'int4'",             "--precision int4 @play"},
           /* clang-format on */
       };
     for (size_t i = 0; i < sizeof training / sizeof *training; i++) {

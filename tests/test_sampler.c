@@ -236,7 +236,7 @@ static void test_growth(void **state) {
             size_t T = (size_t)contexts[c];
             build(&model, model_name(i), contexts[c]);
             Run *run = open_run(&model, 1);
-            assert_ok(generator_open(&generator, &model, 1, &err), err);
+            assert_ok(generator_open(&generator, &model, 1, FLOAT32, &err), err);
             check_growth(&model, &generator, run, ids, 3 * T + 2, 1); /* one by one */
             check_growth(&model, &generator, run, ids, T, T);
             check_growth(&model, &generator, run, ids, 64, T + 3); /* more than fits among them */
@@ -260,7 +260,7 @@ static void test_prompts(void **state) {
         float whole[V], end[V];
         build(&model, model_name(i), T);
         Run *run = open_run(&model, 1);
-        assert_ok(generator_open(&generator, &model, 1, &err), err);
+        assert_ok(generator_open(&generator, &model, 1, FLOAT32, &err), err);
         memcpy(whole, generator_feed(&generator, ids, T), sizeof whole);
         check_logits(run, whole, ids, T, V);
         generator_reset(&generator);
@@ -280,19 +280,19 @@ static void test_prompts(void **state) {
 }
 
 /* Large enough that several threads have work, long enough that the context fills twice. */
-static void test_threads(void **state) {
-    (void)state;
+static void check_threads(const char *name, Precision precision) {
     enum { LENGTH = 60, V = 200 };
-    Config config = {.model = "gpt", .V = V, .T = 24, .L = 2, .NH = 4, .C = 64};
+    Config config = {.V = V, .T = 24, .L = 2, .NH = 4, .C = 260};
     int32_t prompt[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, order[V], texts[3][LENGTH];
     Sampler sampler = {.temperature = 0.8, .top_k = 50, .top_p = 0.9, .seed = 5};
+    strcpy(config.model, name);
     for (int threads = 1; threads <= 3; threads++) {
         Error err;
         Model model;
         Generator generator;
         assert_ok(model_build(&model, &config, 1, &err), err);
         for (size_t i = 0; i < model.room; i++) model.weights[i] *= 4;
-        assert_ok(generator_open(&generator, &model, threads, &err), err);
+        assert_ok(generator_open(&generator, &model, threads, precision, &err), err);
         const float *logits = generator_feed(&generator, prompt, COUNT(prompt));
         for (int i = 0; i < LENGTH; i++) {
             int32_t id = sampler_pick(&sampler, logits, V, 0, (uint64_t)i, order);
@@ -309,6 +309,39 @@ static void test_threads(void **state) {
     assert_in_range(repeated, 0, LENGTH / 2); /* it is a text, not one id */
 }
 
+static void test_threads(void **state) {
+    (void)state;
+    for (int i = 1; model_name(i); i++) { /* a bigram is too little to share */
+        check_threads(model_name(i), FLOAT32);
+        check_threads(model_name(i), NARROW);
+    }
+}
+
+/* Rounded weights change what the model thinks of a text by next to nothing. */
+static void test_narrow(void **state) {
+    (void)state;
+    enum { V = 65, N = 500 };
+    Error err;
+    Model model;
+    Config config = {.model = "gpt", .V = V, .T = 32, .L = 3, .NH = 4, .C = 100};
+    assert_ok(model_build(&model, &config, 1, &err), err);
+    for (size_t i = 0; i < model.room; i++) model.weights[i] *= 2;
+    int32_t *ids = random_ids(1, N, V);
+    double losses[2];
+    for (int i = 0; i < 2; i++) {
+        Run *run;
+        RunOptions options = {.batch = 4, .length = 32, .frozen = true, .threads = 2};
+        options.precision = i ? NARROW : FLOAT32;
+        assert_ok(run_open(&run, &model, &options, &err), err);
+        losses[i] = run_evaluate(run, ids, N, 1);
+        run_close(run);
+    }
+    assert_near(losses[1], losses[0], 1e-3);
+    assert_true(losses[1] != losses[0]); /* they were rounded */
+    model_free(&model);
+    free(ids);
+}
+
 /* What the model says of a text, token by token, is what run_evaluate says in windows end to end.
  */
 static void test_scores(void **state) {
@@ -322,7 +355,7 @@ static void test_scores(void **state) {
         double total = 0;
         build(&model, model_name(i), T);
         Run *run = open_run(&model, 2);
-        assert_ok(generator_open(&generator, &model, 1, &err), err);
+        assert_ok(generator_open(&generator, &model, 1, FLOAT32, &err), err);
         for (int t = 0; t + 1 < LENGTH; t++) {
             double sum = 0;
             if (t % T == 0) generator_reset(&generator);
@@ -409,12 +442,13 @@ static void test_counts_of_a_text(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_frequencies), cmocka_unit_test(test_top_sets),
-        cmocka_unit_test(test_greedy),      cmocka_unit_test(test_draws_repeat),
-        cmocka_unit_test(test_extremes),    cmocka_unit_test(test_coldest),
-        cmocka_unit_test(test_growth),      cmocka_unit_test(test_prompts),
-        cmocka_unit_test(test_threads),     cmocka_unit_test(test_scores),
-        cmocka_unit_test(test_counts),      cmocka_unit_test(test_counts_of_a_text),
+        cmocka_unit_test(test_frequencies),      cmocka_unit_test(test_top_sets),
+        cmocka_unit_test(test_greedy),           cmocka_unit_test(test_draws_repeat),
+        cmocka_unit_test(test_extremes),         cmocka_unit_test(test_coldest),
+        cmocka_unit_test(test_growth),           cmocka_unit_test(test_prompts),
+        cmocka_unit_test(test_threads),          cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_scores),           cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_counts_of_a_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

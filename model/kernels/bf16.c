@@ -279,10 +279,10 @@ static void pack_weights(const Kernels *k, float *packed, Matrix b, int K, int N
 
 /* One packed block of terms against rows that are packed too. */
 static void multiply_block(const Tiles *tiles, float *c, size_t c_row, const uint16_t *a,
-                           const uint16_t *block, int M, int N, int K, const float *bias,
+                           const uint16_t *block, int M, int first, int N, int K, const float *bias,
                            bool accumulate) {
     size_t a_row = (size_t)steps_in(K) * TILE;
-    for (int j = 0; j < N; j += TILE)
+    for (int j = first; j < N; j += TILE)
         for (int i = 0; i < M; i += TILE)
             tiles->tile(c + (size_t)i * c_row + (size_t)j, c_row, a + (size_t)i * a_row, a_row,
                         block + (size_t)(j / TILE) * panel_size(K), steps_in(K),
@@ -291,7 +291,8 @@ static void multiply_block(const Tiles *tiles, float *c, size_t c_row, const uin
 }
 
 static void multiply_rows(const Kernels *k, const Tiles *tiles, float *c, size_t c_row, Matrix a,
-                          const float *packed, int M, int N, int K, const float *bias) {
+                          const float *packed, int M, int N, int K, const float *bias,
+                          Share columns) {
     uint16_t *left = (uint16_t *)k->left;
     for (int i = 0; i < M; i += MATMUL_STRIP)
         for (int p = 0; p < K; p += TERMS) {
@@ -299,8 +300,8 @@ static void multiply_rows(const Kernels *k, const Tiles *tiles, float *c, size_t
             Matrix part = {a.at + (size_t)i * a.row + (size_t)p * a.column, a.row, a.column};
             pack_left(left, part, rows, terms);
             multiply_block(tiles, c + (size_t)i * c_row, c_row, left,
-                           (const uint16_t *)packed + block_at(p, N), rows, N, terms,
-                           p == 0 ? bias : NULL, p > 0);
+                           (const uint16_t *)packed + block_at(p, N), rows, (int)columns.begin,
+                           (int)columns.end, terms, p == 0 ? bias : NULL, p > 0);
         }
 }
 
@@ -321,8 +322,8 @@ static void accumulate_part(const Kernels *k, const Tiles *tiles, float *c, size
             Matrix of_a = {a.at + (size_t)i * a.row + (size_t)p * a.column, a.row, a.column};
             pack_left(left, of_a, rows, terms);
             if (sums) add_sums(k->isa, sums + i, of_a, rows, terms);
-            multiply_block(tiles, c + (size_t)i * c_row, c_row, left, right, rows, N, terms, NULL,
-                           true);
+            multiply_block(tiles, c + (size_t)i * c_row, c_row, left, right, rows, 0, N, terms,
+                           NULL, true);
         }
     }
 }
@@ -344,8 +345,8 @@ static void accumulate_product(const Kernels *k, const Tiles *tiles, float *c, s
 static const Tiles avx512_tiles = {tile_avx512}, amx_tiles = {tile_amx};
 
 static void avx512_multiply(const Kernels *k, float *c, size_t c_row, Matrix a, const float *packed,
-                            int M, int N, int K, const float *bias) {
-    multiply_rows(k, &avx512_tiles, c, c_row, a, packed, M, N, K, bias);
+                            int M, int N, int K, const float *bias, Share columns) {
+    multiply_rows(k, &avx512_tiles, c, c_row, a, packed, M, N, K, bias, columns);
 }
 
 static void avx512_accumulate(const Kernels *k, float *c, size_t c_row, Matrix a, Matrix b, int M,
@@ -354,9 +355,9 @@ static void avx512_accumulate(const Kernels *k, float *c, size_t c_row, Matrix a
 }
 
 static void amx_multiply(const Kernels *k, float *c, size_t c_row, Matrix a, const float *packed,
-                         int M, int N, int K, const float *bias) {
+                         int M, int N, int K, const float *bias, Share columns) {
     amx_configure();
-    multiply_rows(k, &amx_tiles, c, c_row, a, packed, M, N, K, bias);
+    multiply_rows(k, &amx_tiles, c, c_row, a, packed, M, N, K, bias, columns);
     _tile_release();
 }
 

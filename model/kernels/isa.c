@@ -217,17 +217,63 @@ static float dot(const float *a, const float *b, size_t n) {
     return sum_lanes(even + odd) + rest;
 }
 
-static void dots(float *y, const float *x, const float *w, size_t stride, int n, int K) {
-    for (int j = 0; j < n; j++) y[j] = dot(x, w + (size_t)j * stride, (size_t)K);
+/* Of LANES rows the sums over their lanes, in order: zips and adds row i and the one halfway down,
+ * until one is left. */
+static inline Vector sum_rows(Vector row[LANES]) {
+#pragma GCC unroll 4
+    for (int half = LANES / 2; half > 0; half /= 2)
+#pragma GCC unroll 8
+        for (int i = 0; i < half; i++)
+            row[i] = __builtin_shufflevector(row[i], row[i + half], ZIP_LOW) +
+                     __builtin_shufflevector(row[i], row[i + half], ZIP_HIGH);
+    return row[0];
 }
 
+static void dots(float *y, const float *x, const float *w, size_t stride, int n, int K) {
+    int j = 0, whole = K / LANES * LANES;
+    for (; j + LANES <= n; j += LANES) {
+        Vector row[LANES];
+#pragma GCC unroll 16
+        for (int i = 0; i < LANES; i++) row[i] = (Vector){0};
+        for (int p = 0; p < whole; p += LANES) {
+            Vector of_x = load(x + p);
+#pragma GCC unroll 16
+            for (int i = 0; i < LANES; i++)
+                row[i] += of_x * load(w + (size_t)(j + i) * stride + (size_t)p);
+        }
+        *(Unaligned *)(y + j) = sum_rows(row);
+        for (int i = 0; i < LANES && whole < K; i++)
+            for (int p = whole; p < K; p++)
+                y[j + i] += x[p] * w[(size_t)(j + i) * stride + (size_t)p];
+    }
+    for (; j < n; j++) y[j] = dot(x, w + (size_t)j * stride, (size_t)K);
+}
+
+/* Two vectors of columns at a time, their sums in registers: over every second row alone. */
 static void combine(float *y, const float *p, const float *w, size_t stride, int n, int K) {
-    memset(y, 0, (size_t)K * sizeof *y);
-    for (int j = 0; j < n; j++) {
-        const float *row = w + (size_t)j * stride;
-        float weight = p[j];
-#pragma omp simd
-        for (int i = 0; i < K; i++) y[i] += weight * row[i];
+    int k = 0;
+    for (; k + 2 * LANES <= K; k += 2 * LANES) {
+        Vector sum[2][2] = {0};
+        const float *at = w + k;
+        int j = 0;
+        for (; j + 2 <= n; j += 2, at += 2 * stride)
+#pragma GCC unroll 2
+            for (int odd = 0; odd < 2; odd++) {
+                const float *row = at + (size_t)odd * stride;
+                sum[odd][0] += p[j + odd] * load(row);
+                sum[odd][1] += p[j + odd] * load(row + LANES);
+            }
+        if (j < n) {
+            sum[0][0] += p[j] * load(at);
+            sum[0][1] += p[j] * load(at + LANES);
+        }
+        *(Unaligned *)(y + k) = sum[0][0] + sum[1][0];
+        *(Unaligned *)(y + k + LANES) = sum[0][1] + sum[1][1];
+    }
+    for (; k < K; k++) {
+        float sum = 0;
+        for (int j = 0; j < n; j++) sum += p[j] * w[(size_t)j * stride + (size_t)k];
+        y[k] = sum;
     }
 }
 
@@ -239,6 +285,46 @@ static void add(float *y, const float *x, size_t n) {
 static void sum(float *y, const float *a, const float *b, size_t n) {
 #pragma omp simd
     for (size_t i = 0; i < n; i++) y[i] = a[i] + b[i];
+}
+
+/* ---- one row times rounded weights ---- */
+
+typedef uint32_t Bits __attribute__((vector_size(LANES * sizeof(float))));
+typedef uint32_t UnalignedBits
+    __attribute__((vector_size(LANES * sizeof(float)), aligned(4), may_alias));
+
+/* A bfloat16 is the upper half of a float; narrow.c has seen to what is below the upper one. */
+static inline __attribute__((always_inline)) void narrow_of(const int vectors, float *y,
+                                                            const float *x, const uint32_t *pairs,
+                                                            int K, int columns, const float *bias) {
+    Vector even[TILE_VECTORS], odd[TILE_VECTORS];
+    float sums[TILE_COLUMNS] = {0};
+#pragma GCC unroll 4
+    for (int j = 0; j < vectors; j++) even[j] = odd[j] = (Vector){0};
+    for (int p = 0; p < K; p += 2, pairs += vectors * LANES) {
+        float first = x[p], second = p + 1 < K ? x[p + 1] : 0;
+#pragma GCC unroll 4
+        for (int j = 0; j < vectors; j++) {
+            Bits both = *(const UnalignedBits *)(pairs + j * LANES);
+            even[j] += first * (Vector)(both << 16);
+            odd[j] += second * (Vector)both;
+        }
+    }
+#pragma GCC unroll 4
+    for (int j = 0; j < vectors; j++) *(Unaligned *)(sums + j * LANES) = even[j] + odd[j];
+    for (int j = 0; j < columns; j++) y[j] = bias ? bias[j] + sums[j] : sums[j];
+}
+
+static void narrow(float *y, const float *x, const uint32_t *pairs, int K, int columns,
+                   const float *bias) {
+    switch ((columns + LANES - 1) / LANES) {
+        case 1: narrow_of(1, y, x, pairs, K, columns, bias); break;
+        case 2: narrow_of(2, y, x, pairs, K, columns, bias); break;
+#if defined __AVX512F__ || defined __aarch64__
+        case 3: narrow_of(3, y, x, pairs, K, columns, bias); break;
+        case 4: narrow_of(4, y, x, pairs, K, columns, bias); break;
+#endif
+    }
 }
 
 /* ---- exponentials ---- */
@@ -451,6 +537,7 @@ const Isa TABLE_NAME(ISA) = {
     .copy = copy,
     .dots = dots,
     .combine = combine,
+    .narrow = narrow,
     .softmax = softmax,
     .log_sum_exp = log_sum_exp,
     .exponentials = exponentials,

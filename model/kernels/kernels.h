@@ -60,6 +60,12 @@ typedef struct Isa {
     void (*combine)(float *y, const float *p, const float *w, size_t stride, int n, int K);
     /* y = sum_j p[j] w_j */
 
+    /* y[columns] = x[K] w[K,columns] + bias, for a panel of weights that are bfloat16: columns <=
+     * tile_columns, bias may be NULL; pairs[p/2,j] holds w[p,j] in its lower half and, as a whole,
+     * is w[p+1,j]; in rows of whole vectors, zeros where there is none */
+    void (*narrow)(float *y, const float *x, const uint32_t *pairs, int K, int columns,
+                   const float *bias);
+
     /* p[i] = softmax(scale * x[i]) for rows of n >= 1 numbers, `row` floats apart in both; scale
      * > 0. lse[i] = ln(sum(exp(scale * x[i]))). p may be x. */
     void (*softmax)(float *p, size_t row, float *lse, const float *x, float scale, int rows, int n);
@@ -117,6 +123,7 @@ typedef struct {
     const Products *products; /* in the precision that was chosen */
     Team *team;
     int thread, threads; /* 0 <= thread < threads */
+    bool together;       /* too few rows for each to have its own: see layers.h */
     /* the thread's own: parts of the two operands of a product, packed; what attention needs */
     float *left, *right, *scratch;
 } Kernels;
@@ -194,15 +201,22 @@ struct Products {
     /* the floats that a right operand takes when packed; packing it, by the team */
     size_t (*packed_size)(const Isa *isa, int K, int N);
     void (*pack)(const Kernels *k, float *packed, Matrix b, int K, int N);
-    /* c[M,N] = a[M,K] b[K,N] + bias[N], b packed, for the calling thread alone; bias may be NULL */
+    /* c[M,N] = a[M,K] b[K,N] + bias[N], b packed, for the calling thread alone; bias may be NULL.
+     * Only `columns` of c, which begin at a multiple of PRODUCT_GRAIN. */
     void (*multiply)(const Kernels *k, float *c, size_t c_row, Matrix a, const float *packed, int M,
-                     int N, int K, const float *bias);
+                     int N, int K, const float *bias, Share columns);
     /* as matmul */
     void (*accumulate)(const Kernels *k, float *c, size_t c_row, Matrix a, Matrix b, int M, int N,
                        int K, float *sums);
 };
 
+enum { PRODUCT_GRAIN = 64 }; /* a multiple of every table's panels */
+
 extern const Products float32_products;
+
+/* Weights rounded to bfloat16, all else float32: half the memory to read, on any processor. For few
+ * rows, and not for training: it has no `accumulate`. */
+extern const Products narrow_products;
 
 /* The tables of bfloat16 products that this processor can run, slowest first; returns how many, at
  * most BF16_MAX. */

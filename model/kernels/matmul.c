@@ -90,12 +90,12 @@ static void pack_strip(const Isa *isa, float *strip, Matrix a, int K, int rows, 
 
 /* ---- products ---- */
 
-/* Rows against all panels of one block of terms, panel outermost. A panel's place follows from
- * `terms`, those that were packed; K of them count. */
+/* Rows against the panels of one block of terms, from column `first` to N, panel outermost. A
+ * panel's place follows from `terms`, those that were packed; K of them count. */
 static void multiply_block(const Isa *isa, float *c, size_t c_row, Matrix a, const float *block,
-                           int terms, int widest, int M, int N, int K, const float *bias,
+                           int terms, int widest, int M, int first, int N, int K, const float *bias,
                            bool accumulate) {
-    for (int j = 0; j < N; j += isa->tile_columns) {
+    for (int j = first; j < N; j += isa->tile_columns) {
         const float *panel = block + (size_t)j * (size_t)terms;
         size_t b_row = whole_vectors(isa, smaller(isa->tile_columns, widest - j));
         /* the first tiles fetch the next panel, a cache line for each of their terms */
@@ -109,16 +109,22 @@ static void multiply_block(const Isa *isa, float *c, size_t c_row, Matrix a, con
     }
 }
 
-void multiply(const Isa *isa, float *c, size_t c_row, Matrix a, Packed b, int M, int N, int K,
-              const float *bias, bool accumulate) {
+/* Columns `first` to N of multiply's c. */
+static void multiply_columns(const Isa *isa, float *c, size_t c_row, Matrix a, Packed b, int M,
+                             int first, int N, int K, const float *bias, bool accumulate) {
     size_t row = whole_vectors(isa, b.N);
     assert(K <= b.K && N <= (int)row && !(bias && accumulate));
     for (int p = 0; p < K; p += isa->block_terms) {
         Matrix left = {a.at + (size_t)p * a.column, a.row, a.column};
         multiply_block(isa, c, c_row, left, b.at + (size_t)p * row,
-                       smaller(isa->block_terms, b.K - p), b.N, M, N,
+                       smaller(isa->block_terms, b.K - p), b.N, M, first, N,
                        smaller(isa->block_terms, K - p), p == 0 ? bias : NULL, accumulate || p > 0);
     }
+}
+
+void multiply(const Isa *isa, float *c, size_t c_row, Matrix a, Packed b, int M, int N, int K,
+              const float *bias, bool accumulate) {
+    multiply_columns(isa, c, c_row, a, b, M, 0, N, K, bias, accumulate);
 }
 
 /* Rows of the result that are all this thread's, against one packed block. */
@@ -131,8 +137,8 @@ static void multiply_strips(const Kernels *k, float *c, size_t c_row, Matrix a, 
             pack_strip(k->isa, k->left, left, K, rows, sums ? sums + i : NULL);
             left = (Matrix){k->left, 1, MATMUL_STRIP};
         }
-        multiply_block(k->isa, c + (size_t)i * c_row, c_row, left, k->right, K, N, rows, N, K, NULL,
-                       true);
+        multiply_block(k->isa, c + (size_t)i * c_row, c_row, left, k->right, K, N, rows, 0, N, K,
+                       NULL, true);
     }
 }
 
@@ -161,8 +167,9 @@ void matmul(const Kernels *k, float *c, size_t c_row, Matrix a, Matrix b, int M,
 /* ---- the table for linear layers ---- */
 
 static void multiply_packed(const Kernels *k, float *c, size_t c_row, Matrix a, const float *packed,
-                            int M, int N, int K, const float *bias) {
-    multiply(k->isa, c, c_row, a, (Packed){packed, K, N}, M, N, K, bias, false);
+                            int M, int N, int K, const float *bias, Share columns) {
+    multiply_columns(k->isa, c, c_row, a, (Packed){packed, K, N}, M, (int)columns.begin,
+                     (int)columns.end, K, bias, false);
 }
 
 const Products float32_products = {"float32", packed_size, pack, multiply_packed, matmul};

@@ -88,7 +88,7 @@ static inline void relax(void) {
 }
 
 void team_barrier(const Kernels *k) {
-    enum { PATIENCE = 2000 };
+    enum { AT_ONCE = 100, PATIENCE = 2000 };
     if (k->threads == 1) return;
     Team *team = k->team;
     unsigned round = atomic_load_explicit(&team->round, memory_order_relaxed);
@@ -99,8 +99,7 @@ void team_barrier(const Kernels *k) {
     }
     for (int looks = 0; atomic_load_explicit(&team->round, memory_order_acquire) == round;)
         if (looks < PATIENCE) {
-            looks++;
-            relax();
+            if (looks++ > AT_ONCE) relax();
         } else {
             sched_yield();
         }

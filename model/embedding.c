@@ -5,7 +5,6 @@
 
 void embedding_forward(const Kernels *k, float *x, const int32_t *ids, Param wte, Param wpe,
                        size_t first, int N, int T, int past, int C) {
-    if (layer_idle(k)) return;
     size_t row = (size_t)C;
     for (size_t n = 0; n < (size_t)N; n++) {
         const float *token = wte.w + (size_t)ids[n] * row;

@@ -56,21 +56,21 @@ static const TensorSpec tensors[] = {
 /* clang-format off */
 static const BufferSpec buffers[] = {
     BUFFER(logits, SIZE_V, ONCE),
-    BUFFER(x, SIZE_C, BETWEEN),
-    BUFFER(ln1_mean, SIZE_1, EVERY_LAYER),
-    BUFFER(ln1_rstd, SIZE_1, EVERY_LAYER),
+    BUFFER(x, SIZE_C, BETWEEN | KEPT),
+    BUFFER(ln1_mean, SIZE_1, EVERY_LAYER | KEPT),
+    BUFFER(ln1_rstd, SIZE_1, EVERY_LAYER | KEPT),
     BUFFER(qkv, SIZE_3C, EVERY_LAYER),     /* keys and values: remembered while generating */
     BUFFER(att, SIZE_C, EVERY_LAYER),
     BUFFER(lse, SIZE_NH, EVERY_LAYER),
-    BUFFER(mid, SIZE_C, EVERY_LAYER),
-    BUFFER(ln2_mean, SIZE_1, EVERY_LAYER),
-    BUFFER(ln2_rstd, SIZE_1, EVERY_LAYER),
-    BUFFER(fc, SIZE_4C, EVERY_LAYER),
-    BUFFER(lnf, SIZE_C, ONCE),
-    BUFFER(lnf_mean, SIZE_1, ONCE),
-    BUFFER(lnf_rstd, SIZE_1, ONCE),
+    BUFFER(mid, SIZE_C, EVERY_LAYER | KEPT),
+    BUFFER(ln2_mean, SIZE_1, EVERY_LAYER | KEPT),
+    BUFFER(ln2_rstd, SIZE_1, EVERY_LAYER | KEPT),
+    BUFFER(fc, SIZE_4C, EVERY_LAYER | KEPT | PRODUCT),
+    BUFFER(lnf, SIZE_C, KEPT),
+    BUFFER(lnf_mean, SIZE_1, KEPT),
+    BUFFER(lnf_rstd, SIZE_1, KEPT),
     BUFFER(norm, SIZE_C, SCRATCH),
-    BUFFER(branch, SIZE_C, SCRATCH),
+    BUFFER(branch, SIZE_C, SCRATCH | PRODUCT),
     BUFFER(gelu, SIZE_4C, SCRATCH),
     BUFFER(dx, SIZE_C, TRAINING),
     BUFFER(dln1, SIZE_2C, TRAINING | PER_STRETCH),
@@ -181,7 +181,7 @@ static void forward(const Run *run, const Kernels *k) {
         Attention shape = heads(run, l);
         Buffers all;
         run_buffers(run, k, l, 0, &all);
-        team_barrier(k);
+        if (!k->together) team_barrier(k); /* products have waited already */
         attention_forward(k, all.att, all.lse, all.qkv + past, all.qkv + C, all.qkv + 2 * C,
                           &shape);
         team_barrier(k);
@@ -207,7 +207,7 @@ static void predict_backward(const Run *run, const Kernels *k, Stretch s) {
     run_buffers(run, k, 0, s.first, &a);
     run_buffers(run, k, c.L, s.first, &last);
     linear_backward(k, a.dbranch, a.logits, w.wte, s.count, c.C, c.V);
-    if (!layer_idle(k)) memset(a.dx, 0, (size_t)s.count * (size_t)c.C * sizeof *a.dx);
+    memset(a.dx, 0, (size_t)s.count * (size_t)c.C * sizeof *a.dx);
     layernorm_backward(k, a.dx, a.dlnf, a.dbranch, last.x, a.lnf_mean, a.lnf_rstd, w.lnf_w, s.count,
                        c.C);
 }
@@ -299,6 +299,7 @@ const Rung gpt_rung = {
     .has_width = true,
     .has_heads = true,
     .has_layers = true,
+    .together = true,
     .tensors = tensors,
     .tensor_count = COUNT(tensors),
     .buffers = buffers,

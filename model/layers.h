@@ -10,9 +10,9 @@
  * call them together, for all tokens, and share the work; what they read must be whole before, and
  * what they write is whole after the next barrier (kernels.h), which is the caller's.
  *
- * Where a pass has too few rows to give each thread some, as when text is made, the threads are
- * `together`: all call every layer for the same rows. A product is then shared by columns, and what
- * is too little to share is done by the first thread alone.
+ * When text is made there is one row, too few to give each thread some: the threads are `together`
+ * then, and all call every layer for the same row. Each does what belongs to single tokens by
+ * itself, in memory of its own; a linear layer is shared by columns, and whole when it returns.
  *
  * Nothing fails; every result is the same bits at any number of threads. */
 #ifndef TRIL_LAYERS_H
@@ -23,11 +23,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* Has this thread nothing to do with the rows at hand, because the first one does them? */
-static inline bool layer_idle(const Kernels *k) {
-    return k->together && k->thread > 0;
-}
 
 /* A tensor of weights: its numbers, their gradient (NULL outside training) and, for a matrix that
  * products read, its packed copy (run.h says when it is made). A Param of NULLs is no tensor. */

@@ -5,7 +5,6 @@
 
 void layernorm_forward(const Kernels *k, float *y, float *mean, float *rstd, const float *x,
                        Param w, Param b, int N, int C) {
-    if (layer_idle(k)) return;
     size_t row = (size_t)C;
     for (size_t n = 0; n < (size_t)N; n++)
         k->isa->normalize(y + n * row, mean + n, rstd + n, x + n * row, w.w, b.w, C);
@@ -13,7 +12,6 @@ void layernorm_forward(const Kernels *k, float *y, float *mean, float *rstd, con
 
 void layernorm_again(const Kernels *k, float *y, const float *x, const float *mean,
                      const float *rstd, Param w, Param b, int N, int C) {
-    if (layer_idle(k)) return;
     size_t row = (size_t)C;
     for (size_t n = 0; n < (size_t)N; n++)
         k->isa->normalize_again(y + n * row, x + n * row, mean[n], rstd[n], w.w, b.w, C);
@@ -21,7 +19,6 @@ void layernorm_again(const Kernels *k, float *y, const float *x, const float *me
 
 void layernorm_backward(const Kernels *k, float *dx, float *sums, const float *dy, const float *x,
                         const float *mean, const float *rstd, Param w, int N, int C) {
-    if (layer_idle(k)) return;
     size_t row = (size_t)C;
     memset(sums, 0, 2 * row * sizeof *sums);
     for (size_t n = 0; n < (size_t)N; n++)

@@ -15,13 +15,20 @@ static size_t whole_lines(size_t floats) {
     return (floats + 15) / 16 * 16;
 }
 
+/* The flags of a buffer in this run. */
+static unsigned flags_of(const Run *run, const BufferSpec *spec) {
+    bool scratch = spec->flags & KEPT && !run->options.training;
+    return scratch ? (spec->flags & ~(unsigned)(EVERY_LAYER | BETWEEN)) | SCRATCH : spec->flags;
+}
+
 /* The floats of one layer's buffer. */
 static size_t buffer_size(const Run *run, const BufferSpec *spec) {
+    unsigned flags = flags_of(run, spec);
     const RunOptions *o = &run->options;
     size_t width = (size_t)size_of(&run->model->config, spec->width);
     size_t tokens = (size_t)o->batch * (size_t)o->length;
-    if (spec->flags & SCRATCH) return (size_t)o->threads * whole_lines(STRETCH_MOST * width);
-    if (spec->flags & PER_STRETCH) return (tokens / STRETCH_LEAST + 1) * width;
+    if (flags & SCRATCH) return (size_t)o->threads * whole_lines(STRETCH_MOST * width);
+    if (flags & PER_STRETCH) return (tokens / STRETCH_LEAST + 1) * width;
     return tokens * width;
 }
 
@@ -33,8 +40,9 @@ static size_t lay_out(Run *run) {
     for (int i = 0; i < rung->buffer_count; i++) {
         const BufferSpec *spec = &rung->buffers[i];
         size_t *offsets = &run->offsets[i * (L + 1)];
-        int copies = spec->flags & BETWEEN ? L + 1 : spec->flags & EVERY_LAYER ? L : 1;
-        bool there = run->options.training || !(spec->flags & TRAINING);
+        unsigned flags = flags_of(run, spec);
+        int copies = flags & BETWEEN ? L + 1 : flags & EVERY_LAYER ? L : 1;
+        bool there = run->options.training || !(flags & TRAINING);
         for (int l = 0; l <= L; l++) {
             if (!there || (l >= copies && copies > 1)) {
                 offsets[l] = SIZE_MAX;
@@ -181,9 +189,9 @@ void run_weights(const Run *run, int l, void *weights) {
 void run_buffers(const Run *run, const Kernels *k, int l, size_t first, void *buffers) {
     const Rung *rung = run->model->rung;
     int copies = run->model->config.L + 1;
-    size_t thread = k->together ? 0 : (size_t)k->thread; /* together they work on one row */
     for (int i = 0; i < rung->buffer_count; i++) {
-        unsigned flags = rung->buffers[i].flags;
+        unsigned flags = flags_of(run, &rung->buffers[i]);
+        size_t thread = k->together && flags & PRODUCT ? 0 : (size_t)k->thread;
         size_t offset = run->offsets[i * copies + l], width = run->widths[i];
         float *pointer = NULL;
         if (offset != SIZE_MAX) {
@@ -253,7 +261,6 @@ static void forward_work(const Kernels *k, void *run) {
 }
 
 static void forward(Run *run, const int32_t *ids, int B, int T, int past, bool dropping) {
-    enum { FEW = 3 };
     assert(B >= 1 && B <= run->options.batch && T >= 1 && past >= 0);
     assert(past + T <= run->options.length && (past == 0 || B == 1));
     run->ids = ids;
@@ -261,7 +268,7 @@ static void forward(Run *run, const int32_t *ids, int B, int T, int past, bool d
     run->T = T;
     run->past = past;
     run->stretch = stretch_for((size_t)B * (size_t)T);
-    run->together = B * T <= FEW;
+    run->together = B * T == 1 && run->model->rung->together && !run->options.training;
     run->dropping = dropping && run->model->config.dropout > 0;
     team_run(run->team, threads_for(run), forward_work, run);
 }

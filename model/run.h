@@ -27,10 +27,12 @@ enum {
     LINEAR = 8,     /* a linear layer's: packed for its products */
     LAZY_ROWS = 16, /* rows that a step gave no gradient are left alone by its update */
     /* of a buffer */
-    TRAINING = 32,    /* only there in training */
-    BETWEEN = 64,     /* one before each layer and one after the last, number L */
-    SCRATCH = 128,    /* a thread's own, for the stretch of tokens that it works on */
-    PER_STRETCH = 256 /* a row for each stretch, not for each token */
+    TRAINING = 32,     /* only there in training */
+    BETWEEN = 64,      /* one before each layer and one after the last, number L */
+    SCRATCH = 128,     /* a thread's own, for the stretch of tokens that it works on */
+    PER_STRETCH = 256, /* a row for each stretch, not for each token */
+    KEPT = 512,        /* kept for the backward pass; scratch where there is none */
+    PRODUCT = 1024     /* what a linear layer makes: of threads together, one for all */
 };
 
 typedef struct {
@@ -68,6 +70,7 @@ struct Rung {
     const char *idea;
     double learning_rate;
     bool has_width, has_heads, has_layers; /* otherwise 1 */
+    bool together; /* forward may be called by threads together (layers.h) */
     const TensorSpec *tensors;
     int tensor_count;
     const BufferSpec *buffers; /* the first one is the logits, V for each token */
@@ -96,7 +99,7 @@ struct Run {
     const int32_t *ids, *targets;
     int B, T, past;
     int stretch;   /* tokens in a stretch */
-    bool together; /* too few tokens for each thread to have some */
+    bool together; /* so few tokens that the threads work on the same ones */
     bool dropping; /* dropout applies */
     uint64_t step; /* updates done: the number of the step under way, from 0 */
     /* activations; for buffer i in layer l at the offset [i * (L + 1) + l], SIZE_MAX if not there

@@ -123,7 +123,7 @@ typedef struct {
     const Products *products; /* in the precision that was chosen */
     Team *team;
     int thread, threads; /* 0 <= thread < threads */
-    bool together;       /* too few rows for each to have its own: see layers.h */
+    bool together;       /* all work on the same rows: see model/layers.h */
     /* the thread's own: parts of the two operands of a product, packed; what attention needs */
     float *left, *right, *scratch;
 } Kernels;

@@ -56,7 +56,7 @@ static const TensorSpec tensors[] = {
 /* clang-format off */
 static const BufferSpec buffers[] = {
     BUFFER(logits, SIZE_V, ONCE),
-    BUFFER(x, SIZE_C, BETWEEN | KEPT),
+    BUFFER(x, SIZE_C, BETWEEN),
     BUFFER(ln1_mean, SIZE_1, EVERY_LAYER | KEPT),
     BUFFER(ln1_rstd, SIZE_1, EVERY_LAYER | KEPT),
     BUFFER(qkv, SIZE_3C, EVERY_LAYER),     /* keys and values: remembered while generating */

@@ -11,14 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LINE = 16 }; /* floats in a cache line */
+
 static size_t whole_lines(size_t floats) {
-    return (floats + 15) / 16 * 16;
+    return (floats + LINE - 1) / LINE * LINE;
 }
 
-/* The flags of a buffer in this run. */
+/* The flags of a buffer in this run: less is kept where there is no backward pass. */
 static unsigned flags_of(const Run *run, const BufferSpec *spec) {
-    bool scratch = spec->flags & KEPT && !run->options.training;
-    return scratch ? (spec->flags & ~(unsigned)(EVERY_LAYER | BETWEEN)) | SCRATCH : spec->flags;
+    unsigned flags = spec->flags;
+    if (run->options.training) return flags;
+    if (flags & KEPT) flags = (flags & ~(unsigned)EVERY_LAYER) | SCRATCH;
+    return flags & ~(unsigned)BETWEEN;
 }
 
 /* The floats of one layer's buffer. */
@@ -29,7 +33,9 @@ static size_t buffer_size(const Run *run, const BufferSpec *spec) {
     size_t tokens = (size_t)o->batch * (size_t)o->length;
     if (flags & SCRATCH) return (size_t)o->threads * whole_lines(STRETCH_MOST * width);
     if (flags & PER_STRETCH) return (tokens / STRETCH_LEAST + 1) * width;
-    return tokens * width;
+    /* a row for each thread, on cache lines of its own, if they are more */
+    size_t apart = spec->flags & BETWEEN ? LINE * (size_t)o->threads : 0;
+    return (tokens > apart ? tokens : apart) * width;
 }
 
 /* Gives each buffer of each layer its place; returns the floats needed. */
@@ -198,6 +204,7 @@ void run_buffers(const Run *run, const Kernels *k, int l, size_t first, void *bu
             size_t row = first * width;
             if (flags & SCRATCH) row = thread * whole_lines(STRETCH_MOST * width);
             if (flags & PER_STRETCH) row = first / (size_t)run->stretch * width;
+            if (k->together && rung->buffers[i].flags & BETWEEN) row = thread * LINE * width;
             pointer = run->activations + offset + row;
         }
         memcpy((char *)buffers + rung->buffers[i].slot, &pointer, sizeof pointer);

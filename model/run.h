@@ -28,7 +28,8 @@ enum {
     LAZY_ROWS = 16, /* rows that a step gave no gradient are left alone by its update */
     /* of a buffer */
     TRAINING = 32,     /* only there in training */
-    BETWEEN = 64,      /* one before each layer and one after the last, number L */
+    BETWEEN = 64,      /* one before each layer and one after the last, number L; where there is no
+                          backward pass one for all, of which threads together have a row each */
     SCRATCH = 128,     /* a thread's own, for the stretch of tokens that it works on */
     PER_STRETCH = 256, /* a row for each stretch, not for each token */
     KEPT = 512,        /* kept for the backward pass; scratch where there is none */

@@ -82,6 +82,20 @@ static const char *grouped(size_t number, char text[32]) {
     return text;
 }
 
+/* What training takes, with the text and the program; reading a long text may have taken more. */
+static void print_memory(const Training *t) {
+    enum { PROGRAM = 4 << 20 }; /* itself and its libraries */
+    const double MiB = 1048576;
+    Memory m = run_memory(t->run);
+    size_t text = t->corpus->length * sizeof *t->corpus->ids;
+    double all = (double)(m.weights + m.optimizer + m.activations + m.threads + text + PROGRAM);
+    printf(
+        "  %.0f MiB of memory: weights %.1f, optimizer %.1f, activations %.1f, threads %.1f, text "
+        "%.1f\n",
+        all / MiB, (double)m.weights / MiB, (double)m.optimizer / MiB, (double)m.activations / MiB,
+        (double)m.threads / MiB, (double)text / MiB);
+}
+
 static void print_progress(const Training *t, int step) {
     char rate[32];
     double tokens = (double)step * t->settings->batch * t->model.config.T;
@@ -293,10 +307,12 @@ static bool train_rung(const Settings *settings, const Corpus *corpus, const cha
     Training t;
     bool ok = open_training(&t, settings, corpus, name, path, err);
     char count[32];
-    if (ok && !settings->quiet)
+    if (ok && !settings->quiet) {
         printf("\n%s: %s\n  %s parameters, %d steps of %d x %d characters, %s kernels\n", name,
                model_idea(name), grouped(t.model.parameters, count), settings->steps,
                settings->batch, t.model.config.T, run_kernels(t.run));
+        print_memory(&t);
+    }
     double shown = 0;
     bool live = !settings->quiet && isatty(STDOUT_FILENO);
     for (int step = 1; step <= settings->steps && ok; step++) {
@@ -317,6 +333,8 @@ static bool train_rung(const Settings *settings, const Corpus *corpus, const cha
     if (ok && (fflush(t.log) != 0 || ferror(t.log)))
         ok = fail(err, "%s: cannot be written", t.log_path);
     *result = (Result){.name = name};
+    run_close(t.run); /* its memory is needed no longer */
+    t.run = NULL;
     ok = ok && measure(&t, result, err);
     result->seconds = clock_seconds() - t.started;
     close_training(&t);

@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 bool memory_alloc(void *block, size_t count, size_t size, const char *what, Error *err) {
     void *bytes = NULL;
@@ -20,4 +21,14 @@ bool memory_alloc(void *block, size_t count, size_t size, const char *what, Erro
 
 void memory_free(void *block) {
     free(block);
+}
+
+size_t memory_peak(void) {
+#if defined __APPLE__
+    const size_t unit = 1;
+#else
+    const size_t unit = 1024;
+#endif
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? (size_t)usage.ru_maxrss * unit : 0;
 }

@@ -14,6 +14,10 @@ enum { MEMORY_ALIGNMENT = 64 };
  * or if count * size overflows; *block is then NULL. count = 0 gives a block of no elements. */
 bool memory_alloc(void *block, size_t count, size_t size, const char *what, Error *err);
 
+/* The most memory that this process has taken so far, in bytes, as the system counts it; 0 if it
+ * does not say. */
+size_t memory_peak(void);
+
 /* Releases a block; NULL is allowed. */
 void memory_free(void *block);
 

@@ -100,6 +100,15 @@ void run_close(Run *run);
 /* The instruction set that the run computes with, e.g. "avx2". */
 const char *run_kernels(const Run *run);
 
+/* What a run and its model take, in bytes. */
+typedef struct {
+    size_t weights;     /* and their packed copies */
+    size_t optimizer;   /* gradients and moments */
+    size_t activations; /* grow with batch x length */
+    size_t threads;     /* what each computes in */
+} Memory;
+Memory run_memory(const Run *run);
+
 /* The logits [B,T,V] that follow each token of ids[B,T], B <= batch. They stay the run's own,
  * until its next call. `past` tokens of the same sequence have gone before, through this run, and
  * are still remembered: past + T <= length, and past > 0 needs B = 1. */

@@ -123,6 +123,20 @@ int run_default_threads(void) {
 #endif
 }
 
+/* Once all is laid out. */
+static Memory count_memory(const Run *run, size_t activations, size_t packed, size_t scratch) {
+    const RunOptions *o = &run->options;
+    size_t tokens = (size_t)o->batch * (size_t)o->length, room = run->model->room;
+    return (Memory){.weights = (room + packed) * sizeof(float),
+                    .optimizer = o->training ? 3 * room * sizeof(float) : 0,
+                    .activations = (activations + tokens) * sizeof(float),
+                    .threads = (size_t)o->threads * team_scratch(scratch) * sizeof(float)};
+}
+
+Memory run_memory(const Run *run) {
+    return run->memory;
+}
+
 bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err) {
     assert(!(options->training && options->precision == NARROW));
     assert(options->batch >= 1 && options->length >= 1 && options->length <= model->config.T);
@@ -139,25 +153,28 @@ bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err)
     }
     size_t places = (size_t)model->rung->buffer_count * ((size_t)model->config.L + 1);
     size_t tensors = (size_t)model->tensor_count;
+    size_t rows = (size_t)model->rung->tensor_count * (size_t)model->config.L;
     int hs = model->config.C / model->config.NH;
     run->isa = isa_choose(err);
     run->products = options->precision == BFLOAT16 ? bf16_choose(err)
                     : options->precision == NARROW ? &narrow_products
                                                    : &float32_products;
-    if (!run->isa || !run->products ||
-        !team_open(&run->team, run->isa, run->products, options->threads,
-                   attention_room(run->isa, options->length, hs, hs), err) ||
-        !memory_alloc(&run->offsets, places, sizeof(size_t), "the run", err) ||
-        !memory_alloc(&run->packed_offsets, tensors, sizeof(size_t), "the run", err) ||
-        !memory_alloc(&run->widths, (size_t)model->rung->buffer_count, sizeof(size_t), "the run",
-                      err) ||
-        !memory_alloc(&run->params, (size_t)model->rung->tensor_count * (size_t)model->config.L,
-                      sizeof(Param), "the run", err) ||
-        !memory_alloc(&run->packed, lay_out_packed(run), sizeof(float), "the packed weights",
-                      err) ||
-        !memory_alloc(&run->activations, lay_out(run), sizeof(float), "the activations", err) ||
-        !memory_alloc(&run->losses, tokens, sizeof(float), "the losses", err) ||
-        (options->training && !optimizer_open(run, err))) {
+    bool ok = run->isa && run->products &&
+              memory_alloc(&run->offsets, places, sizeof(size_t), "the run", err) &&
+              memory_alloc(&run->packed_offsets, tensors, sizeof(size_t), "the run", err) &&
+              memory_alloc(&run->widths, places, sizeof(size_t), "the run", err) &&
+              memory_alloc(&run->params, rows, sizeof(Param), "the run", err);
+    if (ok) {
+        size_t activations = lay_out(run), packed = lay_out_packed(run);
+        size_t scratch = attention_room(run->isa, options->length, hs, hs);
+        run->memory = count_memory(run, activations, packed, scratch);
+        ok = team_open(&run->team, run->isa, run->products, options->threads, scratch, err) &&
+             memory_alloc(&run->packed, packed, sizeof(float), "the packed weights", err) &&
+             memory_alloc(&run->activations, activations, sizeof(float), "the activations", err) &&
+             memory_alloc(&run->losses, tokens, sizeof(float), "the losses", err) &&
+             (!options->training || optimizer_open(run, err));
+    }
+    if (!ok) {
         run_close(run);
         return false;
     }

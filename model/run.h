@@ -107,9 +107,10 @@ struct Run {
      */
     float *activations;
     size_t *offsets;
-    size_t *widths;         /* of each buffer, floats for a token */
-    Param *params;          /* for row i of the rung's table in layer l at [l * rows + i] */
-    float *losses;          /* of each token */
+    size_t *widths; /* of each buffer, floats for a token */
+    Param *params;  /* for row i of the rung's table in layer l at [l * rows + i] */
+    float *losses;  /* of each token */
+    Memory memory;
     float *packed;          /* the linear layers' weights, for the pass under way */
     size_t *packed_offsets; /* for tensor i, SIZE_MAX if it is not packed */
     /* in training, laid out like the weights; the squares are sums over stretches of the gradients

@@ -263,12 +263,13 @@ static void bench_layers(int B, int T, int C, int NH) {
 
 /* ---- whole steps ---- */
 
-static void bench_step(const Config *config, int B, int on, double budget) {
+static void bench_step(const Config *config, int B, int on, Precision precision, double budget) {
     enum { MOST = 200, LEAST = 3 };
     Error err;
     Model model;
     Run *run;
-    RunOptions options = {.batch = B, .length = config->T, .training = true, .threads = on};
+    RunOptions options = {
+        .batch = B, .length = config->T, .training = true, .threads = on, .precision = precision};
     if (!model_build(&model, config, 1, &err) || !run_open(&run, &model, &options, &err))
         fail_with(&err);
     size_t tokens = (size_t)B * (size_t)config->T;
@@ -292,8 +293,8 @@ static void bench_step(const Config *config, int B, int on, double budget) {
     double each =
         6.0 * (double)(model.parameters - positions) + 12.0 * config->L * config->T * config->C;
     char what[64];
-    snprintf(what, sizeof what, "L%d H%d C%d T%d B%d, %d thread%s", config->L, config->NH,
-             config->C, config->T, B, on, on > 1 ? "s" : "");
+    snprintf(what, sizeof what, "L%d H%d C%d T%d B%d %s x%d", config->L, config->NH, config->C,
+             config->T, B, precision == BFLOAT16 ? "bf16" : "f32", on);
     report_rate("step", what, summarize(seconds, steps), (double)tokens, "tokens/s",
                 each * (double)tokens, on);
     run_close(run);
@@ -305,53 +306,67 @@ static Config gpt_of(int L, int NH, int C, int T) {
     return (Config){.model = "gpt", .V = 65, .L = L, .NH = NH, .C = C, .T = T};
 }
 
+/* In float32 on all threads and on one, and in bfloat16 where the processor has it. */
+static void bench_configuration(const Config *config, int B, double budget) {
+    const Products *tables[BF16_MAX];
+    bench_step(config, B, threads, FLOAT32, budget);
+    if (threads > 1) bench_step(config, B, 1, FLOAT32, budget);
+    if (bf16_available(tables) > 0) bench_step(config, B, threads, BFLOAT16, budget);
+}
+
 static void bench_steps(void) {
     Config small = gpt_of(4, 4, 128, 64), large = gpt_of(6, 6, 384, 256);
-    printf("\ntraining steps, float32 (operations: 6 for each parameter but the positions, and "
+    printf("\ntraining steps on x threads (operations: 6 for each parameter but the positions, and "
            "12 L T C, a token)\n");
-    bench_step(&small, 12, threads, 2);
-    if (threads > 1) bench_step(&small, 12, 1, 2);
-    bench_step(&large, 16, threads, 4);
-    if (threads > 1) bench_step(&large, 16, 1, 4);
+    bench_configuration(&small, 12, 2);
+    bench_configuration(&large, 16, 6);
     for (int C = 64; C <= 512; C += C < 128 ? 64 : 128) {
         Config config = gpt_of(4, C / 32, C, 64);
-        bench_step(&config, 12, threads, 1.5);
+        bench_step(&config, 12, threads, FLOAT32, 1.5);
     }
 }
 
 /* ---- generation ---- */
 
-static void bench_generation(void) {
-    enum { LENGTH = 256, ROUNDS = 5 };
+static void bench_generation(int on) {
+    enum { LENGTH = 256, PARTS = 4, ROUNDS = 9 };
     Error err;
     Model model;
     Config config = gpt_of(4, 4, 128, LENGTH);
     Generator generator;
-    static const int marks[] = {1, 64, 128, 192, 256};
-    double took[4][ROUNDS];
+    static const int marks[PARTS + 1] = {1, 64, 128, 192, 256};
+    double took[PARTS][ROUNDS], whole[ROUNDS];
     if (!model_build(&model, &config, 1, &err) ||
-        !generator_open(&generator, &model, 1, NARROW, &err))
+        !generator_open(&generator, &model, on, NARROW, &err))
         fail_with(&err);
-    printf("\ngeneration, %zu parameters, one thread, by what has gone before\n", model.parameters);
-    for (int round = 0; round < ROUNDS; round++) {
+    printf("\ngeneration, %zu parameters in bf16, x%d, by what has gone before\n", model.parameters,
+           on);
+    for (int round = -1; round < ROUNDS; round++) { /* the first warms up */
         int32_t id = 0;
+        double all = 0;
         generator_reset(&generator);
         generator_feed(&generator, &id, 1);
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < PARTS; i++) {
             double start = clock_seconds();
             for (int at = marks[i]; at < marks[i + 1]; at++) {
                 id = (id * 7 + at) % config.V;
                 generator_feed(&generator, &id, 1);
             }
-            took[i][round] = (clock_seconds() - start) / (marks[i + 1] - marks[i]);
+            double seconds = clock_seconds() - start;
+            all += seconds;
+            if (round >= 0) took[i][round] = seconds / (marks[i + 1] - marks[i]);
         }
+        if (round >= 0) whole[round] = all / (LENGTH - 1);
     }
-    for (int i = 0; i < 4; i++) {
-        char what[64];
-        snprintf(what, sizeof what, "from %d to %d", marks[i], marks[i + 1]);
-        report_rate("generation", what, summarize(took[i], ROUNDS), 1, "characters/s",
-                    2.0 * (double)model.parameters, 1);
+    char what[64];
+    double operations = 2.0 * (double)model.parameters;
+    for (int i = 0; i < PARTS; i++) {
+        snprintf(what, sizeof what, "from %d to %d x%d", marks[i], marks[i + 1], on);
+        report_rate("generation", what, summarize(took[i], ROUNDS), 1, "characters/s", operations,
+                    on);
     }
+    snprintf(what, sizeof what, "from 1 to %d x%d", LENGTH, on);
+    report_rate("generation", what, summarize(whole, ROUNDS), 1, "characters/s", operations, on);
     generator_close(&generator);
     model_free(&model);
 }
@@ -378,7 +393,8 @@ int main(void) {
     bench_layers(12, 64, 128, 4);
     bench_layers(16, 256, 384, 6);
     bench_steps();
-    bench_generation();
+    bench_generation(1);
+    if (threads > 1) bench_generation(threads);
     fclose(csv);
     puts("\nThe same figures are in bench.csv.");
     return EXIT_SUCCESS;

@@ -8,6 +8,7 @@
 #include "version.h"
 
 #include <math.h>
+#include <sys/resource.h>
 
 /* The play that comes with the project. */
 #define PLAY "data/sample.txt"
@@ -181,6 +182,22 @@ static void test_training(void **state) {
     after("model            bigram\n");
     sample("--info @new/deep/model.safetensors");
     assert_int_equal(strtoul(after("\nparameters "), NULL, 10), parameters);
+}
+
+/* What it says beforehand is what the system measures afterwards, of the largest child so far. */
+static void test_memory(void **state) {
+    (void)state;
+    static const char *const sizes[] = {"-w 64 -c 256 -b 40 -l 3", "-w 256 -c 64 -b 32"};
+    if (getenv("TRIL_PROGRAMS") && strstr(getenv("TRIL_PROGRAMS"), "san")) skip(); /* their own */
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct rusage usage;
+        run("train -m gpt -s 2 -o @memory/model %s " PLAY, sizes[i]);
+        assert_int_equal(ran.status, 0);
+        const char *line = strstr(strstr(ran.out, "gpt: "), " characters, ");
+        double stated = strtod(strchr(line, '\n'), NULL) * 1048576;
+        assert_int_equal(getrusage(RUSAGE_CHILDREN, &usage), 0);
+        assert_near(stated, (double)usage.ru_maxrss * 1024, 0.05 * stated);
+    }
 }
 
 static void test_choice_of_model(void **state) {
@@ -694,15 +711,25 @@ static int tear_down(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_training),     cmocka_unit_test(test_choice_of_model),
-        cmocka_unit_test(test_ladder),       cmocka_unit_test(test_quiet),
-        cmocka_unit_test(test_bytes),        cmocka_unit_test(test_threads_and_seeds),
-        cmocka_unit_test(test_interruption), cmocka_unit_test(test_length),
-        cmocka_unit_test(test_choices),      cmocka_unit_test(test_samples),
-        cmocka_unit_test(test_stop),         cmocka_unit_test(test_text_of_bytes),
-        cmocka_unit_test(test_score),        cmocka_unit_test(test_info),
-        cmocka_unit_test(test_bad_input),    cmocka_unit_test(test_bad_surroundings),
-        cmocka_unit_test(test_reader_gone),  cmocka_unit_test(test_disk_full),
+        cmocka_unit_test(test_training),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_choice_of_model),
+        cmocka_unit_test(test_ladder),
+        cmocka_unit_test(test_quiet),
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_threads_and_seeds),
+        cmocka_unit_test(test_interruption),
+        cmocka_unit_test(test_length),
+        cmocka_unit_test(test_choices),
+        cmocka_unit_test(test_samples),
+        cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_text_of_bytes),
+        cmocka_unit_test(test_score),
+        cmocka_unit_test(test_info),
+        cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_bad_surroundings),
+        cmocka_unit_test(test_reader_gone),
+        cmocka_unit_test(test_disk_full),
         cmocka_unit_test(test_help),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -133,6 +133,9 @@ bool team_open(Team **team, const Isa *isa, const Products *products, int thread
                Error *err);
 void team_close(Team *team);
 
+/* The floats that each thread then has in all. */
+size_t team_scratch(size_t scratch);
+
 /* Runs work(kernels, argument) on the first `threads` of the team's threads, and returns when all
  * have. The calling thread is one of them. */
 void team_run(Team *team, int threads, void (*work)(const Kernels *k, void *argument),

@@ -25,14 +25,19 @@ struct Team {
     _Alignas(MEMORY_ALIGNMENT) atomic_uint round;
 };
 
+enum { LEFT = MATMUL_TERMS * MATMUL_STRIP, RIGHT = MATMUL_TERMS * MATMUL_COLUMNS };
+
+/* Whole cache lines, so that no two threads write to the same one. */
+size_t team_scratch(size_t scratch) {
+    return LEFT + RIGHT + (scratch + 15) / 16 * 16;
+}
+
 bool team_open(Team **opened, const Isa *isa, const Products *products, int threads, size_t scratch,
                Error *err) {
-    enum { LEFT = MATMUL_TERMS * MATMUL_STRIP, RIGHT = MATMUL_TERMS * MATMUL_COLUMNS };
     Team *team;
     *opened = NULL;
     if (!memory_alloc(&team, 1, sizeof *team, "the threads", err)) return false;
-    /* Whole cache lines, so that no two threads write to the same one. */
-    size_t each = LEFT + RIGHT + (scratch + 15) / 16 * 16, count = (size_t)threads;
+    size_t each = team_scratch(scratch), count = (size_t)threads;
     team->size = threads;
     if (!memory_alloc(&team->members, count, sizeof *team->members, "the threads", err) ||
         !memory_alloc(&team->scratch, count * each, sizeof(float), "the kernels", err)) {

@@ -4,6 +4,7 @@ CC      = cc
 CFLAGS  = -O3
 OPENMP  = -fopenmp
 INPUT   = data/input.txt
+BUILD   = build
 CLANG_FORMAT = clang-format
 
 # No built-in rules (they would look for ways to remake every file); as many jobs as processors.
@@ -36,7 +37,7 @@ TESTS   = $(patsubst %.c,%,$(wildcard tests/test_*.c))
 
 all: train sample
 
-train sample: %: build/%
+train sample: %: $(BUILD)/%
 	@cp $< $@
 
 # Three builds of the same sources: the programs; the tests, with warnings as errors; the same under
@@ -63,9 +64,9 @@ $(1)/%.o: %.c
 endef
 SANITIZE = -O1 -g -Werror -fno-omit-frame-pointer -fsanitize=address,undefined \
            -fno-sanitize-recover=all
-$(eval $(call rules,build,$$(CFLAGS)))
-$(eval $(call rules,build/test,$$(CFLAGS) -Werror))
-$(eval $(call rules,build/san,$$(SANITIZE)))
+$(eval $(call rules,$(BUILD),$$(CFLAGS)))
+$(eval $(call rules,$(BUILD)/test,$$(CFLAGS) -Werror))
+$(eval $(call rules,$(BUILD)/san,$$(SANITIZE)))
 
 run: train sample $(INPUT)
 	./train $(INPUT)
@@ -77,25 +78,35 @@ data/input.txt:
 test: test-plain test-san
 	@echo "All tests passed."
 
-test-plain: $(TESTS:%=build/test/%) build/test/train build/test/sample
-	@tests/run build/test
+test-plain: $(TESTS:%=$(BUILD)/test/%) $(BUILD)/test/train $(BUILD)/test/sample
+	@tests/run $(BUILD)/test
 
 # One after the other: both would fight for the processors.
-test-san: $(TESTS:%=build/san/%) build/san/train build/san/sample | test-plain
-	@tests/run build/san
+test-san: $(TESTS:%=$(BUILD)/san/%) $(BUILD)/san/train $(BUILD)/san/sample | test-plain
+	@tests/run $(BUILD)/san
 
-san: $(TESTS:%=build/san/%) build/san/train build/san/sample
-	@tests/run build/san
+san: $(TESTS:%=$(BUILD)/san/%) $(BUILD)/san/train $(BUILD)/san/sample
+	@tests/run $(BUILD)/san
 
-bench: build/tests/bench
-	build/tests/bench
+# What is different on 64-bit ARM is the kernels: compiled for it, and run by an emulator.
+ARM_TESTS = test_kernels test_attention test_gradients
+test-arm:
+	tests/deps arm
+	@$(MAKE) --no-print-directory BUILD=build/arm CC=aarch64-linux-gnu-gcc \
+		$(ARM_TESTS:%=build/arm/test/tests/%)
+	@set -e; export OMP_WAIT_POLICY=passive; for test in $(ARM_TESTS); do \
+		echo "aarch64: $$test"; qemu-aarch64 build/arm/test/tests/$$test; \
+	done
+
+bench: $(BUILD)/tests/bench
+	$(BUILD)/tests/bench
 
 deps:
 	tests/deps
 
 # In `make deps test` the tests wait for what they need.
 ifneq ($(filter deps,$(MAKECMDGOALS)),)
-$(foreach build,test san,$(patsubst %.c,build/$(build)/%.o,$(wildcard tests/*.c))): | deps
+$(foreach build,test san,$(patsubst %.c,$(BUILD)/$(build)/%.o,$(wildcard tests/*.c))): | deps
 endif
 
 FORMATTED = $(wildcard *.[ch] base/*.[ch] data/*.[ch] model/*.[ch] model/kernels/*.[ch] tests/*.[ch])
@@ -110,4 +121,4 @@ clean:
 	rm -rf build train sample
 
 -include $(shell find build -name '*.d' 2>/dev/null)
-.PHONY: all run test test-plain test-san san bench deps format format-check clean
+.PHONY: all run test test-plain test-san san test-arm bench deps format format-check clean

@@ -165,7 +165,7 @@ def tril(text, sizes, steps, precision, threads):
     with tempfile.TemporaryDirectory() as out:
         flags = [f"--{name}={value}" for name, value in sizes.items()]
         flags += [f"--steps={steps}", f"--eval-every={steps}", f"--seed={SEED}", f"--lr={RATE}"]
-        flags += [f"--threads={threads}", "--val=0.1", "--quiet"]
+        flags += [f"--threads={threads}", f"--precision={precision}", "--val=0.1", "--quiet", "--model=gpt"]
         path = f"{out}/model.safetensors"
         subprocess.run(["./train", *flags, "--out", path, text], check=True, capture_output=True)
         with open(f"{out}/model.csv") as file:

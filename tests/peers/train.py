@@ -223,7 +223,7 @@ def main():
     with open(options.file, encoding="utf-8", newline="") as file:
         characters = file.read()
     alphabet = {character: i for i, character in enumerate(sorted(set(characters)))}
-    train = len(characters) - round(0.1 * len(characters))
+    train = int(len(characters) * (1 - 0.1))
     ids = np.array([alphabet[character] for character in characters[:train]], np.int64)
     precisions = options.precisions.split(",")
     print(f"PyTorch {torch.__version__}, {options.threads} threads")

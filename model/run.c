@@ -254,11 +254,14 @@ static float *logits_of(const Run *run) {
     return run->activations + run->offsets[0];
 }
 
-/* How the tokens are cut: for small batches shorter, that several threads have some. */
+/* How the tokens are cut: into 16 or so, that several threads have their share, but not so long
+ * that a stretch outgrows the cache. */
 static int stretch_for(size_t tokens) {
     enum { MANY = 16 };
-    if (tokens >= MANY * STRETCH_MOST) return STRETCH_MOST;
-    return tokens >= MANY * STRETCH_MOST / 3 ? STRETCH_MOST / 2 : STRETCH_LEAST;
+    size_t length = (tokens / MANY + STRETCH_LEAST - 1) / STRETCH_LEAST * STRETCH_LEAST;
+    return length < STRETCH_LEAST  ? STRETCH_LEAST
+           : length > STRETCH_MOST ? STRETCH_MOST
+                                   : (int)length;
 }
 
 /* How many threads a pass is worth: below so many multiply-adds they would wait for each other

@@ -127,7 +127,7 @@ typedef struct {
     int count;
 } Stretch;
 
-enum { STRETCH_LEAST = 24, STRETCH_MOST = 96 };
+enum { STRETCH_LEAST = 24, STRETCH_MOST = 288 };
 
 /* This thread's stretch number i, from 0; false beyond its last. */
 bool run_stretch(const Run *run, const Kernels *k, int i, Stretch *stretch);

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPEATS = 9 };
+enum { REPEATS = 9, ROWS = 96 }; /* ROWS: tokens that a thread takes at a time */
 
 static int threads;
 static const Isa *isa;
@@ -105,9 +105,9 @@ static void layer_work(const Kernels *k, void *argument) {
         team_barrier(k);
         return;
     }
-    Share own = team_share(k, (size_t)l->B * (size_t)l->T, STRETCH_MOST);
-    for (size_t n = own.begin; n < own.end; n += STRETCH_MOST)
-        l->rows(k, l, n, (int)(own.end - n < STRETCH_MOST ? own.end - n : STRETCH_MOST));
+    Share own = team_share(k, (size_t)l->B * (size_t)l->T, ROWS);
+    for (size_t n = own.begin; n < own.end; n += ROWS)
+        l->rows(k, l, n, (int)(own.end - n < ROWS ? own.end - n : ROWS));
 }
 
 static void run_linear_forward(const Kernels *k, void *argument, size_t first, int count) {
@@ -152,7 +152,7 @@ static void run_norm_forward(const Kernels *k, void *argument, size_t first, int
 
 static void run_norm_backward(const Kernels *k, void *argument, size_t first, int count) {
     Layer *l = argument;
-    size_t at = first * (size_t)l->C, stretch = first / STRETCH_MOST;
+    size_t at = first * (size_t)l->C, stretch = first / ROWS;
     layernorm_backward(k, l->z + at, l->sums + stretch * 2 * (size_t)l->C, l->y + at, l->x + at,
                        l->mean + first, l->rstd + first, l->weights, count, l->C);
 }

@@ -294,9 +294,9 @@ static void multiply_rows(const Kernels *k, const Tiles *tiles, float *c, size_t
                           const float *packed, int M, int N, int K, const float *bias,
                           Share columns) {
     uint16_t *left = (uint16_t *)k->left;
-    for (int i = 0; i < M; i += MATMUL_STRIP)
+    for (int i = 0; i < M; i += MATMUL_ROWS)
         for (int p = 0; p < K; p += TERMS) {
-            int rows = smaller(MATMUL_STRIP, M - i), terms = smaller(TERMS, K - p);
+            int rows = smaller(MATMUL_ROWS, M - i), terms = smaller(TERMS, K - p);
             Matrix part = {a.at + (size_t)i * a.row + (size_t)p * a.column, a.row, a.column};
             pack_left(left, part, rows, terms);
             multiply_block(tiles, c + (size_t)i * c_row, c_row, left,
@@ -317,8 +317,8 @@ static void accumulate_part(const Kernels *k, const Tiles *tiles, float *c, size
         Matrix of_b = {b.at + (size_t)p * b.row, b.row, b.column};
         for (int j = 0; j < panels_in(N); j++)
             pack_panel(right + (size_t)j * panel_size(terms), of_b, terms, N, j);
-        for (int i = 0; i < M; i += MATMUL_STRIP) {
-            int rows = smaller(MATMUL_STRIP, M - i);
+        for (int i = 0; i < M; i += MATMUL_ROWS) {
+            int rows = smaller(MATMUL_ROWS, M - i);
             Matrix of_a = {a.at + (size_t)i * a.row + (size_t)p * a.column, a.row, a.column};
             pack_left(left, of_a, rows, terms);
             if (sums) add_sums(k->isa, sums + i, of_a, rows, terms);

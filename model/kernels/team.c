@@ -25,7 +25,7 @@ struct Team {
     _Alignas(MEMORY_ALIGNMENT) atomic_uint round;
 };
 
-enum { LEFT = MATMUL_TERMS * MATMUL_STRIP, RIGHT = MATMUL_TERMS * MATMUL_COLUMNS };
+enum { LEFT = MATMUL_TERMS * MATMUL_ROWS, RIGHT = MATMUL_TERMS * MATMUL_COLUMNS };
 
 /* Whole cache lines, so that no two threads write to the same one. */
 size_t team_scratch(size_t scratch) {

@@ -84,16 +84,17 @@ static const char *grouped(size_t number, char text[32]) {
 
 /* What training takes, with the text and the program; reading a long text may have taken more. */
 static void print_memory(const Training *t) {
-    enum { PROGRAM = 4 << 20 }; /* itself and its libraries */
+    enum { PROGRAM = 3 << 20 }; /* itself and its libraries */
     const double MiB = 1048576;
     Memory m = run_memory(t->run);
     size_t text = t->corpus->length * sizeof *t->corpus->ids;
     double all = (double)(m.weights + m.optimizer + m.activations + m.threads + text + PROGRAM);
-    printf(
-        "  %.0f MiB of memory: weights %.1f, optimizer %.1f, activations %.1f, threads %.1f, text "
-        "%.1f\n",
-        all / MiB, (double)m.weights / MiB, (double)m.optimizer / MiB, (double)m.activations / MiB,
-        (double)m.threads / MiB, (double)text / MiB);
+    double before = (double)memory_peak();
+    if (before > all) all = before;
+    printf("  %.1f MiB of memory: weights %.1f, optimizer %.1f, activations %.1f, threads %.1f, "
+           "text %.1f\n",
+           all / MiB, (double)m.weights / MiB, (double)m.optimizer / MiB,
+           (double)m.activations / MiB, (double)m.threads / MiB, (double)text / MiB);
 }
 
 static void print_progress(const Training *t, int step) {

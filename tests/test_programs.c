@@ -187,7 +187,8 @@ static void test_training(void **state) {
 /* What it says beforehand is what the system measures afterwards, of the largest child so far. */
 static void test_memory(void **state) {
     (void)state;
-    static const char *const sizes[] = {"-w 64 -c 256 -b 40 -l 3", "-w 256 -c 64 -b 32"};
+    static const char *const sizes[] = {"-w 64 -b 12 -l 1", "-w 64 -c 256 -b 40 -l 3",
+                                        "-w 256 -c 64 -b 32"};
     if (getenv("TRIL_PROGRAMS") && strstr(getenv("TRIL_PROGRAMS"), "san")) skip(); /* their own */
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct rusage usage;

@@ -8,7 +8,10 @@ BUILD   = build
 CLANG_FORMAT = clang-format
 
 # No built-in rules (they would look for ways to remake every file); as many jobs as processors.
-MAKEFLAGS += --no-builtin-rules --jobs=$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+MAKEFLAGS += --no-builtin-rules
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += --jobs=$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+endif
 
 WARNINGS = -Wall -Wextra -Wshadow -Wconversion -Wpointer-arith -Wstrict-prototypes -Wvla
 ifeq ($(OPENMP),)

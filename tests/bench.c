@@ -166,7 +166,7 @@ static void run_gelu_forward(const Kernels *k, void *argument, size_t first, int
 static void run_gelu_backward(const Kernels *k, void *argument, size_t first, int count) {
     Layer *l = argument;
     size_t at = first * (size_t)l->OC;
-    gelu_backward(k, l->x + at, l->y + at, l->z + at, l->z + at, (size_t)count * (size_t)l->OC);
+    gelu_backward(k, l->y + at, l->z + at, l->x + at, l->x + at, (size_t)count * (size_t)l->OC);
 }
 
 static void run_residual(const Kernels *k, void *argument, size_t first, int count) {

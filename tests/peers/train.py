@@ -232,8 +232,9 @@ def main():
     configurations = [SMALL, LARGE]
     if options.sweep:
         modes = {"float32, eager": (False, False)}
-        configurations = [{**LARGE, "layers": 4, "heads": C // 32, "width": C, "context": 64} for C in (64, 128, 256, 512)]
-        configurations += [{**SMALL, "context": T, "batch": 4096 // T} for T in (64, 128, 256, 512, 1024)]
+        widths, contexts = (64, 128, 256, 512), (64, 128, 256, 512, 1024)
+        configurations = [{**SMALL, "heads": C // 32, "width": C} for C in widths]
+        configurations += [{**SMALL, "context": T, "batch": 4096 // T} for T in contexts]
     for sizes in configurations:
         compare(options.file, ids, len(alphabet), sizes, options.rounds, options.seconds,
                 options.threads, modes, precisions)

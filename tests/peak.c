@@ -17,7 +17,6 @@ enum { ROUNDS = 400000 };
         for (int round = 0; round < ROUNDS; round++) {                                      \
             _Pragma("GCC unroll 24") for (int i = 0; i < sums; i++) sum[i] =                \
                 sum[i] * factor + term;                                                     \
-            __asm__ volatile("" ::: "memory");                                              \
         }                                                                                   \
         double seconds = clock_seconds() - start;                                           \
         _Pragma("GCC unroll 24") for (int i = 0; i < sums; i++) *kept += sum[i][0];         \

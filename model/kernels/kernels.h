@@ -1,10 +1,11 @@
 /* kernels.h - products of matrices, and the loops that want vector registers.
  *
- * Three stories in this folder. isa.c is one source compiled once for each instruction set: a
- * register tile and the loops over rows, no threads; choose.c picks the widest table that the
- * processor runs. team.c has the threads. matmul.c is written once: packing, blocking, sharing out.
+ * isa.c is one source compiled once for each instruction set: a register tile and the loops over
+ * rows, no threads; choose.c picks the widest table that the processor runs. team.c has the
+ * threads. matmul.c is written once: packing, blocking, sharing out. bf16.c and narrow.c are the
+ * same in bfloat16: of both factors, on processors that multiply it; of the weights alone, on any.
  *
- * Everything here is row-major float32. Nothing fails: contracts are asserted. */
+ * Outside, everything is row-major float32. Nothing fails: contracts are asserted. */
 #ifndef TRIL_KERNELS_H
 #define TRIL_KERNELS_H
 
@@ -41,8 +42,8 @@ typedef struct Isa {
     /* c[rows,columns] (+)= a[rows,K] b[K,columns] for one tile: 1 <= rows <= tile_rows and
      * 1 <= columns <= tile_columns; a(i,p) = a[i*a_row + p*a_column]; b's rows are b_row floats
      * apart and can be read up to a whole number of vectors. Unless `accumulate`, c starts from
-     * bias[columns], or 0 if NULL. If `ahead` is not NULL, K cache lines from there on
-     * are fetched for later. */
+     * bias[columns], or 0 if NULL. If `ahead` is not NULL, K cache lines from there on are fetched
+     * for later. */
     void (*tile)(float *c, size_t c_row, const float *a, size_t a_row, size_t a_column,
                  const float *b, size_t b_row, int K, int rows, int columns, const float *bias,
                  bool accumulate, const float *ahead);

@@ -213,18 +213,17 @@ void run_buffers(const Run *run, const Kernels *k, int l, size_t first, void *bu
     const Rung *rung = run->model->rung;
     int copies = run->model->config.L + 1;
     for (int i = 0; i < rung->buffer_count; i++) {
+        size_t offset = run->offsets[i * copies + l], width = run->widths[i];
+        float **slot = (float **)((char *)buffers + rung->buffers[i].slot);
+        *slot = NULL;
+        if (offset == SIZE_MAX) continue;
         unsigned flags = flags_of(run, &rung->buffers[i]);
         size_t thread = k->together && flags & PRODUCT ? 0 : (size_t)k->thread;
-        size_t offset = run->offsets[i * copies + l], width = run->widths[i];
-        float *pointer = NULL;
-        if (offset != SIZE_MAX) {
-            size_t row = first * width;
-            if (flags & SCRATCH) row = thread * whole_lines(STRETCH_MOST * width);
-            if (flags & PER_STRETCH) row = first / (size_t)run->stretch * width;
-            if (k->together && rung->buffers[i].flags & BETWEEN) row = thread * LINE * width;
-            pointer = run->activations + offset + row;
-        }
-        memcpy((char *)buffers + rung->buffers[i].slot, &pointer, sizeof pointer);
+        size_t row = first * width;
+        if (flags & SCRATCH) row = thread * whole_lines(STRETCH_MOST * width);
+        if (flags & PER_STRETCH) row = first / (size_t)run->stretch * width;
+        if (k->together && rung->buffers[i].flags & BETWEEN) row = thread * LINE * width;
+        *slot = run->activations + offset + row;
     }
 }
 

@@ -293,6 +293,9 @@ typedef uint32_t Bits __attribute__((vector_size(LANES * sizeof(float))));
 typedef uint32_t UnalignedBits
     __attribute__((vector_size(LANES * sizeof(float)), aligned(4), may_alias));
 
+/* A page of 4 KiB, beyond which the hardware does not look ahead. */
+enum { PAIRS_AHEAD = 1024 };
+
 /* A bfloat16 is the upper half of a float; narrow.c has seen to what is below the upper one. */
 static inline __attribute__((always_inline)) void narrow_of(const int vectors, float *y,
                                                             const float *x, const uint32_t *pairs,
@@ -305,6 +308,7 @@ static inline __attribute__((always_inline)) void narrow_of(const int vectors, f
         float first = x[p], second = p + 1 < K ? x[p + 1] : 0;
 #pragma GCC unroll 4
         for (int j = 0; j < vectors; j++) {
+            __builtin_prefetch(pairs + j * LANES + PAIRS_AHEAD);
             Bits both = *(const UnalignedBits *)(pairs + j * LANES);
             even[j] += first * (Vector)(both << 16);
             odd[j] += second * (Vector)both;

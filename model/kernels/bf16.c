@@ -2,9 +2,10 @@
  * AMX's tiles, or by AVX-512's dot products of pairs.
  *
  * Operands are float32 outside and are rounded as they are packed. Both instructions multiply
- * pairs of neighbouring terms: the left operand is packed in rows of terms; the right one in
- * panels of 32 columns, which hold, for each 32 terms, two squares of 16 rows, a row being 16
- * columns' pairs. What is not there is 0. Blocking and sharing are those of matmul.c. */
+ * pairs of neighbouring terms. The left operand is packed in squares of 16 rows of 32 terms, row by
+ * row; the right one in panels of 32 columns, which hold, for each 32 terms, two squares of 16
+ * rows, a row being 16 columns' pairs. What is not there is 0. Blocking and sharing are those of
+ * matmul.c. */
 #define _DEFAULT_SOURCE /* syscall */
 #include "model/kernels/matmul.h"
 #include "model/kernels/kernels.h"
@@ -25,10 +26,10 @@ enum {
 };
 
 typedef struct {
-    /* c[rows,columns] (+)= a[rows,32 steps] b, one panel's; rows, columns <= 32; a's rows are a_row
-     * numbers apart and there are 32 */
-    void (*tile)(float *c, size_t c_row, const uint16_t *a, size_t a_row, const uint16_t *b,
-                 int steps, int rows, int columns, const float *bias, bool accumulate);
+    /* c[rows,columns] (+)= a[rows,32 steps] b[32 steps,columns], one panel's; rows, columns <= 32;
+     * of a there are 32 rows, the lower 16 behind the upper */
+    void (*tile)(float *c, size_t c_row, const uint16_t *a, const uint16_t *b, int steps, int rows,
+                 int columns, const float *bias, bool accumulate);
 } Tiles;
 
 static int smaller(int a, int b) {
@@ -87,10 +88,9 @@ static void pack_square(uint16_t *to, const float *from, size_t row, int K, int 
 }
 
 /* Rows of terms, rounded: to[count rows][32 terms], of from[count,K]. */
-static void pack_rows(uint16_t *to, size_t to_row, const float *from, size_t row, int count,
-                      int K) {
+static void pack_rows(uint16_t *to, const float *from, size_t row, int count, int K) {
     __mmask16 low = first_lanes(K), high = first_lanes(K > LANES ? K - LANES : 0);
-    for (int i = 0; i < count; i++, to += to_row, from += row) {
+    for (int i = 0; i < count; i++, to += TILE, from += row) {
         __m512 left = _mm512_maskz_loadu_ps(low, from);
         __m512 right = _mm512_maskz_loadu_ps(high, from + LANES);
         _mm512_storeu_si512(to, (__m512i)_mm512_cvtne2ps_pbh(right, left));
@@ -98,12 +98,11 @@ static void pack_rows(uint16_t *to, size_t to_row, const float *from, size_t row
 }
 
 /* The same where neighbouring rows lie side by side: to[16 rows][32 terms], of from[K,rows]. */
-static void pack_turned(uint16_t *to, size_t to_row, const float *from, size_t row, int rows,
-                        int K) {
+static void pack_turned(uint16_t *to, const float *from, size_t row, int rows, int K) {
     __m512i pairs[LANES];
     for (int p = 0; p < LANES; p++) pairs[p] = load_pairs(from, row, 2 * p, K, rows);
     turn(pairs);
-    for (int i = 0; i < LANES; i++) _mm512_storeu_si512(to + (size_t)i * to_row, pairs[i]);
+    for (int i = 0; i < LANES; i++) _mm512_storeu_si512(to + i * TILE, pairs[i]);
 }
 
 /* A square of the right operand from columns of terms: from[columns][K]. */
@@ -113,7 +112,7 @@ static void pack_square_turned(uint16_t *to, const float *from, size_t row, int 
     for (int j = 0; j < LANES; j++) {
         pairs[j] = _mm512_setzero_si512();
         if (j >= columns) continue;
-        pack_rows(line, 0, from + (size_t)j * row, 0, 1, K);
+        pack_rows(line, from + (size_t)j * row, 0, 1, K);
         pairs[j] = _mm512_loadu_si512(line);
     }
     turn(pairs);
@@ -144,28 +143,29 @@ static size_t panel_size(int K) {
     return (size_t)steps_in(K) * STEP;
 }
 
-/* A block of the left operand: to[whole tiles of rows][32 steps]. */
+/* A block of the left operand: for each 16 rows, squares of 16 rows of 32 terms; in the order in
+ * which it lies in memory. */
 static void pack_left(uint16_t *to, Matrix a, int rows, int K) {
-    size_t to_row = (size_t)steps_in(K) * TILE;
-    for (int step = 0; step < steps_in(K); step++) {
-        int p = step * TILE;
-        const float *from = a.at + (size_t)p * a.column;
-        if (a.row == 1)
+    int steps = steps_in(K);
+    if (a.row == 1)
+        for (int p = 0; p < K; p += TILE)
             for (int i = 0; i < rows; i += LANES)
-                pack_turned(to + (size_t)i * to_row + p, to_row, from + i, a.column, rows - i,
-                            K - p);
-        else
-            pack_rows(to + p, to_row, from, a.row, rows, K - p);
-    }
+                pack_turned(to + (size_t)(i / LANES * steps + p / TILE) * SQUARE,
+                            a.at + i + (size_t)p * a.column, a.column, rows - i, K - p);
+    else
+        for (int i = 0; i < rows; i += LANES)
+            for (int p = 0; p < K; p += TILE, to += SQUARE)
+                pack_rows(to, a.at + (size_t)i * a.row + p, a.row, smaller(LANES, rows - i), K - p);
 }
 
 /* ---- tiles ---- */
 
-static void tile_avx512(float *c, size_t c_row, const uint16_t *a, size_t a_row, const uint16_t *b,
-                        int steps, int rows, int columns, const float *bias, bool accumulate) {
+static void tile_avx512(float *c, size_t c_row, const uint16_t *a, const uint16_t *b, int steps,
+                        int rows, int columns, const float *bias, bool accumulate) {
     enum { ROWS = 8 };
     __mmask16 mask[2] = {first_lanes(columns), first_lanes(columns > LANES ? columns - LANES : 0)};
     for (int first = 0; first < rows; first += ROWS) {
+        const uint16_t *left = a + (size_t)(first / LANES * steps) * SQUARE + first % LANES * TILE;
         __m512 sum[ROWS][2];
 #pragma GCC unroll 8
         for (int i = 0; i < ROWS; i++) sum[i][0] = sum[i][1] = _mm512_setzero_ps();
@@ -176,7 +176,7 @@ static void tile_avx512(float *c, size_t c_row, const uint16_t *a, size_t a_row,
 #pragma GCC unroll 8
             for (int i = 0; i < ROWS; i++) {
                 int pair;
-                memcpy(&pair, a + (size_t)(first + i) * a_row + 2 * p, sizeof pair);
+                memcpy(&pair, left + p / LANES * SQUARE + i * TILE + p % LANES * 2, sizeof pair);
                 __m512bh value = (__m512bh)_mm512_set1_epi32(pair);
                 sum[i][0] = _mm512_dpbf16_ps(sum[i][0], value, b0);
                 sum[i][1] = _mm512_dpbf16_ps(sum[i][1], value, b1);
@@ -208,13 +208,14 @@ static void amx_configure(void) {
     _tile_loadconfig(&configuration);
 }
 
-static void tile_amx(float *c, size_t c_row, const uint16_t *a, size_t a_row, const uint16_t *b,
-                     int steps, int rows, int columns, const float *bias, bool accumulate) {
+static void tile_amx(float *c, size_t c_row, const uint16_t *a, const uint16_t *b, int steps,
+                     int rows, int columns, const float *bias, bool accumulate) {
+    const uint16_t *lower = a + (size_t)steps * SQUARE; /* 16 rows further down */
     float edge[TILE * TILE] __attribute__((aligned(64)));
     bool whole = rows == TILE && columns == TILE;
     float *to = whole ? c : edge;
     size_t bytes = (whole ? c_row : TILE) * sizeof *c;
-    size_t below = LANES * (whole ? c_row : TILE), a_bytes = a_row * sizeof *a;
+    size_t below = LANES * (whole ? c_row : TILE);
     bool added = accumulate && whole; /* at an edge, and a bias, afterwards */
     if (added) {
         _tile_loadd(0, to, bytes);
@@ -232,11 +233,11 @@ static void tile_amx(float *c, size_t c_row, const uint16_t *a, size_t a_row, co
         _tile_zero(2);
         _tile_zero(3);
     }
-    for (int step = 0; step < steps; step++, a += TILE, b += STEP) {
-        _tile_loadd(4, a, a_bytes);
+    for (int step = 0; step < steps; step++, a += SQUARE, lower += SQUARE, b += STEP) {
+        _tile_loadd(4, a, 64);
         _tile_loadd(6, b, 64);
         _tile_loadd(7, b + SQUARE, 64);
-        _tile_loadd(5, a + LANES * a_row, a_bytes);
+        _tile_loadd(5, lower, 64);
         _tile_dpbf16ps(0, 4, 6);
         _tile_dpbf16ps(1, 4, 7);
         _tile_dpbf16ps(2, 5, 6);
@@ -281,10 +282,10 @@ static void pack_weights(const Kernels *k, float *packed, Matrix b, int K, int N
 static void multiply_block(const Tiles *tiles, float *c, size_t c_row, const uint16_t *a,
                            const uint16_t *block, int M, int first, int N, int K, const float *bias,
                            bool accumulate) {
-    size_t a_row = (size_t)steps_in(K) * TILE;
+    size_t row = (size_t)steps_in(K) * TILE;
     for (int j = first; j < N; j += TILE)
         for (int i = 0; i < M; i += TILE)
-            tiles->tile(c + (size_t)i * c_row + (size_t)j, c_row, a + (size_t)i * a_row, a_row,
+            tiles->tile(c + (size_t)i * c_row + (size_t)j, c_row, a + (size_t)i * row,
                         block + (size_t)(j / TILE) * panel_size(K), steps_in(K),
                         smaller(TILE, M - i), smaller(TILE, N - j), bias ? bias + j : NULL,
                         accumulate);

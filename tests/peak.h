@@ -4,8 +4,8 @@
 
 #include "model/kernels/kernels.h"
 
-/* Runs for some milliseconds on the calling thread; returns float32 GFLOP/s, with the widest
- * registers that the processor has. */
-double peak_float32(void);
+/* Runs so many rounds, of a few nanoseconds each, on the calling thread; returns float32
+ * GFLOP/s, with the widest registers that the processor has. */
+double peak_float32(int rounds);
 
 #endif

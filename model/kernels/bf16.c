@@ -233,11 +233,18 @@ static void tile_amx(float *c, size_t c_row, const uint16_t *a, const uint16_t *
         _tile_zero(2);
         _tile_zero(3);
     }
+    /* the result, often far away, is fetched on the way: a store would wait for each of its lines
+     */
+    enum { AT_ONCE = 4 };
     for (int step = 0; step < steps; step++, a += SQUARE, lower += SQUARE, b += STEP) {
         _tile_loadd(4, a, 64);
         _tile_loadd(6, b, 64);
         _tile_loadd(7, b + SQUARE, 64);
         _tile_loadd(5, lower, 64);
+        for (int i = step * AT_ONCE; i < (step + 1) * AT_ONCE && i < rows; i++) {
+            __builtin_prefetch(c + (size_t)i * c_row, 1);
+            __builtin_prefetch(c + (size_t)i * c_row + LANES, 1);
+        }
         _tile_dpbf16ps(0, 4, 6);
         _tile_dpbf16ps(1, 4, 7);
         _tile_dpbf16ps(2, 5, 6);

@@ -1,7 +1,7 @@
 /* attention.c - each token asks those before it, and takes a weighted mean of their values.
  *
  * One task is one head of one sequence; threads share out the tasks. Scores are made for a few
- * queries at a time, as many as a register tile has rows, live in the thread's scratch for as long
+ * queries at a time, as many as a product's tile has rows, live in the thread's scratch for as long
  * as these need them, and are then forgotten: memory grows with T, not with T x T. Of the masked
  * half no more is computed than what completes a tile. */
 #include "model/layers.h"
@@ -10,9 +10,6 @@
 #include <assert.h>
 #include <math.h>
 #include <string.h>
-
-/* Queries whose scores are kept together backward; a multiple of every tile_rows. */
-enum { BLOCK = 24 };
 
 /* Where one task's head lies. */
 typedef struct {
@@ -47,11 +44,33 @@ static int whole_vectors(const Isa *isa, int n) {
     return (n + isa->lanes - 1) / isa->lanes * isa->lanes;
 }
 
-size_t attention_room(const Isa *isa, int T, int dk, int dv) {
-    size_t keys = packed_size(isa, dk, T), values = packed_size(isa, dv, T);
-    size_t rows = packed_size(isa, T, dk) + packed_size(isa, T, dv);
-    size_t block = packed_size(isa, BLOCK, dk) + packed_size(isa, BLOCK, dv);
-    return keys + values + rows + block + 2 * packed_size(isa, BLOCK, T);
+/* Queries whose scores are made at a time. */
+static int rows_of(const Isa *isa, const Products *products) {
+    return products->rows ? products->rows : isa->tile_rows;
+}
+
+/* Queries whose scores are kept together backward: whole products of them, two dozens or more. */
+static int block_of(const Isa *isa, const Products *products) {
+    int rows = rows_of(isa, products);
+    return (23 + rows) / rows * rows;
+}
+
+size_t attention_room(const Isa *isa, const Products *products, int T, int dk, int dv) {
+    const Products *of = products->attention;
+    size_t forward = of->packed_size(isa, dk, T) + of->packed_size(isa, T, dv);
+    size_t backward =
+        of->packed_size(isa, dk, T) + of->packed_size(isa, dv, T) + of->packed_size(isa, T, dk);
+    size_t scores = (size_t)block_of(isa, of) * (size_t)whole_vectors(isa, T);
+    return (forward > backward ? forward : backward) + 2 * scores;
+}
+
+/* What a thread works on a head with: by itself, in the precision of attention. */
+static Kernels alone(const Kernels *k) {
+    Kernels own = *k;
+    own.products = k->products->attention;
+    own.thread = 0;
+    own.threads = 1;
+    return own;
 }
 
 /* Masks the scores from n on to the end of a whole number of vectors, `columns`: their exponential
@@ -78,18 +97,19 @@ static void forward_row(const Kernels *k, float *out, float *lse, const Head *at
 static void forward_head(const Kernels *k, float *out, float *lse, const Head *at,
                          const Attention *a) {
     const Isa *isa = k->isa;
-    int S = a->past + a->T;
+    const Products *products = k->products;
+    int S = a->past + a->T, strip = rows_of(isa, products);
     size_t row = (size_t)whole_vectors(isa, S);
-    float *keys = k->scratch, *values = keys + packed_size(isa, a->dk, S);
-    float *att = values + packed_size(isa, S, a->dv);
-    pack_alone(isa, keys, (Matrix){at->key, 1, a->k_row}, a->dk, S);
-    pack_alone(isa, values, (Matrix){at->v, a->v_row, 1}, S, a->dv);
+    float *keys = k->scratch, *values = keys + products->packed_size(isa, a->dk, S);
+    float *att = values + products->packed_size(isa, S, a->dv);
+    products->pack(k, keys, (Matrix){at->key, 1, a->k_row}, a->dk, S);
+    products->pack(k, values, (Matrix){at->v, a->v_row, 1}, S, a->dv);
     Packed turned = {keys, a->dk, S}, plain = {values, S, a->dv};
-    for (int t = 0; t < a->T; t += isa->tile_rows) {
-        int rows = smaller(isa->tile_rows, a->T - t), most = seen(a, t + rows - 1);
+    for (int t = 0; t < a->T; t += strip) {
+        int rows = smaller(strip, a->T - t), most = seen(a, t + rows - 1);
         int columns = whole_vectors(isa, most);
         Matrix q = {at->q + (size_t)t * a->q_row, a->q_row, 1}, weights = {att, row, 1};
-        multiply(isa, att, row, q, turned, rows, columns, a->dk, NULL, false);
+        products->multiply(k, att, row, q, turned, rows, a->dk, NULL, (Share){0, (size_t)columns});
         for (int i = 0; i < rows; i++) mask_row(att + (size_t)i * row, seen(a, t + i), columns);
         isa->softmax(att, row, lse + t, att, a->scale, rows, columns);
         for (int i = 0; i < rows && a->dropout.rate > 0; i++) {
@@ -97,8 +117,8 @@ static void forward_head(const Kernels *k, float *out, float *lse, const Head *a
             size_t query = at->lse + (size_t)(t + i);
             isa->dropout(of, of, dropout_row(a->dropout, query), seen(a, t + i));
         }
-        multiply(isa, out + (size_t)t * a->out_row, a->out_row, weights, plain, rows, a->dv, most,
-                 NULL, false);
+        products->multiply(k, out + (size_t)t * a->out_row, a->out_row, weights, plain, rows, most,
+                           NULL, (Share){0, (size_t)a->dv});
     }
 }
 
@@ -107,11 +127,12 @@ void attention_forward(const Kernels *k, float *out, float *lse, const float *q,
     enum { FEW = 3 }; /* queries for which packing the keys is not worth it */
     assert(a->past == 0 || a->B == 1);
     Share tasks = team_share(k, (size_t)a->B * (size_t)a->NH, 1);
+    Kernels own = alone(k);
     for (size_t task = tasks.begin; task < tasks.end; task++) {
         Head at = head_of(a, task, q, key, v, out, NULL);
         float *to = out + (at.out - out);
         if (a->T > FEW)
-            forward_head(k, to, lse + at.lse, &at, a);
+            forward_head(&own, to, lse + at.lse, &at, a);
         else
             for (int t = 0; t < a->T; t++)
                 forward_row(k, to + (size_t)t * a->out_row, lse + at.lse + t, &at, t, a);
@@ -123,27 +144,26 @@ void attention_forward(const Kernels *k, float *out, float *lse, const float *q,
 /* What the thread's scratch holds of a head: its operands, and the scores of a block of queries. */
 typedef struct {
     Packed keys_turned, values_turned, keys;
-    float *q, *dout; /* room for a packed block of rows */
     float *att, *dscores;
     size_t row; /* of the scores */
 } Operands;
 
 static Operands pack_head(const Kernels *k, const Head *at, const Attention *a) {
     const Isa *isa = k->isa;
-    float *turned = k->scratch, *values = turned + packed_size(isa, a->dk, a->T);
-    float *keys = values + packed_size(isa, a->dv, a->T);
-    Operands o = {.keys_turned = {turned, a->dk, a->T},
-                  .values_turned = {values, a->dv, a->T},
-                  .keys = {keys, a->T, a->dk},
-                  .q = keys + packed_size(isa, a->T, a->dk),
-                  .row = (size_t)whole_vectors(isa, a->T)};
-    o.dout = o.q + packed_size(isa, BLOCK, a->dk);
-    o.att = o.dout + packed_size(isa, BLOCK, a->dv);
-    o.dscores = o.att + BLOCK * o.row;
-    pack_alone(isa, turned, (Matrix){at->key, 1, a->k_row}, a->dk, a->T);
-    pack_alone(isa, values, (Matrix){at->v, 1, a->v_row}, a->dv, a->T);
-    pack_alone(isa, keys, (Matrix){at->key, a->k_row, 1}, a->T, a->dk);
-    return o;
+    const Products *products = k->products;
+    float *turned = k->scratch, *values = turned + products->packed_size(isa, a->dk, a->T);
+    float *keys = values + products->packed_size(isa, a->dv, a->T);
+    size_t row = (size_t)whole_vectors(isa, a->T);
+    float *att = keys + products->packed_size(isa, a->T, a->dk);
+    products->pack(k, turned, (Matrix){at->key, 1, a->k_row}, a->dk, a->T);
+    products->pack(k, values, (Matrix){at->v, 1, a->v_row}, a->dv, a->T);
+    products->pack(k, keys, (Matrix){at->key, a->k_row, 1}, a->T, a->dk);
+    return (Operands){.keys_turned = {turned, a->dk, a->T},
+                      .values_turned = {values, a->dv, a->T},
+                      .keys = {keys, a->T, a->dk},
+                      .att = att,
+                      .dscores = att + (size_t)block_of(isa, products) * row,
+                      .row = row};
 }
 
 /* Of some queries from t on, `above` rows into the block: att again, what the loss thinks of the
@@ -156,8 +176,9 @@ static void backward_queries(const Kernels *k, float *dq, const Operands *o, con
     int most = seen(a, t + rows - 1), columns = whole_vectors(isa, most);
     Matrix q = {at->q + (size_t)t * a->q_row, a->q_row, 1}, dscores = {datt, o->row, 1};
     Matrix dout = {at->dout + (size_t)t * a->out_row, a->out_row, 1};
-    multiply(isa, att, o->row, q, o->keys_turned, rows, columns, a->dk, NULL, false);
-    multiply(isa, datt, o->row, dout, o->values_turned, rows, columns, a->dv, NULL, false);
+    Share all = {0, (size_t)columns};
+    k->products->multiply(k, att, o->row, q, o->keys_turned, rows, a->dk, NULL, all);
+    k->products->multiply(k, datt, o->row, dout, o->values_turned, rows, a->dv, NULL, all);
     for (int i = 0; i < rows; i++) {
         float *p = att + (size_t)i * o->row, *dp = datt + (size_t)i * o->row;
         int n = seen(a, t + i);
@@ -175,32 +196,27 @@ static void backward_queries(const Kernels *k, float *dq, const Operands *o, con
         memset(p + columns, 0, rest * sizeof *p);
         memset(dp + columns, 0, rest * sizeof *p);
     }
-    multiply(isa, dq + (size_t)t * a->q_row, a->q_row, dscores, o->keys, rows, a->dk, most, NULL,
-             false);
+    k->products->multiply(k, dq + (size_t)t * a->q_row, a->q_row, dscores, o->keys, rows, most,
+                          NULL, (Share){0, (size_t)a->dk});
 }
 
 static void backward_head(const Kernels *k, float *dq, float *dkey, float *dv, const Head *at,
                           const float *lse, const Attention *a) {
-    const Isa *isa = k->isa;
+    int block = block_of(k->isa, k->products), strip = rows_of(k->isa, k->products);
     Operands o = pack_head(k, at, a);
     for (size_t t = 0; t < (size_t)a->T; t++) {
         memset(dkey + t * a->k_row, 0, (size_t)a->dk * sizeof *dkey);
         memset(dv + t * a->v_row, 0, (size_t)a->dv * sizeof *dv);
     }
-    for (int t = 0; t < a->T; t += BLOCK) {
-        int rows = smaller(BLOCK, a->T - t), most = seen(a, t + rows - 1);
-        for (int i = 0; i < rows; i += isa->tile_rows)
-            backward_queries(k, dq, &o, at, lse, t + i, smaller(isa->tile_rows, rows - i), i, most,
-                             a);
+    for (int t = 0; t < a->T; t += block) {
+        int rows = smaller(block, a->T - t), most = seen(a, t + rows - 1);
+        for (int i = 0; i < rows; i += strip)
+            backward_queries(k, dq, &o, at, lse, t + i, smaller(strip, rows - i), i, most, a);
         Matrix q = {at->q + (size_t)t * a->q_row, a->q_row, 1};
         Matrix dout = {at->dout + (size_t)t * a->out_row, a->out_row, 1};
         Matrix att_turned = {o.att, 1, o.row}, dscores_turned = {o.dscores, 1, o.row};
-        pack_alone(isa, o.q, q, rows, a->dk);
-        pack_alone(isa, o.dout, dout, rows, a->dv);
-        multiply(isa, dkey, a->k_row, dscores_turned, (Packed){o.q, rows, a->dk}, most, a->dk, rows,
-                 NULL, true);
-        multiply(isa, dv, a->v_row, att_turned, (Packed){o.dout, rows, a->dv}, most, a->dv, rows,
-                 NULL, true);
+        k->products->accumulate(k, dkey, a->k_row, dscores_turned, q, most, a->dk, rows, NULL);
+        k->products->accumulate(k, dv, a->v_row, att_turned, dout, most, a->dv, rows, NULL);
     }
 }
 
@@ -209,9 +225,10 @@ void attention_backward(const Kernels *k, float *dq, float *dkey, float *dv, con
                         const float *v, const Attention *a) {
     assert(a->past == 0);
     Share tasks = team_share(k, (size_t)a->B * (size_t)a->NH, 1);
+    Kernels own = alone(k);
     for (size_t task = tasks.begin; task < tasks.end; task++) {
         Head at = head_of(a, task, q, key, v, out, dout);
-        backward_head(k, dq + (at.q - q), dkey + (at.key - key), dv + (at.v - v), &at, lse + at.lse,
-                      a);
+        backward_head(&own, dq + (at.q - q), dkey + (at.key - key), dv + (at.v - v), &at,
+                      lse + at.lse, a);
     }
 }

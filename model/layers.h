@@ -92,7 +92,7 @@ typedef struct {
     Dropout dropout;
 } Attention;
 
-size_t attention_room(const Isa *isa, int T, int dk, int dv);
+size_t attention_room(const Isa *isa, const Products *products, int T, int dk, int dv);
 void attention_forward(const Kernels *k, float *out, float *lse, const float *q, const float *key,
                        const float *v, const Attention *shape);
 void attention_backward(const Kernels *k, float *dq, float *dkey, float *dv, const float *dout,

@@ -21,7 +21,7 @@ static void multiply_own(const Kernels *k, float *y, const float *x, const float
     Matrix rows = {x, (size_t)C, 1};
     Share columns = {0, (size_t)OC};
     if (k->together) columns = team_share(k, (size_t)OC, PRODUCT_GRAIN);
-    k->products->multiply(k, y, (size_t)OC, rows, packed, N, OC, C, bias, columns);
+    k->products->multiply(k, y, (size_t)OC, rows, (Packed){packed, C, OC}, N, C, bias, columns);
     if (k->together) team_barrier(k);
 }
 

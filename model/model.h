@@ -71,9 +71,9 @@ void model_free(Model *model);
 
 typedef struct Run Run;
 
-/* In what the products of linear layers multiply; all else is float32, and so are their sums.
- * BFLOAT16 rounds both factors, on processors that have instructions for it; NARROW rounds the
- * weights only, on any, and is for making text and not for training. */
+/* In what products multiply; all else is float32, and so are their sums. BFLOAT16 rounds both
+ * factors, in linear layers and, where it pays, in attention, on processors that have instructions
+ * for it; NARROW rounds the weights only, on any, and is for making text and not for training. */
 typedef enum { FLOAT32, BFLOAT16, NARROW } Precision;
 
 typedef struct {

@@ -166,7 +166,7 @@ bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err)
               memory_alloc(&run->params, rows, sizeof(Param), "the run", err);
     if (ok) {
         size_t activations = lay_out(run), packed = lay_out_packed(run);
-        size_t scratch = attention_room(run->isa, options->length, hs, hs);
+        size_t scratch = attention_room(run->isa, run->products, options->length, hs, hs);
         run->memory = count_memory(run, activations, packed, scratch);
         ok = team_open(&run->team, run->isa, run->products, options->threads, scratch, err) &&
              memory_alloc(&run->packed, packed, sizeof(float), "the packed weights", err) &&

@@ -210,7 +210,8 @@ static void bench_layers(int B, int T, int C, int NH) {
     Error err;
     Team *team;
     char group[64];
-    if (!team_open(&team, isa, products, threads, attention_room(isa, T, (int)hs, (int)hs), &err))
+    if (!team_open(&team, isa, products, threads,
+                   attention_room(isa, products, T, (int)hs, (int)hs), &err))
         fail_with(&err);
     Layer l = {.B = B, .T = T, .NH = NH};
     l.x = numbers(N * wide);

@@ -149,7 +149,7 @@ static float *weights_of(Attention a, int head, const float *q, const float *k) 
 static float *scores_of(const float *q, const float *k, int T, int dk, double scale) {
     float *scores = zeros((size_t)(T * T));
     Matrix left = {q, (size_t)dk, 1}, right = {k, 1, (size_t)dk};
-    matmul(&kernels, scores, (size_t)T, left, right, T, T, dk, NULL);
+    kernels.products->accumulate(&kernels, scores, (size_t)T, left, right, T, T, dk, NULL);
     for (int i = 0; i < T * T; i++) scores[i] *= (float)scale;
     return scores;
 }
@@ -267,7 +267,7 @@ static void test_6_mean_three_ways(void **state) {
     memset(out, 0, x.count * sizeof *out);
     for (int b = 0; b < B; b++) {
         Matrix left = {tril, T, 1}, right = {x.at + b * T * C, C, 1};
-        matmul(&kernels, out + b * T * C, C, left, right, T, C, T, NULL);
+        kernels.products->accumulate(&kernels, out + b * T * C, C, left, right, T, C, T, NULL);
     }
     assert_equals_golden(out, "mean.out");
 
@@ -339,8 +339,8 @@ static void naive_attention(const Naive *n, double scale) {
 }
 
 /* The gradients that the comment in layers.h gives, in double. */
-static void check_backward(const Naive *n, double scale, const float *dq, const float *dk,
-                           const float *dv) {
+static void check_backward(const Naive *n, double scale, double error, const float *dq,
+                           const float *dk, const float *dv) {
     int T = n->T;
     double *dscores = calloc((size_t)(T * T), sizeof *dscores);
     assert_non_null(dscores);
@@ -363,23 +363,37 @@ static void check_backward(const Naive *n, double scale, const float *dq, const 
                 of_q += dscores[t * T + s] * (double)n->k[s * n->dk + c];
                 of_k += dscores[s * T + t] * (double)n->q[s * n->dk + c];
             }
-            assert_near(dq[t * n->dk + c], of_q, 1e-4);
-            assert_near(dk[t * n->dk + c], of_k, 1e-4);
+            assert_near(dq[t * n->dk + c], of_q, error);
+            assert_near(dk[t * n->dk + c], of_k, error);
         }
         for (int c = 0; c < n->dv; c++) {
             double of_v = 0;
             for (int s = 0; s < T; s++) of_v += n->att[s * T + t] * (double)n->dout[s * n->dv + c];
-            assert_near(dv[t * n->dv + c], of_v, 1e-4);
+            assert_near(dv[t * n->dv + c], of_v, error);
         }
     }
     free(dscores);
 }
 
-static void check_formulas(int T, int dk, int dv, bool causal) {
+/* Leaves of numbers what a bfloat16 keeps. */
+static void shorten(float *numbers, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, &numbers[i], sizeof bits);
+        bits &= 0xFFFF0000;
+        memcpy(&numbers[i], &bits, sizeof bits);
+    }
+}
+
+/* Within `error` forward; ten times that backward, where more is added up. */
+static void check_formulas(int T, int dk, int dv, bool causal, double error) {
     size_t keys = (size_t)(T * dk), values = (size_t)(T * dv);
     float *q = random_floats(1, keys), *k = random_floats(2, keys), *v = random_floats(3, values);
     float *dout = random_floats(4, values), *dq = zeros(keys), *dk_ = zeros(keys);
     float *dv_ = zeros(values), *out = zeros(values), *lse = zeros((size_t)T);
+    float *inputs[] = {q, k, v, dout};
+    for (int i = 0; i < 4 && kernels.products != &float32_products; i++)
+        shorten(inputs[i], i < 2 ? keys : values);
     Attention a = one_head(1, T, dk, dv, 1 / sqrt(dk));
     a.causal = causal;
     Naive naive = {T, dk, dv, causal, q, k, v, dout, calloc((size_t)(T * T), sizeof(double))};
@@ -390,10 +404,10 @@ static void check_formulas(int T, int dk, int dv, bool causal) {
         for (int c = 0; c < dv; c++) {
             double truth = 0;
             for (int s = 0; s < T; s++) truth += naive.att[t * T + s] * (double)v[s * dv + c];
-            assert_near(out[t * dv + c], truth, 1e-5);
+            assert_near(out[t * dv + c], truth, error);
         }
     attention_backward(&kernels, dq, dk_, dv_, dout, out, lse, q, k, v, &a);
-    check_backward(&naive, (double)a.scale, dq, dk_, dv_);
+    check_backward(&naive, (double)a.scale, 10 * error, dq, dk_, dv_);
     float *all[] = {q, k, v, dout, dq, dk_, dv_, out, lse};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
     free(naive.att);
@@ -401,10 +415,26 @@ static void check_formulas(int T, int dk, int dv, bool causal) {
 
 static void test_formulas(void **state) {
     (void)state;
-    for (int T = 1; T <= 60; T += T < 8 ? 1 : 13) check_formulas(T, 5, 19, true);
-    check_formulas(LONGEST, 64, 33, true);
-    check_formulas(LONGEST, 33, 64, false);
-    check_formulas(49, 16, 16, true);
+    for (int T = 1; T <= 60; T += T < 8 ? 1 : 13) check_formulas(T, 5, 19, true, 1e-5);
+    check_formulas(LONGEST, 64, 33, true, 1e-5);
+    check_formulas(LONGEST, 33, 64, false, 1e-5);
+    check_formulas(49, 16, 16, true, 1e-5);
+}
+
+/* Inputs that are bfloat16 numbers leave the weights of attention, and what the loss thinks of the
+ * scores, to be rounded: by 1 in 512 at most, of values below 4. */
+static void test_formulas_in_bf16(void **state) {
+    (void)state;
+    const Products *tables[BF16_MAX], *float32 = kernels.products;
+    int count = bf16_available(tables);
+    for (int i = 0; i < count; i++) {
+        kernels.products = tables[i];
+        for (int T = 4; T <= 100; T += T < 8 ? 1 : 23) check_formulas(T, 5, 19, true, 0x1p-7);
+        check_formulas(LONGEST, 64, 33, true, 0x1p-7);
+        check_formulas(LONGEST, 33, 64, false, 0x1p-7);
+        check_formulas(64, 32, 32, true, 0x1p-7);
+    }
+    kernels.products = float32;
 }
 
 static Team *team;
@@ -417,10 +447,15 @@ static void keep(const Kernels *k, void *kept) {
 static int set_up(void **state) {
     (void)state;
     Error err;
+    const Products *tables[BF16_MAX + 1] = {&float32_products};
+    int count = 1 + bf16_available(tables + 1);
     const Isa *isa = isa_choose(&err);
-    if (!isa || !team_open(&team, isa, &float32_products, 1,
-                           attention_room(isa, LONGEST, WIDEST, WIDEST), &err))
-        return -1;
+    size_t room = 0;
+    for (int i = 0; isa && i < count; i++) {
+        size_t needed = attention_room(isa, tables[i], LONGEST, WIDEST, WIDEST);
+        if (needed > room) room = needed;
+    }
+    if (!isa || !team_open(&team, isa, tables[0], 1, room, &err)) return -1;
     team_run(team, 1, keep, &kernels);
     return 0;
 }
@@ -437,7 +472,7 @@ int main(void) {
         cmocka_unit_test(test_3_linear_layers),   cmocka_unit_test(test_4_batch_and_heads),
         cmocka_unit_test(test_5_three_wide),      cmocka_unit_test(test_6_mean_three_ways),
         cmocka_unit_test(test_7_masked_head),     cmocka_unit_test(test_8_wider_values),
-        cmocka_unit_test(test_formulas),
+        cmocka_unit_test(test_formulas),          cmocka_unit_test(test_formulas_in_bf16),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

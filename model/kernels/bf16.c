@@ -285,22 +285,20 @@ static void pack_weights(const Kernels *k, float *packed, Matrix b, int K, int N
     }
 }
 
-/* One packed block of terms against rows that are packed too. */
+/* Rows that are packed against panels that lie `panel` numbers apart. */
 static void multiply_block(const Tiles *tiles, float *c, size_t c_row, const uint16_t *a,
-                           const uint16_t *block, int M, int first, int N, int K, const float *bias,
-                           bool accumulate) {
+                           const uint16_t *block, size_t panel, int M, int first, int N, int K,
+                           const float *bias, bool accumulate) {
     size_t row = (size_t)steps_in(K) * TILE;
     for (int j = first; j < N; j += TILE)
         for (int i = 0; i < M; i += TILE)
             tiles->tile(c + (size_t)i * c_row + (size_t)j, c_row, a + (size_t)i * row,
-                        block + (size_t)(j / TILE) * panel_size(K), steps_in(K),
-                        smaller(TILE, M - i), smaller(TILE, N - j), bias ? bias + j : NULL,
-                        accumulate);
+                        block + (size_t)(j / TILE) * panel, steps_in(K), smaller(TILE, M - i),
+                        smaller(TILE, N - j), bias ? bias + j : NULL, accumulate);
 }
 
 static void multiply_rows(const Kernels *k, const Tiles *tiles, float *c, size_t c_row, Matrix a,
-                          const float *packed, int M, int N, int K, const float *bias,
-                          Share columns) {
+                          Packed b, int M, int K, const float *bias, Share columns) {
     uint16_t *left = (uint16_t *)k->left;
     for (int i = 0; i < M; i += MATMUL_ROWS)
         for (int p = 0; p < K; p += TERMS) {
@@ -308,7 +306,8 @@ static void multiply_rows(const Kernels *k, const Tiles *tiles, float *c, size_t
             Matrix part = {a.at + (size_t)i * a.row + (size_t)p * a.column, a.row, a.column};
             pack_left(left, part, rows, terms);
             multiply_block(tiles, c + (size_t)i * c_row, c_row, left,
-                           (const uint16_t *)packed + block_at(p, N), rows, (int)columns.begin,
+                           (const uint16_t *)b.at + block_at(p, b.N),
+                           panel_size(smaller(TERMS, b.K - p)), rows, (int)columns.begin,
                            (int)columns.end, terms, p == 0 ? bias : NULL, p > 0);
         }
 }
@@ -330,8 +329,8 @@ static void accumulate_part(const Kernels *k, const Tiles *tiles, float *c, size
             Matrix of_a = {a.at + (size_t)i * a.row + (size_t)p * a.column, a.row, a.column};
             pack_left(left, of_a, rows, terms);
             if (sums) add_sums(k->isa, sums + i, of_a, rows, terms);
-            multiply_block(tiles, c + (size_t)i * c_row, c_row, left, right, rows, 0, N, terms,
-                           NULL, true);
+            multiply_block(tiles, c + (size_t)i * c_row, c_row, left, right, panel_size(terms),
+                           rows, 0, N, terms, NULL, true);
         }
     }
 }
@@ -352,9 +351,9 @@ static void accumulate_product(const Kernels *k, const Tiles *tiles, float *c, s
 
 static const Tiles avx512_tiles = {tile_avx512}, amx_tiles = {tile_amx};
 
-static void avx512_multiply(const Kernels *k, float *c, size_t c_row, Matrix a, const float *packed,
-                            int M, int N, int K, const float *bias, Share columns) {
-    multiply_rows(k, &avx512_tiles, c, c_row, a, packed, M, N, K, bias, columns);
+static void avx512_multiply(const Kernels *k, float *c, size_t c_row, Matrix a, Packed b, int M,
+                            int K, const float *bias, Share columns) {
+    multiply_rows(k, &avx512_tiles, c, c_row, a, b, M, K, bias, columns);
 }
 
 static void avx512_accumulate(const Kernels *k, float *c, size_t c_row, Matrix a, Matrix b, int M,
@@ -362,10 +361,10 @@ static void avx512_accumulate(const Kernels *k, float *c, size_t c_row, Matrix a
     accumulate_product(k, &avx512_tiles, c, c_row, a, b, M, N, K, sums);
 }
 
-static void amx_multiply(const Kernels *k, float *c, size_t c_row, Matrix a, const float *packed,
-                         int M, int N, int K, const float *bias, Share columns) {
+static void amx_multiply(const Kernels *k, float *c, size_t c_row, Matrix a, Packed b, int M, int K,
+                         const float *bias, Share columns) {
     amx_configure();
-    multiply_rows(k, &amx_tiles, c, c_row, a, packed, M, N, K, bias, columns);
+    multiply_rows(k, &amx_tiles, c, c_row, a, b, M, K, bias, columns);
     _tile_release();
 }
 
@@ -376,10 +375,19 @@ static void amx_accumulate(const Kernels *k, float *c, size_t c_row, Matrix a, M
     _tile_release();
 }
 
-static const Products avx512_products = {"avx512_bf16", packed_floats, pack_weights,
-                                         avx512_multiply, avx512_accumulate};
-static const Products amx_products = {"amx_bf16", packed_floats, pack_weights, amx_multiply,
-                                      amx_accumulate};
+static const Products avx512_products = {.name = "avx512_bf16",
+                                         .attention = &float32_products,
+                                         .packed_size = packed_floats,
+                                         .pack = pack_weights,
+                                         .multiply = avx512_multiply,
+                                         .accumulate = avx512_accumulate};
+static const Products amx_products = {.name = "amx_bf16",
+                                      .attention = &amx_products,
+                                      .rows = TILE,
+                                      .packed_size = packed_floats,
+                                      .pack = pack_weights,
+                                      .multiply = amx_multiply,
+                                      .accumulate = amx_accumulate};
 
 /* AMX's registers are large: a program asks the system's leave before it uses them. */
 static bool amx_allowed(void) {

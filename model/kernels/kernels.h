@@ -177,39 +177,24 @@ typedef struct {
     int K, N;
 } Packed;
 
-/* The floats that it takes. */
-size_t packed_size(const Isa *isa, int K, int N);
-
-/* Packs b[K,N], one of whose strides is 1, as the right operand of products: the team's threads
- * share the work; or the calling thread alone does it. */
-void pack(const Kernels *k, float *packed, Matrix b, int K, int N);
-void pack_alone(const Isa *isa, float *packed, Matrix b, int K, int N);
-
-/* c[M,N] = a[M,K] b[K,N] + bias[N], or with `accumulate` c += a b (bias then NULL), for the calling
- * thread alone. Of b the first K <= b.K rows and N columns count; N may go beyond b.N to a whole
- * number of vectors, where b is 0. c's rows are c_row floats apart; c overlaps nothing. bias may be
- * NULL. */
-void multiply(const Isa *isa, float *c, size_t c_row, Matrix a, Packed b, int M, int N, int K,
-              const float *bias, bool accumulate);
-
-/* c[M,N] += a[M,K] b[K,N], with b as it lies, by the team, whose threads share c; one stride of a
- * and one of b is 1. If `sums` is not NULL, sums[i] += sum_p a(i,p); a is turned then (a.row = 1).
- */
-void matmul(const Kernels *k, float *c, size_t c_row, Matrix a, Matrix b, int M, int N, int K,
-            float *sums);
-
-/* The products of linear layers, in one precision: outside all is float32; inside, operands are
- * packed, and perhaps rounded. Sums are float32. */
+/* Products in one precision: outside all is float32; inside, operands are packed, and perhaps
+ * rounded. Sums are float32. */
 struct Products {
     const char *name;
-    /* the floats that a right operand takes when packed; packing it, by the team */
+    const Products *attention; /* what attention multiplies with: this table, or another */
+    int rows; /* of a left operand that a product wants at least; 0: those of a register tile */
+    /* the floats that a right operand b[K,N], one of whose strides is 1, takes when packed; packing
+     * it, by the team */
     size_t (*packed_size)(const Isa *isa, int K, int N);
     void (*pack)(const Kernels *k, float *packed, Matrix b, int K, int N);
-    /* c[M,N] = a[M,K] b[K,N] + bias[N], b packed, for the calling thread alone; bias may be NULL.
-     * Only `columns` of c, which begin at a multiple of PRODUCT_GRAIN. */
-    void (*multiply)(const Kernels *k, float *c, size_t c_row, Matrix a, const float *packed, int M,
-                     int N, int K, const float *bias, Share columns);
-    /* as matmul */
+    /* c[M,N] = a[M,K] b[K,N] + bias[N], for the calling thread alone; c's rows are c_row floats
+     * apart; bias may be NULL. Of b the first K <= b.K rows count, and `columns`, which begin at a
+     * multiple of PRODUCT_GRAIN and may go beyond N to a whole number of vectors, where b is 0. */
+    void (*multiply)(const Kernels *k, float *c, size_t c_row, Matrix a, Packed b, int M, int K,
+                     const float *bias, Share columns);
+    /* c[M,N] += a[M,K] b[K,N], with b as it lies, by the team, whose threads share c; one stride of
+     * a and one of b is 1. If `sums` is not NULL, sums[i] += sum_p a(i,p); a is turned then (a.row
+     * = 1). */
     void (*accumulate)(const Kernels *k, float *c, size_t c_row, Matrix a, Matrix b, int M, int N,
                        int K, float *sums);
 };

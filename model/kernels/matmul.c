@@ -26,7 +26,7 @@ static size_t whole_vectors(const Isa *isa, int columns) {
     return ((size_t)columns + lanes - 1) / lanes * lanes;
 }
 
-size_t packed_size(const Isa *isa, int K, int N) {
+static size_t packed_size(const Isa *isa, int K, int N) {
     return (size_t)K * whole_vectors(isa, N);
 }
 
@@ -73,11 +73,7 @@ static size_t panels_of(const Isa *isa, int K, int N) {
     return (size_t)panels_in(isa, N) * (size_t)blocks;
 }
 
-void pack_alone(const Isa *isa, float *packed, Matrix b, int K, int N) {
-    pack_panels(isa, packed, b, K, N, 0, panels_of(isa, K, N));
-}
-
-void pack(const Kernels *k, float *packed, Matrix b, int K, int N) {
+static void pack(const Kernels *k, float *packed, Matrix b, int K, int N) {
     Share share = team_share(k, panels_of(k->isa, K, N), 1);
     pack_panels(k->isa, packed, b, K, N, share.begin, share.end);
 }
@@ -109,22 +105,18 @@ static void multiply_block(const Isa *isa, float *c, size_t c_row, Matrix a, con
     }
 }
 
-/* Columns `first` to N of multiply's c. */
-static void multiply_columns(const Isa *isa, float *c, size_t c_row, Matrix a, Packed b, int M,
-                             int first, int N, int K, const float *bias, bool accumulate) {
+static void multiply(const Kernels *k, float *c, size_t c_row, Matrix a, Packed b, int M, int K,
+                     const float *bias, Share columns) {
+    const Isa *isa = k->isa;
     size_t row = whole_vectors(isa, b.N);
-    assert(K <= b.K && N <= (int)row && !(bias && accumulate));
+    assert(K <= b.K && columns.end <= row);
     for (int p = 0; p < K; p += isa->block_terms) {
         Matrix left = {a.at + (size_t)p * a.column, a.row, a.column};
         multiply_block(isa, c, c_row, left, b.at + (size_t)p * row,
-                       smaller(isa->block_terms, b.K - p), b.N, M, first, N,
-                       smaller(isa->block_terms, K - p), p == 0 ? bias : NULL, accumulate || p > 0);
+                       smaller(isa->block_terms, b.K - p), b.N, M, (int)columns.begin,
+                       (int)columns.end, smaller(isa->block_terms, K - p), p == 0 ? bias : NULL,
+                       p > 0);
     }
-}
-
-void multiply(const Isa *isa, float *c, size_t c_row, Matrix a, Packed b, int M, int N, int K,
-              const float *bias, bool accumulate) {
-    multiply_columns(isa, c, c_row, a, b, M, 0, N, K, bias, accumulate);
 }
 
 /* Rows of the result that are all this thread's, against one packed block. */
@@ -142,8 +134,8 @@ static void multiply_strips(const Kernels *k, float *c, size_t c_row, Matrix a, 
     }
 }
 
-void matmul(const Kernels *k, float *c, size_t c_row, Matrix a, Matrix b, int M, int N, int K,
-            float *sums) {
+static void accumulate(const Kernels *k, float *c, size_t c_row, Matrix a, Matrix b, int M, int N,
+                       int K, float *sums) {
     assert(M >= 0 && N >= 0 && K > 0 && !(sums && a.row != 1));
     const Isa *isa = k->isa;
     Part own = team_part(k, M, N, isa->tile_rows, isa->tile_columns);
@@ -164,12 +156,9 @@ void matmul(const Kernels *k, float *c, size_t c_row, Matrix a, Matrix b, int M,
         }
 }
 
-/* ---- the table for linear layers ---- */
-
-static void multiply_packed(const Kernels *k, float *c, size_t c_row, Matrix a, const float *packed,
-                            int M, int N, int K, const float *bias, Share columns) {
-    multiply_columns(k->isa, c, c_row, a, (Packed){packed, K, N}, M, (int)columns.begin,
-                     (int)columns.end, K, bias, false);
-}
-
-const Products float32_products = {"float32", packed_size, pack, multiply_packed, matmul};
+const Products float32_products = {.name = "float32",
+                                   .attention = &float32_products,
+                                   .packed_size = packed_size,
+                                   .pack = pack,
+                                   .multiply = multiply,
+                                   .accumulate = accumulate};

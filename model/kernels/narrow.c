@@ -53,11 +53,10 @@ static void narrow_pack(const Kernels *k, float *packed, Matrix b, int K, int N)
     }
 }
 
-static void narrow_multiply(const Kernels *k, float *c, size_t c_row, Matrix a, const float *packed,
-                            int M, int N, int K, const float *bias, Share columns) {
-    (void)N;
+static void narrow_multiply(const Kernels *k, float *c, size_t c_row, Matrix a, Packed b, int M,
+                            int K, const float *bias, Share columns) {
     for (int j = (int)columns.begin; j < (int)columns.end; j += k->isa->tile_columns) {
-        const uint32_t *pairs = (const uint32_t *)packed + (size_t)j * (size_t)((K + 1) / 2);
+        const uint32_t *pairs = (const uint32_t *)b.at + (size_t)j * (size_t)((b.K + 1) / 2);
         for (size_t i = 0; i < (size_t)M; i++)
             k->isa->narrow(c + i * c_row + j, a.at + i * a.row, pairs, K,
                            smaller(k->isa->tile_columns, (int)columns.end - j),
@@ -65,4 +64,8 @@ static void narrow_multiply(const Kernels *k, float *c, size_t c_row, Matrix a, 
     }
 }
 
-const Products narrow_products = {"narrow", narrow_size, narrow_pack, narrow_multiply, NULL};
+const Products narrow_products = {.name = "narrow",
+                                  .attention = &float32_products,
+                                  .packed_size = narrow_size,
+                                  .pack = narrow_pack,
+                                  .multiply = narrow_multiply};

@@ -177,6 +177,10 @@ static void backward_queries(const Kernels *k, float *dq, const Operands *o, con
     Matrix q = {at->q + (size_t)t * a->q_row, a->q_row, 1}, dscores = {datt, o->row, 1};
     Matrix dout = {at->dout + (size_t)t * a->out_row, a->out_row, 1};
     Share all = {0, (size_t)columns};
+    /* needed after the products, and far away by now; 16 numbers to a cache line */
+    for (int i = 0; i < rows; i++)
+        for (int c = 0; c < a->dv; c += 16)
+            __builtin_prefetch(at->out + (size_t)(t + i) * a->out_row + c);
     k->products->multiply(k, att, o->row, q, o->keys_turned, rows, a->dk, NULL, all);
     k->products->multiply(k, datt, o->row, dout, o->values_turned, rows, a->dv, NULL, all);
     for (int i = 0; i < rows; i++) {

@@ -1,15 +1,17 @@
 /* checkpoint.c - a model <-> named tensors and notes. */
 #include "model/run.h"
 #include "model/safetensors.h"
+#include "base/digest.h"
 #include "base/file.h"
 #include "base/memory.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char version[] = "1"; /* of the notes below; a reader refuses others */
+static const char version[] = "2"; /* of the notes below; a reader refuses others */
 
 /* The notes that describe a Config, each with the member that it sets. */
 static const struct {
@@ -21,10 +23,33 @@ static const struct {
     {"width", offsetof(Config, C)},
 };
 
-enum { OWN_NOTES = 3 + COUNT(sizes), NUMBER = 32 };
+enum { OWN_NOTES = 4 + COUNT(sizes), NUMBER = 32 };
 
 static Note note_of(const char *key, const char *value) {
     return (Note){key, value, strlen(value)};
+}
+
+/* What stands for all that a checkpoint says, whatever its order: the sum of the digests of its
+ * tensors and of its notes, but for the digest itself. */
+static void digest_of(const SafeTensors *file, char text[NUMBER]) {
+    uint64_t sum = 0;
+    for (int i = 0; i < file->note_count; i++) {
+        const Note *note = &file->notes[i];
+        if (strcmp(note->key, "digest") == 0) continue;
+        Digest digest = digest_start();
+        digest_add(&digest, note->key, strlen(note->key) + 1);
+        digest_add(&digest, note->value, note->length);
+        sum += digest_value(&digest);
+    }
+    for (int i = 0; i < file->tensor_count; i++) {
+        const SafeTensor *tensor = &file->tensors[i];
+        Digest digest = digest_start();
+        digest_add(&digest, tensor->name, strlen(tensor->name) + 1);
+        digest_add(&digest, tensor->shape, (size_t)tensor->rank * sizeof *tensor->shape);
+        digest_add(&digest, tensor->data, tensor->bytes);
+        sum += digest_value(&digest);
+    }
+    snprintf(text, NUMBER, "%016" PRIx64, sum);
 }
 
 bool checkpoint_save(const char *path, const Model *model, const Note *notes, int count,
@@ -58,6 +83,8 @@ bool checkpoint_save(const char *path, const Model *model, const Note *notes, in
                          .data = model->weights + tensor->offset,
                          .bytes = tensor->size * sizeof(float)};
     }
+    digest_of(&file, numbers[OWN_NOTES - 1]);
+    file.notes[file.note_count++] = note_of("digest", numbers[OWN_NOTES - 1]);
     ok = safetensors_write(&file, path, err);
 done:
     safetensors_free(&file);
@@ -145,20 +172,28 @@ static bool load_model(Model *model, const SafeTensors *file, const char *path, 
     return ok;
 }
 
+static bool check_digest(const SafeTensors *file, const char *path, Error *err) {
+    char digest[NUMBER];
+    const Note *note = find_note(file, "digest");
+    if (!note) return fail(err, "%s: its metadata has no 'digest'", path);
+    digest_of(file, digest);
+    return strcmp(digest, note->value) == 0 ||
+           fail(err, "%s: damaged: its contents are not those that were written", path);
+}
+
 bool checkpoint_load(Checkpoint *checkpoint, const char *path, Error *err) {
     *checkpoint = (Checkpoint){0};
     SafeTensors file = {0};
     size_t length;
     bool ok = file_read(path, &checkpoint->file, &length, err) &&
               safetensors_read(&file, path, checkpoint->file, length, err) &&
-              load_model(&checkpoint->model, &file, path, err);
+              load_model(&checkpoint->model, &file, path, err) && check_digest(&file, path, err);
     if (ok) {
         checkpoint->notes = file.notes; /* they change hands */
         checkpoint->note_count = file.note_count;
         file.notes = NULL;
     } else {
-        memory_free(checkpoint->file);
-        *checkpoint = (Checkpoint){0};
+        checkpoint_free(checkpoint);
     }
     safetensors_free(&file);
     return ok;

@@ -201,8 +201,8 @@ typedef struct {
     size_t length;
 } Note;
 
-/* Writes the weights, the configuration and `notes` (of other keys than its own: see checkpoint.c)
- * as one safetensors file, atomically. */
+/* Writes the weights, the configuration, `notes` (of other keys than its own: see checkpoint.c) and
+ * a digest of all that as one safetensors file, atomically. */
 bool checkpoint_save(const char *path, const Model *model, const Note *notes, int count,
                      Error *err);
 
@@ -213,7 +213,8 @@ typedef struct {
     int note_count;
 } Checkpoint;
 
-/* Reads one back: every name, shape, type and size is checked before it is used. */
+/* Reads one back: every name, shape, type and size is checked before it is used, and the digest
+ * before it returns. */
 bool checkpoint_load(Checkpoint *checkpoint, const char *path, Error *err);
 void checkpoint_free(Checkpoint *checkpoint);
 

@@ -2,6 +2,7 @@
  * fit. What must fail for want of a right is skipped for root, who lacks none. */
 #include "tests/support.h"
 #include "tests/scratch.h"
+#include "base/digest.h"
 #include "base/file.h"
 #include "base/memory.h"
 
@@ -300,6 +301,41 @@ static void test_memory_refused(void **state) {
     }
 }
 
+/* ---- digests ---- */
+
+static uint64_t digest_bytes(const void *bytes, size_t length) {
+    Digest digest = digest_start();
+    digest_add(&digest, bytes, length);
+    return digest_value(&digest);
+}
+
+/* The two values were computed from the definition in another language. */
+static void test_digest(void **state) {
+    (void)state;
+    enum { LENGTH = 100 };
+    unsigned char bytes[LENGTH];
+    for (int i = 0; i < LENGTH; i++) bytes[i] = (unsigned char)i;
+    uint64_t whole = digest_bytes(bytes, LENGTH);
+    assert_true(digest_bytes(bytes, 0) == 0x67F9CA085832974E);
+    assert_true(whole == 0x485FA71FA29E012A);
+    for (size_t first = 0; first <= LENGTH; first++) /* in three pieces */
+        for (size_t second = first; second <= LENGTH; second += 7) {
+            Digest digest = digest_start();
+            digest_add(&digest, bytes, first);
+            digest_add(&digest, bytes + first, second - first);
+            digest_add(&digest, bytes + second, LENGTH - second);
+            assert_true(digest_value(&digest) == whole);
+        }
+    for (int bit = 0; bit < 8 * LENGTH; bit++) {
+        bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
+        assert_true(digest_bytes(bytes, LENGTH) != whole);
+        bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
+    }
+    memset(bytes, 0, LENGTH); /* nothing but its length tells zeros apart */
+    for (size_t length = 1; length < LENGTH; length++)
+        assert_true(digest_bytes(bytes, length) != digest_bytes(bytes, length + 1));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fail),
@@ -318,6 +354,7 @@ int main(void) {
         cmocka_unit_test(test_make_parent_forbidden),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_memory_refused),
+        cmocka_unit_test(test_digest),
     };
     return cmocka_run_group_tests(tests, scratch_open, scratch_close);
 }

@@ -1,0 +1,60 @@
+#include "base/digest.h"
+
+#include <string.h>
+
+enum { LANES = DIGEST_BLOCK / 8 };
+
+/* Odd, so that multiplying loses nothing: SplitMix64's (Steele, Lea, Flood, 2014). */
+static const uint64_t factor = 0xBF58476D1CE4E5B9, other_factor = 0x94D049BB133111EB;
+
+/* For a given word every state has its own successor, and for a given state every word. */
+static uint64_t step(uint64_t state, uint64_t word) {
+    state = (state ^ word) * factor;
+    return state << 29 | state >> 35;
+}
+
+Digest digest_start(void) {
+    return (Digest){.lanes = {1, 2, 3, 4}};
+}
+
+/* Word i of a block goes to lane i: four chains that a processor works on at once. */
+static void add_blocks(Digest *digest, const unsigned char *bytes, size_t blocks) {
+    uint64_t lanes[LANES];
+    memcpy(lanes, digest->lanes, sizeof lanes);
+    for (size_t b = 0; b < blocks; b++, bytes += DIGEST_BLOCK)
+        for (int i = 0; i < LANES; i++) {
+            uint64_t word;
+            memcpy(&word, bytes + 8 * i, sizeof word);
+            lanes[i] = step(lanes[i], word);
+        }
+    memcpy(digest->lanes, lanes, sizeof lanes);
+}
+
+void digest_add(Digest *digest, const void *bytes, size_t length) {
+    const unsigned char *at = bytes;
+    size_t held = (size_t)(digest->length % DIGEST_BLOCK);
+    digest->length += length;
+    if (held > 0) {
+        size_t room = DIGEST_BLOCK - held, taken = length < room ? length : room;
+        memcpy(digest->rest + held, at, taken);
+        at += taken;
+        length -= taken;
+        if (held + taken < DIGEST_BLOCK) return;
+        add_blocks(digest, digest->rest, 1);
+    }
+    add_blocks(digest, at, length / DIGEST_BLOCK);
+    memcpy(digest->rest, at + length / DIGEST_BLOCK * DIGEST_BLOCK, length % DIGEST_BLOCK);
+}
+
+uint64_t digest_value(const Digest *digest) {
+    Digest whole = *digest;
+    size_t held = (size_t)(whole.length % DIGEST_BLOCK);
+    if (held > 0) {
+        memset(whole.rest + held, 0, DIGEST_BLOCK - held);
+        add_blocks(&whole, whole.rest, 1);
+    }
+    uint64_t all = step(0, whole.length);
+    for (int i = 0; i < LANES; i++) all = step(all, whole.lanes[i]);
+    all = (all ^ all >> 30) * other_factor;
+    return all ^ all >> 31;
+}

@@ -8,12 +8,18 @@
 
 enum { MAX_NAME = 32 };
 
+/* Is the text made of these characters alone? Else strtol and strtod would take blanks before a
+ * number, hexadecimal digits and "inf". */
+static bool made_of(const char *text, const char *characters) {
+    return *text && !text[strspn(text, characters)];
+}
+
 /* The value's text is a whole number within the option's range, written to *number. */
 static bool parse_int(const Option *option, const char *text, int *number, Error *err) {
     char *end;
     errno = 0;
     long value = strtol(text, &end, 10);
-    if (end == text || *end || errno || (double)value < option->least ||
+    if (!made_of(text, "+-0123456789") || *end || errno || (double)value < option->least ||
         (double)value > option->most)
         return fail(err, "--%s takes a whole number from %.0f to %.0f, not '%s'", option->name,
                     option->least, option->most, text);
@@ -25,7 +31,7 @@ static bool parse_seed(const Option *option, const char *text, uint64_t *number,
     char *end;
     errno = 0;
     *number = strtoull(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end || errno)
+    if (!made_of(text, "0123456789") || *end || errno)
         return fail(err, "--%s takes a whole number from 0 to %" PRIu64 ", not '%s'", option->name,
                     UINT64_MAX, text);
     return true;
@@ -34,7 +40,8 @@ static bool parse_seed(const Option *option, const char *text, uint64_t *number,
 static bool parse_real(const Option *option, const char *text, double *number, Error *err) {
     char *end;
     double value = strtod(text, &end);
-    if (end == text || *end || !(value >= option->least && value <= option->most))
+    if (!made_of(text, "+-.0123456789eE") || *end ||
+        !(value >= option->least && value <= option->most))
         return fail(err, "--%s takes a number from %g to %g, not '%s'", option->name, option->least,
                     option->most, text);
     *number = value;

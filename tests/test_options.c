@@ -145,11 +145,11 @@ static void test_operands(void **state) {
 static void test_bad_numbers(void **state) {
     (void)state;
     static const struct {
-        const char *option, *range, *bad[12];
+        const char *option, *range, *bad[16];
     } cases[] = {
         {"number",
          "--number takes a whole number from -10 to 100, not ",
-         {"12x", "", "x", "1.5", "1e1", "0x1F", "-11", "101", "4294967301", "nan", "5 ",
+         {"12x", "", "x", "1.5", "1e1", "0x1F", "-11", "101", "4294967301", "nan", "5 ", " 5", "+",
           "99999999999999999999"}},
         {"width",
          "--width takes a whole number from -2147483648 to 2147483647, not ",
@@ -159,10 +159,11 @@ static void test_bad_numbers(void **state) {
          {"12x", "", "-1", " 1", "+1", "1.5", "18446744073709551616", "1e3", "x", "0x1F"}},
         {"learning-rate",
          "--learning-rate takes a number from 0.25 to 1e+308, not ",
-         {"12x", "", "1e400", "-1e400", "nan", "-nan", "inf", "0.2499", "-1", "1e", "1,5", "."}},
+         {"12x", "", "1e400", "-1e400", "nan", "-nan", "inf", "0.2499", "-1", "1e", "1,5", ".",
+          " 0.5", "0x1p-1"}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        for (int j = 0; j < 12 && cases[i].bad[j]; j++) {
+        for (int j = 0; j < 16 && cases[i].bad[j]; j++) {
             char line[128], message[192];
             snprintf(message, sizeof message, "%s'%s'", cases[i].range, cases[i].bad[j]);
             snprintf(line, sizeof line, "--%s=%s", cases[i].option, cases[i].bad[j]);

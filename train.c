@@ -56,16 +56,23 @@ typedef struct {
 
 static volatile sig_atomic_t interrupted;
 
-static void on_interrupt(int signal) {
-    (void)signal;
+/* Ctrl-C, a polite kill, the end of the session. */
+static const int interruptions[] = {SIGINT, SIGTERM, SIGHUP};
+
+static void on_interruption(int number) {
+    (void)number;
     interrupted = 1;
+    for (size_t i = 0; i < sizeof interruptions / sizeof *interruptions; i++)
+        signal(interruptions[i], SIG_DFL);
 }
 
-/* The first Ctrl-C ends the training in good order, a second one the program. */
-static void catch_interrupt(void) {
-    struct sigaction action = {.sa_handler = on_interrupt,
-                               .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
-    sigaction(SIGINT, &action, NULL);
+/* The first interruption ends the training in good order, a second one the program. What was
+ * ignored from the start, as under nohup, stays so. */
+static void catch_interruptions(void) {
+    struct sigaction action = {.sa_handler = on_interruption, .sa_flags = SA_RESTART}, old;
+    for (size_t i = 0; i < sizeof interruptions / sizeof *interruptions; i++)
+        if (sigaction(interruptions[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(interruptions[i], &action, NULL);
 }
 
 /* ---- printing ---- */
@@ -441,7 +448,7 @@ static bool run_program(const Settings *settings, Error *err) {
     if (!corpus_load(&corpus, settings->input, settings->bytes, settings->held_out,
                      settings->sizes.T, err))
         return false;
-    catch_interrupt();
+    catch_interruptions();
     if (!settings->quiet) {
         char all[32], train[32], rest[32];
         printf("%s: %s characters, %d distinct; %s train, %s validate\n", settings->input,

@@ -310,36 +310,60 @@ static pid_t start_piped(const char *command, int *from) {
     return child;
 }
 
-/* Presses Ctrl-C as soon as a training that would take hours prints something. */
-static void interrupt(const char *command) {
+/* Sends a signal as soon as a training that would take hours prints something. */
+static void interrupt(const char *command, int number) {
     int from, out = open_output(scratch("stdout"));
     pid_t child = start_piped(command, &from);
     char text[512];
-    bool pressed = false;
-    for (ssize_t more; (more = read(from, text, sizeof text)) > 0; pressed = true) {
-        if (!pressed) kill(child, SIGINT);
+    bool sent = false;
+    for (ssize_t more; (more = read(from, text, sizeof text)) > 0; sent = true) {
+        if (!sent) kill(child, number);
         assert_int_equal(write(out, text, (size_t)more), more);
     }
     close(from);
     close(out);
     finish(child);
     expect_success();
-    assert_true(pressed);
+    assert_true(sent);
 }
 
 static void test_interruption(void **state) {
     (void)state;
     Row row;
-    interrupt("train " TINY "-s 1000000000 --eval-every 1000000 -m bigram -o @stop/bigram " PLAY);
+    interrupt("train " TINY "-s 1000000000 --eval-every 1000000 -m bigram -o @stop/bigram " PLAY,
+              SIGINT);
     row_of("bigram");
     after("\n\nTo read what it writes:");
     sample("-n 20 @stop/bigram");
     expect_files("stop", 2);
     /* The bigram comes first: the model that was asked for is not begun any more. */
-    interrupt("train " TINY "-s 1000000000 --eval-every 1000000 -m gpt -o @stop2/model " PLAY);
-    row_of("bigram");
-    assert_false(find_row("gpt", &row) || strstr(ran.out, "To read"));
-    expect_files("stop2", 2);
+    static const int others[] = {SIGTERM, SIGHUP};
+    for (int i = 0; i < 2; i++) {
+        interrupt("train " TINY "-s 1000000000 --eval-every 1000000 -m gpt -o @stop2/model " PLAY,
+                  others[i]);
+        row_of("bigram");
+        assert_false(find_row("gpt", &row) || strstr(ran.out, "To read"));
+        expect_files("stop2", 2);
+    }
+}
+
+/* A hang-up that nobody is to notice, as under nohup, is not noticed. */
+static void test_ignored_hangup(void **state) {
+    (void)state;
+    signal(SIGHUP, SIG_IGN);
+    int from, out = open_output(scratch("stdout"));
+    pid_t child = start_piped("train " TINY "-m gpt -o @hangup " PLAY, &from);
+    signal(SIGHUP, SIG_DFL);
+    char text[512];
+    for (ssize_t more; (more = read(from, text, sizeof text)) > 0;) {
+        kill(child, SIGHUP);
+        assert_int_equal(write(out, text, (size_t)more), more);
+    }
+    close(from);
+    close(out);
+    finish(child);
+    expect_success();
+    assert_non_null(strstr(ran.out, "To read"));
 }
 
 /* ---- writing ---- */
@@ -720,6 +744,7 @@ int main(void) {
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_threads_and_seeds),
         cmocka_unit_test(test_interruption),
+        cmocka_unit_test(test_ignored_hangup),
         cmocka_unit_test(test_length),
         cmocka_unit_test(test_choices),
         cmocka_unit_test(test_samples),

@@ -38,6 +38,11 @@ SOURCES = $(wildcard base/*.c data/*.c model/*.c) model/kernels/choose.c model/k
 OBJECTS = $(SOURCES:.c=.o) $(ISAS:%=model/kernels/isa_%.o) $(BF16)
 TESTS   = $(patsubst %.c,%,$(wildcard tests/test_*.c))
 
+# What reads any bytes, called with any bytes: by tests/test_fuzz and by a fuzzer (`make fuzz`).
+HARNESSES = safetensors utf8
+FUZZ      = tests/fuzz/guard.o $(HARNESSES:%=tests/fuzz/%.o)
+RUNS      = 10000000
+
 all: train sample
 
 train sample: %: $(BUILD)/%
@@ -50,6 +55,7 @@ $(1)/train $(1)/sample: $(1)/%: $(1)/%.o $(OBJECTS:%=$(1)/%)
 	$$(CC) $$(FLAGS) $(2) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
 $(TESTS:%=$(1)/%): $(1)/%: $(1)/%.o $(1)/tests/reference.o $(1)/tests/support.o $(OBJECTS:%=$(1)/%)
 	$$(CC) $$(FLAGS) $(2) $$(LDFLAGS) -o $$@ $$^ -lcmocka $$(LDLIBS)
+$(1)/tests/test_fuzz: $(FUZZ:%=$(1)/%)
 $(1)/tests/bench: $(1)/tests/bench.o $(1)/tests/peak.o $(OBJECTS:%=$(1)/%)
 	$$(CC) $$(FLAGS) $(2) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
 $(1)/tests/peak.o: tests/peak.c
@@ -101,6 +107,16 @@ test-arm:
 		echo "aarch64: $$test"; qemu-aarch64 build/arm/test/tests/$$test; \
 	done
 
+# libFuzzer is clang's. What it finds worth keeping goes to build/fuzz/NAME.
+fuzz: $(HARNESSES:%=fuzz-%)
+fuzz-%:
+	@mkdir -p build/fuzz/$*
+	clang $(FLAGS) $(SANITIZE) -fsanitize=fuzzer -fno-openmp -Wno-unknown-pragmas -DHARNESS=fuzz_$* \
+		-o build/fuzz/fuzz_$* tests/fuzz/entry.c $(FUZZ:.o=.c) $(wildcard base/*.c) \
+		model/safetensors.c
+	build/fuzz/fuzz_$* -runs=$(RUNS) -max_len=1024 -verbosity=0 -print_final_stats=1 \
+		build/fuzz/$* tests/fuzz/corpus/$*
+
 bench: $(BUILD)/tests/bench
 	$(BUILD)/tests/bench
 
@@ -112,7 +128,7 @@ ifneq ($(filter deps,$(MAKECMDGOALS)),)
 $(foreach build,test san,$(patsubst %.c,$(BUILD)/$(build)/%.o,$(wildcard tests/*.c))): | deps
 endif
 
-FORMATTED = $(wildcard *.[ch] base/*.[ch] data/*.[ch] model/*.[ch] model/kernels/*.[ch] tests/*.[ch])
+FORMATTED = $(wildcard *.[ch] base/*.[ch] data/*.[ch] model/*.[ch] model/kernels/*.[ch] tests/*.[ch] tests/fuzz/*.[ch])
 
 format:
 	$(CLANG_FORMAT) -i $(FORMATTED)
@@ -124,4 +140,4 @@ clean:
 	rm -rf build train sample
 
 -include $(shell find build -name '*.d' 2>/dev/null)
-.PHONY: all run test test-plain test-san san test-arm bench deps format format-check clean
+.PHONY: all run test test-plain test-san san test-arm fuzz bench deps format format-check clean

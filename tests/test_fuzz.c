@@ -1,0 +1,71 @@
+/* test_fuzz.c - the harnesses of tests/fuzz, on every file of their corpus and on every beginning
+ * of each; `make fuzz` lets a fuzzer look for more. */
+#include "tests/fuzz/fuzz.h"
+#include "tests/support.h"
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+typedef void (*Harness)(const uint8_t *bytes, size_t length);
+
+static void replay(const char *directory, Harness harness) {
+    DIR *entries = opendir(directory);
+    int files = 0;
+    assert_non_null(entries);
+    for (struct dirent *entry; (entry = readdir(entries));) {
+        if (entry->d_name[0] == '.') continue;
+        char path[512], *bytes;
+        size_t length;
+        Error err;
+        snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);
+        assert_ok(file_read(path, &bytes, &length, &err), err);
+        for (size_t cut = 0; cut <= length; cut++) harness((const uint8_t *)bytes, cut);
+        memory_free(bytes);
+        files++;
+    }
+    closedir(entries);
+    assert_true(files > 0);
+}
+
+static void test_safetensors(void **state) {
+    (void)state;
+    replay("tests/fuzz/corpus/safetensors", fuzz_safetensors);
+}
+
+static void test_utf8(void **state) {
+    (void)state;
+    replay("tests/fuzz/corpus/utf8", fuzz_utf8);
+}
+
+/* The guard is where it should be: one byte more, and the process is gone. */
+static void test_guard(void **state) {
+    (void)state;
+    static const uint8_t bytes[] = "abc";
+    char *text = fuzz_guarded(bytes, 3);
+    assert_memory_equal(text, bytes, 3);
+    assert_null(fuzz_guarded(bytes, FUZZ_MOST + 1));
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        signal(SIGSEGV, SIG_DFL); /* the test library would report a failure */
+        signal(SIGBUS, SIG_DFL);
+        _exit(((volatile char *)text)[3]);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_false(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_safetensors),
+        cmocka_unit_test(test_utf8),
+        cmocka_unit_test(test_guard),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -48,6 +48,7 @@ typedef struct {
     double peak, rate;         /* learning rates: the highest, and that of the last step */
     double started, learning;  /* when; seconds in training steps alone */
     double best;               /* validation loss of the checkpoint, infinite before the first */
+    Error unsaved;             /* why the last checkpoint could not be written; empty if it was */
     double recent;             /* mean training loss since the last evaluation */
     int recent_count;
 } Training;
@@ -67,12 +68,14 @@ static void on_interruption(int number) {
 }
 
 /* The first interruption ends the training in good order, a second one the program. What was
- * ignored from the start, as under nohup, stays so. */
-static void catch_interruptions(void) {
+ * ignored from the start, as under nohup, stays so. A file that may grow no further is an error of
+ * writing like others. */
+static void catch_signals(void) {
     struct sigaction action = {.sa_handler = on_interruption, .sa_flags = SA_RESTART}, old;
     for (size_t i = 0; i < sizeof interruptions / sizeof *interruptions; i++)
         if (sigaction(interruptions[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(interruptions[i], &action, NULL);
+    signal(SIGXFSZ, SIG_IGN);
 }
 
 /* ---- printing ---- */
@@ -115,13 +118,12 @@ static void print_progress(const Training *t, int step) {
     fflush(stdout);
 }
 
-static void print_evaluation(const Training *t, int step, double validation, bool best) {
+static void print_evaluation(const Training *t, int step, double validation, const char *mark) {
     char rate[32];
     double tokens = (double)step * t->settings->batch * t->model.config.T;
     printf("%s  step %5d/%d  loss %.4f  validation %.4f%s  %s tokens/s  %.1f s\n",
            isatty(STDOUT_FILENO) ? "\r\033[K" : "", step, t->settings->steps, t->recent, validation,
-           best ? " *" : "  ", grouped((size_t)(tokens / t->learning), rate),
-           clock_seconds() - t->started);
+           mark, grouped((size_t)(tokens / t->learning), rate), clock_seconds() - t->started);
     fflush(stdout);
 }
 
@@ -253,7 +255,8 @@ static bool train_step(Training *t, int step, double *loss, double *norm, Error 
     return true;
 }
 
-/* The loss on the whole held-out text; keeps the weights if it is the lowest so far. */
+/* The loss on the whole held-out text; keeps the weights if it is the lowest so far. Where they
+ * cannot be written now, they may be next time: training goes on. */
 static bool evaluate(Training *t, int step, double *validation, Error *err) {
     const Corpus *corpus = t->corpus;
     *validation =
@@ -261,12 +264,15 @@ static bool evaluate(Training *t, int step, double *validation, Error *err) {
     if (!isfinite(*validation))
         return fail(err, "%s: the loss is no longer a number at step %d; a smaller --lr may help",
                     t->model.config.model, step);
-    bool best = *validation < t->best;
-    if (best) {
-        t->best = *validation;
-        if (!save(t, step, *validation, err)) return false;
+    const char *mark = "  ";
+    if (*validation < t->best) {
+        Error why = {0};
+        bool saved = save(t, step, *validation, &why);
+        t->unsaved = why;
+        if (saved) t->best = *validation;
+        mark = saved ? " *" : " not saved";
     }
-    if (!t->settings->quiet) print_evaluation(t, step, *validation, best);
+    if (!t->settings->quiet) print_evaluation(t, step, *validation, mark);
     t->recent_count = 0;
     return true;
 }
@@ -340,6 +346,7 @@ static bool train_rung(const Settings *settings, const Corpus *corpus, const cha
     if (live && !ok) printf("\n"); /* the message is not to stand behind the progress */
     if (ok && (fflush(t.log) != 0 || ferror(t.log)))
         ok = fail(err, "%s: cannot be written", t.log_path);
+    if (ok && *t.unsaved.text) ok = fail(err, "%s", t.unsaved.text);
     *result = (Result){.name = name};
     run_close(t.run); /* its memory is needed no longer */
     t.run = NULL;
@@ -448,7 +455,7 @@ static bool run_program(const Settings *settings, Error *err) {
     if (!corpus_load(&corpus, settings->input, settings->bytes, settings->held_out,
                      settings->sizes.T, err))
         return false;
-    catch_interruptions();
+    catch_signals();
     if (!settings->quiet) {
         char all[32], train[32], rest[32];
         printf("%s: %s characters, %d distinct; %s train, %s validate\n", settings->input,

@@ -658,6 +658,34 @@ static void test_disk_full(void **state) {
     }
 }
 
+/* Files that may not grow: training goes on to its end, then says so once, and what was there
+ * before is there still. */
+static void test_no_room(void **state) {
+    (void)state;
+    struct rlimit limit, tight;
+    size_t before, after_it;
+    train("-m bigram -o @room/model " PLAY);
+    char *bytes = slurp(scratch("room/model"), &before);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    tight = limit;
+    tight.rlim_cur = before / 2;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+    run("train " TINY "--seed 2 -m bigram -o @room/model --log /dev/null " PLAY);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    assert_int_equal(ran.status, 1);
+    assert_true(begins(ran.err, "train: ") && strchr(ran.err, '\n') == strrchr(ran.err, '\n'));
+    assert_non_null(strstr(ran.err, "model: cannot be written: "));
+    after("step    20/40 ");
+    after("step    40/40 ");
+    assert_non_null(strstr(ran.out, " not saved "));
+    char *now = slurp(scratch("room/model"), &after_it);
+    assert_int_equal(before, after_it);
+    assert_memory_equal(bytes, now, before);
+    expect_files("room", 2);
+    free(bytes);
+    free(now);
+}
+
 /* ---- help ---- */
 
 /* Each option, with the end of its line. Defaults are shown whatever else is given. */
@@ -756,6 +784,7 @@ int main(void) {
         cmocka_unit_test(test_bad_surroundings),
         cmocka_unit_test(test_reader_gone),
         cmocka_unit_test(test_disk_full),
+        cmocka_unit_test(test_no_room),
         cmocka_unit_test(test_help),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -233,8 +233,7 @@ static void tile_amx(float *c, size_t c_row, const uint16_t *a, const uint16_t *
         _tile_zero(2);
         _tile_zero(3);
     }
-    /* the result, often far away, is fetched on the way: a store would wait for each of its lines
-     */
+    /* the result is often far away: it is fetched on the way, or each of its lines is waited for */
     enum { AT_ONCE = 4 };
     for (int step = 0; step < steps; step++, a += SQUARE, lower += SQUARE, b += STEP) {
         _tile_loadd(4, a, 64);

@@ -22,6 +22,7 @@ Digest digest_start(void);
 /* Adds bytes; in one go or in pieces is the same. */
 void digest_add(Digest *digest, const void *bytes, size_t length);
 
+/* The digest of all bytes so far; more may be added after. */
 uint64_t digest_value(const Digest *digest);
 
 #endif

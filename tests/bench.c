@@ -78,13 +78,16 @@ static void report(const char *group, const char *what, Timing t, double operati
 static void report_rate(const char *group, const char *what, Timing t, double things,
                         const char *unit, double operations, int on, double peak_then) {
     double gflops = operations / t.median * 1e-9, share = gflops / (peak * on);
-    double share_then = peak_then > 0 ? gflops / peak_then : share;
     printf("  %-30s %10.0f %s  (%.0f to %.0f)  %6.1f GFLOP/s  %5.1f %%", what, things / t.median,
            unit, things / t.most, things / t.least, gflops, 100 * share);
-    if (peak_then > 0) printf(", of the peak then %5.1f %%", 100 * share_then);
+    fprintf(csv, "%s,%s,%d,%.9f,%.9f,%.9f,%.3f,%.4f,", group, what, on, t.median, t.least, t.most,
+            gflops, share);
+    if (peak_then > 0) {
+        printf(", of the peak then %5.1f %%", 100 * gflops / peak_then);
+        fprintf(csv, "%.4f", gflops / peak_then);
+    }
     putchar('\n');
-    fprintf(csv, "%s,%s,%d,%.9f,%.9f,%.9f,%.3f,%.4f,%.4f\n", group, what, on, t.median, t.least,
-            t.most, gflops, share, share_then);
+    fputc('\n', csv);
 }
 
 static float *numbers(size_t count) {
@@ -279,7 +282,7 @@ static void peak_work(const Kernels *k, void *each) {
 }
 
 static double peak_of_all(Team *team, int on) {
-    double each[MOST_THREADS], sum = 0;
+    double each[MOST_THREADS] = {0}, sum = 0; /* there may be fewer threads than asked for */
     team_run(team, on, peak_work, each);
     for (int i = 0; i < on; i++) sum += each[i];
     return sum;

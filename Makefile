@@ -35,6 +35,7 @@ endif
 
 SOURCES = $(wildcard base/*.c data/*.c model/*.c) model/kernels/choose.c model/kernels/matmul.c \
           model/kernels/narrow.c model/kernels/team.c
+TRAINING = $(patsubst %.c,%.o,$(wildcard training/*.c))
 OBJECTS = $(SOURCES:.c=.o) $(ISAS:%=model/kernels/isa_%.o) $(BF16)
 TESTS   = $(patsubst %.c,%,$(wildcard tests/test_*.c))
 
@@ -51,6 +52,7 @@ train sample: %: $(BUILD)/%
 # Three builds of the same sources: the programs; the tests, with warnings as errors; the same under
 # the sanitizers.
 define rules # directory, flags
+$(1)/train: $(TRAINING:%=$(1)/%)
 $(1)/train $(1)/sample: $(1)/%: $(1)/%.o $(OBJECTS:%=$(1)/%)
 	$$(CC) $$(FLAGS) $(2) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
 $(TESTS:%=$(1)/%): $(1)/%: $(1)/%.o $(1)/tests/reference.o $(1)/tests/support.o $(OBJECTS:%=$(1)/%)
@@ -97,6 +99,10 @@ test-san: $(TESTS:%=$(BUILD)/san/%) $(BUILD)/san/train $(BUILD)/san/sample | tes
 san: $(TESTS:%=$(BUILD)/san/%) $(BUILD)/san/train $(BUILD)/san/sample
 	@tests/run $(BUILD)/san
 
+# Training killed ten times as often as in `make test`.
+soak: $(BUILD)/test/tests/test_resume $(BUILD)/test/train $(BUILD)/test/sample
+	TRIL_KILLS=500 TRIL_PROGRAMS=$(BUILD)/test $(BUILD)/test/tests/test_resume
+
 # What is different on 64-bit ARM is the kernels: compiled for it, and run by an emulator.
 ARM_TESTS = test_kernels test_attention test_gradients
 test-arm:
@@ -128,7 +134,7 @@ ifneq ($(filter deps,$(MAKECMDGOALS)),)
 $(foreach build,test san,$(patsubst %.c,$(BUILD)/$(build)/%.o,$(wildcard tests/*.c))): | deps
 endif
 
-FORMATTED = $(wildcard *.[ch] base/*.[ch] data/*.[ch] model/*.[ch] model/kernels/*.[ch] tests/*.[ch] tests/fuzz/*.[ch])
+FORMATTED = $(wildcard *.[ch] training/*.[ch] base/*.[ch] data/*.[ch] model/*.[ch] model/kernels/*.[ch] tests/*.[ch] tests/fuzz/*.[ch])
 
 format:
 	$(CLANG_FORMAT) -i $(FORMATTED)
@@ -140,4 +146,4 @@ clean:
 	rm -rf build train sample
 
 -include $(shell find build -name '*.d' 2>/dev/null)
-.PHONY: all run test test-plain test-san san test-arm fuzz bench deps format format-check clean
+.PHONY: all run test test-plain test-san san soak test-arm fuzz bench deps format format-check clean

@@ -179,6 +179,36 @@ bool options_parse(const Option *options, int count, int argc, char **argv, int 
     return true;
 }
 
+size_t option_word(const Option *options, int count, const char *name, char *text, size_t room) {
+    const Option *option = find_name(options, count, name, (int)strlen(name));
+    int length = 0;
+    *text = 0;
+    if (!option) return 0;
+    const void *value = option->value;
+    switch (option->kind) {
+        case OPTION_FLAG:
+            if (*(const bool *)value) length = snprintf(text, room, "--%s", option->name);
+            break;
+        case OPTION_INT:
+            if (*(const int *)value >= option->least)
+                length = snprintf(text, room, "--%s=%d", option->name, *(const int *)value);
+            break;
+        case OPTION_SEED:
+            length = snprintf(text, room, "--%s=%" PRIu64, option->name, *(const uint64_t *)value);
+            break;
+        case OPTION_REAL:
+            if (*(const double *)value >= option->least)
+                length = snprintf(text, room, "--%s=%.17g", option->name, *(const double *)value);
+            break;
+        case OPTION_TEXT:
+            if (*(const char *const *)value)
+                length = snprintf(text, room, "--%s=%s", option->name, *(const char *const *)value);
+            break;
+        case OPTION_SECTION: break;
+    }
+    return (size_t)length;
+}
+
 static void print_default(FILE *out, const Option *option) {
     switch (option->kind) {
         case OPTION_INT:

@@ -31,6 +31,11 @@ typedef struct {
  * failure the sentence says what was expected, or which known option an unknown one resembles. */
 bool options_parse(const Option *options, int count, int argc, char **argv, int *first, Error *err);
 
+/* Writes the option of that name, with its value, as one word that options_parse reads back:
+ * "--width=128". Returns its length, which is 0, and the text empty, for a flag that is off, a text
+ * that is NULL and a number below its range. Cut if there is no room. */
+size_t option_word(const Option *options, int count, const char *name, char *text, size_t room);
+
 /* Prints one line for each option, with its default. Reads the values: call it before parsing. */
 void options_print(FILE *out, const Option *options, int count);
 

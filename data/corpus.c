@@ -1,5 +1,6 @@
 /* corpus.c - a text file as ids, split into what trains and what is held out. */
 #include "data/data.h"
+#include "base/digest.h"
 #include "base/file.h"
 #include "base/memory.h"
 
@@ -23,6 +24,9 @@ bool corpus_load(Corpus *corpus, const char *path, bool bytes, double held_out, 
     ok = ok && vocab_build(&corpus->vocab, path, text, length, bytes, err);
     ok = ok && vocab_encode(&corpus->vocab, path, text, length, &corpus->ids, &corpus->length, err);
     ok = ok && split(corpus, path, held_out, context, err);
+    Digest digest = digest_start();
+    digest_add(&digest, text, length);
+    corpus->digest = digest_value(&digest);
     memory_free(text);
     if (!ok) corpus_free(corpus);
     return ok;

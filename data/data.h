@@ -48,9 +48,10 @@ void vocab_free(Vocab *vocab);
 
 typedef struct {
     Vocab vocab;
-    int32_t *ids;  /* the whole text; owned */
-    size_t length; /* characters */
-    size_t train;  /* the first so many train, the others are held out */
+    int32_t *ids;    /* the whole text; owned */
+    size_t length;   /* characters */
+    size_t train;    /* the first so many train, the others are held out */
+    uint64_t digest; /* of the file's bytes */
 } Corpus;
 
 /* Reads a text file. `held_out`, between 0 and 1, is the fraction that validates. Refused with a

@@ -23,7 +23,16 @@ static const struct {
     {"width", offsetof(Config, C)},
 };
 
-enum { OWN_NOTES = 4 + COUNT(sizes), NUMBER = 32 };
+enum { OWN_NOTES = 4 + COUNT(sizes), NUMBER = 32, NAME = 80 };
+
+/* What a file holds of each tensor: the weights and, of a training that is to go on, the moments of
+ * its optimizer, under a name of their own. */
+static const char *const sets[] = {"", "first_moment.", "second_moment."};
+enum { SETS = COUNT(sets) };
+
+static void name_of(const Tensor *tensor, int set, char name[NAME]) {
+    snprintf(name, NAME, "%s%s", sets[set], tensor->name);
+}
 
 static Note note_of(const char *key, const char *value) {
     return (Note){key, value, strlen(value)};
@@ -52,43 +61,71 @@ static void digest_of(const SafeTensors *file, char text[NUMBER]) {
     snprintf(text, NUMBER, "%016" PRIx64, sum);
 }
 
-bool checkpoint_save(const char *path, const Model *model, const Note *notes, int count,
-                     Error *err) {
-    SafeTensors file = {0};
-    char numbers[OWN_NOTES][NUMBER];
-    size_t note_room = OWN_NOTES + (size_t)count;
-    bool ok = false;
-    if (!memory_alloc(&file.notes, note_room, sizeof *file.notes, path, err) ||
-        !memory_alloc(&file.tensors, (size_t)model->tensor_count, sizeof *file.tensors, path, err))
-        goto done;
-    file.notes[file.note_count++] = note_of("tril", version);
-    file.notes[file.note_count++] = note_of("model", model->config.model);
+/* Notes that say what the model is; `numbers` is what they point into. */
+static void add_own_notes(SafeTensors *file, const Config *config, char numbers[][NUMBER]) {
+    file->notes[file->note_count++] = note_of("tril", version);
+    file->notes[file->note_count++] = note_of("model", config->model);
     for (int i = 0; i < COUNT(sizes); i++) {
         int value;
-        memcpy(&value, (const char *)&model->config + sizes[i].member, sizeof value);
+        memcpy(&value, (const char *)config + sizes[i].member, sizeof value);
         snprintf(numbers[i], NUMBER, "%d", value);
-        file.notes[file.note_count++] = note_of(sizes[i].key, numbers[i]);
+        file->notes[file->note_count++] = note_of(sizes[i].key, numbers[i]);
     }
-    snprintf(numbers[COUNT(sizes)], NUMBER, "%.17g", model->config.dropout);
-    file.notes[file.note_count++] = note_of("dropout", numbers[COUNT(sizes)]);
-    for (int i = 0; i < count; i++) file.notes[file.note_count++] = notes[i];
+    snprintf(numbers[COUNT(sizes)], NUMBER, "%.17g", config->dropout);
+    file->notes[file->note_count++] = note_of("dropout", numbers[COUNT(sizes)]);
+}
 
+/* One set of tensors, from numbers laid out like the model's weights; `names` is what they point
+ * into. */
+static void add_tensors(SafeTensors *file, const Model *model, int set, const float *numbers,
+                        char names[][NAME]) {
     for (int i = 0; i < model->tensor_count; i++) {
         const Tensor *tensor = &model->tensors[i];
-        file.tensors[file.tensor_count++] =
-            (SafeTensor){.name = tensor->name,
+        name_of(tensor, set, names[i]);
+        file->tensors[file->tensor_count++] =
+            (SafeTensor){.name = names[i],
                          .type = "F32",
                          .rank = tensor->rank,
                          .shape = {(size_t)tensor->shape[0], (size_t)tensor->shape[1]},
-                         .data = model->weights + tensor->offset,
+                         .data = numbers + tensor->offset,
                          .bytes = tensor->size * sizeof(float)};
     }
-    digest_of(&file, numbers[OWN_NOTES - 1]);
-    file.notes[file.note_count++] = note_of("digest", numbers[OWN_NOTES - 1]);
-    ok = safetensors_write(&file, path, err);
-done:
+}
+
+/* The first set is the weights; those that are NULL are left out. */
+static bool save(const char *path, const Model *model, const float *const numbers[SETS],
+                 const Note *notes, int count, Error *err) {
+    SafeTensors file = {0};
+    char own[OWN_NOTES][NUMBER], (*names)[NAME] = NULL;
+    size_t note_room = OWN_NOTES + (size_t)count, tensors = (size_t)model->tensor_count;
+    bool ok = memory_alloc(&file.notes, note_room, sizeof *file.notes, path, err) &&
+              memory_alloc(&file.tensors, SETS * tensors, sizeof *file.tensors, path, err) &&
+              memory_alloc(&names, SETS * tensors, sizeof *names, path, err);
+    if (ok) {
+        add_own_notes(&file, &model->config, own);
+        for (int i = 0; i < count; i++) file.notes[file.note_count++] = notes[i];
+        for (int set = 0; set < SETS; set++)
+            if (numbers[set])
+                add_tensors(&file, model, set, numbers[set], names + (size_t)set * tensors);
+        digest_of(&file, own[OWN_NOTES - 1]);
+        file.notes[file.note_count++] = note_of("digest", own[OWN_NOTES - 1]);
+        ok = safetensors_write(&file, path, err);
+    }
+    memory_free(names);
     safetensors_free(&file);
     return ok;
+}
+
+bool checkpoint_save(const char *path, const Model *model, const Note *notes, int count,
+                     Error *err) {
+    return save(path, model, (const float *const[SETS]){model->weights}, notes, count, err);
+}
+
+bool checkpoint_save_run(const char *path, const Run *run, const Note *notes, int count,
+                         Error *err) {
+    const float *const numbers[SETS] = {run->model->weights, run->first_moments,
+                                        run->second_moments};
+    return save(path, run->model, numbers, notes, count, err);
 }
 
 static const Note *find_note(const SafeTensors *file, const char *key) {
@@ -140,36 +177,59 @@ static const SafeTensor *find_tensor(const SafeTensors *file, const char *name) 
     return NULL;
 }
 
-static bool check_tensor(const Tensor *tensor, const SafeTensor *stored, const char *path,
-                         Error *err) {
-    if (!stored) return fail(err, "%s: tensor %s is missing", path, tensor->name);
+static bool check_tensor(const Tensor *tensor, const char *name, const SafeTensor *stored,
+                         const char *path, Error *err) {
+    if (!stored) return fail(err, "%s: tensor %s is missing", path, name);
     if (strcmp(stored->type, "F32") != 0)
-        return fail(err, "%s: tensor %s is %s, not F32", path, tensor->name, stored->type);
+        return fail(err, "%s: tensor %s is %s, not F32", path, name, stored->type);
     if (stored->rank != tensor->rank || stored->shape[0] != (size_t)tensor->shape[0] ||
         (stored->rank == 2 && stored->shape[1] != (size_t)tensor->shape[1]))
         return fail(err, "%s: tensor %s has another shape than its metadata's sizes give", path,
-                    tensor->name);
+                    name);
     return true;
 }
 
-static bool load_model(Model *model, const SafeTensors *file, const char *path, Error *err) {
+/* Are there the tensors of so many sets, and no others? */
+static bool check_tensors(const Model *model, const SafeTensors *file, int count, const char *path,
+                          Error *err) {
+    char name[NAME];
+    if (file->tensor_count != count * model->tensor_count)
+        return fail(err, "%s: has %d tensors, but a %s of its sizes has %d", path,
+                    file->tensor_count, model->config.model, model->tensor_count);
+    for (int i = 0; i < count * model->tensor_count; i++) {
+        const Tensor *tensor = &model->tensors[i % model->tensor_count];
+        name_of(tensor, i / model->tensor_count, name);
+        if (!check_tensor(tensor, name, find_tensor(file, name), path, err)) return false;
+    }
+    return true;
+}
+
+static void load_tensors(const Model *model, const SafeTensors *file, int set, float *to) {
+    char name[NAME];
+    for (int i = 0; i < model->tensor_count; i++) {
+        const Tensor *tensor = &model->tensors[i];
+        name_of(tensor, set, name);
+        const SafeTensor *stored = find_tensor(file, name);
+        memcpy(to + tensor->offset, stored->data, stored->bytes);
+    }
+}
+
+static bool load(Checkpoint *checkpoint, const SafeTensors *file, const char *path, Error *err) {
+    Model *model = &checkpoint->model;
     Config config;
     Error why;
     if (!read_config(file, path, &config, err)) return false;
     if (!model_lay_out(model, &config, &why)) return fail(err, "%s: %.400s", path, why.text);
-    bool ok = file->tensor_count == model->tensor_count ||
-              fail(err, "%s: has %d tensors, but a %s of its sizes has %d", path,
-                   file->tensor_count, config.model, model->tensor_count);
-    for (int i = 0; i < model->tensor_count && ok; i++)
-        ok = check_tensor(&model->tensors[i], find_tensor(file, model->tensors[i].name), path, err);
-    ok = ok && model_make_room(model, err);
-    for (int i = 0; i < model->tensor_count && ok; i++) {
-        const Tensor *tensor = &model->tensors[i];
-        const SafeTensor *stored = find_tensor(file, tensor->name);
-        memcpy(model->weights + tensor->offset, stored->data, stored->bytes);
-    }
-    if (!ok) model_free(model);
-    return ok;
+    int count = file->tensor_count == SETS * model->tensor_count ? SETS : 1;
+    if (!check_tensors(model, file, count, path, err) || !model_make_room(model, err)) return false;
+    load_tensors(model, file, 0, model->weights);
+    if (count == 1) return true;
+    if (!memory_alloc(&checkpoint->first_moments, model->room, sizeof(float), path, err) ||
+        !memory_alloc(&checkpoint->second_moments, model->room, sizeof(float), path, err))
+        return false;
+    load_tensors(model, file, 1, checkpoint->first_moments);
+    load_tensors(model, file, 2, checkpoint->second_moments);
+    return true;
 }
 
 static bool check_digest(const SafeTensors *file, const char *path, Error *err) {
@@ -187,7 +247,7 @@ bool checkpoint_load(Checkpoint *checkpoint, const char *path, Error *err) {
     size_t length;
     bool ok = file_read(path, &checkpoint->file, &length, err) &&
               safetensors_read(&file, path, checkpoint->file, length, err) &&
-              load_model(&checkpoint->model, &file, path, err) && check_digest(&file, path, err);
+              load(checkpoint, &file, path, err) && check_digest(&file, path, err);
     if (ok) {
         checkpoint->notes = file.notes; /* they change hands */
         checkpoint->note_count = file.note_count;
@@ -201,6 +261,8 @@ bool checkpoint_load(Checkpoint *checkpoint, const char *path, Error *err) {
 
 void checkpoint_free(Checkpoint *checkpoint) {
     model_free(&checkpoint->model);
+    memory_free(checkpoint->first_moments);
+    memory_free(checkpoint->second_moments);
     memory_free(checkpoint->file);
     memory_free(checkpoint->notes);
     *checkpoint = (Checkpoint){0};

@@ -132,6 +132,10 @@ typedef struct {
 /* One step of AdamW on all weights; returns the norm that the gradient had before clipping. */
 double run_update(Run *run, const Optimizer *optimizer);
 
+/* Makes a training run that is at its start go on where another stood after `step` updates: its
+ * model has the weights of then, and the moments, laid out like the weights, are copied. */
+void run_restore(Run *run, uint64_t step, const float *first_moments, const float *second_moments);
+
 /* The gradient of a tensor (by its place in Model.tensors), for tests. */
 const float *run_gradient(const Run *run, int tensor);
 
@@ -206,9 +210,15 @@ typedef struct {
 bool checkpoint_save(const char *path, const Model *model, const Note *notes, int count,
                      Error *err);
 
+/* The same, for a training run: its model, and the moments of its optimizer, from which run_restore
+ * goes on. */
+bool checkpoint_save_run(const char *path, const Run *run, const Note *notes, int count,
+                         Error *err);
+
 typedef struct {
     Model model;
-    char *file; /* what the notes point into; owned */
+    float *first_moments, *second_moments; /* laid out like the weights; NULL if it has none */
+    char *file;                            /* what the notes point into; owned, as all is */
     Note *notes;
     int note_count;
 } Checkpoint;

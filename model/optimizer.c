@@ -34,6 +34,13 @@ void optimizer_close(Run *run) {
     memory_free(run->squares);
 }
 
+void run_restore(Run *run, uint64_t step, const float *first_moments, const float *second_moments) {
+    size_t bytes = run->model->room * sizeof(float);
+    run->step = step;
+    memcpy(run->first_moments, first_moments, bytes);
+    memcpy(run->second_moments, second_moments, bytes);
+}
+
 const float *run_gradient(const Run *run, int tensor) {
     return run->gradients + run->model->tensors[tensor].offset;
 }

@@ -159,6 +159,41 @@ static void test_round_trip(void **state) {
     }
 }
 
+/* With the moments of a training run; a model that is read without them has none. */
+static void test_round_trip_of_a_run(void **state) {
+    (void)state;
+    for (int i = 0; model_name(i); i++) {
+        Error err;
+        Model model;
+        Run *run;
+        Checkpoint checkpoint;
+        build(&model, model_name(i), 2);
+        RunOptions options = {.batch = 1, .length = 1, .training = true, .threads = 1};
+        assert_ok(run_open(&run, &model, &options, &err), err);
+        float *first = random_floats(3, model.room), *second = random_floats(4, model.room);
+        run_restore(run, 7, first, second);
+        assert_ok(checkpoint_save_run(path, run, notes, COUNT(notes), &err), err);
+        run_close(run);
+        assert_ok(checkpoint_load(&checkpoint, path, &err), err);
+        assert_same(&checkpoint.model, &model);
+        for (int j = 0; j < model.tensor_count; j++) {
+            const Tensor *tensor = &model.tensors[j];
+            size_t at = tensor->offset, bytes = tensor->size * sizeof(float);
+            assert_memory_equal(checkpoint.first_moments + at, first + at, bytes);
+            assert_memory_equal(checkpoint.second_moments + at, second + at, bytes);
+        }
+        checkpoint_free(&checkpoint);
+        assert_ok(checkpoint_save(path, &model, notes, COUNT(notes), &err), err);
+        assert_ok(checkpoint_load(&checkpoint, path, &err), err);
+        assert_true(!checkpoint.first_moments && !checkpoint.second_moments);
+        checkpoint_free(&checkpoint);
+        free(first);
+        free(second);
+        model_free(&model);
+        assert_int_equal(sweep(), 1);
+    }
+}
+
 /* nanoGPT's names of a model of one layer, with a vocabulary of 5, a context of 4, 6 channels. */
 static const struct {
     const char *name;
@@ -434,10 +469,15 @@ static void test_full_disk(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_published_format),
-        cmocka_unit_test(test_any_order),  cmocka_unit_test(test_cuts),
-        cmocka_unit_test(test_flips),      cmocka_unit_test(test_edits),
-        cmocka_unit_test(test_bad_places), cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_round_trip_of_a_run),
+        cmocka_unit_test(test_published_format),
+        cmocka_unit_test(test_any_order),
+        cmocka_unit_test(test_cuts),
+        cmocka_unit_test(test_flips),
+        cmocka_unit_test(test_edits),
+        cmocka_unit_test(test_bad_places),
+        cmocka_unit_test(test_full_disk),
     };
     return cmocka_run_group_tests(tests, set_up, scratch_close);
 }

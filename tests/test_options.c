@@ -243,6 +243,35 @@ static void test_parse_again(void **state) {
     assert_false(values.quiet);
 }
 
+/* A word that says the value, and that is read back as what was written. */
+static void test_word(void **state) {
+    (void)state;
+    static const char *const lines[][2] = {
+        {"number", "--number=-10"},
+        {"width", "--width=2147483647"},
+        {"seed", "--seed=18446744073709551615"},
+        {"learning-rate", "--learning-rate=0.29999999999999999"},
+        {"out", "--out=a b"},
+        {"quiet", "--quiet"},
+    };
+    char word[64];
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        accept(lines[i][1]);
+        size_t length = option_word(options, COUNT, lines[i][0], word, sizeof word);
+        assert_string_equal(word, lines[i][1]);
+        assert_int_equal(length, strlen(word));
+    }
+    values = defaults;
+    values.out = NULL;
+    values.rate = -1;
+    assert_int_equal(option_word(options, COUNT, "quiet", word, sizeof word), 0);
+    assert_string_equal(word, "");
+    assert_int_equal(option_word(options, COUNT, "out", word, sizeof word), 0);
+    assert_int_equal(option_word(options, COUNT, "learning-rate", word, sizeof word), 0);
+    assert_int_equal(option_word(options, COUNT, "width", word, 5), strlen("--width=64"));
+    assert_string_equal(word, "--wi");
+}
+
 static void test_print(void **state) {
     (void)state;
     static const char expected[] = "\nNumbers\n"
@@ -267,12 +296,19 @@ static void test_print(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_spellings),         cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_defaults),          cmocka_unit_test(test_operands),
-        cmocka_unit_test(test_bad_numbers),       cmocka_unit_test(test_missing_argument),
-        cmocka_unit_test(test_unknown),           cmocka_unit_test(test_flag_with_value),
-        cmocka_unit_test(test_ambiguous),         cmocka_unit_test(test_print),
-        cmocka_unit_test(test_unknown_not_ascii), cmocka_unit_test(test_parse_again),
+        cmocka_unit_test(test_spellings),
+        cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_operands),
+        cmocka_unit_test(test_bad_numbers),
+        cmocka_unit_test(test_missing_argument),
+        cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_flag_with_value),
+        cmocka_unit_test(test_ambiguous),
+        cmocka_unit_test(test_print),
+        cmocka_unit_test(test_unknown_not_ascii),
+        cmocka_unit_test(test_parse_again),
+        cmocka_unit_test(test_word),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -170,7 +170,7 @@ static void test_training(void **state) {
     assert_near(row_of("counted unigram").train, entropy / (double)training, 1e-4);
     assert_true(row_of("counted bigram").validation < row_of("counted unigram").validation);
 
-    expect_files("new/deep", 4);
+    expect_files("new/deep", 5);
     assert_near(check_log(scratch("new/deep/model.csv")), learned("gpt").validation, 1e-4);
     assert_near(check_log(scratch("new/deep/bigram.csv")), learned("bigram").validation, 1e-4);
     snprintf(hint, sizeof hint, "\n\nTo read what it writes:  ./sample -n 500 %s\n",
@@ -208,14 +208,14 @@ static void test_choice_of_model(void **state) {
     learned("bigram");
     assert_false(find_row("gpt", &row));
     after("./sample -n 500 ");
-    expect_files("choice", 2);
+    expect_files("choice", 3);
     train("-m head -w 7 -o @choice/odd " PLAY); /* a head shares its width with no other */
     learned("head");
     train("-m head -o @choice/h --log @choice/steps " PLAY);
     learned("bigram");
     learned("head");
     assert_false(find_row("multihead", &row) || find_row("gpt", &row));
-    expect_files("choice", 8);
+    expect_files("choice", 11);
     check_log(scratch("choice/steps"));
     assert_false(scratch_has("choice/h.csv"));
 }
@@ -248,7 +248,7 @@ static void test_ladder(void **state) {
     }
     assert_string_equal(line, "");
     free(text);
-    expect_files("ladder", 11);
+    expect_files("ladder", 12);
     sample("-n 5 @ladder/multihead.safetensors");
 }
 
@@ -334,8 +334,9 @@ static void test_interruption(void **state) {
               SIGINT);
     row_of("bigram");
     after("\n\nTo read what it writes:");
+    after("\n\nInterrupted.  To go on:  ./train --resume --out ");
     sample("-n 20 @stop/bigram");
-    expect_files("stop", 2);
+    expect_files("stop", 3);
     /* The bigram comes first: the model that was asked for is not begun any more. */
     static const int others[] = {SIGTERM, SIGHUP};
     for (int i = 0; i < 2; i++) {
@@ -343,7 +344,8 @@ static void test_interruption(void **state) {
                   others[i]);
         row_of("bigram");
         assert_false(find_row("gpt", &row) || strstr(ran.out, "To read"));
-        expect_files("stop2", 2);
+        after("\n\nInterrupted.  To go on:  ./train --resume --out ");
+        expect_files("stop2", 3);
     }
 }
 
@@ -680,7 +682,7 @@ static void test_no_room(void **state) {
     char *now = slurp(scratch("room/model"), &after_it);
     assert_int_equal(before, after_it);
     assert_memory_equal(bytes, now, before);
-    expect_files("room", 2);
+    expect_files("room", 3);
     free(bytes);
     free(now);
 }
@@ -711,7 +713,7 @@ static void test_help(void **state) {
     (void)state;
     /* clang-format off */
     static const char *const training[][2] = {
-        {"-m, --model NAME ", "(gpt)"}, {"--ladder  ", ""},
+        {"-m, --model NAME ", "(gpt)"}, {"--ladder  ", ""}, {"-r, --resume ", ""}, {"--save-every X ", "(60)"},
         {"-o, --out FILE ", "(out/model.safetensors)"}, {"--log FILE ", "beside --out"},
         {"-s, --steps N ", "(2000)"}, {"-b, --batch N ", "(12)"}, {"--lr X ", "the rung's own"},
         {"--eval-every N ", "(250)"}, {"-j, --threads N ", ")"}, {"--seed N ", "(1337)"},

@@ -1,0 +1,362 @@
+/* test_resume.c - trainings that are stopped and go on: killed at random moments, interrupted,
+ * given more steps, and not to be gone on with. What they end with is compared bit by bit with what
+ * a training that was never stopped ends with. */
+#include "tests/support.h"
+#include "tests/command.h"
+#include "base/random.h"
+
+#include <math.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#define PLAY "data/sample.txt"
+
+/* Every rung, with dropout, in the blink of an eye. The steps are no multiple of the evaluations'
+ * distance, and dropout draws from the random numbers at every step. */
+#define SIZES  "-l 2 -w 16 -H 2 -c 16 -b 4 -d 0.2 --lr 0.01 "
+#define BUDGET "-s 100 --eval-every 13 "
+#define TINY   SIZES BUDGET "-j 1 "
+
+static const char *const rungs[] = {"bigram", "average", "head", "multihead", "gpt", "gpt.last"};
+enum { FILES = sizeof rungs / sizeof *rungs };
+
+static Error err;
+
+/* ---- files ---- */
+
+static const char *file_in(const char *folder, const char *name) {
+    char file[128];
+    snprintf(file, sizeof file, "%s/%s.safetensors", folder, name);
+    return scratch(file);
+}
+
+static void load_in(const char *folder, const char *name, Checkpoint *checkpoint) {
+    assert_ok(checkpoint_load(checkpoint, file_in(folder, name), &err), err);
+}
+
+static void assert_same_numbers(const Model *model, const float *a, const float *b,
+                                const char *where) {
+    for (int i = 0; i < model->tensor_count; i++) {
+        const Tensor *tensor = &model->tensors[i];
+        if (memcmp(a + tensor->offset, b + tensor->offset, tensor->size * sizeof *a) != 0)
+            fail_msg("%s: %s differs", where, tensor->name);
+    }
+}
+
+/* The same step, and the same bits in every weight and moment. */
+static void assert_same_file(const char *folder, const char *other, const char *name) {
+    Checkpoint a, b;
+    load_in(folder, name, &a);
+    load_in(other, name, &b);
+    assert_int_equal(a.model.tensor_count, b.model.tensor_count);
+    assert_string_equal(checkpoint_note(&a, "step")->value, checkpoint_note(&b, "step")->value);
+    assert_same_numbers(&a.model, a.model.weights, b.model.weights, name);
+    assert_true(!a.first_moments == !b.first_moments);
+    if (a.first_moments) {
+        assert_same_numbers(&a.model, a.first_moments, b.first_moments, name);
+        assert_same_numbers(&a.model, a.second_moments, b.second_moments, name);
+    }
+    checkpoint_free(&a);
+    checkpoint_free(&b);
+}
+
+/* Each step once, in order. */
+static void check_log(const char *folder, const char *name, int steps) {
+    char file[128];
+    size_t length;
+    snprintf(file, sizeof file, "%s/%s.csv", folder, name);
+    char *text = slurp(scratch(file), &length), *line = text;
+    for (int step = 0; step <= steps; step++) {
+        if (step > 0) assert_int_equal(strtol(line, NULL, 10), step);
+        line = strchr(line, '\n');
+        if (!line) fail_msg("%s ends after step %d of %d", file, step - 1, steps);
+        line++;
+    }
+    if (*line) fail_msg("%s goes on after its end: %s", file, line);
+    free(text);
+}
+
+/* What follows the first `what` in the last output. */
+static const char *after(const char *what) {
+    const char *found = strstr(ran.out, what);
+    if (!found) fail_msg("%s: no '%s' in:\n%s", ran.command, what, ran.out);
+    return found + strlen(what);
+}
+
+/* ---- stopping ---- */
+
+static double seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void wait_for(double time) {
+    struct timespec pause = {(time_t)time, (long)((time - floor(time)) * 1e9)};
+    nanosleep(&pause, NULL);
+}
+
+/* Runs a command, and kills it after so many seconds unless it has ended by then. */
+static bool killed(const char *command, double time) {
+    int out = open_output(scratch("stdout"));
+    pid_t child = start(command, out);
+    close(out);
+    wait_for(time);
+    kill(child, SIGKILL);
+    finish(child);
+    if (ran.status != -SIGKILL) expect_success();
+    return ran.status == -SIGKILL;
+}
+
+/* Runs a command and interrupts it once a file is there. */
+static void interrupt_at(const char *command, const char *file) {
+    int out = open_output(scratch("stdout"));
+    pid_t child = start(command, out);
+    close(out);
+    for (int i = 0; !scratch_has(file); i++, wait_for(0.001))
+        if (i == 10000) fail_msg("%s: no %s after 10 seconds", command, file);
+    kill(child, SIGINT);
+    finish(child);
+    expect_success();
+}
+
+/* ---- what is promised ---- */
+
+static void test_killed(void **state) {
+    (void)state;
+    /* the second says nothing of what the first one asked for */
+    static const char *const ways[] = {"train -r " TINY
+                                       "--ladder --save-every 0 -o @%s/gpt.safetensors " PLAY,
+                                       "train -r -j 3 -o @%s/gpt.safetensors " PLAY,
+                                       "train -r -j 2 -q --save-every 0.002 --ladder " SIZES BUDGET
+                                       "-o @%s/gpt.safetensors " PLAY};
+    const char *kills = getenv("TRIL_KILLS");
+    int wanted = kills ? atoi(kills) : 50, done = 0;
+    double before = seconds();
+    must_run("train " TINY "--ladder -q -o @whole/gpt.safetensors " PLAY);
+    double whole = seconds() - before;
+    for (int life = 0; done < wanted; life++) {
+        char folder[32], command[512];
+        snprintf(folder, sizeof folder, "life%d", life);
+        for (int i = 0;; i++) {
+            assert_true(i < 200); /* or it does not go on */
+            /* how to begin is said in full, until there is a state to go on from */
+            bool begun = scratch_has("life/gpt.last.safetensors");
+            uint64_t key = random_key(5, (uint64_t)life, (uint64_t)i);
+            int way = begun ? (int)(random_bits(key, 0) % 3) : 0;
+            snprintf(command, sizeof command, ways[way], "life");
+            if (!killed(command, random_uniform(key, 1) * whole)) break;
+            done++;
+        }
+        for (int i = 0; i < FILES; i++) assert_same_file("whole", "life", rungs[i]);
+        for (int i = 0; i < FILES - 1; i++) check_log("life", rungs[i], 100);
+        scratch_remove(scratch("life"));
+    }
+}
+
+/* Before the first evaluation there is something to sample from all the same; the state does not
+ * know of it, so that it leaves no trace in the end. */
+#define LONGER "train " SIZES "-m bigram -s 600 "
+static void test_interrupted(void **state) {
+    (void)state;
+    Checkpoint last;
+    must_run(LONGER "--eval-every 50 -o @one/b.safetensors " PLAY);
+    interrupt_at(LONGER "--eval-every 1000 --save-every 0 -o @two/b.safetensors " PLAY,
+                 "two/b.last.safetensors");
+    after("\n\nInterrupted.  To go on:  ./train --resume --out ");
+    must_run("sample -n 5 @two/b.safetensors");
+    load_in("two", "b.last", &last);
+    assert_string_equal(checkpoint_note(&last, "best_loss")->value, "inf");
+    checkpoint_free(&last);
+    must_run("train -r --eval-every 50 -o @two/b.safetensors " PLAY);
+    assert_same_file("one", "two", "b");
+    assert_same_file("one", "two", "b.last");
+}
+
+static void test_more_steps(void **state) {
+    (void)state;
+    must_run("train " TINY "-o @more/gpt.safetensors " PLAY);
+    keep();
+    must_run("train -r -o @more/gpt.safetensors " PLAY);
+    assert_memory_equal(after("\ngpt   "), strstr(kept, "\ngpt   ") + 7, 50); /* not the time */
+    assert_null(strstr(ran.out, "  step "));
+    must_run("train -r -s 160 -o @more/gpt.safetensors " PLAY);
+    after("\n  goes on after step 100\n");
+    after("step   104/160 ");
+    check_log("more", "gpt", 160);
+    check_log("more", "bigram", 160);
+    Checkpoint last;
+    load_in("more", "gpt.last", &last);
+    assert_string_equal(checkpoint_note(&last, "step")->value, "160");
+    checkpoint_free(&last);
+    run("train -r -q -s 159 -o @more/gpt.safetensors " PLAY);
+    expect_refusal(1, "gpt.last.safetensors: 160 steps", "--steps 159");
+}
+
+/* The best weights are gone: the last ones take their place. */
+static void test_best_gone(void **state) {
+    (void)state;
+    must_run("train " TINY "-m bigram -o @gone/b.safetensors " PLAY);
+    assert_int_equal(remove(scratch("gone/b.safetensors")), 0);
+    must_run("train -r -o @gone/b.safetensors " PLAY);
+    must_run("sample -n 5 @gone/b.safetensors");
+}
+
+/* There is nothing to go on from: training begins, and says so. */
+static void test_nothing_yet(void **state) {
+    (void)state;
+    must_run("train " TINY "-r -m bigram -o @fresh/b.safetensors " PLAY);
+    after("b.last.safetensors: not there yet: training begins\n");
+    must_run("train " TINY "-m bigram -o @again/b.safetensors " PLAY);
+    assert_same_file("fresh", "again", "b");
+}
+
+/* Writes the state of @bent anew, with a note of another value and all weights multiplied. */
+static void bend(const char *key, const char *value, float factor) {
+    static const char *const kept_notes[] = {"characters",   "vocabulary", "step",
+                                             "seed",         "best_loss",  "recent_loss",
+                                             "recent_steps", "seconds",    "learning_seconds",
+                                             "log_bytes",    "text",       "settings",
+                                             "results"};
+    enum { COUNT = sizeof kept_notes / sizeof *kept_notes };
+    Checkpoint c;
+    Run *bent;
+    Note notes[COUNT];
+    load_in("whole", "gpt.last", &c);
+    RunOptions options = {.batch = 1, .length = 1, .training = true, .threads = 1};
+    assert_ok(run_open(&bent, &c.model, &options, &err), err);
+    run_restore(bent, 1, c.first_moments, c.second_moments);
+    for (size_t i = 0; i < c.model.room; i++) c.model.weights[i] *= factor;
+    for (int i = 0; i < COUNT; i++) {
+        notes[i] = *checkpoint_note(&c, kept_notes[i]);
+        if (strcmp(kept_notes[i], key) == 0) notes[i] = (Note){key, value, strlen(value)};
+    }
+    const char *path = file_in("bent", "gpt.last");
+    assert_ok(checkpoint_save_run(path, bent, notes, COUNT, &err), err);
+    run_close(bent);
+    checkpoint_free(&c);
+}
+
+static const char resume_bent[] = "train -r -q -o @bent/gpt.safetensors %s";
+
+static void test_refusals(void **state) {
+    (void)state;
+    static const char *const other[][3] = {
+        {"-m head " PLAY, "--model=gpt", "--model=head"},
+        {"-w 32 " PLAY, "--width=16", "--width=32"},
+        {"-H 4 " PLAY, "--heads=2", "--heads=4"},
+        {"-l 3 " PLAY, "--layers=2", "--layers=3"},
+        {"-c 8 " PLAY, "--context=16", "--context=8"},
+        {"--val 0.2 " PLAY, "--val=0.1", "--val=0.2"},
+        {"--bytes " PLAY, "without --bytes", "not with it"},
+        {"@other.txt", "other.txt: ", "not the text"},
+    };
+    static const char *const notes[][3] = {
+        {"step", "0", "valid 'step'"},
+        {"step", "1e10", "valid 'step'"},
+        {"step", "12x", "valid 'step'"},
+        {"best_loss", "nan", "valid 'best_loss'"},
+        {"seconds", "-1", "valid 'seconds'"},
+        {"log_bytes", "", "valid 'log_bytes'"},
+        {"text", "?", "valid 'text'"},
+        {"text", "0123456789abcdef", "not the text"},
+        {"results", "gpt 1 2 3\n", "valid 'results'"},
+        {"results", "gpt 1 2 3 4 5", "valid 'results'"},
+        {"results", "gtp 1 2 3 4 5\n", "valid 'results'"},
+        {"settings", "--width=16\n", "valid 'settings'"},
+        {"settings", "--wodth=16\n", "'--wodth'"},
+        {"settings", "rubbish\n", "valid 'settings'"},
+    };
+    size_t length;
+    mkdir(scratch("bent"), 0700);
+    char *bytes = slurp(file_in("whole", "gpt.last"), &length);
+    char *text = slurp(PLAY, &length);
+    text[length - 2] = 'x';
+    scratch_put("other.txt", text, length);
+    free(text);
+    free(bytes);
+    bend("", "", 1);
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+        run(resume_bent, other[i][0]);
+        expect_refusal(1, other[i][1], other[i][2]);
+    }
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
+        bend(notes[i][0], notes[i][1], 1);
+        run(resume_bent, PLAY);
+        expect_refusal(1, i == 7 ? PLAY : "gpt.last.safetensors: ", notes[i][2]);
+    }
+}
+
+/* A state that is damaged, or none. */
+static void test_damage(void **state) {
+    (void)state;
+    size_t length;
+    char *bytes = slurp(file_in("whole", "gpt.last"), &length);
+    bytes[length - 5] ^= 1;
+    scratch_put("bent/gpt.last.safetensors", bytes, length);
+    run(resume_bent, PLAY);
+    expect_refusal(1, "gpt.last.safetensors: ", "damaged");
+    scratch_put("bent/gpt.last.safetensors", bytes, length / 2);
+    run(resume_bent, PLAY);
+    expect_refusal(1, "gpt.last.safetensors: ", "not a valid checkpoint");
+    free(bytes);
+    bytes = slurp(file_in("whole", "gpt"), &length);
+    scratch_put("bent/gpt.last.safetensors", bytes, length);
+    run(resume_bent, PLAY);
+    expect_refusal(1, "gpt.last.safetensors: ", "not the state of a training");
+    free(bytes);
+}
+
+/* Weights so large that the loss overflows: the files stay as they were. */
+static void test_divergence(void **state) {
+    (void)state;
+    size_t length, later;
+    bend("step", "50", 1e30f);
+    char *before = slurp(file_in("bent", "gpt.last"), &length);
+    run("train -r -q -o @bent/gpt.safetensors " PLAY);
+    expect_refusal(1, "gpt: ", "at step 51; a smaller --lr may help");
+    char *now = slurp(file_in("bent", "gpt.last"), &later);
+    assert_int_equal(length, later);
+    assert_memory_equal(before, now, length);
+    free(before);
+    free(now);
+    /* and may be tried with another rate, from where it was still well */
+    bend("step", "50", 1);
+    must_run("train -r -q --lr 0.001 -o @bent/gpt.safetensors " PLAY);
+}
+
+/* There is room for the best weights but not for the state: training goes on to its end, then says
+ * so. The next one that finds room goes on from what there is. */
+static void test_no_room(void **state) {
+    (void)state;
+    struct rlimit limit, tight;
+    size_t length;
+    free(slurp(file_in("whole", "gpt"), &length));
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    tight = limit;
+    tight.rlim_cur = length + length / 2;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+    run("train " TINY "-q -o @tight/gpt.safetensors " PLAY);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    assert_int_equal(ran.status, 1);
+    assert_non_null(strstr(ran.err, "gpt.last.safetensors: cannot be written: "));
+    assert_same_file("tight", "whole", "gpt");
+    must_run("train -r -q -o @tight/gpt.safetensors " PLAY);
+    assert_same_file("tight", "whole", "gpt.last");
+}
+
+static int tear_down(void **state) {
+    command_close();
+    return scratch_close(state);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_killed),      cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_more_steps),  cmocka_unit_test(test_best_gone),
+        cmocka_unit_test(test_nothing_yet), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_damage),      cmocka_unit_test(test_divergence),
+        cmocka_unit_test(test_no_room),
+    };
+    return cmocka_run_group_tests(tests, scratch_open, tear_down);
+}

@@ -1,0 +1,90 @@
+#include "training/display.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <unistd.h>
+
+const char *grouped(size_t number, char text[GROUPED_ROOM]) {
+    char plain[GROUPED_ROOM];
+    int digits = snprintf(plain, sizeof plain, "%zu", number), to = 0;
+    for (int i = 0; i < digits; i++) {
+        if (i > 0 && (digits - i) % 3 == 0) text[to++] = ',';
+        text[to++] = plain[i];
+    }
+    text[to] = 0;
+    return text;
+}
+
+void show_corpus(const char *path, const Corpus *corpus) {
+    char all[GROUPED_ROOM], train[GROUPED_ROOM], rest[GROUPED_ROOM];
+    printf("%s: %s characters, %d distinct; %s train, %s validate\n", path,
+           grouped(corpus->length, all), corpus->vocab.size, grouped(corpus->train, train),
+           grouped(corpus->length - corpus->train, rest));
+}
+
+/* Reading a long text may have taken more than training does. */
+static void show_memory(const Run *run, const Corpus *corpus) {
+    enum { PROGRAM = 3 << 20 }; /* itself and its libraries */
+    const double MiB = 1048576;
+    Memory m = run_memory(run);
+    size_t text = corpus->length * sizeof *corpus->ids;
+    double all = (double)(m.weights + m.optimizer + m.activations + m.threads + text + PROGRAM);
+    double before = (double)memory_peak();
+    if (before > all) all = before;
+    printf("  %.1f MiB of memory: weights %.1f, optimizer %.1f, activations %.1f, threads %.1f, "
+           "text %.1f\n",
+           all / MiB, (double)m.weights / MiB, (double)m.optimizer / MiB,
+           (double)m.activations / MiB, (double)m.threads / MiB, (double)text / MiB);
+}
+
+void show_training(const Model *model, const Run *run, const Settings *settings,
+                   const Corpus *corpus, int done) {
+    const char *name = model->config.model;
+    char count[GROUPED_ROOM];
+    printf("\n%s: %s\n  %s parameters, %d steps of %d x %d characters, %s kernels\n", name,
+           model_idea(name), grouped(model->parameters, count), settings->steps, settings->batch,
+           model->config.T, run_kernels(run));
+    if (done > 0) printf("  goes on after step %d\n", done);
+    show_memory(run, corpus);
+}
+
+/* Characters a second, of training alone. */
+static const char *speed_of(const Progress *p, const Settings *settings, int T,
+                            char text[GROUPED_ROOM]) {
+    double characters = (double)p->step * settings->batch * T;
+    return grouped(p->learning > 0 ? (size_t)(characters / p->learning) : 0, text);
+}
+
+void show_progress(const Progress *p, const Settings *settings, int T) {
+    char speed[GROUPED_ROOM];
+    double left = p->seconds / p->step * (settings->steps - p->step);
+    printf("\r  step %d/%d  loss %.4f  %s tokens/s  %.0f s, %.0f s left \033[K", p->step,
+           settings->steps, p->recent, speed_of(p, settings, T, speed), p->seconds, left);
+    fflush(stdout);
+}
+
+void show_evaluation(const Progress *p, const Settings *settings, int T, double validation,
+                     const char *mark) {
+    char speed[GROUPED_ROOM];
+    printf("%s  step %5d/%d  loss %.4f  validation %.4f%s  %s tokens/s  %.1f s\n",
+           isatty(STDOUT_FILENO) ? "\r\033[K" : "", p->step, settings->steps, p->recent, validation,
+           mark, speed_of(p, settings, T, speed), p->seconds);
+    fflush(stdout);
+}
+
+static void show_result(const Result *result) {
+    char parameters[GROUPED_ROOM] = "-", seconds[GROUPED_ROOM] = "-";
+    if (result->seconds >= 0) {
+        grouped(result->parameters, parameters);
+        snprintf(seconds, sizeof seconds, "%.1f", result->seconds);
+    }
+    printf("%-16s  %10s  %8.4f  %10.4f  %9.3f  %7s\n", result->name, parameters, result->train,
+           result->validation, result->validation / log(2.0), seconds);
+}
+
+void show_results(const Result *results, int count) {
+    printf("\n%-16s  %10s  %8s  %10s  %9s  %7s\n", "model", "parameters", "train", "validation",
+           "bits/char", "seconds");
+    for (int i = 0; i < count; i++) show_result(&results[i]);
+}

@@ -1,0 +1,26 @@
+/* display.h - what ./train prints. */
+#ifndef TRIL_DISPLAY_H
+#define TRIL_DISPLAY_H
+
+#include "training/saving.h"
+
+enum { GROUPED_ROOM = 32 };
+
+/* 1234567 as 1,234,567; returns `text`. */
+const char *grouped(size_t number, char text[GROUPED_ROOM]);
+
+void show_corpus(const char *path, const Corpus *corpus);
+
+/* What is about to be trained, and what memory it takes, with the text and the program. `done`
+ * steps were taken before. */
+void show_training(const Model *model, const Run *run, const Settings *settings,
+                   const Corpus *corpus, int done);
+
+/* The line that is written over again and again, on a terminal; and the one that stays. */
+void show_progress(const Progress *progress, const Settings *settings, int T);
+void show_evaluation(const Progress *progress, const Settings *settings, int T, double validation,
+                     const char *mark);
+
+void show_results(const Result *results, int count);
+
+#endif

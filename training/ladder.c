@@ -1,0 +1,174 @@
+#include "training/ladder.h"
+#include "base/file.h"
+#include "training/display.h"
+#include "training/interruption.h"
+#include "training/rung.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CLOSED_FORMS = 3 };
+
+/* Writes to `text` the path of `name` in the directory of `path`. */
+static bool beside(const char *path, const char *name, char text[PATH_ROOM], Error *err) {
+    const char *slash = strrchr(path, '/');
+    int length =
+        snprintf(text, PATH_ROOM, "%.*s%s", slash ? (int)(slash - path + 1) : 0, path, name);
+    return length < PATH_ROOM || fail(err, "%s: too long a path", path);
+}
+
+static bool add_closed_forms(const Corpus *corpus, Result *results, int *count, Error *err) {
+    Counts c;
+    if (!count_losses(corpus->ids, corpus->train, corpus->ids + corpus->train,
+                      corpus->length - corpus->train, corpus->vocab.size, &c, err))
+        return false;
+    results[(*count)++] = (Result){"uniform", 0, c.uniform, c.uniform, -1, 0};
+    results[(*count)++] = (Result){"counted unigram", 0, c.unigram, c.unigram_held_out, -1, 0};
+    results[(*count)++] = (Result){"counted bigram", 0, c.bigram, c.bigram_held_out, -1, 0};
+    return true;
+}
+
+/* The comparison as ladder.csv beside the checkpoints. */
+static bool save_comparison(const Settings *settings, const Result *results, int count,
+                            char path[PATH_ROOM], Error *err) {
+    if (!beside(settings->out, "ladder.csv", path, err)) return false;
+    FILE *out = fopen(path, "w");
+    if (!out) return fail(err, "%s: cannot be created: %s", path, strerror(errno));
+    fputs("model,parameters,train_loss,val_loss,bits_per_char,seconds\n", out);
+    for (int i = 0; i < count; i++) {
+        const Result *r = &results[i];
+        fprintf(out, "%s,%zu,%.6f,%.6f,%.6f,%.3f\n", r->name, r->parameters, r->train,
+                r->validation, r->validation / log(2.0), r->seconds < 0 ? 0 : r->seconds);
+    }
+    bool written = !ferror(out);
+    written = fclose(out) == 0 && written;
+    return written || fail(err, "%s: cannot be written", path);
+}
+
+int ladder_plan(const Settings *settings, const char *names[MAX_RUNGS]) {
+    int count = 0;
+    for (int i = 0; model_name(i) && count < MAX_RUNGS; i++)
+        if (settings->ladder || i == 0 || strcmp(model_name(i), settings->model) == 0)
+            names[count++] = model_name(i);
+    return count;
+}
+
+/* Where a rung's checkpoint goes: the model that was asked for to --out, the others beside it. */
+static bool target_of(const Settings *settings, const char *name, char path[PATH_ROOM],
+                      Error *err) {
+    char file[64];
+    snprintf(file, sizeof file, "%s.safetensors", name);
+    if (strcmp(name, settings->model) != 0) return beside(settings->out, file, path, err);
+    int length = snprintf(path, PATH_ROOM, "%s", settings->out);
+    return length < PATH_ROOM || fail(err, "%s: too long a path", settings->out);
+}
+
+/* A baseline that nobody asked for is not worth gigabytes: the counted bigram says the same. */
+static bool leave_out(const Settings *settings, const Corpus *corpus, const char *name) {
+    enum { WIDEST = 8192 };
+    return strcmp(name, settings->model) != 0 && strcmp(name, model_name(0)) == 0 &&
+           !settings->ladder && corpus->vocab.size > WIDEST;
+}
+
+/* Where in the plan the rung is that the state belongs to; all of them if there is no state. */
+static int place_of(const State *state, const char *names[MAX_RUNGS], int rungs) {
+    int i = 0;
+    while (i < rungs && strcmp(names[i], state->checkpoint.model.config.model) != 0) i++;
+    return state->checkpoint.model.weights ? i : rungs;
+}
+
+/* The characters that a rung is to see in training. */
+static double budget_of(const Settings *s) {
+    return (double)s->steps * s->batch * s->sizes.T;
+}
+
+/* The result of a rung that was trained before, on a budget that is still the same; else NULL. */
+static const Result *result_of(const State *state, const char *name, const Settings *settings) {
+    double budget = budget_of(settings);
+    for (int i = 0; i < state->result_count; i++) {
+        const Result *r = &state->results[i];
+        if (strcmp(r->name, name) == 0 && r->characters >= budget && r->characters <= budget)
+            return r;
+    }
+    return NULL;
+}
+
+/* Before hours are spent: can all files be written, and each under its own name? */
+static bool check_targets(const Settings *settings, const char *names[MAX_RUNGS], int rungs,
+                          Error *err) {
+    char path[PATH_ROOM];
+    if (!state_path(settings->out, path, err) || !file_check_target(path, err)) return false;
+    for (int i = 0; i < rungs; i++) {
+        if (!target_of(settings, names[i], path, err) || !file_check_target(path, err))
+            return false;
+        if (strcmp(names[i], settings->model) != 0 && strcmp(path, settings->out) == 0)
+            return fail(err, "%s: is where the %s goes; --out needs another name", path, names[i]);
+    }
+    return true;
+}
+
+/* What to do next: with the model, if it was trained, and with a training that was interrupted. */
+static void show_end(const Settings *settings, const Result *last) {
+    bool usual = strcmp(settings->out, "out/model.safetensors") == 0;
+    bool begun = strcmp(last->name, settings->model) == 0;
+    if (begun)
+        printf("\nTo read what it writes:  ./sample -n 500%s%s\n", usual ? "" : " ",
+               usual ? "" : settings->out);
+    if (!begun || last->characters < budget_of(settings))
+        printf("\nInterrupted.  To go on:  ./train --resume%s%s %s\n", usual ? "" : " --out ",
+               usual ? "" : settings->out, settings->input);
+}
+
+/* Trains the rungs of the plan one after another, or takes over what `state` says of them. */
+static bool train_rungs(const Settings *settings, const Corpus *corpus, State *state,
+                        const char *names[MAX_RUNGS], int rungs, Result *results, int *count,
+                        Error *err) {
+    char path[PATH_ROOM], last[PATH_ROOM];
+    int under_way = place_of(state, names, rungs);
+    Task task = {.settings = settings, .corpus = corpus, .path = path, .results = results};
+    if (!state_path(settings->out, last, err)) return false;
+    for (int i = 0; i < rungs && (*count == 0 || !interrupted()); i++) {
+        const Result *before = result_of(state, names[i], settings);
+        if (leave_out(settings, corpus, names[i])) {
+            if (!settings->quiet)
+                printf("\n%s: left out: of %d characters its table would be larger than is worth "
+                       "it\n",
+                       names[i], corpus->vocab.size);
+            continue;
+        }
+        if (before) {
+            results[(*count)++] = *before;
+            continue;
+        }
+        task.name = names[i];
+        /* until the rung is reached that the state belongs to, there is nothing better to keep */
+        task.state = i >= under_way || under_way == rungs ? last : NULL;
+        task.result_count = *count;
+        if (!target_of(settings, names[i], path, err) ||
+            !train_rung(&task, i == under_way ? state : NULL, &results[*count], err))
+            return false;
+        (*count)++;
+    }
+    return true;
+}
+
+bool ladder_train(const Settings *settings, const Corpus *corpus, State *state, Error *err) {
+    const char *names[MAX_RUNGS];
+    Result results[MAX_RUNGS + CLOSED_FORMS];
+    int rungs = ladder_plan(settings, names), closed = 0, count = 0;
+    if (!check_targets(settings, names, rungs, err) ||
+        !add_closed_forms(corpus, results, &closed, err) ||
+        !train_rungs(settings, corpus, state, names, rungs, results + closed, &count, err))
+        return false;
+    count += closed;
+    show_results(results, count);
+    if (settings->ladder) {
+        char path[PATH_ROOM];
+        if (!save_comparison(settings, results, count, path, err)) return false;
+        printf("\nThe table is also in %s.\n", path);
+    }
+    show_end(settings, &results[count - 1]);
+    return true;
+}

@@ -1,0 +1,264 @@
+#include "training/rung.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "training/display.h"
+#include "training/interruption.h"
+#include "training/log.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct {
+    const Task *task;
+    const Settings *settings;
+    const Corpus *corpus;
+    Model model;
+    Run *run;
+    char log_path[PATH_ROOM];
+    FILE *log;
+    int32_t *inputs, *targets; /* a batch */
+    double peak, rate;         /* learning rates: the highest, and that of the last step */
+    double started;            /* when; earlier by the time that was spent before */
+    double saved;              /* when the state was last written */
+    Progress progress;
+    Error no_best, no_state; /* why that file could not be written when last tried, or empty */
+} Training;
+
+/* ---- the beginning ---- */
+
+/* Where the log goes: where it was told to or, by default, the checkpoint's path with .csv for
+ * .safetensors. */
+static bool log_path(const char *path, const char *named, char text[PATH_ROOM], Error *err) {
+    static const char ending[] = ".safetensors";
+    size_t length = strlen(path), cut = strlen(ending);
+    if (!named && length > cut && strcmp(path + length - cut, ending) == 0) length -= cut;
+    int written = named ? snprintf(text, PATH_ROOM, "%s", named)
+                        : snprintf(text, PATH_ROOM, "%.*s.csv", (int)length, path);
+    return written < PATH_ROOM || fail(err, "%s: too long a path", path);
+}
+
+static bool same_config(const Config *a, const Config *b) {
+    return strcmp(a->model, b->model) == 0 && a->V == b->V && a->T == b->T && a->L == b->L &&
+           a->NH == b->NH && a->C == b->C;
+}
+
+/* Takes over what a state says, and releases it. */
+static bool restore(Training *t, State *from, Error *err) {
+    const Checkpoint *c = &from->checkpoint;
+    bool ok = same_config(&c->model.config, &t->model.config) ||
+              fail(err, "%s: its model is not of the sizes that its settings say", t->task->state);
+    if (ok) {
+        memcpy(t->model.weights, c->model.weights, t->model.room * sizeof(float));
+        run_restore(t->run, (uint64_t)from->progress.step, c->first_moments, c->second_moments);
+        t->progress = from->progress;
+    }
+    state_free(from);
+    /* what is gone is made again */
+    if (ok && access(t->task->path, F_OK) != 0) t->progress.best = INFINITY;
+    return ok;
+}
+
+static bool open_training(Training *t, const Task *task, State *from, Error *err) {
+    const Settings *s = task->settings;
+    *t = (Training){.task = task,
+                    .settings = s,
+                    .corpus = task->corpus,
+                    .progress.best = INFINITY,
+                    .saved = clock_seconds()};
+    Config config = s->sizes;
+    config.V = t->corpus->vocab.size;
+    snprintf(config.model, sizeof config.model, "%s", task->name);
+    bool chosen = strcmp(task->name, s->model) == 0;
+    t->peak = chosen && s->learning_rate > 0 ? s->learning_rate : model_learning_rate(task->name);
+    RunOptions options = {.batch = s->batch,
+                          .length = config.T,
+                          .training = true,
+                          .threads = s->threads,
+                          .precision = s->multiply_in,
+                          .seed = s->seed};
+    size_t tokens = (size_t)s->batch * (size_t)config.T;
+    if (!model_build(&t->model, &config, s->seed, err) ||
+        !run_open(&t->run, &t->model, &options, err) || (from && !restore(t, from, err)) ||
+        !memory_alloc(&t->inputs, tokens, sizeof(int32_t), "a batch", err) ||
+        !memory_alloc(&t->targets, tokens, sizeof(int32_t), "a batch", err) ||
+        !log_path(task->path, chosen ? s->log : NULL, t->log_path, err) ||
+        !file_make_parent(task->path, err) ||
+        !log_open(&t->log, t->log_path, (size_t)t->progress.log_length, err))
+        return false;
+    t->started = clock_seconds() - t->progress.seconds;
+    return true;
+}
+
+static void close_training(Training *t) {
+    run_close(t->run);
+    model_free(&t->model);
+    memory_free(t->inputs);
+    memory_free(t->targets);
+    if (t->log) fclose(t->log);
+}
+
+/* ---- steps ---- */
+
+static bool diverged(const Training *t, const char *what, int step, Error *err) {
+    return fail(err, "%s: %s at step %d; a smaller --lr may help", t->task->name, what, step);
+}
+
+/* One step: a batch forward, its loss backward, the weights a little better. */
+static bool train_step(Training *t, LogRow *row, Error *err) {
+    const Settings *s = t->settings;
+    const Corpus *corpus = t->corpus;
+    Progress *p = &t->progress;
+    int T = t->model.config.T;
+    int warmup = s->steps / 10 < 100 ? s->steps / 10 : 100;
+    double start = clock_seconds();
+    Optimizer adamw = {
+        .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .weight_decay = 0.1, .clip = 1};
+    adamw.learning_rate = schedule_cosine(p->step, s->steps, warmup, t->peak, t->peak / 10);
+
+    batch_random(corpus->ids, corpus->train, s->batch, T, s->seed, (uint64_t)p->step, t->inputs,
+                 t->targets);
+    run_forward_training(t->run, t->inputs, s->batch, T);
+    double loss = run_loss(t->run, t->targets);
+    if (!isfinite(loss)) return diverged(t, "the loss is no longer a number", p->step + 1, err);
+    run_backward(t->run, t->targets);
+    double norm = run_update(t->run, &adamw);
+    if (!isfinite(norm)) return diverged(t, "the gradient is no longer finite", p->step + 1, err);
+
+    double end = clock_seconds();
+    p->step++;
+    p->learning += end - start;
+    p->seconds = end - t->started;
+    p->recent = (p->recent * p->recent_count + loss) / (p->recent_count + 1);
+    p->recent_count++;
+    double characters = (double)p->step * s->batch * T;
+    *row = (LogRow){.step = p->step,
+                    .characters = characters,
+                    .seconds = p->seconds,
+                    .rate = adamw.learning_rate,
+                    .loss = loss,
+                    .validation = NAN,
+                    .norm = norm,
+                    .speed = characters / p->learning};
+    return true;
+}
+
+/* The loss on the whole held-out text; keeps the weights if it is the lowest so far. Where they
+ * cannot be written now, they may be next time: training goes on. */
+static bool evaluate(Training *t, double *validation, Error *err) {
+    const Corpus *corpus = t->corpus;
+    Progress *p = &t->progress;
+    *validation =
+        run_evaluate(t->run, corpus->ids + corpus->train, corpus->length - corpus->train, 1);
+    if (!isfinite(*validation)) return diverged(t, "the loss is no longer a number", p->step, err);
+    const char *mark = "  ";
+    p->seconds = clock_seconds() - t->started;
+    if (*validation < p->best) {
+        t->no_best = (Error){0};
+        bool saved = save_best(t->task->path, &t->model, t->settings, corpus, p->step, *validation,
+                               &t->no_best);
+        if (saved) p->best = *validation;
+        mark = saved ? " *" : " not saved";
+    }
+    if (!t->settings->quiet) show_evaluation(p, t->settings, t->model.config.T, *validation, mark);
+    p->recent = p->recent_count = 0;
+    return true;
+}
+
+/* After the best weights, never before: a state must not know of a file that is not there. */
+static void keep_state(Training *t) {
+    const Task *task = t->task;
+    if (!task->state) return;
+    t->progress.log_length = (double)log_flush(t->log);
+    t->progress.seconds = clock_seconds() - t->started;
+    t->no_state = (Error){0};
+    save_state(task->state, t->run, t->settings, t->corpus, &t->progress, task->results,
+               task->result_count, &t->no_state);
+    t->saved = clock_seconds();
+}
+
+static bool take_steps(Training *t, Error *err) {
+    const Settings *s = t->settings;
+    Progress *p = &t->progress;
+    double shown = 0;
+    bool live = !s->quiet && isatty(STDOUT_FILENO), ok = true;
+    for (bool last = p->step == s->steps; ok && !last;) {
+        LogRow row;
+        ok = train_step(t, &row, err);
+        if (!ok) break;
+        bool due = p->step == s->steps || p->step % s->eval_every == 0;
+        if (due) ok = evaluate(t, &row.validation, err);
+        log_row(t->log, &row);
+        double now = clock_seconds();
+        last = p->step == s->steps || interrupted();
+        if (ok && (due || last || now - t->saved >= s->save_every)) keep_state(t);
+        if (live && !due && now - shown > 0.1) {
+            show_progress(p, s, t->model.config.T);
+            shown = now;
+        }
+    }
+    if (live && !ok) printf("\n"); /* the message is not to stand behind the progress */
+    return ok;
+}
+
+/* ---- the end ---- */
+
+/* The figures of the checkpoint that was kept, read back from its file: the training loss over as
+ * many characters as are held out, in batches spread over the training text. */
+static bool measure(const Training *t, Result *result, Error *err) {
+    const Corpus *corpus = t->corpus;
+    const char *path = t->task->path;
+    Checkpoint kept;
+    if (!checkpoint_load(&kept, path, err)) return false;
+    RunOptions options = {.batch = t->settings->batch,
+                          .length = kept.model.config.T,
+                          .threads = t->settings->threads};
+    Run *run = NULL;
+    bool ok = same_config(&kept.model.config, &t->model.config) ||
+              fail(err, "%s: was replaced by another program", path);
+    ok = ok && run_open(&run, &kept.model, &options, err);
+    if (ok) {
+        size_t every = corpus->train / (corpus->length - corpus->train);
+        result->train = run_evaluate(run, corpus->ids, corpus->train, every ? every : 1);
+        result->validation = t->progress.best;
+        result->parameters = kept.model.parameters;
+        run_close(run);
+    }
+    checkpoint_free(&kept);
+    return ok;
+}
+
+/* What could not be written is said now, when nothing is lost by ending. */
+static bool check_files(const Training *t, Error *err) {
+    if (fflush(t->log) != 0 || ferror(t->log))
+        return fail(err, "%s: cannot be written", t->log_path);
+    if (*t->no_best.text) return fail(err, "%s", t->no_best.text);
+    return !*t->no_state.text || fail(err, "%s", t->no_state.text);
+}
+
+bool train_rung(const Task *task, State *from, Result *result, Error *err) {
+    Training t;
+    const Settings *s = task->settings;
+    bool ok = open_training(&t, task, from, err);
+    int done = t.progress.step;
+    if (ok && done > s->steps)
+        ok = fail(err, "%s: %d steps have been taken, more than --steps %d", task->state, done,
+                  s->steps);
+    if (ok && !s->quiet) show_training(&t.model, t.run, s, task->corpus, done);
+    ok = ok && take_steps(&t, err);
+    double validation;
+    /* An interruption before the first evaluation is to leave something to sample from. The state
+       does not know of it: a training that is resumed ends as one that was never interrupted. */
+    if (ok && isinf(t.progress.best) && !*t.no_best.text) ok = evaluate(&t, &validation, err);
+    ok = ok && check_files(&t, err);
+    run_close(t.run); /* its memory is needed no longer */
+    t.run = NULL;
+    ok = ok && measure(&t, result, err);
+    result->name = task->name;
+    result->seconds = clock_seconds() - t.started;
+    result->characters = (double)t.progress.step * s->batch * s->sizes.T;
+    close_training(&t);
+    return ok;
+}

@@ -1,0 +1,24 @@
+/* rung.h - the training of one rung, from its first step to its line in the table. */
+#ifndef TRIL_TRAINING_RUNG_H
+#define TRIL_TRAINING_RUNG_H
+
+#include "training/saving.h"
+
+typedef struct {
+    const Settings *settings;
+    const Corpus *corpus;
+    const char *name;      /* the rung */
+    const char *path;      /* where its checkpoint goes */
+    const char *state;     /* where the last state goes; NULL: nowhere */
+    const Result *results; /* of the rungs before, for the state */
+    int result_count;
+} Task;
+
+/* Trains the rung, or goes on from a state of it (NULL: from the beginning) which it releases. The
+ * state is written at every evaluation and so many seconds, and when training is interrupted: then
+ * the result is that of the best weights so far. A file that cannot be written does not end the
+ * training, but is a failure at its end. Loss or gradient that are no longer numbers end it at
+ * once; the files keep what they had. */
+bool train_rung(const Task *task, State *from, Result *result, Error *err);
+
+#endif

@@ -1,0 +1,172 @@
+#include "training/saving.h"
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NUMBER = 32, RESULT_ROOM = 160, RESULTS_ROOM = MAX_RUNGS * RESULT_ROOM };
+
+/* The numbers of a Progress, under the keys of their notes. */
+static const struct {
+    const char *key;
+    size_t member;
+} numbers[] = {
+    {"best_loss", offsetof(Progress, best)},
+    {"recent_loss", offsetof(Progress, recent)},
+    {"recent_steps", offsetof(Progress, recent_count)},
+    {"seconds", offsetof(Progress, seconds)},
+    {"learning_seconds", offsetof(Progress, learning)},
+    {"log_bytes", offsetof(Progress, log_length)},
+};
+enum { NUMBERS = sizeof numbers / sizeof *numbers };
+
+/* Room for the notes of either file, and for what they point into. */
+typedef struct {
+    Note notes[8 + NUMBERS];
+    int count;
+    char *vocabulary; /* owned */
+    char step[NUMBER], seed[NUMBER], loss[NUMBER], text[NUMBER], values[NUMBERS][NUMBER];
+    char results[RESULTS_ROOM];
+} Notes;
+
+static void add(Notes *n, const char *key, const char *value) {
+    n->notes[n->count++] = (Note){key, value, strlen(value)};
+}
+
+/* Those that both files have. */
+static bool start_notes(Notes *n, const Settings *settings, const Corpus *corpus, int step,
+                        Error *err) {
+    const Vocab *vocab = &corpus->vocab;
+    size_t length = 0;
+    *n = (Notes){.count = 0};
+    if (!vocab->bytes && !vocab_join(vocab, &n->vocabulary, &length, err)) return false;
+    snprintf(n->step, NUMBER, "%d", step);
+    snprintf(n->seed, NUMBER, "%" PRIu64, settings->seed);
+    add(n, "characters", vocab->bytes ? "bytes" : "utf-8");
+    n->notes[n->count++] = (Note){"vocabulary", n->vocabulary ? n->vocabulary : "", length};
+    add(n, "step", n->step);
+    add(n, "seed", n->seed);
+    return true;
+}
+
+bool save_best(const char *path, const Model *model, const Settings *settings, const Corpus *corpus,
+               int step, double validation, Error *err) {
+    Notes n;
+    if (!start_notes(&n, settings, corpus, step, err)) return false;
+    snprintf(n.loss, NUMBER, "%.6f", validation);
+    add(&n, "validation_loss", n.loss);
+    bool ok = checkpoint_save(path, model, n.notes, n.count, err);
+    memory_free(n.vocabulary);
+    return ok;
+}
+
+/* ---- the last state ---- */
+
+bool state_path(const char *out, char path[PATH_ROOM], Error *err) {
+    static const char ending[] = ".safetensors";
+    size_t length = strlen(out), cut = strlen(ending);
+    if (length > cut && strcmp(out + length - cut, ending) == 0) length -= cut;
+    int written = snprintf(path, PATH_ROOM, "%.*s.last%s", (int)length, out, ending);
+    return written < PATH_ROOM || fail(err, "%s: too long a path", out);
+}
+
+static void *member_of(Progress *progress, int i) {
+    return (char *)progress + numbers[i].member;
+}
+
+bool save_state(const char *path, const Run *run, const Settings *settings, const Corpus *corpus,
+                const Progress *progress, const Result *results, int result_count, Error *err) {
+    Notes n;
+    Progress copy = *progress;
+    if (!start_notes(&n, settings, corpus, progress->step, err)) return false;
+    for (int i = 0; i < NUMBERS; i++) {
+        double value;
+        memcpy(&value, member_of(&copy, i), sizeof value);
+        snprintf(n.values[i], NUMBER, "%.17g", value);
+        add(&n, numbers[i].key, n.values[i]);
+    }
+    snprintf(n.text, NUMBER, "%016" PRIx64, corpus->digest);
+    char *to = n.results;
+    for (int i = 0; i < result_count; i++, results++)
+        to += snprintf(to, RESULT_ROOM, "%s %zu %.17g %.17g %.17g %.17g\n", results->name,
+                       results->parameters, results->train, results->validation, results->seconds,
+                       results->characters);
+    add(&n, "text", n.text);
+    add(&n, "settings", settings->words);
+    add(&n, "results", n.results);
+    bool ok = checkpoint_save_run(path, run, n.notes, n.count, err);
+    memory_free(n.vocabulary);
+    return ok;
+}
+
+/* A number, plainly written, from 0 up. */
+static bool read_number(const Note *note, double *number) {
+    char *end;
+    if (!note || !*note->value || strlen(note->value) != note->length) return false;
+    *number = strtod(note->value, &end);
+    return !*end && *number >= 0;
+}
+
+static const char *known_name(const char *name) {
+    for (int i = 0; model_name(i); i++)
+        if (strcmp(model_name(i), name) == 0) return model_name(i);
+    return NULL;
+}
+
+/* A line for each rung that was done. */
+static bool read_results(const Note *note, State *state) {
+    if (!note) return false;
+    for (const char *line = note->value; *line; line = strchr(line, '\n') + 1) {
+        char name[16];
+        double parameters;
+        Result r = {0};
+        if (!strchr(line, '\n') || state->result_count == MAX_RUNGS) return false;
+        if (sscanf(line, "%15s %lf %lf %lf %lf %lf", name, &parameters, &r.train, &r.validation,
+                   &r.seconds, &r.characters) != 6)
+            return false;
+        r.name = known_name(name);
+        if (!r.name || !(parameters >= 0 && parameters < 1e15)) return false;
+        r.parameters = (size_t)parameters;
+        state->results[state->result_count++] = r;
+    }
+    return true;
+}
+
+/* The key of the first note that is not valid, NULL if all are. */
+static const char *read_notes(State *state) {
+    const Checkpoint *c = &state->checkpoint;
+    double number;
+    if (!read_number(checkpoint_note(c, "step"), &number) || !(number >= 1 && number <= 1e9))
+        return "step";
+    state->progress.step = (int)number;
+    for (int i = 0; i < NUMBERS; i++) {
+        if (!read_number(checkpoint_note(c, numbers[i].key), &number)) return numbers[i].key;
+        memcpy(member_of(&state->progress, i), &number, sizeof number);
+    }
+    const Note *words = checkpoint_note(c, "settings"), *text = checkpoint_note(c, "text");
+    if (!words || words->length >= WORDS_ROOM || strlen(words->value) != words->length)
+        return "settings";
+    strcpy(state->words, words->value);
+    if (!text || sscanf(text->value, "%16" SCNx64, &state->text) != 1) return "text";
+    return read_results(checkpoint_note(c, "results"), state) ? NULL : "results";
+}
+
+bool state_load(State *state, const char *path, Error *err) {
+    *state = (State){0};
+    if (!checkpoint_load(&state->checkpoint, path, err)) return false;
+    if (!state->checkpoint.first_moments) {
+        state_free(state);
+        return fail(err, "%s: is a model, not the state of a training", path);
+    }
+    const char *bad = read_notes(state);
+    if (!bad) return true;
+    state_free(state);
+    return fail(err, "%s: its metadata has no valid '%s'", path, bad);
+}
+
+void state_free(State *state) {
+    checkpoint_free(&state->checkpoint);
+}

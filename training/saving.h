@@ -1,0 +1,56 @@
+/* saving.h - what a training leaves on the disk: the best weights, which ./sample reads, and the
+ * last state, from which ./train --resume goes on. Each is one checkpoint, whole at every moment.
+ */
+#ifndef TRIL_SAVING_H
+#define TRIL_SAVING_H
+
+#include "data/data.h"
+#include "training/settings.h"
+
+/* A line of the table at the end. */
+typedef struct {
+    const char *name;
+    size_t parameters;
+    double train, validation; /* nats per character */
+    double seconds;           /* negative: needed no training */
+    double characters;        /* seen in training: its budget */
+} Result;
+
+/* Where the training of one rung stands, beside its weights and moments. The step tells the place
+ * in the text and in every stream of random numbers. */
+typedef struct {
+    int step;            /* updates done */
+    double best;         /* lowest validation loss so far, infinite before the first evaluation */
+    double recent;       /* mean training loss since the last evaluation */
+    double recent_count; /* of so many steps */
+    double seconds;      /* since the beginning */
+    double learning;     /* of them in training steps */
+    double log_length;   /* bytes of its log */
+} Progress;
+
+/* A run of ./train: the rung under way, and the results of those before it. */
+typedef struct {
+    Checkpoint checkpoint;
+    Progress progress;
+    uint64_t text;          /* Corpus.digest */
+    char words[WORDS_ROOM]; /* Settings.words */
+    Result results[MAX_RUNGS];
+    int result_count;
+} State;
+
+/* Writes to `path` where the last state of a run with the checkpoint `out` goes: beside it, for
+ * NAME.safetensors as NAME.last.safetensors. */
+bool state_path(const char *out, char path[PATH_ROOM], Error *err);
+
+bool save_best(const char *path, const Model *model, const Settings *settings, const Corpus *corpus,
+               int step, double validation, Error *err);
+
+bool save_state(const char *path, const Run *run, const Settings *settings, const Corpus *corpus,
+                const Progress *progress, const Result *results, int result_count, Error *err);
+
+/* Reads a state back; every note is checked. The caller releases it with state_free; on failure
+ * there is nothing to release. */
+bool state_load(State *state, const char *path, Error *err);
+void state_free(State *state);
+
+#endif

@@ -1,0 +1,21 @@
+/* settings.h - what a person asks of ./train. */
+#ifndef TRIL_SETTINGS_H
+#define TRIL_SETTINGS_H
+
+#include "model/model.h"
+
+enum { MAX_RUNGS = 16, PATH_ROOM = 4096, WORDS_ROOM = 1024 };
+
+typedef struct {
+    const char *input, *out, *log, *model, *precision;
+    int steps, batch, eval_every, threads;
+    Config sizes; /* V and the model's name are filled in later */
+    Precision multiply_in;
+    double learning_rate; /* of `model`; negative: its own */
+    double held_out, save_every;
+    uint64_t seed;
+    bool ladder, bytes, resume, quiet, help, version;
+    char words[WORDS_ROOM]; /* those of them that a resumed training takes over, a line for each */
+} Settings;
+
+#endif

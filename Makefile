@@ -17,7 +17,7 @@ WARNINGS = -Wall -Wextra -Wshadow -Wconversion -Wpointer-arith -Wstrict-prototyp
 ifeq ($(OPENMP),)
 WARNINGS += -Wno-unknown-pragmas
 endif
-FLAGS    = -std=c11 -D_POSIX_C_SOURCE=200809L -I. $(WARNINGS) -MMD -MP -fopenmp-simd $(OPENMP)
+FLAGS    = -std=c11 -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -I. $(WARNINGS) -MMD -MP -fopenmp-simd $(OPENMP)
 LDLIBS   = -lm
 
 # The register tiles and vector loops are compiled once for each instruction set. No -ffast-math:

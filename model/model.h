@@ -24,7 +24,7 @@ typedef struct {
 } Config;
 
 /* The largest sizes accepted: no product of three of them overflows a size_t. */
-enum { MAX_CONTEXT = 65536, MAX_LAYERS = 256, MAX_WIDTH = 16384, MAX_VOCABULARY = 0x110000 };
+enum { MAX_CONTEXT = 65536, MAX_LAYERS = 256, MAX_WIDTH = 1 << 20, MAX_VOCABULARY = 0x110000 };
 
 /* The name of rung i of the ladder, lowest first; NULL beyond the last. */
 const char *model_name(int i);
@@ -100,7 +100,8 @@ void run_close(Run *run);
 /* The instruction set that the run computes with, e.g. "avx2". */
 const char *run_kernels(const Run *run);
 
-/* What a run and its model take, in bytes. */
+/* What a run and its model take, in bytes: of a run that is open, and of one that is not, which
+ * needs next to none to tell. Refused is what model_build and run_open refuse, but for memory. */
 typedef struct {
     size_t weights;     /* and their packed copies */
     size_t optimizer;   /* gradients and moments */
@@ -108,6 +109,7 @@ typedef struct {
     size_t threads;     /* what each computes in */
 } Memory;
 Memory run_memory(const Run *run);
+bool run_estimate(const Config *config, const RunOptions *options, Memory *memory, Error *err);
 
 /* The logits [B,T,V] that follow each token of ids[B,T], B <= batch. They stay the run's own,
  * until its next call. `past` tokens of the same sequence have gone before, through this run, and

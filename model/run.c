@@ -38,6 +38,12 @@ static size_t buffer_size(const Run *run, const BufferSpec *spec) {
     return (tokens > apart ? tokens : apart) * width;
 }
 
+/* What a run takes, in floats. */
+typedef struct {
+    size_t activations, packed;
+    size_t scratch; /* of each thread, for attention */
+} Room;
+
 /* Gives each buffer of each layer its place; returns the floats needed. */
 static size_t lay_out(Run *run) {
     const Rung *rung = run->model->rung;
@@ -123,34 +129,18 @@ int run_default_threads(void) {
 #endif
 }
 
-/* Once all is laid out. */
-static Memory count_memory(const Run *run, size_t activations, size_t packed, size_t scratch) {
-    const RunOptions *o = &run->options;
-    size_t tokens = (size_t)o->batch * (size_t)o->length, room = run->model->room;
-    return (Memory){.weights = (room + packed) * sizeof(float),
-                    .optimizer = o->training ? 3 * room * sizeof(float) : 0,
-                    .activations = (activations + tokens) * sizeof(float),
-                    .threads = (size_t)o->threads * team_scratch(scratch) * sizeof(float)};
-}
-
-Memory run_memory(const Run *run) {
-    return run->memory;
-}
-
-bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err) {
-    assert(!(options->training && options->precision == NARROW));
-    assert(options->batch >= 1 && options->length >= 1 && options->length <= model->config.T);
-    *opened = NULL;
+/* Makes a run for which all is chosen and laid out, and whose memory is known but not yet taken,
+ * but for its tables. */
+static bool plan(Run **planned, Model *model, const RunOptions *options, Room *room, Error *err) {
     Run *run;
+    *planned = NULL;
+    size_t tokens = (size_t)options->batch * (size_t)options->length;
+    if (tokens > MAX_TOKENS)
+        return fail(err, "%d x %d tokens in a batch are more than %d", options->batch,
+                    options->length, MAX_TOKENS);
     if (!memory_alloc(&run, 1, sizeof *run, "the run", err)) return false;
     run->model = model;
     run->options = *options;
-    size_t tokens = (size_t)options->batch * (size_t)options->length;
-    if (tokens > MAX_TOKENS) {
-        run_close(run);
-        return fail(err, "%d x %d tokens in a batch are more than %d", options->batch,
-                    options->length, MAX_TOKENS);
-    }
     size_t places = (size_t)model->rung->buffer_count * ((size_t)model->config.L + 1);
     size_t tensors = (size_t)model->tensor_count;
     size_t rows = (size_t)model->rung->tensor_count * (size_t)model->config.L;
@@ -159,22 +149,39 @@ bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err)
     run->products = options->precision == BFLOAT16 ? bf16_choose(err)
                     : options->precision == NARROW ? &narrow_products
                                                    : &float32_products;
-    bool ok = run->isa && run->products &&
-              memory_alloc(&run->offsets, places, sizeof(size_t), "the run", err) &&
-              memory_alloc(&run->packed_offsets, tensors, sizeof(size_t), "the run", err) &&
-              memory_alloc(&run->widths, places, sizeof(size_t), "the run", err) &&
-              memory_alloc(&run->params, rows, sizeof(Param), "the run", err);
-    if (ok) {
-        size_t activations = lay_out(run), packed = lay_out_packed(run);
-        size_t scratch = attention_room(run->isa, run->products, options->length, hs, hs);
-        run->memory = count_memory(run, activations, packed, scratch);
-        ok = team_open(&run->team, run->isa, run->products, options->threads, scratch, err) &&
-             memory_alloc(&run->packed, packed, sizeof(float), "the packed weights", err) &&
-             memory_alloc(&run->activations, activations, sizeof(float), "the activations", err) &&
-             memory_alloc(&run->losses, tokens, sizeof(float), "the losses", err) &&
-             (!options->training || optimizer_open(run, err));
+    if (!run->isa || !run->products ||
+        !memory_alloc(&run->offsets, places, sizeof(size_t), "the run", err) ||
+        !memory_alloc(&run->packed_offsets, tensors, sizeof(size_t), "the run", err) ||
+        !memory_alloc(&run->widths, places, sizeof(size_t), "the run", err) ||
+        !memory_alloc(&run->params, rows, sizeof(Param), "the run", err)) {
+        run_close(run);
+        return false;
     }
-    if (!ok) {
+    *room = (Room){.activations = lay_out(run),
+                   .packed = lay_out_packed(run),
+                   .scratch = attention_room(run->isa, run->products, options->length, hs, hs)};
+    run->memory =
+        (Memory){.weights = (model->room + room->packed) * sizeof(float),
+                 .optimizer = options->training ? 3 * model->room * sizeof(float) : 0,
+                 .activations = (room->activations + tokens) * sizeof(float),
+                 .threads = (size_t)options->threads * team_scratch(room->scratch) * sizeof(float)};
+    *planned = run;
+    return true;
+}
+
+bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err) {
+    assert(!(options->training && options->precision == NARROW));
+    assert(options->batch >= 1 && options->length >= 1 && options->length <= model->config.T);
+    Room room;
+    Run *run;
+    *opened = NULL;
+    if (!plan(&run, model, options, &room, err)) return false;
+    size_t tokens = (size_t)options->batch * (size_t)options->length;
+    if (!team_open(&run->team, run->isa, run->products, options->threads, room.scratch, err) ||
+        !memory_alloc(&run->packed, room.packed, sizeof(float), "the packed weights", err) ||
+        !memory_alloc(&run->activations, room.activations, sizeof(float), "the activations", err) ||
+        !memory_alloc(&run->losses, tokens, sizeof(float), "the losses", err) ||
+        (options->training && !optimizer_open(run, err))) {
         run_close(run);
         return false;
     }
@@ -182,6 +189,21 @@ bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err)
     if (options->frozen) team_run(run->team, options->threads, pack_work, run);
     *opened = run;
     return true;
+}
+
+Memory run_memory(const Run *run) {
+    return run->memory;
+}
+
+bool run_estimate(const Config *config, const RunOptions *options, Memory *memory, Error *err) {
+    Model model;
+    Run *run = NULL;
+    Room room;
+    bool ok = model_lay_out(&model, config, err) && plan(&run, &model, options, &room, err);
+    if (ok) *memory = run->memory;
+    run_close(run);
+    model_free(&model);
+    return ok;
 }
 
 void run_close(Run *run) {

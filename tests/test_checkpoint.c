@@ -360,7 +360,7 @@ static const struct {
     {"'heads':'2'", "'heads':'4'", "4 heads do not divide a width of 6"},
     {"'heads':'2'", "'heads':'12'", "12 heads do not divide a width of 6"},
     {"'width':'6',", "", "no valid 'width'"}, {"'width':'6'", "'width':'6.0'", "no valid 'width'"},
-    {"'width':'6'", "'width':'16386'", "a width of 16386 is not between"},
+    {"'width':'6'", "'width':'1048578'", "a width of 1048578 is not between"},
     {"'width':'6'", "'width':'8'", "has another shape"},
     {"'dropout'", "'drop'", "no valid 'dropout'"},
     {"0.10000000000000001", "", "no valid 'dropout'"},

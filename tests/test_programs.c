@@ -571,6 +571,10 @@ static void test_bad_input(void **state) {
         {1, "data: ",              "not a regular file", "-o data " PLAY},
         {1, "/dev/null: ",         "not a regular file", "-o /dev/null " PLAY},
         {1, "/bigram.safetensors: ", "another name",     "-o @bigram.safetensors " PLAY},
+        {1, "gpt: would take ",    " GiB of memory",     "--width 100000 " PLAY},
+        {1, "head: would take ",   " GiB of memory",     "-m head -w 1048576 -b 65536 " PLAY},
+        {2, "--width",             "'1048577'",          "-w 1048577 " PLAY},
+        {1, "65536 x 512 tokens",  "more than ",         "-b 65536 -c 512 " PLAY},
         {2, "'gtp'",               "multihead, gpt",     "-m gtp " PLAY},
         {2, "f32 or bf16",         "'bf-16'",            "--precision bf-16 " PLAY},
     }, sampling[] = {

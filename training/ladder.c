@@ -109,6 +109,17 @@ static bool check_targets(const Settings *settings, const char *names[MAX_RUNGS]
     return true;
 }
 
+/* ... and is there memory enough for each of them? */
+static bool check_sizes(const Settings *settings, const Corpus *corpus,
+                        const char *names[MAX_RUNGS], int rungs, Error *err) {
+    Task task = {.settings = settings, .corpus = corpus};
+    for (int i = 0; i < rungs; i++) {
+        task.name = names[i];
+        if (!leave_out(settings, corpus, names[i]) && !check_memory(&task, err)) return false;
+    }
+    return true;
+}
+
 /* What to do next: with the model, if it was trained, and with a training that was interrupted. */
 static void show_end(const Settings *settings, const Result *last) {
     bool usual = strcmp(settings->out, "out/model.safetensors") == 0;
@@ -125,7 +136,7 @@ static void show_end(const Settings *settings, const Result *last) {
 static bool train_rungs(const Settings *settings, const Corpus *corpus, State *state,
                         const char *names[MAX_RUNGS], int rungs, Result *results, int *count,
                         Error *err) {
-    char path[PATH_ROOM], last[PATH_ROOM];
+    char path[PATH_ROOM], beside_it[PATH_ROOM], last[PATH_ROOM];
     int under_way = place_of(state, names, rungs);
     Task task = {.settings = settings, .corpus = corpus, .path = path, .results = results};
     if (!state_path(settings->out, last, err)) return false;
@@ -146,7 +157,9 @@ static bool train_rungs(const Settings *settings, const Corpus *corpus, State *s
         /* until the rung is reached that the state belongs to, there is nothing better to keep */
         task.state = i >= under_way || under_way == rungs ? last : NULL;
         task.result_count = *count;
-        if (!target_of(settings, names[i], path, err) ||
+        bool told = settings->log && strcmp(names[i], settings->model) == 0;
+        task.log = told ? settings->log : beside_it;
+        if (!target_of(settings, names[i], path, err) || !log_path(path, beside_it, err) ||
             !train_rung(&task, i == under_way ? state : NULL, &results[*count], err))
             return false;
         (*count)++;
@@ -159,6 +172,7 @@ bool ladder_train(const Settings *settings, const Corpus *corpus, State *state, 
     Result results[MAX_RUNGS + CLOSED_FORMS];
     int rungs = ladder_plan(settings, names), closed = 0, count = 0;
     if (!check_targets(settings, names, rungs, err) ||
+        !check_sizes(settings, corpus, names, rungs, err) ||
         !add_closed_forms(corpus, results, &closed, err) ||
         !train_rungs(settings, corpus, state, names, rungs, results + closed, &count, err))
         return false;

@@ -17,10 +17,9 @@ typedef struct {
     const Corpus *corpus;
     Model model;
     Run *run;
-    char log_path[PATH_ROOM];
     FILE *log;
     int32_t *inputs, *targets; /* a batch */
-    double peak, rate;         /* learning rates: the highest, and that of the last step */
+    double peak;               /* the highest learning rate */
     double started;            /* when; earlier by the time that was spent before */
     double saved;              /* when the state was last written */
     Progress progress;
@@ -29,15 +28,36 @@ typedef struct {
 
 /* ---- the beginning ---- */
 
-/* Where the log goes: where it was told to or, by default, the checkpoint's path with .csv for
- * .safetensors. */
-static bool log_path(const char *path, const char *named, char text[PATH_ROOM], Error *err) {
-    static const char ending[] = ".safetensors";
-    size_t length = strlen(path), cut = strlen(ending);
-    if (!named && length > cut && strcmp(path + length - cut, ending) == 0) length -= cut;
-    int written = named ? snprintf(text, PATH_ROOM, "%s", named)
-                        : snprintf(text, PATH_ROOM, "%.*s.csv", (int)length, path);
-    return written < PATH_ROOM || fail(err, "%s: too long a path", path);
+static Config config_of(const Task *task) {
+    Config config = task->settings->sizes;
+    config.V = task->corpus->vocab.size;
+    snprintf(config.model, sizeof config.model, "%s", task->name);
+    return config;
+}
+
+static RunOptions options_of(const Settings *s) {
+    return (RunOptions){.batch = s->batch,
+                        .length = s->sizes.T,
+                        .training = true,
+                        .threads = s->threads,
+                        .precision = s->multiply_in,
+                        .seed = s->seed};
+}
+
+bool check_memory(const Task *task, Error *err) {
+    const double GiB = 1073741824;
+    Config config = config_of(task);
+    RunOptions options = options_of(task->settings);
+    Memory m;
+    if (!run_estimate(&config, &options, &m, err)) return false;
+    double text = (double)task->corpus->length * sizeof *task->corpus->ids;
+    double all =
+        (double)m.weights + (double)m.optimizer + (double)m.activations + (double)m.threads + text;
+    double there = (double)memory_installed();
+    return all <= there || fail(err,
+                                "%s: would take %.1f GiB of memory, and this machine has %.1f; "
+                                "smaller sizes or a smaller --batch take less",
+                                task->name, all / GiB, there / GiB);
 }
 
 static bool same_config(const Config *a, const Config *b) {
@@ -45,7 +65,7 @@ static bool same_config(const Config *a, const Config *b) {
            a->NH == b->NH && a->C == b->C;
 }
 
-/* Takes over what a state says, and releases it. */
+/* Takes over what a state says, and releases it: it is as large as the training's own. */
 static bool restore(Training *t, State *from, Error *err) {
     const Checkpoint *c = &from->checkpoint;
     bool ok = same_config(&c->model.config, &t->model.config) ||
@@ -68,25 +88,17 @@ static bool open_training(Training *t, const Task *task, State *from, Error *err
                     .corpus = task->corpus,
                     .progress.best = INFINITY,
                     .saved = clock_seconds()};
-    Config config = s->sizes;
-    config.V = t->corpus->vocab.size;
-    snprintf(config.model, sizeof config.model, "%s", task->name);
+    Config config = config_of(task);
     bool chosen = strcmp(task->name, s->model) == 0;
     t->peak = chosen && s->learning_rate > 0 ? s->learning_rate : model_learning_rate(task->name);
-    RunOptions options = {.batch = s->batch,
-                          .length = config.T,
-                          .training = true,
-                          .threads = s->threads,
-                          .precision = s->multiply_in,
-                          .seed = s->seed};
+    RunOptions options = options_of(s);
     size_t tokens = (size_t)s->batch * (size_t)config.T;
     if (!model_build(&t->model, &config, s->seed, err) ||
         !run_open(&t->run, &t->model, &options, err) || (from && !restore(t, from, err)) ||
         !memory_alloc(&t->inputs, tokens, sizeof(int32_t), "a batch", err) ||
         !memory_alloc(&t->targets, tokens, sizeof(int32_t), "a batch", err) ||
-        !log_path(task->path, chosen ? s->log : NULL, t->log_path, err) ||
         !file_make_parent(task->path, err) ||
-        !log_open(&t->log, t->log_path, (size_t)t->progress.log_length, err))
+        !log_open(&t->log, task->log, (size_t)t->progress.log_length, err))
         return false;
     t->started = clock_seconds() - t->progress.seconds;
     return true;
@@ -233,7 +245,7 @@ static bool measure(const Training *t, Result *result, Error *err) {
 /* What could not be written is said now, when nothing is lost by ending. */
 static bool check_files(const Training *t, Error *err) {
     if (fflush(t->log) != 0 || ferror(t->log))
-        return fail(err, "%s: cannot be written", t->log_path);
+        return fail(err, "%s: cannot be written", t->task->log);
     if (*t->no_best.text) return fail(err, "%s", t->no_best.text);
     return !*t->no_state.text || fail(err, "%s", t->no_state.text);
 }

@@ -9,16 +9,22 @@ typedef struct {
     const Corpus *corpus;
     const char *name;      /* the rung */
     const char *path;      /* where its checkpoint goes */
+    const char *log;       /* where its log goes */
     const char *state;     /* where the last state goes; NULL: nowhere */
     const Result *results; /* of the rungs before, for the state */
     int result_count;
 } Task;
 
-/* Trains the rung, or goes on from a state of it (NULL: from the beginning) which it releases. The
- * state is written at every evaluation and so many seconds, and when training is interrupted: then
- * the result is that of the best weights so far. A file that cannot be written does not end the
- * training, but is a failure at its end. Loss or gradient that are no longer numbers end it at
- * once; the files keep what they had. */
+/* Is there memory enough to train the rung? If not, says how much it takes; the files of the task
+ * need not be known yet. */
+bool check_memory(const Task *task, Error *err);
+
+/* Trains the rung from its beginning, or goes on from a state of it (NULL: there is none), which it
+ * empties once it has taken it over; whoever loaded it still calls state_free. Fills `result`,
+ * whose name is then the task's. The state is written at every evaluation and so many seconds, and
+ * when training is interrupted: then the result is that of the best weights so far. A file that
+ * cannot be written does not end the training, but is a failure at its end. Loss or gradient that
+ * are no longer numbers end it at once; the files keep what they had. */
 bool train_rung(const Task *task, State *from, Result *result, Error *err);
 
 #endif

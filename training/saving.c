@@ -2,12 +2,28 @@
 #include "base/memory.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { NUMBER = 32, RESULT_ROOM = 160, RESULTS_ROOM = MAX_RUNGS * RESULT_ROOM };
+
+/* `out` with another ending for its .safetensors, if it has that. */
+static bool path_beside(const char *out, const char *ending, char path[PATH_ROOM], Error *err) {
+    static const char usual[] = ".safetensors";
+    size_t length = strlen(out), cut = strlen(usual);
+    if (length > cut && strcmp(out + length - cut, usual) == 0) length -= cut;
+    int written = snprintf(path, PATH_ROOM, "%.*s%s", (int)length, out, ending);
+    return written < PATH_ROOM || fail(err, "%s: too long a path", out);
+}
+
+bool log_path(const char *out, char path[PATH_ROOM], Error *err) {
+    return path_beside(out, ".csv", path, err);
+}
+
+bool state_path(const char *out, char path[PATH_ROOM], Error *err) {
+    return path_beside(out, ".last.safetensors", path, err);
+}
 
 /* The numbers of a Progress, under the keys of their notes. */
 static const struct {
@@ -65,26 +81,13 @@ bool save_best(const char *path, const Model *model, const Settings *settings, c
 
 /* ---- the last state ---- */
 
-bool state_path(const char *out, char path[PATH_ROOM], Error *err) {
-    static const char ending[] = ".safetensors";
-    size_t length = strlen(out), cut = strlen(ending);
-    if (length > cut && strcmp(out + length - cut, ending) == 0) length -= cut;
-    int written = snprintf(path, PATH_ROOM, "%.*s.last%s", (int)length, out, ending);
-    return written < PATH_ROOM || fail(err, "%s: too long a path", out);
-}
-
-static void *member_of(Progress *progress, int i) {
-    return (char *)progress + numbers[i].member;
-}
-
 bool save_state(const char *path, const Run *run, const Settings *settings, const Corpus *corpus,
                 const Progress *progress, const Result *results, int result_count, Error *err) {
     Notes n;
-    Progress copy = *progress;
     if (!start_notes(&n, settings, corpus, progress->step, err)) return false;
     for (int i = 0; i < NUMBERS; i++) {
         double value;
-        memcpy(&value, member_of(&copy, i), sizeof value);
+        memcpy(&value, (const char *)progress + numbers[i].member, sizeof value);
         snprintf(n.values[i], NUMBER, "%.17g", value);
         add(&n, numbers[i].key, n.values[i]);
     }
@@ -144,7 +147,7 @@ static const char *read_notes(State *state) {
     state->progress.step = (int)number;
     for (int i = 0; i < NUMBERS; i++) {
         if (!read_number(checkpoint_note(c, numbers[i].key), &number)) return numbers[i].key;
-        memcpy(member_of(&state->progress, i), &number, sizeof number);
+        memcpy((char *)&state->progress + numbers[i].member, &number, sizeof number);
     }
     const Note *words = checkpoint_note(c, "settings"), *text = checkpoint_note(c, "text");
     if (!words || words->length >= WORDS_ROOM || strlen(words->value) != words->length)

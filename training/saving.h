@@ -1,6 +1,5 @@
 /* saving.h - what a training leaves on the disk: the best weights, which ./sample reads, and the
- * last state, from which ./train --resume goes on. Each is one checkpoint, whole at every moment.
- */
+ * last state, from which ./train --resume goes on. Each is one checkpoint, whole at any time. */
 #ifndef TRIL_SAVING_H
 #define TRIL_SAVING_H
 
@@ -38,18 +37,25 @@ typedef struct {
     int result_count;
 } State;
 
-/* Writes to `path` where the last state of a run with the checkpoint `out` goes: beside it, for
- * NAME.safetensors as NAME.last.safetensors. */
+/* Write to `path` where the log and the last state that belong to the checkpoint `out` go: beside
+ * NAME.safetensors as NAME.csv and NAME.last.safetensors. Refused: a path that is too long. */
+bool log_path(const char *out, char path[PATH_ROOM], Error *err);
 bool state_path(const char *out, char path[PATH_ROOM], Error *err);
 
+/* Writes a checkpoint of the model, with the corpus's vocabulary and the settings' seed, as what is
+ * best after `step` updates: `validation` is its loss in nats per character. Atomic; on failure the
+ * file that was there stays. */
 bool save_best(const char *path, const Model *model, const Settings *settings, const Corpus *corpus,
                int step, double validation, Error *err);
 
+/* Likewise one of the run, moments included, with its progress, the settings that last, and the
+ * results [result_count] of the rungs before, MAX_RUNGS at most. */
 bool save_state(const char *path, const Run *run, const Settings *settings, const Corpus *corpus,
                 const Progress *progress, const Result *results, int result_count, Error *err);
 
-/* Reads a state back; every note is checked. The caller releases it with state_free; on failure
- * there is nothing to release. */
+/* Reads a state back; every note is checked. Refused: whatever checkpoint_load refuses, a model
+ * without moments, notes that save_state does not write. The caller releases it with state_free; on
+ * failure there is nothing to release. */
 bool state_load(State *state, const char *path, Error *err);
 void state_free(State *state);
 

@@ -39,6 +39,9 @@ TRAINING = $(patsubst %.c,%.o,$(wildcard training/*.c))
 OBJECTS = $(SOURCES:.c=.o) $(ISAS:%=model/kernels/isa_%.o) $(BF16)
 TESTS   = $(patsubst %.c,%,$(wildcard tests/test_*.c))
 
+# The programs as the tests run them: as they are, and with a request for memory that fails.
+PROGRAMS = train sample faulty/train faulty/sample
+
 # What reads any bytes, called with any bytes: by tests/test_fuzz and by a fuzzer (`make fuzz`).
 HARNESSES = safetensors utf8
 FUZZ      = tests/fuzz/guard.o $(HARNESSES:%=tests/fuzz/%.o)
@@ -54,6 +57,10 @@ train sample: %: $(BUILD)/%
 define rules # directory, flags
 $(1)/train: $(TRAINING:%=$(1)/%)
 $(1)/train $(1)/sample: $(1)/%: $(1)/%.o $(OBJECTS:%=$(1)/%)
+	$$(CC) $$(FLAGS) $(2) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
+$(1)/faulty/train: $(TRAINING:%=$(1)/%)
+$(1)/faulty/train $(1)/faulty/sample: $(1)/faulty/%: $(1)/%.o $(1)/tests/faulty.o $(OBJECTS:%=$(1)/%)
+	@mkdir -p $$(@D)
 	$$(CC) $$(FLAGS) $(2) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
 $(TESTS:%=$(1)/%): $(1)/%: $(1)/%.o $(1)/tests/reference.o $(1)/tests/support.o $(OBJECTS:%=$(1)/%)
 	$$(CC) $$(FLAGS) $(2) $$(LDFLAGS) -o $$@ $$^ -lcmocka $$(LDLIBS)
@@ -89,14 +96,14 @@ data/input.txt:
 test: test-plain test-san
 	@echo "All tests passed."
 
-test-plain: $(TESTS:%=$(BUILD)/test/%) $(BUILD)/test/train $(BUILD)/test/sample
+test-plain: $(TESTS:%=$(BUILD)/test/%) $(PROGRAMS:%=$(BUILD)/test/%)
 	@tests/run $(BUILD)/test
 
 # One after the other: both would fight for the processors.
-test-san: $(TESTS:%=$(BUILD)/san/%) $(BUILD)/san/train $(BUILD)/san/sample | test-plain
+test-san: $(TESTS:%=$(BUILD)/san/%) $(PROGRAMS:%=$(BUILD)/san/%) | test-plain
 	@tests/run $(BUILD)/san
 
-san: $(TESTS:%=$(BUILD)/san/%) $(BUILD)/san/train $(BUILD)/san/sample
+san: $(TESTS:%=$(BUILD)/san/%) $(PROGRAMS:%=$(BUILD)/san/%)
 	@tests/run $(BUILD)/san
 
 # Training killed ten times as often as in `make test`.

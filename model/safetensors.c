@@ -5,6 +5,7 @@
 #include "base/utf8.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -354,70 +355,83 @@ void safetensors_free(SafeTensors *file) {
 
 /* ---- the writer ---- */
 
-static void write_string(FILE *out, const char *text, size_t length) {
-    fputc('"', out);
-    for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)text[i];
-        if (c == '"' || c == '\\')
-            fprintf(out, "\\%c", c);
-        else if (c < 0x20 || c == 0x7F)
-            fprintf(out, "\\u%04x", c);
-        else
-            fputc(c, out);
-    }
-    fputc('"', out);
+/* A text that grows, and is counted beyond its room. */
+typedef struct {
+    char *at; /* NULL: it is only counted */
+    size_t length, room;
+} Text;
+
+__attribute__((format(printf, 2, 3))) static void write_text(Text *out, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    size_t left = out->room - out->length;
+    int length =
+        vsnprintf(out->at ? out->at + out->length : NULL, out->at ? left : 0, format, arguments);
+    va_end(arguments);
+    out->length += (size_t)length;
 }
 
-static void write_header(FILE *out, const SafeTensors *file) {
-    fputs("{\"__metadata__\":{", out);
+static void write_byte(Text *out, char byte) {
+    if (out->at) out->at[out->length] = byte;
+    out->length++;
+}
+
+static void write_string(Text *out, const char *text, size_t length) {
+    write_byte(out, '"');
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c == '"' || c == '\\') write_byte(out, '\\');
+        if (c < 0x20 || c == 0x7F)
+            write_text(out, "\\u%04x", c);
+        else
+            write_byte(out, (char)c);
+    }
+    write_byte(out, '"');
+}
+
+static void write_header(Text *out, const SafeTensors *file) {
+    write_text(out, "{\"__metadata__\":{");
     for (int i = 0; i < file->note_count; i++) {
-        if (i) fputc(',', out);
+        if (i) write_byte(out, ',');
         write_string(out, file->notes[i].key, strlen(file->notes[i].key));
-        fputc(':', out);
+        write_byte(out, ':');
         write_string(out, file->notes[i].value, file->notes[i].length);
     }
-    fputc('}', out);
+    write_byte(out, '}');
     size_t offset = 0;
     for (int i = 0; i < file->tensor_count; i++) {
         const SafeTensor *tensor = &file->tensors[i];
-        fputc(',', out);
+        write_byte(out, ',');
         write_string(out, tensor->name, strlen(tensor->name));
-        fprintf(out, ":{\"dtype\":\"%s\",\"shape\":[", tensor->type);
+        write_text(out, ":{\"dtype\":\"%s\",\"shape\":[", tensor->type);
         for (int j = 0; j < tensor->rank; j++)
-            fprintf(out, "%s%zu", j ? "," : "", tensor->shape[j]);
-        fprintf(out, "],\"data_offsets\":[%zu,%zu]}", offset, offset + tensor->bytes);
+            write_text(out, "%s%zu", j ? "," : "", tensor->shape[j]);
+        write_text(out, "],\"data_offsets\":[%zu,%zu]}", offset, offset + tensor->bytes);
         offset += tensor->bytes;
     }
-    fputc('}', out);
-    while ((ftell(out) + PREFIX) % 64) fputc(' ', out); /* so that the data can be mapped aligned */
+    write_byte(out, '}');
+    while ((out->length + PREFIX) % 64) write_byte(out, ' '); /* the data can be mapped aligned */
 }
 
 bool safetensors_write(const SafeTensors *file, const char *path, Error *err) {
-    char *header = NULL;
-    size_t length = 0;
+    Text header = {0};
     FilePart *parts = NULL;
-    bool ok = false;
-    FILE *out = open_memstream(&header, &length);
-    bool written = false;
-    if (out) {
-        write_header(out, file);
-        written = !ferror(out);
-        written = fclose(out) == 0 && written;
-    }
-    if (!written) {
-        fail(err, "%s: not enough memory to write its header", path);
-        goto done;
-    }
     size_t count = 2 + (size_t)file->tensor_count;
-    if (!memory_alloc(&parts, count, sizeof *parts, path, err)) goto done;
-    uint64_t prefix = length;
-    parts[0] = (FilePart){&prefix, PREFIX};
-    parts[1] = (FilePart){header, length};
-    for (int i = 0; i < file->tensor_count; i++)
-        parts[2 + i] = (FilePart){file->tensors[i].data, file->tensors[i].bytes};
-    ok = file_write(path, parts, count, err);
-done:
-    free(header);
+    write_header(&header, file);
+    header.room = header.length + 1; /* printf ends with a zero byte */
+    header.length = 0;
+    bool ok = memory_alloc(&header.at, header.room, 1, path, err) &&
+              memory_alloc(&parts, count, sizeof *parts, path, err);
+    if (ok) {
+        write_header(&header, file);
+        uint64_t prefix = header.length;
+        parts[0] = (FilePart){&prefix, PREFIX};
+        parts[1] = (FilePart){header.at, header.length};
+        for (int i = 0; i < file->tensor_count; i++)
+            parts[2 + i] = (FilePart){file->tensors[i].data, file->tensors[i].bytes};
+        ok = file_write(path, parts, count, err);
+    }
+    memory_free(header.at);
     memory_free(parts);
     return ok;
 }

@@ -80,6 +80,33 @@ static inline void finish(pid_t child) {
     if (ran.status == 127) fail_msg("%s: no such program in TRIL_PROGRAMS", ran.command);
 }
 
+/* Starts a command whose standard output is to be read from *from. */
+static inline pid_t start_piped(const char *command, int *from) {
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    for (int i = 0; i < 2; i++) assert_int_equal(fcntl(ends[i], F_SETFD, FD_CLOEXEC), 0);
+    pid_t child = start(command, ends[1]);
+    close(ends[1]);
+    *from = ends[0];
+    return child;
+}
+
+/* Runs a command, and calls `meanwhile` whenever it has printed something, for the i-th time, from
+ * 0; it has printed something. */
+static inline void run_meanwhile(const char *command, void (*meanwhile)(pid_t child, int i)) {
+    int from, out = open_output(scratch("stdout")), count = 0;
+    pid_t child = start_piped(command, &from);
+    char text[512];
+    for (ssize_t more; (more = read(from, text, sizeof text)) > 0;) {
+        meanwhile(child, count++);
+        assert_int_equal(write(out, text, (size_t)more), more);
+    }
+    close(from);
+    close(out);
+    finish(child);
+    assert_true(count > 0);
+}
+
 __attribute__((format(printf, 1, 2))) static inline void run(const char *format, ...) {
     char command[sizeof ran.command];
     va_list arguments;

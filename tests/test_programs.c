@@ -299,32 +299,23 @@ static void test_threads_and_seeds(void **state) {
     free(first);
 }
 
-/* Starts a command whose standard output is to be read from *from. */
-static pid_t start_piped(const char *command, int *from) {
-    int ends[2];
-    assert_int_equal(pipe(ends), 0);
-    for (int i = 0; i < 2; i++) assert_int_equal(fcntl(ends[i], F_SETFD, FD_CLOEXEC), 0);
-    pid_t child = start(command, ends[1]);
-    close(ends[1]);
-    *from = ends[0];
-    return child;
+static int sent;
+
+/* Sends it once, and as soon as something is printed. */
+static void send_first(pid_t child, int i) {
+    if (i == 0) kill(child, sent);
 }
 
-/* Sends a signal as soon as a training that would take hours prints something. */
+static void send_always(pid_t child, int i) {
+    (void)i;
+    kill(child, sent);
+}
+
+/* A training that would take hours. */
 static void interrupt(const char *command, int number) {
-    int from, out = open_output(scratch("stdout"));
-    pid_t child = start_piped(command, &from);
-    char text[512];
-    bool sent = false;
-    for (ssize_t more; (more = read(from, text, sizeof text)) > 0; sent = true) {
-        if (!sent) kill(child, number);
-        assert_int_equal(write(out, text, (size_t)more), more);
-    }
-    close(from);
-    close(out);
-    finish(child);
+    sent = number;
+    run_meanwhile(command, send_first);
     expect_success();
-    assert_true(sent);
 }
 
 static void test_interruption(void **state) {
@@ -353,17 +344,9 @@ static void test_interruption(void **state) {
 static void test_ignored_hangup(void **state) {
     (void)state;
     signal(SIGHUP, SIG_IGN);
-    int from, out = open_output(scratch("stdout"));
-    pid_t child = start_piped("train " TINY "-m gpt -o @hangup " PLAY, &from);
+    sent = SIGHUP;
+    run_meanwhile("train " TINY "-m gpt -o @hangup " PLAY, send_always);
     signal(SIGHUP, SIG_DFL);
-    char text[512];
-    for (ssize_t more; (more = read(from, text, sizeof text)) > 0;) {
-        kill(child, SIGHUP);
-        assert_int_equal(write(out, text, (size_t)more), more);
-    }
-    close(from);
-    close(out);
-    finish(child);
     expect_success();
     assert_non_null(strstr(ran.out, "To read"));
 }
@@ -630,67 +613,6 @@ static void test_bad_surroundings(void **state) {
     expect_refusal(1, "/dev/full", "cannot be written");
 }
 
-/* A reader that has seen enough ends the program, quietly and long before the text ends. */
-static void test_reader_gone(void **state) {
-    (void)state;
-    int from;
-    char text[10];
-    pid_t child = start_piped("sample -n 1000000000 -p THE~CLOCK~ @play", &from);
-    for (size_t got = 0; got < sizeof text;) {
-        ssize_t more = read(from, text + got, sizeof text - got);
-        assert_true(more > 0);
-        got += (size_t)more;
-    }
-    close(from);
-    finish(child);
-    assert_memory_equal(text, "THE CLOCK ", sizeof text);
-    assert_string_equal(ran.err, "");
-    assert_true(ran.status == -SIGPIPE || ran.status == 0 || ran.status == 1);
-}
-
-static void test_disk_full(void **state) {
-    (void)state;
-    static const char *const commands[] = {"sample -n 20 @play", "sample -n 1000000000 @play",
-                                           "sample --score " PLAY " @play", "sample --info @play",
-                                           "train " TINY "-q -o @full " PLAY};
-    if (access("/dev/full", W_OK) != 0) skip();
-    scratch_put("stdout", "", 0);
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        int out = open("/dev/full", O_WRONLY | O_CLOEXEC);
-        pid_t child = start(commands[i], out);
-        close(out);
-        finish(child);
-        expect_refusal(1, "standard output", "cannot be written");
-    }
-}
-
-/* Files that may not grow: training goes on to its end, then says so once, and what was there
- * before is there still. */
-static void test_no_room(void **state) {
-    (void)state;
-    struct rlimit limit, tight;
-    size_t before, after_it;
-    train("-m bigram -o @room/model " PLAY);
-    char *bytes = slurp(scratch("room/model"), &before);
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    tight = limit;
-    tight.rlim_cur = before / 2;
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
-    run("train " TINY "--seed 2 -m bigram -o @room/model --log /dev/null " PLAY);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    assert_int_equal(ran.status, 1);
-    assert_true(begins(ran.err, "train: ") && strchr(ran.err, '\n') == strrchr(ran.err, '\n'));
-    assert_non_null(strstr(ran.err, "model: cannot be written: "));
-    assert_non_null(strstr(after("step    20/40 "), " not saved "));
-    assert_non_null(strstr(after("step    40/40 "), " not saved ")); /* it was tried again */
-    char *now = slurp(scratch("room/model"), &after_it);
-    assert_int_equal(before, after_it);
-    assert_memory_equal(bytes, now, before);
-    expect_files("room", 3);
-    free(bytes);
-    free(now);
-}
-
 /* ---- help ---- */
 
 /* Each option, with the end of its line. Defaults are shown whatever else is given. */
@@ -787,9 +709,6 @@ int main(void) {
         cmocka_unit_test(test_info),
         cmocka_unit_test(test_bad_input),
         cmocka_unit_test(test_bad_surroundings),
-        cmocka_unit_test(test_reader_gone),
-        cmocka_unit_test(test_disk_full),
-        cmocka_unit_test(test_no_room),
         cmocka_unit_test(test_help),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

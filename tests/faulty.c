@@ -1,0 +1,53 @@
+/* faulty.c - linked into `train` and `sample`: one request for memory fails, that whose number,
+ * counted from 1, the environment variable TRIL_FAIL_AT says. The file that TRIL_FAILED names is
+ * then there.
+ *
+ * aligned_alloc is what base/memory.c asks for memory; under the sanitizers, whose allocator finds
+ * leaks, it alone is replaced. Without them so are those that libc and OpenMP call. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#if defined __has_feature
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__
+#endif
+#endif
+
+static bool fails(void) {
+    static atomic_int count;
+    const char *number = getenv("TRIL_FAIL_AT"), *path = getenv("TRIL_FAILED");
+    if (!number || !path || atomic_fetch_add(&count, 1) + 1 != atoi(number)) return false;
+    int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (file >= 0) close(file);
+    errno = ENOMEM;
+    return true;
+}
+
+void *aligned_alloc(size_t alignment, size_t size) {
+    void *block = NULL;
+    if (fails() || posix_memalign(&block, alignment, size) != 0) return NULL;
+    return block;
+}
+
+#if defined __GLIBC__ && !defined __SANITIZE_ADDRESS__
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *block, size_t size);
+
+void *malloc(size_t size) {
+    return fails() ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size) {
+    return fails() ? NULL : __libc_calloc(count, size);
+}
+
+void *realloc(void *block, size_t size) {
+    return fails() ? NULL : __libc_realloc(block, size);
+}
+#endif

@@ -1,0 +1,276 @@
+/* test_faults.c - what a machine does to the two programs: it has no memory left, no room on the
+ * disk, no leave to write; the text changes, the folder goes, the reader leaves. Each time nothing
+ * that was saved is lost, and what cannot be done is said in one sentence. */
+#include "tests/support.h"
+#include "tests/command.h"
+
+#include <sys/resource.h>
+
+#define PLAY "data/sample.txt"
+#define TINY "-l 1 -w 16 -H 2 -c 16 -b 4 -j 1 -s 40 --eval-every 20 "
+
+static Error err;
+
+/* The last command said one line, in the name of the program. */
+static void expect_sentence_of(const char *program, const char *says) {
+    size_t length = strlen(program);
+    bool one_line = *ran.err && strchr(ran.err, '\n') == ran.err + strlen(ran.err) - 1;
+    bool named = strncmp(ran.err, program, length) == 0 && strncmp(ran.err + length, ": ", 2) == 0;
+    if (!one_line || !named || !strstr(ran.err, says))
+        fail_msg("%s: status %d, '%s' is not '%s: ... %s ...'", ran.command, ran.status, ran.err,
+                 program, says);
+}
+
+static void expect_whole(const char *name) {
+    Checkpoint checkpoint;
+    assert_ok(checkpoint_load(&checkpoint, scratch(name), &err), err);
+    checkpoint_free(&checkpoint);
+}
+
+/* ---- memory ---- */
+
+/* Runs a command as long as there is one more request for memory that can fail. What OpenMP asks
+ * for before it begins it also reports, in its own words. Returns how often it was told to fail. */
+static int fail_in_turn(const char *program, const char *command, void (*before)(void),
+                        void (*after)(void)) {
+    char number[16];
+    int n = 0;
+    for (bool failed = true; failed; n++) {
+        snprintf(number, sizeof number, "%d", n + 1);
+        setenv("TRIL_FAIL_AT", number, 1);
+        setenv("TRIL_FAILED", scratch("failed"), 1);
+        before();
+        run("faulty/%s %s", program, command);
+        unsetenv("TRIL_FAIL_AT");
+        failed = remove(scratch("failed")) == 0;
+        if (!failed || ran.status == 0) {
+            expect_success(); /* libc can do without some of it */
+        } else if (strstr(ran.err, "libgomp: ")) {
+            assert_int_equal(ran.status, 1);
+        } else {
+            assert_int_equal(ran.status, 1);
+            expect_sentence_of(program, "");
+        }
+        after();
+    }
+    return n - 1;
+}
+
+static char *model, *state_file;
+static size_t model_length, state_length;
+
+static void put_back(void) {
+    scratch_put("memory/m.safetensors", model, model_length);
+    scratch_put("memory/m.last.safetensors", state_file, state_length);
+}
+
+static void look_at_both(void) {
+    expect_whole("memory/m.safetensors");
+    expect_whole("memory/m.last.safetensors");
+}
+
+static void do_nothing(void) {}
+
+#define SHORT "-l 2 -w 8 -H 2 -c 8 -b 2 -s 4 --eval-every 2 -d 0.1 "
+
+static void test_no_memory(void **state) {
+    (void)state;
+    must_run("train " SHORT "-q -o @memory/m.safetensors " PLAY);
+    model = slurp(scratch("memory/m.safetensors"), &model_length);
+    state_file = slurp(scratch("memory/m.last.safetensors"), &state_length);
+    int training =
+        fail_in_turn("train", SHORT "-j 2 -o @memory/m.safetensors " PLAY, put_back, look_at_both);
+    assert_true(training > 60);
+    int resumed =
+        fail_in_turn("train", "-r -s 6 -o @memory/m.safetensors " PLAY, put_back, look_at_both);
+    assert_true(resumed > 60);
+    put_back();
+    static const char *const commands[] = {"-n 3 -p THE @memory/m.safetensors",
+                                           "--score " PLAY " @memory/m.safetensors",
+                                           "--info @memory/m.safetensors"};
+    for (int i = 0; i < 3; i++)
+        assert_true(fail_in_turn("sample", commands[i], do_nothing, do_nothing) > 5);
+    free(model);
+    free(state_file);
+}
+
+/* ---- the disk ---- */
+
+/* Runs a script of the shell, in which $T is the scratch directory, as the owner of file systems of
+ * its own; skips the test where nobody may have such. */
+static void mounted(const char *script) {
+    setenv("T", scratch_directory, 1);
+    setenv("P", getenv("TRIL_PROGRAMS") ? getenv("TRIL_PROGRAMS") : "build/test", 1);
+    if (system("unshare -rm mount -t tmpfs tril \"$T\" 2>\"$T/why\"") != 0) skip();
+    int length =
+        snprintf(ran.command, sizeof ran.command, "unshare -rm sh -euc '%s' >\"$T/out\"", script);
+    assert_true(length < (int)sizeof ran.command);
+    if (system(ran.command) != 0) fail_msg("%s", ran.command);
+}
+
+/* Files that may not grow: training goes on to its end, then says so once, and what was there
+ * before is there still. */
+static void test_no_room(void **state) {
+    (void)state;
+    struct rlimit limit, tight;
+    size_t before, after_it;
+    must_run("train " TINY "-m bigram -o @room/model " PLAY);
+    char *bytes = slurp(scratch("room/model"), &before);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    tight = limit;
+    tight.rlim_cur = before / 2;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+    run("train " TINY "--seed 2 -m bigram -o @room/model --log /dev/null " PLAY);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    assert_int_equal(ran.status, 1);
+    expect_sentence_of("train", "model: cannot be written: ");
+    const char *first = strstr(ran.out, "step    20/40 "),
+               *last = strstr(ran.out, "step    40/40 ");
+    assert_true(first && strstr(first, " not saved "));
+    assert_true(last && strstr(last, " not saved ")); /* it was tried again */
+    char *now = slurp(scratch("room/model"), &after_it);
+    assert_int_equal(before, after_it);
+    assert_memory_equal(bytes, now, before);
+    assert_false(scratch_has("room/model.tmp"));
+    free(bytes);
+    free(now);
+}
+
+/* The same on a file system that is full, and really so: a model of 16 KiB lies on one of 28. */
+static void test_small_disk(void **state) {
+    (void)state;
+    must_run("train " TINY "-q -m bigram -o @old.safetensors " PLAY);
+    mounted("mkdir $T/small; mount -t tmpfs -o size=28k tril $T/small;"
+            "cp $T/old.safetensors $T/small/m.safetensors;"
+            "$P/train " TINY "-q --seed 2 -m bigram --log /dev/null"
+            " -o $T/small/m.safetensors " PLAY " 2>$T/said && exit 3;"
+            "cmp $T/old.safetensors $T/small/m.safetensors;"
+            "ls $T/small >$T/left");
+    size_t length;
+    char *said = slurp(scratch("said"), &length), *left = slurp(scratch("left"), &length);
+    assert_non_null(strstr(said, "m.safetensors: cannot be written: No space left on device\n"));
+    assert_int_equal(strncmp(said, "train: ", 7), 0);
+    assert_string_equal(left, "m.safetensors\n");
+    free(said);
+    free(left);
+}
+
+/* Where nothing may be written it is said before anything is trained. */
+static void test_read_only(void **state) {
+    (void)state;
+    must_run("train " TINY "-q -m bigram -o @old.safetensors " PLAY);
+    mounted("mkdir $T/fixed; mount -t tmpfs tril $T/fixed;"
+            "cp $T/old.safetensors $T/fixed/m.safetensors; mount -o remount,ro $T/fixed;"
+            "$P/train " TINY "-q -s 1000000 -m bigram -o $T/fixed/m.safetensors " PLAY
+            " 2>$T/said && exit 3;"
+            "$P/train " TINY "-q -s 1000000 -m bigram -o $T/fixed/new/m.safetensors " PLAY
+            " 2>>$T/said && exit 4;"
+            "$P/sample -n 3 $T/fixed/m.safetensors;"
+            "cmp $T/old.safetensors $T/fixed/m.safetensors");
+    size_t length;
+    char *said = slurp(scratch("said"), &length), *second = strchr(said, '\n');
+    assert_non_null(second);
+    assert_int_equal(strncmp(said, "train: ", 7), 0);
+    assert_int_equal(strncmp(second, "\ntrain: ", 8), 0);
+    assert_ptr_equal(strchr(second + 1, '\n'), said + length - 1);
+    assert_non_null(strstr(said, "cannot be created: Read-only file system\n"));
+    assert_non_null(strstr(second, "cannot be created: Read-only file system\n"));
+    free(said);
+}
+
+/* ---- things that change meanwhile ---- */
+
+static void spoil_text(pid_t child, int i) {
+    (void)child;
+    if (i == 0) assert_int_equal(truncate(scratch("moving.txt"), 10), 0);
+    if (i == 1) scratch_put("moving.txt", "\xff\xff\xff", 3);
+    if (i == 2) assert_int_equal(remove(scratch("moving.txt")), 0);
+}
+
+/* The text was read, and is not looked at again: what is trained is what would have been. */
+static void test_text_changes(void **state) {
+    (void)state;
+    size_t length, other;
+    char *text = slurp(PLAY, &length);
+    scratch_put("moving.txt", text, length);
+    free(text);
+    run_meanwhile("train " TINY "-s 200 -m gpt -o @moved.safetensors @moving.txt", spoil_text);
+    expect_success();
+    assert_false(scratch_has("moving.txt"));
+    must_run("train " TINY "-s 200 -m gpt -o @still.safetensors " PLAY);
+    char *moved = slurp(scratch("moved.safetensors"), &length);
+    char *still = slurp(scratch("still.safetensors"), &other);
+    assert_int_equal(length, other);
+    assert_memory_equal(moved, still, length);
+    free(moved);
+    free(still);
+}
+
+static void remove_folder(pid_t child, int i) {
+    (void)child;
+    if (i > 0 && scratch_has("folder")) scratch_remove(scratch("folder"));
+}
+
+static void test_folder_goes(void **state) {
+    (void)state;
+    run_meanwhile("train " TINY "-s 400 -m bigram -o @folder/m.safetensors " PLAY, remove_folder);
+    assert_int_equal(ran.status, 1);
+    expect_sentence_of("train", "No such file or directory");
+}
+
+/* ---- readers ---- */
+
+/* A reader that has seen enough ends the program, quietly and long before the text ends. */
+static void test_reader_gone(void **state) {
+    (void)state;
+    int from;
+    char text[10];
+    pid_t child = start_piped("sample -n 1000000000 -p THE~CLOCK~ @play", &from);
+    for (size_t got = 0; got < sizeof text;) {
+        ssize_t more = read(from, text + got, sizeof text - got);
+        assert_true(more > 0);
+        got += (size_t)more;
+    }
+    close(from);
+    finish(child);
+    assert_memory_equal(text, "THE CLOCK ", sizeof text);
+    assert_string_equal(ran.err, "");
+    assert_true(ran.status == -SIGPIPE || ran.status == 0 || ran.status == 1);
+}
+
+static void test_disk_full(void **state) {
+    (void)state;
+    static const char *const commands[] = {"sample -n 20 @play", "sample -n 1000000000 @play",
+                                           "sample --score " PLAY " @play", "sample --info @play",
+                                           "train " TINY "-q -o @full " PLAY};
+    if (access("/dev/full", W_OK) != 0) skip();
+    scratch_put("stdout", "", 0);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        int out = open("/dev/full", O_WRONLY | O_CLOEXEC);
+        pid_t child = start(commands[i], out);
+        close(out);
+        finish(child);
+        expect_refusal(1, "standard output", "cannot be written");
+    }
+}
+
+static int set_up(void **state) {
+    if (scratch_open(state) != 0) return -1;
+    must_run("train " TINY "-o @play " PLAY);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    command_close();
+    return scratch_close(state);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_memory),    cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_small_disk),   cmocka_unit_test(test_read_only),
+        cmocka_unit_test(test_text_changes), cmocka_unit_test(test_folder_goes),
+        cmocka_unit_test(test_reader_gone),  cmocka_unit_test(test_disk_full),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

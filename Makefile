@@ -106,6 +106,11 @@ test-san: $(TESTS:%=$(BUILD)/san/%) $(PROGRAMS:%=$(BUILD)/san/%) | test-plain
 san: $(TESTS:%=$(BUILD)/san/%) $(PROGRAMS:%=$(BUILD)/san/%)
 	@tests/run $(BUILD)/san
 
+# Checkers, with what they are not to report and why: .clang-tidy, tests/cppcheck.
+check: $(BUILD)/test/train $(BUILD)/test/sample
+	tests/deps check
+	tests/check $(BUILD)/test
+
 # Training killed ten times as often as in `make test`.
 soak: $(BUILD)/test/tests/test_resume $(BUILD)/test/train $(BUILD)/test/sample
 	TRIL_KILLS=500 TRIL_PROGRAMS=$(BUILD)/test $(BUILD)/test/tests/test_resume
@@ -153,4 +158,4 @@ clean:
 	rm -rf build train sample
 
 -include $(shell find build -name '*.d' 2>/dev/null)
-.PHONY: all run test test-plain test-san san soak test-arm fuzz bench deps format format-check clean
+.PHONY: all run test test-plain test-san san check soak test-arm fuzz bench deps format format-check clean

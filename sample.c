@@ -184,8 +184,8 @@ static void print_info(const Checkpoint *checkpoint, const Vocab *vocab) {
     const Model *model = &checkpoint->model;
     print_note(checkpoint, "model");
     printf("%-16s %zu\n", "parameters", model->parameters);
-    static const char *const keys[] = {"layers",  "heads", "width", "context",
-                                       "dropout", "step",  "seed",  "validation_loss"};
+    static const char *const keys[] = {"layers", "heads", "width",           "context",  "dropout",
+                                       "step",   "seed",  "validation_loss", "best_loss"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) print_note(checkpoint, keys[i]);
     printf("%-16s %d %s\n", "vocabulary", vocab->size, vocab->bytes ? "byte values" : "characters");
     if (!vocab->bytes) {

@@ -3,10 +3,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-bool fail(Error *err, const char *format, ...) {
+void error_write(Error *err, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(err->text, sizeof err->text, format, arguments);
     va_end(arguments);
-    return false;
 }

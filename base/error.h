@@ -12,7 +12,14 @@ typedef struct {
     char text[512]; /* one line, no newline; empty while nothing has failed */
 } Error;
 
-/* Writes the message, cut to fit, and returns false. */
-bool fail(Error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Writes the message, cut to fit. */
+void error_write(Error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The same, and is false: a macro, for compilers and checkers to see that it always is. */
+#define fail(...) (error_write(__VA_ARGS__), error_false())
+
+static inline bool error_false(void) {
+    return false;
+}
 
 #endif

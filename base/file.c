@@ -131,8 +131,9 @@ bool file_flush_output(Error *err) {
 
 bool file_make_parent(const char *path, Error *err) {
     char *copy;
-    if (!memory_alloc(&copy, strlen(path) + 1, 1, path, err)) return false;
-    strcpy(copy, path);
+    size_t length = strlen(path);
+    if (!memory_alloc(&copy, length + 1, 1, path, err)) return false;
+    memcpy(copy, path, length);
     bool ok = true;
     for (char *slash = strchr(copy + 1, '/'); slash && ok; slash = strchr(slash + 1, '/')) {
         *slash = 0;

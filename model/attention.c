@@ -19,7 +19,7 @@ typedef struct {
 
 static Head head_of(const Attention *a, size_t task, const float *q, const float *key,
                     const float *v, const float *out, const float *dout) {
-    size_t T = (size_t)a->T, S = (size_t)(a->past + a->T);
+    size_t T = (size_t)a->T, S = (size_t)a->past + T;
     size_t batch = task / (size_t)a->NH, head = task % (size_t)a->NH;
     size_t of_v = head * (size_t)a->dv, of_k = head * (size_t)a->dk;
     size_t of_out = batch * T * a->out_row + of_v;

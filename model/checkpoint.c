@@ -155,7 +155,7 @@ static bool read_config(const SafeTensors *file, const char *path, Config *confi
     note = find_note(file, "model");
     if (!note || note->length >= sizeof config->model)
         return fail(err, "%s: its metadata has no valid 'model'", path);
-    strcpy(config->model, note->value);
+    memcpy(config->model, note->value, note->length); /* the rest of it is 0 */
     for (int i = 0; i < COUNT(sizes); i++) {
         note = find_note(file, sizes[i].key);
         int member;

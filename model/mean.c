@@ -23,7 +23,7 @@ static Stretch stretch_of(size_t i, int C) {
 
 void mean_forward(const Kernels *k, float *y, const float *x, int B, int T, int past, int C) {
     assert(past == 0 || B == 1);
-    size_t S = (size_t)(past + T), row = (size_t)C;
+    size_t S = (size_t)past + (size_t)T, row = (size_t)C;
     Share share = team_share(k, stretches(B, C), 1);
     for (size_t i = share.begin; i < share.end; i++) {
         Stretch at = stretch_of(i, C);

@@ -34,7 +34,7 @@ _Static_assert(sizeof(size_t) >= 8, "products of three sizes are counted in a si
 
 int size_of(const Config *c, Size size) {
     switch (size) {
-        case SIZE_NONE: return 1;
+        case SIZE_NONE:
         case SIZE_1: return 1;
         case SIZE_V: return c->V;
         case SIZE_T: return c->T;

@@ -276,6 +276,24 @@ static void test_bytes(void **state) {
     after("characters 2000\n");
 }
 
+/* A text of one character: nothing is left to learn, and nothing goes wrong. */
+static void test_one_character(void **state) {
+    (void)state;
+    char text[300];
+    memset(text, 'a', sizeof text);
+    scratch_put("a.txt", text, sizeof text);
+    train("--ladder -o @alone/model @a.txt");
+    for (int i = 0; model_name(i); i++) {
+        Row row = {0, 1, 1, 1};
+        assert_true(find_row(model_name(i), &row));
+        assert_true(row.train == 0 && row.validation == 0);
+    }
+    sample("-n 12 -p a @alone/model");
+    assert_string_equal(ran.out, "aaaaaaaaaaaaa\n");
+    sample("--score @a.txt @alone/model");
+    after("nats_per_char 0.000000\n");
+}
+
 static void test_threads_and_seeds(void **state) {
     (void)state;
     static const int runs[][2] = {{1, 7}, {2, 7}, {3, 7}, {1, 7}, {1, 8}};
@@ -514,6 +532,9 @@ static void test_info(void **state) {
     after("\ndropout          0.25\nstep             3\nseed             7\n");
     after("\nvocabulary       63 characters\n\\x0a !',-.123:;?ABC");
     after("\n  transformer.wte.weight                       63 x 8\n");
+    sample("--info @info.last.safetensors");
+    after("\nstep             3\nseed             7\nbest_loss        4.");
+    sample("--info @info");
     size_t parameters = strtoul(after("\nparameters "), NULL, 10), sum = 0;
     for (const char *line = after("\ntensors\n"); *line; line = strchr(line, '\n') + 1) {
         size_t rows = 0, columns = 1;
@@ -697,6 +718,7 @@ int main(void) {
         cmocka_unit_test(test_ladder),
         cmocka_unit_test(test_quiet),
         cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_one_character),
         cmocka_unit_test(test_threads_and_seeds),
         cmocka_unit_test(test_interruption),
         cmocka_unit_test(test_ignored_hangup),

@@ -113,9 +113,10 @@ static bool read_number(const Note *note, double *number) {
     return !*end && *number >= 0;
 }
 
-static const char *known_name(const char *name) {
+static const char *known_name(const char *name, size_t length) {
     for (int i = 0; model_name(i); i++)
-        if (strcmp(model_name(i), name) == 0) return model_name(i);
+        if (strlen(model_name(i)) == length && memcmp(model_name(i), name, length) == 0)
+            return model_name(i);
     return NULL;
 }
 
@@ -123,17 +124,24 @@ static const char *known_name(const char *name) {
 static bool read_results(const Note *note, State *state) {
     if (!note) return false;
     for (const char *line = note->value; *line; line = strchr(line, '\n') + 1) {
-        char name[16];
-        double parameters;
-        Result r = {0};
-        if (!strchr(line, '\n') || state->result_count == MAX_RUNGS) return false;
-        if (sscanf(line, "%15s %lf %lf %lf %lf %lf", name, &parameters, &r.train, &r.validation,
-                   &r.seconds, &r.characters) != 6)
-            return false;
-        r.name = known_name(name);
-        if (!r.name || !(parameters >= 0 && parameters < 1e15)) return false;
-        r.parameters = (size_t)parameters;
-        state->results[state->result_count++] = r;
+        double figures[5];
+        size_t name = strcspn(line, " \n");
+        const char *at = line + name, *known = known_name(line, name);
+        if (!known || !strchr(line, '\n') || state->result_count == MAX_RUNGS) return false;
+        for (int i = 0; i < 5; i++) {
+            char *end;
+            if (*at != ' ' || at[1] == '\n') return false;
+            figures[i] = strtod(at, &end);
+            if (end == at) return false;
+            at = end;
+        }
+        if (*at != '\n' || !(figures[0] >= 0 && figures[0] < 1e15)) return false;
+        state->results[state->result_count++] = (Result){.name = known,
+                                                         .parameters = (size_t)figures[0],
+                                                         .train = figures[1],
+                                                         .validation = figures[2],
+                                                         .seconds = figures[3],
+                                                         .characters = figures[4]};
     }
     return true;
 }
@@ -152,8 +160,9 @@ static const char *read_notes(State *state) {
     const Note *words = checkpoint_note(c, "settings"), *text = checkpoint_note(c, "text");
     if (!words || words->length >= WORDS_ROOM || strlen(words->value) != words->length)
         return "settings";
-    strcpy(state->words, words->value);
-    if (!text || sscanf(text->value, "%16" SCNx64, &state->text) != 1) return "text";
+    memcpy(state->words, words->value, words->length + 1);
+    if (!text || text->length != 16 || strspn(text->value, "0123456789abcdef") != 16) return "text";
+    state->text = strtoull(text->value, NULL, 16);
     return read_results(checkpoint_note(c, "results"), state) ? NULL : "results";
 }
 

@@ -60,7 +60,8 @@ static inline pid_t start(const char *command, int out) {
     int in = open("/dev/null", O_RDONLY);
     int err = open(scratch("stderr"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0) _exit(127);
-    signal(SIGPIPE, SIG_DFL); /* whoever runs the tests may ignore it */
+    signal(SIGPIPE, SIG_DFL); /* whoever runs the tests may ignore these, */
+    signal(SIGINT, SIG_DFL);  /* as a shell does for what it runs in the background */
     alarm(LIMIT);             /* outlives exec, and ends the program */
     execv(program, argv);
     _exit(127);

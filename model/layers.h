@@ -112,6 +112,36 @@ void layernorm_backward(const Kernels *k, float *dx, float *sums, const float *d
                         const float *mean, const float *rstd, Param w, int N, int C);
 void layernorm_gradients(const Kernels *k, Param w, Param b, const float *sums, int count, int C);
 
+/* ---- root-mean-square normalisation ---- (Zhang and Sennrich, 2019)
+ * y = x rstd w for each of N rows, with rstd = 1 / sqrt(mean(x^2) + 1e-6). Likewise; `sums`[C] is
+ * dw's alone. A row may be one head's channels, of which a token has NH side by side. */
+void rmsnorm_forward(const Kernels *k, float *y, float *rstd, const float *x, Param w, int N,
+                     int C);
+void rmsnorm_again(const Kernels *k, float *y, const float *x, const float *rstd, Param w, int N,
+                   int C);
+void rmsnorm_backward(const Kernels *k, float *dx, float *sums, const float *dy, const float *x,
+                      const float *rstd, Param w, int N, int C);
+void rmsnorm_gradients(const Kernels *k, Param w, const float *sums, int count, int C);
+
+/* ---- rotary positions ---- (Su et al., "RoFormer", 2021)
+ * Head by head, channel i < hs/2 and channel i + hs/2 are a pair that is turned by the angle
+ * position / 10000^(2 i / hs): what a query and a key then give depends on how far apart they
+ * stand. turns[position] holds hs/2 cosines, then hs/2 sines; rotary_turns fills it for positions
+ * past to past + T - 1, by the team. Rows are heads, NH of each token; the first one is row `first`
+ * of the batch; y may be x. Backward is the turn back; dx may be dy. hs is even. */
+void rotary_turns(const Kernels *k, float *turns, int T, int past, int hs);
+void rotary_forward(const Kernels *k, float *y, const float *x, const float *turns, size_t first,
+                    int rows, int T, int past, int NH, int hs);
+void rotary_backward(const Kernels *k, float *dx, const float *dy, const float *turns, size_t first,
+                     int rows, int T, int NH, int hs);
+
+/* ---- SwiGLU ---- (Shazeer, "GLU Variants Improve Transformer", 2020)
+ * y = silu(gate) up for n numbers, silu(x) = x / (1 + e^-x). The backward makes y again on the way.
+ * dgate may be dy. */
+void swiglu_forward(const Kernels *k, float *y, const float *gate, const float *up, size_t n);
+void swiglu_backward(const Kernels *k, float *dgate, float *dup, float *y, const float *gate,
+                     const float *up, const float *dy, size_t n);
+
 /* ---- GELU ---- (Hendrycks and Gimpel, 2016, the tanh form, which is GPT-2's)
  * y = x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2 for n numbers. The backward makes y again
  * on the way. dx may be dy. */

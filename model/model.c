@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const Rung *const ladder[] = {&bigram_rung, &average_rung, &head_rung, &multihead_rung,
-                                     &gpt_rung};
+static const Rung *const ladder[] = {&bigram_rung,    &average_rung, &head_rung,
+                                     &multihead_rung, &gpt_rung,     &modern_rung};
 
 const char *model_name(int i) {
     return i >= 0 && i < COUNT(ladder) ? ladder[i]->name : NULL;
@@ -43,6 +43,8 @@ int size_of(const Config *c, Size size) {
         case SIZE_2C: return 2 * c->C;
         case SIZE_3C: return 3 * c->C;
         case SIZE_4C: return 4 * c->C;
+        case SIZE_HS: return c->C / c->NH;
+        case SIZE_8C_3: return (8 * c->C + 95) / 96 * 32;
     }
     return 0;
 }
@@ -70,6 +72,11 @@ static bool check(Config *c, const Rung **rung, Error *err) {
         return fail(err, "a width of %d is not between 1 and %d", c->C, MAX_WIDTH);
     if (c->NH < 1 || c->C % c->NH != 0)
         return fail(err, "%d heads do not divide a width of %d", c->NH, c->C);
+    if ((*rung)->rotary && c->C / c->NH % 2 != 0)
+        return fail(err,
+                    "heads of %d channels each cannot be turned in pairs: an even number is "
+                    "needed, of a width of %d with %d heads",
+                    c->C / c->NH, c->C, c->NH);
     if (!(c->dropout >= 0 && c->dropout < 1))
         return fail(err, "a dropout of %g is not between 0 and 1", c->dropout);
     return true;
@@ -108,6 +115,7 @@ static void set_start(Model *model, uint64_t seed) {
     for (int i = 0; i < rung->tensor_count; i++) {
         const TensorSpec *spec = &rung->tensors[i];
         double deviation = (double)spec->deviation;
+        if (spec->flags & FAN_IN) deviation /= sqrt(size_of(&model->config, spec->shape[1]));
         if (spec->flags & RESIDUAL) deviation /= sqrt(2.0 * model->config.L);
         int copies = spec->flags & EVERY_LAYER ? model->config.L : 1;
         for (int l = 0; l < copies; l++, number++) {

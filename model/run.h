@@ -13,7 +13,20 @@
 #include <stddef.h>
 
 /* Sizes by name, as the tables use them. */
-typedef enum { SIZE_NONE, SIZE_1, SIZE_V, SIZE_T, SIZE_NH, SIZE_C, SIZE_2C, SIZE_3C, SIZE_4C } Size;
+typedef enum {
+    SIZE_NONE,
+    SIZE_1,
+    SIZE_V,
+    SIZE_T,
+    SIZE_NH,
+    SIZE_C,
+    SIZE_2C,
+    SIZE_3C,
+    SIZE_4C,
+    SIZE_HS,  /* a head's channels */
+    SIZE_8C_3 /* 8/3 C, up to a multiple of 32: a gated MLP's, of as many weights as one
+                 of 4 C that has no gate */
+} Size;
 
 int size_of(const Config *config, Size size);
 
@@ -25,6 +38,7 @@ enum {
     RESIDUAL = 2,   /* a matrix that ends a branch: deviation scaled by 1/sqrt(2 L), as in GPT-2 */
     DECAYS = 4,     /* weight decay applies */
     LINEAR = 8,     /* a linear layer's: packed for its products */
+    FAN_IN = 2048,  /* deviation divided by the square root of the columns */
     LAZY_ROWS = 16, /* rows that a step gave no gradient are left alone by its update */
     /* of a buffer */
     TRAINING = 32,     /* only there in training */
@@ -71,6 +85,7 @@ struct Rung {
     const char *idea;
     double learning_rate;
     bool has_width, has_heads, has_layers; /* otherwise 1 */
+    bool rotary;                           /* turns pairs of channels: heads have an even number */
     bool together; /* forward may be called by threads together (layers.h) */
     const TensorSpec *tensors;
     int tensor_count;
@@ -83,7 +98,7 @@ struct Rung {
                      const Kernels *k); /* the buffer of logits then holds dlogits */
 };
 
-extern const Rung bigram_rung, average_rung, head_rung, multihead_rung, gpt_rung;
+extern const Rung bigram_rung, average_rung, head_rung, multihead_rung, gpt_rung, modern_rung;
 
 /* model_build in two halves, for a checkpoint to be checked between them: first the tensors' names,
  * shapes and offsets, which needs next to no memory; then room for the weights, all 0. */

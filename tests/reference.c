@@ -221,16 +221,78 @@ static double *gpt(const Reference *r, const int32_t *ids, int T) {
     return logits;
 }
 
+static double *rmsnorm(const double *x, const double *w, int rows, int C) {
+    double *y = zeros(rows * C);
+    for (int t = 0; t < rows; t++) {
+        double square = 0;
+        for (int c = 0; c < C; c++) square += x[t * C + c] * x[t * C + c] / C;
+        for (int c = 0; c < C; c++) y[t * C + c] = x[t * C + c] / sqrt(square + 1e-6) * w[c];
+    }
+    return y;
+}
+
+/* Queries or keys: a projection, a norm of each head, a turn of pairs by position. */
+static double *rotary(const double *x, const double *w, const double *gain, int T, int C, int NH) {
+    int hs = C / NH;
+    double *raw = linear(x, w, NULL, T, C, C), *y = rmsnorm(raw, gain, T * NH, hs);
+    for (int t = 0; t < T; t++)
+        for (int h = 0; h < NH; h++)
+            for (int i = 0; i < hs / 2; i++) {
+                double *first = &y[t * C + h * hs + i], *second = first + hs / 2;
+                double angle = t * pow(10000, -2.0 * i / hs), kept = *first;
+                *first = kept * cos(angle) - *second * sin(angle);
+                *second = *second * cos(angle) + kept * sin(angle);
+            }
+    free(raw);
+    return y;
+}
+
+static void modern_block(const Reference *r, double *x, int l, int T) {
+    int C = r->model->config.C, NH = r->model->config.NH, H = (8 * C + 95) / 96 * 32;
+#define L(name) tensor(r, "model.layers.%d." name ".weight", l)
+    double *norm = rmsnorm(x, L("input_layernorm"), T, C);
+    double *q = rotary(norm, L("self_attn.q_proj"), L("self_attn.q_norm"), T, C, NH);
+    double *k = rotary(norm, L("self_attn.k_proj"), L("self_attn.k_norm"), T, C, NH);
+    double *v = linear(norm, L("self_attn.v_proj"), NULL, T, C, C);
+    double *att = attend(q, k, v, T, C, NH);
+    take_in(x, linear(att, L("self_attn.o_proj"), NULL, T, C, C), T * C);
+    double *norm2 = rmsnorm(x, L("post_attention_layernorm"), T, C);
+    double *gate = linear(norm2, L("mlp.gate_proj"), NULL, T, C, H);
+    double *up = linear(norm2, L("mlp.up_proj"), NULL, T, C, H);
+    for (int i = 0; i < T * H; i++) gate[i] = gate[i] / (1 + exp(-gate[i])) * up[i];
+    take_in(x, linear(gate, L("mlp.down_proj"), NULL, T, H, C), T * C);
+#undef L
+    free(norm);
+    free(q);
+    free(k);
+    free(v);
+    free(att);
+    free(norm2);
+    free(gate);
+    free(up);
+}
+
+static double *modern(const Reference *r, const int32_t *ids, int T) {
+    Config c = r->model->config;
+    const double *table = tensor(r, "model.embed_tokens.weight", 0);
+    double *x = zeros(T * c.C);
+    for (int t = 0; t < T; t++)
+        for (int i = 0; i < c.C; i++) x[t * c.C + i] = table[ids[t] * c.C + i];
+    for (int l = 0; l < c.L; l++) modern_block(r, x, l, T);
+    double *norm = rmsnorm(x, tensor(r, "model.norm.weight", 0), T, c.C);
+    double *logits = linear(norm, tensor(r, "lm_head.weight", 0), NULL, T, c.C, c.V);
+    free(x);
+    free(norm);
+    return logits;
+}
+
 void reference_logits(const Reference *reference, const int32_t *ids, int B, int T,
                       double *logits) {
     static const struct {
         const char *name;
         double *(*logits)(const Reference *, const int32_t *, int);
-    } rungs[] = {{"bigram", bigram},
-                 {"average", average},
-                 {"head", head},
-                 {"multihead", multihead},
-                 {"gpt", gpt}};
+    } rungs[] = {{"bigram", bigram},       {"average", average}, {"head", head},
+                 {"multihead", multihead}, {"gpt", gpt},         {"modern", modern}};
     int V = reference->model->config.V;
     for (size_t i = 0; i < sizeof rungs / sizeof *rungs; i++) {
         if (strcmp(rungs[i].name, reference->model->config.model) != 0) continue;

@@ -72,6 +72,7 @@ static void assert_not_saved(const Model *model, const char *to, const char *say
 static void build(Model *model, const char *name, int layers) {
     Error err;
     Config config = {.V = 5, .T = 4, .L = layers, .NH = 2, .C = 6, .dropout = 0.1};
+    if (strcmp(name, "modern") == 0) config.C = 8; /* pairs of channels are turned */
     snprintf(config.model, sizeof config.model, "%s", name);
     assert_ok(model_build(model, &config, 1, &err), err);
     for (size_t i = 0; i < model->room; i++) {

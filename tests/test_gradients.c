@@ -12,6 +12,7 @@ enum { B = 3, T = 7, V = 11 };
 static Config config_of(const char *model) {
     Config config = {.V = V, .T = 9, .L = 2, .NH = 3, .C = 15};
     strcpy(config.model, model);
+    if (strcmp(model, "modern") == 0) config.C = 18; /* pairs of channels are turned */
     return config;
 }
 
@@ -99,6 +100,11 @@ static void test_gpt(void **state) {
     check_rung("gpt");
 }
 
+static void test_modern(void **state) {
+    (void)state;
+    check_rung("modern");
+}
+
 /* With dropout the reference cannot follow; but the loss is a function of the weights all the same
  * while seed and step stand still, and its own differences are the truth. In float32 they are
  * coarse: a direction of many weights at once, along the gradient, makes them large enough. */
@@ -144,9 +150,13 @@ static void test_dropout_gradient(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bigram), cmocka_unit_test(test_average),
-        cmocka_unit_test(test_head),   cmocka_unit_test(test_multihead),
-        cmocka_unit_test(test_gpt),    cmocka_unit_test(test_dropout_gradient),
+        cmocka_unit_test(test_bigram),
+        cmocka_unit_test(test_average),
+        cmocka_unit_test(test_head),
+        cmocka_unit_test(test_multihead),
+        cmocka_unit_test(test_gpt),
+        cmocka_unit_test(test_modern),
+        cmocka_unit_test(test_dropout_gradient),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -224,7 +224,7 @@ static void test_ladder(void **state) {
     (void)state;
     static const char *const names[] = {
         "uniform", "counted unigram", "counted bigram", "bigram", "average", "head", "multihead",
-        "gpt"};
+        "gpt",     "modern"};
     size_t length;
     train("--ladder -o @ladder/model.safetensors " PLAY);
     after(scratch("ladder/ladder.csv"));
@@ -232,7 +232,7 @@ static void test_ladder(void **state) {
     const char *head = "model,parameters,train_loss,val_loss,bits_per_char,seconds\n";
     assert_true(begins(line, head));
     line += strlen(head);
-    for (int i = 0, taken = 0; i < 8; i++, line += taken, taken = 0) {
+    for (int i = 0, taken = 0; i < 9; i++, line += taken, taken = 0) {
         char name[32];
         size_t parameters;
         double losses[2], bits, seconds;
@@ -248,7 +248,7 @@ static void test_ladder(void **state) {
     }
     assert_string_equal(line, "");
     free(text);
-    expect_files("ladder", 12);
+    expect_files("ladder", 14);
     sample("-n 5 @ladder/multihead.safetensors");
 }
 

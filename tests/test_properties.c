@@ -138,7 +138,7 @@ static void test_bigram_is_counted(void **state) {
 /* The weights after some steps with dropout and clipping, at a size that is worth all threads. */
 static float *weights_after(const char *name, int threads, uint64_t seed, size_t *room) {
     enum { B = 9, T = 33, V = 70 };
-    Config config = config_of(name, V, T, 52);
+    Config config = config_of(name, V, T, 56);
     config.dropout = 0.2;
     Bench *bench = bench_open(&config, B, threads, seed);
     int32_t *ids = random_ids(seed, B * T + 1, V);

@@ -14,10 +14,11 @@
 /* Every rung, with dropout, in the blink of an eye. The steps are no multiple of the evaluations'
  * distance, and dropout draws from the random numbers at every step. */
 #define SIZES  "-l 2 -w 16 -H 2 -c 16 -b 4 -d 0.2 --lr 0.01 "
-#define BUDGET "-s 100 --eval-every 13 "
+#define BUDGET "-m modern -s 100 --eval-every 13 "
 #define TINY   SIZES BUDGET "-j 1 "
 
-static const char *const rungs[] = {"bigram", "average", "head", "multihead", "gpt", "gpt.last"};
+static const char *const rungs[] = {"bigram", "average", "head",       "multihead",
+                                    "modern", "modern",  "modern.last"};
 enum { FILES = sizeof rungs / sizeof *rungs };
 
 static Error err;
@@ -126,20 +127,20 @@ static void test_killed(void **state) {
     (void)state;
     /* the second says nothing of what the first one asked for */
     static const char *const ways[] = {"train -r " TINY
-                                       "--ladder --save-every 0 -o @life/gpt.safetensors " PLAY,
-                                       "train -r -j 3 -o @life/gpt.safetensors " PLAY,
+                                       "--ladder --save-every 0 -o @life/modern.safetensors " PLAY,
+                                       "train -r -j 3 -o @life/modern.safetensors " PLAY,
                                        "train -r -j 2 -q --save-every 0.002 --ladder " SIZES BUDGET
-                                       "-o @life/gpt.safetensors " PLAY};
+                                       "-o @life/modern.safetensors " PLAY};
     const char *kills = getenv("TRIL_KILLS");
     int wanted = kills ? atoi(kills) : 50, done = 0;
     double before = seconds();
-    must_run("train " TINY "--ladder -q -o @whole/gpt.safetensors " PLAY);
+    must_run("train " TINY "--ladder -q -o @whole/modern.safetensors " PLAY);
     double whole = seconds() - before;
     for (int life = 0; done < wanted; life++) {
         for (int i = 0;; i++) {
             assert_true(i < 200); /* or it does not go on */
             /* how to begin is said in full, until there is a state to go on from */
-            bool begun = scratch_has("life/gpt.last.safetensors");
+            bool begun = scratch_has("life/modern.last.safetensors");
             uint64_t key = random_key(5, (uint64_t)life, (uint64_t)i);
             int way = begun ? (int)(random_bits(key, 0) % 3) : 0;
             if (!killed(ways[way], random_uniform(key, 1) * whole)) break;
@@ -172,22 +173,22 @@ static void test_interrupted(void **state) {
 
 static void test_more_steps(void **state) {
     (void)state;
-    must_run("train " TINY "-o @more/gpt.safetensors " PLAY);
+    must_run("train " TINY "-o @more/modern.safetensors " PLAY);
     keep();
-    must_run("train -r -o @more/gpt.safetensors " PLAY);
-    assert_memory_equal(after("\ngpt   "), strstr(kept, "\ngpt   ") + 7, 50); /* not the time */
+    must_run("train -r -o @more/modern.safetensors " PLAY);
+    assert_memory_equal(after("\nmodern"), strstr(kept, "\nmodern") + 7, 50); /* not the time */
     assert_null(strstr(ran.out, "  step "));
-    must_run("train -r -s 160 -o @more/gpt.safetensors " PLAY);
+    must_run("train -r -s 160 -o @more/modern.safetensors " PLAY);
     after("\n  goes on after step 100\n");
     after("step   104/160 ");
-    check_log("more", "gpt", 160);
+    check_log("more", "modern", 160);
     check_log("more", "bigram", 160);
     Checkpoint last;
-    load_in("more", "gpt.last", &last);
+    load_in("more", "modern.last", &last);
     assert_string_equal(checkpoint_note(&last, "step")->value, "160");
     checkpoint_free(&last);
-    run("train -r -q -s 159 -o @more/gpt.safetensors " PLAY);
-    expect_refusal(1, "gpt.last.safetensors: 160 steps", "--steps 159");
+    run("train -r -q -s 159 -o @more/modern.safetensors " PLAY);
+    expect_refusal(1, "modern.last.safetensors: 160 steps", "--steps 159");
 }
 
 /* The best weights are gone: the last ones take their place. */
@@ -219,7 +220,7 @@ static void bend(const char *key, const char *value, float factor) {
     Checkpoint c;
     Run *bent;
     Note notes[COUNT];
-    load_in("whole", "gpt.last", &c);
+    load_in("whole", "modern.last", &c);
     RunOptions options = {.batch = 1, .length = 1, .training = true, .threads = 1};
     assert_ok(run_open(&bent, &c.model, &options, &err), err);
     run_restore(bent, 1, c.first_moments, c.second_moments);
@@ -228,18 +229,18 @@ static void bend(const char *key, const char *value, float factor) {
         notes[i] = *checkpoint_note(&c, kept_notes[i]);
         if (strcmp(kept_notes[i], key) == 0) notes[i] = (Note){key, value, strlen(value)};
     }
-    const char *path = file_in("bent", "gpt.last");
+    const char *path = file_in("bent", "modern.last");
     assert_ok(checkpoint_save_run(path, bent, notes, COUNT, &err), err);
     run_close(bent);
     checkpoint_free(&c);
 }
 
-static const char resume_bent[] = "train -r -q -o @bent/gpt.safetensors %s";
+static const char resume_bent[] = "train -r -q -o @bent/modern.safetensors %s";
 
 static void test_refusals(void **state) {
     (void)state;
     static const char *const other[][3] = {
-        {"-m head " PLAY, "--model=gpt", "--model=head"},
+        {"-m head " PLAY, "--model=modern", "--model=head"},
         {"-w 32 " PLAY, "--width=16", "--width=32"},
         {"-H 4 " PLAY, "--heads=2", "--heads=4"},
         {"-l 3 " PLAY, "--layers=2", "--layers=3"},
@@ -266,7 +267,7 @@ static void test_refusals(void **state) {
     };
     size_t length;
     mkdir(scratch("bent"), 0700);
-    char *bytes = slurp(file_in("whole", "gpt.last"), &length);
+    char *bytes = slurp(file_in("whole", "modern.last"), &length);
     char *text = slurp(PLAY, &length);
     text[length - 2] = 'x';
     scratch_put("other.txt", text, length);
@@ -280,7 +281,7 @@ static void test_refusals(void **state) {
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
         bend(notes[i][0], notes[i][1], 1);
         run(resume_bent, PLAY);
-        expect_refusal(1, i == 7 ? PLAY : "gpt.last.safetensors: ", notes[i][2]);
+        expect_refusal(1, i == 7 ? PLAY : "modern.last.safetensors: ", notes[i][2]);
     }
 }
 
@@ -288,19 +289,19 @@ static void test_refusals(void **state) {
 static void test_damage(void **state) {
     (void)state;
     size_t length;
-    char *bytes = slurp(file_in("whole", "gpt.last"), &length);
+    char *bytes = slurp(file_in("whole", "modern.last"), &length);
     bytes[length - 5] ^= 1;
-    scratch_put("bent/gpt.last.safetensors", bytes, length);
+    scratch_put("bent/modern.last.safetensors", bytes, length);
     run(resume_bent, PLAY);
-    expect_refusal(1, "gpt.last.safetensors: ", "damaged");
-    scratch_put("bent/gpt.last.safetensors", bytes, length / 2);
+    expect_refusal(1, "modern.last.safetensors: ", "damaged");
+    scratch_put("bent/modern.last.safetensors", bytes, length / 2);
     run(resume_bent, PLAY);
-    expect_refusal(1, "gpt.last.safetensors: ", "not a valid checkpoint");
+    expect_refusal(1, "modern.last.safetensors: ", "not a valid checkpoint");
     free(bytes);
-    bytes = slurp(file_in("whole", "gpt"), &length);
-    scratch_put("bent/gpt.last.safetensors", bytes, length);
+    bytes = slurp(file_in("whole", "modern"), &length);
+    scratch_put("bent/modern.last.safetensors", bytes, length);
     run(resume_bent, PLAY);
-    expect_refusal(1, "gpt.last.safetensors: ", "not the state of a training");
+    expect_refusal(1, "modern.last.safetensors: ", "not the state of a training");
     free(bytes);
 }
 
@@ -309,17 +310,17 @@ static void test_divergence(void **state) {
     (void)state;
     size_t length, later;
     bend("step", "50", 1e30f);
-    char *before = slurp(file_in("bent", "gpt.last"), &length);
-    run("train -r -q -o @bent/gpt.safetensors " PLAY);
-    expect_refusal(1, "gpt: ", "at step 51; a smaller --lr may help");
-    char *now = slurp(file_in("bent", "gpt.last"), &later);
+    char *before = slurp(file_in("bent", "modern.last"), &length);
+    run("train -r -q -o @bent/modern.safetensors " PLAY);
+    expect_refusal(1, "modern: ", "at step 51; a smaller --lr may help");
+    char *now = slurp(file_in("bent", "modern.last"), &later);
     assert_int_equal(length, later);
     assert_memory_equal(before, now, length);
     free(before);
     free(now);
     /* and may be tried with another rate, from where it was still well */
     bend("step", "50", 1);
-    must_run("train -r -q --lr 0.001 -o @bent/gpt.safetensors " PLAY);
+    must_run("train -r -q --lr 0.001 -o @bent/modern.safetensors " PLAY);
 }
 
 /* There is room for the best weights but not for the state: training goes on to its end, then says
@@ -328,18 +329,18 @@ static void test_no_room(void **state) {
     (void)state;
     struct rlimit limit, tight;
     size_t length;
-    free(slurp(file_in("whole", "gpt"), &length));
+    free(slurp(file_in("whole", "modern"), &length));
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
     tight = limit;
     tight.rlim_cur = length + length / 2;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
-    run("train " TINY "-q -o @tight/gpt.safetensors " PLAY);
+    run("train " TINY "-q -o @tight/modern.safetensors " PLAY);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
     assert_int_equal(ran.status, 1);
-    assert_non_null(strstr(ran.err, "gpt.last.safetensors: cannot be written: "));
-    assert_same_file("tight", "whole", "gpt");
-    must_run("train -r -q -o @tight/gpt.safetensors " PLAY);
-    assert_same_file("tight", "whole", "gpt.last");
+    assert_non_null(strstr(ran.err, "modern.last.safetensors: cannot be written: "));
+    assert_same_file("tight", "whole", "modern");
+    must_run("train -r -q -o @tight/modern.safetensors " PLAY);
+    assert_same_file("tight", "whole", "modern.last");
 }
 
 static int tear_down(void **state) {

@@ -282,7 +282,7 @@ static void test_prompts(void **state) {
 /* Large enough that several threads have work, long enough that the context fills twice. */
 static void check_threads(const char *name, Precision precision) {
     enum { LENGTH = 60, V = 200 };
-    Config config = {.V = V, .T = 24, .L = 2, .NH = 4, .C = 260};
+    Config config = {.V = V, .T = 24, .L = 2, .NH = 4, .C = 264};
     int32_t prompt[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, order[V], texts[3][LENGTH];
     Sampler sampler = {.temperature = 0.8, .top_k = 50, .top_p = 0.9, .seed = 5};
     strcpy(config.model, name);

@@ -496,6 +496,70 @@ static void normalize_backward(float *dx, float *dw, float *db, const float *dy,
         dx[j] += rstd * (dy[j] * w[j] - g_mean - (x[j] - mean) * rstd * gx_mean);
 }
 
+/* ---- RMSNorm ---- */
+
+static void rms_normalize_again(float *y, const float *x, float rstd, const float *w, int n) {
+#pragma omp simd
+    for (int i = 0; i < n; i++) y[i] = x[i] * rstd * w[i];
+}
+
+static void rms_normalize(float *y, float *rstd, const float *x, const float *w, int n) {
+    *rstd = 1.0f / sqrtf(dot(x, x, (size_t)n) / (float)n + 1e-6f);
+    rms_normalize_again(y, x, *rstd, w, n);
+}
+
+/* With xhat = x rstd and g = dy w: dx += rstd (g - xhat mean(g xhat)). */
+static void rms_normalize_backward(float *dx, float *dw, const float *dy, const float *x,
+                                   float rstd, const float *w, int n) {
+    Vector lanes = {0};
+    float sum_gx = 0;
+    int i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        Vector both = load(dy + i) * load(x + i) * rstd;
+        lanes += both * load(w + i);
+        *(Unaligned *)(dw + i) = load(dw + i) + both;
+    }
+    for (; i < n; i++) {
+        float both = dy[i] * x[i] * rstd;
+        sum_gx += both * w[i];
+        dw[i] += both;
+    }
+    float mean = (sum_gx + sum_lanes(lanes)) / (float)n;
+#pragma omp simd
+    for (int j = 0; j < n; j++) dx[j] += rstd * (dy[j] * w[j] - x[j] * rstd * mean);
+}
+
+/* ---- SwiGLU ---- */
+
+static void swiglu(float *y, const float *gate, const float *up, size_t n) {
+#pragma omp simd
+    for (size_t i = 0; i < n; i++) y[i] = gate[i] / (1.0f + exponential(-gate[i])) * up[i];
+}
+
+/* With s the logistic function of the gate: dup = dy gate s, dgate = dy up s (1 + gate (1 - s)). */
+static void swiglu_backward(float *dgate, float *dup, float *y, const float *gate, const float *up,
+                            const float *dy, size_t n) {
+#pragma omp simd
+    for (size_t i = 0; i < n; i++) {
+        float s = 1.0f / (1.0f + exponential(-gate[i])), open = gate[i] * s, d = dy[i];
+        y[i] = open * up[i];
+        dup[i] = d * open;
+        dgate[i] = d * up[i] * s * (1.0f + gate[i] * (1.0f - s));
+    }
+}
+
+/* ---- rotary positions ---- */
+
+static void rotate(float *y, const float *x, const float *cosine, const float *sine, float way,
+                   int half) {
+#pragma omp simd
+    for (int i = 0; i < half; i++) {
+        float a = x[i], b = x[i + half], s = sine[i] * way;
+        y[i] = a * cosine[i] - b * s;
+        y[i + half] = b * cosine[i] + a * s;
+    }
+}
+
 /* ---- dropout ---- */
 
 /* 32 well-mixed bits (the constants are from Wellons, "Prospecting for Hash Functions", 2018). */
@@ -551,6 +615,12 @@ const Isa TABLE_NAME(ISA) = {
     .normalize = normalize,
     .normalize_again = normalize_again,
     .normalize_backward = normalize_backward,
+    .rms_normalize = rms_normalize,
+    .rms_normalize_again = rms_normalize_again,
+    .rms_normalize_backward = rms_normalize_backward,
+    .swiglu = swiglu,
+    .swiglu_backward = swiglu_backward,
+    .rotate = rotate,
     .add = add,
     .sum = sum,
     .dropout = dropout,

@@ -92,6 +92,24 @@ typedef struct Isa {
     void (*normalize_backward)(float *dx, float *dw, float *db, const float *dy, const float *x,
                                float mean, float rstd, const float *w, int n);
 
+    /* y = x rstd w over n channels; writes rstd = 1/sqrt(mean(x^2)+1e-6). And again, from it. */
+    void (*rms_normalize)(float *y, float *rstd, const float *x, const float *w, int n);
+    void (*rms_normalize_again)(float *y, const float *x, float rstd, const float *w, int n);
+    /* dx += the gradient in x; dw += dy x rstd, for one row */
+    void (*rms_normalize_backward)(float *dx, float *dw, const float *dy, const float *x,
+                                   float rstd, const float *w, int n);
+
+    /* y = gate s(gate) up, s the logistic function */
+    void (*swiglu)(float *y, const float *gate, const float *up, size_t n);
+    /* ... its gradients, and y once more; dgate may be dy */
+    void (*swiglu_backward)(float *dgate, float *dup, float *y, const float *gate, const float *up,
+                            const float *dy, size_t n);
+
+    /* Turns the pairs (x[i], x[i + half]), i < half, by angles of these cosines and sines, or,
+     * where `way` is -1 and not 1, back. y may be x. */
+    void (*rotate)(float *y, const float *x, const float *cosine, const float *sine, float way,
+                   int half);
+
     void (*add)(float *y, const float *x, size_t n);                   /* y += x */
     void (*sum)(float *y, const float *a, const float *b, size_t n);   /* y = a + b */
     void (*dropout)(float *y, const float *x, DropoutRow mask, int n); /* y may be x */

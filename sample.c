@@ -265,7 +265,7 @@ int main(int argc, char **argv) {
         {0, "score", OPTION_TEXT, &s.score, 0, 0, "FILE", "how well the model predicts a text"},
         {0, "info", OPTION_FLAG, &s.info, 0, 0, NULL, "what is in the checkpoint"},
         {.kind = OPTION_SECTION, .help = "Else"},
-        {'j', "threads", OPTION_INT, &s.threads, 1, 1024, "N",
+        {'j', "threads", OPTION_INT, &s.threads, 1, MAX_THREADS, "N",
          "threads; the text does not depend on them"},
         {0, "precision", OPTION_TEXT, &s.precision, 0, 0, "NAME",
          "of the weights: f32 or bf16; default: bf16, and f32 for --score"},

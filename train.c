@@ -146,7 +146,7 @@ int main(int argc, char **argv) {
         {0, "eval-every", OPTION_INT, &s.eval_every, 1, 1e9, "N", "steps between evaluations"},
         {0, "save-every", OPTION_REAL, &s.save_every, 0, 60, "X",
          "seconds, at most, between two saves of the last state"},
-        {'j', "threads", OPTION_INT, &s.threads, 1, 1024, "N",
+        {'j', "threads", OPTION_INT, &s.threads, 1, MAX_THREADS, "N",
          "threads; the result does not depend on them"},
         {0, "precision", OPTION_TEXT, &s.precision, 0, 0, "NAME",
          "of products: f32, or bf16 where the processor has it"},

@@ -100,7 +100,6 @@ static void backward(const Run *run, const Kernels *k) {
 const Rung average_rung = {
     .name = "average",
     .idea = "characters and places as vectors; the plain mean of the past",
-    .learning_rate = 1e-2,
     .has_width = true,
     .tensors = tensors,
     .tensor_count = COUNT(tensors),

@@ -52,7 +52,6 @@ static void backward(const Run *run, const Kernels *k) {
 const Rung bigram_rung = {
     .name = "bigram",
     .idea = "the next character from this one: a table of logits",
-    .learning_rate = 0.03,
     .tensors = tensors,
     .tensor_count = COUNT(tensors),
     .buffers = buffers,

@@ -295,7 +295,6 @@ static void backward(const Run *run, const Kernels *k) {
 const Rung gpt_rung = {
     .name = "gpt",
     .idea = "the block of GPT-2, stacked: residuals, norms, MLP, dropout, tied head",
-    .learning_rate = 1e-3,
     .has_width = true,
     .has_heads = true,
     .has_layers = true,

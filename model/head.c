@@ -151,7 +151,6 @@ static void backward(const Run *run, const Kernels *k) {
 const Rung head_rung = {
     .name = "head",
     .idea = "the mean becomes attention: query, key, value, one masked head",
-    .learning_rate = 1e-2,
     .has_width = true,
     .tensors = tensors,
     .tensor_count = COUNT(tensors),

@@ -25,11 +25,6 @@ const char *model_idea(const char *name) {
     return rung ? rung->idea : NULL;
 }
 
-double model_learning_rate(const char *name) {
-    const Rung *rung = find_rung(name);
-    return rung ? rung->learning_rate : 0;
-}
-
 _Static_assert(sizeof(size_t) >= 8, "products of three sizes are counted in a size_t");
 
 int size_of(const Config *c, Size size) {

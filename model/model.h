@@ -32,9 +32,6 @@ const char *model_name(int i);
 /* One line on what a rung adds to the one below; NULL if there is no such rung. */
 const char *model_idea(const char *name);
 
-/* The learning rate at which a rung trains well by default; 0 if there is no such rung. */
-double model_learning_rate(const char *name);
-
 /* ---- model ---- */
 
 typedef struct Rung Rung;
@@ -81,13 +78,15 @@ typedef struct {
     int length;    /* the most tokens of a sequence, 1 to the model's context */
     bool training; /* has gradients and an optimizer */
     bool frozen;   /* the weights stay as they are while the run is open: prepared only once */
-    int threads;   /* >= 1 */
+    int threads;   /* 1 to MAX_THREADS */
     Precision precision;
     uint64_t seed; /* of dropout */
 } RunOptions;
 
-/* The processors that this program may use, or as many as OMP_NUM_THREADS says; 1 in a build
- * without OpenMP. */
+enum { MAX_THREADS = 1024 };
+
+/* The processors that this program may use, or as many as OMP_NUM_THREADS says, at most
+ * MAX_THREADS; 1 in a build without OpenMP. */
 int run_default_threads(void);
 
 /* The most tokens in a pass: their number, times any width, is counted without overflow. */
@@ -126,12 +125,14 @@ double run_loss(Run *run, const int32_t *targets);
 void run_backward(Run *run, const int32_t *targets);
 
 typedef struct {
-    double learning_rate, beta1, beta2, epsilon;
+    double learning_rate, beta1, beta2, epsilon; /* AdamW's */
+    double matrix_rate, momentum;                /* Muon's, of the matrices that it trains */
     double weight_decay;
     double clip; /* the gradient's largest norm; 0: not clipped */
 } Optimizer;
 
-/* One step of AdamW on all weights; returns the norm that the gradient had before clipping. */
+/* One step of AdamW, and of Muon on the matrices that the rung has for it; returns the norm that
+ * the gradient had before clipping. */
 double run_update(Run *run, const Optimizer *optimizer);
 
 /* Makes a training run that is at its start go on where another stood after `step` updates: its
@@ -146,10 +147,12 @@ const float *run_gradient(const Run *run, int tensor);
  * dropout. count >= 2. */
 double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every);
 
-/* The learning rate of a step, counted from 0: rises in a line over `warmup` steps to `peak`,
- * then falls along half a cosine that would reach `floor` at step `steps` (Loshchilov and Hutter,
- * "SGDR", 2017). */
-double schedule_cosine(int step, int steps, int warmup, double peak, double floor);
+/* The share of the peak rate that a step has, counted from 0. Both rise in a line over `warmup`
+ * steps to 1; one then falls along half a cosine that would reach `floor` at step `steps`
+ * (Loshchilov and Hutter, "SGDR", 2017), the other stays, and falls over the last `cooldown` steps
+ * in a line that would reach 0 (Hu et al., "MiniCPM", 2024; Haegele et al., 2024). */
+double schedule_cosine(int step, int steps, int warmup, double floor);
+double schedule_trapezoid(int step, int steps, int warmup, int cooldown);
 
 /* ---- closed forms: what needs no training ---- */
 

@@ -43,7 +43,7 @@ typedef struct {
 #define SCALED(member, name, rows, columns)                     \
     {                                                           \
         offsetof(Weights, member), name, {rows, columns}, 0, 1, \
-            EVERY_LAYER | LINEAR | DECAYS | FAN_IN              \
+            EVERY_LAYER | LINEAR | DECAYS | FAN_IN | MUON       \
     }
 #define ZEROS(member, name, rows, columns, flags) \
     { offsetof(Weights, member), name, {rows, columns}, 0, 0, LINEAR | DECAYS | (flags) }
@@ -57,11 +57,11 @@ static const TensorSpec tensors[] = {
     SCALED(v, "model.layers.%d.self_attn.v_proj.weight", SIZE_C, SIZE_C),
     GAIN(q_norm, "model.layers.%d.self_attn.q_norm.weight", SIZE_HS, EVERY_LAYER),
     GAIN(k_norm, "model.layers.%d.self_attn.k_norm.weight", SIZE_HS, EVERY_LAYER),
-    ZEROS(o, "model.layers.%d.self_attn.o_proj.weight", SIZE_C, SIZE_C, EVERY_LAYER),
+    ZEROS(o, "model.layers.%d.self_attn.o_proj.weight", SIZE_C, SIZE_C, EVERY_LAYER | MUON),
     GAIN(norm2, "model.layers.%d.post_attention_layernorm.weight", SIZE_C, EVERY_LAYER),
     SCALED(gate, "model.layers.%d.mlp.gate_proj.weight", SIZE_8C_3, SIZE_C),
     SCALED(up, "model.layers.%d.mlp.up_proj.weight", SIZE_8C_3, SIZE_C),
-    ZEROS(down, "model.layers.%d.mlp.down_proj.weight", SIZE_C, SIZE_8C_3, EVERY_LAYER),
+    ZEROS(down, "model.layers.%d.mlp.down_proj.weight", SIZE_C, SIZE_8C_3, EVERY_LAYER | MUON),
     GAIN(norm, "model.norm.weight", SIZE_C, ONCE),
     ZEROS(head, "lm_head.weight", SIZE_V, SIZE_C, ONCE),
 };
@@ -369,7 +369,6 @@ static void backward(const Run *run, const Kernels *k) {
 const Rung modern_rung = {
     .name = "modern",
     .idea = "the block of Qwen3: rotary positions, RMSNorm, gated MLP, no biases; Muon",
-    .learning_rate = 3e-3,
     .has_width = true,
     .has_heads = true,
     .has_layers = true,

@@ -133,7 +133,6 @@ static void backward(const Run *run, const Kernels *k) {
 const Rung multihead_rung = {
     .name = "multihead",
     .idea = "several heads, concatenated and projected",
-    .learning_rate = 1e-2,
     .has_width = true,
     .has_heads = true,
     .tensors = tensors,

@@ -1,5 +1,7 @@
-/* optimizer.c - from gradients to better weights: clipping, AdamW, the learning rate's schedule. */
+/* optimizer.c - from gradients to better weights: clipping, AdamW and Muon, the learning rate's
+ * schedule. */
 #include "model/optimizer.h"
+#include "model/muon.h"
 #include "base/memory.h"
 
 #include <assert.h>
@@ -90,6 +92,25 @@ static void update_tensor(const Run *run, const Kernels *k, const Tensor *tensor
     }
 }
 
+/* The matrices that Muon trains, each by one thread: the next one goes to whoever has least to do,
+ * which every thread works out for itself. */
+static void update_matrices(const Run *run, const Kernels *k, Muon muon) {
+    double work[MAX_THREADS] = {0};
+    for (int i = 0; i < run->model->tensor_count; i++) {
+        const Tensor *tensor = &run->model->tensors[i];
+        if (!(tensor->flags & MUON)) continue;
+        int least = 0, rows = tensor->shape[0], columns = tensor->shape[1];
+        for (int t = 1; t < k->threads; t++)
+            if (work[t] < work[least]) least = t;
+        work[least] += muon_work(rows, columns);
+        if (least != k->thread) continue;
+        float *g = run->gradients + tensor->offset;
+        muon_step(k, run->model->weights + tensor->offset, run->first_moments + tensor->offset, g,
+                  rows, columns, muon);
+        memset(g, 0, tensor->size * sizeof *g);
+    }
+}
+
 static void update_work(const Kernels *k, void *argument) {
     Update *update = argument;
     const Run *run = update->run;
@@ -108,10 +129,18 @@ static void update_work(const Kernels *k, void *argument) {
     if (k->thread == 0) update->norm = norm;
     for (int i = 0; i < run->model->tensor_count; i++) {
         const Tensor *tensor = &run->model->tensors[i];
+        if (tensor->flags & MUON) {
+            squares += stretches_of(tensor);
+            continue;
+        }
         step.decay = tensor->flags & DECAYS ? (float)o->weight_decay : 0.0f;
         update_tensor(run, k, tensor, step, squares);
         squares += stretches_of(tensor);
     }
+    update_matrices(run, k,
+                    (Muon){.rate = (float)o->matrix_rate,
+                           .momentum = (float)o->momentum,
+                           .decay = (float)o->weight_decay});
 }
 
 double run_update(Run *run, const Optimizer *optimizer) {
@@ -121,10 +150,20 @@ double run_update(Run *run, const Optimizer *optimizer) {
     return update.norm;
 }
 
-double schedule_cosine(int step, int steps, int warmup, double peak, double floor) {
+static double warming(int step, int warmup) {
+    return (double)(step + 1) / (warmup + 1);
+}
+
+double schedule_cosine(int step, int steps, int warmup, double floor) {
     static const double pi = 3.14159265358979323846;
-    if (step < warmup) return peak * (step + 1) / (warmup + 1);
+    if (step < warmup) return warming(step, warmup);
     if (step >= steps) return floor;
     double progress = (double)(step - warmup) / (steps - warmup);
-    return floor + 0.5 * (1 + cos(pi * progress)) * (peak - floor);
+    return floor + 0.5 * (1 + cos(pi * progress)) * (1 - floor);
+}
+
+double schedule_trapezoid(int step, int steps, int warmup, int cooldown) {
+    if (step < warmup) return warming(step, warmup);
+    if (step <= steps - cooldown) return 1;
+    return step < steps ? (double)(steps - step) / cooldown : 0;
 }

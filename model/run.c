@@ -1,5 +1,6 @@
 /* run.c - one model at work: its activations, a pass, a loss. */
 #include "model/run.h"
+#include "model/muon.h"
 #include "model/optimizer.h"
 #include "base/memory.h"
 #include "base/random.h"
@@ -123,10 +124,25 @@ static void look_up(Run *run) {
 
 int run_default_threads(void) {
 #if defined _OPENMP
-    return omp_get_max_threads();
+    int threads = omp_get_max_threads();
+    return threads < MAX_THREADS ? threads : MAX_THREADS;
 #else
     return 1;
 #endif
+}
+
+/* The scratch that each thread needs, in floats. */
+static size_t scratch_of(const Run *run) {
+    const Model *model = run->model;
+    int hs = model->config.C / model->config.NH;
+    size_t most = attention_room(run->isa, run->products, run->options.length, hs, hs);
+    for (int i = 0; i < model->tensor_count && run->options.training; i++) {
+        const Tensor *tensor = &model->tensors[i];
+        if (!(tensor->flags & MUON)) continue;
+        size_t room = muon_room(run->isa, run->products, tensor->shape[0], tensor->shape[1]);
+        if (room > most) most = room;
+    }
+    return most;
 }
 
 /* Makes a run for which all is chosen and laid out, and whose memory is known but not yet taken,
@@ -144,7 +160,6 @@ static bool plan(Run **planned, Model *model, const RunOptions *options, Room *r
     size_t places = (size_t)model->rung->buffer_count * ((size_t)model->config.L + 1);
     size_t tensors = (size_t)model->tensor_count;
     size_t rows = (size_t)model->rung->tensor_count * (size_t)model->config.L;
-    int hs = model->config.C / model->config.NH;
     run->isa = isa_choose(err);
     run->products = options->precision == BFLOAT16 ? bf16_choose(err)
                     : options->precision == NARROW ? &narrow_products
@@ -157,9 +172,8 @@ static bool plan(Run **planned, Model *model, const RunOptions *options, Room *r
         run_close(run);
         return false;
     }
-    *room = (Room){.activations = lay_out(run),
-                   .packed = lay_out_packed(run),
-                   .scratch = attention_room(run->isa, run->products, options->length, hs, hs)};
+    *room = (Room){
+        .activations = lay_out(run), .packed = lay_out_packed(run), .scratch = scratch_of(run)};
     run->memory =
         (Memory){.weights = (model->room + room->packed) * sizeof(float),
                  .optimizer = options->training ? 3 * model->room * sizeof(float) : 0,
@@ -171,6 +185,7 @@ static bool plan(Run **planned, Model *model, const RunOptions *options, Room *r
 
 bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err) {
     assert(!(options->training && options->precision == NARROW));
+    assert(options->threads >= 1 && options->threads <= MAX_THREADS);
     assert(options->batch >= 1 && options->length >= 1 && options->length <= model->config.T);
     Room room;
     Run *run;

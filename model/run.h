@@ -39,6 +39,7 @@ enum {
     DECAYS = 4,     /* weight decay applies */
     LINEAR = 8,     /* a linear layer's: packed for its products */
     FAN_IN = 2048,  /* deviation divided by the square root of the columns */
+    MUON = 4096,    /* trained by Muon; the others by AdamW */
     LAZY_ROWS = 16, /* rows that a step gave no gradient are left alone by its update */
     /* of a buffer */
     TRAINING = 32,     /* only there in training */
@@ -83,7 +84,6 @@ typedef struct {
 struct Rung {
     const char *name;
     const char *idea;
-    double learning_rate;
     bool has_width, has_heads, has_layers; /* otherwise 1 */
     bool rotary;                           /* turns pairs of channels: heads have an even number */
     bool together; /* forward may be called by threads together (layers.h) */

@@ -54,8 +54,13 @@ void bench_shake(Bench *bench) {
 
 double bench_train(Bench *bench, const int32_t *inputs, const int32_t *targets, int B, int T,
                    int steps, double learning_rate) {
-    Optimizer adamw = {
-        .learning_rate = learning_rate, .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .clip = 1};
+    Optimizer adamw = {.learning_rate = learning_rate,
+                       .beta1 = 0.9,
+                       .beta2 = 0.99,
+                       .epsilon = 1e-8,
+                       .matrix_rate = learning_rate,
+                       .momentum = 0.9,
+                       .clip = 1};
     double loss = 0;
     for (int step = 0; step < steps; step++) {
         run_forward_training(bench->run, inputs, B, T);

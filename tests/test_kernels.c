@@ -455,6 +455,98 @@ static void test_normalize(void **state) {
     for_each_table(check_normalize);
 }
 
+static void check_rms_normalize(const Isa *isa) {
+    for (int n = 1; n <= LONGEST; n++) {
+        float *x = random_floats(1, LONGEST), *w = random_floats(2, LONGEST);
+        float *dy = random_floats(4, LONGEST);
+        float y[LONGEST], again[LONGEST], dx[LONGEST], dw[LONGEST], rstd;
+        double square = 0, gx_mean = 0;
+        for (int i = 0; i < n; i++) square += (double)x[i] * (double)x[i] / n;
+        double scale = 1 / sqrt(square + 1e-6);
+        for (int i = 0; i < n; i++) {
+            gx_mean += (double)dy[i] * (double)w[i] * (double)x[i] * scale / n;
+            dx[i] = dw[i] = 1; /* added to */
+        }
+        isa->rms_normalize(y, &rstd, x, w, n);
+        isa->rms_normalize_again(again, x, rstd, w, n);
+        isa->rms_normalize_backward(dx, dw, dy, x, rstd, w, n);
+        assert_near(rstd, scale, 1e-5 * scale);
+        for (int i = 0; i < n; i++) {
+            double hat = (double)x[i] * scale, g = (double)dy[i] * (double)w[i];
+            assert_near(y[i], hat * (double)w[i], 1e-5);
+            assert_near(again[i], y[i], 1e-6);
+            assert_near(dx[i], 1 + scale * (g - hat * gx_mean), 1e-5 * (1 + scale));
+            assert_near(dw[i], 1 + (double)dy[i] * hat, 1e-5);
+        }
+        free(x);
+        free(w);
+        free(dy);
+    }
+}
+
+static void test_rms_normalize(void **state) {
+    (void)state;
+    for_each_table(check_rms_normalize);
+}
+
+static double swiglu_of(double gate, double up) {
+    return gate / (1 + exp(-gate)) * up;
+}
+
+static void check_swiglu(const Isa *isa) {
+    float gate[LONGEST], up[LONGEST], y[LONGEST], again[LONGEST], dgate[LONGEST], dup[LONGEST];
+    for (int n = 1; n <= LONGEST; n++) {
+        for (int i = 0; i < n; i++) {
+            gate[i] = (float)(20.0 * i / LONGEST - 10);
+            up[i] = (float)(i % 7) - 3;
+            dgate[i] = (float)(i % 5) - 2; /* dy, which it may be */
+        }
+        isa->swiglu(y, gate, up, (size_t)n);
+        isa->swiglu_backward(dgate, dup, again, gate, up, dgate, (size_t)n);
+        for (int i = 0; i < n; i++) {
+            double g = (double)gate[i], u = (double)up[i], dy = i % 5 - 2, h = 1e-5;
+            double slope = (swiglu_of(g + h, u) - swiglu_of(g - h, u)) / (2 * h);
+            assert_near(y[i], swiglu_of(g, u), 5e-6);
+            assert_near(again[i], y[i], 1e-6);
+            assert_near(dgate[i], dy * slope, 2e-5);
+            assert_near(dup[i], dy * swiglu_of(g, 1), 5e-6);
+        }
+    }
+}
+
+static void test_swiglu(void **state) {
+    (void)state;
+    for_each_table(check_swiglu);
+}
+
+/* Turned and turned back, in place; and sums of multiples. */
+static void check_rotate(const Isa *isa) {
+    float x[2 * LONGEST], y[2 * LONGEST], cosine[LONGEST], sine[LONGEST];
+    for (int half = 1; half <= LONGEST; half++) {
+        for (int i = 0; i < half; i++) {
+            x[i] = (float)i + 1;
+            x[i + half] = (float)(i % 3);
+            cosine[i] = (float)cos(i);
+            sine[i] = (float)sin(i);
+        }
+        isa->rotate(y, x, cosine, sine, 1, half);
+        for (int i = 0; i < half; i++) {
+            double a = i + 1, b = i % 3;
+            assert_near(y[i], a * cos(i) - b * sin(i), 1e-5 * LONGEST);
+            assert_near(y[i + half], a * sin(i) + b * cos(i), 1e-5 * LONGEST);
+        }
+        isa->rotate(y, y, cosine, sine, -1, half);
+        for (int i = 0; i < 2 * half; i++) assert_near(y[i], x[i], 1e-5 * LONGEST);
+        isa->blend(y, 3, x, -2, (size_t)half);
+        for (int i = 0; i < half; i++) assert_near(y[i], x[i], 1e-4 * LONGEST);
+    }
+}
+
+static void test_rotate(void **state) {
+    (void)state;
+    for_each_table(check_rotate);
+}
+
 /* ---- dropout, AdamW ---- */
 
 static void check_dropout(const Isa *isa) {
@@ -592,14 +684,16 @@ static void test_barrier(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_products),    cmocka_unit_test(test_bf16_products),
-        cmocka_unit_test(test_narrow),      cmocka_unit_test(test_narrow_odd_numbers),
-        cmocka_unit_test(test_transpose),   cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_softmax),     cmocka_unit_test(test_exponential),
-        cmocka_unit_test(test_odd_numbers), cmocka_unit_test(test_gelu),
-        cmocka_unit_test(test_normalize),   cmocka_unit_test(test_dropout),
-        cmocka_unit_test(test_adamw),       cmocka_unit_test(test_forced_table),
-        cmocka_unit_test(test_shares),      cmocka_unit_test(test_barrier),
+        cmocka_unit_test(test_products),     cmocka_unit_test(test_bf16_products),
+        cmocka_unit_test(test_narrow),       cmocka_unit_test(test_narrow_odd_numbers),
+        cmocka_unit_test(test_transpose),    cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_softmax),      cmocka_unit_test(test_exponential),
+        cmocka_unit_test(test_odd_numbers),  cmocka_unit_test(test_gelu),
+        cmocka_unit_test(test_normalize),    cmocka_unit_test(test_rms_normalize),
+        cmocka_unit_test(test_swiglu),       cmocka_unit_test(test_rotate),
+        cmocka_unit_test(test_dropout),      cmocka_unit_test(test_adamw),
+        cmocka_unit_test(test_forced_table), cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_barrier),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

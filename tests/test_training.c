@@ -82,6 +82,94 @@ static void test_clipping(void **state) {
     check_steps(0.05); /* far below the norm of these gradients */
 }
 
+/* c[M,N] = a[M,K] b[K,N]; `turned`: b is [N,K] */
+static void product(double *c, const double *a, const double *b, bool turned, int M, int K, int N) {
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < N; j++) {
+            c[i * N + j] = 0;
+            for (int p = 0; p < K; p++)
+                c[i * N + j] += a[i * K + p] * (turned ? b[j * K + p] : b[p * N + j]);
+        }
+}
+
+enum { WIDEST = 10 * 32 };
+
+/* Newton and Schulz's iteration as its authors write it, on x[m,n] with m <= n. */
+static void orthogonalize(double *x, int m, int n) {
+    double norm = 0, a[WIDEST], aa[WIDEST], y[WIDEST];
+    for (int i = 0; i < m * n; i++) norm += x[i] * x[i];
+    for (int i = 0; i < m * n; i++) x[i] /= sqrt(norm) + 1e-7;
+    for (int step = 0; step < 5; step++) {
+        product(a, x, x, true, m, n, m);
+        product(aa, a, a, false, m, m, m);
+        for (int i = 0; i < m * m; i++) a[i] = -4.7750 * a[i] + 2.0315 * aa[i];
+        product(y, a, x, false, m, m, n);
+        for (int i = 0; i < m * n; i++) x[i] = 3.4445 * x[i] + y[i];
+    }
+}
+
+/* One step for a matrix, whose gradient is g. */
+static void muon_naively(double *w, double *m, const float *g, const Tensor *tensor, Optimizer o) {
+    int rows = tensor->shape[0], columns = tensor->shape[1];
+    bool tall = rows > columns;
+    double x[WIDEST], scale = tall ? sqrt((double)rows / columns) : 1;
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < columns; j++) {
+            int at = i * columns + j;
+            m[at] = o.momentum * m[at] + (1 - o.momentum) * (double)g[at];
+            x[tall ? j * rows + i : at] = o.momentum * m[at] + (1 - o.momentum) * (double)g[at];
+        }
+    orthogonalize(x, tall ? columns : rows, tall ? rows : columns);
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < columns; j++) {
+            int at = i * columns + j;
+            double step = scale * x[tall ? j * rows + i : at];
+            w[at] -= o.matrix_rate * (o.weight_decay * w[at] + step);
+        }
+}
+
+/* Square, tall and wide matrices, by 1 to 3 threads, who share them. */
+static void test_muon(void **state) {
+    (void)state;
+    Config config = {.model = "modern", .V = V, .T = T, .L = 2, .NH = 1, .C = 10};
+    Optimizer o = {.epsilon = 1e-8, .matrix_rate = 0.1, .momentum = 0.9, .weight_decay = 0.3};
+    for (int threads = 1; threads <= 3; threads++) {
+        Bench *bench = bench_open(&config, B, threads, 3);
+        Model *model = &bench->model;
+        bench_shake(bench);
+        double *w = calloc(model->room, sizeof *w), *m = calloc(model->room, sizeof *m);
+        assert_true(w && m);
+        for (size_t i = 0; i < model->room; i++) w[i] = (double)model->weights[i];
+        for (int step = 1; step <= 3; step++) {
+            int32_t *ids = random_ids((uint64_t)step, B * T + 1, V);
+            run_forward_training(bench->run, ids, B, T);
+            run_backward(bench->run, ids + 1);
+            int count = 0;
+            for (int i = 0; i < model->tensor_count; i++) {
+                const Tensor *tensor = &model->tensors[i];
+                if (!strstr(tensor->name, "_proj.weight")) continue;
+                muon_naively(w + tensor->offset, m + tensor->offset, run_gradient(bench->run, i),
+                             tensor, o);
+                count++;
+            }
+            assert_int_equal(count, 2 * 7);
+            run_update(bench->run, &o);
+            for (int i = 0; i < model->tensor_count; i++) {
+                const Tensor *tensor = &model->tensors[i];
+                for (size_t j = 0; j < tensor->size; j++) {
+                    size_t at = tensor->offset + j;
+                    assert_near(model->weights[at], w[at], 2e-4 * o.matrix_rate);
+                    assert_true(run_gradient(bench->run, i)[j] == 0);
+                }
+            }
+            free(ids);
+        }
+        free(w);
+        free(m);
+        bench_close(bench);
+    }
+}
+
 /* A row of the bigram's table that a batch does not touch stays as it is: no drift from momentum.
  */
 static void test_lazy_rows(void **state) {
@@ -119,15 +207,26 @@ static void test_gradients_add(void **state) {
 
 static void test_schedule(void **state) {
     (void)state;
-    assert_near(schedule_cosine(0, 100, 10, 1, 0.1), 1.0 / 11, 1e-12);
-    assert_near(schedule_cosine(9, 100, 10, 1, 0.1), 10.0 / 11, 1e-12);
-    assert_near(schedule_cosine(10, 100, 10, 1, 0.1), 1, 1e-12);
-    assert_near(schedule_cosine(55, 100, 10, 1, 0.1), 0.55, 1e-12);
-    assert_near(schedule_cosine(100, 100, 10, 1, 0.1), 0.1, 1e-12);
-    assert_near(schedule_cosine(0, 1, 0, 1, 0.1), 1, 1e-12);
+    assert_near(schedule_cosine(0, 100, 10, 0.1), 1.0 / 11, 1e-12);
+    assert_near(schedule_cosine(9, 100, 10, 0.1), 10.0 / 11, 1e-12);
+    assert_near(schedule_cosine(10, 100, 10, 0.1), 1, 1e-12);
+    assert_near(schedule_cosine(55, 100, 10, 0.1), 0.55, 1e-12);
+    assert_near(schedule_cosine(100, 100, 10, 0.1), 0.1, 1e-12);
+    assert_near(schedule_cosine(0, 1, 0, 0.1), 1, 1e-12);
     for (int step = 11; step <= 100; step++)
-        assert_true(schedule_cosine(step, 100, 10, 1, 0.1) <
-                    schedule_cosine(step - 1, 100, 10, 1, 0.1));
+        assert_true(schedule_cosine(step, 100, 10, 0.1) < schedule_cosine(step - 1, 100, 10, 0.1));
+}
+
+static void test_trapezoid(void **state) {
+    (void)state;
+    assert_near(schedule_trapezoid(0, 100, 10, 40), 1.0 / 11, 1e-12);
+    assert_near(schedule_trapezoid(9, 100, 10, 40), 10.0 / 11, 1e-12);
+    for (int step = 10; step <= 60; step++)
+        assert_near(schedule_trapezoid(step, 100, 10, 40), 1, 1e-12);
+    assert_near(schedule_trapezoid(61, 100, 10, 40), 39.0 / 40, 1e-12);
+    assert_near(schedule_trapezoid(99, 100, 10, 40), 1.0 / 40, 1e-12);
+    assert_near(schedule_trapezoid(100, 100, 10, 40), 0, 1e-12);
+    assert_near(schedule_trapezoid(0, 1, 0, 0), 1, 1e-12);
 }
 
 /* Windows end to end, each token but the first predicted once, against the reference. Lengths with
@@ -239,7 +338,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_adamw),         cmocka_unit_test(test_clipping),
         cmocka_unit_test(test_lazy_rows),     cmocka_unit_test(test_gradients_add),
-        cmocka_unit_test(test_schedule),      cmocka_unit_test(test_evaluation),
+        cmocka_unit_test(test_schedule),      cmocka_unit_test(test_trapezoid),
+        cmocka_unit_test(test_muon),          cmocka_unit_test(test_evaluation),
         cmocka_unit_test(test_bf16),          cmocka_unit_test(test_refused_sizes),
         cmocka_unit_test(test_refused_batch),
     };

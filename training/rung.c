@@ -5,6 +5,7 @@
 #include "training/display.h"
 #include "training/interruption.h"
 #include "training/log.h"
+#include "training/recipe.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,9 +20,9 @@ typedef struct {
     Run *run;
     FILE *log;
     int32_t *inputs, *targets; /* a batch */
-    double peak;               /* the highest learning rate */
-    double started;            /* when; earlier by the time that was spent before */
-    double saved;              /* when the state was last written */
+    Recipe recipe;
+    double started; /* when; earlier by the time that was spent before */
+    double saved;   /* when the state was last written */
     Progress progress;
     Error no_best, no_state; /* why that file could not be written when last tried, or empty */
 } Training;
@@ -90,7 +91,7 @@ static bool open_training(Training *t, const Task *task, State *from, Error *err
                     .saved = clock_seconds()};
     Config config = config_of(task);
     bool chosen = strcmp(task->name, s->model) == 0;
-    t->peak = chosen && s->learning_rate > 0 ? s->learning_rate : model_learning_rate(task->name);
+    t->recipe = recipe_of(task->name, chosen ? s->learning_rate : -1);
     RunOptions options = options_of(s);
     size_t tokens = (size_t)s->batch * (size_t)config.T;
     if (!model_build(&t->model, &config, s->seed, err) ||
@@ -124,11 +125,8 @@ static bool train_step(Training *t, LogRow *row, Error *err) {
     const Corpus *corpus = t->corpus;
     Progress *p = &t->progress;
     int T = t->model.config.T;
-    int warmup = s->steps / 10 < 100 ? s->steps / 10 : 100;
     double start = clock_seconds();
-    Optimizer adamw = {
-        .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .weight_decay = 0.1, .clip = 1};
-    adamw.learning_rate = schedule_cosine(p->step, s->steps, warmup, t->peak, t->peak / 10);
+    Optimizer optimizer = recipe_step(&t->recipe, p->step, s->steps);
 
     batch_random(corpus->ids, corpus->train, s->batch, T, s->seed, (uint64_t)p->step, t->inputs,
                  t->targets);
@@ -136,7 +134,7 @@ static bool train_step(Training *t, LogRow *row, Error *err) {
     double loss = run_loss(t->run, t->targets);
     if (!isfinite(loss)) return diverged(t, "the loss is no longer a number", p->step + 1, err);
     run_backward(t->run, t->targets);
-    double norm = run_update(t->run, &adamw);
+    double norm = run_update(t->run, &optimizer);
     if (!isfinite(norm)) return diverged(t, "the gradient is no longer finite", p->step + 1, err);
 
     double end = clock_seconds();
@@ -149,7 +147,7 @@ static bool train_step(Training *t, LogRow *row, Error *err) {
     *row = (LogRow){.step = p->step,
                     .characters = characters,
                     .seconds = p->seconds,
-                    .rate = adamw.learning_rate,
+                    .rate = optimizer.learning_rate,
                     .loss = loss,
                     .validation = NAN,
                     .norm = norm,

@@ -580,6 +580,11 @@ static void dropout(float *y, const float *x, DropoutRow mask, int n) {
 
 /* ---- the optimizer ---- */
 
+static void blend(float *y, float b, const float *x, float a, size_t n) {
+#pragma omp simd
+    for (size_t i = 0; i < n; i++) y[i] = b * y[i] + a * x[i];
+}
+
 static void adamw(float *w, float *m, float *v, const float *dw, AdamW step, size_t n) {
     float rate = step.learning_rate / step.correction1;
     float root = 1.0f / sqrtf(step.correction2);
@@ -621,6 +626,7 @@ const Isa TABLE_NAME(ISA) = {
     .swiglu = swiglu,
     .swiglu_backward = swiglu_backward,
     .rotate = rotate,
+    .blend = blend,
     .add = add,
     .sum = sum,
     .dropout = dropout,

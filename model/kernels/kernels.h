@@ -110,9 +110,10 @@ typedef struct Isa {
     void (*rotate)(float *y, const float *x, const float *cosine, const float *sine, float way,
                    int half);
 
-    void (*add)(float *y, const float *x, size_t n);                   /* y += x */
-    void (*sum)(float *y, const float *a, const float *b, size_t n);   /* y = a + b */
-    void (*dropout)(float *y, const float *x, DropoutRow mask, int n); /* y may be x */
+    void (*blend)(float *y, float b, const float *x, float a, size_t n); /* y = b y + a x */
+    void (*add)(float *y, const float *x, size_t n);                     /* y += x */
+    void (*sum)(float *y, const float *a, const float *b, size_t n);     /* y = a + b */
+    void (*dropout)(float *y, const float *x, DropoutRow mask, int n);   /* y may be x */
     float (*dot)(const float *a, const float *b, size_t n);
     void (*adamw)(float *w, float *m, float *v, const float *dw, AdamW step, size_t n);
 } Isa;

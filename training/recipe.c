@@ -1,0 +1,60 @@
+#include "training/recipe.h"
+
+#include <string.h>
+
+/* That of nanoGPT (Karpathy, 2022), and rates found by trial. */
+#define ADAMW(rate)                       \
+    {                                     \
+        .peak = {.learning_rate = (rate), \
+                 .beta1 = 0.9,            \
+                 .beta2 = 0.99,           \
+                 .epsilon = 1e-8,         \
+                 .weight_decay = 0.1,     \
+                 .clip = 1},              \
+        .warmup = 0.1, .most_warmup = 100 \
+    }
+
+static const struct {
+    const char *model;
+    Recipe recipe;
+} recipes[] = {
+    {"bigram", ADAMW(0.03)},
+    {"average", ADAMW(0.01)},
+    {"head", ADAMW(0.01)},
+    {"multihead", ADAMW(0.01)},
+    {"gpt", ADAMW(1e-3)},
+    {"modern",
+     {.peak = {.learning_rate = 6e-3,
+               .beta1 = 0.9,
+               .beta2 = 0.95,
+               .epsilon = 1e-8,
+               .matrix_rate = 0.025,
+               .momentum = 0.9,
+               .weight_decay = 0.1,
+               .clip = 1},
+      .warmup = 0.025,
+      .most_warmup = 100,
+      .cooldown = 0.6}},
+};
+
+Recipe recipe_of(const char *model, double learning_rate) {
+    size_t i = 0;
+    while (strcmp(recipes[i].model, model) != 0) i++;
+    Recipe recipe = recipes[i].recipe;
+    if (learning_rate > 0) {
+        recipe.peak.matrix_rate *= learning_rate / recipe.peak.learning_rate;
+        recipe.peak.learning_rate = learning_rate;
+    }
+    return recipe;
+}
+
+Optimizer recipe_step(const Recipe *recipe, int step, int steps) {
+    Optimizer now = recipe->peak;
+    int warmup = (int)(steps * recipe->warmup), cooldown = (int)(steps * recipe->cooldown);
+    if (warmup > recipe->most_warmup) warmup = recipe->most_warmup;
+    double share = cooldown > 0 ? schedule_trapezoid(step, steps, warmup, cooldown)
+                                : schedule_cosine(step, steps, warmup, 0.1);
+    now.learning_rate *= share;
+    now.matrix_rate *= share;
+    return now;
+}

@@ -1,0 +1,22 @@
+/* recipe.h - how each rung is trained: by which optimizer, at what rates, on which schedule. */
+#ifndef TRIL_RECIPE_H
+#define TRIL_RECIPE_H
+
+#include "model/model.h"
+
+typedef struct {
+    Optimizer peak; /* with the rates at their highest */
+    double warmup;  /* the share of the steps in which the rates rise, and the most of them */
+    int most_warmup;
+    double cooldown; /* the share of the steps, at the end, in which they fall in a line to 0; or,
+                        where that is 0, all fall along half a cosine to a tenth */
+} Recipe;
+
+/* The recipe of the rung of that name, which exists. `learning_rate`, if positive, takes the place
+ * of its own; Muon's changes in proportion. */
+Recipe recipe_of(const char *model, double learning_rate);
+
+/* The optimizer of a step, counted from 0. */
+Optimizer recipe_step(const Recipe *recipe, int step, int steps);
+
+#endif

@@ -19,6 +19,22 @@ uint64_t random_key(uint64_t seed, uint64_t purpose, uint64_t number) {
     return random_bits(random_bits(mix(seed), purpose), number);
 }
 
+uint64_t random_permuted(uint64_t key, uint64_t index, uint64_t count) {
+    int half = 1; /* of the bits of a number that is shuffled */
+    while (half < 32 && count > UINT64_C(1) << 2 * half) half++;
+    uint64_t mask = (UINT64_C(1) << half) - 1;
+    do {
+        uint64_t left = index >> half, right = index & mask;
+        for (uint64_t round = 0; round < 4; round++) {
+            uint64_t next = left ^ (random_bits(random_bits(key, round), right) & mask);
+            left = right;
+            right = next;
+        }
+        index = left << half | right;
+    } while (index >= count);
+    return index;
+}
+
 double random_uniform(uint64_t key, uint64_t index) {
     return (double)(random_bits(key, index) >> 11) * 0x1p-53;
 }

@@ -19,6 +19,11 @@ uint64_t random_key(uint64_t seed, uint64_t purpose, uint64_t number);
 /* 64 random bits. */
 uint64_t random_bits(uint64_t key, uint64_t index);
 
+/* Where `index` comes to stand when 0 to count - 1, of which it is one, are shuffled: each index at
+ * another place. (A Feistel network of four rounds; what it sends beyond `count` it is given again:
+ * Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002.) */
+uint64_t random_permuted(uint64_t key, uint64_t index, uint64_t count);
+
 /* Uniform in [0, 1), a multiple of 2^-53. */
 double random_uniform(uint64_t key, uint64_t index);
 

@@ -4,13 +4,17 @@
 
 #include <string.h>
 
-void batch_random(const int32_t *ids, size_t length, int B, int T, uint64_t seed, uint64_t step,
-                  int32_t *inputs, int32_t *targets) {
-    uint64_t key = random_key(seed, RANDOM_BATCHES, step);
-    size_t row = (size_t)T;
-    for (int b = 0; b < B; b++) {
-        size_t start = (size_t)(random_uniform(key, (uint64_t)b) * (double)(length - row));
-        memcpy(inputs + (size_t)b * row, ids + start, row * sizeof *ids);
-        memcpy(targets + (size_t)b * row, ids + start + 1, row * sizeof *ids);
+void batch_shuffled(const int32_t *ids, size_t length, int B, int T, uint64_t seed, uint64_t step,
+                    int32_t *inputs, int32_t *targets) {
+    size_t row = (size_t)T, places = length - row, windows = places / row;
+    size_t offsets = windows > 0 ? row : places;
+    if (windows == 0) windows = 1;
+    for (size_t b = 0; b < (size_t)B; b++) {
+        uint64_t number = step * (uint64_t)B + b;
+        uint64_t key = random_key(seed, RANDOM_BATCHES, number / windows); /* of the epoch */
+        size_t window = (size_t)random_permuted(key, number % windows, windows);
+        size_t start = window * row + (size_t)(random_uniform(key, 0) * (double)offsets);
+        memcpy(inputs + b * row, ids + start, row * sizeof *ids);
+        memcpy(targets + b * row, ids + start + 1, row * sizeof *ids);
     }
 }

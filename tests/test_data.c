@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "data/data.h"
 
+#include <math.h>
 #include <sys/wait.h>
 
 /* ---- vocabulary ---- */
@@ -318,8 +319,8 @@ enum { B = 64, T = 9, MOST = 200 };
 static void draw(size_t length, uint64_t seed, uint64_t step, int32_t *inputs, int starts[MOST]) {
     int32_t ids[MOST], targets[B * T];
     for (int32_t i = 0; i < MOST; i++) ids[i] = i;
-    batch_random((const int32_t *)(const void *)guarded(ids, length * sizeof *ids), length, B, T,
-                 seed, step, inputs, targets);
+    batch_shuffled((const int32_t *)(const void *)guarded(ids, length * sizeof *ids), length, B, T,
+                   seed, step, inputs, targets);
     for (int b = 0; b < B; b++) {
         int32_t start = inputs[b * T];
         assert_in_range(start, 0, length - T - 1);
@@ -331,23 +332,43 @@ static void draw(size_t length, uint64_t seed, uint64_t step, int32_t *inputs, i
     }
 }
 
-/* Of n legal places each is drawn about equally often, the first and the last one too. */
-static void test_batch_windows(void **state) {
+/* In each epoch every character but the few before the first window and after the last comes once;
+ * from epoch to epoch windows begin at each place equally often, and come in another order. */
+static void test_batch_epochs(void **state) {
     (void)state;
-    static const int places[] = {1, 2, 3, 10, 100};
-    enum { STEPS = 400 };
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        int n = places[i], starts[MOST] = {0};
+    static const int windows[] = {1, 2, 3, 10, 19};
+    enum { EPOCHS = 300 };
+    for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
+        int n = windows[i], starts[MOST] = {0}, same = 0;
+        int32_t inputs[B * T], order[2][MOST] = {{0}};
+        size_t length = (size_t)(n * T + T + T - 1);
+        for (int number = 0, epoch = 0; epoch < EPOCHS; number++) {
+            if (number % B == 0) draw(length, 7, (uint64_t)(number / B), inputs, starts);
+            order[epoch % 2][number % n] = inputs[number % B * T];
+            if (number % n < n - 1) continue;
+            int32_t *of = order[epoch % 2];
+            for (int j = 0; j < n; j++) {
+                assert_int_equal(of[j] % T, of[0] % T);
+                for (int k = 0; k < j; k++) assert_int_not_equal(of[j], of[k]);
+            }
+            same += epoch > 0 && of[0] / T == order[1 - epoch % 2][0] / T;
+            epoch++;
+        }
+        double expected = (double)EPOCHS / T;
+        for (int j = 0; j < n * T; j++) assert_near(starts[j], expected, 5 * sqrt(expected) + B);
+        for (int j = n * T; j < MOST; j++) assert_int_equal(starts[j], 0);
+        assert_near(same, (double)EPOCHS / n, 5 * sqrt((double)EPOCHS / n));
+    }
+}
+
+/* A text that is hardly longer than a window. */
+static void test_batch_short_text(void **state) {
+    (void)state;
+    for (size_t places = 1; places <= T; places++) {
+        int starts[MOST] = {0};
         int32_t inputs[B * T];
-        double expected = (double)STEPS * B / n, chi = 0;
-        for (uint64_t step = 0; step < STEPS; step++)
-            draw((size_t)(n + T), 7, step, inputs, starts);
-        for (int j = 0; j < n; j++)
-            chi += (starts[j] - expected) * (starts[j] - expected) / expected;
-        /* Chi squared has mean n - 1 and deviation sqrt(2n - 2): five of those. */
-        double over = chi - (n - 1);
-        if (!(over <= 0 || over * over <= 25.0 * (2 * n - 2)))
-            fail_msg("%d places: chi squared %g", n, chi);
+        for (uint64_t step = 0; step < 100; step++) draw(places + T, 7, step, inputs, starts);
+        for (size_t j = 0; j < places; j++) assert_true(starts[j] > 0);
     }
 }
 
@@ -408,7 +429,8 @@ int main(void) {
         cmocka_unit_test(test_corpus_too_short),
         cmocka_unit_test(test_corpus_unreadable),
         cmocka_unit_test(test_corpus_bytes),
-        cmocka_unit_test(test_batch_windows),
+        cmocka_unit_test(test_batch_epochs),
+        cmocka_unit_test(test_batch_short_text),
         cmocka_unit_test(test_batch_seed_and_step),
     };
     return cmocka_run_group_tests(tests, scratch_open, scratch_close);

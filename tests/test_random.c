@@ -115,11 +115,32 @@ static void test_random_keys(void **state) {
     }
 }
 
+/* Each index at a place of its own; every place about equally often; another key, another order. */
+static void test_random_permuted(void **state) {
+    (void)state;
+    enum { MOST = 70, KEYS = 2000 };
+    for (uint64_t count = 1; count <= MOST; count += count < 20 ? 1 : 17) {
+        int seen[MOST] = {0}, at_first[MOST] = {0};
+        for (uint64_t key = 0; key < KEYS; key++) {
+            for (uint64_t i = 0; i < count; i++) {
+                uint64_t place = random_permuted(random_bits(3, key), i, count);
+                assert_true(place < count);
+                seen[place]++;
+                at_first[place] += i == 0;
+            }
+            for (uint64_t i = 0; i < count; i++) assert_int_equal(seen[i], key + 1);
+        }
+        double expected = (double)KEYS / (double)count;
+        for (uint64_t i = 0; i < count; i++) assert_near(at_first[i], expected, 5 * sqrt(expected));
+    }
+    assert_true(random_permuted(1, 5, UINT64_C(1) << 40) < UINT64_C(1) << 40);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_bits),    cmocka_unit_test(test_random_pairs),
         cmocka_unit_test(test_random_uniform), cmocka_unit_test(test_random_normal),
-        cmocka_unit_test(test_random_keys),
+        cmocka_unit_test(test_random_keys),    cmocka_unit_test(test_random_permuted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -128,8 +128,8 @@ static bool train_step(Training *t, LogRow *row, Error *err) {
     double start = clock_seconds();
     Optimizer optimizer = recipe_step(&t->recipe, p->step, s->steps);
 
-    batch_random(corpus->ids, corpus->train, s->batch, T, s->seed, (uint64_t)p->step, t->inputs,
-                 t->targets);
+    batch_shuffled(corpus->ids, corpus->train, s->batch, T, s->seed, (uint64_t)p->step, t->inputs,
+                   t->targets);
     run_forward_training(t->run, t->inputs, s->batch, T);
     double loss = run_loss(t->run, t->targets);
     if (!isfinite(loss)) return diverged(t, "the loss is no longer a number", p->step + 1, err);

@@ -33,13 +33,19 @@ static bool run_program(const Settings *settings, State *state, Error *err) {
 
 /* ---- the command line ---- */
 
+static bool read_precision(Settings *s, Error *err) {
+    s->multiply_in = run_default_precision();
+    if (strcmp(s->precision, "auto") == 0) return true;
+    s->multiply_in = strcmp(s->precision, "bf16") == 0 ? BFLOAT16 : FLOAT32;
+    return s->multiply_in == BFLOAT16 || strcmp(s->precision, "f32") == 0 ||
+           fail(err, "--precision is auto, f32 or bf16, not '%s'", s->precision);
+}
+
 static bool check_settings(Settings *s, int operands, Error *err) {
     if (operands != 1) return fail(err, "one text FILE is expected, not %d; see --help", operands);
     const char *names[MAX_RUNGS];
     Config config = s->sizes;
-    s->multiply_in = strcmp(s->precision, "bf16") == 0 ? BFLOAT16 : FLOAT32;
-    if (s->multiply_in == FLOAT32 && strcmp(s->precision, "f32") != 0)
-        return fail(err, "--precision is f32 or bf16, not '%s'", s->precision);
+    if (!read_precision(s, err)) return false;
     config.V = 1; /* not known yet, and fine whatever it is */
     snprintf(config.model, sizeof config.model, "%s", s->model);
     if (!model_check(&config, err)) return false;
@@ -119,7 +125,7 @@ static int usage_error(const Error *err) {
 int main(int argc, char **argv) {
     Settings s = {.out = "out/model.safetensors",
                   .model = "gpt",
-                  .precision = "f32",
+                  .precision = "auto",
                   .steps = 2000,
                   .batch = 12,
                   .eval_every = 250,
@@ -149,7 +155,7 @@ int main(int argc, char **argv) {
         {'j', "threads", OPTION_INT, &s.threads, 1, MAX_THREADS, "N",
          "threads; the result does not depend on them"},
         {0, "precision", OPTION_TEXT, &s.precision, 0, 0, "NAME",
-         "of products: f32, or bf16 where the processor has it"},
+         "of products: f32, bf16, or auto: bf16 where the processor has it"},
         {0, "seed", OPTION_SEED, &s.seed, 0, 0, "N", "of all that is random"},
         {.kind = OPTION_SECTION, .help = "How large"},
         {'l', "layers", OPTION_INT, &z->L, 1, MAX_LAYERS, "N", "blocks, in gpt"},

@@ -73,6 +73,10 @@ typedef struct Run Run;
  * for it; NARROW rounds the weights only, on any, and is for making text and not for training. */
 typedef enum { FLOAT32, BFLOAT16, NARROW } Precision;
 
+/* BFLOAT16 where the processor has it (and the environment's KERNELS asks for no other
+ * instructions), else FLOAT32. */
+Precision run_default_precision(void);
+
 typedef struct {
     int batch;     /* the most sequences in a pass, >= 1 */
     int length;    /* the most tokens of a sequence, 1 to the model's context */

@@ -206,6 +206,10 @@ bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err)
     return true;
 }
 
+Precision run_default_precision(void) {
+    return bf16_advised() ? BFLOAT16 : FLOAT32;
+}
+
 Memory run_memory(const Run *run) {
     return run->memory;
 }

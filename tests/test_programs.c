@@ -512,7 +512,7 @@ static void check_score(const char *options, const char *path, bool bytes) {
     assert_near(bits, nats / log(2.0), 1e-5);
     assert_near(perplexity, exp(nats), 1e-3);
     sample("--info @scored");
-    assert_near(strtod(after("\nvalidation_loss "), NULL), nats, 1e-5);
+    assert_near(strtod(after("\nvalidation_loss "), NULL), nats, 1e-3); /* perhaps in bf16 */
 }
 
 static void test_score(void **state) {
@@ -580,7 +580,7 @@ static void test_bad_input(void **state) {
         {2, "--width",             "'1048577'",          "-w 1048577 " PLAY},
         {1, "65536 x 512 tokens",  "more than ",         "-b 65536 -c 512 " PLAY},
         {2, "'gtp'",               "multihead, gpt",     "-m gtp " PLAY},
-        {2, "f32 or bf16",         "'bf-16'",            "--precision bf-16 " PLAY},
+        {2, "auto, f32 or bf16",   "'bf-16'",            "--precision bf-16 " PLAY},
     }, sampling[] = {
         {1, "/none: ",             "No such file",       "@none"},
         {1, PLAY ": ",             "valid checkpoint",   PLAY},

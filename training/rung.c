@@ -215,8 +215,9 @@ static bool take_steps(Training *t, Error *err) {
 
 /* ---- the end ---- */
 
-/* The figures of the checkpoint that was kept, read back from its file: the training loss over as
- * many characters as are held out, in batches spread over the training text. */
+/* The figures of the checkpoint that was kept, read back from its file, and in float32 whatever it
+ * was trained in: the loss on the held-out text, and that over as many characters of the training
+ * text, in batches spread over it. */
 static bool measure(const Training *t, Result *result, Error *err) {
     const Corpus *corpus = t->corpus;
     const char *path = t->task->path;
@@ -232,7 +233,8 @@ static bool measure(const Training *t, Result *result, Error *err) {
     if (ok) {
         size_t every = corpus->train / (corpus->length - corpus->train);
         result->train = run_evaluate(run, corpus->ids, corpus->train, every ? every : 1);
-        result->validation = t->progress.best;
+        result->validation =
+            run_evaluate(run, corpus->ids + corpus->train, corpus->length - corpus->train, 1);
         result->parameters = kept.model.parameters;
         run_close(run);
     }

@@ -231,6 +231,9 @@ extern const Products narrow_products;
 enum { BF16_MAX = 2 };
 int bf16_available(const Products *tables[BF16_MAX]);
 
+/* Is it worth while to use them unasked? If there are any, and KERNELS asks for nothing else. */
+bool bf16_advised(void);
+
 /* The fastest of them; NULL with a message if there is none. */
 const Products *bf16_choose(Error *err);
 

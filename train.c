@@ -7,13 +7,14 @@
 #include "training/display.h"
 #include "training/interruption.h"
 #include "training/ladder.h"
+#include "training/preset.h"
 #include "version.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { EXIT_USAGE = 2 };
+enum { EXIT_USAGE = 2, MAX_WORDS = 32 };
 
 static bool run_program(const Settings *settings, State *state, Error *err) {
     Corpus corpus;
@@ -56,16 +57,37 @@ static bool check_settings(Settings *s, int operands, Error *err) {
     return true;
 }
 
+typedef struct {
+    const Option *options;
+    int count;
+    const char *const *preset; /* the setting */
+    char *words;               /* room for the preset's, into which texts then point */
+} Options;
+
+/* Settings then point into `room`. */
+static bool read_preset(Options o, const char *name, char room[WORDS_ROOM], Error *err) {
+    char *list[MAX_WORDS] = {""};
+    int count = 1, first;
+    const char *words = preset_words(name, err);
+    if (!words) return false;
+    snprintf(room, WORDS_ROOM, "%s", words);
+    for (char *word = strtok(room, " "); word && count < MAX_WORDS - 1; word = strtok(NULL, " "))
+        list[count++] = word;
+    return options_parse(o.options, o.count, count, list, &first, err);
+}
+
+/* What is said beside a preset goes before it, wherever it stands. */
+static bool read_command_line(Options o, int argc, char **argv, int *first, Error *err) {
+    if (!options_parse(o.options, o.count, argc, argv, first, err)) return false;
+    return !*o.preset || (read_preset(o, *o.preset, o.words, err) &&
+                          options_parse(o.options, o.count, argc, argv, first, err));
+}
+
 /* What a training takes over when it is resumed. The first FIXED cannot be changed any more. */
 static const char *const lasting[] = {"model", "layers",     "heads",     "width", "context",
                                       "val",   "bytes",      "ladder",    "steps", "batch",
                                       "lr",    "eval-every", "precision", "seed",  "dropout"};
 enum { LASTING = sizeof lasting / sizeof *lasting, FIXED = 7, WORD_ROOM = 64 };
-
-typedef struct {
-    const Option *options;
-    int count;
-} Options;
 
 /* The settings that last, as words of the command line, a line for each. */
 static void write_words(Options o, char words[WORDS_ROOM]) {
@@ -107,7 +129,7 @@ static bool take_up(Settings *s, const Settings *defaults, Options o, int argc, 
     if (!read_words(o, words, &why)) return fail(err, "%s: %.400s", path, why.text);
     for (int i = 0; i < FIXED; i++)
         option_word(o.options, o.count, lasting[i], was[i], sizeof was[i]);
-    if (!options_parse(o.options, o.count, argc, argv, &first, err)) return false;
+    if (!read_command_line(o, argc, argv, &first, err)) return false;
     for (int i = 0; i < FIXED; i++) {
         option_word(o.options, o.count, lasting[i], now, sizeof now);
         if (strcmp(was[i], now) != 0)
@@ -124,13 +146,8 @@ static int usage_error(const Error *err) {
 
 int main(int argc, char **argv) {
     Settings s = {.out = "out/model.safetensors",
-                  .model = "gpt",
                   .precision = "auto",
-                  .steps = 2000,
-                  .batch = 12,
-                  .eval_every = 250,
                   .threads = run_default_threads(),
-                  .sizes = {.T = 64, .L = 4, .NH = 4, .C = 128},
                   .learning_rate = -1,
                   .held_out = 0.1,
                   .save_every = 60,
@@ -139,6 +156,8 @@ int main(int argc, char **argv) {
     const Option options[] = {
         {.kind = OPTION_SECTION, .help = "What to train"},
         {'m', "model", OPTION_TEXT, &s.model, 0, 0, "NAME", "the rung of the ladder"},
+        {0, "preset", OPTION_TEXT, &s.preset, 0, 0, "NAME",
+         "a recipe: small (the default), quick, nanogpt-cpu, nanogpt-gpu"},
         {0, "ladder", OPTION_FLAG, &s.ladder, 0, 0, NULL, "every rung, on the same budget"},
         {'o', "out", OPTION_TEXT, &s.out, 0, 0, "FILE", "the checkpoint"},
         {'r', "resume", OPTION_FLAG, &s.resume, 0, 0, NULL, "go on with the training of --out"},
@@ -158,7 +177,7 @@ int main(int argc, char **argv) {
          "of products: f32, bf16, or auto: bf16 where the processor has it"},
         {0, "seed", OPTION_SEED, &s.seed, 0, 0, "N", "of all that is random"},
         {.kind = OPTION_SECTION, .help = "How large"},
-        {'l', "layers", OPTION_INT, &z->L, 1, MAX_LAYERS, "N", "blocks, in gpt"},
+        {'l', "layers", OPTION_INT, &z->L, 1, MAX_LAYERS, "N", "blocks, in gpt and modern"},
         {'H', "heads", OPTION_INT, &z->NH, 1, MAX_WIDTH, "N",
          "attention heads; they divide the width"},
         {'w', "width", OPTION_INT, &z->C, 1, MAX_WIDTH, "N", "channels of a character's vector"},
@@ -177,10 +196,13 @@ int main(int argc, char **argv) {
         {0, "version", OPTION_FLAG, &s.version, 0, 0, NULL, "print the version"},
     };
     int count = sizeof options / sizeof *options, first;
+    char usual[WORDS_ROOM], preset[WORDS_ROOM];
+    Options all = {options, count, &s.preset, preset};
     Error err = {0};
+    if (!read_preset(all, "small", usual, &err)) return usage_error(&err);
     /* Defaults are read before parsing: --help shows them whatever else is given. */
     Settings defaults = s;
-    if (!options_parse(options, count, argc, argv, &first, &err)) return usage_error(&err);
+    if (!read_command_line(all, argc, argv, &first, &err)) return usage_error(&err);
     if (s.help) {
         s = defaults;
         printf("usage: ./train [options] FILE\n\nTrains a bigram and a GPT on a text, and compares "
@@ -194,7 +216,6 @@ int main(int argc, char **argv) {
     }
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* who reads along through a pipe sees each line */
     if (!check_settings(&s, argc - first, &err)) return usage_error(&err);
-    Options all = {options, count};
     State state = {0};
     char words[WORDS_ROOM];
     bool ok = !s.resume || take_up(&s, &defaults, all, argc, argv, &state, words, &err);

@@ -14,7 +14,7 @@
 #define PLAY "data/sample.txt"
 
 /* Sizes that train in the blink of an eye. Of an option given twice the last counts. */
-#define TINY "-l 1 -w 16 -H 2 -c 16 -b 4 -j 1 -s 40 --eval-every 20 "
+#define TINY "-m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -j 1 -s 40 --eval-every 20 "
 
 #define train(...)  must_run("train " TINY __VA_ARGS__)
 #define sample(...) must_run("sample -j 1 " __VA_ARGS__)
@@ -218,6 +218,20 @@ static void test_choice_of_model(void **state) {
     expect_files("choice", 11);
     check_log(scratch("choice/steps"));
     assert_false(scratch_has("choice/h.csv"));
+}
+
+/* A preset gives the settings that the command line does not. */
+static void test_preset(void **state) {
+    (void)state;
+    must_run("train -s 2 -o @preset/q --preset quick -b 3 " PLAY);
+    after(" parameters, 2 steps of 3 x 64 characters");
+    learned("modern");
+    sample("--info @preset/q");
+    after("\nlayers           3\nheads            4\nwidth            128\ncontext          64\n");
+    must_run("train --preset nanogpt-cpu -s 2 -r -o @preset/n " PLAY);
+    after("\ngpt: ");
+    run("train --preset quick -s 3 -r -q -o @preset/n " PLAY);
+    expect_refusal(1, "--model=gpt", "--model=modern");
 }
 
 static void test_ladder(void **state) {
@@ -580,6 +594,8 @@ static void test_bad_input(void **state) {
         {2, "--width",             "'1048577'",          "-w 1048577 " PLAY},
         {1, "65536 x 512 tokens",  "more than ",         "-b 65536 -c 512 " PLAY},
         {2, "'gtp'",               "multihead, gpt",     "-m gtp " PLAY},
+        {2, "preset 'quik'",       "small, quick",       "--preset quik " PLAY},
+        {2, "heads of 3 channels", "an even number",     "-m modern -w 6 -H 2 " PLAY},
         {2, "auto, f32 or bf16",   "'bf-16'",            "--precision bf-16 " PLAY},
     }, sampling[] = {
         {1, "/none: ",             "No such file",       "@none"},
@@ -660,12 +676,12 @@ static void test_help(void **state) {
     (void)state;
     /* clang-format off */
     static const char *const training[][2] = {
-        {"-m, --model NAME ", "(gpt)"}, {"--ladder  ", ""}, {"-r, --resume ", ""}, {"--save-every X ", "(60)"},
+        {"-m, --model NAME ", "(modern)"}, {"--preset NAME ", "nanogpt-gpu"}, {"--ladder  ", ""}, {"-r, --resume ", ""}, {"--save-every X ", "(60)"},
         {"-o, --out FILE ", "(out/model.safetensors)"}, {"--log FILE ", "beside --out"},
-        {"-s, --steps N ", "(2000)"}, {"-b, --batch N ", "(12)"}, {"--lr X ", "the rung's own"},
+        {"-s, --steps N ", "(2500)"}, {"-b, --batch N ", "(16)"}, {"--lr X ", "the rung's own"},
         {"--eval-every N ", "(250)"}, {"-j, --threads N ", ")"}, {"--seed N ", "(1337)"},
         {"-l, --layers N ", "(4)"}, {"-H, --heads N ", "(4)"}, {"-w, --width N ", "(128)"},
-        {"-c, --context N ", "(64)"}, {"-d, --dropout X ", "(0)"}, {"--val X ", "(0.1)"},
+        {"-c, --context N ", "(128)"}, {"-d, --dropout X ", "(0)"}, {"--val X ", "(0.1)"},
         {"--bytes  ", ""}, {"-q, --quiet  ", ""}, {"-h, --help  ", ""}, {"--version  ", ""},
     };
     static const char *const sampling[][2] = {
@@ -715,6 +731,7 @@ int main(void) {
         cmocka_unit_test(test_training),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_choice_of_model),
+        cmocka_unit_test(test_preset),
         cmocka_unit_test(test_ladder),
         cmocka_unit_test(test_quiet),
         cmocka_unit_test(test_bytes),

@@ -1,9 +1,10 @@
-"""The loss of a gpt checkpoint on a text, computed apart from tril: PyTorch, float64.
+"""The loss of a gpt or modern checkpoint on a text, computed apart from tril, in float64: a gpt with
+PyTorch, a modern as the Qwen3ForCausalLM of Hugging Face transformers.
 
     python3 tests/peers/score.py out/model.safetensors FILE
 
-prints what `./sample --score FILE out/model.safetensors` should print. Needs the packages torch and
-safetensors; is no part of `make test`.
+prints what `./sample --score FILE out/model.safetensors` should print. Needs the packages torch,
+safetensors and, for modern, transformers; is no part of `make test`.
 """
 
 import math
@@ -20,7 +21,35 @@ def load(path):
         return file.metadata(), weights
 
 
-def logits_of(ids, w, layers, heads):
+def modern(meta, weights):
+    """A function from ids[B,T] to logits[B,T,V]."""
+    import transformers
+
+    width, heads = int(meta["width"]), int(meta["heads"])
+    config = transformers.Qwen3Config(
+        vocab_size=int(meta["vocabulary_size"]),
+        hidden_size=width,
+        intermediate_size=weights["model.layers.0.mlp.up_proj.weight"].shape[0],
+        num_hidden_layers=int(meta["layers"]),
+        num_attention_heads=heads,
+        num_key_value_heads=heads,
+        head_dim=width // heads,
+        max_position_embeddings=int(meta["context"]),
+        rms_norm_eps=1e-6,
+        rope_theta=10000.0,
+        tie_word_embeddings=False,
+    )
+    model = transformers.Qwen3ForCausalLM(config).double().eval()
+    model.load_state_dict(weights, strict=True)
+    return lambda ids: model(ids).logits
+
+
+def gpt(meta, weights):
+    layers, heads = int(meta["layers"]), int(meta["heads"])
+    return lambda ids: gpt_logits(ids, weights, layers, heads)
+
+
+def gpt_logits(ids, w, layers, heads):
     """ids[B,T] -> logits[B,T,V]"""
     T = ids.shape[1]
     x = w["transformer.wte.weight"][ids] + w["transformer.wpe.weight"][:T]
@@ -45,8 +74,10 @@ def logits_of(ids, w, layers, heads):
 
 def main():
     meta, weights = load(sys.argv[1])
-    if meta["model"] != "gpt":
-        sys.exit(f"{sys.argv[1]} is a {meta['model']}, not a gpt")
+    models = {"gpt": gpt, "modern": modern}
+    if meta["model"] not in models:
+        sys.exit(f"{sys.argv[1]} is a {meta['model']}, not a gpt or modern")
+    logits_of = models[meta["model"]](meta, weights)
     if meta["characters"] == "utf-8":
         place = {character: i for i, character in enumerate(meta["vocabulary"])}
         with open(sys.argv[2], encoding="utf-8", newline="") as file:
@@ -64,7 +95,7 @@ def main():
                 if begin == end:
                     continue
                 inputs = stretch[begin:end].view(-1, length or end - begin)
-                logits = logits_of(inputs, weights, int(meta["layers"]), int(meta["heads"]))
+                logits = logits_of(inputs)
                 targets = stretch[begin + 1 : end + 1]
                 total += F.cross_entropy(logits.flatten(0, 1), targets, reduction="sum").item()
     nats = total / (len(ids) - 1)

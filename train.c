@@ -1,5 +1,6 @@
 /* train.c - trains models on a text and shows side by side what each idea buys: the command line,
  * and what a training that is resumed takes over of the one before. */
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/options.h"
 #include "data/data.h"
@@ -84,9 +85,9 @@ static bool read_command_line(Options o, int argc, char **argv, int *first, Erro
 }
 
 /* What a training takes over when it is resumed. The first FIXED cannot be changed any more. */
-static const char *const lasting[] = {"model", "layers",     "heads",     "width", "context",
-                                      "val",   "bytes",      "ladder",    "steps", "batch",
-                                      "lr",    "eval-every", "precision", "seed",  "dropout"};
+static const char *const lasting[] = {
+    "model", "layers", "heads", "width",      "context",   "val",  "bytes",   "ladder",
+    "steps", "batch",  "lr",    "eval-every", "precision", "seed", "dropout", "time"};
 enum { LASTING = sizeof lasting / sizeof *lasting, FIXED = 7, WORD_ROOM = 64 };
 
 /* The settings that last, as words of the command line, a line for each. */
@@ -151,7 +152,8 @@ int main(int argc, char **argv) {
                   .learning_rate = -1,
                   .held_out = 0.1,
                   .save_every = 60,
-                  .seed = 1337};
+                  .seed = 1337,
+                  .begun = clock_seconds()};
     Config *z = &s.sizes;
     const Option options[] = {
         {.kind = OPTION_SECTION, .help = "What to train"},
@@ -165,6 +167,8 @@ int main(int argc, char **argv) {
          "each step of --model as CSV; default: beside --out"},
         {.kind = OPTION_SECTION, .help = "How long and how fast"},
         {'s', "steps", OPTION_INT, &s.steps, 1, 1e9, "N", "training steps"},
+        {'t', "time", OPTION_TIME, &s.time, 1, 1e7, "TIME",
+         "90s, 5m or 2h for all, rather than a number of steps"},
         {'b', "batch", OPTION_INT, &s.batch, 1, 65536, "N", "stretches of text in a step"},
         {0, "lr", OPTION_REAL, &s.learning_rate, 1e-9, 10, "X",
          "peak learning rate of --model; default: the rung's own"},

@@ -48,12 +48,26 @@ static bool parse_real(const Option *option, const char *text, double *number, E
     return true;
 }
 
+static bool parse_time(const Option *option, const char *text, double *seconds, Error *err) {
+    char *end;
+    double value = strtod(text, &end);
+    if (*end == 'm') value *= 60;
+    if (*end == 'h') value *= 3600;
+    if (end == text || !made_of(text, ".0123456789smh") || (*end && end[1]) ||
+        !(value >= option->least && value <= option->most))
+        return fail(err, "--%s takes a time such as 90s, 5m or 2h, from %g to %g seconds, not '%s'",
+                    option->name, option->least, option->most, text);
+    *seconds = value;
+    return true;
+}
+
 static bool parse_value(const Option *option, const char *text, Error *err) {
     switch (option->kind) {
         case OPTION_FLAG: *(bool *)option->value = true; return true;
         case OPTION_INT: return parse_int(option, text, option->value, err);
         case OPTION_SEED: return parse_seed(option, text, option->value, err);
         case OPTION_REAL: return parse_real(option, text, option->value, err);
+        case OPTION_TIME: return parse_time(option, text, option->value, err);
         case OPTION_TEXT: *(const char **)option->value = text; return true;
         case OPTION_SECTION: break;
     }
@@ -197,6 +211,7 @@ size_t option_word(const Option *options, int count, const char *name, char *tex
             length = snprintf(text, room, "--%s=%" PRIu64, option->name, *(const uint64_t *)value);
             break;
         case OPTION_REAL:
+        case OPTION_TIME:
             if (*(const double *)value >= option->least)
                 length = snprintf(text, room, "--%s=%.17g", option->name, *(const double *)value);
             break;
@@ -222,6 +237,7 @@ static void print_default(FILE *out, const Option *option) {
             if (*(const char **)option->value) fprintf(out, " (%s)", *(const char **)option->value);
             break;
         case OPTION_FLAG:
+        case OPTION_TIME:
         case OPTION_SECTION: break;
     }
 }

@@ -11,6 +11,7 @@ typedef enum {
     OPTION_INT,    /* int, from least to most */
     OPTION_SEED,   /* uint64_t, any */
     OPTION_REAL,   /* double, finite, from least to most */
+    OPTION_TIME,   /* double, seconds, from least to most: 90, 90s, 5m or 2h */
     OPTION_TEXT,   /* const char *, pointing into argv */
     OPTION_SECTION /* no option: `help` is a heading in --help */
 } OptionKind;
@@ -20,7 +21,7 @@ typedef struct {
     const char *name;     /* without the dashes */
     OptionKind kind;      /* says what `value` points to */
     void *value;          /* holds the default before, the choice after */
-    double least, most;   /* of OPTION_INT and OPTION_REAL */
+    double least, most;   /* of OPTION_INT, OPTION_REAL and OPTION_TIME */
     const char *argument; /* its name in --help, e.g. "N" */
     const char *help;     /* one line */
 } Option;

@@ -11,7 +11,7 @@ enum { MOST_WORDS = 16, TEXT = 512 };
 typedef struct {
     int number, width;
     uint64_t seed;
-    double rate;
+    double rate, time;
     const char *out;
     bool quiet, version;
 } Values;
@@ -27,6 +27,7 @@ static const Option options[] = {
     {0, "width", OPTION_INT, &values.width, -2147483648.0, 2147483647.0, "N", "how wide"},
     {'s', "seed", OPTION_SEED, &values.seed, 0, 0, "N", "any"},
     {'r', "learning-rate", OPTION_REAL, &values.rate, 0.25, 1e308, "X", "how fast"},
+    {'t', "time", OPTION_TIME, &values.time, 1, 7200, "TIME", "how long"},
     {.kind = OPTION_SECTION, .help = "Others"},
     {'o', "out", OPTION_TEXT, &values.out, 0, 0, "FILE", "where to"},
     {'q', "quiet", OPTION_FLAG, &values.quiet, 0, 0, NULL, "say little"},
@@ -108,6 +109,20 @@ static void test_kinds(void **state) {
     assert_near(values.rate, 1e308, 0);
 }
 
+static void test_times(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        double seconds;
+    } times[] = {{"90", 90}, {"90s", 90}, {"1.5m", 90}, {"2h", 7200}, {"1", 1}, {"0.25h", 900}};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        char line[32];
+        snprintf(line, sizeof line, "--time=%s", times[i].text);
+        accept(line);
+        assert_near(values.time, times[i].seconds, 1e-9);
+    }
+}
+
 /* What the command line does not name keeps its default. */
 static void test_defaults(void **state) {
     (void)state;
@@ -161,6 +176,9 @@ static void test_bad_numbers(void **state) {
          "--learning-rate takes a number from 0.25 to 1e+308, not ",
          {"12x", "", "1e400", "-1e400", "nan", "-nan", "inf", "0.2499", "-1", "1e", "1,5", ".",
           " 0.5", "0x1p-1"}},
+        {"time",
+         "--time takes a time such as 90s, 5m or 2h, from 1 to 7200 seconds, not ",
+         {"5x", "", "s", "5ms", "5 m", "-5m", "1e3", "nan", "0.5s", "2.1h", "7201", "5M"}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int j = 0; j < 16 && cases[i].bad[j]; j++) {
@@ -251,6 +269,7 @@ static void test_word(void **state) {
         {"width", "--width=2147483647"},
         {"seed", "--seed=18446744073709551615"},
         {"learning-rate", "--learning-rate=0.29999999999999999"},
+        {"time", "--time=90.5"},
         {"out", "--out=a b"},
         {"quiet", "--quiet"},
     };
@@ -279,6 +298,7 @@ static void test_print(void **state) {
                                    "      --width N              how wide (64)\n"
                                    "  -s, --seed N               any (1337)\n"
                                    "  -r, --learning-rate X      how fast (0.5)\n"
+                                   "  -t, --time TIME            how long\n"
                                    "\nOthers\n"
                                    "  -o, --out FILE             where to (default)\n"
                                    "  -q, --quiet                say little\n"
@@ -298,6 +318,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_spellings),
         cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_times),
         cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_operands),
         cmocka_unit_test(test_bad_numbers),

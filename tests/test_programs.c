@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <sys/resource.h>
+#include <time.h>
 
 /* The play that comes with the project. */
 #define PLAY "data/sample.txt"
@@ -232,6 +233,42 @@ static void test_preset(void **state) {
     after("\ngpt: ");
     run("train --preset quick -s 3 -r -q -o @preset/n " PLAY);
     expect_refusal(1, "--model=gpt", "--model=modern");
+}
+
+static double seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* By the clock: all of it in that time, about, with the schedule at its end; more time may be
+ * given. */
+static void test_time(void **state) {
+    (void)state;
+    double begun = seconds();
+    train("-t 3 -o @timed/m " PLAY);
+    assert_near(seconds() - begun, 3, 0.6); /* other programs take their share */
+    learned("bigram");
+    learned("gpt");
+    size_t length;
+    char *log = slurp(scratch("timed/m.csv"), &length), *last = strrchr(log, '\n');
+    int step, evaluations = 0;
+    double rate, peak = 0;
+    *last = 0;
+    for (char *line = strchr(log, '\n'); line; line = strchr(line + 1, '\n')) {
+        assert_int_equal(sscanf(line, "\n%d,%*f,%*f,%lf", &step, &rate), 2);
+        peak = fmax(peak, rate);
+        evaluations += strstr(line, ",,") == NULL || strstr(line, ",,") > strchr(line + 1, '\n');
+    }
+    assert_true(step > 40 && peak <= 1e-3 && peak > 0.9e-3 && rate < 0.15 * peak);
+    assert_in_range(evaluations, 8, 12);
+    free(log);
+    begun = seconds();
+    train("-r -t 4.5 -o @timed/m " PLAY);
+    after("\n  goes on after step ");
+    assert_near(seconds() - begun, 1.5, 0.6);
+    train("-r -o @timed/m " PLAY); /* the settings know */
+    assert_null(strstr(ran.out, "  step "));
 }
 
 static void test_ladder(void **state) {
@@ -594,6 +631,7 @@ static void test_bad_input(void **state) {
         {2, "--width",             "'1048577'",          "-w 1048577 " PLAY},
         {1, "65536 x 512 tokens",  "more than ",         "-b 65536 -c 512 " PLAY},
         {2, "'gtp'",               "multihead, gpt",     "-m gtp " PLAY},
+        {2, "--time takes",        "'5x'",               "-t 5x " PLAY},
         {2, "preset 'quik'",       "small, quick",       "--preset quik " PLAY},
         {2, "heads of 3 channels", "an even number",     "-m modern -w 6 -H 2 " PLAY},
         {2, "auto, f32 or bf16",   "'bf-16'",            "--precision bf-16 " PLAY},
@@ -678,7 +716,7 @@ static void test_help(void **state) {
     static const char *const training[][2] = {
         {"-m, --model NAME ", "(modern)"}, {"--preset NAME ", "nanogpt-gpu"}, {"--ladder  ", ""}, {"-r, --resume ", ""}, {"--save-every X ", "(60)"},
         {"-o, --out FILE ", "(out/model.safetensors)"}, {"--log FILE ", "beside --out"},
-        {"-s, --steps N ", "(2500)"}, {"-b, --batch N ", "(16)"}, {"--lr X ", "the rung's own"},
+        {"-s, --steps N ", "(2500)"}, {"-t, --time TIME ", "number of steps"}, {"-b, --batch N ", "(16)"}, {"--lr X ", "the rung's own"},
         {"--eval-every N ", "(250)"}, {"-j, --threads N ", ")"}, {"--seed N ", "(1337)"},
         {"-l, --layers N ", "(4)"}, {"-H, --heads N ", "(4)"}, {"-w, --width N ", "(128)"},
         {"-c, --context N ", "(128)"}, {"-d, --dropout X ", "(0)"}, {"--val X ", "(0.1)"},
@@ -732,6 +770,7 @@ int main(void) {
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_choice_of_model),
         cmocka_unit_test(test_preset),
+        cmocka_unit_test(test_time),
         cmocka_unit_test(test_ladder),
         cmocka_unit_test(test_quiet),
         cmocka_unit_test(test_bytes),

@@ -42,34 +42,40 @@ void show_training(const Model *model, const Run *run, const Settings *settings,
                    const Corpus *corpus, int done) {
     const char *name = model->config.model;
     char count[GROUPED_ROOM];
-    printf("\n%s: %s\n  %s parameters, %d steps of %d x %d characters, %s kernels\n", name,
-           model_idea(name), grouped(model->parameters, count), settings->steps, settings->batch,
+    char steps[GROUPED_ROOM] = "";
+    if (settings->time <= 0) snprintf(steps, sizeof steps, "%d ", settings->steps);
+    printf("\n%s: %s\n  %s parameters, %ssteps of %d x %d characters, %s kernels\n", name,
+           model_idea(name), grouped(model->parameters, count), steps, settings->batch,
            model->config.T, run_kernels(run));
     if (done > 0) printf("  goes on after step %d\n", done);
     show_memory(run, corpus);
 }
 
 /* Characters a second, of training alone. */
-static const char *speed_of(const Progress *p, const Settings *settings, int T,
-                            char text[GROUPED_ROOM]) {
-    double characters = (double)p->step * settings->batch * T;
+static const char *speed_of(const Progress *p, const Settings *settings, char text[GROUPED_ROOM]) {
+    double characters = (double)p->step * settings->batch * settings->sizes.T;
     return grouped(p->learning > 0 ? (size_t)(characters / p->learning) : 0, text);
 }
 
-void show_progress(const Progress *p, const Settings *settings, int T) {
+/* By the clock it is not known before how many there will be. */
+static const char *about(const Settings *settings) {
+    return settings->time > 0 ? "~" : "";
+}
+
+void show_progress(const Progress *p, const Settings *settings, int steps) {
     char speed[GROUPED_ROOM];
-    double left = p->seconds / p->step * (settings->steps - p->step);
-    printf("\r  step %d/%d  loss %.4f  %s tokens/s  %.0f s, %.0f s left \033[K", p->step,
-           settings->steps, p->recent, speed_of(p, settings, T, speed), p->seconds, left);
+    double left = p->seconds / p->step * (steps - p->step);
+    printf("\r  step %d/%s%d  loss %.4f  %s tokens/s  %.0f s, %.0f s left \033[K", p->step,
+           about(settings), steps, p->recent, speed_of(p, settings, speed), p->seconds, left);
     fflush(stdout);
 }
 
-void show_evaluation(const Progress *p, const Settings *settings, int T, double validation,
+void show_evaluation(const Progress *p, const Settings *settings, int steps, double validation,
                      const char *mark) {
     char speed[GROUPED_ROOM];
-    printf("%s  step %5d/%d  loss %.4f  validation %.4f%s  %s tokens/s  %.1f s\n",
-           isatty(STDOUT_FILENO) ? "\r\033[K" : "", p->step, settings->steps, p->recent, validation,
-           mark, speed_of(p, settings, T, speed), p->seconds);
+    printf("%s  step %5d/%s%d  loss %.4f  validation %.4f%s  %s tokens/s  %.1f s\n",
+           isatty(STDOUT_FILENO) ? "\r\033[K" : "", p->step, about(settings), steps, p->recent,
+           validation, mark, speed_of(p, settings, speed), p->seconds);
     fflush(stdout);
 }
 

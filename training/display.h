@@ -16,10 +16,11 @@ void show_corpus(const char *path, const Corpus *corpus);
 void show_training(const Model *model, const Run *run, const Settings *settings,
                    const Corpus *corpus, int done);
 
-/* The line that is written over again and again, on a terminal; and the one that stays. */
-void show_progress(const Progress *progress, const Settings *settings, int T);
-void show_evaluation(const Progress *progress, const Settings *settings, int T, double validation,
-                     const char *mark);
+/* The line that is written over again and again, on a terminal; and the one that stays. `steps` are
+ * those in all, as far as is known. */
+void show_progress(const Progress *progress, const Settings *settings, int steps);
+void show_evaluation(const Progress *progress, const Settings *settings, int steps,
+                     double validation, const char *mark);
 
 void show_results(const Result *results, int count);
 

@@ -1,4 +1,5 @@
 #include "training/ladder.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "training/display.h"
 #include "training/interruption.h"
@@ -84,13 +85,25 @@ static double budget_of(const Settings *s) {
     return (double)s->steps * s->batch * s->sizes.T;
 }
 
+/* The seconds that rung i may take, of those that are left: the same for each of a ladder; but a
+ * baseline that nobody asked for has enough with few. 0 where steps count. */
+static double seconds_for(const Settings *s, const char *name, int rungs_left) {
+    const double enough = 2;
+    if (s->time <= 0) return 0;
+    double left = s->begun + s->time - clock_seconds();
+    if (left < 1e-3) left = 1e-3; /* for one step */
+    if (s->ladder) return left / rungs_left;
+    bool baseline = strcmp(name, s->model) != 0;
+    return baseline ? (left / 20 < enough ? left / 20 : enough) : left;
+}
+
 /* The result of a rung that was trained before, on a budget that is still the same; else NULL. */
 static const Result *result_of(const State *state, const char *name, const Settings *settings) {
     double budget = budget_of(settings);
     for (int i = 0; i < state->result_count; i++) {
         const Result *r = &state->results[i];
-        if (strcmp(r->name, name) == 0 && r->characters >= budget && r->characters <= budget)
-            return r;
+        bool same = r->characters >= budget && r->characters <= budget;
+        if (strcmp(r->name, name) == 0 && (same || settings->time > 0)) return r;
     }
     return NULL;
 }
@@ -127,7 +140,8 @@ static void show_end(const Settings *settings, const Result *last) {
     if (begun)
         printf("\nTo read what it writes:  ./sample -n 500%s%s\n", usual ? "" : " ",
                usual ? "" : settings->out);
-    if (!begun || last->characters < budget_of(settings))
+    bool early = settings->time > 0 ? interrupted() : last->characters < budget_of(settings);
+    if (!begun || early)
         printf("\nInterrupted.  To go on:  ./train --resume%s%s %s\n", usual ? "" : " --out ",
                usual ? "" : settings->out, settings->input);
 }
@@ -154,6 +168,7 @@ static bool train_rungs(const Settings *settings, const Corpus *corpus, State *s
             continue;
         }
         task.name = names[i];
+        task.seconds = seconds_for(settings, names[i], rungs - i);
         /* until the rung is reached that the state belongs to, there is nothing better to keep */
         task.state = i >= under_way || under_way == rungs ? last : NULL;
         task.result_count = *count;

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "training/budget.h"
 #include "training/display.h"
 #include "training/interruption.h"
 #include "training/log.h"
@@ -21,6 +22,7 @@ typedef struct {
     FILE *log;
     int32_t *inputs, *targets; /* a batch */
     Recipe recipe;
+    Budget budget;
     double started; /* when; earlier by the time that was spent before */
     double saved;   /* when the state was last written */
     Progress progress;
@@ -101,6 +103,7 @@ static bool open_training(Training *t, const Task *task, State *from, Error *err
         !file_make_parent(task->path, err) ||
         !log_open(&t->log, task->log, (size_t)t->progress.log_length, err))
         return false;
+    t->budget = budget_open(s, task->seconds, &t->progress);
     t->started = clock_seconds() - t->progress.seconds;
     return true;
 }
@@ -126,7 +129,7 @@ static bool train_step(Training *t, LogRow *row, Error *err) {
     Progress *p = &t->progress;
     int T = t->model.config.T;
     double start = clock_seconds();
-    Optimizer optimizer = recipe_step(&t->recipe, p->step, s->steps);
+    Optimizer optimizer = recipe_step(&t->recipe, p->step, t->budget.steps);
 
     batch_shuffled(corpus->ids, corpus->train, s->batch, T, s->seed, (uint64_t)p->step, t->inputs,
                    t->targets);
@@ -160,11 +163,13 @@ static bool train_step(Training *t, LogRow *row, Error *err) {
 static bool evaluate(Training *t, double *validation, Error *err) {
     const Corpus *corpus = t->corpus;
     Progress *p = &t->progress;
+    double begun = clock_seconds();
     *validation =
         run_evaluate(t->run, corpus->ids + corpus->train, corpus->length - corpus->train, 1);
     if (!isfinite(*validation)) return diverged(t, "the loss is no longer a number", p->step, err);
     const char *mark = "  ";
     p->seconds = clock_seconds() - t->started;
+    budget_evaluated(&t->budget, clock_seconds() - begun);
     if (*validation < p->best) {
         t->no_best = (Error){0};
         bool saved = save_best(t->task->path, &t->model, t->settings, corpus, p->step, *validation,
@@ -172,7 +177,7 @@ static bool evaluate(Training *t, double *validation, Error *err) {
         if (saved) p->best = *validation;
         mark = saved ? " *" : " not saved";
     }
-    if (!t->settings->quiet) show_evaluation(p, t->settings, t->model.config.T, *validation, mark);
+    if (!t->settings->quiet) show_evaluation(p, t->settings, t->budget.steps, *validation, mark);
     p->recent = p->recent_count = 0;
     return true;
 }
@@ -189,23 +194,33 @@ static void keep_state(Training *t) {
     t->saved = clock_seconds();
 }
 
+/* In seconds, before there was one: about a third of a step's work for each batch. */
+static double expected_evaluation(const Training *t) {
+    size_t batch = (size_t)t->settings->batch * (size_t)t->model.config.T;
+    double batches = (double)(t->corpus->length - t->corpus->train) / (double)batch;
+    return batches * t->progress.learning / t->progress.step / 3;
+}
+
 static bool take_steps(Training *t, Error *err) {
     const Settings *s = t->settings;
     Progress *p = &t->progress;
     double shown = 0;
     bool live = !s->quiet && isatty(STDOUT_FILENO), ok = true;
-    for (bool last = p->step == s->steps; ok && !last;) {
+    if (p->step > 0) budget_evaluated(&t->budget, expected_evaluation(t));
+    for (bool last = budget_spent(&t->budget, p); ok && !last;) {
         LogRow row;
         ok = train_step(t, &row, err);
         if (!ok) break;
-        bool due = p->step == s->steps || p->step % s->eval_every == 0;
+        if (p->step == 1) budget_evaluated(&t->budget, expected_evaluation(t));
+        bool spent = budget_spent(&t->budget, p);
+        bool due = budget_evaluation_due(&t->budget, p, spent);
         if (due) ok = evaluate(t, &row.validation, err);
         log_row(t->log, &row);
         double now = clock_seconds();
-        last = p->step == s->steps || interrupted();
+        last = spent || interrupted();
         if (ok && (due || last || now - t->saved >= s->save_every)) keep_state(t);
         if (live && !due && now - shown > 0.1) {
-            show_progress(p, s, t->model.config.T);
+            show_progress(p, s, t->budget.steps);
             shown = now;
         }
     }
@@ -255,7 +270,7 @@ bool train_rung(const Task *task, State *from, Result *result, Error *err) {
     const Settings *s = task->settings;
     bool ok = open_training(&t, task, from, err);
     int done = t.progress.step;
-    if (ok && done > s->steps)
+    if (ok && task->seconds <= 0 && done > s->steps)
         ok = fail(err, "%s: %d steps have been taken, more than --steps %d", task->state, done,
                   s->steps);
     if (ok && !s->quiet) show_training(&t.model, t.run, s, task->corpus, done);

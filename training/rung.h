@@ -10,6 +10,7 @@ typedef struct {
     const char *name;      /* the rung */
     const char *path;      /* where its checkpoint goes */
     const char *log;       /* where its log goes */
+    double seconds;        /* that it may take; 0: the settings' steps count */
     const char *state;     /* where the last state goes; NULL: nowhere */
     const Result *results; /* of the rungs before, for the state */
     int result_count;

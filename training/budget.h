@@ -1,0 +1,28 @@
+/* budget.h - how far a training goes: so many steps or, by the clock, as many as fit into a time.
+ */
+#ifndef TRIL_BUDGET_H
+#define TRIL_BUDGET_H
+
+#include "training/saving.h"
+
+typedef struct {
+    double seconds; /* of the rung, all that it does included; 0: its steps count */
+    int steps;      /* in all; by the clock, as many as its pace so far lets expect */
+    int eval_every; /* steps between evaluations; by the clock they are tenths of the time */
+    double closing; /* seconds that will be needed after the last step */
+    int tenths;     /* by the clock, after which there was an evaluation */
+} Budget;
+
+/* For a rung that has come as far as `progress`; `seconds` is 0 where the settings' steps count. */
+Budget budget_open(const Settings *settings, double seconds, const Progress *progress);
+
+/* After a step: is there no time, or step, left for another? Also looks at the pace. */
+bool budget_spent(Budget *budget, const Progress *progress);
+
+/* After a step: is an evaluation due? It is at the end. */
+bool budget_evaluation_due(Budget *budget, const Progress *progress, bool spent);
+
+/* After an evaluation that took so many seconds, or is expected to. */
+void budget_evaluated(Budget *budget, double seconds);
+
+#endif

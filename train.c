@@ -1,6 +1,5 @@
 /* train.c - trains models on a text and shows side by side what each idea buys: the command line,
  * and what a training that is resumed takes over of the one before. */
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/options.h"
 #include "data/data.h"
@@ -36,8 +35,9 @@ static bool run_program(const Settings *settings, State *state, Error *err) {
 /* ---- the command line ---- */
 
 static bool read_precision(Settings *s, Error *err) {
-    s->multiply_in = run_default_precision();
-    if (strcmp(s->precision, "auto") == 0) return true;
+    /* to be the same when it is resumed */
+    if (strcmp(s->precision, "auto") == 0)
+        s->precision = run_default_precision() == BFLOAT16 ? "bf16" : "f32";
     s->multiply_in = strcmp(s->precision, "bf16") == 0 ? BFLOAT16 : FLOAT32;
     return s->multiply_in == BFLOAT16 || strcmp(s->precision, "f32") == 0 ||
            fail(err, "--precision is auto, f32 or bf16, not '%s'", s->precision);
@@ -61,8 +61,8 @@ static bool check_settings(Settings *s, int operands, Error *err) {
 typedef struct {
     const Option *options;
     int count;
-    const char *const *preset; /* the setting */
-    char *words;               /* room for the preset's, into which texts then point */
+    Settings *values; /* what they set */
+    char *words;      /* room for the preset's, into which texts then point */
 } Options;
 
 /* Settings then point into `room`. */
@@ -77,10 +77,20 @@ static bool read_preset(Options o, const char *name, char room[WORDS_ROOM], Erro
     return options_parse(o.options, o.count, count, list, &first, err);
 }
 
-/* What is said beside a preset goes before it, wherever it stands. */
+/* What is said beside a preset goes before it, wherever it stands. Steps and time are two ways to
+ * say how long: the one that is said takes the place of the other. */
 static bool read_command_line(Options o, int argc, char **argv, int *first, Error *err) {
+    Settings *s = o.values;
+    int steps = s->steps;
+    double time = s->time;
+    s->steps = 0;
+    s->time = 0;
     if (!options_parse(o.options, o.count, argc, argv, first, err)) return false;
-    return !*o.preset || (read_preset(o, *o.preset, o.words, err) &&
+    if (s->steps > 0 && s->time > 0)
+        return fail(err, "--steps and --time are two ways to say how long; take one");
+    if (s->steps == 0 && s->time <= 0 && !s->preset) s->time = time;
+    if (s->steps == 0) s->steps = steps;
+    return !s->preset || (read_preset(o, s->preset, o.words, err) &&
                           options_parse(o.options, o.count, argc, argv, first, err));
 }
 
@@ -152,8 +162,7 @@ int main(int argc, char **argv) {
                   .learning_rate = -1,
                   .held_out = 0.1,
                   .save_every = 60,
-                  .seed = 1337,
-                  .begun = clock_seconds()};
+                  .seed = 1337};
     Config *z = &s.sizes;
     const Option options[] = {
         {.kind = OPTION_SECTION, .help = "What to train"},
@@ -201,7 +210,7 @@ int main(int argc, char **argv) {
     };
     int count = sizeof options / sizeof *options, first;
     char usual[WORDS_ROOM], preset[WORDS_ROOM];
-    Options all = {options, count, &s.preset, preset};
+    Options all = {options, count, &s, preset};
     Error err = {0};
     if (!read_preset(all, "small", usual, &err)) return usage_error(&err);
     /* Defaults are read before parsing: --help shows them whatever else is given. */
@@ -209,8 +218,8 @@ int main(int argc, char **argv) {
     if (!read_command_line(all, argc, argv, &first, &err)) return usage_error(&err);
     if (s.help) {
         s = defaults;
-        printf("usage: ./train [options] FILE\n\nTrains a bigram and a GPT on a text, and compares "
-               "them.\n");
+        printf("usage: ./train [options] FILE\n\nTrains a bigram and a modern GPT on a text, or "
+               "every rung between them,\nand compares them.\n");
         options_print(stdout, options, count);
         return EXIT_SUCCESS;
     }

@@ -67,8 +67,8 @@ void corpus_free(Corpus *corpus);
 
 /* Fills inputs[B,T] with B windows of the `length` ids and targets[B,T] with the same windows one
  * character on. In each epoch the text is cut into windows end to end, from another place on (at
- * the end less than a window is left over), and they come in another order, each once: step after
- * step goes on in it. The same seed and step give the same batch. length > T. */
+ * both ends together less than two windows are left over), and they come in another order, each
+ * once: step after step goes on in it. The same seed and step give the same batch. length > T. */
 void batch_shuffled(const int32_t *ids, size_t length, int B, int T, uint64_t seed, uint64_t step,
                     int32_t *inputs, int32_t *targets);
 

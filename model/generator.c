@@ -40,7 +40,7 @@ const float *generator_feed(Generator *generator, const int32_t *ids, size_t cou
     }
     int more = (int)count, past = generator->length;
     if (past + more > T) {
-        /* Positions are learned, so nothing kept can move up: the newer half is read again. */
+        /* What is kept was made at its place (or turned to it): the newer half is read again. */
         int keep = T / 2 < T - more ? T / 2 : T - more;
         memmove(generator->window, generator->window + past - keep,
                 (size_t)keep * sizeof *generator->window);

@@ -132,7 +132,7 @@ typedef struct {
     double learning_rate, beta1, beta2, epsilon; /* AdamW's */
     double matrix_rate, momentum;                /* Muon's, of the matrices that it trains */
     double weight_decay;
-    double clip; /* the gradient's largest norm; 0: not clipped */
+    double clip; /* the gradient's largest norm, of all weights; 0: not clipped. Muon never is */
 } Optimizer;
 
 /* One step of AdamW, and of Muon on the matrices that the rung has for it; returns the norm that

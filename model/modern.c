@@ -5,8 +5,10 @@
  *     for each of L blocks:
  *         x = x + dropout(o_proj(attention(q, k, v))), from h = input_layernorm(x):
  *             q = rotary(q_norm(q_proj(h))), k = rotary(k_norm(k_proj(h))), v = v_proj(h)
- *         x = x + dropout(down_proj(silu(gate_proj(h)) up_proj(h))), h =
- * post_attention_layernorm(x) logits = lm_head(norm(x))
+ *         x = x + dropout(down_proj(silu(gate_proj(h)) up_proj(h))), from
+ *             h = post_attention_layernorm(x)
+ *
+ *     logits = lm_head(norm(x))
  *
  * What it adds to gpt: positions as turns of queries and keys (Su et al., 2021), so that only
  * distances count; norms without mean and bias (Zhang and Sennrich, 2019), of queries and keys too

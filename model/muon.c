@@ -72,7 +72,7 @@ void muon_step(const Kernels *k, float *w, float *m, const float *g, int rows, i
     own.together = false;
     Shape s = shape_of(rows, columns);
     size_t size = (size_t)rows * (size_t)columns, row = (size_t)columns, side = (size_t)rows;
-    float *x = k->scratch, *y = x + s.mn, *step = y;
+    float *x = k->scratch, *y = x + s.mn;
     bool tall = rows > columns;
     k->isa->blend(m, muon.momentum, g, 1 - muon.momentum, size);
     memcpy(y, g, size * sizeof *y);
@@ -83,7 +83,7 @@ void muon_step(const Kernels *k, float *w, float *m, const float *g, int rows, i
         memcpy(x, y, size * sizeof *x);
     float norm = sqrtf(k->isa->dot(x, x, size));
     k->isa->blend(x, 1 / (norm + 1e-7f), x, 0, size);
-    step = orthogonalize(&own, x, y, s);
+    float *step = orthogonalize(&own, x, y, s);
     if (tall) {
         float *turned = step == x ? y : x;
         k->isa->transpose(turned, row, step, side, columns, rows);

@@ -42,7 +42,7 @@ static size_t buffer_size(const Run *run, const BufferSpec *spec) {
 /* What a run takes, in floats. */
 typedef struct {
     size_t activations, packed;
-    size_t scratch; /* of each thread, for attention */
+    size_t scratch; /* of each thread, for attention or Muon */
 } Room;
 
 /* Gives each buffer of each layer its place; returns the floats needed. */

@@ -332,31 +332,34 @@ static void draw(size_t length, uint64_t seed, uint64_t step, int32_t *inputs, i
     }
 }
 
-/* In each epoch every character but the few before the first window and after the last comes once;
- * from epoch to epoch windows begin at each place equally often, and come in another order. */
+/* In each epoch windows are apart by whole windows, and come once each; from epoch to epoch they
+ * begin at each possible place equally often, and come in another order. */
 static void test_batch_epochs(void **state) {
     (void)state;
     static const int windows[] = {1, 2, 3, 10, 19};
-    enum { EPOCHS = 300 };
+    enum { EPOCHS = 900, LEFT_OVER = 5, OFFSETS = T + LEFT_OVER };
     for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
-        int n = windows[i], starts[MOST] = {0}, same = 0;
+        int n = windows[i], starts[MOST] = {0}, offsets[OFFSETS] = {0}, same = 0;
         int32_t inputs[B * T], order[2][MOST] = {{0}};
-        size_t length = (size_t)(n * T + T + T - 1);
+        size_t length = (size_t)(n * T + LEFT_OVER + T);
         for (int number = 0, epoch = 0; epoch < EPOCHS; number++) {
             if (number % B == 0) draw(length, 7, (uint64_t)(number / B), inputs, starts);
             order[epoch % 2][number % n] = inputs[number % B * T];
             if (number % n < n - 1) continue;
-            int32_t *of = order[epoch % 2];
+            int32_t *of = order[epoch % 2], least = of[0];
             for (int j = 0; j < n; j++) {
+                if (of[j] < least) least = of[j];
                 assert_int_equal(of[j] % T, of[0] % T);
                 for (int k = 0; k < j; k++) assert_int_not_equal(of[j], of[k]);
             }
-            same += epoch > 0 && of[0] / T == order[1 - epoch % 2][0] / T;
+            assert_in_range(least, 0, OFFSETS - 1);
+            offsets[least]++;
+            same += epoch > 0 && (of[0] - least) / T == order[1 - epoch % 2][MOST - 1];
+            of[MOST - 1] = (of[0] - least) / T; /* the window that came first */
             epoch++;
         }
-        double expected = (double)EPOCHS / T;
-        for (int j = 0; j < n * T; j++) assert_near(starts[j], expected, 5 * sqrt(expected) + B);
-        for (int j = n * T; j < MOST; j++) assert_int_equal(starts[j], 0);
+        double expected = (double)EPOCHS / OFFSETS;
+        for (int j = 0; j < OFFSETS; j++) assert_near(offsets[j], expected, 5 * sqrt(expected));
         assert_near(same, (double)EPOCHS / n, 5 * sqrt((double)EPOCHS / n));
     }
 }

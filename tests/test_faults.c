@@ -213,7 +213,7 @@ static void remove_folder(pid_t child, int i) {
 
 static void test_folder_goes(void **state) {
     (void)state;
-    run_meanwhile("train " TINY "-s 400 -m bigram -o @folder/m.safetensors " PLAY, remove_folder);
+    run_meanwhile("train " TINY "-s 20000 -m bigram -o @folder/m.safetensors " PLAY, remove_folder);
     assert_int_equal(ran.status, 1);
     expect_sentence_of("train", "No such file or directory");
 }

@@ -108,9 +108,8 @@ static void test_modern(void **state) {
 /* With dropout the reference cannot follow; but the loss is a function of the weights all the same
  * while seed and step stand still, and its own differences are the truth. In float32 they are
  * coarse: a direction of many weights at once, along the gradient, makes them large enough. */
-static void test_dropout_gradient(void **state) {
-    (void)state;
-    Config config = config_of("gpt");
+static void check_dropout_gradient(const char *name) {
+    Config config = config_of(name);
     config.dropout = 0.3;
     Bench *bench = bench_open(&config, B, 1, 5);
     Model *model = &bench->model;
@@ -146,6 +145,12 @@ static void test_dropout_gradient(void **state) {
     bench_close(bench);
     free(ids);
     free(targets);
+}
+
+static void test_dropout_gradient(void **state) {
+    (void)state;
+    check_dropout_gradient("gpt");
+    check_dropout_gradient("modern");
 }
 
 int main(void) {

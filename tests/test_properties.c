@@ -136,33 +136,49 @@ static void test_bigram_is_counted(void **state) {
 /* ---- bits ---- */
 
 /* The weights after some steps with dropout and clipping, at a size that is worth all threads. */
-static float *weights_after(const char *name, int threads, uint64_t seed, size_t *room) {
+static float *weights_after(const char *name, Precision precision, int threads, uint64_t seed,
+                            size_t *room) {
     enum { B = 9, T = 33, V = 70 };
     Config config = config_of(name, V, T, 56);
     config.dropout = 0.2;
-    Bench *bench = bench_open(&config, B, threads, seed);
+    RunOptions options = {.batch = B,
+                          .length = T,
+                          .training = true,
+                          .threads = threads,
+                          .precision = precision,
+                          .seed = seed};
+    Error err;
+    Bench bench;
+    assert_ok(model_build(&bench.model, &config, seed, &err), err);
+    assert_ok(run_open(&bench.run, &bench.model, &options, &err), err);
     int32_t *ids = random_ids(seed, B * T + 1, V);
-    bench_train(bench, ids, ids + 1, B, T, 5, 0.01);
-    float *weights = bench->model.weights;
-    *room = bench->model.room;
-    bench->model.weights = NULL;
-    bench_close(bench);
+    bench_train(&bench, ids, ids + 1, B, T, 5, 0.01);
+    float *weights = bench.model.weights;
+    *room = bench.model.room;
+    bench.model.weights = NULL;
+    run_close(bench.run);
+    model_free(&bench.model);
     free(ids);
     return weights;
 }
 
-static void check_bits(const char *name) {
+static void check_bits_in(const char *name, Precision precision) {
     size_t room;
-    float *one = weights_after(name, 1, 7, &room);
+    float *one = weights_after(name, precision, 1, 7, &room);
     for (int threads = 2; threads <= 4; threads++) {
-        float *more = weights_after(name, threads, 7, &room);
+        float *more = weights_after(name, precision, threads, 7, &room);
         assert_memory_equal(one, more, room * sizeof *one);
         free(more);
     }
-    float *other = weights_after(name, 1, 8, &room);
+    float *other = weights_after(name, precision, 1, 8, &room);
     assert_memory_not_equal(one, other, room * sizeof *one);
     free(one);
     free(other);
+}
+
+static void check_bits(const char *name) {
+    check_bits_in(name, FLOAT32);
+    if (run_default_precision() == BFLOAT16) check_bits_in(name, BFLOAT16);
 }
 
 static void test_bits(void **state) {

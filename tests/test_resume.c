@@ -18,7 +18,7 @@
 #define TINY   SIZES BUDGET "-j 1 "
 
 static const char *const rungs[] = {"bigram", "average", "head",       "multihead",
-                                    "modern", "modern",  "modern.last"};
+                                    "gpt",    "modern",  "modern.last"};
 enum { FILES = sizeof rungs / sizeof *rungs };
 
 static Error err;
@@ -259,8 +259,8 @@ static void test_refusals(void **state) {
         {"text", "?", "valid 'text'"},
         {"text", "0123456789abcdef", "not the text"},
         {"results", "gpt 1 2 3\n", "valid 'results'"},
-        {"results", "gpt 1 2 3 4 5", "valid 'results'"},
-        {"results", "gtp 1 2 3 4 5\n", "valid 'results'"},
+        {"results", "gpt 1 2 3 4 5 0", "valid 'results'"},
+        {"results", "gtp 1 2 3 4 5 0\n", "valid 'results'"},
         {"settings", "--width=16\n", "valid 'settings'"},
         {"settings", "--wodth=16\n", "'--wodth'"},
         {"settings", "rubbish\n", "valid 'settings'"},

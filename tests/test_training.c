@@ -232,12 +232,17 @@ static void test_trapezoid(void **state) {
 /* Windows end to end, each token but the first predicted once, against the reference. Lengths with
  * whole batches, whole windows and a short one at the end. */
 /* Products of bfloat16 numbers learn what those of float32 numbers learn. */
-static void test_bf16(void **state) {
-    (void)state;
+static void check_bf16(const char *name) {
     enum { BATCH = 6, LENGTH = 40, SIZE = 30, STEPS = 60 };
     Error err;
-    Config config = {.model = "gpt", .V = SIZE, .T = LENGTH, .L = 2, .NH = 3, .C = 51};
-    Optimizer adamw = {.learning_rate = 3e-3, .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8};
+    Config config = {.V = SIZE, .T = LENGTH, .L = 2, .NH = 3, .C = 54};
+    Optimizer optimizer = {.learning_rate = 3e-3,
+                           .beta1 = 0.9,
+                           .beta2 = 0.99,
+                           .epsilon = 1e-8,
+                           .matrix_rate = 3e-3,
+                           .momentum = 0.9};
+    strcpy(config.model, name);
     int32_t *ids = random_ids(1, BATCH * LENGTH + 1, SIZE);
     double losses[2];
     for (int i = 0; i < 2; i++) {
@@ -257,7 +262,7 @@ static void test_bf16(void **state) {
             run_forward_training(run, ids, BATCH, LENGTH);
             losses[i] = run_loss(run, ids + 1);
             run_backward(run, ids + 1);
-            run_update(run, &adamw);
+            run_update(run, &optimizer);
         }
         if (i == 1) {
             assert_near(losses[1], losses[0], 0.02);
@@ -268,6 +273,12 @@ static void test_bf16(void **state) {
     }
     assert_true(losses[0] < 3.2); /* it has learnt: ln 30 is 3.4 */
     free(ids);
+}
+
+static void test_bf16(void **state) {
+    (void)state;
+    check_bf16("gpt");
+    check_bf16("modern");
 }
 
 static void test_evaluation(void **state) {

@@ -6,23 +6,31 @@
 #include "training/saving.h"
 
 typedef struct {
-    double seconds; /* of the rung, all that it does included; 0: its steps count */
-    int steps;      /* in all; by the clock, as many as its pace so far lets expect */
-    int eval_every; /* steps between evaluations; by the clock they are tenths of the time */
-    double closing; /* seconds that will be needed after the last step */
-    int tenths;     /* by the clock, after which there was an evaluation */
+    double seconds;    /* of the rung, all that it does included; 0: its steps count */
+    int steps;         /* in all; by the clock, as many as its pace so far lets expect */
+    int eval_every;    /* steps between evaluations; by the clock they are tenths of the time, but
+                          further apart where they would take more than a twentieth of it */
+    double evaluation; /* seconds that one takes */
+    double evaluated;  /* by the clock, when there was one last */
+    bool measured;     /* there was one */
 } Budget;
 
 /* For a rung that has come as far as `progress`; `seconds` is 0 where the settings' steps count. */
 Budget budget_open(const Settings *settings, double seconds, const Progress *progress);
 
+/* Before the first step of this run of the program: was all of it spent before? */
+bool budget_complete(const Budget *budget, const Progress *progress);
+
 /* After a step: is there no time, or step, left for another? Also looks at the pace. */
 bool budget_spent(Budget *budget, const Progress *progress);
 
 /* After a step: is an evaluation due? It is at the end. */
-bool budget_evaluation_due(Budget *budget, const Progress *progress, bool spent);
+bool budget_evaluation_due(const Budget *budget, const Progress *progress, bool spent);
 
-/* After an evaluation that took so many seconds, or is expected to. */
-void budget_evaluated(Budget *budget, double seconds);
+/* Before the first evaluation: it is expected to take so many seconds. */
+void budget_expect(Budget *budget, double seconds);
+
+/* After an evaluation that took so many seconds. */
+void budget_evaluated(Budget *budget, const Progress *progress, double seconds);
 
 #endif

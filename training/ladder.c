@@ -1,5 +1,4 @@
 #include "training/ladder.h"
-#include "base/clock.h"
 #include "base/file.h"
 #include "training/display.h"
 #include "training/interruption.h"
@@ -25,9 +24,9 @@ static bool add_closed_forms(const Corpus *corpus, Result *results, int *count, 
     if (!count_losses(corpus->ids, corpus->train, corpus->ids + corpus->train,
                       corpus->length - corpus->train, corpus->vocab.size, &c, err))
         return false;
-    results[(*count)++] = (Result){"uniform", 0, c.uniform, c.uniform, -1, 0};
-    results[(*count)++] = (Result){"counted unigram", 0, c.unigram, c.unigram_held_out, -1, 0};
-    results[(*count)++] = (Result){"counted bigram", 0, c.bigram, c.bigram_held_out, -1, 0};
+    results[(*count)++] = (Result){"uniform", 0, c.uniform, c.uniform, -1, 0, 0};
+    results[(*count)++] = (Result){"counted unigram", 0, c.unigram, c.unigram_held_out, -1, 0, 0};
+    results[(*count)++] = (Result){"counted bigram", 0, c.bigram, c.bigram_held_out, -1, 0, 0};
     return true;
 }
 
@@ -85,25 +84,26 @@ static double budget_of(const Settings *s) {
     return (double)s->steps * s->batch * s->sizes.T;
 }
 
-/* The seconds that rung i may take, of those that are left: the same for each of a ladder; but a
- * baseline that nobody asked for has enough with few. 0 where steps count. */
-static double seconds_for(const Settings *s, const char *name, int rungs_left) {
+/* The seconds that a rung may take: the same for each of a ladder; but a baseline that nobody asked
+ * for has enough with few. 0 where steps count. */
+static double seconds_for(const Settings *s, const char *name, int rungs) {
     const double enough = 2;
-    if (s->time <= 0) return 0;
-    double left = s->begun + s->time - clock_seconds();
-    if (left < 1e-3) left = 1e-3; /* for one step */
-    if (s->ladder) return left / rungs_left;
-    bool baseline = strcmp(name, s->model) != 0;
-    return baseline ? (left / 20 < enough ? left / 20 : enough) : left;
+    double few = s->time / 20 < enough ? s->time / 20 : enough;
+    if (s->ladder) return s->time / rungs;
+    if (strcmp(name, s->model) != 0) return few;
+    return rungs > 1 ? s->time - few : s->time;
 }
 
-/* The result of a rung that was trained before, on a budget that is still the same; else NULL. */
-static const Result *result_of(const State *state, const char *name, const Settings *settings) {
+/* The result of a rung that was trained before, on a budget that is still the same (or, by the
+ * clock, about the same); else NULL. */
+static const Result *result_of(const State *state, const char *name, const Settings *settings,
+                               double seconds) {
     double budget = budget_of(settings);
     for (int i = 0; i < state->result_count; i++) {
         const Result *r = &state->results[i];
-        bool same = r->characters >= budget && r->characters <= budget;
-        if (strcmp(r->name, name) == 0 && (same || settings->time > 0)) return r;
+        bool same = seconds > 0 ? r->granted >= seconds
+                                : r->characters >= budget && r->characters <= budget;
+        if (strcmp(r->name, name) == 0 && same) return r;
     }
     return NULL;
 }
@@ -123,12 +123,14 @@ static bool check_targets(const Settings *settings, const char *names[MAX_RUNGS]
 }
 
 /* ... and is there memory enough for each of them? */
-static bool check_sizes(const Settings *settings, const Corpus *corpus,
+static bool check_sizes(const Settings *settings, const Corpus *corpus, const State *state,
                         const char *names[MAX_RUNGS], int rungs, Error *err) {
     Task task = {.settings = settings, .corpus = corpus};
     for (int i = 0; i < rungs; i++) {
         task.name = names[i];
-        if (!leave_out(settings, corpus, names[i]) && !check_memory(&task, err)) return false;
+        if (!leave_out(settings, corpus, names[i]) &&
+            !check_memory(&task, i == place_of(state, names, rungs), err))
+            return false;
     }
     return true;
 }
@@ -155,7 +157,8 @@ static bool train_rungs(const Settings *settings, const Corpus *corpus, State *s
     Task task = {.settings = settings, .corpus = corpus, .path = path, .results = results};
     if (!state_path(settings->out, last, err)) return false;
     for (int i = 0; i < rungs && (*count == 0 || !interrupted()); i++) {
-        const Result *before = result_of(state, names[i], settings);
+        task.seconds = seconds_for(settings, names[i], rungs);
+        const Result *before = result_of(state, names[i], settings, task.seconds);
         if (leave_out(settings, corpus, names[i])) {
             if (!settings->quiet)
                 printf("\n%s: left out: of %d characters its table would be larger than is worth "
@@ -168,7 +171,6 @@ static bool train_rungs(const Settings *settings, const Corpus *corpus, State *s
             continue;
         }
         task.name = names[i];
-        task.seconds = seconds_for(settings, names[i], rungs - i);
         /* until the rung is reached that the state belongs to, there is nothing better to keep */
         task.state = i >= under_way || under_way == rungs ? last : NULL;
         task.result_count = *count;
@@ -187,7 +189,7 @@ bool ladder_train(const Settings *settings, const Corpus *corpus, State *state, 
     Result results[MAX_RUNGS + CLOSED_FORMS];
     int rungs = ladder_plan(settings, names), closed = 0, count = 0;
     if (!check_targets(settings, names, rungs, err) ||
-        !check_sizes(settings, corpus, names, rungs, err) ||
+        !check_sizes(settings, corpus, state, names, rungs, err) ||
         !add_closed_forms(corpus, results, &closed, err) ||
         !train_rungs(settings, corpus, state, names, rungs, results + closed, &count, err))
         return false;

@@ -47,7 +47,7 @@ static RunOptions options_of(const Settings *s) {
                         .seed = s->seed};
 }
 
-bool check_memory(const Task *task, Error *err) {
+bool check_memory(const Task *task, bool resumed, Error *err) {
     const double GiB = 1073741824;
     Config config = config_of(task);
     RunOptions options = options_of(task->settings);
@@ -56,6 +56,7 @@ bool check_memory(const Task *task, Error *err) {
     double text = (double)task->corpus->length * sizeof *task->corpus->ids;
     double all =
         (double)m.weights + (double)m.optimizer + (double)m.activations + (double)m.threads + text;
+    if (resumed) all += 2 * (double)m.optimizer; /* the state, as a file and as what it says */
     double there = (double)memory_installed();
     return all <= there || fail(err,
                                 "%s: would take %.1f GiB of memory, and this machine has %.1f; "
@@ -96,6 +97,7 @@ static bool open_training(Training *t, const Task *task, State *from, Error *err
     t->recipe = recipe_of(task->name, chosen ? s->learning_rate : -1);
     RunOptions options = options_of(s);
     size_t tokens = (size_t)s->batch * (size_t)config.T;
+    double begun = clock_seconds();
     if (!model_build(&t->model, &config, s->seed, err) ||
         !run_open(&t->run, &t->model, &options, err) || (from && !restore(t, from, err)) ||
         !memory_alloc(&t->inputs, tokens, sizeof(int32_t), "a batch", err) ||
@@ -104,7 +106,7 @@ static bool open_training(Training *t, const Task *task, State *from, Error *err
         !log_open(&t->log, task->log, (size_t)t->progress.log_length, err))
         return false;
     t->budget = budget_open(s, task->seconds, &t->progress);
-    t->started = clock_seconds() - t->progress.seconds;
+    t->started = begun - t->progress.seconds;
     return true;
 }
 
@@ -169,7 +171,7 @@ static bool evaluate(Training *t, double *validation, Error *err) {
     if (!isfinite(*validation)) return diverged(t, "the loss is no longer a number", p->step, err);
     const char *mark = "  ";
     p->seconds = clock_seconds() - t->started;
-    budget_evaluated(&t->budget, clock_seconds() - begun);
+    budget_evaluated(&t->budget, p, clock_seconds() - begun);
     if (*validation < p->best) {
         t->no_best = (Error){0};
         bool saved = save_best(t->task->path, &t->model, t->settings, corpus, p->step, *validation,
@@ -183,18 +185,20 @@ static bool evaluate(Training *t, double *validation, Error *err) {
 }
 
 /* After the best weights, never before: a state must not know of a file that is not there. */
-static void keep_state(Training *t) {
+static void keep_state(Training *t, bool spent) {
     const Task *task = t->task;
     if (!task->state) return;
     t->progress.log_length = (double)log_flush(t->log);
     t->progress.seconds = clock_seconds() - t->started;
+    /* by the clock: what was kept back for the end is spent when it is resumed */
+    if (spent && t->progress.seconds < task->seconds) t->progress.seconds = task->seconds;
     t->no_state = (Error){0};
     save_state(task->state, t->run, t->settings, t->corpus, &t->progress, task->results,
                task->result_count, &t->no_state);
     t->saved = clock_seconds();
 }
 
-/* In seconds, before there was one: about a third of a step's work for each batch. */
+/* In seconds: each batch takes about a third of a step's work. */
 static double expected_evaluation(const Training *t) {
     size_t batch = (size_t)t->settings->batch * (size_t)t->model.config.T;
     double batches = (double)(t->corpus->length - t->corpus->train) / (double)batch;
@@ -206,19 +210,18 @@ static bool take_steps(Training *t, Error *err) {
     Progress *p = &t->progress;
     double shown = 0;
     bool live = !s->quiet && isatty(STDOUT_FILENO), ok = true;
-    if (p->step > 0) budget_evaluated(&t->budget, expected_evaluation(t));
-    for (bool last = budget_spent(&t->budget, p); ok && !last;) {
+    for (bool last = budget_complete(&t->budget, p); ok && !last;) {
         LogRow row;
         ok = train_step(t, &row, err);
         if (!ok) break;
-        if (p->step == 1) budget_evaluated(&t->budget, expected_evaluation(t));
+        budget_expect(&t->budget, expected_evaluation(t));
         bool spent = budget_spent(&t->budget, p);
         bool due = budget_evaluation_due(&t->budget, p, spent);
         if (due) ok = evaluate(t, &row.validation, err);
         log_row(t->log, &row);
         double now = clock_seconds();
         last = spent || interrupted();
-        if (ok && (due || last || now - t->saved >= s->save_every)) keep_state(t);
+        if (ok && (due || last || now - t->saved >= s->save_every)) keep_state(t, spent);
         if (live && !due && now - shown > 0.1) {
             show_progress(p, s, t->budget.steps);
             shown = now;
@@ -270,6 +273,9 @@ bool train_rung(const Task *task, State *from, Result *result, Error *err) {
     const Settings *s = task->settings;
     bool ok = open_training(&t, task, from, err);
     int done = t.progress.step;
+    if (ok && task->seconds > 0 && t.progress.seconds > s->time + 1)
+        ok = fail(err, "%s: %.0f seconds have been spent, more than --time %.0f", task->state,
+                  t.progress.seconds, s->time);
     if (ok && task->seconds <= 0 && done > s->steps)
         ok = fail(err, "%s: %d steps have been taken, more than --steps %d", task->state, done,
                   s->steps);
@@ -285,6 +291,7 @@ bool train_rung(const Task *task, State *from, Result *result, Error *err) {
     ok = ok && measure(&t, result, err);
     result->name = task->name;
     result->seconds = clock_seconds() - t.started;
+    result->granted = task->seconds;
     result->characters = (double)t.progress.step * s->batch * s->sizes.T;
     close_training(&t);
     return ok;

@@ -10,15 +10,15 @@ typedef struct {
     const char *name;      /* the rung */
     const char *path;      /* where its checkpoint goes */
     const char *log;       /* where its log goes */
-    double seconds;        /* that it may take; 0: the settings' steps count */
+    double seconds;        /* that it may take, with those spent on it before; 0: steps count */
     const char *state;     /* where the last state goes; NULL: nowhere */
     const Result *results; /* of the rungs before, for the state */
     int result_count;
 } Task;
 
-/* Is there memory enough to train the rung? If not, says how much it takes; the files of the task
- * need not be known yet. */
-bool check_memory(const Task *task, Error *err);
+/* Is there memory enough to train the rung, or to go on from a state of it? If not, says how much
+ * it takes; the files of the task need not be known yet. */
+bool check_memory(const Task *task, bool resumed, Error *err);
 
 /* Trains the rung from its beginning, or goes on from a state of it (NULL: there is none), which it
  * empties once it has taken it over; whoever loaded it still calls state_free. Fills `result`,

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NUMBER = 32, RESULT_ROOM = 160, RESULTS_ROOM = MAX_RUNGS * RESULT_ROOM };
+enum { NUMBER = 32, RESULT_ROOM = 192, RESULTS_ROOM = MAX_RUNGS * RESULT_ROOM };
 
 /* `out` with another ending for its .safetensors, if it has that. */
 static bool path_beside(const char *out, const char *ending, char path[PATH_ROOM], Error *err) {
@@ -94,9 +94,9 @@ bool save_state(const char *path, const Run *run, const Settings *settings, cons
     snprintf(n.text, NUMBER, "%016" PRIx64, corpus->digest);
     char *to = n.results;
     for (int i = 0; i < result_count; i++, results++)
-        to += snprintf(to, RESULT_ROOM, "%s %zu %.17g %.17g %.17g %.17g\n", results->name,
+        to += snprintf(to, RESULT_ROOM, "%s %zu %.17g %.17g %.17g %.17g %.17g\n", results->name,
                        results->parameters, results->train, results->validation, results->seconds,
-                       results->characters);
+                       results->characters, results->granted);
     add(&n, "text", n.text);
     add(&n, "settings", settings->words);
     add(&n, "results", n.results);
@@ -124,11 +124,11 @@ static const char *known_name(const char *name, size_t length) {
 static bool read_results(const Note *note, State *state) {
     if (!note) return false;
     for (const char *line = note->value; *line; line = strchr(line, '\n') + 1) {
-        double figures[5];
+        double figures[6];
         size_t name = strcspn(line, " \n");
         const char *at = line + name, *known = known_name(line, name);
         if (!known || !strchr(line, '\n') || state->result_count == MAX_RUNGS) return false;
-        for (int i = 0; i < 5; i++) {
+        for (int i = 0; i < 6; i++) {
             char *end;
             if (*at != ' ' || at[1] == '\n') return false;
             figures[i] = strtod(at, &end);
@@ -141,7 +141,8 @@ static bool read_results(const Note *note, State *state) {
                                                          .train = figures[1],
                                                          .validation = figures[2],
                                                          .seconds = figures[3],
-                                                         .characters = figures[4]};
+                                                         .characters = figures[4],
+                                                         .granted = figures[5]};
     }
     return true;
 }

@@ -13,6 +13,7 @@ typedef struct {
     double train, validation; /* nats per character */
     double seconds;           /* negative: needed no training */
     double characters;        /* seen in training: its budget */
+    double granted;           /* or its budget by the clock, in seconds; 0: steps counted */
 } Result;
 
 /* Where the training of one rung stands, beside its weights and moments. The step tells the place

@@ -13,8 +13,7 @@ typedef struct {
     Precision multiply_in;
     double learning_rate; /* of `model`; negative: its own */
     double held_out, save_every;
-    double time;  /* seconds that all may take; 0: steps count */
-    double begun; /* when, by clock_seconds */
+    double time; /* seconds that all may take; 0: steps count */
     uint64_t seed;
     bool ladder, bytes, resume, quiet, help, version;
     char words[WORDS_ROOM]; /* those of them that a resumed training takes over, a line for each */

@@ -110,10 +110,11 @@ typedef struct Isa {
     void (*rotate)(float *y, const float *x, const float *cosine, const float *sine, float way,
                    int half);
 
-    void (*blend)(float *y, float b, const float *x, float a, size_t n); /* y = b y + a x */
-    void (*add)(float *y, const float *x, size_t n);                     /* y += x */
-    void (*sum)(float *y, const float *a, const float *b, size_t n);     /* y = a + b */
-    void (*dropout)(float *y, const float *x, DropoutRow mask, int n);   /* y may be x */
+    void (*blend)(float *y, float b, const float *x, float a,
+                  size_t n);                                         /* y = b y + a x; x may be y */
+    void (*add)(float *y, const float *x, size_t n);                 /* y += x */
+    void (*sum)(float *y, const float *a, const float *b, size_t n); /* y = a + b */
+    void (*dropout)(float *y, const float *x, DropoutRow mask, int n); /* y may be x */
     float (*dot)(const float *a, const float *b, size_t n);
     void (*adamw)(float *w, float *m, float *v, const float *dw, AdamW step, size_t n);
 } Isa;
@@ -144,7 +145,8 @@ typedef struct {
     Team *team;
     int thread, threads; /* 0 <= thread < threads */
     bool together;       /* all work on the same rows: see model/layers.h */
-    /* the thread's own: parts of the two operands of a product, packed; what attention needs */
+    /* the thread's own: parts of the two operands of a product, packed; what attention, or Muon,
+     * needs */
     float *left, *right, *scratch;
 } Kernels;
 

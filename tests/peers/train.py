@@ -58,6 +58,28 @@ def normal(key, count):
     return radius * np.cos(2 * math.pi * uniform(key, index + np.uint64(1)))
 
 
+def permuted(key, index, count):
+    half = 1
+    while count > 1 << 2 * half:
+        half += 1
+    mask = np.uint64((1 << half) - 1)
+    while True:
+        left, right = np.uint64(index) >> np.uint64(half), np.uint64(index) & mask
+        for turn in range(4):
+            left, right = right, left ^ (bits(bits(key, turn), right) & mask)
+        index = int(left << np.uint64(half) | right)
+        if index < count:
+            return index
+
+
+def start_of(number, length, T):
+    """Where window `number` of the training text begins (data/batch.c)."""
+    windows = max(1, (length - T) // T)
+    key = key_of(BATCHES, number // windows)
+    offset = int(uniform(key, 0) * (length - T - (windows - 1) * T))
+    return permuted(key, number % windows, windows) * T + offset
+
+
 # ---- the same model ----
 
 
@@ -136,8 +158,7 @@ class Torch:
 
     def batch(self, step):
         B, T = self.sizes["batch"], self.sizes["context"]
-        room = len(self.ids) - T
-        starts = (uniform(key_of(BATCHES, step), np.arange(B)) * room).astype(int)
+        starts = [start_of(step * B + b, len(self.ids), T) for b in range(B)]
         text = torch.from_numpy(np.stack([self.ids[s : s + T + 1] for s in starts]))
         return text[:, :-1].contiguous(), text[:, 1:].contiguous()
 

@@ -267,7 +267,7 @@ static void test_time(void **state) {
         evaluations += strstr(line, ",,") == NULL || strstr(line, ",,") > strchr(line + 1, '\n');
     }
     assert_true(step > 40 && peak <= 1e-3 && peak > 0.9e-3 && rate < 0.15 * peak);
-    assert_in_range(evaluations, 8, 12);
+    assert_in_range(evaluations, 2, 11); /* fewer where they take long */
     free(log);
     begun = seconds();
     must_run("train -r -t 4.5 -o @timed/m " PLAY);

@@ -340,7 +340,7 @@ static void test_batch_epochs(void **state) {
     enum { EPOCHS = 900, LEFT_OVER = 5, OFFSETS = T + LEFT_OVER };
     for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
         int n = windows[i], starts[MOST] = {0}, offsets[OFFSETS] = {0}, same = 0;
-        int32_t inputs[B * T], order[2][MOST] = {{0}};
+        int32_t inputs[B * T] = {0}, order[2][MOST] = {{0}};
         size_t length = (size_t)(n * T + LEFT_OVER + T);
         for (int number = 0, epoch = 0; epoch < EPOCHS; number++) {
             if (number % B == 0) draw(length, 7, (uint64_t)(number / B), inputs, starts);

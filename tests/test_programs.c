@@ -258,8 +258,8 @@ static void test_time(void **state) {
     learned("gpt");
     size_t length;
     char *log = slurp(scratch("timed/m.csv"), &length), *last = strrchr(log, '\n');
-    int step, evaluations = 0;
-    double rate, peak = 0;
+    int step = 0, evaluations = 0;
+    double rate = 0, peak = 0;
     *last = 0;
     for (char *line = strchr(log, '\n'); line; line = strchr(line + 1, '\n')) {
         assert_int_equal(sscanf(line, "\n%d,%*f,%*f,%lf", &step, &rate), 2);

@@ -1,5 +1,6 @@
 /* train.c - trains models on a text and shows side by side what each idea buys: the command line,
  * and what a training that is resumed takes over of the one before. */
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/options.h"
 #include "data/data.h"
@@ -7,6 +8,7 @@
 #include "training/display.h"
 #include "training/interruption.h"
 #include "training/ladder.h"
+#include "training/plan.h"
 #include "training/preset.h"
 #include "version.h"
 
@@ -15,22 +17,6 @@
 #include <unistd.h>
 
 enum { EXIT_USAGE = 2, MAX_WORDS = 32 };
-
-static bool run_program(const Settings *settings, State *state, Error *err) {
-    Corpus corpus;
-    if (!corpus_load(&corpus, settings->input, settings->bytes, settings->held_out,
-                     settings->sizes.T, err))
-        return false;
-    interruption_catch();
-    if (!settings->quiet) show_corpus(settings->input, &corpus);
-    bool same = !state->checkpoint.model.weights || state->text == corpus.digest;
-    bool ok =
-        same || fail(err, "%s: is not the text of the training that --resume is to go on with",
-                     settings->input);
-    ok = ok && ladder_train(settings, &corpus, state, err) && file_flush_output(err);
-    corpus_free(&corpus);
-    return ok;
-}
 
 /* ---- the command line ---- */
 
@@ -46,7 +32,7 @@ static bool read_precision(Settings *s, Error *err) {
 static bool check_settings(Settings *s, int operands, Error *err) {
     if (operands != 1) return fail(err, "one text FILE is expected, not %d; see --help", operands);
     const char *names[MAX_RUNGS];
-    Config config = s->sizes;
+    Config config = plan_least(s).sizes;
     if (!read_precision(s, err)) return false;
     config.V = 1; /* not known yet, and fine whatever it is */
     snprintf(config.model, sizeof config.model, "%s", s->model);
@@ -89,6 +75,7 @@ static bool read_command_line(Options o, int argc, char **argv, int *first, Erro
     if (s->steps > 0 && s->time > 0)
         return fail(err, "--steps and --time are two ways to say how long; take one");
     if (s->steps == 0 && s->time <= 0 && !s->preset) s->time = time;
+    s->steps_open = s->steps == 0 && !s->preset;
     if (s->steps == 0) s->steps = steps;
     return !s->preset || (read_preset(o, s->preset, o.words, err) &&
                           options_parse(o.options, o.count, argc, argv, first, err));
@@ -96,8 +83,8 @@ static bool read_command_line(Options o, int argc, char **argv, int *first, Erro
 
 /* What a training takes over when it is resumed. The first FIXED cannot be changed any more. */
 static const char *const lasting[] = {
-    "model", "layers", "heads", "width",      "context",   "val",  "bytes",   "ladder",
-    "steps", "batch",  "lr",    "eval-every", "precision", "seed", "dropout", "time"};
+    "model", "layers", "heads",      "width",     "context", "val",     "bytes", "ladder",  "steps",
+    "batch", "lr",     "eval-every", "precision", "seed",    "dropout", "time",  "patience"};
 enum { LASTING = sizeof lasting / sizeof *lasting, FIXED = 7, WORD_ROOM = 64 };
 
 /* The settings that last, as words of the command line, a line for each. */
@@ -150,6 +137,37 @@ static bool take_up(Settings *s, const Settings *defaults, Options o, int argc, 
     return true;
 }
 
+/* ---- the program ---- */
+
+/* Settles what the settings leave open; those of a training that is resumed leave nothing. */
+static bool settle(Settings *s, const Corpus *corpus, Error *err) {
+    const char *names[MAX_RUNGS];
+    Settings asked = *s;
+    Plan plan;
+    if (!plan_make(s, corpus, s->ladder ? s->time / ladder_plan(s, names) : s->time, &plan, err))
+        return false;
+    if (!s->quiet) show_plan(&asked, s, &plan);
+    return true;
+}
+
+static bool run_program(Settings *settings, Options o, State *state, Error *err) {
+    Corpus corpus;
+    int context = settings->sizes.T > 0 ? settings->sizes.T : 1;
+    if (!corpus_load(&corpus, settings->input, settings->bytes, settings->held_out, context, err))
+        return false;
+    interruption_catch();
+    if (!settings->quiet) show_corpus(settings->input, &corpus);
+    bool same = !state->checkpoint.model.weights || state->text == corpus.digest;
+    bool ok =
+        same || fail(err, "%s: is not the text of the training that --resume is to go on with",
+                     settings->input);
+    ok = ok && (state->checkpoint.model.weights || settle(settings, &corpus, err));
+    write_words(o, settings->words);
+    ok = ok && ladder_train(settings, &corpus, state, err) && file_flush_output(err);
+    corpus_free(&corpus);
+    return ok;
+}
+
 static int usage_error(const Error *err) {
     fprintf(stderr, "train: %s\n", err->text);
     return EXIT_USAGE;
@@ -160,8 +178,11 @@ int main(int argc, char **argv) {
                   .precision = "auto",
                   .threads = run_default_threads(),
                   .learning_rate = -1,
+                  .sizes.dropout = -1,
                   .held_out = 0.1,
                   .save_every = 60,
+                  .patience = 0.3,
+                  .begun = clock_seconds(),
                   .seed = 1337};
     Config *z = &s.sizes;
     const Option options[] = {
@@ -182,6 +203,8 @@ int main(int argc, char **argv) {
         {0, "lr", OPTION_REAL, &s.learning_rate, 1e-9, 10, "X",
          "peak learning rate of --model; default: the rung's own"},
         {0, "eval-every", OPTION_INT, &s.eval_every, 1, 1e9, "N", "steps between evaluations"},
+        {0, "patience", OPTION_REAL, &s.patience, 0, 1, "X",
+         "ends after this share of the training without a lower loss; 1: never"},
         {0, "save-every", OPTION_REAL, &s.save_every, 0, 60, "X",
          "seconds, at most, between two saves of the last state"},
         {'j', "threads", OPTION_INT, &s.threads, 1, MAX_THREADS, "N",
@@ -197,7 +220,7 @@ int main(int argc, char **argv) {
         {'c', "context", OPTION_INT, &z->T, 1, MAX_CONTEXT, "N",
          "characters that a prediction looks back on"},
         {'d', "dropout", OPTION_REAL, &z->dropout, 0, 0.99, "X",
-         "share of activations dropped in training"},
+         "share of activations dropped in training; default: by the text"},
         {.kind = OPTION_SECTION, .help = "The text"},
         {0, "val", OPTION_REAL, &s.held_out, 1e-6, 0.999999, "X",
          "share of the text, at its end, held out to validate"},
@@ -216,6 +239,11 @@ int main(int argc, char **argv) {
     /* Defaults are read before parsing: --help shows them whatever else is given. */
     Settings defaults = s;
     if (!read_command_line(all, argc, argv, &first, &err)) return usage_error(&err);
+    if (s.time > 0 && !s.preset) { /* what is not said is for the plan */
+        s.sizes = (Config){.dropout = -1};
+        s.batch = 0;
+        if (!read_command_line(all, argc, argv, &first, &err)) return usage_error(&err);
+    }
     if (s.help) {
         s = defaults;
         printf("usage: ./train [options] FILE\n\nTrains a bigram and a modern GPT on a text, or "
@@ -233,9 +261,8 @@ int main(int argc, char **argv) {
     char words[WORDS_ROOM];
     bool ok = !s.resume || take_up(&s, &defaults, all, argc, argv, &state, words, &err);
     if (ok && !check_settings(&s, argc - first, &err)) return usage_error(&err);
-    write_words(all, s.words);
     s.input = argv[first];
-    ok = ok && run_program(&s, &state, &err);
+    ok = ok && run_program(&s, all, &state, &err);
     state_free(&state);
     if (ok) return EXIT_SUCCESS;
     fflush(stdout);

@@ -281,6 +281,76 @@ static void test_time(void **state) {
     expect_refusal(1, "steps have been taken", "--steps 3");
 }
 
+/* A plan leaves what was chosen, and says what it trains. */
+static void test_plan(void **state) {
+    (void)state;
+    int layers, heads, width, batch, context;
+    char same[128];
+    must_run("train -t 2 -c 16 -o @plan/m " PLAY);
+    const char *line = after("\nin 2 s: ");
+    int found = sscanf(line, "layers %d, heads %d, width %d, steps of %d x %d characters", &layers,
+                       &heads, &width, &batch, &context);
+    assert_int_equal(found, 5);
+    assert_true(width == 32 * heads && batch == 16 && context == 16);
+    snprintf(same, sizeof same, " steps of %d x 16 characters, ", batch);
+    after(same);
+    learned("modern");
+    sample("--info @plan/m");
+    snprintf(same, sizeof same, "\nlayers           %d\nheads            %d\nwidth            %d\n",
+             layers, heads, width);
+    after(same);
+    must_run("train -r -o @plan/m " PLAY); /* as it was planned */
+    assert_null(strstr(ran.out, "in 2 s:"));
+    must_run("train -t 2 -w 24 -l 1 -b 3 -d 0.05 -o @plan/m " PLAY);
+    after(" s: layers 1, heads 1, width 24, steps of 3 x 64 characters, dropout 0.05; ");
+    run("train -t 2 -w 24 -H 5 -o @plan/m " PLAY);
+    expect_refusal(2, "24", "5");
+}
+
+/* What is learnt by heart ends early, and is not taken up again but with more patience. */
+static void test_patience(void **state) {
+    (void)state;
+    char text[400];
+    for (size_t i = 0; i < sizeof text; i++) text[i] = "abcdefgh"[random_bits(5, i) >> 61];
+    scratch_put("noise", text, sizeof text);
+    must_run("train " TINY_SIZES "-w 64 -d 0 -s 400 --eval-every 20 -o @heart/m %s",
+             scratch("noise"));
+    int step;
+    double best;
+    assert_int_equal(sscanf(after("  no lower loss since step "), "%d", &step), 1);
+    assert_in_range(step, 20, 200);
+    best = row_of("gpt").validation;
+    char last[32];
+    snprintf(last, sizeof last, "  step %5d/400 ", step + 140);
+    must_run("train " TINY_SIZES "-w 64 -d 0 -s 400 --eval-every 20 -o @heart/m %s",
+             scratch("noise"));
+    after(last);
+    assert_null(strstr(ran.out, "  step   400/400"));
+    must_run("train -r -o @heart/m %s", scratch("noise"));
+    assert_null(strstr(ran.out, "  step "));
+    assert_near(row_of("gpt").validation, best, 1e-6);
+    must_run("train -r --patience 1 -o @heart/m %s", scratch("noise"));
+    after("  step   400/400");
+    assert_near(row_of("gpt").validation, best, 1e-6);
+}
+
+/* What would be seen often is trained with dropout; what too often, for fewer steps. */
+static void test_short_text(void **state) {
+    (void)state;
+    scratch_put("digits", "01234567890123456789", 20); /* 18 train */
+    must_run("train " TINY_SIZES "-s 1 -o @short/m " PLAY);
+    assert_null(strstr(ran.out, "dropout "));
+    must_run("train " TINY_SIZES "-c 9 -b 1 -s 20 -o @short/m %s", scratch("digits"));
+    after("\n20 steps, dropout 0.15: the text is seen 10.0 times\n");
+    must_run("train " TINY_SIZES "-c 9 -b 2 -s 200 -o @short/m %s", scratch("digits"));
+    after("\n200 steps, dropout 0.3: the text is seen 40.0 times\n");
+    must_run("train " TINY_SIZES "-c 9 -b 2 -o @short/m %s", scratch("digits"));
+    after("\n40 steps, dropout 0.3: the text is seen 40.0 times\n");
+    must_run("train -t 5 -o @short/m %s", scratch("digits"));
+    after("; this machine trains ");
+    after("the whole text 40.0 times\nthe rest of the 5 s is left out");
+}
+
 static void test_ladder(void **state) {
     (void)state;
     static const char *const names[] = {
@@ -725,12 +795,12 @@ static void test_help(void **state) {
     (void)state;
     /* clang-format off */
     static const char *const training[][2] = {
-        {"-m, --model NAME ", "(modern)"}, {"--preset NAME ", "nanogpt-gpu"}, {"--ladder  ", ""}, {"-r, --resume ", ""}, {"--save-every X ", "(60)"},
+        {"-m, --model NAME ", "(modern)"}, {"--preset NAME ", "nanogpt-gpu"}, {"--ladder  ", ""}, {"-r, --resume ", ""}, {"--save-every X ", "(60)"}, {"--patience X ", "(0.3)"},
         {"-o, --out FILE ", "(out/model.safetensors)"}, {"--log FILE ", "beside --out"},
         {"-s, --steps N ", "(2500)"}, {"-t, --time TIME ", "number of steps"}, {"-b, --batch N ", "(16)"}, {"--lr X ", "the rung's own"},
         {"--eval-every N ", "(250)"}, {"-j, --threads N ", ")"}, {"--seed N ", "(1337)"},
         {"-l, --layers N ", "(4)"}, {"-H, --heads N ", "(4)"}, {"-w, --width N ", "(128)"},
-        {"-c, --context N ", "(128)"}, {"-d, --dropout X ", "(0)"}, {"--val X ", "(0.1)"},
+        {"-c, --context N ", "(128)"}, {"-d, --dropout X ", "by the text"}, {"--val X ", "(0.1)"},
         {"--bytes  ", ""}, {"-q, --quiet  ", ""}, {"-h, --help  ", ""}, {"--version  ", ""},
     };
     static const char *const sampling[][2] = {
@@ -782,6 +852,9 @@ int main(void) {
         cmocka_unit_test(test_choice_of_model),
         cmocka_unit_test(test_preset),
         cmocka_unit_test(test_time),
+        cmocka_unit_test(test_plan),
+        cmocka_unit_test(test_patience),
+        cmocka_unit_test(test_short_text),
         cmocka_unit_test(test_ladder),
         cmocka_unit_test(test_quiet),
         cmocka_unit_test(test_bytes),

@@ -1,14 +1,14 @@
 #include "training/budget.h"
 
-enum {
-    TENTHS = 10,
-    FIRST_GUESS = 1000,
-    MOST_STEPS = 1000000000,
-    CLOSING = 5 /* what comes at the end takes so many evaluations: one, and two in float32 */
-};
+enum { TENTHS = 10, FIRST_GUESS = 1000, MOST_STEPS = 1000000000 };
 
-Budget budget_open(const Settings *settings, double seconds, const Progress *progress) {
-    Budget b = {.seconds = seconds, .steps = settings->steps, .eval_every = settings->eval_every};
+Budget budget_open(const Settings *settings, double seconds, double closing,
+                   const Progress *progress) {
+    Budget b = {.seconds = seconds,
+                .closing = closing,
+                .steps = settings->steps,
+                .eval_every = settings->eval_every,
+                .patience = settings->patience};
     if (seconds > 0) {
         b.steps = progress->step + FIRST_GUESS;
         b.evaluated = progress->seconds;
@@ -17,12 +17,24 @@ Budget budget_open(const Settings *settings, double seconds, const Progress *pro
 }
 
 bool budget_complete(const Budget *b, const Progress *p) {
-    return b->seconds > 0 ? p->seconds >= b->seconds : p->step >= b->steps;
+    if (b->seconds > 0) return p->seconds >= b->seconds || budget_same(p->ended, b->seconds);
+    return p->step >= b->steps || budget_hopeless(b, p);
+}
+
+bool budget_hopeless(const Budget *b, const Progress *p) {
+    return p->best_step > 0 && p->step - p->best_step > b->patience * b->steps;
+}
+
+bool budget_same(double granted, double seconds) {
+    const double nearly = 0.95;
+    return granted >= nearly * seconds;
 }
 
 bool budget_spent(Budget *b, const Progress *p) {
     if (b->seconds <= 0) return p->step >= b->steps;
-    double pace = p->seconds / p->step, left = b->seconds - CLOSING * b->evaluation - p->seconds;
+    const double soon = 0.1; /* the first steps are slow and tell nothing of the rest */
+    double pace = p->seconds / p->step, left = b->seconds - p->seconds;
+    if (p->seconds > soon * b->seconds) left -= b->closing * b->evaluation;
     double steps = p->step + (left > pace ? left / pace : 1);
     b->steps = steps < MOST_STEPS ? (int)steps : MOST_STEPS;
     return left < pace || p->step >= MOST_STEPS;
@@ -31,8 +43,9 @@ bool budget_spent(Budget *b, const Progress *p) {
 bool budget_evaluation_due(const Budget *b, const Progress *p, bool spent) {
     const double rare = 20;
     if (b->seconds <= 0) return spent || p->step % b->eval_every == 0;
-    double since = p->seconds - b->evaluated;
-    return spent || (since >= b->seconds / TENTHS && since >= rare * b->evaluation);
+    double since = p->seconds - b->evaluated, tenth = b->seconds / TENTHS;
+    double left = p->seconds / p->step * (b->steps - p->step); /* until the one at the end */
+    return spent || (since >= tenth && since >= rare * b->evaluation && left >= tenth / 2);
 }
 
 void budget_expect(Budget *b, double seconds) {

@@ -11,15 +11,26 @@ typedef struct {
     int eval_every;    /* steps between evaluations; by the clock they are tenths of the time, but
                           further apart where they would take more than a twentieth of it */
     double evaluation; /* seconds that one takes */
+    double closing;    /* what comes at the end takes so many of them */
     double evaluated;  /* by the clock, when there was one last */
     bool measured;     /* there was one */
+    double patience;   /* as Settings has it */
 } Budget;
 
-/* For a rung that has come as far as `progress`; `seconds` is 0 where the settings' steps count. */
-Budget budget_open(const Settings *settings, double seconds, const Progress *progress);
+/* For a rung that has come as far as `progress`; `seconds` is 0 where the settings' steps count,
+ * `closing` as above. */
+Budget budget_open(const Settings *settings, double seconds, double closing,
+                   const Progress *progress);
 
 /* Before the first step of this run of the program: was all of it spent before? */
 bool budget_complete(const Budget *budget, const Progress *progress);
+
+/* After an evaluation: has there been no lower loss for so long that there will hardly be one? */
+bool budget_hopeless(const Budget *budget, const Progress *progress);
+
+/* Is what was done on a budget of `granted` seconds about as good as on one of `seconds`? They
+ * differ by what else the program did with its time. */
+bool budget_same(double granted, double seconds);
 
 /* After a step: is there no time, or step, left for another? Also looks at the pace. */
 bool budget_spent(Budget *budget, const Progress *progress);

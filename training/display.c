@@ -23,6 +23,21 @@ void show_corpus(const char *path, const Corpus *corpus) {
            grouped(corpus->length - corpus->train, rest));
 }
 
+void show_plan(const Settings *asked, const Settings *s, const Plan *plan) {
+    char speed[GROUPED_ROOM];
+    const Config *z = &s->sizes;
+    if (plan->speed > 0)
+        printf("in %g s: layers %d, heads %d, width %d, steps of %d x %d characters, dropout %g; "
+               "this machine trains %s of them a second, the whole text %.1f times\n",
+               s->time, z->L, z->NH, z->C, s->batch, z->T, z->dropout,
+               grouped((size_t)plan->speed, speed), plan->times);
+    else if (s->steps < asked->steps || z->dropout > 0)
+        printf("%d steps, dropout %g: the text is seen %.1f times\n", s->steps, z->dropout,
+               plan->times);
+    if (s->time < asked->time)
+        printf("the rest of the %g s is left out: more would be learnt by heart\n", asked->time);
+}
+
 /* Reading a long text may have taken more than training does. */
 static void show_memory(const Run *run, const Corpus *corpus) {
     enum { PROGRAM = 3 << 20 }; /* itself and its libraries */
@@ -77,6 +92,10 @@ void show_evaluation(const Progress *p, const Settings *settings, int steps, dou
            isatty(STDOUT_FILENO) ? "\r\033[K" : "", p->step, about(settings), steps, p->recent,
            validation, mark, speed_of(p, settings, speed), p->seconds);
     fflush(stdout);
+}
+
+void show_hopeless(const Progress *p) {
+    printf("  no lower loss since step %.0f: the rest of the training is left out\n", p->best_step);
 }
 
 static void show_result(const Result *result) {

@@ -2,6 +2,7 @@
 #ifndef TRIL_DISPLAY_H
 #define TRIL_DISPLAY_H
 
+#include "training/plan.h"
 #include "training/saving.h"
 
 enum { GROUPED_ROOM = 32 };
@@ -10,6 +11,9 @@ enum { GROUPED_ROOM = 32 };
 const char *grouped(size_t number, char text[GROUPED_ROOM]);
 
 void show_corpus(const char *path, const Corpus *corpus);
+
+/* What was chosen where `asked` left it open, for the time and for the text. */
+void show_plan(const Settings *asked, const Settings *settings, const Plan *plan);
 
 /* What is about to be trained, and what memory it takes, with the text and the program. `done`
  * steps were taken before. */
@@ -21,6 +25,9 @@ void show_training(const Model *model, const Run *run, const Settings *settings,
 void show_progress(const Progress *progress, const Settings *settings, int steps);
 void show_evaluation(const Progress *progress, const Settings *settings, int steps,
                      double validation, const char *mark);
+
+/* Why training ends before its time. */
+void show_hopeless(const Progress *progress);
 
 void show_results(const Result *results, int count);
 

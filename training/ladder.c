@@ -1,5 +1,7 @@
 #include "training/ladder.h"
+#include "base/clock.h"
 #include "base/file.h"
+#include "training/budget.h"
 #include "training/display.h"
 #include "training/interruption.h"
 #include "training/rung.h"
@@ -84,14 +86,14 @@ static double budget_of(const Settings *s) {
     return (double)s->steps * s->batch * s->sizes.T;
 }
 
-/* The seconds that a rung may take: the same for each of a ladder; but a baseline that nobody asked
- * for has enough with few. 0 where steps count. */
-static double seconds_for(const Settings *s, const char *name, int rungs) {
-    const double enough = 2;
-    double few = s->time / 20 < enough ? s->time / 20 : enough;
-    if (s->ladder) return s->time / rungs;
-    if (strcmp(name, s->model) != 0) return few;
-    return rungs > 1 ? s->time - few : s->time;
+/* The seconds that the first of `rungs` may take of those that are left: the same as each of the
+ * others; but a baseline that nobody asked for has enough with few. 0 where steps count. */
+static double seconds_for(const Settings *s, const char *name, double left, int rungs) {
+    const double enough = 2, least = 0.1;
+    if (s->time <= 0) return 0;
+    if (left < least) left = least;
+    if (s->ladder || strcmp(name, s->model) == 0) return left / rungs;
+    return left / 20 < enough ? left / 20 : enough;
 }
 
 /* The result of a rung that was trained before, on a budget that is still the same (or, by the
@@ -101,7 +103,7 @@ static const Result *result_of(const State *state, const char *name, const Setti
     double budget = budget_of(settings);
     for (int i = 0; i < state->result_count; i++) {
         const Result *r = &state->results[i];
-        bool same = seconds > 0 ? r->granted >= seconds
+        bool same = seconds > 0 ? budget_same(r->granted, seconds)
                                 : r->characters >= budget && r->characters <= budget;
         if (strcmp(r->name, name) == 0 && same) return r;
     }
@@ -142,8 +144,7 @@ static void show_end(const Settings *settings, const Result *last) {
     if (begun)
         printf("\nTo read what it writes:  ./sample -n 500%s%s\n", usual ? "" : " ",
                usual ? "" : settings->out);
-    bool early = settings->time > 0 ? interrupted() : last->characters < budget_of(settings);
-    if (!begun || early)
+    if (!begun || interrupted())
         printf("\nInterrupted.  To go on:  ./train --resume%s%s %s\n", usual ? "" : " --out ",
                usual ? "" : settings->out, settings->input);
 }
@@ -154,11 +155,13 @@ static bool train_rungs(const Settings *settings, const Corpus *corpus, State *s
                         Error *err) {
     char path[PATH_ROOM], beside_it[PATH_ROOM], last[PATH_ROOM];
     int under_way = place_of(state, names, rungs);
+    double before = 0; /* seconds of rungs that another run of the program trained */
     Task task = {.settings = settings, .corpus = corpus, .path = path, .results = results};
     if (!state_path(settings->out, last, err)) return false;
     for (int i = 0; i < rungs && (*count == 0 || !interrupted()); i++) {
-        task.seconds = seconds_for(settings, names[i], rungs);
-        const Result *before = result_of(state, names[i], settings, task.seconds);
+        double left = settings->time - before - (clock_seconds() - settings->begun);
+        task.seconds = seconds_for(settings, names[i], left, rungs - i);
+        const Result *known = result_of(state, names[i], settings, task.seconds);
         if (leave_out(settings, corpus, names[i])) {
             if (!settings->quiet)
                 printf("\n%s: left out: of %d characters its table would be larger than is worth "
@@ -166,8 +169,9 @@ static bool train_rungs(const Settings *settings, const Corpus *corpus, State *s
                        names[i], corpus->vocab.size);
             continue;
         }
-        if (before) {
-            results[(*count)++] = *before;
+        if (known) {
+            results[(*count)++] = *known;
+            before += known->seconds;
             continue;
         }
         task.name = names[i];

@@ -9,13 +9,13 @@ static const struct {
     const char *name, *words;
 } presets[] = {
     {"small", "--model=modern --layers=4 --heads=4 --width=128 --context=128 --batch=16 "
-              "--steps=2500 --eval-every=250 --dropout=0"},
+              "--steps=2500 --eval-every=250"},
     {"quick", "--model=modern --layers=3 --heads=4 --width=128 --context=64 --batch=16 "
-              "--steps=300 --eval-every=100 --dropout=0"},
+              "--steps=300 --eval-every=100"},
     {"nanogpt-cpu", "--model=gpt --layers=4 --heads=4 --width=128 --context=64 --batch=12 "
-                    "--steps=2000 --eval-every=250 --dropout=0 --lr=0.001"},
+                    "--steps=2000 --eval-every=250 --dropout=0 --lr=0.001 --patience=1"},
     {"nanogpt-gpu", "--model=gpt --layers=6 --heads=6 --width=384 --context=256 --batch=64 "
-                    "--steps=5000 --eval-every=250 --dropout=0.2 --lr=0.001"},
+                    "--steps=5000 --eval-every=250 --dropout=0.2 --lr=0.001 --patience=1"},
 };
 enum { PRESETS = sizeof presets / sizeof *presets };
 

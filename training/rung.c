@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { SPREAD = 32 };
+
 typedef struct {
     const Task *task;
     const Settings *settings;
@@ -81,8 +83,26 @@ static bool restore(Training *t, State *from, Error *err) {
     }
     state_free(from);
     /* what is gone is made again */
-    if (ok && access(t->task->path, F_OK) != 0) t->progress.best = INFINITY;
+    if (ok && access(t->task->path, F_OK) != 0) {
+        t->progress.best = INFINITY;
+        t->progress.best_step = 0;
+    }
     return ok;
+}
+
+static size_t tokens_of(const Training *t) {
+    return (size_t)t->settings->batch * (size_t)t->model.config.T;
+}
+
+static double held_out_batches(const Training *t) {
+    return (double)(t->corpus->length - t->corpus->train) / (double)tokens_of(t);
+}
+
+/* What comes after the last step, in evaluations: one, then the kept weights' on the held-out and
+ * on the training text, in float32, which takes nearly twice as long as bfloat16. */
+static double closing_of(const Training *t) {
+    double longer = t->settings->multiply_in == FLOAT32 ? 1 : 1.8;
+    return 1 + longer * (1 + SPREAD / held_out_batches(t));
 }
 
 static bool open_training(Training *t, const Task *task, State *from, Error *err) {
@@ -96,16 +116,15 @@ static bool open_training(Training *t, const Task *task, State *from, Error *err
     bool chosen = strcmp(task->name, s->model) == 0;
     t->recipe = recipe_of(task->name, chosen ? s->learning_rate : -1);
     RunOptions options = options_of(s);
-    size_t tokens = (size_t)s->batch * (size_t)config.T;
     double begun = clock_seconds();
     if (!model_build(&t->model, &config, s->seed, err) ||
         !run_open(&t->run, &t->model, &options, err) || (from && !restore(t, from, err)) ||
-        !memory_alloc(&t->inputs, tokens, sizeof(int32_t), "a batch", err) ||
-        !memory_alloc(&t->targets, tokens, sizeof(int32_t), "a batch", err) ||
+        !memory_alloc(&t->inputs, tokens_of(t), sizeof(int32_t), "a batch", err) ||
+        !memory_alloc(&t->targets, tokens_of(t), sizeof(int32_t), "a batch", err) ||
         !file_make_parent(task->path, err) ||
         !log_open(&t->log, task->log, (size_t)t->progress.log_length, err))
         return false;
-    t->budget = budget_open(s, task->seconds, &t->progress);
+    t->budget = budget_open(s, task->seconds, closing_of(t), &t->progress);
     t->started = begun - t->progress.seconds;
     return true;
 }
@@ -176,7 +195,10 @@ static bool evaluate(Training *t, double *validation, Error *err) {
         t->no_best = (Error){0};
         bool saved = save_best(t->task->path, &t->model, t->settings, corpus, p->step, *validation,
                                &t->no_best);
-        if (saved) p->best = *validation;
+        if (saved) {
+            p->best = *validation;
+            p->best_step = p->step;
+        }
         mark = saved ? " *" : " not saved";
     }
     if (!t->settings->quiet) show_evaluation(p, t->settings, t->budget.steps, *validation, mark);
@@ -185,24 +207,21 @@ static bool evaluate(Training *t, double *validation, Error *err) {
 }
 
 /* After the best weights, never before: a state must not know of a file that is not there. */
-static void keep_state(Training *t, bool spent) {
+static void keep_state(Training *t, bool ended) {
     const Task *task = t->task;
     if (!task->state) return;
     t->progress.log_length = (double)log_flush(t->log);
     t->progress.seconds = clock_seconds() - t->started;
-    /* by the clock: what was kept back for the end is spent when it is resumed */
-    if (spent && t->progress.seconds < task->seconds) t->progress.seconds = task->seconds;
+    t->progress.ended = ended ? task->seconds : 0;
     t->no_state = (Error){0};
     save_state(task->state, t->run, t->settings, t->corpus, &t->progress, task->results,
                task->result_count, &t->no_state);
     t->saved = clock_seconds();
 }
 
-/* In seconds: each batch takes about a third of a step's work. */
+/* In seconds: each batch takes about a quarter of a step's work. */
 static double expected_evaluation(const Training *t) {
-    size_t batch = (size_t)t->settings->batch * (size_t)t->model.config.T;
-    double batches = (double)(t->corpus->length - t->corpus->train) / (double)batch;
-    return batches * t->progress.learning / t->progress.step / 3;
+    return held_out_batches(t) * t->progress.learning / t->progress.step / 4;
 }
 
 static bool take_steps(Training *t, Error *err) {
@@ -220,22 +239,24 @@ static bool take_steps(Training *t, Error *err) {
         if (due) ok = evaluate(t, &row.validation, err);
         log_row(t->log, &row);
         double now = clock_seconds();
-        last = spent || interrupted();
-        if (ok && (due || last || now - t->saved >= s->save_every)) keep_state(t, spent);
+        bool ended = spent || (due && budget_hopeless(&t->budget, p));
+        last = ended || interrupted();
+        if (ok && (due || last || now - t->saved >= s->save_every)) keep_state(t, ended);
         if (live && !due && now - shown > 0.1) {
             show_progress(p, s, t->budget.steps);
             shown = now;
         }
     }
     if (live && !ok) printf("\n"); /* the message is not to stand behind the progress */
+    if (ok && !s->quiet && budget_hopeless(&t->budget, p)) show_hopeless(p);
     return ok;
 }
 
 /* ---- the end ---- */
 
 /* The figures of the checkpoint that was kept, read back from its file, and in float32 whatever it
- * was trained in: the loss on the held-out text, and that over as many characters of the training
- * text, in batches spread over it. */
+ * was trained in: the loss on the held-out text, and that over SPREAD batches, at least, from all
+ * over the training text. */
 static bool measure(const Training *t, Result *result, Error *err) {
     const Corpus *corpus = t->corpus;
     const char *path = t->task->path;
@@ -249,7 +270,7 @@ static bool measure(const Training *t, Result *result, Error *err) {
               fail(err, "%s: was replaced by another program", path);
     ok = ok && run_open(&run, &kept.model, &options, err);
     if (ok) {
-        size_t every = corpus->train / (corpus->length - corpus->train);
+        size_t every = corpus->train / (tokens_of(t) * SPREAD);
         result->train = run_evaluate(run, corpus->ids, corpus->train, every ? every : 1);
         result->validation =
             run_evaluate(run, corpus->ids + corpus->train, corpus->length - corpus->train, 1);
@@ -292,7 +313,8 @@ bool train_rung(const Task *task, State *from, Result *result, Error *err) {
     result->name = task->name;
     result->seconds = clock_seconds() - t.started;
     result->granted = task->seconds;
-    result->characters = (double)t.progress.step * s->batch * s->sizes.T;
+    int steps = interrupted() ? t.progress.step : s->steps;
+    result->characters = (double)steps * s->batch * s->sizes.T;
     close_training(&t);
     return ok;
 }

@@ -36,6 +36,8 @@ static const struct {
     {"seconds", offsetof(Progress, seconds)},
     {"learning_seconds", offsetof(Progress, learning)},
     {"log_bytes", offsetof(Progress, log_length)},
+    {"best_step", offsetof(Progress, best_step)},
+    {"ended", offsetof(Progress, ended)},
 };
 enum { NUMBERS = sizeof numbers / sizeof *numbers };
 

@@ -26,6 +26,8 @@ typedef struct {
     double seconds;      /* since the beginning */
     double learning;     /* of them in training steps */
     double log_length;   /* bytes of its log */
+    double best_step;    /* when the loss was lowest; 0 before the first evaluation */
+    double ended;        /* by the clock, when all was done: on a budget of so many seconds */
 } Progress;
 
 /* A run of ./train: the rung under way, and the results of those before it. */

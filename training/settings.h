@@ -9,12 +9,15 @@ enum { MAX_RUNGS = 16, PATH_ROOM = 4096, WORDS_ROOM = 1024 };
 typedef struct {
     const char *input, *out, *log, *model, *preset, *precision;
     int steps, batch, eval_every, threads;
-    Config sizes; /* V and the model's name are filled in later */
+    Config sizes; /* V and the model's name are filled in later; negative dropout: by the text */
     Precision multiply_in;
     double learning_rate; /* of `model`; negative: its own */
     double held_out, save_every;
-    double time; /* seconds that all may take; 0: steps count */
+    double time;     /* seconds that all may take; 0: steps count */
+    double begun;    /* clock_seconds() when the program began */
+    double patience; /* a share of the training: ended early after that without a lower loss */
     uint64_t seed;
+    bool steps_open; /* nobody chose them: they may be fewer */
     bool ladder, bytes, resume, quiet, help, version;
     char words[WORDS_ROOM]; /* those of them that a resumed training takes over, a line for each */
 } Settings;

@@ -189,7 +189,7 @@ int main(int argc, char **argv) {
         {.kind = OPTION_SECTION, .help = "What to train"},
         {'m', "model", OPTION_TEXT, &s.model, 0, 0, "NAME", "the rung of the ladder"},
         {0, "preset", OPTION_TEXT, &s.preset, 0, 0, "NAME",
-         "a recipe: small (the default), quick, nanogpt-cpu, nanogpt-gpu"},
+         "a recipe: small (the default), quick, base, nanogpt-cpu, nanogpt-gpu"},
         {0, "ladder", OPTION_FLAG, &s.ladder, 0, 0, NULL, "every rung, on the same budget"},
         {'o', "out", OPTION_TEXT, &s.out, 0, 0, "FILE", "the checkpoint"},
         {'r', "resume", OPTION_FLAG, &s.resume, 0, 0, NULL, "go on with the training of --out"},

@@ -82,9 +82,10 @@ static bool read_command_line(Options o, int argc, char **argv, int *first, Erro
 }
 
 /* What a training takes over when it is resumed. The first FIXED cannot be changed any more. */
-static const char *const lasting[] = {
-    "model", "layers", "heads",      "width",     "context", "val",     "bytes", "ladder",  "steps",
-    "batch", "lr",     "eval-every", "precision", "seed",    "dropout", "time",  "patience"};
+static const char *const lasting[] = {"model", "layers",     "heads",     "width", "context",
+                                      "val",   "bytes",      "ladder",    "steps", "batch",
+                                      "lr",    "eval-every", "precision", "seed",  "dropout",
+                                      "time",  "decay",      "patience"};
 enum { LASTING = sizeof lasting / sizeof *lasting, FIXED = 7, WORD_ROOM = 64 };
 
 /* The settings that last, as words of the command line, a line for each. */
@@ -139,12 +140,15 @@ static bool take_up(Settings *s, const Settings *defaults, Options o, int argc, 
 
 /* ---- the program ---- */
 
-/* Settles what the settings leave open; those of a training that is resumed leave nothing. */
+/* Settles what the settings leave open; those of a training that is resumed leave nothing. Of a
+ * ladder the last rung is the largest. */
 static bool settle(Settings *s, const Corpus *corpus, Error *err) {
     const char *names[MAX_RUNGS];
+    int rungs = ladder_plan(s, names);
     Settings asked = *s;
     Plan plan;
-    if (!plan_make(s, corpus, s->ladder ? s->time / ladder_plan(s, names) : s->time, &plan, err))
+    if (!plan_make(s, corpus, s->ladder ? names[rungs - 1] : s->model,
+                   s->ladder ? s->time / rungs : s->time, &plan, err))
         return false;
     if (!s->quiet) show_plan(&asked, s, &plan);
     return true;
@@ -178,6 +182,8 @@ int main(int argc, char **argv) {
                   .precision = "auto",
                   .threads = run_default_threads(),
                   .learning_rate = -1,
+                  .decay = -1,
+                  .epochs = -1,
                   .sizes.dropout = -1,
                   .held_out = 0.1,
                   .save_every = 60,
@@ -202,7 +208,11 @@ int main(int argc, char **argv) {
         {'b', "batch", OPTION_INT, &s.batch, 1, 65536, "N", "stretches of text in a step"},
         {0, "lr", OPTION_REAL, &s.learning_rate, 1e-9, 10, "X",
          "peak learning rate of --model; default: the rung's own"},
+        {0, "decay", OPTION_REAL, &s.decay, 0, 10, "X",
+         "weight decay of --model; default: the rung's own"},
         {0, "eval-every", OPTION_INT, &s.eval_every, 1, 1e9, "N", "steps between evaluations"},
+        {'e', "epochs", OPTION_REAL, &s.epochs, 0, 1e9, "X",
+         "sees the text so many times at most, unless --steps says more; 0: any (40)"},
         {0, "patience", OPTION_REAL, &s.patience, 0, 1, "X",
          "ends after this share of the training without a lower loss; 1: never"},
         {0, "save-every", OPTION_REAL, &s.save_every, 0, 60, "X",

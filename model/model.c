@@ -142,6 +142,15 @@ bool model_lay_out(Model *model, const Config *config, Error *err) {
     return true;
 }
 
+size_t model_parameters(const Config *config) {
+    Model model;
+    Error none;
+    if (!model_lay_out(&model, config, &none)) return 0;
+    size_t parameters = model.parameters;
+    model_free(&model);
+    return parameters;
+}
+
 bool model_make_room(Model *model, Error *err) {
     return memory_alloc(&model->weights, model->room, sizeof(float), "the model's weights", err);
 }

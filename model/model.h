@@ -59,6 +59,9 @@ typedef struct {
  * not divide the width. */
 bool model_check(const Config *config, Error *err);
 
+/* The number of its weights; 0 if model_check refuses it, or there is no memory to count them. */
+size_t model_parameters(const Config *config);
+
 /* Lays out a model with initial weights that follow from the seed. Refused: an unknown rung,
  * sizes out of range, heads that do not divide the width, no memory. */
 bool model_build(Model *model, const Config *config, uint64_t seed, Error *err);

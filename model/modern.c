@@ -1,7 +1,7 @@
 /* modern.c - what the field does now: the architecture of Qwen3 (Yang et al., "Qwen3 Technical
  * Report", 2025), at any size.
  *
- *     x = dropout(embed_tokens[id])
+ *     x = embed_tokens[id]
  *     for each of L blocks:
  *         x = x + dropout(o_proj(attention(q, k, v))), from h = input_layernorm(x):
  *             q = rotary(q_norm(q_proj(h))), k = rotary(k_norm(k_proj(h))), v = v_proj(h)
@@ -116,8 +116,9 @@ static const BufferSpec buffers[] = {
 /* clang-format on */
 CHECK_TABLES;
 
-/* Where dropout strikes; each place has masks of its own. */
-enum { DROP_EMBEDDING, DROP_ATTENTION, DROP_PROJ, DROP_MLP };
+/* Where dropout strikes; each place has masks of its own. GPT-2 has it on the embedding too, where
+ * it did no good here (RECORDS.md). */
+enum { DROP_ATTENTION, DROP_PROJ, DROP_MLP };
 
 static Attention heads(const Run *run, int l) {
     int C = run->model->config.C, NH = run->model->config.NH, hs = C / NH;
@@ -151,7 +152,6 @@ static void embed(const Run *run, const Kernels *k, Stretch s) {
     run_buffers(run, k, 0, s.first, &a);
     embedding_forward(k, a.x, run->ids + s.first, w.embed, (Param){0}, s.first, s.count, run->T,
                       run->past, C);
-    dropout_apply(k, a.x, a.x, run_dropout(run, DROP_EMBEDDING, 0), s.first, s.count, C);
 }
 
 /* Norm and turn of a stretch's queries or keys, head by head: the thread's own or, together, each a
@@ -359,12 +359,6 @@ static void backward(const Run *run, const Kernels *k) {
     run_buffers(run, k, 0, 0, &all);
     linear_gradients(k, w.head, (Param){0}, all.logits, all.last, B * T, c.C, c.V);
     rmsnorm_gradients(k, w.norm, all.sums, run_stretches(run), c.C);
-    for (int i = 0; run_stretch(run, k, i, &s); i++) {
-        Buffers a;
-        run_buffers(run, k, 0, s.first, &a);
-        dropout_apply(k, a.dx, a.dx, run_dropout(run, DROP_EMBEDDING, 0), s.first, s.count, c.C);
-    }
-    team_barrier(k);
     embedding_backward(k, w.embed, (Param){0}, all.dx, run->ids, B, T, c.C);
 }
 

@@ -211,11 +211,12 @@ static void test_nothing_yet(void **state) {
 
 /* Writes the state of @bent anew, with a note of another value and all weights multiplied. */
 static void bend(const char *key, const char *value, float factor) {
-    static const char *const kept_notes[] = {"characters",   "vocabulary", "step",
-                                             "seed",         "best_loss",  "recent_loss",
-                                             "recent_steps", "seconds",    "learning_seconds",
-                                             "log_bytes",    "best_step",  "ended",
-                                             "text",         "settings",   "results"};
+    static const char *const kept_notes[] = {"characters",   "vocabulary",  "step",
+                                             "seed",         "best_loss",   "recent_loss",
+                                             "recent_steps", "seconds",     "learning_seconds",
+                                             "log_bytes",    "lowest_loss", "lowest_step",
+                                             "stale",        "spent",       "given_up",
+                                             "text",         "settings",    "results"};
     enum { COUNT = sizeof kept_notes / sizeof *kept_notes };
     Checkpoint c;
     Run *bent;
@@ -256,8 +257,8 @@ static void test_refusals(void **state) {
         {"best_loss", "nan", "valid 'best_loss'"},
         {"seconds", "-1", "valid 'seconds'"},
         {"log_bytes", "", "valid 'log_bytes'"},
-        {"best_step", "-3", "valid 'best_step'"},
-        {"ended", "later", "valid 'ended'"},
+        {"lowest_step", "-3", "valid 'lowest_step'"},
+        {"given_up", "later", "valid 'given_up'"},
         {"text", "?", "valid 'text'"},
         {"text", "0123456789abcdef", "not the text"},
         {"results", "gpt 1 2 3\n", "valid 'results'"},

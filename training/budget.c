@@ -1,50 +1,53 @@
 #include "training/budget.h"
 
-enum { TENTHS = 10, FIRST_GUESS = 1000, MOST_STEPS = 1000000000 };
+enum { TENTHS = 10, FIRST_GUESS = 1000 };
 
-Budget budget_open(const Settings *settings, double seconds, double closing,
+/* By the clock: the steps that the pace so far lets expect, when so many seconds are left. */
+static int expected_steps(const Budget *b, const Progress *p, double left) {
+    if (p->step == 0) return FIRST_GUESS < b->most_steps ? FIRST_GUESS : b->most_steps;
+    double pace = p->seconds / p->step, steps = p->step + (left > pace ? left / pace : 1);
+    return steps < b->most_steps ? (int)steps : b->most_steps;
+}
+
+Budget budget_open(const Settings *settings, double seconds, int most_steps, double closing,
                    const Progress *progress) {
     Budget b = {.seconds = seconds,
-                .closing = closing,
+                .time = settings->time,
                 .steps = settings->steps,
+                .most_steps = most_steps,
                 .eval_every = settings->eval_every,
+                .closing = closing,
+                .evaluated = progress->seconds,
                 .patience = settings->patience};
-    if (seconds > 0) {
-        b.steps = progress->step + FIRST_GUESS;
-        b.evaluated = progress->seconds;
-    }
+    if (seconds > 0) b.steps = expected_steps(&b, progress, seconds - progress->seconds);
     return b;
 }
 
 bool budget_complete(const Budget *b, const Progress *p) {
-    if (b->seconds > 0) return p->seconds >= b->seconds || budget_same(p->ended, b->seconds);
-    return p->step >= b->steps || budget_hopeless(b, p);
+    if (p->given_up > 0 && budget_hopeless(b, p)) return true;
+    if (b->seconds <= 0) return p->step >= b->steps;
+    return p->spent >= b->time || p->seconds >= b->seconds || p->step >= b->most_steps;
 }
 
 bool budget_hopeless(const Budget *b, const Progress *p) {
-    return p->best_step > 0 && p->step - p->best_step > b->patience * b->steps;
-}
-
-bool budget_same(double granted, double seconds) {
-    const double nearly = 0.95;
-    return granted >= nearly * seconds;
+    const double once_is_chance = 2;
+    return p->stale >= once_is_chance && p->step - p->lowest_step > b->patience * b->steps;
 }
 
 bool budget_spent(Budget *b, const Progress *p) {
     if (b->seconds <= 0) return p->step >= b->steps;
     const double soon = 0.1; /* the first steps are slow and tell nothing of the rest */
-    double pace = p->seconds / p->step, left = b->seconds - p->seconds;
+    double left = b->seconds - p->seconds;
     if (p->seconds > soon * b->seconds) left -= b->closing * b->evaluation;
-    double steps = p->step + (left > pace ? left / pace : 1);
-    b->steps = steps < MOST_STEPS ? (int)steps : MOST_STEPS;
-    return left < pace || p->step >= MOST_STEPS;
+    b->steps = expected_steps(b, p, left);
+    return left < p->seconds / p->step || p->step >= b->most_steps;
 }
 
 bool budget_evaluation_due(const Budget *b, const Progress *p, bool spent) {
     const double rare = 20;
     if (b->seconds <= 0) return spent || p->step % b->eval_every == 0;
-    double since = p->seconds - b->evaluated, tenth = b->seconds / TENTHS;
     double left = p->seconds / p->step * (b->steps - p->step); /* until the one at the end */
+    double all = p->seconds + left, tenth = all / TENTHS, since = p->seconds - b->evaluated;
     return spent || (since >= tenth && since >= rare * b->evaluation && left >= tenth / 2);
 }
 

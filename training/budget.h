@@ -1,5 +1,5 @@
-/* budget.h - how far a training goes: so many steps or, by the clock, as many as fit into a time.
- */
+/* budget.h - how far a training goes: so many steps or, by the clock, as many as fit into a time;
+ * and when there is no hope that more would help. */
 #ifndef TRIL_BUDGET_H
 #define TRIL_BUDGET_H
 
@@ -7,7 +7,9 @@
 
 typedef struct {
     double seconds;    /* of the rung, all that it does included; 0: its steps count */
+    double time;       /* the whole program's, of which they are a share */
     int steps;         /* in all; by the clock, as many as its pace so far lets expect */
+    int most_steps;    /* by the clock no more than these, however much time is left */
     int eval_every;    /* steps between evaluations; by the clock they are tenths of the time, but
                           further apart where they would take more than a twentieth of it */
     double evaluation; /* seconds that one takes */
@@ -18,19 +20,15 @@ typedef struct {
 } Budget;
 
 /* For a rung that has come as far as `progress`; `seconds` is 0 where the settings' steps count,
- * `closing` as above. */
-Budget budget_open(const Settings *settings, double seconds, double closing,
+ * `most_steps` and `closing` are as above. */
+Budget budget_open(const Settings *settings, double seconds, int most_steps, double closing,
                    const Progress *progress);
 
-/* Before the first step of this run of the program: was all of it spent before? */
+/* Before the first step of this run of the program: was all of it done before? */
 bool budget_complete(const Budget *budget, const Progress *progress);
 
 /* After an evaluation: has there been no lower loss for so long that there will hardly be one? */
 bool budget_hopeless(const Budget *budget, const Progress *progress);
-
-/* Is what was done on a budget of `granted` seconds about as good as on one of `seconds`? They
- * differ by what else the program did with its time. */
-bool budget_same(double granted, double seconds);
 
 /* After a step: is there no time, or step, left for another? Also looks at the pace. */
 bool budget_spent(Budget *budget, const Progress *progress);

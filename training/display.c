@@ -26,16 +26,17 @@ void show_corpus(const char *path, const Corpus *corpus) {
 void show_plan(const Settings *asked, const Settings *s, const Plan *plan) {
     char speed[GROUPED_ROOM];
     const Config *z = &s->sizes;
+    bool dropout = asked->sizes.dropout < 0 && z->dropout > 0;
+    bool enough = s->epochs > 0 && plan->epochs >= s->epochs;
     if (plan->speed > 0)
         printf("in %g s: layers %d, heads %d, width %d, steps of %d x %d characters, dropout %g; "
-               "this machine trains %s of them a second, the whole text %.1f times\n",
+               "this machine trains %s of them a second, the whole text %.1f times%s\n",
                s->time, z->L, z->NH, z->C, s->batch, z->T, z->dropout,
-               grouped((size_t)plan->speed, speed), plan->times);
-    else if (s->steps < asked->steps || z->dropout > 0)
+               grouped((size_t)plan->speed, speed), plan->epochs,
+               enough ? ", and no more (--epochs)" : "");
+    else if (s->steps < asked->steps || (s->time <= 0 && dropout))
         printf("%d steps, dropout %g: the text is seen %.1f times\n", s->steps, z->dropout,
-               plan->times);
-    if (s->time < asked->time)
-        printf("the rest of the %g s is left out: more would be learnt by heart\n", asked->time);
+               plan->epochs);
 }
 
 /* Reading a long text may have taken more than training does. */
@@ -95,7 +96,8 @@ void show_evaluation(const Progress *p, const Settings *settings, int steps, dou
 }
 
 void show_hopeless(const Progress *p) {
-    printf("  no lower loss since step %.0f: the rest of the training is left out\n", p->best_step);
+    printf("  no lower loss since step %.0f: the rest of the training is left out\n",
+           p->lowest_step);
 }
 
 static void show_result(const Result *result) {

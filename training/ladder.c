@@ -1,7 +1,6 @@
 #include "training/ladder.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "training/budget.h"
 #include "training/display.h"
 #include "training/interruption.h"
 #include "training/rung.h"
@@ -97,14 +96,13 @@ static double seconds_for(const Settings *s, const char *name, double left, int 
 }
 
 /* The result of a rung that was trained before, on a budget that is still the same (or, by the
- * clock, about the same); else NULL. */
-static const Result *result_of(const State *state, const char *name, const Settings *settings,
-                               double seconds) {
+ * clock, on as much time); else NULL. */
+static const Result *result_of(const State *state, const char *name, const Settings *settings) {
     double budget = budget_of(settings);
     for (int i = 0; i < state->result_count; i++) {
         const Result *r = &state->results[i];
-        bool same = seconds > 0 ? budget_same(r->granted, seconds)
-                                : r->characters >= budget && r->characters <= budget;
+        bool same = settings->time > 0 ? r->time >= settings->time
+                                       : r->time <= 0 && fabs(r->characters - budget) < 1;
         if (strcmp(r->name, name) == 0 && same) return r;
     }
     return NULL;
@@ -138,13 +136,13 @@ static bool check_sizes(const Settings *settings, const Corpus *corpus, const St
 }
 
 /* What to do next: with the model, if it was trained, and with a training that was interrupted. */
-static void show_end(const Settings *settings, const Result *last) {
-    bool usual = strcmp(settings->out, "out/model.safetensors") == 0;
-    bool begun = strcmp(last->name, settings->model) == 0;
+static void show_end(const Settings *settings, const Result *results, int count) {
+    bool usual = strcmp(settings->out, "out/model.safetensors") == 0, begun = false;
+    for (int i = 0; i < count; i++) begun = begun || strcmp(results[i].name, settings->model) == 0;
     if (begun)
         printf("\nTo read what it writes:  ./sample -n 500%s%s\n", usual ? "" : " ",
                usual ? "" : settings->out);
-    if (!begun || interrupted())
+    if (interrupted())
         printf("\nInterrupted.  To go on:  ./train --resume%s%s %s\n", usual ? "" : " --out ",
                usual ? "" : settings->out, settings->input);
 }
@@ -161,7 +159,7 @@ static bool train_rungs(const Settings *settings, const Corpus *corpus, State *s
     for (int i = 0; i < rungs && (*count == 0 || !interrupted()); i++) {
         double left = settings->time - before - (clock_seconds() - settings->begun);
         task.seconds = seconds_for(settings, names[i], left, rungs - i);
-        const Result *known = result_of(state, names[i], settings, task.seconds);
+        const Result *known = result_of(state, names[i], settings);
         if (leave_out(settings, corpus, names[i])) {
             if (!settings->quiet)
                 printf("\n%s: left out: of %d characters its table would be larger than is worth "
@@ -204,6 +202,6 @@ bool ladder_train(const Settings *settings, const Corpus *corpus, State *state, 
         if (!save_comparison(settings, results, count, path, err)) return false;
         printf("\nThe table is also in %s.\n", path);
     }
-    show_end(settings, &results[count - 1]);
+    show_end(settings, results, count);
     return true;
 }

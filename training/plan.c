@@ -1,6 +1,7 @@
 #include "training/plan.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "training/interruption.h"
 #include "training/recipe.h"
 #include "training/rung.h"
 
@@ -8,7 +9,7 @@
 #include <stdio.h>
 
 /* From small to large, with the characters a training must see to be better by it than by the one
- * before: found by trial on Tiny Shakespeare (RECORDS.md). Heads are of 32 channels. */
+ * before: found by trial on Tiny Shakespeare (RECORDS.md). */
 typedef struct {
     int layers, width, context, batch;
     double worth;
@@ -24,12 +25,16 @@ bool plan_is_open(const Settings *s) {
     return z->L == 0 || z->NH == 0 || z->C == 0 || z->T == 0 || s->batch == 0;
 }
 
-/* The settings with what they leave open as `size` has it; the context is shorter than the text. */
+/* The settings with what they leave open as `size` has it: heads of 32 channels where that divides
+ * the width, of an even number at least; a context shorter than the text. */
 static Settings filled(const Settings *settings, const Size *size, size_t text) {
     Settings s = *settings;
     Config *z = &s.sizes;
     if (z->L == 0) z->L = size->layers;
-    if (z->C == 0) z->C = z->NH > 0 && size->width % z->NH != 0 ? HEAD * z->NH : size->width;
+    if (z->C == 0) {
+        int step = z->NH > 0 ? 2 * z->NH : HEAD;
+        z->C = (size->width + step - 1) / step * step;
+    }
     if (z->NH == 0) z->NH = z->C % HEAD == 0 ? z->C / HEAD : 1;
     if (z->T == 0) {
         z->T = size->context;
@@ -44,36 +49,51 @@ Settings plan_least(const Settings *settings) {
     return filled(settings, &sizes[0], SIZE_MAX);
 }
 
-/* Takes the first steps of a training that is then thrown away: the characters a second of the
- * fastest, since other programs can only make them slower. */
-static bool measure(const Settings *s, const Corpus *corpus, double *speed, Error *err) {
-    enum { WARM = 1, STEPS = 4 };
-    int B = s->batch, T = s->sizes.T;
+static Config config_of(const Settings *s, const Corpus *corpus, const char *name) {
     Config config = s->sizes;
     config.V = corpus->vocab.size;
-    snprintf(config.model, sizeof config.model, "%s", s->model);
+    if (config.dropout < 0) config.dropout = 0;
+    snprintf(config.model, sizeof config.model, "%s", name);
+    return config;
+}
+
+static bool fits(const Settings *s, const Corpus *corpus, const char *name, Error *err) {
+    Task task = {.settings = s, .corpus = corpus, .name = name};
+    return check_memory(&task, false, err);
+}
+
+/* Takes the first steps of a training that is then thrown away, few enough not to cost the time
+ * that they are to help use: the characters a second of the fastest, since the first one, and other
+ * programs, can only be slower. */
+static bool measure_speed(const Settings *s, const Corpus *corpus, const char *name, double seconds,
+                          double *speed, Error *err) {
+    enum { STEPS = 5 };
+    const double cheap = 0.02;
+    int B = s->batch, T = s->sizes.T;
+    Config config = config_of(s, corpus, name);
     RunOptions options = {.batch = B,
                           .length = T,
                           .training = true,
                           .threads = s->threads,
                           .precision = s->multiply_in};
-    Recipe recipe = recipe_of(s->model, -1);
+    Recipe recipe = recipe_of(name);
     Model model = {0};
     Run *run = NULL;
     int32_t *inputs = NULL, *targets = NULL;
     bool ok = model_build(&model, &config, 0, err) && run_open(&run, &model, &options, err) &&
               memory_alloc(&inputs, (size_t)B * (size_t)T, sizeof *inputs, "a batch", err) &&
               memory_alloc(&targets, (size_t)B * (size_t)T, sizeof *targets, "a batch", err);
-    double fastest = INFINITY;
-    for (int i = 0; ok && i < WARM + STEPS; i++) {
-        Optimizer optimizer = recipe_step(&recipe, i, WARM + STEPS);
+    double fastest = INFINITY, all = 0;
+    for (int i = 0; ok && i < STEPS && all < cheap * seconds && !interrupted(); i++) {
+        Optimizer optimizer = recipe_step(&recipe, i, STEPS);
         double begun = clock_seconds();
         batch_shuffled(corpus->ids, corpus->train, B, T, 0, (uint64_t)i, inputs, targets);
         run_forward_training(run, inputs, B, T);
         run_backward(run, targets);
         run_update(run, &optimizer);
         double took = clock_seconds() - begun;
-        if (i >= WARM && took < fastest) fastest = took;
+        all += took;
+        fastest = fmin(fastest, took);
     }
     *speed = (double)B * T / fastest;
     run_close(run);
@@ -83,36 +103,27 @@ static bool measure(const Settings *s, const Corpus *corpus, double *speed, Erro
     return ok;
 }
 
-/* More often than so, a text is rather learnt by heart. */
-static double most_characters(const Corpus *corpus) {
-    const double times = 40;
-    return times * (double)corpus->train;
-}
-
-static bool fits(const Settings *s, const Corpus *corpus, Error *err) {
-    Task task = {.settings = s, .corpus = corpus, .name = s->model};
-    return check_memory(&task, false, err);
-}
-
 /* The work of a character, in proportion. */
 static double work(const Settings *s, const Corpus *corpus) {
     double C = s->sizes.C, width = 12 * C + s->sizes.T; /* of a layer: its matrices, attention */
     return C * (s->sizes.L * width + corpus->vocab.size);
 }
 
-/* Of all sizes the largest that is worth it. */
-static bool choose_sizes(Settings *settings, const Corpus *corpus, double seconds, double *speed,
-                         Error *err) {
+/* Of all sizes the largest that is worth it, and its speed. A training sees `most` characters, if
+ * it has time for them. */
+static bool choose_sizes(Settings *settings, const Corpus *corpus, const char *name, double seconds,
+                         double most, double *speed, Error *err) {
     const double at_best = 2; /* wider products are faster, but not by more */
     Settings best = filled(settings, &sizes[0], corpus->train);
-    if (!fits(&best, corpus, err) || !measure(&best, corpus, speed, err)) return false;
+    if (!fits(&best, corpus, name, err) || !measure_speed(&best, corpus, name, seconds, speed, err))
+        return false;
     for (int i = 1; i < SIZES && plan_is_open(settings); i++) {
         Settings larger = filled(settings, &sizes[i], corpus->train);
         double faster = *speed * at_best * work(&best, corpus) / work(&larger, corpus);
-        double learns = most_characters(corpus);
         Error none;
-        if (fmin(faster * seconds, learns) < sizes[i].worth || !fits(&larger, corpus, &none)) break;
-        if (!measure(&larger, corpus, &faster, err)) return false;
+        if (fmin(faster * seconds, most) < sizes[i].worth || !fits(&larger, corpus, name, &none))
+            break;
+        if (!measure_speed(&larger, corpus, name, seconds, &faster, err)) return false;
         if (faster * seconds < sizes[i].worth) break;
         best = larger;
         *speed = faster;
@@ -122,31 +133,41 @@ static bool choose_sizes(Settings *settings, const Corpus *corpus, double second
     return true;
 }
 
-/* The more often a text is seen, the better it would be learnt by heart. */
-static double dropout_for(double times) {
-    const double seldom = 8, most = 0.3;
-    double dropout = 0.1 * log2(times / seldom) + 0.1;
-    return dropout < 0 ? 0 : dropout > most ? most : round(20 * dropout) / 20;
+/* The harder a text is pressed, by more weights and more often, the better it would be learnt by
+ * heart, and the more dropout helps to learn something else: found by trial (RECORDS.md). */
+static double dropout_for(const Config *config, double epochs, size_t characters) {
+    const double light = 12, doubled = 0.05, most = 0.3;
+    double pressure = (double)model_parameters(config) * epochs / (double)characters;
+    double dropout = pressure > light ? fmin(doubled * log2(pressure / light), most) : 0;
+    return round(100 * dropout) / 100;
 }
 
-bool plan_make(Settings *s, const Corpus *corpus, double seconds, Plan *plan, Error *err) {
-    double learns = most_characters(corpus), sees;
+/* Steps that are open, and evaluations with them. */
+static void fewer_steps(Settings *s, double epochs_of_step) {
+    int fewer = (int)fmax(1, s->epochs / epochs_of_step);
+    if (fewer >= s->steps) return;
+    s->eval_every = (int)fmax(1, (double)s->eval_every * fewer / s->steps);
+    s->steps = fewer;
+}
+
+bool plan_make(Settings *s, const Corpus *corpus, const char *name, double seconds, Plan *plan,
+               Error *err) {
+    const double help = 40; /* epochs; after more of them a text is rather learnt by heart */
+    double characters = (double)corpus->train;
+    bool limited = s->time > 0 || s->steps_open;
     *plan = (Plan){.speed = 0};
-    if (seconds > 0) {
-        bool sized = !plan_is_open(s); /* by somebody who may know better than most_characters */
-        if (sized && s->sizes.dropout >= 0) return true;
-        if (!choose_sizes(s, corpus, seconds, &plan->speed, err)) return false;
-        sees = plan->speed * seconds;
-        if (sees > learns && !sized) {
-            s->time *= learns / sees;
-            sees = learns;
-        }
+    if (s->epochs < 0) s->epochs = limited ? help : 0;
+    double most = s->epochs > 0 ? s->epochs * characters : INFINITY;
+    if (s->time > 0) {
+        if (!plan_is_open(s) && s->sizes.dropout >= 0) return true;
+        if (!choose_sizes(s, corpus, name, seconds, most, &plan->speed, err)) return false;
+        plan->epochs = fmin(plan->speed * seconds, most) / characters;
     } else {
-        double step = (double)s->batch * s->sizes.T;
-        if (s->steps_open && s->steps * step > learns) s->steps = (int)fmax(1, learns / step);
-        sees = s->steps * step;
+        double epochs_of_step = (double)s->batch * s->sizes.T / characters;
+        if (limited && s->epochs > 0) fewer_steps(s, epochs_of_step);
+        plan->epochs = s->steps * epochs_of_step;
     }
-    plan->times = sees / (double)corpus->train;
-    if (s->sizes.dropout < 0) s->sizes.dropout = dropout_for(plan->times);
+    Config config = config_of(s, corpus, name);
+    if (s->sizes.dropout < 0) s->sizes.dropout = dropout_for(&config, plan->epochs, corpus->train);
     return true;
 }

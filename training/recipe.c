@@ -37,15 +37,15 @@ static const struct {
       .cooldown = 0.6}},
 };
 
-Recipe recipe_of(const char *model, double learning_rate) {
+Recipe recipe_of(const char *model) {
     size_t i = 0;
     while (strcmp(recipes[i].model, model) != 0) i++;
-    Recipe recipe = recipes[i].recipe;
-    if (learning_rate > 0) {
-        recipe.peak.matrix_rate *= learning_rate / recipe.peak.learning_rate;
-        recipe.peak.learning_rate = learning_rate;
-    }
-    return recipe;
+    return recipes[i].recipe;
+}
+
+void recipe_set_rate(Recipe *recipe, double learning_rate) {
+    recipe->peak.matrix_rate *= learning_rate / recipe->peak.learning_rate;
+    recipe->peak.learning_rate = learning_rate;
 }
 
 Optimizer recipe_step(const Recipe *recipe, int step, int steps) {

@@ -12,9 +12,11 @@ typedef struct {
                         where that is 0, all fall along half a cosine to a tenth */
 } Recipe;
 
-/* The recipe of the rung of that name, which exists. `learning_rate`, if positive, takes the place
- * of its own; Muon's changes in proportion. */
-Recipe recipe_of(const char *model, double learning_rate);
+/* The recipe of the rung of that name, which exists. */
+Recipe recipe_of(const char *model);
+
+/* Sets its peak learning rate; Muon's changes in proportion. */
+void recipe_set_rate(Recipe *recipe, double learning_rate);
 
 /* The optimizer of a step, counted from 0. */
 Optimizer recipe_step(const Recipe *recipe, int step, int steps);

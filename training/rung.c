@@ -83,10 +83,7 @@ static bool restore(Training *t, State *from, Error *err) {
     }
     state_free(from);
     /* what is gone is made again */
-    if (ok && access(t->task->path, F_OK) != 0) {
-        t->progress.best = INFINITY;
-        t->progress.best_step = 0;
-    }
+    if (ok && access(t->task->path, F_OK) != 0) t->progress.best = INFINITY;
     return ok;
 }
 
@@ -94,15 +91,28 @@ static size_t tokens_of(const Training *t) {
     return (size_t)t->settings->batch * (size_t)t->model.config.T;
 }
 
+static double batches_of(const Training *t, size_t length) {
+    return ceil((double)length / (double)tokens_of(t));
+}
+
 static double held_out_batches(const Training *t) {
-    return (double)(t->corpus->length - t->corpus->train) / (double)tokens_of(t);
+    return batches_of(t, t->corpus->length - t->corpus->train);
 }
 
 /* What comes after the last step, in evaluations: one, then the kept weights' on the held-out and
  * on the training text, in float32, which takes nearly twice as long as bfloat16. */
 static double closing_of(const Training *t) {
     double longer = t->settings->multiply_in == FLOAT32 ? 1 : 1.8;
-    return 1 + longer * (1 + SPREAD / held_out_batches(t));
+    double train = fmin(batches_of(t, t->corpus->train), SPREAD);
+    return 1 + longer * (1 + train / held_out_batches(t));
+}
+
+/* By the clock: the steps in which the text is seen as often as the settings let. */
+static int most_steps_of(const Training *t) {
+    const double any = 1e9;
+    double epochs = t->settings->epochs;
+    double steps = epochs * (double)t->corpus->train / (double)tokens_of(t);
+    return (int)(epochs > 0 ? fmax(1, fmin(steps, any)) : any);
 }
 
 static bool open_training(Training *t, const Task *task, State *from, Error *err) {
@@ -110,11 +120,13 @@ static bool open_training(Training *t, const Task *task, State *from, Error *err
     *t = (Training){.task = task,
                     .settings = s,
                     .corpus = task->corpus,
-                    .progress.best = INFINITY,
+                    .progress = {.best = INFINITY, .lowest = INFINITY},
                     .saved = clock_seconds()};
     Config config = config_of(task);
     bool chosen = strcmp(task->name, s->model) == 0;
-    t->recipe = recipe_of(task->name, chosen ? s->learning_rate : -1);
+    t->recipe = recipe_of(task->name);
+    if (chosen && s->learning_rate > 0) recipe_set_rate(&t->recipe, s->learning_rate);
+    if (chosen && s->decay >= 0) t->recipe.peak.weight_decay = s->decay;
     RunOptions options = options_of(s);
     double begun = clock_seconds();
     if (!model_build(&t->model, &config, s->seed, err) ||
@@ -124,7 +136,7 @@ static bool open_training(Training *t, const Task *task, State *from, Error *err
         !file_make_parent(task->path, err) ||
         !log_open(&t->log, task->log, (size_t)t->progress.log_length, err))
         return false;
-    t->budget = budget_open(s, task->seconds, closing_of(t), &t->progress);
+    t->budget = budget_open(s, task->seconds, most_steps_of(t), closing_of(t), &t->progress);
     t->started = begun - t->progress.seconds;
     return true;
 }
@@ -189,16 +201,19 @@ static bool evaluate(Training *t, double *validation, Error *err) {
         run_evaluate(t->run, corpus->ids + corpus->train, corpus->length - corpus->train, 1);
     if (!isfinite(*validation)) return diverged(t, "the loss is no longer a number", p->step, err);
     const char *mark = "  ";
+    p->stale++;
+    if (*validation < p->lowest) {
+        p->lowest = *validation;
+        p->lowest_step = p->step;
+        p->stale = 0;
+    }
     p->seconds = clock_seconds() - t->started;
     budget_evaluated(&t->budget, p, clock_seconds() - begun);
     if (*validation < p->best) {
         t->no_best = (Error){0};
         bool saved = save_best(t->task->path, &t->model, t->settings, corpus, p->step, *validation,
                                &t->no_best);
-        if (saved) {
-            p->best = *validation;
-            p->best_step = p->step;
-        }
+        if (saved) p->best = *validation;
         mark = saved ? " *" : " not saved";
     }
     if (!t->settings->quiet) show_evaluation(p, t->settings, t->budget.steps, *validation, mark);
@@ -207,12 +222,11 @@ static bool evaluate(Training *t, double *validation, Error *err) {
 }
 
 /* After the best weights, never before: a state must not know of a file that is not there. */
-static void keep_state(Training *t, bool ended) {
+static void keep_state(Training *t) {
     const Task *task = t->task;
     if (!task->state) return;
     t->progress.log_length = (double)log_flush(t->log);
     t->progress.seconds = clock_seconds() - t->started;
-    t->progress.ended = ended ? task->seconds : 0;
     t->no_state = (Error){0};
     save_state(task->state, t->run, t->settings, t->corpus, &t->progress, task->results,
                task->result_count, &t->no_state);
@@ -239,16 +253,17 @@ static bool take_steps(Training *t, Error *err) {
         if (due) ok = evaluate(t, &row.validation, err);
         log_row(t->log, &row);
         double now = clock_seconds();
-        bool ended = spent || (due && budget_hopeless(&t->budget, p));
-        last = ended || interrupted();
-        if (ok && (due || last || now - t->saved >= s->save_every)) keep_state(t, ended);
+        p->spent = spent ? s->time : 0;
+        p->given_up = due && !spent && budget_hopeless(&t->budget, p);
+        last = spent || p->given_up > 0 || interrupted();
+        if (ok && (due || last || now - t->saved >= s->save_every)) keep_state(t);
         if (live && !due && now - shown > 0.1) {
             show_progress(p, s, t->budget.steps);
             shown = now;
         }
     }
     if (live && !ok) printf("\n"); /* the message is not to stand behind the progress */
-    if (ok && !s->quiet && budget_hopeless(&t->budget, p)) show_hopeless(p);
+    if (ok && !s->quiet && p->given_up > 0) show_hopeless(p);
     return ok;
 }
 
@@ -312,8 +327,8 @@ bool train_rung(const Task *task, State *from, Result *result, Error *err) {
     ok = ok && measure(&t, result, err);
     result->name = task->name;
     result->seconds = clock_seconds() - t.started;
-    result->granted = task->seconds;
-    int steps = interrupted() ? t.progress.step : s->steps;
+    result->time = s->time;
+    int steps = t.progress.given_up > 0 ? t.budget.steps : t.progress.step;
     result->characters = (double)steps * s->batch * s->sizes.T;
     close_training(&t);
     return ok;

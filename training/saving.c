@@ -36,8 +36,11 @@ static const struct {
     {"seconds", offsetof(Progress, seconds)},
     {"learning_seconds", offsetof(Progress, learning)},
     {"log_bytes", offsetof(Progress, log_length)},
-    {"best_step", offsetof(Progress, best_step)},
-    {"ended", offsetof(Progress, ended)},
+    {"lowest_loss", offsetof(Progress, lowest)},
+    {"lowest_step", offsetof(Progress, lowest_step)},
+    {"stale", offsetof(Progress, stale)},
+    {"spent", offsetof(Progress, spent)},
+    {"given_up", offsetof(Progress, given_up)},
 };
 enum { NUMBERS = sizeof numbers / sizeof *numbers };
 
@@ -98,7 +101,7 @@ bool save_state(const char *path, const Run *run, const Settings *settings, cons
     for (int i = 0; i < result_count; i++, results++)
         to += snprintf(to, RESULT_ROOM, "%s %zu %.17g %.17g %.17g %.17g %.17g\n", results->name,
                        results->parameters, results->train, results->validation, results->seconds,
-                       results->characters, results->granted);
+                       results->characters, results->time);
     add(&n, "text", n.text);
     add(&n, "settings", settings->words);
     add(&n, "results", n.results);
@@ -144,7 +147,7 @@ static bool read_results(const Note *note, State *state) {
                                                          .validation = figures[2],
                                                          .seconds = figures[3],
                                                          .characters = figures[4],
-                                                         .granted = figures[5]};
+                                                         .time = figures[5]};
     }
     return true;
 }

@@ -12,22 +12,24 @@ typedef struct {
     size_t parameters;
     double train, validation; /* nats per character */
     double seconds;           /* negative: needed no training */
-    double characters;        /* seen in training: its budget */
-    double granted;           /* or its budget by the clock, in seconds; 0: steps counted */
+    double characters;        /* seen in training or, where it gave up, to be seen */
+    double time;              /* Settings.time, if it went by the clock; 0: steps counted */
 } Result;
 
 /* Where the training of one rung stands, beside its weights and moments. The step tells the place
  * in the text and in every stream of random numbers. */
 typedef struct {
-    int step;            /* updates done */
-    double best;         /* lowest validation loss so far, infinite before the first evaluation */
+    int step;      /* updates done */
+    double best;   /* lowest validation loss that was saved, infinite before the first */
+    double lowest; /* that was seen, after so many updates, and so many evaluations ago: */
+    double lowest_step, stale;
     double recent;       /* mean training loss since the last evaluation */
     double recent_count; /* of so many steps */
     double seconds;      /* since the beginning */
     double learning;     /* of them in training steps */
     double log_length;   /* bytes of its log */
-    double best_step;    /* when the loss was lowest; 0 before the first evaluation */
-    double ended;        /* by the clock, when all was done: on a budget of so many seconds */
+    double spent;        /* by the clock, when its share of a Settings.time was spent: of which */
+    double given_up;     /* 1 if it ended because there was no hope */
 } Progress;
 
 /* A run of ./train: the rung under way, and the results of those before it. */

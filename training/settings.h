@@ -12,12 +12,15 @@ typedef struct {
     Config sizes; /* V and the model's name are filled in later; negative dropout: by the text */
     Precision multiply_in;
     double learning_rate; /* of `model`; negative: its own */
+    double decay;         /* weight decay of `model`; negative: its own */
     double held_out, save_every;
     double time;     /* seconds that all may take; 0: steps count */
+    double epochs;   /* that a training sees the text at most, where nobody chose the steps;
+                        negative: as many as are known to help; 0: any number */
     double begun;    /* clock_seconds() when the program began */
     double patience; /* a share of the training: ended early after that without a lower loss */
     uint64_t seed;
-    bool steps_open; /* nobody chose them: they may be fewer */
+    bool steps_open; /* nobody chose them */
     bool ladder, bytes, resume, quiet, help, version;
     char words[WORDS_ROOM]; /* those of them that a resumed training takes over, a line for each */
 } Settings;

@@ -97,6 +97,17 @@ static void backward(const Run *run, const Kernels *k) {
     embedding_backward(k, w.wte, w.wpe, all.dx, run->ids, B, T, C);
 }
 
+static void sight(const Run *run, int l, Sight *sight) {
+    int C = run->model->config.C;
+    Attention shape = {.T = run->T, .NH = 1, .dv = C, .v_row = (size_t)C, .out_row = (size_t)C};
+    Weights w;
+    Buffers all;
+    run_weights(run, l, &w);
+    run_buffers(run, NULL, l, 0, &all);
+    *sight = (Sight){
+        .shape = shape, .v = all.x, .att = all.mean, .projection = w.proj_w, .bias = w.proj_b};
+}
+
 const Rung average_rung = {
     .name = "average",
     .idea = "characters and places as vectors; the plain mean of the past",
@@ -107,4 +118,5 @@ const Rung average_rung = {
     .buffer_count = COUNT(buffers),
     .forward = forward,
     .backward = backward,
+    .sight = sight,
 };

@@ -148,6 +148,20 @@ static void backward(const Run *run, const Kernels *k) {
     embedding_backward(k, w.wte, w.wpe, all.dx, run->ids, B, T, C);
 }
 
+static void sight(const Run *run, int l, Sight *sight) {
+    Weights w;
+    Buffers all;
+    run_weights(run, l, &w);
+    run_buffers(run, NULL, l, 0, &all);
+    *sight = (Sight){.shape = one_head(run),
+                     .q = all.q,
+                     .k = all.k,
+                     .v = all.v,
+                     .att = all.att,
+                     .projection = w.proj_w,
+                     .bias = w.proj_b};
+}
+
 const Rung head_rung = {
     .name = "head",
     .idea = "the mean becomes attention: query, key, value, one masked head",
@@ -158,4 +172,5 @@ const Rung head_rung = {
     .buffer_count = COUNT(buffers),
     .forward = forward,
     .backward = backward,
+    .sight = sight,
 };

@@ -149,6 +149,28 @@ void run_restore(Run *run, uint64_t step, const float *first_moments, const floa
 /* The gradient of a tensor (by its place in Model.tensors), for tests. */
 const float *run_gradient(const Run *run, int tensor);
 
+/* What one head of one layer saw in the last run_forward, of one sequence with nothing past. Rows
+ * of tokens are `_row` floats apart; pointers are the run's own, until its next call. Queries and
+ * keys are what the scores are made of: in modern, after norm and turn. */
+typedef struct {
+    int T, dk, dv;                /* tokens; channels of the head */
+    const float *query, *key;     /* [T, dk]; NULL: each takes the plain mean */
+    const float *value, *context; /* [T, dv]; context: what it heard */
+    size_t query_row, key_row, value_row, context_row;
+    float scale;                    /* of query . key, before the softmax */
+    const float *projection, *bias; /* [C, dv], [C]: what context goes through */
+    size_t projection_row;          /* from one of the C channels to the next */
+} HeadView;
+
+/* Refused, with false: a rung, layer or head that is not there. */
+bool run_head(const Run *run, int layer, int head, HeadView *view);
+
+/* The scores query . key of token t for tokens 0 to t, and the weights that are the softmax of
+ * those, scaled. Scores want a query; weights are those of the plain mean where there is none. Both
+ * have room for t + 1. */
+void head_scores(const HeadView *head, int t, float *scores);
+void head_weights(const HeadView *head, int t, float *weights);
+
 /* The mean loss over a text: windows of the run's length laid end to end, each token but the
  * first predicted once, batch by batch. With every = k > 1, only one batch in k is read. Without
  * dropout. count >= 2. */

@@ -362,6 +362,19 @@ static void backward(const Run *run, const Kernels *k) {
     embedding_backward(k, w.embed, (Param){0}, all.dx, run->ids, B, T, c.C);
 }
 
+static void sight(const Run *run, int l, Sight *sight) {
+    Weights w;
+    Buffers all;
+    run_weights(run, l, &w);
+    run_buffers(run, NULL, l, 0, &all);
+    *sight = (Sight){.shape = heads(run, l),
+                     .q = all.q,
+                     .k = all.k,
+                     .v = all.v,
+                     .att = all.att,
+                     .projection = w.o};
+}
+
 const Rung modern_rung = {
     .name = "modern",
     .idea = "the block of Qwen3: rotary positions, RMSNorm, gated MLP, no biases; Muon",
@@ -376,4 +389,5 @@ const Rung modern_rung = {
     .buffer_count = COUNT(buffers),
     .forward = forward,
     .backward = backward,
+    .sight = sight,
 };

@@ -130,6 +130,21 @@ static void backward(const Run *run, const Kernels *k) {
     embedding_backward(k, w.wte, w.wpe, all.dx, run->ids, B, T, C);
 }
 
+static void sight(const Run *run, int l, Sight *sight) {
+    int C = run->model->config.C;
+    Weights w;
+    Buffers all;
+    run_weights(run, l, &w);
+    run_buffers(run, NULL, l, 0, &all);
+    *sight = (Sight){.shape = heads(run),
+                     .q = all.qkv,
+                     .k = all.qkv + C,
+                     .v = all.qkv + 2 * C,
+                     .att = all.att,
+                     .projection = w.proj_w,
+                     .bias = w.proj_b};
+}
+
 const Rung multihead_rung = {
     .name = "multihead",
     .idea = "several heads, concatenated and projected",
@@ -141,4 +156,5 @@ const Rung multihead_rung = {
     .buffer_count = COUNT(buffers),
     .forward = forward,
     .backward = backward,
+    .sight = sight,
 };

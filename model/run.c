@@ -259,11 +259,12 @@ void run_buffers(const Run *run, const Kernels *k, int l, size_t first, void *bu
         *slot = NULL;
         if (offset == SIZE_MAX) continue;
         unsigned flags = flags_of(run, &rung->buffers[i]);
-        size_t thread = k->together && flags & PRODUCT ? 0 : (size_t)k->thread;
+        if (!k && flags & SCRATCH) continue;
+        size_t thread = !k || (k->together && flags & PRODUCT) ? 0 : (size_t)k->thread;
         size_t row = first * width;
         if (flags & SCRATCH) row = thread * whole_lines(STRETCH_MOST * width);
         if (flags & PER_STRETCH) row = first / (size_t)run->stretch * width;
-        if (k->together && rung->buffers[i].flags & BETWEEN) row = thread * LINE * width;
+        if (k && k->together && rung->buffers[i].flags & BETWEEN) row = thread * LINE * width;
         *slot = run->activations + offset + row;
     }
 }

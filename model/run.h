@@ -81,6 +81,13 @@ typedef struct {
     _Static_assert(COUNT(tensors) == sizeof(Weights) / sizeof(Param), "a weight without a row"); \
     _Static_assert(COUNT(buffers) == sizeof(Buffers) / sizeof(float *), "a buffer without a row")
 
+/* What a rung shows of its attention: rows of tokens as run_look describes them. */
+typedef struct {
+    Attention shape;
+    const float *q, *k, *v, *att; /* the first token's; no q: the plain mean */
+    Param projection, bias;
+} Sight;
+
 struct Rung {
     const char *name;
     const char *idea;
@@ -96,6 +103,7 @@ struct Rung {
     void (*forward)(const Run *run, const Kernels *k);
     void (*backward)(const Run *run,
                      const Kernels *k); /* the buffer of logits then holds dlogits */
+    void (*sight)(const Run *run, int l, Sight *sight); /* NULL: it has no attention */
 };
 
 extern const Rung bigram_rung, average_rung, head_rung, multihead_rung, gpt_rung, modern_rung;
@@ -154,7 +162,8 @@ int run_stretches(const Run *run);
 void run_weights(const Run *run, int l, void *weights);
 
 /* Fills a rung's struct of buffers with those of layer l (0 to L; in L those BETWEEN) and those
- * that all layers share, each at the row of token `first`. What is not there is NULL. */
+ * that all layers share, each at the row of token `first`. What is not there is NULL; outside of a
+ * pass, where k is NULL, scratch is not. */
 void run_buffers(const Run *run, const Kernels *k, int l, size_t first, void *buffers);
 
 /* The dropout of the pass under way at one place (any number unique in the rung) of layer l. */

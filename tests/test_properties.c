@@ -46,6 +46,56 @@ static void test_causality(void **state) {
     for_each_rung(check_causality);
 }
 
+/* ---- a look inside ---- */
+
+/* Weights are positive and sum to 1; with them, the values make what the head heard. */
+static void check_head(const HeadView *head) {
+    float weights[16];
+    for (int t = 0; t < head->T; t++) {
+        double sum = 0;
+        head_weights(head, t, weights);
+        for (int s = 0; s <= t; s++) {
+            assert_true(weights[s] > 0);
+            sum += (double)weights[s];
+        }
+        assert_near(sum, 1, 1e-6);
+        for (int i = 0; i < head->dv; i++) {
+            const float *value = head->value + i, *context = head->context + i;
+            double heard = 0;
+            for (int s = 0; s <= t; s++)
+                heard += (double)weights[s] * (double)value[(size_t)s * head->value_row];
+            assert_near(heard, (double)context[(size_t)t * head->context_row], 1e-5);
+        }
+    }
+}
+
+static void check_look(const char *name) {
+    enum { T = 11, V = 13 };
+    Config config = config_of(name, V, T, 16);
+    Bench *bench = bench_open(&config, 2, 2, 3);
+    int32_t *ids = random_ids(1, T, V);
+    HeadView head;
+    int heads = 0, layers = bench->model.config.L;
+    bench_shake(bench);
+    run_forward(bench->run, ids, 1, T, 0);
+    for (int l = 0; l < layers; l++)
+        for (int h = 0; run_head(bench->run, l, h, &head); h++, heads++) {
+            assert_int_equal(head.T, T);
+            check_head(&head);
+        }
+    int each = strcmp(name, "bigram") == 0 ? 0 : bench->model.config.NH;
+    assert_int_equal(heads, layers * each);
+    assert_false(run_head(bench->run, layers, 0, &head) || run_head(bench->run, -1, 0, &head) ||
+                 run_head(bench->run, 0, -1, &head));
+    bench_close(bench);
+    free(ids);
+}
+
+static void test_look(void **state) {
+    (void)state;
+    for_each_rung(check_look);
+}
+
 /* ---- the first loss ---- */
 
 static void check_first_loss(const char *name) {
@@ -188,9 +238,9 @@ static void test_bits(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_causality), cmocka_unit_test(test_first_loss),
-        cmocka_unit_test(test_overfit),   cmocka_unit_test(test_bigram_is_counted),
-        cmocka_unit_test(test_bits),
+        cmocka_unit_test(test_causality),         cmocka_unit_test(test_look),
+        cmocka_unit_test(test_first_loss),        cmocka_unit_test(test_overfit),
+        cmocka_unit_test(test_bigram_is_counted), cmocka_unit_test(test_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -95,13 +95,19 @@ static double seconds_for(const Settings *s, const char *name, double left, int 
     return left / 20 < enough ? left / 20 : enough;
 }
 
+/* A baseline that nobody asked for. */
+static bool is_baseline(const Settings *s, const char *name) {
+    return !s->ladder && strcmp(name, s->model) != 0;
+}
+
 /* The result of a rung that was trained before, on a budget that is still the same (or, by the
- * clock, on as much time); else NULL. */
+ * clock, on as much time, where it is not just the baseline); else NULL. */
 static const Result *result_of(const State *state, const char *name, const Settings *settings) {
     double budget = budget_of(settings);
     for (int i = 0; i < state->result_count; i++) {
         const Result *r = &state->results[i];
-        bool same = settings->time > 0 ? r->time >= settings->time
+        double least = is_baseline(settings, name) ? 1 : settings->time;
+        bool same = settings->time > 0 ? r->time >= least
                                        : r->time <= 0 && fabs(r->characters - budget) < 1;
         if (strcmp(r->name, name) == 0 && same) return r;
     }

@@ -35,6 +35,7 @@ endif
 
 SOURCES = $(wildcard base/*.c data/*.c model/*.c) model/kernels/choose.c model/kernels/matmul.c \
           model/kernels/narrow.c model/kernels/team.c
+REPORT   = $(patsubst %.c,%.o,$(wildcard report/*.c))
 TRAINING = $(patsubst %.c,%.o,$(wildcard training/*.c))
 OBJECTS = $(SOURCES:.c=.o) $(ISAS:%=model/kernels/isa_%.o) $(BF16)
 TESTS   = $(patsubst %.c,%,$(wildcard tests/test_*.c))
@@ -56,6 +57,7 @@ train sample: %: $(BUILD)/%
 # the sanitizers.
 define rules # directory, flags
 $(1)/train: $(TRAINING:%=$(1)/%)
+$(1)/sample $(1)/faulty/sample $(1)/tests/test_report: $(REPORT:%=$(1)/%)
 $(1)/train $(1)/sample: $(1)/%: $(1)/%.o $(OBJECTS:%=$(1)/%)
 	$$(CC) $$(FLAGS) $(2) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
 $(1)/faulty/train: $(TRAINING:%=$(1)/%)
@@ -146,7 +148,7 @@ ifneq ($(filter deps,$(MAKECMDGOALS)),)
 $(foreach build,test san,$(patsubst %.c,$(BUILD)/$(build)/%.o,$(wildcard tests/*.c))): | deps
 endif
 
-FORMATTED = $(wildcard *.[ch] training/*.[ch] base/*.[ch] data/*.[ch] model/*.[ch] model/kernels/*.[ch] tests/*.[ch] tests/fuzz/*.[ch])
+FORMATTED = $(wildcard *.[ch] report/*.[ch] training/*.[ch] base/*.[ch] data/*.[ch] model/*.[ch] model/kernels/*.[ch] tests/*.[ch] tests/fuzz/*.[ch])
 
 format:
 	$(CLANG_FORMAT) -i $(FORMATTED)

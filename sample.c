@@ -5,8 +5,10 @@
 #include "base/options.h"
 #include "data/data.h"
 #include "model/model.h"
+#include "report/walk.h"
 #include "version.h"
 
+#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +16,9 @@
 enum { EXIT_USAGE = 2 };
 
 typedef struct {
-    const char *checkpoint, *prompt, *stop, *score, *precision;
+    const char *checkpoint, *prompt, *stop, *score, *explain, *precision;
     Precision multiply_in;
-    int length, samples, threads;
+    int length, samples, threads, layer, head;
     Sampler sampler;
     bool info, help, version;
 } Settings;
@@ -175,6 +177,25 @@ static bool score(const Settings *s, Checkpoint *checkpoint, const Vocab *vocab,
     return ok;
 }
 
+/* ---- a look inside ---- */
+
+static bool explain(const Settings *s, Checkpoint *checkpoint, const Vocab *vocab, Error *err) {
+    int T = checkpoint->model.config.T;
+    size_t count;
+    int32_t *ids;
+    if (!vocab_encode(vocab, "--explain", s->explain, strlen(s->explain), &ids, &count, err))
+        return false;
+    Screen screen = screen_of(stdout);
+    bool ok =
+        (count > 0 || fail(err, "--explain wants a text of a character or more")) &&
+        (count <= (size_t)T ||
+         fail(err, "--explain: a text of %zu characters is longer than the context of %d", count,
+              T)) &&
+        walk_attention(&screen, &checkpoint->model, vocab, ids, (int)count, s->layer, s->head, err);
+    memory_free(ids);
+    return ok;
+}
+
 static void print_note(const Checkpoint *checkpoint, const char *key) {
     const Note *note = checkpoint_note(checkpoint, key);
     if (note) printf("%-16s %s\n", key, note->value);
@@ -216,6 +237,8 @@ static bool run_program(const Settings *s, Error *err) {
     bool ok = read_vocab(&checkpoint, s->checkpoint, &vocab, err);
     if (ok && s->info)
         print_info(&checkpoint, &vocab);
+    else if (ok && s->explain)
+        ok = explain(s, &checkpoint, &vocab, err);
     else if (ok && s->score)
         ok = score(s, &checkpoint, &vocab, err);
     else if (ok)
@@ -241,10 +264,12 @@ static int usage_error(const Error *err) {
 }
 
 int main(int argc, char **argv) {
+    setlocale(LC_CTYPE, ""); /* how wide characters are */
     Settings s = {.checkpoint = "out/model.safetensors",
                   .length = 500,
                   .samples = 1,
                   .threads = run_default_threads(),
+                  .head = ALL_HEADS,
                   .sampler = {.temperature = 0.8, .top_k = 0, .top_p = 1, .seed = 1337}};
     Sampler *p = &s.sampler;
     const Option options[] = {
@@ -263,6 +288,11 @@ int main(int argc, char **argv) {
         {0, "seed", OPTION_SEED, &p->seed, 0, 0, "N", "another seed, another text"},
         {.kind = OPTION_SECTION, .help = "Instead of writing"},
         {0, "score", OPTION_TEXT, &s.score, 0, 0, "FILE", "how well the model predicts a text"},
+        {0, "explain", OPTION_TEXT, &s.explain, 0, 0, "TEXT",
+         "attention step by step: what each character of TEXT listens to"},
+        {0, "layer", OPTION_INT, &s.layer, 0, MAX_LAYERS - 1, "N", "... in this layer, from 0"},
+        {0, "head", OPTION_INT, &s.head, 0, MAX_WIDTH, "N",
+         "... and this head; default: a map of all"},
         {0, "info", OPTION_FLAG, &s.info, 0, 0, NULL, "what is in the checkpoint"},
         {.kind = OPTION_SECTION, .help = "Else"},
         {'j', "threads", OPTION_INT, &s.threads, 1, MAX_THREADS, "N",

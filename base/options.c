@@ -227,7 +227,7 @@ size_t option_word(const Option *options, int count, const char *name, char *tex
 static void print_default(FILE *out, const Option *option) {
     switch (option->kind) {
         case OPTION_INT:
-            if (*(int *)option->value) fprintf(out, " (%d)", *(int *)option->value);
+            if (*(int *)option->value > 0) fprintf(out, " (%d)", *(int *)option->value);
             break;
         case OPTION_SEED: fprintf(out, " (%" PRIu64 ")", *(uint64_t *)option->value); break;
         case OPTION_REAL:

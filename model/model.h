@@ -165,9 +165,9 @@ typedef struct {
 /* Refused, with false: a rung, layer or head that is not there. */
 bool run_head(const Run *run, int layer, int head, HeadView *view);
 
-/* The scores query . key of token t for tokens 0 to t, and the weights that are the softmax of
- * those, scaled. Scores want a query; weights are those of the plain mean where there is none. Both
- * have room for t + 1. */
+/* The scores query . key of token t with each of the T; and the weights, the softmax of those up to
+ * its own, scaled, and 0 beyond. Scores want a query; weights are those of the plain mean where
+ * there is none. */
 void head_scores(const HeadView *head, int t, float *scores);
 void head_weights(const HeadView *head, int t, float *weights);
 

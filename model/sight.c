@@ -2,6 +2,7 @@
 #include "model/run.h"
 
 #include <math.h>
+#include <string.h>
 
 bool run_head(const Run *run, int layer, int head, HeadView *view) {
     const Rung *rung = run->model->rung;
@@ -31,7 +32,7 @@ bool run_head(const Run *run, int layer, int head, HeadView *view) {
 
 void head_scores(const HeadView *head, int t, float *scores) {
     const float *query = head->query + (size_t)t * head->query_row;
-    for (int s = 0; s <= t; s++) {
+    for (int s = 0; s < head->T; s++) {
         const float *key = head->key + (size_t)s * head->key_row;
         double score = 0;
         for (int i = 0; i < head->dk; i++) score += (double)query[i] * (double)key[i];
@@ -40,14 +41,17 @@ void head_scores(const HeadView *head, int t, float *scores) {
 }
 
 void head_weights(const HeadView *head, int t, float *weights) {
-    if (!head->query) {
-        for (int s = 0; s <= t; s++) weights[s] = 1.0f / (float)(t + 1);
-        return;
-    }
-    head_scores(head, t, weights);
+    if (head->query)
+        head_scores(head, t, weights);
+    else
+        memset(weights, 0, (size_t)head->T * sizeof *weights);
     float largest = weights[0];
     double sum = 0;
     for (int s = 1; s <= t; s++) largest = fmaxf(largest, weights[s]);
-    for (int s = 0; s <= t; s++) sum += weights[s] = expf(head->scale * (weights[s] - largest));
+    for (int s = 0; s <= t; s++) {
+        weights[s] = expf(head->scale * (weights[s] - largest));
+        sum += (double)weights[s];
+    }
     for (int s = 0; s <= t; s++) weights[s] = (float)((double)weights[s] / sum);
+    for (int s = t + 1; s < head->T; s++) weights[s] = 0;
 }

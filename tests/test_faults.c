@@ -85,10 +85,10 @@ static void test_no_memory(void **state) {
         fail_in_turn("train", "-r -s 6 -o @memory/m.safetensors " PLAY, put_back, look_at_both);
     assert_true(resumed > 60);
     put_back();
-    static const char *const commands[] = {"-n 3 -p THE @memory/m.safetensors",
-                                           "--score " PLAY " @memory/m.safetensors",
-                                           "--info @memory/m.safetensors"};
-    for (int i = 0; i < 3; i++)
+    static const char *const commands[] = {
+        "-n 3 -p THE @memory/m.safetensors", "--score " PLAY " @memory/m.safetensors",
+        "--explain THE @memory/m.safetensors", "--info @memory/m.safetensors"};
+    for (int i = 0; i < 4; i++)
         assert_true(fail_in_turn("sample", commands[i], do_nothing, do_nothing) > 5);
     free(model);
     free(state_file);

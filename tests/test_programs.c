@@ -666,6 +666,30 @@ static void check_score(const char *options, const char *path, bool bytes) {
     assert_near(strtod(after("\nvalidation_loss "), NULL), nats, 1e-5);
 }
 
+/* The walk through attention, from outside; what is in it is test_report's. */
+static void test_explain(void **state) {
+    (void)state;
+    train("-o @explained " PLAY);
+    must_run("sample --explain THE~CLOCK @explained");
+    assert_true(begins(ran.out, "gpt, layer 0 of 1, head 0 of 2\n"));
+    after("\nhead 0 ");
+    after("(in tenths: ");
+    after("\n8. Projection");
+    assert_null(strchr(ran.out, '\033')); /* no terminal, no colour */
+    must_run("sample --explain THE --head 1 @explained");
+    assert_true(begins(ran.out, "gpt, layer 0 of 1, head 1 of 2\n"));
+    run("sample --explain THE --layer 1 @explained");
+    expect_refusal(1, "--layer 1", "has 1");
+    run("sample --explain THE --head 2 @explained");
+    expect_refusal(1, "--head 2", "has 2");
+    run("sample --explain THE~CLOCK~STRIKES~THREE @explained");
+    expect_refusal(1, "23 characters", "context of 16");
+    run("sample --explain= @explained");
+    expect_refusal(1, "--explain", "a character or more");
+    run("sample --explain ~~~好 @explained");
+    expect_refusal(1, "--explain", "好");
+}
+
 static void test_score(void **state) {
     (void)state;
     check_score("--seed 3", PLAY, false);
@@ -827,7 +851,7 @@ static void test_help(void **state) {
         {"-n, --length N ", "(500)"}, {"-p, --prompt TEXT ", ""}, {"--samples N ", "(1)"},
         {"--stop TEXT ", ""}, {"-t, --temperature X ", "(0.8)"}, {"-k, --top-k N ", "0: all"},
         {"-P, --top-p X ", "(1)"}, {"--seed N ", "(1337)"}, {"--score FILE ", ""},
-        {"--info  ", ""}, {"-j, --threads N ", ")"}, {"-h, --help  ", ""}, {"--version  ", ""},
+        {"--info  ", ""}, {"--explain TEXT ", "listens to"}, {"--layer N ", "from 0"}, {"--head N ", "map of all"}, {"-j, --threads N ", ")"}, {"-h, --help  ", ""}, {"--version  ", ""},
     };
     /* clang-format on */
     check_help("train", training, sizeof training / sizeof *training);
@@ -888,6 +912,7 @@ int main(void) {
         cmocka_unit_test(test_samples),
         cmocka_unit_test(test_stop),
         cmocka_unit_test(test_text_of_bytes),
+        cmocka_unit_test(test_explain),
         cmocka_unit_test(test_score),
         cmocka_unit_test(test_info),
         cmocka_unit_test(test_bad_input),

@@ -1,0 +1,44 @@
+#define _XOPEN_SOURCE   700 /* wcwidth */
+#define _DEFAULT_SOURCE     /* the window's size */
+#include "report/screen.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <wchar.h>
+
+Screen screen_of(FILE *out) {
+    enum { USUAL = 80, LEAST = 20, MOST = 1000 };
+    const char *columns = getenv("COLUMNS"), *none = getenv("NO_COLOR"), *term = getenv("TERM");
+    bool terminal = isatty(fileno(out));
+    struct winsize window;
+    long width = columns ? strtol(columns, NULL, 10) : USUAL;
+    if (terminal && ioctl(fileno(out), TIOCGWINSZ, &window) == 0 && window.ws_col > 0)
+        width = window.ws_col;
+    if (width < LEAST) width = LEAST;
+    if (width > MOST) width = MOST;
+    bool able = terminal && term && strcmp(term, "dumb") != 0;
+    return (Screen){.out = out, .columns = (int)width, .colour = able && !(none && *none)};
+}
+
+void screen_glyph(const Vocab *vocab, int id, char text[GLYPH_ROOM]) {
+    static const struct {
+        uint32_t code;
+        const char *sign;
+    } blanks[] = {{'\n', "↵"}, {'\t', "⇥"}, {' ', "␣"}};
+    uint32_t code = vocab->codes[id];
+    char own[UTF8_MAX + 1] = "";
+    for (size_t i = 0; i < sizeof blanks / sizeof *blanks; i++)
+        if (code == blanks[i].code) {
+            snprintf(text, GLYPH_ROOM, "%s ", blanks[i].sign);
+            return;
+        }
+    bool plain = code >= 0x20 && code < 0x7F;
+    int columns = plain ? 1 : vocab->bytes ? -1 : wcwidth((wchar_t)code);
+    own[vocab_text(vocab, id, own)] = 0;
+    if (columns < 0)
+        snprintf(text, GLYPH_ROOM, "· ");
+    else
+        snprintf(text, GLYPH_ROOM, "%s%s%s", columns == 0 ? "◌" : "", own, columns < 2 ? " " : "");
+}

@@ -1,0 +1,292 @@
+/* test_report.c - what is shown of a model: glyphs, maps, the walk through attention. */
+#include "tests/support.h"
+#include "report/heat.h"
+#include "report/walk.h"
+
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What was written to a stream in memory. */
+typedef struct {
+    char *text; /* owned */
+    size_t length;
+    Screen screen;
+} Page;
+
+static Page page_open(int columns, bool colour) {
+    Page page = {0};
+    page.screen = (Screen){.columns = columns, .colour = colour};
+    return page;
+}
+
+static void page_begin(Page *page) {
+    page->screen.out = open_memstream(&page->text, &page->length);
+    assert_non_null(page->screen.out);
+}
+
+static void page_end(Page *page) {
+    assert_int_equal(fclose(page->screen.out), 0);
+}
+
+/* Columns that a line takes: each character one, but two for those that are wide, none for accents
+ * and for what sets a colour. */
+static int columns_of(const char *line, size_t length) {
+    int columns = 0;
+    for (size_t i = 0; i < length;) {
+        uint32_t code;
+        int bytes = utf8_decode(line + i, length - i, &code);
+        assert_true(bytes > 0);
+        if (code == '\033') {
+            i += strcspn(line + i, "m") + 1;
+            continue;
+        }
+        assert_true(code >= 0x20 && code != 0x7F);
+        columns += code == 0x301 ? 0 : code >= 0x4E00 && code < 0xA000 ? 2 : 1;
+        i += (size_t)bytes;
+    }
+    return columns;
+}
+
+static void check_width(const char *text, int most) {
+    for (const char *line = text; *line;) {
+        size_t length = strcspn(line, "\n");
+        int columns = columns_of(line, length);
+        if (columns > most) fail_msg("%d columns: %.*s", columns, (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
+static Vocab vocab_of(const char *text) {
+    Vocab vocab;
+    Error err;
+    assert_ok(vocab_build(&vocab, "test", text, strlen(text), false, &err), err);
+    return vocab;
+}
+
+/* ---- glyphs ---- */
+
+static void test_glyphs(void **state) {
+    (void)state;
+    static const char *const expected[][2] = {{"\n", "↵ "}, {"\t", "⇥ "},          {" ", "␣ "},
+                                              {"a", "a "},  {"\033", "· "},        {"\x7F", "· "},
+                                              {"好", "好"}, {"\u0301", "◌\u0301 "}};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        char glyph[GLYPH_ROOM];
+        Vocab vocab = vocab_of(expected[i][0]);
+        screen_glyph(&vocab, 0, glyph);
+        assert_string_equal(glyph, expected[i][1]);
+        vocab_free(&vocab);
+    }
+    Vocab bytes;
+    Error err;
+    char glyph[GLYPH_ROOM];
+    assert_ok(vocab_build(&bytes, "test", "", 0, true, &err), err);
+    screen_glyph(&bytes, 'a', glyph);
+    assert_string_equal(glyph, "a ");
+    screen_glyph(&bytes, 200, glyph);
+    assert_string_equal(glyph, "· ");
+    vocab_free(&bytes);
+}
+
+/* The window's width, where there is no window, and colour, where there is no terminal. */
+static void test_screen(void **state) {
+    (void)state;
+    FILE *file = tmpfile();
+    setenv("COLUMNS", "132", 1);
+    Screen screen = screen_of(file);
+    assert_true(screen.columns == 132 && !screen.colour && screen.out == file);
+    setenv("COLUMNS", "-5", 1);
+    assert_int_equal(screen_of(file).columns, 20);
+    unsetenv("COLUMNS");
+    assert_int_equal(screen_of(file).columns, 80);
+    fclose(file);
+}
+
+/* ---- maps ---- */
+
+static void test_heat(void **state) {
+    (void)state;
+    enum { T = 3 };
+    static const float weights[2][T * T] = {{1, 0, 0, 0.96f, 0.04f, 0, 0.3f, 0.44f, 0.26f},
+                                            {1, 0, 0, 0.5f, 0.5f, 0, 0.06f, 0.1f, 0.84f}};
+    static const char glyphs[T][GLYPH_ROOM] = {"a ", "好", "c "};
+    const HeatMap maps[] = {{"one", weights[0]}, {"two", weights[1]}};
+    Page page = page_open(80, false);
+    page_begin(&page);
+    heat_draw(&page.screen, maps, 2, T, glyphs);
+    page_end(&page);
+    assert_string_equal(page.text, "one        two\n"
+                                   "   a 好c      a 好c \n"
+                                   "a  9       a  9     \n"
+                                   "好 9 .     好 5 5   \n"
+                                   "c  3 4 3   c  1 1 8 \n"
+                                   "(in tenths: . is less than 0.05, 9 is 0.85 or more)\n");
+    free(page.text);
+    page = page_open(12, true); /* one below the other, in colour: the lightest is the most */
+    page_begin(&page);
+    heat_draw(&page.screen, maps, 2, T, glyphs);
+    page_end(&page);
+    assert_non_null(strstr(page.text, "\n\ntwo\n"));
+    assert_non_null(strstr(page.text, "a  \033[48;5;230m  \033[0m    \n"));
+    assert_null(strstr(page.text, "tenths"));
+    check_width(page.text, 12);
+    free(page.text);
+    page = page_open(7, false); /* too narrow for all */
+    page_begin(&page);
+    heat_draw(&page.screen, maps, 1, T, glyphs);
+    page_end(&page);
+    assert_non_null(strstr(page.text, "\n好 9 . \n(the first 2 of 3 characters"));
+    free(page.text);
+}
+
+/* ---- the walk ---- */
+
+enum { TOKENS = 5 };
+
+/* A walk through a model with random weights, over "ab\n好b". */
+static Page walk(const char *name, int layer, int head) {
+    Vocab vocab = vocab_of("a\nb好");
+    Config config = {.V = vocab.size, .T = 8, .L = 2, .NH = 2, .C = 8};
+    snprintf(config.model, sizeof config.model, "%s", name);
+    Bench *bench = bench_open(&config, 1, 1, 3);
+    const int32_t ids[TOKENS] = {1, 2, 0, 3, 2};
+    Error err;
+    bench_shake(bench);
+    Page page = page_open(80, false);
+    page_begin(&page);
+    assert_ok(walk_attention(&page.screen, &bench->model, &vocab, ids, TOKENS, layer, head, &err),
+              err);
+    page_end(&page);
+    bench_close(bench);
+    vocab_free(&vocab);
+    check_width(page.text, 80);
+    return page;
+}
+
+/* The numbers of row t, from 0, of the first table behind `title`; returns how many. */
+static int read_row(const char *text, const char *title, int t, double numbers[8]) {
+    static const char *const glyphs[TOKENS] = {"a ", "b ", "↵ ", "好", "b "};
+    const char *at = strstr(text, title);
+    assert_non_null(at);
+    for (int i = 0; i <= t; i++) {
+        char begin[32];
+        snprintf(begin, sizeof begin, "\n  %s ", glyphs[i]);
+        at = strstr(at, begin);
+        assert_non_null(at);
+        at += strlen(begin);
+    }
+    int count = 0;
+    for (int taken; sscanf(at, "%lf%n", &numbers[count], &taken) == 1 && count < 8; at += taken) {
+        count++;
+        if (at[taken] == '\n') break;
+    }
+    return count;
+}
+
+/* Each step follows from the one before it, in the numbers as they are printed. */
+static void check_steps(const char *name, int layer, int head) {
+    Page page = walk(name, layer, head);
+    double q[8], key[8], score[8], scaled[8], weight[8], value[8], context[8];
+    int size = read_row(page.text, "   query\n", 3, q);
+    for (int s = 0; s < TOKENS; s++) {
+        assert_int_equal(read_row(page.text, "   key\n", s, key), size);
+        double dot = 0;
+        for (int i = 0; i < size; i++) dot += q[i] * key[i];
+        assert_int_equal(read_row(page.text, "\n3. Scores", 3, score), TOKENS);
+        assert_near(dot, score[s], 0.02);
+    }
+    assert_int_equal(read_row(page.text, "\n4. Scaled", 3, scaled), TOKENS);
+    assert_int_equal(read_row(page.text, "\n6. Softmax", 3, weight), TOKENS);
+    double sum = 0, heard = 0;
+    for (int s = 0; s <= 3; s++) sum += exp(scaled[s]);
+    for (int s = 0; s < TOKENS; s++) {
+        assert_near(scaled[s], score[s] / sqrt(size), 0.01);
+        assert_near(weight[s], s > 3 ? 0 : exp(scaled[s]) / sum, 0.002);
+        read_row(page.text, "   value\n", s, value);
+        heard += weight[s] * value[0];
+    }
+    read_row(page.text, "\n7. Context", 3, context);
+    assert_near(context[0], heard, 0.01);
+    assert_non_null(strstr(page.text, " -inf"));
+    free(page.text);
+}
+
+static void test_walk(void **state) {
+    (void)state;
+    check_steps("head", 0, ALL_HEADS);
+    check_steps("multihead", 0, 1);
+    check_steps("gpt", 1, 0);
+    check_steps("modern", 1, 1);
+}
+
+/* All heads as maps, or the one that was asked for. */
+static void test_walk_heads(void **state) {
+    (void)state;
+    Page page = walk("gpt", 0, ALL_HEADS);
+    assert_non_null(strstr(page.text, "gpt, layer 0 of 2, head 0 of 2\n"));
+    assert_non_null(strstr(page.text, "\nhead 0         head 1\n"));
+    free(page.text);
+    page = walk("gpt", 0, 1);
+    assert_non_null(strstr(page.text, "gpt, layer 0 of 2, head 1 of 2\n"));
+    assert_non_null(strstr(page.text, "\n\nhead 1\n"));
+    free(page.text);
+}
+
+/* Without queries the triangle is uniform; without attention there are only followers. */
+static void test_walk_below(void **state) {
+    (void)state;
+    double numbers[8];
+    Page page = walk("average", 0, ALL_HEADS);
+    assert_null(strstr(page.text, "query"));
+    assert_int_equal(read_row(page.text, "\n6. Softmax", 2, numbers), TOKENS);
+    for (int s = 0; s < TOKENS; s++) assert_near(numbers[s], s > 2 ? 0 : 1.0 / 3, 0.001);
+    free(page.text);
+    page = walk("bigram", 0, ALL_HEADS);
+    assert_non_null(strstr(page.text, "What follows each character"));
+    double before = 100, sum = 0;
+    const char *at = strstr(page.text, "\n  b ") + 5;
+    for (int i = 0; i < 4; i++) { /* all four characters, the likeliest first */
+        at = strchr(at, '.') - 2;
+        double share = strtod(at, NULL);
+        assert_true(share <= before);
+        before = share;
+        sum += share;
+        at = strchr(at, '%');
+    }
+    assert_near(sum, 100, 0.3);
+    free(page.text);
+}
+
+static void test_refusals(void **state) {
+    (void)state;
+    Vocab vocab = vocab_of("a\nb好");
+    Config config = {.model = "gpt", .V = vocab.size, .T = 8, .L = 2, .NH = 2, .C = 8};
+    Bench *bench = bench_open(&config, 1, 1, 3);
+    const int32_t id = 1;
+    Error err;
+    Page page = page_open(80, false);
+    page_begin(&page);
+    assert_false(walk_attention(&page.screen, &bench->model, &vocab, &id, 1, 2, ALL_HEADS, &err));
+    assert_non_null(strstr(err.text, "--layer 2: the model has 2"));
+    assert_false(walk_attention(&page.screen, &bench->model, &vocab, &id, 1, 0, 2, &err));
+    assert_non_null(strstr(err.text, "--head 2: the model has 2"));
+    page_end(&page);
+    assert_int_equal(page.length, 0);
+    free(page.text);
+    bench_close(bench);
+    vocab_free(&vocab);
+}
+
+int main(void) {
+    setlocale(LC_CTYPE, "C.UTF-8");
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_glyphs),     cmocka_unit_test(test_screen),
+        cmocka_unit_test(test_heat),       cmocka_unit_test(test_walk),
+        cmocka_unit_test(test_walk_heads), cmocka_unit_test(test_walk_below),
+        cmocka_unit_test(test_refusals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -179,7 +179,7 @@ static int read_row(const char *text, const char *title, int t, double numbers[8
         at += strlen(begin);
     }
     int count = 0;
-    for (int taken; sscanf(at, "%lf%n", &numbers[count], &taken) == 1 && count < 8; at += taken) {
+    for (int taken; count < 8 && sscanf(at, "%lf%n", &numbers[count], &taken) == 1; at += taken) {
         count++;
         if (at[taken] == '\n') break;
     }

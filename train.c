@@ -85,7 +85,7 @@ static bool read_command_line(Options o, int argc, char **argv, int *first, Erro
 static const char *const lasting[] = {"model", "layers",     "heads",     "width", "context",
                                       "val",   "bytes",      "ladder",    "steps", "batch",
                                       "lr",    "eval-every", "precision", "seed",  "dropout",
-                                      "time",  "decay",      "patience"};
+                                      "time",  "decay",      "patience",  "epochs"};
 enum { LASTING = sizeof lasting / sizeof *lasting, FIXED = 7, WORD_ROOM = 64 };
 
 /* The settings that last, as words of the command line, a line for each. */
@@ -150,6 +150,7 @@ static bool settle(Settings *s, const Corpus *corpus, Error *err) {
     if (!plan_make(s, corpus, s->ladder ? names[rungs - 1] : s->model,
                    s->ladder ? s->time / rungs : s->time, &plan, err))
         return false;
+    if (plan.speed > 0 && interrupted()) return fail(err, "interrupted before training began");
     if (!s->quiet) show_plan(&asked, s, &plan);
     return true;
 }
@@ -212,7 +213,7 @@ int main(int argc, char **argv) {
          "weight decay of --model; default: the rung's own"},
         {0, "eval-every", OPTION_INT, &s.eval_every, 1, 1e9, "N", "steps between evaluations"},
         {'e', "epochs", OPTION_REAL, &s.epochs, 0, 1e9, "X",
-         "sees the text so many times at most, unless --steps says more; 0: any (40)"},
+         "sees the text so many times at most where nobody says how many steps; 0: any (40)"},
         {0, "patience", OPTION_REAL, &s.patience, 0, 1, "X",
          "ends after this share of the training without a lower loss; 1: never"},
         {0, "save-every", OPTION_REAL, &s.save_every, 0, 60, "X",

@@ -81,7 +81,7 @@ typedef struct {
     _Static_assert(COUNT(tensors) == sizeof(Weights) / sizeof(Param), "a weight without a row"); \
     _Static_assert(COUNT(buffers) == sizeof(Buffers) / sizeof(float *), "a buffer without a row")
 
-/* What a rung shows of its attention: rows of tokens as run_look describes them. */
+/* What a rung shows of its attention: rows of tokens as run_head describes them. */
 typedef struct {
     Attention shape;
     const float *q, *k, *v, *att; /* the first token's; no q: the plain mean */

@@ -1,5 +1,6 @@
 #include "report/heat.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { CELL = GLYPH_COLUMNS, AXIS = GLYPH_COLUMNS + 1, GAP = 2 };
@@ -8,16 +9,22 @@ enum { CELL = GLYPH_COLUMNS, AXIS = GLYPH_COLUMNS + 1, GAP = 2 };
 static void draw_colour(FILE *out, float weight) {
     static const int ramp[] = {234, 17, 18, 19, 20, 26, 32, 38, 44, 80, 116, 152, 188, 230};
     enum { SHADES = sizeof ramp / sizeof *ramp };
-    int shade = (int)(weight * SHADES);
+    int shade = weight > 0 ? (int)(fminf(weight, 1) * SHADES) : 0; /* NaN: none */
     fprintf(out, "\033[48;5;%dm  \033[0m", ramp[shade < SHADES ? shade : SHADES - 1]);
 }
 
 static void draw_digit(FILE *out, float weight) {
-    int tenths = (int)(weight * 10 + 0.5f);
+    int tenths = weight > 0 ? (int)(fminf(weight, 1) * 10 + 0.5f) : 0; /* NaN: none */
     if (tenths == 0)
         fputs(". ", out);
     else
         fprintf(out, "%d ", tenths < 9 ? tenths : 9);
+}
+
+/* Of a map, which is no narrower than its title. */
+static int width_of(int shown) {
+    int map = AXIS + CELL * shown;
+    return map < HEAT_TITLE ? HEAT_TITLE : map;
 }
 
 static void draw_row(const Screen *screen, const HeatMap *map, int T, int shown, int t,
@@ -38,7 +45,7 @@ static void draw_row(const Screen *screen, const HeatMap *map, int T, int shown,
 static void draw_band(const Screen *screen, const HeatMap *maps, int count, int T, int shown,
                       const char (*glyphs)[GLYPH_ROOM]) {
     FILE *out = screen->out;
-    int width = AXIS + CELL * shown;
+    int width = width_of(shown);
     for (int m = 0; m < count; m++)
         fprintf(out, "%-*.*s", m + 1 < count ? width + GAP : 0, width, maps[m].title);
     fputc('\n', out);
@@ -47,10 +54,11 @@ static void draw_band(const Screen *screen, const HeatMap *maps, int count, int 
             if (m > 0) fprintf(out, "%*s", GAP, "");
             if (t >= 0) {
                 draw_row(screen, &maps[m], T, shown, t, glyphs[t]);
-                continue;
+            } else {
+                fprintf(out, "%*s", AXIS, "");
+                for (int s = 0; s < shown; s++) fputs(glyphs[s], out);
             }
-            fprintf(out, "%*s", AXIS, "");
-            for (int s = 0; s < shown; s++) fputs(glyphs[s], out);
+            if (m + 1 < count) fprintf(out, "%*s", width - AXIS - CELL * shown, "");
         }
         fputc('\n', out);
     }
@@ -60,7 +68,7 @@ void heat_draw(const Screen *screen, const HeatMap *maps, int count, int T,
                const char (*glyphs)[GLYPH_ROOM]) {
     int shown = (screen->columns - AXIS) / CELL;
     if (shown > T) shown = T;
-    int abreast = (screen->columns + GAP) / (AXIS + CELL * shown + GAP);
+    int abreast = (screen->columns + GAP) / (width_of(shown) + GAP);
     if (abreast < 1) abreast = 1;
     for (int m = 0; m < count; m += abreast) {
         int band = count - m < abreast ? count - m : abreast;

@@ -6,6 +6,8 @@
 
 /* A square map of which the lower triangle is shown: row t has the weights, 0 to 1, that token t
  * gives to tokens 0 to t. */
+enum { HEAT_TITLE = 8 }; /* columns that a title has at least */
+
 typedef struct {
     char title[32];
     const float *weights; /* [T, T] */

@@ -66,25 +66,28 @@ static void show_square(const Walk *w, const float *numbers, const char *masked)
 static void show_tokens(const Walk *w) {
     fprintf(w->out, "1. The tokens: %d characters, each an id, then a vector of %d numbers.\n",
             w->T, w->model->config.C);
+    enum { CELL = 9 }; /* two blanks, a glyph, an id */
     int column = 0;
     for (int t = 0; t < w->T; t++) {
-        if (column + 8 > w->screen->columns) {
+        if (column + CELL > w->screen->columns) {
             fputc('\n', w->out);
             column = 0;
         }
-        column += fprintf(w->out, "  %s%-4d", w->glyphs[t], (int)w->ids[t]) > 0 ? 8 : 0;
+        fprintf(w->out, "  %s%-5d", w->glyphs[t], (int)w->ids[t]);
+        column += CELL;
     }
     fputs("\n\n", w->out);
 }
 
 static void show_questions(const Walk *w) {
     const HeadView *h = &w->head;
+    bool modern = strcmp(w->model->config.model, "modern") == 0;
     fprintf(
         w->out,
         "2. Query, key and value: each vector times three matrices. Query: what a\n   character "
         "asks for; key: what it answers to; value: what it then says.\n   Of this head, %d x %d "
-        "numbers each.\n",
-        w->T, h->dk);
+        "numbers each%s.\n",
+        w->T, h->dk, modern ? "; query and key after their norm and turn" : "");
     show_vectors(w, "query", h->query, h->query_row, h->dk);
     show_vectors(w, "key", h->key, h->key_row, h->dk);
     show_vectors(w, "value", h->value, h->value_row, h->dv);
@@ -178,6 +181,7 @@ static void show_followers(const Walk *w, const float *logits) {
                 bool left = own < above || (own >= above && own <= above && i > last);
                 if (left && (next < 0 || row[i] > row[next])) next = i;
             }
+            if (next < 0) break; /* the rest are no numbers */
             char glyph[GLYPH_ROOM];
             screen_glyph(w->vocab, next, glyph);
             fprintf(w->out, "  %s%4.1f%%", glyph, 100 * exp((double)row[next] - most) / sum);
@@ -245,7 +249,9 @@ bool walk_attention(const Screen *screen, Model *model, const Vocab *vocab, cons
         for (int t = 0; t < T; t++) screen_glyph(vocab, ids[t], w.glyphs[t]);
         const float *logits = run_forward(w.run, ids, 1, T, 0);
         if (!run_head(w.run, 0, 0, &any)) {
-            show_followers(&w, logits);
+            ok = (layer <= 0 && head <= 0) ||
+                 fail(err, "a %s has no layers or heads of attention", model->config.model);
+            if (ok) show_followers(&w, logits);
         } else {
             ok = look(&w, head, err);
             if (ok) show_steps(&w, head);

@@ -344,6 +344,10 @@ static void test_patience(void **state) {
     must_run("train -r --patience 1 -o @heart/m %s", scratch("noise"));
     after("  step   400/400");
     assert_near(row_of("gpt").validation, best, 1e-6);
+    must_run("train " TINY_SIZES "-w 64 -d 0 -t 4 -e 1000 -o @heart/t %s", scratch("noise"));
+    after("  no lower loss since step ");
+    must_run("train -r -o @heart/t %s", scratch("noise")); /* by the clock, too */
+    assert_null(strstr(ran.out, "  step "));
 }
 
 /* What would be seen often is trained with dropout; what too often, for fewer steps. */
@@ -361,6 +365,7 @@ static void test_short_text(void **state) {
     must_run("train " TINY_SIZES "-c 15 --eval-every 250 -o @brief/m %s", scratch("short"));
     after("\n600 steps, dropout 0.19: the text is seen 40.0 times\n");
     after("\n  step    60/600 "); /* evaluations are as many */
+    must_run("train " TINY_SIZES "-c 15 -e 1e9 -s 3 -o @brief/m %s", scratch("short"));
     must_run("train " TINY_SIZES "-c 15 -e 4 -o @brief/m %s", scratch("short"));
     after("\n60 steps, dropout 0.02: the text is seen 4.0 times\n");
     must_run("train " TINY_SIZES "-c 15 -t 5 --patience 1 -o @brief/m %s", scratch("short"));

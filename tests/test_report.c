@@ -70,9 +70,10 @@ static Vocab vocab_of(const char *text) {
 
 static void test_glyphs(void **state) {
     (void)state;
-    static const char *const expected[][2] = {{"\n", "↵ "}, {"\t", "⇥ "},          {" ", "␣ "},
-                                              {"a", "a "},  {"\033", "· "},        {"\x7F", "· "},
-                                              {"好", "好"}, {"\u0301", "◌\u0301 "}};
+    static const char *const expected[][2] = {
+        {"\n", "↵ "},     {"\t", "⇥ "},    {" ", "␣ "},  {"a", "a "},
+        {"\033", "· "},   {"\x7F", "· "},  {"好", "好"}, {"\u0301", "◌\u0301 "},
+        {"\u3000", "␣ "}, {"\u202E", "· "}};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         char glyph[GLYPH_ROOM];
         Vocab vocab = vocab_of(expected[i][0]);

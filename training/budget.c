@@ -24,7 +24,9 @@ Budget budget_open(const Settings *settings, double seconds, int most_steps, dou
 }
 
 bool budget_complete(const Budget *b, const Progress *p) {
-    if (p->given_up > 0 && budget_hopeless(b, p)) return true;
+    Budget then = *b;
+    if (b->seconds > 0) then.steps = (int)p->given_up;
+    if (p->given_up > 0 && budget_hopeless(&then, p)) return true;
     if (b->seconds <= 0) return p->step >= b->steps;
     return p->spent >= b->time || p->seconds >= b->seconds || p->step >= b->most_steps;
 }

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 /* From small to large, with the characters a training must see to be better by it than by the one
- * before: found by trial on Tiny Shakespeare (RECORDS.md). */
+ * before: found by trial on Tiny Shakespeare. */
 typedef struct {
     int layers, width, context, batch;
     double worth;
@@ -123,7 +123,7 @@ static bool choose_sizes(Settings *settings, const Corpus *corpus, const char *n
         Error none;
         if (fmin(faster * seconds, most) < sizes[i].worth || !fits(&larger, corpus, name, &none))
             break;
-        if (!measure_speed(&larger, corpus, name, seconds, &faster, err)) return false;
+        if (!measure_speed(&larger, corpus, name, seconds, &faster, &none)) break;
         if (faster * seconds < sizes[i].worth) break;
         best = larger;
         *speed = faster;
@@ -144,10 +144,10 @@ static double dropout_for(const Config *config, double epochs, size_t characters
 
 /* Steps that are open, and evaluations with them. */
 static void fewer_steps(Settings *s, double epochs_of_step) {
-    int fewer = (int)fmax(1, s->epochs / epochs_of_step);
+    double fewer = fmax(1, s->epochs / epochs_of_step);
     if (fewer >= s->steps) return;
     s->eval_every = (int)fmax(1, (double)s->eval_every * fewer / s->steps);
-    s->steps = fewer;
+    s->steps = (int)fewer;
 }
 
 bool plan_make(Settings *s, const Corpus *corpus, const char *name, double seconds, Plan *plan,

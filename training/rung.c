@@ -254,7 +254,7 @@ static bool take_steps(Training *t, Error *err) {
         log_row(t->log, &row);
         double now = clock_seconds();
         p->spent = spent ? s->time : 0;
-        p->given_up = due && !spent && budget_hopeless(&t->budget, p);
+        p->given_up = due && !spent && budget_hopeless(&t->budget, p) ? t->budget.steps : 0;
         last = spent || p->given_up > 0 || interrupted();
         if (ok && (due || last || now - t->saved >= s->save_every)) keep_state(t);
         if (live && !due && now - shown > 0.1) {
@@ -270,7 +270,7 @@ static bool take_steps(Training *t, Error *err) {
 /* ---- the end ---- */
 
 /* The figures of the checkpoint that was kept, read back from its file, and in float32 whatever it
- * was trained in: the loss on the held-out text, and that over SPREAD batches, at least, from all
+ * was trained in: the loss on the held-out text, and that over SPREAD batches, at most, from all
  * over the training text. */
 static bool measure(const Training *t, Result *result, Error *err) {
     const Corpus *corpus = t->corpus;
@@ -285,8 +285,8 @@ static bool measure(const Training *t, Result *result, Error *err) {
               fail(err, "%s: was replaced by another program", path);
     ok = ok && run_open(&run, &kept.model, &options, err);
     if (ok) {
-        size_t every = corpus->train / (tokens_of(t) * SPREAD);
-        result->train = run_evaluate(run, corpus->ids, corpus->train, every ? every : 1);
+        size_t every = (size_t)ceil(batches_of(t, corpus->train) / SPREAD);
+        result->train = run_evaluate(run, corpus->ids, corpus->train, every);
         result->validation =
             run_evaluate(run, corpus->ids + corpus->train, corpus->length - corpus->train, 1);
         result->parameters = kept.model.parameters;

@@ -29,7 +29,7 @@ typedef struct {
     double learning;     /* of them in training steps */
     double log_length;   /* bytes of its log */
     double spent;        /* by the clock, when its share of a Settings.time was spent: of which */
-    double given_up;     /* 1 if it ended because there was no hope */
+    double given_up;     /* if it ended because there was no hope: of so many steps */
 } Progress;
 
 /* A run of ./train: the rung under way, and the results of those before it. */

@@ -66,11 +66,15 @@ static bool target_of(const Settings *settings, const char *name, char path[PATH
     return length < PATH_ROOM || fail(err, "%s: too long a path", settings->out);
 }
 
+/* A baseline that nobody asked for. */
+static bool is_baseline(const Settings *s, const char *name) {
+    return !s->ladder && strcmp(name, s->model) != 0;
+}
+
 /* A baseline that nobody asked for is not worth gigabytes: the counted bigram says the same. */
 static bool leave_out(const Settings *settings, const Corpus *corpus, const char *name) {
     enum { WIDEST = 8192 };
-    return strcmp(name, settings->model) != 0 && strcmp(name, model_name(0)) == 0 &&
-           !settings->ladder && corpus->vocab.size > WIDEST;
+    return is_baseline(settings, name) && corpus->vocab.size > WIDEST;
 }
 
 /* Where in the plan the rung is that the state belongs to; all of them if there is no state. */
@@ -91,13 +95,8 @@ static double seconds_for(const Settings *s, const char *name, double left, int 
     const double enough = 2, least = 0.1;
     if (s->time <= 0) return 0;
     if (left < least) left = least;
-    if (s->ladder || strcmp(name, s->model) == 0) return left / rungs;
+    if (!is_baseline(s, name)) return left / rungs;
     return left / 20 < enough ? left / 20 : enough;
-}
-
-/* A baseline that nobody asked for. */
-static bool is_baseline(const Settings *s, const char *name) {
-    return !s->ladder && strcmp(name, s->model) != 0;
 }
 
 /* The result of a rung that was trained before, on a budget that is still the same (or, by the

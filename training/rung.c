@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SPREAD = 32 };
+enum { SPREAD = 32 }; /* batches of the training text that its loss is measured on, at most */
 
 typedef struct {
     const Task *task;

@@ -17,7 +17,7 @@ WARNINGS = -Wall -Wextra -Wshadow -Wconversion -Wpointer-arith -Wstrict-prototyp
 ifeq ($(OPENMP),)
 WARNINGS += -Wno-unknown-pragmas
 endif
-FLAGS    = -std=c11 -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -I. $(WARNINGS) -MMD -MP -fopenmp-simd $(OPENMP)
+FLAGS    = -std=c11 -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -I. -I$(BUILD)/text $(WARNINGS) -MMD -MP -fopenmp-simd $(OPENMP)
 LDLIBS   = -lm
 
 # The register tiles and vector loops are compiled once for each instruction set. No -ffast-math:
@@ -57,7 +57,7 @@ train sample: %: $(BUILD)/%
 # the sanitizers.
 define rules # directory, flags
 $(1)/train: $(TRAINING:%=$(1)/%)
-$(1)/sample $(1)/faulty/sample $(1)/tests/test_report: $(REPORT:%=$(1)/%)
+$(1)/train $(1)/faulty/train $(1)/sample $(1)/faulty/sample $(1)/tests/test_report: $(REPORT:%=$(1)/%)
 $(1)/train $(1)/sample: $(1)/%: $(1)/%.o $(OBJECTS:%=$(1)/%)
 	$$(CC) $$(FLAGS) $(2) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
 $(1)/faulty/train: $(TRAINING:%=$(1)/%)
@@ -78,6 +78,7 @@ $(1)/model/kernels/isa_%.o: model/kernels/isa.c
 $(1)/model/kernels/bf16.o: model/kernels/bf16.c
 	@mkdir -p $$(@D)
 	$$(CC) $$(FLAGS) $(2) $$(ISA_FLAGS) $$(ISA_FLAGS_bf16) -c -o $$@ $$<
+$(1)/report/page.o: $(BUILD)/text/report/page.css.inc $(BUILD)/text/report/page.js.inc
 $(1)/%.o: %.c
 	@mkdir -p $$(@D)
 	$$(CC) $$(FLAGS) $(2) -c -o $$@ $$<
@@ -87,6 +88,11 @@ SANITIZE = -O1 -g -Werror -fno-omit-frame-pointer -fsanitize=address,undefined \
 $(eval $(call rules,$(BUILD),$$(CFLAGS)))
 $(eval $(call rules,$(BUILD)/test,$$(CFLAGS) -Werror))
 $(eval $(call rules,$(BUILD)/san,$$(SANITIZE)))
+
+# Text that a program carries within it: a string for each line.
+$(BUILD)/text/%.inc: %
+	@mkdir -p $(@D)
+	sed 's/[\\"]/\\&/g; s/.*/"&\\n",/' $< >$@
 
 run: train sample $(INPUT)
 	./train $(INPUT)

@@ -5,10 +5,10 @@
 #include "base/options.h"
 #include "data/data.h"
 #include "model/model.h"
+#include "report/screen.h"
 #include "report/walk.h"
 #include "version.h"
 
-#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,13 +96,6 @@ static bool stop_after(Stop *stop, const char *text, int length) {
            memcmp(stop->tail, stop->text, stop->length) == 0;
 }
 
-/* What a text without a prompt starts from: a line's end, which is not printed. */
-static int32_t first_id(const Vocab *vocab) {
-    int id = vocab_id(vocab, '\n');
-    if (id < 0) id = vocab_id(vocab, ' ');
-    return id < 0 ? 0 : id;
-}
-
 static bool write_sample(const Settings *s, const Vocab *vocab, Generator *generator,
                          const int32_t *prompt, size_t prompt_length, int sample, Error *err) {
     int V = vocab->size;
@@ -114,7 +107,7 @@ static bool write_sample(const Settings *s, const Vocab *vocab, Generator *gener
         memory_free(order);
         return false;
     }
-    int32_t start = first_id(vocab);
+    int32_t start = vocab_start(vocab); /* which is not printed */
     generator_reset(generator);
     for (size_t i = 0; i < prompt_length; i++) put_id(&output, vocab, prompt[i]);
     const float *logits = prompt_length > 0 ? generator_feed(generator, prompt, prompt_length)
@@ -264,7 +257,7 @@ static int usage_error(const Error *err) {
 }
 
 int main(int argc, char **argv) {
-    setlocale(LC_CTYPE, ""); /* how wide characters are */
+    screen_prepare();
     Settings s = {.checkpoint = "out/model.safetensors",
                   .length = 500,
                   .samples = 1,

@@ -5,6 +5,7 @@
 #include "base/options.h"
 #include "data/data.h"
 #include "model/model.h"
+#include "report/screen.h"
 #include "training/display.h"
 #include "training/interruption.h"
 #include "training/ladder.h"
@@ -179,7 +180,9 @@ static int usage_error(const Error *err) {
 }
 
 int main(int argc, char **argv) {
-    Settings s = {.out = "out/model.safetensors",
+    screen_prepare();
+    Settings s = {.command = argv,
+                  .out = "out/model.safetensors",
                   .precision = "auto",
                   .threads = run_default_threads(),
                   .learning_rate = -1,

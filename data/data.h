@@ -29,6 +29,10 @@ bool vocab_build(Vocab *vocab, const char *name, const char *text, size_t length
 /* The id of a code point (or byte), -1 if it is not in the vocabulary. */
 int vocab_id(const Vocab *vocab, uint32_t code);
 
+/* What a text that has no beginning starts after: the end of a line, else a space, else the first
+ * character. */
+int vocab_start(const Vocab *vocab);
+
 /* The text of one id, as UTF-8 (or its byte): writes 1 to 4 bytes and returns how many. */
 int vocab_text(const Vocab *vocab, int id, char text[UTF8_MAX]);
 

@@ -63,6 +63,12 @@ int vocab_id(const Vocab *vocab, uint32_t code) {
     return low < vocab->size && vocab->codes[low] == code ? low : -1;
 }
 
+int vocab_start(const Vocab *vocab) {
+    int id = vocab_id(vocab, '\n');
+    if (id < 0) id = vocab_id(vocab, ' ');
+    return id < 0 ? 0 : id;
+}
+
 int vocab_text(const Vocab *vocab, int id, char text[UTF8_MAX]) {
     if (!vocab->bytes) return utf8_encode(vocab->codes[id], text);
     text[0] = (char)vocab->codes[id];

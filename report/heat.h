@@ -2,6 +2,7 @@
 #ifndef TRIL_REPORT_HEAT_H
 #define TRIL_REPORT_HEAT_H
 
+#include "report/glyph.h"
 #include "report/screen.h"
 
 /* A square map of which the lower triangle is shown: row t has the weights, 0 to 1, that token t

@@ -183,7 +183,7 @@ static void show_followers(const Walk *w, const float *logits) {
             }
             if (next < 0) break; /* the rest are no numbers */
             char glyph[GLYPH_ROOM];
-            screen_glyph(w->vocab, next, glyph);
+            glyph_padded(w->vocab, next, glyph);
             fprintf(w->out, "  %s%4.1f%%", glyph, 100 * exp((double)row[next] - most) / sum);
             above = (double)row[next];
             last = next;
@@ -246,7 +246,7 @@ bool walk_attention(const Screen *screen, Model *model, const Vocab *vocab, cons
     bool ok = memory_alloc(&w.glyphs, (size_t)T, sizeof *w.glyphs, "the text", err) &&
               run_open(&w.run, model, &options, err);
     if (ok) {
-        for (int t = 0; t < T; t++) screen_glyph(vocab, ids[t], w.glyphs[t]);
+        for (int t = 0; t < T; t++) glyph_padded(vocab, ids[t], w.glyphs[t]);
         const float *logits = run_forward(w.run, ids, 1, T, 0);
         if (!run_head(w.run, 0, 0, &any)) {
             ok = (layer <= 0 && head <= 0) ||

@@ -2,6 +2,7 @@
 #ifndef TRIL_REPORT_WALK_H
 #define TRIL_REPORT_WALK_H
 
+#include "data/data.h"
 #include "model/model.h"
 #include "report/screen.h"
 

@@ -13,7 +13,7 @@ static const struct {
     const char *allowed[6];
 } floors[] = {
     {".", {"base/", "data/data.h", "model/model.h", "report/", "training/", "version.h"}},
-    {"training", {"base/", "data/data.h", "model/model.h", "training/"}},
+    {"training", {"base/", "data/data.h", "model/model.h", "report/", "training/"}},
     {"report", {"base/", "data/data.h", "model/model.h", "report/"}},
     {"model", {"base/", "model/"}},
     {"model/kernels", {"base/", "model/kernels/"}},

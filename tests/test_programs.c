@@ -101,7 +101,8 @@ static void split_of(size_t *training, size_t *held_out) {
 static double check_log(const char *path) {
     size_t length;
     char *text = slurp(path, &length), *save = NULL;
-    const char *head = "step,tokens,seconds,lr,train_loss,val_loss,grad_norm,tokens_per_second\n";
+    const char *head =
+        "step,tokens,seconds,lr,train_loss,val_loss,grad_norm,tokens_per_second,sample\n";
     double lowest = INFINITY, before = 0;
     assert_true(begins(text, head));
     int step = 0;
@@ -113,9 +114,14 @@ static double check_log(const char *path) {
         for (int i = 0; i < 8; i++, field = end + 1) {
             number[i] = strtod(field, &end);
             bool empty = i == 5 && step % 20 != 0;
-            if ((end == field) != empty || *end != (i < 7 ? ',' : 0))
+            if ((end == field) != empty || *end != ',')
                 fail_msg("%s: field %d of '%s'", path, i + 1, line);
         }
+        size_t written = strlen(field); /* with an evaluation, a line of text in quotes */
+        if (step % 20 == 0)
+            assert_true(written > 60 && field[0] == '"' && field[written - 1] == '"');
+        else
+            assert_int_equal(written, 0);
         assert_true(number[0] == step && number[1] == 64 * step && number[2] >= before);
         assert_true(number[4] > 0 && number[4] < 6);
         assert_true(number[3] > 0 && number[6] > 0 && number[7] > 0);
@@ -153,7 +159,7 @@ static void expect_files(const char *name, int expected) {
 static void test_training(void **state) {
     (void)state;
     size_t length, training, held_out, seen[256] = {0}, V = 0;
-    char *play = slurp(PLAY, &length), hint[SCRATCH_PATH + 64];
+    char *play = slurp(PLAY, &length), hint[2 * SCRATCH_PATH + 128];
     train("--precision f32 -o @new/deep/model.safetensors " PLAY); /* as the table is */
     split_of(&training, &held_out);
     assert_true(training + held_out == length && training == length * 9 / 10);
@@ -172,11 +178,12 @@ static void test_training(void **state) {
     assert_near(row_of("counted unigram").train, entropy / (double)training, 1e-4);
     assert_true(row_of("counted bigram").validation < row_of("counted unigram").validation);
 
-    expect_files("new/deep", 5);
+    expect_files("new/deep", 6);
     assert_near(check_log(scratch("new/deep/model.csv")), learned("gpt").validation, 1e-4);
     assert_near(check_log(scratch("new/deep/bigram.csv")), learned("bigram").validation, 1e-4);
-    snprintf(hint, sizeof hint, "\n\nTo read what it writes:  ./sample -n 500 %s\n",
-             scratch("new/deep/model.safetensors"));
+    snprintf(hint, sizeof hint,
+             "\n\nTo read what it writes:  ./sample -n 500 %s\nTo see what it learnt:   %s\n",
+             scratch("new/deep/model.safetensors"), scratch("new/deep/report.html"));
     assert_string_equal(after(hint), "");
     size_t parameters = row_of("gpt").parameters;
     assert_int_equal(row_of("bigram").parameters, V * V);
@@ -215,14 +222,14 @@ static void test_choice_of_model(void **state) {
     learned("bigram");
     assert_false(find_row("gpt", &row));
     after("./sample -n 500 ");
-    expect_files("choice", 3);
+    expect_files("choice", 4);
     train("-m head -w 7 -o @choice/odd " PLAY); /* a head shares its width with no other */
     learned("head");
     train("-m head -o @choice/h --log @choice/steps " PLAY);
     learned("bigram");
     learned("head");
     assert_false(find_row("multihead", &row) || find_row("gpt", &row));
-    expect_files("choice", 11);
+    expect_files("choice", 12);
     check_log(scratch("choice/steps"));
     assert_false(scratch_has("choice/h.csv"));
 }
@@ -404,7 +411,7 @@ static void test_ladder(void **state) {
     }
     assert_string_equal(line, "");
     free(text);
-    expect_files("ladder", 14);
+    expect_files("ladder", 15);
     sample("-n 5 @ladder/multihead.safetensors");
 }
 
@@ -416,7 +423,7 @@ static void test_quiet(void **state) {
     learned("gpt");
     assert_true(begins(ran.out, heading));
     for (const char *c = ran.out; *c; c++) lines += *c == '\n';
-    assert_int_equal(lines, 2 + 5 + 2); /* an empty line stands before either */
+    assert_int_equal(lines, 2 + 5 + 3); /* an empty line stands before either */
 }
 
 static void test_bytes(void **state) {
@@ -501,7 +508,7 @@ static void test_interruption(void **state) {
     after("\n\nTo read what it writes:");
     after("\n\nInterrupted.  To go on:  ./train --resume --out ");
     sample("-n 20 @stop/bigram");
-    expect_files("stop", 3);
+    expect_files("stop", 4);
     /* The bigram comes first: the model that was asked for is not begun any more. */
     static const int others[] = {SIGTERM, SIGHUP};
     for (int i = 0; i < 2; i++) {
@@ -510,7 +517,7 @@ static void test_interruption(void **state) {
         row_of("bigram");
         assert_false(find_row("gpt", &row) || strstr(ran.out, "To read"));
         after("\n\nInterrupted.  To go on:  ./train --resume --out ");
-        expect_files("stop2", 3);
+        expect_files("stop2", 4);
     }
 }
 

@@ -1,6 +1,10 @@
 /* test_report.c - what is shown of a model: glyphs, maps, the walk through attention. */
 #include "tests/support.h"
+#include "report/chart.h"
 #include "report/heat.h"
+#include "report/map.h"
+#include "report/markup.h"
+#include "report/spark.h"
 #include "report/walk.h"
 
 #include <locale.h>
@@ -77,7 +81,7 @@ static void test_glyphs(void **state) {
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         char glyph[GLYPH_ROOM];
         Vocab vocab = vocab_of(expected[i][0]);
-        screen_glyph(&vocab, 0, glyph);
+        glyph_padded(&vocab, 0, glyph);
         assert_string_equal(glyph, expected[i][1]);
         vocab_free(&vocab);
     }
@@ -85,11 +89,153 @@ static void test_glyphs(void **state) {
     Error err;
     char glyph[GLYPH_ROOM];
     assert_ok(vocab_build(&bytes, "test", "", 0, true, &err), err);
-    screen_glyph(&bytes, 'a', glyph);
+    glyph_padded(&bytes, 'a', glyph);
     assert_string_equal(glyph, "a ");
-    screen_glyph(&bytes, 200, glyph);
+    glyph_padded(&bytes, 200, glyph);
     assert_string_equal(glyph, "· ");
     vocab_free(&bytes);
+}
+
+/* In a line spaces are spaces, and what is too wide is left out. */
+static void test_line(void **state) {
+    (void)state;
+    Vocab vocab = vocab_of("\n a好");
+    const int32_t ids[] = {2, 1, 3, 0, 3, 2};
+    char text[64];
+    glyph_line(&vocab, ids, 6, 64, text, sizeof text);
+    assert_string_equal(text, "a 好↵好a");
+    glyph_line(&vocab, ids, 6, 6, text, sizeof text); /* of columns */
+    assert_string_equal(text, "a 好↵");
+    glyph_line(&vocab, ids, 6, 64, text, 9); /* of bytes */
+    assert_string_equal(text, "a 好↵");
+    glyph_line(&vocab, ids, 0, 64, text, sizeof text);
+    assert_string_equal(text, "");
+    vocab_free(&vocab);
+}
+
+/* ---- the course of a loss ---- */
+
+static void test_spark(void **state) {
+    (void)state;
+    Spark spark = {0};
+    char text[SPARK_ROOM];
+    spark_text(&spark, text);
+    assert_string_equal(text, "");
+    for (int i = 8; i > 0; i--) spark_add(&spark, i);
+    spark_text(&spark, text);
+    assert_string_equal(text, "█▇▆▅▄▃▂▁");
+    spark = (Spark){0};
+    spark_add(&spark, 3);
+    spark_add(&spark, 3);
+    spark_text(&spark, text);
+    assert_string_equal(text, "▁▁");
+    /* However many there are, each column is the mean of its own: these fall by one a value. */
+    spark = (Spark){0};
+    for (int i = 0; i < 1000; i++) spark_add(&spark, -i);
+    assert_in_range(spark.count, SPARK_COLUMNS / 2, SPARK_COLUMNS);
+    for (int i = 0; i < spark.count; i++) {
+        int first = i * spark.each, last = i + 1 < spark.count ? first + spark.each - 1 : 999;
+        int values = last - first + 1;
+        assert_near(spark.sums[i] / values, -(first + last) / 2.0, 1e-9);
+    }
+    assert_int_equal((spark.count - 1) * spark.each + spark.in_last, 1000);
+    spark_text(&spark, text);
+    assert_int_equal(strlen(text), 3 * spark.count);
+    assert_memory_equal(text, "█", 3);
+    assert_string_equal(text + strlen(text) - 3, "▁");
+}
+
+/* ---- pictures ---- */
+
+static void expect_markup(const char *text, const char *expected) {
+    Page page = page_open(80, false);
+    page_begin(&page);
+    markup_text(page.screen.out, text);
+    page_end(&page);
+    assert_string_equal(page.text, expected);
+    free(page.text);
+}
+
+static void test_markup(void **state) {
+    (void)state;
+    expect_markup("<script>alert('1 & \"2\"')</script>",
+                  "&#60;script&#62;alert(&#39;1 &#38; &#34;2&#34;&#39;)&#60;/script&#62;");
+    expect_markup("--> ]]> &amp; \n\t好\xCC\x81\xD9\x85",
+                  "--&#62; ]]&#62; &#38;amp; \n\t好\xCC\x81\xD9\x85");
+    expect_markup("\001\033[31m\177\xC2\x85\xE2\x80\xAE\xEF\xBB\xBF\xEF\xBF\xBF", "��[31m�����");
+    expect_markup("a\xC3(\xFF\xE2\x82", "a�(���");
+}
+
+/* The places of its points, through the matrix, lie in the frame; the figures are there as they
+ * are. */
+static void test_chart(void **state) {
+    (void)state;
+    const Point first[] = {{1, 4.25}, {250, 1.456207}, {1000, 2}}, one[] = {{500, 3}};
+    const Curve curves[] = {{"a<b", first, 3, 0, false}, {"thin", one, 1, 7, true}};
+    const Level levels[] = {{"level", 4.5}};
+    const Chart chart = {.id = "c",
+                         .title = "\"title\"",
+                         .x_name = "steps",
+                         .curves = curves,
+                         .curve_count = 2,
+                         .levels = levels,
+                         .level_count = 1,
+                         .width = 600,
+                         .height = 300};
+    Page page = page_open(80, false);
+    page_begin(&page);
+    chart_draw(page.screen.out, &chart);
+    page_end(&page);
+    assert_non_null(strstr(page.text, " points=\"1,4.25 250,1.456207 1000,2\"/>"));
+    assert_non_null(strstr(page.text, " points=\"500,3\"/>"));
+    assert_non_null(strstr(page.text, "data-name=\"a&#60;b\""));
+    assert_non_null(strstr(page.text, "<title>&#34;title&#34;</title>"));
+    assert_non_null(strstr(page.text, ">a&#60;b</text>"));
+    assert_null(strstr(page.text, ">thin</text>"));
+    double a, d, e, f;
+    const char *matrix = strstr(page.text, "matrix(");
+    assert_int_equal(sscanf(matrix, "matrix(%lf 0 0 %lf %lf %lf)", &a, &d, &e, &f), 4);
+    assert_true(a > 0 && d < 0);
+    for (int i = 0; i < 3; i++) {
+        double x = a * first[i].x + e, y = d * first[i].y + f;
+        assert_true(x > 0 && x < 600 && y > 0 && y < 300);
+    }
+    free(page.text);
+}
+
+static void test_empty_chart(void **state) {
+    (void)state;
+    const Curve none = {.name = "none"};
+    const Chart chart = {.id = "c",
+                         .title = "",
+                         .x_name = "",
+                         .curves = &none,
+                         .curve_count = 1,
+                         .width = 300,
+                         .height = 200};
+    Page page = page_open(80, false);
+    page_begin(&page);
+    chart_draw(page.screen.out, &chart);
+    page_end(&page);
+    assert_true(!strstr(page.text, "nan") && !strstr(page.text, "inf"));
+    free(page.text);
+}
+
+static void test_map(void **state) {
+    (void)state;
+    enum { T = 3 };
+    static const float weights[T * T] = {1, 0, 0, 0.5f, 0.5f, 0, 0.01f, NAN, 2};
+    static const char glyphs[T][GLYPH_ROOM] = {"<", "好", "c"};
+    Page page = page_open(80, false);
+    page_begin(&page);
+    map_draw(page.screen.out, "m", "a \"map\"", weights, T, glyphs);
+    page_end(&page);
+    /* halves side by side are one; less than a sixteenth, and what is no number, is not drawn */
+    assert_non_null(strstr(page.text, "<path d=\"M0 1h2v1H0z\" fill-opacity=\"0.5\"/>"));
+    assert_non_null(strstr(page.text, "<path d=\"M0 0h1v1H0zM2 2h1v1H2z\" fill-opacity=\"1\"/>"));
+    assert_non_null(strstr(page.text, ">&#60;</text>"));
+    assert_non_null(strstr(page.text, "<title>a &#34;map&#34;</title>"));
+    free(page.text);
 }
 
 /* The window's width, where there is no window, and colour, where there is no terminal. */
@@ -284,9 +430,12 @@ static void test_refusals(void **state) {
 int main(void) {
     setlocale(LC_CTYPE, "C.UTF-8");
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_glyphs),     cmocka_unit_test(test_screen),
-        cmocka_unit_test(test_heat),       cmocka_unit_test(test_walk),
-        cmocka_unit_test(test_walk_heads), cmocka_unit_test(test_walk_below),
+        cmocka_unit_test(test_line),        cmocka_unit_test(test_spark),
+        cmocka_unit_test(test_markup),      cmocka_unit_test(test_chart),
+        cmocka_unit_test(test_empty_chart), cmocka_unit_test(test_map),
+        cmocka_unit_test(test_glyphs),      cmocka_unit_test(test_screen),
+        cmocka_unit_test(test_heat),        cmocka_unit_test(test_walk),
+        cmocka_unit_test(test_walk_heads),  cmocka_unit_test(test_walk_below),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

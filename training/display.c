@@ -78,20 +78,21 @@ static const char *about(const Settings *settings) {
     return settings->time > 0 ? "~" : "";
 }
 
-void show_progress(const Progress *p, const Settings *settings, int steps) {
-    char speed[GROUPED_ROOM];
+void show_progress(const Progress *p, const Settings *settings, int steps, const Spark *spark) {
+    char speed[GROUPED_ROOM], course[SPARK_ROOM];
     double left = p->seconds / p->step * (steps - p->step);
-    printf("\r  step %d/%s%d  loss %.4f  %s tokens/s  %.0f s, %.0f s left \033[K", p->step,
-           about(settings), steps, p->recent, speed_of(p, settings, speed), p->seconds, left);
+    spark_text(spark, course);
+    printf("\r  step %d/%s%d  loss %.4f %s  %s tokens/s  %.0f s left \033[K", p->step,
+           about(settings), steps, p->recent, course, speed_of(p, settings, speed), left);
     fflush(stdout);
 }
 
 void show_evaluation(const Progress *p, const Settings *settings, int steps, double validation,
-                     const char *mark) {
+                     const char *mark, const char *excerpt) {
     char speed[GROUPED_ROOM];
-    printf("%s  step %5d/%s%d  loss %.4f  validation %.4f%s  %s tokens/s  %.1f s\n",
+    printf("%s  step %5d/%s%d  loss %.4f  validation %.4f%s  %s tokens/s  %.1f s\n        | %s\n",
            isatty(STDOUT_FILENO) ? "\r\033[K" : "", p->step, about(settings), steps, p->recent,
-           validation, mark, speed_of(p, settings, speed), p->seconds);
+           validation, mark, speed_of(p, settings, speed), p->seconds, excerpt);
     fflush(stdout);
 }
 

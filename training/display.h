@@ -2,6 +2,7 @@
 #ifndef TRIL_DISPLAY_H
 #define TRIL_DISPLAY_H
 
+#include "report/spark.h"
 #include "training/plan.h"
 #include "training/saving.h"
 
@@ -20,11 +21,12 @@ void show_plan(const Settings *asked, const Settings *settings, const Plan *plan
 void show_training(const Model *model, const Run *run, const Settings *settings,
                    const Corpus *corpus, int done);
 
-/* The line that is written over again and again, on a terminal; and the one that stays. `steps` are
- * those in all, as far as is known. */
-void show_progress(const Progress *progress, const Settings *settings, int steps);
+/* The line that is written over again and again, on a terminal; and the two that stay, the other
+ * with what the model wrote. `steps` are those in all, as far as is known. */
+void show_progress(const Progress *progress, const Settings *settings, int steps,
+                   const Spark *spark);
 void show_evaluation(const Progress *progress, const Settings *settings, int steps,
-                     double validation, const char *mark);
+                     double validation, const char *mark, const char *excerpt);
 
 /* Why training ends before its time. */
 void show_hopeless(const Progress *progress);

@@ -1,4 +1,5 @@
 #include "training/ladder.h"
+#include "training/account.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "training/display.h"
@@ -11,14 +12,6 @@
 #include <string.h>
 
 enum { CLOSED_FORMS = 3 };
-
-/* Writes to `text` the path of `name` in the directory of `path`. */
-static bool beside(const char *path, const char *name, char text[PATH_ROOM], Error *err) {
-    const char *slash = strrchr(path, '/');
-    int length =
-        snprintf(text, PATH_ROOM, "%.*s%s", slash ? (int)(slash - path + 1) : 0, path, name);
-    return length < PATH_ROOM || fail(err, "%s: too long a path", path);
-}
 
 static bool add_closed_forms(const Corpus *corpus, Result *results, int *count, Error *err) {
     Counts c;
@@ -34,7 +27,7 @@ static bool add_closed_forms(const Corpus *corpus, Result *results, int *count, 
 /* The comparison as ladder.csv beside the checkpoints. */
 static bool save_comparison(const Settings *settings, const Result *results, int count,
                             char path[PATH_ROOM], Error *err) {
-    if (!beside(settings->out, "ladder.csv", path, err)) return false;
+    if (!path_beside(settings->out, "ladder.csv", path, err)) return false;
     FILE *out = fopen(path, "w");
     if (!out) return fail(err, "%s: cannot be created: %s", path, strerror(errno));
     fputs("model,parameters,train_loss,val_loss,bits_per_char,seconds\n", out);
@@ -54,16 +47,6 @@ int ladder_plan(const Settings *settings, const char *names[MAX_RUNGS]) {
         if (settings->ladder || i == 0 || strcmp(model_name(i), settings->model) == 0)
             names[count++] = model_name(i);
     return count;
-}
-
-/* Where a rung's checkpoint goes: the model that was asked for to --out, the others beside it. */
-static bool target_of(const Settings *settings, const char *name, char path[PATH_ROOM],
-                      Error *err) {
-    char file[64];
-    snprintf(file, sizeof file, "%s.safetensors", name);
-    if (strcmp(name, settings->model) != 0) return beside(settings->out, file, path, err);
-    int length = snprintf(path, PATH_ROOM, "%s", settings->out);
-    return length < PATH_ROOM || fail(err, "%s: too long a path", settings->out);
 }
 
 /* A baseline that nobody asked for. */
@@ -117,9 +100,11 @@ static const Result *result_of(const State *state, const char *name, const Setti
 static bool check_targets(const Settings *settings, const char *names[MAX_RUNGS], int rungs,
                           Error *err) {
     char path[PATH_ROOM];
-    if (!state_path(settings->out, path, err) || !file_check_target(path, err)) return false;
+    if (!state_path(settings->out, path, err) || !file_check_target(path, err) ||
+        !account_path(settings, path, err) || !file_check_target(path, err))
+        return false;
     for (int i = 0; i < rungs; i++) {
-        if (!target_of(settings, names[i], path, err) || !file_check_target(path, err))
+        if (!checkpoint_path(settings, names[i], path, err) || !file_check_target(path, err))
             return false;
         if (strcmp(names[i], settings->model) != 0 && strcmp(path, settings->out) == 0)
             return fail(err, "%s: is where the %s goes; --out needs another name", path, names[i]);
@@ -141,12 +126,12 @@ static bool check_sizes(const Settings *settings, const Corpus *corpus, const St
 }
 
 /* What to do next: with the model, if it was trained, and with a training that was interrupted. */
-static void show_end(const Settings *settings, const Result *results, int count) {
+static void show_end(const Settings *settings, const Result *results, int count, const char *page) {
     bool usual = strcmp(settings->out, "out/model.safetensors") == 0, begun = false;
     for (int i = 0; i < count; i++) begun = begun || strcmp(results[i].name, settings->model) == 0;
     if (begun)
-        printf("\nTo read what it writes:  ./sample -n 500%s%s\n", usual ? "" : " ",
-               usual ? "" : settings->out);
+        printf("\nTo read what it writes:  ./sample -n 500%s%s\nTo see what it learnt:   %s\n",
+               usual ? "" : " ", usual ? "" : settings->out, page);
     if (interrupted())
         printf("\nInterrupted.  To go on:  ./train --resume%s%s %s\n", usual ? "" : " --out ",
                usual ? "" : settings->out, settings->input);
@@ -156,10 +141,11 @@ static void show_end(const Settings *settings, const Result *results, int count)
 static bool train_rungs(const Settings *settings, const Corpus *corpus, State *state,
                         const char *names[MAX_RUNGS], int rungs, Result *results, int *count,
                         Error *err) {
-    char path[PATH_ROOM], beside_it[PATH_ROOM], last[PATH_ROOM];
+    char path[PATH_ROOM], task_log[PATH_ROOM], last[PATH_ROOM];
     int under_way = place_of(state, names, rungs);
     double before = 0; /* seconds of rungs that another run of the program trained */
-    Task task = {.settings = settings, .corpus = corpus, .path = path, .results = results};
+    Task task = {
+        .settings = settings, .corpus = corpus, .path = path, .log = task_log, .results = results};
     if (!state_path(settings->out, last, err)) return false;
     for (int i = 0; i < rungs && (*count == 0 || !interrupted()); i++) {
         double left = settings->time - before - (clock_seconds() - settings->begun);
@@ -181,9 +167,8 @@ static bool train_rungs(const Settings *settings, const Corpus *corpus, State *s
         /* until the rung is reached that the state belongs to, there is nothing better to keep */
         task.state = i >= under_way || under_way == rungs ? last : NULL;
         task.result_count = *count;
-        bool told = settings->log && strcmp(names[i], settings->model) == 0;
-        task.log = told ? settings->log : beside_it;
-        if (!target_of(settings, names[i], path, err) || !log_path(path, beside_it, err) ||
+        if (!checkpoint_path(settings, names[i], path, err) ||
+            !log_path(settings, names[i], task_log, err) ||
             !train_rung(&task, i == under_way ? state : NULL, &results[*count], err))
             return false;
         (*count)++;
@@ -194,8 +179,9 @@ static bool train_rungs(const Settings *settings, const Corpus *corpus, State *s
 bool ladder_train(const Settings *settings, const Corpus *corpus, State *state, Error *err) {
     const char *names[MAX_RUNGS];
     Result results[MAX_RUNGS + CLOSED_FORMS];
+    char page[PATH_ROOM];
     int rungs = ladder_plan(settings, names), closed = 0, count = 0;
-    if (!check_targets(settings, names, rungs, err) ||
+    if (!account_path(settings, page, err) || !check_targets(settings, names, rungs, err) ||
         !check_sizes(settings, corpus, state, names, rungs, err) ||
         !add_closed_forms(corpus, results, &closed, err) ||
         !train_rungs(settings, corpus, state, names, rungs, results + closed, &count, err))
@@ -207,6 +193,7 @@ bool ladder_train(const Settings *settings, const Corpus *corpus, State *state, 
         if (!save_comparison(settings, results, count, path, err)) return false;
         printf("\nThe table is also in %s.\n", path);
     }
-    show_end(settings, results, count);
+    if (!account_write(settings, corpus, results, count, page, err)) return false;
+    show_end(settings, results, count, page);
     return true;
 }

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "training/budget.h"
 #include "training/display.h"
+#include "training/excerpt.h"
 #include "training/interruption.h"
 #include "training/log.h"
 #include "training/recipe.h"
@@ -28,7 +29,10 @@ typedef struct {
     double started; /* when; earlier by the time that was spent before */
     double saved;   /* when the state was last written */
     Progress progress;
-    Error no_best, no_state; /* why that file could not be written when last tried, or empty */
+    Excerpt excerpt;
+    char written[EXCERPT_ROOM]; /* by the model, at the last evaluation */
+    Spark spark;                /* of the training loss */
+    Error no_best, no_state;    /* why that file could not be written when last tried, or empty */
 } Training;
 
 /* ---- the beginning ---- */
@@ -133,7 +137,7 @@ static bool open_training(Training *t, const Task *task, State *from, Error *err
         !run_open(&t->run, &t->model, &options, err) || (from && !restore(t, from, err)) ||
         !memory_alloc(&t->inputs, tokens_of(t), sizeof(int32_t), "a batch", err) ||
         !memory_alloc(&t->targets, tokens_of(t), sizeof(int32_t), "a batch", err) ||
-        !file_make_parent(task->path, err) ||
+        !excerpt_open(&t->excerpt, t->run, &config, err) || !file_make_parent(task->path, err) ||
         !log_open(&t->log, task->log, (size_t)t->progress.log_length, err))
         return false;
     t->budget = budget_open(s, task->seconds, most_steps_of(t), closing_of(t), &t->progress);
@@ -146,6 +150,7 @@ static void close_training(Training *t) {
     model_free(&t->model);
     memory_free(t->inputs);
     memory_free(t->targets);
+    excerpt_close(&t->excerpt);
     if (t->log) fclose(t->log);
 }
 
@@ -179,6 +184,7 @@ static bool train_step(Training *t, LogRow *row, Error *err) {
     p->seconds = end - t->started;
     p->recent = (p->recent * p->recent_count + loss) / (p->recent_count + 1);
     p->recent_count++;
+    spark_add(&t->spark, loss);
     double characters = (double)p->step * s->batch * T;
     *row = (LogRow){.step = p->step,
                     .characters = characters,
@@ -200,6 +206,7 @@ static bool evaluate(Training *t, double *validation, Error *err) {
     *validation =
         run_evaluate(t->run, corpus->ids + corpus->train, corpus->length - corpus->train, 1);
     if (!isfinite(*validation)) return diverged(t, "the loss is no longer a number", p->step, err);
+    excerpt_write(&t->excerpt, &corpus->vocab, t->settings->seed, t->written);
     const char *mark = "  ";
     p->stale++;
     if (*validation < p->lowest) {
@@ -216,7 +223,8 @@ static bool evaluate(Training *t, double *validation, Error *err) {
         if (saved) p->best = *validation;
         mark = saved ? " *" : " not saved";
     }
-    if (!t->settings->quiet) show_evaluation(p, t->settings, t->budget.steps, *validation, mark);
+    if (!t->settings->quiet)
+        show_evaluation(p, t->settings, t->budget.steps, *validation, mark, t->written);
     p->recent = p->recent_count = 0;
     return true;
 }
@@ -251,6 +259,7 @@ static bool take_steps(Training *t, Error *err) {
         bool spent = budget_spent(&t->budget, p);
         bool due = budget_evaluation_due(&t->budget, p, spent);
         if (due) ok = evaluate(t, &row.validation, err);
+        if (due) row.excerpt = t->written;
         log_row(t->log, &row);
         double now = clock_seconds();
         p->spent = spent ? s->time : 0;
@@ -258,7 +267,7 @@ static bool take_steps(Training *t, Error *err) {
         last = spent || p->given_up > 0 || interrupted();
         if (ok && (due || last || now - t->saved >= s->save_every)) keep_state(t);
         if (live && !due && now - shown > 0.1) {
-            show_progress(p, s, t->budget.steps);
+            show_progress(p, s, t->budget.steps, &t->spark);
             shown = now;
         }
     }

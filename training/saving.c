@@ -9,7 +9,7 @@
 enum { NUMBER = 32, RESULT_ROOM = 192, RESULTS_ROOM = MAX_RUNGS * RESULT_ROOM };
 
 /* `out` with another ending for its .safetensors, if it has that. */
-static bool path_beside(const char *out, const char *ending, char path[PATH_ROOM], Error *err) {
+static bool with_ending(const char *out, const char *ending, char path[PATH_ROOM], Error *err) {
     static const char usual[] = ".safetensors";
     size_t length = strlen(out), cut = strlen(usual);
     if (length > cut && strcmp(out + length - cut, usual) == 0) length -= cut;
@@ -17,12 +17,32 @@ static bool path_beside(const char *out, const char *ending, char path[PATH_ROOM
     return written < PATH_ROOM || fail(err, "%s: too long a path", out);
 }
 
-bool log_path(const char *out, char path[PATH_ROOM], Error *err) {
-    return path_beside(out, ".csv", path, err);
+bool path_beside(const char *out, const char *name, char path[PATH_ROOM], Error *err) {
+    const char *slash = strrchr(out, '/');
+    int length = snprintf(path, PATH_ROOM, "%.*s%s", slash ? (int)(slash - out + 1) : 0, out, name);
+    return length < PATH_ROOM || fail(err, "%s: too long a path", out);
+}
+
+bool checkpoint_path(const Settings *settings, const char *name, char path[PATH_ROOM], Error *err) {
+    char file[64];
+    snprintf(file, sizeof file, "%s.safetensors", name);
+    if (strcmp(name, settings->model) != 0) return path_beside(settings->out, file, path, err);
+    int length = snprintf(path, PATH_ROOM, "%s", settings->out);
+    return length < PATH_ROOM || fail(err, "%s: too long a path", settings->out);
+}
+
+bool log_path(const Settings *settings, const char *name, char path[PATH_ROOM], Error *err) {
+    char checkpoint[PATH_ROOM];
+    if (settings->log && strcmp(name, settings->model) == 0) {
+        int length = snprintf(path, PATH_ROOM, "%s", settings->log);
+        return length < PATH_ROOM || fail(err, "%s: too long a path", settings->log);
+    }
+    return checkpoint_path(settings, name, checkpoint, err) &&
+           with_ending(checkpoint, ".csv", path, err);
 }
 
 bool state_path(const char *out, char path[PATH_ROOM], Error *err) {
-    return path_beside(out, ".last.safetensors", path, err);
+    return with_ending(out, ".last.safetensors", path, err);
 }
 
 /* The numbers of a Progress, under the keys of their notes. */

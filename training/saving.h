@@ -42,9 +42,18 @@ typedef struct {
     int result_count;
 } State;
 
-/* Write to `path` where the log and the last state that belong to the checkpoint `out` go: beside
- * NAME.safetensors as NAME.csv and NAME.last.safetensors. Refused: a path that is too long. */
-bool log_path(const char *out, char path[PATH_ROOM], Error *err);
+/* Write to `path` where things go. Refused: a path that is too long. */
+
+/* `name` in the directory of `out`. */
+bool path_beside(const char *out, const char *name, char path[PATH_ROOM], Error *err);
+
+/* A rung's checkpoint: of the model that was asked for --out, of the others beside it. */
+bool checkpoint_path(const Settings *settings, const char *name, char path[PATH_ROOM], Error *err);
+
+/* A rung's log: beside its checkpoint NAME.safetensors as NAME.csv, if --log does not say. */
+bool log_path(const Settings *settings, const char *name, char path[PATH_ROOM], Error *err);
+
+/* The last state that belongs to the checkpoint NAME.safetensors: NAME.last.safetensors. */
 bool state_path(const char *out, char path[PATH_ROOM], Error *err);
 
 /* Writes a checkpoint of the model, with the corpus's vocabulary and the settings' seed, as what is

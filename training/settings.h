@@ -22,6 +22,7 @@ typedef struct {
     uint64_t seed;
     bool steps_open; /* nobody chose them */
     bool ladder, bytes, resume, quiet, help, version;
+    char *const *command;   /* the command line's words; NULL ends them */
     char words[WORDS_ROOM]; /* those of them that a resumed training takes over, a line for each */
 } Settings;
 

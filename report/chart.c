@@ -1,0 +1,192 @@
+#include "report/chart.h"
+#include "report/markup.h"
+
+#include <math.h>
+
+enum {
+    LEFT = 52,
+    RIGHT = 148,
+    RIGHT_BARE = 14,
+    TOP = 10,
+    BOTTOM = 38,
+    LINE = 14,
+    MOST_LABELS = 32
+};
+
+/* Of middle lightness: seen on white and on black. */
+static const char *const colours[CHART_COLOURS] = {"#3b82d6", "#d9722e", "#2f9e5b",
+                                                   "#c056a8", "#a8870c", "#d94f4f"};
+#define GREY "#808080"
+
+typedef struct {
+    FILE *out;
+    const Chart *chart;
+    double x_most, y_least, y_most; /* the axes; x begins at 0 */
+    double width, height;           /* of the space between them */
+} Drawing;
+
+/* What stands at the right of the curves. */
+typedef struct {
+    const char *name, *colour;
+    double y; /* in the drawing */
+} Label;
+
+static double x_of(const Drawing *d, double x) {
+    return LEFT + x / d->x_most * d->width;
+}
+
+static double y_of(const Drawing *d, double y) {
+    return TOP + (d->y_most - y) / (d->y_most - d->y_least) * d->height;
+}
+
+static const char *colour_of(const Curve *curve) {
+    return colours[curve->colour % CHART_COLOURS];
+}
+
+static Drawing lay_out(FILE *out, const Chart *chart) {
+    Drawing d = {.out = out, .chart = chart, .y_least = INFINITY, .y_most = -INFINITY};
+    for (int i = 0; i < chart->curve_count; i++)
+        for (int n = 0; n < chart->curves[i].count; n++) {
+            Point p = chart->curves[i].points[n];
+            d.x_most = fmax(d.x_most, p.x);
+            d.y_least = fmin(d.y_least, p.y);
+            d.y_most = fmax(d.y_most, p.y);
+        }
+    for (int i = 0; i < chart->level_count; i++) {
+        d.y_least = fmin(d.y_least, chart->levels[i].y);
+        d.y_most = fmax(d.y_most, chart->levels[i].y);
+    }
+    if (chart->from_zero) d.y_least = 0;
+    if (!(d.y_most > d.y_least)) { /* nothing, or the same all over */
+        d.y_least = isfinite(d.y_least) ? d.y_least : 0;
+        d.y_most = d.y_least + 1;
+    }
+    double margin = 0.04 * (d.y_most - d.y_least);
+    d.y_most += margin;
+    if (!chart->from_zero) d.y_least -= margin;
+    if (!(d.x_most > 0)) d.x_most = 1;
+    bool labels = chart->level_count > 0 || chart->curve_count > 1;
+    d.width = chart->width - LEFT - (labels ? RIGHT : RIGHT_BARE);
+    d.height = chart->height - TOP - BOTTOM;
+    return d;
+}
+
+/* A round number that goes into `range` about `parts` times: 1, 2 or 5 and zeros. */
+static double round_step(double range, double parts) {
+    double rough = range / parts, ten = pow(10, floor(log10(rough)));
+    double digit = rough / ten;
+    return ten * (digit < 1.5 ? 1 : digit < 3.5 ? 2 : digit < 7.5 ? 5 : 10);
+}
+
+static void draw_axes(const Drawing *d) {
+    const Chart *chart = d->chart;
+    double bottom = TOP + d->height, x_step = round_step(d->x_most, chart->width / 110.0),
+           y_step = round_step(d->y_most - d->y_least, chart->height / 50.0);
+    fprintf(d->out, "<g fill=\"" GREY "\" stroke=\"" GREY "\" stroke-opacity=\".3\">\n");
+    for (double y = ceil(d->y_least / y_step) * y_step; y <= d->y_most; y += y_step) {
+        double at = y_of(d, y);
+        fprintf(d->out,
+                "<path d=\"M%d %.1fh%.1f\"/><text x=\"%d\" y=\"%.1f\" text-anchor=\"end\" "
+                "stroke=\"none\">%.6g</text>\n",
+                LEFT, at, d->width, LEFT - 6, at + 4, fabs(y) < y_step / 2 ? 0 : y);
+    }
+    for (double x = 0; x <= d->x_most; x += x_step)
+        fprintf(d->out,
+                "<path d=\"M%.1f %.1fv4\"/><text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" "
+                "stroke=\"none\">%.9g</text>\n",
+                x_of(d, x), bottom, x_of(d, x), bottom + 16, x);
+    fprintf(d->out,
+            "<path d=\"M%d %.1fh%.1f\"/><text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\" "
+            "stroke=\"none\">",
+            LEFT, bottom, d->width, LEFT + d->width, bottom + 32);
+    markup_text(d->out, chart->x_name);
+    fputs("</text>\n</g>\n", d->out);
+}
+
+/* Its points as numbers; dots, where there are few. */
+static void draw_curve(const Drawing *d, const Curve *curve) {
+    enum { FEW = 30 };
+    fprintf(d->out, "<polyline data-name=\"");
+    markup_text(d->out, curve->name);
+    fprintf(d->out, "\" stroke=\"%s\" stroke-width=\"%s\" points=\"", colour_of(curve),
+            curve->faint ? "1\" stroke-opacity=\".45" : "2");
+    for (int i = 0; i < curve->count; i++)
+        fprintf(d->out, "%s%.9g,%.9g", i ? " " : "", curve->points[i].x, curve->points[i].y);
+    fputs("\"/>\n", d->out);
+    if (curve->faint || curve->count > FEW) return;
+    fprintf(d->out, "<path stroke=\"%s\" stroke-width=\"6\" d=\"", colour_of(curve));
+    for (int i = 0; i < curve->count; i++)
+        fprintf(d->out, "M%.9g %.9gh0", curve->points[i].x, curve->points[i].y);
+    fputs("\"/>\n", d->out);
+}
+
+static void draw_curves(const Drawing *d) {
+    const Chart *chart = d->chart;
+    double x_scale = d->width / d->x_most, y_scale = d->height / (d->y_most - d->y_least);
+    fprintf(d->out,
+            "<g class=\"plot\" fill=\"none\" stroke-linejoin=\"round\" stroke-linecap=\"round\" "
+            "transform=\"matrix(%.9g 0 0 %.9g %d %.9g)\">\n",
+            x_scale, -y_scale, LEFT, TOP + d->y_most * y_scale);
+    for (int faint = 1; faint >= 0; faint--)
+        for (int i = 0; i < chart->curve_count; i++)
+            if (chart->curves[i].faint == (faint == 1)) draw_curve(d, &chart->curves[i]);
+    fputs("</g>\n", d->out);
+}
+
+/* From the top down, and then a line apart from each other. */
+static void spread(const Drawing *d, Label *labels, int count) {
+    for (int i = 1; i < count; i++)
+        for (int j = i; j > 0 && labels[j].y < labels[j - 1].y; j--) {
+            Label other = labels[j];
+            labels[j] = labels[j - 1];
+            labels[j - 1] = other;
+        }
+    for (int i = 1; i < count; i++) labels[i].y = fmax(labels[i].y, labels[i - 1].y + LINE);
+    double lowest = TOP + d->height;
+    for (int i = count - 1; i >= 0 && labels[i].y > lowest; i--, lowest -= LINE)
+        labels[i].y = lowest;
+}
+
+static void draw_labels(const Drawing *d) {
+    const Chart *chart = d->chart;
+    Label labels[MOST_LABELS];
+    int count = 0;
+    for (int i = 0; i < chart->level_count && count < MOST_LABELS; i++) {
+        double y = y_of(d, chart->levels[i].y);
+        fprintf(d->out,
+                "<path d=\"M%d %.1fh%.1f\" stroke=\"" GREY "\" stroke-dasharray=\"5 4\"/>\n", LEFT,
+                y, d->width);
+        labels[count++] = (Label){chart->levels[i].name, GREY, y};
+    }
+    for (int i = 0; i < chart->curve_count && count < MOST_LABELS; i++) {
+        const Curve *curve = &chart->curves[i];
+        if (curve->faint || curve->count == 0) continue;
+        double y = y_of(d, curve->points[curve->count - 1].y);
+        labels[count++] = (Label){curve->name, colour_of(curve), y};
+    }
+    if (chart->curve_count + chart->level_count < 2) return;
+    spread(d, labels, count);
+    for (int i = 0; i < count; i++) {
+        fprintf(d->out, "<text x=\"%.1f\" y=\"%.1f\" fill=\"%s\">", LEFT + d->width + 8,
+                labels[i].y + 4, labels[i].colour);
+        markup_text(d->out, labels[i].name);
+        fputs("</text>\n", d->out);
+    }
+}
+
+void chart_draw(FILE *out, const Chart *chart) {
+    Drawing d = lay_out(out, chart);
+    fprintf(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"%s\" class=\"chart\" role=\"img\" "
+        "viewBox=\"0 0 %d %d\" font-family=\"system-ui, sans-serif\" font-size=\"12\">\n<title>",
+        chart->id, chart->width, chart->height);
+    markup_text(out, chart->title);
+    fputs("</title>\n", out);
+    /* a line is as thick as it is, however its figures are stretched */
+    fputs("<style>.plot * { vector-effect: non-scaling-stroke }</style>\n", out);
+    draw_axes(&d);
+    draw_curves(&d);
+    draw_labels(&d);
+    fputs("</svg>\n", out);
+}

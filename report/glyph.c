@@ -1,0 +1,54 @@
+#define _XOPEN_SOURCE 700 /* wcwidth */
+#include "report/glyph.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <wchar.h>
+
+bool glyph_is_format(uint32_t code) {
+    return (code >= 0x200B && code <= 0x200F) || (code >= 0x202A && code <= 0x202E) ||
+           (code >= 0x2060 && code <= 0x206F) || code == 0xFEFF;
+}
+
+int glyph_of(const Vocab *vocab, int id, char text[GLYPH_ROOM]) {
+    static const struct {
+        uint32_t code;
+        const char *sign;
+    } blanks[] = {{'\n', "↵"}, {'\t', "⇥"}, {' ', "␣"}, {0xA0, "␣"}, {0x3000, "␣"}};
+    uint32_t code = vocab->codes[id];
+    for (size_t i = 0; i < sizeof blanks / sizeof *blanks; i++)
+        if (code == blanks[i].code) {
+            snprintf(text, GLYPH_ROOM, "%s", blanks[i].sign);
+            return 1;
+        }
+    bool plain = code >= 0x20 && code < 0x7F;
+    int columns = plain ? 1 : vocab->bytes || glyph_is_format(code) ? -1 : wcwidth((wchar_t)code);
+    if (columns < 0) {
+        snprintf(text, GLYPH_ROOM, "·");
+        return 1;
+    }
+    char own[UTF8_MAX + 1] = "";
+    own[vocab_text(vocab, id, own)] = 0;
+    snprintf(text, GLYPH_ROOM, "%s%s", columns == 0 ? "◌" : "", own);
+    return columns < GLYPH_COLUMNS ? 1 : GLYPH_COLUMNS;
+}
+
+void glyph_padded(const Vocab *vocab, int id, char text[GLYPH_ROOM]) {
+    for (int columns = glyph_of(vocab, id, text); columns < GLYPH_COLUMNS; columns++)
+        strcat(text, " ");
+}
+
+void glyph_line(const Vocab *vocab, const int32_t *ids, int count, int columns, char *text,
+                size_t room) {
+    *text = 0;
+    for (int i = 0; i < count; i++) {
+        char glyph[GLYPH_ROOM];
+        columns -= glyph_of(vocab, ids[i], glyph);
+        if (vocab->codes[ids[i]] == ' ') snprintf(glyph, sizeof glyph, " ");
+        size_t length = strlen(glyph);
+        if (columns < 0 || length >= room) return;
+        memcpy(text, glyph, length + 1);
+        text += length;
+        room -= length;
+    }
+}

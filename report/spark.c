@@ -1,0 +1,45 @@
+#include "report/spark.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Two columns become one: room for as many again. */
+static void halve(Spark *spark) {
+    for (int i = 0; i < SPARK_COLUMNS / 2; i++)
+        spark->sums[i] = spark->sums[2 * i] + spark->sums[2 * i + 1];
+    spark->count = SPARK_COLUMNS / 2;
+    spark->each *= 2;
+    spark->in_last = spark->each;
+}
+
+void spark_add(Spark *spark, double value) {
+    if (spark->each == 0) spark->each = 1;
+    if (spark->count > 0 && spark->in_last < spark->each) {
+        spark->sums[spark->count - 1] += value;
+        spark->in_last++;
+        return;
+    }
+    if (spark->count == SPARK_COLUMNS) halve(spark);
+    spark->sums[spark->count++] = value;
+    spark->in_last = 1;
+}
+
+static double mean_of(const Spark *spark, int column) {
+    return spark->sums[column] / (column + 1 < spark->count ? spark->each : spark->in_last);
+}
+
+void spark_text(const Spark *spark, char text[SPARK_ROOM]) {
+    static const char blocks[][4] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    enum { HEIGHTS = sizeof blocks / sizeof *blocks };
+    double least = INFINITY, most = -INFINITY;
+    for (int i = 0; i < spark->count; i++) {
+        least = fmin(least, mean_of(spark, i));
+        most = fmax(most, mean_of(spark, i));
+    }
+    *text = 0;
+    for (int i = 0; i < spark->count; i++) {
+        double share = most > least ? (mean_of(spark, i) - least) / (most - least) : 0;
+        int height = (int)(share * HEIGHTS);
+        strcat(text, blocks[height < HEIGHTS ? height : HEIGHTS - 1]);
+    }
+}

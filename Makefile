@@ -36,6 +36,7 @@ endif
 SOURCES = $(wildcard base/*.c data/*.c model/*.c) model/kernels/choose.c model/kernels/matmul.c \
           model/kernels/narrow.c model/kernels/team.c
 REPORT   = $(patsubst %.c,%.o,$(wildcard report/*.c))
+SAMPLING = $(patsubst %.c,%.o,$(wildcard sampling/*.c))
 TRAINING = $(patsubst %.c,%.o,$(wildcard training/*.c))
 OBJECTS = $(SOURCES:.c=.o) $(ISAS:%=model/kernels/isa_%.o) $(BF16)
 TESTS   = $(patsubst %.c,%,$(wildcard tests/test_*.c))
@@ -56,8 +57,9 @@ train sample: %: $(BUILD)/%
 # Three builds of the same sources: the programs; the tests, with warnings as errors; the same under
 # the sanitizers.
 define rules # directory, flags
-$(1)/train: $(TRAINING:%=$(1)/%)
-$(1)/train $(1)/faulty/train $(1)/sample $(1)/faulty/sample $(1)/tests/test_report: $(REPORT:%=$(1)/%)
+$(1)/train $(1)/tests/test_log: $(TRAINING:%=$(1)/%)
+$(1)/train $(1)/faulty/train $(1)/sample $(1)/faulty/sample $(1)/tests/test_report $(1)/tests/test_log: $(REPORT:%=$(1)/%)
+$(1)/sample $(1)/faulty/sample: $(SAMPLING:%=$(1)/%)
 $(1)/train $(1)/sample: $(1)/%: $(1)/%.o $(OBJECTS:%=$(1)/%)
 	$$(CC) $$(FLAGS) $(2) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
 $(1)/faulty/train: $(TRAINING:%=$(1)/%)
@@ -119,6 +121,11 @@ check: $(BUILD)/test/train $(BUILD)/test/sample
 	tests/deps check
 	tests/check $(BUILD)/test
 
+# The page that a training leaves behind, in a browser (headless Chromium).
+test-page: $(BUILD)/test/train
+	tests/deps page
+	tests/page $(BUILD)/test
+
 # Training killed ten times as often as in `make test`.
 soak: $(BUILD)/test/tests/test_resume $(BUILD)/test/train $(BUILD)/test/sample
 	TRIL_KILLS=500 TRIL_PROGRAMS=$(BUILD)/test $(BUILD)/test/tests/test_resume
@@ -154,7 +161,7 @@ ifneq ($(filter deps,$(MAKECMDGOALS)),)
 $(foreach build,test san,$(patsubst %.c,$(BUILD)/$(build)/%.o,$(wildcard tests/*.c))): | deps
 endif
 
-FORMATTED = $(wildcard *.[ch] report/*.[ch] training/*.[ch] base/*.[ch] data/*.[ch] model/*.[ch] model/kernels/*.[ch] tests/*.[ch] tests/fuzz/*.[ch])
+FORMATTED = $(wildcard *.[ch] report/*.[ch] sampling/*.[ch] training/*.[ch] base/*.[ch] data/*.[ch] model/*.[ch] model/kernels/*.[ch] tests/*.[ch] tests/fuzz/*.[ch])
 
 format:
 	$(CLANG_FORMAT) -i $(FORMATTED)
@@ -166,4 +173,4 @@ clean:
 	rm -rf build train sample
 
 -include $(shell find build -name '*.d' 2>/dev/null)
-.PHONY: all run test test-plain test-san san check soak test-arm fuzz bench deps format format-check clean
+.PHONY: all run test test-plain test-san san check test-page soak test-arm fuzz bench deps format format-check clean

@@ -1,5 +1,4 @@
 /* sample.c - writes text with a trained model, or says how well it predicts one. */
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/options.h"
@@ -7,6 +6,7 @@
 #include "model/model.h"
 #include "report/screen.h"
 #include "report/walk.h"
+#include "sampling/dialogue.h"
 #include "version.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ typedef struct {
     Precision multiply_in;
     int length, samples, threads, layer, head;
     Sampler sampler;
-    bool info, help, version;
+    bool interactive, info, help, version;
 } Settings;
 
 /* ---- the vocabulary, from the checkpoint's notes ---- */
@@ -50,94 +50,26 @@ static bool read_vocab(const Checkpoint *checkpoint, const char *path, Vocab *vo
 
 /* ---- generation ---- */
 
-/* Where the text goes: whole characters only, and out at once, but not so often that a fast model
- * waits for the terminal. */
-typedef struct {
-    bool bytes; /* ids are bytes of UTF-8, which may stop in the midst of a character */
-    Utf8Stream pending;
-    double flushed;
-    char last;
-} Output;
-
-static void put(Output *output, const char *text, int length) {
-    if (length == 0) return;
-    fwrite(text, 1, (size_t)length, stdout);
-    output->last = text[length - 1];
-    double now = clock_seconds();
-    if (now - output->flushed < 0.02) return;
-    fflush(stdout);
-    output->flushed = now;
-}
-
-static void put_id(Output *output, const Vocab *vocab, int id) {
-    char text[4 * UTF8_MAX];
-    if (output->bytes) {
-        put(output, text, utf8_stream(&output->pending, (char)vocab->codes[id], text));
-    } else {
-        put(output, text, vocab_text(vocab, id, text));
-    }
-}
-
-/* The end of what was written, as long as the stop text. */
-typedef struct {
-    const char *text;
-    size_t length, seen;
-    char *tail; /* room for `length` bytes; owned */
-} Stop;
-
-/* Takes the text of one more character; true once the stop text has been written. */
-static bool stop_after(Stop *stop, const char *text, int length) {
-    for (int i = 0; i < length && stop->length > 0; i++) {
-        memmove(stop->tail, stop->tail + 1, stop->length - 1);
-        stop->tail[stop->length - 1] = text[i];
-        stop->seen++;
-    }
-    return stop->length > 0 && stop->seen >= stop->length &&
-           memcmp(stop->tail, stop->text, stop->length) == 0;
-}
-
-static bool write_sample(const Settings *s, const Vocab *vocab, Generator *generator,
-                         const int32_t *prompt, size_t prompt_length, int sample, Error *err) {
-    int V = vocab->size;
-    int32_t *order;
-    Stop stop = {.text = s->stop, .length = s->stop ? strlen(s->stop) : 0};
-    Output output = {.bytes = vocab->bytes};
-    if (!memory_alloc(&order, (size_t)V, sizeof *order, "sampling", err)) return false;
-    if (!memory_alloc(&stop.tail, stop.length, 1, "sampling", err)) {
-        memory_free(order);
-        return false;
-    }
-    int32_t start = vocab_start(vocab); /* which is not printed */
-    generator_reset(generator);
-    for (size_t i = 0; i < prompt_length; i++) put_id(&output, vocab, prompt[i]);
-    const float *logits = prompt_length > 0 ? generator_feed(generator, prompt, prompt_length)
-                                            : generator_feed(generator, &start, 1);
-    for (int i = 0; i < s->length && !ferror(stdout); i++) {
-        int32_t id = sampler_pick(&s->sampler, logits, V, (uint64_t)sample, (uint64_t)i, order);
-        char text[UTF8_MAX];
-        put_id(&output, vocab, id);
-        if (stop_after(&stop, text, vocab_text(vocab, id, text))) break;
-        if (i + 1 < s->length) logits = generator_feed(generator, &id, 1);
-    }
-    if (output.last != '\n') putchar('\n');
-    memory_free(order);
-    memory_free(stop.tail);
-    return true;
-}
-
 static bool generate(const Settings *s, Checkpoint *checkpoint, const Vocab *vocab, Error *err) {
-    Generator generator;
+    const WriterOptions options = {
+        .sampler = s->sampler, .stop = s->stop, .threads = s->threads, .precision = s->multiply_in};
+    Writer *writer = NULL;
     int32_t *prompt = NULL;
     size_t prompt_length = 0;
     if (s->prompt && !vocab_encode(vocab, "--prompt", s->prompt, strlen(s->prompt), &prompt,
                                    &prompt_length, err))
         return false;
-    bool ok = generator_open(&generator, &checkpoint->model, s->threads, s->multiply_in, err);
-    for (int i = 0; i < s->samples && ok; i++) {
+    bool ok = writer_open(&writer, &checkpoint->model, vocab, &options, err);
+    int samples = s->interactive && !s->prompt ? 0 : s->samples;
+    for (int i = 0; i < samples && ok; i++) {
         if (i > 0) puts("----");
-        ok = write_sample(s, vocab, &generator, prompt, prompt_length, i, err);
+        writer_begin(writer, i);
+        writer_say(writer, prompt, prompt_length);
+        writer_go_on(writer, s->length, NULL);
+        writer_end_line(writer);
     }
-    generator_close(&generator);
+    if (ok && s->interactive) ok = dialogue(writer, vocab, s->length, err);
+    writer_close(writer);
     memory_free(prompt);
     return ok;
 }
@@ -272,6 +204,8 @@ int main(int argc, char **argv) {
         {0, "samples", OPTION_INT, &s.samples, 1, 1e6, "N",
          "texts to write, with a line of ---- between them"},
         {0, "stop", OPTION_TEXT, &s.stop, 0, 0, "TEXT", "end a text once it has written TEXT"},
+        {'i', "interactive", OPTION_FLAG, &s.interactive, 0, 0, NULL,
+         "write in turns: type a line, read how it goes on"},
         {.kind = OPTION_SECTION, .help = "How to choose each character"},
         {'t', "temperature", OPTION_REAL, &p->temperature, 0, 100, "X",
          "higher is bolder; 0 always takes the likeliest"},

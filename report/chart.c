@@ -82,7 +82,7 @@ static void draw_axes(const Drawing *d) {
     const Chart *chart = d->chart;
     double bottom = TOP + d->height, x_step = round_step(d->x_most, chart->width / 110.0),
            y_step = round_step(d->y_most - d->y_least, chart->height / 50.0);
-    fprintf(d->out, "<g fill=\"" GREY "\" stroke=\"" GREY "\" stroke-opacity=\".3\">\n");
+    fprintf(d->out, "<g fill=\"" GREY "\" stroke=\"" GREY "\" stroke-opacity=\".2\">\n");
     for (double y = ceil(d->y_least / y_step) * y_step; y <= d->y_most; y += y_step) {
         double at = y_of(d, y);
         fprintf(d->out,
@@ -109,7 +109,7 @@ static void draw_curve(const Drawing *d, const Curve *curve) {
     fprintf(d->out, "<polyline data-name=\"");
     markup_text(d->out, curve->name);
     fprintf(d->out, "\" stroke=\"%s\" stroke-width=\"%s\" points=\"", colour_of(curve),
-            curve->faint ? "1\" stroke-opacity=\".45" : "2");
+            curve->faint ? "1\" stroke-opacity=\".35" : "2");
     for (int i = 0; i < curve->count; i++)
         fprintf(d->out, "%s%.9g,%.9g", i ? " " : "", curve->points[i].x, curve->points[i].y);
     fputs("\"/>\n", d->out);

@@ -67,7 +67,7 @@ static void write_losses(FILE *out, const Page *page) {
 }
 
 static void write_models(FILE *out, const Page *page) {
-    fputs("<section>\n<h2>Models</h2>\n<div class=\"wide\"><table>\n<thead><tr>"
+    fputs("<section>\n<h2>Models</h2>\n<div class=\"wide\" tabindex=\"0\"><table>\n<thead><tr>"
           "<th scope=\"col\">model</th><th scope=\"col\">parameters</th>"
           "<th scope=\"col\">train</th><th scope=\"col\">validation</th>"
           "<th scope=\"col\">bits/char</th><th scope=\"col\">seconds</th></tr></thead>\n<tbody>\n",
@@ -89,11 +89,12 @@ static void write_models(FILE *out, const Page *page) {
 
 static void write_excerpts(FILE *out, const Page *page) {
     if (page->excerpt_count == 0) return;
-    fputs("<section>\n<h2>What it wrote</h2>\n<p>After so many steps, from an empty page, with "
-          "the same dice; ↵ is the end of a line.</p>\n<div class=\"wide\"><table>\n<thead><tr>"
-          "<th scope=\"col\">step</th><th scope=\"col\">validation</th>"
-          "<th scope=\"col\" class=\"text\">text</th></tr></thead>\n<tbody>\n",
-          out);
+    fputs(
+        "<section>\n<h2>What it wrote</h2>\n<p>After so many steps, from an empty page, with "
+        "the same dice; ↵ is the end of a line.</p>\n<div class=\"wide\" tabindex=\"0\"><table>\n<thead><tr>"
+        "<th scope=\"col\">step</th><th scope=\"col\">validation</th>"
+        "<th scope=\"col\" class=\"text\">text</th></tr></thead>\n<tbody>\n",
+        out);
     for (int i = 0; i < page->excerpt_count; i++) {
         const PageExcerpt *e = &page->excerpts[i];
         fprintf(out, "<tr><th scope=\"row\">%d</th><td>%.4f</td><td class=\"text\"><bdi>", e->step,
@@ -162,7 +163,7 @@ static void write_command(FILE *out, const Page *page) {
         if (word != page->command) putc(' ', out);
         write_word(out, *word);
     }
-    fputs("</code></pre>\n<div class=\"wide\"><table>\n<tbody>\n", out);
+    fputs("</code></pre>\n<div class=\"wide\" tabindex=\"0\"><table>\n<tbody>\n", out);
     for (int i = 0; i < page->setting_count; i++) {
         fputs("<tr><th scope=\"row\">", out);
         markup_text(out, page->settings[i].name);

@@ -13,6 +13,9 @@
 
 enum { MAX_WORDS = 64, LIMIT = 60 }; /* a command's words; the seconds that it may run */
 
+/* Where a command's standard input comes from. */
+static const char *command_input = "/dev/null";
+
 /* The last command, and what came of it. */
 static struct {
     char command[1024];
@@ -57,7 +60,7 @@ static inline pid_t start(const char *command, int out) {
     }
     const char *programs = getenv("TRIL_PROGRAMS");
     snprintf(program, sizeof program, "%s/%s", programs ? programs : "build/test", argv[0]);
-    int in = open("/dev/null", O_RDONLY);
+    int in = open(command_input, O_RDONLY | O_NOCTTY);
     int err = open(scratch("stderr"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0) _exit(127);
     signal(SIGPIPE, SIG_DFL); /* whoever runs the tests may ignore these, */

@@ -426,6 +426,73 @@ static void test_quiet(void **state) {
     assert_int_equal(lines, 2 + 5 + 3); /* an empty line stands before either */
 }
 
+/* ---- the page ---- */
+
+static size_t occurrences(const char *text, const char *what) {
+    size_t count = 0;
+    for (const char *at = text; (at = strstr(at, what)); at += strlen(what)) count++;
+    return count;
+}
+
+/* The points of a curve of the page, which is none if they are 0. */
+static size_t points_of(const char *page, const char *curve) {
+    char begin[128];
+    snprintf(begin, sizeof begin, "<polyline data-name=\"%s\"", curve);
+    const char *at = strstr(page, begin);
+    assert_non_null(at);
+    at = strstr(at, "points=\"") + strlen("points=\"");
+    size_t count = 0;
+    for (; *at != '"'; at++) count += *at == ',';
+    return count;
+}
+
+/* What tests/page looks at in a browser, as far as it can be told without. */
+static void test_page(void **state) {
+    (void)state;
+    size_t length;
+    train("-o @page/model " PLAY);
+    char *page = slurp(scratch("page/report.html"), &length), cell[64];
+    snprintf(cell, sizeof cell, "<td>%.4f</td>", row_of("gpt").validation);
+    assert_non_null(strstr(page, cell));
+    assert_int_equal(points_of(page, "gpt"), 2);
+    assert_int_equal(points_of(page, "gpt, training"), 40);
+    assert_int_equal(occurrences(page, "<figcaption>head "), 2);
+    assert_int_equal(occurrences(page, "<td class=\"text\">"), 2);
+    assert_true(length < 300000 && strstr(page, "</html>\n"));
+    free(page);
+    must_run("train -r -s 60 -q -o @page/model " PLAY); /* the log knows what went before */
+    page = slurp(scratch("page/report.html"), &length);
+    assert_int_equal(points_of(page, "gpt"), 3);
+    assert_int_equal(points_of(page, "gpt, training"), 60);
+    free(page);
+    train("-o @page/model --log /dev/null " PLAY); /* which keeps nothing */
+    page = slurp(scratch("page/report.html"), &length);
+    assert_int_equal(points_of(page, "gpt"), 0);
+    assert_int_equal(points_of(page, "bigram"), 2);
+    free(page);
+}
+
+/* Neither a text nor its name is anything but text. */
+static void test_hostile_page(void **state) {
+    (void)state;
+    static const char line[] = "<script>alert('x')</script>\"&amp;'\001\033[31m\177a\xCC\x81"
+                               "\xE2\x80\xAE\xD7\x90\xD8\xA7\xEF\xBB\xBF好]]>-->\n";
+    enum { LINES = 60 };
+    char text[LINES * sizeof line] = "", *page;
+    size_t length;
+    for (int i = 0; i < LINES; i++) strcat(text, line);
+    scratch_put("<script>alert('y')&.txt", text, strlen(text));
+    train("-s 100 -m bigram -o @hostile/model @<script>alert('y')&.txt");
+    page = slurp(scratch("hostile/report.html"), &length);
+    assert_int_equal(occurrences(page, "<script"), 1);
+    assert_int_equal(occurrences(page, "</script"), 1);
+    assert_non_null(strstr(page, "&#60;script&#62;alert(&#39;y&#39;)&#38;.txt"));
+    characters(page, length); /* UTF-8 */
+    assert_null(strpbrk(page, "\001\033\177"));
+    assert_null(strstr(page, "\xE2\x80\xAE"));
+    free(page);
+}
+
 static void test_bytes(void **state) {
     (void)state;
     char noise[2000];
@@ -914,6 +981,8 @@ int main(void) {
         cmocka_unit_test(test_short_text),
         cmocka_unit_test(test_ladder),
         cmocka_unit_test(test_quiet),
+        cmocka_unit_test(test_page),
+        cmocka_unit_test(test_hostile_page),
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_one_character),
         cmocka_unit_test(test_threads_and_seeds),

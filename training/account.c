@@ -5,6 +5,7 @@
 #include "training/log.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -22,7 +23,7 @@ enum {
 typedef struct {
     const Settings *settings;
     const Corpus *corpus;
-    const Result *best; /* of those that were trained: the lowest loss */
+    const Result *best; /* of those that were trained: is_better */
     Page page;
     PageModel models[MODELS];
     Level levels[MODELS];
@@ -212,9 +213,20 @@ static void gather_settings(Account *a) {
         int value = name < length ? length - name - 1 : 0;
         snprintf(to->name, sizeof to->name, "%.*s", name - 2, line + 2);
         snprintf(to->value, sizeof to->value, "%.*s", value, line + length - value);
+        if (strchr(to->value, '.')) /* a number to its last bit says less than its first digits */
+            snprintf(to->value, sizeof to->value, "%.6g", strtod(to->value, NULL));
         if (!strchr(line, '\n')) break;
     }
     a->page.settings = a->list;
+}
+
+/* Of a ladder the lowest loss is the best; else it is the model that was asked for, if its training
+ * began. */
+static bool is_better(const Settings *settings, const Result *result, const Result *than) {
+    if (result->seconds < 0) return false;
+    if (!than) return true;
+    return settings->ladder ? result->validation < than->validation
+                            : strcmp(result->name, settings->model) == 0;
 }
 
 bool account_path(const Settings *settings, char path[PATH_ROOM], Error *err) {
@@ -228,8 +240,7 @@ bool account_write(const Settings *settings, const Corpus *corpus, const Result 
     a->settings = settings;
     a->corpus = corpus;
     for (int i = 0; i < count; i++)
-        if (results[i].seconds >= 0 && (!a->best || results[i].validation < a->best->validation))
-            a->best = &results[i];
+        if (is_better(settings, &results[i], a->best)) a->best = &results[i];
     a->page = (Page){.text = settings->input,
                      .model = a->best->name,
                      .idea = model_idea(a->best->name),

@@ -78,23 +78,31 @@ static double round_step(double range, double parts) {
     return ten * (digit < 1.5 ? 1 : digit < 3.5 ? 2 : digit < 7.5 ? 5 : 10);
 }
 
+/* The first multiple of `step` from `least` on, and how many more of them there are up to `most`. */
+static int multiples(double least, double most, double step, double *first) {
+    *first = ceil(least / step) * step;
+    return (int)floor((most - *first) / step);
+}
+
 static void draw_axes(const Drawing *d) {
     const Chart *chart = d->chart;
-    double bottom = TOP + d->height, x_step = round_step(d->x_most, chart->width / 110.0),
+    double bottom = TOP + d->height, first, x_step = round_step(d->x_most, chart->width / 110.0),
            y_step = round_step(d->y_most - d->y_least, chart->height / 50.0);
-    fprintf(d->out, "<g fill=\"" GREY "\" stroke=\"" GREY "\" stroke-opacity=\".2\">\n");
-    for (double y = ceil(d->y_least / y_step) * y_step; y <= d->y_most; y += y_step) {
-        double at = y_of(d, y);
+    fputs("<g fill=\"" GREY "\" stroke=\"" GREY "\" stroke-opacity=\".2\">\n", d->out);
+    for (int i = multiples(d->y_least, d->y_most, y_step, &first); i >= 0; i--) {
+        double y = first + i * y_step, at = y_of(d, y);
         fprintf(d->out,
                 "<path d=\"M%d %.1fh%.1f\"/><text x=\"%d\" y=\"%.1f\" text-anchor=\"end\" "
                 "stroke=\"none\">%.6g</text>\n",
                 LEFT, at, d->width, LEFT - 6, at + 4, fabs(y) < y_step / 2 ? 0 : y);
     }
-    for (double x = 0; x <= d->x_most; x += x_step)
+    for (int i = multiples(0, d->x_most, x_step, &first); i >= 0; i--) {
+        double x = first + i * x_step;
         fprintf(d->out,
                 "<path d=\"M%.1f %.1fv4\"/><text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" "
                 "stroke=\"none\">%.9g</text>\n",
                 x_of(d, x), bottom, x_of(d, x), bottom + 16, x);
+    }
     fprintf(d->out,
             "<path d=\"M%d %.1fh%.1f\"/><text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\" "
             "stroke=\"none\">",
@@ -142,9 +150,10 @@ static void spread(const Drawing *d, Label *labels, int count) {
             labels[j - 1] = other;
         }
     for (int i = 1; i < count; i++) labels[i].y = fmax(labels[i].y, labels[i - 1].y + LINE);
-    double lowest = TOP + d->height;
-    for (int i = count - 1; i >= 0 && labels[i].y > lowest; i--, lowest -= LINE)
-        labels[i].y = lowest;
+    for (int i = count - 1; i >= 0; i--) {
+        double lowest = TOP + d->height - LINE * (count - 1 - i);
+        labels[i].y = fmin(labels[i].y, lowest);
+    }
 }
 
 static void draw_labels(const Drawing *d) {

@@ -34,8 +34,9 @@ int glyph_of(const Vocab *vocab, int id, char text[GLYPH_ROOM]) {
 }
 
 void glyph_padded(const Vocab *vocab, int id, char text[GLYPH_ROOM]) {
-    for (int columns = glyph_of(vocab, id, text); columns < GLYPH_COLUMNS; columns++)
-        strcat(text, " ");
+    bool narrow = glyph_of(vocab, id, text) < GLYPH_COLUMNS;
+    size_t length = strlen(text);
+    if (narrow) memcpy(text + length, " ", 2);
 }
 
 void glyph_line(const Vocab *vocab, const int32_t *ids, int count, int columns, char *text,

@@ -40,6 +40,7 @@ void spark_text(const Spark *spark, char text[SPARK_ROOM]) {
     for (int i = 0; i < spark->count; i++) {
         double share = most > least ? (mean_of(spark, i) - least) / (most - least) : 0;
         int height = (int)(share * HEIGHTS);
-        strcat(text, blocks[height < HEIGHTS ? height : HEIGHTS - 1]);
+        memcpy(text, blocks[height < HEIGHTS ? height : HEIGHTS - 1], sizeof *blocks);
+        text += sizeof *blocks - 1; /* the NUL is written over */
     }
 }

@@ -49,6 +49,9 @@ HARNESSES = safetensors utf8
 FUZZ      = tests/fuzz/guard.o $(HARNESSES:%=tests/fuzz/%.o)
 RUNS      = 10000000
 
+# The head of attention that the README shows.
+MAP = map-0-0
+
 all: train sample
 
 train sample: %: $(BUILD)/%
@@ -150,6 +153,11 @@ fuzz-%:
 	build/fuzz/fuzz_$* -runs=$(RUNS) -max_len=1024 -verbosity=0 -print_final_stats=1 \
 		build/fuzz/$* tests/fuzz/corpus/$*
 
+# The pictures of the README, and its table: every rung for a minute.
+pictures: train $(INPUT)
+	./train --ladder --time 6m --out $(BUILD)/pictures/model.safetensors $(INPUT)
+	docs/draw $(BUILD)/pictures/report.html $(MAP)
+
 bench: $(BUILD)/tests/bench
 	$(BUILD)/tests/bench
 
@@ -173,4 +181,4 @@ clean:
 	rm -rf build train sample
 
 -include $(shell find build -name '*.d' 2>/dev/null)
-.PHONY: all run test test-plain test-san san check test-page soak test-arm fuzz bench deps format format-check clean
+.PHONY: all run test test-plain test-san san check test-page soak test-arm fuzz pictures bench deps format format-check clean

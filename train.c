@@ -216,7 +216,8 @@ int main(int argc, char **argv) {
          "weight decay of --model; default: the rung's own"},
         {0, "eval-every", OPTION_INT, &s.eval_every, 1, 1e9, "N", "steps between evaluations"},
         {'e', "epochs", OPTION_REAL, &s.epochs, 0, 1e9, "X",
-         "sees the text so many times at most where nobody says how many steps; 0: any (40)"},
+         "sees the text so many times at most where nobody says how many steps; 0: any number; default: "
+         "16 to 40, by its length"},
         {0, "patience", OPTION_REAL, &s.patience, 0, 1, "X",
          "ends after this share of the training without a lower loss; 1: never"},
         {0, "save-every", OPTION_REAL, &s.save_every, 0, 60, "X",

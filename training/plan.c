@@ -16,7 +16,7 @@ typedef struct {
 } Size;
 static const Size sizes[] = {
     {2, 64, 64, 16, 0},     {3, 128, 64, 16, 1e5},   {4, 128, 128, 16, 2e6},
-    {6, 192, 128, 16, 6e6}, {6, 256, 256, 16, 12e6}, {6, 384, 256, 32, 60e6},
+    {6, 192, 128, 16, 6e6}, {6, 256, 512, 8, 12e6},  {6, 384, 512, 16, 60e6},
 };
 enum { SIZES = sizeof sizes / sizeof *sizes, HEAD = 32 };
 
@@ -133,10 +133,17 @@ static bool choose_sizes(Settings *settings, const Corpus *corpus, const char *n
     return true;
 }
 
+/* After more of them a text is rather learnt by heart. A short one needs more, to be learnt at all:
+ * found by trial on 35,000 and on a million characters (RECORDS.md). */
+static double epochs_that_help(double characters) {
+    const double most = 40, least = 16, million = 1e6;
+    return round(fmin(most, fmax(least, least * sqrt(million / characters))));
+}
+
 /* The harder a text is pressed, by more weights and more often, the better it would be learnt by
  * heart, and the more dropout helps to learn something else: found by trial (RECORDS.md). */
 static double dropout_for(const Config *config, double epochs, size_t characters) {
-    const double light = 12, doubled = 0.05, most = 0.3;
+    const double light = 12, doubled = 0.07, most = 0.3;
     double pressure = (double)model_parameters(config) * epochs / (double)characters;
     double dropout = pressure > light ? fmin(doubled * log2(pressure / light), most) : 0;
     return round(100 * dropout) / 100;
@@ -152,11 +159,10 @@ static void fewer_steps(Settings *s, double epochs_of_step) {
 
 bool plan_make(Settings *s, const Corpus *corpus, const char *name, double seconds, Plan *plan,
                Error *err) {
-    const double help = 40; /* epochs; after more of them a text is rather learnt by heart */
     double characters = (double)corpus->train;
     bool limited = s->time > 0 || s->steps_open;
     *plan = (Plan){.speed = 0};
-    if (s->epochs < 0) s->epochs = limited ? help : 0;
+    if (s->epochs < 0) s->epochs = limited ? epochs_that_help(characters) : 0;
     double most = s->epochs > 0 ? s->epochs * characters : INFINITY;
     if (s->time > 0) {
         if (!plan_is_open(s) && s->sizes.dropout >= 0) return true;

@@ -18,7 +18,7 @@ ifeq ($(OPENMP),)
 WARNINGS += -Wno-unknown-pragmas
 endif
 FLAGS    = -std=c11 -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -I. -I$(BUILD)/text $(WARNINGS) -MMD -MP -fopenmp-simd $(OPENMP)
-LDLIBS   = -lm
+LDLIBS   = -lm -lpthread
 
 # The register tiles and vector loops are compiled once for each instruction set. No -ffast-math:
 # masks need infinities and tests need NaNs. Under the sanitizers clang leaves loops unvectorized,

@@ -59,16 +59,16 @@ static bool generate(const Settings *s, Checkpoint *checkpoint, const Vocab *voc
     if (s->prompt && !vocab_encode(vocab, "--prompt", s->prompt, strlen(s->prompt), &prompt,
                                    &prompt_length, err))
         return false;
-    bool ok = writer_open(&writer, &checkpoint->model, vocab, &options, err);
-    int samples = s->interactive && !s->prompt ? 0 : s->samples;
-    for (int i = 0; i < samples && ok; i++) {
+    bool ok = s->interactive ? dialogue(&checkpoint->model, vocab, &options, prompt, prompt_length,
+                                        s->length, err)
+                             : writer_open(&writer, &checkpoint->model, vocab, &options, err);
+    for (int i = 0; i < s->samples && writer; i++) {
         if (i > 0) puts("----");
         writer_begin(writer, i);
         writer_say(writer, prompt, prompt_length);
         writer_go_on(writer, s->length, NULL);
         writer_end_line(writer);
     }
-    if (ok && s->interactive) ok = dialogue(writer, vocab, s->length, err);
     writer_close(writer);
     memory_free(prompt);
     return ok;

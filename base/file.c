@@ -124,6 +124,13 @@ bool file_check_target(const char *path, Error *err) {
     return fail(err, "%s: cannot be written: is there already, and not a regular file", path);
 }
 
+bool file_is_same(const char *path, const char *other) {
+    struct stat a, b;
+    if (strcmp(path, other) == 0) return true;
+    return stat(path, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
 bool file_flush_output(Error *err) {
     bool whole = fflush(stdout) == 0 && !ferror(stdout);
     return whole || fail(err, "standard output cannot be written");

@@ -25,6 +25,9 @@ bool file_write(const char *path, const FilePart *parts, size_t count, Error *er
  * other than a regular file is there, which a rename would replace. */
 bool file_check_target(const char *path, Error *err);
 
+/* Are these two paths written alike, or of one file that is there? */
+bool file_is_same(const char *path, const char *other);
+
 /* Hands all that was printed to standard output over; false if any of it was lost. */
 bool file_flush_output(Error *err);
 

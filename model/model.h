@@ -103,6 +103,10 @@ enum { MAX_TOKENS = 1 << 24 };
 bool run_open(Run **run, Model *model, const RunOptions *options, Error *err);
 void run_close(Run *run);
 
+/* From now on the weights stay as they are, and are prepared only once, or (false) may change
+ * between passes, as they do where RunOptions.frozen is not set. */
+void run_freeze(Run *run, bool frozen);
+
 /* The instruction set that the run computes with, e.g. "avx2". */
 const char *run_kernels(const Run *run);
 

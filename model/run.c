@@ -201,9 +201,14 @@ bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err)
         return false;
     }
     look_up(run);
-    if (options->frozen) team_run(run->team, options->threads, pack_work, run);
+    run_freeze(run, options->frozen);
     *opened = run;
     return true;
+}
+
+void run_freeze(Run *run, bool frozen) {
+    run->options.frozen = frozen;
+    if (frozen) team_run(run->team, run->options.threads, pack_work, run);
 }
 
 Precision run_default_precision(void) {

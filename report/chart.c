@@ -57,14 +57,16 @@ static Drawing lay_out(FILE *out, const Chart *chart) {
         d.y_most = fmax(d.y_most, chart->levels[i].y);
     }
     if (chart->from_zero) d.y_least = 0;
-    if (!(d.y_most > d.y_least)) { /* nothing, or the same all over */
+    const double tiny = 1e-15;
+    double range = d.y_most - d.y_least;
+    if (!(range > fmax(tiny, 1e-9 * fabs(d.y_most)))) { /* nothing, or the same all over */
         d.y_least = isfinite(d.y_least) ? d.y_least : 0;
-        d.y_most = d.y_least + 1;
+        d.y_most = d.y_least + fmax(1, fabs(d.y_least));
     }
     double margin = 0.04 * (d.y_most - d.y_least);
     d.y_most += margin;
     if (!chart->from_zero) d.y_least -= margin;
-    if (!(d.x_most > 0)) d.x_most = 1;
+    if (!(d.x_most > tiny)) d.x_most = 1;
     bool labels = chart->level_count > 0 || chart->curve_count > 1;
     d.width = chart->width - LEFT - (labels ? RIGHT : RIGHT_BARE);
     d.height = chart->height - TOP - BOTTOM;
@@ -78,7 +80,8 @@ static double round_step(double range, double parts) {
     return ten * (digit < 1.5 ? 1 : digit < 3.5 ? 2 : digit < 7.5 ? 5 : 10);
 }
 
-/* The first multiple of `step` from `least` on, and how many more of them there are up to `most`. */
+/* The first multiple of `step` from `least` on, and how many more of them there are up to `most`.
+ */
 static int multiples(double least, double most, double step, double *first) {
     *first = ceil(least / step) * step;
     return (int)floor((most - *first) / step);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 typedef struct {
-    double x, y; /* finite */
+    double x, y; /* x >= 0; both finite, and not beyond 1e15 */
 } Point;
 
 /* A curve, and how it looks: a faint one is a thin line without a label, drawn first. */

@@ -7,7 +7,8 @@
 
 bool glyph_is_format(uint32_t code) {
     return (code >= 0x200B && code <= 0x200F) || (code >= 0x202A && code <= 0x202E) ||
-           (code >= 0x2060 && code <= 0x206F) || code == 0xFEFF;
+           (code >= 0x2060 && code <= 0x206F) || (code >= 0xFFF9 && code <= 0xFFFB) ||
+           (code >= 0xE0000 && code <= 0xE007F) || code == 0x061C || code == 0xFEFF;
 }
 
 int glyph_of(const Vocab *vocab, int id, char text[GLYPH_ROOM]) {
@@ -17,7 +18,7 @@ int glyph_of(const Vocab *vocab, int id, char text[GLYPH_ROOM]) {
     } blanks[] = {{'\n', "↵"}, {'\t', "⇥"}, {' ', "␣"}, {0xA0, "␣"}, {0x3000, "␣"}};
     uint32_t code = vocab->codes[id];
     for (size_t i = 0; i < sizeof blanks / sizeof *blanks; i++)
-        if (code == blanks[i].code) {
+        if (code == blanks[i].code && !(vocab->bytes && code > 0x7F)) {
             snprintf(text, GLYPH_ROOM, "%s", blanks[i].sign);
             return 1;
         }

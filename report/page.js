@@ -28,7 +28,7 @@ for (const figure of document.querySelectorAll("figure[tabindex]")) {
       const point = curve.points[nearest(curve.points, x, p => p.x)];
       return `${curve.name} ${+point.y.toPrecision(5)}`;
     });
-    output.value = `${+x.toPrecision(9)}: ${figures.join(", ")}`;
+    output.value = `${+x.toPrecision(7)}: ${figures.join(", ")}`;
   };
   figure.addEventListener("pointermove", event => {
     const at = new DOMPoint(event.clientX, event.clientY)

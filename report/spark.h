@@ -2,7 +2,7 @@
 #ifndef TRIL_REPORT_SPARK_H
 #define TRIL_REPORT_SPARK_H
 
-enum { SPARK_COLUMNS = 24, SPARK_ROOM = 3 * SPARK_COLUMNS + 1 };
+enum { SPARK_COLUMNS = 16, SPARK_ROOM = 3 * SPARK_COLUMNS + 1 };
 
 /* The means of equally many values each, but for the last one; when all columns are taken, two
  * become one. Begins as {0}. */

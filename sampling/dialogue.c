@@ -21,7 +21,7 @@ static void let_through(bool now) {
     sigset_t interruption;
     sigemptyset(&interruption);
     sigaddset(&interruption, SIGINT);
-    sigprocmask(now ? SIG_UNBLOCK : SIG_BLOCK, &interruption, NULL);
+    pthread_sigmask(now ? SIG_UNBLOCK : SIG_BLOCK, &interruption, NULL);
 }
 
 /* Waits for a line on the terminal; false if there is an interruption first, which is let through
@@ -29,7 +29,7 @@ static void let_through(bool now) {
 static bool await_line(void) {
     sigset_t open;
     fd_set input;
-    sigprocmask(SIG_SETMASK, NULL, &open);
+    pthread_sigmask(SIG_SETMASK, NULL, &open);
     sigdelset(&open, SIGINT);
     FD_ZERO(&input);
     FD_SET(STDIN_FILENO, &input);
@@ -70,29 +70,45 @@ static bool say(Writer *writer, const Vocab *vocab, const char *line, size_t len
     return true;
 }
 
-bool dialogue(Writer *writer, const Vocab *vocab, int length, Error *err) {
-    struct sigaction action = {.sa_handler = stop, .sa_flags = SA_RESTART}, before;
-    bool terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+static void go_on(Writer *writer, int length, bool terminal) {
+    if (terminal) let_through(true);
+    writer_go_on(writer, length, &stopped);
+    if (terminal) let_through(false);
+    writer_end_line(writer);
+}
+
+static bool take_turns(Writer *writer, const Vocab *vocab, const int32_t *ids, size_t count,
+                       int length, bool terminal, Error *err) {
     char *line = NULL;
     size_t room = 0, typed;
-    if (sigaction(SIGINT, &action, &before) != 0)
-        return fail(err, "the interruption cannot be caught: %s", strerror(errno));
-    if (terminal)
-        puts("Type a beginning, and Enter. An empty line goes on; Ctrl-C stops the writing, Ctrl-D "
-             "ends.");
-    let_through(!terminal);
+    writer_say(writer, ids, count);
+    if (count > 0) go_on(writer, length, terminal);
     while (!ferror(stdout) && read_line(&line, &room, &typed, terminal)) {
-        if (!say(writer, vocab, line, typed)) continue;
         stopped = 0;
-        let_through(true);
-        writer_go_on(writer, length, &stopped);
-        let_through(!terminal);
-        writer_end_line(writer);
+        if (say(writer, vocab, line, typed)) go_on(writer, length, terminal);
     }
     int reason = errno;
     free(line);
-    let_through(true);
-    sigaction(SIGINT, &before, NULL);
     return ferror(stdout) || feof(stdin) ||
            fail(err, "standard input cannot be read: %s", strerror(reason));
+}
+
+bool dialogue(Model *model, const Vocab *vocab, const WriterOptions *options, const int32_t *ids,
+              size_t count, int length, Error *err) {
+    struct sigaction action = {.sa_handler = stop, .sa_flags = SA_RESTART}, before;
+    bool terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+    bool caught = terminal && sigaction(SIGINT, NULL, &before) == 0 && before.sa_handler != SIG_IGN;
+    Writer *writer = NULL;
+    if (caught) sigaction(SIGINT, &action, NULL);
+    if (terminal) {
+        let_through(false); /* also to the writer's threads, which begin with this mask */
+        puts("Type a beginning, and Enter. An empty line goes on; Ctrl-C stops the writing, Ctrl-D "
+             "ends.");
+    }
+    bool ok = writer_open(&writer, model, vocab, options, err) &&
+              take_turns(writer, vocab, ids, count, length, terminal, err);
+    writer_close(writer);
+    if (terminal) let_through(true);
+    if (caught) sigaction(SIGINT, &before, NULL);
+    return ok;
 }

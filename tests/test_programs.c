@@ -133,6 +133,23 @@ static double check_log(const char *path) {
     return lowest;
 }
 
+/* The last of the log's lines of text is what the model then writes on its own. */
+static void check_excerpt(const char *path, const char *model) {
+    size_t length;
+    char *log = slurp(path, &length), *text = log, expected[1024] = "\"";
+    for (char *line = log; line[1]; line = strchr(line + 1, '\n')) text = line;
+    for (int commas = 0; commas < 8; text++) commas += *text == ',';
+    must_run("sample -n 64 --precision f32 %s", model);
+    char *to = expected + 1;
+    for (const char *c = ran.out; c < ran.out + 64; c++) /* of one byte each */
+        to += *c == '\n'  ? sprintf(to, "↵")
+              : *c == '"' ? sprintf(to, "\"\"")
+                          : sprintf(to, "%c", *c);
+    strcat(expected, "\"\n");
+    assert_string_equal(text, expected);
+    free(log);
+}
+
 /* The characters of a text, which must be UTF-8. */
 static size_t characters(const char *text, size_t length) {
     size_t count = 0;
@@ -187,6 +204,8 @@ static void test_training(void **state) {
     assert_string_equal(after(hint), "");
     size_t parameters = row_of("gpt").parameters;
     assert_int_equal(row_of("bigram").parameters, V * V);
+    check_excerpt(scratch("new/deep/model.csv"), "@new/deep/model.safetensors");
+    check_excerpt(scratch("new/deep/bigram.csv"), "@new/deep/bigram.safetensors");
     sample("--info @new/deep/bigram.safetensors");
     after("model            bigram\n");
     sample("--info @new/deep/model.safetensors");
@@ -469,6 +488,35 @@ static void test_page(void **state) {
     page = slurp(scratch("page/report.html"), &length);
     assert_int_equal(points_of(page, "gpt"), 0);
     assert_int_equal(points_of(page, "bigram"), 2);
+    free(page);
+}
+
+/* Where the page goes, nothing else of the training is. */
+static void test_page_taken(void **state) {
+    (void)state;
+    const char *words = "the page of the training";
+    run("train " TINY "-q -o @taken/report.html " PLAY);
+    expect_refusal(1, "taken/report.html", words);
+    run("train " TINY "-q -o @taken/m --log @taken/report.html " PLAY);
+    expect_refusal(1, "taken/report.html", words);
+    size_t length;
+    char *play = slurp(PLAY, &length);
+    must_run("train " TINY "-q -o @taken/m " PLAY); /* makes the folder */
+    scratch_put("taken/report.html", play, length);
+    run("train " TINY "-q -o @taken/m @taken/../taken/report.html");
+    expect_refusal(1, "taken/report.html", words);
+    scratch_expect("taken/report.html", play, length);
+    free(play);
+}
+
+/* Of many evaluations some lines are shown, and the last. */
+static void test_many_lines(void **state) {
+    (void)state;
+    size_t length;
+    train("-s 100 --eval-every 1 -o @lines/model " PLAY);
+    char *page = slurp(scratch("lines/report.html"), &length);
+    assert_in_range(occurrences(page, "<td class=\"text\">"), 30, 40);
+    assert_non_null(strstr(page, "<tr><th scope=\"row\">100</th>"));
     free(page);
 }
 
@@ -982,6 +1030,8 @@ int main(void) {
         cmocka_unit_test(test_ladder),
         cmocka_unit_test(test_quiet),
         cmocka_unit_test(test_page),
+        cmocka_unit_test(test_page_taken),
+        cmocka_unit_test(test_many_lines),
         cmocka_unit_test(test_hostile_page),
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_one_character),

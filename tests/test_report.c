@@ -75,9 +75,9 @@ static Vocab vocab_of(const char *text) {
 static void test_glyphs(void **state) {
     (void)state;
     static const char *const expected[][2] = {
-        {"\n", "↵ "},     {"\t", "⇥ "},    {" ", "␣ "},  {"a", "a "},
-        {"\033", "· "},   {"\x7F", "· "},  {"好", "好"}, {"\u0301", "◌\u0301 "},
-        {"\u3000", "␣ "}, {"\u202E", "· "}};
+        {"\n", "↵ "},     {"\t", "⇥ "},     {" ", "␣ "},      {"a", "a "},
+        {"\033", "· "},   {"\x7F", "· "},   {"好", "好"},     {"\u0301", "◌\u0301 "},
+        {"\u3000", "␣ "}, {"\u202E", "· "}, {"\u061C", "· "}, {"\U000E0041", "· "}};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         char glyph[GLYPH_ROOM];
         Vocab vocab = vocab_of(expected[i][0]);
@@ -91,6 +91,8 @@ static void test_glyphs(void **state) {
     assert_ok(vocab_build(&bytes, "test", "", 0, true, &err), err);
     glyph_padded(&bytes, 'a', glyph);
     assert_string_equal(glyph, "a ");
+    glyph_padded(&bytes, 0xA0, glyph); /* no space, but half a character */
+    assert_string_equal(glyph, "· ");
     glyph_padded(&bytes, 200, glyph);
     assert_string_equal(glyph, "· ");
     vocab_free(&bytes);
@@ -219,6 +221,29 @@ static void test_empty_chart(void **state) {
     page_end(&page);
     assert_true(!strstr(page.text, "nan") && !strstr(page.text, "inf"));
     free(page.text);
+}
+
+/* Figures as far apart, and as close together, as they may be. */
+static void test_extreme_charts(void **state) {
+    (void)state;
+    static const Point points[][2] = {
+        {{0, -1e15}, {1e15, 1e15}}, {{0, 0}, {0, 5e-324}}, {{1, 1e15}, {2, 1e15}}};
+    for (int i = 0; i < 3; i++) {
+        const Curve curve = {.name = "c", .points = points[i], .count = 2};
+        const Chart chart = {.id = "c",
+                             .title = "",
+                             .x_name = "",
+                             .curves = &curve,
+                             .curve_count = 1,
+                             .width = 300,
+                             .height = 200};
+        Page page = page_open(80, false);
+        page_begin(&page);
+        chart_draw(page.screen.out, &chart);
+        page_end(&page);
+        assert_true(!strstr(page.text, "nan") && !strstr(page.text, "inf"));
+        free(page.text);
+    }
 }
 
 static void test_map(void **state) {
@@ -432,11 +457,11 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_line),        cmocka_unit_test(test_spark),
         cmocka_unit_test(test_markup),      cmocka_unit_test(test_chart),
-        cmocka_unit_test(test_empty_chart), cmocka_unit_test(test_map),
-        cmocka_unit_test(test_glyphs),      cmocka_unit_test(test_screen),
-        cmocka_unit_test(test_heat),        cmocka_unit_test(test_walk),
-        cmocka_unit_test(test_walk_heads),  cmocka_unit_test(test_walk_below),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_empty_chart), cmocka_unit_test(test_extreme_charts),
+        cmocka_unit_test(test_map),         cmocka_unit_test(test_glyphs),
+        cmocka_unit_test(test_screen),      cmocka_unit_test(test_heat),
+        cmocka_unit_test(test_walk),        cmocka_unit_test(test_walk_heads),
+        cmocka_unit_test(test_walk_below),  cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

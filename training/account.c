@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     TOKENS = 20,     /* of the line that attention is shown on, at most */
@@ -92,6 +93,20 @@ static bool gather_curves(Account *a, const Result *results, int count, Error *e
     return true;
 }
 
+/* Every so many of the lines that were written, and the last. */
+static void gather_excerpts(Account *a) {
+    int written = 0, seen = 0;
+    for (int i = 0; i < a->log.count; i++) written += a->log.rows[i].excerpt != NULL;
+    int every = (written + MOST_EXCERPTS - 2) / (MOST_EXCERPTS - 1);
+    for (int i = 0; i < a->log.count; i++) {
+        const LogRow *row = &a->log.rows[i];
+        if (!row->excerpt || (seen++ % every != 0 && seen != written)) continue;
+        a->excerpts[a->page.excerpt_count++] =
+            (PageExcerpt){row->step, row->validation, row->excerpt};
+    }
+    a->page.excerpts = a->excerpts;
+}
+
 /* The best model's log: how its training went, and what it wrote on the way. */
 static bool gather_course(Account *a, Error *err) {
     static const struct {
@@ -122,15 +137,7 @@ static bool gather_course(Account *a, Error *err) {
     }
     a->page.courses = a->courses;
     a->page.course_count = COURSES;
-    int evaluated = 0, seen = 0;
-    for (int i = 0; i < a->log.count; i++) evaluated += a->log.rows[i].excerpt != NULL;
-    for (int i = 0; i < a->log.count && a->page.excerpt_count < MOST_EXCERPTS; i++) {
-        const LogRow *row = &a->log.rows[i];
-        if (!row->excerpt || seen++ % (evaluated / MOST_EXCERPTS + 1) != 0) continue;
-        a->excerpts[a->page.excerpt_count++] =
-            (PageExcerpt){row->step, row->validation, row->excerpt};
-    }
-    a->page.excerpts = a->excerpts;
+    gather_excerpts(a);
     return true;
 }
 
@@ -169,9 +176,9 @@ static bool gather_heads(Account *a, Error *err) {
     const Corpus *corpus = a->corpus;
     char path[PATH_ROOM];
     Checkpoint kept;
-    if (!checkpoint_path(a->settings, a->best->name, path, err) ||
-        !checkpoint_load(&kept, path, err))
-        return false;
+    if (!checkpoint_path(a->settings, a->best->name, path, err)) return false;
+    if (access(path, F_OK) != 0) return true; /* somebody has removed it: there is no map of it */
+    if (!checkpoint_load(&kept, path, err)) return false;
     const Config *config = &kept.model.config;
     size_t held_out = corpus->length - corpus->train;
     int tokens = config->T < TOKENS ? config->T : TOKENS;
@@ -179,9 +186,9 @@ static bool gather_heads(Account *a, Error *err) {
     const int32_t *ids = corpus->ids + line_of(corpus, (size_t)tokens);
     RunOptions options = {.batch = 1, .length = tokens, .frozen = true, .threads = 1};
     Run *run = NULL;
-    bool ok = config->V == corpus->vocab.size || fail(err, "%s: was replaced by another", path);
-    ok = ok && run_open(&run, &kept.model, &options, err);
-    if (ok) {
+    bool same = config->V == corpus->vocab.size; /* and not of another text */
+    bool ok = !same || run_open(&run, &kept.model, &options, err);
+    if (run) {
         run_forward(run, ids, 1, tokens, 0);
         a->page.tokens = tokens;
         a->page.glyphs = (const char(*)[GLYPH_ROOM])a->glyphs;

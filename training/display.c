@@ -1,5 +1,6 @@
 #include "training/display.h"
 #include "base/memory.h"
+#include "report/screen.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -79,11 +80,16 @@ static const char *about(const Settings *settings) {
 }
 
 void show_progress(const Progress *p, const Settings *settings, int steps, const Spark *spark) {
-    char speed[GROUPED_ROOM], course[SPARK_ROOM];
+    char speed[GROUPED_ROOM], course[SPARK_ROOM], before[128], after[128];
     double left = p->seconds / p->step * (steps - p->step);
+    int length = snprintf(before, sizeof before, "  step %d/%s%d  loss %.4f ", p->step,
+                          about(settings), steps, p->recent);
+    length += snprintf(after, sizeof after, "  %s tokens/s  %.0f s left ",
+                       speed_of(p, settings, speed), left);
     spark_text(spark, course);
-    printf("\r  step %d/%s%d  loss %.4f %s  %s tokens/s  %.0f s left \033[K", p->step,
-           about(settings), steps, p->recent, course, speed_of(p, settings, speed), left);
+    /* what does not fit would go on in a line that is not written over */
+    bool room = length + spark->count < screen_of(stdout).columns;
+    printf("\r%s%s%s\033[K", before, room ? course : "", after);
     fflush(stdout);
 }
 

@@ -96,12 +96,30 @@ static const Result *result_of(const State *state, const char *name, const Setti
     return NULL;
 }
 
+/* The page has one name whatever --out is: is anything else of this training there? */
+static bool check_page(const Settings *settings, const char *names[MAX_RUNGS], int rungs,
+                       Error *err) {
+    char page[PATH_ROOM], path[PATH_ROOM];
+    if (!account_path(settings, page, err) || !file_check_target(page, err)) return false;
+    if (file_is_same(page, settings->input))
+        return fail(err, "%s: is where the page of the training goes; --out needs another folder",
+                    page);
+    for (int i = 0; i < rungs; i++) {
+        if (!checkpoint_path(settings, names[i], path, err)) return false;
+        bool taken = file_is_same(page, path);
+        if (!log_path(settings, names[i], path, err)) return false;
+        if (taken || file_is_same(page, path))
+            return fail(err, "%s: is where the page of the training goes; take another name", page);
+    }
+    return true;
+}
+
 /* Before hours are spent: can all files be written, and each under its own name? */
 static bool check_targets(const Settings *settings, const char *names[MAX_RUNGS], int rungs,
                           Error *err) {
     char path[PATH_ROOM];
     if (!state_path(settings->out, path, err) || !file_check_target(path, err) ||
-        !account_path(settings, path, err) || !file_check_target(path, err))
+        !check_page(settings, names, rungs, err))
         return false;
     for (int i = 0; i < rungs; i++) {
         if (!checkpoint_path(settings, names[i], path, err) || !file_check_target(path, err))
@@ -125,13 +143,15 @@ static bool check_sizes(const Settings *settings, const Corpus *corpus, const St
     return true;
 }
 
-/* What to do next: with the model, if it was trained, and with a training that was interrupted. */
+/* What to do next: with the model, if it was trained, with its page, if there is one, and with a
+ * training that was interrupted. */
 static void show_end(const Settings *settings, const Result *results, int count, const char *page) {
     bool usual = strcmp(settings->out, "out/model.safetensors") == 0, begun = false;
     for (int i = 0; i < count; i++) begun = begun || strcmp(results[i].name, settings->model) == 0;
     if (begun)
-        printf("\nTo read what it writes:  ./sample -n 500%s%s\nTo see what it learnt:   %s\n",
-               usual ? "" : " ", usual ? "" : settings->out, page);
+        printf("\nTo read what it writes:  ./sample -n 500%s%s\n", usual ? "" : " ",
+               usual ? "" : settings->out);
+    if (begun && page) printf("To see what it learnt:   %s\n", page);
     if (interrupted())
         printf("\nInterrupted.  To go on:  ./train --resume%s%s %s\n", usual ? "" : " --out ",
                usual ? "" : settings->out, settings->input);
@@ -193,7 +213,7 @@ bool ladder_train(const Settings *settings, const Corpus *corpus, State *state, 
         if (!save_comparison(settings, results, count, path, err)) return false;
         printf("\nThe table is also in %s.\n", path);
     }
-    if (!account_write(settings, corpus, results, count, page, err)) return false;
-    show_end(settings, results, count, page);
-    return true;
+    bool drawn = account_write(settings, corpus, results, count, page, err);
+    show_end(settings, results, count, drawn ? page : NULL);
+    return drawn;
 }

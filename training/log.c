@@ -59,7 +59,7 @@ size_t log_flush(FILE *log) {
 static bool read_number(const char **at, double *number) {
     char *end;
     *number = strtod(*at, &end);
-    bool read = end > *at && isfinite(*number);
+    bool read = end > *at && fabs(*number) < 1e15; /* a figure that a training can come to */
     *at = end + (*end == ',');
     return read && *end == ',';
 }
@@ -100,7 +100,7 @@ typedef struct {
 
 static bool is_kept(Thinning *thinning, bool evaluated) {
     long all = thinning->all[evaluated], seen = thinning->seen[evaluated]++;
-    return seen % (all / LOG_KEPT + 1) == 0 || seen == all - 1;
+    return seen % ((all - 1) / LOG_KEPT + 1) == 0 || seen == all - 1;
 }
 
 static FILE *open_regular(const char *path) {

@@ -206,6 +206,7 @@ static bool evaluate(Training *t, double *validation, Error *err) {
     *validation =
         run_evaluate(t->run, corpus->ids + corpus->train, corpus->length - corpus->train, 1);
     if (!isfinite(*validation)) return diverged(t, "the loss is no longer a number", p->step, err);
+    double took = clock_seconds() - begun;
     excerpt_write(&t->excerpt, &corpus->vocab, t->settings->seed, t->written);
     const char *mark = "  ";
     p->stale++;
@@ -215,7 +216,7 @@ static bool evaluate(Training *t, double *validation, Error *err) {
         p->stale = 0;
     }
     p->seconds = clock_seconds() - t->started;
-    budget_evaluated(&t->budget, p, clock_seconds() - begun);
+    budget_evaluated(&t->budget, p, took);
     if (*validation < p->best) {
         t->no_best = (Error){0};
         bool saved = save_best(t->task->path, &t->model, t->settings, corpus, p->step, *validation,
@@ -259,7 +260,7 @@ static bool take_steps(Training *t, Error *err) {
         bool spent = budget_spent(&t->budget, p);
         bool due = budget_evaluation_due(&t->budget, p, spent);
         if (due) ok = evaluate(t, &row.validation, err);
-        if (due) row.excerpt = t->written;
+        if (due && ok) row.excerpt = t->written;
         log_row(t->log, &row);
         double now = clock_seconds();
         p->spent = spent ? s->time : 0;

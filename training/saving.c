@@ -157,10 +157,10 @@ static bool read_results(const Note *note, State *state) {
             char *end;
             if (*at != ' ' || at[1] == '\n') return false;
             figures[i] = strtod(at, &end);
-            if (end == at) return false;
+            if (end == at || !(figures[i] >= 0 && figures[i] < 1e15)) return false;
             at = end;
         }
-        if (*at != '\n' || !(figures[0] >= 0 && figures[0] < 1e15)) return false;
+        if (*at != '\n') return false;
         state->results[state->result_count++] = (Result){.name = known,
                                                          .parameters = (size_t)figures[0],
                                                          .train = figures[1],

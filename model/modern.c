@@ -8,21 +8,21 @@
  *         x = x + dropout(down_proj(silu(gate_proj(h)) up_proj(h))), from
  *             h = post_attention_layernorm(x)
  *
- *     logits = lm_head(norm(x))
+ *     logits = norm(x) embed_tokens^T
  *
  * What it adds to gpt: positions as turns of queries and keys (Su et al., 2021), so that only
  * distances count; norms without mean and bias (Zhang and Sennrich, 2019), of queries and keys too
- * (Henry et al., 2020); a gate in the MLP (Shazeer, 2020); no biases; a head of its own. Every
- * branch begins as nothing, its last matrix being 0, and matrices are trained by Muon. Norms are
- * RMSNorm; q_norm and k_norm are of each head. Tensors are named as in Hugging Face transformers;
- * weights are (out, in). */
+ * (Henry et al., 2020); a gate in the MLP (Shazeer, 2020); no biases. Every branch begins as
+ * nothing, its last matrix being 0, and matrices are trained by Muon. The head is the embedding, as
+ * in gpt. Norms are RMSNorm; q_norm and k_norm are of each head. Tensors are named as in Hugging
+ * Face transformers; weights are (out, in). */
 #include "model/run.h"
 
 #include <math.h>
 #include <string.h>
 
 typedef struct {
-    Param embed, norm, head;                 /* once */
+    Param embed, norm;                       /* once */
     Param norm1, q, k, v, q_norm, k_norm, o; /* in each block */
     Param norm2, gate, up, down;
 } Weights;
@@ -47,25 +47,25 @@ typedef struct {
         offsetof(Weights, member), name, {rows, columns}, 0, 1, \
             EVERY_LAYER | LINEAR | DECAYS | FAN_IN | MUON       \
     }
-#define ZEROS(member, name, rows, columns, flags) \
-    { offsetof(Weights, member), name, {rows, columns}, 0, 0, LINEAR | DECAYS | (flags) }
+#define ZEROS(member, name, rows, columns) \
+    { offsetof(Weights, member), name, {rows, columns}, 0, 0, EVERY_LAYER | LINEAR | DECAYS | MUON }
 
 /* clang-format off */
 static const TensorSpec tensors[] = {
-    {offsetof(Weights, embed), "model.embed_tokens.weight", {SIZE_V, SIZE_C}, 0, 1, ONCE},
+    {offsetof(Weights, embed), "model.embed_tokens.weight", {SIZE_V, SIZE_C}, 0, 1, ONCE | LINEAR | FAN_IN},
     GAIN(norm1, "model.layers.%d.input_layernorm.weight", SIZE_C, EVERY_LAYER),
     SCALED(q, "model.layers.%d.self_attn.q_proj.weight", SIZE_C, SIZE_C),
     SCALED(k, "model.layers.%d.self_attn.k_proj.weight", SIZE_C, SIZE_C),
     SCALED(v, "model.layers.%d.self_attn.v_proj.weight", SIZE_C, SIZE_C),
     GAIN(q_norm, "model.layers.%d.self_attn.q_norm.weight", SIZE_HS, EVERY_LAYER),
     GAIN(k_norm, "model.layers.%d.self_attn.k_norm.weight", SIZE_HS, EVERY_LAYER),
-    ZEROS(o, "model.layers.%d.self_attn.o_proj.weight", SIZE_C, SIZE_C, EVERY_LAYER | MUON),
+    ZEROS(o, "model.layers.%d.self_attn.o_proj.weight", SIZE_C, SIZE_C),
     GAIN(norm2, "model.layers.%d.post_attention_layernorm.weight", SIZE_C, EVERY_LAYER),
     SCALED(gate, "model.layers.%d.mlp.gate_proj.weight", SIZE_8C_3, SIZE_C),
     SCALED(up, "model.layers.%d.mlp.up_proj.weight", SIZE_8C_3, SIZE_C),
-    ZEROS(down, "model.layers.%d.mlp.down_proj.weight", SIZE_C, SIZE_8C_3, EVERY_LAYER | MUON),
-    GAIN(norm, "model.norm.weight", SIZE_C, ONCE),
-    ZEROS(head, "lm_head.weight", SIZE_V, SIZE_C, ONCE),
+    ZEROS(down, "model.layers.%d.mlp.down_proj.weight", SIZE_C, SIZE_8C_3),
+    /* the last norm begins small, or each character would expect itself */
+    {offsetof(Weights, norm), "model.norm.weight", {SIZE_C, SIZE_NONE}, 0.1f, 0, ONCE},
 };
 
 static const BufferSpec buffers[] = {
@@ -216,7 +216,7 @@ static void predict(const Run *run, const Kernels *k, Stretch s) {
     run_buffers(run, k, 0, s.first, &a);
     run_buffers(run, k, c.L, s.first, &end);
     rmsnorm_forward(k, a.last, a.last_rstd, end.x, w.norm, s.count, c.C);
-    linear_forward(k, a.logits, a.last, w.head, (Param){0}, s.count, c.C, c.V);
+    linear_forward(k, a.logits, a.last, w.embed, (Param){0}, s.count, c.C, c.V);
 }
 
 static void forward(const Run *run, const Kernels *k) {
@@ -257,7 +257,7 @@ static void predict_backward(const Run *run, const Kernels *k, Stretch s) {
     run_weights(run, 0, &w);
     run_buffers(run, k, 0, s.first, &a);
     run_buffers(run, k, c.L, s.first, &end);
-    linear_backward(k, a.dnorm, a.logits, w.head, s.count, c.C, c.V);
+    linear_backward(k, a.dnorm, a.logits, w.embed, s.count, c.C, c.V);
     memset(a.dx, 0, (size_t)s.count * (size_t)c.C * sizeof *a.dx);
     rmsnorm_backward(k, a.dx, a.sums, a.dnorm, end.x, a.last_rstd, w.norm, s.count, c.C);
 }
@@ -357,8 +357,9 @@ static void backward(const Run *run, const Kernels *k) {
     }
     run_weights(run, 0, &w);
     run_buffers(run, k, 0, 0, &all);
-    linear_gradients(k, w.head, (Param){0}, all.logits, all.last, B * T, c.C, c.V);
+    linear_gradients(k, w.embed, (Param){0}, all.logits, all.last, B * T, c.C, c.V);
     rmsnorm_gradients(k, w.norm, all.sums, run_stretches(run), c.C);
+    team_barrier(k); /* the embedding's gradient has two parts */
     embedding_backward(k, w.embed, (Param){0}, all.dx, run->ids, B, T, c.C);
 }
 

@@ -280,7 +280,7 @@ static double *modern(const Reference *r, const int32_t *ids, int T) {
         for (int i = 0; i < c.C; i++) x[t * c.C + i] = table[ids[t] * c.C + i];
     for (int l = 0; l < c.L; l++) modern_block(r, x, l, T);
     double *norm = rmsnorm(x, tensor(r, "model.norm.weight", 0), T, c.C);
-    double *logits = linear(norm, tensor(r, "lm_head.weight", 0), NULL, T, c.C, c.V);
+    double *logits = linear(norm, table, NULL, T, c.C, c.V);
     free(x);
     free(norm);
     return logits;

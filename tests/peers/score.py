@@ -37,10 +37,11 @@ def modern(meta, weights):
         max_position_embeddings=int(meta["context"]),
         rms_norm_eps=1e-6,
         rope_theta=10000.0,
-        tie_word_embeddings=False,
+        tie_word_embeddings=True,
     )
     model = transformers.Qwen3ForCausalLM(config).double().eval()
-    model.load_state_dict(weights, strict=True)
+    tied = {"lm_head.weight": weights["model.embed_tokens.weight"]}
+    model.load_state_dict(weights | tied, strict=True)
     return lambda ids: model(ids).logits
 
 

@@ -140,13 +140,14 @@ static double epochs_that_help(double characters) {
     return round(fmin(most, fmax(least, least * sqrt(million / characters))));
 }
 
-/* The harder a text is pressed, by more weights and more often, the better it would be learnt by
- * heart, and the more dropout helps to learn something else: found by trial (RECORDS.md). */
+/* The more often a text is seen, and the harder it is pressed, by more weights and more often, the
+ * better it would be learnt by heart, and the more dropout helps to learn something else; where it
+ * is seen but a few times, dropout only takes time. Found by trial (RECORDS.md). */
 static double dropout_for(const Config *config, double epochs, size_t characters) {
-    const double light = 12, doubled = 0.07, most = 0.3;
+    const double few = 5, light = 12, most = 0.3;
     double pressure = (double)model_parameters(config) * epochs / (double)characters;
-    double dropout = pressure > light ? fmin(doubled * log2(pressure / light), most) : 0;
-    return round(100 * dropout) / 100;
+    double dropout = fmin(0.1 * log2(epochs / few), 0.07 * log2(pressure / light));
+    return round(100 * fmax(0, fmin(dropout, most))) / 100;
 }
 
 /* Steps that are open, and evaluations with them. */

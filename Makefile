@@ -36,6 +36,7 @@ endif
 SOURCES = $(wildcard base/*.c data/*.c model/*.c) model/kernels/choose.c model/kernels/matmul.c \
           model/kernels/narrow.c model/kernels/team.c
 REPORT   = $(patsubst %.c,%.o,$(wildcard report/*.c))
+EXCHANGE = $(patsubst %.c,%.o,$(wildcard exchange/*.c))
 SAMPLING = $(patsubst %.c,%.o,$(wildcard sampling/*.c))
 TRAINING = $(patsubst %.c,%.o,$(wildcard training/*.c))
 OBJECTS = $(SOURCES:.c=.o) $(ISAS:%=model/kernels/isa_%.o) $(BF16)
@@ -62,6 +63,7 @@ train sample: %: $(BUILD)/%
 define rules # directory, flags
 $(1)/train $(1)/tests/test_log: $(TRAINING:%=$(1)/%)
 $(1)/train $(1)/faulty/train $(1)/sample $(1)/faulty/sample $(1)/tests/test_report $(1)/tests/test_log: $(REPORT:%=$(1)/%)
+$(1)/train $(1)/faulty/train $(1)/sample $(1)/faulty/sample: $(EXCHANGE:%=$(1)/%)
 $(1)/sample $(1)/faulty/sample: $(SAMPLING:%=$(1)/%)
 $(1)/train $(1)/sample: $(1)/%: $(1)/%.o $(OBJECTS:%=$(1)/%)
 	$$(CC) $$(FLAGS) $(2) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
@@ -169,7 +171,7 @@ ifneq ($(filter deps,$(MAKECMDGOALS)),)
 $(foreach build,test san,$(patsubst %.c,$(BUILD)/$(build)/%.o,$(wildcard tests/*.c))): | deps
 endif
 
-FORMATTED = $(wildcard *.[ch] report/*.[ch] sampling/*.[ch] training/*.[ch] base/*.[ch] data/*.[ch] model/*.[ch] model/kernels/*.[ch] tests/*.[ch] tests/fuzz/*.[ch])
+FORMATTED = $(wildcard *.[ch] exchange/*.[ch] report/*.[ch] sampling/*.[ch] training/*.[ch] base/*.[ch] data/*.[ch] model/*.[ch] model/kernels/*.[ch] tests/*.[ch] tests/fuzz/*.[ch])
 
 format:
 	$(CLANG_FORMAT) -i $(FORMATTED)

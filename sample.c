@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "data/data.h"
+#include "exchange/trained.h"
 #include "model/model.h"
 #include "report/screen.h"
 #include "report/walk.h"
@@ -16,37 +17,12 @@
 enum { EXIT_USAGE = 2 };
 
 typedef struct {
-    const char *checkpoint, *prompt, *stop, *score, *explain, *precision;
+    const char *checkpoint, *prompt, *stop, *score, *explain, *export, *precision;
     Precision multiply_in;
     int length, samples, threads, layer, head;
     Sampler sampler;
     bool interactive, info, help, version;
 } Settings;
-
-/* ---- the vocabulary, from the checkpoint's notes ---- */
-
-static bool read_vocab(const Checkpoint *checkpoint, const char *path, Vocab *vocab, Error *err) {
-    const Note *kind = checkpoint_note(checkpoint, "characters");
-    const Note *text = checkpoint_note(checkpoint, "vocabulary");
-    *vocab = (Vocab){0};
-    if (!kind || !text) return fail(err, "%s: holds no vocabulary", path);
-    bool bytes = strcmp(kind->value, "bytes") == 0;
-    if (!vocab_build(vocab, path, text->value, text->length, bytes, err)) return false;
-    bool ok = vocab->size == checkpoint->model.config.V;
-    if (ok && !bytes) { /* sorted and without doubles, or the ids would mean other characters */
-        char *joined;
-        size_t length;
-        if (!vocab_join(vocab, &joined, &length, err)) {
-            vocab_free(vocab);
-            return false;
-        }
-        ok = length == text->length && memcmp(joined, text->value, length) == 0;
-        memory_free(joined);
-    }
-    if (ok) return true;
-    vocab_free(vocab);
-    return fail(err, "%s: its vocabulary is not that of its model", path);
-}
 
 /* ---- generation ---- */
 
@@ -156,21 +132,21 @@ static void print_info(const Checkpoint *checkpoint, const Vocab *vocab) {
 /* ---- the command line ---- */
 
 static bool run_program(const Settings *s, Error *err) {
-    Checkpoint checkpoint;
-    Vocab vocab;
-    if (!checkpoint_load(&checkpoint, s->checkpoint, err)) return false;
-    bool ok = read_vocab(&checkpoint, s->checkpoint, &vocab, err);
-    if (ok && s->info)
-        print_info(&checkpoint, &vocab);
-    else if (ok && s->explain)
-        ok = explain(s, &checkpoint, &vocab, err);
-    else if (ok && s->score)
-        ok = score(s, &checkpoint, &vocab, err);
-    else if (ok)
-        ok = generate(s, &checkpoint, &vocab, err);
+    Trained trained;
+    bool ok = true;
+    if (!trained_load(&trained, s->checkpoint, err)) return false;
+    if (s->info)
+        print_info(&trained.checkpoint, &trained.vocab);
+    else if (s->explain)
+        ok = explain(s, &trained.checkpoint, &trained.vocab, err);
+    else if (s->score)
+        ok = score(s, &trained.checkpoint, &trained.vocab, err);
+    else if (s->export)
+        ok = trained_export(&trained, s->export, err);
+    else
+        ok = generate(s, &trained.checkpoint, &trained.vocab, err);
     ok = ok && file_flush_output(err);
-    vocab_free(&vocab);
-    checkpoint_free(&checkpoint);
+    trained_free(&trained);
     return ok;
 }
 
@@ -220,6 +196,8 @@ int main(int argc, char **argv) {
         {0, "layer", OPTION_INT, &s.layer, 0, MAX_LAYERS - 1, "N", "... in this layer, from 0"},
         {0, "head", OPTION_INT, &s.head, 0, MAX_WIDTH, "N",
          "... and this head; default: a map of all"},
+        {0, "export", OPTION_TEXT, &s.export, 0, 0, "DIR",
+         "write the model as a new folder for Hugging Face transformers"},
         {0, "info", OPTION_FLAG, &s.info, 0, 0, NULL, "what is in the checkpoint"},
         {.kind = OPTION_SECTION, .help = "Else"},
         {'j', "threads", OPTION_INT, &s.threads, 1, MAX_THREADS, "N",

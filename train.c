@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/options.h"
 #include "data/data.h"
+#include "exchange/trained.h"
 #include "model/model.h"
 #include "report/screen.h"
 #include "training/display.h"
@@ -11,6 +12,7 @@
 #include "training/ladder.h"
 #include "training/plan.h"
 #include "training/preset.h"
+#include "training/start.h"
 #include "version.h"
 
 #include <stdlib.h>
@@ -35,6 +37,7 @@ static bool check_settings(Settings *s, int operands, Error *err) {
     const char *names[MAX_RUNGS];
     Config config = plan_least(s).sizes;
     if (!read_precision(s, err)) return false;
+    if (s->ladder && s->init) return fail(err, "--init is for one model, not for a --ladder");
     config.V = 1; /* not known yet, and fine whatever it is */
     snprintf(config.model, sizeof config.model, "%s", s->model);
     if (!model_check(&config, err)) return false;
@@ -139,6 +142,16 @@ static bool take_up(Settings *s, const Settings *defaults, Options o, int argc, 
     return true;
 }
 
+/* Reads the model that a training begins from, and the command line once more: what it does not say
+ * is now the model's. */
+static bool take_start(Settings *s, Options o, int argc, char **argv, Trained *start, Error *err) {
+    int first;
+    if (!trained_load(start, s->init, err)) return false;
+    s->sizes = (Config){.dropout = -1};
+    s->model = NULL;
+    return read_command_line(o, argc, argv, &first, err) && start_settle(s, start, err);
+}
+
 /* ---- the program ---- */
 
 /* Settles what the settings leave open; those of a training that is resumed leave nothing. Of a
@@ -156,20 +169,27 @@ static bool settle(Settings *s, const Corpus *corpus, Error *err) {
     return true;
 }
 
-static bool run_program(Settings *settings, Options o, State *state, Error *err) {
+static bool run_program(Settings *settings, Options o, State *state, const Trained *start,
+                        Error *err) {
     Corpus corpus;
+    Vocab before = {0};
+    bool goes_on = state->checkpoint.model.weights, begun = start->checkpoint.model.weights;
+    if (goes_on && !trained_vocab(&state->checkpoint, settings->out, &before, err)) return false;
+    const Vocab *known = goes_on ? &before : begun ? &start->vocab : NULL;
     int context = settings->sizes.T > 0 ? settings->sizes.T : 1;
-    if (!corpus_load(&corpus, settings->input, settings->bytes, settings->held_out, context, err))
-        return false;
+    bool ok = corpus_load(&corpus, settings->input, settings->bytes, settings->held_out, context,
+                          known, err);
+    vocab_free(&before);
+    if (!ok) return false;
     interruption_catch();
     if (!settings->quiet) show_corpus(settings->input, &corpus);
-    bool same = !state->checkpoint.model.weights || state->text == corpus.digest;
-    bool ok =
-        same || fail(err, "%s: is not the text of the training that --resume is to go on with",
-                     settings->input);
-    ok = ok && (state->checkpoint.model.weights || settle(settings, &corpus, err));
+    ok = !goes_on || state->text == corpus.digest ||
+         fail(err, "%s: is not the text of the training that --resume is to go on with",
+              settings->input);
+    ok = ok && (goes_on || settle(settings, &corpus, err));
     write_words(o, settings->words);
-    ok = ok && ladder_train(settings, &corpus, state, err) && file_flush_output(err);
+    const Model *model = begun ? &start->checkpoint.model : NULL;
+    ok = ok && ladder_train(settings, &corpus, state, model, err) && file_flush_output(err);
     corpus_free(&corpus);
     return ok;
 }
@@ -201,6 +221,8 @@ int main(int argc, char **argv) {
         {0, "preset", OPTION_TEXT, &s.preset, 0, 0, "NAME",
          "a recipe: small (the default), quick, base, nanogpt-cpu, nanogpt-gpu"},
         {0, "ladder", OPTION_FLAG, &s.ladder, 0, 0, NULL, "every rung, on the same budget"},
+        {0, "init", OPTION_TEXT, &s.init, 0, 0, "PATH",
+         "begin from a model: a checkpoint, or a folder of Hugging Face's"},
         {'o', "out", OPTION_TEXT, &s.out, 0, 0, "FILE", "the checkpoint"},
         {'r', "resume", OPTION_FLAG, &s.resume, 0, 0, NULL, "go on with the training of --out"},
         {0, "log", OPTION_TEXT, &s.log, 0, 0, "FILE",
@@ -275,9 +297,13 @@ int main(int argc, char **argv) {
     State state = {0};
     char words[WORDS_ROOM];
     bool ok = !s.resume || take_up(&s, &defaults, all, argc, argv, &state, words, &err);
+    Trained start = {0};
+    if (ok && s.init && !state.checkpoint.model.weights)
+        ok = take_start(&s, all, argc, argv, &start, &err);
     if (ok && !check_settings(&s, argc - first, &err)) return usage_error(&err);
     s.input = argv[first];
-    ok = ok && run_program(&s, all, &state, &err);
+    ok = ok && run_program(&s, all, &state, &start, &err);
+    trained_free(&start);
     state_free(&state);
     if (ok) return EXIT_SUCCESS;
     fflush(stdout);

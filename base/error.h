@@ -12,7 +12,7 @@ typedef struct {
     char text[512]; /* one line, no newline; empty while nothing has failed */
 } Error;
 
-/* Writes the message, cut to fit. */
+/* Writes the message, cut to fit; a control character becomes a question mark. */
 void error_write(Error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The same, and is false: a macro, for compilers and checkers to see that it always is. */

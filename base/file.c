@@ -1,6 +1,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -136,6 +137,11 @@ bool file_flush_output(Error *err) {
     return whole || fail(err, "standard output cannot be written");
 }
 
+bool file_is_directory(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 bool file_make_parent(const char *path, Error *err) {
     char *copy;
     size_t length = strlen(path);
@@ -144,13 +150,37 @@ bool file_make_parent(const char *path, Error *err) {
     bool ok = true;
     for (char *slash = strchr(copy + 1, '/'); slash && ok; slash = strchr(slash + 1, '/')) {
         *slash = 0;
-        struct stat status;
         bool there = mkdir(copy, 0777) == 0;
         int why = errno;
-        there = there || (stat(copy, &status) == 0 && S_ISDIR(status.st_mode));
-        if (!there) ok = fail(err, "%s: cannot be created: %s", copy, strerror(why));
+        if (!there && !file_is_directory(copy))
+            ok = fail(err, "%s: cannot be created: %s", copy, strerror(why));
         *slash = '/';
     }
     memory_free(copy);
     return ok;
+}
+
+/* Of what is in every directory, "." and "..", there is no more. */
+static bool check_empty(const char *path, Error *err) {
+    int entries = 0;
+    DIR *directory = opendir(path);
+    if (!directory) return fail(err, "%s: cannot be opened: %s", path, strerror(errno));
+    while (readdir(directory)) entries++;
+    closedir(directory);
+    return entries <= 2 || fail(err, "%s: is there already, and not empty", path);
+}
+
+bool file_make_directory(const char *path, Error *err) {
+    if (!file_make_parent(path, err)) return false;
+    if (mkdir(path, 0777) == 0) return true;
+    int why = errno;
+    if (file_is_directory(path)) return check_empty(path, err);
+    return fail(err, "%s: cannot be created: %s", path, strerror(why));
+}
+
+bool file_within(const char *directory, const char *name, char **path, Error *err) {
+    size_t room = strlen(directory) + strlen(name) + 2;
+    if (!memory_alloc(path, room, 1, name, err)) return false;
+    snprintf(*path, room, "%s/%s", directory, name);
+    return true;
 }

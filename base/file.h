@@ -34,4 +34,15 @@ bool file_flush_output(Error *err);
 /* Creates the directories that `path` lies in, if they do not exist yet. */
 bool file_make_parent(const char *path, Error *err);
 
+/* Is there a directory at `path`? */
+bool file_is_directory(const char *path);
+
+/* Creates the directory `path`, and those that it lies in. Refused: one that is there, unless it is
+ * empty. */
+bool file_make_directory(const char *path, Error *err);
+
+/* Sets *path to that of `name` in `directory`; the caller releases it with memory_free. On failure
+ * it is NULL. */
+bool file_within(const char *directory, const char *name, char **path, Error *err);
+
 #endif

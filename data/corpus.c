@@ -14,14 +14,23 @@ static bool split(Corpus *corpus, const char *path, double held_out, int context
                 path, corpus->length, corpus->train, rest, context, context + 1);
 }
 
+/* A known vocabulary takes the place of the text's own, if it has all that is needed. */
+static bool take_vocabulary(Corpus *corpus, const Vocab *known, const char *path, Error *err) {
+    if (!known) return true;
+    if (!vocab_covers(known, &corpus->vocab, path, err)) return false;
+    vocab_free(&corpus->vocab);
+    return vocab_copy(&corpus->vocab, known, err);
+}
+
 bool corpus_load(Corpus *corpus, const char *path, bool bytes, double held_out, int context,
-                 Error *err) {
+                 const Vocab *known, Error *err) {
     *corpus = (Corpus){0};
     char *text;
     size_t length;
     if (!file_read(path, &text, &length, err)) return false;
     bool ok = length > 0 || fail(err, "%s: is empty", path);
     ok = ok && vocab_build(&corpus->vocab, path, text, length, bytes, err);
+    ok = ok && take_vocabulary(corpus, known, path, err);
     ok = ok && vocab_encode(&corpus->vocab, path, text, length, &corpus->ids, &corpus->length, err);
     ok = ok && split(corpus, path, held_out, context, err);
     Digest digest = digest_start();

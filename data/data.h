@@ -26,6 +26,13 @@ typedef struct {
 bool vocab_build(Vocab *vocab, const char *name, const char *text, size_t length, bool bytes,
                  Error *err);
 
+/* A copy, which the caller releases with vocab_free. */
+bool vocab_copy(Vocab *copy, const Vocab *vocab, Error *err);
+
+/* Does the vocabulary have all characters of the other? If not, `name` opens a message that names
+ * those that it lacks, or the first of them. */
+bool vocab_covers(const Vocab *vocab, const Vocab *other, const char *name, Error *err);
+
 /* The id of a code point (or byte), -1 if it is not in the vocabulary. */
 int vocab_id(const Vocab *vocab, uint32_t code);
 
@@ -48,6 +55,18 @@ bool vocab_join(const Vocab *vocab, char **text, size_t *length, Error *err);
 
 void vocab_free(Vocab *vocab);
 
+/* ---- tokenizers of Hugging Face ---- */
+
+/* Writes to a directory what transformers' AutoTokenizer reads: tokenizer.json, which takes a text
+ * apart into characters (or bytes) with the same ids, and tokenizer_config.json, which says that
+ * `context` is the longest. */
+bool tokenizer_export(const Vocab *vocab, int context, const char *directory, Error *err);
+
+/* Reads the vocabulary of a directory's tokenizer.json, which another program may have written:
+ * id i here is rows[i] there; the caller releases them with memory_free. Refused with a sentence:
+ * tokens of several characters, merges, a normalizer, ids that are not 0 to size - 1. */
+bool tokenizer_import(Vocab *vocab, const char *directory, int32_t **rows, Error *err);
+
 /* ---- corpus ---- */
 
 typedef struct {
@@ -58,12 +77,13 @@ typedef struct {
     uint64_t digest; /* of the file's bytes */
 } Corpus;
 
-/* Reads a text file. `held_out`, between 0 and 1, is the fraction that validates. Refused with a
- * sentence: no such file, a directory, an empty file, invalid UTF-8 (unless `bytes`), and a text
- * whose training part is shorter than context + 1 characters or whose held-out part has fewer
- * than two. */
+/* Reads a text file. `held_out`, between 0 and 1, is the fraction that validates. `known` is the
+ * vocabulary of a model that is there already; NULL: the text's own is taken. Refused with a
+ * sentence: no such file, a directory, an empty file, invalid UTF-8 (unless `bytes`), characters
+ * that a known vocabulary lacks, which are named, and a text whose training part is shorter than
+ * context + 1 characters or whose held-out part has fewer than two. */
 bool corpus_load(Corpus *corpus, const char *path, bool bytes, double held_out, int context,
-                 Error *err);
+                 const Vocab *known, Error *err);
 
 void corpus_free(Corpus *corpus);
 

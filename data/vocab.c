@@ -51,6 +51,32 @@ done:
     return ok;
 }
 
+bool vocab_copy(Vocab *copy, const Vocab *vocab, Error *err) {
+    *copy = *vocab;
+    size_t count = (size_t)vocab->size;
+    if (!memory_alloc(&copy->codes, count, sizeof *copy->codes, "the vocabulary", err))
+        return false;
+    memcpy(copy->codes, vocab->codes, count * sizeof *copy->codes);
+    return true;
+}
+
+bool vocab_covers(const Vocab *vocab, const Vocab *other, const char *name, Error *err) {
+    enum { NAMED = 10 };
+    char list[NAMED * 32] = "";
+    int lacking = 0;
+    for (int id = 0; id < other->size; id++) {
+        uint32_t code = other->codes[id];
+        char text[UTF8_MAX];
+        if (vocab_id(vocab, code) >= 0 || lacking++ >= NAMED) continue;
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, code > 0x20 ? "%s'%.*s' (U+%04X)" : "%s%.*sU+%04X",
+                 lacking > 1 ? ", " : "", code > 0x20 ? utf8_encode(code, text) : 0, text,
+                 (unsigned)code);
+    }
+    return lacking == 0 || fail(err, "%s: of its characters the model's vocabulary lacks %d: %s%s",
+                                name, lacking, list, lacking > NAMED ? ", ..." : "");
+}
+
 int vocab_id(const Vocab *vocab, uint32_t code) {
     int low = 0, high = vocab->size;
     while (low < high) {

@@ -128,12 +128,6 @@ bool checkpoint_save_run(const char *path, const Run *run, const Note *notes, in
     return save(path, run->model, numbers, notes, count, err);
 }
 
-static const Note *find_note(const SafeTensors *file, const char *key) {
-    for (int i = 0; i < file->note_count; i++)
-        if (strcmp(file->notes[i].key, key) == 0) return &file->notes[i];
-    return NULL;
-}
-
 /* A note that is a whole number, plainly written, from 1 to the largest size there is. */
 static bool read_size(const Note *note, int *size) {
     char *end;
@@ -147,34 +141,28 @@ static bool read_size(const Note *note, int *size) {
 
 static bool read_config(const SafeTensors *file, const char *path, Config *config, Error *err) {
     *config = (Config){0};
-    const Note *note = find_note(file, "tril");
+    const Note *note = safetensors_note(file, "tril");
     if (!note) return fail(err, "%s: was not written by tril: its metadata has no 'tril'", path);
     if (strcmp(note->value, version) != 0)
         return fail(err, "%s: has format %s, but this program reads %s", path, note->value,
                     version);
-    note = find_note(file, "model");
+    note = safetensors_note(file, "model");
     if (!note || note->length >= sizeof config->model)
         return fail(err, "%s: its metadata has no valid 'model'", path);
     memcpy(config->model, note->value, note->length); /* the rest of it is 0 */
     for (int i = 0; i < COUNT(sizes); i++) {
-        note = find_note(file, sizes[i].key);
+        note = safetensors_note(file, sizes[i].key);
         int member;
         if (!read_size(note, &member))
             return fail(err, "%s: its metadata has no valid '%s'", path, sizes[i].key);
         memcpy((char *)config + sizes[i].member, &member, sizeof member);
     }
-    note = find_note(file, "dropout");
+    note = safetensors_note(file, "dropout");
     char *end = NULL;
     config->dropout = note ? strtod(note->value, &end) : 0;
     if (!note || end == note->value || *end)
         return fail(err, "%s: its metadata has no valid 'dropout'", path);
     return true;
-}
-
-static const SafeTensor *find_tensor(const SafeTensors *file, const char *name) {
-    for (int i = 0; i < file->tensor_count; i++)
-        if (strcmp(file->tensors[i].name, name) == 0) return &file->tensors[i];
-    return NULL;
 }
 
 static bool check_tensor(const Tensor *tensor, const char *name, const SafeTensor *stored,
@@ -199,7 +187,7 @@ static bool check_tensors(const Model *model, const SafeTensors *file, int count
     for (int i = 0; i < count * model->tensor_count; i++) {
         const Tensor *tensor = &model->tensors[i % model->tensor_count];
         name_of(tensor, i / model->tensor_count, name);
-        if (!check_tensor(tensor, name, find_tensor(file, name), path, err)) return false;
+        if (!check_tensor(tensor, name, safetensors_tensor(file, name), path, err)) return false;
     }
     return true;
 }
@@ -209,7 +197,7 @@ static void load_tensors(const Model *model, const SafeTensors *file, int set, f
     for (int i = 0; i < model->tensor_count; i++) {
         const Tensor *tensor = &model->tensors[i];
         name_of(tensor, set, name);
-        const SafeTensor *stored = find_tensor(file, name);
+        const SafeTensor *stored = safetensors_tensor(file, name);
         memcpy(to + tensor->offset, stored->data, stored->bytes);
     }
 }
@@ -234,7 +222,7 @@ static bool load(Checkpoint *checkpoint, const SafeTensors *file, const char *pa
 
 static bool check_digest(const SafeTensors *file, const char *path, Error *err) {
     char digest[NUMBER];
-    const Note *note = find_note(file, "digest");
+    const Note *note = safetensors_note(file, "digest");
     if (!note) return fail(err, "%s: its metadata has no 'digest'", path);
     digest_of(file, digest);
     return strcmp(digest, note->value) == 0 ||

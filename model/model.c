@@ -33,6 +33,7 @@ int size_of(const Config *c, Size size) {
         case SIZE_1: return 1;
         case SIZE_V: return c->V;
         case SIZE_T: return c->T;
+        case SIZE_L: return c->L;
         case SIZE_NH: return c->NH;
         case SIZE_C: return c->C;
         case SIZE_2C: return 2 * c->C;

@@ -269,4 +269,18 @@ void checkpoint_free(Checkpoint *checkpoint);
 /* The note of that key, or NULL. */
 const Note *checkpoint_note(const Checkpoint *checkpoint, const char *key);
 
+/* ---- Hugging Face ---- */
+
+/* Has transformers an architecture for it? For a gpt and a modern. */
+bool model_check_export(const Model *model, Error *err);
+
+/* Writes such a model to a directory as transformers reads it: config.json and model.safetensors.
+ */
+bool model_export(const Model *model, const char *directory, Error *err);
+
+/* Reads such a directory, of a GPT-2 or Qwen3 that another program may have trained: everything is
+ * checked, down to each setting that would make it compute something else. Its ids may be in
+ * another order: ours from 0 to count - 1 are its `rows`. The dropout is 0. */
+bool model_import(Model *model, const char *directory, const int32_t *rows, int count, Error *err);
+
 #endif

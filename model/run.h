@@ -18,6 +18,7 @@ typedef enum {
     SIZE_1,
     SIZE_V,
     SIZE_T,
+    SIZE_L,
     SIZE_NH,
     SIZE_C,
     SIZE_2C,

@@ -227,6 +227,18 @@ void safetensors_free(SafeTensors *file) {
     *file = (SafeTensors){0};
 }
 
+const SafeTensor *safetensors_tensor(const SafeTensors *file, const char *name) {
+    for (int i = 0; i < file->tensor_count; i++)
+        if (strcmp(file->tensors[i].name, name) == 0) return &file->tensors[i];
+    return NULL;
+}
+
+const Note *safetensors_note(const SafeTensors *file, const char *key) {
+    for (int i = 0; i < file->note_count; i++)
+        if (strcmp(file->notes[i].key, key) == 0) return &file->notes[i];
+    return NULL;
+}
+
 /* ---- the writer ---- */
 
 static void write_header(JsonText *out, const SafeTensors *file) {

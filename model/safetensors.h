@@ -32,6 +32,10 @@ typedef struct {
 bool safetensors_read(SafeTensors *file, const char *name, char *bytes, size_t length, Error *err);
 void safetensors_free(SafeTensors *file);
 
+/* The tensor, or note, of that name; NULL if there is none. */
+const SafeTensor *safetensors_tensor(const SafeTensors *file, const char *name);
+const Note *safetensors_note(const SafeTensors *file, const char *key);
+
 /* Writes them as the file `path`, atomically. */
 bool safetensors_write(const SafeTensors *file, const char *path, Error *err);
 

@@ -175,7 +175,7 @@ static void test_vocab_join(void **state) {
 
 static void load(Corpus *corpus, const char *path, int context) {
     Error err;
-    assert_ok(corpus_load(corpus, path, false, 0.1, context, &err), err);
+    assert_ok(corpus_load(corpus, path, false, 0.1, context, NULL, &err), err);
     assert_false(corpus->vocab.bytes);
 }
 
@@ -212,10 +212,10 @@ static void test_corpus_characters(void **state) {
     expect_codes(&corpus.vocab, (const uint32_t[]){0x4E2D, 0x5730}, 2);
     for (int i = 0; i < 40; i++) assert_int_equal(corpus.ids[i], i % 2 == 0);
     corpus_free(&corpus);
-    assert_ok(corpus_load(&corpus, path, false, 0.25, 5, &err), err);
+    assert_ok(corpus_load(&corpus, path, false, 0.25, 5, NULL, &err), err);
     assert_int_equal(corpus.train, 30);
     corpus_free(&corpus);
-    assert_ok(corpus_load(&corpus, path, true, 0.25, 5, &err), err);
+    assert_ok(corpus_load(&corpus, path, true, 0.25, 5, NULL, &err), err);
     assert_int_equal(corpus.length, 120);
     assert_int_equal(corpus.train, 90);
     corpus_free(&corpus);
@@ -248,7 +248,7 @@ static void expect_refused(const char *path, bool bytes, double held_out, int co
                            const char *word) {
     Corpus corpus;
     Error err;
-    if (corpus_load(&corpus, path, bytes, held_out, context, &err))
+    if (corpus_load(&corpus, path, bytes, held_out, context, NULL, &err))
         fail_msg("%s is taken; no message has '%s'", path, word);
     expect_words(err, path, word);
     assert_true(corpus.ids == NULL && corpus.vocab.codes == NULL && corpus.length == 0);
@@ -300,7 +300,7 @@ static void test_corpus_bytes(void **state) {
     Error err;
     for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (char)(i * 7);
     const char *path = scratch_put("binary", bytes, sizeof bytes);
-    assert_ok(corpus_load(&corpus, path, true, 0.1, 64, &err), err);
+    assert_ok(corpus_load(&corpus, path, true, 0.1, 64, NULL, &err), err);
     assert_true(corpus.vocab.bytes);
     assert_int_equal(corpus.vocab.size, 256);
     assert_int_equal(corpus.length, 2560);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FLOORS = 8 };
+enum { FLOORS = 9 };
 
 /* A folder, and the beginnings of what its files may include. */
 static const struct {
@@ -15,9 +15,11 @@ static const struct {
     const char *allowed[FLOORS];
 } floors[] = {
     {".",
-     {"base/", "data/data.h", "model/model.h", "report/", "sampling/", "training/", "version.h"}},
+     {"base/", "data/data.h", "model/model.h", "exchange/", "report/", "sampling/", "training/",
+      "version.h"}},
+    {"exchange", {"base/", "data/data.h", "model/model.h", "exchange/"}},
     {"sampling", {"base/", "data/data.h", "model/model.h", "sampling/"}},
-    {"training", {"base/", "data/data.h", "model/model.h", "report/", "training/"}},
+    {"training", {"base/", "data/data.h", "exchange/", "model/model.h", "report/", "training/"}},
     {"report", {"base/", "data/data.h", "model/model.h", "report/"}},
     {"model", {"base/", "model/"}},
     {"model/kernels", {"base/", "model/kernels/"}},

@@ -96,9 +96,13 @@ void show_progress(const Progress *p, const Settings *settings, int steps, const
 void show_evaluation(const Progress *p, const Settings *settings, int steps, double validation,
                      const char *mark, const char *excerpt) {
     char speed[GROUPED_ROOM];
-    printf("%s  step %5d/%s%d  loss %.4f  validation %.4f%s  %s tokens/s  %.1f s\n        | %s\n",
-           isatty(STDOUT_FILENO) ? "\r\033[K" : "", p->step, about(settings), steps, p->recent,
-           validation, mark, speed_of(p, settings, speed), p->seconds, excerpt);
+    if (p->step == 0)
+        printf("  begins with a validation loss of %.4f\n        | %s\n", validation, excerpt);
+    else
+        printf(
+            "%s  step %5d/%s%d  loss %.4f  validation %.4f%s  %s tokens/s  %.1f s\n        | %s\n",
+            isatty(STDOUT_FILENO) ? "\r\033[K" : "", p->step, about(settings), steps, p->recent,
+            validation, mark, speed_of(p, settings, speed), p->seconds, excerpt);
     fflush(stdout);
 }
 

@@ -159,8 +159,8 @@ static void show_end(const Settings *settings, const Result *results, int count,
 
 /* Trains the rungs of the plan one after another, or takes over what `state` says of them. */
 static bool train_rungs(const Settings *settings, const Corpus *corpus, State *state,
-                        const char *names[MAX_RUNGS], int rungs, Result *results, int *count,
-                        Error *err) {
+                        const Model *start, const char *names[MAX_RUNGS], int rungs,
+                        Result *results, int *count, Error *err) {
     char path[PATH_ROOM], task_log[PATH_ROOM], last[PATH_ROOM];
     int under_way = place_of(state, names, rungs);
     double before = 0; /* seconds of rungs that another run of the program trained */
@@ -184,6 +184,7 @@ static bool train_rungs(const Settings *settings, const Corpus *corpus, State *s
             continue;
         }
         task.name = names[i];
+        task.start = strcmp(names[i], settings->model) == 0 ? start : NULL;
         /* until the rung is reached that the state belongs to, there is nothing better to keep */
         task.state = i >= under_way || under_way == rungs ? last : NULL;
         task.result_count = *count;
@@ -196,7 +197,8 @@ static bool train_rungs(const Settings *settings, const Corpus *corpus, State *s
     return true;
 }
 
-bool ladder_train(const Settings *settings, const Corpus *corpus, State *state, Error *err) {
+bool ladder_train(const Settings *settings, const Corpus *corpus, State *state, const Model *start,
+                  Error *err) {
     const char *names[MAX_RUNGS];
     Result results[MAX_RUNGS + CLOSED_FORMS];
     char page[PATH_ROOM];
@@ -204,7 +206,7 @@ bool ladder_train(const Settings *settings, const Corpus *corpus, State *state, 
     if (!account_path(settings, page, err) || !check_targets(settings, names, rungs, err) ||
         !check_sizes(settings, corpus, state, names, rungs, err) ||
         !add_closed_forms(corpus, results, &closed, err) ||
-        !train_rungs(settings, corpus, state, names, rungs, results + closed, &count, err))
+        !train_rungs(settings, corpus, state, start, names, rungs, results + closed, &count, err))
         return false;
     count += closed;
     show_results(results, count);

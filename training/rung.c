@@ -91,6 +91,14 @@ static bool restore(Training *t, State *from, Error *err) {
     return ok;
 }
 
+/* Begins as the model that is there already, whose loss is then the first to be lowered. */
+static bool start_from(Training *t, const Model *start, Error *err) {
+    if (!same_config(&start->config, &t->model.config))
+        return fail(err, "%s: the model to start from is of other sizes", t->task->name);
+    memcpy(t->model.weights, start->weights, t->model.room * sizeof(float));
+    return true;
+}
+
 static size_t tokens_of(const Training *t) {
     return (size_t)t->settings->batch * (size_t)t->model.config.T;
 }
@@ -135,6 +143,7 @@ static bool open_training(Training *t, const Task *task, State *from, Error *err
     double begun = clock_seconds();
     if (!model_build(&t->model, &config, s->seed, err) ||
         !run_open(&t->run, &t->model, &options, err) || (from && !restore(t, from, err)) ||
+        (!from && task->start && !start_from(t, task->start, err)) ||
         !memory_alloc(&t->inputs, tokens_of(t), sizeof(int32_t), "a batch", err) ||
         !memory_alloc(&t->targets, tokens_of(t), sizeof(int32_t), "a batch", err) ||
         !excerpt_open(&t->excerpt, t->run, &config, err) || !file_make_parent(task->path, err) ||
@@ -209,7 +218,7 @@ static bool evaluate(Training *t, double *validation, Error *err) {
     double took = clock_seconds() - begun;
     excerpt_write(&t->excerpt, &corpus->vocab, t->settings->seed, t->written);
     const char *mark = "  ";
-    p->stale++;
+    if (p->step > 0) p->stale++;
     if (*validation < p->lowest) {
         p->lowest = *validation;
         p->lowest_step = p->step;
@@ -326,8 +335,9 @@ bool train_rung(const Task *task, State *from, Result *result, Error *err) {
         ok = fail(err, "%s: %d steps have been taken, more than --steps %d", task->state, done,
                   s->steps);
     if (ok && !s->quiet) show_training(&t.model, t.run, s, task->corpus, done);
-    ok = ok && take_steps(&t, err);
     double validation;
+    if (ok && task->start && done == 0) ok = evaluate(&t, &validation, err);
+    ok = ok && take_steps(&t, err);
     /* An interruption before the first evaluation is to leave something to sample from. The state
        does not know of it: a training that is resumed ends as one that was never interrupted. */
     if (ok && isinf(t.progress.best) && !*t.no_best.text) ok = evaluate(&t, &validation, err);

@@ -8,6 +8,7 @@ typedef struct {
     const Settings *settings;
     const Corpus *corpus;
     const char *name;      /* the rung */
+    const Model *start;    /* of these weights it is to begin; NULL: of random ones */
     const char *path;      /* where its checkpoint goes */
     const char *log;       /* where its log goes */
     double seconds;        /* that it may take, with those spent on it before; 0: steps count */

@@ -7,7 +7,7 @@
 enum { MAX_RUNGS = 16, PATH_ROOM = 4096, WORDS_ROOM = 1024 };
 
 typedef struct {
-    const char *input, *out, *log, *model, *preset, *precision;
+    const char *input, *init, *out, *log, *model, *preset, *precision;
     int steps, batch, eval_every, threads;
     Config sizes; /* V and the model's name are filled in later; negative dropout: by the text */
     Precision multiply_in;

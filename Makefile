@@ -63,7 +63,7 @@ train sample: %: $(BUILD)/%
 define rules # directory, flags
 $(1)/train $(1)/tests/test_log: $(TRAINING:%=$(1)/%)
 $(1)/train $(1)/faulty/train $(1)/sample $(1)/faulty/sample $(1)/tests/test_report $(1)/tests/test_log: $(REPORT:%=$(1)/%)
-$(1)/train $(1)/faulty/train $(1)/sample $(1)/faulty/sample: $(EXCHANGE:%=$(1)/%)
+$(1)/train $(1)/faulty/train $(1)/sample $(1)/faulty/sample $(1)/tests/test_exchange: $(EXCHANGE:%=$(1)/%)
 $(1)/sample $(1)/faulty/sample: $(SAMPLING:%=$(1)/%)
 $(1)/train $(1)/sample: $(1)/%: $(1)/%.o $(OBJECTS:%=$(1)/%)
 	$$(CC) $$(FLAGS) $(2) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
@@ -75,6 +75,8 @@ $(TESTS:%=$(1)/%): $(1)/%: $(1)/%.o $(1)/tests/reference.o $(1)/tests/support.o 
 	$$(CC) $$(FLAGS) $(2) $$(LDFLAGS) -o $$@ $$^ -lcmocka $$(LDLIBS)
 $(1)/tests/test_fuzz: $(FUZZ:%=$(1)/%)
 $(1)/tests/bench: $(1)/tests/bench.o $(1)/tests/peak.o $(OBJECTS:%=$(1)/%)
+	$$(CC) $$(FLAGS) $(2) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
+$(1)/tests/logits: $(1)/tests/logits.o $(EXCHANGE:%=$(1)/%) $(OBJECTS:%=$(1)/%)
 	$$(CC) $$(FLAGS) $(2) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
 $(1)/tests/peak.o: tests/peak.c
 	@mkdir -p $$(@D)

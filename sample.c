@@ -104,10 +104,11 @@ static void print_note(const Checkpoint *checkpoint, const char *key) {
 
 static void print_info(const Checkpoint *checkpoint, const Vocab *vocab) {
     const Model *model = &checkpoint->model;
-    print_note(checkpoint, "model");
-    printf("%-16s %zu\n", "parameters", model->parameters);
-    static const char *const keys[] = {"layers", "heads", "width",           "context",  "dropout",
-                                       "step",   "seed",  "validation_loss", "best_loss"};
+    const Config *c = &model->config;
+    printf("%-16s %s\n%-16s %zu\n", "model", c->model, "parameters", model->parameters);
+    printf("%-16s %d\n%-16s %d\n%-16s %d\n%-16s %d\n%-16s %g\n", "layers", c->L, "heads", c->NH,
+           "width", c->C, "context", c->T, "dropout", c->dropout);
+    static const char *const keys[] = {"step", "seed", "validation_loss", "best_loss"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) print_note(checkpoint, keys[i]);
     printf("%-16s %d %s\n", "vocabulary", vocab->size, vocab->bytes ? "byte values" : "characters");
     if (!vocab->bytes) {

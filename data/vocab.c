@@ -69,9 +69,9 @@ bool vocab_covers(const Vocab *vocab, const Vocab *other, const char *name, Erro
         char text[UTF8_MAX];
         if (vocab_id(vocab, code) >= 0 || lacking++ >= NAMED) continue;
         size_t used = strlen(list);
-        snprintf(list + used, sizeof list - used, code > 0x20 ? "%s'%.*s' (U+%04X)" : "%s%.*sU+%04X",
-                 lacking > 1 ? ", " : "", code > 0x20 ? utf8_encode(code, text) : 0, text,
-                 (unsigned)code);
+        snprintf(list + used, sizeof list - used,
+                 code > 0x20 ? "%s'%.*s' (U+%04X)" : "%s%.*sU+%04X", lacking > 1 ? ", " : "",
+                 code > 0x20 ? utf8_encode(code, text) : 0, text, (unsigned)code);
     }
     return lacking == 0 || fail(err, "%s: of its characters the model's vocabulary lacks %d: %s%s",
                                 name, lacking, list, lacking > NAMED ? ", ..." : "");

@@ -1,0 +1,242 @@
+/* tokenizer.c - a vocabulary <-> the files of a Hugging Face tokenizer: a BPE that has no merges,
+ * so that every character stays one. Bytes are written as GPT-2 does it (Radford et al., 2019):
+ * each as a character that can be seen, those that cannot as the ones from U+0100 on. */
+#include "data/data.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BYTE_VALUES = 256 };
+
+static bool is_seen(uint32_t byte) {
+    return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte != 0xAD);
+}
+
+/* The character that stands for each byte. */
+static void byte_characters(uint32_t characters[BYTE_VALUES]) {
+    uint32_t next = 0x100;
+    for (uint32_t byte = 0; byte < BYTE_VALUES; byte++)
+        characters[byte] = is_seen(byte) ? byte : next++;
+}
+
+/* ---- export ---- */
+
+static bool write_text(JsonText *text, const char *path, Error *err) {
+    bool ok = !text->failed && file_write(path, &(FilePart){text->bytes, text->length}, 1, err);
+    json_end(text);
+    return ok;
+}
+
+static bool write_tokenizer(const Vocab *vocab, const char *path, Error *err) {
+    static const char byte_level[] = "{\"type\": \"ByteLevel\", \"add_prefix_space\": false, "
+                                     "\"trim_offsets\": true, \"use_regex\": false}";
+    JsonText text = json_begin(path, err);
+    json_printf(&text,
+                "{\n  \"version\": \"1.0\",\n  \"truncation\": null,\n  \"padding\": null,\n"
+                "  \"added_tokens\": [],\n  \"normalizer\": null,\n  \"pre_tokenizer\": %s,\n"
+                "  \"post_processor\": null,\n  \"decoder\": %s,\n"
+                "  \"model\": {\n    \"type\": \"BPE\",\n    \"dropout\": null,\n"
+                "    \"unk_token\": null,\n    \"continuing_subword_prefix\": null,\n"
+                "    \"end_of_word_suffix\": null,\n    \"fuse_unk\": false,\n"
+                "    \"byte_fallback\": false,\n    \"merges\": [],\n    \"vocab\": {",
+                vocab->bytes ? byte_level : "null",
+                vocab->bytes ? byte_level : "{\"type\": \"Fuse\"}");
+    uint32_t bytes[BYTE_VALUES];
+    byte_characters(bytes);
+    for (int id = 0; id < vocab->size; id++) {
+        char character[UTF8_MAX];
+        int length =
+            vocab->bytes ? utf8_encode(bytes[id], character) : vocab_text(vocab, id, character);
+        json_printf(&text, "%s\n      ", id > 0 ? "," : "");
+        json_quote(&text, character, (size_t)length);
+        json_printf(&text, ": %d", id);
+    }
+    json_printf(&text, "\n    }\n  }\n}\n");
+    return write_text(&text, path, err);
+}
+
+static bool write_config(int context, const char *path, Error *err) {
+    JsonText text = json_begin(path, err);
+    json_printf(&text,
+                "{\n  \"tokenizer_class\": \"PreTrainedTokenizerFast\",\n"
+                "  \"clean_up_tokenization_spaces\": false,\n  \"model_max_length\": %d\n}\n",
+                context);
+    return write_text(&text, path, err);
+}
+
+bool tokenizer_export(const Vocab *vocab, int context, const char *directory, Error *err) {
+    char *tokenizer = NULL, *config = NULL;
+    bool ok = file_within(directory, "tokenizer.json", &tokenizer, err) &&
+              file_within(directory, "tokenizer_config.json", &config, err) &&
+              write_tokenizer(vocab, tokenizer, err) && write_config(context, config, err);
+    memory_free(tokenizer);
+    memory_free(config);
+    return ok;
+}
+
+/* ---- import ---- */
+
+typedef struct {
+    const char *text; /* in the text of the file */
+    size_t length, id;
+    uint32_t code;
+} Token;
+
+typedef struct {
+    const char *path;
+    Token *tokens; /* owned */
+    size_t count, room;
+    bool bytes;
+} Reading;
+
+static bool read_tokens(Json *json, Reading *r) {
+    if (r->count > 0) return json_refuse(json, "a second vocabulary");
+    if (!json_expect(json, '{')) return false;
+    if (json_take(json, '}')) return true;
+    do {
+        if (r->count == r->room) return json_refuse(json, "too many tokens");
+        Token *token = &r->tokens[r->count++];
+        char *text;
+        if (!json_string(json, &text, &token->length) || !json_expect(json, ':') ||
+            !json_size(json, &token->id))
+            return false;
+        token->text = text;
+    } while (json_take(json, ','));
+    return json_expect(json, '}');
+}
+
+static bool read_model(Json *json, Reading *r) {
+    if (!json_expect(json, '{')) return false;
+    do {
+        const char *key, *type;
+        if (!json_name(json, &key) || !json_expect(json, ':')) return false;
+        if (strcmp(key, "vocab") == 0) {
+            if (!read_tokens(json, r)) return false;
+        } else if (strcmp(key, "type") == 0) {
+            if (!json_name(json, &type)) return false;
+            if (strcmp(type, "BPE") != 0 && strcmp(type, "WordLevel") != 0)
+                return json_refuse(json, "a model that is neither BPE nor WordLevel");
+        } else if (strcmp(key, "merges") == 0) {
+            if (!json_expect(json, '[')) return false;
+            if (!json_take(json, ']')) return json_refuse(json, "merges of characters");
+        } else if (!json_skip(json)) {
+            return false;
+        }
+    } while (json_take(json, ','));
+    return json_expect(json, '}');
+}
+
+/* What is done to a text before it is looked up. Its type is all that counts here: null and Split
+ * leave each character what it is. */
+static bool read_step(Json *json, Reading *r) {
+    const char *literal, *key, *type = "";
+    size_t length;
+    if (json_next(json) != '{') return json_literal(json, &literal, &length);
+    json_expect(json, '{');
+    do {
+        if (!json_name(json, &key) || !json_expect(json, ':')) return false;
+        if (strcmp(key, "type") == 0 ? !json_name(json, &type) : !json_skip(json)) return false;
+    } while (json_take(json, ','));
+    if (!json_expect(json, '}')) return false;
+    r->bytes = strcmp(type, "ByteLevel") == 0;
+    return r->bytes || strcmp(type, "Split") == 0 ||
+           json_refuse(json, "a pre_tokenizer that is neither Split nor ByteLevel");
+}
+
+static bool read_file(Json *json, Reading *r) {
+    if (!json_expect(json, '{')) return false;
+    do {
+        const char *key, *literal;
+        size_t length;
+        if (!json_name(json, &key) || !json_expect(json, ':')) return false;
+        if (strcmp(key, "model") == 0) {
+            if (!read_model(json, r)) return false;
+        } else if (strcmp(key, "pre_tokenizer") == 0) {
+            if (!read_step(json, r)) return false;
+        } else if (strcmp(key, "normalizer") == 0) {
+            if (json_next(json) != 'n') return json_refuse(json, "a normalizer");
+            if (!json_literal(json, &literal, &length)) return false;
+        } else if (!json_skip(json)) {
+            return false;
+        }
+    } while (json_take(json, ','));
+    return json_expect(json, '}') && json_close(json);
+}
+
+/* Of one character, or one that stands for a byte. */
+static bool find_code(const Reading *r, Token *token, Error *err) {
+    int taken = utf8_decode(token->text, token->length, &token->code);
+    if (taken <= 0 || (size_t)taken != token->length)
+        return fail(err, "%s: its token %zu, '%.*s', is not one character", r->path, token->id,
+                    (int)(token->length < 32 ? token->length : 32), token->text);
+    if (!r->bytes) return true;
+    uint32_t bytes[BYTE_VALUES], byte = 0;
+    byte_characters(bytes);
+    while (byte < BYTE_VALUES && bytes[byte] != token->code) byte++;
+    token->code = byte;
+    return byte < BYTE_VALUES ||
+           fail(err, "%s: its token %zu stands for no byte", r->path, token->id);
+}
+
+static int compare_codes(const void *a, const void *b) {
+    const Token *x = a, *y = b;
+    return (x->code > y->code) - (x->code < y->code);
+}
+
+static bool number_tokens(Reading *r, Vocab *vocab, int32_t **rows, Error *err) {
+    size_t count = r->count;
+    if (count == 0) return fail(err, "%s: has no vocabulary", r->path);
+    if (r->bytes && count != BYTE_VALUES)
+        return fail(err, "%s: has %zu tokens for 256 bytes", r->path, count);
+    for (size_t i = 0; i < count; i++)
+        if (!find_code(r, &r->tokens[i], err)) return false;
+    qsort(r->tokens, count, sizeof *r->tokens, compare_codes);
+    unsigned char *taken;
+    if (!memory_alloc(&taken, count, 1, r->path, err)) return false;
+    bool ok = memory_alloc(&vocab->codes, count, sizeof *vocab->codes, r->path, err) &&
+              memory_alloc(rows, count, sizeof **rows, r->path, err);
+    for (size_t i = 0; i < count && ok; i++) {
+        const Token *token = &r->tokens[i];
+        if (i > 0 && token->code == token[-1].code)
+            ok = fail(err, "%s: two tokens are U+%04X", r->path, (unsigned)token->code);
+        else if (token->id >= count || taken[token->id])
+            ok = fail(err, "%s: its %zu tokens are not numbered from 0 to %zu, each once", r->path,
+                      count, count - 1);
+        if (!ok) break;
+        taken[token->id] = 1;
+        vocab->codes[i] = token->code;
+        (*rows)[i] = (int32_t)token->id;
+    }
+    vocab->size = (int)count;
+    vocab->bytes = r->bytes;
+    memory_free(taken);
+    return ok;
+}
+
+bool tokenizer_import(Vocab *vocab, const char *directory, int32_t **rows, Error *err) {
+    enum { SHORTEST = 6 }; /* bytes of a token: "a":0, */
+    Reading r = {0};
+    char *path = NULL, *text = NULL;
+    size_t length;
+    *vocab = (Vocab){0};
+    *rows = NULL;
+    bool ok = file_within(directory, "tokenizer.json", &path, err) &&
+              file_read(path, &text, &length, err);
+    r.path = path;
+    r.room = ok ? length / SHORTEST : 0;
+    ok = ok && memory_alloc(&r.tokens, r.room, sizeof *r.tokens, path, err);
+    Json json = json_open(path, "not a tokenizer of single characters", text, ok ? length : 0, err);
+    ok = ok && read_file(&json, &r) && number_tokens(&r, vocab, rows, err);
+    if (!ok) {
+        vocab_free(vocab);
+        memory_free(*rows);
+        *rows = NULL;
+    }
+    memory_free(r.tokens);
+    memory_free(text);
+    memory_free(path);
+    return ok;
+}

@@ -1,0 +1,416 @@
+/* test_exchange.c - folders of Hugging Face transformers: tests/golden/huggingface was written by
+ * that library, with what it computes (tests/peers/exchange.py); what is exported is read back; and
+ * what is not a model of ours is refused with a sentence. */
+#include "tests/support.h"
+#include "tests/command.h"
+#include "base/memory.h"
+#include "exchange/trained.h"
+
+#include <math.h>
+
+#define GOLDEN       "tests/golden/huggingface/"
+#define PLAY         "data/sample.txt"
+#define COUNT(table) (int)(sizeof(table) / sizeof *(table))
+enum { CHARACTERS = 9, TEXT = 11 };
+static const char *const kinds[] = {"gpt2", "qwen3"};
+static const uint32_t codes[CHARACTERS] = {'\n', ' ', '!', '"', 'a', 'b', 0xE9, 0x4E2D, 0x1D11E};
+
+static const char *golden(const char *kind) {
+    static char path[256];
+    snprintf(path, sizeof path, GOLDEN "%s", kind);
+    return path;
+}
+
+/* ---- what the library computes ---- */
+
+/* The recorded text, as code points, and the logits that follow each of its characters. */
+static void read_golden(const char *kind, unsigned text[TEXT], float logits[TEXT][CHARACTERS]) {
+    char path[256];
+    snprintf(path, sizeof path, GOLDEN "%s/logits.txt", kind);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    for (int t = 0; t < TEXT; t++) {
+        assert_int_equal(fscanf(file, "%u", &text[t]), 1);
+        for (int v = 0; v < CHARACTERS; v++) assert_int_equal(fscanf(file, "%f", &logits[t][v]), 1);
+    }
+    fclose(file);
+}
+
+/* The same characters, sorted, and the same logits. */
+static void assert_golden(Trained *trained, const char *kind) {
+    unsigned text[TEXT];
+    float logits[TEXT][CHARACTERS];
+    int32_t ids[TEXT];
+    Run *run;
+    Error err;
+    Model *model = &trained->checkpoint.model;
+    RunOptions options = {.batch = 1, .length = model->config.T, .threads = 2};
+    read_golden(kind, text, logits);
+    assert_int_equal(trained->vocab.size, CHARACTERS);
+    assert_memory_equal(trained->vocab.codes, codes, sizeof codes);
+    for (int t = 0; t < TEXT; t++) ids[t] = vocab_id(&trained->vocab, text[t]);
+    assert_ok(run_open(&run, model, &options, &err), err);
+    for (int from = 0; from < TEXT; from += model->config.T) {
+        int window = TEXT - from < model->config.T ? TEXT - from : model->config.T;
+        const float *ours = run_forward(run, ids + from, 1, window, 0);
+        for (int i = 0; i < window * CHARACTERS; i++)
+            assert_near(ours[i], logits[from + i / CHARACTERS][i % CHARACTERS], 1e-5);
+    }
+    run_close(run);
+}
+
+static void test_golden(void **state) {
+    (void)state;
+    static const char *const rungs[] = {"gpt", "modern"};
+    for (int i = 0; i < COUNT(kinds); i++) {
+        Trained trained;
+        Error err;
+        assert_ok(trained_load(&trained, golden(kinds[i]), &err), err);
+        assert_string_equal(trained.checkpoint.model.config.model, rungs[i]);
+        assert_golden(&trained, kinds[i]);
+        trained_free(&trained);
+    }
+}
+
+/* ---- there and back ---- */
+
+static void assert_same(const Trained *a, const Trained *b) {
+    const Model *x = &a->checkpoint.model, *y = &b->checkpoint.model;
+    assert_int_equal(a->vocab.size, b->vocab.size);
+    assert_int_equal(a->vocab.bytes, b->vocab.bytes);
+    assert_memory_equal(a->vocab.codes, b->vocab.codes,
+                        (size_t)a->vocab.size * sizeof *a->vocab.codes);
+    assert_string_equal(x->config.model, y->config.model);
+    assert_int_equal(x->room, y->room);
+    assert_memory_equal(x->weights, y->weights, x->room * sizeof(float));
+}
+
+/* What is exported is read back as it was, to the last bit. */
+static void assert_returns(const Trained *trained, const char *name) {
+    Trained back;
+    Error err;
+    assert_ok(trained_export(trained, scratch(name), &err), err);
+    assert_ok(trained_load(&back, scratch(name), &err), err);
+    assert_same(trained, &back);
+    trained_free(&back);
+}
+
+static void test_return(void **state) {
+    (void)state;
+    for (int i = 0; i < COUNT(kinds); i++) {
+        Trained trained;
+        Error err;
+        assert_ok(trained_load(&trained, golden(kinds[i]), &err), err);
+        assert_returns(&trained, kinds[i]);
+        /* a second time it would overwrite something */
+        assert_false(trained_export(&trained, scratch(kinds[i]), &err));
+        assert_non_null(strstr(err.text, "is there already, and not empty"));
+        trained_free(&trained);
+    }
+}
+
+/* Of every rung, with characters that JSON escapes, and with bytes. */
+static void test_vocabularies(void **state) {
+    (void)state;
+    static const char odd[] = "\0\x01\t\n\x1F \"'/\\\x7F\xC2\x80\xC2\xAD\xEF\xBF\xBD";
+    for (int rung = 0; model_name(rung); rung++)
+        for (int bytes = 0; bytes < 2; bytes++) {
+            Trained trained = {0};
+            Error err;
+            char name[32];
+            assert_ok(vocab_build(&trained.vocab, "odd", odd, sizeof odd - 1, bytes, &err), err);
+            Config config = {.V = trained.vocab.size, .T = 8, .L = 2, .NH = 2, .C = 12};
+            snprintf(config.model, sizeof config.model, "%s", model_name(rung));
+            snprintf(name, sizeof name, "%s%d", config.model, bytes);
+            assert_ok(model_build(&trained.checkpoint.model, &config, 3, &err), err);
+            if (strcmp(config.model, "gpt") == 0 || strcmp(config.model, "modern") == 0) {
+                assert_returns(&trained, name);
+            } else {
+                assert_false(trained_export(&trained, scratch(name), &err));
+                assert_non_null(strstr(err.text, "only for gpt and modern"));
+                assert_false(scratch_has(name));
+            }
+            trained_free(&trained);
+        }
+}
+
+/* ---- what others wrote ---- */
+
+static void copy_golden(const char *kind, const char *file) {
+    char path[256], to[64];
+    size_t length;
+    snprintf(path, sizeof path, GOLDEN "%s/%s", kind, file);
+    snprintf(to, sizeof to, "edited/%s", file);
+    char *bytes = slurp(path, &length);
+    scratch_put(to, bytes, length);
+    free(bytes);
+}
+
+static const char *const files[] = {"config.json", "tokenizer.json", "model.safetensors"};
+
+static void fresh_copy(const char *kind) {
+    for (int i = 0; i < COUNT(files); i++) copy_golden(kind, files[i]);
+}
+
+/* In a file of the copy, the one place of `from` becomes `to`; ' stands for ". */
+static void edit(const char *file, const char *from, const char *to) {
+    char old[512], new[512], name[64];
+    size_t length, olds = strlen(from), news = strlen(to);
+    assert_true(olds < sizeof old && news < sizeof new);
+    for (size_t i = 0; i <= olds; i++) old[i] = (char)(from[i] == '\'' ? '"' : from[i]);
+    for (size_t i = 0; i <= news; i++) new[i] = (char)(to[i] == '\'' ? '"' : to[i]);
+    snprintf(name, sizeof name, "edited/%s", file);
+    char *bytes = slurp(scratch(name), &length), *place = NULL;
+    for (size_t i = 0; i + olds <= length && !place; i++)
+        if (memcmp(bytes + i, old, olds) == 0) place = bytes + i;
+    if (!place) fail_msg("%s: there is no %s", file, old);
+    size_t before = (size_t)(place - bytes);
+    char *edited = malloc(length + news);
+    memcpy(edited, bytes, before);
+    memcpy(edited + before, new, news);
+    memcpy(edited + before + news, place + olds, length - before - olds);
+    scratch_put(name, edited, length - olds + news);
+    free(edited);
+    free(bytes);
+}
+
+static void assert_refused(const char *file, const char *says) {
+    Trained trained;
+    Error err = {0};
+    if (trained_load(&trained, scratch("edited"), &err))
+        fail_msg("accepted, but should say '%s'", says);
+    assert_null(trained.checkpoint.model.weights);
+    assert_null(trained.vocab.codes);
+    if (!strstr(err.text, file) || !strstr(err.text, says) || strchr(err.text, '\n'))
+        fail_msg("'%s' is not '%s: ... %s'", err.text, file, says);
+}
+
+typedef struct {
+    const char *kind, *file, *from, *to, *says;
+} Edit;
+
+/* clang-format off */
+static const Edit bad[] = {
+    {"gpt2", "config.json", "'gpt2'", "'llama'", "of type llama is neither a gpt2 nor a qwen3"},
+    {"gpt2", "config.json", "'model_type'", "'modeltype'", "has no 'model_type'"},
+    {"gpt2", "config.json", "'gpt2'", "2", "has no 'model_type'"},
+    {"gpt2", "config.json", "'gpt2'", "'gpt\\n2'", "of type gpt?2"},
+    {"gpt2", "config.json", "gelu_new", "relu", "'activation_function' is relu, but a gpt here has \"gelu_new\""},
+    {"gpt2", "config.json", "1e-05", "1e-06", "'layer_norm_epsilon' is 1e-06, but a gpt here has 1e-05"},
+    {"gpt2", "config.json", "'n_inner': null", "'n_inner': 47", "'n_inner' is 47, but a gpt here has 48"},
+    {"gpt2", "config.json", "'n_inner': null", "'n_inner': '48'", "'n_inner' is 48"},
+    {"gpt2", "config.json", "'tie_word_embeddings': true", "'tie_word_embeddings': false", "'tie_word_embeddings' is false"},
+    {"gpt2", "config.json", "'scale_attn_weights': true", "'scale_attn_weights': false", "'scale_attn_weights' is false"},
+    {"gpt2", "config.json", "'scale_attn_by_inverse_layer_idx': false", "'scale_attn_by_inverse_layer_idx': true", "idx' is true"},
+    {"gpt2", "config.json", "'add_cross_attention': false", "'add_cross_attention': true", "'add_cross_attention' is true"},
+    {"gpt2", "config.json", "'n_layer': 2", "'n_layer': 3", "has 28 tensors, but a gpt of its sizes has 40"},
+    {"gpt2", "config.json", "'n_layer': 2", "'n_layer': 2.5", "has no valid 'n_layer'"},
+    {"gpt2", "config.json", "'n_layer': 2", "'n_layer': '2'", "has no valid 'n_layer'"},
+    {"gpt2", "config.json", "'n_layer': 2", "'n_layer': 1e99", "has no valid 'n_layer'"},
+    {"gpt2", "config.json", "'n_layer': 2", "'n_layer': -2", "has no valid 'n_layer'"},
+    {"gpt2", "config.json", "'n_layer': 2", "'n_layer': true", "has no valid 'n_layer'"},
+    {"gpt2", "config.json", "'n_layer'", "'layers'", "has no valid 'n_layer'"},
+    {"gpt2", "config.json", "'n_head': 3", "'n_head': 5", "5 heads do not divide a width of 12"},
+    {"gpt2", "config.json", "'n_embd': 12", "'n_embd': 15", "has another shape"},
+    {"gpt2", "config.json", "'n_positions': 10", "'n_positions': 11", "wpe.weight has another shape"},
+    {"gpt2", "config.json", "'vocab_size': 9", "'vocab_size': 10", "has a vocabulary of 10, but tokenizer.json one of 9"},
+    {"gpt2", "config.json", "{", "[", "not valid JSON: no '{' at byte 0"},
+    {"gpt2", "config.json", "'vocab_size': 9\n}", "'vocab_size': 9\n", "not valid JSON"},
+    {"gpt2", "config.json", "'vocab_size': 9\n}", "'vocab_size': 9\n}}", "after the end"},
+    {"qwen3", "config.json", "'silu'", "'gelu'", "'hidden_act' is gelu"},
+    {"qwen3", "config.json", "1e-06", "1e-05", "'rms_norm_eps' is 1e-05, but a modern here has 1e-06"},
+    {"qwen3", "config.json", "'rope_theta': 10000.0", "'rope_theta': 1000000.0", "'rope_parameters.rope_theta' is 1000000.0"},
+    {"qwen3", "config.json", "'rope_type': 'default'", "'rope_type': 'yarn'", "'rope_parameters.rope_type' is yarn"},
+    {"qwen3", "config.json", "'use_cache'", "'rope_scaling': {'rope_type': 'linear'}, 'use_cache'", "'rope_scaling.rope_type' is linear"},
+    {"qwen3", "config.json", "'attention_bias': false", "'attention_bias': true", "'attention_bias' is true"},
+    {"qwen3", "config.json", "'num_key_value_heads': 3", "'num_key_value_heads': 1", "'num_key_value_heads' is 1, but a modern here has 3"},
+    {"qwen3", "config.json", "'head_dim': 4", "'head_dim': 8", "'head_dim' is 8, but a modern here has 4"},
+    {"qwen3", "config.json", "'head_dim'", "'headdim'", "has no 'head_dim'; a modern here has 4"},
+    {"qwen3", "config.json", "'intermediate_size': 32", "'intermediate_size': 64", "'intermediate_size' is 64"},
+    {"qwen3", "config.json", "'tie_word_embeddings': true,", "", "has no 'tie_word_embeddings'; a modern here has true"},
+    {"qwen3", "config.json", "'use_sliding_window': false", "'use_sliding_window': true", "'use_sliding_window' is true"},
+    {"qwen3", "model.safetensors", "q_proj", "q_prof", "q_proj.weight is missing"},
+    {"qwen3", "model.safetensors", "F32", "I32", "is I32, not F32"},
+    {"gpt2", "tokenizer.json", "'WordLevel'", "'Unigram'", "a model that is neither BPE nor WordLevel"},
+    {"gpt2", "tokenizer.json", "'WordLevel'", "'BPE', 'merges': ['a b']", "merges of characters"},
+    {"gpt2", "tokenizer.json", "'normalizer': null", "'normalizer': {'type': 'Lowercase'}", "a normalizer"},
+    {"gpt2", "tokenizer.json", "'Split'", "'Whitespace'", "neither Split nor ByteLevel"},
+    {"gpt2", "tokenizer.json", "'Split'", "'ByteLevel'", "has 9 tokens for 256 bytes"},
+    {"gpt2", "tokenizer.json", "'a'", "'<unk>'", "'<unk>', is not one character"},
+    {"gpt2", "tokenizer.json", "'a'", "''", "is not one character"},
+    {"gpt2", "tokenizer.json", "'a'", "'b'", "two tokens are U+0062"},
+    {"gpt2", "tokenizer.json", "'!': 8", "'!': 7", "are not numbered from 0 to 8, each once"},
+    {"gpt2", "tokenizer.json", "'!': 8", "'!': 9", "are not numbered from 0 to 8, each once"},
+    {"gpt2", "tokenizer.json", "'!': 8", "'!': -8", "no whole number"},
+    {"gpt2", "tokenizer.json", "'vocab'", "'vocabulary'", "has no vocabulary"},
+    {"gpt2", "tokenizer.json", "'unk_token': ", "'vocab': {}, 'vocab': ", "a second vocabulary"},
+    {"gpt2", "tokenizer.json", "'model': {", "'model': [", "no '{'"},
+};
+
+/* What means the same, in other words. */
+static const Edit good[] = {
+    {"gpt2", "config.json", "'n_inner': null", "'n_inner': 48", ""},
+    {"gpt2", "config.json", "'layer_norm_epsilon': 1e-05,", "", ""},
+    {"gpt2", "config.json", "1e-05", "0.00001", ""},
+    {"gpt2", "config.json", "{", "{'task_specific_params': {'rope_theta': 3, 'x': [1, {}]},", ""},
+    {"qwen3", "config.json", "'rope_theta': 10000.0", "'rope_theta': 1e4", ""},
+    {"qwen3", "config.json", "'use_cache'", "'rope_scaling': null, 'use_cache'", ""},
+    {"gpt2", "tokenizer.json", "'WordLevel'", "'BPE', 'merges': []", ""},
+    {"gpt2", "tokenizer.json", "'a'", "'\\u0061'", ""},
+};
+/* clang-format on */
+
+static void test_edits(void **state) {
+    (void)state;
+    assert_int_equal(mkdir(scratch("edited"), 0777), 0);
+    for (int i = 0; i < COUNT(bad); i++) {
+        fresh_copy(bad[i].kind);
+        edit(bad[i].file, bad[i].from, bad[i].to);
+        assert_refused(strstr(bad[i].says, "shape") || strstr(bad[i].says, "tensors")
+                           ? "model.safetensors"
+                           : bad[i].file,
+                       bad[i].says);
+    }
+    for (int i = 0; i < COUNT(good); i++) {
+        Trained trained;
+        Error err;
+        fresh_copy(good[i].kind);
+        edit(good[i].file, good[i].from, good[i].to);
+        assert_ok(trained_load(&trained, scratch("edited"), &err), err);
+        assert_golden(&trained, good[i].kind);
+        trained_free(&trained);
+    }
+}
+
+/* Each file missing, cut anywhere, or with any byte changed: refused, or read, in good order. */
+static void test_damage(void **state) {
+    (void)state;
+    for (int i = 0; i < COUNT(files); i++) {
+        char name[64];
+        size_t length;
+        fresh_copy("qwen3");
+        snprintf(name, sizeof name, "edited/%s", files[i]);
+        char *bytes = slurp(scratch(name), &length);
+        assert_int_equal(remove(scratch(name)), 0);
+        assert_refused(files[i], "cannot be opened");
+        size_t step = i == 2 ? 997 : 7, whole = length;
+        while (whole > 0 && bytes[whole - 1] == '\n') whole--;
+        for (size_t cut = 0; cut < whole; cut += step) {
+            scratch_put(name, bytes, cut);
+            assert_refused(files[i], "");
+        }
+        for (size_t at = 0; at < length; at += step) {
+            Trained trained;
+            Error err;
+            char kept_byte = bytes[at];
+            bytes[at] = (char)(kept_byte ^ (1 << at % 8));
+            scratch_put(name, bytes, length);
+            bytes[at] = kept_byte;
+            if (trained_load(&trained, scratch("edited"), &err)) trained_free(&trained);
+        }
+        free(bytes);
+    }
+}
+
+/* ---- the programs ---- */
+
+static const char *after(const char *what) {
+    const char *found = strstr(ran.out, what);
+    if (!found) fail_msg("%s: no '%s' in:\n%s", ran.command, what, ran.out);
+    return found + strlen(what);
+}
+
+#define TINY "-l 1 -w 16 -H 2 -c 16 -b 4 -j 1 -q --eval-every 20 "
+
+static void test_export(void **state) {
+    (void)state;
+    must_run("train " TINY "-s 20 -o @there/m.safetensors " PLAY);
+    must_run("sample --export @folder/within @there/m.safetensors");
+    must_run("sample --score " PLAY " @there/m.safetensors");
+    keep();
+    must_run("sample --score " PLAY " @folder/within");
+    assert_string_equal(ran.out, kept);
+    must_run("sample --info @folder/within");
+    after("model            modern\n");
+    after("\nlayers           1\nheads            2\nwidth            16\ncontext          16\n");
+    after("\nvocabulary       63 characters\n");
+    run("sample --export @folder/within @there/m.safetensors");
+    expect_refusal(1, "folder/within: ", "not empty");
+    run("sample --export @there/m.safetensors @there/m.safetensors");
+    expect_refusal(1, "there/m.safetensors: ", "cannot be created");
+    run("sample --export @none @there/bigram.safetensors");
+    expect_refusal(1, "for bigram", "only for gpt and modern");
+    assert_false(scratch_has("none"));
+}
+
+static double loss_of(const char *model) {
+    double train, validation;
+    char form[64];
+    snprintf(form, sizeof form, "\n%s ", model);
+    assert_int_equal(sscanf(after(form), "%*s %lf %lf", &train, &validation), 2);
+    return validation;
+}
+
+/* A training that begins from a model begins where that ended, and goes on as any other. */
+static void test_init(void **state) {
+    (void)state;
+    must_run("train " TINY "-s 300 -o @first/m.safetensors " PLAY);
+    double first = loss_of("modern");
+    must_run("sample --export @first/folder @first/m.safetensors");
+    must_run("train --init @first/folder -b 4 -j 1 -s 200 -o @next/m.safetensors " PLAY);
+    assert_near(strtod(after("begins with a validation loss of "), NULL), first,
+                2e-3); /* in bf16 */
+    assert_true(loss_of("modern") < first);
+    must_run("train --init @first/m.safetensors -b 4 -j 1 -s 200 -o @same/m.safetensors " PLAY);
+    size_t length, other;
+    char *a = slurp(scratch("next/m.safetensors"), &length);
+    char *b = slurp(scratch("same/m.safetensors"), &other);
+    assert_int_equal(length, other);
+    assert_memory_equal(a, b, length); /* a folder, or the checkpoint that it was exported from */
+    free(a);
+    free(b);
+    /* what lowers nothing leaves the model as it was */
+    must_run("train -q --init @first/folder -b 4 -j 1 -s 3 --lr 1 -o @worse/m.safetensors " PLAY);
+    assert_near(loss_of("modern"), first, 1e-4);
+    /* --resume needs the folder no more */
+    must_run("train -q -r -s 210 -o @next/m.safetensors " PLAY);
+}
+
+static void test_bad_init(void **state) {
+    (void)state;
+    static const struct {
+        int status;
+        const char *words, *says, *also;
+    } refused[] = {
+        {1, "--init @none " PLAY, "/none: ", "cannot be opened"},
+        {1, "--init @init " PLAY, "/init/tokenizer.json: ", "cannot be opened"},
+        {1, "--init " PLAY " " PLAY, "sample.txt: ", "not a valid checkpoint"},
+        {1, "--init @init/m.safetensors -m gpt " PLAY, "is a modern", "not a gpt"},
+        {1, "--init @init/m.safetensors -w 32 " PLAY, "its width is 16", "not 32"},
+        {1, "--init @init/m.safetensors -c 32 " PLAY, "its context is 16", "not 32"},
+        {1, "--init @init/m.safetensors --bytes " PLAY, "UTF-8 characters", "--bytes"},
+        {1, "--init @init/m.safetensors -o @init/m.safetensors " PLAY, "begins from", "--out"},
+        {2, "--init @init/m.safetensors --ladder " PLAY, "one model", "--ladder"},
+        {1, "--init @init/m.safetensors @more.txt", "lacks 2: '+' (U+002B)", "'é' (U+00E9)"},
+        {1, "--init @init/m.safetensors @many.txt", "lacks 12: U+0001, ", ", ..."},
+    };
+    must_run("train " TINY "-s 20 -o @init/m.safetensors " PLAY);
+    static const char some[] = "a+b or é: not all of these does it know";
+    static const char many[] = "\1\2\3\4\5\6\7\10\v\f\r\16 and so on, so that it is long enough";
+    scratch_put("more.txt", some, sizeof some - 1);
+    scratch_put("many.txt", many, sizeof many - 1);
+    for (int i = 0; i < COUNT(refused); i++) {
+        run("train -q -s 5 -o @out/m.safetensors %s", refused[i].words);
+        expect_refusal(refused[i].status, refused[i].says, refused[i].also);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_golden),       cmocka_unit_test(test_return),
+        cmocka_unit_test(test_vocabularies), cmocka_unit_test(test_edits),
+        cmocka_unit_test(test_damage),       cmocka_unit_test(test_export),
+        cmocka_unit_test(test_init),         cmocka_unit_test(test_bad_init),
+    };
+    return cmocka_run_group_tests(tests, scratch_open, scratch_close);
+}

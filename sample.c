@@ -170,7 +170,6 @@ int main(int argc, char **argv) {
     Settings s = {.checkpoint = "out/model.safetensors",
                   .length = 500,
                   .samples = 1,
-                  .threads = run_default_threads(),
                   .head = ALL_HEADS,
                   .sampler = {.temperature = 0.8, .top_k = 0, .top_p = 1, .seed = 1337}};
     Sampler *p = &s.sampler;
@@ -202,7 +201,7 @@ int main(int argc, char **argv) {
         {0, "info", OPTION_FLAG, &s.info, 0, 0, NULL, "what is in the checkpoint"},
         {.kind = OPTION_SECTION, .help = "Else"},
         {'j', "threads", OPTION_INT, &s.threads, 1, MAX_THREADS, "N",
-         "threads; the text does not depend on them"},
+         "threads, which do not change the text; default: one for each processor"},
         {0, "precision", OPTION_TEXT, &s.precision, 0, 0, "NAME",
          "of the weights: f32 or bf16; default: bf16, and f32 for --score"},
         {'h', "help", OPTION_FLAG, &s.help, 0, 0, NULL, "print this"},
@@ -214,11 +213,11 @@ int main(int argc, char **argv) {
     if (!options_parse(options, count, argc, argv, &first, &err)) return usage_error(&err);
     if (s.help) {
         s = defaults;
-        printf("usage: ./sample [options] [CHECKPOINT]\n\n"
+        printf("Usage: %s [options] [CHECKPOINT]\n\n"
                "Writes text with the model in CHECKPOINT (%s).\nA text may grow beyond the model's "
                "context: each time it is full, the older half is\nforgotten and the newer half "
                "read again.\n",
-               s.checkpoint);
+               *argv, s.checkpoint);
         options_print(stdout, options, count);
         return EXIT_SUCCESS;
     }
@@ -231,6 +230,7 @@ int main(int argc, char **argv) {
         return usage_error(&err);
     }
     if (first < argc) s.checkpoint = argv[first];
+    if (s.threads == 0) s.threads = run_default_threads();
     if (!read_precision(&s, &err)) return usage_error(&err);
     if (run_program(&s, &err)) return EXIT_SUCCESS;
     fflush(stdout);

@@ -37,6 +37,7 @@ static bool check_settings(Settings *s, int operands, Error *err) {
     const char *names[MAX_RUNGS];
     Config config = plan_least(s).sizes;
     if (!read_precision(s, err)) return false;
+    if (s->threads == 0) s->threads = run_default_threads();
     if (s->ladder && s->init) return fail(err, "--init is for one model, not for a --ladder");
     config.V = 1; /* not known yet, and fine whatever it is */
     snprintf(config.model, sizeof config.model, "%s", s->model);
@@ -204,7 +205,6 @@ int main(int argc, char **argv) {
     Settings s = {.command = argv,
                   .out = "out/model.safetensors",
                   .precision = "auto",
-                  .threads = run_default_threads(),
                   .learning_rate = -1,
                   .decay = -1,
                   .epochs = -1,
@@ -245,7 +245,7 @@ int main(int argc, char **argv) {
         {0, "save-every", OPTION_REAL, &s.save_every, 0, 60, "X",
          "seconds, at most, between two saves of the last state"},
         {'j', "threads", OPTION_INT, &s.threads, 1, MAX_THREADS, "N",
-         "threads; the result does not depend on them"},
+         "threads, which do not change the result; default: one for each processor"},
         {0, "precision", OPTION_TEXT, &s.precision, 0, 0, "NAME",
          "of products: f32, bf16, or auto: bf16 where the processor has it"},
         {0, "seed", OPTION_SEED, &s.seed, 0, 0, "N", "of all that is random"},
@@ -283,8 +283,9 @@ int main(int argc, char **argv) {
     }
     if (s.help) {
         s = defaults;
-        printf("usage: ./train [options] FILE\n\nTrains a bigram and a modern GPT on a text, or "
-               "every rung between them,\nand compares them.\n");
+        printf("Usage: %s [options] FILE\n\nTrains a bigram and a modern GPT on a text, or "
+               "every rung between them,\nand compares them.\n",
+               *argv);
         options_print(stdout, options, count);
         return EXIT_SUCCESS;
     }

@@ -246,7 +246,7 @@ void options_print(FILE *out, const Option *options, int count) {
     for (int i = 0; i < count; i++) {
         const Option *option = &options[i];
         if (option->kind == OPTION_SECTION) {
-            fprintf(out, "\n%s\n", option->help);
+            fprintf(out, "\n%s:\n", option->help);
             continue;
         }
         char names[64];

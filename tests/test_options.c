@@ -293,13 +293,13 @@ static void test_word(void **state) {
 
 static void test_print(void **state) {
     (void)state;
-    static const char expected[] = "\nNumbers\n"
+    static const char expected[] = "\nNumbers:\n"
                                    "  -n, --number N             how many (7)\n"
                                    "      --width N              how wide (64)\n"
                                    "  -s, --seed N               any (1337)\n"
                                    "  -r, --learning-rate X      how fast (0.5)\n"
                                    "  -t, --time TIME            how long\n"
-                                   "\nOthers\n"
+                                   "\nOthers:\n"
                                    "  -o, --out FILE             where to (default)\n"
                                    "  -q, --quiet                say little\n"
                                    "      --version              print the version\n";

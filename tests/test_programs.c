@@ -199,7 +199,7 @@ static void test_training(void **state) {
     assert_near(check_log(scratch("new/deep/model.csv")), learned("gpt").validation, 1e-4);
     assert_near(check_log(scratch("new/deep/bigram.csv")), learned("bigram").validation, 1e-4);
     snprintf(hint, sizeof hint,
-             "\n\nTo read what it writes:  ./sample -n 500 %s\nTo see what it learnt:   %s\n",
+             "\n\nTo read what it writes:  sample -n 500 %s\nTo see what it learnt:   %s\n",
              scratch("new/deep/model.safetensors"), scratch("new/deep/report.html"));
     assert_string_equal(after(hint), "");
     size_t parameters = row_of("gpt").parameters;
@@ -240,7 +240,7 @@ static void test_choice_of_model(void **state) {
     train("-m bigram -o @choice/b " PLAY);
     learned("bigram");
     assert_false(find_row("gpt", &row));
-    after("./sample -n 500 ");
+    after("  sample -n 500 ");
     expect_files("choice", 4);
     train("-m head -w 7 -o @choice/odd " PLAY); /* a head shares its width with no other */
     learned("head");
@@ -621,7 +621,7 @@ static void test_interruption(void **state) {
               SIGINT);
     row_of("bigram");
     after("\n\nTo read what it writes:");
-    after("\n\nInterrupted.  To go on:  ./train --resume --out ");
+    after("\n\nInterrupted.  To go on:  train --resume --out ");
     sample("-n 20 @stop/bigram");
     expect_files("stop", 4);
     /* The bigram comes first: the model that was asked for is not begun any more. */
@@ -631,7 +631,7 @@ static void test_interruption(void **state) {
                   others[i]);
         row_of("bigram");
         assert_false(find_row("gpt", &row) || strstr(ran.out, "To read"));
-        after("\n\nInterrupted.  To go on:  ./train --resume --out ");
+        after("\n\nInterrupted.  To go on:  train --resume --out ");
         expect_files("stop2", 4);
     }
 }
@@ -946,7 +946,7 @@ static void test_bad_surroundings(void **state) {
 static void check_help(const char *program, const char *const (*options)[2], size_t count) {
     char text[64];
     must_run("%s --help", program);
-    snprintf(text, sizeof text, "usage: ./%s [options] ", program);
+    snprintf(text, sizeof text, "Usage: %s [options] ", program);
     assert_true(begins(ran.out, text));
     must_run("%s -j 77 --seed 5 -h", program);
     assert_null(strstr(ran.out, "(77)"));
@@ -969,7 +969,7 @@ static void test_help(void **state) {
         {"-m, --model NAME ", "(modern)"}, {"--preset NAME ", "nanogpt-gpu"}, {"--ladder  ", ""}, {"-r, --resume ", ""}, {"--save-every X ", "(60)"}, {"--patience X ", "(0.3)"},
         {"-o, --out FILE ", "(out/model.safetensors)"}, {"--log FILE ", "beside --out"},
         {"-s, --steps N ", "(2500)"}, {"-t, --time TIME ", "number of steps"}, {"-b, --batch N ", "(16)"}, {"--lr X ", "the rung's own"},
-        {"--eval-every N ", "(250)"}, {"-j, --threads N ", ")"}, {"--seed N ", "(1337)"},
+        {"--eval-every N ", "(250)"}, {"-j, --threads N ", "processor"}, {"--seed N ", "(1337)"},
         {"-l, --layers N ", "(4)"}, {"-H, --heads N ", "(4)"}, {"-w, --width N ", "(128)"},
         {"-c, --context N ", "(128)"}, {"-d, --dropout X ", "by the text"}, {"--val X ", "(0.1)"},
         {"--bytes  ", ""}, {"-q, --quiet  ", ""}, {"-h, --help  ", ""}, {"--version  ", ""},
@@ -978,7 +978,7 @@ static void test_help(void **state) {
         {"-n, --length N ", "(500)"}, {"-p, --prompt TEXT ", ""}, {"--samples N ", "(1)"},
         {"--stop TEXT ", ""}, {"-t, --temperature X ", "(0.8)"}, {"-k, --top-k N ", "0: all"},
         {"-P, --top-p X ", "(1)"}, {"--seed N ", "(1337)"}, {"--score FILE ", ""},
-        {"--info  ", ""}, {"--explain TEXT ", "listens to"}, {"--layer N ", "from 0"}, {"--head N ", "map of all"}, {"-j, --threads N ", ")"}, {"-h, --help  ", ""}, {"--version  ", ""},
+        {"--info  ", ""}, {"--explain TEXT ", "listens to"}, {"--layer N ", "from 0"}, {"--head N ", "map of all"}, {"-j, --threads N ", "processor"}, {"-h, --help  ", ""}, {"--version  ", ""},
     };
     /* clang-format on */
     check_help("train", training, sizeof training / sizeof *training);

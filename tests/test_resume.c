@@ -161,7 +161,7 @@ static void test_interrupted(void **state) {
     must_run(LONGER "--eval-every 50 -o @one/b.safetensors " PLAY);
     interrupt_at(LONGER "--eval-every 1000 --save-every 0 -o @two/b.safetensors " PLAY,
                  "two/b.last.safetensors");
-    after("\n\nInterrupted.  To go on:  ./train --resume --out ");
+    after("\n\nInterrupted.  To go on:  train --resume --out ");
     must_run("sample -n 5 @two/b.safetensors");
     load_in("two", "b.last", &last);
     assert_string_equal(checkpoint_note(&last, "best_loss")->value, "inf");

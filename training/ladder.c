@@ -143,18 +143,28 @@ static bool check_sizes(const Settings *settings, const Corpus *corpus, const St
     return true;
 }
 
+/* What ./sample is called by those who call ./train `train`: tril-sample by those of tril-train. */
+static void sampler_name(const char *train, char name[PATH_ROOM]) {
+    static const char own[] = "train";
+    size_t length = strlen(train), end = sizeof own - 1;
+    bool known = length >= end && strcmp(train + length - end, own) == 0;
+    snprintf(name, PATH_ROOM, "%.*ssample", known ? (int)(length - end) : 2, known ? train : "./");
+}
+
 /* What to do next: with the model, if it was trained, with its page, if there is one, and with a
  * training that was interrupted. */
 static void show_end(const Settings *settings, const Result *results, int count, const char *page) {
     bool usual = strcmp(settings->out, "out/model.safetensors") == 0, begun = false;
     for (int i = 0; i < count; i++) begun = begun || strcmp(results[i].name, settings->model) == 0;
+    char sampler[PATH_ROOM];
+    sampler_name(*settings->command, sampler);
     if (begun)
-        printf("\nTo read what it writes:  ./sample -n 500%s%s\n", usual ? "" : " ",
+        printf("\nTo read what it writes:  %s -n 500%s%s\n", sampler, usual ? "" : " ",
                usual ? "" : settings->out);
     if (begun && page) printf("To see what it learnt:   %s\n", page);
     if (interrupted())
-        printf("\nInterrupted.  To go on:  ./train --resume%s%s %s\n", usual ? "" : " --out ",
-               usual ? "" : settings->out, settings->input);
+        printf("\nInterrupted.  To go on:  %s --resume%s%s %s\n", *settings->command,
+               usual ? "" : " --out ", usual ? "" : settings->out, settings->input);
 }
 
 /* Trains the rungs of the plan one after another, or takes over what `state` says of them. */

@@ -4,6 +4,7 @@ CC      = cc
 CFLAGS  = -O3
 OPENMP  = -fopenmp
 INPUT   = data/input.txt
+PREFIX  = /usr/local
 BUILD   = build
 CLANG_FORMAT = clang-format
 
@@ -17,8 +18,26 @@ WARNINGS = -Wall -Wextra -Wshadow -Wconversion -Wpointer-arith -Wstrict-prototyp
 ifeq ($(OPENMP),)
 WARNINGS += -Wno-unknown-pragmas
 endif
-FLAGS    = -std=c11 -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -I. -I$(BUILD)/text $(WARNINGS) -MMD -MP -fopenmp-simd $(OPENMP)
 LDLIBS   = -lm -lpthread
+SYSTEM   = -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64
+TARGET  := $(shell $(CC) -dumpmachine)
+
+# Apple's compiler has OpenMP but not its library, which Homebrew keeps where nobody looks for it.
+ifneq ($(findstring darwin,$(TARGET)),)
+SYSTEM  += -D_DARWIN_C_SOURCE
+ifneq ($(OPENMP),)
+ifneq ($(findstring Apple,$(shell $(CC) --version)),)
+LIBOMP  := $(shell brew --prefix libomp 2>/dev/null)
+ifeq ($(wildcard $(LIBOMP)/include/omp.h),)
+$(error OpenMP is missing: brew install libomp; or, for one thread: make OPENMP=)
+endif
+OPENMP   = -Xpreprocessor -fopenmp -I$(LIBOMP)/include
+LDLIBS  += -L$(LIBOMP)/lib -lomp
+endif
+endif
+endif
+
+FLAGS    = -std=c11 $(SYSTEM) -I. -I$(BUILD)/text $(WARNINGS) -MMD -MP -fopenmp-simd $(OPENMP)
 
 # The register tiles and vector loops are compiled once for each instruction set. No -ffast-math:
 # masks need infinities and tests need NaNs. Under the sanitizers clang leaves loops unvectorized,
@@ -28,9 +47,11 @@ ISA_FLAGS_avx2   = -mavx2 -mfma
 ISA_FLAGS_avx512 = -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprefer-vector-width=512
 ISA_FLAGS_bf16   = $(ISA_FLAGS_avx512) -mavx512bf16 -mamx-tile -mamx-bf16
 ISAS             = base
-ifneq ($(findstring x86_64,$(shell $(CC) -dumpmachine)),)
+ifneq ($(findstring x86_64,$(TARGET)),)
 ISAS            += avx2 avx512
+ifneq ($(findstring linux,$(TARGET)),)
 BF16             = model/kernels/bf16.o
+endif
 endif
 
 SOURCES = $(wildcard base/*.c data/*.c model/*.c) model/kernels/choose.c model/kernels/matmul.c \
@@ -133,6 +154,11 @@ test-page: $(BUILD)/test/train
 	tests/deps page
 	tests/page $(BUILD)/test
 
+# What `make install`, `make uninstall` and `make dist` do, in a folder of their own.
+test-install: train sample
+	tests/deps install
+	tests/install
+
 # Training killed ten times as often as in `make test`.
 soak: $(BUILD)/test/tests/test_resume $(BUILD)/test/train $(BUILD)/test/sample
 	TRIL_KILLS=500 TRIL_PROGRAMS=$(BUILD)/test $(BUILD)/test/tests/test_resume
@@ -162,6 +188,41 @@ pictures: train $(INPUT)
 	./train --ladder --time 6m --epochs 0 --patience 1 --out $(BUILD)/pictures/model.safetensors $(INPUT)
 	docs/draw $(BUILD)/pictures/report.html $(MAP)
 
+# The programs as tril-train and tril-sample, how a shell completes them and, where help2man is or in
+# what `make dist` packs, their manual pages, which are made of --help.
+MANUAL   = $(if $(wildcard docs/man/*.1),docs/man,$(BUILD)/man)
+BIN      = $(DESTDIR)$(PREFIX)/bin
+MAN      = $(DESTDIR)$(PREFIX)/share/man/man1
+BASH     = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+ZSH      = $(DESTDIR)$(PREFIX)/share/zsh/site-functions
+HELP2MAN = $(shell command -v help2man)
+PAGES    = $(if $(HELP2MAN)$(wildcard docs/man/*.1),tril-train.1 tril-sample.1)
+VERSION  = $(shell sed -n 's/.*TRIL_VERSION "\(.*\)"/\1/p' version.h)
+
+$(BUILD)/man/tril-%.1: $(BUILD)/% docs/man/tril-%.h2m
+	@mkdir -p $(@D)
+	@cp $< $(BUILD)/man/tril-$*
+	help2man --no-info --version-string=$(VERSION) --include=docs/man/tril-$*.h2m --output=$@ $(BUILD)/man/tril-$*
+
+install: train sample $(PAGES:%=$(MANUAL)/%)
+	install -d $(BIN) $(MAN) $(BASH) $(ZSH)
+	install -m 755 $(BUILD)/train $(BIN)/tril-train
+	install -m 755 $(BUILD)/sample $(BIN)/tril-sample
+	install -m 644 docs/completion/tril.bash $(BASH)/tril-train
+	install -m 644 docs/completion/tril.bash $(BASH)/tril-sample
+	install -m 644 docs/completion/_tril $(ZSH)/_tril
+	$(if $(PAGES),install -m 644 $(PAGES:%=$(MANUAL)/%) $(MAN),@echo "install: without manual pages, which need help2man")
+
+uninstall:
+	rm -f $(BIN)/tril-train $(BIN)/tril-sample $(MAN)/tril-train.1 $(MAN)/tril-sample.1
+	rm -f $(BASH)/tril-train $(BASH)/tril-sample $(ZSH)/_tril
+
+# What is committed, with the manual pages.
+dist: $(BUILD)/man/tril-train.1 $(BUILD)/man/tril-sample.1
+	git archive --output=$(BUILD)/tril-$(VERSION).tar.gz --prefix=tril-$(VERSION)/docs/man/ \
+		$(^:%=--add-file=%) --prefix=tril-$(VERSION)/ HEAD
+	@echo $(BUILD)/tril-$(VERSION).tar.gz
+
 bench: $(BUILD)/tests/bench
 	$(BUILD)/tests/bench
 
@@ -185,4 +246,4 @@ clean:
 	rm -rf build train sample
 
 -include $(shell find build -name '*.d' 2>/dev/null)
-.PHONY: all run test test-plain test-san san check test-page soak test-arm fuzz pictures bench deps format format-check clean
+.PHONY: all run test test-plain test-san san check test-page test-install soak test-arm fuzz pictures install uninstall dist bench deps format format-check clean

@@ -36,7 +36,7 @@ const Isa *isa_choose(Error *err) {
     return NULL;
 }
 
-#if !defined __x86_64__
+#if !(defined __x86_64__ && defined __linux__)
 int bf16_available(const Products *tables[BF16_MAX]) {
     (void)tables;
     return 0;

@@ -157,7 +157,7 @@ test-page: $(BUILD)/test/train
 # What `make install`, `make uninstall` and `make dist` do, in a folder of their own.
 test-install: train sample
 	tests/deps install
-	tests/install
+	+tests/install
 
 # Training killed ten times as often as in `make test`.
 soak: $(BUILD)/test/tests/test_resume $(BUILD)/test/train $(BUILD)/test/sample

@@ -62,6 +62,7 @@ static bool write_config(int context, const char *path, Error *err) {
     JsonText text = json_begin(path, err);
     json_printf(&text,
                 "{\n  \"tokenizer_class\": \"PreTrainedTokenizerFast\",\n"
+                "  \"model_input_names\": [\"input_ids\", \"attention_mask\"],\n"
                 "  \"clean_up_tokenization_spaces\": false,\n  \"model_max_length\": %d\n}\n",
                 context);
     return write_text(&text, path, err);

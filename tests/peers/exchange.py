@@ -115,7 +115,9 @@ def made_elsewhere(folder, kind, characters):
     tokenizer = tokenizers.Tokenizer(level)
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Split("", "isolated")
     tokenizer.decoder = tokenizers.decoders.Fuse()
-    transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer).save_pretrained(folder)
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, model_input_names=["input_ids", "attention_mask"]
+    ).save_pretrained(folder)
 
 
 def record(place):

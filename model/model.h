@@ -136,9 +136,8 @@ double run_loss(Run *run, const int32_t *targets);
 void run_backward(Run *run, const int32_t *targets);
 
 typedef struct {
-    double learning_rate, beta1, beta2, epsilon; /* AdamW's */
-    double matrix_rate, momentum;                /* Muon's, of the matrices that it trains */
-    double weight_decay;
+    double learning_rate, beta1, beta2, epsilon, weight_decay; /* AdamW's */
+    double matrix_rate, momentum, matrix_decay; /* Muon's, of the matrices that it trains */
     double clip; /* the gradient's largest norm, of all weights; 0: not clipped. Muon never is */
 } Optimizer;
 

@@ -53,7 +53,7 @@ typedef struct {
 /* clang-format off */
 static const TensorSpec tensors[] = {
     {offsetof(Weights, embed), "model.embed_tokens.weight", {SIZE_V, SIZE_C}, 0, 1,
-     ONCE | LINEAR | FAN_IN},
+     ONCE | LINEAR | FAN_IN | DECAYS},
     GAIN(norm1, "model.layers.%d.input_layernorm.weight", SIZE_C, EVERY_LAYER),
     SCALED(q, "model.layers.%d.self_attn.q_proj.weight", SIZE_C, SIZE_C),
     SCALED(k, "model.layers.%d.self_attn.k_proj.weight", SIZE_C, SIZE_C),

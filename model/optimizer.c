@@ -140,7 +140,7 @@ static void update_work(const Kernels *k, void *argument) {
     update_matrices(run, k,
                     (Muon){.rate = (float)o->matrix_rate,
                            .momentum = (float)o->momentum,
-                           .decay = (float)o->weight_decay});
+                           .decay = (float)o->matrix_decay});
 }
 
 double run_update(Run *run, const Optimizer *optimizer) {

@@ -124,7 +124,7 @@ static void muon_naively(double *w, double *m, const float *g, const Tensor *ten
         for (int j = 0; j < columns; j++) {
             int at = i * columns + j;
             double step = scale * x[tall ? j * rows + i : at];
-            w[at] -= o.matrix_rate * (o.weight_decay * w[at] + step);
+            w[at] -= o.matrix_rate * (o.matrix_decay * w[at] + step);
         }
 }
 
@@ -132,7 +132,7 @@ static void muon_naively(double *w, double *m, const float *g, const Tensor *ten
 static void test_muon(void **state) {
     (void)state;
     Config config = {.model = "modern", .V = V, .T = T, .L = 2, .NH = 1, .C = 10};
-    Optimizer o = {.epsilon = 1e-8, .matrix_rate = 0.1, .momentum = 0.9, .weight_decay = 0.3};
+    Optimizer o = {.epsilon = 1e-8, .matrix_rate = 0.1, .momentum = 0.9, .matrix_decay = 0.3};
     for (int threads = 1; threads <= 3; threads++) {
         Bench *bench = bench_open(&config, B, threads, 3);
         Model *model = &bench->model;

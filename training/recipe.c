@@ -23,14 +23,18 @@ static const struct {
     {"head", ADAMW(0.01)},
     {"multihead", ADAMW(0.01)},
     {"gpt", ADAMW(1e-3)},
+    /* A character that is rare, or only in the held-out text, has a small gradient that always says
+       the same: to lower its logit. Adam would make full steps of it, and the embedding, which is
+       the head, run away. Hence an epsilon that such gradients do not exceed, and a decay. */
     {"modern",
      {.peak = {.learning_rate = 6e-3,
                .beta1 = 0.9,
                .beta2 = 0.95,
-               .epsilon = 1e-8,
+               .epsilon = 1e-5,
+               .weight_decay = 1,
                .matrix_rate = 0.025,
                .momentum = 0.9,
-               .weight_decay = 0.1,
+               .matrix_decay = 0.1,
                .clip = 1},
       .warmup = 0.025,
       .most_warmup = 100,
@@ -46,6 +50,13 @@ Recipe recipe_of(const char *model) {
 void recipe_set_rate(Recipe *recipe, double learning_rate) {
     recipe->peak.matrix_rate *= learning_rate / recipe->peak.learning_rate;
     recipe->peak.learning_rate = learning_rate;
+}
+
+void recipe_set_decay(Recipe *recipe, double decay) {
+    Optimizer *peak = &recipe->peak;
+    double all = peak->matrix_rate > 0 ? peak->matrix_decay : peak->weight_decay;
+    peak->weight_decay *= decay / all;
+    peak->matrix_decay *= decay / all;
 }
 
 Optimizer recipe_step(const Recipe *recipe, int step, int steps) {

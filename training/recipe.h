@@ -18,6 +18,9 @@ Recipe recipe_of(const char *model);
 /* Sets its peak learning rate; Muon's changes in proportion. */
 void recipe_set_rate(Recipe *recipe, double learning_rate);
 
+/* Sets its weight decay; where it has Muon, that of the matrices, and the other in proportion. */
+void recipe_set_decay(Recipe *recipe, double decay);
+
 /* The optimizer of a step, counted from 0. */
 Optimizer recipe_step(const Recipe *recipe, int step, int steps);
 

@@ -138,7 +138,7 @@ static bool open_training(Training *t, const Task *task, State *from, Error *err
     bool chosen = strcmp(task->name, s->model) == 0;
     t->recipe = recipe_of(task->name);
     if (chosen && s->learning_rate > 0) recipe_set_rate(&t->recipe, s->learning_rate);
-    if (chosen && s->decay >= 0) t->recipe.peak.weight_decay = s->decay;
+    if (chosen && s->decay >= 0) recipe_set_decay(&t->recipe, s->decay);
     RunOptions options = options_of(s);
     double begun = clock_seconds();
     if (!model_build(&t->model, &config, s->seed, err) ||

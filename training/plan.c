@@ -134,10 +134,11 @@ static bool choose_sizes(Settings *settings, const Corpus *corpus, const char *n
 }
 
 /* After more of them a text is rather learnt by heart. A short one needs more, to be learnt at all:
- * found by trial on 35,000 and on a million characters (RECORDS.md). */
-static double epochs_that_help(double characters) {
-    const double most = 40, least = 16, million = 1e6;
-    return round(fmin(most, fmax(least, least * sqrt(million / characters))));
+ * found by trial on 35,000 and on a million characters (RECORDS.md). A model that is there already
+ * needs fewer. */
+static double epochs_that_help(double characters, bool knows_something) {
+    const double most = 40, least = 16, million = 1e6, share = knows_something ? 0.25 : 1;
+    return round(share * fmin(most, fmax(least, least * sqrt(million / characters))));
 }
 
 /* The more often a text is seen, and the harder it is pressed, by more weights and more often, the
@@ -163,7 +164,7 @@ bool plan_make(Settings *s, const Corpus *corpus, const char *name, double secon
     double characters = (double)corpus->train;
     bool limited = s->time > 0 || s->steps_open;
     *plan = (Plan){.speed = 0};
-    if (s->epochs < 0) s->epochs = limited ? epochs_that_help(characters) : 0;
+    if (s->epochs < 0) s->epochs = limited ? epochs_that_help(characters, s->init) : 0;
     double most = s->epochs > 0 ? s->epochs * characters : INFINITY;
     if (s->time > 0) {
         if (!plan_is_open(s) && s->sizes.dropout >= 0) return true;

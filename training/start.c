@@ -15,7 +15,7 @@ static bool keeps_model(const Settings *s, Error *err) {
 }
 
 bool start_settle(Settings *s, const Trained *start, Error *err) {
-    const double gentler = 0.3; /* the share of a training's own rate */
+    const double gentler = 0.1; /* the share of a training's own rate */
     const Config *has = &start->checkpoint.model.config;
     Config *asked = &s->sizes;
     const struct {

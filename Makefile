@@ -29,7 +29,9 @@ ifneq ($(OPENMP),)
 ifneq ($(findstring Apple,$(shell $(CC) --version)),)
 LIBOMP  := $(shell brew --prefix libomp 2>/dev/null)
 ifeq ($(wildcard $(LIBOMP)/include/omp.h),)
+ifneq ($(filter-out clean uninstall deps format format-check,$(or $(MAKECMDGOALS),all)),)
 $(error OpenMP is missing: brew install libomp; or, for one thread: make OPENMP=)
+endif
 endif
 OPENMP   = -Xpreprocessor -fopenmp -I$(LIBOMP)/include
 LDLIBS  += -L$(LIBOMP)/lib -lomp
@@ -67,7 +69,7 @@ TESTS   = $(patsubst %.c,%,$(wildcard tests/test_*.c))
 PROGRAMS = train sample faulty/train faulty/sample
 
 # What reads any bytes, called with any bytes: by tests/test_fuzz and by a fuzzer (`make fuzz`).
-HARNESSES = safetensors utf8
+HARNESSES = safetensors tokenizer utf8
 FUZZ      = tests/fuzz/guard.o $(HARNESSES:%=tests/fuzz/%.o)
 RUNS      = 10000000
 
@@ -179,7 +181,7 @@ fuzz-%:
 	@mkdir -p build/fuzz/$*
 	clang $(FLAGS) $(SANITIZE) -fsanitize=fuzzer -fno-openmp -Wno-unknown-pragmas -DHARNESS=fuzz_$* \
 		-o build/fuzz/fuzz_$* tests/fuzz/entry.c $(FUZZ:.o=.c) $(wildcard base/*.c) \
-		model/safetensors.c
+		model/safetensors.c data/tokenizer.c data/vocab.c
 	build/fuzz/fuzz_$* -runs=$(RUNS) -max_len=1024 -verbosity=0 -print_final_stats=1 \
 		build/fuzz/$* tests/fuzz/corpus/$*
 

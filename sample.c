@@ -11,6 +11,7 @@
 #include "version.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,6 +161,13 @@ static bool read_precision(Settings *s, Error *err) {
            fail(err, "--precision is f32 or bf16, not '%s'", s->precision);
 }
 
+/* What is done instead of writing is done alone. */
+static bool check_purpose(const Settings *s, Error *err) {
+    int purposes = !!s->score + !!s->explain + !!s->export + s->info;
+    return purposes <= 1 ||
+           fail(err, "--score, --explain, --export and --info: one of them at a time");
+}
+
 static int usage_error(const Error *err) {
     fprintf(stderr, "sample: %s\n", err->text);
     return EXIT_USAGE;
@@ -167,6 +175,7 @@ static int usage_error(const Error *err) {
 
 int main(int argc, char **argv) {
     screen_prepare();
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a file that cannot be written */
     Settings s = {.checkpoint = "out/model.safetensors",
                   .length = 500,
                   .samples = 1,
@@ -214,7 +223,8 @@ int main(int argc, char **argv) {
     if (s.help) {
         s = defaults;
         printf("Usage: %s [options] [CHECKPOINT]\n\n"
-               "Writes text with the model in CHECKPOINT (%s).\nA text may grow beyond the model's "
+               "Writes text with the model in CHECKPOINT (%s),\na file of tril-train or "
+               "a folder of Hugging Face transformers.\nA text may grow beyond the model's "
                "context: each time it is full, the older half is\nforgotten and the newer half "
                "read again.\n",
                *argv, s.checkpoint);
@@ -231,7 +241,7 @@ int main(int argc, char **argv) {
     }
     if (first < argc) s.checkpoint = argv[first];
     if (s.threads == 0) s.threads = run_default_threads();
-    if (!read_precision(&s, &err)) return usage_error(&err);
+    if (!check_purpose(&s, &err) || !read_precision(&s, &err)) return usage_error(&err);
     if (run_program(&s, &err)) return EXIT_SUCCESS;
     fflush(stdout);
     fprintf(stderr, "sample: %s\n", err.text);

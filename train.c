@@ -32,13 +32,17 @@ static bool read_precision(Settings *s, Error *err) {
            fail(err, "--precision is auto, f32 or bf16, not '%s'", s->precision);
 }
 
-static bool check_settings(Settings *s, int operands, Error *err) {
+/* The sizes are still open where a model is to bring them. */
+static bool check_settings(Settings *s, int operands, bool sizes_open, Error *err) {
     if (operands != 1) return fail(err, "one text FILE is expected, not %d; see --help", operands);
     const char *names[MAX_RUNGS];
     Config config = plan_least(s).sizes;
     if (!read_precision(s, err)) return false;
     if (s->threads == 0) s->threads = run_default_threads();
     if (s->ladder && s->init) return fail(err, "--init is for one model, not for a --ladder");
+    if (s->preset && s->init)
+        return fail(err, "--init brings its sizes, as a --preset does; take one");
+    if (sizes_open) return true;
     config.V = 1; /* not known yet, and fine whatever it is */
     snprintf(config.model, sizeof config.model, "%s", s->model);
     if (!model_check(&config, err)) return false;
@@ -170,12 +174,14 @@ static bool settle(Settings *s, const Corpus *corpus, Error *err) {
     return true;
 }
 
-static bool run_program(Settings *settings, Options o, State *state, const Trained *start,
-                        Error *err) {
+static bool run_program(Settings *settings, Options o, State *state, Trained *start, Error *err) {
     Corpus corpus;
     Vocab before = {0};
     bool goes_on = state->checkpoint.model.weights, begun = start->checkpoint.model.weights;
-    if (goes_on && !trained_vocab(&state->checkpoint, settings->out, &before, err)) return false;
+    char last[PATH_ROOM];
+    if (goes_on && (!state_path(settings->out, last, err) ||
+                    !trained_vocab(&state->checkpoint, last, &before, err)))
+        return false;
     const Vocab *known = goes_on ? &before : begun ? &start->vocab : NULL;
     int context = settings->sizes.T > 0 ? settings->sizes.T : 1;
     bool ok = corpus_load(&corpus, settings->input, settings->bytes, settings->held_out, context,
@@ -189,8 +195,8 @@ static bool run_program(Settings *settings, Options o, State *state, const Train
               settings->input);
     ok = ok && (goes_on || settle(settings, &corpus, err));
     write_words(o, settings->words);
-    const Model *model = begun ? &start->checkpoint.model : NULL;
-    ok = ok && ladder_train(settings, &corpus, state, model, err) && file_flush_output(err);
+    ok = ok && ladder_train(settings, &corpus, state, begun ? &start->checkpoint : NULL, err) &&
+         file_flush_output(err);
     corpus_free(&corpus);
     return ok;
 }
@@ -294,14 +300,14 @@ int main(int argc, char **argv) {
         return EXIT_SUCCESS;
     }
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* who reads along through a pipe sees each line */
-    if (!check_settings(&s, argc - first, &err)) return usage_error(&err);
+    if (!check_settings(&s, argc - first, s.init, &err)) return usage_error(&err);
     State state = {0};
     char words[WORDS_ROOM];
     bool ok = !s.resume || take_up(&s, &defaults, all, argc, argv, &state, words, &err);
     Trained start = {0};
     if (ok && s.init && !state.checkpoint.model.weights)
         ok = take_start(&s, all, argc, argv, &start, &err);
-    if (ok && !check_settings(&s, argc - first, &err)) return usage_error(&err);
+    if (ok && !check_settings(&s, argc - first, false, &err)) return usage_error(&err);
     s.input = argv[first];
     ok = ok && run_program(&s, all, &state, &start, &err);
     trained_free(&start);

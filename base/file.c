@@ -160,17 +160,21 @@ bool file_make_parent(const char *path, Error *err) {
     return ok;
 }
 
-/* Of what is in every directory, "." and "..", there is no more. */
 static bool check_empty(const char *path, Error *err) {
     int entries = 0;
     DIR *directory = opendir(path);
     if (!directory) return fail(err, "%s: cannot be opened: %s", path, strerror(errno));
-    while (readdir(directory)) entries++;
+    errno = 0;
+    for (struct dirent *entry; (entry = readdir(directory));)
+        entries += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+    int why = errno;
     closedir(directory);
-    return entries <= 2 || fail(err, "%s: is there already, and not empty", path);
+    if (why) return fail(err, "%s: cannot be read: %s", path, strerror(why));
+    return entries == 0 || fail(err, "%s: is there already, and not empty", path);
 }
 
 bool file_make_directory(const char *path, Error *err) {
+    if (!*path) return fail(err, "an empty name cannot be that of a directory");
     if (!file_make_parent(path, err)) return false;
     if (mkdir(path, 0777) == 0) return true;
     int why = errno;
@@ -183,4 +187,15 @@ bool file_within(const char *directory, const char *name, char **path, Error *er
     if (!memory_alloc(path, room, 1, name, err)) return false;
     snprintf(*path, room, "%s/%s", directory, name);
     return true;
+}
+
+void file_remove_directory(const char *path, const char *const *names, int count) {
+    Error none;
+    char *within;
+    for (int i = 0; i < count; i++) {
+        if (!file_within(path, names[i], &within, &none)) continue;
+        unlink(within);
+        memory_free(within);
+    }
+    rmdir(path);
 }

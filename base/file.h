@@ -41,6 +41,10 @@ bool file_is_directory(const char *path);
  * empty. */
 bool file_make_directory(const char *path, Error *err);
 
+/* Removes these files of a directory that are there and, if nothing is left in it, the directory.
+ */
+void file_remove_directory(const char *path, const char *const *names, int count);
+
 /* Sets *path to that of `name` in `directory`; the caller releases it with memory_free. On failure
  * it is NULL. */
 bool file_within(const char *directory, const char *name, char **path, Error *err);

@@ -90,7 +90,7 @@ typedef struct {
     const char *path;
     Token *tokens; /* owned */
     size_t count, room;
-    bool bytes;
+    bool bytes, split, words; /* the text as bytes; in characters; whole pieces are looked up */
 } Reading;
 
 static bool read_tokens(Json *json, Reading *r) {
@@ -109,6 +109,14 @@ static bool read_tokens(Json *json, Reading *r) {
     return json_expect(json, '}');
 }
 
+/* null, or an empty string. */
+static bool read_nothing(Json *json) {
+    const char *text;
+    size_t length;
+    if (json_next(json) == '"') return json_name(json, &text) && !*text;
+    return json_next(json) == 'n' && json_literal(json, &text, &length);
+}
+
 static bool read_model(Json *json, Reading *r) {
     if (!json_expect(json, '{')) return false;
     do {
@@ -118,8 +126,12 @@ static bool read_model(Json *json, Reading *r) {
             if (!read_tokens(json, r)) return false;
         } else if (strcmp(key, "type") == 0) {
             if (!json_name(json, &type)) return false;
-            if (strcmp(type, "BPE") != 0 && strcmp(type, "WordLevel") != 0)
+            r->words = strcmp(type, "WordLevel") == 0;
+            if (!r->words && strcmp(type, "BPE") != 0)
                 return json_refuse(json, "a model that is neither BPE nor WordLevel");
+        } else if (strcmp(key, "continuing_subword_prefix") == 0 ||
+                   strcmp(key, "end_of_word_suffix") == 0) {
+            if (!read_nothing(json)) return json_refuse(json, "a prefix or suffix of characters");
         } else if (strcmp(key, "merges") == 0) {
             if (!json_expect(json, '[')) return false;
             if (!json_take(json, ']')) return json_refuse(json, "merges of characters");
@@ -130,21 +142,45 @@ static bool read_model(Json *json, Reading *r) {
     return json_expect(json, '}');
 }
 
-/* What is done to a text before it is looked up. Its type is all that counts here: null and Split
- * leave each character what it is. */
+/* {"String": ""}, or a Regex: what matches everywhere parts all characters. */
+static bool read_pattern(Json *json, bool *empty) {
+    const char *kind, *pattern;
+    if (!json_expect(json, '{') || !json_name(json, &kind) || !json_expect(json, ':') ||
+        !json_name(json, &pattern))
+        return false;
+    *empty = !*pattern;
+    return json_expect(json, '}');
+}
+
+/* What is done to a text before it is looked up: nothing, a Split into its characters, or a writing
+ * of its bytes as characters. */
 static bool read_step(Json *json, Reading *r) {
-    const char *literal, *key, *type = "";
+    const char *key, *type = "", *behavior = "", *literal;
+    bool empty = false, refused = false;
     size_t length;
-    if (json_next(json) != '{') return json_literal(json, &literal, &length);
+    if (json_next(json) != '{')
+        return read_nothing(json) || json_refuse(json, "no valid pre_tokenizer");
     json_expect(json, '{');
     do {
-        if (!json_name(json, &key) || !json_expect(json, ':')) return false;
-        if (strcmp(key, "type") == 0 ? !json_name(json, &type) : !json_skip(json)) return false;
+        bool ok = json_name(json, &key) && json_expect(json, ':');
+        if (ok && strcmp(key, "type") == 0)
+            ok = json_name(json, &type);
+        else if (ok && strcmp(key, "behavior") == 0)
+            ok = json_name(json, &behavior);
+        else if (ok && strcmp(key, "pattern") == 0)
+            ok = read_pattern(json, &empty);
+        else if (ok && (strcmp(key, "invert") == 0 || strcmp(key, "add_prefix_space") == 0)) {
+            ok = json_literal(json, &literal, &length);
+            refused = refused || (ok && *literal != 'f');
+        } else
+            ok = ok && json_skip(json);
+        if (!ok) return false;
     } while (json_take(json, ','));
     if (!json_expect(json, '}')) return false;
     r->bytes = strcmp(type, "ByteLevel") == 0;
-    return r->bytes || strcmp(type, "Split") == 0 ||
-           json_refuse(json, "a pre_tokenizer that is neither Split nor ByteLevel");
+    r->split = strcmp(type, "Split") == 0 && empty && strcmp(behavior, "Isolated") == 0;
+    return (!refused && (r->bytes || r->split)) ||
+           json_refuse(json, "a pre_tokenizer that neither splits into characters nor bytes");
 }
 
 static bool read_file(Json *json, Reading *r) {
@@ -164,7 +200,8 @@ static bool read_file(Json *json, Reading *r) {
             return false;
         }
     } while (json_take(json, ','));
-    return json_expect(json, '}') && json_close(json);
+    if (!json_expect(json, '}') || !json_close(json)) return false;
+    return r->split || !r->words || json_refuse(json, "words that nothing splits");
 }
 
 /* Of one character, or one that stands for a byte. */
@@ -217,26 +254,31 @@ static bool number_tokens(Reading *r, Vocab *vocab, int32_t **rows, Error *err) 
     return ok;
 }
 
-bool tokenizer_import(Vocab *vocab, const char *directory, int32_t **rows, Error *err) {
+bool tokenizer_read(Vocab *vocab, const char *name, char *text, size_t length, int32_t **rows,
+                    Error *err) {
     enum { SHORTEST = 6 }; /* bytes of a token: "a":0, */
-    Reading r = {0};
-    char *path = NULL, *text = NULL;
-    size_t length;
+    Reading r = {.path = name, .room = length / SHORTEST};
+    Json json = json_open(name, "not a tokenizer of single characters", text, length, err);
     *vocab = (Vocab){0};
     *rows = NULL;
-    bool ok = file_within(directory, "tokenizer.json", &path, err) &&
-              file_read(path, &text, &length, err);
-    r.path = path;
-    r.room = ok ? length / SHORTEST : 0;
-    ok = ok && memory_alloc(&r.tokens, r.room, sizeof *r.tokens, path, err);
-    Json json = json_open(path, "not a tokenizer of single characters", text, ok ? length : 0, err);
-    ok = ok && read_file(&json, &r) && number_tokens(&r, vocab, rows, err);
+    bool ok = memory_alloc(&r.tokens, r.room, sizeof *r.tokens, name, err) &&
+              read_file(&json, &r) && number_tokens(&r, vocab, rows, err);
     if (!ok) {
         vocab_free(vocab);
         memory_free(*rows);
         *rows = NULL;
     }
     memory_free(r.tokens);
+    return ok;
+}
+
+bool tokenizer_import(Vocab *vocab, const char *directory, int32_t **rows, Error *err) {
+    char *path = NULL, *text = NULL;
+    size_t length;
+    *vocab = (Vocab){0};
+    bool ok = file_within(directory, "tokenizer.json", &path, err) &&
+              file_read(path, &text, &length, err) &&
+              tokenizer_read(vocab, path, text, length, rows, err);
     memory_free(text);
     memory_free(path);
     return ok;

@@ -51,8 +51,13 @@ void trained_free(Trained *trained) {
 }
 
 bool trained_export(const Trained *trained, const char *directory, Error *err) {
+    static const char *const files[] = {"config.json", "model.safetensors", "tokenizer.json",
+                                        "tokenizer_config.json"};
     const Model *model = &trained->checkpoint.model;
-    return model_check_export(model, err) && file_make_directory(directory, err) &&
-           tokenizer_export(&trained->vocab, model->config.T, directory, err) &&
-           model_export(model, directory, err);
+    if (!model_check_export(model, err) || !file_make_directory(directory, err)) return false;
+    if (tokenizer_export(&trained->vocab, model->config.T, directory, err) &&
+        model_export(model, directory, err))
+        return true;
+    file_remove_directory(directory, files, sizeof files / sizeof *files);
+    return false;
 }

@@ -22,8 +22,8 @@ void trained_free(Trained *trained);
  * with vocab_free. */
 bool trained_vocab(const Checkpoint *checkpoint, const char *path, Vocab *vocab, Error *err);
 
-/* Writes it as such a folder, which must not be there yet, or be empty. Refused: rungs other than
- * gpt and modern. */
+/* Writes it as such a folder, which must not be there yet, or be empty; on failure nothing of it is
+ * left. Refused: rungs other than gpt and modern. */
 bool trained_export(const Trained *trained, const char *directory, Error *err);
 
 #endif

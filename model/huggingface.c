@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +19,10 @@ typedef struct {
     unsigned flags;
 } Field;
 enum {
-    USUAL = 1,     /* may be absent, or null: what the library then takes is the same */
-    UNREAD = 2,    /* written, and nothing to us in what others wrote */
-    UNWRITTEN = 4, /* demanded of others, and written as part of a line above */
+    USUAL = 1,     /* may be absent: what the library then takes is the same */
+    NULLABLE = 2,  /* may be null, which means the same */
+    UNREAD = 4,    /* written, and nothing to us in what others wrote */
+    UNWRITTEN = 8, /* demanded of others, and written by us in another way */
 };
 
 /* What both have; no text of ours has a token for its beginning or its end. */
@@ -39,7 +41,11 @@ static const Field gpt2_fields[] = {
     {"n_embd", NULL, SIZE_C, 0},
     {"n_layer", NULL, SIZE_L, 0},
     {"n_head", NULL, SIZE_NH, 0},
-    {"n_inner", NULL, SIZE_4C, USUAL},
+    {"n_inner", NULL, SIZE_4C, USUAL | NULLABLE},
+    {"max_position_embeddings", NULL, SIZE_T, USUAL | UNWRITTEN}, /* other names for the same, */
+    {"hidden_size", NULL, SIZE_C, USUAL | UNWRITTEN},             /* which win in the library */
+    {"num_hidden_layers", NULL, SIZE_L, USUAL | UNWRITTEN},
+    {"num_attention_heads", NULL, SIZE_NH, USUAL | UNWRITTEN},
     {"activation_function", "\"gelu_new\"", SIZE_NONE, USUAL},
     {"layer_norm_epsilon", "1e-05", SIZE_NONE, USUAL},
     {"tie_word_embeddings", "true", SIZE_NONE, USUAL},
@@ -67,7 +73,7 @@ static const Field qwen3_fields[] = {
     {"rope_parameters", "{\"rope_type\": \"default\", \"rope_theta\": 10000.0}", SIZE_NONE, UNREAD},
     {"rope_parameters.rope_type", "\"default\"", SIZE_NONE, USUAL | UNWRITTEN},
     {"rope_parameters.rope_theta", "10000.0", SIZE_NONE, USUAL | UNWRITTEN},
-    {"rope_scaling.rope_type", "\"default\"", SIZE_NONE, USUAL | UNWRITTEN},
+    {"rope_scaling", "null", SIZE_NONE, USUAL | UNWRITTEN},
 };
 
 typedef struct {
@@ -210,6 +216,29 @@ typedef struct {
     int count;
 } Entries;
 
+static const Entry *find(const Entries *from, const char *key) {
+    for (int i = 0; i < from->count; i++)
+        if (strcmp(from->entries[i].key, key) == 0) return &from->entries[i];
+    return NULL;
+}
+
+static bool read_members(Json *json, const char *outer, Entries *to);
+
+/* Of what is neither a string nor a literal, only the members of rope_parameters are entries. */
+static bool read_value(Json *json, Entry *entry, Entries *to) {
+    char next = json_next(json), *text;
+    if (next == '{' && strcmp(entry->key, "rope_parameters") == 0)
+        return read_members(json, "rope_parameters.", to);
+    entry->value = json->at;
+    entry->length = 1;
+    entry->quoted = next == '"';
+    if (next == '{' || next == '[') return json_skip(json);
+    if (!entry->quoted) return json_literal(json, &entry->value, &entry->length);
+    if (!json_string(json, &text, &entry->length)) return false;
+    entry->value = text;
+    return true;
+}
+
 /* The members of an object; `outer` is its key and a dot, or nothing. */
 static bool read_members(Json *json, const char *outer, Entries *to) {
     if (!json_expect(json, '{')) return false;
@@ -217,38 +246,16 @@ static bool read_members(Json *json, const char *outer, Entries *to) {
     do {
         const char *key;
         if (!json_name(json, &key) || !json_expect(json, ':')) return false;
+        Entry entry = {.quoted = false};
+        int length = snprintf(entry.key, sizeof entry.key, "%s%s", outer, key);
+        if (length >= (int)sizeof entry.key) return json_refuse(json, "a key too long");
+        if (find(to, entry.key)) return json_refuse(json, "a key for the second time");
+        if (!read_value(json, &entry, to)) return false;
+        if (!entry.value) continue;
         if (to->count == COUNT(to->entries)) return json_refuse(json, "too many entries");
-        Entry *entry = &to->entries[to->count];
-        int length = snprintf(entry->key, sizeof entry->key, "%s%s", outer, key);
-        bool fits = length < (int)sizeof entry->key;
-        char next = json_next(json), *text;
-        if (next == '{' && !*outer && strncmp(key, "rope_", 5) == 0 && fits) {
-            char within[sizeof entry->key];
-            snprintf(within, sizeof within, "%.*s.", (int)sizeof within - 2, key);
-            if (!read_members(json, within, to)) return false;
-        } else if (next == '{' || next == '[' || !fits) {
-            if (!json_skip(json)) return false;
-        } else if (next == '"') {
-            if (!json_string(json, &text, &entry->length)) return false;
-            entry->value = text;
-            entry->quoted = true;
-            to->count++;
-        } else {
-            if (!json_literal(json, &entry->value, &entry->length)) return false;
-            to->count++;
-        }
+        to->entries[to->count++] = entry;
     } while (json_take(json, ','));
     return json_expect(json, '}');
-}
-
-/* NULL if it is not there, or null. */
-static const Entry *find(const Entries *from, const char *key) {
-    for (int i = 0; i < from->count; i++) {
-        const Entry *entry = &from->entries[i];
-        if (strcmp(entry->key, key) == 0)
-            return !entry->quoted && *entry->value == 'n' ? NULL : entry;
-    }
-    return NULL;
 }
 
 /* Does it say so, however a number is written? `value` as JSON writes it. */
@@ -256,7 +263,7 @@ static bool says(const Entry *entry, const char *value) {
     if (entry->quoted)
         return *value == '"' && entry->length == strlen(value) - 2 &&
                memcmp(entry->value, value + 1, entry->length) == 0;
-    if (strchr("tf", *value))
+    if (strchr("tfn", *value))
         return entry->length == strlen(value) && memcmp(entry->value, value, entry->length) == 0;
     bool number = *entry->value == '-' || (*entry->value >= '0' && *entry->value <= '9');
     return number && *value != '"' && strtod(entry->value, NULL) == strtod(value, NULL);
@@ -273,9 +280,27 @@ static bool check_field(const Entries *from, const Field *field, const Config *c
     if (!entry)
         return field->flags & USUAL || fail(err, "%s: has no '%s'; a %s here has %s", from->path,
                                             field->key, config->model, value);
-    return says(entry, value) ||
+    return says(entry, value) || (field->flags & NULLABLE && says(entry, "null")) ||
            fail(err, "%s: '%s' is %.*s, but a %s here has %s", from->path, field->key,
                 (int)(entry->length < 64 ? entry->length : 64), entry->value, config->model, value);
+}
+
+/* Each field that counts, and of the positions' parameters nothing that no field knows. */
+static bool check_fields(const Entries *from, const Architecture *a, const Config *config,
+                         Error *err) {
+    for (int i = 0; i < a->field_count; i++) {
+        const Field *field = &a->fields[i];
+        if (!(field->flags & UNREAD) && !check_field(from, field, config, err)) return false;
+    }
+    for (int i = 0; i < from->count; i++) {
+        const char *key = from->entries[i].key;
+        int known = 0;
+        while (known < a->field_count && strcmp(a->fields[known].key, key) != 0) known++;
+        if (known == a->field_count && strncmp(key, "rope_parameters.", 16) == 0)
+            return fail(err, "%s: '%s' is nothing that a %s here has", from->path, key,
+                        config->model);
+    }
+    return true;
 }
 
 static bool read_size_field(const Entries *from, const Field *field, int *size, Error *err) {
@@ -320,11 +345,7 @@ static bool read_config(const char *path, char *text, size_t length, const Archi
     Error why;
     if (!read_sizes(&entries, *a, config, err)) return false;
     if (!model_check(config, &why)) return fail(err, "%s: %.400s", path, why.text);
-    for (int i = 0; i < (*a)->field_count; i++) {
-        const Field *field = &(*a)->fields[i];
-        if (!(field->flags & UNREAD) && !check_field(&entries, field, config, err)) return false;
-    }
-    return true;
+    return check_fields(&entries, *a, config, err);
 }
 
 /* ---- import: the weights ---- */
@@ -342,16 +363,25 @@ static bool check_tensor(const Architecture *a, const Tensor *tensor, const Safe
     return true;
 }
 
-static bool read_tensors(const Architecture *a, const Model *model, const SafeTensors *file,
-                         const int32_t *rows, const char *path, Error *err) {
+static bool check_tensors(const Architecture *a, const Model *model, const SafeTensors *file,
+                          const char *path, Error *err) {
     if (file->tensor_count != model->tensor_count)
         return fail(err, "%s: has %d tensors, but a %s of its sizes has %d", path,
                     file->tensor_count, model->config.model, model->tensor_count);
     for (int i = 0; i < model->tensor_count; i++) {
         const Tensor *tensor = &model->tensors[i];
+        if (!check_tensor(a, tensor, safetensors_tensor(file, tensor->name), path, err))
+            return false;
+    }
+    return true;
+}
+
+static bool read_tensors(const Architecture *a, const Model *model, const SafeTensors *file,
+                         const int32_t *rows, const char *path, Error *err) {
+    for (int i = 0; i < model->tensor_count; i++) {
+        const Tensor *tensor = &model->tensors[i];
         const SafeTensor *stored = safetensors_tensor(file, tensor->name);
         float *to = model->weights + tensor->offset;
-        if (!check_tensor(a, tensor, stored, path, err)) return false;
         size_t width = (size_t)tensor->shape[1] * sizeof *to;
         if (is_transposed(a, tensor))
             transpose(to, stored->data, tensor->shape[1], tensor->shape[0]);
@@ -361,6 +391,10 @@ static bool read_tensors(const Architecture *a, const Model *model, const SafeTe
                        (const char *)stored->data + (size_t)rows[row] * width, width);
         else
             memcpy(to, stored->data, stored->bytes);
+        for (size_t n = 0; n < tensor->size; n++)
+            if (!isfinite(to[n]))
+                return fail(err, "%s: tensor %s has numbers that are not finite", path,
+                            tensor->name);
     }
     return true;
 }
@@ -372,8 +406,8 @@ static bool import_model(Model *model, const Architecture *a, const Config *conf
     size_t length;
     bool ok = file_read(path, &bytes, &length, err) &&
               safetensors_read(&file, path, bytes, length, err) &&
-              model_lay_out(model, config, err) && model_make_room(model, err) &&
-              read_tensors(a, model, &file, rows, path, err);
+              model_lay_out(model, config, err) && check_tensors(a, model, &file, path, err) &&
+              model_make_room(model, err) && read_tensors(a, model, &file, rows, path, err);
     if (!ok) model_free(model);
     safetensors_free(&file);
     memory_free(bytes);

@@ -262,7 +262,8 @@ static void write_header(JsonText *out, const SafeTensors *file) {
         offset += tensor->bytes;
     }
     json_printf(out, "}");
-    while ((out->length + PREFIX) % 64) json_printf(out, " "); /* the data can be mapped aligned */
+    while (!out->failed && (out->length + PREFIX) % 64)
+        json_printf(out, " "); /* the data can be mapped aligned */
 }
 
 bool safetensors_write(const SafeTensors *file, const char *path, Error *err) {

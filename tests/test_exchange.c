@@ -221,7 +221,15 @@ static const Edit bad[] = {
     {"qwen3", "config.json", "1e-06", "1e-05", "'rms_norm_eps' is 1e-05, but a modern here has 1e-06"},
     {"qwen3", "config.json", "'rope_theta': 10000.0", "'rope_theta': 1000000.0", "'rope_parameters.rope_theta' is 1000000.0"},
     {"qwen3", "config.json", "'rope_type': 'default'", "'rope_type': 'yarn'", "'rope_parameters.rope_type' is yarn"},
-    {"qwen3", "config.json", "'use_cache'", "'rope_scaling': {'rope_type': 'linear'}, 'use_cache'", "'rope_scaling.rope_type' is linear"},
+    {"qwen3", "config.json", "'use_cache'", "'rope_scaling': {'rope_type': 'linear'}, 'use_cache'", "'rope_scaling' is {, but a modern here has null"},
+    {"qwen3", "config.json", "'rope_type'", "'factor': 4.0, 'rope_type'", "'rope_parameters.factor' is nothing that a modern here has"},
+    {"qwen3", "config.json", "'rope_type'", "'type': 'linear', 'rope_type'", "'rope_parameters.type' is nothing"},
+    {"qwen3", "config.json", "'rope_type'", "'list': [1], 'rope_type'", "'rope_parameters.list' is nothing"},
+    {"qwen3", "config.json", "'rms_norm_eps': 1e-06", "'rms_norm_eps': 1e-06, 'rms_norm_eps': 1", "a key for the second time"},
+    {"gpt2", "config.json", "'n_head': 3", "'num_attention_heads': 2, 'n_head': 3", "'num_attention_heads' is 2, but a gpt here has 3"},
+    {"gpt2", "config.json", "'scale_attn_weights': true", "'scale_attn_weights': null", "'scale_attn_weights' is null"},
+    {"gpt2", "config.json", "'tie_word_embeddings': true", "'tie_word_embeddings': null", "'tie_word_embeddings' is null"},
+    {"gpt2", "config.json", "'n_layer': 2", "'n_layer': [2]", "has no valid 'n_layer'"},
     {"qwen3", "config.json", "'attention_bias': false", "'attention_bias': true", "'attention_bias' is true"},
     {"qwen3", "config.json", "'num_key_value_heads': 3", "'num_key_value_heads': 1", "'num_key_value_heads' is 1, but a modern here has 3"},
     {"qwen3", "config.json", "'head_dim': 4", "'head_dim': 8", "'head_dim' is 8, but a modern here has 4"},
@@ -234,8 +242,14 @@ static const Edit bad[] = {
     {"gpt2", "tokenizer.json", "'WordLevel'", "'Unigram'", "a model that is neither BPE nor WordLevel"},
     {"gpt2", "tokenizer.json", "'WordLevel'", "'BPE', 'merges': ['a b']", "merges of characters"},
     {"gpt2", "tokenizer.json", "'normalizer': null", "'normalizer': {'type': 'Lowercase'}", "a normalizer"},
-    {"gpt2", "tokenizer.json", "'Split'", "'Whitespace'", "neither Split nor ByteLevel"},
-    {"gpt2", "tokenizer.json", "'Split'", "'ByteLevel'", "has 9 tokens for 256 bytes"},
+    {"gpt2", "tokenizer.json", "'Split'", "'Whitespace'", "neither splits into characters nor bytes"},
+    {"gpt2", "tokenizer.json", "'Isolated'", "'Removed'", "neither splits"},
+    {"gpt2", "tokenizer.json", "'invert': false", "'invert': true", "neither splits"},
+    {"gpt2", "tokenizer.json", "'String': ''", "'String': 'x'", "neither splits"},
+    {"gpt2", "tokenizer.json", "'pre_tokenizer': {", "'pre_tokenizer': 5, 'other': {", "no valid pre_tokenizer"},
+    {"gpt2", "tokenizer.json", "'pre_tokenizer': {", "'pre_tokenizer': null, 'other': {", "words that nothing splits"},
+    {"gpt2", "tokenizer.json", "'Split'", "'ByteLevel'", "words that nothing splits"},
+    {"gpt2", "tokenizer.json", "'WordLevel'", "'BPE', 'end_of_word_suffix': '</w>'", "a prefix or suffix"},
     {"gpt2", "tokenizer.json", "'a'", "'<unk>'", "'<unk>', is not one character"},
     {"gpt2", "tokenizer.json", "'a'", "''", "is not one character"},
     {"gpt2", "tokenizer.json", "'a'", "'b'", "two tokens are U+0062"},
@@ -255,7 +269,9 @@ static const Edit good[] = {
     {"gpt2", "config.json", "{", "{'task_specific_params': {'rope_theta': 3, 'x': [1, {}]},", ""},
     {"qwen3", "config.json", "'rope_theta': 10000.0", "'rope_theta': 1e4", ""},
     {"qwen3", "config.json", "'use_cache'", "'rope_scaling': null, 'use_cache'", ""},
-    {"gpt2", "tokenizer.json", "'WordLevel'", "'BPE', 'merges': []", ""},
+    {"gpt2", "config.json", "'n_head': 3", "'num_attention_heads': 3, 'n_head': 3", ""},
+    {"gpt2", "tokenizer.json", "'WordLevel'", "'BPE', 'merges': [], 'end_of_word_suffix': ''", ""},
+    {"gpt2", "tokenizer.json", "'String': ''", "'Regex': ''", ""},
     {"gpt2", "tokenizer.json", "'a'", "'\\u0061'", ""},
 };
 /* clang-format on */
@@ -282,6 +298,19 @@ static void test_edits(void **state) {
     }
 }
 
+/* Weights that are no numbers. */
+static void test_not_finite(void **state) {
+    (void)state;
+    const float worst = INFINITY;
+    fresh_copy("gpt2");
+    size_t length;
+    char *bytes = slurp(scratch("edited/model.safetensors"), &length);
+    memcpy(bytes + length - sizeof worst, &worst, sizeof worst);
+    scratch_put("edited/model.safetensors", bytes, length);
+    free(bytes);
+    assert_refused("model.safetensors", "has numbers that are not finite");
+}
+
 /* Each file missing, cut anywhere, or with any byte changed: refused, or read, in good order. */
 static void test_damage(void **state) {
     (void)state;
@@ -293,7 +322,7 @@ static void test_damage(void **state) {
         char *bytes = slurp(scratch(name), &length);
         assert_int_equal(remove(scratch(name)), 0);
         assert_refused(files[i], "cannot be opened");
-        size_t step = i == 2 ? 997 : 7, whole = length;
+        size_t step = i == 2 ? 997 : 1, whole = length;
         while (whole > 0 && bytes[whole - 1] == '\n') whole--;
         for (size_t cut = 0; cut < whole; cut += step) {
             scratch_put(name, bytes, cut);
@@ -372,8 +401,35 @@ static void test_init(void **state) {
     /* what lowers nothing leaves the model as it was */
     must_run("train -q --init @first/folder -b 4 -j 1 -s 3 --lr 1 -o @worse/m.safetensors " PLAY);
     assert_near(loss_of("modern"), first, 1e-4);
-    /* --resume needs the folder no more */
-    must_run("train -q -r -s 210 -o @next/m.safetensors " PLAY);
+}
+
+/* Interrupted as soon as there is a state, or later: --resume needs the folder no more, trains no
+ * baseline that was not there, and ends with the same bits. */
+static void interrupt(pid_t child, int i) {
+    if (i == 0) kill(child, SIGTERM);
+}
+
+static void test_init_resumed(void **state) {
+    (void)state;
+    static const char how[] = "-b 4 -j 1 -s 2000 --eval-every 500 -d 0.1";
+    must_run("train " TINY "-s 100 -o @base/m.safetensors " PLAY);
+    must_run("sample --export @base/folder @base/m.safetensors");
+    must_run("train -q %s --init @base/folder -o @whole/m.safetensors " PLAY, how);
+    char command[512];
+    snprintf(command, sizeof command, "train %s --init @base/folder -o @parts/m.safetensors " PLAY,
+             how);
+    run_meanwhile(command, interrupt);
+    after("\n\nInterrupted.");
+    scratch_remove(scratch("base"));
+    must_run("train -r -o @parts/m.safetensors " PLAY);
+    assert_false(scratch_has("parts/bigram.safetensors"));
+    size_t length, other;
+    char *a = slurp(scratch("whole/m.safetensors"), &length);
+    char *b = slurp(scratch("parts/m.safetensors"), &other);
+    assert_int_equal(length, other);
+    assert_memory_equal(a, b, length);
+    free(a);
+    free(b);
 }
 
 static void test_bad_init(void **state) {
@@ -389,12 +445,21 @@ static void test_bad_init(void **state) {
         {1, "--init @init/m.safetensors -w 32 " PLAY, "its width is 16", "not 32"},
         {1, "--init @init/m.safetensors -c 32 " PLAY, "its context is 16", "not 32"},
         {1, "--init @init/m.safetensors --bytes " PLAY, "UTF-8 characters", "--bytes"},
-        {1, "--init @init/m.safetensors -o @init/m.safetensors " PLAY, "begins from", "--out"},
+        {1, "--init @init/m.safetensors -o @init/m.safetensors " PLAY, "begins from", "overwrite"},
+        {1, "--init @init/m.safetensors --log @init/m.safetensors " PLAY, "begins from",
+         "overwrite"},
+        {1, "--init @init/folder --log @init/folder/config.json " PLAY, "begins from", "overwrite"},
+        {1, "--init @init/m.last.safetensors -o @init/m.safetensors " PLAY, "begins from",
+         "overwrite"},
+        {1, "-m bigram -c 8 --log @more.txt @more.txt", "is the text", "overwrite"},
+        {2, "--init @init/m.safetensors --preset quick " PLAY, "--init", "--preset"},
+        {1, "--init " GOLDEN "gpt2 -H 4 " PLAY, "its heads is 3", "not 4"},
         {2, "--init @init/m.safetensors --ladder " PLAY, "one model", "--ladder"},
         {1, "--init @init/m.safetensors @more.txt", "lacks 2: '+' (U+002B)", "'é' (U+00E9)"},
         {1, "--init @init/m.safetensors @many.txt", "lacks 12: U+0001, ", ", ..."},
     };
     must_run("train " TINY "-s 20 -o @init/m.safetensors " PLAY);
+    must_run("sample --export @init/folder @init/m.safetensors");
     static const char some[] = "a+b or é: not all of these does it know";
     static const char many[] = "\1\2\3\4\5\6\7\10\v\f\r\16 and so on, so that it is long enough";
     scratch_put("more.txt", some, sizeof some - 1);
@@ -409,8 +474,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_golden),       cmocka_unit_test(test_return),
         cmocka_unit_test(test_vocabularies), cmocka_unit_test(test_edits),
-        cmocka_unit_test(test_damage),       cmocka_unit_test(test_export),
-        cmocka_unit_test(test_init),         cmocka_unit_test(test_bad_init),
+        cmocka_unit_test(test_not_finite),   cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_export),       cmocka_unit_test(test_init),
+        cmocka_unit_test(test_init_resumed), cmocka_unit_test(test_bad_init),
     };
     return cmocka_run_group_tests(tests, scratch_open, scratch_close);
 }

@@ -73,6 +73,14 @@ static void do_nothing(void) {}
 
 #define SHORT "-l 2 -w 8 -H 2 -c 8 -b 2 -s 4 --eval-every 2 -d 0.1 "
 
+static void clear_folder(void) {
+    scratch_remove(scratch("memory/other"));
+}
+
+static void look_for_folder(void) {
+    assert_int_equal(scratch_has("memory/other"), ran.status == 0);
+}
+
 static void test_no_memory(void **state) {
     (void)state;
     must_run("train " SHORT "-q -o @memory/m.safetensors " PLAY);
@@ -85,11 +93,20 @@ static void test_no_memory(void **state) {
         fail_in_turn("train", "-r -s 6 -o @memory/m.safetensors " PLAY, put_back, look_at_both);
     assert_true(resumed > 60);
     put_back();
-    static const char *const commands[] = {
-        "-n 3 -p THE @memory/m.safetensors", "--score " PLAY " @memory/m.safetensors",
-        "--explain THE @memory/m.safetensors", "--info @memory/m.safetensors"};
-    for (int i = 0; i < 4; i++)
+    static const char *const commands[] = {"-n 3 -p THE @memory/m.safetensors",
+                                           "--score " PLAY " @memory/m.safetensors",
+                                           "--explain THE @memory/m.safetensors",
+                                           "--info @memory/m.safetensors", "--info @memory/folder"};
+    must_run("sample --export @memory/folder @memory/m.safetensors");
+    for (int i = 0; i < 5; i++)
         assert_true(fail_in_turn("sample", commands[i], do_nothing, do_nothing) > 5);
+    /* what could not be exported leaves nothing behind */
+    assert_true(fail_in_turn("sample", "--export @memory/other @memory/m.safetensors", clear_folder,
+                             look_for_folder) > 5);
+    assert_true(
+        fail_in_turn("train",
+                     "-q -b 4 -s 5 -j 2 --init @memory/folder -o @memory/n.safetensors " PLAY,
+                     do_nothing, look_at_both) > 60);
     free(model);
     free(state_file);
 }

@@ -37,6 +37,11 @@ static void test_safetensors(void **state) {
     replay("tests/fuzz/corpus/safetensors", fuzz_safetensors);
 }
 
+static void test_tokenizer(void **state) {
+    (void)state;
+    replay("tests/fuzz/corpus/tokenizer", fuzz_tokenizer);
+}
+
 static void test_utf8(void **state) {
     (void)state;
     replay("tests/fuzz/corpus/utf8", fuzz_utf8);
@@ -64,6 +69,7 @@ static void test_guard(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_safetensors),
+        cmocka_unit_test(test_tokenizer),
         cmocka_unit_test(test_utf8),
         cmocka_unit_test(test_guard),
     };

@@ -251,7 +251,7 @@ static void test_refusals(void **state) {
         {"@other.txt", "other.txt: ", "not the text"},
     };
     static const char *const notes[][3] = {
-        {"step", "0", "valid 'step'"},
+        {"step", "-1", "valid 'step'"},
         {"step", "1e10", "valid 'step'"},
         {"step", "12x", "valid 'step'"},
         {"best_loss", "nan", "valid 'best_loss'"},

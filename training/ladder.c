@@ -2,6 +2,7 @@
 #include "training/account.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "training/display.h"
 #include "training/interruption.h"
 #include "training/rung.h"
@@ -11,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CLOSED_FORMS = 3 };
+enum { CLOSED_FORMS = 3, WIDEST = 8192 };
 
 static bool add_closed_forms(const Corpus *corpus, Result *results, int *count, Error *err) {
     Counts c;
@@ -54,10 +55,21 @@ static bool is_baseline(const Settings *s, const char *name) {
     return !s->ladder && strcmp(name, s->model) != 0;
 }
 
-/* A baseline that nobody asked for is not worth gigabytes: the counted bigram says the same. */
-static bool leave_out(const Settings *settings, const Corpus *corpus, const char *name) {
-    enum { WIDEST = 8192 };
-    return is_baseline(settings, name) && corpus->vocab.size > WIDEST;
+/* A training that goes on after its baselines had none. */
+static bool had_none(const State *state, const char *name) {
+    const Model *model = &state->checkpoint.model;
+    if (!model->weights || strcmp(model->config.model, name) == 0) return false;
+    for (int i = 0; i < state->result_count; i++)
+        if (strcmp(state->results[i].name, name) == 0) return false;
+    return true;
+}
+
+/* A baseline that nobody asked for is not worth gigabytes: the counted bigram says the same. And
+ * what a model is trained further for is to be better than it was. */
+static bool leave_out(const Settings *settings, const Corpus *corpus, const State *state,
+                      const char *name) {
+    return is_baseline(settings, name) &&
+           (corpus->vocab.size > WIDEST || settings->init || had_none(state, name));
 }
 
 /* Where in the plan the rung is that the state belongs to; all of them if there is no state. */
@@ -114,15 +126,35 @@ static bool check_page(const Settings *settings, const char *names[MAX_RUNGS], i
     return true;
 }
 
+/* The text, and what --init begins from, are not to be lost to a training. */
+static bool check_kept(const Settings *settings, const char *path, Error *err) {
+    static const char *const files[] = {"config.json", "model.safetensors", "tokenizer.json"};
+    const char *init = settings->init;
+    if (file_is_same(path, settings->input))
+        return fail(err, "%s: is the text; the training would overwrite it", path);
+    if (!init) return true;
+    bool same = file_is_same(path, init);
+    for (int i = 0; i < 3; i++) {
+        char *within;
+        if (!file_within(init, files[i], &within, err)) return false;
+        same = same || file_is_same(path, within);
+        memory_free(within);
+    }
+    return !same ||
+           fail(err, "%s: is what --init begins from; the training would overwrite it", path);
+}
+
 /* Before hours are spent: can all files be written, and each under its own name? */
 static bool check_targets(const Settings *settings, const char *names[MAX_RUNGS], int rungs,
                           Error *err) {
     char path[PATH_ROOM];
     if (!state_path(settings->out, path, err) || !file_check_target(path, err) ||
-        !check_page(settings, names, rungs, err))
+        !check_kept(settings, path, err) || !check_page(settings, names, rungs, err))
         return false;
     for (int i = 0; i < rungs; i++) {
-        if (!checkpoint_path(settings, names[i], path, err) || !file_check_target(path, err))
+        if (!log_path(settings, names[i], path, err) || !check_kept(settings, path, err) ||
+            !checkpoint_path(settings, names[i], path, err) || !file_check_target(path, err) ||
+            !check_kept(settings, path, err))
             return false;
         if (strcmp(names[i], settings->model) != 0 && strcmp(path, settings->out) == 0)
             return fail(err, "%s: is where the %s goes; --out needs another name", path, names[i]);
@@ -136,7 +168,7 @@ static bool check_sizes(const Settings *settings, const Corpus *corpus, const St
     Task task = {.settings = settings, .corpus = corpus};
     for (int i = 0; i < rungs; i++) {
         task.name = names[i];
-        if (!leave_out(settings, corpus, names[i]) &&
+        if (!leave_out(settings, corpus, state, names[i]) &&
             !check_memory(&task, i == place_of(state, names, rungs), err))
             return false;
     }
@@ -169,8 +201,8 @@ static void show_end(const Settings *settings, const Result *results, int count,
 
 /* Trains the rungs of the plan one after another, or takes over what `state` says of them. */
 static bool train_rungs(const Settings *settings, const Corpus *corpus, State *state,
-                        const Model *start, const char *names[MAX_RUNGS], int rungs,
-                        Result *results, int *count, Error *err) {
+                        Checkpoint *start, const char *names[MAX_RUNGS], int rungs, Result *results,
+                        int *count, Error *err) {
     char path[PATH_ROOM], task_log[PATH_ROOM], last[PATH_ROOM];
     int under_way = place_of(state, names, rungs);
     double before = 0; /* seconds of rungs that another run of the program trained */
@@ -181,8 +213,8 @@ static bool train_rungs(const Settings *settings, const Corpus *corpus, State *s
         double left = settings->time - before - (clock_seconds() - settings->begun);
         task.seconds = seconds_for(settings, names[i], left, rungs - i);
         const Result *known = result_of(state, names[i], settings);
-        if (leave_out(settings, corpus, names[i])) {
-            if (!settings->quiet)
+        if (leave_out(settings, corpus, state, names[i])) {
+            if (!settings->quiet && corpus->vocab.size > WIDEST)
                 printf("\n%s: left out: of %d characters its table would be larger than is worth "
                        "it\n",
                        names[i], corpus->vocab.size);
@@ -207,7 +239,7 @@ static bool train_rungs(const Settings *settings, const Corpus *corpus, State *s
     return true;
 }
 
-bool ladder_train(const Settings *settings, const Corpus *corpus, State *state, const Model *start,
+bool ladder_train(const Settings *settings, const Corpus *corpus, State *state, Checkpoint *start,
                   Error *err) {
     const char *names[MAX_RUNGS];
     Result results[MAX_RUNGS + CLOSED_FORMS];

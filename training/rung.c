@@ -92,11 +92,12 @@ static bool restore(Training *t, State *from, Error *err) {
 }
 
 /* Begins as the model that is there already, whose loss is then the first to be lowered. */
-static bool start_from(Training *t, const Model *start, Error *err) {
-    if (!same_config(&start->config, &t->model.config))
-        return fail(err, "%s: the model to start from is of other sizes", t->task->name);
-    memcpy(t->model.weights, start->weights, t->model.room * sizeof(float));
-    return true;
+static bool start_from(Training *t, Checkpoint *start, Error *err) {
+    bool ok = same_config(&start->model.config, &t->model.config) ||
+              fail(err, "%s: the model to start from is of other sizes", t->task->name);
+    if (ok) memcpy(t->model.weights, start->model.weights, t->model.room * sizeof(float));
+    checkpoint_free(start);
+    return ok;
 }
 
 static size_t tokens_of(const Training *t) {
@@ -142,8 +143,8 @@ static bool open_training(Training *t, const Task *task, State *from, Error *err
     RunOptions options = options_of(s);
     double begun = clock_seconds();
     if (!model_build(&t->model, &config, s->seed, err) ||
-        !run_open(&t->run, &t->model, &options, err) || (from && !restore(t, from, err)) ||
         (!from && task->start && !start_from(t, task->start, err)) ||
+        !run_open(&t->run, &t->model, &options, err) || (from && !restore(t, from, err)) ||
         !memory_alloc(&t->inputs, tokens_of(t), sizeof(int32_t), "a batch", err) ||
         !memory_alloc(&t->targets, tokens_of(t), sizeof(int32_t), "a batch", err) ||
         !excerpt_open(&t->excerpt, t->run, &config, err) || !file_make_parent(task->path, err) ||
@@ -336,7 +337,10 @@ bool train_rung(const Task *task, State *from, Result *result, Error *err) {
                   s->steps);
     if (ok && !s->quiet) show_training(&t.model, t.run, s, task->corpus, done);
     double validation;
-    if (ok && task->start && done == 0) ok = evaluate(&t, &validation, err);
+    if (ok && task->start && !from) {
+        ok = evaluate(&t, &validation, err);
+        if (ok) keep_state(&t); /* from now on it can be resumed without the model of its start */
+    }
     ok = ok && take_steps(&t, err);
     /* An interruption before the first evaluation is to leave something to sample from. The state
        does not know of it: a training that is resumed ends as one that was never interrupted. */

@@ -8,7 +8,7 @@ typedef struct {
     const Settings *settings;
     const Corpus *corpus;
     const char *name;      /* the rung */
-    const Model *start;    /* of these weights it is to begin; NULL: of random ones */
+    Checkpoint *start;     /* its weights are the first ones; NULL: random ones are */
     const char *path;      /* where its checkpoint goes */
     const char *log;       /* where its log goes */
     double seconds;        /* that it may take, with those spent on it before; 0: steps count */
@@ -23,10 +23,11 @@ bool check_memory(const Task *task, bool resumed, Error *err);
 
 /* Trains the rung from its beginning, or goes on from a state of it (NULL: there is none), which it
  * empties once it has taken it over; whoever loaded it still calls state_free. Fills `result`,
- * whose name is then the task's. The state is written at every evaluation and so many seconds, and
- * when training is interrupted: then the result is that of the best weights so far. A file that
- * cannot be written does not end the training, but is a failure at its end. Loss or gradient that
- * are no longer numbers end it at once; the files keep what they had. */
+ * whose name is then the task's. Likewise a start is emptied. The state is written at every
+ * evaluation and so many seconds, and when training is interrupted: then the result is that of the
+ * best weights so far. A file that cannot be written does not end the training, but is a failure at
+ * its end. Loss or gradient that are no longer numbers end it at once; the files keep what they
+ * had. */
 bool train_rung(const Task *task, State *from, Result *result, Error *err);
 
 #endif

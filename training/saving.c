@@ -176,8 +176,7 @@ static bool read_results(const Note *note, State *state) {
 static const char *read_notes(State *state) {
     const Checkpoint *c = &state->checkpoint;
     double number;
-    if (!read_number(checkpoint_note(c, "step"), &number) || !(number >= 1 && number <= 1e9))
-        return "step";
+    if (!read_number(checkpoint_note(c, "step"), &number) || !(number <= 1e9)) return "step";
     state->progress.step = (int)number;
     for (int i = 0; i < NUMBERS; i++) {
         if (!read_number(checkpoint_note(c, numbers[i].key), &number)) return numbers[i].key;

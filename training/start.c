@@ -1,18 +1,7 @@
 #include "training/start.h"
-#include "base/file.h"
-#include "base/memory.h"
 #include "training/recipe.h"
 
 #include <string.h>
-
-/* What a training begins from is not to be lost to it. */
-static bool keeps_model(const Settings *s, Error *err) {
-    char *within;
-    if (!file_within(s->init, "model.safetensors", &within, err)) return false;
-    bool same = file_is_same(s->out, s->init) || file_is_same(s->out, within);
-    memory_free(within);
-    return !same || fail(err, "%s: is what --init begins from; --out needs another name", s->out);
-}
 
 bool start_settle(Settings *s, const Trained *start, Error *err) {
     const double gentler = 0.1; /* the share of a training's own rate */
@@ -25,7 +14,6 @@ bool start_settle(Settings *s, const Trained *start, Error *err) {
                  {"heads", &asked->NH, has->NH},
                  {"width", &asked->C, has->C},
                  {"context", &asked->T, has->T}};
-    if (!keeps_model(s, err)) return false;
     if (s->model && strcmp(s->model, has->model) != 0)
         return fail(err, "%s: is a %s, not a %s", s->init, has->model, s->model);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {

@@ -3,6 +3,7 @@ _tril() {
 	local word=${COMP_WORDS[COMP_CWORD]}
 	COMPREPLY=()
 	[[ $word == -* ]] || return
-	mapfile -t COMPREPLY < <(compgen -W "$("$1" --help | grep -oE '^  (    |-., )--[a-z-]+' | grep -oE -e '--[a-z-]+')" -- "$word")
+	local options=$("$1" --help 2>/dev/null | grep -oE '^  (    |-., )--[a-z-]+' | grep -oE -e '--[a-z-]+')
+	COMPREPLY=($(compgen -W "$options" -- "$word"))
 }
 complete -o default -F _tril tril-train tril-sample

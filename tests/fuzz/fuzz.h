@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 void fuzz_safetensors(const uint8_t *bytes, size_t length);
+void fuzz_tokenizer(const uint8_t *bytes, size_t length);
 void fuzz_utf8(const uint8_t *bytes, size_t length);
 
 /* A copy of the bytes, which the next call overwrites, right before a page that may not be touched:

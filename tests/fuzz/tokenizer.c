@@ -1,0 +1,34 @@
+/* tokenizer.c - a tokenizer.json: what is accepted numbers distinct characters from 0 on, each
+ * once. */
+#include "tests/fuzz/fuzz.h"
+#include "base/memory.h"
+#include "data/data.h"
+
+#include <string.h>
+
+static void check_vocabulary(const Vocab *vocab, const int32_t *rows) {
+    static unsigned char taken[FUZZ_MOST];
+    memset(taken, 0, (size_t)vocab->size);
+    for (int id = 0; id < vocab->size; id++) {
+        if (id > 0 && vocab->codes[id] <= vocab->codes[id - 1]) fuzz_fail("sorted characters");
+        if (rows[id] < 0 || rows[id] >= vocab->size || taken[rows[id]]) fuzz_fail("a row for each");
+        taken[rows[id]] = 1;
+    }
+}
+
+void fuzz_tokenizer(const uint8_t *bytes, size_t length) {
+    Vocab vocab;
+    int32_t *rows;
+    Error err = {0};
+    char *text = fuzz_guarded(bytes, length);
+    if (!text) return;
+    if (tokenizer_read(&vocab, "file", text, length, &rows, &err)) {
+        check_vocabulary(&vocab, rows);
+    } else {
+        if (strncmp(err.text, "file: ", 6) != 0 || strchr(err.text, '\n'))
+            fuzz_fail("one sentence");
+        if (vocab.codes || rows) fuzz_fail("nothing to release");
+    }
+    vocab_free(&vocab);
+    memory_free(rows);
+}

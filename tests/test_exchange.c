@@ -390,6 +390,7 @@ static void test_init(void **state) {
     assert_near(strtod(after("begins with a validation loss of "), NULL), first,
                 2e-3); /* in bf16 */
     assert_true(loss_of("modern") < first);
+    after("\nTo read what it writes:  sample -n 500 ");
     must_run("train --init @first/m.safetensors -b 4 -j 1 -s 200 -o @same/m.safetensors " PLAY);
     size_t length, other;
     char *a = slurp(scratch("next/m.safetensors"), &length);
@@ -453,7 +454,7 @@ static void test_bad_init(void **state) {
          "overwrite"},
         {1, "-m bigram -c 8 --log @more.txt @more.txt", "is the text", "overwrite"},
         {2, "--init @init/m.safetensors --preset quick " PLAY, "--init", "--preset"},
-        {1, "--init " GOLDEN "gpt2 -H 4 " PLAY, "its heads is 3", "not 4"},
+        {1, "--init " GOLDEN "gpt2 -H 4 " PLAY, "its number of heads is 3", "not 4"},
         {2, "--init @init/m.safetensors --ladder " PLAY, "one model", "--ladder"},
         {1, "--init @init/m.safetensors @more.txt", "lacks 2: '+' (U+002B)", "'é' (U+00E9)"},
         {1, "--init @init/m.safetensors @many.txt", "lacks 12: U+0001, ", ", ..."},

@@ -10,8 +10,8 @@ bool start_settle(Settings *s, const Trained *start, Error *err) {
     const struct {
         const char *name;
         int *asked, has;
-    } sizes[] = {{"layers", &asked->L, has->L},
-                 {"heads", &asked->NH, has->NH},
+    } sizes[] = {{"number of layers", &asked->L, has->L},
+                 {"number of heads", &asked->NH, has->NH},
                  {"width", &asked->C, has->C},
                  {"context", &asked->T, has->T}};
     if (s->model && strcmp(s->model, has->model) != 0)
@@ -25,7 +25,9 @@ bool start_settle(Settings *s, const Trained *start, Error *err) {
     if (s->bytes && !start->vocab.bytes)
         return fail(err, "%s: reads UTF-8 characters, and not --bytes", s->init);
     s->bytes = start->vocab.bytes;
-    s->model = has->model;
+    int rung = 0; /* whose name outlives the model */
+    while (strcmp(model_name(rung), has->model) != 0) rung++;
+    s->model = model_name(rung);
     if (s->learning_rate < 0) s->learning_rate = gentler * recipe_of(s->model).peak.learning_rate;
     return true;
 }

@@ -187,8 +187,7 @@ fuzz-%:
 
 # The pictures of the README, and its table: every rung for a minute, whatever becomes of it.
 pictures: train $(INPUT)
-	./train --ladder --time 6m --epochs 0 --patience 1 --layers 4 --heads 4 --width 128 --context 128 \
-		--batch 16 --out $(BUILD)/pictures/model.safetensors $(INPUT)
+	./train --ladder --time 6m --epochs 0 --patience 1 --out $(BUILD)/pictures/model.safetensors $(INPUT)
 	docs/draw $(BUILD)/pictures/report.html $(MAP)
 
 # The programs as tril-train and tril-sample, how a shell completes them and, where help2man is or in

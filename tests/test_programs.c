@@ -376,6 +376,51 @@ static void test_patience(void **state) {
     assert_null(strstr(ran.out, "  step "));
 }
 
+/* Once the rates have begun to fall. */
+static void interrupt_cooling(pid_t child, int i) {
+    static bool done;
+    size_t length;
+    char *said = slurp(scratch("stdout"), &length);
+    if (i == 0) done = false;
+    if (!done && strstr(said, "begins to fall")) {
+        kill(child, SIGTERM);
+        done = true;
+    }
+    free(said);
+}
+
+/* Where nothing is to be learnt, the rates of modern fall early, to 0; and a training that was
+ * interrupted meanwhile ends as one that was not. */
+#define COOLING "-m modern -l 1 -w 32 -H 2 -c 16 -b 4 -j 1 -d 0 -s 4000 --eval-every 20 "
+static void test_cooling(void **state) {
+    (void)state;
+    char text[400], end[64];
+    for (size_t i = 0; i < sizeof text; i++) text[i] = "abcdefgh"[random_bits(6, i) >> 61];
+    scratch_put("noise", text, sizeof text);
+    must_run("train --patience 0.05 " COOLING "-o @cool/m %s", scratch("noise"));
+    int lowest, at, before;
+    assert_int_equal(sscanf(after("  no lower loss since step "), "%d", &lowest), 1);
+    after("the learning rate begins to fall\n");
+    /* evaluated every 20 steps, it is stale 40 steps after the lowest, or 100, a fortieth of all */
+    before = lowest + 120;
+    at = before + lowest * 3 / 2;
+    snprintf(end, sizeof end, "  step %5d/%d  loss ", at, at);
+    after(end);
+    double best = row_of("modern").validation;
+    run_meanwhile("train --patience 0.05 --save-every 0 " COOLING "-o @cold/m @noise",
+                  interrupt_cooling);
+    after("Interrupted.");
+    must_run("train -r -o @cold/m @noise");
+    after(end);
+    assert_near(row_of("modern").validation, best, 1e-9);
+    size_t length, other;
+    char *a = slurp(scratch("cool/m"), &length), *b = slurp(scratch("cold/m"), &other);
+    assert_int_equal(length, other);
+    assert_memory_equal(a, b, length);
+    free(a);
+    free(b);
+}
+
 /* What would be seen often is trained with dropout; what too often, for fewer steps. */
 static void test_short_text(void **state) {
     (void)state;
@@ -1026,6 +1071,7 @@ int main(void) {
         cmocka_unit_test(test_learns),
         cmocka_unit_test(test_plan),
         cmocka_unit_test(test_patience),
+        cmocka_unit_test(test_cooling),
         cmocka_unit_test(test_short_text),
         cmocka_unit_test(test_ladder),
         cmocka_unit_test(test_quiet),

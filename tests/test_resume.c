@@ -216,7 +216,8 @@ static void bend(const char *key, const char *value, float factor) {
                                              "recent_steps", "seconds",     "learning_seconds",
                                              "log_bytes",    "lowest_loss", "lowest_step",
                                              "stale",        "spent",       "given_up",
-                                             "text",         "settings",    "results"};
+                                             "cooling",      "cooled",      "text",
+                                             "settings",     "results"};
     enum { COUNT = sizeof kept_notes / sizeof *kept_notes };
     Checkpoint c;
     Run *bent;
@@ -259,6 +260,8 @@ static void test_refusals(void **state) {
         {"log_bytes", "", "valid 'log_bytes'"},
         {"lowest_step", "-3", "valid 'lowest_step'"},
         {"given_up", "later", "valid 'given_up'"},
+        {"cooling", "3", "valid 'cooled'"},
+        {"cooling", "-3", "valid 'cooling'"},
         {"text", "?", "valid 'text'"},
         {"text", "0123456789abcdef", "not the text"},
         {"results", "gpt 1 2 3\n", "valid 'results'"},

@@ -33,7 +33,19 @@ bool budget_complete(const Budget *b, const Progress *p) {
 
 bool budget_hopeless(const Budget *b, const Progress *p) {
     const double once_is_chance = 2;
-    return p->stale >= once_is_chance && p->step - p->lowest_step > b->patience * b->steps;
+    return p->cooling <= 0 && p->stale >= once_is_chance &&
+           p->step - p->lowest_step > b->patience * b->steps;
+}
+
+bool budget_stale(const Budget *b, const Progress *p) {
+    Budget half = *b;
+    half.patience /= 2;
+    return b->patience < 1 && budget_hopeless(&half, p);
+}
+
+void budget_shorten(Budget *b, int steps) {
+    if (steps < b->most_steps) b->most_steps = steps;
+    if (steps < b->steps) b->steps = steps;
 }
 
 bool budget_spent(Budget *b, const Progress *p) {

@@ -27,8 +27,15 @@ Budget budget_open(const Settings *settings, double seconds, int most_steps, dou
 /* Before the first step of this run of the program: was all of it done before? */
 bool budget_complete(const Budget *budget, const Progress *progress);
 
-/* After an evaluation: has there been no lower loss for so long that there will hardly be one? */
+/* After an evaluation: has there been no lower loss for so long that there will hardly be one? Not
+ * while the rates fall early, which does not take long. */
 bool budget_hopeless(const Budget *budget, const Progress *progress);
+
+/* Half as long: so that, at these rates, there will hardly be one? */
+bool budget_stale(const Budget *budget, const Progress *progress);
+
+/* From now on the training is to end after so many steps, if not before. */
+void budget_shorten(Budget *budget, int steps);
 
 /* After a step: is there no time, or step, left for another? Also looks at the pace. */
 bool budget_spent(Budget *budget, const Progress *progress);

@@ -111,6 +111,10 @@ void show_hopeless(const Progress *p) {
            p->lowest_step);
 }
 
+void show_cooling(const Progress *p) {
+    printf("  no lower loss since step %.0f: the learning rate begins to fall\n", p->lowest_step);
+}
+
 static void show_result(const Result *result) {
     char parameters[GROUPED_ROOM] = "-", seconds[GROUPED_ROOM] = "-";
     if (result->seconds >= 0) {

@@ -31,6 +31,9 @@ void show_evaluation(const Progress *progress, const Settings *settings, int ste
 /* Why training ends before its time. */
 void show_hopeless(const Progress *progress);
 
+/* Likewise; but the learning rate only begins to fall. */
+void show_cooling(const Progress *progress);
+
 void show_results(const Result *results, int count);
 
 #endif

@@ -59,6 +59,10 @@ void recipe_set_decay(Recipe *recipe, double decay) {
     peak->matrix_decay *= decay / all;
 }
 
+void recipe_cool(Recipe *recipe, double from, double to) {
+    recipe->cooldown = (to - from) / to;
+}
+
 Optimizer recipe_step(const Recipe *recipe, int step, int steps) {
     Optimizer now = recipe->peak;
     int warmup = (int)(steps * recipe->warmup), cooldown = (int)(steps * recipe->cooldown);

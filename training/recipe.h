@@ -21,6 +21,9 @@ void recipe_set_rate(Recipe *recipe, double learning_rate);
 /* Sets its weight decay; where it has Muon, that of the matrices, and the other in proportion. */
 void recipe_set_decay(Recipe *recipe, double decay);
 
+/* Of a training of which the rates are to fall from `from` to `to`. */
+void recipe_cool(Recipe *recipe, double from, double to);
+
 /* The optimizer of a step, counted from 0. */
 Optimizer recipe_step(const Recipe *recipe, int step, int steps);
 

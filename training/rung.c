@@ -128,6 +128,12 @@ static int most_steps_of(const Training *t) {
     return (int)(epochs > 0 ? fmax(1, fmin(steps, any)) : any);
 }
 
+/* The rest of a training that goes better at lower rates. */
+static void cool(Training *t) {
+    recipe_cool(&t->recipe, t->progress.cooling, t->progress.cooled);
+    budget_shorten(&t->budget, (int)t->progress.cooled);
+}
+
 static bool open_training(Training *t, const Task *task, State *from, Error *err) {
     const Settings *s = task->settings;
     *t = (Training){.task = task,
@@ -151,6 +157,7 @@ static bool open_training(Training *t, const Task *task, State *from, Error *err
         !log_open(&t->log, task->log, (size_t)t->progress.log_length, err))
         return false;
     t->budget = budget_open(s, task->seconds, most_steps_of(t), closing_of(t), &t->progress);
+    if (t->progress.cooling > 0) cool(t);
     t->started = begun - t->progress.seconds;
     return true;
 }
@@ -257,6 +264,21 @@ static double expected_evaluation(const Training *t) {
     return held_out_batches(t) * t->progress.learning / t->progress.step / 4;
 }
 
+/* Where no lower loss comes any more before the rates begin to fall, they begin now, and fall as
+ * fast as they would have if that had been known: so that the lowest was at the end of their peak.
+ */
+static void cool_early(Training *t) {
+    Progress *p = &t->progress;
+    double share = t->recipe.cooldown, steps = t->budget.steps;
+    if (share <= 0 || p->cooling > 0 || !budget_stale(&t->budget, p)) return;
+    double length = p->lowest_step * share / (1 - share);
+    if (p->step + length >= steps) return;
+    p->cooling = p->step;
+    p->cooled = ceil(p->step + length);
+    cool(t);
+    if (!t->settings->quiet) show_cooling(p);
+}
+
 static bool take_steps(Training *t, Error *err) {
     const Settings *s = t->settings;
     Progress *p = &t->progress;
@@ -271,6 +293,7 @@ static bool take_steps(Training *t, Error *err) {
         bool due = budget_evaluation_due(&t->budget, p, spent);
         if (due) ok = evaluate(t, &row.validation, err);
         if (due && ok) row.excerpt = t->written;
+        if (due && ok && !spent) cool_early(t);
         log_row(t->log, &row);
         double now = clock_seconds();
         p->spent = spent ? s->time : 0;

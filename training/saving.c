@@ -61,6 +61,8 @@ static const struct {
     {"stale", offsetof(Progress, stale)},
     {"spent", offsetof(Progress, spent)},
     {"given_up", offsetof(Progress, given_up)},
+    {"cooling", offsetof(Progress, cooling)},
+    {"cooled", offsetof(Progress, cooled)},
 };
 enum { NUMBERS = sizeof numbers / sizeof *numbers };
 
@@ -182,6 +184,8 @@ static const char *read_notes(State *state) {
         if (!read_number(checkpoint_note(c, numbers[i].key), &number)) return numbers[i].key;
         memcpy((char *)&state->progress + numbers[i].member, &number, sizeof number);
     }
+    const Progress *p = &state->progress;
+    if (p->cooling > 0 && !(p->cooled > p->cooling && p->cooled <= 1e9)) return "cooled";
     const Note *words = checkpoint_note(c, "settings"), *text = checkpoint_note(c, "text");
     if (!words || words->length >= WORDS_ROOM || strlen(words->value) != words->length)
         return "settings";

@@ -264,17 +264,18 @@ static double expected_evaluation(const Training *t) {
     return held_out_batches(t) * t->progress.learning / t->progress.step / 4;
 }
 
-/* Where no lower loss comes any more before the rates begin to fall, they begin now, and fall as
- * fast as they would have if that had been known: so that the lowest was at the end of their peak.
- */
+/* Where no lower loss comes any more while the rates are high, they fall from now on, as fast as
+ * they would if that had been known: so that the lowest was at the end of their peak. */
 static void cool_early(Training *t) {
     Progress *p = &t->progress;
     double share = t->recipe.cooldown, steps = t->budget.steps;
     if (share <= 0 || p->cooling > 0 || !budget_stale(&t->budget, p)) return;
     double length = p->lowest_step * share / (1 - share);
-    if (p->step + length >= steps) return;
-    p->cooling = p->step;
-    p->cooled = ceil(p->step + length);
+    double rate = recipe_step(&t->recipe, p->step, (int)steps).learning_rate;
+    double left = ceil(length * rate / t->recipe.peak.learning_rate);
+    if (p->step + left >= steps) return;
+    p->cooled = p->step + left;
+    p->cooling = fmax(1, p->cooled - length); /* earlier than now, if they fall already */
     cool(t);
     if (!t->settings->quiet) show_cooling(p);
 }

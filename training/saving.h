@@ -30,8 +30,8 @@ typedef struct {
     double log_length;   /* bytes of its log */
     double spent;        /* by the clock, when its share of a Settings.time was spent: of which */
     double given_up;     /* if it ended because there was no hope: of so many steps */
-    double cooling;      /* the step after which the rates began to fall early; 0: they did not */
-    double cooled;       /* the step at which they are then to be 0 */
+    double cooling; /* the step from which the rates fall earlier than planned; 0: they do not */
+    double cooled;  /* the step at which they are then to be 0 */
 } Progress;
 
 /* A run of ./train: the rung under way, and the results of those before it. */

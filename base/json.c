@@ -10,7 +10,7 @@
 /* ---- reading ---- */
 
 Json json_open(const char *name, const char *claim, char *text, size_t length, Error *err) {
-    return (Json){name, claim, text, text, text + length, 0, err};
+    return (Json){name, claim, text, text, text + length, err};
 }
 
 bool json_refuse(Json *json, const char *what) {
@@ -20,7 +20,8 @@ bool json_refuse(Json *json, const char *what) {
 
 char json_next(Json *json) {
     while (json->at < json->end && *json->at && strchr(" \t\r\n", *json->at)) json->at++;
-    return json->at < json->end ? *json->at : 0;
+    if (json->at == json->end) return '\0';
+    return *json->at;
 }
 
 bool json_take(Json *json, char c) {
@@ -172,30 +173,43 @@ bool json_literal(Json *json, const char **text, size_t *length) {
     return json_refuse(json, "no value");
 }
 
-/* The members of an object, or the elements of a list, after its bracket. */
-static bool skip_members(Json *json, char closing) {
-    if (json_take(json, closing)) return true;
-    do {
-        const char *key;
-        if (closing == '}' && (!json_name(json, &key) || !json_expect(json, ':'))) return false;
-        if (!json_skip(json)) return false;
-    } while (json_take(json, ','));
-    return json_expect(json, closing);
+static bool skip_scalar(Json *json) {
+    char *text;
+    const char *literal;
+    size_t length;
+    if (json_next(json) == '"') return json_string(json, &text, &length);
+    return json_literal(json, &literal, &length);
+}
+
+/* In an object, what stands before each value. */
+static bool skip_key(Json *json, char closing) {
+    const char *key;
+    return closing != '}' || (json_name(json, &key) && json_expect(json, ':'));
 }
 
 bool json_skip(Json *json) {
     enum { DEEPEST = 64 };
-    char next = json_next(json), *text;
-    const char *literal;
-    size_t length;
-    if (next == '"') return json_string(json, &text, &length);
-    if (next != '{' && next != '[') return json_literal(json, &literal, &length);
-    if (json->depth == DEEPEST) return json_refuse(json, "too many brackets within brackets");
-    json->at++;
-    json->depth++;
-    bool ok = skip_members(json, next == '{' ? '}' : ']');
-    json->depth--;
-    return ok;
+    char closing[DEEPEST]; /* of each bracket that is open */
+    int depth = 0;
+    do {
+        char next = json_next(json);
+        bool opens = next == '{' || next == '[', empty = false;
+        if (opens) {
+            if (depth == DEEPEST) return json_refuse(json, "too many brackets within brackets");
+            json->at++;
+            closing[depth++] = next == '{' ? '}' : ']';
+            empty = json_next(json) == closing[depth - 1];
+        } else if (!skip_scalar(json)) {
+            return false;
+        }
+        /* a bracket's first value follows, or a value is over, and perhaps the bracket with it */
+        while (depth > 0 && (!opens || empty) && (empty || !json_take(json, ','))) {
+            if (!json_expect(json, closing[--depth])) return false;
+            opens = empty = false;
+        }
+        if (depth > 0 && !skip_key(json, closing[depth - 1])) return false;
+    } while (depth > 0);
+    return true;
 }
 
 bool json_close(Json *json) {

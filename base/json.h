@@ -11,7 +11,6 @@
 typedef struct {
     const char *name, *claim; /* of the file, and what it is not if it is refused: they open each */
     char *start, *at, *end;   /* message. The text is decoded in place, and so overwritten */
-    int depth;                /* of what is skipped */
     Error *err;
 } Json;
 

@@ -222,13 +222,9 @@ static const Entry *find(const Entries *from, const char *key) {
     return NULL;
 }
 
-static bool read_members(Json *json, const char *outer, Entries *to);
-
-/* Of what is neither a string nor a literal, only the members of rope_parameters are entries. */
-static bool read_value(Json *json, Entry *entry, Entries *to) {
+/* Of what is neither a string nor a literal, only that it is there. */
+static bool read_value(Json *json, Entry *entry) {
     char next = json_next(json), *text;
-    if (next == '{' && strcmp(entry->key, "rope_parameters") == 0)
-        return read_members(json, "rope_parameters.", to);
     entry->value = json->at;
     entry->length = 1;
     entry->quoted = next == '"';
@@ -239,23 +235,36 @@ static bool read_value(Json *json, Entry *entry, Entries *to) {
     return true;
 }
 
-/* The members of an object; `outer` is its key and a dot, or nothing. */
-static bool read_members(Json *json, const char *outer, Entries *to) {
+static bool add_entry(Json *json, const char *outer, const char *key, Entries *to) {
+    Entry entry = {.quoted = false};
+    int length = snprintf(entry.key, sizeof entry.key, "%s%s", outer, key);
+    if (length >= (int)sizeof entry.key) return json_refuse(json, "a key too long");
+    if (find(to, entry.key)) return json_refuse(json, "a key for the second time");
+    if (to->count == COUNT(to->entries)) return json_refuse(json, "too many entries");
+    if (!read_value(json, &entry)) return false;
+    to->entries[to->count++] = entry;
+    return true;
+}
+
+/* The members of an object and, each for itself, those of the rope_parameters within it. */
+static bool read_members(Json *json, Entries *to) {
+    const char *outer = "", *key;
     if (!json_expect(json, '{')) return false;
     if (json_take(json, '}')) return true;
-    do {
-        const char *key;
+    for (;;) {
         if (!json_name(json, &key) || !json_expect(json, ':')) return false;
-        Entry entry = {.quoted = false};
-        int length = snprintf(entry.key, sizeof entry.key, "%s%s", outer, key);
-        if (length >= (int)sizeof entry.key) return json_refuse(json, "a key too long");
-        if (find(to, entry.key)) return json_refuse(json, "a key for the second time");
-        if (!read_value(json, &entry, to)) return false;
-        if (!entry.value) continue;
-        if (to->count == COUNT(to->entries)) return json_refuse(json, "too many entries");
-        to->entries[to->count++] = entry;
-    } while (json_take(json, ','));
-    return json_expect(json, '}');
+        if (!*outer && strcmp(key, "rope_parameters") == 0 && json_take(json, '{')) {
+            outer = "rope_parameters.";
+            if (json_next(json) != '}') continue;
+        } else if (!add_entry(json, outer, key, to)) {
+            return false;
+        }
+        while (!json_take(json, ',')) {
+            if (!json_expect(json, '}')) return false;
+            if (!*outer) return true;
+            outer = "";
+        }
+    }
 }
 
 /* Does it say so, however a number is written? `value` as JSON writes it. */
@@ -333,7 +342,7 @@ static bool read_config(const char *path, char *text, size_t length, const Archi
                         Config *config, Error *err) {
     Entries entries = {.path = path};
     Json json = json_open(path, "not valid JSON", text, length, err);
-    if (!read_members(&json, "", &entries) || !json_close(&json)) return false;
+    if (!read_members(&json, &entries) || !json_close(&json)) return false;
     const Entry *type = find(&entries, "model_type");
     if (!type || !type->quoted) return fail(err, "%s: has no 'model_type'", path);
     *a = architecture_of(type->value);

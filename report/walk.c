@@ -171,7 +171,8 @@ static void show_followers(const Walk *w, const float *logits) {
     for (int t = 0; t < w->T; t++) {
         const float *row = logits + (size_t)t * (size_t)V;
         double sum = 0, above = INFINITY, most = -INFINITY;
-        for (int i = 0; i < V; i++) most = fmax(most, (double)row[i]);
+        for (int i = 0; i < V; i++) /* not fmax: gcc 12 for 64-bit ARM fails on it here */
+            if ((double)row[i] > most) most = (double)row[i];
         for (int i = 0; i < V; i++) sum += exp((double)row[i] - most);
         fprintf(w->out, "  %s ", w->glyphs[t]);
         for (int n = 0, last = -1; n < smaller(FOLLOWERS, V); n++) {

@@ -165,12 +165,13 @@ test-install: train sample
 soak: $(BUILD)/test/tests/test_resume $(BUILD)/test/train $(BUILD)/test/sample
 	TRIL_KILLS=500 TRIL_PROGRAMS=$(BUILD)/test $(BUILD)/test/tests/test_resume
 
-# What is different on 64-bit ARM is the kernels: compiled for it, and run by an emulator.
+# What is different on 64-bit ARM is the kernels: compiled for it, and run by an emulator. The
+# programs are only compiled.
 ARM_TESTS = test_kernels test_attention test_gradients
 test-arm:
 	tests/deps arm
 	@$(MAKE) --no-print-directory BUILD=build/arm CC=aarch64-linux-gnu-gcc \
-		$(ARM_TESTS:%=build/arm/test/tests/%)
+		$(ARM_TESTS:%=build/arm/test/tests/%) build/arm/test/train build/arm/test/sample
 	@set -e; export OMP_WAIT_POLICY=passive; for test in $(ARM_TESTS); do \
 		echo "aarch64: $$test"; qemu-aarch64 build/arm/test/tests/$$test; \
 	done

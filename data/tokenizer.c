@@ -276,6 +276,7 @@ bool tokenizer_import(Vocab *vocab, const char *directory, int32_t **rows, Error
     char *path = NULL, *text = NULL;
     size_t length;
     *vocab = (Vocab){0};
+    *rows = NULL;
     bool ok = file_within(directory, "tokenizer.json", &path, err) &&
               file_read(path, &text, &length, err) &&
               tokenizer_read(vocab, path, text, length, rows, err);

@@ -6,7 +6,7 @@
 #include "exchange/trained.h"
 #include "training/settings.h"
 
-/* Settings that the model at `path` (Settings.init) gives: its rung, its sizes, whether it reads
+/* Settings that the model of Settings.init gives: its rung, its sizes, whether it reads
  * bytes, and a gentler learning rate where none was chosen. Refused: those that a person chose (not
  * 0 or NULL) otherwise than the model has them. */
 bool start_settle(Settings *settings, const Trained *start, Error *err);

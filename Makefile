@@ -8,6 +8,14 @@ PREFIX  = /usr/local
 BUILD   = build
 CLANG_FORMAT = clang-format
 
+# One process or, with MPI=1, several: mpirun -n 4 ./train ...
+WORLD   = base/world.c
+ifneq ($(MPI),)
+CC      = mpicc
+BUILD   = build/mpi
+WORLD   = base/world_mpi.c
+endif
+
 # No built-in rules (they would look for ways to remake every file); as many jobs as processors.
 MAKEFLAGS += --no-builtin-rules
 ifeq ($(MAKELEVEL),0)
@@ -56,7 +64,8 @@ BF16             = model/kernels/bf16.o
 endif
 endif
 
-SOURCES = $(wildcard base/*.c data/*.c model/*.c) model/kernels/choose.c model/kernels/matmul.c \
+BASE    = $(filter-out base/world%,$(wildcard base/*.c)) $(WORLD)
+SOURCES = $(BASE) $(wildcard data/*.c model/*.c) model/kernels/choose.c model/kernels/matmul.c \
           model/kernels/narrow.c model/kernels/team.c
 REPORT   = $(patsubst %.c,%.o,$(wildcard report/*.c))
 EXCHANGE = $(patsubst %.c,%.o,$(wildcard exchange/*.c))
@@ -78,8 +87,10 @@ MAP = map-1-0
 
 all: train sample
 
-train sample: %: $(BUILD)/%
-	@cp $< $@
+# From whichever build was made last, with MPI or without.
+train sample: %: $(BUILD)/% always
+	@cmp -s $< $@ || cp $< $@
+always:
 
 # Three builds of the same sources: the programs; the tests, with warnings as errors; the same under
 # the sanitizers.
@@ -181,7 +192,7 @@ fuzz: $(HARNESSES:%=fuzz-%)
 fuzz-%:
 	@mkdir -p build/fuzz/$*
 	clang $(FLAGS) $(SANITIZE) -fsanitize=fuzzer -fno-openmp -Wno-unknown-pragmas -DHARNESS=fuzz_$* \
-		-o build/fuzz/fuzz_$* tests/fuzz/entry.c $(FUZZ:.o=.c) $(wildcard base/*.c) \
+		-o build/fuzz/fuzz_$* tests/fuzz/entry.c $(FUZZ:.o=.c) $(BASE) \
 		model/safetensors.c data/tokenizer.c data/vocab.c
 	build/fuzz/fuzz_$* -runs=$(RUNS) -max_len=1024 -verbosity=0 -print_final_stats=1 \
 		build/fuzz/$* tests/fuzz/corpus/$*
@@ -249,4 +260,4 @@ clean:
 	rm -rf build train sample
 
 -include $(shell find build -name '*.d' 2>/dev/null)
-.PHONY: all run test test-plain test-san san check test-page test-install soak test-arm fuzz pictures install uninstall dist bench deps format format-check clean
+.PHONY: all always run test test-plain test-san san check test-page test-install soak test-arm fuzz pictures install uninstall dist bench deps format format-check clean

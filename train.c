@@ -3,10 +3,12 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/options.h"
+#include "base/world.h"
 #include "data/data.h"
 #include "exchange/trained.h"
 #include "model/model.h"
 #include "report/screen.h"
+#include "training/crew.h"
 #include "training/display.h"
 #include "training/interruption.h"
 #include "training/ladder.h"
@@ -189,10 +191,11 @@ static bool run_program(Settings *settings, Options o, State *state, Trained *st
     vocab_free(&before);
     if (!ok) return false;
     interruption_catch();
-    if (!settings->quiet) show_corpus(settings->input, &corpus);
-    ok = !goes_on || state->text == corpus.digest ||
-         fail(err, "%s: is not the text of the training that --resume is to go on with",
-              settings->input);
+    ok = crew_hand_out(&corpus, err);
+    if (ok && !settings->quiet) show_corpus(settings->input, &corpus);
+    ok = ok && (!goes_on || state->text == corpus.digest ||
+                fail(err, "%s: is not the text of the training that --resume is to go on with",
+                     settings->input));
     ok = ok && (goes_on || settle(settings, &corpus, err));
     write_words(o, settings->words);
     ok = ok && ladder_train(settings, &corpus, state, begun ? &start->checkpoint : NULL, err) &&
@@ -206,7 +209,8 @@ static int usage_error(const Error *err) {
     return EXIT_USAGE;
 }
 
-int main(int argc, char **argv) {
+/* What the first process does. */
+static int lead(int argc, char **argv) {
     screen_prepare();
     Settings s = {.command = argv,
                   .out = "out/model.safetensors",
@@ -316,4 +320,21 @@ int main(int argc, char **argv) {
     fflush(stdout);
     fprintf(stderr, "train: %s\n", err.text);
     return EXIT_FAILURE;
+}
+
+int main(int argc, char **argv) {
+    Error err;
+    if (!world_join(&err)) {
+        fprintf(stderr, "train: %s\n", err.text);
+        return EXIT_FAILURE;
+    }
+    int status = EXIT_SUCCESS;
+    if (world_rank() == 0) {
+        status = lead(argc, argv);
+        crew_dismiss();
+    } else {
+        crew_follow();
+    }
+    world_leave();
+    return status;
 }

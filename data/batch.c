@@ -5,12 +5,12 @@
 #include <string.h>
 
 void batch_shuffled(const int32_t *ids, size_t length, int B, int T, uint64_t seed, uint64_t step,
-                    int32_t *inputs, int32_t *targets) {
+                    int first, int count, int32_t *inputs, int32_t *targets) {
     size_t row = (size_t)T, places = length - row, windows = places / row;
     if (windows == 0) windows = 1;
     size_t offsets = places - (windows - 1) * row; /* of the first window */
-    for (size_t b = 0; b < (size_t)B; b++) {
-        uint64_t number = step * (uint64_t)B + b;
+    for (size_t b = 0; b < (size_t)count; b++) {
+        uint64_t number = step * (uint64_t)B + (uint64_t)first + b;
         uint64_t key = random_key(seed, RANDOM_BATCHES, number / windows); /* of the epoch */
         size_t window = (size_t)random_permuted(key, number % windows, windows);
         size_t start = window * row + (size_t)(random_uniform(key, 0) * (double)offsets);

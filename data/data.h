@@ -95,11 +95,12 @@ void corpus_free(Corpus *corpus);
 
 /* ---- batches ---- */
 
-/* Fills inputs[B,T] with B windows of the `length` ids and targets[B,T] with the same windows one
- * character on. In each epoch the text is cut into windows end to end, from another place on (at
- * both ends together less than two windows are left over), and they come in another order, each
- * once: step after step goes on in it. The same seed and step give the same batch. length > T. */
+/* Of a batch of B windows of the `length` ids, fills inputs[count,T] with `count` from window
+ * `first` on, and targets[count,T] with the same windows one character on. In each epoch the text
+ * is cut into windows end to end, from another place on (at both ends together less than two
+ * windows are left over), and they come in another order, each once: step after step goes on in it.
+ * The same seed and step give the same batch. length > T, first + count <= B. */
 void batch_shuffled(const int32_t *ids, size_t length, int B, int T, uint64_t seed, uint64_t step,
-                    int32_t *inputs, int32_t *targets);
+                    int first, int count, int32_t *inputs, int32_t *targets);
 
 #endif

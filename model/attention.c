@@ -15,6 +15,7 @@
 typedef struct {
     const float *q, *key, *v, *out, *dout; /* its first token */
     size_t lse;                            /* the number of its first query */
+    size_t mask;                           /* ... and of that one's row of dropout's mask */
 } Head;
 
 static Head head_of(const Attention *a, size_t task, const float *q, const float *key,
@@ -28,7 +29,8 @@ static Head head_of(const Attention *a, size_t task, const float *q, const float
                   .v = v + batch * S * a->v_row + of_v,
                   .out = out + of_out,
                   .dout = dout ? dout + of_out : NULL,
-                  .lse = task * T};
+                  .lse = task * T,
+                  .mask = a->dropout.first * (size_t)a->NH + task * T};
 }
 
 /* How many keys query t sees. */
@@ -90,7 +92,7 @@ static void forward_row(const Kernels *k, float *out, float *lse, const Head *at
     isa->dots(att, at->q + (size_t)t * a->q_row, at->key, a->k_row, n, a->dk);
     isa->softmax(att, 0, lse, att, a->scale, 1, n);
     if (a->dropout.rate > 0)
-        isa->dropout(att, att, dropout_row(a->dropout, at->lse + (size_t)t), n);
+        isa->dropout(att, att, dropout_row(a->dropout, at->mask + (size_t)t), n);
     isa->combine(out, att, at->v, a->v_row, n, a->dv);
 }
 
@@ -114,7 +116,7 @@ static void forward_head(const Kernels *k, float *out, float *lse, const Head *a
         isa->softmax(att, row, lse + t, att, a->scale, rows, columns);
         for (int i = 0; i < rows && a->dropout.rate > 0; i++) {
             float *of = att + (size_t)i * row;
-            size_t query = at->lse + (size_t)(t + i);
+            size_t query = at->mask + (size_t)(t + i);
             isa->dropout(of, of, dropout_row(a->dropout, query), seen(a, t + i));
         }
         products->multiply(k, out + (size_t)t * a->out_row, a->out_row, weights, plain, rows, most,
@@ -189,7 +191,7 @@ static void backward_queries(const Kernels *k, float *dq, const Operands *o, con
         size_t place = (size_t)(t + i) * a->out_row,
                rest = widest > columns ? (size_t)(widest - columns) : 0;
         DropoutRow mask = {0};
-        if (a->dropout.rate > 0) mask = dropout_row(a->dropout, at->lse + (size_t)(t + i));
+        if (a->dropout.rate > 0) mask = dropout_row(a->dropout, at->mask + (size_t)(t + i));
         mask_row(p, n, columns);
         isa->exponentials(p, p, a->scale, lse[t + i], columns);
         if (a->dropout.rate > 0) isa->dropout(dp, dp, mask, n);

@@ -16,7 +16,8 @@ void dropout_apply(const Kernels *k, float *y, const float *x, Dropout dropout, 
     size_t row = (size_t)C;
     if (dropout.rate > 0)
         for (size_t n = 0; n < (size_t)N; n++)
-            k->isa->dropout(y + n * row, x + n * row, dropout_row(dropout, first + n), C);
+            k->isa->dropout(y + n * row, x + n * row,
+                            dropout_row(dropout, dropout.first + first + n), C);
     else if (y != x)
         memcpy(y, x, (size_t)N * row * sizeof *y);
 }

@@ -81,6 +81,7 @@ void mean_backward(const Kernels *k, float *dx, const float *dy, int B, int T, i
 typedef struct {
     float rate;   /* the share of elements set to 0; 0: nothing happens */
     uint64_t key; /* names the mask (base/random.h) */
+    size_t first; /* tokens that come before those of this pass, where it is a part of a batch */
 } Dropout;
 
 typedef struct {
@@ -157,7 +158,7 @@ void residual_add(const Kernels *k, float *dx, const float *dbranch, size_t n);
 
 /* ---- dropout ---- (Srivastava et al., 2014)
  * y = 0 with probability `rate`, else x / (1 - rate), for each of N rows of C numbers, of which
- * the first is row `first` of the mask. The mask follows from the key alone, so the backward is
+ * the first is row `first` of the pass. The mask follows from the key alone, so the backward is
  * the same call, from dy to dx. y may be x. */
 void dropout_apply(const Kernels *k, float *y, const float *x, Dropout dropout, size_t first, int N,
                    int C);

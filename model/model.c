@@ -78,6 +78,20 @@ static bool check(Config *c, const Rung **rung, Error *err) {
     return true;
 }
 
+/* Every tensor's place: those of no layer first, then layer by layer, what Muon trains behind the
+ * rest. So what a layer learns lies side by side, and is sent as a whole (parcels.c). */
+static void place(Model *model) {
+    enum { GROUPS = 2 };
+    for (int l = -1; l < model->config.L; l++)
+        for (int group = 0; group < GROUPS; group++)
+            for (int i = 0; i < model->tensor_count; i++) {
+                Tensor *tensor = &model->tensors[i];
+                if (tensor->layer != l || !(tensor->flags & MUON) != !group) continue;
+                tensor->offset = model->room;
+                model->room += (tensor->size + 15) / 16 * 16; /* whole cache lines */
+            }
+}
+
 static void lay_out(Model *model) {
     const Rung *rung = model->rung;
     const Config *c = &model->config;
@@ -98,11 +112,11 @@ static void lay_out(Model *model) {
             tensor->shape[1] = size_of(c, spec->shape[1]);
             tensor->size = (size_t)tensor->shape[0] * (size_t)tensor->shape[1];
             tensor->flags = spec->flags;
-            tensor->offset = model->room;
-            model->room += (tensor->size + 15) / 16 * 16; /* whole cache lines */
+            tensor->layer = spec->flags & EVERY_LAYER ? l : -1;
             model->parameters += tensor->size;
         }
     }
+    place(model);
 }
 
 static void set_start(Model *model, uint64_t seed) {

@@ -40,6 +40,7 @@ typedef struct {
     char name[64]; /* as in checkpoints */
     int rank;      /* 1 or 2 */
     int shape[2];
+    int layer;      /* from 0; -1: of none */
     size_t offset;  /* of its first number in Model.weights */
     size_t size;    /* numbers */
     unsigned flags; /* the rung's, on how it is trained */
@@ -81,13 +82,15 @@ typedef enum { FLOAT32, BFLOAT16, NARROW } Precision;
 Precision run_default_precision(void);
 
 typedef struct {
-    int batch;     /* the most sequences in a pass, >= 1 */
+    int batch;     /* the most sequences in a pass, >= 1; where it is shared, of all processes */
     int length;    /* the most tokens of a sequence, 1 to the model's context */
     bool training; /* has gradients and an optimizer */
     bool frozen;   /* the weights stay as they are while the run is open: prepared only once */
     int threads;   /* 1 to MAX_THREADS */
     Precision precision;
     uint64_t seed; /* of dropout */
+    bool shared;   /* by all processes (base/world.h), each of which opens it alike: of a batch each
+                      has a part, and all take part in what says so below */
 } RunOptions;
 
 enum { MAX_THREADS = 1024 };
@@ -99,9 +102,13 @@ int run_default_threads(void);
 /* The most tokens in a pass: their number, times any width, is counted without overflow. */
 enum { MAX_TOKENS = 1 << 24 };
 
-/* Makes a run over `model`, which it borrows and (in training) changes. */
+/* Makes a run over `model`, which it borrows and (in training) changes. Refused: a batch to train
+ * on that has fewer sequences than there are processes to share it, no memory. */
 bool run_open(Run **run, Model *model, const RunOptions *options, Error *err);
 void run_close(Run *run);
+
+/* How many sequences of a batch are this process's, and how many come before. Alone: all, and 0. */
+int run_part(const Run *run, int *first);
 
 /* From now on the weights stay as they are, and are prepared only once, or (false) may change
  * between passes, as they do where RunOptions.frozen is not set. */
@@ -129,10 +136,12 @@ const float *run_forward(Run *run, const int32_t *ids, int B, int T, int past);
 /* The same as a step of training, with dropout; remembers ids for run_backward. */
 void run_forward_training(Run *run, const int32_t *ids, int B, int T);
 
-/* The mean cross-entropy of the last forward pass against targets[B,T], in nats. */
+/* The mean cross-entropy of the last forward pass against targets[B,T], in nats. Shared, it is that
+ * of the whole batch: all take part. */
 double run_loss(Run *run, const int32_t *targets);
 
-/* The gradient of that loss in all weights, after run_forward_training. Overwrites the logits. */
+/* The gradient of that loss in all weights, after run_forward_training. Overwrites the logits.
+ * Shared, all take part; the gradients are there for run_update only. */
 void run_backward(Run *run, const int32_t *targets);
 
 typedef struct {
@@ -142,11 +151,16 @@ typedef struct {
 } Optimizer;
 
 /* One step of AdamW, and of Muon on the matrices that the rung has for it; returns the norm that
- * the gradient had before clipping. */
+ * the gradient had before clipping. Shared, all take part, and have the same weights after it. */
 double run_update(Run *run, const Optimizer *optimizer);
 
+/* Brings the moments that one process has to all others: of each matrix that Muon trains where the
+ * run is shared. All take part; before they are saved. */
+void run_collect(Run *run);
+
 /* Makes a training run that is at its start go on where another stood after `step` updates: its
- * model has the weights of then, and the moments, laid out like the weights, are copied. */
+ * model has the weights of then, and the moments, laid out like the weights, are copied. Shared,
+ * all take part, and those of the first process count: the others have NULL. */
 void run_restore(Run *run, uint64_t step, const float *first_moments, const float *second_moments);
 
 /* The gradient of a tensor (by its place in Model.tensors), for tests. */
@@ -176,7 +190,8 @@ void head_weights(const HeadView *head, int t, float *weights);
 
 /* The mean loss over a text: windows of the run's length laid end to end, each token but the
  * first predicted once, batch by batch. With every = k > 1, only one batch in k is read. Without
- * dropout. count >= 2. */
+ * dropout. Shared, all take part, and each reads its part of the windows; the result is the same to
+ * the bit at any number of processes. count >= 2. */
 double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every);
 
 /* The share of the peak rate that a step has, counted from 0. Both rise in a line over `warmup`

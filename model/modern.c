@@ -355,6 +355,7 @@ static void backward(const Run *run, const Kernels *k) {
         team_barrier(k);
         block_gradients(run, k, l);
         team_barrier(k);
+        run_learnt(run, k, l);
     }
     run_weights(run, 0, &w);
     run_buffers(run, k, 0, 0, &all);

@@ -1,8 +1,10 @@
 /* optimizer.c - from gradients to better weights: clipping, AdamW and Muon, the learning rate's
  * schedule. */
 #include "model/optimizer.h"
+#include "model/buckets.h"
 #include "model/muon.h"
 #include "base/memory.h"
+#include "base/world.h"
 
 #include <assert.h>
 #include <math.h>
@@ -39,8 +41,15 @@ void optimizer_close(Run *run) {
 void run_restore(Run *run, uint64_t step, const float *first_moments, const float *second_moments) {
     size_t bytes = run->model->room * sizeof(float);
     run->step = step;
-    memcpy(run->first_moments, first_moments, bytes);
-    memcpy(run->second_moments, second_moments, bytes);
+    if (first_moments) memcpy(run->first_moments, first_moments, bytes);
+    if (second_moments) memcpy(run->second_moments, second_moments, bytes);
+    if (!run->options.shared) return;
+    world_tell(run->first_moments, bytes);
+    world_tell(run->second_moments, bytes);
+}
+
+void run_collect(Run *run) {
+    buckets_share(run, run->first_moments);
 }
 
 const float *run_gradient(const Run *run, int tensor) {
@@ -48,7 +57,7 @@ const float *run_gradient(const Run *run, int tensor) {
 }
 
 /* Stretch by stretch, then, by every thread for itself, over the stretches in order: the same sum
- * at any number of threads. */
+ * at any number of threads. Of processes, one answers for each tensor; the others add 0. */
 static double gradient_norm(const Run *run, const Kernels *k) {
     const Model *model = run->model;
     size_t count = 0;
@@ -59,11 +68,15 @@ static double gradient_norm(const Run *run, const Kernels *k) {
         for (size_t j = share.begin; j < share.end; j++) {
             const float *g = run->gradients + tensor->offset + j * stretch;
             size_t rest = tensor->size - j * stretch, n = rest < stretch ? rest : stretch;
-            run->squares[count + j] = (double)k->isa->dot(g, g, n);
+            run->squares[count + j] = answers_for(run, i) ? (double)k->isa->dot(g, g, n) : 0;
         }
         count += stretches;
     }
     team_barrier(k);
+    if (run->options.shared) {
+        if (k->thread == 0) world_add(run->squares, count);
+        team_barrier(k);
+    }
     double total = 0;
     for (size_t i = 0; i < count; i++) total += run->squares[i];
     return sqrt(total);
@@ -99,12 +112,16 @@ static void update_matrices(const Run *run, const Kernels *k, Muon muon) {
     for (int i = 0; i < run->model->tensor_count; i++) {
         const Tensor *tensor = &run->model->tensors[i];
         if (!(tensor->flags & MUON)) continue;
+        float *g = run->gradients + tensor->offset;
+        if (!trains(run, i)) { /* but gradients are added to */
+            if (i % k->threads == k->thread) memset(g, 0, tensor->size * sizeof *g);
+            continue;
+        }
         int least = 0, rows = tensor->shape[0], columns = tensor->shape[1];
         for (int t = 1; t < k->threads; t++)
             if (work[t] < work[least]) least = t;
         work[least] += muon_work(rows, columns);
         if (least != k->thread) continue;
-        float *g = run->gradients + tensor->offset;
         muon_step(k, run->model->weights + tensor->offset, run->first_moments + tensor->offset, g,
                   rows, columns, muon);
         memset(g, 0, tensor->size * sizeof *g);
@@ -145,8 +162,10 @@ static void update_work(const Kernels *k, void *argument) {
 
 double run_update(Run *run, const Optimizer *optimizer) {
     Update update = {.run = run, .optimizer = optimizer};
+    if (run->options.shared) world_finish(); /* all gradients are there */
     run->step++;
     team_run(run->team, run->options.threads, update_work, &update);
+    buckets_share(run, run->model->weights);
     return update.norm;
 }
 

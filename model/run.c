@@ -1,9 +1,11 @@
 /* run.c - one model at work: its activations, a pass, a loss. */
 #include "model/run.h"
+#include "model/buckets.h"
 #include "model/muon.h"
 #include "model/optimizer.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/world.h"
 
 #include <assert.h>
 #if defined _OPENMP
@@ -145,6 +147,22 @@ static size_t scratch_of(const Run *run) {
     return most;
 }
 
+/* Makes a batch that processes share this one's own part of it. One that nothing is trained on
+ * may be smaller than they are many. */
+static bool take_part(Run *run, Error *err) {
+    RunOptions *o = &run->options;
+    o->shared = o->shared && world_size() > 1;
+    int rank = o->shared ? world_rank() : 0, size = o->shared ? world_size() : 1;
+    run->whole = o->batch;
+    run->before = (int)((int64_t)o->batch * rank / size);
+    o->batch = (int)((int64_t)o->batch * (rank + 1) / size) - run->before;
+    if (run->whole < size && o->training)
+        return fail(err, "a --batch of %d is too small for %d processes to share", run->whole,
+                    size);
+    if (o->batch == 0) o->batch = 1;
+    return true;
+}
+
 /* Makes a run for which all is chosen and laid out, and whose memory is known but not yet taken,
  * but for its tables. */
 static bool plan(Run **planned, Model *model, const RunOptions *options, Room *room, Error *err) {
@@ -164,7 +182,7 @@ static bool plan(Run **planned, Model *model, const RunOptions *options, Room *r
     run->products = options->precision == BFLOAT16 ? bf16_choose(err)
                     : options->precision == NARROW ? &narrow_products
                                                    : &float32_products;
-    if (!run->isa || !run->products ||
+    if (!run->isa || !run->products || !take_part(run, err) ||
         !memory_alloc(&run->offsets, places, sizeof(size_t), "the run", err) ||
         !memory_alloc(&run->packed_offsets, tensors, sizeof(size_t), "the run", err) ||
         !memory_alloc(&run->widths, places, sizeof(size_t), "the run", err) ||
@@ -196,7 +214,8 @@ bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err)
         !memory_alloc(&run->packed, room.packed, sizeof(float), "the packed weights", err) ||
         !memory_alloc(&run->activations, room.activations, sizeof(float), "the activations", err) ||
         !memory_alloc(&run->losses, tokens, sizeof(float), "the losses", err) ||
-        (options->training && !optimizer_open(run, err))) {
+        (options->training && !optimizer_open(run, err)) ||
+        (options->training && run->options.shared && !buckets_open(run, err))) {
         run_close(run);
         return false;
     }
@@ -233,6 +252,7 @@ bool run_estimate(const Config *config, const RunOptions *options, Memory *memor
 void run_close(Run *run) {
     if (!run) return;
     optimizer_close(run);
+    buckets_close(run);
     team_close(run->team);
     memory_free(run->offsets);
     memory_free(run->widths);
@@ -279,6 +299,7 @@ int run_stretches(const Run *run) {
 }
 
 bool run_stretch(const Run *run, const Kernels *k, int i, Stretch *stretch) {
+    if (run->options.shared && k->thread == 0) world_poke();
     size_t tokens = (size_t)run->B * (size_t)run->T, length = (size_t)run->stretch;
     Share own = team_share(k, tokens, length);
     if (k->together) own = (Share){0, tokens};
@@ -292,7 +313,8 @@ Dropout run_dropout(const Run *run, int place, int l) {
     if (!run->dropping) return (Dropout){0};
     uint64_t key = random_key(run->options.seed, RANDOM_DROPOUT, run->step);
     return (Dropout){.rate = (float)run->model->config.dropout,
-                     .key = random_bits(key, (uint64_t)place << 32 | (uint64_t)l)};
+                     .key = random_bits(key, (uint64_t)place << 32 | (uint64_t)l),
+                     .first = (size_t)run->before * (size_t)run->T};
 }
 
 /* The first buffer of every rung. */
@@ -365,22 +387,33 @@ static void loss_work(const Kernels *k, void *run) {
                               of->targets + s.first, s.count, V);
 }
 
-/* The sum of the losses of the last pass, added up in order. */
-static double total_loss(Run *run, const int32_t *targets) {
-    double total = 0;
+const float *run_losses(Run *run, const int32_t *targets) {
     run->targets = targets;
     team_run(run->team, threads_for(run), loss_work, run);
-    for (int n = 0; n < run->B * run->T; n++) total += (double)run->losses[n];
-    return total;
+    return run->losses;
+}
+
+/* The tokens over which the loss is a mean: of all processes. */
+static double tokens_of(const Run *run) {
+    return (double)(run->options.shared ? run->whole : run->B) * run->T;
 }
 
 double run_loss(Run *run, const int32_t *targets) {
-    return total_loss(run, targets) / (run->B * run->T);
+    const float *losses = run_losses(run, targets);
+    double total = 0;
+    for (int n = 0; n < run->B * run->T; n++) total += (double)losses[n];
+    if (run->options.shared) world_add(&total, 1);
+    return total / tokens_of(run);
+}
+
+int run_part(const Run *run, int *first) {
+    *first = run->before;
+    return run->options.batch;
 }
 
 static void backward_rung(const Run *run, const Kernels *k) {
     int V = run->model->config.V;
-    float scale = 1.0f / (float)(run->B * run->T);
+    float scale = 1.0f / (float)tokens_of(run);
     Stretch s;
     for (int i = 0; run_stretch(run, k, i, &s); i++) {
         float *logits = logits_of(run) + s.first * (size_t)V;
@@ -389,36 +422,18 @@ static void backward_rung(const Run *run, const Kernels *k) {
     run->model->rung->backward(run, k);
 }
 
+void run_learnt(const Run *run, const Kernels *k, int l) {
+    if (run->options.shared && k->thread == 0) buckets_send(run, l);
+}
+
 static void backward_work(const Kernels *k, void *run) {
     pack_weights(run, k, true);
     pass(run, k, backward_rung);
+    team_barrier(k);
+    run_learnt(run, k, -1);
 }
 
 void run_backward(Run *run, const int32_t *targets) {
     run->targets = targets;
     team_run(run->team, threads_for(run), backward_work, run);
-}
-
-double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every) {
-    assert(count >= 2 && every >= 1);
-    size_t T = (size_t)run->options.length, most = (size_t)run->options.batch * T;
-    size_t last = count - 1, seen = 0;
-    double total = 0;
-    for (size_t at = 0; at < last; at += most * every) {
-        /* A whole batch of windows or, at the end, what is left: whole windows, then a short one.
-         */
-        size_t end = last - at < most ? last : at + most;
-        for (size_t i = at; i < end;) {
-            size_t B = (end - i) / T, length = T;
-            if (B == 0) {
-                B = 1;
-                length = end - i;
-            }
-            run_forward(run, ids + i, (int)B, (int)length, 0);
-            total += total_loss(run, ids + i + 1);
-            i += B * length;
-            seen += B * length;
-        }
-    }
-    return total / (double)seen;
 }

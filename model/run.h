@@ -114,6 +114,8 @@ extern const Rung bigram_rung, average_rung, head_rung, multihead_rung, gpt_rung
 bool model_lay_out(Model *model, const Config *config, Error *err);
 bool model_make_room(Model *model, Error *err);
 
+typedef struct Bucket Bucket;
+
 struct Run {
     Model *model;
     const Isa *isa;
@@ -141,6 +143,12 @@ struct Run {
      */
     float *gradients, *first_moments, *second_moments;
     double *squares;
+    /* of a batch that processes share: all its sequences, and those that come before this one's;
+       alone, they are the run's own, and 0 */
+    int whole, before;
+    int *owners; /* of each tensor's training, and what is sent together (buckets.h); NULL and */
+    Bucket *buckets; /* none where nothing is shared */
+    int bucket_count;
 };
 
 /* The tokens of a pass are cut into stretches, of which each thread has some, the same in every
@@ -166,6 +174,13 @@ void run_weights(const Run *run, int l, void *weights);
  * that all layers share, each at the row of token `first`. What is not there is NULL; outside of a
  * pass, where k is NULL, scratch is not. */
 void run_buffers(const Run *run, const Kernels *k, int l, size_t first, void *buffers);
+
+/* Called by all threads in a backward pass when all that layer l's weights learnt is there: where
+ * several processes train, it is sent while the pass goes on. */
+void run_learnt(const Run *run, const Kernels *k, int l);
+
+/* The loss of each token [B,T] of the last forward pass against targets[B,T], in nats. */
+const float *run_losses(Run *run, const int32_t *targets);
 
 /* The dropout of the pass under way at one place (any number unique in the rung) of layer l. */
 Dropout run_dropout(const Run *run, int place, int l);

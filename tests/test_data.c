@@ -320,7 +320,7 @@ static void draw(size_t length, uint64_t seed, uint64_t step, int32_t *inputs, i
     int32_t ids[MOST], targets[B * T];
     for (int32_t i = 0; i < MOST; i++) ids[i] = i;
     batch_shuffled((const int32_t *)(const void *)guarded(ids, length * sizeof *ids), length, B, T,
-                   seed, step, inputs, targets);
+                   seed, step, 0, B, inputs, targets);
     for (int b = 0; b < B; b++) {
         int32_t start = inputs[b * T];
         assert_in_range(start, 0, length - T - 1);

@@ -171,7 +171,7 @@ static void test_bigram_is_counted(void **state) {
     int32_t inputs[B * T], targets[B * T];
     for (int step = 0; step < STEPS; step++) {
         adamw.learning_rate = 0.1 * schedule_cosine(step, STEPS, 10, 0.01);
-        batch_shuffled(ids, corpus.train, B, T, 1, (uint64_t)step, inputs, targets);
+        batch_shuffled(ids, corpus.train, B, T, 1, (uint64_t)step, 0, B, inputs, targets);
         run_forward_training(bench->run, inputs, B, T);
         run_backward(bench->run, targets);
         run_update(bench->run, &adamw);

@@ -1,6 +1,6 @@
 #include "training/plan.h"
 #include "base/clock.h"
-#include "base/memory.h"
+#include "training/crew.h"
 #include "training/interruption.h"
 #include "training/recipe.h"
 #include "training/rung.h"
@@ -69,37 +69,29 @@ static bool measure_speed(const Settings *s, const Corpus *corpus, const char *n
                           double *speed, Error *err) {
     enum { STEPS = 5 };
     const double cheap = 0.02;
-    int B = s->batch, T = s->sizes.T;
     Config config = config_of(s, corpus, name);
-    RunOptions options = {.batch = B,
-                          .length = T,
+    RunOptions options = {.batch = s->batch,
+                          .length = s->sizes.T,
                           .training = true,
                           .threads = s->threads,
                           .precision = s->multiply_in};
     Recipe recipe = recipe_of(name);
     Model model = {0};
-    Run *run = NULL;
-    int32_t *inputs = NULL, *targets = NULL;
-    bool ok = model_build(&model, &config, 0, err) && run_open(&run, &model, &options, err) &&
-              memory_alloc(&inputs, (size_t)B * (size_t)T, sizeof *inputs, "a batch", err) &&
-              memory_alloc(&targets, (size_t)B * (size_t)T, sizeof *targets, "a batch", err);
+    Crew crew = {0};
+    bool ok =
+        model_build(&model, &config, 0, err) && crew_open(&crew, &model, &options, corpus, err);
     double fastest = INFINITY, all = 0;
     for (int i = 0; ok && i < STEPS && all < cheap * seconds && !interrupted(); i++) {
         Optimizer optimizer = recipe_step(&recipe, i, STEPS);
         double begun = clock_seconds();
-        batch_shuffled(corpus->ids, corpus->train, B, T, 0, (uint64_t)i, inputs, targets);
-        run_forward_training(run, inputs, B, T);
-        run_backward(run, targets);
-        run_update(run, &optimizer);
+        crew_step(&crew, (uint64_t)i, &optimizer);
         double took = clock_seconds() - begun;
         all += took;
         fastest = fmin(fastest, took);
     }
-    *speed = (double)B * T / fastest;
-    run_close(run);
+    *speed = (double)s->batch * s->sizes.T / fastest;
+    crew_close(&crew);
     model_free(&model);
-    memory_free(inputs);
-    memory_free(targets);
     return ok;
 }
 

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "training/budget.h"
+#include "training/crew.h"
 #include "training/display.h"
 #include "training/excerpt.h"
 #include "training/interruption.h"
@@ -21,9 +22,8 @@ typedef struct {
     const Settings *settings;
     const Corpus *corpus;
     Model model;
-    Run *run;
+    Crew crew;
     FILE *log;
-    int32_t *inputs, *targets; /* a batch */
     Recipe recipe;
     Budget budget;
     double started; /* when; earlier by the time that was spent before */
@@ -50,7 +50,8 @@ static RunOptions options_of(const Settings *s) {
                         .training = true,
                         .threads = s->threads,
                         .precision = s->multiply_in,
-                        .seed = s->seed};
+                        .seed = s->seed,
+                        .shared = true};
 }
 
 bool check_memory(const Task *task, bool resumed, Error *err) {
@@ -75,29 +76,27 @@ static bool same_config(const Config *a, const Config *b) {
            a->NH == b->NH && a->C == b->C;
 }
 
-/* Takes over what a state says, and releases it: it is as large as the training's own. */
-static bool restore(Training *t, State *from, Error *err) {
-    const Checkpoint *c = &from->checkpoint;
-    bool ok = same_config(&c->model.config, &t->model.config) ||
-              fail(err, "%s: its model is not of the sizes that its settings say", t->task->state);
-    if (ok) {
-        memcpy(t->model.weights, c->model.weights, t->model.room * sizeof(float));
-        run_restore(t->run, (uint64_t)from->progress.step, c->first_moments, c->second_moments);
-        t->progress = from->progress;
-    }
-    state_free(from);
-    /* what is gone is made again */
-    if (ok && access(t->task->path, F_OK) != 0) t->progress.best = INFINITY;
-    return ok;
+/* The first weights: those of a state, or of the model that is there already, whose loss is then
+ * the first to be lowered, or else random ones. */
+static bool build_model(Training *t, const State *from, const Checkpoint *start, Error *err) {
+    Config config = config_of(t->task);
+    const Model *there = from ? &from->checkpoint.model : start ? &start->model : NULL;
+    if (!model_build(&t->model, &config, t->settings->seed, err)) return false;
+    if (there && !same_config(&there->config, &t->model.config))
+        return from ? fail(err, "%s: its model is not of the sizes that its settings say",
+                           t->task->state)
+                    : fail(err, "%s: the model to start from is of other sizes", t->task->name);
+    if (there) memcpy(t->model.weights, there->weights, t->model.room * sizeof(float));
+    return true;
 }
 
-/* Begins as the model that is there already, whose loss is then the first to be lowered. */
-static bool start_from(Training *t, Checkpoint *start, Error *err) {
-    bool ok = same_config(&start->model.config, &t->model.config) ||
-              fail(err, "%s: the model to start from is of other sizes", t->task->name);
-    if (ok) memcpy(t->model.weights, start->model.weights, t->model.room * sizeof(float));
-    checkpoint_free(start);
-    return ok;
+/* Takes over the rest of what a state says. */
+static void restore(Training *t, const State *from) {
+    const Checkpoint *c = &from->checkpoint;
+    t->progress = from->progress;
+    crew_restore(&t->crew, (uint64_t)t->progress.step, c->first_moments, c->second_moments);
+    /* what is gone is made again */
+    if (access(t->task->path, F_OK) != 0) t->progress.best = INFINITY;
 }
 
 static size_t tokens_of(const Training *t) {
@@ -141,19 +140,20 @@ static bool open_training(Training *t, const Task *task, State *from, Error *err
                     .corpus = task->corpus,
                     .progress = {.best = INFINITY, .lowest = INFINITY},
                     .saved = clock_seconds()};
-    Config config = config_of(task);
     bool chosen = strcmp(task->name, s->model) == 0;
     t->recipe = recipe_of(task->name);
     if (chosen && s->learning_rate > 0) recipe_set_rate(&t->recipe, s->learning_rate);
     if (chosen && s->decay >= 0) recipe_set_decay(&t->recipe, s->decay);
     RunOptions options = options_of(s);
     double begun = clock_seconds();
-    if (!model_build(&t->model, &config, s->seed, err) ||
-        (!from && task->start && !start_from(t, task->start, err)) ||
-        !run_open(&t->run, &t->model, &options, err) || (from && !restore(t, from, err)) ||
-        !memory_alloc(&t->inputs, tokens_of(t), sizeof(int32_t), "a batch", err) ||
-        !memory_alloc(&t->targets, tokens_of(t), sizeof(int32_t), "a batch", err) ||
-        !excerpt_open(&t->excerpt, t->run, &config, err) || !file_make_parent(task->path, err) ||
+    bool ok = build_model(t, from, task->start, err) &&
+              crew_open(&t->crew, &t->model, &options, t->corpus, err);
+    if (ok && from) restore(t, from);
+    /* they are as large as the training's own */
+    if (from) state_free(from);
+    if (task->start) checkpoint_free(task->start);
+    if (!ok || !excerpt_open(&t->excerpt, t->crew.run, &t->model.config, err) ||
+        !file_make_parent(task->path, err) ||
         !log_open(&t->log, task->log, (size_t)t->progress.log_length, err))
         return false;
     t->budget = budget_open(s, task->seconds, most_steps_of(t), closing_of(t), &t->progress);
@@ -163,10 +163,8 @@ static bool open_training(Training *t, const Task *task, State *from, Error *err
 }
 
 static void close_training(Training *t) {
-    run_close(t->run);
+    crew_close(&t->crew);
     model_free(&t->model);
-    memory_free(t->inputs);
-    memory_free(t->targets);
     excerpt_close(&t->excerpt);
     if (t->log) fclose(t->log);
 }
@@ -179,37 +177,30 @@ static bool diverged(const Training *t, const char *what, int step, Error *err) 
 
 /* One step: a batch forward, its loss backward, the weights a little better. */
 static bool train_step(Training *t, LogRow *row, Error *err) {
-    const Settings *s = t->settings;
-    const Corpus *corpus = t->corpus;
     Progress *p = &t->progress;
-    int T = t->model.config.T;
     double start = clock_seconds();
     Optimizer optimizer = recipe_step(&t->recipe, p->step, t->budget.steps);
-
-    batch_shuffled(corpus->ids, corpus->train, s->batch, T, s->seed, (uint64_t)p->step, t->inputs,
-                   t->targets);
-    run_forward_training(t->run, t->inputs, s->batch, T);
-    double loss = run_loss(t->run, t->targets);
-    if (!isfinite(loss)) return diverged(t, "the loss is no longer a number", p->step + 1, err);
-    run_backward(t->run, t->targets);
-    double norm = run_update(t->run, &optimizer);
-    if (!isfinite(norm)) return diverged(t, "the gradient is no longer finite", p->step + 1, err);
+    Step step = crew_step(&t->crew, (uint64_t)p->step, &optimizer);
+    if (!isfinite(step.loss))
+        return diverged(t, "the loss is no longer a number", p->step + 1, err);
+    if (!isfinite(step.norm))
+        return diverged(t, "the gradient is no longer finite", p->step + 1, err);
 
     double end = clock_seconds();
     p->step++;
     p->learning += end - start;
     p->seconds = end - t->started;
-    p->recent = (p->recent * p->recent_count + loss) / (p->recent_count + 1);
+    p->recent = (p->recent * p->recent_count + step.loss) / (p->recent_count + 1);
     p->recent_count++;
-    spark_add(&t->spark, loss);
-    double characters = (double)p->step * s->batch * T;
+    spark_add(&t->spark, step.loss);
+    double characters = (double)p->step * (double)tokens_of(t);
     *row = (LogRow){.step = p->step,
                     .characters = characters,
                     .seconds = p->seconds,
                     .rate = optimizer.learning_rate,
-                    .loss = loss,
+                    .loss = step.loss,
                     .validation = NAN,
-                    .norm = norm,
+                    .norm = step.norm,
                     .speed = characters / p->learning};
     return true;
 }
@@ -220,8 +211,8 @@ static bool evaluate(Training *t, double *validation, Error *err) {
     const Corpus *corpus = t->corpus;
     Progress *p = &t->progress;
     double begun = clock_seconds();
-    *validation =
-        run_evaluate(t->run, corpus->ids + corpus->train, corpus->length - corpus->train, 1);
+    if (!crew_evaluate(&t->crew, corpus->train, corpus->length - corpus->train, 1, validation, err))
+        return false;
     if (!isfinite(*validation)) return diverged(t, "the loss is no longer a number", p->step, err);
     double took = clock_seconds() - begun;
     excerpt_write(&t->excerpt, &corpus->vocab, t->settings->seed, t->written);
@@ -254,7 +245,8 @@ static void keep_state(Training *t) {
     t->progress.log_length = (double)log_flush(t->log);
     t->progress.seconds = clock_seconds() - t->started;
     t->no_state = (Error){0};
-    save_state(task->state, t->run, t->settings, t->corpus, &t->progress, task->results,
+    crew_collect(&t->crew);
+    save_state(task->state, t->crew.run, t->settings, t->corpus, &t->progress, task->results,
                task->result_count, &t->no_state);
     t->saved = clock_seconds();
 }
@@ -324,18 +316,15 @@ static bool measure(const Training *t, Result *result, Error *err) {
     RunOptions options = {.batch = t->settings->batch,
                           .length = kept.model.config.T,
                           .threads = t->settings->threads};
-    Run *run = NULL;
+    Crew crew = {0};
     bool ok = same_config(&kept.model.config, &t->model.config) ||
               fail(err, "%s: was replaced by another program", path);
-    ok = ok && run_open(&run, &kept.model, &options, err);
-    if (ok) {
-        size_t every = (size_t)ceil(batches_of(t, corpus->train) / SPREAD);
-        result->train = run_evaluate(run, corpus->ids, corpus->train, every);
-        result->validation =
-            run_evaluate(run, corpus->ids + corpus->train, corpus->length - corpus->train, 1);
-        result->parameters = kept.model.parameters;
-        run_close(run);
-    }
+    size_t every = (size_t)ceil(batches_of(t, corpus->train) / SPREAD), train = corpus->train;
+    ok = ok && crew_open(&crew, &kept.model, &options, corpus, err) &&
+         crew_evaluate(&crew, 0, train, every, &result->train, err) &&
+         crew_evaluate(&crew, train, corpus->length - train, 1, &result->validation, err);
+    result->parameters = kept.model.parameters;
+    crew_close(&crew);
     checkpoint_free(&kept);
     return ok;
 }
@@ -359,7 +348,7 @@ bool train_rung(const Task *task, State *from, Result *result, Error *err) {
     if (ok && task->seconds <= 0 && done > s->steps)
         ok = fail(err, "%s: %d steps have been taken, more than --steps %d", task->state, done,
                   s->steps);
-    if (ok && !s->quiet) show_training(&t.model, t.run, s, task->corpus, done);
+    if (ok && !s->quiet) show_training(&t.model, t.crew.run, s, task->corpus, done);
     double validation;
     if (ok && task->start && !from) {
         ok = evaluate(&t, &validation, err);
@@ -370,8 +359,7 @@ bool train_rung(const Task *task, State *from, Result *result, Error *err) {
        does not know of it: a training that is resumed ends as one that was never interrupted. */
     if (ok && isinf(t.progress.best) && !*t.no_best.text) ok = evaluate(&t, &validation, err);
     ok = ok && check_files(&t, err);
-    run_close(t.run); /* its memory is needed no longer */
-    t.run = NULL;
+    crew_close(&t.crew); /* its memory is needed no longer */
     ok = ok && measure(&t, result, err);
     result->name = task->name;
     result->seconds = clock_seconds() - t.started;

@@ -1,0 +1,61 @@
+/* world.c - one process, alone. */
+#include "base/world.h"
+
+#include <stdlib.h>
+
+bool world_join(Error *err) {
+    /* what the two usual launchers tell each process that they start */
+    static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
+    for (int i = 0; i < 2; i++) {
+        const char *size = getenv(sizes[i]);
+        if (size && strtol(size, NULL, 10) > 1)
+            return fail(err,
+                        "%s processes were started, but this program is built for one; "
+                        "for several it is built with: make MPI=1",
+                        size);
+    }
+    return true;
+}
+
+void world_leave(void) {}
+
+int world_size(void) {
+    return 1;
+}
+
+int world_rank(void) {
+    return 0;
+}
+
+void world_tell(void *bytes, size_t size) {
+    (void)bytes, (void)size;
+}
+
+void world_add(double *x, size_t count) {
+    (void)x, (void)count;
+}
+
+bool world_agree(bool ok, Error *err) {
+    (void)err;
+    return ok;
+}
+
+void world_add_begin(float *x, size_t count) {
+    (void)x, (void)count;
+}
+
+void world_gather_begin(float *x, size_t count, int to) {
+    (void)x, (void)count, (void)to;
+}
+
+void world_share_begin(float *x, size_t count, int from) {
+    (void)x, (void)count, (void)from;
+}
+
+void world_poke(void) {}
+
+void world_finish(void) {}
+
+Traffic world_traffic(void) {
+    return (Traffic){0, 0};
+}

@@ -1,0 +1,91 @@
+#include "model/buckets.h"
+#include "model/muon.h"
+#include "base/memory.h"
+#include "base/world.h"
+
+/* The next matrix goes to the process that has least to do. */
+static bool choose_owners(Run *run, Error *err) {
+    const Model *model = run->model;
+    size_t processes = (size_t)world_size();
+    double *work;
+    if (!memory_alloc(&work, processes, sizeof *work, "the processes", err)) return false;
+    for (int i = 0; i < model->tensor_count; i++) {
+        const Tensor *tensor = &model->tensors[i];
+        run->owners[i] = EVERYONE;
+        if (!(tensor->flags & MUON)) continue;
+        size_t least = 0;
+        for (size_t p = 1; p < processes; p++)
+            if (work[p] < work[least]) least = p;
+        work[least] += muon_work(tensor->shape[0], tensor->shape[1]);
+        run->owners[i] = (int)least;
+    }
+    memory_free(work);
+    return true;
+}
+
+/* Tensors of one layer come in the order in which they lie: Muon's behind the others. */
+static void fill(Run *run, int layer, bool muon) {
+    const Model *model = run->model;
+    for (int i = 0; i < model->tensor_count; i++) {
+        const Tensor *tensor = &model->tensors[i];
+        if (tensor->layer != layer || !(tensor->flags & MUON) != !muon) continue;
+        Bucket *last = &run->buckets[run->bucket_count];
+        bool same =
+            run->bucket_count > 0 && last[-1].layer == layer && last[-1].owner == run->owners[i];
+        if (same)
+            last[-1].size = tensor->offset + tensor->size - last[-1].offset;
+        else
+            run->buckets[run->bucket_count++] =
+                (Bucket){tensor->offset, tensor->size, layer, run->owners[i]};
+    }
+}
+
+bool buckets_open(Run *run, Error *err) {
+    const Model *model = run->model;
+    size_t tensors = (size_t)model->tensor_count;
+    if (!memory_alloc(&run->owners, tensors, sizeof *run->owners, "the processes", err) ||
+        !memory_alloc(&run->buckets, tensors, sizeof *run->buckets, "the processes", err) ||
+        !choose_owners(run, err))
+        return false;
+    for (int l = -1; l < model->config.L; l++) {
+        fill(run, l, false);
+        fill(run, l, true);
+    }
+    return true;
+}
+
+void buckets_close(Run *run) {
+    memory_free(run->owners);
+    memory_free(run->buckets);
+}
+
+bool trains(const Run *run, int tensor) {
+    int owner = run->owners ? run->owners[tensor] : EVERYONE;
+    return owner == EVERYONE || owner == world_rank();
+}
+
+bool answers_for(const Run *run, int tensor) {
+    int owner = run->owners ? run->owners[tensor] : EVERYONE;
+    return !run->owners || world_rank() == (owner == EVERYONE ? 0 : owner);
+}
+
+void buckets_send(const Run *run, int layer) {
+    for (int i = 0; i < run->bucket_count; i++) {
+        const Bucket *bucket = &run->buckets[i];
+        if (bucket->layer != layer) continue;
+        float *gradients = run->gradients + bucket->offset;
+        if (bucket->owner == EVERYONE)
+            world_add_begin(gradients, bucket->size);
+        else
+            world_gather_begin(gradients, bucket->size, bucket->owner);
+    }
+}
+
+void buckets_share(const Run *run, float *numbers) {
+    for (int i = 0; i < run->bucket_count; i++) {
+        const Bucket *bucket = &run->buckets[i];
+        if (bucket->owner != EVERYONE)
+            world_share_begin(numbers + bucket->offset, bucket->size, bucket->owner);
+    }
+    world_finish();
+}

@@ -1,0 +1,69 @@
+/* evaluation.c - the loss on a text, whoever computes which part of it. */
+#include "model/run.h"
+#include "base/world.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* The text cut into windows of T tokens to predict, of which the last one may be short; of every
+ * `every` batches of them one is read. */
+typedef struct {
+    const int32_t *ids;
+    size_t tokens, T;
+    size_t batch, every;
+} Windows;
+
+static size_t windows_in(const Windows *w) {
+    size_t all = (w->tokens + w->T - 1) / w->T, round = w->batch * w->every;
+    size_t last = all % round;
+    return all / round * w->batch + (last < w->batch ? last : w->batch);
+}
+
+/* Where in the text window i of those that are read begins. */
+static size_t begin_of(const Windows *w, size_t i) {
+    return (i / w->batch * w->every * w->batch + i % w->batch) * w->T;
+}
+
+/* Sums of the losses of windows `first` to `first` + `count`, as many at a time as the run takes
+ * and lie side by side. */
+static void read_windows(Run *run, const Windows *w, size_t first, size_t count, double *sums) {
+    for (size_t i = first, end = first + count; i < end;) {
+        size_t at = begin_of(w, i), T = w->T, B = end - i, beside = w->batch - i % w->batch;
+        if (beside < B && w->every > 1) B = beside;
+        if (B > (size_t)run->options.batch) B = (size_t)run->options.batch;
+        if (at + B * T > w->tokens) B--; /* the short one alone */
+        if (B == 0) {
+            B = 1;
+            T = w->tokens - at;
+        }
+        run_forward(run, w->ids + at, (int)B, (int)T, 0);
+        const float *losses = run_losses(run, w->ids + at + 1);
+        for (size_t b = 0; b < B; b++)
+            for (size_t t = 0; t < T; t++) sums[i + b - first] += (double)losses[b * T + t];
+        i += B;
+    }
+}
+
+/* Windows are shared out a block at a time; their sums are added up in order, so that it makes no
+ * difference to a single bit how many processes there are. */
+double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every) {
+    enum { BLOCK = 4096 };
+    double sums[BLOCK], total = 0;
+    assert(count >= 2 && every >= 1);
+    Windows w = {ids, count - 1, (size_t)run->options.length, (size_t)run->whole, every};
+    size_t all = windows_in(&w), last = begin_of(&w, all - 1), rank = 0, size = 1;
+    if (run->options.shared) {
+        rank = (size_t)world_rank();
+        size = (size_t)world_size();
+    }
+    for (size_t block = 0; block < all; block += BLOCK) {
+        size_t in_block = all - block < BLOCK ? all - block : BLOCK;
+        size_t begin = in_block * rank / size, end = in_block * (rank + 1) / size;
+        memset(sums, 0, sizeof sums);
+        read_windows(run, &w, block + begin, end - begin, sums + begin);
+        if (run->options.shared) world_add(sums, in_block);
+        for (size_t i = 0; i < in_block; i++) total += sums[i];
+    }
+    size_t short_by = last + w.T > w.tokens ? last + w.T - w.tokens : 0;
+    return total / (double)(all * w.T - short_by);
+}

@@ -1,7 +1,7 @@
 #include "training/crew.h"
+#include "base/clock.h"
 #include "base/digest.h"
 #include "base/memory.h"
-#include "base/world.h"
 
 #include <math.h>
 #include <signal.h>
@@ -99,8 +99,16 @@ void crew_restore(Crew *crew, uint64_t step, const float *first_moments,
 }
 
 Step crew_step(Crew *crew, uint64_t step, const Optimizer *optimizer) {
+    double begun = clock_seconds();
+    Traffic before = world_traffic();
     give((Order){.call = STEP, .step = step, .optimizer = *optimizer});
-    return take_step(crew, step, optimizer);
+    Step taken = take_step(crew, step, optimizer);
+    Traffic after = world_traffic();
+    crew->steps++;
+    crew->seconds += clock_seconds() - begun;
+    crew->traffic.bytes += after.bytes - before.bytes;
+    crew->traffic.seconds += after.seconds - before.seconds;
+    return taken;
 }
 
 bool crew_evaluate(Crew *crew, size_t from, size_t count, size_t every, double *loss, Error *err) {

@@ -6,6 +6,7 @@
 #ifndef TRIL_CREW_H
 #define TRIL_CREW_H
 
+#include "base/world.h"
 #include "data/data.h"
 #include "model/model.h"
 
@@ -16,6 +17,10 @@ typedef struct {
     const int32_t *ids; /* the text */
     size_t train;       /* so many of its ids are trained on */
     int32_t *inputs, *targets;
+    /* of the steps so far: how many, how long they took, and what was sent and waited for */
+    int steps;
+    double seconds;
+    Traffic traffic;
 } Crew;
 
 /* Gives the others a copy of the text. Once, before all else. Refused: no memory, of any process.

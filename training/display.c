@@ -1,5 +1,6 @@
 #include "training/display.h"
 #include "base/memory.h"
+#include "base/world.h"
 #include "report/screen.h"
 
 #include <math.h>
@@ -59,13 +60,22 @@ void show_training(const Model *model, const Run *run, const Settings *settings,
                    const Corpus *corpus, int done) {
     const char *name = model->config.model;
     char count[GROUPED_ROOM];
-    char steps[GROUPED_ROOM] = "";
+    char steps[GROUPED_ROOM] = "", processes[GROUPED_ROOM] = "";
     if (settings->time <= 0) snprintf(steps, sizeof steps, "%d ", settings->steps);
-    printf("\n%s: %s\n  %s parameters, %ssteps of %d x %d characters, %s kernels\n", name,
+    if (world_size() > 1) snprintf(processes, sizeof processes, ", %d processes", world_size());
+    printf("\n%s: %s\n  %s parameters, %ssteps of %d x %d characters, %s kernels%s\n", name,
            model_idea(name), grouped(model->parameters, count), steps, settings->batch,
-           model->config.T, run_kernels(run));
+           model->config.T, run_kernels(run), processes);
     if (done > 0) printf("  goes on after step %d\n", done);
     show_memory(run, corpus);
+}
+
+void show_sharing(const Crew *crew) {
+    const double MB = 1e6;
+    if (world_size() > 1 && crew->steps > 0)
+        printf("  %.3g MB of gradients and weights shared in each step, waited for in %.0f %% of "
+               "its time\n",
+               crew->traffic.bytes / crew->steps / MB, 100 * crew->traffic.seconds / crew->seconds);
 }
 
 /* Characters a second, of training alone. */

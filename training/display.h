@@ -3,6 +3,7 @@
 #define TRIL_DISPLAY_H
 
 #include "report/spark.h"
+#include "training/crew.h"
 #include "training/plan.h"
 #include "training/saving.h"
 
@@ -33,6 +34,9 @@ void show_hopeless(const Progress *progress);
 
 /* Likewise; but the learning rate only begins to fall. */
 void show_cooling(const Progress *progress);
+
+/* What it took to share the steps with other processes, if there are any. */
+void show_sharing(const Crew *crew);
 
 void show_results(const Result *results, int count);
 

@@ -355,6 +355,7 @@ bool train_rung(const Task *task, State *from, Result *result, Error *err) {
         if (ok) keep_state(&t); /* from now on it can be resumed without the model of its start */
     }
     ok = ok && take_steps(&t, err);
+    if (ok && !s->quiet) show_sharing(&t.crew);
     /* An interruption before the first evaluation is to leave something to sample from. The state
        does not know of it: a training that is resumed ends as one that was never interrupted. */
     if (ok && isinf(t.progress.best) && !*t.no_best.text) ok = evaluate(&t, &validation, err);

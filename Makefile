@@ -110,6 +110,8 @@ $(TESTS:%=$(1)/%): $(1)/%: $(1)/%.o $(1)/tests/reference.o $(1)/tests/support.o 
 $(1)/tests/test_fuzz: $(FUZZ:%=$(1)/%)
 $(1)/tests/bench: $(1)/tests/bench.o $(1)/tests/peak.o $(OBJECTS:%=$(1)/%)
 	$$(CC) $$(FLAGS) $(2) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
+$(1)/tests/scale: $(1)/tests/scale.o $(OBJECTS:%=$(1)/%)
+	$$(CC) $$(FLAGS) $(2) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
 $(1)/tests/logits: $(1)/tests/logits.o $(EXCHANGE:%=$(1)/%) $(OBJECTS:%=$(1)/%)
 	$$(CC) $$(FLAGS) $(2) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
 $(1)/tests/peak.o: tests/peak.c

@@ -174,6 +174,11 @@ test-install: train sample
 	tests/deps install
 	+tests/install
 
+# Trainings on several processes, under Debian's Open MPI and MPICH.
+test-mpi:
+	tests/deps mpi
+	+tests/mpi
+
 # Training killed ten times as often as in `make test`.
 soak: $(BUILD)/test/tests/test_resume $(BUILD)/test/train $(BUILD)/test/sample
 	TRIL_KILLS=500 TRIL_PROGRAMS=$(BUILD)/test $(BUILD)/test/tests/test_resume
@@ -262,4 +267,4 @@ clean:
 	rm -rf build train sample
 
 -include $(shell find build -name '*.d' 2>/dev/null)
-.PHONY: all always run test test-plain test-san san check test-page test-install soak test-arm fuzz pictures install uninstall dist bench deps format format-check clean
+.PHONY: all always run test test-plain test-san san check test-page test-install test-mpi soak test-arm fuzz pictures install uninstall dist bench deps format format-check clean

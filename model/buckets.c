@@ -3,22 +3,24 @@
 #include "base/memory.h"
 #include "base/world.h"
 
-/* The next matrix goes to the process that has least to do. */
+/* The next matrix goes to the process that has least to do. Those of one layer, which are sent at
+ * the same time, thus go to different ones, and every process has something to receive. */
 static bool choose_owners(Run *run, Error *err) {
     const Model *model = run->model;
     size_t processes = (size_t)world_size();
     double *work;
     if (!memory_alloc(&work, processes, sizeof *work, "the processes", err)) return false;
-    for (int i = 0; i < model->tensor_count; i++) {
-        const Tensor *tensor = &model->tensors[i];
-        run->owners[i] = EVERYONE;
-        if (!(tensor->flags & MUON)) continue;
-        size_t least = 0;
-        for (size_t p = 1; p < processes; p++)
-            if (work[p] < work[least]) least = p;
-        work[least] += muon_work(tensor->shape[0], tensor->shape[1]);
-        run->owners[i] = (int)least;
-    }
+    for (int i = 0; i < model->tensor_count; i++) run->owners[i] = EVERYONE;
+    for (int l = 0; l < model->config.L; l++)
+        for (int i = 0; i < model->tensor_count; i++) {
+            const Tensor *tensor = &model->tensors[i];
+            if (tensor->layer != l || !(tensor->flags & MUON)) continue;
+            size_t least = 0;
+            for (size_t p = 1; p < processes; p++)
+                if (work[p] < work[least]) least = p;
+            work[least] += muon_work(tensor->shape[0], tensor->shape[1]);
+            run->owners[i] = (int)least;
+        }
     memory_free(work);
     return true;
 }

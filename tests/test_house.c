@@ -83,6 +83,31 @@ static void test_rungs(void **state) {
         assert_true(check_file("model", layers[i], layers_only) >= 1);
 }
 
+/* Every name that MPI gives out begins so; of the program's own files one has any. */
+static void test_mpi(void **state) {
+    (void)state;
+    char path[512], line[512];
+    int with = 0;
+    for (size_t i = 0; i < sizeof floors / sizeof *floors; i++) {
+        DIR *folder = opendir(floors[i].folder);
+        assert_non_null(folder);
+        for (struct dirent *entry; (entry = readdir(folder));) {
+            if (!is_source(entry->d_name)) continue;
+            snprintf(path, sizeof path, "%s/%s", floors[i].folder, entry->d_name);
+            FILE *file = fopen(path, "r");
+            assert_non_null(file);
+            bool has = false;
+            while (fgets(line, sizeof line, file))
+                has = has || strstr(line, "<mpi.h>") || strstr(line, "MPI_COMM");
+            fclose(file);
+            if (has && strcmp(path, "base/world_mpi.c") != 0) fail_msg("%s knows of MPI", path);
+            with += has;
+        }
+        closedir(folder);
+    }
+    assert_int_equal(with, 1);
+}
+
 /* What returns errors neither prints nor exits. */
 static void test_silence(void **state) {
     (void)state;
@@ -112,6 +137,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_floors),
         cmocka_unit_test(test_rungs),
+        cmocka_unit_test(test_mpi),
         cmocka_unit_test(test_silence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,12 +40,17 @@ bool world_agree(bool ok, Error *err) {
     return ok;
 }
 
-void world_add_begin(float *x, size_t count) {
-    (void)x, (void)count;
+void world_add_begin(float *x, size_t count, float *room) {
+    (void)x, (void)count, (void)room;
 }
 
-void world_gather_begin(float *x, size_t count, int to) {
-    (void)x, (void)count, (void)to;
+void world_gather_begin(float *x, size_t count, int to, float *room) {
+    (void)x, (void)count, (void)to, (void)room;
+}
+
+size_t world_room(size_t count, bool of_all) {
+    (void)count, (void)of_all;
+    return 0;
 }
 
 void world_share_begin(float *x, size_t count, int from) {

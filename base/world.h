@@ -33,13 +33,18 @@ bool world_agree(bool ok, Error *err);
 
 /* ---- all take part, and go on with something else ----
  * x is not to be touched before world_finish returns. The same terms are added in the same order
- * each time, but not at any number of processes. */
+ * each time, but not at any number of processes. Sums want room, which is not to be touched either:
+ * as many floats as world_room says. */
 
 /* Begins to add up x[count] over all processes. */
-void world_add_begin(float *x, size_t count);
+void world_add_begin(float *x, size_t count, float *room);
 
-/* The same, and only process `to` has the sums; what the others have is then undefined. */
-void world_gather_begin(float *x, size_t count, int to);
+/* The same, and only process `to`, which alone needs the room, has the sums; what the others have
+ * is then undefined. */
+void world_gather_begin(float *x, size_t count, int to, float *room);
+
+/* For one of the two: of all processes, or of process `to`. */
+size_t world_room(size_t count, bool of_all);
 
 /* Begins to copy x[count] of process `from` to the others. */
 void world_share_begin(float *x, size_t count, int from);

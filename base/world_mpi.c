@@ -1,7 +1,7 @@
 /* world_mpi.c - several processes, over MPI (Message Passing Interface, version 3.1, 2015).
  *
  * All is done by collectives that do not block, and by looking whether they are done: whoever waits
- * offers the processor to the others in between, where an MPI that waits would keep it. */
+ * offers the processor to others in between, where an MPI that waits would keep it. */
 #include "base/world.h"
 #include "base/clock.h"
 
@@ -12,11 +12,22 @@
 
 enum { AT_ONCE = 1 << 30, MOST = 1024 }; /* numbers in a message; messages under way */
 
+enum { EVERYONE = -1 };
+
+/* What is added up once all has arrived. */
+typedef struct {
+    float *x, *room;
+    size_t count;
+    int to; /* a process, or EVERYONE */
+} Sum;
+
 static struct {
     int rank, size;
     MPI_Request requests[MOST];
     MPI_Status statuses[MOST]; /* of no interest, but MPICH's way to say so troubles compilers */
     int count;
+    Sum sums[MOST];
+    int sum_count; /* the same on all processes */
     Traffic traffic;
 } world = {.size = 1};
 
@@ -70,11 +81,7 @@ static bool all_done(void) {
     return done;
 }
 
-void world_poke(void) {
-    if (world.count > 0) all_done();
-}
-
-void world_finish(void) {
+static void wait(void) {
     enum { LOOKS = 100 }; /* before the processor is offered to others */
     if (world.count == 0) return;
     double begun = clock_seconds();
@@ -85,7 +92,7 @@ void world_finish(void) {
 
 /* Room for the handle of another one. */
 static MPI_Request *next_request(void) {
-    if (world.count == MOST) world_finish();
+    if (world.count == MOST) wait();
     return &world.requests[world.count++];
 }
 
@@ -94,20 +101,98 @@ static int part_of(size_t left) {
     return left < AT_ONCE ? (int)left : AT_ONCE;
 }
 
-void world_add_begin(float *x, size_t count) {
+/* ---- sums ----
+ * A few processes send what is to be added straight to the one that adds it, each pair on its own
+ * way, which takes the time of the bytes and no more; MPI's own sums that do not block took up to
+ * three times as long over TCP, under both MPIs (docs/scale.md). Where they are many, one would
+ * hear too many at once, and MPI adds on the way, along a tree. */
+
+static bool directly(size_t count) {
+    enum { FEW = 16 };
+    return world.size <= FEW && count <= AT_ONCE && world.sum_count < MOST;
+}
+
+/* The part of x[count] that process p adds up, where all get the sums. */
+static size_t begin_of(size_t count, int p) {
+    return count * (size_t)p / (size_t)world.size;
+}
+
+/* Has process `to` hear what all have in x[count]. */
+static void collect(float *x, size_t count, int to, float *room) {
+    MPI_Igather(x, (int)count, MPI_FLOAT, room, (int)count, MPI_FLOAT, to, MPI_COMM_WORLD,
+                next_request());
+}
+
+static void expect_sum(Sum sum) {
+    world.sums[world.sum_count++] = sum;
+}
+
+size_t world_room(size_t count, bool of_all) {
+    size_t size = (size_t)world.size;
+    return of_all ? (count + size - 1) / size * size : count * size;
+}
+
+void world_add_begin(float *x, size_t count, float *room) {
     if (world.size == 1) return;
     world.traffic.bytes += (double)count * sizeof *x;
+    if (directly(count)) {
+        for (int p = 0; p < world.size; p++) {
+            size_t begin = begin_of(count, p);
+            collect(x + begin, begin_of(count, p + 1) - begin, p, room);
+        }
+        expect_sum((Sum){.x = x, .count = count, .to = EVERYONE, .room = room});
+        return;
+    }
     for (size_t at = 0; at < count; at += AT_ONCE)
         MPI_Iallreduce(MPI_IN_PLACE, x + at, part_of(count - at), MPI_FLOAT, MPI_SUM,
                        MPI_COMM_WORLD, next_request());
 }
 
-void world_gather_begin(float *x, size_t count, int to) {
+void world_gather_begin(float *x, size_t count, int to, float *room) {
     if (world.size == 1) return;
     world.traffic.bytes += (double)count * sizeof *x;
+    if (directly(count)) {
+        collect(x, count, to, room);
+        expect_sum((Sum){.x = x, .count = count, .to = to, .room = room});
+        return;
+    }
     for (size_t at = 0; at < count; at += AT_ONCE)
         MPI_Ireduce(world.rank == to ? MPI_IN_PLACE : x + at, x + at, part_of(count - at),
                     MPI_FLOAT, MPI_SUM, to, MPI_COMM_WORLD, next_request());
+}
+
+/* Adds up what has been heard, in the order of the processes. */
+static void add_up(const Sum *sum) {
+    bool all = sum->to == EVERYONE;
+    if (!all && sum->to != world.rank) return;
+    size_t begin = all ? begin_of(sum->count, world.rank) : 0;
+    size_t count = (all ? begin_of(sum->count, world.rank + 1) : sum->count) - begin;
+    float *x = sum->x + begin;
+    memcpy(x, sum->room, count * sizeof *x);
+    for (int p = 1; p < world.size; p++) {
+        const float *part = sum->room + (size_t)p * count;
+        for (size_t i = 0; i < count; i++) x[i] += part[i];
+    }
+}
+
+/* Each tells the others the part that it added up. */
+static void exchange(const Sum *sum) {
+    for (int p = 0; p < world.size && sum->to == EVERYONE; p++) {
+        size_t begin = begin_of(sum->count, p), count = begin_of(sum->count, p + 1) - begin;
+        MPI_Ibcast(sum->x + begin, (int)count, MPI_FLOAT, p, MPI_COMM_WORLD, next_request());
+    }
+}
+
+void world_poke(void) {
+    if (world.count > 0) all_done();
+}
+
+void world_finish(void) {
+    wait();
+    for (int i = 0; i < world.sum_count; i++) add_up(&world.sums[i]);
+    for (int i = 0; i < world.sum_count; i++) exchange(&world.sums[i]);
+    world.sum_count = 0;
+    wait();
 }
 
 void world_share_begin(float *x, size_t count, int from) {

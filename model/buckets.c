@@ -37,9 +37,23 @@ static void fill(Run *run, int layer, bool muon) {
         if (same)
             last[-1].size = tensor->offset + tensor->size - last[-1].offset;
         else
-            run->buckets[run->bucket_count++] =
-                (Bucket){tensor->offset, tensor->size, layer, run->owners[i]};
+            run->buckets[run->bucket_count++] = (Bucket){.offset = tensor->offset,
+                                                         .size = tensor->size,
+                                                         .layer = layer,
+                                                         .owner = run->owners[i]};
     }
+}
+
+/* ... and each its room, for what this process adds up. */
+static bool make_room(Run *run, Error *err) {
+    size_t room = 0;
+    for (int i = 0; i < run->bucket_count; i++) {
+        Bucket *bucket = &run->buckets[i];
+        bucket->room = room;
+        if (bucket->owner == EVERYONE || bucket->owner == world_rank())
+            room += world_room(bucket->size, bucket->owner == EVERYONE);
+    }
+    return memory_alloc(&run->room, room, sizeof(float), "the processes", err);
 }
 
 bool buckets_open(Run *run, Error *err) {
@@ -53,12 +67,13 @@ bool buckets_open(Run *run, Error *err) {
         fill(run, l, false);
         fill(run, l, true);
     }
-    return true;
+    return make_room(run, err);
 }
 
 void buckets_close(Run *run) {
     memory_free(run->owners);
     memory_free(run->buckets);
+    memory_free(run->room);
 }
 
 bool trains(const Run *run, int tensor) {
@@ -75,11 +90,11 @@ void buckets_send(const Run *run, int layer) {
     for (int i = 0; i < run->bucket_count; i++) {
         const Bucket *bucket = &run->buckets[i];
         if (bucket->layer != layer) continue;
-        float *gradients = run->gradients + bucket->offset;
+        float *gradients = run->gradients + bucket->offset, *room = run->room + bucket->room;
         if (bucket->owner == EVERYONE)
-            world_add_begin(gradients, bucket->size);
+            world_add_begin(gradients, bucket->size, room);
         else
-            world_gather_begin(gradients, bucket->size, bucket->owner);
+            world_gather_begin(gradients, bucket->size, bucket->owner, room);
     }
 }
 

@@ -13,6 +13,7 @@
 /* Gradients that lie side by side, of one layer (-1: of none) and one owner (EVERYONE). */
 struct Bucket {
     size_t offset, size;
+    size_t room; /* where in Run.room what other processes send is received */
     int layer, owner;
 };
 

@@ -192,9 +192,11 @@ static bool plan(Run **planned, Model *model, const RunOptions *options, Room *r
     }
     *room = (Room){
         .activations = lay_out(run), .packed = lay_out_packed(run), .scratch = scratch_of(run)};
+    /* gradients, two moments and, shared, what other processes send (buckets.h) */
+    size_t copies = run->options.shared ? 4 : 3;
     run->memory =
         (Memory){.weights = (model->room + room->packed) * sizeof(float),
-                 .optimizer = options->training ? 3 * model->room * sizeof(float) : 0,
+                 .optimizer = options->training ? copies * model->room * sizeof(float) : 0,
                  .activations = (room->activations + tokens) * sizeof(float),
                  .threads = (size_t)options->threads * team_scratch(room->scratch) * sizeof(float)};
     *planned = run;

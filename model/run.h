@@ -149,6 +149,7 @@ struct Run {
     int *owners; /* of each tensor's training, and what is sent together (buckets.h); NULL and */
     Bucket *buckets; /* none where nothing is shared */
     int bucket_count;
+    float *room; /* for what others send to be added */
 };
 
 /* The tokens of a pass are cut into stretches, of which each thread has some, the same in every

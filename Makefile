@@ -10,7 +10,7 @@ CLANG_FORMAT = clang-format
 
 # One process or, with MPI=1, several: mpirun -n 4 ./train ...
 WORLD   = base/world.c
-ifneq ($(MPI),)
+ifeq ($(MPI),1)
 CC      = mpicc
 BUILD   = build/mpi
 WORLD   = base/world_mpi.c

@@ -2,6 +2,7 @@
  * and what a training that is resumed takes over of the one before. */
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/launcher.h"
 #include "base/options.h"
 #include "base/world.h"
 #include "data/data.h"
@@ -323,13 +324,17 @@ static int lead(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    Error err;
+    Error err = {0};
     if (!world_join(&err)) {
-        fprintf(stderr, "train: %s\n", err.text);
+        if (launcher_rank() == 0) fprintf(stderr, "train: %s\n", err.text);
         return EXIT_FAILURE;
     }
     int status = EXIT_SUCCESS;
-    if (world_rank() == 0) {
+    bool met = crew_meet(&err);
+    if (!met) {
+        status = EXIT_FAILURE;
+        if (world_rank() == 0) fprintf(stderr, "train: %s\n", err.text);
+    } else if (world_rank() == 0) {
         status = lead(argc, argv);
         crew_dismiss();
     } else {

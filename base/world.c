@@ -1,20 +1,12 @@
 /* world.c - one process, alone. */
 #include "base/world.h"
-
-#include <stdlib.h>
+#include "base/launcher.h"
 
 bool world_join(Error *err) {
-    /* what the two usual launchers tell each process that they start */
-    static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
-    for (int i = 0; i < 2; i++) {
-        const char *size = getenv(sizes[i]);
-        if (size && strtol(size, NULL, 10) > 1)
-            return fail(err,
-                        "%s processes were started, but this program is built for one; "
-                        "for several it is built with: make MPI=1",
-                        size);
-    }
-    return true;
+    if (launcher_size() == 1 && launcher_rank() == 0) return true;
+    return fail(err,
+                "several processes were started, but this program is built for one; for several "
+                "it is built with: make MPI=1");
 }
 
 void world_leave(void) {}
@@ -25,6 +17,10 @@ int world_size(void) {
 
 int world_rank(void) {
     return 0;
+}
+
+int world_beside(void) {
+    return 1;
 }
 
 void world_tell(void *bytes, size_t size) {

@@ -3,7 +3,7 @@
  * all of this does nothing.
  *
  * What says that all take part is called by every process, in the same order, each from the thread
- * that called world_open. What goes wrong between them, MPI reports, and ends them all. */
+ * that called world_join. What goes wrong between them, MPI reports, and ends them all. */
 #ifndef TRIL_WORLD_H
 #define TRIL_WORLD_H
 
@@ -20,6 +20,9 @@ void world_leave(void);
 int world_size(void);
 int world_rank(void);
 
+/* How many share this machine, and its memory. */
+int world_beside(void);
+
 /* ---- all take part, and wait ---- */
 
 /* Copies `size` bytes of the first process to the others. */
@@ -33,7 +36,8 @@ bool world_agree(bool ok, Error *err);
 
 /* ---- all take part, and go on with something else ----
  * x is not to be touched before world_finish returns. The same terms are added in the same order
- * each time, but not at any number of processes. Sums want room, which is not to be touched either:
+ * each time (of more than 16 processes: if MPI does so, as its standard recommends), but not at any
+ * number of processes. Sums want room, which is not to be touched either:
  * as many floats as world_room says. */
 
 /* Begins to add up x[count] over all processes. */

@@ -4,53 +4,53 @@
  * offers the processor to others in between, where an MPI that waits would keep it. */
 #include "base/world.h"
 #include "base/clock.h"
+#include "base/launcher.h"
 
 #include <mpi.h>
 #include <sched.h>
-#include <stdlib.h>
+#include <limits.h>
 #include <string.h>
 
-enum { AT_ONCE = 1 << 30, MOST = 1024 }; /* numbers in a message; messages under way */
+/* Numbers in a message; messages under way; processes that send straight to each other. */
+enum { AT_ONCE = 1 << 30, MOST = 4096, FEW = 16 };
 
-enum { EVERYONE = -1 };
+enum { ALL = -1 };
 
 /* What is added up once all has arrived. */
 typedef struct {
     float *x, *room;
     size_t count;
-    int to; /* a process, or EVERYONE */
+    int to; /* a process, or ALL */
 } Sum;
 
 static struct {
-    int rank, size;
+    int rank, size, beside;
     MPI_Request requests[MOST];
     MPI_Status statuses[MOST]; /* of no interest, but MPICH's way to say so troubles compilers */
     int count;
     Sum sums[MOST];
     int sum_count; /* the same on all processes */
     Traffic traffic;
-} world = {.size = 1};
+} world = {.size = 1, .beside = 1};
 
 /* A launcher of another MPI than the program's starts processes of which each believes to be the
  * only one. */
 static bool check_launcher(Error *err) {
-    static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
-    for (int i = 0; i < 2 && world.size == 1; i++) {
-        const char *size = getenv(sizes[i]);
-        if (size && strtol(size, NULL, 10) > 1)
-            return fail(err,
-                        "%s processes were started, by an mpirun of another MPI than the one that "
-                        "this program was built with",
-                        size);
-    }
-    return true;
+    return world.size > 1 || (launcher_size() == 1 && launcher_rank() == 0) ||
+           fail(err,
+                "several processes were started, by an mpirun of another MPI than the one that "
+                "this program was built with");
 }
 
 bool world_join(Error *err) {
     int provided; /* only the thread that joins sends, beside others that compute */
+    MPI_Comm beside;
     MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &world.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &world.size);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &beside);
+    MPI_Comm_size(beside, &world.beside);
+    MPI_Comm_free(&beside);
     if (check_launcher(err) &&
         (provided >= MPI_THREAD_FUNNELED || fail(err, "this MPI cannot be used beside threads")))
         return true;
@@ -72,6 +72,10 @@ int world_rank(void) {
     return world.rank;
 }
 
+int world_beside(void) {
+    return world.beside;
+}
+
 /* ---- messages under way ---- */
 
 static bool all_done(void) {
@@ -81,7 +85,7 @@ static bool all_done(void) {
     return done;
 }
 
-static void wait(void) {
+static void wait_for_all(void) {
     enum { LOOKS = 100 }; /* before the processor is offered to others */
     if (world.count == 0) return;
     double begun = clock_seconds();
@@ -92,7 +96,7 @@ static void wait(void) {
 
 /* Room for the handle of another one. */
 static MPI_Request *next_request(void) {
-    if (world.count == MOST) wait();
+    if (world.count == MOST) wait_for_all();
     return &world.requests[world.count++];
 }
 
@@ -102,14 +106,22 @@ static int part_of(size_t left) {
 }
 
 /* ---- sums ----
- * A few processes send what is to be added straight to the one that adds it, each pair on its own
- * way, which takes the time of the bytes and no more; MPI's own sums that do not block took up to
- * three times as long over TCP, under both MPIs (docs/scale.md). Where they are many, one would
- * hear too many at once, and MPI adds on the way, along a tree. */
+ * A few processes send what is to be added to the one that adds it, and what came of it to each of
+ * the others, which over TCP took a third of the time of MPI's own sums that do not block
+ * (docs/scale.md). Where they are many, one would hear too many at once, and MPI adds on the way,
+ * along a tree. */
 
 static bool directly(size_t count) {
-    enum { FEW = 16 };
-    return world.size <= FEW && count <= AT_ONCE && world.sum_count < MOST;
+    return world.size <= FEW && count <= INT_MAX / FEW && world.sum_count < MOST;
+}
+
+/* Sends x[count] of process `from` to each of the others. */
+static void spread(float *x, size_t count, int from) {
+    for (int p = 0; p < world.size; p++)
+        if (world.rank == from && p != from)
+            MPI_Isend(x, (int)count, MPI_FLOAT, p, 0, MPI_COMM_WORLD, next_request());
+        else if (world.rank == p && p != from)
+            MPI_Irecv(x, (int)count, MPI_FLOAT, from, 0, MPI_COMM_WORLD, next_request());
 }
 
 /* The part of x[count] that process p adds up, where all get the sums. */
@@ -129,6 +141,7 @@ static void expect_sum(Sum sum) {
 
 size_t world_room(size_t count, bool of_all) {
     size_t size = (size_t)world.size;
+    if (size > FEW) return 0;
     return of_all ? (count + size - 1) / size * size : count * size;
 }
 
@@ -140,7 +153,7 @@ void world_add_begin(float *x, size_t count, float *room) {
             size_t begin = begin_of(count, p);
             collect(x + begin, begin_of(count, p + 1) - begin, p, room);
         }
-        expect_sum((Sum){.x = x, .count = count, .to = EVERYONE, .room = room});
+        expect_sum((Sum){.x = x, .count = count, .to = ALL, .room = room});
         return;
     }
     for (size_t at = 0; at < count; at += AT_ONCE)
@@ -163,7 +176,7 @@ void world_gather_begin(float *x, size_t count, int to, float *room) {
 
 /* Adds up what has been heard, in the order of the processes. */
 static void add_up(const Sum *sum) {
-    bool all = sum->to == EVERYONE;
+    bool all = sum->to == ALL;
     if (!all && sum->to != world.rank) return;
     size_t begin = all ? begin_of(sum->count, world.rank) : 0;
     size_t count = (all ? begin_of(sum->count, world.rank + 1) : sum->count) - begin;
@@ -177,9 +190,9 @@ static void add_up(const Sum *sum) {
 
 /* Each tells the others the part that it added up. */
 static void exchange(const Sum *sum) {
-    for (int p = 0; p < world.size && sum->to == EVERYONE; p++) {
+    for (int p = 0; p < world.size && sum->to == ALL; p++) {
         size_t begin = begin_of(sum->count, p), count = begin_of(sum->count, p + 1) - begin;
-        MPI_Ibcast(sum->x + begin, (int)count, MPI_FLOAT, p, MPI_COMM_WORLD, next_request());
+        spread(sum->x + begin, count, p);
     }
 }
 
@@ -188,16 +201,20 @@ void world_poke(void) {
 }
 
 void world_finish(void) {
-    wait();
+    wait_for_all();
     for (int i = 0; i < world.sum_count; i++) add_up(&world.sums[i]);
     for (int i = 0; i < world.sum_count; i++) exchange(&world.sums[i]);
     world.sum_count = 0;
-    wait();
+    wait_for_all();
 }
 
 void world_share_begin(float *x, size_t count, int from) {
     if (world.size == 1) return;
     world.traffic.bytes += (double)count * sizeof *x;
+    if (directly(count)) {
+        spread(x, count, from);
+        return;
+    }
     for (size_t at = 0; at < count; at += AT_ONCE)
         MPI_Ibcast(x + at, part_of(count - at), MPI_FLOAT, from, MPI_COMM_WORLD, next_request());
 }
@@ -212,7 +229,6 @@ void world_tell(void *bytes, size_t size) {
     world_finish();
 }
 
-/* The first one adds up: others might round otherwise. */
 void world_add(double *x, size_t count) {
     if (world.size == 1) return;
     for (size_t at = 0; at < count; at += AT_ONCE)

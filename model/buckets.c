@@ -4,7 +4,7 @@
 #include "base/world.h"
 
 /* The next matrix goes to the process that has least to do. Those of one layer, which are sent at
- * the same time, thus go to different ones, and every process has something to receive. */
+ * the same time, thus go to different ones, as far as there are enough of both. */
 static bool choose_owners(Run *run, Error *err) {
     const Model *model = run->model;
     size_t processes = (size_t)world_size();

@@ -1,7 +1,7 @@
 /* buckets.h - what travels between processes that share a training: gradients to whoever uses them,
  * and what Muon made of its matrices back to all. Private to model/.
  *
- * Gradients that one process after another adds to are sent in buckets, each as soon as its layer's
+ * Gradients are sent to be added up in buckets, each as soon as its layer's
  * are there, while the backward pass goes on (Li et al., "PyTorch Distributed", 2020). What AdamW
  * trains, every process gets and trains alike. A matrix that Muon trains has an owner, since there
  * is much to compute: its gradient goes to that process alone, and its weights come back. */

@@ -79,7 +79,7 @@ static bool check(Config *c, const Rung **rung, Error *err) {
 }
 
 /* Every tensor's place: those of no layer first, then layer by layer, what Muon trains behind the
- * rest. So what a layer learns lies side by side, and is sent as a whole (parcels.c). */
+ * rest. So what a layer learns lies side by side, and is sent as a whole (buckets.c). */
 static void place(Model *model) {
     enum { GROUPS = 2 };
     for (int l = -1; l < model->config.L; l++)

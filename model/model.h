@@ -122,6 +122,7 @@ const char *run_kernels(const Run *run);
 typedef struct {
     size_t weights;     /* and their packed copies */
     size_t optimizer;   /* gradients and moments */
+    size_t messages;    /* of other processes, if the run is shared */
     size_t activations; /* grow with batch x length */
     size_t threads;     /* what each computes in */
 } Memory;

@@ -160,7 +160,8 @@ static bool take_part(Run *run, Error *err) {
         return fail(err, "a --batch of %d is too small for %d processes to share", run->whole,
                     size);
     if (o->batch == 0) o->batch = 1;
-    return true;
+    if ((size_t)o->batch * (size_t)o->length <= MAX_TOKENS) return true;
+    return fail(err, "%d x %d tokens in a batch are more than %d", o->batch, o->length, MAX_TOKENS);
 }
 
 /* Makes a run for which all is chosen and laid out, and whose memory is known but not yet taken,
@@ -168,13 +169,14 @@ static bool take_part(Run *run, Error *err) {
 static bool plan(Run **planned, Model *model, const RunOptions *options, Room *room, Error *err) {
     Run *run;
     *planned = NULL;
-    size_t tokens = (size_t)options->batch * (size_t)options->length;
-    if (tokens > MAX_TOKENS)
-        return fail(err, "%d x %d tokens in a batch are more than %d", options->batch,
-                    options->length, MAX_TOKENS);
     if (!memory_alloc(&run, 1, sizeof *run, "the run", err)) return false;
     run->model = model;
     run->options = *options;
+    if (!take_part(run, err)) {
+        run_close(run);
+        return false;
+    }
+    size_t tokens = (size_t)run->options.batch * (size_t)options->length;
     size_t places = (size_t)model->rung->buffer_count * ((size_t)model->config.L + 1);
     size_t tensors = (size_t)model->tensor_count;
     size_t rows = (size_t)model->rung->tensor_count * (size_t)model->config.L;
@@ -182,7 +184,7 @@ static bool plan(Run **planned, Model *model, const RunOptions *options, Room *r
     run->products = options->precision == BFLOAT16 ? bf16_choose(err)
                     : options->precision == NARROW ? &narrow_products
                                                    : &float32_products;
-    if (!run->isa || !run->products || !take_part(run, err) ||
+    if (!run->isa || !run->products ||
         !memory_alloc(&run->offsets, places, sizeof(size_t), "the run", err) ||
         !memory_alloc(&run->packed_offsets, tensors, sizeof(size_t), "the run", err) ||
         !memory_alloc(&run->widths, places, sizeof(size_t), "the run", err) ||
@@ -192,11 +194,12 @@ static bool plan(Run **planned, Model *model, const RunOptions *options, Room *r
     }
     *room = (Room){
         .activations = lay_out(run), .packed = lay_out_packed(run), .scratch = scratch_of(run)};
-    /* gradients, two moments and, shared, what other processes send (buckets.h) */
-    size_t copies = run->options.shared ? 4 : 3;
     run->memory =
         (Memory){.weights = (model->room + room->packed) * sizeof(float),
-                 .optimizer = options->training ? copies * model->room * sizeof(float) : 0,
+                 .optimizer = options->training ? 3 * model->room * sizeof(float) : 0,
+                 .messages = run->options.shared && options->training
+                                 ? world_room(model->room, true) * sizeof(float)
+                                 : 0,
                  .activations = (room->activations + tokens) * sizeof(float),
                  .threads = (size_t)options->threads * team_scratch(room->scratch) * sizeof(float)};
     *planned = run;
@@ -211,7 +214,7 @@ bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err)
     Run *run;
     *opened = NULL;
     if (!plan(&run, model, options, &room, err)) return false;
-    size_t tokens = (size_t)options->batch * (size_t)options->length;
+    size_t tokens = (size_t)run->options.batch * (size_t)options->length;
     if (!team_open(&run->team, run->isa, run->products, options->threads, room.scratch, err) ||
         !memory_alloc(&run->packed, room.packed, sizeof(float), "the packed weights", err) ||
         !memory_alloc(&run->activations, room.activations, sizeof(float), "the activations", err) ||

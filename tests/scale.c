@@ -133,7 +133,7 @@ static bool open(Bench *b, char **argv, Error *err) {
 }
 
 int main(int argc, char **argv) {
-    Error err;
+    Error err = {0};
     Bench b = {0};
     double t[WAYS], bytes;
     if (argc != 6) {

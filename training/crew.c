@@ -3,8 +3,12 @@
 #include "base/digest.h"
 #include "base/memory.h"
 
+#include "version.h"
+
 #include <math.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 
 /* What the first process calls, for the others to do the same. */
 typedef struct {
@@ -24,12 +28,28 @@ static void give(Order order) {
 
 /* ---- what all do, the first one and those who follow ---- */
 
+/* What every process updates for itself is to be the same to the bit. */
+static bool same_kernels(const Crew *crew, Error *err) {
+    enum { ROOM = 32 };
+    char first[ROOM] = {0};
+    const char *own = run_kernels(crew->run);
+    snprintf(first, sizeof first, "%s", own);
+    world_tell(first, sizeof first);
+    return world_agree(strcmp(own, first) == 0 ||
+                           fail(err,
+                                "computes with %s kernels, the first one with %s; KERNELS=base in "
+                                "the environment of each makes them the same",
+                                own, first),
+                       err);
+}
+
 static bool open_run(Crew *crew, bool ok, Error *err) {
-    size_t tokens = (size_t)crew->options.batch * (size_t)crew->options.length;
-    ok = ok && run_open(&crew->run, crew->model, &crew->options, err) &&
-         memory_alloc(&crew->inputs, tokens, sizeof(int32_t), "a batch", err) &&
+    int first;
+    ok = ok && run_open(&crew->run, crew->model, &crew->options, err);
+    size_t tokens = ok ? (size_t)run_part(crew->run, &first) * (size_t)crew->options.length : 0;
+    ok = ok && memory_alloc(&crew->inputs, tokens, sizeof(int32_t), "a batch", err) &&
          memory_alloc(&crew->targets, tokens, sizeof(int32_t), "a batch", err);
-    if (!world_agree(ok, err)) return false;
+    if (!world_agree(ok, err) || !same_kernels(crew, err)) return false;
     world_tell(crew->model->weights, crew->model->room * sizeof(float));
     return true;
 }
@@ -61,6 +81,17 @@ static bool same_weights(const Crew *crew, Error *err) {
     uint64_t own = digest_value(&digest), first = own;
     world_tell(&first, sizeof first);
     return world_agree(own == first || fail(err, "its weights differ from the first process's"),
+                       err);
+}
+
+bool crew_meet(Error *err) {
+    enum { ROOM = 64 };
+    char own[ROOM] = {0}, first[ROOM];
+    snprintf(own, sizeof own, "tril %s, %zu", TRIL_VERSION, sizeof(Order));
+    memcpy(first, own, sizeof first);
+    world_tell(first, sizeof first);
+    return world_agree(strcmp(own, first) == 0 ||
+                           fail(err, "is another build of the program than the first one's"),
                        err);
 }
 
@@ -137,7 +168,7 @@ typedef struct {
 } Follower;
 
 static void take_text(Follower *f, const Order *order) {
-    Error err;
+    Error err = {0};
     memory_free(f->ids);
     f->train = order->from;
     bool ok = memory_alloc(&f->ids, order->count, sizeof *f->ids, "the text", &err);
@@ -150,7 +181,7 @@ static void close_follower(Follower *f) {
 }
 
 static void open_follower(Follower *f, const Order *order) {
-    Error err;
+    Error err = {0};
     f->crew =
         (Crew){.model = &f->model, .options = order->options, .ids = f->ids, .train = f->train};
     if (order->usual_threads) f->crew.options.threads = run_default_threads();
@@ -159,7 +190,7 @@ static void open_follower(Follower *f, const Order *order) {
 }
 
 static void evaluate_part(Follower *f, const Order *order) {
-    Error err;
+    Error err = {0};
     if (same_weights(&f->crew, &err))
         run_evaluate(f->crew.run, f->ids + order->from, order->count, order->every);
 }

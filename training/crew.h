@@ -23,12 +23,18 @@ typedef struct {
     Traffic traffic;
 } Crew;
 
-/* Gives the others a copy of the text. Once, before all else. Refused: no memory, of any process.
+/* All processes, before all else: are they of the same program? Refused: another one, or another
+ * build, among them. */
+bool crew_meet(Error *err);
+
+/* Gives the others a copy of the text. Once, before crew_open. Refused: no memory, of any process.
  */
 bool crew_hand_out(const Corpus *corpus, Error *err);
 
 /* Gives the others a copy of the model and opens a run of it on each; one crew at a time. The model
- * is borrowed, and so is the corpus, which was handed out. On failure there is nothing to close. */
+ * is borrowed, and so is the corpus, which was handed out. Refused: no memory, of any process, or
+ * other kernels than the first one's, which would round otherwise. On failure there is nothing to
+ * close. */
 bool crew_open(Crew *crew, Model *model, const RunOptions *options, const Corpus *corpus,
                Error *err);
 void crew_close(Crew *crew);

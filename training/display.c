@@ -73,9 +73,10 @@ void show_training(const Model *model, const Run *run, const Settings *settings,
 void show_sharing(const Crew *crew) {
     const double MB = 1e6;
     if (world_size() > 1 && crew->steps > 0)
-        printf("  %.3g MB of gradients and weights shared in each step, waited for in %.0f %% of "
+        printf("%s  %.3g MB of gradients and weights shared in each step, waited for in %.0f %% of "
                "its time\n",
-               crew->traffic.bytes / crew->steps / MB, 100 * crew->traffic.seconds / crew->seconds);
+               isatty(STDOUT_FILENO) ? "\r\033[K" : "", crew->traffic.bytes / crew->steps / MB,
+               100 * crew->traffic.seconds / crew->seconds);
 }
 
 /* Characters a second, of training alone. */

@@ -1,5 +1,6 @@
 #include "training/plan.h"
 #include "base/clock.h"
+#include "base/world.h"
 #include "training/crew.h"
 #include "training/interruption.h"
 #include "training/recipe.h"
@@ -40,7 +41,7 @@ static Settings filled(const Settings *settings, const Size *size, size_t text) 
         z->T = size->context;
         while (z->T > 1 && (size_t)z->T >= text) z->T /= 2;
     }
-    if (s.batch == 0) s.batch = size->batch;
+    if (s.batch == 0) s.batch = size->batch > world_size() ? size->batch : world_size();
     if (z->dropout < 0) z->dropout = 0;
     return s;
 }

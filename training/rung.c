@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/world.h"
 #include "training/budget.h"
 #include "training/crew.h"
 #include "training/display.h"
@@ -61,14 +62,15 @@ bool check_memory(const Task *task, bool resumed, Error *err) {
     Memory m;
     if (!run_estimate(&config, &options, &m, err)) return false;
     double text = (double)task->corpus->length * sizeof *task->corpus->ids;
-    double all =
-        (double)m.weights + (double)m.optimizer + (double)m.activations + (double)m.threads + text;
+    double all = (double)m.weights + (double)m.optimizer + (double)m.messages +
+                 (double)m.activations + (double)m.threads + text;
     if (resumed) all += 2 * (double)m.optimizer; /* the state, as a file and as what it says */
-    double there = (double)memory_installed();
+    double there = (double)memory_installed() / world_beside();
     return all <= there || fail(err,
-                                "%s: would take %.1f GiB of memory, and this machine has %.1f; "
+                                "%s: would take %.1f GiB of memory, and this machine has %.1f%s; "
                                 "smaller sizes or a smaller --batch take less",
-                                task->name, all / GiB, there / GiB);
+                                task->name, all / GiB, there / GiB,
+                                world_beside() > 1 ? " for each of its processes" : "");
 }
 
 static bool same_config(const Config *a, const Config *b) {

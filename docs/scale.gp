@@ -7,18 +7,23 @@ set fit quiet
 set fit logfile "/dev/null"
 data = "docs/scale.csv"
 
+# A message: what a step sends beside gradients and weights are five collectives of a few bytes, one
+# after the other; on two processes, which have a core each.
+stats data using ($2 == 2 ? $10 / 5 : NaN) nooutput
+alpha = STATS_mean
+
 # Messages of a step: k buckets there and back, and n bytes of gradients of which each process sends
-# all but its own part, twice, at so many bytes a second: t = 2 k alpha + 2 (N-1)/N n beta. Every
-# point counts by its relative error.
+# all but its own part, twice, at so many bytes a second: t = 2 k alpha + gamma 2 (N-1)/N n beta.
+# Every point counts by its relative error; those of less than a megabyte pass in the burst that the
+# limit allows.
 bits(mbit) = mbit * 1e6 / 8
 bytes(N, parameters, mbit) = 2. * (N - 1) / N * 4 * parameters / bits(mbit)
-messages(k, x) = 2 * k * alpha * 1e-6 + gamma * x
-alpha = 100.
+messages(k, x) = 2 * k * alpha + gamma * x
 gamma = 1.
 fit [*:*] messages(x, y) data using \
-	($2 > 1 ? $5 : NaN):($2 > 1 ? bytes($2, $3, $1) : NaN):($8 + $9):($8 + $9) zerror via alpha, gamma
-print sprintf("alpha %.0f us a bucket; %.2f times the bytes' own time; rms of relative errors %.0f %%", \
-	alpha, gamma, 100 * FIT_STDFIT)
+	($2 > 1 && $6 > 1e6 ? $5 : NaN):($2 > 1 ? bytes($2, $3, $1) : NaN):($8 + $9):($8 + $9) zerror via gamma
+print sprintf("alpha %.0f us; %.2f times the bytes' own time; rms of relative errors %.0f %%", \
+	1e6 * alpha, gamma, 100 * FIT_STDFIT)
 
 # What a machine computes alone: Muon, whatever the batch, and so much for each token.
 line(x, muon, token) = muon + token * x
@@ -39,7 +44,7 @@ print sprintf("hidden: %.0f %% of the gradients' time", 100 * hidden)
 # its layer's work. Beyond 16 processes messages go along trees.
 min(a, b) = a < b ? a : b
 max(a, b) = a > b ? a : b
-latency(N, k) = k * alpha * 1e-6 * (N > 16 ? log(N) / log(2) : N > 1 ? 1 : 0)
+latency(N, k) = k * alpha * (N > 16 ? log(N) / log(2) : N > 1 ? 1 : 0)
 one_way(N, L, P, mbit) = latency(N, 8 * L + 1) + gamma * bytes(N, P, mbit) / 2
 computing(N, L, tokens, muon, token) = token * tokens / N + max(muon / N, muon * 0.41 / L)
 step(N, L, P, tokens, muon, token, mbit) = computing(N, L, tokens, muon, token) + \

@@ -2,9 +2,9 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/memory.h"
-
 #include "version.h"
 
+#include <assert.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -191,6 +191,7 @@ static void open_follower(Follower *f, const Order *order) {
 
 static void evaluate_part(Follower *f, const Order *order) {
     Error err = {0};
+    assert(f->crew.model); /* the first process has opened one */
     if (same_weights(&f->crew, &err))
         run_evaluate(f->crew.run, f->ids + order->from, order->count, order->every);
 }

@@ -47,12 +47,16 @@ static void show_memory(const Run *run, const Corpus *corpus) {
     const double MiB = 1048576;
     Memory m = run_memory(run);
     size_t text = corpus->length * sizeof *corpus->ids;
-    double all = (double)(m.weights + m.optimizer + m.activations + m.threads + text + PROGRAM);
+    double all =
+        (double)(m.weights + m.optimizer + m.messages + m.activations + m.threads + text + PROGRAM);
+    char messages[GROUPED_ROOM] = "";
+    if (m.messages > 0)
+        snprintf(messages, sizeof messages, "messages %.1f, ", (double)m.messages / MiB);
     double before = (double)memory_peak();
     if (before > all) all = before;
-    printf("  %.1f MiB of memory: weights %.1f, optimizer %.1f, activations %.1f, threads %.1f, "
+    printf("  %.1f MiB of memory: weights %.1f, optimizer %.1f, %sactivations %.1f, threads %.1f, "
            "text %.1f\n",
-           all / MiB, (double)m.weights / MiB, (double)m.optimizer / MiB,
+           all / MiB, (double)m.weights / MiB, (double)m.optimizer / MiB, messages,
            (double)m.activations / MiB, (double)m.threads / MiB, (double)text / MiB);
 }
 

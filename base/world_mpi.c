@@ -1,14 +1,14 @@
 /* world_mpi.c - several processes, over MPI (Message Passing Interface, version 3.1, 2015).
  *
- * All is done by collectives that do not block, and by looking whether they are done: whoever waits
+ * All is done by messages that do not block, and by looking whether they are done: whoever waits
  * offers the processor to others in between, where an MPI that waits would keep it. */
 #include "base/world.h"
 #include "base/clock.h"
 #include "base/launcher.h"
 
+#include <limits.h>
 #include <mpi.h>
 #include <sched.h>
-#include <limits.h>
 #include <string.h>
 
 /* Numbers in a message; messages under way; processes that send straight to each other. */
@@ -107,8 +107,8 @@ static int part_of(size_t left) {
 
 /* ---- sums ----
  * A few processes send what is to be added to the one that adds it, and what came of it to each of
- * the others, which over TCP took a third of the time of MPI's own sums that do not block
- * (docs/scale.md). Where they are many, one would hear too many at once, and MPI adds on the way,
+ * the others, which over TCP takes less time than MPI's own sums that do not block (docs/scale.md).
+ * Where they are many, one would hear too many at once, and MPI adds on the way,
  * along a tree. */
 
 static bool directly(size_t count) {

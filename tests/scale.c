@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPEATS = 7, V = 65 };
+enum { REPEATS = 7, V = 65, CALL = 256 /* bytes */ };
 
 typedef struct {
     Model model;
@@ -31,7 +31,7 @@ static const Optimizer optimizer = {.learning_rate = 1e-4,
                                     .momentum = 0.95,
                                     .clip = 1};
 
-/* ---- three ways to take a step ---- */
+/* ---- a step, and its parts ---- */
 
 static void compute(Bench *b) {
     Run *run = b->run;
@@ -57,7 +57,7 @@ static void send_weights(Bench *b) {
 
 /* The call, the loss, and the parts of the norm. */
 static void send_rest(Bench *b) {
-    enum { CALL = 256, STRETCH = 4096 };
+    enum { STRETCH = 4096 };
     char call[CALL] = {0};
     double loss = 0;
     world_tell(call, sizeof call);
@@ -66,7 +66,7 @@ static void send_rest(Bench *b) {
 }
 
 static void step(Bench *b) {
-    char call[256] = {0};
+    char call[CALL] = {0};
     world_tell(call, sizeof call);
     run_forward_training(b->run, b->ids, b->count, b->T);
     run_loss(b->run, b->ids + 1);
@@ -107,7 +107,7 @@ static void measure(Bench *b, double medians[WAYS], double *bytes, Error *err) {
     }
 }
 
-static bool open(Bench *b, char **argv, Error *err) {
+static bool prepare(Bench *b, char **argv, Error *err) {
     Config config = {.model = "modern",
                      .V = V,
                      .L = atoi(argv[1]),
@@ -140,7 +140,7 @@ int main(int argc, char **argv) {
         fputs("usage: scale LAYERS HEADS WIDTH CONTEXT BATCH\n", stderr);
         return 2;
     }
-    bool ok = world_join(&err) && world_agree(open(&b, argv, &err), &err);
+    bool ok = world_join(&err) && world_agree(prepare(&b, argv, &err), &err);
     if (ok) measure(&b, t, &bytes, &err);
     if (ok && world_rank() == 0)
         printf("%d,%zu,%d,%d,%.0f,%.6f,%.6f,%.6f,%.6f,%.6f\n", world_size(), b.model.parameters,

@@ -2,11 +2,11 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/memory.h"
+#include "training/interruption.h"
 #include "version.h"
 
 #include <assert.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,19 +28,25 @@ static void give(Order order) {
 
 /* ---- what all do, the first one and those who follow ---- */
 
+/* Has every process the same `size` bytes as the first one? If not, `what` says what differs. */
+static bool same(const void *own, size_t size, const char *what, Error *err) {
+    enum { ROOM = 64 };
+    char first[ROOM];
+    assert(size <= ROOM);
+    memcpy(first, own, size);
+    world_tell(first, size);
+    return world_agree(memcmp(own, first, size) == 0 || fail(err, "%s", what), err);
+}
+
 /* What every process updates for itself is to be the same to the bit. */
 static bool same_kernels(const Crew *crew, Error *err) {
-    enum { ROOM = 32 };
-    char first[ROOM] = {0};
-    const char *own = run_kernels(crew->run);
-    snprintf(first, sizeof first, "%s", own);
-    world_tell(first, sizeof first);
-    return world_agree(strcmp(own, first) == 0 ||
-                           fail(err,
-                                "computes with %s kernels, the first one with %s; KERNELS=base in "
-                                "the environment of each makes them the same",
-                                own, first),
-                       err);
+    char name[32] = {0};
+    snprintf(name, sizeof name, "%s", run_kernels(crew->run));
+    return same(
+        name, sizeof name,
+        "computes with other kernels than the first one; KERNELS=base in the environment of "
+        "each makes them the same",
+        err);
 }
 
 static bool open_run(Crew *crew, bool ok, Error *err) {
@@ -78,21 +84,14 @@ static bool same_weights(const Crew *crew, Error *err) {
     Digest digest = digest_start();
     if (world_size() == 1) return true;
     digest_add(&digest, crew->model->weights, crew->model->room * sizeof(float));
-    uint64_t own = digest_value(&digest), first = own;
-    world_tell(&first, sizeof first);
-    return world_agree(own == first || fail(err, "its weights differ from the first process's"),
-                       err);
+    uint64_t value = digest_value(&digest);
+    return same(&value, sizeof value, "its weights differ from the first process's", err);
 }
 
 bool crew_meet(Error *err) {
-    enum { ROOM = 64 };
-    char own[ROOM] = {0}, first[ROOM];
-    snprintf(own, sizeof own, "tril %s, %zu", TRIL_VERSION, sizeof(Order));
-    memcpy(first, own, sizeof first);
-    world_tell(first, sizeof first);
-    return world_agree(strcmp(own, first) == 0 ||
-                           fail(err, "is another build of the program than the first one's"),
-                       err);
+    char build[64] = {0};
+    snprintf(build, sizeof build, "tril %s, %zu", TRIL_VERSION, sizeof(Order));
+    return same(build, sizeof build, "is another build of the program than the first one's", err);
 }
 
 /* ---- the first process ---- */
@@ -210,9 +209,7 @@ static void obey(Follower *f, const Order *order) {
 }
 
 void crew_follow(void) {
-    /* The first process hears of interruptions, too, and says when to end. */
-    static const int interruptions[] = {SIGINT, SIGTERM, SIGHUP};
-    for (int i = 0; i < 3; i++) signal(interruptions[i], SIG_IGN);
+    interruption_ignore(); /* the first process hears of it, too, and says when to end */
     Follower follower = {0};
     Order order;
     do {

@@ -22,6 +22,10 @@ void interruption_catch(void) {
     signal(SIGXFSZ, SIG_IGN);
 }
 
+void interruption_ignore(void) {
+    for (int i = 0; i < COUNT; i++) signal(interruptions[i], SIG_IGN);
+}
+
 bool interrupted(void) {
     return seen;
 }

@@ -9,6 +9,9 @@
  * of writing like others. */
 void interruption_catch(void);
 
+/* From now on such signals do nothing: another process hears of them. */
+void interruption_ignore(void);
+
 /* Has there been one? */
 bool interrupted(void);
 

@@ -74,8 +74,9 @@ TRAINING = $(patsubst %.c,%.o,$(wildcard training/*.c))
 OBJECTS = $(SOURCES:.c=.o) $(ISAS:%=model/kernels/isa_%.o) $(BF16)
 TESTS   = $(patsubst %.c,%,$(wildcard tests/test_*.c))
 
-# The programs as the tests run them: as they are, and with a request for memory that fails.
-PROGRAMS = train sample faulty/train faulty/sample
+# The programs as the tests run them: as they are, with a request for memory that fails, and with a
+# clock that the test drives.
+PROGRAMS = train sample faulty/train faulty/sample clocked/train
 
 # What reads any bytes, called with any bytes: by tests/test_fuzz and by a fuzzer (`make fuzz`).
 HARNESSES = safetensors tokenizer utf8
@@ -96,6 +97,9 @@ always:
 # the sanitizers.
 define rules # directory, flags
 $(1)/train $(1)/tests/test_log: $(TRAINING:%=$(1)/%)
+$(1)/clocked/train: $(1)/train.o $(1)/tests/clock.o $(OBJECTS:%=$(1)/%) $(TRAINING:%=$(1)/%) $(REPORT:%=$(1)/%) $(EXCHANGE:%=$(1)/%)
+	@mkdir -p $$(@D)
+	$$(CC) $$(FLAGS) $(2) $$(LDFLAGS) -o $$@ $$(filter-out $(1)/base/clock.o,$$^) $$(LDLIBS)
 $(1)/train $(1)/faulty/train $(1)/sample $(1)/faulty/sample $(1)/tests/test_report $(1)/tests/test_log: $(REPORT:%=$(1)/%)
 $(1)/train $(1)/faulty/train $(1)/sample $(1)/faulty/sample $(1)/tests/test_exchange: $(EXCHANGE:%=$(1)/%)
 $(1)/sample $(1)/faulty/sample: $(SAMPLING:%=$(1)/%)

@@ -13,11 +13,13 @@
 #include "training/display.h"
 #include "training/interruption.h"
 #include "training/ladder.h"
+#include "training/outputs.h"
 #include "training/plan.h"
 #include "training/preset.h"
 #include "training/start.h"
 #include "version.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -121,26 +123,51 @@ static bool read_words(Options o, char words[WORDS_ROOM], Error *err) {
     return strcmp(before, again) == 0 || fail(err, "its metadata has no valid 'settings'");
 }
 
+/* What is said of --init where a training goes on does not matter, but is not to be wrong. */
+static bool check_start(const Settings *s, Error *err) {
+    return !s->init || access(s->init, R_OK) == 0 ||
+           fail(err, "%s: cannot be opened: %s", s->init, strerror(errno));
+}
+
+/* With --continue: is the state there of another text, so that a training begins? */
+static bool is_other_text(const Settings *s, const State *state, bool *other, Error *err) {
+    uint64_t digest;
+    *other = false;
+    if (!s->go_on) return true;
+    if (!corpus_digest(s->input, &digest, err)) return false;
+    *other = digest != state->text;
+    return true;
+}
+
 /* Reads the state that a training goes on from, if there is one. Its settings take the place of the
  * defaults; of those on the command line, which are read once more, some may differ. `words` is
  * theirs to point into. */
 static bool take_up(Settings *s, const Settings *defaults, Options o, int argc, char **argv,
                     State *state, char words[WORDS_ROOM], Error *err) {
     char path[PATH_ROOM], was[FIXED][WORD_ROOM], now[WORD_ROOM];
+    const char *input = s->input;
     int first;
     Error why;
     if (!state_path(s->out, path, err)) return false;
+    bool other;
     if (access(path, F_OK) != 0) {
-        if (!s->quiet) printf("%s: not there yet: training begins\n", path);
+        if (!s->quiet && !s->go_on) printf("%s: not there yet: training begins\n", path);
         return true;
     }
-    if (!state_load(state, path, err)) return false;
+    if (!check_start(s, err) || !state_load(state, path, err) ||
+        !is_other_text(s, state, &other, err))
+        return false;
+    if (other) {
+        state_free(state);
+        return true;
+    }
     memcpy(words, state->words, WORDS_ROOM);
     *s = *defaults;
     if (!read_words(o, words, &why)) return fail(err, "%s: %.400s", path, why.text);
     for (int i = 0; i < FIXED; i++)
         option_word(o.options, o.count, lasting[i], was[i], sizeof was[i]);
     if (!read_command_line(o, argc, argv, &first, err)) return false;
+    s->input = input;
     for (int i = 0; i < FIXED; i++) {
         option_word(o.options, o.count, lasting[i], now, sizeof now);
         if (strcmp(was[i], now) != 0)
@@ -177,31 +204,45 @@ static bool settle(Settings *s, const Corpus *corpus, Error *err) {
     return true;
 }
 
-static bool run_program(Settings *settings, Options o, State *state, Trained *start, Error *err) {
-    Corpus corpus;
+/* Reads the text, with the vocabulary of the model that is there already, if there is one. */
+static bool read_text(const Settings *settings, const State *state, const Trained *start,
+                      Corpus *corpus, Error *err) {
     Vocab before = {0};
-    bool goes_on = state->checkpoint.model.weights, begun = start->checkpoint.model.weights;
     char last[PATH_ROOM];
+    bool goes_on = state->checkpoint.model.weights, begun = start->checkpoint.model.weights;
     if (goes_on && (!state_path(settings->out, last, err) ||
                     !trained_vocab(&state->checkpoint, last, &before, err)))
         return false;
     const Vocab *known = goes_on ? &before : begun ? &start->vocab : NULL;
     int context = settings->sizes.T > 0 ? settings->sizes.T : 1;
-    bool ok = corpus_load(&corpus, settings->input, settings->bytes, settings->held_out, context,
+    bool ok = corpus_load(corpus, settings->input, settings->bytes, settings->held_out, context,
                           known, err);
     vocab_free(&before);
-    if (!ok) return false;
-    interruption_catch();
-    ok = crew_hand_out(&corpus, err);
+    return ok;
+}
+
+/* Whatever may stand in a training's way is found before the text is read. */
+static bool run_program(Settings *settings, Options o, State *state, Trained *start, Error *err) {
+    Corpus corpus = {0};
+    Outputs *outputs;
+    const char *names[MAX_RUNGS];
+    int rungs = ladder_plan(settings, names);
+    bool goes_on = state->checkpoint.model.weights, begun = start->checkpoint.model.weights;
+    bool ok = outputs_open(&outputs, settings, names, rungs, err) &&
+              read_text(settings, state, start, &corpus, err);
+    if (ok) interruption_catch(!settings->quiet);
+    ok = ok && crew_hand_out(&corpus, err);
     if (ok && !settings->quiet) show_corpus(settings->input, &corpus);
     ok = ok && (!goes_on || state->text == corpus.digest ||
                 fail(err, "%s: is not the text of the training that --resume is to go on with",
                      settings->input));
     ok = ok && (goes_on || settle(settings, &corpus, err));
-    write_words(o, settings->words);
-    ok = ok && ladder_train(settings, &corpus, state, begun ? &start->checkpoint : NULL, err) &&
+    if (ok) write_words(o, settings->words);
+    ok = ok &&
+         ladder_train(settings, &corpus, outputs, state, begun ? &start->checkpoint : NULL, err) &&
          file_flush_output(err);
     corpus_free(&corpus);
+    outputs_close(outputs);
     return ok;
 }
 
@@ -236,6 +277,8 @@ static int lead(int argc, char **argv) {
          "begin from a model: a checkpoint, or a folder of Hugging Face's"},
         {'o', "out", OPTION_TEXT, &s.out, 0, 0, "FILE", "the checkpoint"},
         {'r', "resume", OPTION_FLAG, &s.resume, 0, 0, NULL, "go on with the training of --out"},
+        {0, "continue", OPTION_FLAG, &s.go_on, 0, 0, NULL,
+         "the same if that training is of this FILE, else begin one"},
         {0, "log", OPTION_TEXT, &s.log, 0, 0, "FILE",
          "each step of --model as CSV; default: beside --out"},
         {.kind = OPTION_SECTION, .help = "How long and how fast"},
@@ -308,12 +351,12 @@ static int lead(int argc, char **argv) {
     if (!check_settings(&s, argc - first, s.init, &err)) return usage_error(&err);
     State state = {0};
     char words[WORDS_ROOM];
-    bool ok = !s.resume || take_up(&s, &defaults, all, argc, argv, &state, words, &err);
+    s.input = argv[first];
+    bool ok = !(s.resume || s.go_on) || take_up(&s, &defaults, all, argc, argv, &state, words, &err);
     Trained start = {0};
     if (ok && s.init && !state.checkpoint.model.weights)
         ok = take_start(&s, all, argc, argv, &start, &err);
     if (ok && !check_settings(&s, argc - first, false, &err)) return usage_error(&err);
-    s.input = argv[first];
     ok = ok && run_program(&s, all, &state, &start, &err);
     trained_free(&start);
     state_free(&state);

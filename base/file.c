@@ -1,9 +1,12 @@
 #include "base/file.h"
+#include "base/clock.h"
 #include "base/memory.h"
+#include "base/random.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,68 +71,101 @@ static bool write_all(int file, const char *bytes, size_t length) {
     return true;
 }
 
+char *file_folder(const char *path) {
+    char *copy = malloc(strlen(path) + 2), *slash;
+    if (!copy) return NULL;
+    strcpy(copy, path);
+    slash = strrchr(copy, '/');
+    if (slash)
+        slash[slash == copy] = 0;
+    else
+        strcpy(copy, ".");
+    return copy;
+}
+
 /* A rename is only safe from a power cut once the directory that records it is on the disk. */
 static void flush_directory_of(const char *path) {
-    char *copy = strdup(path);
-    if (!copy) return;
-    char *slash = strrchr(copy, '/');
-    const char *directory = !slash ? "." : slash == copy ? "/" : (*slash = 0, copy);
-    int file = open(directory, O_RDONLY | O_CLOEXEC);
+    char *folder = file_folder(path);
+    int file = folder ? open(folder, O_RDONLY | O_CLOEXEC) : -1;
     if (file >= 0) {
         fsync(file);
         close(file);
     }
-    free(copy);
+    free(folder);
+}
+
+/* ---- temporary files ---- */
+
+/* What every name of one begins and ends with; between them are random hexadecimal digits. */
+static const char prefix[] = ".tril-", suffix[] = ".tmp";
+enum { DIGITS = 16, TEMPORARY = sizeof prefix + DIGITS + sizeof suffix };
+
+/* The temporary file under way, for file_abandon: a signal handler can be told nothing. */
+static char *volatile under_way;
+
+/* Creates a file that did not exist, in the folder of `path`. The lock, which ends with this
+ * process, tells other programs that it is in use. */
+static int create_temporary(const char *path, char *name, size_t room) {
+    const char *slash = strrchr(path, '/');
+    int folder = slash ? (int)(slash - path + 1) : 0, file = -1;
+    uint64_t key = (uint64_t)getpid() << 32 ^ (uint64_t)(clock_seconds() * 1e9);
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    for (uint64_t i = 0; i < 100; i++) {
+        snprintf(name, room, "%.*s%s%016" PRIx64 "%s", folder, path, prefix, random_bits(key, i),
+                 suffix);
+        file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        if (file >= 0) fcntl(file, F_SETLK, &lock);
+        if (file >= 0 || errno != EEXIST) break;
+    }
+    return file;
+}
+
+void file_abandon(void) {
+    if (under_way) unlink(under_way);
+}
+
+bool file_is_temporary(const char *name) {
+    size_t begin = sizeof prefix - 1, end = sizeof suffix - 1;
+    return strlen(name) == begin + DIGITS + end && strncmp(name, prefix, begin) == 0 &&
+           strspn(name + begin, "0123456789abcdef") == DIGITS &&
+           strcmp(name + begin + DIGITS, suffix) == 0;
+}
+
+void file_remove_abandoned(const char *path) {
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    struct stat status;
+    int file = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0) return;
+    if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && fcntl(file, F_SETLK, &lock) == 0)
+        unlink(path);
+    close(file);
 }
 
 bool file_write(const char *path, const FilePart *parts, size_t count, Error *err) {
-    size_t room = strlen(path) + 5;
+    size_t room = strlen(path) + TEMPORARY;
     char *temporary;
     if (!memory_alloc(&temporary, room, 1, path, err)) return false;
-    snprintf(temporary, room, "%s.tmp", path);
-
-    bool ok = false;
-    int file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int file = create_temporary(path, temporary, room);
     if (file < 0) {
-        fail(err, "%s: cannot be created: %s", temporary, strerror(errno));
-        goto done;
+        fail(err, "%s: cannot be created: %s", path, strerror(errno));
+        memory_free(temporary);
+        return false;
     }
-    ok = true;
+    under_way = temporary;
+    bool ok = true;
     for (size_t i = 0; i < count && ok; i++) ok = write_all(file, parts[i].bytes, parts[i].length);
-    ok = ok && fsync(file) == 0;
-    /* close can report a write error that came late; the descriptor is gone either way. */
-    int kept = errno;
-    if (close(file) != 0 && ok) {
-        ok = false;
-        kept = errno;
-    }
-    if (ok && rename(temporary, path) != 0) {
-        ok = false;
-        kept = errno;
-    }
-    if (!ok) {
-        unlink(temporary);
-        fail(err, "%s: cannot be written: %s", path, strerror(kept));
-    } else {
+    ok = ok && fsync(file) == 0 && rename(temporary, path) == 0;
+    int why = errno;
+    close(file); /* which ends the lock; fsync has reported what there was to report */
+    under_way = NULL;
+    if (ok) {
         flush_directory_of(path);
+    } else {
+        unlink(temporary);
+        fail(err, "%s: cannot be written: %s", path, strerror(why));
     }
-done:
     memory_free(temporary);
     return ok;
-}
-
-bool file_check_target(const char *path, Error *err) {
-    struct stat status;
-    if (!*path) return fail(err, "an empty name cannot be written to");
-    if (lstat(path, &status) != 0 || S_ISREG(status.st_mode)) return true;
-    return fail(err, "%s: cannot be written: is there already, and not a regular file", path);
-}
-
-bool file_is_same(const char *path, const char *other) {
-    struct stat a, b;
-    if (strcmp(path, other) == 0) return true;
-    return stat(path, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
-           a.st_ino == b.st_ino;
 }
 
 bool file_flush_output(Error *err) {

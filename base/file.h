@@ -17,16 +17,23 @@ typedef struct {
 } FilePart;
 
 /* Writes the parts, one after another, as the file `path`, which at every moment either is the
- * old one or the whole new one: a temporary file beside it, flushed to the disk, then renamed.
- * On failure the old file is untouched and the temporary one removed. */
+ * old one or the whole new one: a temporary file beside it, flushed to the disk, then renamed. The
+ * temporary file is new, whatever is there already. On failure the old file is untouched and the
+ * temporary one removed. */
 bool file_write(const char *path, const FilePart *parts, size_t count, Error *err);
 
-/* May a file be written at `path`? False with a sentence if the path is empty, or if something
- * other than a regular file is there, which a rename would replace. */
-bool file_check_target(const char *path, Error *err);
+/* Removes the temporary file that is being written. For a signal handler that ends the program. */
+void file_abandon(void);
 
-/* Are these two paths written alike, or of one file that is there? */
-bool file_is_same(const char *path, const char *other);
+/* Is this the name, without its folder, of a temporary file of file_write? */
+bool file_is_temporary(const char *name);
+
+/* Removes a temporary file that no living process is writing. */
+void file_remove_abandoned(const char *path);
+
+/* The folder that `path` lies in, "." if it names none. The caller releases it with free; NULL if
+ * there is no memory. */
+char *file_folder(const char *path);
 
 /* Hands all that was printed to standard output over; false if any of it was lost. */
 bool file_flush_output(Error *err);

@@ -22,6 +22,12 @@ static bool take_vocabulary(Corpus *corpus, const Vocab *known, const char *path
     return vocab_copy(&corpus->vocab, known, err);
 }
 
+static uint64_t digest_of(const char *text, size_t length) {
+    Digest digest = digest_start();
+    digest_add(&digest, text, length);
+    return digest_value(&digest);
+}
+
 bool corpus_load(Corpus *corpus, const char *path, bool bytes, double held_out, int context,
                  const Vocab *known, Error *err) {
     *corpus = (Corpus){0};
@@ -33,9 +39,7 @@ bool corpus_load(Corpus *corpus, const char *path, bool bytes, double held_out, 
     ok = ok && take_vocabulary(corpus, known, path, err);
     ok = ok && vocab_encode(&corpus->vocab, path, text, length, &corpus->ids, &corpus->length, err);
     ok = ok && split(corpus, path, held_out, context, err);
-    Digest digest = digest_start();
-    digest_add(&digest, text, length);
-    corpus->digest = digest_value(&digest);
+    corpus->digest = digest_of(text, length);
     memory_free(text);
     if (!ok) corpus_free(corpus);
     return ok;
@@ -45,4 +49,13 @@ void corpus_free(Corpus *corpus) {
     vocab_free(&corpus->vocab);
     memory_free(corpus->ids);
     *corpus = (Corpus){0};
+}
+
+bool corpus_digest(const char *path, uint64_t *digest, Error *err) {
+    char *text;
+    size_t length;
+    if (!file_read(path, &text, &length, err)) return false;
+    *digest = digest_of(text, length);
+    memory_free(text);
+    return true;
 }

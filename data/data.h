@@ -93,6 +93,9 @@ bool corpus_load(Corpus *corpus, const char *path, bool bytes, double held_out, 
 
 void corpus_free(Corpus *corpus);
 
+/* Sets *digest to what Corpus.digest is of this file. Refused: a file that cannot be read. */
+bool corpus_digest(const char *path, uint64_t *digest, Error *err);
+
 /* ---- batches ---- */
 
 /* Of a batch of B windows of the `length` ids, fills inputs[count,T] with `count` from window

@@ -3,6 +3,7 @@
 #include "base/world.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 /* The text cut into windows of T tokens to predict, of which the last one may be short; of every
@@ -45,25 +46,34 @@ static void read_windows(Run *run, const Windows *w, size_t first, size_t count,
 }
 
 /* Windows are shared out a block at a time; their sums are added up in order, so that it makes no
- * difference to a single bit how many processes there are. */
-double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every) {
-    enum { BLOCK = 4096 };
-    double sums[BLOCK], total = 0;
+ * difference to a single bit how many processes there are, or how large a block is. Behind the sums
+ * each process adds whether it was told to stop, so that all stop after the same block. */
+double run_evaluate_until(Run *run, const int32_t *ids, size_t count, size_t every,
+                          bool (*stopped)(void)) {
+    enum { BLOCK = 4096, BATCHES = 4 };
+    double sums[BLOCK + 1], total = 0;
     assert(count >= 2 && every >= 1);
     Windows w = {ids, count - 1, (size_t)run->options.length, (size_t)run->whole, every};
     size_t all = windows_in(&w), last = begin_of(&w, all - 1), rank = 0, size = 1;
+    size_t most = BATCHES * w.batch < BLOCK ? BATCHES * w.batch : BLOCK;
     if (run->options.shared) {
         rank = (size_t)world_rank();
         size = (size_t)world_size();
     }
-    for (size_t block = 0; block < all; block += BLOCK) {
-        size_t in_block = all - block < BLOCK ? all - block : BLOCK;
+    for (size_t block = 0; block < all; block += most) {
+        size_t in_block = all - block < most ? all - block : most;
         size_t begin = in_block * rank / size, end = in_block * (rank + 1) / size;
         memset(sums, 0, sizeof sums);
         read_windows(run, &w, block + begin, end - begin, sums + begin);
-        if (run->options.shared) world_add(sums, in_block);
+        sums[in_block] = stopped && stopped();
+        if (run->options.shared) world_add(sums, in_block + 1);
+        if (sums[in_block] > 0) return NAN;
         for (size_t i = 0; i < in_block; i++) total += sums[i];
     }
     size_t short_by = last + w.T > w.tokens ? last + w.T - w.tokens : 0;
     return total / (double)(all * w.T - short_by);
+}
+
+double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every) {
+    return run_evaluate_until(run, ids, count, every, NULL);
 }

@@ -195,6 +195,11 @@ void head_weights(const HeadView *head, int t, float *weights);
  * the bit at any number of processes. count >= 2. */
 double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every);
 
+/* The same; but NaN, soon after *stopped, which is asked again and again, was true for any process
+ * (NULL: it never is). */
+double run_evaluate_until(Run *run, const int32_t *ids, size_t count, size_t every,
+                          bool (*stopped)(void));
+
 /* The share of the peak rate that a step has, counted from 0. Both rise in a line over `warmup`
  * steps to 1; one then falls along half a cosine that would reach `floor` at step `steps`
  * (Loshchilov and Hutter, "SGDR", 2017), the other stays, and falls over the last `cooldown` steps

@@ -4,9 +4,13 @@
 #include "report/markup.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+enum { MARK = 64 };
 
 /* page.css and page.js, a string for each line: the Makefile makes them. */
 static const char *const style[] = {
@@ -22,12 +26,20 @@ static void write_lines(FILE *out, const char *const *lines, size_t count) {
 
 /* ---- the parts of the page ---- */
 
+/* Stands near the beginning of every page. */
+static int write_mark(char mark[MARK], uint64_t digest) {
+    return snprintf(mark, MARK, "<meta name=\"trained-on\" content=\"%016" PRIx64 "\">\n", digest);
+}
+
 static void write_head(FILE *out, const Page *page) {
+    char mark[MARK];
+    write_mark(mark, page->digest);
     fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
           "<meta name=\"color-scheme\" content=\"light dark\">\n"
-          "<link rel=\"icon\" href=\"data:,\">\n<title>",
+          "<link rel=\"icon\" href=\"data:,\">\n",
           out);
+    fprintf(out, "%s<title>", mark);
     markup_text(out, page->model);
     fputs(", trained on ", out);
     markup_text(out, page->text);
@@ -66,6 +78,13 @@ static void write_losses(FILE *out, const Page *page) {
           out);
 }
 
+/* The next cell: empty where there is no figure. */
+__attribute__((format(printf, 2, 0))) static void write_figure(FILE *out, const char *format,
+                                                               double figure) {
+    fputs("</td><td>", out);
+    if (!isnan(figure)) fprintf(out, format, figure);
+}
+
 static void write_models(FILE *out, const Page *page) {
     fputs("<section>\n<h2>Models</h2>\n<div class=\"wide\" tabindex=\"0\"><table>\n<thead><tr>"
           "<th scope=\"col\">model</th><th scope=\"col\">parameters</th>"
@@ -79,8 +98,10 @@ static void write_models(FILE *out, const Page *page) {
         markup_text(out, m->name);
         fputs("</th><td>", out);
         if (trained) fprintf(out, "%zu", m->parameters);
-        fprintf(out, "</td><td>%.4f</td><td>%.4f</td><td>%.3f</td><td>", m->train, m->validation,
-                m->validation / log(2.0));
+        write_figure(out, "%.4f", m->train);
+        write_figure(out, "%.4f", m->validation);
+        write_figure(out, "%.3f", m->validation / log(2.0));
+        fputs("</td><td>", out);
         if (trained) fprintf(out, "%.1f", m->seconds);
         fputs("</td></tr>\n", out);
     }
@@ -200,4 +221,15 @@ bool page_write(const char *path, const Page *page, Error *err) {
         whole ? file_write(path, &part, 1, err) : fail(err, "%s: no memory to write it", path);
     free(text);
     return ok;
+}
+
+bool page_is_of(const char *path, uint64_t digest) {
+    char begin[1024] = "", mark[MARK];
+    struct stat status;
+    FILE *file = stat(path, &status) == 0 && S_ISREG(status.st_mode) ? fopen(path, "r") : NULL;
+    if (!file) return false;
+    begin[fread(begin, 1, sizeof begin - 1, file)] = 0;
+    fclose(file);
+    write_mark(mark, digest);
+    return strstr(begin, mark);
 }

@@ -7,8 +7,9 @@
 #include "report/glyph.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
-/* A line of the table of models; nats per character. */
+/* A line of the table of models; nats per character, NaN where they were not measured. */
 typedef struct {
     const char *name;
     size_t parameters;
@@ -36,6 +37,7 @@ typedef struct {
 /* Everything is borrowed. Nothing in it need be fit for HTML. */
 typedef struct {
     const char *text, *model, *idea; /* the text's file, the model's name and what it is */
+    uint64_t digest; /* of the text */
     size_t characters;
     int vocabulary;
     Chart losses;
@@ -56,5 +58,8 @@ typedef struct {
 
 /* Writes it to `path`, whole or not at all. */
 bool page_write(const char *path, const Page *page, Error *err);
+
+/* Is there such a page at `path`, of a training on the text of this digest? */
+bool page_is_of(const char *path, uint64_t digest);
 
 #endif

@@ -148,6 +148,13 @@ static inline void expect_refusal(int status, const char *says, const char *also
     assert_string_equal(ran.out, "");
 }
 
+/* What follows the first `what` in the last output; the test fails if there is none. */
+static inline const char *after(const char *what) {
+    const char *found = strstr(ran.out, what);
+    if (!found) fail_msg("%s: no '%s' in:\n%s", ran.command, what, ran.out);
+    return found + strlen(what);
+}
+
 /* Puts the output of the last command aside, to be compared with that of the next. */
 static inline void keep(void) {
     free(kept);

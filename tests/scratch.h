@@ -57,6 +57,17 @@ static inline bool scratch_has(const char *name) {
     return lstat(scratch(name), &status) == 0;
 }
 
+/* Has file_write left a temporary file in this folder? */
+static inline bool scratch_has_temporary(const char *folder) {
+    bool found = false;
+    DIR *directory = opendir(scratch(folder));
+    assert_non_null(directory);
+    for (struct dirent *entry; (entry = readdir(directory));)
+        found = found || strncmp(entry->d_name, ".tril-", 6) == 0;
+    closedir(directory);
+    return found;
+}
+
 static inline void scratch_remove(const char *path) {
     char inner[SCRATCH_PATH];
     DIR *directory = remove(path) == 0 ? NULL : opendir(path);

@@ -31,15 +31,15 @@ static void expect_whole(const char *name) {
 
 /* Runs a command as long as there is one more request for memory that can fail. What OpenMP asks
  * for before it begins it also reports, in its own words. Returns how often it was told to fail. */
-static int fail_in_turn(const char *program, const char *command, void (*before)(void),
-                        void (*after)(void)) {
+static int fail_in_turn(const char *program, const char *command, void (*prepare)(void),
+                        void (*look)(void)) {
     char number[16];
     int n = 0;
     for (bool failed = true; failed; n++) {
         snprintf(number, sizeof number, "%d", n + 1);
         setenv("TRIL_FAIL_AT", number, 1);
         setenv("TRIL_FAILED", scratch("failed"), 1);
-        before();
+        prepare();
         run("faulty/%s %s", program, command);
         unsetenv("TRIL_FAIL_AT");
         failed = remove(scratch("failed")) == 0;
@@ -51,7 +51,7 @@ static int fail_in_turn(const char *program, const char *command, void (*before)
             assert_int_equal(ran.status, 1);
             expect_sentence_of(program, "");
         }
-        after();
+        look();
     }
     return n - 1;
 }
@@ -137,7 +137,7 @@ static void test_no_room(void **state) {
     tight = limit;
     tight.rlim_cur = before / 2;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
-    run("train " TINY "--seed 2 -m bigram -o @room/model --log /dev/null " PLAY);
+    run("train " TINY "--seed 2 -m bigram -o @room/model " PLAY);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
     assert_int_equal(ran.status, 1);
     expect_sentence_of("train", "model: cannot be written: ");
@@ -148,7 +148,7 @@ static void test_no_room(void **state) {
     char *now = slurp(scratch("room/model"), &after_it);
     assert_int_equal(before, after_it);
     assert_memory_equal(bytes, now, before);
-    assert_false(scratch_has("room/model.tmp"));
+    assert_false(scratch_has_temporary("room"));
     free(bytes);
     free(now);
 }
@@ -159,7 +159,7 @@ static void test_small_disk(void **state) {
     must_run("train " TINY "-q -m bigram -o @old.safetensors " PLAY);
     mounted("mkdir $T/small; mount -t tmpfs -o size=28k tril $T/small;"
             "cp $T/old.safetensors $T/small/m.safetensors;"
-            "$P/train " TINY "-q --seed 2 -m bigram --log /dev/null"
+            "$P/train " TINY "-q --seed 2 -m bigram --log $T/log.csv"
             " -o $T/small/m.safetensors " PLAY " 2>$T/said && exit 3;"
             "cmp $T/old.safetensors $T/small/m.safetensors;"
             "ls $T/small >$T/left");

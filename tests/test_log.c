@@ -23,14 +23,15 @@ static LogRow row_at(int step) {
 }
 
 static void write_rows(const char *path, int steps) {
-    FILE *log;
+    Log log;
     Error err;
-    assert_ok(log_open(&log, path, 0, &err), err);
+    assert_ok(log_create(&log, path, &err), err);
     for (int step = 1; step <= steps; step++) {
         LogRow row = row_at(step);
-        log_row(log, &row);
+        log_row(&log, &row);
     }
-    assert_int_equal(fclose(log), 0);
+    assert_true(log_flush(&log));
+    log_close(&log);
 }
 
 /* Each of them is a row as it was written, in order. */
@@ -130,12 +131,112 @@ static void test_no_file(void **state) {
     }
 }
 
+/* ---- going on ---- */
+
+/* A log of ten rows: its length and digest after six of them. */
+static void write_ten(const char *path, size_t *length, uint64_t *digest) {
+    Log log;
+    Error err;
+    assert_ok(log_create(&log, path, &err), err);
+    for (int step = 1; step <= 10; step++) {
+        LogRow row = row_at(step * 100);
+        log_row(&log, &row);
+        *length = step == 6 ? log.length : *length;
+        *digest = step == 6 ? digest_value(&log.digest) : *digest;
+    }
+    log_close(&log);
+}
+
+/* It goes on behind the rows that the state knows, and ends as if it had been written in one go. */
+static void test_reopened(void **state) {
+    (void)state;
+    size_t length = 0;
+    uint64_t digest = 0;
+    struct stat status;
+    const char *path = scratch("again.csv"), *whole = scratch("whole.csv");
+    write_rows(whole, 700);
+    for (int cut = 0; cut < 60; cut += 7) {
+        Log log;
+        write_ten(path, &length, &digest);
+        assert_int_equal(stat(path, &status), 0);
+        assert_int_equal(truncate(path, status.st_size - cut), 0); /* killed as it wrote */
+        assert_true(log_reopen(&log, path, length, digest));
+        LogRow row = row_at(700);
+        log_row(&log, &row);
+        size_t written = log.length;
+        uint64_t now = digest_value(&log.digest);
+        log_close(&log);
+        LogRows *rows = read_back(path);
+        assert_int_equal(rows->count, 7);
+        check_rows(rows);
+        free(rows);
+        assert_int_equal(stat(path, &status), 0);
+        assert_int_equal(status.st_size, written);
+        assert_true(log_reopen(&log, path, written, now));
+        log_close(&log);
+    }
+}
+
+/* A file that is not as it was left is not touched. */
+static void expect_untouched(const char *name, const char *bytes, size_t all, size_t length,
+                             uint64_t digest) {
+    Log log;
+    const char *path = scratch_put(name, bytes, all);
+    assert_false(log_reopen(&log, path, length, digest));
+    assert_null(log.file);
+    scratch_expect(name, bytes, all);
+}
+
+static void test_other_log(void **state) {
+    (void)state;
+    size_t length = 0, all;
+    uint64_t digest = 0;
+    char text[4096];
+    write_ten(scratch("ten.csv"), &length, &digest);
+    FILE *file = fopen(scratch("ten.csv"), "r");
+    assert_non_null(file);
+    all = fread(text, 1, sizeof text - 16, file);
+    fclose(file);
+    assert_true(all > length);
+    expect_untouched("cut.csv", text, length - 1, length, digest);
+    expect_untouched("void.csv", text, 0, length, digest);
+    text[length / 2] ^= 1;
+    expect_untouched("edited.csv", text, all, length, digest);
+    text[length / 2] ^= 1;
+    memcpy(text + all, "my notes\n", 9);
+    expect_untouched("notes.csv", text, all + 9, length, digest);
+    Log log;
+    assert_int_equal(symlink(scratch("ten.csv"), scratch("link.csv")), 0);
+    assert_false(log_reopen(&log, scratch("link.csv"), length, digest));
+    assert_false(log_reopen(&log, scratch("."), length, digest));
+    assert_true(log_reopen(&log, scratch("ten.csv"), length, digest));
+    log_close(&log);
+}
+
+/* A new log takes the place of a name, not of what other names have. */
+static void test_created(void **state) {
+    (void)state;
+    Error err;
+    Log log;
+    scratch_put("precious", "precious", 8);
+    assert_int_equal(link(scratch("precious"), scratch("hard.csv")), 0);
+    assert_int_equal(symlink(scratch("precious"), scratch("soft.csv")), 0);
+    assert_ok(log_create(&log, scratch("hard.csv"), &err), err);
+    log_close(&log);
+    assert_ok(log_create(&log, scratch("soft.csv"), &err), err);
+    log_close(&log);
+    scratch_expect("precious", "precious", 8);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all),
         cmocka_unit_test(test_thinned),
         cmocka_unit_test(test_other_lines),
         cmocka_unit_test(test_no_file),
+        cmocka_unit_test(test_reopened),
+        cmocka_unit_test(test_other_log),
+        cmocka_unit_test(test_created),
     };
     return cmocka_run_group_tests(tests, scratch_open, scratch_close);
 }

@@ -2,14 +2,13 @@
  * files they leave, how they end. Only tiny models are trained; what they write is gibberish, but
  * gibberish of the right length. */
 #include "tests/support.h"
-#include "tests/command.h"
+#include "tests/table.h"
 #include "base/random.h"
 #include "base/utf8.h"
 #include "version.h"
 
 #include <math.h>
 #include <sys/resource.h>
-#include <time.h>
 
 /* The play that comes with the project. */
 #define PLAY "data/sample.txt"
@@ -30,62 +29,6 @@ static const char *const verses[] = {"天地玄黃，宇宙洪荒。\n", "日月
 
 static bool begins(const char *text, const char *with) {
     return strncmp(text, with, strlen(with)) == 0;
-}
-
-/* What follows the first `what` in the last output; the test fails if there is none. */
-static const char *after(const char *what) {
-    const char *found = strstr(ran.out, what);
-    if (!found) fail_msg("%s: no '%s' in:\n%s", ran.command, what, ran.out);
-    return found + strlen(what);
-}
-
-/* 1,234,567 as a number; *end is what follows. */
-static size_t ungrouped(const char *text, const char **end) {
-    size_t number = 0;
-    for (; (*text >= '0' && *text <= '9') || *text == ','; text++)
-        if (*text != ',') number = 10 * number + (size_t)(*text - '0');
-    *end = text;
-    return number;
-}
-
-static const char heading[] =
-    "\nmodel             parameters     train  validation  bits/char  seconds\n";
-
-typedef struct {
-    size_t parameters;
-    double train, validation, bits;
-} Row;
-
-static bool find_row(const char *name, Row *row) {
-    char first[32], parameters[32], seconds[32];
-    const char *end;
-    snprintf(first, sizeof first, "\n%-16s  ", name);
-    const char *line = strstr(after(heading) - 1, first);
-    if (!line) return false;
-    if (sscanf(line + strlen(first), "%31s %lf %lf %lf %31s", parameters, &row->train,
-               &row->validation, &row->bits, seconds) != 5)
-        fail_msg("not a row of the table: %s", line);
-    row->parameters = ungrouped(parameters, &end);
-    bool counted = strcmp(parameters, "-") == 0 && strcmp(seconds, "-") == 0;
-    if (!counted && (*end || !row->parameters || *seconds < '0' || *seconds > '9'))
-        fail_msg("%s: parameters '%s', seconds '%s'", name, parameters, seconds);
-    return true;
-}
-
-/* A row of the table, its figures checked. */
-static Row row_of(const char *name) {
-    Row row;
-    if (!find_row(name, &row)) fail_msg("%s: no row '%s' in:\n%s", ran.command, name, ran.out);
-    assert_true(row.train > 0 && row.validation > 0);
-    assert_near(row.bits, row.validation / log(2.0), 6e-4);
-    return row;
-}
-
-/* The row of a model that has learned something since ln V. */
-static Row learned(const char *name) {
-    Row row = row_of(name), uniform = row_of("uniform");
-    assert_true(row.train < uniform.train - 0.02 && row.validation < uniform.validation - 0.02);
-    return row;
 }
 
 /* The numbers of characters that train and validate, from the first line. */
@@ -267,46 +210,6 @@ static void test_preset(void **state) {
     expect_refusal(1, "--model=gpt", "--model=modern");
 }
 
-static double seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-/* By the clock: all of it in that time, about, with the schedule at its end; more time may be
- * given. */
-static void test_time(void **state) {
-    (void)state;
-    double begun = seconds();
-    must_run("train " TINY_SIZES "-e 0 -t 3 -o @timed/m " PLAY);
-    assert_near(seconds() - begun, 3, 0.6); /* other programs take their share */
-    learned("bigram");
-    learned("gpt");
-    size_t length;
-    char *log = slurp(scratch("timed/m.csv"), &length), *last = strrchr(log, '\n');
-    int step = 0, evaluations = 0;
-    double rate = 0, peak = 0;
-    *last = 0;
-    for (char *line = strchr(log, '\n'); line; line = strchr(line + 1, '\n')) {
-        assert_int_equal(sscanf(line, "\n%d,%*f,%*f,%lf", &step, &rate), 2);
-        peak = fmax(peak, rate);
-        evaluations += strstr(line, ",,") == NULL || strstr(line, ",,") > strchr(line + 1, '\n');
-    }
-    assert_true(step > 40 && peak <= 1e-3 && peak > 0.9e-3 && rate < 0.15 * peak);
-    assert_in_range(evaluations, 2, 11); /* fewer where they take long */
-    free(log);
-    begun = seconds();
-    must_run("train -r -t 4.5 -o @timed/m " PLAY);
-    after("\n  goes on after step ");
-    assert_near(seconds() - begun, 1.5, 0.6);
-    must_run("train -r -o @timed/m " PLAY); /* the settings know */
-    assert_null(strstr(ran.out, "  step "));
-    run("train -r -q -t 2 -o @timed/m " PLAY);
-    expect_refusal(1, "seconds have been spent", "--time 2");
-    run("train -r -q -s 3 -o @timed/m " PLAY);
-    expect_refusal(1, "steps have been taken", "--steps 3");
-}
-
 /* In seconds, and from 39,054 characters, it learns more than a bigram can (2.34), and not by
  * heart. Sanitized it would take a minute. */
 static void test_learns(void **state) {
@@ -317,32 +220,6 @@ static void test_learns(void **state) {
     must_run("train -q --preset quick -o @learns/m " PLAY);
     Row row = row_of("modern");
     assert_true(row.validation < 1.6 && row.train < row.validation && row.train > 1.1);
-}
-
-/* A plan leaves what was chosen, and says what it trains. */
-static void test_plan(void **state) {
-    (void)state;
-    int layers, heads, width, batch, context;
-    char same[128];
-    must_run("train -t 2 -c 16 -o @plan/m " PLAY);
-    const char *line = after("\nin 2 s: ");
-    int found = sscanf(line, "layers %d, heads %d, width %d, steps of %d x %d characters", &layers,
-                       &heads, &width, &batch, &context);
-    assert_int_equal(found, 5);
-    assert_true(width == 32 * heads && batch == 16 && context == 16);
-    snprintf(same, sizeof same, " steps of %d x 16 characters, ", batch);
-    after(same);
-    learned("modern");
-    sample("--info @plan/m");
-    snprintf(same, sizeof same, "\nlayers           %d\nheads            %d\nwidth            %d\n",
-             layers, heads, width);
-    after(same);
-    must_run("train -r -o @plan/m " PLAY); /* as it was planned */
-    assert_null(strstr(ran.out, "in 2 s:"));
-    must_run("train -t 2 -w 24 -l 1 -b 3 -d 0.05 -o @plan/m " PLAY);
-    after(" s: layers 1, heads 1, width 24, steps of 3 x 64 characters, dropout 0.05; ");
-    run("train -t 2 -w 24 -H 5 -o @plan/m " PLAY);
-    expect_refusal(2, "24", "5");
 }
 
 /* What is learnt by heart ends early, and is not taken up again but with more patience. */
@@ -370,10 +247,6 @@ static void test_patience(void **state) {
     must_run("train -r --patience 1 -o @heart/m %s", scratch("noise"));
     after("  step   400/400");
     assert_near(row_of("gpt").validation, best, 1e-6);
-    must_run("train " TINY_SIZES "-w 64 -d 0 -t 4 -e 1000 -o @heart/t %s", scratch("noise"));
-    after("  no lower loss since step ");
-    must_run("train -r -o @heart/t %s", scratch("noise")); /* by the clock, too */
-    assert_null(strstr(ran.out, "  step "));
 }
 
 /* Once the rates have begun to fall. */
@@ -439,12 +312,6 @@ static void test_short_text(void **state) {
     must_run("train " TINY_SIZES "-c 15 -e 1e9 -s 3 -o @brief/m %s", scratch("short"));
     must_run("train " TINY_SIZES "-c 15 -e 4 -o @brief/m %s", scratch("short"));
     after("\n60 steps, dropout 0: the text is seen 4.0 times\n");
-    must_run("train " TINY_SIZES "-c 15 -t 5 --patience 1 -o @brief/m %s", scratch("short"));
-    after("the whole text 40.0 times, and no more (--epochs)\n");
-    after("\ngpt:");
-    after("step   600/~600 ");
-    must_run("train -r -t 5 -o @brief/m %s", scratch("short"));
-    assert_null(strstr(ran.out, "  step "));
 }
 
 static void test_ladder(void **state) {
@@ -483,7 +350,7 @@ static void test_ladder(void **state) {
 static void test_quiet(void **state) {
     (void)state;
     int lines = 0;
-    train("-q -o @quiet " PLAY);
+    train("-q -o @quiet/m " PLAY);
     learned("gpt");
     assert_true(begins(ran.out, heading));
     for (const char *c = ran.out; *c; c++) lines += *c == '\n';
@@ -528,11 +395,6 @@ static void test_page(void **state) {
     page = slurp(scratch("page/report.html"), &length);
     assert_int_equal(points_of(page, "gpt"), 3);
     assert_int_equal(points_of(page, "gpt, training"), 60);
-    free(page);
-    train("-o @page/model --log /dev/null " PLAY); /* which keeps nothing */
-    page = slurp(scratch("page/report.html"), &length);
-    assert_int_equal(points_of(page, "gpt"), 0);
-    assert_int_equal(points_of(page, "bigram"), 2);
     free(page);
 }
 
@@ -638,58 +500,6 @@ static void test_threads_and_seeds(void **state) {
         free(bytes);
     }
     free(first);
-}
-
-static int sent;
-
-/* Sends it once, and as soon as something is printed. */
-static void send_first(pid_t child, int i) {
-    if (i == 0) kill(child, sent);
-}
-
-static void send_always(pid_t child, int i) {
-    (void)i;
-    kill(child, sent);
-}
-
-/* A training that would take hours. */
-static void interrupt(const char *command, int number) {
-    sent = number;
-    run_meanwhile(command, send_first);
-    expect_success();
-}
-
-static void test_interruption(void **state) {
-    (void)state;
-    Row row;
-    interrupt("train " TINY "-s 1000000000 --eval-every 1000000 -m bigram -o @stop/bigram " PLAY,
-              SIGINT);
-    row_of("bigram");
-    after("\n\nTo read what it writes:");
-    after("\n\nInterrupted.  To go on:  train --resume --out ");
-    sample("-n 20 @stop/bigram");
-    expect_files("stop", 4);
-    /* The bigram comes first: the model that was asked for is not begun any more. */
-    static const int others[] = {SIGTERM, SIGHUP};
-    for (int i = 0; i < 2; i++) {
-        interrupt("train " TINY "-s 1000000000 --eval-every 1000000 -m gpt -o @stop2/model " PLAY,
-                  others[i]);
-        row_of("bigram");
-        assert_false(find_row("gpt", &row) || strstr(ran.out, "To read"));
-        after("\n\nInterrupted.  To go on:  train --resume --out ");
-        expect_files("stop2", 4);
-    }
-}
-
-/* A hang-up that nobody is to notice, as under nohup, is not noticed. */
-static void test_ignored_hangup(void **state) {
-    (void)state;
-    signal(SIGHUP, SIG_IGN);
-    sent = SIGHUP;
-    run_meanwhile("train " TINY "-m gpt -o @hangup " PLAY, send_always);
-    signal(SIGHUP, SIG_DFL);
-    expect_success();
-    assert_non_null(strstr(ran.out, "To read"));
 }
 
 /* ---- writing ---- */
@@ -919,8 +729,9 @@ static void test_bad_input(void **state) {
         {2, "--width",             "'12x'",              "--width 12x " PLAY},
         {2, "--lr",                "'1e400'",            "--lr 1e400 " PLAY},
         {2, "3 heads",             "a width of 16",      "--heads 3 " PLAY},
-        {1, "data: ",              "not a regular file", "-o data " PLAY},
-        {1, "/dev/null: ",         "not a regular file", "-o /dev/null " PLAY},
+        {1, "data: ",              "is a folder",        "-o data " PLAY},
+        {1, "/dev/null: ",         "is a device",        "-o /dev/null " PLAY},
+        {1, "/dev/full: ",         "is a device",        "--log /dev/full " PLAY},
         {1, "/bigram.safetensors: ", "another name",     "-o @bigram.safetensors " PLAY},
         {1, "gpt: would take ",    " GiB of memory",     "--width 100000 " PLAY},
         {1, "head: would take ",   " GiB of memory",     "-m head -w 1048576 -b 65536 " PLAY},
@@ -978,11 +789,11 @@ static void test_bad_surroundings(void **state) {
     else
         unsetenv("KERNELS");
     free(before);
-    run("train " TINY "-q -o @logs/model -m bigram --log @none/log " PLAY);
-    expect_refusal(1, scratch("none/log"), "cannot be created");
-    if (access("/dev/full", W_OK) != 0) return;
-    run("train " TINY "-q -o @logs/model -m bigram --log /dev/full " PLAY);
-    expect_refusal(1, "/dev/full", "cannot be written");
+    run("train " TINY "-q -o @logs/model -m bigram --log @plain/log " PLAY);
+    expect_refusal(1, scratch("plain"), "cannot be created");
+    assert_false(scratch_has("logs"));
+    train("-q -o @logs/model -m bigram --log @none/log " PLAY);
+    check_log(scratch("none/log"));
 }
 
 /* ---- help ---- */
@@ -1067,9 +878,7 @@ int main(void) {
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_choice_of_model),
         cmocka_unit_test(test_preset),
-        cmocka_unit_test(test_time),
         cmocka_unit_test(test_learns),
-        cmocka_unit_test(test_plan),
         cmocka_unit_test(test_patience),
         cmocka_unit_test(test_cooling),
         cmocka_unit_test(test_short_text),
@@ -1082,8 +891,6 @@ int main(void) {
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_one_character),
         cmocka_unit_test(test_threads_and_seeds),
-        cmocka_unit_test(test_interruption),
-        cmocka_unit_test(test_ignored_hangup),
         cmocka_unit_test(test_length),
         cmocka_unit_test(test_choices),
         cmocka_unit_test(test_samples),

@@ -77,13 +77,6 @@ static void check_log(const char *folder, const char *name, int steps) {
     free(text);
 }
 
-/* What follows the first `what` in the last output. */
-static const char *after(const char *what) {
-    const char *found = strstr(ran.out, what);
-    if (!found) fail_msg("%s: no '%s' in:\n%s", ran.command, what, ran.out);
-    return found + strlen(what);
-}
-
 /* ---- stopping ---- */
 
 static double seconds(void) {

@@ -1,8 +1,8 @@
 #include "training/account.h"
-#include "base/file.h"
 #include "base/memory.h"
 #include "report/page.h"
 #include "training/log.h"
+#include "training/outputs.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -236,10 +236,6 @@ static bool is_better(const Settings *settings, const Result *result, const Resu
                             : strcmp(result->name, settings->model) == 0;
 }
 
-bool account_path(const Settings *settings, char path[PATH_ROOM], Error *err) {
-    return path_beside(settings->out, "report.html", path, err);
-}
-
 bool account_write(const Settings *settings, const Corpus *corpus, const Result *results, int count,
                    const char *path, Error *err) {
     Account *a;
@@ -249,6 +245,7 @@ bool account_write(const Settings *settings, const Corpus *corpus, const Result 
     for (int i = 0; i < count; i++)
         if (is_better(settings, &results[i], a->best)) a->best = &results[i];
     a->page = (Page){.text = settings->input,
+                     .digest = corpus->digest,
                      .model = a->best->name,
                      .idea = model_idea(a->best->name),
                      .characters = corpus->length,

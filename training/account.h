@@ -4,10 +4,7 @@
 
 #include "training/saving.h"
 
-/* Writes to `path` where the page of a training goes: beside its checkpoint. */
-bool account_path(const Settings *settings, char path[PATH_ROOM], Error *err);
-
-/* Writes the page there, from the results [count], the logs and the best model's checkpoint. A log
+/* Writes the page to `path`, from the results [count], the logs and the best model's checkpoint. A log
  * that cannot be read back (a pipe, a file that somebody has removed) leaves its curves out, a
  * checkpoint that is gone its maps. */
 bool account_write(const Settings *settings, const Corpus *corpus, const Result *results, int count,

@@ -144,7 +144,7 @@ Step crew_step(Crew *crew, uint64_t step, const Optimizer *optimizer) {
 bool crew_evaluate(Crew *crew, size_t from, size_t count, size_t every, double *loss, Error *err) {
     give((Order){.call = EVALUATE, .from = from, .count = count, .every = every});
     if (!same_weights(crew, err)) return false;
-    *loss = run_evaluate(crew->run, crew->ids + from, count, every);
+    *loss = run_evaluate_until(crew->run, crew->ids + from, count, every, interrupted_twice);
     return true;
 }
 
@@ -192,7 +192,7 @@ static void evaluate_part(Follower *f, const Order *order) {
     Error err = {0};
     assert(f->crew.model); /* the first process has opened one */
     if (same_weights(&f->crew, &err))
-        run_evaluate(f->crew.run, f->ids + order->from, order->count, order->every);
+        run_evaluate_until(f->crew.run, f->ids + order->from, order->count, order->every, NULL);
 }
 
 static void obey(Follower *f, const Order *order) {

@@ -51,7 +51,8 @@ typedef struct {
 /* Batch number `step` forward, its loss backward, and an update. */
 Step crew_step(Crew *crew, uint64_t step, const Optimizer *optimizer);
 
-/* run_evaluate on `count` ids of the text from `from` on. Refused: weights that are not the same on
+/* run_evaluate on `count` ids of the text from `from` on; NaN if a person interrupted it for the
+ * second time (training/interruption.h). Refused: weights that are not the same on
  * all processes, as they are if memory, messages and programs are sound. */
 bool crew_evaluate(Crew *crew, size_t from, size_t count, size_t every, double *loss, Error *err);
 

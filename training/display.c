@@ -41,6 +41,16 @@ void show_plan(const Settings *asked, const Settings *s, const Plan *plan) {
                plan->epochs);
 }
 
+void show_set_aside(const char *where) {
+    printf("what another training left here is now in %s\n", where);
+}
+
+void show_other_log(const char *path, const char *where) {
+    printf("%s: has been changed since this training wrote it; it is now in %s, and a new log "
+           "begins\n",
+           path, where);
+}
+
 /* Reading a long text may have taken more than training does. */
 static void show_memory(const Run *run, const Corpus *corpus) {
     enum { PROGRAM = 3 << 20 }; /* itself and its libraries */
@@ -130,14 +140,22 @@ void show_cooling(const Progress *p) {
     printf("  no lower loss since step %.0f: the learning rate begins to fall\n", p->lowest_step);
 }
 
+/* A dash where a training that was interrupted has no figure. */
+static const char *figure(double value, int digits, char text[GROUPED_ROOM]) {
+    snprintf(text, GROUPED_ROOM, isnan(value) ? "-" : "%.*f", digits, value);
+    return text;
+}
+
 static void show_result(const Result *result) {
     char parameters[GROUPED_ROOM] = "-", seconds[GROUPED_ROOM] = "-";
+    char train[GROUPED_ROOM], validation[GROUPED_ROOM], bits[GROUPED_ROOM];
     if (result->seconds >= 0) {
         grouped(result->parameters, parameters);
         snprintf(seconds, sizeof seconds, "%.1f", result->seconds);
     }
-    printf("%-16s  %10s  %8.4f  %10.4f  %9.3f  %7s\n", result->name, parameters, result->train,
-           result->validation, result->validation / log(2.0), seconds);
+    printf("%-16s  %10s  %8s  %10s  %9s  %7s\n", result->name, parameters,
+           figure(result->train, 4, train), figure(result->validation, 4, validation),
+           figure(result->validation / log(2.0), 3, bits), seconds);
 }
 
 void show_results(const Result *results, int count) {

@@ -17,6 +17,12 @@ void show_corpus(const char *path, const Corpus *corpus);
 /* What was chosen where `asked` left it open, for the time and for the text. */
 void show_plan(const Settings *asked, const Settings *settings, const Plan *plan);
 
+/* The files that were in the way of this training are now in the folder `where`. */
+void show_set_aside(const char *where);
+
+/* The log at `path` is not as the training left it, and is now in the folder `where`. */
+void show_other_log(const char *path, const char *where);
+
 /* What is about to be trained, and what memory it takes, with the text and the program. `done`
  * steps were taken before. */
 void show_training(const Model *model, const Run *run, const Settings *settings,

@@ -1,21 +1,50 @@
 #include "training/interruption.h"
+#include "base/file.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stddef.h>
+#include <string.h>
+#include <unistd.h>
 
-static volatile sig_atomic_t seen;
+static volatile sig_atomic_t asked; /* how often an end was asked for */
+static bool loud, terminal;
 
-static const int interruptions[] = {SIGINT, SIGTERM, SIGHUP};
+static const int interruptions[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 enum { COUNT = sizeof interruptions / sizeof *interruptions };
 
-static void on_interruption(int number) {
-    (void)number;
-    seen = 1;
-    for (int i = 0; i < COUNT; i++) signal(interruptions[i], SIG_DFL);
+/* For a signal handler, which must not print by stdio. */
+static void say(const char *line) {
+    if (!loud) return;
+    ssize_t put = terminal ? write(STDOUT_FILENO, "\r\033[K", 4) : 0; /* over the progress */
+    put = put < 0 ? put : write(STDOUT_FILENO, line, strlen(line));
+    (void)put; /* a terminal that is gone shows nothing */
 }
 
-void interruption_catch(void) {
+static void on_interruption(int number) {
+    int before = errno;
+    bool counts = number == SIGINT || number == SIGTERM;
+    if (asked == 0) {
+        asked = 1;
+        if (number != SIGPIPE)
+            say("Stopping: evaluating and saving; again to stop without evaluating\n");
+    } else if (counts && asked == 1) {
+        asked = 2;
+        say("Stopping without evaluating; again to end at once\n");
+    } else if (counts) {
+        file_abandon();
+        signal(number, SIG_DFL);
+        raise(number); /* it is delivered when this handler returns */
+    }
+    errno = before;
+}
+
+void interruption_catch(bool with_words) {
     struct sigaction action = {.sa_handler = on_interruption, .sa_flags = SA_RESTART}, old;
+    loud = with_words;
+    terminal = isatty(STDOUT_FILENO);
+    /* one at a time: the count is not touched by two at once */
+    for (int i = 0; i < COUNT; i++) sigaddset(&action.sa_mask, interruptions[i]);
     for (int i = 0; i < COUNT; i++)
         if (sigaction(interruptions[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(interruptions[i], &action, NULL);
@@ -27,5 +56,9 @@ void interruption_ignore(void) {
 }
 
 bool interrupted(void) {
-    return seen;
+    return asked > 0;
+}
+
+bool interrupted_twice(void) {
+    return asked > 1;
 }

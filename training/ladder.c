@@ -2,14 +2,13 @@
 #include "training/account.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/memory.h"
 #include "training/display.h"
 #include "training/interruption.h"
 #include "training/rung.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { CLOSED_FORMS = 3, WIDEST = 8192 };
@@ -25,21 +24,35 @@ static bool add_closed_forms(const Corpus *corpus, Result *results, int *count, 
     return true;
 }
 
+static void write_figure(FILE *out, const char *end, int digits, double figure) {
+    if (!isnan(figure)) fprintf(out, "%.*f", digits, figure);
+    fputs(end, out);
+}
+
 /* The comparison as ladder.csv beside the checkpoints. */
 static bool save_comparison(const Settings *settings, const Result *results, int count,
                             char path[PATH_ROOM], Error *err) {
-    if (!path_beside(settings->out, "ladder.csv", path, err)) return false;
-    FILE *out = fopen(path, "w");
-    if (!out) return fail(err, "%s: cannot be created: %s", path, strerror(errno));
+    char *text = NULL;
+    size_t length = 0;
+    if (!table_path(settings, path, err)) return false;
+    FILE *out = open_memstream(&text, &length);
+    if (!out) return fail(err, "%s: no memory to write it", path);
     fputs("model,parameters,train_loss,val_loss,bits_per_char,seconds\n", out);
     for (int i = 0; i < count; i++) {
         const Result *r = &results[i];
-        fprintf(out, "%s,%zu,%.6f,%.6f,%.6f,%.3f\n", r->name, r->parameters, r->train,
-                r->validation, r->validation / log(2.0), r->seconds < 0 ? 0 : r->seconds);
+        fprintf(out, "%s,%zu,", r->name, r->parameters);
+        write_figure(out, ",", 6, r->train);
+        write_figure(out, ",", 6, r->validation);
+        write_figure(out, ",", 6, r->validation / log(2.0));
+        write_figure(out, "\n", 3, r->seconds < 0 ? 0 : r->seconds);
     }
-    bool written = !ferror(out);
-    written = fclose(out) == 0 && written;
-    return written || fail(err, "%s: cannot be written", path);
+    bool whole = !ferror(out);
+    whole = fclose(out) == 0 && whole;
+    FilePart part = {text, length};
+    bool ok =
+        whole ? file_write(path, &part, 1, err) : fail(err, "%s: no memory to write it", path);
+    free(text);
+    return ok;
 }
 
 int ladder_plan(const Settings *settings, const char *names[MAX_RUNGS]) {
@@ -108,61 +121,7 @@ static const Result *result_of(const State *state, const char *name, const Setti
     return NULL;
 }
 
-/* The page has one name whatever --out is: is anything else of this training there? */
-static bool check_page(const Settings *settings, const char *names[MAX_RUNGS], int rungs,
-                       Error *err) {
-    char page[PATH_ROOM], path[PATH_ROOM];
-    if (!account_path(settings, page, err) || !file_check_target(page, err)) return false;
-    if (file_is_same(page, settings->input))
-        return fail(err, "%s: is where the page of the training goes; --out needs another folder",
-                    page);
-    for (int i = 0; i < rungs; i++) {
-        if (!checkpoint_path(settings, names[i], path, err)) return false;
-        bool taken = file_is_same(page, path);
-        if (!log_path(settings, names[i], path, err)) return false;
-        if (taken || file_is_same(page, path))
-            return fail(err, "%s: is where the page of the training goes; take another name", page);
-    }
-    return true;
-}
-
-/* The text, and what --init begins from, are not to be lost to a training. */
-static bool check_kept(const Settings *settings, const char *path, Error *err) {
-    static const char *const files[] = {"config.json", "model.safetensors", "tokenizer.json"};
-    const char *init = settings->init;
-    if (file_is_same(path, settings->input))
-        return fail(err, "%s: is the text; the training would overwrite it", path);
-    if (!init) return true;
-    bool same = file_is_same(path, init);
-    for (int i = 0; i < 3; i++) {
-        char *within;
-        if (!file_within(init, files[i], &within, err)) return false;
-        same = same || file_is_same(path, within);
-        memory_free(within);
-    }
-    return !same ||
-           fail(err, "%s: is what --init begins from; the training would overwrite it", path);
-}
-
-/* Before hours are spent: can all files be written, and each under its own name? */
-static bool check_targets(const Settings *settings, const char *names[MAX_RUNGS], int rungs,
-                          Error *err) {
-    char path[PATH_ROOM];
-    if (!state_path(settings->out, path, err) || !file_check_target(path, err) ||
-        !check_kept(settings, path, err) || !check_page(settings, names, rungs, err))
-        return false;
-    for (int i = 0; i < rungs; i++) {
-        if (!log_path(settings, names[i], path, err) || !check_kept(settings, path, err) ||
-            !checkpoint_path(settings, names[i], path, err) || !file_check_target(path, err) ||
-            !check_kept(settings, path, err))
-            return false;
-        if (strcmp(names[i], settings->model) != 0 && strcmp(path, settings->out) == 0)
-            return fail(err, "%s: is where the %s goes; --out needs another name", path, names[i]);
-    }
-    return true;
-}
-
-/* ... and is there memory enough for each of them? */
+/* Before hours are spent: is there memory enough for each rung? */
 static bool check_sizes(const Settings *settings, const Corpus *corpus, const State *state,
                         const char *names[MAX_RUNGS], int rungs, Error *err) {
     Task task = {.settings = settings, .corpus = corpus};
@@ -200,14 +159,18 @@ static void show_end(const Settings *settings, const Result *results, int count,
 }
 
 /* Trains the rungs of the plan one after another, or takes over what `state` says of them. */
-static bool train_rungs(const Settings *settings, const Corpus *corpus, State *state,
-                        Checkpoint *start, const char *names[MAX_RUNGS], int rungs, Result *results,
-                        int *count, Error *err) {
+static bool train_rungs(const Settings *settings, const Corpus *corpus, Outputs *outputs,
+                        State *state, Checkpoint *start, const char *names[MAX_RUNGS], int rungs,
+                        Result *results, int *count, Error *err) {
     char path[PATH_ROOM], task_log[PATH_ROOM], last[PATH_ROOM];
     int under_way = place_of(state, names, rungs);
     double before = 0; /* seconds of rungs that another run of the program trained */
-    Task task = {
-        .settings = settings, .corpus = corpus, .path = path, .log = task_log, .results = results};
+    Task task = {.settings = settings,
+                 .corpus = corpus,
+                 .path = path,
+                 .log = task_log,
+                 .outputs = outputs,
+                 .results = results};
     if (!state_path(settings->out, last, err)) return false;
     for (int i = 0; i < rungs && (*count == 0 || !interrupted()); i++) {
         double left = settings->time - before - (clock_seconds() - settings->begun);
@@ -226,6 +189,7 @@ static bool train_rungs(const Settings *settings, const Corpus *corpus, State *s
             continue;
         }
         task.name = names[i];
+        task.last = i == rungs - 1;
         task.start = strcmp(names[i], settings->model) == 0 ? start : NULL;
         /* until the rung is reached that the state belongs to, there is nothing better to keep */
         task.state = i >= under_way || under_way == rungs ? last : NULL;
@@ -239,16 +203,21 @@ static bool train_rungs(const Settings *settings, const Corpus *corpus, State *s
     return true;
 }
 
-bool ladder_train(const Settings *settings, const Corpus *corpus, State *state, Checkpoint *start,
-                  Error *err) {
+bool ladder_train(const Settings *settings, const Corpus *corpus, Outputs *outputs, State *state,
+                  Checkpoint *start, Error *err) {
     const char *names[MAX_RUNGS];
     Result results[MAX_RUNGS + CLOSED_FORMS];
-    char page[PATH_ROOM];
+    char page[PATH_ROOM], where[PATH_ROOM];
     int rungs = ladder_plan(settings, names), closed = 0, count = 0;
-    if (!account_path(settings, page, err) || !check_targets(settings, names, rungs, err) ||
+    bool resumed = state->checkpoint.model.weights;
+    if (!page_path(settings, page, err) ||
         !check_sizes(settings, corpus, state, names, rungs, err) ||
         !add_closed_forms(corpus, results, &closed, err) ||
-        !train_rungs(settings, corpus, state, start, names, rungs, results + closed, &count, err))
+        !outputs_make_way(outputs, corpus->digest, resumed, where, err))
+        return false;
+    if (*where) show_set_aside(where);
+    if (!train_rungs(settings, corpus, outputs, state, start, names, rungs, results + closed,
+                     &count, err))
         return false;
     count += closed;
     show_results(results, count);

@@ -1,59 +1,78 @@
 #include "training/log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Opens a log that is there, and forgets what follows its first `length` bytes. */
-static FILE *open_again(const char *path, size_t length) {
-    struct stat status;
-    FILE *log = fopen(path, "r+");
-    if (!log) return NULL;
-    if (fstat(fileno(log), &status) == 0 && S_ISREG(status.st_mode) &&
-        (size_t)status.st_size >= length && ftruncate(fileno(log), (off_t)length) == 0 &&
-        fseeko(log, 0, SEEK_END) == 0)
-        return log;
-    fclose(log);
-    return NULL;
+enum { QUOTED_ROOM = 2 * EXCERPT_ROOM + 4, LINE = QUOTED_ROOM + 512 };
+
+static const char heading[] =
+    "step,tokens,seconds,lr,train_loss,val_loss,grad_norm,tokens_per_second,sample\n";
+
+/* ---- writing ---- */
+
+static void put(Log *log, const char *text, size_t length) {
+    fwrite(text, 1, length, log->file);
+    digest_add(&log->digest, text, length);
+    log->length += length;
 }
 
-bool log_open(FILE **log, const char *path, size_t length, Error *err) {
-    *log = length > 0 ? open_again(path, length) : NULL;
-    if (*log) return true;
-    *log = fopen(path, "w");
-    if (!*log) return fail(err, "%s: cannot be created: %s", path, strerror(errno));
-    fputs("step,tokens,seconds,lr,train_loss,val_loss,grad_norm,tokens_per_second,sample\n", *log);
+/* Opened anew, and not cut short: another name of the old file keeps what it has. */
+bool log_create(Log *log, const char *path, Error *err) {
+    *log = (Log){.digest = digest_start()};
+    unlink(path);
+    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (file >= 0) log->file = fdopen(file, "w");
+    if (!log->file) {
+        int why = errno;
+        if (file >= 0) close(file);
+        return fail(err, "%s: cannot be created: %s", path, strerror(why));
+    }
+    put(log, heading, sizeof heading - 1);
     return true;
 }
 
 /* In quotes, those within it doubled (RFC 4180). */
-static void write_quoted(FILE *log, const char *text) {
-    putc('"', log);
-    for (; *text; text++) {
-        if (*text == '"') putc('"', log);
-        putc(*text, log);
+static size_t quote(const char *text, char quoted[QUOTED_ROOM]) {
+    size_t length = 0;
+    quoted[length++] = '"';
+    for (; *text && length + 3 < QUOTED_ROOM; text++) {
+        if (*text == '"') quoted[length++] = '"';
+        quoted[length++] = *text;
     }
-    putc('"', log);
+    quoted[length++] = '"';
+    return length;
 }
 
-void log_row(FILE *log, const LogRow *row) {
-    fprintf(log, "%d,%.0f,%.3f,%.6g,%.6f,", row->step, row->characters, row->seconds, row->rate,
-            row->loss);
-    if (!isnan(row->validation)) fprintf(log, "%.6f", row->validation);
-    fprintf(log, ",%.6g,%.0f,", row->norm, row->speed);
-    if (row->excerpt) write_quoted(log, row->excerpt);
-    putc('\n', log);
+void log_row(Log *log, const LogRow *row) {
+    enum { FIGURES = 256 };
+    char line[FIGURES + QUOTED_ROOM];
+    int length = snprintf(line, FIGURES, "%d,%.0f,%.3f,%.6g,%.6f,", row->step, row->characters,
+                          row->seconds, row->rate, row->loss);
+    if (!isnan(row->validation))
+        length += snprintf(line + length, (size_t)(FIGURES - length), "%.6f", row->validation);
+    length += snprintf(line + length, (size_t)(FIGURES - length), ",%.6g,%.0f,", row->norm,
+                       row->speed);
+    size_t all = (size_t)length;
+    if (row->excerpt) all += quote(row->excerpt, line + all);
+    line[all++] = '\n';
+    put(log, line, all);
 }
 
-size_t log_flush(FILE *log) {
-    off_t length = fflush(log) == 0 ? ftello(log) : -1;
-    return length > 0 ? (size_t)length : 0;
+bool log_flush(Log *log) {
+    return fflush(log->file) == 0 && !ferror(log->file);
 }
 
-/* ---- reading back ---- */
+void log_close(Log *log) {
+    if (log->file) fclose(log->file);
+    log->file = NULL;
+}
+
+/* ---- rows ---- */
 
 /* A number and the comma behind it; false where there is none. */
 static bool read_number(const char **at, double *number) {
@@ -93,6 +112,51 @@ static bool read_row(const char *line, LogRow *row, char text[EXCERPT_ROOM]) {
     return true;
 }
 
+/* ---- going on ---- */
+
+/* The bytes that the digest is of: false if the file ends before. */
+static bool read_known(FILE *file, size_t length, Digest *digest) {
+    char bytes[4096];
+    *digest = digest_start();
+    while (length > 0) {
+        size_t want = length < sizeof bytes ? length : sizeof bytes;
+        if (fread(bytes, 1, want, file) != want) return false;
+        digest_add(digest, bytes, want);
+        length -= want;
+    }
+    return true;
+}
+
+/* Rows from after the last save are written again; the last one may have been cut short. */
+static bool only_rows_follow(FILE *file) {
+    char line[LINE], text[EXCERPT_ROOM];
+    LogRow row;
+    while (fgets(line, sizeof line, file))
+        if (strchr(line, '\n') ? !read_row(line, &row, text) : *line < '0' || *line > '9')
+            return false;
+    return !ferror(file);
+}
+
+bool log_reopen(Log *log, const char *path, size_t length, uint64_t digest) {
+    struct stat status;
+    int file = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    *log = (Log){.length = length};
+    if (file < 0) return false;
+    if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode) ||
+        !(log->file = fdopen(file, "r+"))) {
+        close(file);
+        return false;
+    }
+    if (read_known(log->file, length, &log->digest) && digest_value(&log->digest) == digest &&
+        only_rows_follow(log->file) && ftruncate(file, (off_t)length) == 0 &&
+        fseeko(log->file, 0, SEEK_END) == 0)
+        return true;
+    log_close(log);
+    return false;
+}
+
+/* ---- reading back ---- */
+
 /* Every row but those with an evaluation are counted on their own; every so many is kept. */
 typedef struct {
     long all[2], seen[2]; /* of each kind */
@@ -110,7 +174,6 @@ static FILE *open_regular(const char *path) {
 }
 
 void log_read(LogRows *log, const char *path) {
-    enum { LINE = 2 * EXCERPT_ROOM + 512 };
     char line[LINE], text[EXCERPT_ROOM];
     Thinning thinning = {0};
     LogRow row;

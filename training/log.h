@@ -2,6 +2,7 @@
 #ifndef TRIL_LOG_H
 #define TRIL_LOG_H
 
+#include "base/digest.h"
 #include "base/error.h"
 #include "training/excerpt.h"
 
@@ -17,11 +18,29 @@ typedef struct {
     const char *excerpt;        /* what the model wrote then, a line of UTF-8, or NULL */
 } LogRow;
 
-/* Opens the log at `path`: a new one if `length` is 0, else one that goes on behind its first
- * `length` bytes, if there are so many. */
-bool log_open(FILE **log, const char *path, size_t length, Error *err);
+/* A log that is being written, and the digest of all its bytes so far. */
+typedef struct {
+    FILE *file; /* owned; NULL: it is closed */
+    size_t length;
+    Digest digest;
+} Log;
 
-void log_row(FILE *log, const LogRow *row);
+/* Creates a log; a file that is there is replaced. */
+bool log_create(Log *log, const char *path, Error *err);
+
+/* Goes on with the log at `path` behind its first `length` bytes, whose digest is given. False, and
+ * nothing is changed, if these are not the bytes of that log, or if anything but further rows comes
+ * after them: then the file has been changed since, or is another one. */
+bool log_reopen(Log *log, const char *path, size_t length, uint64_t digest);
+
+/* Adds a row. */
+void log_row(Log *log, const LogRow *row);
+
+/* Hands over what was written so far; false if some of it could not be written. */
+bool log_flush(Log *log);
+
+/* Closes the log, if it is open. */
+void log_close(Log *log);
 
 /* What is read back of a log: its first, its last, and as many rows between them as there is room
  * for, evenly chosen; and as many of those with an evaluation. */
@@ -36,8 +55,5 @@ typedef struct {
 /* Reads the log at `path`; what is not a regular file has no rows, and what is no row is passed
  * over. */
 void log_read(LogRows *log, const char *path);
-
-/* Hands over what was written so far; returns its bytes, 0 if they cannot be told. */
-size_t log_flush(FILE *log);
 
 #endif

@@ -13,6 +13,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -24,7 +25,7 @@ typedef struct {
     const Corpus *corpus;
     Model model;
     Crew crew;
-    FILE *log;
+    Log log;
     Recipe recipe;
     Budget budget;
     double started; /* when; earlier by the time that was spent before */
@@ -97,6 +98,7 @@ static void restore(Training *t, const State *from) {
     const Checkpoint *c = &from->checkpoint;
     t->progress = from->progress;
     crew_restore(&t->crew, (uint64_t)t->progress.step, c->first_moments, c->second_moments);
+    t->progress.complete = 0;
     /* what is gone is made again */
     if (access(t->task->path, F_OK) != 0) t->progress.best = INFINITY;
 }
@@ -135,6 +137,19 @@ static void cool(Training *t) {
     budget_shorten(&t->budget, (int)t->progress.cooled);
 }
 
+/* The log of a training that goes on is continued if it is still as the training left it. */
+static bool open_log(Training *t, Error *err) {
+    const Task *task = t->task;
+    const Progress *p = &t->progress;
+    char where[PATH_ROOM];
+    if (p->log_length > 0 &&
+        log_reopen(&t->log, task->log, (size_t)p->log_length, p->log_digest))
+        return true;
+    if (p->step > 0 && !outputs_set_aside(task->outputs, task->log, where, err)) return false;
+    if (p->step > 0 && *where && !t->settings->quiet) show_other_log(task->log, where);
+    return log_create(&t->log, task->log, err);
+}
+
 static bool open_training(Training *t, const Task *task, State *from, Error *err) {
     const Settings *s = task->settings;
     *t = (Training){.task = task,
@@ -154,9 +169,7 @@ static bool open_training(Training *t, const Task *task, State *from, Error *err
     /* they are as large as the training's own */
     if (from) state_free(from);
     if (task->start) checkpoint_free(task->start);
-    if (!ok || !excerpt_open(&t->excerpt, t->crew.run, &t->model.config, err) ||
-        !file_make_parent(task->path, err) ||
-        !log_open(&t->log, task->log, (size_t)t->progress.log_length, err))
+    if (!ok || !excerpt_open(&t->excerpt, t->crew.run, &t->model.config, err) || !open_log(t, err))
         return false;
     t->budget = budget_open(s, task->seconds, most_steps_of(t), closing_of(t), &t->progress);
     if (t->progress.cooling > 0) cool(t);
@@ -168,7 +181,7 @@ static void close_training(Training *t) {
     crew_close(&t->crew);
     model_free(&t->model);
     excerpt_close(&t->excerpt);
-    if (t->log) fclose(t->log);
+    log_close(&t->log);
 }
 
 /* ---- steps ---- */
@@ -207,14 +220,16 @@ static bool train_step(Training *t, LogRow *row, Error *err) {
     return true;
 }
 
-/* The loss on the whole held-out text; keeps the weights if it is the lowest so far. Where they
- * cannot be written now, they may be next time: training goes on. */
+/* The loss on the whole held-out text, NaN if a person did not wait for it; keeps the weights if it
+ * is the lowest so far. Where they cannot be written now, they may be next time: training goes on.
+ */
 static bool evaluate(Training *t, double *validation, Error *err) {
     const Corpus *corpus = t->corpus;
     Progress *p = &t->progress;
     double begun = clock_seconds();
     if (!crew_evaluate(&t->crew, corpus->train, corpus->length - corpus->train, 1, validation, err))
         return false;
+    if (isnan(*validation) && interrupted_twice()) return true;
     if (!isfinite(*validation)) return diverged(t, "the loss is no longer a number", p->step, err);
     double took = clock_seconds() - begun;
     excerpt_write(&t->excerpt, &corpus->vocab, t->settings->seed, t->written);
@@ -244,7 +259,8 @@ static bool evaluate(Training *t, double *validation, Error *err) {
 static void keep_state(Training *t) {
     const Task *task = t->task;
     if (!task->state) return;
-    t->progress.log_length = (double)log_flush(t->log);
+    t->progress.log_length = log_flush(&t->log) ? (double)t->log.length : 0;
+    t->progress.log_digest = digest_value(&t->log.digest);
     t->progress.seconds = clock_seconds() - t->started;
     t->no_state = (Error){0};
     crew_collect(&t->crew);
@@ -274,12 +290,23 @@ static void cool_early(Training *t) {
     if (!t->settings->quiet) show_cooling(p);
 }
 
+/* A training that came to its end, but was interrupted in its last evaluation, makes up for it. */
+static bool evaluate_last(Training *t, Error *err) {
+    double validation;
+    if (t->progress.recent_count <= 0) return true;
+    if (!evaluate(t, &validation, err)) return false;
+    t->progress.complete = t->task->last && !isnan(validation);
+    keep_state(t);
+    return true;
+}
+
 static bool take_steps(Training *t, Error *err) {
     const Settings *s = t->settings;
     Progress *p = &t->progress;
     double shown = 0;
-    bool live = !s->quiet && isatty(STDOUT_FILENO), ok = true;
-    for (bool last = budget_complete(&t->budget, p); ok && !last;) {
+    bool live = !s->quiet && isatty(STDOUT_FILENO), last = budget_complete(&t->budget, p);
+    bool ok = !last || evaluate_last(t, err);
+    while (ok && !last) {
         LogRow row;
         ok = train_step(t, &row, err);
         if (!ok) break;
@@ -287,13 +314,18 @@ static bool take_steps(Training *t, Error *err) {
         bool spent = budget_spent(&t->budget, p);
         bool due = budget_evaluation_due(&t->budget, p, spent);
         if (due) ok = evaluate(t, &row.validation, err);
+        bool cut = due && isnan(row.validation);
+        due = due && !cut;
+        spent = spent && !cut;
         if (due && ok) row.excerpt = t->written;
         if (due && ok && !spent) cool_early(t);
-        log_row(t->log, &row);
+        log_row(&t->log, &row);
         double now = clock_seconds();
         p->spent = spent ? s->time : 0;
         p->given_up = due && !spent && budget_hopeless(&t->budget, p) ? t->budget.steps : 0;
-        last = spent || p->given_up > 0 || interrupted();
+        bool done = spent || p->given_up > 0;
+        p->complete = done && t->task->last;
+        last = done || interrupted();
         if (ok && (due || last || now - t->saved >= s->save_every)) keep_state(t);
         if (live && !due && now - shown > 0.1) {
             show_progress(p, s, t->budget.steps, &t->spark);
@@ -307,9 +339,22 @@ static bool take_steps(Training *t, Error *err) {
 
 /* ---- the end ---- */
 
+/* An interruption before the first evaluation is to leave something to sample from. The state does
+ * not know of it: a training that is resumed ends as one that was never interrupted. */
+static bool keep_something(Training *t, Error *err) {
+    double validation = NAN;
+    if (isfinite(t->progress.best) || *t->no_best.text) return true;
+    if (!interrupted_twice() && !evaluate(t, &validation, err)) return false;
+    if (isnan(validation))
+        save_best(t->task->path, &t->model, t->settings, t->corpus, t->progress.step, NAN,
+                  &t->no_best);
+    return true;
+}
+
 /* The figures of the checkpoint that was kept, read back from its file, and in float32 whatever it
  * was trained in: the loss on the held-out text, and that over SPREAD batches, at most, from all
- * over the training text. */
+ * over the training text. Where a person does not wait for them, there is only that of the
+ * evaluation at which it was kept. */
 static bool measure(const Training *t, Result *result, Error *err) {
     const Corpus *corpus = t->corpus;
     const char *path = t->task->path;
@@ -322,9 +367,13 @@ static bool measure(const Training *t, Result *result, Error *err) {
     bool ok = same_config(&kept.model.config, &t->model.config) ||
               fail(err, "%s: was replaced by another program", path);
     size_t every = (size_t)ceil(batches_of(t, corpus->train) / SPREAD), train = corpus->train;
-    ok = ok && crew_open(&crew, &kept.model, &options, corpus, err) &&
-         crew_evaluate(&crew, 0, train, every, &result->train, err) &&
-         crew_evaluate(&crew, train, corpus->length - train, 1, &result->validation, err);
+    result->train = result->validation = NAN;
+    if (!interrupted_twice())
+        ok = ok && crew_open(&crew, &kept.model, &options, corpus, err) &&
+             crew_evaluate(&crew, 0, train, every, &result->train, err) &&
+             crew_evaluate(&crew, train, corpus->length - train, 1, &result->validation, err);
+    const Note *best = checkpoint_note(&kept, "validation_loss");
+    if (best && isnan(result->validation)) result->validation = strtod(best->value, NULL);
     result->parameters = kept.model.parameters;
     crew_close(&crew);
     checkpoint_free(&kept);
@@ -332,8 +381,8 @@ static bool measure(const Training *t, Result *result, Error *err) {
 }
 
 /* What could not be written is said now, when nothing is lost by ending. */
-static bool check_files(const Training *t, Error *err) {
-    if (fflush(t->log) != 0 || ferror(t->log))
+static bool check_files(Training *t, Error *err) {
+    if (!log_flush(&t->log))
         return fail(err, "%s: cannot be written", t->task->log);
     if (*t->no_best.text) return fail(err, "%s", t->no_best.text);
     return !*t->no_state.text || fail(err, "%s", t->no_state.text);
@@ -344,24 +393,21 @@ bool train_rung(const Task *task, State *from, Result *result, Error *err) {
     const Settings *s = task->settings;
     bool ok = open_training(&t, task, from, err);
     int done = t.progress.step;
-    if (ok && task->seconds > 0 && t.progress.seconds > s->time + 1)
+    if (ok && !s->go_on && task->seconds > 0 && t.progress.seconds > s->time + 1)
         ok = fail(err, "%s: %.0f seconds have been spent, more than --time %.0f", task->state,
                   t.progress.seconds, s->time);
-    if (ok && task->seconds <= 0 && done > s->steps)
+    if (ok && !s->go_on && task->seconds <= 0 && done > s->steps)
         ok = fail(err, "%s: %d steps have been taken, more than --steps %d", task->state, done,
                   s->steps);
     if (ok && !s->quiet) show_training(&t.model, t.crew.run, s, task->corpus, done);
-    double validation;
     if (ok && task->start && !from) {
+        double validation;
         ok = evaluate(&t, &validation, err);
         if (ok) keep_state(&t); /* from now on it can be resumed without the model of its start */
     }
     ok = ok && take_steps(&t, err);
     if (ok && !s->quiet) show_sharing(&t.crew);
-    /* An interruption before the first evaluation is to leave something to sample from. The state
-       does not know of it: a training that is resumed ends as one that was never interrupted. */
-    if (ok && isinf(t.progress.best) && !*t.no_best.text) ok = evaluate(&t, &validation, err);
-    ok = ok && check_files(&t, err);
+    ok = ok && keep_something(&t, err) && check_files(&t, err);
     crew_close(&t.crew); /* its memory is needed no longer */
     ok = ok && measure(&t, result, err);
     result->name = task->name;

@@ -2,6 +2,7 @@
 #ifndef TRIL_TRAINING_RUNG_H
 #define TRIL_TRAINING_RUNG_H
 
+#include "training/outputs.h"
 #include "training/saving.h"
 
 typedef struct {
@@ -13,6 +14,8 @@ typedef struct {
     const char *log;       /* where its log goes */
     double seconds;        /* that it may take, with those spent on it before; 0: steps count */
     const char *state;     /* where the last state goes; NULL: nowhere */
+    Outputs *outputs;      /* among which all these files are */
+    bool last;             /* the last rung of the training */
     const Result *results; /* of the rungs before, for the state */
     int result_count;
 } Task;

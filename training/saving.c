@@ -2,76 +2,43 @@
 #include "base/memory.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { NUMBER = 32, RESULT_ROOM = 192, RESULTS_ROOM = MAX_RUNGS * RESULT_ROOM };
 
-/* `out` with another ending for its .safetensors, if it has that. */
-static bool with_ending(const char *out, const char *ending, char path[PATH_ROOM], Error *err) {
-    static const char usual[] = ".safetensors";
-    size_t length = strlen(out), cut = strlen(usual);
-    if (length > cut && strcmp(out + length - cut, usual) == 0) length -= cut;
-    int written = snprintf(path, PATH_ROOM, "%.*s%s", (int)length, out, ending);
-    return written < PATH_ROOM || fail(err, "%s: too long a path", out);
-}
-
-bool path_beside(const char *out, const char *name, char path[PATH_ROOM], Error *err) {
-    const char *slash = strrchr(out, '/');
-    int length = snprintf(path, PATH_ROOM, "%.*s%s", slash ? (int)(slash - out + 1) : 0, out, name);
-    return length < PATH_ROOM || fail(err, "%s: too long a path", out);
-}
-
-bool checkpoint_path(const Settings *settings, const char *name, char path[PATH_ROOM], Error *err) {
-    char file[64];
-    snprintf(file, sizeof file, "%s.safetensors", name);
-    if (strcmp(name, settings->model) != 0) return path_beside(settings->out, file, path, err);
-    int length = snprintf(path, PATH_ROOM, "%s", settings->out);
-    return length < PATH_ROOM || fail(err, "%s: too long a path", settings->out);
-}
-
-bool log_path(const Settings *settings, const char *name, char path[PATH_ROOM], Error *err) {
-    char checkpoint[PATH_ROOM];
-    if (settings->log && strcmp(name, settings->model) == 0) {
-        int length = snprintf(path, PATH_ROOM, "%s", settings->log);
-        return length < PATH_ROOM || fail(err, "%s: too long a path", settings->log);
-    }
-    return checkpoint_path(settings, name, checkpoint, err) &&
-           with_ending(checkpoint, ".csv", path, err);
-}
-
-bool state_path(const char *out, char path[PATH_ROOM], Error *err) {
-    return with_ending(out, ".last.safetensors", path, err);
-}
-
 /* The numbers of a Progress, under the keys of their notes. */
 static const struct {
     const char *key;
     size_t member;
+    bool may_lack; /* in states of earlier versions: it is 0 then */
 } numbers[] = {
-    {"best_loss", offsetof(Progress, best)},
-    {"recent_loss", offsetof(Progress, recent)},
-    {"recent_steps", offsetof(Progress, recent_count)},
-    {"seconds", offsetof(Progress, seconds)},
-    {"learning_seconds", offsetof(Progress, learning)},
-    {"log_bytes", offsetof(Progress, log_length)},
-    {"lowest_loss", offsetof(Progress, lowest)},
-    {"lowest_step", offsetof(Progress, lowest_step)},
-    {"stale", offsetof(Progress, stale)},
-    {"spent", offsetof(Progress, spent)},
-    {"given_up", offsetof(Progress, given_up)},
-    {"cooling", offsetof(Progress, cooling)},
-    {"cooled", offsetof(Progress, cooled)},
+    {"best_loss", offsetof(Progress, best), false},
+    {"recent_loss", offsetof(Progress, recent), false},
+    {"recent_steps", offsetof(Progress, recent_count), false},
+    {"seconds", offsetof(Progress, seconds), false},
+    {"learning_seconds", offsetof(Progress, learning), false},
+    {"log_bytes", offsetof(Progress, log_length), false},
+    {"lowest_loss", offsetof(Progress, lowest), false},
+    {"lowest_step", offsetof(Progress, lowest_step), false},
+    {"stale", offsetof(Progress, stale), false},
+    {"spent", offsetof(Progress, spent), false},
+    {"given_up", offsetof(Progress, given_up), false},
+    {"cooling", offsetof(Progress, cooling), false},
+    {"cooled", offsetof(Progress, cooled), false},
+    {"complete", offsetof(Progress, complete), true},
 };
 enum { NUMBERS = sizeof numbers / sizeof *numbers };
 
 /* Room for the notes of either file, and for what they point into. */
 typedef struct {
-    Note notes[8 + NUMBERS];
+    Note notes[9 + NUMBERS];
     int count;
     char *vocabulary; /* owned */
-    char step[NUMBER], seed[NUMBER], loss[NUMBER], text[NUMBER], values[NUMBERS][NUMBER];
+    char step[NUMBER], seed[NUMBER], loss[NUMBER], text[NUMBER], log[NUMBER];
+    char values[NUMBERS][NUMBER];
     char results[RESULTS_ROOM];
 } Notes;
 
@@ -88,10 +55,12 @@ static bool start_notes(Notes *n, const Settings *settings, const Corpus *corpus
     if (!vocab->bytes && !vocab_join(vocab, &n->vocabulary, &length, err)) return false;
     snprintf(n->step, NUMBER, "%d", step);
     snprintf(n->seed, NUMBER, "%" PRIu64, settings->seed);
+    snprintf(n->text, NUMBER, "%016" PRIx64, corpus->digest);
     add(n, "characters", vocab->bytes ? "bytes" : "utf-8");
     n->notes[n->count++] = (Note){"vocabulary", n->vocabulary ? n->vocabulary : "", length};
     add(n, "step", n->step);
     add(n, "seed", n->seed);
+    add(n, "text", n->text);
     return true;
 }
 
@@ -100,7 +69,7 @@ bool save_best(const char *path, const Model *model, const Settings *settings, c
     Notes n;
     if (!start_notes(&n, settings, corpus, step, err)) return false;
     snprintf(n.loss, NUMBER, "%.6f", validation);
-    add(&n, "validation_loss", n.loss);
+    if (!isnan(validation)) add(&n, "validation_loss", n.loss);
     bool ok = checkpoint_save(path, model, n.notes, n.count, err);
     memory_free(n.vocabulary);
     return ok;
@@ -118,13 +87,13 @@ bool save_state(const char *path, const Run *run, const Settings *settings, cons
         snprintf(n.values[i], NUMBER, "%.17g", value);
         add(&n, numbers[i].key, n.values[i]);
     }
-    snprintf(n.text, NUMBER, "%016" PRIx64, corpus->digest);
+    snprintf(n.log, NUMBER, "%016" PRIx64, progress->log_digest);
     char *to = n.results;
     for (int i = 0; i < result_count; i++, results++)
         to += snprintf(to, RESULT_ROOM, "%s %zu %.17g %.17g %.17g %.17g %.17g\n", results->name,
                        results->parameters, results->train, results->validation, results->seconds,
                        results->characters, results->time);
-    add(&n, "text", n.text);
+    add(&n, "log_digest", n.log);
     add(&n, "settings", settings->words);
     add(&n, "results", n.results);
     bool ok = checkpoint_save_run(path, run, n.notes, n.count, err);
@@ -138,6 +107,12 @@ static bool read_number(const Note *note, double *number) {
     if (!note || !*note->value || strlen(note->value) != note->length) return false;
     *number = strtod(note->value, &end);
     return !*end && *number >= 0;
+}
+
+static bool read_digest(const Note *note, uint64_t *digest) {
+    if (!note || note->length != 16 || strspn(note->value, "0123456789abcdef") != 16) return false;
+    *digest = strtoull(note->value, NULL, 16);
+    return true;
 }
 
 static const char *known_name(const char *name, size_t length) {
@@ -181,17 +156,20 @@ static const char *read_notes(State *state) {
     if (!read_number(checkpoint_note(c, "step"), &number) || !(number <= 1e9)) return "step";
     state->progress.step = (int)number;
     for (int i = 0; i < NUMBERS; i++) {
-        if (!read_number(checkpoint_note(c, numbers[i].key), &number)) return numbers[i].key;
+        const Note *note = checkpoint_note(c, numbers[i].key);
+        if (!note && numbers[i].may_lack) continue;
+        if (!read_number(note, &number)) return numbers[i].key;
         memcpy((char *)&state->progress + numbers[i].member, &number, sizeof number);
     }
     const Progress *p = &state->progress;
     if (p->cooling > 0 && !(p->cooled > p->cooling && p->cooled <= 1e9)) return "cooled";
-    const Note *words = checkpoint_note(c, "settings"), *text = checkpoint_note(c, "text");
+    const Note *words = checkpoint_note(c, "settings");
     if (!words || words->length >= WORDS_ROOM || strlen(words->value) != words->length)
         return "settings";
     memcpy(state->words, words->value, words->length + 1);
-    if (!text || text->length != 16 || strspn(text->value, "0123456789abcdef") != 16) return "text";
-    state->text = strtoull(text->value, NULL, 16);
+    if (!read_digest(checkpoint_note(c, "text"), &state->text)) return "text";
+    const Note *log = checkpoint_note(c, "log_digest"); /* earlier versions have none */
+    if (log && !read_digest(log, &state->progress.log_digest)) return "log_digest";
     return read_results(checkpoint_note(c, "results"), state) ? NULL : "results";
 }
 

@@ -32,6 +32,8 @@ typedef struct {
     double given_up;     /* if it ended because there was no hope: of so many steps */
     double cooling; /* the step from which the rates fall earlier than planned; 0: they do not */
     double cooled;  /* the step at which they are then to be 0 */
+    double complete;     /* 1: it was the last rung of its training, and went to its end */
+    uint64_t log_digest; /* of the log's bytes */
 } Progress;
 
 /* A run of ./train: the rung under way, and the results of those before it. */
@@ -44,23 +46,9 @@ typedef struct {
     int result_count;
 } State;
 
-/* Write to `path` where things go. Refused: a path that is too long. */
-
-/* `name` in the directory of `out`. */
-bool path_beside(const char *out, const char *name, char path[PATH_ROOM], Error *err);
-
-/* A rung's checkpoint: of the model that was asked for --out, of the others beside it. */
-bool checkpoint_path(const Settings *settings, const char *name, char path[PATH_ROOM], Error *err);
-
-/* A rung's log: beside its checkpoint NAME.safetensors as NAME.csv, if --log does not say. */
-bool log_path(const Settings *settings, const char *name, char path[PATH_ROOM], Error *err);
-
-/* The last state that belongs to the checkpoint NAME.safetensors: NAME.last.safetensors. */
-bool state_path(const char *out, char path[PATH_ROOM], Error *err);
-
 /* Writes a checkpoint of the model, with the corpus's vocabulary and the settings' seed, as what is
- * best after `step` updates: `validation` is its loss in nats per character. Atomic; on failure the
- * file that was there stays. */
+ * best after `step` updates: `validation` is its loss in nats per character, NaN if nobody knows.
+ * Atomic; on failure the file that was there stays. */
 bool save_best(const char *path, const Model *model, const Settings *settings, const Corpus *corpus,
                int step, double validation, Error *err);
 

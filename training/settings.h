@@ -21,6 +21,7 @@ typedef struct {
     double patience; /* a share of the training: ended early after that without a lower loss */
     uint64_t seed;
     bool steps_open; /* nobody chose them */
+    bool go_on;      /* resume if the training there is of this text, else begin */
     bool ladder, bytes, resume, quiet, help, version;
     char *const *command;   /* the command line's words; NULL ends them */
     char words[WORDS_ROOM]; /* those of them that a resumed training takes over, a line for each */

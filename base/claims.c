@@ -1,0 +1,394 @@
+#include "base/claims.h"
+#include "base/digest.h"
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MAX_CLAIMS = 64, MAX_MADE = 256, MAX_EARLIER = 100000 };
+
+static const char lock_name[] = ".tril.lock";
+
+/* A file, whatever its path is. */
+typedef struct {
+    dev_t device;
+    ino_t inode;
+} Identity;
+
+typedef struct {
+    const char *what;
+    char *path; /* owned */
+    bool written;
+    bool there; /* a file is there */
+    Identity file;
+    int folder; /* of a file to write: its number */
+} Claim;
+
+/* A folder that files are written in. Its lock file has a byte for each name. */
+typedef struct {
+    char *path; /* owned */
+    Identity identity;
+    int lock; /* a descriptor; negative: the file system has no locks */
+} Folder;
+
+struct Claims {
+    Claim claims[MAX_CLAIMS];
+    int count;
+    Folder folders[MAX_CLAIMS];
+    int folder_count;
+    char *made[MAX_MADE]; /* the folders that were created, outermost first; owned */
+    int made_count;
+};
+
+static bool same(Identity a, Identity b) {
+    return a.device == b.device && a.inode == b.inode;
+}
+
+static Identity identity_of(const struct stat *status) {
+    return (Identity){status->st_dev, status->st_ino};
+}
+
+bool claims_open(Claims **claims, Error *err) {
+    return memory_alloc(claims, 1, sizeof **claims, "the names of files", err);
+}
+
+static bool add(Claims *c, bool written, const char *what, const char *path, Error *err) {
+    if (c->count == MAX_CLAIMS) return fail(err, "more than %d files", MAX_CLAIMS);
+    Claim *claim = &c->claims[c->count];
+    *claim = (Claim){.what = what, .path = strdup(path), .written = written};
+    if (!claim->path) return fail(err, "%s: no memory for its name", path);
+    c->count++;
+    return true;
+}
+
+bool claims_read(Claims *c, const char *what, const char *path, Error *err) {
+    return add(c, false, what, path, err);
+}
+
+bool claims_write(Claims *c, const char *what, const char *path, Error *err) {
+    if (!*path) return fail(err, "an empty name cannot be that of %s", what);
+    return add(c, true, what, path, err);
+}
+
+/* ---- what is there ---- */
+
+static const char *kind_of(mode_t mode) {
+    return S_ISDIR(mode)    ? "a folder"
+           : S_ISLNK(mode)  ? "a symbolic link"
+           : S_ISFIFO(mode) ? "a pipe"
+           : S_ISCHR(mode) || S_ISBLK(mode) ? "a device"
+                                            : "no regular file";
+}
+
+/* What is read may be anything, and links to it are followed. What is written takes the place of a
+ * regular file or of nothing: a link would be replaced, not what it points to. */
+static bool look(Claim *claim, Error *err) {
+    struct stat status;
+    claim->there = (claim->written ? lstat : stat)(claim->path, &status) == 0;
+    if (!claim->there) return true;
+    claim->file = identity_of(&status);
+    if (!claim->written || S_ISREG(status.st_mode)) return true;
+    return fail(err, "%s: is %s, and %s cannot be written there", claim->path,
+                kind_of(status.st_mode), claim->what);
+}
+
+static bool refuse_pair(const Claim *a, const Claim *b, Error *err) {
+    if (!a->written)
+        return fail(err, "%s: is %s; %s would overwrite it, and needs another name", b->path,
+                    a->what, b->what);
+    if (strcmp(a->what, b->what) == 0)
+        return fail(err, "%s: cannot be %s of two models; one of them needs another name", b->path,
+                    a->what);
+    return fail(err, "%s: cannot be both %s and %s; one of them needs another name", b->path,
+                a->what, b->what);
+}
+
+/* Two claims of a file that is there. */
+static bool compare(const Claims *c, Error *err) {
+    for (int i = 0; i < c->count; i++)
+        for (int j = 0; j < c->count; j++) {
+            const Claim *a = &c->claims[i], *b = &c->claims[j];
+            bool pair = b->written && (a->written ? i < j : true);
+            if (pair && a->there && b->there && same(a->file, b->file))
+                return refuse_pair(a, b, err);
+        }
+    return true;
+}
+
+/* ---- folders ---- */
+
+/* Creates the folders that `path` lies in, and remembers them. */
+static bool make_folders(Claims *c, const char *path, Error *err) {
+    char *copy = strdup(path);
+    bool ok = copy || fail(err, "%s: no memory for its name", path);
+    for (char *slash = copy ? strchr(copy + 1, '/') : NULL; slash && ok;
+         slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        bool made = mkdir(copy, 0777) == 0;
+        int why = errno;
+        if (!made && !file_is_directory(copy))
+            ok = fail(err, "%s: cannot be created: %s", copy, strerror(why));
+        if (made && c->made_count < MAX_MADE && (c->made[c->made_count] = strdup(copy)))
+            c->made_count++;
+        *slash = '/';
+    }
+    free(copy);
+    return ok;
+}
+
+/* The lock file must still be the one at its path: another program that ended may have removed it
+ * since it was opened. */
+static bool is_current(int lock, const char *path) {
+    struct stat own, there;
+    return fstat(lock, &own) == 0 && lstat(path, &there) == 0 &&
+           same(identity_of(&own), identity_of(&there));
+}
+
+/* Each name has a byte of the lock file; two that differ in case may be one file. */
+static off_t byte_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    Digest digest = digest_start();
+    for (const char *at = slash ? slash + 1 : path; *at; at++) {
+        char low = *at >= 'A' && *at <= 'Z' ? (char)(*at - 'A' + 'a') : *at;
+        digest_add(&digest, &low, 1);
+    }
+    return (off_t)(digest_value(&digest) >> 2);
+}
+
+/* Another machine's process has no number here. */
+static bool refuse_locked(int file, const Claim *claim, Error *err) {
+    struct flock lock = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte_of(claim->path), .l_len = 1};
+    char process[48] = "another process";
+    if (fcntl(file, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK && lock.l_pid > 0)
+        snprintf(process, sizeof process, "process %ld", (long)lock.l_pid);
+    return fail(err, "%s: %s is writing %s there; wait for its end, or take another folder",
+                claim->path, process, claim->what);
+}
+
+/* Locks the names of a folder's files that are written; false if another process has one of them. A
+ * file system without locks goes without. */
+static bool lock_names(const Claims *c, int folder, Error *err) {
+    for (int i = 0; i < c->count; i++) {
+        const Claim *claim = &c->claims[i];
+        if (!claim->written || claim->folder != folder) continue;
+        struct flock lock = {.l_type = F_WRLCK,
+                             .l_whence = SEEK_SET,
+                             .l_start = byte_of(claim->path),
+                             .l_len = 1};
+        if (fcntl(c->folders[folder].lock, F_SETLK, &lock) == 0) continue;
+        if (errno != EACCES && errno != EAGAIN) return true;
+        return refuse_locked(c->folders[folder].lock, claim, err);
+    }
+    return true;
+}
+
+static bool lock_folder(Claims *c, int folder, const char *file, Error *err) {
+    Folder *f = &c->folders[folder];
+    char *path;
+    bool ok = file_within(f->path, lock_name, &path, err);
+    f->lock = -1;
+    while (ok) {
+        struct stat status;
+        f->lock = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+        if (f->lock < 0) {
+            ok = fail(err, "%s: cannot be created: %s", file, strerror(errno));
+            break;
+        }
+        ok = (fstat(f->lock, &status) == 0 && S_ISREG(status.st_mode)) ||
+             fail(err, "%s: is not the regular file that locks are taken on", path);
+        ok = ok && lock_names(c, folder, err);
+        if (!ok || is_current(f->lock, path)) break;
+        close(f->lock);
+    }
+    memory_free(path);
+    return ok;
+}
+
+/* The lock file goes with the last program that has a lock on it. */
+static void unlock_folder(Folder *f) {
+    Error none;
+    char *path;
+    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (f->lock < 0) return;
+    if (fcntl(f->lock, F_SETLK, &all) == 0 && file_within(f->path, lock_name, &path, &none)) {
+        if (is_current(f->lock, path)) unlink(path);
+        memory_free(path);
+    }
+    close(f->lock);
+}
+
+/* What a program that was killed was writing is worth nothing, unless a person named it. */
+static void sweep(const Claims *c, const Folder *f) {
+    DIR *directory = opendir(f->path);
+    if (!directory) return;
+    for (struct dirent *entry; (entry = readdir(directory));) {
+        struct stat status;
+        Error none;
+        char *path;
+        if (!file_is_temporary(entry->d_name) || !file_within(f->path, entry->d_name, &path, &none))
+            continue;
+        bool claimed = lstat(path, &status) != 0;
+        for (int i = 0; i < c->count; i++)
+            claimed = claimed ||
+                      (c->claims[i].there && same(c->claims[i].file, identity_of(&status)));
+        if (!claimed) file_remove_abandoned(path);
+        memory_free(path);
+    }
+    closedir(directory);
+}
+
+/* Finds the number of the folder that a claim's file lies in. */
+static bool enter_folder(Claims *c, Claim *claim, Error *err) {
+    struct stat status;
+    char *path = file_folder(claim->path);
+    if (!path) return fail(err, "%s: no memory for its name", claim->path);
+    if (stat(path, &status) != 0 || access(path, W_OK | X_OK) != 0) {
+        fail(err, "%s: cannot be created: %s", claim->path, strerror(errno));
+        free(path);
+        return false;
+    }
+    int i = 0;
+    while (i < c->folder_count && !same(c->folders[i].identity, identity_of(&status))) i++;
+    claim->folder = i;
+    if (i < c->folder_count) {
+        free(path);
+        return true;
+    }
+    c->folders[c->folder_count++] =
+        (Folder){.path = path, .identity = identity_of(&status), .lock = -1};
+    return true;
+}
+
+/* ---- trying ---- */
+
+/* Creates every file that is not there, then removes them all: only the file system knows which
+ * names it takes, and which of them it takes for the same. */
+static bool try_names(Claims *c, Error *err) {
+    bool made[MAX_CLAIMS] = {false}, ok = true;
+    struct stat status;
+    for (int i = 0; i < c->count && ok; i++) {
+        Claim *claim = &c->claims[i];
+        if (!claim->written || claim->there) continue;
+        int file = open(claim->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        made[i] = file >= 0;
+        int why = errno;
+        if (made[i]) {
+            if (fstat(file, &status) == 0) claim->file = identity_of(&status);
+            close(file);
+            continue;
+        }
+        for (int j = 0; j < i && ok && lstat(claim->path, &status) == 0; j++)
+            if (made[j] && same(c->claims[j].file, identity_of(&status)))
+                ok = refuse_pair(&c->claims[j], claim, err);
+        ok = ok && fail(err, "%s: cannot be created: %s", claim->path, strerror(why));
+    }
+    for (int i = 0; i < c->count; i++)
+        if (made[i]) unlink(c->claims[i].path);
+    return ok;
+}
+
+bool claims_settle(Claims *c, Error *err) {
+    bool ok = true;
+    for (int i = 0; i < c->count && ok; i++) ok = look(&c->claims[i], err);
+    ok = ok && compare(c, err);
+    for (int i = 0; i < c->count && ok; i++)
+        ok = !c->claims[i].written || (make_folders(c, c->claims[i].path, err) &&
+                                       enter_folder(c, &c->claims[i], err));
+    for (int f = 0; f < c->folder_count && ok; f++) {
+        int first = 0;
+        while (!c->claims[first].written || c->claims[first].folder != f) first++;
+        ok = lock_folder(c, f, c->claims[first].path, err);
+    }
+    ok = ok && try_names(c, err);
+    for (int f = 0; f < c->folder_count && ok; f++) sweep(c, &c->folders[f]);
+    return ok;
+}
+
+/* ---- setting aside ---- */
+
+static const Claim *claim_of(const Claims *c, const char *path) {
+    for (int i = 0; i < c->count; i++)
+        if (c->claims[i].written && strcmp(c->claims[i].path, path) == 0) return &c->claims[i];
+    return NULL;
+}
+
+bool claims_there(const Claims *c, const char *path) {
+    const Claim *claim = claim_of(c, path);
+    return claim && claim->there;
+}
+
+/* The folder "earlier-N" beside a claim's file. The caller releases it with memory_free. */
+static bool earlier_folder(const Claims *c, const Claim *claim, int number, char **path,
+                           Error *err) {
+    char name[32];
+    snprintf(name, sizeof name, "earlier-%d", number);
+    return file_within(c->folders[claim->folder].path, name, path, err);
+}
+
+/* Is the number free in every folder? */
+static bool is_free(const Claims *c, const char *const *paths, int count, int number) {
+    bool free_everywhere = true;
+    for (int i = 0; i < count && free_everywhere; i++) {
+        Error none;
+        struct stat status;
+        char *folder;
+        const Claim *claim = claim_of(c, paths[i]);
+        if (!claim || !claim->there) continue;
+        free_everywhere = earlier_folder(c, claim, number, &folder, &none) &&
+                          lstat(folder, &status) != 0 && errno == ENOENT;
+        memory_free(folder);
+    }
+    return free_everywhere;
+}
+
+static bool move(Claims *c, Claim *claim, int number, char *where, size_t room, Error *err) {
+    const char *slash = strrchr(claim->path, '/'), *name = slash ? slash + 1 : claim->path;
+    char *folder = NULL, *to = NULL;
+    struct stat status;
+    bool ok = earlier_folder(c, claim, number, &folder, err) &&
+              file_within(folder, name, &to, err);
+    if (ok && mkdir(folder, 0777) != 0 && errno != EEXIST)
+        ok = fail(err, "%s: cannot be created: %s", folder, strerror(errno));
+    if (ok && lstat(to, &status) == 0) ok = fail(err, "%s: is there already", to);
+    if (ok && rename(claim->path, to) != 0)
+        ok = fail(err, "%s: cannot be moved to %s: %s", claim->path, to, strerror(errno));
+    if (ok) claim->there = false;
+    if (ok && !*where) snprintf(where, room, "%s", folder);
+    memory_free(folder);
+    memory_free(to);
+    return ok;
+}
+
+bool claims_set_aside(Claims *c, const char *const *paths, int count, char *where, size_t room,
+                      Error *err) {
+    int number = 1;
+    *where = 0;
+    while (number < MAX_EARLIER && !is_free(c, paths, count, number)) number++;
+    for (int i = 0; i < count; i++) {
+        Claim *claim = (Claim *)claim_of(c, paths[i]);
+        if (claim && claim->there && !move(c, claim, number, where, room, err)) return false;
+    }
+    return true;
+}
+
+void claims_close(Claims *c) {
+    if (!c) return;
+    for (int i = 0; i < c->folder_count; i++) {
+        unlock_folder(&c->folders[i]);
+        free(c->folders[i].path);
+    }
+    while (c->made_count > 0) {
+        rmdir(c->made[--c->made_count]);
+        free(c->made[c->made_count]);
+    }
+    for (int i = 0; i < c->count; i++) free(c->claims[i].path);
+    memory_free(c);
+}

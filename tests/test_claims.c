@@ -1,0 +1,268 @@
+/* test_claims.c - what a program reads and writes, settled before it begins: nothing that is there
+ * is lost, whatever paths mean, and whoever else writes there. */
+#include "tests/support.h"
+#include "tests/scratch.h"
+#include "base/claims.h"
+#include "base/file.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+static Error err;
+
+/* Claims of these names in the scratch directory, each to write but those with a '<' before them.
+ */
+static Claims *claim(const char *const names[], int count) {
+    static const char *const purposes[] = {"the first", "the second", "the third"};
+    Claims *claims;
+    assert_ok(claims_open(&claims, &err), err);
+    for (int i = 0; i < count; i++)
+        if (*names[i] == '<')
+            assert_ok(claims_read(claims, purposes[i], scratch(names[i] + 1), &err), err);
+        else
+            assert_ok(claims_write(claims, purposes[i], scratch(names[i]), &err), err);
+    return claims;
+}
+
+#define CLAIM(...)                             \
+    claim((const char *const[]){__VA_ARGS__},  \
+          (int)(sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)))
+
+static void expect_refused(Claims *claims, const char *says, const char *also) {
+    err = (Error){0};
+    assert_false(claims_settle(claims, &err));
+    expect_words(err, says, also);
+    claims_close(claims);
+}
+
+static int entries(const char *name) {
+    int count = -2;
+    DIR *directory = opendir(scratch(name));
+    assert_non_null(directory);
+    while (readdir(directory)) count++;
+    closedir(directory);
+    return count;
+}
+
+/* Trying leaves nothing behind, and makes the folders that are missing only as long as they are of
+ * use. */
+static void test_tried(void **state) {
+    (void)state;
+    assert_int_equal(mkdir(scratch("plain"), 0700), 0);
+    Claims *claims = CLAIM("plain/a", "plain/deep/er/b");
+    assert_ok(claims_settle(claims, &err), err);
+    assert_false(scratch_has("plain/a") || scratch_has("plain/deep/er/b"));
+    assert_true(scratch_has("plain/deep/er"));
+    claims_close(claims);
+    assert_int_equal(entries("plain"), 0);
+    claims = CLAIM("plain/deep/b");
+    assert_ok(claims_settle(claims, &err), err);
+    scratch_put("plain/deep/b", "b", 1);
+    claims_close(claims);
+    scratch_expect("plain/deep/b", "b", 1);
+    assert_int_equal(entries("plain/deep"), 1);
+}
+
+static void test_equal(void **state) {
+    (void)state;
+    assert_int_equal(mkdir(scratch("e"), 0700), 0);
+    assert_int_equal(symlink("e", scratch("f")), 0);
+    scratch_put("e/there", "text", 4);
+    assert_int_equal(link(scratch("e/there"), scratch("e/hard")), 0);
+    assert_int_equal(symlink("there", scratch("e/soft")), 0);
+    expect_refused(CLAIM("e/new", "e/new"), "the first", "the second");
+    expect_refused(CLAIM("e/new", "e/../e/./new"), "the first", "the second");
+    expect_refused(CLAIM("e/new", "f/new"), "the first", "the second");
+    expect_refused(CLAIM("made/new", "made/../made/new"), "the first", "the second");
+    assert_false(scratch_has("made"));
+    expect_refused(CLAIM("<e/there", "e/there"), "is the first", "the second would overwrite it");
+    expect_refused(CLAIM("<f/there", "e/there"), "is the first", "the second would overwrite it");
+    expect_refused(CLAIM("<e/soft", "e/there"), "is the first", "the second would overwrite it");
+    expect_refused(CLAIM("e/there", "<e/soft"), "is the second", "the first would overwrite it");
+    expect_refused(CLAIM("<e/hard", "e/there"), "is the first", "the second would overwrite it");
+    expect_refused(CLAIM("e/hard", "e/there"), "the first", "the second");
+    Claims *claims = CLAIM("<e/there", "<e/hard", "e/new");
+    assert_ok(claims_settle(claims, &err), err);
+    claims_close(claims);
+    scratch_expect("e/there", "text", 4);
+}
+
+static void test_other_kinds(void **state) {
+    (void)state;
+    Claims *claims;
+    assert_int_equal(mkdir(scratch("k"), 0700), 0);
+    assert_int_equal(mkfifo(scratch("k/pipe"), 0600), 0);
+    assert_int_equal(mkdir(scratch("k/folder"), 0700), 0);
+    assert_int_equal(symlink("nowhere", scratch("k/link")), 0);
+    scratch_put("k/file", "", 0);
+    expect_refused(CLAIM("k/pipe"), "a pipe", "the first");
+    expect_refused(CLAIM("k/folder"), "a folder", "the first");
+    expect_refused(CLAIM("k/folder/"), "a folder", "the first");
+    expect_refused(CLAIM("k/link"), "a symbolic link", "the first");
+    expect_refused(CLAIM("k/file/x"), "k/file: cannot be created", "");
+    expect_refused(CLAIM("k/new/"), "k/new/: cannot be created", "");
+    char name[SCRATCH_PATH];
+    snprintf(name, sizeof name, "k/%0260d", 0);
+    expect_refused(CLAIM("k/short", name), "cannot be created", "long");
+    assert_int_equal(entries("k"), 4);
+    assert_ok(claims_open(&claims, &err), err);
+    assert_false(claims_write(claims, "the log", "", &err));
+    expect_words(err, "empty name", "the log");
+    claims_close(claims);
+}
+
+/* ---- locks ---- */
+
+/* Another process that has claimed a file, until it is told to end; its locks end with it. */
+static pid_t hold(const char *name, int *alive) {
+    int ready[2], end[2];
+    char byte = 0;
+    assert_true(pipe(ready) == 0 && pipe(end) == 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        close(end[1]);
+        Claims *claims = CLAIM(name);
+        bool ok = claims_settle(claims, &err) && write(ready[1], "r", 1) == 1;
+        bool asked = ok && read(end[0], &byte, 1) == 1; /* or the test has ended */
+        if (asked) claims_close(claims);
+        _exit(!asked);
+    }
+    close(ready[1]);
+    close(end[0]);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    *alive = end[1];
+    return child;
+}
+
+static void test_locks(void **state) {
+    (void)state;
+    char number[32];
+    int alive, status;
+    assert_int_equal(mkdir(scratch("l"), 0700), 0);
+    assert_int_equal(symlink("l", scratch("l2")), 0);
+    for (int killed = 0; killed < 2; killed++) {
+        pid_t child = hold("l/a", &alive);
+        snprintf(number, sizeof number, "process %d is writing", (int)child);
+        expect_refused(CLAIM("l/a"), "l/a: ", number);
+        expect_refused(CLAIM("l2/b", "l2/a"), "l2/a: ", number);
+        Claims *claims = CLAIM("l/b"); /* beside it is no matter */
+        assert_ok(claims_settle(claims, &err), err);
+        claims_close(claims);
+        expect_refused(CLAIM("l/a"), "l/a: ", number); /* still */
+        if (killed)
+            kill(child, SIGKILL);
+        else
+            assert_int_equal(write(alive, "e", 1), 1);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        close(alive);
+        assert_true(killed || status == 0);
+        claims = CLAIM("l/a");
+        assert_ok(claims_settle(claims, &err), err);
+        claims_close(claims);
+        assert_int_equal(entries("l"), 0);
+    }
+}
+
+/* ---- temporary files ---- */
+
+static const char abandoned[] = "t/.tril-0123456789abcdef.tmp";
+
+/* What a killed program left is removed; not what a person has named, what is being written, or
+ * what is called otherwise. */
+static void test_abandoned(void **state) {
+    (void)state;
+    static const char *const others[] = {"t/.tril-0123456789abcde.tmp", "t/model.tmp",
+                                         "t/.tril-0123456789abcdeg.tmp"};
+    assert_int_equal(mkdir(scratch("t"), 0700), 0);
+    for (int i = 0; i < 3; i++) scratch_put(others[i], "mine", 4);
+    scratch_put(abandoned, "half", 4);
+    char name[SCRATCH_PATH];
+    snprintf(name, sizeof name, "<%s", abandoned);
+    Claims *claims = CLAIM(name, "t/a");
+    assert_ok(claims_settle(claims, &err), err);
+    claims_close(claims);
+    scratch_expect(abandoned, "half", 4);
+    claims = CLAIM("t/a");
+    assert_ok(claims_settle(claims, &err), err);
+    claims_close(claims);
+    assert_false(scratch_has(abandoned));
+    for (int i = 0; i < 3; i++) scratch_expect(others[i], "mine", 4);
+    /* another process's, which it is writing */
+    int alive[2], ready[2];
+    char byte;
+    assert_true(pipe(alive) == 0 && pipe(ready) == 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+        int file = open(scratch(abandoned), O_WRONLY | O_CREAT | O_EXCL, 0600);
+        close(alive[1]);
+        bool ok = fcntl(file, F_SETLK, &lock) == 0 && write(ready[1], "r", 1) == 1;
+        _exit(!(ok && read(alive[0], &byte, 1) == 0));
+    }
+    close(alive[0]);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    file_remove_abandoned(scratch(abandoned));
+    assert_true(scratch_has(abandoned));
+    close(alive[1]);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    file_remove_abandoned(scratch(abandoned));
+    assert_false(scratch_has(abandoned));
+}
+
+/* Whatever has a temporary file's name, nothing is followed and nothing is cut short. */
+static void test_written(void **state) {
+    (void)state;
+    FilePart part = {"new", 3};
+    assert_int_equal(mkdir(scratch("w"), 0700), 0);
+    scratch_put("precious", "precious", 8);
+    assert_int_equal(symlink("../precious", scratch("w/m.tmp")), 0);
+    assert_int_equal(symlink("../precious", scratch("w/link")), 0);
+    assert_ok(file_write(scratch("w/m"), &part, 1, &err), err);
+    assert_ok(file_write(scratch("w/link"), &part, 1, &err), err); /* its name alone is replaced */
+    scratch_expect("w/m", "new", 3);
+    scratch_expect("w/link", "new", 3);
+    scratch_expect("precious", "precious", 8);
+    assert_int_equal(entries("w"), 3);
+    assert_true(file_is_temporary(".tril-0123456789abcdef.tmp"));
+}
+
+/* ---- setting aside ---- */
+
+static void test_set_aside(void **state) {
+    (void)state;
+    char where[SCRATCH_PATH], paths[3][SCRATCH_PATH];
+    assert_true(mkdir(scratch("s"), 0700) == 0 && mkdir(scratch("s/earlier-1"), 0700) == 0 &&
+                mkdir(scratch("s2"), 0700) == 0);
+    scratch_put("s2/earlier-2", "a file of this name", 19);
+    scratch_put("s/a", "a", 1);
+    scratch_put("s2/b", "b", 1);
+    Claims *claims = CLAIM("s/a", "s2/b", "s/c");
+    for (int i = 0; i < 3; i++)
+        snprintf(paths[i], SCRATCH_PATH, "%s", scratch(((const char *[]){"s/a", "s2/b", "s/c"})[i]));
+    const char *const list[] = {paths[0], paths[1], paths[2]};
+    assert_ok(claims_settle(claims, &err), err);
+    assert_true(claims_there(claims, paths[0]) && !claims_there(claims, paths[2]));
+    assert_ok(claims_set_aside(claims, list, 3, where, sizeof where, &err), err);
+    assert_string_equal(where, scratch("s/earlier-3"));
+    scratch_expect("s/earlier-3/a", "a", 1);
+    scratch_expect("s2/earlier-3/b", "b", 1);
+    assert_false(scratch_has("s/a") || scratch_has("s2/b") || claims_there(claims, paths[0]));
+    assert_int_equal(entries("s/earlier-1"), 0);
+    assert_ok(claims_set_aside(claims, list, 3, where, sizeof where, &err), err);
+    assert_string_equal(where, ""); /* nothing is there any more */
+    claims_close(claims);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tried),     cmocka_unit_test(test_equal),
+        cmocka_unit_test(test_other_kinds), cmocka_unit_test(test_locks),
+        cmocka_unit_test(test_abandoned), cmocka_unit_test(test_written),
+        cmocka_unit_test(test_set_aside),
+    };
+    return cmocka_run_group_tests(tests, scratch_open, scratch_close);
+}

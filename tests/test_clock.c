@@ -1,0 +1,225 @@
+/* test_clock.c - trainings by the clock, on a clock that the test drives (tests/clock.c): machines
+ * from a hundred times slower to a hundred times faster than one that takes a step of these sizes
+ * in ten milliseconds. What is checked is the arithmetic of the schedule, to the second and to the
+ * step; what is learnt does not matter. */
+#include "tests/support.h"
+#include "tests/table.h"
+#include "base/random.h"
+#include "data/data.h"
+
+#define PLAY "data/sample.txt"
+
+/* Sizes that train in the blink of an eye. Of an option given twice the last counts. */
+#define TINY_SIZES "-m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -j 1 "
+
+/* A step looks at the clock so many times. */
+enum { LOOKS = 5 };
+
+/* Runs ./train on a clock that goes on by `tick` seconds at each look, and returns how many seconds
+ * have passed in the end. `signals` are those of tests/clock.c. */
+__attribute__((format(printf, 3, 4))) static double run_clocked(double tick, const char *signals,
+                                                                const char *format, ...) {
+    char text[128], command[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(command, sizeof command, format, arguments);
+    va_end(arguments);
+    assert_true(length < (int)sizeof command);
+    snprintf(text, sizeof text, "%.9g%s", tick, signals);
+    setenv("TRIL_CLOCK", text, 1);
+    setenv("TRIL_LOOKS", scratch("looks"), 1);
+    remove(scratch("looks"));
+    run("clocked/%s", command);
+    unsetenv("TRIL_CLOCK");
+    unsetenv("TRIL_LOOKS");
+    if (!scratch_has("looks")) return NAN; /* it was killed */
+    size_t read;
+    char *seconds = slurp(scratch("looks"), &read);
+    double passed = strtod(seconds, NULL);
+    free(seconds);
+    return passed;
+}
+
+/* What a log says of its schedule. */
+typedef struct {
+    int steps, evaluations;
+    double peak, last;            /* learning rates */
+    double seconds;               /* of the last row */
+    double widest;                /* the longest time without an evaluation */
+} Schedule;
+
+static Schedule schedule_of(const char *path) {
+    size_t length;
+    char *log = slurp(path, &length), *save = NULL;
+    Schedule s = {0};
+    double evaluated = 0;
+    for (char *line = strtok_r(log, "\n", &save); (line = strtok_r(NULL, "\n", &save));) {
+        double rate;
+        assert_int_equal(sscanf(line, "%d,%*f,%lf,%lf", &s.steps, &s.seconds, &rate), 3);
+        s.peak = fmax(s.peak, rate);
+        s.last = rate;
+        if (strstr(line, ",,")) continue; /* no validation loss */
+        s.evaluations++;
+        s.widest = fmax(s.widest, s.seconds - evaluated);
+        evaluated = s.seconds;
+    }
+    free(log);
+    return s;
+}
+
+/* All that the program does takes the time that was given, on any machine, with the schedule at its
+ * end and an evaluation in each tenth. */
+static void test_time(void **state) {
+    (void)state;
+    static const struct {
+        double tick, time;
+    } machines[] = {{2e-5, 1}, {2e-4, 4}, {2e-3, 20}, {2e-2, 200}, {0.2, 2000}};
+    for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
+        double tick = machines[i].tick, time = machines[i].time, step = LOOKS * tick;
+        double passed = run_clocked(tick, "", "train " TINY_SIZES "-e 0 --patience 1 -t %g -o @timed/m " PLAY, time);
+        expect_success();
+        /* evaluations look at the clock less often than they are expected to: time is left over */
+        if (!(passed <= time + 2 * step && passed > 0.97 * time - 10 * step))
+            fail_msg("tick %g: %g seconds of %g", tick, passed, time);
+        Schedule gpt = schedule_of(scratch("timed/m.csv")),
+                 bigram = schedule_of(scratch("timed/bigram.csv"));
+        double share = fmin(time / 20, 2);
+        assert_true(bigram.seconds <= share && bigram.seconds > share - 50 * step);
+        assert_near(gpt.seconds + bigram.seconds, time, 0.03 * time + 20 * step);
+        assert_near(gpt.steps, gpt.seconds / step, 0.1 * gpt.steps + 5);
+        assert_in_range(gpt.evaluations, 8, 11);
+        assert_true(gpt.widest < 0.16 * time);
+        assert_true(gpt.peak <= 1e-3 && gpt.peak > 0.9e-3 && gpt.last < 0.11e-3);
+        scratch_remove(scratch("timed"));
+    }
+}
+
+/* More time may be given, and less is refused. */
+static void test_more_time(void **state) {
+    (void)state;
+    run_clocked(0.01, "", "train " TINY_SIZES "-e 0 --patience 1 -t 30 -o @more/m " PLAY);
+    expect_success();
+    int before = schedule_of(scratch("more/m.csv")).steps;
+    double passed = run_clocked(0.01, "", "train -r -t 45 -o @more/m " PLAY);
+    expect_success();
+    after("\n  goes on after step ");
+    assert_near(passed, 15, 1);
+    Schedule s = schedule_of(scratch("more/m.csv"));
+    assert_near(s.steps, before * 1.5, 0.06 * before);
+    assert_true(s.last < 0.11e-3);
+    run_clocked(0.01, "", "train -r -o @more/m " PLAY); /* the settings know */
+    expect_success();
+    assert_null(strstr(ran.out, "  step "));
+    run_clocked(0.01, "", "train -r -q -t 20 -o @more/m " PLAY);
+    assert_int_equal(ran.status, 1);
+    assert_non_null(strstr(ran.err, "seconds have been spent, more than --time 20"));
+    run_clocked(0.01, "", "train -r -q -s 3 -o @more/m " PLAY);
+    assert_int_equal(ran.status, 1);
+    assert_non_null(strstr(ran.err, "steps have been taken, more than --steps 3"));
+    /* --continue does what can be done, which is nothing */
+    run_clocked(0.01, "", "train --continue -t 20 -o @more/m " PLAY);
+    expect_success();
+    assert_null(strstr(ran.out, "  step "));
+}
+
+/* A plan chooses sizes by the characters that a machine trains in the time, and leaves what was
+ * chosen. It is interrupted before it trains the model, which may be large. */
+static void test_plan(void **state) {
+    (void)state;
+    static const struct {
+        double tick;
+        int layers, width;
+    } machines[] = {
+        /* a step is seen to take three looks; the worth of sizes is in training/plan.c */
+        {0.1, 2, 64}, {0.006, 3, 128}, {0.0011, 4, 128}, {0.00025, 6, 192},
+    };
+    for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
+        int layers, heads, width, batch, context;
+        char stop[64];
+        snprintf(stop, sizeof stop, " 2@%.9g 2@%.9g", 150 * machines[i].tick,
+                 160 * machines[i].tick);
+        run_clocked(machines[i].tick, stop, "train -e 0 -t 16 -c 32 -o @plan/m " PLAY);
+        expect_success();
+        int found = sscanf(after("\nin 16 s: "), "layers %d, heads %d, width %d, steps of %d x %d",
+                           &layers, &heads, &width, &batch, &context);
+        assert_int_equal(found, 5);
+        if (layers != machines[i].layers || width != machines[i].width)
+            fail_msg("tick %g: %d layers of width %d", machines[i].tick, layers, width);
+        assert_true(heads == width / 32 && batch == 16 && context == 32);
+        scratch_remove(scratch("plan"));
+    }
+    run_clocked(0.01, "", "train -t 2 -w 24 -l 1 -b 3 -d 0.05 -o @plan/m " PLAY);
+    expect_success();
+    after(" s: layers 1, heads 1, width 24, steps of 3 x 64 characters, dropout 0.05; ");
+    must_run("sample --info @plan/m");
+    after("\nlayers           1\nheads            1\nwidth            24\ncontext          64\n");
+    run_clocked(0.01, "", "train -r -o @plan/m " PLAY); /* as it was planned */
+    expect_success();
+    assert_null(strstr(ran.out, "in 2 s:"));
+    run("train -t 2 -w 24 -H 5 -o @plan/m " PLAY);
+    expect_refusal(2, "24", "5");
+}
+
+/* By the clock, too, a text is seen no more often than is known to help, and a training ends early
+ * where no lower loss comes. */
+static void test_enough(void **state) {
+    (void)state;
+    char text[1000];
+    for (size_t i = 0; i < sizeof text; i++) text[i] = "abcdefgh"[random_bits(5, i) >> 61];
+    scratch_put("short", text, sizeof text); /* 900 train */
+    run_clocked(1e-4, "", "train " TINY_SIZES "-c 15 -t 5 --patience 1 -o @brief/m @short");
+    expect_success();
+    after("the whole text 40.0 times, and no more (--epochs)\n");
+    after("\ngpt:");
+    after("step   600/~600 ");
+    run_clocked(1e-4, "", "train -r -t 5 -o @brief/m @short");
+    expect_success();
+    assert_null(strstr(ran.out, "  step "));
+    scratch_put("noise", text, 400);
+    run_clocked(1e-3, "", "train " TINY_SIZES "-w 64 -d 0 -t 4 -e 1000 -o @heart/t @noise");
+    expect_success();
+    after("  no lower loss since step ");
+    run_clocked(1e-3, "", "train -r -o @heart/t @noise");
+    expect_success();
+    assert_null(strstr(ran.out, "  step "));
+}
+
+/* A training that is killed has lost no more than --save-every seconds, on any machine. */
+static void test_saving(void **state) {
+    (void)state;
+    static const double ticks[] = {2e-3, 2e-2, 0.2};
+    static Error err;
+    for (int i = 0; i < 3; i++) {
+        double tick = ticks[i], every = 300 * tick, end = 5000 * tick;
+        char kill_at[32];
+        snprintf(kill_at, sizeof kill_at, " 9@%.9g", end);
+        run_clocked(tick, kill_at,
+                    "train " TINY_SIZES "-m bigram -s 1000000 --eval-every 1000000 --patience 1 "
+                    "-e 0 --save-every %g -o @saved/b.safetensors " PLAY,
+                    fmin(every, 60));
+        assert_int_equal(ran.status, -SIGKILL);
+        Checkpoint last;
+        assert_ok(checkpoint_load(&last, scratch("saved/b.last.safetensors"), &err), err);
+        double seconds = strtod(checkpoint_note(&last, "seconds")->value, NULL),
+               step = strtod(checkpoint_note(&last, "step")->value, NULL);
+        checkpoint_free(&last);
+        if (!(seconds <= end && seconds >= end - every - 20 * tick))
+            fail_msg("tick %g: %g seconds saved of %g", tick, seconds, end);
+        assert_near(step * LOOKS * tick, seconds, 0.05 * seconds);
+        scratch_remove(scratch("saved"));
+    }
+}
+
+static int tear_down(void **state) {
+    command_close();
+    return scratch_close(state);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_time),   cmocka_unit_test(test_more_time),
+        cmocka_unit_test(test_plan),   cmocka_unit_test(test_enough),
+        cmocka_unit_test(test_saving),
+    };
+    return cmocka_run_group_tests(tests, scratch_open, tear_down);
+}

@@ -1,0 +1,268 @@
+/* test_interruption.c - Ctrl-C, polite kills and terminals that close: whatever comes, and however
+ * often, what was trained is there afterwards. Signals come at moments of a simulated clock
+ * (tests/clock.c), so that every run goes the same way. */
+#define _XOPEN_SOURCE 700 /* pseudo-terminals */
+#include "tests/support.h"
+#include "tests/table.h"
+
+#include <sys/ioctl.h>
+
+#define PLAY "data/sample.txt"
+#define SIZES "-m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -j 1 --patience 1 -e 0 "
+#define LONG  SIZES "-s 100000 --eval-every 100000 "
+
+static Error err;
+
+/* Runs `train` with signals NUMBER@SECONDS on a clock that goes on by 10 ms at each look. */
+static void run_with(const char *signals, const char *command) {
+    char clock[256];
+    snprintf(clock, sizeof clock, "0.01 %s", signals);
+    setenv("TRIL_CLOCK", clock, 1);
+    run("clocked/%s", command);
+    unsetenv("TRIL_CLOCK");
+}
+
+/* The step of a state that is whole. */
+static int step_of(const char *name) {
+    Checkpoint last;
+    assert_ok(checkpoint_load(&last, scratch(name), &err), err);
+    int step = (int)strtol(checkpoint_note(&last, "step")->value, NULL, 10);
+    checkpoint_free(&last);
+    return step;
+}
+
+/* The files that a training has when it is interrupted in its model, and how to go on. */
+static void expect_all(const char *folder) {
+    static const char *const names[] = {"model.safetensors", "model.last.safetensors", "model.csv",
+                                        "bigram.safetensors", "bigram.csv", "report.html"};
+    char name[64];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(name, sizeof name, "%s/%s", folder, names[i]);
+        if (!scratch_has(name)) fail_msg("no %s", name);
+    }
+    assert_false(scratch_has_temporary(folder));
+    after("\n\nTo read what it writes:");
+    after("\n\nInterrupted.  To go on:");
+    snprintf(name, sizeof name, "%s/model.last.safetensors", folder);
+    assert_true(step_of(name) > 0);
+    must_run("sample -n 5 @%s/model.safetensors", folder);
+}
+
+static const char stopping[] =
+    "\nStopping: evaluating and saving; again to stop without evaluating\n";
+static const char at_once[] = "\nStopping without evaluating; again to end at once\n";
+
+/* By the clock the baseline takes two seconds, and the model is under way after three. */
+static void interrupt_model(const char *folder, const char *signals) {
+    char command[512];
+    snprintf(command, sizeof command, "train " SIZES "-t 1000 -o @%s/model.safetensors " PLAY,
+             folder);
+    run_with(signals, command);
+}
+
+/* The first one evaluates, and says so at once. */
+static void test_first(void **state) {
+    (void)state;
+    static const char *const signals[] = {"2@3", "15@3", "1@3"};
+    for (int i = 0; i < 3; i++) {
+        interrupt_model("first", signals[i]);
+        expect_success();
+        after(stopping);
+        row_of("gpt");
+        expect_all("first");
+        scratch_remove(scratch("first"));
+    }
+    run_with("2@3", "train " LONG "-q -m bigram -o @quiet/m " PLAY);
+    expect_success();
+    assert_null(strstr(ran.out, "Stopping"));
+}
+
+/* A training that did not come to its first evaluation leaves a model; the one that is asked for
+ * after the baseline is not begun any more. */
+static void test_baseline(void **state) {
+    (void)state;
+    Row row;
+    run_with("2@3", "train " LONG "-o @base/model.safetensors " PLAY);
+    expect_success();
+    row_of("bigram");
+    assert_false(find_row("gpt", &row) || strstr(ran.out, "To read"));
+    after("\n\nInterrupted.  To go on:");
+    must_run("sample -n 5 @base/bigram.safetensors");
+}
+
+/* The second one does not evaluate: the table has no figures that nobody has measured, but model,
+ * state, page and hint are there all the same. */
+static void test_second(void **state) {
+    (void)state;
+    static const char *const signals[] = {"2@3 2@3", "2@3 15@3", "15@3 2@3", "2@3 1@3 2@3"};
+    for (int i = 0; i < 4; i++) {
+        interrupt_model("second", signals[i]);
+        expect_success();
+        after(stopping);
+        after(at_once);
+        assert_non_null(strstr(after("\ngpt  "), "       -           -          -"));
+        expect_all("second");
+        scratch_remove(scratch("second"));
+    }
+    /* before any evaluation */
+    run_with("2@3 2@3",
+             "train " LONG "-m bigram -s 200 --eval-every 200 -o @new/model.safetensors " PLAY);
+    expect_success();
+    after("       -           -          -");
+    must_run("sample -n 5 @new/model.safetensors");
+    /* it goes on as if nobody had ever interrupted it */
+    must_run("train -r --eval-every 50 -q -o @new/model.safetensors " PLAY);
+    must_run("train " LONG "-m bigram -s 200 --eval-every 50 -q -o @whole/model.safetensors " PLAY);
+    size_t length, other;
+    char *a = slurp(scratch("new/model.safetensors"), &length);
+    char *b = slurp(scratch("whole/model.safetensors"), &other);
+    assert_int_equal(length, other);
+    assert_memory_equal(a, b, length);
+    free(a);
+    free(b);
+}
+
+/* In the midst of an evaluation. */
+static void test_within_evaluation(void **state) {
+    (void)state;
+    /* every fifth step ends with one; whichever look at the clock it is, nothing is lost */
+    for (int i = 0; i < 12; i++) {
+        char signals[64];
+        snprintf(signals, sizeof signals, "2@%.3f 2@%.3f", 1.0 + 0.01 * i, 1.0 + 0.01 * i);
+        run_with(signals, "train " LONG "-m bigram --eval-every 5 -o @within/m " PLAY);
+        expect_success();
+        after("Interrupted.");
+        assert_in_range(step_of("within/m.last.safetensors"), 15, 25);
+        must_run("sample -n 5 @within/m");
+        scratch_remove(scratch("within"));
+    }
+}
+
+/* The third one ends the program at once, and cleans up. */
+static void test_third(void **state) {
+    (void)state;
+    must_run("train " LONG "-m bigram -s 50 -q -o @third/model.safetensors " PLAY);
+    run_with("2@3 2@3 2@3", "train -r -s 100000 --save-every 1 -o @third/model.safetensors " PLAY);
+    assert_int_equal(ran.status, -SIGINT);
+    assert_false(scratch_has_temporary("third"));
+    assert_true(step_of("third/model.last.safetensors") >= 50 + 20);
+}
+
+/* A terminal that closes says so to some programs twice, and a shell once more. */
+static void test_hangups(void **state) {
+    (void)state;
+    static const char *const signals[] = {"1@3 1@3 1@3 1@3 1@3", "15@3 1@3 1@3", "1@3 15@3 1@3 1@3",
+                                          "13@3 1@3 1@3"};
+    for (int i = 0; i < 4; i++) {
+        interrupt_model("hang", signals[i]);
+        expect_success();
+        expect_all("hang");
+        scratch_remove(scratch("hang"));
+    }
+}
+
+/* What was ignored from the start, as under nohup, stays so; and it does not become fatal by
+ * another signal. */
+static void test_ignored(void **state) {
+    (void)state;
+    signal(SIGHUP, SIG_IGN);
+    run_with("1@3 1@3", "train " LONG "-m bigram -s 300 -q -o @ignored/m " PLAY);
+    expect_success();
+    assert_null(strstr(ran.out, "Interrupted"));
+    assert_int_equal(step_of("ignored/m.last.safetensors"), 300);
+    run_with("15@3 1@3 1@3", "train " LONG "-m bigram -q -o @ignored/n " PLAY);
+    signal(SIGHUP, SIG_DFL);
+    expect_success();
+    after("Interrupted");
+}
+
+/* A reader of its output that goes is an end in good order, too. */
+static void test_reader_gone(void **state) {
+    (void)state;
+    int from;
+    char text[10];
+    pid_t child = start_piped("train " LONG "-m bigram --eval-every 100 -o @reader/m " PLAY, &from);
+    assert_true(read(from, text, sizeof text) > 0);
+    close(from);
+    scratch_put("stdout", "", 0);
+    finish(child);
+    assert_int_equal(ran.status, 1);
+    assert_true(step_of("reader/m.last.safetensors") > 0);
+    must_run("sample -n 5 @reader/m");
+}
+
+/* ---- terminals ---- */
+
+/* Starts `train` below a shell on a terminal of its own; *alive ends with the last of the two. */
+static pid_t start_on_terminal(const char *command, int *terminal, int *alive) {
+    int ends[2];
+    *terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    assert_true(*terminal >= 0 && grantpt(*terminal) == 0 && unlockpt(*terminal) == 0);
+    assert_int_equal(pipe(ends), 0);
+    const char *name = ptsname(*terminal);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        setsid();
+        int slave = open(name, O_RDWR);
+        ioctl(slave, TIOCSCTTY, 0);
+        for (int i = 0; i < 3; i++) dup2(slave, i);
+        if (slave > 2) close(slave);
+        close(*terminal);
+        close(ends[0]);
+        signal(SIGHUP, SIG_DFL);
+        alarm(LIMIT);
+        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+        _exit(127);
+    }
+    close(ends[1]);
+    *alive = ends[0];
+    return child;
+}
+
+/* A training on a terminal that closes in the midst of it: often, at other moments each time. */
+static void test_closed_terminals(void **state) {
+    (void)state;
+    const char *often = getenv("TRIL_CLOSINGS"), *programs = getenv("TRIL_PROGRAMS");
+    int closings = often ? atoi(often) : 100;
+    char command[2048];
+    snprintf(command, sizeof command, "%s/train " LONG "-m bigram -o %s %s; true",
+             programs ? programs : "build/test", scratch("closed/m.safetensors"), PLAY);
+    for (int i = 0; i < closings; i++) {
+        int terminal, alive, status, looks = 0;
+        char text[256];
+        pid_t child = start_on_terminal(command, &terminal, &alive);
+        /* once it trains, after more and more of what it prints */
+        for (bool trains = false; !trains || looks <= i % 7; looks += trains) {
+            ssize_t more = read(terminal, text, sizeof text - 1);
+            assert_true(more > 0);
+            text[more] = 0;
+            trains = trains || strstr(text, "step ");
+        }
+        close(terminal);
+        while (waitpid(child, &status, 0) < 0) assert_int_equal(errno, EINTR);
+        while (read(alive, text, sizeof text) != 0) {} /* until the training has ended, too */
+        close(alive);
+        assert_true(step_of("closed/m.last.safetensors") > 0);
+        assert_true(step_of("closed/m.safetensors") > 0);
+        assert_false(scratch_has_temporary("closed"));
+        if (!scratch_has("closed/report.html")) fail_msg("no page");
+        scratch_remove(scratch("closed"));
+    }
+}
+
+static int tear_down(void **state) {
+    command_close();
+    return scratch_close(state);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_first),       cmocka_unit_test(test_baseline),
+        cmocka_unit_test(test_second),      cmocka_unit_test(test_within_evaluation),
+        cmocka_unit_test(test_third),       cmocka_unit_test(test_hangups),
+        cmocka_unit_test(test_ignored),     cmocka_unit_test(test_reader_gone),
+        cmocka_unit_test(test_closed_terminals),
+    };
+    return cmocka_run_group_tests(tests, scratch_open, tear_down);
+}

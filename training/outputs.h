@@ -1,0 +1,51 @@
+/* outputs.h - every file that a training writes: its path, that nothing stands in its way, and what
+ * becomes of the files of an earlier training. */
+#ifndef TRIL_OUTPUTS_H
+#define TRIL_OUTPUTS_H
+
+#include "training/settings.h"
+
+#include <stdint.h>
+
+/* ---- paths; refused: one that is too long ---- */
+
+/* `name` in the directory of `out`. */
+bool path_beside(const char *out, const char *name, char path[PATH_ROOM], Error *err);
+
+/* A rung's checkpoint: of the model that was asked for --out, of the others beside it. */
+bool checkpoint_path(const Settings *settings, const char *name, char path[PATH_ROOM], Error *err);
+
+/* A rung's log: beside its checkpoint NAME.safetensors as NAME.csv, if --log does not say. */
+bool log_path(const Settings *settings, const char *name, char path[PATH_ROOM], Error *err);
+
+/* The last state that belongs to the checkpoint NAME.safetensors: NAME.last.safetensors. */
+bool state_path(const char *out, char path[PATH_ROOM], Error *err);
+
+/* The table of a ladder and the page, which lie beside --out. */
+bool table_path(const Settings *settings, char path[PATH_ROOM], Error *err);
+bool page_path(const Settings *settings, char path[PATH_ROOM], Error *err);
+
+/* ---- all of them ---- */
+
+typedef struct Outputs Outputs;
+
+/* Settles, before anything is read or trained, every file that a training of the rungs
+ * names[rungs] writes: base/claims.h says what is refused. What it reads, the text and --init, must
+ * not be among them. The caller releases them with outputs_close; on failure *outputs is NULL. */
+bool outputs_open(Outputs **outputs, const Settings *settings, const char *const names[],
+                  int rungs, Error *err);
+
+/* Makes way for a new training on the text of this digest. If files in its way are of another text
+ * or of no training, or if the training there was not complete, all files in its way are moved to a
+ * new folder, whose name goes to where[PATH_ROOM]; else that is empty, and they are replaced as
+ * they are written. A training that is resumed keeps its own files, and only others move. */
+bool outputs_make_way(Outputs *outputs, uint64_t text, bool resumed, char where[PATH_ROOM],
+                      Error *err);
+
+/* Moves the file at `path`, one of them, aside in the same way. */
+bool outputs_set_aside(Outputs *outputs, const char *path, char where[PATH_ROOM], Error *err);
+
+/* Ends the locks on the files. NULL is allowed. */
+void outputs_close(Outputs *outputs);
+
+#endif

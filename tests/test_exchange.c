@@ -195,10 +195,10 @@ static const Edit bad[] = {
     {"gpt2", "config.json", "'model_type'", "'modeltype'", "has no 'model_type'"},
     {"gpt2", "config.json", "'gpt2'", "2", "has no 'model_type'"},
     {"gpt2", "config.json", "'gpt2'", "'gpt\\n2'", "of type gpt?2"},
-    {"gpt2", "config.json", "gelu_new", "relu", "'activation_function' is relu, but a gpt here has \"gelu_new\""},
+    {"gpt2", "config.json", "gelu_new", "relu", "'activation_function' is \"relu\", but a gpt here has \"gelu_new\""},
     {"gpt2", "config.json", "1e-05", "1e-06", "'layer_norm_epsilon' is 1e-06, but a gpt here has 1e-05"},
     {"gpt2", "config.json", "'n_inner': null", "'n_inner': 47", "'n_inner' is 47, but a gpt here has 48"},
-    {"gpt2", "config.json", "'n_inner': null", "'n_inner': '48'", "'n_inner' is 48"},
+    {"gpt2", "config.json", "'n_inner': null", "'n_inner': '48'", "'n_inner' is \"48\""},
     {"gpt2", "config.json", "'tie_word_embeddings': true", "'tie_word_embeddings': false", "'tie_word_embeddings' is false"},
     {"gpt2", "config.json", "'scale_attn_weights': true", "'scale_attn_weights': false", "'scale_attn_weights' is false"},
     {"gpt2", "config.json", "'scale_attn_by_inverse_layer_idx': false", "'scale_attn_by_inverse_layer_idx': true", "idx' is true"},
@@ -217,10 +217,11 @@ static const Edit bad[] = {
     {"gpt2", "config.json", "{", "[", "not valid JSON: no '{' at byte 0"},
     {"gpt2", "config.json", "'vocab_size': 9\n}", "'vocab_size': 9\n", "not valid JSON"},
     {"gpt2", "config.json", "'vocab_size': 9\n}", "'vocab_size': 9\n}}", "after the end"},
-    {"qwen3", "config.json", "'silu'", "'gelu'", "'hidden_act' is gelu"},
+    {"qwen3", "config.json", "'silu'", "'gelu'", "'hidden_act' is \"gelu\""},
     {"qwen3", "config.json", "1e-06", "1e-05", "'rms_norm_eps' is 1e-05, but a modern here has 1e-06"},
     {"qwen3", "config.json", "'rope_theta': 10000.0", "'rope_theta': 1000000.0", "'rope_parameters.rope_theta' is 1000000.0"},
-    {"qwen3", "config.json", "'rope_type': 'default'", "'rope_type': 'yarn'", "'rope_parameters.rope_type' is yarn"},
+    {"qwen3", "config.json", "'rope_theta': 10000.0", "'rope_theta': '10000'", "'rope_parameters.rope_theta' is \"10000\", but a modern here has 10000.0"},
+    {"qwen3", "config.json", "'rope_type': 'default'", "'rope_type': 'yarn'", "'rope_parameters.rope_type' is \"yarn\""},
     {"qwen3", "config.json", "'use_cache'", "'rope_scaling': {'rope_type': 'linear'}, 'use_cache'", "'rope_scaling' is {, but a modern here has null"},
     {"qwen3", "config.json", "'rope_type'", "'factor': 4.0, 'rope_type'", "'rope_parameters.factor' is nothing that a modern here has"},
     {"qwen3", "config.json", "'rope_type'", "'type': 'linear', 'rope_type'", "'rope_parameters.type' is nothing"},
@@ -298,17 +299,23 @@ static void test_edits(void **state) {
     }
 }
 
-/* Weights that are no numbers. */
+/* Weights that are no numbers: of the last tensor in the file. */
 static void test_not_finite(void **state) {
     (void)state;
-    const float worst = INFINITY;
-    fresh_copy("gpt2");
-    size_t length;
-    char *bytes = slurp(scratch("edited/model.safetensors"), &length);
-    memcpy(bytes + length - sizeof worst, &worst, sizeof worst);
-    scratch_put("edited/model.safetensors", bytes, length);
-    free(bytes);
-    assert_refused("model.safetensors", "has numbers that are not finite");
+    static const char *const last[] = {"transformer.wte.weight", "model.norm.weight"};
+    const float worst[] = {INFINITY, -INFINITY, NAN};
+    char says[128];
+    for (int kind = 0; kind < COUNT(kinds); kind++)
+        for (int i = 0; i < COUNT(worst); i++) {
+            size_t length;
+            fresh_copy(kinds[kind]);
+            char *bytes = slurp(scratch("edited/model.safetensors"), &length);
+            memcpy(bytes + length - sizeof *worst, &worst[i], sizeof *worst);
+            scratch_put("edited/model.safetensors", bytes, length);
+            free(bytes);
+            snprintf(says, sizeof says, "tensor %s has numbers that are not finite", last[kind]);
+            assert_refused("model.safetensors", says);
+        }
 }
 
 /* Each file missing, cut anywhere, or with any byte changed: refused, or read, in good order. */

@@ -351,6 +351,7 @@ bool train_rung(const Task *task, State *from, Result *result, Error *err) {
         ok = fail(err, "%s: %d steps have been taken, more than --steps %d", task->state, done,
                   s->steps);
     if (ok && !s->quiet) show_training(&t.model, t.crew.run, s, task->corpus, done);
+    if (ok && !s->quiet) show_kernels(&t.progress, t.crew.run);
     double validation;
     if (ok && task->start && !from) {
         ok = evaluate(&t, &validation, err);

@@ -6,6 +6,8 @@
 #include "data/data.h"
 #include "training/settings.h"
 
+enum { KERNELS_ROOM = 16 };
+
 /* A line of the table at the end. */
 typedef struct {
     const char *name;
@@ -32,6 +34,7 @@ typedef struct {
     double given_up;     /* if it ended because there was no hope: of so many steps */
     double cooling; /* the step from which the rates fall earlier than planned; 0: they do not */
     double cooled;  /* the step at which they are then to be 0 */
+    char kernels[KERNELS_ROOM]; /* of a state: those it was trained with; empty if not known */
 } Progress;
 
 /* A run of ./train: the rung under way, and the results of those before it. */

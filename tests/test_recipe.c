@@ -45,7 +45,7 @@ static void test_every_rung_learns(void **state) {
         const Recipe own = recipe_of(model_name(i));
         const Recipe *recipes[] = {&own, &unknown};
         for (int j = 0; j < 2; j++) {
-            double first, last;
+            double first = 0, last = 0;
             learn(model_name(i), recipes[j], &first, &last);
             if (!(last < first - 0.1))
                 fail_msg("%s: from a loss of %g to %g", model_name(i), first, last);

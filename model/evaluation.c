@@ -47,8 +47,8 @@ static void read_windows(Run *run, const Windows *w, size_t first, size_t count,
 /* Windows are shared out a block at a time; their sums are added up in order, so that it makes no
  * difference to a single bit how many processes there are. */
 double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every) {
-    enum { BLOCK = 4096 };
-    double sums[BLOCK], total = 0;
+    enum { BLOCK = WINDOWS_AT_ONCE };
+    double *sums = run->sums, total = 0;
     assert(count >= 2 && every >= 1);
     Windows w = {ids, count - 1, (size_t)run->options.length, (size_t)run->whole, every};
     size_t all = windows_in(&w), last = begin_of(&w, all - 1), rank = 0, size = 1;
@@ -59,7 +59,7 @@ double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every) {
     for (size_t block = 0; block < all; block += BLOCK) {
         size_t in_block = all - block < BLOCK ? all - block : BLOCK;
         size_t begin = in_block * rank / size, end = in_block * (rank + 1) / size;
-        memset(sums, 0, sizeof sums);
+        memset(sums, 0, in_block * sizeof *sums);
         read_windows(run, &w, block + begin, end - begin, sums + begin);
         if (run->options.shared) world_add(sums, in_block);
         for (size_t i = 0; i < in_block; i++) total += sums[i];

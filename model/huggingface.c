@@ -339,12 +339,9 @@ static bool read_sizes(const Entries *from, const Architecture *a, Config *confi
     return true;
 }
 
-static bool read_config(const char *path, char *text, size_t length, const Architecture **a,
-                        Config *config, Error *err) {
-    Entries entries = {.path = path};
-    Json json = json_open(path, "not valid JSON", text, length, err);
-    if (!read_members(&json, &entries) || !json_close(&json)) return false;
-    const Entry *type = find(&entries, "model_type");
+static bool choose(const Entries *entries, const Architecture **a, Config *config, Error *err) {
+    const char *path = entries->path;
+    const Entry *type = find(entries, "model_type");
     if (!type || !type->quoted) return fail(err, "%s: has no 'model_type'", path);
     *a = architecture_of(type->value);
     if (!*a)
@@ -353,9 +350,20 @@ static bool read_config(const char *path, char *text, size_t length, const Archi
     *config = (Config){0};
     snprintf(config->model, sizeof config->model, "%s", (*a)->rung);
     Error why;
-    if (!read_sizes(&entries, *a, config, err)) return false;
+    if (!read_sizes(entries, *a, config, err)) return false;
     if (!model_check(config, &why)) return fail(err, "%s: %.400s", path, why.text);
-    return check_fields(&entries, *a, config, err);
+    return check_fields(entries, *a, config, err);
+}
+
+static bool read_config(const char *path, char *text, size_t length, const Architecture **a,
+                        Config *config, Error *err) {
+    Entries *entries; /* too large for a small stack */
+    if (!memory_alloc(&entries, 1, sizeof *entries, path, err)) return false;
+    entries->path = path;
+    Json json = json_open(path, "not valid JSON", text, length, err);
+    bool ok = read_members(&json, entries) && json_close(&json) && choose(entries, a, config, err);
+    memory_free(entries);
+    return ok;
 }
 
 /* ---- import: the weights ---- */

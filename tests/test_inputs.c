@@ -3,8 +3,6 @@
 #include "tests/command.h"
 #include "model/kernels/kernels.h"
 
-#include <sys/resource.h>
-
 #define PLAY         "data/sample.txt"
 #define TINY         "-l 1 -w 16 -H 2 -c 16 -b 4 -j 1 --eval-every 20 "
 #define COUNT(table) (int)(sizeof(table) / sizeof *(table))
@@ -223,11 +221,79 @@ static void test_not_finite(void **state) {
     checkpoint_free(&there);
 }
 
+/* ---- stacks with little room ---- */
+
+#if defined __SANITIZE_ADDRESS__
+enum { SANITIZED = 1 };
+#elif defined __has_feature
+#if __has_feature(address_sanitizer)
+enum { SANITIZED = 1 };
+#else
+enum { SANITIZED = 0 };
+#endif
+#else
+enum { SANITIZED = 0 };
+#endif
+
+/* A script of the program's name that runs it with 64 KiB of stack, for each thread, too; the
+ * environment, which lies on the stack, is a small one. */
+static void write_narrow(const char *program, const char *programs) {
+    char text[SCRATCH_PATH], name[64];
+    int length =
+        snprintf(text, sizeof text,
+                 "#!/bin/sh\nulimit -s 64 || exit 9\n"
+                 "exec env -i OMP_WAIT_POLICY=passive KERNELS=\"$KERNELS\" '%s/%s' \"$@\"\n",
+                 programs, program);
+    assert_true(length < (int)sizeof text);
+    snprintf(name, sizeof name, "narrow/%s", program);
+    assert_int_equal(chmod(scratch_put(name, text, (size_t)length), 0700), 0);
+}
+
+/* All that the programs do, at 64 KiB of stack where systems give 8 MiB. Not under the sanitizers,
+ * whose stack frames are several times as large. */
+static void test_small_stack(void **state) {
+    (void)state;
+    static const char *const commands[] = {
+        "train " TINY "-j 2 -q --ladder -s 40 -o @thin/m.safetensors " PLAY,
+        "train " TINY "-j 2 --ladder -r -s 60 -o @thin/m.safetensors " PLAY,
+        "train " TINY "-m gpt -d 0.1 -l 2 -s 40 -o @thin/gpt.safetensors " PLAY,
+        "train -t 1 -j 2 -o @timed/m.safetensors " PLAY,
+        "sample -j 2 -n 40 @thin/m.safetensors",
+        "sample --precision f32 -n 40 @thin/gpt.safetensors",
+        "sample --score " PLAY " @thin/m.safetensors",
+        "sample --explain Whether @thin/m.safetensors",
+        "sample --explain Whether --layer 1 --head 1 @thin/gpt.safetensors",
+        "sample --info @thin/m.safetensors",
+        "sample --export @thin/folder @thin/m.safetensors",
+        "train -q -b 4 -s 5 -j 2 --init @thin/folder -o @thin/next.safetensors " PLAY,
+    };
+    if (SANITIZED) skip();
+    const char *set = getenv("TRIL_PROGRAMS");
+    assert_int_equal(mkdir(scratch("narrow"), 0700), 0);
+    write_narrow("train", set ? set : "build/test");
+    write_narrow("sample", set ? set : "build/test");
+    char *kept_kernels = set_variable("KERNELS", NULL);
+    char *kept_programs = set_variable("TRIL_PROGRAMS", scratch("narrow"));
+    const Isa *tables[ISA_MAX];
+    int count = isa_available(tables);
+    for (int i = 0; i <= count; i++) { /* the last time with the machine's own choice */
+        if (i < count)
+            setenv("KERNELS", tables[i]->name, 1);
+        else
+            unsetenv("KERNELS");
+        for (int j = 0; j < COUNT(commands); j++) must_run("%s", commands[j]);
+        scratch_remove(scratch("thin"));
+        scratch_remove(scratch("timed"));
+    }
+    restore_variable("TRIL_PROGRAMS", kept_programs);
+    restore_variable("KERNELS", kept_kernels);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_other_kernels), cmocka_unit_test(test_launchers),
         cmocka_unit_test(test_devices),       cmocka_unit_test(test_pipes),
-        cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_not_finite),    cmocka_unit_test(test_small_stack),
     };
     int failed = cmocka_run_group_tests(tests, scratch_open, scratch_close);
     command_close();

@@ -112,6 +112,7 @@ $(1)/faulty/train $(1)/faulty/sample: $(1)/faulty/%: $(1)/%.o $(1)/tests/faulty.
 $(TESTS:%=$(1)/%): $(1)/%: $(1)/%.o $(1)/tests/reference.o $(1)/tests/support.o $(OBJECTS:%=$(1)/%)
 	$$(CC) $$(FLAGS) $(2) $$(LDFLAGS) -o $$@ $$^ -lcmocka $$(LDLIBS)
 $(1)/tests/test_fuzz: $(FUZZ:%=$(1)/%)
+$(1)/tests/test_recipe: $(1)/training/recipe.o
 $(1)/tests/bench: $(1)/tests/bench.o $(1)/tests/peak.o $(OBJECTS:%=$(1)/%)
 	$$(CC) $$(FLAGS) $(2) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
 $(1)/tests/scale: $(1)/tests/scale.o $(OBJECTS:%=$(1)/%)

@@ -369,7 +369,7 @@ static int lead(int argc, char **argv) {
 int main(int argc, char **argv) {
     Error err = {0};
     if (!world_join(&err)) {
-        if (launcher_rank() == 0) fprintf(stderr, "train: %s\n", err.text);
+        if (launcher_speaks()) fprintf(stderr, "train: %s\n", err.text);
         return EXIT_FAILURE;
     }
     int status = EXIT_SUCCESS;

@@ -13,51 +13,103 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Opens a file or a pipe, and looks at it. Of a device there may be no end. */
+static bool open_to_read(const char *path, int *file, struct stat *status, Error *err) {
+    *file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (*file < 0) return fail(err, "%s: cannot be opened: %s", path, strerror(errno));
+    bool ok =
+        fstat(*file, status) == 0 || fail(err, "%s: cannot be opened: %s", path, strerror(errno));
+    if (ok && S_ISDIR(status->st_mode)) ok = fail(err, "%s: is a directory, not a file", path);
+    if (ok && (S_ISCHR(status->st_mode) || S_ISBLK(status->st_mode)))
+        ok = fail(err, "%s: is a device, not a file", path);
+    if (!ok) close(*file);
+    return ok;
+}
+
+/* Reads up to `room` bytes: *got are fewer only at the end. */
+static bool read_some(int file, const char *path, char *to, size_t room, size_t *got, Error *err) {
+    for (*got = 0; *got < room;) {
+        ssize_t more = read(file, to + *got, room - *got);
+        if (more < 0 && errno == EINTR) continue;
+        if (more < 0) return fail(err, "%s: cannot be read: %s", path, strerror(errno));
+        if (more == 0) break;
+        *got += (size_t)more;
+    }
+    return true;
+}
+
+/* Reads all that is left; `expected` is its length, as far as is known. */
+static bool read_rest(int file, const char *path, size_t expected, char **bytes, size_t *length,
+                      Error *err) {
+    size_t capacity = expected < 65536 ? 65536 : expected + 1, got;
+    *length = 0;
+    bool ok = memory_alloc(bytes, capacity + 1, 1, path, err);
+    while (ok) {
+        ok = read_some(file, path, *bytes + *length, capacity - *length, &got, err);
+        *length += got;
+        if (!ok || *length < capacity) break;
+        /* A pipe, or a file that grew since it was measured: make room and go on. */
+        char *wider;
+        ok = memory_alloc(&wider, 2 * capacity + 1, 1, path, err);
+        if (!ok) break;
+        memcpy(wider, *bytes, *length);
+        memory_free(*bytes);
+        *bytes = wider;
+        capacity *= 2;
+    }
+    if (ok) {
+        (*bytes)[*length] = 0;
+        return true;
+    }
+    memory_free(*bytes);
+    *bytes = NULL;
+    return false;
+}
+
 bool file_read(const char *path, char **bytes, size_t *length, Error *err) {
+    int file;
+    struct stat status;
     *bytes = NULL;
     *length = 0;
-    size_t capacity = 0;
-    bool ok = false;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) return fail(err, "%s: cannot be opened: %s", path, strerror(errno));
-    struct stat status;
-    if (fstat(file, &status) == 0) {
-        if (S_ISDIR(status.st_mode)) {
-            fail(err, "%s: is a directory, not a file", path);
-            goto done;
-        }
-        if (status.st_size > 0) capacity = (size_t)status.st_size + 1;
-    }
-    if (capacity < 65536) capacity = 65536;
-    if (!memory_alloc(bytes, capacity + 1, 1, path, err)) goto done;
-    for (;;) {
-        /* A pipe, or a file that grew since it was measured: make room and go on. */
-        if (*length == capacity) {
-            char *wider;
-            if (!memory_alloc(&wider, 2 * capacity + 1, 1, path, err)) goto done;
-            memcpy(wider, *bytes, *length);
-            memory_free(*bytes);
-            *bytes = wider;
-            capacity *= 2;
-        }
-        ssize_t got = read(file, *bytes + *length, capacity - *length);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) {
-            fail(err, "%s: cannot be read: %s", path, strerror(errno));
-            goto done;
-        }
-        if (got == 0) break;
-        *length += (size_t)got;
-    }
-    (*bytes)[*length] = 0;
-    ok = true;
-done:
+    if (!open_to_read(path, &file, &status, err)) return false;
+    size_t expected = status.st_size > 0 ? (size_t)status.st_size : 0;
+    bool ok = read_rest(file, path, expected, bytes, length, err);
     close(file);
-    if (!ok) {
-        memory_free(*bytes);
-        *bytes = NULL;
-    }
     return ok;
+}
+
+bool file_open(File *file, const char *path, Error *err) {
+    struct stat status;
+    *file = (File){.path = path, .descriptor = -1};
+    if (!open_to_read(path, &file->descriptor, &status, err)) {
+        file->descriptor = -1;
+        return false;
+    }
+    if (S_ISREG(status.st_mode)) {
+        file->length = (size_t)status.st_size;
+        return true;
+    }
+    bool ok = read_rest(file->descriptor, path, 0, &file->bytes, &file->length, err);
+    if (!ok) file_close(file);
+    return ok;
+}
+
+bool file_take(File *file, void *to, size_t count, Error *err) {
+    size_t got = 0, left = file->length - file->at;
+    if (file->bytes) {
+        got = count < left ? count : left;
+        memcpy(to, file->bytes + file->at, got);
+    } else if (!read_some(file->descriptor, file->path, to, count, &got, err)) {
+        return false;
+    }
+    file->at += got;
+    return got == count || fail(err, "%s: cannot be read: it ends too early", file->path);
+}
+
+void file_close(File *file) {
+    if (file->descriptor >= 0) close(file->descriptor);
+    memory_free(file->bytes);
+    *file = (File){.descriptor = -1};
 }
 
 static bool write_all(int file, const char *bytes, size_t length) {

@@ -1,4 +1,4 @@
-/* file.h - whole files in, whole files out. */
+/* file.h - files in, whole or piece by piece; whole files out. */
 #ifndef TRIL_FILE_H
 #define TRIL_FILE_H
 
@@ -6,9 +6,29 @@
 
 #include <stddef.h>
 
-/* Reads all of `path` (a file, a pipe; not a directory) into *bytes, of *length bytes and one
- * zero byte after them. The caller releases *bytes with memory_free; on failure it is NULL. */
+/* Reads all of `path` (a file, a pipe; not a directory, not a device) into *bytes, of *length bytes
+ * and one zero byte after them. The caller releases *bytes with memory_free; on failure it is NULL.
+ */
 bool file_read(const char *path, char **bytes, size_t *length, Error *err);
+
+/* A file that is read piece by piece, so that its beginning can be checked against its length
+ * before the rest is read. */
+typedef struct {
+    const char *path; /* borrowed */
+    size_t length;
+    int descriptor;
+    char *bytes; /* all of a pipe, whose length is not known otherwise; owned */
+    size_t at;   /* bytes taken */
+} File;
+
+/* Opens what file_read reads. The caller closes it with file_close; on failure there is nothing to
+ * close. */
+bool file_open(File *file, const char *path, Error *err);
+
+/* Writes its next `count` bytes to `to`. Fails if there are fewer. */
+bool file_take(File *file, void *to, size_t count, Error *err);
+
+void file_close(File *file);
 
 /* One stretch of bytes of a file that is being written. */
 typedef struct {

@@ -19,3 +19,7 @@ int launcher_rank(void) {
     static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"};
     return first_of(ranks, 3, 0);
 }
+
+bool launcher_speaks(void) {
+    return launcher_rank() == 0 || launcher_size() == 1;
+}

@@ -53,7 +53,8 @@ static bool parse_time(const Option *option, const char *text, double *seconds, 
     double value = strtod(text, &end);
     if (*end == 'm') value *= 60;
     if (*end == 'h') value *= 3600;
-    if (end == text || !made_of(text, ".0123456789smh") || (*end && end[1]) ||
+    bool whole = !*end || (strchr("smh", *end) && !end[1]);
+    if (end == text || !made_of(text, ".0123456789smh") || !whole ||
         !(value >= option->least && value <= option->most))
         return fail(err, "--%s takes a time such as 90s, 5m or 2h, from %g to %g seconds, not '%s'",
                     option->name, option->least, option->most, text);

@@ -64,8 +64,8 @@ bool tokenizer_export(const Vocab *vocab, int context, const char *directory, Er
 
 /* Reads the vocabulary of a directory's tokenizer.json, which another program may have written:
  * id i here is rows[i] there; the caller releases them with memory_free. Refused with a sentence:
- * tokens of several characters, whatever does not look up each character of a text alone, ids that
- * are not 0 to size - 1. */
+ * tokens of several characters, whatever does not look up each character of a text alone, what adds
+ * tokens to a text or cuts it, ids that are not 0 to size - 1. */
 bool tokenizer_import(Vocab *vocab, const char *directory, int32_t **rows, Error *err);
 
 /* The same of a tokenizer.json that stands in memory, where it is decoded; `name` opens messages.

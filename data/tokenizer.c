@@ -88,9 +88,9 @@ typedef struct {
 
 typedef struct {
     const char *path;
-    Token *tokens; /* owned */
-    size_t count, room;
-    bool bytes, split, words; /* the text as bytes; in characters; whole pieces are looked up */
+    Token *tokens;             /* owned; those added stand at its end, the first last */
+    size_t count, added, room; /* each token takes some bytes of the file: there is room for all */
+    bool bytes, split, words;  /* the text as bytes; in characters; whole pieces are looked up */
 } Reading;
 
 static bool read_tokens(Json *json, Reading *r) {
@@ -98,7 +98,7 @@ static bool read_tokens(Json *json, Reading *r) {
     if (!json_expect(json, '{')) return false;
     if (json_take(json, '}')) return true;
     do {
-        if (r->count == r->room) return json_refuse(json, "too many tokens");
+        if (r->count + r->added == r->room) return json_refuse(json, "too many tokens");
         Token *token = &r->tokens[r->count++];
         char *text;
         if (!json_string(json, &text, &token->length) || !json_expect(json, ':') ||
@@ -183,19 +183,98 @@ static bool read_step(Json *json, Reading *r) {
            json_refuse(json, "a pre_tokenizer that neither splits into characters nor bytes");
 }
 
-static bool read_file(Json *json, Reading *r) {
+/* What is found in a text before anything else: that it changes no ids is seen when all are known.
+ * One that takes the blanks beside it along leaves nothing to see: it is refused at once. */
+static bool read_added_token(Json *json, Reading *r) {
+    if (r->count + r->added == r->room) return json_refuse(json, "too many tokens");
+    Token *token = &r->tokens[r->room - ++r->added];
+    bool has_text = false, has_id = false;
     if (!json_expect(json, '{')) return false;
     do {
         const char *key, *literal;
+        char *text;
         size_t length;
+        if (!json_name(json, &key) || !json_expect(json, ':')) return false;
+        if (strcmp(key, "content") == 0) {
+            if (!json_string(json, &text, &token->length)) return false;
+            token->text = text;
+            has_text = true;
+        } else if (strcmp(key, "id") == 0) {
+            if (!json_size(json, &token->id)) return false;
+            has_id = true;
+        } else if (strcmp(key, "lstrip") == 0 || strcmp(key, "rstrip") == 0) {
+            if (!json_literal(json, &literal, &length)) return false;
+            if (*literal != 'f') return json_refuse(json, "added_tokens that take blanks along");
+        } else if (!json_skip(json)) {
+            return false;
+        }
+    } while (json_take(json, ','));
+    if (!json_expect(json, '}')) return false;
+    return (has_text && has_id) || json_refuse(json, "added_tokens without content or id");
+}
+
+static bool read_added_tokens(Json *json, Reading *r) {
+    if (r->added > 0) return json_refuse(json, "added_tokens for the second time");
+    if (!json_expect(json, '[')) return false;
+    if (json_take(json, ']')) return true;
+    do
+        if (!read_added_token(json, r)) return false;
+    while (json_take(json, ','));
+    return json_expect(json, ']');
+}
+
+/* What is done to the ids of a text: nothing that adds one. A ByteLevel only moves the places that
+ * tokens are said to have; a template adds the special tokens that it knows. */
+static bool read_post_processor(Json *json) {
+    const char *key, *type = "", *literal;
+    bool template_adds = false;
+    size_t length;
+    if (json_next(json) == 'n') return json_literal(json, &literal, &length);
+    if (!json_expect(json, '{')) return false;
+    do {
+        if (!json_name(json, &key) || !json_expect(json, ':')) return false;
+        if (strcmp(key, "type") == 0) {
+            if (!json_name(json, &type)) return false;
+        } else if (strcmp(key, "special_tokens") == 0) {
+            if (!json_expect(json, '{')) return false;
+            template_adds = !json_take(json, '}');
+            if (template_adds) break;
+        } else if (!json_skip(json)) {
+            return false;
+        }
+    } while (json_take(json, ','));
+    bool keeps = strcmp(type, "ByteLevel") == 0 || strcmp(type, "TemplateProcessing") == 0;
+    if (!keeps || template_adds) return json_refuse(json, "a post_processor that adds tokens");
+    return json_expect(json, '}');
+}
+
+/* A setting that must be off. */
+static bool read_null(Json *json, const char *otherwise) {
+    const char *literal;
+    size_t length;
+    if (json_next(json) != 'n') return json_refuse(json, otherwise);
+    return json_literal(json, &literal, &length);
+}
+
+static bool read_file(Json *json, Reading *r) {
+    if (!json_expect(json, '{')) return false;
+    do {
+        const char *key;
         if (!json_name(json, &key) || !json_expect(json, ':')) return false;
         if (strcmp(key, "model") == 0) {
             if (!read_model(json, r)) return false;
         } else if (strcmp(key, "pre_tokenizer") == 0) {
             if (!read_step(json, r)) return false;
         } else if (strcmp(key, "normalizer") == 0) {
-            if (json_next(json) != 'n') return json_refuse(json, "a normalizer");
-            if (!json_literal(json, &literal, &length)) return false;
+            if (!read_null(json, "a normalizer")) return false;
+        } else if (strcmp(key, "truncation") == 0) {
+            if (!read_null(json, "a truncation")) return false;
+        } else if (strcmp(key, "padding") == 0) {
+            if (!read_null(json, "a padding")) return false;
+        } else if (strcmp(key, "post_processor") == 0) {
+            if (!read_post_processor(json)) return false;
+        } else if (strcmp(key, "added_tokens") == 0) {
+            if (!read_added_tokens(json, r)) return false;
         } else if (!json_skip(json)) {
             return false;
         }
@@ -224,6 +303,22 @@ static int compare_codes(const void *a, const void *b) {
     return (x->code > y->code) - (x->code < y->code);
 }
 
+/* A token that is added must be one of the vocabulary: the same character with the same id. */
+static bool check_added(const Reading *r, Error *err) {
+    for (size_t i = 1; i <= r->added; i++) {
+        Token added = r->tokens[r->room - i];
+        int taken = utf8_decode(added.text, added.length, &added.code);
+        const Token *token = NULL;
+        if (taken > 0 && (size_t)taken == added.length && (!r->bytes || added.code < 0x80))
+            token = bsearch(&added, r->tokens, r->count, sizeof added, compare_codes);
+        if (!token || token->id != added.id)
+            return fail(err,
+                        "%s: one of its added_tokens, '%.*s', is not a character of its vocabulary",
+                        r->path, (int)(added.length < 32 ? added.length : 32), added.text);
+    }
+    return true;
+}
+
 static bool number_tokens(Reading *r, Vocab *vocab, int32_t **rows, Error *err) {
     size_t count = r->count;
     if (count == 0) return fail(err, "%s: has no vocabulary", r->path);
@@ -232,6 +327,7 @@ static bool number_tokens(Reading *r, Vocab *vocab, int32_t **rows, Error *err) 
     for (size_t i = 0; i < count; i++)
         if (!find_code(r, &r->tokens[i], err)) return false;
     qsort(r->tokens, count, sizeof *r->tokens, compare_codes);
+    if (!check_added(r, err)) return false;
     unsigned char *taken;
     if (!memory_alloc(&taken, count, 1, r->path, err)) return false;
     bool ok = memory_alloc(&vocab->codes, count, sizeof *vocab->codes, r->path, err) &&

@@ -202,22 +202,15 @@ static void load_tensors(const Model *model, const SafeTensors *file, int set, f
     }
 }
 
-static bool load(Checkpoint *checkpoint, const SafeTensors *file, const char *path, Error *err) {
-    Model *model = &checkpoint->model;
+/* What the header says: the configuration, and which tensors there are. */
+static bool lay_out(Model *model, const SafeTensors *file, int *sets_there, const char *path,
+                    Error *err) {
     Config config;
     Error why;
     if (!read_config(file, path, &config, err)) return false;
     if (!model_lay_out(model, &config, &why)) return fail(err, "%s: %.400s", path, why.text);
-    int count = file->tensor_count == SETS * model->tensor_count ? SETS : 1;
-    if (!check_tensors(model, file, count, path, err) || !model_make_room(model, err)) return false;
-    load_tensors(model, file, 0, model->weights);
-    if (count == 1) return true;
-    if (!memory_alloc(&checkpoint->first_moments, model->room, sizeof(float), path, err) ||
-        !memory_alloc(&checkpoint->second_moments, model->room, sizeof(float), path, err))
-        return false;
-    load_tensors(model, file, 1, checkpoint->first_moments);
-    load_tensors(model, file, 2, checkpoint->second_moments);
-    return true;
+    *sets_there = file->tensor_count == SETS * model->tensor_count ? SETS : 1;
+    return check_tensors(model, file, *sets_there, path, err);
 }
 
 static bool check_digest(const SafeTensors *file, const char *path, Error *err) {
@@ -229,16 +222,44 @@ static bool check_digest(const SafeTensors *file, const char *path, Error *err) 
            fail(err, "%s: damaged: its contents are not those that were written", path);
 }
 
+static bool check_finite(const SafeTensors *file, const char *path, Error *err) {
+    for (int i = 0; i < file->tensor_count; i++)
+        if (!safetensors_finite(&file->tensors[i]))
+            return fail(err, "%s: tensor %s has numbers that are not finite", path,
+                        file->tensors[i].name);
+    return true;
+}
+
+static bool load(Checkpoint *checkpoint, const SafeTensors *file, int sets_there, const char *path,
+                 Error *err) {
+    Model *model = &checkpoint->model;
+    if (!model_make_room(model, err)) return false;
+    load_tensors(model, file, 0, model->weights);
+    if (sets_there == 1) return true;
+    if (!memory_alloc(&checkpoint->first_moments, model->room, sizeof(float), path, err) ||
+        !memory_alloc(&checkpoint->second_moments, model->room, sizeof(float), path, err))
+        return false;
+    load_tensors(model, file, 1, checkpoint->first_moments);
+    load_tensors(model, file, 2, checkpoint->second_moments);
+    return true;
+}
+
 bool checkpoint_load(Checkpoint *checkpoint, const char *path, Error *err) {
     *checkpoint = (Checkpoint){0};
     SafeTensors file = {0};
-    size_t length;
-    bool ok = file_read(path, &checkpoint->file, &length, err) &&
-              safetensors_read(&file, path, checkpoint->file, length, err) &&
-              load(checkpoint, &file, path, err) && check_digest(&file, path, err);
+    File from;
+    int sets_there;
+    if (!file_open(&from, path, err)) return false;
+    bool ok = safetensors_open(&file, &from, err) &&
+              lay_out(&checkpoint->model, &file, &sets_there, path, err) &&
+              safetensors_fetch(&file, &from, err) && check_digest(&file, path, err) &&
+              check_finite(&file, path, err) && load(checkpoint, &file, sets_there, path, err);
+    file_close(&from);
     if (ok) {
-        checkpoint->notes = file.notes; /* they change hands */
+        checkpoint->header = file.header; /* they change hands */
+        checkpoint->notes = file.notes;
         checkpoint->note_count = file.note_count;
+        file.header = NULL;
         file.notes = NULL;
     } else {
         checkpoint_free(checkpoint);
@@ -251,7 +272,7 @@ void checkpoint_free(Checkpoint *checkpoint) {
     model_free(&checkpoint->model);
     memory_free(checkpoint->first_moments);
     memory_free(checkpoint->second_moments);
-    memory_free(checkpoint->file);
+    memory_free(checkpoint->header);
     memory_free(checkpoint->notes);
     *checkpoint = (Checkpoint){0};
 }

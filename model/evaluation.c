@@ -50,8 +50,8 @@ static void read_windows(Run *run, const Windows *w, size_t first, size_t count,
  * each process adds whether it was told to stop, so that all stop after the same block. */
 double run_evaluate_until(Run *run, const int32_t *ids, size_t count, size_t every,
                           bool (*stopped)(void)) {
-    enum { BLOCK = 4096, BATCHES = 4 };
-    double sums[BLOCK + 1], total = 0;
+    enum { BLOCK = WINDOWS_AT_ONCE - 1, BATCHES = 4 };
+    double *sums = run->sums, total = 0;
     assert(count >= 2 && every >= 1);
     Windows w = {ids, count - 1, (size_t)run->options.length, (size_t)run->whole, every};
     size_t all = windows_in(&w), last = begin_of(&w, all - 1), rank = 0, size = 1;
@@ -63,7 +63,7 @@ double run_evaluate_until(Run *run, const int32_t *ids, size_t count, size_t eve
     for (size_t block = 0; block < all; block += most) {
         size_t in_block = all - block < most ? all - block : most;
         size_t begin = in_block * rank / size, end = in_block * (rank + 1) / size;
-        memset(sums, 0, sizeof sums);
+        memset(sums, 0, in_block * sizeof *sums);
         read_windows(run, &w, block + begin, end - begin, sums + begin);
         sums[in_block] = stopped && stopped();
         if (run->options.shared) world_add(sums, in_block + 1);

@@ -6,7 +6,6 @@
 #include "base/json.h"
 #include "base/memory.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -289,9 +288,11 @@ static bool check_field(const Entries *from, const Field *field, const Config *c
     if (!entry)
         return field->flags & USUAL || fail(err, "%s: has no '%s'; a %s here has %s", from->path,
                                             field->key, config->model, value);
+    const char *quote = entry->quoted ? "\"" : "";
     return says(entry, value) || (field->flags & NULLABLE && says(entry, "null")) ||
-           fail(err, "%s: '%s' is %.*s, but a %s here has %s", from->path, field->key,
-                (int)(entry->length < 64 ? entry->length : 64), entry->value, config->model, value);
+           fail(err, "%s: '%s' is %s%.*s%s, but a %s here has %s", from->path, field->key, quote,
+                (int)(entry->length < 64 ? entry->length : 64), entry->value, quote, config->model,
+                value);
 }
 
 /* Each field that counts, and of the positions' parameters nothing that no field knows. */
@@ -338,12 +339,9 @@ static bool read_sizes(const Entries *from, const Architecture *a, Config *confi
     return true;
 }
 
-static bool read_config(const char *path, char *text, size_t length, const Architecture **a,
-                        Config *config, Error *err) {
-    Entries entries = {.path = path};
-    Json json = json_open(path, "not valid JSON", text, length, err);
-    if (!read_members(&json, &entries) || !json_close(&json)) return false;
-    const Entry *type = find(&entries, "model_type");
+static bool choose(const Entries *entries, const Architecture **a, Config *config, Error *err) {
+    const char *path = entries->path;
+    const Entry *type = find(entries, "model_type");
     if (!type || !type->quoted) return fail(err, "%s: has no 'model_type'", path);
     *a = architecture_of(type->value);
     if (!*a)
@@ -352,9 +350,20 @@ static bool read_config(const char *path, char *text, size_t length, const Archi
     *config = (Config){0};
     snprintf(config->model, sizeof config->model, "%s", (*a)->rung);
     Error why;
-    if (!read_sizes(&entries, *a, config, err)) return false;
+    if (!read_sizes(entries, *a, config, err)) return false;
     if (!model_check(config, &why)) return fail(err, "%s: %.400s", path, why.text);
-    return check_fields(&entries, *a, config, err);
+    return check_fields(entries, *a, config, err);
+}
+
+static bool read_config(const char *path, char *text, size_t length, const Architecture **a,
+                        Config *config, Error *err) {
+    Entries *entries; /* too large for a small stack */
+    if (!memory_alloc(&entries, 1, sizeof *entries, path, err)) return false;
+    entries->path = path;
+    Json json = json_open(path, "not valid JSON", text, length, err);
+    bool ok = read_members(&json, entries) && json_close(&json) && choose(entries, a, config, err);
+    memory_free(entries);
+    return ok;
 }
 
 /* ---- import: the weights ---- */
@@ -391,6 +400,8 @@ static bool read_tensors(const Architecture *a, const Model *model, const SafeTe
         const Tensor *tensor = &model->tensors[i];
         const SafeTensor *stored = safetensors_tensor(file, tensor->name);
         float *to = model->weights + tensor->offset;
+        if (!safetensors_finite(stored))
+            return fail(err, "%s: tensor %s has numbers that are not finite", path, tensor->name);
         size_t width = (size_t)tensor->shape[1] * sizeof *to;
         if (is_transposed(a, tensor))
             transpose(to, stored->data, tensor->shape[1], tensor->shape[0]);
@@ -400,10 +411,6 @@ static bool read_tensors(const Architecture *a, const Model *model, const SafeTe
                        (const char *)stored->data + (size_t)rows[row] * width, width);
         else
             memcpy(to, stored->data, stored->bytes);
-        for (size_t n = 0; n < tensor->size; n++)
-            if (!isfinite(to[n]))
-                return fail(err, "%s: tensor %s has numbers that are not finite", path,
-                            tensor->name);
     }
     return true;
 }
@@ -411,15 +418,14 @@ static bool read_tensors(const Architecture *a, const Model *model, const SafeTe
 static bool import_model(Model *model, const Architecture *a, const Config *config,
                          const int32_t *rows, const char *path, Error *err) {
     SafeTensors file = {0};
-    char *bytes;
-    size_t length;
-    bool ok = file_read(path, &bytes, &length, err) &&
-              safetensors_read(&file, path, bytes, length, err) &&
-              model_lay_out(model, config, err) && check_tensors(a, model, &file, path, err) &&
+    File from;
+    if (!file_open(&from, path, err)) return false;
+    bool ok = safetensors_open(&file, &from, err) && model_lay_out(model, config, err) &&
+              check_tensors(a, model, &file, path, err) && safetensors_fetch(&file, &from, err) &&
               model_make_room(model, err) && read_tensors(a, model, &file, rows, path, err);
     if (!ok) model_free(model);
+    file_close(&from);
     safetensors_free(&file);
-    memory_free(bytes);
     return ok;
 }
 

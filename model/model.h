@@ -276,13 +276,13 @@ bool checkpoint_save_run(const char *path, const Run *run, const Note *notes, in
 typedef struct {
     Model model;
     float *first_moments, *second_moments; /* laid out like the weights; NULL if it has none */
-    char *file;                            /* what the notes point into; owned, as all is */
+    char *header;                          /* what the notes point into; owned, as all is */
     Note *notes;
     int note_count;
 } Checkpoint;
 
-/* Reads one back: every name, shape, type and size is checked before it is used, and the digest
- * before it returns. */
+/* Reads one back: every name, shape, type and size is checked before the weights are read, the
+ * digest before they are used. Refused, too: numbers that are not finite. */
 bool checkpoint_load(Checkpoint *checkpoint, const char *path, Error *err);
 void checkpoint_free(Checkpoint *checkpoint);
 

@@ -108,7 +108,7 @@ static void update_tensor(const Run *run, const Kernels *k, const Tensor *tensor
 /* The matrices that Muon trains, each by one thread: the next one goes to whoever has least to do,
  * which every thread works out for itself. */
 static void update_matrices(const Run *run, const Kernels *k, Muon muon) {
-    double work[MAX_THREADS] = {0};
+    float work[MAX_THREADS] = {0}; /* no doubles: on a thread's stack */
     for (int i = 0; i < run->model->tensor_count; i++) {
         const Tensor *tensor = &run->model->tensors[i];
         if (!(tensor->flags & MUON)) continue;
@@ -120,7 +120,7 @@ static void update_matrices(const Run *run, const Kernels *k, Muon muon) {
         int least = 0, rows = tensor->shape[0], columns = tensor->shape[1];
         for (int t = 1; t < k->threads; t++)
             if (work[t] < work[least]) least = t;
-        work[least] += muon_work(rows, columns);
+        work[least] += (float)muon_work(rows, columns);
         if (least != k->thread) continue;
         muon_step(k, run->model->weights + tensor->offset, run->first_moments + tensor->offset, g,
                   rows, columns, muon);

@@ -200,7 +200,8 @@ static bool plan(Run **planned, Model *model, const RunOptions *options, Room *r
                  .messages = run->options.shared && options->training
                                  ? world_room(model->room, true) * sizeof(float)
                                  : 0,
-                 .activations = (room->activations + tokens) * sizeof(float),
+                 .activations = (room->activations + tokens) * sizeof(float) +
+                                WINDOWS_AT_ONCE * sizeof(double),
                  .threads = (size_t)options->threads * team_scratch(room->scratch) * sizeof(float)};
     *planned = run;
     return true;
@@ -219,6 +220,7 @@ bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err)
         !memory_alloc(&run->packed, room.packed, sizeof(float), "the packed weights", err) ||
         !memory_alloc(&run->activations, room.activations, sizeof(float), "the activations", err) ||
         !memory_alloc(&run->losses, tokens, sizeof(float), "the losses", err) ||
+        !memory_alloc(&run->sums, WINDOWS_AT_ONCE, sizeof(double), "the losses", err) ||
         (options->training && !optimizer_open(run, err)) ||
         (options->training && run->options.shared && !buckets_open(run, err))) {
         run_close(run);
@@ -266,6 +268,7 @@ void run_close(Run *run) {
     memory_free(run->packed_offsets);
     memory_free(run->packed);
     memory_free(run->losses);
+    memory_free(run->sums);
     memory_free(run);
 }
 

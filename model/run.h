@@ -116,6 +116,8 @@ bool model_make_room(Model *model, Error *err);
 
 typedef struct Bucket Bucket;
 
+enum { WINDOWS_AT_ONCE = 4096 };
+
 struct Run {
     Model *model;
     const Isa *isa;
@@ -136,6 +138,7 @@ struct Run {
     size_t *widths; /* of each buffer, floats for a token */
     Param *params;  /* for row i of the rung's table in layer l at [l * rows + i] */
     float *losses;  /* of each token */
+    double *sums;   /* of the losses of WINDOWS_AT_ONCE windows, in an evaluation */
     Memory memory;
     float *packed;          /* the linear layers' weights, for the pass under way */
     size_t *packed_offsets; /* for tensor i, SIZE_MAX if it is not packed */

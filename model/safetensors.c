@@ -53,9 +53,8 @@ static bool expected_bytes(const SafeTensor *tensor, size_t *bytes) {
     return true;
 }
 
-/* {"dtype": ..., "shape": [...], "data_offsets": [begin, end]}, in any order, each once. `data` is
- * what follows the header. */
-static bool read_tensor(Json *json, SafeTensor *tensor, const char *data, size_t data_bytes) {
+/* {"dtype": ..., "shape": [...], "data_offsets": [begin, end]}, in any order, each once. */
+static bool read_tensor(Json *json, SafeTensor *tensor, size_t data_bytes) {
     size_t offsets[2];
     int offset_count = -1;
     tensor->rank = -1;
@@ -79,7 +78,7 @@ static bool read_tensor(Json *json, SafeTensor *tensor, const char *data, size_t
     if (offsets[0] > offsets[1] || offsets[1] > data_bytes)
         return json_refuse(json, "a tensor that lies outside of the file");
     size_t bytes;
-    tensor->data = data + offsets[0];
+    tensor->offset = offsets[0];
     tensor->bytes = offsets[1] - offsets[0];
     if (!expected_bytes(tensor, &bytes) || bytes != tensor->bytes)
         return json_refuse(json, "a tensor whose type and shape do not give its size");
@@ -115,7 +114,7 @@ static bool read_notes(Json *json, SafeTensors *file) {
     return json_expect(json, '}');
 }
 
-static bool read_header(Json *json, SafeTensors *file, const char *data, size_t data_bytes) {
+static bool read_entries(Json *json, SafeTensors *file, size_t data_bytes) {
     bool noted = false;
     if (!json_expect(json, '{')) return false;
     if (!json_take(json, '}')) {
@@ -132,7 +131,7 @@ static bool read_header(Json *json, SafeTensors *file, const char *data, size_t 
                 return false;
             SafeTensor *tensor = &file->tensors[file->tensor_count++];
             *tensor = (SafeTensor){.name = name};
-            if (!read_tensor(json, tensor, data, data_bytes)) return false;
+            if (!read_tensor(json, tensor, data_bytes)) return false;
         } while (json_take(json, ','));
         if (!json_expect(json, '}')) return false;
     }
@@ -141,7 +140,7 @@ static bool read_header(Json *json, SafeTensors *file, const char *data, size_t 
 
 static int compare_places(const void *a, const void *b) {
     const SafeTensor *x = *(const SafeTensor *const *)a, *y = *(const SafeTensor *const *)b;
-    if (x->data != y->data) return x->data < y->data ? -1 : 1;
+    if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
     return (x->bytes > y->bytes) - (x->bytes < y->bytes); /* empty ones first */
 }
 
@@ -151,25 +150,25 @@ static int compare_names(const void *a, const void *b) {
 }
 
 /* The tensors must fill the data end to end, and no two may have one name. */
-static bool check_tensors(const SafeTensors *file, const char *name, const char *data,
-                          size_t data_bytes, Error *err) {
+static bool check_tensors(const SafeTensors *file, const char *name, size_t data_bytes,
+                          Error *err) {
     const SafeTensor **sorted;
     size_t count = (size_t)file->tensor_count;
     if (!memory_alloc(&sorted, count, sizeof *sorted, name, err)) return false;
     for (size_t i = 0; i < count; i++) sorted[i] = &file->tensors[i];
     bool ok = true;
-    const char *next = data;
+    size_t next = 0;
     qsort(sorted, count, sizeof *sorted, compare_places);
     for (size_t i = 0; i < count && ok; i++) {
-        if ((const char *)sorted[i]->data != next)
+        if (sorted[i]->offset != next)
             ok = fail(err,
                       "%s: not a valid checkpoint: tensor %s does not begin where the last ends",
                       name, sorted[i]->name);
         next += sorted[i]->bytes;
     }
-    if (ok && next != data + data_bytes)
+    if (ok && next != data_bytes)
         ok = fail(err, "%s: not a valid checkpoint: its last %zu bytes belong to no tensor", name,
-                  (size_t)(data + data_bytes - next));
+                  data_bytes - next);
     qsort(sorted, count, sizeof *sorted, compare_names);
     for (size_t i = 1; i < count && ok; i++)
         if (strcmp(sorted[i]->name, sorted[i - 1]->name) == 0)
@@ -200,30 +199,83 @@ static bool check_notes(const SafeTensors *file, const char *name, Error *err) {
     return ok;
 }
 
-bool safetensors_read(SafeTensors *file, const char *name, char *bytes, size_t length, Error *err) {
-    *file = (SafeTensors){0};
-    uint64_t header;
+/* The header's length, from the first bytes of a file of `length` bytes. */
+static bool check_prefix(const char *bytes, size_t length, const char *name, size_t *header,
+                         Error *err) {
+    uint64_t prefix;
     if (length < PREFIX)
         return fail(err, "%s: not a valid checkpoint: it has only %zu bytes", name, length);
-    memcpy(&header, bytes, PREFIX);
-    if (header > length - PREFIX || header > MAX_HEADER)
-        return fail(err,
-                    "%s: not a valid checkpoint: a header of %" PRIu64 " bytes in a file of %zu",
-                    name, header, length);
-    char *start = bytes + PREFIX, *data = start + header;
-    Json json =
-        json_open(name, "not a valid checkpoint: in its header", start, (size_t)header, err);
-    size_t data_bytes = length - PREFIX - (size_t)header;
-    if (read_header(&json, file, data, data_bytes) &&
-        check_tensors(file, name, data, data_bytes, err) && check_notes(file, name, err))
+    memcpy(&prefix, bytes, PREFIX);
+    *header = (size_t)prefix;
+    return (prefix <= length - PREFIX && prefix <= MAX_HEADER) ||
+           fail(err, "%s: not a valid checkpoint: a header of %" PRIu64 " bytes in a file of %zu",
+                name, prefix, length);
+}
+
+static bool read_header(SafeTensors *file, const char *name, char *start, size_t header,
+                        size_t data_bytes, Error *err) {
+    Json json = json_open(name, "not a valid checkpoint: in its header", start, header, err);
+    return read_entries(&json, file, data_bytes) && check_tensors(file, name, data_bytes, err) &&
+           check_notes(file, name, err);
+}
+
+static void place_data(SafeTensors *file, const char *data) {
+    for (int i = 0; i < file->tensor_count; i++)
+        file->tensors[i].data = data + file->tensors[i].offset;
+}
+
+bool safetensors_read(SafeTensors *file, const char *name, char *bytes, size_t length, Error *err) {
+    size_t header;
+    *file = (SafeTensors){0};
+    if (check_prefix(bytes, length, name, &header, err) &&
+        read_header(file, name, bytes + PREFIX, header, length - PREFIX - header, err)) {
+        place_data(file, bytes + PREFIX + header);
+        return true;
+    }
+    safetensors_free(file);
+    return false;
+}
+
+bool safetensors_open(SafeTensors *file, File *from, Error *err) {
+    char prefix[PREFIX] = {0};
+    size_t header;
+    *file = (SafeTensors){0};
+    if ((from->length < PREFIX || file_take(from, prefix, PREFIX, err)) &&
+        check_prefix(prefix, from->length, from->path, &header, err) &&
+        memory_alloc(&file->header, header, 1, from->path, err) &&
+        file_take(from, file->header, header, err) &&
+        read_header(file, from->path, file->header, header, from->length - PREFIX - header, err))
         return true;
     safetensors_free(file);
     return false;
 }
 
+bool safetensors_fetch(SafeTensors *file, File *from, Error *err) {
+    size_t length = from->length - from->at;
+    if (!memory_alloc(&file->data, length, 1, from->path, err) ||
+        !file_take(from, file->data, length, err))
+        return false;
+    place_data(file, file->data);
+    return true;
+}
+
+/* A number is not finite where its exponent has all bits set; without a branch, for vectors. */
+bool safetensors_finite(const SafeTensor *tensor) {
+    const uint32_t exponent = 0x7F800000;
+    uint32_t bad = 0;
+    for (size_t i = 0; i < tensor->bytes / sizeof(float); i++) {
+        uint32_t bits;
+        memcpy(&bits, (const char *)tensor->data + i * sizeof bits, sizeof bits);
+        bad |= (bits & exponent) == exponent;
+    }
+    return !bad;
+}
+
 void safetensors_free(SafeTensors *file) {
     memory_free(file->tensors);
     memory_free(file->notes);
+    memory_free(file->header);
+    memory_free(file->data);
     *file = (SafeTensors){0};
 }
 

@@ -286,24 +286,31 @@ static double *modern(const Reference *r, const int32_t *ids, int T) {
     return logits;
 }
 
-void reference_logits(const Reference *reference, const int32_t *ids, int B, int T,
-                      double *logits) {
+typedef double *Logits(const Reference *, const int32_t *, int);
+
+static Logits *logits_of(const char *rung) {
     static const struct {
         const char *name;
-        double *(*logits)(const Reference *, const int32_t *, int);
+        Logits *logits;
     } rungs[] = {{"bigram", bigram},       {"average", average}, {"head", head},
                  {"multihead", multihead}, {"gpt", gpt},         {"modern", modern}};
+    for (size_t i = 0; i < sizeof rungs / sizeof *rungs; i++)
+        if (strcmp(rungs[i].name, rung) == 0) return rungs[i].logits;
+    return NULL;
+}
+
+bool reference_knows(const char *rung) {
+    return logits_of(rung);
+}
+
+void reference_logits(const Reference *reference, const int32_t *ids, int B, int T,
+                      double *logits) {
     int V = reference->model->config.V;
-    for (size_t i = 0; i < sizeof rungs / sizeof *rungs; i++) {
-        if (strcmp(rungs[i].name, reference->model->config.model) != 0) continue;
-        for (int b = 0; b < B; b++) {
-            double *one = rungs[i].logits(reference, ids + b * T, T);
-            memcpy(logits + b * T * V, one, (size_t)(T * V) * sizeof *one);
-            free(one);
-        }
-        return;
+    for (int b = 0; b < B; b++) {
+        double *one = logits_of(reference->model->config.model)(reference, ids + b * T, T);
+        memcpy(logits + b * T * V, one, (size_t)(T * V) * sizeof *one);
+        free(one);
     }
-    abort();
 }
 
 double reference_loss(const Reference *reference, const int32_t *ids, const int32_t *targets, int B,

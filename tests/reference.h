@@ -11,6 +11,9 @@ typedef struct {
     double *weights;
 } Reference;
 
+/* Is there a rung of that name here? */
+bool reference_knows(const char *rung);
+
 /* Copies a model's weights; reference_close frees them. */
 void reference_open(Reference *reference, const Model *model);
 void reference_close(Reference *reference);

@@ -67,6 +67,24 @@ static void test_read_regular(void **state) {
     free(bytes);
 }
 
+/* A pipe from a process that writes these bytes into it. */
+static pid_t write_pipe(const char *path, const char *bytes, size_t length) {
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child > 0) return child;
+    int pipe = open(path, O_WRONLY);
+    size_t put = 0;
+    for (ssize_t more = 1; more > 0 && put < length; put += (size_t)more)
+        more = write(pipe, bytes + put, length - put < 7000 ? length - put : 7000);
+    _exit(put == length ? 0 : 1);
+}
+
+static void expect_end(pid_t child) {
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 /* A pipe has no size beforehand and hands out its bytes in pieces. */
 static void test_read_pipe(void **state) {
     (void)state;
@@ -74,19 +92,9 @@ static void test_read_pipe(void **state) {
     const char *path = scratch("pipe");
     assert_int_equal(mkfifo(path, 0600), 0);
     for (int i = 0; i < SIZES; i++) {
-        pid_t child = fork();
-        assert_true(child >= 0);
-        if (child == 0) {
-            int pipe = open(path, O_WRONLY);
-            size_t put = 0;
-            for (ssize_t more = 1; more > 0 && put < sizes[i]; put += (size_t)more)
-                more = write(pipe, bytes + put, sizes[i] - put < 7000 ? sizes[i] - put : 7000);
-            _exit(put == sizes[i] ? 0 : 1);
-        }
+        pid_t child = write_pipe(path, bytes, sizes[i]);
         expect_read(path, bytes, sizes[i]);
-        int status;
-        assert_int_equal(waitpid(child, &status, 0), child);
-        assert_int_equal(status, 0);
+        expect_end(child);
     }
     free(bytes);
 }
@@ -105,6 +113,50 @@ static void test_read_refused(void **state) {
     expect_unread(scratch("missing"), "cannot be opened: No such file");
     expect_unread(scratch("."), "is a directory");
     expect_unread(scratch("regular/below"), "Not a directory");
+    expect_unread("/dev/null", "is a device");
+    expect_unread("/dev/zero", "is a device"); /* it has no end */
+}
+
+/* Piece by piece, of a file and of a pipe: its length is known from the start. */
+static void expect_pieces(const char *path, const char *expected, size_t length) {
+    File file;
+    Error err;
+    char *piece = malloc(length + 1);
+    assert_ok(file_open(&file, path, &err), err);
+    assert_int_equal(file.length, length);
+    for (size_t at = 0, count = 0; at < length; at += count, count = 2 * count + 1) {
+        if (count > length - at) count = length - at;
+        assert_ok(file_take(&file, piece, count, &err), err);
+        assert_memory_equal(piece, expected + at, count);
+    }
+    assert_false(file_take(&file, piece, 1, &err));
+    expect_words(err, path, "it ends too early");
+    file_close(&file);
+    free(piece);
+}
+
+static void test_read_pieces(void **state) {
+    (void)state;
+    char *bytes = pattern(300000);
+    const char *pipe = scratch("pieces");
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    for (int i = 0; i < SIZES; i++) {
+        expect_pieces(scratch_put("regular", bytes, sizes[i]), bytes, sizes[i]);
+        pid_t child = write_pipe(pipe, bytes, sizes[i]);
+        expect_pieces(pipe, bytes, sizes[i]);
+        expect_end(child);
+    }
+    free(bytes);
+    static const char *const bad[][2] = {{"missing", "cannot be opened: No such file"},
+                                         {".", "is a directory"}};
+    File file;
+    Error err;
+    for (int i = 0; i < 2; i++) {
+        assert_false(file_open(&file, scratch(bad[i][0]), &err));
+        expect_words(err, bad[i][1]);
+    }
+    assert_false(file_open(&file, "/dev/null", &err));
+    expect_words(err, "/dev/null", "is a device");
 }
 
 /* Address 0 of a process can be opened, on Linux, but not read. */
@@ -337,6 +389,7 @@ int main(void) {
         cmocka_unit_test(test_read_regular),
         cmocka_unit_test(test_read_pipe),
         cmocka_unit_test(test_read_refused),
+        cmocka_unit_test(test_read_pieces),
         cmocka_unit_test(test_read_broken),
         cmocka_unit_test(test_read_forbidden),
         cmocka_unit_test(test_write),

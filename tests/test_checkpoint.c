@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "model/safetensors.h"
 
+#include <math.h>
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -68,17 +69,22 @@ static void assert_not_saved(const Model *model, const char *to, const char *say
 
 /* ---- models ---- */
 
-/* The weights are any bits at all, NaNs and infinities among them. */
+/* Any bits that are a finite number: the greatest and least ones, and both zeros, among them. */
+static float any_finite(uint64_t place) {
+    uint32_t bits = (uint32_t)random_bits(7, place);
+    float number;
+    if ((bits & 0x7F800000) == 0x7F800000) bits ^= 0x00800000;
+    memcpy(&number, &bits, sizeof number);
+    return number;
+}
+
 static void build(Model *model, const char *name, int layers) {
     Error err;
     Config config = {.V = 5, .T = 4, .L = layers, .NH = 2, .C = 6, .dropout = 0.1};
     if (strcmp(name, "modern") == 0) config.C = 8; /* pairs of channels are turned */
     snprintf(config.model, sizeof config.model, "%s", name);
     assert_ok(model_build(model, &config, 1, &err), err);
-    for (size_t i = 0; i < model->room; i++) {
-        uint32_t bits = (uint32_t)random_bits(7, i);
-        memcpy(&model->weights[i], &bits, sizeof bits);
-    }
+    for (size_t i = 0; i < model->room; i++) model->weights[i] = any_finite(i);
 }
 
 static void assert_same(const Model *a, const Model *b) {
@@ -415,6 +421,84 @@ static void test_edits(void **state) {
     model_free(&model);
 }
 
+/* ---- numbers that are none ---- */
+
+/* A number of any tensor of any set, at its beginning or its end: the tensor is named. */
+static void test_not_finite(void **state) {
+    (void)state;
+    static const char *const sets[] = {"", "first_moment.", "second_moment."};
+    const float worst[] = {NAN, INFINITY, -INFINITY};
+    Error err;
+    Model model;
+    Run *run;
+    build(&model, "gpt", 1);
+    RunOptions options = {.batch = 1, .length = 1, .training = true, .threads = 1};
+    assert_ok(run_open(&run, &model, &options, &err), err);
+    float *moments[] = {random_floats(3, model.room), random_floats(4, model.room)};
+    for (int i = 0; i < 3 * model.tensor_count; i++) {
+        const Tensor *tensor = &model.tensors[i / 3];
+        char says[128];
+        float *numbers = i % 3 == 0 ? model.weights : moments[i % 3 - 1];
+        float *one = numbers + tensor->offset + (i % 2 ? tensor->size - 1 : 0), kept = *one;
+        *one = worst[i / 2 % 3];
+        run_restore(run, 7, moments[0], moments[1]);
+        assert_ok(checkpoint_save_run(path, run, NULL, 0, &err), err);
+        snprintf(says, sizeof says, "tensor %s%s has numbers that are not finite", sets[i % 3],
+                 tensor->name);
+        assert_not_loaded(says);
+        *one = kept;
+    }
+    run_restore(run, 7, moments[0], moments[1]);
+    assert_ok(checkpoint_save_run(path, run, NULL, 0, &err), err);
+    assert_loads(&model);
+    run_close(run);
+    free(moments[0]);
+    free(moments[1]);
+    model_free(&model);
+}
+
+/* ---- headers that lie about a large file ---- */
+
+#define BIGRAM                                                                          \
+    "{'__metadata__':{'tril':'2','model':'bigram','vocabulary_size':'5','context':'4'," \
+    "'layers':'1','heads':'1','width':'1','dropout':'0','digest':''},"
+#define REST "'token_embedding_table.weight':{'dtype':'F32','shape':[%zu],'data_offsets':[0,%zu]}}"
+
+/* A file larger than the memory of this machine, nearly all of it a hole: to refuse it for what its
+ * header says, none of the rest may be read. */
+static void test_large_liars(void **state) {
+    (void)state;
+    static const struct {
+        const char *header, *says;
+        uint64_t prefix; /* 0: the header's length */
+    } liars[] = {
+        {"", "a header of 18446744073709551615 bytes", UINT64_MAX},
+        {"", "a header of 1073741824 bytes", 1 << 30},
+        {"no JSON", "no '{' at byte 0", 0},
+        {"{}", "bytes belong to no tensor", 0},
+        {"{" REST, "was not written by tril", 0},
+        {BIGRAM REST, "has another shape", 0},
+        {BIGRAM "'more':{'dtype':'F32','shape':[0],'data_offsets':[0,0]}," REST, "has 2 tensors",
+         0},
+    };
+    const size_t GiB = 1 << 30, memory = memory_installed();
+    if (memory > SIZE_MAX / 4) skip();
+    size_t data = (memory / GiB + 2) * GiB;
+    for (int i = 0; i < COUNT(liars); i++) {
+        char template[512], header[512];
+        quote(template, liars[i].header);
+        snprintf(header, sizeof header, template, data / sizeof(float), data);
+        uint64_t prefix = liars[i].prefix ? liars[i].prefix : strlen(header);
+        FILE *file = fopen(path, "wb");
+        assert_true(file && fwrite(&prefix, 1, PREFIX, file) == PREFIX);
+        assert_true(fwrite(header, 1, strlen(header), file) == strlen(header));
+        assert_int_equal(fclose(file), 0);
+        if (truncate(path, (off_t)(PREFIX + strlen(header) + data)) != 0) skip();
+        assert_not_loaded(liars[i].says);
+    }
+    sweep();
+}
+
 /* ---- places where nothing can be read or written ---- */
 
 static void test_bad_places(void **state) {
@@ -477,6 +561,8 @@ int main(void) {
         cmocka_unit_test(test_cuts),
         cmocka_unit_test(test_flips),
         cmocka_unit_test(test_edits),
+        cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_large_liars),
         cmocka_unit_test(test_bad_places),
         cmocka_unit_test(test_full_disk),
     };

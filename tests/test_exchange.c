@@ -195,10 +195,10 @@ static const Edit bad[] = {
     {"gpt2", "config.json", "'model_type'", "'modeltype'", "has no 'model_type'"},
     {"gpt2", "config.json", "'gpt2'", "2", "has no 'model_type'"},
     {"gpt2", "config.json", "'gpt2'", "'gpt\\n2'", "of type gpt?2"},
-    {"gpt2", "config.json", "gelu_new", "relu", "'activation_function' is relu, but a gpt here has \"gelu_new\""},
+    {"gpt2", "config.json", "gelu_new", "relu", "'activation_function' is \"relu\", but a gpt here has \"gelu_new\""},
     {"gpt2", "config.json", "1e-05", "1e-06", "'layer_norm_epsilon' is 1e-06, but a gpt here has 1e-05"},
     {"gpt2", "config.json", "'n_inner': null", "'n_inner': 47", "'n_inner' is 47, but a gpt here has 48"},
-    {"gpt2", "config.json", "'n_inner': null", "'n_inner': '48'", "'n_inner' is 48"},
+    {"gpt2", "config.json", "'n_inner': null", "'n_inner': '48'", "'n_inner' is \"48\""},
     {"gpt2", "config.json", "'tie_word_embeddings': true", "'tie_word_embeddings': false", "'tie_word_embeddings' is false"},
     {"gpt2", "config.json", "'scale_attn_weights': true", "'scale_attn_weights': false", "'scale_attn_weights' is false"},
     {"gpt2", "config.json", "'scale_attn_by_inverse_layer_idx': false", "'scale_attn_by_inverse_layer_idx': true", "idx' is true"},
@@ -217,10 +217,11 @@ static const Edit bad[] = {
     {"gpt2", "config.json", "{", "[", "not valid JSON: no '{' at byte 0"},
     {"gpt2", "config.json", "'vocab_size': 9\n}", "'vocab_size': 9\n", "not valid JSON"},
     {"gpt2", "config.json", "'vocab_size': 9\n}", "'vocab_size': 9\n}}", "after the end"},
-    {"qwen3", "config.json", "'silu'", "'gelu'", "'hidden_act' is gelu"},
+    {"qwen3", "config.json", "'silu'", "'gelu'", "'hidden_act' is \"gelu\""},
     {"qwen3", "config.json", "1e-06", "1e-05", "'rms_norm_eps' is 1e-05, but a modern here has 1e-06"},
     {"qwen3", "config.json", "'rope_theta': 10000.0", "'rope_theta': 1000000.0", "'rope_parameters.rope_theta' is 1000000.0"},
-    {"qwen3", "config.json", "'rope_type': 'default'", "'rope_type': 'yarn'", "'rope_parameters.rope_type' is yarn"},
+    {"qwen3", "config.json", "'rope_theta': 10000.0", "'rope_theta': '10000'", "'rope_parameters.rope_theta' is \"10000\", but a modern here has 10000.0"},
+    {"qwen3", "config.json", "'rope_type': 'default'", "'rope_type': 'yarn'", "'rope_parameters.rope_type' is \"yarn\""},
     {"qwen3", "config.json", "'use_cache'", "'rope_scaling': {'rope_type': 'linear'}, 'use_cache'", "'rope_scaling' is {, but a modern here has null"},
     {"qwen3", "config.json", "'rope_type'", "'factor': 4.0, 'rope_type'", "'rope_parameters.factor' is nothing that a modern here has"},
     {"qwen3", "config.json", "'rope_type'", "'type': 'linear', 'rope_type'", "'rope_parameters.type' is nothing"},
@@ -242,6 +243,23 @@ static const Edit bad[] = {
     {"gpt2", "tokenizer.json", "'WordLevel'", "'Unigram'", "a model that is neither BPE nor WordLevel"},
     {"gpt2", "tokenizer.json", "'WordLevel'", "'BPE', 'merges': ['a b']", "merges of characters"},
     {"gpt2", "tokenizer.json", "'normalizer': null", "'normalizer': {'type': 'Lowercase'}", "a normalizer"},
+    {"gpt2", "tokenizer.json", "'special_tokens': {}", "'special_tokens': {'!': {'id': '!', 'ids': [8], 'tokens': ['!']}}", "a post_processor that adds tokens"},
+    {"gpt2", "tokenizer.json", "'TemplateProcessing'", "'BertProcessing'", "a post_processor that adds tokens"},
+    {"gpt2", "tokenizer.json", "'post_processor': {", "'post_processor': {'type': 'Sequence', 'processors': []}, 'other': {", "a post_processor that adds tokens"},
+    {"gpt2", "tokenizer.json", "'post_processor': {", "'post_processor': 5, 'other': {", "no '{'"},
+    {"gpt2", "tokenizer.json", "'truncation': null", "'truncation': {'max_length': 4}", "a truncation"},
+    {"gpt2", "tokenizer.json", "'padding': null", "'padding': {'strategy': 'BatchLongest'}", "a padding"},
+    {"gpt2", "tokenizer.json", "'added_tokens': []", "'added_tokens': [{'id': 3, 'content': 'the'}]", "added_tokens, 'the', is not a character"},
+    {"gpt2", "tokenizer.json", "'added_tokens': []", "'added_tokens': [{'id': 3, 'content': 'a'}, {'id': 9, 'content': '<s>'}]", "added_tokens, '<s>', is not a character"},
+    {"gpt2", "tokenizer.json", "'added_tokens': []", "'added_tokens': [{'id': 4, 'content': 'a'}]", "added_tokens, 'a', is not a character"},
+    {"gpt2", "tokenizer.json", "'added_tokens': []", "'added_tokens': [{'id': 9, 'content': 'z'}]", "added_tokens, 'z', is not a character"},
+    {"gpt2", "tokenizer.json", "'added_tokens': []", "'added_tokens': [{'id': 3, 'content': ''}]", "added_tokens, '', is not a character"},
+    {"gpt2", "tokenizer.json", "'added_tokens': []", "'added_tokens': [{'id': 3, 'content': 'a', 'rstrip': true}]", "added_tokens that take blanks along"},
+    {"gpt2", "tokenizer.json", "'added_tokens': []", "'added_tokens': [{'id': 3, 'content': 'a', 'lstrip': true}]", "added_tokens that take blanks along"},
+    {"gpt2", "tokenizer.json", "'added_tokens': []", "'added_tokens': [{'content': 'a'}]", "added_tokens without content or id"},
+    {"gpt2", "tokenizer.json", "'added_tokens': []", "'added_tokens': [{'id': 3}]", "added_tokens without content or id"},
+    {"gpt2", "tokenizer.json", "'added_tokens': []", "'added_tokens': [{'id': 3, 'content': 'a'}], 'added_tokens': []", "added_tokens for the second time"},
+    {"gpt2", "tokenizer.json", "'added_tokens': []", "'added_tokens': null", "no '['"},
     {"gpt2", "tokenizer.json", "'Split'", "'Whitespace'", "neither splits into characters nor bytes"},
     {"gpt2", "tokenizer.json", "'Isolated'", "'Removed'", "neither splits"},
     {"gpt2", "tokenizer.json", "'invert': false", "'invert': true", "neither splits"},
@@ -273,6 +291,9 @@ static const Edit good[] = {
     {"gpt2", "tokenizer.json", "'WordLevel'", "'BPE', 'merges': [], 'end_of_word_suffix': ''", ""},
     {"gpt2", "tokenizer.json", "'String': ''", "'Regex': ''", ""},
     {"gpt2", "tokenizer.json", "'a'", "'\\u0061'", ""},
+    {"gpt2", "tokenizer.json", "'post_processor': {", "'post_processor': null, 'other': {", ""},
+    {"gpt2", "tokenizer.json", "'TemplateProcessing'", "'ByteLevel'", ""},
+    {"gpt2", "tokenizer.json", "'added_tokens': []", "'added_tokens': [{'id': 3, 'content': 'a', 'special': true, 'lstrip': false}, {'content': '\xC3\xA9', 'id': 1}]", ""},
 };
 /* clang-format on */
 
@@ -298,17 +319,23 @@ static void test_edits(void **state) {
     }
 }
 
-/* Weights that are no numbers. */
+/* Weights that are no numbers: of the last tensor in the file. */
 static void test_not_finite(void **state) {
     (void)state;
-    const float worst = INFINITY;
-    fresh_copy("gpt2");
-    size_t length;
-    char *bytes = slurp(scratch("edited/model.safetensors"), &length);
-    memcpy(bytes + length - sizeof worst, &worst, sizeof worst);
-    scratch_put("edited/model.safetensors", bytes, length);
-    free(bytes);
-    assert_refused("model.safetensors", "has numbers that are not finite");
+    static const char *const last[] = {"transformer.wte.weight", "model.norm.weight"};
+    const float worst[] = {INFINITY, -INFINITY, NAN};
+    char says[128];
+    for (int kind = 0; kind < COUNT(kinds); kind++)
+        for (int i = 0; i < COUNT(worst); i++) {
+            size_t length;
+            fresh_copy(kinds[kind]);
+            char *bytes = slurp(scratch("edited/model.safetensors"), &length);
+            memcpy(bytes + length - sizeof *worst, &worst[i], sizeof *worst);
+            scratch_put("edited/model.safetensors", bytes, length);
+            free(bytes);
+            snprintf(says, sizeof says, "tensor %s has numbers that are not finite", last[kind]);
+            assert_refused("model.safetensors", says);
+        }
 }
 
 /* Each file missing, cut anywhere, or with any byte changed: refused, or read, in good order. */

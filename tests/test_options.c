@@ -114,7 +114,8 @@ static void test_times(void **state) {
     static const struct {
         const char *text;
         double seconds;
-    } times[] = {{"90", 90}, {"90s", 90}, {"1.5m", 90}, {"2h", 7200}, {"1", 1}, {"0.25h", 900}};
+    } times[] = {{"90", 90}, {"90s", 90},    {"1.5m", 90}, {"2h", 7200},
+                 {"1", 1},   {"0.25h", 900}, {"5.", 5}};
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
         char line[32];
         snprintf(line, sizeof line, "--time=%s", times[i].text);
@@ -178,7 +179,8 @@ static void test_bad_numbers(void **state) {
           " 0.5", "0x1p-1"}},
         {"time",
          "--time takes a time such as 90s, 5m or 2h, from 1 to 7200 seconds, not ",
-         {"5x", "", "s", "5ms", "5 m", "-5m", "1e3", "nan", "0.5s", "2.1h", "7201", "5M"}},
+         {"5x", "", "s", "5.5.", "5..", "5.m.", "5ms", "5 m", "-5m", "1e3", "nan", "0.5s", "2.1h",
+          "7201", "5M"}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int j = 0; j < 16 && cases[i].bad[j]; j++) {

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 const char *grouped(size_t number, char text[GROUPED_ROOM]) {
@@ -82,6 +83,13 @@ void show_training(const Model *model, const Run *run, const Settings *settings,
            model->config.T, run_kernels(run), processes);
     if (done > 0) printf("  goes on after step %d\n", done);
     show_memory(run, corpus);
+}
+
+void show_kernels(const Progress *p, const Run *run) {
+    const char *now = run_kernels(run);
+    if (*p->kernels && strcmp(p->kernels, now) != 0)
+        printf("  trained with %s kernels so far; %s kernels give other last digits\n", p->kernels,
+               now);
 }
 
 void show_sharing(const Crew *crew) {

@@ -28,6 +28,9 @@ void show_other_log(const char *path, const char *where);
 void show_training(const Model *model, const Run *run, const Settings *settings,
                    const Corpus *corpus, int done);
 
+/* Of a training that goes on with other kernels than it had. */
+void show_kernels(const Progress *progress, const Run *run);
+
 /* The line that is written over again and again, on a terminal; and the two that stay, the other
  * with what the model wrote. `steps` are those in all, as far as is known. */
 void show_progress(const Progress *progress, const Settings *settings, int steps,

@@ -41,10 +41,24 @@ static const struct {
       .cooldown = 0.6}},
 };
 
+/* Of a rung that has no row: a rate at which all of the above learn something, for its matrices,
+ * too, if Muon trains them. */
+static const Recipe otherwise = {.peak = {.learning_rate = 2e-3,
+                                          .beta1 = 0.9,
+                                          .beta2 = 0.99,
+                                          .epsilon = 1e-8,
+                                          .weight_decay = 0.1,
+                                          .matrix_rate = 0.01,
+                                          .momentum = 0.9,
+                                          .matrix_decay = 0.1,
+                                          .clip = 1},
+                                 .warmup = 0.1,
+                                 .most_warmup = 100};
+
 Recipe recipe_of(const char *model) {
-    size_t i = 0;
-    while (strcmp(recipes[i].model, model) != 0) i++;
-    return recipes[i].recipe;
+    for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++)
+        if (strcmp(recipes[i].model, model) == 0) return recipes[i].recipe;
+    return otherwise;
 }
 
 void recipe_set_rate(Recipe *recipe, double learning_rate) {

@@ -12,7 +12,8 @@ typedef struct {
                         where that is 0, all fall along half a cosine to a tenth */
 } Recipe;
 
-/* The recipe of the rung of that name, which exists. */
+/* The recipe of the rung of that name; of one that has none of its own, rates at which it learns,
+ * though others may be better. */
 Recipe recipe_of(const char *model);
 
 /* Sets its peak learning rate; Muon's changes in proportion. */

@@ -400,6 +400,7 @@ bool train_rung(const Task *task, State *from, Result *result, Error *err) {
         ok = fail(err, "%s: %d steps have been taken, more than --steps %d", task->state, done,
                   s->steps);
     if (ok && !s->quiet) show_training(&t.model, t.crew.run, s, task->corpus, done);
+    if (ok && !s->quiet) show_kernels(&t.progress, t.crew.run);
     if (ok && task->start && !from) {
         double validation;
         ok = evaluate(&t, &validation, err);

@@ -96,6 +96,7 @@ bool save_state(const char *path, const Run *run, const Settings *settings, cons
     add(&n, "log_digest", n.log);
     add(&n, "settings", settings->words);
     add(&n, "results", n.results);
+    add(&n, "kernels", run_kernels(run));
     bool ok = checkpoint_save_run(path, run, n.notes, n.count, err);
     memory_free(n.vocabulary);
     return ok;
@@ -149,6 +150,15 @@ static bool read_results(const Note *note, State *state) {
     return true;
 }
 
+/* A word; older states have none. */
+static bool read_kernels(const Note *note, char kernels[KERNELS_ROOM]) {
+    static const char word[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+    if (!note) return true;
+    if (note->length >= KERNELS_ROOM || strspn(note->value, word) != note->length) return false;
+    memcpy(kernels, note->value, note->length + 1);
+    return true;
+}
+
 /* The key of the first note that is not valid, NULL if all are. */
 static const char *read_notes(State *state) {
     const Checkpoint *c = &state->checkpoint;
@@ -170,6 +180,7 @@ static const char *read_notes(State *state) {
     if (!read_digest(checkpoint_note(c, "text"), &state->text)) return "text";
     const Note *log = checkpoint_note(c, "log_digest"); /* earlier versions have none */
     if (log && !read_digest(log, &state->progress.log_digest)) return "log_digest";
+    if (!read_kernels(checkpoint_note(c, "kernels"), state->progress.kernels)) return "kernels";
     return read_results(checkpoint_note(c, "results"), state) ? NULL : "results";
 }
 

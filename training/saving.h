@@ -6,6 +6,8 @@
 #include "data/data.h"
 #include "training/settings.h"
 
+enum { KERNELS_ROOM = 16 };
+
 /* A line of the table at the end. */
 typedef struct {
     const char *name;
@@ -34,6 +36,7 @@ typedef struct {
     double cooled;  /* the step at which they are then to be 0 */
     double complete;     /* 1: it was the last rung of its training, and went to its end */
     uint64_t log_digest; /* of the log's bytes */
+    char kernels[KERNELS_ROOM]; /* of a state: those it was trained with; empty if not known */
 } Progress;
 
 /* A run of ./train: the rung under way, and the results of those before it. */

@@ -4,7 +4,7 @@
 
 #include "model/model.h"
 
-enum { MAX_RUNGS = 16, PATH_ROOM = 4096, WORDS_ROOM = 1024 };
+enum { MAX_RUNGS = 16, PATH_ROOM = 1024, WORDS_ROOM = 1024 };
 
 typedef struct {
     const char *input, *init, *out, *log, *model, *preset, *precision;

@@ -1,12 +1,14 @@
 """tril and PyTorch train the same GPTs, in turn, on the same processor.
 
-    python3 tests/peers/train.py FILE [--rounds N] [--seconds S] [--sweep]
+    python3 tests/peers/train.py FILE [--rounds N] [--seconds S] [--sweep] [--emulated]
 
 Both start from the same weights (tril's, drawn again here from its seed) and see the same batches,
 so that their losses agree step by step; what is compared is tokens per second, round by round
 (A B A B), medians and ratios. PyTorch runs eager and compiled, float32 and, through autocast,
-bfloat16. --sweep compares widths and contexts instead. Needs the packages torch and numpy, a C++
-compiler for torch.compile, and `make`; is no part of `make test`.
+bfloat16. Where the processor has no instructions for bfloat16, tril does without, and PyTorch, which
+would be many times slower by it, is left out unless --emulated asks for it. --sweep compares widths
+and contexts instead. Needs the packages torch and numpy, a C++ compiler for torch.compile, and
+`make`; is no part of `make test`.
 """
 
 import argparse
@@ -194,12 +196,38 @@ def tril(text, sizes, steps, precision, threads):
     return float(rows[-1]["tokens_per_second"]), [float(row["train_loss"]) for row in rows]
 
 
+# ---- what this processor has ----
+
+
+def has_bfloat16():
+    """Has it instructions for bfloat16 (AVX512-BF16, AMX, or Arm's)?"""
+    if hasattr(torch.cpu, "get_capabilities"):
+        return any(there and name.endswith("bf16") for name, there in torch.cpu.get_capabilities().items())
+    try:
+        with open("/proc/cpuinfo") as file:
+            return "bf16" in file.read()
+    except OSError:
+        return False
+
+
+def available(text, precisions, threads):
+    """Those in which tril runs here; says why it does not in the others."""
+    there = []
+    for precision in precisions:
+        try:
+            tril(text, SMALL, 10, precision, threads)
+            there.append(precision)
+        except subprocess.CalledProcessError as error:
+            print(f"tril {precision}: left out: {error.stderr.decode().strip()}")
+    return there
+
+
 # ---- in turn ----
 
 
 def compare(text, ids, V, sizes, rounds, seconds, threads, modes, precisions):
     print("\n" + ", ".join(f"{name} {value}" for name, value in sizes.items()), flush=True)
-    rate, _ = tril(text, sizes, 10, "f32", threads)
+    rate, _ = tril(text, sizes, 10, precisions[0], threads)
     steps = max(10, int(seconds * rate / (sizes["batch"] * sizes["context"])))
     peers = {}
     for name, (bf16, compiled) in modes.items():
@@ -208,7 +236,8 @@ def compare(text, ids, V, sizes, rounds, seconds, threads, modes, precisions):
             peers[name].run(0, 3, steps)  # compiles, and warms up
             peers[name] = Torch(ids, V, sizes, bf16, compiled)
         except Exception as error:
-            print(f"  PyTorch {name}: does not run: {type(error).__name__}")
+            why = next(iter(str(error).splitlines()), "")
+            print(f"  PyTorch {name}: does not run: {type(error).__name__}: {why:.100}", flush=True)
             peers.pop(name, None)
     speeds, losses = {}, {}
     for turn in range(rounds):
@@ -238,7 +267,9 @@ def main():
     parser.add_argument("--seconds", type=float, default=4)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--precisions", default="f32,bf16")
-    parser.add_argument("--sweep", action="store_true")
+    parser.add_argument("--sweep", action="store_true", help="widths and contexts")
+    parser.add_argument("--emulated", action="store_true",
+                        help="PyTorch's bfloat16 even where the processor has no instructions for it")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     with open(options.file, encoding="utf-8", newline="") as file:
@@ -246,10 +277,15 @@ def main():
     alphabet = {character: i for i, character in enumerate(sorted(set(characters)))}
     train = int(len(characters) * (1 - 0.1))
     ids = np.array([alphabet[character] for character in characters[:train]], np.int64)
-    precisions = options.precisions.split(",")
     print(f"PyTorch {torch.__version__}, {options.threads} threads")
+    precisions = available(options.file, options.precisions.split(","), options.threads)
+    if not precisions:
+        raise SystemExit("tril runs in none of these precisions")
     modes = {"float32, eager": (False, False), "float32, compiled": (False, True)}
-    modes |= {"bfloat16, eager": (True, False), "bfloat16, compiled": (True, True)}
+    if has_bfloat16() or options.emulated:
+        modes |= {"bfloat16, eager": (True, False), "bfloat16, compiled": (True, True)}
+    else:
+        print("PyTorch bfloat16: left out: this processor has no instructions for it; --emulated")
     configurations = [SMALL, LARGE]
     if options.sweep:
         modes = {"float32, eager": (False, False)}

@@ -1,0 +1,301 @@
+/* test_inputs.c - the programs and what they are given: files that are none, states of other
+ * kernels, environments of other launchers, stacks with little room. */
+#include "tests/command.h"
+#include "model/kernels/kernels.h"
+
+#define PLAY         "data/sample.txt"
+#define TINY         "-l 1 -w 16 -H 2 -c 16 -b 4 -j 1 --eval-every 20 "
+#define COUNT(table) (int)(sizeof(table) / sizeof *(table))
+
+/* Writes the state anew, with another value of a note, or (NULL) without it. */
+static void edit_state(const char *path, const char *key, const char *value) {
+    static const char own[] =
+        " tril model vocabulary_size context layers heads width dropout digest ";
+    Error err;
+    Checkpoint state;
+    Run *copy;
+    Note notes[64];
+    int count = 0;
+    assert_ok(checkpoint_load(&state, path, &err), err);
+    RunOptions options = {.batch = 1, .length = 1, .training = true, .threads = 1};
+    assert_ok(run_open(&copy, &state.model, &options, &err), err);
+    run_restore(copy, 1, state.first_moments, state.second_moments);
+    for (int i = 0; i < state.note_count; i++) {
+        char word[64];
+        snprintf(word, sizeof word, " %s ", state.notes[i].key);
+        if (!strstr(own, word) && strcmp(state.notes[i].key, key) != 0)
+            notes[count++] = state.notes[i];
+    }
+    if (value) notes[count++] = (Note){key, value, strlen(value)};
+    assert_ok(checkpoint_save_run(path, copy, notes, count, &err), err);
+    run_close(copy);
+    checkpoint_free(&state);
+}
+
+/* Sets a variable of the environment that programs are run in; NULL: it is not to be there. Returns
+ * what it was, for the second call, which releases it. */
+static char *set_variable(const char *name, const char *value) {
+    const char *set = getenv(name);
+    char *before = set ? strdup(set) : NULL;
+    if (value)
+        setenv(name, value, 1);
+    else
+        unsetenv(name);
+    return before;
+}
+
+static void restore_variable(const char *name, char *before) {
+    free(set_variable(name, before));
+    free(before);
+}
+
+/* ---- states of other kernels ---- */
+
+static void resume(const char *kernels, int steps, const char *words) {
+    setenv("KERNELS", kernels, 1);
+    must_run("train -r -s %d %s-o @k/m.safetensors " PLAY, steps, words);
+}
+
+/* Resumed with the same kernels nothing is said, with others one line, with -q none; and nothing of
+ * a state of an older version, which does not name them. */
+static void test_other_kernels(void **state) {
+    (void)state;
+    static const char said[] = " kernels so far", path[] = "k/m.last.safetensors";
+    const Isa *tables[ISA_MAX];
+    if (isa_available(tables) < 2) skip();
+    const char *base = tables[0]->name, *other = tables[1]->name;
+    char line[128], *before = set_variable("KERNELS", base);
+    must_run("train " TINY "-q -s 20 -o @k/m.safetensors " PLAY);
+    resume(base, 30, "");
+    assert_null(strstr(ran.out, said));
+    resume(other, 40, "");
+    snprintf(line, sizeof line,
+             "\n  trained with %s kernels so far; %s kernels give other last digits\n", base,
+             other);
+    if (!strstr(ran.out, line)) fail_msg("no '%s' in:\n%s", line, ran.out);
+    resume(base, 50, "-q ");
+    assert_null(strstr(ran.out, said));
+    edit_state(scratch(path), "kernels", NULL);
+    resume(other, 60, "");
+    assert_null(strstr(ran.out, said));
+    static const char *const bad[] = {"\33[2J", "avx2 ", "sixteen0letters0"};
+    for (int i = 0; i < COUNT(bad); i++) {
+        edit_state(scratch(path), "kernels", bad[i]);
+        run("train -r -q -s 70 -o @k/m.safetensors " PLAY);
+        expect_refusal(1, "m.last.safetensors: ", "no valid 'kernels'");
+    }
+    restore_variable("KERNELS", before);
+}
+
+/* ---- launchers ---- */
+
+/* Of several processes the first says that they cannot hear each other; of one whose number alone
+ * is known, it does. */
+static void test_launchers(void **state) {
+    (void)state;
+    static const struct {
+        const char *rank, *size, *number, *count;
+        bool speaks;
+    } started[] = {
+        {"PMIX_RANK", "OMPI_COMM_WORLD_SIZE", "3", NULL, true},
+        {"PMIX_RANK", "OMPI_COMM_WORLD_SIZE", "1", "2", false},
+        {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "0", "2", true},
+        {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "1", "2", false},
+        {"PMI_RANK", "PMI_SIZE", "0", "3", true},
+        {"PMI_RANK", "PMI_SIZE", "2", "3", false},
+        {"PMI_RANK", "PMI_SIZE", "2", NULL, true},
+    };
+    for (int i = 0; i < COUNT(started); i++) {
+        char *rank = set_variable(started[i].rank, started[i].number);
+        char *size = set_variable(started[i].size, started[i].count);
+        run("train " TINY "-q -s 2 -o @launched/m.safetensors " PLAY);
+        if (started[i].speaks) {
+            expect_refusal(1, "several processes were started", "make MPI=1");
+        } else {
+            assert_int_equal(ran.status, 1);
+            assert_string_equal(ran.err, "");
+        }
+        restore_variable(started[i].rank, rank);
+        restore_variable(started[i].size, size);
+    }
+    assert_false(scratch_has("launched"));
+}
+
+/* ---- what is no file ---- */
+
+/* Whatever reads refuses a device, which may have no end, and a directory. */
+static void test_devices(void **state) {
+    (void)state;
+    static const char *const devices[] = {"/dev/null", "/dev/full", "/dev/zero"};
+    static const char *const commands[] = {
+        "train -q -s 2 -o @dev/m.safetensors %s",
+        "train -q -s 2 --bytes -o @dev/m.safetensors %s",
+        "train -q -s 2 --init %s -o @dev/m.safetensors " PLAY,
+        "sample %s",
+        "sample --info %s",
+        "sample --score %s @there/m.safetensors",
+    };
+    must_run("train " TINY "-q -s 2 -o @there/m.safetensors " PLAY);
+    for (int i = 0; i < COUNT(devices); i++) {
+        if (access(devices[i], R_OK) != 0) continue;
+        for (int j = 0; j < COUNT(commands); j++) {
+            run(commands[j], devices[i]);
+            expect_refusal(1, devices[i], "is a device, not a file");
+        }
+    }
+    run(commands[0], "@there");
+    expect_refusal(1, "there: ", "is a directory");
+    run(commands[5], "@there");
+    expect_refusal(1, "there: ", "is a directory");
+    assert_false(scratch_has("dev"));
+}
+
+/* A process that writes a file into a pipe. */
+static pid_t pour(const char *from, const char *pipe) {
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child > 0) return child;
+    size_t length, put = 0;
+    char *bytes = slurp(from, &length);
+    int out = open(pipe, O_WRONLY);
+    for (ssize_t more = 1; more > 0 && put < length; put += (size_t)more)
+        more = write(out, bytes + put, length - put);
+    _exit(put == length ? 0 : 1);
+}
+
+/* Runs a command that reads a file out of the pipe, which is then what it was from the file. */
+static void run_poured(const char *from, const char *format) {
+    int status;
+    char command[512];
+    snprintf(command, sizeof command, format, "@pipe");
+    pid_t child = pour(from, scratch("pipe"));
+    must_run("%s", command);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+/* What a shell writes as <(...): a text and a checkpoint may come out of a pipe. */
+static void test_pipes(void **state) {
+    (void)state;
+    size_t length, other;
+    assert_int_equal(mkfifo(scratch("pipe"), 0600), 0);
+    must_run("train " TINY "-q -s 2 -o @plain/m.safetensors " PLAY);
+    run_poured(PLAY, "train " TINY "-q -s 2 -o @poured/m.safetensors %s");
+    char *a = slurp(scratch("plain/m.safetensors"), &length);
+    char *b = slurp(scratch("poured/m.safetensors"), &other);
+    assert_int_equal(length, other);
+    assert_memory_equal(a, b, length);
+    free(a);
+    free(b);
+    must_run("sample --score " PLAY " @plain/m.safetensors");
+    keep();
+    run_poured(PLAY, "sample --score %s @plain/m.safetensors");
+    assert_string_equal(ran.out, kept);
+    run_poured(scratch("plain/m.safetensors"), "sample --score " PLAY " %s");
+    assert_string_equal(ran.out, kept);
+}
+
+/* ---- numbers that are none ---- */
+
+/* A checkpoint with a weight that is not finite, and a right digest: by no way in. */
+static void test_not_finite(void **state) {
+    (void)state;
+    static const char *const commands[] = {
+        "sample -n 5 @bad.safetensors",
+        "sample --score " PLAY " @bad.safetensors",
+        "train -q -s 2 --init @bad.safetensors -o @new/m.safetensors " PLAY,
+        "train -q -r -s 9 -o @bad.safetensors " PLAY,
+    };
+    Error err;
+    Checkpoint there;
+    must_run("train " TINY "-q -s 2 -o @good/m.safetensors " PLAY);
+    assert_ok(checkpoint_load(&there, scratch("good/m.last.safetensors"), &err), err);
+    const Tensor *tensor = &there.model.tensors[there.model.tensor_count - 1];
+    there.model.weights[tensor->offset] = strtof("nan", NULL);
+    assert_ok(checkpoint_save(scratch("bad.safetensors"), &there.model, NULL, 0, &err), err);
+    assert_ok(checkpoint_save(scratch("bad.last.safetensors"), &there.model, NULL, 0, &err), err);
+    for (int i = 0; i < COUNT(commands); i++) {
+        run("%s", commands[i]);
+        expect_refusal(1, tensor->name, "has numbers that are not finite");
+    }
+    checkpoint_free(&there);
+}
+
+/* ---- stacks with little room ---- */
+
+#if defined __SANITIZE_ADDRESS__
+enum { SANITIZED = 1 };
+#elif defined __has_feature
+#if __has_feature(address_sanitizer)
+enum { SANITIZED = 1 };
+#else
+enum { SANITIZED = 0 };
+#endif
+#else
+enum { SANITIZED = 0 };
+#endif
+
+/* A script of the program's name that runs it with 64 KiB of stack, for each thread, too; the
+ * environment, which lies on the stack, is a small one. */
+static void write_narrow(const char *program, const char *programs) {
+    char text[SCRATCH_PATH], name[64];
+    int length =
+        snprintf(text, sizeof text,
+                 "#!/bin/sh\nulimit -s 64 || exit 9\n"
+                 "exec env -i OMP_WAIT_POLICY=passive KERNELS=\"$KERNELS\" '%s/%s' \"$@\"\n",
+                 programs, program);
+    assert_true(length < (int)sizeof text);
+    snprintf(name, sizeof name, "narrow/%s", program);
+    assert_int_equal(chmod(scratch_put(name, text, (size_t)length), 0700), 0);
+}
+
+/* All that the programs do, at 64 KiB of stack where systems give 8 MiB. Not under the sanitizers,
+ * whose stack frames are several times as large. */
+static void test_small_stack(void **state) {
+    (void)state;
+    static const char *const commands[] = {
+        "train " TINY "-j 2 -q --ladder -s 40 -o @thin/m.safetensors " PLAY,
+        "train " TINY "-j 2 --ladder -r -s 60 -o @thin/m.safetensors " PLAY,
+        "train " TINY "-m gpt -d 0.1 -l 2 -s 40 -o @thin/gpt.safetensors " PLAY,
+        "train -t 1 -j 2 -o @timed/m.safetensors " PLAY,
+        "sample -j 2 -n 40 @thin/m.safetensors",
+        "sample --precision f32 -n 40 @thin/gpt.safetensors",
+        "sample --score " PLAY " @thin/m.safetensors",
+        "sample --explain Whether @thin/m.safetensors",
+        "sample --explain Whether --layer 1 --head 1 @thin/gpt.safetensors",
+        "sample --info @thin/m.safetensors",
+        "sample --export @thin/folder @thin/m.safetensors",
+        "train -q -b 4 -s 5 -j 2 --init @thin/folder -o @thin/next.safetensors " PLAY,
+    };
+    if (SANITIZED) skip();
+    const char *set = getenv("TRIL_PROGRAMS");
+    assert_int_equal(mkdir(scratch("narrow"), 0700), 0);
+    write_narrow("train", set ? set : "build/test");
+    write_narrow("sample", set ? set : "build/test");
+    char *kept_kernels = set_variable("KERNELS", NULL);
+    char *kept_programs = set_variable("TRIL_PROGRAMS", scratch("narrow"));
+    const Isa *tables[ISA_MAX];
+    int count = isa_available(tables);
+    for (int i = 0; i <= count; i++) { /* the last time with the machine's own choice */
+        if (i < count)
+            setenv("KERNELS", tables[i]->name, 1);
+        else
+            unsetenv("KERNELS");
+        for (int j = 0; j < COUNT(commands); j++) must_run("%s", commands[j]);
+        scratch_remove(scratch("thin"));
+        scratch_remove(scratch("timed"));
+    }
+    restore_variable("TRIL_PROGRAMS", kept_programs);
+    restore_variable("KERNELS", kept_kernels);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_other_kernels), cmocka_unit_test(test_launchers),
+        cmocka_unit_test(test_devices),       cmocka_unit_test(test_pipes),
+        cmocka_unit_test(test_not_finite),    cmocka_unit_test(test_small_stack),
+    };
+    int failed = cmocka_run_group_tests(tests, scratch_open, scratch_close);
+    command_close();
+    return failed;
+}

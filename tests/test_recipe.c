@@ -1,0 +1,59 @@
+/* test_recipe.c - every rung can be trained, whether or not training/recipe.c knows it. */
+#include "tests/support.h"
+#include "training/recipe.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { B = 4, T = 8, V = 9, STEPS = 200 };
+
+/* The losses before and after so many steps on one batch, by a recipe; every tensor is trained. */
+static void learn(const char *name, const Recipe *recipe, double *first, double *last) {
+    Config config = {.V = V, .T = T, .L = 2, .NH = 2, .C = 16};
+    snprintf(config.model, sizeof config.model, "%s", name);
+    Bench *bench = bench_open(&config, B, 1, 3);
+    const Model *model = &bench->model;
+    int32_t *ids = random_ids(1, B * T + 1, V);
+    float *start = malloc(model->room * sizeof *start);
+    memcpy(start, model->weights, model->room * sizeof *start);
+    for (int step = 0; step <= STEPS; step++) {
+        Optimizer now = recipe_step(recipe, step, STEPS);
+        run_forward_training(bench->run, ids, B, T);
+        *last = run_loss(bench->run, ids + 1);
+        if (step == 0) *first = *last;
+        run_backward(bench->run, ids + 1);
+        run_update(bench->run, &now);
+    }
+    for (int i = 0; i < model->tensor_count; i++) {
+        const Tensor *tensor = &model->tensors[i];
+        size_t at = tensor->offset, bytes = tensor->size * sizeof *start;
+        if (memcmp(start + at, model->weights + at, bytes) == 0)
+            fail_msg("%s: %s stays as it was", name, tensor->name);
+    }
+    bench_close(bench);
+    free(start);
+    free(ids);
+}
+
+/* A new rung, whatever it is made of, learns before anyone gives it rates of its own; and so does
+ * each that has them. */
+static void test_every_rung_learns(void **state) {
+    (void)state;
+    const Recipe unknown = recipe_of("a new one");
+    for (int i = 0; model_name(i); i++) {
+        const Recipe own = recipe_of(model_name(i));
+        const Recipe *recipes[] = {&own, &unknown};
+        for (int j = 0; j < 2; j++) {
+            double first = 0, last = 0;
+            learn(model_name(i), recipes[j], &first, &last);
+            if (!(last < first - 0.1))
+                fail_msg("%s: from a loss of %g to %g", model_name(i), first, last);
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_rung_learns)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,4 +1,5 @@
 /* sample.c - writes text with a trained model, or says how well it predicts one. */
+#include "base/escape.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/options.h"
@@ -100,7 +101,10 @@ static bool explain(const Settings *s, Checkpoint *checkpoint, const Vocab *voca
 
 static void print_note(const Checkpoint *checkpoint, const char *key) {
     const Note *note = checkpoint_note(checkpoint, key);
-    if (note) printf("%-16s %s\n", key, note->value);
+    if (!note) return;
+    printf("%-16s ", key);
+    escape_line(stdout, note->value, note->length);
+    putchar('\n');
 }
 
 static void print_info(const Checkpoint *checkpoint, const Vocab *vocab) {
@@ -115,10 +119,7 @@ static void print_info(const Checkpoint *checkpoint, const Vocab *vocab) {
     if (!vocab->bytes) {
         for (int id = 0; id < vocab->size; id++) {
             char text[UTF8_MAX];
-            if (vocab->codes[id] < 0x20 || vocab->codes[id] == 0x7F)
-                printf("\\x%02x", (unsigned)vocab->codes[id]);
-            else
-                printf("%.*s", vocab_text(vocab, id, text), text);
+            escape_line(stdout, text, (size_t)vocab_text(vocab, id, text));
         }
         putchar('\n');
     }
@@ -222,12 +223,14 @@ int main(int argc, char **argv) {
     if (!options_parse(options, count, argc, argv, &first, &err)) return usage_error(&err);
     if (s.help) {
         s = defaults;
-        printf("Usage: %s [options] [CHECKPOINT]\n\n"
+        fputs("Usage: ", stdout);
+        escape_string(stdout, *argv);
+        printf(" [options] [CHECKPOINT]\n\n"
                "Writes text with the model in CHECKPOINT (%s),\na file of tril-train or "
                "a folder of Hugging Face transformers.\nA text may grow beyond the model's "
                "context: each time it is full, the older half is\nforgotten and the newer half "
                "read again.\n",
-               *argv, s.checkpoint);
+               s.checkpoint);
         options_print(stdout, options, count);
         return EXIT_SUCCESS;
     }

@@ -1,6 +1,7 @@
 /* train.c - trains models on a text and shows side by side what each idea buys: the command line,
  * and what a training that is resumed takes over of the one before. */
 #include "base/clock.h"
+#include "base/escape.h"
 #include "base/file.h"
 #include "base/launcher.h"
 #include "base/options.h"
@@ -131,7 +132,10 @@ static bool take_up(Settings *s, const Settings *defaults, Options o, int argc, 
     Error why;
     if (!state_path(s->out, path, err)) return false;
     if (access(path, F_OK) != 0) {
-        if (!s->quiet) printf("%s: not there yet: training begins\n", path);
+        if (!s->quiet) {
+            escape_string(stdout, path);
+            puts(": not there yet: training begins");
+        }
         return true;
     }
     if (!state_load(state, path, err)) return false;
@@ -294,9 +298,10 @@ static int lead(int argc, char **argv) {
     }
     if (s.help) {
         s = defaults;
-        printf("Usage: %s [options] FILE\n\nTrains a bigram and a modern GPT on a text, or "
-               "every rung between them,\nand compares them.\n",
-               *argv);
+        fputs("Usage: ", stdout);
+        escape_string(stdout, *argv);
+        puts(" [options] FILE\n\nTrains a bigram and a modern GPT on a text, or every rung between "
+             "them,\nand compares them.");
         options_print(stdout, options, count);
         return EXIT_SUCCESS;
     }

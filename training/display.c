@@ -1,4 +1,5 @@
 #include "training/display.h"
+#include "base/escape.h"
 #include "base/memory.h"
 #include "base/world.h"
 #include "report/screen.h"
@@ -20,8 +21,9 @@ const char *grouped(size_t number, char text[GROUPED_ROOM]) {
 
 void show_corpus(const char *path, const Corpus *corpus) {
     char all[GROUPED_ROOM], train[GROUPED_ROOM], rest[GROUPED_ROOM];
-    printf("%s: %s characters, %d distinct; %s train, %s validate\n", path,
-           grouped(corpus->length, all), corpus->vocab.size, grouped(corpus->train, train),
+    escape_string(stdout, path);
+    printf(": %s characters, %d distinct; %s train, %s validate\n", grouped(corpus->length, all),
+           corpus->vocab.size, grouped(corpus->train, train),
            grouped(corpus->length - corpus->train, rest));
 }
 

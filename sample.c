@@ -41,11 +41,14 @@ static bool generate(const Settings *s, Checkpoint *checkpoint, const Vocab *voc
                                         s->length, err)
                              : writer_open(&writer, &checkpoint->model, vocab, &options, err);
     for (int i = 0; i < s->samples && writer; i++) {
-        if (i > 0) puts("----");
+        if (i > 0) {
+            writer_end_line(writer);
+            puts("----");
+        }
         writer_begin(writer, i);
         writer_say(writer, prompt, prompt_length);
         writer_go_on(writer, s->length, NULL);
-        writer_end_line(writer);
+        writer_end_text(writer);
     }
     writer_close(writer);
     memory_free(prompt);

@@ -29,9 +29,17 @@ bool log_open(FILE **log, const char *path, size_t length, Error *err) {
     return true;
 }
 
-/* In quotes, those within it doubled (RFC 4180). */
+/* Would a spreadsheet take it for a formula, or is it one behind apostrophes? */
+static bool like_formula(const char *text) {
+    text += strspn(text, "'");
+    return *text && strchr("=+-@\t\r", *text);
+}
+
+/* In quotes, those within it doubled (RFC 4180). An apostrophe before what is like a formula makes
+ * it a text to spreadsheets; it is taken away again when it is read. */
 static void write_quoted(FILE *log, const char *text) {
     putc('"', log);
+    if (like_formula(text)) putc('\'', log);
     for (; *text; text++) {
         if (*text == '"') putc('"', log);
         putc(*text, log);
@@ -68,6 +76,7 @@ static bool read_number(const char **at, double *number) {
 static void read_quoted(const char *at, char text[EXCERPT_ROOM]) {
     int length = 0;
     if (*at == '"') at++;
+    if (*at == '\'' && like_formula(at)) at++;
     for (; *at && *at != '\n' && length + 1 < EXCERPT_ROOM; at++) {
         if (*at == '"' && *++at != '"') break;
         text[length++] = *at;

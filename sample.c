@@ -172,6 +172,16 @@ static bool check_purpose(const Settings *s, Error *err) {
            fail(err, "--score, --explain, --export and --info: one of them at a time");
 }
 
+/* Threads beyond the processors would only wait, and change nothing. */
+static void take_threads(Settings *s) {
+    int most = run_most_threads();
+    if (s->threads > most)
+        fprintf(stderr, "sample: -j %d: this program may use %d processors, and takes %d threads\n",
+                s->threads, most, most);
+    if (s->threads == 0) s->threads = run_default_threads();
+    if (s->threads > most) s->threads = most;
+}
+
 static int usage_error(const Error *err) {
     fprintf(stderr, "sample: %s\n", err->text);
     return EXIT_USAGE;
@@ -246,7 +256,7 @@ int main(int argc, char **argv) {
         return usage_error(&err);
     }
     if (first < argc) s.checkpoint = argv[first];
-    if (s.threads == 0) s.threads = run_default_threads();
+    take_threads(&s);
     if (!check_purpose(&s, &err) || !read_precision(&s, &err)) return usage_error(&err);
     if (run_program(&s, &err)) return EXIT_SUCCESS;
     fflush(stdout);

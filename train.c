@@ -181,6 +181,16 @@ static bool settle(Settings *s, const Corpus *corpus, Error *err) {
     return true;
 }
 
+/* Threads beyond the processors would only wait, and change nothing. */
+static void take_threads(Settings *s) {
+    int most = run_most_threads();
+    if (s->threads <= most) return;
+    if (!s->quiet)
+        printf("-j %d: this program may use %d processors, and takes %d threads\n", s->threads,
+               most, most);
+    s->threads = most;
+}
+
 static bool run_program(Settings *settings, Options o, State *state, Trained *start, Error *err) {
     Corpus corpus;
     Vocab before = {0};
@@ -197,6 +207,7 @@ static bool run_program(Settings *settings, Options o, State *state, Trained *st
     if (!ok) return false;
     interruption_catch();
     ok = crew_hand_out(&corpus, err);
+    if (ok) take_threads(settings);
     if (ok && !settings->quiet) show_corpus(settings->input, &corpus);
     ok = ok && (!goes_on || state->text == corpus.digest ||
                 fail(err, "%s: is not the text of the training that --resume is to go on with",

@@ -725,7 +725,7 @@ static void test_length(void **state) {
 
 static void test_choices(void **state) {
     (void)state;
-    static const char *const same[] = {"-j 2", "-j 3", "--seed 1337 -t 0.8 -k 0 -P 1"};
+    static const char *const same[] = {"-j 1", "--precision bf16", "--seed 1337 -t 0.8 -k 0 -P 1"};
     static const char *const other[] = {"--seed 1338", "-t 2", "-k 2", "-P 0.5", "-p ~"};
     static const char *const likeliest[] = {"-t 0 --seed 5", "-k 1 --seed 6", "-P 1e-9 --seed 7"};
     sample("-n 100 @play");

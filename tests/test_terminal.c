@@ -109,6 +109,32 @@ static void test_names(void **state) {
     expect_shown(ran.out);
 }
 
+/* ---- threads ---- */
+
+/* More than there are processors: as many as these, one line about it, and the same text. */
+static void test_many_threads(void **state) {
+    (void)state;
+    must_run("sample -j 1 -n 200 @bytes");
+    keep();
+    run("sample -j 1024 -n 200 @bytes");
+    assert_int_equal(ran.status, 0);
+    assert_string_equal(ran.out, kept);
+    if (run_most_threads() < 1024) {
+        assert_int_equal(strncmp(ran.err, "sample: -j 1024: ", 17), 0);
+        assert_ptr_equal(strchr(ran.err, '\n'), ran.err + strlen(ran.err) - 1);
+    }
+    must_run("train -j 1024 -q " TINY "-o @many " PLAY);
+    assert_null(strstr(ran.out, "-j 1024"));
+    must_run("train -j 1024 " TINY "-o @many " PLAY);
+    if (run_most_threads() < 1024) after("-j 1024: ");
+    must_run("sample -j 1 -n 200 @many");
+    keep();
+    must_run("train -j 1 " TINY "-o @few " PLAY);
+    assert_null(strstr(ran.out, "processors"));
+    must_run("sample -j 1 -n 200 @few");
+    assert_string_equal(ran.out, kept);
+}
+
 /* ---- generated text ---- */
 
 enum { ROOM = 1 << 16 };
@@ -331,9 +357,13 @@ static int tear_down(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_info),           cmocka_unit_test(test_names),
-        cmocka_unit_test(test_bytes_to_pipe),  cmocka_unit_test(test_bytes_of_samples),
-        cmocka_unit_test(test_bytes_in_turns), cmocka_unit_test(test_bytes_to_terminal),
+        cmocka_unit_test(test_info),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_many_threads),
+        cmocka_unit_test(test_bytes_to_pipe),
+        cmocka_unit_test(test_bytes_of_samples),
+        cmocka_unit_test(test_bytes_in_turns),
+        cmocka_unit_test(test_bytes_to_terminal),
         cmocka_unit_test(test_characters),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -1,4 +1,5 @@
 /* sample.c - writes text with a trained model, or says how well it predicts one. */
+#include "base/escape.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/options.h"
@@ -40,11 +41,14 @@ static bool generate(const Settings *s, Checkpoint *checkpoint, const Vocab *voc
                                         s->length, err)
                              : writer_open(&writer, &checkpoint->model, vocab, &options, err);
     for (int i = 0; i < s->samples && writer; i++) {
-        if (i > 0) puts("----");
+        if (i > 0) {
+            writer_end_line(writer);
+            puts("----");
+        }
         writer_begin(writer, i);
         writer_say(writer, prompt, prompt_length);
         writer_go_on(writer, s->length, NULL);
-        writer_end_line(writer);
+        writer_end_text(writer);
     }
     writer_close(writer);
     memory_free(prompt);
@@ -100,7 +104,10 @@ static bool explain(const Settings *s, Checkpoint *checkpoint, const Vocab *voca
 
 static void print_note(const Checkpoint *checkpoint, const char *key) {
     const Note *note = checkpoint_note(checkpoint, key);
-    if (note) printf("%-16s %s\n", key, note->value);
+    if (!note) return;
+    printf("%-16s ", key);
+    escape_line(stdout, note->value, note->length);
+    putchar('\n');
 }
 
 static void print_info(const Checkpoint *checkpoint, const Vocab *vocab) {
@@ -115,10 +122,7 @@ static void print_info(const Checkpoint *checkpoint, const Vocab *vocab) {
     if (!vocab->bytes) {
         for (int id = 0; id < vocab->size; id++) {
             char text[UTF8_MAX];
-            if (vocab->codes[id] < 0x20 || vocab->codes[id] == 0x7F)
-                printf("\\x%02x", (unsigned)vocab->codes[id]);
-            else
-                printf("%.*s", vocab_text(vocab, id, text), text);
+            escape_line(stdout, text, (size_t)vocab_text(vocab, id, text));
         }
         putchar('\n');
     }
@@ -166,6 +170,16 @@ static bool check_purpose(const Settings *s, Error *err) {
     int purposes = !!s->score + !!s->explain + !!s->export + s->info;
     return purposes <= 1 ||
            fail(err, "--score, --explain, --export and --info: one of them at a time");
+}
+
+/* Threads beyond the processors would only wait, and change nothing. */
+static void take_threads(Settings *s) {
+    int most = run_most_threads();
+    if (s->threads > most)
+        fprintf(stderr, "sample: -j %d: this program may use %d processors, and takes %d threads\n",
+                s->threads, most, most);
+    if (s->threads == 0) s->threads = run_default_threads();
+    if (s->threads > most) s->threads = most;
 }
 
 static int usage_error(const Error *err) {
@@ -222,12 +236,14 @@ int main(int argc, char **argv) {
     if (!options_parse(options, count, argc, argv, &first, &err)) return usage_error(&err);
     if (s.help) {
         s = defaults;
-        printf("Usage: %s [options] [CHECKPOINT]\n\n"
+        fputs("Usage: ", stdout);
+        escape_string(stdout, *argv);
+        printf(" [options] [CHECKPOINT]\n\n"
                "Writes text with the model in CHECKPOINT (%s),\na file of tril-train or "
                "a folder of Hugging Face transformers.\nA text may grow beyond the model's "
                "context: each time it is full, the older half is\nforgotten and the newer half "
                "read again.\n",
-               *argv, s.checkpoint);
+               s.checkpoint);
         options_print(stdout, options, count);
         return EXIT_SUCCESS;
     }
@@ -240,7 +256,7 @@ int main(int argc, char **argv) {
         return usage_error(&err);
     }
     if (first < argc) s.checkpoint = argv[first];
-    if (s.threads == 0) s.threads = run_default_threads();
+    take_threads(&s);
     if (!check_purpose(&s, &err) || !read_precision(&s, &err)) return usage_error(&err);
     if (run_program(&s, &err)) return EXIT_SUCCESS;
     fflush(stdout);

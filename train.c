@@ -1,6 +1,7 @@
 /* train.c - trains models on a text and shows side by side what each idea buys: the command line,
  * and what a training that is resumed takes over of the one before. */
 #include "base/clock.h"
+#include "base/escape.h"
 #include "base/file.h"
 #include "base/launcher.h"
 #include "base/options.h"
@@ -151,7 +152,10 @@ static bool take_up(Settings *s, const Settings *defaults, Options o, int argc, 
     if (!state_path(s->out, path, err)) return false;
     bool other;
     if (access(path, F_OK) != 0) {
-        if (!s->quiet && !s->go_on) printf("%s: not there yet: training begins\n", path);
+        if (!s->quiet && !s->go_on) {
+            escape_string(stdout, path);
+            puts(": not there yet: training begins");
+        }
         return true;
     }
     if (!check_start(s, err) || !state_load(state, path, err) ||
@@ -204,6 +208,16 @@ static bool settle(Settings *s, const Corpus *corpus, Error *err) {
     return true;
 }
 
+/* Threads beyond the processors would only wait, and change nothing. */
+static void take_threads(Settings *s) {
+    int most = run_most_threads();
+    if (s->threads <= most) return;
+    if (!s->quiet)
+        printf("-j %d: this program may use %d processors, and takes %d threads\n", s->threads,
+               most, most);
+    s->threads = most;
+}
+
 /* Reads the text, with the vocabulary of the model that is there already, if there is one. */
 static bool read_text(const Settings *settings, const State *state, const Trained *start,
                       Corpus *corpus, Error *err) {
@@ -232,6 +246,7 @@ static bool run_program(Settings *settings, Options o, State *state, Trained *st
               read_text(settings, state, start, &corpus, err);
     if (ok) interruption_catch(!settings->quiet);
     ok = ok && crew_hand_out(&corpus, err);
+    if (ok) take_threads(settings);
     if (ok && !settings->quiet) show_corpus(settings->input, &corpus);
     ok = ok && (!goes_on || state->text == corpus.digest ||
                 fail(err, "%s: is not the text of the training that --resume is to go on with",
@@ -337,9 +352,10 @@ static int lead(int argc, char **argv) {
     }
     if (s.help) {
         s = defaults;
-        printf("Usage: %s [options] FILE\n\nTrains a bigram and a modern GPT on a text, or "
-               "every rung between them,\nand compares them.\n",
-               *argv);
+        fputs("Usage: ", stdout);
+        escape_string(stdout, *argv);
+        puts(" [options] FILE\n\nTrains a bigram and a modern GPT on a text, or every rung between "
+             "them,\nand compares them.");
         options_print(stdout, options, count);
         return EXIT_SUCCESS;
     }

@@ -10,9 +10,11 @@
 
 typedef struct {
     char text[512]; /* one line, no newline; empty while nothing has failed */
+    bool no_memory; /* what failed was a request for memory */
 } Error;
 
-/* Writes the message, cut to fit; a control character becomes a question mark. */
+/* Writes the message, cut to whole characters that fit; what a terminal would obey is written out,
+ * as escape.h says. */
 void error_write(Error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The same, and is false: a macro, for compilers and checkers to see that it always is. */

@@ -17,8 +17,10 @@ bool memory_alloc(void *block, size_t count, size_t size, const char *what, Erro
     }
     memcpy(block, &bytes, sizeof bytes);
     if (bytes) return true;
-    return fail(err, "not enough memory for %s (%.1f MiB)", what,
-                (double)count * (double)size / 1048576.0);
+    fail(err, "not enough memory for %s (%.1f MiB)", what,
+         (double)count * (double)size / 1048576.0);
+    err->no_memory = true;
+    return false;
 }
 
 void memory_free(void *block) {

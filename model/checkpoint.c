@@ -244,6 +244,15 @@ static bool load(Checkpoint *checkpoint, const SafeTensors *file, int sets_there
     return true;
 }
 
+/* The notes, and the header that they point into, change hands. */
+static void take_notes(Checkpoint *checkpoint, SafeTensors *file) {
+    checkpoint->header = file->header;
+    checkpoint->notes = file->notes;
+    checkpoint->note_count = file->note_count;
+    file->header = NULL;
+    file->notes = NULL;
+}
+
 bool checkpoint_load(Checkpoint *checkpoint, const char *path, Error *err) {
     *checkpoint = (Checkpoint){0};
     SafeTensors file = {0};
@@ -255,15 +264,22 @@ bool checkpoint_load(Checkpoint *checkpoint, const char *path, Error *err) {
               safetensors_fetch(&file, &from, err) && check_digest(&file, path, err) &&
               check_finite(&file, path, err) && load(checkpoint, &file, sets_there, path, err);
     file_close(&from);
-    if (ok) {
-        checkpoint->header = file.header; /* they change hands */
-        checkpoint->notes = file.notes;
-        checkpoint->note_count = file.note_count;
-        file.header = NULL;
-        file.notes = NULL;
-    } else {
+    if (ok)
+        take_notes(checkpoint, &file);
+    else
         checkpoint_free(checkpoint);
-    }
+    safetensors_free(&file);
+    return ok;
+}
+
+bool checkpoint_peek(Checkpoint *checkpoint, const char *path, Error *err) {
+    *checkpoint = (Checkpoint){0};
+    SafeTensors file = {0};
+    File from;
+    if (!file_open(&from, path, err)) return false;
+    bool ok = safetensors_open(&file, &from, err);
+    file_close(&from);
+    if (ok) take_notes(checkpoint, &file);
     safetensors_free(&file);
     return ok;
 }

@@ -86,7 +86,7 @@ typedef struct {
     int length;    /* the most tokens of a sequence, 1 to the model's context */
     bool training; /* has gradients and an optimizer */
     bool frozen;   /* the weights stay as they are while the run is open: prepared only once */
-    int threads;   /* 1 to MAX_THREADS */
+    int threads;   /* 1 to MAX_THREADS: the most; a pass takes as many as it is worth */
     Precision precision;
     uint64_t seed; /* of dropout */
     bool shared;   /* by all processes (base/world.h), each of which opens it alike: of a batch each
@@ -95,8 +95,11 @@ typedef struct {
 
 enum { MAX_THREADS = 1024 };
 
-/* The processors that this program may use, or as many as OMP_NUM_THREADS says, at most
- * MAX_THREADS; 1 in a build without OpenMP. */
+/* The processors that this program may use, at most MAX_THREADS; 1 in a build without OpenMP. More
+ * threads work, too, and come to the same bits, but in turns. */
+int run_most_threads(void);
+
+/* As many, or those that OMP_NUM_THREADS says, if they are fewer. */
 int run_default_threads(void);
 
 /* The most tokens in a pass: their number, times any width, is counted without overflow. */
@@ -284,6 +287,10 @@ typedef struct {
 /* Reads one back: every name, shape, type and size is checked before the weights are read, the
  * digest before they are used. Refused, too: numbers that are not finite. */
 bool checkpoint_load(Checkpoint *checkpoint, const char *path, Error *err);
+
+/* Reads the notes alone, without the weights, which are NULL then. The rest of the file may be
+ * damaged. */
+bool checkpoint_peek(Checkpoint *checkpoint, const char *path, Error *err);
 void checkpoint_free(Checkpoint *checkpoint);
 
 /* The note of that key, or NULL. */

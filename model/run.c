@@ -124,13 +124,18 @@ static void look_up(Run *run) {
     }
 }
 
+int run_most_threads(void) {
+    int processors = team_processors();
+    return processors < MAX_THREADS ? processors : MAX_THREADS;
+}
+
 int run_default_threads(void) {
+    int most = run_most_threads();
 #if defined _OPENMP
     int threads = omp_get_max_threads();
-    return threads < MAX_THREADS ? threads : MAX_THREADS;
-#else
-    return 1;
+    if (threads < most) return threads;
 #endif
+    return most;
 }
 
 /* The scratch that each thread needs, in floats. */
@@ -230,11 +235,6 @@ bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err)
     run_freeze(run, options->frozen);
     *opened = run;
     return true;
-}
-
-void run_freeze(Run *run, bool frozen) {
-    run->options.frozen = frozen;
-    if (frozen) team_run(run->team, run->options.threads, pack_work, run);
 }
 
 Precision run_default_precision(void) {
@@ -340,14 +340,37 @@ static int stretch_for(size_t tokens) {
                                    : (int)length;
 }
 
-/* How many threads a pass is worth: below so many multiply-adds they would wait for each other
- * longer than they work, and those without a stretch would only wait. */
-static int threads_for(const Run *run) {
-    enum { WORTH_IT = 1 << 18 };
-    size_t work = run->model->parameters * (size_t)run->B * (size_t)run->T;
-    int stretches = run_stretches(run), threads = run->options.threads;
-    if (work < WORTH_IT) return 1;
+int run_worth(double work, int waits, int most) {
+    const double apart = 1 << 15; /* one or two microseconds: a few times what a wait costs */
+    double threads = work / (apart * waits);
+    return threads < 2 ? 1 : threads < most ? (int)threads : most;
+}
+
+/* For so many tokens: each has a multiply-add with every weight, and two with each channel of the
+ * `reach` tokens that it looks back on. */
+static int worth_of(const Run *run, size_t tokens, int reach, bool together) {
+    const Model *model = run->model;
+    const Config *c = &model->config;
+    double sight = 2.0 * c->L * c->C * reach;
+    int waits = 2 * c->L + 1; /* around attention */
+    for (int i = 0; i < model->tensor_count && together; i++)
+        waits += (model->tensors[i].flags & LINEAR) != 0;
+    return run_worth((double)tokens * ((double)model->parameters + sight), waits,
+                     run->options.threads);
+}
+
+int run_threads(const Run *run) {
+    int stretches = run_stretches(run);
+    int threads = worth_of(run, (size_t)run->B * (size_t)run->T, run->past + run->T, run->together);
+    /* those without a stretch would only wait */
     return stretches < threads && !run->together ? stretches : threads;
+}
+
+void run_freeze(Run *run, bool frozen) {
+    run->options.frozen = frozen;
+    /* where most passes are of one token, no thread is started before one is worth it */
+    int threads = run->options.training ? run->options.threads : worth_of(run, 1, 1, true);
+    if (frozen) team_run(run->team, threads, pack_work, run);
 }
 
 /* Calls one of a rung's two functions, the threads together or each with its own rows. */
@@ -373,7 +396,7 @@ static void forward(Run *run, const int32_t *ids, int B, int T, int past, bool d
     run->stretch = stretch_for((size_t)B * (size_t)T);
     run->together = B * T == 1 && run->model->rung->together && !run->options.training;
     run->dropping = dropping && run->model->config.dropout > 0;
-    team_run(run->team, threads_for(run), forward_work, run);
+    team_run(run->team, run_threads(run), forward_work, run);
 }
 
 const float *run_forward(Run *run, const int32_t *ids, int B, int T, int past) {
@@ -397,7 +420,7 @@ static void loss_work(const Kernels *k, void *run) {
 
 const float *run_losses(Run *run, const int32_t *targets) {
     run->targets = targets;
-    team_run(run->team, threads_for(run), loss_work, run);
+    team_run(run->team, run_threads(run), loss_work, run);
     return run->losses;
 }
 
@@ -443,5 +466,5 @@ static void backward_work(const Kernels *k, void *run) {
 
 void run_backward(Run *run, const int32_t *targets) {
     run->targets = targets;
-    team_run(run->team, threads_for(run), backward_work, run);
+    team_run(run->team, run_threads(run), backward_work, run);
 }

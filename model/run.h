@@ -183,6 +183,13 @@ void run_buffers(const Run *run, const Kernels *k, int l, size_t first, void *bu
  * several processes train, it is sent while the pass goes on. */
 void run_learnt(const Run *run, const Kernels *k, int l);
 
+/* How many threads, `most` at most, are worth it for so many multiply-adds in which they wait for
+ * each other `waits` times: each is to work for longer than it then waits. */
+int run_worth(double work, int waits, int most);
+
+/* How many threads the pass under way, or the last one, takes. */
+int run_threads(const Run *run);
+
 /* The loss of each token [B,T] of the last forward pass against targets[B,T], in nats. */
 const float *run_losses(Run *run, const int32_t *targets);
 

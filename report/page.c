@@ -1,5 +1,6 @@
 #include "report/page.h"
 #include "base/file.h"
+#include "base/shell.h"
 #include "report/map.h"
 #include "report/markup.h"
 
@@ -160,29 +161,11 @@ static void write_courses(FILE *out, const Page *page) {
     fputs("</div>\n</section>\n", out);
 }
 
-/* A word of a command as a shell reads it: in single quotes where it is not plain. */
-static void write_word(FILE *out, const char *word) {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_-./=:,+@%";
-    if (*word && word[strspn(word, plain)] == 0) {
-        fputs(word, out);
-        return;
-    }
-    markup_text(out, "'");
-    for (; *word; word += strcspn(word, "'") ? strcspn(word, "'") : 1) {
-        if (*word == '\'')
-            markup_text(out, "'\\''");
-        else
-            markup_bytes(out, word, strcspn(word, "'"));
-    }
-    markup_text(out, "'");
-}
-
 static void write_command(FILE *out, const Page *page) {
     fputs("<section>\n<h2>The command</h2>\n<pre><code>", out);
     for (char *const *word = page->command; *word; word++) {
         if (word != page->command) putc(' ', out);
-        write_word(out, *word);
+        shell_word(out, *word, markup_bytes);
     }
     fputs("</code></pre>\n<div class=\"wide\" tabindex=\"0\"><table>\n<tbody>\n", out);
     for (int i = 0; i < page->setting_count; i++) {

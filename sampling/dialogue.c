@@ -74,7 +74,7 @@ static void go_on(Writer *writer, int length, bool terminal) {
     if (terminal) let_through(true);
     writer_go_on(writer, length, &stopped);
     if (terminal) let_through(false);
-    writer_end_line(writer);
+    writer_end_text(writer);
 }
 
 static bool take_turns(Writer *writer, const Vocab *vocab, const int32_t *ids, size_t count,

@@ -1,9 +1,11 @@
 #include "sampling/writer.h"
 #include "base/clock.h"
+#include "base/escape.h"
 #include "base/memory.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct Writer {
     const Vocab *vocab;
@@ -14,9 +16,9 @@ struct Writer {
     int32_t unread;      /* an id that was written, and not read yet; negative: none */
     int32_t last_id;     /* said or written; negative: none */
     uint64_t stream, place;
-    /* where text goes: whole characters only, and out at once, but not so often that a fast model
-       waits for the terminal */
-    Utf8Stream pending; /* of bytes, which may stop in the midst of a character */
+    /* where text goes: out at once, but not so often that a fast model waits for the terminal */
+    bool terminal;      /* shows whole characters only, and obeys none of them */
+    Utf8Stream pending; /* of bytes to a terminal, which may stop in the midst of a character */
     double flushed;
     char last; /* printed */
     /* the end of what was written, as long as the stop text */
@@ -31,6 +33,7 @@ bool writer_open(Writer **opened, Model *model, const Vocab *vocab, const Writer
     if (!memory_alloc(&w, 1, sizeof *w, "the writer", err)) return false;
     w->vocab = vocab;
     w->options = *options;
+    w->terminal = isatty(STDOUT_FILENO);
     w->stop_length = options->stop ? strlen(options->stop) : 0;
     if (!memory_alloc(&w->order, (size_t)vocab->size, sizeof *w->order, "sampling", err) ||
         !memory_alloc(&w->tail, w->stop_length, 1, "sampling", err) ||
@@ -65,7 +68,10 @@ void writer_begin(Writer *w, int stream) {
 
 static void put(Writer *w, const char *text, int length) {
     if (length == 0) return;
-    fwrite(text, 1, (size_t)length, stdout);
+    if (w->terminal)
+        escape_text(stdout, text, (size_t)length);
+    else
+        fwrite(text, 1, (size_t)length, stdout);
     w->last = text[length - 1];
     double now = clock_seconds();
     if (now - w->flushed < 0.02) return;
@@ -75,7 +81,7 @@ static void put(Writer *w, const char *text, int length) {
 
 static void put_id(Writer *w, int id) {
     char text[4 * UTF8_MAX];
-    if (w->vocab->bytes)
+    if (w->vocab->bytes && w->terminal)
         put(w, text, utf8_stream(&w->pending, (char)w->vocab->codes[id], text));
     else
         put(w, text, vocab_text(w->vocab, id, text));
@@ -83,6 +89,11 @@ static void put_id(Writer *w, int id) {
 
 void writer_end_line(Writer *w) {
     if (w->last != '\n') put(w, "\n", 1);
+    fflush(stdout);
+}
+
+void writer_end_text(Writer *w) {
+    if (w->terminal || !w->vocab->bytes) writer_end_line(w);
     fflush(stdout);
 }
 

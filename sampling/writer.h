@@ -1,5 +1,9 @@
 /* writer.h - text as it is made: a model goes on with what it was told, and each character is
- * printed at once. */
+ * printed at once.
+ *
+ * Into a pipe or a file goes the text itself; of a model of bytes just these bytes, and nothing
+ * else. A terminal is shown whole characters, with U+FFFD for bytes that are none, and what it
+ * would obey is written out (base/escape.h). */
 #ifndef TRIL_WRITER_H
 #define TRIL_WRITER_H
 
@@ -35,6 +39,9 @@ void writer_go_on(Writer *writer, int length, const volatile sig_atomic_t *inter
 
 /* Ends what is printed with the end of a line, if it has none; the text itself does not change. */
 void writer_end_line(Writer *writer);
+
+/* The same where a text ends; but bytes that go into a pipe or a file stay as they are. */
+void writer_end_text(Writer *writer);
 
 /* The same for the text: what comes next begins a line, where the vocabulary has lines. */
 void writer_new_line(Writer *writer);

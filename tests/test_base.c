@@ -42,6 +42,29 @@ static void test_fail(void **state) {
     assert_int_equal(err[1].text[0], 'x');
 }
 
+/* Names come from files: a message is one line that a terminal only prints, cut between characters.
+ */
+static void test_hostile_message(void **state) {
+    (void)state;
+    Error err;
+    fail(&err, "%s: cannot be opened",
+         "a\033]0;title\007\nfake\xC2\x9B"
+         "1m\x9B\u202Etxt");
+    assert_string_equal(err.text,
+                        "a\\x1b]0;title\\x07\\x0afake\\x9b1m\\x9b\\u202etxt: cannot be opened");
+    char name[3 * 400 + 1] = "";
+    for (int i = 0; i < 400; i++) memcpy(name + 3 * i, "好", 4);
+    for (int shift = 0; shift < 3; shift++) {
+        fail(&err, "%.*s%s", shift, "ab", name);
+        size_t length = strlen(err.text);
+        assert_int_equal(length, shift + (511 - shift) / 3 * 3);
+        assert_memory_equal(err.text + length - 3, "好", 3);
+    }
+    memset(name, 033, sizeof name - 1);
+    fail(&err, "%s", name);
+    assert_int_equal(strlen(err.text), 508);
+}
+
 /* ---- files, read ---- */
 
 static void expect_read(const char *path, const char *expected, size_t expected_length) {
@@ -386,6 +409,7 @@ static void test_digest(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fail),
+        cmocka_unit_test(test_hostile_message),
         cmocka_unit_test(test_read_regular),
         cmocka_unit_test(test_read_pipe),
         cmocka_unit_test(test_read_refused),

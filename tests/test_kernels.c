@@ -656,7 +656,7 @@ static void test_shares(void **state) {
             }
 }
 
-enum { ROUNDS = 1000, SIZE = 5 };
+enum { ROUNDS = 1000, SIZE = 64 };
 
 /* Each thread writes its number's place, all wait, each reads all. */
 static void take_turns(const Kernels *k, void *argument) {
@@ -674,12 +674,17 @@ static void test_barrier(void **state) {
     (void)state;
     Error err;
     Team *team;
-    int board[SIZE + 1] = {0};
-    assert_ok(team_open(&team, isa_choose(&err), &float32_products, SIZE, 0, &err), err);
-    team_run(team, SIZE, take_turns, board);
-    assert_int_equal(board[0], ROUNDS);
-    assert_int_equal(board[SIZE], 0);
-    team_close(team);
+    int processors = team_processors();
+    const int sizes[] = {2, 5, processors < SIZE ? processors : SIZE,
+                         processors + 3 < SIZE ? processors + 3 : SIZE};
+    for (int i = 0; i < 4; i++) {
+        int board[SIZE + 1] = {0};
+        assert_ok(team_open(&team, isa_choose(&err), &float32_products, sizes[i], 0, &err), err);
+        team_run(team, sizes[i], take_turns, board);
+        assert_int_equal(board[0], ROUNDS);
+        assert_int_equal(board[SIZE], 0);
+        team_close(team);
+    }
 }
 
 int main(void) {

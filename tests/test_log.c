@@ -1,6 +1,8 @@
 /* test_log.c - a training's log: what is written is what is read back. */
 #include "tests/support.h"
 #include "tests/scratch.h"
+#include "base/file.h"
+#include "base/memory.h"
 #include "training/log.h"
 
 #include <math.h>
@@ -118,6 +120,69 @@ static void test_other_lines(void **state) {
     free(log);
 }
 
+/* A spreadsheet runs what begins like a formula: in the file it does not begin so, and read back it
+ * is as it was. */
+static void test_formulas(void **state) {
+    (void)state;
+    static const char *const texts[][2] = {{"=1+1", "\"'=1+1\""}, {"+1", "\"'+1\""},
+                                           {"-1", "\"'-1\""},     {"@SUM(A1)", "\"'@SUM(A1)\""},
+                                           {"\ta", "\"'\ta\""},   {"\ra", "\"'\ra\""},
+                                           {"'=1", "\"''=1\""},   {"''-a", "\"'''-a\""},
+                                           {"'tis", "\"'tis\""},  {"''", "\"''\""},
+                                           {"'", "\"'\""},        {"a=1", "\"a=1\""},
+                                           {" -a", "\" -a\""},    {"\"=1", "\"\"\"=1\""},
+                                           {"'\"-", "\"'\"\"-\""}};
+    enum { TEXTS = sizeof texts / sizeof *texts };
+    const char *path = scratch("formulas.csv");
+    Log file;
+    Error err;
+    size_t length;
+    assert_ok(log_create(&file, path, &err), err);
+    for (int i = 0; i < TEXTS; i++) {
+        LogRow row = row_at(100);
+        row.excerpt = texts[i][0];
+        log_row(&file, &row);
+    }
+    assert_true(log_flush(&file));
+    log_close(&file);
+    LogRows *log = read_back(path);
+    assert_int_equal(log->count, TEXTS);
+    for (int i = 0; i < TEXTS; i++) assert_string_equal(log->rows[i].excerpt, texts[i][0]);
+    free(log);
+    char *csv;
+    assert_ok(file_read(path, &csv, &length, &err), err);
+    char *line = strchr(csv, '\n') + 1;
+    for (int i = 0; i < TEXTS; i++, line = strchr(line, '\n') + 1) {
+        const char *cell = line;
+        for (int commas = 0; commas < 8; cell++) commas += *cell == ',';
+        assert_memory_equal(cell, texts[i][1], strlen(texts[i][1]));
+        assert_int_equal(cell[strlen(texts[i][1])], '\n');
+    }
+    memory_free(csv);
+}
+
+/* The longest text is kept whole, whatever it begins with. */
+static void test_long_formula(void **state) {
+    (void)state;
+    char text[EXCERPT_ROOM];
+    memset(text, '"', sizeof text);
+    *text = '=';
+    text[sizeof text - 1] = 0;
+    const char *path = scratch("long_formula.csv");
+    Log file;
+    Error err;
+    LogRow row = row_at(100);
+    row.excerpt = text;
+    assert_ok(log_create(&file, path, &err), err);
+    log_row(&file, &row);
+    assert_true(log_flush(&file));
+    log_close(&file);
+    LogRows *log = read_back(path);
+    assert_int_equal(log->count, 1);
+    assert_string_equal(log->rows[0].excerpt, text);
+    free(log);
+}
+
 /* Neither a folder nor a pipe, on which it would wait, nor nothing. */
 static void test_no_file(void **state) {
     (void)state;
@@ -230,12 +295,10 @@ static void test_created(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all),
-        cmocka_unit_test(test_thinned),
-        cmocka_unit_test(test_other_lines),
-        cmocka_unit_test(test_no_file),
-        cmocka_unit_test(test_reopened),
-        cmocka_unit_test(test_other_log),
+        cmocka_unit_test(test_all),          cmocka_unit_test(test_thinned),
+        cmocka_unit_test(test_other_lines),  cmocka_unit_test(test_formulas),
+        cmocka_unit_test(test_long_formula), cmocka_unit_test(test_no_file),
+        cmocka_unit_test(test_reopened),     cmocka_unit_test(test_other_log),
         cmocka_unit_test(test_created),
     };
     return cmocka_run_group_tests(tests, scratch_open, scratch_close);

@@ -79,12 +79,12 @@ static double check_log(const char *path) {
 /* The last of the log's lines of text is what the model then writes on its own. */
 static void check_excerpt(const char *path, const char *model) {
     size_t length;
-    char *log = slurp(path, &length), *text = log, expected[1024] = "\"";
+    char *log = slurp(path, &length), *text = log, expected[1024] = "\"'";
     for (char *line = log; line[1]; line = strchr(line + 1, '\n')) text = line;
     for (int commas = 0; commas < 8; text++) commas += *text == ',';
     must_run("sample -n 64 --precision f32 %s", model);
-    char *to = expected + 1;
-    for (const char *c = ran.out; c < ran.out + 64; c++) /* of one byte each */
+    char *to = expected + 1 + (strchr("=+-@", *ran.out) != NULL); /* no formula to a spreadsheet */
+    for (const char *c = ran.out; c < ran.out + 64; c++)          /* of one byte each */
         to += *c == '\n'  ? sprintf(to, "↵")
               : *c == '"' ? sprintf(to, "\"\"")
                           : sprintf(to, "%c", *c);
@@ -119,7 +119,7 @@ static void expect_files(const char *name, int expected) {
 static void test_training(void **state) {
     (void)state;
     size_t length, training, held_out, seen[256] = {0}, V = 0;
-    char *play = slurp(PLAY, &length), hint[2 * SCRATCH_PATH + 128];
+    char *play = slurp(PLAY, &length), hint[3 * SCRATCH_PATH + 256];
     train("--precision f32 -o @new/deep/model.safetensors " PLAY); /* as the table is */
     split_of(&training, &held_out);
     assert_true(training + held_out == length && training == length * 9 / 10);
@@ -142,8 +142,10 @@ static void test_training(void **state) {
     assert_near(check_log(scratch("new/deep/model.csv")), learned("gpt").validation, 1e-4);
     assert_near(check_log(scratch("new/deep/bigram.csv")), learned("bigram").validation, 1e-4);
     snprintf(hint, sizeof hint,
-             "\n\nTo read what it writes:  sample -n 500 %s\nTo see what it learnt:   %s\n",
-             scratch("new/deep/model.safetensors"), scratch("new/deep/report.html"));
+             "\n\nTo read what it writes:  sample -n 500 %s\nTo see what it learnt:   %s\n"
+             "To train it further:     train --resume --steps 80 --out %s " PLAY "\n",
+             scratch("new/deep/model.safetensors"), scratch("new/deep/report.html"),
+             scratch("new/deep/model.safetensors"));
     assert_string_equal(after(hint), "");
     size_t parameters = row_of("gpt").parameters;
     assert_int_equal(row_of("bigram").parameters, V * V);
@@ -354,7 +356,7 @@ static void test_quiet(void **state) {
     learned("gpt");
     assert_true(begins(ran.out, heading));
     for (const char *c = ran.out; *c; c++) lines += *c == '\n';
-    assert_int_equal(lines, 2 + 5 + 3); /* an empty line stands before either */
+    assert_int_equal(lines, 2 + 5 + 4); /* an empty line stands before either */
 }
 
 /* ---- the page ---- */
@@ -535,7 +537,7 @@ static void test_length(void **state) {
 
 static void test_choices(void **state) {
     (void)state;
-    static const char *const same[] = {"-j 2", "-j 3", "--seed 1337 -t 0.8 -k 0 -P 1"};
+    static const char *const same[] = {"-j 1", "--precision bf16", "--seed 1337 -t 0.8 -k 0 -P 1"};
     static const char *const other[] = {"--seed 1338", "-t 2", "-k 2", "-P 0.5", "-p ~"};
     static const char *const likeliest[] = {"-t 0 --seed 5", "-k 1 --seed 6", "-P 1e-9 --seed 7"};
     sample("-n 100 @play");
@@ -604,21 +606,15 @@ static void test_stop(void **state) {
     assert_string_equal(ran.out, kept);
 }
 
-/* A byte model may stray from UTF-8, and break off within a character; what it prints does not. */
+/* So many bytes, and nothing else: see test_terminal for what a terminal shows of them. */
 static void test_text_of_bytes(void **state) {
     (void)state;
     static const size_t lengths[] = {1, 2, 3, 4, 5, 300};
     for (int i = 0; i < 6; i++) {
         sample("-n %zu -p 宇宙洪荒 -t 0.5 @chinese_bytes", lengths[i]);
-        size_t count = characters(ran.out, ran.length);
-        assert_true(begins(ran.out, "宇宙洪荒") && count <= 4 + lengths[i] + 1);
+        assert_true(begins(ran.out, "宇宙洪荒"));
+        assert_int_equal(ran.length, strlen("宇宙洪荒") + lengths[i]);
     }
-    bool replaced = false;
-    sample("-n 300 -t 10 --samples 20 @chinese_bytes");
-    assert_true(characters(ran.out, ran.length) > 20 * 150);
-    for (size_t i = 0; i + 3 <= ran.length; i++)
-        replaced = replaced || memcmp(ran.out + i, "\xEF\xBF\xBD", 3) == 0;
-    assert_true(replaced); /* or the test would show nothing */
 }
 
 /* ---- score and info ---- */

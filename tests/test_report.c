@@ -1,5 +1,6 @@
 /* test_report.c - what is shown of a model: glyphs, maps, the walk through attention. */
 #include "tests/support.h"
+#include "base/escape.h"
 #include "report/chart.h"
 #include "report/heat.h"
 #include "report/map.h"
@@ -96,6 +97,25 @@ static void test_glyphs(void **state) {
     glyph_padded(&bytes, 200, glyph);
     assert_string_equal(glyph, "· ");
     vocab_free(&bytes);
+}
+
+/* Of what a terminal would obey nothing is left. */
+static void test_safe_glyphs(void **state) {
+    (void)state;
+    for (uint32_t code = 1; code < 0x2100; code++) {
+        char text[UTF8_MAX + 1] = "", shown[ESCAPE_ROOM], glyph[GLYPH_ROOM];
+        size_t length = (size_t)utf8_encode(code, text);
+        Vocab vocab = vocab_of(text);
+        glyph_of(&vocab, 0, glyph);
+        vocab_free(&vocab);
+        escape_first(text, length, shown);
+        if (strcmp(shown, text) != 0 && code != '\n' && code != '\t')
+            assert_string_equal(glyph, "·");
+        for (size_t i = 0, taken; glyph[i]; i += taken) {
+            taken = escape_first(glyph + i, strlen(glyph + i), shown);
+            assert_memory_equal(glyph + i, shown, taken);
+        }
+    }
 }
 
 /* In a line spaces are spaces, and what is too wide is left out. */
@@ -444,10 +464,10 @@ int main(void) {
         cmocka_unit_test(test_line),           cmocka_unit_test(test_spark),
         cmocka_unit_test(test_markup),         cmocka_unit_test(test_chart),
         cmocka_unit_test(test_extreme_charts), cmocka_unit_test(test_map),
-        cmocka_unit_test(test_glyphs),         cmocka_unit_test(test_screen),
-        cmocka_unit_test(test_heat),           cmocka_unit_test(test_walk),
-        cmocka_unit_test(test_walk_heads),     cmocka_unit_test(test_walk_below),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_glyphs),         cmocka_unit_test(test_safe_glyphs),
+        cmocka_unit_test(test_screen),         cmocka_unit_test(test_heat),
+        cmocka_unit_test(test_walk),           cmocka_unit_test(test_walk_heads),
+        cmocka_unit_test(test_walk_below),     cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

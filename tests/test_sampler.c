@@ -2,13 +2,12 @@
  * the context against passes without memory, and the closed forms of counting. */
 #include "tests/support.h"
 #include "base/random.h"
+#include "model/run.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define COUNT(table) (int)(sizeof(table) / sizeof *(table))
 
 /* ---- which id ---- */
 
@@ -280,10 +279,11 @@ static void test_prompts(void **state) {
     free(ids);
 }
 
-/* Large enough that several threads have work, long enough that the context fills twice. */
-static void check_threads(const char *name, Precision precision) {
+/* The same text at any number of threads; the context of T tokens fills. `decoding` of three
+ * threads have work with one token. */
+static void check_threads(const char *name, Precision precision, int C, int T, int decoding) {
     enum { LENGTH = 60, V = 200 };
-    Config config = {.V = V, .T = 24, .L = 2, .NH = 4, .C = 264};
+    Config config = {.V = V, .T = T, .L = 2, .NH = 4, .C = C};
     int32_t prompt[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, order[V], texts[3][LENGTH];
     Sampler sampler = {.temperature = 0.8, .top_k = 50, .top_p = 0.9, .seed = 5};
     strcpy(config.model, name);
@@ -301,6 +301,8 @@ static void check_threads(const char *name, Precision precision) {
             texts[threads - 1][i] = id;
             logits = generator_feed(&generator, &id, 1);
         }
+        if (model.rung->together)
+            assert_int_equal(run_threads(generator.run), threads < decoding ? threads : decoding);
         generator_close(&generator);
         model_free(&model);
     }
@@ -314,8 +316,49 @@ static void check_threads(const char *name, Precision precision) {
 static void test_threads(void **state) {
     (void)state;
     for (int i = 1; model_name(i); i++) { /* a bigram is too little to share */
-        check_threads(model_name(i), FLOAT32);
-        check_threads(model_name(i), NARROW);
+        check_threads(model_name(i), FLOAT32, 320, 24, 3);
+        check_threads(model_name(i), NARROW, 320, 24, 3);
+        check_threads(model_name(i), NARROW, 128, 56,
+                      1); /* but several read the newer half again */
+    }
+}
+
+/* Threads are worth it where each has more to do than to wait for the others. */
+static void test_worth(void **state) {
+    (void)state;
+    const double wait = 1 << 15;
+    assert_int_equal(run_worth(0, 1, 8), 1);
+    assert_int_equal(run_worth(1.9 * 10 * wait, 10, 8), 1);
+    assert_int_equal(run_worth(2 * 10 * wait, 10, 8), 2);
+    assert_int_equal(run_worth(2 * 10 * wait, 20, 8), 1);
+    assert_int_equal(run_worth(7.9 * 10 * wait, 10, 8), 7);
+    assert_int_equal(run_worth(1e18, 10, 8), 8);
+    assert_int_equal(run_worth(1e18, 1, 1), 1);
+}
+
+/* A model of the usual size makes a character with one thread, and reads many with all; a larger
+ * one has more work for each. */
+static void test_shared_work(void **state) {
+    (void)state;
+    static const struct {
+        int L, C, tokens, threads;
+    } cases[] = {{4, 128, 1, 1}, {4, 128, 23, 1}, {4, 128, 64, 3}, {4, 128, 128, 4},
+                 {2, 512, 1, 4}, {2, 512, 2, 1} /* as few as are one thread's */};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        Config config = {
+            .model = "modern", .V = 65, .T = 128, .L = cases[i].L, .NH = 4, .C = cases[i].C};
+        Model model;
+        Run *run;
+        Error err;
+        RunOptions options = {
+            .batch = 1, .length = 128, .frozen = true, .threads = 4, .precision = NARROW};
+        int32_t ids[128] = {0};
+        assert_ok(model_build(&model, &config, 1, &err), err);
+        assert_ok(run_open(&run, &model, &options, &err), err);
+        run_forward(run, ids, 1, cases[i].tokens, 0);
+        assert_int_equal(run_threads(run), cases[i].threads);
+        run_close(run);
+        model_free(&model);
     }
 }
 
@@ -448,7 +491,8 @@ int main(void) {
         cmocka_unit_test(test_greedy),           cmocka_unit_test(test_draws_repeat),
         cmocka_unit_test(test_extremes),         cmocka_unit_test(test_coldest),
         cmocka_unit_test(test_growth),           cmocka_unit_test(test_prompts),
-        cmocka_unit_test(test_threads),          cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_threads),          cmocka_unit_test(test_worth),
+        cmocka_unit_test(test_shared_work),      cmocka_unit_test(test_narrow),
         cmocka_unit_test(test_scores),           cmocka_unit_test(test_counts),
         cmocka_unit_test(test_counts_of_a_text),
     };

@@ -1,4 +1,5 @@
 #include "training/display.h"
+#include "base/escape.h"
 #include "base/memory.h"
 #include "base/world.h"
 #include "report/screen.h"
@@ -21,8 +22,9 @@ const char *grouped(size_t number, char text[GROUPED_ROOM]) {
 
 void show_corpus(const char *path, const Corpus *corpus) {
     char all[GROUPED_ROOM], train[GROUPED_ROOM], rest[GROUPED_ROOM];
-    printf("%s: %s characters, %d distinct; %s train, %s validate\n", path,
-           grouped(corpus->length, all), corpus->vocab.size, grouped(corpus->train, train),
+    escape_string(stdout, path);
+    printf(": %s characters, %d distinct; %s train, %s validate\n", grouped(corpus->length, all),
+           corpus->vocab.size, grouped(corpus->train, train),
            grouped(corpus->length - corpus->train, rest));
 }
 
@@ -43,13 +45,16 @@ void show_plan(const Settings *asked, const Settings *s, const Plan *plan) {
 }
 
 void show_set_aside(const char *where) {
-    printf("what another training left here is now in %s\n", where);
+    fputs("what another training left here is now in ", stdout);
+    escape_string(stdout, where);
+    putchar('\n');
 }
 
 void show_other_log(const char *path, const char *where) {
-    printf("%s: has been changed since this training wrote it; it is now in %s, and a new log "
-           "begins\n",
-           path, where);
+    escape_string(stdout, path);
+    fputs(": has been changed since this training wrote it; it is now in ", stdout);
+    escape_string(stdout, where);
+    puts(", and a new log begins");
 }
 
 /* Reading a long text may have taken more than training does. */

@@ -1,7 +1,9 @@
 #include "training/ladder.h"
 #include "training/account.h"
 #include "base/clock.h"
+#include "base/escape.h"
 #include "base/file.h"
+#include "base/shell.h"
 #include "training/display.h"
 #include "training/interruption.h"
 #include "training/rung.h"
@@ -142,6 +144,18 @@ static void sampler_name(const char *train, char name[PATH_ROOM]) {
     snprintf(name, PATH_ROOM, "%.*ssample", known ? (int)(length - end) : 2, known ? train : "./");
 }
 
+/* Parts of a line that is to be pasted. */
+static void show_command(const char *before, const char *program, const char *options) {
+    fputs(before, stdout);
+    shell_word(stdout, program, shell_put);
+    fputs(options, stdout);
+}
+
+static void show_path(const char *before, const char *path) {
+    fputs(before, stdout);
+    shell_path(stdout, path, shell_put);
+}
+
 /* What to do next: with the model, if it was trained, with its page, if there is one, and with a
  * training that was interrupted. */
 static void show_end(const Settings *settings, const Result *results, int count, const char *page) {
@@ -149,13 +163,32 @@ static void show_end(const Settings *settings, const Result *results, int count,
     for (int i = 0; i < count; i++) begun = begun || strcmp(results[i].name, settings->model) == 0;
     char sampler[PATH_ROOM];
     sampler_name(*settings->command, sampler);
-    if (begun)
-        printf("\nTo read what it writes:  %s -n 500%s%s\n", sampler, usual ? "" : " ",
-               usual ? "" : settings->out);
-    if (begun && page) printf("To see what it learnt:   %s\n", page);
-    if (interrupted())
-        printf("\nInterrupted.  To go on:  %s --resume%s%s %s\n", *settings->command,
-               usual ? "" : " --out ", usual ? "" : settings->out, settings->input);
+    if (begun) {
+        show_command("\nTo read what it writes:  ", sampler, " -n 500");
+        if (!usual) show_path(" ", settings->out);
+        putchar('\n');
+    }
+    if (begun && page) {
+        show_path("To see what it learnt:   ", page);
+        putchar('\n');
+    }
+    if (begun && !interrupted() && !settings->ladder) {
+        char more[64];
+        if (settings->time > 0)
+            snprintf(more, sizeof more, " --resume --time %.0f", 2 * settings->time);
+        else
+            snprintf(more, sizeof more, " --resume --steps %.0f", 2.0 * settings->steps);
+        show_command("To train it further:     ", *settings->command, more);
+        if (!usual) show_path(" --out ", settings->out);
+        show_path(" ", settings->input);
+        putchar('\n');
+    }
+    if (interrupted()) {
+        show_command("\nInterrupted.  To go on:  ", *settings->command, " --resume");
+        if (!usual) show_path(" --out ", settings->out);
+        show_path(" ", settings->input);
+        putchar('\n');
+    }
 }
 
 /* Trains the rungs of the plan one after another, or takes over what `state` says of them. */
@@ -224,7 +257,9 @@ bool ladder_train(const Settings *settings, const Corpus *corpus, Outputs *outpu
     if (settings->ladder) {
         char path[PATH_ROOM];
         if (!save_comparison(settings, results, count, path, err)) return false;
-        printf("\nThe table is also in %s.\n", path);
+        fputs("\nThe table is also in ", stdout);
+        escape_string(stdout, path);
+        puts(".");
     }
     bool drawn = account_write(settings, corpus, results, count, page, err);
     show_end(settings, results, count, drawn ? page : NULL);

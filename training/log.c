@@ -36,10 +36,18 @@ bool log_create(Log *log, const char *path, Error *err) {
     return true;
 }
 
-/* In quotes, those within it doubled (RFC 4180). */
+/* Would a spreadsheet take it for a formula, or is it one behind apostrophes? */
+static bool like_formula(const char *text) {
+    text += strspn(text, "'");
+    return *text && strchr("=+-@\t\r", *text);
+}
+
+/* In quotes, those within it doubled (RFC 4180). An apostrophe before what is like a formula makes
+ * it a text to spreadsheets; it is taken away again when it is read. */
 static size_t quote(const char *text, char quoted[QUOTED_ROOM]) {
     size_t length = 0;
     quoted[length++] = '"';
+    if (like_formula(text)) quoted[length++] = '\'';
     for (; *text && length + 3 < QUOTED_ROOM; text++) {
         if (*text == '"') quoted[length++] = '"';
         quoted[length++] = *text;
@@ -87,6 +95,7 @@ static bool read_number(const char **at, double *number) {
 static void read_quoted(const char *at, char text[EXCERPT_ROOM]) {
     int length = 0;
     if (*at == '"') at++;
+    if (*at == '\'' && like_formula(at)) at++;
     for (; *at && *at != '\n' && length + 1 < EXCERPT_ROOM; at++) {
         if (*at == '"' && *++at != '"') break;
         text[length++] = *at;

@@ -15,7 +15,9 @@ typedef struct {
     double validation;          /* NaN if there was no evaluation */
     double norm;                /* of the gradient, before clipping */
     double speed;               /* characters a second */
-    const char *excerpt;        /* what the model wrote then, a line of UTF-8, or NULL */
+    const char
+        *excerpt; /* what the model wrote then, a line of UTF-8, or NULL. In the file one that
+                     a spreadsheet would take for a formula stands behind an apostrophe */
 } LogRow;
 
 /* A log that is being written, and the digest of all its bytes so far. */

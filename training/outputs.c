@@ -146,43 +146,42 @@ static const Output *find(const Outputs *o, Kind kind, const char *rung) {
     return NULL;
 }
 
-/* What a checkpoint says of its training. One from before models said so is of the text that the
- * state beside it is of. */
-static bool is_of_text(const char *path, const char *text, bool by_state, bool *complete) {
+/* What a checkpoint says of its training; a file that is none says nothing. One from before models
+ * said so is of the text that the state beside it is of. */
+static bool read_notes(const char *path, const char *text, bool by_state, bool *of_text,
+                       bool *complete, Error *err) {
     Checkpoint c;
-    Error none;
-    if (!checkpoint_load(&c, path, &none)) return false;
+    *of_text = *complete = false;
+    if (!checkpoint_peek(&c, path, err)) return !err->no_memory;
     const Note *of = checkpoint_note(&c, "text"), *done = checkpoint_note(&c, "complete");
-    bool same = of ? strcmp(of->value, text) == 0 : by_state;
+    *of_text = of ? strcmp(of->value, text) == 0 : by_state;
     *complete = done && strcmp(done->value, "1") == 0;
     checkpoint_free(&c);
-    return same;
+    return true;
 }
 
 /* Sets whether each output that is there is of the text, and whether the training was complete. */
-static void look(Outputs *o, const char *text, uint64_t digest, bool *complete) {
-    bool by_state = false, ignored;
+static bool look(Outputs *o, const char *text, uint64_t digest, bool *complete, Error *err) {
+    bool by_state = false, ignored, ok = true;
     *complete = true;
-    for (int i = 0; i < o->count; i++) {
+    for (int i = 0; i < o->count && ok; i++) {
         Output *output = &o->list[i];
-        const Output *other;
+        bool *known = &output->known;
         if (!claims_there(o->claims, output->path)) continue;
         switch (output->kind) {
             case STATE:
-                output->known = by_state = is_of_text(output->path, text, false, complete);
+                ok = read_notes(output->path, text, false, known, complete, err);
+                by_state = *known;
                 break;
-            case MODEL: output->known = is_of_text(output->path, text, by_state, &ignored); break;
-            case LOG:
-                other = find(o, MODEL, output->rung);
-                output->known = other->known || by_state;
+            case MODEL:
+                ok = read_notes(output->path, text, by_state, known, &ignored, err);
                 break;
-            case PAGE: output->known = page_is_of(output->path, digest); break;
-            case TABLE:
-                other = find(o, PAGE, NULL);
-                output->known = other->known;
-                break;
+            case LOG: *known = by_state || find(o, MODEL, output->rung)->known; break;
+            case PAGE: *known = page_is_of(output->path, digest); break;
+            case TABLE: *known = find(o, PAGE, NULL)->known; break;
         }
     }
+    return ok;
 }
 
 bool outputs_make_way(Outputs *o, uint64_t digest, bool resumed, char where[PATH_ROOM],
@@ -193,7 +192,7 @@ bool outputs_make_way(Outputs *o, uint64_t digest, bool resumed, char where[PATH
     bool complete, all_known = true;
     *where = 0;
     snprintf(text, sizeof text, "%016" PRIx64, digest);
-    look(o, text, digest, &complete);
+    if (!look(o, text, digest, &complete, err)) return false;
     for (int i = 0; i < o->count; i++)
         all_known = all_known && (o->list[i].known || !claims_there(o->claims, o->list[i].path));
     bool everything = !resumed && (!all_known || !complete);

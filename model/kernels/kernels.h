@@ -150,7 +150,11 @@ typedef struct {
     float *left, *right, *scratch;
 } Kernels;
 
-/* Makes a team of at most `threads` >= 1, each with `scratch` floats. */
+/* The processors that this program may use; 1 in a build without OpenMP. */
+int team_processors(void);
+
+/* Makes a team of at most `threads` >= 1, each with `scratch` floats. They are started by the first
+ * team_run that wants them. */
 bool team_open(Team **team, const Isa *isa, const Products *products, int threads, size_t scratch,
                Error *err);
 void team_close(Team *team);

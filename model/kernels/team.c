@@ -4,7 +4,8 @@
  * below: a count of those who have come, and a number that the last one raises to let all go on.
  * Those who wait look again for some tens of microseconds, which is longer than a fair share of
  * work differs, then offer the processor to whoever else wants it: on a busy machine a thread that
- * only looked would spend the time that the one it waits for needs. */
+ * only looked would spend the time that the one it waits for needs. Where there are more threads
+ * than processors it always would, so that they offer it at once. */
 #include "model/kernels/kernels.h"
 #include "model/kernels/matmul.h"
 #include "base/memory.h"
@@ -19,17 +20,27 @@
 struct Team {
     Kernels *members;
     int size;
+    int patience; /* how often those who wait look before they offer the processor */
     float *scratch;
     /* each on a cache line of its own: the waiting look at one while others change the other */
     _Alignas(MEMORY_ALIGNMENT) atomic_int come;
     _Alignas(MEMORY_ALIGNMENT) atomic_uint round;
 };
 
+enum { AT_ONCE = 100, PATIENCE = 2000 }; /* looks; the first ones in a row */
 enum { LEFT = MATMUL_TERMS * MATMUL_ROWS, RIGHT = MATMUL_TERMS * MATMUL_COLUMNS };
 
 /* Whole cache lines, so that no two threads write to the same one. */
 size_t team_scratch(size_t scratch) {
     return LEFT + RIGHT + (scratch + 15) / 16 * 16;
+}
+
+int team_processors(void) {
+#if defined _OPENMP
+    return omp_get_num_procs();
+#else
+    return 1;
+#endif
 }
 
 bool team_open(Team **opened, const Isa *isa, const Products *products, int threads, size_t scratch,
@@ -39,6 +50,7 @@ bool team_open(Team **opened, const Isa *isa, const Products *products, int thre
     if (!memory_alloc(&team, 1, sizeof *team, "the threads", err)) return false;
     size_t each = team_scratch(scratch), count = (size_t)threads;
     team->size = threads;
+    team->patience = threads > team_processors() ? 0 : PATIENCE;
     if (!memory_alloc(&team->members, count, sizeof *team->members, "the threads", err) ||
         !memory_alloc(&team->scratch, count * each, sizeof(float), "the kernels", err)) {
         team_close(team);
@@ -93,7 +105,6 @@ static inline void relax(void) {
 }
 
 void team_barrier(const Kernels *k) {
-    enum { AT_ONCE = 100, PATIENCE = 2000 };
     if (k->threads == 1) return;
     Team *team = k->team;
     unsigned round = atomic_load_explicit(&team->round, memory_order_relaxed);
@@ -103,7 +114,7 @@ void team_barrier(const Kernels *k) {
         return;
     }
     for (int looks = 0; atomic_load_explicit(&team->round, memory_order_acquire) == round;)
-        if (looks < PATIENCE) {
+        if (looks < team->patience) {
             if (looks++ > AT_ONCE) relax();
         } else {
             sched_yield();

@@ -1,0 +1,185 @@
+/* test_escape.c - what is printed of files and persons: a terminal shows it, a shell reads it. */
+#include "tests/support.h"
+#include "base/escape.h"
+#include "base/shell.h"
+#include "base/utf8.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What `print` writes of a text; good until the next call. */
+static const char *printed(void (*print)(FILE *out, const char *text, size_t length),
+                           const char *text, size_t length) {
+    static char *shown;
+    size_t written;
+    free(shown);
+    FILE *out = open_memstream(&shown, &written);
+    assert_non_null(out);
+    print(out, text, length);
+    assert_int_equal(fclose(out), 0);
+    return shown;
+}
+
+static void expect_line(const char *text, size_t length, const char *expected) {
+    char copy[256];
+    assert_string_equal(printed(escape_line, text, length), expected);
+    if (memchr(text, 0, length)) return;
+    snprintf(copy, sizeof copy, "%.*s", (int)length, text);
+    char shown[sizeof copy];
+    escape_copy(shown, sizeof shown, copy);
+    assert_string_equal(shown, expected);
+}
+
+static void test_signs(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t length;
+        const char *shown;
+    } cases[] = {
+#define CASE(text, shown) {text, sizeof text - 1, shown}
+        CASE("", ""),
+        CASE("plain, \\x1b and 好 and ô and 🙂", "plain, \\x1b and 好 and ô and 🙂"),
+        CASE("\033[31mred\033[0m", "\\x1b[31mred\\x1b[0m"),
+        CASE("a\nb\tc\rd\0e\177f", "a\\x0ab\\x09c\\x0dd\\x00e\\x7ff"),
+        CASE("\xC2\x9B"
+             "31m \xC2\x80 \xC2\x9F \xC2\xA0",
+             "\\x9b31m \\x80 \\x9f \xC2\xA0"),
+        CASE("\x9B"
+             "31m \xFF",
+             "\\x9b31m \\xff"),
+        CASE("\xE5\xA5", "\\xe5\\xa5"),          /* cut short */
+        CASE("\xC0\x8A", "\\xc0\\x8a"),          /* over-long */
+        CASE("\xED\xA0\x80", "\\xed\\xa0\\x80"), /* a surrogate */
+        CASE("\u202A\u202B\u202C\u202D\u202E.\u2029\u202F",
+             "\\u202a\\u202b\\u202c\\u202d\\u202e.\u2029\u202F"),
+        CASE("\u2066\u2067\u2068\u2069.\u2065\u206A", "\\u2066\\u2067\\u2068\\u2069.\u2065\u206A"),
+#undef CASE
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        expect_line(cases[i].text, cases[i].length, cases[i].shown);
+    assert_string_equal(printed(escape_text, "a\n\tb\r\v\0\033", 8), "a\n\tb\\x0d\\x0b\\x00\\x1b");
+}
+
+/* Every character there is stays, or is shown by letters, digits and a backslash. */
+static void test_every_character(void **state) {
+    (void)state;
+    int escaped = 0;
+    for (uint32_t code = 0; code < 0x110000; code++) {
+        char text[UTF8_MAX], shown[ESCAPE_ROOM];
+        if (code >= 0xD800 && code < 0xE000) continue;
+        size_t length = (size_t)utf8_encode(code, text);
+        assert_int_equal(escape_first(text, length, shown), length);
+        assert_true(strlen(shown) >= length);
+        if (strlen(shown) == length && memcmp(shown, text, length) == 0) continue;
+        assert_int_equal(*shown, '\\');
+        assert_int_equal(strspn(shown, "\\xu0123456789abcdef"), strlen(shown));
+        escaped++;
+    }
+    assert_int_equal(escaped, 32 + 33 + 9);
+}
+
+/* Whole characters, as many as fit. */
+static void test_copy(void **state) {
+    (void)state;
+    static const char text[] = "a好\033\u202Eb", shown[] = "a好\\x1b\\u202eb";
+    static const size_t ends[] = {0, 1, 4, 8, 14, 15};
+    for (size_t room = 1; room <= sizeof shown + 2; room++) {
+        char copy[sizeof shown + 4];
+        size_t fits = 0;
+        for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+            if (ends[i] < room) fits = ends[i];
+        memset(copy, '#', sizeof copy);
+        escape_copy(copy, room, text);
+        assert_int_equal(strlen(copy), fits);
+        assert_memory_equal(copy, shown, fits);
+        assert_int_equal(copy[room], '#');
+    }
+}
+
+/* ---- for the shell ---- */
+
+static void write_word(FILE *out, const char *word, size_t length) {
+    (void)length;
+    shell_word(out, word, shell_put);
+}
+
+static void write_path(FILE *out, const char *path, size_t length) {
+    (void)length;
+    shell_path(out, path, shell_put);
+}
+
+/* The shell gives back the word to the byte, and the terminal shows it but for ends of lines. */
+static void check_word(const char *word) {
+    char command[4096], found[1024], shown[4096];
+    const char *written = printed(write_word, word, 0);
+    escape_copy(shown, sizeof shown, written);
+    if (!strchr(written, '\n')) assert_string_equal(shown, written);
+    /* `set` takes it for words: if there were several, they would be told apart */
+    snprintf(command, sizeof command, "set -- %s; printf '%%s|' \"$#\" \"$@\"", written);
+    FILE *shell = popen(command, "r");
+    assert_non_null(shell);
+    size_t length = fread(found, 1, sizeof found - 1, shell);
+    assert_int_equal(pclose(shell), 0);
+    found[length] = 0;
+    char expected[1024];
+    snprintf(expected, sizeof expected, "1|%s|", word);
+    if (strcmp(found, expected) != 0) fail_msg("%s was read as %s", written, found);
+}
+
+static void test_words(void **state) {
+    (void)state;
+    static const char *const words[] = {"",
+                                        "plain",
+                                        "my text.txt",
+                                        "it's",
+                                        "'",
+                                        "''a'",
+                                        "$HOME `id` $(id) \"\\",
+                                        "*",
+                                        "~",
+                                        "#",
+                                        "a;b&c|d<e>f(g)h{i,j}k!l?m[n]",
+                                        "好 ô",
+                                        "-n",
+                                        "=ls",
+                                        "a\033[31mb",
+                                        "-\033",
+                                        "it's \033 100% \\033 %s",
+                                        "\xC2\x9B\x9B\xFF",
+                                        "\u202Etxt.exe",
+                                        "line\nline",
+                                        "\n",
+                                        "a \n\n",
+                                        "a\033\n\n",
+                                        "\n\033"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) check_word(words[i]);
+    for (int byte = 1; byte < 256; byte++) {
+        char word[] = {'a', (char)byte, '1', 0};
+        check_word(word);
+    }
+}
+
+/* What needs no quotes has none. */
+static void test_plain(void **state) {
+    (void)state;
+    static const char *const same[] = {"out/model.safetensors", "--width=128",
+                                       "/a/b_c-d.e:f,g+h@i%j"};
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        assert_string_equal(printed(write_word, same[i], 0), same[i]);
+    assert_string_equal(printed(write_word, "my text.txt", 0), "'my text.txt'");
+    assert_string_equal(printed(write_word, "it's", 0), "'it'\\''s'");
+    assert_string_equal(printed(write_word, "a\033[0m", 0), "\"$(printf 'a\\033[0m')\"");
+    assert_string_equal(printed(write_path, "-a b", 0), "./'-a b'");
+    assert_string_equal(printed(write_path, "a-b", 0), "a-b");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_signs), cmocka_unit_test(test_every_character),
+        cmocka_unit_test(test_copy),  cmocka_unit_test(test_words),
+        cmocka_unit_test(test_plain),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,370 @@
+/* test_terminal.c - what the programs write to a terminal, to a pipe and to a shell: text from
+ * files and persons is shown, and never obeyed. */
+#define _XOPEN_SOURCE 700 /* terminals to test with */
+#include "tests/support.h"
+#include "tests/command.h"
+#include "base/escape.h"
+#include "base/memory.h"
+#include "data/data.h"
+
+#define PLAY "data/sample.txt"
+#define TINY "-m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -s 20 "
+
+/* Fails the test unless a terminal would only print the text. */
+static void expect_shown(const char *text) {
+    for (size_t left = strlen(text), taken; left > 0; text += taken, left -= taken) {
+        char shown[ESCAPE_ROOM];
+        taken = escape_first(text, left, shown);
+        if (*text != '\n' && *text != '\t' && strncmp(text, shown, taken) != 0)
+            fail_msg("%s: as it is in: %.40s", shown, text);
+    }
+}
+
+/* What stands behind the words in the last command's output. */
+static const char *after(const char *words) {
+    const char *found = strstr(ran.out, words);
+    if (!found) fail_msg("%s: no '%s' in: %s", ran.command, words, ran.out);
+    return found + strlen(words);
+}
+
+/* ---- names and notes ---- */
+
+/* A checkpoint may come from anywhere. */
+static void forge(void) {
+    static const char characters[] = "\t\nab\xC2\x80\xC2\x9B\u202E\u2069好";
+    static const char loss[] = "1\033[2J\nmodel            gpt";
+    static const Note notes[] = {
+        {"characters", "utf-8", 5},
+        {"vocabulary", characters, sizeof characters - 1},
+        {"best_loss", loss, sizeof loss - 1},
+    };
+    Model model;
+    Error err;
+    Config config = {.model = "bigram", .V = 9, .T = 8, .L = 1, .NH = 1, .C = 1};
+    assert_ok(model_build(&model, &config, 1, &err), err);
+    assert_ok(checkpoint_save(scratch("forged"), &model, notes, 3, &err), err);
+    model_free(&model);
+}
+
+static void test_info(void **state) {
+    (void)state;
+    must_run("sample --info @forged");
+    expect_shown(ran.out);
+    after("\nbest_loss        1\\x1b[2J\\x0amodel            gpt\n");
+    after("\n\\x09\\x0aab\\x80\\x9b\\u202e\\u2069好\n");
+    must_run("sample --explain ab\xC2\x9B\u202E @forged");
+    expect_shown(ran.out);
+    run("sample -n 5 -p \033[2J\xC2\x9B @forged");
+    assert_int_equal(ran.status, 1);
+    expect_shown(ran.err);
+    run("sample -n 5 @none\033[2J\xC2\x9B\x9B\u202E");
+    assert_int_equal(ran.status, 1);
+    expect_shown(ran.err);
+    assert_non_null(strstr(ran.err, "none\\x1b[2J\\x9b\\x9b\\u202e: "));
+}
+
+static void interrupt_once(pid_t child, int i) {
+    if (i == 0) assert_int_equal(kill(child, SIGINT), 0);
+}
+
+/* Fails the test unless a shell reads the rest of a line as these words. */
+static void expect_words_of(const char *line, const char *const words[], int count) {
+    char command[4096], expected[4096] = "", found[4096];
+    snprintf(command, sizeof command, "printf '<%%s>' %.*s", (int)strcspn(line, "\n"), line);
+    for (int i = 0; i < count; i++) {
+        size_t used = strlen(expected);
+        snprintf(expected + used, sizeof expected - used, "<%s>", words[i]);
+    }
+    FILE *shell = popen(command, "r");
+    assert_non_null(shell);
+    found[fread(found, 1, sizeof found - 1, shell)] = 0;
+    assert_int_equal(pclose(shell), 0);
+    assert_string_equal(found, expected);
+}
+
+/* What train says to do next can be pasted, whatever the names are. */
+static void test_names(void **state) {
+    (void)state;
+    size_t length;
+    char *play = slurp(PLAY, &length), text[SCRATCH_PATH], out[SCRATCH_PATH], page[SCRATCH_PATH];
+    snprintf(text, sizeof text, "%s", scratch_put("my text\033[31m\xC2\x9B\n.txt", play, length));
+    free(play);
+    snprintf(out, sizeof out, "%s", scratch("two words/it's"));
+    snprintf(page, sizeof page, "%s", scratch("two words/report.html"));
+    const char *const read[] = {"sample", "-n", "500", out}, *const see[] = {page},
+                      *const on[] = {"train", "--resume", "--out", out, text};
+    must_run("train -j 1 " TINY "--ladder -o @two~words/it's @my~text\033[31m\xC2\x9B\n.txt");
+    expect_shown(ran.out);
+    assert_int_equal(strncmp(after("my text\\x1b[31m\\x9b\\x0a.txt"), ": ", 2), 0);
+    expect_words_of(after("\nTo read what it writes:"), read, 4);
+    expect_words_of(after("\nTo see what it learnt:"), see, 1);
+    run_meanwhile("train -j 1 -m bigram -s 1000000000 --eval-every 1000000 -o @two~words/it's "
+                  "@my~text\033[31m\xC2\x9B\n.txt",
+                  interrupt_once);
+    expect_success();
+    expect_shown(ran.out);
+    expect_words_of(after("\nInterrupted.  To go on:"), on, 5);
+    must_run("train -r -j 1 " TINY "-o @two~words/never\033 " PLAY);
+    after("/two words/never\\x1b.last.safetensors: not there yet");
+    expect_shown(ran.out);
+}
+
+/* ---- threads ---- */
+
+/* More than there are processors: as many as these, one line about it, and the same text. */
+static void test_many_threads(void **state) {
+    (void)state;
+    must_run("sample -j 1 -n 200 @bytes");
+    keep();
+    run("sample -j 1024 -n 200 @bytes");
+    assert_int_equal(ran.status, 0);
+    assert_string_equal(ran.out, kept);
+    if (run_most_threads() < 1024) {
+        assert_int_equal(strncmp(ran.err, "sample: -j 1024: ", 17), 0);
+        assert_ptr_equal(strchr(ran.err, '\n'), ran.err + strlen(ran.err) - 1);
+    }
+    must_run("train -j 1024 -q " TINY "-o @many " PLAY);
+    assert_null(strstr(ran.out, "-j 1024"));
+    must_run("train -j 1024 " TINY "-o @many " PLAY);
+    if (run_most_threads() < 1024) after("-j 1024: ");
+    must_run("sample -j 1 -n 200 @many");
+    keep();
+    must_run("train -j 1 " TINY "-o @few " PLAY);
+    assert_null(strstr(ran.out, "processors"));
+    must_run("sample -j 1 -n 200 @few");
+    assert_string_equal(ran.out, kept);
+}
+
+/* ---- generated text ---- */
+
+enum { ROOM = 1 << 16 };
+
+/* What the library makes of a checkpoint of bytes, or characters. */
+typedef struct {
+    Checkpoint checkpoint;
+    Vocab vocab;
+    Generator generator;
+    Sampler sampler;
+    uint64_t stream, place;
+    const float *logits;
+    char text[ROOM];
+    size_t length;
+} Author;
+
+static Author *author_open(const char *name) {
+    Error err;
+    Author *a = calloc(1, sizeof *a);
+    assert_non_null(a);
+    assert_ok(checkpoint_load(&a->checkpoint, scratch(name), &err), err);
+    const Note *text = checkpoint_note(&a->checkpoint, "vocabulary");
+    bool bytes = strcmp(checkpoint_note(&a->checkpoint, "characters")->value, "bytes") == 0;
+    assert_ok(vocab_build(&a->vocab, name, text->value, text->length, bytes, &err), err);
+    assert_ok(generator_open(&a->generator, &a->checkpoint.model, 1, NARROW, &err), err);
+    a->sampler = (Sampler){.temperature = 100, .top_p = 1, .seed = 1337};
+    return a;
+}
+
+static void author_close(Author *a) {
+    generator_close(&a->generator);
+    vocab_free(&a->vocab);
+    checkpoint_free(&a->checkpoint);
+    free(a);
+}
+
+static void author_begin(Author *a, uint64_t stream) {
+    generator_reset(&a->generator);
+    a->logits = NULL;
+    a->stream = stream;
+    a->place = 0;
+}
+
+static void author_put(Author *a, const char *text, size_t length) {
+    assert_true(a->length + length < ROOM);
+    memcpy(a->text + a->length, text, length);
+    a->length += length;
+}
+
+static void author_read(Author *a, int32_t id) {
+    a->logits = generator_feed(&a->generator, &id, 1);
+}
+
+static void author_say(Author *a, const char *text, size_t length) {
+    Error err;
+    int32_t *ids;
+    size_t count;
+    author_put(a, text, length);
+    assert_ok(vocab_encode(&a->vocab, "", text, length, &ids, &count, &err), err);
+    for (size_t i = 0; i < count; i++) author_read(a, ids[i]);
+    memory_free(ids);
+}
+
+static void author_write(Author *a, int count) {
+    int32_t order[256];
+    char text[UTF8_MAX];
+    if (!a->logits) author_read(a, vocab_start(&a->vocab));
+    for (int i = 0; i < count; i++) {
+        int id = sampler_pick(&a->sampler, a->logits, a->vocab.size, a->stream, a->place++, order);
+        author_put(a, text, (size_t)vocab_text(&a->vocab, id, text));
+        author_read(a, id);
+    }
+}
+
+/* Begins a line, unless one has just begun. */
+static void author_new_line(Author *a) {
+    if (a->length > 0 && a->text[a->length - 1] != '\n') author_say(a, "\n", 1);
+}
+
+static void leave_alone(pid_t child, int i) {
+    (void)child, (void)i;
+}
+
+/* The last command's output is the author's text, to the byte. */
+static void expect_text(const Author *a) {
+    expect_success();
+    assert_int_equal(ran.length, a->length);
+    assert_memory_equal(ran.out, a->text, a->length);
+}
+
+static void test_bytes_to_pipe(void **state) {
+    (void)state;
+    Author *a = author_open("bytes");
+    author_write(a, 3000);
+    run_meanwhile("sample -n 3000 -t 100 @bytes", leave_alone);
+    expect_text(a);
+    int valid = 0;
+    for (size_t at = 0; at < a->length; at++) {
+        uint32_t code;
+        valid += utf8_decode(a->text + at, a->length - at, &code) > 0;
+    }
+    assert_true(valid < 2500); /* or the test would show nothing */
+
+    author_begin(a, a->length = 0);
+    author_say(a, "\xFF\x90 A\xC2", 5);
+    author_write(a, 10);
+    run_meanwhile("sample -n 10 -t 100 -p \xFF\x90~A\xC2 @bytes", leave_alone);
+    expect_text(a);
+    author_close(a);
+}
+
+/* The line between two texts is a line. */
+static void test_bytes_of_samples(void **state) {
+    (void)state;
+    Author *a = author_open("bytes");
+    for (uint64_t i = 0; i < 3; i++) {
+        if (i > 0 && a->text[a->length - 1] != '\n') author_put(a, "\n", 1);
+        if (i > 0) author_put(a, "----\n", 5);
+        author_begin(a, i);
+        author_write(a, 50);
+    }
+    run_meanwhile("sample -n 50 -t 100 --samples 3 @bytes", leave_alone);
+    expect_text(a);
+    author_close(a);
+}
+
+/* Turns are one text; what is typed may be any bytes, too. */
+static void test_bytes_in_turns(void **state) {
+    (void)state;
+    static const char typed[] = "a\xFF\0z\n\n\x80\xC2\n";
+    Author *a = author_open("bytes");
+    author_say(a, "a\xFF\0z", 4);
+    author_write(a, 7);
+    author_write(a, 7);
+    author_new_line(a);
+    author_say(a, "\x80\xC2", 2);
+    author_write(a, 7);
+    command_input = scratch_put("typed", typed, sizeof typed - 1);
+    run_meanwhile("sample -i -n 7 -t 100 @bytes", leave_alone);
+    command_input = "/dev/null";
+    expect_text(a);
+    author_close(a);
+}
+
+/* Runs a command whose output is a terminal, and takes what it prints there for its output. */
+static void run_on_terminal(const char *command) {
+    int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    int out = open(ptsname(terminal), O_WRONLY | O_NOCTTY | O_CLOEXEC);
+    int file = open_output(scratch("stdout"));
+    assert_true(out >= 0 && fcntl(terminal, F_SETFD, FD_CLOEXEC) == 0);
+    pid_t child = start(command, out);
+    close(out);
+    char text[512];
+    for (ssize_t more; (more = read(terminal, text, sizeof text)) > 0;)
+        assert_int_equal(write(file, text, (size_t)more), more);
+    close(file);
+    close(terminal);
+    finish(child);
+    expect_success();
+}
+
+/* The same on a terminal: characters, of which none is obeyed; at the end, the end of a line. */
+static void expect_on_terminal(const Author *a) {
+    char *shown, whole[4 * UTF8_MAX];
+    size_t length;
+    Utf8Stream pending = {0};
+    FILE *out = open_memstream(&shown, &length);
+    assert_non_null(out);
+    for (size_t i = 0; i < a->length; i++)
+        escape_text(out, whole, (size_t)utf8_stream(&pending, a->text[i], whole));
+    if (a->text[a->length - 1] != '\n') putc('\n', out);
+    assert_int_equal(fclose(out), 0);
+    assert_true(length > a->length); /* or the test would show nothing */
+    char *to = ran.out;
+    for (const char *from = ran.out; *from; from++)
+        if (*from != '\r') *to++ = *from; /* the terminal's own, before each end of a line */
+    *to = 0;
+    assert_string_equal(ran.out, shown);
+    free(shown);
+}
+
+static void test_bytes_to_terminal(void **state) {
+    (void)state;
+    Author *a = author_open("bytes");
+    author_write(a, 1000);
+    run_on_terminal("sample -n 1000 -t 100 @bytes");
+    expect_on_terminal(a);
+    assert_non_null(strstr(ran.out, "\uFFFD"));
+    assert_non_null(strstr(ran.out, "\\x1b"));
+    author_close(a);
+}
+
+/* Of characters, a pipe has all as they are. */
+static void test_characters(void **state) {
+    (void)state;
+    Author *a = author_open("forged");
+    author_write(a, 300);
+    run_on_terminal("sample -n 300 -t 100 @forged");
+    expect_on_terminal(a);
+    assert_non_null(strstr(ran.out, "\\x9b"));
+    assert_non_null(strstr(ran.out, "\\u202e"));
+    if (a->text[a->length - 1] != '\n') author_put(a, "\n", 1);
+    run_meanwhile("sample -n 300 -t 100 @forged", leave_alone);
+    expect_text(a);
+    author_close(a);
+}
+
+static int set_up(void **state) {
+    scratch_open(state);
+    must_run("train -q -j 1 --bytes -m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -s 20 -o @bytes " PLAY);
+    forge();
+    return 0;
+}
+
+static int tear_down(void **state) {
+    command_close();
+    return scratch_close(state);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_info),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_many_threads),
+        cmocka_unit_test(test_bytes_to_pipe),
+        cmocka_unit_test(test_bytes_of_samples),
+        cmocka_unit_test(test_bytes_in_turns),
+        cmocka_unit_test(test_bytes_to_terminal),
+        cmocka_unit_test(test_characters),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

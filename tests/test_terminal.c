@@ -20,13 +20,6 @@ static void expect_shown(const char *text) {
     }
 }
 
-/* What stands behind the words in the last command's output. */
-static const char *after(const char *words) {
-    const char *found = strstr(ran.out, words);
-    if (!found) fail_msg("%s: no '%s' in: %s", ran.command, words, ran.out);
-    return found + strlen(words);
-}
-
 /* ---- names and notes ---- */
 
 /* A checkpoint may come from anywhere. */

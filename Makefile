@@ -16,10 +16,16 @@ BUILD   = build/mpi
 WORLD   = base/world_mpi.c
 endif
 
+# A short line for each file; `make V=1` shows the commands, `make -s` neither.
+ifneq ($(V),1)
+quiet = @$(if $(SILENT),,printf '  %-5s %s\n' $(1) '$(@:$(BUILD)/%=%)';)
+endif
+SILENT := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
+
 # No built-in rules (they would look for ways to remake every file); as many jobs as processors.
 MAKEFLAGS += --no-builtin-rules
 ifeq ($(MAKELEVEL),0)
-MAKEFLAGS += --jobs=$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+MAKEFLAGS += --jobs=$(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 endif
 
 WARNINGS = -Wall -Wextra -Wshadow -Wconversion -Wpointer-arith -Wstrict-prototypes -Wvla
@@ -72,7 +78,10 @@ EXCHANGE = $(patsubst %.c,%.o,$(wildcard exchange/*.c))
 SAMPLING = $(patsubst %.c,%.o,$(wildcard sampling/*.c))
 TRAINING = $(patsubst %.c,%.o,$(wildcard training/*.c))
 OBJECTS = $(SOURCES:.c=.o) $(ISAS:%=model/kernels/isa_%.o) $(BF16)
-TESTS   = $(patsubst %.c,%,$(wildcard tests/test_*.c))
+
+# The longest first, so that none of them runs on alone in the end.
+LONG    = $(patsubst %,tests/test_%,faults resume programs properties training exchange sampler gradients)
+TESTS   = $(LONG) $(filter-out $(LONG),$(patsubst %.c,%,$(wildcard tests/test_*.c)))
 
 # The programs as the tests run them: as they are, with a request for memory that fails, and with a
 # clock that the test drives.
@@ -93,8 +102,18 @@ train sample: %: $(BUILD)/% always
 	@cmp -s $< $@ || cp $< $@
 always:
 
+define compile # flags
+@mkdir -p $(@D)
+$(call quiet,CC)$(CC) $(FLAGS) $(1) -c -o $@ $<
+endef
+
+define link # flags, libraries
+@mkdir -p $(@D)
+$(call quiet,LD)$(CC) $(FLAGS) $(1) $(LDFLAGS) -o $@ $^ $(2) $(LDLIBS)
+endef
+
 # Three builds of the same sources: the programs; the tests, with warnings as errors; the same under
-# the sanitizers.
+# the sanitizers. What a test program said is PROGRAM.log, made anew each time.
 define rules # directory, flags
 $(1)/train $(1)/tests/test_log: $(TRAINING:%=$(1)/%)
 $(1)/clocked/train: $(1)/train.o $(1)/tests/clock.o $(OBJECTS:%=$(1)/%) $(TRAINING:%=$(1)/%) $(REPORT:%=$(1)/%) $(EXCHANGE:%=$(1)/%)
@@ -104,36 +123,33 @@ $(1)/train $(1)/faulty/train $(1)/sample $(1)/faulty/sample $(1)/tests/test_repo
 $(1)/train $(1)/faulty/train $(1)/sample $(1)/faulty/sample $(1)/tests/test_exchange: $(EXCHANGE:%=$(1)/%)
 $(1)/sample $(1)/faulty/sample: $(SAMPLING:%=$(1)/%)
 $(1)/train $(1)/sample: $(1)/%: $(1)/%.o $(OBJECTS:%=$(1)/%)
-	$$(CC) $$(FLAGS) $(2) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
+	$$(call link,$(2))
 $(1)/faulty/train: $(TRAINING:%=$(1)/%)
 $(1)/faulty/train $(1)/faulty/sample: $(1)/faulty/%: $(1)/%.o $(1)/tests/faulty.o $(OBJECTS:%=$(1)/%)
-	@mkdir -p $$(@D)
-	$$(CC) $$(FLAGS) $(2) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
+	$$(call link,$(2))
 $(TESTS:%=$(1)/%): $(1)/%: $(1)/%.o $(1)/tests/reference.o $(1)/tests/support.o $(OBJECTS:%=$(1)/%)
-	$$(CC) $$(FLAGS) $(2) $$(LDFLAGS) -o $$@ $$^ -lcmocka $$(LDLIBS)
+	$$(call link,$(2),-lcmocka)
+$(TESTS:%=$(1)/%.log): %.log: % $(PROGRAMS:%=$(1)/%) always
+	@tests/run $(1) $$<
 $(1)/tests/test_fuzz: $(FUZZ:%=$(1)/%)
 $(1)/tests/test_recipe: $(1)/training/recipe.o
 $(1)/tests/bench: $(1)/tests/bench.o $(1)/tests/peak.o $(OBJECTS:%=$(1)/%)
-	$$(CC) $$(FLAGS) $(2) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
+	$$(call link,$(2))
 $(1)/tests/scale: $(1)/tests/scale.o $(OBJECTS:%=$(1)/%)
-	$$(CC) $$(FLAGS) $(2) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
+	$$(call link,$(2))
 $(1)/tests/logits: $(1)/tests/logits.o $(EXCHANGE:%=$(1)/%) $(OBJECTS:%=$(1)/%)
-	$$(CC) $$(FLAGS) $(2) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
+	$$(call link,$(2))
 $(1)/tests/peak.o: tests/peak.c
-	@mkdir -p $$(@D)
-	$$(CC) $$(FLAGS) $(2) -ffp-contract=fast -c -o $$@ $$<
+	$$(call compile,$(2) -ffp-contract=fast)
 $(1)/model/kernels/isa_%.o: model/kernels/isa.c
-	@mkdir -p $$(@D)
-	$$(CC) $$(FLAGS) $(2) $$(ISA_FLAGS) $$(ISA_FLAGS_$$*) -DISA=$$* -c -o $$@ $$<
+	$$(call compile,$(2) $$(ISA_FLAGS) $$(ISA_FLAGS_$$*) -DISA=$$*)
 $(1)/model/kernels/bf16.o: model/kernels/bf16.c
-	@mkdir -p $$(@D)
-	$$(CC) $$(FLAGS) $(2) $$(ISA_FLAGS) $$(ISA_FLAGS_bf16) -c -o $$@ $$<
+	$$(call compile,$(2) $$(ISA_FLAGS) $$(ISA_FLAGS_bf16))
 $(1)/report/page.o: $(BUILD)/text/report/page.css.inc $(BUILD)/text/report/page.js.inc
 $(1)/%.o: %.c
-	@mkdir -p $$(@D)
-	$$(CC) $$(FLAGS) $(2) -c -o $$@ $$<
+	$$(call compile,$(2))
 endef
-SANITIZE = -O1 -g -Werror -fno-omit-frame-pointer -fsanitize=address,undefined \
+SANITIZE = -O1 -g1 -Werror -fno-omit-frame-pointer -fsanitize=address,undefined \
            -fno-sanitize-recover=all
 $(eval $(call rules,$(BUILD),$$(CFLAGS)))
 $(eval $(call rules,$(BUILD)/test,$$(CFLAGS) -Werror))
@@ -142,7 +158,7 @@ $(eval $(call rules,$(BUILD)/san,$$(SANITIZE)))
 # Text that a program carries within it: a string for each line.
 $(BUILD)/text/%.inc: %
 	@mkdir -p $(@D)
-	sed 's/[\\"]/\\&/g; s/.*/"&\\n",/' $< >$@
+	$(call quiet,TEXT)sed 's/[\\"]/\\&/g; s/.*/"&\\n",/' $< >$@
 
 run: train sample $(INPUT)
 	./train $(INPUT)
@@ -151,20 +167,17 @@ run: train sample $(INPUT)
 data/input.txt:
 	data/fetch any $@
 
-test: test-plain test-san
-	@echo "All tests passed."
+# As many test programs side by side as make has jobs, each as soon as it is built.
+PLAIN = $(TESTS:%=$(BUILD)/test/%.log)
+SAN   = $(TESTS:%=$(BUILD)/san/%.log)
+test: $(PLAIN) $(SAN)
+test-plain: $(PLAIN)
+san: $(SAN)
+test test-plain san:
+	@tests/total $^
 
-test-plain: $(TESTS:%=$(BUILD)/test/%) $(PROGRAMS:%=$(BUILD)/test/%)
-	@tests/run $(BUILD)/test
-
-# One after the other: both would fight for the processors. Under the sanitizers, which make it eight
-# times as slow, a training is killed less often.
-SAN_RUN = TRIL_KILLS=$${TRIL_KILLS:-10} tests/run $(BUILD)/san
-test-san: $(TESTS:%=$(BUILD)/san/%) $(PROGRAMS:%=$(BUILD)/san/%) | test-plain
-	@$(SAN_RUN)
-
-san: $(TESTS:%=$(BUILD)/san/%) $(PROGRAMS:%=$(BUILD)/san/%)
-	@$(SAN_RUN)
+# Under the sanitizers, which make it eight times as slow, a training is killed less often.
+$(SAN): export TRIL_KILLS ?= 10
 
 # Checkers, with what they are not to report and why: .clang-tidy, tests/cppcheck.
 check: $(BUILD)/test/train $(BUILD)/test/sample
@@ -205,7 +218,7 @@ test-arm:
 fuzz: $(HARNESSES:%=fuzz-%)
 fuzz-%:
 	@mkdir -p build/fuzz/$*
-	clang $(FLAGS) $(SANITIZE) -fsanitize=fuzzer -fno-openmp -Wno-unknown-pragmas -DHARNESS=fuzz_$* \
+	$(call quiet,FUZZ)clang $(FLAGS) $(SANITIZE) -fsanitize=fuzzer -fno-openmp -Wno-unknown-pragmas -DHARNESS=fuzz_$* \
 		-o build/fuzz/fuzz_$* tests/fuzz/entry.c $(FUZZ:.o=.c) $(BASE) \
 		model/safetensors.c data/tokenizer.c data/vocab.c
 	build/fuzz/fuzz_$* -runs=$(RUNS) -max_len=1024 -verbosity=0 -print_final_stats=1 \
@@ -230,7 +243,7 @@ VERSION  = $(shell sed -n 's/.*TRIL_VERSION "\(.*\)"/\1/p' version.h)
 $(BUILD)/man/tril-%.1: $(BUILD)/% docs/man/tril-%.h2m
 	@mkdir -p $(@D)
 	@cp $< $(BUILD)/man/tril-$*
-	help2man --no-info --version-string=$(VERSION) --include=docs/man/tril-$*.h2m --output=$@ $(BUILD)/man/tril-$*
+	$(call quiet,MAN)help2man --no-info --version-string=$(VERSION) --include=docs/man/tril-$*.h2m --output=$@ $(BUILD)/man/tril-$*
 
 install: train sample $(PAGES:%=$(MANUAL)/%)
 	install -d $(BIN) $(MAN) $(BASH) $(ZSH)
@@ -274,4 +287,4 @@ clean:
 	rm -rf build train sample
 
 -include $(shell find build -name '*.d' 2>/dev/null)
-.PHONY: all always run test test-plain test-san san check test-page test-install test-mpi soak test-arm fuzz pictures install uninstall dist bench deps format format-check clean
+.PHONY: all always run test test-plain san check test-page test-install test-mpi soak test-arm fuzz pictures install uninstall dist bench deps format format-check clean

@@ -189,7 +189,10 @@ def serve(pipe, ids, V, sizes, bf16, compiled, threads):
     torch.set_num_threads(threads)
     peer = None
     while True:
-        order = pipe.recv()
+        try:
+            order = pipe.recv()
+        except EOFError:  # whoever asked is gone
+            return
         try:
             if order is None:
                 peer = Torch(ids, V, sizes, bf16, compiled)
@@ -229,7 +232,8 @@ def tril(text, sizes, steps, precision, threads):
     with tempfile.TemporaryDirectory() as out:
         flags = [f"--{name}={value}" for name, value in sizes.items()]
         flags += [f"--steps={steps}", f"--eval-every={steps}", f"--seed={SEED}", f"--lr={RATE}"]
-        flags += [f"--threads={threads}", f"--precision={precision}", "--val=0.1", "--quiet", "--model=gpt"]
+        flags += [f"--threads={threads}", f"--precision={precision}", "--val=0.1", "--quiet"]
+        flags += ["--model=gpt"]
         path = f"{out}/model.safetensors"
         subprocess.run(["./train", *flags, "--out", path, text], check=True, capture_output=True)
         with open(f"{out}/model.csv") as file:
@@ -243,7 +247,8 @@ def tril(text, sizes, steps, precision, threads):
 def has_bfloat16():
     """Has it instructions for bfloat16 (AVX512-BF16, AMX, or Arm's)?"""
     if hasattr(torch.cpu, "get_capabilities"):
-        return any(there and name.endswith("bf16") for name, there in torch.cpu.get_capabilities().items())
+        known = torch.cpu.get_capabilities().items()
+        return any(there and name.endswith("bf16") for name, there in known)
     try:
         with open("/proc/cpuinfo") as file:
             return "bf16" in file.read()
@@ -320,7 +325,7 @@ def main():
     parser.add_argument("--precisions", default="f32,bf16")
     parser.add_argument("--sweep", action="store_true", help="widths and contexts")
     parser.add_argument("--emulated", action="store_true",
-                        help="PyTorch's bfloat16 even where the processor has no instructions for it")
+                        help="PyTorch's bfloat16 even without instructions for it")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     with open(options.file, encoding="utf-8", newline="") as file:

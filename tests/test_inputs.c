@@ -130,7 +130,7 @@ static void test_devices(void **state) {
     static const char *const commands[] = {
         "train -q -s 2 -o @dev/m.safetensors %s",
         "train -q -s 2 --bytes -o @dev/m.safetensors %s",
-        "train -q -s 2 --init %s -o @dev/m.safetensors " PLAY,
+        "train -q -s 2 -o @dev/m.safetensors --init %s data/sample.txt",
         "sample %s",
         "sample --info %s",
         "sample --score %s @there/m.safetensors",

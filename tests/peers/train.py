@@ -5,15 +5,16 @@
 Both start from the same weights (tril's, drawn again here from its seed) and see the same batches,
 so that their losses agree step by step; what is compared is tokens per second, round by round
 (A B A B), medians and ratios. PyTorch runs eager and compiled, float32 and, through autocast,
-bfloat16. Where the processor has no instructions for bfloat16, tril does without, and PyTorch, which
-would be many times slower by it, is left out unless --emulated asks for it. --sweep compares widths
-and contexts instead. Needs the packages torch and numpy, a C++ compiler for torch.compile, and
-`make`; is no part of `make test`.
+bfloat16, each in a process of its own. Where the processor has no instructions for bfloat16, tril
+does without, and PyTorch, which is many times slower by it, is left out unless --emulated asks for
+it. --sweep compares widths and contexts instead. Needs the packages torch and numpy, a C++ compiler
+for torch.compile, and `make`; is no part of `make test`.
 """
 
 import argparse
 import csv
 import math
+import multiprocessing
 import statistics
 import subprocess
 import tempfile
@@ -183,12 +184,56 @@ class Torch:
         return tokens / (time.perf_counter() - started), losses
 
 
+def serve(pipe, ids, V, sizes, bf16, compiled, threads):
+    """Answers each (first, count, steps); None starts anew."""
+    torch.set_num_threads(threads)
+    peer = None
+    while True:
+        try:
+            order = pipe.recv()
+        except EOFError:  # whoever asked is gone
+            return
+        try:
+            if order is None:
+                peer = Torch(ids, V, sizes, bf16, compiled)
+            pipe.send(peer.run(*order) if order else None)
+        except Exception as error:
+            pipe.send(error if type(error).__module__ == "builtins" else RuntimeError(str(error)))
+
+
+class Peer:
+    """A Torch in a process of its own: what it dies of, it alone dies of."""
+
+    def __init__(self, *how):
+        context = multiprocessing.get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=serve, args=(theirs, *how), daemon=True)
+        self.process.start()
+        theirs.close()
+
+    def ask(self, order):
+        try:
+            self.pipe.send(order)
+            answer = self.pipe.recv()
+        except (EOFError, OSError):
+            self.process.join()
+            raise RuntimeError(f"its process ended with {self.process.exitcode}") from None
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def close(self):
+        self.process.terminate()
+        self.process.join()
+
+
 def tril(text, sizes, steps, precision, threads):
     """Tokens per second and losses of as many steps of ./train."""
     with tempfile.TemporaryDirectory() as out:
         flags = [f"--{name}={value}" for name, value in sizes.items()]
         flags += [f"--steps={steps}", f"--eval-every={steps}", f"--seed={SEED}", f"--lr={RATE}"]
-        flags += [f"--threads={threads}", f"--precision={precision}", "--val=0.1", "--quiet", "--model=gpt"]
+        flags += [f"--threads={threads}", f"--precision={precision}", "--val=0.1", "--quiet"]
+        flags += ["--model=gpt"]
         path = f"{out}/model.safetensors"
         subprocess.run(["./train", *flags, "--out", path, text], check=True, capture_output=True)
         with open(f"{out}/model.csv") as file:
@@ -202,7 +247,8 @@ def tril(text, sizes, steps, precision, threads):
 def has_bfloat16():
     """Has it instructions for bfloat16 (AVX512-BF16, AMX, or Arm's)?"""
     if hasattr(torch.cpu, "get_capabilities"):
-        return any(there and name.endswith("bf16") for name, there in torch.cpu.get_capabilities().items())
+        known = torch.cpu.get_capabilities().items()
+        return any(there and name.endswith("bf16") for name, there in known)
     try:
         with open("/proc/cpuinfo") as file:
             return "bf16" in file.read()
@@ -229,27 +275,37 @@ def compare(text, ids, V, sizes, rounds, seconds, threads, modes, precisions):
     print("\n" + ", ".join(f"{name} {value}" for name, value in sizes.items()), flush=True)
     rate, _ = tril(text, sizes, 10, precisions[0], threads)
     steps = max(10, int(seconds * rate / (sizes["batch"] * sizes["context"])))
-    peers = {}
+    peers, speeds, losses = {}, {}, {}
+
+    def leave_out(name, error):
+        why = next(iter(str(error).splitlines()), "")
+        print(f"  PyTorch {name}: does not run: {type(error).__name__}: {why:.100}", flush=True)
+        peers.pop(name).close()
+        speeds.pop(f"PyTorch {name}", None)
+
     for name, (bf16, compiled) in modes.items():
+        peers[name] = Peer(ids, V, sizes, bf16, compiled, threads)
         try:
-            peers[name] = Torch(ids, V, sizes, bf16, compiled)
-            peers[name].run(0, 3, steps)  # compiles, and warms up
-            peers[name] = Torch(ids, V, sizes, bf16, compiled)
+            for order in (None, (0, 3, steps), None):  # compiles, and warms up
+                peers[name].ask(order)
         except Exception as error:
-            why = next(iter(str(error).splitlines()), "")
-            print(f"  PyTorch {name}: does not run: {type(error).__name__}: {why:.100}", flush=True)
-            peers.pop(name, None)
-    speeds, losses = {}, {}
+            leave_out(name, error)
     for turn in range(rounds):
         for precision in precisions:
             speed, loss = tril(text, sizes, steps, precision, threads)
             speeds.setdefault(f"tril {precision}", []).append(speed)
             losses[f"tril {precision}"] = loss
-        for name, peer in peers.items():
+        for name, peer in list(peers.items()):
             share = max(3, steps // 4)
-            speed, loss = peer.run(turn * share, share, steps)
+            try:
+                speed, loss = peer.ask((turn * share, share, steps))
+            except Exception as error:
+                leave_out(name, error)
+                continue
             speeds.setdefault(f"PyTorch {name}", []).append(speed)
             losses.setdefault(f"PyTorch {name}", []).extend(loss)
+    for peer in peers.values():
+        peer.close()
     ours = losses[f"tril {precisions[0]}"]
     for name, values in speeds.items():
         middle = statistics.median(values)
@@ -269,7 +325,7 @@ def main():
     parser.add_argument("--precisions", default="f32,bf16")
     parser.add_argument("--sweep", action="store_true", help="widths and contexts")
     parser.add_argument("--emulated", action="store_true",
-                        help="PyTorch's bfloat16 even where the processor has no instructions for it")
+                        help="PyTorch's bfloat16 even without instructions for it")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     with open(options.file, encoding="utf-8", newline="") as file:

@@ -188,6 +188,7 @@ static int usage_error(const Error *err) {
 }
 
 int main(int argc, char **argv) {
+    file_hold_standard_streams();
     screen_prepare();
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a file that cannot be written */
     Settings s = {.checkpoint = "out/model.safetensors",

@@ -384,6 +384,7 @@ static int lead(int argc, char **argv) {
 
 int main(int argc, char **argv) {
     Error err = {0};
+    file_hold_standard_streams();
     if (!world_join(&err)) {
         if (launcher_speaks()) fprintf(stderr, "train: %s\n", err.text);
         return EXIT_FAILURE;

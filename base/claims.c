@@ -14,7 +14,7 @@
 
 enum { MAX_CLAIMS = 64, MAX_MADE = 256, MAX_EARLIER = 100000 };
 
-static const char lock_name[] = ".tril.lock";
+static const char lock_name[] = ".tril.lock", trial_name[] = ".tril.try";
 
 /* A file, whatever its path is. */
 typedef struct {
@@ -29,6 +29,8 @@ typedef struct {
     bool there; /* a file is there */
     Identity file;
     int folder; /* of a file to write: its number */
+    bool tried; /* its name was, by this file, which is gone: */
+    Identity trial;
 } Claim;
 
 /* A folder that files are written in. Its lock file has a byte for each name. */
@@ -269,29 +271,61 @@ static bool enter_folder(Claims *c, Claim *claim, Error *err) {
 
 /* ---- trying ---- */
 
-/* Creates every file that is not there, then removes them all: only the file system knows which
- * names it takes, and which of them it takes for the same. */
-static bool try_names(Claims *c, Error *err) {
-    bool made[MAX_CLAIMS] = {false}, ok = true;
+/* A folder in which names are tried, so that they never appear where they are meant for. Whoever
+ * has the lock on its name has it alone, and an earlier one's is left over. */
+static int open_trial(const Claims *c, int folder, const char *path) {
+    struct flock lock = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte_of(trial_name), .l_len = 1};
+    while (fcntl(c->folders[folder].lock, F_SETLKW, &lock) != 0 && errno == EINTR) {}
+    if (mkdir(path, 0700) != 0 && errno != EEXIST) return -1;
+    return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static void close_trial(const Claims *c, int folder, const char *path, int trial) {
+    struct flock lock = {
+        .l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = byte_of(trial_name), .l_len = 1};
+    close(trial);
+    rmdir(path);
+    fcntl(c->folders[folder].lock, F_SETLK, &lock);
+}
+
+static const char *name_of(const Claim *claim) {
+    const char *slash = strrchr(claim->path, '/');
+    return slash ? slash + 1 : claim->path;
+}
+
+static bool try_name(Claims *c, int i, int trial, Error *err) {
+    Claim *claim = &c->claims[i];
     struct stat status;
-    for (int i = 0; i < c->count && ok; i++) {
-        Claim *claim = &c->claims[i];
-        if (!claim->written || claim->there) continue;
-        int file = open(claim->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-        made[i] = file >= 0;
-        int why = errno;
-        if (made[i]) {
-            if (fstat(file, &status) == 0) claim->file = identity_of(&status);
-            close(file);
-            continue;
-        }
-        for (int j = 0; j < i && ok && lstat(claim->path, &status) == 0; j++)
-            if (made[j] && same(c->claims[j].file, identity_of(&status)))
-                ok = refuse_pair(&c->claims[j], claim, err);
-        ok = ok && fail(err, "%s: cannot be created: %s", claim->path, strerror(why));
+    int file = openat(trial, name_of(claim), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int why = errno;
+    if (file >= 0) {
+        claim->tried = fstat(file, &status) == 0;
+        if (claim->tried) claim->trial = identity_of(&status);
+        close(file);
+        return true;
     }
-    for (int i = 0; i < c->count; i++)
-        if (made[i]) unlink(c->claims[i].path);
+    if (why == EEXIST && fstatat(trial, name_of(claim), &status, 0) == 0)
+        for (int j = 0; j < i; j++)
+            if (c->claims[j].tried && same(c->claims[j].trial, identity_of(&status)))
+                return refuse_pair(&c->claims[j], claim, err);
+    return fail(err, "%s: cannot be created: %s", claim->path, strerror(why));
+}
+
+/* Only the file system knows which names it takes, and which of them it takes for the same. */
+static bool try_names(Claims *c, int folder, Error *err) {
+    char *path;
+    if (!file_within(c->folders[folder].path, trial_name, &path, err)) return false;
+    int trial = open_trial(c, folder, path);
+    bool ok = trial >= 0 || fail(err, "%s: cannot be created: %s", path, strerror(errno));
+    for (int pass = 0; pass < 3 && trial >= 0; pass++)
+        for (int i = 0; i < c->count; i++) {
+            if (!c->claims[i].written || c->claims[i].folder != folder) continue;
+            if (pass != 1) unlinkat(trial, name_of(&c->claims[i]), 0);
+            if (pass == 1 && ok) ok = try_name(c, i, trial, err);
+        }
+    if (trial >= 0) close_trial(c, folder, path, trial);
+    memory_free(path);
     return ok;
 }
 
@@ -307,7 +341,7 @@ bool claims_settle(Claims *c, Error *err) {
         while (!c->claims[first].written || c->claims[first].folder != f) first++;
         ok = lock_folder(c, f, c->claims[first].path, err);
     }
-    ok = ok && try_names(c, err);
+    for (int f = 0; f < c->folder_count && ok; f++) ok = try_names(c, f, err);
     for (int f = 0; f < c->folder_count && ok; f++) sweep(c, &c->folders[f]);
     return ok;
 }
@@ -350,11 +384,10 @@ static bool is_free(const Claims *c, const char *const *paths, int count, int nu
 }
 
 static bool move(Claims *c, Claim *claim, int number, char *where, size_t room, Error *err) {
-    const char *slash = strrchr(claim->path, '/'), *name = slash ? slash + 1 : claim->path;
     char *folder = NULL, *to = NULL;
     struct stat status;
     bool ok = earlier_folder(c, claim, number, &folder, err) &&
-              file_within(folder, name, &to, err);
+              file_within(folder, name_of(claim), &to, err);
     if (ok && mkdir(folder, 0777) != 0 && errno != EEXIST)
         ok = fail(err, "%s: cannot be created: %s", folder, strerror(errno));
     if (ok && lstat(to, &status) == 0) ok = fail(err, "%s: is there already", to);

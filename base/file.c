@@ -220,6 +220,13 @@ bool file_write(const char *path, const FilePart *parts, size_t count, Error *er
     return ok;
 }
 
+void file_hold_standard_streams(void) {
+    int file;
+    do file = open("/dev/null", O_RDWR);
+    while (file >= 0 && file <= STDERR_FILENO);
+    if (file >= 0) close(file);
+}
+
 bool file_flush_output(Error *err) {
     bool whole = fflush(stdout) == 0 && !ferror(stdout);
     return whole || fail(err, "standard output cannot be written");
@@ -228,6 +235,18 @@ bool file_flush_output(Error *err) {
 bool file_is_directory(const char *path) {
     struct stat status;
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+bool file_begins(const char *path, const char *text) {
+    char begin[256];
+    struct stat status;
+    size_t length = strlen(text);
+    int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe would wait */
+    if (file < 0) return false;
+    bool same = length < sizeof begin && fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
+                read(file, begin, length) == (ssize_t)length && memcmp(begin, text, length) == 0;
+    close(file);
+    return same;
 }
 
 bool file_make_parent(const char *path, Error *err) {

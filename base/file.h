@@ -55,8 +55,15 @@ void file_remove_abandoned(const char *path);
  * there is no memory. */
 char *file_folder(const char *path);
 
+/* To be called before any file is opened: standard streams that are closed become /dev/null, so that
+ * no file takes their place. */
+void file_hold_standard_streams(void);
+
 /* Hands all that was printed to standard output over; false if any of it was lost. */
 bool file_flush_output(Error *err);
+
+/* Is there a regular file at `path` that begins with this text, of 255 bytes at most? */
+bool file_begins(const char *path, const char *text);
 
 /* Creates the directories that `path` lies in, if they do not exist yet. */
 bool file_make_parent(const char *path, Error *err);

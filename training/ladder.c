@@ -39,7 +39,7 @@ static bool save_comparison(const Settings *settings, const Result *results, int
     if (!table_path(settings, path, err)) return false;
     FILE *out = open_memstream(&text, &length);
     if (!out) return fail(err, "%s: no memory to write it", path);
-    fputs("model,parameters,train_loss,val_loss,bits_per_char,seconds\n", out);
+    fputs(TABLE_HEADING, out);
     for (int i = 0; i < count; i++) {
         const Result *r = &results[i];
         fprintf(out, "%s,%zu,", r->name, r->parameters);

@@ -10,9 +10,6 @@
 
 enum { QUOTED_ROOM = 2 * EXCERPT_ROOM + 4, LINE = QUOTED_ROOM + 512 };
 
-static const char heading[] =
-    "step,tokens,seconds,lr,train_loss,val_loss,grad_norm,tokens_per_second,sample\n";
-
 /* ---- writing ---- */
 
 static void put(Log *log, const char *text, size_t length) {
@@ -32,7 +29,7 @@ bool log_create(Log *log, const char *path, Error *err) {
         if (file >= 0) close(file);
         return fail(err, "%s: cannot be created: %s", path, strerror(why));
     }
-    put(log, heading, sizeof heading - 1);
+    put(log, LOG_HEADING, strlen(LOG_HEADING));
     return true;
 }
 

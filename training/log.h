@@ -27,6 +27,10 @@ typedef struct {
     Digest digest;
 } Log;
 
+/* The first line of every log. */
+#define LOG_HEADING \
+    "step,tokens,seconds,lr,train_loss,val_loss,grad_norm,tokens_per_second,sample\n"
+
 /* Creates a log; a file that is there is replaced. */
 bool log_create(Log *log, const char *path, Error *err);
 

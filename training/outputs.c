@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "report/page.h"
+#include "training/log.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -176,9 +177,14 @@ static bool look(Outputs *o, const char *text, uint64_t digest, bool *complete, 
             case MODEL:
                 ok = read_notes(output->path, text, by_state, known, &ignored, err);
                 break;
-            case LOG: *known = by_state || find(o, MODEL, output->rung)->known; break;
+            case LOG:
+                *known = (by_state || find(o, MODEL, output->rung)->known) &&
+                         file_begins(output->path, LOG_HEADING);
+                break;
             case PAGE: *known = page_is_of(output->path, digest); break;
-            case TABLE: *known = find(o, PAGE, NULL)->known; break;
+            case TABLE:
+                *known = find(o, PAGE, NULL)->known && file_begins(output->path, TABLE_HEADING);
+                break;
         }
     }
     return ok;

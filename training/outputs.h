@@ -7,6 +7,9 @@
 
 #include <stdint.h>
 
+/* The first line of the table of a ladder. */
+#define TABLE_HEADING "model,parameters,train_loss,val_loss,bits_per_char,seconds\n"
+
 /* ---- paths; refused: one that is too long ---- */
 
 /* `name` in the directory of `out`. */

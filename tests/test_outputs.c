@@ -1,0 +1,323 @@
+/* test_outputs.c - what ./train writes, and what it leaves alone: no file of a person's, and no
+ * model of an earlier training, is ever lost. */
+#include "tests/support.h"
+#include "tests/table.h"
+
+#include <sched.h>
+
+#define PLAY "data/sample.txt"
+#define TINY "-m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -s 20 --eval-every 10 -j 1 -q "
+
+static char *play;
+static size_t play_length;
+
+/* A text of its own, so that its loss would show. */
+static void put_text(const char *name) {
+    scratch_put(name, play, play_length);
+}
+
+static void expect_text(const char *name) {
+    scratch_expect(name, play, play_length);
+}
+
+static void put_other(const char *name) {
+    char *other = malloc(play_length);
+    assert_non_null(other);
+    memcpy(other, play, play_length);
+    other[play_length / 2] = other[play_length / 2] == 'e' ? 'a' : 'e';
+    scratch_put(name, other, play_length);
+    free(other);
+}
+
+static int files_in(const char *name) {
+    int count = 0;
+    DIR *directory = opendir(scratch(name));
+    if (!directory) return -1;
+    for (const struct dirent *entry; (entry = readdir(directory));)
+        count += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+    closedir(directory);
+    return count;
+}
+
+/* ---- before it trains ---- */
+
+/* Each pair of files of a training that a command may make the same, and the text. */
+static void test_same_files(void **state) {
+    (void)state;
+    static const char *const pairs[][2] = {
+        {"--ladder -o @p/ladder.csv @t.txt", "both the model and the table"},
+        {"-o @p/report.html @t.txt", "both the model and the page"},
+        {"-o @p/bigram.safetensors @t.txt", "the model of two models"},
+        {"-o @p/m --log @p/m @t.txt", "both the model and the log"},
+        {"-o @p/m.safetensors --log @p/m.last.safetensors @t.txt", "the state of the training"},
+        {"-o @p/m --log @p/bigram.safetensors @t.txt", "both the model and the log"},
+        {"-o @p/m --log @p/bigram.csv @t.txt", "the log of two models"},
+        {"-o @p/m --log @p/report.html @t.txt", "both the log and the page"},
+        {"--ladder -o @p/m --log @p/ladder.csv @t.txt", "both the log and the table"},
+        {"-o @t.txt @t.txt", "is the text"},
+        {"-o @p/m --log @t.txt @t.txt", "is the text"},
+        {"-o @p/m --log @./t.txt @t.txt", "is the text"},
+        {"-o @p/m --log @link/t.txt @t.txt", "is the text"},
+        {"-o @t.txt @soft.txt", "is the text"},
+    };
+    put_text("t.txt");
+    assert_int_equal(symlink(".", scratch("link")), 0);
+    assert_int_equal(symlink("t.txt", scratch("soft.txt")), 0);
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        run("train " TINY "%s", pairs[i][0]);
+        expect_refusal(1, pairs[i][1], ""); /* and nothing is trained */
+        assert_false(scratch_has("p"));
+        expect_text("t.txt");
+    }
+    /* a text under the names that a training gives of itself */
+    static const char *const names[] = {"ladder.csv", "report.html", "bigram.csv", "m.csv",
+                                        "m.last.safetensors"};
+    assert_int_equal(mkdir(scratch("q"), 0700), 0);
+    for (int i = 0; i < 5; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "q/%s", names[i]);
+        put_text(name);
+        run("train " TINY "--ladder -o @q/m.safetensors @%s", name);
+        expect_refusal(1, "is the text", names[i]);
+        expect_text(name);
+        assert_int_equal(remove(scratch(name)), 0);
+    }
+}
+
+/* What is no text but has the name of a temporary file is no matter any more. */
+static void test_temporary_names(void **state) {
+    (void)state;
+    assert_int_equal(mkdir(scratch("tmp"), 0700), 0);
+    put_text("tmp/m.safetensors.tmp");
+    put_text("tmp/precious");
+    assert_int_equal(symlink("precious", scratch("tmp/report.html.tmp")), 0);
+    must_run("train " TINY "-o @tmp/m.safetensors @tmp/m.safetensors.tmp");
+    expect_text("tmp/m.safetensors.tmp");
+    expect_text("tmp/precious");
+    assert_false(scratch_has_temporary("tmp"));
+}
+
+/* What cannot be written is said at once. */
+static void test_no_place(void **state) {
+    (void)state;
+    assert_int_equal(mkdir(scratch("place"), 0700), 0);
+    assert_int_equal(mkdir(scratch("place/ladder.csv"), 0700), 0);
+    assert_int_equal(mkdir(scratch("pipes"), 0700), 0);
+    assert_int_equal(mkfifo(scratch("place/pipe"), 0600), 0);
+    assert_int_equal(mkfifo(scratch("pipes/bigram.csv"), 0600), 0);
+    static const char *const commands[][2] = {
+        {"--ladder -o @pipes/m " PLAY, "is a pipe, and the log"},
+        {"--ladder -o @place/m " PLAY, "is a folder, and the table"},
+        {"-m gpt -o @new/m --log @place/pipe " PLAY, "is a pipe, and the log"},
+        {"-o @place/ladder.csv " PLAY, "is a folder, and the model"},
+        {"-o @place/pipe " PLAY, "is a pipe, and the model"},
+        {"-o @new/m --log /dev/null " PLAY, "is a device, and the log"},
+        {"-o @new/m --log= " PLAY, "an empty name cannot be that of the log"},
+        {"--out= " PLAY, "an empty name"},
+        {"-o @new/m --log @place/pipe/x.csv " PLAY, "cannot be created"},
+    };
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        run("train " TINY "-s 1000000 %s", commands[i][0]);
+        expect_refusal(1, commands[i][1], "");
+        assert_false(scratch_has("new"));
+    }
+    run("train " TINY "-s 1000000 -o @new/%0240d " PLAY, 0);
+    expect_refusal(1, "last.safetensors", "too long");
+}
+
+/* Two at once: the second is refused, and told the number of the first. */
+static void test_two_at_once(void **state) {
+    (void)state;
+    int from;
+    char number[64];
+    pid_t child = start_piped("train " TINY "-m bigram -s 1000000000 --eval-every 10 -o @two/m "
+                              "--save-every 0 " PLAY,
+                              &from);
+    while (!scratch_has("two/m.last.safetensors")) sched_yield(); /* it has its locks by then */
+    snprintf(number, sizeof number, "process %d is writing", (int)child);
+    run("train " TINY "--seed 2 -o @two/m " PLAY);
+    expect_refusal(1, number, "the state of the training");
+    run("train " TINY "--seed 2 -o @two/other " PLAY); /* there is one page to a folder */
+    expect_refusal(1, number, "the page");
+    must_run("train " TINY "--seed 2 -o @three/m " PLAY);
+    kill(child, SIGINT);
+    scratch_put("stdout", "", 0);
+    while (read(from, number, sizeof number) > 0) {}
+    close(from);
+    finish(child);
+    expect_success();
+    assert_false(scratch_has("two/.tril.lock"));
+    must_run("train " TINY "--seed 2 -o @two/m " PLAY);
+}
+
+/* ---- what is there already ---- */
+
+static const char moved[] = "what another training left here is now in ";
+
+/* A model of another text is set aside, whole, and can be gone on with there. */
+static void test_other_text(void **state) {
+    (void)state;
+    put_text("one.txt");
+    put_other("two.txt");
+    must_run("train " TINY "-o @o/model.safetensors @one.txt");
+    size_t length, other;
+    char *before = slurp(scratch("o/model.safetensors"), &length);
+    must_run("train " TINY "-o @o/model.safetensors @two.txt");
+    assert_non_null(strstr(ran.out, moved));
+    assert_non_null(strstr(ran.out, scratch("o/earlier-1\n")));
+    assert_int_equal(files_in("o/earlier-1"), 6);
+    assert_int_equal(files_in("o"), 7);
+    char *after_it = slurp(scratch("o/earlier-1/model.safetensors"), &other);
+    assert_int_equal(length, other);
+    assert_memory_equal(before, after_it, length);
+    free(before);
+    free(after_it);
+    must_run("sample -n 5 @o/model.safetensors");
+    must_run("train -r -s 30 -q -o @o/earlier-1/model.safetensors @one.txt");
+    /* the same text with other settings is as convenient as ever */
+    must_run("train " TINY "--lr 0.01 -w 8 -o @o/model.safetensors @two.txt");
+    assert_null(strstr(ran.out, moved));
+    must_run("train " TINY "-s 5 -o @o/model.safetensors @one.txt");
+    assert_non_null(strstr(ran.out, scratch("o/earlier-2\n")));
+    must_run("train -q -r -s 9 -o @o/model.safetensors @one.txt");
+    run("train -q -r -s 9 -o @o/model.safetensors @two.txt");
+    expect_refusal(1, "is not the text", "--resume");
+}
+
+/* Files that no training made are set aside, too, and so is a model that only shares the folder's
+ * page with the new one. */
+static void test_foreign_files(void **state) {
+    (void)state;
+    static const char *const names[] = {"thesis", "thesis.csv", "report.html",
+                                        "bigram.safetensors"};
+    put_text("mine.txt");
+    assert_int_equal(mkdir(scratch("f"), 0700), 0);
+    for (int i = 0; i < 4; i++) {
+        char name[64], aside[64];
+        snprintf(name, sizeof name, "f/%s", names[i]);
+        snprintf(aside, sizeof aside, "f/earlier-%d/%s", i + 1, names[i]);
+        put_text(name);
+        must_run("train " TINY "-o @f/thesis @mine.txt");
+        assert_non_null(strstr(ran.out, moved));
+        expect_text(aside);
+    }
+    must_run("train " TINY "-o @f/thesis @mine.txt");
+    assert_null(strstr(ran.out, moved));
+    put_other("other.txt");
+    must_run("train " TINY "-m bigram -o @g/a @mine.txt");
+    must_run("train " TINY "-m bigram -o @g/b @other.txt");
+    assert_non_null(strstr(ran.out, moved));
+    assert_true(scratch_has("g/a") && scratch_has("g/earlier-1/report.html"));
+    must_run("train -r -s 30 -q -o @g/a @mine.txt"); /* nor does going on lose the other's page */
+    assert_non_null(strstr(ran.out, moved));
+    assert_true(scratch_has("g/earlier-2/report.html") && scratch_has("g/b"));
+}
+
+/* A training that was interrupted is not lost by the next one of the same text. */
+static void test_interrupted(void **state) {
+    (void)state;
+    setenv("TRIL_CLOCK", "0.01 2@3", 1);
+    must_run("clocked/train " TINY "-s 100000 -m bigram -o @i/m " PLAY);
+    unsetenv("TRIL_CLOCK");
+    must_run("train " TINY "-m bigram -o @i/m " PLAY);
+    assert_non_null(strstr(ran.out, moved));
+    must_run("train -r -q -s 400 -o @i/earlier-1/m " PLAY);
+    assert_null(strstr(ran.out, moved));
+}
+
+/* With --continue a training goes on if it is of this text, and else begins. */
+static void test_continue(void **state) {
+    (void)state;
+    put_text("one.txt");
+    put_other("two.txt");
+    must_run("train -m bigram -b 4 -c 16 -j 1 -s 20 --continue -o @c/m @one.txt");
+    assert_null(strstr(ran.out, "goes on after"));
+    assert_null(strstr(ran.out, "not there yet"));
+    must_run("train --continue -s 30 -o @c/m @one.txt");
+    after("\n  goes on after step 20\n");
+    must_run("train --continue -s 25 -o @c/m @one.txt"); /* has more already */
+    assert_null(strstr(ran.out, "  step "));
+    must_run("train -m bigram -b 4 -c 16 -j 1 -s 20 --continue -o @c/m @two.txt");
+    after(moved);
+    assert_null(strstr(ran.out, "goes on after"));
+    must_run("train --continue -s 40 -o @c/m @two.txt");
+    after("\n  goes on after step 20\n");
+    run("train -q -r --init @none -o @c/m @two.txt");
+    expect_refusal(1, scratch("none"), "cannot be opened");
+}
+
+/* A log that is not as the training left it is set aside, and nothing in it is lost. */
+static void test_changed_log(void **state) {
+    (void)state;
+    size_t length, notes_length;
+    must_run("train " TINY "-m bigram -o @log/m " PLAY);
+    char *log = slurp(scratch("log/m.csv"), &length);
+    scratch_put("log/m.csv", log, length / 2);
+    must_run("train -r -s 30 -o @log/m " PLAY);
+    after("m.csv: has been changed since this training wrote it; it is now in ");
+    scratch_expect("log/earlier-1/m.csv", log, length / 2);
+    char *rows = slurp(scratch("log/m.csv"), &notes_length);
+    assert_non_null(strstr(rows, "\n21,"));
+    free(rows);
+    must_run("train -r -s 40 -o @log/m " PLAY);
+    assert_null(strstr(ran.out, "has been changed"));
+    put_text("log/notes.txt");
+    must_run("train -r -s 50 --log @log/notes.txt -o @log/m " PLAY);
+    expect_text("log/earlier-2/notes.txt");
+    free(log);
+}
+
+/* ---- standard descriptors ---- */
+
+/* Files never take the place of a standard stream that is closed. */
+static void test_closed_descriptors(void **state) {
+    (void)state;
+    char command[1024], name[32];
+    const char *programs = getenv("TRIL_PROGRAMS");
+    must_run("train " TINY "-o @open/m " PLAY);
+    char *expected[3];
+    size_t lengths[3], length;
+    for (int i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, "open/%s", ((const char *[]){"m", "m.last.safetensors",
+                                                                 "bigram.safetensors"})[i]);
+        expected[i] = slurp(scratch(name), &lengths[i]);
+    }
+    for (int mask = 1; mask < 8; mask++) {
+        snprintf(command, sizeof command, "%s/train " TINY "-o '%s' " PLAY "%s%s%s",
+                 programs ? programs : "build/test", scratch("shut/m"), mask & 1 ? " <&-" : "",
+                 mask & 2 ? " >&-" : " >/dev/null", mask & 4 ? " 2>&-" : "");
+        assert_int_equal(system(command), 0);
+        char *log = slurp(scratch("shut/m.csv"), &length);
+        assert_int_equal(strncmp(log, "step,tokens,", 12), 0);
+        assert_null(strstr(log, "bigram"));
+        free(log);
+        char *model = slurp(scratch("shut/m"), &length);
+        assert_int_equal(length, lengths[0]);
+        assert_memory_equal(model, expected[0], length);
+        free(model);
+        scratch_remove(scratch("shut"));
+    }
+    for (int i = 0; i < 3; i++) free(expected[i]);
+}
+
+static int set_up(void **state) {
+    play = slurp(PLAY, &play_length);
+    return scratch_open(state);
+}
+
+static int tear_down(void **state) {
+    free(play);
+    command_close();
+    return scratch_close(state);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_same_files),     cmocka_unit_test(test_temporary_names),
+        cmocka_unit_test(test_no_place),       cmocka_unit_test(test_two_at_once),
+        cmocka_unit_test(test_other_text),     cmocka_unit_test(test_foreign_files),
+        cmocka_unit_test(test_interrupted),    cmocka_unit_test(test_continue),
+        cmocka_unit_test(test_changed_log),    cmocka_unit_test(test_closed_descriptors),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -3,6 +3,7 @@
 #include "model/buckets.h"
 #include "model/muon.h"
 #include "model/optimizer.h"
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/world.h"
@@ -235,6 +236,10 @@ bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err)
     return true;
 }
 
+void run_pace(Run *run) {
+    run->paced = true;
+}
+
 Precision run_default_precision(void) {
     return bf16_advised() ? BFLOAT16 : FLOAT32;
 }
@@ -343,22 +348,28 @@ int run_worth(double work, int waits, int most) {
     return threads < 2 ? 1 : threads < most ? (int)threads : most;
 }
 
-/* For so many tokens: each has a multiply-add with every weight, and two with each channel of the
- * `reach` tokens that it looks back on. */
-static int worth_of(const Run *run, size_t tokens, int reach, bool together) {
+/* The multiply-adds for so many tokens: each has one with every weight, and two with each channel
+ * of the `reach` tokens that it looks back on. */
+static double work_for(const Model *model, size_t tokens, int reach) {
+    double sight = 2.0 * model->config.L * model->config.C * reach;
+    return (double)tokens * ((double)model->parameters + sight);
+}
+
+static double work_of(const Run *run) {
+    return work_for(run->model, (size_t)run->B * (size_t)run->T, run->past + run->T);
+}
+
+static int worth_of(const Run *run, double work, bool together) {
     const Model *model = run->model;
-    const Config *c = &model->config;
-    double sight = 2.0 * c->L * c->C * reach;
-    int waits = 2 * c->L + 1; /* around attention */
+    int waits = 2 * model->config.L + 1; /* around attention */
     for (int i = 0; i < model->tensor_count && together; i++)
         waits += (model->tensors[i].flags & LINEAR) != 0;
-    return run_worth((double)tokens * ((double)model->parameters + sight), waits,
-                     run->options.threads);
+    return run_worth(work, waits, run->options.threads);
 }
 
 int run_threads(const Run *run) {
     int stretches = run_stretches(run);
-    int threads = worth_of(run, (size_t)run->B * (size_t)run->T, run->past + run->T, run->together);
+    int threads = worth_of(run, work_of(run), run->together);
     /* those without a stretch would only wait */
     return stretches < threads && !run->together ? stretches : threads;
 }
@@ -366,7 +377,8 @@ int run_threads(const Run *run) {
 void run_freeze(Run *run, bool frozen) {
     run->options.frozen = frozen;
     /* where most passes are of one token, no thread is started before one is worth it */
-    int threads = run->options.training ? run->options.threads : worth_of(run, 1, 1, true);
+    int threads = run->options.training ? run->options.threads
+                                        : worth_of(run, work_for(run->model, 1, 1), true);
     if (frozen) team_run(run->team, threads, pack_work, run);
 }
 
@@ -383,6 +395,15 @@ static void forward_work(const Kernels *k, void *run) {
     pass(of, k, of->model->rung->forward);
 }
 
+/* With as many threads as the pass is worth, or one if that is faster. */
+static void forward_timed(Run *run, int threads) {
+    Pace *pace = &run->paces[run->B * run->T > 1];
+    double work = work_of(run), begun = clock_seconds(), worked = clock_worked();
+    bool shared = pace_shares(pace, work);
+    team_run(run->team, shared ? threads : 1, forward_work, run);
+    pace_note(pace, shared, work, clock_seconds() - begun, clock_worked() - worked);
+}
+
 static void forward(Run *run, const int32_t *ids, int B, int T, int past, bool dropping) {
     assert(B >= 1 && B <= run->options.batch && T >= 1 && past >= 0);
     assert(past + T <= run->options.length && (past == 0 || B == 1));
@@ -393,7 +414,11 @@ static void forward(Run *run, const int32_t *ids, int B, int T, int past, bool d
     run->stretch = stretch_for((size_t)B * (size_t)T);
     run->together = B * T == 1 && run->model->rung->together && !run->options.training;
     run->dropping = dropping && run->model->config.dropout > 0;
-    team_run(run->team, run_threads(run), forward_work, run);
+    int threads = run_threads(run);
+    if (run->paced && threads > 1)
+        forward_timed(run, threads);
+    else
+        team_run(run->team, threads, forward_work, run);
 }
 
 const float *run_forward(Run *run, const int32_t *ids, int B, int T, int past) {

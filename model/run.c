@@ -21,6 +21,21 @@ static size_t whole_lines(size_t floats) {
     return (floats + LINE - 1) / LINE * LINE;
 }
 
+/* How the tokens are cut: into 16 or so, that several threads have their share, but not so long
+ * that a stretch outgrows the cache. */
+static int stretch_for(size_t tokens) {
+    enum { MANY = 16 };
+    size_t length = (tokens / MANY + STRETCH_LEAST - 1) / STRETCH_LEAST * STRETCH_LEAST;
+    return length < STRETCH_LEAST  ? STRETCH_LEAST
+           : length > STRETCH_MOST ? STRETCH_MOST
+                                   : (int)length;
+}
+
+/* ... of the most tokens that a pass has. */
+static size_t longest_stretch(const Run *run) {
+    return (size_t)stretch_for((size_t)run->options.batch * (size_t)run->options.length);
+}
+
 /* The flags of a buffer in this run: less is kept where there is no backward pass. */
 static unsigned flags_of(const Run *run, const BufferSpec *spec) {
     unsigned flags = spec->flags;
@@ -35,7 +50,7 @@ static size_t buffer_size(const Run *run, const BufferSpec *spec) {
     const RunOptions *o = &run->options;
     size_t width = (size_t)size_of(&run->model->config, spec->width);
     size_t tokens = (size_t)o->batch * (size_t)o->length;
-    if (flags & SCRATCH) return (size_t)o->threads * whole_lines(STRETCH_MOST * width);
+    if (flags & SCRATCH) return (size_t)o->threads * whole_lines(longest_stretch(run) * width);
     if (flags & PER_STRETCH) return (tokens / STRETCH_LEAST + 1) * width;
     /* a row for each thread, on cache lines of its own, if they are more */
     size_t apart = spec->flags & BETWEEN ? LINE * (size_t)o->threads : 0;
@@ -297,7 +312,7 @@ void run_buffers(const Run *run, const Kernels *k, int l, size_t first, void *bu
         if (!k && flags & SCRATCH) continue;
         size_t thread = !k || (k->together && flags & PRODUCT) ? 0 : (size_t)k->thread;
         size_t row = first * width;
-        if (flags & SCRATCH) row = thread * whole_lines(STRETCH_MOST * width);
+        if (flags & SCRATCH) row = thread * whole_lines(longest_stretch(run) * width);
         if (flags & PER_STRETCH) row = first / (size_t)run->stretch * width;
         if (k && k->together && rung->buffers[i].flags & BETWEEN) row = thread * LINE * width;
         *slot = run->activations + offset + row;
@@ -330,16 +345,6 @@ Dropout run_dropout(const Run *run, int place, int l) {
 /* The first buffer of every rung. */
 static float *logits_of(const Run *run) {
     return run->activations + run->offsets[0];
-}
-
-/* How the tokens are cut: into 16 or so, that several threads have their share, but not so long
- * that a stretch outgrows the cache. */
-static int stretch_for(size_t tokens) {
-    enum { MANY = 16 };
-    size_t length = (tokens / MANY + STRETCH_LEAST - 1) / STRETCH_LEAST * STRETCH_LEAST;
-    return length < STRETCH_LEAST  ? STRETCH_LEAST
-           : length > STRETCH_MOST ? STRETCH_MOST
-                                   : (int)length;
 }
 
 int run_worth(double work, int waits, int most) {

@@ -21,12 +21,8 @@ static bool is_due(const Pace *pace, double work) {
     return pace->gone >= again * slower * work;
 }
 
-static bool is_idle(const Pace *pace) {
-    return pace->worked >= idle * pace->gone;
-}
-
 bool pace_shares(const Pace *pace, double work) {
-    return shared_is_faster(pace) != (is_due(pace, work) && is_idle(pace));
+    return shared_is_faster(pace) != is_due(pace, work);
 }
 
 void pace_note(Pace *pace, bool shared, double work, double seconds, double worked) {
@@ -34,7 +30,8 @@ void pace_note(Pace *pace, bool shared, double work, double seconds, double work
     bool tried = shared != shared_is_faster(pace);
     pace->gone += seconds;
     pace->worked += worked;
-    if (tried || (is_due(pace, work) && !is_idle(pace))) pace->gone = pace->worked = 0;
+    bool busy = pace->worked < idle * pace->gone;
+    if (tried || (busy && is_due(pace, work))) pace->gone = pace->worked = 0; /* wait once more */
     /* the mean of the last few; of a try that was long ago nothing counts */
     *known = tried || *known <= 0 ? each : *known + (each - *known) / 4;
 }

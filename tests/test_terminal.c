@@ -7,6 +7,8 @@
 #include "base/memory.h"
 #include "data/data.h"
 
+#include <sys/resource.h>
+
 #define PLAY "data/sample.txt"
 #define TINY "-m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -s 20 "
 
@@ -111,12 +113,21 @@ static void test_names(void **state) {
 
 /* ---- threads ---- */
 
+/* The most memory that a program of this test has taken so far. */
+static long memory_of_children(void) {
+    struct rusage usage;
+    assert_int_equal(getrusage(RUSAGE_CHILDREN, &usage), 0);
+    return usage.ru_maxrss;
+}
+
 /* More than there are processors: as many as these, one line about it, and the same text. */
 static void test_many_threads(void **state) {
     (void)state;
-    must_run("sample -j 1 -n 200 @bytes");
+    must_run("sample -j %d -n 200 @bytes", run_most_threads());
     keep();
+    long before = memory_of_children(); /* each thread has its own */
     run("sample -j 1024 -n 200 @bytes");
+    assert_in_range(memory_of_children(), before, before + before / 2);
     assert_int_equal(ran.status, 0);
     assert_string_equal(ran.out, kept);
     if (run_most_threads() < 1024) {
@@ -127,6 +138,7 @@ static void test_many_threads(void **state) {
     assert_null(strstr(ran.out, "-j 1024"));
     must_run("train -j 1024 " TINY "-o @many " PLAY);
     if (run_most_threads() < 1024) after("-j 1024: ");
+    assert_in_range(memory_of_children(), before, 2 * before);
     must_run("sample -j 1 -n 200 @many");
     keep();
     must_run("train -j 1 " TINY "-o @few " PLAY);

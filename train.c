@@ -261,6 +261,15 @@ static bool run_program(Settings *settings, Options o, State *state, Trained *st
     return ok;
 }
 
+/* What --help says of --model. */
+static void write_rungs(char *text, size_t room) {
+    snprintf(text, room, "the rung of the ladder: ");
+    for (int i = 0; model_name(i); i++) {
+        size_t length = strlen(text);
+        snprintf(text + length, room - length, "%s%s", i > 0 ? ", " : "", model_name(i));
+    }
+}
+
 static int usage_error(const Error *err) {
     fprintf(stderr, "train: %s\n", err->text);
     return EXIT_USAGE;
@@ -282,9 +291,11 @@ static int lead(int argc, char **argv) {
                   .begun = clock_seconds(),
                   .seed = 1337};
     Config *z = &s.sizes;
+    char rungs[128];
+    write_rungs(rungs, sizeof rungs);
     const Option options[] = {
         {.kind = OPTION_SECTION, .help = "What to train"},
-        {'m', "model", OPTION_TEXT, &s.model, 0, 0, "NAME", "the rung of the ladder"},
+        {'m', "model", OPTION_TEXT, &s.model, 0, 0, "NAME", rungs},
         {0, "preset", OPTION_TEXT, &s.preset, 0, 0, "NAME",
          "a recipe: small (the default), quick, base, nanogpt-cpu, nanogpt-gpu"},
         {0, "ladder", OPTION_FLAG, &s.ladder, 0, 0, NULL, "every rung, on the same budget"},

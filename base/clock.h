@@ -5,4 +5,7 @@
 /* Seconds since some fixed moment; never goes backwards. */
 double clock_seconds(void);
 
+/* Seconds that processors have worked for this program, all its threads together. */
+double clock_worked(void);
+
 #endif

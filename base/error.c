@@ -3,10 +3,10 @@
 
 #include <stdarg.h>
 
-/* What is shown is no shorter than the text, so that a character which is cut at the end of `whole`
- * comes after all that fits. */
+/* A character that is cut at the end of `whole` takes more room when it is shown, and is left out.
+ */
 void error_write(Error *err, const char *format, ...) {
-    char whole[sizeof err->text + ESCAPE_ROOM];
+    char whole[sizeof err->text];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(whole, sizeof whole, format, arguments);

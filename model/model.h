@@ -117,6 +117,10 @@ int run_part(const Run *run, int *first);
  * between passes, as they do where RunOptions.frozen is not set. */
 void run_freeze(Run *run, bool frozen);
 
+/* From now on a pass takes one thread where several are slower, as they are on a busy machine: the
+ * passes are timed. Their results are the same. */
+void run_pace(Run *run);
+
 /* The instruction set that the run computes with, e.g. "avx2". */
 const char *run_kernels(const Run *run);
 

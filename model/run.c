@@ -3,6 +3,7 @@
 #include "model/buckets.h"
 #include "model/muon.h"
 #include "model/optimizer.h"
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/world.h"
@@ -20,6 +21,21 @@ static size_t whole_lines(size_t floats) {
     return (floats + LINE - 1) / LINE * LINE;
 }
 
+/* How the tokens are cut: into 16 or so, that several threads have their share, but not so long
+ * that a stretch outgrows the cache. */
+static int stretch_for(size_t tokens) {
+    enum { MANY = 16 };
+    size_t length = (tokens / MANY + STRETCH_LEAST - 1) / STRETCH_LEAST * STRETCH_LEAST;
+    return length < STRETCH_LEAST  ? STRETCH_LEAST
+           : length > STRETCH_MOST ? STRETCH_MOST
+                                   : (int)length;
+}
+
+/* ... of the most tokens that a pass has. */
+static size_t longest_stretch(const Run *run) {
+    return (size_t)stretch_for((size_t)run->options.batch * (size_t)run->options.length);
+}
+
 /* The flags of a buffer in this run: less is kept where there is no backward pass. */
 static unsigned flags_of(const Run *run, const BufferSpec *spec) {
     unsigned flags = spec->flags;
@@ -34,7 +50,7 @@ static size_t buffer_size(const Run *run, const BufferSpec *spec) {
     const RunOptions *o = &run->options;
     size_t width = (size_t)size_of(&run->model->config, spec->width);
     size_t tokens = (size_t)o->batch * (size_t)o->length;
-    if (flags & SCRATCH) return (size_t)o->threads * whole_lines(STRETCH_MOST * width);
+    if (flags & SCRATCH) return (size_t)o->threads * whole_lines(longest_stretch(run) * width);
     if (flags & PER_STRETCH) return (tokens / STRETCH_LEAST + 1) * width;
     /* a row for each thread, on cache lines of its own, if they are more */
     size_t apart = spec->flags & BETWEEN ? LINE * (size_t)o->threads : 0;
@@ -237,6 +253,10 @@ bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err)
     return true;
 }
 
+void run_pace(Run *run) {
+    run->paced = true;
+}
+
 Precision run_default_precision(void) {
     return bf16_advised() ? BFLOAT16 : FLOAT32;
 }
@@ -295,7 +315,7 @@ void run_buffers(const Run *run, const Kernels *k, int l, size_t first, void *bu
         if (!k && flags & SCRATCH) continue;
         size_t thread = !k || (k->together && flags & PRODUCT) ? 0 : (size_t)k->thread;
         size_t row = first * width;
-        if (flags & SCRATCH) row = thread * whole_lines(STRETCH_MOST * width);
+        if (flags & SCRATCH) row = thread * whole_lines(longest_stretch(run) * width);
         if (flags & PER_STRETCH) row = first / (size_t)run->stretch * width;
         if (k && k->together && rung->buffers[i].flags & BETWEEN) row = thread * LINE * width;
         *slot = run->activations + offset + row;
@@ -330,38 +350,34 @@ static float *logits_of(const Run *run) {
     return run->activations + run->offsets[0];
 }
 
-/* How the tokens are cut: into 16 or so, that several threads have their share, but not so long
- * that a stretch outgrows the cache. */
-static int stretch_for(size_t tokens) {
-    enum { MANY = 16 };
-    size_t length = (tokens / MANY + STRETCH_LEAST - 1) / STRETCH_LEAST * STRETCH_LEAST;
-    return length < STRETCH_LEAST  ? STRETCH_LEAST
-           : length > STRETCH_MOST ? STRETCH_MOST
-                                   : (int)length;
-}
-
 int run_worth(double work, int waits, int most) {
     const double apart = 1 << 15; /* one or two microseconds: a few times what a wait costs */
     double threads = work / (apart * waits);
     return threads < 2 ? 1 : threads < most ? (int)threads : most;
 }
 
-/* For so many tokens: each has a multiply-add with every weight, and two with each channel of the
- * `reach` tokens that it looks back on. */
-static int worth_of(const Run *run, size_t tokens, int reach, bool together) {
+/* The multiply-adds for so many tokens: each has one with every weight, and two with each channel
+ * of the `reach` tokens that it looks back on. */
+static double work_for(const Model *model, size_t tokens, int reach) {
+    double sight = 2.0 * model->config.L * model->config.C * reach;
+    return (double)tokens * ((double)model->parameters + sight);
+}
+
+static double work_of(const Run *run) {
+    return work_for(run->model, (size_t)run->B * (size_t)run->T, run->past + run->T);
+}
+
+static int worth_of(const Run *run, double work, bool together) {
     const Model *model = run->model;
-    const Config *c = &model->config;
-    double sight = 2.0 * c->L * c->C * reach;
-    int waits = 2 * c->L + 1; /* around attention */
+    int waits = 2 * model->config.L + 1; /* around attention */
     for (int i = 0; i < model->tensor_count && together; i++)
         waits += (model->tensors[i].flags & LINEAR) != 0;
-    return run_worth((double)tokens * ((double)model->parameters + sight), waits,
-                     run->options.threads);
+    return run_worth(work, waits, run->options.threads);
 }
 
 int run_threads(const Run *run) {
     int stretches = run_stretches(run);
-    int threads = worth_of(run, (size_t)run->B * (size_t)run->T, run->past + run->T, run->together);
+    int threads = worth_of(run, work_of(run), run->together);
     /* those without a stretch would only wait */
     return stretches < threads && !run->together ? stretches : threads;
 }
@@ -369,7 +385,8 @@ int run_threads(const Run *run) {
 void run_freeze(Run *run, bool frozen) {
     run->options.frozen = frozen;
     /* where most passes are of one token, no thread is started before one is worth it */
-    int threads = run->options.training ? run->options.threads : worth_of(run, 1, 1, true);
+    int threads = run->options.training ? run->options.threads
+                                        : worth_of(run, work_for(run->model, 1, 1), true);
     if (frozen) team_run(run->team, threads, pack_work, run);
 }
 
@@ -386,6 +403,15 @@ static void forward_work(const Kernels *k, void *run) {
     pass(of, k, of->model->rung->forward);
 }
 
+/* With as many threads as the pass is worth, or one if that is faster. */
+static void forward_timed(Run *run, int threads) {
+    Pace *pace = &run->paces[run->B * run->T > 1];
+    double work = work_of(run), begun = clock_seconds(), worked = clock_worked();
+    bool shared = pace_shares(pace, work);
+    team_run(run->team, shared ? threads : 1, forward_work, run);
+    pace_note(pace, shared, work, clock_seconds() - begun, clock_worked() - worked);
+}
+
 static void forward(Run *run, const int32_t *ids, int B, int T, int past, bool dropping) {
     assert(B >= 1 && B <= run->options.batch && T >= 1 && past >= 0);
     assert(past + T <= run->options.length && (past == 0 || B == 1));
@@ -396,7 +422,11 @@ static void forward(Run *run, const int32_t *ids, int B, int T, int past, bool d
     run->stretch = stretch_for((size_t)B * (size_t)T);
     run->together = B * T == 1 && run->model->rung->together && !run->options.training;
     run->dropping = dropping && run->model->config.dropout > 0;
-    team_run(run->team, run_threads(run), forward_work, run);
+    int threads = run_threads(run);
+    if (run->paced && threads > 1)
+        forward_timed(run, threads);
+    else
+        team_run(run->team, threads, forward_work, run);
 }
 
 const float *run_forward(Run *run, const int32_t *ids, int B, int T, int past) {

@@ -9,6 +9,7 @@
 
 #include "model/model.h"
 #include "model/layers.h"
+#include "model/pace.h"
 
 #include <stddef.h>
 
@@ -130,6 +131,8 @@ struct Run {
     int stretch;   /* tokens in a stretch */
     bool together; /* so few tokens that the threads work on the same ones */
     bool dropping; /* dropout applies */
+    bool paced;    /* of threads that a pass is worth it takes as many as are faster of late: */
+    Pace paces[2]; /* in passes of one token, and of several */
     uint64_t step; /* updates done: the number of the step under way, from 0 */
     /* activations; for buffer i in layer l at the offset [i * (L + 1) + l], SIZE_MAX if not there
      */
@@ -187,7 +190,7 @@ void run_learnt(const Run *run, const Kernels *k, int l);
  * each other `waits` times: each is to work for longer than it then waits. */
 int run_worth(double work, int waits, int most);
 
-/* How many threads the pass under way, or the last one, takes. */
+/* How many threads the pass under way, or the last one, is worth. */
 int run_threads(const Run *run);
 
 /* The loss of each token [B,T] of the last forward pass against targets[B,T], in nats. */

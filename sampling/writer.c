@@ -41,6 +41,7 @@ bool writer_open(Writer **opened, Model *model, const Vocab *vocab, const Writer
         writer_close(w);
         return false;
     }
+    run_pace(w->generator.run);
     writer_begin(w, 0);
     *opened = w;
     return true;

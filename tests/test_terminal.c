@@ -7,6 +7,8 @@
 #include "base/memory.h"
 #include "data/data.h"
 
+#include <sys/resource.h>
+
 #define PLAY "data/sample.txt"
 #define TINY "-m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -s 20 "
 
@@ -104,12 +106,21 @@ static void test_names(void **state) {
 
 /* ---- threads ---- */
 
+/* The most memory that a program of this test has taken so far. */
+static long memory_of_children(void) {
+    struct rusage usage;
+    assert_int_equal(getrusage(RUSAGE_CHILDREN, &usage), 0);
+    return usage.ru_maxrss;
+}
+
 /* More than there are processors: as many as these, one line about it, and the same text. */
 static void test_many_threads(void **state) {
     (void)state;
-    must_run("sample -j 1 -n 200 @bytes");
+    must_run("sample -j %d -n 200 @bytes", run_most_threads());
     keep();
+    long before = memory_of_children(); /* each thread has its own */
     run("sample -j 1024 -n 200 @bytes");
+    assert_in_range(memory_of_children(), before, before + before / 2);
     assert_int_equal(ran.status, 0);
     assert_string_equal(ran.out, kept);
     if (run_most_threads() < 1024) {
@@ -120,12 +131,67 @@ static void test_many_threads(void **state) {
     assert_null(strstr(ran.out, "-j 1024"));
     must_run("train -j 1024 " TINY "-o @many " PLAY);
     if (run_most_threads() < 1024) after("-j 1024: ");
+    assert_in_range(memory_of_children(), before, 2 * before);
     must_run("sample -j 1 -n 200 @many");
     keep();
     must_run("train -j 1 " TINY "-o @few " PLAY);
     assert_null(strstr(ran.out, "processors"));
     must_run("sample -j 1 -n 200 @few");
     assert_string_equal(ran.out, kept);
+}
+
+/* ---- on a narrow screen, and for help ---- */
+
+/* Runs a command whose output is a terminal, and takes what it prints there for its output. */
+static void run_on_terminal(const char *command) {
+    int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    int out = open(ptsname(terminal), O_WRONLY | O_NOCTTY | O_CLOEXEC);
+    int file = open_output(scratch("stdout"));
+    assert_true(out >= 0 && fcntl(terminal, F_SETFD, FD_CLOEXEC) == 0);
+    pid_t child = start(command, out);
+    close(out);
+    char text[512];
+    for (ssize_t more; (more = read(terminal, text, sizeof text)) > 0;)
+        assert_int_equal(write(file, text, (size_t)more), more);
+    close(file);
+    close(terminal);
+    finish(child);
+    expect_success();
+}
+
+/* The line that is written over and over does not go on in another. */
+static void test_narrow_progress(void **state) {
+    (void)state;
+    static const int widths[] = {20, 40, 59, 79, 200};
+    for (int i = 0; i < 5; i++) {
+        char columns[8];
+        int lines = 0;
+        snprintf(columns, sizeof columns, "%d", widths[i]);
+        assert_int_equal(setenv("COLUMNS", columns, 1), 0); /* this terminal has no size */
+        run_on_terminal("train -j 1 -m bigram -b 4 -c 16 -s 1000 -o @narrow " PLAY);
+        assert_int_equal(unsetenv("COLUMNS"), 0);
+        for (const char *at = ran.out; (at = strstr(at, "\r  step ")); at++, lines++) {
+            const char *end = strstr(at, "\033[K");
+            assert_non_null(end);
+            if (memchr(at, '\n', (size_t)(end - at))) fail_msg("no progress: %.80s", at);
+            int shown = 0; /* characters, of one column each */
+            for (const char *c = at + 1; c < end; c++) shown += (*c & 0xC0) != 0x80;
+            assert_in_range(shown, 8, widths[i] - 1);
+            if (widths[i] > 79) assert_non_null(strstr(at, "s left "));
+        }
+        assert_true(lines > 0);
+    }
+}
+
+static void test_help(void **state) {
+    (void)state;
+    must_run("train --help");
+    const char *line = after("--model NAME ");
+    for (int i = 0; model_name(i); i++) {
+        const char *name = strstr(line, model_name(i));
+        assert_true(name && name < strchr(line, '\n'));
+    }
 }
 
 /* ---- generated text ---- */
@@ -272,24 +338,6 @@ static void test_bytes_in_turns(void **state) {
     author_close(a);
 }
 
-/* Runs a command whose output is a terminal, and takes what it prints there for its output. */
-static void run_on_terminal(const char *command) {
-    int terminal = posix_openpt(O_RDWR | O_NOCTTY);
-    assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
-    int out = open(ptsname(terminal), O_WRONLY | O_NOCTTY | O_CLOEXEC);
-    int file = open_output(scratch("stdout"));
-    assert_true(out >= 0 && fcntl(terminal, F_SETFD, FD_CLOEXEC) == 0);
-    pid_t child = start(command, out);
-    close(out);
-    char text[512];
-    for (ssize_t more; (more = read(terminal, text, sizeof text)) > 0;)
-        assert_int_equal(write(file, text, (size_t)more), more);
-    close(file);
-    close(terminal);
-    finish(child);
-    expect_success();
-}
-
 /* The same on a terminal: characters, of which none is obeyed; at the end, the end of a line. */
 static void expect_on_terminal(const Author *a) {
     char *shown, whole[4 * UTF8_MAX];
@@ -353,6 +401,8 @@ int main(void) {
         cmocka_unit_test(test_info),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_many_threads),
+        cmocka_unit_test(test_narrow_progress),
+        cmocka_unit_test(test_help),
         cmocka_unit_test(test_bytes_to_pipe),
         cmocka_unit_test(test_bytes_of_samples),
         cmocka_unit_test(test_bytes_in_turns),

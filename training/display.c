@@ -125,9 +125,15 @@ void show_progress(const Progress *p, const Settings *settings, int steps, const
     length += snprintf(after, sizeof after, "  %s tokens/s  %.0f s left ",
                        speed_of(p, settings, speed), left);
     spark_text(spark, course);
-    /* what does not fit would go on in a line that is not written over */
-    bool room = length + spark->count < screen_of(stdout).columns;
-    printf("\r%s%s%s\033[K", before, room ? course : "", after);
+    /* what does not fit would go on in a line that is not written over: it is left out, the course
+       first */
+    int columns = screen_of(stdout).columns;
+    char line[sizeof before + sizeof after];
+    snprintf(line, sizeof line, "%s%s", before, after);
+    if (length + spark->count < columns)
+        printf("\r%s%s%s\033[K", before, course, after);
+    else
+        printf("\r%.*s\033[K", columns - 1, line);
     fflush(stdout);
 }
 

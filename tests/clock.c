@@ -49,3 +49,8 @@ double clock_seconds(void) {
         raise(simulated.numbers[simulated.sent++]);
     return simulated.now;
 }
+
+/* What the program works, it works alone. */
+double clock_worked(void) {
+    return simulated.now;
+}

@@ -370,12 +370,6 @@ static void test_damage(void **state) {
 
 /* ---- the programs ---- */
 
-static const char *after(const char *what) {
-    const char *found = strstr(ran.out, what);
-    if (!found) fail_msg("%s: no '%s' in:\n%s", ran.command, what, ran.out);
-    return found + strlen(what);
-}
-
 #define TINY "-l 1 -w 16 -H 2 -c 16 -b 4 -j 1 -q --eval-every 20 "
 
 static void test_export(void **state) {

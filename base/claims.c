@@ -26,7 +26,8 @@ typedef struct {
     const char *what;
     char *path; /* owned */
     bool written;
-    bool there; /* a file is there */
+    bool there;  /* a file is there, */
+    bool filled; /* and not empty */
     Identity file;
     int folder; /* of a file to write: its number */
     bool tried; /* its name was, by this file, which is gone: */
@@ -96,6 +97,7 @@ static bool look(Claim *claim, Error *err) {
     claim->there = (claim->written ? lstat : stat)(claim->path, &status) == 0;
     if (!claim->there) return true;
     claim->file = identity_of(&status);
+    claim->filled = status.st_size > 0;
     if (!claim->written || S_ISREG(status.st_mode)) return true;
     return fail(err, "%s: is %s, and %s cannot be written there", claim->path,
                 kind_of(status.st_mode), claim->what);
@@ -356,7 +358,7 @@ static const Claim *claim_of(const Claims *c, const char *path) {
 
 bool claims_there(const Claims *c, const char *path) {
     const Claim *claim = claim_of(c, path);
-    return claim && claim->there;
+    return claim && claim->filled;
 }
 
 /* The folder "earlier-N" beside a claim's file. The caller releases it with memory_free. */
@@ -375,7 +377,7 @@ static bool is_free(const Claims *c, const char *const *paths, int count, int nu
         struct stat status;
         char *folder;
         const Claim *claim = claim_of(c, paths[i]);
-        if (!claim || !claim->there) continue;
+        if (!claim || !claim->filled) continue;
         free_everywhere = earlier_folder(c, claim, number, &folder, &none) &&
                           lstat(folder, &status) != 0 && errno == ENOENT;
         memory_free(folder);
@@ -393,7 +395,7 @@ static bool move(Claims *c, Claim *claim, int number, char *where, size_t room, 
     if (ok && lstat(to, &status) == 0) ok = fail(err, "%s: is there already", to);
     if (ok && rename(claim->path, to) != 0)
         ok = fail(err, "%s: cannot be moved to %s: %s", claim->path, to, strerror(errno));
-    if (ok) claim->there = false;
+    if (ok) claim->there = claim->filled = false;
     if (ok && !*where) snprintf(where, room, "%s", folder);
     memory_free(folder);
     memory_free(to);
@@ -407,7 +409,7 @@ bool claims_set_aside(Claims *c, const char *const *paths, int count, char *wher
     while (number < MAX_EARLIER && !is_free(c, paths, count, number)) number++;
     for (int i = 0; i < count; i++) {
         Claim *claim = (Claim *)claim_of(c, paths[i]);
-        if (claim && claim->there && !move(c, claim, number, where, room, err)) return false;
+        if (claim && claim->filled && !move(c, claim, number, where, room, err)) return false;
     }
     return true;
 }

@@ -9,9 +9,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-enum { MARK = 64 };
+enum { BEGIN = 200 };
 
 /* page.css and page.js, a string for each line: the Makefile makes them. */
 static const char *const style[] = {
@@ -27,20 +26,22 @@ static void write_lines(FILE *out, const char *const *lines, size_t count) {
 
 /* ---- the parts of the page ---- */
 
-/* Stands near the beginning of every page. */
-static int write_mark(char mark[MARK], uint64_t digest) {
-    return snprintf(mark, MARK, "<meta name=\"trained-on\" content=\"%016" PRIx64 "\">\n", digest);
+/* What every page of a training on this text begins with. */
+static void write_begin(char begin[BEGIN], uint64_t digest) {
+    snprintf(begin, BEGIN,
+             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+             "<meta name=\"trained-on\" content=\"%016" PRIx64 "\">\n",
+             digest);
 }
 
 static void write_head(FILE *out, const Page *page) {
-    char mark[MARK];
-    write_mark(mark, page->digest);
-    fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+    char begin[BEGIN];
+    write_begin(begin, page->digest);
+    fputs(begin, out);
+    fputs("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
           "<meta name=\"color-scheme\" content=\"light dark\">\n"
-          "<link rel=\"icon\" href=\"data:,\">\n",
+          "<link rel=\"icon\" href=\"data:,\">\n<title>",
           out);
-    fprintf(out, "%s<title>", mark);
     markup_text(out, page->model);
     fputs(", trained on ", out);
     markup_text(out, page->text);
@@ -207,12 +208,7 @@ bool page_write(const char *path, const Page *page, Error *err) {
 }
 
 bool page_is_of(const char *path, uint64_t digest) {
-    char begin[1024] = "", mark[MARK];
-    struct stat status;
-    FILE *file = stat(path, &status) == 0 && S_ISREG(status.st_mode) ? fopen(path, "r") : NULL;
-    if (!file) return false;
-    begin[fread(begin, 1, sizeof begin - 1, file)] = 0;
-    fclose(file);
-    write_mark(mark, digest);
-    return strstr(begin, mark);
+    char begin[BEGIN];
+    write_begin(begin, digest);
+    return file_begins(path, begin);
 }

@@ -240,6 +240,7 @@ static void test_set_aside(void **state) {
     scratch_put("s2/earlier-2", "a file of this name", 19);
     scratch_put("s/a", "a", 1);
     scratch_put("s2/b", "b", 1);
+    scratch_put("s/c", "", 0); /* nothing that could be lost */
     Claims *claims = CLAIM("s/a", "s2/b", "s/c");
     for (int i = 0; i < 3; i++)
         snprintf(paths[i], SCRATCH_PATH, "%s", scratch(((const char *[]){"s/a", "s2/b", "s/c"})[i]));
@@ -250,6 +251,7 @@ static void test_set_aside(void **state) {
     assert_string_equal(where, scratch("s/earlier-3"));
     scratch_expect("s/earlier-3/a", "a", 1);
     scratch_expect("s2/earlier-3/b", "b", 1);
+    assert_true(scratch_has("s/c"));
     assert_false(scratch_has("s/a") || scratch_has("s2/b") || claims_there(claims, paths[0]));
     assert_int_equal(entries("s/earlier-1"), 0);
     assert_ok(claims_set_aside(claims, list, 3, where, sizeof where, &err), err);

@@ -56,12 +56,13 @@ static int fail_in_turn(const char *program, const char *command, void (*prepare
     return n - 1;
 }
 
-static char *model, *state_file;
-static size_t model_length, state_length;
+static char *model, *state_file, *log_file;
+static size_t model_length, state_length, log_length;
 
 static void put_back(void) {
     scratch_put("memory/m.safetensors", model, model_length);
     scratch_put("memory/m.last.safetensors", state_file, state_length);
+    scratch_put("memory/m.csv", log_file, log_length);
 }
 
 static void look_at_both(void) {
@@ -86,6 +87,7 @@ static void test_no_memory(void **state) {
     must_run("train " SHORT "-q -o @memory/m.safetensors " PLAY);
     model = slurp(scratch("memory/m.safetensors"), &model_length);
     state_file = slurp(scratch("memory/m.last.safetensors"), &state_length);
+    log_file = slurp(scratch("memory/m.csv"), &log_length);
     int training =
         fail_in_turn("train", SHORT "-j 2 -o @memory/m.safetensors " PLAY, put_back, look_at_both);
     assert_true(training > 60);
@@ -109,6 +111,7 @@ static void test_no_memory(void **state) {
                      do_nothing, look_at_both) > 60);
     free(model);
     free(state_file);
+    free(log_file);
 }
 
 /* ---- the disk ---- */

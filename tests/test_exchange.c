@@ -194,7 +194,7 @@ static const Edit bad[] = {
     {"gpt2", "config.json", "'gpt2'", "'llama'", "of type llama is neither a gpt2 nor a qwen3"},
     {"gpt2", "config.json", "'model_type'", "'modeltype'", "has no 'model_type'"},
     {"gpt2", "config.json", "'gpt2'", "2", "has no 'model_type'"},
-    {"gpt2", "config.json", "'gpt2'", "'gpt\\n2'", "of type gpt?2"},
+    {"gpt2", "config.json", "'gpt2'", "'gpt\\n2'", "of type gpt\\x0a2"},
     {"gpt2", "config.json", "gelu_new", "relu", "'activation_function' is relu, but a gpt here has \"gelu_new\""},
     {"gpt2", "config.json", "1e-05", "1e-06", "'layer_norm_epsilon' is 1e-06, but a gpt here has 1e-05"},
     {"gpt2", "config.json", "'n_inner': null", "'n_inner': 47", "'n_inner' is 47, but a gpt here has 48"},

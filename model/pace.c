@@ -1,9 +1,9 @@
 #include "model/pace.h"
 
 /* A try of several threads costs about ten milliseconds on a busy machine. The first one waits
- * until as many have gone by, later ones may take a twentieth of the time; and none is made where
- * one thread alone has to wait for its processor for more than a tenth of it. */
-static const double first = 0.01, again = 20, idle = 0.9;
+ * until twice that has gone by, later ones may take a twentieth of the time; and none is made where
+ * one thread alone has to wait for its processor for more than a twentieth of it. */
+static const double first = 0.02, again = 20, idle = 0.95;
 
 /* One thread, before it is known, makes twenty thousand million multiply-adds a second. */
 static double alone_of(const Pace *pace) {

@@ -29,6 +29,9 @@ static void expect_whole(const char *name) {
 
 /* ---- memory ---- */
 
+/* The beginning of the play: the programs ask for memory as often as with all of it. */
+#define VERSE "@verse.txt"
+
 /* Runs a command as long as there is one more request for memory that can fail. What OpenMP asks
  * for before it begins it also reports, in its own words. Returns how often it was told to fail. */
 static int fail_in_turn(const char *program, const char *command, void (*prepare)(void),
@@ -84,19 +87,23 @@ static void look_for_folder(void) {
 
 static void test_no_memory(void **state) {
     (void)state;
-    must_run("train " SHORT "-q -o @memory/m.safetensors " PLAY);
+    size_t length;
+    char *play = slurp(PLAY, &length);
+    scratch_put("verse.txt", play, 1500);
+    free(play);
+    must_run("train " SHORT "-q -o @memory/m.safetensors " VERSE);
     model = slurp(scratch("memory/m.safetensors"), &model_length);
     state_file = slurp(scratch("memory/m.last.safetensors"), &state_length);
     log_file = slurp(scratch("memory/m.csv"), &log_length);
     int training =
-        fail_in_turn("train", SHORT "-j 2 -o @memory/m.safetensors " PLAY, put_back, look_at_both);
+        fail_in_turn("train", SHORT "-j 2 -o @memory/m.safetensors " VERSE, put_back, look_at_both);
     assert_true(training > 60);
     int resumed =
-        fail_in_turn("train", "-r -s 6 -o @memory/m.safetensors " PLAY, put_back, look_at_both);
+        fail_in_turn("train", "-r -s 6 -o @memory/m.safetensors " VERSE, put_back, look_at_both);
     assert_true(resumed > 60);
     put_back();
     static const char *const commands[] = {"-n 3 -p THE @memory/m.safetensors",
-                                           "--score " PLAY " @memory/m.safetensors",
+                                           "--score " VERSE " @memory/m.safetensors",
                                            "--explain THE @memory/m.safetensors",
                                            "--info @memory/m.safetensors", "--info @memory/folder"};
     must_run("sample --export @memory/folder @memory/m.safetensors");
@@ -107,7 +114,7 @@ static void test_no_memory(void **state) {
                              look_for_folder) > 5);
     assert_true(
         fail_in_turn("train",
-                     "-q -b 4 -s 5 -j 2 --init @memory/folder -o @memory/n.safetensors " PLAY,
+                     "-q -b 4 -s 5 -j 2 --init @memory/folder -o @memory/n.safetensors " VERSE,
                      do_nothing, look_at_both) > 60);
     free(model);
     free(state_file);

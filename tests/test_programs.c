@@ -13,6 +13,9 @@
 /* The play that comes with the project. */
 #define PLAY "data/sample.txt"
 
+/* Its beginning, for what large models are evaluated on. */
+#define VERSE "@verse.txt"
+
 /* Sizes that train in the blink of an eye. Of an option given twice the last counts. */
 #define TINY_SIZES "-m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -j 1 "
 #define TINY       TINY_SIZES "-s 40 --eval-every 20 "
@@ -169,7 +172,7 @@ static void test_memory(void **state) {
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct rusage usage;
         char name[32];
-        run("train -s 2 -o @memory/model -m %s %s " PLAY, sizes[i][0], sizes[i][1]);
+        run("train -s 2 -o @memory/model -m %s %s " VERSE, sizes[i][0], sizes[i][1]);
         assert_int_equal(ran.status, 0);
         snprintf(name, sizeof name, "\n%s: ", sizes[i][0]);
         const char *line = strstr(after(name), " characters, ");
@@ -201,14 +204,14 @@ static void test_choice_of_model(void **state) {
 /* A preset gives the settings that the command line does not. */
 static void test_preset(void **state) {
     (void)state;
-    must_run("train -s 2 -o @preset/q --preset quick -b 3 " PLAY);
+    must_run("train -s 2 -o @preset/q --preset quick -b 3 " VERSE);
     after(" parameters, 2 steps of 3 x 64 characters");
     learned("modern");
     sample("--info @preset/q");
     after("\nlayers           3\nheads            4\nwidth            128\ncontext          64\n");
-    must_run("train --preset nanogpt-cpu -s 2 -r -o @preset/n " PLAY);
+    must_run("train --preset nanogpt-cpu -s 2 -r -o @preset/n " VERSE);
     after("\ngpt: ");
-    run("train --preset quick -s 3 -r -q -o @preset/n " PLAY);
+    run("train --preset quick -s 3 -r -q -o @preset/n " VERSE);
     expect_refusal(1, "--model=gpt", "--model=modern");
 }
 
@@ -846,12 +849,15 @@ static int set_up(void **state) {
     assert_non_null(chinese);
     for (uint64_t i = 0; i < 280; i++) fputs(verses[random_bits(11, i) % 6], chinese);
     assert_int_equal(fclose(chinese), 0);
+    size_t length;
+    char *whole = slurp(PLAY, &length);
+    scratch_put("verse.txt", whole, 4000);
+    free(whole);
     train("-o @play " PLAY);
     train("-s 150 --lr 0.03 -o @chinese @chinese.txt");
     train("-s 200 --bytes -o @chinese_bytes @chinese.txt");
 
-    size_t length;
-    char *whole = slurp(scratch("play"), &length);
+    whole = slurp(scratch("play"), &length);
     scratch_put("cut", whole, length - 4);
     scratch_put("stub", whole, 100);
     free(whole);

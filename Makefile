@@ -4,9 +4,19 @@ CC      = cc
 CFLAGS  = -O3
 OPENMP  = -fopenmp
 INPUT   = data/input.txt
+TIME    = 2m
 PREFIX  = /usr/local
 BUILD   = build
 CLANG_FORMAT = clang-format
+
+# A text that is not there is said before anything is built for it.
+ifneq ($(filter run pictures,$(MAKECMDGOALS)),)
+ifneq ($(INPUT),data/input.txt)
+ifneq ($(shell test -f '$(INPUT)' && echo there),there)
+$(error there is no text '$(INPUT)'; name a file as INPUT=FILE, or leave it out for data/input.txt)
+endif
+endif
+endif
 
 # One process or, with MPI=1, several: mpirun -n 4 ./train ...
 WORLD   = base/world.c
@@ -163,9 +173,17 @@ $(BUILD)/text/%.inc: %
 	@mkdir -p $(@D)
 	$(call quiet,TEXT)sed 's/[\\"]/\\&/g; s/.*/"&\\n",/' $< >$@
 
-run: train sample $(INPUT)
-	./train $(INPUT)
+# Trains for TIME, or goes on where that was interrupted, and writes.
+run: train sample $(filter data/input.txt,$(INPUT))
+	@echo "Training on $(INPUT) for $(TIME) (TIME=10m is longer), then writing 500 characters."
+	@echo "Ctrl-C ends the training early and keeps what was learnt; 'make run' then goes on."
+	@echo
+	./train --continue --time $(TIME) '$(INPUT)'
 	./sample -n 500
+	@echo
+	@./sample --info | sed -n 's/^validation_loss  *\(.*\)/Reached a validation loss of \1 nats per character./p'
+	@echo "To train it further:  ./train --resume --time 10m '$(INPUT)'"
+	@[ '$(INPUT)' != data/input.txt ] || cat data/input.origin 2>/dev/null || true
 
 data/input.txt:
 	data/fetch any $@

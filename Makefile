@@ -220,9 +220,10 @@ test-mpi:
 	tests/deps mpi
 	+tests/mpi
 
-# Training killed ten times as often as in `make test`.
-soak: $(BUILD)/test/tests/test_resume $(BUILD)/test/train $(BUILD)/test/sample
+# Trainings killed ten times as often as in `make test`, and terminals closed twice as often.
+soak: $(BUILD)/test/tests/test_resume $(BUILD)/test/tests/test_interruption $(PROGRAMS:%=$(BUILD)/test/%)
 	TRIL_KILLS=500 TRIL_PROGRAMS=$(BUILD)/test $(BUILD)/test/tests/test_resume
+	TRIL_CLOSINGS=200 TRIL_PROGRAMS=$(BUILD)/test $(BUILD)/test/tests/test_interruption
 
 # What is different on 64-bit ARM is the kernels: compiled for it, and run by an emulator. The
 # programs are only compiled.

@@ -379,7 +379,8 @@ static int lead(int argc, char **argv) {
     State state = {0};
     char words[WORDS_ROOM];
     s.input = argv[first];
-    bool ok = !(s.resume || s.go_on) || take_up(&s, &defaults, all, argc, argv, &state, words, &err);
+    bool ok =
+        !(s.resume || s.go_on) || take_up(&s, &defaults, all, argc, argv, &state, words, &err);
     Trained start = {0};
     if (ok && s.init && !state.checkpoint.model.weights)
         ok = take_start(&s, all, argc, argv, &start, &err);

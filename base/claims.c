@@ -83,9 +83,9 @@ bool claims_write(Claims *c, const char *what, const char *path, Error *err) {
 /* ---- what is there ---- */
 
 static const char *kind_of(mode_t mode) {
-    return S_ISDIR(mode)    ? "a folder"
-           : S_ISLNK(mode)  ? "a symbolic link"
-           : S_ISFIFO(mode) ? "a pipe"
+    return S_ISDIR(mode)                    ? "a folder"
+           : S_ISLNK(mode)                  ? "a symbolic link"
+           : S_ISFIFO(mode)                 ? "a pipe"
            : S_ISCHR(mode) || S_ISBLK(mode) ? "a device"
                                             : "no regular file";
 }
@@ -183,10 +183,8 @@ static bool lock_names(const Claims *c, int folder, Error *err) {
     for (int i = 0; i < c->count; i++) {
         const Claim *claim = &c->claims[i];
         if (!claim->written || claim->folder != folder) continue;
-        struct flock lock = {.l_type = F_WRLCK,
-                             .l_whence = SEEK_SET,
-                             .l_start = byte_of(claim->path),
-                             .l_len = 1};
+        struct flock lock = {
+            .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte_of(claim->path), .l_len = 1};
         if (fcntl(c->folders[folder].lock, F_SETLK, &lock) == 0) continue;
         if (errno != EACCES && errno != EAGAIN) return true;
         return refuse_locked(c->folders[folder].lock, claim, err);
@@ -241,8 +239,8 @@ static void sweep(const Claims *c, const Folder *f) {
             continue;
         bool claimed = lstat(path, &status) != 0;
         for (int i = 0; i < c->count; i++)
-            claimed = claimed ||
-                      (c->claims[i].there && same(c->claims[i].file, identity_of(&status)));
+            claimed =
+                claimed || (c->claims[i].there && same(c->claims[i].file, identity_of(&status)));
         if (!claimed) file_remove_abandoned(path);
         memory_free(path);
     }
@@ -278,7 +276,8 @@ static bool enter_folder(Claims *c, Claim *claim, Error *err) {
 static int open_trial(const Claims *c, int folder, const char *path) {
     struct flock lock = {
         .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte_of(trial_name), .l_len = 1};
-    while (fcntl(c->folders[folder].lock, F_SETLKW, &lock) != 0 && errno == EINTR) {}
+    while (fcntl(c->folders[folder].lock, F_SETLKW, &lock) != 0 && errno == EINTR) {
+    }
     if (mkdir(path, 0700) != 0 && errno != EEXIST) return -1;
     return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
@@ -336,8 +335,8 @@ bool claims_settle(Claims *c, Error *err) {
     for (int i = 0; i < c->count && ok; i++) ok = look(&c->claims[i], err);
     ok = ok && compare(c, err);
     for (int i = 0; i < c->count && ok; i++)
-        ok = !c->claims[i].written || (make_folders(c, c->claims[i].path, err) &&
-                                       enter_folder(c, &c->claims[i], err));
+        ok = !c->claims[i].written ||
+             (make_folders(c, c->claims[i].path, err) && enter_folder(c, &c->claims[i], err));
     for (int f = 0; f < c->folder_count && ok; f++) {
         int first = 0;
         while (!c->claims[first].written || c->claims[first].folder != f) first++;

@@ -27,13 +27,13 @@ bool claims_write(Claims *claims, const char *what, const char *path, Error *err
  * file that another process has locked, which is named by its number. */
 bool claims_settle(Claims *claims, Error *err);
 
-/* Was there a file at this path, which is claimed for writing, when it was settled, and not an empty
- * one? */
+/* Was there a file at this path, which is claimed for writing, when it was settled, and not an
+ * empty one? */
 bool claims_there(const Claims *claims, const char *path);
 
-/* Moves those of the settled paths[count] that are there, and not empty, into a new folder beside each, earlier-N,
- * and copies the name of the first one's new folder to where[room]. On failure some may have been
- * moved; none is lost. */
+/* Moves those of the settled paths[count] that are there, and not empty, into a new folder beside
+ * each, earlier-N, and copies the name of the first one's new folder to where[room]. On failure
+ * some may have been moved; none is lost. */
 bool claims_set_aside(Claims *claims, const char *const *paths, int count, char *where, size_t room,
                       Error *err);
 

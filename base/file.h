@@ -55,8 +55,8 @@ void file_remove_abandoned(const char *path);
  * there is no memory. */
 char *file_folder(const char *path);
 
-/* To be called before any file is opened: standard streams that are closed become /dev/null, so that
- * no file takes their place. */
+/* To be called before any file is opened: standard streams that are closed become /dev/null, so
+ * that no file takes their place. */
 void file_hold_standard_streams(void);
 
 /* Hands all that was printed to standard output over; false if any of it was lost. */

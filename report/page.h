@@ -37,7 +37,7 @@ typedef struct {
 /* Everything is borrowed. Nothing in it need be fit for HTML. */
 typedef struct {
     const char *text, *model, *idea; /* the text's file, the model's name and what it is */
-    uint64_t digest; /* of the text */
+    uint64_t digest;                 /* of the text */
     size_t characters;
     int vocabulary;
     Chart losses;

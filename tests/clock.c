@@ -44,8 +44,7 @@ static void read_environment(void) {
 double clock_seconds(void) {
     if (simulated.tick <= 0) read_environment();
     simulated.now += simulated.tick;
-    while (simulated.sent < simulated.count &&
-           simulated.now >= simulated.times[simulated.sent])
+    while (simulated.sent < simulated.count && simulated.now >= simulated.times[simulated.sent])
         raise(simulated.numbers[simulated.sent++]);
     return simulated.now;
 }

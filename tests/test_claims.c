@@ -25,8 +25,8 @@ static Claims *claim(const char *const names[], int count) {
     return claims;
 }
 
-#define CLAIM(...)                             \
-    claim((const char *const[]){__VA_ARGS__},  \
+#define CLAIM(...)                            \
+    claim((const char *const[]){__VA_ARGS__}, \
           (int)(sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)))
 
 static void expect_refused(Claims *claims, const char *says, const char *also) {
@@ -243,7 +243,8 @@ static void test_set_aside(void **state) {
     scratch_put("s/c", "", 0); /* nothing that could be lost */
     Claims *claims = CLAIM("s/a", "s2/b", "s/c");
     for (int i = 0; i < 3; i++)
-        snprintf(paths[i], SCRATCH_PATH, "%s", scratch(((const char *[]){"s/a", "s2/b", "s/c"})[i]));
+        snprintf(paths[i], SCRATCH_PATH, "%s",
+                 scratch(((const char *[]){"s/a", "s2/b", "s/c"})[i]));
     const char *const list[] = {paths[0], paths[1], paths[2]};
     assert_ok(claims_settle(claims, &err), err);
     assert_true(claims_there(claims, paths[0]) && !claims_there(claims, paths[2]));
@@ -261,9 +262,9 @@ static void test_set_aside(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tried),     cmocka_unit_test(test_equal),
+        cmocka_unit_test(test_tried),       cmocka_unit_test(test_equal),
         cmocka_unit_test(test_other_kinds), cmocka_unit_test(test_locks),
-        cmocka_unit_test(test_abandoned), cmocka_unit_test(test_written),
+        cmocka_unit_test(test_abandoned),   cmocka_unit_test(test_written),
         cmocka_unit_test(test_set_aside),
     };
     return cmocka_run_group_tests(tests, scratch_open, scratch_close);

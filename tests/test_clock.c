@@ -43,9 +43,9 @@ __attribute__((format(printf, 3, 4))) static double run_clocked(double tick, con
 /* What a log says of its schedule. */
 typedef struct {
     int steps, evaluations;
-    double peak, last;            /* learning rates */
-    double seconds;               /* of the last row */
-    double widest;                /* the longest time without an evaluation */
+    double peak, last; /* learning rates */
+    double seconds;    /* of the last row */
+    double widest;     /* the longest time without an evaluation */
 } Schedule;
 
 static Schedule schedule_of(const char *path) {
@@ -76,7 +76,8 @@ static void test_time(void **state) {
     } machines[] = {{2e-5, 1}, {2e-4, 4}, {2e-3, 20}, {2e-2, 200}, {0.2, 2000}};
     for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
         double tick = machines[i].tick, time = machines[i].time, step = LOOKS * tick;
-        double passed = run_clocked(tick, "", "train " TINY_SIZES "-e 0 --patience 1 -t %g -o @timed/m " PLAY, time);
+        double passed = run_clocked(
+            tick, "", "train " TINY_SIZES "-e 0 --patience 1 -t %g -o @timed/m " PLAY, time);
         expect_success();
         /* evaluations look at the clock less often than they are expected to: time is left over */
         if (!(passed <= time + 2 * step && passed > 0.97 * time - 10 * step))
@@ -131,7 +132,10 @@ static void test_plan(void **state) {
         int layers, width;
     } machines[] = {
         /* a step is seen to take three looks; the worth of sizes is in training/plan.c */
-        {0.1, 2, 64}, {0.006, 3, 128}, {0.0011, 4, 128}, {0.00025, 6, 192},
+        {0.1, 2, 64},
+        {0.006, 3, 128},
+        {0.0011, 4, 128},
+        {0.00025, 6, 192},
     };
     for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
         int layers, heads, width, batch, context;

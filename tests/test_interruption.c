@@ -7,7 +7,7 @@
 
 #include <sys/ioctl.h>
 
-#define PLAY "data/sample.txt"
+#define PLAY  "data/sample.txt"
 #define SIZES "-m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -j 1 --patience 1 -e 0 "
 #define LONG  SIZES "-s 100000 --eval-every 100000 "
 
@@ -33,8 +33,9 @@ static int step_of(const char *name) {
 
 /* The files that a training has when it is interrupted in its model, and how to go on. */
 static void expect_all(const char *folder) {
-    static const char *const names[] = {"model.safetensors", "model.last.safetensors", "model.csv",
-                                        "bigram.safetensors", "bigram.csv", "report.html"};
+    static const char *const names[] = {"model.safetensors", "model.last.safetensors",
+                                        "model.csv",         "bigram.safetensors",
+                                        "bigram.csv",        "report.html"};
     char name[64];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         snprintf(name, sizeof name, "%s/%s", folder, names[i]);
@@ -241,7 +242,8 @@ static void test_closed_terminals(void **state) {
         }
         close(terminal);
         while (waitpid(child, &status, 0) < 0) assert_int_equal(errno, EINTR);
-        while (read(alive, text, sizeof text) != 0) {} /* until the training has ended, too */
+        while (read(alive, text, sizeof text) != 0) {
+        } /* until the training has ended, too */
         close(alive);
         assert_true(step_of("closed/m.last.safetensors") > 0);
         assert_true(step_of("closed/m.safetensors") > 0);
@@ -258,10 +260,14 @@ static int tear_down(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_first),       cmocka_unit_test(test_baseline),
-        cmocka_unit_test(test_second),      cmocka_unit_test(test_within_evaluation),
-        cmocka_unit_test(test_third),       cmocka_unit_test(test_hangups),
-        cmocka_unit_test(test_ignored),     cmocka_unit_test(test_reader_gone),
+        cmocka_unit_test(test_first),
+        cmocka_unit_test(test_baseline),
+        cmocka_unit_test(test_second),
+        cmocka_unit_test(test_within_evaluation),
+        cmocka_unit_test(test_third),
+        cmocka_unit_test(test_hangups),
+        cmocka_unit_test(test_ignored),
+        cmocka_unit_test(test_reader_gone),
         cmocka_unit_test(test_closed_terminals),
     };
     return cmocka_run_group_tests(tests, scratch_open, tear_down);

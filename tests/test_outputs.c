@@ -142,7 +142,8 @@ static void test_two_at_once(void **state) {
     must_run("train " TINY "--seed 2 -o @three/m " PLAY);
     kill(child, SIGINT);
     scratch_put("stdout", "", 0);
-    while (read(from, number, sizeof number) > 0) {}
+    while (read(from, number, sizeof number) > 0) {
+    }
     close(from);
     finish(child);
     expect_success();
@@ -278,8 +279,8 @@ static void test_closed_descriptors(void **state) {
     char *expected[3];
     size_t lengths[3], length;
     for (int i = 0; i < 3; i++) {
-        snprintf(name, sizeof name, "open/%s", ((const char *[]){"m", "m.last.safetensors",
-                                                                 "bigram.safetensors"})[i]);
+        snprintf(name, sizeof name, "open/%s",
+                 ((const char *[]){"m", "m.last.safetensors", "bigram.safetensors"})[i]);
         expected[i] = slurp(scratch(name), &lengths[i]);
     }
     for (int mask = 1; mask < 8; mask++) {
@@ -313,11 +314,11 @@ static int tear_down(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_files),     cmocka_unit_test(test_temporary_names),
-        cmocka_unit_test(test_no_place),       cmocka_unit_test(test_two_at_once),
-        cmocka_unit_test(test_other_text),     cmocka_unit_test(test_foreign_files),
-        cmocka_unit_test(test_interrupted),    cmocka_unit_test(test_continue),
-        cmocka_unit_test(test_changed_log),    cmocka_unit_test(test_closed_descriptors),
+        cmocka_unit_test(test_same_files),  cmocka_unit_test(test_temporary_names),
+        cmocka_unit_test(test_no_place),    cmocka_unit_test(test_two_at_once),
+        cmocka_unit_test(test_other_text),  cmocka_unit_test(test_foreign_files),
+        cmocka_unit_test(test_interrupted), cmocka_unit_test(test_continue),
+        cmocka_unit_test(test_changed_log), cmocka_unit_test(test_closed_descriptors),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -4,8 +4,8 @@
 
 #include "training/saving.h"
 
-/* Writes the page to `path`, from the results [count], the logs and the best model's checkpoint. A log
- * that cannot be read back (a pipe, a file that somebody has removed) leaves its curves out, a
+/* Writes the page to `path`, from the results [count], the logs and the best model's checkpoint. A
+ * log that cannot be read back (a pipe, a file that somebody has removed) leaves its curves out, a
  * checkpoint that is gone its maps. */
 bool account_write(const Settings *settings, const Corpus *corpus, const Result *results, int count,
                    const char *path, Error *err);

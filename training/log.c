@@ -60,8 +60,8 @@ void log_row(Log *log, const LogRow *row) {
                           row->seconds, row->rate, row->loss);
     if (!isnan(row->validation))
         length += snprintf(line + length, (size_t)(FIGURES - length), "%.6f", row->validation);
-    length += snprintf(line + length, (size_t)(FIGURES - length), ",%.6g,%.0f,", row->norm,
-                       row->speed);
+    length +=
+        snprintf(line + length, (size_t)(FIGURES - length), ",%.6g,%.0f,", row->norm, row->speed);
     size_t all = (size_t)length;
     if (row->excerpt) all += quote(row->excerpt, line + all);
     line[all++] = '\n';

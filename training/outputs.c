@@ -109,8 +109,7 @@ static bool claim_start(Outputs *o, const char *init, Error *err) {
     bool ok = claims_read(o->claims, what, init, err);
     for (int i = 0; i < 3 && ok; i++) {
         char *path;
-        ok = file_within(init, files[i], &path, err) &&
-             claims_read(o->claims, what, path, err);
+        ok = file_within(init, files[i], &path, err) && claims_read(o->claims, what, path, err);
         memory_free(path);
     }
     return ok;
@@ -174,9 +173,7 @@ static bool look(Outputs *o, const char *text, uint64_t digest, bool *complete, 
                 ok = read_notes(output->path, text, false, known, complete, err);
                 by_state = *known;
                 break;
-            case MODEL:
-                ok = read_notes(output->path, text, by_state, known, &ignored, err);
-                break;
+            case MODEL: ok = read_notes(output->path, text, by_state, known, &ignored, err); break;
             case LOG:
                 *known = (by_state || find(o, MODEL, output->rung)->known) &&
                          file_begins(output->path, LOG_HEADING);

@@ -35,8 +35,8 @@ typedef struct Outputs Outputs;
 /* Settles, before anything is read or trained, every file that a training of the rungs
  * names[rungs] writes: base/claims.h says what is refused. What it reads, the text and --init, must
  * not be among them. The caller releases them with outputs_close; on failure *outputs is NULL. */
-bool outputs_open(Outputs **outputs, const Settings *settings, const char *const names[],
-                  int rungs, Error *err);
+bool outputs_open(Outputs **outputs, const Settings *settings, const char *const names[], int rungs,
+                  Error *err);
 
 /* Makes way for a new training on the text of this digest. If files in its way are of another text
  * or of no training, or if the training there was not complete, all files in its way are moved to a

@@ -142,8 +142,7 @@ static bool open_log(Training *t, Error *err) {
     const Task *task = t->task;
     const Progress *p = &t->progress;
     char where[PATH_ROOM];
-    if (p->log_length > 0 &&
-        log_reopen(&t->log, task->log, (size_t)p->log_length, p->log_digest))
+    if (p->log_length > 0 && log_reopen(&t->log, task->log, (size_t)p->log_length, p->log_digest))
         return true;
     if (p->step > 0 && !outputs_set_aside(task->outputs, task->log, where, err)) return false;
     if (p->step > 0 && *where && !t->settings->quiet) show_other_log(task->log, where);
@@ -382,8 +381,7 @@ static bool measure(const Training *t, Result *result, Error *err) {
 
 /* What could not be written is said now, when nothing is lost by ending. */
 static bool check_files(Training *t, Error *err) {
-    if (!log_flush(&t->log))
-        return fail(err, "%s: cannot be written", t->task->log);
+    if (!log_flush(&t->log)) return fail(err, "%s: cannot be written", t->task->log);
     if (*t->no_best.text) return fail(err, "%s", t->no_best.text);
     return !*t->no_state.text || fail(err, "%s", t->no_state.text);
 }

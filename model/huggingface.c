@@ -432,7 +432,7 @@ static bool import_model(Model *model, const Architecture *a, const Config *conf
 bool model_import(Model *model, const char *directory, const int32_t *rows, int count, Error *err) {
     char *path = NULL, *weights = NULL, *text = NULL;
     size_t length;
-    const Architecture *a;
+    const Architecture *a = NULL;
     Config config;
     *model = (Model){0};
     bool ok = file_within(directory, "config.json", &path, err) &&

@@ -290,6 +290,36 @@ static void test_write_full(void **state) {
     free(bytes);
 }
 
+static void give_up(int number) {
+    (void)number;
+    file_abandon();
+    _exit(0);
+}
+
+/* A signal that ends the program in the midst of writing: the system sends one where a file may not
+ * grow. */
+static void test_write_abandoned(void **state) {
+    (void)state;
+    int status;
+    char *bytes = pattern(100000);
+    scratch_put("given_up", "old", 3);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        Error err;
+        struct rlimit limit = {4096, 4096};
+        signal(SIGXFSZ, give_up);
+        if (setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(1);
+        file_write(scratch("given_up"), &(FilePart){bytes, 100000}, 1, &err);
+        _exit(2);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_false(scratch_has_temporary("."));
+    scratch_expect("given_up", "old", 3);
+    free(bytes);
+}
+
 /* ---- directories ---- */
 
 static void test_make_parent(void **state) {
@@ -421,6 +451,7 @@ int main(void) {
         cmocka_unit_test(test_write_refused),
         cmocka_unit_test(test_write_forbidden),
         cmocka_unit_test(test_write_full),
+        cmocka_unit_test(test_write_abandoned),
         cmocka_unit_test(test_make_parent),
         cmocka_unit_test(test_make_parent_blocked),
         cmocka_unit_test(test_make_parent_forbidden),

@@ -31,6 +31,16 @@ static int step_of(const char *name) {
     return step;
 }
 
+/* Are the two files the same? */
+static void expect_same(const char *name, const char *other) {
+    size_t length, other_length;
+    char *a = slurp(scratch(name), &length), *b = slurp(scratch(other), &other_length);
+    assert_int_equal(length, other_length);
+    assert_memory_equal(a, b, length);
+    free(a);
+    free(b);
+}
+
 /* The files that a training has when it is interrupted in its model, and how to go on. */
 static void expect_all(const char *folder) {
     static const char *const names[] = {"model.safetensors", "model.last.safetensors",
@@ -114,28 +124,39 @@ static void test_second(void **state) {
     /* it goes on as if nobody had ever interrupted it */
     must_run("train -r --eval-every 50 -q -o @new/model.safetensors " PLAY);
     must_run("train " LONG "-m bigram -s 200 --eval-every 50 -q -o @whole/model.safetensors " PLAY);
-    size_t length, other;
-    char *a = slurp(scratch("new/model.safetensors"), &length);
-    char *b = slurp(scratch("whole/model.safetensors"), &other);
-    assert_int_equal(length, other);
-    assert_memory_equal(a, b, length);
-    free(a);
-    free(b);
+    expect_same("new/model.safetensors", "whole/model.safetensors");
 }
 
-/* In the midst of an evaluation. */
+/* In the midst of an evaluation: whichever look at the clock it is, nothing is lost. */
 static void test_within_evaluation(void **state) {
     (void)state;
-    /* every fifth step ends with one; whichever look at the clock it is, nothing is lost */
-    for (int i = 0; i < 12; i++) {
-        char signals[64];
+    char signals[64];
+    enum { LOOKS = 30 }; /* every fifth step ends with an evaluation, after 25 looks and some */
+    for (int i = 0; i < LOOKS; i++) {
         snprintf(signals, sizeof signals, "2@%.3f 2@%.3f", 1.0 + 0.01 * i, 1.0 + 0.01 * i);
         run_with(signals, "train " LONG "-m bigram --eval-every 5 -o @within/m " PLAY);
         expect_success();
         after("Interrupted.");
-        assert_in_range(step_of("within/m.last.safetensors"), 15, 25);
+        assert_in_range(step_of("within/m.last.safetensors"), 15, 30);
         must_run("sample -n 5 @within/m");
         scratch_remove(scratch("within"));
+    }
+}
+
+/* In the last evaluation: a training that goes on makes up for it. */
+static void test_last_evaluation(void **state) {
+    (void)state;
+    char signals[64];
+    must_run("train " LONG "-m bigram -s 20 --eval-every 10 -q -o @whole2/m " PLAY);
+    for (int i = 0; i < 24; i++) {
+        snprintf(signals, sizeof signals, "2@%.3f 2@%.3f", 0.9 + 0.01 * i, 0.9 + 0.01 * i);
+        run_with(signals, "train " LONG "-m bigram -s 20 --eval-every 10 -o @end/m " PLAY);
+        expect_success();
+        must_run("train -r -q -o @end/m " PLAY);
+        expect_same("end/m", "whole2/m");
+        must_run("train " LONG "-m bigram -s 20 --eval-every 10 -q -o @end/m " PLAY);
+        assert_null(strstr(ran.out, "another training")); /* it was complete */
+        scratch_remove(scratch("end"));
     }
 }
 
@@ -260,15 +281,11 @@ static int tear_down(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_first),
-        cmocka_unit_test(test_baseline),
-        cmocka_unit_test(test_second),
-        cmocka_unit_test(test_within_evaluation),
-        cmocka_unit_test(test_third),
-        cmocka_unit_test(test_hangups),
-        cmocka_unit_test(test_ignored),
-        cmocka_unit_test(test_reader_gone),
-        cmocka_unit_test(test_closed_terminals),
+        cmocka_unit_test(test_first),           cmocka_unit_test(test_baseline),
+        cmocka_unit_test(test_second),          cmocka_unit_test(test_within_evaluation),
+        cmocka_unit_test(test_last_evaluation), cmocka_unit_test(test_third),
+        cmocka_unit_test(test_hangups),         cmocka_unit_test(test_ignored),
+        cmocka_unit_test(test_reader_gone),     cmocka_unit_test(test_closed_terminals),
     };
     return cmocka_run_group_tests(tests, scratch_open, tear_down);
 }

@@ -192,13 +192,13 @@ static void test_choice_of_model(void **state) {
     expect_files("choice", 4);
     train("-m head -w 7 -o @choice/odd " PLAY); /* a head shares its width with no other */
     learned("head");
-    train("-m head -o @choice/h --log @choice/steps " PLAY);
+    train("-m head -o @chosen/h --log @chosen/steps " PLAY);
     learned("bigram");
     learned("head");
     assert_false(find_row("multihead", &row) || find_row("gpt", &row));
-    expect_files("choice", 12);
-    check_log(scratch("choice/steps"));
-    assert_false(scratch_has("choice/h.csv"));
+    expect_files("chosen", 6);
+    check_log(scratch("chosen/steps"));
+    assert_false(scratch_has("chosen/h.csv"));
 }
 
 /* A preset gives the settings that the command line does not. */

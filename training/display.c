@@ -45,7 +45,7 @@ void show_plan(const Settings *asked, const Settings *s, const Plan *plan) {
 }
 
 void show_set_aside(const char *where) {
-    fputs("what another training left here is now in ", stdout);
+    fputs("what was here before is now in ", stdout);
     escape_string(stdout, where);
     putchar('\n');
 }

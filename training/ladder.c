@@ -222,7 +222,6 @@ static bool train_rungs(const Settings *settings, const Corpus *corpus, Outputs 
             continue;
         }
         task.name = names[i];
-        task.last = i == rungs - 1;
         task.start = strcmp(names[i], settings->model) == 0 ? start : NULL;
         /* until the rung is reached that the state belongs to, there is nothing better to keep */
         task.state = i >= under_way || under_way == rungs ? last : NULL;

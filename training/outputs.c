@@ -71,7 +71,7 @@ typedef struct {
     Kind kind;
     const char *rung; /* of a model or log */
     char *path;       /* owned */
-    bool known;       /* it is of the text that is to be trained on */
+    bool known;       /* what is there is of the training that goes on, or of its text */
 } Output;
 
 struct Outputs {
@@ -149,31 +149,31 @@ static const Output *find(const Outputs *o, Kind kind, const char *rung) {
 /* What a checkpoint says of its training; a file that is none says nothing. One from before models
  * said so is of the text that the state beside it is of. */
 static bool read_notes(const char *path, const char *text, bool by_state, bool *of_text,
-                       bool *complete, Error *err) {
+                       Error *err) {
     Checkpoint c;
-    *of_text = *complete = false;
+    *of_text = false;
     if (!checkpoint_peek(&c, path, err)) return !err->no_memory;
-    const Note *of = checkpoint_note(&c, "text"), *done = checkpoint_note(&c, "complete");
+    const Note *of = checkpoint_note(&c, "text");
     *of_text = of ? strcmp(of->value, text) == 0 : by_state;
-    *complete = done && strcmp(done->value, "1") == 0;
     checkpoint_free(&c);
     return true;
 }
 
-/* Sets whether each output that is there is of the text, and whether the training was complete. */
-static bool look(Outputs *o, const char *text, uint64_t digest, bool *complete, Error *err) {
-    bool by_state = false, ignored, ok = true;
-    *complete = true;
+/* Sets whether each output that is there is of the text. */
+static bool look(Outputs *o, uint64_t digest, Error *err) {
+    bool by_state = false, ok = true;
+    char text[17];
+    snprintf(text, sizeof text, "%016" PRIx64, digest);
     for (int i = 0; i < o->count && ok; i++) {
         Output *output = &o->list[i];
         bool *known = &output->known;
         if (!claims_there(o->claims, output->path)) continue;
         switch (output->kind) {
             case STATE:
-                ok = read_notes(output->path, text, false, known, complete, err);
+                ok = read_notes(output->path, text, false, known, err);
                 by_state = *known;
                 break;
-            case MODEL: ok = read_notes(output->path, text, by_state, known, &ignored, err); break;
+            case MODEL: ok = read_notes(output->path, text, by_state, known, err); break;
             case LOG:
                 *known = (by_state || find(o, MODEL, output->rung)->known) &&
                          file_begins(output->path, LOG_HEADING);
@@ -190,17 +190,11 @@ static bool look(Outputs *o, const char *text, uint64_t digest, bool *complete, 
 bool outputs_make_way(Outputs *o, uint64_t digest, bool resumed, char where[PATH_ROOM],
                       Error *err) {
     const char *paths[sizeof o->list / sizeof *o->list];
-    char text[17];
     int count = 0;
-    bool complete, all_known = true;
     *where = 0;
-    snprintf(text, sizeof text, "%016" PRIx64, digest);
-    if (!look(o, text, digest, &complete, err)) return false;
+    if (resumed && !look(o, digest, err)) return false;
     for (int i = 0; i < o->count; i++)
-        all_known = all_known && (o->list[i].known || !claims_there(o->claims, o->list[i].path));
-    bool everything = !resumed && (!all_known || !complete);
-    for (int i = 0; i < o->count; i++)
-        if (everything || !o->list[i].known) paths[count++] = o->list[i].path;
+        if (!resumed || !o->list[i].known) paths[count++] = o->list[i].path;
     return claims_set_aside(o->claims, paths, count, where, PATH_ROOM, err);
 }
 

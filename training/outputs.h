@@ -38,10 +38,9 @@ typedef struct Outputs Outputs;
 bool outputs_open(Outputs **outputs, const Settings *settings, const char *const names[], int rungs,
                   Error *err);
 
-/* Makes way for a new training on the text of this digest. If files in its way are of another text
- * or of no training, or if the training there was not complete, all files in its way are moved to a
- * new folder, whose name goes to where[PATH_ROOM]; else that is empty, and they are replaced as
- * they are written. A training that is resumed keeps its own files, and only others move. */
+/* Makes way for a training on the text of this digest: what an earlier one, or a person, has left
+ * in its way is moved to a new folder, whose name goes to where[PATH_ROOM], which is empty if there
+ * is nothing. A training that is resumed keeps the files of its text, and only others move. */
 bool outputs_make_way(Outputs *outputs, uint64_t text, bool resumed, char where[PATH_ROOM],
                       Error *err);
 

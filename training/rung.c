@@ -98,7 +98,6 @@ static void restore(Training *t, const State *from) {
     const Checkpoint *c = &from->checkpoint;
     t->progress = from->progress;
     crew_restore(&t->crew, (uint64_t)t->progress.step, c->first_moments, c->second_moments);
-    t->progress.complete = 0;
     /* what is gone is made again */
     if (access(t->task->path, F_OK) != 0) t->progress.best = INFINITY;
 }
@@ -294,7 +293,6 @@ static bool evaluate_last(Training *t, Error *err) {
     double validation;
     if (t->progress.recent_count <= 0) return true;
     if (!evaluate(t, &validation, err)) return false;
-    t->progress.complete = t->task->last && !isnan(validation);
     keep_state(t);
     return true;
 }
@@ -313,18 +311,14 @@ static bool take_steps(Training *t, Error *err) {
         bool spent = budget_spent(&t->budget, p);
         bool due = budget_evaluation_due(&t->budget, p, spent);
         if (due) ok = evaluate(t, &row.validation, err);
-        bool cut = due && isnan(row.validation);
-        due = due && !cut;
-        spent = spent && !cut;
+        due = due && !isnan(row.validation); /* a person may not have waited for it */
         if (due && ok) row.excerpt = t->written;
         if (due && ok && !spent) cool_early(t);
         log_row(&t->log, &row);
         double now = clock_seconds();
         p->spent = spent ? s->time : 0;
         p->given_up = due && !spent && budget_hopeless(&t->budget, p) ? t->budget.steps : 0;
-        bool done = spent || p->given_up > 0;
-        p->complete = done && t->task->last;
-        last = done || interrupted();
+        last = spent || p->given_up > 0 || interrupted();
         if (ok && (due || last || now - t->saved >= s->save_every)) keep_state(t);
         if (live && !due && now - shown > 0.1) {
             show_progress(p, s, t->budget.steps, &t->spark);

@@ -15,7 +15,6 @@ typedef struct {
     double seconds;        /* that it may take, with those spent on it before; 0: steps count */
     const char *state;     /* where the last state goes; NULL: nowhere */
     Outputs *outputs;      /* among which all these files are */
-    bool last;             /* the last rung of the training */
     const Result *results; /* of the rungs before, for the state */
     int result_count;
 } Task;

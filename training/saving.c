@@ -13,22 +13,20 @@ enum { NUMBER = 32, RESULT_ROOM = 192, RESULTS_ROOM = MAX_RUNGS * RESULT_ROOM };
 static const struct {
     const char *key;
     size_t member;
-    bool may_lack; /* in states of earlier versions: it is 0 then */
 } numbers[] = {
-    {"best_loss", offsetof(Progress, best), false},
-    {"recent_loss", offsetof(Progress, recent), false},
-    {"recent_steps", offsetof(Progress, recent_count), false},
-    {"seconds", offsetof(Progress, seconds), false},
-    {"learning_seconds", offsetof(Progress, learning), false},
-    {"log_bytes", offsetof(Progress, log_length), false},
-    {"lowest_loss", offsetof(Progress, lowest), false},
-    {"lowest_step", offsetof(Progress, lowest_step), false},
-    {"stale", offsetof(Progress, stale), false},
-    {"spent", offsetof(Progress, spent), false},
-    {"given_up", offsetof(Progress, given_up), false},
-    {"cooling", offsetof(Progress, cooling), false},
-    {"cooled", offsetof(Progress, cooled), false},
-    {"complete", offsetof(Progress, complete), true},
+    {"best_loss", offsetof(Progress, best)},
+    {"recent_loss", offsetof(Progress, recent)},
+    {"recent_steps", offsetof(Progress, recent_count)},
+    {"seconds", offsetof(Progress, seconds)},
+    {"learning_seconds", offsetof(Progress, learning)},
+    {"log_bytes", offsetof(Progress, log_length)},
+    {"lowest_loss", offsetof(Progress, lowest)},
+    {"lowest_step", offsetof(Progress, lowest_step)},
+    {"stale", offsetof(Progress, stale)},
+    {"spent", offsetof(Progress, spent)},
+    {"given_up", offsetof(Progress, given_up)},
+    {"cooling", offsetof(Progress, cooling)},
+    {"cooled", offsetof(Progress, cooled)},
 };
 enum { NUMBERS = sizeof numbers / sizeof *numbers };
 
@@ -166,9 +164,7 @@ static const char *read_notes(State *state) {
     if (!read_number(checkpoint_note(c, "step"), &number) || !(number <= 1e9)) return "step";
     state->progress.step = (int)number;
     for (int i = 0; i < NUMBERS; i++) {
-        const Note *note = checkpoint_note(c, numbers[i].key);
-        if (!note && numbers[i].may_lack) continue;
-        if (!read_number(note, &number)) return numbers[i].key;
+        if (!read_number(checkpoint_note(c, numbers[i].key), &number)) return numbers[i].key;
         memcpy((char *)&state->progress + numbers[i].member, &number, sizeof number);
     }
     const Progress *p = &state->progress;

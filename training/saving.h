@@ -32,9 +32,8 @@ typedef struct {
     double log_length;   /* bytes of its log */
     double spent;        /* by the clock, when its share of a Settings.time was spent: of which */
     double given_up;     /* if it ended because there was no hope: of so many steps */
-    double cooling;  /* the step from which the rates fall earlier than planned; 0: they do not */
-    double cooled;   /* the step at which they are then to be 0 */
-    double complete; /* 1: it was the last rung of its training, and went to its end */
+    double cooling; /* the step from which the rates fall earlier than planned; 0: they do not */
+    double cooled;  /* the step at which they are then to be 0 */
     uint64_t log_digest;        /* of the log's bytes */
     char kernels[KERNELS_ROOM]; /* of a state: those it was trained with; empty if not known */
 } Progress;

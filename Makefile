@@ -80,7 +80,7 @@ TRAINING = $(patsubst %.c,%.o,$(wildcard training/*.c))
 OBJECTS = $(SOURCES:.c=.o) $(ISAS:%=model/kernels/isa_%.o) $(BF16)
 
 # The longest first, so that none of them runs on alone in the end.
-LONG    = $(patsubst %,tests/test_%,faults resume programs properties training exchange sampler gradients)
+LONG    = $(patsubst %,tests/test_%,programs faults resume properties training exchange sampler gradients)
 TESTS   = $(LONG) $(filter-out $(LONG),$(patsubst %.c,%,$(wildcard tests/test_*.c)))
 
 # The programs as the tests run them: as they are, and with a request for memory that fails.
@@ -179,22 +179,22 @@ $(SAN): export TRIL_KILLS ?= 10
 
 # Checkers, with what they are not to report and why: .clang-tidy, tests/cppcheck.
 check: $(BUILD)/test/train $(BUILD)/test/sample
-	tests/deps check
+	@tests/deps check
 	tests/check $(BUILD)/test
 
 # The page that a training leaves behind, in a browser (headless Chromium).
 test-page: $(BUILD)/test/train
-	tests/deps page
+	@tests/deps page
 	tests/page $(BUILD)/test
 
 # What `make install`, `make uninstall` and `make dist` do, in a folder of their own.
 test-install: train sample
-	tests/deps install
+	@tests/deps install
 	+tests/install
 
 # Trainings on several processes, under Debian's Open MPI and MPICH.
 test-mpi:
-	tests/deps mpi
+	@tests/deps mpi
 	+tests/mpi
 
 # Training killed ten times as often as in `make test`.
@@ -205,7 +205,7 @@ soak: $(BUILD)/test/tests/test_resume $(BUILD)/test/train $(BUILD)/test/sample
 # programs are only compiled.
 ARM_TESTS = test_kernels test_attention test_gradients
 test-arm:
-	tests/deps arm
+	@tests/deps arm
 	@$(MAKE) --no-print-directory BUILD=build/arm CC=aarch64-linux-gnu-gcc \
 		$(ARM_TESTS:%=build/arm/test/tests/%) build/arm/test/train build/arm/test/sample
 	@set -e; export OMP_WAIT_POLICY=passive; for test in $(ARM_TESTS); do \
@@ -266,7 +266,7 @@ bench: $(BUILD)/tests/bench
 	$(BUILD)/tests/bench
 
 deps:
-	tests/deps
+	@tests/deps
 
 # In `make deps test` the tests wait for what they need.
 ifneq ($(filter deps,$(MAKECMDGOALS)),)

@@ -90,7 +90,7 @@ TRAINING = $(patsubst %.c,%.o,$(wildcard training/*.c))
 OBJECTS = $(SOURCES:.c=.o) $(ISAS:%=model/kernels/isa_%.o) $(BF16)
 
 # The longest first, so that none of them runs on alone in the end.
-LONG    = $(patsubst %,tests/test_%,faults resume programs properties training exchange sampler gradients)
+LONG    = $(patsubst %,tests/test_%,programs faults resume properties training exchange sampler gradients)
 TESTS   = $(LONG) $(filter-out $(LONG),$(patsubst %.c,%,$(wildcard tests/test_*.c)))
 
 # The programs as the tests run them: as they are, with a request for memory that fails, and with a
@@ -202,22 +202,22 @@ $(SAN): export TRIL_KILLS ?= 10
 
 # Checkers, with what they are not to report and why: .clang-tidy, tests/cppcheck.
 check: $(BUILD)/test/train $(BUILD)/test/sample
-	tests/deps check
+	@tests/deps check
 	tests/check $(BUILD)/test
 
 # The page that a training leaves behind, in a browser (headless Chromium).
 test-page: $(BUILD)/test/train
-	tests/deps page
+	@tests/deps page
 	tests/page $(BUILD)/test
 
 # What `make install`, `make uninstall` and `make dist` do, in a folder of their own.
 test-install: train sample
-	tests/deps install
+	@tests/deps install
 	+tests/install
 
 # Trainings on several processes, under Debian's Open MPI and MPICH.
 test-mpi:
-	tests/deps mpi
+	@tests/deps mpi
 	+tests/mpi
 
 # Trainings killed ten times as often as in `make test`, and terminals closed twice as often.
@@ -229,7 +229,7 @@ soak: $(BUILD)/test/tests/test_resume $(BUILD)/test/tests/test_interruption $(PR
 # programs are only compiled.
 ARM_TESTS = test_kernels test_attention test_gradients
 test-arm:
-	tests/deps arm
+	@tests/deps arm
 	@$(MAKE) --no-print-directory BUILD=build/arm CC=aarch64-linux-gnu-gcc \
 		$(ARM_TESTS:%=build/arm/test/tests/%) build/arm/test/train build/arm/test/sample
 	@set -e; export OMP_WAIT_POLICY=passive; for test in $(ARM_TESTS); do \
@@ -290,7 +290,7 @@ bench: $(BUILD)/tests/bench
 	$(BUILD)/tests/bench
 
 deps:
-	tests/deps
+	@tests/deps
 
 # In `make deps test` the tests wait for what they need.
 ifneq ($(filter deps,$(MAKECMDGOALS)),)

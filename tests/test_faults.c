@@ -100,7 +100,7 @@ static void test_no_memory(void **state) {
     (void)state;
     size_t length;
     char *play = slurp(PLAY, &length);
-    scratch_put("verse.txt", play, 1500);
+    scratch_put("verse.txt", play, 400);
     free(play);
     must_run("train " SHORT "-q -o @memory/m.safetensors " VERSE);
     model = slurp(scratch("memory/m.safetensors"), &model_length);

@@ -94,7 +94,7 @@ static const char *kind_of(mode_t mode) {
  * regular file or of nothing: a link would be replaced, not what it points to. */
 static bool look(Claim *claim, Error *err) {
     struct stat status;
-    claim->there = (claim->written ? lstat : stat)(claim->path, &status) == 0;
+    claim->there = (claim->written ? lstat(claim->path, &status) : stat(claim->path, &status)) == 0;
     if (!claim->there) return true;
     claim->file = identity_of(&status);
     claim->filled = status.st_size > 0;
@@ -160,7 +160,8 @@ static off_t byte_of(const char *path) {
     const char *slash = strrchr(path, '/');
     Digest digest = digest_start();
     for (const char *at = slash ? slash + 1 : path; *at; at++) {
-        char low = *at >= 'A' && *at <= 'Z' ? (char)(*at - 'A' + 'a') : *at;
+        unsigned char low = (unsigned char)*at;
+        if (low >= 'A' && low <= 'Z') low = (unsigned char)(low + ('a' - 'A'));
         digest_add(&digest, &low, 1);
     }
     return (off_t)(digest_value(&digest) >> 2);

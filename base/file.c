@@ -124,15 +124,9 @@ static bool write_all(int file, const char *bytes, size_t length) {
 }
 
 char *file_folder(const char *path) {
-    char *copy = malloc(strlen(path) + 2), *slash;
-    if (!copy) return NULL;
-    strcpy(copy, path);
-    slash = strrchr(copy, '/');
-    if (slash)
-        slash[slash == copy] = 0;
-    else
-        strcpy(copy, ".");
-    return copy;
+    const char *slash = strrchr(path, '/');
+    if (!slash) return strdup(".");
+    return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
 }
 
 /* A rename is only safe from a power cut once the directory that records it is on the disk. */

@@ -259,11 +259,12 @@ static void author_say(Author *a, const char *text, size_t length) {
 
 static void author_write(Author *a, int count) {
     int32_t order[256];
-    char text[UTF8_MAX];
+    char text[UTF8_MAX] = {0};
     if (!a->logits) author_read(a, vocab_start(&a->vocab));
     for (int i = 0; i < count; i++) {
         int id = sampler_pick(&a->sampler, a->logits, a->vocab.size, a->stream, a->place++, order);
-        author_put(a, text, (size_t)vocab_text(&a->vocab, id, text));
+        int length = vocab_text(&a->vocab, id, text);
+        author_put(a, text, (size_t)length);
         author_read(a, id);
     }
 }

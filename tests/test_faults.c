@@ -198,7 +198,7 @@ static void test_read_only(void **state) {
     (void)state;
     must_run("train " TINY "-q -m bigram -o @old.safetensors " PLAY);
     mounted("mkdir $T/fixed; mount -t tmpfs tril $T/fixed;"
-            "cp $T/old.safetensors $T/fixed/m.safetensors; mount -o remount,ro $T/fixed;"
+            "cp $T/old.safetensors $T/fixed/m.safetensors; mount -o remount,bind,ro $T/fixed;"
             "$P/train " TINY "-q -s 1000000 -m bigram -o $T/fixed/m.safetensors " PLAY
             " 2>$T/said && exit 3;"
             "$P/train " TINY "-q -s 1000000 -m bigram -o $T/fixed/new/m.safetensors " PLAY

@@ -9,11 +9,15 @@ PREFIX  = /usr/local
 BUILD   = build
 CLANG_FORMAT = clang-format
 
+# The text as a word for the shell, which is to find nothing in its name but a name.
+apostrophe = '
+TEXT = '$(subst $(apostrophe),'\'',$(patsubst -%,./-%,$(value INPUT)))'
+
 # A text that is not there is said before anything is built for it.
 ifneq ($(filter run pictures,$(MAKECMDGOALS)),)
 ifneq ($(INPUT),data/input.txt)
-ifneq ($(shell test -f '$(INPUT)' && echo there),there)
-$(error there is no text '$(INPUT)'; name a file as INPUT=FILE, or leave it out for data/input.txt)
+ifneq ($(shell test -f $(TEXT) && echo there),there)
+$(error there is no text $(TEXT); name a file as INPUT=FILE, or leave it out for data/input.txt)
 endif
 endif
 endif
@@ -109,7 +113,7 @@ all: train sample
 
 # From whichever build was made last, with MPI or without.
 train sample: %: $(BUILD)/% always
-	@cmp -s $< $@ || cp $< $@
+	@cmp -s $< $@ || { cp $< $@.new && mv -f $@.new $@; }
 always:
 
 define compile # flags
@@ -175,15 +179,15 @@ $(BUILD)/text/%.inc: %
 
 # Trains for TIME, or goes on where that was interrupted, and writes.
 run: train sample $(filter data/input.txt,$(INPUT))
-	@echo "Training on $(INPUT) for $(TIME) (TIME=10m is longer), then writing 500 characters."
+	@printf 'Training on %s for %s (TIME=10m is longer), then writing 500 characters.\n' $(TEXT) '$(TIME)'
 	@echo "Ctrl-C ends the training early and keeps what was learnt; 'make run' then goes on."
 	@echo
-	./train --continue --time $(TIME) '$(INPUT)'
+	./train --continue --time $(TIME) $(TEXT)
 	./sample -n 500
 	@echo
 	@./sample --info | sed -n 's/^validation_loss  *\(.*\)/Reached a validation loss of \1 nats per character./p'
-	@echo "To train it further:  ./train --resume --time 10m '$(INPUT)'"
-	@[ '$(INPUT)' != data/input.txt ] || cat data/input.origin 2>/dev/null || true
+	@printf '%s\n' "To train it further:  ./train --resume --time 10m "$(TEXT)
+	@[ $(TEXT) != data/input.txt ] || cat data/input.txt.origin 2>/dev/null || true
 
 data/input.txt:
 	data/fetch any $@

@@ -21,6 +21,7 @@
 #include "version.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -140,6 +141,17 @@ static bool is_other_text(const Settings *s, const State *state, bool *other, Er
     return true;
 }
 
+/* With --continue a training goes on for as long as it was to, or longer. */
+static void keep_budget(Settings *s, int steps, double time) {
+    if (!s->go_on) return;
+    if (time <= 0) { /* steps count */
+        s->time = 0;
+        if (s->steps < steps || s->steps_open) s->steps = steps;
+    } else {
+        s->time = fmax(s->time, time);
+    }
+}
+
 /* Reads the state that a training goes on from, if there is one. Its settings take the place of the
  * defaults; of those on the command line, which are read once more, some may differ. `words` is
  * theirs to point into. */
@@ -158,6 +170,11 @@ static bool take_up(Settings *s, const Settings *defaults, Options o, int argc, 
         }
         return true;
     }
+    if (!file_begins(path, ""))
+        return fail(err, "%s: is no regular file, and not the state of a training", path);
+    if (s->go_on && !file_begins(s->input, ""))
+        return fail(err, "%s: --continue reads the text twice, which must be a regular file",
+                    s->input);
     if (!check_start(s, err) || !state_load(state, path, err) ||
         !is_other_text(s, state, &other, err))
         return false;
@@ -170,7 +187,10 @@ static bool take_up(Settings *s, const Settings *defaults, Options o, int argc, 
     if (!read_words(o, words, &why)) return fail(err, "%s: %.400s", path, why.text);
     for (int i = 0; i < FIXED; i++)
         option_word(o.options, o.count, lasting[i], was[i], sizeof was[i]);
+    int steps = s->steps;
+    double time = s->time;
     if (!read_command_line(o, argc, argv, &first, err)) return false;
+    keep_budget(s, steps, time);
     s->input = input;
     for (int i = 0; i < FIXED; i++) {
         option_word(o.options, o.count, lasting[i], now, sizeof now);

@@ -14,7 +14,7 @@
 
 enum { MAX_CLAIMS = 64, MAX_MADE = 256, MAX_EARLIER = 100000 };
 
-static const char lock_name[] = ".tril.lock", trial_name[] = ".tril.try";
+static const char lock_name[] = ".tril.lock";
 
 /* A file, whatever its path is. */
 typedef struct {
@@ -62,7 +62,14 @@ bool claims_open(Claims **claims, Error *err) {
     return memory_alloc(claims, 1, sizeof **claims, "the names of files", err);
 }
 
+static const char *name_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 static bool add(Claims *c, bool written, const char *what, const char *path, Error *err) {
+    if (strcmp(name_of(path), lock_name) == 0 || file_is_temporary(name_of(path)))
+        return fail(err, "%s: is a name that is only for locks and temporary files", path);
     if (c->count == MAX_CLAIMS) return fail(err, "more than %d files", MAX_CLAIMS);
     Claim *claim = &c->claims[c->count];
     *claim = (Claim){.what = what, .path = strdup(path), .written = written};
@@ -157,9 +164,8 @@ static bool is_current(int lock, const char *path) {
 
 /* Each name has a byte of the lock file; two that differ in case may be one file. */
 static off_t byte_of(const char *path) {
-    const char *slash = strrchr(path, '/');
     Digest digest = digest_start();
-    for (const char *at = slash ? slash + 1 : path; *at; at++) {
+    for (const char *at = name_of(path); *at; at++) {
         unsigned char low = (unsigned char)*at;
         if (low >= 'A' && low <= 'Z') low = (unsigned char)(low + ('a' - 'A'));
         digest_add(&digest, &low, 1);
@@ -193,7 +199,7 @@ static bool lock_names(const Claims *c, int folder, Error *err) {
     return true;
 }
 
-static bool lock_folder(Claims *c, int folder, const char *file, Error *err) {
+static bool lock_folder(Claims *c, int folder, Error *err) {
     Folder *f = &c->folders[folder];
     char *path;
     bool ok = file_within(f->path, lock_name, &path, err);
@@ -202,9 +208,10 @@ static bool lock_folder(Claims *c, int folder, const char *file, Error *err) {
         struct stat status;
         f->lock = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
         if (f->lock < 0) {
-            ok = fail(err, "%s: cannot be created: %s", file, strerror(errno));
+            ok = fail(err, "%s: cannot be opened for locks: %s", path, strerror(errno));
             break;
         }
+        fchmod(f->lock, 0666); /* one that is left behind is not to keep other users out */
         ok = (fstat(f->lock, &status) == 0 && S_ISREG(status.st_mode)) ||
              fail(err, "%s: is not the regular file that locks are taken on", path);
         ok = ok && lock_names(c, folder, err);
@@ -215,14 +222,16 @@ static bool lock_folder(Claims *c, int folder, const char *file, Error *err) {
     return ok;
 }
 
-/* The lock file goes with the last program that has a lock on it. */
+/* The lock file goes with the last program that has a lock on it, unless it is a person's. */
 static void unlock_folder(Folder *f) {
     Error none;
     char *path;
     struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (f->lock < 0) return;
     if (fcntl(f->lock, F_SETLK, &all) == 0 && file_within(f->path, lock_name, &path, &none)) {
-        if (is_current(f->lock, path)) unlink(path);
+        struct stat status;
+        bool own = fstat(f->lock, &status) == 0 && status.st_size == 0;
+        if (own && is_current(f->lock, path)) unlink(path);
         memory_free(path);
     }
     close(f->lock);
@@ -272,34 +281,11 @@ static bool enter_folder(Claims *c, Claim *claim, Error *err) {
 
 /* ---- trying ---- */
 
-/* A folder in which names are tried, so that they never appear where they are meant for. Whoever
- * has the lock on its name has it alone, and an earlier one's is left over. */
-static int open_trial(const Claims *c, int folder, const char *path) {
-    struct flock lock = {
-        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte_of(trial_name), .l_len = 1};
-    while (fcntl(c->folders[folder].lock, F_SETLKW, &lock) != 0 && errno == EINTR) {
-    }
-    if (mkdir(path, 0700) != 0 && errno != EEXIST) return -1;
-    return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
-static void close_trial(const Claims *c, int folder, const char *path, int trial) {
-    struct flock lock = {
-        .l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = byte_of(trial_name), .l_len = 1};
-    close(trial);
-    rmdir(path);
-    fcntl(c->folders[folder].lock, F_SETLK, &lock);
-}
-
-static const char *name_of(const Claim *claim) {
-    const char *slash = strrchr(claim->path, '/');
-    return slash ? slash + 1 : claim->path;
-}
-
 static bool try_name(Claims *c, int i, int trial, Error *err) {
     Claim *claim = &c->claims[i];
+    const char *name = name_of(claim->path);
     struct stat status;
-    int file = openat(trial, name_of(claim), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int file = openat(trial, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     int why = errno;
     if (file >= 0) {
         claim->tried = fstat(file, &status) == 0;
@@ -307,56 +293,86 @@ static bool try_name(Claims *c, int i, int trial, Error *err) {
         close(file);
         return true;
     }
-    if (why == EEXIST && fstatat(trial, name_of(claim), &status, 0) == 0)
+    if (why == EEXIST && fstatat(trial, name, &status, 0) == 0)
         for (int j = 0; j < i; j++)
             if (c->claims[j].tried && same(c->claims[j].trial, identity_of(&status)))
                 return refuse_pair(&c->claims[j], claim, err);
     return fail(err, "%s: cannot be created: %s", claim->path, strerror(why));
 }
 
-/* Only the file system knows which names it takes, and which of them it takes for the same. */
+/* Only the file system knows which names it takes, and which of them it takes for the same: they
+ * are tried in a new folder, so that they never appear where they are meant for. */
 static bool try_names(Claims *c, int folder, Error *err) {
-    char *path;
-    if (!file_within(c->folders[folder].path, trial_name, &path, err)) return false;
-    int trial = open_trial(c, folder, path);
-    bool ok = trial >= 0 || fail(err, "%s: cannot be created: %s", path, strerror(errno));
-    for (int pass = 0; pass < 3 && trial >= 0; pass++)
-        for (int i = 0; i < c->count; i++) {
-            if (!c->claims[i].written || c->claims[i].folder != folder) continue;
-            if (pass != 1) unlinkat(trial, name_of(&c->claims[i]), 0);
-            if (pass == 1 && ok) ok = try_name(c, i, trial, err);
-        }
-    if (trial >= 0) close_trial(c, folder, path, trial);
+    char *path = NULL;
+    if (!file_make_temporary_folder(c->folders[folder].path, &path, err)) return false;
+    int trial = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    bool ok = trial >= 0 || fail(err, "%s: cannot be opened: %s", path, strerror(errno));
+    for (int i = 0; i < c->count && ok; i++)
+        if (c->claims[i].written && c->claims[i].folder == folder) ok = try_name(c, i, trial, err);
+    for (int i = 0; i < c->count && trial >= 0; i++)
+        if (c->claims[i].tried && c->claims[i].folder == folder)
+            unlinkat(trial, name_of(c->claims[i].path), 0);
+    if (trial >= 0) close(trial);
+    rmdir(path);
     memory_free(path);
     return ok;
 }
 
-bool claims_settle(Claims *c, Error *err) {
+/* ---- all of it ---- */
+
+static bool look_at_all(Claims *c, Error *err) {
     bool ok = true;
     for (int i = 0; i < c->count && ok; i++) ok = look(&c->claims[i], err);
-    ok = ok && compare(c, err);
+    return ok && compare(c, err);
+}
+
+/* Files are looked at once more when nobody else can write them any more. */
+bool claims_settle(Claims *c, Error *err) {
+    bool ok = look_at_all(c, err);
     for (int i = 0; i < c->count && ok; i++)
         ok = !c->claims[i].written ||
              (make_folders(c, c->claims[i].path, err) && enter_folder(c, &c->claims[i], err));
-    for (int f = 0; f < c->folder_count && ok; f++) {
-        int first = 0;
-        while (!c->claims[first].written || c->claims[first].folder != f) first++;
-        ok = lock_folder(c, f, c->claims[first].path, err);
-    }
+    for (int f = 0; f < c->folder_count && ok; f++) ok = lock_folder(c, f, err);
+    ok = ok && look_at_all(c, err);
     for (int f = 0; f < c->folder_count && ok; f++) ok = try_names(c, f, err);
     for (int f = 0; f < c->folder_count && ok; f++) sweep(c, &c->folders[f]);
     return ok;
 }
 
+/* A folder that was moved or removed is made again, and locked, if nobody else has that lock. */
+static bool hold_folder(Claims *c, int folder, Error *err) {
+    Folder *f = &c->folders[folder];
+    struct stat status;
+    char *path;
+    if (f->lock < 0) return true;
+    if (!file_within(f->path, lock_name, &path, err)) return false;
+    bool ok = is_current(f->lock, path);
+    if (!ok) {
+        close(f->lock);
+        f->lock = -1;
+        ok = make_folders(c, path, err) && lock_folder(c, folder, err) &&
+             (stat(f->path, &status) == 0 || fail(err, "%s: cannot be found", f->path));
+        if (ok) f->identity = identity_of(&status);
+    }
+    memory_free(path);
+    return ok;
+}
+
+bool claims_hold(Claims *c, Error *err) {
+    bool ok = true;
+    for (int f = 0; f < c->folder_count && ok; f++) ok = hold_folder(c, f, err);
+    return ok;
+}
+
 /* ---- setting aside ---- */
 
-static const Claim *claim_of(const Claims *c, const char *path) {
+static Claim *claim_of(Claims *c, const char *path) {
     for (int i = 0; i < c->count; i++)
         if (c->claims[i].written && strcmp(c->claims[i].path, path) == 0) return &c->claims[i];
     return NULL;
 }
 
-bool claims_there(const Claims *c, const char *path) {
+bool claims_there(Claims *c, const char *path) {
     const Claim *claim = claim_of(c, path);
     return claim && claim->filled;
 }
@@ -369,8 +385,8 @@ static bool earlier_folder(const Claims *c, const Claim *claim, int number, char
     return file_within(c->folders[claim->folder].path, name, path, err);
 }
 
-/* Is the number free in every folder? */
-static bool is_free(const Claims *c, const char *const *paths, int count, int number) {
+/* Is the number free in every folder that something is moved in? */
+static bool is_free(Claims *c, const char *const *paths, int count, int number) {
     bool free_everywhere = true;
     for (int i = 0; i < count && free_everywhere; i++) {
         Error none;
@@ -385,32 +401,49 @@ static bool is_free(const Claims *c, const char *const *paths, int count, int nu
     return free_everywhere;
 }
 
-static bool move(Claims *c, Claim *claim, int number, char *where, size_t room, Error *err) {
-    char *folder = NULL, *to = NULL;
+/* Moves a claim's file into the folder of that number beside it, or back. */
+static bool move(const Claims *c, const Claim *claim, int number, bool back, Error *err) {
+    char *folder = NULL, *aside = NULL;
     struct stat status;
     bool ok = earlier_folder(c, claim, number, &folder, err) &&
-              file_within(folder, name_of(claim), &to, err);
-    if (ok && mkdir(folder, 0777) != 0 && errno != EEXIST)
+              file_within(folder, name_of(claim->path), &aside, err);
+    if (ok && !back && mkdir(folder, 0777) != 0 && errno != EEXIST)
         ok = fail(err, "%s: cannot be created: %s", folder, strerror(errno));
+    const char *from = back ? aside : claim->path, *to = back ? claim->path : aside;
     if (ok && lstat(to, &status) == 0) ok = fail(err, "%s: is there already", to);
-    if (ok && rename(claim->path, to) != 0)
-        ok = fail(err, "%s: cannot be moved to %s: %s", claim->path, to, strerror(errno));
-    if (ok) claim->there = claim->filled = false;
-    if (ok && !*where) snprintf(where, room, "%s", folder);
+    if (ok && rename(from, to) != 0)
+        ok = fail(err, "%s: cannot be moved to %s: %s", from, to, strerror(errno));
+    if (folder && (back || !ok)) rmdir(folder); /* if it is empty */
     memory_free(folder);
-    memory_free(to);
+    memory_free(aside);
     return ok;
 }
 
 bool claims_set_aside(Claims *c, const char *const *paths, int count, char *where, size_t room,
                       Error *err) {
-    int number = 1;
+    Claim *moved[MAX_CLAIMS];
+    int number = 1, done = 0;
+    bool ok = true;
     *where = 0;
     while (number < MAX_EARLIER && !is_free(c, paths, count, number)) number++;
-    for (int i = 0; i < count; i++) {
-        Claim *claim = (Claim *)claim_of(c, paths[i]);
-        if (claim && claim->filled && !move(c, claim, number, where, room, err)) return false;
+    for (int i = 0; i < count && ok; i++) {
+        Claim *claim = claim_of(c, paths[i]);
+        if (!claim || !claim->filled) continue;
+        ok = move(c, claim, number, false, err);
+        if (ok) moved[done++] = claim;
     }
+    for (int i = 0; i < done; i++) {
+        Error none;
+        if (ok)
+            moved[i]->there = moved[i]->filled = false;
+        else
+            move(c, moved[i], number, true, &none);
+    }
+    char *folder;
+    if (!ok || done == 0) return ok;
+    if (!earlier_folder(c, moved[0], number, &folder, err)) return false;
+    snprintf(where, room, "%s", folder);
+    memory_free(folder);
     return true;
 }
 

@@ -16,7 +16,8 @@ typedef struct Claims Claims;
 bool claims_open(Claims **claims, Error *err);
 
 /* Claims `path` to read or to write. `what` names its purpose in messages ("the log") and must
- * outlive the claims; the path is copied. Refused: an empty path to write, no memory. */
+ * outlive the claims; the path is copied. Refused: an empty path to write, a name
+ * that locks and temporary files have, no memory. */
 bool claims_read(Claims *claims, const char *what, const char *path, Error *err);
 bool claims_write(Claims *claims, const char *what, const char *path, Error *err);
 
@@ -29,11 +30,16 @@ bool claims_settle(Claims *claims, Error *err);
 
 /* Was there a file at this path, which is claimed for writing, when it was settled, and not an
  * empty one? */
-bool claims_there(const Claims *claims, const char *path);
+bool claims_there(Claims *claims, const char *path);
+
+/* Before a file is written: has the program still its locks, and are they still in the folders that
+ * the paths name? A folder that was moved or removed meanwhile is made again. Refused: it cannot
+ * be, or another program has its locks by now. */
+bool claims_hold(Claims *claims, Error *err);
 
 /* Moves those of the settled paths[count] that are there, and not empty, into a new folder beside
  * each, earlier-N, and copies the name of the first one's new folder to where[room]. On failure
- * some may have been moved; none is lost. */
+ * they are moved back. */
 bool claims_set_aside(Claims *claims, const char *const *paths, int count, char *where, size_t room,
                       Error *err);
 

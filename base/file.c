@@ -149,12 +149,17 @@ enum { DIGITS = 16, TEMPORARY = sizeof prefix + DIGITS + sizeof suffix };
 /* The temporary file under way, for file_abandon: a signal handler can be told nothing. */
 static char *volatile under_way;
 
+/* Another for each process and moment. */
+static uint64_t random_start(void) {
+    return (uint64_t)getpid() << 32 ^ (uint64_t)(clock_seconds() * 1e9);
+}
+
 /* Creates a file that did not exist, in the folder of `path`. The lock, which ends with this
  * process, tells other programs that it is in use. */
 static int create_temporary(const char *path, char *name, size_t room) {
     const char *slash = strrchr(path, '/');
     int folder = slash ? (int)(slash - path + 1) : 0, file = -1;
-    uint64_t key = (uint64_t)getpid() << 32 ^ (uint64_t)(clock_seconds() * 1e9);
+    uint64_t key = random_start();
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     for (uint64_t i = 0; i < 100; i++) {
         snprintf(name, room, "%.*s%s%016" PRIx64 "%s", folder, path, prefix, random_bits(key, i),
@@ -164,6 +169,21 @@ static int create_temporary(const char *path, char *name, size_t room) {
         if (file >= 0 || errno != EEXIST) break;
     }
     return file;
+}
+
+bool file_make_temporary_folder(const char *folder, char **path, Error *err) {
+    size_t room = strlen(folder) + 1 + TEMPORARY;
+    uint64_t key = random_start();
+    if (!memory_alloc(path, room, 1, folder, err)) return false;
+    for (uint64_t i = 0; i < 100; i++) {
+        snprintf(*path, room, "%s/%s%016" PRIx64 "%s", folder, prefix, random_bits(key, i), suffix);
+        if (mkdir(*path, 0700) == 0) return true;
+        if (errno != EEXIST) break;
+    }
+    fail(err, "%s: no folder can be created in it: %s", folder, strerror(errno));
+    memory_free(*path);
+    *path = NULL;
+    return false;
 }
 
 void file_abandon(void) {
@@ -182,7 +202,8 @@ void file_remove_abandoned(const char *path) {
     struct stat status;
     int file = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (file < 0) return;
-    if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && fcntl(file, F_SETLK, &lock) == 0)
+    if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1 &&
+        fcntl(file, F_SETLK, &lock) == 0)
         unlink(path);
     close(file);
 }

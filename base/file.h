@@ -42,6 +42,10 @@ typedef struct {
  * temporary one removed. */
 bool file_write(const char *path, const FilePart *parts, size_t count, Error *err);
 
+/* Creates a new folder with a temporary file's name in `folder`, and sets *path to it. The caller
+ * removes it, and releases *path with memory_free; on failure it is NULL. */
+bool file_make_temporary_folder(const char *folder, char **path, Error *err);
+
 /* Removes the temporary file that is being written. For a signal handler that ends the program. */
 void file_abandon(void);
 

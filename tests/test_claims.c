@@ -101,7 +101,7 @@ static void test_other_kinds(void **state) {
     expect_refused(CLAIM("k/folder/"), "a folder", "the first");
     expect_refused(CLAIM("k/link"), "a symbolic link", "the first");
     expect_refused(CLAIM("k/file/x"), "k/file: cannot be created", "");
-    expect_refused(CLAIM("k/new/"), "k/new/: cannot be created", "");
+    expect_refused(CLAIM("k/new/"), "k/new/: is a folder", "the first");
     char name[SCRATCH_PATH];
     snprintf(name, sizeof name, "k/%0260d", 0);
     expect_refused(CLAIM("k/short", name), "cannot be created", "long");
@@ -166,9 +166,39 @@ static void test_locks(void **state) {
     }
 }
 
+/* A folder that is moved away, or removed, is made again before something is written; but not where
+ * somebody else writes by now. */
+static void test_held(void **state) {
+    (void)state;
+    int alive;
+    assert_int_equal(mkdir(scratch("h"), 0700), 0);
+    Claims *claims = CLAIM("h/a", "h/deep/b");
+    assert_ok(claims_settle(claims, &err), err);
+    assert_ok(claims_hold(claims, &err), err);
+    assert_int_equal(rename(scratch("h"), scratch("h2")), 0);
+    assert_ok(claims_hold(claims, &err), err);
+    assert_true(scratch_has("h/deep/.tril.lock"));
+    pid_t child = fork(); /* it is locked again */
+    assert_true(child >= 0);
+    if (child == 0) _exit(claims_settle(CLAIM("h/a"), &err));
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    scratch_remove(scratch("h"));
+    assert_int_equal(mkdir(scratch("h"), 0700), 0);
+    child = hold("h/a", &alive);
+    assert_false(claims_hold(claims, &err));
+    expect_words(err, "h/a: ", "is writing");
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    close(alive);
+    assert_ok(claims_hold(claims, &err), err);
+    claims_close(claims);
+}
+
 /* ---- temporary files ---- */
 
-static const char abandoned[] = "t/.tril-0123456789abcdef.tmp";
+#define ABANDONED "t/.tril-0123456789abcdef.tmp"
 
 /* What a killed program left is removed; not what a person has named, what is being written, or
  * what is called otherwise. */
@@ -178,18 +208,25 @@ static void test_abandoned(void **state) {
                                          "t/.tril-0123456789abcdeg.tmp"};
     assert_int_equal(mkdir(scratch("t"), 0700), 0);
     for (int i = 0; i < 3; i++) scratch_put(others[i], "mine", 4);
-    scratch_put(abandoned, "half", 4);
-    char name[SCRATCH_PATH];
-    snprintf(name, sizeof name, "<%s", abandoned);
-    Claims *claims = CLAIM(name, "t/a");
-    assert_ok(claims_settle(claims, &err), err);
-    claims_close(claims);
-    scratch_expect(abandoned, "half", 4);
+    scratch_put(ABANDONED, "half", 4);
+    static const char *const own[] = {ABANDONED, "t/.tril.lock"};
+    Claims *claims;
+    for (int i = 0; i < 2; i++) { /* a file of such a name is neither read nor written */
+        assert_ok(claims_open(&claims, &err), err);
+        assert_false(claims_read(claims, "the text", scratch(own[i]), &err));
+        expect_words(err, own[i], "only for locks and temporary files");
+        assert_false(claims_write(claims, "the text", scratch(own[i]), &err));
+        claims_close(claims);
+    }
+    scratch_put("t/.tril.lock", "a person's", 10);
+    assert_int_equal(link(scratch(others[0]), scratch("t/.tril-aaaaaaaaaaaaaaaa.tmp")), 0);
     claims = CLAIM("t/a");
     assert_ok(claims_settle(claims, &err), err);
     claims_close(claims);
-    assert_false(scratch_has(abandoned));
+    assert_false(scratch_has(ABANDONED));
     for (int i = 0; i < 3; i++) scratch_expect(others[i], "mine", 4);
+    scratch_expect("t/.tril.lock", "a person's", 10);
+    assert_true(scratch_has("t/.tril-aaaaaaaaaaaaaaaa.tmp")); /* it has another name, too */
     /* another process's, which it is writing */
     int alive[2], ready[2];
     char byte;
@@ -198,19 +235,19 @@ static void test_abandoned(void **state) {
     assert_true(child >= 0);
     if (child == 0) {
         struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-        int file = open(scratch(abandoned), O_WRONLY | O_CREAT | O_EXCL, 0600);
+        int file = open(scratch(ABANDONED), O_WRONLY | O_CREAT | O_EXCL, 0600);
         close(alive[1]);
         bool ok = fcntl(file, F_SETLK, &lock) == 0 && write(ready[1], "r", 1) == 1;
         _exit(!(ok && read(alive[0], &byte, 1) == 0));
     }
     close(alive[0]);
     assert_int_equal(read(ready[0], &byte, 1), 1);
-    file_remove_abandoned(scratch(abandoned));
-    assert_true(scratch_has(abandoned));
+    file_remove_abandoned(scratch(ABANDONED));
+    assert_true(scratch_has(ABANDONED));
     close(alive[1]);
     assert_int_equal(waitpid(child, NULL, 0), child);
-    file_remove_abandoned(scratch(abandoned));
-    assert_false(scratch_has(abandoned));
+    file_remove_abandoned(scratch(ABANDONED));
+    assert_false(scratch_has(ABANDONED));
 }
 
 /* Whatever has a temporary file's name, nothing is followed and nothing is cut short. */
@@ -260,12 +297,33 @@ static void test_set_aside(void **state) {
     claims_close(claims);
 }
 
+/* Where one cannot be moved, all stay. */
+static void test_moved_back(void **state) {
+    (void)state;
+    char where[SCRATCH_PATH], first[SCRATCH_PATH], second[SCRATCH_PATH];
+    assert_int_equal(mkdir(scratch("u"), 0700), 0);
+    scratch_put("u/a", "a", 1);
+    scratch_put("u/b", "b", 1);
+    snprintf(first, sizeof first, "%s", scratch("u/a"));
+    snprintf(second, sizeof second, "%s", scratch("u/b"));
+    Claims *claims = CLAIM("u/a", "u/b");
+    const char *const list[] = {first, second};
+    assert_ok(claims_settle(claims, &err), err);
+    assert_int_equal(remove(second), 0); /* by somebody else, meanwhile */
+    assert_false(claims_set_aside(claims, list, 2, where, sizeof where, &err));
+    expect_words(err, "u/b: cannot be moved");
+    claims_close(claims);
+    scratch_expect("u/a", "a", 1);
+    assert_false(scratch_has("u/earlier-1"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tried),       cmocka_unit_test(test_equal),
         cmocka_unit_test(test_other_kinds), cmocka_unit_test(test_locks),
-        cmocka_unit_test(test_abandoned),   cmocka_unit_test(test_written),
-        cmocka_unit_test(test_set_aside),
+        cmocka_unit_test(test_held),        cmocka_unit_test(test_abandoned),
+        cmocka_unit_test(test_written),     cmocka_unit_test(test_set_aside),
+        cmocka_unit_test(test_moved_back),
     };
     return cmocka_run_group_tests(tests, scratch_open, scratch_close);
 }

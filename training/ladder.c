@@ -156,6 +156,13 @@ static void show_path(const char *before, const char *path) {
     shell_path(stdout, path, shell_put);
 }
 
+/* The files of the training, for it to go on with. */
+static void show_files(const Settings *settings, bool usual) {
+    if (!usual) show_path(" --out ", settings->out);
+    if (settings->log) show_path(" --log ", settings->log);
+    show_path(" ", settings->input);
+}
+
 /* What to do next: with the model, if it was trained, with its page, if there is one, and with a
  * training that was interrupted. */
 static void show_end(const Settings *settings, const Result *results, int count, const char *page) {
@@ -179,14 +186,12 @@ static void show_end(const Settings *settings, const Result *results, int count,
         else
             snprintf(more, sizeof more, " --resume --steps %.0f", 2.0 * settings->steps);
         show_command("To train it further:     ", *settings->command, more);
-        if (!usual) show_path(" --out ", settings->out);
-        show_path(" ", settings->input);
+        show_files(settings, usual);
         putchar('\n');
     }
     if (interrupted()) {
         show_command("\nInterrupted.  To go on:  ", *settings->command, " --resume");
-        if (!usual) show_path(" --out ", settings->out);
-        show_path(" ", settings->input);
+        show_files(settings, usual);
         putchar('\n');
     }
 }
@@ -194,7 +199,7 @@ static void show_end(const Settings *settings, const Result *results, int count,
 /* Trains the rungs of the plan one after another, or takes over what `state` says of them. */
 static bool train_rungs(const Settings *settings, const Corpus *corpus, Outputs *outputs,
                         State *state, Checkpoint *start, const char *names[MAX_RUNGS], int rungs,
-                        Result *results, int *count, Error *err) {
+                        Result *results, int *count, Error *failed, Error *err) {
     char path[PATH_ROOM], task_log[PATH_ROOM], last[PATH_ROOM];
     int under_way = place_of(state, names, rungs);
     double before = 0; /* seconds of rungs that another run of the program trained */
@@ -203,6 +208,7 @@ static bool train_rungs(const Settings *settings, const Corpus *corpus, Outputs 
                  .path = path,
                  .log = task_log,
                  .outputs = outputs,
+                 .failed = failed,
                  .results = results};
     if (!state_path(settings->out, last, err)) return false;
     for (int i = 0; i < rungs && (*count == 0 || !interrupted()); i++) {
@@ -242,6 +248,7 @@ bool ladder_train(const Settings *settings, const Corpus *corpus, Outputs *outpu
     char page[PATH_ROOM], where[PATH_ROOM];
     int rungs = ladder_plan(settings, names), closed = 0, count = 0;
     bool resumed = state->checkpoint.model.weights;
+    Error failed = {0};
     if (!page_path(settings, page, err) ||
         !check_sizes(settings, corpus, state, names, rungs, err) ||
         !add_closed_forms(corpus, results, &closed, err) ||
@@ -249,7 +256,7 @@ bool ladder_train(const Settings *settings, const Corpus *corpus, Outputs *outpu
         return false;
     if (*where) show_set_aside(where);
     if (!train_rungs(settings, corpus, outputs, state, start, names, rungs, results + closed,
-                     &count, err))
+                     &count, &failed, err))
         return false;
     count += closed;
     show_results(results, count);
@@ -260,7 +267,8 @@ bool ladder_train(const Settings *settings, const Corpus *corpus, Outputs *outpu
         escape_string(stdout, path);
         puts(".");
     }
-    bool drawn = account_write(settings, corpus, results, count, page, err);
+    bool drawn =
+        outputs_hold(outputs, err) && account_write(settings, corpus, results, count, page, err);
     show_end(settings, results, count, drawn ? page : NULL);
-    return drawn;
+    return drawn && (!*failed.text || fail(err, "%s", failed.text));
 }

@@ -193,9 +193,14 @@ bool outputs_make_way(Outputs *o, uint64_t digest, bool resumed, char where[PATH
     int count = 0;
     *where = 0;
     if (resumed && !look(o, digest, err)) return false;
-    for (int i = 0; i < o->count; i++)
+    /* backwards: the state, which is the first, is the last to go */
+    for (int i = o->count; i-- > 0;)
         if (!resumed || !o->list[i].known) paths[count++] = o->list[i].path;
     return claims_set_aside(o->claims, paths, count, where, PATH_ROOM, err);
+}
+
+bool outputs_hold(Outputs *o, Error *err) {
+    return claims_hold(o->claims, err);
 }
 
 bool outputs_set_aside(Outputs *o, const char *path, char where[PATH_ROOM], Error *err) {

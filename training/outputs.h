@@ -47,6 +47,9 @@ bool outputs_make_way(Outputs *outputs, uint64_t text, bool resumed, char where[
 /* Moves the file at `path`, one of them, aside in the same way. */
 bool outputs_set_aside(Outputs *outputs, const char *path, char where[PATH_ROOM], Error *err);
 
+/* Before one of them is written: claims_hold. */
+bool outputs_hold(Outputs *outputs, Error *err);
+
 /* Ends the locks on the files. NULL is allowed. */
 void outputs_close(Outputs *outputs);
 

@@ -240,9 +240,11 @@ static bool evaluate(Training *t, double *validation, Error *err) {
     }
     p->seconds = clock_seconds() - t->started;
     budget_evaluated(&t->budget, p, took);
-    if (*validation < p->best) {
+    if (*validation < p->best ||
+        access(t->task->path, F_OK) != 0) { /* what is gone is made again */
         t->no_best = (Error){0};
-        bool saved = save_best(t->task->path, &t->model, t->settings, corpus, p->step, *validation,
+        bool saved = outputs_hold(t->task->outputs, &t->no_best) &&
+                     save_best(t->task->path, &t->model, t->settings, corpus, p->step, *validation,
                                &t->no_best);
         if (saved) p->best = *validation;
         mark = saved ? " *" : " not saved";
@@ -262,8 +264,9 @@ static void keep_state(Training *t) {
     t->progress.seconds = clock_seconds() - t->started;
     t->no_state = (Error){0};
     crew_collect(&t->crew);
-    save_state(task->state, t->crew.run, t->settings, t->corpus, &t->progress, task->results,
-               task->result_count, &t->no_state);
+    if (outputs_hold(task->outputs, &t->no_state))
+        save_state(task->state, t->crew.run, t->settings, t->corpus, &t->progress, task->results,
+                   task->result_count, &t->no_state);
     t->saved = clock_seconds();
 }
 
@@ -336,7 +339,8 @@ static bool take_steps(Training *t, Error *err) {
  * not know of it: a training that is resumed ends as one that was never interrupted. */
 static bool keep_something(Training *t, Error *err) {
     double validation = NAN;
-    if (isfinite(t->progress.best) || *t->no_best.text) return true;
+    bool there = isfinite(t->progress.best) && access(t->task->path, F_OK) == 0;
+    if (there || *t->no_best.text) return true;
     if (!interrupted_twice() && !evaluate(t, &validation, err)) return false;
     if (isnan(validation))
         save_best(t->task->path, &t->model, t->settings, t->corpus, t->progress.step, NAN,
@@ -373,11 +377,15 @@ static bool measure(const Training *t, Result *result, Error *err) {
     return ok;
 }
 
-/* What could not be written is said now, when nothing is lost by ending. */
-static bool check_files(Training *t, Error *err) {
-    if (!log_flush(&t->log)) return fail(err, "%s: cannot be written", t->task->log);
-    if (*t->no_best.text) return fail(err, "%s", t->no_best.text);
-    return !*t->no_state.text || fail(err, "%s", t->no_state.text);
+/* What could not be written is said in the end, when nothing is lost by ending. */
+static void note_failures(Training *t, Error *failed) {
+    if (*failed->text) return;
+    if (*t->no_best.text)
+        *failed = t->no_best;
+    else if (*t->no_state.text)
+        *failed = t->no_state;
+    else if (!log_flush(&t->log))
+        fail(failed, "%s: cannot be written", t->task->log);
 }
 
 bool train_rung(const Task *task, State *from, Result *result, Error *err) {
@@ -385,10 +393,10 @@ bool train_rung(const Task *task, State *from, Result *result, Error *err) {
     const Settings *s = task->settings;
     bool ok = open_training(&t, task, from, err);
     int done = t.progress.step;
-    if (ok && !s->go_on && task->seconds > 0 && t.progress.seconds > s->time + 1)
+    if (ok && task->seconds > 0 && t.progress.seconds > s->time + 1)
         ok = fail(err, "%s: %.0f seconds have been spent, more than --time %.0f", task->state,
                   t.progress.seconds, s->time);
-    if (ok && !s->go_on && task->seconds <= 0 && done > s->steps)
+    if (ok && task->seconds <= 0 && done > s->steps)
         ok = fail(err, "%s: %d steps have been taken, more than --steps %d", task->state, done,
                   s->steps);
     if (ok && !s->quiet) show_training(&t.model, t.crew.run, s, task->corpus, done);
@@ -400,7 +408,8 @@ bool train_rung(const Task *task, State *from, Result *result, Error *err) {
     }
     ok = ok && take_steps(&t, err);
     if (ok && !s->quiet) show_sharing(&t.crew);
-    ok = ok && keep_something(&t, err) && check_files(&t, err);
+    ok = ok && keep_something(&t, err);
+    if (ok) note_failures(&t, task->failed);
     crew_close(&t.crew); /* its memory is needed no longer */
     ok = ok && measure(&t, result, err);
     result->name = task->name;

@@ -15,6 +15,7 @@ typedef struct {
     double seconds;        /* that it may take, with those spent on it before; 0: steps count */
     const char *state;     /* where the last state goes; NULL: nowhere */
     Outputs *outputs;      /* among which all these files are */
+    Error *failed;         /* gets the first sentence about a file that could not be written */
     const Result *results; /* of the rungs before, for the state */
     int result_count;
 } Task;
@@ -27,9 +28,8 @@ bool check_memory(const Task *task, bool resumed, Error *err);
  * empties once it has taken it over; whoever loaded it still calls state_free. Fills `result`,
  * whose name is then the task's. Likewise a start is emptied. The state is written at every
  * evaluation and so many seconds, and when training is interrupted: then the result is that of the
- * best weights so far. A file that cannot be written does not end the training, but is a failure at
- * its end. Loss or gradient that are no longer numbers end it at once; the files keep what they
- * had. */
+ * best weights so far. A file that cannot be written does not end the training: task->failed says
+ * so. Loss or gradient that are no longer numbers end it at once; the files keep what they had. */
 bool train_rung(const Task *task, State *from, Result *result, Error *err);
 
 #endif

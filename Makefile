@@ -11,7 +11,8 @@ CLANG_FORMAT = clang-format
 
 # The text as a word for the shell, which is to find nothing in its name but a name.
 apostrophe = '
-TEXT = '$(subst $(apostrophe),'\'',$(patsubst -%,./-%,$(value INPUT)))'
+quoted = '$(subst $(apostrophe),'\'',$(1))'
+TEXT = $(call quoted,$(patsubst -%,./-%,$(value INPUT)))
 
 # A text that is not there is said before anything is built for it.
 ifneq ($(filter run pictures,$(MAKECMDGOALS)),)
@@ -186,7 +187,7 @@ run: train sample $(filter data/input.txt,$(INPUT))
 	./sample -n 500
 	@echo
 	@./sample --info | sed -n 's/^validation_loss  *\(.*\)/Reached a validation loss of \1 nats per character./p'
-	@printf '%s\n' "To train it further:  ./train --resume --time 10m "$(TEXT)
+	@printf '%s\n' "To train it further:  ./train --resume --time 10m "$(call quoted,$(TEXT))
 	@[ $(TEXT) != data/input.txt ] || cat data/input.txt.origin 2>/dev/null || true
 
 data/input.txt:

@@ -410,6 +410,7 @@ bool train_rung(const Task *task, State *from, Result *result, Error *err) {
     if (ok && !s->quiet) show_sharing(&t.crew);
     ok = ok && keep_something(&t, err);
     if (ok) note_failures(&t, task->failed);
+    if (ok && access(task->path, F_OK) != 0) ok = fail(err, "%s", task->failed->text);
     crew_close(&t.crew); /* its memory is needed no longer */
     ok = ok && measure(&t, result, err);
     result->name = task->name;

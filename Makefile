@@ -204,6 +204,7 @@ test test-plain san:
 
 # Under the sanitizers, which make it eight times as slow, a training is killed less often.
 $(SAN): export TRIL_KILLS ?= 10
+$(SAN): export TRIL_CLOSINGS ?= 10
 
 # Checkers, with what they are not to report and why: .clang-tidy, tests/cppcheck.
 check: $(BUILD)/test/train $(BUILD)/test/sample

@@ -10,7 +10,7 @@
 #define PLAY "data/sample.txt"
 
 /* Sizes that train in the blink of an eye. Of an option given twice the last counts. */
-#define TINY_SIZES "-m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -j 1 "
+#define TINY_SIZES "-m gpt -l 1 -w 8 -H 2 -c 16 -b 4 -j 1 "
 
 /* A step looks at the clock so many times. */
 enum { LOOKS = 5 };
@@ -132,24 +132,24 @@ static void test_plan(void **state) {
         int layers, width;
     } machines[] = {
         /* a step is seen to take three looks; the worth of sizes is in training/plan.c */
-        {0.1, 2, 64},
-        {0.006, 3, 128},
-        {0.0011, 4, 128},
-        {0.00025, 6, 192},
+        {0.025, 2, 64},
+        {0.0015, 3, 128},
+        {0.00027, 4, 128},
+        {0.00006, 6, 192},
     };
     for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
         int layers, heads, width, batch, context;
         char stop[64];
         snprintf(stop, sizeof stop, " 2@%.9g 2@%.9g", 150 * machines[i].tick,
                  160 * machines[i].tick);
-        run_clocked(machines[i].tick, stop, "train -e 0 -t 16 -c 32 -o @plan/m " PLAY);
+        run_clocked(machines[i].tick, stop, "train -e 0 -t 16 -c 8 -o @plan/m " PLAY);
         expect_success();
         int found = sscanf(after("\nin 16 s: "), "layers %d, heads %d, width %d, steps of %d x %d",
                            &layers, &heads, &width, &batch, &context);
         assert_int_equal(found, 5);
         if (layers != machines[i].layers || width != machines[i].width)
             fail_msg("tick %g: %d layers of width %d", machines[i].tick, layers, width);
-        assert_true(heads == width / 32 && batch == 16 && context == 32);
+        assert_true(heads == width / 32 && batch == 16 && context == 8);
         scratch_remove(scratch("plan"));
     }
     run_clocked(0.01, "", "train -t 2 -w 24 -l 1 -b 3 -d 0.05 -o @plan/m " PLAY);

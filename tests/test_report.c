@@ -102,7 +102,7 @@ static void test_glyphs(void **state) {
 /* Of what a terminal would obey nothing is left. */
 static void test_safe_glyphs(void **state) {
     (void)state;
-    for (uint32_t code = 1; code < 0x2100; code++) {
+    for (uint32_t code = 1; code < 0x2100; code += code < 0x600 || code >= 0x2000 ? 1 : 7) {
         char text[UTF8_MAX + 1] = "", shown[ESCAPE_ROOM], glyph[GLYPH_ROOM];
         size_t length = (size_t)utf8_encode(code, text);
         Vocab vocab = vocab_of(text);

@@ -272,6 +272,12 @@ static void test_closed_terminals(void **state) {
     }
 }
 
+/* Below nohup a hang-up is ignored, which those who train would take over. */
+static int set_up(void **state) {
+    signal(SIGHUP, SIG_DFL);
+    return scratch_open(state);
+}
+
 static int tear_down(void **state) {
     command_close();
     return scratch_close(state);
@@ -285,5 +291,5 @@ int main(void) {
         cmocka_unit_test(test_hangups),         cmocka_unit_test(test_ignored),
         cmocka_unit_test(test_reader_gone),     cmocka_unit_test(test_closed_terminals),
     };
-    return cmocka_run_group_tests(tests, scratch_open, tear_down);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -28,8 +28,9 @@ bool check_memory(const Task *task, bool resumed, Error *err);
  * empties once it has taken it over; whoever loaded it still calls state_free. Fills `result`,
  * whose name is then the task's. Likewise a start is emptied. The state is written at every
  * evaluation and so many seconds, and when training is interrupted: then the result is that of the
- * best weights so far. A file that cannot be written does not end the training: task->failed says
- * so. Loss or gradient that are no longer numbers end it at once; the files keep what they had. */
+ * best weights so far, NaN where nobody waited for it. A file that cannot be written does not end
+ * the training: the sentence goes to task->failed. It is a failure if there is no checkpoint in the
+ * end. Loss or gradient that are no longer numbers end it at once; the files keep what they had. */
 bool train_rung(const Task *task, State *from, Result *result, Error *err);
 
 #endif

@@ -94,6 +94,9 @@ SAMPLING = $(patsubst %.c,%.o,$(wildcard sampling/*.c))
 TRAINING = $(patsubst %.c,%.o,$(wildcard training/*.c))
 OBJECTS = $(SOURCES:.c=.o) $(ISAS:%=model/kernels/isa_%.o) $(BF16)
 
+# The plain ladder: for readers and tests, not for the programs.
+LADDER  = $(patsubst %.c,%.o,$(wildcard model/plain/*.c))
+
 # The longest first, so that none of them runs on alone in the end.
 LONG    = $(patsubst %,tests/test_%,programs faults resume properties training exchange sampler gradients)
 TESTS   = $(LONG) $(filter-out $(LONG),$(patsubst %.c,%,$(wildcard tests/test_*.c)))
@@ -142,7 +145,7 @@ $(1)/faulty/train $(1)/faulty/sample: $(1)/faulty/%: $(1)/%.o $(1)/tests/faulty.
 $(1)/clocked/train: $(TRAINING:%=$(1)/%) $(REPORT:%=$(1)/%) $(EXCHANGE:%=$(1)/%)
 $(1)/clocked/train: $(1)/train.o $(1)/tests/clock.o $(filter-out $(1)/base/clock.o,$(OBJECTS:%=$(1)/%))
 	$$(call link,$(2))
-$(TESTS:%=$(1)/%): $(1)/%: $(1)/%.o $(1)/tests/reference.o $(1)/tests/support.o $(OBJECTS:%=$(1)/%)
+$(TESTS:%=$(1)/%): $(1)/%: $(1)/%.o $(LADDER:%=$(1)/%) $(1)/tests/reference.o $(1)/tests/support.o $(OBJECTS:%=$(1)/%)
 	$$(call link,$(2),-lcmocka)
 $(TESTS:%=$(1)/%.log): %.log: % $(PROGRAMS:%=$(1)/%) always
 	@tests/run $(1) $$<
@@ -303,7 +306,7 @@ ifneq ($(filter deps,$(MAKECMDGOALS)),)
 $(foreach build,test san,$(patsubst %.c,$(BUILD)/$(build)/%.o,$(wildcard tests/*.c))): | deps
 endif
 
-FORMATTED = $(wildcard *.[ch] exchange/*.[ch] report/*.[ch] sampling/*.[ch] training/*.[ch] base/*.[ch] data/*.[ch] model/*.[ch] model/kernels/*.[ch] tests/*.[ch] tests/fuzz/*.[ch])
+FORMATTED = $(wildcard *.[ch] exchange/*.[ch] report/*.[ch] sampling/*.[ch] training/*.[ch] base/*.[ch] data/*.[ch] model/*.[ch] model/kernels/*.[ch] model/plain/*.[ch] tests/*.[ch] tests/fuzz/*.[ch])
 
 format:
 	$(CLANG_FORMAT) -i $(FORMATTED)

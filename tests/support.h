@@ -31,6 +31,10 @@
 #define assert_near(a, b, tolerance) assert_near_at(a, b, tolerance, __FILE__, __LINE__)
 void assert_near_at(double a, double b, double tolerance, const char *file, int line);
 
+/* The derivative of f at 0, by central differences of fourth order: f is asked at +-step and at
+ * +-2 step. `context` is handed through. */
+double derivative(double (*f)(void *context, double shift), void *context, double step);
+
 /* `count` reproducible numbers, normal with deviation 1. The caller frees them. */
 float *random_floats(uint64_t seed, size_t count);
 

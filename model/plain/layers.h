@@ -1,0 +1,99 @@
+/* layers.h - every layer as a pair: forward, then its backward, in plain loops.
+ *
+ * T time, C channels, OC output channels, V vocabulary, NH heads, hs = C / NH channels of a head.
+ * In an array (T, C), channel c of token t is number t * C + c.
+ *
+ * A forward pass returns a new array, y, which it gets from p. A backward pass is given dy, the
+ * gradient of y. It adds to the gradient of everything that the forward pass read: to dx, and to dw
+ * and db of the weights. All gradients begin as 0. An array that is read in two places so gets the
+ * sum of two gradients, as the chain rule wants. */
+#ifndef TRIL_PLAIN_LAYERS_H
+#define TRIL_PLAIN_LAYERS_H
+
+#include "model/plain/memory.h"
+
+/* ---- embedding ----
+ * y[t] = w[ids[t]], a row of a table w[V,C];  dw[ids[t]] += dy[t] */
+double *plain_embedding(Plain *p, const int32_t *ids, Weights table, int T);
+void plain_embedding_backward(const double *dy, const int32_t *ids, Weights table, int T);
+
+/* The same for positions: y[t] = w[t];  dw[t] += dy[t] */
+double *plain_positions(Plain *p, Weights table, int T);
+void plain_positions_backward(const double *dy, Weights table, int T);
+
+/* ---- linear ----
+ * y[N,OC] = x[N,C] w[OC,C]^T + b[OC];  dx += dy w;  dw += dy^T x;  db += sum_n dy[n] */
+double *plain_linear(Plain *p, const double *x, Weights layer, int N);
+void plain_linear_backward(double *dx, const double *dy, const double *x, Weights layer, int N);
+
+/* ---- residual ----
+ * y = a + b for n numbers;  da += dy, db += dy */
+double *plain_add(Plain *p, const double *a, const double *b, int n);
+void plain_add_backward(double *da, double *db, const double *dy, int n);
+
+/* ---- columns ----
+ * y[T,C]: the C columns from `first` on of x[T,width];  dx likewise */
+double *plain_columns(Plain *p, const double *x, int first, int C, int T, int width);
+void plain_columns_backward(double *dx, const double *dy, int first, int C, int T, int width);
+
+/* ---- attention ---- (Vaswani et al., "Attention Is All You Need", 2017, eq. 1)
+ * In two steps. First the weights, which say how much of token s token t takes. Head h reads the
+ * channels h * hs to (h + 1) * hs of q and k:
+ *     att[h,t,s] = exp(score[s]) / sum_(r <= t) exp(score[r])    score[s] = q[t] . k[s] / sqrt(hs)
+ * for s <= t, and 0 for s > t, which is the mask: no token sees a later one.
+ *     dscore[s] = att[s] (datt[s] - sum_r att[r] datt[r])
+ *     dq[t] += dscore[s] k[s] / sqrt(hs), dk[s] += dscore[s] q[t] / sqrt(hs) */
+double *plain_attention(Plain *p, const double *q, const double *k, int T, int C, int NH);
+void plain_attention_backward(double *dq, double *dk, const double *datt, const double *att,
+                              const double *q, const double *k, int T, int C, int NH);
+
+/* Then the weighted mean of the values, of the channels of head h under att[h]:
+ *     y[t] = sum_(s <= t) att[h,t,s] v[s];  dv[s] += att[h,t,s] dy[t], datt[h,t,s] += dy[t] . v[s]
+ * datt may be NULL: of weights that are constant. */
+double *plain_weighted_mean(Plain *p, const double *att, const double *v, int T, int C, int NH);
+void plain_weighted_mean_backward(double *datt, double *dv, const double *dy, const double *att,
+                                  const double *v, int T, int C, int NH);
+
+/* ---- mean of the past ----
+ * The weights of one head that takes the same of each token it sees: att[t,s] = 1 / (t + 1) for
+ * s <= t, and 0 for s > t. They are constant and have no gradient. */
+double *plain_mean_of_past(Plain *p, int T);
+
+/* ---- layer normalisation ---- (Ba, Kiros, Hinton, 2016)
+ * For each of N rows: z = (x - mean) rstd, with rstd = 1 / sqrt(variance + 1e-5), and y = z w + b.
+ *     dx += rstd (dz - mean(dz) - z mean(dz z)) with dz = dy w;  dw += dy z;  db += dy */
+double *plain_layernorm(Plain *p, const double *x, Weights norm, int N);
+void plain_layernorm_backward(double *dx, const double *dy, const double *x, Weights norm, int N);
+
+/* ---- root-mean-square normalisation ---- (Zhang and Sennrich, 2019)
+ * For each of N rows: z = x rstd, with rstd = 1 / sqrt(mean(x^2) + 1e-6), and y = z w.
+ *     dx += rstd (dz - z mean(dz z)) with dz = dy w;  dw += dy z
+ * A row may be the channels of one head; then N = T * NH. */
+double *plain_rmsnorm(Plain *p, const double *x, Weights norm, int N);
+void plain_rmsnorm_backward(double *dx, const double *dy, const double *x, Weights norm, int N);
+
+/* ---- rotary positions ---- (Su et al., "RoFormer", 2021)
+ * In each head, channels i and i + hs/2 are a pair, which is turned by the angle
+ * t / 10000^(2 i / hs):  (a, b) -> (a cos - b sin, b cos + a sin). The backward turns back. */
+double *plain_rotary(Plain *p, const double *x, int T, int C, int NH);
+void plain_rotary_backward(double *dx, const double *dy, int T, int C, int NH);
+
+/* ---- GELU ---- (Hendrycks and Gimpel, 2016, the form with tanh, which is GPT-2's)
+ * y = x (1 + tanh(u)) / 2, u = sqrt(2/pi) (x + 0.044715 x^3), for n numbers */
+double *plain_gelu(Plain *p, const double *x, int n);
+void plain_gelu_backward(double *dx, const double *dy, const double *x, int n);
+
+/* ---- SwiGLU ---- (Shazeer, "GLU Variants Improve Transformer", 2020)
+ * y = silu(gate) up, silu(x) = x sigmoid(x), sigmoid(x) = 1 / (1 + e^-x), for n numbers */
+double *plain_swiglu(Plain *p, const double *gate, const double *up, int n);
+void plain_swiglu_backward(double *dgate, double *dup, const double *dy, const double *gate,
+                           const double *up, int n);
+
+/* ---- cross-entropy ----
+ * The mean over t of -ln softmax(logits[t])[targets[t]], in nats.
+ *     dlogits[t] += (softmax(logits[t]) - onehot(targets[t])) / T */
+double plain_cross_entropy(const double *logits, const int32_t *targets, int T, int V);
+void plain_cross_entropy_backward(double *dlogits, const double *logits, const int32_t *targets,
+                                  int T, int V);
+
+#endif

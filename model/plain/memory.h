@@ -1,0 +1,26 @@
+/* memory.h - what the plain rungs compute with: the weights of a model by their names, and arrays.
+ */
+#ifndef TRIL_PLAIN_MEMORY_H
+#define TRIL_PLAIN_MEMORY_H
+
+#include "model/plain/plain.h"
+
+/* The weights of one layer and, with a d in front, their gradients. They belong to the Plain. */
+typedef struct {
+    const double *w, *b; /* (rows, columns) and (rows); b is NULL if the layer has no bias */
+    double *dw, *db;
+    int rows, columns; /* of a vector: its size, and 1 */
+} Weights;
+
+/* The weights whose tensors are NAME.weight and, if the model has it, NAME.bias. The name is
+ * printed from `format`, as printf does. */
+Weights plain_weights(const Plain *p, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* A new array (rows, columns) of zeros. It belongs to the Plain, until plain_release. */
+double *plain_zeros(Plain *p, int rows, int columns);
+
+/* Frees all arrays, at the end of a sequence. */
+void plain_release(Plain *p);
+
+#endif

@@ -1,0 +1,38 @@
+/* plain.h - the ladder once more, slow: every rung in double precision and plain loops, one
+ * sequence at a time, forward and backward by hand. It is written to be read: start with bigram.c.
+ * The tests hold the fast engine against it. The programs do not contain it.
+ *
+ * It has no dropout. It shares nothing with the engine but the names, shapes and places of the
+ * tensors. A missing tensor, or no memory, fails an assert. */
+#ifndef TRIL_PLAIN_H
+#define TRIL_PLAIN_H
+
+#include "model/model.h"
+
+/* A model's weights and their gradients in double precision. Tensor i of the model begins at
+ * model->tensors[i].offset in both, as in Model.weights. */
+typedef struct {
+    const Model *model;   /* borrowed */
+    double *weights;      /* may be changed between calls */
+    double *gradients;    /* what plain_gradients fills */
+    size_t size;          /* numbers in each */
+    struct Array *arrays; /* of the sequence at hand: see memory.h */
+} Plain;
+
+/* Is there a plain version of the rung of that name? */
+bool plain_knows(const char *rung);
+
+/* Copies a model's weights; its rung is one that plain_knows. plain_close frees what it has. */
+void plain_open(Plain *p, const Model *model);
+void plain_close(Plain *p);
+
+/* Fills logits[B,T,V] with what follows each token of ids[B,T]; T <= the model's context. */
+void plain_logits(Plain *p, const int32_t *ids, int B, int T, double *logits);
+
+/* The mean cross-entropy of ids[B,T] against targets[B,T], in nats. */
+double plain_loss(Plain *p, const int32_t *ids, const int32_t *targets, int B, int T);
+
+/* Sets p->gradients to the gradient of that loss in every weight. */
+void plain_gradients(Plain *p, const int32_t *ids, const int32_t *targets, int B, int T);
+
+#endif

@@ -1,0 +1,18 @@
+/* rungs.h - the rungs of the plain ladder, lowest first.
+ *
+ * A rung is given one sequence, ids[T]. It computes the logits (T, V), which it returns. With
+ * targets[T] it goes on: it computes the gradient of the mean cross-entropy of these T predictions,
+ * and adds it to the gradients of the weights. Without (NULL) it ends after the logits.
+ *
+ * Each rung reads from top to bottom: its weights, the forward pass, the backward pass. The
+ * gradient of x is called dx. */
+#ifndef TRIL_PLAIN_RUNGS_H
+#define TRIL_PLAIN_RUNGS_H
+
+#include "model/plain/plain.h"
+
+typedef double *PlainRung(Plain *p, const int32_t *ids, const int32_t *targets, int T);
+
+PlainRung plain_bigram, plain_average, plain_head, plain_multihead, plain_gpt, plain_modern;
+
+#endif

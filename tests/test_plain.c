@@ -1,0 +1,92 @@
+/* test_plain.c - every gradient of the plain ladder, number by number, against the numerical
+ * derivative of its own loss. Sizes are odd where they can be. */
+#include "tests/support.h"
+#include "base/random.h"
+#include "model/plain/plain.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { B = 2, T = 5, V = 7, CONTEXT = 6, LAYERS = 2, HEADS = 3 };
+
+/* A model of the rung, and its plain version, whose weights are all unlike 0 and 1. Rotary
+ * positions turn pairs of channels and want an even number in each head. */
+static void open_rung(Plain *plain, Model *model, const char *name) {
+    Error err;
+    Config config = {.V = V, .T = CONTEXT, .L = LAYERS, .NH = HEADS, .C = 9};
+    snprintf(config.model, sizeof config.model, "%s", name);
+    if (!model_check(&config, &err)) config.C = 12;
+    assert_ok(model_build(model, &config, 5, &err), err);
+    plain_open(plain, model);
+    for (size_t i = 0; i < plain->size; i++) plain->weights[i] += 0.3 * random_normal(99, i);
+}
+
+/* The loss as a function of one weight. */
+typedef struct {
+    Plain *plain;
+    double *weight;
+    const int32_t *ids, *targets;
+} Function;
+
+static double loss_at(void *context, double shift) {
+    const Function *f = context;
+    double kept = *f->weight;
+    *f->weight = kept + shift;
+    double loss = plain_loss(f->plain, f->ids, f->targets, B, T);
+    *f->weight = kept;
+    return loss;
+}
+
+/* Each number may be wrong by 1e-9 of the tensor's largest. */
+static void check_tensor(const Function *f, const Tensor *tensor) {
+    const double *ours = f->plain->gradients + tensor->offset;
+    double *truth = calloc(tensor->size, sizeof *truth), largest = 0;
+    assert_non_null(truth);
+    for (size_t j = 0; j < tensor->size; j++) {
+        Function of = *f;
+        of.weight = f->plain->weights + tensor->offset + j;
+        truth[j] = derivative(loss_at, &of, 3e-4);
+        largest = fmax(largest, fabs(truth[j]));
+    }
+    assert_true(largest > 1e-3); /* not nothing compared with nothing */
+    for (size_t j = 0; j < tensor->size; j++)
+        if (!(fabs(ours[j] - truth[j]) <= 1e-9 * largest))
+            fail_msg("%s[%zu] of %s: %.12g, not %.12g", tensor->name, j,
+                     f->plain->model->config.model, ours[j], truth[j]);
+    free(truth);
+}
+
+static void check_rung(const char *name) {
+    Model model;
+    Plain plain;
+    open_rung(&plain, &model, name);
+    int32_t *ids = random_ids(1, B * T, V), *targets = random_ids(2, B * T, V);
+    Function f = {.plain = &plain, .ids = ids, .targets = targets};
+    plain_gradients(&plain, targets, ids, B, T); /* nothing of another batch may be left */
+    plain_gradients(&plain, ids, targets, B, T);
+    for (int i = 0; i < model.tensor_count; i++) check_tensor(&f, &model.tensors[i]);
+    free(ids);
+    free(targets);
+    plain_close(&plain);
+    model_free(&model);
+}
+
+static void test_gradients(void **state) {
+    (void)state;
+    int known = 0;
+    for (int i = 0; model_name(i); i++)
+        if (plain_knows(model_name(i))) {
+            check_rung(model_name(i));
+            known++;
+        }
+    assert_int_equal(known, 6);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gradients),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -145,7 +145,7 @@ $(1)/faulty/train $(1)/faulty/sample: $(1)/faulty/%: $(1)/%.o $(1)/tests/faulty.
 $(1)/clocked/train: $(TRAINING:%=$(1)/%) $(REPORT:%=$(1)/%) $(EXCHANGE:%=$(1)/%)
 $(1)/clocked/train: $(1)/train.o $(1)/tests/clock.o $(filter-out $(1)/base/clock.o,$(OBJECTS:%=$(1)/%))
 	$$(call link,$(2))
-$(TESTS:%=$(1)/%): $(1)/%: $(1)/%.o $(LADDER:%=$(1)/%) $(1)/tests/reference.o $(1)/tests/support.o $(OBJECTS:%=$(1)/%)
+$(TESTS:%=$(1)/%): $(1)/%: $(1)/%.o $(LADDER:%=$(1)/%) $(1)/tests/support.o $(OBJECTS:%=$(1)/%)
 	$$(call link,$(2),-lcmocka)
 $(TESTS:%=$(1)/%.log): %.log: % $(PROGRAMS:%=$(1)/%) always
 	@tests/run $(1) $$<

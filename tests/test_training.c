@@ -1,7 +1,7 @@
 /* test_training.c - the optimizer over a whole model, the schedule, and what an evaluation reads.
  */
 #include "tests/support.h"
-#include "tests/reference.h"
+#include "model/plain/plain.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -229,7 +229,7 @@ static void test_trapezoid(void **state) {
     assert_near(schedule_trapezoid(0, 1, 0, 0), 1, 1e-12);
 }
 
-/* Windows end to end, each token but the first predicted once, against the reference. Lengths with
+/* Windows end to end, each token but the first predicted once, against the plain loss. Lengths with
  * whole batches, whole windows and a short one at the end. */
 /* Products of bfloat16 numbers learn what those of float32 numbers learn. */
 static void check_bf16(const char *name) {
@@ -285,24 +285,24 @@ static void test_evaluation(void **state) {
     (void)state;
     Config config = config_of("gpt");
     Bench *bench = bench_open(&config, B, 2, 3);
-    Reference reference;
+    Plain plain;
     int32_t *ids = random_ids(1, 60, V);
     bench_train(bench, ids, ids + 1, B, T, 3, 0.01);
-    reference_open(&reference, &bench->model);
+    plain_open(&plain, &bench->model);
     for (int count = 2; count <= 60; count++) {
         double total = 0;
         for (int at = 0; at < count - 1; at += T) {
             int length = count - 1 - at < T ? count - 1 - at : T;
-            total += length * reference_loss(&reference, ids + at, ids + at + 1, 1, length);
+            total += length * plain_loss(&plain, ids + at, ids + at + 1, 1, length);
         }
         assert_near(run_evaluate(bench->run, ids, (size_t)count, 1), total / (count - 1), 1e-5);
     }
     /* one batch in three: the first, the fourth */
     double total = 0;
     for (int at = 0; at < 50; at += 3 * B * T)
-        total += reference_loss(&reference, ids + at, ids + at + 1, B, T);
+        total += plain_loss(&plain, ids + at, ids + at + 1, B, T);
     assert_near(run_evaluate(bench->run, ids, 51, 3), total / 2, 1e-5);
-    reference_close(&reference);
+    plain_close(&plain);
     bench_close(bench);
     free(ids);
 }

@@ -13,8 +13,8 @@
 /* A block: its weights, and of its forward pass what the backward pass reads. */
 typedef struct {
     Weights ln_1, c_attn, attn_proj, ln_2, c_fc, mlp_proj;
-    double *x, *ln1, *q, *k, *v, *att, *out; /* the attention's */
-    double *mid, *ln2, *fc, *gelu;           /* the MLP's; mid is x between the two */
+    double *x, *h1, *q, *k, *v, *att, *out; /* h1: ln_1 of x */
+    double *mid, *h2, *fc, *gelu;           /* mid: x between attention and MLP; h2: ln_2 of it */
 } Block;
 
 static double *block_forward(Plain *p, Block *a, int l, double *x, int T) {
@@ -27,8 +27,8 @@ static double *block_forward(Plain *p, Block *a, int l, double *x, int T) {
     a->mlp_proj = plain_weights(p, "transformer.h.%d.mlp.c_proj", l);   /* (C, 4C) and bias (C) */
 
     a->x = x;                                                /* (T, C) */
-    a->ln1 = plain_layernorm(p, x, a->ln_1, T);              /* (T, C) */
-    double *qkv = plain_linear(p, a->ln1, a->c_attn, T);     /* (T, 3C) */
+    a->h1 = plain_layernorm(p, x, a->ln_1, T);               /* (T, C) */
+    double *qkv = plain_linear(p, a->h1, a->c_attn, T);      /* (T, 3C) */
     a->q = plain_columns(p, qkv, 0, C, T, 3 * C);            /* (T, C) */
     a->k = plain_columns(p, qkv, C, C, T, 3 * C);            /* (T, C) */
     a->v = plain_columns(p, qkv, 2 * C, C, T, 3 * C);        /* (T, C) */
@@ -37,8 +37,8 @@ static double *block_forward(Plain *p, Block *a, int l, double *x, int T) {
     double *attn = plain_linear(p, a->out, a->attn_proj, T); /* (T, C) */
     a->mid = plain_add(p, x, attn, T * C);                   /* (T, C) */
 
-    a->ln2 = plain_layernorm(p, a->mid, a->ln_2, T);        /* (T, C) */
-    a->fc = plain_linear(p, a->ln2, a->c_fc, T);            /* (T, 4C) */
+    a->h2 = plain_layernorm(p, a->mid, a->ln_2, T);         /* (T, C) */
+    a->fc = plain_linear(p, a->h2, a->c_fc, T);             /* (T, 4C) */
     a->gelu = plain_gelu(p, a->fc, T * 4 * C);              /* (T, 4C) */
     double *mlp = plain_linear(p, a->gelu, a->mlp_proj, T); /* (T, C) */
     return plain_add(p, a->mid, mlp, T * C);                /* (T, C) */
@@ -48,18 +48,18 @@ static double *block_forward(Plain *p, Block *a, int l, double *x, int T) {
 static double *block_backward(Plain *p, const Block *a, double *dy, int T) {
     int C = p->model->config.C, NH = p->model->config.NH;
     double *dmlp = plain_zeros(p, T, C), *dgelu = plain_zeros(p, T, 4 * C);
-    double *dfc = plain_zeros(p, T, 4 * C), *dln2 = plain_zeros(p, T, C);
+    double *dfc = plain_zeros(p, T, 4 * C), *dh2 = plain_zeros(p, T, C);
     double *dmid = plain_zeros(p, T, C), *dattn = plain_zeros(p, T, C);
     double *dout = plain_zeros(p, T, C), *datt = plain_zeros(p, NH * T, T);
     double *dv = plain_zeros(p, T, C), *dk = plain_zeros(p, T, C), *dq = plain_zeros(p, T, C);
-    double *dqkv = plain_zeros(p, T, 3 * C), *dln1 = plain_zeros(p, T, C);
+    double *dqkv = plain_zeros(p, T, 3 * C), *dh1 = plain_zeros(p, T, C);
     double *dx = plain_zeros(p, T, C);
 
     plain_add_backward(dmid, dmlp, dy, T * C);
     plain_linear_backward(dgelu, dmlp, a->gelu, a->mlp_proj, T);
     plain_gelu_backward(dfc, dgelu, a->fc, T * 4 * C);
-    plain_linear_backward(dln2, dfc, a->ln2, a->c_fc, T);
-    plain_layernorm_backward(dmid, dln2, a->mid, a->ln_2, T);
+    plain_linear_backward(dh2, dfc, a->h2, a->c_fc, T);
+    plain_layernorm_backward(dmid, dh2, a->mid, a->ln_2, T);
 
     plain_add_backward(dx, dattn, dmid, T * C);
     plain_linear_backward(dout, dattn, a->out, a->attn_proj, T);
@@ -68,8 +68,8 @@ static double *block_backward(Plain *p, const Block *a, double *dy, int T) {
     plain_columns_backward(dqkv, dv, 2 * C, C, T, 3 * C);
     plain_columns_backward(dqkv, dk, C, C, T, 3 * C);
     plain_columns_backward(dqkv, dq, 0, C, T, 3 * C);
-    plain_linear_backward(dln1, dqkv, a->ln1, a->c_attn, T);
-    plain_layernorm_backward(dx, dln1, a->x, a->ln_1, T);
+    plain_linear_backward(dh1, dqkv, a->h1, a->c_attn, T);
+    plain_layernorm_backward(dx, dh1, a->x, a->ln_1, T);
     return dx;
 }
 
@@ -85,17 +85,17 @@ double *plain_gpt(Plain *p, const int32_t *ids, const int32_t *targets, int T) {
     double *pos = plain_positions(p, wpe, T);      /* (T, C) */
     double *x = plain_add(p, tok, pos, T * C);     /* (T, C) */
     for (int l = 0; l < L; l++) x = block_forward(p, &blocks[l], l, x, T);
-    double *norm = plain_layernorm(p, x, ln_f, T);  /* (T, C) */
-    double *logits = plain_linear(p, norm, wte, T); /* (T, V) */
+    double *h = plain_layernorm(p, x, ln_f, T);  /* (T, C) */
+    double *logits = plain_linear(p, h, wte, T); /* (T, V) */
     if (!targets) return logits;
 
     /* backward */
-    double *dlogits = plain_zeros(p, T, V), *dnorm = plain_zeros(p, T, C);
+    double *dlogits = plain_zeros(p, T, V), *dh = plain_zeros(p, T, C);
     double *dx = plain_zeros(p, T, C), *dpos = plain_zeros(p, T, C), *dtok = plain_zeros(p, T, C);
     plain_cross_entropy_backward(dlogits, logits, targets, T, V);
-    plain_linear_backward(dnorm, dlogits, norm, wte, T);
-    plain_layernorm_backward(dx, dnorm, x, ln_f, T);
-    for (int l = L - 1; l >= 0; l--) dx = block_backward(p, &blocks[l], dx, T);
+    plain_linear_backward(dh, dlogits, h, wte, T);
+    plain_layernorm_backward(dx, dh, x, ln_f, T);
+    for (int l = L; l-- > 0;) dx = block_backward(p, &blocks[l], dx, T);
     plain_add_backward(dtok, dpos, dx, T * C);
     plain_positions_backward(dpos, wpe, T);
     plain_embedding_backward(dtok, ids, wte, T);

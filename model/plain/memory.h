@@ -1,5 +1,4 @@
-/* memory.h - what the plain rungs compute with: the weights of a model by their names, and arrays.
- */
+/* memory.h - what the plain rungs compute with: weights, which have names, and arrays. */
 #ifndef TRIL_PLAIN_MEMORY_H
 #define TRIL_PLAIN_MEMORY_H
 

@@ -117,7 +117,7 @@ double *plain_modern(Plain *p, const int32_t *ids, const int32_t *targets, int T
     plain_cross_entropy_backward(dlogits, logits, targets, T, V);
     plain_linear_backward(dh, dlogits, h, embed_tokens, T);
     plain_rmsnorm_backward(dx, dh, x, norm, T);
-    for (int l = L - 1; l >= 0; l--) dx = block_backward(p, &blocks[l], dx, T);
+    for (int l = L; l-- > 0;) dx = block_backward(p, &blocks[l], dx, T);
     plain_embedding_backward(dx, ids, embed_tokens, T);
     return logits;
 }

@@ -343,11 +343,6 @@ static void test_no_room(void **state) {
     assert_same_file("tight", "whole", "modern.last");
 }
 
-static int tear_down(void **state) {
-    command_close();
-    return scratch_close(state);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_killed),      cmocka_unit_test(test_interrupted),
@@ -356,5 +351,5 @@ int main(void) {
         cmocka_unit_test(test_damage),      cmocka_unit_test(test_divergence),
         cmocka_unit_test(test_no_room),
     };
-    return cmocka_run_group_tests(tests, scratch_open, tear_down);
+    return cmocka_run_group_tests(tests, scratch_open, command_close);
 }

@@ -132,7 +132,7 @@ endef
 define rules # directory, flags
 $(1)/train $(1)/tests/test_log: $(TRAINING:%=$(1)/%)
 $(1)/train $(1)/faulty/train $(1)/sample $(1)/faulty/sample $(1)/tests/test_report $(1)/tests/test_log: $(REPORT:%=$(1)/%)
-$(1)/train $(1)/faulty/train $(1)/sample $(1)/faulty/sample $(1)/tests/test_exchange: $(EXCHANGE:%=$(1)/%)
+$(1)/train $(1)/faulty/train $(1)/sample $(1)/faulty/sample $(1)/tests/test_log $(1)/tests/test_exchange: $(EXCHANGE:%=$(1)/%)
 $(1)/sample $(1)/faulty/sample: $(SAMPLING:%=$(1)/%)
 $(1)/train $(1)/sample: $(1)/%: $(1)/%.o $(OBJECTS:%=$(1)/%)
 	$$(call link,$(2))

@@ -227,7 +227,7 @@ Request request_over(const Request *request, const Request *other) {
 
 Request request_new(const Request *request) {
     Request rest = defaults();
-    if (request->time > 0 && !request->preset) {
+    if (request->time > 0) {
         rest.sizes = nothing.sizes;
         rest.batch = 0;
     }
@@ -274,7 +274,7 @@ static void keep_budget(Request *all, const Request *before) {
         all->time = fmax(all->time, before->time);
     } else {
         all->time = 0;
-        if (all->steps < before->steps || all->steps_open) all->steps = before->steps;
+        if (all->steps < before->steps) all->steps = before->steps;
     }
 }
 

@@ -5,7 +5,7 @@
 
 enum { LEFT = 52, RIGHT = 148, RIGHT_BARE = 14, TOP = 10, BOTTOM = 38, LINE = 14, MAX_LABELS = 32 };
 
-/* Of middle lightness, to be seen on white and on black. */
+/* Medium lightness: visible on white and on black. */
 static const char *const colours[CHART_COLOURS] = {"#3b82d6", "#d9722e", "#2f9e5b",
                                                    "#c056a8", "#a8870c", "#d94f4f"};
 #define GREY "#808080"
@@ -17,7 +17,7 @@ typedef struct {
     double width, height;       /* of the space between them */
 } Drawing;
 
-/* At the right of the curves. */
+/* A name at the right of the curves. */
 typedef struct {
     const char *name, *colour;
     double y; /* in the drawing */

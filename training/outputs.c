@@ -101,7 +101,7 @@ static bool read_notes(const char *path, const char *text, bool by_state, bool *
     return true;
 }
 
-/* Sets for each output that is there whether it is of the text. */
+/* Sets `known` for each output that is there. */
 static bool look(Outputs *o, uint64_t digest, Error *err) {
     bool by_state = false, ok = true;
     char text[17];

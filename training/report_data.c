@@ -226,8 +226,8 @@ static void gather_settings(ReportData *d) {
     d->page.settings = d->settings;
 }
 
-/* Of a ladder the rung with the lowest loss is the best; else the model that was asked for, if its
- * training began. */
+/* In a ladder the rung with the lowest loss is the best; otherwise the model that was asked for, if
+ * its training began. */
 static bool is_better(const Plan *plan, const Result *result, const Result *than) {
     if (result->seconds < 0) return false;
     if (!than) return true;

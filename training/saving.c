@@ -149,7 +149,7 @@ static bool read_kernels(const Note *note, char kernels[KERNELS_SIZE]) {
     return true;
 }
 
-/* The key of the first note that is not valid, NULL if all are. */
+/* The key of the first invalid note, NULL if all are valid. */
 static const char *read_notes(State *state) {
     const Checkpoint *c = &state->checkpoint;
     double number;

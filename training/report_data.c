@@ -230,14 +230,14 @@ static void gather_settings(ReportData *d) {
  * its training began. */
 static bool is_better(const Plan *plan, const Result *result, const Result *than) {
     if (result->seconds < 0) return false;
-    if (!than) return true;
+    if (than->seconds < 0) return true;
     return plan->ladder ? result->validation < than->validation
                         : strcmp(result->name, plan->model) == 0;
 }
 
 static const RungPlan *best_of(const Plan *plan, const Result *results, int count) {
-    const Result *best = NULL;
-    for (int i = 0; i < count; i++)
+    const Result *best = results; /* a closed form */
+    for (int i = 1; i < count; i++)
         if (is_better(plan, &results[i], best)) best = &results[i];
     return rung_of(plan, best);
 }

@@ -133,9 +133,9 @@ endef
 # Three builds of the same sources: the programs; the tests, with warnings as errors; the same under
 # the sanitizers. What a test program said is PROGRAM.log, made anew each time.
 define rules # directory, flags
-$(1)/train $(1)/tests/test_log: $(TRAINING:%=$(1)/%)
-$(1)/train $(1)/faulty/train $(1)/sample $(1)/faulty/sample $(1)/tests/test_report $(1)/tests/test_log: $(REPORT:%=$(1)/%)
-$(1)/train $(1)/faulty/train $(1)/sample $(1)/faulty/sample $(1)/tests/test_exchange: $(EXCHANGE:%=$(1)/%)
+$(1)/train $(1)/tests/test_log $(1)/tests/test_request: $(TRAINING:%=$(1)/%)
+$(1)/train $(1)/faulty/train $(1)/sample $(1)/faulty/sample $(1)/tests/test_report $(1)/tests/test_log $(1)/tests/test_request: $(REPORT:%=$(1)/%)
+$(1)/train $(1)/faulty/train $(1)/sample $(1)/faulty/sample $(1)/tests/test_log $(1)/tests/test_request $(1)/tests/test_exchange: $(EXCHANGE:%=$(1)/%)
 $(1)/sample $(1)/faulty/sample: $(SAMPLING:%=$(1)/%)
 $(1)/train $(1)/sample: $(1)/%: $(1)/%.o $(OBJECTS:%=$(1)/%)
 	$$(call link,$(2))

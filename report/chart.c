@@ -3,17 +3,9 @@
 
 #include <math.h>
 
-enum {
-    LEFT = 52,
-    RIGHT = 148,
-    RIGHT_BARE = 14,
-    TOP = 10,
-    BOTTOM = 38,
-    LINE = 14,
-    MOST_LABELS = 32
-};
+enum { LEFT = 52, RIGHT = 148, RIGHT_BARE = 14, TOP = 10, BOTTOM = 38, LINE = 14, MAX_LABELS = 32 };
 
-/* Of middle lightness: seen on white and on black. */
+/* Medium lightness: visible on white and on black. */
 static const char *const colours[CHART_COLOURS] = {"#3b82d6", "#d9722e", "#2f9e5b",
                                                    "#c056a8", "#a8870c", "#d94f4f"};
 #define GREY "#808080"
@@ -21,22 +13,22 @@ static const char *const colours[CHART_COLOURS] = {"#3b82d6", "#d9722e", "#2f9e5
 typedef struct {
     FILE *out;
     const Chart *chart;
-    double x_most, y_least, y_most; /* the axes; x begins at 0 */
-    double width, height;           /* of the space between them */
+    double x_max, y_min, y_max; /* the axes; x begins at 0 */
+    double width, height;       /* of the space between them */
 } Drawing;
 
-/* What stands at the right of the curves. */
+/* A name at the right of the curves. */
 typedef struct {
     const char *name, *colour;
     double y; /* in the drawing */
 } Label;
 
 static double x_of(const Drawing *d, double x) {
-    return LEFT + x / d->x_most * d->width;
+    return LEFT + x / d->x_max * d->width;
 }
 
 static double y_of(const Drawing *d, double y) {
-    return TOP + (d->y_most - y) / (d->y_most - d->y_least) * d->height;
+    return TOP + (d->y_max - y) / (d->y_max - d->y_min) * d->height;
 }
 
 static const char *colour_of(const Curve *curve) {
@@ -44,62 +36,63 @@ static const char *colour_of(const Curve *curve) {
 }
 
 static Drawing lay_out(FILE *out, const Chart *chart) {
-    Drawing d = {.out = out, .chart = chart, .y_least = INFINITY, .y_most = -INFINITY};
+    Drawing d = {.out = out, .chart = chart, .y_min = INFINITY, .y_max = -INFINITY};
     for (int i = 0; i < chart->curve_count; i++)
         for (int n = 0; n < chart->curves[i].count; n++) {
             Point p = chart->curves[i].points[n];
-            d.x_most = fmax(d.x_most, p.x);
-            d.y_least = fmin(d.y_least, p.y);
-            d.y_most = fmax(d.y_most, p.y);
+            d.x_max = fmax(d.x_max, p.x);
+            d.y_min = fmin(d.y_min, p.y);
+            d.y_max = fmax(d.y_max, p.y);
         }
     for (int i = 0; i < chart->level_count; i++) {
-        d.y_least = fmin(d.y_least, chart->levels[i].y);
-        d.y_most = fmax(d.y_most, chart->levels[i].y);
+        d.y_min = fmin(d.y_min, chart->levels[i].y);
+        d.y_max = fmax(d.y_max, chart->levels[i].y);
     }
-    if (chart->from_zero) d.y_least = 0;
+    if (chart->from_zero) d.y_min = 0;
     const double tiny = 1e-15;
-    double range = d.y_most - d.y_least;
-    if (!(range > fmax(tiny, 1e-9 * fabs(d.y_most)))) { /* nothing, or the same all over */
-        d.y_least = isfinite(d.y_least) ? d.y_least : 0;
-        d.y_most = d.y_least + fmax(1, fabs(d.y_least));
+    double range = d.y_max - d.y_min;
+    if (!(range > fmax(tiny, 1e-9 * fabs(d.y_max)))) { /* no points, or all at one height */
+        d.y_min = isfinite(d.y_min) ? d.y_min : 0;
+        d.y_max = d.y_min + fmax(1, fabs(d.y_min));
     }
-    double margin = 0.04 * (d.y_most - d.y_least);
-    d.y_most += margin;
-    if (!chart->from_zero) d.y_least -= margin;
-    if (!(d.x_most > tiny)) d.x_most = 1;
+    double margin = 0.04 * (d.y_max - d.y_min);
+    d.y_max += margin;
+    if (!chart->from_zero) d.y_min -= margin;
+    if (!(d.x_max > tiny)) d.x_max = 1;
     bool labels = chart->level_count > 0 || chart->curve_count > 1;
     d.width = chart->width - LEFT - (labels ? RIGHT : RIGHT_BARE);
     d.height = chart->height - TOP - BOTTOM;
     return d;
 }
 
-/* A round number that goes into `range` about `parts` times: 1, 2 or 5 and zeros. */
+/* A round number, 1, 2 or 5 times a power of ten, that fits into `range` about `parts` times. */
 static double round_step(double range, double parts) {
     double rough = range / parts, ten = pow(10, floor(log10(rough)));
     double digit = rough / ten;
     return ten * (digit < 1.5 ? 1 : digit < 3.5 ? 2 : digit < 7.5 ? 5 : 10);
 }
 
-/* The first multiple of `step` from `least` on, and how many more of them there are up to `most`.
+/* The first multiple of `step` that is not below `min`; returns how many more there are up to
+ * `max`.
  */
-static int multiples(double least, double most, double step, double *first) {
-    *first = ceil(least / step) * step;
-    return (int)floor((most - *first) / step);
+static int multiples(double min, double max, double step, double *first) {
+    *first = ceil(min / step) * step;
+    return (int)floor((max - *first) / step);
 }
 
 static void draw_axes(const Drawing *d) {
     const Chart *chart = d->chart;
-    double bottom = TOP + d->height, first, x_step = round_step(d->x_most, chart->width / 110.0),
-           y_step = round_step(d->y_most - d->y_least, chart->height / 50.0);
+    double bottom = TOP + d->height, first, x_step = round_step(d->x_max, chart->width / 110.0),
+           y_step = round_step(d->y_max - d->y_min, chart->height / 50.0);
     fputs("<g fill=\"" GREY "\" stroke=\"" GREY "\" stroke-opacity=\".2\">\n", d->out);
-    for (int i = multiples(d->y_least, d->y_most, y_step, &first); i >= 0; i--) {
+    for (int i = multiples(d->y_min, d->y_max, y_step, &first); i >= 0; i--) {
         double y = first + i * y_step, at = y_of(d, y);
         fprintf(d->out,
                 "<path d=\"M%d %.1fh%.1f\"/><text x=\"%d\" y=\"%.1f\" text-anchor=\"end\" "
                 "stroke=\"none\">%.6g</text>\n",
                 LEFT, at, d->width, LEFT - 6, at + 4, fabs(y) < y_step / 2 ? 0 : y);
     }
-    for (int i = multiples(0, d->x_most, x_step, &first); i >= 0; i--) {
+    for (int i = multiples(0, d->x_max, x_step, &first); i >= 0; i--) {
         double x = first + i * x_step;
         fprintf(d->out,
                 "<path d=\"M%.1f %.1fv4\"/><text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" "
@@ -114,7 +107,7 @@ static void draw_axes(const Drawing *d) {
     fputs("</text>\n</g>\n", d->out);
 }
 
-/* Its points as numbers; dots, where there are few. */
+/* The points as numbers, with dots if there are few. */
 static void draw_curve(const Drawing *d, const Curve *curve) {
     enum { FEW = 30 };
     fprintf(d->out, "<polyline data-name=\"");
@@ -133,18 +126,18 @@ static void draw_curve(const Drawing *d, const Curve *curve) {
 
 static void draw_curves(const Drawing *d) {
     const Chart *chart = d->chart;
-    double x_scale = d->width / d->x_most, y_scale = d->height / (d->y_most - d->y_least);
+    double x_scale = d->width / d->x_max, y_scale = d->height / (d->y_max - d->y_min);
     fprintf(d->out,
             "<g class=\"plot\" fill=\"none\" stroke-linejoin=\"round\" stroke-linecap=\"round\" "
             "transform=\"matrix(%.9g 0 0 %.9g %d %.9g)\">\n",
-            x_scale, -y_scale, LEFT, TOP + d->y_most * y_scale);
+            x_scale, -y_scale, LEFT, TOP + d->y_max * y_scale);
     for (int faint = 1; faint >= 0; faint--)
         for (int i = 0; i < chart->curve_count; i++)
             if (chart->curves[i].faint == (faint == 1)) draw_curve(d, &chart->curves[i]);
     fputs("</g>\n", d->out);
 }
 
-/* From the top down, and then a line apart from each other. */
+/* Sorts the labels from top to bottom and moves them a line apart. */
 static void spread(const Drawing *d, Label *labels, int count) {
     for (int i = 1; i < count; i++)
         for (int j = i; j > 0 && labels[j].y < labels[j - 1].y; j--) {
@@ -161,16 +154,16 @@ static void spread(const Drawing *d, Label *labels, int count) {
 
 static void draw_labels(const Drawing *d) {
     const Chart *chart = d->chart;
-    Label labels[MOST_LABELS];
+    Label labels[MAX_LABELS];
     int count = 0;
-    for (int i = 0; i < chart->level_count && count < MOST_LABELS; i++) {
+    for (int i = 0; i < chart->level_count && count < MAX_LABELS; i++) {
         double y = y_of(d, chart->levels[i].y);
         fprintf(d->out,
                 "<path d=\"M%d %.1fh%.1f\" stroke=\"" GREY "\" stroke-dasharray=\"5 4\"/>\n", LEFT,
                 y, d->width);
         labels[count++] = (Label){chart->levels[i].name, GREY, y};
     }
-    for (int i = 0; i < chart->curve_count && count < MOST_LABELS; i++) {
+    for (int i = 0; i < chart->curve_count && count < MAX_LABELS; i++) {
         const Curve *curve = &chart->curves[i];
         if (curve->faint || curve->count == 0) continue;
         double y = y_of(d, curve->points[curve->count - 1].y);
@@ -195,7 +188,7 @@ void chart_draw(FILE *out, const Chart *chart) {
         chart->id, chart->width, chart->height);
     markup_text(out, chart->title);
     fputs("</title>\n", out);
-    /* a line is as thick as it is, however its figures are stretched */
+    /* the matrix of the plot stretches lines, but not their width */
     fputs("<style>.plot * { vector-effect: non-scaling-stroke }</style>\n", out);
     draw_axes(&d);
     draw_curves(&d);

@@ -1,4 +1,4 @@
-/* chart.h - curves as a picture in SVG, which stands in a page or alone. */
+/* chart.h - curves as an SVG picture, in a page or alone. */
 #ifndef TRIL_REPORT_CHART_H
 #define TRIL_REPORT_CHART_H
 
@@ -9,17 +9,17 @@ typedef struct {
     double x, y; /* x >= 0; both finite, and not beyond 1e15 */
 } Point;
 
-/* A curve, and how it looks: a faint one is a thin line without a label, drawn first. */
+/* A curve. A faint one is a thin line without a label, drawn first. */
 typedef struct {
     const char *name;
     const Point *points;
-    int count, colour; /* colour: 0 to CHART_COLOURS - 1; others start over */
+    int count, colour; /* colour: 0 to CHART_COLOURS - 1, and again from there */
     bool faint;
 } Curve;
 
 enum { CHART_COLOURS = 6 };
 
-/* A height that curves are compared with. */
+/* A horizontal line to compare the curves with. */
 typedef struct {
     const char *name;
     double y;
@@ -30,12 +30,12 @@ typedef struct {
     const Curve *curves;
     const Level *levels;
     int curve_count, level_count;
-    int width, height; /* of the drawing, which is scaled to the place that it has */
-    bool from_zero;    /* the y axis begins there */
+    int width, height; /* of the drawing, which a page may scale */
+    bool from_zero;    /* the y axis begins at 0 */
 } Chart;
 
-/* Draws it. The points of a curve stand in the drawing as the numbers that they are, and a matrix
- * takes them to their places: what reads the drawing reads the figures. */
+/* Draws the chart. The SVG holds the points of a curve as the figures that they are, and a matrix
+ * moves them to their places: whoever reads the SVG can read the figures. */
 void chart_draw(FILE *out, const Chart *chart);
 
 #endif

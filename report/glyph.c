@@ -11,7 +11,7 @@ bool glyph_is_format(uint32_t code) {
            (code >= 0xE0000 && code <= 0xE007F) || code == 0x061C || code == 0xFEFF;
 }
 
-int glyph_of(const Vocab *vocab, int id, char text[GLYPH_ROOM]) {
+int glyph_of(const Vocab *vocab, int id, char text[GLYPH_SIZE]) {
     static const struct {
         uint32_t code;
         const char *sign;
@@ -19,38 +19,38 @@ int glyph_of(const Vocab *vocab, int id, char text[GLYPH_ROOM]) {
     uint32_t code = vocab->codes[id];
     for (size_t i = 0; i < sizeof blanks / sizeof *blanks; i++)
         if (code == blanks[i].code && !(vocab->bytes && code > 0x7F)) {
-            snprintf(text, GLYPH_ROOM, "%s", blanks[i].sign);
+            snprintf(text, GLYPH_SIZE, "%s", blanks[i].sign);
             return 1;
         }
     bool plain = code >= 0x20 && code < 0x7F;
     int columns = plain ? 1 : vocab->bytes || glyph_is_format(code) ? -1 : wcwidth((wchar_t)code);
     if (columns < 0) {
-        snprintf(text, GLYPH_ROOM, "·");
+        snprintf(text, GLYPH_SIZE, "·");
         return 1;
     }
     char own[UTF8_MAX + 1] = "";
     own[vocab_text(vocab, id, own)] = 0;
-    snprintf(text, GLYPH_ROOM, "%s%s", columns == 0 ? "◌" : "", own);
+    snprintf(text, GLYPH_SIZE, "%s%s", columns == 0 ? "◌" : "", own);
     return columns < GLYPH_COLUMNS ? 1 : GLYPH_COLUMNS;
 }
 
-void glyph_padded(const Vocab *vocab, int id, char text[GLYPH_ROOM]) {
+void glyph_padded(const Vocab *vocab, int id, char text[GLYPH_SIZE]) {
     bool narrow = glyph_of(vocab, id, text) < GLYPH_COLUMNS;
     size_t length = strlen(text);
     if (narrow) memcpy(text + length, " ", 2);
 }
 
 void glyph_line(const Vocab *vocab, const int32_t *ids, int count, int columns, char *text,
-                size_t room) {
+                size_t size) {
     *text = 0;
     for (int i = 0; i < count; i++) {
-        char glyph[GLYPH_ROOM];
+        char glyph[GLYPH_SIZE];
         columns -= glyph_of(vocab, ids[i], glyph);
         if (vocab->codes[ids[i]] == ' ') snprintf(glyph, sizeof glyph, " ");
         size_t length = strlen(glyph);
-        if (columns < 0 || length >= room) return;
+        if (columns < 0 || length >= size) return;
         memcpy(text, glyph, length + 1);
         text += length;
-        room -= length;
+        size -= length;
     }
 }

@@ -21,7 +21,7 @@ static void draw_digit(FILE *out, float weight) {
         fprintf(out, "%d ", tenths < 9 ? tenths : 9);
 }
 
-/* Of a map, which is no narrower than its title. */
+/* The width of a map, which is at least that of its title. */
 static int width_of(int shown) {
     int map = AXIS + CELL * shown;
     return map < HEAT_TITLE ? HEAT_TITLE : map;
@@ -41,9 +41,9 @@ static void draw_row(const Screen *screen, const HeatMap *map, int T, int shown,
     }
 }
 
-/* Those that stand beside each other. */
+/* Maps side by side. */
 static void draw_band(const Screen *screen, const HeatMap *maps, int count, int T, int shown,
-                      const char (*glyphs)[GLYPH_ROOM]) {
+                      const char (*glyphs)[GLYPH_SIZE]) {
     FILE *out = screen->out;
     int width = width_of(shown);
     for (int m = 0; m < count; m++)
@@ -65,13 +65,13 @@ static void draw_band(const Screen *screen, const HeatMap *maps, int count, int 
 }
 
 void heat_draw(const Screen *screen, const HeatMap *maps, int count, int T,
-               const char (*glyphs)[GLYPH_ROOM]) {
+               const char (*glyphs)[GLYPH_SIZE]) {
     int shown = (screen->columns - AXIS) / CELL;
     if (shown > T) shown = T;
-    int abreast = (screen->columns + GAP) / (width_of(shown) + GAP);
-    if (abreast < 1) abreast = 1;
-    for (int m = 0; m < count; m += abreast) {
-        int band = count - m < abreast ? count - m : abreast;
+    int per_band = (screen->columns + GAP) / (width_of(shown) + GAP);
+    if (per_band < 1) per_band = 1;
+    for (int m = 0; m < count; m += per_band) {
+        int band = count - m < per_band ? count - m : per_band;
         if (m > 0) fputc('\n', screen->out);
         draw_band(screen, maps + m, band, T, shown, glyphs);
     }

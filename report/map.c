@@ -9,7 +9,7 @@ static int shade_of(float weight) {
     return weight > 0 ? (int)(fminf(weight, 1) * SHADES + 0.5f) : 0; /* NaN: none */
 }
 
-/* All cells of one shade; neighbours in a row are one stroke. */
+/* All cells of one shade as one path; neighbours in a row are one rectangle. */
 static void draw_shade(FILE *out, const float *weights, int T, int shade) {
     bool any = false;
     for (int t = 0; t < T; t++) {
@@ -33,7 +33,7 @@ static void draw_glyph(FILE *out, int x, int y, const char *glyph) {
 }
 
 void map_draw(FILE *out, const char *id, const char *title, const float *weights, int T,
-              const char (*glyphs)[GLYPH_ROOM]) {
+              const char (*glyphs)[GLYPH_SIZE]) {
     int side = AXIS + CELL * T;
     fprintf(
         out,

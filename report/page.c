@@ -3,14 +3,13 @@
 #include "base/shell.h"
 #include "report/map.h"
 #include "report/markup.h"
+#include "report/textfile.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stdio.h>
 
-enum { BEGIN = 200 };
+enum { BEGIN_SIZE = 200 };
 
 /* page.css and page.js, a string for each line: the Makefile makes them. */
 static const char *const style[] = {
@@ -26,16 +25,16 @@ static void write_lines(FILE *out, const char *const *lines, size_t count) {
 
 /* ---- the parts of the page ---- */
 
-/* What every page of a training on this text begins with. */
-static void write_begin(char begin[BEGIN], uint64_t digest) {
-    snprintf(begin, BEGIN,
+/* The beginning of every page about this text. */
+static void write_begin(char begin[BEGIN_SIZE], uint64_t digest) {
+    snprintf(begin, BEGIN_SIZE,
              "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
              "<meta name=\"trained-on\" content=\"%016" PRIx64 "\">\n",
              digest);
 }
 
 static void write_head(FILE *out, const Page *page) {
-    char begin[BEGIN];
+    char begin[BEGIN_SIZE];
     write_begin(begin, page->digest);
     fputs(begin, out);
     fputs("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -61,7 +60,7 @@ static void write_head(FILE *out, const Page *page) {
             page->characters, page->vocabulary);
 }
 
-/* A drawing, and the line that says what is under the pointer. */
+/* A drawing, and an output in which page.js shows the figures under the pointer. */
 static void write_chart(FILE *out, const Chart *chart) {
     fputs("<figure tabindex=\"0\">\n<figcaption>", out);
     markup_text(out, chart->title);
@@ -80,7 +79,7 @@ static void write_losses(FILE *out, const Page *page) {
           out);
 }
 
-/* The next cell: empty where there is no figure. */
+/* The next cell, empty if there is no figure. */
 __attribute__((format(printf, 2, 0))) static void write_figure(FILE *out, const char *format,
                                                                double figure) {
     fputs("</td><td>", out);
@@ -110,19 +109,19 @@ static void write_models(FILE *out, const Page *page) {
     fputs("</tbody>\n</table></div>\n</section>\n", out);
 }
 
-static void write_excerpts(FILE *out, const Page *page) {
-    if (page->excerpt_count == 0) return;
+static void write_samples(FILE *out, const Page *page) {
+    if (page->sample_count == 0) return;
     fputs(
-        "<section>\n<h2>What it wrote</h2>\n<p>After so many steps, from an empty page, with "
-        "the same dice; ↵ is the end of a line.</p>\n<div class=\"wide\" tabindex=\"0\"><table>\n<thead><tr>"
+        "<section>\n<h2>What it wrote</h2>\n<p>After each evaluation, from an empty page, with "
+        "the same random choices; ↵ is the end of a line.</p>\n<div class=\"wide\" tabindex=\"0\"><table>\n<thead><tr>"
         "<th scope=\"col\">step</th><th scope=\"col\">validation</th>"
         "<th scope=\"col\" class=\"text\">text</th></tr></thead>\n<tbody>\n",
         out);
-    for (int i = 0; i < page->excerpt_count; i++) {
-        const PageExcerpt *e = &page->excerpts[i];
-        fprintf(out, "<tr><th scope=\"row\">%d</th><td>%.4f</td><td class=\"text\"><bdi>", e->step,
-                e->validation);
-        markup_text(out, e->text);
+    for (int i = 0; i < page->sample_count; i++) {
+        const PageSample *s = &page->samples[i];
+        fprintf(out, "<tr><th scope=\"row\">%d</th><td>%.4f</td><td class=\"text\"><bdi>", s->step,
+                s->validation);
+        markup_text(out, s->text);
         fputs("</bdi></td></tr>\n", out);
     }
     fputs("</tbody>\n</table></div>\n</section>\n", out);
@@ -155,10 +154,10 @@ static void write_heads(FILE *out, const Page *page) {
     fputs("</section>\n", out);
 }
 
-static void write_courses(FILE *out, const Page *page) {
-    if (page->course_count == 0) return;
-    fputs("<section>\n<h2>The course of training</h2>\n<div class=\"courses\">\n", out);
-    for (int i = 0; i < page->course_count; i++) write_chart(out, &page->courses[i]);
+static void write_curves(FILE *out, const Page *page) {
+    if (page->curve_count == 0) return;
+    fputs("<section>\n<h2>Training curves</h2>\n<div class=\"curves\">\n", out);
+    for (int i = 0; i < page->curve_count; i++) write_chart(out, &page->curves[i]);
     fputs("</div>\n</section>\n", out);
 }
 
@@ -179,13 +178,14 @@ static void write_command(FILE *out, const Page *page) {
     fputs("</tbody>\n</table></div>\n</section>\n", out);
 }
 
-static void write_page(FILE *out, const Page *page) {
+static void write_page(FILE *out, const void *what) {
+    const Page *page = what;
     write_head(out, page);
     write_losses(out, page);
     write_models(out, page);
-    write_excerpts(out, page);
+    write_samples(out, page);
     write_heads(out, page);
-    write_courses(out, page);
+    write_curves(out, page);
     write_command(out, page);
     fputs("</main>\n<script>\n", out);
     write_lines(out, script, sizeof script / sizeof *script);
@@ -193,22 +193,11 @@ static void write_page(FILE *out, const Page *page) {
 }
 
 bool page_write(const char *path, const Page *page, Error *err) {
-    char *text = NULL;
-    size_t length = 0;
-    FILE *out = open_memstream(&text, &length);
-    if (!out) return fail(err, "%s: no memory to write it: %s", path, strerror(errno));
-    write_page(out, page);
-    bool whole = !ferror(out);
-    whole = fclose(out) == 0 && whole;
-    FilePart part = {text, length};
-    bool ok =
-        whole ? file_write(path, &part, 1, err) : fail(err, "%s: no memory to write it", path);
-    free(text);
-    return ok;
+    return textfile_write(path, write_page, page, err);
 }
 
 bool page_is_of(const char *path, uint64_t digest) {
-    char begin[BEGIN];
+    char begin[BEGIN_SIZE];
     write_begin(begin, digest);
     return file_begins(path, begin);
 }

@@ -1,4 +1,4 @@
-/* page.h - what a training came to, as a page of HTML: of one file, without a network. */
+/* page.h - the results of a training as a page of HTML, in one file that needs no network. */
 #ifndef TRIL_REPORT_PAGE_H
 #define TRIL_REPORT_PAGE_H
 
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A line of the table of models; nats per character, NaN where they were not measured. */
+/* A line of the table of models; losses in nats per character, NaN if not measured. */
 typedef struct {
     const char *name;
     size_t parameters;
@@ -17,12 +17,12 @@ typedef struct {
     double seconds; /* negative: needed no training */
 } PageModel;
 
-/* What the model wrote after so many steps. */
+/* What the model wrote after `step` steps. */
 typedef struct {
     int step;
     double validation;
     const char *text;
-} PageExcerpt;
+} PageSample;
 
 /* A head's weights [tokens, tokens] on the page's line. */
 typedef struct {
@@ -34,24 +34,24 @@ typedef struct {
     char name[24], value[80];
 } PageSetting;
 
-/* Everything is borrowed. Nothing in it need be fit for HTML. */
+/* Everything is borrowed. Texts may hold any characters: page_write escapes them. */
 typedef struct {
     const char *text, *model, *idea; /* the text's file, the model's name and what it is */
     uint64_t digest;                 /* of the text */
     size_t characters;
     int vocabulary;
     Chart losses;
-    const Chart *courses; /* of the model's training: rate, norm, speed */
-    int course_count;
+    const Chart *curves; /* of the model's training: rate, norm, speed */
+    int curve_count;
     const PageModel *models;
     int model_count;
-    const PageExcerpt *excerpts;
-    int excerpt_count;
+    const PageSample *samples;
+    int sample_count;
     const PageHead *heads; /* none: the model has no attention */
     int head_count, tokens;
-    const char (*glyphs)[GLYPH_ROOM]; /* of the line's tokens */
+    const char (*glyphs)[GLYPH_SIZE]; /* of the line's tokens */
     int left_out;                     /* heads that are not shown */
-    char *const *command;             /* its words; NULL ends them */
+    char *const *command;             /* the words of the command line; NULL ends them */
     const PageSetting *settings;
     int setting_count;
 } Page;

@@ -1,5 +1,5 @@
-// Says which figures are under the pointer, or where the arrow keys have moved the cursor. The
-// curves hold their figures themselves; nothing is lost without this script but the asking.
+// Shows the figures under the pointer, or where the arrow keys moved the cursor. The figures are the
+// points of the curves; without this script the page shows everything but them.
 for (const figure of document.querySelectorAll("figure[tabindex]")) {
   const plot = figure.querySelector(".plot");
   const output = figure.querySelector("output");

@@ -15,15 +15,15 @@ void screen_prepare(void) {
 }
 
 Screen screen_of(FILE *out) {
-    enum { USUAL = 80, LEAST = 20, MOST = 1000 };
+    enum { USUAL = 80, MIN_COLUMNS = 20, MAX_COLUMNS = 1000 };
     const char *columns = getenv("COLUMNS"), *none = getenv("NO_COLOR"), *term = getenv("TERM");
     bool terminal = isatty(fileno(out));
     struct winsize window;
     long width = columns ? strtol(columns, NULL, 10) : USUAL;
     if (terminal && ioctl(fileno(out), TIOCGWINSZ, &window) == 0 && window.ws_col > 0)
         width = window.ws_col;
-    if (width < LEAST) width = LEAST;
-    if (width > MOST) width = MOST;
+    if (width < MIN_COLUMNS) width = MIN_COLUMNS;
+    if (width > MAX_COLUMNS) width = MAX_COLUMNS;
     bool able = terminal && term && strcmp(term, "dumb") != 0;
     return (Screen){.out = out, .columns = (int)width, .colour = able && !(none && *none)};
 }

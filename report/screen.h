@@ -11,12 +11,12 @@ typedef struct {
     bool colour;
 } Screen;
 
-/* To be called once, first: how wide characters are is asked of the user's language or, where that
- * knows only few of them, of UTF-8. */
+/* Call it once, first. The width of characters comes from the user's locale or, if that knows only
+ * a few characters, from a UTF-8 locale. */
 void screen_prepare(void);
 
-/* What `out` is: as wide as its window, else as COLUMNS says, else 80; in colour if it is a
- * terminal that is not dumb, and NO_COLOR is not set (no-color.org). */
+/* The screen behind `out`. It is as wide as its window, else as COLUMNS says, else 80 columns. It
+ * has colour if it is a terminal that is not dumb and NO_COLOR is not set (no-color.org). */
 Screen screen_of(FILE *out);
 
 #endif

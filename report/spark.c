@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Two columns become one: room for as many again. */
+/* Each two columns become one, and half of the columns are free again. */
 static void halve(Spark *spark) {
     for (int i = 0; i < SPARK_COLUMNS / 2; i++)
         spark->sums[i] = spark->sums[2 * i] + spark->sums[2 * i + 1];
@@ -28,19 +28,19 @@ static double mean_of(const Spark *spark, int column) {
     return spark->sums[column] / (column + 1 < spark->count ? spark->each : spark->in_last);
 }
 
-void spark_text(const Spark *spark, char text[SPARK_ROOM]) {
+void spark_text(const Spark *spark, char text[SPARK_SIZE]) {
     static const char blocks[][4] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     enum { HEIGHTS = sizeof blocks / sizeof *blocks };
-    double least = INFINITY, most = -INFINITY;
+    double min = INFINITY, max = -INFINITY;
     for (int i = 0; i < spark->count; i++) {
-        least = fmin(least, mean_of(spark, i));
-        most = fmax(most, mean_of(spark, i));
+        min = fmin(min, mean_of(spark, i));
+        max = fmax(max, mean_of(spark, i));
     }
     *text = 0;
     for (int i = 0; i < spark->count; i++) {
-        double share = most > least ? (mean_of(spark, i) - least) / (most - least) : 0;
+        double share = max > min ? (mean_of(spark, i) - min) / (max - min) : 0;
         int height = (int)(share * HEIGHTS);
         memcpy(text, blocks[height < HEIGHTS ? height : HEIGHTS - 1], sizeof *blocks);
-        text += sizeof *blocks - 1; /* the NUL is written over */
+        text += sizeof *blocks - 1; /* the next block overwrites the NUL */
     }
 }

@@ -16,16 +16,16 @@ static void stop(int signal) {
     stopped = 1;
 }
 
-/* Is interruption to be let through now, or to wait? */
-static void let_through(bool now) {
+/* Delivers SIGINT now, or blocks it so that it waits. */
+static void deliver_interruption(bool now) {
     sigset_t interruption;
     sigemptyset(&interruption);
     sigaddset(&interruption, SIGINT);
     pthread_sigmask(now ? SIG_UNBLOCK : SIG_BLOCK, &interruption, NULL);
 }
 
-/* Waits for a line on the terminal; false if there is an interruption first, which is let through
- * here, and not in the moment before, when it would be seen and then waited for. */
+/* Waits for a line on the terminal; false if SIGINT comes first. SIGINT is delivered only within
+ * pselect: a signal just before it would be handled, and then the wait would begin. */
 static bool await_line(void) {
     sigset_t open;
     fd_set input;
@@ -36,16 +36,16 @@ static bool await_line(void) {
     return pselect(STDIN_FILENO + 1, &input, NULL, NULL, NULL, &open) >= 0 || errno != EINTR;
 }
 
-/* One line without its end; false at the end of the input. An interruption throws away what was
- * typed so far, as a terminal does, and asks again. */
-static bool read_line(char **line, size_t *room, size_t *length, bool terminal) {
+/* Reads one line without its end; false at the end of the input. At an interruption the terminal
+ * drops what was typed so far, and the prompt appears again. */
+static bool read_line(char **line, size_t *capacity, size_t *length, bool terminal) {
     while (terminal) {
         fputs("> ", stdout);
         fflush(stdout);
         if (await_line()) break;
         putchar('\n');
     }
-    ssize_t count = getline(line, room, stdin);
+    ssize_t count = getline(line, capacity, stdin);
     if (count < 0) {
         if (terminal) putchar('\n');
         return false;
@@ -54,7 +54,7 @@ static bool read_line(char **line, size_t *room, size_t *length, bool terminal) 
     return true;
 }
 
-/* Says what was typed; true if the model is to go on. */
+/* Adds what was typed to the text; true if the model continues. */
 static bool say(Writer *writer, const Vocab *vocab, const char *line, size_t length) {
     int32_t *ids;
     size_t count;
@@ -71,19 +71,19 @@ static bool say(Writer *writer, const Vocab *vocab, const char *line, size_t len
 }
 
 static void go_on(Writer *writer, int length, bool terminal) {
-    if (terminal) let_through(true);
+    if (terminal) deliver_interruption(true);
     writer_go_on(writer, length, &stopped);
-    if (terminal) let_through(false);
+    if (terminal) deliver_interruption(false);
     writer_end_text(writer);
 }
 
 static bool take_turns(Writer *writer, const Vocab *vocab, const int32_t *ids, size_t count,
                        int length, bool terminal, Error *err) {
     char *line = NULL;
-    size_t room = 0, typed;
+    size_t capacity = 0, typed;
     writer_say(writer, ids, count);
     if (count > 0) go_on(writer, length, terminal);
-    while (!ferror(stdout) && read_line(&line, &room, &typed, terminal)) {
+    while (!ferror(stdout) && read_line(&line, &capacity, &typed, terminal)) {
         stopped = 0;
         if (say(writer, vocab, line, typed)) go_on(writer, length, terminal);
     }
@@ -101,14 +101,14 @@ bool dialogue(Model *model, const Vocab *vocab, const WriterOptions *options, co
     Writer *writer = NULL;
     if (caught) sigaction(SIGINT, &action, NULL);
     if (terminal) {
-        let_through(false); /* also to the writer's threads, which begin with this mask */
+        deliver_interruption(false); /* the writer's threads inherit this mask */
         puts("Type a beginning, and Enter. An empty line goes on; Ctrl-C stops the writing, Ctrl-D "
              "ends.");
     }
     bool ok = writer_open(&writer, model, vocab, options, err) &&
               take_turns(writer, vocab, ids, count, length, terminal, err);
     writer_close(writer);
-    if (terminal) let_through(true);
+    if (terminal) deliver_interruption(true);
     if (caught) sigaction(SIGINT, &before, NULL);
     return ok;
 }

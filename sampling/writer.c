@@ -12,17 +12,17 @@ struct Writer {
     WriterOptions options;
     Generator generator;
     int32_t *order;      /* scratch for the sampler; owned */
-    const float *logits; /* what follows all that the generator has read; NULL: nothing */
-    int32_t unread;      /* an id that was written, and not read yet; negative: none */
-    int32_t last_id;     /* said or written; negative: none */
+    const float *logits; /* for the next character; NULL: nothing was read yet */
+    int32_t unread;      /* an id that was written but not yet read; negative: none */
+    int32_t last_id;     /* of the text; negative: none */
     uint64_t stream, place;
-    /* where text goes: out at once, but not so often that a fast model waits for the terminal */
-    bool terminal;      /* shows whole characters only, and obeys none of them */
-    Utf8Stream pending; /* of bytes to a terminal, which may stop in the midst of a character */
+    /* printing: at once, but not so often that a fast model waits for the terminal */
+    bool terminal;      /* gets whole characters, and no control sequences */
+    Utf8Stream pending; /* the bytes of a character that is not complete yet */
     double flushed;
-    char last; /* printed */
-    /* the end of what was written, as long as the stop text */
-    char *tail; /* owned */
+    char last; /* byte printed */
+    /* the stop text */
+    char *tail; /* the last stop_length bytes written; owned */
     size_t stop_length, tail_seen;
 };
 
@@ -121,7 +121,7 @@ void writer_new_line(Writer *w) {
     w->last_id = end;
 }
 
-/* Takes the text of one more character; true once the stop text has been written. */
+/* Adds the text of one more character to the tail; true if the tail is now the stop text. */
 static bool stop_after(Writer *w, int id) {
     char text[UTF8_MAX];
     int length = w->stop_length > 0 ? vocab_text(w->vocab, id, text) : 0;

@@ -1,9 +1,9 @@
-/* writer.h - text as it is made: a model goes on with what it was told, and each character is
- * printed at once.
+/* writer.h - generates text: a model continues what it was given, and each character is printed as
+ * soon as it is chosen.
  *
- * Into a pipe or a file goes the text itself; of a model of bytes just these bytes, and nothing
- * else. A terminal is shown whole characters, with U+FFFD for bytes that are none, and what it
- * would obey is written out (base/escape.h). */
+ * A pipe or a file gets the text itself; from a model of bytes, exactly these bytes. A terminal
+ * gets whole characters, U+FFFD for bytes that are not UTF-8, and control sequences written out
+ * (base/escape.h). */
 #ifndef TRIL_WRITER_H
 #define TRIL_WRITER_H
 
@@ -14,36 +14,38 @@
 
 typedef struct {
     Sampler sampler;
-    const char *stop; /* ends a text once it has been written; NULL: nothing does */
+    const char *stop; /* a text ends after this; NULL: it does not */
     int threads;
     Precision precision;
 } WriterOptions;
 
 typedef struct Writer Writer;
 
-/* Makes a writer over a model and its vocabulary, which it borrows, as it does options->stop. */
+/* Opens a writer. It borrows the model, the vocabulary and options->stop. The caller closes it; on
+ * failure *writer is NULL. */
 bool writer_open(Writer **writer, Model *model, const Vocab *vocab, const WriterOptions *options,
                  Error *err);
 void writer_close(Writer *writer);
 
-/* Begins anew, with a stream of random numbers of its own. */
+/* Begins a new text, with the random numbers of this stream. */
 void writer_begin(Writer *writer, int stream);
 
-/* Prints ids [count] as if the model had written them. */
+/* Prints ids [count], which the model reads as part of the text. */
 void writer_say(Writer *writer, const int32_t *ids, size_t count);
 
-/* Writes `length` characters more: fewer if the stop text comes, if nothing can be printed any
- * more, or if *interrupted becomes true (NULL: it never does). Before anything was said the model
- * starts after vocab_start, which is not printed. */
+/* Writes `length` more characters: fewer if the stop text comes, if printing fails, or if
+ * *interrupted becomes true (NULL: it never does). An empty text begins after vocab_start, which is
+ * not printed. */
 void writer_go_on(Writer *writer, int length, const volatile sig_atomic_t *interrupted);
 
-/* Ends what is printed with the end of a line, if it has none; the text itself does not change. */
+/* Prints the end of a line, if the last line has none; the text itself does not change. */
 void writer_end_line(Writer *writer);
 
-/* The same where a text ends; but bytes that go into a pipe or a file stay as they are. */
+/* The same at the end of a text; but a pipe or a file gets the bytes of a model of bytes unchanged.
+ */
 void writer_end_text(Writer *writer);
 
-/* The same for the text: what comes next begins a line, where the vocabulary has lines. */
+/* The same, and the text gets the end of a line, too, if the vocabulary has one. */
 void writer_new_line(Writer *writer);
 
 #endif

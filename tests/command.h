@@ -161,11 +161,12 @@ static inline void keep(void) {
     kept = strdup(ran.out);
 }
 
-/* After a group of tests. */
-static inline void command_close(void) {
+/* After a group of tests that runs commands. */
+static inline int command_close(void **state) {
     free(ran.out);
     free(ran.err);
     free(kept);
+    return scratch_close(state);
 }
 
 #endif

@@ -133,7 +133,7 @@ static void test_plan(void **state) {
         double tick;
         int layers, width;
     } machines[] = {
-        /* a step is seen to take three looks; the worth of sizes is in training/plan.c */
+        /* a step is seen to take three looks; the worth of sizes is in training/sizes.c */
         {0.025, 2, 64},
         {0.0015, 3, 128},
         {0.00027, 4, 128},
@@ -220,16 +220,11 @@ static void test_saving(void **state) {
             check_saved(ticks[i], 300 * ticks[i], (2000 + 100 * moment) * ticks[i]);
 }
 
-static int tear_down(void **state) {
-    command_close();
-    return scratch_close(state);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_time),   cmocka_unit_test(test_more_time),
         cmocka_unit_test(test_plan),   cmocka_unit_test(test_enough),
         cmocka_unit_test(test_saving),
     };
-    return cmocka_run_group_tests(tests, scratch_open, tear_down);
+    return cmocka_run_group_tests(tests, scratch_open, command_close);
 }

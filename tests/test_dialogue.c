@@ -18,11 +18,6 @@ static int set_up(void **state) {
     return 0;
 }
 
-static int tear_down(void **state) {
-    command_close();
-    return scratch_close(state);
-}
-
 /* `sample -i` with these lines typed. */
 static void converse(const char *options, const char *typed) {
     command_input = scratch_put("typed", typed, strlen(typed));
@@ -155,5 +150,5 @@ int main(void) {
         cmocka_unit_test(test_unknown),      cmocka_unit_test(test_none),
         cmocka_unit_test(test_interruption),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, command_close);
 }

@@ -306,11 +306,6 @@ static int set_up(void **state) {
     return 0;
 }
 
-static int tear_down(void **state) {
-    command_close();
-    return scratch_close(state);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_memory),    cmocka_unit_test(test_no_room),
@@ -318,5 +313,5 @@ int main(void) {
         cmocka_unit_test(test_text_changes), cmocka_unit_test(test_folder_goes),
         cmocka_unit_test(test_reader_gone),  cmocka_unit_test(test_disk_full),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, command_close);
 }

@@ -90,6 +90,42 @@ static void test_rungs(void **state) {
         assert_true(check_file("model", layers[i], layers_only) >= 1);
 }
 
+/* The files of training/ from the request to the ladder: each may include those before it. */
+static const char *const training[] = {
+    "interruption", "preset", "request",     "recipe",     "files",   "sample", "log",
+    "workers",      "sizes",  "plan",        "saving",     "display", "start",  "outputs",
+    "budget",       "rung",   "report_data", "next_steps", "ladder",
+};
+enum { TRAINING = sizeof training / sizeof *training };
+
+/* Training flows downward: what is asked for knows nothing of the plan, nor the plan of what runs.
+ */
+static void test_training(void **state) {
+    (void)state;
+    for (int i = 0; i < TRAINING; i++) {
+        const char *endings[] = {"c", "h"};
+        for (int e = 0; e < 2; e++) {
+            char path[512], line[512], included[256];
+            snprintf(path, sizeof path, "training/%s.%s", training[i], endings[e]);
+            FILE *file = fopen(path, "r");
+            assert_non_null(file);
+            while (fgets(line, sizeof line, file)) {
+                int place = 0;
+                if (sscanf(line, " # include \"training/%255[^.].h\"", included) != 1) continue;
+                while (place < TRAINING && strcmp(training[place], included) != 0) place++;
+                if (place > i) fail_msg("%s includes %s", path, included);
+            }
+            fclose(file);
+        }
+    }
+    DIR *folder = opendir("training");
+    assert_non_null(folder);
+    int files = 0;
+    for (struct dirent *entry; (entry = readdir(folder));) files += is_source(entry->d_name);
+    closedir(folder);
+    assert_int_equal(files, 2 * TRAINING);
+}
+
 /* Every name that MPI gives out begins so; of the program's own files one has any. */
 static void test_mpi(void **state) {
     (void)state;
@@ -142,9 +178,8 @@ static void test_silence(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_floors),
-        cmocka_unit_test(test_rungs),
-        cmocka_unit_test(test_mpi),
+        cmocka_unit_test(test_floors),   cmocka_unit_test(test_rungs),
+        cmocka_unit_test(test_training), cmocka_unit_test(test_mpi),
         cmocka_unit_test(test_silence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -295,7 +295,5 @@ int main(void) {
         cmocka_unit_test(test_devices),       cmocka_unit_test(test_pipes),
         cmocka_unit_test(test_not_finite),    cmocka_unit_test(test_small_stack),
     };
-    int failed = cmocka_run_group_tests(tests, scratch_open, scratch_close);
-    command_close();
-    return failed;
+    return cmocka_run_group_tests(tests, scratch_open, command_close);
 }

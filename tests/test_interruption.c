@@ -278,11 +278,6 @@ static int set_up(void **state) {
     return scratch_open(state);
 }
 
-static int tear_down(void **state) {
-    command_close();
-    return scratch_close(state);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_first),           cmocka_unit_test(test_baseline),
@@ -291,5 +286,5 @@ int main(void) {
         cmocka_unit_test(test_hangups),         cmocka_unit_test(test_ignored),
         cmocka_unit_test(test_reader_gone),     cmocka_unit_test(test_closed_terminals),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, command_close);
 }

@@ -21,7 +21,7 @@ static LogRow row_at(int step) {
                     .validation = step % 100 == 0 ? 2 + 1.0 / step : NAN,
                     .norm = 0.5,
                     .speed = 5000,
-                    .excerpt = step % 100 == 0 ? "say \"no\", and, so↵on" : NULL};
+                    .sample = step % 100 == 0 ? "say \"no\", and, so↵on" : NULL};
 }
 
 static void write_rows(const char *path, int steps) {
@@ -51,10 +51,10 @@ static void check_rows(const LogRows *log) {
         assert_near(row->speed, same.speed, 0.5);
         assert_true(isnan(row->validation) == isnan(same.validation));
         if (!isnan(same.validation)) assert_near(row->validation, same.validation, 1e-6);
-        if (same.excerpt)
-            assert_string_equal(row->excerpt, same.excerpt);
+        if (same.sample)
+            assert_string_equal(row->sample, same.sample);
         else
-            assert_null(row->excerpt);
+            assert_null(row->sample);
         before = row->step;
     }
 }
@@ -115,8 +115,8 @@ static void test_other_lines(void **state) {
     LogRows *log = read_back(path);
     assert_int_equal(log->count, 3);
     assert_int_equal(log->rows[0].step, 1);
-    assert_string_equal(log->rows[1].excerpt, "a \"b");
-    assert_string_equal(log->rows[2].excerpt, "cut");
+    assert_string_equal(log->rows[1].sample, "a \"b");
+    assert_string_equal(log->rows[2].sample, "cut");
     free(log);
 }
 
@@ -140,14 +140,14 @@ static void test_formulas(void **state) {
     assert_ok(log_create(&file, path, &err), err);
     for (int i = 0; i < TEXTS; i++) {
         LogRow row = row_at(100);
-        row.excerpt = texts[i][0];
+        row.sample = texts[i][0];
         log_row(&file, &row);
     }
     assert_true(log_flush(&file));
     log_close(&file);
     LogRows *log = read_back(path);
     assert_int_equal(log->count, TEXTS);
-    for (int i = 0; i < TEXTS; i++) assert_string_equal(log->rows[i].excerpt, texts[i][0]);
+    for (int i = 0; i < TEXTS; i++) assert_string_equal(log->rows[i].sample, texts[i][0]);
     free(log);
     char *csv;
     assert_ok(file_read(path, &csv, &length, &err), err);
@@ -164,7 +164,7 @@ static void test_formulas(void **state) {
 /* The longest text is kept whole, whatever it begins with. */
 static void test_long_formula(void **state) {
     (void)state;
-    char text[EXCERPT_ROOM];
+    char text[SAMPLE_SIZE];
     memset(text, '"', sizeof text);
     *text = '=';
     text[sizeof text - 1] = 0;
@@ -172,14 +172,14 @@ static void test_long_formula(void **state) {
     Log file;
     Error err;
     LogRow row = row_at(100);
-    row.excerpt = text;
+    row.sample = text;
     assert_ok(log_create(&file, path, &err), err);
     log_row(&file, &row);
     assert_true(log_flush(&file));
     log_close(&file);
     LogRows *log = read_back(path);
     assert_int_equal(log->count, 1);
-    assert_string_equal(log->rows[0].excerpt, text);
+    assert_string_equal(log->rows[0].sample, text);
     free(log);
 }
 

@@ -294,8 +294,7 @@ static int set_up(void **state) {
 
 static int tear_down(void **state) {
     free(play);
-    command_close();
-    return scratch_close(state);
+    return command_close(state);
 }
 
 int main(void) {

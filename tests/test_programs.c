@@ -80,7 +80,7 @@ static double check_log(const char *path) {
 }
 
 /* The last of the log's lines of text is what the model then writes on its own. */
-static void check_excerpt(const char *path, const char *model) {
+static void check_sample(const char *path, const char *model) {
     size_t length;
     char *log = slurp(path, &length), *text = log, expected[1024] = "\"'";
     for (char *line = log; line[1]; line = strchr(line + 1, '\n')) text = line;
@@ -152,8 +152,8 @@ static void test_training(void **state) {
     assert_string_equal(after(hint), "");
     size_t parameters = row_of("gpt").parameters;
     assert_int_equal(row_of("bigram").parameters, V * V);
-    check_excerpt(scratch("new/deep/model.csv"), "@new/deep/model.safetensors");
-    check_excerpt(scratch("new/deep/bigram.csv"), "@new/deep/bigram.safetensors");
+    check_sample(scratch("new/deep/model.csv"), "@new/deep/model.safetensors");
+    check_sample(scratch("new/deep/bigram.csv"), "@new/deep/bigram.safetensors");
     sample("--info @new/deep/bigram.safetensors");
     after("model            bigram\n");
     sample("--info @new/deep/model.safetensors");
@@ -255,7 +255,7 @@ static void test_patience(void **state) {
 }
 
 /* Once the rates have begun to fall. */
-static void interrupt_cooling(pid_t child, int i) {
+static void interrupt_decay(pid_t child, int i) {
     static bool done;
     size_t length;
     char *said = slurp(scratch("stdout"), &length);
@@ -269,13 +269,13 @@ static void interrupt_cooling(pid_t child, int i) {
 
 /* Where nothing is to be learnt, the rates of modern fall early, to 0; and a training that was
  * interrupted meanwhile ends as one that was not. */
-#define COOLING "-m modern -l 1 -w 32 -H 2 -c 16 -b 4 -j 1 -d 0 -s 4000 --eval-every 20 "
-static void test_cooling(void **state) {
+#define DECAY "-m modern -l 1 -w 32 -H 2 -c 16 -b 4 -j 1 -d 0 -s 4000 --eval-every 20 "
+static void test_early_decay(void **state) {
     (void)state;
     char text[400], end[64];
     for (size_t i = 0; i < sizeof text; i++) text[i] = "abcdefgh"[random_bits(6, i) >> 61];
     scratch_put("noise", text, sizeof text);
-    must_run("train --patience 0.05 " COOLING "-o @cool/m %s", scratch("noise"));
+    must_run("train --patience 0.05 " DECAY "-o @early/m %s", scratch("noise"));
     int lowest, at, before;
     assert_int_equal(sscanf(after("  no lower loss since step "), "%d", &lowest), 1);
     after("the learning rate begins to fall\n");
@@ -285,14 +285,14 @@ static void test_cooling(void **state) {
     snprintf(end, sizeof end, "  step %5d/%d  loss ", at, at);
     after(end);
     double best = row_of("modern").validation;
-    run_meanwhile("train --patience 0.05 --save-every 0 " COOLING "-o @cold/m @noise",
-                  interrupt_cooling);
+    run_meanwhile("train --patience 0.05 --save-every 0 " DECAY "-o @late/m @noise",
+                  interrupt_decay);
     after("Interrupted.");
-    must_run("train -r -o @cold/m @noise");
+    must_run("train -r -o @late/m @noise");
     after(end);
     assert_near(row_of("modern").validation, best, 1e-9);
     size_t length, other;
-    char *a = slurp(scratch("cool/m"), &length), *b = slurp(scratch("cold/m"), &other);
+    char *a = slurp(scratch("early/m"), &length), *b = slurp(scratch("late/m"), &other);
     assert_int_equal(length, other);
     assert_memory_equal(a, b, length);
     free(a);
@@ -647,7 +647,7 @@ static void check_score(const char *options, const char *path, bool bytes) {
     assert_near(strtod(after("\nvalidation_loss "), NULL), nats, 1e-5);
 }
 
-/* The walk through attention, from outside; what is in it is test_report's. */
+/* Attention explained, from outside; what is in it is test_report's. */
 static void test_explain(void **state) {
     (void)state;
     train("-o @explained " PLAY);
@@ -869,11 +869,6 @@ static int set_up(void **state) {
     return 0;
 }
 
-static int tear_down(void **state) {
-    command_close();
-    return scratch_close(state);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_training),
@@ -882,7 +877,7 @@ int main(void) {
         cmocka_unit_test(test_preset),
         cmocka_unit_test(test_learns),
         cmocka_unit_test(test_patience),
-        cmocka_unit_test(test_cooling),
+        cmocka_unit_test(test_early_decay),
         cmocka_unit_test(test_short_text),
         cmocka_unit_test(test_ladder),
         cmocka_unit_test(test_quiet),
@@ -905,5 +900,5 @@ int main(void) {
         cmocka_unit_test(test_bad_surroundings),
         cmocka_unit_test(test_help),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, command_close);
 }

@@ -1,4 +1,4 @@
-/* test_report.c - what is shown of a model: glyphs, maps, the walk through attention. */
+/* test_report.c - what is shown of a model: glyphs, maps, attention explained. */
 #include "tests/support.h"
 #include "base/escape.h"
 #include "report/chart.h"
@@ -6,7 +6,7 @@
 #include "report/map.h"
 #include "report/markup.h"
 #include "report/spark.h"
-#include "report/walk.h"
+#include "report/explain.h"
 
 #include <locale.h>
 #include <math.h>
@@ -55,11 +55,11 @@ static int columns_of(const char *line, size_t length) {
     return columns;
 }
 
-static void check_width(const char *text, int most) {
+static void check_width(const char *text, int max) {
     for (const char *line = text; *line;) {
         size_t length = strcspn(line, "\n");
         int columns = columns_of(line, length);
-        if (columns > most) fail_msg("%d columns: %.*s", columns, (int)length, line);
+        if (columns > max) fail_msg("%d columns: %.*s", columns, (int)length, line);
         line += length + (line[length] == '\n');
     }
 }
@@ -80,7 +80,7 @@ static void test_glyphs(void **state) {
         {"\033", "· "},   {"\x7F", "· "},   {"好", "好"},     {"\u0301", "◌\u0301 "},
         {"\u3000", "␣ "}, {"\u202E", "· "}, {"\u061C", "· "}, {"\U000E0041", "· "}};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
-        char glyph[GLYPH_ROOM];
+        char glyph[GLYPH_SIZE];
         Vocab vocab = vocab_of(expected[i][0]);
         glyph_padded(&vocab, 0, glyph);
         assert_string_equal(glyph, expected[i][1]);
@@ -88,7 +88,7 @@ static void test_glyphs(void **state) {
     }
     Vocab bytes;
     Error err;
-    char glyph[GLYPH_ROOM];
+    char glyph[GLYPH_SIZE];
     assert_ok(vocab_build(&bytes, "test", "", 0, true, &err), err);
     glyph_padded(&bytes, 'a', glyph);
     assert_string_equal(glyph, "a ");
@@ -103,7 +103,7 @@ static void test_glyphs(void **state) {
 static void test_safe_glyphs(void **state) {
     (void)state;
     for (uint32_t code = 1; code < 0x2100; code += code < 0x600 || code >= 0x2000 ? 1 : 7) {
-        char text[UTF8_MAX + 1] = "", shown[ESCAPE_ROOM], glyph[GLYPH_ROOM];
+        char text[UTF8_MAX + 1] = "", shown[ESCAPE_ROOM], glyph[GLYPH_SIZE];
         size_t length = (size_t)utf8_encode(code, text);
         Vocab vocab = vocab_of(text);
         glyph_of(&vocab, 0, glyph);
@@ -135,12 +135,12 @@ static void test_line(void **state) {
     vocab_free(&vocab);
 }
 
-/* ---- the course of a loss ---- */
+/* ---- the curve of a loss ---- */
 
 static void test_spark(void **state) {
     (void)state;
     Spark spark = {0};
-    char text[SPARK_ROOM];
+    char text[SPARK_SIZE];
     spark_text(&spark, text);
     assert_string_equal(text, "");
     for (int i = 8; i > 0; i--) spark_add(&spark, i);
@@ -256,7 +256,7 @@ static void test_map(void **state) {
     (void)state;
     enum { T = 3 };
     static const float weights[T * T] = {1, 0, 0, 0.5f, 0.5f, 0, 0.01f, NAN, 2};
-    static const char glyphs[T][GLYPH_ROOM] = {"<", "好", "c"};
+    static const char glyphs[T][GLYPH_SIZE] = {"<", "好", "c"};
     Page page = page_open(80, false);
     page_begin(&page);
     map_draw(page.screen.out, "m", "a \"map\"", weights, T, glyphs);
@@ -290,7 +290,7 @@ static void test_heat(void **state) {
     enum { T = 3 };
     static const float weights[2][T * T] = {{1, 0, 0, 0.96f, 0.04f, 0, 0.3f, 0.44f, 0.26f},
                                             {1, 0, 0, 0.5f, 0.5f, 0, 0.06f, 0.1f, 0.84f}};
-    static const char glyphs[T][GLYPH_ROOM] = {"a ", "好", "c "};
+    static const char glyphs[T][GLYPH_SIZE] = {"a ", "好", "c "};
     const HeatMap maps[] = {{"one", weights[0]}, {"two", weights[1]}};
     Page page = page_open(80, false);
     page_begin(&page);
@@ -320,12 +320,12 @@ static void test_heat(void **state) {
     free(page.text);
 }
 
-/* ---- the walk ---- */
+/* ---- attention explained ---- */
 
 enum { TOKENS = 5 };
 
-/* A walk through a model with random weights, over "ab\n好b". */
-static Page walk(const char *name, int layer, int head) {
+/* Attention explained on a model with random weights, over "ab\n好b". */
+static Page explain(const char *name, int layer, int head) {
     Vocab vocab = vocab_of("a\nb好");
     Config config = {.V = vocab.size, .T = 8, .L = 2, .NH = 2, .C = 8};
     snprintf(config.model, sizeof config.model, "%s", name);
@@ -335,8 +335,9 @@ static Page walk(const char *name, int layer, int head) {
     bench_shake(bench);
     Page page = page_open(80, false);
     page_begin(&page);
-    assert_ok(walk_attention(&page.screen, &bench->model, &vocab, ids, TOKENS, layer, head, &err),
-              err);
+    assert_ok(
+        explain_attention(&page.screen, &bench->model, &vocab, ids, TOKENS, layer, head, &err),
+        err);
     page_end(&page);
     bench_close(bench);
     vocab_free(&vocab);
@@ -366,7 +367,7 @@ static int read_row(const char *text, const char *title, int t, double numbers[8
 
 /* Each step follows from the one before it, in the numbers as they are printed. */
 static void check_steps(const char *name, int layer, int head) {
-    Page page = walk(name, layer, head);
+    Page page = explain(name, layer, head);
     double q[8], key[8], score[8], scaled[8], weight[8], value[8], context[8];
     int size = read_row(page.text, "   query\n", 3, q);
     for (int s = 0; s < TOKENS; s++) {
@@ -392,7 +393,7 @@ static void check_steps(const char *name, int layer, int head) {
     free(page.text);
 }
 
-static void test_walk(void **state) {
+static void test_explain(void **state) {
     (void)state;
     check_steps("head", 0, ALL_HEADS);
     check_steps("multihead", 0, 1);
@@ -401,28 +402,28 @@ static void test_walk(void **state) {
 }
 
 /* All heads as maps, or the one that was asked for. */
-static void test_walk_heads(void **state) {
+static void test_explain_heads(void **state) {
     (void)state;
-    Page page = walk("gpt", 0, ALL_HEADS);
+    Page page = explain("gpt", 0, ALL_HEADS);
     assert_non_null(strstr(page.text, "gpt, layer 0 of 2, head 0 of 2\n"));
     assert_non_null(strstr(page.text, "\nhead 0         head 1\n"));
     free(page.text);
-    page = walk("gpt", 0, 1);
+    page = explain("gpt", 0, 1);
     assert_non_null(strstr(page.text, "gpt, layer 0 of 2, head 1 of 2\n"));
     assert_non_null(strstr(page.text, "\n\nhead 1\n"));
     free(page.text);
 }
 
 /* Without queries the triangle is uniform; without attention there are only followers. */
-static void test_walk_below(void **state) {
+static void test_explain_below(void **state) {
     (void)state;
     double numbers[8];
-    Page page = walk("average", 0, ALL_HEADS);
+    Page page = explain("average", 0, ALL_HEADS);
     assert_null(strstr(page.text, "query"));
     assert_int_equal(read_row(page.text, "\n6. Softmax", 2, numbers), TOKENS);
     for (int s = 0; s < TOKENS; s++) assert_near(numbers[s], s > 2 ? 0 : 1.0 / 3, 0.001);
     free(page.text);
-    page = walk("bigram", 0, ALL_HEADS);
+    page = explain("bigram", 0, ALL_HEADS);
     assert_non_null(strstr(page.text, "What follows each character"));
     double before = 100, sum = 0;
     const char *at = strstr(page.text, "\n  b ") + 5;
@@ -447,9 +448,10 @@ static void test_refusals(void **state) {
     Error err;
     Page page = page_open(80, false);
     page_begin(&page);
-    assert_false(walk_attention(&page.screen, &bench->model, &vocab, &id, 1, 2, ALL_HEADS, &err));
+    assert_false(
+        explain_attention(&page.screen, &bench->model, &vocab, &id, 1, 2, ALL_HEADS, &err));
     assert_non_null(strstr(err.text, "--layer 2: the model has 2"));
-    assert_false(walk_attention(&page.screen, &bench->model, &vocab, &id, 1, 0, 2, &err));
+    assert_false(explain_attention(&page.screen, &bench->model, &vocab, &id, 1, 0, 2, &err));
     assert_non_null(strstr(err.text, "--head 2: the model has 2"));
     page_end(&page);
     assert_int_equal(page.length, 0);
@@ -466,8 +468,8 @@ int main(void) {
         cmocka_unit_test(test_extreme_charts), cmocka_unit_test(test_map),
         cmocka_unit_test(test_glyphs),         cmocka_unit_test(test_safe_glyphs),
         cmocka_unit_test(test_screen),         cmocka_unit_test(test_heat),
-        cmocka_unit_test(test_walk),           cmocka_unit_test(test_walk_heads),
-        cmocka_unit_test(test_walk_below),     cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_explain),        cmocka_unit_test(test_explain_heads),
+        cmocka_unit_test(test_explain_below),  cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

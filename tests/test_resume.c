@@ -181,6 +181,31 @@ static void test_more_steps(void **state) {
     expect_refusal(1, "modern.last.safetensors: 160 steps", "--steps 159");
 }
 
+static void expect_seed(const char *folder, const char *seed) {
+    Checkpoint last;
+    char word[64];
+    snprintf(word, sizeof word, "--seed=%s\n", seed);
+    load_in(folder, "b.last", &last);
+    assert_string_equal(checkpoint_note(&last, "seed")->value, seed);
+    assert_non_null(strstr(checkpoint_note(&last, "settings")->value, word));
+    checkpoint_free(&last);
+}
+
+/* What the command line asks for replaces what the training was asked for before, any seed too;
+ * what it does not ask for stays. A size may be given again if it is the same. */
+static void test_asked_again(void **state) {
+    (void)state;
+    static const char *const seeds[] = {"1", "0", "18446744073709551615", "1337"};
+    must_run("train -m bigram -w 48 -H 3 -c 16 -b 4 -s 1 --seed 5 -o @asked/b.safetensors " PLAY);
+    for (int i = 0; i < 4; i++) {
+        expect_seed("asked", i > 0 ? seeds[i - 1] : "5");
+        must_run("train -r -s %d -H 3 -o @asked/b.safetensors " PLAY, 2 * i + 2);
+        expect_seed("asked", i > 0 ? seeds[i - 1] : "5");
+        must_run("train -r -s %d --seed %s -o @asked/b.safetensors " PLAY, 2 * i + 3, seeds[i]);
+        expect_seed("asked", seeds[i]);
+    }
+}
+
 /* The best weights are gone: the last ones take their place. */
 static void test_best_gone(void **state) {
     (void)state;
@@ -343,18 +368,13 @@ static void test_no_room(void **state) {
     assert_same_file("tight", "whole", "modern.last");
 }
 
-static int tear_down(void **state) {
-    command_close();
-    return scratch_close(state);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_killed),      cmocka_unit_test(test_interrupted),
-        cmocka_unit_test(test_more_steps),  cmocka_unit_test(test_best_gone),
-        cmocka_unit_test(test_nothing_yet), cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_damage),      cmocka_unit_test(test_divergence),
-        cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_killed),     cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_more_steps), cmocka_unit_test(test_asked_again),
+        cmocka_unit_test(test_best_gone),  cmocka_unit_test(test_nothing_yet),
+        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_divergence), cmocka_unit_test(test_no_room),
     };
-    return cmocka_run_group_tests(tests, scratch_open, tear_down);
+    return cmocka_run_group_tests(tests, scratch_open, command_close);
 }

@@ -392,11 +392,6 @@ static int set_up(void **state) {
     return 0;
 }
 
-static int tear_down(void **state) {
-    command_close();
-    return scratch_close(state);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_info),
@@ -410,5 +405,5 @@ int main(void) {
         cmocka_unit_test(test_bytes_to_terminal),
         cmocka_unit_test(test_characters),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, command_close);
 }

@@ -1,68 +1,68 @@
 #include "training/budget.h"
 
-enum { TENTHS = 10, FIRST_GUESS = 1000 };
+enum { EVALUATIONS = 10, FIRST_GUESS = 1000 };
 
-/* By the clock: the steps that the pace so far lets expect, when so many seconds are left. */
+/* By the clock: how many steps the speed so far lets expect in all, with `left` seconds left. */
 static int expected_steps(const Budget *b, const Progress *p, double left) {
-    if (p->step == 0) return FIRST_GUESS < b->most_steps ? FIRST_GUESS : b->most_steps;
-    double pace = p->seconds / p->step, steps = p->step + (left > pace ? left / pace : 1);
-    return steps < b->most_steps ? (int)steps : b->most_steps;
+    if (p->step == 0) return FIRST_GUESS < b->max_steps ? FIRST_GUESS : b->max_steps;
+    double step = p->seconds / p->step, steps = p->step + (left > step ? left / step : 1);
+    return steps < b->max_steps ? (int)steps : b->max_steps;
 }
 
-Budget budget_open(const Settings *settings, double seconds, int most_steps, double closing,
+Budget budget_open(const Plan *plan, double seconds, int max_steps, double closing,
                    const Progress *progress) {
     Budget b = {.seconds = seconds,
-                .time = settings->time,
-                .steps = settings->steps,
-                .most_steps = most_steps,
-                .eval_every = settings->eval_every,
+                .time = plan->time,
+                .steps = plan->steps,
+                .max_steps = max_steps,
+                .eval_every = plan->eval_every,
                 .closing = closing,
-                .evaluated = progress->seconds,
-                .patience = settings->patience};
+                .last_evaluation = progress->seconds,
+                .patience = plan->patience};
     if (seconds > 0) b.steps = expected_steps(&b, progress, seconds - progress->seconds);
     return b;
 }
 
 bool budget_complete(const Budget *b, const Progress *p) {
     Budget then = *b;
-    if (b->seconds > 0) then.steps = (int)p->given_up;
-    if (p->given_up > 0 && budget_hopeless(&then, p)) return true;
+    if (b->seconds > 0) then.steps = (int)p->early_stop;
+    if (p->early_stop > 0 && budget_early_stop(&then, p)) return true;
     if (b->seconds <= 0) return p->step >= b->steps;
-    return p->spent >= b->time || p->seconds >= b->seconds || p->step >= b->most_steps;
+    return p->time_limit >= b->time || p->seconds >= b->seconds || p->step >= b->max_steps;
 }
 
-bool budget_hopeless(const Budget *b, const Progress *p) {
-    const double once_is_chance = 2;
-    return p->cooling <= 0 && p->stale >= once_is_chance &&
+bool budget_early_stop(const Budget *b, const Progress *p) {
+    const double not_chance = 2; /* one worse evaluation can be chance */
+    return p->decay_start <= 0 && p->evaluations_since_best >= not_chance &&
            p->step - p->lowest_step > b->patience * b->steps;
 }
 
-bool budget_stale(const Budget *b, const Progress *p) {
+bool budget_early_decay(const Budget *b, const Progress *p) {
     Budget half = *b;
     half.patience /= 2;
-    return b->patience < 1 && budget_hopeless(&half, p);
+    return b->patience < 1 && budget_early_stop(&half, p);
 }
 
-void budget_shorten(Budget *b, int steps) {
-    if (steps < b->most_steps) b->most_steps = steps;
+void budget_limit_steps(Budget *b, int steps) {
+    if (steps < b->max_steps) b->max_steps = steps;
     if (steps < b->steps) b->steps = steps;
 }
 
-bool budget_spent(Budget *b, const Progress *p) {
+bool budget_used(Budget *b, const Progress *p) {
     if (b->seconds <= 0) return p->step >= b->steps;
     const double soon = 0.1; /* the first steps are slow and tell nothing of the rest */
     double left = b->seconds - p->seconds;
     if (p->seconds > soon * b->seconds) left -= b->closing * b->evaluation;
     b->steps = expected_steps(b, p, left);
-    return left < p->seconds / p->step || p->step >= b->most_steps;
+    return left < p->seconds / p->step || p->step >= b->max_steps;
 }
 
-bool budget_evaluation_due(const Budget *b, const Progress *p, bool spent) {
+bool budget_evaluation_due(const Budget *b, const Progress *p, bool used) {
     const double rare = 20;
-    if (b->seconds <= 0) return spent || p->step % b->eval_every == 0;
+    if (b->seconds <= 0) return used || p->step % b->eval_every == 0;
     double left = p->seconds / p->step * (b->steps - p->step); /* until the one at the end */
-    double all = p->seconds + left, tenth = all / TENTHS, since = p->seconds - b->evaluated;
-    return spent || (since >= tenth && since >= rare * b->evaluation && left >= tenth / 2);
+    double part = (p->seconds + left) / EVALUATIONS, since = p->seconds - b->last_evaluation;
+    return used || (since >= part && since >= rare * b->evaluation && left >= part / 2);
 }
 
 void budget_expect(Budget *b, double seconds) {
@@ -72,5 +72,5 @@ void budget_expect(Budget *b, double seconds) {
 void budget_evaluated(Budget *b, const Progress *p, double seconds) {
     b->measured = true;
     b->evaluation = seconds;
-    b->evaluated = p->seconds;
+    b->last_evaluation = p->seconds;
 }

@@ -9,8 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *grouped(size_t number, char text[GROUPED_ROOM]) {
-    char plain[GROUPED_ROOM];
+enum { GROUPED_SIZE = 32 };
+
+/* 1234567 as 1,234,567; returns `text`. */
+static const char *grouped(size_t number, char text[GROUPED_SIZE]) {
+    char plain[GROUPED_SIZE];
     int digits = snprintf(plain, sizeof plain, "%zu", number), to = 0;
     for (int i = 0; i < digits; i++) {
         if (i > 0 && (digits - i) % 3 == 0) text[to++] = ',';
@@ -20,34 +23,52 @@ const char *grouped(size_t number, char text[GROUPED_ROOM]) {
     return text;
 }
 
+void show_no_state(const char *path) {
+    escape_string(stdout, path);
+    puts(": not there yet: training begins");
+}
+
 void show_corpus(const char *path, const Corpus *corpus) {
-    char all[GROUPED_ROOM], train[GROUPED_ROOM], rest[GROUPED_ROOM];
+    char all[GROUPED_SIZE], train[GROUPED_SIZE], rest[GROUPED_SIZE];
     escape_string(stdout, path);
     printf(": %s characters, %d distinct; %s train, %s validate\n", grouped(corpus->length, all),
            corpus->vocab.size, grouped(corpus->train, train),
            grouped(corpus->length - corpus->train, rest));
 }
 
-void show_plan(const Settings *asked, const Settings *s, const Plan *plan) {
-    char speed[GROUPED_ROOM];
-    const Config *z = &s->sizes;
-    bool dropout = asked->sizes.dropout < 0 && z->dropout > 0;
-    bool enough = s->epochs > 0 && plan->epochs >= s->epochs;
+static void show_decisions(const Request *request, const Plan *plan) {
+    char speed[GROUPED_SIZE];
+    const Config *c = &plan->rungs[plan->rung_count - 1].config;
+    bool dropout = request->sizes.dropout < 0 && c->dropout > 0;
+    bool enough = plan->epochs > 0 && plan->epochs_seen >= plan->epochs;
     if (plan->speed > 0)
         printf("in %g s: layers %d, heads %d, width %d, steps of %d x %d characters, dropout %g; "
                "this machine trains %s of them a second, the whole text %.1f times%s\n",
-               s->time, z->L, z->NH, z->C, s->batch, z->T, z->dropout,
-               grouped((size_t)plan->speed, speed), plan->epochs,
+               plan->time, c->L, c->NH, c->C, plan->run.batch, c->T, c->dropout,
+               grouped((size_t)plan->speed, speed), plan->epochs_seen,
                enough ? ", and no more (--epochs)" : "");
-    else if (s->steps < asked->steps || (s->time <= 0 && dropout))
-        printf("%d steps, dropout %g: the text is seen %.1f times\n", s->steps, z->dropout,
-               plan->epochs);
+    else if (plan->steps < request->steps || (plan->time <= 0 && dropout))
+        printf("%d steps, dropout %g: the text is seen %.1f times\n", plan->steps, c->dropout,
+               plan->epochs_seen);
+}
+
+void show_plan(const Request *request, const Plan *plan, bool resumed) {
+    int threads = plan->run.threads;
+    if (request->threads > threads)
+        printf("-j %d: this program may use %d processors, and takes %d threads\n",
+               request->threads, threads, threads);
+    if (!resumed) show_decisions(request, plan);
 }
 
 void show_set_aside(const char *where) {
     fputs("what was here before is now in ", stdout);
     escape_string(stdout, where);
     putchar('\n');
+}
+
+void show_left_out(const char *name, const Corpus *corpus) {
+    printf("\n%s: left out: of %d characters its table would be larger than is worth it\n", name,
+           corpus->vocab.size);
 }
 
 void show_other_log(const char *path, const char *where) {
@@ -57,7 +78,7 @@ void show_other_log(const char *path, const char *where) {
     puts(", and a new log begins");
 }
 
-/* Reading a long text may have taken more than training does. */
+/* The program's peak counts, too: reading a long text may take more than training. */
 static void show_memory(const Run *run, const Corpus *corpus) {
     enum { PROGRAM = 3 << 20 }; /* itself and its libraries */
     const double MiB = 1048576;
@@ -65,7 +86,7 @@ static void show_memory(const Run *run, const Corpus *corpus) {
     size_t text = corpus->length * sizeof *corpus->ids;
     double all =
         (double)(m.weights + m.optimizer + m.messages + m.activations + m.threads + text + PROGRAM);
-    char messages[GROUPED_ROOM] = "";
+    char messages[GROUPED_SIZE] = "";
     if (m.messages > 0)
         snprintf(messages, sizeof messages, "messages %.1f, ", (double)m.messages / MiB);
     double before = (double)memory_peak();
@@ -76,15 +97,15 @@ static void show_memory(const Run *run, const Corpus *corpus) {
            (double)m.activations / MiB, (double)m.threads / MiB, (double)text / MiB);
 }
 
-void show_training(const Model *model, const Run *run, const Settings *settings,
-                   const Corpus *corpus, int done) {
+void show_training(const Model *model, const Run *run, const Plan *plan, const Corpus *corpus,
+                   int done) {
     const char *name = model->config.model;
-    char count[GROUPED_ROOM];
-    char steps[GROUPED_ROOM] = "", processes[GROUPED_ROOM] = "";
-    if (settings->time <= 0) snprintf(steps, sizeof steps, "%d ", settings->steps);
+    char count[GROUPED_SIZE];
+    char steps[GROUPED_SIZE] = "", processes[GROUPED_SIZE] = "";
+    if (plan->time <= 0) snprintf(steps, sizeof steps, "%d ", plan->steps);
     if (world_size() > 1) snprintf(processes, sizeof processes, ", %d processes", world_size());
     printf("\n%s: %s\n  %s parameters, %ssteps of %d x %d characters, %s kernels%s\n", name,
-           model_idea(name), grouped(model->parameters, count), steps, settings->batch,
+           model_idea(name), grouped(model->parameters, count), steps, plan->run.batch,
            model->config.T, run_kernels(run), processes);
     if (done > 0) printf("  goes on after step %d\n", done);
     show_memory(run, corpus);
@@ -97,77 +118,78 @@ void show_kernels(const Progress *p, const Run *run) {
                now);
 }
 
-void show_sharing(const Crew *crew) {
+void show_sharing(const Workers *workers) {
     const double MB = 1e6;
-    if (world_size() > 1 && crew->steps > 0)
+    if (world_size() > 1 && workers->steps > 0)
         printf("%s  %.3g MB of gradients and weights shared in each step, waited for in %.0f %% of "
                "its time\n",
-               isatty(STDOUT_FILENO) ? "\r\033[K" : "", crew->traffic.bytes / crew->steps / MB,
-               100 * crew->traffic.seconds / crew->seconds);
+               isatty(STDOUT_FILENO) ? "\r\033[K" : "",
+               workers->traffic.bytes / workers->steps / MB,
+               100 * workers->traffic.seconds / workers->seconds);
 }
 
-/* Characters a second, of training alone. */
-static const char *speed_of(const Progress *p, const Settings *settings, char text[GROUPED_ROOM]) {
-    double characters = (double)p->step * settings->batch * settings->sizes.T;
-    return grouped(p->learning > 0 ? (size_t)(characters / p->learning) : 0, text);
+/* Characters a second in training steps, evaluations not counted. */
+static const char *speed_of(const Progress *p, const Plan *plan, char text[GROUPED_SIZE]) {
+    double characters = p->step * plan_step_characters(plan);
+    return grouped(p->step_seconds > 0 ? (size_t)(characters / p->step_seconds) : 0, text);
 }
 
-/* By the clock it is not known before how many there will be. */
-static const char *about(const Settings *settings) {
-    return settings->time > 0 ? "~" : "";
+/* By the clock the number of steps is an estimate. */
+static const char *about(const Plan *plan) {
+    return plan->time > 0 ? "~" : "";
 }
 
-void show_progress(const Progress *p, const Settings *settings, int steps, const Spark *spark) {
-    char speed[GROUPED_ROOM], course[SPARK_ROOM], before[128], after[128];
+void show_progress(const Progress *p, const Plan *plan, int steps, const Spark *spark) {
+    char speed[GROUPED_SIZE], curve[SPARK_SIZE], before[128], after[128];
     double left = p->seconds / p->step * (steps - p->step);
-    int length = snprintf(before, sizeof before, "  step %d/%s%d  loss %.4f ", p->step,
-                          about(settings), steps, p->recent);
-    length += snprintf(after, sizeof after, "  %s tokens/s  %.0f s left ",
-                       speed_of(p, settings, speed), left);
-    spark_text(spark, course);
-    /* what does not fit would go on in a line that is not written over: it is left out, the course
-       first */
+    int length = snprintf(before, sizeof before, "  step %d/%s%d  loss %.4f ", p->step, about(plan),
+                          steps, p->recent);
+    length += snprintf(after, sizeof after, "  %s tokens/s  %.0f s left ", speed_of(p, plan, speed),
+                       left);
+    spark_text(spark, curve);
+    /* what does not fit would start a second line, which nothing writes over: it is left out, the
+       curve first */
     int columns = screen_of(stdout).columns;
     char line[sizeof before + sizeof after];
     snprintf(line, sizeof line, "%s%s", before, after);
     if (length + spark->count < columns)
-        printf("\r%s%s%s\033[K", before, course, after);
+        printf("\r%s%s%s\033[K", before, curve, after);
     else
         printf("\r%.*s\033[K", columns - 1, line);
     fflush(stdout);
 }
 
-void show_evaluation(const Progress *p, const Settings *settings, int steps, double validation,
-                     const char *mark, const char *excerpt) {
-    char speed[GROUPED_ROOM];
+void show_evaluation(const Progress *p, const Plan *plan, int steps, double validation,
+                     const char *mark, const char *sample) {
+    char speed[GROUPED_SIZE];
     if (p->step == 0)
-        printf("  begins with a validation loss of %.4f\n        | %s\n", validation, excerpt);
+        printf("  begins with a validation loss of %.4f\n        | %s\n", validation, sample);
     else
         printf(
             "%s  step %5d/%s%d  loss %.4f  validation %.4f%s  %s tokens/s  %.1f s\n        | %s\n",
-            isatty(STDOUT_FILENO) ? "\r\033[K" : "", p->step, about(settings), steps, p->recent,
-            validation, mark, speed_of(p, settings, speed), p->seconds, excerpt);
+            isatty(STDOUT_FILENO) ? "\r\033[K" : "", p->step, about(plan), steps, p->recent,
+            validation, mark, speed_of(p, plan, speed), p->seconds, sample);
     fflush(stdout);
 }
 
-void show_hopeless(const Progress *p) {
+void show_early_stop(const Progress *p) {
     printf("  no lower loss since step %.0f: the rest of the training is left out\n",
            p->lowest_step);
 }
 
-void show_cooling(const Progress *p) {
+void show_early_decay(const Progress *p) {
     printf("  no lower loss since step %.0f: the learning rate begins to fall\n", p->lowest_step);
 }
 
-/* A dash where a training that was interrupted has no figure. */
-static const char *figure(double value, int digits, char text[GROUPED_ROOM]) {
-    snprintf(text, GROUPED_ROOM, isnan(value) ? "-" : "%.*f", digits, value);
+/* A dash if an interrupted training has no figure. */
+static const char *figure(double value, int digits, char text[GROUPED_SIZE]) {
+    snprintf(text, GROUPED_SIZE, isnan(value) ? "-" : "%.*f", digits, value);
     return text;
 }
 
 static void show_result(const Result *result) {
-    char parameters[GROUPED_ROOM] = "-", seconds[GROUPED_ROOM] = "-";
-    char train[GROUPED_ROOM], validation[GROUPED_ROOM], bits[GROUPED_ROOM];
+    char parameters[GROUPED_SIZE] = "-", seconds[GROUPED_SIZE] = "-";
+    char train[GROUPED_SIZE], validation[GROUPED_SIZE], bits[GROUPED_SIZE];
     if (result->seconds >= 0) {
         grouped(result->parameters, parameters);
         snprintf(seconds, sizeof seconds, "%.1f", result->seconds);

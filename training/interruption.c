@@ -7,18 +7,19 @@
 #include <string.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t asked; /* how often an end was asked for */
+static volatile sig_atomic_t asked; /* 1: for an orderly end; 2: without evaluations */
 static bool loud, terminal;
 
 static const int interruptions[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 enum { COUNT = sizeof interruptions / sizeof *interruptions };
 
-/* For a signal handler, which must not print by stdio. */
+/* Without stdio, which a signal handler must not use. */
 static void say(const char *line) {
     if (!loud) return;
-    ssize_t put = terminal ? write(STDOUT_FILENO, "\r\033[K", 4) : 0; /* over the progress */
+    ssize_t put =
+        terminal ? write(STDOUT_FILENO, "\r\033[K", 4) : 0; /* over the line of progress */
     put = put < 0 ? put : write(STDOUT_FILENO, line, strlen(line));
-    (void)put; /* a terminal that is gone shows nothing */
+    (void)put; /* nobody can be told that the terminal is gone */
 }
 
 static void on_interruption(int number) {
@@ -43,7 +44,7 @@ void interruption_catch(bool with_words) {
     struct sigaction action = {.sa_handler = on_interruption, .sa_flags = SA_RESTART}, old;
     loud = with_words;
     terminal = isatty(STDOUT_FILENO);
-    /* one at a time: the count is not touched by two at once */
+    /* handlers run one at a time, so that the count stays right */
     for (int i = 0; i < COUNT; i++) sigaddset(&action.sa_mask, interruptions[i]);
     for (int i = 0; i < COUNT; i++)
         if (sigaction(interruptions[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)

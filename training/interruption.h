@@ -1,24 +1,23 @@
-/* interruption.h - Ctrl-C, a polite kill, the end of the session. */
-#ifndef TRIL_INTERRUPTION_H
-#define TRIL_INTERRUPTION_H
+/* interruption.h - the signals by which a person or the system ends a training. */
+#ifndef TRIL_TRAINING_INTERRUPTION_H
+#define TRIL_TRAINING_INTERRUPTION_H
 
 #include <stdbool.h>
 
-/* From now on SIGINT and SIGTERM are counted: the first one asks for an end in good order, the
- * second for one without evaluations, the third ends the program at once. SIGHUP, and SIGPIPE where
- * nobody reads the output any more, ask for an end in good order, however often they come. What was
- * ignored from the start, as under nohup, stays so. With `say`, standard output has a line at once
- * for each SIGINT, SIGTERM and the first SIGHUP. A file that may grow no further is an error of
- * writing like others. */
+/* From now on SIGINT and SIGTERM are counted: the first asks for an orderly end, the second for an
+ * end without evaluations, the third ends the program at once. SIGHUP and SIGPIPE ask for an
+ * orderly end, however often they come. Signals that were ignored from the start, as under nohup,
+ * stay ignored. With `say`, a line on standard output answers each SIGINT, each SIGTERM and the
+ * first SIGHUP. A file that has reached its size limit is a normal error of writing (SIGXFSZ). */
 void interruption_catch(bool say);
 
-/* From now on such signals do nothing: another process hears of them. */
+/* From now on these signals do nothing: another process handles them. */
 void interruption_ignore(void);
 
-/* Has there been one? */
+/* Has an end been asked for? */
 bool interrupted(void);
 
-/* Have there been two that count? */
+/* Has an end without evaluations been asked for? */
 bool interrupted_twice(void);
 
 #endif

@@ -1,21 +1,16 @@
-/* ladder.h - which rungs are trained, one after another, and what comes out, side by side. */
-#ifndef TRIL_LADDER_H
-#define TRIL_LADDER_H
+/* ladder.h - the rungs of a plan, trained one after another and compared. */
+#ifndef TRIL_TRAINING_LADDER_H
+#define TRIL_TRAINING_LADDER_H
 
 #include "training/outputs.h"
-#include "training/saving.h"
+#include "training/start.h"
 
-/* The rungs to train, lowest first: all of them, or the bigram and the chosen one. Returns how
- * many. */
-int ladder_plan(const Settings *settings, const char *names[MAX_RUNGS]);
-
-/* Trains them, each to a checkpoint: the model that was asked for at --out, the others beside it.
- * Goes on from `state`, or begins if it holds none, and releases it; the model that was asked for
- * then begins as `start`, if that is not NULL, which is emptied. `outputs` were settled for these
- * rungs; what is in their way is set aside. Prints the table and, of the
- * whole ladder, writes it as ladder.csv beside the checkpoints. An interruption ends it early, and
- * in good order. */
-bool ladder_train(const Settings *settings, const Corpus *corpus, Outputs *outputs, State *state,
-                  Checkpoint *start, Error *err);
+/* Trains the rungs, or takes over what the state of an earlier run says of them, and prints the
+ * table of losses. Begins by moving earlier files out of the way; ends by writing the page and, for
+ * the whole ladder, the table. An interruption ends it early, and in good order. Empties `start`,
+ * which the caller still frees. Refused: too little memory for a rung; what train_rung refuses; at
+ * the end, a file that could not be written. */
+bool ladder_train(const Plan *plan, const Corpus *corpus, Outputs *outputs, Start *start,
+                  Error *err);
 
 #endif

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { QUOTED_ROOM = 2 * EXCERPT_ROOM + 4, LINE = QUOTED_ROOM + 512 };
+enum { QUOTED_SIZE = 2 * SAMPLE_SIZE + 4, LINE_SIZE = QUOTED_SIZE + 512 };
 
 /* ---- writing ---- */
 
@@ -18,7 +18,7 @@ static void put(Log *log, const char *text, size_t length) {
     log->length += length;
 }
 
-/* Opened anew, and not cut short: another name of the old file keeps what it has. */
+/* The old file is unlinked, not truncated: another name of it keeps its content. */
 bool log_create(Log *log, const char *path, Error *err) {
     *log = (Log){.digest = digest_start()};
     unlink(path);
@@ -33,19 +33,19 @@ bool log_create(Log *log, const char *path, Error *err) {
     return true;
 }
 
-/* Would a spreadsheet take it for a formula, or is it one behind apostrophes? */
+/* Would a spreadsheet take the text, without apostrophes before it, for a formula? */
 static bool like_formula(const char *text) {
     text += strspn(text, "'");
     return *text && strchr("=+-@\t\r", *text);
 }
 
-/* In quotes, those within it doubled (RFC 4180). An apostrophe before what is like a formula makes
- * it a text to spreadsheets; it is taken away again when it is read. */
-static size_t quote(const char *text, char quoted[QUOTED_ROOM]) {
+/* Puts the text in quotes, and doubles the quotes in it (RFC 4180). An apostrophe before what looks
+ * like a formula tells a spreadsheet that it is text; read_quoted removes it. */
+static size_t quote(const char *text, char quoted[QUOTED_SIZE]) {
     size_t length = 0;
     quoted[length++] = '"';
     if (like_formula(text)) quoted[length++] = '\'';
-    for (; *text && length + 3 < QUOTED_ROOM; text++) {
+    for (; *text && length + 3 < QUOTED_SIZE; text++) {
         if (*text == '"') quoted[length++] = '"';
         quoted[length++] = *text;
     }
@@ -55,7 +55,7 @@ static size_t quote(const char *text, char quoted[QUOTED_ROOM]) {
 
 void log_row(Log *log, const LogRow *row) {
     enum { FIGURES = 256 };
-    char line[FIGURES + QUOTED_ROOM];
+    char line[FIGURES + QUOTED_SIZE];
     int length = snprintf(line, FIGURES, "%d,%.0f,%.3f,%.6g,%.6f,", row->step, row->characters,
                           row->seconds, row->rate, row->loss);
     if (!isnan(row->validation))
@@ -63,7 +63,7 @@ void log_row(Log *log, const LogRow *row) {
     length +=
         snprintf(line + length, (size_t)(FIGURES - length), ",%.6g,%.0f,", row->norm, row->speed);
     size_t all = (size_t)length;
-    if (row->excerpt) all += quote(row->excerpt, line + all);
+    if (row->sample) all += quote(row->sample, line + all);
     line[all++] = '\n';
     put(log, line, all);
 }
@@ -79,28 +79,28 @@ void log_close(Log *log) {
 
 /* ---- rows ---- */
 
-/* A number and the comma behind it; false where there is none. */
+/* A number and the comma after it; false if there is none. */
 static bool read_number(const char **at, double *number) {
     char *end;
     *number = strtod(*at, &end);
-    bool read = end > *at && fabs(*number) < 1e15; /* a figure that a training can come to */
+    bool read = end > *at && fabs(*number) < 1e15; /* possible in a training */
     *at = end + (*end == ',');
     return read && *end == ',';
 }
 
-/* What stands in quotes, cut to fit. */
-static void read_quoted(const char *at, char text[EXCERPT_ROOM]) {
+/* The text in quotes, cut to fit. */
+static void read_quoted(const char *at, char text[SAMPLE_SIZE]) {
     int length = 0;
     if (*at == '"') at++;
     if (*at == '\'' && like_formula(at)) at++;
-    for (; *at && *at != '\n' && length + 1 < EXCERPT_ROOM; at++) {
+    for (; *at && *at != '\n' && length + 1 < SAMPLE_SIZE; at++) {
         if (*at == '"' && *++at != '"') break;
         text[length++] = *at;
     }
     text[length] = 0;
 }
 
-static bool read_row(const char *line, LogRow *row, char text[EXCERPT_ROOM]) {
+static bool read_row(const char *line, LogRow *row, char text[SAMPLE_SIZE]) {
     double step;
     if (!read_number(&line, &step) || !(step >= 1 && step <= 1e9) ||
         !read_number(&line, &row->characters) || !read_number(&line, &row->seconds) ||
@@ -114,13 +114,13 @@ static bool read_row(const char *line, LogRow *row, char text[EXCERPT_ROOM]) {
         return false;
     if (!read_number(&line, &row->norm) || !read_number(&line, &row->speed)) return false;
     read_quoted(line, text);
-    row->excerpt = *text ? text : NULL;
+    row->sample = *text ? text : NULL;
     return true;
 }
 
-/* ---- going on ---- */
+/* ---- continuing ---- */
 
-/* The bytes that the digest is of: false if the file ends before. */
+/* Reads `length` bytes and computes their digest: false if the file ends before. */
 static bool read_known(FILE *file, size_t length, Digest *digest) {
     char bytes[4096];
     *digest = digest_start();
@@ -133,9 +133,9 @@ static bool read_known(FILE *file, size_t length, Digest *digest) {
     return true;
 }
 
-/* Rows from after the last save are written again; the last one may have been cut short. */
+/* Rows after the last save will be written again; the last of them may be incomplete. */
 static bool only_rows_follow(FILE *file) {
-    char line[LINE], text[EXCERPT_ROOM];
+    char line[LINE_SIZE], text[SAMPLE_SIZE];
     LogRow row;
     while (fgets(line, sizeof line, file))
         if (strchr(line, '\n') ? !read_row(line, &row, text) : *line < '0' || *line > '9')
@@ -163,9 +163,9 @@ bool log_reopen(Log *log, const char *path, size_t length, uint64_t digest) {
 
 /* ---- reading back ---- */
 
-/* Every row but those with an evaluation are counted on their own; every so many is kept. */
+/* Rows with and without an evaluation are counted apart; of each kind every n-th is kept. */
 typedef struct {
-    long all[2], seen[2]; /* of each kind */
+    long all[2], seen[2]; /* [evaluated] */
 } Thinning;
 
 static bool is_kept(Thinning *thinning, bool evaluated) {
@@ -180,7 +180,7 @@ static FILE *open_regular(const char *path) {
 }
 
 void log_read(LogRows *log, const char *path) {
-    char line[LINE], text[EXCERPT_ROOM];
+    char line[LINE_SIZE], text[SAMPLE_SIZE];
     Thinning thinning = {0};
     LogRow row;
     log->count = 0;

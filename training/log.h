@@ -1,65 +1,65 @@
 /* log.h - a training's steps as CSV, one row each. */
-#ifndef TRIL_LOG_H
-#define TRIL_LOG_H
+#ifndef TRIL_TRAINING_LOG_H
+#define TRIL_TRAINING_LOG_H
 
 #include "base/digest.h"
 #include "base/error.h"
-#include "training/excerpt.h"
+#include "training/sample.h"
 
 #include <stdio.h>
 
 typedef struct {
     int step;
-    double characters, seconds; /* seen and spent so far */
+    double characters, seconds; /* seen, and passed, so far */
     double rate, loss;          /* of this step: learning rate, training loss */
     double validation;          /* NaN if there was no evaluation */
     double norm;                /* of the gradient, before clipping */
     double speed;               /* characters a second */
-    const char
-        *excerpt; /* what the model wrote then, a line of UTF-8, or NULL. In the file one that
-                     a spreadsheet would take for a formula stands behind an apostrophe */
+    const char *sample;         /* the line of UTF-8 that the model wrote then, or NULL. In the
+                                   file an apostrophe precedes what a spreadsheet would take for a
+                                   formula */
 } LogRow;
 
-/* A log that is being written, and the digest of all its bytes so far. */
+/* A log that is being written. */
 typedef struct {
-    FILE *file; /* owned; NULL: it is closed */
-    size_t length;
-    Digest digest;
+    FILE *file;    /* owned; NULL: it is closed */
+    size_t length; /* bytes written so far, */
+    Digest digest; /* and their digest */
 } Log;
 
 /* The first line of every log. */
 #define LOG_HEADING \
     "step,tokens,seconds,lr,train_loss,val_loss,grad_norm,tokens_per_second,sample\n"
 
-/* Creates a log; a file that is there is replaced. */
+/* Creates a log; replaces a file that is there. */
 bool log_create(Log *log, const char *path, Error *err);
 
-/* Goes on with the log at `path` behind its first `length` bytes, whose digest is given. False, and
- * nothing is changed, if these are not the bytes of that log, or if anything but further rows comes
- * after them: then the file has been changed since, or is another one. */
+/* Continues the log at `path` after its first `length` bytes, which must have this digest. False if
+ * they do not, or if something other than rows follows them: then the file has been changed since,
+ * or is another one, and stays as it is. */
 bool log_reopen(Log *log, const char *path, size_t length, uint64_t digest);
 
 /* Adds a row. */
 void log_row(Log *log, const LogRow *row);
 
-/* Hands over what was written so far; false if some of it could not be written. */
+/* Flushes what was written so far; false if some of it could not be written. */
 bool log_flush(Log *log);
 
 /* Closes the log, if it is open. */
 void log_close(Log *log);
 
-/* What is read back of a log: its first, its last, and as many rows between them as there is room
- * for, evenly chosen; and as many of those with an evaluation. */
+/* What is read back from a log: at most about LOG_KEPT rows, evenly spaced, with the first and the
+ * last; and likewise of the rows with an evaluation. */
 enum { LOG_KEPT = 300, LOG_ROWS = 2 * LOG_KEPT + 4 };
 
 typedef struct {
-    LogRow rows[LOG_ROWS]; /* their excerpts are NULL or in `texts` */
-    char texts[LOG_ROWS][EXCERPT_ROOM];
+    LogRow rows[LOG_ROWS]; /* their samples are NULL or in `texts` */
+    char texts[LOG_ROWS][SAMPLE_SIZE];
     int count;
 } LogRows;
 
-/* Reads the log at `path`; what is not a regular file has no rows, and what is no row is passed
- * over. */
+/* Reads the log at `path`. Skips lines that are not rows; a path that is not a regular file has no
+ * rows. */
 void log_read(LogRows *log, const char *path);
 
 #endif

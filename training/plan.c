@@ -1,174 +1,168 @@
 #include "training/plan.h"
-#include "base/clock.h"
-#include "base/world.h"
-#include "training/crew.h"
 #include "training/interruption.h"
-#include "training/recipe.h"
-#include "training/rung.h"
+#include "training/sizes.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
-/* From small to large, with the characters a training must see to be better by it than by the one
- * before: found by trial on Tiny Shakespeare. */
-typedef struct {
-    int layers, width, context, batch;
-    double worth;
-} Size;
-static const Size sizes[] = {
-    {2, 64, 64, 16, 0},     {3, 128, 64, 16, 1e5},  {4, 128, 128, 16, 2e6},
-    {6, 192, 128, 16, 6e6}, {6, 256, 512, 8, 12e6}, {6, 384, 512, 16, 60e6},
-};
-enum { SIZES = sizeof sizes / sizeof *sizes, HEAD = 32 };
-
-bool plan_is_open(const Settings *s) {
-    const Config *z = &s->sizes;
-    return z->L == 0 || z->NH == 0 || z->C == 0 || z->T == 0 || s->batch == 0;
+double plan_step_characters(const Plan *plan) {
+    return (double)plan->run.batch * plan->run.length;
 }
 
-/* The settings with what they leave open as `size` has it: heads of 32 channels where that divides
- * the width, of an even number at least; a context shorter than the text. */
-static Settings filled(const Settings *settings, const Size *size, size_t text) {
-    Settings s = *settings;
-    Config *z = &s.sizes;
-    if (z->L == 0) z->L = size->layers;
-    if (z->C == 0) {
-        int step = z->NH > 0 ? 2 * z->NH : HEAD;
-        z->C = (size->width + step - 1) / step * step;
-    }
-    if (z->NH == 0) z->NH = z->C % HEAD == 0 ? z->C / HEAD : 1;
-    if (z->T == 0) {
-        z->T = size->context;
-        while (z->T > 1 && (size_t)z->T >= text) z->T /= 2;
-    }
-    if (s.batch == 0) s.batch = size->batch > world_size() ? size->batch : world_size();
-    if (z->dropout < 0) z->dropout = 0;
-    return s;
+/* ---- how often the text is seen ---- */
+
+/* A text that is seen more often is learnt by heart. A short one must be seen more often to be
+ * learnt at all: found by trial on 35,000 and on a million characters (RECORDS.md). A trained model
+ * needs fewer epochs. */
+static double epochs_that_help(double characters, bool trained) {
+    const double max = 40, min = 16, million = 1e6, share = trained ? 0.25 : 1;
+    return round(share * fmin(max, fmax(min, min * sqrt(million / characters))));
 }
 
-Settings plan_least(const Settings *settings) {
-    return filled(settings, &sizes[0], SIZE_MAX);
+/* A model learns a text by heart the sooner, the more often it sees the text and the more weights
+ * it has. Dropout works against that; where a text is seen a few times, dropout only takes time.
+ * Found by trial (RECORDS.md). */
+static double dropout_for(const Config *config, double epochs, double characters) {
+    Config sizes = *config;
+    sizes.dropout = 0; /* still open */
+    const double few = 5, light = 12, max = 0.3;
+    double pressure = (double)model_parameters(&sizes) * epochs / characters;
+    double dropout = fmin(0.1 * log2(epochs / few), 0.07 * log2(pressure / light));
+    return round(100 * fmax(0, fmin(dropout, max))) / 100;
 }
 
-static Config config_of(const Settings *s, const Corpus *corpus, const char *name) {
-    Config config = s->sizes;
-    config.V = corpus->vocab.size;
-    if (config.dropout < 0) config.dropout = 0;
-    snprintf(config.model, sizeof config.model, "%s", name);
-    return config;
+/* Not more steps than the epochs allow; and evaluations in proportion. */
+static void limit_steps(Plan *plan, double epochs_of_step) {
+    double steps = fmax(1, plan->epochs / epochs_of_step);
+    if (steps >= plan->steps) return;
+    plan->eval_every = (int)fmax(1, (double)plan->eval_every * steps / plan->steps);
+    plan->steps = (int)steps;
 }
 
-static bool fits(const Settings *s, const Corpus *corpus, const char *name, Error *err) {
-    Task task = {.settings = s, .corpus = corpus, .name = name};
-    return check_memory(&task, false, err);
+/* ---- what is open ---- */
+
+static bool decide_by_time(Plan *plan, Sizes *sizes, const Corpus *corpus, Error *err) {
+    double characters = (double)corpus->train;
+    double seconds = plan->time / (plan->ladder ? plan->rung_count : 1);
+    double max = plan->epochs > 0 ? plan->epochs * characters : INFINITY;
+    if (!sizes_open(sizes) && sizes->config.dropout >= 0) return true;
+    if (!sizes_choose(sizes, &plan->run, corpus, seconds, max, &plan->speed, err)) return false;
+    plan->epochs_seen = fmin(plan->speed * seconds, max) / characters;
+    return !interrupted() || fail(err, "interrupted before training began");
 }
 
-/* Takes the first steps of a training that is then thrown away, few enough not to cost the time
- * that they are to help use: the characters a second of the fastest, since the first one, and other
- * programs, can only be slower. */
-static bool measure_speed(const Settings *s, const Corpus *corpus, const char *name, double seconds,
-                          double *speed, Error *err) {
-    enum { STEPS = 5 };
-    const double cheap = 0.02;
-    Config config = config_of(s, corpus, name);
-    RunOptions options = {.batch = s->batch,
-                          .length = s->sizes.T,
-                          .training = true,
-                          .threads = s->threads,
-                          .precision = s->multiply_in};
-    Recipe recipe = recipe_of(name);
-    Model model = {0};
-    Crew crew = {0};
-    bool ok =
-        model_build(&model, &config, 0, err) && crew_open(&crew, &model, &options, corpus, err);
-    double fastest = INFINITY, all = 0;
-    for (int i = 0; ok && i < STEPS && all < cheap * seconds && !interrupted(); i++) {
-        Optimizer optimizer = recipe_step(&recipe, i, STEPS);
-        double begun = clock_seconds();
-        crew_step(&crew, (uint64_t)i, &optimizer);
-        double took = clock_seconds() - begun;
-        all += took;
-        fastest = fmin(fastest, took);
-    }
-    *speed = (double)s->batch * s->sizes.T / fastest;
-    crew_close(&crew);
-    model_free(&model);
-    return ok;
+static void decide_by_steps(Plan *plan, const Sizes *sizes, const Corpus *corpus, bool steps_open) {
+    double epochs_of_step = (double)sizes->batch * sizes->config.T / (double)corpus->train;
+    if (steps_open && plan->epochs > 0) limit_steps(plan, epochs_of_step);
+    plan->epochs_seen = plan->steps * epochs_of_step;
 }
 
-/* The work of a character, in proportion. */
-static double work(const Settings *s, const Corpus *corpus) {
-    double C = s->sizes.C, width = 12 * C + s->sizes.T; /* of a layer: its matrices, attention */
-    return C * (s->sizes.L * width + corpus->vocab.size);
-}
-
-/* Of all sizes the largest that is worth it, and its speed. A training sees `most` characters, if
- * it has time for them. */
-static bool choose_sizes(Settings *settings, const Corpus *corpus, const char *name, double seconds,
-                         double most, double *speed, Error *err) {
-    const double at_best = 2; /* wider products are faster, but not by more */
-    Settings best = filled(settings, &sizes[0], corpus->train);
-    if (!fits(&best, corpus, name, err) || !measure_speed(&best, corpus, name, seconds, speed, err))
+/* The sizes are settled for the last rung, which is the largest, or the one that was chosen. */
+static bool decide(Plan *plan, Sizes *sizes, const Request *request, const Corpus *corpus,
+                   Error *err) {
+    Config *config = &sizes->config;
+    bool limited = plan->time > 0 || request->steps_open;
+    double characters = (double)corpus->train;
+    if (plan->epochs < 0) plan->epochs = limited ? epochs_that_help(characters, request->init) : 0;
+    if (plan->time <= 0)
+        decide_by_steps(plan, sizes, corpus, request->steps_open);
+    else if (!decide_by_time(plan, sizes, corpus, err))
         return false;
-    for (int i = 1; i < SIZES && plan_is_open(settings); i++) {
-        Settings larger = filled(settings, &sizes[i], corpus->train);
-        double faster = *speed * at_best * work(&best, corpus) / work(&larger, corpus);
-        Error none;
-        if (fmin(faster * seconds, most) < sizes[i].worth || !fits(&larger, corpus, name, &none))
-            break;
-        if (!measure_speed(&larger, corpus, name, seconds, &faster, &none)) break;
-        if (faster * seconds < sizes[i].worth) break;
-        best = larger;
-        *speed = faster;
-    }
-    best.sizes.dropout = settings->sizes.dropout;
-    *settings = best;
+    if (config->dropout < 0) config->dropout = dropout_for(config, plan->epochs_seen, characters);
     return true;
 }
 
-/* After more of them a text is rather learnt by heart. A short one needs more, to be learnt at all:
- * found by trial on 35,000 and on a million characters (RECORDS.md). A model that is there already
- * needs fewer. */
-static double epochs_that_help(double characters, bool knows_something) {
-    const double most = 40, least = 16, million = 1e6, share = knows_something ? 0.25 : 1;
-    return round(share * fmin(most, fmax(least, least * sqrt(million / characters))));
+/* ---- the plan ---- */
+
+static Recipe recipe_for(const char *name, const Request *request, double learning_rate) {
+    Recipe recipe = recipe_of(name);
+    if (strcmp(name, request->model) != 0) return recipe;
+    if (learning_rate > 0) recipe_set_learning_rate(&recipe, learning_rate);
+    if (request->weight_decay >= 0) recipe_set_weight_decay(&recipe, request->weight_decay);
+    return recipe;
 }
 
-/* The more often a text is seen, and the harder it is pressed, by more weights and more often, the
- * better it would be learnt by heart, and the more dropout helps to learn something else; where it
- * is seen but a few times, dropout only takes time. Found by trial (RECORDS.md). */
-static double dropout_for(const Config *config, double epochs, size_t characters) {
-    const double few = 5, light = 12, most = 0.3;
-    double pressure = (double)model_parameters(config) * epochs / (double)characters;
-    double dropout = fmin(0.1 * log2(epochs / few), 0.07 * log2(pressure / light));
-    return round(100 * fmax(0, fmin(dropout, most))) / 100;
-}
-
-/* Steps that are open, and evaluations with them. */
-static void fewer_steps(Settings *s, double epochs_of_step) {
-    double fewer = fmax(1, s->epochs / epochs_of_step);
-    if (fewer >= s->steps) return;
-    s->eval_every = (int)fmax(1, (double)s->eval_every * fewer / s->steps);
-    s->steps = (int)fewer;
-}
-
-bool plan_make(Settings *s, const Corpus *corpus, const char *name, double seconds, Plan *plan,
-               Error *err) {
-    double characters = (double)corpus->train;
-    bool limited = s->time > 0 || s->steps_open;
-    *plan = (Plan){.speed = 0};
-    if (s->epochs < 0) s->epochs = limited ? epochs_that_help(characters, s->init) : 0;
-    double most = s->epochs > 0 ? s->epochs * characters : INFINITY;
-    if (s->time > 0) {
-        if (!plan_is_open(s) && s->sizes.dropout >= 0) return true;
-        if (!choose_sizes(s, corpus, name, seconds, most, &plan->speed, err)) return false;
-        plan->epochs = fmin(plan->speed * seconds, most) / characters;
-    } else {
-        double epochs_of_step = (double)s->batch * s->sizes.T / characters;
-        if (limited && s->epochs > 0) fewer_steps(s, epochs_of_step);
-        plan->epochs = s->steps * epochs_of_step;
+static void plan_rungs(Plan *plan, const Request *request, const Sizes *sizes,
+                       double learning_rate) {
+    const Files *files = plan->files;
+    for (int i = 0; i < plan->rung_count; i++) {
+        RungPlan *rung = &plan->rungs[i];
+        const char *name = files->names[i];
+        bool chosen = strcmp(name, request->model) == 0;
+        *rung = (RungPlan){.name = name,
+                           .checkpoint = files->checkpoints[i],
+                           .log = files->logs[i],
+                           .chosen = chosen,
+                           .baseline = !chosen && !request->ladder,
+                           .config = sizes->config,
+                           .recipe = recipe_for(name, request, learning_rate)};
+        snprintf(rung->config.model, sizeof rung->config.model, "%s", name);
     }
-    Config config = config_of(s, corpus, name);
-    if (s->sizes.dropout < 0) s->sizes.dropout = dropout_for(&config, plan->epochs, corpus->train);
+}
+
+/* What was asked for, with the decisions in it. */
+static void write_words(Plan *plan, const Request *request, const Sizes *sizes,
+                        double learning_rate) {
+    Request decided = *request;
+    decided.sizes = sizes->config;
+    decided.batch = sizes->batch;
+    decided.steps = plan->steps;
+    decided.eval_every = plan->eval_every;
+    decided.epochs = plan->epochs;
+    decided.learning_rate = learning_rate;
+    decided.precision = plan->run.precision == BFLOAT16 ? "bf16" : "f32";
+    request_write(&decided, plan->words);
+}
+
+/* Threads beyond the processors would only wait. */
+static int threads_for(const Request *request) {
+    int threads = request->threads > 0 ? request->threads : run_default_threads();
+    int max = run_most_threads();
+    return threads < max ? threads : max;
+}
+
+/* A model that begins trained keeps more of what it knows at a share of the usual rate. */
+static double learning_rate_for(const Request *request, bool resumed) {
+    const double gentle = 0.1;
+    if (request->learning_rate > 0 || !request->init || resumed) return request->learning_rate;
+    return gentle * recipe_of(request->model).peak.learning_rate;
+}
+
+bool plan_make(Plan *plan, const Request *request, const Files *files, const Corpus *corpus,
+               bool resumed, Error *err) {
+    Sizes sizes = {request->sizes, request->batch};
+    double learning_rate = learning_rate_for(request, resumed);
+    *plan = (Plan){.rung_count = files->rungs,
+                   .model = request->model,
+                   .ladder = request->ladder,
+                   .run = {.training = true,
+                           .threads = threads_for(request),
+                           .seed = request->seed,
+                           .shared = true},
+                   .steps = request->steps,
+                   .time = request->time,
+                   .begun = request->begun,
+                   .epochs = request->epochs,
+                   .patience = request->patience,
+                   .eval_every = request->eval_every,
+                   .save_every = request->save_every,
+                   .files = files,
+                   .out = request->out,
+                   .log = request->log,
+                   .command = request->command,
+                   .quiet = request->quiet};
+    if (!request_precision(request->precision, &plan->run.precision, err)) return false;
+    const char *largest = request->ladder ? files->names[files->rungs - 1] : request->model;
+    snprintf(sizes.config.model, sizeof sizes.config.model, "%s", largest);
+    sizes.config.V = corpus->vocab.size;
+    if (resumed)
+        plan->epochs = fmax(0, plan->epochs); /* older states do not have it */
+    else if (!decide(plan, &sizes, request, corpus, err))
+        return false;
+    plan->run.batch = sizes.batch;
+    plan->run.length = sizes.config.T;
+    plan_rungs(plan, request, &sizes, learning_rate);
+    write_words(plan, request, &sizes, learning_rate);
     return true;
 }

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The first one is what ./train does by default. The last two are nanoGPT's (Karpathy, 2022): its
- * README's recipe for a laptop, and config/train_shakespeare_char.py. */
+/* ./train uses the first one by default. The last two are from nanoGPT (Karpathy, 2022): what its
+ * README runs on a laptop, and config/train_shakespeare_char.py. */
 static const struct {
     const char *name, *words;
 } presets[] = {

@@ -6,31 +6,28 @@
 #include "training/saving.h"
 
 typedef struct {
-    const Settings *settings;
+    const Plan *plan;
+    const RungPlan *rung;
     const Corpus *corpus;
-    const char *name;      /* the rung */
-    Checkpoint *start;     /* its weights are the first ones; NULL: random ones are */
-    const char *path;      /* where its checkpoint goes */
-    const char *log;       /* where its log goes */
-    double seconds;        /* that it may take, with those spent on it before; 0: steps count */
-    const char *state;     /* where the last state goes; NULL: nowhere */
-    Outputs *outputs;      /* among which all these files are */
-    Error *failed;         /* gets the first sentence about a file that could not be written */
-    const Result *results; /* of the rungs before, for the state */
+    Outputs *outputs;
+    Checkpoint *init;      /* the model that it begins from; NULL: random weights */
+    double seconds;        /* that it may take, with those of earlier runs; 0: steps count */
+    bool keeps_state;      /* its last state is written */
+    const Result *results; /* [result_count] of the rungs before, for the state */
     int result_count;
+    Error *failed; /* gets the first message about a file that could not be written */
 } Task;
 
-/* Is there memory enough to train the rung, or to go on from a state of it? If not, says how much
- * it takes; the files of the task need not be known yet. */
-bool check_memory(const Task *task, bool resumed, Error *err);
-
-/* Trains the rung from its beginning, or goes on from a state of it (NULL: there is none), which it
- * empties once it has taken it over; whoever loaded it still calls state_free. Fills `result`,
- * whose name is then the task's. Likewise a start is emptied. The state is written at every
- * evaluation and so many seconds, and when training is interrupted: then the result is that of the
- * best weights so far, NaN where nobody waited for it. A file that cannot be written does not end
- * the training: the sentence goes to task->failed. It is a failure if there is no checkpoint in the
- * end. Loss or gradient that are no longer numbers end it at once; the files keep what they had. */
+/* Trains the rung from its beginning, or continues from its state (NULL: there is none). Empties
+ * the state or the model to begin from when it has copied it; the owner still frees it. Fills
+ * `result`.
+ *
+ * The state is written at every evaluation, every Plan.save_every seconds, and when a person
+ * interrupts the training: then the result is that of the best weights so far, NaN if the person
+ * did not wait for an evaluation. A file that cannot be written does not end the training: the
+ * message goes to task->failed. Refused: a loss or gradient that is no longer a number, which ends
+ * the training at once and leaves the files as they are; a training that already took more than it
+ * may; no checkpoint at the end. */
 bool train_rung(const Task *task, State *from, Result *result, Error *err);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NUMBER = 32, RESULT_ROOM = 192, RESULTS_ROOM = MAX_RUNGS * RESULT_ROOM };
+enum { NUMBER = 32, RESULT_SIZE = 192, RESULTS_SIZE = MAX_RUNGS * RESULT_SIZE };
 
 /* The numbers of a Progress, under the keys of their notes. */
 static const struct {
@@ -18,41 +18,40 @@ static const struct {
     {"recent_loss", offsetof(Progress, recent)},
     {"recent_steps", offsetof(Progress, recent_count)},
     {"seconds", offsetof(Progress, seconds)},
-    {"learning_seconds", offsetof(Progress, learning)},
+    {"learning_seconds", offsetof(Progress, step_seconds)},
     {"log_bytes", offsetof(Progress, log_length)},
     {"lowest_loss", offsetof(Progress, lowest)},
     {"lowest_step", offsetof(Progress, lowest_step)},
-    {"stale", offsetof(Progress, stale)},
-    {"spent", offsetof(Progress, spent)},
-    {"given_up", offsetof(Progress, given_up)},
-    {"cooling", offsetof(Progress, cooling)},
-    {"cooled", offsetof(Progress, cooled)},
+    {"stale", offsetof(Progress, evaluations_since_best)},
+    {"spent", offsetof(Progress, time_limit)},
+    {"given_up", offsetof(Progress, early_stop)},
+    {"cooling", offsetof(Progress, decay_start)},
+    {"cooled", offsetof(Progress, decay_end)},
 };
 enum { NUMBERS = sizeof numbers / sizeof *numbers };
 
-/* Room for the notes of either file, and for what they point into. */
+/* The notes of either file, and what they point into. */
 typedef struct {
     Note notes[9 + NUMBERS];
     int count;
     char *vocabulary; /* owned */
     char step[NUMBER], seed[NUMBER], loss[NUMBER], text[NUMBER], log[NUMBER];
     char values[NUMBERS][NUMBER];
-    char results[RESULTS_ROOM];
+    char results[RESULTS_SIZE];
 } Notes;
 
 static void add(Notes *n, const char *key, const char *value) {
     n->notes[n->count++] = (Note){key, value, strlen(value)};
 }
 
-/* Those that both files have. */
-static bool start_notes(Notes *n, const Settings *settings, const Corpus *corpus, int step,
-                        Error *err) {
+/* Begins with the notes that both files have. */
+static bool start_notes(Notes *n, uint64_t seed, const Corpus *corpus, int step, Error *err) {
     const Vocab *vocab = &corpus->vocab;
     size_t length = 0;
     *n = (Notes){.count = 0};
     if (!vocab->bytes && !vocab_join(vocab, &n->vocabulary, &length, err)) return false;
     snprintf(n->step, NUMBER, "%d", step);
-    snprintf(n->seed, NUMBER, "%" PRIu64, settings->seed);
+    snprintf(n->seed, NUMBER, "%" PRIu64, seed);
     snprintf(n->text, NUMBER, "%016" PRIx64, corpus->digest);
     add(n, "characters", vocab->bytes ? "bytes" : "utf-8");
     n->notes[n->count++] = (Note){"vocabulary", n->vocabulary ? n->vocabulary : "", length};
@@ -62,10 +61,10 @@ static bool start_notes(Notes *n, const Settings *settings, const Corpus *corpus
     return true;
 }
 
-bool save_best(const char *path, const Model *model, const Settings *settings, const Corpus *corpus,
-               int step, double validation, Error *err) {
+bool save_best(const char *path, const Model *model, uint64_t seed, const Corpus *corpus, int step,
+               double validation, Error *err) {
     Notes n;
-    if (!start_notes(&n, settings, corpus, step, err)) return false;
+    if (!start_notes(&n, seed, corpus, step, err)) return false;
     snprintf(n.loss, NUMBER, "%.6f", validation);
     if (!isnan(validation)) add(&n, "validation_loss", n.loss);
     bool ok = checkpoint_save(path, model, n.notes, n.count, err);
@@ -75,10 +74,10 @@ bool save_best(const char *path, const Model *model, const Settings *settings, c
 
 /* ---- the last state ---- */
 
-bool save_state(const char *path, const Run *run, const Settings *settings, const Corpus *corpus,
+bool save_state(const char *path, const Run *run, const Plan *plan, const Corpus *corpus,
                 const Progress *progress, const Result *results, int result_count, Error *err) {
     Notes n;
-    if (!start_notes(&n, settings, corpus, progress->step, err)) return false;
+    if (!start_notes(&n, plan->run.seed, corpus, progress->step, err)) return false;
     for (int i = 0; i < NUMBERS; i++) {
         double value;
         memcpy(&value, (const char *)progress + numbers[i].member, sizeof value);
@@ -88,11 +87,11 @@ bool save_state(const char *path, const Run *run, const Settings *settings, cons
     snprintf(n.log, NUMBER, "%016" PRIx64, progress->log_digest);
     char *to = n.results;
     for (int i = 0; i < result_count; i++, results++)
-        to += snprintf(to, RESULT_ROOM, "%s %zu %.17g %.17g %.17g %.17g %.17g\n", results->name,
+        to += snprintf(to, RESULT_SIZE, "%s %zu %.17g %.17g %.17g %.17g %.17g\n", results->name,
                        results->parameters, results->train, results->validation, results->seconds,
                        results->characters, results->time);
     add(&n, "log_digest", n.log);
-    add(&n, "settings", settings->words);
+    add(&n, "settings", plan->words);
     add(&n, "results", n.results);
     add(&n, "kernels", run_kernels(run));
     bool ok = checkpoint_save_run(path, run, n.notes, n.count, err);
@@ -100,7 +99,7 @@ bool save_state(const char *path, const Run *run, const Settings *settings, cons
     return ok;
 }
 
-/* A number, plainly written, from 0 up. */
+/* A number in plain digits, not negative. */
 static bool read_number(const Note *note, double *number) {
     char *end;
     if (!note || !*note->value || strlen(note->value) != note->length) return false;
@@ -114,20 +113,13 @@ static bool read_digest(const Note *note, uint64_t *digest) {
     return true;
 }
 
-static const char *known_name(const char *name, size_t length) {
-    for (int i = 0; model_name(i); i++)
-        if (strlen(model_name(i)) == length && memcmp(model_name(i), name, length) == 0)
-            return model_name(i);
-    return NULL;
-}
-
-/* A line for each rung that was done. */
+/* A line for each rung that is done. */
 static bool read_results(const Note *note, State *state) {
     if (!note) return false;
     for (const char *line = note->value; *line; line = strchr(line, '\n') + 1) {
         double figures[6];
         size_t name = strcspn(line, " \n");
-        const char *at = line + name, *known = known_name(line, name);
+        const char *at = line + name, *known = request_rung(line, name);
         if (!known || !strchr(line, '\n') || state->result_count == MAX_RUNGS) return false;
         for (int i = 0; i < 6; i++) {
             char *end;
@@ -148,16 +140,16 @@ static bool read_results(const Note *note, State *state) {
     return true;
 }
 
-/* A word; older states have none. */
-static bool read_kernels(const Note *note, char kernels[KERNELS_ROOM]) {
+/* A word; older states do not have it. */
+static bool read_kernels(const Note *note, char kernels[KERNELS_SIZE]) {
     static const char word[] = "abcdefghijklmnopqrstuvwxyz0123456789";
     if (!note) return true;
-    if (note->length >= KERNELS_ROOM || strspn(note->value, word) != note->length) return false;
+    if (note->length >= KERNELS_SIZE || strspn(note->value, word) != note->length) return false;
     memcpy(kernels, note->value, note->length + 1);
     return true;
 }
 
-/* The key of the first note that is not valid, NULL if all are. */
+/* The key of the first invalid note, NULL if all are valid. */
 static const char *read_notes(State *state) {
     const Checkpoint *c = &state->checkpoint;
     double number;
@@ -168,13 +160,14 @@ static const char *read_notes(State *state) {
         memcpy((char *)&state->progress + numbers[i].member, &number, sizeof number);
     }
     const Progress *p = &state->progress;
-    if (p->cooling > 0 && !(p->cooled > p->cooling && p->cooled <= 1e9)) return "cooled";
+    if (p->decay_start > 0 && !(p->decay_end > p->decay_start && p->decay_end <= 1e9))
+        return "cooled";
     const Note *words = checkpoint_note(c, "settings");
-    if (!words || words->length >= WORDS_ROOM || strlen(words->value) != words->length)
+    if (!words || words->length >= WORDS_SIZE || strlen(words->value) != words->length)
         return "settings";
     memcpy(state->words, words->value, words->length + 1);
     if (!read_digest(checkpoint_note(c, "text"), &state->text)) return "text";
-    const Note *log = checkpoint_note(c, "log_digest"); /* earlier versions have none */
+    const Note *log = checkpoint_note(c, "log_digest"); /* older states do not have it */
     if (log && !read_digest(log, &state->progress.log_digest)) return "log_digest";
     if (!read_kernels(checkpoint_note(c, "kernels"), state->progress.kernels)) return "kernels";
     return read_results(checkpoint_note(c, "results"), state) ? NULL : "results";

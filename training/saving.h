@@ -1,12 +1,12 @@
 /* saving.h - what a training leaves on the disk: the best weights, which ./sample reads, and the
  * last state, from which ./train --resume goes on. Each is one checkpoint, whole at any time. */
-#ifndef TRIL_SAVING_H
-#define TRIL_SAVING_H
+#ifndef TRIL_TRAINING_SAVING_H
+#define TRIL_TRAINING_SAVING_H
 
 #include "data/data.h"
-#include "training/settings.h"
+#include "training/plan.h"
 
-enum { KERNELS_ROOM = 16 };
+enum { KERNELS_SIZE = 16 };
 
 /* A line of the table at the end. */
 typedef struct {
@@ -14,54 +14,57 @@ typedef struct {
     size_t parameters;
     double train, validation; /* nats per character */
     double seconds;           /* negative: needed no training */
-    double characters;        /* seen in training or, where it gave up, to be seen */
-    double time;              /* Settings.time, if it went by the clock; 0: steps counted */
+    double characters;        /* seen in training or, if it ended early, planned to be seen */
+    double time;              /* Plan.time: 0 if steps counted */
 } Result;
 
-/* Where the training of one rung stands, beside its weights and moments. The step tells the place
- * in the text and in every stream of random numbers. */
+/* How far the training of one rung has come, beside its weights and moments. The step determines
+ * the place in the text and in every stream of random numbers. Most members are double, as the
+ * state's notes are. */
 typedef struct {
-    int step;      /* updates done */
-    double best;   /* lowest validation loss that was saved, infinite before the first */
-    double lowest; /* that was seen, after so many updates, and so many evaluations ago: */
-    double lowest_step, stale;
-    double recent;       /* mean training loss since the last evaluation */
-    double recent_count; /* of so many steps */
-    double seconds;      /* since the beginning */
-    double learning;     /* of them in training steps */
-    double log_length;   /* bytes of its log */
-    double spent;        /* by the clock, when its share of a Settings.time was spent: of which */
-    double given_up;     /* if it ended because there was no hope: of so many steps */
-    double cooling; /* the step from which the rates fall earlier than planned; 0: they do not */
-    double cooled;  /* the step at which they are then to be 0 */
+    int step;                      /* updates done */
+    double best;                   /* lowest validation loss saved; infinite before the first */
+    double lowest, lowest_step;    /* lowest validation loss seen, and after how many updates */
+    double evaluations_since_best; /* since `lowest` */
+    double recent;                 /* mean training loss since the last evaluation */
+    double recent_count;           /* steps in `recent` */
+    double seconds;                /* since the beginning */
+    double step_seconds;           /* of them in training steps */
+    double log_length;             /* bytes of the log */
+    double time_limit; /* by the clock: the Plan.time whose share is used up; 0: it is not */
+    double early_stop; /* steps planned when its patience ended it early; 0: it did not */
+    double
+        decay_start;  /* the step from which the rates fall, earlier than planned; 0: as planned */
+    double decay_end; /* the step at which they then reach 0 */
     uint64_t log_digest;        /* of the log's bytes */
-    char kernels[KERNELS_ROOM]; /* of a state: those it was trained with; empty if not known */
+    char kernels[KERNELS_SIZE]; /* in a state: the kernels it was trained with; empty: not known */
 } Progress;
 
-/* A run of ./train: the rung under way, and the results of those before it. */
+/* The state of a run of ./train: the rung that is being trained, and the results of the rungs
+ * before it. */
 typedef struct {
     Checkpoint checkpoint;
     Progress progress;
     uint64_t text;          /* Corpus.digest */
-    char words[WORDS_ROOM]; /* Settings.words */
+    char words[WORDS_SIZE]; /* Plan.words */
     Result results[MAX_RUNGS];
     int result_count;
 } State;
 
-/* Writes a checkpoint of the model, with the corpus's vocabulary and the settings' seed, as what is
- * best after `step` updates: `validation` is its loss in nats per character, NaN if nobody knows.
+/* Writes a checkpoint of the model, with the corpus's vocabulary and the seed, as the best one,
+ * after `step` updates: `validation` is its loss in nats per character, NaN if it is not known.
  * Atomic; on failure the file that was there stays. */
-bool save_best(const char *path, const Model *model, const Settings *settings, const Corpus *corpus,
-               int step, double validation, Error *err);
+bool save_best(const char *path, const Model *model, uint64_t seed, const Corpus *corpus, int step,
+               double validation, Error *err);
 
-/* Likewise one of the run, moments included, with its progress, the settings that last, and the
- * results [result_count] of the rungs before, MAX_RUNGS at most. */
-bool save_state(const char *path, const Run *run, const Settings *settings, const Corpus *corpus,
+/* Likewise the state of the run: moments, progress, the plan's words, and the results
+ * [result_count] of the rungs before, at most MAX_RUNGS. */
+bool save_state(const char *path, const Run *run, const Plan *plan, const Corpus *corpus,
                 const Progress *progress, const Result *results, int result_count, Error *err);
 
-/* Reads a state back; every note is checked. Refused: whatever checkpoint_load refuses, a model
- * without moments, notes that save_state does not write. The caller releases it with state_free; on
- * failure there is nothing to release. */
+/* Reads a state back, and checks every note. Refused: what checkpoint_load refuses, a model without
+ * moments, notes that save_state does not write. The caller releases it with state_free; on failure
+ * there is nothing to release. */
 bool state_load(State *state, const char *path, Error *err);
 void state_free(State *state);
 

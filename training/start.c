@@ -1,33 +1,135 @@
 #include "training/start.h"
-#include "training/recipe.h"
+#include "base/file.h"
+#include "training/display.h"
 
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
-bool start_settle(Settings *s, const Trained *start, Error *err) {
-    const double gentler = 0.1; /* the share of a training's own rate */
-    const Config *has = &start->checkpoint.model.config;
-    Config *asked = &s->sizes;
+/* ---- the state of a training that goes on ---- */
+
+/* The state makes --init unnecessary, but a wrong path is still an error. */
+static bool check_init(const Request *asked, Error *err) {
+    return !asked->init || access(asked->init, R_OK) == 0 ||
+           fail(err, "%s: cannot be opened: %s", asked->init, strerror(errno));
+}
+
+/* With --continue a state of another text is left alone, and a training begins. */
+static bool is_wanted(const Request *asked, const State *state, bool *wanted, Error *err) {
+    uint64_t digest;
+    *wanted = true;
+    if (!asked->continues) return true;
+    if (!corpus_digest(asked->input, &digest, err)) return false;
+    *wanted = digest == state->text;
+    return true;
+}
+
+/* Is there a state to go on from? */
+static bool load_state(Start *start, const Request *asked, const char *path, Error *err) {
+    if (access(path, F_OK) != 0) {
+        if (!asked->quiet && !asked->continues) show_no_state(path);
+        return true;
+    }
+    if (!file_begins(path, ""))
+        return fail(err, "%s: is no regular file, and not the state of a training", path);
+    if (asked->continues && !file_begins(asked->input, ""))
+        return fail(err, "%s: --continue reads the text twice, which must be a regular file",
+                    asked->input);
+    if (!check_init(asked, err) || !state_load(&start->state, path, err)) return false;
+    bool ok = is_wanted(asked, &start->state, &start->resumed, err);
+    if (!ok || !start->resumed) state_free(&start->state);
+    return ok;
+}
+
+static bool load_resume(Start *start, Request *request, const Request *asked, Error *err) {
+    char path[PATH_SIZE];
+    Request before;
+    Error why;
+    const char *out = request->out;
+    if (!files_state(out, path, err) || !load_state(start, asked, path, err)) return false;
+    if (!start->resumed) return true;
+    if (request_parse(&before, start->state.words, &why) &&
+        request_resume(request, asked, &before, &why))
+        return true;
+    state_free(&start->state);
+    return fail(err, "%s: %.400s", path, why.text);
+}
+
+/* ---- a trained model ---- */
+
+/* What the model settles. Refused: another value that a person asks for. */
+static bool request_of_model(Request *settled, const Request *asked, const Trained *init,
+                             Error *err) {
+    const Config *has = &init->checkpoint.model.config, *wants = &asked->sizes;
     const struct {
         const char *name;
-        int *asked, has;
-    } sizes[] = {{"number of layers", &asked->L, has->L},
-                 {"number of heads", &asked->NH, has->NH},
-                 {"width", &asked->C, has->C},
-                 {"context", &asked->T, has->T}};
-    if (s->model && strcmp(s->model, has->model) != 0)
-        return fail(err, "%s: is a %s, not a %s", s->init, has->model, s->model);
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        if (*sizes[i].asked > 0 && *sizes[i].asked != sizes[i].has)
-            return fail(err, "%s: its %s is %d, not %d", s->init, sizes[i].name, sizes[i].has,
-                        *sizes[i].asked);
-        *sizes[i].asked = sizes[i].has;
-    }
-    if (s->bytes && !start->vocab.bytes)
-        return fail(err, "%s: reads UTF-8 characters, and not --bytes", s->init);
-    s->bytes = start->vocab.bytes;
-    int rung = 0; /* whose name outlives the model */
-    while (strcmp(model_name(rung), has->model) != 0) rung++;
-    s->model = model_name(rung);
-    if (s->learning_rate < 0) s->learning_rate = gentler * recipe_of(s->model).peak.learning_rate;
+        int wants, has;
+    } sizes[] = {{"number of layers", wants->L, has->L},
+                 {"number of heads", wants->NH, has->NH},
+                 {"width", wants->C, has->C},
+                 {"context", wants->T, has->T}};
+    if (asked->model && strcmp(asked->model, has->model) != 0)
+        return fail(err, "%s: is a %s, not a %s", asked->init, has->model, asked->model);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (sizes[i].wants > 0 && sizes[i].wants != sizes[i].has)
+            return fail(err, "%s: its %s is %d, not %d", asked->init, sizes[i].name, sizes[i].has,
+                        sizes[i].wants);
+    if (asked->bytes && !init->vocab.bytes)
+        return fail(err, "%s: reads UTF-8 characters, and not --bytes", asked->init);
+    *settled = *asked;
+    settled->model = request_rung(has->model, strlen(has->model));
+    settled->bytes = init->vocab.bytes;
+    settled->sizes.L = has->L;
+    settled->sizes.NH = has->NH;
+    settled->sizes.C = has->C;
+    settled->sizes.T = has->T;
     return true;
+}
+
+static bool load_init(Start *start, Request *request, const Request *asked, Error *err) {
+    Request settled;
+    if (!trained_load(&start->init, asked->init, err)) return false;
+    start->from_model = request_of_model(&settled, asked, &start->init, err);
+    if (start->from_model)
+        *request = request_new(&settled);
+    else
+        trained_free(&start->init);
+    return start->from_model;
+}
+
+/* ---- either ---- */
+
+bool start_load(Start *start, Request *request, const Request *asked, Error *err) {
+    *start = (Start){.resumed = false};
+    *request = request_new(asked);
+    if ((asked->resume || asked->continues) && !load_resume(start, request, asked, err))
+        return false;
+    return start->resumed || !asked->init || load_init(start, request, asked, err);
+}
+
+void start_free(Start *start) {
+    if (start->resumed) state_free(&start->state);
+    if (start->from_model) trained_free(&start->init);
+}
+
+bool start_read_text(const Start *start, const Request *request, Corpus *corpus, Error *err) {
+    const Checkpoint *last = &start->state.checkpoint;
+    const Vocab *known = start->from_model ? &start->init.vocab : NULL;
+    int context = request->sizes.T > 0 ? request->sizes.T : 1;
+    char path[PATH_SIZE];
+    Vocab before = {0};
+    if (start->resumed) {
+        if (!files_state(request->out, path, err) || !trained_vocab(last, path, &before, err))
+            return false;
+        known = &before;
+    }
+    bool ok =
+        corpus_load(corpus, request->input, request->bytes, request->held_out, context, known, err);
+    vocab_free(&before);
+    if (ok && start->resumed && start->state.text != corpus->digest) {
+        corpus_free(corpus);
+        ok = fail(err, "%s: is not the text of the training that --resume is to go on with",
+                  request->input);
+    }
+    return ok;
 }

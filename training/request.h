@@ -1,0 +1,68 @@
+/* request.h - what a person asks of ./train. */
+#ifndef TRIL_TRAINING_REQUEST_H
+#define TRIL_TRAINING_REQUEST_H
+
+#include "model/model.h"
+
+#include <stdio.h>
+
+enum { MAX_RUNGS = 16, WORDS_SIZE = 1024 };
+
+/* The values of the options. Each can also say "not asked for": a text is NULL, a flag is false, a
+ * number is 0 or, where 0 is a value, negative. Texts are borrowed from the command line, or are
+ * constants. */
+typedef struct {
+    char *const *command; /* the words of the command line; NULL ends them */
+    double begun;         /* clock_seconds() when they were read */
+    const char *input, *init, *out, *log, *model, *preset, *precision;
+    int steps, batch, eval_every, threads;
+    Config sizes;                       /* without V and the model's name */
+    double learning_rate, weight_decay; /* of `model` */
+    double time;                        /* seconds for the whole program, instead of steps */
+    double epochs;                      /* how often the text is seen at most; 0: no limit */
+    double patience, held_out, save_every;
+    uint64_t seed;
+    bool has_seed;   /* any number is a seed, so none says "not asked for" */
+    bool steps_open; /* neither the command line nor a preset says how many steps */
+    bool ladder, bytes, resume, continues /* --continue */, quiet, help, version;
+} Request;
+
+/* Reads the command line, and the preset that it names: what it says beside the preset goes before
+ * the preset. Refused: what options_parse refuses, an unknown preset, no text or several, options
+ * that contradict each other. With --help or --version nothing else is checked. */
+bool request_read(Request *request, int argc, char **argv, Error *err);
+
+/* What is asked for in all: `request`, and `other` wherever `request` does not ask for anything.
+ * Steps and time are two ways to say how long: the time of `other` does not count if `request` asks
+ * for steps. */
+Request request_over(const Request *request, const Request *other);
+
+/* What is asked for in a new training: `request` over the defaults. With --time and without a
+ * preset the sizes and the batch stay open. */
+Request request_new(const Request *request);
+
+/* What is asked for in a training that goes on: `request` over what was asked for `before`. With
+ * --continue the training takes no less steps or time than before. Refused: a change of what a
+ * training cannot change. */
+bool request_resume(Request *all, const Request *request, const Request *before, Error *err);
+
+/* The options that a resumed training keeps, as words of the command line, a line for each; and
+ * back. Refused: words that request_write does not write. */
+void request_write(const Request *request, char words[WORDS_SIZE]);
+bool request_parse(Request *request, const char *words, Error *err);
+
+/* The constant name of the rung that name[length] names; NULL if there is none. */
+const char *request_rung(const char *name, size_t length);
+
+/* The rungs that are trained, lowest first: all of them, or the bigram and the chosen one. Returns
+ * how many. */
+int request_rungs(const Request *request, const char *names[MAX_RUNGS]);
+
+/* Sets *precision to what a --precision of this name means on this machine. Refused: another name.
+ */
+bool request_precision(const char *name, Precision *precision, Error *err);
+
+/* Prints the options with their defaults. */
+void request_print_options(FILE *out);
+
+#endif

@@ -1,0 +1,147 @@
+#include "training/sizes.h"
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/world.h"
+#include "training/interruption.h"
+#include "training/recipe.h"
+#include "training/workers.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* From small to large. A training must see `worth` characters for a model of this size to become
+ * better than one of the size before: found by trial on Tiny Shakespeare. */
+typedef struct {
+    int layers, width, context, batch;
+    double worth;
+} Candidate;
+static const Candidate candidates[] = {
+    {2, 64, 64, 16, 0},     {3, 128, 64, 16, 1e5},  {4, 128, 128, 16, 2e6},
+    {6, 192, 128, 16, 6e6}, {6, 256, 512, 8, 12e6}, {6, 384, 512, 16, 60e6},
+};
+enum { CANDIDATES = sizeof candidates / sizeof *candidates, HEAD_SIZE = 32 };
+
+bool sizes_open(const Sizes *sizes) {
+    const Config *c = &sizes->config;
+    return c->L == 0 || c->NH == 0 || c->C == 0 || c->T == 0 || sizes->batch == 0;
+}
+
+/* The sizes with the candidate's where they are open. Heads have 32 channels if that divides the
+ * width, and always an even number. The context is shorter than the text. */
+static Sizes filled(const Sizes *sizes, const Candidate *candidate, size_t text) {
+    Sizes s = *sizes;
+    Config *c = &s.config;
+    if (c->L == 0) c->L = candidate->layers;
+    if (c->C == 0) {
+        int step = c->NH > 0 ? 2 * c->NH : HEAD_SIZE;
+        c->C = (candidate->width + step - 1) / step * step;
+    }
+    if (c->NH == 0) c->NH = c->C % HEAD_SIZE == 0 ? c->C / HEAD_SIZE : 1;
+    if (c->T == 0) {
+        c->T = candidate->context;
+        while (c->T > 1 && (size_t)c->T >= text) c->T /= 2;
+    }
+    if (s.batch == 0) s.batch = candidate->batch > world_size() ? candidate->batch : world_size();
+    if (c->dropout < 0) c->dropout = 0;
+    return s;
+}
+
+bool sizes_check(const Request *request, Error *err) {
+    const char *names[MAX_RUNGS + 1];
+    int count = request_rungs(request, names);
+    Sizes asked = {request->sizes, request->batch};
+    Config config = filled(&asked, &candidates[0], SIZE_MAX).config;
+    config.V = 1;                    /* not known yet; any is valid */
+    names[count++] = request->model; /* first of all, for it may be no rung */
+    for (int i = count; i-- > 0;) {
+        snprintf(config.model, sizeof config.model, "%s", names[i]);
+        if (!model_check(&config, err)) return false;
+    }
+    return true;
+}
+
+static RunOptions options_for(const Sizes *sizes, const RunOptions *options) {
+    RunOptions all = *options;
+    all.batch = sizes->batch;
+    all.length = sizes->config.T;
+    return all;
+}
+
+bool sizes_fit(const Sizes *sizes, const RunOptions *options, const Corpus *corpus, bool resumed,
+               Error *err) {
+    const double GiB = 1073741824;
+    RunOptions all_options = options_for(sizes, options);
+    Memory m;
+    if (!run_estimate(&sizes->config, &all_options, &m, err)) return false;
+    double text = (double)corpus->length * sizeof *corpus->ids;
+    double all = (double)m.weights + (double)m.optimizer + (double)m.messages +
+                 (double)m.activations + (double)m.threads + text;
+    if (resumed) all += 2 * (double)m.optimizer; /* the state's file, and what is read from it */
+    double installed = (double)memory_installed() / world_beside();
+    return all <= installed ||
+           fail(err,
+                "%s: would take %.1f GiB of memory, and this machine has %.1f%s; "
+                "smaller sizes or a smaller --batch take less",
+                sizes->config.model, all / GiB, installed / GiB,
+                world_beside() > 1 ? " for each of its processes" : "");
+}
+
+/* Takes the first steps of a training that is then thrown away, but not so many that they cost a
+ * noticeable share of the time. The fastest step counts: the first one, and other programs, only
+ * make steps slower. */
+static bool measure_speed(const Sizes *sizes, const RunOptions *options, const Corpus *corpus,
+                          double seconds, double *speed, Error *err) {
+    enum { STEPS = 5 };
+    const double share = 0.02;
+    RunOptions all_options = options_for(sizes, options);
+    Recipe recipe = recipe_of(sizes->config.model);
+    Model model = {0};
+    Workers workers = {0};
+    bool ok = model_build(&model, &sizes->config, 0, err) &&
+              workers_open(&workers, &model, &all_options, corpus, err);
+    double fastest = INFINITY, all = 0;
+    for (int i = 0; ok && i < STEPS && all < share * seconds && !interrupted(); i++) {
+        Optimizer optimizer = recipe_step(&recipe, i, STEPS);
+        double begun = clock_seconds();
+        workers_step(&workers, (uint64_t)i, &optimizer);
+        double took = clock_seconds() - begun;
+        all += took;
+        fastest = fmin(fastest, took);
+    }
+    *speed = (double)sizes->batch * sizes->config.T / fastest;
+    workers_close(&workers);
+    model_free(&model);
+    return ok;
+}
+
+/* The work of a character, in proportion: of each layer its matrices and attention, then the head.
+ */
+static double work(const Config *c) {
+    double C = c->C, layer = 12 * C + c->T;
+    return C * (c->L * layer + c->V);
+}
+
+bool sizes_choose(Sizes *sizes, const RunOptions *options, const Corpus *corpus, double seconds,
+                  double max_characters, double *speed, Error *err) {
+    const double max_gain = 2; /* wider products are faster, but not by more */
+    Sizes best = filled(sizes, &candidates[0], corpus->train);
+    if (!sizes_fit(&best, options, corpus, false, err) ||
+        !measure_speed(&best, options, corpus, seconds, speed, err))
+        return false;
+    for (int i = 1; i < CANDIDATES && sizes_open(sizes); i++) {
+        Sizes larger = filled(sizes, &candidates[i], corpus->train);
+        double expected = *speed * max_gain * work(&best.config) / work(&larger.config), measured;
+        double worth = candidates[i].worth;
+        Error none;
+        if (fmin(expected * seconds, max_characters) < worth ||
+            !sizes_fit(&larger, options, corpus, false, &none) ||
+            !measure_speed(&larger, options, corpus, seconds, &measured, &none) ||
+            measured * seconds < worth)
+            break;
+        best = larger;
+        *speed = measured;
+    }
+    best.config.dropout = sizes->config.dropout;
+    *sizes = best;
+    return true;
+}

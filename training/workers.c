@@ -1,0 +1,226 @@
+#include "training/workers.h"
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/memory.h"
+#include "training/interruption.h"
+#include "version.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* From the first process to the workers. */
+typedef struct {
+    enum { TEXT, OPEN, CLOSE, RESTORE, STEP, EVALUATE, COLLECT, SHUTDOWN } kind;
+    Config config;       /* OPEN */
+    RunOptions options;  /* OPEN */
+    bool usual_threads;  /* OPEN: as many as each process has processors */
+    size_t train, count; /* TEXT; count: EVALUATE, too */
+    size_t from;         /* EVALUATE */
+    size_t every;        /* EVALUATE */
+    uint64_t step;       /* STEP, RESTORE */
+    Optimizer optimizer; /* STEP */
+} Command;
+
+static void broadcast(Command command) {
+    world_tell(&command, sizeof command);
+}
+
+/* ---- what every process does ---- */
+
+/* Has every process the same `size` bytes as the first one? If not, the message is `what`. */
+static bool same(const void *own, size_t size, const char *what, Error *err) {
+    enum { MAX_SIZE = 64 };
+    char first[MAX_SIZE];
+    assert(size <= MAX_SIZE);
+    memcpy(first, own, size);
+    world_tell(first, size);
+    return world_agree(memcmp(own, first, size) == 0 || fail(err, "%s", what), err);
+}
+
+/* Every process updates its own copy of the weights: the copies must stay equal to the last bit. */
+static bool same_kernels(const Workers *workers, Error *err) {
+    char name[32] = {0};
+    snprintf(name, sizeof name, "%s", run_kernels(workers->run));
+    return same(
+        name, sizeof name,
+        "computes with other kernels than the first one; KERNELS=base in the environment of "
+        "each makes them the same",
+        err);
+}
+
+static bool open_run(Workers *workers, bool ok, Error *err) {
+    int first;
+    ok = ok && run_open(&workers->run, workers->model, &workers->options, err);
+    size_t tokens =
+        ok ? (size_t)run_part(workers->run, &first) * (size_t)workers->options.length : 0;
+    ok = ok && memory_alloc(&workers->inputs, tokens, sizeof(int32_t), "a batch", err) &&
+         memory_alloc(&workers->targets, tokens, sizeof(int32_t), "a batch", err);
+    if (!world_agree(ok, err) || !same_kernels(workers, err)) return false;
+    world_tell(workers->model->weights, workers->model->room * sizeof(float));
+    return true;
+}
+
+static void close_run(Workers *workers) {
+    run_close(workers->run);
+    memory_free(workers->inputs);
+    memory_free(workers->targets);
+    *workers = (Workers){0};
+}
+
+static Step take_step(Workers *workers, uint64_t step, const Optimizer *optimizer) {
+    int T = workers->options.length, first, count = run_part(workers->run, &first);
+    Step taken = {.norm = NAN};
+    batch_shuffled(workers->ids, workers->train, workers->options.batch, T, workers->options.seed,
+                   step, first, count, workers->inputs, workers->targets);
+    run_forward_training(workers->run, workers->inputs, count, T);
+    taken.loss = run_loss(workers->run, workers->targets);
+    if (!isfinite(taken.loss)) return taken;
+    run_backward(workers->run, workers->targets);
+    taken.norm = run_update(workers->run, optimizer);
+    return taken;
+}
+
+static bool same_weights(const Workers *workers, Error *err) {
+    Digest digest = digest_start();
+    if (world_size() == 1) return true;
+    digest_add(&digest, workers->model->weights, workers->model->room * sizeof(float));
+    uint64_t value = digest_value(&digest);
+    return same(&value, sizeof value, "its weights differ from the first process's", err);
+}
+
+bool workers_meet(Error *err) {
+    char build[64] = {0};
+    snprintf(build, sizeof build, "tril %s, %zu", TRIL_VERSION, sizeof(Command));
+    return same(build, sizeof build, "is another build of the program than the first one's", err);
+}
+
+/* ---- the first process ---- */
+
+bool workers_send_text(const Corpus *corpus, Error *err) {
+    broadcast((Command){.kind = TEXT, .train = corpus->train, .count = corpus->length});
+    if (!world_agree(true, err)) return false;
+    world_tell(corpus->ids, corpus->length * sizeof *corpus->ids);
+    return true;
+}
+
+bool workers_open(Workers *workers, Model *model, const RunOptions *options, const Corpus *corpus,
+                  Error *err) {
+    *workers =
+        (Workers){.model = model, .options = *options, .ids = corpus->ids, .train = corpus->train};
+    workers->options.shared = true;
+    broadcast((Command){.kind = OPEN,
+                        .config = model->config,
+                        .options = workers->options,
+                        .usual_threads = options->threads == run_default_threads()});
+    bool ok = open_run(workers, true, err);
+    if (!ok) close_run(workers);
+    return ok;
+}
+
+void workers_close(Workers *workers) {
+    if (!workers->run) return;
+    broadcast((Command){.kind = CLOSE});
+    close_run(workers);
+}
+
+void workers_restore(Workers *workers, uint64_t step, const float *first_moments,
+                     const float *second_moments) {
+    broadcast((Command){.kind = RESTORE, .step = step});
+    run_restore(workers->run, step, first_moments, second_moments);
+}
+
+Step workers_step(Workers *workers, uint64_t step, const Optimizer *optimizer) {
+    double begun = clock_seconds();
+    Traffic before = world_traffic();
+    broadcast((Command){.kind = STEP, .step = step, .optimizer = *optimizer});
+    Step taken = take_step(workers, step, optimizer);
+    Traffic after = world_traffic();
+    workers->steps++;
+    workers->seconds += clock_seconds() - begun;
+    workers->traffic.bytes += after.bytes - before.bytes;
+    workers->traffic.seconds += after.seconds - before.seconds;
+    return taken;
+}
+
+bool workers_evaluate(Workers *workers, size_t from, size_t count, size_t every, double *loss,
+                      Error *err) {
+    broadcast((Command){.kind = EVALUATE, .from = from, .count = count, .every = every});
+    if (!same_weights(workers, err)) return false;
+    *loss = run_evaluate_until(workers->run, workers->ids + from, count, every, interrupted_twice);
+    return true;
+}
+
+void workers_collect(Workers *workers) {
+    broadcast((Command){.kind = COLLECT});
+    run_collect(workers->run);
+}
+
+void workers_shutdown(void) {
+    broadcast((Command){.kind = SHUTDOWN});
+}
+
+/* ---- a worker ---- */
+
+typedef struct {
+    int32_t *ids;
+    size_t train;
+    Model model;
+    Workers part; /* this process's */
+} Worker;
+
+static void receive_text(Worker *w, const Command *command) {
+    Error err = {0};
+    memory_free(w->ids);
+    w->train = command->train;
+    bool ok = memory_alloc(&w->ids, command->count, sizeof *w->ids, "the text", &err);
+    if (world_agree(ok, &err)) world_tell(w->ids, command->count * sizeof *w->ids);
+}
+
+static void close_worker(Worker *w) {
+    close_run(&w->part);
+    model_free(&w->model);
+}
+
+static void open_worker(Worker *w, const Command *command) {
+    Error err = {0};
+    w->part = (Workers){
+        .model = &w->model, .options = command->options, .ids = w->ids, .train = w->train};
+    if (command->usual_threads) w->part.options.threads = run_default_threads();
+    bool built = model_build(&w->model, &command->config, 0, &err);
+    if (!open_run(&w->part, built, &err)) close_worker(w);
+}
+
+static void evaluate(Worker *w, const Command *command) {
+    Error err = {0};
+    assert(w->part.model); /* the first process has opened one */
+    if (same_weights(&w->part, &err))
+        run_evaluate_until(w->part.run, w->ids + command->from, command->count, command->every,
+                           NULL);
+}
+
+static void execute(Worker *w, const Command *command) {
+    switch (command->kind) {
+        case TEXT: receive_text(w, command); break;
+        case OPEN: open_worker(w, command); break;
+        case CLOSE: close_worker(w); break;
+        case RESTORE: run_restore(w->part.run, command->step, NULL, NULL); break;
+        case STEP: take_step(&w->part, command->step, &command->optimizer); break;
+        case EVALUATE: evaluate(w, command); break;
+        case COLLECT: run_collect(w->part.run); break;
+        case SHUTDOWN: break;
+    }
+}
+
+void workers_execute(void) {
+    interruption_ignore(); /* the first process gets the signals, too, and decides when to end */
+    Worker worker = {0};
+    Command command;
+    do {
+        world_tell(&command, sizeof command);
+        execute(&worker, &command);
+    } while (command.kind != SHUTDOWN);
+    close_worker(&worker);
+    memory_free(worker.ids);
+}

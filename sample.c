@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "data/data.h"
-#include "exchange/trained.h"
+#include "formats/trained.h"
 #include "model/model.h"
 #include "report/explain.h"
 #include "report/screen.h"
@@ -163,7 +163,7 @@ static bool run_program(const SampleRequest *r, int threads, Error *err) {
 
 /* Threads beyond the processors would only wait. */
 static int choose_threads(int asked) {
-    int max = run_most_threads();
+    int max = run_max_threads();
     if (asked > max)
         fprintf(stderr, "sample: -j %d: this program may use %d processors, and takes %d threads\n",
                 asked, max, max);

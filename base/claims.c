@@ -16,7 +16,7 @@ enum { MAX_CLAIMS = 64, MAX_MADE = 256, MAX_EARLIER = 100000 };
 
 static const char lock_name[] = ".tril.lock";
 
-/* A file, whatever its path is. */
+/* Identifies a file independently of its path. */
 typedef struct {
     dev_t device;
     ino_t inode;
@@ -26,19 +26,19 @@ typedef struct {
     const char *what;
     char *path; /* owned */
     bool written;
-    bool there;  /* a file is there, */
-    bool filled; /* and not empty */
+    bool there;  /* the file exists, */
+    bool filled; /* and is not empty */
     Identity file;
-    int folder; /* of a file to write: its number */
-    bool tried; /* its name was, by this file, which is gone: */
+    int folder; /* index of an output file's folder */
+    bool tried; /* try_name created `trial` under its name, since removed */
     Identity trial;
 } Claim;
 
-/* A folder that files are written in. Its lock file has a byte for each name. */
+/* A folder with output files. Its lock file has one byte for each name. */
 typedef struct {
     char *path; /* owned */
     Identity identity;
-    int lock; /* a descriptor; negative: the file system has no locks */
+    int lock; /* a descriptor; negative: not locked */
 } Folder;
 
 struct Claims {
@@ -46,7 +46,7 @@ struct Claims {
     int count;
     Folder folders[MAX_CLAIMS];
     int folder_count;
-    char *made[MAX_MADE]; /* the folders that were created, outermost first; owned */
+    char *made[MAX_MADE]; /* the created folders, outermost first; owned */
     int made_count;
 };
 
@@ -87,7 +87,7 @@ bool claims_write(Claims *c, const char *what, const char *path, Error *err) {
     return add(c, true, what, path, err);
 }
 
-/* ---- what is there ---- */
+/* ---- existing files ---- */
 
 static const char *kind_of(mode_t mode) {
     return S_ISDIR(mode)                    ? "a folder"
@@ -97,8 +97,8 @@ static const char *kind_of(mode_t mode) {
                                             : "no regular file";
 }
 
-/* What is read may be anything, and links to it are followed. What is written takes the place of a
- * regular file or of nothing: a link would be replaced, not what it points to. */
+/* An input may be any kind of file, and links are followed. An output must be a regular file or
+ * missing: writing would replace a link, not its target. */
 static bool look(Claim *claim, Error *err) {
     struct stat status;
     claim->there = (claim->written ? lstat(claim->path, &status) : stat(claim->path, &status)) == 0;
@@ -121,7 +121,7 @@ static bool refuse_pair(const Claim *a, const Claim *b, Error *err) {
                 a->what, b->what);
 }
 
-/* Two claims of a file that is there. */
+/* Refuses two claims of one existing file. */
 static bool compare(const Claims *c, Error *err) {
     for (int i = 0; i < c->count; i++)
         for (int j = 0; j < c->count; j++) {
@@ -135,7 +135,7 @@ static bool compare(const Claims *c, Error *err) {
 
 /* ---- folders ---- */
 
-/* Creates the folders that `path` lies in, and remembers them. */
+/* Creates the folders above `path` and records them. */
 static bool make_folders(Claims *c, const char *path, Error *err) {
     char *copy = strdup(path);
     bool ok = copy || fail(err, "%s: no memory for its name", path);
@@ -154,15 +154,16 @@ static bool make_folders(Claims *c, const char *path, Error *err) {
     return ok;
 }
 
-/* The lock file must still be the one at its path: another program that ended may have removed it
- * since it was opened. */
+/* Is the open lock file still the one at its path? A program that ended may have removed it since
+ * it was opened. */
 static bool is_current(int lock, const char *path) {
     struct stat own, there;
     return fstat(lock, &own) == 0 && lstat(path, &there) == 0 &&
            same(identity_of(&own), identity_of(&there));
 }
 
-/* Each name has a byte of the lock file; two that differ in case may be one file. */
+/* The byte of the lock file for a name. Ignores case: names that differ only in case may be one
+ * file. */
 static off_t byte_of(const char *path) {
     Digest digest = digest_start();
     for (const char *at = name_of(path); *at; at++) {
@@ -173,7 +174,7 @@ static off_t byte_of(const char *path) {
     return (off_t)(digest_value(&digest) >> 2);
 }
 
-/* Another machine's process has no number here. */
+/* A process on another machine has no number here. */
 static bool refuse_locked(int file, const Claim *claim, Error *err) {
     struct flock lock = {
         .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte_of(claim->path), .l_len = 1};
@@ -184,8 +185,8 @@ static bool refuse_locked(int file, const Claim *claim, Error *err) {
                 claim->path, process, claim->what);
 }
 
-/* Locks the names of a folder's files that are written; false if another process has one of them. A
- * file system without locks goes without. */
+/* Locks the output names of a folder. Fails if another process holds one of them. Skips a file
+ * system that has no locks. */
 static bool lock_names(const Claims *c, int folder, Error *err) {
     for (int i = 0; i < c->count; i++) {
         const Claim *claim = &c->claims[i];
@@ -211,7 +212,7 @@ static bool lock_folder(Claims *c, int folder, Error *err) {
             ok = fail(err, "%s: cannot be opened for locks: %s", path, strerror(errno));
             break;
         }
-        fchmod(f->lock, 0666); /* one that is left behind is not to keep other users out */
+        fchmod(f->lock, 0666); /* a lock file left behind must not keep other users out */
         ok = (fstat(f->lock, &status) == 0 && S_ISREG(status.st_mode)) ||
              fail(err, "%s: is not the regular file that locks are taken on", path);
         ok = ok && lock_names(c, folder, err);
@@ -222,7 +223,8 @@ static bool lock_folder(Claims *c, int folder, Error *err) {
     return ok;
 }
 
-/* The lock file goes with the last program that has a lock on it, unless it is a person's. */
+/* Removes the lock file if no other program holds a lock on it. Keeps a file with content: a person
+ * wrote it. */
 static void unlock_folder(Folder *f) {
     Error none;
     char *path;
@@ -237,7 +239,7 @@ static void unlock_folder(Folder *f) {
     close(f->lock);
 }
 
-/* What a program that was killed was writing is worth nothing, unless a person named it. */
+/* Removes the partial output of killed programs, but no file that is claimed. */
 static void sweep(const Claims *c, const Folder *f) {
     DIR *directory = opendir(f->path);
     if (!directory) return;
@@ -257,7 +259,7 @@ static void sweep(const Claims *c, const Folder *f) {
     closedir(directory);
 }
 
-/* Finds the number of the folder that a claim's file lies in. */
+/* Sets claim->folder to the index of its file's folder, adding the folder if it is new. */
 static bool enter_folder(Claims *c, Claim *claim, Error *err) {
     struct stat status;
     char *path = file_folder(claim->path);
@@ -279,7 +281,7 @@ static bool enter_folder(Claims *c, Claim *claim, Error *err) {
     return true;
 }
 
-/* ---- trying ---- */
+/* ---- trying names ---- */
 
 static bool try_name(Claims *c, int i, int trial, Error *err) {
     Claim *claim = &c->claims[i];
@@ -300,8 +302,8 @@ static bool try_name(Claims *c, int i, int trial, Error *err) {
     return fail(err, "%s: cannot be created: %s", claim->path, strerror(why));
 }
 
-/* Only the file system knows which names it takes, and which of them it takes for the same: they
- * are tried in a new folder, so that they never appear where they are meant for. */
+/* Only the file system knows which names are valid, and which names it treats as the same. So the
+ * names are tried in a new folder, and no empty file ever appears at the real path. */
 static bool try_names(Claims *c, int folder, Error *err) {
     char *path = NULL;
     if (!file_make_temporary_folder(c->folders[folder].path, &path, err)) return false;
@@ -318,7 +320,7 @@ static bool try_names(Claims *c, int folder, Error *err) {
     return ok;
 }
 
-/* ---- all of it ---- */
+/* ---- settling ---- */
 
 static bool look_at_all(Claims *c, Error *err) {
     bool ok = true;
@@ -326,7 +328,7 @@ static bool look_at_all(Claims *c, Error *err) {
     return ok && compare(c, err);
 }
 
-/* Files are looked at once more when nobody else can write them any more. */
+/* Looks at the files again after locking, when no other program can change them. */
 bool claims_settle(Claims *c, Error *err) {
     bool ok = look_at_all(c, err);
     for (int i = 0; i < c->count && ok; i++)
@@ -339,7 +341,7 @@ bool claims_settle(Claims *c, Error *err) {
     return ok;
 }
 
-/* A folder that was moved or removed is made again, and locked, if nobody else has that lock. */
+/* Recreates and locks a folder that was moved or removed. Fails if another program has its lock. */
 static bool hold_folder(Claims *c, int folder, Error *err) {
     Folder *f = &c->folders[folder];
     struct stat status;
@@ -364,7 +366,7 @@ bool claims_hold(Claims *c, Error *err) {
     return ok;
 }
 
-/* ---- setting aside ---- */
+/* ---- moving files aside ---- */
 
 static Claim *claim_of(Claims *c, const char *path) {
     for (int i = 0; i < c->count; i++)
@@ -385,7 +387,7 @@ static bool earlier_folder(const Claims *c, const Claim *claim, int number, char
     return file_within(c->folders[claim->folder].path, name, path, err);
 }
 
-/* Is the number free in every folder that something is moved in? */
+/* Is folder earlier-`number` free beside every file to be moved? */
 static bool is_free(Claims *c, const char *const *paths, int count, int number) {
     bool free_everywhere = true;
     for (int i = 0; i < count && free_everywhere; i++) {
@@ -401,7 +403,7 @@ static bool is_free(Claims *c, const char *const *paths, int count, int number) 
     return free_everywhere;
 }
 
-/* Moves a claim's file into the folder of that number beside it, or back. */
+/* Moves a claim's file to the folder earlier-`number` beside it, or back. */
 static bool move(const Claims *c, const Claim *claim, int number, bool back, Error *err) {
     char *folder = NULL, *aside = NULL;
     struct stat status;
@@ -419,7 +421,7 @@ static bool move(const Claims *c, const Claim *claim, int number, bool back, Err
     return ok;
 }
 
-bool claims_set_aside(Claims *c, const char *const *paths, int count, char *where, size_t room,
+bool claims_set_aside(Claims *c, const char *const *paths, int count, char *where, size_t capacity,
                       Error *err) {
     Claim *moved[MAX_CLAIMS];
     int number = 1, done = 0;
@@ -442,7 +444,7 @@ bool claims_set_aside(Claims *c, const char *const *paths, int count, char *wher
     char *folder;
     if (!ok || done == 0) return ok;
     if (!earlier_folder(c, moved[0], number, &folder, err)) return false;
-    snprintf(where, room, "%s", folder);
+    snprintf(where, capacity, "%s", folder);
     memory_free(folder);
     return true;
 }

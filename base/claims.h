@@ -1,8 +1,8 @@
-/* claims.h - the files that a program reads and writes, settled before it begins.
+/* claims.h - checks and locks every file of a program before the work begins.
  *
- * A program claims every file first. Settling the claims then makes sure, before any work is done,
- * that each file to be written can be made, that no two claims mean the same file, however their
- * paths are written, and that no other program is writing one of them. */
+ * First the program claims each file that it will read or write. Then claims_settle checks that
+ * each output file can be created, that no two claims mean the same file under different paths, and
+ * that no other program is writing one of them. */
 #ifndef TRIL_CLAIMS_H
 #define TRIL_CLAIMS_H
 
@@ -12,38 +12,38 @@
 
 typedef struct Claims Claims;
 
-/* Makes an empty list, which the caller releases with claims_close. On failure *claims is NULL. */
+/* Makes an empty list. The caller releases it with claims_close. On failure *claims is NULL. */
 bool claims_open(Claims **claims, Error *err);
 
 /* Claims `path` to read or to write. `what` names its purpose in messages ("the log") and must
- * outlive the claims; the path is copied. Refused: an empty path to write, a name
- * that locks and temporary files have, no memory. */
+ * outlive the claims. The path is copied. Refused: an empty path to write, a name reserved for
+ * locks and temporary files, no memory. */
 bool claims_read(Claims *claims, const char *what, const char *path, Error *err);
 bool claims_write(Claims *claims, const char *what, const char *path, Error *err);
 
-/* Creates the folders of the files to write, and locks those files until claims_close or the end of
- * the process. Removes temporary files of file_write that a killed program left in these folders.
- * Refused with a sentence: a path to write where something other than a regular file is, or where
- * none can be created; two paths to write that mean the same file; one that means a file to read; a
- * file that another process has locked, which is named by its number. */
+/* Creates the folders of the output files. Locks those files until claims_close or the end of the
+ * process. Removes temporary files that a killed program's file_write left in these folders.
+ * Refused with a message: an output path that is not a regular file, or where none can be created;
+ * two output paths that mean the same file; an output path that means an input file; a file that
+ * another process has locked (the message gives its number). */
 bool claims_settle(Claims *claims, Error *err);
 
-/* Was there a file at this path, which is claimed for writing, when it was settled, and not an
- * empty one? */
+/* True if claims_settle found a file at this path, and the file was not empty. The path must be
+ * claimed for writing. */
 bool claims_there(Claims *claims, const char *path);
 
-/* Before a file is written: has the program still its locks, and are they still in the folders that
- * the paths name? A folder that was moved or removed meanwhile is made again. Refused: it cannot
- * be, or another program has its locks by now. */
+/* Call it before writing a file. Checks that this program still holds its locks, and that the lock
+ * files are still in the claimed folders. Recreates a folder that was moved or removed. Refused: it
+ * cannot be recreated, or another program has taken its locks. */
 bool claims_hold(Claims *claims, Error *err);
 
-/* Moves those of the settled paths[count] that are there, and not empty, into a new folder beside
- * each, earlier-N, and copies the name of the first one's new folder to where[room]. On failure
- * they are moved back. */
-bool claims_set_aside(Claims *claims, const char *const *paths, int count, char *where, size_t room,
-                      Error *err);
+/* Moves settled files to a new folder, earlier-N, beside each of them. Skips those of paths[count]
+ * that are missing or empty. Copies the name of the first new folder to where[capacity]. On failure
+ * the files are moved back. */
+bool claims_set_aside(Claims *claims, const char *const *paths, int count, char *where,
+                      size_t capacity, Error *err);
 
-/* Ends the locks, removes created folders that are still empty, and releases the list. NULL is
+/* Releases the locks and the list. Removes created folders that are still empty. NULL is
  * allowed. */
 void claims_close(Claims *claims);
 

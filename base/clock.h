@@ -1,11 +1,11 @@
-/* clock.h - elapsed time. */
+/* clock.h - elapsed time and processor time. */
 #ifndef TRIL_CLOCK_H
 #define TRIL_CLOCK_H
 
-/* Seconds since some fixed moment; never goes backwards. */
+/* Seconds since a fixed moment. Never goes backwards. */
 double clock_seconds(void);
 
-/* Seconds that processors have worked for this program, all its threads together. */
+/* Processor seconds of this program, summed over its threads. */
 double clock_worked(void);
 
 #endif

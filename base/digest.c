@@ -4,10 +4,10 @@
 
 enum { LANES = DIGEST_BLOCK / 8 };
 
-/* Odd, so that multiplying loses nothing: SplitMix64's (Steele, Lea, Flood, 2014). */
+/* Odd, so that multiplication is invertible. From SplitMix64 (Steele, Lea, Flood, 2014). */
 static const uint64_t factor = 0xBF58476D1CE4E5B9, other_factor = 0x94D049BB133111EB;
 
-/* For a given word every state has its own successor, and for a given state every word. */
+/* For each word a bijection of the state, and for each state one of the word. */
 static uint64_t step(uint64_t state, uint64_t word) {
     state = (state ^ word) * factor;
     return state << 29 | state >> 35;
@@ -17,7 +17,7 @@ Digest digest_start(void) {
     return (Digest){.lanes = {1, 2, 3, 4}};
 }
 
-/* Word i of a block goes to lane i: four chains that a processor works on at once. */
+/* Word i of a block goes to lane i. The four chains run in parallel in a processor. */
 static void add_blocks(Digest *digest, const unsigned char *bytes, size_t blocks) {
     uint64_t lanes[LANES];
     memcpy(lanes, digest->lanes, sizeof lanes);
@@ -35,7 +35,7 @@ void digest_add(Digest *digest, const void *bytes, size_t length) {
     size_t held = (size_t)(digest->length % DIGEST_BLOCK);
     digest->length += length;
     if (held > 0) {
-        size_t room = DIGEST_BLOCK - held, taken = length < room ? length : room;
+        size_t capacity = DIGEST_BLOCK - held, taken = length < capacity ? length : capacity;
         memcpy(digest->rest + held, at, taken);
         at += taken;
         length -= taken;

@@ -1,7 +1,8 @@
-/* digest.h - a number that changes when bytes do: against accidents, not against forgers.
+/* digest.h - a 64-bit checksum against accidents, not against forgery.
  *
- * A change of any one byte is found for certain, any other with a chance of all but one in 2^64.
- * Not a standard digest: only this program reads it. Little-endian machines only. */
+ * Detects every change of a single byte, and any other change except with probability 2^-64. The
+ * algorithm is not a standard one: only this program reads its values. Little-endian machines
+ * only. */
 #ifndef TRIL_DIGEST_H
 #define TRIL_DIGEST_H
 
@@ -13,16 +14,16 @@ enum { DIGEST_BLOCK = 32 };
 typedef struct {
     uint64_t lanes[DIGEST_BLOCK / 8];
     uint64_t length;                  /* of all bytes so far */
-    unsigned char rest[DIGEST_BLOCK]; /* those that do not fill a block yet */
+    unsigned char rest[DIGEST_BLOCK]; /* bytes that do not fill a block yet */
 } Digest;
 
-/* A digest of no bytes. */
+/* The digest of no bytes. */
 Digest digest_start(void);
 
-/* Adds bytes; in one go or in pieces is the same. */
+/* Adds bytes. The result does not depend on how they are split into calls. */
 void digest_add(Digest *digest, const void *bytes, size_t length);
 
-/* The digest of all bytes so far; more may be added after. */
+/* The digest of all bytes so far. More may be added later. */
 uint64_t digest_value(const Digest *digest);
 
 #endif

@@ -3,8 +3,8 @@
 
 #include <stdarg.h>
 
-/* A character that is cut at the end of `whole` takes more room when it is shown, and is left out.
- */
+/* escape_copy drops a character that was cut at the end of `whole`: its escaped form does not
+ * fit. */
 void error_write(Error *err, const char *format, ...) {
     char whole[sizeof err->text];
     va_list arguments;
@@ -13,5 +13,5 @@ void error_write(Error *err, const char *format, ...) {
     va_end(arguments);
     err->no_memory = false;
     escape_copy(err->text, sizeof err->text,
-                whole); /* names and texts in it may come from a file */
+                whole); /* a file may have supplied names and texts in it */
 }

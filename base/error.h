@@ -1,8 +1,8 @@
-/* error.h - how everything below the programs reports a failure.
+/* error.h - how code below the programs reports a failure.
  *
- * A function that meets a file, memory or a person returns bool and takes an Error last. On
- * failure it returns fail(err, ...): false, with one sentence that names the file, the place and
- * what to do. The programs print it; nothing else does. */
+ * A function that can fail because of a file, memory or input returns bool and takes an Error last.
+ * On failure it returns fail(err, ...), which is false. The message is one sentence: the file, the
+ * place in it, and what to do. Only the programs print it. */
 #ifndef TRIL_ERROR_H
 #define TRIL_ERROR_H
 
@@ -10,14 +10,15 @@
 
 typedef struct {
     char text[512]; /* one line, no newline; empty while nothing has failed */
-    bool no_memory; /* what failed was a request for memory */
+    bool no_memory; /* the failure was a lack of memory */
 } Error;
 
-/* Writes the message, cut to whole characters that fit; what a terminal would obey is written out,
- * as escape.h says. */
+/* Writes the message, cut to the whole characters that fit. Escapes control characters
+ * (escape.h). */
 void error_write(Error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same, and is false: a macro, for compilers and checkers to see that it always is. */
+/* Writes the message and returns false. A macro, so that compilers and checkers see that the value
+ * is always false. */
 #define fail(...) (error_write(__VA_ARGS__), error_false())
 
 static inline bool error_false(void) {

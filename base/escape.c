@@ -12,16 +12,16 @@ static bool turns_around(uint32_t code) {
     return (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
 }
 
-size_t escape_first(const char *text, size_t length, char shown[ESCAPE_ROOM]) {
+size_t escape_first(const char *text, size_t length, char shown[ESCAPE_SIZE]) {
     uint32_t code;
     int taken = utf8_decode(text, length, &code);
     if (taken <= 0) {
         taken = 1;
-        snprintf(shown, ESCAPE_ROOM, "\\x%02x", (unsigned)(unsigned char)*text);
+        snprintf(shown, ESCAPE_SIZE, "\\x%02x", (unsigned)(unsigned char)*text);
     } else if (is_control(code)) {
-        snprintf(shown, ESCAPE_ROOM, "\\x%02x", (unsigned)code & 0xFF);
+        snprintf(shown, ESCAPE_SIZE, "\\x%02x", (unsigned)code & 0xFF);
     } else if (turns_around(code)) {
-        snprintf(shown, ESCAPE_ROOM, "\\u%04x", (unsigned)code & 0xFFFF);
+        snprintf(shown, ESCAPE_SIZE, "\\u%04x", (unsigned)code & 0xFFFF);
     } else {
         memcpy(shown, text, (size_t)taken);
         shown[taken] = 0;
@@ -31,7 +31,7 @@ size_t escape_first(const char *text, size_t length, char shown[ESCAPE_ROOM]) {
 
 static void print(FILE *out, const char *text, size_t length, const char *kept) {
     while (length > 0) {
-        char shown[ESCAPE_ROOM];
+        char shown[ESCAPE_SIZE];
         size_t taken = escape_first(text, length, shown);
         if (*text && strchr(kept, *text))
             putc(*text, out);
@@ -54,14 +54,14 @@ void escape_string(FILE *out, const char *text) {
     escape_line(out, text, strlen(text));
 }
 
-void escape_copy(char *to, size_t room, const char *text) {
+void escape_copy(char *to, size_t capacity, const char *text) {
     for (size_t left = strlen(text); left > 0;) {
-        char shown[ESCAPE_ROOM];
+        char shown[ESCAPE_SIZE];
         size_t taken = escape_first(text, left, shown), length = strlen(shown);
-        if (length >= room) break;
+        if (length >= capacity) break;
         memcpy(to, shown, length);
         to += length;
-        room -= length;
+        capacity -= length;
         text += taken;
         left -= taken;
     }

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Opens a file or a pipe, and looks at it. Of a device there may be no end. */
+/* Opens a file or a pipe and reads its status. Refuses devices: some have no end. */
 static bool open_to_read(const char *path, int *file, struct stat *status, Error *err) {
     *file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (*file < 0) return fail(err, "%s: cannot be opened: %s", path, strerror(errno));
@@ -26,10 +26,11 @@ static bool open_to_read(const char *path, int *file, struct stat *status, Error
     return ok;
 }
 
-/* Reads up to `room` bytes: *got are fewer only at the end. */
-static bool read_some(int file, const char *path, char *to, size_t room, size_t *got, Error *err) {
-    for (*got = 0; *got < room;) {
-        ssize_t more = read(file, to + *got, room - *got);
+/* Reads up to `capacity` bytes. *got is smaller only at the end of the file. */
+static bool read_some(int file, const char *path, char *to, size_t capacity, size_t *got,
+                      Error *err) {
+    for (*got = 0; *got < capacity;) {
+        ssize_t more = read(file, to + *got, capacity - *got);
         if (more < 0 && errno == EINTR) continue;
         if (more < 0) return fail(err, "%s: cannot be read: %s", path, strerror(errno));
         if (more == 0) break;
@@ -38,7 +39,7 @@ static bool read_some(int file, const char *path, char *to, size_t room, size_t 
     return true;
 }
 
-/* Reads all that is left; `expected` is its length, as far as is known. */
+/* Reads the rest of a file into *bytes, owned by the caller. `expected` is its length if known. */
 static bool read_rest(int file, const char *path, size_t expected, char **bytes, size_t *length,
                       Error *err) {
     size_t capacity = expected < 65536 ? 65536 : expected + 1, got;
@@ -48,7 +49,7 @@ static bool read_rest(int file, const char *path, size_t expected, char **bytes,
         ok = read_some(file, path, *bytes + *length, capacity - *length, &got, err);
         *length += got;
         if (!ok || *length < capacity) break;
-        /* A pipe, or a file that grew since it was measured: make room and go on. */
+        /* A pipe, or a file that has grown: double the capacity. */
         char *wider;
         ok = memory_alloc(&wider, 2 * capacity + 1, 1, path, err);
         if (!ok) break;
@@ -129,7 +130,7 @@ char *file_folder(const char *path) {
     return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
 }
 
-/* A rename is only safe from a power cut once the directory that records it is on the disk. */
+/* A rename survives a power cut only after its directory is on the disk. */
 static void flush_directory_of(const char *path) {
     char *folder = file_folder(path);
     int file = folder ? open(folder, O_RDONLY | O_CLOEXEC) : -1;
@@ -142,28 +143,28 @@ static void flush_directory_of(const char *path) {
 
 /* ---- temporary files ---- */
 
-/* What every name of one begins and ends with; between them are random hexadecimal digits. */
+/* A temporary name is the prefix, random hexadecimal digits and the suffix. */
 static const char prefix[] = ".tril-", suffix[] = ".tmp";
 enum { DIGITS = 16, TEMPORARY = sizeof prefix + DIGITS + sizeof suffix };
 
-/* The temporary file under way, for file_abandon: a signal handler can be told nothing. */
+/* The temporary file being written. A global, because file_abandon runs in a signal handler. */
 static char *volatile under_way;
 
-/* Another for each process and moment. */
+/* A key that differs between processes and moments. */
 static uint64_t random_start(void) {
     return (uint64_t)getpid() << 32 ^ (uint64_t)(clock_seconds() * 1e9);
 }
 
-/* Creates a file that did not exist, in the folder of `path`. The lock, which ends with this
- * process, tells other programs that it is in use. */
-static int create_temporary(const char *path, char *name, size_t room) {
+/* Creates a new file in the folder of `path`. Locks it, so that other programs see that it is in
+ * use. The lock ends with the process. */
+static int create_temporary(const char *path, char *name, size_t capacity) {
     const char *slash = strrchr(path, '/');
     int folder = slash ? (int)(slash - path + 1) : 0, file = -1;
     uint64_t key = random_start();
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     for (uint64_t i = 0; i < 100; i++) {
-        snprintf(name, room, "%.*s%s%016" PRIx64 "%s", folder, path, prefix, random_bits(key, i),
-                 suffix);
+        snprintf(name, capacity, "%.*s%s%016" PRIx64 "%s", folder, path, prefix,
+                 random_bits(key, i), suffix);
         file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
         if (file >= 0) fcntl(file, F_SETLK, &lock);
         if (file >= 0 || errno != EEXIST) break;
@@ -172,11 +173,12 @@ static int create_temporary(const char *path, char *name, size_t room) {
 }
 
 bool file_make_temporary_folder(const char *folder, char **path, Error *err) {
-    size_t room = strlen(folder) + 1 + TEMPORARY;
+    size_t capacity = strlen(folder) + 1 + TEMPORARY;
     uint64_t key = random_start();
-    if (!memory_alloc(path, room, 1, folder, err)) return false;
+    if (!memory_alloc(path, capacity, 1, folder, err)) return false;
     for (uint64_t i = 0; i < 100; i++) {
-        snprintf(*path, room, "%s/%s%016" PRIx64 "%s", folder, prefix, random_bits(key, i), suffix);
+        snprintf(*path, capacity, "%s/%s%016" PRIx64 "%s", folder, prefix, random_bits(key, i),
+                 suffix);
         if (mkdir(*path, 0700) == 0) return true;
         if (errno != EEXIST) break;
     }
@@ -209,10 +211,10 @@ void file_remove_abandoned(const char *path) {
 }
 
 bool file_write(const char *path, const FilePart *parts, size_t count, Error *err) {
-    size_t room = strlen(path) + TEMPORARY;
+    size_t capacity = strlen(path) + TEMPORARY;
     char *temporary;
-    if (!memory_alloc(&temporary, room, 1, path, err)) return false;
-    int file = create_temporary(path, temporary, room);
+    if (!memory_alloc(&temporary, capacity, 1, path, err)) return false;
+    int file = create_temporary(path, temporary, capacity);
     if (file < 0) {
         fail(err, "%s: cannot be created: %s", path, strerror(errno));
         memory_free(temporary);
@@ -223,7 +225,7 @@ bool file_write(const char *path, const FilePart *parts, size_t count, Error *er
     for (size_t i = 0; i < count && ok; i++) ok = write_all(file, parts[i].bytes, parts[i].length);
     ok = ok && fsync(file) == 0 && rename(temporary, path) == 0;
     int why = errno;
-    close(file); /* which ends the lock; fsync has reported what there was to report */
+    close(file); /* ends the lock; fsync has already reported write errors */
     under_way = NULL;
     if (ok) {
         flush_directory_of(path);
@@ -256,7 +258,7 @@ bool file_begins(const char *path, const char *text) {
     char begin[256];
     struct stat status;
     size_t length = strlen(text);
-    int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe would wait */
+    int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* opening a pipe would block */
     if (file < 0) return false;
     bool same = length < sizeof begin && fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
                 read(file, begin, length) == (ssize_t)length && memcmp(begin, text, length) == 0;
@@ -305,9 +307,9 @@ bool file_make_directory(const char *path, Error *err) {
 }
 
 bool file_within(const char *directory, const char *name, char **path, Error *err) {
-    size_t room = strlen(directory) + strlen(name) + 2;
-    if (!memory_alloc(path, room, 1, name, err)) return false;
-    snprintf(*path, room, "%s/%s", directory, name);
+    size_t capacity = strlen(directory) + strlen(name) + 2;
+    if (!memory_alloc(path, capacity, 1, name, err)) return false;
+    snprintf(*path, capacity, "%s/%s", directory, name);
     return true;
 }
 

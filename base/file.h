@@ -1,4 +1,4 @@
-/* file.h - files in, whole or piece by piece; whole files out. */
+/* file.h - reads files, whole or in pieces; writes whole files. */
 #ifndef TRIL_FILE_H
 #define TRIL_FILE_H
 
@@ -6,85 +6,83 @@
 
 #include <stddef.h>
 
-/* Reads all of `path` (a file, a pipe; not a directory, not a device) into *bytes, of *length bytes
- * and one zero byte after them. The caller releases *bytes with memory_free; on failure it is NULL.
- */
+/* Reads all of `path` into *bytes [*length] and adds one zero byte. `path` is a file or a pipe, not
+ * a directory or a device. The caller releases *bytes with memory_free. On failure it is NULL. */
 bool file_read(const char *path, char **bytes, size_t *length, Error *err);
 
-/* A file that is read piece by piece, so that its beginning can be checked against its length
- * before the rest is read. */
+/* A file that is read in pieces. The caller can check its header against its length before reading
+ * the rest. */
 typedef struct {
     const char *path; /* borrowed */
     size_t length;
     int descriptor;
-    char *bytes; /* all of a pipe, whose length is not known otherwise; owned */
-    size_t at;   /* bytes taken */
+    char *bytes; /* a pipe's whole content, read to learn its length; owned */
+    size_t at;   /* bytes read so far */
 } File;
 
-/* Opens what file_read reads. The caller closes it with file_close; on failure there is nothing to
- * close. */
+/* Opens what file_read accepts. The caller closes it with file_close. On failure there is nothing
+ * to close. */
 bool file_open(File *file, const char *path, Error *err);
 
-/* Writes its next `count` bytes to `to`. Fails if there are fewer. */
+/* Reads the next `count` bytes into `to`. Fails if fewer are left. */
 bool file_take(File *file, void *to, size_t count, Error *err);
 
 void file_close(File *file);
 
-/* One stretch of bytes of a file that is being written. */
+/* Bytes to write. */
 typedef struct {
     const void *bytes;
     size_t length;
 } FilePart;
 
-/* Writes the parts, one after another, as the file `path`, which at every moment either is the
- * old one or the whole new one: a temporary file beside it, flushed to the disk, then renamed. The
- * temporary file is new, whatever is there already. On failure the old file is untouched and the
- * temporary one removed. */
+/* Writes the parts in order to the file `path`, atomically: into a new temporary file beside it,
+ * which is flushed to the disk and renamed. At every moment `path` is the whole old file or the
+ * whole new one. On failure the old file is unchanged and the temporary file is removed. */
 bool file_write(const char *path, const FilePart *parts, size_t count, Error *err);
 
-/* Creates a new folder with a temporary file's name in `folder`, and sets *path to it. The caller
- * removes it, and releases *path with memory_free; on failure it is NULL. */
+/* Creates a folder in `folder` with a temporary file's name, and sets *path to it. The caller
+ * removes the folder and releases *path with memory_free. On failure *path is NULL. */
 bool file_make_temporary_folder(const char *folder, char **path, Error *err);
 
-/* Removes the temporary file that is being written. For a signal handler that ends the program. */
+/* Removes the temporary file that file_write is writing. For a signal handler that ends the
+ * program. */
 void file_abandon(void);
 
-/* Is this the name, without its folder, of a temporary file of file_write? */
+/* Is `name`, without its folder, the name of a temporary file of file_write? */
 bool file_is_temporary(const char *name);
 
-/* Removes a temporary file that no living process is writing. */
+/* Removes a temporary file unless a living process is writing it. */
 void file_remove_abandoned(const char *path);
 
-/* The folder that `path` lies in, "." if it names none. The caller releases it with free; NULL if
- * there is no memory. */
+/* The folder part of `path`, "." if there is none. The caller releases it with free. NULL if there
+ * is no memory. */
 char *file_folder(const char *path);
 
-/* To be called before any file is opened: standard streams that are closed become /dev/null, so
- * that no file takes their place. */
+/* Opens /dev/null for each standard stream that is closed, so that no later file gets its number.
+ * Call it before any file is opened. */
 void file_hold_standard_streams(void);
 
-/* Hands all that was printed to standard output over; false if any of it was lost. */
+/* Flushes standard output. Fails if any output was lost. */
 bool file_flush_output(Error *err);
 
-/* Is there a regular file at `path` that begins with this text, of 255 bytes at most? */
+/* Does the regular file at `path` begin with this text? At most 255 bytes. */
 bool file_begins(const char *path, const char *text);
 
-/* Creates the directories that `path` lies in, if they do not exist yet. */
+/* Creates the missing directories above `path`. */
 bool file_make_parent(const char *path, Error *err);
 
 /* Is there a directory at `path`? */
 bool file_is_directory(const char *path);
 
-/* Creates the directory `path`, and those that it lies in. Refused: one that is there, unless it is
+/* Creates the directory `path` and those above it. Refused: a directory that exists and is not
  * empty. */
 bool file_make_directory(const char *path, Error *err);
 
-/* Removes these files of a directory that are there and, if nothing is left in it, the directory.
- */
+/* Removes the files `names` [count] from a directory, then the directory if it is empty. */
 void file_remove_directory(const char *path, const char *const *names, int count);
 
-/* Sets *path to that of `name` in `directory`; the caller releases it with memory_free. On failure
- * it is NULL. */
+/* Sets *path to `directory`/`name`. The caller releases it with memory_free. On failure it is
+ * NULL. */
 bool file_within(const char *directory, const char *name, char **path, Error *err);
 
 #endif

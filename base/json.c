@@ -44,7 +44,7 @@ static int hex_digit(char c) {
     return -1;
 }
 
-/* The four digits of \uXXXX; -1 if they are not there. */
+/* The four digits of \uXXXX, or -1 if they are missing. */
 static int32_t hex_four(Json *json) {
     if (json->end - json->at < 4) return -1;
     int32_t value = 0;
@@ -56,7 +56,7 @@ static int32_t hex_four(Json *json) {
     return value;
 }
 
-/* After "\u": a code point, of which those above U+FFFF are written as two surrogates. */
+/* Reads a code point after "\u". Code points above U+FFFF are two surrogates. */
 static bool escaped_code(Json *json, uint32_t *code) {
     int32_t first = hex_four(json);
     if (first < 0 || (first >= 0xDC00 && first <= 0xDFFF)) return json_refuse(json, "a bad \\u");
@@ -70,7 +70,7 @@ static bool escaped_code(Json *json, uint32_t *code) {
     return true;
 }
 
-/* No escape is shorter than what it means, so that there is room for it. */
+/* Decoding in place works because no escape is shorter than its character. */
 bool json_string(Json *json, char **text, size_t *length) {
     static const char escapes[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
     if (!json_expect(json, '"')) return false;
@@ -181,7 +181,7 @@ static bool skip_scalar(Json *json) {
     return json_literal(json, &literal, &length);
 }
 
-/* In an object, what stands before each value. */
+/* Skips the key before a value if in an object. */
 static bool skip_key(Json *json, char closing) {
     const char *key;
     return closing != '}' || (json_name(json, &key) && json_expect(json, ':'));
@@ -189,7 +189,7 @@ static bool skip_key(Json *json, char closing) {
 
 bool json_skip(Json *json) {
     enum { DEEPEST = 64 };
-    char closing[DEEPEST]; /* of each bracket that is open */
+    char closing[DEEPEST]; /* of each open bracket */
     int depth = 0;
     do {
         char next = json_next(json);
@@ -202,7 +202,7 @@ bool json_skip(Json *json) {
         } else if (!skip_scalar(json)) {
             return false;
         }
-        /* a bracket's first value follows, or a value is over, and perhaps the bracket with it */
+        /* after a value or an empty bracket: close brackets until a comma */
         while (depth > 0 && (!opens || empty) && (empty || !json_take(json, ','))) {
             if (!json_expect(json, closing[--depth])) return false;
             opens = empty = false;
@@ -223,19 +223,19 @@ JsonText json_begin(const char *name, Error *err) {
     return (JsonText){.name = name, .err = err};
 }
 
-/* Room for so many bytes more, and a zero byte. */
-static bool make_room(JsonText *text, size_t more) {
+/* Makes space for `more` bytes and a zero byte. */
+static bool grow(JsonText *text, size_t more) {
     enum { FIRST = 4096 };
-    if (text->failed || text->room - text->length > more) return !text->failed;
-    size_t room = text->room > 0 ? 2 * text->room : FIRST;
-    while (room - text->length <= more) room *= 2;
+    if (text->failed || text->capacity - text->length > more) return !text->failed;
+    size_t capacity = text->capacity > 0 ? 2 * text->capacity : FIRST;
+    while (capacity - text->length <= more) capacity *= 2;
     char *wider;
-    text->failed = !memory_alloc(&wider, room, 1, text->name, text->err);
+    text->failed = !memory_alloc(&wider, capacity, 1, text->name, text->err);
     if (text->failed) return false;
     if (text->bytes) memcpy(wider, text->bytes, text->length);
     memory_free(text->bytes);
     text->bytes = wider;
-    text->room = room;
+    text->capacity = capacity;
     return true;
 }
 
@@ -244,7 +244,7 @@ void json_printf(JsonText *text, const char *format, ...) {
     va_start(arguments, format);
     int length = vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);
-    if (!make_room(text, (size_t)length)) return;
+    if (!grow(text, (size_t)length)) return;
     va_start(arguments, format);
     vsnprintf(text->bytes + text->length, (size_t)length + 1, format, arguments);
     va_end(arguments);
@@ -252,8 +252,8 @@ void json_printf(JsonText *text, const char *format, ...) {
 }
 
 void json_quote(JsonText *text, const char *string, size_t length) {
-    enum { LONGEST = 6 }; /* of what stands for a byte */
-    if (!make_room(text, LONGEST * length + 2)) return;
+    enum { LONGEST = 6 }; /* bytes of the longest escape */
+    if (!grow(text, LONGEST * length + 2)) return;
     text->bytes[text->length++] = '"';
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)string[i];

@@ -1,4 +1,4 @@
-/* json.h - JSON (RFC 8259), read strictly where it stands in memory, and written. */
+/* json.h - reads JSON (RFC 8259) strictly, in place, and writes it. */
 #ifndef TRIL_JSON_H
 #define TRIL_JSON_H
 
@@ -6,54 +6,54 @@
 
 #include <stddef.h>
 
-/* ---- reading: each call takes what comes next, after white space ---- */
+/* ---- reading: each call skips white space first ---- */
 
 typedef struct {
-    const char *name, *claim; /* of the file, and what it is not if it is refused: they open each */
-    char *start, *at, *end;   /* message. The text is decoded in place, and so overwritten */
+    const char *name, *claim; /* begin each message: the file, and what it is not */
+    char *start, *at, *end;   /* the text; strings are decoded in place */
     Error *err;
 } Json;
 
-/* `claim` is, for example, "not valid JSON". */
+/* Begins to read text [length]. `claim` is, for example, "not valid JSON". */
 Json json_open(const char *name, const char *claim, char *text, size_t length, Error *err);
 
-/* Says that something is wrong at this place; false. */
+/* Reports `what` as wrong at this place. Returns false. */
 bool json_refuse(Json *json, const char *what);
 
-/* Takes the character if it comes next. */
+/* Reads `c` if it is next; false otherwise. */
 bool json_take(Json *json, char c);
 
-/* Takes it, or refuses. */
+/* Reads `c`. Refused: anything else. */
 bool json_expect(Json *json, char c);
 
-/* The character that comes next, 0 at the end. */
+/* The next character, not consumed; 0 at the end. */
 char json_next(Json *json);
 
-/* A string, decoded where it stands and closed by a zero byte; it may hold others. */
+/* Reads a string. Decodes it in place and ends it with a zero byte. It may contain zero bytes. */
 bool json_string(Json *json, char **text, size_t *length);
 
-/* A string without zero bytes, so that its length need not be kept. On failure it is empty. */
+/* Reads a string without zero bytes. On failure *name is empty. */
 bool json_name(Json *json, const char **name);
 
-/* A whole number, plainly written, that a size_t holds. */
+/* Reads a whole number, without sign, fraction or exponent, that fits a size_t. */
 bool json_size(Json *json, size_t *size);
 
-/* A number, true, false or null, as it is written: `length` bytes from *text on. */
+/* Reads a number, true, false or null. Sets *text to its `length` bytes as written. */
 bool json_literal(Json *json, const char **text, size_t *length);
 
-/* Any value, which is checked and left. Refused: more than 64 within one another. */
+/* Checks and skips any value. Refused: more than 64 levels of nesting. */
 bool json_skip(Json *json);
 
-/* Nothing but white space may follow. */
+/* Checks that only white space is left. */
 bool json_close(Json *json);
 
 /* ---- writing ---- */
 
-/* A text that grows. The first failure stays in `failed`, and the rest is then left out. */
+/* A text that grows. After a failure `failed` is true, and nothing more is written. */
 typedef struct {
-    char *bytes; /* owned */
-    size_t length, room;
-    const char *name; /* of the file that it is for */
+    char *bytes; /* owned; json_end releases it */
+    size_t length, capacity;
+    const char *name; /* the file it is for, in messages */
     bool failed;
     Error *err;
 } JsonText;
@@ -62,7 +62,7 @@ JsonText json_begin(const char *name, Error *err);
 
 void json_printf(JsonText *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* UTF-8, in quotes. */
+/* Writes UTF-8 text in quotes, escaped. */
 void json_quote(JsonText *text, const char *string, size_t length);
 
 void json_end(JsonText *text);

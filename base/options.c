@@ -8,21 +8,21 @@
 
 enum { MAX_NAME = 32 };
 
-/* Is the text made of these characters alone? Else strtol and strtod would take blanks before a
- * number, hexadecimal digits and "inf". */
+/* Does the text consist of these characters only? strtol and strtod alone would accept leading
+ * blanks, hexadecimal digits and "inf". */
 static bool made_of(const char *text, const char *characters) {
     return *text && !text[strspn(text, characters)];
 }
 
-/* The value's text is a whole number within the option's range, written to *number. */
+/* Parses a whole number and checks the option's range. */
 static bool parse_int(const Option *option, const char *text, int *number, Error *err) {
     char *end;
     errno = 0;
     long value = strtol(text, &end, 10);
-    if (!made_of(text, "+-0123456789") || *end || errno || (double)value < option->least ||
-        (double)value > option->most)
+    if (!made_of(text, "+-0123456789") || *end || errno || (double)value < option->min ||
+        (double)value > option->max)
         return fail(err, "--%s takes a whole number from %.0f to %.0f, not '%s'", option->name,
-                    option->least, option->most, text);
+                    option->min, option->max, text);
     *number = (int)value;
     return true;
 }
@@ -41,9 +41,9 @@ static bool parse_real(const Option *option, const char *text, double *number, E
     char *end;
     double value = strtod(text, &end);
     if (!made_of(text, "+-.0123456789eE") || *end ||
-        !(value >= option->least && value <= option->most))
-        return fail(err, "--%s takes a number from %g to %g, not '%s'", option->name, option->least,
-                    option->most, text);
+        !(value >= option->min && value <= option->max))
+        return fail(err, "--%s takes a number from %g to %g, not '%s'", option->name, option->min,
+                    option->max, text);
     *number = value;
     return true;
 }
@@ -55,9 +55,9 @@ static bool parse_time(const Option *option, const char *text, double *seconds, 
     if (*end == 'h') value *= 3600;
     bool whole = !*end || (strchr("smh", *end) && !end[1]);
     if (end == text || !made_of(text, ".0123456789smh") || !whole ||
-        !(value >= option->least && value <= option->most))
+        !(value >= option->min && value <= option->max))
         return fail(err, "--%s takes a time such as 90s, 5m or 2h, from %g to %g seconds, not '%s'",
-                    option->name, option->least, option->most, text);
+                    option->name, option->min, option->max, text);
     *seconds = value;
     return true;
 }
@@ -75,7 +75,7 @@ static bool parse_value(const Option *option, const char *text, Error *err) {
     return false;
 }
 
-/* How many letters must be changed, added or dropped to get from a to b (Levenshtein, 1965). */
+/* The number of letters to change, add or remove to get from a to b (Levenshtein, 1965). */
 static int edit_distance(const char *a, const char *b) {
     int row[MAX_NAME + 1];
     int length = (int)strlen(b);
@@ -93,25 +93,26 @@ static int edit_distance(const char *a, const char *b) {
     return row[length];
 }
 
-/* Refuses a long name that is not, or not clearly, an option's; `length` cuts off a value. */
+/* Refuses a long name that is unknown or ambiguous. The name has `length` letters; a value may
+ * follow. */
 static bool fail_name(const Option *options, int count, const char *name, int length, Error *err) {
     char known[MAX_NAME + 1];
     snprintf(known, sizeof known, "%.*s", length, name);
     const char *nearest = NULL;
-    int least = 4; /* a name that is further off than three letters is no help */
+    int min = 4; /* suggest names at most three edits away */
     for (int i = 0; i < count; i++) {
         if (options[i].kind == OPTION_SECTION) continue;
         bool begins = length > 0 && strncmp(options[i].name, name, (size_t)length) == 0;
         int distance = begins ? 0 : edit_distance(known, options[i].name);
-        if (distance >= least) continue;
-        least = distance;
+        if (distance >= min) continue;
+        min = distance;
         nearest = options[i].name;
     }
     if (nearest) return fail(err, "unknown option '--%s'; is --%s meant?", known, nearest);
     return fail(err, "unknown option '--%s'; see --help", known);
 }
 
-/* The option of that long name, or the only one that begins with it; NULL if there is none. */
+/* The option with this long name, or the only one that begins with it. NULL if there is none. */
 static const Option *find_name(const Option *options, int count, const char *name, int length) {
     const Option *found = NULL;
     int matches = 0;
@@ -131,7 +132,7 @@ static const Option *find_letter(const Option *options, int count, char letter) 
     return NULL;
 }
 
-/* Reads "--name", "--name=value" or "--name", `next`; sets *used to the words taken, 1 or 2. */
+/* Parses "--name", "--name=value" or "--name" with `next` as value. Sets *used to 1 or 2 words. */
 static bool parse_name(const Option *options, int count, const char *word, const char *next,
                        int *used, Error *err) {
     const char *name = word + 2, *equals = strchr(name, '=');
@@ -148,7 +149,7 @@ static bool parse_name(const Option *options, int count, const char *word, const
                 : fail(err, "option '%s' needs a value; see --help", word);
 }
 
-/* Reads a word of letters: flags, of which the last may be an option with its value behind it or in
+/* Parses a word of letters: flags, the last of which may be an option with its value after it or in
  * the next word. */
 static bool parse_letters(const Option *options, int count, const char *word, const char *next,
                           int *used, Error *err) {
@@ -171,7 +172,7 @@ static bool parse_letters(const Option *options, int count, const char *word, co
 
 bool options_parse(const Option *options, int count, int argc, char **argv, int *first,
                    Error *err) {
-    *first = 1; /* operands met so far are the words from here up to i */
+    *first = 1; /* the words from here to i are operands */
     for (int i = 1; i < argc;) {
         char *word = argv[i], *next = i + 1 < argc ? argv[i + 1] : NULL;
         if (word[0] != '-' || !word[1]) {
@@ -183,7 +184,7 @@ bool options_parse(const Option *options, int count, int argc, char **argv, int 
         if (!end && !(word[1] == '-' ? parse_name(options, count, word, next, &used, err)
                                      : parse_letters(options, count, word, next, &used, err)))
             return false;
-        /* The words of the option go before the operands. */
+        /* Moves the words of the option before the operands. */
         for (int moved = 0; moved < used; moved++, i++, (*first)++) {
             char *taken = argv[i];
             memmove(argv + *first + 1, argv + *first, (size_t)(i - *first) * sizeof *argv);
@@ -194,7 +195,8 @@ bool options_parse(const Option *options, int count, int argc, char **argv, int 
     return true;
 }
 
-size_t option_word(const Option *options, int count, const char *name, char *text, size_t room) {
+size_t option_word(const Option *options, int count, const char *name, char *text,
+                   size_t capacity) {
     const Option *option = find_name(options, count, name, (int)strlen(name));
     int length = 0;
     *text = 0;
@@ -202,23 +204,26 @@ size_t option_word(const Option *options, int count, const char *name, char *tex
     const void *value = option->value;
     switch (option->kind) {
         case OPTION_FLAG:
-            if (*(const bool *)value) length = snprintf(text, room, "--%s", option->name);
+            if (*(const bool *)value) length = snprintf(text, capacity, "--%s", option->name);
             break;
         case OPTION_INT:
-            if (*(const int *)value >= option->least)
-                length = snprintf(text, room, "--%s=%d", option->name, *(const int *)value);
+            if (*(const int *)value >= option->min)
+                length = snprintf(text, capacity, "--%s=%d", option->name, *(const int *)value);
             break;
         case OPTION_SEED:
-            length = snprintf(text, room, "--%s=%" PRIu64, option->name, *(const uint64_t *)value);
+            length =
+                snprintf(text, capacity, "--%s=%" PRIu64, option->name, *(const uint64_t *)value);
             break;
         case OPTION_REAL:
         case OPTION_TIME:
-            if (*(const double *)value >= option->least)
-                length = snprintf(text, room, "--%s=%.17g", option->name, *(const double *)value);
+            if (*(const double *)value >= option->min)
+                length =
+                    snprintf(text, capacity, "--%s=%.17g", option->name, *(const double *)value);
             break;
         case OPTION_TEXT:
             if (*(const char *const *)value)
-                length = snprintf(text, room, "--%s=%s", option->name, *(const char *const *)value);
+                length =
+                    snprintf(text, capacity, "--%s=%s", option->name, *(const char *const *)value);
             break;
         case OPTION_SECTION: break;
     }

@@ -20,7 +20,7 @@ uint64_t random_key(uint64_t seed, uint64_t purpose, uint64_t number) {
 }
 
 uint64_t random_permuted(uint64_t key, uint64_t index, uint64_t count) {
-    int half = 1; /* of the bits of a number that is shuffled */
+    int half = 1; /* half the bits of a number in the permutation */
     while (half < 32 && count > UINT64_C(1) << 2 * half) half++;
     uint64_t mask = (UINT64_C(1) << half) - 1;
     do {
@@ -40,7 +40,7 @@ double random_uniform(uint64_t key, uint64_t index) {
 }
 
 double random_normal(uint64_t key, uint64_t index) {
-    /* 1 - u lies in (0, 1], so that the logarithm is finite. */
+    /* 1 - u is in (0, 1], so the logarithm is finite. */
     double radius = sqrt(-2.0 * log(1.0 - random_uniform(key, 2 * index)));
     return radius * cos(2.0 * pi * random_uniform(key, 2 * index + 1));
 }

@@ -1,27 +1,27 @@
-/* random.h - random numbers by counting: the number at (key, index) is a hash of the two.
+/* random.h - counter-based random numbers: the number at (key, index) is a hash of both.
  *
- * There is no generator to carry along. A key names a stream ("dropout of layer 3 at step 40 of
- * seed 7"), an index its element, so any thread may draw any element in any order and get the
- * same bits, and a run's whole random state is its seed and its step (Salmon et al., "Parallel
- * Random Numbers: As Easy as 1, 2, 3", 2011). The mixing function is the finaliser of SplitMix64
- * (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014). */
+ * No generator state is carried. A key names a stream ("dropout of layer 3 at step 40 of seed 7"),
+ * and an index names its element. So any thread can draw any element in any order and get the same
+ * bits. The random state of a whole run is its seed and its step (Salmon et al., "Parallel Random
+ * Numbers: As Easy as 1, 2, 3", 2011). The mixing function is the finaliser of SplitMix64 (Steele,
+ * Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014). */
 #ifndef TRIL_RANDOM_H
 #define TRIL_RANDOM_H
 
 #include <stdint.h>
 
-/* What a stream is for. */
+/* The purpose of a stream. */
 enum { RANDOM_WEIGHTS = 1, RANDOM_BATCHES, RANDOM_DROPOUT, RANDOM_SAMPLES };
 
-/* The key of a stream: what it is for and any number, which together name it within a seed. */
+/* The key of a stream. Purpose and number identify it within a seed. */
 uint64_t random_key(uint64_t seed, uint64_t purpose, uint64_t number);
 
 /* 64 random bits. */
 uint64_t random_bits(uint64_t key, uint64_t index);
 
-/* Where `index` comes to stand when 0 to count - 1, of which it is one, are shuffled: each index at
- * another place. (A Feistel network of four rounds; what it sends beyond `count` it is given again:
- * Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002.) */
+/* A random permutation of 0 to count - 1: the new position of `index`. (A Feistel network of four
+ * rounds, repeated while the result is `count` or more: Black and Rogaway, "Ciphers with Arbitrary
+ * Finite Domains", 2002.) */
 uint64_t random_permuted(uint64_t key, uint64_t index, uint64_t count);
 
 /* Uniform in [0, 1), a multiple of 2^-53. */

@@ -8,7 +8,7 @@ void shell_put(FILE *out, const char *text, size_t length) {
     fwrite(text, 1, length, out);
 }
 
-/* Some shells look up a command for a word that begins with an equals sign. */
+/* In some shells a word that begins with an equals sign is replaced by the path of a command. */
 static bool is_plain(const char *word) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "_-./=:,+@%";
@@ -16,7 +16,7 @@ static bool is_plain(const char *word) {
 }
 
 static bool is_escaped(const char *text, size_t length, size_t *taken) {
-    char shown[ESCAPE_ROOM];
+    char shown[ESCAPE_SIZE];
     *taken = escape_first(text, length, shown);
     return strncmp(shown, text, *taken) != 0;
 }
@@ -27,7 +27,7 @@ static bool any_escaped(const char *word) {
     return false;
 }
 
-/* In single quotes; one within them ends them, stands for itself, and begins them again. */
+/* Writes the word in single quotes. A single quote in it becomes '\''. */
 static void put_quoted(FILE *out, const char *word, ShellPut *put) {
     put(out, "'", 1);
     for (size_t plain = strcspn(word, "'"); word[plain]; plain = strcspn(word, "'")) {
@@ -39,8 +39,8 @@ static void put_quoted(FILE *out, const char *word, ShellPut *put) {
     put(out, "'", 1);
 }
 
-/* The format of a printf: octal digits for what is escaped, and for what means something to it, as
- * a dash does that comes first. */
+/* Writes the word as a printf format: octal escapes for control characters and for characters that
+ * printf interprets. A leading dash is one of these. */
 static void put_format(FILE *out, const char *word, size_t length, ShellPut *put) {
     for (size_t taken; length > 0; word += taken, length -= taken) {
         bool spelled = is_escaped(word, length, &taken) || strchr("'\\%-", *word);
@@ -60,7 +60,7 @@ void shell_word(FILE *out, const char *word, ShellPut *put) {
     } else if (!any_escaped(word)) {
         put_quoted(out, word, put);
     } else {
-        /* $(...) drops the ends of lines that come last: they stand behind it as they are */
+        /* $(...) removes trailing newlines: write them after it */
         while (end > 0 && word[end - 1] == '\n') end--;
         put(out, "\"$(printf '", 11);
         put_format(out, word, end, put);

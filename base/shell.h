@@ -1,22 +1,21 @@
-/* shell.h - words as a POSIX shell reads them: what is printed can be pasted. */
+/* shell.h - quotes words for a POSIX shell, so that printed commands can be pasted. */
 #ifndef TRIL_SHELL_H
 #define TRIL_SHELL_H
 
 #include <stddef.h>
 #include <stdio.h>
 
-/* What writes a piece of text to `out`: shell_put as it is, or one that also marks it up. */
+/* Writes a piece of text to `out`: shell_put as it is, other functions also with markup. */
 typedef void ShellPut(FILE *out, const char *text, size_t length);
 ShellPut shell_put;
 
-/* Writes `word` so that a shell reads it back, to the byte, as one word: as it is where it is
- * plain, else in single quotes. One that holds what a terminal would not just print (escape.h)
- * becomes
- * "$(printf '...')", which spells that out and works in any POSIX shell. */
+/* Writes `word` so that a shell reads exactly these bytes as one word. A plain word stays as it is.
+ * Others get single quotes. A word with characters that escape.h escapes becomes "$(printf '...')",
+ * which works in any POSIX shell. */
 void shell_word(FILE *out, const char *word, ShellPut *put);
 
-/* The same for a path, which a program is not to take for an option: one that begins with a dash is
- * written as ./-name. */
+/* shell_word for a path. A path that begins with a dash becomes ./-name, so that no program takes
+ * it for an option. */
 void shell_path(FILE *out, const char *path, ShellPut *put);
 
 #endif

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* The first byte fixes the length and the range of the second byte; that range is what keeps out
- * over-long forms (E0, F0), surrogates (ED) and code points above U+10FFFF (F4). */
+/* The first byte gives the length and the range of the second byte. That range excludes over-long
+ * forms (E0, F0), surrogates (ED) and code points above U+10FFFF (F4). */
 int utf8_decode(const char *text, size_t length, uint32_t *code) {
     if (length == 0) return -1;
     unsigned char first = (unsigned char)text[0];
@@ -60,7 +60,7 @@ int utf8_stream(Utf8Stream *stream, char byte, char *text) {
     while (stream->count > 0) {
         uint32_t code;
         int taken = utf8_decode(stream->bytes, (size_t)stream->count, &code);
-        if (taken < 0) break; /* the rest of it is still to come */
+        if (taken < 0) break; /* incomplete */
         if (taken == 0) {
             taken = 1;
             code = 0xFFFD;

@@ -1,4 +1,4 @@
-/* world.c - one process, alone. */
+/* world.c - world.h for a single process, without MPI. */
 #include "base/world.h"
 #include "base/launcher.h"
 
@@ -23,11 +23,11 @@ int world_beside(void) {
     return 1;
 }
 
-void world_tell(void *bytes, size_t size) {
+void world_broadcast(void *bytes, size_t size) {
     (void)bytes, (void)size;
 }
 
-void world_add(double *x, size_t count) {
+void world_allreduce(double *x, size_t count) {
     (void)x, (void)count;
 }
 
@@ -36,26 +36,26 @@ bool world_agree(bool ok, Error *err) {
     return ok;
 }
 
-void world_add_begin(float *x, size_t count, float *room) {
-    (void)x, (void)count, (void)room;
+void world_allreduce_begin(float *x, size_t count, float *buffer) {
+    (void)x, (void)count, (void)buffer;
 }
 
-void world_gather_begin(float *x, size_t count, int to, float *room) {
-    (void)x, (void)count, (void)to, (void)room;
+void world_reduce_begin(float *x, size_t count, int to, float *buffer) {
+    (void)x, (void)count, (void)to, (void)buffer;
 }
 
-size_t world_room(size_t count, bool of_all) {
+size_t world_buffer_size(size_t count, bool of_all) {
     (void)count, (void)of_all;
     return 0;
 }
 
-void world_share_begin(float *x, size_t count, int from) {
+void world_broadcast_begin(float *x, size_t count, int from) {
     (void)x, (void)count, (void)from;
 }
 
-void world_poke(void) {}
+void world_progress(void) {}
 
-void world_finish(void) {}
+void world_wait(void) {}
 
 Traffic world_traffic(void) {
     return (Traffic){0, 0};

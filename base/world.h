@@ -1,9 +1,9 @@
-/* world.h - the processes that work together, on one machine or on many. Nothing else knows of MPI:
- * world_mpi.c is over MPI (`make MPI=1`), world.c is for the one process of any other build, where
- * all of this does nothing.
+/* world.h - the processes that train together, on one machine or several. Only world_mpi.c knows
+ * MPI (`make MPI=1`). In any other build world.c is used: one process, and these functions do
+ * nothing.
  *
- * What says that all take part is called by every process, in the same order, each from the thread
- * that called world_join. What goes wrong between them, MPI reports, and ends them all. */
+ * Collective functions must be called by every process, in the same order, from the thread that
+ * called world_join. MPI reports errors of communication and ends all processes. */
 #ifndef TRIL_WORLD_H
 #define TRIL_WORLD_H
 
@@ -11,59 +11,59 @@
 
 #include <stddef.h>
 
-/* Joins the others; before it and after world_leave a process is alone. Refused: several copies of
- * the program were started together that cannot hear each other. */
+/* Joins the other processes. Before it, and after world_leave, this process is alone. Refused:
+ * several processes were started, but they cannot communicate. */
 bool world_join(Error *err);
 void world_leave(void);
 
-/* How many processes there are, and this one's number, from 0: the first one leads. */
+/* The number of processes, and this process's number from 0. Process 0 is the main one. */
 int world_size(void);
 int world_rank(void);
 
-/* How many share this machine, and its memory. */
+/* The number of processes that share this machine and its memory. */
 int world_beside(void);
 
-/* ---- all take part, and wait ---- */
+/* ---- collective, blocking ---- */
 
-/* Copies `size` bytes of the first process to the others. */
-void world_tell(void *bytes, size_t size);
+/* Copies `size` bytes from process 0 to the others. */
+void world_broadcast(void *bytes, size_t size);
 
-/* Adds up each of x[count] over all processes, and each has the sums: the same bits on all. */
-void world_add(double *x, size_t count);
+/* Sums x[count] over all processes, in place. All processes get the same bits. */
+void world_allreduce(double *x, size_t count);
 
-/* Has it gone well for all? If not, each has the message of the first process that failed. */
+/* True if `ok` is true on all processes. Otherwise each gets the message of the first that
+ * failed. */
 bool world_agree(bool ok, Error *err);
 
-/* ---- all take part, and go on with something else ----
- * x is not to be touched before world_finish returns. The same terms are added in the same order
- * each time (of more than 16 processes: if MPI does so, as its standard recommends), but not at any
- * number of processes. Sums want room, which is not to be touched either:
- * as many floats as world_room says. */
+/* ---- collective, not blocking ----
+ * Do not touch x or buffer before world_wait returns. A sum adds the same terms in the same order
+ * each time, but the order depends on the number of processes. (Beyond 16 processes this relies on
+ * MPI, whose standard recommends it.) A buffer holds world_buffer_size floats. */
 
-/* Begins to add up x[count] over all processes. */
-void world_add_begin(float *x, size_t count, float *room);
+/* Begins to sum x[count] over all processes, in place, for all of them. */
+void world_allreduce_begin(float *x, size_t count, float *buffer);
 
-/* The same, and only process `to`, which alone needs the room, has the sums; what the others have
- * is then undefined. */
-void world_gather_begin(float *x, size_t count, int to, float *room);
+/* Begins to sum x[count] over all processes, in place, for process `to` only, which alone needs a
+ * buffer. On the others x is then undefined. */
+void world_reduce_begin(float *x, size_t count, int to, float *buffer);
 
-/* For one of the two: of all processes, or of process `to`. */
-size_t world_room(size_t count, bool of_all);
+/* Floats in the buffer of world_allreduce_begin (of_all) or world_reduce_begin. */
+size_t world_buffer_size(size_t count, bool of_all);
 
-/* Begins to copy x[count] of process `from` to the others. */
-void world_share_begin(float *x, size_t count, int from);
+/* Begins to copy x[count] from process `from` to the others. */
+void world_broadcast_begin(float *x, size_t count, int from);
 
-/* Lets what has begun go on for a moment: messages need a hand where no thread is kept for them. */
-void world_poke(void);
+/* Advances the communication that has begun: some MPIs have no thread of their own for it. */
+void world_progress(void);
 
-/* Waits until all that has begun is done. */
-void world_finish(void);
+/* Waits until all communication that has begun is done. */
+void world_wait(void);
 
-/* ---- what it costs ---- */
+/* ---- cost ---- */
 
 typedef struct {
-    double bytes;   /* of the vectors that this process began to add up, gather or share */
-    double seconds; /* that it waited for others */
+    double bytes;   /* of the vectors that this process began to reduce or broadcast */
+    double seconds; /* spent waiting for other processes */
 } Traffic;
 
 /* Since world_join. */

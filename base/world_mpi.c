@@ -1,7 +1,7 @@
-/* world_mpi.c - several processes, over MPI (Message Passing Interface, version 3.1, 2015).
+/* world_mpi.c - world.h over MPI (Message Passing Interface, version 3.1, 2015).
  *
- * All is done by messages that do not block, and by looking whether they are done: whoever waits
- * offers the processor to others in between, where an MPI that waits would keep it. */
+ * Uses non-blocking messages and polls for completion. A process that waits yields the processor
+ * between polls; a blocking wait in MPI would occupy it. */
 #include "base/world.h"
 #include "base/clock.h"
 #include "base/launcher.h"
@@ -11,30 +11,30 @@
 #include <sched.h>
 #include <string.h>
 
-/* Numbers in a message; messages under way; processes that send straight to each other. */
-enum { AT_ONCE = 1 << 30, MOST = 4096, FEW = 16 };
+/* Maximum elements in a message, maximum messages in flight, and maximum processes that send
+ * directly to each other. */
+enum { AT_ONCE = 1 << 30, MAX = 4096, FEW = 16 };
 
 enum { ALL = -1 };
 
-/* What is added up once all has arrived. */
+/* A sum to compute when all its messages have arrived. */
 typedef struct {
-    float *x, *room;
+    float *x, *buffer;
     size_t count;
     int to; /* a process, or ALL */
 } Sum;
 
 static struct {
     int rank, size, beside;
-    MPI_Request requests[MOST];
-    MPI_Status statuses[MOST]; /* of no interest, but MPICH's way to say so troubles compilers */
+    MPI_Request requests[MAX];
+    MPI_Status statuses[MAX]; /* not read, but MPICH's way to ignore it causes compiler warnings */
     int count;
-    Sum sums[MOST];
+    Sum sums[MAX];
     int sum_count; /* the same on all processes */
     Traffic traffic;
 } world = {.size = 1, .beside = 1};
 
-/* A launcher of another MPI than the program's starts processes of which each believes to be the
- * only one. */
+/* An mpirun of another MPI starts processes that each believe to be alone. */
 static bool check_launcher(Error *err) {
     return world.size > 1 || (launcher_size() == 1 && launcher_rank() == 0) ||
            fail(err,
@@ -43,7 +43,7 @@ static bool check_launcher(Error *err) {
 }
 
 bool world_join(Error *err) {
-    int provided; /* only the thread that joins sends, beside others that compute */
+    int provided; /* only the thread that joins sends; other threads compute */
     MPI_Comm beside;
     MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &world.rank);
@@ -76,7 +76,7 @@ int world_beside(void) {
     return world.beside;
 }
 
-/* ---- messages under way ---- */
+/* ---- messages in flight ---- */
 
 static bool all_done(void) {
     int done = 1;
@@ -86,7 +86,7 @@ static bool all_done(void) {
 }
 
 static void wait_for_all(void) {
-    enum { LOOKS = 100 }; /* before the processor is offered to others */
+    enum { LOOKS = 100 }; /* before yielding the processor */
     if (world.count == 0) return;
     double begun = clock_seconds();
     for (int looks = 0; !all_done(); looks++)
@@ -94,28 +94,27 @@ static void wait_for_all(void) {
     world.traffic.seconds += clock_seconds() - begun;
 }
 
-/* Room for the handle of another one. */
+/* The slot of a new request. */
 static MPI_Request *next_request(void) {
-    if (world.count == MOST) wait_for_all();
+    if (world.count == MAX) wait_for_all();
     return &world.requests[world.count++];
 }
 
-/* How much of what is left goes into the next message. */
+/* The size of the next message when `left` elements remain. */
 static int part_of(size_t left) {
     return left < AT_ONCE ? (int)left : AT_ONCE;
 }
 
 /* ---- sums ----
- * A few processes send what is to be added to the one that adds it, and what came of it to each of
- * the others, which over TCP takes less time than MPI's own sums that do not block (docs/scale.md).
- * Where they are many, one would hear too many at once, and MPI adds on the way,
- * along a tree. */
+ * With few processes, all send their terms to one process, which adds them and sends the sums back.
+ * Over TCP this is faster than MPI's own non-blocking sums (docs/scale.md). With many processes one
+ * would receive too much at once, so MPI adds along a tree. */
 
 static bool directly(size_t count) {
-    return world.size <= FEW && count <= INT_MAX / FEW && world.sum_count < MOST;
+    return world.size <= FEW && count <= INT_MAX / FEW && world.sum_count < MAX;
 }
 
-/* Sends x[count] of process `from` to each of the others. */
+/* Sends x[count] from process `from` to each other process. */
 static void spread(float *x, size_t count, int from) {
     for (int p = 0; p < world.size; p++)
         if (world.rank == from && p != from)
@@ -124,14 +123,14 @@ static void spread(float *x, size_t count, int from) {
             MPI_Irecv(x, (int)count, MPI_FLOAT, from, 0, MPI_COMM_WORLD, next_request());
 }
 
-/* The part of x[count] that process p adds up, where all get the sums. */
+/* The first element of x[count] that process p adds in an allreduce. */
 static size_t begin_of(size_t count, int p) {
     return count * (size_t)p / (size_t)world.size;
 }
 
-/* Has process `to` hear what all have in x[count]. */
-static void collect(float *x, size_t count, int to, float *room) {
-    MPI_Igather(x, (int)count, MPI_FLOAT, room, (int)count, MPI_FLOAT, to, MPI_COMM_WORLD,
+/* Gathers x[count] of all processes in process `to`. */
+static void collect(float *x, size_t count, int to, float *buffer) {
+    MPI_Igather(x, (int)count, MPI_FLOAT, buffer, (int)count, MPI_FLOAT, to, MPI_COMM_WORLD,
                 next_request());
 }
 
@@ -139,21 +138,21 @@ static void expect_sum(Sum sum) {
     world.sums[world.sum_count++] = sum;
 }
 
-size_t world_room(size_t count, bool of_all) {
+size_t world_buffer_size(size_t count, bool of_all) {
     size_t size = (size_t)world.size;
     if (size > FEW) return 0;
     return of_all ? (count + size - 1) / size * size : count * size;
 }
 
-void world_add_begin(float *x, size_t count, float *room) {
+void world_allreduce_begin(float *x, size_t count, float *buffer) {
     if (world.size == 1) return;
     world.traffic.bytes += (double)count * sizeof *x;
     if (directly(count)) {
         for (int p = 0; p < world.size; p++) {
             size_t begin = begin_of(count, p);
-            collect(x + begin, begin_of(count, p + 1) - begin, p, room);
+            collect(x + begin, begin_of(count, p + 1) - begin, p, buffer);
         }
-        expect_sum((Sum){.x = x, .count = count, .to = ALL, .room = room});
+        expect_sum((Sum){.x = x, .count = count, .to = ALL, .buffer = buffer});
         return;
     }
     for (size_t at = 0; at < count; at += AT_ONCE)
@@ -161,12 +160,12 @@ void world_add_begin(float *x, size_t count, float *room) {
                        MPI_COMM_WORLD, next_request());
 }
 
-void world_gather_begin(float *x, size_t count, int to, float *room) {
+void world_reduce_begin(float *x, size_t count, int to, float *buffer) {
     if (world.size == 1) return;
     world.traffic.bytes += (double)count * sizeof *x;
     if (directly(count)) {
-        collect(x, count, to, room);
-        expect_sum((Sum){.x = x, .count = count, .to = to, .room = room});
+        collect(x, count, to, buffer);
+        expect_sum((Sum){.x = x, .count = count, .to = to, .buffer = buffer});
         return;
     }
     for (size_t at = 0; at < count; at += AT_ONCE)
@@ -174,21 +173,21 @@ void world_gather_begin(float *x, size_t count, int to, float *room) {
                     MPI_FLOAT, MPI_SUM, to, MPI_COMM_WORLD, next_request());
 }
 
-/* Adds up what has been heard, in the order of the processes. */
+/* Adds the received terms in the order of the processes. */
 static void add_up(const Sum *sum) {
     bool all = sum->to == ALL;
     if (!all && sum->to != world.rank) return;
     size_t begin = all ? begin_of(sum->count, world.rank) : 0;
     size_t count = (all ? begin_of(sum->count, world.rank + 1) : sum->count) - begin;
     float *x = sum->x + begin;
-    memcpy(x, sum->room, count * sizeof *x);
+    memcpy(x, sum->buffer, count * sizeof *x);
     for (int p = 1; p < world.size; p++) {
-        const float *part = sum->room + (size_t)p * count;
+        const float *part = sum->buffer + (size_t)p * count;
         for (size_t i = 0; i < count; i++) x[i] += part[i];
     }
 }
 
-/* Each tells the others the part that it added up. */
+/* Each process sends its part of an allreduce to the others. */
 static void exchange(const Sum *sum) {
     for (int p = 0; p < world.size && sum->to == ALL; p++) {
         size_t begin = begin_of(sum->count, p), count = begin_of(sum->count, p + 1) - begin;
@@ -196,11 +195,11 @@ static void exchange(const Sum *sum) {
     }
 }
 
-void world_poke(void) {
+void world_progress(void) {
     if (world.count > 0) all_done();
 }
 
-void world_finish(void) {
+void world_wait(void) {
     wait_for_all();
     for (int i = 0; i < world.sum_count; i++) add_up(&world.sums[i]);
     for (int i = 0; i < world.sum_count; i++) exchange(&world.sums[i]);
@@ -208,7 +207,7 @@ void world_finish(void) {
     wait_for_all();
 }
 
-void world_share_begin(float *x, size_t count, int from) {
+void world_broadcast_begin(float *x, size_t count, int from) {
     if (world.size == 1) return;
     world.traffic.bytes += (double)count * sizeof *x;
     if (directly(count)) {
@@ -219,34 +218,34 @@ void world_share_begin(float *x, size_t count, int from) {
         MPI_Ibcast(x + at, part_of(count - at), MPI_FLOAT, from, MPI_COMM_WORLD, next_request());
 }
 
-/* ---- and waited for ---- */
+/* ---- collective, blocking ---- */
 
-void world_tell(void *bytes, size_t size) {
+void world_broadcast(void *bytes, size_t size) {
     if (world.size == 1) return;
     for (size_t at = 0; at < size; at += AT_ONCE)
         MPI_Ibcast((char *)bytes + at, part_of(size - at), MPI_BYTE, 0, MPI_COMM_WORLD,
                    next_request());
-    world_finish();
+    world_wait();
 }
 
-void world_add(double *x, size_t count) {
+void world_allreduce(double *x, size_t count) {
     if (world.size == 1) return;
     for (size_t at = 0; at < count; at += AT_ONCE)
         MPI_Ireduce(world.rank == 0 ? MPI_IN_PLACE : x + at, x + at, part_of(count - at),
                     MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD, next_request());
-    world_finish();
-    world_tell(x, count * sizeof *x);
+    world_wait();
+    world_broadcast(x, count * sizeof *x);
 }
 
 bool world_agree(bool ok, Error *err) {
     int mine = ok ? world.size : world.rank, first = mine;
     if (world.size == 1) return ok;
     MPI_Iallreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD, next_request());
-    world_finish();
+    world_wait();
     if (first == world.size) return true;
     Error told = *err;
     MPI_Ibcast(&told, sizeof told, MPI_BYTE, first, MPI_COMM_WORLD, next_request());
-    world_finish();
+    world_wait();
     if (first == 0)
         *err = told;
     else

@@ -1,4 +1,4 @@
-/* batch.c - which stretches of the text a step sees. */
+/* batch.c - the windows of the text in each step's batch. */
 #include "data/data.h"
 #include "base/random.h"
 

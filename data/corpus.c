@@ -1,4 +1,4 @@
-/* corpus.c - a text file as ids, split into what trains and what is held out. */
+/* corpus.c - a text file as ids, split into training and held-out parts. */
 #include "data/data.h"
 #include "base/digest.h"
 #include "base/file.h"
@@ -14,7 +14,7 @@ static bool split(Corpus *corpus, const char *path, double held_out, int context
                 path, corpus->length, corpus->train, rest, context, context + 1);
 }
 
-/* A known vocabulary takes the place of the text's own, if it has all that is needed. */
+/* Replaces the text's own vocabulary by `known`, if that has all its characters. */
 static bool take_vocabulary(Corpus *corpus, const Vocab *known, const char *path, Error *err) {
     if (!known) return true;
     if (!vocab_covers(known, &corpus->vocab, path, err)) return false;

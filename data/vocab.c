@@ -1,4 +1,4 @@
-/* vocab.c - the characters of a text, sorted and numbered. */
+/* vocab.c - the sorted, numbered characters of a text. */
 #include "data/data.h"
 #include "base/memory.h"
 
@@ -25,7 +25,7 @@ bool vocab_build(Vocab *vocab, const char *name, const char *text, size_t length
                  Error *err) {
     *vocab = (Vocab){.bytes = bytes};
     if (bytes) return build_bytes(vocab, err);
-    unsigned char *seen; /* one mark for every code point there is: 1.1 MB, gone at the end */
+    unsigned char *seen; /* one mark for each Unicode code point: 1.1 MB, freed at the end */
     if (!memory_alloc(&seen, CODE_POINTS, 1, "the vocabulary", err)) return false;
     bool ok = false;
     for (size_t i = 0; i < length;) {

@@ -1,25 +1,25 @@
-/* counts.c - what can be said of a text without training: closed forms to hold the rungs against.
+/* counts.c - losses that need no training: closed forms to compare the rungs with.
  *
- * The training figures are plain frequencies, the lowest loss that any model of that kind can have
- * on that text. The held-out ones need smoothing, for what was never seen: single characters are
- * counted from one, p(b) = (n(b) + 1) / (n + V); pairs are mixed with single characters by the
- * number of different characters d(a) that followed a, p(b|a) = (n(a,b) + d(a) p(b)) / (n(a) +
- * d(a)) (Witten and Bell, "The Zero-Frequency Problem", 1991, method C). */
+ * The training figures use plain frequencies. They are the lowest loss that any model of that kind
+ * can have on that text. The held-out figures need smoothing for what the training text lacks.
+ * Single characters are counted from one, p(b) = (n(b) + 1) / (n + V). Pairs are mixed with single
+ * characters, by the number d(a) of different characters that followed a: p(b|a) = (n(a,b) + d(a)
+ * p(b)) / (n(a) + d(a)) (Witten and Bell, "The Zero-Frequency Problem", 1991, method C). */
 #include "model/model.h"
 #include "base/memory.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* Counts of one text. Pairs are a sorted list, not a V x V table: of 6,000 characters a text has
- * but a small part of the 36 million pairs. */
+/* Counts of one text. Pairs are a sorted list, not a V x V table: with 6,000 characters, a text has
+ * only a small part of the 36 million pairs. */
 typedef struct {
     int V;
     size_t count;
     size_t *singles;   /* [V] */
-    size_t *followers; /* [V]: n(a), how often it is followed */
+    size_t *followers; /* [V]: n(a), how often a character follows it */
     size_t *kinds;     /* [V]: d(a) */
-    uint64_t *pairs;   /* sorted, each as often as it stands; a * 2^32 + b */
+    uint64_t *pairs;   /* a * 2^32 + b, sorted, repeated as in the text */
 } Tally;
 
 static uint64_t pair_of(int32_t a, int32_t b) {
@@ -40,10 +40,10 @@ static void tally_free(Tally *tally) {
 
 static bool tally_text(Tally *tally, const int32_t *ids, size_t count, int V, Error *err) {
     *tally = (Tally){.V = V, .count = count};
-    size_t room = (size_t)V;
-    if (!memory_alloc(&tally->singles, room, sizeof(size_t), "the counts", err) ||
-        !memory_alloc(&tally->followers, room, sizeof(size_t), "the counts", err) ||
-        !memory_alloc(&tally->kinds, room, sizeof(size_t), "the counts", err) ||
+    size_t capacity = (size_t)V;
+    if (!memory_alloc(&tally->singles, capacity, sizeof(size_t), "the counts", err) ||
+        !memory_alloc(&tally->followers, capacity, sizeof(size_t), "the counts", err) ||
+        !memory_alloc(&tally->kinds, capacity, sizeof(size_t), "the counts", err) ||
         !memory_alloc(&tally->pairs, count, sizeof(uint64_t), "the counts", err)) {
         tally_free(tally);
         return false;

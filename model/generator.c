@@ -33,14 +33,14 @@ void generator_reset(Generator *generator) {
 
 const float *generator_feed(Generator *generator, const int32_t *ids, size_t count) {
     int T = generator->context;
-    /* Of a text longer than the context, only its end is read. */
+    /* If the text is longer than the context, only its end is read. */
     if (count > (size_t)T) {
         ids += count - (size_t)T;
         count = (size_t)T;
     }
     int more = (int)count, past = generator->length;
     if (past + more > T) {
-        /* What is kept was made at its place (or turned to it): the newer half is read again. */
+        /* Kept keys and values depend on their position, so the newer half is read again. */
         int keep = T / 2 < T - more ? T / 2 : T - more;
         memmove(generator->window, generator->window + past - keep,
                 (size_t)keep * sizeof *generator->window);

@@ -1,5 +1,7 @@
-/* model.c - the ladder, and how a rung's table of tensors becomes a model. */
-#include "model/run.h"
+/* model.c - the ladder, and how a rung's list of weights becomes a model. */
+#include "model/rungs/ladder.h"
+#include "model/rungs/rung.h"
+#include "base/array.h"
 #include "base/memory.h"
 #include "base/random.h"
 
@@ -7,8 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static const Rung *const ladder[] = {&bigram_rung,    &average_rung, &head_rung,
-                                     &multihead_rung, &gpt_rung,     &modern_rung};
+#define DECLARE(name) extern const Rung name##_rung;
+#define ADDRESS(name) &name##_rung,
+LADDER(DECLARE)
+static const Rung *const ladder[] = {LADDER(ADDRESS)};
 
 const char *model_name(int i) {
     return i >= 0 && i < COUNT(ladder) ? ladder[i]->name : NULL;
@@ -29,20 +33,41 @@ _Static_assert(sizeof(size_t) >= 8, "products of three sizes are counted in a si
 
 int size_of(const Config *c, Size size) {
     switch (size) {
-        case SIZE_NONE:
-        case SIZE_1: return 1;
+        case SIZE_NONE: return 1;
         case SIZE_V: return c->V;
         case SIZE_T: return c->T;
         case SIZE_L: return c->L;
         case SIZE_NH: return c->NH;
         case SIZE_C: return c->C;
-        case SIZE_2C: return 2 * c->C;
         case SIZE_3C: return 3 * c->C;
         case SIZE_4C: return 4 * c->C;
         case SIZE_HS: return c->C / c->NH;
         case SIZE_8C_3: return (8 * c->C + 95) / 96 * 32;
     }
     return 0;
+}
+
+/* Only the name of a weight that each block has contains a %d. */
+static bool is_in_blocks(const WeightSpec *spec) {
+    return strstr(spec->name, "%d");
+}
+
+static bool has_blocks(const Rung *rung) {
+    bool has = false;
+    for (int i = 0; i < rung->weight_count; i++) has = has || is_in_blocks(&rung->weights[i]);
+    return has;
+}
+
+/* Does the size of any weight depend on C? */
+static bool has_width(const Rung *rung) {
+    const Config one = {.V = 1, .T = 1, .L = 1, .NH = 1, .C = 1};
+    const Config wide = {.V = 1, .T = 1, .L = 1, .NH = 1, .C = 64};
+    bool has = false;
+    for (int i = 0; i < rung->weight_count; i++)
+        has = has ||
+              size_of(&one, rung->weights[i].rows) != size_of(&wide, rung->weights[i].rows) ||
+              size_of(&one, rung->weights[i].columns) != size_of(&wide, rung->weights[i].columns);
+    return has;
 }
 
 static bool check(Config *c, const Rung **rung, Error *err) {
@@ -55,9 +80,9 @@ static bool check(Config *c, const Rung **rung, Error *err) {
         }
         return fail(err, "there is no model '%s'; there are %s", c->model, names);
     }
-    if (!(*rung)->has_width) c->C = 1;
+    if (!has_width(*rung)) c->C = 1;
     if (!(*rung)->has_heads) c->NH = 1;
-    if (!(*rung)->has_layers) c->L = 1;
+    if (!has_blocks(*rung)) c->L = 1;
     if (c->V < 1 || c->V > MAX_VOCABULARY)
         return fail(err, "a vocabulary of %d is not between 1 and %d", c->V, MAX_VOCABULARY);
     if (c->T < 1 || c->T > MAX_CONTEXT)
@@ -68,7 +93,7 @@ static bool check(Config *c, const Rung **rung, Error *err) {
         return fail(err, "a width of %d is not between 1 and %d", c->C, MAX_WIDTH);
     if (c->NH < 1 || c->C % c->NH != 0)
         return fail(err, "%d heads do not divide a width of %d", c->NH, c->C);
-    if ((*rung)->rotary && c->C / c->NH % 2 != 0)
+    if ((*rung)->even_heads && c->C / c->NH % 2 != 0)
         return fail(err,
                     "heads of %d channels each cannot be turned in pairs: an even number is "
                     "needed, of a width of %d with %d heads",
@@ -78,8 +103,8 @@ static bool check(Config *c, const Rung **rung, Error *err) {
     return true;
 }
 
-/* Every tensor's place: those of no layer first, then layer by layer, what Muon trains behind the
- * rest. So what a layer learns lies side by side, and is sent as a whole (buckets.c). */
+/* Sets every tensor's offset: those of no layer first, then layer by layer, Muon's after the
+ * others. So the gradients of a layer are contiguous and are sent as a whole (buckets.c). */
 static void place(Model *model) {
     enum { GROUPS = 2 };
     for (int l = -1; l < model->config.L; l++)
@@ -87,56 +112,71 @@ static void place(Model *model) {
             for (int i = 0; i < model->tensor_count; i++) {
                 Tensor *tensor = &model->tensors[i];
                 if (tensor->layer != l || !(tensor->flags & MUON) != !group) continue;
-                tensor->offset = model->room;
-                model->room += (tensor->size + 15) / 16 * 16; /* whole cache lines */
+                tensor->offset = model->weights_size;
+                model->weights_size += (tensor->size + 15) / 16 * 16; /* whole cache lines */
             }
+}
+
+static void name_tensor(char *name, size_t size, const WeightSpec *spec, int l, bool bias) {
+    const char *mark = strstr(spec->name, "%d"), *end = bias ? "bias" : "weight";
+    if (mark)
+        snprintf(name, size, "%.*s%d%s.%s", (int)(mark - spec->name), spec->name, l, mark + 2, end);
+    else
+        snprintf(name, size, "%s.%s", spec->name, end);
+}
+
+/* The tensors of one row of the list, in all blocks: its weights or its biases. */
+static void add_tensors(Model *model, const WeightSpec *spec, bool bias) {
+    const Config *c = &model->config;
+    bool matrix = spec->kind != WEIGHT_NORM && !bias;
+    int rows = size_of(c, spec->rows), columns = matrix ? size_of(c, spec->columns) : 1;
+    unsigned flags = spec->flags & ~(unsigned)(DECAYS | NO_DECAY);
+    if (matrix && !(spec->flags & NO_DECAY)) flags |= DECAYS;
+    if (!matrix) flags &= ~(unsigned)MUON;
+    for (int l = 0; l < (is_in_blocks(spec) ? c->L : 1); l++) {
+        Tensor *tensor = &model->tensors[model->tensor_count++];
+        name_tensor(tensor->name, sizeof tensor->name, spec, l, bias);
+        tensor->rank = matrix ? 2 : 1;
+        tensor->shape[0] = rows;
+        tensor->shape[1] = columns;
+        tensor->size = (size_t)rows * (size_t)columns;
+        tensor->flags = flags;
+        tensor->layer = is_in_blocks(spec) ? l : -1;
+        model->parameters += tensor->size;
+    }
 }
 
 static void lay_out(Model *model) {
     const Rung *rung = model->rung;
-    const Config *c = &model->config;
-    for (int i = 0; i < rung->tensor_count; i++) {
-        const TensorSpec *spec = &rung->tensors[i];
-        int copies = spec->flags & EVERY_LAYER ? c->L : 1;
-        for (int l = 0; l < copies; l++) {
-            Tensor *tensor = &model->tensors[model->tensor_count++];
-            /* Only a name that stands in every layer has a %d. */
-            const char *mark = strstr(spec->name, "%d");
-            if (mark)
-                snprintf(tensor->name, sizeof tensor->name, "%.*s%d%s", (int)(mark - spec->name),
-                         spec->name, l, mark + 2);
-            else
-                snprintf(tensor->name, sizeof tensor->name, "%s", spec->name);
-            tensor->rank = spec->shape[1] == SIZE_NONE ? 1 : 2;
-            tensor->shape[0] = size_of(c, spec->shape[0]);
-            tensor->shape[1] = size_of(c, spec->shape[1]);
-            tensor->size = (size_t)tensor->shape[0] * (size_t)tensor->shape[1];
-            tensor->flags = spec->flags;
-            tensor->layer = spec->flags & EVERY_LAYER ? l : -1;
-            model->parameters += tensor->size;
-        }
+    for (int i = 0; i < rung->weight_count; i++) {
+        add_tensors(model, &rung->weights[i], false);
+        if (rung->weights[i].flags & BIAS) add_tensors(model, &rung->weights[i], true);
     }
     place(model);
 }
 
+/* The standard deviation of a matrix's initial values. */
+static double deviation_of(const WeightSpec *spec, const Tensor *tensor, int L) {
+    if (tensor->rank == 1 || spec->flags & ZEROS) return 0;
+    double deviation = spec->flags & FAN_IN ? 1 / sqrt(tensor->shape[1]) : (double)0.02f;
+    return spec->flags & RESIDUAL ? deviation / sqrt(2.0 * L) : deviation;
+}
+
 static void set_start(Model *model, uint64_t seed) {
     const Rung *rung = model->rung;
-    uint64_t number = 0;
-    for (int i = 0; i < rung->tensor_count; i++) {
-        const TensorSpec *spec = &rung->tensors[i];
-        double deviation = (double)spec->deviation;
-        if (spec->flags & FAN_IN) deviation /= sqrt(size_of(&model->config, spec->shape[1]));
-        if (spec->flags & RESIDUAL) deviation /= sqrt(2.0 * model->config.L);
-        int copies = spec->flags & EVERY_LAYER ? model->config.L : 1;
-        for (int l = 0; l < copies; l++, number++) {
+    int number = 0;
+    for (int i = 0; i < rung->weight_count; i++) {
+        const WeightSpec *spec = &rung->weights[i];
+        int copies = is_in_blocks(spec) ? model->config.L : 1;
+        int end = number + (spec->flags & BIAS ? 2 * copies : copies), biases = number + copies;
+        for (; number < end; number++) {
             const Tensor *tensor = &model->tensors[number];
             float *w = model->weights + tensor->offset;
-            uint64_t key = random_key(seed, RANDOM_WEIGHTS, number);
+            float start = number < biases ? spec->start : 0;
+            double deviation = deviation_of(spec, tensor, model->config.L);
+            uint64_t key = random_key(seed, RANDOM_WEIGHTS, (uint64_t)number);
             for (size_t j = 0; j < tensor->size; j++)
-                w[j] =
-                    deviation > 0
-                        ? (float)((double)spec->start + deviation * random_normal(key, (uint64_t)j))
-                        : spec->start;
+                w[j] = deviation > 0 ? (float)(deviation * random_normal(key, j)) : start;
         }
     }
 }
@@ -150,9 +190,8 @@ bool model_check(const Config *config, Error *err) {
 bool model_lay_out(Model *model, const Config *config, Error *err) {
     *model = (Model){.config = *config};
     if (!check(&model->config, &model->rung, err)) return false;
-    size_t most = (size_t)model->rung->tensor_count * (size_t)model->config.L;
-    if (!memory_alloc(&model->tensors, most, sizeof *model->tensors, "the model", err))
-        return false;
+    size_t max = 2 * (size_t)model->rung->weight_count * (size_t)model->config.L;
+    if (!memory_alloc(&model->tensors, max, sizeof *model->tensors, "the model", err)) return false;
     lay_out(model);
     return true;
 }
@@ -166,13 +205,14 @@ size_t model_parameters(const Config *config) {
     return parameters;
 }
 
-bool model_make_room(Model *model, Error *err) {
-    return memory_alloc(&model->weights, model->room, sizeof(float), "the model's weights", err);
+bool model_allocate(Model *model, Error *err) {
+    return memory_alloc(&model->weights, model->weights_size, sizeof(float), "the model's weights",
+                        err);
 }
 
 bool model_build(Model *model, const Config *config, uint64_t seed, Error *err) {
     if (!model_lay_out(model, config, err)) return false;
-    if (!model_make_room(model, err)) {
+    if (!model_allocate(model, err)) {
         model_free(model);
         return false;
     }

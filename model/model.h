@@ -1,8 +1,10 @@
-/* model.h - the programs' one door to the models: what they are, run, train, save and sample.
+/* model.h - the models' interface for the programs: to build, run, train and sample them.
  *
- * A Model is what is learned: a configuration and the weights. A Run is what computes: the
- * activations, gradients and optimizer state of one model at one batch size. The model sees token
- * ids (0 to V - 1) and never the characters behind them. Losses are in nats per token. */
+ * A Model is what is learned: a configuration and the weights. A Run computes: it holds the
+ * activations, gradients and optimizer state of one model at one batch size. A model sees token ids
+ * (0 to V - 1), never the characters behind them. Losses are in nats per token. A function that
+ * returns bool returns false with a message in `err` when it refuses. Functions without an Error
+ * assert their contracts. */
 #ifndef TRIL_MODEL_H
 #define TRIL_MODEL_H
 
@@ -16,20 +18,20 @@
 typedef struct {
     char model[16]; /* the rung's name */
     int V;          /* vocabulary */
-    int T;          /* context: the tokens that a prediction can look back on */
+    int T;          /* context: the most tokens that a prediction can see */
     int L;          /* layers */
-    int NH;         /* attention heads; they share the channels, so NH divides C */
+    int NH;         /* attention heads; NH divides C */
     int C;          /* channels (width) */
-    double dropout; /* in training, the share of activations set to 0 */
+    double dropout; /* the share of activations set to 0 in training, 0 <= dropout < 1 */
 } Config;
 
 /* The largest sizes accepted: no product of three of them overflows a size_t. */
 enum { MAX_CONTEXT = 65536, MAX_LAYERS = 256, MAX_WIDTH = 1 << 20, MAX_VOCABULARY = 0x110000 };
 
-/* The name of rung i of the ladder, lowest first; NULL beyond the last. */
+/* The name of rung i of the ladder, lowest first; NULL beyond the last. A constant. */
 const char *model_name(int i);
 
-/* One line on what a rung adds to the one below; NULL if there is no such rung. */
+/* What a rung adds to the one below, in one line; NULL for an unknown rung. A constant. */
 const char *model_idea(const char *name);
 
 /* ---- model ---- */
@@ -40,278 +42,256 @@ typedef struct {
     char name[64]; /* as in checkpoints */
     int rank;      /* 1 or 2 */
     int shape[2];
-    int layer;      /* from 0; -1: of none */
-    size_t offset;  /* of its first number in Model.weights */
+    int layer;      /* the block it belongs to, from 0; -1: none */
+    size_t offset;  /* of its first number in Model.weights, in floats */
     size_t size;    /* numbers */
-    unsigned flags; /* the rung's, on how it is trained */
+    unsigned flags; /* how it starts and is trained: model/rungs/rung.h */
 } Tensor;
 
 typedef struct {
-    Config config; /* sizes that the rung does not have are 1 */
+    Config config; /* sizes that the rung does not use are 1 */
     const Rung *rung;
     Tensor *tensors;
     int tensor_count;
-    size_t room; /* floats in `weights`, padding between tensors included */
+    size_t weights_size; /* floats in `weights`, padding between tensors included */
     float *weights;
+    /* the numbers in all tensors, without padding */
     size_t parameters;
 } Model;
 
-/* Would model_build accept it? If not, says why: an unknown rung, sizes out of range, heads that do
- * not divide the width. */
+/* Is the configuration valid? If not, the message says why: an unknown rung, a size out of range, a
+ * width that the number of heads does not divide. */
 bool model_check(const Config *config, Error *err);
 
-/* The number of its weights; 0 if model_check refuses it, or there is no memory to count them. */
+/* The number of parameters; 0 if model_check refuses the configuration or memory is short. */
 size_t model_parameters(const Config *config);
 
-/* Lays out a model with initial weights that follow from the seed. Refused: an unknown rung,
- * sizes out of range, heads that do not divide the width, no memory. */
+/* Builds a model with initial weights, which follow from the seed. model_free releases what it
+ * owns: tensors and weights. Refused: what model_check refuses, no memory; then there is nothing to
+ * release. */
 bool model_build(Model *model, const Config *config, uint64_t seed, Error *err);
 void model_free(Model *model);
+
+/* The two halves of model_build, so that a checkpoint can be checked between them. model_lay_out
+ * makes the tensors' names, shapes and offsets, in little memory. Refused: what model_check
+ * refuses, no memory. model_allocate makes the weights, all 0. Refused: no memory; the caller then
+ * calls model_free. */
+bool model_lay_out(Model *model, const Config *config, Error *err);
+bool model_allocate(Model *model, Error *err);
 
 /* ---- run ---- */
 
 typedef struct Run Run;
 
-/* In what products multiply; all else is float32, and so are their sums. BFLOAT16 rounds both
- * factors, in linear layers and, where it pays, in attention, on processors that have instructions
- * for it; NARROW rounds the weights only, on any, and is for making text and not for training. */
-typedef enum { FLOAT32, BFLOAT16, NARROW } Precision;
+/* The precision in which products multiply. All else, their sums included, is float32. BFLOAT16
+ * rounds both factors, in linear layers and, where it is faster, in attention; it needs a processor
+ * with instructions for it. BF16_WEIGHTS rounds the weights only, on any processor; it generates
+ * text and cannot train. */
+typedef enum { FLOAT32, BFLOAT16, BF16_WEIGHTS } Precision;
 
-/* BFLOAT16 where the processor has it (and the environment's KERNELS asks for no other
- * instructions), else FLOAT32. */
+/* BFLOAT16 where the processor has it and the environment variable KERNELS names no other
+ * instruction set; else FLOAT32. */
 Precision run_default_precision(void);
 
 typedef struct {
-    int batch;     /* the most sequences in a pass, >= 1; where it is shared, of all processes */
-    int length;    /* the most tokens of a sequence, 1 to the model's context */
+    int batch;     /* the most sequences in a pass, >= 1; of all processes together, if shared */
+    int length;    /* the most tokens in a sequence, 1 to the model's context */
     bool training; /* has gradients and an optimizer */
-    bool frozen;   /* the weights stay as they are while the run is open: prepared only once */
-    int threads;   /* 1 to MAX_THREADS: the most; a pass takes as many as it is worth */
+    bool frozen;   /* the weights do not change while the run is open, so they are packed once */
+    int threads;   /* the most threads, 1 to MAX_THREADS; a short pass uses fewer */
     Precision precision;
     uint64_t seed; /* of dropout */
-    bool shared;   /* by all processes (base/world.h), each of which opens it alike: of a batch each
-                      has a part, and all take part in what says so below */
+    bool shared;   /* all processes (base/world.h) share the run: each opens it with the same
+                      options and computes its part of a batch. Functions marked "collective" must
+                      then be called by all processes */
 } RunOptions;
 
 enum { MAX_THREADS = 1024 };
 
 /* The processors that this program may use, at most MAX_THREADS; 1 in a build without OpenMP. More
- * threads work, too, and come to the same bits, but in turns. */
-int run_most_threads(void);
+ * threads than that give the same bits, but are not faster. */
+int run_max_threads(void);
 
-/* As many, or those that OMP_NUM_THREADS says, if they are fewer. */
+/* run_max_threads(), or OMP_NUM_THREADS if that is less. */
 int run_default_threads(void);
 
-/* The most tokens in a pass: their number, times any width, is counted without overflow. */
+/* The most tokens in a pass. Tokens times any width do not overflow a size_t. */
 enum { MAX_TOKENS = 1 << 24 };
 
-/* Makes a run over `model`, which it borrows and (in training) changes. Refused: a batch to train
- * on that has fewer sequences than there are processes to share it, no memory. */
+/* Opens a run of `model`, which it borrows and, in training, changes. run_close releases it; NULL
+ * is allowed. Refused: a training batch with fewer sequences than processes, a batch of more than
+ * MAX_TOKENS tokens, unavailable kernels, no memory; *run is then NULL. */
 bool run_open(Run **run, Model *model, const RunOptions *options, Error *err);
 void run_close(Run *run);
 
-/* How many sequences of a batch are this process's, and how many come before. Alone: all, and 0. */
+/* The number of sequences of a batch that this process computes. *first is how many come before
+ * them. Without sharing: all of them, and 0. The passes below take this part only. */
 int run_part(const Run *run, int *first);
 
-/* From now on the weights stay as they are, and are prepared only once, or (false) may change
- * between passes, as they do where RunOptions.frozen is not set. */
+/* From now on the weights do not change (true), and are packed only now; or they may change between
+ * passes (false). RunOptions.frozen is the setting at the start. */
 void run_freeze(Run *run, bool frozen);
 
-/* From now on a pass takes one thread where several are slower, as they are on a busy machine: the
- * passes are timed. Their results are the same. */
+/* From now on passes are timed, and use one thread where several are slower, as on a busy machine.
+ * The results are the same. */
 void run_pace(Run *run);
 
-/* The instruction set that the run computes with, e.g. "avx2". */
+/* The instruction set that the run computes with, e.g. "avx2". A constant. */
 const char *run_kernels(const Run *run);
 
-/* What a run and its model take, in bytes: of a run that is open, and of one that is not, which
- * needs next to none to tell. Refused is what model_build and run_open refuse, but for memory. */
+/* The memory of a run and its model, in bytes: run_memory of an open run, run_estimate of one that
+ * is not open, in little memory. Refused by run_estimate: what model_check and run_open refuse,
+ * except for lack of memory for the run itself. */
 typedef struct {
     size_t weights;     /* and their packed copies */
     size_t optimizer;   /* gradients and moments */
-    size_t messages;    /* of other processes, if the run is shared */
+    size_t messages;    /* buffers for what other processes send, if the run is shared */
     size_t activations; /* grow with batch x length */
-    size_t threads;     /* what each computes in */
+    size_t threads;     /* scratch of all threads */
 } Memory;
 Memory run_memory(const Run *run);
 bool run_estimate(const Config *config, const RunOptions *options, Memory *memory, Error *err);
 
-/* The logits [B,T,V] that follow each token of ids[B,T], B <= batch. They stay the run's own,
- * until its next call. `past` tokens of the same sequence have gone before, through this run, and
- * are still remembered: past + T <= length, and past > 0 needs B = 1. */
+/* Computes logits[B,T,V], the prediction after each token of ids[B,T], B <= batch. The run owns the
+ * logits; its next call overwrites them. `past` is the number of earlier tokens of the same
+ * sequence whose keys and values the run still holds: past + T <= length; past > 0 needs B = 1. */
 const float *run_forward(Run *run, const int32_t *ids, int B, int T, int past);
 
-/* The same as a step of training, with dropout; remembers ids for run_backward. */
+/* The same for a training step, with dropout. Keeps the pointer `ids` until run_backward returns.
+ * Needs RunOptions.training. */
 void run_forward_training(Run *run, const int32_t *ids, int B, int T);
 
-/* The mean cross-entropy of the last forward pass against targets[B,T], in nats. Shared, it is that
- * of the whole batch: all take part. */
+/* The mean cross-entropy of the last forward pass against targets[B,T], in nats. Collective; it is
+ * the mean over the whole shared batch. */
 double run_loss(Run *run, const int32_t *targets);
 
-/* The gradient of that loss in all weights, after run_forward_training. Overwrites the logits.
- * Shared, all take part; the gradients are there for run_update only. */
+/* Adds the gradient of that loss to the gradient of every weight, after run_forward_training.
+ * Overwrites the logits. Collective; in a shared run only run_update may use the gradients. */
 void run_backward(Run *run, const int32_t *targets);
 
 typedef struct {
     double learning_rate, beta1, beta2, epsilon, weight_decay; /* AdamW's */
-    double matrix_rate, momentum, matrix_decay; /* Muon's, of the matrices that it trains */
-    double clip; /* the gradient's largest norm, of all weights; 0: not clipped. Muon never is */
+    double matrix_rate, momentum, matrix_decay; /* Muon's, for the matrices that it trains */
+    double clip; /* the largest global gradient norm; 0: no clipping. Muon's steps are not
+                    clipped */
 } Optimizer;
 
-/* One step of AdamW, and of Muon on the matrices that the rung has for it; returns the norm that
- * the gradient had before clipping. Shared, all take part, and have the same weights after it. */
+/* One step of AdamW, and of Muon on the tensors that the rung marks MUON. Sets the gradients to 0.
+ * Returns the global gradient norm before clipping. Collective; all processes have the same weights
+ * afterwards. */
 double run_update(Run *run, const Optimizer *optimizer);
 
-/* Brings the moments that one process has to all others: of each matrix that Muon trains where the
- * run is shared. All take part; before they are saved. */
+/* Sends the first moments of each matrix that Muon trains from the process that has them to all
+ * others. Call it before saving. Collective. */
 void run_collect(Run *run);
 
-/* Makes a training run that is at its start go on where another stood after `step` updates: its
- * model has the weights of then, and the moments, laid out like the weights, are copied. Shared,
- * all take part, and those of the first process count: the others have NULL. */
+/* Continues a training after `step` updates: sets the step and copies the moments, which are laid
+ * out like the weights. The model must have the weights of that step. Collective: the first process
+ * passes the moments, the others NULL. */
 void run_restore(Run *run, uint64_t step, const float *first_moments, const float *second_moments);
 
-/* The gradient of a tensor (by its place in Model.tensors), for tests. */
+/* The model that a run computes with. Borrowed. */
+const Model *run_model(const Run *run);
+
+/* The moments of the optimizer, laid out like the weights. Borrowed from the run. */
+void run_moments(const Run *run, const float **first, const float **second);
+
+/* The gradient of tensor number `tensor` of Model.tensors, for tests. Borrowed from the run. */
 const float *run_gradient(const Run *run, int tensor);
 
-/* What one head of one layer saw in the last run_forward, of one sequence with nothing past. Rows
- * of tokens are `_row` floats apart; pointers are the run's own, until its next call. Queries and
- * keys are what the scores are made of: in modern, after norm and turn. */
+/* What one head of one layer computed in the last run_forward, which must have had B = 1 and past =
+ * 0. Rows of tokens are `_row` floats apart. The run owns the arrays; its next call overwrites
+ * them. In `modern`, queries and keys are those after norm and rotation. */
 typedef struct {
     int T, dk, dv;                /* tokens; channels of the head */
-    const float *query, *key;     /* [T, dk]; NULL: each takes the plain mean */
-    const float *value, *context; /* [T, dv]; context: what it heard */
+    const float *query, *key;     /* [T, dk]; NULL: the head is the plain mean */
+    const float *value, *context; /* [T, dv]; context: the weighted mean of the values */
     size_t query_row, key_row, value_row, context_row;
-    float scale;                    /* of query . key, before the softmax */
-    const float *projection, *bias; /* [C, dv], [C]: what context goes through */
-    size_t projection_row;          /* from one of the C channels to the next */
-} HeadView;
+    float scale;                    /* multiplies query . key before the softmax */
+    const float *projection, *bias; /* [C, dv], [C]: the linear layer that reads the context; NULL:
+                                       none */
+    size_t projection_row;          /* floats from one of the C channels to the next */
+} AttentionView;
 
-/* Refused, with false: a rung, layer or head that is not there. */
-bool run_head(const Run *run, int layer, int head, HeadView *view);
+/* False if the rung has no attention, or no such layer or head. */
+bool run_attention(const Run *run, int layer, int head, AttentionView *view);
 
-/* The scores query . key of token t with each of the T; and the weights, the softmax of those up to
- * its own, scaled, and 0 beyond. Scores want a query; weights are those of the plain mean where
- * there is none. */
-void head_scores(const HeadView *head, int t, float *scores);
-void head_weights(const HeadView *head, int t, float *weights);
+/* attention_scores: scores[T] = query[t] . key[s] for each token s, unscaled; needs a query.
+ * attention_weights: weights[T] = the softmax of the scaled scores over s <= t, and 0 for s > t;
+ * without a query, 1 / (t + 1) for s <= t. */
+void attention_scores(const AttentionView *head, int t, float *scores);
+void attention_weights(const AttentionView *head, int t, float *weights);
 
-/* The mean loss over a text: windows of the run's length laid end to end, each token but the
- * first predicted once, batch by batch. With every = k > 1, only one batch in k is read. Without
- * dropout. Shared, all take part, and each reads its part of the windows; the result is the same to
- * the bit at any number of processes. count >= 2. */
+/* The mean loss over ids[count], in nats, without dropout: windows of the run's length are laid end
+ * to end, and each token but the first is predicted once. With every = k > 1, only one batch in k
+ * is read. Collective: each process reads its part of the windows; the number of processes does not
+ * change a bit of the result. count >= 2, every >= 1. */
 double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every);
 
-/* The same; but NaN, soon after *stopped, which is asked again and again, was true for any process
- * (NULL: it never is). */
+/* The same, but returns NaN soon after `stopped` returned true in any process. It is called often;
+ * NULL: never stop. */
 double run_evaluate_until(Run *run, const int32_t *ids, size_t count, size_t every,
                           bool (*stopped)(void));
 
-/* The share of the peak rate that a step has, counted from 0. Both rise in a line over `warmup`
- * steps to 1; one then falls along half a cosine that would reach `floor` at step `steps`
- * (Loshchilov and Hutter, "SGDR", 2017), the other stays, and falls over the last `cooldown` steps
- * in a line that would reach 0 (Hu et al., "MiniCPM", 2024; Haegele et al., 2024). */
-double schedule_cosine(int step, int steps, int warmup, double floor);
-double schedule_trapezoid(int step, int steps, int warmup, int cooldown);
+/* The share of the peak learning rate in step `step`, counted from 0. Both rise linearly to 1 over
+ * `warmup` steps. rate_cosine then falls along half a cosine to `floor` at step `steps`
+ * (Loshchilov and Hutter, "SGDR", 2017). rate_warmup_stable_decay stays at 1 and falls linearly to
+ * 0 over the last `cooldown` steps (Hu et al., "MiniCPM", 2024; Haegele et al., 2024). */
+double rate_cosine(int step, int steps, int warmup, double floor);
+double rate_warmup_stable_decay(int step, int steps, int warmup, int cooldown);
 
 /* ---- closed forms: what needs no training ---- */
 
 typedef struct {
     double uniform;                   /* ln V */
     double unigram, unigram_held_out; /* the entropy of the characters' frequencies */
-    double bigram, bigram_held_out;   /* ... of each character's frequency after the one before */
+    double bigram, bigram_held_out;   /* the entropy of each character's frequency after the one
+                                         before */
 } Counts;
 
-/* Counted on the training ids, in nats per token. The held-out figures are cross-entropies under
- * smoothed frequencies: add-one for single characters, Witten-Bell (1991) for pairs. Both texts
- * have two tokens or more. */
+/* Counts characters and pairs of train[train_count], in nats per token. The held-out figures are
+ * cross-entropies under smoothed frequencies: add-one for single characters, Witten-Bell (1991) for
+ * pairs. Both texts have at least two tokens. Refused: no memory. */
 bool count_losses(const int32_t *train, size_t train_count, const int32_t *held_out,
                   size_t held_out_count, int V, Counts *counts, Error *err);
 
 /* ---- sampling ---- */
 
 typedef struct {
-    double temperature; /* divides the logits; 0: always the likeliest */
-    int top_k;          /* only the k likeliest; 0: all */
-    double top_p;       /* only the likeliest that together reach this probability; 1: all */
+    double temperature; /* divides the logits; 0: always the most likely token */
+    int top_k;          /* only the k most likely tokens; 0: all */
+    double top_p;       /* only the most likely tokens that together reach this probability; 1:
+                           all */
     uint64_t seed;
 } Sampler;
 
-/* Picks the id that follows, from logits[V]; `place` counts the draws of a stream, `stream` the
- * samples. `order` is scratch for V ids. */
+/* Picks the next token from logits[V] and returns its id. `stream` is the number of the sample,
+ * `place` the number of the draw in it: both and the seed determine the random number. order[V] is
+ * scratch. */
 int sampler_pick(const Sampler *sampler, const float *logits, int V, uint64_t stream,
                  uint64_t place, int32_t *order);
 
-/* A text that grows: a run of batch 1 and the tokens it remembers. When they fill the context, the
- * older half is forgotten and the newer half read again, in one pass. */
+/* A growing text: a run of batch 1 and the tokens in its context. When they fill the context, the
+ * older half is dropped and the newer half is read again, in one pass. */
 typedef struct {
     Run *run;
     int context, V;  /* the model's */
-    int32_t *window; /* room for the context; owned */
+    int32_t *window; /* [context]; owned */
     int length;      /* tokens in it */
 } Generator;
 
+/* Opens a run of `model`, which is borrowed. generator_close releases what the generator owns.
+ * Refused: what run_open refuses, no memory. */
 bool generator_open(Generator *generator, Model *model, int threads, Precision precision,
                     Error *err);
 void generator_close(Generator *generator);
 
-/* Forgets everything. */
+/* Drops all tokens. */
 void generator_reset(Generator *generator);
 
-/* Reads count >= 1 more tokens and returns the logits [V] that follow the last of them. */
+/* Reads ids[count], count >= 1, and returns the logits[V] after the last of them. If count is
+ * larger than the context, only the last tokens are read. The run owns the logits; its next call
+ * overwrites them. */
 const float *generator_feed(Generator *generator, const int32_t *ids, size_t count);
-
-/* ---- checkpoint ---- */
-
-/* A line of a checkpoint's metadata. The key is a plain word; the value is UTF-8 of `length`
- * bytes, any character included. */
-typedef struct {
-    const char *key, *value;
-    size_t length;
-} Note;
-
-/* Writes the weights, the configuration, `notes` (of other keys than its own: see checkpoint.c) and
- * a digest of all that as one safetensors file, atomically. */
-bool checkpoint_save(const char *path, const Model *model, const Note *notes, int count,
-                     Error *err);
-
-/* The same, for a training run: its model, and the moments of its optimizer, from which run_restore
- * goes on. */
-bool checkpoint_save_run(const char *path, const Run *run, const Note *notes, int count,
-                         Error *err);
-
-typedef struct {
-    Model model;
-    float *first_moments, *second_moments; /* laid out like the weights; NULL if it has none */
-    char *header;                          /* what the notes point into; owned, as all is */
-    Note *notes;
-    int note_count;
-} Checkpoint;
-
-/* Reads one back: every name, shape, type and size is checked before the weights are read, the
- * digest before they are used. Refused, too: numbers that are not finite. */
-bool checkpoint_load(Checkpoint *checkpoint, const char *path, Error *err);
-
-/* Reads the notes alone, without the weights, which are NULL then. The rest of the file may be
- * damaged. */
-bool checkpoint_peek(Checkpoint *checkpoint, const char *path, Error *err);
-void checkpoint_free(Checkpoint *checkpoint);
-
-/* The note of that key, or NULL. */
-const Note *checkpoint_note(const Checkpoint *checkpoint, const char *key);
-
-/* ---- Hugging Face ---- */
-
-/* Has transformers an architecture for it? For a gpt and a modern. */
-bool model_check_export(const Model *model, Error *err);
-
-/* Writes such a model to a directory as transformers reads it: config.json and model.safetensors.
- */
-bool model_export(const Model *model, const char *directory, Error *err);
-
-/* Reads such a directory, of a GPT-2 or Qwen3 that another program may have trained: everything is
- * checked, down to each setting that would make it compute something else. Its ids may be in
- * another order: ours from 0 to count - 1 are its `rows`. The dropout is 0. */
-bool model_import(Model *model, const char *directory, const int32_t *rows, int count, Error *err);
 
 #endif

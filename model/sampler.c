@@ -1,10 +1,10 @@
-/* sampler.c - logits -> the id that is written. */
+/* sampler.c - picks the next token from the logits. */
 #include "model/model.h"
 #include "base/random.h"
 
 #include <math.h>
 
-/* Is `a` likelier than `b`, or as likely and the smaller id? */
+/* Is `a` more likely than `b`, or equally likely and the smaller id? */
 static bool before(const float *logits, int32_t a, int32_t b) {
     return logits[a] > logits[b] || (logits[a] == logits[b] && a < b);
 }
@@ -30,15 +30,15 @@ int sampler_pick(const Sampler *sampler, const float *logits, int V, uint64_t st
         if (logits[v] > logits[likeliest]) likeliest = v;
     if (sampler->temperature <= 0) return likeliest;
 
-    /* e^((logit - largest) / temperature), which is at most 1, and its sum over the k likeliest. */
+    /* e^((logit - largest) / temperature), at most 1, and its sum over the k most likely tokens */
     double largest = (double)logits[likeliest];
     bool all = (sampler->top_k == 0 || sampler->top_k >= V) && sampler->top_p >= 1;
     for (int v = 0; v < V; v++) order[v] = v;
     if (!all)
         for (int root = V / 2 - 1; root >= 0; root--) sift(logits, order, root, V);
 
-    /* A heap gives up its likeliest one at a time: each is moved to the end. */
-    int kept = 0, most = all || sampler->top_k == 0 || sampler->top_k > V ? V : sampler->top_k;
+    /* Each round moves the most likely token from the heap to the end. */
+    int kept = 0, max = all || sampler->top_k == 0 || sampler->top_k > V ? V : sampler->top_k;
     double total = 0, everything = 0;
     for (int v = 0; v < V; v++)
         everything += exp(((double)logits[v] - largest) / sampler->temperature);
@@ -46,7 +46,7 @@ int sampler_pick(const Sampler *sampler, const float *logits, int V, uint64_t st
         kept = V;
         total = everything;
     }
-    while (!all && kept < most) {
+    while (!all && kept < max) {
         int last = V - 1 - kept++;
         int32_t id = order[0];
         order[0] = order[last];
@@ -61,5 +61,5 @@ int sampler_pick(const Sampler *sampler, const float *logits, int V, uint64_t st
         left -= exp(((double)logits[id] - largest) / sampler->temperature);
         if (left < 0) return id;
     }
-    return likeliest; /* rounding left a crumb */
+    return likeliest; /* rounding left a remainder */
 }

@@ -5,7 +5,7 @@
 
 enum { LEFT = 52, RIGHT = 148, RIGHT_BARE = 14, TOP = 10, BOTTOM = 38, LINE = 14, MAX_LABELS = 32 };
 
-/* Medium lightness: visible on white and on black. */
+/* Medium lightness, visible on white and on black. */
 static const char *const colours[CHART_COLOURS] = {"#3b82d6", "#d9722e", "#2f9e5b",
                                                    "#c056a8", "#a8870c", "#d94f4f"};
 #define GREY "#808080"
@@ -13,14 +13,14 @@ static const char *const colours[CHART_COLOURS] = {"#3b82d6", "#d9722e", "#2f9e5
 typedef struct {
     FILE *out;
     const Chart *chart;
-    double x_max, y_min, y_max; /* the axes; x begins at 0 */
-    double width, height;       /* of the space between them */
+    double x_max, y_min, y_max; /* the range of the axes; x begins at 0 */
+    double width, height;       /* of the area between the axes */
 } Drawing;
 
-/* A name at the right of the curves. */
+/* A name to the right of the plot. */
 typedef struct {
     const char *name, *colour;
-    double y; /* in the drawing */
+    double y; /* in drawing coordinates */
 } Label;
 
 static double x_of(const Drawing *d, double x) {
@@ -51,7 +51,7 @@ static Drawing lay_out(FILE *out, const Chart *chart) {
     if (chart->from_zero) d.y_min = 0;
     const double tiny = 1e-15;
     double range = d.y_max - d.y_min;
-    if (!(range > fmax(tiny, 1e-9 * fabs(d.y_max)))) { /* no points, or all at one height */
+    if (!(range > fmax(tiny, 1e-9 * fabs(d.y_max)))) { /* no points, or all have the same y */
         d.y_min = isfinite(d.y_min) ? d.y_min : 0;
         d.y_max = d.y_min + fmax(1, fabs(d.y_min));
     }
@@ -65,16 +65,16 @@ static Drawing lay_out(FILE *out, const Chart *chart) {
     return d;
 }
 
-/* A round number, 1, 2 or 5 times a power of ten, that fits into `range` about `parts` times. */
+/* The round number, 1, 2 or 5 times a power of ten, that divides `range` into about `parts`
+ * parts. */
 static double round_step(double range, double parts) {
     double rough = range / parts, ten = pow(10, floor(log10(rough)));
     double digit = rough / ten;
     return ten * (digit < 1.5 ? 1 : digit < 3.5 ? 2 : digit < 7.5 ? 5 : 10);
 }
 
-/* The first multiple of `step` that is not below `min`; returns how many more there are up to
- * `max`.
- */
+/* Sets *first to the first multiple of `step` >= `min`. Returns the number of further multiples up
+ * to `max`. */
 static int multiples(double min, double max, double step, double *first) {
     *first = ceil(min / step) * step;
     return (int)floor((max - *first) / step);
@@ -107,7 +107,7 @@ static void draw_axes(const Drawing *d) {
     fputs("</text>\n</g>\n", d->out);
 }
 
-/* The points as numbers, with dots if there are few. */
+/* Draws the points as numbers, and as dots if there are few. */
 static void draw_curve(const Drawing *d, const Curve *curve) {
     enum { FEW = 30 };
     fprintf(d->out, "<polyline data-name=\"");
@@ -137,7 +137,7 @@ static void draw_curves(const Drawing *d) {
     fputs("</g>\n", d->out);
 }
 
-/* Sorts the labels from top to bottom and moves them a line apart. */
+/* Sorts the labels from top to bottom and moves them at least a line apart. */
 static void spread(const Drawing *d, Label *labels, int count) {
     for (int i = 1; i < count; i++)
         for (int j = i; j > 0 && labels[j].y < labels[j - 1].y; j--) {
@@ -188,7 +188,7 @@ void chart_draw(FILE *out, const Chart *chart) {
         chart->id, chart->width, chart->height);
     markup_text(out, chart->title);
     fputs("</title>\n", out);
-    /* the matrix of the plot stretches lines, but not their width */
+    /* the plot's matrix must scale the lines, but not their width */
     fputs("<style>.plot * { vector-effect: non-scaling-stroke }</style>\n", out);
     draw_axes(&d);
     draw_curves(&d);

@@ -1,4 +1,4 @@
-/* chart.h - curves as an SVG picture, in a page or alone. */
+/* chart.h - curves as an SVG picture, inside a page or as a file. */
 #ifndef TRIL_REPORT_CHART_H
 #define TRIL_REPORT_CHART_H
 
@@ -6,20 +6,20 @@
 #include <stdio.h>
 
 typedef struct {
-    double x, y; /* x >= 0; both finite, and not beyond 1e15 */
+    double x, y; /* x >= 0; both finite and at most 1e15 */
 } Point;
 
-/* A curve. A faint one is a thin line without a label, drawn first. */
+/* A curve. A faint curve is a thin line without a label, drawn first. */
 typedef struct {
     const char *name;
     const Point *points;
-    int count, colour; /* colour: 0 to CHART_COLOURS - 1, and again from there */
+    int count, colour; /* colour: 0 to CHART_COLOURS - 1, then again from 0 */
     bool faint;
 } Curve;
 
 enum { CHART_COLOURS = 6 };
 
-/* A horizontal line to compare the curves with. */
+/* A horizontal line for comparison. */
 typedef struct {
     const char *name;
     double y;
@@ -30,12 +30,12 @@ typedef struct {
     const Curve *curves;
     const Level *levels;
     int curve_count, level_count;
-    int width, height; /* of the drawing, which a page may scale */
+    int width, height; /* of the drawing; a page may scale it */
     bool from_zero;    /* the y axis begins at 0 */
 } Chart;
 
-/* Draws the chart. The SVG holds the points of a curve as the figures that they are, and a matrix
- * moves them to their places: whoever reads the SVG can read the figures. */
+/* Draws the chart. The SVG keeps the data of each curve as numbers, and a matrix scales them, so a
+ * reader of the SVG can read the data. */
 void chart_draw(FILE *out, const Chart *chart);
 
 #endif

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_ROWS = 8, MAX_COLUMNS = 8 }; /* of numbers in a table */
+enum { MAX_ROWS = 8, MAX_COLUMNS = 8 }; /* of a table of numbers */
 
 typedef struct {
     const Screen *screen;
@@ -17,10 +17,10 @@ typedef struct {
     int T;
     char (*glyphs)[GLYPH_SIZE]; /* of the tokens; owned */
     float *table;               /* [T, T]; owned */
-    float *weights;             /* of each head, [heads, T, T]; owned */
+    float *weights;             /* of all heads, [heads, T, T]; owned */
     HeatMap *maps;              /* [heads]; owned */
     int heads;
-    HeadView head; /* whose numbers are shown */
+    AttentionView head; /* the head whose numbers are shown */
     int layer;
 } Explanation;
 
@@ -45,15 +45,15 @@ static void show_rows(const Explanation *e, const float *numbers, size_t row, in
     if (rows < e->T) fputs("  ...\n", e->out);
 }
 
-/* A row of `columns` numbers for each token, `row` floats apart. */
+/* Shows a row of `columns` numbers for each token. Rows are `row` floats apart. */
 static void show_vectors(const Explanation *e, const char *name, const float *numbers, size_t row,
                          int columns) {
     if (*name) fprintf(e->out, "   %s\n", name);
     show_rows(e, numbers, row, columns, NULL);
 }
 
-/* Numbers [T, T] of each token with each. `masked` replaces those with later tokens; NULL: it does
- * not. */
+/* Shows numbers [T, T], token by token. `masked` replaces those of later tokens; NULL: shows
+ * them. */
 static void show_square(const Explanation *e, const float *numbers, const char *masked) {
     fputs("    ", e->out);
     for (int s = 0; s < min(e->T, MAX_COLUMNS); s++) fprintf(e->out, "     %s ", e->glyphs[s]);
@@ -80,7 +80,7 @@ static void show_tokens(const Explanation *e) {
 }
 
 static void show_query_key_value(const Explanation *e) {
-    const HeadView *h = &e->head;
+    const AttentionView *h = &e->head;
     bool modern = strcmp(e->model->config.model, "modern") == 0;
     fprintf(
         e->out,
@@ -94,9 +94,9 @@ static void show_query_key_value(const Explanation *e) {
 }
 
 static void show_scores(const Explanation *e) {
-    const HeadView *h = &e->head;
+    const AttentionView *h = &e->head;
     size_t T = (size_t)e->T;
-    for (int t = 0; t < e->T; t++) head_scores(h, t, e->table + (size_t)t * T);
+    for (int t = 0; t < e->T; t++) attention_scores(h, t, e->table + (size_t)t * T);
     fputs("\n3. Scores: query . key, of each character (row) with each (column). High: the\n   one "
           "finds in the other what it asks for.\n",
           e->out);
@@ -117,7 +117,7 @@ static void show_weights(const Explanation *e, const float *weights) {
 }
 
 static void show_context(const Explanation *e) {
-    const HeadView *h = &e->head;
+    const AttentionView *h = &e->head;
     fprintf(
         e->out,
         "\n7. Context: the values, weighted and added up: %d x %d numbers, what each\n   character "
@@ -126,13 +126,14 @@ static void show_context(const Explanation *e) {
     show_vectors(e, "", h->context, h->context_row, h->dv);
 }
 
-/* The context of all heads, concatenated, times a matrix: added to each token's vector. */
+/* Multiplies the concatenated context of all heads by the projection. Attention adds the result to
+ * each token's vector. */
 static void show_projection(const Explanation *e) {
     int C = e->model->config.C, shown = min(C, MAX_COLUMNS);
     float out[MAX_ROWS * MAX_COLUMNS] = {0};
     for (int n = 0; n < e->heads; n++) {
-        HeadView h;
-        run_head(e->run, e->layer, n, &h);
+        AttentionView h;
+        run_attention(e->run, e->layer, n, &h);
         for (int t = 0; t < min(e->T, MAX_ROWS); t++)
             for (int c = 0; c < shown; c++) {
                 const float *context = h.context + (size_t)t * h.context_row;
@@ -162,7 +163,7 @@ static void show_maps(const Explanation *e, int first, int count) {
 
 /* ---- without attention ---- */
 
-/* The bigram: what may follow each character, the likeliest first. */
+/* For the bigram: shows the likeliest characters to follow each character. */
 static void show_followers(const Explanation *e, const float *logits) {
     enum { FOLLOWERS = 8 };
     int V = e->model->config.V;
@@ -176,13 +177,13 @@ static void show_followers(const Explanation *e, const float *logits) {
         for (int i = 0; i < V; i++) sum += exp((double)row[i] - max);
         fprintf(e->out, "  %s ", e->glyphs[t]);
         for (int n = 0, last = -1; n < min(FOLLOWERS, V); n++) {
-            int next = -1; /* the largest below what was shown, or equal and further on */
+            int next = -1; /* the next largest logit; equal ones in the order of their ids */
             for (int i = 0; i < V; i++) {
                 double own = (double)row[i];
                 bool left = own < above || (own >= above && own <= above && i > last);
                 if (left && (next < 0 || row[i] > row[next])) next = i;
             }
-            if (next < 0) break; /* the rest are no numbers */
+            if (next < 0) break; /* the rest are NaN */
             char glyph[GLYPH_SIZE];
             glyph_padded(e->vocab, next, glyph);
             fprintf(e->out, "  %s%4.1f%%", glyph, 100 * exp((double)row[next] - max) / sum);
@@ -193,7 +194,7 @@ static void show_followers(const Explanation *e, const float *logits) {
     }
 }
 
-/* ---- all of it ---- */
+/* ---- all steps ---- */
 
 static void show_steps(const Explanation *e, int head) {
     int first = head < 0 ? 0 : head;
@@ -213,7 +214,7 @@ static void show_steps(const Explanation *e, int head) {
 /* Reads the weights of every head of the layer. */
 static bool read_heads(Explanation *e, int head, Error *err) {
     size_t square = (size_t)e->T * (size_t)e->T;
-    while (run_head(e->run, e->layer, e->heads, &e->head)) e->heads++;
+    while (run_attention(e->run, e->layer, e->heads, &e->head)) e->heads++;
     if (e->heads == 0)
         return fail(err, "--layer %d: the model has %d, counted from 0", e->layer,
                     e->model->config.L);
@@ -224,13 +225,13 @@ static bool read_heads(Explanation *e, int head, Error *err) {
         !memory_alloc(&e->maps, (size_t)e->heads, sizeof *e->maps, "attention", err))
         return false;
     for (int h = 0; h < e->heads; h++) {
-        run_head(e->run, e->layer, h, &e->head);
+        run_attention(e->run, e->layer, h, &e->head);
         for (int t = 0; t < e->T; t++)
-            head_weights(&e->head, t, weights_of(e, h) + (size_t)t * (size_t)e->T);
+            attention_weights(&e->head, t, weights_of(e, h) + (size_t)t * (size_t)e->T);
         e->maps[h].weights = weights_of(e, h);
         snprintf(e->maps[h].title, sizeof e->maps[h].title, "head %d", h);
     }
-    return run_head(e->run, e->layer, head < 0 ? 0 : head, &e->head);
+    return run_attention(e->run, e->layer, head < 0 ? 0 : head, &e->head);
 }
 
 bool explain_attention(const Screen *screen, Model *model, const Vocab *vocab, const int32_t *ids,
@@ -243,13 +244,13 @@ bool explain_attention(const Screen *screen, Model *model, const Vocab *vocab, c
                      .T = T,
                      .layer = layer};
     RunOptions options = {.batch = 1, .length = T, .frozen = true, .threads = 1};
-    HeadView any;
+    AttentionView any;
     bool ok = memory_alloc(&e.glyphs, (size_t)T, sizeof *e.glyphs, "the text", err) &&
               run_open(&e.run, model, &options, err);
     if (ok) {
         for (int t = 0; t < T; t++) glyph_padded(vocab, ids[t], e.glyphs[t]);
         const float *logits = run_forward(e.run, ids, 1, T, 0);
-        if (!run_head(e.run, 0, 0, &any)) {
+        if (!run_attention(e.run, 0, 0, &any)) {
             ok = (layer <= 0 && head <= 0) ||
                  fail(err, "a %s has no layers or heads of attention", model->config.model);
             if (ok) show_followers(&e, logits);

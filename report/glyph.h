@@ -1,4 +1,4 @@
-/* glyph.h - characters made visible, for maps and for a line of text. */
+/* glyph.h - visible characters for maps and single lines of text. */
 #ifndef TRIL_REPORT_GLYPH_H
 #define TRIL_REPORT_GLYPH_H
 
@@ -6,19 +6,19 @@
 
 enum { GLYPH_SIZE = 12, GLYPH_COLUMNS = 2 };
 
-/* Does this code point change how the rest of the line is shown: its direction, its breaks? */
+/* Does this code point change how the rest of the line is shown (direction, line breaks)? */
 bool glyph_is_format(uint32_t code);
 
-/* Writes a character of the vocabulary as visible text: a blank as a sign, an accent on a circle,
- * an invisible character or a format character as a dot. Returns how many columns of a terminal it
- * takes: 1 or GLYPH_COLUMNS. */
+/* Writes a character of the vocabulary as visible text. White space becomes a sign, an accent gets
+ * a circle, an invisible or format character becomes a dot. Returns its width in terminal columns:
+ * 1 or GLYPH_COLUMNS. */
 int glyph_of(const Vocab *vocab, int id, char text[GLYPH_SIZE]);
 
-/* The same, padded to GLYPH_COLUMNS columns. */
+/* glyph_of, padded to GLYPH_COLUMNS columns. */
 void glyph_padded(const Vocab *vocab, int id, char text[GLYPH_SIZE]);
 
-/* The glyphs of ids [count] in a line, but spaces as spaces: as many as fit into `columns` and into
- * `size` bytes. */
+/* Writes the glyphs of ids [count] on one line, with spaces as spaces. Stops when `columns` columns
+ * or `size` bytes are full. */
 void glyph_line(const Vocab *vocab, const int32_t *ids, int count, int columns, char *text,
                 size_t size);
 

@@ -5,7 +5,7 @@
 
 enum { CELL = GLYPH_COLUMNS, AXIS = GLYPH_COLUMNS + 1, GAP = 2 };
 
-/* From dark to light among a terminal's 256 colours. */
+/* Colours from dark to light among a terminal's 256. */
 static void draw_colour(FILE *out, float weight) {
     static const int ramp[] = {234, 17, 18, 19, 20, 26, 32, 38, 44, 80, 116, 152, 188, 230};
     enum { SHADES = sizeof ramp / sizeof *ramp };
@@ -21,7 +21,7 @@ static void draw_digit(FILE *out, float weight) {
         fprintf(out, "%d ", tenths < 9 ? tenths : 9);
 }
 
-/* The width of a map, which is at least that of its title. */
+/* The width of a map, at least that of its title. */
 static int width_of(int shown) {
     int map = AXIS + CELL * shown;
     return map < HEAT_TITLE ? HEAT_TITLE : map;
@@ -41,7 +41,7 @@ static void draw_row(const Screen *screen, const HeatMap *map, int T, int shown,
     }
 }
 
-/* Maps side by side. */
+/* Draws maps side by side. */
 static void draw_band(const Screen *screen, const HeatMap *maps, int count, int T, int shown,
                       const char (*glyphs)[GLYPH_SIZE]) {
     FILE *out = screen->out;

@@ -9,7 +9,7 @@ static int shade_of(float weight) {
     return weight > 0 ? (int)(fminf(weight, 1) * SHADES + 0.5f) : 0; /* NaN: none */
 }
 
-/* All cells of one shade as one path; neighbours in a row are one rectangle. */
+/* Draws all cells of one shade as one path. Neighbours in a row become one rectangle. */
 static void draw_shade(FILE *out, const float *weights, int T, int shade) {
     bool any = false;
     for (int t = 0; t < T; t++) {

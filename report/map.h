@@ -1,4 +1,4 @@
-/* map.h - a head's attention weights as an SVG picture, in a page or alone. */
+/* map.h - a head's attention weights as an SVG picture, inside a page or as a file. */
 #ifndef TRIL_REPORT_MAP_H
 #define TRIL_REPORT_MAP_H
 
@@ -6,8 +6,8 @@
 
 #include <stdio.h>
 
-/* Draws the lower triangle of weights [T, T], 0 to 1: row t holds what token t gives to tokens 0 to
- * t. Darker is more. The glyphs [T] label both axes; `id` is a plain word. */
+/* Draws the lower triangle of weights [T, T], 0 to 1. Row t holds the weights of token t on tokens
+ * 0 to t. Darker is more. The glyphs [T] label both axes. `id` is a plain word. */
 void map_draw(FILE *out, const char *id, const char *title, const float *weights, int T,
               const char (*glyphs)[GLYPH_SIZE]);
 

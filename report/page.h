@@ -1,4 +1,4 @@
-/* page.h - the results of a training as a page of HTML, in one file that needs no network. */
+/* page.h - the results of a training run as one HTML file that needs no network. */
 #ifndef TRIL_REPORT_PAGE_H
 #define TRIL_REPORT_PAGE_H
 
@@ -9,22 +9,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A line of the table of models; losses in nats per character, NaN if not measured. */
+/* A row of the table of models. Losses are in nats per character, NaN if not measured. */
 typedef struct {
     const char *name;
     size_t parameters;
     double train, validation;
-    double seconds; /* negative: needed no training */
+    double seconds; /* negative: not trained */
 } PageModel;
 
-/* What the model wrote after `step` steps. */
+/* Text generated after `step` steps. */
 typedef struct {
     int step;
     double validation;
     const char *text;
 } PageSample;
 
-/* A head's weights [tokens, tokens] on the page's line. */
+/* A head's attention weights [tokens, tokens] on the page's line of text. */
 typedef struct {
     int layer, head;
     const float *weights;
@@ -34,32 +34,32 @@ typedef struct {
     char name[24], value[80];
 } PageSetting;
 
-/* Everything is borrowed. Texts may hold any characters: page_write escapes them. */
+/* Borrows everything. page_write escapes the texts, which may hold any characters. */
 typedef struct {
-    const char *text, *model, *idea; /* the text's file, the model's name and what it is */
+    const char *text, *model, *idea; /* the text's file, the model's name and description */
     uint64_t digest;                 /* of the text */
     size_t characters;
     int vocabulary;
     Chart losses;
-    const Chart *curves; /* of the model's training: rate, norm, speed */
+    const Chart *curves; /* of the training: learning rate, gradient norm, speed */
     int curve_count;
     const PageModel *models;
     int model_count;
     const PageSample *samples;
     int sample_count;
-    const PageHead *heads; /* none: the model has no attention */
+    const PageHead *heads; /* empty if the model has no attention */
     int head_count, tokens;
-    const char (*glyphs)[GLYPH_SIZE]; /* of the line's tokens */
+    const char (*glyphs)[GLYPH_SIZE]; /* of the tokens of the line */
     int left_out;                     /* heads that are not shown */
-    char *const *command;             /* the words of the command line; NULL ends them */
+    char *const *command;             /* the words of the command line, ended by NULL */
     const PageSetting *settings;
     int setting_count;
 } Page;
 
-/* Writes it to `path`, whole or not at all. */
+/* Writes the page to `path`, atomically. */
 bool page_write(const char *path, const Page *page, Error *err);
 
-/* Is there such a page at `path`, of a training on the text of this digest? */
+/* Is the file at `path` such a page, from a training on the text with this digest? */
 bool page_is_of(const char *path, uint64_t digest);
 
 #endif

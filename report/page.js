@@ -1,5 +1,5 @@
-// Shows the figures under the pointer, or where the arrow keys moved the cursor. The figures are the
-// points of the curves; without this script the page shows everything but them.
+// Shows the values of the curves under the pointer, or where the arrow keys moved the cursor.
+// Without this script the page shows everything else.
 for (const figure of document.querySelectorAll("figure[tabindex]")) {
   const plot = figure.querySelector(".plot");
   const output = figure.querySelector("output");

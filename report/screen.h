@@ -1,4 +1,4 @@
-/* screen.h - the terminal that something is shown on. */
+/* screen.h - the properties of a terminal. */
 #ifndef TRIL_REPORT_SCREEN_H
 #define TRIL_REPORT_SCREEN_H
 
@@ -11,12 +11,12 @@ typedef struct {
     bool colour;
 } Screen;
 
-/* Call it once, first. The width of characters comes from the user's locale or, if that knows only
- * a few characters, from a UTF-8 locale. */
+/* Sets up the width of characters from the user's locale, or from a UTF-8 locale if the user's
+ * knows few characters. Call it once, first. */
 void screen_prepare(void);
 
-/* The screen behind `out`. It is as wide as its window, else as COLUMNS says, else 80 columns. It
- * has colour if it is a terminal that is not dumb and NO_COLOR is not set (no-color.org). */
+/* The terminal behind `out`. Its width is the window's, else COLUMNS, else 80. It has colour if it
+ * is a terminal, not dumb, and NO_COLOR is not set (no-color.org). */
 Screen screen_of(FILE *out);
 
 #endif

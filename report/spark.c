@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Each two columns become one, and half of the columns are free again. */
+/* Merges each pair of columns, which frees half of them. */
 static void halve(Spark *spark) {
     for (int i = 0; i < SPARK_COLUMNS / 2; i++)
         spark->sums[i] = spark->sums[2 * i] + spark->sums[2 * i + 1];

@@ -1,11 +1,11 @@
-/* spark.h - the curve of a loss as one word: ▇▅▃▂▂▁▁▁ */
+/* spark.h - a loss curve as one word: ▇▅▃▂▂▁▁▁ */
 #ifndef TRIL_REPORT_SPARK_H
 #define TRIL_REPORT_SPARK_H
 
 enum { SPARK_COLUMNS = 16, SPARK_SIZE = 3 * SPARK_COLUMNS + 1 };
 
-/* Each column is the mean of equally many values; only the last may have fewer. When all columns
- * are used, each two become one. Begins as {0}. */
+/* Each column is the mean of equally many values. Only the last may have fewer. When all columns
+ * are full, pairs are merged. Initialise with {0}. */
 typedef struct {
     double sums[SPARK_COLUMNS];
     int count;   /* columns with a value */
@@ -15,7 +15,8 @@ typedef struct {
 
 void spark_add(Spark *spark, double value);
 
-/* Writes the columns as blocks of eight heights, in UTF-8; nothing before the first value. */
+/* Writes the columns as blocks of eight heights, in UTF-8. Writes nothing if there are no
+ * values. */
 void spark_text(const Spark *spark, char text[SPARK_SIZE]);
 
 #endif

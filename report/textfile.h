@@ -1,4 +1,4 @@
-/* textfile.h - a text file that is printed with stdio, and written whole or not at all. */
+/* textfile.h - writes a text file with stdio, atomically. */
 #ifndef TRIL_REPORT_TEXTFILE_H
 #define TRIL_REPORT_TEXTFILE_H
 
@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/* Calls print(out, what) and writes what it printed to the file `path`, as file_write does. */
+/* Calls print(out, what) and writes its output to the file `path` with file_write. */
 bool textfile_write(const char *path, void (*print)(FILE *out, const void *what), const void *what,
                     Error *err);
 

@@ -16,7 +16,7 @@ static void stop(int signal) {
     stopped = 1;
 }
 
-/* Delivers SIGINT now, or blocks it so that it waits. */
+/* Unblocks SIGINT (now) or blocks it, so that it stays pending. */
 static void deliver_interruption(bool now) {
     sigset_t interruption;
     sigemptyset(&interruption);
@@ -24,8 +24,8 @@ static void deliver_interruption(bool now) {
     pthread_sigmask(now ? SIG_UNBLOCK : SIG_BLOCK, &interruption, NULL);
 }
 
-/* Waits for a line on the terminal; false if SIGINT comes first. SIGINT is delivered only within
- * pselect: a signal just before it would be handled, and then the wait would begin. */
+/* Waits for a line on the terminal. False if SIGINT comes first. SIGINT is delivered only inside
+ * pselect: just before, its handler would run and the wait would begin all the same. */
 static bool await_line(void) {
     sigset_t open;
     fd_set input;
@@ -36,8 +36,8 @@ static bool await_line(void) {
     return pselect(STDIN_FILENO + 1, &input, NULL, NULL, NULL, &open) >= 0 || errno != EINTR;
 }
 
-/* Reads one line without its end; false at the end of the input. At an interruption the terminal
- * drops what was typed so far, and the prompt appears again. */
+/* Reads one line without its newline. False at the end of the input. After SIGINT the terminal
+ * drops the typed characters, and the prompt appears again. */
 static bool read_line(char **line, size_t *capacity, size_t *length, bool terminal) {
     while (terminal) {
         fputs("> ", stdout);
@@ -54,7 +54,7 @@ static bool read_line(char **line, size_t *capacity, size_t *length, bool termin
     return true;
 }
 
-/* Adds what was typed to the text; true if the model continues. */
+/* Adds the typed line to the text. True if the model should continue. */
 static bool say(Writer *writer, const Vocab *vocab, const char *line, size_t length) {
     int32_t *ids;
     size_t count;

@@ -11,7 +11,7 @@ static const SampleRequest defaults = {.checkpoint = "out/model.safetensors",
                                        .head = -1,
                                        .sampler = {.temperature = 0.8, .top_p = 1, .seed = 1337}};
 
-/* One table, longer than a screen. The values are the members of the request, and *precision. */
+/* One table, longer than a screen. The values are members of the request, and *precision. */
 static int list_options(Option options[MAX_OPTIONS], SampleRequest *r, const char **precision) {
     Sampler *s = &r->sampler;
     const Option rows[] = {
@@ -54,12 +54,12 @@ static int list_options(Option options[MAX_OPTIONS], SampleRequest *r, const cha
     return sizeof rows / sizeof *rows;
 }
 
-/* Reading the weights from memory takes most of the time of generation: bf16 halves it. */
+/* Reading weights from memory takes most of the time of generation. bf16 halves it. */
 static bool read_precision(SampleRequest *r, const char *name, Error *err) {
-    r->weights = r->score ? FLOAT32 : NARROW;
+    r->weights = r->score ? FLOAT32 : BF16_WEIGHTS;
     if (!name) return true;
-    r->weights = strcmp(name, "bf16") == 0 ? NARROW : FLOAT32;
-    return r->weights == NARROW || strcmp(name, "f32") == 0 ||
+    r->weights = strcmp(name, "bf16") == 0 ? BF16_WEIGHTS : FLOAT32;
+    return r->weights == BF16_WEIGHTS || strcmp(name, "f32") == 0 ||
            fail(err, "--precision is f32 or bf16, not '%s'", name);
 }
 

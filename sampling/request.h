@@ -1,4 +1,4 @@
-/* request.h - what a person asks of ./sample. */
+/* request.h - the command line of ./sample. */
 #ifndef TRIL_SAMPLING_REQUEST_H
 #define TRIL_SAMPLING_REQUEST_H
 
@@ -8,24 +8,24 @@
 
 typedef struct {
     const char *checkpoint;
-    /* how to write */
+    /* how to generate */
     const char *prompt, *stop; /* may be NULL */
     int length, samples;
     bool interactive;
     Sampler sampler;
-    /* what to do instead of writing, at most one of these; NULL or false: not asked for */
+    /* what to do instead of generating, at most one; NULL or false: not requested */
     const char *score, *explain, *export;
     bool info;
-    int layer, head; /* to explain; a negative head: all of them */
+    int layer, head; /* for explain; a negative head means all */
     /* how to compute */
-    int threads;       /* as asked for; 0: one for each processor */
-    Precision weights; /* that the weights are read in */
+    int threads;       /* as requested; 0: one for each processor */
+    Precision weights; /* in which the weights are read */
     bool help, version;
 } SampleRequest;
 
 /* Reads the command line. Refused: what options_parse refuses, more than one checkpoint, more than
- * one thing to do instead of writing, an unknown precision. With --help or --version nothing else
- * is checked. */
+ * one action instead of generating, an unknown precision. --help and --version skip the other
+ * checks. */
 bool sample_request_read(SampleRequest *request, int argc, char **argv, Error *err);
 
 /* Prints the options with their defaults. */

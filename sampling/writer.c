@@ -12,15 +12,15 @@ struct Writer {
     WriterOptions options;
     Generator generator;
     int32_t *order;      /* scratch for the sampler; owned */
-    const float *logits; /* for the next character; NULL: nothing was read yet */
-    int32_t unread;      /* an id that was written but not yet read; negative: none */
-    int32_t last_id;     /* of the text; negative: none */
+    const float *logits; /* for the next character; NULL: nothing read yet */
+    int32_t unread;      /* an id written but not yet read; negative: none */
+    int32_t last_id;     /* the text's last id; negative: none */
     uint64_t stream, place;
-    /* printing: at once, but not so often that a fast model waits for the terminal */
-    bool terminal;      /* gets whole characters, and no control sequences */
-    Utf8Stream pending; /* the bytes of a character that is not complete yet */
+    /* output is flushed, but not so often that a fast model waits for the terminal */
+    bool terminal;      /* shows whole characters, escaped */
+    Utf8Stream pending; /* bytes of an incomplete character */
     double flushed;
-    char last; /* byte printed */
+    char last; /* the last byte printed */
     /* the stop text */
     char *tail; /* the last stop_length bytes written; owned */
     size_t stop_length, tail_seen;
@@ -121,7 +121,7 @@ void writer_new_line(Writer *w) {
     w->last_id = end;
 }
 
-/* Adds the text of one more character to the tail; true if the tail is now the stop text. */
+/* Appends a character's text to the tail. True if the tail is now the stop text. */
 static bool stop_after(Writer *w, int id) {
     char text[UTF8_MAX];
     int length = w->stop_length > 0 ? vocab_text(w->vocab, id, text) : 0;

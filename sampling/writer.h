@@ -1,8 +1,7 @@
-/* writer.h - generates text: a model continues what it was given, and each character is printed as
- * soon as it is chosen.
+/* writer.h - generates text and prints each character as soon as it is chosen.
  *
- * A pipe or a file gets the text itself; from a model of bytes, exactly these bytes. A terminal
- * gets whole characters, U+FFFD for bytes that are not UTF-8, and control sequences written out
+ * A pipe or a file gets the text unchanged; from a byte model, exactly its bytes. A terminal gets
+ * whole characters, U+FFFD for bytes that are not UTF-8, and escaped control characters
  * (base/escape.h). */
 #ifndef TRIL_WRITER_H
 #define TRIL_WRITER_H
@@ -14,38 +13,37 @@
 
 typedef struct {
     Sampler sampler;
-    const char *stop; /* a text ends after this; NULL: it does not */
+    const char *stop; /* the text ends after this; NULL: no stop text */
     int threads;
     Precision precision;
 } WriterOptions;
 
 typedef struct Writer Writer;
 
-/* Opens a writer. It borrows the model, the vocabulary and options->stop. The caller closes it; on
+/* Opens a writer. It borrows the model, the vocabulary and options->stop. The caller closes it. On
  * failure *writer is NULL. */
 bool writer_open(Writer **writer, Model *model, const Vocab *vocab, const WriterOptions *options,
                  Error *err);
 void writer_close(Writer *writer);
 
-/* Begins a new text, with the random numbers of this stream. */
+/* Begins a new text with random stream number `stream`. */
 void writer_begin(Writer *writer, int stream);
 
-/* Prints ids [count], which the model reads as part of the text. */
+/* Prints ids [count] and appends them to the model's context. */
 void writer_say(Writer *writer, const int32_t *ids, size_t count);
 
-/* Writes `length` more characters: fewer if the stop text comes, if printing fails, or if
- * *interrupted becomes true (NULL: it never does). An empty text begins after vocab_start, which is
- * not printed. */
+/* Generates `length` more characters. Stops early at the stop text, if printing fails, or if
+ * *interrupted becomes true (NULL: never). An empty text begins after vocab_start, which is not
+ * printed. */
 void writer_go_on(Writer *writer, int length, const volatile sig_atomic_t *interrupted);
 
-/* Prints the end of a line, if the last line has none; the text itself does not change. */
+/* Prints a newline if the last line has none. The text itself does not change. */
 void writer_end_line(Writer *writer);
 
-/* The same at the end of a text; but a pipe or a file gets the bytes of a model of bytes unchanged.
- */
+/* writer_end_line at the end of a text. A pipe or a file gets no newline from a byte model. */
 void writer_end_text(Writer *writer);
 
-/* The same, and the text gets the end of a line, too, if the vocabulary has one. */
+/* writer_end_line, and appends the newline to the text if the vocabulary has one. */
 void writer_new_line(Writer *writer);
 
 #endif

@@ -1,14 +1,14 @@
-/* bench.c - how fast, and how close to what the processor can do: `make bench`.
+/* bench.c - measures speed, and its share of the processor's peak: `make bench`.
  *
- * First the peak: multiply-adds in registers. Then products, layers, whole training steps and
- * generation, each timed several times: the median, the spread (fastest to slowest), and the share
- * of the peak. Under load a processor lowers its clock: after each training step the peak is
- * measured again for a moment, on all threads at once. The same figures go to bench.csv. */
+ * First measures the peak: multiply-adds in registers. Then products, layers, whole training steps
+ * and generation, each timed several times. Prints the median, the spread (fastest to slowest) and
+ * the share of the peak. A processor lowers its clock under load, so the peak is measured again,
+ * briefly and on all threads, after each training step. The same figures go to bench.csv. */
 #include "tests/peak.h"
 #include "base/clock.h"
 #include "base/random.h"
-#include "model/layers.h"
-#include "model/run.h"
+#include "model/layers/compute.h"
+#include "model/engine/run.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -17,8 +17,8 @@
 
 enum {
     REPEATS = 9,
-    ROWS = 96, /* tokens that a thread takes at a time */
-    MOST_THREADS = 1024
+    ROWS = 96, /* tokens in a thread's block */
+    THREADS_MAX = 1024
 };
 
 static int threads;
@@ -30,7 +30,7 @@ static FILE *csv;
 /* ---- timing ---- */
 
 typedef struct {
-    double median, least, most; /* seconds */
+    double median, min, max; /* seconds */
 } Timing;
 
 static int by_size(const void *a, const void *b) {
@@ -43,8 +43,8 @@ static Timing summarize(double *seconds, int count) {
     return (Timing){seconds[count / 2], seconds[0], seconds[count - 1]};
 }
 
-/* `work` on all threads, as often as takes a few milliseconds, several times. */
-static Timing time_work(Team *team, int on, void (*work)(const Kernels *, void *), void *argument) {
+/* Times `work` on all threads, REPEATS times. Each time it runs for a few milliseconds. */
+static Timing time_work(Team *team, int on, void (*work)(const Thread *, void *), void *argument) {
     double seconds[REPEATS];
     double start = clock_seconds();
     team_run(team, on, work, argument);
@@ -64,23 +64,24 @@ static void fail_with(const Error *err) {
     exit(EXIT_FAILURE);
 }
 
-/* One line: what took so long, for so many floating-point operations (0: not worth counting). */
+/* Prints a line: a time, and the floating-point operations done in it (0: not shown). */
 static void report(const char *group, const char *what, Timing t, double operations, int on) {
     double gflops = operations / t.median * 1e-9, share = gflops / (peak * on);
-    printf("  %-30s %10.1f us  (%.1f to %.1f)", what, t.median * 1e6, t.least * 1e6, t.most * 1e6);
+    printf("  %-30s %10.1f us  (%.1f to %.1f)", what, t.median * 1e6, t.min * 1e6, t.max * 1e6);
     if (operations > 0) printf("  %6.1f GFLOP/s  %5.1f %%", gflops, 100 * share);
     putchar('\n');
-    fprintf(csv, "%s,%s,%d,%.9f,%.9f,%.9f,%.3f,%.4f,\n", group, what, on, t.median, t.least, t.most,
+    fprintf(csv, "%s,%s,%d,%.9f,%.9f,%.9f,%.3f,%.4f,\n", group, what, on, t.median, t.min, t.max,
             gflops, share);
 }
 
-/* So many things a second; and their share of the peak then, of all threads, if it is not 0. */
+/* Prints a line: a rate per second, and its share of the peak of all threads at that time, unless
+ * that is 0. */
 static void report_rate(const char *group, const char *what, Timing t, double things,
                         const char *unit, double operations, int on, double peak_then) {
     double gflops = operations / t.median * 1e-9, share = gflops / (peak * on);
     printf("  %-30s %10.0f %s  (%.0f to %.0f)  %6.1f GFLOP/s  %5.1f %%", what, things / t.median,
-           unit, things / t.most, things / t.least, gflops, 100 * share);
-    fprintf(csv, "%s,%s,%d,%.9f,%.9f,%.9f,%.3f,%.4f,", group, what, on, t.median, t.least, t.most,
+           unit, things / t.max, things / t.min, gflops, 100 * share);
+    fprintf(csv, "%s,%s,%d,%.9f,%.9f,%.9f,%.3f,%.4f,", group, what, on, t.median, t.min, t.max,
             gflops, share);
     if (peak_then > 0) {
         printf(", of the peak then %5.1f %%", 100 * gflops / peak_then);
@@ -99,95 +100,97 @@ static float *numbers(size_t count) {
 
 /* ---- the layers of a block ---- */
 
-/* One layer at the shapes of a step, called as a rung calls it. */
+/* One layer at the shapes of a training step, called as a rung calls it. */
 typedef struct {
-    const Kernels *k;
+    const Thread *thread;
     int B, T, C, OC, NH;
     float *x, *y, *z, *w, *packed, *mean, *rstd, *sums;
     Param weights, bias;
     Attention shape;
-    void (*rows)(const Kernels *k, void *layer, size_t first, int count); /* or */
-    void (*team)(const Kernels *k, void *layer);
+    void (*rows)(const Thread *thread, void *layer, size_t first, int count); /* or */
+    void (*team)(const Thread *thread, void *layer);
 } Layer;
 
-static void layer_work(const Kernels *k, void *argument) {
+static void layer_work(const Thread *thread, void *argument) {
     Layer *l = argument;
     if (l->team) {
-        l->team(k, l);
-        team_barrier(k);
+        l->team(thread, l);
+        team_barrier(thread);
         return;
     }
-    Share own = team_share(k, (size_t)l->B * (size_t)l->T, ROWS);
+    Share own = team_share(thread, (size_t)l->B * (size_t)l->T, ROWS);
     for (size_t n = own.begin; n < own.end; n += ROWS)
-        l->rows(k, l, n, (int)(own.end - n < ROWS ? own.end - n : ROWS));
+        l->rows(thread, l, n, (int)(own.end - n < ROWS ? own.end - n : ROWS));
 }
 
-static void run_linear_forward(const Kernels *k, void *argument, size_t first, int count) {
+static void run_linear_forward(const Thread *thread, void *argument, size_t first, int count) {
     Layer *l = argument;
-    linear_forward(k, l->y + first * (size_t)l->OC, l->x + first * (size_t)l->C, l->weights,
+    compute_linear(thread, l->y + first * (size_t)l->OC, l->x + first * (size_t)l->C, l->weights,
                    l->bias, count, l->C, l->OC);
 }
 
-static void run_linear_backward(const Kernels *k, void *argument, size_t first, int count) {
+static void run_linear_backward(const Thread *thread, void *argument, size_t first, int count) {
     Layer *l = argument;
-    linear_backward(k, l->x + first * (size_t)l->C, l->y + first * (size_t)l->OC, l->weights, count,
-                    l->C, l->OC);
+    compute_linear_backward(thread, l->x + first * (size_t)l->C, l->y + first * (size_t)l->OC,
+                            l->weights, count, l->C, l->OC);
 }
 
-static void run_linear_gradients(const Kernels *k, void *argument) {
+static void run_linear_gradients(const Thread *thread, void *argument) {
     Layer *l = argument;
-    linear_gradients(k, l->weights, l->bias, l->y, l->x, l->B * l->T, l->C, l->OC);
+    compute_linear_gradients(thread, l->weights, l->bias, l->y, l->x, l->B * l->T, l->C, l->OC);
 }
 
-static void run_linear_pack(const Kernels *k, void *argument) {
+static void run_linear_pack(const Thread *thread, void *argument) {
     Layer *l = argument;
-    linear_pack(k, l->packed, l->w, l->C, l->OC, false);
+    linear_pack(thread, l->packed, l->w, l->C, l->OC, false);
 }
 
-static void run_attention_forward(const Kernels *k, void *argument) {
+static void run_attention_forward(const Thread *thread, void *argument) {
     Layer *l = argument;
-    attention_forward(k, l->y, l->sums, l->x, l->x + l->C, l->x + 2 * l->C, &l->shape);
+    compute_attention(thread, l->y, l->sums, l->x, l->x + l->C, l->x + 2 * l->C, &l->shape);
 }
 
-static void run_attention_backward(const Kernels *k, void *argument) {
+static void run_attention_backward(const Thread *thread, void *argument) {
     Layer *l = argument;
-    attention_backward(k, l->z, l->z + l->C, l->z + 2 * l->C, l->y, l->y, l->sums, l->x,
-                       l->x + l->C, l->x + 2 * l->C, &l->shape);
+    compute_attention_backward(thread, l->z, l->z + l->C, l->z + 2 * l->C, l->y, l->y, l->sums,
+                               l->x, l->x + l->C, l->x + 2 * l->C, &l->shape);
 }
 
-static void run_norm_forward(const Kernels *k, void *argument, size_t first, int count) {
+static void run_norm_forward(const Thread *thread, void *argument, size_t first, int count) {
     Layer *l = argument;
     size_t at = first * (size_t)l->C;
-    layernorm_forward(k, l->y + at, l->mean + first, l->rstd + first, l->x + at, l->weights,
+    compute_layernorm(thread, l->y + at, l->mean + first, l->rstd + first, l->x + at, l->weights,
                       l->bias, count, l->C);
 }
 
-static void run_norm_backward(const Kernels *k, void *argument, size_t first, int count) {
+static void run_norm_backward(const Thread *thread, void *argument, size_t first, int count) {
     Layer *l = argument;
     size_t at = first * (size_t)l->C, stretch = first / ROWS;
-    layernorm_backward(k, l->z + at, l->sums + stretch * 2 * (size_t)l->C, l->y + at, l->x + at,
-                       l->mean + first, l->rstd + first, l->weights, count, l->C);
+    compute_layernorm_backward(thread, l->z + at, l->sums + stretch * 2 * (size_t)l->C, l->y + at,
+                               l->x + at, l->mean + first, l->rstd + first, l->weights, count,
+                               l->C);
 }
 
-static void run_gelu_forward(const Kernels *k, void *argument, size_t first, int count) {
+static void run_gelu_forward(const Thread *thread, void *argument, size_t first, int count) {
     Layer *l = argument;
     size_t at = first * (size_t)l->OC;
-    gelu_forward(k, l->y + at, l->z + at, (size_t)count * (size_t)l->OC);
+    compute_gelu(thread, l->y + at, l->z + at, (size_t)count * (size_t)l->OC);
 }
 
-static void run_gelu_backward(const Kernels *k, void *argument, size_t first, int count) {
+static void run_gelu_backward(const Thread *thread, void *argument, size_t first, int count) {
     Layer *l = argument;
     size_t at = first * (size_t)l->OC;
-    gelu_backward(k, l->y + at, l->z + at, l->x + at, l->x + at, (size_t)count * (size_t)l->OC);
+    compute_gelu_backward(thread, l->y + at, l->z + at, l->x + at, l->x + at,
+                          (size_t)count * (size_t)l->OC);
 }
 
-static void run_residual(const Kernels *k, void *argument, size_t first, int count) {
+static void run_sum(const Thread *thread, void *argument, size_t first, int count) {
     Layer *l = argument;
     size_t at = first * (size_t)l->C;
-    residual_forward(k, l->z + at, l->x + at, l->y + at, (size_t)count * (size_t)l->C);
+    compute_sum(thread, l->z + at, l->x + at, l->y + at, (size_t)count * (size_t)l->C);
 }
 
-/* Gives the linear layer C -> OC its line for each of its products. */
+/* Prints a line for each product of the linear layer C -> OC. */
 static void bench_linear(Team *team, Layer *l, const char *group, const char *name, int C, int OC) {
     char what[64];
     double operations = 2.0 * l->B * l->T * C * OC;
@@ -214,7 +217,7 @@ static void bench_layers(int B, int T, int C, int NH) {
     Team *team;
     char group[64];
     if (!team_open(&team, isa, products, threads,
-                   attention_room(isa, products, T, (int)hs, (int)hs), &err))
+                   attention_scratch(isa, products, T, (int)hs, (int)hs), &err))
         fail_with(&err);
     Layer l = {.B = B, .T = T, .NH = NH};
     l.x = numbers(N * wide);
@@ -248,9 +251,9 @@ static void bench_layers(int B, int T, int C, int NH) {
 
     static const struct {
         const char *name;
-        void (*rows)(const Kernels *k, void *layer, size_t first, int count);
-        void (*team)(const Kernels *k, void *layer);
-        double operations; /* per token and channel; of attention those of the unmasked half */
+        void (*rows)(const Thread *thread, void *layer, size_t first, int count);
+        void (*team)(const Thread *thread, void *layer);
+        double operations; /* per token and channel; for attention those of the unmasked half */
     } others[] = {
         {"attention forward", NULL, run_attention_forward, 2},
         {"attention backward", NULL, run_attention_backward, 5},
@@ -258,7 +261,7 @@ static void bench_layers(int B, int T, int C, int NH) {
         {"norm backward", run_norm_backward, NULL, 0},
         {"gelu forward", run_gelu_forward, NULL, 0},
         {"gelu backward", run_gelu_backward, NULL, 0},
-        {"residual", run_residual, NULL, 0},
+        {"sum", run_sum, NULL, 0},
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         l.C = C;
@@ -274,22 +277,22 @@ static void bench_layers(int B, int T, int C, int NH) {
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
-/* ---- whole steps ---- */
+/* ---- training steps ---- */
 
-/* The peak at this moment, GFLOP/s of each thread. */
-static void peak_work(const Kernels *k, void *each) {
-    ((double *)each)[k->thread] = peak_float32(40000);
+/* Measures the peak now, in GFLOP/s of each thread. */
+static void peak_work(const Thread *thread, void *each) {
+    ((double *)each)[thread->index] = peak_float32(40000);
 }
 
 static double peak_of_all(Team *team, int on) {
-    double each[MOST_THREADS] = {0}, sum = 0; /* there may be fewer threads than asked for */
+    double each[THREADS_MAX] = {0}, sum = 0; /* there may be fewer threads than requested */
     team_run(team, on, peak_work, each);
     for (int i = 0; i < on; i++) sum += each[i];
     return sum;
 }
 
 static void bench_step(const Config *config, int B, int on, Precision precision, double budget) {
-    enum { MOST = 200, LEAST = 3 };
+    enum { MAX = 200, MIN = 3 };
     Error err;
     Model model;
     Run *run;
@@ -305,16 +308,15 @@ static void bench_step(const Config *config, int B, int on, Precision precision,
     for (size_t i = 0; i <= tokens; i++)
         ids[i] = (int32_t)(random_uniform(2, (uint64_t)i) * config->V);
     Optimizer adamw = {.learning_rate = 1e-4, .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8};
-    double seconds[MOST], peaks[MOST], began = clock_seconds();
+    double seconds[MAX], peaks[MAX], began = clock_seconds();
     int steps = 0;
-    for (int step = -1; step < MOST && (steps < LEAST || clock_seconds() - began < budget);
-         step++) {
+    for (int step = -1; step < MAX && (steps < MIN || clock_seconds() - began < budget); step++) {
         double start = clock_seconds();
         run_forward_training(run, ids, B, config->T);
         run_loss(run, ids + 1);
         run_backward(run, ids + 1);
         run_update(run, &adamw);
-        if (step < 0) continue; /* it warms up */
+        if (step < 0) continue; /* warming up */
         seconds[steps] = clock_seconds() - start;
         peaks[steps++] = peak_of_all(team, on);
     }
@@ -336,7 +338,7 @@ static Config gpt_of(int L, int NH, int C, int T) {
     return (Config){.model = "gpt", .V = 65, .L = L, .NH = NH, .C = C, .T = T};
 }
 
-/* In float32 on all threads and on one, and in bfloat16 where the processor has it. */
+/* In float32 on all threads and on one; also in bfloat16 if the processor has it. */
 static void bench_configuration(const Config *config, int B, double budget) {
     const Products *tables[BF16_MAX];
     bench_step(config, B, threads, FLOAT32, budget);
@@ -367,11 +369,11 @@ static void bench_generation(int on) {
     static const int marks[PARTS + 1] = {1, 64, 128, 192, 256};
     double took[PARTS][ROUNDS], whole[ROUNDS];
     if (!model_build(&model, &config, 1, &err) ||
-        !generator_open(&generator, &model, on, NARROW, &err))
+        !generator_open(&generator, &model, on, BF16_WEIGHTS, &err))
         fail_with(&err);
     printf("\ngeneration, %zu parameters in bf16, x%d, by what has gone before\n", model.parameters,
            on);
-    for (int round = -1; round < ROUNDS; round++) { /* the first warms up */
+    for (int round = -1; round < ROUNDS; round++) { /* the first is for warming up */
         int32_t id = 0;
         double all = 0;
         generator_reset(&generator);
@@ -408,7 +410,7 @@ int main(void) {
     products = &float32_products;
     if (!isa) fail_with(&err);
     threads = run_default_threads();
-    if (threads > MOST_THREADS) threads = MOST_THREADS;
+    if (threads > THREADS_MAX) threads = THREADS_MAX;
     csv = fopen("bench.csv", "w");
     if (!csv) {
         fprintf(stderr, "bench: bench.csv cannot be created\n");
@@ -420,7 +422,7 @@ int main(void) {
     Timing rates = summarize(found, REPEATS);
     peak = rates.median;
     printf("peak: %.1f GFLOP/s a thread in float32 (%.1f to %.1f); %s kernels, %d threads\n", peak,
-           rates.least, rates.most, isa->name, threads);
+           rates.min, rates.max, isa->name, threads);
     fprintf(csv, "peak,float32,1,,,,%.3f,1,\n", peak);
     bench_layers(12, 64, 128, 4);
     bench_layers(16, 256, 384, 6);

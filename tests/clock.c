@@ -1,10 +1,10 @@
-/* clock.c - linked into `train` in place of base/clock.c: a clock that the test drives.
+/* clock.c - replaces base/clock.c in `train`: a clock that the test controls.
  *
- * The environment variable TRIL_CLOCK says how many seconds pass between two looks at the clock, so
- * that a machine is as slow or as fast as a test wants, and every run of it goes the same way.
- * Behind that number may follow signals, NUMBER@SECONDS each, which the program sends itself when
- * it looks at the clock for the first time after so many seconds: "0.01 2@3.5 9@7". The file that
- * TRIL_LOOKS names, if any, tells in the end how many seconds have passed. */
+ * The environment variable TRIL_CLOCK gives the seconds between two readings of the clock. So a
+ * test can simulate a fast or a slow machine, and every run is the same. After that number may come
+ * signals, NUMBER@SECONDS each: "0.01 2@3.5 9@7". The program sends itself each signal at the first
+ * reading after that time. The file that TRIL_LOOKS names, if any, gets the seconds passed at the
+ * end. */
 #include "base/clock.h"
 
 #include <signal.h>
@@ -40,7 +40,7 @@ static void read_environment(void) {
     atexit(tell);
 }
 
-/* Only the first thread of the program looks at the clock. */
+/* Only the main thread reads the clock. */
 double clock_seconds(void) {
     if (simulated.tick <= 0) read_environment();
     simulated.now += simulated.tick;
@@ -49,7 +49,7 @@ double clock_seconds(void) {
     return simulated.now;
 }
 
-/* What the program works, it works alone. */
+/* The simulated program has the processor to itself. */
 double clock_worked(void) {
     return simulated.now;
 }

@@ -1,7 +1,7 @@
-/* command.h - `train` and `sample` run from a test: what they print, and how they end. The
- * environment variable TRIL_PROGRAMS names their directory. A command is written as one text:
- * spaces part its words, '~' is a space within a word, and '@' at the start of a word is the
- * scratch directory. */
+/* command.h - runs `train` and `sample` from a test and keeps their output and exit status. The
+ * environment variable TRIL_PROGRAMS names their directory. A command is one text: spaces separate
+ * its words, '~' is a space inside a word, and '@' at the start of a word is the scratch
+ * directory. */
 #ifndef TRIL_COMMAND_H
 #define TRIL_COMMAND_H
 
@@ -11,22 +11,22 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-enum { MAX_WORDS = 64, LIMIT = 600 }; /* a command's words; the seconds after which it hangs */
+enum { MAX_WORDS = 64, LIMIT = 600 }; /* of words; of seconds until a command hangs */
 
-/* Where a command's standard input comes from. */
+/* The file that becomes a command's standard input. */
 static const char *command_input = "/dev/null";
 
-/* The last command, and what came of it. */
+/* The last command and its results. */
 static struct {
     char command[1024];
-    int status; /* the exit code; of a program ended by a signal, minus its number */
+    int status; /* the exit code; minus the number of the signal that ended the program */
     char *out, *err;
-    size_t length; /* of `out`, which may hold zero bytes */
+    size_t length; /* of `out`, which may contain zero bytes */
 } ran;
 
 static char *kept; /* an earlier command's output */
 
-/* The whole of a file, a zero byte after it. The caller frees it. */
+/* Reads a whole file and adds a zero byte. The caller frees it. */
 static inline char *slurp(const char *path, size_t *length) {
     FILE *in = fopen(path, "rb");
     if (!in) fail_msg("%s: %s", path, strerror(errno));
@@ -45,7 +45,7 @@ static inline int open_output(const char *path) {
     return out;
 }
 
-/* Starts a command of `train` or `sample`, whose standard output is to be `out`. */
+/* Starts a command of `train` or `sample` with `out` as standard output. */
 static inline pid_t start(const char *command, int out) {
     snprintf(ran.command, sizeof ran.command, "%s", command);
     pid_t child = fork();
@@ -63,14 +63,14 @@ static inline pid_t start(const char *command, int out) {
     int in = open(command_input, O_RDONLY | O_NOCTTY);
     int err = open(scratch("stderr"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0) _exit(127);
-    signal(SIGPIPE, SIG_DFL); /* whoever runs the tests may ignore these, */
-    signal(SIGINT, SIG_DFL);  /* as a shell does for what it runs in the background */
-    alarm(LIMIT);             /* outlives exec, and ends the program */
+    signal(SIGPIPE, SIG_DFL); /* the parent may ignore these, */
+    signal(SIGINT, SIG_DFL);  /* as a shell does for background commands */
+    alarm(LIMIT);             /* survives exec, and ends the program */
     execv(program, argv);
     _exit(127);
 }
 
-/* Waits for the end of a command whose output, if any, is in the scratch file "stdout". */
+/* Waits for the end of a command and reads its output from the scratch file "stdout", if any. */
 static inline void finish(pid_t child) {
     int status;
     size_t length;
@@ -84,7 +84,7 @@ static inline void finish(pid_t child) {
     if (ran.status == 127) fail_msg("%s: no such program in TRIL_PROGRAMS", ran.command);
 }
 
-/* Starts a command whose standard output is to be read from *from. */
+/* Starts a command. Its standard output can be read from *from. */
 static inline pid_t start_piped(const char *command, int *from) {
     int ends[2];
     assert_int_equal(pipe(ends), 0);
@@ -95,8 +95,8 @@ static inline pid_t start_piped(const char *command, int *from) {
     return child;
 }
 
-/* Runs a command, and calls `meanwhile` whenever it has printed something, for the i-th time, from
- * 0; it has printed something. */
+/* Runs a command. Calls `meanwhile` each time the command has printed something; i counts from 0.
+ * Fails the test if it prints nothing. */
 static inline void run_meanwhile(const char *command, void (*meanwhile)(pid_t child, int i)) {
     int from, out = open_output(scratch("stdout")), count = 0;
     pid_t child = start_piped(command, &from);
@@ -136,7 +136,7 @@ static inline void expect_success(void) {
     } while (0)
 
 /* Fails the test unless the last command was refused: nothing on stdout, and on stderr one line
- * that begins with the program's name and holds both texts. */
+ * that begins with the program's name and contains both texts. */
 static inline void expect_refusal(int status, const char *says, const char *also) {
     size_t name = strcspn(ran.command, " "), length = strlen(ran.err);
     bool one_line = length > 0 && strchr(ran.err, '\n') == ran.err + length - 1;
@@ -148,20 +148,20 @@ static inline void expect_refusal(int status, const char *says, const char *also
     assert_string_equal(ran.out, "");
 }
 
-/* What follows the first `what` in the last output; the test fails if there is none. */
+/* The text after the first `what` in the last output. Fails the test if there is none. */
 static inline const char *after(const char *what) {
     const char *found = strstr(ran.out, what);
     if (!found) fail_msg("%s: no '%s' in:\n%s", ran.command, what, ran.out);
     return found + strlen(what);
 }
 
-/* Puts the output of the last command aside, to be compared with that of the next. */
+/* Keeps the output of the last command, for comparison with the next. */
 static inline void keep(void) {
     free(kept);
     kept = strdup(ran.out);
 }
 
-/* After a group of tests that runs commands. */
+/* Tears down a group of tests that runs commands. */
 static inline int command_close(void **state) {
     free(ran.out);
     free(ran.err);

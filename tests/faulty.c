@@ -1,9 +1,9 @@
-/* faulty.c - linked into `train` and `sample`: one request for memory fails, that whose number,
- * counted from 1, the environment variable TRIL_FAIL_AT says. The file that TRIL_FAILED names is
- * then there.
+/* faulty.c - linked into `train` and `sample` to make one memory request fail: the one whose
+ * number, from 1, is in the environment variable TRIL_FAIL_AT. Creates the file that TRIL_FAILED
+ * names when it fails.
  *
- * aligned_alloc is what base/memory.c asks for memory; under the sanitizers, whose allocator finds
- * leaks, it alone is replaced. Without them so are those that libc and OpenMP call. */
+ * base/memory.c requests memory from aligned_alloc. Under the sanitizers only that is replaced,
+ * because their allocator finds leaks. Otherwise the requests of libc and OpenMP fail too. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>

@@ -1,9 +1,9 @@
-/* logits.c - what tests/peers/exchange.py holds against another library: logits CHECKPOINT FILE
- * writes the logits that follow each character of a text, in windows of the context laid end to
- * end, a last one that is shorter included, as float32 numbers. */
+/* logits.c - writes logits for tests/peers/exchange.py to compare with another library. `logits
+ * CHECKPOINT FILE` writes the logits after each character of a text as float32. Windows of the
+ * context length lie end to end, and the last one may be shorter. */
 #include "base/file.h"
 #include "base/memory.h"
-#include "exchange/trained.h"
+#include "formats/trained.h"
 
 #include <stdio.h>
 #include <stdlib.h>

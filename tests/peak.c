@@ -1,9 +1,9 @@
-/* peak.c - independent sums in registers, enough of them that every unit always has work. The
- * figures that the kernels are measured against do not depend on the kernels. */
+/* peak.c - independent sums in registers, enough to keep every execution unit busy. The peak that
+ * the kernels are compared with does not depend on the kernels. */
 #include "tests/peak.h"
 #include "base/clock.h"
 
-/* One loop for each width: `sums` accumulators of `bytes` each. */
+/* A loop for each vector width: `sums` accumulators of `bytes` each. */
 #define LOOP(name, target, bytes, sums)                                                     \
     typedef float Vector_##name __attribute__((vector_size(bytes)));                        \
     target static double name(int rounds, float *kept) {                                    \
@@ -41,7 +41,7 @@ double peak_float32(int rounds) {
     else
 #endif
         gflops = base(rounds, &sum);
-    kept = sum; /* so that the sums are needed */
+    kept = sum; /* keeps the compiler from removing the sums */
     (void)kept;
     return gflops;
 }

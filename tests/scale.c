@@ -1,14 +1,14 @@
-/* scale.c - what a training step costs that several processes share (docs/scale.md):
+/* scale.c - the time of a training step on several processes (docs/scale.md):
  *
  *     mpirun -n 4 build/mpi/tests/scale LAYERS HEADS WIDTH CONTEXT BATCH
  *
- * In turns, each process computes its part of a step without a message; all messages of a step are
- * sent without computing; and a step is taken as in training, the one beside the other. Prints the
- * medians as a line of CSV, in seconds, with what a process begins to send. */
+ * Measures in turns: each process computes its part of a step without communication; all messages
+ * of a step without computation; and a whole training step, in which both overlap. Prints a line of
+ * CSV: the medians in seconds, and the bytes that a process begins to send. */
 #include "base/clock.h"
 #include "base/world.h"
-#include "model/buckets.h"
-#include "model/run.h"
+#include "model/engine/buckets.h"
+#include "model/engine/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ typedef struct {
     Model model;
     Run *run;
     int32_t *ids;
-    int count, T; /* sequences of this process, and their tokens */
+    int count, T; /* sequences of this process, and tokens of each */
 } Bench;
 
 static const Optimizer optimizer = {.learning_rate = 1e-4,
@@ -36,7 +36,7 @@ static const Optimizer optimizer = {.learning_rate = 1e-4,
 static void compute(Bench *b) {
     Run *run = b->run;
     int buckets = run->bucket_count;
-    run->bucket_count = 0; /* owners stay: each trains its own matrices */
+    run->bucket_count = 0; /* ownership stays: each process updates its own matrices */
     run->options.shared = false;
     run_forward_training(run, b->ids, b->count, b->T);
     run_loss(run, b->ids + 1);
@@ -48,33 +48,33 @@ static void compute(Bench *b) {
 
 static void send_gradients(Bench *b) {
     for (int l = b->model.config.L - 1; l >= -1; l--) buckets_send(b->run, l);
-    world_finish();
+    world_wait();
 }
 
 static void send_weights(Bench *b) {
     buckets_share(b->run, b->model.weights);
 }
 
-/* The call, the loss, and the parts of the norm. */
+/* Sends the command, the loss and the parts of the norm. */
 static void send_rest(Bench *b) {
     enum { STRETCH = 4096 };
     char call[CALL] = {0};
     double loss = 0;
-    world_tell(call, sizeof call);
-    world_add(&loss, 1);
-    world_add(b->run->squares, b->model.parameters / STRETCH);
+    world_broadcast(call, sizeof call);
+    world_allreduce(&loss, 1);
+    world_allreduce(b->run->squares, b->model.parameters / STRETCH);
 }
 
 static void step(Bench *b) {
     char call[CALL] = {0};
-    world_tell(call, sizeof call);
+    world_broadcast(call, sizeof call);
     run_forward_training(b->run, b->ids, b->count, b->T);
     run_loss(b->run, b->ids + 1);
     run_backward(b->run, b->ids + 1);
     run_update(b->run, &optimizer);
 }
 
-/* ---- their times ---- */
+/* ---- times ---- */
 
 static void (*const ways[])(Bench *) = {compute, send_gradients, send_weights, send_rest, step};
 enum { WAYS = sizeof ways / sizeof *ways };
@@ -84,9 +84,9 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Of the slowest process. */
+/* The time of the slowest process. */
 static double time_way(Bench *b, void (*way)(Bench *), Error *err) {
-    world_agree(true, err); /* all are here */
+    world_agree(true, err); /* waits for all processes */
     double begun = clock_seconds();
     way(b);
     world_agree(true, err);

@@ -1,5 +1,5 @@
-/* scratch.h - what tests of files and texts need: a directory that is gone when the program's tests
- * are over, memory that ends at a page which cannot be read, and a look at error messages. */
+/* scratch.h - helpers for tests of files and texts: a directory that is removed after the program's
+ * tests, memory that ends at an unreadable page, and checks of error messages. */
 #ifndef TRIL_SCRATCH_H
 #define TRIL_SCRATCH_H
 
@@ -16,12 +16,12 @@
 
 enum {
     SCRATCH_PATH = 1024,
-    GUARDED = 1 << 16 /* the most bytes that guarded takes: whole pages, on any machine */
+    GUARDED = 1 << 16 /* capacity of guarded() in bytes: whole pages on any machine */
 };
 
 static char scratch_directory[SCRATCH_PATH / 2];
 
-/* The path of `name` in the directory; good until the fifth call from now. */
+/* The path of `name` in the directory. Valid until the fifth call from now. */
 static inline const char *scratch(const char *name) {
     static char paths[5][SCRATCH_PATH];
     static int next;
@@ -31,7 +31,7 @@ static inline const char *scratch(const char *name) {
     return path;
 }
 
-/* Writes a file the plain way, so that what reads it is tested alone. */
+/* Writes a file with stdio, so that a test of reading does not depend on file_write. */
 static inline const char *scratch_put(const char *name, const void *bytes, size_t length) {
     const char *path = scratch(name);
     FILE *file = fopen(path, "wb");
@@ -41,7 +41,7 @@ static inline const char *scratch_put(const char *name, const void *bytes, size_
     return path;
 }
 
-/* Fails the test unless the file holds exactly these bytes. */
+/* Fails the test unless the file contains exactly these bytes. */
 static inline void scratch_expect(const char *name, const void *bytes, size_t length) {
     FILE *file = fopen(scratch(name), "rb");
     char *found = malloc(length + 1);
@@ -57,7 +57,7 @@ static inline bool scratch_has(const char *name) {
     return lstat(scratch(name), &status) == 0;
 }
 
-/* Has file_write left a temporary file in this folder? */
+/* Did file_write leave a temporary file in this folder? */
 static inline bool scratch_has_temporary(const char *folder) {
     bool found = false;
     DIR *directory = opendir(scratch(folder));
@@ -81,7 +81,7 @@ static inline void scratch_remove(const char *path) {
     remove(path);
 }
 
-/* Before and after a group of tests. */
+/* Sets up and tears down a group of tests. */
 static inline int scratch_open(void **state) {
     (void)state;
     const char *parent = getenv("TMPDIR");
@@ -96,8 +96,8 @@ static inline int scratch_close(void **state) {
     return 0;
 }
 
-/* A copy of the bytes, right before a page that cannot be read; good until the next call. (A mapped
- * file: anonymous memory is no part of POSIX.) */
+/* Copies the bytes to the end of a page before an unreadable page. Valid until the next call. (Maps
+ * a file: anonymous memory is not in POSIX.) */
 static inline char *guarded(const void *bytes, size_t length) {
     static char *guard;
     assert_true(length <= GUARDED);
@@ -113,7 +113,7 @@ static inline char *guarded(const void *bytes, size_t length) {
     return memcpy(guard - length, bytes, length);
 }
 
-/* Fails the test unless the message is one line, holds each of the `count` words, and fits. */
+/* Fails the test unless the message is one line, fits, and contains each of the `count` words. */
 static inline void expect_sentence(const Error *err, const char *const words[], int count) {
     size_t length = strlen(err->text);
     assert_true(length > 0 && length < sizeof err->text);
@@ -122,7 +122,7 @@ static inline void expect_sentence(const Error *err, const char *const words[], 
         if (!strstr(err->text, words[i])) fail_msg("no '%s' in: %s", words[i], err->text);
 }
 
-/* Likewise, the words given one by one. */
+/* expect_sentence with the words as arguments. */
 #define expect_words(err, ...)                                  \
     expect_sentence(&(err), (const char *const[]){__VA_ARGS__}, \
                     (int)(sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)))

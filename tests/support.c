@@ -49,7 +49,7 @@ void bench_close(Bench *bench) {
 
 void bench_shake(Bench *bench) {
     const Model *model = &bench->model;
-    float *noise = random_floats(99, model->room);
+    float *noise = random_floats(99, model->weights_size);
     for (int i = 0; i < model->tensor_count; i++) {
         const Tensor *tensor = &model->tensors[i];
         for (size_t j = 0; j < tensor->size; j++)

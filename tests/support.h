@@ -1,4 +1,4 @@
-/* support.h - what several tests need: cmocka in the order it wants, small models, comparisons. */
+/* support.h - shared by tests: cmocka with its headers in order, small models, comparisons. */
 #ifndef TRIL_SUPPORT_H
 #define TRIL_SUPPORT_H
 
@@ -8,11 +8,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-/* cmocka's macro of this name stands in the way of base/error.h. */
+/* cmocka's macro of this name conflicts with base/error.h. */
 #undef fail
 #include "model/model.h"
 
-/* Fails the test with a message in printf's manner. */
+/* Fails the test with a message formatted as by printf. */
 #undef fail_msg
 #define fail_msg(...)              \
     do {                           \
@@ -21,7 +21,7 @@
         _fail(__FILE__, __LINE__); \
     } while (0)
 
-/* Fails the test unless `condition` holds; prints the error's message. */
+/* Fails the test unless `condition` holds, and prints the error's message. */
 #define assert_ok(condition, err)                     \
     do {                                              \
         if (!(condition)) fail_msg("%s", (err).text); \
@@ -31,17 +31,17 @@
 #define assert_near(a, b, tolerance) assert_near_at(a, b, tolerance, __FILE__, __LINE__)
 void assert_near_at(double a, double b, double tolerance, const char *file, int line);
 
-/* The derivative of f at 0, by central differences of fourth order: f is asked at +-step and at
- * +-2 step. `context` is handed through. */
+/* The derivative of f at 0, by central differences of fourth order: f is evaluated at +-step and
+ * +-2 step. `context` is passed to f. */
 double derivative(double (*f)(void *context, double shift), void *context, double step);
 
-/* `count` reproducible numbers, normal with deviation 1. The caller frees them. */
+/* `count` reproducible normal numbers with deviation 1. The caller frees them. */
 float *random_floats(uint64_t seed, size_t count);
 
 /* `count` reproducible ids from 0 to V - 1. The caller frees them. */
 int32_t *random_ids(uint64_t seed, size_t count, int V);
 
-/* A model and a training run over it; fails the test if they cannot be made. */
+/* A model and a training run on it. Fails the test if they cannot be made. */
 typedef struct {
     Model model;
     Run *run;
@@ -49,10 +49,10 @@ typedef struct {
 Bench *bench_open(const Config *config, int batch, int threads, uint64_t seed);
 void bench_close(Bench *bench);
 
-/* Adds noise to every weight: what starts at 0 or 1 could hide a mistake. */
+/* Adds noise to every weight. Weights that start at 0 or 1 could hide a mistake. */
 void bench_shake(Bench *bench);
 
-/* `steps` of training on one batch at a learning rate, without decay; returns the last loss. */
+/* Trains `steps` steps on one batch at a constant learning rate. Returns the last loss. */
 double bench_train(Bench *bench, const int32_t *inputs, const int32_t *targets, int B, int T,
                    int steps, double learning_rate);
 

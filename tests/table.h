@@ -1,4 +1,4 @@
-/* table.h - what `train` prints in the end, read back: a row for each model. */
+/* table.h - reads the table that `train` prints at the end: a row for each model. */
 #ifndef TRIL_TABLE_H
 #define TRIL_TABLE_H
 
@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* 1,234,567 as a number; *end is what follows. */
+/* Parses 1,234,567. *end is the text after it. */
 static inline size_t ungrouped(const char *text, const char **end) {
     size_t number = 0;
     for (; (*text >= '0' && *text <= '9') || *text == ','; text++)
@@ -39,7 +39,7 @@ static inline bool find_row(const char *name, Row *row) {
     return true;
 }
 
-/* A row of the table, its figures checked. */
+/* Reads a row of the table and checks its figures. */
 static inline Row row_of(const char *name) {
     Row row;
     if (!find_row(name, &row)) fail_msg("%s: no row '%s' in:\n%s", ran.command, name, ran.out);
@@ -48,7 +48,7 @@ static inline Row row_of(const char *name) {
     return row;
 }
 
-/* The row of a model that has learned something since ln V. */
+/* Reads the row of a model, and checks that its loss is below ln V. */
 static inline Row learned(const char *name) {
     Row row = row_of(name), uniform = row_of("uniform");
     assert_true(row.train < uniform.train - 0.02 && row.validation < uniform.validation - 0.02);

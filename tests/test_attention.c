@@ -1,7 +1,7 @@
-/* test_attention.c - the worked examples of tests/golden/attention.txt, which were computed in
- * float64 apart from this project, reproduced to 1e-5 through the layers. */
+/* test_attention.c - the worked examples of docs/attention.txt. They were computed in double
+ * precision, independently of this project. The layers must reproduce them to 1e-5. */
 #include "tests/support.h"
-#include "model/layers.h"
+#include "model/layers/compute.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 enum { RANK = 4, LONGEST = 150, WIDEST = 64 };
 static const double tolerance = 1e-5;
 
-static Kernels kernels; /* of a single thread */
+static Thread kernels; /* a single thread */
 
 /* ---- reading the examples ---- */
 
@@ -21,23 +21,20 @@ typedef struct {
     float *at; /* the caller frees it */
 } Array;
 
-/* The array of that name; fails the test if it is not there. */
+/* Reads the named table: a line "name  2 x 3 x 4", then its rows. Fails the test if it is
+ * missing. */
 static Array golden(const char *name) {
-    FILE *file = fopen("tests/golden/attention.txt", "r");
+    FILE *file = fopen("docs/attention.txt", "r");
     assert_non_null(file);
     Array array = {.size = {1, 1, 1, 1}, .count = 1};
     char line[4096], word[64];
-    bool found = false;
-    while (!found && fgets(line, sizeof line, file))
-        found = sscanf(line, "%63s", word) == 1 && strcmp(word, name) == 0;
-    if (!found) fail_msg("no array %s", name);
-    char *at = line + strlen(name), *end;
-    for (int i = 0; i < RANK; i++, at = end) {
-        long size = strtol(at, &end, 10);
-        if (end == at) break;
-        array.size[i] = (int)size;
-        array.count *= (size_t)size;
-    }
+    int rank = 0;
+    while (rank <= 0 && fgets(line, sizeof line, file))
+        if (sscanf(line, "%63s", word) == 1 && strcmp(word, name) == 0)
+            rank = sscanf(line + strlen(name), "%d x %d x %d x %d", &array.size[0], &array.size[1],
+                          &array.size[2], &array.size[3]);
+    if (rank <= 0) fail_msg("no table %s", name);
+    for (int i = 0; i < RANK; i++) array.count *= (size_t)array.size[i];
     array.at = malloc(array.count * sizeof *array.at);
     assert_non_null(array.at);
     for (size_t i = 0; i < array.count; i++) assert_int_equal(fscanf(file, "%f", &array.at[i]), 1);
@@ -52,7 +49,7 @@ static void assert_equals_golden(const float *ours, const char *name) {
     free(expected.at);
 }
 
-/* ---- the layers, with memory for their results ---- */
+/* ---- layers that allocate their results ---- */
 
 static float *zeros(size_t count) {
     float *numbers = calloc(count, sizeof *numbers);
@@ -60,7 +57,7 @@ static float *zeros(size_t count) {
     return numbers;
 }
 
-/* x[N,C] times a weight that is given by name: stored (out, in), or (in, out) with `transposed`. */
+/* x[N,C] times the named weight, stored (out, in), or (in, out) with `transposed`. */
 static float *project(const float *x, int N, const char *weight, bool transposed,
                       const char *bias) {
     Array w = golden(weight), b = {0};
@@ -72,7 +69,7 @@ static float *project(const float *x, int N, const char *weight, bool transposed
             turned[o * C + c] = transposed ? w.at[c * OC + o] : w.at[o * C + c];
     float *packed = zeros(linear_packed_size(kernels.isa, kernels.products, C, OC));
     linear_pack(&kernels, packed, turned, C, OC, false);
-    linear_forward(&kernels, y, x, (Param){.packed = packed}, (Param){.w = b.at}, N, C, OC);
+    compute_linear(&kernels, y, x, (Param){.packed = packed}, (Param){.w = b.at}, N, C, OC);
     free(turned);
     free(packed);
     free(w.at);
@@ -80,8 +77,8 @@ static float *project(const float *x, int N, const char *weight, bool transposed
     return y;
 }
 
-/* Queries, keys and values of x by the weights "<example>.wq" and so on, and in `biased` examples
- * the biases "<example>.bq" and so on. */
+/* Projects x to queries, keys and values with the weights "<example>.wq" and so on; in `biased`
+ * examples also with the biases "<example>.bq" and so on. */
 typedef struct {
     float *q, *k, *v;
 } Qkv;
@@ -123,13 +120,13 @@ static Attention one_head(int B, int T, int dk, int dv, double scale) {
 static float *attend(const Attention *a, const float *q, const float *k, const float *v) {
     size_t tokens = (size_t)a->B * (size_t)a->T;
     float *out = zeros(tokens * a->out_row), *lse = zeros(tokens * (size_t)a->NH);
-    attention_forward(&kernels, out, lse, q, k, v, a);
+    compute_attention(&kernels, out, lse, q, k, v, a);
     free(lse);
     return out;
 }
 
-/* The weights themselves: what comes out when the value of token s is the s-th unit vector. For
- * each head alone, as [B,T,T]. */
+/* The attention weights of each head, [B,T,T]: the output when the value of token s is unit vector
+ * s. */
 static float *weights_of(Attention a, int head, const float *q, const float *k) {
     int T = a.T;
     float *unit = zeros((size_t)(a.B * T * T));
@@ -145,7 +142,7 @@ static float *weights_of(Attention a, int head, const float *q, const float *k) 
     return weights;
 }
 
-/* scores[T,T] = scale q k^T, which the layer computes on its way and forgets. */
+/* scores[T,T] = scale q k^T, which the layer does not keep. */
 static float *scores_of(const float *q, const float *k, int T, int dk, double scale) {
     float *scores = zeros((size_t)(T * T));
     Matrix left = {q, (size_t)dk, 1}, right = {k, 1, (size_t)dk};
@@ -252,14 +249,14 @@ static void test_5_three_wide(void **state) {
     free(out);
 }
 
-/* A running mean; a product with the tril matrix, each row divided by its sum; attention whose
- * scores are all 0 but for the mask. */
+/* A running mean; a product with the tril matrix, each row divided by its sum; and attention with
+ * all unmasked scores 0. */
 static void test_6_mean_three_ways(void **state) {
     (void)state;
     enum { B = 4, T = 8, C = 2 };
     Array x = golden("mean.x");
     float *out = zeros(x.count), *nothing = zeros(x.count), tril[T * T] = {0};
-    mean_forward(&kernels, out, x.at, B, T, 0, C);
+    compute_mean(&kernels, out, x.at, B, T, 0, C);
     assert_equals_golden(out, "mean.out");
 
     for (int t = 0; t < T; t++)
@@ -315,7 +312,7 @@ static void test_8_wider_values(void **state) {
     free(out);
 }
 
-/* ---- the layer against its formulas, at sizes beyond every tile and block ---- */
+/* ---- attention compared with its formulas, at sizes beyond every tile and block ---- */
 
 typedef struct {
     int T, dk, dv;
@@ -338,7 +335,7 @@ static void naive_attention(const Naive *n, double scale) {
     }
 }
 
-/* The gradients that the comment in layers.h gives, in double. */
+/* The gradients of the formulas in layers.h, in double precision. */
 static void check_backward(const Naive *n, double scale, double error, const float *dq,
                            const float *dk, const float *dv) {
     int T = n->T;
@@ -375,7 +372,7 @@ static void check_backward(const Naive *n, double scale, double error, const flo
     free(dscores);
 }
 
-/* Leaves of numbers what a bfloat16 keeps. */
+/* Rounds numbers to bfloat16. */
 static void shorten(float *numbers, size_t count) {
     for (size_t i = 0; i < count; i++) {
         uint32_t bits;
@@ -385,7 +382,7 @@ static void shorten(float *numbers, size_t count) {
     }
 }
 
-/* Within `error` forward; ten times that backward, where more is added up. */
+/* Tolerates `error` forward, and ten times that backward, where more terms are added. */
 static void check_formulas(int T, int dk, int dv, bool causal, double error) {
     size_t keys = (size_t)(T * dk), values = (size_t)(T * dv);
     float *q = random_floats(1, keys), *k = random_floats(2, keys), *v = random_floats(3, values);
@@ -399,14 +396,14 @@ static void check_formulas(int T, int dk, int dv, bool causal, double error) {
     Naive naive = {T, dk, dv, causal, q, k, v, dout, calloc((size_t)(T * T), sizeof(double))};
     assert_non_null(naive.att);
     naive_attention(&naive, (double)a.scale);
-    attention_forward(&kernels, out, lse, q, k, v, &a);
+    compute_attention(&kernels, out, lse, q, k, v, &a);
     for (int t = 0; t < T; t++)
         for (int c = 0; c < dv; c++) {
             double truth = 0;
             for (int s = 0; s < T; s++) truth += naive.att[t * T + s] * (double)v[s * dv + c];
             assert_near(out[t * dv + c], truth, error);
         }
-    attention_backward(&kernels, dq, dk_, dv_, dout, out, lse, q, k, v, &a);
+    compute_attention_backward(&kernels, dq, dk_, dv_, dout, out, lse, q, k, v, &a);
     check_backward(&naive, (double)a.scale, 10 * error, dq, dk_, dv_);
     float *all[] = {q, k, v, dout, dq, dk_, dv_, out, lse};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
@@ -421,8 +418,8 @@ static void test_formulas(void **state) {
     check_formulas(49, 16, 16, true, 1e-5);
 }
 
-/* Inputs that are bfloat16 numbers leave the weights of attention, and what the loss thinks of the
- * scores, to be rounded: by 1 in 512 at most, of values below 4. */
+/* The inputs are bfloat16 numbers, so only the attention weights and the gradients of the scores
+ * are rounded: by at most 1 in 512, of values below 4. */
 static void test_formulas_in_bf16(void **state) {
     (void)state;
     const Products *tables[BF16_MAX], *float32 = kernels.products;
@@ -439,9 +436,9 @@ static void test_formulas_in_bf16(void **state) {
 
 static Team *team;
 
-/* The examples are too small to share out: one thread calls the layers by itself. */
-static void keep(const Kernels *k, void *kept) {
-    *(Kernels *)kept = *k;
+/* The examples are too small to divide: one thread calls the layers alone. */
+static void keep(const Thread *thread, void *kept) {
+    *(Thread *)kept = *thread;
 }
 
 static int set_up(void **state) {
@@ -450,12 +447,12 @@ static int set_up(void **state) {
     const Products *tables[BF16_MAX + 1] = {&float32_products};
     int count = 1 + bf16_available(tables + 1);
     const Isa *isa = isa_choose(&err);
-    size_t room = 0;
+    size_t capacity = 0;
     for (int i = 0; isa && i < count; i++) {
-        size_t needed = attention_room(isa, tables[i], LONGEST, WIDEST, WIDEST);
-        if (needed > room) room = needed;
+        size_t needed = attention_scratch(isa, tables[i], LONGEST, WIDEST, WIDEST);
+        if (needed > capacity) capacity = needed;
     }
-    if (!isa || !team_open(&team, isa, tables[0], 1, room, &err)) return -1;
+    if (!isa || !team_open(&team, isa, tables[0], 1, capacity, &err)) return -1;
     team_run(team, 1, keep, &kernels);
     return 0;
 }

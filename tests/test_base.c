@@ -1,5 +1,5 @@
-/* test_base.c - the ground: files read and written whole, directories, memory, and messages cut to
- * fit. What must fail for want of a right is skipped for root, who lacks none. */
+/* test_base.c - base/: reading and writing whole files, directories, memory, and messages cut to
+ * fit. Tests of missing permissions are skipped for root, who has them all. */
 #include "tests/support.h"
 #include "tests/scratch.h"
 #include "base/digest.h"
@@ -10,13 +10,13 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-/* Asked for absurd sizes, the address sanitizer is to return NULL like any allocator. */
+/* The address sanitizer must return NULL for absurd sizes, like any allocator. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void) {
     return "allocator_may_return_null=1";
 }
 
-/* Numbers that tell misplaced blocks apart: no period that is a power of two. */
+/* A pattern that shows misplaced blocks: its period is not a power of two. */
 static char *pattern(size_t length) {
     char *bytes = malloc(length + 1);
     assert_non_null(bytes);
@@ -42,8 +42,8 @@ static void test_fail(void **state) {
     assert_int_equal(err[1].text[0], 'x');
 }
 
-/* Names come from files: a message is one line that a terminal only prints, cut between characters.
- */
+/* Names may come from files. A message is one line, printable on a terminal, cut between
+ * characters. */
 static void test_hostile_message(void **state) {
     (void)state;
     Error err;
@@ -65,7 +65,7 @@ static void test_hostile_message(void **state) {
     assert_int_equal(strlen(err.text), 508);
 }
 
-/* ---- files, read ---- */
+/* ---- reading files ---- */
 
 static void expect_read(const char *path, const char *expected, size_t expected_length) {
     char *bytes;
@@ -78,7 +78,7 @@ static void expect_read(const char *path, const char *expected, size_t expected_
     memory_free(bytes);
 }
 
-/* Sizes around the first buffer's. */
+/* Sizes around the capacity of the first buffer. */
 static const size_t sizes[] = {0, 1, 1000, 65535, 65536, 65537, 131072, 131073, 300000};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
@@ -90,7 +90,7 @@ static void test_read_regular(void **state) {
     free(bytes);
 }
 
-/* A pipe from a process that writes these bytes into it. */
+/* Forks a process that writes these bytes into a pipe. */
 static pid_t write_pipe(const char *path, const char *bytes, size_t length) {
     pid_t child = fork();
     assert_true(child >= 0);
@@ -108,7 +108,7 @@ static void expect_end(pid_t child) {
     assert_int_equal(status, 0);
 }
 
-/* A pipe has no size beforehand and hands out its bytes in pieces. */
+/* A pipe does not know its size and delivers its bytes in pieces. */
 static void test_read_pipe(void **state) {
     (void)state;
     char *bytes = pattern(300000);
@@ -137,10 +137,10 @@ static void test_read_refused(void **state) {
     expect_unread(scratch("."), "is a directory");
     expect_unread(scratch("regular/below"), "Not a directory");
     expect_unread("/dev/null", "is a device");
-    expect_unread("/dev/zero", "is a device"); /* it has no end */
+    expect_unread("/dev/zero", "is a device"); /* endless */
 }
 
-/* Piece by piece, of a file and of a pipe: its length is known from the start. */
+/* Reads a file and a pipe in pieces. Their length is known at the start. */
 static void expect_pieces(const char *path, const char *expected, size_t length) {
     File file;
     Error err;
@@ -182,7 +182,7 @@ static void test_read_pieces(void **state) {
     expect_words(err, "/dev/null", "is a device");
 }
 
-/* Address 0 of a process can be opened, on Linux, but not read. */
+/* On Linux a process's memory can be opened, but not read at address 0. */
 static void test_read_broken(void **state) {
     (void)state;
     if (access("/proc/self/mem", R_OK) != 0) skip();
@@ -197,7 +197,7 @@ static void test_read_forbidden(void **state) {
     expect_unread(path, "Permission denied");
 }
 
-/* ---- files, written ---- */
+/* ---- writing files ---- */
 
 static void expect_written(const char *name, const FilePart *parts, size_t count) {
     Error err;
@@ -215,7 +215,7 @@ static void test_write(void **state) {
     memcpy(expected + 300004, "\0end", 4);
     expect_written("written", parts, 5);
     scratch_expect("written", expected, 300008);
-    expect_written("written", parts, 1); /* shorter than the file of before */
+    expect_written("written", parts, 1); /* shorter than the old file */
     scratch_expect("written", "head", 4);
     expect_written("written", NULL, 0);
     scratch_expect("written", "", 0);
@@ -224,7 +224,7 @@ static void test_write(void **state) {
     free(expected);
 }
 
-/* Whoever has the old file open keeps all of it: nothing is written in place. */
+/* A process that has the old file open keeps all of it: file_write does not write in place. */
 static void test_write_replaces(void **state) {
     (void)state;
     char found[16] = {0};
@@ -265,7 +265,7 @@ static void test_write_forbidden(void **state) {
     assert_false(scratch_has_temporary("closed"));
 }
 
-/* A full disk, nearly: files may not grow beyond 4096 bytes. The part that fits is cleared away. */
+/* Simulates a full disk: files may not grow beyond 4096 bytes. The partial file is removed. */
 static void test_write_full(void **state) {
     (void)state;
     char *bytes = pattern(100000);
@@ -296,8 +296,7 @@ static void give_up(int number) {
     _exit(0);
 }
 
-/* A signal that ends the program in the midst of writing: the system sends one where a file may not
- * grow. */
+/* A signal ends the program while it writes. The system sends one when a file may not grow. */
 static void test_write_abandoned(void **state) {
     (void)state;
     int status;
@@ -339,7 +338,7 @@ static void test_make_parent(void **state) {
     assert_ok(file_make_parent("/file-at-the-root", &err), err);
 }
 
-/* A file where a directory should be, further up or right above. */
+/* A file in the place of a directory, directly above or higher up. */
 static void test_make_parent_blocked(void **state) {
     (void)state;
     Error err;
@@ -363,7 +362,7 @@ static void test_make_parent_forbidden(void **state) {
 
 /* ---- memory ---- */
 
-/* Zeroed even if the allocator hands out a block that was used before. */
+/* Memory is zeroed even if the allocator reuses a block. */
 static void test_memory(void **state) {
     (void)state;
     static const size_t counts[] = {0, 1, 7, 8, 9, 63, 64, 65, 1000, 4096, 300000};
@@ -383,7 +382,7 @@ static void test_memory(void **state) {
     memory_free(NULL);
 }
 
-/* Products that wrap around, and ones that do not but no machine has. */
+/* Sizes that overflow, and sizes that do not but exceed any machine. */
 static void test_memory_refused(void **state) {
     (void)state;
     static const size_t products[][2] = {
@@ -431,7 +430,7 @@ static void test_digest(void **state) {
         assert_true(digest_bytes(bytes, LENGTH) != whole);
         bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
     }
-    memset(bytes, 0, LENGTH); /* nothing but its length tells zeros apart */
+    memset(bytes, 0, LENGTH); /* zeros differ only in their number */
     for (size_t length = 1; length < LENGTH; length++)
         assert_true(digest_bytes(bytes, length) != digest_bytes(bytes, length + 1));
 }

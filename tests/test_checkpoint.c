@@ -1,24 +1,25 @@
-/* test_checkpoint.c - checkpoints there and back, the bytes of the file against the published
- * format and nanoGPT's names, and files that are cut, bent or edited: each must be refused with a
- * sentence, or be a whole model. */
+/* test_checkpoint.c - writes and reads checkpoints, and compares the file's bytes with the
+ * published format and nanoGPT's names. A file that is cut, damaged or edited must be refused with
+ * a message, or be a whole model. */
 #include "tests/scratch.h"
+#include "base/array.h"
+#include "formats/checkpoint.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "model/safetensors.h"
+#include "formats/safetensors.h"
 
 #include <math.h>
 #include <signal.h>
 #include <sys/resource.h>
 
 enum { PREFIX = 8 };
-#define COUNT(table) (int)(sizeof(table) / sizeof *(table))
 
 static char path[SCRATCH_PATH]; /* of the checkpoint */
 
 /* ---- files ---- */
 
-/* Empties the directory and returns how many files there were. */
+/* Empties the directory. Returns the number of files. */
 static int sweep(void) {
     int count = 0;
     DIR *entries = opendir(scratch_directory);
@@ -39,7 +40,7 @@ static int set_up(void **state) {
 }
 
 static void put_file(const char *bytes, size_t length) {
-    remove(path); /* some file systems flush a file that is cut to nothing and written again */
+    remove(path); /* some file systems flush a file that is truncated and rewritten */
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(bytes, 1, length, file), length);
@@ -69,7 +70,7 @@ static void assert_not_saved(const Model *model, const char *to, const char *say
 
 /* ---- models ---- */
 
-/* Any bits that are a finite number: the greatest and least ones, and both zeros, among them. */
+/* Any finite bits, including the largest and smallest numbers and both zeros. */
 static float any_finite(uint64_t place) {
     uint32_t bits = (uint32_t)random_bits(7, place);
     float number;
@@ -81,10 +82,10 @@ static float any_finite(uint64_t place) {
 static void build(Model *model, const char *name, int layers) {
     Error err;
     Config config = {.V = 5, .T = 4, .L = layers, .NH = 2, .C = 6, .dropout = 0.1};
-    if (strcmp(name, "modern") == 0) config.C = 8; /* pairs of channels are turned */
+    if (strcmp(name, "modern") == 0) config.C = 8; /* rotary positions need pairs of channels */
     snprintf(config.model, sizeof config.model, "%s", name);
     assert_ok(model_build(model, &config, 1, &err), err);
-    for (size_t i = 0; i < model->room; i++) model->weights[i] = any_finite(i);
+    for (size_t i = 0; i < model->weights_size; i++) model->weights[i] = any_finite(i);
 }
 
 static void assert_same(const Model *a, const Model *b) {
@@ -120,21 +121,22 @@ static const Note notes[] = {
     {"wide", "\xF0\x9F\x90\xA6\xF4\x8F\xBF\xBF", 8},
 };
 
-/* Saves a model with the first notes and reads the bytes back; memory_free releases them. */
+/* Saves a model with the first `note_count` notes and reads the bytes. memory_free releases
+ * them. */
 static void save(const Model *model, int note_count, char **bytes, size_t *length) {
     Error err;
     assert_ok(checkpoint_save(path, model, notes, note_count, &err), err);
     assert_ok(file_read(path, bytes, length, &err), err);
 }
 
-/* Text with ' for every ", which is easier to read. */
+/* Replaces ' by ", for readable JSON in C. */
 static size_t quote(char *to, const char *text) {
     size_t length = strlen(text);
     for (size_t i = 0; i <= length; i++) to[i] = (char)(text[i] == '\'' ? '"' : text[i]);
     return length;
 }
 
-/* ---- there and back ---- */
+/* ---- round trip ---- */
 
 static void test_round_trip(void **state) {
     (void)state;
@@ -154,7 +156,7 @@ static void test_round_trip(void **state) {
         }
         assert_string_equal(checkpoint_note(&checkpoint, "model")->value, model_name(i));
         assert_null(checkpoint_note(&checkpoint, "nothing"));
-        /* What was read runs. */
+        /* The loaded model runs. */
         Run *run;
         RunOptions options = {.batch = 1, .length = 1, .threads = 1};
         assert_ok(run_open(&run, &checkpoint.model, &options, &err), err);
@@ -166,7 +168,7 @@ static void test_round_trip(void **state) {
     }
 }
 
-/* With the moments of a training run; a model that is read without them has none. */
+/* A run's checkpoint has moments. A model that is saved without them has none. */
 static void test_round_trip_of_a_run(void **state) {
     (void)state;
     for (int i = 0; model_name(i); i++) {
@@ -177,7 +179,8 @@ static void test_round_trip_of_a_run(void **state) {
         build(&model, model_name(i), 2);
         RunOptions options = {.batch = 1, .length = 1, .training = true, .threads = 1};
         assert_ok(run_open(&run, &model, &options, &err), err);
-        float *first = random_floats(3, model.room), *second = random_floats(4, model.room);
+        float *first = random_floats(3, model.weights_size),
+              *second = random_floats(4, model.weights_size);
         run_restore(run, 7, first, second);
         assert_ok(checkpoint_save_run(path, run, notes, COUNT(notes), &err), err);
         run_close(run);
@@ -201,7 +204,7 @@ static void test_round_trip_of_a_run(void **state) {
     }
 }
 
-/* nanoGPT's names of a model of one layer, with a vocabulary of 5, a context of 4, 6 channels. */
+/* nanoGPT's tensor names for one layer, vocabulary 5, context 4 and 6 channels. */
 static const struct {
     const char *name;
     int rank, shape[2];
@@ -224,14 +227,14 @@ static const struct {
     {"transformer.ln_f.bias", 1, {6, 1}},
 };
 
-/* The header of that model up to its digest, with the first two notes. */
+/* That model's header up to the digest, with the first two notes. */
 static const char metadata[] =
     "{'__metadata__':{'tril':'2','model':'gpt','vocabulary_size':'5','context':'4','layers':'1',"
     "'heads':'2','width':'6','dropout':'0.10000000000000001',"
     "'quoted':'say \\'\\\\\\' twice: \\'\\\\\\'',"
     "'controls':'\\u0008\\u000c\\u000a\\u000d\\u0009\\u0001\\u0002\\u001f\\u007f/\\u0000after','digest':'";
 
-/* The file by hand: its prefix, its header as literal text, its data end to end. */
+/* The file by hand: prefix, header as literal text, data end to end. */
 static void test_published_format(void **state) {
     (void)state;
     Model model;
@@ -241,7 +244,7 @@ static void test_published_format(void **state) {
     save(&model, 2, &bytes, &length);
     for (size_t i = 0; i < PREFIX; i++) header |= (size_t)(unsigned char)bytes[i] << 8 * i;
     assert_true(header > count && header < length - PREFIX);
-    assert_int_equal((PREFIX + header) % 8, 0); /* the data can be mapped */
+    assert_int_equal((PREFIX + header) % 8, 0); /* aligned, so that the data can be mapped */
     const char *data = bytes + PREFIX + header, *at = bytes + PREFIX;
     assert_memory_equal(at, expected, count);
     at += count;
@@ -294,7 +297,7 @@ static void test_any_order(void **state) {
     model_free(&model);
 }
 
-/* ---- a good file, bent ---- */
+/* ---- a good file, changed ---- */
 
 static void test_cuts(void **state) {
     (void)state;
@@ -311,8 +314,8 @@ static void test_cuts(void **state) {
     model_free(&model);
 }
 
-/* Any byte, changed in three ways: nothing loads, be it the letter of a note or a bit of a weight.
- */
+/* Changes each byte in three ways. No such file loads, whether a letter of a note or a bit of a
+ * weight changed. */
 static void test_flips(void **state) {
     (void)state;
     Model model;
@@ -332,7 +335,7 @@ static void test_flips(void **state) {
     model_free(&model);
 }
 
-/* Edits of a good header's text: the first `from` becomes `to`. */
+/* Edits of a good header: replace the first `from` by `to`. */
 #define LAST  "'transformer.ln_f.bias':{'dtype':'F32','shape':[6],'data_offsets':[2280,2304]}"
 #define EXTRA "'extra':{'dtype':'U8','shape':[0],'data_offsets':[0,0]}"
 
@@ -421,9 +424,10 @@ static void test_edits(void **state) {
     model_free(&model);
 }
 
-/* ---- numbers that are none ---- */
+/* ---- numbers that are not finite ---- */
 
-/* A number of any tensor of any set, at its beginning or its end: the tensor is named. */
+/* A number that is not finite, at the beginning or end of each tensor of each set. The message
+ * names the tensor. */
 static void test_not_finite(void **state) {
     (void)state;
     static const char *const sets[] = {"", "first_moment.", "second_moment."};
@@ -434,7 +438,7 @@ static void test_not_finite(void **state) {
     build(&model, "gpt", 1);
     RunOptions options = {.batch = 1, .length = 1, .training = true, .threads = 1};
     assert_ok(run_open(&run, &model, &options, &err), err);
-    float *moments[] = {random_floats(3, model.room), random_floats(4, model.room)};
+    float *moments[] = {random_floats(3, model.weights_size), random_floats(4, model.weights_size)};
     for (int i = 0; i < 3 * model.tensor_count; i++) {
         const Tensor *tensor = &model.tensors[i / 3];
         char says[128];
@@ -457,15 +461,15 @@ static void test_not_finite(void **state) {
     model_free(&model);
 }
 
-/* ---- headers that lie about a large file ---- */
+/* ---- wrong headers of a large file ---- */
 
 #define BIGRAM                                                                          \
     "{'__metadata__':{'tril':'2','model':'bigram','vocabulary_size':'5','context':'4'," \
     "'layers':'1','heads':'1','width':'1','dropout':'0','digest':''},"
 #define REST "'token_embedding_table.weight':{'dtype':'F32','shape':[%zu],'data_offsets':[0,%zu]}}"
 
-/* A file larger than the memory of this machine, nearly all of it a hole: to refuse it for what its
- * header says, none of the rest may be read. */
+/* A sparse file larger than the machine's memory, refused for its header. Passes only if the rest
+ * is not read. */
 static void test_large_liars(void **state) {
     (void)state;
     static const struct {
@@ -499,7 +503,7 @@ static void test_large_liars(void **state) {
     sweep();
 }
 
-/* ---- places where nothing can be read or written ---- */
+/* ---- unreadable and unwritable paths ---- */
 
 static void test_bad_places(void **state) {
     (void)state;
@@ -520,14 +524,14 @@ static void test_bad_places(void **state) {
     assert_int_equal(sweep(), 1); /* the directory, and no temporary file */
 
     assert_int_equal(chmod(scratch_directory, 0555), 0);
-    if (access(scratch_directory, W_OK) != 0) /* the superuser writes everywhere */
+    if (access(scratch_directory, W_OK) != 0) /* the superuser can write everywhere */
         assert_not_saved(&model, path, "cannot be created");
     assert_int_equal(chmod(scratch_directory, 0777), 0);
     assert_int_equal(sweep(), 0);
     model_free(&model);
 }
 
-/* A disk that is full half-way: the old file stays, the temporary one goes. */
+/* The disk becomes full while writing: the old file stays, the temporary file is removed. */
 static void test_full_disk(void **state) {
     (void)state;
     Error err;

@@ -1,5 +1,5 @@
-/* test_claims.c - what a program reads and writes, settled before it begins: nothing that is there
- * is lost, whatever paths mean, and whoever else writes there. */
+/* test_claims.c - claims of files before a program begins. No file is lost, whatever its paths mean
+ * and whichever program also writes there. */
 #include "tests/support.h"
 #include "tests/scratch.h"
 #include "base/claims.h"
@@ -11,8 +11,8 @@
 
 static Error err;
 
-/* Claims of these names in the scratch directory, each to write but those with a '<' before them.
- */
+/* Claims these names in the scratch directory, for reading if they begin with '<', else for
+ * writing. */
 static Claims *claim(const char *const names[], int count) {
     static const char *const purposes[] = {"the first", "the second", "the third"};
     Claims *claims;
@@ -45,8 +45,7 @@ static int entries(const char *name) {
     return count;
 }
 
-/* Trying leaves nothing behind, and makes the folders that are missing only as long as they are of
- * use. */
+/* Trying names leaves no files, and removes created folders that stay empty. */
 static void test_tried(void **state) {
     (void)state;
     assert_int_equal(mkdir(scratch("plain"), 0700), 0);
@@ -114,7 +113,7 @@ static void test_other_kinds(void **state) {
 
 /* ---- locks ---- */
 
-/* Another process that has claimed a file, until it is told to end; its locks end with it. */
+/* Forks a process that claims a file until told to end. Its locks end with it. */
 static pid_t hold(const char *name, int *alive) {
     int ready[2], end[2];
     char byte = 0;
@@ -148,7 +147,7 @@ static void test_locks(void **state) {
         snprintf(number, sizeof number, "process %d is writing", (int)child);
         expect_refused(CLAIM("l/a"), "l/a: ", number);
         expect_refused(CLAIM("l2/b", "l2/a"), "l2/a: ", number);
-        Claims *claims = CLAIM("l/b"); /* beside it is no matter */
+        Claims *claims = CLAIM("l/b"); /* another name is free */
         assert_ok(claims_settle(claims, &err), err);
         claims_close(claims);
         expect_refused(CLAIM("l/a"), "l/a: ", number); /* still */
@@ -166,8 +165,8 @@ static void test_locks(void **state) {
     }
 }
 
-/* A folder that is moved away, or removed, is made again before something is written; but not where
- * somebody else writes by now. */
+/* A folder that was moved or removed is recreated before a write, unless another program now writes
+ * there. */
 static void test_held(void **state) {
     (void)state;
     int alive;
@@ -178,7 +177,7 @@ static void test_held(void **state) {
     assert_int_equal(rename(scratch("h"), scratch("h2")), 0);
     assert_ok(claims_hold(claims, &err), err);
     assert_true(scratch_has("h/deep/.tril.lock"));
-    pid_t child = fork(); /* it is locked again */
+    pid_t child = fork(); /* the new folder is locked, too */
     assert_true(child >= 0);
     if (child == 0) _exit(claims_settle(CLAIM("h/a"), &err));
     int status;
@@ -200,8 +199,8 @@ static void test_held(void **state) {
 
 #define ABANDONED "t/.tril-0123456789abcdef.tmp"
 
-/* What a killed program left is removed; not what a person has named, what is being written, or
- * what is called otherwise. */
+/* Removes files that a killed program left. Keeps files that a person claimed, that are being
+ * written, or that have other names. */
 static void test_abandoned(void **state) {
     (void)state;
     static const char *const others[] = {"t/.tril-0123456789abcde.tmp", "t/model.tmp",
@@ -211,7 +210,7 @@ static void test_abandoned(void **state) {
     scratch_put(ABANDONED, "half", 4);
     static const char *const own[] = {ABANDONED, "t/.tril.lock"};
     Claims *claims;
-    for (int i = 0; i < 2; i++) { /* a file of such a name is neither read nor written */
+    for (int i = 0; i < 2; i++) { /* such a name can be neither read nor written */
         assert_ok(claims_open(&claims, &err), err);
         assert_false(claims_read(claims, "the text", scratch(own[i]), &err));
         expect_words(err, own[i], "only for locks and temporary files");
@@ -226,8 +225,8 @@ static void test_abandoned(void **state) {
     assert_false(scratch_has(ABANDONED));
     for (int i = 0; i < 3; i++) scratch_expect(others[i], "mine", 4);
     scratch_expect("t/.tril.lock", "a person's", 10);
-    assert_true(scratch_has("t/.tril-aaaaaaaaaaaaaaaa.tmp")); /* it has another name, too */
-    /* another process's, which it is writing */
+    assert_true(scratch_has("t/.tril-aaaaaaaaaaaaaaaa.tmp")); /* it has a second name */
+    /* another process is writing it */
     int alive[2], ready[2];
     char byte;
     assert_true(pipe(alive) == 0 && pipe(ready) == 0);
@@ -250,7 +249,7 @@ static void test_abandoned(void **state) {
     assert_false(scratch_has(ABANDONED));
 }
 
-/* Whatever has a temporary file's name, nothing is followed and nothing is cut short. */
+/* Whatever exists under a temporary name, no link is followed and no file is truncated. */
 static void test_written(void **state) {
     (void)state;
     FilePart part = {"new", 3};
@@ -259,7 +258,7 @@ static void test_written(void **state) {
     assert_int_equal(symlink("../precious", scratch("w/m.tmp")), 0);
     assert_int_equal(symlink("../precious", scratch("w/link")), 0);
     assert_ok(file_write(scratch("w/m"), &part, 1, &err), err);
-    assert_ok(file_write(scratch("w/link"), &part, 1, &err), err); /* its name alone is replaced */
+    assert_ok(file_write(scratch("w/link"), &part, 1, &err), err); /* replaces the name only */
     scratch_expect("w/m", "new", 3);
     scratch_expect("w/link", "new", 3);
     scratch_expect("precious", "precious", 8);
@@ -267,7 +266,7 @@ static void test_written(void **state) {
     assert_true(file_is_temporary(".tril-0123456789abcdef.tmp"));
 }
 
-/* ---- setting aside ---- */
+/* ---- moving files aside ---- */
 
 static void test_set_aside(void **state) {
     (void)state;
@@ -277,7 +276,7 @@ static void test_set_aside(void **state) {
     scratch_put("s2/earlier-2", "a file of this name", 19);
     scratch_put("s/a", "a", 1);
     scratch_put("s2/b", "b", 1);
-    scratch_put("s/c", "", 0); /* nothing that could be lost */
+    scratch_put("s/c", "", 0); /* empty: nothing to lose */
     Claims *claims = CLAIM("s/a", "s2/b", "s/c");
     for (int i = 0; i < 3; i++)
         snprintf(paths[i], SCRATCH_PATH, "%s",
@@ -293,11 +292,11 @@ static void test_set_aside(void **state) {
     assert_false(scratch_has("s/a") || scratch_has("s2/b") || claims_there(claims, paths[0]));
     assert_int_equal(entries("s/earlier-1"), 0);
     assert_ok(claims_set_aside(claims, list, 3, where, sizeof where, &err), err);
-    assert_string_equal(where, ""); /* nothing is there any more */
+    assert_string_equal(where, ""); /* no file left */
     claims_close(claims);
 }
 
-/* Where one cannot be moved, all stay. */
+/* If one file cannot be moved, all stay. */
 static void test_moved_back(void **state) {
     (void)state;
     char where[SCRATCH_PATH], first[SCRATCH_PATH], second[SCRATCH_PATH];
@@ -309,7 +308,7 @@ static void test_moved_back(void **state) {
     Claims *claims = CLAIM("u/a", "u/b");
     const char *const list[] = {first, second};
     assert_ok(claims_settle(claims, &err), err);
-    assert_int_equal(remove(second), 0); /* by somebody else, meanwhile */
+    assert_int_equal(remove(second), 0); /* removed by another program */
     assert_false(claims_set_aside(claims, list, 2, where, sizeof where, &err));
     expect_words(err, "u/b: cannot be moved");
     claims_close(claims);

@@ -1,22 +1,23 @@
-/* test_clock.c - trainings by the clock, on a clock that the test drives (tests/clock.c): machines
- * from a hundred times slower to a hundred times faster than one that takes a step of these sizes
- * in ten milliseconds. What is checked is the arithmetic of the schedule, to the second and to the
- * step; what is learnt does not matter. */
+/* test_clock.c - training by time, on a clock that the test controls (tests/clock.c). The simulated
+ * machines are from a hundred times slower to a hundred times faster than one that needs ten
+ * milliseconds for a step of these sizes. The tests check the schedule's arithmetic, to the second
+ * and the step, not what is learned. */
 #include "tests/support.h"
+#include "formats/checkpoint.h"
 #include "tests/table.h"
 #include "base/random.h"
 #include "data/data.h"
 
 #define PLAY "data/sample.txt"
 
-/* Sizes that train in the blink of an eye. Of an option given twice the last counts. */
+/* Sizes that train at once. The last of repeated options counts. */
 #define TINY_SIZES "-m gpt -l 1 -w 8 -H 2 -c 16 -b 4 -j 1 "
 
-/* A step looks at the clock so many times. */
+/* The readings of the clock in a step. */
 enum { LOOKS = 5 };
 
-/* Runs ./train on a clock that goes on by `tick` seconds at each look, and returns how many seconds
- * have passed in the end. `signals` are those of tests/clock.c. */
+/* Runs ./train on a clock that advances by `tick` seconds at each reading. Returns the seconds
+ * passed at the end. `signals` are those of tests/clock.c. */
 __attribute__((format(printf, 3, 4))) static double run_clocked(double tick, const char *signals,
                                                                 const char *format, ...) {
     char text[128], command[1024];
@@ -32,7 +33,7 @@ __attribute__((format(printf, 3, 4))) static double run_clocked(double tick, con
     run("clocked/%s", command);
     unsetenv("TRIL_CLOCK");
     unsetenv("TRIL_LOOKS");
-    if (!scratch_has("looks")) return NAN; /* it was killed */
+    if (!scratch_has("looks")) return NAN; /* the program was killed */
     size_t read;
     char *seconds = slurp(scratch("looks"), &read);
     double passed = strtod(seconds, NULL);
@@ -40,12 +41,12 @@ __attribute__((format(printf, 3, 4))) static double run_clocked(double tick, con
     return passed;
 }
 
-/* What a log says of its schedule. */
+/* The schedule as read from a log. */
 typedef struct {
     int steps, evaluations;
     double peak, last; /* learning rates */
     double seconds;    /* of the last row */
-    double widest;     /* the longest time without an evaluation */
+    double widest;     /* the longest time between evaluations */
 } Schedule;
 
 static Schedule schedule_of(const char *path) {
@@ -67,8 +68,8 @@ static Schedule schedule_of(const char *path) {
     return s;
 }
 
-/* All that the program does takes the time that was given, on any machine, with the schedule at its
- * end and an evaluation in each tenth. */
+/* The whole program takes the given time on any machine. The schedule ends with it, and each tenth
+ * has an evaluation. */
 static void test_time(void **state) {
     (void)state;
     static const struct {
@@ -79,7 +80,7 @@ static void test_time(void **state) {
         double passed = run_clocked(
             tick, "", "train " TINY_SIZES "-e 0 --patience 1 -t %g -o @timed/m " PLAY, time);
         expect_success();
-        /* evaluations look at the clock less often than they are expected to: time is left over */
+        /* evaluations read the clock less often than predicted, so some time remains */
         if (!(passed <= time + 2 * step && passed > 0.97 * time - 10 * step))
             fail_msg("tick %g: %g seconds of %g", tick, passed, time);
         Schedule gpt = schedule_of(scratch("timed/m.csv")),
@@ -89,7 +90,7 @@ static void test_time(void **state) {
         assert_near(gpt.seconds + bigram.seconds, time, 0.03 * time + 20 * step);
         assert_near(gpt.steps, gpt.seconds / step, 0.1 * gpt.steps + 5);
         assert_in_range(gpt.evaluations, 8, 11);
-        /* before the first it is expected to take 15 steps, and may be a twentieth of the time */
+        /* the first evaluation is predicted to take 15 steps, up to a twentieth of the time */
         double widest = fmax(0.16 * time, 1.3 * 20 * 15 * step);
         if (gpt.widest > widest) fail_msg("tick %g: %g of %g", tick, gpt.widest, time);
         assert_true(gpt.peak <= 1e-3 && gpt.peak > 0.9e-3 && gpt.last < 0.11e-3);
@@ -97,7 +98,7 @@ static void test_time(void **state) {
     }
 }
 
-/* More time may be given, and less is refused. */
+/* Resuming accepts more time and refuses less. */
 static void test_more_time(void **state) {
     (void)state;
     run_clocked(0.01, "", "train " TINY_SIZES "-e 0 --patience 1 -t 30 -o @more/m " PLAY);
@@ -110,7 +111,7 @@ static void test_more_time(void **state) {
     Schedule s = schedule_of(scratch("more/m.csv"));
     assert_near(s.steps, before * 1.5, 0.06 * before);
     assert_true(s.last < 0.11e-3);
-    run_clocked(0.01, "", "train -r -o @more/m " PLAY); /* the settings know */
+    run_clocked(0.01, "", "train -r -o @more/m " PLAY); /* the time comes from the state */
     expect_success();
     assert_null(strstr(ran.out, "  step "));
     run_clocked(0.01, "", "train -r -q -t 20 -o @more/m " PLAY);
@@ -119,21 +120,21 @@ static void test_more_time(void **state) {
     run_clocked(0.01, "", "train -r -q -s 3 -o @more/m " PLAY);
     assert_int_equal(ran.status, 1);
     assert_non_null(strstr(ran.err, "steps have been taken, more than --steps 3"));
-    /* --continue does what can be done, which is nothing */
+    /* --continue has nothing left to do */
     run_clocked(0.01, "", "train --continue -t 20 -o @more/m " PLAY);
     expect_success();
     assert_null(strstr(ran.out, "  step "));
 }
 
-/* A plan chooses sizes by the characters that a machine trains in the time, and leaves what was
- * chosen. It is interrupted before it trains the model, which may be large. */
+/* A plan chooses sizes by the characters that a machine can train in the time, and keeps requested
+ * sizes. The test stops it before the model, which may be large, is trained. */
 static void test_plan(void **state) {
     (void)state;
     static const struct {
         double tick;
         int layers, width;
     } machines[] = {
-        /* a step is seen to take three looks; the worth of sizes is in training/sizes.c */
+        /* the plan times a step at three readings; training/sizes.c has the sizes */
         {0.025, 2, 64},
         {0.0015, 3, 128},
         {0.00027, 4, 128},
@@ -159,20 +160,20 @@ static void test_plan(void **state) {
     after(" s: layers 1, heads 1, width 24, steps of 3 x 64 characters, dropout 0.05; ");
     must_run("sample --info @plan/m");
     after("\nlayers           1\nheads            1\nwidth            24\ncontext          64\n");
-    run_clocked(0.01, "", "train -r -o @plan/m " PLAY); /* as it was planned */
+    run_clocked(0.01, "", "train -r -o @plan/m " PLAY); /* keeps the plan */
     expect_success();
     assert_null(strstr(ran.out, "in 2 s:"));
     run("train -t 2 -w 24 -H 5 -o @plan/m " PLAY);
     expect_refusal(2, "24", "5");
 }
 
-/* By the clock, too, a text is seen no more often than is known to help, and a training ends early
- * where no lower loss comes. */
+/* By time, too, a text is repeated only as often as is known to help, and a training ends early
+ * when the loss stops falling. */
 static void test_enough(void **state) {
     (void)state;
     char text[1000];
     for (size_t i = 0; i < sizeof text; i++) text[i] = "abcdefgh"[random_bits(5, i) >> 61];
-    scratch_put("short", text, sizeof text); /* 900 train */
+    scratch_put("short", text, sizeof text); /* 900 of them for training */
     run_clocked(1e-4, "", "train " TINY_SIZES "-c 15 -t 5 --patience 1 -o @brief/m @short");
     expect_success();
     after("the whole text 40.0 times, and no more (--epochs)\n");
@@ -190,7 +191,7 @@ static void test_enough(void **state) {
     assert_null(strstr(ran.out, "  step "));
 }
 
-/* Kills a training after `end` seconds; it has lost no more than the last `every`. */
+/* Kills a training after `end` seconds. It must lose at most the last `every` seconds. */
 static void check_saved(double tick, double every, double end) {
     static Error err;
     char kill_at[32];
@@ -211,7 +212,7 @@ static void check_saved(double tick, double every, double end) {
     scratch_remove(scratch("saved"));
 }
 
-/* On any machine, and whenever it is killed. */
+/* On any machine, killed at any time. */
 static void test_saving(void **state) {
     (void)state;
     static const double ticks[] = {2e-3, 2e-2, 0.2};

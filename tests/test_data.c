@@ -1,7 +1,7 @@
-/* test_data.c - characters to ids to batches: vocabularies, the split of a text file, and where
- * batches begin. Texts border on a page that cannot be read: one byte too far is a crash.
+/* test_data.c - characters to ids to batches: vocabularies, the split of a text file, and batch
+ * offsets. Texts end at an unreadable page: reading one byte too far crashes.
  *
- * With the environment variable TRIL_SHAKESPEARE naming the file, its known counts are checked. */
+ * If the environment variable TRIL_SHAKESPEARE names that file, its known counts are checked. */
 #include "tests/support.h"
 #include "tests/scratch.h"
 #include "base/memory.h"
@@ -71,7 +71,7 @@ static void test_vocab_bytes(void **state) {
     vocab_free(&vocab);
 }
 
-/* The message counts bytes, not characters, and shows the way out. */
+/* The message gives the byte offset, not the character, and suggests --bytes. */
 static void test_vocab_build_invalid(void **state) {
     (void)state;
     static const struct {
@@ -179,7 +179,7 @@ static void load(Corpus *corpus, const char *path, int context) {
     assert_false(corpus->vocab.bytes);
 }
 
-/* The first 90 % train, rounded down. */
+/* The first 90 %, rounded down, are for training. */
 static void test_corpus_split(void **state) {
     (void)state;
     static const size_t lengths[] = {11, 19, 20, 21, 29, 99, 100, 101, 1000, 12345, 200000};
@@ -198,7 +198,7 @@ static void test_corpus_split(void **state) {
     }
 }
 
-/* Lengths are characters, not bytes; the held-out part is what the caller asks for. */
+/* Lengths count characters, not bytes. The held-out part has the requested fraction. */
 static void test_corpus_characters(void **state) {
     (void)state;
     char text[40 * 3];
@@ -267,7 +267,8 @@ static void test_corpus_refused(void **state) {
                    "offset 19 ");
 }
 
-/* Of 20 characters 18 train: enough for a context of 17. Of 11 two are held out, of 10 only one. */
+/* Of 20 characters 18 are for training: enough for a context of 17. Of 11 two are held out, of 10
+ * only one. */
 static void test_corpus_too_short(void **state) {
     (void)state;
     static const char text[] = "abcdefghijklmnopqrst";
@@ -287,7 +288,7 @@ static void test_corpus_too_short(void **state) {
 
 static void test_corpus_unreadable(void **state) {
     (void)state;
-    if (geteuid() == 0) skip(); /* may read everything */
+    if (geteuid() == 0) skip(); /* root can read everything */
     const char *path = scratch_put("secret", "twenty or so characters", 23);
     assert_int_equal(chmod(path, 0), 0);
     expect_refused(path, false, 0.1, 4, "Permission denied");
@@ -312,13 +313,13 @@ static void test_corpus_bytes(void **state) {
 
 /* ---- batches ---- */
 
-enum { B = 64, T = 9, MOST = 200 };
+enum { B = 64, T = 9, MAX = 200 };
 
-/* One batch of a text whose ids are their own places, and which ends at the guard page; adds to
- * starts[] how many windows begin where. */
-static void draw(size_t length, uint64_t seed, uint64_t step, int32_t *inputs, int starts[MOST]) {
-    int32_t ids[MOST], targets[B * T];
-    for (int32_t i = 0; i < MOST; i++) ids[i] = i;
+/* Draws a batch from a text whose ids are their own positions and which ends at the guard page.
+ * Counts in starts[] the windows that begin at each position. */
+static void draw(size_t length, uint64_t seed, uint64_t step, int32_t *inputs, int starts[MAX]) {
+    int32_t ids[MAX], targets[B * T];
+    for (int32_t i = 0; i < MAX; i++) ids[i] = i;
     batch_shuffled((const int32_t *)(const void *)guarded(ids, length * sizeof *ids), length, B, T,
                    seed, step, 0, B, inputs, targets);
     for (int b = 0; b < B; b++) {
@@ -332,30 +333,30 @@ static void draw(size_t length, uint64_t seed, uint64_t step, int32_t *inputs, i
     }
 }
 
-/* In each epoch windows are apart by whole windows, and come once each; from epoch to epoch they
- * begin at each possible place equally often, and come in another order. */
+/* In each epoch windows start a whole number of windows apart, and each appears once. Across epochs
+ * the offsets are uniform, and the order changes. */
 static void test_batch_epochs(void **state) {
     (void)state;
     static const int windows[] = {1, 2, 3, 10, 19};
     enum { EPOCHS = 900, LEFT_OVER = 5, OFFSETS = T + LEFT_OVER };
     for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
-        int n = windows[i], starts[MOST] = {0}, offsets[OFFSETS] = {0}, same = 0;
-        int32_t inputs[B * T] = {0}, order[2][MOST] = {{0}};
+        int n = windows[i], starts[MAX] = {0}, offsets[OFFSETS] = {0}, same = 0;
+        int32_t inputs[B * T] = {0}, order[2][MAX] = {{0}};
         size_t length = (size_t)(n * T + LEFT_OVER + T);
         for (int number = 0, epoch = 0; epoch < EPOCHS; number++) {
             if (number % B == 0) draw(length, 7, (uint64_t)(number / B), inputs, starts);
             order[epoch % 2][number % n] = inputs[number % B * T];
             if (number % n < n - 1) continue;
-            int32_t *of = order[epoch % 2], least = of[0];
+            int32_t *of = order[epoch % 2], min = of[0];
             for (int j = 0; j < n; j++) {
-                if (of[j] < least) least = of[j];
+                if (of[j] < min) min = of[j];
                 assert_int_equal(of[j] % T, of[0] % T);
                 for (int k = 0; k < j; k++) assert_int_not_equal(of[j], of[k]);
             }
-            assert_in_range(least, 0, OFFSETS - 1);
-            offsets[least]++;
-            same += epoch > 0 && (of[0] - least) / T == order[1 - epoch % 2][MOST - 1];
-            of[MOST - 1] = (of[0] - least) / T; /* the window that came first */
+            assert_in_range(min, 0, OFFSETS - 1);
+            offsets[min]++;
+            same += epoch > 0 && (of[0] - min) / T == order[1 - epoch % 2][MAX - 1];
+            of[MAX - 1] = (of[0] - min) / T; /* the first window drawn */
             epoch++;
         }
         double expected = (double)EPOCHS / OFFSETS;
@@ -364,11 +365,11 @@ static void test_batch_epochs(void **state) {
     }
 }
 
-/* A text that is hardly longer than a window. */
+/* A text only just longer than a window. */
 static void test_batch_short_text(void **state) {
     (void)state;
     for (size_t places = 1; places <= T; places++) {
-        int starts[MOST] = {0};
+        int starts[MAX] = {0};
         int32_t inputs[B * T];
         for (uint64_t step = 0; step < 100; step++) draw(places + T, 7, step, inputs, starts);
         for (size_t j = 0; j < places; j++) assert_true(starts[j] > 0);
@@ -377,18 +378,18 @@ static void test_batch_short_text(void **state) {
 
 static void test_batch_seed_and_step(void **state) {
     (void)state;
-    int starts[MOST] = {0};
+    int starts[MAX] = {0};
     int32_t first[B * T], again[B * T], other[B * T];
-    draw(MOST, 7, 40, first, starts);
-    draw(MOST, 8, 40, other, starts);
+    draw(MAX, 7, 40, first, starts);
+    draw(MAX, 8, 40, other, starts);
     assert_memory_not_equal(first, other, sizeof first);
-    draw(MOST, 7, 41, other, starts);
+    draw(MAX, 7, 41, other, starts);
     assert_memory_not_equal(first, other, sizeof first);
-    draw(MOST, 7, 40, again, starts);
+    draw(MAX, 7, 40, again, starts);
     assert_memory_equal(first, again, sizeof first);
 }
 
-/* ---- data/fetch, as far as it goes without a network ---- */
+/* ---- data/fetch, where it needs no network ---- */
 
 static int fetch(const char *arguments) {
     char command[2 * SCRATCH_PATH + 64];

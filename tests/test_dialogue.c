@@ -1,4 +1,4 @@
-/* test_dialogue.c - ./sample -i: a person and a model write in turns. */
+/* test_dialogue.c - ./sample -i: a person and a model take turns writing. */
 #define _XOPEN_SOURCE 700 /* terminals to test with */
 #include "tests/support.h"
 #include "tests/command.h"
@@ -18,7 +18,7 @@ static int set_up(void **state) {
     return 0;
 }
 
-/* `sample -i` with these lines typed. */
+/* Runs `sample -i` with these lines as input. */
 static void converse(const char *options, const char *typed) {
     command_input = scratch_put("typed", typed, strlen(typed));
     run("sample -i %s @model", options);
@@ -26,7 +26,8 @@ static void converse(const char *options, const char *typed) {
     assert_int_equal(ran.status, 0);
 }
 
-/* A beginning gives what --prompt gives; an empty line goes on as if it had not stopped. */
+/* A beginning gives the same text as --prompt. An empty line continues as if the text had not
+ * stopped. */
 static void test_turns(void **state) {
     (void)state;
     char whole[512], parts[512];
@@ -34,12 +35,12 @@ static void test_turns(void **state) {
     keep();
     converse("-n 30", "THE CLOCK\n");
     assert_string_equal(ran.out, kept);
-    converse("-n 30", "THE CLOCK"); /* the end of the input ends a line, too */
+    converse("-n 30", "THE CLOCK"); /* the end of the input also ends a line */
     assert_string_equal(ran.out, kept);
     must_run("sample -n 40 -p THE~CLOCK @model");
     snprintf(whole, sizeof whole, "%s", ran.out);
     converse("-n 10", "THE CLOCK\n\n\n\n");
-    /* each turn ends its line where the text has none */
+    /* each turn ends with a newline if the text has none */
     const char *at = ran.out;
     size_t length = 0;
     for (size_t turn = 0, characters = strlen("THE CLOCK") + 10; turn < 4;
@@ -53,17 +54,17 @@ static void test_turns(void **state) {
     assert_memory_equal(parts, whole, length);
 }
 
-/* What is typed later begins a line of the same text. */
+/* A later input line begins a new line of the same text. */
 static void test_new_line(void **state) {
     (void)state;
-    enum { FIRST = 3 + 12 }; /* the characters of the first turn */
+    enum { FIRST = 3 + 12 }; /* characters of the first turn */
     char prompt[64];
     converse("-n 12 -t 0", "THE\nCLOCK\n");
     keep();
     bool ended = kept[FIRST - 1] == '\n';
     snprintf(prompt, sizeof prompt, "%.*s%sCLOCK", FIRST, kept, ended ? "" : "\n");
     for (char *c = prompt; *c; c++)
-        if (*c == ' ') *c = '~'; /* within a word of the command */
+        if (*c == ' ') *c = '~'; /* for a word of the command */
     must_run("sample -n 12 -t 0 -p %s @model", prompt);
     assert_string_equal(ran.out, kept);
 }
@@ -93,14 +94,14 @@ static void test_none(void **state) {
 
 static int terminal;
 
-/* Reads what the program prints, until `text` is in it. */
+/* Reads the program's output until it contains `text`. */
 static void wait_for_text(const char *text) {
     char seen[4096] = "";
     size_t length = 0;
     while (!strstr(seen, text)) {
         struct pollfd ready = {.fd = terminal, .events = POLLIN};
         if (poll(&ready, 1, 1000 * LIMIT) != 1) fail_msg("no '%s' in '%s'", text, seen);
-        if (length > sizeof seen / 2) { /* what it writes has no end: the last of it is enough */
+        if (length > sizeof seen / 2) { /* the output is endless: keep the last part */
             memmove(seen, seen + length - 64, 65);
             length = 64;
         }
@@ -115,7 +116,8 @@ static void type(const char *text) {
     assert_int_equal(write(terminal, text, strlen(text)), strlen(text));
 }
 
-/* An interruption ends what is being written, or typed; only the end of the input ends it all. */
+/* An interruption ends the current continuation or input line. Only the end of the input ends the
+ * program. */
 static void test_interruption(void **state) {
     (void)state;
     terminal = posix_openpt(O_RDWR | O_NOCTTY);
@@ -126,9 +128,9 @@ static void test_interruption(void **state) {
     pid_t child = start("sample -i -n 1000000000 @model", out);
     wait_for_text("Ctrl-D ends.\r\n> ");
     type("THE\n");
-    wait_for_text("THE\r\nTHE"); /* the echo, and then the text */
+    wait_for_text("THE\r\nTHE"); /* the echo, then the text */
     kill(child, SIGINT);
-    wait_for_text("> "); /* no character of the text's */
+    wait_for_text("> "); /* the text itself has no such character */
     kill(child, SIGINT);
     wait_for_text("\r\n> ");
     type("CLOCK\n");

@@ -1,4 +1,5 @@
-/* test_escape.c - what is printed of files and persons: a terminal shows it, a shell reads it. */
+/* test_escape.c - output of text from files and persons: safe on a terminal, readable by a
+ * shell. */
 #include "tests/support.h"
 #include "base/escape.h"
 #include "base/shell.h"
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What `print` writes of a text; good until the next call. */
+/* The output of `print`. Valid until the next call. */
 static const char *printed(void (*print)(FILE *out, const char *text, size_t length),
                            const char *text, size_t length) {
     static char *shown;
@@ -62,12 +63,12 @@ static void test_signs(void **state) {
     assert_string_equal(printed(escape_text, "a\n\tb\r\v\0\033", 8), "a\n\tb\\x0d\\x0b\\x00\\x1b");
 }
 
-/* Every character there is stays, or is shown by letters, digits and a backslash. */
+/* Every character either stays or becomes letters, digits and a backslash. */
 static void test_every_character(void **state) {
     (void)state;
     int escaped = 0;
     for (uint32_t code = 0; code < 0x110000; code++) {
-        char text[UTF8_MAX], shown[ESCAPE_ROOM];
+        char text[UTF8_MAX], shown[ESCAPE_SIZE];
         if (code >= 0xD800 && code < 0xE000) continue;
         size_t length = (size_t)utf8_encode(code, text);
         assert_int_equal(escape_first(text, length, shown), length);
@@ -80,21 +81,21 @@ static void test_every_character(void **state) {
     assert_int_equal(escaped, 32 + 33 + 9);
 }
 
-/* Whole characters, as many as fit. */
+/* Copies the whole characters that fit. */
 static void test_copy(void **state) {
     (void)state;
     static const char text[] = "a好\033\u202Eb", shown[] = "a好\\x1b\\u202eb";
     static const size_t ends[] = {0, 1, 4, 8, 14, 15};
-    for (size_t room = 1; room <= sizeof shown + 2; room++) {
+    for (size_t capacity = 1; capacity <= sizeof shown + 2; capacity++) {
         char copy[sizeof shown + 4];
         size_t fits = 0;
         for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-            if (ends[i] < room) fits = ends[i];
+            if (ends[i] < capacity) fits = ends[i];
         memset(copy, '#', sizeof copy);
-        escape_copy(copy, room, text);
+        escape_copy(copy, capacity, text);
         assert_int_equal(strlen(copy), fits);
         assert_memory_equal(copy, shown, fits);
-        assert_int_equal(copy[room], '#');
+        assert_int_equal(copy[capacity], '#');
     }
 }
 
@@ -110,13 +111,13 @@ static void write_path(FILE *out, const char *path, size_t length) {
     shell_path(out, path, shell_put);
 }
 
-/* The shell gives back the word to the byte, and the terminal shows it but for ends of lines. */
+/* The shell reads back the word exactly. On the terminal it is printable except for newlines. */
 static void check_word(const char *word) {
     char command[4096], found[1024], shown[4096];
     const char *written = printed(write_word, word, 0);
     escape_copy(shown, sizeof shown, written);
     if (!strchr(written, '\n')) assert_string_equal(shown, written);
-    /* `set` takes it for words: if there were several, they would be told apart */
+    /* `set` shows whether the shell reads one word or several */
     snprintf(command, sizeof command, "set -- %s; printf '%%s|' \"$#\" \"$@\"", written);
     FILE *shell = popen(command, "r");
     assert_non_null(shell);
@@ -161,7 +162,7 @@ static void test_words(void **state) {
     }
 }
 
-/* What needs no quotes has none. */
+/* A word that needs no quotes gets none. */
 static void test_plain(void **state) {
     (void)state;
     static const char *const same[] = {"out/model.safetensors", "--width=128",

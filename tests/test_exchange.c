@@ -1,16 +1,16 @@
-/* test_exchange.c - folders of Hugging Face transformers: tests/golden/huggingface was written by
- * that library, with what it computes (tests/peers/exchange.py); what is exported is read back; and
- * what is not a model of ours is refused with a sentence. */
+/* test_exchange.c - folders of Hugging Face transformers. That library wrote
+ * tests/golden/huggingface, with its own results (tests/peers/exchange.py). Exported models are
+ * read back, and a folder that is not one of our models is refused with a message. */
 #include "tests/support.h"
+#include "base/array.h"
 #include "tests/command.h"
 #include "base/memory.h"
-#include "exchange/trained.h"
+#include "formats/trained.h"
 
 #include <math.h>
 
-#define GOLDEN       "tests/golden/huggingface/"
-#define PLAY         "data/sample.txt"
-#define COUNT(table) (int)(sizeof(table) / sizeof *(table))
+#define GOLDEN "tests/golden/huggingface/"
+#define PLAY   "data/sample.txt"
 enum { CHARACTERS = 9, TEXT = 11 };
 static const char *const kinds[] = {"gpt2", "qwen3"};
 static const uint32_t codes[CHARACTERS] = {'\n', ' ', '!', '"', 'a', 'b', 0xE9, 0x4E2D, 0x1D11E};
@@ -21,9 +21,9 @@ static const char *golden(const char *kind) {
     return path;
 }
 
-/* ---- what the library computes ---- */
+/* ---- results of the library ---- */
 
-/* The recorded text, as code points, and the logits that follow each of its characters. */
+/* Reads the recorded text, as code points, and the logits after each character. */
 static void read_golden(const char *kind, unsigned text[TEXT], float logits[TEXT][CHARACTERS]) {
     char path[256];
     snprintf(path, sizeof path, GOLDEN "%s/logits.txt", kind);
@@ -72,7 +72,7 @@ static void test_golden(void **state) {
     }
 }
 
-/* ---- there and back ---- */
+/* ---- round trip ---- */
 
 static void assert_same(const Trained *a, const Trained *b) {
     const Model *x = &a->checkpoint.model, *y = &b->checkpoint.model;
@@ -81,11 +81,11 @@ static void assert_same(const Trained *a, const Trained *b) {
     assert_memory_equal(a->vocab.codes, b->vocab.codes,
                         (size_t)a->vocab.size * sizeof *a->vocab.codes);
     assert_string_equal(x->config.model, y->config.model);
-    assert_int_equal(x->room, y->room);
-    assert_memory_equal(x->weights, y->weights, x->room * sizeof(float));
+    assert_int_equal(x->weights_size, y->weights_size);
+    assert_memory_equal(x->weights, y->weights, x->weights_size * sizeof(float));
 }
 
-/* What is exported is read back as it was, to the last bit. */
+/* Reading an export gives the same model to the bit. */
 static void assert_returns(const Trained *trained, const char *name) {
     Trained back;
     Error err;
@@ -102,14 +102,14 @@ static void test_return(void **state) {
         Error err;
         assert_ok(trained_load(&trained, golden(kinds[i]), &err), err);
         assert_returns(&trained, kinds[i]);
-        /* a second time it would overwrite something */
+        /* a second export would overwrite files */
         assert_false(trained_export(&trained, scratch(kinds[i]), &err));
         assert_non_null(strstr(err.text, "is there already, and not empty"));
         trained_free(&trained);
     }
 }
 
-/* Of every rung, with characters that JSON escapes, and with bytes. */
+/* Vocabularies with characters that JSON escapes, and with bytes. */
 static void test_vocabularies(void **state) {
     (void)state;
     static const char odd[] = "\0\x01\t\n\x1F \"'/\\\x7F\xC2\x80\xC2\xAD\xEF\xBF\xBD";
@@ -134,7 +134,7 @@ static void test_vocabularies(void **state) {
         }
 }
 
-/* ---- what others wrote ---- */
+/* ---- other programs' files ---- */
 
 static void copy_golden(const char *kind, const char *file) {
     char path[256], to[64];
@@ -152,7 +152,7 @@ static void fresh_copy(const char *kind) {
     for (int i = 0; i < COUNT(files); i++) copy_golden(kind, files[i]);
 }
 
-/* In a file of the copy, the one place of `from` becomes `to`; ' stands for ". */
+/* Replaces the only `from` in a file of the copy by `to`. ' means ". */
 static void edit(const char *file, const char *from, const char *to) {
     char old[512], new[512], name[64];
     size_t length, olds = strlen(from), news = strlen(to);
@@ -279,7 +279,7 @@ static const Edit bad[] = {
     {"gpt2", "tokenizer.json", "'model': {", "'model': [", "no '{'"},
 };
 
-/* What means the same, in other words. */
+/* Other spellings with the same meaning. */
 static const Edit good[] = {
     {"gpt2", "config.json", "'n_inner': null", "'n_inner': 48", ""},
     {"gpt2", "config.json", "'layer_norm_epsilon': 1e-05,", "", ""},
@@ -319,7 +319,7 @@ static void test_edits(void **state) {
     }
 }
 
-/* Weights that are no numbers: of the last tensor in the file. */
+/* Weights that are not finite, in the last tensor of the file. */
 static void test_not_finite(void **state) {
     (void)state;
     static const char *const last[] = {"transformer.wte.weight", "model.norm.weight"};
@@ -338,7 +338,8 @@ static void test_not_finite(void **state) {
         }
 }
 
-/* Each file missing, cut anywhere, or with any byte changed: refused, or read, in good order. */
+/* Each file missing, cut anywhere, or with any byte changed: it is refused or read without a
+ * crash. */
 static void test_damage(void **state) {
     (void)state;
     for (int i = 0; i < COUNT(files); i++) {
@@ -401,7 +402,7 @@ static double loss_of(const char *model) {
     return validation;
 }
 
-/* A training that begins from a model begins where that ended, and goes on as any other. */
+/* A training that starts from a model has its loss at the start, and continues as usual. */
 static void test_init(void **state) {
     (void)state;
     must_run("train " TINY "-s 300 -o @first/m.safetensors " PLAY);
@@ -417,16 +418,16 @@ static void test_init(void **state) {
     char *a = slurp(scratch("next/m.safetensors"), &length);
     char *b = slurp(scratch("same/m.safetensors"), &other);
     assert_int_equal(length, other);
-    assert_memory_equal(a, b, length); /* a folder, or the checkpoint that it was exported from */
+    assert_memory_equal(a, b, length); /* from the folder, or from its checkpoint */
     free(a);
     free(b);
-    /* what lowers nothing leaves the model as it was */
+    /* if the loss never falls, the model stays as it was */
     must_run("train -q --init @first/folder -b 4 -j 1 -s 3 --lr 1 -o @worse/m.safetensors " PLAY);
     assert_near(loss_of("modern"), first, 1e-4);
 }
 
-/* Interrupted as soon as there is a state, or later: --resume needs the folder no more, trains no
- * baseline that was not there, and ends with the same bits. */
+/* After an interruption --resume no longer needs the folder, trains no baseline that was not there,
+ * and ends with the same bits. */
 static void interrupt(pid_t child, int i) {
     if (i == 0) kill(child, SIGTERM);
 }

@@ -1,7 +1,8 @@
-/* test_faults.c - what a machine does to the two programs: it has no memory left, no room on the
- * disk, no leave to write; the text changes, the folder goes, the reader leaves. Each time nothing
- * that was saved is lost, and what cannot be done is said in one sentence. */
+/* test_faults.c - failures of the machine: no memory, a full disk, no permission, a text that
+ * changes, a folder or a reader that disappears. No saved file may be lost, and the program must
+ * report the failure in one sentence. */
 #include "tests/support.h"
+#include "formats/checkpoint.h"
 #include "tests/command.h"
 
 #include <sys/resource.h>
@@ -11,7 +12,7 @@
 
 static Error err;
 
-/* The last command said one line, in the name of the program. */
+/* The last command printed one line that begins with the program's name. */
 static void expect_sentence_of(const char *program, const char *says) {
     size_t length = strlen(program);
     bool one_line = *ran.err && strchr(ran.err, '\n') == ran.err + strlen(ran.err) - 1;
@@ -29,15 +30,15 @@ static void expect_whole(const char *name) {
 
 /* ---- memory ---- */
 
-/* The beginning of the play: the programs ask for memory as often as with all of it. */
+/* The beginning of the play: the programs request memory as often as with all of it. */
 #define VERSE "@verse.txt"
 
-/* Runs a command as long as there is one more request for memory that can fail. What OpenMP asks
- * for before it begins it also reports, in its own words. Returns how often it was told to fail. */
+/* Runs a command once for each memory request, which then fails. OpenMP reports failures before it
+ * starts in its own words. Returns the number of runs. */
 static int fail_in_turn(const char *program, const char *command, void (*prepare)(void),
                         void (*look)(void)) {
 #ifdef __SANITIZE_ADDRESS__
-    enum { APART = 3 }; /* each takes eight times as long: of three neighbours one */
+    enum { APART = 3 }; /* under sanitizers, eight times slower: tests every third request */
 #else
     enum { APART = 1 };
 #endif
@@ -52,7 +53,7 @@ static int fail_in_turn(const char *program, const char *command, void (*prepare
         unsetenv("TRIL_FAIL_AT");
         failed = remove(scratch("failed")) == 0;
         if (!failed || ran.status == 0) {
-            expect_success(); /* libc can do without some of it */
+            expect_success(); /* libc can work without some of its memory */
         } else if (strstr(ran.err, "libgomp: ")) {
             assert_int_equal(ran.status, 1);
         } else {
@@ -74,7 +75,7 @@ static void put_back(void) {
     scratch_put("memory/m.csv", log_file, log_length);
 }
 
-/* A file is where it was, or set aside for a training that then failed. */
+/* A file is in its place, or was set aside for a training that then failed. */
 static void look_at(const char *name) {
     char in_place[64], aside[64];
     snprintf(in_place, sizeof in_place, "memory/%s", name);
@@ -125,7 +126,7 @@ static void test_no_memory(void **state) {
     must_run("sample --export @memory/folder @memory/m.safetensors");
     for (int i = 0; i < 5; i++)
         assert_true(fail_in_turn("sample", commands[i], do_nothing, do_nothing) > 5);
-    /* what could not be exported leaves nothing behind */
+    /* a failed export leaves nothing */
     assert_true(fail_in_turn("sample", "--export @memory/other @memory/m.safetensors", clear_folder,
                              look_for_folder) > 5);
     assert_true(
@@ -139,8 +140,8 @@ static void test_no_memory(void **state) {
 
 /* ---- the disk ---- */
 
-/* Runs a script of the shell, in which $T is the scratch directory, as the owner of file systems of
- * its own; skips the test where nobody may have such. */
+/* Runs a shell script as owner of a private mount namespace. $T is the scratch directory. Skips the
+ * test if that is not permitted. */
 static void mounted(const char *script) {
     setenv("T", scratch_directory, 1);
     setenv("P", getenv("TRIL_PROGRAMS") ? getenv("TRIL_PROGRAMS") : "build/test", 1);
@@ -151,8 +152,7 @@ static void mounted(const char *script) {
     if (system(ran.command) != 0) fail_msg("%s", ran.command);
 }
 
-/* Files that may not grow: training goes on to its end, then says so once, and what was there
- * before is there still. */
+/* Files may not grow: training continues to its end and reports it once. The old files stay. */
 static void test_no_room(void **state) {
     (void)state;
     struct rlimit limit, tight;
@@ -170,7 +170,7 @@ static void test_no_room(void **state) {
     const char *first = strstr(ran.out, "step    20/40 "),
                *last = strstr(ran.out, "step    40/40 ");
     assert_true(first && strstr(first, " not saved "));
-    assert_true(last && strstr(last, " not saved ")); /* it was tried again */
+    assert_true(last && strstr(last, " not saved ")); /* it tried again */
     char *now = slurp(scratch("room/earlier-1/model"), &after_it);
     assert_int_equal(before, after_it);
     assert_memory_equal(bytes, now, before);
@@ -179,7 +179,7 @@ static void test_no_room(void **state) {
     free(now);
 }
 
-/* The same on a file system that is full, and really so: a model of 16 KiB lies on one of 28. */
+/* The same on a real file system that is full: a model of 16 KiB on one of 28 KiB. */
 static void test_small_disk(void **state) {
     (void)state;
     must_run("train " TINY "-q -m bigram -o @old.safetensors " PLAY);
@@ -198,7 +198,7 @@ static void test_small_disk(void **state) {
     free(left);
 }
 
-/* Where nothing may be written it is said before anything is trained. */
+/* Reports an unwritable folder before training. */
 static void test_read_only(void **state) {
     (void)state;
     must_run("train " TINY "-q -m bigram -o @old.safetensors " PLAY);
@@ -221,7 +221,7 @@ static void test_read_only(void **state) {
     free(said);
 }
 
-/* ---- things that change meanwhile ---- */
+/* ---- changes during a training ---- */
 
 static void spoil_text(pid_t child, int i) {
     (void)child;
@@ -230,7 +230,7 @@ static void spoil_text(pid_t child, int i) {
     if (i == 2) assert_int_equal(remove(scratch("moving.txt")), 0);
 }
 
-/* The text was read, and is not looked at again: what is trained is what would have been. */
+/* The text is read once. Changing the file later does not change the training. */
 static void test_text_changes(void **state) {
     (void)state;
     size_t length, other;
@@ -254,7 +254,7 @@ static void remove_folder(pid_t child, int i) {
     if (i == 3) scratch_remove(scratch("folder"));
 }
 
-/* A folder that somebody removes is made again, with what is written after that. */
+/* A removed folder is recreated at the next write. */
 static void test_folder_goes(void **state) {
     (void)state;
     run_meanwhile("train " TINY "-s 20000 -m bigram -o @folder/m.safetensors " PLAY, remove_folder);
@@ -266,7 +266,7 @@ static void test_folder_goes(void **state) {
 
 /* ---- readers ---- */
 
-/* A reader that has seen enough ends the program, quietly and long before the text ends. */
+/* A reader that closes its end stops the program at once and without a message. */
 static void test_reader_gone(void **state) {
     (void)state;
     int from;

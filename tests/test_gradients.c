@@ -1,8 +1,8 @@
-/* test_gradients.c - the gradient of every tensor of every rung of the ladder.
+/* test_gradients.c - the gradient of every tensor of every rung.
  *
- * Any rung, whoever added it: against the numerical derivative of its own loss. A rung that the
- * plain ladder has, too: number by number against that, with its logits and loss; at sizes beyond a
- * tile and a block of tokens, too. Sizes are odd where they can be. */
+ * Every rung, new ones included, is compared with the numerical derivative of its own loss. A rung
+ * of the plain ladder is also compared with that: every gradient, the logits and the loss, also at
+ * sizes beyond a tile and a token block. Sizes are odd where possible. */
 #include "tests/support.h"
 #include "model/plain/plain.h"
 
@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { B = 5, T = 7, V = 11, LAYERS = 2, HEADS = 3, MOST = 50 };
+enum { B = 5, T = 7, V = 11, LAYERS = 2, HEADS = 3, MAX = 50 };
 
-/* The first width that the rung takes: one that turns pairs of channels wants an even one. */
+/* The smallest width that the rung accepts. Rotary positions need an even one. */
 static Config config_of(const char *model) {
     Error err;
     Config config = {.V = V, .T = 9, .L = LAYERS, .NH = HEADS, .C = 15};
@@ -23,9 +23,9 @@ static Config config_of(const char *model) {
     return config;
 }
 
-/* ---- against the plain ladder ---- */
+/* ---- compared with the plain ladder ---- */
 
-/* Each number may be wrong by 2e-5 of the tensor's largest. */
+/* Each number may differ by 2e-5 of the tensor's largest. */
 static void check_gradient(const Bench *bench, const Plain *plain, int i) {
     const Tensor *tensor = &bench->model.tensors[i];
     const float *ours = run_gradient(bench->run, i);
@@ -81,7 +81,7 @@ static void test_plain(void **state) {
     }
 }
 
-/* ---- against the numerical derivative of its own loss ---- */
+/* ---- compared with the numerical derivative of the loss ---- */
 
 /* The loss as a function of one weight. */
 typedef struct {
@@ -104,15 +104,15 @@ static size_t common_divisor(size_t a, size_t b) {
     return b == 0 ? a : common_divisor(b, a % b);
 }
 
-/* At most MOST places of a tensor are looked at, spread over its rows and columns alike. */
+/* The stride that checks at most MAX elements of a tensor, spread over its rows and columns. */
 static size_t stride_of(const Tensor *tensor) {
-    size_t stride = tensor->size / MOST + 1;
+    size_t stride = tensor->size / MAX + 1;
     while (common_divisor(stride, (size_t)tensor->shape[1]) > 1) stride++;
     return stride;
 }
 
 /* The relative error of a tensor's gradient, if `share` of it were there: |ours - truth| / |truth|,
- * both as vectors of the places that are looked at. */
+ * as vectors of the checked elements. */
 static double error_of(const float *ours, const double *truth, const Tensor *tensor, double share) {
     double error = 0, length = 0;
     size_t stride = stride_of(tensor);
@@ -124,23 +124,26 @@ static double error_of(const float *ours, const double *truth, const Tensor *ten
 }
 
 /* In float32 a step must be long, or rounding drowns the slope. */
-static void check_tensor(const Function *f, int i) {
+static bool check_tensor(const Function *f, int i) {
     const Model *model = &f->bench->model;
     const Tensor *tensor = &model->tensors[i];
     const float *ours = run_gradient(f->bench->run, i);
     size_t stride = stride_of(tensor);
-    double truth[MOST + 1], tolerance = 5e-3;
+    double truth[MAX + 1], tolerance = 5e-3;
     for (size_t j = 0; j * stride < tensor->size; j++) {
         Function of = *f;
         of.weight = model->weights + tensor->offset + j * stride;
         truth[j] = derivative(loss_at, &of, 1e-2);
     }
     double error = error_of(ours, truth, tensor, 1);
-    if (!(error <= tolerance))
-        fail_msg("%s of %s: relative error %g", tensor->name, model->config.model, error);
+    if (!(error <= tolerance)) {
+        print_error("%s of %s: relative error %g\n", tensor->name, model->config.model, error);
+        return false;
+    }
     /* would it be seen if it were another? */
     assert_true(error_of(ours, truth, tensor, 0.9) > tolerance);
     assert_true(error_of(ours, truth, tensor, 1.1) > tolerance);
+    return true;
 }
 
 static void check_rung(const char *name) {
@@ -151,7 +154,9 @@ static void check_rung(const char *name) {
     run_forward_training(bench->run, ids, B, T);
     run_backward(bench->run, targets);
     Function f = {.bench = bench, .ids = ids, .targets = targets};
-    for (int i = 0; i < bench->model.tensor_count; i++) check_tensor(&f, i);
+    bool all = true;
+    for (int i = 0; i < bench->model.tensor_count; i++) all = check_tensor(&f, i) && all;
+    assert_true(all);
     bench_close(bench);
     free(ids);
     free(targets);
@@ -162,10 +167,9 @@ static void test_every_rung(void **state) {
     for (int i = 0; model_name(i); i++) check_rung(model_name(i));
 }
 
-/* The plain ladder has no dropout. But the loss is a function of the weights all the same
- * while seed and step stand still, and its own differences are the truth. In float32 they are
- * coarse: a direction of many weights at once, along the gradient, makes them large enough. False
- * if the rung drops nothing. */
+/* The plain ladder has no dropout. But with a fixed seed and step the loss is still a function of
+ * the weights, and its numerical derivative is the truth. In float32 single differences are coarse,
+ * so many weights move at once, along the gradient. Returns false if the rung has no dropout. */
 static bool check_dropout_gradient(const char *name) {
     Config config = config_of(name);
     config.dropout = 0.3;

@@ -1,6 +1,6 @@
-/* test_house.c - the floors: programs -> model.h, data.h -> rungs -> layers.h -> kernels.h ->
- * base/. Nothing includes upward, and model/ and data/ never include each other. The plain ladder
- * is for readers and tests: nothing else includes it. */
+/* test_house.c - the order of includes: programs -> model.h, data.h -> engine -> rungs -> layers ->
+ * kernels -> base/. No file includes upward, and model/ and data/ never include each other. Only
+ * readers and tests use the plain ladder. */
 #include "tests/support.h"
 
 #include <dirent.h>
@@ -10,20 +10,25 @@
 
 enum { FLOORS = 9 };
 
-/* A folder, and the beginnings of what its files may include. */
+/* A folder and the prefixes of what its files may include. */
 static const struct {
     const char *folder;
     const char *allowed[FLOORS];
 } floors[] = {
     {".",
-     {"base/", "data/data.h", "model/model.h", "exchange/", "report/", "sampling/", "training/",
+     {"base/", "data/data.h", "model/model.h", "formats/", "report/", "sampling/", "training/",
       "version.h"}},
-    {"exchange", {"base/", "data/data.h", "model/model.h", "exchange/"}},
+    {"formats", {"base/", "data/data.h", "formats/", "model/model.h", "model/rungs/rung.h"}},
     {"sampling", {"base/", "data/data.h", "model/model.h", "sampling/"}},
     {"training",
-     {"base/", "data/data.h", "exchange/", "model/model.h", "report/", "training/", "version.h"}},
+     {"base/", "data/data.h", "formats/", "model/model.h", "report/", "training/", "version.h"}},
     {"report", {"base/", "data/data.h", "model/model.h", "report/"}},
     {"model", {"base/", "model/"}},
+    {"model/engine",
+     {"base/", "model/engine/", "model/rungs/rung.h", "model/layers/", "model/kernels/",
+      "model/model.h"}},
+    {"model/rungs", {"model/rungs/rung.h", "model/layers/layers.h", "model/model.h"}},
+    {"model/layers", {"base/", "model/layers/", "model/kernels/", "model/model.h"}},
     {"model/kernels", {"base/", "model/kernels/"}},
     {"model/plain", {"model/model.h", "model/plain/"}},
     {"data", {"base/", "data/"}},
@@ -40,7 +45,7 @@ static bool begins(const char *text, const char *with) {
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Checks the quoted includes of one file; returns how many there are. */
+/* Checks the quoted includes of one file. Returns their number. */
 static int check_file(const char *folder, const char *name, const char *const allowed[FLOORS]) {
     char path[512], line[512], included[256];
     snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -73,24 +78,66 @@ static void test_floors(void **state) {
     }
 }
 
-/* A rung sees run.h alone; layers see layers.h, kernels and each other's private headers. */
-static void test_rungs(void **state) {
-    (void)state;
-    static const char *const run_only[FLOORS] = {"model/run.h"};
-    static const char *const layers_only[FLOORS] = {"model/layers.h", "model/dropout.h",
-                                                    "base/random.h"};
-    static const char *const layers[] = {"embedding.c", "linear.c",     "mean.c",    "attention.c",
-                                         "norm.c",      "activation.c", "dropout.c", "loss.c"};
-    char name[64];
-    for (int i = 0; model_name(i); i++) {
-        snprintf(name, sizeof name, "%s.c", model_name(i));
-        assert_int_equal(check_file("model", name, run_only), 1);
-    }
-    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
-        assert_true(check_file("model", layers[i], layers_only) >= 1);
+/* Does `path` include `other`? */
+static bool includes(const char *path, const char *other) {
+    char line[512], included[256];
+    bool found = false;
+    FILE *file = fopen(path, "r");
+    while (file && fgets(line, sizeof line, file))
+        found = found || (sscanf(line, " # include \"%255[^\"]\"", included) == 1 &&
+                          strcmp(included, other) == 0);
+    if (file) fclose(file);
+    return found;
 }
 
-/* The files of training/ from the request to the ladder: each may include those before it. */
+/* No two headers include each other. */
+static void test_circles(void **state) {
+    (void)state;
+    char path[512], line[512], included[256];
+    int checked = 0;
+    for (size_t i = 0; i < sizeof floors / sizeof *floors; i++) {
+        DIR *folder = opendir(floors[i].folder);
+        assert_non_null(folder);
+        for (struct dirent *entry; (entry = readdir(folder));) {
+            if (!is_source(entry->d_name) || !strstr(entry->d_name, ".h")) continue;
+            snprintf(path, sizeof path, "%s/%s", floors[i].folder, entry->d_name);
+            FILE *file = fopen(path, "r");
+            assert_non_null(file);
+            while (fgets(line, sizeof line, file)) {
+                if (sscanf(line, " # include \"%255[^\"]\"", included) != 1) continue;
+                if (includes(included, path))
+                    fail_msg("%s and %s include each other", path, included);
+                checked++;
+            }
+            fclose(file);
+        }
+        closedir(folder);
+    }
+    assert_true(checked > 20);
+}
+
+/* A rung includes only rung.h, and has no words of the engine. */
+static void test_rungs(void **state) {
+    (void)state;
+    static const char *const rung_only[FLOORS] = {"model/rungs/rung.h"};
+    static const char *const words[] = {"thread",  "barrier", "offset", "cache",  "pack",
+                                        "scratch", "process", "memory", "team",   "kernel",
+                                        "simd",    "avx",     "amx",    "malloc", "Thread"};
+    char path[64], line[512];
+    for (int i = 0; model_name(i); i++) {
+        snprintf(path, sizeof path, "%s.c", model_name(i));
+        assert_int_equal(check_file("model/rungs", path, rung_only), 1);
+        snprintf(path, sizeof path, "model/rungs/%s.c", model_name(i));
+        FILE *file = fopen(path, "r");
+        assert_non_null(file);
+        while (fgets(line, sizeof line, file))
+            for (size_t j = 0; j < sizeof words / sizeof *words; j++)
+                if (strstr(line, words[j])) fail_msg("%s says '%s': %s", path, words[j], line);
+        fclose(file);
+    }
+}
+
+/* The files of training/ from request to ladder. Each may include only those before it. */
 static const char *const training[] = {
     "interruption", "preset", "request",     "recipe",     "files",   "sample", "log",
     "workers",      "sizes",  "plan",        "saving",     "display", "start",  "outputs",
@@ -98,8 +145,8 @@ static const char *const training[] = {
 };
 enum { TRAINING = sizeof training / sizeof *training };
 
-/* Training flows downward: what is asked for knows nothing of the plan, nor the plan of what runs.
- */
+/* Training flows downward: the request does not know the plan, and the plan does not know what runs
+ * it. */
 static void test_training(void **state) {
     (void)state;
     for (int i = 0; i < TRAINING; i++) {
@@ -126,7 +173,7 @@ static void test_training(void **state) {
     assert_int_equal(files, 2 * TRAINING);
 }
 
-/* Every name that MPI gives out begins so; of the program's own files one has any. */
+/* Every name of MPI has this prefix. Only one file of the program may use it. */
 static void test_mpi(void **state) {
     (void)state;
     char path[512], line[512];
@@ -151,12 +198,14 @@ static void test_mpi(void **state) {
     assert_int_equal(with, 1);
 }
 
-/* What returns errors neither prints nor exits. */
+/* Code that returns errors neither prints nor exits. */
 static void test_silence(void **state) {
     (void)state;
     static const char *const loud[] = {" printf(", "fprintf(stderr", "puts(",
                                        "perror(",  " exit(",         "abort("};
-    static const char *const folders[] = {"model", "model/kernels", "model/plain", "data"};
+    static const char *const folders[] = {"model",        "model/engine",  "model/rungs",
+                                          "model/layers", "model/kernels", "model/plain",
+                                          "data"};
     char path[512], line[512];
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         DIR *folder = opendir(folders[i]);
@@ -178,9 +227,9 @@ static void test_silence(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_floors),   cmocka_unit_test(test_rungs),
-        cmocka_unit_test(test_training), cmocka_unit_test(test_mpi),
-        cmocka_unit_test(test_silence),
+        cmocka_unit_test(test_floors), cmocka_unit_test(test_circles),
+        cmocka_unit_test(test_rungs),  cmocka_unit_test(test_training),
+        cmocka_unit_test(test_mpi),    cmocka_unit_test(test_silence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,14 @@
-/* test_inputs.c - the programs and what they are given: files that are none, states of other
- * kernels, environments of other launchers, stacks with little room. */
+/* test_inputs.c - unusual inputs of the programs: files that are not regular, states of other
+ * kernels, environments of other launchers, small stacks. */
 #include "tests/command.h"
+#include "base/array.h"
+#include "formats/checkpoint.h"
 #include "model/kernels/kernels.h"
 
-#define PLAY         "data/sample.txt"
-#define TINY         "-l 1 -w 16 -H 2 -c 16 -b 4 -j 1 --eval-every 20 "
-#define COUNT(table) (int)(sizeof(table) / sizeof *(table))
+#define PLAY "data/sample.txt"
+#define TINY "-l 1 -w 16 -H 2 -c 16 -b 4 -j 1 --eval-every 20 "
 
-/* Writes the state anew, with another value of a note, or (NULL) without it. */
+/* Rewrites the state with another value of a note, or without the note (NULL). */
 static void edit_state(const char *path, const char *key, const char *value) {
     static const char own[] =
         " tril model vocabulary_size context layers heads width dropout digest ";
@@ -32,8 +33,8 @@ static void edit_state(const char *path, const char *key, const char *value) {
     checkpoint_free(&state);
 }
 
-/* Sets a variable of the environment that programs are run in; NULL: it is not to be there. Returns
- * what it was, for the second call, which releases it. */
+/* Sets a variable in the environment of the programs; NULL removes it. Returns the old value, which
+ * restore_variable restores and releases. */
 static char *set_variable(const char *name, const char *value) {
     const char *set = getenv(name);
     char *before = set ? strdup(set) : NULL;
@@ -56,8 +57,8 @@ static void resume(const char *kernels, int steps, const char *words) {
     must_run("train -r -s %d %s-o @k/m.safetensors " PLAY, steps, words);
 }
 
-/* Resumed with the same kernels nothing is said, with others one line, with -q none; and nothing of
- * a state of an older version, which does not name them. */
+/* Resuming with the same kernels prints nothing, with others one line, with -q nothing. A state of
+ * an older version does not name its kernels: nothing is printed. */
 static void test_other_kernels(void **state) {
     (void)state;
     static const char said[] = " kernels so far", path[] = "k/m.last.safetensors";
@@ -89,8 +90,8 @@ static void test_other_kernels(void **state) {
 
 /* ---- launchers ---- */
 
-/* Of several processes the first says that they cannot hear each other; of one whose number alone
- * is known, it does. */
+/* The first of several processes prints that they cannot communicate. So does a process that knows
+ * only its number. */
 static void test_launchers(void **state) {
     (void)state;
     static const struct {
@@ -121,9 +122,9 @@ static void test_launchers(void **state) {
     assert_false(scratch_has("launched"));
 }
 
-/* ---- what is no file ---- */
+/* ---- not regular files ---- */
 
-/* Whatever reads refuses a device, which may have no end, and a directory. */
+/* All readers refuse a device, which may be endless, and a directory. */
 static void test_devices(void **state) {
     (void)state;
     static const char *const devices[] = {"/dev/null", "/dev/full", "/dev/zero"};
@@ -150,7 +151,7 @@ static void test_devices(void **state) {
     assert_false(scratch_has("dev"));
 }
 
-/* A process that writes a file into a pipe. */
+/* Forks a process that writes a file into a pipe. */
 static pid_t pour(const char *from, const char *pipe) {
     pid_t child = fork();
     assert_true(child >= 0);
@@ -163,7 +164,7 @@ static pid_t pour(const char *from, const char *pipe) {
     _exit(put == length ? 0 : 1);
 }
 
-/* Runs a command that reads a file out of the pipe, which is then what it was from the file. */
+/* Runs a command on the file through a pipe. The output is the same as for the file. */
 static void run_poured(const char *from, const char *format) {
     int status;
     char command[512];
@@ -174,7 +175,7 @@ static void run_poured(const char *from, const char *format) {
     assert_int_equal(status, 0);
 }
 
-/* What a shell writes as <(...): a text and a checkpoint may come out of a pipe. */
+/* A text and a checkpoint may be pipes, as from <(...) in a shell. */
 static void test_pipes(void **state) {
     (void)state;
     size_t length, other;
@@ -195,9 +196,9 @@ static void test_pipes(void **state) {
     assert_string_equal(ran.out, kept);
 }
 
-/* ---- numbers that are none ---- */
+/* ---- numbers that are not finite ---- */
 
-/* A checkpoint with a weight that is not finite, and a right digest: by no way in. */
+/* A checkpoint with a weight that is not finite and a valid digest is refused everywhere. */
 static void test_not_finite(void **state) {
     (void)state;
     static const char *const commands[] = {
@@ -221,7 +222,7 @@ static void test_not_finite(void **state) {
     checkpoint_free(&there);
 }
 
-/* ---- stacks with little room ---- */
+/* ---- small stacks ---- */
 
 #if defined __SANITIZE_ADDRESS__
 enum { SANITIZED = 1 };
@@ -235,8 +236,8 @@ enum { SANITIZED = 0 };
 enum { SANITIZED = 0 };
 #endif
 
-/* A script of the program's name that runs it with 64 KiB of stack, for each thread, too; the
- * environment, which lies on the stack, is a small one. */
+/* Writes a script that runs the program with 64 KiB of stack for each thread. The environment is
+ * small, because it is on the stack. */
 static void write_narrow(const char *program, const char *programs) {
     char text[SCRATCH_PATH], name[64];
     int length =
@@ -249,8 +250,8 @@ static void write_narrow(const char *program, const char *programs) {
     assert_int_equal(chmod(scratch_put(name, text, (size_t)length), 0700), 0);
 }
 
-/* All that the programs do, at 64 KiB of stack where systems give 8 MiB. Not under the sanitizers,
- * whose stack frames are several times as large. */
+/* Runs all features with 64 KiB of stack; systems give 8 MiB. Not under the sanitizers, whose stack
+ * frames are several times as large. */
 static void test_small_stack(void **state) {
     (void)state;
     static const char *const commands[] = {
@@ -258,7 +259,7 @@ static void test_small_stack(void **state) {
         "train " TINY "-j 2 --ladder -r -s 60 -o @thin/m.safetensors " PLAY,
         "train " TINY "-m gpt -d 0.1 -l 2 -s 40 -o @thin/gpt.safetensors " PLAY,
         "train -t 1 -j 2 -o @timed/m.safetensors " PLAY,
-        "sample -j 2 -n 40 @thin/m.safetensors",
+        "sample -n 40 @thin/m.safetensors",
         "sample --precision f32 -n 40 @thin/gpt.safetensors",
         "sample --score " PLAY " @thin/m.safetensors",
         "sample --explain Whether @thin/m.safetensors",
@@ -276,7 +277,7 @@ static void test_small_stack(void **state) {
     char *kept_programs = set_variable("TRIL_PROGRAMS", scratch("narrow"));
     const Isa *tables[ISA_MAX];
     int count = isa_available(tables);
-    for (int i = 0; i <= count; i++) { /* the last time with the machine's own choice */
+    for (int i = 0; i <= count; i++) { /* last with the machine's own choice */
         if (i < count)
             setenv("KERNELS", tables[i]->name, 1);
         else

@@ -1,8 +1,9 @@
-/* test_interruption.c - Ctrl-C, polite kills and terminals that close: whatever comes, and however
- * often, what was trained is there afterwards. Signals come at moments of a simulated clock
- * (tests/clock.c), so that every run goes the same way. */
+/* test_interruption.c - Ctrl-C, SIGTERM and closed terminals: whichever comes, and however often,
+ * the training is saved. Signals come at times of a simulated clock (tests/clock.c), so every run
+ * is the same. */
 #define _XOPEN_SOURCE 700 /* pseudo-terminals */
 #include "tests/support.h"
+#include "formats/checkpoint.h"
 #include "tests/table.h"
 
 #include <sys/ioctl.h>
@@ -13,7 +14,7 @@
 
 static Error err;
 
-/* Runs `train` with signals NUMBER@SECONDS on a clock that goes on by 10 ms at each look. */
+/* Runs `train` with signals NUMBER@SECONDS on a clock that advances 10 ms at each reading. */
 static void run_with(const char *signals, const char *command) {
     char clock[256];
     snprintf(clock, sizeof clock, "0.01 %s", signals);
@@ -22,7 +23,7 @@ static void run_with(const char *signals, const char *command) {
     unsetenv("TRIL_CLOCK");
 }
 
-/* The step of a state that is whole. */
+/* The step of a valid state. */
 static int step_of(const char *name) {
     Checkpoint last;
     assert_ok(checkpoint_load(&last, scratch(name), &err), err);
@@ -31,7 +32,7 @@ static int step_of(const char *name) {
     return step;
 }
 
-/* Are the two files the same? */
+/* Fails the test unless both files are the same. */
 static void expect_same(const char *name, const char *other) {
     size_t length, other_length;
     char *a = slurp(scratch(name), &length), *b = slurp(scratch(other), &other_length);
@@ -41,7 +42,7 @@ static void expect_same(const char *name, const char *other) {
     free(b);
 }
 
-/* The files that a training has when it is interrupted in its model, and how to go on. */
+/* Checks the files, and the hint for resuming, after an interruption of the model's training. */
 static void expect_all(const char *folder) {
     static const char *const names[] = {"model.safetensors", "model.last.safetensors",
                                         "model.csv",         "bigram.safetensors",
@@ -63,7 +64,7 @@ static const char stopping[] =
     "\nStopping: evaluating and saving; again to stop without evaluating\n";
 static const char at_once[] = "\nStopping without evaluating; again to end at once\n";
 
-/* By the clock the baseline takes two seconds, and the model is under way after three. */
+/* On this clock the baseline takes two seconds, and the model is in training at three. */
 static void interrupt_model(const char *folder, const char *signals) {
     char command[512];
     snprintf(command, sizeof command, "train " SIZES "-t 1000 -o @%s/model.safetensors " PLAY,
@@ -71,7 +72,7 @@ static void interrupt_model(const char *folder, const char *signals) {
     run_with(signals, command);
 }
 
-/* The first one evaluates, and says so at once. */
+/* The first signal evaluates the model, and prints so at once. */
 static void test_first(void **state) {
     (void)state;
     static const char *const signals[] = {"2@3", "15@3", "1@3"};
@@ -88,8 +89,8 @@ static void test_first(void **state) {
     assert_null(strstr(ran.out, "Stopping"));
 }
 
-/* A training that did not come to its first evaluation leaves a model; the one that is asked for
- * after the baseline is not begun any more. */
+/* A baseline interrupted before its first evaluation leaves a model. The model after it is not
+ * started. */
 static void test_baseline(void **state) {
     (void)state;
     Row row;
@@ -101,8 +102,8 @@ static void test_baseline(void **state) {
     must_run("sample -n 5 @base/bigram.safetensors");
 }
 
-/* The second one does not evaluate: the table has no figures that nobody has measured, but model,
- * state, page and hint are there all the same. */
+/* The second signal skips the evaluation. The table has no figures that were not measured, but
+ * model, state, page and hint are there. */
 static void test_second(void **state) {
     (void)state;
     static const char *const signals[] = {"2@3 2@3", "2@3 15@3", "15@3 2@3", "2@3 1@3 2@3"};
@@ -121,17 +122,17 @@ static void test_second(void **state) {
     expect_success();
     after("       -           -          -");
     must_run("sample -n 5 @new/model.safetensors");
-    /* it goes on as if nobody had ever interrupted it */
+    /* resuming gives the same bits as no interruption */
     must_run("train -r --eval-every 50 -q -o @new/model.safetensors " PLAY);
     must_run("train " LONG "-m bigram -s 200 --eval-every 50 -q -o @whole/model.safetensors " PLAY);
     expect_same("new/model.safetensors", "whole/model.safetensors");
 }
 
-/* In the midst of an evaluation: whichever look at the clock it is, nothing is lost. */
+/* A signal during an evaluation, at any reading of the clock, loses nothing. */
 static void test_within_evaluation(void **state) {
     (void)state;
     char signals[64];
-    enum { LOOKS = 30 }; /* every fifth step ends with an evaluation, after 25 looks and some */
+    enum { LOOKS = 30 }; /* five steps and an evaluation take at least 25 readings */
     for (int i = 0; i < LOOKS; i++) {
         snprintf(signals, sizeof signals, "2@%.3f 2@%.3f", 1.0 + 0.01 * i, 1.0 + 0.01 * i);
         run_with(signals, "train " LONG "-m bigram --eval-every 5 -o @within/m " PLAY);
@@ -143,7 +144,7 @@ static void test_within_evaluation(void **state) {
     }
 }
 
-/* In the last evaluation: a training that goes on makes up for it. */
+/* After a signal in the last evaluation, resuming repeats that evaluation. */
 static void test_last_evaluation(void **state) {
     (void)state;
     char signals[64];
@@ -158,7 +159,7 @@ static void test_last_evaluation(void **state) {
     }
 }
 
-/* The third one ends the program at once, and cleans up. */
+/* The third signal ends the program at once and removes temporary files. */
 static void test_third(void **state) {
     (void)state;
     must_run("train " LONG "-m bigram -s 50 -q -o @third/model.safetensors " PLAY);
@@ -168,7 +169,7 @@ static void test_third(void **state) {
     assert_true(step_of("third/model.last.safetensors") >= 50 + 20);
 }
 
-/* A terminal that closes says so to some programs twice, and a shell once more. */
+/* A closing terminal sends some programs two hang-ups, and a shell one more. */
 static void test_hangups(void **state) {
     (void)state;
     static const char *const signals[] = {"1@3 1@3 1@3 1@3 1@3", "15@3 1@3 1@3", "1@3 15@3 1@3 1@3",
@@ -181,8 +182,8 @@ static void test_hangups(void **state) {
     }
 }
 
-/* What was ignored from the start, as under nohup, stays so; and it does not become fatal by
- * another signal. */
+/* A signal that was ignored at the start, as under nohup, stays ignored. Another signal does not
+ * make it fatal. */
 static void test_ignored(void **state) {
     (void)state;
     signal(SIGHUP, SIG_IGN);
@@ -196,7 +197,7 @@ static void test_ignored(void **state) {
     after("Interrupted");
 }
 
-/* A reader of its output that goes is an end in good order, too. */
+/* A reader of the output that goes away also ends the training properly. */
 static void test_reader_gone(void **state) {
     (void)state;
     int from;
@@ -213,7 +214,7 @@ static void test_reader_gone(void **state) {
 
 /* ---- terminals ---- */
 
-/* Starts `train` below a shell on a terminal of its own; *alive ends with the last of the two. */
+/* Starts `train` under a shell on its own terminal. *alive closes when both have ended. */
 static pid_t start_on_terminal(const char *command, int *terminal, int *alive) {
     int ends[2];
     *terminal = posix_openpt(O_RDWR | O_NOCTTY);
@@ -240,7 +241,7 @@ static pid_t start_on_terminal(const char *command, int *terminal, int *alive) {
     return child;
 }
 
-/* A training on a terminal that closes in the midst of it: often, at other moments each time. */
+/* Closes the terminal of a training many times, at different moments. */
 static void test_closed_terminals(void **state) {
     (void)state;
     const char *often = getenv("TRIL_CLOSINGS"), *programs = getenv("TRIL_PROGRAMS");
@@ -252,7 +253,7 @@ static void test_closed_terminals(void **state) {
         int terminal, alive, status, looks = 0;
         char text[256];
         pid_t child = start_on_terminal(command, &terminal, &alive);
-        /* once it trains, after more and more of what it prints */
+        /* once it trains, reads more of its output each time */
         for (bool trains = false; !trains || looks <= i % 7; looks += trains) {
             ssize_t more = read(terminal, text, sizeof text - 1);
             assert_true(more > 0);
@@ -262,7 +263,7 @@ static void test_closed_terminals(void **state) {
         close(terminal);
         while (waitpid(child, &status, 0) < 0) assert_int_equal(errno, EINTR);
         while (read(alive, text, sizeof text) != 0) {
-        } /* until the training has ended, too */
+        } /* waits for the training, too */
         close(alive);
         assert_true(step_of("closed/m.last.safetensors") > 0);
         assert_true(step_of("closed/m.safetensors") > 0);
@@ -272,7 +273,7 @@ static void test_closed_terminals(void **state) {
     }
 }
 
-/* Below nohup a hang-up is ignored, which those who train would take over. */
+/* Under nohup the children would inherit an ignored SIGHUP. */
 static int set_up(void **state) {
     signal(SIGHUP, SIG_DFL);
     return scratch_open(state);

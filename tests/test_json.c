@@ -1,5 +1,5 @@
-/* test_json.c - the reader of JSON, value by value, before a page that nobody may read; the writer,
- * read back. (Strings and headers: also test_safetensors.c.) */
+/* test_json.c - the JSON reader, value by value, with text that ends at an unreadable page; the
+ * writer, read back. (test_safetensors.c also tests strings and headers.) */
 #include "tests/scratch.h"
 #include "base/json.h"
 
@@ -16,7 +16,7 @@ static void assert_refused(bool ok, const char *text, const char *says) {
         fail_msg("%s: '%s' does not say '%s'", text, error.text, says);
 }
 
-/* Every kind of value is passed over, to its last byte and no further. */
+/* Every kind of value is skipped exactly to its last byte. */
 static void test_skip(void **state) {
     (void)state;
     static const char *const values[] = {
@@ -90,7 +90,7 @@ static void test_refusals(void **state) {
     }
 }
 
-/* As deep as it may go, and one deeper. */
+/* The maximum depth, and one more. */
 static void test_depth(void **state) {
     (void)state;
     char text[2 * 65 + 1];
@@ -125,7 +125,7 @@ static void test_sizes(void **state) {
     assert_true(size == SIZE_MAX);
 }
 
-/* A literal is what stands there. */
+/* A literal is returned as written. */
 static void test_literals(void **state) {
     (void)state;
     Json json = open_text("[-1e-05,false,\"x\"]");
@@ -140,7 +140,7 @@ static void test_literals(void **state) {
     assert_false(json_literal(&json, &text, &length));
 }
 
-/* Any text is read back as it was written, however long. */
+/* Any text is read back as written, whatever its length. */
 static void test_writing(void **state) {
     (void)state;
     char all[256 + 3000], *back;

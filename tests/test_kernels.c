@@ -1,5 +1,5 @@
-/* test_kernels.c - every table of kernels that this processor runs, on every remainder, against
- * naive double precision. */
+/* test_kernels.c - every kernel table that this processor can run, on every remainder, compared
+ * with simple loops in double precision. */
 #include "tests/support.h"
 #include "model/kernels/kernels.h"
 
@@ -10,7 +10,7 @@
 
 enum { LONGEST = 70 }; /* longer than two of the widest vectors with a remainder */
 
-/* Calls `check` with each table in turn. */
+/* Calls `check` with each table. */
 static void for_each_table(void (*check)(const Isa *isa)) {
     const Isa *tables[ISA_MAX];
     int count = isa_available(tables);
@@ -26,42 +26,42 @@ typedef struct {
     size_t c_row;
     Matrix a, b;
     int M, N, K;
-    int terms, columns; /* the first of b, all if 0 */
+    int terms, columns; /* the part of b that is used; 0: all */
     bool accumulate;
 } Product;
 
-static void product_work(const Kernels *k, void *argument) {
+static void product_work(const Thread *thread, void *argument) {
     const Product *p = argument;
     if (p->accumulate) {
-        k->products->accumulate(k, p->c, p->c_row, p->a, p->b, p->M, p->N, p->K, p->sums);
+        thread->products->accumulate(thread, p->c, p->c_row, p->a, p->b, p->M, p->N, p->K, p->sums);
         return;
     }
-    k->products->pack(k, p->packed, p->b, p->K, p->N);
-    team_barrier(k);
-    if (k->thread == 0)
-        k->products->multiply(k, p->c, p->c_row, p->a, (Packed){p->packed, p->K, p->N}, p->M,
-                              p->terms ? p->terms : p->K, p->bias,
-                              (Share){0, (size_t)(p->columns ? p->columns : p->N)});
+    thread->products->pack(thread, p->packed, p->b, p->K, p->N);
+    team_barrier(thread);
+    if (thread->index == 0)
+        thread->products->multiply(thread, p->c, p->c_row, p->a, (Packed){p->packed, p->K, p->N},
+                                   p->M, p->terms ? p->terms : p->K, p->bias,
+                                   (Share){0, (size_t)(p->columns ? p->columns : p->N)});
 }
 
 enum { A_TURNED = 1, B_TURNED = 2, ACCUMULATE = 4, BIASED = 8, SUMMED = 16 };
 
-/* Element (i, j) of a M x N operand as it lies. */
+/* Element (i, j) of an M x N operand, stored transposed if `turned`. */
 static double element(const float *at, int i, int j, int M, int N, bool turned) {
     return (double)at[turned ? j * M + i : i * N + j];
 }
 
-/* Of all terms' sizes together: float32 keeps 24 bits of each partial sum, of which the worst case
- * would lose K times half of the last, and four times is what chance makes of that here; bfloat16
- * keeps 8 bits of each of the two factors. */
+/* The tolerance relative to the sum of the terms' sizes. float32 keeps 24 bits of each partial sum:
+ * the worst case loses K half-units in the last place, and random rounding about four units here.
+ * bfloat16 keeps 8 bits of each of two factors. */
 static double precision_of(const Products *products) {
     return products == &float32_products ? 4 * 0x1p-24 : 2 * 0x1p-8;
 }
 
-/* One product with operands as they lie: A_TURNED stores a as [K,M], B_TURNED b as [N,K]. */
+/* Checks one product. A_TURNED stores a as [K,M], B_TURNED b as [N,K]. */
 static void check_product(Team *team, const Products *products, int threads, int M, int N, int K,
                           unsigned how) {
-    size_t c_row = (size_t)N + 3; /* what lies between the rows must stay as it is */
+    size_t c_row = (size_t)N + 3; /* the gaps between rows must not change */
     bool a_turned = how & A_TURNED, b_turned = how & B_TURNED;
     float *a = random_floats(1, (size_t)(M * K)), *b = random_floats(2, (size_t)(K * N));
     float *c = random_floats(3, (size_t)M * c_row), *bias = random_floats(4, (size_t)N);
@@ -114,7 +114,7 @@ static void check_product(Team *team, const Products *products, int threads, int
     free(packed);
 }
 
-/* Around a tile of that many rows and columns, and beyond a block in each direction. */
+/* Sizes around a tile of this size, and beyond a block in each direction. */
 static void check_sizes(const Isa *isa, const Products *products, int rows, int columns) {
     Error err;
     Team *team;
@@ -149,7 +149,7 @@ static void check_sizes(const Isa *isa, const Products *products, int rows, int 
     team_close(team);
 }
 
-/* The first terms and columns of a packed operand, as attention uses them. */
+/* The first terms and columns of a packed operand, as in attention. */
 static void check_part(const Isa *isa, const Products *products) {
     enum { M = 5, N = 150, K = 1100 };
     float *a = random_floats(1, M * K), *b = random_floats(2, N * K), *c = random_floats(3, M * N);
@@ -212,16 +212,17 @@ static void test_bf16_products(void **state) {
     if (count == 0) assert_non_null(strstr(err.text, "bf16"));
 }
 
-/* Rounded weights, for one row and a few. */
+/* bfloat16 weights, for one row and a few. */
 static void check_narrow(const Isa *isa) {
-    enum { MOST = 130 };
+    enum { MAX = 130 };
     Error err;
     Team *team;
-    assert_ok(team_open(&team, isa, &narrow_products, 3, 0, &err), err);
+    assert_ok(team_open(&team, isa, &bf16_weight_products, 3, 0, &err), err);
     for (int threads = 1; threads <= 3; threads += 2) {
-        for (int N = 1; N <= MOST; N++) check_product(team, &narrow_products, threads, 1, N, 5, 0);
-        for (int K = 1; K <= MOST; K++)
-            check_product(team, &narrow_products, threads, 2, isa->tile_columns + 1, K,
+        for (int N = 1; N <= MAX; N++)
+            check_product(team, &bf16_weight_products, threads, 1, N, 5, 0);
+        for (int K = 1; K <= MAX; K++)
+            check_product(team, &bf16_weight_products, threads, 2, isa->tile_columns + 1, K,
                           K % 2 ? BIASED : B_TURNED);
     }
     team_close(team);
@@ -232,14 +233,14 @@ static void test_narrow(void **state) {
     for_each_table(check_narrow);
 }
 
-/* What is not finite is not lost, and what is next to nothing stays so. */
+/* Infinities and NaNs survive rounding, and tiny numbers stay tiny. */
 static void test_narrow_odd_numbers(void **state) {
     (void)state;
     Error err;
     Team *team;
     float b[] = {INFINITY, 1, -INFINITY, 2, NAN, 3, 0, 0, 1, 1e-45f, -1, FLT_MAX};
     float a[] = {1, 1}, c[6], packed[64 * 2];
-    assert_ok(team_open(&team, isa_choose(&err), &narrow_products, 1, 0, &err), err);
+    assert_ok(team_open(&team, isa_choose(&err), &bf16_weight_products, 1, 0, &err), err);
     Product product = {.c = c,
                        .packed = packed,
                        .c_row = 6,
@@ -255,16 +256,16 @@ static void test_narrow_odd_numbers(void **state) {
 }
 
 static void check_transpose(const Isa *isa) {
-    enum { MOST = 37 };
-    float *from = random_floats(1, MOST * MOST), to[MOST * MOST];
-    for (int rows = 1; rows <= MOST; rows++)
-        for (int columns = 1; columns <= MOST; columns += 3) {
+    enum { MAX = 37 };
+    float *from = random_floats(1, MAX * MAX), to[MAX * MAX];
+    for (int rows = 1; rows <= MAX; rows++)
+        for (int columns = 1; columns <= MAX; columns += 3) {
             memset(to, 0, sizeof to);
-            isa->transpose(to, MOST, from, MOST, rows, columns);
-            for (int j = 0; j < MOST; j++)
-                for (int i = 0; i < MOST; i++)
-                    assert_true(to[j * MOST + i] ==
-                                (i < rows && j < columns ? from[i * MOST + j] : 0));
+            isa->transpose(to, MAX, from, MAX, rows, columns);
+            for (int j = 0; j < MAX; j++)
+                for (int i = 0; i < MAX; i++)
+                    assert_true(to[j * MAX + i] ==
+                                (i < rows && j < columns ? from[i * MAX + j] : 0));
         }
     free(from);
 }
@@ -290,13 +291,13 @@ static void check_sums(const Isa *isa) {
         for (int i = 0; i < n; i++) assert_near(y[i], (double)a[i] + 2 * (double)b[i], 1e-6);
 
         float products[ROWS];
-        isa->dots(products, a, rows, LONGEST, ROWS, n);
+        isa->gemv(products, a, rows, LONGEST, ROWS, n);
         for (int j = 0; j < ROWS; j++) {
             double truth = 0;
             for (int i = 0; i < n; i++) truth += (double)a[i] * (double)rows[j * LONGEST + i];
             assert_near(products[j], truth, 1e-5);
         }
-        isa->combine(y, weights, rows, LONGEST, ROWS, n);
+        isa->gemv_transposed(y, weights, rows, LONGEST, ROWS, n);
         for (int i = 0; i < n; i++) {
             double truth = 0;
             for (int j = 0; j < ROWS; j++)
@@ -325,7 +326,7 @@ static void check_softmax(const Isa *isa) {
         isa->softmax(p, LONGEST, &lse, x, (float)scale, 1, n);
         assert_near(lse, log(sum), 1e-6 * (1 + fabs(log(sum))));
         assert_near(isa->log_sum_exp(x, n), log(plain), 1e-6 * (1 + fabs(log(plain))));
-        isa->exponentials(again, x, (float)scale, lse, n);
+        isa->exp_all(again, x, (float)scale, lse, n);
         for (int i = 0; i < n; i++) {
             double truth = exp(scale * (double)x[i]) / sum;
             assert_near(p[i], truth, 2e-6 * truth);
@@ -345,21 +346,21 @@ static void test_softmax(void **state) {
     for_each_table(check_softmax);
 }
 
-/* The exponential by itself, over its whole range: exponentials with scale 1 and lse 0. */
+/* The exponential alone over its whole range: exp_all with scale 1 and lse 0. */
 static void check_exponential(const Isa *isa) {
-    enum { STRIPS = 2000, STRIP = 50 }; /* long enough for vectors and a remainder */
+    enum { STRIPS = 2000, STRIP = 50 }; /* enough for vectors and a remainder */
     double worst = 0;
     for (int s = 0; s < STRIPS; s++) {
         float x[STRIP], y[STRIP];
         for (int i = 0; i < STRIP; i++)
             x[i] = (float)(-87.0 + 175.0 * (s * STRIP + i) / (STRIPS * STRIP));
-        isa->exponentials(y, x, 1, 0, STRIP);
+        isa->exp_all(y, x, 1, 0, STRIP);
         for (int i = 0; i < STRIP; i++)
             worst = fmax(worst, fabs((double)y[i] / exp((double)x[i]) - 1));
     }
     if (!(worst < 2e-7)) fail_msg("%s: relative error %g", isa->name, worst);
     float x[] = {-87.5f, -1000, -INFINITY, NAN, 100, INFINITY}, y[6];
-    isa->exponentials(y, x, 1, 0, 6);
+    isa->exp_all(y, x, 1, 0, 6);
     assert_true(y[0] == 0 && y[1] == 0 && y[2] == 0 && isnan(y[3]));
     assert_true(y[4] > 1e38f && y[5] > 1e38f);
 }
@@ -369,7 +370,7 @@ static void test_exponential(void **state) {
     for_each_table(check_exponential);
 }
 
-/* Masks are minus infinity; a NaN must be seen, not lost. */
+/* Masks are minus infinity. A NaN must stay a NaN. */
 static void check_odd_numbers(const Isa *isa) {
     float x[40], p[40];
     for (int i = 0; i < 40; i++) x[i] = i % 3 ? -INFINITY : 1;
@@ -431,7 +432,7 @@ static void check_normalize(const Isa *isa) {
             dx[i] = dw[i] = db[i] = 1; /* added to */
         }
         isa->normalize(y, &mean, &rstd, x, w, b, n);
-        isa->normalize_again(again, x, mean, rstd, w, b, n);
+        isa->normalize_recompute(again, x, mean, rstd, w, b, n);
         isa->normalize_backward(dx, dw, db, dy, x, mean, rstd, w, n);
         assert_near(mean, mu, 1e-6);
         assert_near(rstd, scale, 1e-5 * scale);
@@ -468,7 +469,7 @@ static void check_rms_normalize(const Isa *isa) {
             dx[i] = dw[i] = 1; /* added to */
         }
         isa->rms_normalize(y, &rstd, x, w, n);
-        isa->rms_normalize_again(again, x, rstd, w, n);
+        isa->rms_normalize_recompute(again, x, rstd, w, n);
         isa->rms_normalize_backward(dx, dw, dy, x, rstd, w, n);
         assert_near(rstd, scale, 1e-5 * scale);
         for (int i = 0; i < n; i++) {
@@ -499,7 +500,7 @@ static void check_swiglu(const Isa *isa) {
         for (int i = 0; i < n; i++) {
             gate[i] = (float)(20.0 * i / LONGEST - 10);
             up[i] = (float)(i % 7) - 3;
-            dgate[i] = (float)(i % 5) - 2; /* dy, which it may be */
+            dgate[i] = (float)(i % 5) - 2; /* dy, which may be the same array */
         }
         isa->swiglu(y, gate, up, (size_t)n);
         isa->swiglu_backward(dgate, dup, again, gate, up, dgate, (size_t)n);
@@ -519,7 +520,7 @@ static void test_swiglu(void **state) {
     for_each_table(check_swiglu);
 }
 
-/* Turned and turned back, in place; and sums of multiples. */
+/* Rotates and rotates back in place; also axpby. */
 static void check_rotate(const Isa *isa) {
     float x[2 * LONGEST], y[2 * LONGEST], cosine[LONGEST], sine[LONGEST];
     for (int half = 1; half <= LONGEST; half++) {
@@ -537,7 +538,7 @@ static void check_rotate(const Isa *isa) {
         }
         isa->rotate(y, y, cosine, sine, -1, half);
         for (int i = 0; i < 2 * half; i++) assert_near(y[i], x[i], 1e-5 * LONGEST);
-        isa->blend(y, 3, x, -2, (size_t)half);
+        isa->axpby(y, 3, x, -2, (size_t)half);
         for (int i = 0; i < half; i++) assert_near(y[i], x[i], 1e-4 * LONGEST);
     }
 }
@@ -567,9 +568,9 @@ static void check_dropout(const Isa *isa) {
     }
     assert_near(kept / (double)WIDE, 0.7, 0.015); /* more than four deviations */
     assert_near(same / (double)WIDE, 0.7 * 0.7 + 0.3 * 0.3, 0.015);
-    isa->dropout(z, x, mask, LONGEST); /* a shorter row has the same beginning */
+    isa->dropout(z, x, mask, LONGEST); /* a shorter row begins with the same values */
     assert_memory_equal(y, z, LONGEST * sizeof *y);
-    const Isa *tables[ISA_MAX]; /* and every table the same mask */
+    const Isa *tables[ISA_MAX]; /* every table gives the same mask */
     isa_available(tables);
     tables[0]->dropout(z, x, mask, WIDE);
     assert_memory_equal(y, z, sizeof y);
@@ -620,7 +621,7 @@ static void test_adamw(void **state) {
     for_each_table(check_adamw);
 }
 
-/* ---- choosing, sharing ---- */
+/* ---- choice and shares ---- */
 
 static void test_forced_table(void **state) {
     (void)state;
@@ -638,7 +639,7 @@ static void test_forced_table(void **state) {
     assert_ptr_equal(isa_choose(&err), tables[count - 1]);
 }
 
-/* The shares of all threads, laid side by side, are the whole. */
+/* The shares of all threads together are the whole range. */
 static void test_shares(void **state) {
     (void)state;
     for (int threads = 1; threads <= 7; threads++)
@@ -646,7 +647,7 @@ static void test_shares(void **state) {
             for (size_t count = 0; count <= 100; count++) {
                 size_t next = 0;
                 for (int thread = 0; thread < threads; thread++) {
-                    Kernels k = {.thread = thread, .threads = threads};
+                    Thread k = {.index = thread, .count = threads};
                     Share share = team_share(&k, count, grain);
                     assert_true(share.begin == next && share.end >= share.begin);
                     assert_true(share.end == count || share.end % grain == 0);
@@ -658,15 +659,15 @@ static void test_shares(void **state) {
 
 enum { ROUNDS = 1000, SIZE = 64 };
 
-/* Each thread writes its number's place, all wait, each reads all. */
-static void take_turns(const Kernels *k, void *argument) {
+/* Each thread writes its own element, waits at the barrier, and reads all elements. */
+static void take_turns(const Thread *thread, void *argument) {
     int *board = argument;
     for (int round = 1; round <= ROUNDS; round++) {
-        board[k->thread] = round;
-        team_barrier(k);
-        for (int i = 0; i < k->threads; i++)
+        board[thread->index] = round;
+        team_barrier(thread);
+        for (int i = 0; i < thread->count; i++)
             if (board[i] != round) board[SIZE] = 1;
-        team_barrier(k);
+        team_barrier(thread);
     }
 }
 

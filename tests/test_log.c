@@ -1,4 +1,4 @@
-/* test_log.c - a training's log: what is written is what is read back. */
+/* test_log.c - a training log is read back as written. */
 #include "tests/support.h"
 #include "tests/scratch.h"
 #include "base/file.h"
@@ -36,7 +36,7 @@ static void write_rows(const char *path, int steps) {
     log_close(&log);
 }
 
-/* Each of them is a row as it was written, in order. */
+/* Each row is as written, in order. */
 static void check_rows(const LogRows *log) {
     int before = 0;
     for (int i = 0; i < log->count; i++) {
@@ -76,8 +76,8 @@ static void test_all(void **state) {
     free(log);
 }
 
-/* Of many rows the first, the last and some between; no evaluation is lost unless there are many.
- */
+/* Thinning keeps the first and last row and some between. It drops evaluations only if there are
+ * many. */
 static void test_thinned(void **state) {
     (void)state;
     const char *path = scratch("long.csv");
@@ -99,7 +99,7 @@ static void test_thinned(void **state) {
     free(log);
 }
 
-/* What is no row is passed over. */
+/* Lines that are not rows are skipped. */
 static void test_other_lines(void **state) {
     (void)state;
     static const char text[] = "step,tokens\n"
@@ -120,8 +120,8 @@ static void test_other_lines(void **state) {
     free(log);
 }
 
-/* A spreadsheet runs what begins like a formula: in the file it does not begin so, and read back it
- * is as it was. */
+/* A spreadsheet executes text that begins like a formula. The file must not contain such text, and
+ * reading must restore it. */
 static void test_formulas(void **state) {
     (void)state;
     static const char *const texts[][2] = {{"=1+1", "\"'=1+1\""}, {"+1", "\"'+1\""},
@@ -183,7 +183,7 @@ static void test_long_formula(void **state) {
     free(log);
 }
 
-/* Neither a folder nor a pipe, on which it would wait, nor nothing. */
+/* A folder, a pipe (which would block) and a missing file are refused. */
 static void test_no_file(void **state) {
     (void)state;
     const char *pipe = scratch("pipe");
@@ -196,9 +196,9 @@ static void test_no_file(void **state) {
     }
 }
 
-/* ---- going on ---- */
+/* ---- continuing ---- */
 
-/* A log of ten rows: its length and digest after six of them. */
+/* Writes a log of ten rows. Sets *length and *digest to those after six rows. */
 static void write_ten(const char *path, size_t *length, uint64_t *digest) {
     Log log;
     Error err;
@@ -212,7 +212,7 @@ static void write_ten(const char *path, size_t *length, uint64_t *digest) {
     log_close(&log);
 }
 
-/* It goes on behind the rows that the state knows, and ends as if it had been written in one go. */
+/* Reopens the log after the rows that the state knows. The end result is as if written at once. */
 static void test_reopened(void **state) {
     (void)state;
     size_t length = 0;
@@ -224,7 +224,7 @@ static void test_reopened(void **state) {
         Log log;
         write_ten(path, &length, &digest);
         assert_int_equal(stat(path, &status), 0);
-        assert_int_equal(truncate(path, status.st_size - cut), 0); /* killed as it wrote */
+        assert_int_equal(truncate(path, status.st_size - cut), 0); /* killed while writing */
         assert_true(log_reopen(&log, path, length, digest));
         LogRow row = row_at(700);
         log_row(&log, &row);
@@ -242,7 +242,7 @@ static void test_reopened(void **state) {
     }
 }
 
-/* A file that is not as it was left is not touched. */
+/* A file that was changed since is left unchanged. */
 static void expect_untouched(const char *name, const char *bytes, size_t all, size_t length,
                              uint64_t digest) {
     Log log;
@@ -278,7 +278,7 @@ static void test_other_log(void **state) {
     log_close(&log);
 }
 
-/* A new log takes the place of a name, not of what other names have. */
+/* A new log replaces one name of a file, and not the content under its other names. */
 static void test_created(void **state) {
     (void)state;
     Error err;

@@ -1,12 +1,12 @@
-/* test_options.c - the command line: every kind of option in every spelling, what is refused and
- * with which sentence, and the lines of --help. */
+/* test_options.c - the command line: every kind of option in every spelling, the refusals with
+ * their messages, and the lines of --help. */
 #include "tests/support.h"
 #include "tests/scratch.h"
 #include "base/options.h"
 
 #include <inttypes.h>
 
-enum { MOST_WORDS = 16, TEXT = 512 };
+enum { WORDS_MAX = 16, TEXT = 512 };
 
 typedef struct {
     int number, width;
@@ -35,18 +35,18 @@ static const Option options[] = {
 };
 enum { COUNT = sizeof options / sizeof *options };
 
-static char words[TEXT]; /* what argv points into */
-static char *argv[MOST_WORDS + 2];
+static char words[TEXT]; /* argv points into it */
+static char *argv[WORDS_MAX + 2];
 static int argc, first;
 static Error err;
 
-/* Parses a command line written with bars between its words, after the program's name. */
+/* Parses a command line whose words are separated by bars. The program's name is added. */
 static bool parse(const char *line) {
     assert_true(strlen(line) < sizeof words - 6);
     snprintf(words, sizeof words, "tril|%s", line);
     argc = 0;
     for (char *word = words; word; argc++) {
-        assert_true(argc <= MOST_WORDS);
+        assert_true(argc <= WORDS_MAX);
         argv[argc] = word;
         word = strchr(word, '|');
         if (word) *word++ = 0;
@@ -63,7 +63,7 @@ static void accept(const char *line) {
     assert_in_range(first, 1, argc);
 }
 
-/* The sentence holds `text`; what it was about keeps its value. */
+/* The message must contain `text`, and the option must keep its value. */
 static void refuse(const char *line, const char *text) {
     if (parse(line)) fail_msg("%s is taken", line);
     expect_words(err, text);
@@ -124,7 +124,7 @@ static void test_times(void **state) {
     }
 }
 
-/* What the command line does not name keeps its default. */
+/* Options that the command line does not name keep their defaults. */
 static void test_defaults(void **state) {
     (void)state;
     accept("operand");
@@ -157,7 +157,7 @@ static void test_operands(void **state) {
     expect_operands("-n5", NULL, 0);
 }
 
-/* A number is parsed whole, fits its type, and lies in its range; the sentence says which. */
+/* A number must be a whole argument, fit its type and be in range. The message gives the range. */
 static void test_bad_numbers(void **state) {
     (void)state;
     static const struct {
@@ -220,14 +220,14 @@ static void test_unknown(void **state) {
            "unknown option '--numberrrrrrrr");
 }
 
-/* A flag is known: to liken it to itself would help nobody. */
+/* A known flag with a value: the message must not suggest the same flag. */
 static void test_flag_with_value(void **state) {
     (void)state;
     refuse("--quiet=yes", "--quiet");
     if (strstr(err.text, "unknown") || strstr(err.text, "meant?")) fail_msg("%s", err.text);
 }
 
-/* --nu is cut too short: the sentence names what it could be, not --no, which is nearer. */
+/* --nu is ambiguous: the message names what it abbreviates, not --no, which is nearer. */
 static void test_ambiguous(void **state) {
     (void)state;
     static bool flag, exact;
@@ -242,19 +242,19 @@ static void test_ambiguous(void **state) {
     expect_words(err, "'--nu'");
     if (!strstr(err.text, "--number") && !strstr(err.text, "--nutrient"))
         fail_msg("names neither --number nor --nutrient: %s", err.text);
-    word[3] = 'o'; /* --no is whole, though --noise begins like it */
+    word[3] = 'o'; /* --no is complete, although --noise begins with it */
     assert_ok(options_parse(alike, 4, 2, line, &first, &err), err);
     assert_true(exact && !flag);
 }
 
-/* What is not ASCII is named too, whole or by its word. */
+/* Names that are not ASCII appear in the message, whole or in their word. */
 static void test_unknown_not_ascii(void **state) {
     (void)state;
     refuse("--caf\xC3\xA9", "'--caf\xC3\xA9'");
     refuse("-q|-\xC3\xA9|a", "-\xC3\xA9");
 }
 
-/* A parse that failed inside a bundle of letters leaves nothing behind for the next one. */
+/* A parse that failed inside a word of letters does not affect the next one. */
 static void test_parse_again(void **state) {
     (void)state;
     refuse("-xq", "'-x'");
@@ -263,7 +263,7 @@ static void test_parse_again(void **state) {
     assert_false(values.quiet);
 }
 
-/* A word that says the value, and that is read back as what was written. */
+/* The word gives the value, and parsing it restores the value. */
 static void test_word(void **state) {
     (void)state;
     static const char *const lines[][2] = {

@@ -1,5 +1,5 @@
-/* test_outputs.c - what ./train writes, and what it leaves alone: no file of a person's, and no
- * model of an earlier training, is ever lost. */
+/* test_outputs.c - the files that ./train writes, and those it must not touch. No file of a person
+ * and no model of an earlier training may be lost. */
 #include "tests/support.h"
 #include "tests/table.h"
 
@@ -11,7 +11,7 @@
 static char *play;
 static size_t play_length;
 
-/* A text of its own, so that its loss would show. */
+/* Copies the text, whose loss would be noticed. */
 static void put_text(const char *name) {
     scratch_put(name, play, play_length);
 }
@@ -39,9 +39,9 @@ static int files_in(const char *name) {
     return count;
 }
 
-/* ---- before it trains ---- */
+/* ---- before training ---- */
 
-/* Each pair of files of a training that a command may make the same, and the text. */
+/* Every pair of files of a training that a command can make the same, including the text. */
 static void test_same_files(void **state) {
     (void)state;
     static const char *const pairs[][2] = {
@@ -65,11 +65,11 @@ static void test_same_files(void **state) {
     assert_int_equal(symlink("t.txt", scratch("soft.txt")), 0);
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         run("train " TINY "%s", pairs[i][0]);
-        expect_refusal(1, pairs[i][1], ""); /* and nothing is trained */
+        expect_refusal(1, pairs[i][1], ""); /* refused before training */
         assert_false(scratch_has("p"));
         expect_text("t.txt");
     }
-    /* a text under the names that a training gives of itself */
+    /* a text with a name that the training itself would use */
     static const char *const names[] = {"ladder.csv", "report.html", "bigram.csv", "m.csv",
                                         "m.last.safetensors"};
     assert_int_equal(mkdir(scratch("q"), 0700), 0);
@@ -84,7 +84,7 @@ static void test_same_files(void **state) {
     }
 }
 
-/* What is no text but has the name of a temporary file is no matter any more. */
+/* NAME.tmp is not the name of a temporary file: such files stay, and one may be the text. */
 static void test_temporary_names(void **state) {
     (void)state;
     assert_int_equal(mkdir(scratch("tmp"), 0700), 0);
@@ -97,7 +97,7 @@ static void test_temporary_names(void **state) {
     assert_false(scratch_has_temporary("tmp"));
 }
 
-/* What cannot be written is said at once. */
+/* An unwritable path is refused at once. */
 static void test_no_place(void **state) {
     (void)state;
     assert_int_equal(mkdir(scratch("place"), 0700), 0);
@@ -125,7 +125,7 @@ static void test_no_place(void **state) {
     expect_refusal(1, "last.safetensors", "too long");
 }
 
-/* Two at once: the second is refused, and told the number of the first. */
+/* Two programs at once: the second is refused, with the number of the first. */
 static void test_two_at_once(void **state) {
     (void)state;
     int from;
@@ -133,11 +133,11 @@ static void test_two_at_once(void **state) {
     pid_t child = start_piped("train " TINY "-m bigram -s 1000000000 --eval-every 10 -o @two/m "
                               "--save-every 0 " PLAY,
                               &from);
-    while (!scratch_has("two/m.last.safetensors")) sched_yield(); /* it has its locks by then */
+    while (!scratch_has("two/m.last.safetensors")) sched_yield(); /* now the first has its locks */
     snprintf(number, sizeof number, "process %d is writing", (int)child);
     run("train " TINY "--seed 2 -o @two/m " PLAY);
     expect_refusal(1, number, "the state of the training");
-    run("train " TINY "--seed 2 -o @two/other " PLAY); /* there is one page to a folder */
+    run("train " TINY "--seed 2 -o @two/other " PLAY); /* a folder has only one page */
     expect_refusal(1, number, "the page");
     must_run("train " TINY "--seed 2 -o @three/m " PLAY);
     kill(child, SIGINT);
@@ -151,11 +151,11 @@ static void test_two_at_once(void **state) {
     must_run("train " TINY "--seed 2 -o @two/m " PLAY);
 }
 
-/* ---- what is there already ---- */
+/* ---- existing files ---- */
 
 static const char moved[] = "what was here before is now in ";
 
-/* A model of another text is set aside, whole, and can be gone on with there. */
+/* A model of another text is set aside, whole, and can be resumed there. */
 static void test_other_text(void **state) {
     (void)state;
     put_text("one.txt");
@@ -175,7 +175,7 @@ static void test_other_text(void **state) {
     free(after_it);
     must_run("sample -n 5 @o/model.safetensors");
     must_run("train -r -s 30 -q -o @o/earlier-1/model.safetensors @one.txt");
-    /* other settings on the same text lose nothing, either */
+    /* nor do other settings on the same text lose anything */
     must_run("train " TINY "-s 5 -o @o/model.safetensors @one.txt");
     assert_non_null(strstr(ran.out, scratch("o/earlier-2\n")));
     must_run("train -q -r -s 9 -o @o/model.safetensors @one.txt");
@@ -183,8 +183,8 @@ static void test_other_text(void **state) {
     expect_refusal(1, "is not the text", "--resume");
 }
 
-/* Files that no training made are set aside, too, and so is a model that only shares the folder's
- * page with the new one. */
+/* Files that no training made are set aside, too. So is a model that shares only the folder's page
+ * with the new one. */
 static void test_foreign_files(void **state) {
     (void)state;
     static const char *const names[] = {"thesis", "thesis.csv", "report.html",
@@ -207,12 +207,12 @@ static void test_foreign_files(void **state) {
     must_run("train " TINY "-m bigram -o @g/b @other.txt");
     assert_non_null(strstr(ran.out, moved));
     assert_true(scratch_has("g/a") && scratch_has("g/earlier-1/report.html"));
-    must_run("train -r -s 30 -q -o @g/a @mine.txt"); /* nor does going on lose the other's page */
+    must_run("train -r -s 30 -q -o @g/a @mine.txt"); /* the other's page stays, too */
     assert_non_null(strstr(ran.out, moved));
     assert_true(scratch_has("g/earlier-2/report.html") && scratch_has("g/b"));
 }
 
-/* With --continue a training goes on if it is of this text, and else begins. */
+/* --continue resumes a training on the same text, and otherwise begins a new one. */
 static void test_continue(void **state) {
     (void)state;
     put_text("one.txt");
@@ -222,7 +222,7 @@ static void test_continue(void **state) {
     assert_null(strstr(ran.out, "not there yet"));
     must_run("train --continue -s 30 -o @c/m @one.txt");
     after("\n  goes on after step 20\n");
-    must_run("train --continue -s 25 -o @c/m @one.txt"); /* has more already */
+    must_run("train --continue -s 25 -o @c/m @one.txt"); /* has more steps already */
     assert_null(strstr(ran.out, "  step "));
     must_run("train -m bigram -b 4 -c 16 -j 1 -s 20 --continue -o @c/m @two.txt");
     after(moved);
@@ -233,7 +233,7 @@ static void test_continue(void **state) {
     expect_refusal(1, scratch("none"), "cannot be opened");
 }
 
-/* A log that is not as the training left it is set aside, and nothing in it is lost. */
+/* A log that was changed after the training is set aside, with all its content. */
 static void test_changed_log(void **state) {
     (void)state;
     size_t length, notes_length;
@@ -256,7 +256,7 @@ static void test_changed_log(void **state) {
 
 /* ---- standard descriptors ---- */
 
-/* Files never take the place of a standard stream that is closed. */
+/* Files never get the number of a closed standard stream. */
 static void test_closed_descriptors(void **state) {
     (void)state;
     char command[1024], name[32];

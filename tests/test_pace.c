@@ -1,19 +1,19 @@
-/* test_pace.c - one thread or several, on machines that are simulated: each says how long a pass
- * takes either way. */
+/* test_pace.c - the choice between one thread and several, on simulated machines with given times
+ * of a pass. */
 #include "tests/support.h"
-#include "model/pace.h"
+#include "model/engine/pace.h"
 
 #define WORK 1e6 /* multiply-adds in a pass */
 
-/* How long passes take with one thread and with several. */
+/* Seconds of a pass with one thread and with several. */
 typedef struct {
     double alone, shared;
-    bool crowded; /* other programs have the processors for half of the time */
+    bool crowded; /* other programs use the processors half of the time */
 } Machine;
 
-/* What came of some passes. */
+/* The result of some passes. */
 typedef struct {
-    int shared; /* of them */
+    int shared; /* shared passes */
     double seconds;
 } Course;
 
@@ -33,14 +33,14 @@ static Course play(Pace *pace, Machine machine, int passes) {
 static const Machine quiet = {50e-6, 30e-6, false}, alike = {50e-6, 55e-6, false},
                      busy = {50e-6, 12e-3, false}, crowded = {50e-6, 12e-3, true};
 
-/* A text that is soon over is one thread's: to try several might take longer than all of it. */
+/* A short text uses one thread: trying several might take longer than the whole text. */
 static void test_short(void **state) {
     (void)state;
     Pace pace = {0};
     assert_int_equal(play(&pace, busy, 150).shared, 0);
 }
 
-/* Where several are faster they are soon taken, and one is tried now and then. */
+/* Where several threads are faster they are soon used. One thread is tried now and then. */
 static void test_quiet(void **state) {
     (void)state;
     Pace pace = {0};
@@ -50,7 +50,7 @@ static void test_quiet(void **state) {
     assert_true(course.seconds < 1.05 * 10000 * quiet.shared);
 }
 
-/* Where they are slower they cost a twentieth at most, and a first try. */
+/* Where several are slower, trying them costs at most a twentieth, plus the first try. */
 static void test_busy(void **state) {
     (void)state;
     const Machine machines[] = {busy, alike};
@@ -62,8 +62,7 @@ static void test_busy(void **state) {
     }
 }
 
-/* Where one thread does not even have its own processor, several are not tried, before that ends.
- */
+/* While other programs use even the first thread's processor, several threads are not tried. */
 static void test_crowded(void **state) {
     (void)state;
     Pace pace = {0};
@@ -72,7 +71,7 @@ static void test_crowded(void **state) {
     assert_true(play(&pace, quiet, 1000).shared > 900);
 }
 
-/* What was slower may become faster, and the other way round. */
+/* The faster choice may change, in both directions. */
 static void test_change(void **state) {
     (void)state;
     Pace pace = {0};
@@ -83,7 +82,7 @@ static void test_change(void **state) {
     assert_true(play(&pace, busy, 1000).shared < 10);
 }
 
-/* A pass that is held up once does not make it the slower way for long. */
+/* One delayed pass does not change the choice for long. */
 static void test_hiccup(void **state) {
     (void)state;
     Pace pace = {0};
@@ -92,7 +91,7 @@ static void test_hiccup(void **state) {
     assert_true(play(&pace, busy, 1000).shared < 3);
 }
 
-/* A long prompt is not kept waiting: it is shared at once, whatever has gone by. */
+/* A long prompt is shared at once, without a trial. */
 static void test_long(void **state) {
     (void)state;
     const Pace pace = {0};

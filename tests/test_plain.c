@@ -1,5 +1,5 @@
-/* test_plain.c - every gradient of the plain ladder, number by number, against the numerical
- * derivative of its own loss. Sizes are odd where they can be. */
+/* test_plain.c - every gradient of the plain ladder, compared with the numerical derivative of its
+ * own loss. Sizes are odd where possible. */
 #include "tests/support.h"
 #include "base/random.h"
 #include "model/plain/plain.h"
@@ -11,8 +11,8 @@
 
 enum { B = 2, T = 5, V = 7, CONTEXT = 6, LAYERS = 2, HEADS = 3 };
 
-/* A model of the rung, and its plain version, whose weights are all unlike 0 and 1. Rotary
- * positions turn pairs of channels and want an even number in each head. */
+/* A model of the rung and its plain version. Noise keeps the weights away from 0 and 1. Rotary
+ * positions need an even number of channels in each head. */
 static void open_rung(Plain *plain, Model *model, const char *name) {
     Error err;
     Config config = {.V = V, .T = CONTEXT, .L = LAYERS, .NH = HEADS, .C = 9};
@@ -39,7 +39,7 @@ static double loss_at(void *context, double shift) {
     return loss;
 }
 
-/* Each number may be wrong by 1e-9 of the tensor's largest. */
+/* Each number may differ by 1e-9 of the tensor's largest. */
 static void check_tensor(const Function *f, const Tensor *tensor) {
     const double *ours = f->plain->gradients + tensor->offset;
     double *truth = calloc(tensor->size, sizeof *truth), largest = 0;
@@ -50,7 +50,7 @@ static void check_tensor(const Function *f, const Tensor *tensor) {
         truth[j] = derivative(loss_at, &of, 3e-4);
         largest = fmax(largest, fabs(truth[j]));
     }
-    assert_true(largest > 1e-3); /* not nothing compared with nothing */
+    assert_true(largest > 1e-3); /* not all zeros */
     for (size_t j = 0; j < tensor->size; j++)
         if (!(fabs(ours[j] - truth[j]) <= 1e-9 * largest))
             fail_msg("%s[%zu] of %s: %.12g, not %.12g", tensor->name, j,
@@ -64,7 +64,7 @@ static void check_rung(const char *name) {
     open_rung(&plain, &model, name);
     int32_t *ids = random_ids(1, B * T, V), *targets = random_ids(2, B * T, V);
     Function f = {.plain = &plain, .ids = ids, .targets = targets};
-    plain_gradients(&plain, targets, ids, B, T); /* nothing of another batch may be left */
+    plain_gradients(&plain, targets, ids, B, T); /* must not keep anything from another batch */
     plain_gradients(&plain, ids, targets, B, T);
     for (int i = 0; i < model.tensor_count; i++) check_tensor(&f, &model.tensors[i]);
     free(ids);

@@ -1,6 +1,5 @@
-/* test_programs.c - the two programs from outside, as a person uses them: what they print, which
- * files they leave, how they end. Only tiny models are trained; what they write is gibberish, but
- * gibberish of the right length. */
+/* test_programs.c - the two programs from outside: their output, files and exit status. The models
+ * are tiny and write gibberish, but gibberish of the right length. */
 #include "tests/support.h"
 #include "tests/table.h"
 #include "base/random.h"
@@ -10,31 +9,32 @@
 #include <math.h>
 #include <sys/resource.h>
 
-/* The play that comes with the project. */
+/* The play in the repository. */
 #define PLAY "data/sample.txt"
 
-/* Its beginning, for what large models are evaluated on. */
+/* Its beginning, for evaluating large models. */
 #define VERSE "@verse.txt"
 
-/* Sizes that train in the blink of an eye. Of an option given twice the last counts. */
+/* Sizes that train at once. The last of repeated options counts. */
 #define TINY_SIZES "-m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -j 1 "
 #define TINY       TINY_SIZES "-s 40 --eval-every 20 "
 
 #define train(...)  must_run("train " TINY __VA_ARGS__)
 #define sample(...) must_run("sample -j 1 " __VA_ARGS__)
 
-/* The Thousand Character Classic, its first lines: two halves of 12 bytes, parted by a comma. */
+/* The first lines of the Thousand Character Classic: two halves of 12 bytes, separated by a
+ * comma. */
 static const char *const verses[] = {"天地玄黃，宇宙洪荒。\n", "日月盈昃，辰宿列張。\n",
                                      "寒來暑往，秋收冬藏。\n", "閏餘成歲，律呂調陽。\n",
                                      "雲騰致雨，露結為霜。\n", "金生麗水，玉出崑岡。\n"};
 
-/* ---- what the programs print ---- */
+/* ---- output of the programs ---- */
 
 static bool begins(const char *text, const char *with) {
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* The numbers of characters that train and validate, from the first line. */
+/* Reads the numbers of training and held-out characters from the first line. */
 static void split_of(size_t *training, size_t *held_out) {
     const char *text = after(" distinct; ");
     *training = ungrouped(text, &text);
@@ -43,7 +43,8 @@ static void split_of(size_t *training, size_t *held_out) {
     assert_true(begins(text, " validate\n"));
 }
 
-/* Every line of a log of TINY, whose steps have 64 characters; returns the lowest val_loss. */
+/* Checks every line of a log of TINY, whose steps have 64 characters. Returns the lowest
+ * val_loss. */
 static double check_log(const char *path) {
     size_t length;
     char *text = slurp(path, &length), *save = NULL;
@@ -63,7 +64,7 @@ static double check_log(const char *path) {
             if ((end == field) != empty || *end != ',')
                 fail_msg("%s: field %d of '%s'", path, i + 1, line);
         }
-        size_t written = strlen(field); /* with an evaluation, a line of text in quotes */
+        size_t written = strlen(field); /* with an evaluation: a quoted line of text */
         if (step % 20 == 0)
             assert_true(written > 60 && field[0] == '"' && field[written - 1] == '"');
         else
@@ -79,15 +80,15 @@ static double check_log(const char *path) {
     return lowest;
 }
 
-/* The last of the log's lines of text is what the model then writes on its own. */
+/* The log's last text is what the model generates without a prompt. */
 static void check_sample(const char *path, const char *model) {
     size_t length;
     char *log = slurp(path, &length), *text = log, expected[1024] = "\"'";
     for (char *line = log; line[1]; line = strchr(line + 1, '\n')) text = line;
     for (int commas = 0; commas < 8; text++) commas += *text == ',';
     must_run("sample -n 64 --precision f32 %s", model);
-    char *to = expected + 1 + (strchr("=+-@", *ran.out) != NULL); /* no formula to a spreadsheet */
-    for (const char *c = ran.out; c < ran.out + 64; c++)          /* of one byte each */
+    char *to = expected + 1 + (strchr("=+-@", *ran.out) != NULL); /* an escaped formula */
+    for (const char *c = ran.out; c < ran.out + 64; c++)          /* one byte each */
         to += *c == '\n'  ? sprintf(to, "↵")
               : *c == '"' ? sprintf(to, "\"\"")
                           : sprintf(to, "%c", *c);
@@ -96,7 +97,7 @@ static void check_sample(const char *path, const char *model) {
     free(log);
 }
 
-/* The characters of a text, which must be UTF-8. */
+/* Counts the characters of a text, which must be UTF-8. */
 static size_t characters(const char *text, size_t length) {
     size_t count = 0;
     for (size_t i = 0; i < length; count++) {
@@ -123,11 +124,11 @@ static void test_training(void **state) {
     (void)state;
     size_t length, training, held_out, seen[256] = {0}, V = 0;
     char *play = slurp(PLAY, &length), hint[3 * SCRATCH_PATH + 256];
-    train("--precision f32 -o @new/deep/model.safetensors " PLAY); /* as the table is */
+    train("--precision f32 -o @new/deep/model.safetensors " PLAY); /* as in the table */
     split_of(&training, &held_out);
     assert_true(training + held_out == length && training == length * 9 / 10);
 
-    /* The closed forms, counted once more. */
+    /* Recomputes the closed forms. */
     double entropy = 0;
     for (size_t i = 0; i < length; i++) {
         if (i == training)
@@ -160,7 +161,7 @@ static void test_training(void **state) {
     assert_int_equal(strtoul(after("\nparameters "), NULL, 10), parameters);
 }
 
-/* What it says beforehand is what the system measures afterwards, of the largest child so far. */
+/* The predicted memory is the measured one, that of the largest child so far. */
 static void test_memory(void **state) {
     (void)state;
     static const char *const sizes[][2] = {{"gpt", "-w 64 -b 12 -l 1 -c 64"},
@@ -168,7 +169,7 @@ static void test_memory(void **state) {
                                            {"gpt", "-w 64 -c 256 -b 40 -l 3"},
                                            {"gpt", "-w 256 -c 64 -b 32"},
                                            {"modern", "-w 256 -c 64 -b 40"}};
-    if (getenv("TRIL_PROGRAMS") && strstr(getenv("TRIL_PROGRAMS"), "san")) skip(); /* their own */
+    if (getenv("TRIL_PROGRAMS") && strstr(getenv("TRIL_PROGRAMS"), "san")) skip(); /* use more */
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct rusage usage;
         char name[32];
@@ -190,7 +191,7 @@ static void test_choice_of_model(void **state) {
     assert_false(find_row("gpt", &row));
     after("  sample -n 500 ");
     expect_files("choice", 4);
-    train("-m head -w 7 -o @choice/odd " PLAY); /* a head shares its width with no other */
+    train("-m head -w 7 -o @choice/odd " PLAY); /* head accepts any width: it has one head */
     learned("head");
     train("-m head -o @chosen/h --log @chosen/steps " PLAY);
     learned("bigram");
@@ -215,8 +216,8 @@ static void test_preset(void **state) {
     expect_refusal(1, "--model=gpt", "--model=modern");
 }
 
-/* In 300 steps, and from 39,054 characters, it learns more than a bigram can (2.34), and not by
- * heart. Sanitized it would take a minute. */
+/* In 300 steps on 39,054 characters it learns more than a bigram can (2.34), without memorising the
+ * text. With sanitizers it would take a minute. */
 static void test_learns(void **state) {
     (void)state;
 #ifdef __SANITIZE_ADDRESS__
@@ -227,7 +228,7 @@ static void test_learns(void **state) {
     assert_true(row.validation < 1.65 && row.train < row.validation && row.train > 1.1);
 }
 
-/* What is learnt by heart ends early, and is not taken up again but with more patience. */
+/* A training that memorises the text ends early. Resuming needs a larger --patience. */
 static void test_patience(void **state) {
     (void)state;
     char text[400];
@@ -254,7 +255,7 @@ static void test_patience(void **state) {
     assert_near(row_of("gpt").validation, best, 1e-6);
 }
 
-/* Once the rates have begun to fall. */
+/* Interrupts when the learning rates have begun to fall. */
 static void interrupt_decay(pid_t child, int i) {
     static bool done;
     size_t length;
@@ -267,8 +268,8 @@ static void interrupt_decay(pid_t child, int i) {
     free(said);
 }
 
-/* Where nothing is to be learnt, the rates of modern fall early, to 0; and a training that was
- * interrupted meanwhile ends as one that was not. */
+/* Where nothing can be learned, the learning rates of modern decay early, to 0. An interruption
+ * during the decay does not change the end result. */
 #define DECAY "-m modern -l 1 -w 32 -H 2 -c 16 -b 4 -j 1 -d 0 -s 4000 --eval-every 20 "
 static void test_early_decay(void **state) {
     (void)state;
@@ -279,7 +280,8 @@ static void test_early_decay(void **state) {
     int lowest, at, before;
     assert_int_equal(sscanf(after("  no lower loss since step "), "%d", &lowest), 1);
     after("the learning rate begins to fall\n");
-    /* evaluated every 20 steps, it is stale 40 steps after the lowest, or 100, a fortieth of all */
+    /* evaluated every 20 steps; no progress means 40 steps after the lowest loss, or 100, a
+     * fortieth of all */
     before = lowest + 120;
     at = before + lowest * 3 / 2;
     snprintf(end, sizeof end, "  step %5d/%d  loss ", at, at);
@@ -299,12 +301,13 @@ static void test_early_decay(void **state) {
     free(b);
 }
 
-/* What would be seen often is trained with dropout; what too often, for fewer steps. */
+/* A text that would be repeated often gets dropout. One that would be repeated too often gets fewer
+ * steps. */
 static void test_short_text(void **state) {
     (void)state;
     char text[1000];
     for (size_t i = 0; i < sizeof text; i++) text[i] = "abcdefgh"[random_bits(5, i) >> 61];
-    scratch_put("short", text, sizeof text); /* 900 train; the model has 3,680 weights */
+    scratch_put("short", text, sizeof text); /* 900 for training; the model has 3,680 weights */
     must_run("train " TINY_SIZES "-s 1 -o @brief/m " PLAY);
     assert_null(strstr(ran.out, "dropout "));
     must_run("train " TINY_SIZES "-c 15 -s 150 -o @brief/m %s", scratch("short"));
@@ -313,7 +316,7 @@ static void test_short_text(void **state) {
     after("\n750 steps, dropout 0.29: the text is seen 50.0 times\n");
     must_run("train " TINY_SIZES "-c 15 --eval-every 250 -o @brief/m %s", scratch("short"));
     after("\n600 steps, dropout 0.26: the text is seen 40.0 times\n");
-    after("\n  step    60/600 "); /* evaluations are as many */
+    after("\n  step    60/600 "); /* the number of evaluations stays */
     must_run("train " TINY_SIZES "-c 15 -e 1e9 -s 3 -o @brief/m %s", scratch("short"));
     must_run("train " TINY_SIZES "-c 15 -e 4 -o @brief/m %s", scratch("short"));
     after("\n60 steps, dropout 0: the text is seen 4.0 times\n");
@@ -321,9 +324,9 @@ static void test_short_text(void **state) {
 
 static void test_ladder(void **state) {
     (void)state;
-    static const char *const names[] = {
-        "uniform", "counted unigram", "counted bigram", "bigram", "average", "head", "multihead",
-        "gpt",     "modern"};
+    static const char *const counted[] = {"uniform", "counted unigram", "counted bigram"};
+    int rungs = 0;
+    while (model_name(rungs)) rungs++;
     size_t length;
     train("--ladder -o @ladder/model.safetensors " PLAY);
     after(scratch("ladder/ladder.csv"));
@@ -331,14 +334,14 @@ static void test_ladder(void **state) {
     const char *head = "model,parameters,train_loss,val_loss,bits_per_char,seconds\n";
     assert_true(begins(line, head));
     line += strlen(head);
-    for (int i = 0, taken = 0; i < 9; i++, line += taken, taken = 0) {
+    for (int i = 0, taken = 0; i < 3 + rungs; i++, line += taken, taken = 0) {
         char name[32];
         size_t parameters;
         double losses[2], bits, seconds;
         sscanf(line, "%31[^,],%zu,%lf,%lf,%lf,%lf\n%n", name, &parameters, &losses[0], &losses[1],
                &bits, &seconds, &taken);
         assert_true(taken > 0);
-        assert_string_equal(name, names[i]);
+        assert_string_equal(name, i < 3 ? counted[i] : model_name(i - 3));
         Row row = i < 3 ? row_of(name) : learned(name);
         assert_true(parameters == row.parameters && seconds >= 0 && seconds < LIMIT);
         assert_near(losses[0], row.train, 1e-4);
@@ -347,11 +350,11 @@ static void test_ladder(void **state) {
     }
     assert_string_equal(line, "");
     free(text);
-    expect_files("ladder", 15);
+    expect_files("ladder", 2 * rungs + 3); /* a checkpoint and a log each; table, page, state */
     sample("-n 5 @ladder/multihead.safetensors");
 }
 
-/* Of a quiet run nothing is to be seen but the table and how to go on. */
+/* A quiet run prints only the table and how to continue. */
 static void test_quiet(void **state) {
     (void)state;
     int lines = 0;
@@ -359,7 +362,7 @@ static void test_quiet(void **state) {
     learned("gpt");
     assert_true(begins(ran.out, heading));
     for (const char *c = ran.out; *c; c++) lines += *c == '\n';
-    assert_int_equal(lines, 2 + 5 + 4); /* an empty line stands before either */
+    assert_int_equal(lines, 2 + 5 + 4); /* with an empty line before each */
 }
 
 /* ---- the page ---- */
@@ -370,7 +373,7 @@ static size_t occurrences(const char *text, const char *what) {
     return count;
 }
 
-/* The points of a curve of the page, which is none if they are 0. */
+/* Counts the points of a curve on the page; 0 if there is no curve. */
 static size_t points_of(const char *page, const char *curve) {
     char begin[128];
     snprintf(begin, sizeof begin, "<polyline data-name=\"%s\"", curve);
@@ -382,7 +385,7 @@ static size_t points_of(const char *page, const char *curve) {
     return count;
 }
 
-/* What tests/page looks at in a browser, as far as it can be told without. */
+/* Checks what tests/page checks in a browser, where that is possible without one. */
 static void test_page(void **state) {
     (void)state;
     size_t length;
@@ -396,14 +399,14 @@ static void test_page(void **state) {
     assert_int_equal(occurrences(page, "<td class=\"text\">"), 2);
     assert_true(length < 300000 && strstr(page, "</html>\n"));
     free(page);
-    must_run("train -r -s 60 -q -o @page/model " PLAY); /* the log knows what went before */
+    must_run("train -r -s 60 -q -o @page/model " PLAY); /* the log has the steps before */
     page = slurp(scratch("page/report.html"), &length);
     assert_int_equal(points_of(page, "gpt"), 3);
     assert_int_equal(points_of(page, "gpt, training"), 60);
     free(page);
 }
 
-/* Where the page goes, nothing else of the training is. */
+/* No other file of the training may have the page's name. */
 static void test_page_taken(void **state) {
     (void)state;
     const char *words = "the page of the training";
@@ -413,7 +416,7 @@ static void test_page_taken(void **state) {
     expect_refusal(1, "taken/report.html", words);
     size_t length;
     char *play = slurp(PLAY, &length);
-    must_run("train " TINY "-q -o @taken/m " PLAY); /* makes the folder */
+    must_run("train " TINY "-q -o @taken/m " PLAY); /* creates the folder */
     scratch_put("taken/report.html", play, length);
     run("train " TINY "-q -o @taken/m @taken/../taken/report.html");
     expect_refusal(1, "taken/report.html", words);
@@ -421,7 +424,7 @@ static void test_page_taken(void **state) {
     free(play);
 }
 
-/* Of many evaluations some lines are shown, and the last. */
+/* Of many evaluations the page shows some lines, including the last. */
 static void test_many_lines(void **state) {
     (void)state;
     size_t length;
@@ -432,7 +435,7 @@ static void test_many_lines(void **state) {
     free(page);
 }
 
-/* Neither a text nor its name is anything but text. */
+/* A text or its name cannot become markup. */
 static void test_hostile_page(void **state) {
     (void)state;
     static const char line[] = "<script>alert('x')</script>\"&amp;'\001\033[31m\177a\xCC\x81"
@@ -466,7 +469,7 @@ static void test_bytes(void **state) {
     after("characters 2000\n");
 }
 
-/* A text of one character: nothing is left to learn, and nothing goes wrong. */
+/* A text of a single character: nothing to learn, and no failure. */
 static void test_one_character(void **state) {
     (void)state;
     char text[300];
@@ -497,7 +500,7 @@ static void test_threads_and_seeds(void **state) {
             first_length = length;
             continue;
         }
-        /* The seed also stands in the header: look at the second half, which is weights. */
+        /* The header also contains the seed: compare the second half, which is weights. */
         size_t from = i < 4 ? 0 : length / 2;
         assert_int_equal(length, first_length);
         if ((memcmp(first + from, bytes + from, length - from) == 0) != (i < 4))
@@ -521,18 +524,18 @@ static void test_length(void **state) {
         for (int j = 0; j < 6; j++) {
             sample("-n %zu --prompt=%s %s", lengths[j], prompt, runs[i][0]);
             assert_true(begins(ran.out, prompt) && ran.out[ran.length - 1] == '\n');
-            /* A line's end is added, unless the text has one. */
+            /* A newline is added unless the text ends with one. */
             size_t count = characters(ran.out, ran.length) - characters(prompt, strlen(prompt));
             if (count != lengths[j]) {
                 assert_int_equal(count, lengths[j] + 1);
                 assert_int_not_equal(ran.out[ran.length - 2], '\n');
             }
-            /* A longer text goes on where a shorter one ended. */
+            /* A longer text begins with the shorter one. */
             if (j > 0) assert_true(strncmp(kept, ran.out, strlen(kept) - 1) == 0);
             keep();
         }
     }
-    const char *line = strchr(kept, '\n'); /* of the Chinese text, whose lines are short */
+    const char *line = strchr(kept, '\n'); /* of the Chinese text, which has short lines */
     assert_true(line[1]);
     sample("-n %zu -p 天地 @chinese", characters(kept, (size_t)(line + 1 - kept)) - 2);
     assert_true(begins(kept, ran.out) && ran.out + ran.length == strchr(ran.out, '\n') + 1);
@@ -576,8 +579,8 @@ static void test_samples(void **state) {
     assert_null(strstr(third, rule));
     assert_true(begins(second, "A ") && begins(third, "A ") && strlen(third) > 40);
     assert_false(begins(second, kept) || begins(third, kept) || begins(second, third));
-    /* What was learned comes back; but no text goes on with the verse that the one before it broke
-     * off, except by chance, one time in six. */
+    /* The model reproduces its text. A sample must not continue the verse that the sample before it
+     * broke off, except by chance, one time in six. */
     sample("-n 10 -p ， --samples 20 @chinese");
     int rules = 0, whole = 0, joined = 0;
     for (const char *at = ran.out; (at = strstr(at, rule)); at += strlen(rule), rules++)
@@ -589,7 +592,7 @@ static void test_samples(void **state) {
     assert_true(rules == 19 && whole > 15 && joined < 12);
 }
 
-/* The stop text ends the text, and is its end; in the prompt it does not count. */
+/* The text ends with the stop text. A stop text in the prompt does not count. */
 static void test_stop(void **state) {
     (void)state;
     char stop[4] = " ", expected[1024];
@@ -598,7 +601,7 @@ static void test_stop(void **state) {
     keep();
     for (int place = 0; place < 200; place += 20) {
         if (place) memcpy(stop, kept + place, 3);
-        if (place && strpbrk(stop, " \n~@")) continue; /* no word of a command */
+        if (place && strpbrk(stop, " \n~@")) continue; /* not one word of a command */
         const char *end = strstr(kept + strlen(prompt), stop);
         assert_non_null(end);
         snprintf(expected, sizeof expected, "%.*s\n", (int)(end - kept) + (int)strlen(stop), kept);
@@ -609,7 +612,7 @@ static void test_stop(void **state) {
     assert_string_equal(ran.out, kept);
 }
 
-/* So many bytes, and nothing else: see test_terminal for what a terminal shows of them. */
+/* Exactly this number of bytes. test_terminal tests their display on a terminal. */
 static void test_text_of_bytes(void **state) {
     (void)state;
     static const size_t lengths[] = {1, 2, 3, 4, 5, 300};
@@ -622,7 +625,7 @@ static void test_text_of_bytes(void **state) {
 
 /* ---- score and info ---- */
 
-/* The score of the held-out part is the validation loss that the training found. */
+/* The score of the held-out part is the validation loss of the training. */
 static void check_score(const char *options, const char *path, bool bytes) {
     size_t length, training, held_out, count, tail = 0;
     uint32_t code;
@@ -647,7 +650,7 @@ static void check_score(const char *options, const char *path, bool bytes) {
     assert_near(strtod(after("\nvalidation_loss "), NULL), nats, 1e-5);
 }
 
-/* Attention explained, from outside; what is in it is test_report's. */
+/* --explain from outside. test_report tests its content. */
 static void test_explain(void **state) {
     (void)state;
     train("-o @explained " PLAY);
@@ -656,7 +659,7 @@ static void test_explain(void **state) {
     after("\nhead 0 ");
     after("(in tenths: ");
     after("\n8. Projection");
-    assert_null(strchr(ran.out, '\033')); /* no terminal, no colour */
+    assert_null(strchr(ran.out, '\033')); /* no terminal, so no colour */
     must_run("sample --explain THE --head 1 @explained");
     assert_true(begins(ran.out, "gpt, layer 0 of 1, head 1 of 2\n"));
     run("sample --explain THE --layer 1 @explained");
@@ -678,7 +681,7 @@ static void test_score(void **state) {
     check_score("--bytes", "@chinese.txt", true);
 }
 
-/* The checkpoint knows what the command line asked for, and its tensors are all its numbers. */
+/* The checkpoint has the requested settings, and its tensors contain all its weights. */
 static void test_info(void **state) {
     (void)state;
     train("-l 3 -H 4 -w 8 -c 12 -d 0.25 --seed 7 -s 3 -o @info " PLAY);
@@ -700,7 +703,7 @@ static void test_info(void **state) {
     assert_int_equal(sum, parameters);
 }
 
-/* ---- what goes wrong ---- */
+/* ---- errors ---- */
 
 static void test_bad_input(void **state) {
     (void)state;
@@ -769,7 +772,7 @@ static void test_bad_input(void **state) {
     for (size_t i = 0; i < sizeof sampling / sizeof *sampling; i++) {
         run("sample %s", sampling[i].words);
         expect_refusal(sampling[i].status, sampling[i].says, sampling[i].also);
-        assert_null(strstr(ran.err, "--bytes")); /* ./sample has no such option to be sent to */
+        assert_null(strstr(ran.err, "--bytes")); /* ./sample has no such option */
     }
 }
 
@@ -797,7 +800,7 @@ static void test_bad_surroundings(void **state) {
 
 /* ---- help ---- */
 
-/* Each option, with the end of its line. Defaults are shown whatever else is given. */
+/* Each option with the end of its line. Defaults are shown even if other values are given. */
 static void check_help(const char *program, const char *const (*options)[2], size_t count) {
     char text[64];
     must_run("%s --help", program);
@@ -842,7 +845,7 @@ static void test_help(void **state) {
 
 /* ---- the whole ---- */
 
-/* Texts good and bad, and models of them. */
+/* Writes good and bad texts, and trains models of them. */
 static int set_up(void **state) {
     if (scratch_open(state) != 0) return -1;
     FILE *chinese = fopen(scratch("chinese.txt"), "w");

@@ -1,25 +1,25 @@
-/* test_random.c - numbers by counting: the published generator, the shape of both distributions,
- * and streams that share nothing. The numbers are the same in every run; the tolerances are about
- * four deviations of what they measure. */
+/* test_random.c - counter-based random numbers: the published generator, the shape of both
+ * distributions, and the independence of streams. Every run has the same numbers. Tolerances are
+ * about four standard deviations. */
 #include "tests/support.h"
 #include "base/random.h"
 
 #include <math.h>
 
-/* The numbers that SplitMix64 gives from this seed, as published. */
+/* Published values of SplitMix64 for this seed. */
 enum { KEY = 1234567, KNOWN = 5 };
 static const uint64_t published[KNOWN] = {6457827717110365317u, 3203168211198807973u,
                                           9817491932198370423u, 4593380528125082431u,
                                           16408922859458223821u};
 
-/* A key's bits are those numbers, in whatever order they are asked for. */
+/* A key's bits are those values, in any order of requests. */
 static void test_random_bits(void **state) {
     (void)state;
     for (uint64_t i = KNOWN; i-- > 0;) assert_true(random_bits(KEY, i) == published[i]);
     for (uint64_t i = 0; i < KNOWN; i++) assert_true(random_bits(KEY, i) == published[i]);
 }
 
-/* Each normal number takes two of them, which no other one takes: a distance and an angle. */
+/* Each normal number uses two of them alone: a radius and an angle. */
 static void test_random_pairs(void **state) {
     (void)state;
     for (uint64_t i = 0; i < KNOWN / 2; i++) {
@@ -85,7 +85,7 @@ static void test_random_normal(void **state) {
     }
 }
 
-/* Keys that differ by one in any part give streams that have nothing in common, shifted or not. */
+/* Keys that differ by one in any part give uncorrelated streams, at any shift. */
 static void test_random_keys(void **state) {
     (void)state;
     enum {
@@ -109,18 +109,19 @@ static void test_random_keys(void **state) {
                 for (uint64_t lag = 0; lag < 3; lag++)
                     products[lag] += 12 * u * (random_uniform(other, at + lag - 1) - 0.5);
             }
-            /* 1800 correlations of deviation 1 / sqrt(1000): the largest is near 3.4 of them. */
+            /* 1800 correlations of deviation 1 / sqrt(1000): the largest is near 3.4 deviations */
             for (int lag = 0; lag < 3; lag++) assert_near(products[lag] / LENGTH, 0, 0.15);
         }
     }
 }
 
-/* Each index at a place of its own; every place about equally often; another key, another order. */
+/* Each index gets its own position, every position is about equally frequent, and another key gives
+ * another order. */
 static void test_random_permuted(void **state) {
     (void)state;
-    enum { MOST = 70, KEYS = 2000 };
-    for (uint64_t count = 1; count <= MOST; count += count < 20 ? 1 : 17) {
-        int seen[MOST] = {0}, at_first[MOST] = {0};
+    enum { MAX = 70, KEYS = 2000 };
+    for (uint64_t count = 1; count <= MAX; count += count < 20 ? 1 : 17) {
+        int seen[MAX] = {0}, at_first[MAX] = {0};
         for (uint64_t key = 0; key < KEYS; key++) {
             for (uint64_t i = 0; i < count; i++) {
                 uint64_t place = random_permuted(random_bits(3, key), i, count);

@@ -1,4 +1,4 @@
-/* test_recipe.c - every rung can be trained, whether or not training/recipe.c knows it. */
+/* test_recipe.c - every rung can be trained, even if training/recipe.c does not know it. */
 #include "tests/support.h"
 #include "training/recipe.h"
 
@@ -8,15 +8,15 @@
 
 enum { B = 4, T = 8, V = 9, STEPS = 200 };
 
-/* The losses before and after so many steps on one batch, by a recipe; every tensor is trained. */
+/* The losses before and after some steps on one batch with a recipe. Every tensor must change. */
 static void learn(const char *name, const Recipe *recipe, double *first, double *last) {
     Config config = {.V = V, .T = T, .L = 2, .NH = 2, .C = 16};
     snprintf(config.model, sizeof config.model, "%s", name);
     Bench *bench = bench_open(&config, B, 1, 3);
     const Model *model = &bench->model;
     int32_t *ids = random_ids(1, B * T + 1, V);
-    float *start = malloc(model->room * sizeof *start);
-    memcpy(start, model->weights, model->room * sizeof *start);
+    float *start = malloc(model->weights_size * sizeof *start);
+    memcpy(start, model->weights, model->weights_size * sizeof *start);
     for (int step = 0; step <= STEPS; step++) {
         Optimizer now = recipe_step(recipe, step, STEPS);
         run_forward_training(bench->run, ids, B, T);
@@ -36,8 +36,7 @@ static void learn(const char *name, const Recipe *recipe, double *first, double 
     free(ids);
 }
 
-/* A new rung, whatever it is made of, learns before anyone gives it rates of its own; and so does
- * each that has them. */
+/* A new rung learns with the default rates, and each known rung with its own. */
 static void test_every_rung_learns(void **state) {
     (void)state;
     const Recipe unknown = recipe_of("a new one");

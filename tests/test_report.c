@@ -1,4 +1,4 @@
-/* test_report.c - what is shown of a model: glyphs, maps, attention explained. */
+/* test_report.c - displays of a model: glyphs, maps, charts, attention explained. */
 #include "tests/support.h"
 #include "base/escape.h"
 #include "report/chart.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What was written to a stream in memory. */
+/* Output to a stream in memory. */
 typedef struct {
     char *text; /* owned */
     size_t length;
@@ -36,8 +36,8 @@ static void page_end(Page *page) {
     assert_int_equal(fclose(page->screen.out), 0);
 }
 
-/* Columns that a line takes: each character one, but two for those that are wide, none for accents
- * and for what sets a colour. */
+/* Counts the columns of a line: one for each character, two for wide ones, none for accents and
+ * colour codes. */
 static int columns_of(const char *line, size_t length) {
     int columns = 0;
     for (size_t i = 0; i < length;) {
@@ -92,18 +92,18 @@ static void test_glyphs(void **state) {
     assert_ok(vocab_build(&bytes, "test", "", 0, true, &err), err);
     glyph_padded(&bytes, 'a', glyph);
     assert_string_equal(glyph, "a ");
-    glyph_padded(&bytes, 0xA0, glyph); /* no space, but half a character */
+    glyph_padded(&bytes, 0xA0, glyph); /* half a character, not a space */
     assert_string_equal(glyph, "· ");
     glyph_padded(&bytes, 200, glyph);
     assert_string_equal(glyph, "· ");
     vocab_free(&bytes);
 }
 
-/* Of what a terminal would obey nothing is left. */
+/* No control characters remain. */
 static void test_safe_glyphs(void **state) {
     (void)state;
     for (uint32_t code = 1; code < 0x2100; code += code < 0x600 || code >= 0x2000 ? 1 : 7) {
-        char text[UTF8_MAX + 1] = "", shown[ESCAPE_ROOM], glyph[GLYPH_SIZE];
+        char text[UTF8_MAX + 1] = "", shown[ESCAPE_SIZE], glyph[GLYPH_SIZE];
         size_t length = (size_t)utf8_encode(code, text);
         Vocab vocab = vocab_of(text);
         glyph_of(&vocab, 0, glyph);
@@ -118,7 +118,7 @@ static void test_safe_glyphs(void **state) {
     }
 }
 
-/* In a line spaces are spaces, and what is too wide is left out. */
+/* On a line spaces stay spaces. Glyphs that do not fit are dropped. */
 static void test_line(void **state) {
     (void)state;
     Vocab vocab = vocab_of("\n a好");
@@ -151,7 +151,7 @@ static void test_spark(void **state) {
     spark_add(&spark, 3);
     spark_text(&spark, text);
     assert_string_equal(text, "▁▁");
-    /* However many there are, each column is the mean of its own: these fall by one a value. */
+    /* Each column stays the mean of its values, which fall by one each. */
     spark = (Spark){0};
     for (int i = 0; i < 1000; i++) spark_add(&spark, -i);
     assert_in_range(spark.count, SPARK_COLUMNS / 2, SPARK_COLUMNS);
@@ -188,8 +188,7 @@ static void test_markup(void **state) {
     expect_markup("a\xC3(\xFF\xE2\x82", "a�(���");
 }
 
-/* The places of its points, through the matrix, lie in the frame; the figures are there as they
- * are. */
+/* The matrix maps the points into the frame. The SVG keeps the data as given. */
 static void test_chart(void **state) {
     (void)state;
     const Point first[] = {{1, 4.25}, {250, 1.456207}, {1000, 2}}, one[] = {{500, 3}};
@@ -225,7 +224,7 @@ static void test_chart(void **state) {
     free(page.text);
 }
 
-/* Whatever the points are, they have places. */
+/* Any points have coordinates. */
 static void check_places(const Point *points, int count) {
     const Curve curve = {.name = "c", .points = points, .count = count};
     const Chart chart = {.id = "c",
@@ -243,7 +242,7 @@ static void check_places(const Point *points, int count) {
     free(page.text);
 }
 
-/* None, and figures as far apart, and as close together, as they may be. */
+/* No points, and points as far apart or as close together as allowed. */
 static void test_extreme_charts(void **state) {
     (void)state;
     static const Point points[][2] = {
@@ -261,7 +260,8 @@ static void test_map(void **state) {
     page_begin(&page);
     map_draw(page.screen.out, "m", "a \"map\"", weights, T, glyphs);
     page_end(&page);
-    /* halves side by side are one; less than a sixteenth, and what is no number, is not drawn */
+    /* neighbours with weight one half share a rectangle; below a sixteenth, or NaN, nothing is
+     * drawn */
     assert_non_null(strstr(page.text, "<path d=\"M0 1h2v1H0z\" fill-opacity=\"0.5\"/>"));
     assert_non_null(strstr(page.text, "<path d=\"M0 0h1v1H0zM2 2h1v1H2z\" fill-opacity=\"1\"/>"));
     assert_non_null(strstr(page.text, ">&#60;</text>"));
@@ -269,7 +269,7 @@ static void test_map(void **state) {
     free(page.text);
 }
 
-/* The window's width, where there is no window, and colour, where there is no terminal. */
+/* The width without a window, and colour without a terminal. */
 static void test_screen(void **state) {
     (void)state;
     FILE *file = tmpfile();
@@ -303,7 +303,7 @@ static void test_heat(void **state) {
                                    "c  3 4 3   c  1 1 8 \n"
                                    "(in tenths: . is less than 0.05, 9 is 0.85 or more)\n");
     free(page.text);
-    page = page_open(12, true); /* one below the other, in colour: the lightest is the most */
+    page = page_open(12, true); /* one below the other, in colour; the lightest is the most */
     page_begin(&page);
     heat_draw(&page.screen, maps, 2, T, glyphs);
     page_end(&page);
@@ -312,7 +312,7 @@ static void test_heat(void **state) {
     assert_null(strstr(page.text, "tenths"));
     check_width(page.text, 12);
     free(page.text);
-    page = page_open(7, false); /* too narrow for all */
+    page = page_open(7, false); /* too narrow for all tokens */
     page_begin(&page);
     heat_draw(&page.screen, maps, 1, T, glyphs);
     page_end(&page);
@@ -324,7 +324,7 @@ static void test_heat(void **state) {
 
 enum { TOKENS = 5 };
 
-/* Attention explained on a model with random weights, over "ab\n好b". */
+/* Explains attention in a model with random weights on "ab\n好b". */
 static Page explain(const char *name, int layer, int head) {
     Vocab vocab = vocab_of("a\nb好");
     Config config = {.V = vocab.size, .T = 8, .L = 2, .NH = 2, .C = 8};
@@ -345,7 +345,7 @@ static Page explain(const char *name, int layer, int head) {
     return page;
 }
 
-/* The numbers of row t, from 0, of the first table behind `title`; returns how many. */
+/* Reads row t, from 0, of the first table after `title`. Returns the number of values. */
 static int read_row(const char *text, const char *title, int t, double numbers[8]) {
     static const char *const glyphs[TOKENS] = {"a ", "b ", "↵ ", "好", "b "};
     const char *at = strstr(text, title);
@@ -365,7 +365,7 @@ static int read_row(const char *text, const char *title, int t, double numbers[8
     return count;
 }
 
-/* Each step follows from the one before it, in the numbers as they are printed. */
+/* Each step follows from the printed numbers of the one before. */
 static void check_steps(const char *name, int layer, int head) {
     Page page = explain(name, layer, head);
     double q[8], key[8], score[8], scaled[8], weight[8], value[8], context[8];
@@ -401,7 +401,7 @@ static void test_explain(void **state) {
     check_steps("modern", 1, 1);
 }
 
-/* All heads as maps, or the one that was asked for. */
+/* All heads as maps, or the requested one. */
 static void test_explain_heads(void **state) {
     (void)state;
     Page page = explain("gpt", 0, ALL_HEADS);
@@ -414,7 +414,7 @@ static void test_explain_heads(void **state) {
     free(page.text);
 }
 
-/* Without queries the triangle is uniform; without attention there are only followers. */
+/* Without queries the triangle is uniform. Without attention the output lists followers only. */
 static void test_explain_below(void **state) {
     (void)state;
     double numbers[8];
@@ -427,7 +427,7 @@ static void test_explain_below(void **state) {
     assert_non_null(strstr(page.text, "What follows each character"));
     double before = 100, sum = 0;
     const char *at = strstr(page.text, "\n  b ") + 5;
-    for (int i = 0; i < 4; i++) { /* all four characters, the likeliest first */
+    for (int i = 0; i < 4; i++) { /* all four characters, likeliest first */
         at = strchr(at, '.') - 2;
         double share = strtod(at, NULL);
         assert_true(share <= before);

@@ -1,5 +1,5 @@
-/* test_request.c - what ./train is asked for: how the command line, presets, defaults and the words
- * of a state come together. */
+/* test_request.c - the request to ./train: how the command line, presets, defaults and the words of
+ * a state combine. */
 #include "tests/support.h"
 #include "tests/scratch.h"
 #include "training/request.h"
@@ -9,10 +9,10 @@
 enum { MAX_WORDS = 16 };
 
 static Error err;
-static char words[512]; /* what a request points into */
+static char words[512]; /* a request points into it */
 static char *argv[MAX_WORDS + 1];
 
-/* Reads a command line with spaces between its words; the text is added. */
+/* Reads a command line with spaces between words. The text is added. */
 static bool read_line(Request *request, const char *line) {
     int argc = 0;
     snprintf(words, sizeof words, "train %s text", line);
@@ -33,7 +33,7 @@ static Request new_training(const char *line) {
     return request_new(&request);
 }
 
-/* Through the words of a state, in which a plan has settled the sizes. */
+/* The request as read from the words of a state, in which a plan has fixed the sizes. */
 static Request saved(const Request *request) {
     char text[WORDS_SIZE];
     Request back, planned = *request;
@@ -50,7 +50,7 @@ static void expect_budget(const Request *r, int steps, double time) {
     assert_near(r->time, time, 0);
 }
 
-/* Only what is asked for is in a request. */
+/* A request has only what was given. */
 static void test_nothing(void **state) {
     (void)state;
     Request r = asked("-w 48 --patience 0");
@@ -92,16 +92,16 @@ static void test_defaults(void **state) {
     assert_int_equal(r.sizes.L, 3);
     assert_int_equal(r.sizes.C, 128);
     assert_int_equal(r.batch, 16);
-    assert_true(r.learning_rate < 0 && r.epochs < 0 && r.sizes.dropout < 0); /* for the plan */
+    assert_true(r.learning_rate < 0 && r.epochs < 0 && r.sizes.dropout < 0); /* the plan decides */
     expect_budget(&r, 2500, 0);
     r = new_training("--time 2m -l 3 -q");
     assert_int_equal(r.sizes.L, 3);
-    assert_int_equal(r.sizes.C + r.sizes.NH + r.sizes.T + r.batch, 0); /* what the time is worth */
+    assert_int_equal(r.sizes.C + r.sizes.NH + r.sizes.T + r.batch, 0); /* for the plan, too */
     assert_near(r.time, 120, 0);
     assert_true(r.quiet);
 }
 
-/* The command line goes before the preset, wherever it names it. */
+/* The command line takes precedence over the preset, in any order. */
 static void test_presets(void **state) {
     (void)state;
     static const char *const lines[] = {"--preset nanogpt-cpu -w 64", "-w 64 --preset nanogpt-cpu"};
@@ -115,7 +115,7 @@ static void test_presets(void **state) {
         expect_budget(&r, 2000, 0);
     }
     Request r = new_training("--preset nanogpt-cpu --time 60");
-    assert_int_equal(r.sizes.C, 128); /* not open */
+    assert_int_equal(r.sizes.C, 128); /* fixed */
     assert_near(r.time, 60, 0);
 }
 
@@ -126,7 +126,7 @@ static void test_words(void **state) {
     Request back = saved(&r);
     assert_string_equal(back.model, "gpt");
     assert_string_equal(back.precision, "f32");
-    assert_string_equal(back.out, "out/model.safetensors"); /* is not kept */
+    assert_string_equal(back.out, "out/model.safetensors"); /* not saved */
     assert_near(back.sizes.dropout, 0.25, 0);
     assert_near(back.learning_rate, 0.003, 0);
     assert_true(back.bytes && !back.ladder);
@@ -139,7 +139,7 @@ static void test_words(void **state) {
     expect_words(err, "'--wodth'");
 }
 
-/* How long: what is asked for now, else what was asked for before; with --continue the longer. */
+/* The budget of this command line replaces the saved one. With --continue the longer one counts. */
 static void test_budgets(void **state) {
     (void)state;
     static const struct {
@@ -172,7 +172,7 @@ static void test_budgets(void **state) {
     }
 }
 
-/* The rest of what is asked for now replaces what was asked for before, or is refused. */
+/* The other options of this command line replace the saved ones, or are refused. */
 static void test_resume(void **state) {
     (void)state;
     static const char *const fixed[][3] = {
@@ -214,7 +214,7 @@ static void test_refusals(void **state) {
         if (read_line(&r, lines[i][0])) fail_msg("%s is taken", lines[i][0]);
         expect_words(err, lines[i][1]);
     }
-    assert_true(read_line(&r, "more --help") && r.help); /* which comes first */
+    assert_true(read_line(&r, "more --help") && r.help); /* which takes precedence */
 }
 
 static void test_rungs(void **state) {

@@ -1,7 +1,8 @@
-/* test_resume.c - trainings that are stopped and go on: killed at random moments, interrupted,
- * given more steps, and not to be gone on with. What they end with is compared bit by bit with what
- * a training that was never stopped ends with. */
+/* test_resume.c - trainings that stop and resume: killed at random moments, interrupted, given more
+ * steps, or not resumable. The result must be bit for bit that of a training that was never
+ * stopped. */
 #include "tests/support.h"
+#include "formats/checkpoint.h"
 #include "tests/command.h"
 #include "base/random.h"
 
@@ -11,8 +12,8 @@
 
 #define PLAY "data/sample.txt"
 
-/* Every rung, with dropout, in the blink of an eye. The steps are no multiple of the evaluations'
- * distance, and dropout draws from the random numbers at every step. */
+/* Every rung with dropout, at sizes that train at once. The number of steps is no multiple of the
+ * interval between evaluations. Dropout uses random numbers at every step. */
 #define SIZES  "-l 2 -w 16 -H 2 -c 16 -b 4 -d 0.2 --lr 0.01 "
 #define BUDGET "-m modern -s 100 --eval-every 13 "
 #define TINY   SIZES BUDGET "-j 1 "
@@ -90,7 +91,7 @@ static void wait_for(double time) {
     nanosleep(&pause, NULL);
 }
 
-/* Runs a command, and kills it after so many seconds unless it has ended by then. */
+/* Runs a command, and kills it after `time` seconds unless it has ended. */
 static bool killed(const char *command, double time) {
     int out = open_output(scratch("stdout"));
     pid_t child = start(command, out);
@@ -102,7 +103,7 @@ static bool killed(const char *command, double time) {
     return ran.status == -SIGKILL;
 }
 
-/* Runs a command that is interrupted after three seconds, or sixty steps, of a simulated clock. */
+/* Runs a command and interrupts it after three seconds, or sixty steps, of a simulated clock. */
 static void interrupted(const char *command) {
     setenv("TRIL_CLOCK", "0.01 2@3", 1);
     run("clocked/%s", command);
@@ -110,11 +111,11 @@ static void interrupted(const char *command) {
     expect_success();
 }
 
-/* ---- what is promised ---- */
+/* ---- killed and interrupted ---- */
 
 static void test_killed(void **state) {
     (void)state;
-    /* the second says nothing of what the first one asked for */
+    /* the second does not repeat the options of the first */
     static const char *const ways[] = {"train -r " TINY
                                        "--ladder --save-every 0 -o @life/modern.safetensors " PLAY,
                                        "train -r -j 3 -o @life/modern.safetensors " PLAY,
@@ -127,12 +128,12 @@ static void test_killed(void **state) {
     double whole = seconds() - before;
     for (int life = 0; done < wanted; life++) {
         for (int i = 0;; i++) {
-            assert_true(i < 200); /* or it does not go on */
-            /* how to begin is said in full, until there is a state to go on from */
+            assert_true(i < 200); /* or it makes no progress */
+            /* until there is a state, the command has all options */
             bool begun = scratch_has("life/modern.last.safetensors");
             uint64_t key = random_key(5, (uint64_t)life, (uint64_t)i);
             int way = begun ? (int)(random_bits(key, 0) % 3) : 0;
-            /* on a machine that has become slower since, later lives are longer */
+            /* later runs get more time, in case the machine has become slower */
             double time = random_uniform(key, 1) * whole * (1 + i / 10.0);
             if (!killed(ways[way], time)) break;
             done++;
@@ -143,8 +144,8 @@ static void test_killed(void **state) {
     }
 }
 
-/* Before the first evaluation there is something to sample from all the same; the state does not
- * know of it, so that it leaves no trace in the end. */
+/* An interruption before the first evaluation leaves a model to sample from. The state does not
+ * know it, so the end result is the same. */
 #define LONGER "train " SIZES "-m bigram -s 1000 "
 static void test_interrupted(void **state) {
     (void)state;
@@ -166,7 +167,7 @@ static void test_more_steps(void **state) {
     must_run("train " TINY "-o @more/modern.safetensors " PLAY);
     keep();
     must_run("train -r -o @more/modern.safetensors " PLAY);
-    assert_memory_equal(after("\nmodern"), strstr(kept, "\nmodern") + 7, 50); /* not the time */
+    assert_memory_equal(after("\nmodern"), strstr(kept, "\nmodern") + 7, 50); /* without the time */
     assert_null(strstr(ran.out, "  step "));
     must_run("train -r -s 160 -o @more/modern.safetensors " PLAY);
     after("\n  goes on after step 100\n");
@@ -191,8 +192,8 @@ static void expect_seed(const char *folder, const char *seed) {
     checkpoint_free(&last);
 }
 
-/* What the command line asks for replaces what the training was asked for before, any seed too;
- * what it does not ask for stays. A size may be given again if it is the same. */
+/* Options of the command line replace the saved ones, any seed included. Others stay. A size may be
+ * repeated if it is the same. */
 static void test_asked_again(void **state) {
     (void)state;
     static const char *const seeds[] = {"1", "0", "18446744073709551615", "1337"};
@@ -206,7 +207,7 @@ static void test_asked_again(void **state) {
     }
 }
 
-/* The best weights are gone: the last ones take their place. */
+/* Without the file of the best weights, the last ones replace them. */
 static void test_best_gone(void **state) {
     (void)state;
     must_run("train " TINY "-m bigram -o @gone/b.safetensors " PLAY);
@@ -215,7 +216,7 @@ static void test_best_gone(void **state) {
     must_run("sample -n 5 @gone/b.safetensors");
 }
 
-/* There is nothing to go on from: training begins, and says so. */
+/* Without a state, training begins and says so. */
 static void test_nothing_yet(void **state) {
     (void)state;
     must_run("train " TINY "-r -m bigram -o @fresh/b.safetensors " PLAY);
@@ -224,7 +225,7 @@ static void test_nothing_yet(void **state) {
     assert_same_file("fresh", "again", "b");
 }
 
-/* Writes the state of @bent anew, with a note of another value and all weights multiplied. */
+/* Rewrites the state of @bent with another value of a note and all weights multiplied. */
 static void bend(const char *key, const char *value, float factor) {
     static const char *const kept_notes[] = {"characters",   "vocabulary",  "step",
                                              "seed",         "best_loss",   "recent_loss",
@@ -241,7 +242,7 @@ static void bend(const char *key, const char *value, float factor) {
     RunOptions options = {.batch = 1, .length = 1, .training = true, .threads = 1};
     assert_ok(run_open(&bent, &c.model, &options, &err), err);
     run_restore(bent, 1, c.first_moments, c.second_moments);
-    for (size_t i = 0; i < c.model.room; i++) c.model.weights[i] *= factor;
+    for (size_t i = 0; i < c.model.weights_size; i++) c.model.weights[i] *= factor;
     for (int i = 0; i < COUNT; i++) {
         notes[i] = *checkpoint_note(&c, kept_notes[i]);
         if (strcmp(kept_notes[i], key) == 0) notes[i] = (Note){key, value, strlen(value)};
@@ -310,7 +311,7 @@ static void test_refusals(void **state) {
     }
 }
 
-/* A state that is damaged, or none. */
+/* A damaged state, or none. */
 static void test_damage(void **state) {
     (void)state;
     size_t length;
@@ -330,7 +331,7 @@ static void test_damage(void **state) {
     free(bytes);
 }
 
-/* Weights so large that the loss overflows: the files stay as they were. */
+/* Weights so large that the loss overflows: the files do not change. */
 static void test_divergence(void **state) {
     (void)state;
     size_t length, later;
@@ -343,13 +344,13 @@ static void test_divergence(void **state) {
     assert_memory_equal(before, now, length);
     free(before);
     free(now);
-    /* and may be tried with another rate, from where it was still well */
+    /* another learning rate, from the last good state, works */
     bend("step", "50", 1);
     must_run("train -r -q --lr 0.001 -o @bent/modern.safetensors " PLAY);
 }
 
-/* There is room for the best weights but not for the state: training goes on to its end, then says
- * so. The next one that finds room goes on from what there is. */
+/* The best weights fit on the disk but the state does not: training continues to its end and
+ * reports it. A later run with more space resumes from what there is. */
 static void test_no_room(void **state) {
     (void)state;
     struct rlimit limit, tight;

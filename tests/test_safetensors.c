@@ -1,22 +1,21 @@
-/* test_safetensors.c - the reader of safetensors against headers made by hand: every spelling that
- * JSON allows, and a table of what must be refused with a sentence.
+/* test_safetensors.c - the safetensors reader on headers made by hand: every spelling that JSON
+ * allows, and a table of files that must be refused with a message.
  *
- * What a hostile file could make it touch beyond the end is caught by a guard: the bytes are placed
- * so that the first one after them lies in a page that nobody may read. */
+ * The bytes end at an unreadable page, so that reading too far crashes. */
 #include "tests/scratch.h"
-#include "model/safetensors.h"
+#include "base/array.h"
+#include "formats/safetensors.h"
 
 enum { PREFIX = 8 };
-#define COUNT(table) (int)(sizeof(table) / sizeof *(table))
 
-/* Reads the bytes from just before the page that nobody may read. */
+/* Reads the bytes, which end at the unreadable page. */
 static bool read_bytes(SafeTensors *file, const char *bytes, size_t length, Error *err) {
     *err = (Error){0};
     return safetensors_read(file, "name", guarded(bytes, length), length, err);
 }
 
-/* Writes a file of this header, in which ' stands for ", and of so many bytes of data, 0, 1, 2,
- * ...; returns its length. */
+/* Writes a file with this header (' means ") and `data` bytes of data, 0, 1, 2, ... Returns its
+ * length. */
 static size_t compose(char *bytes, const char *header, size_t data) {
     uint64_t length = strlen(header);
     memcpy(bytes, &length, PREFIX);
@@ -41,7 +40,8 @@ static void assert_refusal(const SafeTensors *file, const Error *err, const char
 
 /* ---- good headers ---- */
 
-/* Other orders, white space wherever it may stand, every escape, names and values beyond ASCII. */
+/* Other orders, white space wherever it is allowed, every escape, and names and values beyond
+ * ASCII. */
 static const char spelled[] =
     "{\t'last' : {'data_offsets' :[ 16,\n20] ,\r'shape': [ 1 , 2 ], 'dtype':'BF16'},"
     "'\\u0061\\/\\u4E2d\\uD83d\\ude00':{'shape':[],'dtype':'F64','data_offsets':[0,8]},"
@@ -111,7 +111,7 @@ static void test_types(void **state) {
         }
 }
 
-/* More notes and tensors than any first guess at their number; each in its place. */
+/* More notes and tensors than the first capacity, each in its place. */
 static void test_many(void **state) {
     (void)state;
     enum { MANY = 300 };
@@ -137,7 +137,7 @@ static void test_many(void **state) {
     safetensors_free(&file);
 }
 
-/* ---- hostile ones ---- */
+/* ---- hostile headers ---- */
 
 #define F32_1                 "'dtype':'F32','shape':[1]"
 #define ONE                   "'a':{" F32_1 ",'data_offsets':[0,4]}"
@@ -154,7 +154,7 @@ static const struct {
     size_t data;
     const char *says;
 } hostile[] = {
-    /* no object, or not only one */
+    /* not exactly one object */
     {"", 0, "no '{'"}, {"  ", 0, "no '{'"}, {"[]", 0, "no '{'"}, {"null", 0, "no '{'"},
     {"\xEF\xBB\xBF{}", 0, "no '{'"}, {"{", 0, "no '\"'"}, {"{a:1}", 0, "no '\"'"},
     {"{" ONE, 4, "no '}'"}, {"{" ONE ",", 4, "no '\"'"}, {"{" ONE ",}", 4, "no '\"'"},
@@ -211,7 +211,7 @@ static const struct {
     {META("{'a':1}"), 0, "no '\"'"}, {META("{'a':null}"), 0, "no '\"'"},
     {META("{'a':{}}"), 0, "no '\"'"}, {META("{'a'}"), 0, "no ':'"},
     {META("{'a':'' 'b':''}"), 0, "no '}'"}, {META("{'a':'',}"), 0, "no '\"'"},
-    /* places and sizes */
+    /* offsets and sizes */
     {PLACED("[2,6]"), 6, "b does not begin where"}, {PLACED("[0,4]"), 4, "does not begin where"},
     {PLACED("[8,12]"), 12, "b does not begin where"}, {"{" TWO "}", 8, "b does not begin where"},
     {"{" ONE ",'b':{'dtype':'F32','shape':[0],'data_offsets':[2,2]}}", 4, "b does not begin where"},
@@ -240,7 +240,7 @@ static void test_hostile_headers(void **state) {
     }
 }
 
-/* Of two notes of one key, which would count? */
+/* Two notes with one key: it would be unclear which counts. */
 static void test_doubled_note(void **state) {
     (void)state;
     Error err;
@@ -271,7 +271,7 @@ static void test_lengths(void **state) {
     }
 }
 
-/* ---- a good file, bent ---- */
+/* ---- a good file, changed ---- */
 
 static void test_cuts(void **state) {
     (void)state;
@@ -285,8 +285,8 @@ static void test_cuts(void **state) {
     }
 }
 
-/* A zero byte and half a character have no place in a header, and with its end moved the data are
- * too long or too short; but one bit may well turn a name or a number into another. */
+/* A zero byte or half a character is never valid in a header, and moving its end makes the data too
+ * long or too short. But one bit may turn a name or a number into another valid one. */
 static void test_flips(void **state) {
     (void)state;
     Error err;

@@ -1,31 +1,32 @@
 /* test_sampler.c - from logits to text: which ids are drawn and how often, a text that grows beyond
- * the context against passes without memory, and the closed forms of counting. */
+ * the context compared with passes without a cache, and closed-form counts. */
 #include "tests/support.h"
+#include "base/array.h"
 #include "base/random.h"
-#include "model/run.h"
+#include "model/engine/run.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- which id ---- */
+/* ---- choosing ids ---- */
 
-enum { MOST = 24 }; /* the largest vocabulary of these tests of the sampler */
+enum { MAX = 24 }; /* the largest vocabulary in these tests */
 
 static int pick(Sampler sampler, const float *logits, int V, uint64_t stream, uint64_t place) {
-    int32_t order[MOST + 2];
-    order[0] = order[V + 1] = -7; /* the scratch ends at V ids */
+    int32_t order[MAX + 2];
+    order[0] = order[V + 1] = -7; /* the scratch array has V ids */
     int id = sampler_pick(&sampler, logits, V, stream, place, order + 1);
     assert_true(order[0] == -7 && order[V + 1] == -7);
     assert_in_range(id, 0, V - 1);
     return id;
 }
 
-/* What each id's probability should be, the plain way: the likeliest first (the smaller id of two
- * alike), until there are k of them or they reach p. Returns how many there are. */
+/* Computes each id's probability in a simple way: the likeliest first (equal ones by id) until
+ * there are k of them or they reach p. Returns their number. */
 static int expect(const Sampler *sampler, const float *logits, int V, double *probability) {
-    double weight[MOST], everything = 0, total = 0, largest = -INFINITY;
+    double weight[MAX], everything = 0, total = 0, largest = -INFINITY;
     int kept = 0;
     for (int v = 0; v < V; v++) largest = fmax(largest, (double)logits[v]);
     for (int v = 0; v < V; v++) {
@@ -46,13 +47,13 @@ static int expect(const Sampler *sampler, const float *logits, int V, double *pr
     return kept;
 }
 
-/* Draws often, along the places and along the streams. The sum of squared deviations, each over its
- * expectation, goes beyond n + 2 sqrt(n x) + 2 x for n degrees of freedom with a probability of at
- * most e^-x (Laurent and Massart, 2000, lemma 1): with x = 16, one in nine million. */
+/* Draws often, along positions and along streams. The sum of squared deviations, each divided by
+ * its expectation, exceeds n + 2 sqrt(n x) + 2 x for n degrees of freedom with probability at most
+ * e^-x (Laurent and Massart, 2000, lemma 1). With x = 16 that is one in nine million. */
 static void check_frequencies(Sampler sampler, const float *logits, int V) {
     enum { DRAWS = 20000 };
-    double probability[MOST], deviation = 0;
-    int counts[MOST] = {0}, free = expect(&sampler, logits, V, probability) - 1;
+    double probability[MAX], deviation = 0;
+    int counts[MAX] = {0}, free = expect(&sampler, logits, V, probability) - 1;
     for (uint64_t i = 0; i < DRAWS; i++)
         counts[pick(sampler, logits, V, i % 2 ? 3 : i, i % 2 ? i : 5)]++;
     for (int v = 0; v < V; v++) {
@@ -70,7 +71,7 @@ static void check_frequencies(Sampler sampler, const float *logits, int V) {
 static void test_frequencies(void **state) {
     (void)state;
     enum { V = 11 };
-    /* Ids 2, 7 and 9 are alike: of two at the edge of the k likeliest, the smaller id stays. */
+    /* Ids 2, 7 and 9 have equal logits. Of equal ids at the limit of k, the smaller stays. */
     const float logits[V] = {0.3f, -1, 1, 0.1f, -0.5f, 2, -2, 1, 0, 1, 0.7f};
     const double temperatures[] = {1, 0.5, 3};
     const double shares[] = {1, 1 - DBL_EPSILON / 2, 0.01, 0.3, 0.5, 0.8, 0.99};
@@ -110,11 +111,11 @@ static void test_top_sets(void **state) {
 
 static void test_greedy(void **state) {
     (void)state;
-    float *noise = random_floats(4, 200 * MOST);
+    float *noise = random_floats(4, 200 * MAX);
     for (int i = 0; i < 200; i++) {
-        float *logits = noise + i * MOST;
-        int V = 1 + i % MOST, likeliest = 0;
-        for (int v = 0; v < V; v++) logits[v] = roundf(2 * logits[v]); /* so that some are alike */
+        float *logits = noise + i * MAX;
+        int V = 1 + i % MAX, likeliest = 0;
+        for (int v = 0; v < V; v++) logits[v] = roundf(2 * logits[v]); /* makes some equal */
         for (int v = V - 1; v >= 0; v--)
             if (logits[v] >= logits[likeliest]) likeliest = v;
         for (uint64_t place = 0; place < 3; place++) {
@@ -123,14 +124,14 @@ static void test_greedy(void **state) {
             assert_int_equal(pick((Sampler){1, 1, 1, 1}, logits, V, 0, place), likeliest);
             assert_int_equal(pick((Sampler){1, 0, 1e-9, 1}, logits, V, 0, place), likeliest);
         }
-        /* A share that rounding may never let them reach, however many there may be. */
+        /* A share p that rounding may never reach, with any number of ids. */
         for (int v = 0; v < V; v++) logits[v] += 0.01f * (float)(v * v);
         pick((Sampler){1, 1000, 1 - DBL_EPSILON / 2, 1}, logits, V, 0, 0);
     }
     free(noise);
 }
 
-/* All that a draw depends on is the seed, the stream and the place. */
+/* A draw depends only on the seed, the stream and the position. */
 static void test_draws_repeat(void **state) {
     (void)state;
     enum { V = 20, DRAWS = 200 };
@@ -145,7 +146,7 @@ static void test_draws_repeat(void **state) {
         others[2] += pick(one, logits, V, 6, i + 1) == ids[i];
     }
     for (int i = 0; i < 3; i++) assert_in_range(others[i], 0, DRAWS / V * 3);
-    /* Without a limit and with one that does not bind, every id has a place to be drawn from. */
+    /* Without a limit, or with one that does not bind, every id can be drawn. */
     assert_int_equal(drawn(one, logits, V), (1u << V) - 1);
     assert_int_equal(drawn((Sampler){1, V, 1, 1}, logits, V), (1u << V) - 1);
 }
@@ -153,7 +154,7 @@ static void test_draws_repeat(void **state) {
 static void test_extremes(void **state) {
     (void)state;
     const float inf = INFINITY, huge[] = {-1e30f, 1e30f, 0, -1e30f};
-    const float most[] = {-FLT_MAX, 0, FLT_MAX}, masked[] = {-inf, 0, -inf, 1, -inf};
+    const float max[] = {-FLT_MAX, 0, FLT_MAX}, masked[] = {-inf, 0, -inf, 1, -inf};
     const float alone[] = {-inf, -inf, -5, -inf}, single[] = {-7};
     const double temperatures[] = {0, DBL_MIN, 1e-300, 1e-3, 1, 100};
     for (int t = 0; t < COUNT(temperatures); t++)
@@ -162,14 +163,14 @@ static void test_extremes(void **state) {
                 Sampler sampler = {temperatures[t], k, p ? 0.9 : 1, 3};
                 unsigned ids = drawn(sampler, masked, 5);
                 assert_int_equal(drawn(sampler, huge, 4), 1 << 1);
-                assert_int_equal(drawn(sampler, most, 3), 1 << 2);
+                assert_int_equal(drawn(sampler, max, 3), 1 << 2);
                 assert_int_equal(drawn(sampler, alone, 4), 1 << 2);
                 assert_int_equal(drawn(sampler, single, 1), 1);
                 assert_int_equal(ids, temperatures[t] < 1 || k == 1 ? 8 : 10);
             }
 }
 
-/* A temperature whose inverse is beyond double still is one. */
+/* A temperature whose inverse overflows double is still valid. */
 static void test_coldest(void **state) {
     (void)state;
     const float logits[] = {1, 3, 2};
@@ -179,14 +180,14 @@ static void test_coldest(void **state) {
 
 /* ---- a text that grows ---- */
 
-/* A model whose weights are all of ordinary size. */
+/* A model with weights of ordinary size. */
 static void build(Model *model, const char *name, int T) {
     Error err;
     Config config = {.V = 13, .T = T, .L = 2, .NH = 3, .C = 12, .dropout = 0.5};
     strcpy(config.model, name);
     assert_ok(model_build(model, &config, 3, &err), err);
-    float *noise = random_floats(9, model->room);
-    for (size_t i = 0; i < model->room; i++) model->weights[i] += 0.2f * noise[i];
+    float *noise = random_floats(9, model->weights_size);
+    for (size_t i = 0; i < model->weights_size; i++) model->weights[i] += 0.2f * noise[i];
     free(noise);
 }
 
@@ -198,27 +199,27 @@ static Run *open_run(Model *model, int batch) {
     return run;
 }
 
-/* The logits are those that follow the whole window in one pass. */
+/* The logits must be those after the whole window in one pass. */
 static void check_logits(Run *run, const float *logits, const int32_t *window, int length, int V) {
     const float *row = run_forward(run, window, 1, length, 0) + (length - 1) * V;
     for (int v = 0; v < V; v++) assert_near(logits[v], row[v], 1e-5 * (1 + fabs((double)row[v])));
 }
 
-/* Feeds `count` ids in steps of 1 to `step` and keeps its own account of what is remembered: all,
- * while there is room; else the newer half of the context, or what fits beside the new ids. */
+/* Feeds `count` ids in steps of 1 to `step`, and tracks what the cache must hold: all ids while
+ * they fit; then the newer half of the context, or what fits beside the new ids. */
 static void check_growth(Model *model, Generator *generator, Run *run, const int32_t *ids,
                          size_t count, size_t step) {
     int T = model->config.T;
-    size_t first = 0; /* of the ids that are remembered */
+    size_t first = 0; /* of the cached ids */
     generator_reset(generator);
     for (size_t at = 0, more = 1; at < count; at += more, more = more % step + 1) {
         if (more > count - at) more = count - at;
         const float *logits = generator_feed(generator, ids + at, more);
-        size_t end = at + more, room = (size_t)T;
-        if (more > room)
-            first = end - room;
-        else if (end - first > room)
-            first = at - (room / 2 < room - more ? room / 2 : room - more);
+        size_t end = at + more, capacity = (size_t)T;
+        if (more > capacity)
+            first = end - capacity;
+        else if (end - first > capacity)
+            first = at - (capacity / 2 < capacity - more ? capacity / 2 : capacity - more);
         assert_int_equal(generator->length, end - first);
         check_logits(run, logits, ids + first, (int)(end - first), model->config.V);
     }
@@ -239,7 +240,7 @@ static void test_growth(void **state) {
             assert_ok(generator_open(&generator, &model, 1, FLOAT32, &err), err);
             check_growth(&model, &generator, run, ids, 3 * T + 2, 1); /* one by one */
             check_growth(&model, &generator, run, ids, T, T);
-            check_growth(&model, &generator, run, ids, 64, T + 3); /* more than fits among them */
+            check_growth(&model, &generator, run, ids, 64, T + 3); /* some longer than fits */
             run_close(run);
             generator_close(&generator);
             model_free(&model);
@@ -247,8 +248,8 @@ static void test_growth(void **state) {
     free(ids);
 }
 
-/* A prompt at once, one by one and, when too long, only its end; and a generator that was reset
- * knows nothing of what went before, to the bit. */
+/* A prompt at once, id by id, and, if it is too long, only its end. After a reset the generator
+ * gives the same bits as a new one. */
 static void test_prompts(void **state) {
     (void)state;
     enum { T = 7, V = 13 };
@@ -279,8 +280,8 @@ static void test_prompts(void **state) {
     free(ids);
 }
 
-/* The same text at any number of threads; the context of T tokens fills. `decoding` of three
- * threads have work with one token. */
+/* The same text at any number of threads, until the context of T tokens is full. `decoding` of
+ * three threads have work for a single token. */
 static void check_threads(const char *name, Precision precision, int C, int T, int decoding) {
     enum { LENGTH = 60, V = 200 };
     Config config = {.V = V, .T = T, .L = 2, .NH = 4, .C = C};
@@ -292,7 +293,7 @@ static void check_threads(const char *name, Precision precision, int C, int T, i
         Model model;
         Generator generator;
         assert_ok(model_build(&model, &config, 1, &err), err);
-        for (size_t i = 0; i < model.room; i++) /* a rung begins with zeros, too */
+        for (size_t i = 0; i < model.weights_size; i++) /* a rung also starts with zeros */
             model.weights[i] += 0.4f * (float)random_normal(7, i);
         assert_ok(generator_open(&generator, &model, threads, precision, &err), err);
         const float *logits = generator_feed(&generator, prompt, COUNT(prompt));
@@ -301,7 +302,9 @@ static void check_threads(const char *name, Precision precision, int C, int T, i
             texts[threads - 1][i] = id;
             logits = generator_feed(&generator, &id, 1);
         }
-        if (model.rung->together)
+        bool blocks = false; /* a rung without any may have too little work for three threads */
+        for (int i = 0; i < model.tensor_count; i++) blocks = blocks || model.tensors[i].layer >= 0;
+        if (blocks)
             assert_int_equal(run_threads(generator.run), threads < decoding ? threads : decoding);
         generator_close(&generator);
         model_free(&model);
@@ -310,20 +313,20 @@ static void check_threads(const char *name, Precision precision, int C, int T, i
     assert_memory_equal(texts[2], texts[0], sizeof texts[0]);
     int repeated = 0;
     for (int i = 1; i < LENGTH; i++) repeated += texts[0][i] == texts[0][i - 1];
-    assert_in_range(repeated, 0, LENGTH / 2); /* it is a text, not one id */
+    assert_in_range(repeated, 0, LENGTH / 2); /* a text, not one repeated id */
 }
 
 static void test_threads(void **state) {
     (void)state;
-    for (int i = 1; model_name(i); i++) { /* a bigram is too little to share */
+    for (int i = 1; model_name(i); i++) { /* a bigram has too little work to share */
         check_threads(model_name(i), FLOAT32, 320, 24, 3);
-        check_threads(model_name(i), NARROW, 320, 24, 3);
-        check_threads(model_name(i), NARROW, 128, 56,
+        check_threads(model_name(i), BF16_WEIGHTS, 320, 24, 3);
+        check_threads(model_name(i), BF16_WEIGHTS, 128, 56,
                       1); /* but several read the newer half again */
     }
 }
 
-/* Threads are worth it where each has more to do than to wait for the others. */
+/* Threads are used if each has more work than the cost of waiting for the others. */
 static void test_worth(void **state) {
     (void)state;
     const double wait = 1 << 15;
@@ -336,14 +339,14 @@ static void test_worth(void **state) {
     assert_int_equal(run_worth(1e18, 1, 1), 1);
 }
 
-/* A model of the usual size makes a character with one thread, and reads many with all; a larger
- * one has more work for each. */
+/* A model of the usual size generates with one thread and reads a prompt with all. A larger model
+ * has more work for each thread. */
 static void test_shared_work(void **state) {
     (void)state;
     static const struct {
         int L, C, tokens, threads;
-    } cases[] = {{4, 128, 1, 1}, {4, 128, 23, 1}, {4, 128, 64, 3}, {4, 128, 128, 4},
-                 {2, 512, 1, 4}, {2, 512, 2, 1} /* as few as are one thread's */};
+    } cases[] = {{4, 128, 1, 1},   {4, 128, 23, 1}, {4, 128, 64, 3},
+                 {4, 128, 128, 4}, {2, 512, 1, 4},  {2, 512, 2, 1} /* too few tokens for two */};
     for (size_t i = 0; i < COUNT(cases); i++) {
         Config config = {
             .model = "modern", .V = 65, .T = 128, .L = cases[i].L, .NH = 4, .C = cases[i].C};
@@ -351,7 +354,7 @@ static void test_shared_work(void **state) {
         Run *run;
         Error err;
         RunOptions options = {
-            .batch = 1, .length = 128, .frozen = true, .threads = 4, .precision = NARROW};
+            .batch = 1, .length = 128, .frozen = true, .threads = 4, .precision = BF16_WEIGHTS};
         int32_t ids[128] = {0};
         assert_ok(model_build(&model, &config, 1, &err), err);
         assert_ok(run_open(&run, &model, &options, &err), err);
@@ -362,7 +365,7 @@ static void test_shared_work(void **state) {
     }
 }
 
-/* Rounded weights change what the model thinks of a text by next to nothing. */
+/* bfloat16 weights hardly change the score of a text. */
 static void test_narrow(void **state) {
     (void)state;
     enum { V = 65, N = 500 };
@@ -370,13 +373,13 @@ static void test_narrow(void **state) {
     Model model;
     Config config = {.model = "gpt", .V = V, .T = 32, .L = 3, .NH = 4, .C = 100};
     assert_ok(model_build(&model, &config, 1, &err), err);
-    for (size_t i = 0; i < model.room; i++) model.weights[i] *= 2;
+    for (size_t i = 0; i < model.weights_size; i++) model.weights[i] *= 2;
     int32_t *ids = random_ids(1, N, V);
     double losses[2];
     for (int i = 0; i < 2; i++) {
         Run *run;
         RunOptions options = {.batch = 4, .length = 32, .frozen = true, .threads = 2};
-        options.precision = i ? NARROW : FLOAT32;
+        options.precision = i ? BF16_WEIGHTS : FLOAT32;
         assert_ok(run_open(&run, &model, &options, &err), err);
         losses[i] = run_evaluate(run, ids, N, 1);
         run_close(run);
@@ -387,8 +390,7 @@ static void test_narrow(void **state) {
     free(ids);
 }
 
-/* What the model says of a text, token by token, is what run_evaluate says in windows end to end.
- */
+/* The score of a text, token by token, equals run_evaluate on windows end to end. */
 static void test_scores(void **state) {
     (void)state;
     enum { T = 8, V = 13, LENGTH = 5 * T + 4 };
@@ -427,9 +429,9 @@ static Counts count(const int32_t *train, size_t length, const int32_t *held_out
     return counts;
 }
 
-/* By hand. Of "aab" among a, b and c, a has 2/3 and b 1/3; after a come a and b, once each. With
- * one more of each, a, b and c have 3/6, 2/6 and 1/6. b was never followed: then the single
- * characters count. After a, of which 2 characters followed 2 times: c has (0 + 2/6) / (2 + 2). */
+/* By hand. In "aab" with the vocabulary a, b, c: a has 2/3 and b 1/3; after a come a and b, once
+ * each. With one more of each, a, b and c have 3/6, 2/6 and 1/6. Nothing follows b: then the single
+ * characters count. After a, 2 characters follow 2 times: c has (0 + 2/6) / (2 + 2). */
 static void test_counts(void **state) {
     (void)state;
     const int32_t train[] = {0, 0, 1}, held_out[] = {1, 0, 2, 2, 1}, one[] = {0, 0, 0, 0};
@@ -440,21 +442,21 @@ static void test_counts(void **state) {
     assert_near(counts.unigram_held_out, (log(2) + log(6) + log(6) + log(3)) / 4, 1e-12);
     assert_near(counts.bigram_held_out, (log(2) + log(12) + log(6) + log(3)) / 4, 1e-12);
 
-    counts = count(one, 4, one, 3, 1); /* a vocabulary of one holds no surprise */
+    counts = count(one, 4, one, 3, 1); /* a vocabulary of one has no surprise */
     assert_near(counts.uniform + counts.unigram + counts.bigram, 0, 1e-12);
     assert_near(counts.unigram_held_out, 0, 1e-12);
     assert_near(counts.bigram_held_out, 0, 1e-12);
 }
 
-/* Against counting in a table; and what can follow any character has probability 1 in all, whether
- * the character and the pair were seen or not. */
+/* Compared with counting in a table. The probabilities after any character sum to 1, whether the
+ * character and the pair occur or not. */
 static void test_counts_of_a_text(void **state) {
     (void)state;
     enum { N = 400, SEEN = 7, V = 9 };
     int32_t *train = random_ids(6, N, SEEN);
     double singles[V] = {0}, pairs[V][V] = {{0}}, unigram = 0, bigram = 0;
     for (int i = 0; i < N; i++)
-        if (i % 3 == 0) train[i] /= 2; /* unevenly */
+        if (i % 3 == 0) train[i] /= 2; /* unequal frequencies */
     for (int i = 0; i < N; i++) singles[train[i]]++;
     for (int i = 1; i < N; i++) pairs[train[i - 1]][train[i]]++;
     for (int i = 0; i < N; i++) unigram -= log(singles[train[i]] / N) / N;

@@ -1,7 +1,8 @@
-/* test_terminal.c - what the programs write to a terminal, to a pipe and to a shell: text from
- * files and persons is shown, and never obeyed. */
+/* test_terminal.c - output to a terminal, a pipe and a shell: text from files and persons is
+ * displayed, and never interpreted. */
 #define _XOPEN_SOURCE 700 /* terminals to test with */
 #include "tests/support.h"
+#include "formats/checkpoint.h"
 #include "tests/command.h"
 #include "base/escape.h"
 #include "base/memory.h"
@@ -12,10 +13,10 @@
 #define PLAY "data/sample.txt"
 #define TINY "-m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -s 20 "
 
-/* Fails the test unless a terminal would only print the text. */
+/* Fails the test unless a terminal would only display the text. */
 static void expect_shown(const char *text) {
     for (size_t left = strlen(text), taken; left > 0; text += taken, left -= taken) {
-        char shown[ESCAPE_ROOM];
+        char shown[ESCAPE_SIZE];
         taken = escape_first(text, left, shown);
         if (*text != '\n' && *text != '\t' && strncmp(text, shown, taken) != 0)
             fail_msg("%s: as it is in: %.40s", shown, text);
@@ -77,7 +78,7 @@ static void expect_words_of(const char *line, const char *const words[], int cou
     assert_string_equal(found, expected);
 }
 
-/* What train says to do next can be pasted, whatever the names are. */
+/* The commands that train suggests can be pasted, with any file names. */
 static void test_names(void **state) {
     (void)state;
     size_t length;
@@ -106,31 +107,32 @@ static void test_names(void **state) {
 
 /* ---- threads ---- */
 
-/* The most memory that a program of this test has taken so far. */
+/* The peak memory of this test's programs so far. */
 static long memory_of_children(void) {
     struct rusage usage;
     assert_int_equal(getrusage(RUSAGE_CHILDREN, &usage), 0);
     return usage.ru_maxrss;
 }
 
-/* More than there are processors: as many as these, one line about it, and the same text. */
+/* More threads than processors: uses one per processor, prints one line about it, and writes the
+ * same text. */
 static void test_many_threads(void **state) {
     (void)state;
-    must_run("sample -j %d -n 200 @bytes", run_most_threads());
+    must_run("sample -j %d -n 200 @bytes", run_max_threads());
     keep();
-    long before = memory_of_children(); /* each thread has its own */
+    long before = memory_of_children(); /* each thread has its own memory */
     run("sample -j 1024 -n 200 @bytes");
     assert_in_range(memory_of_children(), before, before + before / 2);
     assert_int_equal(ran.status, 0);
     assert_string_equal(ran.out, kept);
-    if (run_most_threads() < 1024) {
+    if (run_max_threads() < 1024) {
         assert_int_equal(strncmp(ran.err, "sample: -j 1024: ", 17), 0);
         assert_ptr_equal(strchr(ran.err, '\n'), ran.err + strlen(ran.err) - 1);
     }
     must_run("train -j 1024 -q " TINY "-o @many " PLAY);
     assert_null(strstr(ran.out, "-j 1024"));
     must_run("train -j 1024 " TINY "-o @many " PLAY);
-    if (run_most_threads() < 1024) after("-j 1024: ");
+    if (run_max_threads() < 1024) after("-j 1024: ");
     assert_in_range(memory_of_children(), before, 2 * before);
     must_run("sample -j 1 -n 200 @many");
     keep();
@@ -142,7 +144,7 @@ static void test_many_threads(void **state) {
 
 /* ---- on a narrow screen, and for help ---- */
 
-/* Runs a command whose output is a terminal, and takes what it prints there for its output. */
+/* Runs a command on a terminal, and takes what it prints there as its output. */
 static void run_on_terminal(const char *command) {
     int terminal = posix_openpt(O_RDWR | O_NOCTTY);
     assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
@@ -160,7 +162,7 @@ static void run_on_terminal(const char *command) {
     expect_success();
 }
 
-/* The line that is written over and over does not go on in another. */
+/* The progress line must not wrap. */
 static void test_narrow_progress(void **state) {
     (void)state;
     static const int widths[] = {20, 40, 59, 79, 200};
@@ -175,7 +177,7 @@ static void test_narrow_progress(void **state) {
             const char *end = strstr(at, "\033[K");
             assert_non_null(end);
             if (memchr(at, '\n', (size_t)(end - at))) fail_msg("no progress: %.80s", at);
-            int shown = 0; /* characters, of one column each */
+            int shown = 0; /* characters, one column each */
             for (const char *c = at + 1; c < end; c++) shown += (*c & 0xC0) != 0x80;
             assert_in_range(shown, 8, widths[i] - 1);
             if (widths[i] > 79) assert_non_null(strstr(at, "s left "));
@@ -196,9 +198,9 @@ static void test_help(void **state) {
 
 /* ---- generated text ---- */
 
-enum { ROOM = 1 << 16 };
+enum { CAPACITY = 1 << 16 };
 
-/* What the library makes of a checkpoint of bytes, or characters. */
+/* The library's own text from a checkpoint of bytes or characters. */
 typedef struct {
     Checkpoint checkpoint;
     Vocab vocab;
@@ -206,7 +208,7 @@ typedef struct {
     Sampler sampler;
     uint64_t stream, place;
     const float *logits;
-    char text[ROOM];
+    char text[CAPACITY];
     size_t length;
 } Author;
 
@@ -218,7 +220,7 @@ static Author *author_open(const char *name) {
     const Note *text = checkpoint_note(&a->checkpoint, "vocabulary");
     bool bytes = strcmp(checkpoint_note(&a->checkpoint, "characters")->value, "bytes") == 0;
     assert_ok(vocab_build(&a->vocab, name, text->value, text->length, bytes, &err), err);
-    assert_ok(generator_open(&a->generator, &a->checkpoint.model, 1, NARROW, &err), err);
+    assert_ok(generator_open(&a->generator, &a->checkpoint.model, 1, BF16_WEIGHTS, &err), err);
     a->sampler = (Sampler){.temperature = 100, .top_p = 1, .seed = 1337};
     return a;
 }
@@ -238,7 +240,7 @@ static void author_begin(Author *a, uint64_t stream) {
 }
 
 static void author_put(Author *a, const char *text, size_t length) {
-    assert_true(a->length + length < ROOM);
+    assert_true(a->length + length < CAPACITY);
     memcpy(a->text + a->length, text, length);
     a->length += length;
 }
@@ -269,7 +271,7 @@ static void author_write(Author *a, int count) {
     }
 }
 
-/* Begins a line, unless one has just begun. */
+/* Begins a new line if the current one is not empty. */
 static void author_new_line(Author *a) {
     if (a->length > 0 && a->text[a->length - 1] != '\n') author_say(a, "\n", 1);
 }
@@ -278,7 +280,7 @@ static void leave_alone(pid_t child, int i) {
     (void)child, (void)i;
 }
 
-/* The last command's output is the author's text, to the byte. */
+/* The last output is the author's text, to the byte. */
 static void expect_text(const Author *a) {
     expect_success();
     assert_int_equal(ran.length, a->length);
@@ -296,7 +298,7 @@ static void test_bytes_to_pipe(void **state) {
         uint32_t code;
         valid += utf8_decode(a->text + at, a->length - at, &code) > 0;
     }
-    assert_true(valid < 2500); /* or the test would show nothing */
+    assert_true(valid < 2500); /* or the test would check nothing */
 
     author_begin(a, a->length = 0);
     author_say(a, "\xFF\x90 A\xC2", 5);
@@ -306,7 +308,7 @@ static void test_bytes_to_pipe(void **state) {
     author_close(a);
 }
 
-/* The line between two texts is a line. */
+/* A newline separates two samples. */
 static void test_bytes_of_samples(void **state) {
     (void)state;
     Author *a = author_open("bytes");
@@ -321,7 +323,7 @@ static void test_bytes_of_samples(void **state) {
     author_close(a);
 }
 
-/* Turns are one text; what is typed may be any bytes, too. */
+/* Turns form one text. Typed lines may contain any bytes. */
 static void test_bytes_in_turns(void **state) {
     (void)state;
     static const char typed[] = "a\xFF\0z\n\n\x80\xC2\n";
@@ -339,7 +341,7 @@ static void test_bytes_in_turns(void **state) {
     author_close(a);
 }
 
-/* The same on a terminal: characters, of which none is obeyed; at the end, the end of a line. */
+/* On a terminal: whole characters, no control characters, and a newline at the end. */
 static void expect_on_terminal(const Author *a) {
     char *shown, whole[4 * UTF8_MAX];
     size_t length;
@@ -350,10 +352,10 @@ static void expect_on_terminal(const Author *a) {
         escape_text(out, whole, (size_t)utf8_stream(&pending, a->text[i], whole));
     if (a->text[a->length - 1] != '\n') putc('\n', out);
     assert_int_equal(fclose(out), 0);
-    assert_true(length > a->length); /* or the test would show nothing */
+    assert_true(length > a->length); /* or the test would check nothing */
     char *to = ran.out;
     for (const char *from = ran.out; *from; from++)
-        if (*from != '\r') *to++ = *from; /* the terminal's own, before each end of a line */
+        if (*from != '\r') *to++ = *from; /* the terminal adds it before each newline */
     *to = 0;
     assert_string_equal(ran.out, shown);
     free(shown);
@@ -370,7 +372,7 @@ static void test_bytes_to_terminal(void **state) {
     author_close(a);
 }
 
-/* Of characters, a pipe has all as they are. */
+/* From a model of characters, a pipe gets all characters unchanged. */
 static void test_characters(void **state) {
     (void)state;
     Author *a = author_open("forged");

@@ -1,5 +1,5 @@
-/* test_training.c - the optimizer over a whole model, the schedule, and what an evaluation reads.
- */
+/* test_training.c - the optimizer on a whole model, the schedule, and the windows of an
+ * evaluation. */
 #include "tests/support.h"
 #include "model/plain/plain.h"
 
@@ -20,7 +20,7 @@ static bool decays(const char *name) {
     return strstr(name, "weight") && !strstr(name, "ln_") && strcmp(name + length - 4, "bias") != 0;
 }
 
-/* Three steps of AdamW with clipping, done again in double precision from the same gradients. */
+/* Three steps of AdamW with clipping, compared with double precision on the same gradients. */
 static void check_steps(double clip) {
     Config config = config_of("gpt");
     Bench *bench = bench_open(&config, B, 2, 3);
@@ -31,10 +31,10 @@ static void check_steps(double clip) {
                    .epsilon = 1e-8,
                    .weight_decay = 0.3,
                    .clip = clip};
-    double *w = calloc(model->room, sizeof *w), *m = calloc(model->room, sizeof *m);
-    double *v = calloc(model->room, sizeof *v);
+    double *w = calloc(model->weights_size, sizeof *w), *m = calloc(model->weights_size, sizeof *m);
+    double *v = calloc(model->weights_size, sizeof *v);
     assert_true(w && m && v);
-    for (size_t i = 0; i < model->room; i++) w[i] = (double)model->weights[i];
+    for (size_t i = 0; i < model->weights_size; i++) w[i] = (double)model->weights[i];
     for (int step = 1; step <= 3; step++) {
         int32_t *ids = random_ids((uint64_t)step, B * T + 1, V);
         run_forward_training(bench->run, ids, B, T);
@@ -62,7 +62,7 @@ static void check_steps(double clip) {
             for (size_t j = 0; j < model->tensors[i].size; j++) {
                 size_t at = model->tensors[i].offset + j;
                 assert_near(model->weights[at], w[at], 2e-5);
-                assert_true(run_gradient(bench->run, i)[j] == 0); /* ready to be added to */
+                assert_true(run_gradient(bench->run, i)[j] == 0); /* zeroed for the next step */
             }
         free(ids);
     }
@@ -94,7 +94,7 @@ static void product(double *c, const double *a, const double *b, bool turned, in
 
 enum { WIDEST = 10 * 32 };
 
-/* Newton and Schulz's iteration as its authors write it, on x[m,n] with m <= n. */
+/* The Newton-Schulz iteration as its authors write it, on x[m,n] with m <= n. */
 static void orthogonalize(double *x, int m, int n) {
     double norm = 0, a[WIDEST], aa[WIDEST], y[WIDEST];
     for (int i = 0; i < m * n; i++) norm += x[i] * x[i];
@@ -108,7 +108,7 @@ static void orthogonalize(double *x, int m, int n) {
     }
 }
 
-/* One step for a matrix, whose gradient is g. */
+/* One step of Muon for a matrix with gradient g. */
 static void muon_naively(double *w, double *m, const float *g, const Tensor *tensor, Optimizer o) {
     int rows = tensor->shape[0], columns = tensor->shape[1];
     bool tall = rows > columns;
@@ -128,7 +128,7 @@ static void muon_naively(double *w, double *m, const float *g, const Tensor *ten
         }
 }
 
-/* Square, tall and wide matrices, by 1 to 3 threads, who share them. */
+/* Square, tall and wide matrices, divided among 1 to 3 threads. */
 static void test_muon(void **state) {
     (void)state;
     Config config = {.model = "modern", .V = V, .T = T, .L = 2, .NH = 1, .C = 10};
@@ -137,9 +137,10 @@ static void test_muon(void **state) {
         Bench *bench = bench_open(&config, B, threads, 3);
         Model *model = &bench->model;
         bench_shake(bench);
-        double *w = calloc(model->room, sizeof *w), *m = calloc(model->room, sizeof *m);
+        double *w = calloc(model->weights_size, sizeof *w),
+               *m = calloc(model->weights_size, sizeof *m);
         assert_true(w && m);
-        for (size_t i = 0; i < model->room; i++) w[i] = (double)model->weights[i];
+        for (size_t i = 0; i < model->weights_size; i++) w[i] = (double)model->weights[i];
         for (int step = 1; step <= 3; step++) {
             int32_t *ids = random_ids((uint64_t)step, B * T + 1, V);
             run_forward_training(bench->run, ids, B, T);
@@ -170,8 +171,8 @@ static void test_muon(void **state) {
     }
 }
 
-/* A row of the bigram's table that a batch does not touch stays as it is: no drift from momentum.
- */
+/* A row of the bigram's table that is not in the batch does not change: momentum must not move
+ * it. */
 static void test_lazy_rows(void **state) {
     (void)state;
     Config config = config_of("bigram");
@@ -207,31 +208,31 @@ static void test_gradients_add(void **state) {
 
 static void test_schedule(void **state) {
     (void)state;
-    assert_near(schedule_cosine(0, 100, 10, 0.1), 1.0 / 11, 1e-12);
-    assert_near(schedule_cosine(9, 100, 10, 0.1), 10.0 / 11, 1e-12);
-    assert_near(schedule_cosine(10, 100, 10, 0.1), 1, 1e-12);
-    assert_near(schedule_cosine(55, 100, 10, 0.1), 0.55, 1e-12);
-    assert_near(schedule_cosine(100, 100, 10, 0.1), 0.1, 1e-12);
-    assert_near(schedule_cosine(0, 1, 0, 0.1), 1, 1e-12);
+    assert_near(rate_cosine(0, 100, 10, 0.1), 1.0 / 11, 1e-12);
+    assert_near(rate_cosine(9, 100, 10, 0.1), 10.0 / 11, 1e-12);
+    assert_near(rate_cosine(10, 100, 10, 0.1), 1, 1e-12);
+    assert_near(rate_cosine(55, 100, 10, 0.1), 0.55, 1e-12);
+    assert_near(rate_cosine(100, 100, 10, 0.1), 0.1, 1e-12);
+    assert_near(rate_cosine(0, 1, 0, 0.1), 1, 1e-12);
     for (int step = 11; step <= 100; step++)
-        assert_true(schedule_cosine(step, 100, 10, 0.1) < schedule_cosine(step - 1, 100, 10, 0.1));
+        assert_true(rate_cosine(step, 100, 10, 0.1) < rate_cosine(step - 1, 100, 10, 0.1));
 }
 
-static void test_trapezoid(void **state) {
+static void test_warmup_stable_decay(void **state) {
     (void)state;
-    assert_near(schedule_trapezoid(0, 100, 10, 40), 1.0 / 11, 1e-12);
-    assert_near(schedule_trapezoid(9, 100, 10, 40), 10.0 / 11, 1e-12);
+    assert_near(rate_warmup_stable_decay(0, 100, 10, 40), 1.0 / 11, 1e-12);
+    assert_near(rate_warmup_stable_decay(9, 100, 10, 40), 10.0 / 11, 1e-12);
     for (int step = 10; step <= 60; step++)
-        assert_near(schedule_trapezoid(step, 100, 10, 40), 1, 1e-12);
-    assert_near(schedule_trapezoid(61, 100, 10, 40), 39.0 / 40, 1e-12);
-    assert_near(schedule_trapezoid(99, 100, 10, 40), 1.0 / 40, 1e-12);
-    assert_near(schedule_trapezoid(100, 100, 10, 40), 0, 1e-12);
-    assert_near(schedule_trapezoid(0, 1, 0, 0), 1, 1e-12);
+        assert_near(rate_warmup_stable_decay(step, 100, 10, 40), 1, 1e-12);
+    assert_near(rate_warmup_stable_decay(61, 100, 10, 40), 39.0 / 40, 1e-12);
+    assert_near(rate_warmup_stable_decay(99, 100, 10, 40), 1.0 / 40, 1e-12);
+    assert_near(rate_warmup_stable_decay(100, 100, 10, 40), 0, 1e-12);
+    assert_near(rate_warmup_stable_decay(0, 1, 0, 0), 1, 1e-12);
 }
 
-/* Windows end to end, each token but the first predicted once, against the plain loss. Lengths with
- * whole batches, whole windows and a short one at the end. */
-/* Products of bfloat16 numbers learn what those of float32 numbers learn. */
+/* Windows end to end, each token but the first predicted once, compared with the plain loss.
+ * Lengths with whole batches, whole windows and a short last window. */
+/* Products in bfloat16 learn as those in float32 do. */
 static void check_bf16(const char *name) {
     enum { BATCH = 6, LENGTH = 40, SIZE = 30, STEPS = 60 };
     Error err;
@@ -252,7 +253,7 @@ static void check_bf16(const char *name) {
         options.precision = i ? BFLOAT16 : FLOAT32;
         assert_ok(model_build(&model, &config, 1, &err), err);
         bool opened = run_open(&run, &model, &options, &err);
-        if (!opened) { /* a processor without */
+        if (!opened) { /* the processor has no bf16 */
             assert_true(i == 1);
             assert_non_null(strstr(err.text, "bf16"));
             model_free(&model);
@@ -271,7 +272,7 @@ static void check_bf16(const char *name) {
         run_close(run);
         model_free(&model);
     }
-    assert_true(losses[0] < 3.2); /* it has learnt: ln 30 is 3.4 */
+    assert_true(losses[0] < 3.2); /* it has learned: ln 30 is 3.4 */
     free(ids);
 }
 
@@ -349,7 +350,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_adamw),         cmocka_unit_test(test_clipping),
         cmocka_unit_test(test_lazy_rows),     cmocka_unit_test(test_gradients_add),
-        cmocka_unit_test(test_schedule),      cmocka_unit_test(test_trapezoid),
+        cmocka_unit_test(test_schedule),      cmocka_unit_test(test_warmup_stable_decay),
         cmocka_unit_test(test_muon),          cmocka_unit_test(test_evaluation),
         cmocka_unit_test(test_bf16),          cmocka_unit_test(test_refused_sizes),
         cmocka_unit_test(test_refused_batch),

@@ -1,5 +1,5 @@
-/* test_utf8.c - bytes to characters and back, down to the last code point. What is decoded borders
- * on a page that cannot be read: one byte too far is a crash. */
+/* test_utf8.c - bytes to characters and back, for all code points. Texts end at an unreadable page:
+ * reading one byte too far crashes. */
 #include "tests/support.h"
 #include "tests/scratch.h"
 #include "base/random.h"
@@ -27,7 +27,7 @@ static void test_every_code_point(void **state) {
     }
 }
 
-/* Encoder and decoder could be wrong in the same way. */
+/* Known values: encoder and decoder could share a mistake. */
 static void test_known(void **state) {
     (void)state;
     static const struct {
@@ -61,7 +61,7 @@ static void test_known(void **state) {
 static void test_invalid(void **state) {
     (void)state;
     static const char *const invalid[] = {
-        "\x80",             /* a continuation alone */
+        "\x80",             /* a continuation byte alone */
         "\xBF",             /* */
         "\xC0\x80",         /* over-long: U+0000 in two bytes */
         "\xC1\xBF",         /* U+007F in two */
@@ -73,17 +73,17 @@ static void test_invalid(void **state) {
         "\xED\xBF\xBF",     /* the last */
         "\xF4\x90\x80\x80", /* U+110000 */
         "\xF5\x80\x80\x80", /* beyond every plane */
-        "\xF8\x88\x80\x80", /* the five-byte form of old */
+        "\xF8\x88\x80\x80", /* the obsolete five-byte form */
         "\xFE",             /* never a byte of UTF-8 */
         "\xFF",             /* */
-        "\xC3(",            /* not continued, at the 2nd, 3rd and 4th byte */
+        "\xC3(",            /* no continuation at the 2nd, 3rd or 4th byte */
         "\xE4(\xAD",        /* */
         "\xE4\xB8(",        /* */
         "\xE4\xB8\xE4",     /* */
         "\xF0(\x98\x80",    /* */
         "\xF0\x9F(\x80",    /* */
         "\xF0\x9F\x98(",    /* */
-        "\xE0\x80",         /* wrong already, though cut short too */
+        "\xE0\x80",         /* invalid, although also cut short */
         "\xED\xA0",         /* */
         "\xF0\x80",         /* */
         "\xF4\x90",         /* */
@@ -96,7 +96,7 @@ static void test_invalid(void **state) {
     }
 }
 
-/* All pairs of first bytes, before two continuations: as many are characters as RFC 3629 says.
+/* Counts the valid pairs of first bytes before two continuation bytes and compares with RFC 3629.
  * The code points round-trip, so these are the right ones. */
 static void test_counts(void **state) {
     (void)state;
@@ -116,7 +116,7 @@ static void test_counts(void **state) {
     assert_int_equal(cut, counts[3] + counts[4]);
 }
 
-/* Feeds the bytes one by one; returns how many came out. */
+/* Feeds the bytes one by one. Returns the number of bytes written. */
 static size_t stream(const char *bytes, size_t length, char *out) {
     Utf8Stream held = {.count = 0};
     size_t written = 0;
@@ -147,9 +147,9 @@ static void test_stream(void **state) {
          "A",
          GARBLED GARBLED GARBLED "A"},
         {"\xE4\xB8\xE4\xB8\xAD",
-         GARBLED GARBLED "\xE4\xB8\xAD"}, /* a new character breaks off another */
+         GARBLED GARBLED "\xE4\xB8\xAD"}, /* a new character interrupts another */
         {"\xF0\x9F\xC3\xA9", GARBLED GARBLED "\xC3\xA9"},
-        {"\xE4\xB8", ""}, /* held back */
+        {"\xE4\xB8", ""}, /* kept back */
         {"ok\xF0\x9F\x98", "ok"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -160,7 +160,7 @@ static void test_stream(void **state) {
     }
 }
 
-/* Any bytes at all: what comes out is what decoding the whole at once gives. */
+/* For any bytes, the output is that of decoding the whole at once. */
 static void test_stream_of_garbage(void **state) {
     (void)state;
     static const char likely[] = "aZ\x80\x9F\xA0\xBF\xC1\xC3\xE0\xE4\xED\xF0\xF4\xF5";
@@ -169,7 +169,7 @@ static void test_stream_of_garbage(void **state) {
     size_t wanted = 0;
     for (size_t i = 0; i < LENGTH; i++)
         bytes[i] = likely[(size_t)(random_uniform(3, i) * (sizeof likely - 1))];
-    memcpy(bytes + LENGTH, "....", 4); /* nothing is held back at the end */
+    memcpy(bytes + LENGTH, "....", 4); /* nothing is kept back at the end */
     for (size_t i = 0; i < sizeof bytes;) {
         uint32_t code;
         int taken = utf8_decode(bytes + i, sizeof bytes - i, &code);

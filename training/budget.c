@@ -2,7 +2,7 @@
 
 enum { EVALUATIONS = 10, FIRST_GUESS = 1000 };
 
-/* By the clock: how many steps the speed so far lets expect in all, with `left` seconds left. */
+/* By the clock: all steps, estimated from the speed so far, with `left` seconds left. */
 static int expected_steps(const Budget *b, const Progress *p, double left) {
     if (p->step == 0) return FIRST_GUESS < b->max_steps ? FIRST_GUESS : b->max_steps;
     double step = p->seconds / p->step, steps = p->step + (left > step ? left / step : 1);
@@ -50,7 +50,7 @@ void budget_limit_steps(Budget *b, int steps) {
 
 bool budget_used(Budget *b, const Progress *p) {
     if (b->seconds <= 0) return p->step >= b->steps;
-    const double soon = 0.1; /* the first steps are slow and tell nothing of the rest */
+    const double soon = 0.1; /* the first steps are slow and say nothing about the rest */
     double left = b->seconds - p->seconds;
     if (p->seconds > soon * b->seconds) left -= b->closing * b->evaluation;
     b->steps = expected_steps(b, p, left);

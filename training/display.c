@@ -147,7 +147,7 @@ void show_progress(const Progress *p, const Plan *plan, int steps, const Spark *
     length += snprintf(after, sizeof after, "  %s tokens/s  %.0f s left ", speed_of(p, plan, speed),
                        left);
     spark_text(spark, curve);
-    /* what does not fit would start a second line, which nothing writes over: it is left out, the
+    /* what does not fit would begin a second line, which nothing overwrites: it is left out, the
        curve first */
     int columns = screen_of(stdout).columns;
     char line[sizeof before + sizeof after];

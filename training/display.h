@@ -6,36 +6,38 @@
 #include "training/saving.h"
 #include "training/workers.h"
 
-/* --resume finds no state at `path`. */
+/* --resume found no state at `path`. */
 void show_no_state(const char *path);
 
+/* The text: its path, length and vocabulary. */
 void show_corpus(const char *path, const Corpus *corpus);
 
-/* What was decided where the request left it open, and fewer threads than were asked for. */
+/* The decisions on what the request left open, and fewer threads than it asked for. */
 void show_plan(const Request *request, const Plan *plan, bool resumed);
 
-/* The files that were in the way of this training are now in the folder `where`. */
+/* Files that were in the way of this training have been moved to the folder `where`. */
 void show_set_aside(const char *where);
 
-/* The log at `path` is not as the training left it, and is now in the folder `where`. */
+/* The log at `path` has been changed since the training wrote it, and has been moved to the folder
+ * `where`. */
 void show_other_log(const char *path, const char *where);
 
-/* A baseline whose table would be too large for this text. */
+/* A baseline is left out: its table would be too large for this text. */
 void show_left_out(const char *name, const Corpus *corpus);
 
-/* What is about to be trained, and the memory of the training, the text and the program. `done`
- * steps were taken before. */
+/* What will be trained, and the memory of the training, the text and the program. `done` steps were
+ * taken before. */
 void show_training(const Model *model, const Run *run, const Plan *plan, const Corpus *corpus,
                    int done);
 
-/* A training goes on with other kernels than it had. */
+/* A training is resumed with other kernels than before. */
 void show_kernels(const Progress *progress, const Run *run);
 
-/* On a terminal: the line that is written over and over. `steps` are those in all, as far as is
- * known. */
+/* On a terminal: the progress line, which overwrites itself. `steps` is the number of all steps, as
+ * far as known. */
 void show_progress(const Progress *progress, const Plan *plan, int steps, const Spark *spark);
 
-/* The two lines of an evaluation: its figures, and what the model wrote. */
+/* The two lines of an evaluation: its figures, and the text that the model generated. */
 void show_evaluation(const Progress *progress, const Plan *plan, int steps, double validation,
                      const char *mark, const char *sample);
 
@@ -43,7 +45,7 @@ void show_evaluation(const Progress *progress, const Plan *plan, int steps, doub
 void show_early_stop(const Progress *progress);
 void show_early_decay(const Progress *progress);
 
-/* What it took to share the steps with other processes, if there are any. */
+/* The time and traffic of sharing steps with other processes, if there are any. */
 void show_sharing(const Workers *workers);
 
 /* The table of losses. */

@@ -17,7 +17,7 @@ static bool beside(const char *out, const char *name, char path[PATH_SIZE], Erro
     return length < PATH_SIZE || fail(err, "%s: too long a path", out);
 }
 
-/* `out` with another ending in place of .safetensors, or behind a name without that. */
+/* `out` with the ending .safetensors, if it has it, replaced by another. */
 static bool with_ending(const char *out, const char *ending, char path[PATH_SIZE], Error *err) {
     static const char usual[] = ".safetensors";
     size_t length = strlen(out), cut = strlen(usual);

@@ -7,22 +7,23 @@
 enum { PATH_SIZE = 1024 };
 
 typedef struct {
-    const char *text, *init;      /* are read; borrowed; init is NULL without --init */
+    const char *text, *init;      /* files to read; borrowed; init is NULL without --init */
     const char *names[MAX_RUNGS]; /* the rungs */
     int rungs;
-    char checkpoints[MAX_RUNGS][PATH_SIZE]; /* the asked model's: --out; the others beside it */
+    char checkpoints[MAX_RUNGS][PATH_SIZE]; /* that of --model: --out; the others beside it */
     char logs[MAX_RUNGS][PATH_SIZE]; /* beside NAME.safetensors as NAME.csv, unless --log says */
-    char state[PATH_SIZE];           /* of the training: NAME.last.safetensors */
+    char state[PATH_SIZE];           /* the state of the training: NAME.last.safetensors */
     char page[PATH_SIZE];            /* report.html beside --out */
     char table[PATH_SIZE];           /* ladder.csv beside --out; empty without --ladder */
 } Files;
 
-/* Names the files of a training. Refused: a path that is too long, no memory. The caller releases
- * them with files_free; on failure *files is NULL. */
+/* Makes the paths of a training's files. Refused: a path that is too long, no memory. The caller
+ * releases *files with files_free; on failure it is NULL. */
 bool files_name(Files **files, const Request *request, Error *err);
 void files_free(Files *files);
 
-/* The state that belongs to the checkpoint `out`. Refused: a path that is too long. */
+/* Writes the path of the state that belongs to the checkpoint `out`. Refused: a path that is too
+ * long. */
 bool files_state(const char *out, char path[PATH_SIZE], Error *err);
 
 #endif

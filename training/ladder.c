@@ -21,7 +21,7 @@ typedef struct {
     int count;
 } Results;
 
-/* What needs no training. */
+/* Adds the lines that need no training. */
 static bool add_closed_forms(const Corpus *corpus, Results *results, Error *err) {
     Counts c;
     if (!count_losses(corpus->ids, corpus->train, corpus->ids + corpus->train,
@@ -39,7 +39,7 @@ static bool add_closed_forms(const Corpus *corpus, Results *results, Error *err)
 
 /* ---- which rungs ---- */
 
-/* The place of the state's rung in the plan; behind the last one if there is no state. */
+/* The index of the state's rung in the plan; plan->rung_count if there is no state. */
 static int place_of_state(const Plan *plan, const Start *start) {
     int i = start->resumed ? 0 : plan->rung_count;
     while (i < plan->rung_count &&
@@ -66,7 +66,8 @@ static const Result *complete(const Plan *plan, const RungPlan *rung, const Star
     return same ? r : NULL;
 }
 
-/* A training that began without its baseline goes on without it. `place` is that of the state. */
+/* A training that began without its baseline continues without it. `place` is the index of the
+ * state's rung. */
 static bool began_without(const Plan *plan, const RungPlan *rung, const Start *start, int place) {
     return start->resumed && rung != &plan->rungs[place] && !result_of(&start->state, rung->name);
 }
@@ -98,8 +99,8 @@ static bool check_memory(const Plan *plan, const Corpus *corpus, const Start *st
 
 /* ---- training ---- */
 
-/* The seconds that a rung may take of those that are `left` for it and the rungs after it, `rungs`
- * in all: an equal share; a baseline needs few. 0 if steps count. */
+/* The seconds of a rung: an equal share of those that are `left` for it and the rungs after it,
+ * `rungs` in all; a baseline needs few. 0 if steps count. */
 static double seconds_for(const Plan *plan, const RungPlan *rung, double left, int rungs) {
     const double enough = 2, min = 0.1;
     if (plan->time <= 0) return 0;
@@ -132,7 +133,7 @@ static bool train_rungs(const Plan *plan, const Corpus *corpus, Outputs *outputs
             .outputs = outputs,
             .init = rung->chosen && start->from_model ? &start->init.checkpoint : NULL,
             .seconds = seconds_for(plan, rung, left, rungs - i),
-            /* the state of a later rung, which is there, is worth more than this one's */
+            /* the existing state of a later rung is worth more than the state of this one */
             .keeps_state = i >= place || place == rungs,
             .results = results->list + CLOSED_FORMS,
             .result_count = results->count - CLOSED_FORMS,
@@ -172,7 +173,7 @@ static bool write_table(const Plan *plan, const Results *results, Error *err) {
     return true;
 }
 
-/* Has the model that was asked for begun its training? */
+/* Has the training of --model begun? */
 static bool has_begun(const Plan *plan, const Results *results) {
     for (int i = CLOSED_FORMS; i < results->count; i++)
         if (strcmp(results->list[i].name, plan->model) == 0) return true;

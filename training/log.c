@@ -79,7 +79,7 @@ void log_close(Log *log) {
 
 /* ---- rows ---- */
 
-/* A number and the comma after it; false if there is none. */
+/* Reads a number and the comma after it; false if there is none. */
 static bool read_number(const char **at, double *number) {
     char *end;
     *number = strtod(*at, &end);
@@ -88,7 +88,7 @@ static bool read_number(const char **at, double *number) {
     return read && *end == ',';
 }
 
-/* The text in quotes, cut to fit. */
+/* Reads the text in quotes, cut to fit. */
 static void read_quoted(const char *at, char text[SAMPLE_SIZE]) {
     int length = 0;
     if (*at == '"') at++;
@@ -163,7 +163,7 @@ bool log_reopen(Log *log, const char *path, size_t length, uint64_t digest) {
 
 /* ---- reading back ---- */
 
-/* Rows with and without an evaluation are counted apart; of each kind every n-th is kept. */
+/* Rows with and without an evaluation are counted separately; every n-th of each kind is kept. */
 typedef struct {
     long all[2], seen[2]; /* [evaluated] */
 } Thinning;

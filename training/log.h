@@ -10,14 +10,14 @@
 
 typedef struct {
     int step;
-    double characters, seconds; /* seen, and passed, so far */
+    double characters, seconds; /* characters seen and seconds passed so far */
     double rate, loss;          /* of this step: learning rate, training loss */
-    double validation;          /* NaN if there was no evaluation */
+    double validation;          /* NaN: no evaluation */
     double norm;                /* of the gradient, before clipping */
     double speed;               /* characters a second */
-    const char *sample;         /* the line of UTF-8 that the model wrote then, or NULL. In the
-                                   file an apostrophe precedes what a spreadsheet would take for a
-                                   formula */
+    const char *sample;         /* the line of UTF-8 that the model generated then, or NULL;
+                                   borrowed. In the file an apostrophe precedes what a spreadsheet
+                                   would take for a formula */
 } LogRow;
 
 /* A log that is being written. */
@@ -31,12 +31,13 @@ typedef struct {
 #define LOG_HEADING \
     "step,tokens,seconds,lr,train_loss,val_loss,grad_norm,tokens_per_second,sample\n"
 
-/* Creates a log; replaces a file that is there. */
+/* Creates a log at `path`, in place of an existing file. log_close releases it. Refused: a file
+ * that cannot be created or written. */
 bool log_create(Log *log, const char *path, Error *err);
 
-/* Continues the log at `path` after its first `length` bytes, which must have this digest. False if
- * they do not, or if something other than rows follows them: then the file has been changed since,
- * or is another one, and stays as it is. */
+/* Continues the log at `path` after its first `length` bytes, which must have this digest.
+ * log_close releases it. False if the digest differs, or if something other than rows follows: then
+ * the file was changed, or is another one, and is left alone. */
 bool log_reopen(Log *log, const char *path, size_t length, uint64_t digest);
 
 /* Adds a row. */
@@ -48,8 +49,8 @@ bool log_flush(Log *log);
 /* Closes the log, if it is open. */
 void log_close(Log *log);
 
-/* What is read back from a log: at most about LOG_KEPT rows, evenly spaced, with the first and the
- * last; and likewise of the rows with an evaluation. */
+/* What is read back from a log: about LOG_KEPT rows at most, evenly spaced, with the first and the
+ * last; and as many rows with an evaluation, chosen in the same way. */
 enum { LOG_KEPT = 300, LOG_ROWS = 2 * LOG_KEPT + 4 };
 
 typedef struct {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What ./sample is called where ./train is called `train`: tril-sample beside tril-train. */
+/* The name of ./sample where ./train is called `train`: tril-sample beside tril-train. */
 static void sampler_name(const char *train, char name[PATH_SIZE]) {
     static const char own[] = "train";
     size_t length = strlen(train), end = sizeof own - 1;
@@ -28,7 +28,7 @@ static bool usual_out(const Plan *plan) {
     return strcmp(plan->out, "out/model.safetensors") == 0;
 }
 
-/* The files of the training, with which it goes on. */
+/* The options that name the files of the training. */
 static void show_files(const Plan *plan) {
     if (!usual_out(plan)) show_path(" --out ", plan->out);
     if (plan->log) show_path(" --log ", plan->log);

@@ -4,8 +4,9 @@
 
 #include "training/plan.h"
 
-/* Prints them. If training the model has begun (`trained`): to read what it writes, to see its page
- * if that was written, to train it further. If a person interrupted the training: to go on. */
+/* Prints the commands. If the training of the model has begun (`trained`): to sample from it, to
+ * see its report if it was written (`page`), to train it further. If a person interrupted the
+ * training: to resume it. */
 void show_next_steps(const Plan *plan, bool trained, bool page);
 
 #endif

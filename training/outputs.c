@@ -1,4 +1,5 @@
 #include "training/outputs.h"
+#include "formats/checkpoint.h"
 #include "base/claims.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -20,9 +21,10 @@ static const char *const purposes[] = {
 
 typedef struct {
     Kind kind;
-    const char *rung; /* of a model or log */
+    const char *rung; /* for a model or log */
     const char *path; /* borrowed */
-    bool known;       /* the file there is of the training that goes on, or of its text */
+    bool known;       /* the existing file belongs to the training that is resumed, or to its
+                         text */
 } Output;
 
 struct Outputs {
@@ -79,7 +81,7 @@ void outputs_close(Outputs *o) {
     memory_free(o);
 }
 
-/* ---- what is there already ---- */
+/* ---- what exists already ---- */
 
 static const Output *find(const Outputs *o, Kind kind, const char *rung) {
     for (int i = 0; i < o->count; i++)
@@ -88,8 +90,8 @@ static const Output *find(const Outputs *o, Kind kind, const char *rung) {
     return NULL;
 }
 
-/* Is the checkpoint of a training on this text? A file that is no checkpoint is not. One from
- * before checkpoints named their text is of the text of the state beside it. */
+/* Is the checkpoint of a training on this text? A file that is not a checkpoint is not. An old
+ * checkpoint that does not name its text belongs to the text of the state beside it. */
 static bool read_notes(const char *path, const char *text, bool by_state, bool *of_text,
                        Error *err) {
     Checkpoint c;

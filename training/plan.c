@@ -12,17 +12,17 @@ double plan_step_characters(const Plan *plan) {
 
 /* ---- how often the text is seen ---- */
 
-/* A text that is seen more often is learnt by heart. A short one must be seen more often to be
- * learnt at all: found by trial on 35,000 and on a million characters (RECORDS.md). A trained model
- * needs fewer epochs. */
+/* The most epochs that help: with more, the model memorises the text. A short text needs more
+ * epochs to be learnt at all. Found by trial on 35,000 and on a million characters
+ * (docs/records.md). A trained model needs fewer. */
 static double epochs_that_help(double characters, bool trained) {
     const double max = 40, min = 16, million = 1e6, share = trained ? 0.25 : 1;
     return round(share * fmin(max, fmax(min, min * sqrt(million / characters))));
 }
 
-/* A model learns a text by heart the sooner, the more often it sees the text and the more weights
- * it has. Dropout works against that; where a text is seen a few times, dropout only takes time.
- * Found by trial (RECORDS.md). */
+/* A model memorises a text sooner if it sees the text more often and if it has more weights.
+ * Dropout works against that. If a text is seen only a few times, dropout only takes time. Found by
+ * trial (docs/records.md). */
 static double dropout_for(const Config *config, double epochs, double characters) {
     Config sizes = *config;
     sizes.dropout = 0; /* still open */
@@ -32,7 +32,7 @@ static double dropout_for(const Config *config, double epochs, double characters
     return round(100 * fmax(0, fmin(dropout, max))) / 100;
 }
 
-/* Not more steps than the epochs allow; and evaluations in proportion. */
+/* Limits the steps to what the epochs allow, and the evaluations in proportion. */
 static void limit_steps(Plan *plan, double epochs_of_step) {
     double steps = fmax(1, plan->epochs / epochs_of_step);
     if (steps >= plan->steps) return;
@@ -58,7 +58,7 @@ static void decide_by_steps(Plan *plan, const Sizes *sizes, const Corpus *corpus
     plan->epochs_seen = plan->steps * epochs_of_step;
 }
 
-/* The sizes are settled for the last rung, which is the largest, or the one that was chosen. */
+/* Decides the sizes for the last rung, which is the largest or the chosen one. */
 static bool decide(Plan *plan, Sizes *sizes, const Request *request, const Corpus *corpus,
                    Error *err) {
     Config *config = &sizes->config;
@@ -101,7 +101,7 @@ static void plan_rungs(Plan *plan, const Request *request, const Sizes *sizes,
     }
 }
 
-/* What was asked for, with the decisions in it. */
+/* Writes the request with the decisions in it. */
 static void write_words(Plan *plan, const Request *request, const Sizes *sizes,
                         double learning_rate) {
     Request decided = *request;
@@ -118,11 +118,11 @@ static void write_words(Plan *plan, const Request *request, const Sizes *sizes,
 /* Threads beyond the processors would only wait. */
 static int threads_for(const Request *request) {
     int threads = request->threads > 0 ? request->threads : run_default_threads();
-    int max = run_most_threads();
+    int max = run_max_threads();
     return threads < max ? threads : max;
 }
 
-/* A model that begins trained keeps more of what it knows at a share of the usual rate. */
+/* A trained model keeps more of what it knows if the rate is lower than usual. */
 static double learning_rate_for(const Request *request, bool resumed) {
     const double gentle = 0.1;
     if (request->learning_rate > 0 || !request->init || resumed) return request->learning_rate;

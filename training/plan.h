@@ -1,4 +1,4 @@
-/* plan.h - what is decided before a training begins: all of it, once. */
+/* plan.h - all decisions of a training, made once, before it begins. */
 #ifndef TRIL_TRAINING_PLAN_H
 #define TRIL_TRAINING_PLAN_H
 
@@ -11,7 +11,7 @@ typedef struct {
     const char *name;
     const char *checkpoint, *log; /* paths; borrowed from the files */
     bool chosen;                  /* it is --model */
-    bool baseline;                /* nobody asked for it: it is there to compare with */
+    bool baseline;                /* nobody asked for it: it is there for comparison */
     Config config;
     Recipe recipe;
 } RungPlan;
@@ -24,32 +24,33 @@ typedef struct {
     bool ladder;       /* every rung was asked for */
     RunOptions run;    /* batch, context, threads, precision, seed */
     /* how long */
-    int steps;         /* of each rung; do not count if there is a time */
+    int steps;         /* of each rung; ignored if there is a time */
     double time;       /* seconds for the whole program, since `begun`; 0: steps count */
     double begun;      /* clock_seconds() */
-    double epochs;     /* how often a rung sees the text at most, by the clock; 0: no limit */
-    double patience;   /* the share of a training without a lower loss that ends it early */
-    int eval_every;    /* steps between evaluations; do not count if there is a time */
-    double save_every; /* seconds between two saves of the state, at most */
-    /* what these decisions rest on */
+    double epochs;     /* the most epochs of a rung, by the clock; 0: no limit */
+    double patience;   /* the training ends early after this share of it without a lower loss */
+    int eval_every;    /* steps between evaluations; ignored if there is a time */
+    double save_every; /* the most seconds between two saves of the state */
+    /* the basis of these decisions */
     double speed;       /* characters a second, as measured; 0: not measured */
-    double epochs_seen; /* how often the text is expected to be seen; 0: not known */
-    /* what it reads, writes and prints; all borrowed */
+    double epochs_seen; /* the expected number of epochs; 0: not known */
+    /* what the training reads, writes and prints; all borrowed */
     const Files *files;
-    const char *out, *log; /* --out, --log as they were asked for; log may be NULL */
+    const char *out, *log; /* --out and --log of the request; log may be NULL */
     char *const *command;  /* the words of the command line; NULL ends them */
     bool quiet;
-    char words[WORDS_SIZE]; /* the decisions as the state keeps them: request_write */
+    char words[WORDS_SIZE]; /* the decisions as the state stores them: request_write */
 } Plan;
 
-/* Decides what `request` leaves open. By the clock the sizes are those that the time is worth.
- * Steps that nobody asked for become fewer if the text is too short for them. Dropout depends on
- * how often the text is seen, and on the number of weights. A training that is resumed has nothing
- * open. Refused: too little memory; an interruption while the speed is measured. */
+/* Decides what `request` leaves open. By the clock, the sizes are chosen for the time and the
+ * measured speed of this machine. Without a request for steps, a short text gets fewer. Dropout
+ * depends on the epochs and on the number of weights. A resumed training has nothing to decide. The
+ * plan borrows `files` and the texts of `request`. Refused: too little memory; an interruption
+ * while the speed is measured. */
 bool plan_make(Plan *plan, const Request *request, const Files *files, const Corpus *corpus,
                bool resumed, Error *err);
 
-/* The characters that a step trains on. */
+/* The number of characters in a step. */
 double plan_step_characters(const Plan *plan);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 
-/* The options of a preset, as words of the command line with spaces between them; NULL with a
- * message that names all presets if there is none of that name. */
+/* The options of a preset, as words of the command line with spaces between them: a constant. NULL
+ * with a message that lists all presets if there is none of that name. */
 const char *preset_words(const char *name, Error *err);
 
 #endif

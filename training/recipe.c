@@ -80,8 +80,8 @@ Optimizer recipe_step(const Recipe *recipe, int step, int steps) {
     Optimizer now = recipe->peak;
     int warmup = (int)(steps * recipe->warmup), cooldown = (int)(steps * recipe->cooldown);
     if (warmup > recipe->max_warmup) warmup = recipe->max_warmup;
-    double share = recipe->cooldown > 0 ? schedule_trapezoid(step, steps, warmup, cooldown)
-                                        : schedule_cosine(step, steps, warmup, 0.1);
+    double share = recipe->cooldown > 0 ? rate_warmup_stable_decay(step, steps, warmup, cooldown)
+                                        : rate_cosine(step, steps, warmup, 0.1);
     now.learning_rate *= share;
     now.matrix_rate *= share;
     return now;

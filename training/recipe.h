@@ -5,29 +5,27 @@
 #include "model/model.h"
 
 typedef struct {
-    Optimizer peak; /* with the rates at their highest */
-    double warmup;  /* the share of the steps in which the rates rise */
-    int max_warmup; /* steps */
-    double
-        cooldown; /* the share of the steps, at the end, in which the rates fall linearly to 0. If
-                     it is 0, the rates fall from the warm-up on along half a cosine to a tenth */
+    Optimizer peak;  /* the settings at the peak of the rates */
+    double warmup;   /* the share of the steps in which the rates rise */
+    int max_warmup;  /* steps */
+    double cooldown; /* the last share of the steps, in which the rates fall linearly to 0; 0: after
+                        the warm-up the rates fall along half a cosine to a tenth */
 } Recipe;
 
-/* The recipe of the rung of that name. A rung without a recipe of its own gets rates at which it
- * learns, though others may be better. */
+/* The recipe of the rung `model`. A rung without its own recipe gets rates at which it learns,
+ * though others may be better. */
 Recipe recipe_of(const char *model);
 
 /* Sets the peak learning rate; Muon's changes in proportion. */
 void recipe_set_learning_rate(Recipe *recipe, double learning_rate);
 
-/* Sets the weight decay. With Muon it is that of the matrices, and the other changes in proportion.
- */
+/* Sets the weight decay. With Muon it is that of the matrices; AdamW's changes in proportion. */
 void recipe_set_weight_decay(Recipe *recipe, double decay);
 
 /* Makes the rates fall from step `start` to step `end`, which is the last. */
 void recipe_set_cooldown(Recipe *recipe, double start, double end);
 
-/* The optimizer at a step, from 0, of a training of `steps`. */
+/* The optimizer settings in step `step`, counted from 0, of `steps`. */
 Optimizer recipe_step(const Recipe *recipe, int step, int steps);
 
 #endif

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 enum {
-    LINE_TOKENS = 20, /* of the line whose attention is shown, at most */
+    LINE_TOKENS = 20, /* at most, in the line whose attention is shown */
     MAX_HEADS = 48,
     MAX_SAMPLES = 40,
     MAX_LOSSES = 2 * MAX_RUNGS, /* curves of losses */
@@ -28,7 +28,7 @@ typedef struct {
     PageModel models[MAX_MODELS];
     Level levels[MAX_MODELS];
     Curve losses[MAX_LOSSES], curves[MAX_CURVES];
-    Chart charts[MAX_CURVES]; /* of one curve each */
+    Chart charts[MAX_CURVES]; /* with one curve each */
     Point points[MAX_LOSSES + MAX_CURVES][LOG_ROWS];
     char names[MAX_LOSSES][NAME_SIZE];
     LogRows log;
@@ -46,7 +46,7 @@ static double x_of(const ReportData *d, const LogRow *row) {
     return d->plan->time > 0 ? row->seconds : row->step;
 }
 
-/* A member of the log's rows, at this offset, as points. Returns how many. */
+/* Copies the member at this offset of each log row to `points`. Returns how many. */
 static int take_points(const ReportData *d, Point *points, size_t member) {
     int count = 0;
     for (int i = 0; i < d->log.count; i++) {
@@ -109,7 +109,7 @@ static void gather_samples(ReportData *d) {
     d->page.samples = d->samples;
 }
 
-/* From the log of the best model: how its training went, and what it wrote. */
+/* Takes the curves and samples from the log of the best model. */
 static void gather_curves(ReportData *d) {
     static const struct {
         const char *id, *title;
@@ -142,8 +142,7 @@ static void gather_curves(ReportData *d) {
 
 /* ---- attention ---- */
 
-/* Where in the held-out text its first line begins that is long enough; else where the text begins.
- */
+/* The start of the first long enough line of the held-out text; else the start of the text. */
 static size_t line_of(const Corpus *corpus, size_t tokens) {
     enum { MIN_LINE = 8 };
     size_t start = corpus->train;
@@ -157,16 +156,16 @@ static size_t line_of(const Corpus *corpus, size_t tokens) {
 
 static void take_heads(ReportData *d, const Run *run, int layers) {
     Page *page = &d->page;
-    HeadView view;
+    AttentionView view;
     for (int l = 0; l < layers; l++)
-        for (int h = 0; run_head(run, l, h, &view); h++) {
+        for (int h = 0; run_attention(run, l, h, &view); h++) {
             if (page->head_count == MAX_HEADS) {
                 page->left_out++;
                 continue;
             }
             float *weights = d->weights[page->head_count];
             for (int t = 0; t < page->tokens; t++)
-                head_weights(&view, t, weights + t * page->tokens);
+                attention_weights(&view, t, weights + t * page->tokens);
             d->heads[page->head_count++] = (PageHead){l, h, weights};
         }
     page->heads = d->heads;
@@ -176,7 +175,7 @@ static bool gather_heads(ReportData *d, Error *err) {
     const Corpus *corpus = d->corpus;
     const char *path = d->best->checkpoint;
     Checkpoint kept;
-    if (access(path, F_OK) != 0) return true; /* somebody removed it: the page has no maps */
+    if (access(path, F_OK) != 0) return true; /* the file was removed: the page has no maps */
     if (!checkpoint_load(&kept, path, err)) return false;
     const Config *config = &kept.model.config;
     size_t held_out = corpus->length - corpus->train;
@@ -185,7 +184,7 @@ static bool gather_heads(ReportData *d, Error *err) {
     const int32_t *ids = corpus->ids + line_of(corpus, (size_t)tokens);
     RunOptions options = {.batch = 1, .length = tokens, .frozen = true, .threads = 1};
     Run *run = NULL;
-    bool same = config->V == corpus->vocab.size; /* else it is of another text */
+    bool same = config->V == corpus->vocab.size; /* else it belongs to another text */
     bool ok = !same || run_open(&run, &kept.model, &options, err);
     if (run) {
         run_forward(run, ids, 1, tokens, 0);

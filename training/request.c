@@ -97,8 +97,8 @@ static void list_options(Options *options, Request *r) {
 
 /* ---- reading ---- */
 
-/* Reads words into an empty request. Two readings that begin with different seeds end with the same
- * one if the words have a seed. */
+/* Reads words into an empty request. They are read twice, with different seeds: if both readings
+ * end with the same seed, the words have one. */
 static bool read_options(Request *request, int argc, char **argv, int *first, Error *err) {
     Request again = nothing;
     Options options;
@@ -194,10 +194,10 @@ bool request_read(Request *request, int argc, char **argv, Error *err) {
 static bool is_set(const Option *option, bool has_seed) {
     switch (option->kind) {
         case OPTION_FLAG: return *(const bool *)option->value;
-        case OPTION_INT: return *(const int *)option->value >= option->least;
+        case OPTION_INT: return *(const int *)option->value >= option->min;
         case OPTION_SEED: return has_seed;
         case OPTION_REAL:
-        case OPTION_TIME: return *(const double *)option->value >= option->least;
+        case OPTION_TIME: return *(const double *)option->value >= option->min;
         case OPTION_TEXT: return *(const char *const *)option->value != NULL;
         case OPTION_SECTION: break;
     }
@@ -268,7 +268,7 @@ bool request_parse(Request *request, const char *words, Error *err) {
     return strcmp(words, again) == 0 || fail(err, "its metadata has no valid 'settings'");
 }
 
-/* With --continue a training takes as many steps, or as long, as it was to, or more. */
+/* With --continue a training takes at least the steps, or the time, of the request before. */
 static void keep_budget(Request *all, const Request *before) {
     if (before->time > 0) {
         all->time = fmax(all->time, before->time);

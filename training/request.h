@@ -8,8 +8,8 @@
 
 enum { MAX_RUNGS = 16, WORDS_SIZE = 1024 };
 
-/* The values of the options. Each can also say "not asked for": a text is NULL, a flag is false, a
- * number is 0 or, where 0 is a value, negative. Texts are borrowed from the command line, or are
+/* The values of the options. Each has a value for "not asked for": a text is NULL, a flag is false,
+ * a number is 0 or, where 0 is a value, negative. Texts are borrowed from the command line, or are
  * constants. */
 typedef struct {
     char *const *command; /* the words of the command line; NULL ends them */
@@ -19,50 +19,48 @@ typedef struct {
     Config sizes;                       /* without V and the model's name */
     double learning_rate, weight_decay; /* of `model` */
     double time;                        /* seconds for the whole program, instead of steps */
-    double epochs;                      /* how often the text is seen at most; 0: no limit */
+    double epochs;                      /* the most epochs; 0: no limit */
     double patience, held_out, save_every;
     uint64_t seed;
-    bool has_seed;   /* any number is a seed, so none says "not asked for" */
+    bool has_seed;   /* any number is a seed, so none can mean "not asked for" */
     bool steps_open; /* neither the command line nor a preset says how many steps */
     bool ladder, bytes, resume, continues /* --continue */, quiet, help, version;
 } Request;
 
-/* Reads the command line, and the preset that it names: what it says beside the preset goes before
- * the preset. Refused: what options_parse refuses, an unknown preset, no text or several, options
+/* Reads the command line and the preset that it names. Options on the command line override the
+ * preset's. Refused: what options_parse refuses, an unknown preset, no text or several, options
  * that contradict each other. With --help or --version nothing else is checked. */
 bool request_read(Request *request, int argc, char **argv, Error *err);
 
-/* What is asked for in all: `request`, and `other` wherever `request` does not ask for anything.
- * Steps and time are two ways to say how long: the time of `other` does not count if `request` asks
- * for steps. */
+/* Returns `request`, completed by `other` where `request` does not ask for anything. Steps and time
+ * are two ways to say how long: if `request` asks for steps, the time of `other` is ignored. */
 Request request_over(const Request *request, const Request *other);
 
-/* What is asked for in a new training: `request` over the defaults. With --time and without a
+/* Returns the request of a new training: `request` over the defaults. With --time and without a
  * preset the sizes and the batch stay open. */
 Request request_new(const Request *request);
 
-/* What is asked for in a training that goes on: `request` over what was asked for `before`. With
- * --continue the training takes no less steps or time than before. Refused: a change of what a
- * training cannot change. */
+/* Sets *all to the request of a resumed training: `request` over that of `before`. With --continue
+ * the training takes no fewer steps and no less time than before. Refused: a change of what a
+ * resumed training cannot change. */
 bool request_resume(Request *all, const Request *request, const Request *before, Error *err);
 
-/* The options that a resumed training keeps, as words of the command line, a line for each; and
- * back. Refused: words that request_write does not write. */
+/* request_write writes the options that a resumed training keeps, as words of the command line, one
+ * a line. request_parse reads them back. Refused: words that request_write does not write. */
 void request_write(const Request *request, char words[WORDS_SIZE]);
 bool request_parse(Request *request, const char *words, Error *err);
 
-/* The constant name of the rung that name[length] names; NULL if there is none. */
+/* The name of the rung that name[length] names: a constant. NULL if there is none. */
 const char *request_rung(const char *name, size_t length);
 
-/* The rungs that are trained, lowest first: all of them, or the bigram and the chosen one. Returns
- * how many. */
+/* Sets `names` to the rungs to train, lowest first: all of them, or the bigram and the chosen one.
+ * Returns how many. */
 int request_rungs(const Request *request, const char *names[MAX_RUNGS]);
 
-/* Sets *precision to what a --precision of this name means on this machine. Refused: another name.
- */
+/* Sets *precision to the meaning of --precision `name` on this machine. Refused: another name. */
 bool request_precision(const char *name, Precision *precision, Error *err);
 
-/* Prints the options with their defaults. */
+/* Prints the options with their defaults to `out`. */
 void request_print_options(FILE *out);
 
 #endif

@@ -12,9 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TRAIN_BATCHES = 32 }; /* that the training loss is measured on, at most */
+enum { TRAIN_BATCHES = 32 }; /* at most, for the training loss */
 
-/* All that changes while a rung trains, beside what does not. */
+/* The training of a rung: what is constant, and what changes. */
 typedef struct {
     const Task *task;
     const Plan *plan;
@@ -33,7 +33,8 @@ typedef struct {
     bool live;                       /* shows progress on a terminal */
     double shown;                    /* clock_seconds() when the progress was last shown */
     Spark spark;                     /* of the training loss */
-    Error best_failed, state_failed; /* why the file could not be written last time; or empty */
+    Error best_failed, state_failed; /* why the file could not be written last time; empty: it
+                                        could */
 } Training;
 
 static bool exists(const char *path) {
@@ -47,7 +48,7 @@ static bool same_config(const Config *a, const Config *b) {
            a->NH == b->NH && a->C == b->C;
 }
 
-/* Makes the model, with the weights of the state or of --init, or else random ones. */
+/* Builds the model with the weights of the state or of --init, or else random ones. */
 static bool build_model(Training *t, const State *from, const Checkpoint *init, Error *err) {
     const Model *first = from ? &from->checkpoint.model : init ? &init->model : NULL;
     if (!model_build(&t->model, &t->rung->config, t->plan->run.seed, err)) return false;
@@ -56,7 +57,7 @@ static bool build_model(Training *t, const State *from, const Checkpoint *init, 
         return from ? fail(err, "%s: its model is not of the sizes that its settings say",
                            t->plan->files->state)
                     : fail(err, "%s: the model to start from is of other sizes", t->rung->name);
-    memcpy(t->model.weights, first->weights, t->model.room * sizeof(float));
+    memcpy(t->model.weights, first->weights, t->model.weights_size * sizeof(float));
     return true;
 }
 
@@ -144,7 +145,7 @@ static void close_training(Training *t) {
     log_close(&t->log);
 }
 
-/* Refused: a state that is already beyond what the plan asks for. */
+/* Refused: a state that already exceeds the plan. */
 static bool check_budget(const Training *t, Error *err) {
     const Plan *plan = t->plan;
     const Progress *p = &t->progress;
@@ -238,7 +239,8 @@ static bool evaluate(Training *t, double *validation, Error *err) {
     return true;
 }
 
-/* Writes the state: after the best weights, so that no state knows of a file that is not there. */
+/* Writes the state. It is called after the best weights are written, so that no state refers to a
+ * missing file. */
 static void keep_state(Training *t) {
     const Task *task = t->task;
     if (!task->keeps_state) return;
@@ -260,8 +262,8 @@ static double expected_evaluation(const Training *t) {
     return held_out_batches(t) * t->progress.step_seconds / t->progress.step / 4;
 }
 
-/* If high rates bring no lower loss any more, the rates begin to fall: as fast as if the training
- * had been planned so that their peak ended with the lowest loss. */
+/* If high rates no longer lower the loss, the rates begin to fall: as fast as in a training whose
+ * peak was planned to end at the lowest loss. */
 static void decay_early(Training *t) {
     Progress *p = &t->progress;
     double share = t->recipe.cooldown, steps = t->budget.steps;
@@ -283,7 +285,8 @@ static bool evaluate_and_keep(Training *t, Error *err) {
     return true;
 }
 
-/* One step, and what is due after it. Sets *last if it is the last one. */
+/* Takes one step, and then evaluates, saves and shows progress if due. Sets *last if it was the
+ * last step. */
 static bool advance(Training *t, bool *last, Error *err) {
     Progress *p = &t->progress;
     LogRow row;
@@ -308,7 +311,7 @@ static bool advance(Training *t, bool *last, Error *err) {
     return ok;
 }
 
-/* The rest of the steps. A training that has none left may still owe its last evaluation, which was
+/* Takes the remaining steps. A training without any may still lack its last evaluation, which was
  * interrupted. */
 static bool take_steps(Training *t, Error *err) {
     bool last = budget_complete(&t->budget, &t->progress);
@@ -335,9 +338,9 @@ static bool keep_something(Training *t, Error *err) {
     return true;
 }
 
-/* Measures the checkpoint that was kept, read back from its file, in float32: the loss on the
- * held-out text, and on at most TRAIN_BATCHES batches from all over the training text. If a person
- * does not wait, the held-out loss is that of the evaluation at which it was kept. */
+/* Measures the best checkpoint, read back from its file, in float32: the loss on the held-out text,
+ * and on at most TRAIN_BATCHES batches from all over the training text. If a person does not wait,
+ * the held-out loss is that of the evaluation which saved it. */
 static bool measure(const Training *t, Result *result, Error *err) {
     const Corpus *corpus = t->corpus;
     const char *path = t->rung->checkpoint;

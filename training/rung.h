@@ -10,24 +10,23 @@ typedef struct {
     const RungPlan *rung;
     const Corpus *corpus;
     Outputs *outputs;
-    Checkpoint *init;      /* the model that it begins from; NULL: random weights */
-    double seconds;        /* that it may take, with those of earlier runs; 0: steps count */
+    Checkpoint *init;      /* the model to begin from; NULL: random weights */
+    double seconds;        /* the most seconds, earlier runs included; 0: steps count */
     bool keeps_state;      /* its last state is written */
-    const Result *results; /* [result_count] of the rungs before, for the state */
+    const Result *results; /* [result_count], of the rungs before, for the state */
     int result_count;
-    Error *failed; /* gets the first message about a file that could not be written */
+    Error *failed; /* set to the first message about a file that could not be written */
 } Task;
 
 /* Trains the rung from its beginning, or continues from its state (NULL: there is none). Empties
- * the state or the model to begin from when it has copied it; the owner still frees it. Fills
- * `result`.
+ * the state, or the model to begin from, once it is copied; the owner still frees it. Sets *result.
  *
  * The state is written at every evaluation, every Plan.save_every seconds, and when a person
  * interrupts the training: then the result is that of the best weights so far, NaN if the person
  * did not wait for an evaluation. A file that cannot be written does not end the training: the
  * message goes to task->failed. Refused: a loss or gradient that is no longer a number, which ends
- * the training at once and leaves the files as they are; a training that already took more than it
- * may; no checkpoint at the end. */
+ * the training at once and leaves the files as they are; a training that already took more than its
+ * budget; no checkpoint at the end. */
 bool train_rung(const Task *task, State *from, Result *result, Error *err);
 
 #endif

@@ -30,7 +30,7 @@ static const struct {
 };
 enum { NUMBERS = sizeof numbers / sizeof *numbers };
 
-/* The notes of either file, and what they point into. */
+/* The notes of a file, and the memory that they point to. */
 typedef struct {
     Note notes[9 + NUMBERS];
     int count;
@@ -44,7 +44,7 @@ static void add(Notes *n, const char *key, const char *value) {
     n->notes[n->count++] = (Note){key, value, strlen(value)};
 }
 
-/* Begins with the notes that both files have. */
+/* Writes the notes that both files have. */
 static bool start_notes(Notes *n, uint64_t seed, const Corpus *corpus, int step, Error *err) {
     const Vocab *vocab = &corpus->vocab;
     size_t length = 0;

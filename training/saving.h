@@ -1,20 +1,21 @@
-/* saving.h - what a training leaves on the disk: the best weights, which ./sample reads, and the
- * last state, from which ./train --resume goes on. Each is one checkpoint, whole at any time. */
+/* saving.h - what a training saves: the best weights, which ./sample reads, and the last state,
+ * which ./train --resume continues. Each is one checkpoint, complete at any time. */
 #ifndef TRIL_TRAINING_SAVING_H
 #define TRIL_TRAINING_SAVING_H
 
 #include "data/data.h"
+#include "formats/checkpoint.h"
 #include "training/plan.h"
 
 enum { KERNELS_SIZE = 16 };
 
-/* A line of the table at the end. */
+/* A line of the table of losses. */
 typedef struct {
     const char *name;
     size_t parameters;
     double train, validation; /* nats per character */
     double seconds;           /* negative: needed no training */
-    double characters;        /* seen in training or, if it ended early, planned to be seen */
+    double characters;        /* seen in training; if it ended early, planned */
     double time;              /* Plan.time: 0 if steps counted */
 } Result;
 
@@ -57,8 +58,8 @@ typedef struct {
 bool save_best(const char *path, const Model *model, uint64_t seed, const Corpus *corpus, int step,
                double validation, Error *err);
 
-/* Likewise the state of the run: moments, progress, the plan's words, and the results
- * [result_count] of the rungs before, at most MAX_RUNGS. */
+/* Writes the state of the run likewise: weights, moments, progress, the plan's words, and
+ * results[result_count] of the rungs before, at most MAX_RUNGS. */
 bool save_state(const char *path, const Run *run, const Plan *plan, const Corpus *corpus,
                 const Progress *progress, const Result *results, int result_count, Error *err);
 

@@ -52,7 +52,7 @@ bool sizes_check(const Request *request, Error *err) {
     Sizes asked = {request->sizes, request->batch};
     Config config = filled(&asked, &candidates[0], SIZE_MAX).config;
     config.V = 1;                    /* not known yet; any is valid */
-    names[count++] = request->model; /* first of all, for it may be no rung */
+    names[count++] = request->model; /* first of all, for it may be unknown */
     for (int i = count; i-- > 0;) {
         snprintf(config.model, sizeof config.model, "%s", names[i]);
         if (!model_check(&config, err)) return false;
@@ -86,9 +86,9 @@ bool sizes_fit(const Sizes *sizes, const RunOptions *options, const Corpus *corp
                 world_beside() > 1 ? " for each of its processes" : "");
 }
 
-/* Takes the first steps of a training that is then thrown away, but not so many that they cost a
- * noticeable share of the time. The fastest step counts: the first one, and other programs, only
- * make steps slower. */
+/* Measures the speed in the first steps of a training, which is then discarded. They take only a
+ * small share of the time. The fastest step counts: the first step and other programs only make
+ * steps slower. */
 static bool measure_speed(const Sizes *sizes, const RunOptions *options, const Corpus *corpus,
                           double seconds, double *speed, Error *err) {
     enum { STEPS = 5 };
@@ -114,8 +114,7 @@ static bool measure_speed(const Sizes *sizes, const RunOptions *options, const C
     return ok;
 }
 
-/* The work of a character, in proportion: of each layer its matrices and attention, then the head.
- */
+/* The relative work per character: the matrices and attention of each layer, then the head. */
 static double work(const Config *c) {
     double C = c->C, layer = 12 * C + c->T;
     return C * (c->L * layer + c->V);

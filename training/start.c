@@ -14,7 +14,7 @@ static bool check_init(const Request *asked, Error *err) {
            fail(err, "%s: cannot be opened: %s", asked->init, strerror(errno));
 }
 
-/* With --continue a state of another text is left alone, and a training begins. */
+/* With --continue a state of another text is left alone, and a new training begins. */
 static bool is_wanted(const Request *asked, const State *state, bool *wanted, Error *err) {
     uint64_t digest;
     *wanted = true;
@@ -24,7 +24,7 @@ static bool is_wanted(const Request *asked, const State *state, bool *wanted, Er
     return true;
 }
 
-/* Is there a state to go on from? */
+/* Loads the state, if there is one to resume. */
 static bool load_state(Start *start, const Request *asked, const char *path, Error *err) {
     if (access(path, F_OK) != 0) {
         if (!asked->quiet && !asked->continues) show_no_state(path);
@@ -57,7 +57,7 @@ static bool load_resume(Start *start, Request *request, const Request *asked, Er
 
 /* ---- a trained model ---- */
 
-/* What the model settles. Refused: another value that a person asks for. */
+/* Requests what the model settles. Refused: another value that a person asks for. */
 static bool request_of_model(Request *settled, const Request *asked, const Trained *init,
                              Error *err) {
     const Config *has = &init->checkpoint.model.config, *wants = &asked->sizes;

@@ -3,22 +3,22 @@
 #ifndef TRIL_TRAINING_START_H
 #define TRIL_TRAINING_START_H
 
-#include "exchange/trained.h"
+#include "formats/trained.h"
 #include "training/saving.h"
 
-/* At most one of the two is there. */
+/* At most one of `state` and `init` is loaded. */
 typedef struct {
     State state;
     Trained init;
-    bool resumed;    /* `state` is there */
-    bool from_model; /* `init` is there */
+    bool resumed;    /* `state` is loaded */
+    bool from_model; /* `init` is loaded */
 } Start;
 
-/* Reads what the training starts from, and sets *request to what is asked for in all: by the
- * command line `asked`; where that leaves something open, in the training that goes on, by the
- * model that the training begins from, or by default. Refused: a state or a model that cannot be
- * read; a text that --continue could not read twice; a change of what the state or the model
- * settles. The caller releases *start with start_free; on failure there is nothing to release. */
+/* Reads what the training starts from, and completes the request: *request is the command line
+ * `asked`, completed by the training that is resumed, by the model of --init, or by the defaults.
+ * Refused: a state or a model that cannot be read; a text that --continue could not read twice; a
+ * change of what the state or the model settles. The caller releases *start with start_free; on
+ * failure there is nothing to release. */
 bool start_load(Start *start, Request *request, const Request *asked, Error *err);
 void start_free(Start *start);
 

@@ -15,7 +15,7 @@ typedef struct {
     enum { TEXT, OPEN, CLOSE, RESTORE, STEP, EVALUATE, COLLECT, SHUTDOWN } kind;
     Config config;       /* OPEN */
     RunOptions options;  /* OPEN */
-    bool usual_threads;  /* OPEN: as many as each process has processors */
+    bool usual_threads;  /* OPEN: each process uses as many as it has processors */
     size_t train, count; /* TEXT; count: EVALUATE, too */
     size_t from;         /* EVALUATE */
     size_t every;        /* EVALUATE */
@@ -24,18 +24,18 @@ typedef struct {
 } Command;
 
 static void broadcast(Command command) {
-    world_tell(&command, sizeof command);
+    world_broadcast(&command, sizeof command);
 }
 
 /* ---- what every process does ---- */
 
-/* Has every process the same `size` bytes as the first one? If not, the message is `what`. */
+/* Does every process have the same `size` bytes as the first one? If not, the message is `what`. */
 static bool same(const void *own, size_t size, const char *what, Error *err) {
     enum { MAX_SIZE = 64 };
     char first[MAX_SIZE];
     assert(size <= MAX_SIZE);
     memcpy(first, own, size);
-    world_tell(first, size);
+    world_broadcast(first, size);
     return world_agree(memcmp(own, first, size) == 0 || fail(err, "%s", what), err);
 }
 
@@ -58,7 +58,7 @@ static bool open_run(Workers *workers, bool ok, Error *err) {
     ok = ok && memory_alloc(&workers->inputs, tokens, sizeof(int32_t), "a batch", err) &&
          memory_alloc(&workers->targets, tokens, sizeof(int32_t), "a batch", err);
     if (!world_agree(ok, err) || !same_kernels(workers, err)) return false;
-    world_tell(workers->model->weights, workers->model->room * sizeof(float));
+    world_broadcast(workers->model->weights, workers->model->weights_size * sizeof(float));
     return true;
 }
 
@@ -85,7 +85,7 @@ static Step take_step(Workers *workers, uint64_t step, const Optimizer *optimize
 static bool same_weights(const Workers *workers, Error *err) {
     Digest digest = digest_start();
     if (world_size() == 1) return true;
-    digest_add(&digest, workers->model->weights, workers->model->room * sizeof(float));
+    digest_add(&digest, workers->model->weights, workers->model->weights_size * sizeof(float));
     uint64_t value = digest_value(&digest);
     return same(&value, sizeof value, "its weights differ from the first process's", err);
 }
@@ -101,7 +101,7 @@ bool workers_meet(Error *err) {
 bool workers_send_text(const Corpus *corpus, Error *err) {
     broadcast((Command){.kind = TEXT, .train = corpus->train, .count = corpus->length});
     if (!world_agree(true, err)) return false;
-    world_tell(corpus->ids, corpus->length * sizeof *corpus->ids);
+    world_broadcast(corpus->ids, corpus->length * sizeof *corpus->ids);
     return true;
 }
 
@@ -175,7 +175,7 @@ static void receive_text(Worker *w, const Command *command) {
     memory_free(w->ids);
     w->train = command->train;
     bool ok = memory_alloc(&w->ids, command->count, sizeof *w->ids, "the text", &err);
-    if (world_agree(ok, &err)) world_tell(w->ids, command->count * sizeof *w->ids);
+    if (world_agree(ok, &err)) world_broadcast(w->ids, command->count * sizeof *w->ids);
 }
 
 static void close_worker(Worker *w) {
@@ -218,7 +218,7 @@ void workers_execute(void) {
     Worker worker = {0};
     Command command;
     do {
-        world_tell(&command, sizeof command);
+        world_broadcast(&command, sizeof command);
         execute(&worker, &command);
     } while (command.kind != SHUTDOWN);
     close_worker(&worker);

@@ -2,8 +2,8 @@
  *
  * The first process alone reads and writes files, prints, and decides what is done next. It sends
  * each command to the others, the workers, and takes part in it itself. A worker has a copy of the
- * text and of the model, executes its part of each command, and opens no file. With one process all
- * this is calls of model.h. */
+ * text and of the model, executes its part of each command, and opens no file. With one process
+ * these functions only call model.h. */
 #ifndef TRIL_TRAINING_WORKERS_H
 #define TRIL_TRAINING_WORKERS_H
 
@@ -16,7 +16,7 @@ typedef struct {
     Model *model;
     RunOptions options;
     const int32_t *ids; /* the text */
-    size_t train;       /* how many ids train: the first ones */
+    size_t train;       /* the first `train` ids are for training */
     int32_t *inputs, *targets;
     /* sums over the steps so far */
     int steps;
@@ -24,23 +24,23 @@ typedef struct {
     Traffic traffic; /* what was sent, and how long this process waited */
 } Workers;
 
-/* On all processes, before everything else: are they of the same program? Refused: another program,
- * or another build of it, among them. */
+/* On all processes, before everything else: do they run the same program? Refused: another program,
+ * or another build of it. */
 bool workers_meet(Error *err);
 
-/* Sends the text to the workers. Once, before workers_open. Refused: too little memory in any
- * process. */
+/* Sends the text to the workers. Call it once, before workers_open. Refused: too little memory in
+ * any process. */
 bool workers_send_text(const Corpus *corpus, Error *err);
 
-/* Sends the model to the workers and opens a run of it on every process; only one at a time. The
- * model is borrowed, and so is the corpus, which was sent before. Refused: too little memory in any
- * process; other kernels than the first process has, because they round differently. On failure
- * there is nothing to close. */
+/* Sends the model to the workers and opens a run of it on every process; only one at a time.
+ * Borrows the model and the corpus, which workers_send_text sent. workers_close releases the run.
+ * Refused: too little memory in any process; other kernels than the first process has, because they
+ * round differently. On failure there is nothing to close. */
 bool workers_open(Workers *workers, Model *model, const RunOptions *options, const Corpus *corpus,
                   Error *err);
 void workers_close(Workers *workers);
 
-/* run_restore on all processes: goes on after `step` updates, with these moments. */
+/* Calls run_restore on all processes: continues after `step` updates, with these moments. */
 void workers_restore(Workers *workers, uint64_t step, const float *first_moments,
                      const float *second_moments);
 
@@ -49,16 +49,16 @@ typedef struct {
     double norm; /* of the gradient; NaN if the loss is not finite and there was no update */
 } Step;
 
-/* Batch number `step`: forward, backward, and an update. */
+/* Trains on batch number `step`: forward, backward and an update. */
 Step workers_step(Workers *workers, uint64_t step, const Optimizer *optimizer);
 
-/* run_evaluate on `count` ids of the text from `from` on; NaN if a person interrupts it for the
- * second time (training/interruption.h). Refused: weights that differ between processes, which
- * means that memory, messages or programs are broken. */
+/* Sets *loss to run_evaluate on `count` ids of the text from `from` on; NaN if a person interrupts
+ * for the second time (training/interruption.h). Refused: weights that differ between processes,
+ * which means that memory, messages or programs are broken. */
 bool workers_evaluate(Workers *workers, size_t from, size_t count, size_t every, double *loss,
                       Error *err);
 
-/* Collects all moments in the first process's run, to be saved. */
+/* Collects all moments in the first process's run, before they are saved. */
 void workers_collect(Workers *workers);
 
 /* In a worker: executes commands until the first process shuts it down. */

@@ -1,13 +1,14 @@
-/* bf16.c - products of bfloat16 numbers, summed in float32, on processors that have them: by
- * AMX's tiles, or by AVX-512's dot products of pairs.
+/* bf16.c - products of bfloat16 numbers, summed in float32, on processors that have instructions
+ * for them: AMX's tiles, or AVX-512's dot products of pairs.
  *
- * Operands are float32 outside and are rounded as they are packed. Both instructions multiply
- * pairs of neighbouring terms. The left operand is packed in squares of 16 rows of 32 terms, row by
- * row; the right one in panels of 32 columns, which hold, for each 32 terms, two squares of 16
- * rows, a row being 16 columns' pairs. What is not there is 0. Blocking and sharing are those of
- * matmul.c. */
+ * Operands are float32 and are rounded when they are packed. Both instructions multiply pairs of
+ * neighbouring terms. The left operand is packed in squares of 16 rows of 32 terms, row by row. The
+ * right operand is packed in panels of 32 columns; for each 32 terms a panel has two squares of 16
+ * rows, and a row has the pairs of 16 columns. Missing numbers are 0. Blocking and sharing are
+ * those of matmul.c. */
 #define _DEFAULT_SOURCE /* syscall */
 #include "model/kernels/matmul.h"
+#include "base/array.h"
 #include "model/kernels/kernels.h"
 
 #include <assert.h>
@@ -22,19 +23,15 @@ enum {
     TILE = 32,               /* rows and columns of a result's tile; terms of a step */
     SQUARE = 16 * 32,        /* numbers in 16 rows of 32 */
     STEP = 2 * SQUARE,       /* numbers of a panel in 32 terms */
-    TERMS = 2 * MATMUL_TERMS /* in a block: as many bytes as of float32 */
+    TERMS = 2 * MATMUL_TERMS /* in a block: as many bytes as a float32 block */
 };
 
 typedef struct {
-    /* c[rows,columns] (+)= a[rows,32 steps] b[32 steps,columns], one panel's; rows, columns <= 32;
-     * of a there are 32 rows, the lower 16 behind the upper */
+    /* c[rows,columns] (+)= a[rows,32 steps] b[32 steps,columns], for one panel; rows, columns <=
+       32. a always has 32 rows: the lower 16 follow the upper 16 */
     void (*tile)(float *c, size_t c_row, const uint16_t *a, const uint16_t *b, int steps, int rows,
                  int columns, const float *bias, bool accumulate);
 } Tiles;
-
-static int smaller(int a, int b) {
-    return a < b ? a : b;
-}
 
 static int steps_in(int K) {
     return (K + TILE - 1) / TILE;
@@ -62,8 +59,8 @@ static inline __m512i load_pairs(const float *from, size_t row, int p, int K, in
     return pairs_of(even, odd);
 }
 
-/* Turns 16 x 16 pairs: four rounds of zipping a row with that 8 further down. */
-static inline void turn(__m512i row[LANES]) {
+/* Transposes 16 x 16 pairs: four rounds of zipping each row with the row 8 further down. */
+static inline void transpose_lanes(__m512i row[LANES]) {
     const __m512i low = _mm512_set_epi32(23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
     const __m512i high =
         _mm512_set_epi32(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8);
@@ -80,14 +77,14 @@ static inline void turn(__m512i row[LANES]) {
     }
 }
 
-/* A square of the right operand: to[16 pairs of terms][16 columns], of from[K,columns] with
- * neighbouring columns side by side. */
+/* Packs a square of the right operand: to[16 pairs of terms][16 columns] from from[K,columns],
+ * whose columns are contiguous. */
 static void pack_square(uint16_t *to, const float *from, size_t row, int K, int columns) {
     for (int p = 0; p < LANES; p++, to += 2 * LANES)
         _mm512_storeu_si512(to, load_pairs(from, row, 2 * p, K, columns));
 }
 
-/* Rows of terms, rounded: to[count rows][32 terms], of from[count,K]. */
+/* Packs rows of terms, rounded: to[count rows][32 terms] from from[count,K]. */
 static void pack_rows(uint16_t *to, const float *from, size_t row, int count, int K) {
     __mmask16 low = first_lanes(K), high = first_lanes(K > LANES ? K - LANES : 0);
     for (int i = 0; i < count; i++, to += TILE, from += row) {
@@ -97,16 +94,17 @@ static void pack_rows(uint16_t *to, const float *from, size_t row, int count, in
     }
 }
 
-/* The same where neighbouring rows lie side by side: to[16 rows][32 terms], of from[K,rows]. */
-static void pack_turned(uint16_t *to, const float *from, size_t row, int rows, int K) {
+/* The same from a transposed matrix: to[16 rows][32 terms] from from[K,rows]. */
+static void pack_transposed(uint16_t *to, const float *from, size_t row, int rows, int K) {
     __m512i pairs[LANES];
     for (int p = 0; p < LANES; p++) pairs[p] = load_pairs(from, row, 2 * p, K, rows);
-    turn(pairs);
+    transpose_lanes(pairs);
     for (int i = 0; i < LANES; i++) _mm512_storeu_si512(to + i * TILE, pairs[i]);
 }
 
-/* A square of the right operand from columns of terms: from[columns][K]. */
-static void pack_square_turned(uint16_t *to, const float *from, size_t row, int K, int columns) {
+/* Packs a square of the right operand from a transposed matrix: from[columns][K]. */
+static void pack_square_transposed(uint16_t *to, const float *from, size_t row, int K,
+                                   int columns) {
     __m512i pairs[LANES];
     uint16_t line[2 * LANES];
     for (int j = 0; j < LANES; j++) {
@@ -115,11 +113,11 @@ static void pack_square_turned(uint16_t *to, const float *from, size_t row, int 
         pack_rows(line, from + (size_t)j * row, 0, 1, K);
         pairs[j] = _mm512_loadu_si512(line);
     }
-    turn(pairs);
+    transpose_lanes(pairs);
     for (int p = 0; p < LANES; p++) _mm512_storeu_si512(to + p * 2 * LANES, pairs[p]);
 }
 
-/* Panel number j of b[K,N]. */
+/* Packs panel number j of b[K,N]. */
 static void pack_panel(uint16_t *panel, Matrix b, int K, int N, int j) {
     for (int step = 0; step < steps_in(K); step++)
         for (int half = 0; half < 2; half++) {
@@ -131,7 +129,7 @@ static void pack_panel(uint16_t *panel, Matrix b, int K, int N, int j) {
             else if (b.column == 1)
                 pack_square(to, from, b.row, K - p, N - column);
             else
-                pack_square_turned(to, from, b.column, K - p, N - column);
+                pack_square_transposed(to, from, b.column, K - p, N - column);
         }
 }
 
@@ -143,19 +141,19 @@ static size_t panel_size(int K) {
     return (size_t)steps_in(K) * STEP;
 }
 
-/* A block of the left operand: for each 16 rows, squares of 16 rows of 32 terms; in the order in
- * which it lies in memory. */
+/* Packs a block of the left operand: for each 16 rows, squares of 16 rows of 32 terms, in memory
+ * order. */
 static void pack_left(uint16_t *to, Matrix a, int rows, int K) {
     int steps = steps_in(K);
     if (a.row == 1)
         for (int p = 0; p < K; p += TILE)
             for (int i = 0; i < rows; i += LANES)
-                pack_turned(to + (size_t)(i / LANES * steps + p / TILE) * SQUARE,
-                            a.at + i + (size_t)p * a.column, a.column, rows - i, K - p);
+                pack_transposed(to + (size_t)(i / LANES * steps + p / TILE) * SQUARE,
+                                a.at + i + (size_t)p * a.column, a.column, rows - i, K - p);
     else
         for (int i = 0; i < rows; i += LANES)
             for (int p = 0; p < K; p += TILE, to += SQUARE)
-                pack_rows(to, a.at + (size_t)i * a.row + p, a.row, smaller(LANES, rows - i), K - p);
+                pack_rows(to, a.at + (size_t)i * a.row + p, a.row, min_int(LANES, rows - i), K - p);
 }
 
 /* ---- tiles ---- */
@@ -216,7 +214,7 @@ static void tile_amx(float *c, size_t c_row, const uint16_t *a, const uint16_t *
     float *to = whole ? c : edge;
     size_t bytes = (whole ? c_row : TILE) * sizeof *c;
     size_t below = LANES * (whole ? c_row : TILE);
-    bool added = accumulate && whole; /* at an edge, and a bias, afterwards */
+    bool added = accumulate && whole; /* at an edge, c and the bias are added at the end */
     if (added) {
         _tile_loadd(0, to, bytes);
         _tile_loadd(1, to + LANES, bytes);
@@ -233,7 +231,8 @@ static void tile_amx(float *c, size_t c_row, const uint16_t *a, const uint16_t *
         _tile_zero(2);
         _tile_zero(3);
     }
-    /* the result is often far away: it is fetched on the way, or each of its lines is waited for */
+    /* the result is often not in the cache: it is prefetched meanwhile, or each of its lines would
+       stall */
     enum { AT_ONCE = 4 };
     for (int step = 0; step < steps; step++, a += SQUARE, lower += SQUARE, b += STEP) {
         _tile_loadd(4, a, 64);
@@ -268,23 +267,23 @@ static size_t packed_floats(const Isa *isa, int K, int N) {
     return (size_t)panels_in(N) * panel_size(K) / 2;
 }
 
-/* Where the block of terms from p on begins, and its panels' size. */
+/* The offset of the block of terms from p on, and the size of its panels. */
 static size_t block_at(int p, int N) {
     return (size_t)panels_in(N) * panel_size(p);
 }
 
-static void pack_weights(const Kernels *k, float *packed, Matrix b, int K, int N) {
+static void pack_weights(const Thread *thread, float *packed, Matrix b, int K, int N) {
     int blocks = (K + TERMS - 1) / TERMS, panels = panels_in(N);
-    Share share = team_share(k, (size_t)blocks * (size_t)panels, 1);
+    Share share = team_share(thread, (size_t)blocks * (size_t)panels, 1);
     for (int i = (int)share.begin; i < (int)share.end; i++) {
-        int p = i / panels * TERMS, j = i % panels, terms = smaller(TERMS, K - p);
+        int p = i / panels * TERMS, j = i % panels, terms = min_int(TERMS, K - p);
         Matrix part = {b.at + (size_t)p * b.row, b.row, b.column};
         pack_panel((uint16_t *)packed + block_at(p, N) + (size_t)j * panel_size(terms), part, terms,
                    N, j);
     }
 }
 
-/* Rows that are packed against panels that lie `panel` numbers apart. */
+/* Multiplies packed rows by panels that are `panel` numbers apart. */
 static void multiply_block(const Tiles *tiles, float *c, size_t c_row, const uint16_t *a,
                            const uint16_t *block, size_t panel, int M, int first, int N, int K,
                            const float *bias, bool accumulate) {
@@ -292,21 +291,21 @@ static void multiply_block(const Tiles *tiles, float *c, size_t c_row, const uin
     for (int j = first; j < N; j += TILE)
         for (int i = 0; i < M; i += TILE)
             tiles->tile(c + (size_t)i * c_row + (size_t)j, c_row, a + (size_t)i * row,
-                        block + (size_t)(j / TILE) * panel, steps_in(K), smaller(TILE, M - i),
-                        smaller(TILE, N - j), bias ? bias + j : NULL, accumulate);
+                        block + (size_t)(j / TILE) * panel, steps_in(K), min_int(TILE, M - i),
+                        min_int(TILE, N - j), bias ? bias + j : NULL, accumulate);
 }
 
-static void multiply_rows(const Kernels *k, const Tiles *tiles, float *c, size_t c_row, Matrix a,
-                          Packed b, int M, int K, const float *bias, Share columns) {
-    uint16_t *left = (uint16_t *)k->left;
+static void multiply_rows(const Thread *thread, const Tiles *tiles, float *c, size_t c_row,
+                          Matrix a, Packed b, int M, int K, const float *bias, Share columns) {
+    uint16_t *left = (uint16_t *)thread->left;
     for (int i = 0; i < M; i += MATMUL_ROWS)
         for (int p = 0; p < K; p += TERMS) {
-            int rows = smaller(MATMUL_ROWS, M - i), terms = smaller(TERMS, K - p);
+            int rows = min_int(MATMUL_ROWS, M - i), terms = min_int(TERMS, K - p);
             Matrix part = {a.at + (size_t)i * a.row + (size_t)p * a.column, a.row, a.column};
             pack_left(left, part, rows, terms);
             multiply_block(tiles, c + (size_t)i * c_row, c_row, left,
                            (const uint16_t *)b.at + block_at(p, b.N),
-                           panel_size(smaller(TERMS, b.K - p)), rows, (int)columns.begin,
+                           panel_size(min_int(TERMS, b.K - p)), rows, (int)columns.begin,
                            (int)columns.end, terms, p == 0 ? bias : NULL, p > 0);
         }
 }
@@ -315,33 +314,33 @@ static void add_sums(const Isa *isa, float *sums, Matrix a, int rows, int K) {
     for (int p = 0; p < K; p++) isa->add(sums, a.at + (size_t)p * a.column, (size_t)rows);
 }
 
-static void accumulate_part(const Kernels *k, const Tiles *tiles, float *c, size_t c_row, Matrix a,
-                            Matrix b, int M, int N, int K, float *sums) {
-    uint16_t *left = (uint16_t *)k->left, *right = (uint16_t *)k->right;
+static void accumulate_part(const Thread *thread, const Tiles *tiles, float *c, size_t c_row,
+                            Matrix a, Matrix b, int M, int N, int K, float *sums) {
+    uint16_t *left = (uint16_t *)thread->left, *right = (uint16_t *)thread->right;
     for (int p = 0; p < K; p += TERMS) {
-        int terms = smaller(TERMS, K - p);
+        int terms = min_int(TERMS, K - p);
         Matrix of_b = {b.at + (size_t)p * b.row, b.row, b.column};
         for (int j = 0; j < panels_in(N); j++)
             pack_panel(right + (size_t)j * panel_size(terms), of_b, terms, N, j);
         for (int i = 0; i < M; i += MATMUL_ROWS) {
-            int rows = smaller(MATMUL_ROWS, M - i);
+            int rows = min_int(MATMUL_ROWS, M - i);
             Matrix of_a = {a.at + (size_t)i * a.row + (size_t)p * a.column, a.row, a.column};
             pack_left(left, of_a, rows, terms);
-            if (sums) add_sums(k->isa, sums + i, of_a, rows, terms);
+            if (sums) add_sums(thread->isa, sums + i, of_a, rows, terms);
             multiply_block(tiles, c + (size_t)i * c_row, c_row, left, right, panel_size(terms),
                            rows, 0, N, terms, NULL, true);
         }
     }
 }
 
-static void accumulate_product(const Kernels *k, const Tiles *tiles, float *c, size_t c_row,
+static void accumulate_product(const Thread *thread, const Tiles *tiles, float *c, size_t c_row,
                                Matrix a, Matrix b, int M, int N, int K, float *sums) {
-    Part own = team_part(k, M, N, TILE, TILE);
+    Part own = team_part(thread, M, N, TILE, TILE);
     for (int j = own.column; j < own.column + own.columns; j += MATMUL_COLUMNS) {
-        int columns = smaller(MATMUL_COLUMNS, own.column + own.columns - j);
+        int columns = min_int(MATMUL_COLUMNS, own.column + own.columns - j);
         Matrix left = {a.at + (size_t)own.row * a.row, a.row, a.column};
         Matrix right = {b.at + (size_t)j * b.column, b.row, b.column};
-        accumulate_part(k, tiles, c + (size_t)own.row * c_row + (size_t)j, c_row, left, right,
+        accumulate_part(thread, tiles, c + (size_t)own.row * c_row + (size_t)j, c_row, left, right,
                         own.rows, columns, K, sums && j == 0 ? sums + own.row : NULL);
     }
 }
@@ -350,27 +349,27 @@ static void accumulate_product(const Kernels *k, const Tiles *tiles, float *c, s
 
 static const Tiles avx512_tiles = {tile_avx512}, amx_tiles = {tile_amx};
 
-static void avx512_multiply(const Kernels *k, float *c, size_t c_row, Matrix a, Packed b, int M,
+static void avx512_multiply(const Thread *thread, float *c, size_t c_row, Matrix a, Packed b, int M,
                             int K, const float *bias, Share columns) {
-    multiply_rows(k, &avx512_tiles, c, c_row, a, b, M, K, bias, columns);
+    multiply_rows(thread, &avx512_tiles, c, c_row, a, b, M, K, bias, columns);
 }
 
-static void avx512_accumulate(const Kernels *k, float *c, size_t c_row, Matrix a, Matrix b, int M,
-                              int N, int K, float *sums) {
-    accumulate_product(k, &avx512_tiles, c, c_row, a, b, M, N, K, sums);
+static void avx512_accumulate(const Thread *thread, float *c, size_t c_row, Matrix a, Matrix b,
+                              int M, int N, int K, float *sums) {
+    accumulate_product(thread, &avx512_tiles, c, c_row, a, b, M, N, K, sums);
 }
 
-static void amx_multiply(const Kernels *k, float *c, size_t c_row, Matrix a, Packed b, int M, int K,
-                         const float *bias, Share columns) {
+static void amx_multiply(const Thread *thread, float *c, size_t c_row, Matrix a, Packed b, int M,
+                         int K, const float *bias, Share columns) {
     amx_configure();
-    multiply_rows(k, &amx_tiles, c, c_row, a, b, M, K, bias, columns);
+    multiply_rows(thread, &amx_tiles, c, c_row, a, b, M, K, bias, columns);
     _tile_release();
 }
 
-static void amx_accumulate(const Kernels *k, float *c, size_t c_row, Matrix a, Matrix b, int M,
+static void amx_accumulate(const Thread *thread, float *c, size_t c_row, Matrix a, Matrix b, int M,
                            int N, int K, float *sums) {
     amx_configure();
-    accumulate_product(k, &amx_tiles, c, c_row, a, b, M, N, K, sums);
+    accumulate_product(thread, &amx_tiles, c, c_row, a, b, M, N, K, sums);
     _tile_release();
 }
 
@@ -388,7 +387,7 @@ static const Products amx_products = {.name = "amx_bf16",
                                       .multiply = amx_multiply,
                                       .accumulate = amx_accumulate};
 
-/* AMX's registers are large: a program asks the system's leave before it uses them. */
+/* AMX's registers are large: a program must ask the system for permission before it uses them. */
 static bool amx_allowed(void) {
     enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
     return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;

@@ -1,4 +1,4 @@
-/* choose.c - which instruction set this processor runs. */
+/* choose.c - chooses the instruction set for this processor. */
 #include "model/kernels/kernels.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
-/* isa.c - the loops that want vector registers; compiled once for each instruction set.
+/* isa.c - the loops that use vector registers, compiled once for each instruction set.
  *
  * The Makefile compiles this file with ISA=base (SSE2 or NEON), avx2 and avx512, each with the
- * compiler flags of that set. Apart from the register tile, which is written in vector types, the
- * loops are plain C that the compiler turns into vectors: what makes that possible is an
- * exponential without branches or library calls. */
+ * compiler flags of that set. Only the register tile is written in vector types. The other loops
+ * are plain C that the compiler vectorises; an exponential without branches or library calls makes
+ * that possible. */
 #include "model/kernels/kernels.h"
 #include "model/kernels/matmul.h"
 
@@ -17,8 +17,8 @@
 
 /* ---- vectors ---- */
 
-/* As many accumulators as registers allow beside a row of b and a broadcast of a: of 32 registers
- * 24 accumulate, of 16 either 12 or, without fused multiply-add, 8. */
+/* The most accumulators that leave registers for a row of b and a broadcast of a: 24 of 32
+ * registers; of 16 registers 12 or, without fused multiply-add, 8. */
 #if defined __AVX512F__
 enum { LANES = 16, TILE_ROWS = 6, TILE_VECTORS = 4 };
 #define ZIP_LOW  0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
@@ -39,17 +39,17 @@ enum { TILE_ROWS = 4, TILE_VECTORS = 2 };
 #endif
 enum {
     TILE_COLUMNS = TILE_VECTORS * LANES,
-    PANEL = 8192, /* floats: with a strip of the left operand, what fits the first cache */
+    PANEL = 8192, /* floats of a panel that fit the L1 cache with a strip of the left operand */
     BLOCK_TERMS = PANEL / TILE_COLUMNS < MATMUL_TERMS ? PANEL / TILE_COLUMNS : MATMUL_TERMS
 };
 
 typedef float Vector __attribute__((vector_size(LANES * sizeof(float))));
-/* The same in memory, at any address. */
+/* The same in memory, unaligned. */
 typedef float Unaligned __attribute__((vector_size(LANES * sizeof(float)), aligned(4), may_alias));
 
 /* ---- the register tile ---- */
 
-/* Inlined with `rows` and `vectors` constants, so that the accumulators live in registers. */
+/* `rows` and `vectors` are constants when this is inlined, so the accumulators are in registers. */
 static inline __attribute__((always_inline)) void
 tile_of(const int rows, const int vectors, float *c, size_t c_row, const float *a, size_t a_row,
         size_t a_column, const float *b, size_t b_row, int K, int columns, const float *bias,
@@ -129,11 +129,12 @@ static void tile(float *c, size_t c_row, const float *a, size_t a_row, size_t a_
 #undef TILE
 }
 
-/* ---- turning a matrix ---- */
+/* ---- transposing a matrix ---- */
 
-/* A square of LANES x LANES: zipping row i with row i + LANES/2, log2(LANES) times over, turns it,
- * as that many perfect shuffles of the bits of an element's (row, column) exchange the two. */
-static inline void turn_square(float *to, size_t to_row, const float *from, size_t from_row) {
+/* Transposes a square of LANES x LANES: zips row i with row i + LANES/2, log2(LANES) times. Each
+ * round is a perfect shuffle, which rotates the bits of an element's index (row, column) by one;
+ * together they exchange row and column. */
+static inline void transpose_square(float *to, size_t to_row, const float *from, size_t from_row) {
     Vector row[LANES], zipped[LANES];
 #pragma GCC unroll 16
     for (int i = 0; i < LANES; i++) row[i] = *(const Unaligned *)(from + (size_t)i * from_row);
@@ -156,14 +157,14 @@ static void transpose(float *to, size_t to_row, const float *from, size_t from_r
     int whole_rows = rows / LANES * LANES, whole_columns = columns / LANES * LANES;
     for (int i = 0; i < whole_rows; i += LANES)
         for (int j = 0; j < whole_columns; j += LANES)
-            turn_square(to + (size_t)j * to_row + (size_t)i, to_row,
-                        from + (size_t)i * from_row + (size_t)j, from_row);
+            transpose_square(to + (size_t)j * to_row + (size_t)i, to_row,
+                             from + (size_t)i * from_row + (size_t)j, from_row);
     for (int i = 0; i < rows; i++)
         for (int j = i < whole_rows ? whole_columns : 0; j < columns; j++)
             to[(size_t)j * to_row + (size_t)i] = from[(size_t)i * from_row + (size_t)j];
 }
 
-/* Rows far enough ahead to be there in time: the hardware does not foresee a jump to the next. */
+/* The distance of prefetches, in rows: the hardware does not predict the jump to the next row. */
 enum { ROWS_AHEAD = 12 };
 
 static void copy(float *to, size_t to_row, const float *from, size_t from_row, int rows,
@@ -184,7 +185,7 @@ static inline Vector load(const float *x) {
     return *(const Unaligned *)x;
 }
 
-/* Sums in lanes, then in pairs: what compilers make of a reduction adds the lanes one by one. */
+/* Sums in lanes, then in pairs: compilers' own reductions add the lanes one by one. */
 static inline float sum_lanes(Vector lanes) {
     float lane[LANES];
     memcpy(lane, &lanes, sizeof lane);
@@ -217,8 +218,8 @@ static float dot(const float *a, const float *b, size_t n) {
     return sum_lanes(even + odd) + rest;
 }
 
-/* Of LANES rows the sums over their lanes, in order: zips and adds row i and the one halfway down,
- * until one is left. */
+/* The sums over the lanes of each of LANES rows, in order: zips and adds row i and the row halfway
+ * down, until one is left. */
 static inline Vector sum_rows(Vector row[LANES]) {
 #pragma GCC unroll 4
     for (int half = LANES / 2; half > 0; half /= 2)
@@ -229,7 +230,7 @@ static inline Vector sum_rows(Vector row[LANES]) {
     return row[0];
 }
 
-static void dots(float *y, const float *x, const float *w, size_t stride, int n, int K) {
+static void gemv(float *y, const float *x, const float *w, size_t stride, int n, int K) {
     int j = 0, whole = K / LANES * LANES;
     for (; j + LANES <= n; j += LANES) {
         Vector row[LANES];
@@ -249,8 +250,9 @@ static void dots(float *y, const float *x, const float *w, size_t stride, int n,
     for (; j < n; j++) y[j] = dot(x, w + (size_t)j * stride, (size_t)K);
 }
 
-/* Two vectors of columns at a time, their sums in registers: over every second row alone. */
-static void combine(float *y, const float *p, const float *w, size_t stride, int n, int K) {
+/* Two vectors of columns at a time: their sums stay in registers, and even and odd rows are summed
+ * apart. */
+static void gemv_transposed(float *y, const float *p, const float *w, size_t stride, int n, int K) {
     int k = 0;
     for (; k + 2 * LANES <= K; k += 2 * LANES) {
         Vector sum[2][2] = {0};
@@ -293,13 +295,15 @@ typedef uint32_t Bits __attribute__((vector_size(LANES * sizeof(float))));
 typedef uint32_t UnalignedBits
     __attribute__((vector_size(LANES * sizeof(float)), aligned(4), may_alias));
 
-/* A page of 4 KiB, beyond which the hardware does not look ahead. */
+/* The distance of prefetches: a page of 4 KiB, beyond which the hardware does not prefetch. */
 enum { PAIRS_AHEAD = 1024 };
 
-/* A bfloat16 is the upper half of a float; narrow.c has seen to what is below the upper one. */
-static inline __attribute__((always_inline)) void narrow_of(const int vectors, float *y,
-                                                            const float *x, const uint32_t *pairs,
-                                                            int K, int columns, const float *bias) {
+/* A bfloat16 is the upper half of a float. bf16_weights.c rounds the upper number of a pair with
+ * the lower one's bits below it. */
+static inline __attribute__((always_inline)) void bf16_gemv_of(const int vectors, float *y,
+                                                               const float *x,
+                                                               const uint32_t *pairs, int K,
+                                                               int columns, const float *bias) {
     Vector even[TILE_VECTORS], odd[TILE_VECTORS];
     float sums[TILE_COLUMNS] = {0};
 #pragma GCC unroll 4
@@ -319,14 +323,14 @@ static inline __attribute__((always_inline)) void narrow_of(const int vectors, f
     for (int j = 0; j < columns; j++) y[j] = bias ? bias[j] + sums[j] : sums[j];
 }
 
-static void narrow(float *y, const float *x, const uint32_t *pairs, int K, int columns,
-                   const float *bias) {
+static void bf16_gemv(float *y, const float *x, const uint32_t *pairs, int K, int columns,
+                      const float *bias) {
     switch ((columns + LANES - 1) / LANES) {
-        case 1: narrow_of(1, y, x, pairs, K, columns, bias); break;
-        case 2: narrow_of(2, y, x, pairs, K, columns, bias); break;
+        case 1: bf16_gemv_of(1, y, x, pairs, K, columns, bias); break;
+        case 2: bf16_gemv_of(2, y, x, pairs, K, columns, bias); break;
 #if defined __AVX512F__ || defined __aarch64__
-        case 3: narrow_of(3, y, x, pairs, K, columns, bias); break;
-        case 4: narrow_of(4, y, x, pairs, K, columns, bias); break;
+        case 3: bf16_gemv_of(3, y, x, pairs, K, columns, bias); break;
+        case 4: bf16_gemv_of(4, y, x, pairs, K, columns, bias); break;
 #endif
     }
 }
@@ -334,9 +338,9 @@ static void narrow(float *y, const float *x, const uint32_t *pairs, int K, int c
 /* ---- exponentials ---- */
 
 /* e^x with a relative error below 2e-7 from -87 to 88; 0 below that range, e^88 above it, NaN for
- * NaN. x = n ln 2 + r with |r| <= ln 2 / 2; the polynomial for e^r is that of Moshier's Cephes
- * library (expf, 1992). Adding 1.5 * 2^23 rounds to a whole n and leaves it in the low bits, which
- * become the exponent. */
+ * NaN. x = n ln 2 + r with |r| <= ln 2 / 2. The polynomial for e^r is from Moshier's Cephes library
+ * (expf, 1992). Adding 1.5 * 2^23 rounds to an integer n and leaves n in the low bits, which become
+ * the exponent. */
 static inline float exponential(float x) {
     const float shift = 0x1.8p23f, log2e = 1.44269504f;
     const float ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
@@ -360,7 +364,7 @@ static inline float exponential(float x) {
     return x < -87.0f ? 0.0f : poly * scale;
 }
 
-/* In lanes by hand: with NaNs in the world, compilers do not reorder a maximum by themselves. */
+/* In lanes by hand: because of NaNs, compilers do not reorder a maximum. */
 static float largest(const float *x, int n) {
     float lane[LANES];
     int j = 0;
@@ -379,19 +383,20 @@ static float largest(const float *x, int n) {
 
 enum { ROWS = 8 }; /* at a time */
 
-/* Step by step for all rows, so that one row's long chain of operations hides behind the others. */
+/* Each step is done for all rows, so that the long chain of operations of one row overlaps with the
+ * others. */
 static void softmax(float *p, size_t row, float *lse, const float *x, float scale, int rows,
                     int n) {
-    float most[ROWS], total[ROWS];
+    float max[ROWS], total[ROWS];
     for (int first = 0; first < rows; first += ROWS) {
         int some = rows - first < ROWS ? rows - first : ROWS;
         const float *from = x + (size_t)first * row;
         float *to = p + (size_t)first * row;
         for (int i = 0; i < some; i++)
-            most[i] = largest(from + (size_t)i * row, n) * scale; /* scale > 0 */
+            max[i] = largest(from + (size_t)i * row, n) * scale; /* scale > 0 */
         for (int i = 0; i < some; i++) {
             const float *of = from + (size_t)i * row;
-            float *y = to + (size_t)i * row, above = most[i];
+            float *y = to + (size_t)i * row, above = max[i];
 #pragma omp simd
             for (int j = 0; j < n; j++) y[j] = exponential(of[j] * scale - above);
         }
@@ -401,18 +406,18 @@ static void softmax(float *p, size_t row, float *lse, const float *x, float scal
 #pragma omp simd
             for (int j = 0; j < n; j++) y[j] *= inverse;
         }
-        for (int i = 0; i < some; i++) lse[first + i] = most[i] + logf(total[i]);
+        for (int i = 0; i < some; i++) lse[first + i] = max[i] + logf(total[i]);
     }
 }
 
 static float log_sum_exp(const float *x, int n) {
-    float most = largest(x, n), total = 0;
+    float max = largest(x, n), total = 0;
 #pragma omp simd reduction(+ : total)
-    for (int j = 0; j < n; j++) total += exponential(x[j] - most);
-    return most + logf(total);
+    for (int j = 0; j < n; j++) total += exponential(x[j] - max);
+    return max + logf(total);
 }
 
-static void exponentials(float *p, const float *x, float scale, float lse, int n) {
+static void exp_all(float *p, const float *x, float scale, float lse, int n) {
 #pragma omp simd
     for (int j = 0; j < n; j++) p[j] = exponential(x[j] * scale - lse);
 }
@@ -462,8 +467,8 @@ static void normalize(float *y, float *mean, float *rstd, const float *x, const 
     *rstd = scale;
 }
 
-static void normalize_again(float *y, const float *x, float mean, float rstd, const float *w,
-                            const float *b, int n) {
+static void normalize_recompute(float *y, const float *x, float mean, float rstd, const float *w,
+                                const float *b, int n) {
 #pragma omp simd
     for (int i = 0; i < n; i++) y[i] = (x[i] - mean) * rstd * w[i] + b[i];
 }
@@ -498,14 +503,14 @@ static void normalize_backward(float *dx, float *dw, float *db, const float *dy,
 
 /* ---- RMSNorm ---- */
 
-static void rms_normalize_again(float *y, const float *x, float rstd, const float *w, int n) {
+static void rms_normalize_recompute(float *y, const float *x, float rstd, const float *w, int n) {
 #pragma omp simd
     for (int i = 0; i < n; i++) y[i] = x[i] * rstd * w[i];
 }
 
 static void rms_normalize(float *y, float *rstd, const float *x, const float *w, int n) {
     *rstd = 1.0f / sqrtf(dot(x, x, (size_t)n) / (float)n + 1e-6f);
-    rms_normalize_again(y, x, *rstd, w, n);
+    rms_normalize_recompute(y, x, *rstd, w, n);
 }
 
 /* With xhat = x rstd and g = dy w: dx += rstd (g - xhat mean(g xhat)). */
@@ -580,7 +585,7 @@ static void dropout(float *y, const float *x, DropoutRow mask, int n) {
 
 /* ---- the optimizer ---- */
 
-static void blend(float *y, float b, const float *x, float a, size_t n) {
+static void axpby(float *y, float b, const float *x, float a, size_t n) {
 #pragma omp simd
     for (size_t i = 0; i < n; i++) y[i] = b * y[i] + a * x[i];
 }
@@ -608,25 +613,25 @@ const Isa TABLE_NAME(ISA) = {
     .tile = tile,
     .transpose = transpose,
     .copy = copy,
-    .dots = dots,
-    .combine = combine,
-    .narrow = narrow,
+    .gemv = gemv,
+    .gemv_transposed = gemv_transposed,
+    .bf16_gemv = bf16_gemv,
     .softmax = softmax,
     .log_sum_exp = log_sum_exp,
-    .exponentials = exponentials,
+    .exp_all = exp_all,
     .softmax_backward = softmax_backward,
     .gelu = gelu,
     .gelu_backward = gelu_backward,
     .normalize = normalize,
-    .normalize_again = normalize_again,
+    .normalize_recompute = normalize_recompute,
     .normalize_backward = normalize_backward,
     .rms_normalize = rms_normalize,
-    .rms_normalize_again = rms_normalize_again,
+    .rms_normalize_recompute = rms_normalize_recompute,
     .rms_normalize_backward = rms_normalize_backward,
     .swiglu = swiglu,
     .swiglu_backward = swiglu_backward,
     .rotate = rotate,
-    .blend = blend,
+    .axpby = axpby,
     .add = add,
     .sum = sum,
     .dropout = dropout,

@@ -1,11 +1,13 @@
-/* kernels.h - products of matrices, and the loops that want vector registers.
+/* kernels.h - matrix products, the loops that use vector registers, and threads. Private to model/.
  *
- * isa.c is one source compiled once for each instruction set: a register tile and the loops over
- * rows, no threads; choose.c picks the widest table that the processor runs. team.c has the
- * threads. matmul.c is written once: packing, blocking, sharing out. bf16.c and narrow.c are the
- * same in bfloat16: of both factors, on processors that multiply it; of the weights alone, on any.
+ * isa.c is one source, compiled once for each instruction set: a register tile and the loops over
+ * rows, without threads. choose.c picks the widest table that the processor runs. team.c has the
+ * threads. matmul.c has what all tables share: packing, blocking, dividing work between threads.
+ * bf16.c does the same with both factors rounded to bfloat16, on processors that multiply it;
+ * bf16_weights.c with only the weights rounded, on any processor.
  *
- * Outside, everything is row-major float32. Nothing fails: contracts are asserted. */
+ * Outside the products all arrays are row-major float32, owned by the caller. Kernels do not fail;
+ * contracts are asserted. */
 #ifndef TRIL_KERNELS_H
 #define TRIL_KERNELS_H
 
@@ -16,8 +18,8 @@
 
 /* ---- the loops of one instruction set ---- */
 
-/* A dropout mask for one row: element j is kept when a hash of (key, j) is below `threshold`, and
- * then multiplied by `scale`. */
+/* A dropout mask for one row: element j is kept, and multiplied by `scale`, if a hash of (key, j)
+ * is below `threshold`. */
 typedef struct {
     uint64_t key;
     uint32_t threshold; /* keep probability * (2^32 - 1) */
@@ -31,216 +33,229 @@ typedef struct {
     float gradient_scale;           /* from clipping */
 } AdamW;
 
-/* Rows w_j below are n rows of K floats, `stride` floats apart. Outputs must not overlap inputs
- * unless it says so. */
+/* The loops of one instruction set. w_j below is row j of w[n,K], whose rows are `stride` floats
+ * apart. Outputs must not overlap inputs unless a comment allows it. */
 typedef struct Isa {
     const char *name;
     int lanes; /* floats in a vector */
     int tile_rows, tile_columns;
-    int block_terms; /* so many rows of tile_columns fit the first cache */
+    int block_terms; /* terms in a block: as many rows of tile_columns as fit the L1 cache */
 
-    /* c[rows,columns] (+)= a[rows,K] b[K,columns] for one tile: 1 <= rows <= tile_rows and
-     * 1 <= columns <= tile_columns; a(i,p) = a[i*a_row + p*a_column]; b's rows are b_row floats
-     * apart and can be read up to a whole number of vectors. Unless `accumulate`, c starts from
-     * bias[columns], or 0 if NULL. If `ahead` is not NULL, K cache lines from there on are fetched
-     * for later. */
+    /* c[rows,columns] (+)= a[rows,K] b[K,columns] for one tile, 1 <= rows <= tile_rows and 1 <=
+       columns <= tile_columns. a(i,p) = a[i*a_row + p*a_column]. b's rows are b_row floats apart,
+       and readable up to a whole number of vectors. Unless `accumulate`, c starts from
+       bias[columns], or 0 if bias is NULL. If `ahead` is not NULL, K cache lines from there on are
+       prefetched. */
     void (*tile)(float *c, size_t c_row, const float *a, size_t a_row, size_t a_column,
                  const float *b, size_t b_row, int K, int rows, int columns, const float *bias,
                  bool accumulate, const float *ahead);
 
-    /* to[j,i] = from[i,j] for rows x columns elements; rows so many floats apart */
+    /* to[j,i] = from[i,j] for rows x columns elements; to_row and from_row: floats from one row to
+       the next */
     void (*transpose)(float *to, size_t to_row, const float *from, size_t from_row, int rows,
                       int columns);
 
-    /* to[i,j] = from[i,j], likewise; rows soon after those may be prefetched */
+    /* to[i,j] = from[i,j], likewise; may prefetch the rows after these */
     void (*copy)(float *to, size_t to_row, const float *from, size_t from_row, int rows,
                  int columns);
 
-    void (*dots)(float *y, const float *x, const float *w, size_t stride, int n, int K);
-    /* y[j] = x . w_j */
-    void (*combine)(float *y, const float *p, const float *w, size_t stride, int n, int K);
-    /* y = sum_j p[j] w_j */
+    void (*gemv)(float *y, const float *x, const float *w, size_t stride, int n, int K);
+    /* y[n]: y[j] = x[K] . w_j */
+    void (*gemv_transposed)(float *y, const float *p, const float *w, size_t stride, int n, int K);
+    /* y[K] = sum_j p[j] w_j, p[n] */
 
-    /* y[columns] = x[K] w[K,columns] + bias, for a panel of weights that are bfloat16: columns <=
-     * tile_columns, bias may be NULL; pairs[p/2,j] holds w[p,j] in its lower half and, as a whole,
-     * is w[p+1,j]; in rows of whole vectors, zeros where there is none */
-    void (*narrow)(float *y, const float *x, const uint32_t *pairs, int K, int columns,
-                   const float *bias);
+    /* y[columns] = x[K] w[K,columns] + bias for a panel of bfloat16 weights. columns <=
+       tile_columns; bias may be NULL. pairs[p/2,j] has w[p,j] in its lower half; as a whole it is
+       w[p+1,j]. Rows of pairs are whole vectors, padded with 0 */
+    void (*bf16_gemv)(float *y, const float *x, const uint32_t *pairs, int K, int columns,
+                      const float *bias);
 
-    /* p[i] = softmax(scale * x[i]) for rows of n >= 1 numbers, `row` floats apart in both; scale
-     * > 0. lse[i] = ln(sum(exp(scale * x[i]))). p may be x. */
+    /* p = softmax(scale * x) for each of `rows` rows of n >= 1 numbers, `row` floats apart in both;
+       scale > 0. lse[i] = ln(sum(exp(scale * x))) of row i. p may be x. */
     void (*softmax)(float *p, size_t row, float *lse, const float *x, float scale, int rows, int n);
     /* ln(sum(exp(x))), n >= 1 */
     float (*log_sum_exp)(const float *x, int n);
-    /* p = exp(scale * x - lse): softmax again, from the lse that it returned. p may be x. */
-    void (*exponentials)(float *p, const float *x, float scale, float lse, int n);
+    /* p = exp(scale * x - lse): the softmax, recomputed from its lse. p may be x. */
+    void (*exp_all)(float *p, const float *x, float scale, float lse, int n);
     /* x = p (x - mean) scale: the backward of softmax, with mean = sum(p x). */
     void (*softmax_backward)(float *x, const float *p, float mean, float scale, int n);
 
     /* GELU in its tanh form (Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016). */
     void (*gelu)(float *y, const float *x, size_t n);
-    /* dx = dy gelu'(x), and gelu(x) once more in y; dx may be dy */
+    /* dx = dy gelu'(x), y = gelu(x); dx may be dy */
     void (*gelu_backward)(float *dx, float *y, const float *x, const float *dy, size_t n);
 
-    /* y = (x - mean) rstd w + b over n channels; writes mean and rstd = 1/sqrt(variance+1e-5). */
+    /* y = (x - mean) rstd w + b over n channels; writes mean and rstd = 1/sqrt(variance+1e-5) */
     void (*normalize)(float *y, float *mean, float *rstd, const float *x, const float *w,
                       const float *b, int n);
-    /* The same y, from the mean and rstd of then. */
-    void (*normalize_again)(float *y, const float *x, float mean, float rstd, const float *w,
-                            const float *b, int n);
-    /* dx += the gradient in x; dw += dy (x - mean) rstd, db += dy, for one row */
+    /* the same y, from the saved mean and rstd */
+    void (*normalize_recompute)(float *y, const float *x, float mean, float rstd, const float *w,
+                                const float *b, int n);
+    /* dx += the gradient of x; dw += dy (x - mean) rstd, db += dy, for one row */
     void (*normalize_backward)(float *dx, float *dw, float *db, const float *dy, const float *x,
                                float mean, float rstd, const float *w, int n);
 
-    /* y = x rstd w over n channels; writes rstd = 1/sqrt(mean(x^2)+1e-6). And again, from it. */
+    /* y = x rstd w over n channels; writes rstd = 1/sqrt(mean(x^2)+1e-6). _again: from the saved
+       rstd */
     void (*rms_normalize)(float *y, float *rstd, const float *x, const float *w, int n);
-    void (*rms_normalize_again)(float *y, const float *x, float rstd, const float *w, int n);
-    /* dx += the gradient in x; dw += dy x rstd, for one row */
+    void (*rms_normalize_recompute)(float *y, const float *x, float rstd, const float *w, int n);
+    /* dx += the gradient of x; dw += dy x rstd, for one row */
     void (*rms_normalize_backward)(float *dx, float *dw, const float *dy, const float *x,
                                    float rstd, const float *w, int n);
 
     /* y = gate s(gate) up, s the logistic function */
     void (*swiglu)(float *y, const float *gate, const float *up, size_t n);
-    /* ... its gradients, and y once more; dgate may be dy */
+    /* its gradients, and y recomputed; dgate may be dy */
     void (*swiglu_backward)(float *dgate, float *dup, float *y, const float *gate, const float *up,
                             const float *dy, size_t n);
 
-    /* Turns the pairs (x[i], x[i + half]), i < half, by angles of these cosines and sines, or,
-     * where `way` is -1 and not 1, back. y may be x. */
+    /* Rotates the pairs (x[i], x[i + half]), i < half, by the angles with cosine[half] and
+       sine[half]; back if `way` is -1, not 1. y may be x. */
     void (*rotate)(float *y, const float *x, const float *cosine, const float *sine, float way,
                    int half);
 
-    void (*blend)(float *y, float b, const float *x, float a,
+    void (*axpby)(float *y, float b, const float *x, float a,
                   size_t n);                                         /* y = b y + a x; x may be y */
     void (*add)(float *y, const float *x, size_t n);                 /* y += x */
     void (*sum)(float *y, const float *a, const float *b, size_t n); /* y = a + b */
     void (*dropout)(float *y, const float *x, DropoutRow mask, int n); /* y may be x */
     float (*dot)(const float *a, const float *b, size_t n);
+    /* one step for n weights; m and v are their first and second moments */
     void (*adamw)(float *w, float *m, float *v, const float *dw, AdamW step, size_t n);
 } Isa;
 
-/* The tables that this processor can run, narrowest first; returns how many, at most ISA_MAX. */
+/* `n` floats, up to a whole number of vectors. */
+static inline size_t whole_vectors(const Isa *isa, int n) {
+    return (size_t)((n + isa->lanes - 1) / isa->lanes * isa->lanes);
+}
+
+/* The tables that this processor runs, narrowest first. Returns how many, at most ISA_MAX. The
+ * tables are constants. */
 enum { ISA_MAX = 4 };
 int isa_available(const Isa *tables[ISA_MAX]);
 
-/* The widest of them, or the one that the environment variable KERNELS names; NULL with a message
+/* The widest of them, or the one that the environment variable KERNELS names. NULL with a message
  * if there is none of that name. */
 const Isa *isa_choose(Error *err);
 
 /* ---- threads ----
  *
- * A team's threads run the same program side by side: a pass over a model starts them once. Each
- * has its own Kernels and takes its share of the rows, heads or channels of what is to be done.
- * Where one needs what another made, all wait for each other at a barrier, which costs well below
- * a microsecond on idle processors and gives way to other programs on busy ones. */
+ * The threads of a team execute the same function together; a pass over a model starts them once.
+ * Each has its own Thread and computes its share of the rows, heads or channels. Before one thread
+ * uses what another wrote, all wait for each other at a barrier. A barrier costs well below a
+ * microsecond on idle processors; on busy ones it lets other programs run. */
 
 typedef struct Team Team;
 
 typedef struct Products Products;
 
-/* What one thread of a team computes with. */
+/* The context of one thread of a team. */
 typedef struct {
     const Isa *isa;
-    const Products *products; /* in the precision that was chosen */
+    const Products *products; /* in the chosen precision */
     Team *team;
-    int thread, threads; /* 0 <= thread < threads */
-    bool together;       /* all work on the same rows: see model/layers.h */
-    /* the thread's own: parts of the two operands of a product, packed; what attention, or Muon,
-     * needs */
+    int index, count; /* 0 <= index < count */
+    /* the thread's own: packed parts of the two operands of a product; scratch for attention and
+       Muon */
     float *left, *right, *scratch;
-} Kernels;
+} Thread;
 
-/* The processors that this program may use; 1 in a build without OpenMP. */
+/* The number of processors that this program may use; 1 in a build without OpenMP. */
 int team_processors(void);
 
-/* Makes a team of at most `threads` >= 1, each with `scratch` floats. They are started by the first
- * team_run that wants them. */
+/* Makes a team of at most `threads` >= 1 threads, each with `scratch` floats of scratch. The first
+ * team_run that needs them starts them. team_close releases the team; NULL is allowed. Refused: no
+ * memory; *team is then NULL. */
 bool team_open(Team **team, const Isa *isa, const Products *products, int threads, size_t scratch,
                Error *err);
 void team_close(Team *team);
 
-/* The floats that each thread then has in all. */
+/* The memory of one thread of such a team, in floats, with its packed operands. */
 size_t team_scratch(size_t scratch);
 
-/* Runs work(kernels, argument) on the first `threads` of the team's threads, and returns when all
- * have. The calling thread is one of them. */
-void team_run(Team *team, int threads, void (*work)(const Kernels *k, void *argument),
+/* Calls work(thread, argument) in the first `threads` threads of the team, the calling thread among
+ * them, and returns when all have returned. 1 <= threads <= the team's. The system may give fewer:
+ * Thread.count says how many there are. */
+void team_run(Team *team, int threads, void (*work)(const Thread *thread, void *argument),
               void *argument);
 
-/* Waits until all threads at work have come here. What they wrote before is seen by all after. */
-void team_barrier(const Kernels *k);
+/* Waits until all threads of the current team_run have called it. What each wrote before, all see
+ * afterwards. */
+void team_barrier(const Thread *thread);
 
-/* This thread's part, begin <= i < end, of `count` things, cut at multiples of `grain`. */
+/* This thread's share, begin <= i < end, of `count` items, cut at multiples of `grain`. */
 typedef struct {
     size_t begin, end;
 } Share;
-Share team_share(const Kernels *k, size_t count, size_t grain);
+Share team_share(const Thread *thread, size_t count, size_t grain);
 
-/* This thread's part of a matrix of rows x columns: of its longer side, for each thread packs what
- * it needs of the other by itself; cut at multiples of the two grains. */
+/* This thread's part of a matrix of rows x columns: a share of the longer side and all of the
+ * shorter, because each thread packs the other operand for itself. It is cut at multiples of the
+ * side's grain. */
 typedef struct {
     int row, rows, column, columns;
 } Part;
-Part team_part(const Kernels *k, int rows, int columns, int row_grain, int column_grain);
+Part team_part(const Thread *thread, int rows, int columns, int row_grain, int column_grain);
 
 /* ---- products ----
  *
- * No barriers inside: what a product reads must be whole before, and what it writes is whole for
- * other threads after the next barrier. The terms of every sum run in the same order whatever the
- * number of threads. */
+ * Products have no barriers inside. A barrier must come before them if other threads wrote their
+ * inputs, and after them before other threads read their results. The terms of every sum are added
+ * in the same order at any number of threads. */
 
-/* A matrix as it lies in memory: element (i, j) is at[i * row + j * column]. Swapping the two
- * strides transposes it. */
+/* A matrix in memory: element (i, j) is at[i * row + j * column]. Swapping the two strides
+ * transposes it. Borrowed. */
 typedef struct {
     const float *at;
     size_t row, column;
 } Matrix;
 
-/* A right operand b[K,N] that has been packed. */
+/* A packed right operand b[K,N]. Borrowed. */
 typedef struct {
     const float *at;
     int K, N;
 } Packed;
 
-/* Products in one precision: outside all is float32; inside, operands are packed, and perhaps
- * rounded. Sums are float32. */
+/* Products in one precision. Operands and results are float32; packing may round operands. Sums are
+ * float32. */
 struct Products {
     const char *name;
-    const Products *attention; /* what attention multiplies with: this table, or another */
-    int rows; /* of a left operand that a product wants at least; 0: those of a register tile */
-    /* the floats that a right operand b[K,N], one of whose strides is 1, takes when packed; packing
-     * it, by the team */
+    const Products *attention; /* the table that attention uses: this or another */
+    int rows; /* the fewest rows of a left operand for an efficient product; 0: those of a register
+                 tile */
+    /* packed_size: the floats of a packed right operand b[K,N]. pack: packs it, by the team; one
+       stride of b is 1 */
     size_t (*packed_size)(const Isa *isa, int K, int N);
-    void (*pack)(const Kernels *k, float *packed, Matrix b, int K, int N);
-    /* c[M,N] = a[M,K] b[K,N] + bias[N], for the calling thread alone; c's rows are c_row floats
-     * apart; bias may be NULL. Of b the first K <= b.K rows count, and `columns`, which begin at a
-     * multiple of PRODUCT_GRAIN and may go beyond N to a whole number of vectors, where b is 0. */
-    void (*multiply)(const Kernels *k, float *c, size_t c_row, Matrix a, Packed b, int M, int K,
+    void (*pack)(const Thread *thread, float *packed, Matrix b, int K, int N);
+    /* c[M,N] = a[M,K] b[K,N] + bias[N], by the calling thread alone. c's rows are c_row floats
+       apart; bias may be NULL. Only the first K <= b.K rows of b count, and only `columns`: they
+       begin at a multiple of PRODUCT_GRAIN and may go beyond N to a whole number of vectors, where
+       b is 0. */
+    void (*multiply)(const Thread *thread, float *c, size_t c_row, Matrix a, Packed b, int M, int K,
                      const float *bias, Share columns);
-    /* c[M,N] += a[M,K] b[K,N], with b as it lies, by the team, whose threads share c; one stride of
-     * a and one of b is 1. If `sums` is not NULL, sums[i] += sum_p a(i,p); a is turned then (a.row
-     * = 1). */
-    void (*accumulate)(const Kernels *k, float *c, size_t c_row, Matrix a, Matrix b, int M, int N,
-                       int K, float *sums);
+    /* c[M,N] += a[M,K] b[K,N], by the team; b is not packed. One stride of a and one of b is 1. If
+       `sums` is not NULL, sums[i] += sum_p a(i,p), and a must be transposed (a.row = 1). */
+    void (*accumulate)(const Thread *thread, float *c, size_t c_row, Matrix a, Matrix b, int M,
+                       int N, int K, float *sums);
 };
 
-enum { PRODUCT_GRAIN = 64 }; /* a multiple of every table's panels */
+enum { PRODUCT_GRAIN = 64 }; /* a multiple of the panel width of every table */
 
 extern const Products float32_products;
 
-/* Weights rounded to bfloat16, all else float32: half the memory to read, on any processor. For few
- * rows, and not for training: it has no `accumulate`. */
-extern const Products narrow_products;
+/* Weights rounded to bfloat16, all else float32: half the memory traffic, on any processor. For few
+ * rows. Not for training: `accumulate` is NULL. */
+extern const Products bf16_weight_products;
 
-/* The tables of bfloat16 products that this processor can run, slowest first; returns how many, at
- * most BF16_MAX. */
+/* The tables of bfloat16 products that this processor runs, slowest first. Returns how many, at
+ * most BF16_MAX. The tables are constants. */
 enum { BF16_MAX = 2 };
 int bf16_available(const Products *tables[BF16_MAX]);
 
-/* Is it worth while to use them unasked? If there are any, and KERNELS asks for nothing else. */
+/* Should they be the default? True if there are any and KERNELS names no other instruction set. */
 bool bf16_advised(void);
 
-/* The fastest of them; NULL with a message if there is none. */
+/* The fastest of them. NULL with a message if there is none. */
 const Products *bf16_choose(Error *err);
 
 #endif

@@ -1,11 +1,11 @@
-/* team.c - threads side by side.
+/* team.c - threads that compute together.
  *
  * OpenMP starts the threads and parks them between passes. Within a pass they meet at the barrier
- * below: a count of those who have come, and a number that the last one raises to let all go on.
- * Those who wait look again for some tens of microseconds, which is longer than a fair share of
- * work differs, then offer the processor to whoever else wants it: on a busy machine a thread that
- * only looked would spend the time that the one it waits for needs. Where there are more threads
- * than processors it always would, so that they offer it at once. */
+ * below: a count of the threads that have arrived, and a number that the last one raises to release
+ * all. A waiting thread looks again for some tens of microseconds, longer than fair shares of work
+ * differ. Then it offers the processor to other programs: on a busy machine a thread that only
+ * looked would use the time that the late thread needs. If there are more threads than processors,
+ * that is always so, and a waiting thread offers it at once. */
 #include "model/kernels/kernels.h"
 #include "model/kernels/matmul.h"
 #include "base/memory.h"
@@ -18,16 +18,16 @@
 #include <stdatomic.h>
 
 struct Team {
-    Kernels *members;
+    Thread *members;
     int size;
-    int patience; /* how often those who wait look before they offer the processor */
+    int patience; /* how often a waiting thread looks before it offers the processor */
     float *scratch;
-    /* each on a cache line of its own: the waiting look at one while others change the other */
+    /* each on its own cache line: waiting threads read one while others write the other */
     _Alignas(MEMORY_ALIGNMENT) atomic_int come;
     _Alignas(MEMORY_ALIGNMENT) atomic_uint round;
 };
 
-enum { AT_ONCE = 100, PATIENCE = 2000 }; /* looks; the first ones in a row */
+enum { AT_ONCE = 100, PATIENCE = 2000 }; /* looks; the first ones without a pause between them */
 enum { LEFT = MATMUL_TERMS * MATMUL_ROWS, RIGHT = MATMUL_TERMS * MATMUL_COLUMNS };
 
 /* Whole cache lines, so that no two threads write to the same one. */
@@ -58,13 +58,13 @@ bool team_open(Team **opened, const Isa *isa, const Products *products, int thre
     }
     for (size_t i = 0; i < count; i++) {
         float *own = team->scratch + i * each;
-        team->members[i] = (Kernels){.isa = isa,
-                                     .products = products,
-                                     .team = team,
-                                     .thread = (int)i,
-                                     .left = own,
-                                     .right = own + LEFT,
-                                     .scratch = own + LEFT + RIGHT};
+        team->members[i] = (Thread){.isa = isa,
+                                    .products = products,
+                                    .team = team,
+                                    .index = (int)i,
+                                    .left = own,
+                                    .right = own + LEFT,
+                                    .scratch = own + LEFT + RIGHT};
     }
     *opened = team;
     return true;
@@ -77,25 +77,25 @@ void team_close(Team *team) {
     memory_free(team);
 }
 
-void team_run(Team *team, int threads, void (*work)(const Kernels *k, void *argument),
+void team_run(Team *team, int threads, void (*work)(const Thread *thread, void *argument),
               void *argument) {
     assert(threads >= 1 && threads <= team->size);
 #if defined _OPENMP
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
-        /* OpenMP may give fewer than asked for: each asks how many they are. */
-        Kernels *own = &team->members[omp_get_thread_num()];
-        own->threads = omp_get_num_threads();
+        /* OpenMP may give fewer threads than asked for. */
+        Thread *own = &team->members[omp_get_thread_num()];
+        own->count = omp_get_num_threads();
         work(own, argument);
     }
 #else
     (void)threads;
-    team->members[0].threads = 1;
+    team->members[0].count = 1;
     work(&team->members[0], argument);
 #endif
 }
 
-/* Tells the processor that this thread only looks. */
+/* Tells the processor that this thread is only waiting. */
 static inline void relax(void) {
 #if defined __x86_64__
     __builtin_ia32_pause();
@@ -104,11 +104,11 @@ static inline void relax(void) {
 #endif
 }
 
-void team_barrier(const Kernels *k) {
-    if (k->threads == 1) return;
-    Team *team = k->team;
+void team_barrier(const Thread *thread) {
+    if (thread->count == 1) return;
+    Team *team = thread->team;
     unsigned round = atomic_load_explicit(&team->round, memory_order_relaxed);
-    if (atomic_fetch_add_explicit(&team->come, 1, memory_order_acq_rel) == k->threads - 1) {
+    if (atomic_fetch_add_explicit(&team->come, 1, memory_order_acq_rel) == thread->count - 1) {
         atomic_store_explicit(&team->come, 0, memory_order_relaxed);
         atomic_store_explicit(&team->round, round + 1, memory_order_release);
         return;
@@ -121,20 +121,20 @@ void team_barrier(const Kernels *k) {
         }
 }
 
-Share team_share(const Kernels *k, size_t count, size_t grain) {
-    size_t grains = (count + grain - 1) / grain, threads = (size_t)k->threads;
-    size_t thread = (size_t)k->thread;
-    Share share = {grains * thread / threads * grain, grains * (thread + 1) / threads * grain};
+Share team_share(const Thread *thread, size_t count, size_t grain) {
+    size_t grains = (count + grain - 1) / grain, threads = (size_t)thread->count;
+    size_t index = (size_t)thread->index;
+    Share share = {grains * index / threads * grain, grains * (index + 1) / threads * grain};
     if (share.begin > count) share.begin = count;
     if (share.end > count) share.end = count;
     return share;
 }
 
-Part team_part(const Kernels *k, int rows, int columns, int row_grain, int column_grain) {
+Part team_part(const Thread *thread, int rows, int columns, int row_grain, int column_grain) {
     if (rows < columns) {
-        Share own = team_share(k, (size_t)columns, (size_t)column_grain);
+        Share own = team_share(thread, (size_t)columns, (size_t)column_grain);
         return (Part){0, rows, (int)own.begin, (int)(own.end - own.begin)};
     }
-    Share own = team_share(k, (size_t)rows, (size_t)row_grain);
+    Share own = team_share(thread, (size_t)rows, (size_t)row_grain);
     return (Part){(int)own.begin, (int)(own.end - own.begin), 0, columns};
 }

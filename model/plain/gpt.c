@@ -10,7 +10,7 @@
 #include "model/plain/layers.h"
 #include "model/plain/rungs.h"
 
-/* A block: its weights, and of its forward pass what the backward pass reads. */
+/* A block: its weights, and the arrays of its forward pass that the backward pass reads. */
 typedef struct {
     Weights ln_1, c_attn, attn_proj, ln_2, c_fc, mlp_proj;
     double *x, *h1, *q, *k, *v, *att, *out; /* h1: ln_1 of x */

@@ -1,6 +1,6 @@
 /* layers.c - written to be read: every sum is a loop. The formulas are in layers.h.
  *
- * Exponentials are taken of numbers as they are: a double overflows only beyond e^709. */
+ * Exponentials need no shift: a double overflows only beyond e^709. */
 #include "model/plain/layers.h"
 
 #include <math.h>
@@ -238,7 +238,7 @@ void plain_rmsnorm_backward(double *dx, const double *dy, const double *x, Weigh
 
 /* ---- rotary positions ---- */
 
-/* y += x, turned; direction is 1, or -1 to turn back. */
+/* y += x, rotated; direction is 1, or -1 to rotate back. */
 static void add_turned(double *y, const double *x, int direction, int T, int C, int NH) {
     int hs = C / NH;
     for (int t = 0; t < T; t++)

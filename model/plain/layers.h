@@ -3,10 +3,10 @@
  * T time, C channels, OC output channels, V vocabulary, NH heads, hs = C / NH channels of a head.
  * In an array (T, C), channel c of token t is number t * C + c.
  *
- * A forward pass returns a new array, y, which it gets from p. A backward pass is given dy, the
- * gradient of y. It adds to the gradient of everything that the forward pass read: to dx, and to dw
- * and db of the weights. All gradients begin as 0. An array that is read in two places so gets the
- * sum of two gradients, as the chain rule wants. */
+ * A forward pass returns a new array, y, which belongs to p (memory.h). A backward pass is given
+ * dy, the gradient of y. It adds to the gradient of everything that the forward pass read: to dx,
+ * and to dw and db of the weights. All gradients begin at 0. So an array that is read twice gets
+ * the sum of two gradients, as the chain rule says. */
 #ifndef TRIL_PLAIN_LAYERS_H
 #define TRIL_PLAIN_LAYERS_H
 
@@ -47,16 +47,16 @@ double *plain_attention(Plain *p, const double *q, const double *k, int T, int C
 void plain_attention_backward(double *dq, double *dk, const double *datt, const double *att,
                               const double *q, const double *k, int T, int C, int NH);
 
-/* Then the weighted mean of the values, of the channels of head h under att[h]:
+/* Then the weighted mean of the values. att[h] weights the channels of head h:
  *     y[t] = sum_(s <= t) att[h,t,s] v[s];  dv[s] += att[h,t,s] dy[t], datt[h,t,s] += dy[t] . v[s]
- * datt may be NULL: of weights that are constant. */
+ * datt may be NULL, if the weights att are constant. */
 double *plain_weighted_mean(Plain *p, const double *att, const double *v, int T, int C, int NH);
 void plain_weighted_mean_backward(double *datt, double *dv, const double *dy, const double *att,
                                   const double *v, int T, int C, int NH);
 
 /* ---- mean of the past ----
- * The weights of one head that takes the same of each token it sees: att[t,s] = 1 / (t + 1) for
- * s <= t, and 0 for s > t. They are constant and have no gradient. */
+ * The weights of one head that takes the same share of each token it sees: att[t,s] = 1 / (t + 1)
+ * for s <= t, and 0 for s > t. They are constant and have no gradient. */
 double *plain_mean_of_past(Plain *p, int T);
 
 /* ---- layer normalisation ---- (Ba, Kiros, Hinton, 2016)
@@ -73,8 +73,8 @@ double *plain_rmsnorm(Plain *p, const double *x, Weights norm, int N);
 void plain_rmsnorm_backward(double *dx, const double *dy, const double *x, Weights norm, int N);
 
 /* ---- rotary positions ---- (Su et al., "RoFormer", 2021)
- * In each head, channels i and i + hs/2 are a pair, which is turned by the angle
- * t / 10000^(2 i / hs):  (a, b) -> (a cos - b sin, b cos + a sin). The backward turns back. */
+ * In each head, channels i and i + hs/2 are a pair, which is rotated by the angle
+ * t / 10000^(2 i / hs):  (a, b) -> (a cos - b sin, b cos + a sin). The backward rotates back. */
 double *plain_rotary(Plain *p, const double *x, int T, int C, int NH);
 void plain_rotary_backward(double *dx, const double *dy, int T, int C, int NH);
 

@@ -1,4 +1,4 @@
-/* memory.h - what the plain rungs compute with: weights, which have names, and arrays. */
+/* memory.h - the memory of the plain rungs: weights, by name, and arrays. */
 #ifndef TRIL_PLAIN_MEMORY_H
 #define TRIL_PLAIN_MEMORY_H
 
@@ -8,11 +8,11 @@
 typedef struct {
     const double *w, *b; /* (rows, columns) and (rows); b is NULL if the layer has no bias */
     double *dw, *db;
-    int rows, columns; /* of a vector: its size, and 1 */
+    int rows, columns; /* a vector has columns = 1 */
 } Weights;
 
 /* The weights whose tensors are NAME.weight and, if the model has it, NAME.bias. The name is
- * printed from `format`, as printf does. */
+ * `format` with its arguments, as in printf. */
 Weights plain_weights(const Plain *p, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -15,7 +15,7 @@
 #include "model/plain/layers.h"
 #include "model/plain/rungs.h"
 
-/* A block: its weights, and of its forward pass what the backward pass reads. */
+/* A block: its weights, and the arrays of its forward pass that the backward pass reads. */
 typedef struct {
     Weights norm1, q_proj, k_proj, v_proj, q_norm, k_norm, o_proj;
     Weights norm2, gate_proj, up_proj, down_proj;

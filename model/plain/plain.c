@@ -1,4 +1,4 @@
-/* plain.c - a batch is one sequence after the other, and the mean of what they give. */
+/* plain.c - computes a batch sequence by sequence, and takes the mean. */
 #include "model/plain/plain.h"
 #include "model/plain/layers.h"
 #include "model/plain/memory.h"
@@ -67,7 +67,7 @@ void plain_gradients(Plain *p, const int32_t *ids, const int32_t *targets, int B
     PlainRung *rung = rung_of(p->model->config.model);
     memset(p->gradients, 0, p->size * sizeof *p->gradients);
     for (int b = 0; b < B; b++) {
-        rung(p, ids + b * T, targets + b * T, T); /* adds its own */
+        rung(p, ids + b * T, targets + b * T, T); /* adds this sequence's gradients */
         plain_release(p);
     }
     for (size_t i = 0; i < p->size; i++) p->gradients[i] /= B;

@@ -2,8 +2,8 @@
  * sequence at a time, forward and backward by hand. It is written to be read: start with bigram.c.
  * The tests hold the fast engine against it. The programs do not contain it.
  *
- * It has no dropout. It shares nothing with the engine but the names, shapes and places of the
- * tensors. A missing tensor, or no memory, fails an assert. */
+ * It has no dropout. It shares only the names, shapes and offsets of tensors with the engine. A
+ * missing tensor, or no memory, fails an assert. */
 #ifndef TRIL_PLAIN_H
 #define TRIL_PLAIN_H
 
@@ -14,19 +14,21 @@
 typedef struct {
     const Model *model;   /* borrowed */
     double *weights;      /* may be changed between calls */
-    double *gradients;    /* what plain_gradients fills */
+    double *gradients;    /* set by plain_gradients */
     size_t size;          /* numbers in each */
-    struct Array *arrays; /* of the sequence at hand: see memory.h */
+    struct Array *arrays; /* of the current sequence: memory.h */
 } Plain;
 
 /* Is there a plain version of the rung of that name? */
 bool plain_knows(const char *rung);
 
-/* Copies a model's weights; its rung is one that plain_knows. plain_close frees what it has. */
+/* Copies the weights of a model, which is borrowed and whose rung plain_knows. plain_close frees
+ * the copy and the gradients. */
 void plain_open(Plain *p, const Model *model);
 void plain_close(Plain *p);
 
-/* Fills logits[B,T,V] with what follows each token of ids[B,T]; T <= the model's context. */
+/* Computes logits[B,T,V], the prediction after each token of ids[B,T]; T <= the model's context.
+ * The caller owns both. */
 void plain_logits(Plain *p, const int32_t *ids, int B, int T, double *logits);
 
 /* The mean cross-entropy of ids[B,T] against targets[B,T], in nats. */

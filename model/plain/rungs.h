@@ -1,8 +1,8 @@
 /* rungs.h - the rungs of the plain ladder, lowest first.
  *
- * A rung is given one sequence, ids[T]. It computes the logits (T, V), which it returns. With
- * targets[T] it goes on: it computes the gradient of the mean cross-entropy of these T predictions,
- * and adds it to the gradients of the weights. Without (NULL) it ends after the logits.
+ * A rung takes one sequence, ids[T], and returns the logits (T, V), which belong to p (memory.h).
+ * If targets[T] is not NULL, it also computes the gradient of the mean cross-entropy of these T
+ * predictions, and adds it to the gradients of the weights.
  *
  * Each rung reads from top to bottom: its weights, the forward pass, the backward pass. The
  * gradient of x is called dx. */

@@ -1,4 +1,4 @@
-/* entry.c - where libFuzzer calls one harness, whose name is HARNESS. */
+/* entry.c - libFuzzer calls the harness HARNESS here. */
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);

@@ -1,5 +1,5 @@
-/* fuzz.h - readers of what comes from outside, called with any bytes at all. Each harness does with
- * them what a program would, and ends the process if a promise is broken. */
+/* fuzz.h - harnesses that call the readers of outside data with any bytes. A harness uses the bytes
+ * as a program would, and ends the process if a promise is broken. */
 #ifndef TRIL_FUZZ_H
 #define TRIL_FUZZ_H
 
@@ -10,12 +10,12 @@ void fuzz_safetensors(const uint8_t *bytes, size_t length);
 void fuzz_tokenizer(const uint8_t *bytes, size_t length);
 void fuzz_utf8(const uint8_t *bytes, size_t length);
 
-/* A copy of the bytes, which the next call overwrites, right before a page that may not be touched:
- * a read beyond the end is found with any compiler. NULL for more than FUZZ_MOST. */
-enum { FUZZ_MOST = 1 << 20 };
+/* Copies the bytes to the end of a page before an inaccessible page, so that any compiler finds a
+ * read beyond the end. The next call overwrites the copy. NULL for more than FUZZ_MAX bytes. */
+enum { FUZZ_MAX = 1 << 20 };
 char *fuzz_guarded(const uint8_t *bytes, size_t length);
 
-/* Ends the process with the words of a broken promise. */
+/* Prints the broken promise and ends the process. */
 void fuzz_fail(const char *promise);
 
 #endif

@@ -1,6 +1,6 @@
-/* safetensors.c - a checkpoint's outer form: whatever is accepted lies within its file. */
+/* safetensors.c - whatever the safetensors reader accepts lies within its file. */
 #include "tests/fuzz/fuzz.h"
-#include "model/safetensors.h"
+#include "formats/safetensors.h"
 
 #include <string.h>
 
@@ -10,7 +10,7 @@ static void check_inside(const void *at, size_t size, const char *bytes, size_t 
         fuzz_fail("all within the file");
 }
 
-/* Tensors lie end to end, so that together they are as long as the data. */
+/* Tensors lie end to end, so together they are as long as the data. */
 static void check_file(const SafeTensors *file, const char *bytes, size_t length) {
     uint64_t header;
     size_t total = 0;

@@ -1,13 +1,14 @@
-/* tokenizer.c - a tokenizer.json: what is accepted numbers distinct characters from 0 on, each
+/* tokenizer.c - an accepted tokenizer.json gives distinct characters the ids from 0 on, each
  * once. */
 #include "tests/fuzz/fuzz.h"
+#include "formats/tokenizer.h"
 #include "base/memory.h"
 #include "data/data.h"
 
 #include <string.h>
 
 static void check_vocabulary(const Vocab *vocab, const int32_t *rows) {
-    static unsigned char taken[FUZZ_MOST];
+    static unsigned char taken[FUZZ_MAX];
     memset(taken, 0, (size_t)vocab->size);
     for (int id = 0; id < vocab->size; id++) {
         if (id > 0 && vocab->codes[id] <= vocab->codes[id - 1]) fuzz_fail("sorted characters");

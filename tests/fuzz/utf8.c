@@ -1,10 +1,10 @@
-/* utf8.c - characters, one after another; and the same bytes as a stream. */
+/* utf8.c - decodes characters one by one, and the same bytes as a stream. */
 #include "tests/fuzz/fuzz.h"
 #include "base/utf8.h"
 
 #include <string.h>
 
-/* What was read is a code point, and would be written as it was read. */
+/* The result is a code point that encodes to the same bytes. */
 static void check_character(const char *text, int taken, uint32_t code) {
     char again[UTF8_MAX];
     if (code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF)) fuzz_fail("a code point");
@@ -12,7 +12,7 @@ static void check_character(const char *text, int taken, uint32_t code) {
         fuzz_fail("the same bytes again");
 }
 
-/* Any bytes become valid characters, a half one at the end being held back. */
+/* Any bytes become valid characters. Half a character at the end is kept back. */
 static void check_stream(const char *text, size_t length) {
     Utf8Stream stream = {{0}, 0};
     for (size_t i = 0; i < length; i++) {

@@ -1,0 +1,65 @@
+#include "formats/trained.h"
+#include "formats/huggingface.h"
+#include "formats/tokenizer.h"
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <string.h>
+
+bool trained_vocab(const Checkpoint *checkpoint, const char *path, Vocab *vocab, Error *err) {
+    const Note *kind = checkpoint_note(checkpoint, "characters");
+    const Note *text = checkpoint_note(checkpoint, "vocabulary");
+    *vocab = (Vocab){0};
+    if (!kind || !text) return fail(err, "%s: holds no vocabulary", path);
+    bool bytes = strcmp(kind->value, "bytes") == 0;
+    if (!vocab_build(vocab, path, text->value, text->length, bytes, err)) return false;
+    bool ok = vocab->size == checkpoint->model.config.V;
+    if (ok && !bytes) { /* sorted and distinct, or the ids would mean other characters */
+        char *joined;
+        size_t length;
+        if (!vocab_join(vocab, &joined, &length, err)) {
+            vocab_free(vocab);
+            return false;
+        }
+        ok = length == text->length && memcmp(joined, text->value, length) == 0;
+        memory_free(joined);
+    }
+    if (ok) return true;
+    vocab_free(vocab);
+    return fail(err, "%s: its vocabulary is not that of its model", path);
+}
+
+static bool load_folder(Trained *trained, const char *path, Error *err) {
+    int32_t *rows;
+    if (!tokenizer_import(&trained->vocab, path, &rows, err)) return false;
+    bool ok = model_import(&trained->checkpoint.model, path, rows, trained->vocab.size, err);
+    memory_free(rows);
+    return ok;
+}
+
+bool trained_load(Trained *trained, const char *path, Error *err) {
+    *trained = (Trained){0};
+    bool ok = file_is_directory(path)
+                  ? load_folder(trained, path, err)
+                  : checkpoint_load(&trained->checkpoint, path, err) &&
+                        trained_vocab(&trained->checkpoint, path, &trained->vocab, err);
+    if (!ok) trained_free(trained);
+    return ok;
+}
+
+void trained_free(Trained *trained) {
+    checkpoint_free(&trained->checkpoint);
+    vocab_free(&trained->vocab);
+}
+
+bool trained_export(const Trained *trained, const char *directory, Error *err) {
+    static const char *const files[] = {"config.json", "model.safetensors", "tokenizer.json",
+                                        "tokenizer_config.json"};
+    const Model *model = &trained->checkpoint.model;
+    if (!model_check_export(model, err) || !file_make_directory(directory, err)) return false;
+    if (tokenizer_export(&trained->vocab, model->config.T, directory, err) &&
+        model_export(model, directory, err))
+        return true;
+    file_remove_directory(directory, files, sizeof files / sizeof *files);
+    return false;
+}

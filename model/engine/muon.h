@@ -1,0 +1,31 @@
+/* muon.h - Muon, an optimizer for matrices (Jordan et al., "Muon: An optimizer for hidden layers in
+ * neural networks", 2024). Private to model/.
+ *
+ * A step goes along the orthogonal matrix nearest to the momentum: all its directions have the same
+ * weight, however rare they are. Five steps of a Newton-Schulz iteration find it; they are matrix
+ * products. */
+#ifndef TRIL_MUON_H
+#define TRIL_MUON_H
+
+#include "model/kernels/kernels.h"
+
+typedef struct {
+    float rate, momentum, decay;
+} Muon;
+
+/* The scratch that muon_step needs in a thread for a matrix of rows x columns, in floats. */
+size_t muon_scratch(const Isa *isa, const Products *products, int rows, int columns);
+
+/* The work of a step, in multiply-adds. */
+double muon_work(int rows, int columns);
+
+/* One step for w[rows,columns], by the calling thread alone, whose scratch has muon_scratch floats;
+ * m, the momentum, and g, the gradient, have the same shape. Let o be the orthogonal matrix nearest
+ * to momentum m' + (1 - momentum) g (Nesterov's momentum):
+ *     m' = momentum m + (1 - momentum) g
+ *     w  = (1 - rate decay) w - rate s o,   s = sqrt(rows / columns) if rows > columns, else 1
+ * g does not change. */
+void muon_step(const Thread *thread, float *w, float *m, const float *g, int rows, int columns,
+               Muon muon);
+
+#endif

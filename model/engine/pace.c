@@ -1,0 +1,39 @@
+#include "model/engine/pace.h"
+
+/* Trying several threads costs about ten milliseconds on a busy machine. `first`: seconds before
+ * the first try, twice that cost. `again`: later tries may take a twentieth of the time. `idle`: no
+ * try while one thread alone has its processor for less than this share of the time. */
+static const double first = 0.02, again = 20, idle = 0.95;
+
+/* Before the first measurement: one thread makes twenty thousand million multiply-adds a second. */
+static double alone_of(const Pace *pace) {
+    return pace->alone > 0 ? pace->alone : 5e-11;
+}
+
+static bool shared_is_faster(const Pace *pace) {
+    return pace->shared > 0 && pace->shared < alone_of(pace);
+}
+
+/* Has enough time passed to try the slower way, or the unknown one? */
+static bool is_due(const Pace *pace, double work) {
+    if (pace->shared <= 0) return pace->gone + alone_of(pace) * work >= first;
+    double slower = shared_is_faster(pace) ? alone_of(pace) : pace->shared;
+    return pace->gone >= again * slower * work;
+}
+
+bool pace_shares(const Pace *pace, double work) {
+    return shared_is_faster(pace) != is_due(pace, work);
+}
+
+void pace_note(Pace *pace, bool shared, double work, double seconds, double worked) {
+    double *known = shared ? &pace->shared : &pace->alone, each = seconds / work;
+    bool tried = shared != shared_is_faster(pace);
+    pace->gone += seconds;
+    pace->worked += worked;
+    bool busy = pace->worked < idle * pace->gone;
+    if (tried || (busy && is_due(pace, work)))
+        pace->gone = pace->worked = 0; /* begin to wait
+                                          again */
+    /* a moving average; after a try, the new value alone, for the old one is out of date */
+    *known = tried || *known <= 0 ? each : *known + (each - *known) / 4;
+}

@@ -1,0 +1,29 @@
+/* pace.h - one thread or several: whichever was faster lately. Private to model/.
+ *
+ * Threads that share a pass wait for each other many times. On a busy machine each wait can take
+ * milliseconds, until the system has let other programs run; one thread alone makes a short pass in
+ * a fraction of that. Only measuring passes shows which way is faster. */
+#ifndef TRIL_PACE_H
+#define TRIL_PACE_H
+
+#include <stdbool.h>
+
+/* Measurements of similar passes; all 0 before the first. */
+typedef struct {
+    double alone, shared; /* seconds per multiply-add of recent passes, with one thread and with
+                             several; 0: not known */
+    double gone, worked;  /* since the slower way was last tried: seconds of passes, and seconds
+                             that processors worked on them */
+} Pace;
+
+/* Should several threads make a pass of `work` multiply-adds? True if they were faster lately, or
+ * should be tried. They are first tried after some passes, or for one long pass. The slower way is
+ * tried again when the cost is a small share of the time since the last try. Several threads are
+ * not tried while a single thread does not have its processor to itself. */
+bool pace_shares(const Pace *pace, double work);
+
+/* Records a pass of `work` multiply-adds, made by several threads (`shared`) or one: it took
+ * `seconds`, and `worked` seconds of processor time. */
+void pace_note(Pace *pace, bool shared, double work, double seconds, double worked);
+
+#endif

@@ -1,0 +1,12 @@
+/* record.h - records a rung's passes as a program. Private to model/. */
+#ifndef TRIL_RECORD_H
+#define TRIL_RECORD_H
+
+#include "model/layers/program.h"
+
+/* Calls the rung's forward and, in training, its backward, which write the program `p`, with the
+ * loss between them. The program borrows the model and does not read its weights. program_close
+ * releases the program. Refused: no memory; then there is nothing to release. */
+bool record(Program *p, const Model *model, bool training, Error *err);
+
+#endif

@@ -1,0 +1,375 @@
+/* schedule.c - turns a list of instructions into steps, barriers and memory. */
+#include "model/engine/schedule.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NEVER = -1 };
+
+/* The life of an array, in numbers of instructions, steps and epochs. */
+typedef struct {
+    int made, last;             /* instructions */
+    int made_step, last_step;   /* their steps */
+    int made_epoch, last_epoch; /* their epochs */
+    int team_epoch;             /* the last epoch in which the whole team used it; NEVER: none */
+    int dirty_epoch;            /* the epoch of the last write; other threads see it after a
+                                   barrier */
+    bool dirty_by_team;
+    bool across;       /* used by the team, or in more than one step */
+    bool kept, cached; /* of any array that shares its memory */
+    int root; /* the array whose memory it uses: itself, or one that ends where it begins */
+} Life;
+
+/* A demand for memory, for one array or several that share it: `size` floats from time `begin` to
+ * time `end`, at `offset`. */
+typedef struct {
+    int array;
+    size_t size, offset;
+    int begin, end;
+} Demand;
+
+typedef struct {
+    const Program *p;
+    Schedule *s;
+    Capacity capacity;
+    Life *lives;
+    int *tensor_epochs; /* [tensors]: the epoch in which the team last added to the gradient */
+    Demand *demands;
+    int demand_count;
+    int epoch, forward_end; /* the last epoch of the forward pass */
+} Planner;
+
+/* ---- steps ---- */
+
+/* Does the instruction need a barrier before it? A thread sees its own writes, for its own tokens,
+ * at once. */
+static bool reads_others(const Planner *planner, const Instruction *at) {
+    bool team = at->operation->reach == ALL_TOKENS;
+    for (int i = 0; i < MAX_INPUTS; i++) {
+        const Life *life = &planner->lives[at->inputs[i].id];
+        if (at->inputs[i].id && life->dirty_epoch == planner->epoch &&
+            (team || life->dirty_by_team))
+            return true;
+    }
+    /* two instructions that add to the same gradient divide it differently between threads */
+    for (int i = 0; i < MAX_TENSORS; i++)
+        if (team && at->tensors[i] >= 0 && planner->tensor_epochs[at->tensors[i]] == planner->epoch)
+            return true;
+    return at->operation == &gradients_ready;
+}
+
+static void note(Planner *planner, int array, int instruction, int step, bool team) {
+    Life *life = &planner->lives[array];
+    if (life->made == NEVER) {
+        life->made = instruction;
+        life->made_step = step;
+        life->made_epoch = planner->epoch;
+    }
+    life->last = instruction;
+    life->last_step = step;
+    life->last_epoch = planner->epoch;
+    life->across = life->across || team || step != life->made_step;
+    if (team) life->team_epoch = planner->epoch;
+}
+
+static void note_instruction(Planner *planner, int i, int step) {
+    const Instruction *at = &planner->p->list[i];
+    bool team = at->operation->reach == ALL_TOKENS;
+    for (int j = 0; j < MAX_INPUTS; j++)
+        if (at->inputs[j].id) note(planner, at->inputs[j].id, i, step, team);
+    for (int j = 0; j < MAX_OUTPUTS; j++) {
+        if (!at->outputs[j].id) continue;
+        note(planner, at->outputs[j].id, i, step, team);
+        planner->lives[at->outputs[j].id].dirty_epoch = planner->epoch;
+        planner->lives[at->outputs[j].id].dirty_by_team = team;
+    }
+    for (int j = 0; j < MAX_TENSORS; j++)
+        if (team && at->tensors[j] >= 0) planner->tensor_epochs[at->tensors[j]] = planner->epoch;
+}
+
+static void make_steps(Planner *planner) {
+    const Program *p = planner->p;
+    Schedule *s = planner->s;
+    for (int i = 0; i < p->count; i++) {
+        const Instruction *at = &p->list[i];
+        bool team = at->operation->reach == ALL_TOKENS, first = i == 0 || i == p->backward;
+        if (i == p->backward) {
+            planner->forward_end = planner->epoch++;
+            s->backward = s->step_count;
+        }
+        bool barrier = !first && reads_others(planner, at);
+        planner->epoch += barrier;
+        s->many_barriers += barrier && i < p->backward;
+        const Step *open = s->step_count && !first ? &s->steps[s->step_count - 1] : NULL;
+        if (!open || team || open->team || barrier)
+            s->steps[s->step_count++] = (Step){i, i, team, barrier};
+        s->steps[s->step_count - 1].end = i + 1;
+        note_instruction(planner, i, s->step_count - 1);
+    }
+    if (p->backward == p->count) {
+        planner->forward_end = planner->epoch;
+        s->backward = s->step_count;
+    }
+}
+
+/* ---- memory ---- */
+
+static int compare_demands(const void *one, const void *other) {
+    const Demand *a = one, *b = other;
+    return a->begin != b->begin ? (a->begin > b->begin) - (a->begin < b->begin)
+                                : (a->array > b->array) - (a->array < b->array);
+}
+
+/* Gives each demand the lowest offset that is free during its time. active[count] is scratch.
+ * Returns the floats that all take. */
+static size_t place_demands(Demand *demands, int count, int *active) {
+    size_t needed = 0;
+    int actives = 0; /* demands that have not ended, by rising offset */
+    qsort(demands, (size_t)count, sizeof *demands, compare_demands);
+    for (int i = 0; i < count; i++) {
+        Demand *next = &demands[i];
+        int lasting = 0, at = 0;
+        for (int j = 0; j < actives; j++)
+            if (demands[active[j]].end >= next->begin) active[lasting++] = active[j];
+        for (; at < lasting; at++) {
+            const Demand *other = &demands[active[at]];
+            if (next->offset + next->size <= other->offset) break;
+            next->offset = other->offset + other->size;
+        }
+        memmove(active + at + 1, active + at, (size_t)(lasting - at) * sizeof *active);
+        active[at] = i;
+        actives = lasting + 1;
+        if (next->offset + next->size > needed) needed = next->offset + next->size;
+    }
+    return needed;
+}
+
+/* May the first output take the memory of an input? Yes, if the input is not needed later and no
+ * other thread reads it in this epoch. */
+static bool can_reuse(const Planner *planner, int i) {
+    const Program *p = planner->p;
+    const Instruction *at = &p->list[i];
+    if (!at->operation->reused) return false;
+    Array from = at->inputs[at->operation->reused - 1], to = at->outputs[0];
+    const Life *life = &planner->lives[from.id];
+    bool lasts = p->arrays[from.id].kept && i < p->backward;
+    return from.id && !lasts && life->last == i && life->team_epoch < life->last_epoch &&
+           from.width == to.width && p->arrays[from.id].width == p->arrays[to.id].width;
+}
+
+/* Joins the lives of arrays that share memory into that of the first. */
+static void join_lives(Planner *planner) {
+    const Program *p = planner->p;
+    for (int id = 1; id < p->array_count; id++) {
+        planner->lives[id].root = id;
+        planner->lives[id].kept = p->arrays[id].kept;
+        planner->lives[id].cached = p->arrays[id].cached;
+    }
+    for (int i = 0; i < p->count; i++) {
+        if (!can_reuse(planner, i)) continue;
+        const Instruction *at = &p->list[i];
+        Life *life = &planner->lives[at->outputs[0].id];
+        life->root = planner->lives[at->inputs[at->operation->reused - 1].id].root;
+        Life *root = &planner->lives[life->root];
+        root->across = root->across || life->across || life->last_step != root->made_step;
+        root->kept = root->kept || life->kept;
+        root->cached = root->cached || life->cached;
+        root->last = life->last;
+        root->last_step = life->last_step;
+        root->last_epoch = life->last_epoch;
+    }
+}
+
+static void demand(Planner *planner, int array, size_t size, int begin, int end) {
+    planner->demands[planner->demand_count++] =
+        (Demand){.array = array, .size = memory_lines(size), .begin = begin, .end = end};
+}
+
+/* Places the demands, from the offset `from` on, and empties the list. Returns the floats they
+ * take. */
+static size_t settle(Planner *planner, Location *locations, Where where, size_t from, int *active) {
+    size_t needed = place_demands(planner->demands, planner->demand_count, active);
+    for (int i = 0; i < planner->demand_count; i++)
+        locations[planner->demands[i].array] =
+            (Location){.where = where, .offset = from + planner->demands[i].offset};
+    planner->demand_count = 0;
+    return needed;
+}
+
+/* All rows of an array, in floats. */
+static size_t whole_size(const Planner *planner, int id) {
+    const ArrayInfo *info = &planner->p->arrays[id];
+    size_t rows = info->rows == PER_TOKEN   ? planner->capacity.tokens
+                  : info->rows == PER_BLOCK ? planner->capacity.blocks
+                                            : planner->capacity.positions;
+    return rows * (size_t)info->width;
+}
+
+/* A cache lasts from pass to pass, a constant always, a kept array at least to the end of the
+ * forward pass. */
+static void demand_whole(Planner *planner, int id, const Life *life) {
+    bool constant = planner->p->arrays[id].rows == PER_POSITION;
+    int begin = life->cached || constant ? 0 : life->made_epoch, end = life->last_epoch;
+    if (life->kept && end < planner->forward_end) end = planner->forward_end;
+    demand(planner, id, whole_size(planner, id), begin, constant ? planner->epoch : end);
+}
+
+/* Does the array last beyond the pass that writes it? Such arrays are placed apart from the others,
+ * so that each block of the backward pass uses the same few arrays, still in the cache. */
+static bool lasts(const Planner *planner, int id) {
+    const Life *life = &planner->lives[id];
+    bool saved = life->made < planner->p->backward && life->last >= planner->p->backward;
+    return saved || life->kept || planner->p->arrays[id].rows == PER_POSITION;
+}
+
+static bool is_own(const Planner *planner, int id) {
+    const Life *life = &planner->lives[id];
+    return !life->across && !lasts(planner, id) && planner->p->arrays[id].rows == PER_TOKEN;
+}
+
+static void place_many(Planner *planner, int *active) {
+    const Program *p = planner->p;
+    Schedule *s = planner->s;
+    for (int group = 0; group < 2; group++) {
+        for (int id = 1; id < p->array_count; id++) {
+            const Life *life = &planner->lives[id];
+            if (life->root == id && life->made != NEVER && !is_own(planner, id) &&
+                lasts(planner, id) == (group == 0))
+                demand_whole(planner, id, life);
+        }
+        s->many_shared += settle(planner, s->many, WHOLE, s->many_shared, active);
+    }
+    for (int id = 1; id < p->array_count; id++) {
+        const Life *life = &planner->lives[id];
+        if (life->root == id && life->made != NEVER && is_own(planner, id))
+            demand(planner, id, planner->capacity.block * (size_t)p->arrays[id].width, life->made,
+                   life->last);
+    }
+    s->many_own = settle(planner, s->many, OWN, 0, active);
+    for (int id = 1; id < p->array_count; id++) {
+        s->many[id] = s->many[planner->lives[id].root];
+        s->many[id].cached = planner->lives[planner->lives[id].root].cached;
+    }
+}
+
+/* ---- a single token ---- */
+
+/* Marks the arrays that all threads share when they work on one token: those that last, that the
+ * team uses, or that are divided; and all outputs of an instruction with such an output. */
+static const bool *find_shared(const Planner *planner, bool *shared) {
+    const Program *p = planner->p;
+    for (int id = 1; id < p->array_count; id++)
+        shared[id] = p->arrays[id].kept || p->arrays[id].rows == PER_POSITION;
+    for (int i = 0; i < p->backward; i++)
+        for (int j = 0; j < MAX_INPUTS; j++)
+            if (p->list[i].operation->reach == ALL_TOKENS) shared[p->list[i].inputs[j].id] = true;
+    for (int i = 0; i < p->backward; i++) {
+        const Instruction *at = &p->list[i];
+        bool any = at->operation->reach == ALL_TOKENS || at->operation->division != UNDIVIDED;
+        for (int j = 0; j < MAX_OUTPUTS; j++)
+            any = any || (at->outputs[j].id && shared[at->outputs[j].id]);
+        for (int j = 0; j < MAX_OUTPUTS && any; j++) shared[at->outputs[j].id] = true;
+    }
+    return shared;
+}
+
+/* Sets which instructions wait, and which only the first thread computes. The lives are those of a
+ * pass over one token from here on. */
+static void divide_single(Planner *planner, const bool *shared) {
+    const Program *p = planner->p;
+    Schedule *s = planner->s;
+    memset(planner->lives, 0, (size_t)p->array_count * sizeof *planner->lives);
+    for (int id = 0; id < p->array_count; id++) planner->lives[id].made = NEVER;
+    planner->epoch = 1;
+    for (int i = 0; i < p->backward; i++) {
+        const Instruction *at = &p->list[i];
+        Division division = at->operation->division;
+        for (int j = 0; j < MAX_INPUTS; j++) {
+            const Life *life = &planner->lives[at->inputs[j].id];
+            bool dirty =
+                at->inputs[j].id && shared[at->inputs[j].id] && life->dirty_epoch == planner->epoch;
+            bool by_heads = dirty && division == BY_HEADS &&
+                            p->list[life->made].operation->division == BY_HEADS &&
+                            p->list[life->made].NH == at->NH;
+            s->waits[i] = s->waits[i] || (dirty && !by_heads);
+        }
+        planner->epoch += s->waits[i];
+        s->single_barriers += s->waits[i];
+        note_instruction(planner, i, 0);
+        s->by_first[i] = at->operation->reach == EACH_TOKEN && division == UNDIVIDED &&
+                         shared[at->outputs[0].id];
+    }
+}
+
+/* Places the shared arrays, or the threads' own arrays. Arrays that last stay where they are in
+ * passes of many tokens. */
+static size_t place_single(Planner *planner, const bool *shared, bool are_shared, int *active) {
+    const Program *p = planner->p;
+    for (int id = 1; id < p->array_count; id++) {
+        const Life *life = &planner->lives[id];
+        bool stays = p->arrays[id].kept || p->arrays[id].rows == PER_POSITION;
+        if (life->made == NEVER || stays || shared[id] != are_shared) continue;
+        demand(planner, id, (size_t)p->arrays[id].width, are_shared ? life->made_epoch : life->made,
+               are_shared ? life->last_epoch : life->last);
+    }
+    return settle(planner, planner->s->single, are_shared ? SINGLE : OWN, 0, active);
+}
+
+/* ---- the whole ---- */
+
+static bool plan(Planner *planner, Error *err) {
+    const Program *p = planner->p;
+    Schedule *s = planner->s;
+    size_t arrays = (size_t)p->array_count;
+    int *active = NULL;
+    bool *shared = NULL;
+    bool ok = memory_alloc(&active, arrays, sizeof *active, "the schedule", err) &&
+              memory_alloc(&shared, arrays, sizeof *shared, "the schedule", err);
+    if (ok) {
+        for (size_t id = 0; id < arrays; id++)
+            planner->lives[id] = (Life){.made = NEVER, .team_epoch = NEVER, .dirty_epoch = NEVER};
+        for (int i = 0; i < p->model->tensor_count; i++) planner->tensor_epochs[i] = NEVER;
+        make_steps(planner);
+        join_lives(planner);
+        place_many(planner, active);
+        divide_single(planner, find_shared(planner, shared));
+        memcpy(s->single, s->many, arrays * sizeof *s->single);
+        s->single_own = place_single(planner, shared, false, active);
+        s->single_shared = place_single(planner, shared, true, active);
+    }
+    memory_free(active);
+    memory_free(shared);
+    return ok;
+}
+
+bool schedule_open(Schedule *s, const Program *p, Capacity capacity, Error *err) {
+    size_t arrays = (size_t)p->array_count, instructions = (size_t)p->count;
+    size_t tensors = (size_t)p->model->tensor_count;
+    Planner planner = {.p = p, .s = s, .capacity = capacity};
+    *s = (Schedule){0};
+    bool ok =
+        memory_alloc(&s->steps, instructions, sizeof *s->steps, "the schedule", err) &&
+        memory_alloc(&s->many, arrays, sizeof *s->many, "the schedule", err) &&
+        memory_alloc(&s->single, arrays, sizeof *s->single, "the schedule", err) &&
+        memory_alloc(&s->waits, instructions, sizeof *s->waits, "the schedule", err) &&
+        memory_alloc(&s->by_first, instructions, sizeof *s->by_first, "the schedule", err) &&
+        memory_alloc(&planner.lives, arrays, sizeof *planner.lives, "the schedule", err) &&
+        memory_alloc(&planner.demands, arrays, sizeof *planner.demands, "the schedule", err) &&
+        memory_alloc(&planner.tensor_epochs, tensors, sizeof(int), "the schedule", err) &&
+        plan(&planner, err);
+    memory_free(planner.lives);
+    memory_free(planner.demands);
+    memory_free(planner.tensor_epochs);
+    if (!ok) schedule_close(s);
+    return ok;
+}
+
+void schedule_close(Schedule *s) {
+    memory_free(s->steps);
+    memory_free(s->many);
+    memory_free(s->single);
+    memory_free(s->waits);
+    memory_free(s->by_first);
+    *s = (Schedule){0};
+}

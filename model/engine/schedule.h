@@ -1,0 +1,63 @@
+/* schedule.h - how threads run a program, and where its arrays are. Private to model/.
+ *
+ * A pass over many tokens is a list of steps. Consecutive instructions that compute each token by
+ * itself are one step: the tokens are cut into blocks, and each thread takes its blocks, one after
+ * another, through all instructions of the step. So what one instruction writes is still in the
+ * cache when the next one reads it. An instruction that looks across tokens is a step of its own,
+ * executed by the whole team. Threads wait for each other only where a step reads what other
+ * threads wrote.
+ *
+ * A pass over a single token has too few rows for that. There all threads execute every instruction
+ * together. A linear layer is divided by columns, a norm of heads by heads. What cannot be divided,
+ * each thread computes for itself, or the first thread for all.
+ *
+ * The time between two barriers is an epoch. Arrays that are needed in different epochs share
+ * memory. An array that is needed only within a step has rows for one block, in each thread's own
+ * memory. */
+#ifndef TRIL_SCHEDULE_H
+#define TRIL_SCHEDULE_H
+
+#include "model/layers/program.h"
+
+typedef struct {
+    int begin, end; /* instructions */
+    bool team;      /* one instruction, executed by the whole team */
+    bool barrier;   /* there is a barrier before it */
+} Step;
+
+typedef enum {
+    WHOLE, /* all rows, in shared memory */
+    OWN,   /* the rows of one block, in each thread's own memory */
+    SINGLE /* the row of a single token, in shared memory */
+} Where;
+
+typedef struct {
+    Where where;
+    bool cached;   /* the rows of a pass follow those of earlier passes */
+    size_t offset; /* in floats, in one of these three memories */
+} Location;
+
+typedef struct {
+    Step *steps;
+    int step_count, backward; /* the first step of the backward pass */
+    Location *many;           /* [arrays], in passes of many tokens */
+    /* [arrays], in passes of one token */
+    Location *single;
+    bool *waits, *by_first; /* [instructions], likewise: a barrier before it; only the first thread
+                               computes it */
+    /* floats of the shared memories, and of each thread's own */
+    size_t many_shared, many_own, single_shared, single_own;
+    int many_barriers, single_barriers; /* in a forward pass */
+} Schedule;
+
+/* The size of the largest pass. */
+typedef struct {
+    size_t tokens, positions, blocks, block; /* block: tokens in a block */
+} Capacity;
+
+/* Makes the schedule of a program, which must not change while the schedule is used. schedule_close
+ * releases it. Refused: no memory; then there is nothing to release. */
+bool schedule_open(Schedule *s, const Program *p, Capacity capacity, Error *err);
+void schedule_close(Schedule *s);
+
+#endif

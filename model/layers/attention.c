@@ -1,0 +1,345 @@
+/* attention.c - each token's query selects from the tokens up to its own, and takes a weighted mean
+ * of their values.
+ *
+ * A task is one head of one sequence; threads divide the tasks. Scores are computed for a few
+ * queries at a time, as many as the rows of a product's tile, in the thread's scratch. So memory
+ * grows with T, not with T x T. In the masked half, only the rest of a tile is computed. */
+#include "model/layers/dropout.h"
+#include "model/layers/program.h"
+#include "base/array.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+/* The arrays of one task's head. */
+typedef struct {
+    const float *q, *key, *v, *out, *dout; /* at its first token */
+    size_t lse;                            /* its first query, in lse[B,NH,T] */
+    size_t mask;                           /* its first query's row of the dropout mask */
+} Head;
+
+static Head head_of(const Attention *a, size_t task, const float *q, const float *key,
+                    const float *v, const float *out, const float *dout) {
+    size_t T = (size_t)a->T, S = (size_t)a->past + T;
+    size_t batch = task / (size_t)a->NH, head = task % (size_t)a->NH;
+    size_t of_v = head * (size_t)a->dv, of_k = head * (size_t)a->dk;
+    size_t of_out = batch * T * a->out_row + of_v;
+    return (Head){.q = q + batch * T * a->q_row + of_k,
+                  .key = key + batch * S * a->k_row + of_k,
+                  .v = v + batch * S * a->v_row + of_v,
+                  .out = out + of_out,
+                  .dout = dout ? dout + of_out : NULL,
+                  .lse = task * T,
+                  .mask = a->dropout.first * (size_t)a->NH + task * T};
+}
+
+/* The number of keys that query t sees. */
+static int seen(const Attention *a, int t) {
+    return a->past + (a->causal ? t + 1 : a->T);
+}
+
+/* The number of queries whose scores are computed at a time. */
+static int rows_of(const Isa *isa, const Products *products) {
+    return products->rows ? products->rows : isa->tile_rows;
+}
+
+/* Backward: the number of queries whose scores are in scratch together, a multiple of rows_of, at
+ * least two dozen. */
+static int block_of(const Isa *isa, const Products *products) {
+    int rows = rows_of(isa, products);
+    return (23 + rows) / rows * rows;
+}
+
+size_t attention_scratch(const Isa *isa, const Products *products, int T, int dk, int dv) {
+    const Products *of = products->attention;
+    size_t forward = of->packed_size(isa, dk, T) + of->packed_size(isa, T, dv);
+    size_t backward =
+        of->packed_size(isa, dk, T) + of->packed_size(isa, dv, T) + of->packed_size(isa, T, dk);
+    size_t scores = (size_t)block_of(isa, of) * whole_vectors(isa, T);
+    return (forward > backward ? forward : backward) + 2 * scores;
+}
+
+/* The context for one head: a team of this thread alone, in the precision of attention. */
+static Thread alone(const Thread *thread) {
+    Thread own = *thread;
+    own.products = thread->products->attention;
+    own.index = 0;
+    own.count = 1;
+    return own;
+}
+
+/* Masks the scores from n to the end of a whole number of vectors, `columns`: their exponential is
+ * 0, and no loop over the row has a remainder. */
+static void mask_row(float *scores, int n, int columns) {
+    for (int s = n; s < columns; s++) scores[s] = -INFINITY;
+}
+
+/* ---- forward ---- */
+
+/* One query alone, as in generation: keys and values are read in place, not packed. */
+static void forward_row(const Thread *thread, float *out, float *lse, const Head *at, int t,
+                        const Attention *a) {
+    const Isa *isa = thread->isa;
+    float *att = thread->scratch;
+    int n = seen(a, t);
+    isa->gemv(att, at->q + (size_t)t * a->q_row, at->key, a->k_row, n, a->dk);
+    isa->softmax(att, 0, lse, att, a->scale, 1, n);
+    if (a->dropout.rate > 0)
+        isa->dropout(att, att, dropout_row(a->dropout, at->mask + (size_t)t), n);
+    isa->gemv_transposed(out, att, at->v, a->v_row, n, a->dv);
+}
+
+static void forward_head(const Thread *thread, float *out, float *lse, const Head *at,
+                         const Attention *a) {
+    const Isa *isa = thread->isa;
+    const Products *products = thread->products;
+    int S = a->past + a->T, strip = rows_of(isa, products);
+    size_t row = whole_vectors(isa, S);
+    float *keys = thread->scratch, *values = keys + products->packed_size(isa, a->dk, S);
+    float *att = values + products->packed_size(isa, S, a->dv);
+    products->pack(thread, keys, (Matrix){at->key, 1, a->k_row}, a->dk, S);
+    products->pack(thread, values, (Matrix){at->v, a->v_row, 1}, S, a->dv);
+    Packed transposed = {keys, a->dk, S}, plain = {values, S, a->dv};
+    for (int t = 0; t < a->T; t += strip) {
+        int rows = min_int(strip, a->T - t), max = seen(a, t + rows - 1);
+        int columns = (int)whole_vectors(isa, max);
+        Matrix q = {at->q + (size_t)t * a->q_row, a->q_row, 1}, weights = {att, row, 1};
+        products->multiply(thread, att, row, q, transposed, rows, a->dk, NULL,
+                           (Share){0, (size_t)columns});
+        for (int i = 0; i < rows; i++) mask_row(att + (size_t)i * row, seen(a, t + i), columns);
+        isa->softmax(att, row, lse + t, att, a->scale, rows, columns);
+        for (int i = 0; i < rows && a->dropout.rate > 0; i++) {
+            float *of = att + (size_t)i * row;
+            size_t query = at->mask + (size_t)(t + i);
+            isa->dropout(of, of, dropout_row(a->dropout, query), seen(a, t + i));
+        }
+        products->multiply(thread, out + (size_t)t * a->out_row, a->out_row, weights, plain, rows,
+                           max, NULL, (Share){0, (size_t)a->dv});
+    }
+}
+
+void compute_attention(const Thread *thread, float *out, float *lse, const float *q,
+                       const float *key, const float *v, const Attention *a) {
+    enum { FEW = 3 }; /* queries for which packing the keys is not worth it */
+    assert(a->past == 0 || a->B == 1);
+    Share tasks = team_share(thread, (size_t)a->B * (size_t)a->NH, 1);
+    Thread own = alone(thread);
+    for (size_t task = tasks.begin; task < tasks.end; task++) {
+        Head at = head_of(a, task, q, key, v, out, NULL);
+        float *to = out + (at.out - out);
+        if (a->T > FEW)
+            forward_head(&own, to, lse + at.lse, &at, a);
+        else
+            for (int t = 0; t < a->T; t++)
+                forward_row(thread, to + (size_t)t * a->out_row, lse + at.lse + t, &at, t, a);
+    }
+}
+
+/* ---- backward ---- */
+
+/* What the thread's scratch contains for a head: packed operands, and the scores of a block of
+ * queries. */
+typedef struct {
+    Packed keys_transposed, values_transposed, keys;
+    float *att, *dscores;
+    size_t row; /* of the scores */
+} Operands;
+
+static Operands pack_head(const Thread *thread, const Head *at, const Attention *a) {
+    const Isa *isa = thread->isa;
+    const Products *products = thread->products;
+    float *transposed = thread->scratch,
+          *values = transposed + products->packed_size(isa, a->dk, a->T);
+    float *keys = values + products->packed_size(isa, a->dv, a->T);
+    size_t row = whole_vectors(isa, a->T);
+    float *att = keys + products->packed_size(isa, a->T, a->dk);
+    products->pack(thread, transposed, (Matrix){at->key, 1, a->k_row}, a->dk, a->T);
+    products->pack(thread, values, (Matrix){at->v, 1, a->v_row}, a->dv, a->T);
+    products->pack(thread, keys, (Matrix){at->key, a->k_row, 1}, a->T, a->dk);
+    return (Operands){.keys_transposed = {transposed, a->dk, a->T},
+                      .values_transposed = {values, a->dv, a->T},
+                      .keys = {keys, a->T, a->dk},
+                      .att = att,
+                      .dscores = att + (size_t)block_of(isa, products) * row,
+                      .row = row};
+}
+
+/* For some queries from t on, `above` rows into the block: recomputes att, then computes the
+ * gradient of the scores, and from it dq. */
+static void backward_queries(const Thread *thread, float *dq, const Operands *o, const Head *at,
+                             const float *lse, int t, int rows, int above, int widest,
+                             const Attention *a) {
+    const Isa *isa = thread->isa;
+    float *att = o->att + (size_t)above * o->row, *datt = o->dscores + (size_t)above * o->row;
+    int max = seen(a, t + rows - 1), columns = (int)whole_vectors(isa, max);
+    Matrix q = {at->q + (size_t)t * a->q_row, a->q_row, 1}, dscores = {datt, o->row, 1};
+    Matrix dout = {at->dout + (size_t)t * a->out_row, a->out_row, 1};
+    Share all = {0, (size_t)columns};
+    /* prefetched: needed after the products, and no longer in the cache; 16 numbers to a cache
+       line */
+    for (int i = 0; i < rows; i++)
+        for (int c = 0; c < a->dv; c += 16)
+            __builtin_prefetch(at->out + (size_t)(t + i) * a->out_row + c);
+    thread->products->multiply(thread, att, o->row, q, o->keys_transposed, rows, a->dk, NULL, all);
+    thread->products->multiply(thread, datt, o->row, dout, o->values_transposed, rows, a->dv, NULL,
+                               all);
+    for (int i = 0; i < rows; i++) {
+        float *p = att + (size_t)i * o->row, *dp = datt + (size_t)i * o->row;
+        int n = seen(a, t + i);
+        size_t place = (size_t)(t + i) * a->out_row,
+               rest = widest > columns ? (size_t)(widest - columns) : 0;
+        DropoutRow mask = {0};
+        if (a->dropout.rate > 0) mask = dropout_row(a->dropout, at->mask + (size_t)(t + i));
+        mask_row(p, n, columns);
+        isa->exp_all(p, p, a->scale, lse[t + i], columns);
+        if (a->dropout.rate > 0) isa->dropout(dp, dp, mask, n);
+        /* sum_s att datt = dout . out, with or without dropout: a shorter sum */
+        float mean = isa->dot(at->dout + place, at->out + place, (size_t)a->dv);
+        isa->softmax_backward(dp, p, mean, a->scale, columns);
+        if (a->dropout.rate > 0) isa->dropout(p, p, mask, n);
+        memset(p + columns, 0, rest * sizeof *p);
+        memset(dp + columns, 0, rest * sizeof *p);
+    }
+    thread->products->multiply(thread, dq + (size_t)t * a->q_row, a->q_row, dscores, o->keys, rows,
+                               max, NULL, (Share){0, (size_t)a->dk});
+}
+
+static void backward_head(const Thread *thread, float *dq, float *dkey, float *dv, const Head *at,
+                          const float *lse, const Attention *a) {
+    int block = block_of(thread->isa, thread->products),
+        strip = rows_of(thread->isa, thread->products);
+    Operands o = pack_head(thread, at, a);
+    for (size_t t = 0; t < (size_t)a->T; t++) {
+        memset(dkey + t * a->k_row, 0, (size_t)a->dk * sizeof *dkey);
+        memset(dv + t * a->v_row, 0, (size_t)a->dv * sizeof *dv);
+    }
+    for (int t = 0; t < a->T; t += block) {
+        int rows = min_int(block, a->T - t), max = seen(a, t + rows - 1);
+        for (int i = 0; i < rows; i += strip)
+            backward_queries(thread, dq, &o, at, lse, t + i, min_int(strip, rows - i), i, max, a);
+        Matrix q = {at->q + (size_t)t * a->q_row, a->q_row, 1};
+        Matrix dout = {at->dout + (size_t)t * a->out_row, a->out_row, 1};
+        Matrix att_transposed = {o.att, 1, o.row}, dscores_transposed = {o.dscores, 1, o.row};
+        thread->products->accumulate(thread, dkey, a->k_row, dscores_transposed, q, max, a->dk,
+                                     rows, NULL);
+        thread->products->accumulate(thread, dv, a->v_row, att_transposed, dout, max, a->dv, rows,
+                                     NULL);
+    }
+}
+
+void compute_attention_backward(const Thread *thread, float *dq, float *dkey, float *dv,
+                                const float *dout, const float *out, const float *lse,
+                                const float *q, const float *key, const float *v,
+                                const Attention *a) {
+    assert(a->past == 0);
+    Share tasks = team_share(thread, (size_t)a->B * (size_t)a->NH, 1);
+    Thread own = alone(thread);
+    for (size_t task = tasks.begin; task < tasks.end; task++) {
+        Head at = head_of(a, task, q, key, v, out, dout);
+        backward_head(&own, dq + (at.q - q), dkey + (at.key - key), dv + (at.v - v), &at,
+                      lse + at.lse, a);
+    }
+}
+
+/* ---- as instructions ----
+ * Inputs: q, k, v; backward also lse, out and dout. Outputs: out and lse; backward dq, dk and
+ * dv. */
+
+enum { Q, K, V, LSE, OUT, DOUT };
+
+static Attention shape_of(const Call *c) {
+    const Instruction *of = c->instruction;
+    int dk = of->inputs[Q].width / of->NH;
+    return (Attention){.B = c->pass->B,
+                       .T = c->pass->T,
+                       .past = c->pass->past,
+                       .NH = of->NH,
+                       .dk = dk,
+                       .dv = of->inputs[V].width / of->NH,
+                       .q_row = c->in_row[Q],
+                       .k_row = c->in_row[K],
+                       .v_row = c->in_row[V],
+                       .out_row = (size_t)of->inputs[V].width,
+                       .causal = true,
+                       .scale = 1.0f / sqrtf((float)dk),
+                       .dropout = c->dropout};
+}
+
+/* Cached keys and values precede those of the pass in memory. */
+static void forward(const Call *c) {
+    Attention shape = shape_of(c);
+    size_t past = (size_t)shape.past;
+    compute_attention(c->thread, c->out[0], c->out[1], c->in[Q], c->in[K] - past * shape.k_row,
+                      c->in[V] - past * shape.v_row, &shape);
+}
+
+static void backward(const Call *c) {
+    Attention shape = shape_of(c);
+    compute_attention_backward(c->thread, c->out[0], c->out[1], c->out[2], c->in[DOUT], c->in[OUT],
+                               c->in[LSE], c->in[Q], c->in[K], c->in[V], &shape);
+}
+
+const Operation attention_operation = {
+    .name = "attention", .compute = forward, .reach = ALL_TOKENS};
+static const Operation backward_operation = {
+    .name = "attention_backward", .compute = backward, .reach = ALL_TOKENS};
+
+Array attention(Program *p, int NH, Array q, Array k, Array v, int place) {
+    program_expect_width(p, "attention", -1, "k", k, q.width);
+    program_expect(p, q.width % NH == 0 && v.width % NH == 0, "attention",
+                   "the heads do not divide the columns");
+    Array out = program_array(p, v.width, PER_TOKEN), lse = program_array(p, NH, PER_TOKEN);
+    program_keep(p, q);
+    program_cache(p, k);
+    program_cache(p, v);
+    program_keep(p, out);
+    Instruction *made = program_add(p, &attention_operation);
+    made->inputs[Q] = q;
+    made->inputs[K] = k;
+    made->inputs[V] = v;
+    made->outputs[0] = out;
+    made->outputs[1] = lse;
+    made->NH = NH;
+    made->place = place;
+    return out;
+}
+
+/* dq, dk and dv have the strides of q, k and v. */
+static void add_backward(Program *p, Array dq, Array dk, Array dv, Array dout, Array out) {
+    Instruction of = *program_maker(p, &attention_operation, out);
+    program_expect_width(p, "attention_backward", -1, "the gradient", dout, out.width);
+    Instruction *made = program_add(p, &backward_operation);
+    memcpy(made->inputs, of.inputs, sizeof of.inputs);
+    made->inputs[LSE] = of.outputs[1];
+    made->inputs[OUT] = out;
+    made->inputs[DOUT] = dout;
+    made->outputs[0] = dq;
+    made->outputs[1] = dk;
+    made->outputs[2] = dv;
+    made->NH = of.NH;
+    made->place = of.place;
+}
+
+void attention_backward(Program *p, Array *dq, Array *dk, Array *dv, Array dout, Array out) {
+    const Array *of = program_maker(p, &attention_operation, out)->inputs;
+    int q = of[Q].width, k = of[K].width, v = of[V].width;
+    *dq = program_array(p, q, PER_TOKEN);
+    *dk = program_array(p, k, PER_TOKEN);
+    *dv = program_array(p, v, PER_TOKEN);
+    add_backward(p, *dq, *dk, *dv, dout, out);
+}
+
+Array attention_qkv(Program *p, int NH, Array qkv, int place) {
+    int C = qkv.width / 3;
+    return attention(p, NH, program_columns(qkv, 0, C), program_columns(qkv, C, C),
+                     program_columns(qkv, 2 * C, C), place);
+}
+
+Array attention_qkv_backward(Program *p, Array dout, Array out) {
+    int C = out.width;
+    Array dqkv = program_array(p, 3 * C, PER_TOKEN);
+    add_backward(p, program_columns(dqkv, 0, C), program_columns(dqkv, C, C),
+                 program_columns(dqkv, 2 * C, C), dout, out);
+    return dqkv;
+}

@@ -1,0 +1,10 @@
+/* dropout.h - the dropout mask of one row, for dropout and attention. Private to model/. */
+#ifndef TRIL_DROPOUT_H
+#define TRIL_DROPOUT_H
+
+#include "model/layers/compute.h"
+
+/* The mask of row `row`, from Dropout.key. 0 < rate < 1. */
+DropoutRow dropout_row(Dropout dropout, size_t row);
+
+#endif

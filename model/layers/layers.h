@@ -1,0 +1,140 @@
+/* layers.h - the layers of a rung: each is a pair, forward and then backward.
+ *
+ * A rung calls these once, when a run opens. Each call adds one line to the rung's program
+ * (model/layers/program.h) and returns the array that this line will write. The engine then
+ * executes the program for every batch. So a rung reads like its equations and does not say how
+ * they are computed.
+ *
+ * An Array is a matrix [N, width]: a row for each of the N = B T tokens of a batch. Every call
+ * returns a new one; the program owns it. B batch, T time, C channels, V vocabulary, L layers, NH
+ * heads, hs = C / NH channels of a head. The gradient of an array has its name with a d in front.
+ *
+ * There are two kinds of backward functions. `_backward` returns the gradient of the layer's input.
+ * `_gradients` adds to the gradient of the layer's weights: so a weight that is used twice gets the
+ * sum of both parts. Gradients are those of the mean loss over the tokens of the whole batch.
+ *
+ * Contracts (widths that fit, arrays that were made) are asserted. Only memory can run out; the
+ * engine reports that when the program is complete. */
+#ifndef TRIL_LAYERS_H
+#define TRIL_LAYERS_H
+
+#include <stdbool.h>
+
+typedef struct Program Program;
+
+/* A matrix [N, width] of a program: columns `offset` to `offset` + `width` - 1 of array number
+ * `id`. id 0 is no array. */
+typedef struct {
+    int id, offset, width;
+} Array;
+
+#define NO_ARRAY ((Array){0, 0, 0})
+
+/* ---- weights ----
+ * What a rung declares (model/rungs/rung.h). Each is one or two tensors of the model, given by
+ * their numbers; -1 is none. */
+
+typedef struct { /* weight[rows, width]: a row for each token, or for each position */
+    int weight, rows, width;
+} Table;
+
+typedef struct { /* weight[out, in], bias[out] */
+    int weight, bias, in, out;
+} Linear;
+
+typedef struct { /* weight[size], bias[size] */
+    int weight, bias, size;
+} Norm;
+
+#define NO_TABLE ((Table){-1, 0, 0})
+
+/* The linear layer that shares a table's weights: y = x table^T (Press and Wolf, "Using the Output
+ * Embedding to Improve Language Models", 2017). */
+Linear tied(Table table);
+
+/* ---- the sizes of the model ---- */
+
+int layers(const Program *p); /* L */
+int heads(Program *p);        /* NH; for rungs that have several heads */
+
+/* The calls that follow belong to block l, 0 <= l < L. Returns p. */
+Program *block_number(Program *p, int l);
+
+/* ---- embedding ----
+ * x[b,t] = tokens[id[b,t]] + positions[t]; `positions` may be NO_TABLE. */
+Array embedding(Program *p, Table tokens, Table positions);
+void embedding_gradients(Program *p, Table tokens, Table positions, Array dx);
+
+/* ---- linear ----
+ * y[N,out] = x[N,in] weight^T + bias;  dx = dy weight;  dweight += dy^T x, dbias += sum_n dy */
+Array linear(Program *p, Array x, Linear w);
+Array linear_backward(Program *p, Array dy, Linear w);
+void linear_gradients(Program *p, Linear w, Array dy, Array x);
+
+/* ---- mean of the past ----
+ * y[b,t] = (x[b,0] + ... + x[b,t]) / (t + 1): a product with the lower-triangular matrix of ones
+ * (tril), each row divided by its sum. */
+Array mean(Program *p, Array x);
+Array mean_backward(Program *p, Array dy);
+
+/* ---- attention ---- (Vaswani et al., "Attention Is All You Need", 2017, eq. 1)
+ * For each sequence and each of NH heads, which share the channels:
+ *     scores[t,s]  = q[t] . k[s] / sqrt(hs)
+ *     weights[t,s] = softmax over s <= t of scores[t,s]        (s > t: 0, the mask)
+ *     out[t]       = sum_s weights[t,s] v[s]
+ * In training, dropout sets a share of the weights to 0; `place` is the number of the mask, or
+ * NO_DROPOUT. attention_qkv reads q, k and v from the thirds of one array qkv[N,3C]; its backward
+ * returns dqkv[N,3C]. */
+enum { NO_DROPOUT = -1 };
+Array attention(Program *p, int NH, Array q, Array k, Array v, int place);
+void attention_backward(Program *p, Array *dq, Array *dk, Array *dv, Array dout, Array out);
+Array attention_qkv(Program *p, int NH, Array qkv, int place);
+Array attention_qkv_backward(Program *p, Array dout, Array out);
+
+/* ---- normalisation ----
+ * layernorm (Ba, Kiros, Hinton, 2016): y = (x - mean) rstd weight + bias for each row, with
+ *     rstd = 1 / sqrt(variance + 1e-5)
+ * rmsnorm (Zhang and Sennrich, 2019): y = x rstd weight, with rstd = 1 / sqrt(mean(x^2) + 1e-6).
+ * If x is wider than w, each group of w.size channels is a row: so each head is normalised by
+ * itself.
+ *
+ * A norm begins a branch of the residual stream x. So the backward takes dx, the stream's gradient
+ * so far (NO_ARRAY: none), and returns it plus the branch's part. It also adds the gradients of the
+ * weights. `_recompute` recomputes y for the backward pass, from the saved mean and rstd. */
+Array layernorm(Program *p, Array x, Norm w);
+Array layernorm_recompute(Program *p, Array x, Norm w);
+Array layernorm_backward(Program *p, Array dx, Array dy, Array x, Norm w);
+Array rmsnorm(Program *p, Array x, Norm w);
+Array rmsnorm_recompute(Program *p, Array x, Norm w);
+Array rmsnorm_backward(Program *p, Array dx, Array dy, Array x, Norm w);
+
+/* ---- rotary positions ---- (Su et al., "RoFormer", 2021)
+ * In each head, channels i and i + hs/2, i < hs/2, are a pair, which is rotated by the angle
+ * position / 10000^(2 i / hs): the score of a query and a key then depends on how far apart they
+ * are. hs is even. */
+Array rotary(Program *p, int NH, Array x);
+Array rotary_backward(Program *p, int NH, Array dy);
+
+/* ---- GELU ---- (Hendrycks and Gimpel, 2016, the tanh form, which is GPT-2's)
+ * y = x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2. The backward recomputes y, too. */
+Array gelu(Program *p, Array x);
+Array gelu_backward(Program *p, Array *y, Array dy, Array x);
+
+/* ---- SwiGLU ---- (Shazeer, "GLU Variants Improve Transformer", 2020)
+ * y = silu(gate) up, silu(x) = x / (1 + e^-x). The backward recomputes y, too. */
+Array swiglu(Program *p, Array gate, Array up);
+void swiglu_backward(Program *p, Array *dgate, Array *dup, Array *y, Array dy, Array gate,
+                     Array up);
+
+/* ---- sum ----
+ * y = a + b. dy is the gradient of both terms. If an array is used twice, `add` sums its two
+ * gradients. */
+Array add(Program *p, Array a, Array b);
+
+/* ---- dropout ---- (Srivastava et al., 2014)
+ * In training y = 0 with probability `rate`, else x / (1 - rate); `place` is the number of the
+ * mask; each block and each step has its own. The backward is the same, with the same mask. */
+Array dropout(Program *p, Array x, int place);
+Array dropout_backward(Program *p, Array dy, int place);
+
+#endif

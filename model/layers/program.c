@@ -1,0 +1,158 @@
+/* program.c - records a program. */
+#include "model/layers/program.h"
+#include "base/memory.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+const Operation gradients_ready = {.name = "gradients_ready", .reach = ALL_TOKENS};
+
+/* Makes room for one more element in a list of `count`; false: no memory. */
+static bool grow(Program *p, void *list, int count, int *capacity, size_t size) {
+    void *old, *larger;
+    if (count < *capacity) return true;
+    int wanted = *capacity ? 2 * *capacity : 64;
+    if (p->failed || !memory_alloc(&larger, (size_t)wanted, size, "the program", p->err)) {
+        p->failed = true;
+        return false;
+    }
+    memcpy(&old, list, sizeof old); /* the caller's pointer, of any type */
+    if (old) memcpy(larger, old, (size_t)count * size);
+    memory_free(old);
+    memcpy(list, &larger, sizeof larger);
+    *capacity = wanted;
+    return true;
+}
+
+static void refuse(Program *p, const char *layer, int tensor, const char *what) {
+    if (!p->failed)
+        fail(p->err, "the rung '%s' is wrong: %s%s%s: %s", p->model->config.model, layer,
+             tensor >= 0 ? " of " : "", tensor >= 0 ? p->model->tensors[tensor].name : "", what);
+    p->failed = true;
+}
+
+void program_expect_width(Program *p, const char *layer, int tensor, const char *name, Array array,
+                          int width) {
+    char what[96];
+    if (array.width == width) return;
+    if (array.width == 0)
+        snprintf(what, sizeof what, "%s was not made", name);
+    else
+        snprintf(what, sizeof what, "%s has %d columns, and not %d", name, array.width, width);
+    refuse(p, layer, tensor, what);
+}
+
+void program_expect(Program *p, bool holds, const char *layer, const char *demand) {
+    if (!holds) refuse(p, layer, -1, demand);
+}
+
+static void clear(Program *p, Instruction *instruction, const Operation *operation) {
+    *instruction = (Instruction){.operation = operation, .place = NO_DROPOUT, .layer = p->layer};
+    for (int i = 0; i < MAX_TENSORS; i++) instruction->tensors[i] = -1;
+}
+
+Instruction *program_add(Program *p, const Operation *operation) {
+    bool grown = grow(p, &p->list, p->count, &p->capacity, sizeof *p->list);
+    Instruction *added = grown ? &p->list[p->count++] : &p->spare;
+    clear(p, added, operation);
+    return added;
+}
+
+Instruction *program_add_gradient(Program *p, const Operation *operation, int tensor) {
+    bool grown = grow(p, &p->pending, p->pending_count, &p->pending_capacity, sizeof *p->pending);
+    Instruction *added = grown ? &p->pending[p->pending_count++] : &p->spare;
+    clear(p, added, operation);
+    added->layer = p->model->tensors[tensor].layer;
+    return added;
+}
+
+Array program_array(Program *p, int width, Rows rows) {
+    if (!grow(p, &p->arrays, p->array_count, &p->array_capacity, sizeof *p->arrays))
+        return (Array){0, 0, width};
+    p->arrays[p->array_count] = (ArrayInfo){.width = width, .rows = rows};
+    return (Array){p->array_count++, 0, width};
+}
+
+Array program_constants(Program *p, int width, void (*fill)(float *, int, int)) {
+    for (int id = 1; id < p->array_count; id++)
+        if (p->arrays[id].fill == fill && p->arrays[id].width == width)
+            return (Array){id, 0, width};
+    Array made = program_array(p, width, PER_POSITION);
+    if (made.id) p->arrays[made.id].fill = fill;
+    return made;
+}
+
+Array program_columns(Array array, int offset, int width) {
+    return (Array){array.id, array.offset + offset, width};
+}
+
+void program_cache(Program *p, Array array) {
+    p->arrays[array.id].cached = p->arrays[array.id].kept = true;
+}
+
+void program_keep(Program *p, Array array) {
+    p->arrays[array.id].kept = true;
+}
+
+const Instruction *program_maker(const Program *p, const Operation *operation, Array made) {
+    for (int i = p->count - 1; i >= 0; i--)
+        if (p->list[i].operation == operation && p->list[i].outputs[0].id == made.id)
+            return &p->list[i];
+    assert(p->failed);
+    return &p->spare;
+}
+
+const Instruction *program_user(const Program *p, const Operation *operation, Array x, int tensor) {
+    for (int i = p->count - 1; i >= 0; i--) {
+        const Instruction *at = &p->list[i];
+        if (at->operation == operation && at->inputs[0].id == x.id && at->tensors[0] == tensor)
+            return at;
+    }
+    assert(p->failed);
+    return &p->spare;
+}
+
+bool program_open(Program *p, const Model *model, bool training, Error *err) {
+    *p = (Program){.model = model, .training = training, .err = err};
+    if (!grow(p, &p->arrays, 0, &p->array_capacity, sizeof *p->arrays)) return false;
+    p->array_count = 1; /* id 0 is NO_ARRAY */
+    return true;
+}
+
+/* ---- what a rung calls ---- */
+
+int layers(const Program *p) {
+    return p->model->config.L;
+}
+
+int heads(Program *p) {
+    p->heads_asked = true;
+    return p->model->config.NH;
+}
+
+void program_end_block(Program *p, int l) {
+    int waiting = 0;
+    for (int i = 0; i < p->pending_count; i++) {
+        Instruction gradient = p->pending[i];
+        if (gradient.layer == l)
+            *program_add(p, gradient.operation) = gradient;
+        else
+            p->pending[waiting++] = gradient;
+    }
+    if (waiting < p->pending_count) program_add(p, &gradients_ready)->layer = l;
+    p->pending_count = waiting;
+}
+
+Program *block_number(Program *p, int l) {
+    if (l != p->layer) program_end_block(p, p->layer);
+    p->layer = l;
+    return p;
+}
+
+void program_close(Program *p) {
+    memory_free(p->list);
+    memory_free(p->arrays);
+    memory_free(p->pending);
+    *p = (Program){0};
+}

@@ -1,0 +1,42 @@
+/* average.c - each position sees the plain mean of its past.
+ *
+ *     x      = wte[id] + wpe[position]
+ *     m[t]   = mean of x[0] to x[t]          the rows of a tril matrix, each divided by its sum
+ *     y      = x + proj(m)
+ *     logits = lm_head(y)
+ *
+ * What it adds to the bigram: characters become vectors, with a position in the text, and the model
+ * sees the past, but only its mean. */
+#include "model/rungs/rung.h"
+
+#define WEIGHTS(TABLE, LINEAR, NORM)                \
+    TABLE(wte, "token_embedding_table", V, C, 0)    \
+    TABLE(wpe, "position_embedding_table", T, C, 0) \
+    LINEAR(proj, "mean.proj", C, C, BIAS)           \
+    LINEAR(lm_head, "lm_head", C, V, BIAS)
+
+RUNG_WEIGHTS;
+
+typedef struct {
+    Array x, m, y; /* [N,C] */
+} Activations;
+
+static Array forward(Program *p, const Weights *w, Activations *a) {
+    a->x = embedding(p, w->wte, w->wpe);
+    a->m = mean(p, a->x);
+    a->y = add(p, a->x, linear(p, a->m, w->proj));
+    return linear(p, a->y, w->lm_head);
+}
+
+static void backward(Program *p, const Weights *w, const Activations *a, Array dlogits) {
+    Array dy = linear_backward(p, dlogits, w->lm_head);
+    linear_gradients(p, w->lm_head, dlogits, a->y);
+
+    Array dm = linear_backward(p, dy, w->proj);
+    linear_gradients(p, w->proj, dy, a->m);
+
+    Array dx = add(p, mean_backward(p, dm), dy);
+    embedding_gradients(p, w->wte, w->wpe, dx);
+}
+
+RUNG(average, "characters and positions as vectors; the plain mean of the past");

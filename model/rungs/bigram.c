@@ -1,0 +1,29 @@
+/* bigram.c - the next character from this one: a V x V table of logits.
+ *
+ *     logits = table[id]
+ *
+ * Row i holds the logits of the character after character i. A bigram can know no more, so training
+ * it must give the same as counting pairs. */
+#include "model/rungs/rung.h"
+
+/* SPARSE: a batch contains a few hundred of the thousands of characters in a large vocabulary. */
+#define WEIGHTS(TABLE, LINEAR, NORM) \
+    TABLE(table, "token_embedding_table", V, V, ZEROS | NO_DECAY | SPARSE)
+
+RUNG_WEIGHTS;
+
+typedef struct {
+    Array logits;
+} Activations;
+
+static Array forward(Program *p, const Weights *w, Activations *a) {
+    a->logits = embedding(p, w->table, NO_TABLE); /* [N,V] */
+    return a->logits;
+}
+
+static void backward(Program *p, const Weights *w, const Activations *a, Array dlogits) {
+    (void)a;
+    embedding_gradients(p, w->table, NO_TABLE, dlogits);
+}
+
+RUNG(bigram, "the next character from this one: a table of logits");

@@ -1,0 +1,88 @@
+/* gpt.c - the whole of GPT-2, at any size (Radford et al., "Language Models are Unsupervised
+ * Multitask Learners", 2019).
+ *
+ *     x = dropout(wte[id] + wpe[position])
+ *     for each of L blocks:
+ *         x = x + dropout(proj(attention(qkv(ln_1(x)))))
+ *         x = x + dropout(fcproj(gelu(fc(ln_2(x)))))
+ *     logits = ln_f(x) wte^T
+ *
+ * What it adds to the heads: an MLP, the block (normalise, then attention or MLP, then add to the
+ * residual stream x), depth, dropout, and an output layer that shares the token embedding. Tensors
+ * are named as in nanoGPT. */
+#include "model/rungs/rung.h"
+
+#define WEIGHTS(TABLE, LINEAR, NORM)                                      \
+    TABLE(wte, "transformer.wte", V, C, 0)                                \
+    TABLE(wpe, "transformer.wpe", T, C, 0)                                \
+    NORM(ln_1, "transformer.h.%d.ln_1", C, 1, BIAS)                       \
+    LINEAR(qkv, "transformer.h.%d.attn.c_attn", C, 3C, BIAS)              \
+    LINEAR(proj, "transformer.h.%d.attn.c_proj", C, C, BIAS | RESIDUAL)   \
+    NORM(ln_2, "transformer.h.%d.ln_2", C, 1, BIAS)                       \
+    LINEAR(fc, "transformer.h.%d.mlp.c_fc", C, 4C, BIAS)                  \
+    LINEAR(fcproj, "transformer.h.%d.mlp.c_proj", 4C, C, BIAS | RESIDUAL) \
+    NORM(ln_f, "transformer.ln_f", C, 1, BIAS)
+
+RUNG_WEIGHTS;
+
+/* What the backward pass reads: for each block, and for the whole model. Cheap arrays are
+ * recomputed there. */
+typedef struct {
+    Array x, qkv, out; /* x [N,C] enters the block; qkv [N,3C] */
+    Array mid, fc;     /* mid [N,C]: x between attention and MLP; fc [N,4C] */
+    Array last, ln_f;  /* x after the last block, and its norm */
+} Activations;
+
+/* Where dropout is applied: each place has its own masks. */
+enum { DROP_EMBEDDING, DROP_ATTENTION, DROP_PROJ, DROP_MLP };
+
+/* ---- forward ---- */
+
+static Array block(Program *p, const Weights *w, Activations *a, Array x) {
+    a->x = x;
+    a->qkv = linear(p, layernorm(p, x, w->ln_1), w->qkv);
+    a->out = attention_qkv(p, heads(p), a->qkv, DROP_ATTENTION);
+    a->mid = add(p, x, dropout(p, linear(p, a->out, w->proj), DROP_PROJ));
+
+    a->fc = linear(p, layernorm(p, a->mid, w->ln_2), w->fc);
+    return add(p, a->mid, dropout(p, linear(p, gelu(p, a->fc), w->fcproj), DROP_MLP));
+}
+
+static Array forward(Program *p, const Weights *w, Activations *a) {
+    Array x = dropout(p, embedding(p, w->wte, w->wpe), DROP_EMBEDDING);
+    for (int l = 0; l < layers(p); l++) x = block(block_number(p, l), &w[l], &a[l], x);
+    a->last = x;
+    a->ln_f = layernorm(p, x, w->ln_f);
+    return linear(p, a->ln_f, tied(w->wte));
+}
+
+/* ---- backward ----
+ * dx is the gradient of the residual stream: it goes through the blocks from the last to the
+ * first, and each branch adds its own part. */
+
+static Array block_backward(Program *p, const Weights *w, const Activations *a, Array dx) {
+    Array dmlp = dropout_backward(p, dx, DROP_MLP), h;
+    Array dfc = gelu_backward(p, &h, linear_backward(p, dmlp, w->fcproj), a->fc);
+    linear_gradients(p, w->fcproj, dmlp, h);
+    linear_gradients(p, w->fc, dfc, layernorm_recompute(p, a->mid, w->ln_2));
+    dx = layernorm_backward(p, dx, linear_backward(p, dfc, w->fc), a->mid, w->ln_2);
+
+    Array dproj = dropout_backward(p, dx, DROP_PROJ);
+    linear_gradients(p, w->proj, dproj, a->out);
+    Array dqkv = attention_qkv_backward(p, linear_backward(p, dproj, w->proj), a->out);
+    linear_gradients(p, w->qkv, dqkv, layernorm_recompute(p, a->x, w->ln_1));
+    return layernorm_backward(p, dx, linear_backward(p, dqkv, w->qkv), a->x, w->ln_1);
+}
+
+static void backward(Program *p, const Weights *w, const Activations *a, Array dlogits) {
+    Array dln_f = linear_backward(p, dlogits, tied(w->wte));
+    linear_gradients(p, tied(w->wte), dlogits, a->ln_f);
+    Array dx = layernorm_backward(p, NO_ARRAY, dln_f, a->last, w->ln_f);
+    for (int l = layers(p) - 1; l >= 0; l--)
+        dx = block_backward(block_number(p, l), &w[l], &a[l], dx);
+    dx = dropout_backward(p, dx, DROP_EMBEDDING);
+    embedding_gradients(p, w->wte, w->wpe, dx);
+}
+
+RUNG(gpt, "the block of GPT-2, stacked: residuals, norms, MLP, dropout, tied head",
+     .has_heads = true);

@@ -1,0 +1,58 @@
+/* head.c - the mean becomes one masked self-attention head (Vaswani et al., "Attention Is All You
+ * Need", 2017, eq. 1).
+ *
+ *     x       = wte[id] + wpe[position]
+ *     q, k, v = query(x), key(x), value(x)
+ *     out     = softmax(mask(q k^T / sqrt(C))) v
+ *     y       = x + proj(out)
+ *     logits  = lm_head(y)
+ *
+ * What it adds to the average: each position chooses, by its query, which of the past to read. */
+#include "model/rungs/rung.h"
+
+#define WEIGHTS(TABLE, LINEAR, NORM)                \
+    TABLE(wte, "token_embedding_table", V, C, 0)    \
+    TABLE(wpe, "position_embedding_table", T, C, 0) \
+    LINEAR(query, "sa_head.query", C, C, 0)         \
+    LINEAR(key, "sa_head.key", C, C, 0)             \
+    LINEAR(value, "sa_head.value", C, C, 0)         \
+    LINEAR(proj, "sa_head.proj", C, C, BIAS)        \
+    LINEAR(lm_head, "lm_head", C, V, BIAS)
+
+RUNG_WEIGHTS;
+
+typedef struct {
+    Array x, q, k, v, out, y; /* [N,C] */
+} Activations;
+
+static Array forward(Program *p, const Weights *w, Activations *a) {
+    a->x = embedding(p, w->wte, w->wpe);
+    a->q = linear(p, a->x, w->query);
+    a->k = linear(p, a->x, w->key);
+    a->v = linear(p, a->x, w->value);
+    a->out = attention(p, 1, a->q, a->k, a->v, NO_DROPOUT);
+    a->y = add(p, a->x, linear(p, a->out, w->proj));
+    return linear(p, a->y, w->lm_head);
+}
+
+static void backward(Program *p, const Weights *w, const Activations *a, Array dlogits) {
+    Array dy = linear_backward(p, dlogits, w->lm_head);
+    linear_gradients(p, w->lm_head, dlogits, a->y);
+
+    Array dout = linear_backward(p, dy, w->proj);
+    linear_gradients(p, w->proj, dy, a->out);
+
+    Array dq, dk, dv;
+    attention_backward(p, &dq, &dk, &dv, dout, a->out);
+    linear_gradients(p, w->query, dq, a->x);
+    linear_gradients(p, w->key, dk, a->x);
+    linear_gradients(p, w->value, dv, a->x);
+
+    /* x was used four times: dx is the sum of four gradients */
+    Array dx = add(p, linear_backward(p, dq, w->query), dy);
+    dx = add(p, dx, linear_backward(p, dk, w->key));
+    dx = add(p, dx, linear_backward(p, dv, w->value));
+    embedding_gradients(p, w->wte, w->wpe, dx);
+}
+
+RUNG(head, "the mean becomes attention: query, key, value, one masked head");

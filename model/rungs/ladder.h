@@ -1,0 +1,13 @@
+/* ladder.h - the rungs, lowest first. A new rung needs its file, and a line here. */
+#ifndef TRIL_LADDER_H
+#define TRIL_LADDER_H
+
+#define LADDER(RUNG) \
+    RUNG(bigram)     \
+    RUNG(average)    \
+    RUNG(head)       \
+    RUNG(multihead)  \
+    RUNG(gpt)        \
+    RUNG(modern)
+
+#endif

@@ -1,0 +1,48 @@
+/* multihead.c - several heads side by side, concatenated and projected.
+ *
+ *     x      = wte[id] + wpe[position]
+ *     q,k,v  = qkv(x)                  one product for all three and for every head
+ *     out    = attention(q, k, v)      NH heads of hs = C/NH channels, scores / sqrt(hs)
+ *     y      = x + proj(out)
+ *     logits = lm_head(y)
+ *
+ * What it adds to the head: a position can read several others at once, each for another reason, at
+ * the same cost. */
+#include "model/rungs/rung.h"
+
+#define WEIGHTS(TABLE, LINEAR, NORM)                \
+    TABLE(wte, "token_embedding_table", V, C, 0)    \
+    TABLE(wpe, "position_embedding_table", T, C, 0) \
+    LINEAR(qkv, "sa_heads.qkv", C, 3C, 0)           \
+    LINEAR(proj, "sa_heads.proj", C, C, BIAS)       \
+    LINEAR(lm_head, "lm_head", C, V, BIAS)
+
+RUNG_WEIGHTS;
+
+typedef struct {
+    Array x, qkv, out, y; /* [N,C]; qkv [N,3C] */
+} Activations;
+
+static Array forward(Program *p, const Weights *w, Activations *a) {
+    a->x = embedding(p, w->wte, w->wpe);
+    a->qkv = linear(p, a->x, w->qkv);
+    a->out = attention_qkv(p, heads(p), a->qkv, NO_DROPOUT);
+    a->y = add(p, a->x, linear(p, a->out, w->proj));
+    return linear(p, a->y, w->lm_head);
+}
+
+static void backward(Program *p, const Weights *w, const Activations *a, Array dlogits) {
+    Array dy = linear_backward(p, dlogits, w->lm_head);
+    linear_gradients(p, w->lm_head, dlogits, a->y);
+
+    Array dout = linear_backward(p, dy, w->proj);
+    linear_gradients(p, w->proj, dy, a->out);
+
+    Array dqkv = attention_qkv_backward(p, dout, a->out);
+    linear_gradients(p, w->qkv, dqkv, a->x);
+
+    Array dx = add(p, linear_backward(p, dqkv, w->qkv), dy);
+    embedding_gradients(p, w->wte, w->wpe, dx);
+}
+
+RUNG(multihead, "several heads, concatenated and projected", .has_heads = true);

@@ -1,0 +1,167 @@
+/* test_schedule.c - memory and barriers of every rung's program: no array is overwritten before it
+ * is read for the last time, and no thread reads or writes what another one may be writing. */
+#include "tests/support.h"
+#include "base/memory.h"
+#include "model/engine/record.h"
+#include "model/engine/schedule.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NOBODY = -1 };
+
+/* What happened last to each float of a memory. Epochs lie between barriers. */
+typedef struct {
+    int array;               /* whose value it holds */
+    int written, written_by; /* epoch and instruction */
+    int read, read_by;       /* likewise, of the last reader that the team is */
+} Cell;
+
+typedef struct {
+    Cell *cells;
+    size_t size;
+} Cells;
+
+typedef struct {
+    const Program *p;
+    Capacity capacity;
+    const Location *locations;
+    Cells memories[3]; /* by Where */
+    int epoch;
+    bool single; /* a pass of one token */
+} Watch;
+
+static Cells cells_of(size_t size) {
+    Cells made = {calloc(size + 1, sizeof(Cell)), size};
+    assert_non_null(made.cells);
+    for (size_t i = 0; i < size; i++)
+        made.cells[i] = (Cell){NOBODY, NOBODY, NOBODY, NOBODY, NOBODY};
+    return made;
+}
+
+/* The floats that an array takes. */
+static size_t size_of_array(const Watch *w, int id) {
+    const ArrayInfo *info = &w->p->arrays[id];
+    Where where = w->locations[id].where;
+    size_t rows = where == SINGLE || (where == OWN && w->single) ? 1
+                  : where == OWN                                 ? w->capacity.block
+                  : info->rows == PER_TOKEN                      ? w->capacity.tokens
+                  : info->rows == PER_BLOCK                      ? w->capacity.blocks
+                                                                 : w->capacity.positions;
+    return rows * (size_t)info->width;
+}
+
+/* Do threads divide the two instructions alike, so that each meets only its own values? */
+static bool divided_alike(const Watch *w, int one, int other) {
+    const Operation *a = w->p->list[one].operation, *b = w->p->list[other].operation;
+    if (!w->single) return a->reach == EACH_TOKEN && b->reach == EACH_TOKEN;
+    return a->division == BY_HEADS && b->division == BY_HEADS;
+}
+
+static void check_read(Watch *w, int i, int id) {
+    const Location *at = &w->locations[id];
+    Cells *cells = &w->memories[at->where];
+    size_t size = size_of_array(w, id);
+    assert_in_range(at->offset + size, size, cells->size);
+    for (size_t j = at->offset; j < at->offset + size; j++) {
+        Cell *cell = &cells->cells[j];
+        bool constant = w->p->arrays[id].rows == PER_POSITION;
+        if (!constant && cell->array != id)
+            fail_msg("%s reads array %d, where array %d is", w->p->list[i].operation->name, id,
+                     cell->array);
+        if (at->where != OWN && cell->written == w->epoch && !divided_alike(w, cell->written_by, i))
+            fail_msg("%s reads what %s may be writing", w->p->list[i].operation->name,
+                     w->p->list[cell->written_by].operation->name);
+        cell->read = w->epoch;
+        cell->read_by = i;
+    }
+}
+
+static void check_write(Watch *w, int i, int id) {
+    const Location *at = &w->locations[id];
+    Cells *cells = &w->memories[at->where];
+    size_t size = size_of_array(w, id);
+    assert_in_range(at->offset + size, size, cells->size);
+    for (size_t j = at->offset; j < at->offset + size; j++) {
+        Cell *cell = &cells->cells[j];
+        bool again = cell->read == w->epoch && cell->read_by != i;
+        if (at->where != OWN && again && !divided_alike(w, cell->read_by, i))
+            fail_msg("%s writes what %s may be reading", w->p->list[i].operation->name,
+                     w->p->list[cell->read_by].operation->name);
+        *cell = (Cell){id, w->epoch, i, cell->read, cell->read_by};
+    }
+}
+
+static void watch_instruction(Watch *w, int i) {
+    const Instruction *at = &w->p->list[i];
+    for (int j = 0; j < MAX_INPUTS; j++)
+        if (at->inputs[j].id) check_read(w, i, at->inputs[j].id);
+    for (int j = 0; j < MAX_OUTPUTS; j++)
+        if (at->outputs[j].id) check_write(w, i, at->outputs[j].id);
+}
+
+/* In each thread's own memory nothing outlives a step. */
+static void forget_own(Watch *w) {
+    for (size_t j = 0; j < w->memories[OWN].size; j++) w->memories[OWN].cells[j].array = NOBODY;
+}
+
+static void watch_many(Watch *w, const Schedule *s) {
+    w->locations = s->many;
+    w->memories[WHOLE] = cells_of(s->many_shared);
+    w->memories[OWN] = cells_of(s->many_own);
+    for (int i = 0; i < s->step_count; i++) {
+        const Step *step = &s->steps[i];
+        w->epoch += step->barrier || i == s->backward;
+        for (int j = step->begin; j < step->end; j++) watch_instruction(w, j);
+        forget_own(w);
+    }
+    /* after a forward pass the logits and what attention saw are still there */
+    for (int id = 1; id < w->p->array_count && !w->p->training; id++)
+        if (w->p->arrays[id].kept)
+            assert_int_equal(w->memories[WHOLE].cells[s->many[id].offset].array, id);
+    free(w->memories[WHOLE].cells);
+    free(w->memories[OWN].cells);
+}
+
+static void watch_single(Watch *w, const Schedule *s) {
+    w->locations = s->single;
+    w->single = true;
+    w->memories[WHOLE] = cells_of(s->many_shared);
+    w->memories[OWN] = cells_of(s->single_own);
+    w->memories[SINGLE] = cells_of(s->single_shared);
+    for (int i = 0; i < w->p->backward; i++) {
+        w->epoch += s->waits[i];
+        watch_instruction(w, i);
+    }
+    for (int i = 0; i < 3; i++) free(w->memories[i].cells);
+}
+
+static void test_every_rung(void **state) {
+    (void)state;
+    for (int rung = 0; model_name(rung); rung++)
+        for (int training = 0; training <= 1; training++)
+            for (int dropping = 0; dropping <= 1; dropping++) {
+                Config config = {
+                    .V = 11, .T = 7, .L = 3, .NH = 2, .C = 12, .dropout = dropping ? 0.5 : 0};
+                Capacity capacity = {.tokens = 50, .positions = 7, .blocks = 3, .block = 24};
+                Error err;
+                Model model;
+                Program program;
+                Schedule schedule;
+                strcpy(config.model, model_name(rung));
+                assert_ok(model_lay_out(&model, &config, &err), err);
+                assert_ok(record(&program, &model, training, &err), err);
+                assert_ok(schedule_open(&schedule, &program, capacity, &err), err);
+                Watch watch = {.p = &program, .capacity = capacity};
+                watch_many(&watch, &schedule);
+                if (!training) watch_single(&watch, &schedule);
+                schedule_close(&schedule);
+                program_close(&program);
+                model_free(&model);
+            }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_rung)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -195,7 +195,11 @@ data/input.txt:
 	data/fetch any $@
 
 # Runs as many test programs at once as make has jobs, each as soon as it is built.
-PLAIN = $(TESTS:%=$(BUILD)/test/%.log)
+DOCUMENTS = $(BUILD)/test/tests/documents.log
+$(DOCUMENTS): $(BUILD)/test/train $(BUILD)/test/sample always
+	@mkdir -p $(@D)
+	@tests/documents $(BUILD)/test >$@ 2>&1; tail -n 1 $@
+PLAIN = $(TESTS:%=$(BUILD)/test/%.log) $(DOCUMENTS)
 SAN   = $(TESTS:%=$(BUILD)/san/%.log)
 test: $(PLAIN) $(SAN)
 test-plain: $(PLAIN)

@@ -126,7 +126,8 @@ typedef struct Isa {
 
 /* `n` floats, up to a whole number of vectors. */
 static inline size_t whole_vectors(const Isa *isa, int n) {
-    return (size_t)((n + isa->lanes - 1) / isa->lanes * isa->lanes);
+    size_t lanes = (size_t)isa->lanes;
+    return ((size_t)n + lanes - 1) / lanes * lanes;
 }
 
 /* The tables that this processor runs, narrowest first. Returns how many, at most ISA_MAX. The

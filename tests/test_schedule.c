@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "model/engine/record.h"
 #include "model/engine/schedule.h"
+#include "model/rungs/rung.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -161,7 +162,50 @@ static void test_every_rung(void **state) {
             }
 }
 
+/* ---- wrong rungs ---- */
+
+static Array return_nothing(Program *p, const void *w, void *a) {
+    (void)p, (void)w, (void)a;
+    return NO_ARRAY;
+}
+
+static Array add_unlike(Program *p, const void *w, void *a) {
+    (void)w, (void)a;
+    return add(p, program_array(p, 11, PER_TOKEN), program_array(p, 12, PER_TOKEN));
+}
+
+static Array ask_for_heads(Program *p, const void *w, void *a) {
+    (void)w, (void)a;
+    return program_array(p, 10 + heads(p), PER_TOKEN);
+}
+
+static void check_refused(Array (*forward)(Program *, const void *, void *), const char *message) {
+    Config config = {.model = "bigram", .V = 11, .T = 7};
+    Error err;
+    Model model;
+    Program program;
+    assert_ok(model_lay_out(&model, &config, &err), err);
+    Rung wrong = *model.rung;
+    wrong.forward = forward;
+    model.rung = &wrong;
+    assert_false(record(&program, &model, false, &err));
+    assert_string_equal(err.text, message);
+    model_free(&model);
+}
+
+static void test_refused(void **state) {
+    (void)state;
+    check_refused(return_nothing,
+                  "the rung 'bigram' is wrong: forward: what it returns was not made");
+    check_refused(add_unlike, "the rung 'bigram' is wrong: add: b has 12 columns, and not 11");
+    check_refused(ask_for_heads,
+                  "the rung 'bigram' is wrong: forward: it asks for heads without .has_heads");
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_rung)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_rung),
+        cmocka_unit_test(test_refused),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,8 +13,8 @@
  * `_gradients` adds to the gradient of the layer's weights: so a weight that is used twice gets the
  * sum of both parts. Gradients are those of the mean loss over the tokens of the whole batch.
  *
- * Contracts (widths that fit, arrays that were made) are asserted. Only memory can run out; the
- * engine reports that when the program is complete. */
+ * A rung that breaks a contract (an array of another width, or one that was not made) is refused
+ * with a sentence when the run opens. */
 #ifndef TRIL_LAYERS_H
 #define TRIL_LAYERS_H
 

@@ -3,7 +3,7 @@
  * When a run opens, the rung's `forward` and `backward` call the layers (layers.h). Each call adds
  * an instruction to the list. The engine derives the rest from the list: how long each array is
  * needed, which instructions can process the same block of tokens, and where threads must wait for
- * each other (model/engine/schedule.h). model/engine/run.c executes the list. */
+ * each other (model/engine/schedule.h). model/engine/execute.c executes the list. */
 #ifndef TRIL_PROGRAM_H
 #define TRIL_PROGRAM_H
 

@@ -105,7 +105,7 @@ static bool check(Config *c, const Rung **rung, Error *err) {
 
 /* Sets every tensor's offset: those of no layer first, then layer by layer, Muon's after the
  * others. So the gradients of a layer are contiguous and are sent as a whole (buckets.c). */
-static void place(Model *model) {
+static void set_offsets(Model *model) {
     enum { GROUPS = 2 };
     for (int l = -1; l < model->config.L; l++)
         for (int group = 0; group < GROUPS; group++)
@@ -152,7 +152,7 @@ static void lay_out(Model *model) {
         add_tensors(model, &rung->weights[i], false);
         if (rung->weights[i].flags & BIAS) add_tensors(model, &rung->weights[i], true);
     }
-    place(model);
+    set_offsets(model);
 }
 
 /* The standard deviation of a matrix's initial values. */

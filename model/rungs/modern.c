@@ -19,20 +19,20 @@
 
 #define SCALED (FAN_IN | MUON)
 #define WEIGHTS(TABLE, LINEAR, NORM)                                     \
-    TABLE(embed, "model.embed_tokens", V, C, FAN_IN)                     \
-    NORM(norm1, "model.layers.%d.input_layernorm", C, 1, 0)              \
+    TABLE(wte, "model.embed_tokens", V, C, FAN_IN)                       \
+    NORM(ln_1, "model.layers.%d.input_layernorm", C, 1, 0)               \
     LINEAR(q, "model.layers.%d.self_attn.q_proj", C, C, SCALED)          \
     LINEAR(k, "model.layers.%d.self_attn.k_proj", C, C, SCALED)          \
     LINEAR(v, "model.layers.%d.self_attn.v_proj", C, C, SCALED)          \
     NORM(q_norm, "model.layers.%d.self_attn.q_norm", HS, 1, 0)           \
     NORM(k_norm, "model.layers.%d.self_attn.k_norm", HS, 1, 0)           \
-    LINEAR(o, "model.layers.%d.self_attn.o_proj", C, C, ZEROS | MUON)    \
-    NORM(norm2, "model.layers.%d.post_attention_layernorm", C, 1, 0)     \
+    LINEAR(proj, "model.layers.%d.self_attn.o_proj", C, C, ZEROS | MUON) \
+    NORM(ln_2, "model.layers.%d.post_attention_layernorm", C, 1, 0)      \
     LINEAR(gate, "model.layers.%d.mlp.gate_proj", C, 8C_3, SCALED)       \
     LINEAR(up, "model.layers.%d.mlp.up_proj", C, 8C_3, SCALED)           \
     LINEAR(down, "model.layers.%d.mlp.down_proj", 8C_3, C, ZEROS | MUON) \
     /* starts small, or each character would expect itself */            \
-    NORM(norm, "model.norm", C, 0.1f, 0)
+    NORM(ln_f, "model.norm", C, 0.1f, 0)
 
 RUNG_WEIGHTS;
 
@@ -41,7 +41,7 @@ RUNG_WEIGHTS;
 typedef struct {
     Array x, q_raw, k_raw, out; /* x [N,C] enters the block; raw: before norm and rotation */
     Array mid, gate, up;        /* mid [N,C]: x between attention and MLP */
-    Array last, norm;           /* x after the last block, and its norm */
+    Array last, ln_f;           /* x after the last block, and its norm */
 } Activations;
 
 /* Where dropout is applied: each place has its own masks. GPT-2 has it on the embedding too, where
@@ -52,73 +52,68 @@ enum { DROP_ATTENTION, DROP_PROJ, DROP_MLP };
 
 static Array block(Program *p, const Weights *w, Activations *a, Array x) {
     a->x = x;
-    Array h = rmsnorm(p, x, w->norm1);
+    Array h = rmsnorm(p, x, w->ln_1);
     a->q_raw = linear(p, h, w->q);
     a->k_raw = linear(p, h, w->k);
     Array v = linear(p, h, w->v);
     Array q = rotary(p, heads(p), rmsnorm(p, a->q_raw, w->q_norm));
     Array k = rotary(p, heads(p), rmsnorm(p, a->k_raw, w->k_norm));
     a->out = attention(p, heads(p), q, k, v, DROP_ATTENTION);
-    a->mid = add(p, x, dropout(p, linear(p, a->out, w->o), DROP_PROJ));
+    a->mid = add(p, x, dropout(p, linear(p, a->out, w->proj), DROP_PROJ));
 
-    h = rmsnorm(p, a->mid, w->norm2);
+    h = rmsnorm(p, a->mid, w->ln_2);
     a->gate = linear(p, h, w->gate);
     a->up = linear(p, h, w->up);
     return add(p, a->mid, dropout(p, linear(p, swiglu(p, a->gate, a->up), w->down), DROP_MLP));
 }
 
 static Array forward(Program *p, const Weights *w, Activations *a) {
-    Array x = embedding(p, w->embed, NO_TABLE);
+    Array x = embedding(p, w->wte, NO_TABLE);
     for (int l = 0; l < layers(p); l++) x = block(block_number(p, l), &w[l], &a[l], x);
     a->last = x;
-    a->norm = rmsnorm(p, x, w->norm);
-    return linear(p, a->norm, tied(w->embed));
+    a->ln_f = rmsnorm(p, x, w->ln_f);
+    return linear(p, a->ln_f, tied(w->wte));
 }
 
 /* ---- backward ----
  * dx is the gradient of the residual stream: it goes through the blocks from the last to the
  * first, and each branch adds its own part. */
 
-static Array mlp_backward(Program *p, const Weights *w, const Activations *a, Array dx) {
+static Array block_backward(Program *p, const Weights *w, const Activations *a, Array dx) {
     Array ddown = dropout_backward(p, dx, DROP_MLP), dgate, dup, hidden;
     swiglu_backward(p, &dgate, &dup, &hidden, linear_backward(p, ddown, w->down), a->gate, a->up);
     linear_gradients(p, w->down, ddown, hidden);
 
-    Array h = rmsnorm_recompute(p, a->mid, w->norm2);
+    Array h = rmsnorm_recompute(p, a->mid, w->ln_2);
     linear_gradients(p, w->gate, dgate, h);
     linear_gradients(p, w->up, dup, h);
     Array dh = linear_backward(p, dgate, w->gate);
     dh = add(p, dh, linear_backward(p, dup, w->up));
-    return rmsnorm_backward(p, dx, dh, a->mid, w->norm2);
-}
+    dx = rmsnorm_backward(p, dx, dh, a->mid, w->ln_2);
 
-static Array attention_branch_backward(Program *p, const Weights *w, const Activations *a,
-                                       Array dx) {
     Array dproj = dropout_backward(p, dx, DROP_PROJ), dq, dk, dv;
-    linear_gradients(p, w->o, dproj, a->out);
-    attention_backward(p, &dq, &dk, &dv, linear_backward(p, dproj, w->o), a->out);
+    linear_gradients(p, w->proj, dproj, a->out);
+    attention_backward(p, &dq, &dk, &dv, linear_backward(p, dproj, w->proj), a->out);
     dq = rmsnorm_backward(p, NO_ARRAY, rotary_backward(p, heads(p), dq), a->q_raw, w->q_norm);
     dk = rmsnorm_backward(p, NO_ARRAY, rotary_backward(p, heads(p), dk), a->k_raw, w->k_norm);
 
-    Array h = rmsnorm_recompute(p, a->x, w->norm1);
+    h = rmsnorm_recompute(p, a->x, w->ln_1);
     linear_gradients(p, w->q, dq, h);
     linear_gradients(p, w->k, dk, h);
     linear_gradients(p, w->v, dv, h);
-    Array dh = linear_backward(p, dv, w->v);
+    dh = linear_backward(p, dv, w->v);
     dh = add(p, dh, linear_backward(p, dq, w->q));
     dh = add(p, dh, linear_backward(p, dk, w->k));
-    return rmsnorm_backward(p, dx, dh, a->x, w->norm1);
+    return rmsnorm_backward(p, dx, dh, a->x, w->ln_1);
 }
 
 static void backward(Program *p, const Weights *w, const Activations *a, Array dlogits) {
-    Array dnorm = linear_backward(p, dlogits, tied(w->embed));
-    linear_gradients(p, tied(w->embed), dlogits, a->norm);
-    Array dx = rmsnorm_backward(p, NO_ARRAY, dnorm, a->last, w->norm);
-    for (int l = layers(p) - 1; l >= 0; l--) {
-        dx = mlp_backward(block_number(p, l), &w[l], &a[l], dx);
-        dx = attention_branch_backward(p, &w[l], &a[l], dx);
-    }
-    embedding_gradients(p, w->embed, NO_TABLE, dx);
+    Array dln_f = linear_backward(p, dlogits, tied(w->wte));
+    linear_gradients(p, tied(w->wte), dlogits, a->ln_f);
+    Array dx = rmsnorm_backward(p, NO_ARRAY, dln_f, a->last, w->ln_f);
+    for (int l = layers(p) - 1; l >= 0; l--)
+        dx = block_backward(block_number(p, l), &w[l], &a[l], dx);
+    embedding_gradients(p, w->wte, NO_TABLE, dx);
 }
 
 RUNG(modern, "the block of Qwen3: rotary positions, RMSNorm, gated MLP, no biases; Muon",

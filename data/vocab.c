@@ -73,7 +73,7 @@ bool vocab_covers(const Vocab *vocab, const Vocab *other, const char *name, Erro
                  code > 0x20 ? "%s'%.*s' (U+%04X)" : "%s%.*sU+%04X", lacking > 1 ? ", " : "",
                  code > 0x20 ? utf8_encode(code, text) : 0, text, (unsigned)code);
     }
-    return lacking == 0 || fail(err, "%s: of its characters the model's vocabulary lacks %d: %s%s",
+    return lacking == 0 || fail(err, "%s: the model's vocabulary lacks %d of its characters: %s%s",
                                 name, lacking, list, lacking > NAMED ? ", ..." : "");
 }
 

@@ -309,8 +309,7 @@ static bool check_fields(const Entries *from, const Architecture *a, const Confi
         int known = 0;
         while (known < a->field_count && strcmp(a->fields[known].key, key) != 0) known++;
         if (known == a->field_count && strncmp(key, "rope_parameters.", 16) == 0)
-            return fail(err, "%s: '%s' is nothing that a %s here has", from->path, key,
-                        config->model);
+            return fail(err, "%s: '%s' is unknown to a %s here", from->path, key, config->model);
     }
     return true;
 }

@@ -26,7 +26,7 @@ bool trained_vocab(const Checkpoint *checkpoint, const char *path, Vocab *vocab,
     }
     if (ok) return true;
     vocab_free(vocab);
-    return fail(err, "%s: its vocabulary is not that of its model", path);
+    return fail(err, "%s: its vocabulary and its model have different sizes", path);
 }
 
 static bool load_folder(Trained *trained, const char *path, Error *err) {

@@ -82,12 +82,11 @@ static void show_tokens(const Explanation *e) {
 static void show_query_key_value(const Explanation *e) {
     const AttentionView *h = &e->head;
     bool modern = strcmp(e->model->config.model, "modern") == 0;
-    fprintf(
-        e->out,
-        "2. Query, key and value: each vector times three matrices. Query: what a\n   character "
-        "asks for; key: what it answers to; value: what it then says.\n   Of this head, %d x %d "
-        "numbers each%s.\n",
-        e->T, h->dk, modern ? "; query and key after their norm and turn" : "");
+    fprintf(e->out,
+            "2. Query, key and value: each vector times three matrices. The query is what a\n   "
+            "character looks for, the key what it offers, the value what it passes on.\n   This "
+            "head has %d x %d numbers of each%s.\n",
+            e->T, h->dk, modern ? "; query and key after norm and rotation" : "");
     show_vectors(e, "query", h->query, h->query_row, h->dk);
     show_vectors(e, "key", h->key, h->key_row, h->dk);
     show_vectors(e, "value", h->value, h->value_row, h->dv);
@@ -97,22 +96,21 @@ static void show_scores(const Explanation *e) {
     const AttentionView *h = &e->head;
     size_t T = (size_t)e->T;
     for (int t = 0; t < e->T; t++) attention_scores(h, t, e->table + (size_t)t * T);
-    fputs("\n3. Scores: query . key, of each character (row) with each (column). High: the\n   one "
-          "finds in the other what it asks for.\n",
+    fputs("\n3. Scores: query . key, of each character (row) with each (column). A high\n   "
+          "score: the key offers what the query looks for.\n",
           e->out);
     show_square(e, e->table, NULL);
-    fprintf(e->out,
-            "\n4. Scaled: times 1/sqrt(%d) = %.4f, or the softmax would be too sharp to learn.\n",
+    fprintf(e->out, "\n4. Scaled: times 1/sqrt(%d) = %.4f, so that the softmax is not too sharp.\n",
             h->dk, (double)h->scale);
     for (size_t i = 0; i < T * T; i++) e->table[i] *= h->scale;
     show_square(e, e->table, NULL);
-    fputs("\n5. Masked by the tril matrix: what comes later is -inf, out of reach.\n", e->out);
+    fputs("\n5. Masked by the tril matrix: later characters get -inf.\n", e->out);
     show_square(e, e->table, "-inf");
 }
 
 static void show_weights(const Explanation *e, const float *weights) {
     fprintf(e->out, "\n6. Softmax: the weights. Each row sums to 1%s.\n",
-            e->head.query ? "" : "; here all before counts alike");
+            e->head.query ? "" : "; here all earlier ones are equal");
     show_square(e, weights, "0");
 }
 
@@ -120,8 +118,8 @@ static void show_context(const Explanation *e) {
     const AttentionView *h = &e->head;
     fprintf(
         e->out,
-        "\n7. Context: the values, weighted and added up: %d x %d numbers, what each\n   character "
-        "has heard.\n",
+        "\n7. Context: the weighted sum of the values: %d x %d numbers, what each\n   character "
+        "has read.\n",
         e->T, h->dv);
     show_vectors(e, "", h->context, h->context_row, h->dv);
 }

@@ -223,9 +223,9 @@ static const Edit bad[] = {
     {"qwen3", "config.json", "'rope_theta': 10000.0", "'rope_theta': '10000'", "'rope_parameters.rope_theta' is \"10000\", but a modern here has 10000.0"},
     {"qwen3", "config.json", "'rope_type': 'default'", "'rope_type': 'yarn'", "'rope_parameters.rope_type' is \"yarn\""},
     {"qwen3", "config.json", "'use_cache'", "'rope_scaling': {'rope_type': 'linear'}, 'use_cache'", "'rope_scaling' is {, but a modern here has null"},
-    {"qwen3", "config.json", "'rope_type'", "'factor': 4.0, 'rope_type'", "'rope_parameters.factor' is nothing that a modern here has"},
-    {"qwen3", "config.json", "'rope_type'", "'type': 'linear', 'rope_type'", "'rope_parameters.type' is nothing"},
-    {"qwen3", "config.json", "'rope_type'", "'list': [1], 'rope_type'", "'rope_parameters.list' is nothing"},
+    {"qwen3", "config.json", "'rope_type'", "'factor': 4.0, 'rope_type'", "'rope_parameters.factor' is unknown to a modern here"},
+    {"qwen3", "config.json", "'rope_type'", "'type': 'linear', 'rope_type'", "'rope_parameters.type' is unknown"},
+    {"qwen3", "config.json", "'rope_type'", "'list': [1], 'rope_type'", "'rope_parameters.list' is unknown"},
     {"qwen3", "config.json", "'rms_norm_eps': 1e-06", "'rms_norm_eps': 1e-06, 'rms_norm_eps': 1", "a key for the second time"},
     {"gpt2", "config.json", "'n_head': 3", "'num_attention_heads': 2, 'n_head': 3", "'num_attention_heads' is 2, but a gpt here has 3"},
     {"gpt2", "config.json", "'scale_attn_weights': true", "'scale_attn_weights': null", "'scale_attn_weights' is null"},
@@ -478,8 +478,10 @@ static void test_bad_init(void **state) {
         {2, "--init @init/m.safetensors --preset quick " PLAY, "--init", "--preset"},
         {1, "--init " GOLDEN "gpt2 -H 4 " PLAY, "its number of heads is 3", "not 4"},
         {2, "--init @init/m.safetensors --ladder " PLAY, "one model", "--ladder"},
-        {1, "--init @init/m.safetensors @more.txt", "lacks 2: '+' (U+002B)", "'é' (U+00E9)"},
-        {1, "--init @init/m.safetensors @many.txt", "lacks 12: U+0001, ", ", ..."},
+        {1, "--init @init/m.safetensors @more.txt", "lacks 2 of its characters: '+' (U+002B)",
+         "'é' (U+00E9)"},
+        {1, "--init @init/m.safetensors @many.txt", "lacks 12 of its characters: U+0001, ",
+         ", ..."},
     };
     must_run("train " TINY "-s 20 -o @init/m.safetensors " PLAY);
     must_run("sample --export @init/folder @init/m.safetensors");

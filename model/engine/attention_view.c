@@ -32,10 +32,10 @@ bool run_attention(const Run *run, int layer, int head, AttentionView *view) {
     bool mean = at->operation == &mean_operation;
     Array q = at->inputs[0], k = at->inputs[1], v = at->inputs[mean ? 0 : 2], att = at->outputs[0];
     const Instruction *projection = reader_of(p, att);
+    if (!projection) return false;
     int dk = mean ? 0 : q.width / NH, dv = v.width / NH;
-    const Param *w = projection ? &run->params[projection->tensors[0]] : NULL;
-    const Param *b =
-        projection && projection->tensors[1] >= 0 ? &run->params[projection->tensors[1]] : NULL;
+    const Param *w = &run->params[projection->tensors[0]];
+    const Param *b = projection->tensors[1] >= 0 ? &run->params[projection->tensors[1]] : NULL;
     *view = (AttentionView){.T = run->pass.T,
                             .dk = dk,
                             .dv = dv,
@@ -48,7 +48,7 @@ bool run_attention(const Run *run, int layer, int head, AttentionView *view) {
                             .value_row = row_of(p, v),
                             .context_row = row_of(p, att),
                             .scale = mean ? 0 : 1.0f / sqrtf((float)dk),
-                            .projection = w ? w->w + head * dv : NULL,
+                            .projection = w->w + head * dv,
                             .bias = b ? b->w : NULL,
                             .projection_row = (size_t)att.width};
     return true;

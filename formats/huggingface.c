@@ -145,8 +145,8 @@ static bool write_config(const Architecture *a, const Config *config, const char
     return ok;
 }
 
-/* A tensor as the library stores it. A transposed copy is written to `turned`. */
-static SafeTensor tensor_for(const Architecture *a, const Model *model, int i, float *turned) {
+/* A tensor as the library stores it. A transposed copy is written to `transposed`. */
+static SafeTensor tensor_for(const Architecture *a, const Model *model, int i, float *transposed) {
     const Tensor *tensor = &model->tensors[i];
     const float *data = model->weights + tensor->offset;
     size_t rows = (size_t)tensor->shape[0], columns = (size_t)tensor->shape[1];
@@ -157,8 +157,8 @@ static SafeTensor tensor_for(const Architecture *a, const Model *model, int i, f
                          .data = data,
                          .bytes = tensor->size * sizeof(float)};
     if (!is_transposed(a, tensor)) return theirs;
-    transpose(turned + tensor->offset, data, tensor->shape[0], tensor->shape[1]);
-    theirs.data = turned + tensor->offset;
+    transpose(transposed + tensor->offset, data, tensor->shape[0], tensor->shape[1]);
+    theirs.data = transposed + tensor->offset;
     theirs.shape[0] = columns;
     theirs.shape[1] = rows;
     return theirs;
@@ -167,18 +167,19 @@ static SafeTensor tensor_for(const Architecture *a, const Model *model, int i, f
 static bool write_tensors(const Architecture *a, const Model *model, const char *path, Error *err) {
     Note format = {"format", "pt", 2}; /* the library requires this note */
     SafeTensors file = {.notes = &format, .note_count = 1};
-    float *turned = NULL;
+    float *transposed = NULL;
     bool ok =
         memory_alloc(&file.tensors, (size_t)model->tensor_count, sizeof *file.tensors, path, err) &&
-        memory_alloc(&turned, a->transposed ? model->weights_size : 0, sizeof *turned, path, err);
+        memory_alloc(&transposed, a->transposed ? model->weights_size : 0, sizeof *transposed, path,
+                     err);
     if (ok) {
         file.tensor_count = model->tensor_count;
         for (int i = 0; i < model->tensor_count; i++)
-            file.tensors[i] = tensor_for(a, model, i, turned);
+            file.tensors[i] = tensor_for(a, model, i, transposed);
         ok = safetensors_write(&file, path, err);
     }
     memory_free(file.tensors);
-    memory_free(turned);
+    memory_free(transposed);
     return ok;
 }
 
@@ -374,9 +375,9 @@ static bool check_tensor(const Architecture *a, const Tensor *tensor, const Safe
     if (!stored) return fail(err, "%s: tensor %s is missing", path, tensor->name);
     if (strcmp(stored->type, "F32") != 0)
         return fail(err, "%s: tensor %s is %s, not F32", path, tensor->name, stored->type);
-    bool turned = is_transposed(a, tensor);
-    if (stored->rank != tensor->rank || stored->shape[0] != (size_t)tensor->shape[turned] ||
-        (stored->rank == 2 && stored->shape[1] != (size_t)tensor->shape[!turned]))
+    bool transposed = is_transposed(a, tensor);
+    if (stored->rank != tensor->rank || stored->shape[0] != (size_t)tensor->shape[transposed] ||
+        (stored->rank == 2 && stored->shape[1] != (size_t)tensor->shape[!transposed]))
         return fail(err, "%s: tensor %s has another shape than config.json's sizes give", path,
                     tensor->name);
     return true;

@@ -1,6 +1,6 @@
 /* explain.h - shows the steps of attention in a trained model, as a textbook does. */
-#ifndef TRIL_REPORT_WALK_H
-#define TRIL_REPORT_WALK_H
+#ifndef TRIL_REPORT_EXPLAIN_H
+#define TRIL_REPORT_EXPLAIN_H
 
 #include "data/data.h"
 #include "model/model.h"

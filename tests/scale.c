@@ -57,12 +57,12 @@ static void send_weights(Bench *b) {
 
 /* Sends the command, the loss and the parts of the norm. */
 static void send_rest(Bench *b) {
-    enum { STRETCH = 4096 };
+    enum { CHUNK = 4096 };
     char call[CALL] = {0};
     double loss = 0;
     world_broadcast(call, sizeof call);
     world_allreduce(&loss, 1);
-    world_allreduce(b->run->squares, b->model.parameters / STRETCH);
+    world_allreduce(b->run->squares, b->model.parameters / CHUNK);
 }
 
 static void step(Bench *b) {

@@ -44,11 +44,11 @@ static void product_work(const Thread *thread, void *argument) {
                                    (Share){0, (size_t)(p->columns ? p->columns : p->N)});
 }
 
-enum { A_TURNED = 1, B_TURNED = 2, ACCUMULATE = 4, BIASED = 8, SUMMED = 16 };
+enum { A_TRANSPOSED = 1, B_TURNED = 2, ACCUMULATE = 4, BIASED = 8, SUMMED = 16 };
 
-/* Element (i, j) of an M x N operand, stored transposed if `turned`. */
-static double element(const float *at, int i, int j, int M, int N, bool turned) {
-    return (double)at[turned ? j * M + i : i * N + j];
+/* Element (i, j) of an M x N operand, stored transposed if `transposed`. */
+static double element(const float *at, int i, int j, int M, int N, bool transposed) {
+    return (double)at[transposed ? j * M + i : i * N + j];
 }
 
 /* The tolerance relative to the sum of the terms' sizes. float32 keeps 24 bits of each partial sum:
@@ -58,11 +58,11 @@ static double precision_of(const Products *products) {
     return products == &float32_products ? 4 * 0x1p-24 : 2 * 0x1p-8;
 }
 
-/* Checks one product. A_TURNED stores a as [K,M], B_TURNED b as [N,K]. */
+/* Checks one product. A_TRANSPOSED stores a as [K,M], B_TURNED b as [N,K]. */
 static void check_product(Team *team, const Products *products, int threads, int M, int N, int K,
                           unsigned how) {
     size_t c_row = (size_t)N + 3; /* the gaps between rows must not change */
-    bool a_turned = how & A_TURNED, b_turned = how & B_TURNED;
+    bool a_turned = how & A_TRANSPOSED, b_turned = how & B_TURNED;
     float *a = random_floats(1, (size_t)(M * K)), *b = random_floats(2, (size_t)(K * N));
     float *c = random_floats(3, (size_t)M * c_row), *bias = random_floats(4, (size_t)N);
     float *sums = random_floats(5, (size_t)M), *sums_before = random_floats(5, (size_t)M);
@@ -123,7 +123,7 @@ static void check_sizes(const Isa *isa, const Products *products, int rows, int 
         for (int M = 1; M <= 2 * rows + 1; M++) {
             unsigned bias = M % 2 ? BIASED : 0;
             check_product(team, products, threads, M, columns + 1, 5, bias);
-            check_product(team, products, threads, M, 3, 6, A_TURNED | ACCUMULATE | SUMMED);
+            check_product(team, products, threads, M, 3, 6, A_TRANSPOSED | ACCUMULATE | SUMMED);
             check_product(team, products, threads, M, columns - 1, 5, ACCUMULATE);
         }
         for (int N = 1; N <= 2 * columns + 1; N++) {
@@ -131,20 +131,20 @@ static void check_sizes(const Isa *isa, const Products *products, int rows, int 
             check_product(team, products, threads, rows + 1, N, 4, B_TURNED | bias);
             check_product(team, products, threads, 2, N, 9, B_TURNED | ACCUMULATE);
         }
-        for (unsigned turned = 0; turned < 4; turned++)
+        for (unsigned transposed = 0; transposed < 4; transposed++)
             for (int K = 1; K <= 67; K++) {
                 unsigned more = K % 2 ? ACCUMULATE : BIASED;
-                check_product(team, products, threads, rows - 1, columns - 1, K, turned | more);
-                if (!(turned & A_TURNED))
-                    check_product(team, products, threads, rows, columns, K, turned | BIASED);
+                check_product(team, products, threads, rows - 1, columns - 1, K, transposed | more);
+                if (!(transposed & A_TRANSPOSED))
+                    check_product(team, products, threads, rows, columns, K, transposed | BIASED);
             }
-        check_product(team, products, threads, 7, 5, 1100, A_TURNED | ACCUMULATE | SUMMED);
+        check_product(team, products, threads, 7, 5, 1100, A_TRANSPOSED | ACCUMULATE | SUMMED);
         check_product(team, products, threads, rows, columns + 6, 1100, BIASED);
         check_product(team, products, threads, rows, columns + 6, 1100, B_TURNED);
-        check_product(team, products, threads, 401, 9, 3, A_TURNED | B_TURNED | ACCUMULATE);
+        check_product(team, products, threads, 401, 9, 3, A_TRANSPOSED | B_TURNED | ACCUMULATE);
         check_product(team, products, threads, 401, 33, 3, BIASED);
         check_product(team, products, threads, 5, 1100, 3, BIASED);
-        check_product(team, products, threads, 5, 1100, 3, A_TURNED | ACCUMULATE | SUMMED);
+        check_product(team, products, threads, 5, 1100, 3, A_TRANSPOSED | ACCUMULATE | SUMMED);
     }
     team_close(team);
 }

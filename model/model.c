@@ -113,7 +113,7 @@ static void set_offsets(Model *model) {
                 Tensor *tensor = &model->tensors[i];
                 if (tensor->layer != l || !(tensor->flags & MUON) != !group) continue;
                 tensor->offset = model->weights_size;
-                model->weights_size += (tensor->size + 15) / 16 * 16; /* whole cache lines */
+                model->weights_size += memory_lines(tensor->size);
             }
 }
 

@@ -197,7 +197,8 @@ static void test_refused(void **state) {
     (void)state;
     check_refused(return_nothing,
                   "the rung 'bigram' is wrong: forward: what it returns was not made");
-    check_refused(add_unlike, "the rung 'bigram' is wrong: add: b has 12 columns, and not 11");
+    check_refused(add_unlike,
+                  "the rung 'bigram' is wrong: add: an input has 12 columns, and not 11");
     check_refused(ask_for_heads,
                   "the rung 'bigram' is wrong: forward: it asks for heads without .has_heads");
 }

@@ -134,5 +134,3 @@ void execute_token(const Run *run, const Thread *thread) {
             execute(run, thread, &run->program.list[i], s->single, (Block){0, 1});
     }
 }
-
-/* ---- passes ---- */

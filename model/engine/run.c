@@ -5,17 +5,13 @@
 #include "model/engine/muon.h"
 #include "model/engine/optimizer.h"
 #include "model/engine/record.h"
-#include "base/clock.h"
 #include "base/memory.h"
-#include "base/random.h"
 #include "base/world.h"
 
 #include <assert.h>
 #if defined _OPENMP
 #include <omp.h>
 #endif
-#include <stdlib.h>
-#include <string.h>
 
 /* The largest pass of a run. */
 static Capacity capacity_of(const Run *run) {
@@ -51,7 +47,6 @@ static size_t lay_out_packed(Run *run) {
         if (!p->list[i].operation->packed || run->packed_offsets[number] != SIZE_MAX) continue;
         const Tensor *tensor = &model->tensors[number];
         run->packed_offsets[number] = size;
-        run->packed_count++;
         size += memory_lines(
             linear_packed_size(run->isa, run->products, tensor->shape[1], tensor->shape[0]));
     }
@@ -243,8 +238,6 @@ const Model *run_model(const Run *run) {
 const char *run_kernels(const Run *run) {
     return run->isa->name;
 }
-
-/* ---- where arrays are ---- */
 
 int run_part(const Run *run, int *first) {
     *first = run->before;

@@ -39,7 +39,6 @@ struct Run {
     Memory memory;
     float *packed;          /* packed copies of weights that are right operands */
     size_t *packed_offsets; /* [tensors]: in `packed`, in floats; SIZE_MAX: not packed */
-    int packed_count;       /* how many tensors are packed */
     /* in training, laid out like the weights; squares: a sum for each chunk of the gradients */
     float *gradients, *first_moments, *second_moments;
     double *squares;

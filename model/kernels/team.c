@@ -32,7 +32,7 @@ enum { LEFT = MATMUL_TERMS * MATMUL_ROWS, RIGHT = MATMUL_TERMS * MATMUL_COLUMNS 
 
 /* Whole cache lines, so that no two threads write to the same one. */
 size_t team_scratch(size_t scratch) {
-    return LEFT + RIGHT + (scratch + 15) / 16 * 16;
+    return LEFT + RIGHT + memory_lines(scratch);
 }
 
 int team_processors(void) {

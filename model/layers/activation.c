@@ -58,58 +58,42 @@ static const Operation swiglu_backward_operation = {
     .name = "swiglu_backward", .compute = swiglu_backward_call, .reused = 1};
 static const Operation add_operation = {.name = "add", .compute = add_call, .reused = 1};
 
+/* Adds an instruction whose arrays all have the width of the first input; makes its outputs. */
+static const Array *add_elementwise(Program *p, const Operation *operation, const Array *inputs,
+                                    int input_count, int output_count) {
+    int width = inputs[0].width;
+    Instruction *made = program_add(p, operation);
+    for (int i = 0; i < input_count; i++) {
+        program_expect_width(p, operation->name, -1, "an input", inputs[i], width);
+        made->inputs[i] = inputs[i];
+    }
+    for (int i = 0; i < output_count; i++) made->outputs[i] = program_array(p, width, PER_TOKEN);
+    return made->outputs;
+}
+
 Array gelu(Program *p, Array x) {
-    Array y = program_array(p, x.width, PER_TOKEN);
-    Instruction *made = program_add(p, &gelu_operation);
-    made->inputs[0] = x;
-    made->outputs[0] = y;
-    return y;
+    return add_elementwise(p, &gelu_operation, (Array[]){x}, 1, 1)[0];
 }
 
 Array gelu_backward(Program *p, Array *y, Array dy, Array x) {
-    program_expect_width(p, "gelu_backward", -1, "dy", dy, x.width);
-    Array dx = program_array(p, x.width, PER_TOKEN);
-    *y = program_array(p, x.width, PER_TOKEN);
-    Instruction *made = program_add(p, &gelu_backward_operation);
-    made->inputs[0] = dy;
-    made->inputs[1] = x;
-    made->outputs[0] = dx;
-    made->outputs[1] = *y;
-    return dx;
+    const Array *made = add_elementwise(p, &gelu_backward_operation, (Array[]){dy, x}, 2, 2);
+    *y = made[1];
+    return made[0];
 }
 
 Array swiglu(Program *p, Array gate, Array up) {
-    program_expect_width(p, "swiglu", -1, "up", up, gate.width);
-    Array y = program_array(p, gate.width, PER_TOKEN);
-    Instruction *made = program_add(p, &swiglu_operation);
-    made->inputs[0] = gate;
-    made->inputs[1] = up;
-    made->outputs[0] = y;
-    return y;
+    return add_elementwise(p, &swiglu_operation, (Array[]){gate, up}, 2, 1)[0];
 }
 
 void swiglu_backward(Program *p, Array *dgate, Array *dup, Array *y, Array dy, Array gate,
                      Array up) {
-    program_expect_width(p, "swiglu_backward", -1, "dy", dy, gate.width);
-    program_expect_width(p, "swiglu_backward", -1, "up", up, gate.width);
-    *dgate = program_array(p, gate.width, PER_TOKEN);
-    *dup = program_array(p, gate.width, PER_TOKEN);
-    *y = program_array(p, gate.width, PER_TOKEN);
-    Instruction *made = program_add(p, &swiglu_backward_operation);
-    made->inputs[0] = dy;
-    made->inputs[1] = gate;
-    made->inputs[2] = up;
-    made->outputs[0] = *dgate;
-    made->outputs[1] = *dup;
-    made->outputs[2] = *y;
+    const Array *made =
+        add_elementwise(p, &swiglu_backward_operation, (Array[]){dy, gate, up}, 3, 3);
+    *dgate = made[0];
+    *dup = made[1];
+    *y = made[2];
 }
 
 Array add(Program *p, Array a, Array b) {
-    program_expect_width(p, "add", -1, "b", b, a.width);
-    Array y = program_array(p, a.width, PER_TOKEN);
-    Instruction *made = program_add(p, &add_operation);
-    made->inputs[0] = a;
-    made->inputs[1] = b;
-    made->outputs[0] = y;
-    return y;
+    return add_elementwise(p, &add_operation, (Array[]){a, b}, 2, 1)[0];
 }

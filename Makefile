@@ -2,7 +2,6 @@
 
 CC      = cc
 CFLAGS  = -O3
-OPENMP  = -fopenmp
 INPUT   = data/input.txt
 TIME    = 2m
 PREFIX  = /usr/local
@@ -11,6 +10,7 @@ CLANG_FORMAT = clang-format
 
 # The text's path quoted for the shell.
 apostrophe = '
+comma = ,
 quoted = '$(subst $(apostrophe),'\'',$(1))'
 TEXT = $(call quoted,$(patsubst -%,./-%,$(value INPUT)))
 
@@ -44,38 +44,37 @@ MAKEFLAGS += --jobs=$(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/de
 endif
 
 WARNINGS = -Wall -Wextra -Wshadow -Wconversion -Wpointer-arith -Wstrict-prototypes -Wvla
-ifeq ($(OPENMP),)
-WARNINGS += -Wno-unknown-pragmas
-endif
 LDLIBS   = -lm -lpthread
 SYSTEM   = -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64
 TARGET  := $(shell $(CC) -dumpmachine)
 
-# Apple's compiler has OpenMP but not its library. Homebrew has it, outside the default paths.
-ifneq ($(findstring darwin,$(TARGET)),)
+ifneq ($(findstring darwin,$(TARGET))$(findstring macos,$(TARGET)),)
 SYSTEM  += -D_DARWIN_C_SOURCE
-ifneq ($(OPENMP),)
-ifneq ($(findstring Apple,$(shell $(CC) --version)),)
-LIBOMP  := $(shell brew --prefix libomp 2>/dev/null)
-ifeq ($(wildcard $(LIBOMP)/include/omp.h),)
-ifneq ($(filter-out clean uninstall deps format format-check,$(or $(MAKECMDGOALS),all)),)
-$(error OpenMP is missing: brew install libomp; or, for one thread: make OPENMP=)
-endif
-endif
-OPENMP   = -Xpreprocessor -fopenmp -I$(LIBOMP)/include
-LDLIBS  += -L$(LIBOMP)/lib -lomp
-endif
-endif
 endif
 
-FLAGS    = -std=c11 $(SYSTEM) -I. -I$(BUILD)/text $(WARNINGS) -MMD -MP -fopenmp-simd $(OPENMP)
+# Windows: stdio as C11 defines it. Warnings that its headers make wrong are off. No aligned moves of vectors:
+# gcc does not align the stack there. And the tests' own cmocka.
+ifneq ($(findstring mingw,$(TARGET)),)
+SYSTEM  += -D_WIN32_WINNT=0x0A00 -D__USE_MINGW_ANSI_STDIO=1 -Wno-format -Wno-float-conversion \
+           -Wa,-muse-unaligned-vector-move -Itests/windows
+LDLIBS  += -lshell32
+AS_EXE   = && ln -f $@.exe $@
+SHIM     = tests/windows/cmocka.o
+CMOCKA   =
+else
+CMOCKA   = -lcmocka
+endif
+
+# -ffp-contract=off: the compiler does not choose what is fused, so all give the same bits.
+FLAGS    = -std=c11 -ffp-contract=off $(SYSTEM) -I. -I$(BUILD)/text $(WARNINGS) -MMD -MP -fopenmp-simd
 
 # The register tiles and vector loops are compiled once for each instruction set. No -ffast-math:
 # masks need infinities and tests need NaNs. -Wno-pass-failed: under the sanitizers clang does not
 # vectorize, and would warn.
-ISA_FLAGS        = -ffp-contract=fast -fno-math-errno -fno-trapping-math -Wno-pass-failed
+ISA_FLAGS        = -fno-math-errno -fno-trapping-math -Wno-pass-failed
 ISA_FLAGS_avx2   = -mavx2 -mfma
 ISA_FLAGS_avx512 = -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprefer-vector-width=512
+ISA_FLAGS_portable = -DPORTABLE -Wno-psabi $(if $(findstring x86_64,$(TARGET)),$(ISA_FLAGS_avx2))
 ISA_FLAGS_bf16   = $(ISA_FLAGS_avx512) -mavx512bf16 -mamx-tile -mamx-bf16
 ISAS             = base
 ifneq ($(findstring x86_64,$(TARGET)),)
@@ -85,7 +84,9 @@ BF16             = model/kernels/bf16.o
 endif
 endif
 
-BASE    = $(filter-out base/world%,$(wildcard base/*.c)) $(WORLD)
+# What systems do differently has a file for each.
+OTHER    = $(if $(findstring mingw,$(TARGET)),posix,windows)
+BASE    = $(filter-out base/world% base/%_$(OTHER).c,$(wildcard base/*.c)) $(WORLD)
 SOURCES = $(BASE) $(wildcard data/*.c formats/*.c model/*.c model/rungs/*.c model/layers/*.c model/engine/*.c) model/kernels/choose.c model/kernels/matmul.c \
           model/kernels/bf16_weights.c model/kernels/team.c
 REPORT   = $(patsubst %.c,%.o,$(wildcard report/*.c))
@@ -95,6 +96,9 @@ OBJECTS = $(SOURCES:.c=.o) $(ISAS:%=model/kernels/isa_%.o) $(BF16)
 
 # The plain ladder is for readers and tests, not for the programs.
 LADDER  = $(patsubst %.c,%.o,$(wildcard model/plain/*.c))
+
+# The style sheet and the scripts of every page.
+PAGE_PARTS = $(wildcard report/*.css report/*.js)
 
 # The longest tests first, so that none runs alone at the end.
 LONG    = $(patsubst %,tests/test_%,programs faults resume properties training exchange sampler gradients)
@@ -126,14 +130,14 @@ endef
 
 define link # flags, libraries
 @mkdir -p $(@D)
-$(call quiet,LD)$(CC) $(FLAGS) $(1) $(LDFLAGS) -o $@ $^ $(2) $(LDLIBS)
+$(call quiet,LD)$(CC) $(FLAGS) $(1) $(LDFLAGS) -o $@ $^ $(2) $(LDLIBS) $(AS_EXE)
 endef
 
-# Three builds of the same sources: the programs; the tests, with warnings as errors; the tests
-# under the sanitizers. The output of a test program is PROGRAM.log, rewritten each time.
+# Builds of the same sources: the programs; the tests, with warnings as errors; the tests under the
+# sanitizers. The output of a test program is PROGRAM.log, rewritten each time.
 define rules # directory, flags
-$(1)/train $(1)/tests/test_log $(1)/tests/test_request: $(TRAINING:%=$(1)/%)
-$(1)/train $(1)/faulty/train $(1)/sample $(1)/faulty/sample $(1)/tests/test_report $(1)/tests/test_log $(1)/tests/test_request: $(REPORT:%=$(1)/%)
+$(1)/train $(1)/tests/test_log $(1)/tests/test_request $(1)/tests/test_verdict: $(TRAINING:%=$(1)/%)
+$(1)/train $(1)/faulty/train $(1)/sample $(1)/faulty/sample $(1)/tests/test_report $(1)/tests/test_explain $(1)/tests/test_log $(1)/tests/test_request $(1)/tests/test_verdict: $(REPORT:%=$(1)/%)
 $(1)/sample $(1)/faulty/sample: $(SAMPLING:%=$(1)/%)
 $(1)/train $(1)/sample: $(1)/%: $(1)/%.o $(OBJECTS:%=$(1)/%)
 	$$(call link,$(2))
@@ -143,15 +147,20 @@ $(1)/faulty/train $(1)/faulty/sample: $(1)/faulty/%: $(1)/%.o $(1)/tests/faulty.
 $(1)/clocked/train: $(TRAINING:%=$(1)/%) $(REPORT:%=$(1)/%)
 $(1)/clocked/train: $(1)/train.o $(1)/tests/clock.o $(filter-out $(1)/base/clock.o,$(OBJECTS:%=$(1)/%))
 	$$(call link,$(2))
-$(TESTS:%=$(1)/%): $(1)/%: $(1)/%.o $(LADDER:%=$(1)/%) $(1)/tests/support.o $(OBJECTS:%=$(1)/%)
-	$$(call link,$(2),-lcmocka)
+$(TESTS:%=$(1)/%): $(1)/%: $(1)/%.o $(LADDER:%=$(1)/%) $(1)/tests/support.o $(OBJECTS:%=$(1)/%) $(SHIM:%=$(1)/%)
+	$$(call link,$(2),$(CMOCKA))
 $(TESTS:%=$(1)/%.log): %.log: % $(PROGRAMS:%=$(1)/%) always
 	@tests/run $(1) $$<
 $(1)/tests/test_fuzz: $(FUZZ:%=$(1)/%)
+$(1)/tests/test_kernels: $(1)/model/kernels/isa_portable.o
 $(1)/tests/test_recipe: $(1)/training/recipe.o
+$(1)/tests/products: $(1)/tests/products.o $(OBJECTS:%=$(1)/%)
+	$$(call link,$(2))
 $(1)/tests/bench: $(1)/tests/bench.o $(1)/tests/peak.o $(OBJECTS:%=$(1)/%)
 	$$(call link,$(2))
 $(1)/tests/scale: $(1)/tests/scale.o $(OBJECTS:%=$(1)/%)
+	$$(call link,$(2))
+$(1)/tests/cores: $(1)/tests/cores.o $(OBJECTS:%=$(1)/%)
 	$$(call link,$(2))
 $(1)/tests/logits: $(1)/tests/logits.o $(OBJECTS:%=$(1)/%)
 	$$(call link,$(2))
@@ -161,7 +170,7 @@ $(1)/model/kernels/isa_%.o: model/kernels/isa.c
 	$$(call compile,$(2) $$(ISA_FLAGS) $$(ISA_FLAGS_$$*) -DISA=$$*)
 $(1)/model/kernels/bf16.o: model/kernels/bf16.c
 	$$(call compile,$(2) $$(ISA_FLAGS) $$(ISA_FLAGS_bf16))
-$(1)/report/page.o: $(BUILD)/text/report/page.css.inc $(BUILD)/text/report/page.js.inc
+$(1)/report/html.o: $(PAGE_PARTS:%=$(BUILD)/text/%.inc)
 $(1)/%.o: %.c
 	$$(call compile,$(2))
 endef
@@ -173,11 +182,13 @@ $(BUILD)/san/model/kernels/%.o: ISA_FLAGS += -ftree-vrp -fno-sanitize=null,objec
 $(eval $(call rules,$(BUILD),$$(CFLAGS)))
 $(eval $(call rules,$(BUILD)/test,$$(CFLAGS) -Werror))
 $(eval $(call rules,$(BUILD)/san,$$(SANITIZE)))
+# For `make check`: ThreadSanitizer finds what two threads use at once.
+$(eval $(call rules,$(BUILD)/tsan,-O1 -g1 -fsanitize=thread))
 
-# Text inside a program: a string for each line.
+# Text inside a program: a string for each line. (Two question marks could begin a trigraph.)
 $(BUILD)/text/%.inc: %
 	@mkdir -p $(@D)
-	$(call quiet,TEXT)sed 's/[\\"]/\\&/g; s/.*/"&\\n",/' $< >$@
+	$(call quiet,TEXT)sed 's/[\\"?]/\\&/g; s/.*/"&\\n",/' $< >$@
 
 # Trains for TIME, or resumes an interrupted training, then generates text.
 run: train sample $(filter data/input.txt,$(INPUT))
@@ -188,7 +199,6 @@ run: train sample $(filter data/input.txt,$(INPUT))
 	./sample -n 500
 	@echo
 	@./sample --info | sed -n 's/^validation_loss  *\(.*\)/Reached a validation loss of \1 nats per character./p'
-	@printf '%s\n' "To train it further:  ./train --resume --time 10m "$(call quoted,$(TEXT))
 	@[ $(TEXT) != data/input.txt ] || cat data/input.txt.origin 2>/dev/null || true
 
 data/input.txt:
@@ -199,12 +209,21 @@ DOCUMENTS = $(BUILD)/test/tests/documents.log
 $(DOCUMENTS): $(BUILD)/test/train $(BUILD)/test/sample always
 	@mkdir -p $(@D)
 	@tests/documents $(BUILD)/test >$@ 2>&1; tail -n 1 $@
-PLAIN = $(TESTS:%=$(BUILD)/test/%.log) $(DOCUMENTS)
+# Reads what --explain prints. Without Python it is skipped.
+EXPLAIN = $(BUILD)/test/tests/explain.log
+$(EXPLAIN): $(BUILD)/test/train $(BUILD)/test/sample always
+	@mkdir -p $(@D)
+	@if command -v python3 >/dev/null; then tests/explain $(BUILD)/test; \
+		else echo 'tests/explain: 0 passed, 1 skipped, without python3'; fi >$@ 2>&1; tail -n 1 $@
+PLAIN = $(TESTS:%=$(BUILD)/test/%.log) $(DOCUMENTS) $(EXPLAIN)
 SAN   = $(TESTS:%=$(BUILD)/san/%.log)
+# Those whose results come from the kernels.
+NUMBERS = $(patsubst %,$(BUILD)/test/tests/test_%.log,attention exchange extend gguf gradients kernels             pace plain properties resume sampler schedule training) $(EXPLAIN)
 test: $(PLAIN) $(SAN)
 test-plain: $(PLAIN)
+test-numbers: $(NUMBERS)
 san: $(SAN)
-test test-plain san:
+test test-plain test-numbers san:
 	@tests/total $^
 
 # The sanitizers are eight times slower, so the tests kill trainings less often.
@@ -213,14 +232,62 @@ $(SAN): export TRIL_CLOSINGS ?= 10
 
 # Static and dynamic checkers. .clang-tidy and tests/cppcheck say what they must not report, and
 # why.
-check: $(BUILD)/test/train $(BUILD)/test/sample
+check: $(BUILD)/test/train $(BUILD)/test/sample $(BUILD)/tsan/train $(BUILD)/tsan/sample
 	@tests/deps check
-	tests/check $(BUILD)/test
+	tests/check $(BUILD)
 
 # Tests the page of a training in a browser (headless Chromium).
 test-page: $(BUILD)/test/train
 	@tests/deps page
 	tests/page $(BUILD)/test
+
+# The page that trains in a browser tab: the same C, compiled to WebAssembly twice, with and without
+# relaxed SIMD (fused multiply-add), and the page, joined to one file. No address is beyond
+# WEB_MEMORY bytes.
+WEB_CC      = python3 -m ziglang cc -target wasm32-wasi
+WEB_MEMORY  = 1073741824
+WEB_FLAGS   = -std=c11 -ffp-contract=off $(SYSTEM) -DMEMORY_LIMIT=$(WEB_MEMORY) -I. $(WARNINGS) -Werror -MMD -MP \
+              -Wno-unknown-pragmas -Wno-enum-float-conversion -fopenmp-simd -msimd128
+WEB_LINK    = -mexec-model=reactor -s -Wl,--max-memory=$(WEB_MEMORY) -Wl,-z,stack-size=1048576
+WEB_RELAXED = -mrelaxed-simd
+WEB_SOURCES = $(wildcard web/*.c data/*.c model/*.c model/rungs/*.c model/layers/*.c model/engine/*.c) \
+              $(filter-out $(patsubst %,base/%.c,claims file filesystem_posix processors_posix shell signals_posix terminal_posix \
+                threads world_mpi) base/%_windows.c,$(wildcard base/*.c)) \
+              $(patsubst %,formats/%.c,checkpoint safetensors trained) \
+              $(patsubst %,report/%.c,chart explain explanation explanation_trace figure glyph heat map markup \
+                sheet sheet_html sheet_text steps steps_attention steps_layers steps_linear steps_next) \
+              $(patsubst %,training/%.c,preset recipe request sample saving workers) \
+              $(patsubst %,model/kernels/%.c,bf16_weights choose isa matmul team)
+WEB_PARTS   = $(wildcard web/*.css web/*.js report/*.css report/*.js) data/sample.txt
+
+define web_rules # name, flags
+$(BUILD)/web/$(1)/%.o: %.c
+	@mkdir -p $$(@D)
+	$$(call quiet,ZIG)$(WEB_CC) $$(if $$(filter model/%,$$<),-O3,-Os) $(WEB_FLAGS) $$(if $$(filter %/isa.o,$$@),$(ISA_FLAGS) -ffp-contract=fast -DISA=base) $(2) -c -o $$@ $$<
+$(BUILD)/web/$(1).wasm: $(WEB_SOURCES:%.c=$(BUILD)/web/$(1)/%.o)
+	$$(call quiet,ZIG)$(WEB_CC) $(WEB_LINK) $$^ -o $$@
+endef
+$(eval $(call web_rules,simd))
+$(eval $(call web_rules,relaxed,$(WEB_RELAXED)))
+
+web: web/tril.html
+web/tril.html: web/tab.html web/join $(WEB_PARTS) $(BUILD)/web/simd.wasm $(BUILD)/web/relaxed.wasm
+	$(call quiet,JOIN)web/join web/tab.html web report data $(BUILD)/web >$@.new && mv $@.new $@
+
+deps-web:
+	@tests/deps web
+
+# The same, natively and under the sanitizers. Where two objects have a function, such as web/file.o
+# and base/file.o, the first one counts.
+WEB_NATIVE = tests/web/calls.o $(patsubst %.c,%.o,$(wildcard web/*.c)) $(OBJECTS) $(REPORT) $(TRAINING)
+$(BUILD)/san/tests/web/calls: $(WEB_NATIVE:%=$(BUILD)/san/%)
+	$(call link,$(SANITIZE) -Wl$(comma)--allow-multiple-definition,-lcmocka)
+
+# Tests the module under Node, and the page in a browser (headless Chromium).
+test-web: $(BUILD)/web/simd.wasm $(BUILD)/web/relaxed.wasm web/tril.html $(BUILD)/test/train $(BUILD)/test/sample $(BUILD)/san/tests/web/calls
+	$(BUILD)/san/tests/web/calls
+	tests/web/module $(BUILD)
+	tests/web/page $(BUILD)
 
 # Tests `make install`, `make uninstall` and `make dist` in a temporary folder.
 test-install: train sample
@@ -237,30 +304,46 @@ soak: $(BUILD)/test/tests/test_resume $(BUILD)/test/tests/test_interruption $(PR
 	TRIL_KILLS=500 TRIL_PROGRAMS=$(BUILD)/test $(BUILD)/test/tests/test_resume
 	TRIL_CLOSINGS=200 TRIL_PROGRAMS=$(BUILD)/test $(BUILD)/test/tests/test_interruption
 
-# Only the kernels differ on 64-bit ARM: an emulator runs their tests. The programs are only
-# compiled.
+# Tests of Windows under Debian's wine64: those in C that need no more of a system than C does, and
+# tests/windows/trial. Debian has no cmocka for mingw-w64: tests/windows/cmocka.h is the part that they use.
+WINDOWS_TESTS = attention gradients kernels pace plain random recipe schedule training
+WINE          = $(or $(shell command -v wine64),/usr/lib/wine/wine64)
+WINDOWS       = $(BUILD)/release/windows-x86_64
+test-windows: $(BUILD)/test/train
+	@tests/deps windows
+	+@$(MAKE) --no-print-directory BUILD=$(WINDOWS) $(RELEASE_windows-x86_64) \
+		$(WINDOWS_TESTS:%=$(WINDOWS)/tests/test_%) $(WINDOWS)/train $(WINDOWS)/sample
+	@set -e; for test in $(WINDOWS_TESTS); do \
+		echo "windows: test_$$test"; WINEDEBUG=-all $(WINE) $(WINDOWS)/tests/test_$$test.exe; \
+	done
+	@WINEDEBUG=-all STEPS=25 tests/bits $(WINDOWS) $(WINE)
+	tests/windows/trial $(WINDOWS) $(BUILD)/test
+
+# Only the kernels differ on 64-bit ARM: an emulator runs their tests, and trains every rung to the
+# same bits.
 ARM_TESTS = test_kernels test_attention test_gradients
 test-arm:
 	@tests/deps arm
 	@$(MAKE) --no-print-directory BUILD=build/arm CC=aarch64-linux-gnu-gcc \
 		$(ARM_TESTS:%=build/arm/test/tests/%) build/arm/test/train build/arm/test/sample
-	@set -e; export OMP_WAIT_POLICY=passive; for test in $(ARM_TESTS); do \
+	@set -e; for test in $(ARM_TESTS); do \
 		echo "aarch64: $$test"; qemu-aarch64 build/arm/test/tests/$$test; \
 	done
+	@STEPS=25 tests/bits build/arm/test qemu-aarch64
 
 # Runs libFuzzer, which needs clang. It keeps new inputs in build/fuzz/NAME.
 fuzz: $(HARNESSES:%=fuzz-%)
 fuzz-%:
 	@mkdir -p build/fuzz/$*
-	$(call quiet,FUZZ)clang $(FLAGS) $(SANITIZE) -fsanitize=fuzzer -fno-openmp -Wno-unknown-pragmas -DHARNESS=fuzz_$* \
+	$(call quiet,FUZZ)clang $(FLAGS) $(SANITIZE) -fsanitize=fuzzer -DHARNESS=fuzz_$* \
 		-o build/fuzz/fuzz_$* tests/fuzz/entry.c $(FUZZ:.o=.c) $(BASE) \
-		formats/safetensors.c formats/tokenizer.c data/vocab.c
+		formats/safetensors.c formats/quantize.c formats/tokenizer.c data/vocab.c
 	build/fuzz/fuzz_$* -runs=$(RUNS) -max_len=1024 -verbosity=0 -print_final_stats=1 \
 		build/fuzz/$* tests/fuzz/corpus/$*
 
 # The README's pictures and table: trains every rung for a full minute.
 pictures: train $(INPUT)
-	./train --ladder --time 6m --epochs 0 --patience 1 --out $(BUILD)/pictures/model.safetensors $(INPUT)
+	./train --ladder --time 7m --epochs 0 --patience 1 --out $(BUILD)/pictures/model.safetensors $(INPUT)
 	docs/draw $(BUILD)/pictures/report.html $(MAP)
 
 # Installs the programs as tril-train and tril-sample, shell completion, and manual pages. The pages
@@ -292,11 +375,44 @@ uninstall:
 	rm -f $(BIN)/tril-train $(BIN)/tril-sample $(MAN)/tril-train.1 $(MAN)/tril-sample.1
 	rm -f $(BASH)/tril-train $(BASH)/tril-sample $(ZSH)/_tril
 
-# Packs the committed files and the manual pages.
-dist: $(BUILD)/man/tril-train.1 $(BUILD)/man/tril-sample.1
+# Packs the committed files, the manual pages and, if its compiler is available, web/tril.html.
+PACKED_PAGE = $(if $(filter dist,$(MAKECMDGOALS)),$(shell python3 -c 'import ziglang' 2>/dev/null && echo web/tril.html))
+PACKED_MAN  = $(BUILD)/man/tril-train.1 $(BUILD)/man/tril-sample.1
+dist: $(PACKED_MAN) $(PACKED_PAGE)
 	git archive --output=$(BUILD)/tril-$(VERSION).tar.gz --prefix=tril-$(VERSION)/docs/man/ \
-		$(^:%=--add-file=%) --prefix=tril-$(VERSION)/ HEAD
+		$(PACKED_MAN:%=--add-file=%) --prefix=tril-$(VERSION)/web/ $(PACKED_PAGE:%=--add-file=%) \
+		--prefix=tril-$(VERSION)/ HEAD
 	@echo $(BUILD)/tril-$(VERSION).tar.gz
+
+# Archives of the programs for other machines, each with its documents, in build/release. The same sources
+# and compilers give the same bytes. On a Mac the system's library comes with the system; elsewhere all is
+# linked in.
+ZIG        = python3 -m ziglang
+ZIG_LIB   := $(if $(findstring release,$(MAKECMDGOALS)),$(shell $(ZIG) env 2>/dev/null | sed -n 's/^ *\.lib_dir = "\(.*\)",/\1/p'))
+ZIG_FLAGS  = -O3 -Wno-unknown-pragmas -Wno-enum-float-conversion -Werror
+RELEASES   = linux-x86_64 linux-aarch64 macos-x86_64 macos-aarch64 windows-x86_64
+RELEASE_LINUX = CFLAGS='$(ZIG_FLAGS)' LDFLAGS='-static -s'
+RELEASE_MACOS = CFLAGS='$(ZIG_FLAGS)' LDFLAGS=-s
+RELEASE_linux-x86_64  = CC='$(ZIG) cc -target x86_64-linux-musl' $(RELEASE_LINUX)
+RELEASE_linux-aarch64 = CC='$(ZIG) cc -target aarch64-linux-musl' $(RELEASE_LINUX)
+RELEASE_macos-x86_64  = CC='$(ZIG) cc -target x86_64-macos' $(RELEASE_MACOS)
+RELEASE_macos-aarch64 = CC='$(ZIG) cc -target aarch64-macos' $(RELEASE_MACOS)
+RELEASE_windows-x86_64 = CC=x86_64-w64-mingw32-gcc-posix CFLAGS='-O3 -Werror' LDFLAGS='-static -s'
+NOTICE_zig    = Zig=$(ZIG_LIB)/../LICENSE
+NOTICES_linux = $(NOTICE_zig) musl=$(ZIG_LIB)/libc/musl/COPYRIGHT
+NOTICES_macos = $(NOTICE_zig)
+NOTICES_windows = mingw-w64=/usr/share/doc/mingw-w64-common/copyright
+RELEASE_DATE  = $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct))
+
+release: $(RELEASES:%=release-%)
+release-%:
+	+@$(MAKE) --no-print-directory BUILD=$(BUILD)/release/$* $(RELEASE_$*) $(BUILD)/release/$*/train $(BUILD)/release/$*/sample
+	@SOURCE_DATE_EPOCH=$(RELEASE_DATE) release/pack $(BUILD) $* $(VERSION) $(NOTICES_$(firstword $(subst -, ,$*)))
+
+# Unpacks the archives of `make release`, and runs those that can run here.
+test-release:
+	@tests/deps release
+	+tests/release $(BUILD) $(VERSION)
 
 bench: $(BUILD)/tests/bench
 	$(BUILD)/tests/bench
@@ -309,7 +425,7 @@ ifneq ($(filter deps,$(MAKECMDGOALS)),)
 $(foreach build,test san,$(patsubst %.c,$(BUILD)/$(build)/%.o,$(wildcard tests/*.c))): | deps
 endif
 
-FORMATTED = $(wildcard *.[ch] formats/*.[ch] report/*.[ch] sampling/*.[ch] training/*.[ch] base/*.[ch] data/*.[ch] model/*.[ch] model/*/*.[ch] tests/*.[ch] tests/fuzz/*.[ch])
+FORMATTED = $(wildcard *.[ch] formats/*.[ch] report/*.[ch] web/*.[ch] sampling/*.[ch] training/*.[ch] base/*.[ch] data/*.[ch] model/*.[ch] model/*/*.[ch] tests/*.[ch] tests/fuzz/*.[ch] tests/web/*.[ch] tests/windows/*.[ch])
 
 format:
 	$(CLANG_FORMAT) -i $(FORMATTED)
@@ -318,7 +434,7 @@ format-check:
 	$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED)
 
 clean:
-	rm -rf build train sample
+	rm -rf build train sample web/tril.html
 
 -include $(shell find build -name '*.d' 2>/dev/null)
-.PHONY: all always run test test-plain san check test-page test-install test-mpi soak test-arm fuzz pictures install uninstall dist bench deps format format-check clean
+.PHONY: all always run test test-plain test-numbers san check test-page web deps-web test-web test-install test-mpi soak test-arm fuzz pictures install uninstall dist release test-release test-windows bench deps format format-check clean

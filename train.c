@@ -5,10 +5,11 @@
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/launcher.h"
+#include "base/terminal.h"
+#include "base/width.h"
 #include "base/world.h"
 #include "data/data.h"
 #include "model/model.h"
-#include "report/screen.h"
 #include "training/display.h"
 #include "training/interruption.h"
 #include "training/ladder.h"
@@ -30,6 +31,9 @@ static int show_help(const char *program) {
     escape_string(stdout, program);
     puts(" [options] FILE\n\nTrains a bigram and a modern GPT on a text, or every rung between "
          "them,\nand compares them.");
+    puts("\nRungs of the ladder, for --model:");
+    for (int i = 0; model_name(i); i++)
+        printf("  %-26s %s\n", model_name(i), model_idea(model_name(i)));
     request_print_options(stdout);
     return EXIT_SUCCESS;
 }
@@ -56,8 +60,12 @@ static bool train(const Request *request, Start *start, Error *err) {
     if (ok) interruption_catch(!request->quiet);
     ok = ok && workers_send_text(&corpus, err);
     if (ok && !request->quiet) show_corpus(request->input, &corpus);
+    if (ok && !request->quiet && start->added > 0) show_added(start->added, &corpus);
+    bool measures = request->time > 0 && !start->resumed;
+    if (ok && measures && !request->quiet) show_activity("measuring the speed of this machine");
     ok = ok && plan_make(&plan, request, files, &corpus, start->resumed, err);
-    if (ok && !request->quiet) show_plan(request, &plan, start->resumed);
+    if (measures && !request->quiet) show_nothing();
+    if (ok && !request->quiet) show_plan(request, &plan, &corpus, start->resumed);
     ok = ok && ladder_train(&plan, &corpus, outputs, start, err) && file_flush_output(err);
     corpus_free(&corpus);
     outputs_close(outputs);
@@ -69,11 +77,11 @@ static int first_process(int argc, char **argv) {
     Request asked, request; /* by the command line; in all */
     Start start;
     Error err = {0};
-    screen_prepare();
+    width_prepare();
     if (!request_read(&asked, argc, argv, &err)) return failed(EXIT_USAGE, &err);
     if (asked.help) return show_help(*argv);
     if (asked.version) return show_version();
-    setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* a pipe gets each line at once */
+    terminal_send_lines(stdout);
     if (!start_load(&start, &request, &asked, &err)) return failed(EXIT_FAILURE, &err);
     int status = EXIT_SUCCESS;
     if (!sizes_check(&request, &err))
@@ -86,7 +94,7 @@ static int first_process(int argc, char **argv) {
 
 int main(int argc, char **argv) {
     Error err = {0};
-    file_hold_standard_streams();
+    terminal_prepare(&argc, &argv);
     if (!world_join(&err)) return launcher_speaks() ? failed(EXIT_FAILURE, &err) : EXIT_FAILURE;
     int status = EXIT_SUCCESS;
     if (!workers_meet(&err)) {

@@ -1,26 +1,18 @@
 #include "base/claims.h"
 #include "base/digest.h"
 #include "base/file.h"
+#include "base/filesystem.h"
 #include "base/memory.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MAX_CLAIMS = 64, MAX_MADE = 256, MAX_EARLIER = 100000 };
 
 static const char lock_name[] = ".tril.lock";
-
-/* Identifies a file independently of its path. */
-typedef struct {
-    dev_t device;
-    ino_t inode;
-} Identity;
 
 typedef struct {
     const char *what;
@@ -28,16 +20,16 @@ typedef struct {
     bool written;
     bool there;  /* the file exists, */
     bool filled; /* and is not empty */
-    Identity file;
+    FileId file;
     int folder; /* index of an output file's folder */
     bool tried; /* try_name created `trial` under its name, since removed */
-    Identity trial;
+    FileId trial;
 } Claim;
 
 /* A folder with output files. Its lock file has one byte for each name. */
 typedef struct {
     char *path; /* owned */
-    Identity identity;
+    FileId identity;
     int lock; /* a descriptor; negative: not locked */
 } Folder;
 
@@ -50,12 +42,8 @@ struct Claims {
     int made_count;
 };
 
-static bool same(Identity a, Identity b) {
-    return a.device == b.device && a.inode == b.inode;
-}
-
-static Identity identity_of(const struct stat *status) {
-    return (Identity){status->st_dev, status->st_ino};
+static bool same(FileId a, FileId b) {
+    return a.device == b.device && a.number == b.number;
 }
 
 bool claims_open(Claims **claims, Error *err) {
@@ -89,25 +77,21 @@ bool claims_write(Claims *c, const char *what, const char *path, Error *err) {
 
 /* ---- existing files ---- */
 
-static const char *kind_of(mode_t mode) {
-    return S_ISDIR(mode)                    ? "a folder"
-           : S_ISLNK(mode)                  ? "a symbolic link"
-           : S_ISFIFO(mode)                 ? "a pipe"
-           : S_ISCHR(mode) || S_ISBLK(mode) ? "a device"
-                                            : "no regular file";
-}
+static const char *const kinds[] = {
+    [FILE_REGULAR] = "a file", [FILE_FOLDER] = "a folder", [FILE_LINK] = "a symbolic link",
+    [FILE_PIPE] = "a pipe",    [FILE_DEVICE] = "a device", [FILE_OTHER] = "no regular file"};
 
 /* An input may be any kind of file, and links are followed. An output must be a regular file or
  * missing: writing would replace a link, not its target. */
 static bool look(Claim *claim, Error *err) {
-    struct stat status;
-    claim->there = (claim->written ? lstat(claim->path, &status) : stat(claim->path, &status)) == 0;
+    FileStatus status;
+    claim->there = filesystem_look(claim->path, !claim->written, &status);
     if (!claim->there) return true;
-    claim->file = identity_of(&status);
-    claim->filled = status.st_size > 0;
-    if (!claim->written || S_ISREG(status.st_mode)) return true;
-    return fail(err, "%s: is %s, and %s cannot be written there", claim->path,
-                kind_of(status.st_mode), claim->what);
+    claim->file = status.id;
+    claim->filled = status.size > 0;
+    if (!claim->written || status.kind == FILE_REGULAR) return true;
+    return fail(err, "%s: is %s, and %s cannot be written there", claim->path, kinds[status.kind],
+                claim->what);
 }
 
 static bool refuse_pair(const Claim *a, const Claim *b, Error *err) {
@@ -142,7 +126,7 @@ static bool make_folders(Claims *c, const char *path, Error *err) {
     for (char *slash = copy ? strchr(copy + 1, '/') : NULL; slash && ok;
          slash = strchr(slash + 1, '/')) {
         *slash = 0;
-        bool made = mkdir(copy, 0777) == 0;
+        bool made = filesystem_make_folder(copy, FOR_ALL);
         int why = errno;
         if (!made && !file_is_directory(copy))
             ok = fail(err, "%s: cannot be created: %s", copy, strerror(why));
@@ -157,32 +141,33 @@ static bool make_folders(Claims *c, const char *path, Error *err) {
 /* Is the open lock file still the one at its path? A program that ended may have removed it since
  * it was opened. */
 static bool is_current(int lock, const char *path) {
-    struct stat own, there;
-    return fstat(lock, &own) == 0 && lstat(path, &there) == 0 &&
-           same(identity_of(&own), identity_of(&there));
+    FileStatus own, there;
+    return filesystem_status(lock, &own) && filesystem_look(path, false, &there) &&
+           same(own.id, there.id);
 }
 
 /* The byte of the lock file for a name. Ignores case: names that differ only in case may be one
  * file. */
-static off_t byte_of(const char *path) {
+static uint64_t byte_of(const char *path) {
     Digest digest = digest_start();
     for (const char *at = name_of(path); *at; at++) {
         unsigned char low = (unsigned char)*at;
         if (low >= 'A' && low <= 'Z') low = (unsigned char)(low + ('a' - 'A'));
         digest_add(&digest, &low, 1);
     }
-    return (off_t)(digest_value(&digest) >> 2);
+    return digest_value(&digest) >> 2;
 }
 
-/* A process on another machine has no number here. */
-static bool refuse_locked(int file, const Claim *claim, Error *err) {
-    struct flock lock = {
-        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte_of(claim->path), .l_len = 1};
-    char process[48] = "another process";
-    if (fcntl(file, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK && lock.l_pid > 0)
-        snprintf(process, sizeof process, "process %ld", (long)lock.l_pid);
-    return fail(err, "%s: %s is writing %s there; wait for its end, or take another folder",
-                claim->path, process, claim->what);
+/* Is the byte of claim i also that of an earlier one in its folder? */
+static bool is_locked(const Claims *c, int i) {
+    const Claim *claim = &c->claims[i];
+    for (int j = 0; j < i; j++) {
+        const Claim *other = &c->claims[j];
+        if (other->written && other->folder == claim->folder &&
+            byte_of(other->path) == byte_of(claim->path))
+            return true;
+    }
+    return false;
 }
 
 /* Locks the output names of a folder. Fails if another process holds one of them. Skips a file
@@ -190,12 +175,15 @@ static bool refuse_locked(int file, const Claim *claim, Error *err) {
 static bool lock_names(const Claims *c, int folder, Error *err) {
     for (int i = 0; i < c->count; i++) {
         const Claim *claim = &c->claims[i];
-        if (!claim->written || claim->folder != folder) continue;
-        struct flock lock = {
-            .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte_of(claim->path), .l_len = 1};
-        if (fcntl(c->folders[folder].lock, F_SETLK, &lock) == 0) continue;
-        if (errno != EACCES && errno != EAGAIN) return true;
-        return refuse_locked(c->folders[folder].lock, claim, err);
+        if (!claim->written || claim->folder != folder || is_locked(c, i)) continue;
+        long holder;
+        LockResult result = filesystem_lock(c->folders[folder].lock, byte_of(claim->path), &holder);
+        if (result == LOCK_TAKEN) continue;
+        if (result == LOCK_UNSUPPORTED) return true;
+        char process[48] = "another process";
+        if (holder > 0) snprintf(process, sizeof process, "process %ld", holder);
+        return fail(err, "%s: %s is writing %s there; wait for its end, or take another folder",
+                    claim->path, process, claim->what);
     }
     return true;
 }
@@ -206,14 +194,13 @@ static bool lock_folder(Claims *c, int folder, Error *err) {
     bool ok = file_within(f->path, lock_name, &path, err);
     f->lock = -1;
     while (ok) {
-        struct stat status;
-        f->lock = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+        FileStatus status;
+        f->lock = filesystem_open(path, OPEN_LOCKS);
         if (f->lock < 0) {
             ok = fail(err, "%s: cannot be opened for locks: %s", path, strerror(errno));
             break;
         }
-        fchmod(f->lock, 0666); /* a lock file left behind must not keep other users out */
-        ok = (fstat(f->lock, &status) == 0 && S_ISREG(status.st_mode)) ||
+        ok = (filesystem_status(f->lock, &status) && status.kind == FILE_REGULAR) ||
              fail(err, "%s: is not the regular file that locks are taken on", path);
         ok = ok && lock_names(c, folder, err);
         if (!ok || is_current(f->lock, path)) break;
@@ -225,98 +212,108 @@ static bool lock_folder(Claims *c, int folder, Error *err) {
 
 /* Removes the lock file if no other program holds a lock on it. Keeps a file with content: a person
  * wrote it. */
-static void unlock_folder(Folder *f) {
+static void unlock_folder(const Claims *c, int folder) {
+    const Folder *f = &c->folders[folder];
     Error none;
     char *path;
-    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (f->lock < 0) return;
-    if (fcntl(f->lock, F_SETLK, &all) == 0 && file_within(f->path, lock_name, &path, &none)) {
-        struct stat status;
-        bool own = fstat(f->lock, &status) == 0 && status.st_size == 0;
-        if (own && is_current(f->lock, path)) unlink(path);
+    for (int i = 0; i < c->count; i++)
+        if (c->claims[i].written && c->claims[i].folder == folder)
+            filesystem_unlock(f->lock, byte_of(c->claims[i].path));
+    if (filesystem_lock_all(f->lock) && file_within(f->path, lock_name, &path, &none)) {
+        FileStatus status;
+        bool own = filesystem_status(f->lock, &status) && status.size == 0;
+        if (own && is_current(f->lock, path)) filesystem_remove(path);
         memory_free(path);
     }
     close(f->lock);
 }
 
-/* Removes the partial output of killed programs, but no file that is claimed. */
-static void sweep(const Claims *c, const Folder *f) {
-    DIR *directory = opendir(f->path);
-    if (!directory) return;
-    for (struct dirent *entry; (entry = readdir(directory));) {
-        struct stat status;
-        Error none;
-        char *path;
-        if (!file_is_temporary(entry->d_name) || !file_within(f->path, entry->d_name, &path, &none))
-            continue;
-        bool claimed = lstat(path, &status) != 0;
-        for (int i = 0; i < c->count; i++)
-            claimed =
-                claimed || (c->claims[i].there && same(c->claims[i].file, identity_of(&status)));
-        if (!claimed) file_remove_abandoned(path);
-        memory_free(path);
-    }
-    closedir(directory);
+/* ---- abandoned files ---- */
+
+typedef struct {
+    const Claims *claims;
+    const Folder *folder;
+} Sweep;
+
+/* Removes the partial output of a killed program, but no file that is claimed. */
+static void sweep_file(void *context, const char *name) {
+    const Sweep *sweep = context;
+    const Claims *c = sweep->claims;
+    FileStatus status;
+    Error none;
+    char *path;
+    if (!file_is_temporary(name) || !file_within(sweep->folder->path, name, &path, &none)) return;
+    bool claimed = !filesystem_look(path, false, &status);
+    for (int i = 0; i < c->count; i++)
+        claimed = claimed || (c->claims[i].there && same(c->claims[i].file, status.id));
+    if (!claimed) filesystem_remove_unused(path);
+    memory_free(path);
 }
 
 /* Sets claim->folder to the index of its file's folder, adding the folder if it is new. */
 static bool enter_folder(Claims *c, Claim *claim, Error *err) {
-    struct stat status;
+    FileStatus status;
     char *path = file_folder(claim->path);
     if (!path) return fail(err, "%s: no memory for its name", claim->path);
-    if (stat(path, &status) != 0 || access(path, W_OK | X_OK) != 0) {
+    if (!filesystem_look(path, true, &status) || !filesystem_is_writable(path)) {
         fail(err, "%s: cannot be created: %s", claim->path, strerror(errno));
         free(path);
         return false;
     }
     int i = 0;
-    while (i < c->folder_count && !same(c->folders[i].identity, identity_of(&status))) i++;
+    while (i < c->folder_count && !same(c->folders[i].identity, status.id)) i++;
     claim->folder = i;
     if (i < c->folder_count) {
         free(path);
         return true;
     }
-    c->folders[c->folder_count++] =
-        (Folder){.path = path, .identity = identity_of(&status), .lock = -1};
+    c->folders[c->folder_count++] = (Folder){.path = path, .identity = status.id, .lock = -1};
     return true;
 }
 
 /* ---- trying names ---- */
 
-static bool try_name(Claims *c, int i, int trial, Error *err) {
+static bool try_name(Claims *c, int i, const char *trial, Error *err) {
     Claim *claim = &c->claims[i];
-    const char *name = name_of(claim->path);
-    struct stat status;
-    int file = openat(trial, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    int why = errno;
-    if (file >= 0) {
-        claim->tried = fstat(file, &status) == 0;
-        if (claim->tried) claim->trial = identity_of(&status);
+    FileStatus status;
+    char *path;
+    if (!file_within(trial, name_of(claim->path), &path, err)) return false;
+    int file = filesystem_open(path, OPEN_CREATE), why = errno;
+    bool ok = file >= 0, taken = why == EEXIST && filesystem_look(path, true, &status);
+    if (ok) {
+        claim->tried = filesystem_status(file, &status);
+        if (claim->tried) claim->trial = status.id;
         close(file);
-        return true;
     }
-    if (why == EEXIST && fstatat(trial, name, &status, 0) == 0)
-        for (int j = 0; j < i; j++)
-            if (c->claims[j].tried && same(c->claims[j].trial, identity_of(&status)))
-                return refuse_pair(&c->claims[j], claim, err);
+    memory_free(path);
+    if (ok) return true;
+    for (int j = 0; j < i && taken; j++)
+        if (c->claims[j].tried && same(c->claims[j].trial, status.id))
+            return refuse_pair(&c->claims[j], claim, err);
     return fail(err, "%s: cannot be created: %s", claim->path, strerror(why));
+}
+
+static void remove_trial(const Claim *claim, const char *trial) {
+    Error none;
+    char *path;
+    if (!file_within(trial, name_of(claim->path), &path, &none)) return;
+    filesystem_remove(path);
+    memory_free(path);
 }
 
 /* Only the file system knows which names are valid, and which names it treats as the same. So the
  * names are tried in a new folder, and no empty file ever appears at the real path. */
 static bool try_names(Claims *c, int folder, Error *err) {
-    char *path = NULL;
-    if (!file_make_temporary_folder(c->folders[folder].path, &path, err)) return false;
-    int trial = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    bool ok = trial >= 0 || fail(err, "%s: cannot be opened: %s", path, strerror(errno));
+    char *trial = NULL;
+    bool ok = file_make_temporary_folder(c->folders[folder].path, &trial, err);
+    if (!ok) return false;
     for (int i = 0; i < c->count && ok; i++)
         if (c->claims[i].written && c->claims[i].folder == folder) ok = try_name(c, i, trial, err);
-    for (int i = 0; i < c->count && trial >= 0; i++)
-        if (c->claims[i].tried && c->claims[i].folder == folder)
-            unlinkat(trial, name_of(c->claims[i].path), 0);
-    if (trial >= 0) close(trial);
-    rmdir(path);
-    memory_free(path);
+    for (int i = 0; i < c->count; i++)
+        if (c->claims[i].tried && c->claims[i].folder == folder) remove_trial(&c->claims[i], trial);
+    filesystem_remove_folder(trial);
+    memory_free(trial);
     return ok;
 }
 
@@ -337,14 +334,17 @@ bool claims_settle(Claims *c, Error *err) {
     for (int f = 0; f < c->folder_count && ok; f++) ok = lock_folder(c, f, err);
     ok = ok && look_at_all(c, err);
     for (int f = 0; f < c->folder_count && ok; f++) ok = try_names(c, f, err);
-    for (int f = 0; f < c->folder_count && ok; f++) sweep(c, &c->folders[f]);
+    for (int f = 0; f < c->folder_count && ok; f++) {
+        Sweep sweep = {c, &c->folders[f]};
+        filesystem_each(c->folders[f].path, sweep_file, &sweep);
+    }
     return ok;
 }
 
 /* Recreates and locks a folder that was moved or removed. Fails if another program has its lock. */
 static bool hold_folder(Claims *c, int folder, Error *err) {
     Folder *f = &c->folders[folder];
-    struct stat status;
+    FileStatus status;
     char *path;
     if (f->lock < 0) return true;
     if (!file_within(f->path, lock_name, &path, err)) return false;
@@ -353,8 +353,8 @@ static bool hold_folder(Claims *c, int folder, Error *err) {
         close(f->lock);
         f->lock = -1;
         ok = make_folders(c, path, err) && lock_folder(c, folder, err) &&
-             (stat(f->path, &status) == 0 || fail(err, "%s: cannot be found", f->path));
-        if (ok) f->identity = identity_of(&status);
+             (filesystem_look(f->path, true, &status) || fail(err, "%s: cannot be found", f->path));
+        if (ok) f->identity = status.id;
     }
     memory_free(path);
     return ok;
@@ -392,12 +392,12 @@ static bool is_free(Claims *c, const char *const *paths, int count, int number) 
     bool free_everywhere = true;
     for (int i = 0; i < count && free_everywhere; i++) {
         Error none;
-        struct stat status;
+        FileStatus status;
         char *folder;
         const Claim *claim = claim_of(c, paths[i]);
         if (!claim || !claim->filled) continue;
         free_everywhere = earlier_folder(c, claim, number, &folder, &none) &&
-                          lstat(folder, &status) != 0 && errno == ENOENT;
+                          !filesystem_look(folder, false, &status) && errno == ENOENT;
         memory_free(folder);
     }
     return free_everywhere;
@@ -406,16 +406,15 @@ static bool is_free(Claims *c, const char *const *paths, int count, int number) 
 /* Moves a claim's file to the folder earlier-`number` beside it, or back. */
 static bool move(const Claims *c, const Claim *claim, int number, bool back, Error *err) {
     char *folder = NULL, *aside = NULL;
-    struct stat status;
     bool ok = earlier_folder(c, claim, number, &folder, err) &&
               file_within(folder, name_of(claim->path), &aside, err);
-    if (ok && !back && mkdir(folder, 0777) != 0 && errno != EEXIST)
+    if (ok && !back && !filesystem_make_folder(folder, FOR_ALL) && errno != EEXIST)
         ok = fail(err, "%s: cannot be created: %s", folder, strerror(errno));
     const char *from = back ? aside : claim->path, *to = back ? claim->path : aside;
-    if (ok && lstat(to, &status) == 0) ok = fail(err, "%s: is there already", to);
-    if (ok && rename(from, to) != 0)
+    if (ok && file_is_taken(to)) ok = fail(err, "%s: is there already", to);
+    if (ok && !filesystem_move(from, to))
         ok = fail(err, "%s: cannot be moved to %s: %s", from, to, strerror(errno));
-    if (folder && (back || !ok)) rmdir(folder); /* if it is empty */
+    if (folder && (back || !ok)) filesystem_remove_folder(folder); /* if it is empty */
     memory_free(folder);
     memory_free(aside);
     return ok;
@@ -452,11 +451,11 @@ bool claims_set_aside(Claims *c, const char *const *paths, int count, char *wher
 void claims_close(Claims *c) {
     if (!c) return;
     for (int i = 0; i < c->folder_count; i++) {
-        unlock_folder(&c->folders[i]);
+        unlock_folder(c, i);
         free(c->folders[i].path);
     }
     while (c->made_count > 0) {
-        rmdir(c->made[--c->made_count]);
+        filesystem_remove_folder(c->made[--c->made_count]);
         free(c->made[c->made_count]);
     }
     for (int i = 0; i < c->count; i++) free(c->claims[i].path);

@@ -1,27 +1,28 @@
 #include "base/file.h"
 #include "base/clock.h"
+#include "base/filesystem.h"
 #include "base/memory.h"
 #include "base/random.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* Opens a file or a pipe and reads its status. Refuses devices: some have no end. */
-static bool open_to_read(const char *path, int *file, struct stat *status, Error *err) {
-    *file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (*file < 0) return fail(err, "%s: cannot be opened: %s", path, strerror(errno));
-    bool ok =
-        fstat(*file, status) == 0 || fail(err, "%s: cannot be opened: %s", path, strerror(errno));
-    if (ok && S_ISDIR(status->st_mode)) ok = fail(err, "%s: is a directory, not a file", path);
-    if (ok && (S_ISCHR(status->st_mode) || S_ISBLK(status->st_mode)))
-        ok = fail(err, "%s: is a device, not a file", path);
+static bool open_to_read(const char *path, int *file, FileStatus *status, Error *err) {
+    *file = filesystem_open(path, OPEN_READ);
+    if (*file < 0) {
+        int why = errno;
+        if (file_is_directory(path)) return fail(err, "%s: is a directory, not a file", path);
+        return fail(err, "%s: cannot be opened: %s", path, strerror(why));
+    }
+    bool ok = filesystem_status(*file, status) ||
+              fail(err, "%s: cannot be opened: %s", path, strerror(errno));
+    if (ok && status->kind == FILE_FOLDER) ok = fail(err, "%s: is a directory, not a file", path);
+    if (ok && status->kind == FILE_DEVICE) ok = fail(err, "%s: is a device, not a file", path);
     if (!ok) close(*file);
     return ok;
 }
@@ -30,8 +31,7 @@ static bool open_to_read(const char *path, int *file, struct stat *status, Error
 static bool read_some(int file, const char *path, char *to, size_t capacity, size_t *got,
                       Error *err) {
     for (*got = 0; *got < capacity;) {
-        ssize_t more = read(file, to + *got, capacity - *got);
-        if (more < 0 && errno == EINTR) continue;
+        int64_t more = filesystem_read(file, to + *got, capacity - *got);
         if (more < 0) return fail(err, "%s: cannot be read: %s", path, strerror(errno));
         if (more == 0) break;
         *got += (size_t)more;
@@ -69,25 +69,24 @@ static bool read_rest(int file, const char *path, size_t expected, char **bytes,
 
 bool file_read(const char *path, char **bytes, size_t *length, Error *err) {
     int file;
-    struct stat status;
+    FileStatus status;
     *bytes = NULL;
     *length = 0;
     if (!open_to_read(path, &file, &status, err)) return false;
-    size_t expected = status.st_size > 0 ? (size_t)status.st_size : 0;
-    bool ok = read_rest(file, path, expected, bytes, length, err);
+    bool ok = read_rest(file, path, (size_t)status.size, bytes, length, err);
     close(file);
     return ok;
 }
 
 bool file_open(File *file, const char *path, Error *err) {
-    struct stat status;
+    FileStatus status;
     *file = (File){.path = path, .descriptor = -1};
     if (!open_to_read(path, &file->descriptor, &status, err)) {
         file->descriptor = -1;
         return false;
     }
-    if (S_ISREG(status.st_mode)) {
-        file->length = (size_t)status.st_size;
+    if (status.kind == FILE_REGULAR) {
+        file->length = (size_t)status.size;
         return true;
     }
     bool ok = read_rest(file->descriptor, path, 0, &file->bytes, &file->length, err);
@@ -115,8 +114,7 @@ void file_close(File *file) {
 
 static bool write_all(int file, const char *bytes, size_t length) {
     while (length > 0) {
-        ssize_t put = write(file, bytes, length);
-        if (put < 0 && errno == EINTR) continue;
+        int64_t put = filesystem_write(file, bytes, length);
         if (put < 0) return false;
         bytes += put;
         length -= (size_t)put;
@@ -127,18 +125,9 @@ static bool write_all(int file, const char *bytes, size_t length) {
 char *file_folder(const char *path) {
     const char *slash = strrchr(path, '/');
     if (!slash) return strdup(".");
-    return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
-}
-
-/* A rename survives a power cut only after its directory is on the disk. */
-static void flush_directory_of(const char *path) {
-    char *folder = file_folder(path);
-    int file = folder ? open(folder, O_RDONLY | O_CLOEXEC) : -1;
-    if (file >= 0) {
-        fsync(file);
-        close(file);
-    }
-    free(folder);
+    char *folder = strdup(path);
+    if (folder) folder[slash == path ? 1 : slash - path] = 0;
+    return folder;
 }
 
 /* ---- temporary files ---- */
@@ -147,26 +136,25 @@ static void flush_directory_of(const char *path) {
 static const char prefix[] = ".tril-", suffix[] = ".tmp";
 enum { DIGITS = 16, TEMPORARY = sizeof prefix + DIGITS + sizeof suffix };
 
-/* The temporary file being written. A global, because file_abandon runs in a signal handler. */
+/* The temporary file being written, and its descriptor. Globals, because file_abandon runs in a
+ * signal handler. */
 static char *volatile under_way;
+static volatile int under_way_file;
 
 /* A key that differs between processes and moments. */
 static uint64_t random_start(void) {
     return (uint64_t)getpid() << 32 ^ (uint64_t)(clock_seconds() * 1e9);
 }
 
-/* Creates a new file in the folder of `path`. Locks it, so that other programs see that it is in
- * use. The lock ends with the process. */
+/* Creates a new file in the folder of `path`, and says its name. */
 static int create_temporary(const char *path, char *name, size_t capacity) {
     const char *slash = strrchr(path, '/');
     int folder = slash ? (int)(slash - path + 1) : 0, file = -1;
     uint64_t key = random_start();
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     for (uint64_t i = 0; i < 100; i++) {
         snprintf(name, capacity, "%.*s%s%016" PRIx64 "%s", folder, path, prefix,
                  random_bits(key, i), suffix);
-        file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-        if (file >= 0) fcntl(file, F_SETLK, &lock);
+        file = filesystem_create_temporary(name);
         if (file >= 0 || errno != EEXIST) break;
     }
     return file;
@@ -179,7 +167,7 @@ bool file_make_temporary_folder(const char *folder, char **path, Error *err) {
     for (uint64_t i = 0; i < 100; i++) {
         snprintf(*path, capacity, "%s/%s%016" PRIx64 "%s", folder, prefix, random_bits(key, i),
                  suffix);
-        if (mkdir(*path, 0700) == 0) return true;
+        if (filesystem_make_folder(*path, FOR_OWNER)) return true;
         if (errno != EEXIST) break;
     }
     fail(err, "%s: no folder can be created in it: %s", folder, strerror(errno));
@@ -189,7 +177,7 @@ bool file_make_temporary_folder(const char *folder, char **path, Error *err) {
 }
 
 void file_abandon(void) {
-    if (under_way) unlink(under_way);
+    if (under_way) filesystem_abandon(under_way_file, under_way);
 }
 
 bool file_is_temporary(const char *name) {
@@ -197,17 +185,6 @@ bool file_is_temporary(const char *name) {
     return strlen(name) == begin + DIGITS + end && strncmp(name, prefix, begin) == 0 &&
            strspn(name + begin, "0123456789abcdef") == DIGITS &&
            strcmp(name + begin + DIGITS, suffix) == 0;
-}
-
-void file_remove_abandoned(const char *path) {
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    struct stat status;
-    int file = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (file < 0) return;
-    if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1 &&
-        fcntl(file, F_SETLK, &lock) == 0)
-        unlink(path);
-    close(file);
 }
 
 bool file_write(const char *path, const FilePart *parts, size_t count, Error *err) {
@@ -220,28 +197,21 @@ bool file_write(const char *path, const FilePart *parts, size_t count, Error *er
         memory_free(temporary);
         return false;
     }
+    under_way_file = file;
     under_way = temporary;
     bool ok = true;
     for (size_t i = 0; i < count && ok; i++) ok = write_all(file, parts[i].bytes, parts[i].length);
-    ok = ok && fsync(file) == 0 && rename(temporary, path) == 0;
     int why = errno;
-    close(file); /* ends the lock; fsync has already reported write errors */
-    under_way = NULL;
     if (ok) {
-        flush_directory_of(path);
+        ok = filesystem_replace(file, temporary, path);
+        why = errno;
     } else {
-        unlink(temporary);
-        fail(err, "%s: cannot be written: %s", path, strerror(why));
+        filesystem_abandon(file, temporary);
+        close(file);
     }
+    under_way = NULL;
     memory_free(temporary);
-    return ok;
-}
-
-void file_hold_standard_streams(void) {
-    int file;
-    do file = open("/dev/null", O_RDWR);
-    while (file >= 0 && file <= STDERR_FILENO);
-    if (file >= 0) close(file);
+    return ok || fail(err, "%s: cannot be written: %s", path, strerror(why));
 }
 
 bool file_flush_output(Error *err) {
@@ -249,32 +219,74 @@ bool file_flush_output(Error *err) {
     return whole || fail(err, "standard output cannot be written");
 }
 
+void file_take_path(char *path) {
+    filesystem_slash(path);
+}
+
+bool file_exists(const char *path) {
+    FileStatus status;
+    return filesystem_look(path, true, &status);
+}
+
+bool file_is_taken(const char *path) {
+    FileStatus status;
+    return filesystem_look(path, false, &status);
+}
+
 bool file_is_directory(const char *path) {
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+    FileStatus status;
+    return filesystem_look(path, true, &status) && status.kind == FILE_FOLDER;
+}
+
+bool file_can_be_read(const char *path, Error *err) {
+    int file = filesystem_open(path, OPEN_AT_ONCE);
+    bool ok = file >= 0 || file_is_directory(path);
+    if (!ok) fail(err, "%s: cannot be opened: %s", path, strerror(errno));
+    if (file >= 0) close(file);
+    return ok;
 }
 
 bool file_begins(const char *path, const char *text) {
     char begin[256];
-    struct stat status;
+    FileStatus status;
     size_t length = strlen(text);
-    int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* opening a pipe would block */
+    int file = filesystem_open(path, OPEN_AT_ONCE);
     if (file < 0) return false;
-    bool same = length < sizeof begin && fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
-                read(file, begin, length) == (ssize_t)length && memcmp(begin, text, length) == 0;
+    bool same =
+        length < sizeof begin && filesystem_status(file, &status) && status.kind == FILE_REGULAR &&
+        filesystem_read(file, begin, length) == (int64_t)length && memcmp(begin, text, length) == 0;
     close(file);
     return same;
 }
 
+FILE *file_stream(const char *path, FileStream how, Error *err) {
+    static const struct {
+        OpenMode mode;
+        const char *stdio;
+    } ways[] = {[STREAM_READ] = {OPEN_AT_ONCE, "rb"},
+                [STREAM_UPDATE] = {OPEN_UPDATE, "r+b"},
+                [STREAM_CREATE] = {OPEN_CREATE, "wb"}};
+    FileStatus status;
+    FILE *stream = NULL;
+    int file = filesystem_open(path, ways[how].mode);
+    if (file >= 0 && filesystem_status(file, &status) && status.kind == FILE_REGULAR)
+        stream = fdopen(file, ways[how].stdio);
+    if (stream) return stream;
+    fail(err, "%s: cannot be %s: %s", path, how == STREAM_CREATE ? "created" : "opened",
+         file < 0 ? strerror(errno) : "no regular file");
+    if (file >= 0) close(file);
+    return NULL;
+}
+
 bool file_make_parent(const char *path, Error *err) {
     char *copy;
-    size_t length = strlen(path);
-    if (!memory_alloc(&copy, length + 1, 1, path, err)) return false;
-    memcpy(copy, path, length);
+    size_t size = strlen(path) + 1;
+    if (!memory_alloc(&copy, size, 1, path, err)) return false;
+    memcpy(copy, path, size);
     bool ok = true;
     for (char *slash = strchr(copy + 1, '/'); slash && ok; slash = strchr(slash + 1, '/')) {
         *slash = 0;
-        bool there = mkdir(copy, 0777) == 0;
+        bool there = filesystem_make_folder(copy, FOR_ALL);
         int why = errno;
         if (!there && !file_is_directory(copy))
             ok = fail(err, "%s: cannot be created: %s", copy, strerror(why));
@@ -284,23 +296,23 @@ bool file_make_parent(const char *path, Error *err) {
     return ok;
 }
 
+static void count_entry(void *context, const char *name) {
+    int *entries = context;
+    (void)name;
+    ++*entries;
+}
+
 static bool check_empty(const char *path, Error *err) {
     int entries = 0;
-    DIR *directory = opendir(path);
-    if (!directory) return fail(err, "%s: cannot be opened: %s", path, strerror(errno));
-    errno = 0;
-    for (struct dirent *entry; (entry = readdir(directory));)
-        entries += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
-    int why = errno;
-    closedir(directory);
-    if (why) return fail(err, "%s: cannot be read: %s", path, strerror(why));
+    if (!filesystem_each(path, count_entry, &entries))
+        return fail(err, "%s: cannot be read: %s", path, strerror(errno));
     return entries == 0 || fail(err, "%s: is there already, and not empty", path);
 }
 
 bool file_make_directory(const char *path, Error *err) {
     if (!*path) return fail(err, "an empty name cannot be that of a directory");
     if (!file_make_parent(path, err)) return false;
-    if (mkdir(path, 0777) == 0) return true;
+    if (filesystem_make_folder(path, FOR_ALL)) return true;
     int why = errno;
     if (file_is_directory(path)) return check_empty(path, err);
     return fail(err, "%s: cannot be created: %s", path, strerror(why));
@@ -318,8 +330,8 @@ void file_remove_directory(const char *path, const char *const *names, int count
     char *within;
     for (int i = 0; i < count; i++) {
         if (!file_within(path, names[i], &within, &none)) continue;
-        unlink(within);
+        filesystem_remove(within);
         memory_free(within);
     }
-    rmdir(path);
+    filesystem_remove_folder(path);
 }

@@ -5,6 +5,7 @@
 #include "base/error.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 /* Reads all of `path` into *bytes [*length] and adds one zero byte. `path` is a file or a pipe, not
  * a directory or a device. The caller releases *bytes with memory_free. On failure it is NULL. */
@@ -51,19 +52,28 @@ void file_abandon(void);
 /* Is `name`, without its folder, the name of a temporary file of file_write? */
 bool file_is_temporary(const char *name);
 
-/* Removes a temporary file unless a living process is writing it. */
-void file_remove_abandoned(const char *path);
-
 /* The folder part of `path`, "." if there is none. The caller releases it with free. NULL if there
  * is no memory. */
 char *file_folder(const char *path);
 
-/* Opens /dev/null for each standard stream that is closed, so that no later file gets its number.
- * Call it before any file is opened. */
-void file_hold_standard_streams(void);
-
 /* Flushes standard output. Fails if any output was lost. */
 bool file_flush_output(Error *err);
+
+/* Gives a path that a person typed the slashes that it has here, in place. */
+void file_take_path(char *path);
+
+/* Is there something at `path`, after following links? Is there even a link that leads nowhere? */
+bool file_exists(const char *path);
+bool file_is_taken(const char *path);
+
+/* Can the file or folder at `path` be opened to read? */
+bool file_can_be_read(const char *path, Error *err);
+
+typedef enum { STREAM_READ, STREAM_UPDATE, STREAM_CREATE } FileStream;
+
+/* Opens a regular file to read it, to read and write it, or creates a file that does not exist; the
+ * last two follow no link. The caller closes it with fclose. On failure NULL. */
+FILE *file_stream(const char *path, FileStream how, Error *err);
 
 /* Does the regular file at `path` begin with this text? At most 255 bytes. */
 bool file_begins(const char *path, const char *text);

@@ -1,4 +1,5 @@
 #include "base/options.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -62,13 +63,14 @@ static bool parse_time(const Option *option, const char *text, double *seconds, 
     return true;
 }
 
-static bool parse_value(const Option *option, const char *text, Error *err) {
+static bool parse_value(const Option *option, char *text, Error *err) {
     switch (option->kind) {
         case OPTION_FLAG: *(bool *)option->value = true; return true;
         case OPTION_INT: return parse_int(option, text, option->value, err);
         case OPTION_SEED: return parse_seed(option, text, option->value, err);
         case OPTION_REAL: return parse_real(option, text, option->value, err);
         case OPTION_TIME: return parse_time(option, text, option->value, err);
+        case OPTION_PATH: file_take_path(text); /* fall through */
         case OPTION_TEXT: *(const char **)option->value = text; return true;
         case OPTION_SECTION: break;
     }
@@ -133,9 +135,9 @@ static const Option *find_letter(const Option *options, int count, char letter) 
 }
 
 /* Parses "--name", "--name=value" or "--name" with `next` as value. Sets *used to 1 or 2 words. */
-static bool parse_name(const Option *options, int count, const char *word, const char *next,
-                       int *used, Error *err) {
-    const char *name = word + 2, *equals = strchr(name, '=');
+static bool parse_name(const Option *options, int count, char *word, char *next, int *used,
+                       Error *err) {
+    char *name = word + 2, *equals = strchr(name, '=');
     int length = (int)strcspn(name, "=");
     const Option *option = find_name(options, count, name, length);
     if (!option) return fail_name(options, count, name, length, err);
@@ -151,9 +153,9 @@ static bool parse_name(const Option *options, int count, const char *word, const
 
 /* Parses a word of letters: flags, the last of which may be an option with its value after it or in
  * the next word. */
-static bool parse_letters(const Option *options, int count, const char *word, const char *next,
-                          int *used, Error *err) {
-    for (const char *letter = word + 1; *letter; letter++) {
+static bool parse_letters(const Option *options, int count, char *word, char *next, int *used,
+                          Error *err) {
+    for (char *letter = word + 1; *letter; letter++) {
         const Option *option = find_letter(options, count, *letter);
         if (!option && (unsigned char)*letter < 0x80)
             return fail(err, "unknown option '-%c'; see --help", *letter);
@@ -192,6 +194,7 @@ bool options_parse(const Option *options, int count, int argc, char **argv, int 
         }
         if (end) break;
     }
+    for (int i = *first; i < argc; i++) file_take_path(argv[i]);
     return true;
 }
 
@@ -220,6 +223,7 @@ size_t option_word(const Option *options, int count, const char *name, char *tex
                 length =
                     snprintf(text, capacity, "--%s=%.17g", option->name, *(const double *)value);
             break;
+        case OPTION_PATH:
         case OPTION_TEXT:
             if (*(const char *const *)value)
                 length =
@@ -239,6 +243,7 @@ static void print_default(FILE *out, const Option *option) {
         case OPTION_REAL:
             if (*(double *)option->value >= 0) fprintf(out, " (%g)", *(double *)option->value);
             break;
+        case OPTION_PATH:
         case OPTION_TEXT:
             if (*(const char **)option->value) fprintf(out, " (%s)", *(const char **)option->value);
             break;

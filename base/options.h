@@ -13,6 +13,7 @@ typedef enum {
     OPTION_REAL,   /* double, finite, from min to max */
     OPTION_TIME,   /* double, seconds, from min to max: 90, 90s, 5m or 2h */
     OPTION_TEXT,   /* const char *, pointing into argv */
+    OPTION_PATH,   /* the same, with slashes (file_take_path) */
     OPTION_SECTION /* no option: `help` is a heading in --help */
 } OptionKind;
 
@@ -28,8 +29,9 @@ typedef struct {
 
 /* Parses argv as GNU getopt_long does, but without global state. Options may stand anywhere. Long
  * names may be abbreviated. `--` ends the options. A number must be a whole argument and in range.
- * Moves the operands to the end of argv and sets *first to the index of the first. On failure the
- * message says what was expected, or which known option resembles an unknown one. */
+ * Moves the operands, which are paths, to the end of argv and sets *first to the index of the
+ * first. On failure the message says what was expected, or which known option resembles an unknown
+ * one. */
 bool options_parse(const Option *options, int count, int argc, char **argv, int *first, Error *err);
 
 /* Writes the named option and its value as one word that options_parse can read: "--width=128".

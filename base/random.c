@@ -1,4 +1,5 @@
 #include "base/random.h"
+#include "base/elementary.h"
 
 #include <math.h>
 
@@ -41,6 +42,8 @@ double random_uniform(uint64_t key, uint64_t index) {
 
 double random_normal(uint64_t key, uint64_t index) {
     /* 1 - u is in (0, 1], so the logarithm is finite. */
-    double radius = sqrt(-2.0 * log(1.0 - random_uniform(key, 2 * index)));
-    return radius * cos(2.0 * pi * random_uniform(key, 2 * index + 1));
+    double radius = sqrt(-2.0 * natural_logarithm(1.0 - random_uniform(key, 2 * index)));
+    double cosine, sine;
+    cosine_and_sine(2.0 * pi * random_uniform(key, 2 * index + 1), &cosine, &sine);
+    return radius * cosine;
 }

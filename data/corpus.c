@@ -14,12 +14,24 @@ static bool split(Corpus *corpus, const char *path, double held_out, int context
                 path, corpus->length, corpus->train, rest, context, context + 1);
 }
 
-/* Replaces the text's own vocabulary by `known`, if that has all its characters. */
-static bool take_vocabulary(Corpus *corpus, const Vocab *known, const char *path, Error *err) {
+/* The number of byte values that occur. */
+static int byte_values_in(const char *text, size_t length) {
+    bool seen[256] = {false};
+    int count = 0;
+    for (size_t i = 0; i < length; i++) {
+        count += !seen[(unsigned char)text[i]];
+        seen[(unsigned char)text[i]] = true;
+    }
+    return count;
+}
+
+/* Adds the characters of `known`, if any, to the text's own vocabulary. */
+static bool add_vocabulary(Corpus *corpus, const Vocab *known, Error *err) {
     if (!known) return true;
-    if (!vocab_covers(known, &corpus->vocab, path, err)) return false;
-    vocab_free(&corpus->vocab);
-    return vocab_copy(&corpus->vocab, known, err);
+    Vocab own = corpus->vocab;
+    bool ok = vocab_merge(&corpus->vocab, &own, known, err);
+    vocab_free(&own);
+    return ok;
 }
 
 static uint64_t digest_of(const char *text, size_t length) {
@@ -36,7 +48,8 @@ bool corpus_load(Corpus *corpus, const char *path, bool bytes, double held_out, 
     if (!file_read(path, &text, &length, err)) return false;
     bool ok = length > 0 || fail(err, "%s: is empty", path);
     ok = ok && vocab_build(&corpus->vocab, path, text, length, bytes, err);
-    ok = ok && take_vocabulary(corpus, known, path, err);
+    if (ok) corpus->distinct = bytes ? byte_values_in(text, length) : corpus->vocab.size;
+    ok = ok && add_vocabulary(corpus, known, err);
     ok = ok && vocab_encode(&corpus->vocab, path, text, length, &corpus->ids, &corpus->length, err);
     ok = ok && split(corpus, path, held_out, context, err);
     corpus->digest = digest_of(text, length);

@@ -30,9 +30,9 @@ bool vocab_build(Vocab *vocab, const char *name, const char *text, size_t length
 /* Makes a copy. The caller releases it with vocab_free. */
 bool vocab_copy(Vocab *copy, const Vocab *vocab, Error *err);
 
-/* Does `vocab` contain all characters of `other`? If not, the message begins with `name` and lists
- * the missing characters, at most ten. */
-bool vocab_covers(const Vocab *vocab, const Vocab *other, const char *name, Error *err);
+/* Makes the vocabulary of all characters of `a` and `b`, both of code points or both of bytes. The
+ * caller releases it with vocab_free. */
+bool vocab_merge(Vocab *merged, const Vocab *a, const Vocab *b, Error *err);
 
 /* The id of a code point (or byte). -1 if it is not in the vocabulary. */
 int vocab_id(const Vocab *vocab, uint32_t code);
@@ -48,6 +48,11 @@ int vocab_text(const Vocab *vocab, int id, char text[UTF8_MAX]);
 bool vocab_encode(const Vocab *vocab, const char *name, const char *text, size_t length,
                   int32_t **ids, size_t *count, Error *err);
 
+/* The same, but keeps the place of a character that is not in the vocabulary: its id is -1.
+ * Refused: text that is not UTF-8. */
+bool vocab_encode_known(const Vocab *vocab, const char *name, const char *text, size_t length,
+                        int32_t **ids, size_t *count, Error *err);
+
 /* Sets *text to all characters of the vocabulary in order, in UTF-8, *length bytes, perhaps with a
  * NUL among them. vocab_build reads it back from a file's header. The caller releases it with
  * memory_free. Not for byte vocabularies. */
@@ -61,15 +66,16 @@ typedef struct {
     Vocab vocab;
     int32_t *ids;    /* the whole text; owned */
     size_t length;   /* characters */
+    int distinct;    /* characters of the vocabulary that occur in the text */
     size_t train;    /* characters for training, from the start; the rest is held out */
     uint64_t digest; /* of the file's bytes */
 } Corpus;
 
-/* Reads a text file. `held_out`, between 0 and 1, is the fraction for validation. `known` is the
- * vocabulary of an existing model; NULL builds one from the text. The caller releases the corpus
- * with corpus_free. Refused with a message: a missing file, a directory, an empty file, invalid
- * UTF-8 (unless `bytes`), characters not in `known` (the message lists them), a training part
- * shorter than context + 1 characters, a held-out part of fewer than two. */
+/* Reads a text file. `held_out`, between 0 and 1, is the fraction for validation. The
+ * vocabulary is that of the text, and has all characters of `known` too, the vocabulary of an
+ * existing model; NULL: there is none. The caller releases the corpus with corpus_free. Refused
+ * with a message: a missing file, a directory, an empty file, invalid UTF-8 (unless `bytes`), a
+ * training part shorter than context + 1 characters, a held-out part of fewer than two. */
 bool corpus_load(Corpus *corpus, const char *path, bool bytes, double held_out, int context,
                  const Vocab *known, Error *err);
 

@@ -60,21 +60,19 @@ bool vocab_copy(Vocab *copy, const Vocab *vocab, Error *err) {
     return true;
 }
 
-bool vocab_covers(const Vocab *vocab, const Vocab *other, const char *name, Error *err) {
-    enum { NAMED = 10 };
-    char list[NAMED * 32] = "";
-    int lacking = 0;
-    for (int id = 0; id < other->size; id++) {
-        uint32_t code = other->codes[id];
-        char text[UTF8_MAX];
-        if (vocab_id(vocab, code) >= 0 || lacking++ >= NAMED) continue;
-        size_t used = strlen(list);
-        snprintf(list + used, sizeof list - used,
-                 code > 0x20 ? "%s'%.*s' (U+%04X)" : "%s%.*sU+%04X", lacking > 1 ? ", " : "",
-                 code > 0x20 ? utf8_encode(code, text) : 0, text, (unsigned)code);
+bool vocab_merge(Vocab *merged, const Vocab *a, const Vocab *b, Error *err) {
+    *merged = (Vocab){.bytes = a->bytes};
+    size_t most = (size_t)a->size + (size_t)b->size;
+    if (!memory_alloc(&merged->codes, most, sizeof *merged->codes, "the vocabulary", err))
+        return false;
+    for (int i = 0, j = 0; i < a->size || j < b->size;) {
+        bool from_a = j == b->size || (i < a->size && a->codes[i] <= b->codes[j]);
+        uint32_t code = from_a ? a->codes[i] : b->codes[j];
+        if (i < a->size && a->codes[i] == code) i++;
+        if (j < b->size && b->codes[j] == code) j++;
+        merged->codes[merged->size++] = code;
     }
-    return lacking == 0 || fail(err, "%s: the model's vocabulary lacks %d of its characters: %s%s",
-                                name, lacking, list, lacking > NAMED ? ", ..." : "");
+    return true;
 }
 
 int vocab_id(const Vocab *vocab, uint32_t code) {
@@ -109,15 +107,16 @@ static bool fail_unknown(const char *name, uint32_t code, size_t place, Error *e
                 place + 1, shown, (unsigned)code);
 }
 
-bool vocab_encode(const Vocab *vocab, const char *name, const char *text, size_t length,
-                  int32_t **ids, size_t *count, Error *err) {
+/* Encodes the text. An unknown character is refused or, unless `strict`, has the id -1. */
+static bool encode(const Vocab *vocab, const char *name, const char *text, size_t length,
+                   bool strict, int32_t **ids, size_t *count, Error *err) {
     *count = 0;
     if (!memory_alloc(ids, length, sizeof **ids, name, err)) return false;
     for (size_t i = 0; i < length;) {
         uint32_t code = (unsigned char)text[i];
         int taken = vocab->bytes ? 1 : utf8_decode(text + i, length - i, &code);
         int id = taken > 0 ? vocab_id(vocab, code) : -1;
-        if (id < 0) {
+        if (taken <= 0 || (id < 0 && strict)) {
             memory_free(*ids);
             *ids = NULL;
             return taken <= 0 ? fail_utf8(name, text, i, "", err)
@@ -127,6 +126,16 @@ bool vocab_encode(const Vocab *vocab, const char *name, const char *text, size_t
         i += (size_t)taken;
     }
     return true;
+}
+
+bool vocab_encode(const Vocab *vocab, const char *name, const char *text, size_t length,
+                  int32_t **ids, size_t *count, Error *err) {
+    return encode(vocab, name, text, length, true, ids, count, err);
+}
+
+bool vocab_encode_known(const Vocab *vocab, const char *name, const char *text, size_t length,
+                        int32_t **ids, size_t *count, Error *err) {
+    return encode(vocab, name, text, length, false, ids, count, err);
 }
 
 bool vocab_join(const Vocab *vocab, char **text, size_t *length, Error *err) {

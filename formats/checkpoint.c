@@ -21,8 +21,10 @@ static const struct {
 } sizes[] = {
     {"vocabulary_size", offsetof(Config, V)}, {"context", offsetof(Config, T)},
     {"layers", offsetof(Config, L)},          {"heads", offsetof(Config, NH)},
-    {"width", offsetof(Config, C)},
+    {"width", offsetof(Config, C)},           {"kv_heads", offsetof(Config, NKV)},
+    {"hidden", offsetof(Config, H)},
 };
+enum { SOMETIMES = 2 }; /* the last so many, which are left out where they are 0 */
 
 enum { OWN_NOTES = 4 + COUNT(sizes), NUMBER = 32, NAME = 80 };
 
@@ -54,7 +56,10 @@ static void digest_of(const SafeTensors *file, char text[NUMBER]) {
         const SafeTensor *tensor = &file->tensors[i];
         Digest digest = digest_start();
         digest_add(&digest, tensor->name, strlen(tensor->name) + 1);
-        digest_add(&digest, tensor->shape, (size_t)tensor->rank * sizeof *tensor->shape);
+        for (int j = 0; j < tensor->rank; j++) {
+            uint64_t rows = tensor->shape[j]; /* of eight bytes on every machine */
+            digest_add(&digest, &rows, sizeof rows);
+        }
         digest_add(&digest, tensor->data, tensor->bytes);
         sum += digest_value(&digest);
     }
@@ -68,6 +73,7 @@ static void add_own_notes(SafeTensors *file, const Config *config, char numbers[
     for (int i = 0; i < COUNT(sizes); i++) {
         int value;
         memcpy(&value, (const char *)config + sizes[i].member, sizeof value);
+        if (value == 0 && i >= COUNT(sizes) - SOMETIMES) continue;
         snprintf(numbers[i], NUMBER, "%d", value);
         file->notes[file->note_count++] = note_of(sizes[i].key, numbers[i]);
     }
@@ -154,6 +160,7 @@ static bool read_config(const SafeTensors *file, const char *path, Config *confi
     for (int i = 0; i < COUNT(sizes); i++) {
         note = safetensors_note(file, sizes[i].key);
         int member;
+        if (!note && i >= COUNT(sizes) - SOMETIMES) continue;
         if (!read_size(note, &member))
             return fail(err, "%s: its metadata has no valid '%s'", path, sizes[i].key);
         memcpy((char *)config + sizes[i].member, &member, sizeof member);

@@ -2,6 +2,7 @@
  * stores a linear layer's matrix transposed), modern as Qwen3. */
 #include "formats/huggingface.h"
 #include "formats/safetensors.h"
+#include "formats/shards.h"
 #include "model/rungs/rung.h"
 #include "base/array.h"
 #include "base/file.h"
@@ -62,9 +63,9 @@ static const Field qwen3_fields[] = {
     {"hidden_size", NULL, SIZE_C, 0},
     {"num_hidden_layers", NULL, SIZE_L, 0},
     {"num_attention_heads", NULL, SIZE_NH, 0},
-    {"num_key_value_heads", NULL, SIZE_NH, 0},
+    {"num_key_value_heads", NULL, SIZE_NKV, 0},
     {"head_dim", NULL, SIZE_HS, 0},
-    {"intermediate_size", NULL, SIZE_8C_3, 0},
+    {"intermediate_size", NULL, SIZE_H, 0},
     {"hidden_act", "\"silu\"", SIZE_NONE, USUAL},
     {"rms_norm_eps", "1e-06", SIZE_NONE, USUAL},
     {"tie_word_embeddings", "true", SIZE_NONE, 0},
@@ -114,12 +115,11 @@ static bool is_transposed(const Architecture *a, const Tensor *tensor) {
     return a->transposed && tensor->rank == 2 && tensor->layer >= 0;
 }
 
-/* to[columns, rows] = from[rows, columns] transposed. Neither needs alignment. */
-static void transpose(void *to, const void *from, int rows, int columns) {
+/* to[columns, rows] = from[rows, columns] transposed. */
+static void transpose(float *to, const float *from, int rows, int columns) {
     for (size_t i = 0; i < (size_t)rows; i++)
         for (size_t j = 0; j < (size_t)columns; j++)
-            memcpy((char *)to + (j * (size_t)rows + i) * sizeof(float),
-                   (const char *)from + (i * (size_t)columns + j) * sizeof(float), sizeof(float));
+            to[j * (size_t)rows + i] = from[i * (size_t)columns + j];
 }
 
 /* ---- export ---- */
@@ -328,15 +328,15 @@ static bool read_sizes(const Entries *from, const Architecture *a, Config *confi
     const struct {
         Size size;
         int *member;
-    } own[] = {{SIZE_V, &config->V},
-               {SIZE_T, &config->T},
-               {SIZE_L, &config->L},
-               {SIZE_NH, &config->NH},
-               {SIZE_C, &config->C}};
+    } own[] = {{SIZE_V, &config->V},   {SIZE_T, &config->T}, {SIZE_L, &config->L},
+               {SIZE_NH, &config->NH}, {SIZE_C, &config->C}, {SIZE_NKV, &config->NKV},
+               {SIZE_H, &config->H}};
     for (int i = 0; i < COUNT(own); i++) {
-        const Field *field = a->fields;
-        while (field->value || field->size != own[i].size) field++;
-        if (!read_size_field(from, field, own[i].member, err)) return false;
+        int at = 0;
+        while (at < a->field_count && (a->fields[at].value || a->fields[at].size != own[i].size))
+            at++;
+        if (at < a->field_count && !read_size_field(from, &a->fields[at], own[i].member, err))
+            return false;
     }
     return true;
 }
@@ -373,8 +373,9 @@ static bool read_config(const char *path, char *text, size_t length, const Archi
 static bool check_tensor(const Architecture *a, const Tensor *tensor, const SafeTensor *stored,
                          const char *path, Error *err) {
     if (!stored) return fail(err, "%s: tensor %s is missing", path, tensor->name);
-    if (strcmp(stored->type, "F32") != 0)
-        return fail(err, "%s: tensor %s is %s, not F32", path, tensor->name, stored->type);
+    if (!safetensors_is_float(stored))
+        return fail(err, "%s: tensor %s is %s, not F32, F16 or BF16", path, tensor->name,
+                    stored->type);
     bool transposed = is_transposed(a, tensor);
     if (stored->rank != tensor->rank || stored->shape[0] != (size_t)tensor->shape[transposed] ||
         (stored->rank == 2 && stored->shape[1] != (size_t)tensor->shape[!transposed]))
@@ -383,70 +384,80 @@ static bool check_tensor(const Architecture *a, const Tensor *tensor, const Safe
     return true;
 }
 
-static bool check_tensors(const Architecture *a, const Model *model, const SafeTensors *file,
-                          const char *path, Error *err) {
-    if (file->tensor_count != model->tensor_count)
-        return fail(err, "%s: has %d tensors, but a %s of its sizes has %d", path,
-                    file->tensor_count, model->config.model, model->tensor_count);
+static bool check_tensors(const Architecture *a, const Model *model, const Shards *shards,
+                          Error *err) {
+    if (shards->tensor_count != model->tensor_count)
+        return fail(err, "%s: has %d tensors, but a %s of its sizes has %d", shards->list[0].path,
+                    shards->tensor_count, model->config.model, model->tensor_count);
     for (int i = 0; i < model->tensor_count; i++) {
         const Tensor *tensor = &model->tensors[i];
-        if (!check_tensor(a, tensor, safetensors_tensor(file, tensor->name), path, err))
-            return false;
+        const char *path;
+        const SafeTensor *stored = shards_tensor(shards, tensor->name, &path);
+        if (!check_tensor(a, tensor, stored, path, err)) return false;
     }
     return true;
 }
 
-static bool read_tensors(const Architecture *a, const Model *model, const SafeTensors *file,
-                         const int32_t *rows, const char *path, Error *err) {
-    for (int i = 0; i < model->tensor_count; i++) {
+/* Copies `numbers` of a stored tensor to where the model has them. */
+static void place_tensor(const Architecture *a, const Model *model, const Tensor *tensor,
+                         const float *numbers, const int32_t *rows) {
+    float *to = model->weights + tensor->offset;
+    size_t width = (size_t)tensor->shape[1];
+    if (is_transposed(a, tensor))
+        transpose(to, numbers, tensor->shape[1], tensor->shape[0]);
+    else if (strcmp(tensor->name, a->embedding) == 0)
+        for (int row = 0; row < tensor->shape[0]; row++)
+            memcpy(to + (size_t)row * width, numbers + (size_t)rows[row] * width,
+                   width * sizeof *to);
+    else
+        memcpy(to, numbers, tensor->size * sizeof *to);
+}
+
+static bool read_tensors(const Architecture *a, const Model *model, const Shards *shards,
+                         const int32_t *rows, Error *err) {
+    size_t largest = 0;
+    float *numbers;
+    for (int i = 0; i < model->tensor_count; i++)
+        if (model->tensors[i].size > largest) largest = model->tensors[i].size;
+    if (!memory_alloc(&numbers, largest, sizeof *numbers, "a tensor", err)) return false;
+    bool ok = true;
+    for (int i = 0; ok && i < model->tensor_count; i++) {
         const Tensor *tensor = &model->tensors[i];
-        const SafeTensor *stored = safetensors_tensor(file, tensor->name);
-        float *to = model->weights + tensor->offset;
-        if (!safetensors_finite(stored))
-            return fail(err, "%s: tensor %s has numbers that are not finite", path, tensor->name);
-        size_t width = (size_t)tensor->shape[1] * sizeof *to;
-        if (is_transposed(a, tensor))
-            transpose(to, stored->data, tensor->shape[1], tensor->shape[0]);
-        else if (strcmp(tensor->name, a->embedding) == 0)
-            for (int row = 0; row < tensor->shape[0]; row++)
-                memcpy(to + (size_t)row * (size_t)tensor->shape[1],
-                       (const char *)stored->data + (size_t)rows[row] * width, width);
-        else
-            memcpy(to, stored->data, stored->bytes);
+        const char *path;
+        ok = safetensors_floats(shards_tensor(shards, tensor->name, &path), numbers) ||
+             fail(err, "%s: tensor %s has numbers that are not finite", path, tensor->name);
+        if (ok) place_tensor(a, model, tensor, numbers, rows);
     }
-    return true;
+    memory_free(numbers);
+    return ok;
 }
 
 static bool import_model(Model *model, const Architecture *a, const Config *config,
-                         const int32_t *rows, const char *path, Error *err) {
-    SafeTensors file = {0};
-    File from;
-    if (!file_open(&from, path, err)) return false;
-    bool ok = safetensors_open(&file, &from, err) && model_lay_out(model, config, err) &&
-              check_tensors(a, model, &file, path, err) && safetensors_fetch(&file, &from, err) &&
-              model_allocate(model, err) && read_tensors(a, model, &file, rows, path, err);
+                         const int32_t *rows, const char *directory, Error *err) {
+    Shards shards;
+    if (!shards_open(&shards, directory, err)) return false;
+    bool ok = model_lay_out(model, config, err) && check_tensors(a, model, &shards, err) &&
+              shards_fetch(&shards, err) && model_allocate(model, err) &&
+              read_tensors(a, model, &shards, rows, err);
     if (!ok) model_free(model);
-    file_close(&from);
-    safetensors_free(&file);
+    shards_free(&shards);
     return ok;
 }
 
 bool model_import(Model *model, const char *directory, const int32_t *rows, int count, Error *err) {
-    char *path = NULL, *weights = NULL, *text = NULL;
+    char *path = NULL, *text = NULL;
     size_t length;
     const Architecture *a = NULL;
     Config config;
     *model = (Model){0};
     bool ok = file_within(directory, "config.json", &path, err) &&
-              file_within(directory, "model.safetensors", &weights, err) &&
               file_read(path, &text, &length, err) &&
               read_config(path, text, length, &a, &config, err);
     if (ok && config.V != count)
         ok = fail(err, "%s: has a vocabulary of %d, but tokenizer.json one of %d", path, config.V,
                   count);
-    ok = ok && import_model(model, a, &config, rows, weights, err);
+    ok = ok && import_model(model, a, &config, rows, directory, err);
     memory_free(text);
     memory_free(path);
-    memory_free(weights);
     return ok;
 }

@@ -52,7 +52,29 @@ void trained_free(Trained *trained) {
     vocab_free(&trained->vocab);
 }
 
-bool trained_export(const Trained *trained, const char *directory, Error *err) {
+bool trained_extend(Trained *trained, const Vocab *vocab, uint64_t seed, Error *err) {
+    Checkpoint *checkpoint = &trained->checkpoint;
+    Vocab larger;
+    int32_t *sources;
+    if (!vocab_copy(&larger, vocab, err)) return false;
+    bool ok = memory_alloc(&sources, (size_t)vocab->size, sizeof *sources, "the vocabulary", err);
+    for (int id = 0; ok && id < vocab->size; id++)
+        sources[id] = vocab_id(&trained->vocab, vocab->codes[id]);
+    ok = ok && model_extend(&checkpoint->model, vocab->size, sources, seed, err);
+    memory_free(sources);
+    if (!ok) {
+        vocab_free(&larger);
+        return false;
+    }
+    vocab_free(&trained->vocab);
+    trained->vocab = larger;
+    memory_free(checkpoint->first_moments);
+    memory_free(checkpoint->second_moments);
+    checkpoint->first_moments = checkpoint->second_moments = NULL;
+    return true;
+}
+
+static bool export_folder(const Trained *trained, const char *directory, Error *err) {
     static const char *const files[] = {"config.json", "model.safetensors", "tokenizer.json",
                                         "tokenizer_config.json"};
     const Model *model = &trained->checkpoint.model;
@@ -62,4 +84,15 @@ bool trained_export(const Trained *trained, const char *directory, Error *err) {
         return true;
     file_remove_directory(directory, files, sizeof files / sizeof *files);
     return false;
+}
+
+bool trained_export(const Trained *trained, const char *path, GgufType type, Error *err) {
+    static const char gguf[] = ".gguf";
+    size_t length = strlen(path), end = sizeof gguf - 1;
+    if (length > end && strcmp(path + length - end, gguf) == 0)
+        return gguf_export(&trained->checkpoint.model, &trained->vocab, type, path, err);
+    if (type != GGUF_F32)
+        return fail(err, "%s: a folder for transformers is in f32; a file NAME.gguf may be smaller",
+                    path);
+    return export_folder(trained, path, err);
 }

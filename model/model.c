@@ -2,6 +2,7 @@
 #include "model/rungs/ladder.h"
 #include "model/rungs/rung.h"
 #include "base/array.h"
+#include "base/digest.h"
 #include "base/memory.h"
 #include "base/random.h"
 
@@ -29,11 +30,14 @@ const char *model_idea(const char *name) {
     return rung ? rung->idea : NULL;
 }
 
-_Static_assert(sizeof(size_t) >= 8, "products of three sizes are counted in a size_t");
+static int kv_heads_of(const Config *c) {
+    return c->NKV > 0 ? c->NKV : c->NH;
+}
 
 int size_of(const Config *c, Size size) {
     switch (size) {
         case SIZE_NONE: return 1;
+        case SIZE_4: return 4;
         case SIZE_V: return c->V;
         case SIZE_T: return c->T;
         case SIZE_L: return c->L;
@@ -42,7 +46,9 @@ int size_of(const Config *c, Size size) {
         case SIZE_3C: return 3 * c->C;
         case SIZE_4C: return 4 * c->C;
         case SIZE_HS: return c->C / c->NH;
-        case SIZE_8C_3: return (8 * c->C + 95) / 96 * 32;
+        case SIZE_NKV: return kv_heads_of(c);
+        case SIZE_KV: return kv_heads_of(c) * (c->C / c->NH);
+        case SIZE_H: return c->H > 0 ? c->H : (8 * c->C + 95) / 96 * 32;
     }
     return 0;
 }
@@ -68,6 +74,26 @@ static bool has_width(const Rung *rung) {
               size_of(&one, rung->weights[i].rows) != size_of(&wide, rung->weights[i].rows) ||
               size_of(&one, rung->weights[i].columns) != size_of(&wide, rung->weights[i].columns);
     return has;
+}
+
+static bool has_size(const Rung *rung, Size size) {
+    for (int i = 0; i < rung->weight_count; i++)
+        if (rung->weights[i].rows == size || rung->weights[i].columns == size) return true;
+    return false;
+}
+
+/* Checks NKV and H, and sets them to 0 where they are what 0 stands for or the rung has no such
+ * size. */
+static bool check_own(Config *c, const Rung *rung, Error *err) {
+    Config usual = *c;
+    usual.NKV = usual.H = 0;
+    if (!has_size(rung, SIZE_KV) || c->NKV == c->NH) c->NKV = 0;
+    if (!has_size(rung, SIZE_H) || c->H == size_of(&usual, SIZE_H)) c->H = 0;
+    if (c->NKV < 0 || (c->NKV > 0 && c->NH % c->NKV != 0))
+        return fail(err, "%d heads of keys and values do not divide %d heads", c->NKV, c->NH);
+    if (c->H < 0 || c->H > MAX_WIDTH)
+        return fail(err, "%d channels inside the MLP are not between 1 and %d", c->H, MAX_WIDTH);
+    return true;
 }
 
 static bool check(Config *c, const Rung **rung, Error *err) {
@@ -100,7 +126,26 @@ static bool check(Config *c, const Rung **rung, Error *err) {
                     c->C / c->NH, c->C, c->NH);
     if (!(c->dropout >= 0 && c->dropout < 1))
         return fail(err, "a dropout of %g is not between 0 and 1", c->dropout);
-    return true;
+    return check_own(c, *rung, err);
+}
+
+/* Are all numbers that follow from the weights, such as the bytes of their moments, sizes? With
+ * eight bytes in a size_t always; with four, on 32-bit machines, the weights must be few. */
+static bool check_count(const Model *model, Error *err) {
+    const double spare = 16;
+    const Rung *rung = model->rung;
+    const Config *c = &model->config;
+    double count = 0;
+    for (int i = 0; i < rung->weight_count; i++) {
+        const WeightSpec *spec = &rung->weights[i];
+        count += (double)(is_in_blocks(spec) ? c->L : 1) * size_of(c, spec->rows) *
+                 (1.0 + (spec->kind == WEIGHT_NORM ? 0 : size_of(c, spec->columns)));
+    }
+    if (count * sizeof(float) <= (double)SIZE_MAX / spare) return true;
+    fail(err, "a %s of these sizes has %.0f million weights, too many for this machine", c->model,
+         count / 1e6);
+    err->no_memory = true;
+    return false;
 }
 
 /* Sets every tensor's offset: those of no layer first, then layer by layer, Muon's after the
@@ -187,9 +232,17 @@ bool model_check(const Config *config, Error *err) {
     return check(&copy, &rung, err);
 }
 
+int model_kv_heads(const Config *config) {
+    return size_of(config, SIZE_NKV);
+}
+
+int model_hidden(const Config *config) {
+    return has_size(find_rung(config->model), SIZE_H) ? size_of(config, SIZE_H) : 1;
+}
+
 bool model_lay_out(Model *model, const Config *config, Error *err) {
     *model = (Model){.config = *config};
-    if (!check(&model->config, &model->rung, err)) return false;
+    if (!check(&model->config, &model->rung, err) || !check_count(model, err)) return false;
     size_t max = 2 * (size_t)model->rung->weight_count * (size_t)model->config.L;
     if (!memory_alloc(&model->tensors, max, sizeof *model->tensors, "the model", err)) return false;
     lay_out(model);
@@ -218,6 +271,16 @@ bool model_build(Model *model, const Config *config, uint64_t seed, Error *err) 
     }
     set_start(model, seed);
     return true;
+}
+
+uint64_t model_digest(const Model *model) {
+    Digest digest = digest_start();
+    for (int i = 0; i < model->tensor_count; i++) {
+        const Tensor *tensor = &model->tensors[i];
+        digest_add(&digest, tensor->name, strlen(tensor->name) + 1);
+        digest_add(&digest, model->weights + tensor->offset, tensor->size * sizeof(float));
+    }
+    return digest_value(&digest);
 }
 
 void model_free(Model *model) {

@@ -22,10 +22,13 @@ typedef struct {
     int L;          /* layers */
     int NH;         /* attention heads; NH divides C */
     int C;          /* channels (width) */
+    int NKV;        /* heads of keys and values, in modern: NKV divides NH; 0: NH of them */
+    int H; /* channels inside the MLP, in modern; 0: 8/3 C, rounded up to a multiple of 32 */
     double dropout; /* the share of activations set to 0 in training, 0 <= dropout < 1 */
 } Config;
 
-/* The largest sizes accepted: no product of three of them overflows a size_t. */
+/* The largest sizes accepted: no product of three of them overflows eight bytes. Where a size_t has
+ * four, model_lay_out and run_open refuse what would overflow. */
 enum { MAX_CONTEXT = 65536, MAX_LAYERS = 256, MAX_WIDTH = 1 << 20, MAX_VOCABULARY = 0x110000 };
 
 /* The name of rung i of the ladder, lowest first; NULL beyond the last. A constant. */
@@ -49,7 +52,8 @@ typedef struct {
 } Tensor;
 
 typedef struct {
-    Config config; /* sizes that the rung does not use are 1 */
+    Config config; /* sizes that the rung does not use are 1; NKV and H are 0 where they are what 0
+                      stands for */
     const Rung *rung;
     Tensor *tensors;
     int tensor_count;
@@ -60,8 +64,13 @@ typedef struct {
 } Model;
 
 /* Is the configuration valid? If not, the message says why: an unknown rung, a size out of range, a
- * width that the number of heads does not divide. */
+ * width that the number of heads does not divide, heads that those of keys do not divide. */
 bool model_check(const Config *config, Error *err);
+
+/* The numbers that NKV and H stand for in a valid configuration, also where they are 0. In a rung
+ * without such sizes: NH, and 1. */
+int model_kv_heads(const Config *config);
+int model_hidden(const Config *config);
 
 /* The number of parameters; 0 if model_check refuses the configuration or memory is short. */
 size_t model_parameters(const Config *config);
@@ -78,6 +87,19 @@ void model_free(Model *model);
  * calls model_free. */
 bool model_lay_out(Model *model, const Config *config, Error *err);
 bool model_allocate(Model *model, Error *err);
+
+/* Extends the vocabulary to V tokens, V >= the model's. Token i is the earlier token sources[i],
+ * 0 <= i < V, and keeps its weights; a token with sources[i] = -1 is new. Each earlier token occurs
+ * once. What a token has of its own - a row of a table, a logit of the output layer - starts, for a
+ * new one, as the mean over the earlier ones, which makes no new token likely (Hewitt,
+ * "Initializing New Word Embeddings for Pretrained Language Models", 2021). Rows of vectors also
+ * get normal noise, half as wide as the tensor's numbers, which follows from the seed. Refused: too
+ * large a vocabulary, no memory; the model is then unchanged. */
+bool model_extend(Model *model, int V, const int32_t *sources, uint64_t seed, Error *err);
+
+/* A digest of the weights (base/digest.h): of each tensor's name and numbers, in order. Equal
+ * digests mean equal bits. */
+uint64_t model_digest(const Model *model);
 
 /* ---- run ---- */
 
@@ -104,15 +126,17 @@ typedef struct {
     bool shared;   /* all processes (base/world.h) share the run: each opens it with the same
                       options and computes its part of a batch. Functions marked "collective" must
                       then be called by all processes */
+    bool kept; /* every array of a forward pass stays complete until the next pass, for run_line;
+                  needs more memory */
 } RunOptions;
 
 enum { MAX_THREADS = 1024 };
 
-/* The processors that this program may use, at most MAX_THREADS; 1 in a build without OpenMP. More
- * threads than that give the same bits, but are not faster. */
+/* The processors that this program may use, at most MAX_THREADS. More threads than that give the
+ * same bits, but are not faster. */
 int run_max_threads(void);
 
-/* run_max_threads(), or OMP_NUM_THREADS if that is less. */
+/* run_max_threads(), or the environment variable OMP_NUM_THREADS if that is less. */
 int run_default_threads(void);
 
 /* The most tokens in a pass. Tokens times any width do not overflow a size_t. */
@@ -190,6 +214,21 @@ void run_collect(Run *run);
  * passes the moments, the others NULL. */
 void run_restore(Run *run, uint64_t step, const float *first_moments, const float *second_moments);
 
+/* From now on measures what each part of a training step takes, and nothing else: from
+ * run_forward_training to the end of run_update. The results are the same. Refused: no memory. */
+bool run_profile(Run *run, Error *err);
+
+/* All that has one name, e.g. all linear layers. */
+typedef struct {
+    const char *name;  /* a constant: a layer's in layers.h, e.g. "linear_backward"; or another part
+                          of a step, e.g. "Muon" */
+    double seconds;    /* elapsed: the mean of the threads that worked at the same time */
+    double operations; /* floating-point operations of this process; 0: not counted */
+} ProfileLine;
+
+/* Writes a line for each part that took time since run_profile. Returns how many, at most `max`. */
+int run_profile_lines(const Run *run, ProfileLine *lines, int max);
+
 /* The model that a run computes with. Borrowed. */
 const Model *run_model(const Run *run);
 
@@ -207,10 +246,7 @@ typedef struct {
     const float *query, *key;     /* [T, dk]; NULL: the head is the plain mean */
     const float *value, *context; /* [T, dv]; context: the weighted mean of the values */
     size_t query_row, key_row, value_row, context_row;
-    float scale;                    /* multiplies query . key before the softmax */
-    const float *projection, *bias; /* [C, dv], [C]: the linear layer that reads the context; NULL:
-                                       none */
-    size_t projection_row;          /* floats from one of the C channels to the next */
+    float scale; /* multiplies query . key before the softmax */
 } AttentionView;
 
 /* False if the rung has no attention, or no such layer or head. */
@@ -221,6 +257,38 @@ bool run_attention(const Run *run, int layer, int head, AttentionView *view);
  * without a query, 1 / (t + 1) for s <= t. */
 void attention_scores(const AttentionView *head, int t, float *scores);
 void attention_weights(const AttentionView *head, int t, float *weights);
+
+/* One line of a rung's forward pass: a call of a layer (model/layers/layers.h), and what it
+ * computed in the last run_forward, which must have had B = 1 and past = 0, in a run with
+ * RunOptions.kept. The lines of a pass, in order, are the whole computation from token ids to
+ * logits. */
+typedef struct {
+    int array;         /* number of the array, the same in all lines; 0: none */
+    int offset, width; /* its columns: those from `offset` on, `width` of them */
+    const float *data; /* [T, width]; rows of tokens are `row` floats apart; the run owns it */
+    size_t row;
+} LineArray;
+
+enum { LINE_INPUTS = 3, LINE_OUTPUTS = 3, LINE_TENSORS = 2 };
+
+typedef struct {
+    const char *operation; /* the layer's name in layers.h, e.g. "linear" or "attention" */
+    int layer;             /* the block of the model it belongs to, from 0 */
+    int NH; /* rows in a token: heads of attention and rotary positions, and of a norm
+               of each head; else 0 or 1 */
+    /* Inputs: attention: q, k, v; rotary: x, and for each position hs/2 cosines and hs/2 sines.
+       Outputs: first the result; then what the layer saves, if anything. */
+    LineArray inputs[LINE_INPUTS], outputs[LINE_OUTPUTS];
+    int tensors[LINE_TENSORS]; /* numbers of Model.tensors: weight and bias, or the tables of tokens
+                                  and positions; -1: none */
+} LineView;
+
+/* Sets *line to line i, from 0, of the forward pass; false beyond the last. */
+bool run_line(const Run *run, int i, LineView *line);
+
+/* Computes a line again, by its definition, for another token: y[width of its output] from x[width
+ * of its input]. False if it is none of linear, layernorm and rmsnorm. */
+bool run_line_apply(const Run *run, int i, const float *x, float *y);
 
 /* The mean loss over ids[count], in nats, without dropout: windows of the run's length are laid end
  * to end, and each token but the first is predicted once. With every = k > 1, only one batch in k
@@ -270,6 +338,11 @@ typedef struct {
  * scratch. */
 int sampler_pick(const Sampler *sampler, const float *logits, int V, uint64_t stream,
                  uint64_t place, int32_t *order);
+
+/* p[V] = the probability that sampler_pick picks each token; 0 if it never does. order[V] is
+ * scratch. */
+void sampler_probabilities(const Sampler *sampler, const float *logits, int V, double *p,
+                           int32_t *order);
 
 /* A growing text: a run of batch 1 and the tokens in its context. When they fill the context, the
  * older half is dropped and the newer half is read again, in one pass. */

@@ -1,8 +1,7 @@
 /* sampler.c - picks the next token from the logits. */
 #include "model/model.h"
+#include "base/elementary.h"
 #include "base/random.h"
-
-#include <math.h>
 
 /* Is `a` more likely than `b`, or equally likely and the smaller id? */
 static bool before(const float *logits, int32_t a, int32_t b) {
@@ -23,43 +22,75 @@ static void sift(const float *logits, int32_t *order, int root, int count) {
     }
 }
 
-int sampler_pick(const Sampler *sampler, const float *logits, int V, uint64_t stream,
-                 uint64_t place, int32_t *order) {
+/* How likely a token is, as a share of the likeliest one's probability. */
+static double share_of(const Sampler *sampler, const float *logits, int id, double largest) {
+    return natural_exponential(((double)logits[id] - largest) / sampler->temperature);
+}
+
+static int likeliest_of(const float *logits, int V) {
     int likeliest = 0;
     for (int v = 1; v < V; v++)
         if (logits[v] > logits[likeliest]) likeliest = v;
-    if (sampler->temperature <= 0) return likeliest;
+    return likeliest;
+}
 
-    /* e^((logit - largest) / temperature), at most 1, and its sum over the k most likely tokens */
-    double largest = (double)logits[likeliest];
+/* Orders the tokens that may be picked, the most likely one last of order[V]; if all may, by their
+ * ids. Returns how many, and sets *total to the sum of their shares. The temperature is not 0. */
+static int keep(const Sampler *sampler, const float *logits, int V, double largest, int32_t *order,
+                double *total) {
     bool all = (sampler->top_k == 0 || sampler->top_k >= V) && sampler->top_p >= 1;
     for (int v = 0; v < V; v++) order[v] = v;
     if (!all)
         for (int root = V / 2 - 1; root >= 0; root--) sift(logits, order, root, V);
 
     /* Each round moves the most likely token from the heap to the end. */
-    int kept = 0, max = all || sampler->top_k == 0 || sampler->top_k > V ? V : sampler->top_k;
-    double total = 0, everything = 0;
-    for (int v = 0; v < V; v++)
-        everything += exp(((double)logits[v] - largest) / sampler->temperature);
+    int kept = 0, max = sampler->top_k == 0 || sampler->top_k > V ? V : sampler->top_k;
+    double everything = 0;
+    *total = 0;
+    for (int v = 0; v < V; v++) everything += share_of(sampler, logits, v, largest);
     if (all) {
-        kept = V;
-        total = everything;
+        *total = everything;
+        return V;
     }
-    while (!all && kept < max) {
+    while (kept < max) {
         int last = V - 1 - kept++;
         int32_t id = order[0];
         order[0] = order[last];
         order[last] = id;
         sift(logits, order, 0, last);
-        total += exp(((double)logits[id] - largest) / sampler->temperature);
-        if (total >= sampler->top_p * everything) break;
+        *total += share_of(sampler, logits, id, largest);
+        if (*total >= sampler->top_p * everything) break;
     }
+    return kept;
+}
+
+int sampler_pick(const Sampler *sampler, const float *logits, int V, uint64_t stream,
+                 uint64_t place, int32_t *order) {
+    int likeliest = likeliest_of(logits, V);
+    if (sampler->temperature <= 0) return likeliest;
+    double largest = (double)logits[likeliest], total;
+    int kept = keep(sampler, logits, V, largest, order, &total);
     double left = random_uniform(random_key(sampler->seed, RANDOM_SAMPLES, stream), place) * total;
     for (int i = 0; i < kept; i++) {
         int id = order[V - 1 - i];
-        left -= exp(((double)logits[id] - largest) / sampler->temperature);
+        left -= share_of(sampler, logits, id, largest);
         if (left < 0) return id;
     }
     return likeliest; /* rounding left a remainder */
+}
+
+void sampler_probabilities(const Sampler *sampler, const float *logits, int V, double *p,
+                           int32_t *order) {
+    int likeliest = likeliest_of(logits, V);
+    for (int v = 0; v < V; v++) p[v] = 0;
+    if (sampler->temperature <= 0) {
+        p[likeliest] = 1;
+        return;
+    }
+    double largest = (double)logits[likeliest], total;
+    int kept = keep(sampler, logits, V, largest, order, &total);
+    for (int i = 0; i < kept; i++) {
+        int id = order[V - 1 - i];
+        p[id] = share_of(sampler, logits, id, largest) / total;
+    }
 }

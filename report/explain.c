@@ -1,266 +1,243 @@
 #include "report/explain.h"
+#include "base/file.h"
 #include "base/memory.h"
-#include "report/heat.h"
+#include "base/textstream.h"
+#include "report/steps.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ROWS = 8, MAX_COLUMNS = 8 }; /* of a table of numbers */
+/* ---- which layer and head ---- */
 
-typedef struct {
-    const Screen *screen;
-    FILE *out;
-    const Model *model;
-    const Vocab *vocab;
-    Run *run;
-    const int32_t *ids;
-    int T;
-    char (*glyphs)[GLYPH_SIZE]; /* of the tokens; owned */
-    float *table;               /* [T, T]; owned */
-    float *weights;             /* of all heads, [heads, T, T]; owned */
-    HeatMap *maps;              /* [heads]; owned */
-    int heads;
-    AttentionView head; /* the head whose numbers are shown */
-    int layer;
-} Explanation;
-
-static int min(int a, int b) {
-    return a < b ? a : b;
+/* The line of attention, or the mean, of a layer; -1: none. */
+static int attention_of(const Explanation *e, int layer) {
+    for (int i = 0; i < e->line_count; i++)
+        if (e->lines[i].layer == layer && line_reads_past(&e->lines[i])) return i;
+    return -1;
 }
 
-/* ---- tables of numbers ---- */
-
-static void show_rows(const Explanation *e, const float *numbers, size_t row, int columns,
-                      const char *masked) {
-    int rows = min(e->T, MAX_ROWS), shown = min(columns, MAX_COLUMNS);
-    for (int t = 0; t < rows; t++) {
-        fprintf(e->out, "  %s", e->glyphs[t]);
-        for (int i = 0; i < shown; i++)
-            if (masked && i > t)
-                fprintf(e->out, " %7s", masked);
-            else
-                fprintf(e->out, " %7.3f", (double)numbers[(size_t)t * row + (size_t)i]);
-        fprintf(e->out, "%s\n", shown < columns ? "  ..." : "");
+/* Sets *layer and *head where they are negative: to those that moved the prediction most. */
+static void choose(const Explanation *e, int *layer, int *head) {
+    const Part *most = NULL;
+    for (int i = 0; i < e->part_count; i++) {
+        const Part *part = &e->parts[i];
+        bool fits = part->head >= 0 && (*layer < 0 || part->layer == *layer) &&
+                    (*head < 0 || part->head == *head);
+        if (fits && (!most || fabs(part->logit) > fabs(most->logit))) most = part;
     }
-    if (rows < e->T) fputs("  ...\n", e->out);
+    if (*layer < 0) *layer = most ? most->layer : 0;
+    if (*head < 0) *head = most ? most->head : 0;
 }
 
-/* Shows a row of `columns` numbers for each token. Rows are `row` floats apart. */
-static void show_vectors(const Explanation *e, const char *name, const float *numbers, size_t row,
-                         int columns) {
-    if (*name) fprintf(e->out, "   %s\n", name);
-    show_rows(e, numbers, row, columns, NULL);
+/* Refuses a number of a layer or head, and says which ones there are. */
+static bool fail_number(Error *err, const char *what, int number, int count) {
+    if (count == 1) return fail(err, "--%s %d: the model has only %s 0", what, number, what);
+    return fail(err, "--%s %d: the model has %ss 0 %s %d", what, number, what,
+                count == 2 ? "and" : "to", count - 1);
 }
 
-/* Shows numbers [T, T], token by token. `masked` replaces those of later tokens; NULL: shows
- * them. */
-static void show_square(const Explanation *e, const float *numbers, const char *masked) {
-    fputs("    ", e->out);
-    for (int s = 0; s < min(e->T, MAX_COLUMNS); s++) fprintf(e->out, "     %s ", e->glyphs[s]);
-    fputc('\n', e->out);
-    show_rows(e, numbers, (size_t)e->T, e->T, masked);
+/* Refuses a layer or a head that the model does not have. */
+static bool check(const Explanation *e, int layer, int head, Error *err) {
+    const Config *config = &e->model->config;
+    int first = -1;
+    for (int i = e->line_count - 1; i >= 0; i--)
+        if (line_reads_past(&e->lines[i])) first = i;
+    if (first < 0)
+        return (layer < 0 && head < 0) ||
+               fail(err, "--layer and --head: %s has no attention", config->model);
+    if (layer >= 0 && attention_of(e, layer) < 0)
+        return fail_number(err, "layer", layer, config->L);
+    if (head > 0 && !line_has_heads(&e->lines[first]))
+        return fail(err, "--head: %s takes the mean of the past, without heads", config->model);
+    int heads = line_heads(&e->lines[first]);
+    return head < heads || fail_number(err, "head", head, heads);
 }
 
-/* ---- the steps ---- */
+/* ---- one model ---- */
 
-static void show_tokens(const Explanation *e) {
-    fprintf(e->out, "1. The tokens: %d characters, each an id, then a vector of %d numbers.\n",
-            e->T, e->model->config.C);
-    enum { CELL = 9 }; /* two blanks, a glyph, an id */
-    int column = 0;
-    for (int t = 0; t < e->T; t++) {
-        if (column + CELL > e->screen->columns) {
-            fputc('\n', e->out);
-            column = 0;
-        }
-        fprintf(e->out, "  %s%-5d", e->glyphs[t], (int)e->ids[t]);
-        column += CELL;
-    }
-    fputs("\n\n", e->out);
+static bool glyphs_of(const Explained *what, char (**glyphs)[GLYPH_SIZE], Error *err) {
+    if (!memory_alloc(glyphs, (size_t)what->T, GLYPH_SIZE, "the text", err)) return false;
+    for (int t = 0; t < what->T; t++) glyph_padded(what->vocab, what->ids[t], (*glyphs)[t]);
+    return true;
 }
 
-static void show_query_key_value(const Explanation *e) {
-    const AttentionView *h = &e->head;
-    bool modern = strcmp(e->model->config.model, "modern") == 0;
-    fprintf(e->out,
-            "2. Query, key and value: each vector times three matrices. The query is what a\n   "
-            "character looks for, the key what it offers, the value what it passes on.\n   This "
-            "head has %d x %d numbers of each%s.\n",
-            e->T, h->dk, modern ? "; query and key after norm and rotation" : "");
-    show_vectors(e, "query", h->query, h->query_row, h->dk);
-    show_vectors(e, "key", h->key, h->key_row, h->dk);
-    show_vectors(e, "value", h->value, h->value_row, h->dv);
+static void write_steps(Steps *steps, int cut, int layer, int head) {
+    const Explanation *e = steps->e;
+    const Config *config = &e->model->config;
+    bool chosen = layer < 0 || head < 0;
+    steps->all_heads = head < 0;
+    choose(e, &layer, &head);
+    steps->layer = layer;
+    steps->head = head;
+    int line = attention_of(e, layer);
+    bool heads = line >= 0 && line_has_heads(&e->lines[line]);
+    if (line < 0)
+        sheet_title(steps->sheet, "%s", config->model);
+    else if (!heads)
+        sheet_title(steps->sheet, "%s, layer %d of %d", config->model, layer, config->L);
+    else
+        sheet_title(steps->sheet, "%s, layer %d of %d, head %d of %d", config->model, layer,
+                    config->L, head, line_heads(&e->lines[line]));
+    if (cut > 0)
+        sheet_say(steps->sheet,
+                  "The text has %d characters; here are the last %d, the context of the model.",
+                  cut + e->T, e->T);
+    if (chosen && e->part_count > 0)
+        sheet_say(steps->sheet, heads ? "The layer and the head written out moved the prediction "
+                                        "most (--layer and --head choose others)."
+                                      : "The layer written out moved the prediction most (--layer "
+                                        "chooses another).");
+    steps_write(steps);
 }
 
-static void show_scores(const Explanation *e) {
-    const AttentionView *h = &e->head;
-    size_t T = (size_t)e->T;
-    for (int t = 0; t < e->T; t++) attention_scores(h, t, e->table + (size_t)t * T);
-    fputs("\n3. Scores: query . key, of each character (row) with each (column). A high\n   "
-          "score: the key offers what the query looks for.\n",
-          e->out);
-    show_square(e, e->table, NULL);
-    fprintf(e->out, "\n4. Scaled: times 1/sqrt(%d) = %.4f, so that the softmax is not too sharp.\n",
-            h->dk, (double)h->scale);
-    for (size_t i = 0; i < T * T; i++) e->table[i] *= h->scale;
-    show_square(e, e->table, NULL);
-    fputs("\n5. Masked by the tril matrix: later characters get -inf.\n", e->out);
-    show_square(e, e->table, "-inf");
-}
-
-static void show_weights(const Explanation *e, const float *weights) {
-    fprintf(e->out, "\n6. Softmax: the weights. Each row sums to 1%s.\n",
-            e->head.query ? "" : "; here all earlier ones are equal");
-    show_square(e, weights, "0");
-}
-
-static void show_context(const Explanation *e) {
-    const AttentionView *h = &e->head;
-    fprintf(
-        e->out,
-        "\n7. Context: the weighted sum of the values: %d x %d numbers, what each\n   character "
-        "has read.\n",
-        e->T, h->dv);
-    show_vectors(e, "", h->context, h->context_row, h->dv);
-}
-
-/* Multiplies the concatenated context of all heads by the projection. Attention adds the result to
- * each token's vector. */
-static void show_projection(const Explanation *e) {
-    int C = e->model->config.C, shown = min(C, MAX_COLUMNS);
-    float out[MAX_ROWS * MAX_COLUMNS] = {0};
-    for (int n = 0; n < e->heads; n++) {
-        AttentionView h;
-        run_attention(e->run, e->layer, n, &h);
-        for (int t = 0; t < min(e->T, MAX_ROWS); t++)
-            for (int c = 0; c < shown; c++) {
-                const float *context = h.context + (size_t)t * h.context_row;
-                const float *row = h.projection + (size_t)c * h.projection_row;
-                float sum = n == 0 && h.bias ? h.bias[c] : 0;
-                for (int i = 0; i < h.dv; i++) sum += row[i] * context[i];
-                out[t * MAX_COLUMNS + c] += sum;
-            }
-    }
-    fprintf(
-        e->out,
-        "\n8. Projection: the context%s times a matrix of\n   %d x %d: what attention adds to each "
-        "character's vector.\n",
-        e->heads > 1 ? ", all heads side by side," : "", C, C);
-    show_vectors(e, "", out, MAX_COLUMNS, C);
-}
-
-static float *weights_of(const Explanation *e, int head) {
-    return e->weights + (size_t)head * (size_t)e->T * (size_t)e->T;
-}
-
-static void show_maps(const Explanation *e, int first, int count) {
-    fputs("\nThe weights as a map: a row is a character, and how it hears those before it.\n\n",
-          e->out);
-    heat_draw(e->screen, e->maps + first, count, e->T, (const char(*)[GLYPH_SIZE])e->glyphs);
-}
-
-/* ---- without attention ---- */
-
-/* For the bigram: shows the likeliest characters to follow each character. */
-static void show_followers(const Explanation *e, const float *logits) {
-    enum { FOLLOWERS = 8 };
-    int V = e->model->config.V;
-    fputs("What follows each character, the likeliest first, whatever stood before it:\n\n",
-          e->out);
-    for (int t = 0; t < e->T; t++) {
-        const float *row = logits + (size_t)t * (size_t)V;
-        double sum = 0, above = INFINITY, max = -INFINITY;
-        for (int i = 0; i < V; i++) /* not fmax: gcc 12 for 64-bit ARM fails on it here */
-            if ((double)row[i] > max) max = (double)row[i];
-        for (int i = 0; i < V; i++) sum += exp((double)row[i] - max);
-        fprintf(e->out, "  %s ", e->glyphs[t]);
-        for (int n = 0, last = -1; n < min(FOLLOWERS, V); n++) {
-            int next = -1; /* the next largest logit; equal ones in the order of their ids */
-            for (int i = 0; i < V; i++) {
-                double own = (double)row[i];
-                bool left = own < above || (own >= above && own <= above && i > last);
-                if (left && (next < 0 || row[i] > row[next])) next = i;
-            }
-            if (next < 0) break; /* the rest are NaN */
-            char glyph[GLYPH_SIZE];
-            glyph_padded(e->vocab, next, glyph);
-            fprintf(e->out, "  %s%4.1f%%", glyph, 100 * exp((double)row[next] - max) / sum);
-            above = (double)row[next];
-            last = next;
-        }
-        fputc('\n', e->out);
-    }
-}
-
-/* ---- all steps ---- */
-
-static void show_steps(const Explanation *e, int head) {
-    int first = head < 0 ? 0 : head;
-    fprintf(e->out, "%s, layer %d of %d, head %d of %d\n\n", e->model->config.model, e->layer,
-            e->model->config.L, first, e->heads);
-    show_tokens(e);
-    if (e->head.query) {
-        show_query_key_value(e);
-        show_scores(e);
-    }
-    show_weights(e, weights_of(e, first));
-    show_maps(e, first, head < 0 ? e->heads : 1);
-    show_context(e);
-    show_projection(e);
-}
-
-/* Reads the weights of every head of the layer. */
-static bool read_heads(Explanation *e, int head, Error *err) {
-    size_t square = (size_t)e->T * (size_t)e->T;
-    while (run_attention(e->run, e->layer, e->heads, &e->head)) e->heads++;
-    if (e->heads == 0)
-        return fail(err, "--layer %d: the model has %d, counted from 0", e->layer,
-                    e->model->config.L);
-    if (head >= e->heads)
-        return fail(err, "--head %d: the model has %d, counted from 0", head, e->heads);
-    if (!memory_alloc(&e->table, square, sizeof(float), "attention", err) ||
-        !memory_alloc(&e->weights, square * (size_t)e->heads, sizeof(float), "attention", err) ||
-        !memory_alloc(&e->maps, (size_t)e->heads, sizeof *e->maps, "attention", err))
-        return false;
-    for (int h = 0; h < e->heads; h++) {
-        run_attention(e->run, e->layer, h, &e->head);
-        for (int t = 0; t < e->T; t++)
-            attention_weights(&e->head, t, weights_of(e, h) + (size_t)t * (size_t)e->T);
-        e->maps[h].weights = weights_of(e, h);
-        snprintf(e->maps[h].title, sizeof e->maps[h].title, "head %d", h);
-    }
-    return run_attention(e->run, e->layer, head < 0 ? 0 : head, &e->head);
-}
-
-bool explain_attention(const Screen *screen, Model *model, const Vocab *vocab, const int32_t *ids,
-                       int T, int layer, int head, Error *err) {
-    Explanation e = {.screen = screen,
-                     .out = screen->out,
-                     .model = model,
-                     .vocab = vocab,
-                     .ids = ids,
-                     .T = T,
-                     .layer = layer};
-    RunOptions options = {.batch = 1, .length = T, .frozen = true, .threads = 1};
-    AttentionView any;
-    bool ok = memory_alloc(&e.glyphs, (size_t)T, sizeof *e.glyphs, "the text", err) &&
-              run_open(&e.run, model, &options, err);
+/* Gathers, checks, then writes: to the screen or, without one, to the page. */
+static bool explain_on(const Screen *screen, FILE *page, const Explained *what, int layer, int head,
+                       Error *err) {
+    Explanation e;
+    char(*glyphs)[GLYPH_SIZE];
+    if (!explanation_open(&e, what->model, what->vocab, what->ids, what->T, err)) return false;
+    bool ok = check(&e, layer, head, err) && glyphs_of(what, &glyphs, err);
     if (ok) {
-        for (int t = 0; t < T; t++) glyph_padded(vocab, ids[t], e.glyphs[t]);
-        const float *logits = run_forward(e.run, ids, 1, T, 0);
-        if (!run_attention(e.run, 0, 0, &any)) {
-            ok = (layer <= 0 && head <= 0) ||
-                 fail(err, "a %s has no layers or heads of attention", model->config.model);
-            if (ok) show_followers(&e, logits);
-        } else {
-            ok = read_heads(&e, head, err);
-            if (ok) show_steps(&e, head);
-        }
+        const char(*labels)[GLYPH_SIZE] = (const char(*)[GLYPH_SIZE])glyphs;
+        Sheet sheet =
+            screen ? sheet_text(screen, what->T, labels) : sheet_html(page, what->T, labels);
+        Steps steps;
+        ok = steps_open(&steps, &e, &sheet, err);
+        if (ok) write_steps(&steps, what->cut, layer, head);
+        steps_close(&steps);
+        memory_free(glyphs);
     }
-    run_close(e.run);
-    memory_free(e.glyphs);
-    memory_free(e.table);
-    memory_free(e.weights);
-    memory_free(e.maps);
+    explanation_close(&e);
+    return ok;
+}
+
+bool explain(const Screen *screen, const Explained *what, int layer, int head, Error *err) {
+    return explain_on(screen, NULL, what, layer, head, err);
+}
+
+bool explain_part(FILE *out, const Explained *what, int layer, int head, Error *err) {
+    return explain_on(NULL, out, what, layer, head, err);
+}
+
+/* ---- several models ---- */
+
+enum { MODEL_NAME = 256 };
+
+/* The bytes that all names begin with, up to a folder's end; something of each is left. */
+static size_t common_folder(const Explained *models, int count) {
+    size_t folder = 0;
+    for (size_t n = 0;; n++) {
+        for (int i = 0; i < count; i++)
+            if (!models[i].name[n] || models[i].name[n] != models[0].name[n]) return folder;
+        bool ends = models[0].name[n] == '/';
+        for (int i = 0; i < count; i++) ends = ends && models[i].name[n + 1];
+        if (ends) folder = n + 1;
+    }
+}
+
+/* The bytes that all names end with, from a slash or a file's extension on; something of each is
+ * left. `folder` bytes at their beginnings do not count. */
+static size_t common_ending(const Explained *models, int count, size_t folder) {
+    const char *first = models[0].name;
+    size_t length = strlen(first), ending = 0;
+    bool in_file = true; /* of its points, the last one begins the extension */
+    for (size_t n = 1;; n++) {
+        for (int i = 0; i < count; i++) {
+            size_t own = strlen(models[i].name);
+            if (own <= folder + n || models[i].name[own - n] != first[length - n]) return ending;
+        }
+        char c = first[length - n];
+        if (c == '/' || (c == '.' && in_file)) ending = n;
+        if (c == '/' || c == '.') in_file = false;
+    }
+}
+
+/* The parts of the names that tell the models apart: a list of copies, in one block. */
+static bool short_names(const Explained *models, int count, char (**names)[MODEL_NAME],
+                        Error *err) {
+    if (!memory_alloc(names, (size_t)count, MODEL_NAME, "the models", err)) return false;
+    size_t folder = common_folder(models, count), ending = common_ending(models, count, folder);
+    for (int i = 0; i < count; i++) {
+        const char *own = models[i].name + folder;
+        size_t length = strlen(own) - ending;
+        if (length >= MODEL_NAME) own += length - MODEL_NAME + 1;
+        snprintf((*names)[i], MODEL_NAME, "%.*s",
+                 length < MODEL_NAME ? (int)length : MODEL_NAME - 1, own);
+    }
+    return true;
+}
+
+/* Says it where a model reads only the end of the text. */
+static void say_cuts(Sheet *sheet, const Explained *models, int count) {
+    int cuts = 0, text = models[0].cut + models[0].T;
+    for (int i = 0; i < count; i++) cuts += models[i].cut > 0;
+    if (cuts > 0)
+        sheet_say(sheet,
+                  "The text has %d characters; %s of the models read only its end, as much as "
+                  "their context holds.",
+                  text, cuts == count ? "all" : "some");
+}
+
+static bool write_comparison(Sheet *sheet, const Explained *models, int count, Error *err) {
+    NextCharacters *next = NULL;
+    Bars *bars = NULL;
+    char(*names)[MODEL_NAME] = NULL;
+    bool ok = short_names(models, count, &names, err) &&
+              memory_alloc(&next, (size_t)count, sizeof *next, "the models", err) &&
+              memory_alloc(&bars, (size_t)count, sizeof *bars, "the models", err);
+    for (int i = 0; i < count && ok; i++) {
+        const Explained *m = &models[i];
+        Explanation e;
+        ok = explanation_open(&e, m->model, m->vocab, m->ids, m->T, err);
+        if (!ok) break;
+        next_characters(&e, &next[i]);
+        bars[i] = next_bars(&next[i], names[i]);
+        explanation_close(&e);
+    }
+    if (ok) {
+        sheet_title(sheet, "The likeliest next character");
+        say_cuts(sheet, models, count);
+        sheet->kind->bars(sheet, bars, count);
+    }
+    memory_free(names);
+    memory_free(next);
+    memory_free(bars);
+    return ok;
+}
+
+bool explain_compare(const Screen *screen, const Explained *models, int count, Error *err) {
+    Sheet sheet = sheet_text(screen, 0, NULL);
+    return write_comparison(&sheet, models, count, err);
+}
+/* ---- as a page ---- */
+
+static bool write_page(FILE *out, const Explained *models, int count, int layer, int head,
+                       Error *err) {
+    enum { COLUMNS = 60 };
+    char text[256], title[320];
+    glyph_line(models->vocab, models->ids, models->T, COLUMNS, text, sizeof text);
+    snprintf(title, sizeof title, "What follows “%s”", text);
+    sheet_html_begin(out, title);
+    Sheet sheet = sheet_html(out, 0, NULL);
+    bool ok = count > 1 ? write_comparison(&sheet, models, count, err)
+                        : explain_on(NULL, out, models, layer, head, err);
+    sheet_html_end(out);
+    return ok;
+}
+
+bool explain_page(const char *path, const Explained *models, int count, int layer, int head,
+                  Error *err) {
+    TextStream stream;
+    if (file_is_taken(path))
+        return fail(err, "--html: %s exists already; give the page another name", path);
+    if (!textstream_open(&stream)) return fail(err, "%s: no memory to write it", path);
+    bool ok = write_page(stream.out, models, count, layer, head, err);
+    bool whole = textstream_close(&stream);
+    FilePart part = {stream.text, stream.length};
+    ok = ok && (whole || fail(err, "%s: no memory to write it", path)) &&
+         file_write(path, &part, 1, err);
+    free(stream.text);
     return ok;
 }

@@ -1,4 +1,4 @@
-/* explain.h - shows the steps of attention in a trained model, as a textbook does. */
+/* explain.h - shows how a trained model comes to its next character, step by step. */
 #ifndef TRIL_REPORT_EXPLAIN_H
 #define TRIL_REPORT_EXPLAIN_H
 
@@ -6,13 +6,34 @@
 #include "model/model.h"
 #include "report/screen.h"
 
-enum { ALL_HEADS = -1 }; /* any negative number does */
+enum { ANY = -1 }; /* any negative number does */
 
-/* Prints each step of attention on ids [T], 1 <= T <= the model's context, in one layer and head.
- * ALL_HEADS prints the numbers of the first head and the maps of all. The bigram has no attention:
- * prints what may follow each character. Refused: a layer or head that the model does not have, no
+/* A model and the text in its ids. Borrows all. */
+typedef struct {
+    const char *name; /* of the model: its path. Of several, what tells them apart is shown */
+    Model *model;
+    const Vocab *vocab;
+    const int32_t *ids; /* [T], 1 <= T <= the model's context */
+    int T;
+    int cut; /* characters of the text before these, for which the context has no room */
+} Explained;
+
+/* Prints each step on the way from the text to the next character. One layer and one head are
+ * written out in numbers. With ANY they are those that moved the prediction most; ANY head prints
+ * maps of all heads of the layer; of a mean, which has none, head 0 is the same. Refused: a layer
+ * or head that the model does not have, no memory; then nothing was printed. */
+bool explain(const Screen *screen, const Explained *what, int layer, int head, Error *err);
+
+/* Writes what explain prints as a part of an HTML page: all between <body> and </body>. */
+bool explain_part(FILE *out, const Explained *what, int layer, int head, Error *err);
+
+/* Prints the likeliest next characters of several models after the same text. Refused: no
  * memory. */
-bool explain_attention(const Screen *screen, Model *model, const Vocab *vocab, const int32_t *ids,
-                       int T, int layer, int head, Error *err);
+bool explain_compare(const Screen *screen, const Explained *models, int count, Error *err);
+
+/* Writes what explain (of one model) or explain_compare (of several) prints as a page that needs no
+ * network. Refused: also a file that exists. */
+bool explain_page(const char *path, const Explained *models, int count, int layer, int head,
+                  Error *err);
 
 #endif

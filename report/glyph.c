@@ -1,14 +1,18 @@
-#define _XOPEN_SOURCE 700 /* wcwidth */
 #include "report/glyph.h"
+#include "base/width.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <wchar.h>
 
 bool glyph_is_format(uint32_t code) {
     return (code >= 0x200B && code <= 0x200F) || (code >= 0x202A && code <= 0x202E) ||
            (code >= 0x2060 && code <= 0x206F) || (code >= 0xFFF9 && code <= 0xFFFB) ||
            (code >= 0xE0000 && code <= 0xE007F) || code == 0x061C || code == 0xFEFF;
+}
+
+int glyph_columns(uint32_t code) {
+    int columns = width_of(code);
+    return columns < 0 ? 1 : columns;
 }
 
 int glyph_of(const Vocab *vocab, int id, char text[GLYPH_SIZE]) {
@@ -23,7 +27,7 @@ int glyph_of(const Vocab *vocab, int id, char text[GLYPH_SIZE]) {
             return 1;
         }
     bool plain = code >= 0x20 && code < 0x7F;
-    int columns = plain ? 1 : vocab->bytes || glyph_is_format(code) ? -1 : wcwidth((wchar_t)code);
+    int columns = plain ? 1 : vocab->bytes || glyph_is_format(code) ? -1 : width_of(code);
     if (columns < 0) {
         snprintf(text, GLYPH_SIZE, "·");
         return 1;

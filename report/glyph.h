@@ -9,6 +9,9 @@ enum { GLYPH_SIZE = 12, GLYPH_COLUMNS = 2 };
 /* Does this code point change how the rest of the line is shown (direction, line breaks)? */
 bool glyph_is_format(uint32_t code);
 
+/* The columns that a code point takes on a terminal: 0 to GLYPH_COLUMNS. */
+int glyph_columns(uint32_t code);
+
 /* Writes a character of the vocabulary as visible text. White space becomes a sign, an accent gets
  * a circle, an invisible or format character becomes a dot. Returns its width in terminal columns:
  * 1 or GLYPH_COLUMNS. */

@@ -1,4 +1,5 @@
 #include "report/heat.h"
+#include "report/elision.h"
 
 #include <math.h>
 #include <string.h>
@@ -21,17 +22,18 @@ static void draw_digit(FILE *out, float weight) {
         fprintf(out, "%d ", tenths < 9 ? tenths : 9);
 }
 
-/* The width of a map, at least that of its title. */
-static int width_of(int shown) {
-    int map = AXIS + CELL * shown;
-    return map < HEAT_TITLE ? HEAT_TITLE : map;
+/* The gap of a map whose middle is left out. */
+static void draw_gap(FILE *out, Elision tokens, int i, const char *sign) {
+    if (i == tokens.gap) fputs(sign, out);
 }
 
-static void draw_row(const Screen *screen, const HeatMap *map, int T, int shown, int t,
+static void draw_row(const Screen *screen, const HeatMap *map, Elision tokens, int t,
                      const char *glyph) {
     fprintf(screen->out, "%s ", glyph);
-    for (int s = 0; s < shown; s++) {
-        float weight = map->weights[(size_t)t * (size_t)T + (size_t)s];
+    for (int i = 0; i < tokens.shown; i++) {
+        int s = elision_place(tokens, i);
+        float weight = map->weights[(size_t)t * (size_t)tokens.count + (size_t)s];
+        draw_gap(screen->out, tokens, i, s > t ? "  " : "..");
         if (s > t)
             fputs("  ", screen->out);
         else if (screen->colour)
@@ -41,42 +43,59 @@ static void draw_row(const Screen *screen, const HeatMap *map, int T, int shown,
     }
 }
 
+/* The tokens above their columns. */
+static void draw_head(FILE *out, Elision tokens, const char (*glyphs)[GLYPH_SIZE]) {
+    fprintf(out, "%*s", AXIS, "");
+    for (int i = 0; i < tokens.shown; i++) {
+        draw_gap(out, tokens, i, "..");
+        fputs(glyphs[elision_place(tokens, i)], out);
+    }
+}
+
+/* The columns between the axis and the right edge of a map. */
+static int cells_of(Elision tokens) {
+    return CELL * (tokens.shown + (tokens.gap >= 0));
+}
+
+/* The width of a map, at least that of its title. */
+static int width_of(Elision tokens) {
+    int map = AXIS + cells_of(tokens);
+    return map < HEAT_TITLE ? HEAT_TITLE : map;
+}
+
 /* Draws maps side by side. */
-static void draw_band(const Screen *screen, const HeatMap *maps, int count, int T, int shown,
+static void draw_band(const Screen *screen, const HeatMap *maps, int count, Elision tokens,
                       const char (*glyphs)[GLYPH_SIZE]) {
     FILE *out = screen->out;
-    int width = width_of(shown);
+    int width = width_of(tokens);
     for (int m = 0; m < count; m++)
         fprintf(out, "%-*.*s", m + 1 < count ? width + GAP : 0, width, maps[m].title);
     fputc('\n', out);
-    for (int t = -1; t < shown; t++) {
+    for (int i = -1; i < tokens.shown; i++) {
+        int t = elision_place(tokens, i);
+        if (i == tokens.gap && i >= 0) fputs("..\n", out);
         for (int m = 0; m < count; m++) {
             if (m > 0) fprintf(out, "%*s", GAP, "");
-            if (t >= 0) {
-                draw_row(screen, &maps[m], T, shown, t, glyphs[t]);
-            } else {
-                fprintf(out, "%*s", AXIS, "");
-                for (int s = 0; s < shown; s++) fputs(glyphs[s], out);
-            }
-            if (m + 1 < count) fprintf(out, "%*s", width - AXIS - CELL * shown, "");
+            if (i >= 0)
+                draw_row(screen, &maps[m], tokens, t, glyphs[t]);
+            else
+                draw_head(out, tokens, glyphs);
+            if (m + 1 < count) fprintf(out, "%*s", width - AXIS - cells_of(tokens), "");
         }
         fputc('\n', out);
     }
 }
 
-void heat_draw(const Screen *screen, const HeatMap *maps, int count, int T,
-               const char (*glyphs)[GLYPH_SIZE]) {
-    int shown = (screen->columns - AXIS) / CELL;
-    if (shown > T) shown = T;
-    int per_band = (screen->columns + GAP) / (width_of(shown) + GAP);
+int heat_draw(const Screen *screen, const HeatMap *maps, int count, int T,
+              const char (*glyphs)[GLYPH_SIZE]) {
+    int fit = (screen->columns - AXIS) / CELL;
+    Elision tokens = elide(T, T <= fit || fit < 2 ? fit : fit - 1);
+    int per_band = (screen->columns + GAP) / (width_of(tokens) + GAP);
     if (per_band < 1) per_band = 1;
     for (int m = 0; m < count; m += per_band) {
         int band = count - m < per_band ? count - m : per_band;
         if (m > 0) fputc('\n', screen->out);
-        draw_band(screen, maps + m, band, T, shown, glyphs);
+        draw_band(screen, maps + m, band, tokens, glyphs);
     }
-    if (shown < T)
-        fprintf(screen->out, "(the first %d of %d characters: as many as fit)\n", shown, T);
-    if (!screen->colour)
-        fputs("(in tenths: . is less than 0.05, 9 is 0.85 or more)\n", screen->out);
+    return tokens.shown;
 }

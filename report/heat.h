@@ -15,9 +15,10 @@ typedef struct {
 } HeatMap;
 
 /* Draws maps [count] of T tokens, with the tokens' glyphs on both axes. Puts maps side by side
- * where the screen is wide enough. Cuts a map that is too wide to its first tokens. In colour,
- * lighter is more. Without colour, digits are tenths. */
-void heat_draw(const Screen *screen, const HeatMap *maps, int count, int T,
-               const char (*glyphs)[GLYPH_SIZE]);
+ * where the screen is wide enough. Leaves the middle out of a map that is too wide. In colour,
+ * lighter is more. Without colour, digits are tenths: . is less than 0.05, 9 is
+ * 0.85 or more. Returns the number of tokens shown. */
+int heat_draw(const Screen *screen, const HeatMap *maps, int count, int T,
+              const char (*glyphs)[GLYPH_SIZE]);
 
 #endif

@@ -1,4 +1,5 @@
-/* page.h - the results of a training run as one HTML file that needs no network. */
+/* page.h - the results of a training run as one HTML file that needs no network. While the training
+ * runs, the file is written again and again, and reloads itself in the browser. */
 #ifndef TRIL_REPORT_PAGE_H
 #define TRIL_REPORT_PAGE_H
 
@@ -9,15 +10,37 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A training under way. */
+typedef struct {
+    const char *status; /* a sentence */
+    double share;       /* of the training that is done, 0 to 1 */
+    double every;       /* seconds until the page is written again, about */
+    int version;        /* another number each time */
+} PageLive;
+
+/* What a person should know of this training. */
+typedef struct {
+    const char *rung, *text;
+} PageVerdict;
+
 /* A row of the table of models. Losses are in nats per character, NaN if not measured. */
 typedef struct {
     const char *name;
     size_t parameters;
     double train, validation;
+    double compute; /* floating-point operations; NaN: not known */
     double seconds; /* negative: not trained */
+    bool falling;   /* more steps would lower its loss */
 } PageModel;
 
-/* Text generated after `step` steps. */
+/* How a model continues the page's prompt; or how the text itself goes on. */
+typedef struct {
+    const char *name, *note; /* note: a remark on it */
+    const char *text;        /* any bytes */
+    size_t length;
+} PageWriting;
+
+/* The line that the model generated after `step` steps. */
 typedef struct {
     int step;
     double validation;
@@ -40,11 +63,19 @@ typedef struct {
     uint64_t digest;                 /* of the text */
     size_t characters;
     int vocabulary;
-    Chart losses;
+    const PageLive *live; /* NULL: the training has ended */
+    const char *failure;  /* why it ended before its time; NULL: it did not */
+    const PageVerdict *verdicts;
+    int verdict_count;
+    Chart losses;        /* strong: on the held-out text; faint: on the batches that train */
     const Chart *curves; /* of the training: learning rate, gradient norm, speed */
     int curve_count;
     const PageModel *models;
     int model_count;
+    const char *prompt; /* what the writings continue; any bytes */
+    size_t prompt_length;
+    const PageWriting *writings;
+    int writing_count;
     const PageSample *samples;
     int sample_count;
     const PageHead *heads; /* empty if the model has no attention */

@@ -1,48 +1,84 @@
-// Shows the values of the curves under the pointer, or where the arrow keys moved the cursor.
-// Without this script the page shows everything else.
-for (const figure of document.querySelectorAll("figure[tabindex]")) {
-  const plot = figure.querySelector(".plot");
-  const output = figure.querySelector("output");
-  const curves = [...plot.querySelectorAll("polyline")].filter(line => line.points.length > 0)
-    .map(line => ({ name: line.dataset.name, points: [...line.points] }));
-  const places = [...new Set(curves.flatMap(curve => curve.points.map(point => point.x)))]
-    .sort((a, b) => a - b);
-  if (places.length === 0) continue;
-  const cursor = document.createElementNS("http://www.w3.org/2000/svg", "path");
-  cursor.setAttribute("class", "cursor");
-  const box = plot.getBBox();
-  plot.append(cursor);
-  let place = -1;
+// Charts and maps answer, and the page of a training that runs renews itself.
+for (const figure of document.querySelectorAll("figure.charted")) readChart(figure);
+for (const figure of document.querySelectorAll("figure.mapped")) readMap(figure);
+for (const hint of document.querySelectorAll(".hint")) hint.hidden = false;
 
-  const nearest = (list, x, of) => {
-    let best = 0;
-    for (let i = 1; i < list.length; i++)
-      if (Math.abs(of(list[i]) - x) < Math.abs(of(list[best]) - x)) best = i;
-    return best;
-  };
-  const show = to => {
-    place = Math.max(0, Math.min(places.length - 1, to));
-    const x = places[place];
-    cursor.setAttribute("d", `M${x} ${box.y}v${box.height}`);
-    const figures = curves.map(curve => {
-      const point = curve.points[nearest(curve.points, x, p => p.x)];
-      return `${curve.name} ${+point.y.toPrecision(5)}`;
-    });
-    output.value = `${+x.toPrecision(7)}: ${figures.join(", ")}`;
-  };
-  figure.addEventListener("pointermove", event => {
-    const at = new DOMPoint(event.clientX, event.clientY)
-      .matrixTransform(plot.getScreenCTM().inverse());
-    show(nearest(places, at.x, x => x));
-  });
-  figure.addEventListener("keydown", event => {
-    const leap = Math.ceil(places.length / 10);
-    const moves = {
-      ArrowLeft: place - 1, ArrowRight: place + 1, PageUp: place - leap, PageDown: place + leap,
-      Home: 0, End: places.length - 1
-    };
-    if (!(event.key in moves)) return;
-    event.preventDefault();
-    show(moves[event.key]);
-  });
+// Only an element whose content is wider than itself is worth a stop of the Tab key.
+for (const wide of document.querySelectorAll(".wide"))
+  if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;
+
+// ---- the reader's place ----
+
+// What the reader looks at: the last named element that begins in the upper half of the window or
+// before, and where it is there; the focus, the cursors, and what is scrolled sideways.
+function readPlace() {
+  const named = [...document.querySelectorAll("main [id]")];
+  const seen = named.filter(element => element.getBoundingClientRect().top <= innerHeight / 2).pop();
+  const top = seen && scrollY > 0 ? { id: seen.id, y: seen.getBoundingClientRect().top } : null;
+  const cursors = named.filter(element => element.dataset.at).map(figure => [figure.id, figure.dataset.at]);
+  const aside = named.filter(element => element.scrollLeft > 0).map(element => [element.id, element.scrollLeft]);
+  return { top, cursors, aside, focus: document.activeElement?.id };
 }
+
+function restorePlace(place) {
+  const of = id => document.getElementById(id);
+  for (const [id, at] of place.cursors) {
+    const numbers = at.split(" ").map(Number), figure = of(id);
+    if (figure) (numbers.length === 1 ? moveCursor : moveCell)(figure, ...numbers);
+  }
+  for (const [id, left] of place.aside) of(id)?.scrollTo({ left });
+  if (place.focus) of(place.focus)?.focus({ preventScroll: true });
+  if (place.top && of(place.top.id))
+    scrollBy({ top: of(place.top.id).getBoundingClientRect().top - place.top.y, behavior: "instant" });
+}
+
+// ---- renewal ----
+
+// While a training runs, the program writes this file anew every data-every seconds or so, with
+// another data-version each time; the page reloads itself as often. A page from a file can learn
+// nothing of the program. So it takes the training for dead when the file is old, and reloads have
+// not changed that. (The first reload after a pause of the whole machine finds an old file, too.)
+function renew(live) {
+  const SILENCE = 120, RELOADS = 3; // seconds without a new file, and reloads, until then
+  const now = () => Date.now() / 1000, loaded = now();
+  const every = Number(live.dataset.every), version = live.dataset.version;
+  const before = history.state?.version === version ? history.state : null;
+  // a server may not know how old the file is, and say that it is new
+  const written = Math.min(before?.written || loaded, Date.parse(document.lastModified) / 1000);
+  const reloads = before ? before.reloads + 1 : 0;
+  const note = live.appendChild(document.createElement("div"));
+  const age = () => {
+    const seconds = Math.round(now() - written);
+    return seconds < 120 ? `${seconds} s` : seconds < 7200 ? `${Math.round(seconds / 60)} minutes` :
+      `${Math.round(seconds / 3600)} hours`;
+  };
+  const keep = place => history.replaceState({ version, written, reloads, place }, "");
+  keep();
+  if (loaded - written > SILENCE + 3 * every && (!before || reloads >= RELOADS)) {
+    live.dataset.state = "ended";
+    live.querySelector("progress").remove();
+    note.textContent = `This page was written ${age()} ago, and nothing came since: the training has been ` +
+      "ended, or waits. The page no longer renews itself; reload it to look again.";
+    return;
+  }
+  live.dataset.state = "renews";
+  let held = false; // the pointer is down
+  addEventListener("pointerdown", () => held = true);
+  for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => held = false);
+  const tick = () => {
+    note.textContent = `Written ${age()} ago. This page renews itself.`;
+    const busy = held || document.hidden || String(getSelection()) !== "";
+    if (busy || now() - loaded < every) return;
+    clearInterval(timer);
+    keep(readPlace());
+    history.scrollRestoration = "manual";
+    location.reload();
+  };
+  const timer = setInterval(tick, Math.min(1000, 1000 * every));
+  tick();
+}
+
+if (history.state?.place) restorePlace(history.state.place);
+history.scrollRestoration = "auto";
+const live = document.getElementById("live");
+if (live?.dataset.every) renew(live);

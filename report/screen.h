@@ -11,10 +11,6 @@ typedef struct {
     bool colour;
 } Screen;
 
-/* Sets up the width of characters from the user's locale, or from a UTF-8 locale if the user's
- * knows few characters. Call it once, first. */
-void screen_prepare(void);
-
 /* The terminal behind `out`. Its width is the window's, else COLUMNS, else 80. It has colour if it
  * is a terminal, not dumb, and NO_COLOR is not set (no-color.org). */
 Screen screen_of(FILE *out);

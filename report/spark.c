@@ -34,12 +34,12 @@ void spark_text(const Spark *spark, char text[SPARK_SIZE]) {
     double min = INFINITY, max = -INFINITY;
     for (int i = 0; i < spark->count; i++) {
         min = fmin(min, mean_of(spark, i));
-        max = fmax(max, mean_of(spark, i));
+        if (i >= spark->count / 4) max = fmax(max, mean_of(spark, i));
     }
     *text = 0;
     for (int i = 0; i < spark->count; i++) {
         double share = max > min ? (mean_of(spark, i) - min) / (max - min) : 0;
-        int height = (int)(share * HEIGHTS);
+        int height = (int)(fmin(share, 1) * HEIGHTS);
         memcpy(text, blocks[height < HEIGHTS ? height : HEIGHTS - 1], sizeof *blocks);
         text += sizeof *blocks - 1; /* the next block overwrites the NUL */
     }

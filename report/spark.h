@@ -15,8 +15,9 @@ typedef struct {
 
 void spark_add(Spark *spark, double value);
 
-/* Writes the columns as blocks of eight heights, in UTF-8. Writes nothing if there are no
- * values. */
+/* Writes the columns as blocks of eight heights, in UTF-8. The highest is the highest of the last
+ * three quarters: a loss falls so far in the first steps that what follows would look flat. Writes
+ * nothing if there are no values. */
 void spark_text(const Spark *spark, char text[SPARK_SIZE]);
 
 #endif

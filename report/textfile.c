@@ -1,22 +1,20 @@
 #include "report/textfile.h"
 #include "base/file.h"
+#include "base/textstream.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 bool textfile_write(const char *path, void (*print)(FILE *out, const void *what), const void *what,
                     Error *err) {
-    char *text = NULL;
-    size_t length = 0;
-    FILE *out = open_memstream(&text, &length);
-    if (!out) return fail(err, "%s: no memory to write it: %s", path, strerror(errno));
-    print(out, what);
-    bool whole = !ferror(out);
-    whole = fclose(out) == 0 && whole;
-    FilePart part = {text, length};
+    TextStream stream;
+    bool whole = textstream_open(&stream);
+    if (whole) {
+        print(stream.out, what);
+        whole = textstream_close(&stream);
+    }
+    FilePart part = {stream.text, stream.length};
     bool ok =
         whole ? file_write(path, &part, 1, err) : fail(err, "%s: no memory to write it", path);
-    free(text);
+    free(stream.text);
     return ok;
 }

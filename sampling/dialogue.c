@@ -1,51 +1,26 @@
 #include "sampling/dialogue.h"
 #include "base/memory.h"
+#include "base/signals.h"
+#include "base/terminal.h"
+#include "sampling/commands.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/select.h>
-#include <unistd.h>
 
 static volatile sig_atomic_t stopped;
 
-static void stop(int signal) {
-    (void)signal;
-    stopped = 1;
-}
-
-/* Unblocks SIGINT (now) or blocks it, so that it stays pending. */
-static void deliver_interruption(bool now) {
-    sigset_t interruption;
-    sigemptyset(&interruption);
-    sigaddset(&interruption, SIGINT);
-    pthread_sigmask(now ? SIG_UNBLOCK : SIG_BLOCK, &interruption, NULL);
-}
-
-/* Waits for a line on the terminal. False if SIGINT comes first. SIGINT is delivered only inside
- * pselect: just before, its handler would run and the wait would begin all the same. */
-static bool await_line(void) {
-    sigset_t open;
-    fd_set input;
-    pthread_sigmask(SIG_SETMASK, NULL, &open);
-    sigdelset(&open, SIGINT);
-    FD_ZERO(&input);
-    FD_SET(STDIN_FILENO, &input);
-    return pselect(STDIN_FILENO + 1, &input, NULL, NULL, NULL, &open) >= 0 || errno != EINTR;
-}
-
-/* Reads one line without its newline. False at the end of the input. After SIGINT the terminal
+/* Reads one line without its newline. False at the end of the input. After Ctrl-C the terminal
  * drops the typed characters, and the prompt appears again. */
 static bool read_line(char **line, size_t *capacity, size_t *length, bool terminal) {
-    while (terminal) {
-        fputs("> ", stdout);
-        fflush(stdout);
-        if (await_line()) break;
-        putchar('\n');
+    int64_t count = 0;
+    while (count == 0) {
+        if (terminal) fputs("> ", stdout);
+        if (terminal) fflush(stdout);
+        if (!terminal || signals_await_input()) count = terminal_read_line(line, capacity);
+        if (count == 0) putchar('\n');
     }
-    ssize_t count = getline(line, capacity, stdin);
     if (count < 0) {
         if (terminal) putchar('\n');
         return false;
@@ -54,61 +29,96 @@ static bool read_line(char **line, size_t *capacity, size_t *length, bool termin
     return true;
 }
 
+/* What is said, and how it goes on. */
+typedef struct {
+    Writer *writer;
+    const Vocab *vocab;
+    Settings settings;
+    int texts; /* begun so far */
+    bool terminal;
+} Dialogue;
+
+static bool refuse(const Error *err) {
+    fprintf(stderr, "sample: %s\n", err->text);
+    fflush(stderr); /* before the next prompt: on Windows it has a buffer */
+    return false;
+}
+
 /* Adds the typed line to the text. True if the model should continue. */
-static bool say(Writer *writer, const Vocab *vocab, const char *line, size_t length) {
+static bool say(Dialogue *d, const char *line, size_t length) {
     int32_t *ids;
     size_t count;
     Error err;
     if (length == 0) return true;
-    if (!vocab_encode(vocab, "that line", line, length, &ids, &count, &err)) {
-        fprintf(stderr, "sample: %s\n", err.text);
-        return false;
-    }
-    writer_new_line(writer);
-    writer_say(writer, ids, count);
+    if (!vocab_encode(d->vocab, "that line", line, length, &ids, &count, &err)) return refuse(&err);
+    writer_new_line(d->writer);
+    writer_say(d->writer, ids, count);
     memory_free(ids);
     return true;
 }
 
-static void go_on(Writer *writer, int length, bool terminal) {
-    if (terminal) deliver_interruption(true);
-    writer_go_on(writer, length, &stopped);
-    if (terminal) deliver_interruption(false);
-    writer_end_text(writer);
+static void obey(Dialogue *d, const char *line) {
+    Command command;
+    Error err;
+    if (!command_read(&command, &d->settings, line, &err)) {
+        refuse(&err);
+        return;
+    }
+    writer_set_sampler(d->writer, &d->settings.sampler);
+    if (command == COMMAND_NEW) writer_begin(d->writer, d->texts++);
+    if (command == COMMAND_HELP) command_print_help(stdout, &d->settings);
 }
 
-static bool take_turns(Writer *writer, const Vocab *vocab, const int32_t *ids, size_t count,
-                       int length, bool terminal, Error *err) {
+/* Takes a line of input. True if the model should continue. */
+static bool take_line(Dialogue *d, const char *line, size_t length) {
+    Error err;
+    if (d->terminal && memchr(line, '\033', length)) {
+        fail(&err, "that line has keys which this terminal cannot edit with; rlwrap sample -i has "
+                   "arrow keys and a history");
+        return refuse(&err);
+    }
+    if (length == 0 || line[0] != '/') return say(d, line, length);
+    if (length > 1 && line[1] == '/') return say(d, line + 1, length - 1);
+    obey(d, line);
+    return false;
+}
+
+static void go_on(Dialogue *d) {
+    if (d->terminal) signals_let_through();
+    writer_go_on(d->writer, d->settings.length, &stopped);
+    if (d->terminal) signals_keep_out();
+    writer_end_text(d->writer);
+}
+
+static bool take_turns(Dialogue *d, const int32_t *ids, size_t count, Error *err) {
     char *line = NULL;
     size_t capacity = 0, typed;
-    writer_say(writer, ids, count);
-    if (count > 0) go_on(writer, length, terminal);
-    while (!ferror(stdout) && read_line(&line, &capacity, &typed, terminal)) {
+    writer_say(d->writer, ids, count);
+    if (count > 0) go_on(d);
+    while (!ferror(stdout) && read_line(&line, &capacity, &typed, d->terminal)) {
         stopped = 0;
-        if (say(writer, vocab, line, typed)) go_on(writer, length, terminal);
+        line[typed] = 0; /* in place of its newline, or at the end */
+        if (take_line(d, line, typed)) go_on(d);
     }
     int reason = errno;
     free(line);
-    return ferror(stdout) || feof(stdin) ||
+    return ferror(stdout) || feof(stdin) || reason == 0 ||
            fail(err, "standard input cannot be read: %s", strerror(reason));
 }
 
 bool dialogue(Model *model, const Vocab *vocab, const WriterOptions *options, const int32_t *ids,
               size_t count, int length, Error *err) {
-    struct sigaction action = {.sa_handler = stop, .sa_flags = SA_RESTART}, before;
-    bool terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
-    bool caught = terminal && sigaction(SIGINT, NULL, &before) == 0 && before.sa_handler != SIG_IGN;
-    Writer *writer = NULL;
-    if (caught) sigaction(SIGINT, &action, NULL);
+    bool terminal = terminal_is(stdin) && terminal_is(stdout);
+    Dialogue d = {
+        .vocab = vocab, .settings = {options->sampler, length}, .texts = 1, .terminal = terminal};
     if (terminal) {
-        deliver_interruption(false); /* the writer's threads inherit this mask */
-        puts("Type a beginning, and Enter. An empty line goes on; Ctrl-C stops the writing, Ctrl-D "
-             "ends.");
+        signals_take_turns(&stopped); /* the writer's threads inherit that Ctrl-C is kept out */
+        puts(
+            "Type a beginning, and Enter. An empty line goes on; /help lists commands; Ctrl-C stops "
+            "the writing, Ctrl-D ends.");
     }
-    bool ok = writer_open(&writer, model, vocab, options, err) &&
-              take_turns(writer, vocab, ids, count, length, terminal, err);
-    writer_close(writer);
-    if (terminal) deliver_interruption(true);
-    if (caught) sigaction(SIGINT, &before, NULL);
+    bool ok = writer_open(&d.writer, model, vocab, options, err) && take_turns(&d, ids, count, err);
+    writer_close(d.writer);
+    if (terminal) signals_end_turns();
     return ok;
 }

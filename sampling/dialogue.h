@@ -6,9 +6,11 @@
 
 /* Prints and continues ids [count], if any, by `length` characters. Then reads standard input to
  * its end. Each input line becomes a new line of the text, and the model continues it. An empty
- * line adds nothing: the model just continues. On a terminal SIGINT stops only the current
- * continuation. A line with a character that is not in the vocabulary is refused on standard error
- * and leaves the text unchanged. */
+ * line adds nothing: the model just continues. A line that begins with / is a command (commands.h);
+ * // begins a line of text with /. After /new the next text is the next one of --samples. On a
+ * terminal SIGINT stops only the current continuation. Refused on standard error, with the text
+ * unchanged: a line with a character that is not in the vocabulary, an unknown command, and, on a
+ * terminal, a line with an escape sequence, which is what an arrow key sends. */
 bool dialogue(Model *model, const Vocab *vocab, const WriterOptions *options, const int32_t *ids,
               size_t count, int length, Error *err);
 

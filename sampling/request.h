@@ -2,12 +2,14 @@
 #ifndef TRIL_SAMPLING_REQUEST_H
 #define TRIL_SAMPLING_REQUEST_H
 
-#include "model/model.h"
+#include "sampling/score.h"
 
 #include <stdio.h>
 
 typedef struct {
-    const char *checkpoint;
+    const char *checkpoint;   /* the first, or the usual one */
+    char *const *checkpoints; /* [checkpoint_count], as named on the command line */
+    int checkpoint_count;
     /* how to generate */
     const char *prompt, *stop; /* may be NULL */
     int length, samples;
@@ -15,16 +17,20 @@ typedef struct {
     Sampler sampler;
     /* what to do instead of generating, at most one; NULL or false: not requested */
     const char *score, *explain, *export;
+    Unknown unknown; /* for score */
     bool info;
-    int layer, head; /* for explain; a negative head means all */
+    int layer, head;  /* for explain; negative: those that moved the prediction most */
+    const char *html; /* for explain: the page to write; NULL: none */
     /* how to compute */
-    int threads;       /* as requested; 0: one for each processor */
-    Precision weights; /* in which the weights are read */
+    int threads;        /* as requested; 0: one for each processor */
+    Precision weights;  /* in which the weights are read */
+    const char *stored; /* in which --export writes the matrices: f32, f16 or q8_0 */
     bool help, version;
 } SampleRequest;
 
-/* Reads the command line. Refused: what options_parse refuses, more than one checkpoint, more than
- * one action instead of generating, an unknown precision. --help and --version skip the other
+/* Reads the command line. Refused: what options_parse refuses, more than one checkpoint where one
+ * is expected, more than one action instead of generating, options of --explain or --score without
+ * it, an unknown precision, --unknown with another word. --help and --version skip the other
  * checks. */
 bool sample_request_read(SampleRequest *request, int argc, char **argv, Error *err);
 

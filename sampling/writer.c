@@ -2,10 +2,10 @@
 #include "base/clock.h"
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/terminal.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 struct Writer {
     const Vocab *vocab;
@@ -33,7 +33,7 @@ bool writer_open(Writer **opened, Model *model, const Vocab *vocab, const Writer
     if (!memory_alloc(&w, 1, sizeof *w, "the writer", err)) return false;
     w->vocab = vocab;
     w->options = *options;
-    w->terminal = isatty(STDOUT_FILENO);
+    w->terminal = terminal_is(stdout);
     w->stop_length = options->stop ? strlen(options->stop) : 0;
     if (!memory_alloc(&w->order, (size_t)vocab->size, sizeof *w->order, "sampling", err) ||
         !memory_alloc(&w->tail, w->stop_length, 1, "sampling", err) ||
@@ -53,6 +53,10 @@ void writer_close(Writer *w) {
     memory_free(w->order);
     memory_free(w->tail);
     memory_free(w);
+}
+
+void writer_set_sampler(Writer *w, const Sampler *sampler) {
+    w->options.sampler = *sampler;
 }
 
 void writer_begin(Writer *w, int stream) {

@@ -26,6 +26,9 @@ bool writer_open(Writer **writer, Model *model, const Vocab *vocab, const Writer
                  Error *err);
 void writer_close(Writer *writer);
 
+/* Chooses characters by *sampler from now on. */
+void writer_set_sampler(Writer *writer, const Sampler *sampler);
+
 /* Begins a new text with random stream number `stream`. */
 void writer_begin(Writer *writer, int stream);
 

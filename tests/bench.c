@@ -1,14 +1,15 @@
 /* bench.c - measures speed, and its share of the processor's peak: `make bench`.
  *
  * First measures the peak: multiply-adds in registers. Then products, layers, whole training steps
- * and generation, each timed several times. Prints the median, the spread (fastest to slowest) and
- * the share of the peak. A processor lowers its clock under load, so the peak is measured again,
- * briefly and on all threads, after each training step. The same figures go to bench.csv. */
+ * and generation, each timed several times; and where the time of a training step goes. Prints the
+ * median, the spread (fastest to slowest) and the share of the peak. A processor lowers its clock
+ * under load, so the peak is measured again, briefly and on all threads, after each training step.
+ * The same figures go to bench.csv. */
 #include "tests/peak.h"
 #include "base/clock.h"
 #include "base/random.h"
 #include "model/layers/compute.h"
-#include "model/engine/run.h"
+#include "model/model.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -233,6 +234,7 @@ static void bench_layers(int B, int T, int C, int NH) {
     l.shape = (Attention){.B = B,
                           .T = T,
                           .NH = NH,
+                          .NKV = NH,
                           .dk = (int)hs,
                           .dv = (int)hs,
                           .q_row = 3 * (size_t)C,
@@ -291,44 +293,92 @@ static double peak_of_all(Team *team, int on) {
     return sum;
 }
 
+/* Opens a training of B windows of random tokens ids[B T + 1]. */
+static Run *open_training(Model *model, const Config *config, int B, int on, Precision precision,
+                          int32_t **ids) {
+    Error err;
+    Run *run;
+    RunOptions options = {
+        .batch = B, .length = config->T, .training = true, .threads = on, .precision = precision};
+    if (!model_build(model, config, 1, &err) || !run_open(&run, model, &options, &err))
+        fail_with(&err);
+    size_t tokens = (size_t)B * (size_t)config->T;
+    *ids = calloc(tokens + 1, sizeof **ids);
+    if (!*ids) exit(EXIT_FAILURE);
+    for (size_t i = 0; i <= tokens; i++)
+        (*ids)[i] = (int32_t)(random_uniform(2, (uint64_t)i) * config->V);
+    return run;
+}
+
+static void train_step(Run *run, const int32_t *ids, int B, int T) {
+    static const Optimizer optimizer = {
+        .learning_rate = 1e-4, .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8};
+    run_forward_training(run, ids, B, T);
+    run_loss(run, ids + 1);
+    run_backward(run, ids + 1);
+    run_update(run, &optimizer);
+}
+
 static void bench_step(const Config *config, int B, int on, Precision precision, double budget) {
     enum { MAX = 200, MIN = 3 };
     Error err;
     Model model;
-    Run *run;
     Team *team;
-    RunOptions options = {
-        .batch = B, .length = config->T, .training = true, .threads = on, .precision = precision};
-    if (!model_build(&model, config, 1, &err) || !run_open(&run, &model, &options, &err) ||
-        !team_open(&team, isa, products, on, 0, &err))
-        fail_with(&err);
+    int32_t *ids;
+    Run *run = open_training(&model, config, B, on, precision, &ids);
     size_t tokens = (size_t)B * (size_t)config->T;
-    int32_t *ids = calloc(tokens + 1, sizeof *ids);
-    if (!ids) exit(EXIT_FAILURE);
-    for (size_t i = 0; i <= tokens; i++)
-        ids[i] = (int32_t)(random_uniform(2, (uint64_t)i) * config->V);
-    Optimizer adamw = {.learning_rate = 1e-4, .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8};
+    if (!team_open(&team, isa, products, on, 0, &err)) fail_with(&err);
     double seconds[MAX], peaks[MAX], began = clock_seconds();
     int steps = 0;
     for (int step = -1; step < MAX && (steps < MIN || clock_seconds() - began < budget); step++) {
         double start = clock_seconds();
-        run_forward_training(run, ids, B, config->T);
-        run_loss(run, ids + 1);
-        run_backward(run, ids + 1);
-        run_update(run, &adamw);
+        train_step(run, ids, B, config->T);
         if (step < 0) continue; /* warming up */
         seconds[steps] = clock_seconds() - start;
         peaks[steps++] = peak_of_all(team, on);
     }
-    size_t positions = (size_t)config->T * (size_t)config->C;
+    bool table = strcmp(config->model, "gpt") == 0;
+    size_t positions = table ? (size_t)config->T * (size_t)config->C : 0;
     double each =
         6.0 * (double)(model.parameters - positions) + 12.0 * config->L * config->T * config->C;
     char what[64];
-    snprintf(what, sizeof what, "L%d H%d C%d T%d B%d %s x%d", config->L, config->NH, config->C,
-             config->T, B, precision == BFLOAT16 ? "bf16" : "f32", on);
+    snprintf(what, sizeof what, "%s C%d T%d B%d %s x%d", config->model, config->C, config->T, B,
+             precision == BFLOAT16 ? "bf16" : "f32", on);
     report_rate("step", what, summarize(seconds, steps), (double)tokens, "tokens/s",
                 each * (double)tokens, on, summarize(peaks, steps).median);
     team_close(team);
+    run_close(run);
+    model_free(&model);
+    free(ids);
+}
+
+/* Prints what each kind of instruction took of a step, and of the peak. */
+static void bench_profile(const Config *config, int B, double budget) {
+    enum { KINDS = 64 };
+    Error err;
+    Model model;
+    int32_t *ids;
+    ProfileLine lines[KINDS];
+    Run *run = open_training(&model, config, B, threads, FLOAT32, &ids);
+    train_step(run, ids, B, config->T);
+    if (!run_profile(run, &err)) fail_with(&err);
+    double began = clock_seconds(), total = 0;
+    int steps = 0, count;
+    for (; steps < 3 || clock_seconds() - began < budget; steps++)
+        train_step(run, ids, B, config->T);
+    count = run_profile_lines(run, lines, KINDS);
+    for (int i = 0; i < count; i++) total += lines[i].seconds;
+    printf("\nwhere the time of a step of %s goes, C%d T%d B%d, %d threads\n", config->model,
+           config->C, config->T, B, threads);
+    for (int i = 0; i < count; i++) {
+        double rate = lines[i].operations / lines[i].seconds * 1e-9;
+        printf("  %-30s %10.1f us  %5.1f %%", lines[i].name, lines[i].seconds / steps * 1e6,
+               100 * lines[i].seconds / total);
+        if (rate > 0) printf("  %5.1f %% of the peak", 100 * rate / (peak * threads));
+        putchar('\n');
+        fprintf(csv, "profile %s C%d,%s,%d,%.9f,,,%.3f,,\n", config->model, config->C,
+                lines[i].name, threads, lines[i].seconds / steps, rate);
+    }
     run_close(run);
     model_free(&model);
     free(ids);
@@ -347,15 +397,21 @@ static void bench_configuration(const Config *config, int B, double budget) {
 }
 
 static void bench_steps(void) {
-    Config small = gpt_of(4, 4, 128, 64), large = gpt_of(6, 6, 384, 256);
+    Config small = gpt_of(4, 4, 128, 64), large = gpt_of(6, 6, 384, 256),
+           modern = gpt_of(4, 4, 128, 128);
+    strcpy(modern.model, "modern");
     printf("\ntraining steps on x threads (operations: 6 for each parameter but the positions, and "
            "12 L T C, a token)\n");
     bench_configuration(&small, 12, 2);
     bench_configuration(&large, 16, 6);
+    bench_configuration(&modern, 16, 2);
     for (int C = 64; C <= 512; C += C < 128 ? 64 : 128) {
         Config config = gpt_of(4, C / 32, C, 64);
         bench_step(&config, 12, threads, FLOAT32, 1.5);
     }
+    bench_profile(&small, 12, 2);
+    bench_profile(&large, 16, 6);
+    bench_profile(&modern, 16, 2);
 }
 
 /* ---- generation ---- */

@@ -3,7 +3,7 @@
  * names when it fails.
  *
  * base/memory.c requests memory from aligned_alloc. Under the sanitizers only that is replaced,
- * because their allocator finds leaks. Otherwise the requests of libc and OpenMP fail too. */
+ * because their allocator finds leaks. Otherwise the requests of libc fail too. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>

@@ -2,7 +2,9 @@
 #include "base/random.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void assert_near_at(double a, double b, double tolerance, const char *file, int line) {
     if (fabs(a - b) <= tolerance) return; /* false for NaN */
@@ -28,6 +30,20 @@ int32_t *random_ids(uint64_t seed, size_t count, int V) {
     assert_non_null(ids);
     for (size_t i = 0; i < count; i++) ids[i] = (int32_t)(random_uniform(seed, i) * V);
     return ids;
+}
+
+static const char shared_heads[] = "shared heads";
+
+const char *kind_name(int i) {
+    return i > 0 && model_name(i - 1) && !model_name(i) ? shared_heads : model_name(i);
+}
+
+void kind_set(Config *config, const char *kind) {
+    bool shared = strcmp(kind, shared_heads) == 0;
+    snprintf(config->model, sizeof config->model, "%s", shared ? "modern" : kind);
+    if (!shared) return;
+    config->NKV = config->NH % 2 == 0 ? config->NH / 2 : 1;
+    config->H = config->C + 7;
 }
 
 Bench *bench_open(const Config *config, int batch, int threads, uint64_t seed) {

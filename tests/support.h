@@ -41,6 +41,13 @@ float *random_floats(uint64_t seed, size_t count);
 /* `count` reproducible ids from 0 to V - 1. The caller frees them. */
 int32_t *random_ids(uint64_t seed, size_t count, int V);
 
+/* The kinds of models that a test of every rung goes through: the ladder, and then a `modern` whose
+ * heads share keys and values and whose MLP has a width of its own. NULL beyond the last. */
+const char *kind_name(int i);
+
+/* Sets the model of a configuration with NH heads; for the last kind also NKV and H. */
+void kind_set(Config *config, const char *kind);
+
 /* A model and a training run on it. Fails the test if they cannot be made. */
 typedef struct {
     Model model;

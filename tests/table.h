@@ -16,7 +16,7 @@ static inline size_t ungrouped(const char *text, const char **end) {
 }
 
 static const char heading[] =
-    "\nmodel             parameters     train  validation  bits/char  seconds\n";
+    "\nmodel             parameters    train  validation  bits/char   TFLOP  seconds\n";
 
 typedef struct {
     size_t parameters;
@@ -24,13 +24,13 @@ typedef struct {
 } Row;
 
 static inline bool find_row(const char *name, Row *row) {
-    char first[40], parameters[32], seconds[32];
+    char first[40], parameters[32], compute[32], seconds[32];
     const char *end;
     snprintf(first, sizeof first, "\n%-16s  ", name);
     const char *line = strstr(after(heading) - 1, first);
     if (!line) return false;
-    if (sscanf(line + strlen(first), "%31s %lf %lf %lf %31s", parameters, &row->train,
-               &row->validation, &row->bits, seconds) != 5)
+    if (sscanf(line + strlen(first), "%31s %lf %lf %lf %31s %31s", parameters, &row->train,
+               &row->validation, &row->bits, compute, seconds) != 6)
         fail_msg("not a row of the table: %s", line);
     row->parameters = ungrouped(parameters, &end);
     bool counted = strcmp(parameters, "-") == 0 && strcmp(seconds, "-") == 0;

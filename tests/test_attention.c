@@ -108,6 +108,7 @@ static Attention one_head(int B, int T, int dk, int dv, double scale) {
     return (Attention){.B = B,
                        .T = T,
                        .NH = 1,
+                       .NKV = 1,
                        .dk = dk,
                        .dv = dv,
                        .q_row = (size_t)dk,
@@ -134,7 +135,7 @@ static float *weights_of(Attention a, int head, const float *q, const float *k) 
         for (int t = 0; t < T; t++) unit[(b * T + t) * T + t] = 1;
     q += head * a.dk;
     k += head * a.dk;
-    a.NH = 1;
+    a.NH = a.NKV = 1;
     a.dv = T;
     a.v_row = a.out_row = (size_t)T;
     float *weights = attend(&a, q, k, unit);
@@ -206,7 +207,7 @@ static void test_4_batch_and_heads(void **state) {
     Array x = golden("batch.x");
     Attention plain = one_head(B, T, C, C, 1), single = one_head(B, T, C, C, 1 / sqrt(C));
     Attention heads = one_head(B, T, C, C, 1 / sqrt(2));
-    heads.NH = NH;
+    heads.NH = heads.NKV = NH;
     heads.dk = heads.dv = C / NH;
     Qkv p = project_qkv(x.at, B * T, "batch", false, true);
     float *bare = attend(&plain, x.at, x.at, x.at), *one = attend(&single, p.q, p.k, p.v);

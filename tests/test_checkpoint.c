@@ -82,8 +82,9 @@ static float any_finite(uint64_t place) {
 static void build(Model *model, const char *name, int layers) {
     Error err;
     Config config = {.V = 5, .T = 4, .L = layers, .NH = 2, .C = 6, .dropout = 0.1};
-    if (strcmp(name, "modern") == 0) config.C = 8; /* rotary positions need pairs of channels */
-    snprintf(config.model, sizeof config.model, "%s", name);
+    kind_set(&config, name);
+    /* rotary positions need pairs of channels; shared heads, a number that NKV divides */
+    if (config.NKV > 0 || !model_check(&config, &err)) config.C = 8;
     assert_ok(model_build(model, &config, 1, &err), err);
     for (size_t i = 0; i < model->weights_size; i++) model->weights[i] = any_finite(i);
 }
@@ -95,6 +96,8 @@ static void assert_same(const Model *a, const Model *b) {
     assert_int_equal(a->config.L, b->config.L);
     assert_int_equal(a->config.NH, b->config.NH);
     assert_int_equal(a->config.C, b->config.C);
+    assert_int_equal(a->config.NKV, b->config.NKV);
+    assert_int_equal(a->config.H, b->config.H);
     assert_true(a->config.dropout == b->config.dropout);
     assert_int_equal(a->parameters, b->parameters);
     assert_int_equal(a->tensor_count, b->tensor_count);
@@ -140,11 +143,11 @@ static size_t quote(char *to, const char *text) {
 
 static void test_round_trip(void **state) {
     (void)state;
-    for (int i = 0; model_name(i); i++) {
+    for (int i = 0; kind_name(i); i++) {
         Error err;
         Model model;
         Checkpoint checkpoint;
-        build(&model, model_name(i), 3);
+        build(&model, kind_name(i), 3);
         assert_ok(checkpoint_save(path, &model, notes, COUNT(notes), &err), err);
         assert_ok(checkpoint_load(&checkpoint, path, &err), err);
         assert_same(&checkpoint.model, &model);
@@ -154,7 +157,7 @@ static void test_round_trip(void **state) {
             assert_int_equal(note->length, notes[j].length);
             assert_memory_equal(note->value, notes[j].value, note->length + 1);
         }
-        assert_string_equal(checkpoint_note(&checkpoint, "model")->value, model_name(i));
+        assert_string_equal(checkpoint_note(&checkpoint, "model")->value, model.config.model);
         assert_null(checkpoint_note(&checkpoint, "nothing"));
         /* The loaded model runs. */
         Run *run;
@@ -171,12 +174,12 @@ static void test_round_trip(void **state) {
 /* A run's checkpoint has moments. A model that is saved without them has none. */
 static void test_round_trip_of_a_run(void **state) {
     (void)state;
-    for (int i = 0; model_name(i); i++) {
+    for (int i = 0; kind_name(i); i++) {
         Error err;
         Model model;
         Run *run;
         Checkpoint checkpoint;
-        build(&model, model_name(i), 2);
+        build(&model, kind_name(i), 2);
         RunOptions options = {.batch = 1, .length = 1, .training = true, .threads = 1};
         assert_ok(run_open(&run, &model, &options, &err), err);
         float *first = random_floats(3, model.weights_size),
@@ -340,9 +343,11 @@ static void test_flips(void **state) {
 #define EXTRA "'extra':{'dtype':'U8','shape':[0],'data_offsets':[0,0]}"
 
 /* clang-format off */
-static const struct {
+typedef struct {
     const char *from, *to, *says;
-} edits[] = {
+} Edit;
+
+static const Edit edits[] = {
     {"'tril':'2',", "", "not written by tril"}, {"'tril':'2'", "'tril':''", "has format "},
     {"'tril':'2'", "'tril':'1'", "has format 1, but this program reads 2"},
     {"'model':'gpt',", "", "no valid 'model'"},
@@ -393,19 +398,31 @@ static const struct {
 };
 /* clang-format on */
 
-static void test_edits(void **state) {
-    (void)state;
+/* Of a model whose heads share keys and values. */
+static const Edit shared_edits[] = {
+    {"'kv_heads':'1'", "'kv_heads':'2'", "k_proj.weight has another shape"},
+    {"'kv_heads':'1',", "", "k_proj.weight has another shape"},
+    {"'kv_heads':'1'", "'kv_heads':'0'", "no valid 'kv_heads'"},
+    {"'kv_heads':'1'", "'kv_heads':'3'", "3 heads of keys and values do not divide 2 heads"},
+    {"'hidden':'13'", "'hidden':'14'", "gate_proj.weight has another shape"},
+    {"'hidden':'13',", "", "gate_proj.weight has another shape"},
+    {"'hidden':'13'", "'hidden':'-1'", "no valid 'hidden'"},
+    {"'hidden':'13'", "'hidden':'1048577'", "1048577 channels inside the MLP are not between"},
+    {"'hidden':'13'", "'hidden':'12'", "gate_proj.weight has another shape"},
+};
+
+static void check_edits(const char *kind, const Edit *list, int count) {
     Model model;
     char *bytes;
     size_t length;
     uint64_t header;
-    build(&model, "gpt", 1);
+    build(&model, kind, 1);
     save(&model, 0, &bytes, &length);
     char *edited = malloc(length + 200);
     memcpy(&header, bytes, PREFIX);
-    for (int i = 0; i < COUNT(edits); i++) {
+    for (int i = 0; i < count; i++) {
         char old[200], new[200];
-        size_t from = quote(old, edits[i].from), to = quote(new, edits[i].to);
+        size_t from = quote(old, list[i].from), to = quote(new, list[i].to);
         const char *place = strstr(bytes + PREFIX, old);
         if (!place) fail_msg("there is no %s in the header", old);
         uint64_t edited_header = header + to - from;
@@ -415,13 +432,19 @@ static void test_edits(void **state) {
         memcpy(edited + before, new, to);
         memcpy(edited + before + to, place + from, length - before - from);
         put_file(edited, length + to - from);
-        assert_not_loaded(edits[i].says);
+        assert_not_loaded(list[i].says);
     }
     put_file(bytes, length);
     assert_loads(&model);
     free(edited);
     memory_free(bytes);
     model_free(&model);
+}
+
+static void test_edits(void **state) {
+    (void)state;
+    check_edits("gpt", edits, COUNT(edits));
+    check_edits("shared heads", shared_edits, COUNT(shared_edits));
 }
 
 /* ---- numbers that are not finite ---- */

@@ -4,6 +4,7 @@
 #include "tests/scratch.h"
 #include "base/claims.h"
 #include "base/file.h"
+#include "base/filesystem.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -241,11 +242,11 @@ static void test_abandoned(void **state) {
     }
     close(alive[0]);
     assert_int_equal(read(ready[0], &byte, 1), 1);
-    file_remove_abandoned(scratch(ABANDONED));
+    filesystem_remove_unused(scratch(ABANDONED));
     assert_true(scratch_has(ABANDONED));
     close(alive[1]);
     assert_int_equal(waitpid(child, NULL, 0), child);
-    file_remove_abandoned(scratch(ABANDONED));
+    filesystem_remove_unused(scratch(ABANDONED));
     assert_false(scratch_has(ABANDONED));
 }
 

@@ -13,8 +13,9 @@
 /* Sizes that train at once. The last of repeated options counts. */
 #define TINY_SIZES "-m gpt -l 1 -w 8 -H 2 -c 16 -b 4 -j 1 "
 
-/* The readings of the clock in a step. */
-enum { LOOKS = 5 };
+/* The readings of the clock in a step, and those for the page, which may come before the last step
+ * of all. */
+enum { LOOKS = 5, PAGE_LOOKS = 2 };
 
 /* Runs ./train on a clock that advances by `tick` seconds at each reading. Returns the seconds
  * passed at the end. `signals` are those of tests/clock.c. */
@@ -56,10 +57,12 @@ static Schedule schedule_of(const char *path) {
     double evaluated = 0;
     for (char *line = strtok_r(log, "\n", &save); (line = strtok_r(NULL, "\n", &save));) {
         double rate;
-        assert_int_equal(sscanf(line, "%d,%*f,%lf,%lf", &s.steps, &s.seconds, &rate), 3);
+        int loss = 0; /* where the training loss ends */
+        assert_int_equal(sscanf(line, "%d,%*f,%lf,%lf,%*f%n", &s.steps, &s.seconds, &rate, &loss),
+                         3);
         s.peak = fmax(s.peak, rate);
         s.last = rate;
-        if (strstr(line, ",,")) continue; /* no validation loss */
+        if (strncmp(line + loss, ",,", 2) == 0) continue; /* no validation loss */
         s.evaluations++;
         s.widest = fmax(s.widest, s.seconds - evaluated);
         evaluated = s.seconds;
@@ -81,12 +84,12 @@ static void test_time(void **state) {
             tick, "", "train " TINY_SIZES "-e 0 --patience 1 -t %g -o @timed/m " PLAY, time);
         expect_success();
         /* evaluations read the clock less often than predicted, so some time remains */
-        if (!(passed <= time + 2 * step && passed > 0.97 * time - 10 * step))
+        if (!(passed <= time + 2 * step + PAGE_LOOKS * tick && passed > 0.97 * time - 10 * step))
             fail_msg("tick %g: %g seconds of %g", tick, passed, time);
         Schedule gpt = schedule_of(scratch("timed/m.csv")),
                  bigram = schedule_of(scratch("timed/bigram.csv"));
-        double share = fmin(time / 20, 2);
-        assert_true(bigram.seconds <= share && bigram.seconds > share - 50 * step);
+        double share = fmin(time / 10, 1000 * step); /* it needs no more */
+        assert_true(bigram.seconds <= share + step && bigram.seconds > share - 50 * step);
         assert_near(gpt.seconds + bigram.seconds, time, 0.03 * time + 20 * step);
         assert_near(gpt.steps, gpt.seconds / step, 0.1 * gpt.steps + 5);
         assert_in_range(gpt.evaluations, 8, 11);
@@ -108,8 +111,10 @@ static void test_more_time(void **state) {
     expect_success();
     after("\n  goes on after step ");
     assert_near(passed, 15, 1);
-    Schedule s = schedule_of(scratch("more/m.csv"));
-    assert_near(s.steps, before * 1.5, 0.06 * before);
+    Schedule s = schedule_of(scratch("more/m.csv")),
+             bigram = schedule_of(scratch("more/bigram.csv"));
+    double longer = (45 - bigram.seconds) / (30 - bigram.seconds);
+    assert_near(s.steps, before * longer, 0.06 * before);
     assert_true(s.last < 0.11e-3);
     run_clocked(0.01, "", "train -r -o @more/m " PLAY); /* the time comes from the state */
     expect_success();
@@ -124,6 +129,57 @@ static void test_more_time(void **state) {
     run_clocked(0.01, "", "train --continue -t 20 -o @more/m " PLAY);
     expect_success();
     assert_null(strstr(ran.out, "  step "));
+}
+
+/* The command that trains further does so, also where the epochs ended the training. */
+static void test_further(void **state) {
+    (void)state;
+    run_clocked(1e-3, "", "train " TINY_SIZES "-e 1 --patience 1 -t 60 -o @further/m " PLAY);
+    expect_success();
+    int before = schedule_of(scratch("further/m.csv")).steps;
+    after("\nTo train it further:     ");
+    after(" --resume --time 120 --epochs 2 ");
+    run_clocked(1e-3, "", "train --resume --time 120 --epochs 2 -o @further/m " PLAY);
+    expect_success();
+    assert_in_range(schedule_of(scratch("further/m.csv")).steps, 2 * before, 2 * before + 1);
+    scratch_remove(scratch("further"));
+}
+
+/* Reads two numbers, as `format` says, of the status of a page that a killed training left behind,
+ * and the share that is done. */
+static void read_status(const char *path, const char *format, double *one, double *other,
+                        double *share) {
+    size_t length;
+    char *page = slurp(path, &length);
+    const char *live = strstr(page, ">Training ");
+    assert_non_null(live);
+    assert_int_equal(sscanf(live, format, one, other), 2);
+    assert_int_equal(sscanf(strstr(live, " value="), " value=\"%lf\"", share), 1);
+    free(page);
+}
+
+/* The page counts the time before a training was resumed, but not a baseline that is left out. */
+static void test_page_status(void **state) {
+    (void)state;
+    static const char by_time[] = ">Training gpt, model 2 of 2: step %*d, %lf of %lf seconds";
+    static const char by_steps[] = ">Training gpt, model 1 of 1: step %lf of %lf,";
+    double before, done, all, share;
+    run_clocked(0.01, " 9@70",
+                "train -q " TINY_SIZES "-e 0 --patience 1 -t 100 -o @status/m " PLAY);
+    read_status(scratch("status/report.html"), by_time, &before, &all, &share);
+    assert_true(before > 50 && before < 70 && all == 100);
+    assert_near(share, before / all, 0.006);
+    run_clocked(0.01, " 9@25", "train -r -q -o @status/m " PLAY);
+    read_status(scratch("status/report.html"), by_time, &done, &all, &share);
+    assert_true(done > before + 10 && done < before + 27);
+    assert_near(share, done / all, 0.006);
+    run_clocked(0.01, " 9@9",
+                "train -q -b 4 -j 1 -s 3000 --eval-every 50 --init @status/m -o @one/m " PLAY);
+    read_status(scratch("one/report.html"), by_steps, &done, &all, &share);
+    assert_true(done >= 50 && done < 500);
+    assert_near(share, done / all, 0.0006);
+    scratch_remove(scratch("status"));
+    scratch_remove(scratch("one"));
 }
 
 /* A plan chooses sizes by the characters that a machine can train in the time, and keeps requested
@@ -153,11 +209,26 @@ static void test_plan(void **state) {
         if (layers != machines[i].layers || width != machines[i].width)
             fail_msg("tick %g: %d layers of width %d", machines[i].tick, layers, width);
         assert_true(heads == width / 32 && batch == 16 && context == 8);
+        after("\n  the next larger size (layers ");
+        after(" characters: too many for this time\n");
         scratch_remove(scratch("plan"));
     }
     run_clocked(0.01, "", "train -t 2 -w 24 -l 1 -b 3 -d 0.05 -o @plan/m " PLAY);
     expect_success();
-    after(" s: layers 1, heads 1, width 24, steps of 3 x 64 characters, dropout 0.05; ");
+    after(" s: layers 1, heads 1, width 24, steps of 3 x 64 characters, dropout 0.05\n");
+    int speed, steps;
+    double times;
+    assert_int_equal(sscanf(after("  this machine trains "),
+                            "6,%d characters a second: about %d steps, the whole text %lf times\n",
+                            &speed, &steps, &times),
+                     3);
+    assert_int_equal(6000 + speed, 3 * 64 / 0.03); /* a step takes three readings of the clock */
+    /* without the evaluation at the end: 21 batches, and 32 for the training loss */
+    const double left = 2 / 0.03 - (21 + 32) / 4.0;
+    assert_near(steps, left, 1);
+    assert_near(times, left * 3 * 64 / 35148, 0.051); /* of the training part */
+    assert_null(strstr(ran.out, "goes into evaluations"));
+    assert_null(strstr(ran.out, "the next larger size")); /* layers and width were asked for */
     must_run("sample --info @plan/m");
     after("\nlayers           1\nheads            1\nwidth            24\ncontext          64\n");
     run_clocked(0.01, "", "train -r -o @plan/m " PLAY); /* keeps the plan */
@@ -165,6 +236,9 @@ static void test_plan(void **state) {
     assert_null(strstr(ran.out, "in 2 s:"));
     run("train -t 2 -w 24 -H 5 -o @plan/m " PLAY);
     expect_refusal(2, "24", "5");
+    run_clocked(0.01, "", "train -t 2 -w 24 -l 1 -b 3 -d 0.05 --val 0.5 -o @half/m " PLAY);
+    expect_success();
+    after("\n  about half of the time goes into evaluations; a smaller --val needs less\n");
 }
 
 /* By time, too, a text is repeated only as often as is known to help, and a training ends early
@@ -177,11 +251,16 @@ static void test_enough(void **state) {
     run_clocked(1e-4, "", "train " TINY_SIZES "-c 15 -t 5 --patience 1 -o @brief/m @short");
     expect_success();
     after("the whole text 40.0 times, and no more (--epochs)\n");
+    assert_null(strstr(ran.out, "the next larger size")); /* all sizes were asked for */
     after("\ngpt:");
     after("step   600/~600 ");
     run_clocked(1e-4, "", "train -r -t 5 -o @brief/m @short");
     expect_success();
     assert_null(strstr(ran.out, "  step "));
+    run_clocked(1e-4, " 2@0.05 2@0.06", "train -t 5 -c 15 -o @larger/m @short");
+    expect_success();
+    after("  the next larger size (layers 3, width 128) pays once it has seen 100 thousand "
+          "characters: too many for this text\n");
     scratch_put("noise", text, 400);
     run_clocked(1e-3, "", "train " TINY_SIZES "-w 64 -d 0 -t 4 -e 1000 -o @heart/t @noise");
     expect_success();
@@ -223,9 +302,10 @@ static void test_saving(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_time),   cmocka_unit_test(test_more_time),
-        cmocka_unit_test(test_plan),   cmocka_unit_test(test_enough),
-        cmocka_unit_test(test_saving),
+        cmocka_unit_test(test_time),    cmocka_unit_test(test_more_time),
+        cmocka_unit_test(test_plan),    cmocka_unit_test(test_enough),
+        cmocka_unit_test(test_saving),  cmocka_unit_test(test_page_status),
+        cmocka_unit_test(test_further),
     };
     return cmocka_run_group_tests(tests, scratch_open, command_close);
 }

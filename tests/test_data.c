@@ -151,6 +151,54 @@ static void test_vocab_encode_unknown(void **state) {
     vocab_free(&vocab);
 }
 
+/* An unknown character keeps its place; text that is not UTF-8 is still refused. */
+static void test_vocab_encode_known(void **state) {
+    (void)state;
+    static const int32_t expected[] = {0, -1, 1, -1, 2};
+    Vocab vocab;
+    int32_t *ids;
+    size_t count;
+    Error err;
+    build(&vocab, "ab\xE4\xB8\xAD", 5);
+    assert_ok(vocab_encode_known(&vocab, "t",
+                                 guarded("a\xC3\xA9"
+                                         "bx\xE4\xB8\xAD",
+                                         8),
+                                 8, &ids, &count, &err),
+              err);
+    assert_int_equal(count, 5);
+    assert_memory_equal(ids, expected, sizeof expected);
+    memory_free(ids);
+    assert_false(vocab_encode_known(&vocab, "t", guarded("x\xFF", 2), 2, &ids, &count, &err));
+    expect_words(err, "t: ", "0xFF", "offset 1 ", "UTF-8");
+    assert_null(ids);
+    vocab_free(&vocab);
+}
+
+static void test_vocab_merge(void **state) {
+    (void)state;
+    static const struct {
+        const char *a, *b;
+        int count;
+        uint32_t codes[5];
+    } cases[] = {{"bd", "ace", 5, {'a', 'b', 'c', 'd', 'e'}},
+                 {"abc", "b", 3, {'a', 'b', 'c'}},
+                 {"c", "abc", 3, {'a', 'b', 'c'}},
+                 {"x", "x", 1, {'x'}},
+                 {"z\xE4\xB8\xAD", "a", 3, {'a', 'z', 0x4E2D}}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Vocab a, b, all;
+        Error err;
+        build(&a, cases[i].a, strlen(cases[i].a));
+        build(&b, cases[i].b, strlen(cases[i].b));
+        assert_ok(vocab_merge(&all, &a, &b, &err), err);
+        expect_codes(&all, cases[i].codes, cases[i].count);
+        vocab_free(&a);
+        vocab_free(&b);
+        vocab_free(&all);
+    }
+}
+
 static void test_vocab_join(void **state) {
     (void)state;
     static const char text[] = "ba\0\xF0\x9F\x98\x80\xE4\xB8\xAD"
@@ -177,6 +225,26 @@ static void load(Corpus *corpus, const char *path, int context) {
     Error err;
     assert_ok(corpus_load(corpus, path, false, 0.1, context, NULL, &err), err);
     assert_false(corpus->vocab.bytes);
+}
+
+/* The vocabulary has the characters of the text and of `known`; `distinct` counts the text's. */
+static void test_corpus_known(void **state) {
+    (void)state;
+    Vocab known;
+    Corpus corpus;
+    Error err;
+    build(&known, "bxyz", 4);
+    const char *path = scratch_put("abc", "abcabcabcabcabcabcabcabc", 24);
+    assert_ok(corpus_load(&corpus, path, false, 0.1, 5, &known, &err), err);
+    expect_codes(&corpus.vocab, (const uint32_t[]){'a', 'b', 'c', 'x', 'y', 'z'}, 6);
+    assert_int_equal(corpus.distinct, 3);
+    assert_int_equal(corpus.ids[2], 2);
+    corpus_free(&corpus);
+    assert_ok(corpus_load(&corpus, path, true, 0.1, 5, NULL, &err), err);
+    assert_int_equal(corpus.distinct, 3);
+    assert_int_equal(corpus.vocab.size, 256);
+    corpus_free(&corpus);
+    vocab_free(&known);
 }
 
 /* The first 90 %, rounded down, are for training. */
@@ -424,7 +492,10 @@ int main(void) {
         cmocka_unit_test(test_vocab_build_invalid),
         cmocka_unit_test(test_vocab_encode),
         cmocka_unit_test(test_vocab_encode_unknown),
+        cmocka_unit_test(test_vocab_encode_known),
+        cmocka_unit_test(test_vocab_merge),
         cmocka_unit_test(test_vocab_join),
+        cmocka_unit_test(test_corpus_known),
         cmocka_unit_test(test_corpus_split),
         cmocka_unit_test(test_corpus_characters),
         cmocka_unit_test(test_corpus_sample),

@@ -1,6 +1,7 @@
 /* test_dialogue.c - ./sample -i: a person and a model take turns writing. */
 #define _XOPEN_SOURCE 700 /* terminals to test with */
 #include "tests/support.h"
+#include "base/array.h"
 #include "tests/command.h"
 
 #include <fcntl.h>
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define PLAY "data/sample.txt"
@@ -90,6 +92,82 @@ static void test_none(void **state) {
     assert_int_equal(strlen(ran.out), 33 + (ran.out[32] != '\n'));
 }
 
+/* ---- commands ---- */
+
+/* Each setting does what its option does. */
+static void test_settings(void **state) {
+    (void)state;
+    static const char *const cases[][2] = {{"/temperature 0\nTHE\n", "-n 30 -t 0"},
+                                           {"/length 50\nTHE\n", "-n 50"},
+                                           {"/top-k 2\nTHE\n", "-n 30 -k 2"},
+                                           {"/top-p 0.5\nTHE\n", "-n 30 -P 0.5"},
+                                           {"/seed 7\n/top-k 3\nTHE\n", "-n 30 --seed 7 -k 3"}};
+    for (int i = 0; i < COUNT(cases); i++) {
+        converse("-n 30", cases[i][0]);
+        assert_string_equal(ran.err, "");
+        keep();
+        must_run("sample %s -p THE @model", cases[i][1]);
+        assert_string_equal(ran.out, kept);
+    }
+}
+
+/* After /new the model knows nothing of the text before, and writes the next of --samples. */
+static void test_fresh_start(void **state) {
+    (void)state;
+    char *to;
+    must_run("sample -n 30 --samples 3 -p THE @model");
+    while ((to = strstr(ran.out, "----\n"))) memmove(to, to + 5, strlen(to + 5) + 1);
+    keep();
+    converse("-n 30", "THE\n/new\nTHE\n/new\nTHE\n");
+    assert_string_equal(ran.out, kept);
+}
+
+/* A wrong command is refused with a sentence, and changes nothing. */
+static void test_wrong_commands(void **state) {
+    (void)state;
+    static const char *const cases[][2] = {
+        {"/temperature -1\n", "--temperature takes a number from 0 to 100, not '-1'"},
+        {"/temperature\n", "/temperature needs a value"},
+        {"/length 0\n", "--length takes a whole number from 1"},
+        {"/length 5 6\n", "/length: too many words"},
+        {"/new text\n", "/new: too many words"},
+        {"/temp 1\n", "there is no command /temp; /help lists them"},
+        {"/\n", "there is no command /;"},
+    };
+    must_run("sample -n 30 -p THE @model");
+    for (int i = 0; i < COUNT(cases); i++) {
+        char typed[128], *expected = strdup(ran.out);
+        snprintf(typed, sizeof typed, "%sTHE\n", cases[i][0]);
+        converse("-n 30", typed);
+        assert_string_equal(ran.out, expected);
+        assert_non_null(strstr(ran.err, cases[i][1]));
+        free(expected);
+    }
+}
+
+static void test_command_help(void **state) {
+    (void)state;
+    converse("-n 30 -k 5", "/temperature 0.25\n/help\n");
+    assert_non_null(strstr(ran.out, "  /new   "));
+    after("(now 0.25)\n  /length      N    ");
+    after("(now 30)\n  /top-k       N    ");
+    after("(now 5)\n");
+    after("(now 1337)\n  /help  ");
+}
+
+/* Two slashes are one in the text, which this model does not know. */
+static void test_slash(void **state) {
+    (void)state;
+    converse("-n 30", "//new\n");
+    assert_string_equal(ran.out, "");
+    assert_non_null(strstr(ran.err, "that line: character 1, '/'"));
+    must_run("train -q --bytes -m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -s 2 -o @bytes " PLAY);
+    command_input = scratch_put("typed", "//new\n", 6);
+    run("sample -i -n 30 @bytes");
+    command_input = "/dev/null";
+    assert_memory_equal(ran.out, "/new", 4);
+}
+
 /* ---- on a terminal ---- */
 
 static int terminal;
@@ -116,15 +194,78 @@ static void type(const char *text) {
     assert_int_equal(write(terminal, text, strlen(text)), strlen(text));
 }
 
-/* An interruption ends the current continuation or input line. Only the end of the input ends the
- * program. */
-static void test_interruption(void **state) {
-    (void)state;
+/* Opens a terminal as standard input and output of the next command. Returns its end. */
+static int open_terminal(void) {
     terminal = posix_openpt(O_RDWR | O_NOCTTY);
     assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
     command_input = ptsname(terminal);
     int out = open(command_input, O_WRONLY | O_NOCTTY);
     assert_true(out >= 0);
+    return out;
+}
+
+static void end_dialogue(pid_t child, int out) {
+    int status;
+    type("\004");
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    close(out);
+    close(terminal);
+    command_input = "/dev/null";
+}
+
+/* An arrow key types an escape sequence, which never becomes text, not even of a model of bytes. */
+static void test_arrow_keys(void **state) {
+    (void)state;
+    size_t length;
+    must_run("train -q --bytes -m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -s 2 -o @any " PLAY);
+    int out = open_terminal();
+    pid_t child = start("sample -i -n 5 @any", out);
+    wait_for_text("Ctrl-D ends.\r\n> ");
+    type("\033[ATHE\033[D\n");
+    wait_for_text("\r\n> ");
+    end_dialogue(child, out);
+    char *err = slurp(scratch("stderr"), &length);
+    assert_non_null(strstr(err, "rlwrap sample -i"));
+    free(err);
+}
+
+/* rlwrap, if it is there, edits lines with arrow keys and repeats them from its history. */
+static void test_rlwrap(void **state) {
+    (void)state;
+    if (system("command -v rlwrap >/dev/null 2>&1") != 0) skip();
+    const char *programs = getenv("TRIL_PROGRAMS");
+    char program[SCRATCH_PATH];
+    snprintf(program, sizeof program, "%s/sample", programs ? programs : "build/test");
+    int out = open_terminal();
+    struct winsize window = {.ws_row = 24, .ws_col = 200};
+    assert_int_equal(ioctl(terminal, TIOCSWINSZ, &window), 0);
+    const char *name = command_input;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        setsid();
+        int in = open(name, O_RDWR); /* the terminal that controls the new session */
+        if (dup2(in, 0) < 0 || dup2(in, 1) < 0 || dup2(in, 2) < 0) _exit(127);
+        setenv("TERM", "xterm", 1);
+        setenv("RLWRAP_HOME", scratch_directory, 1);
+        alarm(LIMIT);
+        execlp("rlwrap", "rlwrap", program, "-i", "-n", "5", scratch("model"), (char *)NULL);
+        _exit(127);
+    }
+    wait_for_text("> ");
+    type("THE CLICK\033[D\033[D\177O\r"); /* left, left, backspace */
+    wait_for_text("\nTHE CLOCK");
+    type("\033[A S\r"); /* up */
+    wait_for_text("\nTHE CLOCK S");
+    end_dialogue(child, out);
+}
+
+/* An interruption ends the current continuation or input line. Only the end of the input ends the
+ * program. */
+static void test_interruption(void **state) {
+    (void)state;
+    int out = open_terminal();
     pid_t child = start("sample -i -n 1000000000 @model", out);
     wait_for_text("Ctrl-D ends.\r\n> ");
     type("THE\n");
@@ -137,20 +278,17 @@ static void test_interruption(void **state) {
     wait_for_text("CLOCK\r\nCLOCK");
     kill(child, SIGINT);
     wait_for_text("> ");
-    type("\004");
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    close(out);
-    close(terminal);
-    command_input = "/dev/null";
+    end_dialogue(child, out);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_turns),        cmocka_unit_test(test_new_line),
-        cmocka_unit_test(test_unknown),      cmocka_unit_test(test_none),
-        cmocka_unit_test(test_interruption),
+        cmocka_unit_test(test_turns),          cmocka_unit_test(test_new_line),
+        cmocka_unit_test(test_unknown),        cmocka_unit_test(test_none),
+        cmocka_unit_test(test_settings),       cmocka_unit_test(test_fresh_start),
+        cmocka_unit_test(test_wrong_commands), cmocka_unit_test(test_command_help),
+        cmocka_unit_test(test_slash),          cmocka_unit_test(test_arrow_keys),
+        cmocka_unit_test(test_rlwrap),         cmocka_unit_test(test_interruption),
     };
     return cmocka_run_group_tests(tests, set_up, command_close);
 }

@@ -4,6 +4,7 @@
  * of the plain ladder is also compared with that: every gradient, the logits and the loss, also at
  * sizes beyond a tile and a token block. Sizes are odd where possible. */
 #include "tests/support.h"
+#include "base/array.h"
 #include "model/plain/plain.h"
 
 #include <math.h>
@@ -21,6 +22,21 @@ static Config config_of(const char *model) {
     if (!model_check(&config, &err)) config.C = 18;
     assert_ok(model_check(&config, &err), err);
     return config;
+}
+
+/* Models whose heads share keys and values, with an MLP of a width of its own: NH heads, NKV of
+ * keys and values, C channels. */
+static const struct { int NH, NKV, C; } shared[] = {{6, 2, 36}, {3, 1, 18}, {4, 2, 8}};
+
+static Config shared_config(int i) {
+    return (Config){.model = "modern",
+                    .V = V,
+                    .T = 9,
+                    .L = LAYERS,
+                    .NH = shared[i].NH,
+                    .C = shared[i].C,
+                    .NKV = shared[i].NKV,
+                    .H = 23};
 }
 
 /* ---- compared with the plain ladder ---- */
@@ -68,17 +84,25 @@ static void check_plain(const Config *config, int batch, int length) {
     bench_close(bench);
 }
 
+static void check_small_and_large(Config small, int large_width) {
+    Config large = small;
+    large.V = 71;
+    large.T = 67;
+    large.C = large_width;
+    check_plain(&small, B, T);
+    check_plain(&large, 3, 67);
+}
+
 static void test_plain(void **state) {
     (void)state;
-    for (int i = 0; model_name(i); i++) {
-        if (!plain_knows(model_name(i))) continue;
-        Config small = config_of(model_name(i)), large = small;
-        large.V = 71;
-        large.T = 67;
-        large.C = 54;
-        check_plain(&small, B, T);
-        check_plain(&large, 3, 67);
-    }
+    for (int i = 0; model_name(i); i++)
+        if (plain_knows(model_name(i))) check_small_and_large(config_of(model_name(i)), 54);
+}
+
+static void test_shared_heads(void **state) {
+    (void)state;
+    for (int i = 0; i < COUNT(shared); i++)
+        check_small_and_large(shared_config(i), 18 * shared[i].NH);
 }
 
 /* ---- compared with the numerical derivative of the loss ---- */
@@ -146,9 +170,8 @@ static bool check_tensor(const Function *f, int i) {
     return true;
 }
 
-static void check_rung(const char *name) {
-    Config config = config_of(name);
-    Bench *bench = bench_open(&config, B, 2, 5);
+static void check_rung(const Config *config) {
+    Bench *bench = bench_open(config, B, 2, 5);
     int32_t *ids = random_ids(1, B * T, V), *targets = random_ids(2, B * T, V);
     bench_shake(bench);
     run_forward_training(bench->run, ids, B, T);
@@ -164,14 +187,18 @@ static void check_rung(const char *name) {
 
 static void test_every_rung(void **state) {
     (void)state;
-    for (int i = 0; model_name(i); i++) check_rung(model_name(i));
+    for (int i = 0; model_name(i); i++) {
+        Config config = config_of(model_name(i));
+        check_rung(&config);
+    }
+    Config grouped = shared_config(0);
+    check_rung(&grouped);
 }
 
 /* The plain ladder has no dropout. But with a fixed seed and step the loss is still a function of
  * the weights, and its numerical derivative is the truth. In float32 single differences are coarse,
  * so many weights move at once, along the gradient. Returns false if the rung has no dropout. */
-static bool check_dropout_gradient(const char *name) {
-    Config config = config_of(name);
+static bool check_dropout_gradient(Config config) {
     config.dropout = 0.3;
     Bench *bench = bench_open(&config, B, 1, 5);
     Model *model = &bench->model;
@@ -216,13 +243,16 @@ static bool check_dropout_gradient(const char *name) {
 static void test_dropout_gradient(void **state) {
     (void)state;
     int dropping = 0;
-    for (int i = 0; model_name(i); i++) dropping += check_dropout_gradient(model_name(i));
+    for (int i = 0; model_name(i); i++)
+        dropping += check_dropout_gradient(config_of(model_name(i)));
     assert_true(dropping >= 2); /* gpt and modern */
+    assert_true(check_dropout_gradient(shared_config(0)));
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plain),
+        cmocka_unit_test(test_shared_heads),
         cmocka_unit_test(test_every_rung),
         cmocka_unit_test(test_dropout_gradient),
     };

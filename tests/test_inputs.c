@@ -240,11 +240,10 @@ enum { SANITIZED = 0 };
  * small, because it is on the stack. */
 static void write_narrow(const char *program, const char *programs) {
     char text[SCRATCH_PATH], name[64];
-    int length =
-        snprintf(text, sizeof text,
-                 "#!/bin/sh\nulimit -s 64 || exit 9\n"
-                 "exec env -i OMP_WAIT_POLICY=passive KERNELS=\"$KERNELS\" '%s/%s' \"$@\"\n",
-                 programs, program);
+    int length = snprintf(text, sizeof text,
+                          "#!/bin/sh\nulimit -s 64 || exit 9\n"
+                          "exec env -i KERNELS=\"$KERNELS\" '%s/%s' \"$@\"\n",
+                          programs, program);
     assert_true(length < (int)sizeof text);
     snprintf(name, sizeof name, "narrow/%s", program);
     assert_int_equal(chmod(scratch_put(name, text, (size_t)length), 0700), 0);

@@ -64,7 +64,7 @@ static const char stopping[] =
     "\nStopping: evaluating and saving; again to stop without evaluating\n";
 static const char at_once[] = "\nStopping without evaluating; again to end at once\n";
 
-/* On this clock the baseline takes two seconds, and the model is in training at three. */
+/* On this clock the baseline takes fifty seconds, and the model is in training at sixty. */
 static void interrupt_model(const char *folder, const char *signals) {
     char command[512];
     snprintf(command, sizeof command, "train " SIZES "-t 1000 -o @%s/model.safetensors " PLAY,
@@ -75,7 +75,7 @@ static void interrupt_model(const char *folder, const char *signals) {
 /* The first signal evaluates the model, and prints so at once. */
 static void test_first(void **state) {
     (void)state;
-    static const char *const signals[] = {"2@3", "15@3", "1@3"};
+    static const char *const signals[] = {"2@60", "15@60", "1@60"};
     for (int i = 0; i < 3; i++) {
         interrupt_model("first", signals[i]);
         expect_success();
@@ -106,7 +106,8 @@ static void test_baseline(void **state) {
  * model, state, page and hint are there. */
 static void test_second(void **state) {
     (void)state;
-    static const char *const signals[] = {"2@3 2@3", "2@3 15@3", "15@3 2@3", "2@3 1@3 2@3"};
+    static const char *const signals[] = {"2@60 2@60", "2@60 15@60", "15@60 2@60",
+                                          "2@60 1@60 2@60"};
     for (int i = 0; i < 4; i++) {
         interrupt_model("second", signals[i]);
         expect_success();
@@ -172,8 +173,8 @@ static void test_third(void **state) {
 /* A closing terminal sends some programs two hang-ups, and a shell one more. */
 static void test_hangups(void **state) {
     (void)state;
-    static const char *const signals[] = {"1@3 1@3 1@3 1@3 1@3", "15@3 1@3 1@3", "1@3 15@3 1@3 1@3",
-                                          "13@3 1@3 1@3"};
+    static const char *const signals[] = {"1@60 1@60 1@60 1@60 1@60", "15@60 1@60 1@60",
+                                          "1@60 15@60 1@60 1@60", "13@60 1@60 1@60"};
     for (int i = 0; i < 4; i++) {
         interrupt_model("hang", signals[i]);
         expect_success();

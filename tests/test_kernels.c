@@ -1,6 +1,8 @@
 /* test_kernels.c - every kernel table that this processor can run, on every remainder, compared
  * with simple loops in double precision. */
 #include "tests/support.h"
+#include "base/threads.h"
+#include "base/random.h"
 #include "model/kernels/kernels.h"
 
 #include <float.h>
@@ -621,6 +623,117 @@ static void test_adamw(void **state) {
     for_each_table(check_adamw);
 }
 
+/* ---- the same bits ---- */
+
+/* isa.c in plain C with sixteen lanes. Every table with a fused multiply-add gives its bits. On
+ * x86-64 it is compiled for AVX2. */
+extern const Isa isa_portable;
+
+enum { ARRAYS = 8 };
+
+/* Random arrays, the same at each call, for a kernel to read and change. */
+static void fill_arrays(float x[ARRAYS][LONGEST]) {
+    for (size_t i = 0; i < ARRAYS * LONGEST; i++)
+        x[i / LONGEST][i % LONGEST] = (float)random_normal(9, (uint64_t)i);
+}
+
+/* Calls kernel number `which` on n numbers of x; false beyond the last kernel. */
+static bool call_kernel(const Isa *isa, int which, float x[ARRAYS][LONGEST], int n) {
+    const AdamW step = {0.01f, 0.9f, 0.95f, 1e-8f, 0.1f, 0.19f, 0.0975f, 0.7f};
+    size_t size = (size_t)n;
+    float *extra = x[ARRAYS - 1], *abs = x[6];
+    for (int i = 0; i < n; i++) abs[i] = fabsf(abs[i]);
+    switch (which) {
+        case 0: extra[0] = isa->dot(x[0], x[1], size); return true;
+        case 1: isa->softmax(x[0], LONGEST, extra, x[0], 0.3f, 3, n); return true;
+        case 2: extra[0] = isa->log_sum_exp(x[0], n); return true;
+        case 3: isa->exp_all(x[0], x[1], 0.3f, 0.7f, n); return true;
+        case 4: isa->softmax_backward(x[0], x[1], 0.3f, 0.7f, n); return true;
+        case 5: isa->gelu(x[0], x[1], size); return true;
+        case 6: isa->gelu_backward(x[0], x[1], x[2], x[3], size); return true;
+        case 7: isa->normalize(x[0], extra, extra + 1, x[1], x[2], x[3], n); return true;
+        case 8: isa->normalize_recompute(x[0], x[1], 0.3f, 0.7f, x[2], x[3], n); return true;
+        case 9:
+            isa->normalize_backward(x[0], x[1], x[2], x[3], x[4], 0.3f, 0.7f, x[5], n);
+            return true;
+        case 10: isa->rms_normalize(x[0], extra, x[1], x[2], n); return true;
+        case 11: isa->rms_normalize_backward(x[0], x[1], x[2], x[3], 0.7f, x[4], n); return true;
+        case 12: isa->swiglu(x[0], x[1], x[2], size); return true;
+        case 13: isa->swiglu_backward(x[0], x[1], x[2], x[3], x[4], x[5], size); return true;
+        case 14: isa->rotate(x[0], x[1], x[2], x[3], -1, n / 2); return true;
+        case 15: isa->axpby(x[0], 0.3f, x[1], 0.7f, size); return true;
+        case 16: isa->adamw(x[0], x[1], abs, x[2], step, size); return true;
+        case 17: isa->gemv(extra, x[0], x[1], LONGEST, 5, n); return true;
+        case 18: isa->gemv(extra, x[0], x[1], 1, LONGEST, n / 8); return true;
+        case 19: isa->gemv_transposed(extra, x[0], x[1], LONGEST, 5, n); return true;
+        default: return false;
+    }
+}
+
+/* The bits of a product with as many terms as several blocks. */
+static void multiply_with(const Isa *isa, const Products *products, bool accumulate, float *c) {
+    enum { M = 17, N = 70, K = 600 };
+    float *a = random_floats(1, M * K), *b = random_floats(2, N * K), *packed;
+    float *bias = random_floats(3, N), *sums = random_floats(4, M);
+    Error err;
+    Team *team;
+    assert_ok(team_open(&team, isa, products, 1, 0, &err), err);
+    packed = malloc(products->packed_size(isa, K, N) * sizeof *packed);
+    assert_non_null(packed);
+    for (int i = 0; i < M * N; i++) c[i] = 0.1f;
+    Product product = {.c = c,
+                       .sums = sums,
+                       .packed = packed,
+                       .bias = bias,
+                       .c_row = N,
+                       .a = {a, accumulate ? 1 : K, accumulate ? M : 1},
+                       .b = {b, N, 1},
+                       .M = M,
+                       .N = N,
+                       .K = K,
+                       .accumulate = accumulate};
+    team_run(team, 1, product_work, &product);
+    memcpy(c + M * N, sums, M * sizeof *c);
+    team_close(team);
+    free(a);
+    free(b);
+    free(packed);
+    free(bias);
+    free(sums);
+}
+
+static void check_same_bits(const Isa *isa) {
+    static float ours[ARRAYS][LONGEST], theirs[ARRAYS][LONGEST];
+    float c[17 * 71], other[17 * 71];
+    for (int which = 0; call_kernel(isa, which, ours, 1); which++)
+        for (int n = 2; n <= LONGEST; n++) {
+            fill_arrays(ours);
+            fill_arrays(theirs);
+            call_kernel(isa, which, ours, n);
+            call_kernel(&isa_portable, which, theirs, n);
+            if (memcmp(ours, theirs, sizeof ours) != 0)
+                fail_msg("%s: kernel %d with %d numbers gives other bits", isa->name, which, n);
+        }
+    for (int how = 0; how < 3; how++) {
+        const Products *products = how < 2 ? &float32_products : &bf16_weight_products;
+        multiply_with(isa, products, how == 1, c);
+        multiply_with(&isa_portable, products, how == 1, other);
+        if (memcmp(c, other, sizeof c) != 0)
+            fail_msg("%s: product %d gives other bits", isa->name, how);
+    }
+}
+
+static void test_same_bits(void **state) {
+    (void)state;
+    const Isa *tables[ISA_MAX];
+    int count = isa_available(tables);
+#if defined __x86_64__ /* the base set has no fused multiply-add */
+    for (int i = 1; i < count; i++) check_same_bits(tables[i]);
+#elif defined __aarch64__
+    for (int i = 0; i < count; i++) check_same_bits(tables[i]);
+#endif
+}
+
 /* ---- choice and shares ---- */
 
 static void test_forced_table(void **state) {
@@ -675,7 +788,7 @@ static void test_barrier(void **state) {
     (void)state;
     Error err;
     Team *team;
-    int processors = team_processors();
+    int processors = threads_processors();
     const int sizes[] = {2, 5, processors < SIZE ? processors : SIZE,
                          processors + 3 < SIZE ? processors + 3 : SIZE};
     for (int i = 0; i < 4; i++) {
@@ -688,17 +801,39 @@ static void test_barrier(void **state) {
     }
 }
 
+/* The parts of all threads cover a matrix once. Sixteen threads pack less than if each packed all
+ * of the shorter side, and a narrow matrix has work for more threads than it has column grains. */
+static void test_parts(void **state) {
+    (void)state;
+    enum { SIDE = 130 };
+    static const int sides[][2] = {{1, 1}, {5, 130}, {65, 128}, {128, 128}, {130, 17}};
+    for (size_t i = 0; i < sizeof sides / sizeof *sides; i++)
+        for (int count = 1; count <= 17; count++) {
+            int rows = sides[i][0], columns = sides[i][1], covered[SIDE][SIDE] = {{0}};
+            for (int t = 0; t < count; t++) {
+                Thread thread = {.index = t, .count = count};
+                Part part = team_part(&thread, rows, columns, 6, 16);
+                if (count == 16 && rows == 128) assert_true(part.rows <= 36 && part.columns <= 32);
+                for (int r = part.row; r < part.row + part.rows; r++)
+                    for (int c = part.column; c < part.column + part.columns; c++) covered[r][c]++;
+            }
+            for (int r = 0; r < rows; r++)
+                for (int c = 0; c < columns; c++) assert_int_equal(covered[r][c], 1);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_products),     cmocka_unit_test(test_bf16_products),
-        cmocka_unit_test(test_narrow),       cmocka_unit_test(test_narrow_odd_numbers),
-        cmocka_unit_test(test_transpose),    cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_softmax),      cmocka_unit_test(test_exponential),
-        cmocka_unit_test(test_odd_numbers),  cmocka_unit_test(test_gelu),
-        cmocka_unit_test(test_normalize),    cmocka_unit_test(test_rms_normalize),
-        cmocka_unit_test(test_swiglu),       cmocka_unit_test(test_rotate),
-        cmocka_unit_test(test_dropout),      cmocka_unit_test(test_adamw),
-        cmocka_unit_test(test_forced_table), cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_products),    cmocka_unit_test(test_bf16_products),
+        cmocka_unit_test(test_narrow),      cmocka_unit_test(test_narrow_odd_numbers),
+        cmocka_unit_test(test_transpose),   cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_softmax),     cmocka_unit_test(test_exponential),
+        cmocka_unit_test(test_odd_numbers), cmocka_unit_test(test_gelu),
+        cmocka_unit_test(test_normalize),   cmocka_unit_test(test_rms_normalize),
+        cmocka_unit_test(test_swiglu),      cmocka_unit_test(test_rotate),
+        cmocka_unit_test(test_dropout),     cmocka_unit_test(test_adamw),
+        cmocka_unit_test(test_same_bits),   cmocka_unit_test(test_forced_table),
+        cmocka_unit_test(test_shares),      cmocka_unit_test(test_parts),
         cmocka_unit_test(test_barrier),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,10 +13,8 @@ enum { B = 2, T = 5, V = 7, CONTEXT = 6, LAYERS = 2, HEADS = 3 };
 
 /* A model of the rung and its plain version. Noise keeps the weights away from 0 and 1. Rotary
  * positions need an even number of channels in each head. */
-static void open_rung(Plain *plain, Model *model, const char *name) {
+static void open_rung(Plain *plain, Model *model, Config config) {
     Error err;
-    Config config = {.V = V, .T = CONTEXT, .L = LAYERS, .NH = HEADS, .C = 9};
-    snprintf(config.model, sizeof config.model, "%s", name);
     if (!model_check(&config, &err)) config.C = 12;
     assert_ok(model_build(model, &config, 5, &err), err);
     plain_open(plain, model);
@@ -58,10 +56,10 @@ static void check_tensor(const Function *f, const Tensor *tensor) {
     free(truth);
 }
 
-static void check_rung(const char *name) {
+static void check_rung(Config config) {
     Model model;
     Plain plain;
-    open_rung(&plain, &model, name);
+    open_rung(&plain, &model, config);
     int32_t *ids = random_ids(1, B * T, V), *targets = random_ids(2, B * T, V);
     Function f = {.plain = &plain, .ids = ids, .targets = targets};
     plain_gradients(&plain, targets, ids, B, T); /* must not keep anything from another batch */
@@ -76,17 +74,34 @@ static void check_rung(const char *name) {
 static void test_gradients(void **state) {
     (void)state;
     int known = 0;
-    for (int i = 0; model_name(i); i++)
-        if (plain_knows(model_name(i))) {
-            check_rung(model_name(i));
-            known++;
-        }
-    assert_int_equal(known, 6);
+    Config config = {.V = V, .T = CONTEXT, .L = LAYERS, .NH = HEADS, .C = 9};
+    for (int i = 0; model_name(i); i++) {
+        if (!plain_knows(model_name(i))) continue;
+        snprintf(config.model, sizeof config.model, "%s", model_name(i));
+        check_rung(config);
+        known++;
+    }
+    assert_int_equal(known, 7);
+}
+
+/* Heads that share keys and values, and an MLP of a width of its own. */
+static void test_shared_heads(void **state) {
+    (void)state;
+    for (int NKV = 1; NKV <= 2; NKV++)
+        check_rung((Config){.model = "modern",
+                            .V = V,
+                            .T = CONTEXT,
+                            .L = LAYERS,
+                            .NH = 2 * HEADS,
+                            .C = 24,
+                            .NKV = NKV,
+                            .H = 11});
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_shared_heads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

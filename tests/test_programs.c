@@ -2,6 +2,7 @@
  * are tiny and write gibberish, but gibberish of the right length. */
 #include "tests/support.h"
 #include "tests/table.h"
+#include "base/file.h"
 #include "base/random.h"
 #include "base/utf8.h"
 #include "version.h"
@@ -331,16 +332,17 @@ static void test_ladder(void **state) {
     train("--ladder -o @ladder/model.safetensors " PLAY);
     after(scratch("ladder/ladder.csv"));
     char *text = slurp(scratch("ladder/ladder.csv"), &length), *line = text;
-    const char *head = "model,parameters,train_loss,val_loss,bits_per_char,seconds\n";
+    const char *head = "model,parameters,train_loss,val_loss,bits_per_char,seconds,tflop\n";
     assert_true(begins(line, head));
     line += strlen(head);
     for (int i = 0, taken = 0; i < 3 + rungs; i++, line += taken, taken = 0) {
         char name[32];
         size_t parameters;
         double losses[2], bits, seconds;
-        sscanf(line, "%31[^,],%zu,%lf,%lf,%lf,%lf\n%n", name, &parameters, &losses[0], &losses[1],
+        sscanf(line, "%31[^,],%zu,%lf,%lf,%lf,%lf,%n", name, &parameters, &losses[0], &losses[1],
                &bits, &seconds, &taken);
-        assert_true(taken > 0);
+        taken += (int)strcspn(line + taken, "\n") + 1; /* tests/test_verdict.c checks the compute */
+        assert_true(taken > 1);
         assert_string_equal(name, i < 3 ? counted[i] : model_name(i - 3));
         Row row = i < 3 ? row_of(name) : learned(name);
         assert_true(parameters == row.parameters && seconds >= 0 && seconds < LIMIT);
@@ -354,7 +356,34 @@ static void test_ladder(void **state) {
     sample("-n 5 @ladder/multihead.safetensors");
 }
 
-/* A quiet run prints only the table and how to continue. */
+/* There is no evaluation shortly before the last one. What the last one measured is not measured
+ * again: a resumed training, which has to, finds the same loss. */
+static void test_evaluated_once(void **state) {
+    (void)state;
+    size_t length;
+    must_run("train " TINY_SIZES "--ladder --precision f32 -s 61 --eval-every 20 "
+             "-o @once/m.safetensors " PLAY);
+    char *log = slurp(scratch("once/m.csv"), &length);
+    int evaluated[61], count = 0;
+    for (char *line = strchr(log, '\n') + 1; *line; line = strchr(line, '\n') + 1) {
+        int step, before = 0;
+        assert_int_equal(sscanf(line, "%d,%*f,%*f,%*f,%*f,%n", &step, &before), 1);
+        if (line[before] != ',') evaluated[count++] = step;
+    }
+    free(log);
+    assert_true(count == 3 && evaluated[0] == 20 && evaluated[1] == 40 && evaluated[2] == 61);
+    char *table = slurp(scratch("once/ladder.csv"), &length);
+    must_run("train -r -o @once/m.safetensors " PLAY);
+    char *again = slurp(scratch("once/ladder.csv"), &length);
+    const char *last = strstr(table, "\nmodern,"), *same = strstr(again, "\nmodern,");
+    const char *end = last;
+    for (int comma = 0; comma < 5; comma++) end = strchr(end, ',') + 1; /* before the seconds */
+    assert_memory_equal(same, last, (size_t)(end - last));
+    free(table);
+    free(again);
+}
+
+/* A quiet run prints only the table, the digests of both models, and how to continue. */
 static void test_quiet(void **state) {
     (void)state;
     int lines = 0;
@@ -362,7 +391,8 @@ static void test_quiet(void **state) {
     learned("gpt");
     assert_true(begins(ran.out, heading));
     for (const char *c = ran.out; *c; c++) lines += *c == '\n';
-    assert_int_equal(lines, 2 + 5 + 4); /* with an empty line before each */
+    bool falls = strstr(ran.out, "\n\u2193 was still falling");
+    assert_int_equal(lines, 2 + 5 + falls + 3 + 4); /* with an empty line before each part */
 }
 
 /* ---- the page ---- */
@@ -404,6 +434,35 @@ static void test_page(void **state) {
     assert_int_equal(points_of(page, "gpt"), 3);
     assert_int_equal(points_of(page, "gpt, training"), 60);
     free(page);
+}
+
+/* Does the page have this text? It may not be there yet. */
+static bool page_says(const char *path, const char *text) {
+    if (!scratch_has(path)) return false;
+    size_t length;
+    char *page = slurp(scratch(path), &length);
+    bool says = strstr(page, text) != NULL;
+    assert_true(strstr(page, "</html>\n") == page + length - strlen("</html>\n"));
+    free(page);
+    return says;
+}
+
+/* While a training runs, its page is there, whole at any moment, and says so. After a kill it stays
+ * as it was; a later run ends it. */
+static void test_live_page(void **state) {
+    (void)state;
+    int out = open_output(scratch("stdout"));
+    pid_t child = start("train " TINY "-m bigram -s 1000000 -q -o @live/model " PLAY, out);
+    while (!page_says("live/report.html", "Training bigram, model 1 of 1: step "))
+        assert_int_equal(waitpid(child, NULL, WNOHANG), 0);
+    assert_true(page_says("live/report.html", "<div id=\"live\" data-every=\""));
+    assert_int_equal(kill(child, SIGKILL), 0);
+    close(out);
+    finish(child);
+    assert_true(page_says("live/report.html", "<div id=\"live\""));
+    must_run("train " TINY "-q -o @live/model " PLAY);
+    assert_false(page_says("live/report.html", "<div id=\"live\""));
+    assert_true(page_says("live/report.html", "<div class=\"writings\">"));
 }
 
 /* No other file of the training may have the page's name. */
@@ -467,6 +526,11 @@ static void test_bytes(void **state) {
     assert_true(row_of("gpt").validation < log(256.0) + 0.1);
     sample("--score @noise @bytes");
     after("characters 2000\n");
+    for (size_t i = 0; i < sizeof noise; i++) noise[i] = (char)(i * i % 19 + 'a');
+    scratch_put("squares", noise, sizeof noise);
+    train("--bytes -o @few/m @squares");
+    after(": 2,000 characters, 10 distinct; "); /* the squares modulo 19 */
+    assert_near(row_of("uniform").validation, log(256.0), 1e-4);
 }
 
 /* A text of a single character: nothing to learn, and no failure. */
@@ -639,7 +703,8 @@ static void check_score(const char *options, const char *path, bool bytes) {
     scratch_put("tail", text + tail, length - tail);
     free(text);
     sample("--score @tail @scored");
-    sscanf(ran.out, "characters %zu\nnats_per_char %lf\nbits_per_char %lf\nperplexity %lf\n%n",
+    sscanf(ran.out,
+           "characters %zu\nunknown 0\nnats_per_char %lf\nbits_per_char %lf\nperplexity %lf\n%n",
            &count, &nats, &bits, &perplexity, &end);
     assert_int_equal(end, ran.length);
     assert_int_equal(count, held_out);
@@ -650,28 +715,71 @@ static void check_score(const char *options, const char *path, bool bytes) {
     assert_near(strtod(after("\nvalidation_loss "), NULL), nats, 1e-5);
 }
 
-/* --explain from outside. test_report tests its content. */
+/* --explain from outside. test_explain and tests/explain test its content. */
 static void test_explain(void **state) {
     (void)state;
     train("-o @explained " PLAY);
+    train("-m bigram -o @counted " PLAY);
     must_run("sample --explain THE~CLOCK @explained");
-    assert_true(begins(ran.out, "gpt, layer 0 of 1, head 0 of 2\n"));
+    assert_true(begins(ran.out, "gpt, layer 0 of 1, head "));
     after("\nhead 0 ");
     after("(in tenths: ");
-    after("\n8. Projection");
+    after(". The next character: ");
     assert_null(strchr(ran.out, '\033')); /* no terminal, so no colour */
     must_run("sample --explain THE --head 1 @explained");
     assert_true(begins(ran.out, "gpt, layer 0 of 1, head 1 of 2\n"));
     run("sample --explain THE --layer 1 @explained");
-    expect_refusal(1, "--layer 1", "has 1");
+    expect_refusal(1, "--layer 1", "only layer 0");
     run("sample --explain THE --head 2 @explained");
-    expect_refusal(1, "--head 2", "has 2");
-    run("sample --explain THE~CLOCK~STRIKES~THREE @explained");
-    expect_refusal(1, "23 characters", "context of 16");
+    expect_refusal(1, "--head 2", "heads 0 and 1");
+    must_run("sample --explain THE~CLOCK~STRIKES~THREE @explained");
+    after("The text has 23 characters; here are the last 16, the context of the model.\n");
+    char *steps = strdup(strstr(ran.out, "\n1. Tokens"));
+    must_run("sample --explain CK~STRIKES~THREE @explained");
+    assert_null(strstr(ran.out, "The text has"));
+    assert_string_equal(steps, strstr(ran.out, "\n1. Tokens"));
+    free(steps);
     run("sample --explain= @explained");
     expect_refusal(1, "--explain", "a character or more");
     run("sample --explain ~~~好 @explained");
     expect_refusal(1, "--explain", "好");
+}
+
+/* Several models on the same text. */
+static void test_explain_several(void **state) {
+    (void)state;
+    must_run("sample --explain THE @explained @counted");
+    after("explained");
+    after("counted");
+    run("sample --explain THE --head 1 @explained @counted");
+    expect_refusal(2, "--layer and --head", "not of 2");
+    run("sample @explained @counted");
+    expect_refusal(2, "one CHECKPOINT is expected", "not 2");
+    scratch_put("few.txt", "abababababababababababababababababababababababababababab", 56);
+    train("-m bigram -c 4 -o @narrow/few "
+          "@few.txt");
+    run("sample --explain THE @explained @narrow/few");
+    expect_refusal(1, "narrow/few: --explain", "'T'");
+    run("sample --explain THE @explained @missing");
+    expect_refusal(1, "missing: cannot be opened", "");
+}
+
+/* A page is written only where nothing is. */
+static void test_explain_page(void **state) {
+    (void)state;
+    must_run("sample --explain THE --html @explained.html @explained");
+    assert_string_equal(ran.out, "");
+    assert_true(file_begins(scratch("explained.html"), "<!doctype html>"));
+    run("sample --explain THE --html @explained.html @counted");
+    expect_refusal(1, "explained.html", "exists already");
+    must_run("sample --explain THE --html @both.html @explained @counted");
+    run("sample --html @none.html @explained");
+    expect_refusal(2, "--html", "--explain");
+    run("sample --explain THE --layer 7 --html @none.html @explained");
+    expect_refusal(1, "--layer 7", "only layer 0");
+    assert_false(scratch_has("none.html"));
+    run("sample --explain THE --html @no/folder/none.html @explained");
+    expect_refusal(1, "no/folder", "");
 }
 
 static void test_score(void **state) {
@@ -679,6 +787,84 @@ static void test_score(void **state) {
     check_score("--seed 3", PLAY, false);
     check_score("--val 0.2", "@chinese.txt", false);
     check_score("--bytes", "@chinese.txt", true);
+}
+
+static double nats_of(const char *command) {
+    must_run("%s", command);
+    return strtod(after("\nnats_per_char "), NULL);
+}
+
+/* Unknown characters are refused by name, left out, or counted at ln(V + 1) each; the model never
+ * sees them. */
+static void test_unknown(void **state) {
+    (void)state;
+    enum { KNOWN = 300, OTHERS = 40, V = 63 };
+    size_t length;
+    char *play = slurp(PLAY, &length), mixed[KNOWN + 3 * OTHERS], *to = mixed;
+    for (int i = 0; i < KNOWN; i++) {
+        if (i % 7 == 0 && i / 7 < OTHERS) to = (char *)memcpy(to, "好", 3) + 3; /* the first, too */
+        *to++ = play[i];
+    }
+    scratch_put("known", play, KNOWN);
+    scratch_put("mixed", mixed, sizeof mixed);
+    scratch_put("foreign", "好a好", 7);
+    free(play);
+    train("-o @judge " PLAY);
+    run("sample --score @mixed @judge");
+    expect_refusal(1, "character 1, '好' (U+597D), is not in the model's vocabulary (40 in all); ",
+                   "--unknown skip leaves such out, --unknown uniform counts them");
+    run("sample --score @mixed --unknown refuse @judge");
+    expect_refusal(1, "character 1, '好'", "--unknown skip");
+    double known = nats_of("sample --score @known @judge");
+    after("characters 300\nunknown 0\n");
+    assert_near(nats_of("sample --score @mixed --unknown skip @judge"), known, 1e-6);
+    after("characters 340\nunknown 40\n");
+    double all = nats_of("sample --score @mixed --unknown uniform @judge");
+    assert_near(all, ((KNOWN - 1) * known + OTHERS * log(V + 1)) / (KNOWN - 1 + OTHERS), 2e-6);
+    assert_near(strtod(after("\nperplexity "), NULL), exp(all), 1e-3);
+    run("sample --score @foreign --unknown skip @judge");
+    expect_refusal(1, "foreign: too short", "two characters that the model knows");
+    run("sample --score @mixed --unknown some @judge");
+    expect_refusal(2, "refuse, skip or uniform", "'some'");
+    run("sample -i --score @mixed @judge");
+    expect_refusal(2, "--interactive, --score", "one of them at a time");
+    run("sample --unknown skip @judge");
+    expect_refusal(2, "--unknown is for", "--score");
+}
+
+/* Without the usual model, ./sample names that of the last training that was set aside. */
+static void test_no_model(void **state) {
+    (void)state;
+    static const char *const folders[] = {"out", "out/earlier-2", "out/earlier-10",
+                                          "out/earlier-11", "out/earlier-12x"};
+    const char *programs = getenv("TRIL_PROGRAMS");
+    char root[SCRATCH_PATH / 2], absolute[SCRATCH_PATH],
+        *before = programs ? strdup(programs) : NULL;
+    assert_non_null(getcwd(root, sizeof root));
+    snprintf(absolute, sizeof absolute, "%s/%s", root, before ? before : "build/test");
+    if (!before || *before != '/') setenv("TRIL_PROGRAMS", absolute, 1);
+    assert_int_equal(chdir(scratch_directory), 0);
+    run("sample");
+    expect_refusal(1, "out/model.safetensors: there is none", "train one");
+    for (int i = 0; i < 5; i++) assert_int_equal(mkdir(scratch(folders[i]), 0700), 0);
+    run("sample -n 5"); /* folders without a model */
+    expect_refusal(1, "out/model.safetensors: there is none", "train one");
+    scratch_put("out/earlier-2/model.safetensors", "", 0);
+    scratch_put("out/earlier-10/model.safetensors", "", 0);
+    scratch_put("out/earlier-12x/model.safetensors", "", 0);
+    run("sample --info");
+    expect_refusal(1, "out/model.safetensors: there is none", "out/earlier-10/model.safetensors");
+    run("sample out/model.safetensors");
+    expect_refusal(1, "out/model.safetensors: ", "cannot be opened");
+    scratch_put("out/model.safetensors", "", 0);
+    run("sample");
+    expect_refusal(1, "out/model.safetensors: ", "not a valid checkpoint");
+    assert_int_equal(chdir(root), 0);
+    if (before)
+        setenv("TRIL_PROGRAMS", before, 1);
+    else
+        unsetenv("TRIL_PROGRAMS");
+    free(before);
 }
 
 /* The checkpoint has the requested settings, and its tensors contain all its weights. */
@@ -835,8 +1021,8 @@ static void test_help(void **state) {
     static const char *const sampling[][2] = {
         {"-n, --length N ", "(500)"}, {"-p, --prompt TEXT ", ""}, {"--samples N ", "(1)"},
         {"--stop TEXT ", ""}, {"-t, --temperature X ", "(0.8)"}, {"-k, --top-k N ", "0: all"},
-        {"-P, --top-p X ", "(1)"}, {"--seed N ", "(1337)"}, {"--score FILE ", ""},
-        {"--info  ", ""}, {"--explain TEXT ", "listens to"}, {"--layer N ", "from 0"}, {"--head N ", "map of all"}, {"-j, --threads N ", "processor"}, {"-h, --help  ", ""}, {"--version  ", ""},
+        {"-P, --top-p X ", "(1)"}, {"--seed N ", "(1337)"}, {"--score FILE ", ""}, {"--unknown HOW ", "uniform"},
+        {"--info  ", ""}, {"--explain TEXT ", "what each expects"}, {"--layer N ", "matters most"}, {"--head N ", "map of all"}, {"--html FILE ", "a new file"}, {"-j, --threads N ", "processor"}, {"-h, --help  ", ""}, {"--version  ", ""},
     };
     /* clang-format on */
     check_help("train", training, sizeof training / sizeof *training);
@@ -883,8 +1069,10 @@ int main(void) {
         cmocka_unit_test(test_early_decay),
         cmocka_unit_test(test_short_text),
         cmocka_unit_test(test_ladder),
+        cmocka_unit_test(test_evaluated_once),
         cmocka_unit_test(test_quiet),
         cmocka_unit_test(test_page),
+        cmocka_unit_test(test_live_page),
         cmocka_unit_test(test_page_taken),
         cmocka_unit_test(test_many_lines),
         cmocka_unit_test(test_hostile_page),
@@ -897,7 +1085,11 @@ int main(void) {
         cmocka_unit_test(test_stop),
         cmocka_unit_test(test_text_of_bytes),
         cmocka_unit_test(test_explain),
+        cmocka_unit_test(test_explain_several),
+        cmocka_unit_test(test_explain_page),
         cmocka_unit_test(test_score),
+        cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_no_model),
         cmocka_unit_test(test_info),
         cmocka_unit_test(test_bad_input),
         cmocka_unit_test(test_bad_surroundings),

@@ -9,13 +9,13 @@
 
 static Config config_of(const char *model, int V, int T, int C) {
     Config config = {.V = V, .T = T, .L = 2, .NH = 4, .C = C};
-    snprintf(config.model, sizeof config.model, "%s", model);
+    kind_set(&config, model);
     return config;
 }
 
-/* Calls `check` with the name of each rung. */
+/* Calls `check` with the name of each kind of models (support.h). */
 static void for_each_rung(void (*check)(const char *name)) {
-    for (int i = 0; model_name(i); i++) check(model_name(i));
+    for (int i = 0; kind_name(i); i++) check(kind_name(i));
 }
 
 /* ---- causality ---- */
@@ -109,6 +109,51 @@ static void check_look(const char *name) {
 static void test_look(void **state) {
     (void)state;
     for_each_rung(check_look);
+}
+
+/* Computes line i again from what it read. Returns whether it is such a line. */
+static bool applies(const Run *run, int i, const LineView *line, int T) {
+    float y[4 * 65];
+    for (int t = 0; t < T; t++) {
+        const LineArray *in = &line->inputs[0], *out = &line->outputs[0];
+        assert_true((size_t)out->width <= sizeof y / sizeof *y);
+        if (!run_line_apply(run, i, in->data + (size_t)t * in->row, y)) return false;
+        for (int c = 0; c < out->width; c++)
+            assert_near(y[c], out->data[(size_t)t * out->row + (size_t)c], 1e-4);
+    }
+    return true;
+}
+
+/* A run for looking computes the same bits as any other, and its lines are the whole pass. */
+static void check_lines(const char *name) {
+    enum { T = 11, V = 13 };
+    Config config = config_of(name, V, T, 16);
+    Bench *bench = bench_open(&config, 1, 1, 3);
+    int32_t *ids = random_ids(1, T, V);
+    Run *runs[2];
+    Error err;
+    bench_shake(bench);
+    for (int kept = 0; kept < 2; kept++) {
+        RunOptions options = {.batch = 1, .length = T, .threads = 2, .kept = kept};
+        assert_ok(run_open(&runs[kept], &bench->model, &options, &err), err);
+    }
+    const float *logits = run_forward(runs[1], ids, 1, T, 0);
+    assert_memory_equal(run_forward(runs[0], ids, 1, T, 0), logits, T * V * sizeof(float));
+    LineView line, last = {0};
+    int count = 0, applied = 0;
+    for (; run_line(runs[1], count, &line); count++, last = line)
+        applied += applies(runs[1], count, &line, T);
+    assert_true(last.outputs[0].data == logits && last.outputs[0].width == V);
+    assert_true(count == 1 || applied >= 2); /* a bigram is one line */
+    assert_false(run_line(runs[1], -1, &line));
+    for (int kept = 0; kept < 2; kept++) run_close(runs[kept]);
+    bench_close(bench);
+    free(ids);
+}
+
+static void test_lines(void **state) {
+    (void)state;
+    for_each_rung(check_lines);
 }
 
 /* ---- the first loss ---- */
@@ -230,7 +275,7 @@ static float *weights_after(const char *name, Precision precision, int threads, 
 static void check_bits_in(const char *name, Precision precision) {
     size_t capacity;
     float *one = weights_after(name, precision, 1, 7, &capacity);
-    const int threads[] = {2, 3, 4, run_max_threads() + 1}; /* one that has no processor */
+    const int threads[] = {2, 3, 7, run_max_threads() + 1}; /* one that has no processor */
     for (int i = 0; i < 4; i++) {
         float *more = weights_after(name, precision, threads[i], 7, &capacity);
         assert_memory_equal(one, more, capacity * sizeof *one);
@@ -254,9 +299,10 @@ static void test_bits(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_causality),         cmocka_unit_test(test_look),
-        cmocka_unit_test(test_first_loss),        cmocka_unit_test(test_overfit),
-        cmocka_unit_test(test_bigram_is_counted), cmocka_unit_test(test_bits),
+        cmocka_unit_test(test_causality), cmocka_unit_test(test_look),
+        cmocka_unit_test(test_lines),     cmocka_unit_test(test_first_loss),
+        cmocka_unit_test(test_overfit),   cmocka_unit_test(test_bigram_is_counted),
+        cmocka_unit_test(test_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,75 +1,18 @@
-/* test_report.c - displays of a model: glyphs, maps, charts, attention explained. */
-#include "tests/support.h"
+/* test_report.c - displays of a model: glyphs, maps, charts. */
+#include "tests/screenful.h"
 #include "base/escape.h"
 #include "report/chart.h"
+#include "report/figure.h"
 #include "report/heat.h"
 #include "report/map.h"
 #include "report/markup.h"
 #include "report/spark.h"
-#include "report/explain.h"
 
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Output to a stream in memory. */
-typedef struct {
-    char *text; /* owned */
-    size_t length;
-    Screen screen;
-} Page;
-
-static Page page_open(int columns, bool colour) {
-    Page page = {0};
-    page.screen = (Screen){.columns = columns, .colour = colour};
-    return page;
-}
-
-static void page_begin(Page *page) {
-    page->screen.out = open_memstream(&page->text, &page->length);
-    assert_non_null(page->screen.out);
-}
-
-static void page_end(Page *page) {
-    assert_int_equal(fclose(page->screen.out), 0);
-}
-
-/* Counts the columns of a line: one for each character, two for wide ones, none for accents and
- * colour codes. */
-static int columns_of(const char *line, size_t length) {
-    int columns = 0;
-    for (size_t i = 0; i < length;) {
-        uint32_t code;
-        int bytes = utf8_decode(line + i, length - i, &code);
-        assert_true(bytes > 0);
-        if (code == '\033') {
-            i += strcspn(line + i, "m") + 1;
-            continue;
-        }
-        assert_true(code >= 0x20 && code != 0x7F);
-        columns += code == 0x301 ? 0 : code >= 0x4E00 && code < 0xA000 ? 2 : 1;
-        i += (size_t)bytes;
-    }
-    return columns;
-}
-
-static void check_width(const char *text, int max) {
-    for (const char *line = text; *line;) {
-        size_t length = strcspn(line, "\n");
-        int columns = columns_of(line, length);
-        if (columns > max) fail_msg("%d columns: %.*s", columns, (int)length, line);
-        line += length + (line[length] == '\n');
-    }
-}
-
-static Vocab vocab_of(const char *text) {
-    Vocab vocab;
-    Error err;
-    assert_ok(vocab_build(&vocab, "test", text, strlen(text), false, &err), err);
-    return vocab;
-}
 
 /* ---- glyphs ---- */
 
@@ -145,7 +88,7 @@ static void test_spark(void **state) {
     assert_string_equal(text, "");
     for (int i = 8; i > 0; i--) spark_add(&spark, i);
     spark_text(&spark, text);
-    assert_string_equal(text, "█▇▆▅▄▃▂▁");
+    assert_string_equal(text, "███▇▅▄▂▁"); /* scaled to the last six */
     spark = (Spark){0};
     spark_add(&spark, 3);
     spark_add(&spark, 3);
@@ -165,6 +108,11 @@ static void test_spark(void **state) {
     assert_int_equal(strlen(text), 3 * spark.count);
     assert_memory_equal(text, "█", 3);
     assert_string_equal(text + strlen(text) - 3, "▁");
+    /* the fall of the first steps does not make the rest flat: of 16 columns it takes one */
+    spark = (Spark){0};
+    for (int i = 0; i < 16; i++) spark_add(&spark, i == 0 ? 8 : 2.5 - 0.05 * i);
+    spark_text(&spark, text);
+    assert_string_equal(text, "██████▇▆▆▅▄▃▃▂▁▁");
 }
 
 /* ---- pictures ---- */
@@ -192,20 +140,27 @@ static void test_markup(void **state) {
 static void test_chart(void **state) {
     (void)state;
     const Point first[] = {{1, 4.25}, {250, 1.456207}, {1000, 2}}, one[] = {{500, 3}};
-    const Curve curves[] = {{"a<b", first, 3, 0, false}, {"thin", one, 1, 7, true}};
+    const Curve curves[] = {{"a<b", first, 3, 0, false}, {"thin", one, 1, 0, true}};
     const Level levels[] = {{"level", 4.5}};
+    const Mark marks[] = {{{250, 1.456207}, "<mark>", 0}};
     const Chart chart = {.id = "c",
                          .title = "\"title\"",
                          .x_name = "steps",
+                         .x_place = "step #",
+                         .strong = "strong",
+                         .faint = "faint",
                          .curves = curves,
                          .curve_count = 2,
                          .levels = levels,
                          .level_count = 1,
-                         .width = 600,
-                         .height = 300};
+                         .marks = marks,
+                         .mark_count = 1,
+                         .height = 300,
+                         .decimals = 2,
+                         .names = true};
     Page page = page_open(80, false);
     page_begin(&page);
-    chart_draw(page.screen.out, &chart);
+    figure_chart(page.screen.out, &chart);
     page_end(&page);
     assert_non_null(strstr(page.text, " points=\"1,4.25 250,1.456207 1000,2\"/>"));
     assert_non_null(strstr(page.text, " points=\"500,3\"/>"));
@@ -213,14 +168,25 @@ static void test_chart(void **state) {
     assert_non_null(strstr(page.text, "<title>&#34;title&#34;</title>"));
     assert_non_null(strstr(page.text, ">a&#60;b</text>"));
     assert_null(strstr(page.text, ">thin</text>"));
-    double a, d, e, f;
+    /* the legend: the last value of each curve */
+    assert_non_null(strstr(page.text, "<td data-name=\"a&#60;b\">2.00</td>"
+                                      "<td data-name=\"thin\">3.00</td></tr>\n"));
+    assert_non_null(strstr(page.text, "level</th><td>4.50</td><td></td></tr>\n"));
+    /* a quarter from the left, and where the matrix puts the point */
+    double a, d, f, x, y;
     const char *matrix = strstr(page.text, "matrix(");
-    assert_int_equal(sscanf(matrix, "matrix(%lf 0 0 %lf %lf %lf)", &a, &d, &e, &f), 4);
+    assert_int_equal(sscanf(matrix, "matrix(%lf 0 0 %lf 0 %lf)", &a, &d, &f), 3);
     assert_true(a > 0 && d < 0);
     for (int i = 0; i < 3; i++) {
-        double x = a * first[i].x + e, y = d * first[i].y + f;
-        assert_true(x > 0 && x < 600 && y > 0 && y < 300);
+        x = a * first[i].x, y = d * first[i].y + f;
+        assert_true(x > 0 && x <= 1000 && y > 0 && y < 300);
     }
+    const char *mark = strstr(page.text, "class=\"mark\"");
+    assert_int_equal(sscanf(mark, "class=\"mark\" x=\"%lf%%", &x), 1);
+    assert_near(x, 25, 1e-6);
+    assert_int_equal(sscanf(strstr(mark, "cy="), "cy=\"%lf", &y), 1);
+    assert_near(y, d * first[1].y + f, 0.1);
+    assert_non_null(strstr(mark, ">&#60;mark&#62;</text>"));
     free(page.text);
 }
 
@@ -230,9 +196,9 @@ static void check_places(const Point *points, int count) {
     const Chart chart = {.id = "c",
                          .title = "",
                          .x_name = "",
+                         .x_place = "",
                          .curves = &curve,
                          .curve_count = 1,
-                         .width = 300,
                          .height = 200};
     Page page = page_open(80, false);
     page_begin(&page);
@@ -260,10 +226,10 @@ static void test_map(void **state) {
     page_begin(&page);
     map_draw(page.screen.out, "m", "a \"map\"", weights, T, glyphs);
     page_end(&page);
-    /* neighbours with weight one half share a rectangle; below a sixteenth, or NaN, nothing is
-     * drawn */
-    assert_non_null(strstr(page.text, "<path d=\"M0 1h2v1H0z\" fill-opacity=\"0.5\"/>"));
-    assert_non_null(strstr(page.text, "<path d=\"M0 0h1v1H0zM2 2h1v1H2z\" fill-opacity=\"1\"/>"));
+    /* neighbours with weight one half share a line; below a 32nd, or NaN, nothing is drawn */
+    assert_non_null(strstr(page.text, "<path stroke-opacity=\"0.5\" d=\"M0 1h2\"/>"));
+    assert_non_null(strstr(page.text, "<path stroke-opacity=\"1\" d=\"M0 0h1M2 2h1\"/>"));
+    assert_non_null(strstr(page.text, " data-weights=\"1000;500,500;10,0,1000\">"));
     assert_non_null(strstr(page.text, ">&#60;</text>"));
     assert_non_null(strstr(page.text, "<title>a &#34;map&#34;</title>"));
     free(page.text);
@@ -294,14 +260,13 @@ static void test_heat(void **state) {
     const HeatMap maps[] = {{"one", weights[0]}, {"two", weights[1]}};
     Page page = page_open(80, false);
     page_begin(&page);
-    heat_draw(&page.screen, maps, 2, T, glyphs);
+    assert_int_equal(heat_draw(&page.screen, maps, 2, T, glyphs), 3);
     page_end(&page);
     assert_string_equal(page.text, "one        two\n"
                                    "   a 好c      a 好c \n"
                                    "a  9       a  9     \n"
                                    "好 9 .     好 5 5   \n"
-                                   "c  3 4 3   c  1 1 8 \n"
-                                   "(in tenths: . is less than 0.05, 9 is 0.85 or more)\n");
+                                   "c  3 4 3   c  1 1 8 \n");
     free(page.text);
     page = page_open(12, true); /* one below the other, in colour; the lightest is the most */
     page_begin(&page);
@@ -309,155 +274,14 @@ static void test_heat(void **state) {
     page_end(&page);
     assert_non_null(strstr(page.text, "\n\ntwo\n"));
     assert_non_null(strstr(page.text, "a  \033[48;5;230m  \033[0m    \n"));
-    assert_null(strstr(page.text, "tenths"));
     check_width(page.text, 12);
     free(page.text);
-    page = page_open(7, false); /* too narrow for all tokens */
+    page = page_open(7, false); /* too narrow for all tokens: the last one stays */
     page_begin(&page);
-    heat_draw(&page.screen, maps, 1, T, glyphs);
+    assert_int_equal(heat_draw(&page.screen, maps, 1, T, glyphs), 1);
     page_end(&page);
-    assert_non_null(strstr(page.text, "\n好 9 . \n(the first 2 of 3 characters"));
+    assert_string_equal(page.text, "one\n   ..c \n..\nc  ..3 \n");
     free(page.text);
-}
-
-/* ---- attention explained ---- */
-
-enum { TOKENS = 5 };
-
-/* Explains attention in a model with random weights on "ab\n好b". */
-static Page explain(const char *name, int layer, int head) {
-    Vocab vocab = vocab_of("a\nb好");
-    Config config = {.V = vocab.size, .T = 8, .L = 2, .NH = 2, .C = 8};
-    snprintf(config.model, sizeof config.model, "%s", name);
-    Bench *bench = bench_open(&config, 1, 1, 3);
-    const int32_t ids[TOKENS] = {1, 2, 0, 3, 2};
-    Error err;
-    bench_shake(bench);
-    Page page = page_open(80, false);
-    page_begin(&page);
-    assert_ok(
-        explain_attention(&page.screen, &bench->model, &vocab, ids, TOKENS, layer, head, &err),
-        err);
-    page_end(&page);
-    bench_close(bench);
-    vocab_free(&vocab);
-    check_width(page.text, 80);
-    return page;
-}
-
-/* Reads row t, from 0, of the first table after `title`. Returns the number of values. */
-static int read_row(const char *text, const char *title, int t, double numbers[8]) {
-    static const char *const glyphs[TOKENS] = {"a ", "b ", "↵ ", "好", "b "};
-    const char *at = strstr(text, title);
-    assert_non_null(at);
-    for (int i = 0; i <= t; i++) {
-        char begin[32];
-        snprintf(begin, sizeof begin, "\n  %s ", glyphs[i]);
-        at = strstr(at, begin);
-        assert_non_null(at);
-        at += strlen(begin);
-    }
-    int count = 0;
-    for (int taken; count < 8 && sscanf(at, "%lf%n", &numbers[count], &taken) == 1; at += taken) {
-        count++;
-        if (at[taken] == '\n') break;
-    }
-    return count;
-}
-
-/* Each step follows from the printed numbers of the one before. */
-static void check_steps(const char *name, int layer, int head) {
-    Page page = explain(name, layer, head);
-    double q[8], key[8], score[8], scaled[8], weight[8], value[8], context[8];
-    int size = read_row(page.text, "   query\n", 3, q);
-    for (int s = 0; s < TOKENS; s++) {
-        assert_int_equal(read_row(page.text, "   key\n", s, key), size);
-        double dot = 0;
-        for (int i = 0; i < size; i++) dot += q[i] * key[i];
-        assert_int_equal(read_row(page.text, "\n3. Scores", 3, score), TOKENS);
-        assert_near(dot, score[s], 0.02);
-    }
-    assert_int_equal(read_row(page.text, "\n4. Scaled", 3, scaled), TOKENS);
-    assert_int_equal(read_row(page.text, "\n6. Softmax", 3, weight), TOKENS);
-    double sum = 0, heard = 0;
-    for (int s = 0; s <= 3; s++) sum += exp(scaled[s]);
-    for (int s = 0; s < TOKENS; s++) {
-        assert_near(scaled[s], score[s] / sqrt(size), 0.01);
-        assert_near(weight[s], s > 3 ? 0 : exp(scaled[s]) / sum, 0.002);
-        read_row(page.text, "   value\n", s, value);
-        heard += weight[s] * value[0];
-    }
-    read_row(page.text, "\n7. Context", 3, context);
-    assert_near(context[0], heard, 0.01);
-    assert_non_null(strstr(page.text, " -inf"));
-    free(page.text);
-}
-
-static void test_explain(void **state) {
-    (void)state;
-    check_steps("head", 0, ALL_HEADS);
-    check_steps("multihead", 0, 1);
-    check_steps("gpt", 1, 0);
-    check_steps("modern", 1, 1);
-}
-
-/* All heads as maps, or the requested one. */
-static void test_explain_heads(void **state) {
-    (void)state;
-    Page page = explain("gpt", 0, ALL_HEADS);
-    assert_non_null(strstr(page.text, "gpt, layer 0 of 2, head 0 of 2\n"));
-    assert_non_null(strstr(page.text, "\nhead 0         head 1\n"));
-    free(page.text);
-    page = explain("gpt", 0, 1);
-    assert_non_null(strstr(page.text, "gpt, layer 0 of 2, head 1 of 2\n"));
-    assert_non_null(strstr(page.text, "\n\nhead 1\n"));
-    free(page.text);
-}
-
-/* Without queries the triangle is uniform. Without attention the output lists followers only. */
-static void test_explain_below(void **state) {
-    (void)state;
-    double numbers[8];
-    Page page = explain("average", 0, ALL_HEADS);
-    assert_null(strstr(page.text, "query"));
-    assert_int_equal(read_row(page.text, "\n6. Softmax", 2, numbers), TOKENS);
-    for (int s = 0; s < TOKENS; s++) assert_near(numbers[s], s > 2 ? 0 : 1.0 / 3, 0.001);
-    free(page.text);
-    page = explain("bigram", 0, ALL_HEADS);
-    assert_non_null(strstr(page.text, "What follows each character"));
-    double before = 100, sum = 0;
-    const char *at = strstr(page.text, "\n  b ") + 5;
-    for (int i = 0; i < 4; i++) { /* all four characters, likeliest first */
-        at = strchr(at, '.') - 2;
-        double share = strtod(at, NULL);
-        assert_true(share <= before);
-        before = share;
-        sum += share;
-        at = strchr(at, '%');
-    }
-    assert_near(sum, 100, 0.3);
-    free(page.text);
-}
-
-static void test_refusals(void **state) {
-    (void)state;
-    Vocab vocab = vocab_of("a\nb好");
-    Config config = {.model = "gpt", .V = vocab.size, .T = 8, .L = 2, .NH = 2, .C = 8};
-    Bench *bench = bench_open(&config, 1, 1, 3);
-    const int32_t id = 1;
-    Error err;
-    Page page = page_open(80, false);
-    page_begin(&page);
-    assert_false(
-        explain_attention(&page.screen, &bench->model, &vocab, &id, 1, 2, ALL_HEADS, &err));
-    assert_non_null(strstr(err.text, "--layer 2: the model has 2"));
-    assert_false(explain_attention(&page.screen, &bench->model, &vocab, &id, 1, 0, 2, &err));
-    assert_non_null(strstr(err.text, "--head 2: the model has 2"));
-    page_end(&page);
-    assert_int_equal(page.length, 0);
-    free(page.text);
-    bench_close(bench);
-    vocab_free(&vocab);
 }
 
 int main(void) {
@@ -468,8 +292,6 @@ int main(void) {
         cmocka_unit_test(test_extreme_charts), cmocka_unit_test(test_map),
         cmocka_unit_test(test_glyphs),         cmocka_unit_test(test_safe_glyphs),
         cmocka_unit_test(test_screen),         cmocka_unit_test(test_heat),
-        cmocka_unit_test(test_explain),        cmocka_unit_test(test_explain_heads),
-        cmocka_unit_test(test_explain_below),  cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,11 +15,11 @@
 /* Every rung with dropout, at sizes that train at once. The number of steps is no multiple of the
  * interval between evaluations. Dropout uses random numbers at every step. */
 #define SIZES  "-l 2 -w 16 -H 2 -c 16 -b 4 -d 0.2 --lr 0.01 "
-#define BUDGET "-m modern -s 100 --eval-every 13 "
+#define BUDGET "-m conv -s 100 --eval-every 13 "
 #define TINY   SIZES BUDGET "-j 1 "
 
-static const char *const rungs[] = {"bigram", "average", "head",       "multihead",
-                                    "gpt",    "modern",  "modern.last"};
+static const char *const rungs[] = {"bigram", "average", "head", "multihead",
+                                    "gpt",    "modern",  "conv", "conv.last"};
 enum { FILES = sizeof rungs / sizeof *rungs };
 
 static Error err;
@@ -117,20 +117,20 @@ static void test_killed(void **state) {
     (void)state;
     /* the second does not repeat the options of the first */
     static const char *const ways[] = {"train -r " TINY
-                                       "--ladder --save-every 0 -o @life/modern.safetensors " PLAY,
-                                       "train -r -j 3 -o @life/modern.safetensors " PLAY,
+                                       "--ladder --save-every 0 -o @life/conv.safetensors " PLAY,
+                                       "train -r -j 3 -o @life/conv.safetensors " PLAY,
                                        "train -r -j 2 -q --save-every 0.002 --ladder " SIZES BUDGET
-                                       "-o @life/modern.safetensors " PLAY};
+                                       "-o @life/conv.safetensors " PLAY};
     const char *kills = getenv("TRIL_KILLS");
     int wanted = kills ? atoi(kills) : 50, done = 0;
     double before = seconds();
-    must_run("train " TINY "--ladder -q -o @whole/modern.safetensors " PLAY);
+    must_run("train " TINY "--ladder -q -o @whole/conv.safetensors " PLAY);
     double whole = seconds() - before;
     for (int life = 0; done < wanted; life++) {
         for (int i = 0;; i++) {
             assert_true(i < 200); /* or it makes no progress */
             /* until there is a state, the command has all options */
-            bool begun = scratch_has("life/modern.last.safetensors");
+            bool begun = scratch_has("life/conv.last.safetensors");
             uint64_t key = random_key(5, (uint64_t)life, (uint64_t)i);
             int way = begun ? (int)(random_bits(key, 0) % 3) : 0;
             /* later runs get more time, in case the machine has become slower */
@@ -164,22 +164,22 @@ static void test_interrupted(void **state) {
 
 static void test_more_steps(void **state) {
     (void)state;
-    must_run("train " TINY "-o @more/modern.safetensors " PLAY);
+    must_run("train " TINY "-o @more/conv.safetensors " PLAY);
     keep();
-    must_run("train -r -o @more/modern.safetensors " PLAY);
-    assert_memory_equal(after("\nmodern"), strstr(kept, "\nmodern") + 7, 50); /* without the time */
+    must_run("train -r -o @more/conv.safetensors " PLAY);
+    assert_memory_equal(after("\nconv"), strstr(kept, "\nconv") + 5, 50); /* without the time */
     assert_null(strstr(ran.out, "  step "));
-    must_run("train -r -s 160 -o @more/modern.safetensors " PLAY);
+    must_run("train -r -s 160 -o @more/conv.safetensors " PLAY);
     after("\n  goes on after step 100\n");
     after("step   104/160 ");
-    check_log("more", "modern", 160);
+    check_log("more", "conv", 160);
     check_log("more", "bigram", 160);
     Checkpoint last;
-    load_in("more", "modern.last", &last);
+    load_in("more", "conv.last", &last);
     assert_string_equal(checkpoint_note(&last, "step")->value, "160");
     checkpoint_free(&last);
-    run("train -r -q -s 159 -o @more/modern.safetensors " PLAY);
-    expect_refusal(1, "modern.last.safetensors: 160 steps", "--steps 159");
+    run("train -r -q -s 159 -o @more/conv.safetensors " PLAY);
+    expect_refusal(1, "conv.last.safetensors: 160 steps", "--steps 159");
 }
 
 static void expect_seed(const char *folder, const char *seed) {
@@ -238,7 +238,7 @@ static void bend(const char *key, const char *value, float factor) {
     Checkpoint c;
     Run *bent;
     Note notes[COUNT];
-    load_in("whole", "modern.last", &c);
+    load_in("whole", "conv.last", &c);
     RunOptions options = {.batch = 1, .length = 1, .training = true, .threads = 1};
     assert_ok(run_open(&bent, &c.model, &options, &err), err);
     run_restore(bent, 1, c.first_moments, c.second_moments);
@@ -247,22 +247,24 @@ static void bend(const char *key, const char *value, float factor) {
         notes[i] = *checkpoint_note(&c, kept_notes[i]);
         if (strcmp(kept_notes[i], key) == 0) notes[i] = (Note){key, value, strlen(value)};
     }
-    const char *path = file_in("bent", "modern.last");
+    const char *path = file_in("bent", "conv.last");
     assert_ok(checkpoint_save_run(path, bent, notes, COUNT, &err), err);
     run_close(bent);
     checkpoint_free(&c);
 }
 
-static const char resume_bent[] = "train -r -q -o @bent/modern.safetensors %s";
+static const char resume_bent[] = "train -r -q -o @bent/conv.safetensors %s";
 
 static void test_refusals(void **state) {
     (void)state;
     static const char *const other[][3] = {
-        {"-m head " PLAY, "--model=modern", "--model=head"},
+        {"-m head " PLAY, "--model=conv", "--model=head"},
         {"-w 32 " PLAY, "--width=16", "--width=32"},
         {"-H 4 " PLAY, "--heads=2", "--heads=4"},
         {"-l 3 " PLAY, "--layers=2", "--layers=3"},
         {"-c 8 " PLAY, "--context=16", "--context=8"},
+        {"--kv-heads 1 " PLAY, "without", "--kv-heads=1"},
+        {"--hidden 40 " PLAY, "without", "--hidden=40"},
         {"--val 0.2 " PLAY, "--val=0.1", "--val=0.2"},
         {"--bytes " PLAY, "without --bytes", "not with it"},
         {"@other.txt", "other.txt: ", "not the text"},
@@ -292,7 +294,7 @@ static void test_refusals(void **state) {
     };
     size_t length;
     mkdir(scratch("bent"), 0700);
-    char *bytes = slurp(file_in("whole", "modern.last"), &length);
+    char *bytes = slurp(file_in("whole", "conv.last"), &length);
     char *text = slurp(PLAY, &length);
     text[length - 2] = 'x';
     scratch_put("other.txt", text, length);
@@ -307,7 +309,7 @@ static void test_refusals(void **state) {
         bend(notes[i][0], notes[i][1], 1);
         run(resume_bent, PLAY);
         bool other_text = strcmp(notes[i][2], "not the text") == 0;
-        expect_refusal(1, other_text ? PLAY : "modern.last.safetensors: ", notes[i][2]);
+        expect_refusal(1, other_text ? PLAY : "conv.last.safetensors: ", notes[i][2]);
     }
 }
 
@@ -315,19 +317,19 @@ static void test_refusals(void **state) {
 static void test_damage(void **state) {
     (void)state;
     size_t length;
-    char *bytes = slurp(file_in("whole", "modern.last"), &length);
+    char *bytes = slurp(file_in("whole", "conv.last"), &length);
     bytes[length - 5] ^= 1;
-    scratch_put("bent/modern.last.safetensors", bytes, length);
+    scratch_put("bent/conv.last.safetensors", bytes, length);
     run(resume_bent, PLAY);
-    expect_refusal(1, "modern.last.safetensors: ", "damaged");
-    scratch_put("bent/modern.last.safetensors", bytes, length / 2);
+    expect_refusal(1, "conv.last.safetensors: ", "damaged");
+    scratch_put("bent/conv.last.safetensors", bytes, length / 2);
     run(resume_bent, PLAY);
-    expect_refusal(1, "modern.last.safetensors: ", "not a valid checkpoint");
+    expect_refusal(1, "conv.last.safetensors: ", "not a valid checkpoint");
     free(bytes);
-    bytes = slurp(file_in("whole", "modern"), &length);
-    scratch_put("bent/modern.last.safetensors", bytes, length);
+    bytes = slurp(file_in("whole", "conv"), &length);
+    scratch_put("bent/conv.last.safetensors", bytes, length);
     run(resume_bent, PLAY);
-    expect_refusal(1, "modern.last.safetensors: ", "not the state of a training");
+    expect_refusal(1, "conv.last.safetensors: ", "not the state of a training");
     free(bytes);
 }
 
@@ -336,17 +338,21 @@ static void test_divergence(void **state) {
     (void)state;
     size_t length, later;
     bend("step", "50", 1e30f);
-    char *before = slurp(file_in("bent", "modern.last"), &length);
-    run("train -r -q -o @bent/modern.safetensors " PLAY);
-    expect_refusal(1, "modern: ", "at step 51; a smaller --lr may help");
-    char *now = slurp(file_in("bent", "modern.last"), &later);
+    char *before = slurp(file_in("bent", "conv.last"), &length);
+    run("train -r -q -o @bent/conv.safetensors " PLAY);
+    expect_refusal(1, "conv: ", "the learning rate of 0.01 is too high: try --lr 0.0033");
+    char *now = slurp(file_in("bent", "conv.last"), &later);
     assert_int_equal(length, later);
     assert_memory_equal(before, now, length);
     free(before);
     free(now);
+    char *page = slurp(scratch("bent/report.html"), &length); /* it no longer says that it trains */
+    assert_non_null(strstr(page, "ended before its time:</strong> conv: "));
+    assert_null(strstr(page, "<div id=\"live\""));
+    free(page);
     /* another learning rate, from the last good state, works */
     bend("step", "50", 1);
-    must_run("train -r -q --lr 0.001 -o @bent/modern.safetensors " PLAY);
+    must_run("train -r -q --lr 0.001 -o @bent/conv.safetensors " PLAY);
 }
 
 /* The best weights fit on the disk but the state does not: training continues to its end and
@@ -355,18 +361,18 @@ static void test_no_room(void **state) {
     (void)state;
     struct rlimit limit, tight;
     size_t length;
-    free(slurp(file_in("whole", "modern"), &length));
+    free(slurp(file_in("whole", "conv"), &length));
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
     tight = limit;
     tight.rlim_cur = length + length / 2;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
-    run("train " TINY "-q -o @tight/modern.safetensors " PLAY);
+    run("train " TINY "-q -o @tight/conv.safetensors " PLAY);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
     assert_int_equal(ran.status, 1);
-    assert_non_null(strstr(ran.err, "modern.last.safetensors: cannot be written: "));
-    assert_same_file("tight", "whole", "modern");
-    must_run("train -r -q -o @tight/modern.safetensors " PLAY);
-    assert_same_file("tight", "whole", "modern.last");
+    assert_non_null(strstr(ran.err, "conv.last.safetensors: cannot be written: "));
+    assert_same_file("tight", "whole", "conv");
+    must_run("train -r -q -o @tight/conv.safetensors " PLAY);
+    assert_same_file("tight", "whole", "conv.last");
 }
 
 int main(void) {

@@ -184,7 +184,7 @@ static void test_coldest(void **state) {
 static void build(Model *model, const char *name, int T) {
     Error err;
     Config config = {.V = 13, .T = T, .L = 2, .NH = 3, .C = 12, .dropout = 0.5};
-    strcpy(config.model, name);
+    kind_set(&config, name);
     assert_ok(model_build(model, &config, 3, &err), err);
     float *noise = random_floats(9, model->weights_size);
     for (size_t i = 0; i < model->weights_size; i++) model->weights[i] += 0.2f * noise[i];
@@ -229,13 +229,13 @@ static void test_growth(void **state) {
     (void)state;
     static const int contexts[] = {1, 2, 5, 8};
     int32_t *ids = random_ids(1, 64, 13);
-    for (int i = 0; model_name(i); i++)
+    for (int i = 0; kind_name(i); i++)
         for (int c = 0; c < COUNT(contexts); c++) {
             Error err;
             Model model;
             Generator generator;
             size_t T = (size_t)contexts[c];
-            build(&model, model_name(i), contexts[c]);
+            build(&model, kind_name(i), contexts[c]);
             Run *run = open_run(&model, 1);
             assert_ok(generator_open(&generator, &model, 1, FLOAT32, &err), err);
             check_growth(&model, &generator, run, ids, 3 * T + 2, 1); /* one by one */
@@ -254,12 +254,12 @@ static void test_prompts(void **state) {
     (void)state;
     enum { T = 7, V = 13 };
     int32_t *ids = random_ids(2, 5 * T, V);
-    for (int i = 0; model_name(i); i++) {
+    for (int i = 0; kind_name(i); i++) {
         Error err;
         Model model;
         Generator generator;
         float whole[V], end[V];
-        build(&model, model_name(i), T);
+        build(&model, kind_name(i), T);
         Run *run = open_run(&model, 1);
         assert_ok(generator_open(&generator, &model, 1, FLOAT32, &err), err);
         memcpy(whole, generator_feed(&generator, ids, T), sizeof whole);
@@ -287,7 +287,7 @@ static void check_threads(const char *name, Precision precision, int C, int T, i
     Config config = {.V = V, .T = T, .L = 2, .NH = 4, .C = C};
     int32_t prompt[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, order[V], texts[3][LENGTH];
     Sampler sampler = {.temperature = 0.8, .top_k = 50, .top_p = 0.9, .seed = 5};
-    strcpy(config.model, name);
+    kind_set(&config, name);
     for (int threads = 1; threads <= 3; threads++) {
         Error err;
         Model model;
@@ -318,10 +318,10 @@ static void check_threads(const char *name, Precision precision, int C, int T, i
 
 static void test_threads(void **state) {
     (void)state;
-    for (int i = 1; model_name(i); i++) { /* a bigram has too little work to share */
-        check_threads(model_name(i), FLOAT32, 320, 24, 3);
-        check_threads(model_name(i), BF16_WEIGHTS, 320, 24, 3);
-        check_threads(model_name(i), BF16_WEIGHTS, 128, 56,
+    for (int i = 1; kind_name(i); i++) { /* a bigram has too little work to share */
+        check_threads(kind_name(i), FLOAT32, 320, 24, 3);
+        check_threads(kind_name(i), BF16_WEIGHTS, 320, 24, 3);
+        check_threads(kind_name(i), BF16_WEIGHTS, 128, 56,
                       1); /* but several read the newer half again */
     }
 }

@@ -106,7 +106,25 @@ static void forget_own(Watch *w) {
     for (size_t j = 0; j < w->memories[OWN].size; j++) w->memories[OWN].cells[j].array = NOBODY;
 }
 
+/* Where any thread may take any block, no other step between the same barriers has blocks: there a
+ * thread would meet the blocks that another one wrote. */
+static void check_any(const Schedule *s) {
+    int steps = 0, some = 0;
+    const Step *last = NULL;
+    for (int i = 0; i < s->step_count; i++) {
+        const Step *step = &s->steps[i];
+        if (step->barrier || i == s->backward) steps = 0;
+        if (step->team) continue;
+        steps++;
+        assert_false(steps > 1 && (step->any || last->any));
+        some += step->any;
+        last = step;
+    }
+    assert_true(some > 0);
+}
+
 static void watch_many(Watch *w, const Schedule *s) {
+    check_any(s);
     w->locations = s->many;
     w->memories[WHOLE] = cells_of(s->many_shared);
     w->memories[OWN] = cells_of(s->many_own);
@@ -139,9 +157,10 @@ static void watch_single(Watch *w, const Schedule *s) {
 
 static void test_every_rung(void **state) {
     (void)state;
-    for (int rung = 0; model_name(rung); rung++)
-        for (int training = 0; training <= 1; training++)
+    for (int rung = 0; kind_name(rung); rung++)
+        for (int kind = 0; kind < 3; kind++) /* generation, training, looking at every array */
             for (int dropping = 0; dropping <= 1; dropping++) {
+                bool training = kind == 1;
                 Config config = {
                     .V = 11, .T = 7, .L = 3, .NH = 2, .C = 12, .dropout = dropping ? 0.5 : 0};
                 Capacity capacity = {.tokens = 50, .positions = 7, .blocks = 3, .block = 24};
@@ -149,9 +168,10 @@ static void test_every_rung(void **state) {
                 Model model;
                 Program program;
                 Schedule schedule;
-                strcpy(config.model, model_name(rung));
+                kind_set(&config, kind_name(rung));
                 assert_ok(model_lay_out(&model, &config, &err), err);
                 assert_ok(record(&program, &model, training, &err), err);
+                if (kind == 2) program_keep_all(&program);
                 assert_ok(schedule_open(&schedule, &program, capacity, &err), err);
                 Watch watch = {.p = &program, .capacity = capacity};
                 watch_many(&watch, &schedule);
@@ -160,6 +180,37 @@ static void test_every_rung(void **state) {
                 program_close(&program);
                 model_free(&model);
             }
+}
+
+/* Two steps with blocks between the same barriers: the means between them read what was written
+ * before. */
+static Array alternate(Program *p, const void *weights, void *activations) {
+    (void)activations;
+    Array x = embedding(p, *(const Table *)weights, NO_TABLE);
+    Array one = mean(p, x), y = gelu(p, x);
+    Array other = mean(p, x), z = gelu(p, y);
+    return add(p, z, add(p, one, other));
+}
+
+static void test_alternating_rung(void **state) {
+    (void)state;
+    Config config = {.model = "bigram", .V = 11, .T = 7};
+    Capacity capacity = {.tokens = 50, .positions = 7, .blocks = 3, .block = 24};
+    Error err;
+    Model model;
+    Program program;
+    Schedule schedule;
+    assert_ok(model_lay_out(&model, &config, &err), err);
+    Rung alternating = *model.rung;
+    alternating.forward = alternate;
+    model.rung = &alternating;
+    assert_ok(record(&program, &model, false, &err), err);
+    assert_ok(schedule_open(&schedule, &program, capacity, &err), err);
+    Watch watch = {.p = &program, .capacity = capacity};
+    watch_many(&watch, &schedule);
+    schedule_close(&schedule);
+    program_close(&program);
+    model_free(&model);
 }
 
 /* ---- wrong rungs ---- */
@@ -206,6 +257,7 @@ static void test_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_rung),
+        cmocka_unit_test(test_alternating_rung),
         cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

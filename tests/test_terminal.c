@@ -162,37 +162,71 @@ static void run_on_terminal(const char *command) {
     expect_success();
 }
 
-/* The progress line must not wrap. */
+/* Runs a command on a terminal that has no size, as COLUMNS says it. */
+static void run_on_columns(int columns, const char *command) {
+    char text[8];
+    snprintf(text, sizeof text, "%d", columns);
+    assert_int_equal(setenv("COLUMNS", text, 1), 0);
+    run_on_terminal(command);
+    assert_int_equal(unsetenv("COLUMNS"), 0);
+}
+
+/* The progress line never wraps, and the most important parts stay: how far, and the loss. */
 static void test_narrow_progress(void **state) {
     (void)state;
-    static const int widths[] = {20, 40, 59, 79, 200};
-    for (int i = 0; i < 5; i++) {
-        char columns[8];
+    static const int widths[] = {20, 25, 30, 40, 47, 59, 79, 200};
+    for (int i = 0; i < 8; i++) {
         int lines = 0;
-        snprintf(columns, sizeof columns, "%d", widths[i]);
-        assert_int_equal(setenv("COLUMNS", columns, 1), 0); /* this terminal has no size */
-        run_on_terminal("train -j 1 -m bigram -b 4 -c 16 -s 1000 -o @narrow " PLAY);
-        assert_int_equal(unsetenv("COLUMNS"), 0);
-        for (const char *at = ran.out; (at = strstr(at, "\r  step ")); at++, lines++) {
-            const char *end = strstr(at, "\033[K");
+        run_on_columns(widths[i], "train -j 1 -m bigram -b 4 -c 16 -s 1000 -o @narrow " PLAY);
+        for (const char *at = ran.out; (at = strstr(at, "\r  ")); at++) {
+            const char *end = strstr(at, "\033[K"), *loss = strstr(at, "  loss ");
             assert_non_null(end);
             if (memchr(at, '\n', (size_t)(end - at))) fail_msg("no progress: %.80s", at);
             int shown = 0; /* characters, one column each */
             for (const char *c = at + 1; c < end; c++) shown += (*c & 0xC0) != 0x80;
             assert_in_range(shown, 8, widths[i] - 1);
-            if (widths[i] > 79) assert_non_null(strstr(at, "s left "));
+            const char *left = strstr(at, " left"), *speed = strstr(at, " tokens/s"),
+                       *step = strstr(at, "  step ");
+            bool progress = step == at + 1 || (at[3] >= '0' && at[3] <= '9');
+            if (!progress) continue; /* what is under way */
+            if (!loss || loss > end) fail_msg("no loss: %.80s", at);
+            if (widths[i] >= 30) assert_true(step && step < end);
+            if (widths[i] >= 47) assert_true(left && left < end);
+            if (widths[i] > 79) assert_true(speed && speed < end);
+            lines++;
         }
         assert_true(lines > 0);
     }
 }
 
+/* A terminal is told what takes time, and a pipe is not. */
+static void test_activity(void **state) {
+    (void)state;
+    static const char *const activities[] = {"evaluating", "saving", "measuring the best model",
+                                             "measuring the speed of this machine"};
+    run_on_columns(80, "train -j 1 -m bigram -b 4 -c 16 -t 1 -o @busy " PLAY);
+    for (int i = 0; i < 4; i++) {
+        char line[64];
+        snprintf(line, sizeof line, "\r  %s ...\033[K", activities[i]);
+        const char *found = strstr(ran.out, line);
+        if (!found) fail_msg("no '%s'", activities[i]);
+        /* something else takes its place */
+        for (; (found = strstr(found, line)); found += strlen(line))
+            assert_int_equal(found[strlen(line)], '\r');
+    }
+    must_run("train -j 1 -m bigram -b 4 -c 16 -t 1 -o @busy " PLAY);
+    assert_null(strstr(ran.out, " ..."));
+    run_on_columns(80, "train -q -j 1 -m bigram -b 4 -c 16 -t 1 -o @busy " PLAY);
+    assert_null(strstr(ran.out, " ..."));
+}
+
 static void test_help(void **state) {
     (void)state;
     must_run("train --help");
-    const char *line = after("--model NAME ");
     for (int i = 0; model_name(i); i++) {
-        const char *name = strstr(line, model_name(i));
-        assert_true(name && name < strchr(line, '\n'));
+        char line[256];
+        snprintf(line, sizeof line, "\n  %-26s %s\n", model_name(i), model_idea(model_name(i)));
+        after(line);
     }
 }
 
@@ -396,15 +430,11 @@ static int set_up(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_info),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_many_threads),
-        cmocka_unit_test(test_narrow_progress),
-        cmocka_unit_test(test_help),
-        cmocka_unit_test(test_bytes_to_pipe),
-        cmocka_unit_test(test_bytes_of_samples),
-        cmocka_unit_test(test_bytes_in_turns),
-        cmocka_unit_test(test_bytes_to_terminal),
+        cmocka_unit_test(test_info),           cmocka_unit_test(test_names),
+        cmocka_unit_test(test_many_threads),   cmocka_unit_test(test_narrow_progress),
+        cmocka_unit_test(test_activity),       cmocka_unit_test(test_help),
+        cmocka_unit_test(test_bytes_to_pipe),  cmocka_unit_test(test_bytes_of_samples),
+        cmocka_unit_test(test_bytes_in_turns), cmocka_unit_test(test_bytes_to_terminal),
         cmocka_unit_test(test_characters),
     };
     return cmocka_run_group_tests(tests, set_up, command_close);

@@ -1,6 +1,7 @@
 /* test_training.c - the optimizer on a whole model, the schedule, and the windows of an
  * evaluation. */
 #include "tests/support.h"
+#include "base/clock.h"
 #include "model/plain/plain.h"
 
 #include <math.h>
@@ -171,6 +172,74 @@ static void test_muon(void **state) {
     }
 }
 
+/* The profile of `steps` steps: the operations of all products and of attention, and no more
+ * seconds than have passed. */
+static void check_profile(const Bench *bench, int steps, double passed) {
+    enum { KINDS = 64 };
+    ProfileLine lines[KINDS];
+    int count = run_profile_lines(bench->run, lines, KINDS), found = 0;
+    double products = 0, seconds = 0, tokens = (double)steps * B * T;
+    double pairs = (double)steps * B * (1 + 2 + 3 + 4 + 5); /* as many tokens as each one sees */
+    for (int i = 0; i < bench->model.tensor_count; i++)     /* wte is the output layer, too */
+        if (bench->model.tensors[i].rank == 2) products += (double)bench->model.tensors[i].size;
+    for (int i = 0; i < count; i++) {
+        bool product = strncmp(lines[i].name, "linear", 6) == 0;
+        bool attention = strcmp(lines[i].name, "attention") == 0;
+        bool muon = strcmp(lines[i].name, "Muon") == 0;
+        assert_true(lines[i].seconds > 0);
+        seconds += lines[i].seconds;
+        if (product) assert_near(lines[i].operations, 2 * tokens * products, 0.5);
+        if (attention) assert_near(lines[i].operations, 2 * 2 * pairs * 6, 0.5);
+        if (muon) assert_true(lines[i].operations > 0);
+        found += product || attention || muon;
+    }
+    assert_int_equal(found, 5); /* linear, its backward pass and its gradients */
+    assert_true(seconds <= passed);
+}
+
+static void profiled_step(Bench *bench, const int32_t *ids) {
+    Optimizer o = {.epsilon = 1e-8, .matrix_rate = 0.1, .momentum = 0.9};
+    run_forward_training(bench->run, ids, B, T);
+    run_loss(bench->run, ids + 1);
+    run_backward(bench->run, ids + 1);
+    run_update(bench->run, &o);
+}
+
+/* The profile has a line for each kind of instruction, with its operations; only training steps are
+ * measured. */
+static void test_profile(void **state) {
+    (void)state;
+    enum { KINDS = 64 };
+    for (int threads = 1; threads <= 3; threads += 2) {
+        Config config = config_of("modern");
+        Bench *bench = bench_open(&config, B, threads, 3);
+        Error err;
+        ProfileLine lines[KINDS], again[KINDS];
+        int32_t *ids = random_ids(1, B * T + 1, V);
+        profiled_step(bench, ids);
+        assert_int_equal(run_profile_lines(bench->run, lines, KINDS), 0);
+        assert_ok(run_profile(bench->run, &err), err);
+        double begun = clock_seconds();
+        profiled_step(bench, ids);
+        check_profile(bench, 1, clock_seconds() - begun);
+        int count = run_profile_lines(bench->run, lines, KINDS);
+        run_freeze(bench->run, true);
+        run_forward(bench->run, ids, 1, 1, 0);
+        run_freeze(bench->run, false);
+        run_evaluate(bench->run, ids, B * T + 1, 1);
+        assert_int_equal(run_profile_lines(bench->run, again, KINDS), count);
+        for (int i = 0; i < count; i++) {
+            assert_string_equal(again[i].name, lines[i].name);
+            assert_true(again[i].seconds == lines[i].seconds);
+            assert_true(again[i].operations == lines[i].operations);
+        }
+        profiled_step(bench, ids);
+        check_profile(bench, 2, clock_seconds() - begun);
+        free(ids);
+        bench_close(bench);
+    }
+}
+
 /* A row of the bigram's table that is not in the batch does not change: momentum must not move
  * it. */
 static void test_lazy_rows(void **state) {
@@ -314,14 +383,19 @@ static void test_refused_sizes(void **state) {
         Config config;
         const char *says;
     } cases[] = {
-        {{"oracle", V, T, 1, 1, 6, 0}, "oracle"},
-        {{"gpt", V, T, 1, 4, 6, 0}, "4 heads do not divide"},
-        {{"gpt", V, T, 1, 0, 6, 0}, "0 heads do not divide"},
-        {{"gpt", V, T, 1, 1, MAX_WIDTH + 1, 0}, "width"},
-        {{"gpt", V, 0, 1, 1, 6, 0}, "context"},
-        {{"gpt", V, T, MAX_LAYERS + 1, 1, 6, 0}, "layers"},
-        {{"gpt", -1, T, 1, 1, 6, 0}, "vocabulary"},
-        {{"gpt", V, T, 1, 1, 6, NAN}, "dropout"},
+        {{"oracle", V, T, 1, 1, 6, 0, 0, 0}, "oracle"},
+        {{"gpt", V, T, 1, 4, 6, 0, 0, 0}, "4 heads do not divide"},
+        {{"gpt", V, T, 1, 0, 6, 0, 0, 0}, "0 heads do not divide"},
+        {{"gpt", V, T, 1, 1, MAX_WIDTH + 1, 0, 0, 0}, "width"},
+        {{"gpt", V, 0, 1, 1, 6, 0, 0, 0}, "context"},
+        {{"gpt", V, T, MAX_LAYERS + 1, 1, 6, 0, 0, 0}, "layers"},
+        {{"gpt", -1, T, 1, 1, 6, 0, 0, 0}, "vocabulary"},
+        {{"gpt", V, T, 1, 1, 6, 0, 0, NAN}, "dropout"},
+        {{"modern", V, T, 1, 6, 12, 4, 0, 0}, "4 heads of keys and values do not divide 6 heads"},
+        {{"modern", V, T, 1, 6, 12, 12, 0, 0}, "12 heads of keys and values do not divide"},
+        {{"modern", V, T, 1, 6, 12, -1, 0, 0}, "-1 heads of keys and values do not divide"},
+        {{"modern", V, T, 1, 6, 12, 0, -1, 0}, "-1 channels inside the MLP"},
+        {{"modern", V, T, 1, 6, 12, 0, MAX_WIDTH + 1, 0}, "channels inside the MLP are not"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Error err = {0};
@@ -329,6 +403,31 @@ static void test_refused_sizes(void **state) {
         assert_false(model_build(&model, &cases[i].config, 1, &err));
         if (!strstr(err.text, cases[i].says))
             fail_msg("'%s' does not say '%s'", err.text, cases[i].says);
+    }
+}
+
+/* NKV and H are 0 in a model where they are what 0 stands for, or where the rung has neither. */
+static void test_usual_sizes(void **state) {
+    (void)state;
+    static const struct {
+        Config config;
+        int NKV, H, kv_heads, hidden;
+    } cases[] = {
+        {{"modern", V, T, 1, 6, 12, 0, 0, 0}, 0, 0, 6, 32},
+        {{"modern", V, T, 1, 6, 12, 6, 32, 0}, 0, 0, 6, 32},
+        {{"modern", V, T, 1, 6, 12, 2, 31, 0}, 2, 31, 2, 31},
+        {{"gpt", V, T, 1, 6, 12, 2, 31, 0}, 0, 0, 6, 1},
+        {{"bigram", V, T, 1, 6, 12, 4, -1, 0}, 0, 0, 1, 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Error err = {0};
+        Model model;
+        assert_ok(model_lay_out(&model, &cases[i].config, &err), err);
+        assert_int_equal(model.config.NKV, cases[i].NKV);
+        assert_int_equal(model.config.H, cases[i].H);
+        assert_int_equal(model_kv_heads(&model.config), cases[i].kv_heads);
+        assert_int_equal(model_hidden(&model.config), cases[i].hidden);
+        model_free(&model);
     }
 }
 
@@ -346,14 +445,42 @@ static void test_refused_batch(void **state) {
     model_free(&model);
 }
 
+/* More threads than blocks, or than this machine has processors, change no bit. */
+static void test_many_threads(void **state) {
+    (void)state;
+    enum { BATCH = 8, LENGTH = 64, SIZE = 65 };
+    static const int threads[] = {1, 4, 8, 16, 17};
+    for (int rung = 0; rung < 2; rung++) {
+        Config config = {.V = SIZE, .T = LENGTH, .L = 2, .NH = 2, .C = 64};
+        float *first = NULL;
+        strcpy(config.model, rung ? "modern" : "gpt");
+        int32_t *ids = random_ids(1, BATCH * LENGTH + 1, SIZE);
+        for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
+            Bench *bench = bench_open(&config, BATCH, threads[i], 3);
+            size_t bytes = bench->model.weights_size * sizeof(float);
+            bench_train(bench, ids, ids + 1, BATCH, LENGTH, 2, 0.01);
+            if (!first) {
+                first = malloc(bytes);
+                assert_non_null(first);
+                memcpy(first, bench->model.weights, bytes);
+            }
+            assert_memory_equal(bench->model.weights, first, bytes);
+            bench_close(bench);
+        }
+        free(first);
+        free(ids);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_adamw),         cmocka_unit_test(test_clipping),
         cmocka_unit_test(test_lazy_rows),     cmocka_unit_test(test_gradients_add),
         cmocka_unit_test(test_schedule),      cmocka_unit_test(test_warmup_stable_decay),
-        cmocka_unit_test(test_muon),          cmocka_unit_test(test_evaluation),
-        cmocka_unit_test(test_bf16),          cmocka_unit_test(test_refused_sizes),
-        cmocka_unit_test(test_refused_batch),
+        cmocka_unit_test(test_muon),          cmocka_unit_test(test_profile),
+        cmocka_unit_test(test_evaluation),    cmocka_unit_test(test_bf16),
+        cmocka_unit_test(test_refused_sizes), cmocka_unit_test(test_usual_sizes),
+        cmocka_unit_test(test_refused_batch), cmocka_unit_test(test_many_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,8 +58,9 @@ bool budget_used(Budget *b, const Progress *p) {
 }
 
 bool budget_evaluation_due(const Budget *b, const Progress *p, bool used) {
-    const double rare = 20;
-    if (b->seconds <= 0) return used || p->step % b->eval_every == 0;
+    const double rare = 20, soon = 0.25; /* of the steps between evaluations */
+    if (b->seconds <= 0)
+        return used || (p->step % b->eval_every == 0 && b->steps - p->step >= soon * b->eval_every);
     double left = p->seconds / p->step * (b->steps - p->step); /* until the one at the end */
     double part = (p->seconds + left) / EVALUATIONS, since = p->seconds - b->last_evaluation;
     return used || (since >= part && since >= rare * b->evaluation && left >= part / 2);

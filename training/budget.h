@@ -42,7 +42,7 @@ void budget_limit_steps(Budget *budget, int steps);
  * speed. */
 bool budget_used(Budget *budget, const Progress *progress);
 
-/* After a step: is an evaluation due? It is if the budget is used up. */
+/* After a step: is an evaluation due? It is if the budget is used up, and is not shortly before. */
 bool budget_evaluation_due(const Budget *budget, const Progress *progress, bool used);
 
 /* Before the first evaluation: sets the seconds that it is expected to take. */

@@ -1,15 +1,21 @@
 #include "training/display.h"
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/terminal.h"
 #include "base/world.h"
 #include "report/screen.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { GROUPED_SIZE = 32 };
+
+/* Clears the line that overwrites itself, on a terminal. */
+static const char *clear_line(void) {
+    return terminal_is(stdout) ? "\r\033[K" : "";
+}
 
 /* 1234567 as 1,234,567; returns `text`. */
 static const char *grouped(size_t number, char text[GROUPED_SIZE]) {
@@ -32,32 +38,80 @@ void show_corpus(const char *path, const Corpus *corpus) {
     char all[GROUPED_SIZE], train[GROUPED_SIZE], rest[GROUPED_SIZE];
     escape_string(stdout, path);
     printf(": %s characters, %d distinct; %s train, %s validate\n", grouped(corpus->length, all),
-           corpus->vocab.size, grouped(corpus->train, train),
+           corpus->distinct, grouped(corpus->train, train),
            grouped(corpus->length - corpus->train, rest));
 }
 
-static void show_decisions(const Request *request, const Plan *plan) {
-    char speed[GROUPED_SIZE];
+void show_added(int added, const Corpus *corpus) {
+    printf(
+        "the model did not know %d of these characters: they are added to its vocabulary, which now "
+        "has %d\n",
+        added, corpus->vocab.size);
+}
+
+/* 300 thousand, 6 million. */
+static const char *rounded(double number, char text[GROUPED_SIZE]) {
+    bool millions = number >= 1e6;
+    snprintf(text, GROUPED_SIZE, "%.3g %s", number / (millions ? 1e6 : 1e3),
+             millions ? "million" : "thousand");
+    return text;
+}
+
+/* Why the sizes are not larger. */
+static void show_limit(const Plan *plan) {
+    char worth[GROUPED_SIZE];
+    const Choice *c = &plan->choice;
+    const Config *chosen = &plan->rungs[plan->rung_count - 1].config;
+    bool same = c->layers == chosen->L && c->width == chosen->C; /* a person asked for both */
+    if (c->limit == LIMIT_NONE || same) return;
+    printf("  the next larger size (layers %d, width %d) ", c->layers, c->width);
+    if (c->limit == LIMIT_MEMORY)
+        puts("does not fit into the memory");
+    else
+        printf("pays once it has seen %s characters: too many for this %s\n",
+               rounded(c->worth, worth), c->limit == LIMIT_TIME ? "time" : "text");
+}
+
+/* A share from a third on, in words; shares in between round to the nearest. */
+static const char *share_in_words(double share) {
+    return share < 0.42 ? "a third" : share < 0.58 ? "half" : share < 0.75 ? "two thirds" : "most";
+}
+
+/* What a training by the clock does with its time. */
+static void show_choice(const Plan *plan, const Corpus *corpus) {
+    char speed[GROUPED_SIZE], steps[GROUPED_SIZE];
+    const Config *c = &plan->rungs[plan->rung_count - 1].config;
+    bool enough = plan->epochs > 0 && plan->epochs_seen >= plan->epochs;
+    double expected = plan->epochs_seen * (double)corpus->train / plan_step_characters(plan);
+    printf("in %g s: layers %d, heads %d, width %d, steps of %d x %d characters, dropout %g\n",
+           plan->time, c->L, c->NH, c->C, plan->run.batch, c->T, c->dropout);
+    printf("  this machine trains %s characters a second: about %s steps%s, the whole text %.1f "
+           "times%s\n",
+           grouped((size_t)plan->choice.speed, speed), grouped((size_t)expected, steps),
+           plan->ladder ? " for the last rung" : "", plan->epochs_seen,
+           enough ? ", and no more (--epochs)" : "");
+    if (!enough && plan->evaluating > 0.33)
+        printf("  about %s of the time goes into evaluations; a smaller --val needs less\n",
+               share_in_words(plan->evaluating));
+    show_limit(plan);
+}
+
+static void show_decisions(const Request *request, const Plan *plan, const Corpus *corpus) {
     const Config *c = &plan->rungs[plan->rung_count - 1].config;
     bool dropout = request->sizes.dropout < 0 && c->dropout > 0;
-    bool enough = plan->epochs > 0 && plan->epochs_seen >= plan->epochs;
-    if (plan->speed > 0)
-        printf("in %g s: layers %d, heads %d, width %d, steps of %d x %d characters, dropout %g; "
-               "this machine trains %s of them a second, the whole text %.1f times%s\n",
-               plan->time, c->L, c->NH, c->C, plan->run.batch, c->T, c->dropout,
-               grouped((size_t)plan->speed, speed), plan->epochs_seen,
-               enough ? ", and no more (--epochs)" : "");
+    if (plan->choice.speed > 0)
+        show_choice(plan, corpus);
     else if (plan->steps < request->steps || (plan->time <= 0 && dropout))
         printf("%d steps, dropout %g: the text is seen %.1f times\n", plan->steps, c->dropout,
                plan->epochs_seen);
 }
 
-void show_plan(const Request *request, const Plan *plan, bool resumed) {
+void show_plan(const Request *request, const Plan *plan, const Corpus *corpus, bool resumed) {
     int threads = plan->run.threads;
     if (request->threads > threads)
         printf("-j %d: this program may use %d processors, and takes %d threads\n",
                request->threads, threads, threads);
-    if (!resumed) show_decisions(request, plan);
+    if (!resumed) show_decisions(request, plan, corpus);
 }
 
 void show_set_aside(const char *where) {
@@ -112,8 +166,9 @@ void show_training(const Model *model, const Run *run, const Plan *plan, const C
 }
 
 void show_kernels(const Progress *p, const Run *run) {
-    const char *now = run_kernels(run);
-    if (*p->kernels && strcmp(p->kernels, now) != 0)
+    const char *now = run_kernels(run), *before = p->kernels;
+    bool base = strcmp(before, "base") == 0 || strcmp(now, "base") == 0; /* the others agree */
+    if (*before && strcmp(before, now) != 0 && base)
         printf("  trained with %s kernels so far; %s kernels give other last digits\n", p->kernels,
                now);
 }
@@ -123,8 +178,7 @@ void show_sharing(const Workers *workers) {
     if (world_size() > 1 && workers->steps > 0)
         printf("%s  %.3g MB of gradients and weights shared in each step, waited for in %.0f %% of "
                "its time\n",
-               isatty(STDOUT_FILENO) ? "\r\033[K" : "",
-               workers->traffic.bytes / workers->steps / MB,
+               clear_line(), workers->traffic.bytes / workers->steps / MB,
                100 * workers->traffic.seconds / workers->seconds);
 }
 
@@ -139,36 +193,101 @@ static const char *about(const Plan *plan) {
     return plan->time > 0 ? "~" : "";
 }
 
-void show_progress(const Progress *p, const Plan *plan, int steps, const Spark *spark) {
-    char speed[GROUPED_SIZE], curve[SPARK_SIZE], before[128], after[128];
-    double left = p->seconds / p->step * (steps - p->step);
-    int length = snprintf(before, sizeof before, "  step %d/%s%d  loss %.4f ", p->step, about(plan),
-                          steps, p->recent);
-    length += snprintf(after, sizeof after, "  %s tokens/s  %.0f s left ", speed_of(p, plan, speed),
-                       left);
-    spark_text(spark, curve);
-    /* what does not fit would begin a second line, which nothing overwrites: it is left out, the
-       curve first */
-    int columns = screen_of(stdout).columns;
-    char line[sizeof before + sizeof after];
-    snprintf(line, sizeof line, "%s%s", before, after);
-    if (length + spark->count < columns)
-        printf("\r%s%s%s\033[K", before, curve, after);
+/* One part of the progress line. */
+typedef struct {
+    const char *text;
+    int columns;
+} Part;
+
+/* Prints those parts that fit, in this order; `first` says in which order they are tried. */
+static void put_parts(const Part *parts, const int *first, int count) {
+    int room = screen_of(stdout).columns - 1; /* the cursor stands after the line */
+    unsigned taken = 0;
+    for (int i = 0; i < count; i++) {
+        if (parts[first[i]].columns > room) continue;
+        room -= parts[first[i]].columns;
+        taken |= 1u << first[i];
+    }
+    fputs("\r", stdout);
+    for (int i = 0; i < count; i++)
+        if (taken & (1u << i)) fputs(parts[i].text, stdout);
+    fputs("\033[K", stdout);
+    fflush(stdout);
+}
+
+static void show_parts(const char *place, const char *loss, const char *curve, int curve_columns,
+                       const char *speed, const char *left) {
+    const Part parts[] = {{place, (int)strlen(place)},
+                          {loss, (int)strlen(loss)},
+                          {curve, curve_columns},
+                          {speed, (int)strlen(speed)},
+                          {left, (int)strlen(left)}};
+    static const int first[] = {0, 1, 4, 2, 3};
+    put_parts(parts, first, sizeof parts / sizeof *parts);
+}
+
+/* A dash if an interrupted training has no figure; few digits if a training that diverged has a
+ * huge one. */
+static const char *figure(double value, int digits, char text[GROUPED_SIZE]) {
+    const double huge = 1e6;
+    if (isnan(value))
+        snprintf(text, GROUPED_SIZE, "-");
+    else if (fabs(value) >= huge)
+        snprintf(text, GROUPED_SIZE, "%.3g", value);
     else
-        printf("\r%.*s\033[K", columns - 1, line);
+        snprintf(text, GROUPED_SIZE, "%.*f", digits, value);
+    return text;
+}
+
+/* 95 s, 12 min or 3.4 h. */
+static void write_left(double seconds, char text[GROUPED_SIZE]) {
+    const double minute = 60, hour = 3600;
+    if (seconds < 2 * minute)
+        snprintf(text, GROUPED_SIZE, "  %.0f s left", fmax(0, seconds));
+    else if (seconds < 2 * hour)
+        snprintf(text, GROUPED_SIZE, "  %.0f min left", seconds / minute);
+    else
+        snprintf(text, GROUPED_SIZE, "  %.1f h left", seconds / hour);
+}
+
+void show_progress(const Progress *p, const Plan *plan, int steps, const Spark *spark) {
+    char number[GROUPED_SIZE], curve[2 + SPARK_SIZE] = "  ", place[64], loss[32], speed[64];
+    char left[GROUPED_SIZE], recent[GROUPED_SIZE];
+    int wide = snprintf(place, sizeof place, "  step %d/%s%d", p->step, about(plan), steps);
+    wide += snprintf(loss, sizeof loss, "  loss %s", figure(p->recent, 4, recent));
+    if (wide >= screen_of(stdout).columns)
+        snprintf(place, sizeof place, "  %.0f %%", 100.0 * p->step / steps);
+    snprintf(speed, sizeof speed, "  %s tokens/s", speed_of(p, plan, number));
+    write_left(p->seconds / p->step * (steps - p->step), left);
+    spark_text(spark, curve + 2);
+    show_parts(place, loss, curve, 2 + spark->count, speed, left);
+}
+
+void show_activity(const char *activity) {
+    if (!terminal_is(stdout)) return;
+    char text[64];
+    snprintf(text, sizeof text, "  %s ...", activity);
+    printf("\r%.*s\033[K", screen_of(stdout).columns - 1, text);
+    fflush(stdout);
+}
+
+void show_nothing(void) {
+    fputs(clear_line(), stdout);
     fflush(stdout);
 }
 
 void show_evaluation(const Progress *p, const Plan *plan, int steps, double validation,
                      const char *mark, const char *sample) {
-    char speed[GROUPED_SIZE];
+    char speed[GROUPED_SIZE], recent[GROUPED_SIZE], held_out[GROUPED_SIZE];
+    figure(p->recent, 4, recent);
+    figure(validation, 4, held_out);
     if (p->step == 0)
-        printf("  begins with a validation loss of %.4f\n        | %s\n", validation, sample);
+        printf("%s  begins with a validation loss of %s\n        | %s\n", clear_line(), held_out,
+               sample);
     else
-        printf(
-            "%s  step %5d/%s%d  loss %.4f  validation %.4f%s  %s tokens/s  %.1f s\n        | %s\n",
-            isatty(STDOUT_FILENO) ? "\r\033[K" : "", p->step, about(plan), steps, p->recent,
-            validation, mark, speed_of(p, plan, speed), p->seconds, sample);
+        printf("%s  step %5d/%s%d  loss %s  validation %s%s  %s tokens/s  %.1f s\n        | %s\n",
+               clear_line(), p->step, about(plan), steps, recent, held_out, mark,
+               speed_of(p, plan, speed), p->seconds, sample);
     fflush(stdout);
 }
 
@@ -181,26 +300,105 @@ void show_early_decay(const Progress *p) {
     printf("  no lower loss since step %.0f: the learning rate begins to fall\n", p->lowest_step);
 }
 
-/* A dash if an interrupted training has no figure. */
-static const char *figure(double value, int digits, char text[GROUPED_SIZE]) {
-    snprintf(text, GROUPED_SIZE, isnan(value) ? "-" : "%.*f", digits, value);
+/* Operations in units of 10^12. */
+static const char *tera(double operations, char text[GROUPED_SIZE]) {
+    double value = operations / 1e12;
+    if (isnan(value))
+        snprintf(text, GROUPED_SIZE, "-");
+    else
+        snprintf(text, GROUPED_SIZE, value < 0.0095 ? "%.4f" : value < 95 ? "%.2f" : "%.0f", value);
     return text;
 }
 
-static void show_result(const Result *result) {
+static const char table_format[] = "%-16s  %10s  %7s  %10s  %9s  %6s  %7s%s\n";
+
+static void show_result(const Result *result, bool falls) {
     char parameters[GROUPED_SIZE] = "-", seconds[GROUPED_SIZE] = "-";
-    char train[GROUPED_SIZE], validation[GROUPED_SIZE], bits[GROUPED_SIZE];
+    char train[GROUPED_SIZE], validation[GROUPED_SIZE], bits[GROUPED_SIZE], compute[GROUPED_SIZE];
     if (result->seconds >= 0) {
         grouped(result->parameters, parameters);
         snprintf(seconds, sizeof seconds, "%.1f", result->seconds);
     }
-    printf("%-16s  %10s  %8s  %10s  %9s  %7s\n", result->name, parameters,
-           figure(result->train, 4, train), figure(result->validation, 4, validation),
-           figure(result->validation / log(2.0), 3, bits), seconds);
+    printf(table_format, result->name, parameters, figure(result->train, 4, train),
+           figure(result->validation, 4, validation),
+           figure(result->validation / log(2.0), 3, bits), tera(result->compute, compute), seconds,
+           falls ? " \u2193" : "");
 }
 
-void show_results(const Result *results, int count) {
-    printf("\n%-16s  %10s  %8s  %10s  %9s  %7s\n", "model", "parameters", "train", "validation",
-           "bits/char", "seconds");
-    for (int i = 0; i < count; i++) show_result(&results[i]);
+void show_results(const Result *results, int count, const Verdict *verdicts, int said) {
+    bool any = false;
+    putchar('\n');
+    printf(table_format, "model", "parameters", "train", "validation", "bits/char", "TFLOP",
+           "seconds", "");
+    for (int i = 0; i < count; i++) {
+        bool falls = verdict_asks_for_more(verdicts, said, results[i].name);
+        show_result(&results[i], falls);
+        any = any || falls;
+    }
+    if (any) puts("\u2193 was still falling at its end: more steps would lower it");
+    putchar('\n');
+    for (int i = 0; i < count; i++)
+        if (results[i].digest)
+            printf("digest of the weights of %s: %016" PRIx64 "\n", results[i].name,
+                   results[i].digest);
+}
+
+static const char profile_format[] = "  %-38s  %8.2f  %4.1f %%";
+
+/* Lines with less than this share of the time are summed. */
+static const double small = 0.0005;
+
+void show_profile(const char *name, const Stopwatch *watch) {
+    char head[64];
+    double all = watch->seconds, rest = 0;
+    snprintf(head, sizeof head, "where the %.2f s of %s went", all, name);
+    printf("\n%-40s  %8s  %6s  %7s\n", head, "seconds", "share", "GFLOP/s");
+    for (int i = 0; i < watch->count; i++) {
+        const ProfileLine *line = &watch->lines[i];
+        if (line->seconds < small * all) {
+            rest += line->seconds;
+            continue;
+        }
+        printf(profile_format, line->name, line->seconds, 100 * line->seconds / all);
+        if (line->operations > 0) printf("  %7.1f", line->operations / line->seconds * 1e-9);
+        putchar('\n');
+    }
+    if (rest > 0) printf(profile_format, "lines of less than 0.05 %", rest, 100 * rest / all);
+    if (rest > 0) putchar('\n');
+}
+
+/* Prints the words on lines of the screen's width; the first begins at `column`, the others after
+ * two spaces. */
+static void put_wrapped(const char *text, int column) {
+    int columns = screen_of(stdout).columns;
+    while (*text) {
+        int length = (int)strcspn(text, " ");
+        if (column > 2 && column + 1 + length >= columns) {
+            fputs("\n ", stdout);
+            column = 1;
+        }
+        printf(" %.*s", length, text);
+        column += 1 + length;
+        text += length;
+        text += strspn(text, " ");
+    }
+    putchar('\n');
+}
+
+void show_verdict(const Verdict *v) {
+    fputs(clear_line(), stdout);
+    putchar(' ');
+    put_wrapped(v->text, 1);
+    fflush(stdout);
+}
+
+void show_verdicts(const Plan *plan, const Verdict *verdicts, int count) {
+    int shown = 0;
+    for (int i = 0; i < count; i++) {
+        const Verdict *v = &verdicts[i];
+        if (plan->ladder && strcmp(v->name, "still falling") == 0) continue;
+        if (shown++ == 0) putchar('\n');
+        printf("%s:", v->rung);
+        put_wrapped(v->text, (int)strlen(v->rung) + 1);
+    }
 }

@@ -4,6 +4,8 @@
 
 #include "report/spark.h"
 #include "training/saving.h"
+#include "training/stopwatch.h"
+#include "training/verdict.h"
 #include "training/workers.h"
 
 /* --resume found no state at `path`. */
@@ -12,8 +14,12 @@ void show_no_state(const char *path);
 /* The text: its path, length and vocabulary. */
 void show_corpus(const char *path, const Corpus *corpus);
 
-/* The decisions on what the request left open, and fewer threads than it asked for. */
-void show_plan(const Request *request, const Plan *plan, bool resumed);
+/* The number of its characters that were added to the model of --init. */
+void show_added(int added, const Corpus *corpus);
+
+/* The decisions on what the request left open, with their reasons, and fewer threads than it asked
+ * for. */
+void show_plan(const Request *request, const Plan *plan, const Corpus *corpus, bool resumed);
 
 /* Files that were in the way of this training have been moved to the folder `where`. */
 void show_set_aside(const char *where);
@@ -33,9 +39,14 @@ void show_training(const Model *model, const Run *run, const Plan *plan, const C
 /* A training is resumed with other kernels than before. */
 void show_kernels(const Progress *progress, const Run *run);
 
-/* On a terminal: the progress line, which overwrites itself. `steps` is the number of all steps, as
- * far as known. */
+/* On a terminal: the progress line, which overwrites itself and never takes two lines. `steps` is
+ * the number of all steps, as far as known. */
 void show_progress(const Progress *progress, const Plan *plan, int steps, const Spark *spark);
+
+/* On a terminal: what the program does meanwhile, such as "evaluating". It stands in the place of
+ * the progress line until the next output overwrites it; show_nothing clears it. */
+void show_activity(const char *activity);
+void show_nothing(void);
 
 /* The two lines of an evaluation: its figures, and the text that the model generated. */
 void show_evaluation(const Progress *progress, const Plan *plan, int steps, double validation,
@@ -48,7 +59,16 @@ void show_early_decay(const Progress *progress);
 /* The time and traffic of sharing steps with other processes, if there are any. */
 void show_sharing(const Workers *workers);
 
-/* The table of losses. */
-void show_results(const Result *results, int count);
+/* The table of losses and of compute, and the digests of the weights. An arrow marks a rung of
+ * which one of the `said` verdicts asks for more steps. */
+void show_results(const Result *results, int count, const Verdict *verdicts, int said);
+
+/* Where the time of `name` went: of the training of a rung, or of the program. */
+void show_profile(const char *name, const Stopwatch *watch);
+
+/* While the rung trains: a line for the verdict. At the end: a paragraph for each. Of a ladder the
+ * table marks the rungs that were still falling, which is not repeated. */
+void show_verdict(const Verdict *verdict);
+void show_verdicts(const Plan *plan, const Verdict *verdicts, int count);
 
 #endif

@@ -1,13 +1,17 @@
 #include "training/ladder.h"
 #include "base/clock.h"
 #include "base/escape.h"
+#include "base/memory.h"
 #include "report/textfile.h"
+#include "training/compute.h"
 #include "training/display.h"
 #include "training/interruption.h"
 #include "training/next_steps.h"
-#include "training/report_data.h"
+#include "training/report.h"
 #include "training/rung.h"
 #include "training/sizes.h"
+#include "training/stopwatch.h"
+#include "training/verdict.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,10 +19,14 @@
 
 enum { CLOSED_FORMS = 3, MAX_BASELINE_VOCABULARY = 8192 };
 
+#define TERA 1e12
+
 /* The lines of the table: the closed forms, then the rungs trained so far. */
 typedef struct {
     Result list[CLOSED_FORMS + MAX_RUNGS];
+    Course courses[CLOSED_FORMS + MAX_RUNGS]; /* of the rungs, by their places in the list */
     int count;
+    Stopwatch watch; /* of the whole program, with --profile */
 } Results;
 
 /* Adds the lines that need no training. */
@@ -27,12 +35,18 @@ static bool add_closed_forms(const Corpus *corpus, Results *results, Error *err)
     if (!count_losses(corpus->ids, corpus->train, corpus->ids + corpus->train,
                       corpus->length - corpus->train, corpus->vocab.size, &c, err))
         return false;
-    Result forms[CLOSED_FORMS] = {
-        {"uniform", 0, c.uniform, c.uniform, -1, 0, 0},
-        {"counted unigram", 0, c.unigram, c.unigram_held_out, -1, 0, 0},
-        {"counted bigram", 0, c.bigram, c.bigram_held_out, -1, 0, 0},
-    };
-    memcpy(results->list, forms, sizeof forms);
+    const struct {
+        const char *name;
+        double train, held_out;
+    } forms[CLOSED_FORMS] = {{"uniform", c.uniform, c.uniform},
+                             {"counted unigram", c.unigram, c.unigram_held_out},
+                             {"counted bigram", c.bigram, c.bigram_held_out}};
+    for (int i = 0; i < CLOSED_FORMS; i++)
+        results->list[i] = (Result){.name = forms[i].name,
+                                    .train = forms[i].train,
+                                    .validation = forms[i].held_out,
+                                    .compute = NAN,
+                                    .seconds = -1};
     results->count = CLOSED_FORMS;
     return true;
 }
@@ -100,37 +114,53 @@ static bool check_memory(const Plan *plan, const Corpus *corpus, const Start *st
 /* ---- training ---- */
 
 /* The seconds of a rung: an equal share of those that are `left` for it and the rungs after it,
- * `rungs` in all; a baseline needs few. 0 if steps count. */
+ * `rungs` in all; a baseline needs few, and ends when it had its steps. 0 if steps count. */
 static double seconds_for(const Plan *plan, const RungPlan *rung, double left, int rungs) {
-    const double enough = 2, min = 0.1;
+    const double min = 0.1, most = 0.1; /* seconds; the largest share of a baseline */
     if (plan->time <= 0) return 0;
     if (left < min) left = min;
-    if (!rung->baseline) return left / rungs;
-    return left / 20 < enough ? left / 20 : enough;
+    return rung->baseline ? most * left : left / rungs;
+}
+
+/* Adds the line of a rung that is complete. How it went, its log still knows, unless somebody
+ * removed that. */
+static void add_known(Results *results, const RungPlan *rung, const Result *known) {
+    Result *result = &results->list[results->count];
+    Course *course = &results->courses[results->count++];
+    course_read(course, rung->log);
+    course->ended = true;
+    *result = *known;
+    result->course = course;
+    result->compute = course->steps > 0 ? compute_of(&rung->config, course->characters) : NAN;
 }
 
 static bool train_rungs(const Plan *plan, const Corpus *corpus, Outputs *outputs, Start *start,
-                        Results *results, Error *failed, Error *err) {
+                        Results *results, Report *report, Error *failed, Error *err) {
     const int rungs = plan->rung_count, place = place_of_state(plan, start);
     double earlier = 0; /* seconds of complete rungs */
     for (int i = 0; i < rungs && (results->count == CLOSED_FORMS || !interrupted()); i++) {
         const RungPlan *rung = &plan->rungs[i];
-        double left = plan->time - earlier - (clock_seconds() - plan->begun);
         if (leaves_out(plan, rung, corpus, start, place)) {
             if (!plan->quiet && too_large(corpus)) show_left_out(rung->name, corpus);
             continue;
         }
         const Result *known = complete(plan, rung, start);
         if (known) {
-            results->list[results->count++] = *known;
+            add_known(results, rung, known);
             earlier += known->seconds;
             continue;
         }
+        stopwatch_enter(&results->watch, "the page");
+        report_next(report, rung, results->count);
+        stopwatch_leave(&results->watch);
+        double left = plan->time - earlier - (clock_seconds() - plan->begun);
         const Task task = {
             .plan = plan,
             .rung = rung,
             .corpus = corpus,
             .outputs = outputs,
+            .report = report,
+            .course = &results->courses[results->count],
             .init = rung->chosen && start->from_model ? &start->init.checkpoint : NULL,
             .seconds = seconds_for(plan, rung, left, rungs - i),
             /* the existing state of a later rung is worth more than the state of this one */
@@ -139,7 +169,9 @@ static bool train_rungs(const Plan *plan, const Corpus *corpus, Outputs *outputs
             .result_count = results->count - CLOSED_FORMS,
             .failed = failed};
         State *from = i == place ? &start->state : NULL;
+        stopwatch_enter(&results->watch, rung->name);
         if (!train_rung(&task, from, &results->list[results->count], err)) return false;
+        stopwatch_leave(&results->watch);
         results->count++;
     }
     return true;
@@ -161,7 +193,8 @@ static void print_table(FILE *out, const void *what) {
         print_figure(out, ",", 6, r->train);
         print_figure(out, ",", 6, r->validation);
         print_figure(out, ",", 6, r->validation / log(2.0));
-        print_figure(out, "\n", 3, r->seconds < 0 ? 0 : r->seconds);
+        print_figure(out, ",", 3, r->seconds < 0 ? 0 : r->seconds);
+        print_figure(out, "\n", 6, r->compute / TERA);
     }
 }
 
@@ -173,27 +206,58 @@ static bool write_table(const Plan *plan, const Results *results, Error *err) {
     return true;
 }
 
-/* Has the training of --model begun? */
-static bool has_begun(const Plan *plan, const Results *results) {
+/* The result of --model; NULL if its training has not begun. */
+static const Result *result_of_model(const Plan *plan, const Results *results) {
     for (int i = CLOSED_FORMS; i < results->count; i++)
-        if (strcmp(results->list[i].name, plan->model) == 0) return true;
-    return false;
+        if (strcmp(results->list[i].name, plan->model) == 0) return &results->list[i];
+    return NULL;
+}
+
+/* Shows and writes the results. */
+static bool compare(const Plan *plan, const Corpus *corpus, Results *results, Report *report,
+                    const Error *failed, Error *err) {
+    Verdict verdicts[MAX_VERDICTS];
+    char longer[LONGER_SIZE];
+    const Result *model = result_of_model(plan, results);
+    int count = verdicts_of(plan, corpus, results->list, results->count, verdicts);
+    bool further = model && verdict_further(plan, corpus, model, verdicts, count, longer);
+    show_results(results->list, results->count, verdicts, count);
+    if (!plan->quiet) show_verdicts(plan, verdicts, count);
+    if (plan->ladder && !write_table(plan, results, err)) return false;
+    stopwatch_enter(&results->watch, "the page");
+    bool page = report_end(report, results->count, NULL, err);
+    stopwatch_stop(&results->watch);
+    if (plan->profile) show_profile("the program", &results->watch);
+    show_next_steps(plan, model, page, further ? longer : NULL);
+    return *failed->text ? fail(err, "%s", failed->text) : page; /* the training's files first */
+}
+
+static bool train_with_report(const Plan *plan, const Corpus *corpus, Outputs *outputs,
+                              Start *start, Results *results, Error *err) {
+    Report *report;
+    char where[PATH_SIZE];
+    Error failed = {0};
+    if (!outputs_make_way(outputs, corpus->digest, start->resumed, where, err)) return false;
+    if (*where) show_set_aside(where);
+    if (!report_open(&report, plan, corpus, outputs, results->list, err)) return false;
+    bool ok = train_rungs(plan, corpus, outputs, start, results, report, &failed, err);
+    if (ok)
+        ok = compare(plan, corpus, results, report, &failed, err);
+    else
+        report_end(report, results->count, err, &(Error){0});
+    report_close(report);
+    return ok;
 }
 
 bool ladder_train(const Plan *plan, const Corpus *corpus, Outputs *outputs, Start *start,
                   Error *err) {
-    Results results;
-    char where[PATH_SIZE];
-    Error failed = {0};
-    if (!check_memory(plan, corpus, start, err) || !add_closed_forms(corpus, &results, err) ||
-        !outputs_make_way(outputs, corpus->digest, start->resumed, where, err))
+    Results *results;
+    if (!check_memory(plan, corpus, start, err) ||
+        !memory_alloc(&results, 1, sizeof *results, "the results", err))
         return false;
-    if (*where) show_set_aside(where);
-    if (!train_rungs(plan, corpus, outputs, start, &results, &failed, err)) return false;
-    show_results(results.list, results.count);
-    if (plan->ladder && !write_table(plan, &results, err)) return false;
-    bool page =
-        outputs_hold(outputs, err) && write_report(plan, corpus, results.list, results.count, err);
-    show_next_steps(plan, has_begun(plan, &results), page);
-    return page && (!*failed.text || fail(err, "%s", failed.text));
+    if (plan->profile) stopwatch_start(&results->watch, "the rest", plan->begun);
+    bool ok = add_closed_forms(corpus, results, err) &&
+              train_with_report(plan, corpus, outputs, start, results, err);
+    memory_free(results);
+    return ok;
 }

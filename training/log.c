@@ -1,11 +1,10 @@
 #include "training/log.h"
+#include "base/file.h"
+#include "base/filesystem.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { QUOTED_SIZE = 2 * SAMPLE_SIZE + 4, LINE_SIZE = QUOTED_SIZE + 512 };
@@ -21,14 +20,9 @@ static void put(Log *log, const char *text, size_t length) {
 /* The old file is unlinked, not truncated: another name of it keeps its content. */
 bool log_create(Log *log, const char *path, Error *err) {
     *log = (Log){.digest = digest_start()};
-    unlink(path);
-    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (file >= 0) log->file = fdopen(file, "w");
-    if (!log->file) {
-        int why = errno;
-        if (file >= 0) close(file);
-        return fail(err, "%s: cannot be created: %s", path, strerror(why));
-    }
+    filesystem_remove(path);
+    log->file = file_stream(path, STREAM_CREATE, err);
+    if (!log->file) return false;
     put(log, LOG_HEADING, strlen(LOG_HEADING));
     return true;
 }
@@ -144,17 +138,11 @@ static bool only_rows_follow(FILE *file) {
 }
 
 bool log_reopen(Log *log, const char *path, size_t length, uint64_t digest) {
-    struct stat status;
-    int file = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    *log = (Log){.length = length};
-    if (file < 0) return false;
-    if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode) ||
-        !(log->file = fdopen(file, "r+"))) {
-        close(file);
-        return false;
-    }
+    Error none;
+    *log = (Log){.length = length, .file = file_stream(path, STREAM_UPDATE, &none)};
+    if (!log->file) return false;
     if (read_known(log->file, length, &log->digest) && digest_value(&log->digest) == digest &&
-        only_rows_follow(log->file) && ftruncate(file, (off_t)length) == 0 &&
+        only_rows_follow(log->file) && ftruncate(fileno(log->file), (off_t)length) == 0 &&
         fseeko(log->file, 0, SEEK_END) == 0)
         return true;
     log_close(log);
@@ -173,18 +161,24 @@ static bool is_kept(Thinning *thinning, bool evaluated) {
     return seen % ((all - 1) / LOG_KEPT + 1) == 0 || seen == all - 1;
 }
 
-static FILE *open_regular(const char *path) {
-    struct stat status;
-    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode)) return NULL; /* a pipe would wait */
-    return fopen(path, "r");
+void log_each(const char *path, void (*take)(void *context, const LogRow *row), void *context) {
+    char line[LINE_SIZE], text[SAMPLE_SIZE];
+    LogRow row;
+    Error none;
+    FILE *file = file_stream(path, STREAM_READ, &none);
+    if (!file) return;
+    while (fgets(line, sizeof line, file))
+        if (read_row(line, &row, text)) take(context, &row);
+    fclose(file);
 }
 
 void log_read(LogRows *log, const char *path) {
     char line[LINE_SIZE], text[SAMPLE_SIZE];
     Thinning thinning = {0};
     LogRow row;
+    Error none;
     log->count = 0;
-    FILE *file = open_regular(path);
+    FILE *file = file_stream(path, STREAM_READ, &none);
     if (!file) return;
     while (fgets(line, sizeof line, file))
         if (read_row(line, &row, text)) thinning.all[!isnan(row.validation)]++;

@@ -59,6 +59,10 @@ typedef struct {
     int count;
 } LogRows;
 
+/* Calls `take` with each row of the log at `path`, in order; the row's sample is valid until it
+ * returns. Skips lines that are not rows; a path that is not a regular file has no rows. */
+void log_each(const char *path, void (*take)(void *context, const LogRow *row), void *context);
+
 /* Reads the log at `path`. Skips lines that are not rows; a path that is not a regular file has no
  * rows. */
 void log_read(LogRows *log, const char *path);

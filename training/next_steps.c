@@ -44,23 +44,19 @@ static void show_sampling(const Plan *plan) {
     putchar('\n');
 }
 
-static void show_longer(const Plan *plan) {
-    char options[64];
-    if (plan->time > 0)
-        snprintf(options, sizeof options, " --resume --time %.0f", 2 * plan->time);
-    else
-        snprintf(options, sizeof options, " --resume --steps %.0f", 2.0 * plan->steps);
-    show_command("To train it further:     ", *plan->command, options);
+static void show_longer(const Plan *plan, const char *longer) {
+    show_command("To train it further:     ", *plan->command, " --resume ");
+    fputs(longer, stdout);
     show_files(plan);
 }
 
-void show_next_steps(const Plan *plan, bool trained, bool page) {
+void show_next_steps(const Plan *plan, bool trained, bool page, const char *longer) {
     if (trained) show_sampling(plan);
     if (trained && page) {
         show_path("To see what it learnt:   ", plan->files->page);
         putchar('\n');
     }
-    if (trained && !interrupted() && !plan->ladder) show_longer(plan);
+    if (trained && !interrupted() && !plan->ladder && longer) show_longer(plan, longer);
     if (interrupted()) {
         show_command("\nInterrupted.  To go on:  ", *plan->command, " --resume");
         show_files(plan);

@@ -5,8 +5,8 @@
 #include "training/plan.h"
 
 /* Prints the commands. If the training of the model has begun (`trained`): to sample from it, to
- * see its report if it was written (`page`), to train it further. If a person interrupted the
- * training: to resume it. */
-void show_next_steps(const Plan *plan, bool trained, bool page);
+ * see its report if it was written (`page`), to train it further with the options `longer` (NULL:
+ * that would not help). If a person interrupted the training: to resume it. */
+void show_next_steps(const Plan *plan, bool trained, bool page, const char *longer);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* The first line of the table of a ladder. */
-#define TABLE_HEADING "model,parameters,train_loss,val_loss,bits_per_char,seconds\n"
+#define TABLE_HEADING "model,parameters,train_loss,val_loss,bits_per_char,seconds,tflop\n"
 
 typedef struct Outputs Outputs;
 

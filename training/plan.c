@@ -1,6 +1,5 @@
 #include "training/plan.h"
 #include "training/interruption.h"
-#include "training/sizes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,12 +9,32 @@ double plan_step_characters(const Plan *plan) {
     return (double)plan->run.batch * plan->run.length;
 }
 
+double plan_batches(const Plan *plan, size_t length) {
+    return ceil((double)length / plan_step_characters(plan));
+}
+
+static double held_out_batches(const Plan *plan, const Corpus *corpus) {
+    return plan_batches(plan, corpus->length - corpus->train);
+}
+
+/* A batch takes about a quarter of a step. */
+double plan_evaluation(const Plan *plan, const Corpus *corpus) {
+    return held_out_batches(plan, corpus) / 4;
+}
+
+/* All but the first is in float32, which takes nearly twice as long as bfloat16. */
+double plan_closing(const Plan *plan, const Corpus *corpus, bool known) {
+    double train = fmin(plan_batches(plan, corpus->train), TRAIN_BATCHES);
+    double best = (known ? 0 : 1) + train / held_out_batches(plan, corpus);
+    return 1 + (plan->run.precision == BFLOAT16 ? 1.8 : 1) * best;
+}
+
 /* ---- how often the text is seen ---- */
 
 /* The most epochs that help: with more, the model memorises the text. A short text needs more
  * epochs to be learnt at all. Found by trial on 35,000 and on a million characters
  * (docs/records.md). A trained model needs fewer. */
-static double epochs_that_help(double characters, bool trained) {
+double plan_epochs_that_help(double characters, bool trained) {
     const double max = 40, min = 16, million = 1e6, share = trained ? 0.25 : 1;
     return round(share * fmin(max, fmax(min, min * sqrt(million / characters))));
 }
@@ -42,13 +61,30 @@ static void limit_steps(Plan *plan, double epochs_of_step) {
 
 /* ---- what is open ---- */
 
+/* The share of a rung's seconds that its evaluations take, as the budget arranges them: the last
+ * and what follows it, and before it at most nine, which take at most about a twentieth. */
+static double share_of_evaluations(const Plan *plan, const Corpus *corpus, double seconds) {
+    const double earlier = 9, rare = 20, least = 0.1; /* the least share for steps */
+    double step = plan_step_characters(plan) / plan->choice.speed;
+    double one = plan_evaluation(plan, corpus) * step;
+    double closing = plan_closing(plan, corpus, plan->run.precision != BFLOAT16) * one;
+    double left = fmax(least * seconds, seconds - closing);
+    double between = fmax(seconds / (earlier + 1), rare * one);
+    left -= fmin(earlier, floor(left / (between + one))) * one;
+    return 1 - left / seconds;
+}
+
 static bool decide_by_time(Plan *plan, Sizes *sizes, const Corpus *corpus, Error *err) {
     double characters = (double)corpus->train;
     double seconds = plan->time / (plan->ladder ? plan->rung_count : 1);
     double max = plan->epochs > 0 ? plan->epochs * characters : INFINITY;
     if (!sizes_open(sizes) && sizes->config.dropout >= 0) return true;
-    if (!sizes_choose(sizes, &plan->run, corpus, seconds, max, &plan->speed, err)) return false;
-    plan->epochs_seen = fmin(plan->speed * seconds, max) / characters;
+    if (!sizes_choose(sizes, &plan->run, corpus, seconds, max, &plan->choice, err)) return false;
+    plan->run.batch = sizes->batch;
+    plan->run.length = sizes->config.T;
+    plan->evaluating = share_of_evaluations(plan, corpus, seconds);
+    double read = plan->choice.speed * seconds * (1 - plan->evaluating);
+    plan->epochs_seen = fmin(read, max) / characters;
     return !interrupted() || fail(err, "interrupted before training began");
 }
 
@@ -64,7 +100,8 @@ static bool decide(Plan *plan, Sizes *sizes, const Request *request, const Corpu
     Config *config = &sizes->config;
     bool limited = plan->time > 0 || request->steps_open;
     double characters = (double)corpus->train;
-    if (plan->epochs < 0) plan->epochs = limited ? epochs_that_help(characters, request->init) : 0;
+    if (plan->epochs < 0)
+        plan->epochs = limited ? plan_epochs_that_help(characters, request->init) : 0;
     if (plan->time <= 0)
         decide_by_steps(plan, sizes, corpus, request->steps_open);
     else if (!decide_by_time(plan, sizes, corpus, err))
@@ -151,7 +188,8 @@ bool plan_make(Plan *plan, const Request *request, const Files *files, const Cor
                    .out = request->out,
                    .log = request->log,
                    .command = request->command,
-                   .quiet = request->quiet};
+                   .quiet = request->quiet,
+                   .profile = request->profile};
     if (!request_precision(request->precision, &plan->run.precision, err)) return false;
     const char *largest = request->ladder ? files->names[files->rungs - 1] : request->model;
     snprintf(sizes.config.model, sizeof sizes.config.model, "%s", largest);

@@ -5,6 +5,9 @@
 #include "data/data.h"
 #include "training/files.h"
 #include "training/recipe.h"
+#include "training/sizes.h"
+
+enum { TRAIN_BATCHES = 32 }; /* at most, for the training loss at the end */
 
 /* One rung of the ladder. */
 typedef struct {
@@ -32,13 +35,15 @@ typedef struct {
     int eval_every;    /* steps between evaluations; ignored if there is a time */
     double save_every; /* the most seconds between two saves of the state */
     /* the basis of these decisions */
-    double speed;       /* characters a second, as measured; 0: not measured */
+    Choice choice;      /* by the clock; its speed is 0 if it was not measured */
     double epochs_seen; /* the expected number of epochs; 0: not known */
+    double evaluating;  /* by the clock: the expected share of the time for evaluations; 0: not
+                           known */
     /* what the training reads, writes and prints; all borrowed */
     const Files *files;
     const char *out, *log; /* --out and --log of the request; log may be NULL */
     char *const *command;  /* the words of the command line; NULL ends them */
-    bool quiet;
+    bool quiet, profile;
     char words[WORDS_SIZE]; /* the decisions as the state stores them: request_write */
 } Plan;
 
@@ -50,7 +55,21 @@ typedef struct {
 bool plan_make(Plan *plan, const Request *request, const Files *files, const Corpus *corpus,
                bool resumed, Error *err);
 
+/* The most epochs that help a training on a text of so many characters; `trained`: from a trained
+ * model. */
+double plan_epochs_that_help(double characters, bool trained);
+
 /* The number of characters in a step. */
 double plan_step_characters(const Plan *plan);
+
+/* The number of batches in `length` characters. */
+double plan_batches(const Plan *plan, size_t length);
+
+/* The time of an evaluation of the held-out text, in steps: about. */
+double plan_evaluation(const Plan *plan, const Corpus *corpus);
+
+/* The work after the last step, in evaluations: one of the last weights, then the best weights on
+ * the training text and, unless that is `known`, on the held-out text. */
+double plan_closing(const Plan *plan, const Corpus *corpus, bool known);
 
 #endif

@@ -39,6 +39,20 @@ static const struct {
       .warmup = 0.025,
       .max_warmup = 100,
       .cooldown = 0.6}},
+    /* as modern, but AdamW, which trains the convolutions, is faster */
+    {"conv",
+     {.peak = {.learning_rate = 0.015,
+               .beta1 = 0.9,
+               .beta2 = 0.95,
+               .epsilon = 1e-5,
+               .weight_decay = 1,
+               .matrix_rate = 0.025,
+               .momentum = 0.9,
+               .matrix_decay = 0.1,
+               .clip = 1},
+      .warmup = 0.025,
+      .max_warmup = 100,
+      .cooldown = 0.6}},
 };
 
 /* For a rung without a row: rates at which all rungs above learn something, by AdamW or by Muon. */

@@ -1,102 +1,182 @@
 #include "training/report_data.h"
 #include "base/memory.h"
-#include "report/page.h"
+#include "formats/checkpoint.h"
+#include "training/compute.h"
 #include "training/log.h"
+#include "training/verdict.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
-    LINE_TOKENS = 20, /* at most, in the line whose attention is shown */
-    MAX_HEADS = 48,
+    MAX_HEADS = 32,
     MAX_SAMPLES = 40,
-    MAX_LOSSES = 2 * MAX_RUNGS, /* curves of losses */
-    MAX_CURVES = 3,             /* other curves */
+    KINDS = 3,        /* of other curves than losses */
+    FEW_POINTS = 150, /* of each of these, at most */
     MAX_MODELS = MAX_RUNGS + 3,
+    MAX_WRITINGS = MAX_RUNGS + 2,
     MAX_SETTINGS = 24,
     NAME_SIZE = 48
 };
 
+/* The curves of one rung. */
+typedef struct {
+    char faint_name[NAME_SIZE];
+    Point training[LOG_ROWS], held_out[LOG_ROWS], others[KINDS][FEW_POINTS + 1];
+} RungCurves;
+
 /* The page, and everything that it points to. */
 typedef struct {
+    const ReportSource *source;
     const Plan *plan;
     const Corpus *corpus;
-    const RungPlan *best; /* the model that the page shows in detail */
+    const RungPlan *shown; /* the model that the page shows in detail */
+    Result results[MAX_MODELS];
+    int count; /* of results: those of the source, and the rung under way */
     Page page;
     PageModel models[MAX_MODELS];
     Level levels[MAX_MODELS];
-    Curve losses[MAX_LOSSES], curves[MAX_CURVES];
-    Chart charts[MAX_CURVES]; /* with one curve each */
-    Point points[MAX_LOSSES + MAX_CURVES][LOG_ROWS];
-    char names[MAX_LOSSES][NAME_SIZE];
+    Curve losses[2 * MAX_RUNGS], others[KINDS][MAX_RUNGS];
+    Chart charts[KINDS];
+    RungCurves curves[MAX_RUNGS];
     LogRows log;
+    Writing text; /* what the line itself is, and how it goes on */
+    char prompt[LINE_TOKENS * UTF8_MAX];
+    PageWriting writings[MAX_WRITINGS];
+    char notes[MAX_WRITINGS][NAME_SIZE];
     PageSample samples[MAX_SAMPLES];
+    char texts[MAX_SAMPLES][SAMPLE_SIZE];
     PageHead heads[MAX_HEADS];
     float weights[MAX_HEADS][LINE_TOKENS * LINE_TOKENS];
     char glyphs[LINE_TOKENS][GLYPH_SIZE];
+    Verdict verdicts[MAX_VERDICTS];
+    PageVerdict said[MAX_VERDICTS];
+    Mark marks[MAX_VERDICTS];
+    char mark_texts[MAX_VERDICTS][NAME_SIZE];
     PageSetting settings[MAX_SETTINGS];
 } ReportData;
 
+/* ---- results ---- */
+
+/* NULL: it needed no training. */
+static const RungPlan *rung_of(const Plan *plan, const Result *result) {
+    for (int i = 0; i < plan->rung_count; i++)
+        if (strcmp(plan->rungs[i].name, result->name) == 0) return &plan->rungs[i];
+    return NULL;
+}
+
+static const RungPlan *asked_for(const Plan *plan) {
+    int i = 0;
+    while (!plan->rungs[i].chosen) i++;
+    return &plan->rungs[i];
+}
+
+/* In a ladder the rung with the lowest loss is the best; otherwise the model that was asked for, if
+ * its training began. */
+static bool is_better(const Plan *plan, const Result *result, const Result *than) {
+    if (!than) return true;
+    return plan->ladder ? result->validation < than->validation
+                        : strcmp(result->name, plan->model) == 0;
+}
+
+static const RungPlan *best_of(const Plan *plan, const Result *results, int count) {
+    const Result *best = NULL;
+    for (int i = 0; i < count; i++)
+        if (rung_of(plan, &results[i]) && is_better(plan, &results[i], best)) best = &results[i];
+    return best ? rung_of(plan, best) : asked_for(plan);
+}
+
+/* Copies the results. The rung under way has one, too, as far as it is known. */
+static void gather_results(ReportData *d) {
+    const ReportRung *now = d->source->under_way;
+    d->count = d->source->count;
+    memcpy(d->results, d->source->results, (size_t)d->count * sizeof *d->results);
+    d->shown = now ? now->rung : best_of(d->plan, d->results, d->count);
+    if (!now) return;
+    double lowest = now->progress->lowest;
+    d->results[d->count++] =
+        (Result){.name = now->rung->name,
+                 .parameters = run_model(now->run)->parameters,
+                 .train = NAN,
+                 .validation = isfinite(lowest) ? lowest : NAN,
+                 .seconds = now->progress->seconds,
+                 .compute = compute_of(&now->rung->config, now->course->characters),
+                 .course = now->course};
+}
+
+static void gather_models(ReportData *d) {
+    for (int i = 0; i < d->count; i++) {
+        const Result *r = &d->results[i];
+        d->models[i] = (PageModel){.name = r->name,
+                                   .parameters = r->parameters,
+                                   .train = r->train,
+                                   .validation = r->validation,
+                                   .compute = r->compute,
+                                   .seconds = r->seconds};
+    }
+    d->page.models = d->models;
+    d->page.model_count = d->count;
+}
+
 /* ---- curves ---- */
+
+/* The curves other than losses. */
+static const struct {
+    const char *id, *title, *unit;
+    size_t member;
+    int decimals;
+} kinds[KINDS] = {
+    {"rate", "Learning rate", "rate", offsetof(LogRow, rate), 6},
+    {"norm", "Norm of the gradient", "norm", offsetof(LogRow, norm), 4},
+    {"speed", "Characters a second", "characters/s", offsetof(LogRow, speed), 0},
+};
 
 /* By the clock all rungs take the same time, but not the same number of steps. */
 static double x_of(const ReportData *d, const LogRow *row) {
     return d->plan->time > 0 ? row->seconds : row->step;
 }
 
-/* Copies the member at this offset of each log row to `points`. Returns how many. */
-static int take_points(const ReportData *d, Point *points, size_t member) {
-    int count = 0;
-    for (int i = 0; i < d->log.count; i++) {
+/* Copies the member at this offset of every n-th log row, and of the last, to `points`, at most
+ * max + 1. Returns how many. */
+static int take_points(const ReportData *d, Point *points, int max, size_t member) {
+    int count = 0, rows = d->log.count, every = (rows + max - 1) / max;
+    for (int i = 0; i < rows; i++) {
         const LogRow *row = &d->log.rows[i];
         double y;
         memcpy(&y, (const char *)row + member, sizeof y);
-        if (!isnan(y)) points[count++] = (Point){x_of(d, row), y};
+        if (!isnan(y) && (i % every == 0 || i == rows - 1))
+            points[count++] = (Point){x_of(d, row), y};
     }
     return count;
 }
 
-static void add_losses(ReportData *d, const char *name, const char *words, size_t member,
-                       bool faint) {
-    Chart *chart = &d->page.losses;
-    int i = chart->curve_count++;
-    snprintf(d->names[i], NAME_SIZE, "%s%s", name, words);
-    d->losses[i] = (Curve){.name = d->names[i],
-                           .points = d->points[i],
-                           .count = take_points(d, d->points[i], member),
-                           .colour = i / 2,
-                           .faint = faint};
+/* Adds the curves of a rung, from the log that was read. */
+static void add_curves(ReportData *d, const RungPlan *rung) {
+    Chart *losses = &d->page.losses;
+    int colour = (int)(rung - d->plan->rungs);
+    RungCurves *to = &d->curves[colour];
+    snprintf(to->faint_name, NAME_SIZE, "%s, training", rung->name);
+    d->losses[losses->curve_count++] =
+        (Curve){.name = to->faint_name,
+                .points = to->training,
+                .count = take_points(d, to->training, LOG_ROWS, offsetof(LogRow, loss)),
+                .colour = colour,
+                .faint = true};
+    d->losses[losses->curve_count++] =
+        (Curve){.name = rung->name,
+                .points = to->held_out,
+                .count = take_points(d, to->held_out, LOG_ROWS, offsetof(LogRow, validation)),
+                .colour = colour};
+    for (int k = 0; k < KINDS; k++)
+        d->others[k][d->charts[k].curve_count++] =
+            (Curve){.name = rung->name,
+                    .points = to->others[k],
+                    .count = take_points(d, to->others[k], FEW_POINTS, kinds[k].member),
+                    .colour = colour};
 }
 
-static const RungPlan *rung_of(const Plan *plan, const Result *result) {
-    int i = 0;
-    while (strcmp(plan->rungs[i].name, result->name) != 0) i++;
-    return &plan->rungs[i];
-}
-
-static void gather_losses(ReportData *d, const Result *results, int count) {
-    d->page.losses = (Chart){.id = "losses",
-                             .title = "Loss, in nats per character",
-                             .x_name = d->plan->time > 0 ? "seconds" : "steps",
-                             .curves = d->losses,
-                             .levels = d->levels,
-                             .width = 880,
-                             .height = 460};
-    for (int i = 0; i < count; i++) {
-        const Result *r = &results[i];
-        if (r->seconds < 0) {
-            d->levels[d->page.losses.level_count++] = (Level){r->name, r->validation};
-            continue;
-        }
-        log_read(&d->log, rung_of(d->plan, r)->log);
-        add_losses(d, r->name, ", training", offsetof(LogRow, loss), true);
-        add_losses(d, r->name, "", offsetof(LogRow, validation), false);
-    }
-}
-
-/* Every n-th of the samples, and the last. */
+/* Every n-th of the lines that the log has, and the last. */
 static void gather_samples(ReportData *d) {
     int written = 0, seen = 0;
     for (int i = 0; i < d->log.count; i++) written += d->log.rows[i].sample != NULL;
@@ -104,60 +184,127 @@ static void gather_samples(ReportData *d) {
     for (int i = 0; i < d->log.count; i++) {
         const LogRow *row = &d->log.rows[i];
         if (!row->sample || (seen++ % every != 0 && seen != written)) continue;
-        d->samples[d->page.sample_count++] = (PageSample){row->step, row->validation, row->sample};
+        char *text = d->texts[d->page.sample_count];
+        snprintf(text, SAMPLE_SIZE, "%s", row->sample);
+        d->samples[d->page.sample_count++] = (PageSample){row->step, row->validation, text};
     }
     d->page.samples = d->samples;
 }
 
-/* Takes the curves and samples from the log of the best model. */
-static void gather_curves(ReportData *d) {
-    static const struct {
-        const char *id, *title;
-        size_t member;
-    } kinds[MAX_CURVES] = {
-        {"rate", "Learning rate", offsetof(LogRow, rate)},
-        {"norm", "Norm of the gradient", offsetof(LogRow, norm)},
-        {"speed", "Characters a second", offsetof(LogRow, speed)},
-    };
-    log_read(&d->log, d->best->log);
-    if (d->log.count == 0) return;
-    for (int i = 0; i < MAX_CURVES; i++) {
-        Point *points = d->points[MAX_LOSSES + i];
-        d->curves[i] = (Curve){.name = kinds[i].title,
-                               .points = points,
-                               .count = take_points(d, points, kinds[i].member)};
-        d->charts[i] = (Chart){.id = kinds[i].id,
-                               .title = kinds[i].title,
-                               .x_name = d->page.losses.x_name,
-                               .curves = &d->curves[i],
-                               .curve_count = 1,
-                               .width = 400,
-                               .height = 220,
-                               .from_zero = true};
+static void lay_out_charts(ReportData *d) {
+    bool by_time = d->plan->time > 0;
+    const Chart any = {.x_name = by_time ? "seconds" : "steps",
+                       .x_place = by_time ? "# seconds" : "step #"};
+    d->page.losses = any;
+    d->page.losses.id = "losses";
+    d->page.losses.title = "Loss, in nats per character";
+    d->page.losses.strong = "held out";
+    d->page.losses.faint = "training";
+    d->page.losses.curves = d->losses;
+    d->page.losses.levels = d->levels;
+    d->page.losses.height = 460;
+    d->page.losses.decimals = 4;
+    d->page.losses.names = true;
+    for (int k = 0; k < KINDS; k++) {
+        d->charts[k] = any;
+        d->charts[k].id = kinds[k].id;
+        d->charts[k].title = kinds[k].title;
+        d->charts[k].strong = kinds[k].unit;
+        d->charts[k].curves = d->others[k];
+        d->charts[k].height = 220;
+        d->charts[k].decimals = kinds[k].decimals;
+        d->charts[k].from_zero = true;
     }
     d->page.curves = d->charts;
-    d->page.curve_count = MAX_CURVES;
-    gather_samples(d);
+}
+
+/* The curves of all rungs, and the samples of the one that is shown. */
+static void gather_logs(ReportData *d) {
+    lay_out_charts(d);
+    for (int i = 0; i < d->count; i++) {
+        const Result *r = &d->results[i];
+        const RungPlan *rung = rung_of(d->plan, r);
+        if (!rung) {
+            d->levels[d->page.losses.level_count++] = (Level){r->name, r->validation};
+            continue;
+        }
+        log_read(&d->log, rung->log);
+        if (d->log.count > 0) d->page.curve_count = KINDS;
+        add_curves(d, rung);
+        if (rung == d->shown) gather_samples(d);
+    }
+}
+
+/* ---- verdicts ---- */
+
+static const Curve *held_out_of(const ReportData *d, const char *rung) {
+    for (int i = 0; i < d->page.losses.curve_count; i++)
+        if (strcmp(d->losses[i].name, rung) == 0) return &d->losses[i];
+    return NULL;
+}
+
+/* Marks where memorising begins: at the lowest point of the rung's curve. */
+static void mark_overfitting(ReportData *d, const Verdict *verdict) {
+    const Curve *curve = held_out_of(d, verdict->rung);
+    if (!curve || curve->count == 0) return;
+    const Point *lowest = curve->points;
+    for (int i = 1; i < curve->count; i++)
+        if (curve->points[i].y < lowest->y) lowest = &curve->points[i];
+    int m = d->page.losses.mark_count++;
+    snprintf(d->mark_texts[m], NAME_SIZE, "%s after step %d", verdict->name, verdict->step);
+    d->marks[m] = (Mark){*lowest, d->mark_texts[m], curve->colour};
+    d->page.losses.marks = d->marks;
+}
+
+static void gather_verdicts(ReportData *d) {
+    int count = verdicts_of(d->plan, d->corpus, d->results, d->count, d->verdicts);
+    for (int i = 0; i < count; i++) {
+        const Verdict *v = &d->verdicts[i];
+        d->said[i] = (PageVerdict){v->rung, v->text};
+        if (strcmp(v->name, "overfitting") == 0) mark_overfitting(d, v);
+    }
+    for (int i = 0; i < d->count; i++)
+        d->models[i].falling = verdict_asks_for_more(d->verdicts, count, d->models[i].name);
+    d->page.verdicts = d->said;
+    d->page.verdict_count = count;
+}
+
+/* ---- what they wrote ---- */
+
+static void add_writing(ReportData *d, const char *name, const Writing *writing, const char *note) {
+    d->writings[d->page.writing_count++] =
+        (PageWriting){name, note, writing->text, writing->length};
+}
+
+/* The text itself, then the rungs that have ended. */
+static void gather_writings(ReportData *d) {
+    const Corpus *corpus = d->corpus;
+    Line prompt = writing_prompt(corpus);
+    size_t start = prompt.start + (size_t)prompt.tokens, left = corpus->length - start;
+    writing_of(&d->text, &corpus->vocab, corpus->ids + prompt.start, prompt.tokens);
+    memcpy(d->prompt, d->text.text, d->text.length);
+    d->page.prompt = d->prompt;
+    d->page.prompt_length = d->text.length;
+    writing_of(&d->text, &corpus->vocab, corpus->ids + start,
+               left < WRITING_TOKENS ? (int)left : WRITING_TOKENS);
+    add_writing(d, "the text itself", &d->text, "how the line goes on");
+    for (int i = 0; i < d->count; i++) {
+        const RungPlan *rung = rung_of(d->plan, &d->results[i]);
+        const Writing *writing = rung ? &d->source->writings[rung - d->plan->rungs] : NULL;
+        if (!writing || writing->length == 0) continue;
+        char *note = d->notes[d->page.writing_count];
+        snprintf(note, NAME_SIZE, "loss on the held-out text %.4f", d->results[i].validation);
+        add_writing(d, rung->name, writing, note);
+    }
+    d->page.writings = d->writings;
 }
 
 /* ---- attention ---- */
 
-/* The start of the first long enough line of the held-out text; else the start of the text. */
-static size_t line_of(const Corpus *corpus, size_t tokens) {
-    enum { MIN_LINE = 8 };
-    size_t start = corpus->train;
-    for (size_t i = corpus->train; i + tokens < corpus->length; i++) {
-        if (corpus->vocab.codes[corpus->ids[i]] != '\n') continue;
-        if (i > start + MIN_LINE && start > corpus->train) break;
-        start = i + 1;
-    }
-    return start + tokens < corpus->length ? start : corpus->train;
-}
-
-static void take_heads(ReportData *d, const Run *run, int layers) {
+static void take_heads(ReportData *d, const Run *run) {
     Page *page = &d->page;
     AttentionView view;
-    for (int l = 0; l < layers; l++)
+    for (int l = 0; l < run_model(run)->config.L; l++)
         for (int h = 0; run_attention(run, l, h, &view); h++) {
             if (page->head_count == MAX_HEADS) {
                 page->left_out++;
@@ -171,27 +318,40 @@ static void take_heads(ReportData *d, const Run *run, int layers) {
     page->heads = d->heads;
 }
 
-static bool gather_heads(ReportData *d, Error *err) {
+/* Takes the line as far as it fits into the model's context. */
+static const int32_t *take_line(ReportData *d, const Config *config) {
     const Corpus *corpus = d->corpus;
-    const char *path = d->best->checkpoint;
+    Line line = writing_line(corpus);
+    const int32_t *ids = corpus->ids + line.start;
+    d->page.tokens = config->T < line.tokens ? config->T : line.tokens;
+    d->page.glyphs = (const char(*)[GLYPH_SIZE])d->glyphs;
+    for (int t = 0; t < d->page.tokens; t++) glyph_of(&corpus->vocab, ids[t], d->glyphs[t]);
+    return ids;
+}
+
+/* The heads as they are now. */
+static void gather_live_heads(ReportData *d, Run *run) {
+    const int32_t *ids = take_line(d, &run_model(run)->config);
+    run_freeze(run, true);
+    run_forward(run, ids, 1, d->page.tokens, 0);
+    run_freeze(run, false);
+    take_heads(d, run);
+}
+
+static bool gather_heads(ReportData *d, Error *err) {
+    const char *path = d->shown->checkpoint;
     Checkpoint kept;
-    if (access(path, F_OK) != 0) return true; /* the file was removed: the page has no maps */
+    if (!file_exists(path)) return true; /* not there yet, or removed: the page has no maps */
     if (!checkpoint_load(&kept, path, err)) return false;
     const Config *config = &kept.model.config;
-    size_t held_out = corpus->length - corpus->train;
-    int tokens = config->T < LINE_TOKENS ? config->T : LINE_TOKENS;
-    if ((size_t)tokens > held_out) tokens = (int)held_out;
-    const int32_t *ids = corpus->ids + line_of(corpus, (size_t)tokens);
-    RunOptions options = {.batch = 1, .length = tokens, .frozen = true, .threads = 1};
+    bool same = config->V == d->corpus->vocab.size; /* else it belongs to another text */
+    const int32_t *ids = take_line(d, config);
+    RunOptions options = {.batch = 1, .length = d->page.tokens, .frozen = true, .threads = 1};
     Run *run = NULL;
-    bool same = config->V == corpus->vocab.size; /* else it belongs to another text */
     bool ok = !same || run_open(&run, &kept.model, &options, err);
     if (run) {
-        run_forward(run, ids, 1, tokens, 0);
-        d->page.tokens = tokens;
-        d->page.glyphs = (const char(*)[GLYPH_SIZE])d->glyphs;
-        for (int t = 0; t < tokens; t++) glyph_of(&corpus->vocab, ids[t], d->glyphs[t]);
-        take_heads(d, run, config->L);
+        run_forward(run, ids, 1, d->page.tokens, 0);
+        take_heads(d, run);
     }
     run_close(run);
     checkpoint_free(&kept);
@@ -199,15 +359,6 @@ static bool gather_heads(ReportData *d, Error *err) {
 }
 
 /* ---- the rest ---- */
-
-static void gather_models(ReportData *d, const Result *results, int count) {
-    for (int i = 0; i < count; i++) {
-        const Result *r = &results[i];
-        d->models[i] = (PageModel){r->name, r->parameters, r->train, r->validation, r->seconds};
-    }
-    d->page.models = d->models;
-    d->page.model_count = count;
-}
 
 /* The plan's words: a line for each option, "--name=value". */
 static void gather_settings(ReportData *d) {
@@ -225,41 +376,35 @@ static void gather_settings(ReportData *d) {
     d->page.settings = d->settings;
 }
 
-/* In a ladder the rung with the lowest loss is the best; otherwise the model that was asked for, if
- * its training began. */
-static bool is_better(const Plan *plan, const Result *result, const Result *than) {
-    if (result->seconds < 0) return false;
-    if (than->seconds < 0) return true;
-    return plan->ladder ? result->validation < than->validation
-                        : strcmp(result->name, plan->model) == 0;
-}
-
-static const RungPlan *best_of(const Plan *plan, const Result *results, int count) {
-    const Result *best = results; /* a closed form */
-    for (int i = 1; i < count; i++)
-        if (is_better(plan, &results[i], best)) best = &results[i];
-    return rung_of(plan, best);
-}
-
-bool write_report(const Plan *plan, const Corpus *corpus, const Result *results, int count,
-                  Error *err) {
+bool report_write(const ReportSource *source, Error *err) {
     ReportData *d;
+    const Plan *plan = source->plan;
+    const Corpus *corpus = source->corpus;
     if (!memory_alloc(&d, 1, sizeof *d, "the report", err)) return false;
+    d->source = source;
     d->plan = plan;
     d->corpus = corpus;
-    d->best = best_of(plan, results, count);
+    gather_results(d);
     d->page = (Page){.text = plan->files->text,
                      .digest = corpus->digest,
-                     .model = d->best->name,
-                     .idea = model_idea(d->best->name),
+                     .model = d->shown->name,
+                     .idea = model_idea(d->shown->name),
                      .characters = corpus->length,
-                     .vocabulary = corpus->vocab.size,
+                     .vocabulary = corpus->distinct,
+                     .live = source->live,
+                     .failure = source->failure,
                      .command = plan->command};
-    gather_models(d, results, count);
+    gather_models(d);
     gather_settings(d);
-    gather_losses(d, results, count);
-    gather_curves(d);
-    bool ok = gather_heads(d, err) && page_write(plan->files->page, &d->page, err);
+    gather_logs(d);
+    gather_verdicts(d);
+    gather_writings(d);
+    bool ok = true;
+    if (source->under_way)
+        gather_live_heads(d, source->under_way->run);
+    else
+        ok = gather_heads(d, err);
+    ok = ok && page_write(plan->files->page, &d->page, err);
     memory_free(d);
     return ok;
 }

@@ -2,12 +2,33 @@
 #ifndef TRIL_TRAINING_REPORT_DATA_H
 #define TRIL_TRAINING_REPORT_DATA_H
 
+#include "report/page.h"
 #include "training/saving.h"
+#include "training/writing.h"
 
-/* Writes the page of the plan, from the results [count], the logs and the best model's checkpoint.
- * A log that cannot be read back (a pipe, a file that somebody removed) leaves its curves out; a
+/* A rung under way. */
+typedef struct {
+    const RungPlan *rung;
+    Run *run; /* the training's own, for maps of its present weights */
+    const Progress *progress;
+    const Course *course;
+} ReportRung;
+
+/* What a page is made of; all borrowed. */
+typedef struct {
+    const Plan *plan;
+    const Corpus *corpus;
+    const Result *results; /* [count]: the closed forms, then the rungs so far */
+    int count;
+    const Writing *writings; /* [plan->rung_count]: of the rungs so far; empty: none */
+    const PageLive *live;    /* NULL: the training has ended */
+    const ReportRung *under_way;
+    const char *failure; /* why it ended before its time; NULL: it did not */
+} ReportSource;
+
+/* Writes the page of the plan, from the source, the logs and the best model's checkpoint. A log
+ * that cannot be read back (a pipe, a file that somebody removed) leaves its curves out; a
  * checkpoint that is gone, its maps. */
-bool write_report(const Plan *plan, const Corpus *corpus, const Result *results, int count,
-                  Error *err);
+bool report_write(const ReportSource *source, Error *err);
 
 #endif

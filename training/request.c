@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_OPTIONS = 48, MAX_WORDS = 32, WORD_SIZE = 64, HELP_SIZE = 128 };
+enum { MAX_OPTIONS = 48, MAX_WORDS = 32, WORD_SIZE = 64 };
 
 static const Request nothing = {.learning_rate = -1,
                                 .weight_decay = -1,
@@ -21,33 +21,25 @@ static const Request nothing = {.learning_rate = -1,
 typedef struct {
     Option rows[MAX_OPTIONS];
     int count;
-    char model_help[HELP_SIZE];
 } Options;
-
-static void write_model_help(char text[HELP_SIZE]) {
-    size_t length = (size_t)snprintf(text, HELP_SIZE, "the rung of the ladder: ");
-    for (int i = 0; model_name(i) && length < HELP_SIZE; i++)
-        length += (size_t)snprintf(text + length, HELP_SIZE - length, "%s%s", i > 0 ? ", " : "",
-                                   model_name(i));
-}
 
 /* One table, longer than a screen. */
 static void list_options(Options *options, Request *r) {
     Config *z = &r->sizes;
-    write_model_help(options->model_help);
     const Option rows[] = {
         {.kind = OPTION_SECTION, .help = "What to train"},
-        {'m', "model", OPTION_TEXT, &r->model, 0, 0, "NAME", options->model_help},
+        {'m', "model", OPTION_TEXT, &r->model, 0, 0, "NAME",
+         "the rung of the ladder; all are listed above"},
         {0, "preset", OPTION_TEXT, &r->preset, 0, 0, "NAME",
          "sizes and steps by name: small (the default), quick, base, nanogpt-cpu, nanogpt-gpu"},
         {0, "ladder", OPTION_FLAG, &r->ladder, 0, 0, NULL, "every rung, on the same budget"},
-        {0, "init", OPTION_TEXT, &r->init, 0, 0, "PATH",
+        {0, "init", OPTION_PATH, &r->init, 0, 0, "PATH",
          "begin from a model: a checkpoint, or a folder of Hugging Face's"},
-        {'o', "out", OPTION_TEXT, &r->out, 0, 0, "FILE", "the checkpoint"},
+        {'o', "out", OPTION_PATH, &r->out, 0, 0, "FILE", "the checkpoint"},
         {'r', "resume", OPTION_FLAG, &r->resume, 0, 0, NULL, "go on with the training of --out"},
         {0, "continue", OPTION_FLAG, &r->continues, 0, 0, NULL,
          "the same if that training is of this FILE, else begin one"},
-        {0, "log", OPTION_TEXT, &r->log, 0, 0, "FILE",
+        {0, "log", OPTION_PATH, &r->log, 0, 0, "FILE",
          "each step of --model as CSV; default: beside --out"},
         {.kind = OPTION_SECTION, .help = "How long and how fast"},
         {'s', "steps", OPTION_INT, &r->steps, 1, 1e9, "N", "training steps"},
@@ -76,6 +68,10 @@ static void list_options(Options *options, Request *r) {
         {'H', "heads", OPTION_INT, &z->NH, 1, MAX_WIDTH, "N",
          "attention heads; they divide the width"},
         {'w', "width", OPTION_INT, &z->C, 1, MAX_WIDTH, "N", "channels of a character's vector"},
+        {0, "kv-heads", OPTION_INT, &z->NKV, 1, MAX_WIDTH, "N",
+         "heads of keys and values in modern; they divide the heads; default: as many"},
+        {0, "hidden", OPTION_INT, &z->H, 1, MAX_WIDTH, "N",
+         "channels inside the MLP of modern; default: 8/3 of the width"},
         {'c', "context", OPTION_INT, &z->T, 1, MAX_CONTEXT, "N",
          "characters that a prediction looks back on"},
         {'d', "dropout", OPTION_REAL, &z->dropout, 0, 0.99, "X",
@@ -86,6 +82,8 @@ static void list_options(Options *options, Request *r) {
         {0, "bytes", OPTION_FLAG, &r->bytes, 0, 0, NULL,
          "any file, byte by byte, instead of UTF-8 characters"},
         {.kind = OPTION_SECTION, .help = "Other"},
+        {0, "profile", OPTION_FLAG, &r->profile, 0, 0, NULL,
+         "print where the time of each training went"},
         {'q', "quiet", OPTION_FLAG, &r->quiet, 0, 0, NULL, "print only the table"},
         {'h', "help", OPTION_FLAG, &r->help, 0, 0, NULL, "print this"},
         {0, "version", OPTION_FLAG, &r->version, 0, 0, NULL, "print the version"},
@@ -198,6 +196,7 @@ static bool is_set(const Option *option, bool has_seed) {
         case OPTION_SEED: return has_seed;
         case OPTION_REAL:
         case OPTION_TIME: return *(const double *)option->value >= option->min;
+        case OPTION_PATH:
         case OPTION_TEXT: return *(const char *const *)option->value != NULL;
         case OPTION_SECTION: break;
     }
@@ -206,9 +205,10 @@ static bool is_set(const Option *option, bool has_seed) {
 
 static void copy_value(const Option *to, const Option *from) {
     static const size_t sizes[] = {
-        [OPTION_FLAG] = sizeof(bool),     [OPTION_INT] = sizeof(int),
-        [OPTION_SEED] = sizeof(uint64_t), [OPTION_REAL] = sizeof(double),
-        [OPTION_TIME] = sizeof(double),   [OPTION_TEXT] = sizeof(const char *),
+        [OPTION_FLAG] = sizeof(bool),         [OPTION_INT] = sizeof(int),
+        [OPTION_SEED] = sizeof(uint64_t),     [OPTION_REAL] = sizeof(double),
+        [OPTION_TIME] = sizeof(double),       [OPTION_TEXT] = sizeof(const char *),
+        [OPTION_PATH] = sizeof(const char *),
     };
     memcpy(to->value, from->value, sizes[to->kind]);
 }
@@ -237,11 +237,11 @@ Request request_new(const Request *request) {
 /* ---- a training that goes on ---- */
 
 /* What a resumed training keeps. The first FIXED cannot change. */
-static const char *const lasting[] = {"model", "layers",     "heads",     "width", "context",
-                                      "val",   "bytes",      "ladder",    "steps", "batch",
-                                      "lr",    "eval-every", "precision", "seed",  "dropout",
-                                      "time",  "decay",      "patience",  "epochs"};
-enum { LASTING = sizeof lasting / sizeof *lasting, FIXED = 7 };
+static const char *const lasting[] = {
+    "model",     "layers", "heads",   "width", "kv-heads", "hidden",   "context",
+    "val",       "bytes",  "ladder",  "steps", "batch",    "lr",       "eval-every",
+    "precision", "seed",   "dropout", "time",  "decay",    "patience", "epochs"};
+enum { LASTING = sizeof lasting / sizeof *lasting, FIXED = 9 };
 
 static size_t write_word(const Request *request, const char *name, char word[WORD_SIZE]) {
     Request copy = *request;

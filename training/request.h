@@ -24,7 +24,7 @@ typedef struct {
     uint64_t seed;
     bool has_seed;   /* any number is a seed, so none can mean "not asked for" */
     bool steps_open; /* neither the command line nor a preset says how many steps */
-    bool ladder, bytes, resume, continues /* --continue */, quiet, help, version;
+    bool ladder, bytes, resume, continues /* --continue */, profile, quiet, help, version;
 } Request;
 
 /* Reads the command line and the preset that it names. Options on the command line override the

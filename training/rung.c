@@ -1,18 +1,26 @@
 #include "training/rung.h"
 #include "base/clock.h"
+#include "base/file.h"
+#include "base/terminal.h"
 #include "training/budget.h"
+#include "training/compute.h"
 #include "training/display.h"
 #include "training/interruption.h"
 #include "training/log.h"
+#include "training/measuring.h"
 #include "training/workers.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { TRAIN_BATCHES = 32 }; /* at most, for the training loss */
+enum {
+    BASELINE_STEPS = 1000 /* after which a bigram is as good as the counted one, within 0.02 */
+};
+
+/* With --profile, the time of the steps that none of their parts took. */
+static const char steps_rest[] = "the rest of the steps";
 
 /* The training of a rung: what is constant, and what changes. */
 typedef struct {
@@ -28,8 +36,12 @@ typedef struct {
     double started; /* clock_seconds(), less the seconds of earlier runs */
     double saved;   /* clock_seconds() when the state was last written */
     Log log;
+    Course *course;      /* what the log says */
+    bool measured;       /* Progress.best is the float32 loss of the checkpoint, by these kernels */
+    const char *said[2]; /* the names of the verdicts that were shown */
     SampleWriter writer;
     char sample[SAMPLE_SIZE];        /* written at the last evaluation */
+    Stopwatch watch;                 /* measures with --profile */
     bool live;                       /* shows progress on a terminal */
     double shown;                    /* clock_seconds() when the progress was last shown */
     Spark spark;                     /* of the training loss */
@@ -37,23 +49,14 @@ typedef struct {
                                         could */
 } Training;
 
-static bool exists(const char *path) {
-    return access(path, F_OK) == 0;
-}
-
 /* ---- the beginning ---- */
-
-static bool same_config(const Config *a, const Config *b) {
-    return strcmp(a->model, b->model) == 0 && a->V == b->V && a->T == b->T && a->L == b->L &&
-           a->NH == b->NH && a->C == b->C;
-}
 
 /* Builds the model with the weights of the state or of --init, or else random ones. */
 static bool build_model(Training *t, const State *from, const Checkpoint *init, Error *err) {
     const Model *first = from ? &from->checkpoint.model : init ? &init->model : NULL;
     if (!model_build(&t->model, &t->rung->config, t->plan->run.seed, err)) return false;
     if (!first) return true;
-    if (!same_config(&first->config, &t->model.config))
+    if (!same_sizes(&first->config, &t->model.config))
         return from ? fail(err, "%s: its model is not of the sizes that its settings say",
                            t->plan->files->state)
                     : fail(err, "%s: the model to start from is of other sizes", t->rung->name);
@@ -67,29 +70,19 @@ static void restore(Training *t, const State *from) {
     t->progress = from->progress;
     workers_restore(&t->workers, (uint64_t)t->progress.step, c->first_moments, c->second_moments);
     /* a checkpoint that somebody removed is written again */
-    if (!exists(t->rung->checkpoint)) t->progress.best = INFINITY;
+    if (!file_exists(t->rung->checkpoint)) t->progress.best = INFINITY;
 }
 
-static double batches_of(const Training *t, size_t length) {
-    return ceil((double)length / plan_step_characters(t->plan));
-}
-
-static double held_out_batches(const Training *t) {
-    return batches_of(t, t->corpus->length - t->corpus->train);
-}
-
-/* The work after the last step, in evaluations: one of the last weights, then the best weights on
- * the held-out and on the training text. The latter two are in float32, which takes nearly twice as
- * long as bfloat16. */
+/* A resumed training may have measured its best weights before, but not kept the loss. */
 static double closing_of(const Training *t) {
-    double longer = t->plan->run.precision == FLOAT32 ? 1 : 1.8;
-    double train = fmin(batches_of(t, t->corpus->train), TRAIN_BATCHES);
-    return 1 + longer * (1 + train / held_out_batches(t));
+    bool known = t->plan->run.precision != BFLOAT16 && t->progress.step == 0;
+    return plan_closing(t->plan, t->corpus, known);
 }
 
-/* By the clock: the steps of Plan.epochs. */
+/* By the clock: the steps of Plan.epochs; those that a baseline needs. */
 static int max_steps_of(const Training *t) {
     const double any = 1e9;
+    if (t->rung->baseline) return BASELINE_STEPS;
     double epochs = t->plan->epochs;
     double steps = epochs * (double)t->corpus->train / plan_step_characters(t->plan);
     return (int)(epochs > 0 ? fmax(1, fmin(steps, any)) : any);
@@ -107,8 +100,12 @@ static bool open_log(Training *t, Error *err) {
     const char *path = t->rung->log;
     const Progress *p = &t->progress;
     char where[PATH_SIZE];
-    if (p->log_length > 0 && log_reopen(&t->log, path, (size_t)p->log_length, p->log_digest))
+    if (p->step > 0 && p->lowest_step <= 0 && isfinite(p->lowest))
+        course_begin(t->course, p->lowest);
+    if (p->log_length > 0 && log_reopen(&t->log, path, (size_t)p->log_length, p->log_digest)) {
+        course_read(t->course, path);
         return true;
+    }
     if (p->step > 0 && !outputs_set_aside(t->task->outputs, path, where, err)) return false;
     if (p->step > 0 && *where && !t->plan->quiet) show_other_log(path, where);
     return log_create(&t->log, path, err);
@@ -119,13 +116,17 @@ static bool open_training(Training *t, const Task *task, State *from, Error *err
                     .plan = task->plan,
                     .rung = task->rung,
                     .corpus = task->corpus,
+                    .course = task->course,
                     .recipe = task->rung->recipe,
                     .progress = {.best = INFINITY, .lowest = INFINITY},
-                    .live = !task->plan->quiet && isatty(STDOUT_FILENO),
+                    .live = !task->plan->quiet && terminal_is(stdout),
                     .saved = clock_seconds()};
     double begun = clock_seconds();
+    if (t->plan->profile) stopwatch_start(&t->watch, "the rest", begun);
+    stopwatch_enter(&t->watch, "opening");
     bool ok = build_model(t, from, task->init, err) &&
-              workers_open(&t->workers, &t->model, &t->plan->run, t->corpus, err);
+              workers_open(&t->workers, &t->model, &t->plan->run, t->corpus, err) &&
+              (!t->plan->profile || run_profile(t->workers.run, err));
     if (ok && from) restore(t, from);
     /* their weights and moments take as much memory as the training's own */
     if (from) state_free(from);
@@ -135,6 +136,7 @@ static bool open_training(Training *t, const Task *task, State *from, Error *err
     t->budget = budget_open(t->plan, task->seconds, max_steps_of(t), closing_of(t), &t->progress);
     if (t->progress.decay_start > 0) follow_decay(t);
     t->started = begun - t->progress.seconds;
+    stopwatch_leave(&t->watch);
     return true;
 }
 
@@ -162,7 +164,9 @@ static bool check_budget(const Training *t, Error *err) {
 /* ---- one step ---- */
 
 static bool diverged(const Training *t, const char *what, int step, Error *err) {
-    return fail(err, "%s: %s at step %d; a smaller --lr may help", t->rung->name, what, step);
+    double rate = t->recipe.peak.learning_rate;
+    return fail(err, "%s: %s at step %d; the learning rate of %.3g is too high: try --lr %.2g",
+                t->rung->name, what, step, rate, verdict_lower_rate(t->rung->name, rate));
 }
 
 /* Forward and backward on a batch, and an update of the weights. */
@@ -170,7 +174,9 @@ static bool train_step(Training *t, LogRow *row, Error *err) {
     Progress *p = &t->progress;
     double start = clock_seconds();
     Optimizer optimizer = recipe_step(&t->recipe, p->step, t->budget.steps);
+    stopwatch_enter(&t->watch, steps_rest);
     Step step = workers_step(&t->workers, (uint64_t)p->step, &optimizer);
+    stopwatch_leave(&t->watch);
     if (!isfinite(step.loss))
         return diverged(t, "the loss is no longer a number", p->step + 1, err);
     if (!isfinite(step.norm))
@@ -202,10 +208,14 @@ static bool train_step(Training *t, LogRow *row, Error *err) {
 static bool keep_best(Training *t, double validation) {
     const char *path = t->rung->checkpoint;
     t->best_failed = (Error){0};
+    stopwatch_enter(&t->watch, "saving");
+    if (t->live) show_activity("saving");
     bool saved = outputs_hold(t->task->outputs, &t->best_failed) &&
                  save_best(path, &t->model, t->plan->run.seed, t->corpus, t->progress.step,
                            validation, &t->best_failed);
+    stopwatch_leave(&t->watch);
     if (saved) t->progress.best = validation;
+    t->measured = saved && t->plan->run.precision == FLOAT32;
     return saved;
 }
 
@@ -216,13 +226,19 @@ static bool evaluate(Training *t, double *validation, Error *err) {
     const Plan *plan = t->plan;
     Progress *p = &t->progress;
     double begun = clock_seconds();
-    if (!workers_evaluate(&t->workers, corpus->train, corpus->length - corpus->train, 1, validation,
-                          err))
-        return false;
+    if (t->live) show_activity("evaluating");
+    stopwatch_enter(&t->watch, "evaluations");
+    bool ok = workers_evaluate(&t->workers, corpus->train, corpus->length - corpus->train, 1,
+                               validation, err);
+    stopwatch_leave(&t->watch);
+    if (!ok) return false;
     if (isnan(*validation) && interrupted_twice()) return true;
     if (!isfinite(*validation)) return diverged(t, "the loss is no longer a number", p->step, err);
     double took = clock_seconds() - begun;
+    if (p->step == 0) course_begin(t->course, *validation);
+    stopwatch_enter(&t->watch, "samples");
     sample_write(&t->writer, &corpus->vocab, plan->run.seed, t->sample);
+    stopwatch_leave(&t->watch);
     if (p->step > 0) p->evaluations_since_best++;
     if (*validation < p->lowest) {
         p->lowest = *validation;
@@ -232,10 +248,21 @@ static bool evaluate(Training *t, double *validation, Error *err) {
     p->seconds = clock_seconds() - t->started;
     budget_evaluated(&t->budget, p, took);
     const char *mark = "  ";
-    if (*validation < p->best || !exists(t->rung->checkpoint))
+    if (*validation < p->best || !file_exists(t->rung->checkpoint))
         mark = keep_best(t, *validation) ? " *" : " not saved";
     if (!plan->quiet) show_evaluation(p, plan, t->budget.steps, *validation, mark, t->sample);
     p->recent = p->recent_count = 0;
+    return true;
+}
+
+/* Was it shown? On a terminal, as seldom as the progress: with --save-every 0 each step saves. A
+ * terminal that nobody reads any more, such as that of an interrupted mpirun, would fill up and
+ * block the program. */
+static bool show_saving(Training *t) {
+    const double often = 0.1;
+    if (!t->live || clock_seconds() - t->shown < often) return false;
+    show_activity("saving");
+    t->shown = clock_seconds();
     return true;
 }
 
@@ -244,6 +271,8 @@ static bool evaluate(Training *t, double *validation, Error *err) {
 static void keep_state(Training *t) {
     const Task *task = t->task;
     if (!task->keeps_state) return;
+    stopwatch_enter(&t->watch, "saving");
+    bool shown = show_saving(t);
     t->progress.log_length = log_flush(&t->log) ? (double)t->log.length : 0;
     t->progress.log_digest = digest_value(&t->log.digest);
     t->progress.seconds = clock_seconds() - t->started;
@@ -252,14 +281,16 @@ static void keep_state(Training *t) {
     if (outputs_hold(task->outputs, &t->state_failed))
         save_state(t->plan->files->state, t->workers.run, t->plan, t->corpus, &t->progress,
                    task->results, task->result_count, &t->state_failed);
+    if (shown) show_nothing();
+    stopwatch_leave(&t->watch);
     t->saved = clock_seconds();
 }
 
 /* ---- all steps ---- */
 
-/* In seconds: a batch takes about a quarter of a step. */
+/* In seconds. */
 static double expected_evaluation(const Training *t) {
-    return held_out_batches(t) * t->progress.step_seconds / t->progress.step / 4;
+    return plan_evaluation(t->plan, t->corpus) * t->progress.step_seconds / t->progress.step;
 }
 
 /* If high rates no longer lower the loss, the rates begin to fall: as fast as in a training whose
@@ -285,6 +316,27 @@ static bool evaluate_and_keep(Training *t, Error *err) {
     return true;
 }
 
+/* The page reads the log. */
+static void renew_page(Training *t) {
+    stopwatch_enter(&t->watch, "the page");
+    log_flush(&t->log);
+    report_renew(t->task->report, &(ReportRung){t->rung, t->workers.run, &t->progress, t->course});
+    stopwatch_leave(&t->watch);
+}
+
+/* Shows a verdict that matters now, once. */
+static void show_news(Training *t) {
+    enum { SAID = sizeof t->said / sizeof *t->said };
+    Result now = {.name = t->rung->name, .validation = NAN, .course = t->course};
+    Verdict verdicts[MAX_VERDICTS];
+    int count = verdicts_of(t->plan, t->corpus, &now, 1, verdicts), i = 0;
+    if (count == 0) return;
+    while (i < SAID && t->said[i] && strcmp(t->said[i], verdicts->name) != 0) i++;
+    if (i == SAID || t->said[i]) return;
+    t->said[i] = verdicts->name;
+    show_verdict(verdicts);
+}
+
 /* Takes one step, and then evaluates, saves and shows progress if due. Sets *last if it was the
  * last step. */
 static bool advance(Training *t, bool *last, Error *err) {
@@ -298,12 +350,15 @@ static bool advance(Training *t, bool *last, Error *err) {
     if (evaluated && ok) row.sample = t->sample;
     if (evaluated && ok && !used) decay_early(t);
     log_row(&t->log, &row);
+    course_add(t->course, &row);
+    if (ok && !t->plan->quiet && (evaluated || p->step % COURSE_BLOCK == 0)) show_news(t);
     double now = clock_seconds();
     bool stops = evaluated && !used && budget_early_stop(&t->budget, p);
     p->time_limit = used ? t->plan->time : 0;
     p->early_stop = stops ? t->budget.steps : 0;
     *last = used || stops || interrupted();
     if (ok && (evaluated || *last || now - t->saved >= t->plan->save_every)) keep_state(t);
+    if (ok && !*last && report_due(t->task->report, now, evaluated)) renew_page(t);
     if (t->live && !evaluated && now - t->shown > 0.1) {
         show_progress(p, t->plan, t->budget.steps, &t->spark);
         t->shown = now;
@@ -329,7 +384,7 @@ static bool take_steps(Training *t, Error *err) {
  * does not know of it: a training that is resumed ends as if it had never been interrupted. */
 static bool keep_something(Training *t, Error *err) {
     double validation = NAN;
-    bool kept = isfinite(t->progress.best) && exists(t->rung->checkpoint);
+    bool kept = isfinite(t->progress.best) && file_exists(t->rung->checkpoint);
     if (kept || *t->best_failed.text) return true;
     if (!interrupted_twice() && !evaluate(t, &validation, err)) return false;
     if (isnan(validation))
@@ -338,31 +393,13 @@ static bool keep_something(Training *t, Error *err) {
     return true;
 }
 
-/* Measures the best checkpoint, read back from its file, in float32: the loss on the held-out text,
- * and on at most TRAIN_BATCHES batches from all over the training text. If a person does not wait,
- * the held-out loss is that of the evaluation which saved it. */
-static bool measure(const Training *t, Result *result, Error *err) {
-    const Corpus *corpus = t->corpus;
-    const char *path = t->rung->checkpoint;
-    Checkpoint kept;
-    if (!checkpoint_load(&kept, path, err)) return false;
-    RunOptions options = {.batch = t->plan->run.batch,
-                          .length = kept.model.config.T,
-                          .threads = t->plan->run.threads};
-    Workers workers = {0};
-    bool ok = same_config(&kept.model.config, &t->model.config) ||
-              fail(err, "%s: was replaced by another program", path);
-    size_t train = corpus->train, every = (size_t)ceil(batches_of(t, train) / TRAIN_BATCHES);
-    result->train = result->validation = NAN;
-    if (!interrupted_twice())
-        ok = ok && workers_open(&workers, &kept.model, &options, corpus, err) &&
-             workers_evaluate(&workers, 0, train, every, &result->train, err) &&
-             workers_evaluate(&workers, train, corpus->length - train, 1, &result->validation, err);
-    const Note *best = checkpoint_note(&kept, "validation_loss");
-    if (best && isnan(result->validation)) result->validation = strtod(best->value, NULL);
-    result->parameters = kept.model.parameters;
-    workers_close(&workers);
-    checkpoint_free(&kept);
+/* Sets the losses of the best checkpoint. */
+static bool measure(Training *t, Result *result, Error *err) {
+    double known = t->measured ? t->progress.best : NAN;
+    stopwatch_enter(&t->watch, "losses of the best model");
+    if (t->live) show_activity("measuring the best model");
+    bool ok = measure_best(t->plan, t->rung, t->corpus, &t->model.config, known, result, err);
+    stopwatch_leave(&t->watch);
     return ok;
 }
 
@@ -375,6 +412,14 @@ static void note_failures(Training *t, Error *failed) {
         *failed = t->state_failed;
     else if (!log_flush(&t->log))
         fail(failed, "%s: cannot be written", t->rung->log);
+}
+
+/* Divides the time of the steps into what their parts took, before the run is closed. */
+static void split_steps(Training *t) {
+    ProfileLine parts[MAX_LINES];
+    if (!t->workers.run) return;
+    int count = run_profile_lines(t->workers.run, parts, MAX_LINES / 2);
+    stopwatch_split(&t->watch, steps_rest, parts, count);
 }
 
 bool train_rung(const Task *task, State *from, Result *result, Error *err) {
@@ -391,14 +436,21 @@ bool train_rung(const Task *task, State *from, Result *result, Error *err) {
     if (ok && !plan->quiet) show_sharing(&t.workers);
     ok = ok && keep_something(&t, err);
     if (ok) note_failures(&t, task->failed);
-    if (ok && !exists(task->rung->checkpoint)) ok = fail(err, "%s", task->failed->text);
+    if (ok && !file_exists(task->rung->checkpoint)) ok = fail(err, "%s", task->failed->text);
+    split_steps(&t);
     workers_close(&t.workers); /* frees its memory before another run is opened */
     ok = ok && measure(&t, result, err);
+    if (t.live) show_nothing();
     int steps = t.progress.early_stop > 0 ? t.budget.steps : t.progress.step;
     result->name = task->rung->name;
     result->seconds = clock_seconds() - t.started;
     result->time = plan->time;
     result->characters = steps * plan_step_characters(plan);
+    result->compute = compute_of(&task->rung->config, t.progress.step * plan_step_characters(plan));
+    result->course = t.course;
+    t.course->ended = budget_complete(&t.budget, &t.progress);
     close_training(&t);
+    stopwatch_stop(&t.watch);
+    if (ok && plan->profile) show_profile(task->rung->name, &t.watch);
     return ok;
 }

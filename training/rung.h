@@ -3,6 +3,7 @@
 #define TRIL_TRAINING_RUNG_H
 
 #include "training/outputs.h"
+#include "training/report.h"
 #include "training/saving.h"
 
 typedef struct {
@@ -10,6 +11,8 @@ typedef struct {
     const RungPlan *rung;
     const Corpus *corpus;
     Outputs *outputs;
+    Report *report;
+    Course *course;        /* empty; set to how the training goes */
     Checkpoint *init;      /* the model to begin from; NULL: random weights */
     double seconds;        /* the most seconds, earlier runs included; 0: steps count */
     bool keeps_state;      /* its last state is written */

@@ -5,6 +5,7 @@
 
 #include "data/data.h"
 #include "formats/checkpoint.h"
+#include "training/course.h"
 #include "training/plan.h"
 
 enum { KERNELS_SIZE = 16 };
@@ -17,6 +18,10 @@ typedef struct {
     double seconds;           /* negative: needed no training */
     double characters;        /* seen in training; if it ended early, planned */
     double time;              /* Plan.time: 0 if steps counted */
+    uint64_t digest;          /* of the weights (model_digest); 0: not known */
+    double compute;           /* floating-point operations of the training; NaN: not known */
+    const Course *course;     /* how the training went; borrowed. NULL: not known; a state does not
+                                 have it, but the log */
 } Result;
 
 /* How far the training of one rung has come, beside its weights and moments. The step determines

@@ -120,25 +120,44 @@ static double work(const Config *c) {
     return C * (c->L * layer + c->V);
 }
 
+/* Is the candidate worth its time? Sets *limit to what speaks against it, and *speed to its
+ * measured speed. `expected` is the speed that it can have at most. */
+static bool is_worth(const Sizes *sizes, const Candidate *candidate, const RunOptions *options,
+                     const Corpus *corpus, double seconds, double max_characters, double expected,
+                     double *speed, Limit *limit) {
+    Error none;
+    *limit = max_characters < candidate->worth ? LIMIT_TEXT : LIMIT_TIME;
+    if (fmin(expected * seconds, max_characters) < candidate->worth) return false;
+    *limit = LIMIT_MEMORY;
+    if (!sizes_fit(sizes, options, corpus, false, &none) ||
+        !measure_speed(sizes, options, corpus, seconds, speed, &none))
+        return false;
+    *limit = LIMIT_TIME;
+    if (*speed * seconds < candidate->worth) return false;
+    *limit = LIMIT_NONE;
+    return true;
+}
+
 bool sizes_choose(Sizes *sizes, const RunOptions *options, const Corpus *corpus, double seconds,
-                  double max_characters, double *speed, Error *err) {
+                  double max_characters, Choice *choice, Error *err) {
     const double max_gain = 2; /* wider products are faster, but not by more */
     Sizes best = filled(sizes, &candidates[0], corpus->train);
+    *choice = (Choice){.limit = LIMIT_NONE};
     if (!sizes_fit(&best, options, corpus, false, err) ||
-        !measure_speed(&best, options, corpus, seconds, speed, err))
+        !measure_speed(&best, options, corpus, seconds, &choice->speed, err))
         return false;
     for (int i = 1; i < CANDIDATES && sizes_open(sizes); i++) {
         Sizes larger = filled(sizes, &candidates[i], corpus->train);
-        double expected = *speed * max_gain * work(&best.config) / work(&larger.config), measured;
-        double worth = candidates[i].worth;
-        Error none;
-        if (fmin(expected * seconds, max_characters) < worth ||
-            !sizes_fit(&larger, options, corpus, false, &none) ||
-            !measure_speed(&larger, options, corpus, seconds, &measured, &none) ||
-            measured * seconds < worth)
+        double measured;
+        double expected = choice->speed * max_gain * work(&best.config) / work(&larger.config);
+        choice->layers = larger.config.L;
+        choice->width = larger.config.C;
+        choice->worth = candidates[i].worth;
+        if (!is_worth(&larger, &candidates[i], options, corpus, seconds, max_characters, expected,
+                      &measured, &choice->limit))
             break;
         best = larger;
-        *speed = measured;
+        choice->speed = measured;
     }
     best.config.dropout = sizes->config.dropout;
     *sizes = best;

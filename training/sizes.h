@@ -12,6 +12,17 @@ typedef struct {
     int batch;
 } Sizes;
 
+/* What kept sizes_choose from the next larger size. */
+typedef enum { LIMIT_NONE, LIMIT_TIME, LIMIT_TEXT, LIMIT_MEMORY } Limit;
+
+/* The reasons for a choice of sizes. */
+typedef struct {
+    double speed;      /* characters a second, as measured */
+    Limit limit;       /* LIMIT_NONE: there is no larger size, or nothing was open */
+    int layers, width; /* of the next larger size, */
+    double worth;      /* and the characters that it must see to be better */
+} Choice;
+
 /* Are sizes open? Dropout does not count. */
 bool sizes_open(const Sizes *sizes);
 
@@ -28,9 +39,9 @@ bool sizes_fit(const Sizes *sizes, const RunOptions *options, const Corpus *corp
 /* Chooses the open sizes for a training of `seconds`. A larger model must see more characters to
  * become better than a smaller one. The number that it can see is measured: each candidate takes a
  * few steps. The training sees at most `max_characters`. config.model and config.V must be set;
- * dropout does not change. Sets *speed to the chosen model's, in characters a second. Refused: too
- * little memory even for the smallest. */
+ * dropout does not change. Sets *choice to the reasons. Refused: too little memory even for the
+ * smallest. */
 bool sizes_choose(Sizes *sizes, const RunOptions *options, const Corpus *corpus, double seconds,
-                  double max_characters, double *speed, Error *err);
+                  double max_characters, Choice *choice, Error *err);
 
 #endif

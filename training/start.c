@@ -2,16 +2,13 @@
 #include "base/file.h"
 #include "training/display.h"
 
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- the state of a training that goes on ---- */
 
 /* The state makes --init unnecessary, but a wrong path is still an error. */
 static bool check_init(const Request *asked, Error *err) {
-    return !asked->init || access(asked->init, R_OK) == 0 ||
-           fail(err, "%s: cannot be opened: %s", asked->init, strerror(errno));
+    return !asked->init || file_can_be_read(asked->init, err);
 }
 
 /* With --continue a state of another text is left alone, and a new training begins. */
@@ -26,7 +23,7 @@ static bool is_wanted(const Request *asked, const State *state, bool *wanted, Er
 
 /* Loads the state, if there is one to resume. */
 static bool load_state(Start *start, const Request *asked, const char *path, Error *err) {
-    if (access(path, F_OK) != 0) {
+    if (!file_exists(path)) {
         if (!asked->quiet && !asked->continues) show_no_state(path);
         return true;
     }
@@ -67,6 +64,8 @@ static bool request_of_model(Request *settled, const Request *asked, const Train
     } sizes[] = {{"number of layers", wants->L, has->L},
                  {"number of heads", wants->NH, has->NH},
                  {"width", wants->C, has->C},
+                 {"number of heads of keys and values", wants->NKV, model_kv_heads(has)},
+                 {"number of channels inside the MLP", wants->H, model_hidden(has)},
                  {"context", wants->T, has->T}};
     if (asked->model && strcmp(asked->model, has->model) != 0)
         return fail(err, "%s: is a %s, not a %s", asked->init, has->model, asked->model);
@@ -82,6 +81,8 @@ static bool request_of_model(Request *settled, const Request *asked, const Train
     settled->sizes.L = has->L;
     settled->sizes.NH = has->NH;
     settled->sizes.C = has->C;
+    settled->sizes.NKV = has->NKV;
+    settled->sizes.H = has->H;
     settled->sizes.T = has->T;
     return true;
 }
@@ -112,7 +113,18 @@ void start_free(Start *start) {
     if (start->from_model) trained_free(&start->init);
 }
 
-bool start_read_text(const Start *start, const Request *request, Corpus *corpus, Error *err) {
+/* The vocabulary of the text now has all characters of the model's. */
+static bool extend_model(Start *start, const Corpus *corpus, uint64_t seed, Error *err) {
+    start->added = corpus->vocab.size - start->init.vocab.size;
+    return start->added == 0 || trained_extend(&start->init, &corpus->vocab, seed, err);
+}
+
+static bool check_text(const Start *start, const Corpus *corpus, const char *path, Error *err) {
+    return start->state.text == corpus->digest ||
+           fail(err, "%s: is not the text of the training that --resume is to go on with", path);
+}
+
+bool start_read_text(Start *start, const Request *request, Corpus *corpus, Error *err) {
     const Checkpoint *last = &start->state.checkpoint;
     const Vocab *known = start->from_model ? &start->init.vocab : NULL;
     int context = request->sizes.T > 0 ? request->sizes.T : 1;
@@ -126,10 +138,9 @@ bool start_read_text(const Start *start, const Request *request, Corpus *corpus,
     bool ok =
         corpus_load(corpus, request->input, request->bytes, request->held_out, context, known, err);
     vocab_free(&before);
-    if (ok && start->resumed && start->state.text != corpus->digest) {
-        corpus_free(corpus);
-        ok = fail(err, "%s: is not the text of the training that --resume is to go on with",
-                  request->input);
-    }
+    if (!ok) return false;
+    if (start->resumed) ok = check_text(start, corpus, request->input, err);
+    if (start->from_model) ok = extend_model(start, corpus, request->seed, err);
+    if (!ok) corpus_free(corpus);
     return ok;
 }

@@ -12,6 +12,7 @@ typedef struct {
     Trained init;
     bool resumed;    /* `state` is loaded */
     bool from_model; /* `init` is loaded */
+    int added;       /* characters of the text that `init` did not know */
 } Start;
 
 /* Reads what the training starts from, and completes the request: *request is the command line
@@ -22,9 +23,9 @@ typedef struct {
 bool start_load(Start *start, Request *request, const Request *asked, Error *err);
 void start_free(Start *start);
 
-/* Reads the text, with the vocabulary of the state or model if there is one. Refused: what
- * corpus_load refuses; another text than the state's. The caller releases *corpus with corpus_free;
- * on failure there is nothing to release. */
-bool start_read_text(const Start *start, const Request *request, Corpus *corpus, Error *err);
+/* Reads the text, with the vocabulary of the state or model if there is one. Extends the model by
+ * the characters that it lacks. Refused: what corpus_load refuses; another text than the state's.
+ * The caller releases *corpus with corpus_free; on failure there is nothing to release. */
+bool start_read_text(Start *start, const Request *request, Corpus *corpus, Error *err);
 
 #endif

@@ -13,13 +13,6 @@ static const Instruction *attention_in(const Program *p, int layer) {
     return NULL;
 }
 
-/* The first linear layer that reads an array; NULL if there is none. */
-static const Instruction *reader_of(const Program *p, Array array) {
-    for (int i = 0; i < p->backward; i++)
-        if (p->list[i].operation->packed && p->list[i].inputs[0].id == array.id) return &p->list[i];
-    return NULL;
-}
-
 static size_t row_of(const Program *p, Array array) {
     return (size_t)p->arrays[array.id].width;
 }
@@ -31,26 +24,20 @@ bool run_attention(const Run *run, int layer, int head, AttentionView *view) {
     if (!at || head < 0 || head >= NH) return false;
     bool mean = at->operation == &mean_operation;
     Array q = at->inputs[0], k = at->inputs[1], v = at->inputs[mean ? 0 : 2], att = at->outputs[0];
-    const Instruction *projection = reader_of(p, att);
-    if (!projection) return false;
-    int dk = mean ? 0 : q.width / NH, dv = v.width / NH;
-    const Param *w = &run->params[projection->tensors[0]];
-    const Param *b = projection->tensors[1] >= 0 ? &run->params[projection->tensors[1]] : NULL;
+    int dk = mean ? 0 : q.width / NH, NKV = mean ? NH : k.width / dk;
+    int dv = v.width / NKV, shared = head / (NH / NKV); /* the head of keys and values */
     *view = (AttentionView){.T = run->pass.T,
                             .dk = dk,
                             .dv = dv,
                             .query = mean ? NULL : run_array(run, q) + head * dk,
-                            .key = mean ? NULL : run_array(run, k) + head * dk,
-                            .value = run_array(run, v) + head * dv,
+                            .key = mean ? NULL : run_array(run, k) + shared * dk,
+                            .value = run_array(run, v) + shared * dv,
                             .context = run_array(run, att) + head * dv,
                             .query_row = row_of(p, q),
                             .key_row = row_of(p, k),
                             .value_row = row_of(p, v),
                             .context_row = row_of(p, att),
-                            .scale = mean ? 0 : 1.0f / sqrtf((float)dk),
-                            .projection = w->w + head * dv,
-                            .bias = b ? b->w : NULL,
-                            .projection_row = (size_t)att.width};
+                            .scale = mean ? 0 : 1.0f / sqrtf((float)dk)};
     return true;
 }
 

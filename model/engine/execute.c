@@ -1,17 +1,19 @@
 /* execute.c - the instructions of a program at work. */
 #include "model/engine/execute.h"
 #include "model/engine/buckets.h"
+#include "model/engine/profile.h"
 #include "base/random.h"
 #include "base/world.h"
 
 int execute_block_size(size_t tokens) {
-    enum { MANY = 16 };
-    size_t length = (tokens / MANY + BLOCK_MIN - 1) / BLOCK_MIN * BLOCK_MIN;
+    enum { MANY = 16, GRAIN = 12 }; /* whole tiles of any instruction set: 6, 4 or 2 rows */
+    size_t length = (tokens / MANY + GRAIN - 1) / GRAIN * GRAIN;
     return length < BLOCK_MIN ? BLOCK_MIN : length > BLOCK_MAX ? BLOCK_MAX : (int)length;
 }
 
 void execute_packing(const Run *run, const Thread *thread, bool backward) {
     const Model *model = run->model;
+    double start = profile_now(run);
     for (int i = 0; i < model->tensor_count; i++) {
         const Tensor *tensor = &model->tensors[i];
         if (run->packed_offsets[i] != SIZE_MAX)
@@ -19,7 +21,9 @@ void execute_packing(const Run *run, const Thread *thread, bool backward) {
                         model->weights + tensor->offset, tensor->shape[1], tensor->shape[0],
                         backward);
     }
+    start = profile_other(run, thread, PROFILE_PACKING, start);
     team_barrier(thread);
+    profile_other(run, thread, PROFILE_WAITING, start);
 }
 
 /* A pointer to the columns of an array at the row of token `first`; PER_BLOCK: at the row of its
@@ -72,7 +76,7 @@ static Dropout dropout_of(const Run *run, const Instruction *at) {
 }
 
 static void execute(const Run *run, const Thread *thread, const Instruction *at,
-                    const Location *locations, Block tokens) {
+                    const Location *locations, Block tokens, atomic_int *taken) {
     const ArrayInfo *arrays = run->program.arrays;
     Call call = {.instruction = at,
                  .thread = thread,
@@ -80,6 +84,7 @@ static void execute(const Run *run, const Thread *thread, const Instruction *at,
                  .first = tokens.first,
                  .N = tokens.count,
                  .dropout = dropout_of(run, at),
+                 .taken = taken,
                  .targets = run->targets,
                  .scale = run->scale,
                  .blocks = execute_blocks(run)};
@@ -95,7 +100,9 @@ static void execute(const Run *run, const Thread *thread, const Instruction *at,
     }
     for (int i = 0; i < MAX_TENSORS; i++)
         if (at->tensors[i] >= 0) call.tensors[i] = run->params[at->tensors[i]];
+    double start = profile_now(run);
     at->operation->compute(&call);
+    profile_instruction(run, thread, (int)(at - run->program.list), start);
 }
 
 /* Begins to send the gradients of a block of the model to other processes while the pass goes
@@ -104,21 +111,37 @@ static void send_gradients(const Run *run, const Thread *thread, int layer) {
     if (run->options.shared && thread->index == 0) buckets_send(run, layer);
 }
 
+void execute_begin(const Run *run) {
+    for (int i = 0; i < run->schedule.step_count * run->options.threads; i++)
+        atomic_store_explicit(&run->taken[i], 0, memory_order_relaxed);
+}
+
+/* One block after another through all instructions of the step. */
+static void take_blocks(const Run *run, const Thread *thread, const Step *step, atomic_int *taken) {
+    size_t tokens = (size_t)run->pass.B * (size_t)run->pass.T, length = (size_t)run->block;
+    Items blocks = team_items(thread, (size_t)execute_blocks(run), step->any ? taken : NULL);
+    for (size_t i; team_next(&blocks, &i);) {
+        size_t first = i * length, rest = tokens - first;
+        Block block = {first, (int)(rest < length ? rest : length)};
+        for (int j = step->begin; j < step->end; j++)
+            execute(run, thread, &run->program.list[j], run->schedule.many, block, NULL);
+        if (run->options.shared && thread->index == 0) world_progress();
+    }
+}
+
 static void take_step(const Run *run, const Thread *thread, const Step *step) {
     const Instruction *list = run->program.list;
-    const Location *locations = run->schedule.many;
-    Block all = {0, run->pass.B * run->pass.T}, own;
+    Block all = {0, run->pass.B * run->pass.T};
+    atomic_int *taken = run->taken + (step - run->schedule.steps) * run->options.threads;
+    double start = profile_now(run);
     if (step->barrier) team_barrier(thread);
+    profile_other(run, thread, PROFILE_WAITING, start);
     if (list[step->begin].operation == &gradients_ready)
         send_gradients(run, thread, list[step->begin].layer);
     else if (step->team)
-        execute(run, thread, &list[step->begin], locations, all);
+        execute(run, thread, &list[step->begin], run->schedule.many, all, taken);
     else
-        for (int i = 0; execute_own_block(run, thread, i, &own); i++) {
-            for (int j = step->begin; j < step->end; j++)
-                execute(run, thread, &list[j], locations, own);
-            if (run->options.shared && thread->index == 0) world_progress();
-        }
+        take_blocks(run, thread, step, taken);
 }
 
 void execute_steps(const Run *run, const Thread *thread, int begin, int end) {
@@ -131,6 +154,6 @@ void execute_token(const Run *run, const Thread *thread) {
     for (int i = 0; i < run->program.backward; i++) {
         if (s->waits[i]) team_barrier(thread);
         if (!s->by_first[i] || thread->index == 0)
-            execute(run, thread, &run->program.list[i], s->single, (Block){0, 1});
+            execute(run, thread, &run->program.list[i], s->single, (Block){0, 1}, NULL);
     }
 }

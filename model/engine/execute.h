@@ -27,6 +27,9 @@ int execute_blocks(const Run *run);
 /* Sets *block to number i, from 0, of the blocks that the thread has; false beyond its last. */
 bool execute_own_block(const Run *run, const Thread *thread, int i, Block *block);
 
+/* Forgets which blocks were taken, before the threads begin a pass. */
+void execute_begin(const Run *run);
+
 /* Takes the steps `begin` to `end` - 1 of the schedule. */
 void execute_steps(const Run *run, const Thread *thread, int begin, int end);
 

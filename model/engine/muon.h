@@ -2,8 +2,8 @@
  * neural networks", 2024). Private to model/.
  *
  * A step goes along the orthogonal matrix nearest to the momentum: all its directions have the same
- * weight, however rare they are. Five steps of a Newton-Schulz iteration find it; they are matrix
- * products. */
+ * weight, however rare they are. Five steps of a Newton-Schulz iteration find it; they are products
+ * of symmetric matrices. */
 #ifndef TRIL_MUON_H
 #define TRIL_MUON_H
 

@@ -2,6 +2,8 @@
 #include "model/engine/optimizer.h"
 #include "model/engine/buckets.h"
 #include "model/engine/muon.h"
+#include "model/engine/profile.h"
+#include "base/elementary.h"
 #include "base/memory.h"
 #include "base/world.h"
 
@@ -65,6 +67,7 @@ const float *run_gradient(const Run *run, int tensor) {
 static double gradient_norm(const Run *run, const Thread *thread) {
     const Model *model = run->model;
     size_t count = 0;
+    double start = profile_now(run);
     for (int i = 0; i < model->tensor_count; i++) {
         const Tensor *tensor = &model->tensors[i];
         size_t chunk = chunk_size(tensor), chunks = chunks_in(tensor);
@@ -76,13 +79,16 @@ static double gradient_norm(const Run *run, const Thread *thread) {
         }
         count += chunks;
     }
+    start = profile_other(run, thread, PROFILE_NORM, start);
     team_barrier(thread);
     if (run->options.shared) {
         if (thread->index == 0) world_allreduce(run->squares, count);
         team_barrier(thread);
     }
+    start = profile_other(run, thread, PROFILE_WAITING, start);
     double total = 0;
     for (size_t i = 0; i < count; i++) total += run->squares[i];
+    profile_other(run, thread, PROFILE_NORM, start);
     return sqrt(total);
 }
 
@@ -137,13 +143,14 @@ static void update_work(const Thread *thread, void *argument) {
     const Run *run = update->run;
     const Optimizer *o = update->optimizer;
     double norm = gradient_norm(run, thread), steps = (double)run->step;
+    double start = profile_now(run);
     AdamW step = {
         .learning_rate = (float)o->learning_rate,
         .beta1 = (float)o->beta1,
         .beta2 = (float)o->beta2,
         .epsilon = (float)o->epsilon,
-        .correction1 = (float)(1 - pow(o->beta1, steps)),
-        .correction2 = (float)(1 - pow(o->beta2, steps)),
+        .correction1 = (float)(1 - power(o->beta1, steps)),
+        .correction2 = (float)(1 - power(o->beta2, steps)),
         .gradient_scale = o->clip > 0 && norm > o->clip ? (float)(o->clip / norm) : 1.0f,
     };
     const double *squares = run->squares;
@@ -158,18 +165,25 @@ static void update_work(const Thread *thread, void *argument) {
         update_tensor(run, thread, tensor, step, squares);
         squares += chunks_in(tensor);
     }
+    start = profile_other(run, thread, PROFILE_ADAMW, start);
     update_matrices(run, thread,
                     (Muon){.rate = (float)o->matrix_rate,
                            .momentum = (float)o->momentum,
                            .decay = (float)o->matrix_decay});
+    profile_other(run, thread, PROFILE_MUON, start);
 }
 
 double run_update(Run *run, const Optimizer *optimizer) {
     Update update = {.run = run, .optimizer = optimizer};
+    double start = profile_now(run);
     if (run->options.shared) world_wait(); /* until all gradients are summed */
+    profile_sharing(run, start);
     run->step++;
-    team_run(run->team, run->options.threads, update_work, &update);
+    profile_team(run, run->options.threads, update_work, &update);
+    start = profile_now(run);
     buckets_share(run, run->model->weights);
+    profile_sharing(run, start);
+    profile_updated(run);
     return update.norm;
 }
 
@@ -182,7 +196,9 @@ double rate_cosine(int step, int steps, int warmup, double floor) {
     if (step < warmup) return warming(step, warmup);
     if (step >= steps) return floor;
     double progress = (double)(step - warmup) / (steps - warmup);
-    return floor + 0.5 * (1 + cos(pi * progress)) * (1 - floor);
+    double cosine, sine;
+    cosine_and_sine(pi * progress, &cosine, &sine);
+    return floor + 0.5 * (1 + cosine) * (1 - floor);
 }
 
 double rate_warmup_stable_decay(int step, int steps, int warmup, int cooldown) {

@@ -1,6 +1,7 @@
 /* pass.c - forward and backward passes, the loss, and how many threads a pass is worth. */
 #include "model/engine/buckets.h"
 #include "model/engine/execute.h"
+#include "model/engine/profile.h"
 #include "base/clock.h"
 #include "base/world.h"
 
@@ -71,21 +72,23 @@ static void forward_timed(Run *run, int threads) {
     pace_note(pace, shared, work, clock_seconds() - begun, clock_worked() - worked);
 }
 
-static void forward(Run *run, const int32_t *ids, int B, int T, int past, bool dropping) {
+static void forward(Run *run, const int32_t *ids, int B, int T, int past, bool training) {
     assert(B >= 1 && B <= run->options.batch && T >= 1 && past >= 0);
     assert(past + T <= run->options.length && (past == 0 || B == 1));
     run->pass = (Pass){.ids = ids,
                        .B = B,
                        .T = T,
                        .past = past,
-                       .dropping = dropping && run->model->config.dropout > 0};
+                       .dropping = training && run->model->config.dropout > 0};
     run->pass.single = is_single(run);
+    profile_pass(run, training);
     run->block = execute_block_size((size_t)B * (size_t)T);
+    execute_begin(run);
     int threads = run_threads(run);
     if (run->paced && threads > 1)
         forward_timed(run, threads);
     else
-        team_run(run->team, threads, forward_work, run);
+        profile_team(run, threads, forward_work, run);
 }
 
 const float *run_forward(Run *run, const int32_t *ids, int B, int T, int past) {
@@ -102,14 +105,16 @@ static void loss_work(const Thread *thread, void *argument) {
     const Run *run = argument;
     size_t V = (size_t)run->model->config.V;
     Block own;
+    double start = profile_now(run);
     for (int i = 0; execute_own_block(run, thread, i, &own); i++)
         compute_cross_entropy(thread, run->losses + own.first, execute_logits(run) + own.first * V,
                               run->targets + own.first, own.count, (int)V);
+    profile_other(run, thread, PROFILE_LOSS, start);
 }
 
 const float *run_losses(Run *run, const int32_t *targets) {
     run->targets = targets;
-    team_run(run->team, run_threads(run), loss_work, run);
+    profile_team(run, run_threads(run), loss_work, run);
     return run->losses;
 }
 
@@ -122,7 +127,9 @@ double run_loss(Run *run, const int32_t *targets) {
     const float *losses = run_losses(run, targets);
     double total = 0;
     for (int n = 0; n < run->pass.B * run->pass.T; n++) total += (double)losses[n];
+    double start = profile_now(run);
     if (run->options.shared) world_allreduce(&total, 1);
+    profile_sharing(run, start);
     return total / tokens_of(run);
 }
 
@@ -136,5 +143,6 @@ void run_backward(Run *run, const int32_t *targets) {
     assert(!run->options.frozen); /* its packed weights are those of a forward pass */
     run->targets = targets;
     run->scale = 1.0f / (float)tokens_of(run);
-    team_run(run->team, run_threads(run), backward_work, run);
+    execute_begin(run);
+    profile_team(run, run_threads(run), backward_work, run);
 }

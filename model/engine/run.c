@@ -4,14 +4,15 @@
 #include "model/engine/execute.h"
 #include "model/engine/muon.h"
 #include "model/engine/optimizer.h"
+#include "model/engine/profile.h"
 #include "model/engine/record.h"
+#include "base/array.h"
 #include "base/memory.h"
+#include "base/threads.h"
 #include "base/world.h"
 
 #include <assert.h>
-#if defined _OPENMP
-#include <omp.h>
-#endif
+#include <stdlib.h>
 
 /* The largest pass of a run. */
 static Capacity capacity_of(const Run *run) {
@@ -74,17 +75,14 @@ static void look_up(Run *run) {
 }
 
 int run_max_threads(void) {
-    int processors = team_processors();
-    return processors < MAX_THREADS ? processors : MAX_THREADS;
+    return min_int(threads_processors(), MAX_THREADS);
 }
 
 int run_default_threads(void) {
+    const char *limit = getenv("OMP_NUM_THREADS");
+    long threads = limit ? strtol(limit, NULL, 10) : 0;
     int max = run_max_threads();
-#if defined _OPENMP
-    int threads = omp_get_max_threads();
-    if (threads < max) return threads;
-#endif
-    return max;
+    return threads > 0 && threads < max ? (int)threads : max;
 }
 
 /* The scratch that each thread needs, in floats. */
@@ -125,6 +123,26 @@ static bool take_part(Run *run, Error *err) {
     return fail(err, "%d x %d tokens in a batch are more than %d", o->batch, o->length, MAX_TOKENS);
 }
 
+/* Are all numbers that follow from the pass, such as the bytes of all arrays, sizes? With eight
+ * bytes in a size_t always; with four, on 32-bit machines, the batch must be small. */
+static bool check_count(const Run *run, Error *err) {
+    const double spare = 4;
+    const Program *p = &run->program;
+    double tokens = (double)run->options.batch * run->options.length, width = 0;
+    for (int id = 1; id < p->array_count; id++) width += p->arrays[id].width;
+    if (tokens * width * sizeof(float) <= (double)SIZE_MAX / spare) return true;
+    fail(err, "a pass over %.0f tokens is too large for this machine", tokens);
+    err->no_memory = true;
+    return false;
+}
+
+static bool make_program(Run *run, Error *err) {
+    if (!record(&run->program, run->model, run->options.training, err) || !check_count(run, err))
+        return false;
+    if (run->options.kept) program_keep_all(&run->program);
+    return schedule_open(&run->schedule, &run->program, capacity_of(run), err);
+}
+
 /* Makes a run with everything chosen and laid out. Its large memory is measured, not yet
  * allocated. */
 static bool plan(Run **planned, Model *model, const RunOptions *options, Needs *needs, Error *err) {
@@ -146,8 +164,7 @@ static bool plan(Run **planned, Model *model, const RunOptions *options, Needs *
     if (!run->isa || !run->products ||
         !memory_alloc(&run->packed_offsets, tensors, sizeof(size_t), "the run", err) ||
         !memory_alloc(&run->params, tensors, sizeof(Param), "the run", err) ||
-        !record(&run->program, model, options->training, err) ||
-        !schedule_open(&run->schedule, &run->program, capacity_of(run), err)) {
+        !make_program(run, err)) {
         run_close(run);
         return false;
     }
@@ -179,6 +196,8 @@ bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err)
         !memory_alloc(&run->packed, needs.packed, sizeof(float), "the packed weights", err) ||
         !memory_alloc(&run->activations, needs.activations, sizeof(float), "the activations",
                       err) ||
+        !memory_alloc(&run->taken, (size_t)run->schedule.step_count * (size_t)options->threads,
+                      sizeof *run->taken, "the threads", err) ||
         !memory_alloc(&run->losses, tokens, sizeof(float), "the losses", err) ||
         !memory_alloc(&run->sums, WINDOWS_AT_ONCE, sizeof(double), "the losses", err) ||
         (options->training && !optimizer_open(run, err)) ||
@@ -218,6 +237,7 @@ bool run_estimate(const Config *config, const RunOptions *options, Memory *memor
 void run_close(Run *run) {
     if (!run) return;
     optimizer_close(run);
+    profile_close(run);
     buckets_close(run);
     team_close(run->team);
     program_close(&run->program);
@@ -226,6 +246,7 @@ void run_close(Run *run) {
     memory_free(run->activations);
     memory_free(run->packed_offsets);
     memory_free(run->packed);
+    memory_free(run->taken);
     memory_free(run->losses);
     memory_free(run->sums);
     memory_free(run);

@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 typedef struct Bucket Bucket;
+typedef struct Profile Profile;
 
 enum { WINDOWS_AT_ONCE = 4096 };
 
@@ -24,11 +25,12 @@ struct Run {
     /* the pass under way */
     Pass pass;
     const int32_t *targets;
-    float scale;   /* of the gradients: 1 / the number of tokens in the loss */
-    int block;     /* tokens in a block */
-    bool paced;    /* one thread or several, by what `paces` measured: run_pace */
-    Pace paces[2]; /* of passes of one token, and of several */
-    uint64_t step; /* updates done */
+    float scale;       /* of the gradients: 1 / the number of tokens in the loss */
+    int block;         /* tokens in a block */
+    atomic_int *taken; /* [steps][threads]: blocks and heads taken from each thread's share */
+    bool paced;        /* one thread or several, by what `paces` measured: run_pace */
+    Pace paces[2];     /* of passes of one token, and of several */
+    uint64_t step;     /* updates done */
     /* activations: the three memories of schedule.h; `own` has own_size floats for each thread, one
        thread after another */
     float *activations, *own, *single;
@@ -48,7 +50,8 @@ struct Run {
     int *owners;     /* [tensors], and the buckets (buckets.h); NULL and */
     Bucket *buckets; /* none in a run that is not shared */
     int bucket_count;
-    float *buffer; /* receives what other processes send */
+    float *buffer;    /* receives what other processes send */
+    Profile *profile; /* profile.h; NULL: not measured */
 };
 
 /* How many threads, at most `max`, are useful for `work` multiply-adds with `waits` barriers: each

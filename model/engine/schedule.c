@@ -91,6 +91,7 @@ static void note_instruction(Planner *planner, int i, int step) {
 static void make_steps(Planner *planner) {
     const Program *p = planner->p;
     Schedule *s = planner->s;
+    Step *blocks = NULL; /* the last step of this epoch that has blocks */
     for (int i = 0; i < p->count; i++) {
         const Instruction *at = &p->list[i];
         bool team = at->operation->reach == ALL_TOKENS, first = i == 0 || i == p->backward;
@@ -102,8 +103,12 @@ static void make_steps(Planner *planner) {
         planner->epoch += barrier;
         s->many_barriers += barrier && i < p->backward;
         const Step *open = s->step_count && !first ? &s->steps[s->step_count - 1] : NULL;
-        if (!open || team || open->team || barrier)
-            s->steps[s->step_count++] = (Step){i, i, team, barrier};
+        if (!open || team || open->team || barrier) {
+            if (first || barrier) blocks = NULL;
+            s->steps[s->step_count++] = (Step){i, i, team, barrier, !blocks};
+            if (!team && blocks) blocks->any = false;
+            if (!team) blocks = &s->steps[s->step_count - 1];
+        }
         s->steps[s->step_count - 1].end = i + 1;
         note_instruction(planner, i, s->step_count - 1);
     }

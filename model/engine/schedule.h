@@ -3,7 +3,8 @@
  * A pass over many tokens is a list of steps. Consecutive instructions that compute each token by
  * itself are one step: the tokens are cut into blocks, and each thread takes its blocks, one after
  * another, through all instructions of the step. So what one instruction writes is still in the
- * cache when the next one reads it. An instruction that looks across tokens is a step of its own,
+ * cache when the next one reads it. A thread that is done with its own blocks takes those that
+ * slower threads have not begun. An instruction that looks across tokens is a step of its own,
  * executed by the whole team. Threads wait for each other only where a step reads what other
  * threads wrote.
  *
@@ -23,6 +24,7 @@ typedef struct {
     int begin, end; /* instructions */
     bool team;      /* one instruction, executed by the whole team */
     bool barrier;   /* there is a barrier before it */
+    bool any;       /* any thread may take any block: no other step of its epoch has blocks */
 } Step;
 
 typedef enum {

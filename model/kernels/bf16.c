@@ -9,6 +9,7 @@
 #define _DEFAULT_SOURCE /* syscall */
 #include "model/kernels/matmul.h"
 #include "base/array.h"
+#include "base/instructions.h"
 #include "model/kernels/kernels.h"
 
 #include <assert.h>
@@ -396,9 +397,7 @@ static bool amx_allowed(void) {
 int bf16_available(const Products *tables[BF16_MAX]) {
     unsigned a, b, c, d;
     int count = 0;
-    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
-        !__builtin_cpu_supports("avx512vl") || !__builtin_cpu_supports("avx512dq"))
-        return 0;
+    if (!instructions_avx512()) return 0;
     if (!__get_cpuid_count(7, 1, &a, &b, &c, &d) || !(a & 1u << 5)) return 0;
     tables[count++] = &avx512_products;
     if (__get_cpuid_count(7, 0, &a, &b, &c, &d) && d & 1u << 22 && d & 1u << 24 && amx_allowed())

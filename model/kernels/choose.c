@@ -1,4 +1,5 @@
 /* choose.c - chooses the instruction set for this processor. */
+#include "base/instructions.h"
 #include "model/kernels/kernels.h"
 
 #include <stdlib.h>
@@ -13,13 +14,8 @@ int isa_available(const Isa *tables[ISA_MAX]) {
     int count = 0;
     tables[count++] = &isa_base;
 #if defined __x86_64__
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        tables[count++] = &isa_avx2;
-        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-            __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
-            tables[count++] = &isa_avx512;
-    }
+    if (instructions_avx2()) tables[count++] = &isa_avx2;
+    if (instructions_avx512()) tables[count++] = &isa_avx512;
 #endif
     return count;
 }

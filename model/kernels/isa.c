@@ -1,14 +1,25 @@
 /* isa.c - the loops that use vector registers, compiled once for each instruction set.
  *
  * The Makefile compiles this file with ISA=base (SSE2 or NEON), avx2 and avx512, each with the
- * compiler flags of that set. Only the register tile is written in vector types. The other loops
- * are plain C that the compiler vectorises; an exponential without branches or library calls makes
- * that possible. */
+ * compiler flags of that set; for the tests also with ISA=portable, sixteen lanes in plain C. The
+ * register tile and the sums are written in vector types. The other loops are plain C that the
+ * compiler vectorises; an exponential without branches or library calls makes that possible.
+ *
+ * Every set with a fused multiply-add gives the same bits. So the compiler never decides what is
+ * fused (-ffp-contract=off): the functions `fused` and `multiply_add` do. And the sum of a row is
+ * the sum of 16 lanes at any register width: element i is added to lane i % 16, then the lanes are
+ * added in pairs. SSE2 has no fused multiply-add; its bits differ. */
 #include "model/kernels/kernels.h"
+#include "base/elementary.h"
 #include "model/kernels/matmul.h"
 
 #include <math.h>
 #include <string.h>
+#if defined __x86_64__
+#include <immintrin.h>
+#elif defined __aarch64__
+#include <arm_neon.h>
+#endif
 
 #define PASTE(a, b)     a##b
 #define TABLE_NAME(isa) PASTE(isa_, isa)
@@ -19,7 +30,7 @@
 
 /* The most accumulators that leave registers for a row of b and a broadcast of a: 24 of 32
  * registers; of 16 registers 12 or, without fused multiply-add, 8. */
-#if defined __AVX512F__
+#if defined __AVX512F__ || defined PORTABLE
 enum { LANES = 16, TILE_ROWS = 6, TILE_VECTORS = 4 };
 #define ZIP_LOW  0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
 #define ZIP_HIGH 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
@@ -33,6 +44,8 @@ enum { LANES = 4 };
 #define ZIP_HIGH 2, 6, 3, 7
 #if defined __aarch64__
 enum { TILE_ROWS = 6, TILE_VECTORS = 4 };
+#elif defined __wasm__ /* the registers are the browser's to give; found by trial */
+enum { TILE_ROWS = 2, TILE_VECTORS = 4 };
 #else
 enum { TILE_ROWS = 4, TILE_VECTORS = 2 };
 #endif
@@ -40,89 +53,119 @@ enum { TILE_ROWS = 4, TILE_VECTORS = 2 };
 enum {
     TILE_COLUMNS = TILE_VECTORS * LANES,
     PANEL = 8192, /* floats of a panel that fit the L1 cache with a strip of the left operand */
-    BLOCK_TERMS = PANEL / TILE_COLUMNS < MATMUL_TERMS ? PANEL / TILE_COLUMNS : MATMUL_TERMS
+    BLOCK_TERMS = PANEL / TILE_COLUMNS < MATMUL_TERMS ? PANEL / TILE_COLUMNS : MATMUL_TERMS,
+    WIDE = 16, /* lanes of a sum */
+    PARTS = WIDE / LANES
 };
 
 typedef float Vector __attribute__((vector_size(LANES * sizeof(float))));
 /* The same in memory, unaligned. */
 typedef float Unaligned __attribute__((vector_size(LANES * sizeof(float)), aligned(4), may_alias));
 
+static inline Vector load(const float *x) {
+    return *(const Unaligned *)x;
+}
+
+static inline void store(float *x, Vector of) {
+    *(Unaligned *)x = of;
+}
+
+/* a b + c, rounded once where the set has an instruction for that. */
+static inline float fused(float a, float b, float c) {
+#if defined __FMA__ || defined __aarch64__
+    return __builtin_fmaf(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
+static inline Vector multiply_add(Vector a, Vector b, Vector c) {
+#if defined PORTABLE
+    for (int i = 0; i < LANES; i++) c[i] = fused(a[i], b[i], c[i]);
+    return c;
+#elif defined __AVX512F__
+    return _mm512_fmadd_ps(a, b, c);
+#elif defined __FMA__
+    return _mm256_fmadd_ps(a, b, c);
+#elif defined __aarch64__
+    return vfmaq_f32(c, a, b);
+#else
+    return a * b + c;
+#endif
+}
+
+/* x in every lane: x - 0 is x, also if x is -0. */
+static inline Vector all(float x) {
+    return x - (Vector){0};
+}
+
 /* ---- the register tile ---- */
 
-/* `rows` and `vectors` are constants when this is inlined, so the accumulators are in registers. */
+/* `rows` and `vectors` are constants when this is inlined, so the accumulators are in registers.
+ * They start from `start`, so a long sum is one chain however it is cut into blocks. The rows of c
+ * that the next tile needs are prefetched. */
 static inline __attribute__((always_inline)) void
 tile_of(const int rows, const int vectors, float *c, size_t c_row, const float *a, size_t a_row,
-        size_t a_column, const float *b, size_t b_row, int K, int columns, const float *bias,
-        bool accumulate, const float *ahead) {
+        size_t a_column, const float *b, size_t b_row, int K, int columns, const float *start,
+        size_t start_row, const float *ahead) {
+    static const float zeros[TILE_COLUMNS] = {0};
     Vector sum[TILE_ROWS][TILE_VECTORS];
     float edge[TILE_COLUMNS];
     bool whole = columns == vectors * LANES;
+    if (!whole) memset(edge, 0, sizeof edge);
 #pragma GCC unroll 8
-    for (int i = 0; i < rows; i++)
+    for (int i = 0; i < rows; i++) {
+        const float *from = start ? start + (size_t)i * start_row : zeros;
+        if (!whole) from = memcpy(edge, from, (size_t)columns * sizeof *edge);
 #pragma GCC unroll 4
         for (int j = 0; j < vectors; j++) {
-            sum[i][j] = (Vector){0};
-            __builtin_prefetch(c + (size_t)i * c_row + j * LANES, 1);
+            sum[i][j] = load(from + j * LANES);
+            __builtin_prefetch(c + (size_t)(rows + i) * c_row + j * LANES, 1);
         }
+    }
     for (int p = 0; p < K; p++) {
         Vector row[TILE_VECTORS];
 #pragma GCC unroll 4
-        for (int j = 0; j < vectors; j++) row[j] = *(const Unaligned *)(b + j * LANES);
+        for (int j = 0; j < vectors; j++) row[j] = load(b + j * LANES);
 #pragma GCC unroll 8
         for (int i = 0; i < rows; i++) {
-            float value = a[(size_t)i * a_row];
+            Vector value = all(a[(size_t)i * a_row]);
 #pragma GCC unroll 4
-            for (int j = 0; j < vectors; j++) sum[i][j] += value * row[j];
+            for (int j = 0; j < vectors; j++) sum[i][j] = multiply_add(value, row[j], sum[i][j]);
         }
         if (ahead) __builtin_prefetch(ahead + p * 16, 0, 2);
         a += a_column;
         b += b_row;
     }
-    if (bias) {
-        const float *start = bias;
-        if (!whole) {
-            memset(edge, 0, sizeof edge);
-            memcpy(edge, bias, (size_t)columns * sizeof *edge);
-            start = edge;
-        }
-#pragma GCC unroll 8
-        for (int i = 0; i < rows; i++)
-#pragma GCC unroll 4
-            for (int j = 0; j < vectors; j++) sum[i][j] += *(const Unaligned *)(start + j * LANES);
-    }
 #pragma GCC unroll 8
     for (int i = 0; i < rows; i++) {
-        float *to = c + (size_t)i * c_row;
-        if (whole) {
+        float *to = whole ? c + (size_t)i * c_row : edge;
 #pragma GCC unroll 4
-            for (int j = 0; j < vectors; j++) {
-                Vector total = sum[i][j];
-                if (accumulate) total += *(const Unaligned *)(to + j * LANES);
-                *(Unaligned *)(to + j * LANES) = total;
-            }
-        } else {
-#pragma GCC unroll 4
-            for (int j = 0; j < vectors; j++) *(Unaligned *)(edge + j * LANES) = sum[i][j];
-            for (int j = 0; j < columns; j++) to[j] = accumulate ? to[j] + edge[j] : edge[j];
-        }
+        for (int j = 0; j < vectors; j++) store(to + j * LANES, sum[i][j]);
+        if (!whole) memcpy(c + (size_t)i * c_row, edge, (size_t)columns * sizeof *c);
     }
 }
 
 static void tile(float *c, size_t c_row, const float *a, size_t a_row, size_t a_column,
-                 const float *b, size_t b_row, int K, int rows, int columns, const float *bias,
-                 bool accumulate, const float *ahead) {
+                 const float *b, size_t b_row, int K, int rows, int columns, const float *start,
+                 size_t start_row, const float *ahead) {
     int vectors = (columns + LANES - 1) / LANES;
     /* clang-format off */
 #define TILE(m, n) case (m) * 8 + (n): \
-        tile_of(m, n, c, c_row, a, a_row, a_column, b, b_row, K, columns, bias, accumulate, ahead); break;
+        tile_of(m, n, c, c_row, a, a_row, a_column, b, b_row, K, columns, start, start_row, ahead); break;
     switch (rows * 8 + vectors) {
-        TILE(1, 1) TILE(1, 2) TILE(2, 1) TILE(2, 2) TILE(3, 1) TILE(3, 2) TILE(4, 1) TILE(4, 2)
+        TILE(1, 1) TILE(1, 2) TILE(2, 1) TILE(2, 2)
+#if !defined __wasm__
+        TILE(3, 1) TILE(3, 2) TILE(4, 1) TILE(4, 2)
+#endif
 #if defined __AVX2__ || defined __aarch64__
         TILE(5, 1) TILE(5, 2) TILE(6, 1) TILE(6, 2)
 #endif
-#if defined __AVX512F__ || defined __aarch64__
-        TILE(1, 3) TILE(1, 4) TILE(2, 3) TILE(2, 4) TILE(3, 3) TILE(3, 4)
-        TILE(4, 3) TILE(4, 4) TILE(5, 3) TILE(5, 4) TILE(6, 3) TILE(6, 4)
+#if defined __AVX512F__ || defined __aarch64__ || defined PORTABLE || defined __wasm__
+        TILE(1, 3) TILE(1, 4) TILE(2, 3) TILE(2, 4)
+#endif
+#if defined __AVX512F__ || defined __aarch64__ || defined PORTABLE
+        TILE(3, 3) TILE(3, 4) TILE(4, 3) TILE(4, 4) TILE(5, 3) TILE(5, 4) TILE(6, 3) TILE(6, 4)
 #endif
     }
     /* clang-format on */
@@ -137,7 +180,7 @@ static void tile(float *c, size_t c_row, const float *a, size_t a_row, size_t a_
 static inline void transpose_square(float *to, size_t to_row, const float *from, size_t from_row) {
     Vector row[LANES], zipped[LANES];
 #pragma GCC unroll 16
-    for (int i = 0; i < LANES; i++) row[i] = *(const Unaligned *)(from + (size_t)i * from_row);
+    for (int i = 0; i < LANES; i++) row[i] = load(from + (size_t)i * from_row);
 #pragma GCC unroll 4
     for (int round = 1; round < LANES; round *= 2) {
 #pragma GCC unroll 8
@@ -149,7 +192,7 @@ static inline void transpose_square(float *to, size_t to_row, const float *from,
         for (int i = 0; i < LANES; i++) row[i] = zipped[i];
     }
 #pragma GCC unroll 16
-    for (int i = 0; i < LANES; i++) *(Unaligned *)(to + (size_t)i * to_row) = row[i];
+    for (int i = 0; i < LANES; i++) store(to + (size_t)i * to_row, row[i]);
 }
 
 static void transpose(float *to, size_t to_row, const float *from, size_t from_row, int rows,
@@ -165,30 +208,76 @@ static void transpose(float *to, size_t to_row, const float *from, size_t from_r
 }
 
 /* The distance of prefetches, in rows: the hardware does not predict the jump to the next row. */
-enum { ROWS_AHEAD = 12 };
+enum { ROWS_AHEAD = 12, LINE = 16 };
 
-static void copy(float *to, size_t to_row, const float *from, size_t from_row, int rows,
-                 int columns) {
-    int whole = columns / LANES * LANES;
-    for (int i = 0; i < rows; i++, to += to_row, from += from_row) {
-        for (int j = 0; j < whole; j += LANES) {
-            __builtin_prefetch(from + ROWS_AHEAD * from_row + j);
-            *(Unaligned *)(to + j) = *(const Unaligned *)(from + j);
-        }
-        for (int j = whole; j < columns; j++) to[j] = from[j];
+static inline __attribute__((always_inline)) void copy_lines(float *to, const float *from,
+                                                             int whole, size_t ahead) {
+    for (int j = 0; j < whole; j += LINE) {
+        __builtin_prefetch(from + ahead + j);
+#pragma GCC unroll 4
+        for (int i = j; i < j + LINE; i += LANES) store(to + i, load(from + i));
     }
 }
 
-/* ---- rows ---- */
-
-static inline Vector load(const float *x) {
-    return *(const Unaligned *)x;
+static void copy(float *to, size_t to_row, const float *from, size_t from_row, int rows,
+                 int columns) {
+    int whole = columns / LINE * LINE;
+    size_t ahead = ROWS_AHEAD * from_row;
+    if (columns == TILE_COLUMNS && TILE_COLUMNS % LINE == 0) { /* a panel: too narrow for a loop */
+#pragma GCC unroll 4
+        for (int i = 0; i < rows; i++, to += to_row, from += from_row)
+            copy_lines(to, from, TILE_COLUMNS, ahead);
+        return;
+    }
+    for (int i = 0; i < rows; i++, to += to_row, from += from_row) {
+        int j = whole;
+        copy_lines(to, from, whole, ahead);
+        for (; j + LANES <= columns; j += LANES) store(to + j, load(from + j));
+        for (; j < columns; j++) to[j] = from[j];
+    }
 }
 
-/* Sums in lanes, then in pairs: compilers' own reductions add the lanes one by one. */
-static inline float sum_lanes(Vector lanes) {
+/* ---- sums of rows ---- */
+
+/* The 16 lanes of a sum. */
+typedef struct {
+    Vector part[PARTS];
+} Lanes;
+
+/* The next 16 of n > 0 numbers, with zeros beyond the last. */
+static inline Lanes next_lanes(const float *x, size_t n) {
+    float padded[WIDE] = {0};
+    Lanes lanes;
+    if (n < WIDE) {
+        memcpy(padded, x, n * sizeof *x);
+        x = padded;
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < PARTS; i++) lanes.part[i] = load(x + i * LANES);
+    return lanes;
+}
+
+/* The reverse. */
+static inline void store_lanes(float *x, size_t n, Lanes lanes) {
+    float padded[WIDE], *to = n < WIDE ? padded : x;
+#pragma GCC unroll 4
+    for (int i = 0; i < PARTS; i++) store(to + i * LANES, lanes.part[i]);
+    if (n < WIDE) memcpy(x, padded, n * sizeof *x);
+}
+
+/* The lanes' sum: each half is added to the other, until one lane is left. */
+static inline Vector sum_parts(Lanes lanes) {
+#pragma GCC unroll 4
+    for (int half = PARTS / 2; half > 0; half /= 2)
+#pragma GCC unroll 4
+        for (int i = 0; i < half; i++) lanes.part[i] += lanes.part[i + half];
+    return lanes.part[0];
+}
+
+static inline float sum_lanes(Lanes lanes) {
+    Vector sum = sum_parts(lanes);
     float lane[LANES];
-    memcpy(lane, &lanes, sizeof lane);
+    memcpy(lane, &sum, sizeof lane);
 #pragma GCC unroll 4
     for (int half = LANES / 2; half > 0; half /= 2)
 #pragma GCC unroll 8
@@ -196,30 +285,33 @@ static inline float sum_lanes(Vector lanes) {
     return lane[0];
 }
 
+static inline void add_lanes(Lanes *sum, const float *x, int n) {
+    for (int i = 0; i < n; i += WIDE) {
+        Lanes of_x = next_lanes(x + i, (size_t)(n - i));
+#pragma GCC unroll 4
+        for (int j = 0; j < PARTS; j++) sum->part[j] += of_x.part[j];
+    }
+}
+
 static float total_of(const float *x, int n) {
-    Vector lanes = {0};
-    float rest = 0;
-    int i = 0;
-    for (; i + LANES <= n; i += LANES) lanes += load(x + i);
-    for (; i < n; i++) rest += x[i];
-    return sum_lanes(lanes) + rest;
+    Lanes sum = {0};
+    add_lanes(&sum, x, n);
+    return sum_lanes(sum);
 }
 
 static float dot(const float *a, const float *b, size_t n) {
-    Vector even = {0}, odd = {0};
-    float rest = 0;
-    size_t i = 0;
-    for (; i + 2 * LANES <= n; i += 2 * LANES) {
-        even += load(a + i) * load(b + i);
-        odd += load(a + i + LANES) * load(b + i + LANES);
+    Lanes sum = {0};
+    for (size_t i = 0; i < n; i += WIDE) {
+        Lanes of_a = next_lanes(a + i, n - i), of_b = next_lanes(b + i, n - i);
+#pragma GCC unroll 4
+        for (int j = 0; j < PARTS; j++)
+            sum.part[j] = multiply_add(of_a.part[j], of_b.part[j], sum.part[j]);
     }
-    for (; i + LANES <= n; i += LANES) even += load(a + i) * load(b + i);
-    for (; i < n; i++) rest += a[i] * b[i];
-    return sum_lanes(even + odd) + rest;
+    return sum_lanes(sum);
 }
 
-/* The sums over the lanes of each of LANES rows, in order: zips and adds row i and the row halfway
- * down, until one is left. */
+/* The sums over the lanes of each of LANES rows, in order, as sum_lanes adds them: zips and adds
+ * row i and the row halfway down, until one is left. */
 static inline Vector sum_rows(Vector row[LANES]) {
 #pragma GCC unroll 4
     for (int half = LANES / 2; half > 0; half /= 2)
@@ -230,22 +322,28 @@ static inline Vector sum_rows(Vector row[LANES]) {
     return row[0];
 }
 
+/* LANES results at a time; as many of them together as registers have room for their lanes. */
 static void gemv(float *y, const float *x, const float *w, size_t stride, int n, int K) {
-    int j = 0, whole = K / LANES * LANES;
-    for (; j + LANES <= n; j += LANES) {
+    enum { TOGETHER = PARTS > 1 ? 4 : WIDE };
+    int j = 0;
+    for (; j + LANES <= n && K % WIDE == 0; j += LANES) {
         Vector row[LANES];
+#pragma GCC unroll 4
+        for (int first = 0; first < LANES; first += TOGETHER) {
+            const float *from = w + (size_t)(j + first) * stride;
+            Lanes sum[TOGETHER] = {0};
+            for (int p = 0; p < K; p += WIDE)
 #pragma GCC unroll 16
-        for (int i = 0; i < LANES; i++) row[i] = (Vector){0};
-        for (int p = 0; p < whole; p += LANES) {
-            Vector of_x = load(x + p);
+                for (size_t i = 0; i < TOGETHER; i++)
+#pragma GCC unroll 4
+                    for (int part = 0; part < PARTS; part++)
+                        sum[i].part[part] = multiply_add(load(x + p + part * LANES),
+                                                         load(from + i * stride + p + part * LANES),
+                                                         sum[i].part[part]);
 #pragma GCC unroll 16
-            for (int i = 0; i < LANES; i++)
-                row[i] += of_x * load(w + (size_t)(j + i) * stride + (size_t)p);
+            for (int i = 0; i < TOGETHER; i++) row[first + i] = sum_parts(sum[i]);
         }
-        *(Unaligned *)(y + j) = sum_rows(row);
-        for (int i = 0; i < LANES && whole < K; i++)
-            for (int p = whole; p < K; p++)
-                y[j + i] += x[p] * w[(size_t)(j + i) * stride + (size_t)p];
+        store(y + j, sum_rows(row));
     }
     for (; j < n; j++) y[j] = dot(x, w + (size_t)j * stride, (size_t)K);
 }
@@ -262,20 +360,22 @@ static void gemv_transposed(float *y, const float *p, const float *w, size_t str
 #pragma GCC unroll 2
             for (int odd = 0; odd < 2; odd++) {
                 const float *row = at + (size_t)odd * stride;
-                sum[odd][0] += p[j + odd] * load(row);
-                sum[odd][1] += p[j + odd] * load(row + LANES);
+                Vector of_p = all(p[j + odd]);
+                sum[odd][0] = multiply_add(of_p, load(row), sum[odd][0]);
+                sum[odd][1] = multiply_add(of_p, load(row + LANES), sum[odd][1]);
             }
         if (j < n) {
-            sum[0][0] += p[j] * load(at);
-            sum[0][1] += p[j] * load(at + LANES);
+            sum[0][0] = multiply_add(all(p[j]), load(at), sum[0][0]);
+            sum[0][1] = multiply_add(all(p[j]), load(at + LANES), sum[0][1]);
         }
-        *(Unaligned *)(y + k) = sum[0][0] + sum[1][0];
-        *(Unaligned *)(y + k + LANES) = sum[0][1] + sum[1][1];
+        store(y + k, sum[0][0] + sum[1][0]);
+        store(y + k + LANES, sum[0][1] + sum[1][1]);
     }
     for (; k < K; k++) {
-        float sum = 0;
-        for (int j = 0; j < n; j++) sum += p[j] * w[(size_t)j * stride + (size_t)k];
-        y[k] = sum;
+        float sum[2] = {0};
+        for (int j = 0; j < n; j++)
+            sum[j % 2] = fused(p[j], w[(size_t)j * stride + (size_t)k], sum[j % 2]);
+        y[k] = sum[0] + sum[1];
     }
 }
 
@@ -314,12 +414,12 @@ static inline __attribute__((always_inline)) void bf16_gemv_of(const int vectors
         for (int j = 0; j < vectors; j++) {
             __builtin_prefetch(pairs + j * LANES + PAIRS_AHEAD);
             Bits both = *(const UnalignedBits *)(pairs + j * LANES);
-            even[j] += first * (Vector)(both << 16);
-            odd[j] += second * (Vector)both;
+            even[j] = multiply_add(all(first), (Vector)(both << 16), even[j]);
+            odd[j] = multiply_add(all(second), (Vector)both, odd[j]);
         }
     }
 #pragma GCC unroll 4
-    for (int j = 0; j < vectors; j++) *(Unaligned *)(sums + j * LANES) = even[j] + odd[j];
+    for (int j = 0; j < vectors; j++) store(sums + j * LANES, even[j] + odd[j]);
     for (int j = 0; j < columns; j++) y[j] = bias ? bias[j] + sums[j] : sums[j];
 }
 
@@ -328,7 +428,7 @@ static void bf16_gemv(float *y, const float *x, const uint32_t *pairs, int K, in
     switch ((columns + LANES - 1) / LANES) {
         case 1: bf16_gemv_of(1, y, x, pairs, K, columns, bias); break;
         case 2: bf16_gemv_of(2, y, x, pairs, K, columns, bias); break;
-#if defined __AVX512F__ || defined __aarch64__
+#if defined __AVX512F__ || defined __aarch64__ || defined PORTABLE || defined __wasm__
         case 3: bf16_gemv_of(3, y, x, pairs, K, columns, bias); break;
         case 4: bf16_gemv_of(4, y, x, pairs, K, columns, bias); break;
 #endif
@@ -346,22 +446,26 @@ static inline float exponential(float x) {
     const float ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
     float clamped = x < -87.0f ? -87.0f : x;
     clamped = clamped > 88.0f ? 88.0f : clamped;
-    float shifted = clamped * log2e + shift;
+    float shifted = fused(clamped, log2e, shift);
     float n = shifted - shift;
-    float r = clamped - n * ln2_high - n * ln2_low;
+    float r = fused(n, -ln2_low, fused(n, -ln2_high, clamped));
     float poly = 1.9875691500e-4f;
-    poly = poly * r + 1.3981999507e-3f;
-    poly = poly * r + 8.3334519073e-3f;
-    poly = poly * r + 4.1665795894e-2f;
-    poly = poly * r + 1.6666665459e-1f;
-    poly = poly * r + 5.0000001201e-1f;
-    poly = poly * r * r + r + 1.0f;
+    poly = fused(poly, r, 1.3981999507e-3f);
+    poly = fused(poly, r, 8.3334519073e-3f);
+    poly = fused(poly, r, 4.1665795894e-2f);
+    poly = fused(poly, r, 1.6666665459e-1f);
+    poly = fused(poly, r, 5.0000001201e-1f);
+    poly = fused(poly, r * r, r) + 1.0f;
     uint32_t bits;
     float scale;
     memcpy(&bits, &shifted, sizeof bits);
     bits = (bits + 127) << 23;
     memcpy(&scale, &bits, sizeof scale);
     return x < -87.0f ? 0.0f : poly * scale;
+}
+
+static inline float logarithm(float x) {
+    return (float)natural_logarithm((double)x);
 }
 
 /* In lanes by hand: because of NaNs, compilers do not reorder a maximum. */
@@ -398,7 +502,7 @@ static void softmax(float *p, size_t row, float *lse, const float *x, float scal
             const float *of = from + (size_t)i * row;
             float *y = to + (size_t)i * row, above = max[i];
 #pragma omp simd
-            for (int j = 0; j < n; j++) y[j] = exponential(of[j] * scale - above);
+            for (int j = 0; j < n; j++) y[j] = exponential(fused(of[j], scale, -above));
         }
         for (int i = 0; i < some; i++) total[i] = total_of(to + (size_t)i * row, n);
         for (int i = 0; i < some; i++) {
@@ -406,20 +510,26 @@ static void softmax(float *p, size_t row, float *lse, const float *x, float scal
 #pragma omp simd
             for (int j = 0; j < n; j++) y[j] *= inverse;
         }
-        for (int i = 0; i < some; i++) lse[first + i] = max[i] + logf(total[i]);
+        for (int i = 0; i < some; i++) lse[first + i] = max[i] + logarithm(total[i]);
     }
 }
 
 static float log_sum_exp(const float *x, int n) {
-    float max = largest(x, n), total = 0;
-#pragma omp simd reduction(+ : total)
-    for (int j = 0; j < n; j++) total += exponential(x[j] - max);
-    return max + logf(total);
+    enum { SOME = 64 };
+    float max = largest(x, n), part[SOME];
+    Lanes sum = {0};
+    for (int first = 0; first < n; first += SOME) {
+        int some = n - first < SOME ? n - first : SOME;
+#pragma omp simd
+        for (int j = 0; j < some; j++) part[j] = exponential(x[first + j] - max);
+        add_lanes(&sum, part, some);
+    }
+    return max + logarithm(sum_lanes(sum));
 }
 
 static void exp_all(float *p, const float *x, float scale, float lse, int n) {
 #pragma omp simd
-    for (int j = 0; j < n; j++) p[j] = exponential(x[j] * scale - lse);
+    for (int j = 0; j < n; j++) p[j] = exponential(fused(x[j], scale, -lse));
 }
 
 static void softmax_backward(float *x, const float *p, float mean, float scale, int n) {
@@ -436,7 +546,7 @@ static const float gelu_cubic = 0.7978845608f * 0.044715f;
 static void gelu(float *y, const float *x, size_t n) {
 #pragma omp simd
     for (size_t i = 0; i < n; i++) {
-        float u = x[i] * (gelu_linear + gelu_cubic * x[i] * x[i]);
+        float u = x[i] * fused(gelu_cubic * x[i], x[i], gelu_linear);
         y[i] = x[i] / (1.0f + exponential(-2.0f * u));
     }
 }
@@ -446,10 +556,11 @@ static void gelu_backward(float *dx, float *y, const float *x, const float *dy, 
 #pragma omp simd
     for (size_t i = 0; i < n; i++) {
         float square = x[i] * x[i];
-        float s = 1.0f / (1.0f + exponential(-2.0f * x[i] * (gelu_linear + gelu_cubic * square)));
-        float slope = 2.0f * (gelu_linear + 3.0f * gelu_cubic * square);
+        float u = x[i] * fused(gelu_cubic, square, gelu_linear);
+        float s = 1.0f / (1.0f + exponential(-2.0f * u));
+        float slope = 2.0f * fused(3.0f * gelu_cubic, square, gelu_linear);
         y[i] = x[i] * s;
-        dx[i] = dy[i] * (s + x[i] * s * (1.0f - s) * slope);
+        dx[i] = dy[i] * fused(y[i] * (1.0f - s), slope, s);
     }
 }
 
@@ -462,7 +573,7 @@ static void normalize(float *y, float *mean, float *rstd, const float *x, const 
     for (int i = 0; i < n; i++) y[i] = x[i] - mu;
     float scale = 1.0f / sqrtf(dot(y, y, (size_t)n) / (float)n + 1e-5f);
 #pragma omp simd
-    for (int i = 0; i < n; i++) y[i] = y[i] * scale * w[i] + b[i];
+    for (int i = 0; i < n; i++) y[i] = fused(y[i] * scale, w[i], b[i]);
     *mean = mu;
     *rstd = scale;
 }
@@ -470,35 +581,35 @@ static void normalize(float *y, float *mean, float *rstd, const float *x, const 
 static void normalize_recompute(float *y, const float *x, float mean, float rstd, const float *w,
                                 const float *b, int n) {
 #pragma omp simd
-    for (int i = 0; i < n; i++) y[i] = (x[i] - mean) * rstd * w[i] + b[i];
+    for (int i = 0; i < n; i++) y[i] = fused((x[i] - mean) * rstd, w[i], b[i]);
 }
 
 /* With xhat = (x - mean) rstd and g = dy w: dx += rstd (g - mean(g) - xhat mean(g xhat)). */
 static void normalize_backward(float *dx, float *dw, float *db, const float *dy, const float *x,
                                float mean, float rstd, const float *w, int n) {
-    Vector g_lanes = {0}, gx_lanes = {0};
-    float g_sum = 0, gx_sum = 0;
-    int i = 0;
-    for (; i + LANES <= n; i += LANES) {
-        Vector up = load(dy + i), g = up * load(w + i), hat = (load(x + i) - mean) * rstd;
-        g_lanes += g;
-        gx_lanes += g * hat;
-        *(Unaligned *)(dw + i) = load(dw + i) + up * hat;
-        *(Unaligned *)(db + i) = load(db + i) + up;
+    Lanes g_sum = {0}, gx_sum = {0};
+    for (int i = 0; i < n; i += WIDE) {
+        size_t left = (size_t)(n - i);
+        Lanes of_x = next_lanes(x + i, left), of_w = next_lanes(w + i, left);
+        Lanes up = next_lanes(dy + i, left);
+        Lanes of_dw = next_lanes(dw + i, left), of_db = next_lanes(db + i, left);
+#pragma GCC unroll 4
+        for (int j = 0; j < PARTS; j++) {
+            Vector g = up.part[j] * of_w.part[j], hat = (of_x.part[j] - all(mean)) * all(rstd);
+            g_sum.part[j] += g;
+            gx_sum.part[j] = multiply_add(g, hat, gx_sum.part[j]);
+            of_dw.part[j] = multiply_add(up.part[j], hat, of_dw.part[j]);
+            of_db.part[j] += up.part[j];
+        }
+        store_lanes(dw + i, left, of_dw);
+        store_lanes(db + i, left, of_db);
     }
-    for (; i < n; i++) {
-        float g = dy[i] * w[i], hat = (x[i] - mean) * rstd;
-        g_sum += g;
-        gx_sum += g * hat;
-        dw[i] += dy[i] * hat;
-        db[i] += dy[i];
-    }
-    g_sum += sum_lanes(g_lanes);
-    gx_sum += sum_lanes(gx_lanes);
-    float g_mean = g_sum / (float)n, gx_mean = gx_sum / (float)n;
+    float g_mean = sum_lanes(g_sum) / (float)n, gx_mean = sum_lanes(gx_sum) / (float)n;
 #pragma omp simd
-    for (int j = 0; j < n; j++)
-        dx[j] += rstd * (dy[j] * w[j] - g_mean - (x[j] - mean) * rstd * gx_mean);
+    for (int j = 0; j < n; j++) {
+        float hat = (x[j] - mean) * rstd;
+        dx[j] = fused(rstd, fused(-hat, gx_mean, fused(dy[j], w[j], -g_mean)), dx[j]);
+    }
 }
 
 /* ---- RMSNorm ---- */
@@ -516,22 +627,23 @@ static void rms_normalize(float *y, float *rstd, const float *x, const float *w,
 /* With xhat = x rstd and g = dy w: dx += rstd (g - xhat mean(g xhat)). */
 static void rms_normalize_backward(float *dx, float *dw, const float *dy, const float *x,
                                    float rstd, const float *w, int n) {
-    Vector lanes = {0};
-    float sum_gx = 0;
-    int i = 0;
-    for (; i + LANES <= n; i += LANES) {
-        Vector both = load(dy + i) * load(x + i) * rstd;
-        lanes += both * load(w + i);
-        *(Unaligned *)(dw + i) = load(dw + i) + both;
+    Lanes sum = {0};
+    for (int i = 0; i < n; i += WIDE) {
+        size_t left = (size_t)(n - i);
+        Lanes of_x = next_lanes(x + i, left), of_w = next_lanes(w + i, left);
+        Lanes up = next_lanes(dy + i, left), of_dw = next_lanes(dw + i, left);
+#pragma GCC unroll 4
+        for (int j = 0; j < PARTS; j++) {
+            Vector both = up.part[j] * of_x.part[j] * all(rstd);
+            sum.part[j] = multiply_add(both, of_w.part[j], sum.part[j]);
+            of_dw.part[j] += both;
+        }
+        store_lanes(dw + i, left, of_dw);
     }
-    for (; i < n; i++) {
-        float both = dy[i] * x[i] * rstd;
-        sum_gx += both * w[i];
-        dw[i] += both;
-    }
-    float mean = (sum_gx + sum_lanes(lanes)) / (float)n;
+    float mean = sum_lanes(sum) / (float)n;
 #pragma omp simd
-    for (int j = 0; j < n; j++) dx[j] += rstd * (dy[j] * w[j] - x[j] * rstd * mean);
+    for (int j = 0; j < n; j++)
+        dx[j] = fused(rstd, fused(dy[j], w[j], -(x[j] * rstd) * mean), dx[j]);
 }
 
 /* ---- SwiGLU ---- */
@@ -549,7 +661,7 @@ static void swiglu_backward(float *dgate, float *dup, float *y, const float *gat
         float s = 1.0f / (1.0f + exponential(-gate[i])), open = gate[i] * s, d = dy[i];
         y[i] = open * up[i];
         dup[i] = d * open;
-        dgate[i] = d * up[i] * s * (1.0f + gate[i] * (1.0f - s));
+        dgate[i] = d * up[i] * s * fused(gate[i], 1.0f - s, 1.0f);
     }
 }
 
@@ -560,8 +672,8 @@ static void rotate(float *y, const float *x, const float *cosine, const float *s
 #pragma omp simd
     for (int i = 0; i < half; i++) {
         float a = x[i], b = x[i + half], s = sine[i] * way;
-        y[i] = a * cosine[i] - b * s;
-        y[i + half] = b * cosine[i] + a * s;
+        y[i] = fused(a, cosine[i], -(b * s));
+        y[i + half] = fused(b, cosine[i], a * s);
     }
 }
 
@@ -587,7 +699,7 @@ static void dropout(float *y, const float *x, DropoutRow mask, int n) {
 
 static void axpby(float *y, float b, const float *x, float a, size_t n) {
 #pragma omp simd
-    for (size_t i = 0; i < n; i++) y[i] = b * y[i] + a * x[i];
+    for (size_t i = 0; i < n; i++) y[i] = fused(b, y[i], a * x[i]);
 }
 
 static void adamw(float *w, float *m, float *v, const float *dw, AdamW step, size_t n) {
@@ -597,9 +709,10 @@ static void adamw(float *w, float *m, float *v, const float *dw, AdamW step, siz
 #pragma omp simd
     for (size_t i = 0; i < n; i++) {
         float g = dw[i] * step.gradient_scale;
-        m[i] = step.beta1 * m[i] + (1.0f - step.beta1) * g;
-        v[i] = step.beta2 * v[i] + (1.0f - step.beta2) * g * g;
-        w[i] = shrink * w[i] - rate * m[i] / (sqrtf(v[i]) * root + step.epsilon);
+        m[i] = fused(step.beta1, m[i], (1.0f - step.beta1) * g);
+        v[i] = fused(step.beta2, v[i], (1.0f - step.beta2) * g * g);
+        float move = rate * m[i] / fused(sqrtf(v[i]), root, step.epsilon);
+        w[i] = fused(shrink, w[i], -move);
     }
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,14 +42,15 @@ typedef struct Isa {
     int tile_rows, tile_columns;
     int block_terms; /* terms in a block: as many rows of tile_columns as fit the L1 cache */
 
-    /* c[rows,columns] (+)= a[rows,K] b[K,columns] for one tile, 1 <= rows <= tile_rows and 1 <=
-       columns <= tile_columns. a(i,p) = a[i*a_row + p*a_column]. b's rows are b_row floats apart,
-       and readable up to a whole number of vectors. Unless `accumulate`, c starts from
-       bias[columns], or 0 if bias is NULL. If `ahead` is not NULL, K cache lines from there on are
-       prefetched. */
+    /* c[rows,columns] = start + a[rows,K] b[K,columns] for one tile, 1 <= rows <= tile_rows and 1
+       <= columns <= tile_columns. a(i,p) = a[i*a_row + p*a_column]. b's rows are b_row floats
+       apart, and readable up to a whole number of vectors. Element (i,j) starts from
+       start[i*start_row + j], from 0 if start is NULL, and adds its K terms in order. start may be
+       c. If `ahead` is not NULL, K cache lines from there on are prefetched; so are the rows of c
+       below the tile. */
     void (*tile)(float *c, size_t c_row, const float *a, size_t a_row, size_t a_column,
-                 const float *b, size_t b_row, int K, int rows, int columns, const float *bias,
-                 bool accumulate, const float *ahead);
+                 const float *b, size_t b_row, int K, int rows, int columns, const float *start,
+                 size_t start_row, const float *ahead);
 
     /* to[j,i] = from[i,j] for rows x columns elements; to_row and from_row: floats from one row to
        the next */
@@ -161,9 +163,6 @@ typedef struct {
     float *left, *right, *scratch;
 } Thread;
 
-/* The number of processors that this program may use; 1 in a build without OpenMP. */
-int team_processors(void);
-
 /* Makes a team of at most `threads` >= 1 threads, each with `scratch` floats of scratch. The first
  * team_run that needs them starts them. team_close releases the team; NULL is allowed. Refused: no
  * memory; *team is then NULL. */
@@ -190,9 +189,24 @@ typedef struct {
 } Share;
 Share team_share(const Thread *thread, size_t count, size_t grain);
 
-/* This thread's part of a matrix of rows x columns: a share of the longer side and all of the
- * shorter, because each thread packs the other operand for itself. It is cut at multiples of the
- * side's grain. */
+/* The items of `count` that a thread computes, one after another: its share, and then, where
+ * `taken` is not NULL, what slower threads have left of theirs. taken[threads] has the number of
+ * items taken from the share of each thread: 0 at first. Any thread may then compute any item. */
+typedef struct {
+    const Thread *thread;
+    atomic_int *taken;
+    size_t count;
+    int share;        /* the thread whose share it takes from */
+    size_t own_taken; /* without `taken` */
+} Items;
+Items team_items(const Thread *thread, size_t count, atomic_int *taken);
+
+/* Sets *item to the next one; false if there are no more. */
+bool team_next(Items *items, size_t *item);
+
+/* This thread's part of a matrix of rows x columns. The threads form the grid in which the slowest
+ * multiplies and packs the least: each thread packs both operands of its part for itself. Parts are
+ * cut at multiples of each side's grain; they cover the matrix once. A thread may have none. */
 typedef struct {
     int row, rows, column, columns;
 } Part;

@@ -7,8 +7,9 @@
  * plan is that of Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication"
  * (2008).
  *
- * One thread sums each element of the result, its terms in order, block by block. So the number of
- * threads changes which thread computes a tile, but no bit of it. */
+ * One thread sums each element of the result: one chain of multiply-adds, its terms in order,
+ * through all blocks. So neither the number of threads nor the size of a tile or a block changes a
+ * bit. */
 #include "model/kernels/matmul.h"
 #include "base/array.h"
 #include "model/kernels/kernels.h"
@@ -16,7 +17,10 @@
 #include <assert.h>
 #include <string.h>
 
-enum { LINE = 16 }; /* floats in a cache line */
+enum {
+    LINE = 16,     /* floats in a cache line */
+    FEW_TERMS = 24 /* as many as the queries that attention takes at a time */
+};
 
 static size_t packed_size(const Isa *isa, int K, int N) {
     return (size_t)K * whole_vectors(isa, N);
@@ -79,10 +83,11 @@ static void pack_strip(const Isa *isa, float *strip, Matrix a, int K, int rows, 
 /* ---- products ---- */
 
 /* Multiplies rows by the panels of one block of terms, from column `first` to N, panel outermost.
- * `terms`, the number of packed terms, determines where a panel is; only K of them count. */
+ * `terms`, the number of packed terms, determines where a panel is; only K of them count. The sums
+ * start from `start`, whose rows are start_row floats apart; NULL: from 0. */
 static void multiply_block(const Isa *isa, float *c, size_t c_row, Matrix a, const float *block,
-                           int terms, int widest, int M, int first, int N, int K, const float *bias,
-                           bool accumulate) {
+                           int terms, int widest, int M, int first, int N, int K,
+                           const float *start, size_t start_row) {
     for (int j = first; j < N; j += isa->tile_columns) {
         const float *panel = block + (size_t)j * (size_t)terms;
         size_t b_row = whole_vectors(isa, min_int(isa->tile_columns, widest - j));
@@ -92,7 +97,8 @@ static void multiply_block(const Isa *isa, float *c, size_t c_row, Matrix a, con
         for (int i = 0; i < M; i += isa->tile_rows, next += (size_t)K * LINE)
             isa->tile(c + (size_t)i * c_row + j, c_row, a.at + (size_t)i * a.row, a.row, a.column,
                       panel, b_row, K, min_int(isa->tile_rows, M - i),
-                      min_int(isa->tile_columns, N - j), bias ? bias + j : NULL, accumulate,
+                      min_int(isa->tile_columns, N - j),
+                      start ? start + (size_t)i * start_row + j : NULL, start_row,
                       next < end ? next : NULL);
     }
 }
@@ -106,8 +112,8 @@ static void multiply(const Thread *thread, float *c, size_t c_row, Matrix a, Pac
         Matrix left = {a.at + (size_t)p * a.column, a.row, a.column};
         multiply_block(isa, c, c_row, left, b.at + (size_t)p * row,
                        min_int(isa->block_terms, b.K - p), b.N, M, (int)columns.begin,
-                       (int)columns.end, min_int(isa->block_terms, K - p), p == 0 ? bias : NULL,
-                       p > 0);
+                       (int)columns.end, min_int(isa->block_terms, K - p), p == 0 ? bias : c,
+                       p == 0 ? 0 : c_row);
     }
 }
 
@@ -122,8 +128,21 @@ static void multiply_strips(const Thread *thread, float *c, size_t c_row, Matrix
             left = (Matrix){thread->left, 1, MATMUL_STRIP};
         }
         multiply_block(thread->isa, c + (size_t)i * c_row, c_row, left, thread->right, K, N, rows,
-                       0, N, K, NULL, true);
+                       0, N, K, c + (size_t)i * c_row, c_row);
     }
+}
+
+/* The same with few terms, as in attention: the operands fit the L1 cache as they are, and packing
+ * them would take longer than multiplying. */
+static void accumulate_few(const Isa *isa, float *c, size_t c_row, Matrix a, Matrix b, Part own,
+                           int K) {
+    for (int j = 0; j < own.columns; j += isa->tile_columns)
+        for (int i = 0; i < own.rows; i += isa->tile_rows) {
+            float *to = c + (size_t)i * c_row + j;
+            isa->tile(to, c_row, a.at + (size_t)i * a.row, a.row, a.column, b.at + j, b.row, K,
+                      min_int(isa->tile_rows, own.rows - i),
+                      min_int(isa->tile_columns, own.columns - j), to, c_row, NULL);
+        }
 }
 
 static void accumulate(const Thread *thread, float *c, size_t c_row, Matrix a, Matrix b, int M,
@@ -134,6 +153,10 @@ static void accumulate(const Thread *thread, float *c, size_t c_row, Matrix a, M
     int end = own.column + own.columns;
     c += (size_t)own.row * c_row;
     a.at += (size_t)own.row * a.row;
+    if (K <= FEW_TERMS && !sums && b.column == 1 && own.column == 0 && N % isa->lanes == 0) {
+        accumulate_few(isa, c, c_row, a, b, own, K);
+        return;
+    }
     for (int j = own.column; j < end && own.rows > 0; j += MATMUL_COLUMNS)
         for (int p = 0; p < K; p += isa->block_terms) {
             int columns = min_int(MATMUL_COLUMNS, end - j);

@@ -1,46 +1,26 @@
-/* team.c - threads that compute together.
- *
- * OpenMP starts the threads and parks them between passes. Within a pass they meet at the barrier
- * below: a count of the threads that have arrived, and a number that the last one raises to release
- * all. A waiting thread looks again for some tens of microseconds, longer than fair shares of work
- * differ. Then it offers the processor to other programs: on a busy machine a thread that only
- * looked would use the time that the late thread needs. If there are more threads than processors,
- * that is always so, and a waiting thread offers it at once. */
+/* team.c - threads that compute together: each has its own scratch, and its share of the work. */
 #include "model/kernels/kernels.h"
 #include "model/kernels/matmul.h"
 #include "base/memory.h"
+#include "base/threads.h"
 
 #include <assert.h>
-#if defined _OPENMP
-#include <omp.h>
-#endif
-#include <sched.h>
-#include <stdatomic.h>
 
 struct Team {
+    Threads *threads;
     Thread *members;
     int size;
-    int patience; /* how often a waiting thread looks before it offers the processor */
     float *scratch;
-    /* each on its own cache line: waiting threads read one while others write the other */
-    _Alignas(MEMORY_ALIGNMENT) atomic_int come;
-    _Alignas(MEMORY_ALIGNMENT) atomic_uint round;
+    /* the work of the current team_run */
+    void (*work)(const Thread *thread, void *argument);
+    void *argument;
 };
 
-enum { AT_ONCE = 100, PATIENCE = 2000 }; /* looks; the first ones without a pause between them */
 enum { LEFT = MATMUL_TERMS * MATMUL_ROWS, RIGHT = MATMUL_TERMS * MATMUL_COLUMNS };
 
 /* Whole cache lines, so that no two threads write to the same one. */
 size_t team_scratch(size_t scratch) {
     return LEFT + RIGHT + memory_lines(scratch);
-}
-
-int team_processors(void) {
-#if defined _OPENMP
-    return omp_get_num_procs();
-#else
-    return 1;
-#endif
 }
 
 bool team_open(Team **opened, const Isa *isa, const Products *products, int threads, size_t scratch,
@@ -50,8 +30,8 @@ bool team_open(Team **opened, const Isa *isa, const Products *products, int thre
     if (!memory_alloc(&team, 1, sizeof *team, "the threads", err)) return false;
     size_t each = team_scratch(scratch), count = (size_t)threads;
     team->size = threads;
-    team->patience = threads > team_processors() ? 0 : PATIENCE;
-    if (!memory_alloc(&team->members, count, sizeof *team->members, "the threads", err) ||
+    if (!threads_open(&team->threads, threads, err) ||
+        !memory_alloc(&team->members, count, sizeof *team->members, "the threads", err) ||
         !memory_alloc(&team->scratch, count * each, sizeof(float), "the kernels", err)) {
         team_close(team);
         return false;
@@ -72,53 +52,28 @@ bool team_open(Team **opened, const Isa *isa, const Products *products, int thre
 
 void team_close(Team *team) {
     if (!team) return;
+    threads_close(team->threads);
     memory_free(team->members);
     memory_free(team->scratch);
     memory_free(team);
 }
 
+static void work_as(void *given, int index, int count) {
+    Team *team = given;
+    team->members[index].count = count;
+    team->work(&team->members[index], team->argument);
+}
+
 void team_run(Team *team, int threads, void (*work)(const Thread *thread, void *argument),
               void *argument) {
     assert(threads >= 1 && threads <= team->size);
-#if defined _OPENMP
-#pragma omp parallel num_threads(threads) if (threads > 1)
-    {
-        /* OpenMP may give fewer threads than asked for. */
-        Thread *own = &team->members[omp_get_thread_num()];
-        own->count = omp_get_num_threads();
-        work(own, argument);
-    }
-#else
-    (void)threads;
-    team->members[0].count = 1;
-    work(&team->members[0], argument);
-#endif
-}
-
-/* Tells the processor that this thread is only waiting. */
-static inline void relax(void) {
-#if defined __x86_64__
-    __builtin_ia32_pause();
-#elif defined __aarch64__
-    __asm__ volatile("yield");
-#endif
+    team->work = work;
+    team->argument = argument;
+    threads_run(team->threads, threads, work_as, team);
 }
 
 void team_barrier(const Thread *thread) {
-    if (thread->count == 1) return;
-    Team *team = thread->team;
-    unsigned round = atomic_load_explicit(&team->round, memory_order_relaxed);
-    if (atomic_fetch_add_explicit(&team->come, 1, memory_order_acq_rel) == thread->count - 1) {
-        atomic_store_explicit(&team->come, 0, memory_order_relaxed);
-        atomic_store_explicit(&team->round, round + 1, memory_order_release);
-        return;
-    }
-    for (int looks = 0; atomic_load_explicit(&team->round, memory_order_acquire) == round;)
-        if (looks < team->patience) {
-            if (looks++ > AT_ONCE) relax();
-        } else {
-            sched_yield();
-        }
+    threads_barrier(thread->team->threads, thread->count);
 }
 
 Share team_share(const Thread *thread, size_t count, size_t grain) {
@@ -130,11 +85,58 @@ Share team_share(const Thread *thread, size_t count, size_t grain) {
     return share;
 }
 
-Part team_part(const Thread *thread, int rows, int columns, int row_grain, int column_grain) {
-    if (rows < columns) {
-        Share own = team_share(thread, (size_t)columns, (size_t)column_grain);
-        return (Part){0, rows, (int)own.begin, (int)(own.end - own.begin)};
+Items team_items(const Thread *thread, size_t count, atomic_int *taken) {
+    return (Items){.thread = thread, .taken = taken, .count = count};
+}
+
+bool team_next(Items *items, size_t *item) {
+    Thread other = *items->thread;
+    for (; items->share < (items->taken ? other.count : 1); items->share++) {
+        other.index = (items->thread->index + items->share) % other.count;
+        Share share = team_share(&other, items->count, 1);
+        size_t before = items->taken ? (size_t)atomic_fetch_add_explicit(&items->taken[other.index],
+                                                                         1, memory_order_relaxed)
+                                     : items->own_taken++;
+        *item = share.begin + before;
+        if (*item < share.end) return true;
     }
-    Share own = team_share(thread, (size_t)rows, (size_t)row_grain);
-    return (Part){(int)own.begin, (int)(own.end - own.begin), 0, columns};
+    return false;
+}
+
+/* This thread's part if threads form a grid of `down` x `across`; empty if it is beyond the grid.
+ */
+static Part part_in_grid(const Thread *thread, int down, int across, int rows, int columns,
+                         int row_grain, int column_grain) {
+    Thread row = *thread, column = *thread;
+    if (thread->index >= down * across) return (Part){0};
+    row.index = thread->index / across;
+    row.count = down;
+    column.index = thread->index % across;
+    column.count = across;
+    Share of_rows = team_share(&row, (size_t)rows, (size_t)row_grain);
+    Share of_columns = team_share(&column, (size_t)columns, (size_t)column_grain);
+    return (Part){(int)of_rows.begin, (int)(of_rows.end - of_rows.begin), (int)of_columns.begin,
+                  (int)(of_columns.end - of_columns.begin)};
+}
+
+/* The longest of `threads` shares of a side. */
+static double longest(int side, int grain, int threads) {
+    int grains = (side + grain - 1) / grain, most = (grains + threads - 1) / threads * grain;
+    return most < side ? most : side;
+}
+
+Part team_part(const Thread *thread, int rows, int columns, int row_grain, int column_grain) {
+    const double copy = 16; /* packing a number takes as long as that many multiply-adds */
+    int best = 1;
+    double least = -1;
+    for (int down = 1; down <= thread->count; down++) {
+        double m = longest(rows, row_grain, down);
+        double n = longest(columns, column_grain, thread->count / down);
+        double work = m * n + copy * (m + n);
+        if (least < 0 || work < least) {
+            least = work;
+            best = down;
+        }
+    }
+    return part_in_grid(thread, best, thread->count / best, rows, columns, row_grain, column_grain);
 }

@@ -1,9 +1,10 @@
 /* attention.c - each token's query selects from the tokens up to its own, and takes a weighted mean
  * of their values.
  *
- * A task is one head of one sequence; threads divide the tasks. Scores are computed for a few
- * queries at a time, as many as the rows of a product's tile, in the thread's scratch. So memory
- * grows with T, not with T x T. In the masked half, only the rest of a tile is computed. */
+ * A task is one head of one sequence; threads divide the tasks. Backward, heads that share keys and
+ * values are one task: so one thread sums their gradients, in a fixed order. Scores are computed
+ * for a few queries at a time, as many as the rows of a product's tile, in the thread's scratch. So
+ * memory grows with T, not with T x T. In the masked half, only the rest of a tile is computed. */
 #include "model/layers/dropout.h"
 #include "model/layers/program.h"
 #include "base/array.h"
@@ -12,26 +13,32 @@
 #include <math.h>
 #include <string.h>
 
-/* The arrays of one task's head. */
+/* The arrays of one head of one sequence. */
 typedef struct {
     const float *q, *key, *v, *out, *dout; /* at its first token */
     size_t lse;                            /* its first query, in lse[B,NH,T] */
     size_t mask;                           /* its first query's row of the dropout mask */
 } Head;
 
-static Head head_of(const Attention *a, size_t task, const float *q, const float *key,
+/* How many heads of queries read the same keys and values. */
+static size_t group_of(const Attention *a) {
+    return (size_t)(a->NH / a->NKV);
+}
+
+/* `number`: of the head, in all sequences. */
+static Head head_of(const Attention *a, size_t number, const float *q, const float *key,
                     const float *v, const float *out, const float *dout) {
     size_t T = (size_t)a->T, S = (size_t)a->past + T;
-    size_t batch = task / (size_t)a->NH, head = task % (size_t)a->NH;
-    size_t of_v = head * (size_t)a->dv, of_k = head * (size_t)a->dk;
-    size_t of_out = batch * T * a->out_row + of_v;
-    return (Head){.q = q + batch * T * a->q_row + of_k,
-                  .key = key + batch * S * a->k_row + of_k,
-                  .v = v + batch * S * a->v_row + of_v,
+    size_t batch = number / (size_t)a->NH, head = number % (size_t)a->NH;
+    size_t shared = head / group_of(a), dk = (size_t)a->dk, dv = (size_t)a->dv;
+    size_t of_out = batch * T * a->out_row + head * dv;
+    return (Head){.q = q + batch * T * a->q_row + head * dk,
+                  .key = key + batch * S * a->k_row + shared * dk,
+                  .v = v + batch * S * a->v_row + shared * dv,
                   .out = out + of_out,
                   .dout = dout ? dout + of_out : NULL,
-                  .lse = task * T,
-                  .mask = a->dropout.first * (size_t)a->NH + task * T};
+                  .lse = number * T,
+                  .mask = a->dropout.first * (size_t)a->NH + number * T};
 }
 
 /* The number of keys that query t sees. */
@@ -123,9 +130,9 @@ void compute_attention(const Thread *thread, float *out, float *lse, const float
                        const float *key, const float *v, const Attention *a) {
     enum { FEW = 3 }; /* queries for which packing the keys is not worth it */
     assert(a->past == 0 || a->B == 1);
-    Share tasks = team_share(thread, (size_t)a->B * (size_t)a->NH, 1);
+    Items tasks = team_items(thread, (size_t)a->B * (size_t)a->NH, a->taken);
     Thread own = alone(thread);
-    for (size_t task = tasks.begin; task < tasks.end; task++) {
+    for (size_t task; team_next(&tasks, &task);) {
         Head at = head_of(a, task, q, key, v, out, NULL);
         float *to = out + (at.out - out);
         if (a->T > FEW)
@@ -205,22 +212,26 @@ static void backward_queries(const Thread *thread, float *dq, const Operands *o,
                                max, NULL, (Share){0, (size_t)a->dk});
 }
 
-static void backward_head(const Thread *thread, float *dq, float *dkey, float *dv, const Head *at,
-                          const float *lse, const Attention *a) {
-    int block = block_of(thread->isa, thread->products),
-        strip = rows_of(thread->isa, thread->products);
-    Operands o = pack_head(thread, at, a);
+/* Sets the gradients of one head of keys and values to 0. */
+static void clear_gradients(float *dkey, float *dv, const Attention *a) {
     for (size_t t = 0; t < (size_t)a->T; t++) {
         memset(dkey + t * a->k_row, 0, (size_t)a->dk * sizeof *dkey);
         memset(dv + t * a->v_row, 0, (size_t)a->dv * sizeof *dv);
     }
+}
+
+/* Writes dq, and adds to dkey and dv. */
+static void backward_head(const Thread *thread, float *dq, float *dkey, float *dv,
+                          const Operands *o, const Head *at, const float *lse, const Attention *a) {
+    int block = block_of(thread->isa, thread->products),
+        strip = rows_of(thread->isa, thread->products);
     for (int t = 0; t < a->T; t += block) {
         int rows = min_int(block, a->T - t), max = seen(a, t + rows - 1);
         for (int i = 0; i < rows; i += strip)
-            backward_queries(thread, dq, &o, at, lse, t + i, min_int(strip, rows - i), i, max, a);
+            backward_queries(thread, dq, o, at, lse, t + i, min_int(strip, rows - i), i, max, a);
         Matrix q = {at->q + (size_t)t * a->q_row, a->q_row, 1};
         Matrix dout = {at->dout + (size_t)t * a->out_row, a->out_row, 1};
-        Matrix att_transposed = {o.att, 1, o.row}, dscores_transposed = {o.dscores, 1, o.row};
+        Matrix att_transposed = {o->att, 1, o->row}, dscores_transposed = {o->dscores, 1, o->row};
         thread->products->accumulate(thread, dkey, a->k_row, dscores_transposed, q, max, a->dk,
                                      rows, NULL);
         thread->products->accumulate(thread, dv, a->v_row, att_transposed, dout, max, a->dv, rows,
@@ -233,12 +244,17 @@ void compute_attention_backward(const Thread *thread, float *dq, float *dkey, fl
                                 const float *q, const float *key, const float *v,
                                 const Attention *a) {
     assert(a->past == 0);
-    Share tasks = team_share(thread, (size_t)a->B * (size_t)a->NH, 1);
+    Items tasks = team_items(thread, (size_t)a->B * (size_t)a->NKV, a->taken);
     Thread own = alone(thread);
-    for (size_t task = tasks.begin; task < tasks.end; task++) {
-        Head at = head_of(a, task, q, key, v, out, dout);
-        backward_head(&own, dq + (at.q - q), dkey + (at.key - key), dv + (at.v - v), &at,
-                      lse + at.lse, a);
+    for (size_t task, group = group_of(a); team_next(&tasks, &task);) {
+        Head first = head_of(a, task * group, q, key, v, out, dout);
+        float *own_dkey = dkey + (first.key - key), *own_dv = dv + (first.v - v);
+        Operands o = pack_head(&own, &first, a);
+        clear_gradients(own_dkey, own_dv, a);
+        for (size_t i = 0; i < group; i++) {
+            Head at = head_of(a, task * group + i, q, key, v, out, dout);
+            backward_head(&own, dq + (at.q - q), own_dkey, own_dv, &o, &at, lse + at.lse, a);
+        }
     }
 }
 
@@ -250,20 +266,23 @@ enum { Q, K, V, LSE, OUT, DOUT };
 
 static Attention shape_of(const Call *c) {
     const Instruction *of = c->instruction;
-    int dk = of->inputs[Q].width / of->NH;
+    int dk = of->inputs[Q].width / of->NH, NKV = of->inputs[K].width / dk;
+    int dv = of->inputs[V].width / NKV;
     return (Attention){.B = c->pass->B,
                        .T = c->pass->T,
                        .past = c->pass->past,
                        .NH = of->NH,
+                       .NKV = NKV,
                        .dk = dk,
-                       .dv = of->inputs[V].width / of->NH,
+                       .dv = dv,
                        .q_row = c->in_row[Q],
                        .k_row = c->in_row[K],
                        .v_row = c->in_row[V],
-                       .out_row = (size_t)of->inputs[V].width,
+                       .out_row = (size_t)of->NH * (size_t)dv,
                        .causal = true,
                        .scale = 1.0f / sqrtf((float)dk),
-                       .dropout = c->dropout};
+                       .dropout = c->dropout,
+                       .taken = c->taken};
 }
 
 /* Cached keys and values precede those of the pass in memory. */
@@ -286,10 +305,13 @@ static const Operation backward_operation = {
     .name = "attention_backward", .compute = backward, .reach = ALL_TOKENS};
 
 Array attention(Program *p, int NH, Array q, Array k, Array v, int place) {
-    program_expect_width(p, "attention", -1, "k", k, q.width);
-    program_expect(p, q.width % NH == 0 && v.width % NH == 0, "attention",
-                   "the heads do not divide the columns");
-    Array out = program_array(p, v.width, PER_TOKEN), lse = program_array(p, NH, PER_TOKEN);
+    int dk = q.width / NH, NKV = dk > 0 ? k.width / dk : 0;
+    bool whole = NKV > 0 && q.width % NH == 0 && k.width % dk == 0 && v.width % NKV == 0;
+    program_expect(p, whole, "attention", "the heads do not divide the columns");
+    program_expect(p, !whole || NH % NKV == 0, "attention",
+                   "the heads of keys do not divide those of queries");
+    int dv = NKV > 0 ? v.width / NKV : 0;
+    Array out = program_array(p, NH * dv, PER_TOKEN), lse = program_array(p, NH, PER_TOKEN);
     program_keep(p, q);
     program_cache(p, k);
     program_cache(p, v);

@@ -60,6 +60,18 @@ void compute_linear_gradients(const Thread *thread, Param w, Param b, const floa
 void compute_mean(const Thread *thread, float *y, const float *x, int B, int T, int past, int C);
 void compute_mean_backward(const Thread *thread, float *dx, const float *dy, int B, int T, int C);
 
+/* ---- causal convolution ----
+ * y[b,t] = x[b,t] + sum_(k < K) taps[k] x[b,t-k], number by number; taps[K,C], and x is 0 before
+ * the first token. x has past + T tokens, y has the last T; past > 0 needs B = 1. All are computed
+ * by the team. Backward has past = 0: dx[b,s] = dy[b,s] + sum_k taps[k] dy[b,s+k] and dtaps[k] +=
+ * sum_(b,t) dy[b,t] x[b,t-k]. */
+void compute_convolution(const Thread *thread, float *y, const float *x, const float *taps, int B,
+                         int T, int past, int K, int C);
+void compute_convolution_backward(const Thread *thread, float *dx, const float *dy,
+                                  const float *taps, int B, int T, int K, int C);
+void compute_convolution_gradients(const Thread *thread, float *dtaps, const float *dy,
+                                   const float *x, int B, int T, int K, int C);
+
 /* ---- attention ----
  * Scaled dot-product attention (Vaswani et al., "Attention Is All You Need", 2017, eq. 1), for
  * each sequence of the batch and each head alone:
@@ -67,15 +79,17 @@ void compute_mean_backward(const Thread *thread, float *dx, const float *dy, int
  *     att[t,s]    = softmax over s of scores[t,s]    (causal: over s <= past + t only)
  *     out[t]      = sum_s att[t,s] v[s]
  * There are T queries, and past + T keys and values: `past` tokens come from earlier passes (then B
- * = 1). Heads share the channels: head h of q and k is channels h*dk to (h+1)*dk, of v and out h*dv
- * to (h+1)*dv. The `_row` sizes are the floats from one token to the next, so that q, k and v may
- * be columns of one array.
+ * = 1). Heads share the channels: head h of q is channels h*dk to (h+1)*dk, of out h*dv to
+ * (h+1)*dv. It reads head g = h / (NH / NKV) of key and v: channels g*dk to (g+1)*dk, and g*dv to
+ * (g+1)*dv. The `_row` sizes are the floats from one token to the next, so that q, k and v may be
+ * columns of one array.
  *
  * att is never stored: lse[B,NH,T], the logarithm of each softmax's denominator, is enough to
  * recompute it (Dao et al., "FlashAttention", 2022). With dropout, att is multiplied by its mask
  * after the softmax. Backward, with datt = dout v^T:
  *     dscores[t,s] = att (datt - dout[t] . out[t]);  dq = scale dscores k;  dk = scale dscores^T q;
  *     dv = att^T dout
+ * dkey and dv are summed over the heads that read them, in their order.
  * Backward has past = 0; dq, dkey and dv have the strides of q, key and v. Both are computed by the
  * team and need attention_scratch floats of scratch in each thread. */
 typedef struct {
@@ -85,12 +99,14 @@ typedef struct {
 } Dropout;
 
 typedef struct {
-    int B, T, past, NH;
-    int dk, dv; /* channels of a head: in queries and keys, in values */
+    int B, T, past;
+    int NH, NKV; /* heads of queries; of keys and values: NKV divides NH */
+    int dk, dv;  /* channels of a head: in queries and keys, in values */
     size_t q_row, k_row, v_row, out_row;
     bool causal;
     float scale;
     Dropout dropout;
+    atomic_int *taken; /* [threads]: heads taken from each share (kernels.h); NULL: equal shares */
 } Attention;
 
 size_t attention_scratch(const Isa *isa, const Products *products, int T, int dk, int dv);

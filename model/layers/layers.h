@@ -7,7 +7,8 @@
  *
  * An Array is a matrix [N, width]: a row for each of the N = B T tokens of a batch. Every call
  * returns a new one; the program owns it. B batch, T time, C channels, V vocabulary, L layers, NH
- * heads, hs = C / NH channels of a head. The gradient of an array has its name with a d in front.
+ * heads, NKV heads of keys and values, hs = C / NH channels of a head. The gradient of an array has
+ * its name with a d in front.
  *
  * There are two kinds of backward functions. `_backward` returns the gradient of the layer's input.
  * `_gradients` adds to the gradient of the layer's weights: so a weight that is used twice gets the
@@ -56,6 +57,7 @@ Linear tied(Table table);
 
 int layers(const Program *p); /* L */
 int heads(Program *p);        /* NH; for rungs that have several heads */
+int kv_heads(Program *p);     /* NKV; for rungs whose keys and values have the size KV (rung.h) */
 
 /* The calls that follow belong to block l, 0 <= l < L. Returns p. */
 Program *block_number(Program *p, int l);
@@ -77,14 +79,23 @@ void linear_gradients(Program *p, Linear w, Array dy, Array x);
 Array mean(Program *p, Array x);
 Array mean_backward(Program *p, Array dy);
 
+/* ---- causal convolution ----
+ * y[b,t] = x[b,t] + taps[0] x[b,t] + taps[1] x[b,t-1] + ... for each channel by itself; taps[K,C],
+ * and x is 0 before the first token of a window. Taps of 0 change nothing. */
+Array convolution(Program *p, Array x, Table taps);
+Array convolution_backward(Program *p, Array dy, Table taps);
+void convolution_gradients(Program *p, Table taps, Array dy, Array x);
+
 /* ---- attention ---- (Vaswani et al., "Attention Is All You Need", 2017, eq. 1)
  * For each sequence and each of NH heads, which share the channels:
  *     scores[t,s]  = q[t] . k[s] / sqrt(hs)
  *     weights[t,s] = softmax over s <= t of scores[t,s]        (s > t: 0, the mask)
  *     out[t]       = sum_s weights[t,s] v[s]
- * In training, dropout sets a share of the weights to 0; `place` is the number of the mask, or
- * NO_DROPOUT. attention_qkv reads q, k and v from the thirds of one array qkv[N,3C]; its backward
- * returns dqkv[N,3C]. */
+ * k and v may have fewer heads than q, NKV = k.width / hs, which divide NH: then each is shared by
+ * NH / NKV neighbours (Ainslie et al., "GQA", 2023). The gradient of what is shared is the sum of
+ * theirs. In training, dropout sets a share of the weights to 0; `place` is the number of the mask,
+ * or NO_DROPOUT. attention_qkv reads q, k and v from the thirds of one array qkv[N,3C]; its
+ * backward returns dqkv[N,3C]. */
 enum { NO_DROPOUT = -1 };
 Array attention(Program *p, int NH, Array q, Array k, Array v, int place);
 void attention_backward(Program *p, Array *dq, Array *dk, Array *dv, Array dout, Array out);

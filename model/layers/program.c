@@ -95,6 +95,10 @@ void program_keep(Program *p, Array array) {
     p->arrays[array.id].kept = true;
 }
 
+void program_keep_all(Program *p) {
+    for (int id = 1; id < p->array_count; id++) p->arrays[id].kept = !p->arrays[id].fill;
+}
+
 const Instruction *program_maker(const Program *p, const Operation *operation, Array made) {
     for (int i = p->count - 1; i >= 0; i--)
         if (p->list[i].operation == operation && p->list[i].outputs[0].id == made.id)
@@ -129,6 +133,11 @@ int layers(const Program *p) {
 int heads(Program *p) {
     p->heads_asked = true;
     return p->model->config.NH;
+}
+
+int kv_heads(Program *p) {
+    p->heads_asked = true;
+    return model_kv_heads(&p->model->config);
 }
 
 void program_end_block(Program *p, int l) {

@@ -40,6 +40,8 @@ typedef struct {
     Param tensors[MAX_TENSORS];
     Dropout dropout;        /* for the instruction's place; rate 0 where none applies */
     int blocks;             /* for a gradient with a sum for each block: the number of blocks */
+    atomic_int *taken;      /* by the team: items taken from each thread's share (kernels.h); NULL:
+                               equal shares */
     const int32_t *targets; /* for the loss: [B,T], and the factor of its gradient */
     float scale;
 } Call;
@@ -70,6 +72,7 @@ struct Instruction {
     int tensors[MAX_TENSORS];                       /* numbers of the model's tensors; -1: none */
     int NH;                                         /* rows in a token: heads of attention, rotary
                                                        positions and norms */
+    int taps;                                       /* of a convolution */
     int place;                                      /* of the dropout mask; NO_DROPOUT: none */
     int layer; /* the block of the model it belongs to; gradients_ready: whose gradients, -1: those
                   of no block */
@@ -159,9 +162,11 @@ Array program_constants(Program *p, int width, void (*fill)(float *row, int posi
 /* The columns `offset` to `offset` + `width` - 1 of an array; no copy. */
 Array program_columns(Array array, int offset, int width);
 
-/* Marks an array that later passes read; one that stays complete after a pass. */
+/* Marks an array that later passes read; one that stays complete after a pass; all arrays so
+ * far, but for constants, which stay in any case. */
 void program_cache(Program *p, Array array);
 void program_keep(Program *p, Array array);
+void program_keep_all(Program *p);
 
 /* The last instruction of that operation whose first output is `made`; whose first input is x and
  * whose first tensor is `tensor`. It must exist. */

@@ -1,14 +1,14 @@
 /* rotary.c - positions as rotations of queries and keys. */
 #include "model/layers/program.h"
-
-#include <math.h>
+#include "base/elementary.h"
 
 void rotary_table(float *row, int position, int hs) {
     int half = hs / 2;
     for (int i = 0; i < half; i++) {
-        double angle = (double)position * pow(10000, -2.0 * i / hs);
-        row[i] = (float)cos(angle);
-        row[half + i] = (float)sin(angle);
+        double cosine, sine;
+        cosine_and_sine((double)position * power(10000, -2.0 * i / hs), &cosine, &sine);
+        row[i] = (float)cosine;
+        row[half + i] = (float)sine;
     }
 }
 

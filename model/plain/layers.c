@@ -153,6 +153,26 @@ void plain_weighted_mean_backward(double *datt, double *dv, const double *dy, co
             }
 }
 
+/* ---- shared heads ---- */
+
+double *plain_shared(Plain *p, const double *x, int T, int hs, int NH, int NKV) {
+    double *y = plain_zeros(p, T, NH * hs);
+    for (int t = 0; t < T; t++)
+        for (int h = 0; h < NH; h++) {
+            const double *from = x + (t * NKV + h / (NH / NKV)) * hs;
+            for (int c = 0; c < hs; c++) y[(t * NH + h) * hs + c] = from[c];
+        }
+    return y;
+}
+
+void plain_shared_backward(double *dx, const double *dy, int T, int hs, int NH, int NKV) {
+    for (int t = 0; t < T; t++)
+        for (int h = 0; h < NH; h++) {
+            double *from = dx + (t * NKV + h / (NH / NKV)) * hs;
+            for (int c = 0; c < hs; c++) from[c] += dy[(t * NH + h) * hs + c];
+        }
+}
+
 /* ---- mean of the past ---- */
 
 double *plain_mean_of_past(Plain *p, int T) {
@@ -160,6 +180,33 @@ double *plain_mean_of_past(Plain *p, int T) {
     for (int t = 0; t < T; t++)
         for (int s = 0; s <= t; s++) att[t * T + s] = 1.0 / (t + 1);
     return att;
+}
+
+/* ---- causal convolution ---- */
+
+double *plain_convolution(Plain *p, const double *x, Weights taps, int T) {
+    int C = taps.columns;
+    double *y = plain_zeros(p, T, C);
+    for (int t = 0; t < T; t++)
+        for (int c = 0; c < C; c++) {
+            y[t * C + c] = x[t * C + c];
+            for (int k = 0; k < taps.rows && k <= t; k++)
+                y[t * C + c] += taps.w[k * C + c] * x[(t - k) * C + c];
+        }
+    return y;
+}
+
+void plain_convolution_backward(double *dx, const double *dy, const double *x, Weights taps,
+                                int T) {
+    int C = taps.columns;
+    for (int t = 0; t < T; t++)
+        for (int c = 0; c < C; c++) {
+            dx[t * C + c] += dy[t * C + c];
+            for (int k = 0; k < taps.rows && k <= t; k++) {
+                dx[(t - k) * C + c] += taps.w[k * C + c] * dy[t * C + c];
+                taps.dw[k * C + c] += dy[t * C + c] * x[(t - k) * C + c];
+            }
+        }
 }
 
 /* ---- layer normalisation ---- */

@@ -54,10 +54,23 @@ double *plain_weighted_mean(Plain *p, const double *att, const double *v, int T,
 void plain_weighted_mean_backward(double *datt, double *dv, const double *dy, const double *att,
                                   const double *v, int T, int C, int NH);
 
+/* ---- shared heads ---- (Ainslie et al., "GQA", 2023)
+ * From NKV heads of hs channels to NH, which NKV divides: head h of y[T,NH*hs] is head h / (NH /
+ * NKV) of x[T,NKV*hs]. dx sums the gradients of all heads that it became. */
+double *plain_shared(Plain *p, const double *x, int T, int hs, int NH, int NKV);
+void plain_shared_backward(double *dx, const double *dy, int T, int hs, int NH, int NKV);
+
 /* ---- mean of the past ----
  * The weights of one head that takes the same share of each token it sees: att[t,s] = 1 / (t + 1)
  * for s <= t, and 0 for s > t. They are constant and have no gradient. */
 double *plain_mean_of_past(Plain *p, int T);
+
+/* ---- causal convolution ----
+ * Each channel adds to itself its last tokens, each with the tap w[k] of its distance k; w[K,C]:
+ *     y[t] = x[t] + sum_(k < K, k <= t) w[k] x[t-k]
+ *     dx[t-k] += w[k] dy[t], dw[k] += dy[t] x[t-k], and dx[t] += dy[t] */
+double *plain_convolution(Plain *p, const double *x, Weights taps, int T);
+void plain_convolution_backward(double *dx, const double *dy, const double *x, Weights taps, int T);
 
 /* ---- layer normalisation ---- (Ba, Kiros, Hinton, 2016)
  * For each of N rows: z = (x - mean) rstd, with rstd = 1 / sqrt(variance + 1e-5), and y = z w + b.

@@ -13,6 +13,7 @@
 
 typedef double *PlainRung(Plain *p, const int32_t *ids, const int32_t *targets, int T);
 
-PlainRung plain_bigram, plain_average, plain_head, plain_multihead, plain_gpt, plain_modern;
+PlainRung plain_bigram, plain_average, plain_head, plain_multihead, plain_gpt, plain_modern,
+    plain_conv;
 
 #endif

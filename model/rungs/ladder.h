@@ -8,6 +8,7 @@
     RUNG(head)       \
     RUNG(multihead)  \
     RUNG(gpt)        \
-    RUNG(modern)
+    RUNG(modern)     \
+    RUNG(conv)
 
 #endif

@@ -12,9 +12,10 @@
  *
  * What it adds to gpt: positions as rotations of queries and keys (Su et al., 2021), so that only
  * distances count; norms without mean and bias (Zhang and Sennrich, 2019), of queries and keys too,
- * head by head (Henry et al., 2020); a gate in the MLP (Shazeer, 2020); no biases. The last matrix
- * of every branch starts at 0, so a branch adds nothing at first. Muon trains the matrices. Norms
- * are RMSNorm. Tensors are named as in Hugging Face transformers. */
+ * head by head (Henry et al., 2020); a gate in the MLP (Shazeer, 2020); no biases. Several heads of
+ * queries may share one of keys and values (Ainslie et al., 2023); usually each has its own. The
+ * last matrix of every branch starts at 0, so a branch adds nothing at first. Muon trains the
+ * matrices. Norms are RMSNorm. Tensors are named as in Hugging Face transformers. */
 #include "model/rungs/rung.h"
 
 #define SCALED (FAN_IN | MUON)
@@ -22,15 +23,15 @@
     TABLE(wte, "model.embed_tokens", V, C, FAN_IN)                       \
     NORM(ln_1, "model.layers.%d.input_layernorm", C, 1, 0)               \
     LINEAR(q, "model.layers.%d.self_attn.q_proj", C, C, SCALED)          \
-    LINEAR(k, "model.layers.%d.self_attn.k_proj", C, C, SCALED)          \
-    LINEAR(v, "model.layers.%d.self_attn.v_proj", C, C, SCALED)          \
+    LINEAR(k, "model.layers.%d.self_attn.k_proj", C, KV, SCALED)         \
+    LINEAR(v, "model.layers.%d.self_attn.v_proj", C, KV, SCALED)         \
     NORM(q_norm, "model.layers.%d.self_attn.q_norm", HS, 1, 0)           \
     NORM(k_norm, "model.layers.%d.self_attn.k_norm", HS, 1, 0)           \
     LINEAR(proj, "model.layers.%d.self_attn.o_proj", C, C, ZEROS | MUON) \
     NORM(ln_2, "model.layers.%d.post_attention_layernorm", C, 1, 0)      \
-    LINEAR(gate, "model.layers.%d.mlp.gate_proj", C, 8C_3, SCALED)       \
-    LINEAR(up, "model.layers.%d.mlp.up_proj", C, 8C_3, SCALED)           \
-    LINEAR(down, "model.layers.%d.mlp.down_proj", 8C_3, C, ZEROS | MUON) \
+    LINEAR(gate, "model.layers.%d.mlp.gate_proj", C, H, SCALED)          \
+    LINEAR(up, "model.layers.%d.mlp.up_proj", C, H, SCALED)              \
+    LINEAR(down, "model.layers.%d.mlp.down_proj", H, C, ZEROS | MUON)    \
     /* starts small, or each character would expect itself */            \
     NORM(ln_f, "model.norm", C, 0.1f, 0)
 
@@ -57,7 +58,7 @@ static Array block(Program *p, const Weights *w, Activations *a, Array x) {
     a->k_raw = linear(p, h, w->k);
     Array v = linear(p, h, w->v);
     Array q = rotary(p, heads(p), rmsnorm(p, a->q_raw, w->q_norm));
-    Array k = rotary(p, heads(p), rmsnorm(p, a->k_raw, w->k_norm));
+    Array k = rotary(p, kv_heads(p), rmsnorm(p, a->k_raw, w->k_norm));
     a->out = attention(p, heads(p), q, k, v, DROP_ATTENTION);
     a->mid = add(p, x, dropout(p, linear(p, a->out, w->proj), DROP_PROJ));
 
@@ -95,7 +96,7 @@ static Array block_backward(Program *p, const Weights *w, const Activations *a, 
     linear_gradients(p, w->proj, dproj, a->out);
     attention_backward(p, &dq, &dk, &dv, linear_backward(p, dproj, w->proj), a->out);
     dq = rmsnorm_backward(p, NO_ARRAY, rotary_backward(p, heads(p), dq), a->q_raw, w->q_norm);
-    dk = rmsnorm_backward(p, NO_ARRAY, rotary_backward(p, heads(p), dk), a->k_raw, w->k_norm);
+    dk = rmsnorm_backward(p, NO_ARRAY, rotary_backward(p, kv_heads(p), dk), a->k_raw, w->k_norm);
 
     h = rmsnorm_recompute(p, a->x, w->ln_1);
     linear_gradients(p, w->q, dq, h);

@@ -6,10 +6,10 @@
  *     NORM  (member, name, size, start, flags)
  * A row becomes a member of `Weights` (a Table, a Linear or a Norm: layers.h) and one or two
  * tensors of the model. In checkpoints their names are `name` with .weight and .bias added. A name
- * with %d has a tensor for each block, and the block's number replaces %d. Sizes are V, T, C,
- * multiples of C such as 3C, HS (a head's channels) and 8C_3 (the channels of a gated MLP: 8/3 C,
- * rounded up). RUNG_WEIGHTS makes the struct and its table from the list, so they cannot
- * disagree. */
+ * with %d has a tensor for each block, and the block's number replaces %d. Sizes are 4, V, T, C,
+ * multiples of C such as 3C, HS (a head's channels), KV (the channels of all heads of keys, or of
+ * values) and H (those inside a gated MLP). RUNG_WEIGHTS makes the struct and its table from the
+ * list, so they cannot disagree. */
 #ifndef TRIL_RUNG_H
 #define TRIL_RUNG_H
 
@@ -35,6 +35,7 @@ enum {
 /* Sizes by name. */
 typedef enum {
     SIZE_NONE, /* no size: 1 */
+    SIZE_4,    /* four, whatever the model's sizes */
     SIZE_V,
     SIZE_T,
     SIZE_L,
@@ -43,8 +44,10 @@ typedef enum {
     SIZE_3C,
     SIZE_4C,
     SIZE_HS,  /* C / NH */
-    SIZE_8C_3 /* 8/3 C, rounded up to a multiple of 32: a gated MLP then has as many weights as one
-                 of 4 C without a gate */
+    SIZE_NKV, /* heads of keys and values: Config.NKV, or NH */
+    SIZE_KV,  /* NKV HS */
+    SIZE_H    /* Config.H, or 8/3 C, rounded up to a multiple of 32: a gated MLP then has as many
+                 weights as one of 4 C without a gate */
 } Size;
 
 /* The value of a size in a configuration that model_check accepted. */

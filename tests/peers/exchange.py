@@ -5,8 +5,9 @@
 
 exports the checkpoint, a gpt or modern, opens the folder with AutoModelForCausalLM and
 AutoTokenizer, and compares ids, text, logits and greedy text; then models of random weights that
-transformers made, a GPT-2 and a Qwen3, with the characters in no order, are read by tril and
-compared likewise. FILE is a text of the checkpoint's vocabulary. `--record FOLDER` makes
+transformers made, a GPT-2 and two Qwen3, with the characters in no order, are read by tril and
+compared likewise; each is then trained further by tril, exported again, and compared once more. One
+Qwen3 has fewer heads of keys and values than of queries, and an MLP of an odd width. FILE is a text of the checkpoint's vocabulary. `--record FOLDER` makes
 tests/golden/huggingface. Needs the packages torch, transformers and safetensors; is no part of
 `make test`.
 """
@@ -23,6 +24,7 @@ import torch
 import transformers
 
 TOLERANCE = 1e-4
+KINDS = "gpt2", "qwen3", "qwen3-shared"
 
 
 def ours(folder, path, size):
@@ -90,16 +92,19 @@ def compare(name, folder, path, checkpoint):
 def config_of(kind, size):
     """Sizes other than any that tril would choose."""
     layers, heads, width, context = 2, 3, 12, 10
+    own = {"hidden_size": width, "intermediate_size": 32, "num_attention_heads": heads,
+           "num_key_value_heads": heads, "head_dim": width // heads}
+    shared = {"hidden_size": 24, "intermediate_size": 19, "num_attention_heads": 6,
+              "num_key_value_heads": 2, "head_dim": 4}
     none = {"bos_token_id": None, "eos_token_id": None}
     if kind == "gpt2":
         return transformers.GPT2Config(
             vocab_size=size, n_layer=layers, n_head=heads, n_embd=width, n_positions=context,
             initializer_range=0.2, **none)
     return transformers.Qwen3Config(
-        vocab_size=size, hidden_size=width, intermediate_size=32, num_hidden_layers=layers,
-        num_attention_heads=heads, num_key_value_heads=heads, head_dim=width // heads,
-        max_position_embeddings=context, rms_norm_eps=1e-6, tie_word_embeddings=True,
-        initializer_range=0.2, **none)
+        vocab_size=size, num_hidden_layers=layers, max_position_embeddings=context,
+        rms_norm_eps=1e-6, tie_word_embeddings=True,
+        initializer_range=0.2, **none, **(shared if kind == "qwen3-shared" else own))
 
 
 def made_elsewhere(folder, kind, characters):
@@ -124,7 +129,7 @@ def record(place):
     """The small case that `make test` keeps to: folders as transformers saves them, and what it
     computes: of a text's characters, one a line, the code point, then the logits of all."""
     text = "a\nb é中𝄞!ab\""
-    for kind in "gpt2", "qwen3":
+    for kind in KINDS:
         folder = pathlib.Path(place) / kind
         made_elsewhere(folder, kind, sorted(set(text)))
         model = transformers.AutoModelForCausalLM.from_pretrained(folder)
@@ -149,9 +154,14 @@ def main():
         subprocess.run(["./sample", "--export", folder, checkpoint], check=True)
         compare("exported", folder, path, checkpoint)
         compare("read back", folder, path, folder)
-        for kind in "gpt2", "qwen3":
-            made_elsewhere(f"{there}/{kind}", kind, characters)
-            compare("made elsewhere", f"{there}/{kind}", path, f"{there}/{kind}")
+        for kind in KINDS:
+            made, further = f"{there}/{kind}", f"{there}/{kind}.safetensors"
+            made_elsewhere(made, kind, characters)
+            compare(f"{kind} made elsewhere", made, path, made)
+            subprocess.run(["./train", "-q", "-s", "50", "-b", "4", "--init", made, "-o", further, path],
+                           check=True, stdout=subprocess.DEVNULL)
+            subprocess.run(["./sample", "--export", f"{made}-further", further], check=True)
+            compare(f"{kind} trained further", f"{made}-further", path, further)
 
 
 main()

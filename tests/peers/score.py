@@ -32,7 +32,7 @@ def modern(meta, weights):
         intermediate_size=weights["model.layers.0.mlp.up_proj.weight"].shape[0],
         num_hidden_layers=int(meta["layers"]),
         num_attention_heads=heads,
-        num_key_value_heads=heads,
+        num_key_value_heads=int(meta.get("kv_heads", heads)),
         head_dim=width // heads,
         max_position_embeddings=int(meta["context"]),
         rms_norm_eps=1e-6,

@@ -1,0 +1,98 @@
+#include "base/elementary.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+/* ln 2 and pi / 2 in parts; all but the last have 33 bits, so that their products with an integer
+ * of 20 bits are exact. */
+static const double ln2[] = {0x1.62e42fef00000p-1, 0x1.473de6af278edp-34};
+static const double quarter_turn[] = {0x1.921fb54400000p+0, 0x1.0b4611a600000p-34,
+                                      0x1.3198a2e037073p-69};
+
+/* 2^n for -1022 <= n <= 1023. */
+static double power_of_two(int n) {
+    uint64_t bits = (uint64_t)(n + 1023) << 52;
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* The integer next to x, |x| < 2^51: 1.5 * 2^52 has no bits behind the point. */
+static double nearest(double x) {
+    const double shift = 0x1.8p52;
+    return x + shift - shift;
+}
+
+/* c[0] + c[1] x + ... + c[count - 1] x^(count - 1) */
+static inline double polynomial(const double *c, int count, double x) {
+    double sum = 0;
+    for (int i = count - 1; i >= 0; i--) sum = sum * x + c[i];
+    return sum;
+}
+
+/* x = 2^n m with m between sqrt(1/2) and sqrt(2). With f = m - 1 and s = f / (2 + f), ln m = 2
+ * artanh s = 2 s + 2 s^3/3 + 2 s^5/5 + ..., and 2 s = f - s f. So ln m = f - s (f - 2 s^2/3 - ...),
+ * whose leading term is exact. */
+double natural_logarithm(double x) {
+    static const double series[] = {2.0 / 3,  2.0 / 5,  2.0 / 7,  2.0 / 9,  2.0 / 11, 2.0 / 13,
+                                    2.0 / 15, 2.0 / 17, 2.0 / 19, 2.0 / 21, 2.0 / 23};
+    uint64_t bits;
+    if (!(x > 0)) return x == 0 ? -INFINITY : NAN;
+    if (x == INFINITY) return x;
+    memcpy(&bits, &x, sizeof bits);
+    int n = (int)(bits >> 52) - 1023;
+    bits = (bits & 0xFFFFFFFFFFFFFu) | UINT64_C(1023) << 52;
+    double m;
+    memcpy(&m, &bits, sizeof m);
+    if (m > 1.4142135623730951) {
+        m *= 0.5;
+        n++;
+    }
+    double f = m - 1, s = f / (2 + f), square = s * s;
+    double rest = s * (f - square * polynomial(series, 11, square));
+    return n * ln2[0] + (f - (rest - n * ln2[1]));
+}
+
+/* x = n ln 2 + r with |r| <= ln 2 / 2. The Taylor series of e^r, even and odd terms apart, which
+ * the processor sums at the same time. */
+double natural_exponential(double x) {
+    static const double even[] = {1.0 / 2,       1.0 / 24,        1.0 / 720,        1.0 / 40320,
+                                  1.0 / 3628800, 1.0 / 479001600, 1.0 / 87178291200};
+    static const double odd[] = {1.0 / 6,      1.0 / 120,      1.0 / 5040,
+                                 1.0 / 362880, 1.0 / 39916800, 1.0 / 6227020800};
+    if (x != x) return x;
+    if (x < -708) return 0;
+    if (x > 709) return INFINITY;
+    double n = nearest(x * 1.4426950408889634), r = x - n * ln2[0] - n * ln2[1], square = r * r;
+    double rest = square * (polynomial(even, 7, square) + r * polynomial(odd, 6, square));
+    return (1 + (r + rest)) * power_of_two((int)n);
+}
+
+double power(double x, double y) {
+    return natural_exponential(y * natural_logarithm(x));
+}
+
+/* angle = n pi/2 + r with |r| <= pi/4: the Taylor series of both functions at r, exchanged and
+ * negated by the quarter turns. */
+void cosine_and_sine(double angle, double *cosine, double *sine) {
+    static const double of_cosine[] = {1,
+                                       -1.0 / 2,
+                                       1.0 / 24,
+                                       -1.0 / 720,
+                                       1.0 / 40320,
+                                       -1.0 / 3628800,
+                                       1.0 / 479001600,
+                                       -1.0 / 87178291200,
+                                       1.0 / 20922789888000};
+    static const double of_sine[] = {
+        -1.0 / 6,        1.0 / 120,        -1.0 / 5040,          1.0 / 362880,
+        -1.0 / 39916800, 1.0 / 6227020800, -1.0 / 1307674368000, 1.0 / 355687428096000};
+    double n = nearest(angle * 0.63661977236758134);
+    double r = angle - n * quarter_turn[0] - n * quarter_turn[1] - n * quarter_turn[2];
+    double square = r * r, c = polynomial(of_cosine, 9, square);
+    double s = r + r * square * polynomial(of_sine, 8, square);
+    int quarter = (int)((int64_t)n & 3);
+    *cosine = quarter == 0 ? c : quarter == 1 ? -s : quarter == 2 ? -c : s;
+    *sine = quarter == 0 ? s : quarter == 1 ? c : quarter == 2 ? -s : -c;
+}

@@ -1,0 +1,179 @@
+#include "base/filesystem.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void filesystem_slash(char *path) {
+    (void)path; /* a backslash is part of a name */
+}
+
+int filesystem_open(const char *path, OpenMode mode) {
+    static const int flags[] = {
+        [OPEN_READ] = O_RDONLY,
+        [OPEN_AT_ONCE] = O_RDONLY | O_NONBLOCK,
+        [OPEN_UPDATE] = O_RDWR | O_NOFOLLOW | O_NONBLOCK,
+        [OPEN_CREATE] = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
+        [OPEN_LOCKS] = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK,
+    };
+    int file = open(path, flags[mode] | O_CLOEXEC | O_NOCTTY, 0666);
+    if (file >= 0 && mode == OPEN_LOCKS)
+        fchmod(file, 0666); /* one that is left behind must not keep other users out */
+    return file;
+}
+
+static void convert(const struct stat *from, FileStatus *to) {
+    mode_t mode = from->st_mode;
+    *to = (FileStatus){.kind = S_ISREG(mode)                    ? FILE_REGULAR
+                               : S_ISDIR(mode)                  ? FILE_FOLDER
+                               : S_ISLNK(mode)                  ? FILE_LINK
+                               : S_ISFIFO(mode)                 ? FILE_PIPE
+                               : S_ISCHR(mode) || S_ISBLK(mode) ? FILE_DEVICE
+                                                                : FILE_OTHER,
+                       .id = {(uint64_t)from->st_dev, (uint64_t)from->st_ino},
+                       .size = from->st_size > 0 ? (uint64_t)from->st_size : 0,
+                       .names = (uint64_t)from->st_nlink};
+}
+
+bool filesystem_status(int file, FileStatus *status) {
+    struct stat found;
+    if (fstat(file, &found) != 0) return false;
+    convert(&found, status);
+    return true;
+}
+
+bool filesystem_look(const char *path, bool follow, FileStatus *status) {
+    struct stat found;
+    if ((follow ? stat(path, &found) : lstat(path, &found)) != 0) return false;
+    convert(&found, status);
+    return true;
+}
+
+int64_t filesystem_read(int file, void *to, size_t count) {
+    ssize_t got;
+    do got = read(file, to, count);
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
+int64_t filesystem_write(int file, const void *from, size_t count) {
+    ssize_t put;
+    do put = write(file, from, count);
+    while (put < 0 && errno == EINTR);
+    return put;
+}
+
+bool filesystem_make_folder(const char *path, FolderUse use) {
+    return mkdir(path, use == FOR_OWNER ? 0700 : 0777) == 0;
+}
+
+bool filesystem_remove_folder(const char *path) {
+    return rmdir(path) == 0;
+}
+
+bool filesystem_remove(const char *path) {
+    return unlink(path) == 0;
+}
+
+bool filesystem_is_writable(const char *folder) {
+    return access(folder, W_OK | X_OK) == 0;
+}
+
+bool filesystem_each(const char *folder, void (*take)(void *context, const char *name),
+                     void *context) {
+    DIR *directory = opendir(folder);
+    if (!directory) return false;
+    errno = 0;
+    for (struct dirent *entry; (entry = readdir(directory)); errno = 0)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            take(context, entry->d_name);
+    int why = errno;
+    closedir(directory);
+    errno = why;
+    return why == 0;
+}
+
+bool filesystem_move(const char *from, const char *to) {
+    return rename(from, to) == 0;
+}
+
+/* ---- locks ---- */
+
+static struct flock lock_on(off_t start, off_t length) {
+    return (struct flock){
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = start, .l_len = length};
+}
+
+/* A process on another machine has no number here. */
+LockResult filesystem_lock(int file, uint64_t byte, long *holder) {
+    struct flock lock = lock_on((off_t)byte, 1);
+    if (fcntl(file, F_SETLK, &lock) == 0) return LOCK_TAKEN;
+    if (errno != EACCES && errno != EAGAIN) return LOCK_UNSUPPORTED;
+    bool known = fcntl(file, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK && lock.l_pid > 0;
+    *holder = known ? (long)lock.l_pid : 0;
+    return LOCK_REFUSED;
+}
+
+void filesystem_unlock(int file, uint64_t byte) {
+    struct flock lock = lock_on((off_t)byte, 1);
+    lock.l_type = F_UNLCK;
+    fcntl(file, F_SETLK, &lock);
+}
+
+bool filesystem_lock_all(int file) {
+    struct flock lock = lock_on(0, 0);
+    return fcntl(file, F_SETLK, &lock) == 0;
+}
+
+/* ---- temporary files ---- */
+
+/* A lock says that the file is in use. It ends with the process. */
+int filesystem_create_temporary(const char *path) {
+    int file = filesystem_open(path, OPEN_CREATE);
+    if (file >= 0) filesystem_lock_all(file);
+    return file;
+}
+
+/* A rename survives a power cut only after its directory is on the disk. */
+static void flush_folder_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+    int file = folder ? open(folder, O_RDONLY | O_CLOEXEC) : -1;
+    if (file >= 0) {
+        fsync(file);
+        close(file);
+    }
+    free(folder);
+}
+
+bool filesystem_replace(int file, const char *temporary, const char *path) {
+    bool ok = fsync(file) == 0 && rename(temporary, path) == 0;
+    int why = errno;
+    if (ok)
+        flush_folder_of(path);
+    else
+        unlink(temporary);
+    close(file); /* ends the lock; fsync has already reported write errors */
+    errno = why;
+    return ok;
+}
+
+void filesystem_abandon(int file, const char *temporary) {
+    (void)file;
+    unlink(temporary);
+}
+
+void filesystem_remove_unused(const char *path) {
+    FileStatus status;
+    int file = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0) return;
+    if (filesystem_status(file, &status) && status.kind == FILE_REGULAR && status.names == 1 &&
+        filesystem_lock_all(file))
+        unlink(path);
+    close(file);
+}

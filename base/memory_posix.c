@@ -1,0 +1,42 @@
+#include "base/memory.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#if !defined __wasm__
+#include <sys/resource.h>
+#endif
+#include <unistd.h>
+
+void *memory_request(size_t size) {
+    return aligned_alloc(MEMORY_ALIGNMENT, size);
+}
+
+void memory_free(void *block) {
+    free(block);
+}
+
+size_t memory_installed(void) {
+#if defined MEMORY_LIMIT /* of a build for WebAssembly, which the linker is told, too */
+    return MEMORY_LIMIT;
+#else
+#if defined _SC_PHYS_PAGES
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    if (pages > 0 && page > 0) return (size_t)pages * (size_t)page;
+#endif
+    return SIZE_MAX;
+#endif
+}
+
+size_t memory_peak(void) {
+#if defined __wasm__
+    return __builtin_wasm_memory_size(0) * 65536; /* it never shrinks */
+#else
+#if defined __APPLE__
+    const size_t unit = 1;
+#else
+    const size_t unit = 1024;
+#endif
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? (size_t)usage.ru_maxrss * unit : 0;
+#endif
+}

@@ -1,0 +1,26 @@
+#include "base/memory.h"
+
+#include <malloc.h>
+#include <stdint.h>
+#include <windows.h>
+/* after windows.h */
+#include <psapi.h>
+
+void *memory_request(size_t size) {
+    return _aligned_malloc(size, MEMORY_ALIGNMENT);
+}
+
+void memory_free(void *block) {
+    _aligned_free(block);
+}
+
+size_t memory_installed(void) {
+    MEMORYSTATUSEX memory = {.dwLength = sizeof memory};
+    return GlobalMemoryStatusEx(&memory) ? (size_t)memory.ullTotalPhys : SIZE_MAX;
+}
+
+size_t memory_peak(void) {
+    PROCESS_MEMORY_COUNTERS memory;
+    bool known = GetProcessMemoryInfo(GetCurrentProcess(), &memory, sizeof memory);
+    return known ? memory.PeakWorkingSetSize : 0;
+}

@@ -1,0 +1,24 @@
+/* commands.h - the commands of a dialogue: lines that begin with a slash. */
+#ifndef TRIL_COMMANDS_H
+#define TRIL_COMMANDS_H
+
+#include "model/model.h"
+
+#include <stdio.h>
+
+/* What commands change. */
+typedef struct {
+    Sampler sampler;
+    int length;
+} Settings;
+
+typedef enum { COMMAND_SET, COMMAND_NEW, COMMAND_HELP } Command;
+
+/* Carries out a line such as "/temperature 0.5" (without its newline): changes *settings, or sets
+ * *command to what the caller is to do. Refused: an unknown command, a wrong value. */
+bool command_read(Command *command, Settings *settings, const char *line, Error *err);
+
+/* Lists the commands with the present values. */
+void command_print_help(FILE *out, const Settings *settings);
+
+#endif

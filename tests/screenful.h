@@ -1,0 +1,70 @@
+/* screenful.h - tests of what is drawn: output in memory, its width, and vocabularies. */
+#ifndef TRIL_SCREENFUL_H
+#define TRIL_SCREENFUL_H
+
+#include "tests/support.h"
+#include "data/data.h"
+#include "report/screen.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Output to a stream in memory. */
+typedef struct {
+    char *text; /* owned */
+    size_t length;
+    Screen screen;
+} Page;
+
+static inline Page page_open(int columns, bool colour) {
+    Page page = {0};
+    page.screen = (Screen){.columns = columns, .colour = colour};
+    return page;
+}
+
+static inline void page_begin(Page *page) {
+    page->screen.out = open_memstream(&page->text, &page->length);
+    assert_non_null(page->screen.out);
+}
+
+static inline void page_end(Page *page) {
+    assert_int_equal(fclose(page->screen.out), 0);
+}
+
+/* Counts the columns of a line: one for each character, two for wide ones, none for accents and
+ * colour codes. */
+static inline int columns_of(const char *line, size_t length) {
+    int columns = 0;
+    for (size_t i = 0; i < length;) {
+        uint32_t code;
+        int bytes = utf8_decode(line + i, length - i, &code);
+        assert_true(bytes > 0);
+        if (code == '\033') {
+            i += strcspn(line + i, "m") + 1;
+            continue;
+        }
+        assert_true(code >= 0x20 && code != 0x7F);
+        columns += code == 0x301 ? 0 : code >= 0x4E00 && code < 0xA000 ? 2 : 1;
+        i += (size_t)bytes;
+    }
+    return columns;
+}
+
+static inline void check_width(const char *text, int max) {
+    for (const char *line = text; *line;) {
+        size_t length = strcspn(line, "\n");
+        int columns = columns_of(line, length);
+        if (columns > max) fail_msg("%d columns: %.*s", columns, (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
+static inline Vocab vocab_of(const char *text) {
+    Vocab vocab;
+    Error err;
+    assert_ok(vocab_build(&vocab, "test", text, strlen(text), false, &err), err);
+    return vocab;
+}
+
+#endif

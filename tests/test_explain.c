@@ -1,0 +1,296 @@
+/* test_explain.c - the explanation of a prediction: its width, what is left out, several models,
+ * its page, refusals. tests/explain recomputes its numbers. */
+#include "tests/screenful.h"
+#include "tests/scratch.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "report/explain.h"
+
+#include <locale.h>
+
+enum { TOKENS = 30, CONTEXT = 32 };
+
+/* The text: "好ab\n" again and again, and a Z at its end. */
+static const char characters[] = "\nabZ好";
+
+/* A model with random weights, and the text. */
+typedef struct {
+    Vocab vocab;
+    Bench *bench;
+    int32_t ids[TOKENS];
+    Explained explained;
+} Subject;
+
+static void open_subject(Subject *s, const char *name, int layers) {
+    static const int32_t cycle[] = {4, 2, 3, 0};
+    s->vocab = vocab_of(characters);
+    Config config = {.V = s->vocab.size, .T = CONTEXT, .L = layers, .NH = 2, .C = 16};
+    snprintf(config.model, sizeof config.model, "%s", name);
+    s->bench = bench_open(&config, 1, 1, 3);
+    bench_shake(s->bench);
+    for (int t = 0; t < TOKENS; t++) s->ids[t] = cycle[t % 4];
+    s->ids[TOKENS - 1] = vocab_id(&s->vocab, 'Z');
+    s->explained = (Explained){name, &s->bench->model, &s->vocab, s->ids, TOKENS, 0};
+}
+
+static void close_subject(Subject *s) {
+    bench_close(s->bench);
+    vocab_free(&s->vocab);
+}
+
+/* Explains the last `tokens` characters. */
+static Page page_of(const char *name, int layers, int tokens, int columns, int layer, int head) {
+    Subject subject;
+    Error err;
+    open_subject(&subject, name, layers);
+    subject.explained.ids += TOKENS - tokens;
+    subject.explained.T = tokens;
+    Page page = page_open(columns, false);
+    page_begin(&page);
+    assert_ok(explain(&page.screen, &subject.explained, layer, head, &err), err);
+    page_end(&page);
+    close_subject(&subject);
+    return page;
+}
+
+/* Counts the lines that begin with this text. */
+static int count_lines(const char *text, const char *begin) {
+    int count = 0;
+    for (const char *line = text; *line;) {
+        count += strncmp(line, begin, strlen(begin)) == 0;
+        line += strcspn(line, "\n");
+        line += *line == '\n';
+    }
+    return count;
+}
+
+/* No line is wider than the terminal. The last character is in every table and map. */
+static void test_widths(void **state) {
+    (void)state;
+    static const int widths[] = {20, 21, 40, 80, 133, 200, 1000};
+    static const char *const rungs[] = {"bigram", "average", "head", "multihead",
+                                        "gpt",    "modern",  "conv"};
+    for (size_t r = 0; r < sizeof rungs / sizeof *rungs; r++)
+        for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
+            Page page = page_of(rungs[r], 2, TOKENS, widths[w], ANY, ANY);
+            check_width(page.text, widths[w]);
+            if (r > 0) { /* as many rows with the first character as with the last */
+                int first = count_lines(page.text, "  好 "), last = count_lines(page.text, "  Z  ");
+                assert_true(last >= 3);
+                if (widths[w] >= 40) assert_true(first >= last);
+                assert_true(count_lines(page.text, "Z  ") >= 1); /* the map */
+            }
+            free(page.text);
+        }
+}
+
+/* The middle of a long text is left out; a text of one character is whole. */
+static void test_elision(void **state) {
+    (void)state;
+    Page page = page_of("head", 1, TOKENS, 80, ANY, ANY);
+    assert_non_null(strstr(page.text, "  id               4       2       3       0 ...       3"));
+    assert_non_null(strstr(page.text, "\n  ...\n  a "));
+    free(page.text);
+    page = page_of("head", 1, 1, 80, ANY, ANY);
+    assert_null(strstr(page.text, "\n  ...\n"));
+    assert_non_null(strstr(page.text, "\n  Z    1.000\n"));
+    free(page.text);
+    page = page_of("head", 1, TOKENS, 1000, ANY, ANY);
+    assert_null(strstr(page.text, "..."));
+    free(page.text);
+}
+
+/* The layer and head that were asked for, and maps of all heads or of one. */
+static void test_choice(void **state) {
+    (void)state;
+    Page page = page_of("gpt", 3, 5, 80, 1, 0);
+    assert_true(strncmp(page.text, "gpt, layer 1 of 3, head 0 of 2\n", 31) == 0);
+    assert_null(strstr(page.text, "moved the prediction most"));
+    assert_non_null(strstr(page.text, "Layer 0 in short"));
+    assert_non_null(strstr(page.text, "Layer 2 in short"));
+    assert_non_null(strstr(page.text, "\n\nhead 0\n"));
+    free(page.text);
+    page = page_of("gpt", 3, 5, 80, 2, ANY);
+    assert_non_null(strstr(page.text, "gpt, layer 2 of 3, head "));
+    assert_non_null(strstr(page.text, "Layers 0 to 1 in short"));
+    assert_non_null(strstr(page.text, "\nhead 0         head 1\n"));
+    free(page.text);
+    page = page_of("gpt", 3, 5, 80, ANY, ANY);
+    assert_non_null(strstr(page.text, "moved the prediction most"));
+    free(page.text);
+    page = page_of("bigram", 1, 5, 80, ANY, ANY);
+    assert_true(strncmp(page.text, "bigram\n", 7) == 0);
+    assert_null(strstr(page.text, "head"));
+    free(page.text);
+    page = page_of("average", 1, 5, 80, 0, 0);
+    assert_true(strncmp(page.text, "average, layer 0 of 1\n", 22) == 0);
+    assert_non_null(strstr(page.text, "\n\nmean\n"));
+    free(page.text);
+}
+
+static void compare(Page *page, Explained *models, int count, int columns) {
+    Error err;
+    *page = page_open(columns, false);
+    page_begin(page);
+    assert_ok(explain_compare(&page->screen, models, count, &err), err);
+    page_end(page);
+    check_width(page->text, columns);
+}
+
+/* Side by side where they fit, else one below the other. */
+static void test_several(void **state) {
+    (void)state;
+    static const char *const names[] = {"bigram", "gpt", "modern"};
+    Subject subjects[3];
+    Explained models[3];
+    for (int i = 0; i < 3; i++) {
+        open_subject(&subjects[i], names[i], 2);
+        models[i] = subjects[i].explained;
+    }
+    Page page;
+    compare(&page, models, 3, 80);
+    assert_int_equal(count_lines(page.text, "  bigram"), 1);
+    assert_int_equal(count_lines(page.text, "  gpt"), 0);
+    assert_non_null(strstr(page.text, "gpt"));
+    free(page.text);
+    compare(&page, models, 3, 20);
+    for (int i = 0; i < 3; i++) {
+        char begin[16];
+        snprintf(begin, sizeof begin, "  %s", names[i]);
+        assert_int_equal(count_lines(page.text, begin), 1);
+    }
+    free(page.text);
+    models[0].name = "a-very-long-way-to-the-bigram"; /* the end of a name is what fits */
+    compare(&page, models, 1, 20);
+    assert_non_null(strstr(page.text, "\n  -way-to-the-bigram\n"));
+    free(page.text);
+    for (int i = 0; i < 3; i++) close_subject(&subjects[i]);
+}
+
+/* Of the names of files, only what tells them apart is shown. */
+static void test_names(void **state) {
+    (void)state;
+    static const struct {
+        const char *names[2], *shown[2];
+    } cases[] = {
+        {{"out/ladder/bigram.safetensors", "out/ladder/gpt.safetensors"}, {"bigram", "gpt"}},
+        {{"out/a/model.safetensors", "out/b/model.safetensors"}, {"a", "b"}},
+        {{"out/a/model.safetensors", "model.safetensors"}, {"out/a/model", "model"}},
+        {{"out/m.safetensors", "out/m.safetensors"}, {"m", "m"}},
+        {{"a.safetensors", "b.gguf"}, {"a.safetensors", "b.gguf"}},
+        {{"lr-0.1.gguf", "lr-1.1.gguf"}, {"lr-0.1", "lr-1.1"}},
+        {{"one/", "one/two/"}, {"one", "one/two"}},
+        {{"m", "m"}, {"m", "m"}},
+        {{"/", "/"}, {"/", "/"}},
+    };
+    Subject subject;
+    open_subject(&subject, "bigram", 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Explained models[2];
+        char line[64];
+        for (int m = 0; m < 2; m++) {
+            models[m] = subject.explained;
+            models[m].name = cases[i].names[m];
+        }
+        Page page;
+        compare(&page, models, 2, 24);
+        for (int m = 0; m < 2; m++) {
+            snprintf(line, sizeof line, "\n  %s\n", cases[i].shown[m]);
+            assert_non_null(strstr(page.text, line));
+        }
+        free(page.text);
+    }
+    close_subject(&subject);
+}
+
+/* ---- as a page ---- */
+
+static char *write_page(Explained *models, int count, const char *name) {
+    char *text;
+    size_t length;
+    Error err;
+    assert_ok(explain_page(scratch(name), models, count, ANY, ANY, &err), err);
+    assert_ok(file_read(scratch(name), &text, &length, &err), err);
+    assert_int_equal(strlen(text), length);
+    return text;
+}
+
+/* The page has all characters and numbers as text, and does not overwrite a file. */
+static void test_page(void **state) {
+    (void)state;
+    Subject subject;
+    Error err;
+    open_subject(&subject, "modern", 2);
+    char *text = write_page(&subject.explained, 1, "page.html");
+    assert_true(strncmp(text, "<!doctype html>", 15) == 0);
+    assert_non_null(strstr(text, "<h1>What follows"));
+    assert_non_null(strstr(text, "The logit lens"));
+    assert_non_null(strstr(text, "data-weights="));
+    assert_null(strstr(text, "src="));
+    Page page = page_open(1000, false); /* what the terminal shows */
+    page_begin(&page);
+    assert_ok(explain(&page.screen, &subject.explained, ANY, ANY, &err), err);
+    page_end(&page);
+    int seen = 0;
+    for (const char *at = page.text; (at = strstr(at, "\n  Z  ")); at += 6) {
+        char cell[32];
+        assert_int_equal(sscanf(at + 6, " %15s", cell), 1);
+        if (!strchr(cell, '.')) continue; /* a label */
+        char expected[64];
+        snprintf(expected, sizeof expected, "<td>%s</td>", cell);
+        assert_non_null(strstr(text, expected));
+        seen++;
+    }
+    assert_true(seen > 8);
+    free(page.text);
+    memory_free(text);
+    assert_false(explain_page(scratch("page.html"), &subject.explained, 1, ANY, ANY, &err));
+    assert_non_null(strstr(err.text, "page.html exists already"));
+    assert_false(explain_page(scratch("other.html"), &subject.explained, 1, 2, ANY, &err));
+    assert_false(scratch_has("other.html"));
+    close_subject(&subject);
+}
+
+/* ---- refusals ---- */
+
+static void test_refusals(void **state) {
+    (void)state;
+    static const struct {
+        const char *rung;
+        int layers, layer, head;
+        const char *expected;
+    } cases[] = {
+        {"gpt", 1, 1, ANY, "--layer 1: the model has only layer 0"},
+        {"gpt", 2, 2, ANY, "--layer 2: the model has layers 0 and 1"},
+        {"gpt", 3, 5, ANY, "--layer 5: the model has layers 0 to 2"},
+        {"gpt", 2, 0, 2, "--head 2: the model has heads 0 and 1"},
+        {"bigram", 1, 0, ANY, "--layer and --head: bigram has no attention"},
+        {"bigram", 1, ANY, 0, "--layer and --head: bigram has no attention"},
+        {"average", 1, 0, 1, "--head: average takes the mean of the past, without heads"},
+    };
+    Error err;
+    Page page = page_open(80, false);
+    page_begin(&page);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Subject subject;
+        open_subject(&subject, cases[i].rung, cases[i].layers);
+        assert_false(
+            explain(&page.screen, &subject.explained, cases[i].layer, cases[i].head, &err));
+        assert_string_equal(err.text, cases[i].expected);
+        close_subject(&subject);
+    }
+    page_end(&page);
+    assert_int_equal(page.length, 0);
+    free(page.text);
+}
+
+int main(void) {
+    setlocale(LC_CTYPE, "C.UTF-8");
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_widths),   cmocka_unit_test(test_elision),
+        cmocka_unit_test(test_choice),   cmocka_unit_test(test_several),
+        cmocka_unit_test(test_names),    cmocka_unit_test(test_page),
+        cmocka_unit_test(test_refusals),
+    };
+    return cmocka_run_group_tests(tests, scratch_open, scratch_close);
+}

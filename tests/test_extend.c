@@ -1,0 +1,249 @@
+/* test_extend.c - a trained model learns new characters: the known ones keep their weights, the new
+ * ones start as an average, and ./train --init does this for any text. */
+#include "tests/support.h"
+#include "base/array.h"
+#include "tests/command.h"
+#include "formats/trained.h"
+
+#include <math.h>
+
+#define PLAY "data/sample.txt"
+
+/* ---- a model of every rung ---- */
+
+enum { BEFORE = 5, AFTER = 8, T = 12 };
+
+/* The new tokens are the first, one in the middle and the last. */
+static const int32_t sources[AFTER] = {-1, 0, 1, -1, 2, 3, 4, -1};
+
+static void build(Model *model, const char *name, int C) {
+    Config config = {.V = BEFORE, .T = T, .L = 2, .NH = 4, .C = C};
+    Error err;
+    snprintf(config.model, sizeof config.model, "%s", name);
+    assert_ok(model_build(model, &config, 3, &err), err);
+    float *noise = random_floats(4, model->weights_size);
+    for (int i = 0; i < model->tensor_count; i++) /* biases and norms, too; not the padding */
+        for (size_t j = 0; j < model->tensors[i].size; j++)
+            model->weights[model->tensors[i].offset + j] += 0.1f * noise[j] + 0.03f;
+    free(noise);
+}
+
+static void extend(Model *model, uint64_t seed) {
+    Error err;
+    assert_ok(model_extend(model, AFTER, sources, seed, &err), err);
+    assert_int_equal(model->config.V, AFTER);
+}
+
+/* The logits of the known tokens after text of known tokens. */
+static void read_logits(Model *model, const int32_t *ids, float logits[T][AFTER]) {
+    Run *run;
+    Error err;
+    RunOptions options = {.batch = 1, .length = T, .threads = 1};
+    int V = model->config.V;
+    assert_ok(run_open(&run, model, &options, &err), err);
+    const float *all = run_forward(run, ids, 1, T, 0);
+    for (int t = 0; t < T; t++) memcpy(logits[t], all + t * V, (size_t)V * sizeof **logits);
+    run_close(run);
+}
+
+/* With known tokens only, an extended model predicts what it predicted before. */
+static void check_known(const char *name) {
+    Model model;
+    float before[T][AFTER], after[T][AFTER];
+    int32_t *ids = random_ids(5, T, BEFORE), renumbered[T], places[BEFORE] = {0};
+    build(&model, name, 16);
+    read_logits(&model, ids, before);
+    extend(&model, 1);
+    for (int i = 0; i < AFTER; i++)
+        if (sources[i] >= 0) places[sources[i]] = i;
+    for (int t = 0; t < T; t++) renumbered[t] = places[ids[t]];
+    read_logits(&model, renumbered, after);
+    for (int t = 0; t < T; t++)
+        for (int v = 0; v < BEFORE; v++) assert_near(after[t][places[v]], before[t][v], 1e-5);
+    model_free(&model);
+    free(ids);
+}
+
+static void test_known(void **state) {
+    (void)state;
+    for (int i = 0; model_name(i); i++) check_known(model_name(i));
+}
+
+/* Compares new rows with the mean of the known rows: equal for biases and logits; else half the
+ * tensor's deviation away. Returns the number of new rows. */
+static int check_rows(const Model *before, const Model *after, int tensor) {
+    const Tensor *from = &before->tensors[tensor], *to = &after->tensors[tensor];
+    const float *old = before->weights + from->offset, *new = after->weights + to->offset;
+    int columns = from->shape[1], wide = to->shape[1], count = 0;
+    bool vectors = columns > 1 && wide == columns;
+    double sum = 0, squares = 0, away = 0;
+    if (to->shape[0] == from->shape[0]) return 0;
+    for (size_t i = 0; i < from->size; i++) sum += (double)old[i];
+    for (size_t i = 0; i < from->size; i++)
+        squares += pow((double)old[i] - sum / (double)from->size, 2);
+    for (int i = 0; i < AFTER; i++) {
+        for (int j = 0; sources[i] < 0 && j < wide; j++, count++) {
+            int column = wide == columns ? j : sources[j];
+            double mean = 0;
+            for (int k = 0; column >= 0 && k < BEFORE; k++)
+                mean += (double)old[k * columns + column] / BEFORE;
+            if (column < 0) mean = sum / (double)from->size;
+            double difference = (double)new[i * wide + j] - mean;
+            if (!vectors) assert_near(difference, 0, 1e-6);
+            away += difference * difference;
+        }
+    }
+    assert_true(count > 0);
+    if (vectors) assert_near(sqrt(away / count) / sqrt(squares / (double)from->size), 0.5, 0.1);
+    return count / wide;
+}
+
+/* New columns are the mean of their row. */
+static void check_columns(const Model *before, const Model *after, int tensor) {
+    const Tensor *from = &before->tensors[tensor], *to = &after->tensors[tensor];
+    if (to->shape[1] == from->shape[1]) return;
+    for (int i = 0; i < AFTER; i++) {
+        const float *row = after->weights + to->offset + i * AFTER;
+        const float *old = before->weights + from->offset + sources[i] * BEFORE;
+        double mean = 0;
+        for (int j = 0; sources[i] >= 0 && j < BEFORE; j++) mean += (double)old[j] / BEFORE;
+        for (int j = 0; sources[i] >= 0 && j < AFTER; j++)
+            assert_near(row[j], sources[j] < 0 ? mean : (double)old[sources[j]], 1e-6);
+    }
+}
+
+static void check_new(const char *name) {
+    Model before, after, again, other;
+    int rows = 0;
+    build(&before, name, 64);
+    build(&after, name, 64);
+    build(&again, name, 64);
+    build(&other, name, 64);
+    extend(&after, 1);
+    extend(&again, 1);
+    extend(&other, 2);
+    for (int i = 0; i < before.tensor_count; i++) {
+        rows += check_rows(&before, &after, i);
+        check_columns(&before, &after, i);
+    }
+    assert_true(rows >= AFTER - BEFORE);
+    size_t bytes = after.weights_size * sizeof(float);
+    assert_memory_equal(after.weights, again.weights, bytes);
+    bool noisy = memcmp(after.weights, other.weights, bytes) != 0;
+    assert_int_equal(noisy, strcmp(name, "bigram") != 0);
+    model_free(&before);
+    model_free(&after);
+    model_free(&again);
+    model_free(&other);
+}
+
+static void test_new(void **state) {
+    (void)state;
+    for (int i = 0; model_name(i); i++) check_new(model_name(i));
+}
+
+/* ---- ./train --init ---- */
+
+#define TINY "-l 1 -w 16 -H 2 -c 16 -b 4 -j 1 --precision f32 "
+
+static double first_loss(void) {
+    return strtod(after("begins with a validation loss of "), NULL);
+}
+
+/* Writes an act of the play, and the same with two characters that the play lacks. */
+static void write_texts(void) {
+    enum { ACT = 8000 };
+    size_t length;
+    char *play = slurp(PLAY, &length);
+    scratch_put("old.txt", play, ACT);
+    FILE *file = fopen(scratch("new.txt"), "wb");
+    assert_non_null(file);
+    for (size_t i = 0; i < ACT; i++) {
+        bool early = i < ACT / 2; /* the held-out part stays the same */
+        if (early && play[i] == 'T')
+            fputs("é", file);
+        else if (early && play[i] == 'k')
+            fputc('0', file);
+        else
+            fputc(play[i], file);
+    }
+    assert_int_equal(fclose(file), 0);
+    free(play);
+}
+
+/* Each rung takes the text, says what it added, and begins little worse than on a text that it
+ * knows: at most ln(1 + 2/61) if the new logits were exact means, plus what noise adds. */
+static void test_training(void **state) {
+    (void)state;
+    write_texts();
+    for (int i = 0; model_name(i); i++) {
+        must_run("train -q -m %s " TINY "-s 60 -o @old/m @old.txt", model_name(i));
+        must_run("train --init @old/m -b 4 -s 1 -o @same/m --precision f32 @old.txt");
+        assert_null(strstr(ran.out, "did not know"));
+        double known = first_loss();
+        must_run("train --init @old/m -b 4 -s 60 -o @more/m --precision f32 @new.txt");
+        after("\nthe model did not know 2 of these characters: they are added to its vocabulary, "
+              "which now has 63\n");
+        assert_in_range(1000 * first_loss(), 1000 * known, 1000 * known + 40);
+        must_run("sample --info @more/m");
+        after("\nvocabulary       63 characters\n");
+        assert_non_null(strstr(after("characters\n"), "é"));
+        must_run("sample -n 5 -p é0 @more/m");
+    }
+}
+
+static void assert_same_files(const char *one, const char *other) {
+    size_t length, lengths;
+    char *a = slurp(scratch(one), &length), *b = slurp(scratch(other), &lengths);
+    assert_int_equal(length, lengths);
+    assert_memory_equal(a, b, length);
+    free(a);
+    free(b);
+}
+
+/* From a folder for transformers as from its checkpoint or its last state, and with --resume. */
+static void test_ways(void **state) {
+    (void)state;
+    write_texts();
+    must_run("train -q " TINY "-s 40 -o @way/m.safetensors @old.txt");
+    must_run("sample --export @way/folder @way/m.safetensors");
+    must_run("train -q --init @way/m.safetensors -b 4 -s 30 -o @a/m @new.txt");
+    must_run("train -q --init @way/folder -b 4 -s 30 -o @b/m @new.txt");
+    assert_same_files("a/m", "b/m");
+    must_run("train -q --init @way/m.last.safetensors -b 4 -s 5 -o @state/m @new.txt");
+    must_run("train -q --init @way/m.safetensors -b 4 -s 20 -o @c/m @new.txt");
+    must_run("train -r -s 30 -o @c/m @new.txt");
+    after("\n  goes on after step 20\n");
+    after("\n  step    30/30 ");
+    must_run("sample --info @c/m");
+    after("\nvocabulary       63 characters\n");
+}
+
+/* A model keeps the characters that the text lacks. A model of bytes knows all. */
+static void test_known_texts(void **state) {
+    (void)state;
+    char few[600];
+    for (size_t i = 0; i < sizeof few; i++) few[i] = "and so on\n"[i % 10];
+    scratch_put("few.txt", few, sizeof few);
+    write_texts();
+    must_run("train -q " TINY "-s 20 -o @wide/m @old.txt");
+    must_run("train --init @wide/m -b 4 -s 5 -o @narrow/m @few.txt");
+    after("few.txt: 600 characters, 7 distinct; ");
+    assert_null(strstr(ran.out, "did not know"));
+    must_run("sample --info @narrow/m");
+    after("\nvocabulary       61 characters\n");
+    must_run("train -q --bytes " TINY "-s 20 -o @bytes/m @old.txt");
+    must_run("train --init @bytes/m -b 4 -s 5 -o @other/m @new.txt");
+    assert_null(strstr(ran.out, "did not know"));
+    must_run("sample --info @other/m");
+    after("\nvocabulary       256 byte values\n");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_known),       cmocka_unit_test(test_new),
+        cmocka_unit_test(test_training),    cmocka_unit_test(test_ways),
+        cmocka_unit_test(test_known_texts),
+    };
+    return cmocka_run_group_tests(tests, scratch_open, command_close);
+}

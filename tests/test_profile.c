@@ -1,0 +1,169 @@
+/* test_profile.c - ./train --profile: where the time of a training goes. On the clock of
+ * tests/clock.c each reading takes one tick, and no time passes between readings. So all figures
+ * are exact. */
+#include "tests/command.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PLAY "data/sample.txt"
+
+/* The last of repeated options counts. */
+#define SIZES "-l 1 -w 8 -H 2 -c 16 -b 4 -s 20 --patience 1 -j 1 "
+
+static const double tick = 0.01; /* what is printed has two decimals */
+
+enum { STEPS = 20, MAX_LINES = 64 };
+
+/* The lines of one table. */
+typedef struct {
+    double all;
+    struct {
+        char name[40];
+        double seconds, share, rate; /* rate: 0 if there is none */
+    } lines[MAX_LINES];
+    int count;
+} Profile;
+
+__attribute__((format(printf, 1, 2))) static void run_clocked(const char *format, ...) {
+    char text[32], command[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(command, sizeof command, format, arguments);
+    va_end(arguments);
+    assert_true(length < (int)sizeof command);
+    snprintf(text, sizeof text, "%.9g", tick);
+    setenv("TRIL_CLOCK", text, 1);
+    must_run("clocked/%s", command);
+    unsetenv("TRIL_CLOCK");
+}
+
+/* Reads the table of `name`. The lines must add up to the whole, and their shares to 100 %. */
+static Profile profile_of(const char *name) {
+    Profile p = {0};
+    char head[64];
+    double seconds = 0, shares = 0;
+    snprintf(head, sizeof head, " s of %s went ", name);
+    const char *at = after(head);
+    while (strncmp(at, "\nwhere the ", 11) != 0) at--;
+    p.all = strtod(at + 11, NULL);
+    while ((at = strchr(at + 1, '\n')) && strncmp(at, "\n  ", 3) == 0) {
+        assert_true(p.count < MAX_LINES);
+        int read =
+            sscanf(at, "\n  %38[^\n]%lf %lf %% %lf", p.lines[p.count].name,
+                   &p.lines[p.count].seconds, &p.lines[p.count].share, &p.lines[p.count].rate);
+        assert_true(read >= 3);
+        char *end = p.lines[p.count].name + strlen(p.lines[p.count].name);
+        while (end[-1] == ' ') *--end = 0;
+        assert_true(p.lines[p.count].seconds > 0 && p.lines[p.count].rate >= 0);
+        assert_near(p.lines[p.count].share, 100 * p.lines[p.count].seconds / p.all, 0.051);
+        seconds += p.lines[p.count].seconds;
+        shares += p.lines[p.count++].share;
+    }
+    assert_true(p.count > 1);
+    assert_near(seconds, p.all, 1e-6);
+    assert_near(shares, 100, 0.05 * p.count);
+    return p;
+}
+
+/* The seconds of a line, 0 if there is none. */
+static double seconds_of(const Profile *p, const char *line) {
+    for (int i = 0; i < p->count; i++)
+        if (strcmp(p->lines[i].name, line) == 0) return p->lines[i].seconds;
+    return 0;
+}
+
+/* Every rung of a ladder has its table, whose sum is the time in the table of losses; and the
+ * program has one, with a line for each rung. */
+static void test_ladder(void **state) {
+    (void)state;
+    run_clocked("train -q --profile --ladder " SIZES "--eval-every 5 -o @ladder/m " PLAY);
+    Profile all = profile_of("the program");
+    for (int i = 0; model_name(i); i++) {
+        const char *name = model_name(i);
+        char row[32];
+        Profile p = profile_of(name);
+        snprintf(row, sizeof row, "\n%-16s  ", name);
+        double seconds;
+        assert_int_equal(sscanf(after(row), "%*s %*s %*s %*s %*s %lf", &seconds), 1);
+        assert_near(seconds, p.all, 0.05 + 3 * tick);
+        assert_near(seconds_of(&all, name), p.all, 4 * tick);
+        assert_near(seconds_of(&p, "AdamW"), STEPS * tick, 1e-6);
+        assert_near(seconds_of(&p, "norm of the gradient"), 2 * STEPS * tick, 1e-6);
+        bool muon = strcmp(name, "modern") == 0 || strcmp(name, "conv") == 0;
+        bool attends = i >= 2, products = i > 0;
+        assert_near(seconds_of(&p, "Muon"), muon ? STEPS * tick : 0, 1e-6);
+        assert_true((seconds_of(&p, "attention_backward") > 0) == attends);
+        assert_true((seconds_of(&p, "linear_gradients") > 0) == products);
+        for (int j = 0; j < p.count; j++) {
+            const char *line = p.lines[j].name;
+            bool counted = strncmp(line, "linear", 6) == 0 || strncmp(line, "attention", 9) == 0;
+            if (!counted && strcmp(line, "Muon") != 0) assert_true(p.lines[j].rate == 0);
+        }
+    }
+    scratch_remove(scratch("ladder"));
+}
+
+/* Evaluations and samples are not counted as instructions: twice as many change only their own
+ * lines. Each takes one tick, for the clock is read only before and after. */
+static void test_evaluations(void **state) {
+    (void)state;
+    static const char *const parts[] = {"linear",    "linear_backward",    "linear_gradients",
+                                        "attention", "attention_backward", "embedding",
+                                        "rmsnorm",   "cross_entropy",      "packing of weights",
+                                        "Muon"};
+    Profile of[2];
+    for (int i = 0; i < 2; i++) {
+        int every = 2 - i;
+        run_clocked("train -q --profile -m modern " SIZES "--eval-every %d -o @often/m%d " PLAY,
+                    every, i);
+        of[i] = profile_of("modern");
+        assert_near(seconds_of(&of[i], "evaluations"), STEPS / every * tick, 1e-6);
+        assert_near(seconds_of(&of[i], "samples"), STEPS / every * tick, 1e-6);
+    }
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        double rare = seconds_of(&of[0], parts[i]), often = seconds_of(&of[1], parts[i]);
+        assert_true(rare > 0);
+        assert_near(often, rare, 1e-6);
+    }
+    scratch_remove(scratch("often"));
+}
+
+/* Measuring changes nothing of what is learned, and only --profile measures. */
+static void test_bits(void **state) {
+    (void)state;
+    char with[17], without[17];
+    static const char digest[] = "digest of the weights of modern: ";
+    must_run("train -q -m modern " SIZES "-j 2 -o @bits/without " PLAY);
+    assert_null(strstr(ran.out, " went "));
+    snprintf(without, sizeof without, "%s", after(digest));
+    must_run("train -q --profile -m modern " SIZES "-j 2 -o @bits/with " PLAY);
+    after(" s of modern went ");
+    snprintf(with, sizeof with, "%s", after(digest));
+    assert_string_equal(with, without);
+    scratch_remove(scratch("bits"));
+}
+
+/* A training that goes on counts the time from then on. */
+static void test_resumed(void **state) {
+    (void)state;
+    run_clocked("train -q --profile -m gpt " SIZES "-o @more/m " PLAY);
+    double before = profile_of("gpt").all;
+    run_clocked("train -q --profile -r -s 30 -j 1 -o @more/m " PLAY);
+    Profile p = profile_of("gpt");
+    assert_near(seconds_of(&p, "AdamW"), 10 * tick, 1e-6);
+    assert_true(p.all < before);
+    scratch_remove(scratch("more"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ladder),
+        cmocka_unit_test(test_evaluations),
+        cmocka_unit_test(test_bits),
+        cmocka_unit_test(test_resumed),
+    };
+    return cmocka_run_group_tests(tests, scratch_open, command_close);
+}

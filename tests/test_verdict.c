@@ -1,0 +1,604 @@
+/* test_verdict.c - each verdict on a training that earns it, and on trainings that do not: real
+ * ones, counted in steps, and made-up curves where those are sharper. */
+#include "tests/support.h"
+#include "formats/checkpoint.h"
+#include "tests/table.h"
+#include "training/compute.h"
+#include "training/verdict.h"
+
+#include <ctype.h>
+
+#define PLAY "data/sample.txt"
+
+/* ---- real trainings ---- */
+
+/* Sizes that train in a second. */
+#define SMALL "-j 1 -l 1 -w 32 -H 2 -c 32 -b 8 "
+#define TINY  "-j 1 -l 1 -w 16 -H 2 -c 16 -b 4 "
+
+/* The verdicts of the last run as one line, with single spaces. */
+static const char *spoken(void) {
+    static char text[8192];
+    size_t length = 0;
+    const char *from = after(heading), *end = strstr(from, "\n\nTo read");
+    assert_non_null(end);
+    for (const char *line; (line = strstr(from, "digest of the weights")) && line < end;)
+        from = line + strcspn(line, "\n"); /* none of them is a verdict */
+    for (; from < end && length + 1 < sizeof text; from++)
+        if (!isspace((unsigned char)*from) || (length > 0 && text[length - 1] != ' '))
+            text[length++] = isspace((unsigned char)*from) ? ' ' : *from;
+    text[length] = 0;
+    const char *found = strstr(text, ": ");
+    return found ? text : "";
+}
+
+static void expect_spoken(const char *what) {
+    if (!strstr(spoken(), what)) fail_msg("%s: no '%s' in: %s", ran.command, what, spoken());
+}
+
+static void expect_silent(const char *what) {
+    if (strstr(spoken(), what)) fail_msg("%s: '%s' in: %s", ran.command, what, spoken());
+}
+
+/* Nothing asks for more steps of the model: neither an arrow in its row nor a command. */
+static void expect_no_more(const char *name) {
+    char row[64];
+    snprintf(row, sizeof row, "\n%-16s  ", name);
+    const char *line = after(row), *mark = strstr(line, "\u2193");
+    if ((mark && mark < strchr(line, '\n')) || strstr(ran.out, "To train it further"))
+        fail_msg("%s: asks for more steps:\n%s", ran.command, after(heading));
+}
+
+static const char *part_of_play(const char *name, size_t characters) {
+    size_t length;
+    char *play = slurp(PLAY, &length);
+    assert_true(characters <= length);
+    const char *path = scratch_put(name, play, characters);
+    free(play);
+    return path;
+}
+
+/* A short text, learned by heart: said while it trains and at the end. The kept model is that of
+ * the step which is named. */
+static void test_overfitting(void **state) {
+    (void)state;
+    part_of_play("three", 3000);
+    must_run("train " SMALL "-c 16 -d 0 -s 600 --eval-every 60 --patience 1 -o @over/m @three");
+    int since, named;
+    const char *live = after("\n  overfitting since step ");
+    assert_true(live < after(heading));
+    assert_int_equal(sscanf(live, "%d", &since), 1);
+    assert_null(strstr(live, "\n  overfitting")); /* once */
+    assert_int_equal(sscanf(strstr(spoken(), "modern: overfitting since step "),
+                            "modern: overfitting since step %d", &named),
+                     1);
+    assert_int_equal(since, named);
+    expect_silent("still falling");
+    Checkpoint c;
+    Error err;
+    assert_ok(checkpoint_load(&c, scratch("over/m"), &err), err);
+    assert_int_equal(strtol(checkpoint_note(&c, "step")->value, NULL, 10), named);
+    checkpoint_free(&c);
+    expect_no_more("modern");
+}
+
+/* The loss with twice the steps is in the range that was said, or near it. */
+static void test_still_falling(void **state) {
+    (void)state;
+    double low, high, from;
+    must_run("train " SMALL "-s 400 -o @fall/m " PLAY);
+    assert_null(strstr(spoken(), "rate is too high"));
+    const char *said = strstr(spoken(), "modern: still falling: ");
+    assert_non_null(said);
+    assert_int_equal(sscanf(said,
+                            "modern: still falling: with twice the steps the loss would be about "
+                            "%lf to %lf instead of %lf (--steps 800).",
+                            &low, &high, &from),
+                     3);
+    assert_near(from, row_of("modern").validation, 0.00501);
+    assert_true(low < high && high < from);
+    after("\n\u2193 was still falling at its end: more steps would lower it\n");
+    after("\nTo train it further:     train --resume --steps 800 --out ");
+    expect_silent("overfitting");
+    expect_silent("worse than");
+    must_run("train " SMALL "-s 800 -o @fall/m " PLAY);
+    double twice = row_of("modern").validation;
+    if (!(twice > low - 0.02 && twice < high + 0.02))
+        fail_msg("%.2f to %.2f, and it is %.4f", low, high, twice);
+}
+
+/* A training that has learned what it can from its text is not still falling; and nothing else is
+ * said of it. */
+static void test_healthy(void **state) {
+    (void)state;
+    must_run("train " TINY "-m average -s 4000 -e 0 -o @healthy/m " PLAY);
+    assert_string_equal(spoken(), "");
+    assert_null(strstr(ran.out, "\u2193"));
+}
+
+static void test_too_few_steps(void **state) {
+    (void)state;
+    must_run("train " TINY "-s 100 -o @few/m " PLAY); /* the only evaluation is the last */
+    expect_spoken("modern: worse than counting pairs (");
+    expect_spoken("100 steps are too few. Train longer: --steps 400, for example.");
+    expect_spoken("bigram: 100 steps were too few to learn what counting finds (");
+    expect_silent("twice the steps");
+    must_run("train " TINY "-s 2000 -o @few/m " PLAY);
+    expect_silent("too few");
+    expect_silent("worse than counting");
+}
+
+static void test_short_text(void **state) {
+    (void)state;
+    part_of_play("one", 1000);
+    must_run("train " TINY "-o @short/m @one");
+    expect_spoken("modern: the text is too short to learn more than pairs of characters from: 1000 "
+                  "characters, seen 40 times.");
+    expect_spoken("--init MODEL");
+    expect_no_more("modern");
+    part_of_play("hundred", 150); /* counted pairs are worse than uniform chances there */
+    must_run("train " TINY "-b 16 -c 64 -o @short/m @hundred");
+    assert_true(row_of("counted bigram").validation > row_of("uniform").validation);
+    expect_spoken("modern: the text is too short");
+    expect_no_more("modern");
+    part_of_play("ten", 10000); /* seen as often as helps: more epochs are not asked for */
+    must_run("train " TINY "-b 8 -o @short/m @ten");
+    expect_silent("too short");
+    expect_no_more("modern");
+}
+
+/* The rate that is said is one at which the training does not go wrong. */
+static void test_rate(void **state) {
+    (void)state;
+    static const struct {
+        const char *rung, *rate, *sizes, *says;
+    } cases[] = {{"head", "0.3", SMALL, "the training loss rose from "},
+                 {"modern", "1", TINY, "the loss did not fall while the rate was at its peak"}};
+    for (int i = 0; i < 2; i++) {
+        double lower;
+        must_run("train %s-m %s --lr %s -s 300 --eval-every 30 -o @rate/m " PLAY, cases[i].sizes,
+                 cases[i].rung, cases[i].rate);
+        expect_spoken("the learning rate is too high: ");
+        expect_spoken(cases[i].says);
+        expect_silent("twice the steps");
+        expect_no_more(cases[i].rung);
+        const char *instead = strstr(spoken(), "Try --lr ");
+        assert_int_equal(sscanf(instead, "Try --lr %lf instead of ", &lower), 1);
+        double bad = row_of(cases[i].rung).validation;
+        must_run("train %s-m %s --lr %g -s 300 --eval-every 30 -o @rate/m " PLAY, cases[i].sizes,
+                 cases[i].rung, lower);
+        expect_silent("the learning rate");
+        assert_true(row_of(cases[i].rung).validation < bad);
+    }
+    must_run("train " SMALL "-m head --lr 0.3 -s 300 --eval-every 30 -o @rate/m " PLAY);
+    const char *live = after("\n  the learning rate is too high: ");
+    assert_true(live < after(heading));
+    assert_null(strstr(live, "\n  the learning rate is too high: ")); /* once */
+}
+
+/* A loss that is no longer a number ends the training, with the rate to try. */
+static void test_diverged(void **state) {
+    (void)state;
+    run("train " TINY "--lr 6 -s 200 -o @gone/m " PLAY);
+    assert_int_equal(ran.status, 1);
+    if (!strstr(ran.err, "the learning rate of 6 is too high: try --lr 0.006\n"))
+        fail_msg("%s", ran.err);
+    must_run("train " TINY "--lr 0.006 -s 200 -o @gone/m " PLAY);
+    run("train " TINY "--lr 5 -s 40 --eval-every 20 -o @gone/m " PLAY);
+    after("e+");
+    for (const char *c = ran.out; *c; c++) { /* no figure has ten digits before its point */
+        size_t digits = strspn(c, "0123456789");
+        if (digits >= 10 && c[digits] == '.') fail_msg("%s", c);
+    }
+}
+
+/* The page has the arrows of the table, and what they mean. */
+static void check_arrows_of_page(void) {
+    size_t length;
+    char *page = slurp(scratch("ladder/report.html"), &length), row[64];
+    for (int i = 0; model_name(i); i++) {
+        snprintf(row, sizeof row, "<th scope=\"row\">%s \u2193</th>", model_name(i));
+        if (!strstr(page, row)) fail_msg("no arrow at %s", model_name(i));
+    }
+    assert_non_null(strstr(page, "<th scope=\"row\">counted bigram</th>"));
+    assert_non_null(
+        strstr(page, "\u2193: was still falling at its end; more steps would lower it."));
+    free(page);
+}
+
+/* In a short ladder, rungs that are not below the one before them are named and marked, and an
+ * untrained bigram is no baseline. */
+static void test_ladder(void **state) {
+    (void)state;
+    must_run("train " TINY "--ladder -s 300 --eval-every 30 -o @ladder/m.safetensors " PLAY);
+    expect_spoken("bigram: 300 steps were too few to learn what counting finds (");
+    expect_spoken("compare with the counted bigram");
+    expect_spoken("average: not below counted bigram yet (");
+    expect_spoken("gpt: not below multihead yet (");
+    expect_silent("twice the steps"); /* the table marks these rungs */
+    after("\n\u2193 was still falling at its end");
+    char row[64];
+    for (int i = 0; model_name(i); i++) {
+        snprintf(row, sizeof row, "\n%-16s  ", model_name(i));
+        const char *line = after(row), *end = strchr(line, '\n'), *mark = strstr(line, " \u2193");
+        assert_true(mark && mark < end);
+    }
+    check_arrows_of_page();
+    must_run("train " SMALL "--ladder -s 2000 -e 0 --patience 1 -o @ladder/m.safetensors " PLAY);
+    expect_silent("bigram:");
+    expect_silent("modern:");
+}
+
+/* The table's compute: 6 operations for each parameter but the positions, and 12 L T C, for each
+ * character read. */
+static void test_compute(void **state) {
+    (void)state;
+    must_run("train -q " TINY "--ladder -l 2 -s 40 --eval-every 20 -o @sum/m.safetensors " PLAY);
+    const double read = 40 * 4 * 16, V = 63, T = 16, C = 16, L = 2;
+    for (int i = 0; model_name(i); i++) {
+        const char *name = model_name(i);
+        bool bigram = strcmp(name, "bigram") == 0;
+        bool rotates = strcmp(name, "modern") == 0 || strcmp(name, "conv") == 0;
+        bool blocks = rotates || strcmp(name, "gpt") == 0;
+        double parameters = (double)row_of(name).parameters;
+        double positions = bigram || rotates ? 0 : T * C;
+        double attention = bigram ? 0 : 12 * (blocks ? L : 1) * T * C;
+        Config config = {.V = (int)V, .T = (int)T, .L = (int)L, .NH = 2, .C = (int)C};
+        snprintf(config.model, sizeof config.model, "%s", name);
+        double operations = read * (6 * (parameters - positions) + attention);
+        assert_near(compute_of(&config, read), operations, 1e-9 * operations);
+        size_t length;
+        char *table = slurp(scratch("sum/ladder.csv"), &length), row[32];
+        double tera;
+        snprintf(row, sizeof row, "\n%s,", name);
+        char *line = strstr(table, row);
+        assert_non_null(line);
+        assert_int_equal(
+            sscanf(line + strlen(row), "%*[^,],%*[^,],%*[^,],%*[^,],%*[^,],%lf", &tera), 1);
+        assert_near(tera, operations / 1e12, 0.51e-6);
+        free(table);
+    }
+}
+
+/* What a complete training computed is known from its log. Without the log it is not. */
+static void test_without_log(void **state) {
+    (void)state;
+    must_run("train -q " TINY "--ladder -s 20 -o @logs/m.safetensors " PLAY);
+    assert_int_equal(unlink(scratch("logs/average.csv")), 0);
+    must_run("train -q " TINY "--ladder -s 20 -r -o @logs/m.safetensors " PLAY);
+    size_t length;
+    char *table = slurp(scratch("logs/ladder.csv"), &length);
+    const char *average = strstr(table, "\naverage,"), *head = strstr(table, "\nhead,");
+    assert_true(average && head && head[-1] == ',');
+    assert_non_null(strstr(after(heading), "\naverage"));
+    assert_true(strchr(head + 1, '\n')[-1] != ',');
+    free(table);
+}
+
+/* Verdicts do not depend on whether a training was interrupted; --quiet has none. */
+static void test_resumed(void **state) {
+    (void)state;
+    static const char first[] = "bigram: 300 steps were too few";
+    char whole[4096];
+    must_run("train " TINY "-s 300 -o @whole/m " PLAY);
+    expect_spoken(first);
+    snprintf(whole, sizeof whole, "%s", strstr(spoken(), first));
+    must_run("train " TINY "-s 300 -r -o @whole/m " PLAY); /* nothing is left to train */
+    expect_spoken(first);
+    assert_string_equal(strstr(spoken(), first), whole);
+    must_run("train -q " TINY "-s 300 -o @whole/m " PLAY);
+    assert_true(strstr(whole, "worse than") && !strstr(spoken(), "worse than"));
+}
+
+/* ---- made-up curves ---- */
+
+static const Result pairs = {.name = "counted bigram", .validation = 2.4, .seconds = -1};
+
+/* Two rungs of a plan, and a text. */
+static Plan plan_of(const char *name, double rate, bool ladder) {
+    static const Files files = {.init = NULL};
+    Plan plan = {.rung_count = 2, .model = name, .ladder = ladder, .steps = 1000, .files = &files};
+    plan.rungs[0] = (RungPlan){.name = "head", .recipe = recipe_of("head")};
+    plan.rungs[1] = (RungPlan){.name = name, .recipe = recipe_of(name)};
+    if (rate > 0) recipe_set_learning_rate(&plan.rungs[1].recipe, rate);
+    return plan;
+}
+
+typedef double (*Shape)(double share);
+
+/* A training of 1,000 steps with an evaluation at each tenth. */
+static Result result_of(const char *name, double rate, Shape training, Shape validation) {
+    enum { STEPS = 1000 };
+    static Course courses[8]; /* of the last results */
+    static int next;
+    Course *course = &courses[next++ % 8];
+    Result r = {.name = name, .seconds = 1, .course = course};
+    *course = (Course){0};
+    for (int step = 1; step <= STEPS; step++) {
+        double share = (double)step / STEPS;
+        LogRow row = {.step = step,
+                      .characters = 100.0 * step,
+                      .rate = rate,
+                      .loss = training(share) + 0.05 * sin(12.3 * step), /* chance */
+                      .validation = step % 100 == 0 ? validation(share) : NAN};
+        course_add(course, &row);
+    }
+    course->ended = true;
+    r.validation = course->lowest;
+    r.train = training(1);
+    return r;
+}
+
+static const Corpus corpus = {.length = 100000, .train = 90000};
+
+/* Judges one rung. Returns the name of its verdict, "" if there is none. */
+static const char *judged(const char *name, double rate, Shape training, Shape validation) {
+    static Verdict verdicts[MAX_VERDICTS];
+    Plan plan = plan_of(name, rate, false);
+    Result results[] = {pairs, result_of(name, rate, training, validation)};
+    int count = verdicts_of(&plan, &corpus, results, 2, verdicts);
+    assert_in_range(count, 0, 1);
+    if (count == 1) assert_string_equal(verdicts->rung, name);
+    return count == 1 ? verdicts->name : "";
+}
+
+static double falling(double x) {
+    return 1.5 + 0.3 / sqrt(x);
+}
+static double settled(double x) {
+    return 1.8 + 0.3 * exp(-12 * x);
+}
+static double by_heart(double x) {
+    return settled(x) - 0.9 * x;
+}
+static double turning(double x) {
+    return settled(x) + 0.5 * fmax(0, x - 0.6);
+}
+/* A text of a few repeated words. */
+static double learnt(double x) {
+    return fmax(0.04 - 0.01 * x, 1.5 - 2.5 * x);
+}
+static double nearly_learnt(double x) {
+    return 0.3 + 2 * fmax(0, 0.6 - x) + 0.01 * (1 - x);
+}
+/* One worse evaluation, the last, is chance. */
+static double slip(double x) {
+    return settled(x) + (x > 0.95 ? 0.04 : 0);
+}
+static double rising(double x) {
+    return settled(x) + (x > 0.3 && x < 0.5 ? 0.6 : 0);
+}
+static double jumping(double x) {
+    double steps = 1000 * x;
+    return settled(x) + (fabs(fmod(steps, 250) - 110) < 0.5 ? 1.5 : 0);
+}
+static double flat(double x) {
+    return 3.1 - 0.3 * fmax(0, x - 0.6);
+}
+static double slow(double x) {
+    return 2.2 + 0.3 / sqrt(x);
+}
+
+static void test_curves(void **state) {
+    (void)state;
+    static const struct {
+        const char *rung;
+        double rate; /* 0: the usual one */
+        Shape training, validation;
+        const char *verdict;
+    } cases[] = {
+        {"gpt", 0, settled, settled, ""},
+        {"gpt", 0, falling, falling, "still falling"},
+        {"gpt", 0, slow, slow, "too few steps"},
+        {"gpt", 0, by_heart, turning, "overfitting"},
+        {"gpt", 0, settled, turning, ""}, /* worse, but not by heart */
+        {"gpt", 0, by_heart, settled, ""},
+        {"gpt", 0, by_heart, slip, ""},
+        {"gpt", 0, rising, settled, "learning rate too high"},
+        {"gpt", 0, jumping, settled, "learning rate too high"},
+        {"gpt", 0.1, flat, flat, "learning rate too high"},
+        {"gpt", 0, flat, flat, ""}, /* at the usual rate it is something else */
+        {"gpt", 1e-4, flat, flat, ""},
+        {"gpt", 0.1, slow, slow, "learning rate too high"}, /* the first suspect */
+        {"gpt", 0.003, slow, slow, "learning rate too high"},
+        {"gpt", 0.0029, slow, slow, "too few steps"},
+        {"gpt", 0.1, falling, falling, "still falling"}, /* better than pairs */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double rate = cases[i].rate > 0 ? cases[i].rate : 1e-3;
+        const char *found = judged(cases[i].rung, rate, cases[i].training, cases[i].validation);
+        if (strcmp(found, cases[i].verdict) != 0)
+            fail_msg("curve %zu: '%s', not '%s'", i, found, cases[i].verdict);
+    }
+}
+
+/* More steps are proposed where a verdict asks for them, or where nothing speaks against them. */
+static void test_further(void **state) {
+    (void)state;
+    static const Corpus once = {.length = 100000, .train = 90000};
+    static const Corpus often = {.length = 5000, .train = 3900}; /* seen 26 times: 40 are enough */
+    static const struct {
+        Shape training, validation;
+        const Corpus *text;
+        bool arrow, further;
+    } cases[] = {{falling, falling, &once, true, true},
+                 {slow, slow, &once, true, true},
+                 {settled, settled, &once, false, true},
+                 {settled, turning, &once, false, false}, /* no lower loss at the end */
+                 {by_heart, turning, &once, false, false},
+                 {rising, settled, &once, false, false},
+                 {falling, falling, &often, false, false},
+                 {settled, settled, &often, false, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Verdict verdicts[MAX_VERDICTS];
+        char options[LONGER_SIZE];
+        Plan plan = plan_of("gpt", 1e-3, false);
+        const Corpus *text = cases[i].text;
+        Result results[] = {pairs, result_of("gpt", 1e-3, cases[i].training, cases[i].validation)};
+        int count = verdicts_of(&plan, text, results, 2, verdicts);
+        bool further = verdict_further(&plan, text, &results[1], verdicts, count, options);
+        if (verdict_asks_for_more(verdicts, count, "gpt") != cases[i].arrow ||
+            further != cases[i].further)
+            fail_msg("curve %zu", i);
+        if (further) assert_string_equal(options, "--steps 2000");
+    }
+}
+
+/* A loss of nearly 0 has nowhere to fall to: no lower one is promised, least of all one below 0. */
+static void test_near_zero(void **state) {
+    (void)state;
+    Verdict verdicts[MAX_VERDICTS];
+    Plan plan = plan_of("modern", 1e-3, false);
+    Result results[] = {pairs, result_of("modern", 1e-3, learnt, learnt)};
+    assert_int_equal(verdicts_of(&plan, &corpus, results, 2, verdicts), 0);
+    assert_false(verdict_still_falling(results[1].course));
+    results[1] = result_of("modern", 1e-3, nearly_learnt, nearly_learnt);
+    assert_int_equal(verdicts_of(&plan, &corpus, results, 2, verdicts), 1);
+    assert_string_equal(verdicts->name, "still falling");
+    assert_null(strstr(verdicts->text, "-0."));
+    assert_non_null(strstr(verdicts->text, " would be about 0.06 or lower instead of 0.30 ("));
+    const Corpus short_text = {.length = 1000, .train = 900};
+    Result all_by_pairs[] = {{.name = "counted bigram", .validation = 0.03, .seconds = -1},
+                             result_of("modern", 1e-3, learnt, learnt)};
+    assert_int_equal(verdicts_of(&plan, &short_text, all_by_pairs, 2, verdicts), 0);
+}
+
+/* A training that was resumed with a lower rate is not blamed for the earlier one. */
+static void test_mended(void **state) {
+    (void)state;
+    Verdict verdicts[MAX_VERDICTS];
+    Plan plan = plan_of("gpt", 1e-3, false);
+    Result results[] = {pairs, result_of("gpt", 0.02, rising, settled)};
+    assert_int_equal(verdicts_of(&plan, &corpus, results, 2, verdicts), 0);
+}
+
+/* While a rung trains, only what matters then is said. */
+static void test_meanwhile(void **state) {
+    (void)state;
+    static const Shape training[] = {falling, slow, by_heart, rising};
+    static const Shape validation[] = {falling, slow, turning, settled};
+    static const char *const names[] = {NULL, NULL, "overfitting", "learning rate too high"};
+    for (int i = 0; i < 4; i++) {
+        Verdict verdicts[MAX_VERDICTS];
+        Plan plan = plan_of("gpt", 1e-3, true);
+        Result r = result_of("gpt", 1e-3, training[i], validation[i]);
+        Course now = *r.course;
+        now.ended = false;
+        r.course = &now;
+        r.validation = NAN;
+        int count = verdicts_of(&plan, &corpus, &r, 1, verdicts);
+        assert_int_equal(count, names[i] != NULL);
+        if (names[i]) assert_string_equal(verdicts->name, names[i]);
+    }
+}
+
+/* A rung is compared with the one before it, if it was still falling. */
+static void test_order(void **state) {
+    (void)state;
+    Verdict verdicts[MAX_VERDICTS];
+    Plan plan = plan_of("gpt", 1e-3, true);
+    Result results[] = {pairs, result_of("head", 1e-2, settled, settled),
+                        result_of("gpt", 1e-3, falling, falling)};
+    assert_int_equal(verdicts_of(&plan, &corpus, results, 3, verdicts), 1);
+    assert_string_equal(verdicts->name, "still falling");
+    results[2].validation = 1.9;
+    assert_int_equal(verdicts_of(&plan, &corpus, results, 3, verdicts), 1);
+    assert_string_equal(verdicts->name, "not comparable");
+    assert_non_null(strstr(verdicts->text, "not below head yet (1.9000, and 1.8000)"));
+    results[2] = result_of("gpt", 1e-3, settled, settled);
+    results[2].validation = 1.9; /* it had the time */
+    assert_int_equal(verdicts_of(&plan, &corpus, results, 3, verdicts), 0);
+}
+
+/* What is said to train longer does: where the epochs ended the training, more time would not. */
+static void test_epochs(void **state) {
+    (void)state;
+    const struct {
+        double epochs;
+        const char *twice;
+    } cases[] = {{0, "twice the time "}, {1.5, "twice the time "}, {1.12, "twice the epochs "}};
+    for (int i = 0; i < 3; i++) {
+        Verdict verdicts[MAX_VERDICTS];
+        Plan plan = plan_of("gpt", 1e-3, false);
+        plan.time = 60;
+        plan.epochs = cases[i].epochs; /* of 90,000 characters; 100,000 are read */
+        plan.run.batch = plan.run.length = 30;
+        Result results[] = {pairs, result_of("gpt", 1e-3, falling, falling)};
+        assert_int_equal(verdicts_of(&plan, &corpus, results, 2, verdicts), 1);
+        assert_non_null(strstr(verdicts->text, cases[i].twice));
+        assert_non_null(
+            strstr(verdicts->text, i < 2 ? "(--time 120)" : "(--time 120 --epochs 2.24)"));
+    }
+}
+
+/* The longest verdict is not cut. */
+static void test_whole(void **state) {
+    (void)state;
+    Verdict verdicts[MAX_VERDICTS];
+    Plan plan = plan_of("gpt", 1e-3, false);
+    Result results[] = {pairs, result_of("gpt", 1e-3, by_heart, turning)};
+    Course c = *results[1].course;
+    for (int i = 0; i < c.count; i++) c.list[i].step += 900000000;
+    c.lowest_step += 900000000;
+    results[1].course = &c;
+    assert_int_equal(verdicts_of(&plan, &corpus, results, 2, verdicts), 1);
+    size_t length = strlen(verdicts->text);
+    assert_true(length < VERDICT_SIZE - 1);
+    assert_int_equal(verdicts->text[length - 1], '.');
+}
+
+/* Of many evaluations, those that are kept span the training, and the lowest is known. */
+static void test_many(void **state) {
+    (void)state;
+    Course c = {0};
+    for (int step = 1; step <= 10000; step++)
+        course_add(&c,
+                   &(LogRow){.step = step,
+                             .loss = 3 - 1e-4 * step,
+                             .validation = step % 10 == 0 ? 2.0 + abs(step - 7770) : (double)NAN});
+    assert_in_range(c.count, COURSE_EVALUATIONS / 2, COURSE_EVALUATIONS);
+    assert_true(c.list[0].step < 400 && c.list[c.count - 1].step == 10000);
+    assert_int_equal(c.lowest_step, 7770);
+    assert_near(c.lowest, 2, 0);
+    assert_int_equal(c.since_lowest, 223);
+    for (int i = 1; i < c.count; i++) {
+        int from = c.list[i - 1].step, to = c.list[i].step;
+        assert_true(to > from);
+        assert_near(c.list[i].loss, 3 - 1e-4 * (from + 1 + to) / 2, 1e-9); /* the mean between */
+    }
+    assert_near(course_validation(&c, 5000), 2 + 2770, 200);
+    assert_true(isnan(course_validation(&c, 1)));
+    assert_near(course_fall(&c, 0.3, 0.6), 3000, 200);
+}
+
+/* Without evaluations the training loss tells, but not if its log begins in the middle. */
+static void test_part_of_log(void **state) {
+    (void)state;
+    for (int first = 1; first <= 501; first += 500) {
+        Course c = {0};
+        for (int step = first; step <= 1000; step++)
+            course_add(&c, &(LogRow){.step = step, .loss = 3 - 1e-3 * step, .validation = NAN});
+        double fall = course_fall(&c, 0.3, 0.6);
+        if (first == 1)
+            assert_near(fall, 0.3, 0.05);
+        else
+            assert_true(isnan(fall));
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_overfitting), cmocka_unit_test(test_still_falling),
+        cmocka_unit_test(test_healthy),     cmocka_unit_test(test_too_few_steps),
+        cmocka_unit_test(test_short_text),  cmocka_unit_test(test_rate),
+        cmocka_unit_test(test_diverged),    cmocka_unit_test(test_ladder),
+        cmocka_unit_test(test_compute),     cmocka_unit_test(test_resumed),
+        cmocka_unit_test(test_curves),      cmocka_unit_test(test_mended),
+        cmocka_unit_test(test_meanwhile),   cmocka_unit_test(test_order),
+        cmocka_unit_test(test_whole),       cmocka_unit_test(test_many),
+        cmocka_unit_test(test_near_zero),   cmocka_unit_test(test_without_log),
+        cmocka_unit_test(test_part_of_log), cmocka_unit_test(test_epochs),
+        cmocka_unit_test(test_further),
+    };
+    return cmocka_run_group_tests(tests, scratch_open, command_close);
+}

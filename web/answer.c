@@ -1,0 +1,68 @@
+#include "web/answer.h"
+#include "web/tril.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct {
+    char *bytes; /* owned, by malloc */
+    size_t length;
+} said;
+
+int answer_bytes(char *bytes, size_t length) {
+    free(said.bytes);
+    said.bytes = bytes;
+    said.length = length;
+    return 1;
+}
+
+int answer_refusal(const Error *err) {
+    char *copy = strdup(err->text);
+    answer_bytes(copy, copy ? strlen(copy) : 0);
+    return 0;
+}
+
+int answer_json(JsonText *json, const Error *err) {
+    if (json->failed) {
+        json_end(json);
+        return answer_refusal(err);
+    }
+    char *copy = malloc(json->length + 1);
+    size_t length = copy ? json->length : 0;
+    if (copy) memcpy(copy, json->bytes, length);
+    json_end(json);
+    return answer_bytes(copy, length);
+}
+
+const char *tril_answer(void) {
+    return said.bytes;
+}
+
+size_t tril_answer_length(void) {
+    return said.length;
+}
+
+void answer_number(JsonText *json, const char *key, double number) {
+    if (isfinite(number))
+        json_printf(json, ",\"%s\":%.9g", key, number);
+    else
+        json_printf(json, ",\"%s\":null", key);
+}
+
+void answer_text(JsonText *json, const char *key, const char *text) {
+    json_printf(json, ",\"%s\":", key);
+    json_quote(json, text, strlen(text));
+}
+
+int answer_written(bool (*write)(FILE *out, const void *what, Error *err), const void *what) {
+    Error err = {0};
+    char *bytes = NULL;
+    size_t length;
+    FILE *out = open_memstream(&bytes, &length);
+    bool ok = out ? write(out, what, &err) : fail(&err, "not enough memory for the answer");
+    if (out) fclose(out);
+    if (ok) return answer_bytes(bytes, length);
+    free(bytes);
+    return answer_refusal(&err);
+}

@@ -1,0 +1,491 @@
+"use strict";
+// The page: hands what a person does to the worker, and shows what comes back. Nothing is computed
+// here but the layout.
+const $ = id => document.getElementById(id);
+const element = (name, properties = {}, ...children) => {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children);
+  return made;
+};
+const say = (where, text, wrong = false) => {
+  if ($(where).textContent !== text) $(where).textContent = text;
+  $(where).classList.toggle("wrong", wrong);
+};
+const count = number => Math.round(number).toLocaleString("en");
+const duration = seconds => seconds < 1 ? "a second" : seconds < 100 ? `${Math.round(seconds)} s` :
+  seconds < 6000 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
+const sentence = text => text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
+
+// ---- the worker ----
+
+let worker, ladder = [], limit = 0, waiting = new Map(), asked = 0;
+
+const decode = id => Uint8Array.from(atob($(id).textContent.trim()), c => c.charCodeAt(0));
+const unpack = bytes => new Response(new Blob([bytes]).stream()
+  .pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+
+// Sends a task to the worker; the promise gets its answer, or throws its sentence.
+function ask(task, more = {}) {
+  return new Promise((resolve, reject) => {
+    waiting.set(++asked, { resolve, reject });
+    worker.postMessage({ id: asked, task, ...more });
+  });
+}
+
+function hear({ data }) {
+  if (data.progress) return showProgress(data.progress);
+  if (data.broken) return restart(data.broken);
+  const { resolve, reject } = waiting.get(data.id);
+  waiting.delete(data.id);
+  if (data.error) reject(new Error(data.error)); else resolve(data.answer);
+}
+
+async function startWorker() {
+  const source = new Blob([$("worker").textContent], { type: "text/javascript" });
+  worker = new Worker(URL.createObjectURL(source));
+  worker.onmessage = hear;
+  worker.onerror = event => { event.preventDefault(); restart(event.message); };
+  const modules = await Promise.all(["relaxed", "simd"].map(async name => [name, await unpack(decode(name))]));
+  const opened = await ask("open", { modules });
+  ({ ladder, limit } = opened);
+  $("machine").textContent = opened.name === "relaxed" ? "Computes with SIMD and fused multiply-add." :
+    "Computes with SIMD.";
+}
+
+// The computation is gone, the page is not: a new worker begins with the same text.
+async function restart(why) {
+  worker.terminate();
+  for (const { reject } of waiting.values()) reject(new Error("the computation was ended"));
+  waiting.clear();
+  say("status", `The computation broke off and begins anew, without its models (${why}).`);
+  await startWorker();
+  await takeText();
+}
+
+// ---- sliders ----
+
+// A slider over a list of values. Its element has `read()` and `set(value)`.
+function slider(parent, id, label, values, value, shown = String) {
+  const input = element("input", { type: "range", id, min: 0, max: values.length - 1, step: 1 });
+  const output = element("output", { htmlFor: id });
+  const made = element("div", { className: "slider" },
+    element("label", { htmlFor: id, textContent: label }), output, input);
+  made.read = () => values[input.value];
+  made.set = to => {
+    input.value = values.reduce((best, v, i) => Math.abs(v - to) < Math.abs(values[best] - to) ? i : best, 0);
+    show();
+  };
+  const show = () => {
+    output.value = shown(made.read());
+    input.setAttribute("aria-valuetext", output.value);
+  };
+  input.addEventListener("input", show);
+  $(parent).append(made);
+  made.set(value);
+  return made;
+}
+
+const range = (from, to, step) => Array.from({ length: Math.floor((to - from) / step + 1.5) }, (_, i) => from + i * step);
+const sliders = {
+  layers: slider("sliders", "layers", "layers, in gpt and modern", range(1, 6, 1), 2),
+  heads: slider("sliders", "nheads", "heads", [1, 2, 4, 8], 4),
+  width: slider("sliders", "width", "width", [16, 32, 48, 64, 96, 128, 160, 192], 64),
+  context: slider("sliders", "context", "context, in characters", [8, 16, 32, 48, 64, 96, 128], 64),
+  batch: slider("sliders", "batch", "windows in a step", [1, 2, 4, 8, 16, 32], 16),
+  steps: slider("sliders", "steps", "steps", [50, 100, 200, 400, 600, 1000, 2000, 4000, 10000, 20000], 1000, count)
+};
+const samplers = {
+  temperature: slider("sampler", "temperature", "temperature", range(0, 20, 1).map(t => t / 10), 0.8),
+  topK: slider("sampler", "topk", "top-k", [1, 2, 3, 5, 10, 20, 50, 0], 0, k => k || "all"),
+  topP: slider("sampler", "topp", "top-p", range(5, 100, 5).map(p => p / 100), 1, p => p < 1 ? p : "all")
+};
+const readAll = of => Object.fromEntries(Object.entries(of).map(([name, made]) => [name, made.read()]));
+const sizes = () => ({ ...readAll(sliders), seed: 1337 });
+let drawn = 0; // how often a text was begun: each gets its own random choices
+const sampler = () => ({ ...readAll(samplers), seed: 1337 + drawn });
+
+// ---- the text ----
+
+let given = null; // a file's bytes; null: the text is what the field shows
+const SHOWN = 20000; // characters of a file that the field shows
+const builtin = $("sample").textContent.slice(1);
+
+function showText(bytes) {
+  const text = new TextDecoder().decode(bytes.subarray(0, 4 * SHOWN)).slice(0, SHOWN);
+  given = bytes;
+  $("text").value = text.length < SHOWN ? text : `${text}\n[…]`;
+}
+
+async function takeText() {
+  const bytes = (given ?? new TextEncoder().encode($("text").value)).slice();
+  say("about-text", "Reading and counting…");
+  $("take").disabled = true;
+  try {
+    const about = await ask("text", { bytes, asBytes: $("bytes").checked });
+    say("about-text", `${count(about.characters)} characters, ${count(about.vocabulary)} distinct. Without training, in ` +
+      `nats per character: all equally likely ${about.uniform.toFixed(2)}, counted ${about.unigram.toFixed(2)}, ` +
+      `counted in pairs ${about.bigram.toFixed(2)}.`);
+    showProgress(await ask("drop"));
+    await estimate();
+  } catch (error) {
+    say("about-text", `${sentence(error.message.replace(" (--bytes takes any file)", ". “As bytes” takes any file"))} ` +
+      "The text before is still there.", true);
+  }
+}
+
+async function openText(file) {
+  const most = 64e6;
+  if (file.size > most)
+    return say("about-text", `${file.name} has ${count(file.size / 1e6)} MB, too much for this page.`, true);
+  showText(new Uint8Array(await file.arrayBuffer()));
+  return takeText();
+}
+
+// ---- the models ----
+
+let speed = 0; // of this machine, in multiply-adds a second
+const ticks = () => ladder.filter(({ rung }) => $(`tick-${rung}`).checked).map(({ rung }) => rung);
+
+function listModels(ticked) {
+  $("models").tBodies[0].replaceChildren(...ladder.map(({ rung, name, idea }) => element("tr", {},
+    element("th", { scope: "row" }, element("label", {},
+      element("input", { type: "checkbox", id: `tick-${rung}`, checked: ticked.includes(name), onchange: estimate }), ` ${name}`)),
+    element("td", { className: "idea", textContent: idea }),
+    element("td", { id: `parameters-${rung}` }), element("td", { id: `time-${rung}` }))));
+}
+
+// Writes what the ticked models of these sizes are and take.
+async function estimate() {
+  const { steps } = sizes(), all = await ask("estimate", { sizes: sizes() });
+  let seconds = 0, bytes = 0, wrong = "";
+  for (const [rung, e] of all.entries()) {
+    const took = e.error ? 0 : e.work * steps / speed;
+    $(`parameters-${rung}`).textContent = e.error ? "–" : count(e.parameters);
+    $(`time-${rung}`).textContent = e.error ? "–" : duration(took);
+    if (!$(`tick-${rung}`).checked) continue;
+    seconds += took;
+    bytes += e.bytes ?? 0;
+    if (e.error) wrong = sentence(e.error);
+  }
+  const over = bytes > limit ? " That is too much: smaller sizes take less." : "";
+  say("about-models", wrong || (ticks().length === 0 ? "No model is ticked." :
+    `Together about ${duration(seconds)} and ${count(bytes / 1e6)} MB, of at most ${count(limit / 1e6)} MB.${over}`),
+    wrong !== "" || over !== "");
+}
+
+// ---- the training ----
+
+let state = "none"; // none, training, paused, done
+let last = [];      // the rungs of the last progress
+const by = () => $("by-time").checked ? "time" : "steps";
+
+// Puts a new figure's content in place of the old one's, so that focus and cursor stay.
+function renewFigure(old, html, read, move) {
+  const fresh = element("template", { innerHTML: html }).content.firstElementChild;
+  if (!old.querySelector("svg[tabindex]")) {
+    old.replaceWith(fresh);
+    read(fresh);
+    return fresh;
+  }
+  const svg = old.querySelector("svg[tabindex]"), from = fresh.querySelector(".chart, .map");
+  svg.replaceChildren(...from.childNodes);
+  svg.querySelector("title").textContent = "";
+  for (const name of ["viewBox", "data-place", "data-weights"])
+    if (from.hasAttribute(name)) svg.setAttribute(name, from.getAttribute(name));
+  const legend = old.querySelector(".legend");
+  if (legend) legend.replaceWith(fresh.querySelector(".legend"));
+  move(old);
+  return old;
+}
+
+const renewChart = html => renewFigure($("chart").firstElementChild, html, readChart,
+  figure => moveCursor(figure, figure.dataset.at === undefined ? undefined : Number(figure.dataset.at)));
+
+function showRungs(rungs) {
+  const body = $("rungs").tBodies[0], names = rungs.map(r => r.rung).join();
+  if (body.dataset.names !== names) {
+    body.dataset.names = names;
+    body.replaceChildren(...rungs.map(({ rung }) => element("tr", {},
+      element("th", { scope: "row", textContent: ladder[rung].name }), ...Array.from({ length: 5 }, () => element("td")),
+      element("td", {}, element("button", { type: "button", textContent: "Download", ariaLabel: `Download the checkpoint of ${ladder[rung].name}`, onclick: () => download(rung) })))));
+    $("samples").replaceChildren(...rungs.map(({ rung }) => element("p", {},
+      element("b", { textContent: ladder[rung].name }), element("bdi"))));
+    const looked = $("looked").value;
+    $("looked").replaceChildren(...rungs.map(({ rung }) => element("option", { value: rung, textContent: ladder[rung].name })));
+    if (rungs.some(r => String(r.rung) === looked)) $("looked").value = looked;
+    else if (rungs.length > 0) $("looked").value = rungs[rungs.length - 1].rung;
+  }
+  const figure = (number, digits) => number === null ? "–" : number.toFixed(digits);
+  for (const [i, r] of rungs.entries()) {
+    const cells = body.rows[i].cells;
+    const values = [`${count(r.step)} of ${count(r.steps)}`, figure(r.heldOut, 3), figure(r.heldOut === null ? null : r.heldOut / Math.LN2, 2),
+      r.seconds > 0 ? count(r.characters / r.seconds) : "–", r.seconds.toFixed(1)];
+    values.forEach((value, n) => { cells[n + 1].textContent = value; });
+    $("samples").children[i].lastChild.textContent = r.sample;
+  }
+}
+
+function showProgress({ rungs, figure, training, memory }) {
+  last = rungs;
+  const failed = rungs.filter(r => r.failed), open = rungs.filter(r => !r.done && !r.failed);
+  state = rungs.length === 0 ? "none" : training ? "training" : open.length > 0 ? "paused" : "done";
+  renewChart(figure);
+  showRungs(rungs);
+  $("train").textContent = { none: "Train", training: "Pause", paused: "Continue", done: "Train on" }[state];
+  $("reset").disabled = state === "none";
+  const words = { none: "Tick models, and press Train.", training: "Training.", paused: "Paused.", done: "All steps are taken." };
+  say("about-training", failed.length > 0 ? failed.map(r => sentence(r.failed)).join(" ") :
+    `${words[state]} The page uses ${count(memory / 1e6)} MB of at most ${count(limit / 1e6)} MB.`, failed.length > 0);
+  lookSoon();
+}
+
+// Train, Pause, Continue, Train on.
+async function press() {
+  if (state === "training") return showProgress(await ask("pause"));
+  if (state === "none") {
+    if (ticks().length === 0) return say("about-training", "No model is ticked.", true);
+    const begun = await ask("begin", { sizes: sizes(), rungs: ticks() });
+    showProgress(begun);
+    if (begun.failures.length > 0) say("about-models", begun.failures.map(sentence).join(" "), true);
+    if (begun.rungs.length === 0) return;
+  }
+  if (state === "done") await ask("steps", { steps: 2 * Math.max(...last.map(r => r.steps)) });
+  showProgress(await ask("go", { by: by() }));
+}
+
+async function reset() {
+  showProgress(await ask("drop"));
+}
+
+async function download(rung) {
+  const bytes = await ask("save", { rung });
+  const link = element("a", {
+    href: URL.createObjectURL(new Blob([bytes])), download: `${ladder[rung].name}.last.safetensors`
+  });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
+
+async function openCheckpoint(file) {
+  try {
+    if (file.size > limit / 4) throw new Error(`${file.name} has ${count(file.size / 1e6)} MB, too much for this page`);
+    const bytes = new Uint8Array(await file.arrayBuffer());
+    showProgress(await ask("load", { bytes, sizes: sizes() }));
+    if (last[0].failed) say("about-training", `The model can write and be looked at, but not train: ${sentence(last[0].failed)}`, true);
+  } catch (error) {
+    say("about-training", sentence(error.message), true);
+  }
+}
+
+// ---- inside ----
+
+let looking = false, again = false, shownAt = 0, writing = 0;
+const looked = () => Number($("looked").value);
+const AT_MOST_EVERY = 500; // milliseconds, while rungs train
+
+// Looks now, or, if that is under way, once more afterwards.
+async function look() {
+  if (last.length === 0) return clearLook();
+  if (looking) { again = true; return; }
+  looking = true;
+  try {
+    shownAt = performance.now();
+    const seen = await ask("look", { rung: looked(), line: $("line").value, sampler: sampler(), maps: true });
+    const read = seen.glyphs.length;
+    say("about-line", seen.nats === null ? "" : `Loss on this line: ${seen.nats.toFixed(2)} nats per character` +
+      (read < [...$("line").value].length ? `; the model reads its last ${read} characters.` : "."));
+    showBars(seen.next);
+    showMaps(seen.maps);
+    await explainHead();
+  } catch (error) {
+    say("about-line", sentence(error.message), true);
+  }
+  looking = false;
+  if (again) { again = false; look(); }
+}
+
+function lookSoon() {
+  if (state !== "training" || performance.now() - shownAt > AT_MOST_EVERY) look();
+}
+
+function clearLook() {
+  say("about-line", "There is no model yet.");
+  $("bars").replaceChildren();
+  $("maps").replaceChildren();
+  $("heads").replaceChildren();
+  $("explanation").replaceChildren();
+}
+
+const percent = p => p > 0 && p < 0.0005 ? "< 0.1 %" : `${(100 * p).toFixed(1)} %`;
+
+function showBars(next) {
+  const heading = element("li", { className: "heading", ariaHidden: true }, element("span"), element("span"),
+    element("span", { textContent: "model" }), element("span", { textContent: "picked" }));
+  const bar = p => element("i", { style: `width:${(100 * p).toFixed(2)}%` });
+  $("bars").replaceChildren(heading, ...next.map(({ glyph, p, picked }) => element("li",
+    { ariaLabel: `${glyph}: ${percent(p)}, picked ${percent(picked)}` },
+    element("span", { className: "glyph", textContent: glyph }), element("span", { className: "bar" }, bar(p), bar(picked)),
+    element("span", { textContent: percent(p) }), element("span", { textContent: percent(picked) }))));
+}
+
+let chosen = { layer: 0, head: 0 };
+
+function showMaps(maps) {
+  const key = maps.map(m => `${m.layer}.${m.head}`).join();
+  if ($("maps").dataset.key !== key) {
+    $("maps").dataset.key = key;
+    $("maps").replaceChildren();
+    chosen = { layer: 0, head: 0 };
+    for (const { layer, head } of maps) {
+      if (head === 0) $("maps").append(element("h3", { textContent: `Layer ${layer}` }), element("div", { className: "maps" }));
+      $("maps").lastChild.append(element("figure"));
+    }
+    if (maps.length === 0) $("maps").append(element("p", { textContent: "A bigram attends to nothing: it sees the last character only." }));
+    $("heads").replaceChildren(...maps.map(({ layer, head }) => element("button", {
+      type: "button", textContent: `layer ${layer}, head ${head}`, onclick: () => choose(layer, head)
+    })));
+  }
+  const figures = [...$("maps").querySelectorAll(".maps > figure")];
+  maps.forEach(({ figure }, i) => renewFigure(figures[i], figure, readMap, old => {
+    if (old.dataset.at) moveCell(old, ...old.dataset.at.split(" ").map(Number));
+  }));
+  markHead(maps);
+}
+
+function markHead(maps) {
+  [...$("heads").children].forEach((button, i) =>
+    button.setAttribute("aria-pressed", maps[i].layer === chosen.layer && maps[i].head === chosen.head));
+}
+
+function choose(layer, head) {
+  chosen = { layer, head };
+  explainedAt = 0;
+  look();
+}
+
+// Every step in numbers is much to read: it changes slowly while rungs train, and not while a
+// person is at it.
+let explainedAt = 0;
+const READING = 4000; // milliseconds
+
+async function explainHead() {
+  const now = performance.now();
+  if (!$("in-numbers").open || last.length === 0) return;
+  if (state === "training" && (now - explainedAt < READING || $("explanation").matches(":focus-within"))) return;
+  explainedAt = now;
+  $("explanation").innerHTML = await ask("explain", $("heads").childElementCount > 0 ? chosen : { layer: -1, head: -1 });
+  for (const figure of $("explanation").querySelectorAll("figure.mapped")) readMap(figure);
+  for (const wide of $("explanation").querySelectorAll(".wide"))
+    if (wide.scrollWidth > wide.clientWidth) {
+      wide.tabIndex = 0;
+      wide.setAttribute("role", "region");
+      wide.ariaLabel = "numbers, wider than the page";
+    }
+}
+
+async function resample() {
+  if (last.length === 0) return;
+  try { showBars((await ask("next", { sampler: sampler() })).next); } catch { look(); }
+}
+
+// Writes after the line, some characters at a time, until Stop or the end.
+async function write() {
+  const LENGTH = 1000, PIECE = 20;
+  if (writing) { writing = 0; return; }
+  if (last.length === 0) return say("about-line", "There is no model yet.", true);
+  const own = writing = ++drawn;
+  $("write").textContent = "Stop";
+  try {
+    await ask("prompt", { rung: looked(), line: $("line").value, sampler: sampler() });
+    const out = element("span");
+    $("written").replaceChildren(element("span", { className: "prompt", textContent: $("line").value }), out);
+    for (let length = 0; length < LENGTH && writing === own;) {
+      const text = await ask("write", { most: PIECE });
+      length += [...text].length;
+      out.append(text);
+      $("written").scrollTop = $("written").scrollHeight;
+      await new Promise(requestAnimationFrame);
+    }
+  } catch (error) {
+    say("about-line", sentence(error.message), true);
+  }
+  writing = 0;
+  $("write").textContent = "Write";
+}
+
+// ---- the seven questions ----
+
+function showLesson(i) {
+  const step = LESSON[i];
+  [...$("lesson-steps").children].forEach((button, n) => {
+    if (n === i) button.setAttribute("aria-current", "step"); else button.removeAttribute("aria-current");
+  });
+  $("lesson-body").replaceChildren(
+    element("blockquote", { textContent: step.ask }),
+    element("p", { textContent: step.look }),
+    element("div", { className: "row" }, element("button", { type: "button", id: "set-up", textContent: `Train ${step.rungs.join(" and ")} for it`, onclick: () => setUp(step) })),
+    element("details", {}, element("summary", { textContent: "The answer" }), element("p", { textContent: step.answer })));
+}
+
+async function setUp(step) {
+  await reset();
+  for (const { rung, name } of ladder) $(`tick-${rung}`).checked = step.rungs.includes(name);
+  const usual = { layers: 2, heads: 4, width: 64, context: 64, batch: 16 };
+  for (const [name, value] of Object.entries({ ...usual, ...step.sizes })) sliders[name].set(value);
+  $("line").value = step.line;
+  await estimate();
+  await press();
+}
+
+// ---- the beginning ----
+
+function listen() {
+  const on = (id, event, act) => $(id).addEventListener(event, act);
+  on("train", "click", press);
+  on("reset", "click", reset);
+  on("take", "click", takeText);
+  on("text", "input", () => { given = null; $("take").disabled = false; });
+  on("bytes", "change", takeText);
+  on("builtin", "click", () => { showText(new TextEncoder().encode(builtin)); takeText(); });
+  on("open-text", "change", event => event.target.files[0] && openText(event.target.files[0]));
+  on("open-checkpoint", "change", event => {
+    if (event.target.files[0]) openCheckpoint(event.target.files[0]);
+    event.target.value = "";
+  });
+  for (const id of ["by-steps", "by-time"]) on(id, "change", async () => showProgress(await ask("share", { by: by() })));
+  on("sliders", "input", estimate);
+  on("sampler", "input", resample);
+  on("in-numbers", "toggle", () => { explainedAt = 0; look(); });
+  on("looked", "change", look);
+  on("line", "input", look);
+  on("write", "click", write);
+  const section = $("text-section");
+  section.addEventListener("dragover", event => { event.preventDefault(); section.classList.add("dropping"); });
+  section.addEventListener("dragleave", () => section.classList.remove("dropping"));
+  section.addEventListener("drop", event => {
+    event.preventDefault();
+    section.classList.remove("dropping");
+    const file = event.dataTransfer.files[0];
+    if (file) openText(file);
+  });
+  $("lesson-steps").append(...LESSON.map((step, i) => element("button", {
+    type: "button", textContent: `${i + 1}. ${step.rungs[step.rungs.length - 1]}`, onclick: () => showLesson(i)
+  })));
+}
+
+async function start() {
+  try {
+    await startWorker();
+    listModels(["bigram", "head", "gpt"]);
+    listen();
+    showLesson(0);
+    showText(new TextEncoder().encode(builtin));
+    await ask("text", { bytes: new TextEncoder().encode(builtin), asBytes: false });
+    speed = await ask("speed");
+    await takeText();
+  } catch (error) {
+    say("status", sentence(error.message));
+  }
+}
+
+start();

@@ -384,7 +384,7 @@ dist: $(PACKED_MAN) $(PACKED_PAGE)
 		--prefix=tril-$(VERSION)/ HEAD
 	@echo $(BUILD)/tril-$(VERSION).tar.gz
 
-# Archives of the programs for other machines, each with its documents, in build/release. The same sources
+# Archives of the programs for other machines, each with its documents and the page, in build/release. The same sources
 # and compilers give the same bytes. On a Mac the system's library comes with the system; elsewhere all is
 # linked in.
 ZIG        = python3 -m ziglang
@@ -398,16 +398,15 @@ RELEASE_linux-aarch64 = CC='$(ZIG) cc -target aarch64-linux-musl' $(RELEASE_LINU
 RELEASE_macos-x86_64  = CC='$(ZIG) cc -target x86_64-macos' $(RELEASE_MACOS)
 RELEASE_macos-aarch64 = CC='$(ZIG) cc -target aarch64-macos' $(RELEASE_MACOS)
 RELEASE_windows-x86_64 = CC=x86_64-w64-mingw32-gcc-posix CFLAGS='-O3 -Werror' LDFLAGS='-static -s'
-NOTICE_zig    = Zig=$(ZIG_LIB)/../LICENSE
-NOTICES_linux = $(NOTICE_zig) musl=$(ZIG_LIB)/libc/musl/COPYRIGHT
-NOTICES_macos = $(NOTICE_zig)
+NOTICES_all   = Zig=$(ZIG_LIB)/../LICENSE musl=$(ZIG_LIB)/libc/musl/COPYRIGHT \
+                $(addprefix wasi-libc=$(ZIG_LIB)/libc/wasi/,LICENSE-MIT libc-bottom-half/cloudlibc/LICENSE)
 NOTICES_windows = mingw-w64=/usr/share/doc/mingw-w64-common/copyright
 RELEASE_DATE  = $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct))
 
 release: $(RELEASES:%=release-%)
-release-%:
+release-%: web/tril.html
 	+@$(MAKE) --no-print-directory BUILD=$(BUILD)/release/$* $(RELEASE_$*) $(BUILD)/release/$*/train $(BUILD)/release/$*/sample
-	@SOURCE_DATE_EPOCH=$(RELEASE_DATE) release/pack $(BUILD) $* $(VERSION) $(NOTICES_$(firstword $(subst -, ,$*)))
+	@SOURCE_DATE_EPOCH=$(RELEASE_DATE) release/pack $(BUILD) $* $(VERSION) $(NOTICES_all) $(NOTICES_$(firstword $(subst -, ,$*)))
 
 # Unpacks the archives of `make release`, and runs those that can run here.
 test-release:

@@ -397,7 +397,7 @@ RELEASE_linux-x86_64  = CC='$(ZIG) cc -target x86_64-linux-musl' $(RELEASE_LINUX
 RELEASE_linux-aarch64 = CC='$(ZIG) cc -target aarch64-linux-musl' $(RELEASE_LINUX)
 RELEASE_macos-x86_64  = CC='$(ZIG) cc -target x86_64-macos' $(RELEASE_MACOS)
 RELEASE_macos-aarch64 = CC='$(ZIG) cc -target aarch64-macos' $(RELEASE_MACOS)
-RELEASE_windows-x86_64 = CC=x86_64-w64-mingw32-gcc-posix CFLAGS='-O3 -Werror' LDFLAGS='-static -s'
+RELEASE_windows-x86_64 = CC=x86_64-w64-mingw32-gcc-posix CFLAGS='-O3 -Werror' LDFLAGS='-static -s -Wl,--no-insert-timestamp'
 NOTICES_all   = Zig=$(ZIG_LIB)/../LICENSE musl=$(ZIG_LIB)/libc/musl/COPYRIGHT \
                 $(addprefix wasi-libc=$(ZIG_LIB)/libc/wasi/,LICENSE-MIT libc-bottom-half/cloudlibc/LICENSE)
 NOTICES_windows = mingw-w64=/usr/share/doc/mingw-w64-common/copyright

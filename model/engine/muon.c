@@ -44,7 +44,7 @@ static void pack(const Thread *thread, float *packed, Matrix b, int K, int N) {
 /* c[m,m] = a[m,K] b[K,m], where the result is known to be symmetric: computes the panels of columns
  * down to the diagonal, and mirrors them. That is little more than half of the work. */
 static void multiply_symmetric(const Thread *thread, float *c, const float *a, Packed b) {
-    int m = b.N, width = thread->isa->tile_columns;
+    int m = b.N, panel = thread->products->panel, width = panel ? panel : thread->isa->tile_columns;
     size_t row = (size_t)m;
     for (int j = 0; j < m; j += width) {
         int end = min_int(j + width, m);

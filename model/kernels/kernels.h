@@ -236,8 +236,10 @@ typedef struct {
 struct Products {
     const char *name;
     const Products *attention; /* the table that attention uses: this or another */
-    int rows; /* the fewest rows of a left operand for an efficient product; 0: those of a register
-                 tile */
+    int rows;  /* the fewest rows of a left operand for an efficient product; 0: those of a register
+                  tile */
+    int panel; /* columns of a panel of a packed operand, 0: those of a register tile; a share of
+                  the columns may also begin at a multiple of these */
     /* packed_size: the floats of a packed right operand b[K,N]. pack: packs it, by the team; one
        stride of b is 1 */
     size_t (*packed_size)(const Isa *isa, int K, int N);

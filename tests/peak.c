@@ -3,6 +3,9 @@
 #include "tests/peak.h"
 #include "base/clock.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 /* A loop for each vector width: `sums` accumulators of `bytes` each. */
 #define LOOP(name, target, bytes, sums)                                                     \
     typedef float Vector_##name __attribute__((vector_size(bytes)));                        \
@@ -29,14 +32,22 @@ LOOP(base, , 16, 8)
 LOOP(base, , 16, 24)
 #endif
 
+#if defined __x86_64__
+/* Does KERNELS, if it is set, name these kernels? */
+static bool asked(const char *kernels) {
+    const char *chosen = getenv("KERNELS");
+    return !chosen || strcmp(chosen, kernels) == 0;
+}
+#endif
+
 double peak_float32(int rounds) {
     volatile float kept;
     float sum = 0;
     double gflops = 0;
 #if defined __x86_64__
-    if (__builtin_cpu_supports("avx512f"))
+    if (__builtin_cpu_supports("avx512f") && asked("avx512"))
         gflops = avx512(rounds, &sum);
-    else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && asked("avx2"))
         gflops = avx2(rounds, &sum);
     else
 #endif

@@ -5,7 +5,8 @@
 #include "model/kernels/kernels.h"
 
 /* Runs `rounds` rounds, of a few nanoseconds each, on the calling thread. Returns float32 GFLOP/s
- * with the widest registers of the processor. */
+ * with the widest registers of the processor, or those of the kernels that the environment variable
+ * KERNELS names. */
 double peak_float32(int rounds);
 
 #endif

@@ -551,6 +551,53 @@ static void test_rotate(void **state) {
     for_each_table(check_rotate);
 }
 
+/* ---- causal convolution ---- */
+
+enum { TAPS = 6, TOKENS = 9 };
+
+/* x has rows before and after row 0, which `x` points to. */
+static void check_convolution(const Isa *isa, const float *x, const float *dy, const float *taps,
+                              int K, int n) {
+    const ptrdiff_t row = LONGEST;
+    float y[LONGEST] = {0}, *sums = random_floats(4, TAPS * LONGEST);
+    for (ptrdiff_t next = -row; next <= row; next += 2 * row) {
+        isa->convolve(y, x, next, taps, LONGEST, K, n);
+        for (int i = 0; i < LONGEST; i++) {
+            double truth = i < n ? (double)x[i] : 0;
+            for (int k = 0; k < K && i < n; k++)
+                truth += (double)taps[k * row + i] * (double)x[k * next + i];
+            assert_near(y[i], truth, 1e-5);
+        }
+    }
+    isa->convolve_gradients(sums, dy, x, LONGEST, TOKENS, K, n);
+    float *before = random_floats(4, TAPS * LONGEST);
+    for (int k = 0; k < TAPS; k++)
+        for (int i = 0; i < LONGEST; i++) {
+            double truth = (double)before[k * row + i];
+            for (int t = 0; t < TOKENS && k < K && i < n; t++)
+                truth += (double)dy[t * row + i] * (double)x[(t - k) * row + i];
+            assert_near(sums[k * row + i], truth, 1e-5);
+        }
+    free(sums);
+    free(before);
+}
+
+static void check_convolutions(const Isa *isa) {
+    float *x = random_floats(1, (TAPS + TOKENS) * LONGEST);
+    float *dy = random_floats(2, TOKENS * LONGEST), *taps = random_floats(3, TAPS * LONGEST);
+    for (int K = 0; K <= TAPS; K++)
+        for (int n = 1; n <= LONGEST; n += 3)
+            check_convolution(isa, x + TAPS * LONGEST, dy, taps, K, n);
+    free(x);
+    free(dy);
+    free(taps);
+}
+
+static void test_convolution(void **state) {
+    (void)state;
+    for_each_table(check_convolutions);
+}
+
 /* ---- dropout, AdamW ---- */
 
 static void check_dropout(const Isa *isa) {
@@ -667,6 +714,8 @@ static bool call_kernel(const Isa *isa, int which, float x[ARRAYS][LONGEST], int
         case 17: isa->gemv(extra, x[0], x[1], LONGEST, 5, n); return true;
         case 18: isa->gemv(extra, x[0], x[1], 1, LONGEST, n / 8); return true;
         case 19: isa->gemv_transposed(extra, x[0], x[1], LONGEST, 5, n); return true;
+        case 20: isa->convolve(x[0], x[3], -LONGEST, x[4], LONGEST, 3, n); return true;
+        case 21: isa->convolve_gradients(x[0], x[2], x[5], LONGEST, 2, 2, n); return true;
         default: return false;
     }
 }
@@ -825,17 +874,17 @@ static void test_parts(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_products),    cmocka_unit_test(test_bf16_products),
-        cmocka_unit_test(test_narrow),      cmocka_unit_test(test_narrow_odd_numbers),
-        cmocka_unit_test(test_transpose),   cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_softmax),     cmocka_unit_test(test_exponential),
-        cmocka_unit_test(test_odd_numbers), cmocka_unit_test(test_gelu),
-        cmocka_unit_test(test_normalize),   cmocka_unit_test(test_rms_normalize),
-        cmocka_unit_test(test_swiglu),      cmocka_unit_test(test_rotate),
-        cmocka_unit_test(test_dropout),     cmocka_unit_test(test_adamw),
-        cmocka_unit_test(test_same_bits),   cmocka_unit_test(test_forced_table),
-        cmocka_unit_test(test_shares),      cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_barrier),
+        cmocka_unit_test(test_products),     cmocka_unit_test(test_bf16_products),
+        cmocka_unit_test(test_narrow),       cmocka_unit_test(test_narrow_odd_numbers),
+        cmocka_unit_test(test_transpose),    cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_softmax),      cmocka_unit_test(test_exponential),
+        cmocka_unit_test(test_odd_numbers),  cmocka_unit_test(test_gelu),
+        cmocka_unit_test(test_normalize),    cmocka_unit_test(test_rms_normalize),
+        cmocka_unit_test(test_swiglu),       cmocka_unit_test(test_rotate),
+        cmocka_unit_test(test_convolution),  cmocka_unit_test(test_dropout),
+        cmocka_unit_test(test_adamw),        cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_forced_table), cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_parts),        cmocka_unit_test(test_barrier),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,7 +55,8 @@ enum {
     PANEL = 8192, /* floats of a panel that fit the L1 cache with a strip of the left operand */
     BLOCK_TERMS = PANEL / TILE_COLUMNS < MATMUL_TERMS ? PANEL / TILE_COLUMNS : MATMUL_TERMS,
     WIDE = 16, /* lanes of a sum */
-    PARTS = WIDE / LANES
+    PARTS = WIDE / LANES,
+    CHAINS = 4 /* sums at a time, to hide the latency of a multiply-add */
 };
 
 typedef float Vector __attribute__((vector_size(LANES * sizeof(float))));
@@ -677,6 +678,64 @@ static void rotate(float *y, const float *x, const float *cosine, const float *s
     }
 }
 
+/* ---- causal convolution ---- */
+
+static void convolve(float *y, const float *x, ptrdiff_t next, const float *taps, size_t row, int K,
+                     int n) {
+    for (int i = 0; i < n; i += WIDE) {
+        size_t left = (size_t)(n - i);
+        const float *from = x + i, *tap = taps + i;
+        Lanes sum = next_lanes(from, left);
+        for (int k = 0; k < K; k++, from += next, tap += row) {
+            Lanes of_tap = next_lanes(tap, left), of_x = next_lanes(from, left);
+#pragma GCC unroll 4
+            for (int j = 0; j < PARTS; j++)
+                sum.part[j] = multiply_add(of_tap.part[j], of_x.part[j], sum.part[j]);
+        }
+        store_lanes(y + i, left, sum);
+    }
+}
+
+/* For 16 channels, or the last ones, of some taps: as many chains of sums as taps. `taps` is a
+ * constant when this is inlined, so they are in registers. */
+static inline __attribute__((always_inline)) void
+convolve_gradients_of(const int taps, float *dtaps, const float *dy, const float *x, size_t row,
+                      int tokens, size_t left) {
+    Lanes sum[CHAINS];
+#pragma GCC unroll 4
+    for (int k = 0; k < taps; k++) sum[k] = next_lanes(dtaps + (size_t)k * row, left);
+    for (int t = 0; t < tokens; t++, dy += row, x += row) {
+        Lanes of_dy = next_lanes(dy, left);
+        __builtin_prefetch(dy + ROWS_AHEAD * row); /* they often come from memory */
+        __builtin_prefetch(x + ROWS_AHEAD * row);
+#pragma GCC unroll 4
+        for (int k = 0; k < taps; k++) {
+            Lanes of_x = next_lanes(x - (size_t)k * row, left);
+#pragma GCC unroll 4
+            for (int j = 0; j < PARTS; j++)
+                sum[k].part[j] = multiply_add(of_dy.part[j], of_x.part[j], sum[k].part[j]);
+        }
+    }
+#pragma GCC unroll 4
+    for (int k = 0; k < taps; k++) store_lanes(dtaps + (size_t)k * row, left, sum[k]);
+}
+
+static void convolve_gradients(float *dtaps, const float *dy, const float *x, size_t row,
+                               int tokens, int K, int n) {
+    for (int i = 0; i < n; i += WIDE)
+        for (int k = 0; k < K; k += CHAINS) {
+            float *to = dtaps + (size_t)k * row + i;
+            const float *from = x - (size_t)k * row + i;
+            size_t left = (size_t)(n - i);
+            switch (K - k) {
+                case 1: convolve_gradients_of(1, to, dy + i, from, row, tokens, left); break;
+                case 2: convolve_gradients_of(2, to, dy + i, from, row, tokens, left); break;
+                case 3: convolve_gradients_of(3, to, dy + i, from, row, tokens, left); break;
+                default: convolve_gradients_of(4, to, dy + i, from, row, tokens, left);
+            }
+        }
+}
+
 /* ---- dropout ---- */
 
 /* 32 well-mixed bits (the constants are from Wellons, "Prospecting for Hash Functions", 2018). */
@@ -744,6 +803,8 @@ const Isa TABLE_NAME(ISA) = {
     .swiglu = swiglu,
     .swiglu_backward = swiglu_backward,
     .rotate = rotate,
+    .convolve = convolve,
+    .convolve_gradients = convolve_gradients,
     .axpby = axpby,
     .add = add,
     .sum = sum,

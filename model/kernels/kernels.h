@@ -116,6 +116,16 @@ typedef struct Isa {
     void (*rotate)(float *y, const float *x, const float *cosine, const float *sine, float way,
                    int half);
 
+    /* y = x_0 + sum_(k < K) taps_k x_k over n channels: x_k is k * `next` floats after x, row k of
+       taps k * `row`. Each number is one chain of multiply-adds, in the order of k. */
+    void (*convolve)(float *y, const float *x, ptrdiff_t next, const float *taps, size_t row, int K,
+                     int n);
+    /* dtaps_k += sum_t dy_t x_(t-k) over n channels, k < K and 0 <= t < tokens: rows of all three
+       are `row` floats apart, and dy and x point to row 0. Each number is one chain of
+       multiply-adds, in the order of t. */
+    void (*convolve_gradients)(float *dtaps, const float *dy, const float *x, size_t row,
+                               int tokens, int K, int n);
+
     void (*axpby)(float *y, float b, const float *x, float a,
                   size_t n);                                         /* y = b y + a x; x may be y */
     void (*add)(float *y, const float *x, size_t n);                 /* y += x */

@@ -1,17 +1,10 @@
 /* convolution.c - each channel's own weighted sum of its last few tokens. */
 #include "model/layers/program.h"
-
-#include <string.h>
-
-/* y += a b, number by number. */
-static void add_product(float *restrict y, const float *restrict a, const float *restrict b,
-                        size_t n) {
-    for (size_t i = 0; i < n; i++) y[i] += a[i] * b[i];
-}
+#include "base/array.h"
 
 /* The number of taps that reach a token when `others` tokens are on that side of it. */
-static size_t reach(int K, size_t others) {
-    return others < (size_t)K ? others + 1 : (size_t)K;
+static int reach(int K, int others) {
+    return others < K ? others + 1 : K;
 }
 
 void compute_convolution(const Thread *thread, float *y, const float *x, const float *taps, int B,
@@ -20,11 +13,8 @@ void compute_convolution(const Thread *thread, float *y, const float *x, const f
     Share share = team_share(thread, (size_t)B * length, 1);
     for (size_t n = share.begin; n < share.end; n++) {
         size_t s = (size_t)past + n % length;
-        const float *from = x + (n / length * S + s) * row;
-        float *to = y + n * row;
-        memcpy(to, from, row * sizeof *to);
-        for (size_t k = 0; k < reach(K, s); k++)
-            add_product(to, taps + k * row, from - k * row, row);
+        thread->isa->convolve(y + n * row, x + (n / length * S + s) * row, -(ptrdiff_t)C, taps, row,
+                              reach(K, (int)s), C);
     }
 }
 
@@ -32,26 +22,26 @@ void compute_convolution_backward(const Thread *thread, float *dx, const float *
                                   const float *taps, int B, int T, int K, int C) {
     size_t row = (size_t)C, length = (size_t)T;
     Share share = team_share(thread, (size_t)B * length, 1);
-    for (size_t n = share.begin; n < share.end; n++) {
-        const float *from = dy + n * row;
-        float *to = dx + n * row;
-        memcpy(to, from, row * sizeof *to);
-        for (size_t k = 0; k < reach(K, length - 1 - n % length); k++)
-            add_product(to, taps + k * row, from + k * row, row);
-    }
+    for (size_t n = share.begin; n < share.end; n++)
+        thread->isa->convolve(dx + n * row, dy + n * row, C, taps, row,
+                              reach(K, (int)(length - 1 - n % length)), C);
 }
 
 /* All tokens share the taps. So threads divide the channels: each sums its own in the order of the
- * tokens. */
+ * tokens. It takes few tokens at a time, so that it reads memory almost in order. */
 void compute_convolution_gradients(const Thread *thread, float *dtaps, const float *dy,
                                    const float *x, int B, int T, int K, int C) {
-    size_t row = (size_t)C, length = (size_t)T;
-    Share channels = team_share(thread, row, 16);
-    size_t first = channels.begin, width = channels.end - first;
-    for (size_t n = 0; n < (size_t)B * length; n++)
-        for (size_t k = 0; k < reach(K, n % length); k++)
-            add_product(dtaps + k * row + first, dy + n * row + first, x + (n - k) * row + first,
-                        width);
+    enum { AT_ONCE = 8 };
+    Share channels = team_share(thread, (size_t)C, 16);
+    size_t row = (size_t)C, first = channels.begin;
+    int width = (int)(channels.end - first);
+    for (int b = 0; b < B; b++)
+        for (int t = 0, tokens; t < T; t += tokens) {
+            size_t at = ((size_t)b * (size_t)T + (size_t)t) * row + first;
+            tokens = t < K - 1 ? 1 : min_int(AT_ONCE, T - t); /* the first lack taps */
+            thread->isa->convolve_gradients(dtaps + first, dy + at, x + at, row, tokens,
+                                            reach(K, t), width);
+        }
 }
 
 /* ---- as instructions ---- */

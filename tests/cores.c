@@ -220,8 +220,9 @@ static void walk_update(Walk *w) {
         int min = 0;
         for (int t = 1; t < w->threads; t++)
             if (seconds[t] < seconds[min]) min = t;
-        seconds[min] +=
-            muon->seconds * muon_work(tensor->shape[0], tensor->shape[1]) / muon->weight;
+        seconds[min] += muon->seconds *
+                        muon_work(w->run->products, tensor->shape[0], tensor->shape[1]) /
+                        muon->weight;
     }
     work(w, muon, seconds);
     wait_for_all(w);
@@ -269,7 +270,8 @@ static void weigh(Walk *w) {
         find_kind(w, "norm of the gradient")->weight += size;
         if (run->packed_offsets[i] != SIZE_MAX) find_kind(w, "packing of weights")->weight += size;
         if (tensor->flags & MUON)
-            find_kind(w, "Muon")->weight += muon_work(tensor->shape[0], tensor->shape[1]);
+            find_kind(w, "Muon")->weight +=
+                muon_work(run->products, tensor->shape[0], tensor->shape[1]);
         else
             find_kind(w, "AdamW")->weight += size;
     }

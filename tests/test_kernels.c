@@ -192,9 +192,56 @@ static void check_part(const Isa *isa, const Products *products) {
     free(packed);
 }
 
+/* a a^T, of which multiply_upper computes the numbers on and above the diagonal. */
+typedef struct {
+    float *whole, *upper, *packed;
+    const float *a;
+    int N, K;
+} Symmetric;
+
+static void symmetric_work(const Thread *thread, void *argument) {
+    const Symmetric *s = argument;
+    size_t N = (size_t)s->N, K = (size_t)s->K;
+    Packed b = {s->packed, s->K, s->N};
+    thread->products->pack(thread, s->packed, (Matrix){s->a, 1, K}, s->K, s->N);
+    thread->products->multiply(thread, s->whole, N + 1, (Matrix){s->a, K, 1}, b, s->N, s->K, NULL,
+                               (Share){0, N});
+    thread->products->multiply_upper(thread, s->upper, N + 1, (Matrix){s->a, K, 1}, b);
+}
+
+static void check_upper_of(Team *team, const Isa *isa, const Products *products, int N, int K) {
+    size_t row = (size_t)N + 1; /* the gap between rows must not change */
+    float *a = random_floats(1, (size_t)(N * K)), *upper = random_floats(2, (size_t)N * row);
+    float *whole = random_floats(2, (size_t)N * row);
+    float *packed = malloc(products->packed_size(isa, K, N) * sizeof *packed);
+    assert_non_null(packed);
+    Symmetric work = {whole, upper, packed, a, N, K};
+    team_run(team, 1, symmetric_work, &work);
+    for (size_t i = 0; i < (size_t)N; i++)
+        for (size_t j = i; j < row; j++)
+            if (upper[i * row + j] != whole[i * row + j])
+                fail_msg("%s, %s: %d x %d, (%zu, %zu) is not that of the whole product", isa->name,
+                         products->name, N, K, i, j);
+    free(a);
+    free(upper);
+    free(whole);
+    free(packed);
+}
+
+static void check_upper(const Isa *isa, const Products *products) {
+    Error err;
+    Team *team;
+    assert_ok(team_open(&team, isa, products, 1, 0, &err), err);
+    for (int N = 1; N <= 140; N++) check_upper_of(team, isa, products, N, N % 70 + 1);
+    check_upper_of(team, isa, products, 65, 1100); /* several blocks of terms, and of rows */
+    check_upper_of(team, isa, products, 600, 40);
+    team_close(team);
+}
+
 static void check_products(const Isa *isa) {
     check_sizes(isa, &float32_products, isa->tile_rows, isa->tile_columns);
     check_part(isa, &float32_products);
+    check_upper(isa, &float32_products);
 }
 
 static void test_products(void **state) {
@@ -210,6 +257,7 @@ static void test_bf16_products(void **state) {
     for (int i = 0; i < count; i++) {
         check_sizes(isa_choose(&err), tables[i], 32, 32);
         check_part(isa_choose(&err), tables[i]);
+        check_upper(isa_choose(&err), tables[i]);
     }
     assert_true(bf16_choose(&err) == (count > 0 ? tables[count - 1] : NULL));
     if (count == 0) assert_non_null(strstr(err.text, "bf16"));

@@ -18,7 +18,7 @@ static bool choose_owners(Run *run, Error *err) {
             size_t min = 0;
             for (size_t p = 1; p < processes; p++)
                 if (work[p] < work[min]) min = p;
-            work[min] += muon_work(tensor->shape[0], tensor->shape[1]);
+            work[min] += muon_work(run->products, tensor->shape[0], tensor->shape[1]);
             run->owners[i] = (int)min;
         }
     memory_free(work);

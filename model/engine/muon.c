@@ -5,7 +5,17 @@
 #include <math.h>
 #include <string.h>
 
-enum { FIRST_STEPS = 3, LAST_STEPS = 2 };
+/* The iteration computes A = x x^T, makes a few steps on A alone, multiplies x, and so on. Here are
+ * the steps on each A. Each but the first makes a rounding error in A larger, by up to a^2 = 12. So
+ * with operands rounded to bfloat16 A is new in each step. */
+enum { STAGES_MAX = 5 };
+typedef struct {
+    int count, steps[STAGES_MAX];
+} Stages;
+
+static Stages stages_of(const Products *products) {
+    return products->rounds ? (Stages){5, {1, 1, 1, 1, 1}} : (Stages){2, {3, 2}};
+}
 
 /* m <= n: with the shorter side first the products are smaller. */
 typedef struct {
@@ -29,10 +39,14 @@ size_t muon_scratch(const Isa *isa, const Products *products, int rows, int colu
     return 2 * s.mn + 4 * s.mm + packed_size(isa, products, s);
 }
 
-double muon_work(int rows, int columns) {
+/* Of a symmetric product, half is computed. */
+double muon_work(const Products *products, int rows, int columns) {
     Shape s = shape_of(rows, columns);
-    int halves = 4 * (FIRST_STEPS + LAST_STEPS) - 6; /* m x m products, of which half is computed */
-    return (double)s.m * s.m * (3.0 * s.n + 0.5 * halves * s.m);
+    Stages stages = stages_of(products);
+    double square = (double)s.m * s.m, work = 0;
+    for (int i = 0; i < stages.count; i++)
+        work += square * (1.5 * s.n + 0.5 * (4 * stages.steps[i] - 3) * s.m);
+    return work;
 }
 
 /* ---- products of one thread ---- */
@@ -41,20 +55,26 @@ static void pack(const Thread *thread, float *packed, Matrix b, int K, int N) {
     thread->products->pack(thread, packed, b, K, N);
 }
 
-/* c[m,m] = a[m,K] b[K,m], where the result is known to be symmetric: computes the panels of columns
- * down to the diagonal, and mirrors them. That is little more than half of the work. */
-static void multiply_symmetric(const Thread *thread, float *c, const float *a, Packed b) {
-    int m = b.N, panel = thread->products->panel, width = panel ? panel : thread->isa->tile_columns;
+/* Copies the numbers above the diagonal of c[m,m] to those below it: for one column of squares
+ * after another those beside the diagonal, then the square on it. */
+static void mirror(const Isa *isa, float *c, int m) {
+    enum { SQUARE = 16 };
     size_t row = (size_t)m;
-    for (int j = 0; j < m; j += width) {
-        int end = min_int(j + width, m);
-        thread->products->multiply(thread, c, row, (Matrix){a, (size_t)b.K, 1}, b, end, b.K, NULL,
-                                   (Share){(size_t)j, (size_t)end});
-        thread->isa->transpose(c + (size_t)j * row, row, c + j, row, j, end - j);
+    float turned[SQUARE * SQUARE];
+    for (int j = 0; j < m; j += SQUARE) {
+        int width = min_int(SQUARE, m - j);
+        float *square = c + (size_t)j * row + j;
+        isa->transpose(c + (size_t)j * row, row, c + j, row, j, width);
+        isa->transpose(turned, SQUARE, square, row, width, width);
+        for (size_t i = 1; i < (size_t)width; i++)
+            for (size_t k = 0; k < i; k++) square[i * row + k] = turned[i * SQUARE + k];
     }
-    /* within the squares on the diagonal, rounding may differ */
-    for (int j = 0; j < m; j++)
-        for (int i = j / width * width; i < j; i++) c[j * m + i] = c[i * m + j];
+}
+
+/* c[m,m] = a[m,K] b[K,m], where the result is known to be symmetric. */
+static void multiply_symmetric(const Thread *thread, float *c, const float *a, Packed b) {
+    thread->products->multiply_upper(thread, c, (size_t)b.N, (Matrix){a, (size_t)b.K, 1}, b);
+    mirror(thread->isa, c, b.N);
 }
 
 /* ---- the step ---- */
@@ -91,34 +111,39 @@ static void take_steps(const Thread *thread, float *y, const float *x, float *wo
 }
 
 /* Moves x[m,n], of norm 1, close to the nearest matrix with orthogonal rows: in the end all
- * singular values are between 0.7 and 1.2. Rounding errors in A grow by a^2 with each step that
- * does not compute it from x, so x is computed once in between. y has s.mn floats. */
-static void orthogonalize(const Thread *thread, float *x, float *y, Shape s) {
-    take_steps(thread, y, x, y + s.mn, s, FIRST_STEPS);
-    take_steps(thread, x, y, y + s.mn, s, LAST_STEPS);
+ * singular values are between 0.7 and 1.2. Returns the result: x or y. y has s.mn floats, and the
+ * rest of the scratch follows it. */
+static float *orthogonalize(const Thread *thread, float *x, float *y, float *work, Shape s) {
+    Stages stages = stages_of(thread->products);
+    for (int i = 0; i < stages.count; i++) {
+        float *from = x;
+        take_steps(thread, y, x, work, s, stages.steps[i]);
+        x = y;
+        y = from;
+    }
+    return x;
 }
 
-void muon_step(const Thread *thread, float *w, float *m, const float *g, int rows, int columns,
+void muon_step(const Thread *thread, float *w, float *m, float *g, int rows, int columns,
                Muon muon) {
     Thread own = *thread;
     own.index = 0;
     own.count = 1;
     Shape s = shape_of(rows, columns);
     size_t size = (size_t)rows * (size_t)columns, row = (size_t)columns, side = (size_t)rows;
-    float *x = thread->scratch, *y = x + s.mn;
+    float *turned = thread->scratch, *y = turned + s.mn, *work = y + s.mn;
     bool tall = rows > columns;
     thread->isa->axpby(m, muon.momentum, g, 1 - muon.momentum, size);
-    memcpy(y, g, size * sizeof *y);
-    thread->isa->axpby(y, 1 - muon.momentum, m, muon.momentum, size);
-    if (tall)
-        thread->isa->transpose(x, side, y, row, rows, columns);
-    else
-        memcpy(x, y, size * sizeof *x);
+    thread->isa->axpby(g, 1 - muon.momentum, m, muon.momentum, size);
+    if (tall) thread->isa->transpose(turned, side, g, row, rows, columns);
+    float *x = tall ? turned : g;
     float norm = sqrtf(thread->isa->dot(x, x, size));
     thread->isa->axpby(x, 1 / (norm + 1e-7f), x, 0, size);
-    orthogonalize(&own, x, y, s);
-    if (tall) thread->isa->transpose(y, row, x, side, columns, rows);
-    const float *step = tall ? y : x;
+    float *step = orthogonalize(&own, x, y, work, s);
+    if (tall) {
+        thread->isa->transpose(g, row, step, side, columns, rows);
+        step = g;
+    }
     float scale = tall ? sqrtf((float)rows / (float)columns) : 1;
     thread->isa->axpby(w, 1 - muon.rate * muon.decay, step, -muon.rate * scale, size);
 }

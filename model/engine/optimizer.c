@@ -130,7 +130,7 @@ static void update_matrices(const Run *run, const Thread *thread, Muon muon) {
         int min = 0, rows = tensor->shape[0], columns = tensor->shape[1];
         for (int t = 1; t < thread->count; t++)
             if (work[t] < work[min]) min = t;
-        work[min] += (float)muon_work(rows, columns);
+        work[min] += (float)muon_work(run->products, rows, columns);
         if (min != thread->index) continue;
         muon_step(thread, run->model->weights + tensor->offset, run->first_moments + tensor->offset,
                   g, rows, columns, muon);

@@ -119,7 +119,7 @@ static double muon_operations(const Run *run) {
     for (int i = 0; i < run->model->tensor_count; i++) {
         const Tensor *tensor = &run->model->tensors[i];
         if (tensor->flags & MUON && trains(run, i))
-            work += muon_work(tensor->shape[0], tensor->shape[1]);
+            work += muon_work(run->products, tensor->shape[0], tensor->shape[1]);
     }
     return 2 * work * run->profile->updates;
 }

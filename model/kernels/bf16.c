@@ -311,6 +311,21 @@ static void multiply_rows(const Thread *thread, const Tiles *tiles, float *c, si
         }
 }
 
+static void multiply_upper_rows(const Thread *thread, const Tiles *tiles, float *c, size_t c_row,
+                                Matrix a, Packed b) {
+    uint16_t *left = (uint16_t *)thread->left;
+    for (int i = 0; i < b.N; i += MATMUL_ROWS)
+        for (int p = 0; p < b.K; p += TERMS) {
+            int rows = min_int(MATMUL_ROWS, b.N - i), terms = min_int(TERMS, b.K - p);
+            pack_left(left, (Matrix){a.at + (size_t)i * a.row + p, a.row, 1}, rows, terms);
+            for (int j = i; j < b.N; j += TILE) /* a panel, down to the diagonal */
+                multiply_block(tiles, c + (size_t)i * c_row, c_row, left,
+                               (const uint16_t *)b.at + block_at(p, b.N), panel_size(terms),
+                               min_int(rows, j + TILE - i), j, min_int(j + TILE, b.N), terms, NULL,
+                               p > 0);
+        }
+}
+
 static void add_sums(const Isa *isa, float *sums, Matrix a, int rows, int K) {
     for (int p = 0; p < K; p++) isa->add(sums, a.at + (size_t)p * a.column, (size_t)rows);
 }
@@ -355,6 +370,11 @@ static void avx512_multiply(const Thread *thread, float *c, size_t c_row, Matrix
     multiply_rows(thread, &avx512_tiles, c, c_row, a, b, M, K, bias, columns);
 }
 
+static void avx512_multiply_upper(const Thread *thread, float *c, size_t c_row, Matrix a,
+                                  Packed b) {
+    multiply_upper_rows(thread, &avx512_tiles, c, c_row, a, b);
+}
+
 static void avx512_accumulate(const Thread *thread, float *c, size_t c_row, Matrix a, Matrix b,
                               int M, int N, int K, float *sums) {
     accumulate_product(thread, &avx512_tiles, c, c_row, a, b, M, N, K, sums);
@@ -367,6 +387,12 @@ static void amx_multiply(const Thread *thread, float *c, size_t c_row, Matrix a,
     _tile_release();
 }
 
+static void amx_multiply_upper(const Thread *thread, float *c, size_t c_row, Matrix a, Packed b) {
+    amx_configure();
+    multiply_upper_rows(thread, &amx_tiles, c, c_row, a, b);
+    _tile_release();
+}
+
 static void amx_accumulate(const Thread *thread, float *c, size_t c_row, Matrix a, Matrix b, int M,
                            int N, int K, float *sums) {
     amx_configure();
@@ -376,18 +402,20 @@ static void amx_accumulate(const Thread *thread, float *c, size_t c_row, Matrix 
 
 static const Products avx512_products = {.name = "avx512_bf16",
                                          .attention = &float32_products,
-                                         .panel = TILE,
+                                         .rounds = true,
                                          .packed_size = packed_floats,
                                          .pack = pack_weights,
                                          .multiply = avx512_multiply,
+                                         .multiply_upper = avx512_multiply_upper,
                                          .accumulate = avx512_accumulate};
 static const Products amx_products = {.name = "amx_bf16",
                                       .attention = &amx_products,
+                                      .rounds = true,
                                       .rows = TILE,
-                                      .panel = TILE,
                                       .packed_size = packed_floats,
                                       .pack = pack_weights,
                                       .multiply = amx_multiply,
+                                      .multiply_upper = amx_multiply_upper,
                                       .accumulate = amx_accumulate};
 
 /* AMX's registers are large: a program must ask the system for permission before it uses them. */

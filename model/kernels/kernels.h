@@ -246,10 +246,9 @@ typedef struct {
 struct Products {
     const char *name;
     const Products *attention; /* the table that attention uses: this or another */
-    int rows;  /* the fewest rows of a left operand for an efficient product; 0: those of a register
-                  tile */
-    int panel; /* columns of a panel of a packed operand, 0: those of a register tile; a share of
-                  the columns may also begin at a multiple of these */
+    bool rounds;               /* operands to bfloat16 */
+    int rows; /* the fewest rows of a left operand for an efficient product; 0: those of a register
+                 tile */
     /* packed_size: the floats of a packed right operand b[K,N]. pack: packs it, by the team; one
        stride of b is 1 */
     size_t (*packed_size)(const Isa *isa, int K, int N);
@@ -260,6 +259,9 @@ struct Products {
        b is 0. */
     void (*multiply)(const Thread *thread, float *c, size_t c_row, Matrix a, Packed b, int M, int K,
                      const float *bias, Share columns);
+    /* The same without a bias, for a result c[N,N] that is known to be symmetric: computes the
+       numbers on and above the diagonal. Some below it are overwritten. a.column is 1 */
+    void (*multiply_upper)(const Thread *thread, float *c, size_t c_row, Matrix a, Packed b);
     /* c[M,N] += a[M,K] b[K,N], by the team; b is not packed. One stride of a and one of b is 1. If
        `sums` is not NULL, sums[i] += sum_p a(i,p), and a must be transposed (a.row = 1). */
     void (*accumulate)(const Thread *thread, float *c, size_t c_row, Matrix a, Matrix b, int M,
@@ -271,7 +273,7 @@ enum { PRODUCT_GRAIN = 64 }; /* a multiple of the panel width of every table */
 extern const Products float32_products;
 
 /* Weights rounded to bfloat16, all else float32: half the memory traffic, on any processor. For few
- * rows. Not for training: `accumulate` is NULL. */
+ * rows. Not for training: `multiply_upper` and `accumulate` are NULL. */
 extern const Products bf16_weight_products;
 
 /* The tables of bfloat16 products that this processor runs, slowest first. Returns how many, at

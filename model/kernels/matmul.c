@@ -117,6 +117,26 @@ static void multiply(const Thread *thread, float *c, size_t c_row, Matrix a, Pac
     }
 }
 
+/* A tile on the diagonal begins with the vector that has its first row's number. */
+static void multiply_upper(const Thread *thread, float *c, size_t c_row, Matrix a, Packed b) {
+    const Isa *isa = thread->isa;
+    for (int p = 0; p < b.K; p += isa->block_terms)
+        for (int j = 0; j < b.N; j += isa->tile_columns) {
+            int terms = min_int(isa->block_terms, b.K - p),
+                end = min_int(j + isa->tile_columns, b.N);
+            size_t b_row = whole_vectors(isa, end - j);
+            const float *panel =
+                b.at + (size_t)p * whole_vectors(isa, b.N) + (size_t)j * (size_t)terms;
+            for (int i = 0; i < end; i += isa->tile_rows) {
+                int first = i > j ? i / isa->lanes * isa->lanes : j;
+                float *to = c + (size_t)i * c_row + first;
+                isa->tile(to, c_row, a.at + (size_t)i * a.row + p, a.row, 1, panel + (first - j),
+                          b_row, terms, min_int(isa->tile_rows, b.N - i), end - first,
+                          p == 0 ? NULL : to, c_row, NULL);
+            }
+        }
+}
+
 /* Multiplies the rows that this thread owns by one packed block. */
 static void multiply_strips(const Thread *thread, float *c, size_t c_row, Matrix a, int M, int N,
                             int K, float *sums) {
@@ -176,4 +196,5 @@ const Products float32_products = {.name = "float32",
                                    .packed_size = packed_size,
                                    .pack = pack,
                                    .multiply = multiply,
+                                   .multiply_upper = multiply_upper,
                                    .accumulate = accumulate};

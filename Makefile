@@ -94,6 +94,11 @@ SAMPLING = $(patsubst %.c,%.o,$(wildcard sampling/*.c))
 TRAINING = $(patsubst %.c,%.o,$(wildcard training/*.c))
 OBJECTS = $(SOURCES:.c=.o) $(ISAS:%=model/kernels/isa_%.o) $(BF16)
 
+# The library, and what it is made of besides `OBJECTS`. (library/interruption.c takes the place of
+# training/interruption.c.)
+LIBRARY = $(patsubst %.c,%.o,$(filter-out library/example.c,$(wildcard library/*.c)))
+BELOW   = $(patsubst %,training/%.o,plan preset recipe request saving sizes workers) sampling/request.o sampling/score.o
+
 # The plain ladder is for readers and tests, not for the programs.
 LADDER  = $(patsubst %.c,%.o,$(wildcard model/plain/*.c))
 
@@ -115,6 +120,8 @@ RUNS      = 10000000
 
 # The attention head shown in the README.
 MAP = map-1-0
+
+VERSION := $(shell sed -n 's/.*TRIL_VERSION "\(.*\)"/\1/p' version.h)
 
 all: train sample
 
@@ -154,6 +161,7 @@ $(TESTS:%=$(1)/%.log): %.log: % $(PROGRAMS:%=$(1)/%) always
 $(1)/tests/test_fuzz: $(FUZZ:%=$(1)/%)
 $(1)/tests/test_kernels: $(1)/model/kernels/isa_portable.o
 $(1)/tests/test_recipe: $(1)/training/recipe.o
+$(1)/tests/test_library: $(LIBRARY:%=$(1)/%) $(BELOW:%=$(1)/%)
 $(1)/tests/products: $(1)/tests/products.o $(OBJECTS:%=$(1)/%)
 	$$(call link,$(2))
 $(1)/tests/bench: $(1)/tests/bench.o $(1)/tests/peak.o $(OBJECTS:%=$(1)/%)
@@ -184,6 +192,46 @@ $(eval $(call rules,$(BUILD)/test,$$(CFLAGS) -Werror))
 $(eval $(call rules,$(BUILD)/san,$$(SANITIZE)))
 # For `make check`: ThreadSanitizer finds what two threads use at once.
 $(eval $(call rules,$(BUILD)/tsan,-O1 -g1 -fsanitize=thread))
+
+# For the library: code for any address, with no name visible but those that tril.h exports.
+$(eval $(call rules,$(BUILD)/pic,$$(CFLAGS) -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections))
+
+# The library, static and shared, on systems with ELF. Both take of the program only what they use.
+# In the static one, too, all other names are local: none can meet a name of the program that it is
+# linked to.
+AR       = ar
+OBJCOPY  = objcopy
+SONAME   = libtril.so.$(firstword $(subst ., ,$(VERSION)))
+SHARED   = libtril.so.$(VERSION)
+ELF      = $(if $(findstring mingw,$(TARGET))$(findstring darwin,$(TARGET))$(findstring macos,$(TARGET)),,yes)
+PRODUCTS = $(if $(ELF),$(BUILD)/libtril.a $(BUILD)/$(SHARED) $(BUILD)/tril.pc)
+PARTS    = $(patsubst %,$(BUILD)/pic/%,$(BELOW) $(filter-out base/world_mpi.o,$(OBJECTS)) base/world.o)
+
+library: $(PRODUCTS)
+
+$(BUILD)/pic/parts.a: $(PARTS)
+	@rm -f $@
+	$(call quiet,AR)$(AR) rcs $@ $^
+
+$(BUILD)/libtril.a: $(LIBRARY:%=$(BUILD)/pic/%) $(BUILD)/pic/parts.a
+	$(call quiet,AR)$(CC) -r -nostdlib -o $(BUILD)/pic/tril.o $^ && \
+		$(OBJCOPY) --localize-hidden $(BUILD)/pic/tril.o && rm -f $@ && $(AR) rcs $@ $(BUILD)/pic/tril.o
+
+$(BUILD)/$(SHARED): $(LIBRARY:%=$(BUILD)/pic/%) $(BUILD)/pic/parts.a
+	$(call quiet,LD)$(CC) -shared -Wl,-soname,$(SONAME) -Wl,--gc-sections -Wl,-z,defs $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(BUILD)/tril.pc: library/tril.pc.in version.h Makefile always
+	@mkdir -p $(@D)
+	@sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' $< >$@
+
+# The library and its module for Python as a wheel, for this machine.
+wheel: $(BUILD)/$(SHARED)
+	@python3 python/wheel $< $(VERSION) $(BUILD)
+
+# Tests the wheel in fresh virtual environments, with and without NumPy, and runs docs/notebook.ipynb.
+test-python: $(BUILD)/$(SHARED) $(BUILD)/test/train $(BUILD)/test/sample
+	@tests/deps python
+	tests/python $(BUILD)
 
 # Text inside a program: a string for each line. (Two question marks could begin a trigraph.)
 $(BUILD)/text/%.inc: %
@@ -250,7 +298,7 @@ WEB_FLAGS   = -std=c11 -ffp-contract=off $(SYSTEM) -DMEMORY_LIMIT=$(WEB_MEMORY) 
               -Wno-unknown-pragmas -Wno-enum-float-conversion -fopenmp-simd -msimd128
 WEB_LINK    = -mexec-model=reactor -s -Wl,--max-memory=$(WEB_MEMORY) -Wl,-z,stack-size=1048576
 WEB_RELAXED = -mrelaxed-simd
-WEB_SOURCES = $(wildcard web/*.c data/*.c model/*.c model/rungs/*.c model/layers/*.c model/engine/*.c) \
+WEB_SOURCES = library/training.c library/interruption.c $(wildcard web/*.c data/*.c model/*.c model/rungs/*.c model/layers/*.c model/engine/*.c) \
               $(filter-out $(patsubst %,base/%.c,claims file filesystem_posix processors_posix shell signals_posix terminal_posix \
                 threads world_mpi) base/%_windows.c,$(wildcard base/*.c)) \
               $(patsubst %,formats/%.c,checkpoint safetensors trained) \
@@ -279,7 +327,7 @@ deps-web:
 
 # The same, natively and under the sanitizers. Where two objects have a function, such as web/file.o
 # and base/file.o, the first one counts.
-WEB_NATIVE = tests/web/calls.o $(patsubst %.c,%.o,$(wildcard web/*.c)) $(OBJECTS) $(REPORT) $(TRAINING)
+WEB_NATIVE = tests/web/calls.o $(patsubst %.c,%.o,$(wildcard web/*.c)) library/training.o library/interruption.o $(OBJECTS) $(REPORT) $(TRAINING)
 $(BUILD)/san/tests/web/calls: $(WEB_NATIVE:%=$(BUILD)/san/%)
 	$(call link,$(SANITIZE) -Wl$(comma)--allow-multiple-definition,-lcmocka)
 
@@ -346,34 +394,42 @@ pictures: train $(INPUT)
 	./train --ladder --time 7m --epochs 0 --patience 1 --out $(BUILD)/pictures/model.safetensors $(INPUT)
 	docs/draw $(BUILD)/pictures/report.html $(MAP)
 
-# Installs the programs as tril-train and tril-sample, shell completion, and manual pages. The pages
+# Installs the programs as tril-train and tril-sample, the library, shell completion, and manual pages. The pages
 # are made from --help by help2man; the archive of `make dist` already has them.
 MANUAL   = $(if $(wildcard docs/man/*.1),docs/man,$(BUILD)/man)
 BIN      = $(DESTDIR)$(PREFIX)/bin
 MAN      = $(DESTDIR)$(PREFIX)/share/man/man1
 BASH     = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 ZSH      = $(DESTDIR)$(PREFIX)/share/zsh/site-functions
+LIB      = $(DESTDIR)$(PREFIX)/lib
+INCLUDE  = $(DESTDIR)$(PREFIX)/include
 HELP2MAN = $(shell command -v help2man)
 PAGES    = $(if $(HELP2MAN)$(wildcard docs/man/*.1),tril-train.1 tril-sample.1)
-VERSION  = $(shell sed -n 's/.*TRIL_VERSION "\(.*\)"/\1/p' version.h)
 
 $(BUILD)/man/tril-%.1: $(BUILD)/% docs/man/tril-%.h2m
 	@mkdir -p $(@D)
 	@cp $< $(BUILD)/man/tril-$*
 	$(call quiet,MAN)help2man --no-info --version-string=$(VERSION) --include=docs/man/tril-$*.h2m --output=$@ $(BUILD)/man/tril-$*
 
-install: train sample $(PAGES:%=$(MANUAL)/%)
-	install -d $(BIN) $(MAN) $(BASH) $(ZSH)
+install: train sample library $(PAGES:%=$(MANUAL)/%)
+	install -d $(BIN) $(MAN) $(BASH) $(ZSH) $(if $(ELF),$(LIB)/pkgconfig $(INCLUDE))
 	install -m 755 $(BUILD)/train $(BIN)/tril-train
 	install -m 755 $(BUILD)/sample $(BIN)/tril-sample
 	install -m 644 docs/completion/tril.bash $(BASH)/tril-train
 	install -m 644 docs/completion/tril.bash $(BASH)/tril-sample
 	install -m 644 docs/completion/_tril $(ZSH)/_tril
+	$(if $(ELF),install -m 644 library/tril.h $(INCLUDE))
+	$(if $(ELF),install -m 644 $(BUILD)/libtril.a $(LIB))
+	$(if $(ELF),install -m 755 $(BUILD)/$(SHARED) $(LIB))
+	$(if $(ELF),ln -sf $(SHARED) $(LIB)/$(SONAME))
+	$(if $(ELF),ln -sf $(SONAME) $(LIB)/libtril.so)
+	$(if $(ELF),install -m 644 $(BUILD)/tril.pc $(LIB)/pkgconfig)
 	$(if $(PAGES),install -m 644 $(PAGES:%=$(MANUAL)/%) $(MAN),@echo "install: without manual pages, which need help2man")
 
 uninstall:
 	rm -f $(BIN)/tril-train $(BIN)/tril-sample $(MAN)/tril-train.1 $(MAN)/tril-sample.1
 	rm -f $(BASH)/tril-train $(BASH)/tril-sample $(ZSH)/_tril
+	rm -f $(INCLUDE)/tril.h $(LIB)/pkgconfig/tril.pc $(LIB)/libtril.a $(LIB)/libtril.so $(LIB)/$(SONAME) $(LIB)/$(SHARED)
 
 # Packs the committed files, the manual pages and, if its compiler is available, web/tril.html.
 PACKED_PAGE = $(if $(filter dist,$(MAKECMDGOALS)),$(shell python3 -c 'import ziglang' 2>/dev/null && echo web/tril.html))
@@ -424,7 +480,7 @@ ifneq ($(filter deps,$(MAKECMDGOALS)),)
 $(foreach build,test san,$(patsubst %.c,$(BUILD)/$(build)/%.o,$(wildcard tests/*.c))): | deps
 endif
 
-FORMATTED = $(wildcard *.[ch] formats/*.[ch] report/*.[ch] web/*.[ch] sampling/*.[ch] training/*.[ch] base/*.[ch] data/*.[ch] model/*.[ch] model/*/*.[ch] tests/*.[ch] tests/fuzz/*.[ch] tests/web/*.[ch] tests/windows/*.[ch])
+FORMATTED = $(wildcard *.[ch] library/*.[ch] formats/*.[ch] report/*.[ch] web/*.[ch] sampling/*.[ch] training/*.[ch] base/*.[ch] data/*.[ch] model/*.[ch] model/*/*.[ch] tests/*.[ch] tests/fuzz/*.[ch] tests/web/*.[ch] tests/windows/*.[ch])
 
 format:
 	$(CLANG_FORMAT) -i $(FORMATTED)
@@ -436,4 +492,4 @@ clean:
 	rm -rf build train sample web/tril.html
 
 -include $(shell find build -name '*.d' 2>/dev/null)
-.PHONY: all always run test test-plain test-numbers san check test-page web deps-web test-web test-install test-mpi soak test-arm fuzz pictures install uninstall dist release test-release test-windows bench deps format format-check clean
+.PHONY: all always run library wheel test-python test test-plain test-numbers san check test-page web deps-web test-web test-install test-mpi soak test-arm fuzz pictures install uninstall dist release test-release test-windows bench deps format format-check clean

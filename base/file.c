@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,9 +138,9 @@ static const char prefix[] = ".tril-", suffix[] = ".tmp";
 enum { DIGITS = 16, TEMPORARY = sizeof prefix + DIGITS + sizeof suffix };
 
 /* The temporary file being written, and its descriptor. Globals, because file_abandon runs in a
- * signal handler. */
-static char *volatile under_way;
-static volatile int under_way_file;
+ * signal handler; atomic, because several threads may write files: then it knows the last one. */
+static char *_Atomic under_way;
+static atomic_int under_way_file;
 
 /* A key that differs between processes and moments. */
 static uint64_t random_start(void) {
@@ -177,7 +178,8 @@ bool file_make_temporary_folder(const char *folder, char **path, Error *err) {
 }
 
 void file_abandon(void) {
-    if (under_way) filesystem_abandon(under_way_file, under_way);
+    const char *name = under_way;
+    if (name) filesystem_abandon(under_way_file, name);
 }
 
 bool file_is_temporary(const char *name) {

@@ -44,7 +44,8 @@ void signals_ignore_limits(void) {
     signal(SIGXFSZ, SIG_IGN);
 }
 
-static sigset_t held; /* the mask before signals_hold */
+/* The mask before signals_hold: each thread has its own. */
+static _Thread_local sigset_t held;
 
 void signals_hold(void) {
     sigset_t all;

@@ -40,21 +40,28 @@ static uint64_t digest_of(const char *text, size_t length) {
     return digest_value(&digest);
 }
 
+bool corpus_make(Corpus *corpus, const char *name, const char *text, size_t length, bool bytes,
+                 double held_out, int context, const Vocab *known, Error *err) {
+    *corpus = (Corpus){0};
+    bool ok = length > 0 || fail(err, "%s: is empty", name);
+    ok = ok && vocab_build(&corpus->vocab, name, text, length, bytes, err);
+    if (ok) corpus->distinct = bytes ? byte_values_in(text, length) : corpus->vocab.size;
+    ok = ok && add_vocabulary(corpus, known, err);
+    ok = ok && vocab_encode(&corpus->vocab, name, text, length, &corpus->ids, &corpus->length, err);
+    ok = ok && split(corpus, name, held_out, context, err);
+    corpus->digest = digest_of(text, length);
+    if (!ok) corpus_free(corpus);
+    return ok;
+}
+
 bool corpus_load(Corpus *corpus, const char *path, bool bytes, double held_out, int context,
                  const Vocab *known, Error *err) {
     *corpus = (Corpus){0};
     char *text;
     size_t length;
     if (!file_read(path, &text, &length, err)) return false;
-    bool ok = length > 0 || fail(err, "%s: is empty", path);
-    ok = ok && vocab_build(&corpus->vocab, path, text, length, bytes, err);
-    if (ok) corpus->distinct = bytes ? byte_values_in(text, length) : corpus->vocab.size;
-    ok = ok && add_vocabulary(corpus, known, err);
-    ok = ok && vocab_encode(&corpus->vocab, path, text, length, &corpus->ids, &corpus->length, err);
-    ok = ok && split(corpus, path, held_out, context, err);
-    corpus->digest = digest_of(text, length);
+    bool ok = corpus_make(corpus, path, text, length, bytes, held_out, context, known, err);
     memory_free(text);
-    if (!ok) corpus_free(corpus);
     return ok;
 }
 

@@ -71,11 +71,16 @@ typedef struct {
     uint64_t digest; /* of the file's bytes */
 } Corpus;
 
-/* Reads a text file. `held_out`, between 0 and 1, is the fraction for validation. The
- * vocabulary is that of the text, and has all characters of `known` too, the vocabulary of an
- * existing model; NULL: there is none. The caller releases the corpus with corpus_free. Refused
- * with a message: a missing file, a directory, an empty file, invalid UTF-8 (unless `bytes`), a
- * training part shorter than context + 1 characters, a held-out part of fewer than two. */
+/* Reads a text of `length` bytes. `name` begins the messages. `held_out`, between 0 and 1, is the
+ * fraction for validation. The vocabulary is that of the text, and has all characters of `known`
+ * too, the vocabulary of an existing model; NULL: there is none. The caller releases the corpus
+ * with corpus_free; on failure there is nothing to release. Refused: an empty text, invalid UTF-8
+ * (unless `bytes`), a training part shorter than context + 1 characters, a held-out part of fewer
+ * than two. */
+bool corpus_make(Corpus *corpus, const char *name, const char *text, size_t length, bool bytes,
+                 double held_out, int context, const Vocab *known, Error *err);
+
+/* The same with a text file. Also refused: a missing file, a directory. */
 bool corpus_load(Corpus *corpus, const char *path, bool bytes, double held_out, int context,
                  const Vocab *known, Error *err);
 

@@ -216,7 +216,11 @@ static bool lay_out(Model *model, const SafeTensors *file, int *sets_there, cons
     Config config;
     Error why;
     if (!read_config(file, path, &config, err)) return false;
-    if (!model_lay_out(model, &config, &why)) return fail(err, "%s: %.400s", path, why.text);
+    if (!model_lay_out(model, &config, &why)) {
+        fail(err, "%s: %.400s", path, why.text);
+        err->no_memory = why.no_memory;
+        return false;
+    }
     *sets_there = file->tensor_count == SETS * model->tensor_count ? SETS : 1;
     return check_tensors(model, file, *sets_there, path, err);
 }

@@ -24,9 +24,8 @@ static bool refuse(const char *path, const char *text, size_t length, const Voca
         first.text, unknown);
 }
 
-/* The mean loss over the known ids, in nats. */
-static bool evaluate(double *nats, const int32_t *ids, size_t count, Model *model, int threads,
-                     Precision precision, Error *err) {
+bool score_tokens(double *nats, const int32_t *ids, size_t count, Model *model, int threads,
+                  Precision precision, Error *err) {
     enum { WINDOWS = 16 }; /* in a batch */
     Run *run;
     RunOptions options = {.batch = WINDOWS,
@@ -46,7 +45,7 @@ static bool score_ids(Score *score, const char *path, int32_t *ids, Model *model
     score->unknown = score->characters - known;
     if (known < 2)
         return fail(err, "%s: too short: a score needs two characters that the model knows", path);
-    if (!evaluate(&score->nats, ids, known, model, threads, precision, err)) return false;
+    if (!score_tokens(&score->nats, ids, known, model, threads, precision, err)) return false;
     if (unknown != UNKNOWN_UNIFORM) return true;
     double predicted = (double)(known - 1), others = (double)score->unknown;
     double cost = log((double)model->config.V + 1);

@@ -24,4 +24,9 @@ typedef struct {
 bool score_file(Score *score, const char *path, Model *model, const Vocab *vocab, Unknown unknown,
                 int threads, Precision precision, Error *err);
 
+/* Sets *nats to the mean loss over ids[count], in windows of the model's context; count >= 2.
+ * Refused: what run_open refuses. */
+bool score_tokens(double *nats, const int32_t *ids, size_t count, Model *model, int threads,
+                  Precision precision, Error *err);
+
 #endif

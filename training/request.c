@@ -15,6 +15,10 @@ static const Request nothing = {.learning_rate = -1,
                                 .save_every = -1,
                                 .sizes.dropout = -1};
 
+Request request_empty(void) {
+    return nothing;
+}
+
 /* ---- the options ---- */
 
 /* The options, whose values are the members of one request. */
@@ -119,11 +123,11 @@ static const char *constant_precision(const char *text) {
 
 /* Reads a list of words. They do not outlive this function, so texts become constants. */
 static bool read_list(Request *request, const char *list, const char *separator, Error *err) {
-    char words[WORDS_SIZE], *argv[MAX_WORDS] = {""};
+    char words[WORDS_SIZE], *argv[MAX_WORDS] = {""}, *rest;
     int argc = 1, first;
     snprintf(words, sizeof words, "%s", list);
-    for (char *word = strtok(words, separator); word && argc < MAX_WORDS - 1;
-         word = strtok(NULL, separator))
+    for (char *word = strtok_r(words, separator, &rest); word && argc < MAX_WORDS - 1;
+         word = strtok_r(NULL, separator, &rest))
         argv[argc++] = word;
     bool ok = read_options(request, argc, argv, &first, err);
     if (request->model) request->model = request_rung(request->model, strlen(request->model));

@@ -27,6 +27,9 @@ typedef struct {
     bool ladder, bytes, resume, continues /* --continue */, profile, quiet, help, version;
 } Request;
 
+/* A request that asks for nothing. */
+Request request_empty(void);
+
 /* Reads the command line and the preset that it names. Options on the command line override the
  * preset's. Refused: what options_parse refuses, an unknown preset, no text or several, options
  * that contradict each other. With --help or --version nothing else is checked. */

@@ -6,10 +6,8 @@
 #ifndef TRIL_WEB_TRAINER_H
 #define TRIL_WEB_TRAINER_H
 
-#include "training/recipe.h"
+#include "library/training.h"
 #include "training/sample.h"
-#include "training/saving.h"
-#include "training/workers.h"
 
 enum { TRACE_POINTS = 256, TRACE_LOSSES = 64 };
 
@@ -31,10 +29,8 @@ typedef struct {
     const Corpus *corpus; /* borrowed */
     Request request;      /* what was asked for, as ./train would be */
     Model model;
-    Workers workers;
-    Recipe recipe;
+    Training training; /* of `model` */
     SampleWriter writer;
-    Progress progress;
     Trace trace;
     char sample[SAMPLE_SIZE]; /* written at the last evaluation */
     Error failed;             /* why it cannot go on; empty: it can */
@@ -55,6 +51,9 @@ bool trainer_step(Trainer *trainer, Error *err);
 
 /* Are all steps taken? */
 bool trainer_done(const Trainer *trainer);
+
+/* Sets after how many steps it ends, which the rates follow. */
+void trainer_set_steps(Trainer *trainer, int steps);
 
 /* Writes the weights, the moments and the settings to the file `path`: a state, which ./train
  * --resume continues, and a checkpoint for all else that reads one. */

@@ -15,8 +15,8 @@ static bool check_rung(int rung, Error *err) {
 
 void tril_set_sizes(int layers, int heads, int width, int context, int batch, int steps,
                     double seed) {
-    Request empty = {
-        .learning_rate = -1, .weight_decay = -1, .epochs = -1, .patience = 1, .save_every = -1};
+    Request empty = request_empty();
+    empty.patience = 1;
     tab.asked = request_new(&empty);
     tab.asked.sizes = (Config){.L = layers, .NH = heads, .C = width, .T = context};
     tab.asked.batch = batch;
@@ -68,7 +68,7 @@ int tril_estimate(int rung) {
 
 static void add_rung(JsonText *json, int i) {
     const Trainer *t = &tab.trainers[i];
-    const Progress *p = &t->progress;
+    const Progress *p = &t->training.progress;
     int last = t->trace.held_out_count - 1;
     json_printf(json, "{\"rung\":%d,\"step\":%d,\"steps\":%d,\"parameters\":%zu,\"done\":%s", i,
                 p->step, t->request.steps, t->model.parameters, trainer_done(t) ? "true" : "false");
@@ -129,7 +129,7 @@ static int next_rung(bool by_time) {
     double least = INFINITY;
     for (int i = 0; i < MAX_RUNGS; i++) {
         if (!can_go_on(i)) continue;
-        const Progress *p = &tab.trainers[i].progress;
+        const Progress *p = &tab.trainers[i].training.progress;
         double so_far = by_time ? p->step_seconds : p->step;
         if (so_far < least) {
             least = so_far;
@@ -154,7 +154,7 @@ int tril_advance(double milliseconds, int by_time) {
 void tril_set_steps(int rung, int steps) {
     Error none;
     Trainer *trainer = tab_trainer(rung, &none);
-    if (trainer) trainer->request.steps = steps;
+    if (trainer) trainer_set_steps(trainer, steps);
 }
 
 /* ---- the chart ---- */

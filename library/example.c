@@ -1,0 +1,59 @@
+/* example.c - trains a small GPT on a text, and lets it write.
+ *
+ *     cc example.c $(pkg-config --cflags --libs tril) -o example && ./example FILE
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <tril.h>
+
+static int failed(const TrilError *error) {
+    fprintf(stderr, "example: %s\n", error->text);
+    return EXIT_FAILURE;
+}
+
+static char *read_text(const char *path, size_t *length) {
+    enum { MOST = 1 << 24 };
+    char *text = malloc(MOST);
+    FILE *file = path ? fopen(path, "rb") : NULL;
+    *length = text && file ? fread(text, 1, MOST, file) : 0;
+    if (file) fclose(file);
+    return text;
+}
+
+static int show_step(const TrilStep *step, void *user) {
+    (void)user;
+    if (step->step % 20 == 0)
+        printf("step %d of %d: loss %.3f\n", step->step, step->steps, step->loss);
+    return 0; /* go on */
+}
+
+static int show_text(const char *text, size_t length, void *user) {
+    return fwrite(text, 1, length, user) != length;
+}
+
+int main(int argc, char **argv) {
+    size_t length;
+    char *text = read_text(argc > 1 ? argv[1] : NULL, &length);
+    TrilError error;
+    TrilTokenizer *tokenizer = NULL;
+    TrilModel *model = NULL;
+    TrilTraining *training = NULL;
+    TrilSizes sizes = {.rung = "gpt", .layers = 2, .heads = 2, .width = 32, .context = 32};
+    TrilOptions options = tril_options();
+    TrilSampling sampling = tril_sampling();
+    double nats;
+    options.steps = 100;
+    sampling.length = 200;
+    int bad = tril_tokenizer_make(&tokenizer, text, length, &error) ||
+              tril_model_make(&model, tokenizer, &sizes, options.seed, &error) ||
+              tril_training_open(&training, model, text, length, &options, &error) ||
+              tril_training_run(training, show_step, NULL, &error) ||
+              tril_training_evaluate(training, &nats, &error);
+    if (!bad) printf("held-out loss: %.3f nats per character\n", nats);
+    bad = bad || tril_generate(model, "", 0, &sampling, show_text, stdout, &error);
+    tril_training_close(training);
+    tril_model_free(model);
+    tril_tokenizer_free(tokenizer);
+    free(text);
+    return bad ? failed(&error) : EXIT_SUCCESS;
+}

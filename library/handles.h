@@ -1,0 +1,47 @@
+/* handles.h - what stands behind the pointers of tril.h, and how failures become its values. */
+#ifndef TRIL_LIBRARY_HANDLES_H
+#define TRIL_LIBRARY_HANDLES_H
+
+#include "data/data.h"
+#include "library/tril.h"
+#include "model/model.h"
+
+struct TrilTokenizer {
+    Vocab vocab;
+};
+
+struct TrilModel {
+    TrilTokenizer tokenizer;
+    Model model;
+    /* the notes of its file */
+    uint64_t seed, text; /* of the training; digest of its text, 0: none yet */
+    int step;            /* updates done */
+    double validation;   /* the loss of these weights on the held-out text; NaN: not known */
+    bool taught;         /* the weights are not random any more */
+    bool in_training;
+};
+
+/* Takes a model and a vocabulary over, also on failure. */
+bool model_wrap(TrilModel **made, Model *model, Vocab *vocab, Error *err);
+
+/* The model's vocabulary. */
+static inline const Vocab *vocab_of(const TrilModel *model) {
+    return &model->tokenizer.vocab;
+}
+
+/* The model for a run that only reads it: a run borrows what it could change. */
+static inline Model *to_read(const TrilModel *model) {
+    return (Model *)&model->model;
+}
+
+/* Is `pointer` not NULL? `what` names it in the message. */
+bool given(const void *pointer, const char *what, Error *err);
+
+/* Sets *threads to how many `wanted` stands for. Refused: a number out of range. */
+bool threads_wanted(int wanted, int *threads, Error *err);
+
+/* Gives the message to the caller, and returns TRIL_NO_MEMORY if that was the reason, else
+ * `status`. */
+TrilStatus refusal(TrilStatus status, const Error *err, TrilError *error);
+
+#endif

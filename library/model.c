@@ -1,0 +1,169 @@
+/* model.c - the models of tril.h: made, read, written, and what is in them. */
+#include "base/memory.h"
+#include "formats/trained.h"
+#include "library/handles.h"
+#include "training/request.h"
+#include "training/saving.h"
+#include "version.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *tril_version(void) {
+    return TRIL_VERSION;
+}
+
+/* ---- the ladder ---- */
+
+const char *tril_rung(int i) {
+    for (int rung = 0; i >= 0 && model_name(rung); rung++)
+        if (rung == i) return model_name(rung);
+    return NULL;
+}
+
+const char *tril_rung_idea(int i) {
+    const char *name = tril_rung(i);
+    return name ? model_idea(name) : NULL;
+}
+
+/* ---- making ---- */
+
+static TrilSizes sizes_of(const char *rung, const Config *c) {
+    return (TrilSizes){.rung = rung,
+                       .layers = c->L,
+                       .heads = c->NH,
+                       .width = c->C,
+                       .context = c->T,
+                       .kv_heads = c->NKV,
+                       .hidden = c->H};
+}
+
+TrilSizes tril_sizes(void) {
+    const Request empty = request_empty(), usual = request_new(&empty);
+    return sizes_of(usual.model, &usual.sizes);
+}
+
+bool model_wrap(TrilModel **made, Model *model, Vocab *vocab, Error *err) {
+    bool ok = memory_alloc(made, 1, sizeof **made, "the model", err);
+    if (ok) {
+        **made = (TrilModel){.tokenizer = {*vocab}, .model = *model, .validation = NAN};
+    } else {
+        model_free(model);
+        vocab_free(vocab);
+    }
+    return ok;
+}
+
+static bool check_sizes(const TrilSizes *sizes, int V, Config *config, Error *err) {
+    const char *rung = request_rung(sizes->rung, strlen(sizes->rung));
+    if (!rung) return fail(err, "there is no rung '%.64s'", sizes->rung);
+    *config = (Config){.V = V,
+                       .T = sizes->context,
+                       .L = sizes->layers,
+                       .NH = sizes->heads,
+                       .C = sizes->width,
+                       .NKV = sizes->kv_heads,
+                       .H = sizes->hidden};
+    snprintf(config->model, sizeof config->model, "%s", rung);
+    return model_check(config, err);
+}
+
+TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *tokenizer,
+                           const TrilSizes *sizes, uint64_t seed, TrilError *error) {
+    Error err = {0};
+    Config config;
+    Vocab vocab;
+    Model built;
+    if (!given(model, "the place for the model", &err)) return refusal(TRIL_ARGUMENT, &err, error);
+    *model = NULL;
+    if (!given(tokenizer, "the tokenizer", &err) || !given(sizes, "the sizes", &err) ||
+        !given(sizes->rung, "the rung's name", &err) ||
+        !check_sizes(sizes, tokenizer->vocab.size, &config, &err) ||
+        !model_build(&built, &config, seed, &err))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    if (!vocab_copy(&vocab, &tokenizer->vocab, &err)) {
+        model_free(&built);
+        return refusal(TRIL_ARGUMENT, &err, error);
+    }
+    if (!model_wrap(model, &built, &vocab, &err)) return refusal(TRIL_ARGUMENT, &err, error);
+    (*model)->seed = seed;
+    return TRIL_OK;
+}
+
+/* ---- files ---- */
+
+/* What a file says of how its weights were trained. A file of another program does not say it. */
+static void read_notes(TrilModel *model, const Checkpoint *checkpoint) {
+    const Note *step = checkpoint_note(checkpoint, "step");
+    const Note *seed = checkpoint_note(checkpoint, "seed");
+    const Note *text = checkpoint_note(checkpoint, "text");
+    const Note *loss = checkpoint_note(checkpoint, "validation_loss");
+    model->taught = true;
+    if (step) model->step = (int)strtol(step->value, NULL, 10);
+    if (seed) model->seed = strtoull(seed->value, NULL, 10);
+    if (text) model->text = strtoull(text->value, NULL, 16);
+    if (loss) model->validation = strtod(loss->value, NULL);
+}
+
+TrilStatus tril_model_load(TrilModel **model, const char *path, TrilError *error) {
+    Error err = {0};
+    Trained trained;
+    if (!given(model, "the place for the model", &err) || !given(path, "the path", &err))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    *model = NULL;
+    if (!trained_load(&trained, path, &err)) return refusal(TRIL_FILE, &err, error);
+    bool ok = model_wrap(model, &trained.checkpoint.model, &trained.vocab, &err);
+    trained.checkpoint.model = (Model){0};
+    if (ok) read_notes(*model, &trained.checkpoint);
+    checkpoint_free(&trained.checkpoint);
+    return ok ? TRIL_OK : refusal(TRIL_FILE, &err, error);
+}
+
+TrilStatus tril_model_save(const TrilModel *model, const char *path, TrilError *error) {
+    Error err = {0};
+    if (!given(model, "the model", &err) || !given(path, "the path", &err))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    const Corpus notes = {.vocab = *vocab_of(model), .digest = model->text};
+    return save_best(path, &model->model, model->seed, &notes, model->step, model->validation, &err)
+               ? TRIL_OK
+               : refusal(TRIL_FILE, &err, error);
+}
+
+void tril_model_free(TrilModel *model) {
+    if (!model) return;
+    model_free(&model->model);
+    vocab_free(&model->tokenizer.vocab);
+    memory_free(model);
+}
+
+/* ---- what is in it ---- */
+
+const TrilTokenizer *tril_model_tokenizer(const TrilModel *model) {
+    return &model->tokenizer;
+}
+
+TrilSizes tril_model_sizes(const TrilModel *model) {
+    const char *name = model->model.config.model;
+    return sizes_of(request_rung(name, strlen(name)), &model->model.config);
+}
+
+size_t tril_model_parameters(const TrilModel *model) {
+    return model->model.parameters;
+}
+
+uint64_t tril_model_digest(const TrilModel *model) {
+    return model_digest(&model->model);
+}
+
+int tril_model_tensor(TrilModel *model, int i, TrilTensor *tensor) {
+    if (i < 0 || i >= model->model.tensor_count) return 0;
+    const Tensor *t = &model->model.tensors[i];
+    *tensor = (TrilTensor){.name = t->name,
+                           .rows = t->shape[0],
+                           .columns = t->rank == 2 ? t->shape[1] : 1,
+                           .rank = t->rank,
+                           .data = model->model.weights + t->offset};
+    return 1;
+}

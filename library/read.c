@@ -1,0 +1,109 @@
+/* read.c - what a model makes of a text: its loss, its predictions, and what its heads attend to.
+ */
+#include "base/memory.h"
+#include "library/handles.h"
+#include "sampling/score.h"
+
+#include <stdio.h>
+
+TrilStatus tril_evaluate(const TrilModel *model, const char *text, size_t length, int threads,
+                         double *nats, TrilError *error) {
+    Error err = {0};
+    int32_t *ids;
+    size_t count;
+    if (!given(model, "the model", &err) || !given(text, "the text", &err) ||
+        !given(nats, "the place for the loss", &err) || !threads_wanted(threads, &threads, &err))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    if (!vocab_encode(vocab_of(model), "the text", text, length, &ids, &count, &err))
+        return refusal(TRIL_TEXT, &err, error);
+    bool ok = count >= 2 || fail(&err, "the text is too short: a loss needs two characters");
+    ok = ok && score_tokens(nats, ids, count, to_read(model), threads, FLOAT32, &err);
+    memory_free(ids);
+    return ok ? TRIL_OK : refusal(TRIL_TEXT, &err, error);
+}
+
+/* ---- reading ---- */
+
+struct TrilReading {
+    Run *run;
+    int32_t *ids; /* all of the text's; owned */
+    int tokens;   /* read */
+    const float *logits;
+};
+
+void tril_reading_close(TrilReading *r) {
+    if (!r) return;
+    run_close(r->run);
+    memory_free(r->ids);
+    memory_free(r);
+}
+
+static TrilStatus read_text(TrilReading *r, const TrilModel *model, const char *text, size_t length,
+                            int threads, Error *err) {
+    const size_t T = (size_t)model->model.config.T;
+    size_t count;
+    if (!vocab_encode(vocab_of(model), "the text", text, length, &r->ids, &count, err))
+        return TRIL_TEXT;
+    if (count == 0) {
+        fail(err, "the text is empty");
+        return TRIL_TEXT;
+    }
+    r->tokens = (int)(count < T ? count : T);
+    RunOptions options = {.batch = 1, .length = r->tokens, .frozen = true, .threads = threads};
+    if (!run_open(&r->run, to_read(model), &options, err)) return TRIL_ARGUMENT;
+    r->logits = run_forward(r->run, r->ids + count - (size_t)r->tokens, 1, r->tokens, 0);
+    return TRIL_OK;
+}
+
+TrilStatus tril_reading_open(TrilReading **reading, const TrilModel *model, const char *text,
+                             size_t length, int threads, TrilError *error) {
+    Error err = {0};
+    TrilReading *r;
+    if (!given(reading, "the place for the reading", &err))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    *reading = NULL;
+    if (!given(model, "the model", &err) || !given(text, "the text", &err) ||
+        !threads_wanted(threads, &threads, &err) ||
+        !memory_alloc(&r, 1, sizeof *r, "the reading", &err))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    TrilStatus status = read_text(r, model, text, length, threads, &err);
+    if (status == TRIL_OK) {
+        *reading = r;
+        return status;
+    }
+    tril_reading_close(r);
+    return refusal(status, &err, error);
+}
+
+int tril_reading_tokens(const TrilReading *reading) {
+    return reading->tokens;
+}
+
+const float *tril_reading_logits(const TrilReading *reading) {
+    return reading->logits;
+}
+
+void tril_reading_heads(const TrilReading *reading, int *layers, int *heads) {
+    AttentionView any;
+    int in_all = 0, in_each = 0;
+    while (run_attention(reading->run, in_all, 0, &any)) in_all++;
+    while (in_all > 0 && run_attention(reading->run, 0, in_each, &any)) in_each++;
+    if (layers) *layers = in_all;
+    if (heads) *heads = in_each;
+}
+
+TrilStatus tril_reading_attention(const TrilReading *reading, int layer, int head, float *weights,
+                                  size_t capacity, TrilError *error) {
+    Error err = {0};
+    AttentionView view;
+    if (!given(reading, "the reading", &err) || !given(weights, "the place for the weights", &err))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    const size_t T = (size_t)reading->tokens;
+    if ((T * T > capacity &&
+         !fail(&err, "the map has %zu numbers, and there is room for %zu", T * T, capacity)) ||
+        (!run_attention(reading->run, layer, head, &view) &&
+         !fail(&err, "there is no head %d in layer %d", head, layer)))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    for (int t = 0; t < reading->tokens; t++) attention_weights(&view, t, weights + (size_t)t * T);
+    return TRIL_OK;
+}

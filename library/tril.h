@@ -1,0 +1,271 @@
+/* tril.h - tril as a library: tokenizers, models, training, and text.
+ *
+ * Failures. A function that can fail returns a TrilStatus: TRIL_OK, or the kind of the failure. It
+ * then also writes a sentence to *error, unless `error` is NULL. After TRIL_OK *error is as it was.
+ * A pointer to a result is set to NULL on failure. The library never prints, never ends the
+ * program, and handles no signals.
+ *
+ * Ownership. What a function makes, the caller releases with the function named in its comment;
+ * NULL is allowed there. Texts, sizes and options are only read during the call. Texts have a
+ * length in bytes and may contain zero bytes.
+ *
+ * Threads. The library has no state of its own: threads of a program may use different models at
+ * the same time. Several threads may generate from, read with, evaluate and save the same model, as
+ * long as no thread trains it. All else on one object is for one thread at a time.
+ *
+ * Losses are in nats per character. A model sees ids, from 0 to the size of its vocabulary - 1. */
+#ifndef TRIL_H
+#define TRIL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined __GNUC__
+#define TRIL_API __attribute__((visibility("default")))
+#else
+#define TRIL_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum {
+    TRIL_OK = 0,
+    TRIL_ARGUMENT,  /* a value that the function does not take: a size, a rung, NULL */
+    TRIL_TEXT,      /* a text that is not UTF-8, is too short, or has an unknown character */
+    TRIL_FILE,      /* a file that cannot be read or written, or is not what it should be */
+    TRIL_NO_MEMORY, /* not enough memory */
+    TRIL_DIVERGED,  /* a training whose loss is no longer a number */
+    TRIL_STOPPED    /* a callback asked to stop */
+} TrilStatus;
+
+typedef struct {
+    char text[512]; /* one sentence in UTF-8, without a newline */
+} TrilError;
+
+/* The version of the library, "0.1.0". A constant. */
+TRIL_API const char *tril_version(void);
+
+/* The name of rung i of the ladder, from 0, and what it adds to the one before it. Constants; NULL
+ * beyond the last rung. */
+TRIL_API const char *tril_rung(int i);
+TRIL_API const char *tril_rung_idea(int i);
+
+/* ---- tokenizers ---- */
+
+/* The characters that a model knows, and their ids. */
+typedef struct TrilTokenizer TrilTokenizer;
+
+/* Makes a tokenizer of all characters of a UTF-8 text, or of the 256 byte values, or reads the one
+ * of a model (a file of tril, or a folder of Hugging Face transformers). Released by
+ * tril_tokenizer_free. */
+TRIL_API TrilStatus tril_tokenizer_make(TrilTokenizer **tokenizer, const char *text, size_t length,
+                                        TrilError *error);
+TRIL_API TrilStatus tril_tokenizer_of_bytes(TrilTokenizer **tokenizer, TrilError *error);
+TRIL_API TrilStatus tril_tokenizer_load(TrilTokenizer **tokenizer, const char *path,
+                                        TrilError *error);
+TRIL_API void tril_tokenizer_free(TrilTokenizer *tokenizer);
+
+/* The size of the vocabulary. */
+TRIL_API int tril_tokenizer_size(const TrilTokenizer *tokenizer);
+
+/* Writes the ids of a text to ids[capacity], and sets *count to how many they are: never more than
+ * the bytes of the text. TRIL_TEXT: an unknown character. TRIL_ARGUMENT: too small a capacity;
+ * *count is then what is needed, and nothing is written. */
+TRIL_API TrilStatus tril_encode(const TrilTokenizer *tokenizer, const char *text, size_t length,
+                                int32_t *ids, size_t capacity, size_t *count, TrilError *error);
+
+/* Writes the text of ids[count] to text[capacity], and sets *length to its bytes: at most 4 for
+ * each id. TRIL_ARGUMENT: an id that is not in the vocabulary; too small a capacity, as above. */
+TRIL_API TrilStatus tril_decode(const TrilTokenizer *tokenizer, const int32_t *ids, size_t count,
+                                char *text, size_t capacity, size_t *length, TrilError *error);
+
+/* ---- models ---- */
+
+/* A tokenizer and weights. */
+typedef struct TrilModel TrilModel;
+
+typedef struct {
+    const char *rung;         /* a name of the ladder */
+    int layers, heads, width; /* heads divides width; rungs without layers or heads ignore them */
+    int context;              /* the most characters that a prediction can see */
+    int kv_heads;             /* heads of keys and values, in "modern"; 0: as many as heads */
+    int hidden;               /* channels inside the MLP, in "modern"; 0: 8/3 of the width */
+} TrilSizes;
+
+/* The default sizes of ./train. */
+TRIL_API TrilSizes tril_sizes(void);
+
+/* Makes a model with random weights, which follow from the seed. Copies the tokenizer.
+ * TRIL_ARGUMENT: an unknown rung, a size out of range, a width that the heads do not divide.
+ * Released by tril_model_free. */
+TRIL_API TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *tokenizer,
+                                    const TrilSizes *sizes, uint64_t seed, TrilError *error);
+
+/* Reads a model: a file of ./train or tril_model_save, or a folder of Hugging Face transformers.
+ * All of it is checked. Released by tril_model_free. */
+TRIL_API TrilStatus tril_model_load(TrilModel **model, const char *path, TrilError *error);
+
+/* Writes the model as one file, which ./sample reads. A file that was there is replaced only when
+ * the new one is complete. */
+TRIL_API TrilStatus tril_model_save(const TrilModel *model, const char *path, TrilError *error);
+
+/* Releases a model. Its training must be closed before. */
+TRIL_API void tril_model_free(TrilModel *model);
+
+/* The model's tokenizer, its sizes (the rung is a constant), its number of parameters, and a digest
+ * of its weights: equal digests mean equal bits. The tokenizer belongs to the model. */
+TRIL_API const TrilTokenizer *tril_model_tokenizer(const TrilModel *model);
+TRIL_API TrilSizes tril_model_sizes(const TrilModel *model);
+TRIL_API size_t tril_model_parameters(const TrilModel *model);
+TRIL_API uint64_t tril_model_digest(const TrilModel *model);
+
+/* One tensor of the weights. */
+typedef struct {
+    const char *name;  /* as in the model's file; belongs to the model */
+    int rows, columns; /* columns is 1 for a vector */
+    int rank;          /* 1: a vector; 2: a matrix */
+    float *data; /* [rows, columns], row after row; belongs to the model, which uses what is written
+                    there from the next call on */
+} TrilTensor;
+
+/* Sets *tensor to tensor i, from 0. Returns 0 beyond the last, else 1. */
+TRIL_API int tril_model_tensor(TrilModel *model, int i, TrilTensor *tensor);
+
+/* ---- training ---- */
+
+typedef struct TrilTraining TrilTraining;
+
+/* All defaults are those of ./train. */
+typedef struct {
+    int steps;             /* 0: 2500, or fewer if the text is short */
+    int batch;             /* windows of text in a step */
+    double dropout;        /* negative: chosen by the text and the model */
+    double learning_rate;  /* the peak; 0: the rung's own; for a model that was loaded or trained
+                              before, a tenth of it */
+    double weight_decay;   /* negative: the rung's own */
+    double held_out;       /* the share of the text, at its end, that is not trained on */
+    const char *precision; /* of products: "f32", "bf16", or "auto": bf16 where the processor has it
+                            */
+    int threads;           /* which do not change the result; 0: one for each processor */
+    uint64_t seed;
+} TrilOptions;
+TRIL_API TrilOptions tril_options(void);
+
+/* What the last step did. */
+typedef struct {
+    int step, steps;      /* done and planned */
+    double loss;          /* of the batch, before the update */
+    double learning_rate; /* of this step */
+    double norm;          /* of the gradient */
+    double seconds;       /* of all steps so far */
+} TrilStep;
+
+/* Begins to train `model` on a text. Borrows the model, and copies what it needs of the text. The
+ * same seed, sizes and options train the weights that ./train trains, to the bit, with f32.
+ * TRIL_TEXT: characters that the model does not know; too short a text for the model's context.
+ * Released by tril_training_close. */
+TRIL_API TrilStatus tril_training_open(TrilTraining **training, TrilModel *model, const char *text,
+                                       size_t length, const TrilOptions *options, TrilError *error);
+TRIL_API void tril_training_close(TrilTraining *training);
+
+/* The options as they were decided: none is open any more but the rung's own weight decay. The
+ * precision is a constant. */
+TRIL_API TrilOptions tril_training_options(const TrilTraining *training);
+
+/* The number of steps that are done. */
+TRIL_API int tril_training_done(const TrilTraining *training);
+
+/* Takes a step, and sets *step, which may be NULL, to what it did. TRIL_ARGUMENT: all are taken.
+ * TRIL_DIVERGED: the loss or a gradient is no longer finite; the model is then of no use. */
+TRIL_API TrilStatus tril_training_step(TrilTraining *training, TrilStep *step, TrilError *error);
+
+/* Is called after each step. Other functions may use the model inside it. Returns 0 to go on;
+ * anything else stops. `user` is the caller's. */
+typedef int (*TrilOnStep)(const TrilStep *step, void *user);
+
+/* Takes all steps that are left; `on_step` may be NULL. TRIL_STOPPED: it asked to stop; the
+ * training can go on with another call. */
+TRIL_API TrilStatus tril_training_run(TrilTraining *training, TrilOnStep on_step, void *user,
+                                      TrilError *error);
+
+/* Sets *nats to the mean loss over the whole held-out text, cut into windows of the model's context
+ * that are laid end to end. */
+TRIL_API TrilStatus tril_training_evaluate(TrilTraining *training, double *nats, TrilError *error);
+
+/* Writes the state of the training as one file, which ./train --resume and tril_training_resume
+ * continue. It is also a file for tril_model_load. */
+TRIL_API TrilStatus tril_training_save(TrilTraining *training, const char *path, TrilError *error);
+
+/* Continues a training from its state, on the same text, with the same results as if it had never
+ * stopped. `threads` as in the options. *model is the model in training. Both are released, the
+ * training first. TRIL_TEXT: another text. TRIL_FILE: a state of `./train --time` or `--ladder`,
+ * which only ./train continues. */
+TRIL_API TrilStatus tril_training_resume(TrilTraining **training, TrilModel **model,
+                                         const char *path, const char *text, size_t length,
+                                         int threads, TrilError *error);
+
+/* ---- what a model makes of a text ---- */
+
+/* Sets *nats to the mean loss on a text of two or more characters, as ./sample --score measures it.
+ * `threads`: 0: one for each processor. */
+TRIL_API TrilStatus tril_evaluate(const TrilModel *model, const char *text, size_t length,
+                                  int threads, double *nats, TrilError *error);
+
+/* A text that a model has read. Of a text longer than the context only the end. */
+typedef struct TrilReading TrilReading;
+
+/* Reads a text of at least one character, in float32. Borrows the model. Released by
+ * tril_reading_close. */
+TRIL_API TrilStatus tril_reading_open(TrilReading **reading, const TrilModel *model,
+                                      const char *text, size_t length, int threads,
+                                      TrilError *error);
+TRIL_API void tril_reading_close(TrilReading *reading);
+
+/* The number of characters read, T. */
+TRIL_API int tril_reading_tokens(const TrilReading *reading);
+
+/* The logits [T, size of the vocabulary]: row t predicts the character after t. They belong to the
+ * reading. */
+TRIL_API const float *tril_reading_logits(const TrilReading *reading);
+
+/* The layers that attend, and the heads in each; 0 and 0 in a rung without attention. Either may be
+ * NULL. */
+TRIL_API void tril_reading_heads(const TrilReading *reading, int *layers, int *heads);
+
+/* Writes how much each character attends to each other to weights[T, T]: the sum of each row is 1,
+ * and what comes later has 0. `capacity`: the numbers in `weights`. TRIL_ARGUMENT: no such head, or
+ * too small a capacity. */
+TRIL_API TrilStatus tril_reading_attention(const TrilReading *reading, int layer, int head,
+                                           float *weights, size_t capacity, TrilError *error);
+
+/* ---- generation ---- */
+
+/* All defaults are those of ./sample. */
+typedef struct {
+    size_t length;      /* characters to write */
+    double temperature; /* higher is bolder; 0: always the likeliest */
+    int top_k;          /* among the k likeliest only; 0: all */
+    double top_p;       /* among the likeliest that make up this probability */
+    uint64_t seed;
+    const char *precision; /* of the weights: "bf16", which is faster, or "f32" */
+    int threads;           /* which do not change the text; 0: one for each processor */
+} TrilSampling;
+TRIL_API TrilSampling tril_sampling(void);
+
+/* Is called with each new character: text[length], 1 to 4 bytes of UTF-8; one byte of a tokenizer
+ * of bytes. Returns 0 to go on; anything else stops. */
+typedef int (*TrilOnText)(const char *text, size_t length, void *user);
+
+/* Continues a prompt, which may be empty and is not given to the callback. The text is that of
+ * ./sample with the same settings. TRIL_STOPPED: the callback asked to stop. */
+TRIL_API TrilStatus tril_generate(const TrilModel *model, const char *prompt, size_t length,
+                                  const TrilSampling *sampling, TrilOnText on_text, void *user,
+                                  TrilError *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

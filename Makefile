@@ -231,7 +231,7 @@ wheel: $(BUILD)/$(SHARED)
 # Tests the wheel in fresh virtual environments, with and without NumPy, and runs docs/notebook.ipynb.
 test-python: $(BUILD)/$(SHARED) $(BUILD)/test/train $(BUILD)/test/sample
 	@tests/deps python
-	tests/python $(BUILD)
+	+tests/python $(BUILD)
 
 # Text inside a program: a string for each line. (Two question marks could begin a trigraph.)
 $(BUILD)/text/%.inc: %
@@ -280,7 +280,7 @@ $(SAN): export TRIL_CLOSINGS ?= 10
 
 # Static and dynamic checkers. .clang-tidy and tests/cppcheck say what they must not report, and
 # why.
-check: $(BUILD)/test/train $(BUILD)/test/sample $(BUILD)/tsan/train $(BUILD)/tsan/sample
+check: $(BUILD)/test/train $(BUILD)/test/sample $(BUILD)/tsan/train $(BUILD)/tsan/sample $(BUILD)/tsan/tests/test_library
 	@tests/deps check
 	tests/check $(BUILD)
 

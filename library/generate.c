@@ -21,11 +21,12 @@ TrilSampling tril_sampling(void) {
 /* The ranges are those of ./sample. */
 static bool check_sampling(const TrilSampling *s, Precision *precision, int *threads, Error *err) {
     const double warm = 100;
-    bool bf16 = s->precision && strcmp(s->precision, "bf16") == 0;
+    const char *name = s->precision;
+    if (!name) return fail(err, "the precision is NULL");
+    bool bf16 = strcmp(name, "bf16") == 0;
     *precision = bf16 ? BF16_WEIGHTS : FLOAT32;
-    if (!given(s->precision, "the precision", err)) return false;
-    if (!bf16 && strcmp(s->precision, "f32") != 0)
-        return fail(err, "the precision of the weights is f32 or bf16, not '%.64s'", s->precision);
+    if (!bf16 && strcmp(name, "f32") != 0)
+        return fail(err, "the precision of the weights is f32 or bf16, not '%.64s'", name);
     if (!(s->temperature >= 0 && s->temperature <= warm))
         return fail(err, "the temperature is 0 to %g, not %g", warm, s->temperature);
     if (s->top_k < 0) return fail(err, "top_k is 0 or more, not %d", s->top_k);

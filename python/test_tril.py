@@ -1,0 +1,194 @@
+"""Tests the module tril as it was installed (tests/python). TRIL_PROGRAMS is the folder of the programs,
+TRIL_TEXT a text."""
+import gc
+import os
+import pathlib
+import subprocess
+import tempfile
+import threading
+import unittest
+
+import tril
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+PATH = pathlib.Path(os.environ["TRIL_TEXT"])
+TEXT = PATH.read_text()
+WTE = "transformer.wte.weight"
+SMALL = dict(layers=1, heads=2, width=16, context=16, batch=4, precision="f32", threads=1)
+
+
+def small(rung="gpt", steps=10, **others):
+    return tril.train(TEXT, rung, steps=steps, **{**SMALL, **others})
+
+
+def program(name, *words):
+    command = [pathlib.Path(os.environ["TRIL_PROGRAMS"]) / name, *map(str, words)]
+    return subprocess.run(command, check=True, capture_output=True).stdout.decode()
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+
+class SameAsThePrograms(Folder):
+    def test_weights(self):
+        path = self.folder / "program.safetensors"
+        program("train", "-q", "-m", "gpt", "-l", 1, "-H", 2, "-w", 16, "-c", 16, "-b", 4, "-s", 10, "-j", 1,
+                "--patience", 1, "--precision", "f32", "-o", path, PATH)
+        last = tril.Model.load(self.folder / "program.last.safetensors")
+        self.assertEqual(small().digest, last.digest)
+        self.assertIn(last.digest, program("sample", "--info", self.folder / "program.last.safetensors"))
+
+    def test_text_and_score(self):
+        path = self.folder / "model.safetensors"
+        model = small("modern")
+        model.save(path)
+        written = model.generate("THE", length=80, seed=3)
+        self.assertEqual(program("sample", "-p", "THE", "-n", 80, "--seed", 3, path).rstrip("\n"),
+                         ("THE" + written).rstrip("\n"))
+        score = program("sample", "--score", PATH, path)
+        self.assertIn(f"nats_per_char {model.evaluate(PATH):.6f}\n", score)
+
+
+class Models(Folder):
+    def test_defaults(self):
+        model = tril.Model(tril.Tokenizer(TEXT))
+        self.assertEqual(model.sizes, tril.Sizes("modern", 4, 4, 128, 128, 0, 0))
+        self.assertEqual(list(tril.rungs())[:2], ["bigram", "average"])
+        self.assertEqual(tril.version().count("."), 2)
+
+    def test_file(self):
+        path = self.folder / "model.safetensors"
+        model = small()
+        model.save(path)
+        again = tril.Model.load(str(path))
+        self.assertEqual(again.digest, model.digest)
+        self.assertEqual(again.sizes, model.sizes)
+        self.assertEqual(tril.Tokenizer.load(path).encode("THE"), model.tokenizer.encode("THE"))
+
+    def test_weights_are_shared(self):
+        model = small()
+        before, loss = model.digest, model.evaluate("THE CLOCK")
+        weights = model.weights
+        self.assertEqual(sum(memoryview(w).nbytes // 4 for w in weights.values()), model.parameters)
+        wte = weights[WTE]
+        self.assertEqual(tuple(wte.shape), (len(model.tokenizer), 16))
+        self.assertEqual(type(wte), memoryview if numpy is None else numpy.ndarray)
+        wte[0, 0] += 1.0
+        self.assertNotEqual(model.digest, before)
+        self.assertNotEqual(model.evaluate("THE CLOCK"), loss)
+
+    def test_weights_outlive_the_model(self):
+        wte = small().weights[WTE]
+        gc.collect()
+        tril.Model(tril.Tokenizer(TEXT), layers=1, heads=2, width=16, context=16)
+        self.assertTrue(abs(wte[0, 0]) < 10)
+
+    def test_generation(self):
+        model, pieces = small(), []
+        text = model.generate(length=30, on_text=pieces.append)
+        self.assertEqual((len(pieces), "".join(pieces)), (30, text))
+        self.assertEqual(model.generate(length=30, threads=2), text)
+        self.assertNotEqual(model.generate(length=30, seed=1), text)
+        self.assertEqual(len(model.generate(length=30, on_text=lambda piece: False)), 1)
+        with self.assertRaises(ZeroDivisionError):
+            model.generate(on_text=lambda piece: 1 / 0)
+
+    def test_reading(self):
+        reading = small("multihead").read("THE FOREST")
+        self.assertEqual((len(reading), reading.layers, reading.heads), (10, 1, 2))
+        weights = reading.attention(0, 1)
+        self.assertEqual(tuple(weights.shape), (10, 10))
+        for row in range(10):
+            self.assertAlmostEqual(sum(weights[row, column] for column in range(10)), 1, places=5)
+        self.assertEqual(weights[0, 1], 0)
+        self.assertEqual(tuple(reading.logits.shape), (10, len(reading.model.tokenizer)))
+
+
+class Tokenizers(unittest.TestCase):
+    def test_characters(self):
+        tokenizer = tril.Tokenizer("naïve 中\n")
+        self.assertEqual(tokenizer.decode(tokenizer.encode("中 naïve")), "中 naïve")
+        self.assertEqual(len(tokenizer), 8)
+
+    def test_bytes(self):
+        tokenizer = tril.Tokenizer(None)
+        self.assertEqual(tokenizer.encode(b"\xff\x00"), [255, 0])
+        self.assertEqual(tokenizer.decode(tokenizer.encode("中")), "中")
+        model = tril.train(bytes(range(256)) * 20, "gpt", steps=2, as_bytes=True, **SMALL)
+        self.assertEqual(len(model.tokenizer), 256)
+        self.assertTrue(model.generate(length=20))
+
+
+class Trainings(Folder):
+    def test_steps(self):
+        seen = []
+        small(steps=7, on_step=seen.append)
+        self.assertEqual([step.step for step in seen], list(range(1, 8)))
+        self.assertTrue(all(step.steps == 7 and step.loss > 0 for step in seen))
+
+    def test_stop_and_go_on(self):
+        model = tril.Model(tril.Tokenizer(TEXT), "gpt", layers=1, heads=2, width=16, context=16)
+        with tril.Training(model, TEXT, steps=10, batch=4, precision="f32", threads=1) as training:
+            self.assertFalse(training.run(lambda step: step.step < 4))
+            self.assertEqual(training.done, 4)
+            training.save(self.folder / "state")
+            training.step()
+            self.assertTrue(training.run())
+            self.assertAlmostEqual(training.evaluate(), training.evaluate())
+            self.assertEqual(training.options.steps, 10)
+        with self.assertRaises(tril.Error):
+            training.step()
+        self.assertEqual(model.digest, small().digest)
+        again = tril.Training.resume(self.folder / "state", TEXT, threads=1)
+        again.run()
+        self.assertEqual(again.model.digest, model.digest)
+
+    def test_what_a_callback_raises(self):
+        def interrupt(step):
+            raise KeyboardInterrupt
+
+        with self.assertRaises(KeyboardInterrupt):
+            small(on_step=interrupt)
+
+    def test_threads(self):
+        digests = {}
+
+        def work(rung):
+            digests[rung] = small(rung, steps=20).digest
+
+        workers = [threading.Thread(target=work, args=(rung,)) for rung in ("gpt", "modern")]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        self.assertEqual(digests, {rung: small(rung, steps=20).digest for rung in digests})
+
+
+class Refusals(unittest.TestCase):
+    def refused(self, kind, words, call):
+        with self.assertRaises(tril.Error) as caught:
+            call()
+        self.assertEqual(caught.exception.kind, kind)
+        self.assertIn(words, str(caught.exception))
+
+    def test_all_kinds(self):
+        model = small()
+        self.refused("argument", "no rung 'gtp'", lambda: small("gtp"))
+        self.refused("argument", "heads", lambda: small(heads=3))
+        self.refused("text", "not in the model's vocabulary", lambda: model.generate("§"))
+        self.refused("text", "empty", lambda: tril.train(""))
+        self.refused("file", "none", lambda: tril.Model.load("none"))
+        self.refused("memory", "not enough memory", lambda: small(layers=256, heads=1, width=1 << 20))
+        self.refused("argument", "no head 9", lambda: model.read("THE").attention(0, 9))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -160,6 +160,7 @@ uint64_t tril_model_digest(const TrilModel *model) {
 int tril_model_tensor(TrilModel *model, int i, TrilTensor *tensor) {
     if (i < 0 || i >= model->model.tensor_count) return 0;
     const Tensor *t = &model->model.tensors[i];
+    model->validation = NAN; /* the weights may change now */
     *tensor = (TrilTensor){.name = t->name,
                            .rows = t->shape[0],
                            .columns = t->rank == 2 ? t->shape[1] : 1,

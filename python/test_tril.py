@@ -1,6 +1,8 @@
 """Tests the module tril as it was installed (tests/python). TRIL_PROGRAMS is the folder of the programs,
 TRIL_TEXT a text."""
+import contextlib
 import gc
+import io
 import os
 import pathlib
 import subprocess
@@ -14,6 +16,10 @@ try:
     import numpy
 except ImportError:
     numpy = None
+try:
+    import tqdm
+except ImportError:
+    tqdm = None
 
 PATH = pathlib.Path(os.environ["TRIL_TEXT"])
 TEXT = PATH.read_text()
@@ -133,6 +139,22 @@ class Trainings(Folder):
         small(steps=7, on_step=seen.append)
         self.assertEqual([step.step for step in seen], list(range(1, 8)))
         self.assertTrue(all(step.steps == 7 and step.loss > 0 for step in seen))
+
+    def test_progress(self):
+        shown = io.StringIO()
+        with contextlib.redirect_stderr(shown):
+            small(progress=True)
+            self.assertEqual("10/10" in shown.getvalue(), tqdm is not None)
+            before = shown.getvalue()
+            small()  # not in a notebook
+        self.assertEqual(shown.getvalue(), before)
+
+    def test_closing_in_any_order(self):
+        training = tril.Training(tril.Model(tril.Tokenizer(TEXT), "gpt", layers=1, heads=2, width=16,
+                                            context=16), TEXT, steps=2, batch=4, threads=1)
+        training.itself = training  # only the collector releases it, and its model
+        del training
+        gc.collect()
 
     def test_stop_and_go_on(self):
         model = tril.Model(tril.Tokenizer(TEXT), "gpt", layers=1, heads=2, width=16, context=16)

@@ -194,6 +194,11 @@ def _numbers(address: int, shape: List[int], owner: Any) -> Any:
     return view if numpy is None else numpy.asarray(view)
 
 
+def _release_with(owner: Any, release: Callable[[Any], None], handle: Any, borrowed: Any) -> Any:
+    """Releases `handle` when its owner goes; what it borrows stays until then."""
+    return weakref.finalize(owner, lambda handle, borrowed: release(handle), handle, borrowed)
+
+
 class _Callback:
     """A function of Python as a callback: what it raises stops the call, and is raised after it."""
 
@@ -419,7 +424,7 @@ class Reading:
         given = _bytes_of(text)
         self.model = model
         self._handle = _made("reading_open", model._handle, given, len(given), threads)
-        weakref.finalize(self, _lib.tril_reading_close, self._handle)
+        _release_with(self, _lib.tril_reading_close, self._handle, model)
         layers, heads = ctypes.c_int(), ctypes.c_int()
         _lib.tril_reading_heads(self._handle, ctypes.byref(layers), ctypes.byref(heads))
         self.layers, self.heads = layers.value, heads.value
@@ -462,7 +467,7 @@ class Training:
     def _own(self, model: Model, handle: ctypes.c_void_p) -> None:
         self.model = model
         self._handle = handle
-        self._close = weakref.finalize(self, _lib.tril_training_close, handle)
+        self._close = _release_with(self, _lib.tril_training_close, handle, model)
 
     @classmethod
     def resume(cls, path: Union[str, "os.PathLike[str]"], text: Text, *,

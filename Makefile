@@ -88,7 +88,7 @@ endif
 OTHER    = $(if $(findstring mingw,$(TARGET)),posix,windows)
 BASE    = $(filter-out base/world% base/%_$(OTHER).c,$(wildcard base/*.c)) $(WORLD)
 SOURCES = $(BASE) $(wildcard data/*.c formats/*.c model/*.c model/rungs/*.c model/layers/*.c model/engine/*.c) model/kernels/choose.c model/kernels/matmul.c \
-          model/kernels/bf16_weights.c model/kernels/team.c
+          model/kernels/bf16_weights.c model/kernels/int8_weights.c model/kernels/team.c
 REPORT   = $(patsubst %.c,%.o,$(wildcard report/*.c))
 SAMPLING = $(patsubst %.c,%.o,$(wildcard sampling/*.c))
 TRAINING = $(patsubst %.c,%.o,$(wildcard training/*.c))
@@ -305,7 +305,7 @@ WEB_SOURCES = library/training.c library/interruption.c $(wildcard web/*.c data/
               $(patsubst %,report/%.c,chart explain explanation explanation_trace figure glyph heat map markup \
                 sheet sheet_html sheet_text steps steps_attention steps_layers steps_linear steps_next) \
               $(patsubst %,training/%.c,preset recipe request sample saving workers) \
-              $(patsubst %,model/kernels/%.c,bf16_weights choose isa matmul team)
+              $(patsubst %,model/kernels/%.c,bf16_weights int8_weights choose isa matmul team)
 WEB_PARTS   = $(wildcard web/*.css web/*.js report/*.css report/*.js) data/sample.txt
 
 define web_rules # name, flags

@@ -15,7 +15,7 @@ TrilSampling tril_sampling(void) {
                           .top_k = usual.sampler.top_k,
                           .top_p = usual.sampler.top_p,
                           .seed = usual.sampler.seed,
-                          .precision = usual.weights == BF16_WEIGHTS ? "bf16" : "f32"};
+                          .precision = sample_precision_name(usual.weights)};
 }
 
 /* The ranges are those of ./sample. */
@@ -23,10 +23,8 @@ static bool check_sampling(const TrilSampling *s, Precision *precision, int *thr
     const double warm = 100;
     const char *name = s->precision;
     if (!name) return fail(err, "the precision is NULL");
-    bool bf16 = strcmp(name, "bf16") == 0;
-    *precision = bf16 ? BF16_WEIGHTS : FLOAT32;
-    if (!bf16 && strcmp(name, "f32") != 0)
-        return fail(err, "the precision of the weights is f32 or bf16, not '%.64s'", name);
+    if (!sample_precision_read(precision, name))
+        return fail(err, "the precision of the weights is f32, bf16 or int8, not '%.64s'", name);
     if (!(s->temperature >= 0 && s->temperature <= warm))
         return fail(err, "the temperature is 0 to %g, not %g", warm, s->temperature);
     if (s->top_k < 0) return fail(err, "top_k is 0 or more, not %d", s->top_k);

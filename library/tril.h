@@ -249,7 +249,7 @@ typedef struct {
     int top_k;          /* among the k likeliest only; 0: all */
     double top_p;       /* among the likeliest that make up this probability */
     uint64_t seed;
-    const char *precision; /* of the weights: "bf16", which is faster, or "f32" */
+    const char *precision; /* of the weights: "int8", the fastest, "bf16" or "f32" */
     int threads;           /* which do not change the text; 0: one for each processor */
 } TrilSampling;
 TRIL_API TrilSampling tril_sampling(void);

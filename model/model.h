@@ -107,9 +107,10 @@ typedef struct Run Run;
 
 /* The precision in which products multiply. All else, their sums included, is float32. BFLOAT16
  * rounds both factors, in linear layers and, where it is faster, in attention; it needs a processor
- * with instructions for it. BF16_WEIGHTS rounds the weights only, on any processor; it generates
+ * with instructions for it. BF16_WEIGHTS rounds the weights only, on any processor. INT8_WEIGHTS
+ * rounds them to 8 bits and the other factor to 16: the same bits on every machine. Both generate
  * text and cannot train. */
-typedef enum { FLOAT32, BFLOAT16, BF16_WEIGHTS } Precision;
+typedef enum { FLOAT32, BFLOAT16, BF16_WEIGHTS, INT8_WEIGHTS } Precision;
 
 /* BFLOAT16 where the processor has it and the environment variable KERNELS names no other
  * instruction set; else FLOAT32. */

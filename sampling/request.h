@@ -37,4 +37,9 @@ bool sample_request_read(SampleRequest *request, int argc, char **argv, Error *e
 /* Prints the options with their defaults. */
 void sample_request_print_options(FILE *out);
 
+/* The precisions of weights by their names: f32, bf16 and int8. The name is a constant; reading
+ * another one returns false, and sets *weights to any. */
+const char *sample_precision_name(Precision weights);
+bool sample_precision_read(Precision *weights, const char *name);
+
 #endif

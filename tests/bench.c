@@ -425,10 +425,10 @@ static void bench_generation(int on) {
     static const int marks[PARTS + 1] = {1, 64, 128, 192, 256};
     double took[PARTS][ROUNDS], whole[ROUNDS];
     if (!model_build(&model, &config, 1, &err) ||
-        !generator_open(&generator, &model, on, BF16_WEIGHTS, &err))
+        !generator_open(&generator, &model, on, INT8_WEIGHTS, &err))
         fail_with(&err);
-    printf("\ngeneration, %zu parameters in bf16, x%d, by what has gone before\n", model.parameters,
-           on);
+    printf("\ngeneration, %zu parameters in 8 bits, x%d, by what has gone before\n",
+           model.parameters, on);
     for (int round = -1; round < ROUNDS; round++) { /* the first is for warming up */
         int32_t id = 0;
         double all = 0;

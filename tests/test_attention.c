@@ -1,6 +1,7 @@
 /* test_attention.c - the worked examples of docs/attention.txt. They were computed in double
  * precision, independently of this project. The layers must reproduce them to 1e-5. */
 #include "tests/support.h"
+#include "base/array.h"
 #include "model/layers/compute.h"
 
 #include <math.h>
@@ -435,6 +436,50 @@ static void test_formulas_in_bf16(void **state) {
     kernels.products = float32;
 }
 
+/* Passes of some tokens and of one, which keep the keys in columns, have the bits of one pass over
+ * all tokens. Some heads share keys and values. */
+static void check_passes(int NH, int NKV, int dk, int dv) {
+    enum { T = 75 };
+    static const int passes[] = {1, 1, 17, 1, 3, 1};
+    size_t KV = (size_t)(NKV * dk), VV = (size_t)(NKV * dv), row = (size_t)(NH * dv);
+    float *q = random_floats(1, (size_t)(T * NH * dk)), *k = random_floats(2, T * KV);
+    float *v = random_floats(3, T * VV), *lse = zeros((size_t)(T * NH));
+    Attention all = {.B = 1,
+                     .T = T,
+                     .NH = NH,
+                     .NKV = NKV,
+                     .dk = dk,
+                     .dv = dv,
+                     .q_row = (size_t)(NH * dk),
+                     .k_row = KV,
+                     .v_row = VV,
+                     .out_row = row,
+                     .causal = true,
+                     .scale = 0.7f};
+    float *whole = attend(&all, q, k, v), *parts = zeros(T * row);
+    Attention part = all;
+    part.columns = zeros((T + KEY_GROUP) / KEY_GROUP * KEY_GROUP * KV);
+    for (int i = 0; part.past < T; part.past += part.T, i++) {
+        part.T = i < COUNT(passes) ? passes[i] : 1;
+        compute_attention(&kernels, parts + (size_t)part.past * row, lse,
+                          q + (size_t)part.past * part.q_row, k, v, &part);
+    }
+    assert_memory_equal(parts, whole, T * row * sizeof *parts);
+    float *mine[] = {q, k, v, lse, whole, parts, part.columns};
+    for (int i = 0; i < COUNT(mine); i++) free(mine[i]);
+}
+
+static void test_passes(void **state) {
+    (void)state;
+    check_passes(1, 1, 5, 3);
+    check_passes(6, 2, 32, 32);
+    check_passes(4, 4, 32, 32);
+    check_passes(4, 1, 16, 40);
+    check_passes(5, 5, 33, 16);
+    check_passes(24, 2, 8, 64); /* more heads than are computed together */
+    check_passes(11, 11, 4, 8);
+}
+
 static Team *team;
 
 /* The examples are too small to divide: one thread calls the layers alone. */
@@ -466,11 +511,17 @@ static int tear_down(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_1_without_weights), cmocka_unit_test(test_2_query_key_value),
-        cmocka_unit_test(test_3_linear_layers),   cmocka_unit_test(test_4_batch_and_heads),
-        cmocka_unit_test(test_5_three_wide),      cmocka_unit_test(test_6_mean_three_ways),
-        cmocka_unit_test(test_7_masked_head),     cmocka_unit_test(test_8_wider_values),
-        cmocka_unit_test(test_formulas),          cmocka_unit_test(test_formulas_in_bf16),
+        cmocka_unit_test(test_1_without_weights),
+        cmocka_unit_test(test_2_query_key_value),
+        cmocka_unit_test(test_3_linear_layers),
+        cmocka_unit_test(test_4_batch_and_heads),
+        cmocka_unit_test(test_5_three_wide),
+        cmocka_unit_test(test_6_mean_three_ways),
+        cmocka_unit_test(test_7_masked_head),
+        cmocka_unit_test(test_8_wider_values),
+        cmocka_unit_test(test_formulas),
+        cmocka_unit_test(test_formulas_in_bf16),
+        cmocka_unit_test(test_passes),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

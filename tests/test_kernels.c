@@ -306,6 +306,121 @@ static void test_narrow_odd_numbers(void **state) {
     team_close(team);
 }
 
+/* The numbers that int8_weights.c rounds x[n] to, and their scale. */
+static double round_all(double *to, const float *x, size_t stride, int n, int limit) {
+    float largest = 0;
+    for (int i = 0; i < n; i++) largest = fmaxf(largest, fabsf(x[(size_t)i * stride]));
+    float scale = largest / (float)limit;
+    for (int i = 0; i < n; i++) {
+        float x_i = x[(size_t)i * stride];
+        to[i] = nearbyint(limit == 127 ? (double)(x_i / scale)
+                                       : (double)(x_i * ((float)limit / largest)));
+    }
+    return (double)scale;
+}
+
+/* Weights of 8 bits: each block of 512 terms has an exact sum of whole numbers. */
+static void check_int8(Team *team, int threads, int M, int N, int K) {
+    float *a = random_floats(1, (size_t)(M * K)), *b = random_floats(2, (size_t)(K * N));
+    float *bias = random_floats(3, (size_t)N), *c = random_floats(4, (size_t)(M * N));
+    double *weights = malloc((size_t)K * sizeof *weights), *left = malloc((size_t)K * sizeof *left);
+    float *packed = malloc(int8_weight_products.packed_size(NULL, K, N) * sizeof *packed);
+    assert_true(weights && left && packed);
+    for (int p = 0; p < K; p++) b[p * N + N / 2] *= 1000; /* has its own scale */
+    Product product = {.c = c,
+                       .packed = packed,
+                       .bias = bias,
+                       .c_row = (size_t)N,
+                       .a = {a, (size_t)K, 1},
+                       .b = {b, (size_t)N, 1},
+                       .M = M,
+                       .N = N,
+                       .K = K};
+    team_run(team, threads, product_work, &product);
+    for (int j = 0; j < N; j++) {
+        double of_column = round_all(weights, b + j, (size_t)N, K, 127);
+        for (int i = 0; i < M; i++) {
+            double truth = (double)bias[j], size = fabs(truth);
+            for (int from = 0; from < K; from += 512) {
+                int terms = K - from < 512 ? K - from : 512;
+                double of_row = round_all(left, a + i * K + from, 1, terms, 32767), sum = 0;
+                for (int p = 0; p < terms; p++) sum += left[p] * weights[from + p];
+                truth += sum * of_row * of_column;
+                size += fabs(sum * of_row * of_column);
+            }
+            assert_near(c[i * N + j], truth, 0x1p-22 * size);
+        }
+    }
+    free(a);
+    free(b);
+    free(c);
+    free(bias);
+    free(weights);
+    free(left);
+    free(packed);
+}
+
+static void check_int8_sizes(const Isa *isa) {
+    enum { MAX = 2 * INT8_PANEL + 2 };
+    Error err;
+    Team *team;
+    assert_ok(team_open(&team, isa, &int8_weight_products, 3, 0, &err), err);
+    for (int threads = 1; threads <= 3; threads += 2) {
+        for (int N = 1; N <= MAX; N++) check_int8(team, threads, 2, N, 5);
+        for (int K = 1; K <= MAX; K++) check_int8(team, threads, 1, INT8_PANEL + 1, K);
+        for (int K = 511; K <= 1025; K += K % 512 == 1 ? 510 : 1)
+            check_int8(team, threads, 2, 3, K);
+    }
+    team_close(team);
+}
+
+static void test_int8(void **state) {
+    (void)state;
+    for_each_table(check_int8_sizes);
+}
+
+/* The largest sum of a block is still exact; an infinity or a NaN, of the weights or of the left
+ * operand, is not lost; tiny numbers are 0. */
+static void check_int8_extremes(const Isa *isa) {
+    enum { K = 512 };
+    static const float odd[] = {INFINITY, NAN};
+    static float a[K], b[K], packed[INT8_PANEL + K * INT8_PANEL / sizeof(float)];
+    float c;
+    Error err;
+    Team *team;
+    assert_ok(team_open(&team, isa, &int8_weight_products, 1, 0, &err), err);
+    Product product = {.c = &c,
+                       .packed = packed,
+                       .c_row = 1,
+                       .a = {a, K, 1},
+                       .b = {b, 1, K},
+                       .M = 1,
+                       .N = 1,
+                       .K = K};
+    for (int p = 0; p < K; p++) a[p] = 1, b[p] = -1;
+    team_run(team, 1, product_work, &product);
+    assert_near(c, -K, K * 0x1p-22);
+    for (int i = 0; i < 4; i++) {
+        float *of = i < 2 ? a : b, before = of[7];
+        of[7] = odd[i % 2];
+        team_run(team, 1, product_work, &product);
+        assert_true(!isfinite(c));
+        of[7] = before;
+    }
+    for (int p = 0; p < K; p++) a[p] = 1e-45f;
+    team_run(team, 1, product_work, &product);
+    assert_true(c == 0);
+    for (int p = 0; p < K; p++) a[p] = 1, b[p] = 1e-45f;
+    team_run(team, 1, product_work, &product);
+    assert_true(c == 0);
+    team_close(team);
+}
+
+static void test_int8_extremes(void **state) {
+    (void)state;
+    for_each_table(check_int8_extremes);
+}
+
 static void check_transpose(const Isa *isa) {
     enum { MAX = 37 };
     float *from = random_floats(1, MAX * MAX), to[MAX * MAX];
@@ -329,9 +444,7 @@ static void test_transpose(void **state) {
 /* ---- rows ---- */
 
 static void check_sums(const Isa *isa) {
-    enum { ROWS = 37 };
     float *a = random_floats(1, LONGEST), *b = random_floats(2, LONGEST), y[LONGEST];
-    float *rows = random_floats(3, ROWS * LONGEST), *weights = random_floats(4, ROWS);
     for (int n = 1; n <= LONGEST; n++) {
         double dot = 0, size = 1;
         for (int i = 0; i < n; i++) dot += (double)a[i] * (double)b[i], size += fabs((double)a[i]);
@@ -340,31 +453,63 @@ static void check_sums(const Isa *isa) {
         for (int i = 0; i < n; i++) assert_true(y[i] == a[i] + b[i]);
         isa->add(y, b, (size_t)n);
         for (int i = 0; i < n; i++) assert_near(y[i], (double)a[i] + 2 * (double)b[i], 1e-6);
-
-        float products[ROWS];
-        isa->gemv(products, a, rows, LONGEST, ROWS, n);
-        for (int j = 0; j < ROWS; j++) {
-            double truth = 0;
-            for (int i = 0; i < n; i++) truth += (double)a[i] * (double)rows[j * LONGEST + i];
-            assert_near(products[j], truth, 1e-5);
-        }
-        isa->gemv_transposed(y, weights, rows, LONGEST, ROWS, n);
-        for (int i = 0; i < n; i++) {
-            double truth = 0;
-            for (int j = 0; j < ROWS; j++)
-                truth += (double)weights[j] * (double)rows[j * LONGEST + i];
-            assert_near(y[i], truth, 1e-5);
-        }
     }
     free(a);
     free(b);
-    free(rows);
-    free(weights);
 }
 
 static void test_sums(void **state) {
     (void)state;
     for_each_table(check_sums);
+}
+
+/* One query of attention: of each number of groups, and of heads that share values. */
+static void check_query(const Isa *isa) {
+    enum { GROUPS = 19, HEADS = 9, KEYS = GROUPS * KEY_GROUP };
+    const size_t gap = 5; /* between groups, rows and heads */
+    for (int K = 1; K <= 150; K = K < 20 ? K + 1 : K + 13) {
+        size_t stride = (size_t)K * KEY_GROUP + gap, v_row = (size_t)(K * HEADS) + gap;
+        float *q = random_floats(1, (size_t)K), *keys = random_floats(2, GROUPS * stride);
+        float *p = random_floats(3, HEADS * (KEYS + gap)), *v = random_floats(4, KEYS * v_row);
+        float scores[KEYS], y[HEADS * 150];
+        for (int groups = 1; groups <= GROUPS; groups++) {
+            isa->scores(scores, q, keys, stride, groups, K);
+            for (size_t s = 0; s < (size_t)groups * KEY_GROUP; s++) {
+                const float *key = keys + s / KEY_GROUP * stride + s % KEY_GROUP;
+                double truth = 0, size = 0;
+                for (int c = 0; c < K; c++) {
+                    double term = (double)q[c] * (double)key[c * KEY_GROUP];
+                    truth += term;
+                    size += fabs(term);
+                }
+                assert_near(scores[s], truth, 1e-6 * size);
+            }
+        }
+        for (int heads = 1; heads <= HEADS; heads++) {
+            int group = 1 + heads % 3, n = 1 + heads * 7 % KEYS;
+            isa->means(y, p, KEYS + gap, v, v_row, n, K, heads, group);
+            for (int i = 0; i < heads * K; i++) {
+                const float *weights = p + (size_t)(i / K) * (KEYS + gap);
+                double truth = 0, size = 0;
+                for (size_t s = 0; s < (size_t)n; s++) {
+                    double term = (double)weights[s] *
+                                  (double)v[s * v_row + (size_t)(i / K / group * K + i % K)];
+                    truth += term;
+                    size += fabs(term);
+                }
+                assert_near(y[i], truth, 1e-6 * size);
+            }
+        }
+        free(q);
+        free(keys);
+        free(p);
+        free(v);
+    }
+}
+
+static void test_query(void **state) {
+    (void)state;
+    for_each_table(check_query);
 }
 
 static void check_softmax(const Isa *isa) {
@@ -759,11 +904,11 @@ static bool call_kernel(const Isa *isa, int which, float x[ARRAYS][LONGEST], int
         case 14: isa->rotate(x[0], x[1], x[2], x[3], -1, n / 2); return true;
         case 15: isa->axpby(x[0], 0.3f, x[1], 0.7f, size); return true;
         case 16: isa->adamw(x[0], x[1], abs, x[2], step, size); return true;
-        case 17: isa->gemv(extra, x[0], x[1], LONGEST, 5, n); return true;
-        case 18: isa->gemv(extra, x[0], x[1], 1, LONGEST, n / 8); return true;
-        case 19: isa->gemv_transposed(extra, x[0], x[1], LONGEST, 5, n); return true;
-        case 20: isa->convolve(x[0], x[3], -LONGEST, x[4], LONGEST, 3, n); return true;
-        case 21: isa->convolve_gradients(x[0], x[2], x[5], LONGEST, 2, 2, n); return true;
+        case 17: isa->scores(extra, x[0], x[1], KEY_GROUP, 1 + n / 32, 5); return true;
+        case 18: isa->means(extra, x[0], 3, x[1], LONGEST, 5, n / 8, 8, 3); return true;
+        case 19: isa->convolve(x[0], x[3], -LONGEST, x[4], LONGEST, 3, n); return true;
+        case 20: isa->convolve_gradients(x[0], x[2], x[5], LONGEST, 2, 2, n); return true;
+        case 21: isa->round_to_16((int16_t *)extra, x[0], 1000, n); return true;
         default: return false;
     }
 }
@@ -812,8 +957,10 @@ static void check_same_bits(const Isa *isa) {
             if (memcmp(ours, theirs, sizeof ours) != 0)
                 fail_msg("%s: kernel %d with %d numbers gives other bits", isa->name, which, n);
         }
-    for (int how = 0; how < 3; how++) {
-        const Products *products = how < 2 ? &float32_products : &bf16_weight_products;
+    for (int how = 0; how < 4; how++) {
+        const Products *const tables[] = {&float32_products, &float32_products,
+                                          &bf16_weight_products, &int8_weight_products};
+        const Products *products = tables[how];
         multiply_with(isa, products, how == 1, c);
         multiply_with(&isa_portable, products, how == 1, other);
         if (memcmp(c, other, sizeof c) != 0)
@@ -922,17 +1069,19 @@ static void test_parts(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_products),     cmocka_unit_test(test_bf16_products),
-        cmocka_unit_test(test_narrow),       cmocka_unit_test(test_narrow_odd_numbers),
-        cmocka_unit_test(test_transpose),    cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_softmax),      cmocka_unit_test(test_exponential),
-        cmocka_unit_test(test_odd_numbers),  cmocka_unit_test(test_gelu),
-        cmocka_unit_test(test_normalize),    cmocka_unit_test(test_rms_normalize),
-        cmocka_unit_test(test_swiglu),       cmocka_unit_test(test_rotate),
-        cmocka_unit_test(test_convolution),  cmocka_unit_test(test_dropout),
-        cmocka_unit_test(test_adamw),        cmocka_unit_test(test_same_bits),
-        cmocka_unit_test(test_forced_table), cmocka_unit_test(test_shares),
-        cmocka_unit_test(test_parts),        cmocka_unit_test(test_barrier),
+        cmocka_unit_test(test_products),      cmocka_unit_test(test_bf16_products),
+        cmocka_unit_test(test_narrow),        cmocka_unit_test(test_narrow_odd_numbers),
+        cmocka_unit_test(test_transpose),     cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_softmax),       cmocka_unit_test(test_exponential),
+        cmocka_unit_test(test_odd_numbers),   cmocka_unit_test(test_gelu),
+        cmocka_unit_test(test_normalize),     cmocka_unit_test(test_rms_normalize),
+        cmocka_unit_test(test_swiglu),        cmocka_unit_test(test_rotate),
+        cmocka_unit_test(test_convolution),   cmocka_unit_test(test_dropout),
+        cmocka_unit_test(test_adamw),         cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_forced_table),  cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_parts),         cmocka_unit_test(test_barrier),
+        cmocka_unit_test(test_query),         cmocka_unit_test(test_int8),
+        cmocka_unit_test(test_int8_extremes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -607,7 +607,7 @@ static void test_length(void **state) {
 
 static void test_choices(void **state) {
     (void)state;
-    static const char *const same[] = {"-j 1", "--precision bf16", "--seed 1337 -t 0.8 -k 0 -P 1"};
+    static const char *const same[] = {"-j 1", "--precision int8", "--seed 1337 -t 0.8 -k 0 -P 1"};
     static const char *const other[] = {"--seed 1338", "-t 2", "-k 2", "-P 0.5", "-p ~"};
     static const char *const likeliest[] = {"-t 0 --seed 5", "-k 1 --seed 6", "-P 1e-9 --seed 7"};
     sample("-n 100 @play");
@@ -947,7 +947,7 @@ static void test_bad_input(void **state) {
         {2, "--length",            "'12x'",              "-n 12x @play"},
         {2, "--temperature",       "'nan'",              "--temperature nan @play"},
         {2, "'--temprature'",      "--temperature",      "--temprature=1 @play"},
-        {2, "f32 or bf16",         "'int4'",             "--precision int4 @play"},
+        {2, "f32, bf16 or int8",   "'int4'",             "--precision int4 @play"},
           /* clang-format on */
       };
     for (size_t i = 0; i < sizeof training / sizeof *training; i++) {

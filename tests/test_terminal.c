@@ -254,7 +254,7 @@ static Author *author_open(const char *name) {
     const Note *text = checkpoint_note(&a->checkpoint, "vocabulary");
     bool bytes = strcmp(checkpoint_note(&a->checkpoint, "characters")->value, "bytes") == 0;
     assert_ok(vocab_build(&a->vocab, name, text->value, text->length, bytes, &err), err);
-    assert_ok(generator_open(&a->generator, &a->checkpoint.model, 1, BF16_WEIGHTS, &err), err);
+    assert_ok(generator_open(&a->generator, &a->checkpoint.model, 1, INT8_WEIGHTS, &err), err);
     a->sampler = (Sampler){.temperature = 100, .top_p = 1, .seed = 1337};
     return a;
 }

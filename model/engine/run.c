@@ -160,6 +160,7 @@ static bool plan(Run **planned, Model *model, const RunOptions *options, Needs *
     run->isa = isa_choose(err);
     run->products = options->precision == BFLOAT16       ? bf16_choose(err)
                     : options->precision == BF16_WEIGHTS ? &bf16_weight_products
+                    : options->precision == INT8_WEIGHTS ? &int8_weight_products
                                                          : &float32_products;
     if (!run->isa || !run->products ||
         !memory_alloc(&run->packed_offsets, tensors, sizeof(size_t), "the run", err) ||
@@ -184,7 +185,7 @@ static bool plan(Run **planned, Model *model, const RunOptions *options, Needs *
 }
 
 bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err) {
-    assert(!(options->training && options->precision == BF16_WEIGHTS));
+    assert(!options->training || options->precision < BF16_WEIGHTS);
     assert(options->threads >= 1 && options->threads <= MAX_THREADS);
     assert(options->batch >= 1 && options->length >= 1 && options->length <= model->config.T);
     Needs needs;

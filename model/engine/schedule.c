@@ -208,6 +208,7 @@ static size_t whole_size(const Planner *planner, int id) {
     size_t rows = info->rows == PER_TOKEN   ? planner->capacity.tokens
                   : info->rows == PER_BLOCK ? planner->capacity.blocks
                                             : planner->capacity.positions;
+    if (info->cached) rows = (rows + KEY_GROUP - 1) / KEY_GROUP * KEY_GROUP; /* attention.c */
     return rows * (size_t)info->width;
 }
 

@@ -311,73 +311,104 @@ static float dot(const float *a, const float *b, size_t n) {
     return sum_lanes(sum);
 }
 
-/* The sums over the lanes of each of LANES rows, in order, as sum_lanes adds them: zips and adds
- * row i and the row halfway down, until one is left. */
-static inline Vector sum_rows(Vector row[LANES]) {
-#pragma GCC unroll 4
-    for (int half = LANES / 2; half > 0; half /= 2)
+/* ---- one query of attention ----
+ * Each result is one chain of multiply-adds, as in the tile: so a token alone has the bits that it
+ * has among others. A multiply-add waits for the one before; SUMS chains fill that time. */
+
+enum { GROUP_VECTORS = KEY_GROUP / LANES, SUMS = 8, GROUPS_MAX = SUMS / GROUP_VECTORS };
+
+static inline __attribute__((always_inline)) void
+scores_of(const int groups, float *y, const float *q, const float *keys, size_t stride, int K) {
+    Vector sum[GROUPS_MAX][GROUP_VECTORS] = {0};
+    for (size_t c = 0; c < (size_t)K; c++) {
+        Vector of_q = all(q[c]);
 #pragma GCC unroll 8
-        for (int i = 0; i < half; i++)
-            row[i] = __builtin_shufflevector(row[i], row[i + half], ZIP_LOW) +
-                     __builtin_shufflevector(row[i], row[i + half], ZIP_HIGH);
-    return row[0];
-}
-
-/* LANES results at a time; as many of them together as registers have room for their lanes. */
-static void gemv(float *y, const float *x, const float *w, size_t stride, int n, int K) {
-    enum { TOGETHER = PARTS > 1 ? 4 : WIDE };
-    int j = 0;
-    for (; j + LANES <= n && K % WIDE == 0; j += LANES) {
-        Vector row[LANES];
+        for (size_t i = 0; i < (size_t)groups; i++)
 #pragma GCC unroll 4
-        for (int first = 0; first < LANES; first += TOGETHER) {
-            const float *from = w + (size_t)(j + first) * stride;
-            Lanes sum[TOGETHER] = {0};
-            for (int p = 0; p < K; p += WIDE)
-#pragma GCC unroll 16
-                for (size_t i = 0; i < TOGETHER; i++)
-#pragma GCC unroll 4
-                    for (int part = 0; part < PARTS; part++)
-                        sum[i].part[part] = multiply_add(load(x + p + part * LANES),
-                                                         load(from + i * stride + p + part * LANES),
-                                                         sum[i].part[part]);
-#pragma GCC unroll 16
-            for (int i = 0; i < TOGETHER; i++) row[first + i] = sum_parts(sum[i]);
-        }
-        store(y + j, sum_rows(row));
+            for (int j = 0; j < GROUP_VECTORS; j++)
+                sum[i][j] = multiply_add(of_q, load(keys + i * stride + c * KEY_GROUP + j * LANES),
+                                         sum[i][j]);
     }
-    for (; j < n; j++) y[j] = dot(x, w + (size_t)j * stride, (size_t)K);
+#pragma GCC unroll 8
+    for (int i = 0; i < groups; i++)
+#pragma GCC unroll 4
+        for (int j = 0; j < GROUP_VECTORS; j++) store(y + i * KEY_GROUP + j * LANES, sum[i][j]);
 }
 
-/* Two vectors of columns at a time: their sums stay in registers, and even and odd rows are summed
- * apart. */
-static void gemv_transposed(float *y, const float *p, const float *w, size_t stride, int n, int K) {
+static void scores(float *y, const float *q, const float *keys, size_t stride, int groups, int K) {
+    for (int some; groups > 0; groups -= some, y += some * KEY_GROUP, keys += (size_t)some * stride)
+        if (groups >= (some = GROUPS_MAX))
+            scores_of(GROUPS_MAX, y, q, keys, stride, K);
+        else if (groups >= (some = GROUPS_MAX / 2))
+            scores_of(GROUPS_MAX / 2, y, q, keys, stride, K);
+        else if (GROUPS_MAX > 4 && groups >= (some = 2))
+            scores_of(2, y, q, keys, stride, K);
+        else {
+            some = 1;
+            scores_of(1, y, q, keys, stride, K);
+        }
+}
+
+/* `vectors` vectors of channels of `heads` heads together. */
+static inline __attribute__((always_inline)) void means_of(const int heads, const int vectors,
+                                                           float *y, const float *p, size_t p_row,
+                                                           const float *const *v, size_t v_row,
+                                                           int n, int K) {
+    Vector sum[SUMS] = {0};
+    for (size_t s = 0; s < (size_t)n; s++)
+#pragma GCC unroll 8
+        for (int h = 0; h < heads; h++) {
+            Vector weight = all(p[(size_t)h * p_row + s]);
+#pragma GCC unroll 8
+            for (int i = 0; i < vectors; i++)
+                sum[h * vectors + i] =
+                    multiply_add(weight, load(v[h] + s * v_row + i * LANES), sum[h * vectors + i]);
+        }
+#pragma GCC unroll 8
+    for (int i = 0; i < heads * vectors; i++)
+        store(y + (size_t)(i / vectors) * (size_t)K + i % vectors * LANES, sum[i]);
+}
+
+/* The same with the number of vectors, and so of heads, as a constant: returns how many heads. */
+static int means_some(int vectors, int heads, float *y, const float *p, size_t p_row,
+                      const float *const *v, size_t v_row, int n, int K) {
+    if (vectors * heads >= SUMS) {
+        switch (vectors) {
+            case 8: means_of(1, 8, y, p, p_row, v, v_row, n, K); return 1;
+            case 4: means_of(2, 4, y, p, p_row, v, v_row, n, K); return 2;
+            case 2: means_of(4, 2, y, p, p_row, v, v_row, n, K); return 4;
+            case 1: means_of(8, 1, y, p, p_row, v, v_row, n, K); return 8;
+        }
+    }
+    switch (vectors) {
+        case 4: means_of(1, 4, y, p, p_row, v, v_row, n, K); break;
+        case 2: means_of(1, 2, y, p, p_row, v, v_row, n, K); break;
+        case 1: means_of(1, 1, y, p, p_row, v, v_row, n, K); break;
+    }
+    return 1;
+}
+
+/* As many channels of a head together as whole vectors allow: 8, 4, 2 or 1 of them; the rest one
+ * by one. */
+static void means(float *y, const float *p, size_t p_row, const float *v, size_t v_row, int n,
+                  int K, int heads, int group) {
+    const float *from[SUMS];
     int k = 0;
-    for (; k + 2 * LANES <= K; k += 2 * LANES) {
-        Vector sum[2][2] = {0};
-        const float *at = w + k;
-        int j = 0;
-        for (; j + 2 <= n; j += 2, at += 2 * stride)
-#pragma GCC unroll 2
-            for (int odd = 0; odd < 2; odd++) {
-                const float *row = at + (size_t)odd * stride;
-                Vector of_p = all(p[j + odd]);
-                sum[odd][0] = multiply_add(of_p, load(row), sum[odd][0]);
-                sum[odd][1] = multiply_add(of_p, load(row + LANES), sum[odd][1]);
+    for (int vectors = SUMS; vectors > 0; vectors /= 2)
+        for (; k + vectors * LANES <= K; k += vectors * LANES)
+            for (int h = 0, some; h < heads; h += some) {
+                for (int i = 0; i < SUMS; i++) from[i] = v + (h + i) / group * K + k;
+                some = means_some(vectors, heads - h, y + h * K + k, p + (size_t)h * p_row, p_row,
+                                  from, v_row, n, K);
             }
-        if (j < n) {
-            sum[0][0] = multiply_add(all(p[j]), load(at), sum[0][0]);
-            sum[0][1] = multiply_add(all(p[j]), load(at + LANES), sum[0][1]);
+    for (; k < K; k++)
+        for (int h = 0; h < heads; h++) {
+            float sum = 0;
+            for (int s = 0; s < n; s++)
+                sum = fused(p[(size_t)h * p_row + (size_t)s],
+                            v[(size_t)s * v_row + (size_t)(h / group * K + k)], sum);
+            y[h * K + k] = sum;
         }
-        store(y + k, sum[0][0] + sum[1][0]);
-        store(y + k + LANES, sum[0][1] + sum[1][1]);
-    }
-    for (; k < K; k++) {
-        float sum[2] = {0};
-        for (int j = 0; j < n; j++)
-            sum[j % 2] = fused(p[j], w[(size_t)j * stride + (size_t)k], sum[j % 2]);
-        y[k] = sum[0] + sum[1];
-    }
 }
 
 static void add(float *y, const float *x, size_t n) {
@@ -434,6 +465,89 @@ static void bf16_gemv(float *y, const float *x, const uint32_t *pairs, int K, in
         case 4: bf16_gemv_of(4, y, x, pairs, K, columns, bias); break;
 #endif
     }
+}
+
+/* ---- one row times weights of 8 bits ---- */
+
+typedef int32_t Integers __attribute__((vector_size(LANES * sizeof(int32_t))));
+typedef int32_t Pairs __attribute__((aligned(2), may_alias)); /* two int16_t */
+
+/* sum + x0 w0 + x1 w1 in each lane: `both` is x0 and x1, and w has w0 and w1 of each lane. */
+static inline Integers add_pairs(Integers sum, int32_t both, const int8_t *w) {
+#if defined PORTABLE || !(defined __x86_64__ || defined __aarch64__)
+    int16_t x[2];
+    memcpy(x, &both, sizeof x);
+    for (int i = 0; i < LANES; i++) sum[i] += x[0] * w[2 * i] + x[1] * w[2 * i + 1];
+    return sum;
+#elif defined __AVX512BW__
+    __m512i wide = _mm512_cvtepi8_epi16(_mm256_loadu_si256((const void *)w));
+    return sum + (Integers)_mm512_madd_epi16(wide, _mm512_set1_epi32(both));
+#elif defined __AVX2__
+    __m256i wide = _mm256_cvtepi8_epi16(_mm_loadu_si128((const void *)w));
+    return sum + (Integers)_mm256_madd_epi16(wide, _mm256_set1_epi32(both));
+#elif defined __x86_64__
+    __m128i twice = _mm_loadl_epi64((const void *)w);
+    __m128i wide = _mm_srai_epi16(_mm_unpacklo_epi8(twice, twice), 8);
+    return sum + (Integers)_mm_madd_epi16(wide, _mm_set1_epi32(both));
+#else
+    int16x8_t wide = vmovl_s8(vld1_s8(w)), x = vreinterpretq_s16_s32(vdupq_n_s32(both));
+    int32x4_t low = vmull_s16(vget_low_s16(wide), vget_low_s16(x));
+    return sum + (Integers)vpaddq_s32(low, vmull_high_s16(wide, x));
+#endif
+}
+
+enum { INT8_VECTORS = INT8_PANEL / LANES };
+
+static void int8_gemv(float *y, const int16_t *x, float scale, const int8_t *w, const float *scales,
+                      int K, int columns, const float *start) {
+    for (int first = 0; first < columns; first += INT8_PANEL, scales += INT8_PANEL) {
+        Integers sum[INT8_VECTORS] = {0};
+#pragma GCC unroll 4
+        for (int p = 0; p < K; p += 2, w += 2 * INT8_PANEL) {
+            int32_t both = *(const Pairs *)(x + p);
+#pragma GCC unroll 8
+            for (int j = 0; j < INT8_VECTORS; j++)
+                sum[j] = add_pairs(sum[j], both, w + 2 * j * LANES);
+        }
+        bool whole = columns - first >= INT8_PANEL;
+        size_t rest = whole ? INT8_PANEL : (size_t)(columns - first);
+        float edge[INT8_PANEL] = {0}, *to = whole ? y + first : edge;
+        const float *from = start ? start + first : NULL;
+        if (from && !whole) from = memcpy(edge, from, rest * sizeof *edge);
+#pragma GCC unroll 8
+        for (int j = 0; j < INT8_VECTORS; j++) {
+            Vector of =
+                __builtin_convertvector(sum[j], Vector) * (load(scales + j * LANES) * all(scale));
+            store(to + j * LANES, from ? load(from + j * LANES) + of : of);
+        }
+        if (!whole) memcpy(y + first, edge, rest * sizeof *y);
+    }
+}
+
+/* The largest size is found in the bits of the numbers, in which a NaN is above all. Adding 1.5 *
+ * 2^23 rounds to an integer in the low bits. */
+static float round_to_16(int16_t *y, const float *x, int limit, int n) {
+    const float shift = 0x1.8p23f, tiny = 0x1p-100f;
+    int32_t most = 0;
+    float largest;
+#pragma omp simd reduction(max : most)
+    for (int i = 0; i < n; i++) {
+        int32_t bits;
+        memcpy(&bits, x + i, sizeof bits);
+        bits &= INT32_MAX;
+        most = bits > most ? bits : most;
+    }
+    memcpy(&largest, &most, sizeof largest);
+    float times = largest < tiny ? 0 : (float)limit / largest;
+#pragma omp simd
+    for (int i = 0; i < n; i++) {
+        float shifted = x[i] * times + shift;
+        int32_t bits;
+        memcpy(&bits, &shifted, sizeof bits);
+        y[i] = (int16_t)bits;
+    }
+    if (n % 2) y[n] = 0;
+    return largest < tiny ? 0 : largest / (float)limit;
 }
 
 /* ---- exponentials ---- */
@@ -511,7 +625,7 @@ static void softmax(float *p, size_t row, float *lse, const float *x, float scal
 #pragma omp simd
             for (int j = 0; j < n; j++) y[j] *= inverse;
         }
-        for (int i = 0; i < some; i++) lse[first + i] = max[i] + logarithm(total[i]);
+        for (int i = 0; i < some && lse; i++) lse[first + i] = max[i] + logarithm(total[i]);
     }
 }
 
@@ -785,9 +899,11 @@ const Isa TABLE_NAME(ISA) = {
     .tile = tile,
     .transpose = transpose,
     .copy = copy,
-    .gemv = gemv,
-    .gemv_transposed = gemv_transposed,
+    .scores = scores,
+    .means = means,
     .bf16_gemv = bf16_gemv,
+    .int8_gemv = int8_gemv,
+    .round_to_16 = round_to_16,
     .softmax = softmax,
     .log_sum_exp = log_sum_exp,
     .exp_all = exp_all,

@@ -4,7 +4,7 @@
  * rows, without threads. choose.c picks the widest table that the processor runs. team.c has the
  * threads. matmul.c has what all tables share: packing, blocking, dividing work between threads.
  * bf16.c does the same with both factors rounded to bfloat16, on processors that multiply it;
- * bf16_weights.c with only the weights rounded, on any processor.
+ * bf16_weights.c and int8_weights.c with only the weights rounded, on any processor.
  *
  * Outside the products all arrays are row-major float32, owned by the caller. Kernels do not fail;
  * contracts are asserted. */
@@ -61,10 +61,15 @@ typedef struct Isa {
     void (*copy)(float *to, size_t to_row, const float *from, size_t from_row, int rows,
                  int columns);
 
-    void (*gemv)(float *y, const float *x, const float *w, size_t stride, int n, int K);
-    /* y[n]: y[j] = x[K] . w_j */
-    void (*gemv_transposed)(float *y, const float *p, const float *w, size_t stride, int n, int K);
-    /* y[K] = sum_j p[j] w_j, p[n] */
+    /* y[groups KEY_GROUP]: q[K] . each key. Keys lie in groups of KEY_GROUP, channel by channel:
+       channel c of key i of a group is at c KEY_GROUP + i; groups are `stride` floats apart. Each
+       sum adds its terms in order. */
+    void (*scores)(float *y, const float *q, const float *keys, size_t stride, int groups, int K);
+    /* y[heads,K]: for each head, the sum of n rows of v, weighted with p[heads,n], in order. p's
+       rows are p_row floats apart, v's v_row. `group` heads in turn read the same K columns of v.
+     */
+    void (*means)(float *y, const float *p, size_t p_row, const float *v, size_t v_row, int n,
+                  int K, int heads, int group);
 
     /* y[columns] = x[K] w[K,columns] + bias for a panel of bfloat16 weights. columns <=
        tile_columns; bias may be NULL. pairs[p/2,j] has w[p,j] in its lower half; as a whole it is
@@ -72,8 +77,18 @@ typedef struct Isa {
     void (*bf16_gemv)(float *y, const float *x, const uint32_t *pairs, int K, int columns,
                       const float *bias);
 
+    /* y[columns] = start + scale scales[j] (x[K] . column j), the weights of 8 bits in panels of
+       INT8_PANEL columns, zeros beyond the last; so are the scales. start may be NULL, or y. Of
+       term p and column j of a panel, w has the number at p / 2 * 2 INT8_PANEL + 2 j + p % 2, and
+       zeros beyond an odd K. The sums must fit 32 bits: then they are exact. */
+    void (*int8_gemv)(float *y, const int16_t *x, float scale, const int8_t *w, const float *scales,
+                      int K, int columns, const float *start);
+    /* y[n] = x[n] / scale, rounded to whole numbers from -limit to limit; returns the scale. An odd
+       n is followed by a 0. If x has an infinity or a NaN, so is the scale. */
+    float (*round_to_16)(int16_t *y, const float *x, int limit, int n);
+
     /* p = softmax(scale * x) for each of `rows` rows of n >= 1 numbers, `row` floats apart in both;
-       scale > 0. lse[i] = ln(sum(exp(scale * x))) of row i. p may be x. */
+       scale > 0. lse[i] = ln(sum(exp(scale * x))) of row i; lse may be NULL. p may be x. */
     void (*softmax)(float *p, size_t row, float *lse, const float *x, float scale, int rows, int n);
     /* ln(sum(exp(x))), n >= 1 */
     float (*log_sum_exp)(const float *x, int n);
@@ -135,6 +150,8 @@ typedef struct Isa {
     /* one step for n weights; m and v are their first and second moments */
     void (*adamw)(float *w, float *m, float *v, const float *dw, AdamW step, size_t n);
 } Isa;
+
+enum { KEY_GROUP = 16, INT8_PANEL = 64 }; /* multiples of the lanes of every table */
 
 /* `n` floats, up to a whole number of vectors. */
 static inline size_t whole_vectors(const Isa *isa, int n) {
@@ -275,6 +292,10 @@ extern const Products float32_products;
 /* Weights rounded to bfloat16, all else float32: half the memory traffic, on any processor. For few
  * rows. Not for training: `multiply_upper` and `accumulate` are NULL. */
 extern const Products bf16_weight_products;
+
+/* Weights rounded to 8 bits, with a scale for each row of the weights; the left operand is rounded
+ * to 16 bits. The same bits on every machine. Likewise for few rows, and not for training. */
+extern const Products int8_weight_products;
 
 /* The tables of bfloat16 products that this processor runs, slowest first. Returns how many, at
  * most BF16_MAX. The tables are constants. */

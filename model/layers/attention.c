@@ -84,17 +84,48 @@ static void mask_row(float *scores, int n, int columns) {
 
 /* ---- forward ---- */
 
-/* One query alone, as in generation: keys and values are read in place, not packed. */
-static void forward_row(const Thread *thread, float *out, float *lse, const Head *at, int t,
-                        const Attention *a) {
+/* Where key s of head `head` lies in shape.columns: in groups of KEY_GROUP keys, within a group by
+ * heads, within a head by channels. */
+static size_t column_of(const Attention *a, size_t s, size_t head) {
+    size_t group = s / KEY_GROUP * (size_t)a->NKV + head;
+    return group * KEY_GROUP * (size_t)a->dk + s % KEY_GROUP;
+}
+
+/* Copies the keys of T tokens of one head from `past` on. `key`: its first, past ones included. */
+static void keep_columns(const float *key, size_t head, const Attention *a) {
+    for (size_t s = (size_t)a->past; s < (size_t)a->past + (size_t)a->T; s++) {
+        float *to = a->columns + column_of(a, s, head);
+        for (size_t c = 0; c < (size_t)a->dk; c++) to[c * KEY_GROUP] = key[s * a->k_row + c];
+    }
+}
+
+/* One query alone, as in generation, in all heads that read heads `first` to `end` - 1 of keys and
+ * values. */
+static void forward_token(const Thread *thread, float *out, const float *q, const float *v,
+                          size_t first, size_t end, const Attention *a) {
+    enum { TOGETHER = 8 }; /* heads whose weights are in scratch together */
     const Isa *isa = thread->isa;
-    float *att = thread->scratch;
-    int n = seen(a, t);
-    isa->gemv(att, at->q + (size_t)t * a->q_row, at->key, a->k_row, n, a->dk);
-    isa->softmax(att, 0, lse, att, a->scale, 1, n);
-    if (a->dropout.rate > 0)
-        isa->dropout(att, att, dropout_row(a->dropout, at->mask + (size_t)t), n);
-    isa->gemv_transposed(out, att, at->v, a->v_row, n, a->dv);
+    int n = a->past + 1, groups = (n + KEY_GROUP - 1) / KEY_GROUP;
+    size_t row = (size_t)groups * KEY_GROUP, dk = (size_t)a->dk, dv = (size_t)a->dv;
+    size_t group = group_of(a), step = group < TOGETHER ? TOGETHER / group : 1;
+    for (size_t head = first; head < end; head += step) {
+        size_t shared = end - head < step ? end - head : step;
+        for (size_t i = 0; i < shared * group; i += TOGETHER) {
+            float *att = thread->scratch;
+            size_t query = head * group + i, heads = shared * group - i;
+            if (heads > TOGETHER) heads = TOGETHER;
+            for (size_t h = 0; h < heads; h++, att += row) {
+                isa->scores(att, q + (query + h) * dk,
+                            a->columns + column_of(a, 0, (query + h) / group),
+                            (size_t)a->NKV * dk * KEY_GROUP, groups, a->dk);
+                mask_row(att, n, (int)row);
+            }
+            att = thread->scratch;
+            isa->softmax(att, row, NULL, att, a->scale, (int)heads, (int)row);
+            isa->means(out + query * dv, att, row, v + head * dv, a->v_row, n, a->dv, (int)heads,
+                       (int)group);
+        }
+    }
 }
 
 static void forward_head(const Thread *thread, float *out, float *lse, const Head *at,
@@ -128,18 +159,21 @@ static void forward_head(const Thread *thread, float *out, float *lse, const Hea
 
 void compute_attention(const Thread *thread, float *out, float *lse, const float *q,
                        const float *key, const float *v, const Attention *a) {
-    enum { FEW = 3 }; /* queries for which packing the keys is not worth it */
     assert(a->past == 0 || a->B == 1);
+    assert(!a->columns || (a->B == 1 && a->causal && a->dropout.rate == 0));
+    if (a->columns && a->T == 1) {
+        Share own = team_share(thread, (size_t)a->NKV, 1);
+        for (size_t head = own.begin; head < own.end; head++)
+            keep_columns(key + head * (size_t)a->dk, head, a);
+        forward_token(thread, out, q, v, own.begin, own.end, a);
+        return;
+    }
     Items tasks = team_items(thread, (size_t)a->B * (size_t)a->NH, a->taken);
     Thread own = alone(thread);
     for (size_t task; team_next(&tasks, &task);) {
         Head at = head_of(a, task, q, key, v, out, NULL);
-        float *to = out + (at.out - out);
-        if (a->T > FEW)
-            forward_head(&own, to, lse + at.lse, &at, a);
-        else
-            for (int t = 0; t < a->T; t++)
-                forward_row(thread, to + (size_t)t * a->out_row, lse + at.lse + t, &at, t, a);
+        if (a->columns && task % group_of(a) == 0) keep_columns(at.key, task / group_of(a), a);
+        forward_head(&own, out + (at.out - out), lse + at.lse, &at, a);
     }
 }
 
@@ -260,9 +294,10 @@ void compute_attention_backward(const Thread *thread, float *dq, float *dkey, fl
 
 /* ---- as instructions ----
  * Inputs: q, k, v; backward also lse, out and dout. Outputs: out and lse; backward dq, dk and
- * dv. */
+ * dv. Without a backward pass also the keys in columns. */
 
 enum { Q, K, V, LSE, OUT, DOUT };
+enum { COLUMNS = 3 };
 
 static Attention shape_of(const Call *c) {
     const Instruction *of = c->instruction;
@@ -285,10 +320,13 @@ static Attention shape_of(const Call *c) {
                        .taken = c->taken};
 }
 
-/* Cached keys and values precede those of the pass in memory. */
+/* Cached keys and values precede those of the pass in memory. Several sequences are not continued:
+ * they keep no columns. */
 static void forward(const Call *c) {
     Attention shape = shape_of(c);
     size_t past = (size_t)shape.past;
+    if (c->out[COLUMNS] && shape.B == 1)
+        shape.columns = c->out[COLUMNS] - past * c->out_row[COLUMNS];
     compute_attention(c->thread, c->out[0], c->out[1], c->in[Q], c->in[K] - past * shape.k_row,
                       c->in[V] - past * shape.v_row, &shape);
 }
@@ -312,6 +350,11 @@ Array attention(Program *p, int NH, Array q, Array k, Array v, int place) {
                    "the heads of keys do not divide those of queries");
     int dv = NKV > 0 ? v.width / NKV : 0;
     Array out = program_array(p, NH * dv, PER_TOKEN), lse = program_array(p, NH, PER_TOKEN);
+    Array columns = NO_ARRAY;
+    if (!p->training) {
+        columns = program_array(p, k.width, PER_TOKEN);
+        program_cache(p, columns);
+    }
     program_keep(p, q);
     program_cache(p, k);
     program_cache(p, v);
@@ -322,6 +365,7 @@ Array attention(Program *p, int NH, Array q, Array k, Array v, int place) {
     made->inputs[V] = v;
     made->outputs[0] = out;
     made->outputs[1] = lse;
+    made->outputs[COLUMNS] = columns;
     made->NH = NH;
     made->place = place;
     return out;

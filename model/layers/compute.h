@@ -107,6 +107,10 @@ typedef struct {
     float scale;
     Dropout dropout;
     atomic_int *taken; /* [threads]: heads taken from each share (kernels.h); NULL: equal shares */
+    float *columns;    /* NULL, or a second copy of all keys, KEY_GROUP keys after another, in which
+                          one query alone finds its scores faster: [past + T, NKV dk] numbers, the
+                          tokens rounded up to a multiple of KEY_GROUP. A pass adds the keys of its T
+                          tokens; passes before added those of `past`. Needs B = 1, no dropout */
 } Attention;
 
 size_t attention_scratch(const Isa *isa, const Products *products, int T, int dk, int dv);

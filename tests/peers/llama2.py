@@ -1,10 +1,10 @@
 """tril and llama2.c write text with models of equal size, in turn, one thread each.
 
     make
-    python3 tests/peers/llama2.py RUN_C [--rounds N] [--characters N]
+    python3 tests/peers/llama2.py RUN_C [--rounds N] [--characters N] [--march NAME]
 
 RUN_C is run.c of a checkout of github.com/karpathy/llama2.c. It is built with `gcc -Ofast
--march=native`. Its model file gets random numbers, in the sizes of a `modern` of 4 layers, 4 heads,
+-march=native`; to compare on AVX2 where there is more, give `--march x86-64-v3` and KERNELS=avx2. Its model file gets random numbers, in the sizes of a `modern` of 4 layers, 4 heads,
 128 channels, 65 characters and a context of 256, which ./train makes here in one step. Both models
 have the same matrices; only the norms of queries and keys are tril's alone. Each round runs both
 programs (A B A B), llama2.c with its default sampler (top-p 0.9) and tril with the same. What is
@@ -87,13 +87,14 @@ def main():
     parser.add_argument("run_c")
     parser.add_argument("--rounds", type=int, default=21)
     parser.add_argument("--characters", type=int, default=T - 1)
+    parser.add_argument("--march", default="native")
     options = parser.parse_args()
     if not 1 < options.characters < T:
         parser.error(f"--characters is between 2 and {T - 1}")
     env = {**os.environ, "OMP_NUM_THREADS": "1"}
     with tempfile.TemporaryDirectory() as folder:
         program, model, tokenizer = (f"{folder}/{name}" for name in ("run", "model", "tokenizer"))
-        subprocess.run(["gcc", "-Ofast", "-march=native", "-o", program, options.run_c, "-lm"],
+        subprocess.run(["gcc", "-Ofast", f"-march={options.march}", "-o", program, options.run_c, "-lm"],
                        check=True, env=env)
         write_model(model)
         write_tokenizer(tokenizer)
@@ -103,6 +104,7 @@ def main():
             "llama2.c": lambda n: [program, model, "-z", tokenizer, "-n", str(n), "-s", "1337"],
             "tril f32": lambda n: [*ours, "--precision=f32", f"-n{n}"],
             "tril bf16 weights": lambda n: [*ours, "--precision=bf16", f"-n{n}"],
+            "tril 8-bit weights": lambda n: [*ours, "--precision=int8", f"-n{n}"],
         }
         took = {name: [] for name in writers}
         for _ in range(options.rounds):

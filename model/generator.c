@@ -1,5 +1,6 @@
 /* generator.c - a text that grows beyond the context. */
 #include "model/model.h"
+#include "base/array.h"
 #include "base/memory.h"
 
 #include <string.h>
@@ -40,12 +41,16 @@ const float *generator_feed(Generator *generator, const int32_t *ids, size_t cou
     }
     int more = (int)count, past = generator->length;
     if (past + more > T) {
-        /* Kept keys and values depend on their position, so the newer half is read again. */
-        int keep = T / 2 < T - more ? T / 2 : T - more;
+        /* Keys and values that depend on their position are made anew: the newer half is read
+         * again. Where they can slide, fewer are kept, so that the mean context costs little more
+         * than that of a text which has just begun. */
+        bool slides = run_slides(generator->run);
+        int keep = min_int(slides ? T / 4 : T / 2, T - more);
+        if (slides) run_slide(generator->run, past - keep, keep);
         memmove(generator->window, generator->window + past - keep,
                 (size_t)keep * sizeof *generator->window);
         generator->length = keep;
-        past = 0;
+        past = slides ? keep : 0;
     }
     memcpy(generator->window + generator->length, ids, count * sizeof *ids);
     generator->length += more;

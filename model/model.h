@@ -182,8 +182,16 @@ bool run_estimate(const Config *config, const RunOptions *options, Memory *memor
  * sequence whose keys and values the run still holds: past + T <= length; past > 0 needs B = 1. */
 const float *run_forward(Run *run, const int32_t *ids, int B, int T, int past);
 
-/* The same for a training step, with dropout. Keeps the pointer `ids` until run_backward returns.
- * Needs RunOptions.training. */
+/* Can the run forget the oldest tokens of a text and keep the others? Yes, if positions are only
+ * rotations of queries and keys: then only distances count. Not in training. */
+bool run_slides(const Run *run);
+
+/* Forgets the first `dropped` tokens of `dropped` + `kept`: the kept ones are now the first. What
+ * later layers kept of them still depends on the dropped ones. run_slides must be true. */
+void run_slide(Run *run, int dropped, int kept);
+
+/* run_forward for a training step, with dropout. Keeps the pointer `ids` until run_backward
+ * returns. Needs RunOptions.training. */
 void run_forward_training(Run *run, const int32_t *ids, int B, int T);
 
 /* The mean cross-entropy of the last forward pass against targets[B,T], in nats. Collective; it is
@@ -346,7 +354,8 @@ void sampler_probabilities(const Sampler *sampler, const float *logits, int V, d
                            int32_t *order);
 
 /* A growing text: a run of batch 1 and the tokens in its context. When they fill the context, the
- * older half is dropped and the newer half is read again, in one pass. */
+ * newer ones are kept: if the run slides, a quarter of the context, without reading it again; else
+ * the newer half is read again, in one pass. */
 typedef struct {
     Run *run;
     int context, V;  /* the model's */

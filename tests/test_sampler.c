@@ -206,22 +206,26 @@ static void check_logits(Run *run, const float *logits, const int32_t *window, i
 }
 
 /* Feeds `count` ids in steps of 1 to `step`, and tracks what the cache must hold: all ids while
- * they fit; then the newer half of the context, or what fits beside the new ids. */
+ * they fit; then the newer half of the context, or a quarter if they slide, or what fits beside the
+ * new ids. What has slid is not what would be read again: its logits are test_slide's. */
 static void check_growth(Model *model, Generator *generator, Run *run, const int32_t *ids,
                          size_t count, size_t step) {
     int T = model->config.T;
+    bool slides = run_slides(generator->run), slid = false;
     size_t first = 0; /* of the cached ids */
     generator_reset(generator);
     for (size_t at = 0, more = 1; at < count; at += more, more = more % step + 1) {
         if (more > count - at) more = count - at;
         const float *logits = generator_feed(generator, ids + at, more);
         size_t end = at + more, capacity = (size_t)T;
-        if (more > capacity)
-            first = end - capacity;
-        else if (end - first > capacity)
-            first = at - (capacity / 2 < capacity - more ? capacity / 2 : capacity - more);
+        size_t kept = slides ? capacity / 4 : capacity / 2;
+        if (end - first > capacity) {
+            if (more > capacity) more = capacity, at = end - more;
+            first = at - (kept < capacity - more ? kept : capacity - more);
+            slid = slides && first < at;
+        }
         assert_int_equal(generator->length, end - first);
-        check_logits(run, logits, ids + first, (int)(end - first), model->config.V);
+        if (!slid) check_logits(run, logits, ids + first, (int)(end - first), model->config.V);
     }
 }
 
@@ -246,6 +250,66 @@ static void test_growth(void **state) {
             model_free(&model);
         }
     free(ids);
+}
+
+/* In one layer, keys and values follow from their tokens alone. So what has slid, several times, is
+ * what would be read again, but for the rounding of rotations. The taps of a convolution would also
+ * see dropped tokens: here they are 0. */
+static void check_slide(const char *kind) {
+    enum { T = 40, V = 13, LENGTH = 5 * T };
+    Error err;
+    Model model;
+    Generator generator;
+    Config config = {.V = V, .T = T, .L = 1, .NH = 4, .C = 24};
+    kind_set(&config, kind);
+    assert_ok(model_build(&model, &config, 3, &err), err);
+    for (size_t i = 0; i < model.weights_size; i++)
+        model.weights[i] += 0.3f * (float)random_normal(9, i);
+    for (int i = 0; i < model.tensor_count; i++)
+        if (strstr(model.tensors[i].name, "conv"))
+            memset(model.weights + model.tensors[i].offset, 0,
+                   (size_t)model.tensors[i].shape[0] * (size_t)model.tensors[i].shape[1] *
+                       sizeof *model.weights);
+    int32_t *ids = random_ids(4, LENGTH, V);
+    Run *run = open_run(&model, 1);
+    assert_ok(generator_open(&generator, &model, 1, FLOAT32, &err), err);
+    for (int at = 0, more = 1; at < LENGTH; at += more, more = 1 + at % 3) {
+        if (more > LENGTH - at) more = LENGTH - at;
+        const float *logits = generator_feed(&generator, ids + at, (size_t)more);
+        int length = generator.length;
+        const float *row =
+            run_forward(run, ids + at + more - length, 1, length, 0) + (length - 1) * V;
+        for (int v = 0; v < V; v++)
+            assert_near(logits[v], row[v], 1e-5 * (1 + fabs((double)row[v])));
+    }
+    run_close(run);
+    generator_close(&generator);
+    model_free(&model);
+    free(ids);
+}
+
+static void test_slide(void **state) {
+    (void)state;
+    int sliding = 0;
+    for (int i = 0; kind_name(i); i++) {
+        Error err;
+        Model model;
+        build(&model, kind_name(i), 8);
+        RunOptions training = {.batch = 1, .length = 8, .training = true, .threads = 1};
+        Run *run = open_run(&model, 1), *trained;
+        assert_ok(run_open(&trained, &model, &training, &err), err);
+        assert_false(run_slides(trained));
+        const char *name = model.config.model;
+        bool expected = strcmp(name, "bigram") == 0 || strcmp(name, "modern") == 0 ||
+                        strcmp(name, "conv") == 0; /* no positions, or rotary ones */
+        assert_int_equal(run_slides(run), expected);
+        if (run_slides(run)) check_slide(kind_name(i));
+        sliding += run_slides(run);
+        run_close(run);
+        run_close(trained);
+        model_free(&model);
+    }
+    assert_int_equal(sliding, 4);
 }
 
 /* A prompt at once, id by id, and, if it is too long, only its end. After a reset the generator
@@ -493,14 +557,14 @@ static void test_counts_of_a_text(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_frequencies),      cmocka_unit_test(test_top_sets),
-        cmocka_unit_test(test_greedy),           cmocka_unit_test(test_draws_repeat),
-        cmocka_unit_test(test_extremes),         cmocka_unit_test(test_coldest),
-        cmocka_unit_test(test_growth),           cmocka_unit_test(test_prompts),
-        cmocka_unit_test(test_threads),          cmocka_unit_test(test_worth),
-        cmocka_unit_test(test_shared_work),      cmocka_unit_test(test_narrow),
-        cmocka_unit_test(test_scores),           cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_counts_of_a_text),
+        cmocka_unit_test(test_frequencies), cmocka_unit_test(test_top_sets),
+        cmocka_unit_test(test_greedy),      cmocka_unit_test(test_draws_repeat),
+        cmocka_unit_test(test_extremes),    cmocka_unit_test(test_coldest),
+        cmocka_unit_test(test_growth),      cmocka_unit_test(test_slide),
+        cmocka_unit_test(test_prompts),     cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_worth),       cmocka_unit_test(test_shared_work),
+        cmocka_unit_test(test_narrow),      cmocka_unit_test(test_scores),
+        cmocka_unit_test(test_counts),      cmocka_unit_test(test_counts_of_a_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

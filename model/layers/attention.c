@@ -91,11 +91,11 @@ static size_t column_of(const Attention *a, size_t s, size_t head) {
     return group * KEY_GROUP * (size_t)a->dk + s % KEY_GROUP;
 }
 
-/* Copies the keys of T tokens of one head from `past` on. `key`: its first, past ones included. */
-static void keep_columns(const float *key, size_t head, const Attention *a) {
+void compute_columns(const float *key, int head, const Attention *a) {
     for (size_t s = (size_t)a->past; s < (size_t)a->past + (size_t)a->T; s++) {
-        float *to = a->columns + column_of(a, s, head);
-        for (size_t c = 0; c < (size_t)a->dk; c++) to[c * KEY_GROUP] = key[s * a->k_row + c];
+        float *to = a->columns + column_of(a, s, (size_t)head);
+        for (size_t c = 0; c < (size_t)a->dk; c++)
+            to[c * KEY_GROUP] = key[s * a->k_row + (size_t)head * (size_t)a->dk + c];
     }
 }
 
@@ -163,8 +163,7 @@ void compute_attention(const Thread *thread, float *out, float *lse, const float
     assert(!a->columns || (a->B == 1 && a->causal && a->dropout.rate == 0));
     if (a->columns && a->T == 1) {
         Share own = team_share(thread, (size_t)a->NKV, 1);
-        for (size_t head = own.begin; head < own.end; head++)
-            keep_columns(key + head * (size_t)a->dk, head, a);
+        for (size_t head = own.begin; head < own.end; head++) compute_columns(key, (int)head, a);
         forward_token(thread, out, q, v, own.begin, own.end, a);
         return;
     }
@@ -172,7 +171,8 @@ void compute_attention(const Thread *thread, float *out, float *lse, const float
     Thread own = alone(thread);
     for (size_t task; team_next(&tasks, &task);) {
         Head at = head_of(a, task, q, key, v, out, NULL);
-        if (a->columns && task % group_of(a) == 0) keep_columns(at.key, task / group_of(a), a);
+        if (a->columns && task % group_of(a) == 0)
+            compute_columns(key, (int)(task / group_of(a)), a);
         forward_head(&own, out + (at.out - out), lse + at.lse, &at, a);
     }
 }
@@ -297,7 +297,6 @@ void compute_attention_backward(const Thread *thread, float *dq, float *dkey, fl
  * dv. Without a backward pass also the keys in columns. */
 
 enum { Q, K, V, LSE, OUT, DOUT };
-enum { COLUMNS = 3 };
 
 static Attention shape_of(const Call *c) {
     const Instruction *of = c->instruction;
@@ -325,8 +324,8 @@ static Attention shape_of(const Call *c) {
 static void forward(const Call *c) {
     Attention shape = shape_of(c);
     size_t past = (size_t)shape.past;
-    if (c->out[COLUMNS] && shape.B == 1)
-        shape.columns = c->out[COLUMNS] - past * c->out_row[COLUMNS];
+    if (c->out[ATTENTION_COLUMNS] && shape.B == 1)
+        shape.columns = c->out[ATTENTION_COLUMNS] - past * c->out_row[ATTENTION_COLUMNS];
     compute_attention(c->thread, c->out[0], c->out[1], c->in[Q], c->in[K] - past * shape.k_row,
                       c->in[V] - past * shape.v_row, &shape);
 }
@@ -365,7 +364,7 @@ Array attention(Program *p, int NH, Array q, Array k, Array v, int place) {
     made->inputs[V] = v;
     made->outputs[0] = out;
     made->outputs[1] = lse;
-    made->outputs[COLUMNS] = columns;
+    made->outputs[ATTENTION_COLUMNS] = columns;
     made->NH = NH;
     made->place = place;
     return out;

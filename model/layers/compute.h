@@ -116,6 +116,8 @@ typedef struct {
 size_t attention_scratch(const Isa *isa, const Products *products, int T, int dk, int dv);
 void compute_attention(const Thread *thread, float *out, float *lse, const float *q,
                        const float *key, const float *v, const Attention *shape);
+/* Copies the keys of T tokens of one head, from `past` on, to shape.columns; B = 1. */
+void compute_columns(const float *key, int head, const Attention *shape);
 void compute_attention_backward(const Thread *thread, float *dq, float *dkey, float *dv,
                                 const float *dout, const float *out, const float *lse,
                                 const float *q, const float *key, const float *v,
@@ -157,6 +159,8 @@ void compute_rmsnorm_gradients(const Thread *thread, Param w, const float *sums,
 void rotary_table(float *row, int position, int hs);
 void compute_rotary(const Thread *thread, float *y, const float *x, const float *tables,
                     size_t first, int rows, int T, int past, int NH, int hs);
+/* Rotates the heads of one token, x[NH,hs], back by the angles of `row`, one of the tables. */
+void compute_rotary_back(const Thread *thread, float *x, const float *row, int NH, int hs);
 void compute_rotary_backward(const Thread *thread, float *dx, const float *dy, const float *tables,
                              size_t first, int rows, int T, int NH, int hs);
 

@@ -42,7 +42,7 @@ static void gradients(const Call *c) {
                                 c->pass->B, c->pass->T, (int)c->in_row[0]);
 }
 
-static const Operation forward_operation = {.name = "embedding", .compute = forward};
+const Operation embedding_operation = {.name = "embedding", .compute = forward};
 static const Operation gradients_operation = {
     .name = "embedding_gradients", .compute = gradients, .reach = ALL_TOKENS};
 
@@ -50,7 +50,7 @@ Array embedding(Program *p, Table tokens, Table positions) {
     program_expect(p, positions.weight < 0 || positions.width == tokens.width, "embedding",
                    "the two tables have different widths");
     Array x = program_array(p, tokens.width, PER_TOKEN);
-    Instruction *made = program_add(p, &forward_operation);
+    Instruction *made = program_add(p, &embedding_operation);
     made->outputs[0] = x;
     made->tensors[0] = tokens.weight;
     made->tensors[1] = positions.weight;

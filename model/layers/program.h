@@ -136,6 +136,11 @@ extern const Operation cross_entropy;
 /* Attention and the mean of the past, for the attention view. */
 extern const Operation attention_operation, mean_operation;
 
+/* What tells tokens their positions, for sliding (model/engine/slide.c). */
+extern const Operation rotary_operation, embedding_operation;
+
+enum { ATTENTION_COLUMNS = 3 }; /* the output of attention that has the keys in columns */
+
 /* ---- for the layers: how a call is recorded ---- */
 
 /* What a layer demands of a rung: an array of `width` columns, or a condition. If it is not met,

@@ -34,6 +34,10 @@ void compute_rotary_backward(const Thread *thread, float *dx, const float *dy, c
     rotate(thread, dx, dy, tables, first, rows, T, 0, NH, hs, -1);
 }
 
+void compute_rotary_back(const Thread *thread, float *x, const float *row, int NH, int hs) {
+    rotate(thread, x, x, row, 0, NH, 1, 0, NH, hs, -1);
+}
+
 /* ---- as instructions ---- */
 
 /* The rows, one for each head, that this thread computes. */
@@ -57,7 +61,7 @@ static void backward(const Call *c) {
                             c->N * NH, c->pass->T, NH, hs);
 }
 
-static const Operation forward_operation = {
+const Operation rotary_operation = {
     .name = "rotary", .compute = forward, .division = BY_HEADS, .reused = 1};
 static const Operation backward_operation = {
     .name = "rotary_backward", .compute = backward, .reused = 1};
@@ -75,7 +79,7 @@ static Array add_rotation(Program *p, const Operation *operation, int NH, Array 
 }
 
 Array rotary(Program *p, int NH, Array x) {
-    return add_rotation(p, &forward_operation, NH, x);
+    return add_rotation(p, &rotary_operation, NH, x);
 }
 
 Array rotary_backward(Program *p, int NH, Array dy) {

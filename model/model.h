@@ -353,9 +353,8 @@ int sampler_pick(const Sampler *sampler, const float *logits, int V, uint64_t st
 void sampler_probabilities(const Sampler *sampler, const float *logits, int V, double *p,
                            int32_t *order);
 
-/* A growing text: a run of batch 1 and the tokens in its context. When they fill the context, the
- * newer ones are kept: if the run slides, a quarter of the context, without reading it again; else
- * the newer half is read again, in one pass. */
+/* A growing text: a run of batch 1 and the tokens in its context. When they fill the context, its
+ * last quarter is kept; if the run does not slide, it is read again, in one pass. */
 typedef struct {
     Run *run;
     int context, V;  /* the model's */

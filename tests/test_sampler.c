@@ -206,8 +206,8 @@ static void check_logits(Run *run, const float *logits, const int32_t *window, i
 }
 
 /* Feeds `count` ids in steps of 1 to `step`, and tracks what the cache must hold: all ids while
- * they fit; then the newer half of the context, or a quarter if they slide, or what fits beside the
- * new ids. What has slid is not what would be read again: its logits are test_slide's. */
+ * they fit; then the last quarter of the context, or what fits beside the new ids. What has slid is
+ * not what would be read again: its logits are test_slide's. */
 static void check_growth(Model *model, Generator *generator, Run *run, const int32_t *ids,
                          size_t count, size_t step) {
     int T = model->config.T;
@@ -218,10 +218,9 @@ static void check_growth(Model *model, Generator *generator, Run *run, const int
         if (more > count - at) more = count - at;
         const float *logits = generator_feed(generator, ids + at, more);
         size_t end = at + more, capacity = (size_t)T;
-        size_t kept = slides ? capacity / 4 : capacity / 2;
         if (end - first > capacity) {
             if (more > capacity) more = capacity, at = end - more;
-            first = at - (kept < capacity - more ? kept : capacity - more);
+            first = at - (capacity / 4 < capacity - more ? capacity / 4 : capacity - more);
             slid = slides && first < at;
         }
         assert_int_equal(generator->length, end - first);
@@ -350,7 +349,7 @@ static void check_threads(const char *name, Precision precision, int C, int T, i
     enum { LENGTH = 60, V = 200 };
     Config config = {.V = V, .T = T, .L = 2, .NH = 4, .C = C};
     int32_t prompt[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, order[V], texts[3][LENGTH];
-    Sampler sampler = {.temperature = 0.8, .top_k = 50, .top_p = 0.9, .seed = 5};
+    Sampler sampler = {.temperature = 0.8, .top_k = 50, .top_p = 0.9, .seed = 6};
     kind_set(&config, name);
     for (int threads = 1; threads <= 3; threads++) {
         Error err;
@@ -387,7 +386,7 @@ static void test_threads(void **state) {
         check_threads(kind_name(i), BF16_WEIGHTS, 320, 24, 3);
         check_threads(kind_name(i), INT8_WEIGHTS, 320, 24, 3);
         check_threads(kind_name(i), BF16_WEIGHTS, 128, 56,
-                      1); /* but several read the newer half again */
+                      1); /* but several read the last quarter again */
     }
 }
 

@@ -315,11 +315,11 @@ static float dot(const float *a, const float *b, size_t n) {
  * Each result is one chain of multiply-adds, as in the tile: so a token alone has the bits that it
  * has among others. A multiply-add waits for the one before; SUMS chains fill that time. */
 
-enum { GROUP_VECTORS = KEY_GROUP / LANES, SUMS = 8, GROUPS_MAX = SUMS / GROUP_VECTORS };
+enum { GROUP_VECTORS = KEY_GROUP / LANES, SUMS = 8 };
 
 static inline __attribute__((always_inline)) void
 scores_of(const int groups, float *y, const float *q, const float *keys, size_t stride, int K) {
-    Vector sum[GROUPS_MAX][GROUP_VECTORS] = {0};
+    Vector sum[SUMS / GROUP_VECTORS][GROUP_VECTORS] = {0};
     for (size_t c = 0; c < (size_t)K; c++) {
         Vector of_q = all(q[c]);
 #pragma GCC unroll 8
@@ -335,18 +335,26 @@ scores_of(const int groups, float *y, const float *q, const float *keys, size_t 
         for (int j = 0; j < GROUP_VECTORS; j++) store(y + i * KEY_GROUP + j * LANES, sum[i][j]);
 }
 
+/* The same with the number of groups as a constant; returns how many. */
+static int scores_some(int groups, float *y, const float *q, const float *keys, size_t stride,
+                       int K) {
+    enum { MOST = SUMS / GROUP_VECTORS, HALF = MOST / 2 };
+    if (groups >= MOST) {
+        scores_of(MOST, y, q, keys, stride, K);
+        return MOST;
+    }
+    if (groups >= HALF) {
+        scores_of(HALF, y, q, keys, stride, K);
+        return HALF;
+    }
+    scores_of(1, y, q, keys, stride, K);
+    return 1;
+}
+
 static void scores(float *y, const float *q, const float *keys, size_t stride, int groups, int K) {
-    for (int some; groups > 0; groups -= some, y += some * KEY_GROUP, keys += (size_t)some * stride)
-        if (groups >= (some = GROUPS_MAX))
-            scores_of(GROUPS_MAX, y, q, keys, stride, K);
-        else if (groups >= (some = GROUPS_MAX / 2))
-            scores_of(GROUPS_MAX / 2, y, q, keys, stride, K);
-        else if (GROUPS_MAX > 4 && groups >= (some = 2))
-            scores_of(2, y, q, keys, stride, K);
-        else {
-            some = 1;
-            scores_of(1, y, q, keys, stride, K);
-        }
+    for (int done = 0; done < groups;)
+        done += scores_some(groups - done, y + done * KEY_GROUP, q, keys + (size_t)done * stride,
+                            stride, K);
 }
 
 /* `vectors` vectors of channels of `heads` heads together. */

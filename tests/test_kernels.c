@@ -878,6 +878,13 @@ static void fill_arrays(float x[ARRAYS][LONGEST]) {
         x[i / LONGEST][i % LONGEST] = (float)random_normal(9, (uint64_t)i);
 }
 
+/* y[n] = the whole numbers of round_to_16 */
+static void round_into(const Isa *isa, float *y, const float *x, int n) {
+    int16_t rounded[LONGEST];
+    isa->round_to_16(rounded, x, 1000, n);
+    for (int i = 0; i < n; i++) y[i] = rounded[i];
+}
+
 /* Calls kernel number `which` on n numbers of x; false beyond the last kernel. */
 static bool call_kernel(const Isa *isa, int which, float x[ARRAYS][LONGEST], int n) {
     const AdamW step = {0.01f, 0.9f, 0.95f, 1e-8f, 0.1f, 0.19f, 0.0975f, 0.7f};
@@ -908,7 +915,7 @@ static bool call_kernel(const Isa *isa, int which, float x[ARRAYS][LONGEST], int
         case 18: isa->means(extra, x[0], 3, x[1], LONGEST, 5, n / 8, 8, 3); return true;
         case 19: isa->convolve(x[0], x[3], -LONGEST, x[4], LONGEST, 3, n); return true;
         case 20: isa->convolve_gradients(x[0], x[2], x[5], LONGEST, 2, 2, n); return true;
-        case 21: isa->round_to_16((int16_t *)extra, x[0], 1000, n); return true;
+        case 21: round_into(isa, extra, x[0], n); return true;
         default: return false;
     }
 }

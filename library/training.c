@@ -34,7 +34,8 @@ bool training_step(Training *t, Step *taken, double *rate, Error *err) {
     Progress *p = &t->progress;
     double before = t->workers.seconds;
     Optimizer optimizer = recipe_step(&t->recipe, p->step, t->steps);
-    *taken = workers_step(&t->workers, (uint64_t)p->step, &optimizer);
+    int window = recipe_window(&t->recipe, t->model->config.T, p->step, t->steps);
+    *taken = workers_step(&t->workers, (uint64_t)p->step, window, &optimizer);
     *rate = optimizer.learning_rate;
     if (!isfinite(taken->loss) || !isfinite(taken->norm)) return diverged(t, p->step + 1, err);
     p->step++;

@@ -117,7 +117,8 @@ typedef enum { FLOAT32, BFLOAT16, BF16_WEIGHTS, INT8_WEIGHTS } Precision;
 Precision run_default_precision(void);
 
 typedef struct {
-    int batch;     /* the most sequences in a pass, >= 1; of all processes together, if shared */
+    int batch;     /* the most sequences of `length` tokens in a pass, >= 1; of all processes
+                      together, if shared */
     int length;    /* the most tokens in a sequence, 1 to the model's context */
     bool training; /* has gradients and an optimizer */
     bool frozen;   /* the weights do not change while the run is open, so they are packed once */
@@ -177,9 +178,10 @@ typedef struct {
 Memory run_memory(const Run *run);
 bool run_estimate(const Config *config, const RunOptions *options, Memory *memory, Error *err);
 
-/* Computes logits[B,T,V], the prediction after each token of ids[B,T], B <= batch. The run owns the
- * logits; its next call overwrites them. `past` is the number of earlier tokens of the same
- * sequence whose keys and values the run still holds: past + T <= length; past > 0 needs B = 1. */
+/* Computes logits[B,T,V], the prediction after each token of ids[B,T], B T <= batch length. The run
+ * owns the logits; its next call overwrites them. `past` is the number of earlier tokens of the
+ * same sequence whose keys and values the run still holds: past + T <= length; past > 0 needs B
+ * = 1. */
 const float *run_forward(Run *run, const int32_t *ids, int B, int T, int past);
 
 /* Can the run forget the oldest tokens of a text and keep the others? Yes, if positions are only

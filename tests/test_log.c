@@ -21,6 +21,7 @@ static LogRow row_at(int step) {
                     .validation = step % 100 == 0 ? 2 + 1.0 / step : NAN,
                     .norm = 0.5,
                     .speed = 5000,
+                    .compute = step % 3 ? 1e9 * step : (double)NAN,
                     .sample = step % 100 == 0 ? "say \"no\", and, so↵on" : NULL};
 }
 
@@ -49,6 +50,8 @@ static void check_rows(const LogRows *log) {
         assert_near(row->loss, same.loss, 1e-6);
         assert_near(row->norm, same.norm, 1e-6);
         assert_near(row->speed, same.speed, 0.5);
+        assert_true(isnan(row->compute) == isnan(same.compute));
+        if (!isnan(same.compute)) assert_near(row->compute, same.compute, 1e-5 * same.compute);
         assert_true(isnan(row->validation) == isnan(same.validation));
         if (!isnan(same.validation)) assert_near(row->validation, same.validation, 1e-6);
         if (same.sample)
@@ -156,7 +159,7 @@ static void test_formulas(void **state) {
         const char *cell = line;
         for (int commas = 0; commas < 8; cell++) commas += *cell == ',';
         assert_memory_equal(cell, texts[i][1], strlen(texts[i][1]));
-        assert_int_equal(cell[strlen(texts[i][1])], '\n');
+        assert_int_equal(cell[strlen(texts[i][1])], ',');
     }
     memory_free(csv);
 }

@@ -50,8 +50,8 @@ static double check_log(const char *path) {
     size_t length;
     char *text = slurp(path, &length), *save = NULL;
     const char *head =
-        "step,tokens,seconds,lr,train_loss,val_loss,grad_norm,tokens_per_second,sample\n";
-    double lowest = INFINITY, before = 0;
+        "step,tokens,seconds,lr,train_loss,val_loss,grad_norm,tokens_per_second,sample,tflop\n";
+    double lowest = INFINITY, before = 0, each = 0;
     assert_true(begins(text, head));
     int step = 0;
     for (char *line = strtok_r(text + strlen(head), "\n", &save); line;
@@ -65,7 +65,8 @@ static double check_log(const char *path) {
             if ((end == field) != empty || *end != ',')
                 fail_msg("%s: field %d of '%s'", path, i + 1, line);
         }
-        size_t written = strlen(field); /* with an evaluation: a quoted line of text */
+        const char *comma = strrchr(line, ','); /* before it: with an evaluation, text in quotes */
+        size_t written = (size_t)(comma - field);
         if (step % 20 == 0)
             assert_true(written > 60 && field[0] == '"' && field[written - 1] == '"');
         else
@@ -73,6 +74,10 @@ static double check_log(const char *path) {
         assert_true(number[0] == step && number[1] == 64 * step && number[2] >= before);
         assert_true(number[4] > 0 && number[4] < 6);
         assert_true(number[3] > 0 && number[6] > 0 && number[7] > 0);
+        double tera = strtod(comma + 1, NULL); /* each step computes the same */
+        if (step == 1) each = tera;
+        assert_true(tera > 0);
+        assert_near(tera, step * each, 1e-4 * tera);
         before = number[2];
         if (step % 20 == 0) lowest = fmin(lowest, number[5]);
     }
@@ -87,13 +92,14 @@ static void check_sample(const char *path, const char *model) {
     char *log = slurp(path, &length), *text = log, expected[1024] = "\"'";
     for (char *line = log; line[1]; line = strchr(line + 1, '\n')) text = line;
     for (int commas = 0; commas < 8; text++) commas += *text == ',';
+    *strrchr(text, ',') = 0; /* the operations follow */
     must_run("sample -n 64 --precision f32 %s", model);
     char *to = expected + 1 + (strchr("=+-@", *ran.out) != NULL); /* an escaped formula */
     for (const char *c = ran.out; c < ran.out + 64; c++)          /* one byte each */
         to += *c == '\n'  ? sprintf(to, "↵")
               : *c == '"' ? sprintf(to, "\"\"")
                           : sprintf(to, "%c", *c);
-    strcat(expected, "\"\n");
+    strcat(expected, "\"");
     assert_string_equal(text, expected);
     free(log);
 }

@@ -52,7 +52,32 @@ static void test_every_rung_learns(void **state) {
     }
 }
 
+/* The windows grow from a quarter of the context to all of it, and none is too short. */
+static void test_windows_grow(void **state) {
+    (void)state;
+    const Recipe modern = recipe_of("modern"), gpt = recipe_of("gpt");
+    enum { ALL = 100 };
+    for (int context = 1; context <= 1024; context += context < 300 ? 1 : 59) {
+        int before = 1;
+        for (int step = 0; step < ALL; step++) {
+            int window = recipe_window(&modern, context, step, ALL);
+            assert_true(context % window == 0 && window >= before);
+            assert_true(window == context || window >= 64);
+            assert_int_equal(recipe_window(&gpt, context, step, ALL), context);
+            before = window;
+        }
+        assert_int_equal(before, context);
+    }
+    assert_int_equal(recipe_window(&modern, 256, 64, ALL), 64);
+    assert_int_equal(recipe_window(&modern, 256, 65, ALL), 128);
+    assert_int_equal(recipe_window(&modern, 256, 88, ALL), 128);
+    assert_int_equal(recipe_window(&modern, 256, 89, ALL), 256);
+    assert_int_equal(recipe_window(&modern, 128, 64, ALL), 64);
+    assert_int_equal(recipe_window(&modern, 130, 0, ALL), 65);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_rung_learns)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_rung_learns),
+                                       cmocka_unit_test(test_windows_grow)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

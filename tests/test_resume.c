@@ -162,6 +162,17 @@ static void test_interrupted(void **state) {
     assert_same_file("one", "two", "b.last");
 }
 
+/* The windows grow after 89 of 100 steps, and the training is interrupted before. */
+#define GROWING "train -l 1 -w 16 -H 2 -c 128 -b 2 -m modern -s 100 --eval-every 100 "
+static void test_growing_windows(void **state) {
+    (void)state;
+    must_run(GROWING "-o @one/m.safetensors " PLAY);
+    interrupted(GROWING "-o @two/m.safetensors " PLAY);
+    must_run("train -r -o @two/m.safetensors " PLAY);
+    assert_same_file("one", "two", "m");
+    assert_same_file("one", "two", "m.last");
+}
+
 static void test_more_steps(void **state) {
     (void)state;
     must_run("train " TINY "-o @more/conv.safetensors " PLAY);
@@ -377,11 +388,12 @@ static void test_no_room(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_killed),     cmocka_unit_test(test_interrupted),
-        cmocka_unit_test(test_more_steps), cmocka_unit_test(test_asked_again),
-        cmocka_unit_test(test_best_gone),  cmocka_unit_test(test_nothing_yet),
-        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_divergence), cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_killed),          cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_growing_windows), cmocka_unit_test(test_more_steps),
+        cmocka_unit_test(test_asked_again),     cmocka_unit_test(test_best_gone),
+        cmocka_unit_test(test_nothing_yet),     cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_damage),          cmocka_unit_test(test_divergence),
+        cmocka_unit_test(test_no_room),
     };
     return cmocka_run_group_tests(tests, scratch_open, command_close);
 }

@@ -280,6 +280,32 @@ static void test_lazy_rows(void **state) {
     bench_close(bench);
 }
 
+/* A pass may cut the sequences of a batch into pieces. It computes what a run with as many short
+ * sequences computes, to the bit. */
+static void test_pieces(void **state) {
+    (void)state;
+    enum { PIECES = 4 };
+    Config config = config_of("modern");
+    Bench *whole = bench_open(&config, B, 1, 3), *cut = bench_open(&config, B * PIECES, 1, 3);
+    int32_t *ids = random_ids(1, B * T + 1, V);
+    Bench *benches[] = {whole, cut};
+    double losses[2];
+    for (int i = 0; i < 2; i++) {
+        run_forward_training(benches[i]->run, ids, B * PIECES, T / PIECES);
+        losses[i] = run_loss(benches[i]->run, ids + 1);
+        run_backward(benches[i]->run, ids + 1);
+    }
+    assert_true(losses[0] == losses[1]);
+    for (int i = 0; i < whole->model.tensor_count; i++)
+        assert_memory_equal(run_gradient(whole->run, i), run_gradient(cut->run, i),
+                            whole->model.tensors[i].size * sizeof(float));
+    run_forward_training(whole->run, ids, B, T);
+    assert_true(run_loss(whole->run, ids + 1) != losses[0]); /* whole sequences are another thing */
+    bench_close(whole);
+    bench_close(cut);
+    free(ids);
+}
+
 /* Gradients of two backward passes add up, as micro-batches need. */
 static void test_gradients_add(void **state) {
     (void)state;
@@ -497,13 +523,21 @@ static void test_many_threads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_adamw),        cmocka_unit_test(test_clipping),
-        cmocka_unit_test(test_lazy_rows),    cmocka_unit_test(test_gradients_add),
-        cmocka_unit_test(test_schedule),     cmocka_unit_test(test_warmup_stable_decay),
-        cmocka_unit_test(test_muon),         cmocka_unit_test(test_muon_bf16),
-        cmocka_unit_test(test_profile),      cmocka_unit_test(test_evaluation),
-        cmocka_unit_test(test_bf16),         cmocka_unit_test(test_refused_sizes),
-        cmocka_unit_test(test_usual_sizes),  cmocka_unit_test(test_refused_batch),
+        cmocka_unit_test(test_adamw),
+        cmocka_unit_test(test_clipping),
+        cmocka_unit_test(test_lazy_rows),
+        cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_gradients_add),
+        cmocka_unit_test(test_schedule),
+        cmocka_unit_test(test_warmup_stable_decay),
+        cmocka_unit_test(test_muon),
+        cmocka_unit_test(test_muon_bf16),
+        cmocka_unit_test(test_profile),
+        cmocka_unit_test(test_evaluation),
+        cmocka_unit_test(test_bf16),
+        cmocka_unit_test(test_refused_sizes),
+        cmocka_unit_test(test_usual_sizes),
+        cmocka_unit_test(test_refused_batch),
         cmocka_unit_test(test_many_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

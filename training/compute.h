@@ -4,9 +4,18 @@
 
 #include "model/model.h"
 
-/* The floating-point operations of training a model on so many characters, as docs/performance.md
- * counts them: for each character 6 for each parameter (the position table excluded) plus 12 L T C.
- * NaN if the configuration is invalid or memory is short. */
-double compute_of(const Config *config, double characters);
+#define TERA 1e12
+
+/* The floating-point operations of training a model on one character, as docs/performance.md counts
+ * them: 6 for each parameter (the position table excluded) plus 12 L C for each character of its
+ * window. NaN if the configuration is invalid or memory is short. */
+typedef struct {
+    double parameters; /* 6 for each */
+    double looks;      /* 12 L C */
+} Compute;
+Compute compute_of(const Config *config);
+
+/* The operations for `characters` in windows of `window`. */
+double compute_for(Compute compute, double characters, int window);
 
 #endif

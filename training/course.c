@@ -98,6 +98,7 @@ static void add_loss(Course *c, const LogRow *row) {
 void course_add(Course *c, const LogRow *row) {
     c->steps = row->step;
     c->characters = row->characters;
+    c->compute = row->compute;
     add_loss(c, row);
     if (!isnan(row->validation)) add_evaluation(c, row);
 }

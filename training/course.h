@@ -35,7 +35,8 @@ typedef struct {
     int lowest_step;    /* and the step */
     int since_lowest;   /* evaluations after it */
     int steps;
-    double characters; /* that the training has read in these steps */
+    double characters; /* that the training has read in these steps, */
+    double compute;    /* and its floating-point operations; NaN: not known */
     /* the training loss, in blocks */
     double sum, squares; /* of the steps in the present block */
     int in_block;

@@ -19,8 +19,6 @@
 
 enum { CLOSED_FORMS = 3, MAX_BASELINE_VOCABULARY = 8192 };
 
-#define TERA 1e12
-
 /* The lines of the table: the closed forms, then the rungs trained so far. */
 typedef struct {
     Result list[CLOSED_FORMS + MAX_RUNGS];
@@ -131,7 +129,7 @@ static void add_known(Results *results, const RungPlan *rung, const Result *know
     course->ended = true;
     *result = *known;
     result->course = course;
-    result->compute = course->steps > 0 ? compute_of(&rung->config, course->characters) : NAN;
+    result->compute = course->steps > 0 ? course->compute : NAN;
 }
 
 static bool train_rungs(const Plan *plan, const Corpus *corpus, Outputs *outputs, Start *start,

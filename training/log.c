@@ -1,13 +1,14 @@
 #include "training/log.h"
 #include "base/file.h"
 #include "base/filesystem.h"
+#include "training/compute.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { QUOTED_SIZE = 2 * SAMPLE_SIZE + 4, LINE_SIZE = QUOTED_SIZE + 512 };
+enum { QUOTED_SIZE = 2 * SAMPLE_SIZE + 4, LINE_SIZE = QUOTED_SIZE + 512, NUMBER = 32 };
 
 /* ---- writing ---- */
 
@@ -58,6 +59,8 @@ void log_row(Log *log, const LogRow *row) {
         snprintf(line + length, (size_t)(FIGURES - length), ",%.6g,%.0f,", row->norm, row->speed);
     size_t all = (size_t)length;
     if (row->sample) all += quote(row->sample, line + all);
+    if (!isnan(row->compute))
+        all += (size_t)snprintf(line + all, NUMBER, ",%.6g", row->compute / TERA);
     line[all++] = '\n';
     put(log, line, all);
 }
@@ -82,16 +85,19 @@ static bool read_number(const char **at, double *number) {
     return read && *end == ',';
 }
 
-/* Reads the text in quotes, cut to fit. */
-static void read_quoted(const char *at, char text[SAMPLE_SIZE]) {
+/* Reads the text in quotes, cut to fit; nothing if there are none. Returns what follows. */
+static const char *read_quoted(const char *at, char text[SAMPLE_SIZE]) {
     int length = 0;
-    if (*at == '"') at++;
+    *text = 0;
+    if (*at != '"') return at;
+    at++;
     if (*at == '\'' && like_formula(at)) at++;
-    for (; *at && *at != '\n' && length + 1 < SAMPLE_SIZE; at++) {
+    for (; *at && *at != '\n'; at++) {
         if (*at == '"' && *++at != '"') break;
-        text[length++] = *at;
+        if (length + 1 < SAMPLE_SIZE) text[length++] = *at;
     }
     text[length] = 0;
+    return at;
 }
 
 static bool read_row(const char *line, LogRow *row, char text[SAMPLE_SIZE]) {
@@ -107,8 +113,9 @@ static bool read_row(const char *line, LogRow *row, char text[SAMPLE_SIZE]) {
     else if (!read_number(&line, &row->validation))
         return false;
     if (!read_number(&line, &row->norm) || !read_number(&line, &row->speed)) return false;
-    read_quoted(line, text);
+    line = read_quoted(line, text);
     row->sample = *text ? text : NULL;
+    row->compute = *line == ',' ? strtod(line + 1, NULL) * TERA : NAN; /* older logs end before */
     return true;
 }
 

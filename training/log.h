@@ -15,6 +15,7 @@ typedef struct {
     double validation;          /* NaN: no evaluation */
     double norm;                /* of the gradient, before clipping */
     double speed;               /* characters a second */
+    double compute;             /* floating-point operations so far; NaN: not known */
     const char *sample;         /* the line of UTF-8 that the model generated then, or NULL;
                                    borrowed. In the file an apostrophe precedes what a spreadsheet
                                    would take for a formula */
@@ -29,7 +30,7 @@ typedef struct {
 
 /* The first line of every log. */
 #define LOG_HEADING \
-    "step,tokens,seconds,lr,train_loss,val_loss,grad_norm,tokens_per_second,sample\n"
+    "step,tokens,seconds,lr,train_loss,val_loss,grad_norm,tokens_per_second,sample,tflop\n"
 
 /* Creates a log at `path`, in place of an existing file. log_close releases it. Refused: a file
  * that cannot be created or written. */

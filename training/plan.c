@@ -135,6 +135,7 @@ static void plan_rungs(Plan *plan, const Request *request, const Sizes *sizes,
                            .config = sizes->config,
                            .recipe = recipe_for(name, request, learning_rate)};
         snprintf(rung->config.model, sizeof rung->config.model, "%s", name);
+        if (request->init) rung->recipe.grows = false; /* it has learnt what is near */
     }
 }
 

@@ -38,7 +38,8 @@ static const struct {
                .clip = 1},
       .warmup = 0.025,
       .max_warmup = 100,
-      .cooldown = 0.6}},
+      .cooldown = 0.6,
+      .grows = true}},
     /* as modern, but AdamW, which trains the convolutions, is faster */
     {"conv",
      {.peak = {.learning_rate = 0.015,
@@ -52,7 +53,8 @@ static const struct {
                .clip = 1},
       .warmup = 0.025,
       .max_warmup = 100,
-      .cooldown = 0.6}},
+      .cooldown = 0.6,
+      .grows = true}},
 };
 
 /* For a rung without a row: rates at which all rungs above learn something, by AdamW or by Muon. */
@@ -88,6 +90,15 @@ void recipe_set_weight_decay(Recipe *recipe, double decay) {
 
 void recipe_set_cooldown(Recipe *recipe, double start, double end) {
     recipe->cooldown = (end - start) / end;
+}
+
+int recipe_window(const Recipe *recipe, int T, int step, int steps) {
+    const int shortest = 64;
+    const double quarter = 0.65, half = 0.89; /* shares of the steps */
+    int pieces = step < quarter * steps ? 4 : step < half * steps ? 2 : 1;
+    if (!recipe->grows) return T;
+    while (pieces > 1 && (T % pieces > 0 || T / pieces < shortest)) pieces /= 2;
+    return T / pieces;
 }
 
 Optimizer recipe_step(const Recipe *recipe, int step, int steps) {

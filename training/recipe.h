@@ -10,6 +10,7 @@ typedef struct {
     int max_warmup;  /* steps */
     double cooldown; /* the last share of the steps, in which the rates fall linearly to 0; 0: after
                         the warm-up the rates fall along half a cosine to a tenth */
+    bool grows;      /* the windows are short at first: recipe_window */
 } Recipe;
 
 /* The recipe of the rung `model`. A rung without its own recipe gets rates at which it learns,
@@ -24,6 +25,13 @@ void recipe_set_weight_decay(Recipe *recipe, double decay);
 
 /* Makes the rates fall from step `start` to step `end`, which is the last. */
 void recipe_set_cooldown(Recipe *recipe, double start, double end);
+
+/* The length of the windows in step `step`, counted from 0, of `steps`: a divisor of the context T.
+ * What is near is learnt first, and in short windows for less compute: they are a quarter of T for
+ * 65 % of the steps, a half until 89 %, but not below 64 characters (Press, Smith and Lewis,
+ * "Shortformer", 2021; the shares are from trials, docs/records.md). T throughout if the recipe
+ * does not say that windows grow. */
+int recipe_window(const Recipe *recipe, int T, int step, int steps);
 
 /* The optimizer settings in step `step`, counted from 0, of `steps`. */
 Optimizer recipe_step(const Recipe *recipe, int step, int steps);

@@ -95,14 +95,13 @@ static void gather_results(ReportData *d) {
     d->shown = now ? now->rung : best_of(d->plan, d->results, d->count);
     if (!now) return;
     double lowest = now->progress->lowest;
-    d->results[d->count++] =
-        (Result){.name = now->rung->name,
-                 .parameters = run_model(now->run)->parameters,
-                 .train = NAN,
-                 .validation = isfinite(lowest) ? lowest : NAN,
-                 .seconds = now->progress->seconds,
-                 .compute = compute_of(&now->rung->config, now->course->characters),
-                 .course = now->course};
+    d->results[d->count++] = (Result){.name = now->rung->name,
+                                      .parameters = run_model(now->run)->parameters,
+                                      .train = NAN,
+                                      .validation = isfinite(lowest) ? lowest : NAN,
+                                      .seconds = now->progress->seconds,
+                                      .compute = now->course->compute,
+                                      .course = now->course};
 }
 
 static void gather_models(ReportData *d) {

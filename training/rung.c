@@ -31,6 +31,7 @@ typedef struct {
     Model model;
     Workers workers;
     Recipe recipe; /* the rung's, unless its rates fall early */
+    Compute compute;
     Budget budget;
     Progress progress;
     double started; /* clock_seconds(), less the seconds of earlier runs */
@@ -118,6 +119,7 @@ static bool open_training(Training *t, const Task *task, State *from, Error *err
                     .corpus = task->corpus,
                     .course = task->course,
                     .recipe = task->rung->recipe,
+                    .compute = compute_of(&task->rung->config),
                     .progress = {.best = INFINITY, .lowest = INFINITY},
                     .live = !task->plan->quiet && terminal_is(stdout),
                     .saved = clock_seconds()};
@@ -175,7 +177,8 @@ static bool train_step(Training *t, LogRow *row, Error *err) {
     double start = clock_seconds();
     Optimizer optimizer = recipe_step(&t->recipe, p->step, t->budget.steps);
     stopwatch_enter(&t->watch, steps_rest);
-    Step step = workers_step(&t->workers, (uint64_t)p->step, &optimizer);
+    int window = recipe_window(&t->recipe, t->rung->config.T, p->step, t->budget.steps);
+    Step step = workers_step(&t->workers, (uint64_t)p->step, window, &optimizer);
     stopwatch_leave(&t->watch);
     if (!isfinite(step.loss))
         return diverged(t, "the loss is no longer a number", p->step + 1, err);
@@ -188,6 +191,7 @@ static bool train_step(Training *t, LogRow *row, Error *err) {
     p->seconds = end - t->started;
     p->recent = (p->recent * p->recent_count + step.loss) / (p->recent_count + 1);
     p->recent_count++;
+    p->compute += compute_for(t->compute, plan_step_characters(t->plan), window);
     spark_add(&t->spark, step.loss);
     double characters = p->step * plan_step_characters(t->plan);
     *row = (LogRow){.step = p->step,
@@ -197,6 +201,7 @@ static bool train_step(Training *t, LogRow *row, Error *err) {
                     .loss = step.loss,
                     .validation = NAN,
                     .norm = step.norm,
+                    .compute = p->compute,
                     .speed = characters / p->step_seconds};
     return true;
 }
@@ -446,7 +451,7 @@ bool train_rung(const Task *task, State *from, Result *result, Error *err) {
     result->seconds = clock_seconds() - t.started;
     result->time = plan->time;
     result->characters = steps * plan_step_characters(plan);
-    result->compute = compute_of(&task->rung->config, t.progress.step * plan_step_characters(plan));
+    result->compute = t.progress.compute;
     result->course = t.course;
     t.course->ended = budget_complete(&t.budget, &t.progress);
     close_training(&t);

@@ -19,6 +19,7 @@ static const struct {
     {"recent_steps", offsetof(Progress, recent_count)},
     {"seconds", offsetof(Progress, seconds)},
     {"learning_seconds", offsetof(Progress, step_seconds)},
+    {"operations", offsetof(Progress, compute)},
     {"log_bytes", offsetof(Progress, log_length)},
     {"lowest_loss", offsetof(Progress, lowest)},
     {"lowest_step", offsetof(Progress, lowest_step)},
@@ -29,6 +30,11 @@ static const struct {
     {"cooled", offsetof(Progress, decay_end)},
 };
 enum { NUMBERS = sizeof numbers / sizeof *numbers };
+
+/* Older states lack it: then it is NaN, and stays unwritten. */
+static bool is_newer(size_t member) {
+    return member == offsetof(Progress, compute);
+}
 
 /* The notes of a file, and the memory that they point to. */
 typedef struct {
@@ -81,6 +87,7 @@ bool save_state(const char *path, const Run *run, const Plan *plan, const Corpus
     for (int i = 0; i < NUMBERS; i++) {
         double value;
         memcpy(&value, (const char *)progress + numbers[i].member, sizeof value);
+        if (isnan(value)) continue;
         snprintf(n.values[i], NUMBER, "%.17g", value);
         add(&n, numbers[i].key, n.values[i]);
     }
@@ -156,7 +163,11 @@ static const char *read_notes(State *state) {
     if (!read_number(checkpoint_note(c, "step"), &number) || !(number <= 1e9)) return "step";
     state->progress.step = (int)number;
     for (int i = 0; i < NUMBERS; i++) {
-        if (!read_number(checkpoint_note(c, numbers[i].key), &number)) return numbers[i].key;
+        const Note *note = checkpoint_note(c, numbers[i].key);
+        if (!note && is_newer(numbers[i].member))
+            number = NAN;
+        else if (!read_number(note, &number))
+            return numbers[i].key;
         memcpy((char *)&state->progress + numbers[i].member, &number, sizeof number);
     }
     const Progress *p = &state->progress;

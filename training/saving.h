@@ -36,6 +36,7 @@ typedef struct {
     double recent_count;           /* steps in `recent` */
     double seconds;                /* since the beginning */
     double step_seconds;           /* of them in training steps */
+    double compute;                /* floating-point operations of these steps */
     double log_length;             /* bytes of the log */
     double time_limit; /* by the clock: the Plan.time whose share is used up; 0: it is not */
     double early_stop; /* steps planned when its patience ended it early; 0: it did not */

@@ -103,7 +103,7 @@ static bool measure_speed(const Sizes *sizes, const RunOptions *options, const C
     for (int i = 0; ok && i < STEPS && all < share * seconds && !interrupted(); i++) {
         Optimizer optimizer = recipe_step(&recipe, i, STEPS);
         double begun = clock_seconds();
-        workers_step(&workers, (uint64_t)i, &optimizer);
+        workers_step(&workers, (uint64_t)i, sizes->config.T, &optimizer);
         double took = clock_seconds() - begun;
         all += took;
         fastest = fmin(fastest, took);

@@ -20,6 +20,7 @@ typedef struct {
     size_t from;         /* EVALUATE */
     size_t every;        /* EVALUATE */
     uint64_t step;       /* STEP, RESTORE */
+    int window;          /* STEP */
     Optimizer optimizer; /* STEP */
 } Command;
 
@@ -69,12 +70,12 @@ static void close_run(Workers *workers) {
     *workers = (Workers){0};
 }
 
-static Step take_step(Workers *workers, uint64_t step, const Optimizer *optimizer) {
+static Step take_step(Workers *workers, uint64_t step, int window, const Optimizer *optimizer) {
     int T = workers->options.length, first, count = run_part(workers->run, &first);
     Step taken = {.norm = NAN};
     batch_shuffled(workers->ids, workers->train, workers->options.batch, T, workers->options.seed,
                    step, first, count, workers->inputs, workers->targets);
-    run_forward_training(workers->run, workers->inputs, count, T);
+    run_forward_training(workers->run, workers->inputs, count * (T / window), window);
     taken.loss = run_loss(workers->run, workers->targets);
     if (!isfinite(taken.loss)) return taken;
     run_backward(workers->run, workers->targets);
@@ -131,11 +132,11 @@ void workers_restore(Workers *workers, uint64_t step, const float *first_moments
     run_restore(workers->run, step, first_moments, second_moments);
 }
 
-Step workers_step(Workers *workers, uint64_t step, const Optimizer *optimizer) {
+Step workers_step(Workers *workers, uint64_t step, int window, const Optimizer *optimizer) {
     double begun = clock_seconds();
     Traffic before = world_traffic();
-    broadcast((Command){.kind = STEP, .step = step, .optimizer = *optimizer});
-    Step taken = take_step(workers, step, optimizer);
+    broadcast((Command){.kind = STEP, .step = step, .window = window, .optimizer = *optimizer});
+    Step taken = take_step(workers, step, window, optimizer);
     Traffic after = world_traffic();
     workers->steps++;
     workers->seconds += clock_seconds() - begun;
@@ -206,7 +207,7 @@ static void execute(Worker *w, const Command *command) {
         case OPEN: open_worker(w, command); break;
         case CLOSE: close_worker(w); break;
         case RESTORE: run_restore(w->part.run, command->step, NULL, NULL); break;
-        case STEP: take_step(&w->part, command->step, &command->optimizer); break;
+        case STEP: take_step(&w->part, command->step, command->window, &command->optimizer); break;
         case EVALUATE: evaluate(w, command); break;
         case COLLECT: run_collect(w->part.run); break;
         case SHUTDOWN: break;

@@ -49,8 +49,9 @@ typedef struct {
     double norm; /* of the gradient; NaN if the loss is not finite and there was no update */
 } Step;
 
-/* Trains on batch number `step`: forward, backward and an update. */
-Step workers_step(Workers *workers, uint64_t step, const Optimizer *optimizer);
+/* Trains on batch number `step`: forward, backward and an update. Its windows are cut into pieces
+ * of `window` characters, which divides their length. */
+Step workers_step(Workers *workers, uint64_t step, int window, const Optimizer *optimizer);
 
 /* Sets *loss to run_evaluate on `count` ids of the text from `from` on; NaN if a person interrupts
  * for the second time (training/interruption.h). Refused: weights that differ between processes,

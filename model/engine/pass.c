@@ -73,7 +73,8 @@ static void forward_timed(Run *run, int threads) {
 }
 
 static void forward(Run *run, const int32_t *ids, int B, int T, int past, bool training) {
-    assert(B >= 1 && B <= run->options.batch && T >= 1 && past >= 0);
+    assert(B >= 1 && T >= 1 && past >= 0);
+    assert((size_t)B * (size_t)T <= (size_t)run->options.batch * (size_t)run->options.length);
     assert(past + T <= run->options.length && (past == 0 || B == 1));
     run->pass = (Pass){.ids = ids,
                        .B = B,
@@ -118,9 +119,10 @@ const float *run_losses(Run *run, const int32_t *targets) {
     return run->losses;
 }
 
-/* The tokens in the loss, of all processes. */
+/* The tokens in the loss, of all processes. Each process cuts its sequences into as many pieces. */
 static double tokens_of(const Run *run) {
-    return (double)(run->options.shared ? run->whole : run->pass.B) * run->pass.T;
+    double tokens = (double)run->pass.B * run->pass.T;
+    return run->options.shared ? tokens / run->options.batch * run->whole : tokens;
 }
 
 double run_loss(Run *run, const int32_t *targets) {

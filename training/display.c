@@ -165,6 +165,11 @@ void show_training(const Model *model, const Run *run, const Plan *plan, const C
     show_memory(run, corpus);
 }
 
+void show_windows(int first, int last) {
+    if (first < last)
+        printf("  windows of %d characters at first, which grow to %d\n", first, last);
+}
+
 void show_kernels(const Progress *p, const Run *run) {
     const char *now = run_kernels(run), *before = p->kernels;
     bool base = strcmp(before, "base") == 0 || strcmp(now, "base") == 0; /* the others agree */

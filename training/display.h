@@ -31,6 +31,9 @@ void show_other_log(const char *path, const char *where);
 /* A baseline is left out: its table would be too large for this text. */
 void show_left_out(const char *name, const Corpus *corpus);
 
+/* The lengths of the first and the last windows, if they differ. */
+void show_windows(int first, int last);
+
 /* What will be trained, and the memory of the training, the text and the program. `done` steps were
  * taken before. */
 void show_training(const Model *model, const Run *run, const Plan *plan, const Corpus *corpus,

@@ -171,13 +171,18 @@ static bool diverged(const Training *t, const char *what, int step, Error *err) 
                 t->rung->name, what, step, rate, verdict_lower_rate(t->rung->name, rate));
 }
 
+/* The length of the windows in the next step. */
+static int window_of(const Training *t) {
+    return recipe_window(&t->recipe, t->plan->run.length, t->progress.step, t->budget.steps);
+}
+
 /* Forward and backward on a batch, and an update of the weights. */
 static bool train_step(Training *t, LogRow *row, Error *err) {
     Progress *p = &t->progress;
     double start = clock_seconds();
     Optimizer optimizer = recipe_step(&t->recipe, p->step, t->budget.steps);
     stopwatch_enter(&t->watch, steps_rest);
-    int window = recipe_window(&t->recipe, t->rung->config.T, p->step, t->budget.steps);
+    int window = window_of(t);
     Step step = workers_step(&t->workers, (uint64_t)p->step, window, &optimizer);
     stopwatch_leave(&t->watch);
     if (!isfinite(step.loss))
@@ -433,6 +438,7 @@ bool train_rung(const Task *task, State *from, Result *result, Error *err) {
     bool ok = open_training(&t, task, from, err) && check_budget(&t, err);
     if (ok && !plan->quiet) {
         show_training(&t.model, t.workers.run, plan, task->corpus, t.progress.step);
+        show_windows(window_of(&t), plan->run.length);
         show_kernels(&t.progress, t.workers.run);
     }
     /* a trained model's loss is the first to be lowered; the state makes --init unnecessary */

@@ -63,7 +63,7 @@ static bool train(const Request *request, Start *start, Error *err) {
     if (ok && !request->quiet && start->added > 0) show_added(start->added, &corpus);
     bool measures = request->time > 0 && !start->resumed;
     if (ok && measures && !request->quiet) show_activity("measuring the speed of this machine");
-    ok = ok && plan_make(&plan, request, files, &corpus, start->resumed, err);
+    ok = ok && plan_make(&plan, request, files, &corpus, start_teacher(start), start->resumed, err);
     if (measures && !request->quiet) show_nothing();
     if (ok && !request->quiet) show_plan(request, &plan, &corpus, start->resumed);
     ok = ok && ladder_train(&plan, &corpus, outputs, start, err) && file_flush_output(err);

@@ -101,11 +101,11 @@ static TrilStatus begin(TrilTraining *t, const Request *request, bool resumed, E
     t->files.names[0] = request->model;
     t->files.rungs = 1;
     t->weight_decay = request->weight_decay;
-    if (!plan_make(&t->plan, request, &t->files, &t->corpus, resumed, err) ||
+    if (!plan_make(&t->plan, request, &t->files, &t->corpus, NULL, resumed, err) ||
         !run_estimate(&t->plan.rungs[0].config, &t->plan.run, &any, err))
         return TRIL_ARGUMENT;
     const Sizes sizes = {t->plan.rungs[0].config, t->plan.run.batch};
-    if (!sizes_fit(&sizes, &t->plan.run, &t->corpus, resumed, err)) return TRIL_NO_MEMORY;
+    if (!sizes_fit(&sizes, &t->plan.run, &t->corpus, NULL, resumed, err)) return TRIL_NO_MEMORY;
     model->config.dropout = sizes.config.dropout;
     return training_open(&t->training, model, &t->corpus, &t->plan.run, &t->plan.rungs[0].recipe,
                          t->plan.steps, err)

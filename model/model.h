@@ -192,6 +192,9 @@ bool run_slides(const Run *run);
  * later layers kept of them still depends on the dropped ones. run_slides must be true. */
 void run_slide(Run *run, int dropped, int kept);
 
+/* run_forward, and then the softmax of each row, in place of the logits: probabilities[B,T,V]. */
+const float *run_probabilities(Run *run, const int32_t *ids, int B, int T);
+
 /* run_forward for a training step, with dropout. Keeps the pointer `ids` until run_backward
  * returns. Needs RunOptions.training. */
 void run_forward_training(Run *run, const int32_t *ids, int B, int T);
@@ -199,6 +202,12 @@ void run_forward_training(Run *run, const int32_t *ids, int B, int T);
 /* The mean cross-entropy of the last forward pass against targets[B,T], in nats. Collective; it is
  * the mean over the whole shared batch. */
 double run_loss(Run *run, const int32_t *targets);
+
+/* The next run_backward also learns what another model expects: `share`, 0 to 1, of each target is
+ * a row of probabilities[B,T,V], and the rest is the actual next token (Hinton, Vinyals and Dean,
+ * "Distilling the Knowledge in a Neural Network", 2015). Borrows them until run_backward returns.
+ */
+void run_teach(Run *run, const float *probabilities, double share);
 
 /* Adds the gradient of that loss to the gradient of every weight, after run_forward_training.
  * Overwrites the logits. Collective; in a shared run only run_update may use the gradients. */

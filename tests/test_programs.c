@@ -935,6 +935,10 @@ static void test_bad_input(void **state) {
         {2, "--time takes",        "'5x'",               "-t 5x " PLAY},
         {2, "--steps and --time",  "take one",           "-t 5 " PLAY},
         {2, "preset 'quik'",       "small, quick",       "--preset quik " PLAY},
+        {1, "/play: ",             "shorter than",       "--teacher @play -c 32 " PLAY},
+        {1, "/play: ",             "other characters",   "--teacher @play --bytes " PLAY},
+        {2, "--teacher",           "--ladder",           "--teacher @play --ladder " PLAY},
+        {1, "/none: ",             "No such file",       "--teacher @none " PLAY},
         {2, "heads of 3 channels", "an even number",     "-m modern -w 6 -H 2 " PLAY},
         {2, "auto, f32 or bf16",   "'bf-16'",            "--precision bf-16 " PLAY},
     }, sampling[] = {

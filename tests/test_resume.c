@@ -173,6 +173,29 @@ static void test_growing_windows(void **state) {
     assert_same_file("one", "two", "m.last");
 }
 
+/* A training with a teacher goes on only with the same one. */
+#define TAUGHT "train " SIZES "-m modern -s 100 --eval-every 100 --seed 2 "
+static void test_teacher(void **state) {
+    (void)state;
+    must_run("train " SIZES "-m conv -s 40 -o @teacher/t.safetensors " PLAY);
+    must_run(TAUGHT "-o @alone/m.safetensors " PLAY);
+    must_run(TAUGHT "--teacher @teacher/t.safetensors -o @one/m.safetensors " PLAY);
+    interrupted(TAUGHT "--teacher @teacher/t.safetensors -o @two/m.safetensors " PLAY);
+    run("train -r -o @two/m.safetensors " PLAY);
+    expect_refusal(1, "must be named again", "digest");
+    run("train -r --teacher @teacher/bigram.safetensors -o @two/m.safetensors " PLAY);
+    expect_refusal(1, "bigram.safetensors", "not the teacher");
+    must_run("train -r -j 3 --teacher @teacher/t.safetensors -o @two/m.safetensors " PLAY);
+    assert_same_file("one", "two", "m");
+    assert_same_file("one", "two", "m.last");
+    Checkpoint alone, taught;
+    load_in("alone", "m", &alone);
+    load_in("one", "m", &taught);
+    assert_true(model_digest(&alone.model) != model_digest(&taught.model));
+    checkpoint_free(&alone);
+    checkpoint_free(&taught);
+}
+
 static void test_more_steps(void **state) {
     (void)state;
     must_run("train " TINY "-o @more/conv.safetensors " PLAY);
@@ -389,11 +412,11 @@ static void test_no_room(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_killed),          cmocka_unit_test(test_interrupted),
-        cmocka_unit_test(test_growing_windows), cmocka_unit_test(test_more_steps),
-        cmocka_unit_test(test_asked_again),     cmocka_unit_test(test_best_gone),
-        cmocka_unit_test(test_nothing_yet),     cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_damage),          cmocka_unit_test(test_divergence),
-        cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_growing_windows), cmocka_unit_test(test_teacher),
+        cmocka_unit_test(test_more_steps),      cmocka_unit_test(test_asked_again),
+        cmocka_unit_test(test_best_gone),       cmocka_unit_test(test_nothing_yet),
+        cmocka_unit_test(test_refusals),        cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_divergence),      cmocka_unit_test(test_no_room),
     };
     return cmocka_run_group_tests(tests, scratch_open, command_close);
 }

@@ -306,6 +306,57 @@ static void test_pieces(void **state) {
     free(ids);
 }
 
+/* With a teacher that is certain of other tokens, the gradient is the mean, by its share, of those
+ * for the actual tokens and for the teacher's. */
+static void test_teach(void **state) {
+    (void)state;
+    enum { N = B * T };
+    const double share = 0.25;
+    Config config = config_of("modern");
+    Bench *actual = bench_open(&config, B, 1, 3), *other = bench_open(&config, B, 1, 3);
+    Bench *taught = bench_open(&config, B, 1, 3);
+    int32_t *ids = random_ids(1, N + 1, V), *expected = random_ids(2, N, V);
+    float *probabilities = calloc(N * V, sizeof *probabilities);
+    assert_non_null(probabilities);
+    for (int n = 0; n < N; n++) probabilities[n * V + expected[n]] = 1;
+    Bench *benches[] = {actual, other, taught};
+    for (int i = 0; i < 3; i++) {
+        run_forward_training(benches[i]->run, ids, B, T);
+        if (i == 2) run_teach(taught->run, probabilities, share);
+        run_backward(benches[i]->run, i == 1 ? expected : ids + 1);
+    }
+    for (int i = 0; i < actual->model.tensor_count; i++)
+        for (size_t j = 0; j < actual->model.tensors[i].size; j++) {
+            double mean = (1 - share) * (double)run_gradient(actual->run, i)[j] +
+                          share * (double)run_gradient(other->run, i)[j];
+            assert_near(run_gradient(taught->run, i)[j], mean, 1e-6);
+        }
+    for (int i = 0; i < 3; i++) bench_close(benches[i]);
+    free(probabilities);
+    free(expected);
+    free(ids);
+}
+
+/* The probabilities of a pass are the softmax of its logits. */
+static void test_probabilities(void **state) {
+    (void)state;
+    enum { N = B * T };
+    Config config = config_of("gpt");
+    Bench *bench = bench_open(&config, B, 1, 3);
+    int32_t *ids = random_ids(1, N, V);
+    double expected[N * V];
+    const float *logits = run_forward(bench->run, ids, B, T, 0);
+    for (int n = 0; n < N; n++) {
+        double sum = 0;
+        for (int v = 0; v < V; v++) sum += exp((double)logits[n * V + v]);
+        for (int v = 0; v < V; v++) expected[n * V + v] = exp((double)logits[n * V + v]) / sum;
+    }
+    const float *probabilities = run_probabilities(bench->run, ids, B, T);
+    for (int i = 0; i < N * V; i++) assert_near(probabilities[i], expected[i], 1e-6);
+    bench_close(bench);
+    free(ids);
+}
+
 /* Gradients of two backward passes add up, as micro-batches need. */
 static void test_gradients_add(void **state) {
     (void)state;
@@ -527,6 +578,8 @@ int main(void) {
         cmocka_unit_test(test_clipping),
         cmocka_unit_test(test_lazy_rows),
         cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_teach),
+        cmocka_unit_test(test_probabilities),
         cmocka_unit_test(test_gradients_add),
         cmocka_unit_test(test_schedule),
         cmocka_unit_test(test_warmup_stable_decay),

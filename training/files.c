@@ -46,6 +46,7 @@ static bool name_rung(Files *files, int i, const Request *request, Error *err) {
 static bool name_all(Files *files, const Request *request, Error *err) {
     files->text = request->input;
     files->init = request->init;
+    files->teacher = request->teacher;
     files->rungs = request_rungs(request, files->names);
     bool ok = files_state(request->out, files->state, err);
     for (int i = 0; i < files->rungs && ok; i++) ok = name_rung(files, i, request, err);

@@ -7,8 +7,8 @@
 enum { PATH_SIZE = 1024 };
 
 typedef struct {
-    const char *text, *init;      /* files to read; borrowed; init is NULL without --init */
-    const char *names[MAX_RUNGS]; /* the rungs */
+    const char *text, *init, *teacher; /* to read; borrowed; NULL without --init, --teacher */
+    const char *names[MAX_RUNGS];      /* the rungs */
     int rungs;
     char checkpoints[MAX_RUNGS][PATH_SIZE]; /* that of --model: --out; the others beside it */
     char logs[MAX_RUNGS][PATH_SIZE]; /* beside NAME.safetensors as NAME.csv, unless --log says */

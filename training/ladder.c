@@ -97,13 +97,14 @@ static bool leaves_out(const Plan *plan, const RungPlan *rung, const Corpus *cor
 }
 
 /* Before hours of training: is there enough memory for each rung? */
-static bool check_memory(const Plan *plan, const Corpus *corpus, const Start *start, Error *err) {
+static bool check_memory(const Plan *plan, const Corpus *corpus, Start *start, Error *err) {
     int place = place_of_state(plan, start);
     for (int i = 0; i < plan->rung_count; i++) {
         const RungPlan *rung = &plan->rungs[i];
         Sizes sizes = {rung->config, plan->run.batch};
         if (!leaves_out(plan, rung, corpus, start, place) &&
-            !sizes_fit(&sizes, &plan->run, corpus, i == place, err))
+            !sizes_fit(&sizes, &plan->run, corpus, rung->chosen ? start_teacher(start) : NULL,
+                       i == place, err))
             return false;
     }
     return true;
@@ -160,6 +161,7 @@ static bool train_rungs(const Plan *plan, const Corpus *corpus, Outputs *outputs
             .report = report,
             .course = &results->courses[results->count],
             .init = rung->chosen && start->from_model ? &start->init.checkpoint : NULL,
+            .teacher = rung->chosen ? start_teacher(start) : NULL,
             .seconds = seconds_for(plan, rung, left, rungs - i),
             /* the existing state of a later rung is worth more than the state of this one */
             .keeps_state = i >= place || place == rungs,

@@ -47,14 +47,13 @@ static bool add_all(Outputs *o, const Files *files, Error *err) {
            (!*files->table || add(o, TABLE, NULL, files->table, err));
 }
 
-/* --init may be a file, or a folder with these files. */
-static bool claim_init(Outputs *o, const char *init, Error *err) {
+/* A model may be a file, or a folder with these files. `model` may be NULL. */
+static bool claim_model(Outputs *o, const char *what, const char *model, Error *err) {
     static const char *const files[] = {"config.json", "model.safetensors", "tokenizer.json"};
-    const char *what = "what --init begins from";
-    bool ok = claims_read(o->claims, what, init, err);
-    for (int i = 0; i < 3 && ok; i++) {
+    bool ok = !model || claims_read(o->claims, what, model, err);
+    for (int i = 0; i < 3 && ok && model; i++) {
         char *path;
-        ok = file_within(init, files[i], &path, err) && claims_read(o->claims, what, path, err);
+        ok = file_within(model, files[i], &path, err) && claims_read(o->claims, what, path, err);
         memory_free(path);
     }
     return ok;
@@ -66,7 +65,8 @@ bool outputs_open(Outputs **outputs, const Files *files, Error *err) {
     if (!memory_alloc(&o, 1, sizeof *o, "the names of files", err)) return false;
     bool ok = claims_open(&o->claims, err) &&
               claims_read(o->claims, "the text", files->text, err) &&
-              (!files->init || claim_init(o, files->init, err)) && add_all(o, files, err) &&
+              claim_model(o, "what --init begins from", files->init, err) &&
+              claim_model(o, "the teacher", files->teacher, err) && add_all(o, files, err) &&
               claims_settle(o->claims, err);
     if (ok)
         *outputs = o;

@@ -167,8 +167,15 @@ static double learning_rate_for(const Request *request, bool resumed) {
     return gentle * recipe_of(request->model).peak.learning_rate;
 }
 
+static bool check_teacher(const Request *request, const Model *teacher, int context, Error *err) {
+    return !teacher || teacher->config.T >= context ||
+           fail(err,
+                "%s: its context of %d characters is shorter than the %d of the model to train",
+                request->teacher, teacher->config.T, context);
+}
+
 bool plan_make(Plan *plan, const Request *request, const Files *files, const Corpus *corpus,
-               bool resumed, Error *err) {
+               const Model *teacher, bool resumed, Error *err) {
     Sizes sizes = {request->sizes, request->batch};
     double learning_rate = learning_rate_for(request, resumed);
     *plan = (Plan){.rung_count = files->rungs,
@@ -201,6 +208,8 @@ bool plan_make(Plan *plan, const Request *request, const Files *files, const Cor
         return false;
     plan->run.batch = sizes.batch;
     plan->run.length = sizes.config.T;
+    if (!check_teacher(request, teacher, plan->run.length, err)) return false;
+    plan->teacher = teacher ? model_digest(teacher) : 0;
     plan_rungs(plan, request, &sizes, learning_rate);
     write_words(plan, request, &sizes, learning_rate);
     return true;

@@ -33,6 +33,7 @@ typedef struct {
     double epochs;     /* the most epochs of a rung, by the clock; 0: no limit */
     double patience;   /* the training ends early after this share of it without a lower loss */
     int eval_every;    /* steps between evaluations; ignored if there is a time */
+    uint64_t teacher;  /* the digest of --teacher; 0: there is none */
     double save_every; /* the most seconds between two saves of the state */
     /* the basis of these decisions */
     Choice choice;      /* by the clock; its speed is 0 if it was not measured */
@@ -50,10 +51,11 @@ typedef struct {
 /* Decides what `request` leaves open. By the clock, the sizes are chosen for the time and the
  * measured speed of this machine. Without a request for steps, a short text gets fewer. Dropout
  * depends on the epochs and on the number of weights. A resumed training has nothing to decide. The
- * plan borrows `files` and the texts of `request`. Refused: too little memory; an interruption
- * while the speed is measured. */
+ * plan borrows `files` and the texts of `request`. `teacher` is the model of --teacher, or NULL.
+ * Refused: too little memory; a teacher with a shorter context; an interruption while the speed is
+ * measured. */
 bool plan_make(Plan *plan, const Request *request, const Files *files, const Corpus *corpus,
-               bool resumed, Error *err);
+               const Model *teacher, bool resumed, Error *err);
 
 /* The most epochs that help a training on a text of so many characters; `trained`: from a trained
  * model. */

@@ -33,6 +33,9 @@ void recipe_set_cooldown(Recipe *recipe, double start, double end);
  * does not say that windows grow. */
 int recipe_window(const Recipe *recipe, int T, int step, int steps);
 
+/* The share of a target that is what a teacher expects; the rest is the actual character. */
+#define TEACHER_SHARE 0.5
+
 /* The optimizer settings in step `step`, counted from 0, of `steps`. */
 Optimizer recipe_step(const Recipe *recipe, int step, int steps);
 

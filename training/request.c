@@ -39,6 +39,8 @@ static void list_options(Options *options, Request *r) {
         {0, "ladder", OPTION_FLAG, &r->ladder, 0, 0, NULL, "every rung, on the same budget"},
         {0, "init", OPTION_PATH, &r->init, 0, 0, "PATH",
          "begin from a model: a checkpoint, or a folder of Hugging Face's"},
+        {0, "teacher", OPTION_PATH, &r->teacher, 0, 0, "PATH",
+         "learn what this model expects, too: half of each target is its prediction"},
         {'o', "out", OPTION_PATH, &r->out, 0, 0, "FILE", "the checkpoint"},
         {'r', "resume", OPTION_FLAG, &r->resume, 0, 0, NULL, "go on with the training of --out"},
         {0, "continue", OPTION_FLAG, &r->continues, 0, 0, NULL,
@@ -132,7 +134,7 @@ static bool read_list(Request *request, const char *list, const char *separator,
     bool ok = read_options(request, argc, argv, &first, err);
     if (request->model) request->model = request_rung(request->model, strlen(request->model));
     request->precision = constant_precision(request->precision);
-    request->preset = request->init = request->out = request->log = NULL;
+    request->preset = request->init = request->teacher = request->out = request->log = NULL;
     return ok;
 }
 
@@ -167,6 +169,7 @@ static bool check(const Request *r, int operands, Error *err) {
     if (operands != 1) return fail(err, "one text FILE is expected, not %d; see --help", operands);
     if (r->precision && !request_precision(r->precision, &any, err)) return false;
     if (r->ladder && r->init) return fail(err, "--init is for one model, not for a --ladder");
+    if (r->ladder && r->teacher) return fail(err, "--teacher teaches one model, not a --ladder");
     if (r->preset && r->init)
         return fail(err, "--init brings its sizes, as a --preset does; take one");
     return true;

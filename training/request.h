@@ -14,7 +14,7 @@ enum { MAX_RUNGS = 16, WORDS_SIZE = 1024 };
 typedef struct {
     char *const *command; /* the words of the command line; NULL ends them */
     double begun;         /* clock_seconds() when they were read */
-    const char *input, *init, *out, *log, *model, *preset, *precision;
+    const char *input, *init, *teacher, *out, *log, *model, *preset, *precision;
     int steps, batch, eval_every, threads;
     Config sizes;                       /* without V and the model's name */
     double learning_rate, weight_decay; /* of `model` */

@@ -112,6 +112,15 @@ static bool open_log(Training *t, Error *err) {
     return log_create(&t->log, path, err);
 }
 
+/* A forward pass is a third of what training takes. */
+static bool teach(Training *t, Model *teacher, Error *err) {
+    if (!teacher) return true;
+    Compute taught = compute_of(&teacher->config);
+    t->compute.parameters += taught.parameters / 3;
+    t->compute.looks += taught.looks / 3;
+    return workers_teach(&t->workers, teacher, TEACHER_SHARE, err);
+}
+
 static bool open_training(Training *t, const Task *task, State *from, Error *err) {
     *t = (Training){.task = task,
                     .plan = task->plan,
@@ -128,6 +137,7 @@ static bool open_training(Training *t, const Task *task, State *from, Error *err
     stopwatch_enter(&t->watch, "opening");
     bool ok = build_model(t, from, task->init, err) &&
               workers_open(&t->workers, &t->model, &t->plan->run, t->corpus, err) &&
+              teach(t, task->teacher, err) &&
               (!t->plan->profile || run_profile(t->workers.run, err));
     if (ok && from) restore(t, from);
     /* their weights and moments take as much memory as the training's own */

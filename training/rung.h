@@ -14,6 +14,7 @@ typedef struct {
     Report *report;
     Course *course;        /* empty; set to how the training goes */
     Checkpoint *init;      /* the model to begin from; NULL: random weights */
+    Model *teacher;        /* what it expects is learnt, too; NULL: nothing */
     double seconds;        /* the most seconds, earlier runs included; 0: steps count */
     bool keeps_state;      /* its last state is written */
     const Result *results; /* [result_count], of the rungs before, for the state */

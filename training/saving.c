@@ -38,10 +38,10 @@ static bool is_newer(size_t member) {
 
 /* The notes of a file, and the memory that they point to. */
 typedef struct {
-    Note notes[9 + NUMBERS];
+    Note notes[10 + NUMBERS];
     int count;
     char *vocabulary; /* owned */
-    char step[NUMBER], seed[NUMBER], loss[NUMBER], text[NUMBER], log[NUMBER];
+    char step[NUMBER], seed[NUMBER], loss[NUMBER], text[NUMBER], log[NUMBER], teacher[NUMBER];
     char values[NUMBERS][NUMBER];
     char results[RESULTS_SIZE];
 } Notes;
@@ -98,6 +98,8 @@ bool save_state(const char *path, const Run *run, const Plan *plan, const Corpus
                        results->parameters, results->train, results->validation, results->seconds,
                        results->characters, results->time);
     add(&n, "log_digest", n.log);
+    snprintf(n.teacher, NUMBER, "%016" PRIx64, plan->teacher);
+    if (plan->teacher) add(&n, "teacher", n.teacher);
     add(&n, "settings", plan->words);
     add(&n, "results", n.results);
     add(&n, "kernels", run_kernels(run));
@@ -180,6 +182,8 @@ static const char *read_notes(State *state) {
     if (!read_digest(checkpoint_note(c, "text"), &state->text)) return "text";
     const Note *log = checkpoint_note(c, "log_digest"); /* older states do not have it */
     if (log && !read_digest(log, &state->progress.log_digest)) return "log_digest";
+    const Note *teacher = checkpoint_note(c, "teacher");
+    if (teacher && !read_digest(teacher, &state->teacher)) return "teacher";
     if (!read_kernels(checkpoint_note(c, "kernels"), state->progress.kernels)) return "kernels";
     return read_results(checkpoint_note(c, "results"), state) ? NULL : "results";
 }

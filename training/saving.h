@@ -53,6 +53,7 @@ typedef struct {
     Checkpoint checkpoint;
     Progress progress;
     uint64_t text;          /* Corpus.digest */
+    uint64_t teacher;       /* Plan.teacher */
     char words[WORDS_SIZE]; /* Plan.words */
     Result results[MAX_RUNGS];
     int result_count;

@@ -67,15 +67,21 @@ static RunOptions options_for(const Sizes *sizes, const RunOptions *options) {
     return all;
 }
 
-bool sizes_fit(const Sizes *sizes, const RunOptions *options, const Corpus *corpus, bool resumed,
-               Error *err) {
+static double sum(const Memory *m) {
+    return (double)m->weights + (double)m->optimizer + (double)m->messages +
+           (double)m->activations + (double)m->threads;
+}
+
+bool sizes_fit(const Sizes *sizes, const RunOptions *options, const Corpus *corpus,
+               const Model *teacher, bool resumed, Error *err) {
     const double GiB = 1073741824;
-    RunOptions all_options = options_for(sizes, options);
-    Memory m;
+    RunOptions all_options = options_for(sizes, options), teaching = all_options;
+    Memory m, beside = {0};
+    teaching.training = teaching.shared = false;
     if (!run_estimate(&sizes->config, &all_options, &m, err)) return false;
+    if (teacher && !run_estimate(&teacher->config, &teaching, &beside, err)) return false;
     double text = (double)corpus->length * sizeof *corpus->ids;
-    double all = (double)m.weights + (double)m.optimizer + (double)m.messages +
-                 (double)m.activations + (double)m.threads + text;
+    double all = sum(&m) + sum(&beside) + text;
     if (resumed) all += 2 * (double)m.optimizer; /* the state's file, and what is read from it */
     double installed = (double)memory_installed() / world_beside();
     return all <= installed ||
@@ -129,7 +135,7 @@ static bool is_worth(const Sizes *sizes, const Candidate *candidate, const RunOp
     *limit = max_characters < candidate->worth ? LIMIT_TEXT : LIMIT_TIME;
     if (fmin(expected * seconds, max_characters) < candidate->worth) return false;
     *limit = LIMIT_MEMORY;
-    if (!sizes_fit(sizes, options, corpus, false, &none) ||
+    if (!sizes_fit(sizes, options, corpus, NULL, false, &none) ||
         !measure_speed(sizes, options, corpus, seconds, speed, &none))
         return false;
     *limit = LIMIT_TIME;
@@ -143,7 +149,7 @@ bool sizes_choose(Sizes *sizes, const RunOptions *options, const Corpus *corpus,
     const double max_gain = 2; /* wider products are faster, but not by more */
     Sizes best = filled(sizes, &candidates[0], corpus->train);
     *choice = (Choice){.limit = LIMIT_NONE};
-    if (!sizes_fit(&best, options, corpus, false, err) ||
+    if (!sizes_fit(&best, options, corpus, NULL, false, err) ||
         !measure_speed(&best, options, corpus, seconds, &choice->speed, err))
         return false;
     for (int i = 1; i < CANDIDATES && sizes_open(sizes); i++) {

@@ -31,10 +31,10 @@ bool sizes_open(const Sizes *sizes);
 bool sizes_check(const Request *request, Error *err);
 
 /* Is there enough memory to train a model of these sizes on the text? `options` has the threads and
- * the precision. A resumed training also holds its state. If not, the message says how much the
- * training takes. */
-bool sizes_fit(const Sizes *sizes, const RunOptions *options, const Corpus *corpus, bool resumed,
-               Error *err);
+ * the precision. `teacher` predicts beside it; NULL: none. A resumed training also holds its state.
+ * If not, the message says how much the training takes. */
+bool sizes_fit(const Sizes *sizes, const RunOptions *options, const Corpus *corpus,
+               const Model *teacher, bool resumed, Error *err);
 
 /* Chooses the open sizes for a training of `seconds`. A larger model must see more characters to
  * become better than a smaller one. The number that it can see is measured: each candidate takes a

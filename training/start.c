@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "training/display.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* ---- the state of a training that goes on ---- */
@@ -100,15 +101,44 @@ static bool load_init(Start *start, Request *request, const Request *asked, Erro
 
 /* ---- either ---- */
 
-bool start_load(Start *start, Request *request, const Request *asked, Error *err) {
-    *start = (Start){.resumed = false};
+static bool load_start(Start *start, Request *request, const Request *asked, Error *err) {
     *request = request_new(asked);
     if ((asked->resume || asked->continues) && !load_resume(start, request, asked, err))
         return false;
     return start->resumed || !asked->init || load_init(start, request, asked, err);
 }
 
+Model *start_teacher(Start *start) {
+    return start->taught ? &start->teacher.checkpoint.model : NULL;
+}
+
+/* A training that goes on needs the teacher it began with. */
+static bool load_teacher(Start *start, const char *path, Error *err) {
+    uint64_t before = start->state.teacher;
+    start->taught = path && trained_load(&start->teacher, path, err);
+    if (path && !start->taught) return false;
+    if (!start->resumed) return true;
+    const Model *teacher = start_teacher(start);
+    uint64_t now = teacher ? model_digest(teacher) : 0;
+    if (now == before) return true;
+    if (!now)
+        return fail(err,
+                    "this training has a --teacher, which must be named again: the model with "
+                    "the digest %016" PRIx64,
+                    before);
+    return fail(err, "%s: is not the teacher of the training that is to go on", path);
+}
+
+bool start_load(Start *start, Request *request, const Request *asked, Error *err) {
+    *start = (Start){.resumed = false};
+    if (!load_start(start, request, asked, err)) return false;
+    if (load_teacher(start, asked->teacher, err)) return true;
+    start_free(start);
+    return false;
+}
+
 void start_free(Start *start) {
+    if (start->taught) trained_free(&start->teacher);
     if (start->resumed) state_free(&start->state);
     if (start->from_model) trained_free(&start->init);
 }
@@ -122,6 +152,16 @@ static bool extend_model(Start *start, const Corpus *corpus, uint64_t seed, Erro
 static bool check_text(const Start *start, const Corpus *corpus, const char *path, Error *err) {
     return start->state.text == corpus->digest ||
            fail(err, "%s: is not the text of the training that --resume is to go on with", path);
+}
+
+/* A teacher's predictions are of the same characters, in the same order. */
+static bool check_teacher(const Start *start, const char *path, const Corpus *corpus, Error *err) {
+    const Vocab *a = &start->teacher.vocab, *b = &corpus->vocab;
+    if (!start->taught) return true;
+    bool same = a->bytes == b->bytes && a->size == b->size;
+    for (int i = 0; same && !a->bytes && i < a->size; i++) same = a->codes[i] == b->codes[i];
+    return same ||
+           fail(err, "%s: knows other characters than the text has, and cannot teach them", path);
 }
 
 bool start_read_text(Start *start, const Request *request, Corpus *corpus, Error *err) {
@@ -141,6 +181,7 @@ bool start_read_text(Start *start, const Request *request, Corpus *corpus, Error
     if (!ok) return false;
     if (start->resumed) ok = check_text(start, corpus, request->input, err);
     if (start->from_model) ok = extend_model(start, corpus, request->seed, err);
+    ok = ok && check_teacher(start, request->teacher, corpus, err);
     if (!ok) corpus_free(corpus);
     return ok;
 }

@@ -12,8 +12,9 @@
 
 /* From the first process to the workers. */
 typedef struct {
-    enum { TEXT, OPEN, CLOSE, RESTORE, STEP, EVALUATE, COLLECT, SHUTDOWN } kind;
-    Config config;       /* OPEN */
+    enum { TEXT, OPEN, TEACH, CLOSE, RESTORE, STEP, EVALUATE, COLLECT, SHUTDOWN } kind;
+    Config config;       /* OPEN, TEACH */
+    double share;        /* TEACH */
     RunOptions options;  /* OPEN */
     bool usual_threads;  /* OPEN: each process uses as many as it has processors */
     size_t train, count; /* TEXT; count: EVALUATE, too */
@@ -63,7 +64,21 @@ static bool open_run(Workers *workers, bool ok, Error *err) {
     return true;
 }
 
+/* Each process computes what the teacher expects of its own part of a batch. */
+static bool open_teacher(Workers *workers, Model *teacher, double share, bool ok, Error *err) {
+    int first;
+    RunOptions options = workers->options;
+    options.batch = run_part(workers->run, &first);
+    options.training = options.shared = false;
+    options.frozen = true;
+    if (!world_agree(ok, err)) return false;
+    world_broadcast(teacher->weights, teacher->weights_size * sizeof(float));
+    workers->share = share;
+    return world_agree(run_open(&workers->teacher, teacher, &options, err), err);
+}
+
 static void close_run(Workers *workers) {
+    run_close(workers->teacher);
     run_close(workers->run);
     memory_free(workers->inputs);
     memory_free(workers->targets);
@@ -75,7 +90,11 @@ static Step take_step(Workers *workers, uint64_t step, int window, const Optimiz
     Step taken = {.norm = NAN};
     batch_shuffled(workers->ids, workers->train, workers->options.batch, T, workers->options.seed,
                    step, first, count, workers->inputs, workers->targets);
-    run_forward_training(workers->run, workers->inputs, count * (T / window), window);
+    count *= T / window;
+    if (workers->teacher)
+        run_teach(workers->run, run_probabilities(workers->teacher, workers->inputs, count, window),
+                  workers->share);
+    run_forward_training(workers->run, workers->inputs, count, window);
     taken.loss = run_loss(workers->run, workers->targets);
     if (!isfinite(taken.loss)) return taken;
     run_backward(workers->run, workers->targets);
@@ -126,6 +145,11 @@ void workers_close(Workers *workers) {
     close_run(workers);
 }
 
+bool workers_teach(Workers *workers, Model *teacher, double share, Error *err) {
+    broadcast((Command){.kind = TEACH, .config = teacher->config, .share = share});
+    return open_teacher(workers, teacher, share, true, err);
+}
+
 void workers_restore(Workers *workers, uint64_t step, const float *first_moments,
                      const float *second_moments) {
     broadcast((Command){.kind = RESTORE, .step = step});
@@ -167,7 +191,7 @@ void workers_shutdown(void) {
 typedef struct {
     int32_t *ids;
     size_t train;
-    Model model;
+    Model model, teacher;
     Workers part; /* this process's */
 } Worker;
 
@@ -182,6 +206,7 @@ static void receive_text(Worker *w, const Command *command) {
 static void close_worker(Worker *w) {
     close_run(&w->part);
     model_free(&w->model);
+    model_free(&w->teacher);
 }
 
 static void open_worker(Worker *w, const Command *command) {
@@ -191,6 +216,12 @@ static void open_worker(Worker *w, const Command *command) {
     if (command->usual_threads) w->part.options.threads = run_default_threads();
     bool built = model_build(&w->model, &command->config, 0, &err);
     if (!open_run(&w->part, built, &err)) close_worker(w);
+}
+
+static void open_worker_teacher(Worker *w, const Command *command) {
+    Error err = {0};
+    bool built = model_build(&w->teacher, &command->config, 0, &err);
+    if (!open_teacher(&w->part, &w->teacher, command->share, built, &err)) close_worker(w);
 }
 
 static void evaluate(Worker *w, const Command *command) {
@@ -205,6 +236,7 @@ static void execute(Worker *w, const Command *command) {
     switch (command->kind) {
         case TEXT: receive_text(w, command); break;
         case OPEN: open_worker(w, command); break;
+        case TEACH: open_worker_teacher(w, command); break;
         case CLOSE: close_worker(w); break;
         case RESTORE: run_restore(w->part.run, command->step, NULL, NULL); break;
         case STEP: take_step(&w->part, command->step, command->window, &command->optimizer); break;

@@ -18,6 +18,8 @@ typedef struct {
     const int32_t *ids; /* the text */
     size_t train;       /* the first `train` ids are for training */
     int32_t *inputs, *targets;
+    Run *teacher; /* workers_teach; NULL: none */
+    double share;
     /* sums over the steps so far */
     int steps;
     double seconds;
@@ -39,6 +41,12 @@ bool workers_send_text(const Corpus *corpus, Error *err);
 bool workers_open(Workers *workers, Model *model, const RunOptions *options, const Corpus *corpus,
                   Error *err);
 void workers_close(Workers *workers);
+
+/* From now on each step also learns what `teacher` expects: run_teach with this share. Sends the
+ * teacher, which is borrowed, to the workers, and opens a run of it on every process. Its
+ * vocabulary is the model's, and its context is not shorter than the windows. Refused: too little
+ * memory in any process. */
+bool workers_teach(Workers *workers, Model *teacher, double share, Error *err);
 
 /* Calls run_restore on all processes: continues after `step` updates, with these moments. */
 void workers_restore(Workers *workers, uint64_t step, const float *first_moments,

@@ -86,6 +86,8 @@ static void execute(const Run *run, const Thread *thread, const Instruction *at,
                  .dropout = dropout_of(run, at),
                  .taken = taken,
                  .targets = run->targets,
+                 .taught = run->taught,
+                 .taught_share = run->taught_share,
                  .scale = run->scale,
                  .blocks = execute_blocks(run)};
     for (int i = 0; i < MAX_INPUTS; i++) {

@@ -97,6 +97,28 @@ const float *run_forward(Run *run, const int32_t *ids, int B, int T, int past) {
     return execute_logits(run);
 }
 
+static void softmax_work(const Thread *thread, void *argument) {
+    const Run *run = argument;
+    int V = run->model->config.V;
+    size_t row = (size_t)V;
+    Block own;
+    for (int i = 0; execute_own_block(run, thread, i, &own); i++) {
+        float *logits = execute_logits(run) + own.first * row;
+        thread->isa->softmax(logits, row, NULL, logits, 1.0f, own.count, V);
+    }
+}
+
+const float *run_probabilities(Run *run, const int32_t *ids, int B, int T) {
+    forward(run, ids, B, T, 0, false);
+    team_run(run->team, run_threads(run), softmax_work, run);
+    return execute_logits(run);
+}
+
+void run_teach(Run *run, const float *probabilities, double share) {
+    run->taught = probabilities;
+    run->taught_share = (float)share;
+}
+
 void run_forward_training(Run *run, const int32_t *ids, int B, int T) {
     assert(run->options.training);
     forward(run, ids, B, T, 0, true);
@@ -147,4 +169,5 @@ void run_backward(Run *run, const int32_t *targets) {
     run->scale = 1.0f / (float)tokens_of(run);
     execute_begin(run);
     profile_team(run, run_threads(run), backward_work, run);
+    run->taught = NULL;
 }

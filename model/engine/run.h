@@ -25,6 +25,8 @@ struct Run {
     /* the pass under way */
     Pass pass;
     const int32_t *targets;
+    const float *taught; /* run_teach; NULL: the targets are the actual tokens only */
+    float taught_share;
     float scale;       /* of the gradients: 1 / the number of tokens in the loss */
     int block;         /* tokens in a block */
     atomic_int *taken; /* [steps][threads]: blocks and heads taken from each thread's share */

@@ -197,4 +197,9 @@ void compute_cross_entropy(const Thread *thread, float *losses, const float *log
 void compute_cross_entropy_backward(const Thread *thread, float *dlogits, const float *logits,
                                     const int32_t *targets, float scale, int N, int V);
 
+/* dlogits += (onehot(targets) - probabilities) scale: moves the share `scale` of the target from
+ * the actual token to what another model expects. */
+void compute_distillation(const Thread *thread, float *dlogits, const float *probabilities,
+                          const int32_t *targets, float scale, int N, int V);
+
 #endif

@@ -20,11 +20,25 @@ void compute_cross_entropy_backward(const Thread *thread, float *dlogits, const 
     }
 }
 
+void compute_distillation(const Thread *thread, float *dlogits, const float *probabilities,
+                          const int32_t *targets, float scale, int N, int V) {
+    size_t row = (size_t)V;
+    for (size_t n = 0; n < (size_t)N; n++) {
+        float *to = dlogits + n * row;
+        thread->isa->axpby(to, 1.0f, probabilities + n * row, -scale, row);
+        to[targets[n]] += scale;
+    }
+}
+
 /* ---- as an instruction ---- */
 
 static void backward(const Call *c) {
     compute_cross_entropy_backward(c->thread, c->out[0], c->in[0], c->targets + c->first, c->scale,
                                    c->N, (int)c->out_row[0]);
+    if (!c->taught) return;
+    size_t row = c->out_row[0];
+    compute_distillation(c->thread, c->out[0], c->taught + c->first * row, c->targets + c->first,
+                         c->taught_share * c->scale, c->N, (int)row);
 }
 
 const Operation cross_entropy = {

@@ -44,6 +44,9 @@ typedef struct {
                                equal shares */
     const int32_t *targets; /* for the loss: [B,T], and the factor of its gradient */
     float scale;
+    const float *taught; /* for the loss: probabilities[B,T,V] that are `taught_share` of each
+                            target; NULL: none */
+    float taught_share;
 } Call;
 
 /* ---- the list ---- */

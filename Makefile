@@ -298,13 +298,12 @@ WEB_FLAGS   = -std=c11 -ffp-contract=off $(SYSTEM) -DMEMORY_LIMIT=$(WEB_MEMORY) 
               -Wno-unknown-pragmas -Wno-enum-float-conversion -fopenmp-simd -msimd128
 WEB_LINK    = -mexec-model=reactor -s -Wl,--max-memory=$(WEB_MEMORY) -Wl,-z,stack-size=1048576
 WEB_RELAXED = -mrelaxed-simd
-WEB_SOURCES = library/training.c library/interruption.c $(wildcard web/*.c data/*.c model/*.c model/rungs/*.c model/layers/*.c model/engine/*.c) \
+WEB_SOURCES = $(LIBRARY:.o=.c) $(BELOW:.o=.c) $(wildcard web/*.c data/*.c model/*.c model/rungs/*.c model/layers/*.c model/engine/*.c) \
               $(filter-out $(patsubst %,base/%.c,claims file filesystem_posix processors_posix shell signals_posix terminal_posix \
                 threads world_mpi) base/%_windows.c,$(wildcard base/*.c)) \
               $(patsubst %,formats/%.c,checkpoint safetensors trained) \
               $(patsubst %,report/%.c,chart explain explanation explanation_trace figure glyph heat map markup \
                 sheet sheet_html sheet_text steps steps_attention steps_layers steps_linear steps_next) \
-              $(patsubst %,training/%.c,preset recipe request sample saving workers) \
               $(patsubst %,model/kernels/%.c,bf16_weights int8_weights choose isa matmul team)
 WEB_PARTS   = $(wildcard web/*.css web/*.js report/*.css report/*.js) data/sample.txt
 
@@ -327,7 +326,7 @@ deps-web:
 
 # The same, natively and under the sanitizers. Where two objects have a function, such as web/file.o
 # and base/file.o, the first one counts.
-WEB_NATIVE = tests/web/calls.o $(patsubst %.c,%.o,$(wildcard web/*.c)) library/training.o library/interruption.o $(OBJECTS) $(REPORT) $(TRAINING)
+WEB_NATIVE = tests/web/calls.o $(patsubst %.c,%.o,$(wildcard web/*.c)) $(LIBRARY) $(BELOW) $(OBJECTS) $(REPORT)
 $(BUILD)/san/tests/web/calls: $(WEB_NATIVE:%=$(BUILD)/san/%)
 	$(call link,$(SANITIZE) -Wl$(comma)--allow-multiple-definition,-lcmocka)
 

@@ -6,6 +6,10 @@ bool given(const void *pointer, const char *what, Error *err) {
     return pointer || fail(err, "%s is NULL", what);
 }
 
+bool in_range(double x, double least, double most, const char *what, Error *err) {
+    return (x >= least && x <= most) || fail(err, "%s is %g to %g, not %g", what, least, most, x);
+}
+
 /* Threads beyond the processors would only wait. */
 bool threads_wanted(int wanted, int *threads, Error *err) {
     int max = run_max_threads();

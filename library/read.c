@@ -4,7 +4,7 @@
 #include "library/handles.h"
 #include "sampling/score.h"
 
-#include <stdio.h>
+#include <math.h>
 
 TrilStatus tril_evaluate(const TrilModel *model, const char *text, size_t length, int threads,
                          double *nats, TrilError *error) {
@@ -27,7 +27,9 @@ TrilStatus tril_evaluate(const TrilModel *model, const char *text, size_t length
 struct TrilReading {
     Run *run;
     int32_t *ids; /* all of the text's; owned */
+    size_t first; /* of them that was read */
     int tokens;   /* read */
+    int V;
     const float *logits;
 };
 
@@ -51,7 +53,9 @@ static TrilStatus read_text(TrilReading *r, const TrilModel *model, const char *
     r->tokens = (int)(count < T ? count : T);
     RunOptions options = {.batch = 1, .length = r->tokens, .frozen = true, .threads = threads};
     if (!run_open(&r->run, to_read(model), &options, err)) return TRIL_ARGUMENT;
-    r->logits = run_forward(r->run, r->ids + count - (size_t)r->tokens, 1, r->tokens, 0);
+    r->V = vocab_of(model)->size;
+    r->first = count - (size_t)r->tokens;
+    r->logits = run_forward(r->run, r->ids + r->first, 1, r->tokens, 0);
     return TRIL_OK;
 }
 
@@ -81,6 +85,24 @@ int tril_reading_tokens(const TrilReading *reading) {
 
 const float *tril_reading_logits(const TrilReading *reading) {
     return reading->logits;
+}
+
+/* The logarithm of the softmax's sum. */
+static double log_sum(const float *logits, int V) {
+    double sum = 0, most = (double)logits[0];
+    for (int v = 1; v < V; v++) most = fmax(most, (double)logits[v]);
+    for (int v = 0; v < V; v++) sum += exp((double)logits[v] - most);
+    return most + log(sum);
+}
+
+double tril_reading_loss(const TrilReading *reading) {
+    double sum = 0;
+    for (int t = 0; t + 1 < reading->tokens; t++) {
+        const float *row = reading->logits + (size_t)t * (size_t)reading->V;
+        int32_t next = reading->ids[reading->first + (size_t)t + 1];
+        sum += log_sum(row, reading->V) - (double)row[next];
+    }
+    return reading->tokens > 1 ? sum / (reading->tokens - 1) : NAN;
 }
 
 void tril_reading_heads(const TrilReading *reading, int *layers, int *heads) {

@@ -52,6 +52,18 @@ TrilStatus tril_tokenizer_load(TrilTokenizer **tokenizer, const char *path, Tril
     return wrap(tokenizer, &trained.vocab, &err) ? TRIL_OK : refusal(TRIL_FILE, &err, error);
 }
 
+TrilStatus tril_tokenizer_copy(TrilTokenizer **copy, const TrilTokenizer *tokenizer,
+                               TrilError *error) {
+    Error err = {0};
+    Vocab vocab;
+    if (!given(copy, "the place for the tokenizer", &err))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    *copy = NULL;
+    bool ok = given(tokenizer, "the tokenizer", &err) &&
+              vocab_copy(&vocab, &tokenizer->vocab, &err) && wrap(copy, &vocab, &err);
+    return ok ? TRIL_OK : refusal(TRIL_ARGUMENT, &err, error);
+}
+
 void tril_tokenizer_free(TrilTokenizer *tokenizer) {
     if (tokenizer) vocab_free(&tokenizer->vocab);
     memory_free(tokenizer);
@@ -59,6 +71,14 @@ void tril_tokenizer_free(TrilTokenizer *tokenizer) {
 
 int tril_tokenizer_size(const TrilTokenizer *tokenizer) {
     return tokenizer->vocab.size;
+}
+
+int tril_tokenizer_has_bytes(const TrilTokenizer *tokenizer) {
+    return tokenizer->vocab.bytes;
+}
+
+int32_t tril_tokenizer_start(const TrilTokenizer *tokenizer) {
+    return vocab_start(&tokenizer->vocab);
 }
 
 TrilStatus tril_encode(const TrilTokenizer *tokenizer, const char *text, size_t length,

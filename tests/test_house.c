@@ -25,9 +25,7 @@ static const struct {
     {"library",
      {"base/", "data/data.h", "formats/", "library/", "model/model.h", "sampling/", "training/",
       "version.h"}},
-    {"web",
-     {"base/", "data/data.h", "formats/", "library/training.h", "model/model.h", "report/",
-      "training/", "web/"}},
+    {"web", {"base/", "library/tril.h", "report/", "web/"}},
     {"report", {"base/", "data/data.h", "model/model.h", "report/"}},
     {"model", {"base/", "model/"}},
     {"model/engine",
@@ -51,6 +49,19 @@ static bool begins(const char *text, const char *with) {
     return strncmp(text, with, strlen(with)) == 0;
 }
 
+/* Files that look below the floor they stand on, and what they include there. */
+static const char *const below[][2] = {
+    {"web/explain.c", "library/handles.h"},     /* the lines of a program: docs/web.md */
+    {"web/folders.c", "formats/huggingface.h"}, /* stands for it in a page, as threads.c does */
+    {"web/folders.c", "formats/tokenizer.h"},
+};
+
+static bool looks_below(const char *path, const char *included) {
+    for (size_t i = 0; i < sizeof below / sizeof *below; i++)
+        if (strcmp(path, below[i][0]) == 0 && strcmp(included, below[i][1]) == 0) return true;
+    return false;
+}
+
 /* Checks the quoted includes of one file. Returns their number. */
 static int check_file(const char *folder, const char *name, const char *const allowed[FLOORS]) {
     char path[512], line[512], included[256];
@@ -60,7 +71,7 @@ static int check_file(const char *folder, const char *name, const char *const al
     int count = 0;
     while (fgets(line, sizeof line, file)) {
         if (sscanf(line, " # include \"%255[^\"]\"", included) != 1) continue;
-        bool fits = false;
+        bool fits = looks_below(path, included);
         for (int i = 0; i < FLOORS && allowed[i]; i++) fits = fits || begins(included, allowed[i]);
         if (begins(included, "model/plain/") && strcmp(folder, "model/plain") != 0) fits = false;
         if (!fits) fail_msg("%s includes %s", path, included);

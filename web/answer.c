@@ -1,5 +1,5 @@
 #include "web/answer.h"
-#include "web/tril.h"
+#include "web/web.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,8 +17,8 @@ int answer_bytes(char *bytes, size_t length) {
     return 1;
 }
 
-int answer_refusal(const Error *err) {
-    char *copy = strdup(err->text);
+int answer_refusal(const char *message) {
+    char *copy = strdup(message);
     answer_bytes(copy, copy ? strlen(copy) : 0);
     return 0;
 }
@@ -26,7 +26,7 @@ int answer_refusal(const Error *err) {
 int answer_json(JsonText *json, const Error *err) {
     if (json->failed) {
         json_end(json);
-        return answer_refusal(err);
+        return answer_refusal(err->text);
     }
     char *copy = malloc(json->length + 1);
     size_t length = copy ? json->length : 0;
@@ -35,11 +35,11 @@ int answer_json(JsonText *json, const Error *err) {
     return answer_bytes(copy, length);
 }
 
-const char *tril_answer(void) {
+const char *web_answer(void) {
     return said.bytes;
 }
 
-size_t tril_answer_length(void) {
+size_t web_answer_length(void) {
     return said.length;
 }
 
@@ -64,5 +64,5 @@ int answer_written(bool (*write)(FILE *out, const void *what, Error *err), const
     if (out) fclose(out);
     if (ok) return answer_bytes(bytes, length);
     free(bytes);
-    return answer_refusal(&err);
+    return answer_refusal(err.text);
 }

@@ -19,7 +19,7 @@ int answer_json(JsonText *json, const Error *err);
 int answer_written(bool (*write)(FILE *out, const void *what, Error *err), const void *what);
 
 /* Takes the message; returns 0. */
-int answer_refusal(const Error *err);
+int answer_refusal(const char *message);
 
 /* Write a member of a JSON object after another: ,"key":number (null if it is not finite) and
  * ,"key":"text". */

@@ -97,7 +97,7 @@ OBJECTS = $(SOURCES:.c=.o) $(ISAS:%=model/kernels/isa_%.o) $(BF16)
 # The library, and what it is made of besides `OBJECTS`. (library/interruption.c takes the place of
 # training/interruption.c.)
 LIBRARY = $(patsubst %.c,%.o,$(filter-out library/example.c,$(wildcard library/*.c)))
-BELOW   = $(patsubst %,training/%.o,plan preset recipe request saving sizes workers) sampling/request.o sampling/score.o
+BELOW   = $(patsubst %,training/%.o,plan preset recipe request saving sizes workers)
 
 # The plain ladder is for readers and tests, not for the programs.
 LADDER  = $(patsubst %.c,%.o,$(wildcard model/plain/*.c))
@@ -145,7 +145,7 @@ endef
 define rules # directory, flags
 $(1)/train $(1)/tests/test_log $(1)/tests/test_request $(1)/tests/test_verdict: $(TRAINING:%=$(1)/%)
 $(1)/train $(1)/faulty/train $(1)/sample $(1)/faulty/sample $(1)/tests/test_report $(1)/tests/test_explain $(1)/tests/test_log $(1)/tests/test_request $(1)/tests/test_verdict: $(REPORT:%=$(1)/%)
-$(1)/sample $(1)/faulty/sample: $(SAMPLING:%=$(1)/%)
+$(1)/sample $(1)/faulty/sample: $(SAMPLING:%=$(1)/%) $(LIBRARY:%=$(1)/%) $(BELOW:%=$(1)/%)
 $(1)/train $(1)/sample: $(1)/%: $(1)/%.o $(OBJECTS:%=$(1)/%)
 	$$(call link,$(2))
 $(1)/faulty/train: $(TRAINING:%=$(1)/%)

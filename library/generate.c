@@ -1,21 +1,11 @@
 /* generate.c - the text that a model writes, at once or character by character. */
 #include "base/memory.h"
 #include "library/handles.h"
-#include "sampling/request.h"
 
-#include <string.h>
-
+/* Reading weights from memory takes most of the time of generation. int8 reads a quarter. */
 TrilSampling tril_sampling(void) {
-    char name[] = "sample", *command[] = {name, NULL};
-    SampleRequest usual;
-    Error none;
-    sample_request_read(&usual, 1, command, &none);
-    return (TrilSampling){.length = (size_t)usual.length,
-                          .temperature = usual.sampler.temperature,
-                          .top_k = usual.sampler.top_k,
-                          .top_p = usual.sampler.top_p,
-                          .seed = usual.sampler.seed,
-                          .precision = sample_precision_name(usual.weights)};
+    return (TrilSampling){
+        .length = 500, .temperature = 0.8, .top_p = 1, .seed = 1337, .precision = "int8"};
 }
 
 /* Sets *sampler to how `s` chooses. The ranges are those of ./sample. */
@@ -29,15 +19,6 @@ static bool read_sampler(Sampler *sampler, const TrilSampling *s, Error *err) {
     if (!(s->top_p > 0 && s->top_p <= 1))
         return fail(err, "top_p is more than 0 and at most 1, not %g", s->top_p);
     return true;
-}
-
-/* How it computes. */
-static bool read_run(Precision *precision, int *threads, const TrilSampling *s, Error *err) {
-    const char *name = s->precision;
-    if (!given(name, "the precision", err)) return false;
-    if (!sample_precision_read(precision, name))
-        return fail(err, "the precision of the weights is f32, bf16 or int8, not '%.64s'", name);
-    return threads_wanted(s->threads, threads, err);
 }
 
 TrilStatus tril_probabilities(const TrilSampling *sampling, const float *logits, int size,
@@ -80,7 +61,8 @@ static bool open_writer(TrilWriter *w, const TrilModel *model, const TrilSamplin
     int threads;
     w->vocab = vocab_of(model);
     if (!read_sampler(&w->sampler, sampling, err) ||
-        !read_run(&precision, &threads, sampling, err) ||
+        !precision_read(&precision, sampling->precision, err) ||
+        !threads_wanted(sampling->threads, &threads, err) ||
         !memory_alloc(&w->order, (size_t)w->vocab->size, sizeof *w->order, "sampling", err) ||
         !generator_open(&w->generator, to_read(model), threads, precision, err))
         return false;

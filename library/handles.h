@@ -47,6 +47,9 @@ static inline Model *to_read(const TrilModel *model) {
     return (Model *)&model->model;
 }
 
+/* The precision of weights by its name: f32, bf16 or int8. Refused: another name, NULL. */
+bool precision_read(Precision *precision, const char *name, Error *err);
+
 /* Is `pointer` not NULL? `what` names it in the message. */
 bool given(const void *pointer, const char *what, Error *err);
 

@@ -1,4 +1,5 @@
 /* model.c - the models of tril.h: made, read, written, and what is in them. */
+#include "base/array.h"
 #include "base/memory.h"
 #include "formats/trained.h"
 #include "library/handles.h"
@@ -192,6 +193,24 @@ TrilStatus tril_model_save(const TrilModel *model, const char *path, TrilError *
     return save_best(path, &model->model, model->seed, &notes, model->step, model->validation, &err)
                ? TRIL_OK
                : refusal(TRIL_FILE, &err, error);
+}
+
+TrilStatus tril_model_export(const TrilModel *model, const char *path, const char *type,
+                             TrilError *error) {
+    static const char *const types[] = {"f32", "f16", "q8_0"};
+    Error err = {0};
+    if (!given(model, "the model", &err) || !given(path, "the path", &err) ||
+        !given(type, "the type", &err))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    int i = 0;
+    while (i < COUNT(types) && strcmp(type, types[i]) != 0) i++;
+    if (i == COUNT(types)) {
+        fail(&err, "the type of the matrices is f32, f16 or q8_0, not '%.64s'", type);
+        return refusal(TRIL_ARGUMENT, &err, error);
+    }
+    const Trained trained = {.checkpoint.model = model->model, .vocab = *vocab_of(model)};
+    return trained_export(&trained, path, gguf_type(type), &err) ? TRIL_OK
+                                                                 : refusal(TRIL_FILE, &err, error);
 }
 
 void tril_model_free(TrilModel *model) {

@@ -86,14 +86,13 @@ TrilStatus tril_encode(const TrilTokenizer *tokenizer, const char *text, size_t 
     Error err = {0};
     int32_t *all;
     if (!given(tokenizer, "the tokenizer", &err) || !given(text, "the text", &err) ||
-        !given(count, "the place for the count", &err) ||
-        (capacity > 0 && !given(ids, "the place for the ids", &err)))
+        !given(count, "the place for the count", &err))
         return refusal(TRIL_ARGUMENT, &err, error);
     if (!vocab_encode(&tokenizer->vocab, "the text", text, length, &all, count, &err))
         return refusal(TRIL_TEXT, &err, error);
-    bool fits = *count <= capacity ||
+    bool fits = !ids || *count <= capacity ||
                 fail(&err, "the text has %zu ids, and there is room for %zu", *count, capacity);
-    if (fits && *count > 0) memcpy(ids, all, *count * sizeof *ids);
+    if (ids && fits && *count > 0) memcpy(ids, all, *count * sizeof *ids);
     memory_free(all);
     return fits ? TRIL_OK : refusal(TRIL_ARGUMENT, &err, error);
 }

@@ -2,8 +2,9 @@
  *
  * Failures. A function that can fail returns a TrilStatus: TRIL_OK, or the kind of the failure. It
  * then also writes a sentence to *error, unless `error` is NULL. After TRIL_OK *error is as it was.
- * A pointer to a result is set to NULL on failure. The library never prints, never ends the
- * program, and handles no signals.
+ * A pointer to a result is set to NULL on failure. What is wrong with a text is said in a sentence
+ * that begins with "the text: ", or "the prompt: ": a program may put its own name for it there.
+ * The library never prints, never ends the program, and handles no signals.
  *
  * Ownership. What a function makes, the caller releases with the function named in its comment;
  * NULL is allowed there. Texts, sizes and options are only read during the call. Texts have a
@@ -44,6 +45,14 @@ typedef struct {
     char text[512]; /* one sentence in UTF-8, without a newline */
 } TrilError;
 
+/* The largest sizes and the most threads that are taken. */
+enum {
+    TRIL_MAX_CONTEXT = 65536,
+    TRIL_MAX_LAYERS = 256,
+    TRIL_MAX_WIDTH = 1048576,
+    TRIL_MAX_THREADS = 1024
+};
+
 /* The version of the library, "0.1.0". A constant. */
 TRIL_API const char *tril_version(void);
 
@@ -78,7 +87,7 @@ TRIL_API int32_t tril_tokenizer_start(const TrilTokenizer *tokenizer);
 
 /* Writes the ids of a text to ids[capacity], and sets *count to how many they are: never more than
  * the bytes of the text. TRIL_TEXT: an unknown character. TRIL_ARGUMENT: too small a capacity;
- * *count is then what is needed, and nothing is written. */
+ * *count is then what is needed, and nothing is written. With ids NULL it only counts. */
 TRIL_API TrilStatus tril_encode(const TrilTokenizer *tokenizer, const char *text, size_t length,
                                 int32_t *ids, size_t capacity, size_t *count, TrilError *error);
 
@@ -145,6 +154,12 @@ TRIL_API TrilStatus tril_model_extend(TrilModel **extended, const TrilModel *mod
 /* Writes the model as one file, which ./sample reads. A file that was there is replaced only when
  * the new one is complete. */
 TRIL_API TrilStatus tril_model_save(const TrilModel *model, const char *path, TrilError *error);
+
+/* Writes the model for other programs. A path that ends in .gguf becomes a file for llama.cpp,
+ * whose matrices are "f32", "f16" or "q8_0". Any other path becomes a folder for Hugging Face
+ * transformers, in "f32", which must be missing or empty. Only rungs gpt and modern. */
+TRIL_API TrilStatus tril_model_export(const TrilModel *model, const char *path, const char *type,
+                                      TrilError *error);
 
 /* Releases a model. Its training must be closed before. */
 TRIL_API void tril_model_free(TrilModel *model);
@@ -285,6 +300,32 @@ TRIL_API TrilStatus tril_training_resume_on(TrilTraining **training, TrilModel *
  * `threads`: 0: one for each processor. */
 TRIL_API TrilStatus tril_evaluate(const TrilModel *model, const char *text, size_t length,
                                   int threads, double *nats, TrilError *error);
+
+/* What to do with characters that the model does not know. */
+typedef enum {
+    TRIL_REFUSE,
+    TRIL_SKIP,   /* score the text without them */
+    TRIL_UNIFORM /* the same, and each of them costs ln(size of the vocabulary + 1) nats */
+} TrilUnknown;
+
+/* All defaults are those of ./sample --score. */
+typedef struct {
+    TrilUnknown unknown;
+    const char *precision; /* of the weights: "f32", "bf16" or "int8" */
+    int threads;           /* 0: one for each processor */
+} TrilScoring;
+TRIL_API TrilScoring tril_scoring(void);
+
+typedef struct {
+    size_t characters, unknown; /* of the whole text, the unknown ones among them */
+    double nats;                /* the mean over the characters that count, but the first */
+} TrilScore;
+
+/* Scores a text. The model never sees an unknown character: it reads the known ones, cut into
+ * windows of its context, as if nothing had stood between them. TRIL_TEXT: fewer than two known
+ * characters; unknown ones, with TRIL_REFUSE: *score then says how many. */
+TRIL_API TrilStatus tril_score(const TrilModel *model, const char *text, size_t length,
+                               const TrilScoring *scoring, TrilScore *score, TrilError *error);
 
 /* A text that a model has read. Of a text longer than the context only the end. */
 typedef struct TrilReading TrilReading;

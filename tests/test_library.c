@@ -299,6 +299,61 @@ static void test_same_score(void **state) {
     tril_model_free(model);
 }
 
+/* Characters that the model does not know are refused, left out, or cost ln(V + 1) each. */
+static void test_unknown_characters(void **state) {
+    (void)state;
+    static const char text[] = "THE § FOREST ÖÖ";
+    TrilModel *model = train("gpt", 1);
+    TrilScoring scoring = tril_scoring();
+    TrilScore score;
+    double known;
+    must(tril_evaluate(model, "THE  FOREST ", 12, 1, &known, &error));
+    assert_int_equal(tril_score(model, text, strlen(text), &scoring, &score, &error), TRIL_TEXT);
+    assert_int_equal(score.characters, 15);
+    assert_int_equal(score.unknown, 3);
+    assert_string_equal(error.text, "the text: character 5, '§' (U+00A7), is not in the model's "
+                                    "vocabulary (3 in all)");
+    scoring.unknown = TRIL_SKIP;
+    must(tril_score(model, text, strlen(text), &scoring, &score, &error));
+    assert_true(score.nats == known && score.unknown == 3);
+    scoring.unknown = TRIL_UNIFORM;
+    must(tril_score(model, text, strlen(text), &scoring, &score, &error));
+    double V = tril_tokenizer_size(tril_model_tokenizer(model));
+    assert_near(score.nats, (11 * known + 3 * log(V + 1)) / 14, 1e-9);
+    assert_int_equal(tril_score(model, "Ö", 2, &scoring, &score, &error), TRIL_TEXT);
+    scoring.unknown = (TrilUnknown)3;
+    assert_int_equal(tril_score(model, text, 3, &scoring, &score, &error), TRIL_ARGUMENT);
+    scoring = tril_scoring();
+    scoring.precision = "f64";
+    assert_int_equal(tril_score(model, text, 3, &scoring, &score, &error), TRIL_ARGUMENT);
+    tril_model_free(model);
+}
+
+/* What is exported is what ./sample exports. */
+static void test_exports(void **state) {
+    (void)state;
+    static const char *const types[] = {"f32", "f16", "q8_0"};
+    TrilModel *model = train("modern", 1);
+    must(tril_model_save(model, scratch("model.safetensors"), &error));
+    for (int i = 0; i < 3; i++) {
+        char name[32], program[48];
+        snprintf(name, sizeof name, "%s.gguf", types[i]);
+        snprintf(program, sizeof program, "program-%s", name);
+        must_run("sample --export @%s --precision %s @model.safetensors", program, types[i]);
+        must(tril_model_export(model, scratch(name), types[i], &error));
+        expect_same_file(program, name);
+        assert_int_equal(tril_model_export(model, scratch(name), types[i], &error), TRIL_FILE);
+    }
+    TrilModel *again;
+    must(tril_model_export(model, scratch("folder"), "f32", &error));
+    must(tril_model_load(&again, scratch("folder"), &error));
+    assert_int_equal(tril_model_digest(again), tril_model_digest(model));
+    tril_model_free(again);
+    assert_int_equal(tril_model_export(model, scratch("other"), "f16", &error), TRIL_FILE);
+    assert_int_equal(tril_model_export(model, scratch("x.gguf"), "f64", &error), TRIL_ARGUMENT);
+    tril_model_free(model);
+}
+
 /* ---- states ---- */
 
 typedef struct {
@@ -535,6 +590,8 @@ static void test_tokenizers(void **state) {
         assert_int_equal(tril_decode(each, ids, ids_count, back, length - 1, &length, &error),
                          TRIL_ARGUMENT);
         assert_int_equal(length, strlen(text));
+        must(tril_encode(each, text, strlen(text), NULL, 0, &length, &error));
+        assert_int_equal(length, ids_count);
         assert_int_equal(tril_encode(each, text, strlen(text), ids, ids_count - 1, &length, &error),
                          TRIL_ARGUMENT);
         assert_int_equal(length, ids_count);
@@ -973,17 +1030,30 @@ static void test_threads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_weights),    cmocka_unit_test(test_same_defaults),
-        cmocka_unit_test(test_same_text),       cmocka_unit_test(test_same_score),
-        cmocka_unit_test(test_writers),         cmocka_unit_test(test_reading_in_between),
-        cmocka_unit_test(test_probabilities),   cmocka_unit_test(test_states),
-        cmocka_unit_test(test_one_text),        cmocka_unit_test(test_more_steps),
-        cmocka_unit_test(test_progress),        cmocka_unit_test(test_estimates),
-        cmocka_unit_test(test_more_characters), cmocka_unit_test(test_tokenizers),
-        cmocka_unit_test(test_wrong_texts),     cmocka_unit_test(test_readings),
-        cmocka_unit_test(test_tensors),         cmocka_unit_test(test_wrong_sizes),
-        cmocka_unit_test(test_wrong_options),   cmocka_unit_test(test_wrong_files),
-        cmocka_unit_test(test_wrong_calls),     cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_same_weights),
+        cmocka_unit_test(test_same_defaults),
+        cmocka_unit_test(test_same_text),
+        cmocka_unit_test(test_same_score),
+        cmocka_unit_test(test_writers),
+        cmocka_unit_test(test_reading_in_between),
+        cmocka_unit_test(test_probabilities),
+        cmocka_unit_test(test_states),
+        cmocka_unit_test(test_unknown_characters),
+        cmocka_unit_test(test_exports),
+        cmocka_unit_test(test_one_text),
+        cmocka_unit_test(test_more_steps),
+        cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_estimates),
+        cmocka_unit_test(test_more_characters),
+        cmocka_unit_test(test_tokenizers),
+        cmocka_unit_test(test_wrong_texts),
+        cmocka_unit_test(test_readings),
+        cmocka_unit_test(test_tensors),
+        cmocka_unit_test(test_wrong_sizes),
+        cmocka_unit_test(test_wrong_options),
+        cmocka_unit_test(test_wrong_files),
+        cmocka_unit_test(test_wrong_calls),
+        cmocka_unit_test(test_memory),
         cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);

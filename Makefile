@@ -97,7 +97,7 @@ OBJECTS = $(SOURCES:.c=.o) $(ISAS:%=model/kernels/isa_%.o) $(BF16)
 # The library, and what it is made of besides `OBJECTS`. (library/interruption.c takes the place of
 # training/interruption.c.)
 LIBRARY = $(patsubst %.c,%.o,$(filter-out library/example.c,$(wildcard library/*.c)))
-BELOW   = $(patsubst %,training/%.o,plan preset recipe request saving sizes workers)
+BELOW   = $(patsubst %,training/%.o,plan preset recipe request saving sizes training workers)
 
 # The plain ladder is for readers and tests, not for the programs.
 LADDER  = $(patsubst %.c,%.o,$(wildcard model/plain/*.c))

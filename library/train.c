@@ -2,7 +2,7 @@
 #include "base/memory.h"
 #include "formats/trained.h"
 #include "library/handles.h"
-#include "library/training.h"
+#include "training/training.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -259,22 +259,35 @@ TrilStatus tril_training_set_steps(TrilTraining *t, int steps, TrilError *error)
 
 /* ---- steps ---- */
 
+static bool all_taken(const TrilTraining *t) {
+    return t->training.progress.step >= t->training.steps;
+}
+
+static TrilStatus diverged(const TrilTraining *t, int step, Error *err) {
+    fail(err, "%s: the loss is no longer a number at step %d", t->model->model.config.model, step);
+    return TRIL_DIVERGED;
+}
+
 static TrilStatus take_step(TrilTraining *t, TrilStep *step, Error *err) {
     Step taken;
     double rate;
-    if (training_done(&t->training)) {
+    Progress *p = &t->training.progress;
+    double before = t->training.workers.seconds;
+    if (all_taken(t)) {
         fail(err, "all %d steps are taken", t->training.steps);
         return TRIL_ARGUMENT;
     }
-    if (!training_step(&t->training, &taken, &rate, err)) return TRIL_DIVERGED;
-    t->model->step = t->training.progress.step;
+    if (!training_step(&t->training, &taken, &rate)) return diverged(t, p->step + 1, err);
+    p->step_seconds += t->training.workers.seconds - before;
+    p->seconds = p->step_seconds;
+    t->model->step = p->step;
     t->model->validation = NAN;
     *step = (TrilStep){.step = t->model->step,
                        .steps = t->training.steps,
                        .loss = taken.loss,
                        .learning_rate = rate,
                        .norm = taken.norm,
-                       .seconds = t->training.progress.step_seconds};
+                       .seconds = p->step_seconds};
     return TRIL_OK;
 }
 
@@ -291,7 +304,7 @@ TrilStatus tril_training_run(TrilTraining *training, TrilOnStep on_step, void *u
     Error err = {0};
     TrilStatus status = TRIL_OK;
     if (!given(training, "the training", &err)) return refusal(TRIL_ARGUMENT, &err, error);
-    while (status == TRIL_OK && !training_done(&training->training)) {
+    while (status == TRIL_OK && !all_taken(training)) {
         TrilStep step;
         status = take_step(training, &step, &err);
         if (status == TRIL_OK && on_step && on_step(&step, user) != 0) {
@@ -302,14 +315,25 @@ TrilStatus tril_training_run(TrilTraining *training, TrilOnStep on_step, void *u
     return status == TRIL_OK ? status : refusal(status, &err, error);
 }
 
+/* Evaluates on one batch in `every`. */
+static TrilStatus evaluate(TrilTraining *t, size_t every, double *nats, Error *err) {
+    Progress *p = &t->training.progress;
+    if (!training_evaluate(&t->training, every, nats, err)) return TRIL_DIVERGED;
+    if (!isfinite(*nats)) return diverged(t, p->step, err);
+    training_count_evaluation(&t->training, *nats);
+    p->best = p->lowest;
+    p->recent = p->recent_count = 0;
+    return TRIL_OK;
+}
+
 TrilStatus tril_training_evaluate(TrilTraining *training, double *nats, TrilError *error) {
     Error err = {0};
     if (!given(training, "the training", &err) || !given(nats, "the place for the loss", &err))
         return refusal(TRIL_ARGUMENT, &err, error);
-    if (!training_evaluate(&training->training, 1, nats, &err))
-        return refusal(TRIL_DIVERGED, &err, error);
+    TrilStatus status = evaluate(training, 1, nats, &err);
+    if (status != TRIL_OK) return refusal(status, &err, error);
     training->model->validation = *nats;
-    return TRIL_OK;
+    return status;
 }
 
 TrilStatus tril_training_estimate(TrilTraining *training, size_t characters, double *nats,
@@ -320,9 +344,8 @@ TrilStatus tril_training_estimate(TrilTraining *training, size_t characters, dou
         return refusal(TRIL_ARGUMENT, &err, error);
     const Corpus *corpus = &training->text->corpus;
     size_t every = (corpus->length - corpus->train - 1) / characters + 1;
-    return training_evaluate(&training->training, every, nats, &err)
-               ? TRIL_OK
-               : refusal(TRIL_DIVERGED, &err, error);
+    TrilStatus status = evaluate(training, every, nats, &err);
+    return status == TRIL_OK ? status : refusal(status, &err, error);
 }
 
 /* ---- states ---- */
@@ -360,11 +383,10 @@ static bool request_of_state(Request *request, const State *state, int threads, 
 
 /* Its rates may have begun to fall earlier than planned. */
 static void go_on(TrilTraining *t, const State *state) {
-    const Progress *p = &state->progress;
-    const Checkpoint *checkpoint = &state->checkpoint;
-    training_restore(&t->training, p, checkpoint->first_moments, checkpoint->second_moments);
+    const Progress *p = &t->training.progress;
+    training_restore(&t->training, state);
     if (p->decay_start <= 0) return;
-    recipe_set_cooldown(&t->training.recipe, p->decay_start, p->decay_end);
+    training_follow_decay(&t->training);
     if (p->decay_end < t->training.steps) t->training.steps = (int)p->decay_end;
 }
 

@@ -50,9 +50,9 @@ static bool begins(const char *text, const char *with) {
 
 /* Files that look below the floor they stand on, and what they include there. */
 static const char *const below[][2] = {
-    {"sampling/explaining.c", "formats/trained.h"}, /* the lines of a program: docs/library.md */
+    {"sampling/explaining.c", "formats/trained.h"}, /* the lines of a program */
     {"sampling/info.c", "formats/trained.h"},       /* the notes of a file */
-    {"web/explain.c", "library/handles.h"},         /* the lines of a program: docs/web.md */
+    {"web/explain.c", "library/handles.h"},         /* the lines of a program */
     {"web/folders.c", "formats/huggingface.h"},     /* stands for it in a page, as threads.c does */
     {"web/folders.c", "formats/tokenizer.h"},
 };
@@ -167,10 +167,10 @@ static void test_rungs(void **state) {
 
 /* The files of training/ from request to ladder. Each may include only those before it. */
 static const char *const training[] = {
-    "interruption", "preset",  "request", "recipe",     "files",   "sample", "log",
-    "stopwatch",    "compute", "course",  "workers",    "sizes",   "plan",   "saving",
-    "measuring",    "verdict", "display", "start",      "outputs", "budget", "writing",
-    "report_data",  "report",  "rung",    "next_steps", "ladder",
+    "interruption", "preset",      "request", "recipe",  "files",      "sample",  "log",
+    "stopwatch",    "compute",     "course",  "workers", "sizes",      "plan",    "saving",
+    "training",     "measuring",   "verdict", "display", "start",      "outputs", "budget",
+    "writing",      "report_data", "report",  "rung",    "next_steps", "ladder",
 };
 enum { TRAINING = sizeof training / sizeof *training };
 

@@ -193,8 +193,9 @@ $(eval $(call rules,$(BUILD)/san,$$(SANITIZE)))
 # For `make check`: ThreadSanitizer finds what two threads use at once.
 $(eval $(call rules,$(BUILD)/tsan,-O1 -g1 -fsanitize=thread))
 
-# For the library: code for any address, with no name visible but those that tril.h exports.
-$(eval $(call rules,$(BUILD)/pic,$$(CFLAGS) -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections))
+# For the library: code for any address, with no name visible but those that tril.h exports, and
+# without asserts, which would end a program that is not ours.
+$(eval $(call rules,$(BUILD)/pic,$$(CFLAGS) -DNDEBUG -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections))
 
 # The library, static and shared, on systems with ELF. Both take of the program only what they use.
 # In the static one, too, all other names are local: none can meet a name of the program that it is

@@ -6,6 +6,7 @@
 #include "library/tril.h"
 #include "tests/command.h"
 
+#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -904,6 +905,119 @@ static void test_wrong_texts(void **state) {
     tril_model_free(model);
 }
 
+/* Numbers that nobody means, one at a time in each place for a number: every call returns, mostly
+ * with a refusal, and no assertion of the layers below is reached. */
+static const int whole[] = {INT_MIN, -1, 0, 1, 3, INT_MAX};
+static const double real[] = {-INFINITY, -1, -0.0, 1e-300, 1, 1e300, INFINITY, NAN};
+enum { WHOLE = sizeof whole / sizeof *whole, REAL = sizeof real / sizeof *real };
+
+static void try_sizes(const TrilTokenizer *tokenizer, const TrilSizes *sizes) {
+    TrilOptions options = few(1, 1);
+    TrilEstimate estimate;
+    TrilModel *model;
+    tril_estimate(sizes, 65, &options, &estimate, &error);
+    tril_model_make(&model, tokenizer, sizes, 1, &error);
+    tril_model_free(model);
+}
+
+static void test_wrong_numbers_of_sizes(void **state) {
+    (void)state;
+    TrilTokenizer *tokenizer;
+    must(tril_tokenizer_make(&tokenizer, play, play_length, &error));
+    for (int rung = 0; tril_rung(rung); rung++)
+        for (int i = 0; i < WHOLE; i++)
+            for (int place = 0; place < 6; place++) {
+                TrilSizes sizes = small(tril_rung(rung));
+                int *numbers[] = {&sizes.layers,  &sizes.heads,    &sizes.width,
+                                  &sizes.context, &sizes.kv_heads, &sizes.hidden};
+                *numbers[place] = whole[i];
+                try_sizes(tokenizer, &sizes);
+            }
+    tril_tokenizer_free(tokenizer);
+}
+
+static void try_training(TrilModel *model, const TrilOptions *options) {
+    TrilTraining *training;
+    TrilEstimate estimate;
+    TrilSizes sizes = tril_model_sizes(model);
+    double nats;
+    tril_estimate(&sizes, 65, options, &estimate, &error);
+    if (tril_training_open(&training, model, play, play_length, options, &error) != TRIL_OK) return;
+    for (int i = 0; i < WHOLE; i++) tril_training_set_steps(training, whole[i], &error);
+    tril_training_estimate(training, SIZE_MAX, &nats, &error);
+    tril_training_step(training, NULL, &error);
+    tril_training_close(training);
+}
+
+static void test_wrong_numbers_of_trainings(void **state) {
+    (void)state;
+    TrilModel *model = train("modern", 1);
+    for (int i = 0; i < WHOLE; i++)
+        for (int place = 0; place < 3; place++) {
+            TrilOptions options = few(2, 1);
+            int *numbers[] = {&options.steps, &options.batch, &options.threads};
+            *numbers[place] = whole[i];
+            try_training(model, &options);
+        }
+    for (int i = 0; i < REAL; i++)
+        for (int place = 0; place < 4; place++) {
+            TrilOptions options = few(2, 1);
+            double *numbers[] = {&options.dropout, &options.learning_rate, &options.weight_decay,
+                                 &options.held_out};
+            TrilText *text;
+            *numbers[place] = real[i];
+            try_training(model, &options);
+            tril_text_make(&text, tril_model_tokenizer(model), play, play_length, real[i], &error);
+            tril_text_free(text);
+        }
+    tril_model_free(model);
+}
+
+/* Writes with it, and asks how likely each character is, also after logits that are no numbers. */
+static void try_sampling(const TrilModel *model, const TrilSampling *sampling) {
+    enum { SIZE = 5 };
+    const float logits[] = {0, INFINITY, NAN, -INFINITY, 1};
+    double p[SIZE];
+    char text[4];
+    TrilWriter *writer;
+    for (int size = -1; size <= SIZE; size++) tril_probabilities(sampling, logits, size, p, &error);
+    if (tril_writer_open(&writer, model, sampling, &error) != TRIL_OK) return;
+    for (int i = 0; i < 20; i++) assert_in_range(tril_writer_write(writer, text), 1, 4);
+    tril_writer_close(writer);
+}
+
+static void test_wrong_numbers_of_texts(void **state) {
+    (void)state;
+    static const char *const precisions[] = {"f32", "bf16", "int8"};
+    TrilModel *model = train("gpt", 1);
+    TrilTensor tensor;
+    TrilReading *reading;
+    float weights[16];
+    for (int broken = 0; broken < 2; broken++) {
+        for (int i = 0; i < WHOLE; i++) {
+            TrilSampling sampling = tril_sampling(), threads = tril_sampling();
+            sampling.top_k = threads.threads = whole[i];
+            sampling.precision = precisions[i % 3];
+            try_sampling(model, &sampling);
+            try_sampling(model, &threads);
+        }
+        for (int i = 0; i < REAL; i++) {
+            TrilSampling warm = tril_sampling(), top = tril_sampling();
+            warm.temperature = top.top_p = real[i];
+            try_sampling(model, &warm);
+            try_sampling(model, &top);
+        }
+        must(tril_reading_open(&reading, model, "THE", 3, 1, &error));
+        for (int i = 0; i < WHOLE; i++)
+            for (int j = 0; j < WHOLE; j++)
+                tril_reading_attention(reading, whole[i], whole[j], weights, 16, &error);
+        tril_reading_close(reading);
+        /* the same with weights that are no numbers */
+        for (int i = 0; tril_model_tensor(model, i, &tensor); i++) tensor.data[0] = NAN;
+    }
+    tril_model_free(model);
+}
+
 /* ---- too little memory ---- */
 
 /* All that a program may do, up to the first failure. */
@@ -1053,6 +1167,9 @@ int main(void) {
         cmocka_unit_test(test_wrong_options),
         cmocka_unit_test(test_wrong_files),
         cmocka_unit_test(test_wrong_calls),
+        cmocka_unit_test(test_wrong_numbers_of_sizes),
+        cmocka_unit_test(test_wrong_numbers_of_trainings),
+        cmocka_unit_test(test_wrong_numbers_of_texts),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_threads),
     };

@@ -23,15 +23,15 @@ int answer_refusal(const char *message) {
     return 0;
 }
 
-int answer_json(JsonText *json, const Error *err) {
+int answer_json(Buffer *json, const Error *err) {
     if (json->failed) {
-        json_end(json);
+        buffer_end(json);
         return answer_refusal(err->text);
     }
     char *copy = malloc(json->length + 1);
     size_t length = copy ? json->length : 0;
     if (copy) memcpy(copy, json->bytes, length);
-    json_end(json);
+    buffer_end(json);
     return answer_bytes(copy, length);
 }
 
@@ -43,15 +43,15 @@ size_t web_answer_length(void) {
     return said.length;
 }
 
-void answer_number(JsonText *json, const char *key, double number) {
+void answer_number(Buffer *json, const char *key, double number) {
     if (isfinite(number))
-        json_printf(json, ",\"%s\":%.9g", key, number);
+        buffer_printf(json, ",\"%s\":%.9g", key, number);
     else
-        json_printf(json, ",\"%s\":null", key);
+        buffer_printf(json, ",\"%s\":null", key);
 }
 
-void answer_text(JsonText *json, const char *key, const char *text) {
-    json_printf(json, ",\"%s\":", key);
+void answer_text(Buffer *json, const char *key, const char *text) {
+    buffer_printf(json, ",\"%s\":", key);
     json_quote(json, text, strlen(text));
 }
 

@@ -68,7 +68,7 @@ static void glyph(const Look *l, int32_t id, char to[GLYPH_SIZE]) {
     glyph_of_code(code, byte, to);
 }
 
-static void write_glyph(const Look *l, int32_t id, JsonText *out) {
+static void write_glyph(const Look *l, int32_t id, Buffer *out) {
     char text[GLYPH_SIZE];
     glyph(l, id, text);
     json_quote(out, text, strlen(text));
@@ -81,32 +81,32 @@ static int likeliest(const double *p, int V) {
     return best;
 }
 
-static void write_line(const Look *l, JsonText *out) {
+static void write_line(const Look *l, Buffer *out) {
     double nats = tril_reading_loss(l->reading);
-    json_printf(out, "{\"glyphs\":[");
+    buffer_printf(out, "{\"glyphs\":[");
     for (int t = 0; t < l->count; t++) {
-        if (t) json_printf(out, ",");
+        if (t) buffer_printf(out, ",");
         write_glyph(l, l->ids[t], out);
     }
-    json_printf(out, isnan(nats) ? "],\"nats\":null" : "],\"nats\":%.4f", nats);
+    buffer_printf(out, isnan(nats) ? "],\"nats\":null" : "],\"nats\":%.4f", nats);
 }
 
 static void write_likeliest(const Look *l, double *p, const double *picked, int V, int most,
-                            JsonText *out) {
+                            Buffer *out) {
     int shown = most < V ? most : V;
-    json_printf(out, ",\"next\":[");
+    buffer_printf(out, ",\"next\":[");
     for (int i = 0; i < shown; i++) {
         int id = likeliest(p, V);
-        json_printf(out, "%s{\"p\":%.6g,\"picked\":%.6g,\"glyph\":", i ? "," : "", p[id],
-                    picked[id]);
+        buffer_printf(out, "%s{\"p\":%.6g,\"picked\":%.6g,\"glyph\":", i ? "," : "", p[id],
+                      picked[id]);
         write_glyph(l, id, out);
-        json_printf(out, "}");
+        buffer_printf(out, "}");
         p[id] = -1;
     }
-    json_printf(out, "]}");
+    buffer_printf(out, "]}");
 }
 
-bool look_write_next(const Look *l, const TrilSampling *sampling, int most, JsonText *out,
+bool look_write_next(const Look *l, const TrilSampling *sampling, int most, Buffer *out,
                      TrilError *error) {
     const TrilSampling plain = {.temperature = 1, .top_p = 1};
     int V = tril_tokenizer_size(tril_model_tokenizer(l->model));

@@ -28,7 +28,7 @@ bool look_read(Look *look, const char *line, size_t length, TrilError *error);
 /* After look_read: writes JSON, the line's characters as glyphs, its loss, and the `most` likeliest
  * next characters, each with its probability and with that of being chosen by `sampling`. Refused:
  * no memory. */
-bool look_write_next(const Look *look, const TrilSampling *sampling, int most, JsonText *out,
+bool look_write_next(const Look *look, const TrilSampling *sampling, int most, Buffer *out,
                      TrilError *error);
 
 /* Draws what a head attends to on the line, as a figure for report/map.js. Refused: no such layer

@@ -38,10 +38,10 @@ static const char *line_given(size_t *length) {
 static int say_next(void) {
     Error err = {0};
     TrilError error;
-    JsonText json = json_begin("the answer", &err);
+    Buffer json = buffer_begin("the answer", &err);
     if (look_write_next(&tab.look, &tab.sampling, BARS, &json, &error))
         return answer_json(&json, &err);
-    json_end(&json);
+    buffer_end(&json);
     return answer_refusal(error.text);
 }
 
@@ -66,8 +66,8 @@ int web_heads(void) {
     Error err = {0};
     int layers = 0, heads = 0;
     if (tab.look.reading) tril_reading_heads(tab.look.reading, &layers, &heads);
-    JsonText json = json_begin("the answer", &err);
-    json_printf(&json, "{\"layers\":%d,\"heads\":%d}", layers, heads);
+    Buffer json = buffer_begin("the answer", &err);
+    buffer_printf(&json, "{\"layers\":%d,\"heads\":%d}", layers, heads);
     return answer_json(&json, &err);
 }
 
@@ -123,9 +123,9 @@ int web_score(int rung) {
     if (!trainer || tril_evaluate(trainer->model, text, length, 1, &nats, &error) != TRIL_OK)
         return answer_refusal(error.text);
     tril_encode(tril_model_tokenizer(trainer->model), text, length, NULL, 0, &count, NULL);
-    JsonText json = json_begin("the answer", &err);
-    json_printf(&json, "{\"characters\":%zu", count);
+    Buffer json = buffer_begin("the answer", &err);
+    buffer_printf(&json, "{\"characters\":%zu", count);
     answer_number(&json, "nats", nats);
-    json_printf(&json, "}");
+    buffer_printf(&json, "}");
     return answer_json(&json, &err);
 }

@@ -42,14 +42,14 @@ char *web_room(int kind, size_t length) {
 
 int web_ladder(void) {
     Error err = {0};
-    JsonText json = json_begin("the answer", &err);
+    Buffer json = buffer_begin("the answer", &err);
     for (int i = 0; tril_rung(i); i++) {
-        json_printf(&json, "%s{\"rung\":%d", i ? "," : "[", i);
+        buffer_printf(&json, "%s{\"rung\":%d", i ? "," : "[", i);
         answer_text(&json, "name", tril_rung(i));
         answer_text(&json, "idea", tril_rung_idea(i));
-        json_printf(&json, "}");
+        buffer_printf(&json, "}");
     }
-    json_printf(&json, "]");
+    buffer_printf(&json, "]");
     return answer_json(&json, &err);
 }
 
@@ -121,13 +121,13 @@ bool tab_take_text(TrilTokenizer *tokenizer, TrilError *error) {
 
 static int describe_text(void) {
     Error err = {0};
-    JsonText json = json_begin("the answer", &err);
-    json_printf(&json, "{\"characters\":%zu,\"train\":%zu,\"vocabulary\":%d", tab.counts.characters,
-                tab.counts.trained_on, tril_tokenizer_size(tab.tokenizer));
+    Buffer json = buffer_begin("the answer", &err);
+    buffer_printf(&json, "{\"characters\":%zu,\"train\":%zu,\"vocabulary\":%d",
+                  tab.counts.characters, tab.counts.trained_on, tril_tokenizer_size(tab.tokenizer));
     answer_number(&json, "uniform", tab.counts.uniform);
     answer_number(&json, "unigram", tab.counts.unigram);
     answer_number(&json, "bigram", tab.counts.bigram);
-    json_printf(&json, "}");
+    buffer_printf(&json, "}");
     return answer_json(&json, &err);
 }
 

@@ -48,15 +48,15 @@ int web_estimate(int rung) {
     if (!tab.sizes.rung ||
         tril_estimate(&tab.sizes, vocabulary, &tab.options, &e, &error) != TRIL_OK)
         return answer_refusal(error.text);
-    JsonText json = json_begin("the answer", &err);
-    json_printf(&json, "{\"parameters\":%zu", e.parameters);
+    Buffer json = buffer_begin("the answer", &err);
+    buffer_printf(&json, "{\"parameters\":%zu", e.parameters);
     answer_number(&json, "bytes", e.bytes);
     answer_number(&json, "work", work_of((double)e.parameters));
-    json_printf(&json, "}");
+    buffer_printf(&json, "}");
     return answer_json(&json, &err);
 }
 
-static void add_progress(JsonText *json, const Trainer *t) {
+static void add_progress(Buffer *json, const Trainer *t) {
     TrilProgress p = {.steps = tab.options.steps, .recent = NAN, .lowest = NAN};
     TrilSizes sizes = tril_model_sizes(t->model);
     double characters = 0;
@@ -64,39 +64,39 @@ static void add_progress(JsonText *json, const Trainer *t) {
         p = tril_training_progress(t->training);
         characters = (double)p.step * tril_training_options(t->training).batch * sizes.context;
     }
-    json_printf(json, ",\"step\":%d,\"steps\":%d", p.step, p.steps);
+    buffer_printf(json, ",\"step\":%d,\"steps\":%d", p.step, p.steps);
     answer_number(json, "loss", p.recent);
     answer_number(json, "lowest", p.lowest);
     answer_number(json, "seconds", p.seconds);
     answer_number(json, "characters", characters);
-    json_printf(json, ",\"layers\":%d,\"heads\":%d,\"width\":%d,\"context\":%d", sizes.layers,
-                sizes.heads, sizes.width, sizes.context);
+    buffer_printf(json, ",\"layers\":%d,\"heads\":%d,\"width\":%d,\"context\":%d", sizes.layers,
+                  sizes.heads, sizes.width, sizes.context);
 }
 
-static void add_rung(JsonText *json, int i) {
+static void add_rung(Buffer *json, int i) {
     const Trainer *t = &tab.trainers[i];
     int last = t->trace.held_out_count - 1;
-    json_printf(json, "{\"rung\":%d,\"parameters\":%zu,\"done\":%s", i,
-                tril_model_parameters(t->model), trainer_done(t) ? "true" : "false");
+    buffer_printf(json, "{\"rung\":%d,\"parameters\":%zu,\"done\":%s", i,
+                  tril_model_parameters(t->model), trainer_done(t) ? "true" : "false");
     add_progress(json, t);
     answer_number(json, "heldOut", last >= 0 ? t->trace.held_out[last].loss : NAN);
     answer_text(json, "sample", t->sample);
     answer_text(json, "failed", t->failed.text);
-    json_printf(json, "}");
+    buffer_printf(json, "}");
 }
 
 int web_rungs(void) {
     Error err = {0};
     bool any = false;
-    JsonText json = json_begin("the answer", &err);
-    json_printf(&json, "[");
+    Buffer json = buffer_begin("the answer", &err);
+    buffer_printf(&json, "[");
     for (int i = 0; i < RUNGS; i++) {
         if (!tab.there[i]) continue;
-        if (any) json_printf(&json, ",");
+        if (any) buffer_printf(&json, ",");
         add_rung(&json, i);
         any = true;
     }
-    json_printf(&json, "]");
+    buffer_printf(&json, "]");
     return answer_json(&json, &err);
 }
 

@@ -97,7 +97,7 @@ OBJECTS = $(SOURCES:.c=.o) $(ISAS:%=model/kernels/isa_%.o) $(BF16)
 # The library, and what it is made of besides `OBJECTS`. (library/interruption.c takes the place of
 # training/interruption.c.)
 LIBRARY = $(patsubst %.c,%.o,$(filter-out library/example.c,$(wildcard library/*.c)))
-BELOW   = $(patsubst %,training/%.o,plan preset recipe request saving sizes workers) sampling/request.o sampling/score.o
+BELOW   = $(patsubst %,training/%.o,compute plan preset recipe request saving sizes training workers)
 
 # The plain ladder is for readers and tests, not for the programs.
 LADDER  = $(patsubst %.c,%.o,$(wildcard model/plain/*.c))
@@ -145,7 +145,7 @@ endef
 define rules # directory, flags
 $(1)/train $(1)/tests/test_log $(1)/tests/test_request $(1)/tests/test_verdict: $(TRAINING:%=$(1)/%)
 $(1)/train $(1)/faulty/train $(1)/sample $(1)/faulty/sample $(1)/tests/test_report $(1)/tests/test_explain $(1)/tests/test_log $(1)/tests/test_request $(1)/tests/test_verdict: $(REPORT:%=$(1)/%)
-$(1)/sample $(1)/faulty/sample: $(SAMPLING:%=$(1)/%)
+$(1)/sample $(1)/faulty/sample: $(SAMPLING:%=$(1)/%) $(LIBRARY:%=$(1)/%) $(BELOW:%=$(1)/%)
 $(1)/train $(1)/sample: $(1)/%: $(1)/%.o $(OBJECTS:%=$(1)/%)
 	$$(call link,$(2))
 $(1)/faulty/train: $(TRAINING:%=$(1)/%)
@@ -193,8 +193,9 @@ $(eval $(call rules,$(BUILD)/san,$$(SANITIZE)))
 # For `make check`: ThreadSanitizer finds what two threads use at once.
 $(eval $(call rules,$(BUILD)/tsan,-O1 -g1 -fsanitize=thread))
 
-# For the library: code for any address, with no name visible but those that tril.h exports.
-$(eval $(call rules,$(BUILD)/pic,$$(CFLAGS) -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections))
+# For the library: code for any address, with no name visible but those that tril.h exports, and
+# without asserts, which would end a program that is not ours.
+$(eval $(call rules,$(BUILD)/pic,$$(CFLAGS) -DNDEBUG -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections))
 
 # The library, static and shared, on systems with ELF. Both take of the program only what they use.
 # In the static one, too, all other names are local: none can meet a name of the program that it is
@@ -298,13 +299,12 @@ WEB_FLAGS   = -std=c11 -ffp-contract=off $(SYSTEM) -DMEMORY_LIMIT=$(WEB_MEMORY) 
               -Wno-unknown-pragmas -Wno-enum-float-conversion -fopenmp-simd -msimd128
 WEB_LINK    = -mexec-model=reactor -s -Wl,--max-memory=$(WEB_MEMORY) -Wl,-z,stack-size=1048576
 WEB_RELAXED = -mrelaxed-simd
-WEB_SOURCES = library/training.c library/interruption.c $(wildcard web/*.c data/*.c model/*.c model/rungs/*.c model/layers/*.c model/engine/*.c) \
+WEB_SOURCES = $(LIBRARY:.o=.c) $(BELOW:.o=.c) $(wildcard web/*.c data/*.c model/*.c model/rungs/*.c model/layers/*.c model/engine/*.c) \
               $(filter-out $(patsubst %,base/%.c,claims file filesystem_posix processors_posix shell signals_posix terminal_posix \
                 threads world_mpi) base/%_windows.c,$(wildcard base/*.c)) \
               $(patsubst %,formats/%.c,checkpoint safetensors trained) \
               $(patsubst %,report/%.c,chart explain explanation explanation_trace figure glyph heat map markup \
                 sheet sheet_html sheet_text steps steps_attention steps_layers steps_linear steps_next) \
-              $(patsubst %,training/%.c,preset recipe request sample saving workers) \
               $(patsubst %,model/kernels/%.c,bf16_weights int8_weights choose isa matmul team)
 WEB_PARTS   = $(wildcard web/*.css web/*.js report/*.css report/*.js) data/sample.txt
 
@@ -327,7 +327,7 @@ deps-web:
 
 # The same, natively and under the sanitizers. Where two objects have a function, such as web/file.o
 # and base/file.o, the first one counts.
-WEB_NATIVE = tests/web/calls.o $(patsubst %.c,%.o,$(wildcard web/*.c)) library/training.o library/interruption.o $(OBJECTS) $(REPORT) $(TRAINING)
+WEB_NATIVE = tests/web/calls.o $(patsubst %.c,%.o,$(wildcard web/*.c)) $(LIBRARY) $(BELOW) $(OBJECTS) $(REPORT)
 $(BUILD)/san/tests/web/calls: $(WEB_NATIVE:%=$(BUILD)/san/%)
 	$(call link,$(SANITIZE) -Wl$(comma)--allow-multiple-definition,-lcmocka)
 

@@ -1,10 +1,7 @@
 #include "base/json.h"
-#include "base/memory.h"
 #include "base/utf8.h"
 
-#include <stdarg.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- reading ---- */
@@ -219,54 +216,17 @@ bool json_close(Json *json) {
 
 /* ---- writing ---- */
 
-JsonText json_begin(const char *name, Error *err) {
-    return (JsonText){.name = name, .err = err};
-}
-
-/* Makes space for `more` bytes and a zero byte. */
-static bool grow(JsonText *text, size_t more) {
-    enum { FIRST = 4096 };
-    if (text->failed || text->capacity - text->length > more) return !text->failed;
-    size_t capacity = text->capacity > 0 ? 2 * text->capacity : FIRST;
-    while (capacity - text->length <= more) capacity *= 2;
-    char *wider;
-    text->failed = !memory_alloc(&wider, capacity, 1, text->name, text->err);
-    if (text->failed) return false;
-    if (text->bytes) memcpy(wider, text->bytes, text->length);
-    memory_free(text->bytes);
-    text->bytes = wider;
-    text->capacity = capacity;
-    return true;
-}
-
-void json_printf(JsonText *text, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vsnprintf(NULL, 0, format, arguments);
-    va_end(arguments);
-    if (!grow(text, (size_t)length)) return;
-    va_start(arguments, format);
-    vsnprintf(text->bytes + text->length, (size_t)length + 1, format, arguments);
-    va_end(arguments);
-    text->length += (size_t)length;
-}
-
-void json_quote(JsonText *text, const char *string, size_t length) {
+void json_quote(Buffer *text, const char *string, size_t length) {
     enum { LONGEST = 6 }; /* bytes of the longest escape */
-    if (!grow(text, LONGEST * length + 2)) return;
+    if (!buffer_reserve(text, LONGEST * length + 2)) return;
     text->bytes[text->length++] = '"';
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)string[i];
         if (c == '"' || c == '\\') text->bytes[text->length++] = '\\';
         if (c < 0x20 || c == 0x7F)
-            json_printf(text, "\\u%04x", c);
+            buffer_printf(text, "\\u%04x", c);
         else
             text->bytes[text->length++] = (char)c;
     }
     text->bytes[text->length++] = '"';
-}
-
-void json_end(JsonText *text) {
-    memory_free(text->bytes);
-    *text = (JsonText){0};
 }

@@ -2,6 +2,7 @@
 #ifndef TRIL_JSON_H
 #define TRIL_JSON_H
 
+#include "base/buffer.h"
 #include "base/error.h"
 
 #include <stddef.h>
@@ -49,22 +50,7 @@ bool json_close(Json *json);
 
 /* ---- writing ---- */
 
-/* A text that grows. After a failure `failed` is true, and nothing more is written. */
-typedef struct {
-    char *bytes; /* owned; json_end releases it */
-    size_t length, capacity;
-    const char *name; /* the file it is for, in messages */
-    bool failed;
-    Error *err;
-} JsonText;
-
-JsonText json_begin(const char *name, Error *err);
-
-void json_printf(JsonText *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
 /* Writes UTF-8 text in quotes, escaped. */
-void json_quote(JsonText *text, const char *string, size_t length);
-
-void json_end(JsonText *text);
+void json_quote(Buffer *text, const char *string, size_t length);
 
 #endif

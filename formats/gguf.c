@@ -3,15 +3,14 @@
  * stays a token, blanks stay blanks, and no character is taken for the end of a text. */
 #include "formats/gguf.h"
 #include "base/array.h"
+#include "base/buffer.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/textstream.h"
 #include "formats/quantize.h"
 #include "model/rungs/rung.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { ALIGNMENT = 32, NAME_SIZE = 64, PIECE_SIZE = 8 };
@@ -20,7 +19,7 @@ enum { ALIGNMENT = 32, NAME_SIZE = 64, PIECE_SIZE = 8 };
 
 /* The list of keys and values, or of tensors. */
 typedef struct {
-    FILE *out;
+    Buffer *out;
     uint64_t count;
 } List;
 
@@ -33,21 +32,17 @@ enum {
     VALUE_ARRAY = 9
 };
 
-static void put(FILE *out, const void *bytes, size_t count) {
-    fwrite(bytes, 1, count, out);
+static void put_u32(Buffer *out, uint32_t number) {
+    buffer_put(out, &number, sizeof number);
 }
 
-static void put_u32(FILE *out, uint32_t number) {
-    put(out, &number, sizeof number);
+static void put_u64(Buffer *out, uint64_t number) {
+    buffer_put(out, &number, sizeof number);
 }
 
-static void put_u64(FILE *out, uint64_t number) {
-    put(out, &number, sizeof number);
-}
-
-static void put_string(FILE *out, const char *text) {
+static void put_string(Buffer *out, const char *text) {
     put_u64(out, strlen(text));
-    put(out, text, strlen(text));
+    buffer_put(out, text, strlen(text));
 }
 
 /* Begins an entry. A key that begins with a dot belongs to the architecture. */
@@ -66,7 +61,7 @@ static void add_number(List *list, const char *architecture, const char *key, ui
 
 static void add_real(List *list, const char *architecture, const char *key, float number) {
     begin(list, architecture, key, VALUE_FLOAT32);
-    put(list->out, &number, sizeof number);
+    buffer_put(list->out, &number, sizeof number);
 }
 
 static void add_text(List *list, const char *key, const char *text) {
@@ -76,7 +71,7 @@ static void add_text(List *list, const char *key, const char *text) {
 
 static void add_false(List *list, const char *key) {
     begin(list, "", key, VALUE_BOOL);
-    putc(0, list->out);
+    buffer_put(list->out, "", 1);
 }
 
 /* ---- architectures ---- */
@@ -263,13 +258,12 @@ static bool store_tensors(char *to, const Model *model, GgufType type, Error *er
 /* ---- the file ---- */
 
 /* Writes everything before the tensors' numbers to `out`, and returns the bytes of the numbers. */
-static size_t write_header(FILE *out, const Architecture *a, const Model *model, const Vocab *vocab,
-                           GgufType type) {
+static size_t write_header(Buffer *out, const Architecture *a, const Model *model,
+                           const Vocab *vocab, GgufType type) {
     /* the format's name for "mostly of this type" */
     const uint32_t file_type = type == GGUF_Q8_0 ? 7 : (uint32_t)type;
-    TextStream entries;
-    if (!textstream_open(&entries)) return 0;
-    List list = {entries.out, 0}, tensors = {out, 0};
+    Buffer entries = buffer_begin(out->name, out->err);
+    List list = {&entries, 0}, tensors = {out, 0};
     add_text(&list, "general.architecture", a->name);
     add_text(&list, "general.type", "model");
     add_text(&list, "general.name", a->rung);
@@ -278,16 +272,16 @@ static size_t write_header(FILE *out, const Architecture *a, const Model *model,
     add_number(&list, "", "general.alignment", ALIGNMENT);
     add_sizes(&list, a, &model->config);
     add_tokenizer(&list, vocab);
-    bool ok = textstream_close(&entries);
-    put(out, "GGUF", 4);
+    buffer_put(out, "GGUF", 4);
     put_u32(out, 3);
     put_u64(out, (uint64_t)model->tensor_count);
     put_u64(out, list.count);
-    if (ok) put(out, entries.text, entries.length);
-    free(entries.text);
+    if (entries.failed) out->failed = true;
+    buffer_put(out, entries.bytes, entries.length);
+    buffer_end(&entries);
     size_t bytes = list_tensors(&tensors, a, model, type);
-    while (ftell(out) % ALIGNMENT != 0) putc(0, out);
-    return ok ? bytes : 0;
+    while (!out->failed && out->length % ALIGNMENT != 0) buffer_put(out, "", 1);
+    return bytes;
 }
 
 bool gguf_export(const Model *model, const Vocab *vocab, GgufType type, const char *path,
@@ -298,15 +292,13 @@ bool gguf_export(const Model *model, const Vocab *vocab, GgufType type, const ch
                     model->config.model);
     if (file_is_taken(path)) return fail(err, "%s: exists already", path);
     char *numbers = NULL;
-    TextStream header;
-    bool ok = textstream_open(&header);
-    size_t bytes = ok ? write_header(header.out, a, model, vocab, type) : 0;
-    ok = ok && textstream_close(&header) && bytes > 0;
-    ok = (ok || fail(err, "%s: no memory for its header", path)) &&
-         memory_alloc(&numbers, bytes, 1, path, err) && store_tensors(numbers, model, type, err);
-    const FilePart parts[] = {{header.text, header.length}, {numbers, bytes}};
+    Buffer header = buffer_begin(path, err);
+    size_t bytes = write_header(&header, a, model, vocab, type);
+    bool ok = !header.failed && memory_alloc(&numbers, bytes, 1, path, err) &&
+              store_tensors(numbers, model, type, err);
+    const FilePart parts[] = {{header.bytes, header.length}, {numbers, bytes}};
     ok = ok && file_write(path, parts, COUNT(parts), err);
     memory_free(numbers);
-    free(header.text);
+    buffer_end(&header);
     return ok;
 }

@@ -126,22 +126,22 @@ static void transpose(float *to, const float *from, int rows, int columns) {
 
 static bool write_config(const Architecture *a, const Config *config, const char *path,
                          Error *err) {
-    JsonText text = json_begin(path, err);
-    json_printf(&text, "{\n  \"model_type\": \"%s\"", a->type);
+    Buffer text = buffer_begin(path, err);
+    buffer_printf(&text, "{\n  \"model_type\": \"%s\"", a->type);
     for (int i = 0; i < a->field_count; i++) {
         const Field *field = &a->fields[i];
         if (field->flags & UNWRITTEN) continue;
-        json_printf(&text, ",\n  \"%s\": ", field->key);
+        buffer_printf(&text, ",\n  \"%s\": ", field->key);
         if (field->value)
-            json_printf(&text, "%s", field->value);
+            buffer_printf(&text, "%s", field->value);
         else
-            json_printf(&text, "%d", size_of(config, field->size));
+            buffer_printf(&text, "%d", size_of(config, field->size));
     }
     for (int i = 0; i < COUNT(a->dropout) && a->dropout[i]; i++)
-        json_printf(&text, ",\n  \"%s\": %.9g", a->dropout[i], config->dropout);
-    json_printf(&text, "\n}\n");
+        buffer_printf(&text, ",\n  \"%s\": %.9g", a->dropout[i], config->dropout);
+    buffer_printf(&text, "\n}\n");
     bool ok = !text.failed && file_write(path, &(FilePart){text.bytes, text.length}, 1, err);
-    json_end(&text);
+    buffer_end(&text);
     return ok;
 }
 

@@ -317,33 +317,33 @@ const Note *safetensors_note(const SafeTensors *file, const char *key) {
 
 /* ---- the writer ---- */
 
-static void write_header(JsonText *out, const SafeTensors *file) {
-    json_printf(out, "{\"__metadata__\":{");
+static void write_header(Buffer *out, const SafeTensors *file) {
+    buffer_printf(out, "{\"__metadata__\":{");
     for (int i = 0; i < file->note_count; i++) {
-        if (i) json_printf(out, ",");
+        if (i) buffer_printf(out, ",");
         json_quote(out, file->notes[i].key, strlen(file->notes[i].key));
-        json_printf(out, ":");
+        buffer_printf(out, ":");
         json_quote(out, file->notes[i].value, file->notes[i].length);
     }
-    json_printf(out, "}");
+    buffer_printf(out, "}");
     size_t offset = 0;
     for (int i = 0; i < file->tensor_count; i++) {
         const SafeTensor *tensor = &file->tensors[i];
-        json_printf(out, ",");
+        buffer_printf(out, ",");
         json_quote(out, tensor->name, strlen(tensor->name));
-        json_printf(out, ":{\"dtype\":\"%s\",\"shape\":[", tensor->type);
+        buffer_printf(out, ":{\"dtype\":\"%s\",\"shape\":[", tensor->type);
         for (int j = 0; j < tensor->rank; j++)
-            json_printf(out, "%s%zu", j ? "," : "", tensor->shape[j]);
-        json_printf(out, "],\"data_offsets\":[%zu,%zu]}", offset, offset + tensor->bytes);
+            buffer_printf(out, "%s%zu", j ? "," : "", tensor->shape[j]);
+        buffer_printf(out, "],\"data_offsets\":[%zu,%zu]}", offset, offset + tensor->bytes);
         offset += tensor->bytes;
     }
-    json_printf(out, "}");
+    buffer_printf(out, "}");
     while (!out->failed && (out->length + PREFIX) % 64)
-        json_printf(out, " "); /* aligns the data, so that they can be mapped */
+        buffer_printf(out, " "); /* aligns the data, so that they can be mapped */
 }
 
 bool safetensors_write(const SafeTensors *file, const char *path, Error *err) {
-    JsonText header = json_begin(path, err);
+    Buffer header = buffer_begin(path, err);
     FilePart *parts = NULL;
     size_t count = 2 + (size_t)file->tensor_count;
     write_header(&header, file);
@@ -356,7 +356,7 @@ bool safetensors_write(const SafeTensors *file, const char *path, Error *err) {
             parts[2 + i] = (FilePart){file->tensors[i].data, file->tensors[i].bytes};
         ok = file_write(path, parts, count, err);
     }
-    json_end(&header);
+    buffer_end(&header);
     memory_free(parts);
     return ok;
 }

@@ -24,47 +24,47 @@ static void byte_characters(uint32_t characters[BYTE_VALUES]) {
 
 /* ---- export ---- */
 
-static bool write_text(JsonText *text, const char *path, Error *err) {
+static bool write_text(Buffer *text, const char *path, Error *err) {
     bool ok = !text->failed && file_write(path, &(FilePart){text->bytes, text->length}, 1, err);
-    json_end(text);
+    buffer_end(text);
     return ok;
 }
 
 static bool write_tokenizer(const Vocab *vocab, const char *path, Error *err) {
     static const char byte_level[] = "{\"type\": \"ByteLevel\", \"add_prefix_space\": false, "
                                      "\"trim_offsets\": true, \"use_regex\": false}";
-    JsonText text = json_begin(path, err);
-    json_printf(&text,
-                "{\n  \"version\": \"1.0\",\n  \"truncation\": null,\n  \"padding\": null,\n"
-                "  \"added_tokens\": [],\n  \"normalizer\": null,\n  \"pre_tokenizer\": %s,\n"
-                "  \"post_processor\": null,\n  \"decoder\": %s,\n"
-                "  \"model\": {\n    \"type\": \"BPE\",\n    \"dropout\": null,\n"
-                "    \"unk_token\": null,\n    \"continuing_subword_prefix\": null,\n"
-                "    \"end_of_word_suffix\": null,\n    \"fuse_unk\": false,\n"
-                "    \"byte_fallback\": false,\n    \"merges\": [],\n    \"vocab\": {",
-                vocab->bytes ? byte_level : "null",
-                vocab->bytes ? byte_level : "{\"type\": \"Fuse\"}");
+    Buffer text = buffer_begin(path, err);
+    buffer_printf(&text,
+                  "{\n  \"version\": \"1.0\",\n  \"truncation\": null,\n  \"padding\": null,\n"
+                  "  \"added_tokens\": [],\n  \"normalizer\": null,\n  \"pre_tokenizer\": %s,\n"
+                  "  \"post_processor\": null,\n  \"decoder\": %s,\n"
+                  "  \"model\": {\n    \"type\": \"BPE\",\n    \"dropout\": null,\n"
+                  "    \"unk_token\": null,\n    \"continuing_subword_prefix\": null,\n"
+                  "    \"end_of_word_suffix\": null,\n    \"fuse_unk\": false,\n"
+                  "    \"byte_fallback\": false,\n    \"merges\": [],\n    \"vocab\": {",
+                  vocab->bytes ? byte_level : "null",
+                  vocab->bytes ? byte_level : "{\"type\": \"Fuse\"}");
     uint32_t bytes[BYTE_VALUES];
     byte_characters(bytes);
     for (int id = 0; id < vocab->size; id++) {
         char character[UTF8_MAX];
         int length =
             vocab->bytes ? utf8_encode(bytes[id], character) : vocab_text(vocab, id, character);
-        json_printf(&text, "%s\n      ", id > 0 ? "," : "");
+        buffer_printf(&text, "%s\n      ", id > 0 ? "," : "");
         json_quote(&text, character, (size_t)length);
-        json_printf(&text, ": %d", id);
+        buffer_printf(&text, ": %d", id);
     }
-    json_printf(&text, "\n    }\n  }\n}\n");
+    buffer_printf(&text, "\n    }\n  }\n}\n");
     return write_text(&text, path, err);
 }
 
 static bool write_config(int context, const char *path, Error *err) {
-    JsonText text = json_begin(path, err);
-    json_printf(&text,
-                "{\n  \"tokenizer_class\": \"PreTrainedTokenizerFast\",\n"
-                "  \"model_input_names\": [\"input_ids\", \"attention_mask\"],\n"
-                "  \"clean_up_tokenization_spaces\": false,\n  \"model_max_length\": %d\n}\n",
-                context);
+    Buffer text = buffer_begin(path, err);
+    buffer_printf(&text,
+                  "{\n  \"tokenizer_class\": \"PreTrainedTokenizerFast\",\n"
+                  "  \"model_input_names\": [\"input_ids\", \"attention_mask\"],\n"
+                  "  \"clean_up_tokenization_spaces\": false,\n  \"model_max_length\": %d\n}\n",
+                  context);
     return write_text(&text, path, err);
 }
 

@@ -1,87 +1,150 @@
-/* generate.c - the text that a model writes. */
+/* generate.c - the text that a model writes, at once or character by character. */
 #include "base/memory.h"
 #include "library/handles.h"
-#include "sampling/request.h"
 
-#include <string.h>
-
+/* Reading weights from memory takes most of the time of generation. int8 reads a quarter. */
 TrilSampling tril_sampling(void) {
-    char name[] = "sample", *command[] = {name, NULL};
-    SampleRequest usual;
-    Error none;
-    sample_request_read(&usual, 1, command, &none);
-    return (TrilSampling){.length = (size_t)usual.length,
-                          .temperature = usual.sampler.temperature,
-                          .top_k = usual.sampler.top_k,
-                          .top_p = usual.sampler.top_p,
-                          .seed = usual.sampler.seed,
-                          .precision = sample_precision_name(usual.weights)};
+    return (TrilSampling){
+        .length = 500, .temperature = 0.8, .top_p = 1, .seed = 1337, .precision = "int8"};
 }
 
-/* The ranges are those of ./sample. */
-static bool check_sampling(const TrilSampling *s, Precision *precision, int *threads, Error *err) {
+/* Sets *sampler to how `s` chooses. The ranges are those of ./sample. */
+static bool read_sampler(Sampler *sampler, const TrilSampling *s, Error *err) {
     const double warm = 100;
-    const char *name = s->precision;
-    if (!name) return fail(err, "the precision is NULL");
-    if (!sample_precision_read(precision, name))
-        return fail(err, "the precision of the weights is f32, bf16 or int8, not '%.64s'", name);
+    if (!given(s, "the sampling", err)) return false;
+    *sampler = (Sampler){s->temperature, s->top_k, s->top_p, s->seed};
     if (!(s->temperature >= 0 && s->temperature <= warm))
         return fail(err, "the temperature is 0 to %g, not %g", warm, s->temperature);
     if (s->top_k < 0) return fail(err, "top_k is 0 or more, not %d", s->top_k);
     if (!(s->top_p > 0 && s->top_p <= 1))
         return fail(err, "top_p is more than 0 and at most 1, not %g", s->top_p);
-    return threads_wanted(s->threads, threads, err);
+    return true;
 }
 
-/* A text that is being written. */
-typedef struct {
+TrilStatus tril_probabilities(const TrilSampling *sampling, const float *logits, int size,
+                              double *p, TrilError *error) {
+    Error err = {0};
+    Sampler sampler;
+    int32_t *order;
+    if (!read_sampler(&sampler, sampling, &err) || !given(logits, "the logits", &err) ||
+        !given(p, "the place for the probabilities", &err) ||
+        !in_range(size, 1, MAX_VOCABULARY, "the size of the vocabulary", &err) ||
+        !memory_alloc(&order, (size_t)size, sizeof *order, "sampling", &err))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    sampler_probabilities(&sampler, logits, size, p, order);
+    memory_free(order);
+    return TRIL_OK;
+}
+
+/* ---- character by character ---- */
+
+struct TrilWriter {
     const Vocab *vocab;
     Sampler sampler;
     Generator generator;
-    int32_t *prompt; /* owned, as is the scratch of the sampler */
-    int32_t *order;
-    size_t prompt_length;
-} Text;
+    int32_t *order;         /* scratch of the sampler; owned */
+    const float *logits;    /* for the next character; NULL: nothing read yet */
+    int32_t unread;         /* an id written but not yet read; negative: none */
+    uint64_t number, place; /* of the text; of the next choice in it */
+};
 
-static TrilStatus open_text(Text *text, const TrilModel *model, const char *prompt, size_t length,
-                            const TrilSampling *s, Error *err) {
+void tril_writer_close(TrilWriter *w) {
+    if (!w) return;
+    generator_close(&w->generator);
+    memory_free(w->order);
+    memory_free(w);
+}
+
+static bool open_writer(TrilWriter *w, const TrilModel *model, const TrilSampling *sampling,
+                        Error *err) {
     Precision precision;
     int threads;
-    *text =
-        (Text){.vocab = vocab_of(model), .sampler = {s->temperature, s->top_k, s->top_p, s->seed}};
-    if (!check_sampling(s, &precision, &threads, err) ||
-        !memory_alloc(&text->order, (size_t)text->vocab->size, sizeof *text->order, "sampling",
-                      err) ||
-        !generator_open(&text->generator, to_read(model), threads, precision, err))
-        return TRIL_ARGUMENT;
-    run_pace(text->generator.run);
-    return vocab_encode(text->vocab, "the prompt", prompt, length, &text->prompt,
-                        &text->prompt_length, err)
-               ? TRIL_OK
-               : TRIL_TEXT;
+    w->vocab = vocab_of(model);
+    if (!read_sampler(&w->sampler, sampling, err) ||
+        !precision_read(&precision, sampling->precision, err) ||
+        !threads_wanted(sampling->threads, &threads, err) ||
+        !memory_alloc(&w->order, (size_t)w->vocab->size, sizeof *w->order, "sampling", err) ||
+        !generator_open(&w->generator, to_read(model), threads, precision, err))
+        return false;
+    run_pace(w->generator.run);
+    tril_writer_begin(w, 0);
+    return true;
 }
 
-static void close_text(Text *text) {
-    generator_close(&text->generator);
-    memory_free(text->prompt);
-    memory_free(text->order);
+TrilStatus tril_writer_open(TrilWriter **writer, const TrilModel *model,
+                            const TrilSampling *sampling, TrilError *error) {
+    Error err = {0};
+    TrilWriter *w;
+    if (!given(writer, "the place for the writer", &err))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    *writer = NULL;
+    if (!given(model, "the model", &err) || !memory_alloc(&w, 1, sizeof *w, "the writer", &err))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    if (!open_writer(w, model, sampling, &err)) {
+        tril_writer_close(w);
+        return refusal(TRIL_ARGUMENT, &err, error);
+    }
+    *writer = w;
+    return TRIL_OK;
 }
 
-static TrilStatus write_text(Text *text, size_t length, TrilOnText on_text, void *user,
-                             Error *err) {
-    const int32_t start = vocab_start(text->vocab);
-    const float *logits = text->prompt_length > 0
-                              ? generator_feed(&text->generator, text->prompt, text->prompt_length)
-                              : generator_feed(&text->generator, &start, 1);
+TrilStatus tril_writer_set(TrilWriter *writer, const TrilSampling *sampling, TrilError *error) {
+    Error err = {0};
+    Sampler sampler;
+    if (!given(writer, "the writer", &err) || !read_sampler(&sampler, sampling, &err))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    writer->sampler = sampler;
+    return TRIL_OK;
+}
+
+void tril_writer_begin(TrilWriter *w, uint64_t number) {
+    generator_reset(&w->generator);
+    w->logits = NULL;
+    w->unread = -1;
+    w->number = number;
+    w->place = 0;
+}
+
+static void read_ids(TrilWriter *w, const int32_t *ids, size_t count) {
+    if (w->unread >= 0) generator_feed(&w->generator, &w->unread, 1);
+    w->unread = -1;
+    w->logits = generator_feed(&w->generator, ids, count);
+}
+
+TrilStatus tril_writer_read(TrilWriter *writer, const char *text, size_t length, TrilError *error) {
+    Error err = {0};
+    int32_t *ids;
+    size_t count;
+    if (!given(writer, "the writer", &err) || (length > 0 && !given(text, "the prompt", &err)))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    if (length == 0) return TRIL_OK;
+    if (!vocab_encode(writer->vocab, "the prompt", text, length, &ids, &count, &err))
+        return refusal(TRIL_TEXT, &err, error);
+    read_ids(writer, ids, count);
+    memory_free(ids);
+    return TRIL_OK;
+}
+
+int tril_writer_write(TrilWriter *w, char text[UTF8_MAX]) {
+    const int32_t start = vocab_start(w->vocab);
+    if (w->unread >= 0) w->logits = generator_feed(&w->generator, &w->unread, 1);
+    if (!w->logits) w->logits = generator_feed(&w->generator, &start, 1);
+    w->unread =
+        sampler_pick(&w->sampler, w->logits, w->vocab->size, w->number, w->place++, w->order);
+    return vocab_text(w->vocab, w->unread, text);
+}
+
+/* ---- at once ---- */
+
+static TrilStatus write_all(TrilWriter *writer, size_t length, TrilOnText on_text, void *user,
+                            TrilError *error) {
+    Error err = {0};
     for (size_t i = 0; i < length; i++) {
         char one[UTF8_MAX];
-        int32_t id = sampler_pick(&text->sampler, logits, text->vocab->size, 0, i, text->order);
-        int bytes = vocab_text(text->vocab, id, one);
-        if (on_text(one, (size_t)bytes, user) != 0) {
-            fail(err, "stopped after %zu characters of %zu", i + 1, length);
-            return TRIL_STOPPED;
-        }
-        if (i + 1 < length) logits = generator_feed(&text->generator, &id, 1);
+        int bytes = tril_writer_write(writer, one);
+        if (on_text(one, (size_t)bytes, user) == 0) continue;
+        fail(&err, "stopped after %zu characters of %zu", i + 1, length);
+        return refusal(TRIL_STOPPED, &err, error);
     }
     return TRIL_OK;
 }
@@ -90,13 +153,14 @@ TrilStatus tril_generate(const TrilModel *model, const char *prompt, size_t leng
                          const TrilSampling *sampling, TrilOnText on_text, void *user,
                          TrilError *error) {
     Error err = {0};
-    Text text;
-    if (!given(model, "the model", &err) || !given(sampling, "the sampling", &err) ||
-        (length > 0 && !given(prompt, "the prompt", &err)) ||
-        (!on_text && !fail(&err, "there is no callback for the text")))
+    TrilWriter *writer;
+    if (!on_text) {
+        fail(&err, "there is no callback for the text");
         return refusal(TRIL_ARGUMENT, &err, error);
-    TrilStatus status = open_text(&text, model, length > 0 ? prompt : "", length, sampling, &err);
-    if (status == TRIL_OK) status = write_text(&text, sampling->length, on_text, user, &err);
-    close_text(&text);
-    return status == TRIL_OK ? status : refusal(status, &err, error);
+    }
+    TrilStatus status = tril_writer_open(&writer, model, sampling, error);
+    if (status == TRIL_OK) status = tril_writer_read(writer, prompt, length, error);
+    if (status == TRIL_OK) status = write_all(writer, sampling->length, on_text, user, error);
+    tril_writer_close(writer);
+    return status;
 }

@@ -1,9 +1,30 @@
 #include "library/handles.h"
+#include "base/array.h"
 
 #include <stdio.h>
+#include <string.h>
+
+_Static_assert((int)TRIL_MAX_CONTEXT == MAX_CONTEXT && (int)TRIL_MAX_LAYERS == MAX_LAYERS &&
+                   (int)TRIL_MAX_WIDTH == MAX_WIDTH && (int)TRIL_MAX_THREADS == MAX_THREADS,
+               "tril.h has other limits than model.h");
 
 bool given(const void *pointer, const char *what, Error *err) {
     return pointer || fail(err, "%s is NULL", what);
+}
+
+bool precision_read(Precision *precision, const char *name, Error *err) {
+    static const char *const names[] = {
+        [FLOAT32] = "f32", [BF16_WEIGHTS] = "bf16", [INT8_WEIGHTS] = "int8"};
+    if (!given(name, "the precision", err)) return false;
+    for (int i = 0; i < COUNT(names); i++) {
+        *precision = (Precision)i;
+        if (names[i] && strcmp(name, names[i]) == 0) return true;
+    }
+    return fail(err, "the precision of the weights is f32, bf16 or int8, not '%.64s'", name);
+}
+
+bool in_range(double x, double least, double most, const char *what, Error *err) {
+    return (x >= least && x <= most) || fail(err, "%s is %g to %g, not %g", what, least, most, x);
 }
 
 /* Threads beyond the processors would only wait. */

@@ -10,6 +10,11 @@ struct TrilTokenizer {
     Vocab vocab;
 };
 
+struct TrilText {
+    Corpus corpus;
+    double held_out;
+};
+
 struct TrilModel {
     TrilTokenizer tokenizer;
     Model model;
@@ -24,6 +29,14 @@ struct TrilModel {
 /* Takes a model and a vocabulary over, also on failure. */
 bool model_wrap(TrilModel **made, Model *model, Vocab *vocab, Error *err);
 
+/* Makes a text with the ids of `vocab` for a model of this context. Refused: as tril_text_make, and
+ * too short a text for the context. */
+bool text_read(TrilText **text, const Vocab *vocab, const char *bytes, size_t length,
+               double held_out, int context, Error *err);
+
+/* Are the sizes those of a model? If so, fills *config. */
+bool sizes_read(const TrilSizes *sizes, int V, Config *config, Error *err);
+
 /* The model's vocabulary. */
 static inline const Vocab *vocab_of(const TrilModel *model) {
     return &model->tokenizer.vocab;
@@ -34,8 +47,14 @@ static inline Model *to_read(const TrilModel *model) {
     return (Model *)&model->model;
 }
 
+/* The precision of weights by its name: f32, bf16 or int8. Refused: another name, NULL. */
+bool precision_read(Precision *precision, const char *name, Error *err);
+
 /* Is `pointer` not NULL? `what` names it in the message. */
 bool given(const void *pointer, const char *what, Error *err);
+
+/* Is `x` in the range? `what` names it in the message. */
+bool in_range(double x, double least, double most, const char *what, Error *err);
 
 /* Sets *threads to how many `wanted` stands for. Refused: a number out of range. */
 bool threads_wanted(int wanted, int *threads, Error *err);

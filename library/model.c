@@ -1,4 +1,5 @@
 /* model.c - the models of tril.h: made, read, written, and what is in them. */
+#include "base/array.h"
 #include "base/memory.h"
 #include "formats/trained.h"
 #include "library/handles.h"
@@ -56,7 +57,9 @@ bool model_wrap(TrilModel **made, Model *model, Vocab *vocab, Error *err) {
     return ok;
 }
 
-static bool check_sizes(const TrilSizes *sizes, int V, Config *config, Error *err) {
+bool sizes_read(const TrilSizes *sizes, int V, Config *config, Error *err) {
+    if (!given(sizes, "the sizes", err) || !given(sizes->rung, "the rung's name", err))
+        return false;
     const char *rung = request_rung(sizes->rung, strlen(sizes->rung));
     if (!rung) return fail(err, "there is no rung '%.64s'", sizes->rung);
     *config = (Config){.V = V,
@@ -78,9 +81,8 @@ TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *tokenizer,
     Model built;
     if (!given(model, "the place for the model", &err)) return refusal(TRIL_ARGUMENT, &err, error);
     *model = NULL;
-    if (!given(tokenizer, "the tokenizer", &err) || !given(sizes, "the sizes", &err) ||
-        !given(sizes->rung, "the rung's name", &err) ||
-        !check_sizes(sizes, tokenizer->vocab.size, &config, &err) ||
+    if (!given(tokenizer, "the tokenizer", &err) ||
+        !sizes_read(sizes, tokenizer->vocab.size, &config, &err) ||
         !model_build(&built, &config, seed, &err))
         return refusal(TRIL_ARGUMENT, &err, error);
     if (!vocab_copy(&vocab, &tokenizer->vocab, &err)) {
@@ -90,6 +92,68 @@ TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *tokenizer,
     if (!model_wrap(model, &built, &vocab, &err)) return refusal(TRIL_ARGUMENT, &err, error);
     (*model)->seed = seed;
     return TRIL_OK;
+}
+
+/* ---- more characters ---- */
+
+static bool copy_weights(Model *copy, const Model *model, Error *err) {
+    if (!model_lay_out(copy, &model->config, err)) return false;
+    if (!model_allocate(copy, err)) {
+        model_free(copy);
+        return false;
+    }
+    memcpy(copy->weights, model->weights, model->weights_size * sizeof *model->weights);
+    return true;
+}
+
+/* Makes a copy of the model and its vocabulary. The caller releases it, also after a failure. */
+static bool copy_trained(Trained *copy, const TrilModel *model, Error *err) {
+    *copy = (Trained){0};
+    return copy_weights(&copy->checkpoint.model, &model->model, err) &&
+           vocab_copy(&copy->vocab, vocab_of(model), err);
+}
+
+/* Sets *all to the characters of the model and the text. */
+static bool gather(Vocab *all, const Vocab *vocab, const char *text, size_t length, Error *err) {
+    Vocab own;
+    if (!vocab_build(&own, "the text", text, length, vocab->bytes, err)) return false;
+    bool ok = vocab_merge(all, vocab, &own, err);
+    vocab_free(&own);
+    return ok;
+}
+
+static bool extend(TrilModel **extended, const TrilModel *model, const Vocab *all, uint64_t seed,
+                   Error *err) {
+    Trained trained;
+    bool grown = all->size > vocab_of(model)->size;
+    if (!copy_trained(&trained, model, err) ||
+        (grown && !trained_extend(&trained, all, seed, err))) {
+        trained_free(&trained);
+        return false;
+    }
+    if (!model_wrap(extended, &trained.checkpoint.model, &trained.vocab, err)) return false;
+    TrilModel *made = *extended;
+    made->seed = model->seed;
+    made->text = model->text;
+    made->step = model->step;
+    made->taught = model->taught;
+    if (!grown) made->validation = model->validation;
+    return true;
+}
+
+TrilStatus tril_model_extend(TrilModel **extended, const TrilModel *model, const char *text,
+                             size_t length, uint64_t seed, TrilError *error) {
+    Error err = {0};
+    Vocab all;
+    if (!given(extended, "the place for the model", &err))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    *extended = NULL;
+    if (!given(model, "the model", &err) || !given(text, "the text", &err))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    if (!gather(&all, vocab_of(model), text, length, &err)) return refusal(TRIL_TEXT, &err, error);
+    bool ok = extend(extended, model, &all, seed, &err);
+    vocab_free(&all);
+    return ok ? TRIL_OK : refusal(TRIL_ARGUMENT, &err, error);
 }
 
 /* ---- files ---- */
@@ -129,6 +193,24 @@ TrilStatus tril_model_save(const TrilModel *model, const char *path, TrilError *
     return save_best(path, &model->model, model->seed, &notes, model->step, model->validation, &err)
                ? TRIL_OK
                : refusal(TRIL_FILE, &err, error);
+}
+
+TrilStatus tril_model_export(const TrilModel *model, const char *path, const char *type,
+                             TrilError *error) {
+    static const char *const types[] = {"f32", "f16", "q8_0"};
+    Error err = {0};
+    if (!given(model, "the model", &err) || !given(path, "the path", &err) ||
+        !given(type, "the type", &err))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    int i = 0;
+    while (i < COUNT(types) && strcmp(type, types[i]) != 0) i++;
+    if (i == COUNT(types)) {
+        fail(&err, "the type of the matrices is f32, f16 or q8_0, not '%.64s'", type);
+        return refusal(TRIL_ARGUMENT, &err, error);
+    }
+    const Trained trained = {.checkpoint.model = model->model, .vocab = *vocab_of(model)};
+    return trained_export(&trained, path, gguf_type(type), &err) ? TRIL_OK
+                                                                 : refusal(TRIL_FILE, &err, error);
 }
 
 void tril_model_free(TrilModel *model) {

@@ -2,24 +2,93 @@
  */
 #include "base/memory.h"
 #include "library/handles.h"
-#include "sampling/score.h"
 
-#include <stdio.h>
+#include <math.h>
+
+/* ---- the loss on a text ---- */
+
+/* Removes the ids that are -1. Returns how many ids stay. */
+static size_t drop_unknown(int32_t *ids, size_t count) {
+    size_t known = 0;
+    for (size_t i = 0; i < count; i++)
+        if (ids[i] >= 0) ids[known++] = ids[i];
+    return known;
+}
+
+/* Names the first unknown character. */
+static bool refuse_unknown(const Vocab *vocab, const char *text, size_t length, size_t unknown,
+                           Error *err) {
+    int32_t *ids;
+    size_t count;
+    Error first;
+    if (vocab_encode(vocab, "the text", text, length, &ids, &count, &first)) memory_free(ids);
+    return fail(err, "%s (%zu in all)", first.text, unknown);
+}
+
+/* The unknown ids are counted already. */
+static bool score_ids(TrilScore *score, const TrilModel *model, const int32_t *ids, size_t known,
+                      TrilUnknown unknown, const RunOptions *options, Error *err) {
+    Run *run;
+    if (known < 2)
+        return fail(err, "the text: too short: a score needs two characters that the model knows");
+    if (!run_open(&run, to_read(model), options, err)) return false;
+    score->nats = run_evaluate(run, ids, known, 1);
+    run_close(run);
+    if (unknown != TRIL_UNIFORM) return true;
+    double predicted = (double)(known - 1), others = (double)score->unknown;
+    double cost = log((double)model->model.config.V + 1);
+    score->nats = (predicted * score->nats + others * cost) / (predicted + others);
+    return true;
+}
+
+TrilScoring tril_scoring(void) {
+    return (TrilScoring){.precision = "f32"};
+}
+
+/* Windows of the model's context, many at once. */
+static bool read_scoring(RunOptions *options, const TrilModel *model, const TrilScoring *s,
+                         Error *err) {
+    enum { WINDOWS = 16 };
+    *options = (RunOptions){.batch = WINDOWS, .length = model->model.config.T, .frozen = true};
+    return given(s, "the scoring", err) &&
+           ((s->unknown >= TRIL_REFUSE && s->unknown <= TRIL_UNIFORM) ||
+            fail(err, "there is no way %d to treat unknown characters", (int)s->unknown)) &&
+           precision_read(&options->precision, s->precision, err) &&
+           threads_wanted(s->threads, &options->threads, err);
+}
+
+TrilStatus tril_score(const TrilModel *model, const char *text, size_t length,
+                      const TrilScoring *scoring, TrilScore *score, TrilError *error) {
+    Error err = {0};
+    RunOptions options;
+    int32_t *ids;
+    if (!given(model, "the model", &err) || !given(text, "the text", &err) ||
+        !given(score, "the place for the score", &err) ||
+        !read_scoring(&options, model, scoring, &err))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    *score = (TrilScore){0};
+    const Vocab *vocab = vocab_of(model);
+    if (!vocab_encode_known(vocab, "the text", text, length, &ids, &score->characters, &err))
+        return refusal(TRIL_TEXT, &err, error);
+    size_t known = drop_unknown(ids, score->characters);
+    score->unknown = score->characters - known;
+    bool ok = score->unknown > 0 && scoring->unknown == TRIL_REFUSE
+                  ? refuse_unknown(vocab, text, length, score->unknown, &err)
+                  : score_ids(score, model, ids, known, scoring->unknown, &options, &err);
+    memory_free(ids);
+    return ok ? TRIL_OK : refusal(TRIL_TEXT, &err, error);
+}
 
 TrilStatus tril_evaluate(const TrilModel *model, const char *text, size_t length, int threads,
                          double *nats, TrilError *error) {
     Error err = {0};
-    int32_t *ids;
-    size_t count;
-    if (!given(model, "the model", &err) || !given(text, "the text", &err) ||
-        !given(nats, "the place for the loss", &err) || !threads_wanted(threads, &threads, &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
-    if (!vocab_encode(vocab_of(model), "the text", text, length, &ids, &count, &err))
-        return refusal(TRIL_TEXT, &err, error);
-    bool ok = count >= 2 || fail(&err, "the text is too short: a loss needs two characters");
-    ok = ok && score_tokens(nats, ids, count, to_read(model), threads, FLOAT32, &err);
-    memory_free(ids);
-    return ok ? TRIL_OK : refusal(TRIL_TEXT, &err, error);
+    TrilScoring scoring = tril_scoring();
+    TrilScore score;
+    if (!given(nats, "the place for the loss", &err)) return refusal(TRIL_ARGUMENT, &err, error);
+    scoring.threads = threads;
+    TrilStatus status = tril_score(model, text, length, &scoring, &score, error);
+    if (status == TRIL_OK) *nats = score.nats;
+    return status;
 }
 
 /* ---- reading ---- */
@@ -27,7 +96,9 @@ TrilStatus tril_evaluate(const TrilModel *model, const char *text, size_t length
 struct TrilReading {
     Run *run;
     int32_t *ids; /* all of the text's; owned */
+    size_t first; /* of them that was read */
     int tokens;   /* read */
+    int V;
     const float *logits;
 };
 
@@ -51,7 +122,9 @@ static TrilStatus read_text(TrilReading *r, const TrilModel *model, const char *
     r->tokens = (int)(count < T ? count : T);
     RunOptions options = {.batch = 1, .length = r->tokens, .frozen = true, .threads = threads};
     if (!run_open(&r->run, to_read(model), &options, err)) return TRIL_ARGUMENT;
-    r->logits = run_forward(r->run, r->ids + count - (size_t)r->tokens, 1, r->tokens, 0);
+    r->V = vocab_of(model)->size;
+    r->first = count - (size_t)r->tokens;
+    r->logits = run_forward(r->run, r->ids + r->first, 1, r->tokens, 0);
     return TRIL_OK;
 }
 
@@ -81,6 +154,24 @@ int tril_reading_tokens(const TrilReading *reading) {
 
 const float *tril_reading_logits(const TrilReading *reading) {
     return reading->logits;
+}
+
+/* The logarithm of the softmax's sum. */
+static double log_sum(const float *logits, int V) {
+    double sum = 0, most = (double)logits[0];
+    for (int v = 1; v < V; v++) most = fmax(most, (double)logits[v]);
+    for (int v = 0; v < V; v++) sum += exp((double)logits[v] - most);
+    return most + log(sum);
+}
+
+double tril_reading_loss(const TrilReading *reading) {
+    double sum = 0;
+    for (int t = 0; t + 1 < reading->tokens; t++) {
+        const float *row = reading->logits + (size_t)t * (size_t)reading->V;
+        int32_t next = reading->ids[reading->first + (size_t)t + 1];
+        sum += log_sum(row, reading->V) - (double)row[next];
+    }
+    return reading->tokens > 1 ? sum / (reading->tokens - 1) : NAN;
 }
 
 void tril_reading_heads(const TrilReading *reading, int *layers, int *heads) {

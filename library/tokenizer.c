@@ -52,6 +52,18 @@ TrilStatus tril_tokenizer_load(TrilTokenizer **tokenizer, const char *path, Tril
     return wrap(tokenizer, &trained.vocab, &err) ? TRIL_OK : refusal(TRIL_FILE, &err, error);
 }
 
+TrilStatus tril_tokenizer_copy(TrilTokenizer **copy, const TrilTokenizer *tokenizer,
+                               TrilError *error) {
+    Error err = {0};
+    Vocab vocab;
+    if (!given(copy, "the place for the tokenizer", &err))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    *copy = NULL;
+    bool ok = given(tokenizer, "the tokenizer", &err) &&
+              vocab_copy(&vocab, &tokenizer->vocab, &err) && wrap(copy, &vocab, &err);
+    return ok ? TRIL_OK : refusal(TRIL_ARGUMENT, &err, error);
+}
+
 void tril_tokenizer_free(TrilTokenizer *tokenizer) {
     if (tokenizer) vocab_free(&tokenizer->vocab);
     memory_free(tokenizer);
@@ -61,19 +73,26 @@ int tril_tokenizer_size(const TrilTokenizer *tokenizer) {
     return tokenizer->vocab.size;
 }
 
+int tril_tokenizer_has_bytes(const TrilTokenizer *tokenizer) {
+    return tokenizer->vocab.bytes;
+}
+
+int32_t tril_tokenizer_start(const TrilTokenizer *tokenizer) {
+    return vocab_start(&tokenizer->vocab);
+}
+
 TrilStatus tril_encode(const TrilTokenizer *tokenizer, const char *text, size_t length,
                        int32_t *ids, size_t capacity, size_t *count, TrilError *error) {
     Error err = {0};
     int32_t *all;
     if (!given(tokenizer, "the tokenizer", &err) || !given(text, "the text", &err) ||
-        !given(count, "the place for the count", &err) ||
-        (capacity > 0 && !given(ids, "the place for the ids", &err)))
+        !given(count, "the place for the count", &err))
         return refusal(TRIL_ARGUMENT, &err, error);
     if (!vocab_encode(&tokenizer->vocab, "the text", text, length, &all, count, &err))
         return refusal(TRIL_TEXT, &err, error);
-    bool fits = *count <= capacity ||
+    bool fits = !ids || *count <= capacity ||
                 fail(&err, "the text has %zu ids, and there is room for %zu", *count, capacity);
-    if (fits && *count > 0) memcpy(ids, all, *count * sizeof *ids);
+    if (ids && fits && *count > 0) memcpy(ids, all, *count * sizeof *ids);
     memory_free(all);
     return fits ? TRIL_OK : refusal(TRIL_ARGUMENT, &err, error);
 }

@@ -2,8 +2,9 @@
  *
  * Failures. A function that can fail returns a TrilStatus: TRIL_OK, or the kind of the failure. It
  * then also writes a sentence to *error, unless `error` is NULL. After TRIL_OK *error is as it was.
- * A pointer to a result is set to NULL on failure. The library never prints, never ends the
- * program, and handles no signals.
+ * A pointer to a result is set to NULL on failure. What is wrong with a text is said in a sentence
+ * that begins with "the text: ", or "the prompt: ": a program may put its own name for it there.
+ * The library never prints, never ends the program, and handles no signals.
  *
  * Ownership. What a function makes, the caller releases with the function named in its comment;
  * NULL is allowed there. Texts, sizes and options are only read during the call. Texts have a
@@ -44,6 +45,14 @@ typedef struct {
     char text[512]; /* one sentence in UTF-8, without a newline */
 } TrilError;
 
+/* The largest sizes and the most threads that are taken. */
+enum {
+    TRIL_MAX_CONTEXT = 65536,
+    TRIL_MAX_LAYERS = 256,
+    TRIL_MAX_WIDTH = 1048576,
+    TRIL_MAX_THREADS = 1024
+};
+
 /* The version of the library, "0.1.0". A constant. */
 TRIL_API const char *tril_version(void);
 
@@ -65,14 +74,20 @@ TRIL_API TrilStatus tril_tokenizer_make(TrilTokenizer **tokenizer, const char *t
 TRIL_API TrilStatus tril_tokenizer_of_bytes(TrilTokenizer **tokenizer, TrilError *error);
 TRIL_API TrilStatus tril_tokenizer_load(TrilTokenizer **tokenizer, const char *path,
                                         TrilError *error);
+TRIL_API TrilStatus tril_tokenizer_copy(TrilTokenizer **copy, const TrilTokenizer *tokenizer,
+                                        TrilError *error);
 TRIL_API void tril_tokenizer_free(TrilTokenizer *tokenizer);
 
-/* The size of the vocabulary. */
+/* The size of the vocabulary, and whether its ids stand for byte values (1) or for characters. */
 TRIL_API int tril_tokenizer_size(const TrilTokenizer *tokenizer);
+TRIL_API int tril_tokenizer_has_bytes(const TrilTokenizer *tokenizer);
+
+/* The id that stands before a text without a prompt: the newline, else the space, else 0. */
+TRIL_API int32_t tril_tokenizer_start(const TrilTokenizer *tokenizer);
 
 /* Writes the ids of a text to ids[capacity], and sets *count to how many they are: never more than
  * the bytes of the text. TRIL_TEXT: an unknown character. TRIL_ARGUMENT: too small a capacity;
- * *count is then what is needed, and nothing is written. */
+ * *count is then what is needed, and nothing is written. With ids NULL it only counts. */
 TRIL_API TrilStatus tril_encode(const TrilTokenizer *tokenizer, const char *text, size_t length,
                                 int32_t *ids, size_t capacity, size_t *count, TrilError *error);
 
@@ -80,6 +95,27 @@ TRIL_API TrilStatus tril_encode(const TrilTokenizer *tokenizer, const char *text
  * each id. TRIL_ARGUMENT: an id that is not in the vocabulary; too small a capacity, as above. */
 TRIL_API TrilStatus tril_decode(const TrilTokenizer *tokenizer, const int32_t *ids, size_t count,
                                 char *text, size_t capacity, size_t *length, TrilError *error);
+
+/* ---- texts ---- */
+
+/* A text as ids, whose end is held out: made once, for any number of trainings. */
+typedef struct TrilText TrilText;
+
+/* Makes a text with the ids of a tokenizer. `held_out`: the share at its end that no training
+ * sees. TRIL_TEXT: an unknown character; fewer than two characters to train on or held out.
+ * Released by tril_text_free, after the trainings on it. */
+TRIL_API TrilStatus tril_text_make(TrilText **text, const TrilTokenizer *tokenizer,
+                                   const char *bytes, size_t length, double held_out,
+                                   TrilError *error);
+TRIL_API void tril_text_free(TrilText *text);
+
+/* What counting alone says of a text. Losses on the held-out part, in nats per character. */
+typedef struct {
+    size_t characters, trained_on; /* all of them; those before the held-out part */
+    double uniform;                /* each character of the vocabulary is equally likely */
+    double unigram, bigram;        /* how often each occurs; how often it follows each other */
+} TrilCounts;
+TRIL_API TrilStatus tril_text_count(const TrilText *text, TrilCounts *counts, TrilError *error);
 
 /* ---- models ---- */
 
@@ -107,9 +143,23 @@ TRIL_API TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *toke
  * All of it is checked. Released by tril_model_free. */
 TRIL_API TrilStatus tril_model_load(TrilModel **model, const char *path, TrilError *error);
 
+/* Makes a model that also knows all characters of a text, as ./train --init does. It predicts what
+ * `model` predicts among the characters that both know; the weights of new ones start as a mean,
+ * with noise that follows from the seed. Ids of characters change. Without new characters: a copy.
+ * Released by tril_model_free. */
+TRIL_API TrilStatus tril_model_extend(TrilModel **extended, const TrilModel *model,
+                                      const char *text, size_t length, uint64_t seed,
+                                      TrilError *error);
+
 /* Writes the model as one file, which ./sample reads. A file that was there is replaced only when
  * the new one is complete. */
 TRIL_API TrilStatus tril_model_save(const TrilModel *model, const char *path, TrilError *error);
+
+/* Writes the model for other programs. A path that ends in .gguf becomes a file for llama.cpp,
+ * whose matrices are "f32", "f16" or "q8_0". Any other path becomes a folder for Hugging Face
+ * transformers, in "f32", which must be missing or empty. Only rungs gpt and modern. */
+TRIL_API TrilStatus tril_model_export(const TrilModel *model, const char *path, const char *type,
+                                      TrilError *error);
 
 /* Releases a model. Its training must be closed before. */
 TRIL_API void tril_model_free(TrilModel *model);
@@ -162,6 +212,15 @@ typedef struct {
     double seconds;       /* of all steps so far */
 } TrilStep;
 
+/* How large a model of these sizes would be, with a vocabulary of this size, and its training. */
+typedef struct {
+    size_t parameters;
+    double bytes; /* of memory: weights, gradients, optimizer, activations; without the text */
+} TrilEstimate;
+TRIL_API TrilStatus tril_estimate(const TrilSizes *sizes, int vocabulary,
+                                  const TrilOptions *options, TrilEstimate *estimate,
+                                  TrilError *error);
+
 /* Begins to train `model` on a text. Borrows the model, and copies what it needs of the text. The
  * same seed, sizes and options train the weights that ./train trains, to the bit, with f32.
  * TRIL_TEXT: characters that the model does not know; too short a text for the model's context.
@@ -170,12 +229,30 @@ TRIL_API TrilStatus tril_training_open(TrilTraining **training, TrilModel *model
                                        size_t length, const TrilOptions *options, TrilError *error);
 TRIL_API void tril_training_close(TrilTraining *training);
 
+/* The same on a text that is made already, with the ids of the model; borrows both. What is held
+ * out is the text's: that of the options does not count. */
+TRIL_API TrilStatus tril_training_open_on(TrilTraining **training, TrilModel *model,
+                                          const TrilText *text, const TrilOptions *options,
+                                          TrilError *error);
+
 /* The options as they were decided: none is open any more but the rung's own weight decay. The
  * precision is a constant. */
 TRIL_API TrilOptions tril_training_options(const TrilTraining *training);
 
 /* The number of steps that are done. */
 TRIL_API int tril_training_done(const TrilTraining *training);
+
+/* How far it has come. */
+typedef struct {
+    int step, steps; /* done and planned */
+    double seconds;  /* of all steps */
+    double recent;   /* the mean loss of the batches since the last evaluation; NaN: none */
+    double lowest;   /* the lowest loss that an evaluation found; NaN: none */
+} TrilProgress;
+TRIL_API TrilProgress tril_training_progress(const TrilTraining *training);
+
+/* Plans another number of steps, from 1: the learning rates follow it from the next step on. */
+TRIL_API TrilStatus tril_training_set_steps(TrilTraining *training, int steps, TrilError *error);
 
 /* Takes a step, and sets *step, which may be NULL, to what it did. TRIL_ARGUMENT: all are taken.
  * TRIL_DIVERGED: the loss or a gradient is no longer finite; the model is then of no use. */
@@ -194,6 +271,11 @@ TRIL_API TrilStatus tril_training_run(TrilTraining *training, TrilOnStep on_step
  * that are laid end to end. */
 TRIL_API TrilStatus tril_training_evaluate(TrilTraining *training, double *nats, TrilError *error);
 
+/* The same, sooner: of a held-out text longer than `characters` it reads evenly spaced windows
+ * only, about that many characters, the same each time. */
+TRIL_API TrilStatus tril_training_estimate(TrilTraining *training, size_t characters, double *nats,
+                                           TrilError *error);
+
 /* Writes the state of the training as one file, which ./train --resume and tril_training_resume
  * continue. It is also a file for tril_model_load. */
 TRIL_API TrilStatus tril_training_save(TrilTraining *training, const char *path, TrilError *error);
@@ -206,12 +288,44 @@ TRIL_API TrilStatus tril_training_resume(TrilTraining **training, TrilModel **mo
                                          const char *path, const char *text, size_t length,
                                          int threads, TrilError *error);
 
+/* The same on a text that is made already, with the ids of the state's model and the same share
+ * held out; borrows it. */
+TRIL_API TrilStatus tril_training_resume_on(TrilTraining **training, TrilModel **model,
+                                            const char *path, const TrilText *text, int threads,
+                                            TrilError *error);
+
 /* ---- what a model makes of a text ---- */
 
 /* Sets *nats to the mean loss on a text of two or more characters, as ./sample --score measures it.
  * `threads`: 0: one for each processor. */
 TRIL_API TrilStatus tril_evaluate(const TrilModel *model, const char *text, size_t length,
                                   int threads, double *nats, TrilError *error);
+
+/* What to do with characters that the model does not know. */
+typedef enum {
+    TRIL_REFUSE,
+    TRIL_SKIP,   /* score the text without them */
+    TRIL_UNIFORM /* the same, and each of them costs ln(size of the vocabulary + 1) nats */
+} TrilUnknown;
+
+/* All defaults are those of ./sample --score. */
+typedef struct {
+    TrilUnknown unknown;
+    const char *precision; /* of the weights: "f32", "bf16" or "int8" */
+    int threads;           /* 0: one for each processor */
+} TrilScoring;
+TRIL_API TrilScoring tril_scoring(void);
+
+typedef struct {
+    size_t characters, unknown; /* of the whole text, the unknown ones among them */
+    double nats;                /* the mean over the characters that count, but the first */
+} TrilScore;
+
+/* Scores a text. The model never sees an unknown character: it reads the known ones, cut into
+ * windows of its context, as if nothing had stood between them. TRIL_TEXT: fewer than two known
+ * characters; unknown ones, with TRIL_REFUSE: *score then says how many. */
+TRIL_API TrilStatus tril_score(const TrilModel *model, const char *text, size_t length,
+                               const TrilScoring *scoring, TrilScore *score, TrilError *error);
 
 /* A text that a model has read. Of a text longer than the context only the end. */
 typedef struct TrilReading TrilReading;
@@ -229,6 +343,9 @@ TRIL_API int tril_reading_tokens(const TrilReading *reading);
 /* The logits [T, size of the vocabulary]: row t predicts the character after t. They belong to the
  * reading. */
 TRIL_API const float *tril_reading_logits(const TrilReading *reading);
+
+/* The mean loss on the characters read but the first, in nats; NaN of a single one. */
+TRIL_API double tril_reading_loss(const TrilReading *reading);
 
 /* The layers that attend, and the heads in each; 0 and 0 in a rung without attention. Either may be
  * NULL. */
@@ -263,6 +380,34 @@ typedef int (*TrilOnText)(const char *text, size_t length, void *user);
 TRIL_API TrilStatus tril_generate(const TrilModel *model, const char *prompt, size_t length,
                                   const TrilSampling *sampling, TrilOnText on_text, void *user,
                                   TrilError *error);
+
+/* A text that a model writes, character by character. */
+typedef struct TrilWriter TrilWriter;
+
+/* Begins a text: number 0 of the seed. Borrows the model, whose weights must not change until
+ * tril_writer_close. The length of the sampling does not count. */
+TRIL_API TrilStatus tril_writer_open(TrilWriter **writer, const TrilModel *model,
+                                     const TrilSampling *sampling, TrilError *error);
+TRIL_API void tril_writer_close(TrilWriter *writer);
+
+/* Chooses by this temperature, top_k, top_p and seed from now on. */
+TRIL_API TrilStatus tril_writer_set(TrilWriter *writer, const TrilSampling *sampling,
+                                    TrilError *error);
+
+/* Forgets all, and begins another text: each number has its own random choices, as the texts of
+ * ./sample --samples have. */
+TRIL_API void tril_writer_begin(TrilWriter *writer, uint64_t number);
+
+/* Appends characters to the text. TRIL_TEXT: an unknown one; the text is then as it was. */
+TRIL_API TrilStatus tril_writer_read(TrilWriter *writer, const char *text, size_t length,
+                                     TrilError *error);
+
+/* Appends the next character, and writes it to text[4]. Returns its bytes, 1 to 4. */
+TRIL_API int tril_writer_write(TrilWriter *writer, char text[4]);
+
+/* Writes to p[size] how likely each id is to be chosen after logits[size], a row of a reading. */
+TRIL_API TrilStatus tril_probabilities(const TrilSampling *sampling, const float *logits, int size,
+                                       double *p, TrilError *error);
 
 #ifdef __cplusplus
 }

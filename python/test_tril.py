@@ -118,6 +118,29 @@ class Models(Folder):
         self.assertEqual(tuple(reading.logits.shape), (10, len(reading.model.tokenizer)))
 
 
+    def test_loss_of_a_reading(self):
+        model = small()
+        self.assertAlmostEqual(model.read("THE FOREST").loss, model.evaluate("THE FOREST"), places=5)
+
+    def test_more_characters(self):
+        known, path, other = self.folder / "known.safetensors", self.folder / "init.safetensors", "Übermut " * 30
+        (self.folder / "other.txt").write_text(other, encoding="utf-8")
+        model = small()
+        before = model.digest
+        model.save(known)
+        program("train", "-q", "--init", known, "-b", 4, "-s", 3, "-j", 1, "--precision", "f32", "-o", path,
+                self.folder / "other.txt")
+        with self.assertRaises(tril.Error):
+            tril.Training(model, other)
+        extended = model.extended(other)
+        self.assertEqual(len(extended.tokenizer), len(model.tokenizer) + 1)
+        with tril.Training(extended, other, steps=3, batch=4, precision="f32") as training:
+            training.run()
+        self.assertEqual(extended.digest, tril.Model.load(self.folder / "init.last.safetensors").digest)
+        self.assertEqual(model.digest, before)
+        self.assertNotEqual(model.extended(other, seed=1).digest, model.extended(other, seed=2).digest)
+
+
 class Tokenizers(unittest.TestCase):
     def test_characters(self):
         tokenizer = tril.Tokenizer("naïve 中\n")
@@ -139,6 +162,16 @@ class Trainings(Folder):
         small(steps=7, on_step=seen.append)
         self.assertEqual([step.step for step in seen], list(range(1, 8)))
         self.assertTrue(all(step.steps == 7 and step.loss > 0 for step in seen))
+
+    def test_set_steps(self):
+        model = tril.Model(tril.Tokenizer(TEXT), "gpt", layers=1, heads=2, width=16, context=16)
+        with tril.Training(model, TEXT, steps=3, batch=4, precision="f32") as training:
+            training.set_steps(10)
+            self.assertTrue(training.run())
+            self.assertEqual(training.done, 10)
+            self.assertEqual(training.evaluate(len(TEXT)), training.evaluate())
+            self.assertNotEqual(training.evaluate(500), training.evaluate())
+        self.assertEqual(model.digest, small().digest)
 
     def test_progress(self):
         shown = io.StringIO()

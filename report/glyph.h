@@ -17,8 +17,22 @@ int glyph_columns(uint32_t code);
  * 1 or GLYPH_COLUMNS. */
 int glyph_of(const Vocab *vocab, int id, char text[GLYPH_SIZE]);
 
+/* The same of a code point or, with `byte`, of a byte value. */
+int glyph_of_code(uint32_t code, bool byte, char text[GLYPH_SIZE]);
+
 /* glyph_of, padded to GLYPH_COLUMNS columns. */
 void glyph_padded(const Vocab *vocab, int id, char text[GLYPH_SIZE]);
+
+/* A line that grows, with spaces as spaces: `text` has room for `size` bytes and the zero after
+ * them, and `columns` are left. */
+typedef struct {
+    char *text;
+    size_t size;
+    int columns;
+} GlyphLine;
+
+/* Appends a code point or, with `byte`, a byte value. False: it has no room. */
+bool glyph_append(GlyphLine *line, uint32_t code, bool byte);
 
 /* Writes the glyphs of ids [count] on one line, with spaces as spaces. Stops when `columns` columns
  * or `size` bytes are full. */

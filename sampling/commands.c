@@ -9,12 +9,12 @@ enum { SETTINGS = 5, LINE = 128 };
 /* Read as options are, with the same limits as those of the command line. */
 static void list(Option options[SETTINGS], Settings *s) {
     const Option rows[SETTINGS] = {
-        {0, "temperature", OPTION_REAL, &s->sampler.temperature, 0, 100, "X", "bolder or tamer"},
+        {0, "temperature", OPTION_REAL, &s->sampling.temperature, 0, 100, "X", "bolder or tamer"},
         {0, "length", OPTION_INT, &s->length, 1, 1e9, "N", "characters to write in a turn"},
-        {0, "top-k", OPTION_INT, &s->sampler.top_k, 0, 1e7, "N", "among the N likeliest; 0: all"},
-        {0, "top-p", OPTION_REAL, &s->sampler.top_p, 1e-9, 1, "X",
+        {0, "top-k", OPTION_INT, &s->sampling.top_k, 0, 1e7, "N", "among the N likeliest; 0: all"},
+        {0, "top-p", OPTION_REAL, &s->sampling.top_p, 1e-9, 1, "X",
          "among the likeliest that make up this probability"},
-        {0, "seed", OPTION_SEED, &s->sampler.seed, 0, 0, "N", "of what is chosen from now on"},
+        {0, "seed", OPTION_SEED, &s->sampling.seed, 0, 0, "N", "of what is chosen from now on"},
     };
     memcpy(options, rows, sizeof rows);
 }

@@ -2,13 +2,14 @@
 #ifndef TRIL_COMMANDS_H
 #define TRIL_COMMANDS_H
 
-#include "model/model.h"
+#include "base/error.h"
+#include "library/tril.h"
 
 #include <stdio.h>
 
 /* What commands change. */
 typedef struct {
-    Sampler sampler;
+    TrilSampling sampling; /* but the length */
     int length;
 } Settings;
 

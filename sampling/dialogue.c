@@ -1,8 +1,8 @@
 #include "sampling/dialogue.h"
-#include "base/memory.h"
 #include "base/signals.h"
 #include "base/terminal.h"
 #include "sampling/commands.h"
+#include "sampling/message.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -31,8 +31,8 @@ static bool read_line(char **line, size_t *capacity, size_t *length, bool termin
 
 /* What is said, and how it goes on. */
 typedef struct {
+    const TrilModel *model;
     Writer *writer;
-    const Vocab *vocab;
     Settings settings;
     int texts; /* begun so far */
     bool terminal;
@@ -46,14 +46,11 @@ static bool refuse(const Error *err) {
 
 /* Adds the typed line to the text. True if the model should continue. */
 static bool say(Dialogue *d, const char *line, size_t length) {
-    int32_t *ids;
-    size_t count;
     Error err;
     if (length == 0) return true;
-    if (!vocab_encode(d->vocab, "that line", line, length, &ids, &count, &err)) return refuse(&err);
+    if (!message_knows(d->model, "that line", line, length, &err)) return refuse(&err);
     writer_new_line(d->writer);
-    writer_say(d->writer, ids, count);
-    memory_free(ids);
+    writer_say(d->writer, line, length);
     return true;
 }
 
@@ -64,7 +61,7 @@ static void obey(Dialogue *d, const char *line) {
         refuse(&err);
         return;
     }
-    writer_set_sampler(d->writer, &d->settings.sampler);
+    writer_set(d->writer, &d->settings.sampling);
     if (command == COMMAND_NEW) writer_begin(d->writer, d->texts++);
     if (command == COMMAND_HELP) command_print_help(stdout, &d->settings);
 }
@@ -90,11 +87,11 @@ static void go_on(Dialogue *d) {
     writer_end_text(d->writer);
 }
 
-static bool take_turns(Dialogue *d, const int32_t *ids, size_t count, Error *err) {
+static bool take_turns(Dialogue *d, const char *prompt, Error *err) {
     char *line = NULL;
     size_t capacity = 0, typed;
-    writer_say(d->writer, ids, count);
-    if (count > 0) go_on(d);
+    writer_say(d->writer, prompt, strlen(prompt));
+    if (*prompt) go_on(d);
     while (!ferror(stdout) && read_line(&line, &capacity, &typed, d->terminal)) {
         stopped = 0;
         line[typed] = 0; /* in place of its newline, or at the end */
@@ -106,18 +103,18 @@ static bool take_turns(Dialogue *d, const int32_t *ids, size_t count, Error *err
            fail(err, "standard input cannot be read: %s", strerror(reason));
 }
 
-bool dialogue(Model *model, const Vocab *vocab, const WriterOptions *options, const int32_t *ids,
-              size_t count, int length, Error *err) {
+bool dialogue(const TrilModel *model, const TrilSampling *sampling, const char *stop,
+              const char *prompt, int length, Error *err) {
     bool terminal = terminal_is(stdin) && terminal_is(stdout);
     Dialogue d = {
-        .vocab = vocab, .settings = {options->sampler, length}, .texts = 1, .terminal = terminal};
+        .model = model, .settings = {*sampling, length}, .texts = 1, .terminal = terminal};
     if (terminal) {
         signals_take_turns(&stopped); /* the writer's threads inherit that Ctrl-C is kept out */
         puts(
             "Type a beginning, and Enter. An empty line goes on; /help lists commands; Ctrl-C stops "
             "the writing, Ctrl-D ends.");
     }
-    bool ok = writer_open(&d.writer, model, vocab, options, err) && take_turns(&d, ids, count, err);
+    bool ok = writer_open(&d.writer, model, sampling, stop, err) && take_turns(&d, prompt, err);
     writer_close(d.writer);
     if (terminal) signals_end_turns();
     return ok;

@@ -4,14 +4,15 @@
 
 #include "sampling/writer.h"
 
-/* Prints and continues ids [count], if any, by `length` characters. Then reads standard input to
- * its end. Each input line becomes a new line of the text, and the model continues it. An empty
- * line adds nothing: the model just continues. A line that begins with / is a command (commands.h);
+/* Prints and continues `prompt`, if it is not empty, by `length` characters. Then reads standard
+ * input to its end. Each input line becomes a new line of the text, and the model continues it. An
+ * empty line adds nothing: the model just continues. A line that begins with / is a command
+ * (commands.h);
  * // begins a line of text with /. After /new the next text is the next one of --samples. On a
- * terminal SIGINT stops only the current continuation. Refused on standard error, with the text
- * unchanged: a line with a character that is not in the vocabulary, an unknown command, and, on a
- * terminal, a line with an escape sequence, which is what an arrow key sends. */
-bool dialogue(Model *model, const Vocab *vocab, const WriterOptions *options, const int32_t *ids,
-              size_t count, int length, Error *err);
+ * terminal SIGINT stops only the current continuation. Refused: no memory. Refused on standard
+ * error, with the text unchanged: a line with a character that is not in the vocabulary, an unknown
+ * command, and, on a terminal, a line with an escape sequence, which is what an arrow key sends. */
+bool dialogue(const TrilModel *model, const TrilSampling *sampling, const char *stop,
+              const char *prompt, int length, Error *err);
 
 #endif

@@ -6,12 +6,15 @@
 
 enum { MAX_OPTIONS = 32 };
 
-static const SampleRequest defaults = {.checkpoint = "out/model.safetensors",
-                                       .length = 500,
-                                       .samples = 1,
-                                       .layer = -1,
-                                       .head = -1,
-                                       .sampler = {.temperature = 0.8, .top_p = 1, .seed = 1337}};
+static SampleRequest defaults(void) {
+    const TrilSampling usual = tril_sampling();
+    return (SampleRequest){.checkpoint = "out/model.safetensors",
+                           .length = (int)usual.length,
+                           .samples = 1,
+                           .layer = -1,
+                           .head = -1,
+                           .sampling = usual};
+}
 
 /* Values that are read as words first. */
 typedef struct {
@@ -20,7 +23,7 @@ typedef struct {
 
 /* One table, longer than a screen. The values are members of the request, and of *words. */
 static int list_options(Option options[MAX_OPTIONS], SampleRequest *r, Words *words) {
-    Sampler *s = &r->sampler;
+    TrilSampling *s = &r->sampling;
     const Option rows[] = {
         {.kind = OPTION_SECTION, .help = "What to write"},
         {'n', "length", OPTION_INT, &r->length, 1, 1e9, "N",
@@ -44,9 +47,9 @@ static int list_options(Option options[MAX_OPTIONS], SampleRequest *r, Words *wo
          "... with characters that it does not know: refuse (the default), skip or uniform"},
         {0, "explain", OPTION_TEXT, &r->explain, 0, 0, "TEXT",
          "how TEXT leads to the next character; of several CHECKPOINTs: what each expects"},
-        {0, "layer", OPTION_INT, &r->layer, 0, MAX_LAYERS - 1, "N",
+        {0, "layer", OPTION_INT, &r->layer, 0, TRIL_MAX_LAYERS - 1, "N",
          "... in numbers, through this layer, from 0; default: the one that matters most"},
-        {0, "head", OPTION_INT, &r->head, 0, MAX_WIDTH, "N",
+        {0, "head", OPTION_INT, &r->head, 0, TRIL_MAX_WIDTH, "N",
          "... and this head; default: that one, and a map of all"},
         {0, "html", OPTION_PATH, &r->html, 0, 0, "FILE", "... as a page, a new file"},
         {0, "export", OPTION_PATH, &r->export, 0, 0, "PATH",
@@ -54,7 +57,7 @@ static int list_options(Option options[MAX_OPTIONS], SampleRequest *r, Words *wo
          "Face transformers"},
         {0, "info", OPTION_FLAG, &r->info, 0, 0, NULL, "what is in the checkpoint"},
         {.kind = OPTION_SECTION, .help = "Other"},
-        {'j', "threads", OPTION_INT, &r->threads, 1, MAX_THREADS, "N",
+        {'j', "threads", OPTION_INT, &s->threads, 1, TRIL_MAX_THREADS, "N",
          "threads, which do not change the text; default: one for each processor"},
         {0, "precision", OPTION_TEXT, &words->precision, 0, 0, "NAME",
          "of the weights: f32, bf16 or int8; default: int8, and f32 for --score; of a .gguf file: "
@@ -67,26 +70,15 @@ static int list_options(Option options[MAX_OPTIONS], SampleRequest *r, Words *wo
     return sizeof rows / sizeof *rows;
 }
 
-static const char *const precisions[] = {
-    [FLOAT32] = "f32", [BF16_WEIGHTS] = "bf16", [INT8_WEIGHTS] = "int8"};
-
-const char *sample_precision_name(Precision weights) {
-    return precisions[weights];
-}
-
-bool sample_precision_read(Precision *weights, const char *name) {
-    for (int i = 0; i < COUNT(precisions); i++) {
-        *weights = (Precision)i;
-        if (precisions[i] && strcmp(name, precisions[i]) == 0) return true;
-    }
-    return false;
-}
-
-/* Reading weights from memory takes most of the time of generation. int8 reads a quarter. */
 static bool read_precision(SampleRequest *r, const char *name, Error *err) {
-    r->weights = r->score ? FLOAT32 : INT8_WEIGHTS;
-    return !name || sample_precision_read(&r->weights, name) ||
-           fail(err, "--precision is f32, bf16 or int8, not '%s'", name);
+    static const char *const names[] = {"f32", "bf16", "int8"};
+    if (r->score) r->sampling.precision = tril_scoring().precision;
+    if (!name) return true;
+    for (int i = 0; i < COUNT(names); i++) {
+        r->sampling.precision = names[i];
+        if (strcmp(name, names[i]) == 0) return true;
+    }
+    return fail(err, "--precision is f32, bf16 or int8, not '%s'", name);
 }
 
 static bool read_stored(SampleRequest *r, const char *name, Error *err) {
@@ -99,11 +91,11 @@ static bool read_stored(SampleRequest *r, const char *name, Error *err) {
 
 static bool read_unknown(SampleRequest *r, const char *name, Error *err) {
     static const char *const names[] = {
-        [UNKNOWN_REFUSE] = "refuse", [UNKNOWN_SKIP] = "skip", [UNKNOWN_UNIFORM] = "uniform"};
+        [TRIL_REFUSE] = "refuse", [TRIL_SKIP] = "skip", [TRIL_UNIFORM] = "uniform"};
     if (!name) return true;
     if (!r->score) return fail(err, "--unknown is for --score");
-    for (int i = UNKNOWN_REFUSE; i <= UNKNOWN_UNIFORM; i++) {
-        r->unknown = (Unknown)i;
+    for (int i = TRIL_REFUSE; i <= TRIL_UNIFORM; i++) {
+        r->unknown = (TrilUnknown)i;
         if (strcmp(name, names[i]) == 0) return true;
     }
     return fail(err, "--unknown is refuse, skip or uniform, not '%s'", name);
@@ -126,7 +118,7 @@ bool sample_request_read(SampleRequest *request, int argc, char **argv, Error *e
     Option options[MAX_OPTIONS];
     Words words = {NULL, NULL};
     int first;
-    *request = defaults;
+    *request = defaults();
     int count = list_options(options, request, &words);
     if (!options_parse(options, count, argc, argv, &first, err)) return false;
     if (request->help || request->version) return true;
@@ -140,7 +132,7 @@ bool sample_request_read(SampleRequest *request, int argc, char **argv, Error *e
 
 void sample_request_print_options(FILE *out) {
     Option options[MAX_OPTIONS];
-    SampleRequest usual = defaults;
+    SampleRequest usual = defaults();
     Words words = {NULL, NULL};
     options_print(out, options, list_options(options, &usual, &words));
 }

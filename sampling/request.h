@@ -2,7 +2,8 @@
 #ifndef TRIL_SAMPLING_REQUEST_H
 #define TRIL_SAMPLING_REQUEST_H
 
-#include "sampling/score.h"
+#include "base/error.h"
+#include "library/tril.h"
 
 #include <stdio.h>
 
@@ -14,16 +15,13 @@ typedef struct {
     const char *prompt, *stop; /* may be NULL */
     int length, samples;
     bool interactive;
-    Sampler sampler;
+    TrilSampling sampling; /* and how to compute; the length is above */
     /* what to do instead of generating, at most one; NULL or false: not requested */
     const char *score, *explain, *export;
-    Unknown unknown; /* for score */
+    TrilUnknown unknown; /* for score */
     bool info;
-    int layer, head;  /* for explain; negative: those that moved the prediction most */
-    const char *html; /* for explain: the page to write; NULL: none */
-    /* how to compute */
-    int threads;        /* as requested; 0: one for each processor */
-    Precision weights;  /* in which the weights are read */
+    int layer, head;    /* for explain; negative: those that moved the prediction most */
+    const char *html;   /* for explain: the page to write; NULL: none */
     const char *stored; /* in which --export writes the matrices: f32, f16 or q8_0 */
     bool help, version;
 } SampleRequest;
@@ -36,10 +34,5 @@ bool sample_request_read(SampleRequest *request, int argc, char **argv, Error *e
 
 /* Prints the options with their defaults. */
 void sample_request_print_options(FILE *out);
-
-/* The precisions of weights by their names: f32, bf16 and int8. The name is a constant; reading
- * another one returns false, and sets *weights to any. */
-const char *sample_precision_name(Precision weights);
-bool sample_precision_read(Precision *weights, const char *name);
 
 #endif

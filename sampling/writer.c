@@ -3,45 +3,47 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/terminal.h"
+#include "base/utf8.h"
+#include "sampling/message.h"
 
 #include <stdio.h>
 #include <string.h>
 
 struct Writer {
-    const Vocab *vocab;
-    WriterOptions options;
-    Generator generator;
-    int32_t *order;      /* scratch for the sampler; owned */
-    const float *logits; /* for the next character; NULL: nothing read yet */
-    int32_t unread;      /* an id written but not yet read; negative: none */
-    int32_t last_id;     /* the text's last id; negative: none */
-    uint64_t stream, place;
+    TrilWriter *text;
+    const TrilTokenizer *tokenizer;
+    bool bytes; /* ids stand for byte values */
+    bool empty; /* nothing read or written yet */
+    bool ended; /* the text's last character is a newline */
     /* output is flushed, but not so often that a fast model waits for the terminal */
     bool terminal;      /* shows whole characters, escaped */
     Utf8Stream pending; /* bytes of an incomplete character */
     double flushed;
     char last; /* the last byte printed */
     /* the stop text */
+    const char *stop;
     char *tail; /* the last stop_length bytes written; owned */
     size_t stop_length, tail_seen;
 };
 
-bool writer_open(Writer **opened, Model *model, const Vocab *vocab, const WriterOptions *options,
-                 Error *err) {
+bool writer_open(Writer **opened, const TrilModel *model, const TrilSampling *sampling,
+                 const char *stop, Error *err) {
     Writer *w;
+    TrilError error;
     *opened = NULL;
     if (!memory_alloc(&w, 1, sizeof *w, "the writer", err)) return false;
-    w->vocab = vocab;
-    w->options = *options;
+    w->tokenizer = tril_model_tokenizer(model);
+    w->bytes = tril_tokenizer_has_bytes(w->tokenizer);
     w->terminal = terminal_is(stdout);
-    w->stop_length = options->stop ? strlen(options->stop) : 0;
-    if (!memory_alloc(&w->order, (size_t)vocab->size, sizeof *w->order, "sampling", err) ||
-        !memory_alloc(&w->tail, w->stop_length, 1, "sampling", err) ||
-        !generator_open(&w->generator, model, options->threads, options->precision, err)) {
+    w->stop = stop;
+    w->stop_length = stop ? strlen(stop) : 0;
+    bool ok = memory_alloc(&w->tail, w->stop_length, 1, "sampling", err) &&
+              (tril_writer_open(&w->text, model, sampling, &error) == TRIL_OK ||
+               message_take(err, &error, NULL));
+    if (!ok) {
         writer_close(w);
         return false;
     }
-    run_pace(w->generator.run);
     writer_begin(w, 0);
     *opened = w;
     return true;
@@ -49,22 +51,19 @@ bool writer_open(Writer **opened, Model *model, const Vocab *vocab, const Writer
 
 void writer_close(Writer *w) {
     if (!w) return;
-    generator_close(&w->generator);
-    memory_free(w->order);
+    tril_writer_close(w->text);
     memory_free(w->tail);
     memory_free(w);
 }
 
-void writer_set_sampler(Writer *w, const Sampler *sampler) {
-    w->options.sampler = *sampler;
+void writer_set(Writer *w, const TrilSampling *sampling) {
+    tril_writer_set(w->text, sampling, NULL);
 }
 
-void writer_begin(Writer *w, int stream) {
-    generator_reset(&w->generator);
-    w->logits = NULL;
-    w->unread = w->last_id = -1;
-    w->stream = (uint64_t)stream;
-    w->place = 0;
+void writer_begin(Writer *w, int number) {
+    tril_writer_begin(w->text, (uint64_t)number);
+    w->empty = true;
+    w->ended = false;
     w->pending = (Utf8Stream){0};
     w->last = '\n';
 }
@@ -84,12 +83,13 @@ static void put(Writer *w, const char *text, int length) {
     w->flushed = now;
 }
 
-static void put_id(Writer *w, int id) {
+/* Prints a whole character, or a byte of a byte model. */
+static void put_character(Writer *w, const char *character, int length) {
     char text[4 * UTF8_MAX];
-    if (w->vocab->bytes && w->terminal)
-        put(w, text, utf8_stream(&w->pending, (char)w->vocab->codes[id], text));
+    if (w->bytes && w->terminal)
+        put(w, text, utf8_stream(&w->pending, *character, text));
     else
-        put(w, text, vocab_text(w->vocab, id, text));
+        put(w, character, length);
 }
 
 void writer_end_line(Writer *w) {
@@ -98,56 +98,54 @@ void writer_end_line(Writer *w) {
 }
 
 void writer_end_text(Writer *w) {
-    if (w->terminal || !w->vocab->bytes) writer_end_line(w);
+    if (w->terminal || !w->bytes) writer_end_line(w);
     fflush(stdout);
 }
 
 /* ---- writing ---- */
 
-static void read_ids(Writer *w, const int32_t *ids, size_t count) {
-    if (w->unread >= 0) generator_feed(&w->generator, &w->unread, 1);
-    w->unread = -1;
-    w->logits = generator_feed(&w->generator, ids, count);
+static void read_text(Writer *w, const char *text, size_t length) {
+    tril_writer_read(w->text, text, length, NULL);
+    w->empty = false;
+    w->ended = text[length - 1] == '\n';
 }
 
-void writer_say(Writer *w, const int32_t *ids, size_t count) {
-    for (size_t i = 0; i < count; i++) put_id(w, ids[i]);
-    if (count == 0) return;
-    read_ids(w, ids, count);
-    w->last_id = ids[count - 1];
+void writer_say(Writer *w, const char *text, size_t length) {
+    uint32_t any;
+    for (size_t i = 0; i < length;) {
+        int bytes = w->bytes ? 1 : utf8_decode(text + i, length - i, &any);
+        put_character(w, text + i, bytes);
+        i += (size_t)bytes;
+    }
+    if (length > 0) read_text(w, text, length);
 }
 
 void writer_new_line(Writer *w) {
-    int32_t end = vocab_id(w->vocab, '\n');
+    size_t count;
     writer_end_line(w);
-    if (end < 0 || w->last_id < 0 || w->last_id == end) return;
-    read_ids(w, &end, 1);
-    w->last_id = end;
+    if (w->empty || w->ended) return;
+    if (tril_encode(w->tokenizer, "\n", 1, NULL, 0, &count, NULL) == TRIL_OK) read_text(w, "\n", 1);
 }
 
-/* Appends a character's text to the tail. True if the tail is now the stop text. */
-static bool stop_after(Writer *w, int id) {
-    char text[UTF8_MAX];
-    int length = w->stop_length > 0 ? vocab_text(w->vocab, id, text) : 0;
-    for (int i = 0; i < length; i++) {
+/* Appends a character to the tail. True if the tail is now the stop text. */
+static bool stop_after(Writer *w, const char *character, int length) {
+    for (int i = 0; w->stop_length > 0 && i < length; i++) {
         memmove(w->tail, w->tail + 1, w->stop_length - 1);
-        w->tail[w->stop_length - 1] = text[i];
+        w->tail[w->stop_length - 1] = character[i];
         w->tail_seen++;
     }
     return w->stop_length > 0 && w->tail_seen >= w->stop_length &&
-           memcmp(w->tail, w->options.stop, w->stop_length) == 0;
+           memcmp(w->tail, w->stop, w->stop_length) == 0;
 }
 
 void writer_go_on(Writer *w, int length, const volatile sig_atomic_t *interrupted) {
-    const int32_t start = vocab_start(w->vocab);
     w->tail_seen = 0;
-    if (!w->logits) read_ids(w, &start, 1);
     for (int i = 0; i < length && !ferror(stdout) && !(interrupted && *interrupted); i++) {
-        if (w->unread >= 0) w->logits = generator_feed(&w->generator, &w->unread, 1);
-        w->unread = sampler_pick(&w->options.sampler, w->logits, w->vocab->size, w->stream,
-                                 w->place++, w->order);
-        w->last_id = w->unread;
-        put_id(w, w->unread);
-        if (stop_after(w, w->unread)) return;
+        char text[UTF8_MAX];
+        int bytes = tril_writer_write(w->text, text);
+        w->empty = false;
+        w->ended = *text == '\n';
+        put_character(w, text, bytes);
+        if (stop_after(w, text, bytes)) return;
     }
 }

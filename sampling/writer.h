@@ -6,38 +6,31 @@
 #ifndef TRIL_WRITER_H
 #define TRIL_WRITER_H
 
-#include "data/data.h"
-#include "model/model.h"
+#include "base/error.h"
+#include "library/tril.h"
 
 #include <signal.h>
 
-typedef struct {
-    Sampler sampler;
-    const char *stop; /* the text ends after this; NULL: no stop text */
-    int threads;
-    Precision precision;
-} WriterOptions;
-
 typedef struct Writer Writer;
 
-/* Opens a writer. It borrows the model, the vocabulary and options->stop. The caller closes it. On
- * failure *writer is NULL. */
-bool writer_open(Writer **writer, Model *model, const Vocab *vocab, const WriterOptions *options,
-                 Error *err);
+/* Opens a writer. It borrows the model and `stop`, the text after which a text ends; NULL: there is
+ * none. The caller closes it. On failure *writer is NULL. */
+bool writer_open(Writer **writer, const TrilModel *model, const TrilSampling *sampling,
+                 const char *stop, Error *err);
 void writer_close(Writer *writer);
 
-/* Chooses characters by *sampler from now on. */
-void writer_set_sampler(Writer *writer, const Sampler *sampler);
+/* Chooses characters by *sampling from now on. */
+void writer_set(Writer *writer, const TrilSampling *sampling);
 
-/* Begins a new text with random stream number `stream`. */
-void writer_begin(Writer *writer, int stream);
+/* Begins a new text: number `number` of the seed. */
+void writer_begin(Writer *writer, int number);
 
-/* Prints ids [count] and appends them to the model's context. */
-void writer_say(Writer *writer, const int32_t *ids, size_t count);
+/* Prints a text of known characters, and appends it to what the model has read. */
+void writer_say(Writer *writer, const char *text, size_t length);
 
 /* Generates `length` more characters. Stops early at the stop text, if printing fails, or if
- * *interrupted becomes true (NULL: never). An empty text begins after vocab_start, which is not
- * printed. */
+ * *interrupted becomes true (NULL: never). An empty text begins after
+ * tril_tokenizer_start, which is not printed. */
 void writer_go_on(Writer *writer, int length, const volatile sig_atomic_t *interrupted);
 
 /* Prints a newline if the last line has none. The text itself does not change. */

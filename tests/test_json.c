@@ -149,11 +149,11 @@ static void test_writing(void **state) {
     memcpy(all + count, "é中𝄞", strlen("é中𝄞"));
     count += strlen("é中𝄞");
     while (count < sizeof all) all[count++] = '\n';
-    JsonText text = json_begin("name", &error);
-    json_printf(&text, "[%d, ", 3);
+    Buffer text = buffer_begin("name", &error);
+    buffer_printf(&text, "[%d, ", 3);
     json_quote(&text, all, count);
-    for (int i = 0; i < 2000; i++) json_printf(&text, ", %d", i);
-    json_printf(&text, "]");
+    for (int i = 0; i < 2000; i++) buffer_printf(&text, ", %d", i);
+    buffer_printf(&text, "]");
     assert_false(text.failed);
     Json json = json_open("name", "not valid JSON", text.bytes, text.length, &error);
     size_t number;
@@ -166,7 +166,7 @@ static void test_writing(void **state) {
         assert_int_equal(number, i);
     }
     assert_true(json_take(&json, ']') && json_close(&json));
-    json_end(&text);
+    buffer_end(&text);
 }
 
 int main(void) {

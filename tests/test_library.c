@@ -6,6 +6,7 @@
 #include "library/tril.h"
 #include "tests/command.h"
 
+#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -200,6 +201,92 @@ static void test_same_text(void **state) {
     tril_model_free(model);
 }
 
+/* A writer's texts are those of --samples. */
+static void test_writers(void **state) {
+    (void)state;
+    static const char prompt[] = "THE";
+    enum { LENGTH = 60 };
+    TrilModel *model = train("modern", 1);
+    TrilSampling sampling = tril_sampling();
+    TrilWriter *writer;
+    must(tril_model_save(model, scratch("model.safetensors"), &error));
+    must_run("sample -p THE -n %d --samples 3 @model.safetensors", LENGTH);
+    Written all = {.length = 0};
+    must(tril_writer_open(&writer, model, &sampling, &error));
+    for (int i = 0; i < 3; i++) {
+        char text[4];
+        if (i > 0 && all.text[all.length - 1] != '\n') write_down("\n", 1, &all);
+        if (i > 0) write_down("----\n", 5, &all);
+        write_down(prompt, strlen(prompt), &all);
+        tril_writer_begin(writer, (uint64_t)i);
+        must(tril_writer_read(writer, prompt, strlen(prompt), &error));
+        for (int j = 0; j < LENGTH; j++)
+            write_down(text, (size_t)tril_writer_write(writer, text), &all);
+    }
+    assert_in_range(ran.length, all.length, all.length + 1); /* a last newline */
+    assert_memory_equal(ran.out, all.text, all.length);
+    assert_int_equal(tril_writer_read(writer, "§", 2, &error), TRIL_TEXT);
+    tril_writer_close(writer);
+    tril_model_free(model);
+}
+
+/* What a writer reads in between is as if it had written it. */
+static void test_reading_in_between(void **state) {
+    (void)state;
+    enum { LENGTH = 60, FROM = 20, TO = 30 };
+    TrilSizes sizes = small("multihead");
+    sizes.context = LENGTH; /* a full one forgets by what is read at once */
+    TrilSampling sampling = tril_sampling();
+    TrilModel *model = make(&sizes, 1);
+    TrilWriter *writer;
+    TrilTensor tensor;
+    Written whole = {.length = 0};
+    char text[4];
+    /* large weights: each choice, always of the likeliest, depends on all that stands before */
+    for (int i = 0; tril_model_tensor(model, i, &tensor); i++)
+        for (int j = 0; j < tensor.rows * tensor.columns; j++) tensor.data[j] *= 8;
+    sampling.temperature = 0;
+    must(tril_writer_open(&writer, model, &sampling, &error));
+    for (int i = 0; i < LENGTH; i++)
+        write_down(text, (size_t)tril_writer_write(writer, text), &whole);
+    assert_int_equal(whole.length, LENGTH); /* each character is a byte */
+    tril_writer_begin(writer, 0);
+    for (int i = 0; i < LENGTH; i++) {
+        if (i == FROM) must(tril_writer_read(writer, whole.text + FROM, TO - FROM, &error));
+        if (i < FROM || i >= TO) {
+            assert_int_equal(tril_writer_write(writer, text), 1);
+            assert_int_equal(*text, whole.text[i]);
+        }
+    }
+    tril_writer_close(writer);
+    tril_model_free(model);
+}
+
+/* What is likely follows from the logits and the settings. */
+static void test_probabilities(void **state) {
+    (void)state;
+    enum { SIZE = 4 };
+    static const float logits[SIZE] = {0, 1, 2, -1};
+    TrilSampling sampling = tril_sampling();
+    double p[SIZE], sum = 0;
+    sampling.temperature = 1;
+    must(tril_probabilities(&sampling, logits, SIZE, p, &error));
+    for (int i = 0; i < SIZE; i++) sum += p[i];
+    assert_near(sum, 1, 1e-6);
+    assert_near(p[2] / p[1], exp(1), 1e-5);
+    sampling.top_k = 2;
+    sampling.temperature = 0.5;
+    must(tril_probabilities(&sampling, logits, SIZE, p, &error));
+    assert_near(p[2] / p[1], exp(2), 1e-5);
+    assert_true(p[0] == 0 && p[3] == 0);
+    sampling.temperature = 0;
+    must(tril_probabilities(&sampling, logits, SIZE, p, &error));
+    assert_true(p[2] == 1);
+    sampling.temperature = -1;
+    assert_int_equal(tril_probabilities(&sampling, logits, SIZE, p, &error), TRIL_ARGUMENT);
+    assert_int_equal(tril_probabilities(&sampling, logits, 0, p, &error), TRIL_ARGUMENT);
+}
+
 static void test_same_score(void **state) {
     (void)state;
     double nats;
@@ -210,6 +297,61 @@ static void test_same_score(void **state) {
     must_run("sample --score " PLAY " @model.safetensors");
     snprintf(line, sizeof line, "nats_per_char %.6f\n", nats);
     after(line);
+    tril_model_free(model);
+}
+
+/* Characters that the model does not know are refused, left out, or cost ln(V + 1) each. */
+static void test_unknown_characters(void **state) {
+    (void)state;
+    static const char text[] = "THE § FOREST ÖÖ";
+    TrilModel *model = train("gpt", 1);
+    TrilScoring scoring = tril_scoring();
+    TrilScore score;
+    double known;
+    must(tril_evaluate(model, "THE  FOREST ", 12, 1, &known, &error));
+    assert_int_equal(tril_score(model, text, strlen(text), &scoring, &score, &error), TRIL_TEXT);
+    assert_int_equal(score.characters, 15);
+    assert_int_equal(score.unknown, 3);
+    assert_string_equal(error.text, "the text: character 5, '§' (U+00A7), is not in the model's "
+                                    "vocabulary (3 in all)");
+    scoring.unknown = TRIL_SKIP;
+    must(tril_score(model, text, strlen(text), &scoring, &score, &error));
+    assert_true(score.nats == known && score.unknown == 3);
+    scoring.unknown = TRIL_UNIFORM;
+    must(tril_score(model, text, strlen(text), &scoring, &score, &error));
+    double V = tril_tokenizer_size(tril_model_tokenizer(model));
+    assert_near(score.nats, (11 * known + 3 * log(V + 1)) / 14, 1e-9);
+    assert_int_equal(tril_score(model, "Ö", 2, &scoring, &score, &error), TRIL_TEXT);
+    scoring.unknown = (TrilUnknown)3;
+    assert_int_equal(tril_score(model, text, 3, &scoring, &score, &error), TRIL_ARGUMENT);
+    scoring = tril_scoring();
+    scoring.precision = "f64";
+    assert_int_equal(tril_score(model, text, 3, &scoring, &score, &error), TRIL_ARGUMENT);
+    tril_model_free(model);
+}
+
+/* What is exported is what ./sample exports. */
+static void test_exports(void **state) {
+    (void)state;
+    static const char *const types[] = {"f32", "f16", "q8_0"};
+    TrilModel *model = train("modern", 1);
+    must(tril_model_save(model, scratch("model.safetensors"), &error));
+    for (int i = 0; i < 3; i++) {
+        char name[32], program[48];
+        snprintf(name, sizeof name, "%s.gguf", types[i]);
+        snprintf(program, sizeof program, "program-%s", name);
+        must_run("sample --export @%s --precision %s @model.safetensors", program, types[i]);
+        must(tril_model_export(model, scratch(name), types[i], &error));
+        expect_same_file(program, name);
+        assert_int_equal(tril_model_export(model, scratch(name), types[i], &error), TRIL_FILE);
+    }
+    TrilModel *again;
+    must(tril_model_export(model, scratch("folder"), "f32", &error));
+    must(tril_model_load(&again, scratch("folder"), &error));
+    assert_int_equal(tril_model_digest(again), tril_model_digest(model));
+    tril_model_free(again);
+    assert_int_equal(tril_model_export(model, scratch("other"), "f16", &error), TRIL_FILE);
+    assert_int_equal(tril_model_export(model, scratch("x.gguf"), "f64", &error), TRIL_ARGUMENT);
     tril_model_free(model);
 }
 
@@ -268,6 +410,166 @@ static void test_states(void **state) {
     assert_int_equal(digest_of("half.last.safetensors"), whole);
 }
 
+/* ---- texts, and models that learn more characters ---- */
+
+static TrilText *text_of(const TrilModel *model, double held_out) {
+    TrilText *text;
+    must(tril_text_make(&text, tril_model_tokenizer(model), play, play_length, held_out, &error));
+    return text;
+}
+
+/* Two models on one text are trained as each is on a text of its own. */
+static void test_one_text(void **state) {
+    (void)state;
+    static const char *const rungs[] = {"head", "modern"};
+    TrilOptions options = few(STEPS, 1);
+    TrilModel *models[2], *alone;
+    TrilTraining *trainings[2];
+    TrilText *text = NULL;
+    TrilCounts counts;
+    for (int i = 0; i < 2; i++) {
+        TrilSizes sizes = small(rungs[i]);
+        models[i] = make(&sizes, options.seed);
+        if (!text) text = text_of(models[i], options.held_out);
+        must(tril_training_open_on(&trainings[i], models[i], text, &options, &error));
+    }
+    for (int step = 0; step < STEPS; step++)
+        for (int i = 0; i < 2; i++) must(tril_training_step(trainings[i], NULL, &error));
+    for (int i = 0; i < 2; i++) {
+        alone = train(rungs[i], 1);
+        assert_int_equal(tril_model_digest(models[i]), tril_model_digest(alone));
+        tril_model_free(alone);
+    }
+    must(tril_text_count(text, &counts, &error));
+    assert_int_equal(counts.characters, play_length);
+    assert_int_equal(counts.trained_on, (size_t)((double)play_length * 0.9));
+    double V = tril_tokenizer_size(tril_model_tokenizer(models[0]));
+    assert_near(counts.uniform, log(V), 1e-12);
+    assert_true(counts.bigram < counts.unigram && counts.unigram < counts.uniform);
+    for (int i = 0; i < 2; i++) {
+        tril_training_close(trainings[i]);
+        tril_model_free(models[i]);
+    }
+    tril_text_free(text);
+}
+
+static uint64_t end_of(TrilTraining *training, TrilModel *model) {
+    must(tril_training_run(training, NULL, NULL, &error));
+    uint64_t digest = tril_model_digest(model);
+    tril_training_close(training);
+    tril_model_free(model);
+    return digest;
+}
+
+/* Steps may be planned anew, and the state says so; it goes on here on a text that is made, and in
+ * ./train. */
+static void test_more_steps(void **state) {
+    (void)state;
+    TrilSizes sizes = small("gpt");
+    TrilOptions options = few(STEPS / 3, 1);
+    TrilTraining *training;
+    TrilModel *model = train("gpt", 1);
+    uint64_t whole = tril_model_digest(model);
+    tril_model_free(model);
+    model = make(&sizes, options.seed);
+    TrilText *text = text_of(model, options.held_out);
+    must(tril_training_open_on(&training, model, text, &options, &error));
+    must(tril_training_set_steps(training, STEPS, &error));
+    for (int i = 0; i < 5; i++) must(tril_training_step(training, NULL, &error));
+    must(tril_training_save(training, scratch("more.last.safetensors"), &error));
+    assert_int_equal(end_of(training, model), whole);
+    must(tril_training_resume_on(&training, &model, scratch("more.last.safetensors"), text, 2,
+                                 &error));
+    assert_int_equal(tril_training_progress(training).step, 5);
+    assert_int_equal(tril_training_progress(training).steps, STEPS);
+    assert_int_equal(end_of(training, model), whole);
+    must_run("train -q --resume -o @more.safetensors " PLAY);
+    assert_int_equal(digest_of("more.last.safetensors"), whole);
+    tril_text_free(text);
+}
+
+static void test_progress(void **state) {
+    (void)state;
+    TrilSizes sizes = small("gpt");
+    TrilOptions options = few(STEPS, 1);
+    TrilTraining *training;
+    TrilModel *model = make(&sizes, 1);
+    TrilStep step;
+    double sum = 0, whole, some, all;
+    must(tril_training_open(&training, model, play, play_length, &options, &error));
+    TrilProgress p = tril_training_progress(training);
+    assert_true(p.step == 0 && p.steps == STEPS && isnan(p.recent) && isnan(p.lowest));
+    must(tril_training_evaluate(training, &whole, &error));
+    for (int i = 0; i < 3; i++) {
+        must(tril_training_step(training, &step, &error));
+        sum += step.loss;
+    }
+    p = tril_training_progress(training);
+    assert_near(p.recent, sum / 3, 1e-9);
+    assert_true(p.step == 3 && p.lowest == whole && p.seconds == step.seconds);
+    must(tril_training_evaluate(training, &whole, &error));
+    must(tril_training_estimate(training, play_length / 10 + 1, &all, &error));
+    must(tril_training_estimate(training, play_length / 30, &some, &error));
+    assert_true(all == whole && some != whole);
+    assert_near(some, whole, 0.2);
+    assert_true(isnan(tril_training_progress(training).recent));
+    tril_training_close(training);
+    tril_model_free(model);
+}
+
+static void test_estimates(void **state) {
+    (void)state;
+    for (int i = 0; tril_rung(i); i++) {
+        TrilSizes sizes = small(tril_rung(i)), wide = small(tril_rung(i));
+        TrilOptions options = few(1, 1);
+        TrilEstimate one, other;
+        TrilModel *model = make(&sizes, 1);
+        int V = tril_tokenizer_size(tril_model_tokenizer(model));
+        must(tril_estimate(&sizes, V, &options, &one, &error));
+        assert_int_equal(one.parameters, tril_model_parameters(model));
+        assert_true(one.bytes >= 4.0 * 4 * (double)one.parameters);
+        wide.width = 64;
+        options.batch = 64;
+        must(tril_estimate(&wide, V, &options, &other, &error));
+        assert_true(other.bytes > one.bytes);
+        tril_model_free(model);
+    }
+}
+
+/* A model learns the characters of another text as ./train --init lets it. */
+static void test_more_characters(void **state) {
+    (void)state;
+    static const char other[] = "für Elise, über Wörter; ";
+    char text[40 * sizeof other] = "";
+    for (int i = 0; i < 40; i++) strcat(text, other);
+    scratch_put("other.txt", text, strlen(text));
+    for (int i = 0; tril_rung(i); i++) {
+        TrilOptions options = few(5, 1);
+        TrilModel *model = train(tril_rung(i), 1), *extended, *same;
+        TrilTraining *training;
+        double before, after;
+        must(tril_model_save(model, scratch("known.safetensors"), &error));
+        must_run("train -q --init @known.safetensors -j 1 -b 4 -s 5 --precision f32 --patience 1 "
+                 "-o @init.safetensors @other.txt");
+        assert_int_equal(tril_training_open(&training, model, text, strlen(text), &options, &error),
+                         TRIL_TEXT);
+        must(tril_model_extend(&extended, model, text, strlen(text), options.seed, &error));
+        assert_int_equal(tril_tokenizer_size(tril_model_tokenizer(extended)),
+                         tril_tokenizer_size(tril_model_tokenizer(model)) + 2);
+        must(tril_training_open(&training, extended, text, strlen(text), &options, &error));
+        assert_int_equal(end_of(training, extended), digest_of("init.last.safetensors"));
+        /* without new characters it is a copy, and the model itself has not changed */
+        must(tril_model_extend(&same, model, "the", 3, 1, &error));
+        must(tril_evaluate(model, play, play_length, 1, &before, &error));
+        must(tril_evaluate(same, play, play_length, 1, &after, &error));
+        assert_true(before == after && tril_model_digest(same) == tril_model_digest(model));
+        must(tril_model_save(same, scratch("same.safetensors"), &error));
+        expect_same_file("known.safetensors", "same.safetensors");
+        tril_model_free(same);
+        tril_model_free(model);
+    }
+}
+
 /* ---- tokenizers and readings ---- */
 
 static void test_tokenizers(void **state) {
@@ -289,12 +591,21 @@ static void test_tokenizers(void **state) {
         assert_int_equal(tril_decode(each, ids, ids_count, back, length - 1, &length, &error),
                          TRIL_ARGUMENT);
         assert_int_equal(length, strlen(text));
+        must(tril_encode(each, text, strlen(text), NULL, 0, &length, &error));
+        assert_int_equal(length, ids_count);
         assert_int_equal(tril_encode(each, text, strlen(text), ids, ids_count - 1, &length, &error),
                          TRIL_ARGUMENT);
         assert_int_equal(length, ids_count);
         ids[1] = tril_tokenizer_size(each);
         assert_int_equal(tril_decode(each, ids, 2, back, sizeof back, &length, &error),
                          TRIL_ARGUMENT);
+        TrilTokenizer *copy;
+        must(tril_tokenizer_copy(&copy, each, &error));
+        assert_int_equal(tril_tokenizer_has_bytes(copy), i);
+        const int32_t start = tril_tokenizer_start(copy);
+        must(tril_decode(copy, &start, 1, back, sizeof back, &length, &error));
+        assert_true(length == 1 && *back == '\n');
+        tril_tokenizer_free(copy);
     }
     assert_int_equal(tril_encode(tokenizer, "Z", 1, ids, 1, &ids_count, &error), TRIL_TEXT);
     assert_non_null(strstr(error.text, "'Z'"));
@@ -339,6 +650,7 @@ static void test_readings(void **state) {
         must(tril_evaluate(model, text, T, 1, &nats, &error));
         assert_int_equal(tril_reading_tokens(reading), T);
         assert_near(loss_of(reading, ids, T, tril_tokenizer_size(tokenizer)), nats, 1e-5);
+        assert_near(tril_reading_loss(reading), nats, 1e-5);
         tril_reading_heads(reading, &layers, &heads);
         assert_int_equal(layers, i > 0);
         assert_int_equal(heads, i == 0 ? 0 : i < 3 ? 1 : 2);
@@ -361,6 +673,12 @@ static void test_readings(void **state) {
         /* of a long text the end: as long as the context */
         must(tril_reading_open(&reading, model, play, play_length, 1, &error));
         assert_int_equal(tril_reading_tokens(reading), tril_model_sizes(model).context);
+        const char *end = play + play_length - tril_reading_tokens(reading);
+        must(tril_evaluate(model, end, (size_t)tril_reading_tokens(reading), 1, &nats, &error));
+        assert_near(tril_reading_loss(reading), nats, 1e-5);
+        tril_reading_close(reading);
+        must(tril_reading_open(&reading, model, text, 1, 1, &error));
+        assert_true(isnan(tril_reading_loss(reading)));
         tril_reading_close(reading);
         tril_model_free(model);
     }
@@ -537,6 +855,167 @@ static void test_wrong_calls(void **state) {
     tril_tokenizer_free(NULL);
     tril_training_close(NULL);
     tril_reading_close(NULL);
+    tril_writer_close(NULL);
+    tril_text_free(NULL);
+}
+
+/* Texts with other ids, too short for the model, or with another share held out. */
+static void test_wrong_texts(void **state) {
+    (void)state;
+    TrilModel *model = train("gpt", 1), *other;
+    TrilOptions options = few(3, 1);
+    TrilTraining *training;
+    TrilTokenizer *bytes;
+    TrilText *text, *fifth = text_of(model, 0.2);
+    const TrilTokenizer *own = tril_model_tokenizer(model);
+    must(tril_training_open_on(&training, model, fifth, &options, &error));
+    assert_near(tril_training_options(training).held_out, 0.2, 1e-4);
+    must(tril_training_save(training, scratch("fifth"), &error));
+    expect(tril_training_set_steps(training, 0, &error), TRIL_ARGUMENT, "steps");
+    expect(tril_training_set_steps(NULL, 1, &error), TRIL_ARGUMENT, "NULL");
+    double nats;
+    expect(tril_training_estimate(training, 0, &nats, &error), TRIL_ARGUMENT, "a character");
+    tril_training_close(training);
+    text = text_of(model, 0.1);
+    expect(tril_training_resume_on(&training, &other, scratch("fifth"), text, 1, &error), TRIL_TEXT,
+           "holds out");
+    expect(tril_training_resume_on(&training, &other, scratch("fifth"), NULL, 1, &error),
+           TRIL_ARGUMENT, "NULL");
+    tril_text_free(text);
+    must(tril_tokenizer_of_bytes(&bytes, &error));
+    must(tril_text_make(&text, bytes, play, play_length, 0.1, &error));
+    expect(tril_training_open_on(&training, model, text, &options, &error), TRIL_TEXT, "other ids");
+    expect(tril_training_resume_on(&training, &other, scratch("fifth"), text, 1, &error), TRIL_TEXT,
+           "other ids");
+    tril_text_free(text);
+    tril_tokenizer_free(bytes);
+    must(tril_text_make(&text, own, play, 17, 0.1, &error));
+    expect(tril_training_open_on(&training, model, text, &options, &error), TRIL_TEXT, "too short");
+    tril_text_free(text);
+    expect(tril_text_make(&text, own, "§", 2, 0.1, &error), TRIL_TEXT, "too short");
+    expect(tril_text_make(&text, own, "§§§§§§§§§§", 20, 0.5, &error), TRIL_TEXT, "vocabulary");
+    expect(tril_text_make(&text, own, play, play_length, NAN, &error), TRIL_ARGUMENT, "held-out");
+    assert_null(text);
+    expect(tril_model_extend(&other, model, "\xff", 1, 1, &error), TRIL_TEXT, "UTF-8");
+    assert_null(other);
+    TrilSizes sizes = small("gpt");
+    TrilEstimate estimate;
+    expect(tril_estimate(&sizes, 0, &options, &estimate, &error), TRIL_ARGUMENT, "vocabulary");
+    tril_text_free(fifth);
+    tril_model_free(model);
+}
+
+/* Numbers that nobody means, one at a time in each place for a number: every call returns, mostly
+ * with a refusal, and no assertion of the layers below is reached. */
+static const int whole[] = {INT_MIN, -1, 0, 1, 3, INT_MAX};
+static const double real[] = {-INFINITY, -1, -0.0, 1e-300, 1, 1e300, INFINITY, NAN};
+enum { WHOLE = sizeof whole / sizeof *whole, REAL = sizeof real / sizeof *real };
+
+static void try_sizes(const TrilTokenizer *tokenizer, const TrilSizes *sizes) {
+    TrilOptions options = few(1, 1);
+    TrilEstimate estimate;
+    TrilModel *model;
+    tril_estimate(sizes, 65, &options, &estimate, &error);
+    tril_model_make(&model, tokenizer, sizes, 1, &error);
+    tril_model_free(model);
+}
+
+static void test_wrong_numbers_of_sizes(void **state) {
+    (void)state;
+    TrilTokenizer *tokenizer;
+    must(tril_tokenizer_make(&tokenizer, play, play_length, &error));
+    for (int rung = 0; tril_rung(rung); rung++)
+        for (int i = 0; i < WHOLE; i++)
+            for (int place = 0; place < 6; place++) {
+                TrilSizes sizes = small(tril_rung(rung));
+                int *numbers[] = {&sizes.layers,  &sizes.heads,    &sizes.width,
+                                  &sizes.context, &sizes.kv_heads, &sizes.hidden};
+                *numbers[place] = whole[i];
+                try_sizes(tokenizer, &sizes);
+            }
+    tril_tokenizer_free(tokenizer);
+}
+
+static void try_training(TrilModel *model, const TrilOptions *options) {
+    TrilTraining *training;
+    TrilEstimate estimate;
+    TrilSizes sizes = tril_model_sizes(model);
+    double nats;
+    tril_estimate(&sizes, 65, options, &estimate, &error);
+    if (tril_training_open(&training, model, play, play_length, options, &error) != TRIL_OK) return;
+    for (int i = 0; i < WHOLE; i++) tril_training_set_steps(training, whole[i], &error);
+    tril_training_estimate(training, SIZE_MAX, &nats, &error);
+    tril_training_step(training, NULL, &error);
+    tril_training_close(training);
+}
+
+static void test_wrong_numbers_of_trainings(void **state) {
+    (void)state;
+    TrilModel *model = train("modern", 1);
+    for (int i = 0; i < WHOLE; i++)
+        for (int place = 0; place < 3; place++) {
+            TrilOptions options = few(2, 1);
+            int *numbers[] = {&options.steps, &options.batch, &options.threads};
+            *numbers[place] = whole[i];
+            try_training(model, &options);
+        }
+    for (int i = 0; i < REAL; i++)
+        for (int place = 0; place < 4; place++) {
+            TrilOptions options = few(2, 1);
+            double *numbers[] = {&options.dropout, &options.learning_rate, &options.weight_decay,
+                                 &options.held_out};
+            TrilText *text;
+            *numbers[place] = real[i];
+            try_training(model, &options);
+            tril_text_make(&text, tril_model_tokenizer(model), play, play_length, real[i], &error);
+            tril_text_free(text);
+        }
+    tril_model_free(model);
+}
+
+/* Writes with it, and asks how likely each character is, also after logits that are no numbers. */
+static void try_sampling(const TrilModel *model, const TrilSampling *sampling) {
+    enum { SIZE = 5 };
+    const float logits[] = {0, INFINITY, NAN, -INFINITY, 1};
+    double p[SIZE];
+    char text[4];
+    TrilWriter *writer;
+    for (int size = -1; size <= SIZE; size++) tril_probabilities(sampling, logits, size, p, &error);
+    if (tril_writer_open(&writer, model, sampling, &error) != TRIL_OK) return;
+    for (int i = 0; i < 20; i++) assert_in_range(tril_writer_write(writer, text), 1, 4);
+    tril_writer_close(writer);
+}
+
+static void test_wrong_numbers_of_texts(void **state) {
+    (void)state;
+    static const char *const precisions[] = {"f32", "bf16", "int8"};
+    TrilModel *model = train("gpt", 1);
+    TrilTensor tensor;
+    TrilReading *reading;
+    float weights[16];
+    for (int broken = 0; broken < 2; broken++) {
+        for (int i = 0; i < WHOLE; i++) {
+            TrilSampling sampling = tril_sampling(), threads = tril_sampling();
+            sampling.top_k = threads.threads = whole[i];
+            sampling.precision = precisions[i % 3];
+            try_sampling(model, &sampling);
+            try_sampling(model, &threads);
+        }
+        for (int i = 0; i < REAL; i++) {
+            TrilSampling warm = tril_sampling(), top = tril_sampling();
+            warm.temperature = top.top_p = real[i];
+            try_sampling(model, &warm);
+            try_sampling(model, &top);
+        }
+        must(tril_reading_open(&reading, model, "THE", 3, 1, &error));
+        for (int i = 0; i < WHOLE; i++)
+            for (int j = 0; j < WHOLE; j++)
+                tril_reading_attention(reading, whole[i], whole[j], weights, 16, &error);
+        tril_reading_close(reading);
+        /* the same with weights that are no numbers */
+        for (int i = 0; tril_model_tensor(model, i, &tensor); i++) tensor.data[0] = NAN;
+    }
+    tril_model_free(model);
 }
 
 /* ---- too little memory ---- */
@@ -548,14 +1027,21 @@ static TrilStatus do_all(void) {
     TrilSampling sampling = tril_sampling();
     Written written = {.length = 0};
     TrilTokenizer *tokenizer = NULL;
-    TrilModel *model = NULL, *loaded = NULL;
+    TrilModel *model = NULL, *loaded = NULL, *extended = NULL;
     TrilTraining *training = NULL;
     TrilReading *reading = NULL;
+    TrilWriter *writer = NULL;
+    TrilText *text = NULL;
+    TrilCounts counts;
+    TrilEstimate estimate;
     double nats;
     const char *path = scratch("memory.safetensors"), *to = scratch("state.safetensors");
     sampling.length = 3;
     TrilStatus s = tril_tokenizer_make(&tokenizer, play, 2000, &error);
     if (!s) s = tril_model_make(&model, tokenizer, &sizes, 1, &error);
+    if (!s) s = tril_estimate(&sizes, tril_tokenizer_size(tokenizer), &options, &estimate, &error);
+    if (!s) s = tril_text_make(&text, tokenizer, play, 2000, 0.1, &error);
+    if (!s) s = tril_text_count(text, &counts, &error);
     if (!s) s = tril_training_open(&training, model, play, 2000, &options, &error);
     if (!s) s = tril_training_step(training, NULL, &error);
     if (!s) s = tril_training_evaluate(training, &nats, &error);
@@ -567,6 +1053,11 @@ static TrilStatus do_all(void) {
     if (!s) s = tril_evaluate(model, play, 20, 1, &nats, &error);
     if (!s) s = tril_reading_open(&reading, model, play, 20, 1, &error);
     if (!s) s = tril_generate(model, play, 5, &sampling, write_down, &written, &error);
+    if (!s) s = tril_writer_open(&writer, model, &sampling, &error);
+    if (!s) s = tril_writer_read(writer, play, 5, &error);
+    if (!s) s = tril_model_extend(&extended, model, "Änderung", 9, 1, &error);
+    tril_writer_close(writer);
+    tril_model_free(extended);
     tril_reading_close(reading);
     tril_model_free(model);
     tril_model_free(loaded);
@@ -575,6 +1066,12 @@ static TrilStatus do_all(void) {
     if (!s) s = tril_training_resume(&training, &loaded, to, play, 2000, 1, &error);
     tril_training_close(training);
     tril_model_free(loaded);
+    training = NULL;
+    loaded = NULL;
+    if (!s) s = tril_training_resume_on(&training, &loaded, to, text, 1, &error);
+    tril_training_close(training);
+    tril_model_free(loaded);
+    tril_text_free(text);
     return s;
 }
 
@@ -647,13 +1144,34 @@ static void test_threads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_weights), cmocka_unit_test(test_same_defaults),
-        cmocka_unit_test(test_same_text),    cmocka_unit_test(test_same_score),
-        cmocka_unit_test(test_states),       cmocka_unit_test(test_tokenizers),
-        cmocka_unit_test(test_readings),     cmocka_unit_test(test_tensors),
-        cmocka_unit_test(test_wrong_sizes),  cmocka_unit_test(test_wrong_options),
-        cmocka_unit_test(test_wrong_files),  cmocka_unit_test(test_wrong_calls),
-        cmocka_unit_test(test_memory),       cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_same_weights),
+        cmocka_unit_test(test_same_defaults),
+        cmocka_unit_test(test_same_text),
+        cmocka_unit_test(test_same_score),
+        cmocka_unit_test(test_writers),
+        cmocka_unit_test(test_reading_in_between),
+        cmocka_unit_test(test_probabilities),
+        cmocka_unit_test(test_states),
+        cmocka_unit_test(test_unknown_characters),
+        cmocka_unit_test(test_exports),
+        cmocka_unit_test(test_one_text),
+        cmocka_unit_test(test_more_steps),
+        cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_estimates),
+        cmocka_unit_test(test_more_characters),
+        cmocka_unit_test(test_tokenizers),
+        cmocka_unit_test(test_wrong_texts),
+        cmocka_unit_test(test_readings),
+        cmocka_unit_test(test_tensors),
+        cmocka_unit_test(test_wrong_sizes),
+        cmocka_unit_test(test_wrong_options),
+        cmocka_unit_test(test_wrong_files),
+        cmocka_unit_test(test_wrong_calls),
+        cmocka_unit_test(test_wrong_numbers_of_sizes),
+        cmocka_unit_test(test_wrong_numbers_of_trainings),
+        cmocka_unit_test(test_wrong_numbers_of_texts),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -171,6 +171,20 @@ static void test_growing_windows(void **state) {
     must_run("train -r -o @two/m.safetensors " PLAY);
     assert_same_file("one", "two", "m");
     assert_same_file("one", "two", "m.last");
+    /* from a trained model they do not grow, unless that is asked for; --resume remembers it */
+    must_run(GROWING "--windows whole -o @whole/m.safetensors " PLAY);
+    must_run("train -r -s 101 -o @whole/m.safetensors " PLAY);
+    after("101 steps of 2 x 128 characters");
+    assert_null(strstr(ran.out, "windows of"));
+    must_run("train --init @one/m.safetensors -b 2 -s 2 -o @three/m.safetensors " PLAY);
+    assert_null(strstr(ran.out, "windows of"));
+    must_run("train -r -s 3 -o @three/m.safetensors " PLAY);
+    assert_null(strstr(ran.out, "windows of"));
+    must_run(
+        "train --init @one/m.safetensors --windows grow -b 2 -s 2 -o @four/m.safetensors " PLAY);
+    after("windows of 64 characters at first, which grow to 128");
+    run("train --windows wide -s 2 -o @five/m.safetensors " PLAY);
+    expect_refusal(2, "--windows", "'wide'");
 }
 
 /* A training with a teacher goes on only with the same one. */

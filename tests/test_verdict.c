@@ -246,7 +246,10 @@ static void test_compute(void **state) {
         Config config = {.V = (int)V, .T = (int)T, .L = (int)L, .NH = 2, .C = (int)C};
         snprintf(config.model, sizeof config.model, "%s", name);
         double operations = read * (6 * (parameters - positions) + attention);
-        assert_near(compute_for(compute_of(&config), read, (int)T), operations, 1e-9 * operations);
+        Compute compute;
+        Error err;
+        assert_ok(compute_of(&compute, &config, &err), err);
+        assert_near(compute_for(compute, read, (int)T), operations, 1e-9 * operations);
         size_t length;
         char *table = slurp(scratch("sum/ladder.csv"), &length), row[32];
         double tera;

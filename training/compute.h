@@ -8,12 +8,14 @@
 
 /* The floating-point operations of training a model on one character, as docs/performance.md counts
  * them: 6 for each parameter (the position table excluded) plus 12 L C for each character of its
- * window. NaN if the configuration is invalid or memory is short. */
+ * window. */
 typedef struct {
     double parameters; /* 6 for each */
     double looks;      /* 12 L C */
 } Compute;
-Compute compute_of(const Config *config);
+
+/* Sets *compute to that of a model. Refused: an invalid configuration, no memory. */
+bool compute_of(Compute *compute, const Config *config, Error *err);
 
 /* The operations for `characters` in windows of `window`. */
 double compute_for(Compute compute, double characters, int window);

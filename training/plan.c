@@ -120,6 +120,14 @@ static Recipe recipe_for(const char *name, const Request *request, double learni
     return recipe;
 }
 
+/* A trained model has learnt what is near. */
+static bool grows(const Request *request, const Recipe *recipe) {
+    bool grow = false;
+    Error none; /* the name was checked */
+    request_windows(request->windows, recipe->grows && !request->init, &grow, &none);
+    return grow;
+}
+
 static void plan_rungs(Plan *plan, const Request *request, const Sizes *sizes,
                        double learning_rate) {
     const Files *files = plan->files;
@@ -135,7 +143,7 @@ static void plan_rungs(Plan *plan, const Request *request, const Sizes *sizes,
                            .config = sizes->config,
                            .recipe = recipe_for(name, request, learning_rate)};
         snprintf(rung->config.model, sizeof rung->config.model, "%s", name);
-        if (request->init) rung->recipe.grows = false; /* it has learnt what is near */
+        rung->recipe.grows = grows(request, &rung->recipe);
     }
 }
 
@@ -149,6 +157,7 @@ static void write_words(Plan *plan, const Request *request, const Sizes *sizes,
     decided.eval_every = plan->eval_every;
     decided.epochs = plan->epochs;
     decided.learning_rate = learning_rate;
+    if (request->init && !request->windows) decided.windows = "whole";
     decided.precision = plan->run.precision == BFLOAT16 ? "bf16" : "f32";
     request_write(&decided, plan->words);
 }

@@ -66,6 +66,9 @@ static void list_options(Options *options, Request *r) {
          "seconds, at most, between two saves of the last state"},
         {'j', "threads", OPTION_INT, &r->threads, 1, MAX_THREADS, "N",
          "threads, which do not change the result; default: one for each processor"},
+        {0, "windows", OPTION_TEXT, &r->windows, 0, 0, "NAME",
+         "grow from short ones to the context, are whole throughout, or auto: they grow in modern "
+         "and conv, unless from --init"},
         {0, "precision", OPTION_TEXT, &r->precision, 0, 0, "NAME",
          "of products: f32, bf16, or auto: bf16 where the processor has it"},
         {0, "seed", OPTION_SEED, &r->seed, 0, 0, "N", "of all that is random"},
@@ -116,8 +119,9 @@ static bool read_options(Request *request, int argc, char **argv, int *first, Er
     return true;
 }
 
-static const char *constant_precision(const char *text) {
-    static const char *const names[] = {"auto", "f32", "bf16"};
+/* The values of --precision and --windows. */
+static const char *constant_name(const char *text) {
+    static const char *const names[] = {"auto", "f32", "bf16", "grow", "whole"};
     for (size_t i = 0; text && i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], text) == 0) return names[i];
     return NULL;
@@ -133,7 +137,8 @@ static bool read_list(Request *request, const char *list, const char *separator,
         argv[argc++] = word;
     bool ok = read_options(request, argc, argv, &first, err);
     if (request->model) request->model = request_rung(request->model, strlen(request->model));
-    request->precision = constant_precision(request->precision);
+    request->precision = constant_name(request->precision);
+    request->windows = constant_name(request->windows);
     request->preset = request->init = request->teacher = request->out = request->log = NULL;
     return ok;
 }
@@ -164,10 +169,20 @@ bool request_precision(const char *name, Precision *precision, Error *err) {
     return true;
 }
 
+bool request_windows(const char *name, bool usual, bool *grow, Error *err) {
+    bool grows = name && strcmp(name, "grow") == 0, whole = name && strcmp(name, "whole") == 0;
+    if (name && !grows && !whole && strcmp(name, "auto") != 0)
+        return fail(err, "--windows is auto, grow or whole, not '%s'", name);
+    *grow = grows || (!whole && usual);
+    return true;
+}
+
 static bool check(const Request *r, int operands, Error *err) {
     Precision any;
+    bool either;
     if (operands != 1) return fail(err, "one text FILE is expected, not %d; see --help", operands);
     if (r->precision && !request_precision(r->precision, &any, err)) return false;
+    if (!request_windows(r->windows, true, &either, err)) return false;
     if (r->ladder && r->init) return fail(err, "--init is for one model, not for a --ladder");
     if (r->ladder && r->teacher) return fail(err, "--teacher teaches one model, not a --ladder");
     if (r->preset && r->init)
@@ -245,9 +260,9 @@ Request request_new(const Request *request) {
 
 /* What a resumed training keeps. The first FIXED cannot change. */
 static const char *const lasting[] = {
-    "model",     "layers", "heads",   "width", "kv-heads", "hidden",   "context",
-    "val",       "bytes",  "ladder",  "steps", "batch",    "lr",       "eval-every",
-    "precision", "seed",   "dropout", "time",  "decay",    "patience", "epochs"};
+    "model",   "layers", "heads", "width",    "kv-heads", "hidden",     "context",   "val",
+    "bytes",   "ladder", "steps", "batch",    "lr",       "eval-every", "precision", "seed",
+    "dropout", "time",   "decay", "patience", "epochs",   "windows"};
 enum { LASTING = sizeof lasting / sizeof *lasting, FIXED = 9 };
 
 static size_t write_word(const Request *request, const char *name, char word[WORD_SIZE]) {

@@ -14,7 +14,7 @@ enum { MAX_RUNGS = 16, WORDS_SIZE = 1024 };
 typedef struct {
     char *const *command; /* the words of the command line; NULL ends them */
     double begun;         /* clock_seconds() when they were read */
-    const char *input, *init, *teacher, *out, *log, *model, *preset, *precision;
+    const char *input, *init, *teacher, *out, *log, *model, *preset, *precision, *windows;
     int steps, batch, eval_every, threads;
     Config sizes;                       /* without V and the model's name */
     double learning_rate, weight_decay; /* of `model` */
@@ -62,6 +62,10 @@ int request_rungs(const Request *request, const char *names[MAX_RUNGS]);
 
 /* Sets *precision to the meaning of --precision `name` on this machine. Refused: another name. */
 bool request_precision(const char *name, Precision *precision, Error *err);
+
+/* Sets *grow to the meaning of --windows `name`, NULL if nobody asked: do the windows grow, if by
+ * default they do or do not? Refused: another name. */
+bool request_windows(const char *name, bool usual, bool *grow, Error *err);
 
 /* Prints the options with their defaults to `out`. */
 void request_print_options(FILE *out);

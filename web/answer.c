@@ -1,5 +1,5 @@
 #include "web/answer.h"
-#include "web/tril.h"
+#include "web/web.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,41 +17,41 @@ int answer_bytes(char *bytes, size_t length) {
     return 1;
 }
 
-int answer_refusal(const Error *err) {
-    char *copy = strdup(err->text);
+int answer_refusal(const char *message) {
+    char *copy = strdup(message);
     answer_bytes(copy, copy ? strlen(copy) : 0);
     return 0;
 }
 
-int answer_json(JsonText *json, const Error *err) {
+int answer_json(Buffer *json, const Error *err) {
     if (json->failed) {
-        json_end(json);
-        return answer_refusal(err);
+        buffer_end(json);
+        return answer_refusal(err->text);
     }
     char *copy = malloc(json->length + 1);
     size_t length = copy ? json->length : 0;
     if (copy) memcpy(copy, json->bytes, length);
-    json_end(json);
+    buffer_end(json);
     return answer_bytes(copy, length);
 }
 
-const char *tril_answer(void) {
+const char *web_answer(void) {
     return said.bytes;
 }
 
-size_t tril_answer_length(void) {
+size_t web_answer_length(void) {
     return said.length;
 }
 
-void answer_number(JsonText *json, const char *key, double number) {
+void answer_number(Buffer *json, const char *key, double number) {
     if (isfinite(number))
-        json_printf(json, ",\"%s\":%.9g", key, number);
+        buffer_printf(json, ",\"%s\":%.9g", key, number);
     else
-        json_printf(json, ",\"%s\":null", key);
+        buffer_printf(json, ",\"%s\":null", key);
 }
 
-void answer_text(JsonText *json, const char *key, const char *text) {
-    json_printf(json, ",\"%s\":", key);
+void answer_text(Buffer *json, const char *key, const char *text) {
+    buffer_printf(json, ",\"%s\":", key);
     json_quote(json, text, strlen(text));
 }
 
@@ -64,5 +64,5 @@ int answer_written(bool (*write)(FILE *out, const void *what, Error *err), const
     if (out) fclose(out);
     if (ok) return answer_bytes(bytes, length);
     free(bytes);
-    return answer_refusal(&err);
+    return answer_refusal(err.text);
 }

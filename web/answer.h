@@ -13,17 +13,17 @@
 int answer_bytes(char *bytes, size_t length);
 
 /* Ends `json` and takes its text; if it failed, the message. */
-int answer_json(JsonText *json, const Error *err);
+int answer_json(Buffer *json, const Error *err);
 
 /* Takes what write(out, what, err) writes; if it returns false, the message. */
 int answer_written(bool (*write)(FILE *out, const void *what, Error *err), const void *what);
 
 /* Takes the message; returns 0. */
-int answer_refusal(const Error *err);
+int answer_refusal(const char *message);
 
 /* Write a member of a JSON object after another: ,"key":number (null if it is not finite) and
  * ,"key":"text". */
-void answer_number(JsonText *json, const char *key, double number);
-void answer_text(JsonText *json, const char *key, const char *text);
+void answer_number(Buffer *json, const char *key, double number);
+void answer_text(Buffer *json, const char *key, const char *text);
 
 #endif

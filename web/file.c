@@ -83,6 +83,11 @@ bool file_is_taken(const char *path) {
     return find(path) >= 0;
 }
 
+bool file_is_directory(const char *path) {
+    (void)path;
+    return false;
+}
+
 bool file_write(const char *path, const FilePart *parts, size_t count, Error *err) {
     size_t length = 0;
     char *to;

@@ -1,67 +1,77 @@
 #include "web/look.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "report/figure.h"
 
 #include <math.h>
 #include <string.h>
 
-bool look_open(Look *l, Model *model, const Vocab *vocab, Error *err) {
-    size_t T = (size_t)model->config.T, V = (size_t)model->config.V;
-    RunOptions options = {.batch = 1, .length = model->config.T, .threads = 1};
-    *l = (Look){.model = model, .vocab = vocab};
-    return run_open(&l->run, model, &options, err) &&
-           generator_open(&l->generator, model, 1, FLOAT32, err) &&
-           memory_alloc(&l->ids, T, sizeof *l->ids, "the line", err) &&
-           memory_alloc(&l->logits, V, sizeof *l->logits, "the line", err) &&
-           memory_alloc(&l->p, V, sizeof *l->p, "the line", err) &&
-           memory_alloc(&l->picked, V, sizeof *l->picked, "the line", err) &&
-           memory_alloc(&l->order, V, sizeof *l->order, "the line", err);
+Look look_open(TrilModel *model) {
+    return (Look){.model = model};
+}
+
+static void forget_line(Look *l) {
+    tril_reading_close(l->reading);
+    memory_free(l->all);
+    l->reading = NULL;
+    l->all = NULL;
+    l->count = 0;
 }
 
 void look_close(Look *l) {
-    run_close(l->run);
-    generator_close(&l->generator);
-    memory_free(l->ids);
-    memory_free(l->logits);
-    memory_free(l->p);
-    memory_free(l->picked);
-    memory_free(l->order);
+    forget_line(l);
+    tril_writer_close(l->writer);
     *l = (Look){0};
 }
 
-/* Reads a line as ids: never none, and of many only the last `most`. */
-static bool encode(const Look *l, const char *line, size_t length, size_t most, int32_t *to,
-                   int *count, Error *err) {
-    int32_t *ids;
-    size_t all;
-    to[0] = vocab_start(l->vocab);
-    *count = 1;
-    if (length == 0) return true;
-    if (!vocab_encode(l->vocab, "the line", line, length, &ids, &all, err)) return false;
-    size_t kept = all < most ? all : most;
-    memcpy(to, ids + all - kept, kept * sizeof *ids);
-    *count = (int)kept;
-    memory_free(ids);
-    return true;
+static TrilStatus read_ids(Look *l, const char *line, size_t length, TrilError *error) {
+    const TrilTokenizer *tokenizer = tril_model_tokenizer(l->model);
+    Error err;
+    size_t count;
+    if (!memory_alloc(&l->all, length, sizeof *l->all, "the line", &err)) {
+        snprintf(error->text, sizeof error->text, "%s", err.text);
+        return TRIL_NO_MEMORY;
+    }
+    TrilStatus status = tril_encode(tokenizer, line, length, l->all, length, &count, error);
+    if (status == TRIL_OK)
+        status = tril_reading_open(&l->reading, l->model, line, length, 1, error);
+    if (status != TRIL_OK) return status;
+    l->count = tril_reading_tokens(l->reading);
+    l->ids = l->all + count - (size_t)l->count;
+    return status;
 }
 
-bool look_read(Look *l, const char *line, size_t length, Error *err) {
-    size_t V = (size_t)l->model->config.V;
-    l->count = 0;
-    if (!encode(l, line, length, (size_t)l->model->config.T, l->ids, &l->count, err)) return false;
-    const float *logits = run_forward(l->run, l->ids, 1, l->count, 0);
-    memcpy(l->logits, logits + (size_t)(l->count - 1) * V, V * sizeof *logits);
-    l->nats = l->count > 1 ? run_evaluate(l->run, l->ids, (size_t)l->count, 1) : NAN;
-    run_forward(l->run, l->ids, 1, l->count, 0); /* again, for the maps */
-    return true;
+bool look_read(Look *l, const char *line, size_t length, TrilError *error) {
+    const TrilTokenizer *tokenizer = tril_model_tokenizer(l->model);
+    const int32_t first = tril_tokenizer_start(tokenizer);
+    char start[UTF8_MAX];
+    forget_line(l);
+    if (length == 0) {
+        tril_decode(tokenizer, &first, 1, start, sizeof start, &length, error);
+        line = start;
+    }
+    if (read_ids(l, line, length, error) == TRIL_OK) return true;
+    forget_line(l);
+    return false;
 }
 
 /* ---- the next character ---- */
 
-static void write_glyph(const Look *l, int id, JsonText *out) {
-    char glyph[GLYPH_SIZE];
-    glyph_of(l->vocab, id, glyph);
-    json_quote(out, glyph, strlen(glyph));
+static void glyph(const Look *l, int32_t id, char to[GLYPH_SIZE]) {
+    const TrilTokenizer *tokenizer = tril_model_tokenizer(l->model);
+    char text[UTF8_MAX];
+    size_t length;
+    tril_decode(tokenizer, &id, 1, text, sizeof text, &length, NULL);
+    bool byte = tril_tokenizer_has_bytes(tokenizer);
+    uint32_t code = (unsigned char)*text;
+    if (!byte) utf8_decode(text, length, &code);
+    glyph_of_code(code, byte, to);
+}
+
+static void write_glyph(const Look *l, int32_t id, Buffer *out) {
+    char text[GLYPH_SIZE];
+    glyph(l, id, text);
+    json_quote(out, text, strlen(text));
 }
 
 static int likeliest(const double *p, int V) {
@@ -71,37 +81,60 @@ static int likeliest(const double *p, int V) {
     return best;
 }
 
-void look_write_next(Look *l, const Sampler *sampler, int most, JsonText *out) {
-    const Sampler plain = {.temperature = 1, .top_p = 1};
-    int V = l->model->config.V, shown = most < V ? most : V;
-    json_printf(out, "{\"glyphs\":[");
+static void write_line(const Look *l, Buffer *out) {
+    double nats = tril_reading_loss(l->reading);
+    buffer_printf(out, "{\"glyphs\":[");
     for (int t = 0; t < l->count; t++) {
-        if (t) json_printf(out, ",");
+        if (t) buffer_printf(out, ",");
         write_glyph(l, l->ids[t], out);
     }
-    json_printf(out, isnan(l->nats) ? "],\"nats\":null,\"next\":[" : "],\"nats\":%.4f,\"next\":[",
-                l->nats);
-    sampler_probabilities(&plain, l->logits, V, l->p, l->order);
-    sampler_probabilities(sampler, l->logits, V, l->picked, l->order);
+    buffer_printf(out, isnan(nats) ? "],\"nats\":null" : "],\"nats\":%.4f", nats);
+}
+
+static void write_likeliest(const Look *l, double *p, const double *picked, int V, int most,
+                            Buffer *out) {
+    int shown = most < V ? most : V;
+    buffer_printf(out, ",\"next\":[");
     for (int i = 0; i < shown; i++) {
-        int id = likeliest(l->p, V);
-        json_printf(out, "%s{\"p\":%.6g,\"picked\":%.6g,\"glyph\":", i ? "," : "", l->p[id],
-                    l->picked[id]);
+        int id = likeliest(p, V);
+        buffer_printf(out, "%s{\"p\":%.6g,\"picked\":%.6g,\"glyph\":", i ? "," : "", p[id],
+                      picked[id]);
         write_glyph(l, id, out);
-        json_printf(out, "}");
-        l->p[id] = -1;
+        buffer_printf(out, "}");
+        p[id] = -1;
     }
-    json_printf(out, "]}");
+    buffer_printf(out, "]}");
+}
+
+bool look_write_next(const Look *l, const TrilSampling *sampling, int most, Buffer *out,
+                     TrilError *error) {
+    const TrilSampling plain = {.temperature = 1, .top_p = 1};
+    int V = tril_tokenizer_size(tril_model_tokenizer(l->model));
+    size_t size = (size_t)V;
+    const float *logits = tril_reading_logits(l->reading) + (size_t)(l->count - 1) * size;
+    double *p = NULL, *picked = NULL;
+    Error err;
+    bool ok = memory_alloc(&p, size, sizeof *p, "the line", &err) &&
+              memory_alloc(&picked, size, sizeof *picked, "the line", &err);
+    if (!ok) snprintf(error->text, sizeof error->text, "%s", err.text);
+    ok = ok && tril_probabilities(&plain, logits, V, p, error) == TRIL_OK &&
+         tril_probabilities(sampling, logits, V, picked, error) == TRIL_OK;
+    if (ok) {
+        write_line(l, out);
+        write_likeliest(l, p, picked, V, most, out);
+    }
+    memory_free(p);
+    memory_free(picked);
+    return ok;
 }
 
 /* ---- attention ---- */
 
-bool look_weights(const Look *l, int layer, int head, float *weights) {
-    AttentionView view;
-    if (!run_attention(l->run, layer, head, &view)) return false;
-    for (int t = 0; t < l->count; t++)
-        attention_weights(&view, t, weights + (size_t)t * (size_t)l->count);
-    return true;
+static bool read_weights(const Look *l, int layer, int head, float *weights, Error *err) {
+    TrilError error;
+    size_t T = (size_t)l->count;
+    return tril_reading_attention(l->reading, layer, head, weights, T * T, &error) == TRIL_OK ||
+           fail(err, "there is no such head");
 }
 
 bool look_draw_map(const Look *l, int layer, int head, FILE *out, Error *err) {
@@ -110,9 +143,9 @@ bool look_draw_map(const Look *l, int layer, int head, FILE *out, Error *err) {
     char(*glyphs)[GLYPH_SIZE] = NULL, id[40], caption[40], title[64];
     bool ok = memory_alloc(&weights, T * T, sizeof *weights, "the map", err) &&
               memory_alloc(&glyphs, T, sizeof *glyphs, "the map", err) &&
-              (look_weights(l, layer, head, weights) || fail(err, "there is no such head"));
+              read_weights(l, layer, head, weights, err);
     if (ok) {
-        for (int t = 0; t < l->count; t++) glyph_of(l->vocab, l->ids[t], glyphs[t]);
+        for (int t = 0; t < l->count; t++) glyph(l, l->ids[t], glyphs[t]);
         snprintf(id, sizeof id, "map-%d-%d", layer, head);
         snprintf(caption, sizeof caption, "head %d", head);
         snprintf(title, sizeof title, "layer %d, head %d", layer, head);
@@ -125,18 +158,12 @@ bool look_draw_map(const Look *l, int layer, int head, FILE *out, Error *err) {
 
 /* ---- writing ---- */
 
-bool look_prompt(Look *l, const char *line, size_t length, Error *err) {
-    int count;
-    if (!encode(l, line, length, (size_t)l->model->config.T, l->ids, &count, err)) return false;
-    run_freeze(l->generator.run, true);
-    generator_reset(&l->generator);
-    l->next = generator_feed(&l->generator, l->ids, (size_t)count);
-    l->written = 0;
-    return true;
-}
-
-int look_write(Look *l, const Sampler *sampler, char text[UTF8_MAX]) {
-    int32_t id = sampler_pick(sampler, l->next, l->model->config.V, 0, l->written++, l->order);
-    l->next = generator_feed(&l->generator, &id, 1);
-    return vocab_text(l->vocab, id, text);
+bool look_prompt(Look *l, const char *line, size_t length, const TrilSampling *sampling,
+                 TrilError *error) {
+    tril_writer_close(l->writer);
+    if (tril_writer_open(&l->writer, l->model, sampling, error) != TRIL_OK) return false;
+    if (tril_writer_read(l->writer, line, length, error) == TRIL_OK) return true;
+    tril_writer_close(l->writer);
+    l->writer = NULL;
+    return false;
 }

@@ -1,5 +1,5 @@
 "use strict";
-// The compiled C as an object: call(name, ...numbers) calls an export of web/tril.c and returns its
+// The compiled C as an object: call(name, ...numbers) calls an export of web/web.h and returns its
 // answer as bytes, or throws its sentence as an Error.
 //
 // The C library asks its system for very little: the time, an empty environment, and a place for

@@ -3,27 +3,27 @@
 #include "base/memory.h"
 #include "web/answer.h"
 #include "web/memfile.h"
-#include "web/tril.h"
+#include "web/web.h"
 
 #include <string.h>
 
-enum { MAX_TEXT = 32 << 20, CONTEXT_OF_TEXT = 8 };
-
-static const double held_out = 0.1; /* the share of the text, as in ./train */
+enum { MAX_TEXT = 32 << 20 };
 
 const char text_file[] = "the text", checkpoint_file[] = "the checkpoint", line_file[] = "the line";
 
-Tab tab = {.looked_at = -1, .sampler = {.temperature = 0.8, .top_p = 1, .seed = 1337}};
+Tab tab = {
+    .looked_at = -1,
+    .sampling = {.temperature = 0.8, .top_p = 1, .seed = 1337, .precision = "f32", .threads = 1}};
 
 /* ---- bytes from the page ---- */
 
-size_t tril_memory_limit(void) {
+size_t web_memory_limit(void) {
     return memory_installed();
 }
 
 enum { ROOM_TEXT, ROOM_CHECKPOINT, ROOM_LINE };
 
-char *tril_room(int kind, size_t length) {
+char *web_room(int kind, size_t length) {
     Error err = {0};
     char *bytes = NULL;
     const char *name = kind == ROOM_TEXT   ? text_file
@@ -34,94 +34,110 @@ char *tril_room(int kind, size_t length) {
              (double)length / 1e6, MAX_TEXT / 1000000);
     else
         memfile_make(name, length, &bytes, &err);
-    if (!bytes) answer_refusal(&err);
+    if (!bytes) answer_refusal(err.text);
     return bytes;
 }
 
 /* ---- the ladder ---- */
 
-int tril_ladder(void) {
+int web_ladder(void) {
     Error err = {0};
-    JsonText json = json_begin("the answer", &err);
-    for (int i = 0; model_name(i); i++) {
-        json_printf(&json, "%s{\"rung\":%d", i ? "," : "[", i);
-        answer_text(&json, "name", model_name(i));
-        answer_text(&json, "idea", model_idea(model_name(i)));
-        json_printf(&json, "}");
+    Buffer json = buffer_begin("the answer", &err);
+    for (int i = 0; tril_rung(i); i++) {
+        buffer_printf(&json, "%s{\"rung\":%d", i ? "," : "[", i);
+        answer_text(&json, "name", tril_rung(i));
+        answer_text(&json, "idea", tril_rung_idea(i));
+        buffer_printf(&json, "}");
     }
-    json_printf(&json, "]");
+    buffer_printf(&json, "]");
     return answer_json(&json, &err);
 }
 
 /* ---- the rungs ---- */
 
 static bool is_there(int rung) {
-    return rung >= 0 && rung < MAX_RUNGS && tab.there[rung];
+    return rung >= 0 && rung < RUNGS && tab.there[rung];
 }
 
-Trainer *tab_trainer(int rung, Error *err) {
+Trainer *tab_trainer(int rung, TrilError *error) {
     if (is_there(rung)) return &tab.trainers[rung];
-    fail(err, "there is no such model yet");
+    snprintf(error->text, sizeof error->text, "there is no such model yet");
     return NULL;
 }
 
 void tab_close_look(void) {
-    if (tab.looked_at >= 0) look_close(&tab.look);
+    look_close(&tab.look);
     tab.looked_at = -1;
 }
 
-void tril_drop(int rung) {
+void web_drop(int rung) {
     if (!is_there(rung)) return;
     if (tab.looked_at == rung) tab_close_look();
     trainer_close(&tab.trainers[rung]);
     tab.there[rung] = false;
 }
 
-void tab_drop_all(void) {
-    for (int i = 0; i < MAX_RUNGS; i++) tril_drop(i);
+static void drop_all(void) {
+    for (int i = 0; i < RUNGS; i++) web_drop(i);
 }
 
-void tril_close(void) {
-    tab_drop_all();
-    corpus_free(&tab.corpus);
-    tab.has_text = false;
+/* ---- the text ---- */
+
+void tab_drop_text(void) {
+    drop_all();
+    tril_text_free(tab.text);
+    tril_tokenizer_free(tab.tokenizer);
+    tab.text = NULL;
+    tab.tokenizer = NULL;
+}
+
+void web_close(void) {
+    tab_drop_text();
     memfile_remove(text_file);
     memfile_remove(checkpoint_file);
     memfile_remove(line_file);
     answer_bytes(NULL, 0);
 }
 
-/* ---- the text ---- */
-
-static int describe_text(void) {
-    Error err = {0};
-    JsonText json = json_begin("the answer", &err);
-    json_printf(&json, "{\"characters\":%zu,\"train\":%zu,\"vocabulary\":%d", tab.corpus.length,
-                tab.corpus.train, tab.corpus.vocab.size);
-    answer_number(&json, "uniform", tab.counts.uniform);
-    answer_number(&json, "unigram", tab.counts.unigram_held_out);
-    answer_number(&json, "bigram", tab.counts.bigram_held_out);
-    json_printf(&json, "}");
-    return answer_json(&json, &err);
-}
-
-bool tab_read_text(bool bytes, const Vocab *known, Error *err) {
-    Corpus read;
-    if (!corpus_load(&read, text_file, bytes, held_out, CONTEXT_OF_TEXT, known, err)) return false;
-    if (!count_losses(read.ids, read.train, read.ids + read.train, read.length - read.train,
-                      read.vocab.size, &tab.counts, err)) {
-        corpus_free(&read);
+bool tab_take_text(TrilTokenizer *tokenizer, TrilError *error) {
+    size_t length;
+    TrilText *text;
+    TrilCounts counts;
+    const char *bytes = memfile_bytes(text_file, &length);
+    bool ok = tril_text_make(&text, tokenizer, bytes ? bytes : "", length, tril_options().held_out,
+                             error) == TRIL_OK &&
+              tril_text_count(text, &counts, error) == TRIL_OK;
+    if (!ok) {
+        tril_text_free(text);
+        tril_tokenizer_free(tokenizer);
         return false;
     }
-    tab_drop_all();
-    corpus_free(&tab.corpus);
-    tab.corpus = read;
-    tab.has_text = true;
-    tab.as_bytes = bytes;
+    tab_drop_text();
+    tab.tokenizer = tokenizer;
+    tab.text = text;
+    tab.counts = counts;
     return true;
 }
 
-int tril_take_text(int bytes) {
+static int describe_text(void) {
     Error err = {0};
-    return tab_read_text(bytes, NULL, &err) ? describe_text() : answer_refusal(&err);
+    Buffer json = buffer_begin("the answer", &err);
+    buffer_printf(&json, "{\"characters\":%zu,\"train\":%zu,\"vocabulary\":%d",
+                  tab.counts.characters, tab.counts.trained_on, tril_tokenizer_size(tab.tokenizer));
+    answer_number(&json, "uniform", tab.counts.uniform);
+    answer_number(&json, "unigram", tab.counts.unigram);
+    answer_number(&json, "bigram", tab.counts.bigram);
+    buffer_printf(&json, "}");
+    return answer_json(&json, &err);
+}
+
+int web_take_text(int bytes) {
+    TrilError error;
+    TrilTokenizer *tokenizer;
+    size_t length;
+    const char *text = memfile_bytes(text_file, &length);
+    TrilStatus status = bytes ? tril_tokenizer_of_bytes(&tokenizer, &error)
+                              : tril_tokenizer_make(&tokenizer, text ? text : "", length, &error);
+    return status == TRIL_OK && tab_take_text(tokenizer, &error) ? describe_text()
+                                                                 : answer_refusal(error.text);
 }

@@ -1,21 +1,24 @@
 /* tab.h - what the page's tab holds: its text, the rungs that train on it, and the one that a
- * person looks at. Shared by the files behind tril.h. */
+ * person looks at. Shared by the files behind web.h. */
 #ifndef TRIL_WEB_TAB_H
 #define TRIL_WEB_TAB_H
 
 #include "web/look.h"
 #include "web/trainer.h"
 
+enum { RUNGS = 16 }; /* at most */
+
 typedef struct {
-    Corpus corpus; /* without a text: a vocabulary at most */
-    bool has_text, as_bytes;
-    Counts counts;               /* of the text */
-    Request asked;               /* what the rungs that are added next are made of */
-    Trainer trainers[MAX_RUNGS]; /* by the rung's place in the ladder */
-    bool there[MAX_RUNGS];
+    TrilTokenizer *tokenizer; /* of the text, and of all models that train on it */
+    TrilText *text;           /* NULL: there is none */
+    TrilCounts counts;        /* of the text */
+    TrilSizes sizes;          /* what the rungs that are added next are made of */
+    TrilOptions options;
+    Trainer trainers[RUNGS]; /* by the rung's place in the ladder */
+    bool there[RUNGS];
     Look look;
     int looked_at; /* the rung of `look`; -1: none */
-    Sampler sampler;
+    TrilSampling sampling;
 } Tab;
 
 extern Tab tab;
@@ -24,14 +27,16 @@ extern Tab tab;
 extern const char text_file[], checkpoint_file[], line_file[];
 
 /* The trainer of a rung; NULL with a message if there is none. */
-Trainer *tab_trainer(int rung, Error *err);
+Trainer *tab_trainer(int rung, TrilError *error);
 
-/* Closes `look`, or what belongs to all rungs. */
+/* Closes `look`. */
 void tab_close_look(void);
-void tab_drop_all(void);
 
-/* Reads the text in its file, with all characters of the vocabulary `known` (NULL: none), and
- * counts it. All rungs go. Refused: what corpus_load refuses; then all stays. */
-bool tab_read_text(bool bytes, const Vocab *known, Error *err);
+/* Drops all rungs and what is known of the text. Its file stays. */
+void tab_drop_text(void);
+
+/* Takes the text in its file with the ids of this tokenizer, which it takes over, and counts it.
+ * All rungs go. Refused: what tril_text_make refuses; then all stays. */
+bool tab_take_text(TrilTokenizer *tokenizer, TrilError *error);
 
 #endif

@@ -1,6 +1,6 @@
 #include "web/trainer.h"
-
-#include <string.h>
+#include "base/utf8.h"
+#include "report/glyph.h"
 
 enum { EVALUATIONS = 40, HELD_OUT_CHARACTERS = 8192 };
 
@@ -17,9 +17,9 @@ static void thin(Trace *t) {
     }
 }
 
-static void trace_batch(Trace *t, const Progress *p, double loss) {
+static void trace_batch(Trace *t, const TrilProgress *p, double loss) {
     t->open.step += p->step;
-    t->open.seconds += p->step_seconds;
+    t->open.seconds += p->seconds;
     t->open.loss += loss;
     if (++t->pending < t->stride) return;
     double n = t->pending;
@@ -31,97 +31,85 @@ static void trace_batch(Trace *t, const Progress *p, double loss) {
 }
 
 /* When all places are taken, every other point goes. */
-static void trace_held_out(Trace *t, const Progress *p, double loss) {
+static void trace_held_out(Trace *t, const TrilProgress *p, double loss) {
     if (t->held_out_count == TRACE_LOSSES) {
         t->held_out_count /= 2;
         for (int i = 0; i < t->held_out_count; i++) t->held_out[i] = t->held_out[2 * i];
     }
-    t->held_out[t->held_out_count++] = (TracePoint){p->step, p->step_seconds, loss};
+    t->held_out[t->held_out_count++] = (TracePoint){p->step, p->seconds, loss};
 }
 
 /* ---- one rung ---- */
 
-/* Evaluates on the held-out text: all of it if it is short, else on evenly spaced windows, the same
- * each time. Then writes a line. */
-static bool evaluate(Trainer *t, Error *err) {
-    const Corpus *corpus = t->corpus;
-    size_t count = corpus->length - corpus->train;
-    size_t every = (count + HELD_OUT_CHARACTERS - 1) / HELD_OUT_CHARACTERS;
+/* A line that the model writes. */
+typedef struct {
+    GlyphLine line;
+    bool bytes;
+} Line;
+
+/* Stops where the line is full. */
+static int take_character(const char *text, size_t length, void *user) {
+    Line *line = user;
+    uint32_t code = (unsigned char)*text;
+    if (!line->bytes) utf8_decode(text, length, &code);
+    return !glyph_append(&line->line, code, line->bytes);
+}
+
+static bool write_line(Trainer *t, TrilError *error) {
+    TrilSampling sampling = {.length = LINE_COLUMNS,
+                             .temperature = 0.8,
+                             .top_p = 1,
+                             .seed = tril_training_options(t->training).seed,
+                             .precision = "f32",
+                             .threads = 1};
+    Line line = {{t->sample, sizeof t->sample, LINE_COLUMNS},
+                 tril_tokenizer_has_bytes(tril_model_tokenizer(t->model))};
+    *t->sample = 0;
+    TrilStatus status = tril_generate(t->model, "", 0, &sampling, take_character, &line, error);
+    return status == TRIL_OK || status == TRIL_STOPPED;
+}
+
+/* Evaluates on the held-out text: all of it if it is short. Then writes a line. */
+static bool evaluate(Trainer *t, TrilError *error) {
     double loss;
-    if (!training_evaluate(&t->training, every, &loss, err)) return false;
-    sample_write(&t->writer, &corpus->vocab, t->request.seed, t->sample);
-    trace_held_out(&t->trace, &t->training.progress, loss);
-    return true;
+    if (tril_training_estimate(t->training, HELD_OUT_CHARACTERS, &loss, error) != TRIL_OK)
+        return false;
+    TrilProgress progress = tril_training_progress(t->training);
+    trace_held_out(&t->trace, &progress, loss);
+    return write_line(t, error);
 }
 
 /* In the beginning more often: then the losses fall fastest. */
-static bool evaluation_due(const Trainer *t) {
-    int step = t->training.progress.step, early = t->request.eval_every / 4;
-    return step == t->request.steps || step % t->request.eval_every == 0 ||
-           (step < 2 * t->request.eval_every && early > 0 && step % early == 0);
+static bool evaluation_due(const Trainer *t, const TrilProgress *p) {
+    int early = t->eval_every / 4;
+    return p->step == p->steps || p->step % t->eval_every == 0 ||
+           (p->step < 2 * t->eval_every && early > 0 && p->step % early == 0);
 }
 
-/* Takes the weights of `init`, and goes on after its step if it has moments. */
-static bool take_over(Trainer *t, const Checkpoint *init, const Progress *progress, Error *err) {
-    const Config *has = &init->model.config, *wants = &t->model.config;
-    if (has->V != wants->V || has->T != wants->T || has->L != wants->L || has->NH != wants->NH ||
-        has->C != wants->C || has->NKV != wants->NKV || has->H != wants->H ||
-        strcmp(has->model, wants->model) != 0)
-        return fail(err, "%s: the model to start from is of other sizes", t->request.model);
-    memcpy(t->model.weights, init->model.weights, t->model.weights_size * sizeof(float));
-    if (progress)
-        training_restore(&t->training, progress, init->first_moments, init->second_moments);
-    return true;
-}
-
-bool trainer_open(Trainer *t, const Request *request, const Corpus *corpus, const Checkpoint *init,
-                  const Progress *progress, Error *err) {
-    *t = (Trainer){.corpus = corpus, .request = *request, .trace.stride = 1};
-    Recipe recipe = recipe_of(request->model);
-    Config config = request->sizes;
-    snprintf(config.model, sizeof config.model, "%s", request->model);
-    config.V = corpus->vocab.size;
-    RunOptions options = {.batch = request->batch,
-                          .length = request->sizes.T,
-                          .training = true,
-                          .threads = 1,
-                          .seed = request->seed};
-    if (request->learning_rate > 0) recipe_set_learning_rate(&recipe, request->learning_rate);
-    if (t->request.eval_every < 1)
-        t->request.eval_every = request->steps / EVALUATIONS > 1 ? request->steps / EVALUATIONS : 1;
-    return model_build(&t->model, &config, request->seed, err) &&
-           training_open(&t->training, &t->model, corpus, &options, &recipe, request->steps, err) &&
-           (!init || take_over(t, init, progress, err)) &&
-           sample_open(&t->writer, t->training.workers.run, &t->model.config, err) &&
-           (corpus->length == 0 || evaluate(t, err));
+bool trainer_open(Trainer *t, TrilModel *model, TrilTraining *training, TrilError *error) {
+    *t = (Trainer){.model = model, .training = training, .eval_every = 1, .trace.stride = 1};
+    if (!training) return true;
+    int steps = tril_training_progress(training).steps;
+    if (steps > EVALUATIONS) t->eval_every = steps / EVALUATIONS;
+    return evaluate(t, error);
 }
 
 void trainer_close(Trainer *t) {
-    training_close(&t->training);
-    model_free(&t->model);
-    sample_close(&t->writer);
+    tril_training_close(t->training);
+    tril_model_free(t->model);
     *t = (Trainer){0};
 }
 
 bool trainer_done(const Trainer *t) {
-    return training_done(&t->training);
+    if (!t->training) return false;
+    TrilProgress progress = tril_training_progress(t->training);
+    return progress.step >= progress.steps;
 }
 
-void trainer_set_steps(Trainer *t, int steps) {
-    t->request.steps = t->training.steps = steps;
-}
-
-bool trainer_step(Trainer *t, Error *err) {
-    Step step;
-    double rate;
-    if (!training_step(&t->training, &step, &rate, err)) return false;
-    trace_batch(&t->trace, &t->training.progress, step.loss);
-    return !evaluation_due(t) || evaluate(t, err);
-}
-
-bool trainer_save(Trainer *t, const char *path, Error *err) {
-    Plan plan = {.run.seed = t->request.seed};
-    request_write(&t->request, plan.words);
-    return save_state(path, t->training.workers.run, &plan, t->corpus, &t->training.progress, NULL,
-                      0, err);
+bool trainer_step(Trainer *t, TrilError *error) {
+    TrilStep step;
+    if (tril_training_step(t->training, &step, error) != TRIL_OK) return false;
+    TrilProgress progress = tril_training_progress(t->training);
+    trace_batch(&t->trace, &progress, step.loss);
+    return !evaluation_due(t, &progress) || evaluate(t, error);
 }

@@ -6,10 +6,11 @@
 #ifndef TRIL_WEB_TRAINER_H
 #define TRIL_WEB_TRAINER_H
 
-#include "library/training.h"
-#include "training/sample.h"
+#include "library/tril.h"
 
-enum { TRACE_POINTS = 256, TRACE_LOSSES = 64 };
+#include <stdbool.h>
+
+enum { TRACE_POINTS = 256, TRACE_LOSSES = 64, LINE_COLUMNS = 64, LINE_SIZE = 272 };
 
 /* A point of a curve. */
 typedef struct {
@@ -26,37 +27,25 @@ typedef struct {
 } Trace;
 
 typedef struct {
-    const Corpus *corpus; /* borrowed */
-    Request request;      /* what was asked for, as ./train would be */
-    Model model;
-    Training training; /* of `model` */
-    SampleWriter writer;
+    TrilModel *model;       /* owned, as is the training */
+    TrilTraining *training; /* NULL: the model can be looked at only */
+    int eval_every;
     Trace trace;
-    char sample[SAMPLE_SIZE]; /* written at the last evaluation */
-    Error failed;             /* why it cannot go on; empty: it can */
+    char sample[LINE_SIZE]; /* written at the last evaluation */
+    TrilError failed;       /* why it cannot go on; empty: it can */
 } Trainer;
 
-/* Makes the trainer of the rung `request->model` with these sizes, steps, batch and seed. Its
- * weights are random, or those of `init` if it is not NULL; with `progress`, it goes on after that
- * with the moments of `init`. Evaluates once, if the corpus has a text. The caller releases it with
- * trainer_close, also after a failure. Refused: what model_check and run_open refuse, `init` of
- * other sizes, no memory. */
-bool trainer_open(Trainer *trainer, const Request *request, const Corpus *corpus,
-                  const Checkpoint *init, const Progress *progress, Error *err);
+/* Makes a trainer of a model and its training, which it takes over; without one the model can be
+ * looked at only. Evaluates once. The caller releases it with trainer_close, also after a failure.
+ * Refused: a loss that is not a number, no memory. */
+bool trainer_open(Trainer *trainer, TrilModel *model, TrilTraining *training, TrilError *error);
 void trainer_close(Trainer *trainer);
 
 /* Takes a step, and evaluates if it is time. Refused: a loss or gradient that is no longer a
  * number. The trainer then cannot go on. */
-bool trainer_step(Trainer *trainer, Error *err);
+bool trainer_step(Trainer *trainer, TrilError *error);
 
 /* Are all steps taken? */
 bool trainer_done(const Trainer *trainer);
-
-/* Sets after how many steps it ends, which the rates follow. */
-void trainer_set_steps(Trainer *trainer, int steps);
-
-/* Writes the weights, the moments and the settings to the file `path`: a state, which ./train
- * --resume continues, and a checkpoint for all else that reads one. */
-bool trainer_save(Trainer *trainer, const char *path, Error *err);
 
 #endif

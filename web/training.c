@@ -3,120 +3,127 @@
 #include "report/figure.h"
 #include "web/answer.h"
 #include "web/tab.h"
-#include "web/tril.h"
+#include "web/web.h"
 
 #include <math.h>
-#include <string.h>
+#include <stdio.h>
 
-static bool check_rung(int rung, Error *err) {
-    return (rung >= 0 && rung < MAX_RUNGS && model_name(rung)) ||
-           fail(err, "there is no rung %d", rung);
+static const char *rung_name(int rung, TrilError *error) {
+    const char *name = rung < RUNGS ? tril_rung(rung) : NULL;
+    if (!name) snprintf(error->text, sizeof error->text, "there is no rung %d", rung);
+    return name;
 }
 
-void tril_set_sizes(int layers, int heads, int width, int context, int batch, int steps,
-                    double seed) {
-    Request empty = request_empty();
-    empty.patience = 1;
-    tab.asked = request_new(&empty);
-    tab.asked.sizes = (Config){.L = layers, .NH = heads, .C = width, .T = context};
-    tab.asked.batch = batch;
-    tab.asked.steps = steps;
-    tab.asked.eval_every = 0;
-    tab.asked.seed = (uint64_t)seed;
-    tab.asked.epochs = 0;
-    tab.asked.precision = "f32";
-    tab.asked.bytes = tab.as_bytes;
+void web_set_sizes(int layers, int heads, int width, int context, int batch, int steps,
+                   double seed) {
+    tab.sizes = (TrilSizes){.layers = layers, .heads = heads, .width = width, .context = context};
+    tab.options = tril_options();
+    tab.options.steps = steps;
+    tab.options.batch = batch;
+    tab.options.dropout = 0;
+    tab.options.precision = "f32";
+    tab.options.threads = 1;
+    tab.options.seed = (uint64_t)seed;
 }
 
-void tril_set_dropout(double dropout) {
-    tab.asked.sizes.dropout = dropout;
-}
-
-static RunOptions run_options(const Request *request) {
-    return (RunOptions){
-        .batch = request->batch, .length = request->sizes.T, .training = true, .threads = 1};
+void web_set_dropout(double dropout) {
+    tab.options.dropout = dropout;
 }
 
 /* Roughly, the multiply-adds of a step: forward and twice as much backward, of each weight and of
  * attention. */
-static double work_of(const Config *config) {
-    double tokens = (double)tab.asked.batch * config->T;
-    double weights = (double)model_parameters(config);
-    double attention = (double)config->L * config->T * config->C;
-    return 3 * tokens * (weights + attention);
+static double work_of(double parameters) {
+    const TrilSizes *s = &tab.sizes;
+    double tokens = (double)tab.options.batch * s->context;
+    double attention = (double)s->layers * s->context * s->width;
+    return 3 * tokens * (parameters + attention);
 }
 
-int tril_estimate(int rung) {
+int web_estimate(int rung) {
     Error err = {0};
-    Memory m;
-    Config config = tab.asked.sizes;
-    RunOptions options = run_options(&tab.asked);
-    if (!check_rung(rung, &err)) return answer_refusal(&err);
-    snprintf(config.model, sizeof config.model, "%s", model_name(rung));
-    config.V = tab.has_text ? tab.corpus.vocab.size : 1;
-    if (!model_check(&config, &err) || !run_estimate(&config, &options, &m, &err))
-        return answer_refusal(&err);
-    JsonText json = json_begin("the answer", &err);
-    json_printf(&json, "{\"parameters\":%zu", model_parameters(&config));
-    answer_number(&json, "bytes",
-                  (double)m.weights + (double)m.optimizer + (double)m.activations +
-                      (double)m.threads);
-    answer_number(&json, "work", work_of(&config));
-    json_printf(&json, "}");
+    TrilError error;
+    TrilEstimate e;
+    tab.sizes.rung = rung_name(rung, &error);
+    int vocabulary = tab.tokenizer ? tril_tokenizer_size(tab.tokenizer) : 1;
+    if (!tab.sizes.rung ||
+        tril_estimate(&tab.sizes, vocabulary, &tab.options, &e, &error) != TRIL_OK)
+        return answer_refusal(error.text);
+    Buffer json = buffer_begin("the answer", &err);
+    buffer_printf(&json, "{\"parameters\":%zu", e.parameters);
+    answer_number(&json, "bytes", e.bytes);
+    answer_number(&json, "work", work_of((double)e.parameters));
+    buffer_printf(&json, "}");
     return answer_json(&json, &err);
 }
 
-static void add_rung(JsonText *json, int i) {
-    const Trainer *t = &tab.trainers[i];
-    const Progress *p = &t->training.progress;
-    int last = t->trace.held_out_count - 1;
-    json_printf(json, "{\"rung\":%d,\"step\":%d,\"steps\":%d,\"parameters\":%zu,\"done\":%s", i,
-                p->step, t->request.steps, t->model.parameters, trainer_done(t) ? "true" : "false");
-    answer_number(json, "loss", p->recent_count > 0 ? p->recent : NAN);
-    answer_number(json, "heldOut", last >= 0 ? t->trace.held_out[last].loss : NAN);
-    answer_number(json, "lowest", p->lowest);
-    answer_number(json, "seconds", p->step_seconds);
-    answer_number(json, "characters", (double)p->step * t->request.batch * t->request.sizes.T);
-    json_printf(json, ",\"layers\":%d,\"heads\":%d,\"width\":%d,\"context\":%d", t->model.config.L,
-                t->model.config.NH, t->model.config.C, t->model.config.T);
-    answer_text(json, "sample", t->sample);
-    answer_text(json, "failed", t->failed.text);
-    json_printf(json, "}");
+static void add_progress(Buffer *json, const Trainer *t) {
+    TrilProgress p = {.steps = tab.options.steps, .recent = NAN, .lowest = NAN};
+    TrilSizes sizes = tril_model_sizes(t->model);
+    double characters = 0;
+    if (t->training) {
+        p = tril_training_progress(t->training);
+        characters = (double)p.step * tril_training_options(t->training).batch * sizes.context;
+    }
+    buffer_printf(json, ",\"step\":%d,\"steps\":%d", p.step, p.steps);
+    answer_number(json, "loss", p.recent);
+    answer_number(json, "lowest", p.lowest);
+    answer_number(json, "seconds", p.seconds);
+    answer_number(json, "characters", characters);
+    buffer_printf(json, ",\"layers\":%d,\"heads\":%d,\"width\":%d,\"context\":%d", sizes.layers,
+                  sizes.heads, sizes.width, sizes.context);
 }
 
-int tril_rungs(void) {
+static void add_rung(Buffer *json, int i) {
+    const Trainer *t = &tab.trainers[i];
+    int last = t->trace.held_out_count - 1;
+    buffer_printf(json, "{\"rung\":%d,\"parameters\":%zu,\"done\":%s", i,
+                  tril_model_parameters(t->model), trainer_done(t) ? "true" : "false");
+    add_progress(json, t);
+    answer_number(json, "heldOut", last >= 0 ? t->trace.held_out[last].loss : NAN);
+    answer_text(json, "sample", t->sample);
+    answer_text(json, "failed", t->failed.text);
+    buffer_printf(json, "}");
+}
+
+int web_rungs(void) {
     Error err = {0};
     bool any = false;
-    JsonText json = json_begin("the answer", &err);
-    json_printf(&json, "[");
-    for (int i = 0; i < MAX_RUNGS; i++) {
+    Buffer json = buffer_begin("the answer", &err);
+    buffer_printf(&json, "[");
+    for (int i = 0; i < RUNGS; i++) {
         if (!tab.there[i]) continue;
-        if (any) json_printf(&json, ",");
+        if (any) buffer_printf(&json, ",");
         add_rung(&json, i);
         any = true;
     }
-    json_printf(&json, "]");
+    buffer_printf(&json, "]");
     return answer_json(&json, &err);
 }
 
-static bool check_text(Error *err) {
-    int context = tab.asked.sizes.T;
-    if (!tab.has_text) return fail(err, "there is no text to train on");
-    return tab.corpus.train > (size_t)context ||
-           fail(err, "the text is too short: a context of %d needs more than its %zu characters",
-                context, tab.corpus.train);
+/* Makes a model of the rung, and begins to train it. */
+static bool begin(Trainer *trainer, const char *rung, TrilError *error) {
+    TrilModel *model;
+    TrilTraining *training;
+    tab.sizes.rung = rung;
+    if (tril_model_make(&model, tab.tokenizer, &tab.sizes, tab.options.seed, error) != TRIL_OK)
+        return false;
+    if (tril_training_open_on(&training, model, tab.text, &tab.options, error) != TRIL_OK) {
+        tril_model_free(model);
+        return false;
+    }
+    if (trainer_open(trainer, model, training, error)) return true;
+    trainer_close(trainer);
+    return false;
 }
 
-int tril_add(int rung) {
-    Error err = {0};
-    Request request = tab.asked;
-    if (!check_rung(rung, &err) || !check_text(&err)) return answer_refusal(&err);
-    tril_drop(rung);
-    request.model = model_name(rung);
-    tab.there[rung] = trainer_open(&tab.trainers[rung], &request, &tab.corpus, NULL, NULL, &err);
-    if (tab.there[rung]) return tril_rungs();
-    trainer_close(&tab.trainers[rung]);
-    return answer_refusal(&err);
+int web_add(int rung) {
+    TrilError error;
+    const char *name = rung_name(rung, &error);
+    if (!name) return answer_refusal(error.text);
+    if (!tab.text) return answer_refusal("there is no text to train on");
+    web_drop(rung);
+    tab.there[rung] = begin(&tab.trainers[rung], name, &error);
+    return tab.there[rung] ? web_rungs() : answer_refusal(error.text);
 }
 
 static bool can_go_on(int i) {
@@ -127,10 +134,10 @@ static bool can_go_on(int i) {
 static int next_rung(bool by_time) {
     int next = -1;
     double least = INFINITY;
-    for (int i = 0; i < MAX_RUNGS; i++) {
+    for (int i = 0; i < RUNGS; i++) {
         if (!can_go_on(i)) continue;
-        const Progress *p = &tab.trainers[i].training.progress;
-        double so_far = by_time ? p->step_seconds : p->step;
+        TrilProgress p = tril_training_progress(tab.trainers[i].training);
+        double so_far = by_time ? p.seconds : p.step;
         if (so_far < least) {
             least = so_far;
             next = i;
@@ -139,22 +146,22 @@ static int next_rung(bool by_time) {
     return next;
 }
 
-int tril_advance(double milliseconds, int by_time) {
+int web_advance(double milliseconds, int by_time) {
     double end = clock_seconds() + milliseconds / 1000;
     int next = next_rung(by_time);
     while (next >= 0) {
-        Error err = {0};
-        if (!trainer_step(&tab.trainers[next], &err)) tab.trainers[next].failed = err;
+        TrilError error;
+        if (!trainer_step(&tab.trainers[next], &error)) tab.trainers[next].failed = error;
         if (clock_seconds() >= end) return 1;
         next = next_rung(by_time);
     }
     return 0;
 }
 
-void tril_set_steps(int rung, int steps) {
-    Error none;
+void web_set_steps(int rung, int steps) {
+    TrilError none;
     Trainer *trainer = tab_trainer(rung, &none);
-    if (trainer) trainer_set_steps(trainer, steps);
+    if (trainer && trainer->training) tril_training_set_steps(trainer->training, steps, &none);
 }
 
 /* ---- the chart ---- */
@@ -173,8 +180,8 @@ static bool write_chart(FILE *out, const void *chart, Error *err) {
     return true;
 }
 
-int tril_draw_losses(int height, int by_time) {
-    enum { CURVES = 2 * MAX_RUNGS, NAME = 32 };
+int web_draw_losses(int height, int by_time) {
+    enum { CURVES = 2 * RUNGS, NAME = 32 };
     static Point points[CURVES][TRACE_POINTS];
     static char names[CURVES][NAME];
     Curve curves[CURVES];
@@ -183,7 +190,7 @@ int tril_draw_losses(int height, int by_time) {
         bool faint = i % 2;
         int rung = i / 2;
         if (!tab.there[rung]) continue;
-        snprintf(names[i], NAME, "%s%s", model_name(rung), faint ? ", training" : "");
+        snprintf(names[i], NAME, "%s%s", tril_rung(rung), faint ? ", training" : "");
         curves[count++] =
             (Curve){.name = names[i],
                     .points = points[i],
@@ -192,8 +199,8 @@ int tril_draw_losses(int height, int by_time) {
                     .faint = faint};
     }
     const Level levels[] = {{"uniform", tab.counts.uniform},
-                            {"counted unigram", tab.counts.unigram_held_out},
-                            {"counted bigram", tab.counts.bigram_held_out}};
+                            {"counted unigram", tab.counts.unigram},
+                            {"counted bigram", tab.counts.bigram}};
     const Chart chart = {.id = "losses",
                          .title = "Loss, in nats per character: the lower, the better",
                          .x_name = by_time ? "seconds of training" : "steps",
@@ -203,7 +210,7 @@ int tril_draw_losses(int height, int by_time) {
                          .curves = curves,
                          .levels = levels,
                          .curve_count = count,
-                         .level_count = tab.corpus.length > 0 ? 3 : 0,
+                         .level_count = tab.text ? 3 : 0,
                          .height = height,
                          .decimals = 3,
                          .names = true};

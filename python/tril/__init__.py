@@ -103,6 +103,7 @@ def _open_library() -> ctypes.CDLL:
         "model_make": (number, [to_pointer, pointer, ctypes.POINTER(_Sizes), ctypes.c_uint64, error]),
         "model_load": (number, [to_pointer, text, error]),
         "model_save": (number, [pointer, text, error]),
+        "model_extend": (number, [to_pointer, pointer, text, count, ctypes.c_uint64, error]),
         "model_free": (None, [pointer]),
         "model_tokenizer": (pointer, [pointer]),
         "model_sizes": (_Sizes, [pointer]),
@@ -118,6 +119,8 @@ def _open_library() -> ctypes.CDLL:
         "training_step": (number, [pointer, ctypes.POINTER(_Step), error]),
         "training_run": (number, [pointer, _OnStep, pointer, error]),
         "training_evaluate": (number, [pointer, to_double, error]),
+        "training_estimate": (number, [pointer, count, to_double, error]),
+        "training_set_steps": (number, [pointer, number, error]),
         "training_save": (number, [pointer, text, error]),
         "training_resume": (number, [to_pointer, to_pointer, text, text, count, number, error]),
         "evaluate": (number, [pointer, text, count, number, to_double, error]),
@@ -125,6 +128,7 @@ def _open_library() -> ctypes.CDLL:
         "reading_close": (None, [pointer]),
         "reading_tokens": (number, [pointer]),
         "reading_logits": (pointer, [pointer]),
+        "reading_loss": (ctypes.c_double, [pointer]),
         "reading_heads": (None, [pointer, ctypes.POINTER(number), ctypes.POINTER(number)]),
         "reading_attention": (number, [pointer, number, number, pointer, count, error]),
         "sampling": (_Sampling, []),
@@ -351,6 +355,14 @@ class Model:
         """Writes the model as one file, which `./sample` reads."""
         _call("model_save", self._handle, _path(path))
 
+    def extended(self, text: Text, *, seed: Optional[int] = None) -> "Model":
+        """A model that also knows all characters of a text, as `./train --init` makes it. This one
+        stays as it is."""
+        given, model = _bytes_of(text), Model.__new__(Model)
+        seed = _lib.tril_options().seed if seed is None else seed
+        model._own(_made("model_extend", self._handle, given, len(given), seed))
+        return model
+
     @property
     def sizes(self) -> Sizes:
         return Sizes(*_values(_lib.tril_model_sizes(self._handle)))
@@ -438,6 +450,11 @@ class Reading:
         """[T, V], without a copy: row t predicts the character after t."""
         shape = [len(self), len(self.model.tokenizer)]
         return _numbers(_lib.tril_reading_logits(self._handle), shape, self)
+
+    @property
+    def loss(self) -> float:
+        """The mean loss on the characters but the first; NaN of a single one."""
+        return _lib.tril_reading_loss(self._handle)
 
     def attention(self, layer: int, head: int) -> Any:
         """[T, T]: how much each character attends to each other. Each row sums to 1."""
@@ -538,10 +555,18 @@ class Training:
         callback.finish()
         return status == 0
 
-    def evaluate(self) -> float:
-        """The mean loss over the whole held-out text."""
+    def set_steps(self, steps: int) -> None:
+        """Plans another number of steps, which the learning rates follow."""
+        _call("training_set_steps", self._open(), steps)
+
+    def evaluate(self, characters: Optional[int] = None) -> float:
+        """The mean loss over the whole held-out text; or, of a longer one, over evenly spaced
+        windows with about so many characters, which is sooner."""
         nats = ctypes.c_double()
-        _call("training_evaluate", self._open(), ctypes.byref(nats))
+        if characters is None:
+            _call("training_evaluate", self._open(), ctypes.byref(nats))
+        else:
+            _call("training_estimate", self._open(), characters, ctypes.byref(nats))
         return nats.value
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:

@@ -120,6 +120,8 @@ static void pack_square_transposed(uint16_t *to, const float *from, size_t row, 
     for (int j = 0; j < LANES; j++) {
         pairs[j] = _mm512_setzero_si512();
         if (j >= columns) continue;
+        __builtin_prefetch(from + (size_t)(j + TILE) * row);
+        __builtin_prefetch(from + (size_t)(j + TILE) * row + LANES);
         pack_rows(line, from + (size_t)j * row, 0, 1, K);
         pairs[j] = _mm512_loadu_si512(line);
     }

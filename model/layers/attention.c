@@ -293,8 +293,8 @@ void compute_attention_backward(const Thread *thread, float *dq, float *dkey, fl
             Head at = head_of(a, task * group + i, q, key, v, out, dout);
             backward_head(&own, dq + (at.q - q), &o, &at, lse + at.lse, a);
         }
-        own.isa->copy(dkey + (first.key - key), a->k_row, o.dkey, dk_row, a->T, a->dk);
-        own.isa->copy(dv + (first.v - v), a->v_row, o.dv, dv_row, a->T, a->dv);
+        own.isa->copy_past_cache(dkey + (first.key - key), a->k_row, o.dkey, dk_row, a->T, a->dk);
+        own.isa->copy_past_cache(dv + (first.v - v), a->v_row, o.dv, dv_row, a->T, a->dv);
     }
 }
 

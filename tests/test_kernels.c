@@ -441,6 +441,32 @@ static void test_transpose(void **state) {
     for_each_table(check_transpose);
 }
 
+/* Aligned and not, with rows that are whole vectors and rows that are not. Nothing beside the copy
+ * is written. */
+static void check_copies(const Isa *isa) {
+    enum { ROWS = 5, MAX = 80, ROW = 96 };
+    float *from = random_floats(1, ROWS * ROW);
+    _Alignas(64) float to[ROWS * ROW];
+    for (int past = 0; past < 2; past++)
+        for (int shift = 0; shift < 2; shift++)
+            for (int columns = 1; columns <= MAX; columns++) {
+                memset(to, 0, sizeof to);
+                (past ? isa->copy_past_cache : isa->copy)(to + shift, ROW, from, MAX, ROWS,
+                                                          columns);
+                for (int i = 0; i < ROWS * ROW; i++) {
+                    int row = i / ROW, column = i % ROW - shift;
+                    bool copied = column >= 0 && column < columns;
+                    assert_true(to[i] == (copied ? from[row * MAX + column] : 0));
+                }
+            }
+    free(from);
+}
+
+static void test_copies(void **state) {
+    (void)state;
+    for_each_table(check_copies);
+}
+
 /* ---- rows ---- */
 
 static void check_sums(const Isa *isa) {
@@ -1078,17 +1104,17 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_products),      cmocka_unit_test(test_bf16_products),
         cmocka_unit_test(test_narrow),        cmocka_unit_test(test_narrow_odd_numbers),
-        cmocka_unit_test(test_transpose),     cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_softmax),       cmocka_unit_test(test_exponential),
-        cmocka_unit_test(test_odd_numbers),   cmocka_unit_test(test_gelu),
-        cmocka_unit_test(test_normalize),     cmocka_unit_test(test_rms_normalize),
-        cmocka_unit_test(test_swiglu),        cmocka_unit_test(test_rotate),
-        cmocka_unit_test(test_convolution),   cmocka_unit_test(test_dropout),
-        cmocka_unit_test(test_adamw),         cmocka_unit_test(test_same_bits),
-        cmocka_unit_test(test_forced_table),  cmocka_unit_test(test_shares),
-        cmocka_unit_test(test_parts),         cmocka_unit_test(test_barrier),
-        cmocka_unit_test(test_query),         cmocka_unit_test(test_int8),
-        cmocka_unit_test(test_int8_extremes),
+        cmocka_unit_test(test_transpose),     cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_sums),          cmocka_unit_test(test_softmax),
+        cmocka_unit_test(test_exponential),   cmocka_unit_test(test_odd_numbers),
+        cmocka_unit_test(test_gelu),          cmocka_unit_test(test_normalize),
+        cmocka_unit_test(test_rms_normalize), cmocka_unit_test(test_swiglu),
+        cmocka_unit_test(test_rotate),        cmocka_unit_test(test_convolution),
+        cmocka_unit_test(test_dropout),       cmocka_unit_test(test_adamw),
+        cmocka_unit_test(test_same_bits),     cmocka_unit_test(test_forced_table),
+        cmocka_unit_test(test_shares),        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_barrier),       cmocka_unit_test(test_query),
+        cmocka_unit_test(test_int8),          cmocka_unit_test(test_int8_extremes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

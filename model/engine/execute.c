@@ -5,10 +5,13 @@
 #include "base/random.h"
 #include "base/world.h"
 
-int execute_block_size(size_t tokens) {
+int execute_block_size(const Products *products, size_t tokens) {
     enum { MANY = 16, GRAIN = 12 }; /* whole tiles of any instruction set: 6, 4 or 2 rows */
-    size_t length = (tokens / MANY + GRAIN - 1) / GRAIN * GRAIN;
-    return length < BLOCK_MIN ? BLOCK_MIN : length > BLOCK_MAX ? BLOCK_MAX : (int)length;
+    enum { TILES = 2 }; /* of AMX: the fewer, the more of a step stays in the L2 cache */
+    size_t grain = products->rows ? (size_t)products->rows : GRAIN;
+    size_t max = products->rows ? TILES * (size_t)products->rows : BLOCK_MAX;
+    size_t length = (tokens / MANY + grain - 1) / grain * grain;
+    return length < BLOCK_MIN ? BLOCK_MIN : length > max ? (int)max : (int)length;
 }
 
 void execute_packing(const Run *run, const Thread *thread, bool backward) {

@@ -20,7 +20,7 @@ static Capacity capacity_of(const Run *run) {
     return (Capacity){.tokens = tokens,
                       .positions = (size_t)run->options.length,
                       .blocks = tokens / BLOCK_MIN + 1,
-                      .block = (size_t)execute_block_size(tokens)};
+                      .block = (size_t)execute_block_size(run->products, tokens)};
 }
 
 /* The memory of a run, in floats. */

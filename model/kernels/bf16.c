@@ -95,6 +95,15 @@ static void pack_rows(uint16_t *to, const float *from, size_t row, int count, in
     }
 }
 
+/* sums[rows] += the sum of each column of from[K,rows], up to 32 terms of up to 16 columns. */
+static inline void add_sums(float *sums, const float *from, size_t row, int rows, int K) {
+    __mmask16 mask = first_lanes(rows);
+    __m512 sum = _mm512_maskz_loadu_ps(mask, sums);
+    for (int p = 0; p < K && p < TILE; p++, from += row)
+        sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(mask, from));
+    _mm512_mask_storeu_ps(sums, mask, sum);
+}
+
 /* The same from a transposed matrix: to[16 rows][32 terms] from from[K,rows]. */
 static void pack_transposed(uint16_t *to, const float *from, size_t row, int rows, int K) {
     __m512i pairs[LANES];
@@ -111,6 +120,8 @@ static void pack_square_transposed(uint16_t *to, const float *from, size_t row, 
     for (int j = 0; j < LANES; j++) {
         pairs[j] = _mm512_setzero_si512();
         if (j >= columns) continue;
+        __builtin_prefetch(from + (size_t)(j + TILE) * row);
+        __builtin_prefetch(from + (size_t)(j + TILE) * row + LANES);
         pack_rows(line, from + (size_t)j * row, 0, 1, K);
         pairs[j] = _mm512_loadu_si512(line);
     }
@@ -118,20 +129,23 @@ static void pack_square_transposed(uint16_t *to, const float *from, size_t row, 
     for (int p = 0; p < LANES; p++) _mm512_storeu_si512(to + p * 2 * LANES, pairs[p]);
 }
 
-/* Packs panel number j of b[K,N]. */
+/* Packs 32 terms of panel number j of b[K,N]. */
+static void pack_step(uint16_t *panel, Matrix b, int K, int N, int j, int step) {
+    for (int half = 0; half < 2; half++) {
+        int column = j * TILE + half * LANES, p = step * TILE;
+        const float *from = b.at + (size_t)p * b.row + (size_t)column * b.column;
+        uint16_t *to = panel + step * STEP + half * SQUARE;
+        if (column >= N)
+            memset(to, 0, SQUARE * sizeof *to);
+        else if (b.column == 1)
+            pack_square(to, from, b.row, K - p, N - column);
+        else
+            pack_square_transposed(to, from, b.column, K - p, N - column);
+    }
+}
+
 static void pack_panel(uint16_t *panel, Matrix b, int K, int N, int j) {
-    for (int step = 0; step < steps_in(K); step++)
-        for (int half = 0; half < 2; half++) {
-            int column = j * TILE + half * LANES, p = step * TILE;
-            const float *from = b.at + (size_t)p * b.row + (size_t)column * b.column;
-            uint16_t *to = panel + step * STEP + half * SQUARE;
-            if (column >= N)
-                memset(to, 0, SQUARE * sizeof *to);
-            else if (b.column == 1)
-                pack_square(to, from, b.row, K - p, N - column);
-            else
-                pack_square_transposed(to, from, b.column, K - p, N - column);
-        }
+    for (int step = 0; step < steps_in(K); step++) pack_step(panel, b, K, N, j, step);
 }
 
 static int panels_in(int N) {
@@ -143,14 +157,17 @@ static size_t panel_size(int K) {
 }
 
 /* Packs a block of the left operand: for each 16 rows, squares of 16 rows of 32 terms, in memory
- * order. */
-static void pack_left(uint16_t *to, Matrix a, int rows, int K) {
+ * order. If `sums` is not NULL, adds the sum of each row to it; a must be transposed. */
+static void pack_left(uint16_t *to, Matrix a, int rows, int K, float *sums) {
     int steps = steps_in(K);
     if (a.row == 1)
         for (int p = 0; p < K; p += TILE)
-            for (int i = 0; i < rows; i += LANES)
-                pack_transposed(to + (size_t)(i / LANES * steps + p / TILE) * SQUARE,
-                                a.at + i + (size_t)p * a.column, a.column, rows - i, K - p);
+            for (int i = 0; i < rows; i += LANES) {
+                const float *from = a.at + i + (size_t)p * a.column;
+                pack_transposed(to + (size_t)(i / LANES * steps + p / TILE) * SQUARE, from,
+                                a.column, rows - i, K - p);
+                if (sums) add_sums(sums + i, from, a.column, rows - i, K - p);
+            }
     else
         for (int i = 0; i < rows; i += LANES)
             for (int p = 0; p < K; p += TILE, to += SQUARE)
@@ -303,7 +320,7 @@ static void multiply_rows(const Thread *thread, const Tiles *tiles, float *c, si
         for (int p = 0; p < K; p += TERMS) {
             int rows = min_int(MATMUL_ROWS, M - i), terms = min_int(TERMS, K - p);
             Matrix part = {a.at + (size_t)i * a.row + (size_t)p * a.column, a.row, a.column};
-            pack_left(left, part, rows, terms);
+            pack_left(left, part, rows, terms, NULL);
             multiply_block(tiles, c + (size_t)i * c_row, c_row, left,
                            (const uint16_t *)b.at + block_at(p, b.N),
                            panel_size(min_int(TERMS, b.K - p)), rows, (int)columns.begin,
@@ -317,7 +334,7 @@ static void multiply_upper_rows(const Thread *thread, const Tiles *tiles, float 
     for (int i = 0; i < b.N; i += MATMUL_ROWS)
         for (int p = 0; p < b.K; p += TERMS) {
             int rows = min_int(MATMUL_ROWS, b.N - i), terms = min_int(TERMS, b.K - p);
-            pack_left(left, (Matrix){a.at + (size_t)i * a.row + p, a.row, 1}, rows, terms);
+            pack_left(left, (Matrix){a.at + (size_t)i * a.row + p, a.row, 1}, rows, terms, NULL);
             for (int j = i; j < b.N; j += TILE) /* a panel, down to the diagonal */
                 multiply_block(tiles, c + (size_t)i * c_row, c_row, left,
                                (const uint16_t *)b.at + block_at(p, b.N), panel_size(terms),
@@ -326,23 +343,19 @@ static void multiply_upper_rows(const Thread *thread, const Tiles *tiles, float 
         }
 }
 
-static void add_sums(const Isa *isa, float *sums, Matrix a, int rows, int K) {
-    for (int p = 0; p < K; p++) isa->add(sums, a.at + (size_t)p * a.column, (size_t)rows);
-}
-
 static void accumulate_part(const Thread *thread, const Tiles *tiles, float *c, size_t c_row,
                             Matrix a, Matrix b, int M, int N, int K, float *sums) {
     uint16_t *left = (uint16_t *)thread->left, *right = (uint16_t *)thread->right;
     for (int p = 0; p < K; p += TERMS) {
         int terms = min_int(TERMS, K - p);
         Matrix of_b = {b.at + (size_t)p * b.row, b.row, b.column};
-        for (int j = 0; j < panels_in(N); j++)
-            pack_panel(right + (size_t)j * panel_size(terms), of_b, terms, N, j);
+        for (int step = 0; step < steps_in(terms); step++) /* row after row, as memory has them */
+            for (int j = 0; j < panels_in(N); j++)
+                pack_step(right + (size_t)j * panel_size(terms), of_b, terms, N, j, step);
         for (int i = 0; i < M; i += MATMUL_ROWS) {
             int rows = min_int(MATMUL_ROWS, M - i);
             Matrix of_a = {a.at + (size_t)i * a.row + (size_t)p * a.column, a.row, a.column};
-            pack_left(left, of_a, rows, terms);
-            if (sums) add_sums(thread->isa, sums + i, of_a, rows, terms);
+            pack_left(left, of_a, rows, terms, sums ? sums + i : NULL);
             multiply_block(tiles, c + (size_t)i * c_row, c_row, left, right, panel_size(terms),
                            rows, 0, N, terms, NULL, true);
         }

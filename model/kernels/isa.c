@@ -238,6 +238,25 @@ static void copy(float *to, size_t to_row, const float *from, size_t from_row, i
     }
 }
 
+/* The fence lets other threads see what they synchronise with after it. */
+static void copy_past_cache(float *to, size_t to_row, const float *from, size_t from_row, int rows,
+                            int columns) {
+#if defined __AVX512F__
+#define STORE_PAST_CACHE _mm512_stream_ps
+#elif defined __AVX2__ && !defined PORTABLE
+#define STORE_PAST_CACHE _mm256_stream_ps
+#endif
+#if defined STORE_PAST_CACHE
+    if ((uintptr_t)to % sizeof(Vector) == 0 && to_row % LANES == 0 && columns % LANES == 0) {
+        for (int i = 0; i < rows; i++, to += to_row, from += from_row)
+            for (int j = 0; j < columns; j += LANES) STORE_PAST_CACHE(to + j, load(from + j));
+        _mm_sfence();
+        return;
+    }
+#endif
+    copy(to, to_row, from, from_row, rows, columns);
+}
+
 /* ---- sums of rows ---- */
 
 /* The 16 lanes of a sum. */
@@ -907,6 +926,7 @@ const Isa TABLE_NAME(ISA) = {
     .tile = tile,
     .transpose = transpose,
     .copy = copy,
+    .copy_past_cache = copy_past_cache,
     .scores = scores,
     .means = means,
     .bf16_gemv = bf16_gemv,

@@ -61,6 +61,11 @@ typedef struct Isa {
     void (*copy)(float *to, size_t to_row, const float *from, size_t from_row, int rows,
                  int columns);
 
+    /* The same past the cache where the processor can, for numbers that are not read again soon: a
+       line of memory need not be read before it is written */
+    void (*copy_past_cache)(float *to, size_t to_row, const float *from, size_t from_row, int rows,
+                            int columns);
+
     /* y[groups KEY_GROUP]: q[K] . each key. Keys lie in groups of KEY_GROUP, channel by channel:
        channel c of key i of a group is at c KEY_GROUP + i; groups are `stride` floats apart. Each
        sum adds its terms in order. */

@@ -61,8 +61,8 @@ static int block_of(const Isa *isa, const Products *products) {
 size_t attention_scratch(const Isa *isa, const Products *products, int T, int dk, int dv) {
     const Products *of = products->attention;
     size_t forward = of->packed_size(isa, dk, T) + of->packed_size(isa, T, dv);
-    size_t backward =
-        of->packed_size(isa, dk, T) + of->packed_size(isa, dv, T) + of->packed_size(isa, T, dk);
+    size_t backward = of->packed_size(isa, dk, T) + of->packed_size(isa, dv, T) +
+                      of->packed_size(isa, T, dk) + (size_t)T * (size_t)(dk + dv);
     size_t scores = (size_t)block_of(isa, of) * whole_vectors(isa, T);
     return (forward > backward ? forward : backward) + 2 * scores;
 }
@@ -80,6 +80,13 @@ static Thread alone(const Thread *thread) {
  * 0, and no loop over the row has a remainder. */
 static void mask_row(float *scores, int n, int columns) {
     for (int s = n; s < columns; s++) scores[s] = -INFINITY;
+}
+
+/* Prefetches rows that are read soon: each lies far from the next, where the hardware does not look
+ * ahead. A cache line has 16 numbers. */
+static void prefetch_rows(const float *x, size_t row, int rows, int columns) {
+    for (int i = 0; i < rows; i++)
+        for (int c = 0; c < columns; c += 16) __builtin_prefetch(x + (size_t)i * row + c);
 }
 
 /* ---- forward ---- */
@@ -143,6 +150,8 @@ static void forward_head(const Thread *thread, float *out, float *lse, const Hea
         int rows = min_int(strip, a->T - t), max = seen(a, t + rows - 1);
         int columns = (int)whole_vectors(isa, max);
         Matrix q = {at->q + (size_t)t * a->q_row, a->q_row, 1}, weights = {att, row, 1};
+        prefetch_rows(q.at + (size_t)rows * a->q_row, a->q_row, min_int(rows, a->T - t - rows),
+                      a->dk);
         products->multiply(thread, att, row, q, transposed, rows, a->dk, NULL,
                            (Share){0, (size_t)columns});
         for (int i = 0; i < rows; i++) mask_row(att + (size_t)i * row, seen(a, t + i), columns);
@@ -179,10 +188,11 @@ void compute_attention(const Thread *thread, float *out, float *lse, const float
 
 /* ---- backward ---- */
 
-/* What the thread's scratch contains for a head: packed operands, and the scores of a block of
- * queries. */
+/* What the thread's scratch contains for a head: packed operands, the gradients of its keys [T,dk]
+ * and values [T,dv], and the scores of a block of queries. */
 typedef struct {
     Packed keys_transposed, values_transposed, keys;
+    float *dkey, *dv;
     float *att, *dscores;
     size_t row; /* of the scores */
 } Operands;
@@ -193,14 +203,17 @@ static Operands pack_head(const Thread *thread, const Head *at, const Attention 
     float *transposed = thread->scratch,
           *values = transposed + products->packed_size(isa, a->dk, a->T);
     float *keys = values + products->packed_size(isa, a->dv, a->T);
-    size_t row = whole_vectors(isa, a->T);
-    float *att = keys + products->packed_size(isa, a->T, a->dk);
+    size_t row = whole_vectors(isa, a->T), T = (size_t)a->T;
+    float *dkey = keys + products->packed_size(isa, a->T, a->dk), *dv = dkey + T * (size_t)a->dk;
+    float *att = dv + T * (size_t)a->dv;
     products->pack(thread, transposed, (Matrix){at->key, 1, a->k_row}, a->dk, a->T);
     products->pack(thread, values, (Matrix){at->v, 1, a->v_row}, a->dv, a->T);
     products->pack(thread, keys, (Matrix){at->key, a->k_row, 1}, a->T, a->dk);
     return (Operands){.keys_transposed = {transposed, a->dk, a->T},
                       .values_transposed = {values, a->dv, a->T},
                       .keys = {keys, a->T, a->dk},
+                      .dkey = dkey,
+                      .dv = dv,
                       .att = att,
                       .dscores = att + (size_t)block_of(isa, products) * row,
                       .row = row};
@@ -217,11 +230,10 @@ static void backward_queries(const Thread *thread, float *dq, const Operands *o,
     Matrix q = {at->q + (size_t)t * a->q_row, a->q_row, 1}, dscores = {datt, o->row, 1};
     Matrix dout = {at->dout + (size_t)t * a->out_row, a->out_row, 1};
     Share all = {0, (size_t)columns};
-    /* prefetched: needed after the products, and no longer in the cache; 16 numbers to a cache
-       line */
-    for (int i = 0; i < rows; i++)
-        for (int c = 0; c < a->dv; c += 16)
-            __builtin_prefetch(at->out + (size_t)(t + i) * a->out_row + c);
+    int next = min_int(rows, a->T - t - rows);
+    prefetch_rows(at->out + (size_t)t * a->out_row, a->out_row, rows, a->dv);
+    prefetch_rows(q.at + (size_t)rows * a->q_row, a->q_row, next, a->dk);
+    prefetch_rows(dout.at + (size_t)rows * a->out_row, a->out_row, next, a->dv);
     thread->products->multiply(thread, att, o->row, q, o->keys_transposed, rows, a->dk, NULL, all);
     thread->products->multiply(thread, datt, o->row, dout, o->values_transposed, rows, a->dv, NULL,
                                all);
@@ -246,17 +258,9 @@ static void backward_queries(const Thread *thread, float *dq, const Operands *o,
                                max, NULL, (Share){0, (size_t)a->dk});
 }
 
-/* Sets the gradients of one head of keys and values to 0. */
-static void clear_gradients(float *dkey, float *dv, const Attention *a) {
-    for (size_t t = 0; t < (size_t)a->T; t++) {
-        memset(dkey + t * a->k_row, 0, (size_t)a->dk * sizeof *dkey);
-        memset(dv + t * a->v_row, 0, (size_t)a->dv * sizeof *dv);
-    }
-}
-
-/* Writes dq, and adds to dkey and dv. */
-static void backward_head(const Thread *thread, float *dq, float *dkey, float *dv,
-                          const Operands *o, const Head *at, const float *lse, const Attention *a) {
+/* Writes dq, and adds to the gradients of keys and values in scratch. */
+static void backward_head(const Thread *thread, float *dq, const Operands *o, const Head *at,
+                          const float *lse, const Attention *a) {
     int block = block_of(thread->isa, thread->products),
         strip = rows_of(thread->isa, thread->products);
     for (int t = 0; t < a->T; t += block) {
@@ -266,10 +270,10 @@ static void backward_head(const Thread *thread, float *dq, float *dkey, float *d
         Matrix q = {at->q + (size_t)t * a->q_row, a->q_row, 1};
         Matrix dout = {at->dout + (size_t)t * a->out_row, a->out_row, 1};
         Matrix att_transposed = {o->att, 1, o->row}, dscores_transposed = {o->dscores, 1, o->row};
-        thread->products->accumulate(thread, dkey, a->k_row, dscores_transposed, q, max, a->dk,
+        thread->products->accumulate(thread, o->dkey, (size_t)a->dk, dscores_transposed, q, max,
+                                     a->dk, rows, NULL);
+        thread->products->accumulate(thread, o->dv, (size_t)a->dv, att_transposed, dout, max, a->dv,
                                      rows, NULL);
-        thread->products->accumulate(thread, dv, a->v_row, att_transposed, dout, max, a->dv, rows,
-                                     NULL);
     }
 }
 
@@ -282,13 +286,15 @@ void compute_attention_backward(const Thread *thread, float *dq, float *dkey, fl
     Thread own = alone(thread);
     for (size_t task, group = group_of(a); team_next(&tasks, &task);) {
         Head first = head_of(a, task * group, q, key, v, out, dout);
-        float *own_dkey = dkey + (first.key - key), *own_dv = dv + (first.v - v);
+        size_t dk_row = (size_t)a->dk, dv_row = (size_t)a->dv, T = (size_t)a->T;
         Operands o = pack_head(&own, &first, a);
-        clear_gradients(own_dkey, own_dv, a);
+        memset(o.dkey, 0, T * (dk_row + dv_row) * sizeof *o.dkey);
         for (size_t i = 0; i < group; i++) {
             Head at = head_of(a, task * group + i, q, key, v, out, dout);
-            backward_head(&own, dq + (at.q - q), own_dkey, own_dv, &o, &at, lse + at.lse, a);
+            backward_head(&own, dq + (at.q - q), &o, &at, lse + at.lse, a);
         }
+        own.isa->copy_past_cache(dkey + (first.key - key), a->k_row, o.dkey, dk_row, a->T, a->dk);
+        own.isa->copy_past_cache(dv + (first.v - v), a->v_row, o.dv, dv_row, a->T, a->dv);
     }
 }
 

@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined __GNUC__
+#if defined __GNUC__ && !defined _WIN32
 #define TRIL_API __attribute__((visibility("default")))
 #else
 #define TRIL_API

@@ -986,12 +986,15 @@ static void test_bad_surroundings(void **state) {
 
 /* ---- help ---- */
 
-/* The bytes of the entry of an option: its line, and those where its text goes on. */
-static size_t entry_length(const char *entry) {
+/* Copies the entry of an option as one line: its line, and those where its text goes on. */
+static void unfold(const char *entry, char *line, size_t size) {
     static const char indent[] = "\n                             ";
-    size_t length = strcspn(entry, "\n");
-    while (begins(entry + length, indent)) length += 1 + strcspn(entry + length + 1, "\n");
-    return length;
+    size_t length = 0;
+    for (; *entry && (*entry != '\n' || begins(entry, indent)) && length + 1 < size; entry++) {
+        if (*entry == '\n') entry += strlen(indent) - 1;
+        line[length++] = *entry;
+    }
+    line[length] = 0;
 }
 
 static void check_lines(const char *text) {
@@ -1013,10 +1016,11 @@ static void check_help(const char *program, const char *const (*options)[2], siz
     for (size_t i = 0; i < count; i++) {
         const char *option = options[i][0], *end = options[i][1];
         snprintf(text, sizeof text, "\n  %s%s", option[1] == '-' ? "    " : "", option);
-        const char *rest = after(text);
-        size_t length = entry_length(rest);
-        if (length < 20 || !begins(rest + length - strlen(end), end))
-            fail_msg("no '%s' at the end of '%s%.*s'", end, option, (int)length, rest);
+        char rest[512];
+        unfold(after(text), rest, sizeof rest);
+        size_t length = strlen(rest);
+        if (length < 20 || strcmp(rest + length - strlen(end), end) != 0)
+            fail_msg("no '%s' at the end of '%s%s'", end, option, rest);
     }
     must_run("%s --version", program);
     assert_string_equal(ran.out, "tril " TRIL_VERSION "\n");

@@ -33,7 +33,7 @@ static int show_help(const char *program) {
          "them,\nand compares them.");
     puts("\nRungs of the ladder, for --model:");
     for (int i = 0; model_name(i); i++)
-        printf("  %-26s %s\n", model_name(i), model_idea(model_name(i)));
+        printf("  %-10s %s\n", model_name(i), model_idea(model_name(i)));
     request_print_options(stdout);
     return EXIT_SUCCESS;
 }

@@ -119,23 +119,14 @@ static bool compare(const Claims *c, Error *err) {
 
 /* ---- folders ---- */
 
-/* Creates the folders above `path` and records them. */
+/* Records a folder that was made. */
+static void record_folder(void *context, const char *path) {
+    Claims *c = context;
+    if (c->made_count < MAX_MADE && (c->made[c->made_count] = strdup(path))) c->made_count++;
+}
+
 static bool make_folders(Claims *c, const char *path, Error *err) {
-    char *copy = strdup(path);
-    bool ok = copy || fail(err, "%s: no memory for its name", path);
-    for (char *slash = copy ? strchr(copy + 1, '/') : NULL; slash && ok;
-         slash = strchr(slash + 1, '/')) {
-        *slash = 0;
-        bool made = filesystem_make_folder(copy, FOR_ALL);
-        int why = errno;
-        if (!made && !file_is_directory(copy))
-            ok = fail(err, "%s: cannot be created: %s", copy, strerror(why));
-        if (made && c->made_count < MAX_MADE && (c->made[c->made_count] = strdup(copy)))
-            c->made_count++;
-        *slash = '/';
-    }
-    free(copy);
-    return ok;
+    return file_make_parent(path, record_folder, c, err);
 }
 
 /* Is the open lock file still the one at its path? A program that ended may have removed it since

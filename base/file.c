@@ -280,7 +280,8 @@ FILE *file_stream(const char *path, FileStream how, Error *err) {
     return NULL;
 }
 
-bool file_make_parent(const char *path, Error *err) {
+bool file_make_parent(const char *path, void (*made)(void *context, const char *directory),
+                      void *context, Error *err) {
     char *copy;
     size_t size = strlen(path) + 1;
     if (!memory_alloc(&copy, size, 1, path, err)) return false;
@@ -288,10 +289,11 @@ bool file_make_parent(const char *path, Error *err) {
     bool ok = true;
     for (char *slash = strchr(copy + 1, '/'); slash && ok; slash = strchr(slash + 1, '/')) {
         *slash = 0;
-        bool there = filesystem_make_folder(copy, FOR_ALL);
+        bool made_now = filesystem_make_folder(copy, FOR_ALL);
         int why = errno;
-        if (!there && !file_is_directory(copy))
+        if (!made_now && !file_is_directory(copy))
             ok = fail(err, "%s: cannot be created: %s", copy, strerror(why));
+        if (made_now && made) made(context, copy);
         *slash = '/';
     }
     memory_free(copy);
@@ -313,7 +315,7 @@ static bool check_empty(const char *path, Error *err) {
 
 bool file_make_directory(const char *path, Error *err) {
     if (!*path) return fail(err, "an empty name cannot be that of a directory");
-    if (!file_make_parent(path, err)) return false;
+    if (!file_make_parent(path, NULL, NULL, err)) return false;
     if (filesystem_make_folder(path, FOR_ALL)) return true;
     int why = errno;
     if (file_is_directory(path)) return check_empty(path, err);

@@ -78,8 +78,10 @@ FILE *file_stream(const char *path, FileStream how, Error *err);
 /* Does the regular file at `path` begin with this text? At most 255 bytes. */
 bool file_begins(const char *path, const char *text);
 
-/* Creates the missing directories above `path`. */
-bool file_make_parent(const char *path, Error *err);
+/* Creates the missing directories above `path`. Calls made(context, directory) after each; NULL: no
+ * call. */
+bool file_make_parent(const char *path, void (*made)(void *context, const char *directory),
+                      void *context, Error *err);
 
 /* Is there a directory at `path`? */
 bool file_is_directory(const char *path);

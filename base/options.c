@@ -234,23 +234,40 @@ size_t option_word(const Option *options, int count, const char *name, char *tex
     return (size_t)length;
 }
 
-static void print_default(FILE *out, const Option *option) {
+/* Writes " (VALUE)" to text[size], or nothing if there is no default to show. */
+static void write_default(const Option *option, char *text, size_t size) {
+    *text = 0;
     switch (option->kind) {
         case OPTION_INT:
-            if (*(int *)option->value > 0) fprintf(out, " (%d)", *(int *)option->value);
+            if (*(int *)option->value > 0) snprintf(text, size, " (%d)", *(int *)option->value);
             break;
-        case OPTION_SEED: fprintf(out, " (%" PRIu64 ")", *(uint64_t *)option->value); break;
+        case OPTION_SEED: snprintf(text, size, " (%" PRIu64 ")", *(uint64_t *)option->value); break;
         case OPTION_REAL:
-            if (*(double *)option->value >= 0) fprintf(out, " (%g)", *(double *)option->value);
+            if (*(double *)option->value >= 0)
+                snprintf(text, size, " (%g)", *(double *)option->value);
             break;
         case OPTION_PATH:
         case OPTION_TEXT:
-            if (*(const char **)option->value) fprintf(out, " (%s)", *(const char **)option->value);
+            if (*(const char **)option->value)
+                snprintf(text, size, " (%s)", *(const char **)option->value);
             break;
         case OPTION_FLAG:
         case OPTION_TIME:
         case OPTION_SECTION: break;
     }
+}
+
+void options_print_entry(FILE *out, const char *name, const char *text) {
+    enum { TEXT_COLUMN = 28, COLUMNS = 100 };
+    int column = fprintf(out, "  %-26s", name);
+    while (*text) {
+        int length = (int)strcspn(text, " ");
+        if (column + 1 + length > COLUMNS) column = fprintf(out, "\n%*s", TEXT_COLUMN, "") - 1;
+        column += fprintf(out, " %.*s", length, text);
+        text += length;
+        text += strspn(text, " ");
+    }
+    fputc('\n', out);
 }
 
 void options_print(FILE *out, const Option *options, int count) {
@@ -260,13 +277,13 @@ void options_print(FILE *out, const Option *options, int count) {
             fprintf(out, "\n%s:\n", option->help);
             continue;
         }
-        char names[64];
+        char names[64], usual[256], text[512];
         char letter[5] = "    ";
         if (option->letter) snprintf(letter, sizeof letter, "-%c, ", option->letter);
         snprintf(names, sizeof names, "%s--%s%s%s", letter, option->name,
                  option->argument ? " " : "", option->argument ? option->argument : "");
-        fprintf(out, "  %-26s %s", names, option->help);
-        print_default(out, option);
-        fputc('\n', out);
+        write_default(option, usual, sizeof usual);
+        snprintf(text, sizeof text, "%s%s", option->help, usual);
+        options_print_entry(out, names, text);
     }
 }

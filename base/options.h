@@ -39,7 +39,11 @@ bool options_parse(const Option *options, int count, int argc, char **argv, int 
  * a number below its range. Cuts the word at `capacity`. */
 size_t option_word(const Option *options, int count, const char *name, char *text, size_t capacity);
 
-/* Prints one line for each option with its default. Prints current values: call it before
+/* Prints a name and the text about it. Where a line would have more than 100 columns, the text goes
+ * on in the next one. Of ASCII. */
+void options_print_entry(FILE *out, const char *name, const char *text);
+
+/* Prints such an entry for each option, with its default. Prints current values: call it before
  * parsing. */
 void options_print(FILE *out, const Option *options, int count);
 

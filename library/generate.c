@@ -153,13 +153,14 @@ TrilStatus tril_generate(const TrilModel *model, const char *prompt, size_t leng
                          const TrilSampling *sampling, TrilOnText on_text, void *user,
                          TrilError *error) {
     Error err = {0};
-    TrilWriter *writer;
+    TrilWriter *writer = NULL;
     if (!on_text) {
         fail(&err, "there is no callback for the text");
         return refusal(TRIL_ARGUMENT, &err, error);
     }
     TrilStatus status = tril_writer_open(&writer, model, sampling, error);
-    if (status == TRIL_OK) status = tril_writer_read(writer, prompt, length, error);
+    if (!writer) return status;
+    status = tril_writer_read(writer, prompt, length, error);
     if (status == TRIL_OK) status = write_all(writer, sampling->length, on_text, user, error);
     tril_writer_close(writer);
     return status;

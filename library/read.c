@@ -83,7 +83,7 @@ TrilStatus tril_evaluate(const TrilModel *model, const char *text, size_t length
                          double *nats, TrilError *error) {
     Error err = {0};
     TrilScoring scoring = tril_scoring();
-    TrilScore score;
+    TrilScore score = {0};
     if (!given(nats, "the place for the loss", &err)) return refusal(TRIL_ARGUMENT, &err, error);
     scoring.threads = threads;
     TrilStatus status = tril_score(model, text, length, &scoring, &score, error);
@@ -158,9 +158,10 @@ const float *tril_reading_logits(const TrilReading *reading) {
 
 /* The logarithm of the softmax's sum. */
 static double log_sum(const float *logits, int V) {
-    double sum = 0, most = (double)logits[0];
+    double most = (double)logits[0];
     for (int v = 1; v < V; v++) most = fmax(most, (double)logits[v]);
-    for (int v = 0; v < V; v++) sum += exp((double)logits[v] - most);
+    double sum = exp((double)logits[0] - most);
+    for (int v = 1; v < V; v++) sum += exp((double)logits[v] - most);
     return most + log(sum);
 }
 

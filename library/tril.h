@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined __GNUC__
+#if defined __GNUC__ && !defined _WIN32
 #define TRIL_API __attribute__((visibility("default")))
 #else
 #define TRIL_API
@@ -109,7 +109,8 @@ TRIL_API TrilStatus tril_text_make(TrilText **text, const TrilTokenizer *tokeniz
                                    TrilError *error);
 TRIL_API void tril_text_free(TrilText *text);
 
-/* What counting alone says of a text. Losses on the held-out part, in nats per character. */
+/* What counting alone says of a text. The losses are those on the held-out part, of frequencies
+ * counted in the part before it. */
 typedef struct {
     size_t characters, trained_on; /* all of them; those before the held-out part */
     double uniform;                /* each character of the vocabulary is equally likely */
@@ -212,7 +213,9 @@ typedef struct {
     double seconds;       /* of all steps so far */
 } TrilStep;
 
-/* How large a model of these sizes would be, with a vocabulary of this size, and its training. */
+/* How large a model of these sizes would be, with a vocabulary of this size, and its training with
+ * these options, of which only batch, precision and threads count. TRIL_ARGUMENT: as
+ * tril_model_make and tril_training_open. */
 typedef struct {
     size_t parameters;
     double bytes; /* of memory: weights, gradients, optimizer, activations; without the text */
@@ -384,8 +387,9 @@ TRIL_API TrilStatus tril_generate(const TrilModel *model, const char *prompt, si
 /* A text that a model writes, character by character. */
 typedef struct TrilWriter TrilWriter;
 
-/* Begins a text: number 0 of the seed. Borrows the model, whose weights must not change until
- * tril_writer_close. The length of the sampling does not count. */
+/* Begins a text: number 0 of the seed. Borrows the model; if its weights change meanwhile, what is
+ * written next comes from old and new ones. The length of the sampling does not count. Released by
+ * tril_writer_close. */
 TRIL_API TrilStatus tril_writer_open(TrilWriter **writer, const TrilModel *model,
                                      const TrilSampling *sampling, TrilError *error);
 TRIL_API void tril_writer_close(TrilWriter *writer);

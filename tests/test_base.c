@@ -325,17 +325,17 @@ static void test_make_parent(void **state) {
     (void)state;
     Error err;
     for (int again = 0; again < 2; again++)
-        assert_ok(file_make_parent(scratch("one/two/three/file"), &err), err);
+        assert_ok(file_make_parent(scratch("one/two/three/file"), NULL, NULL, &err), err);
     assert_true(scratch_has("one/two/three"));
     assert_false(scratch_has("one/two/three/file"));
     expect_written("one/two/three/file", &(FilePart){"x", 1}, 1);
-    assert_ok(file_make_parent(scratch("one/two/three/file"), &err), err);
+    assert_ok(file_make_parent(scratch("one/two/three/file"), NULL, NULL, &err), err);
     scratch_expect("one/two/three/file", "x", 1);
-    assert_ok(file_make_parent(scratch("one//four/./file"), &err), err);
+    assert_ok(file_make_parent(scratch("one//four/./file"), NULL, NULL, &err), err);
     assert_true(scratch_has("one/four"));
-    assert_ok(file_make_parent("nothing-to-do", &err), err);
+    assert_ok(file_make_parent("nothing-to-do", NULL, NULL, &err), err);
     assert_int_not_equal(access("nothing-to-do", F_OK), 0);
-    assert_ok(file_make_parent("/file-at-the-root", &err), err);
+    assert_ok(file_make_parent("/file-at-the-root", NULL, NULL, &err), err);
 }
 
 /* A file in the place of a directory, directly above or higher up. */
@@ -343,10 +343,11 @@ static void test_make_parent_blocked(void **state) {
     (void)state;
     Error err;
     scratch_put("block", "x", 1);
-    assert_false(file_make_parent(scratch("block/two/file"), &err));
+    assert_false(file_make_parent(scratch("block/two/file"), NULL, NULL, &err));
     expect_words(err, scratch("block"));
     err.text[0] = 0;
-    if (file_make_parent(scratch("block/file"), &err)) fail_msg("a file passes for a directory");
+    if (file_make_parent(scratch("block/file"), NULL, NULL, &err))
+        fail_msg("a file passes for a directory");
     expect_words(err, scratch("block"));
     scratch_expect("block", "x", 1);
 }
@@ -356,7 +357,7 @@ static void test_make_parent_forbidden(void **state) {
     if (geteuid() == 0) skip();
     Error err;
     assert_int_equal(mkdir(scratch("locked"), 0555), 0);
-    assert_false(file_make_parent(scratch("locked/two/file"), &err));
+    assert_false(file_make_parent(scratch("locked/two/file"), NULL, NULL, &err));
     expect_words(err, scratch("locked/two"), "Permission denied");
 }
 

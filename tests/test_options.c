@@ -293,6 +293,27 @@ static void test_word(void **state) {
     assert_string_equal(word, "--wi");
 }
 
+/* A text goes on in the next line where it would be wider than 100 columns. */
+static void test_wide_entries(void **state) {
+    (void)state;
+    static const char indent[] = "\n                             ";
+    char long_text[256] = "", expected[512] = "  --name                    ", *text;
+    size_t length;
+    for (int i = 0; i < 11; i++)
+        strcat(long_text, i % 2 ? " seventh" : i ? " or eleven" : "or eleven");
+    strcat(expected, " or eleven seventh or eleven seventh or eleven seventh or eleven");
+    strcat(expected, " seventh");
+    assert_int_equal(strlen(expected), 100);
+    strcat(expected, indent);
+    strcat(expected, "or eleven seventh or eleven\n");
+    FILE *out = open_memstream(&text, &length);
+    assert_non_null(out);
+    options_print_entry(out, "--name", long_text);
+    fclose(out);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
 static void test_print(void **state) {
     (void)state;
     static const char expected[] = "\nNumbers:\n"
@@ -329,6 +350,7 @@ int main(void) {
         cmocka_unit_test(test_flag_with_value),
         cmocka_unit_test(test_ambiguous),
         cmocka_unit_test(test_print),
+        cmocka_unit_test(test_wide_entries),
         cmocka_unit_test(test_unknown_not_ascii),
         cmocka_unit_test(test_parse_again),
         cmocka_unit_test(test_word),

@@ -996,21 +996,41 @@ static void test_bad_surroundings(void **state) {
 
 /* ---- help ---- */
 
-/* Each option with the end of its line. Defaults are shown even if other values are given. */
+/* Copies the entry of an option as one line: its line, and those where its text goes on. */
+static void unfold(const char *entry, char *line, size_t size) {
+    static const char indent[] = "\n                             ";
+    size_t length = 0;
+    for (; *entry && (*entry != '\n' || begins(entry, indent)) && length + 1 < size; entry++) {
+        if (*entry == '\n') entry += strlen(indent) - 1;
+        line[length++] = *entry;
+    }
+    line[length] = 0;
+}
+
+static void check_lines(const char *text) {
+    for (size_t length; *text; text += length + (text[length] == '\n')) {
+        length = strcspn(text, "\n");
+        if (length > 100) fail_msg("%zu columns: %.*s", length, (int)length, text);
+    }
+}
+
+/* Each option with the end of its entry. Defaults are shown even if other values are given. */
 static void check_help(const char *program, const char *const (*options)[2], size_t count) {
     char text[64];
     must_run("%s --help", program);
     snprintf(text, sizeof text, "Usage: %s [options] ", program);
     assert_true(begins(ran.out, text));
+    check_lines(ran.out);
     must_run("%s -j 77 --seed 5 -h", program);
     assert_null(strstr(ran.out, "(77)"));
     for (size_t i = 0; i < count; i++) {
         const char *option = options[i][0], *end = options[i][1];
         snprintf(text, sizeof text, "\n  %s%s", option[1] == '-' ? "    " : "", option);
-        const char *rest = after(text);
-        size_t length = strcspn(rest, "\n");
-        if (length < 20 || !begins(rest + length - strlen(end), end))
-            fail_msg("no '%s' at the end of '%s%.*s'", end, option, (int)length, rest);
+        char rest[512];
+        unfold(after(text), rest, sizeof rest);
+        size_t length = strlen(rest);
+        if (length < 20 || strcmp(rest + length - strlen(end), end) != 0)
+            fail_msg("no '%s' at the end of '%s%s'", end, option, rest);
     }
     must_run("%s --version", program);
     assert_string_equal(ran.out, "tril " TRIL_VERSION "\n");

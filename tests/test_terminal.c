@@ -225,7 +225,7 @@ static void test_help(void **state) {
     must_run("train --help");
     for (int i = 0; model_name(i); i++) {
         char line[256];
-        snprintf(line, sizeof line, "\n  %-26s %s\n", model_name(i), model_idea(model_name(i)));
+        snprintf(line, sizeof line, "\n  %-10s %s\n", model_name(i), model_idea(model_name(i)));
         after(line);
     }
 }

@@ -91,7 +91,7 @@ static void test_defaults(void **state) {
     assert_string_equal(r.out, "out/model.safetensors");
     assert_int_equal(r.sizes.L, 3);
     assert_int_equal(r.sizes.C, 128);
-    assert_int_equal(r.batch, 16);
+    assert_int_equal(r.batch, 8);
     assert_true(r.learning_rate < 0 && r.epochs < 0 && r.sizes.dropout < 0); /* the plan decides */
     expect_budget(&r, 2500, 0);
     r = new_training("--time 2m -l 3 -q");

@@ -8,7 +8,7 @@
 static const struct {
     const char *name, *words;
 } presets[] = {
-    {"small", "--model=modern --layers=4 --heads=4 --width=128 --context=128 --batch=16 "
+    {"small", "--model=modern --layers=4 --heads=4 --width=128 --context=256 --batch=8 "
               "--steps=2500 --eval-every=250"},
     {"quick", "--model=modern --layers=3 --heads=4 --width=128 --context=64 --batch=16 "
               "--steps=300 --eval-every=100"},

@@ -16,8 +16,8 @@ typedef struct {
     double worth;
 } Candidate;
 static const Candidate candidates[] = {
-    {2, 64, 64, 16, 0},     {3, 128, 64, 16, 1e5},  {4, 128, 128, 16, 2e6},
-    {6, 192, 128, 16, 6e6}, {6, 256, 512, 8, 12e6}, {6, 384, 512, 16, 60e6},
+    {2, 64, 64, 16, 0},    {3, 128, 64, 16, 1e5},  {4, 128, 256, 8, 2e6},
+    {6, 192, 256, 8, 6e6}, {6, 256, 512, 8, 12e6}, {6, 384, 512, 16, 60e6},
 };
 enum { CANDIDATES = sizeof candidates / sizeof *candidates, HEAD_SIZE = 32 };
 

@@ -37,7 +37,7 @@ static Request new_training(const char *line) {
 static Request saved(const Request *request) {
     char text[WORDS_SIZE];
     Request back, planned = *request;
-    planned.sizes = (Config){.L = 4, .NH = 4, .C = 128, .T = 128};
+    planned.sizes = (Config){.L = 4, .NH = 4, .C = 128, .T = 256};
     planned.sizes.dropout = fmax(0, request->sizes.dropout);
     planned.batch = 16;
     request_write(&planned, text);

@@ -244,7 +244,7 @@ run: train sample $(filter data/input.txt,$(INPUT))
 	@printf 'Training on %s for %s (TIME=10m is longer), then writing 500 characters.\n' $(TEXT) '$(TIME)'
 	@echo "Ctrl-C ends the training early and keeps what was learnt; 'make run' then goes on."
 	@echo
-	./train --continue --time $(TIME) $(TEXT)
+	./train --model conv --continue --time $(TIME) $(TEXT)
 	./sample -n 500
 	@echo
 	@./sample --info | sed -n 's/^validation_loss  *\(.*\)/Reached a validation loss of \1 nats per character./p'

@@ -40,7 +40,7 @@ static const struct {
       .max_warmup = 100,
       .cooldown = 0.6,
       .grows = true}},
-    /* as modern, but AdamW, which trains the convolutions, is faster */
+    /* as modern, but AdamW, which trains the convolutions, is faster, and the rates fall at once */
     {"conv",
      {.peak = {.learning_rate = 0.015,
                .beta1 = 0.9,
@@ -53,7 +53,7 @@ static const struct {
                .clip = 1},
       .warmup = 0.025,
       .max_warmup = 100,
-      .cooldown = 0.6,
+      .cooldown = 1,
       .grows = true}},
 };
 

@@ -8,7 +8,8 @@ typedef struct {
     Optimizer peak;  /* the settings at the peak of the rates */
     double warmup;   /* the share of the steps in which the rates rise */
     int max_warmup;  /* steps */
-    double cooldown; /* the last share of the steps, in which the rates fall linearly to 0; 0: after
+    double cooldown; /* the last share of the steps, in which the rates fall linearly to 0: 1 means
+                        from the end of the warm-up on; 0: after
                         the warm-up the rates fall along half a cosine to a tenth */
     bool grows;      /* the windows are short at first: recipe_window */
 } Recipe;

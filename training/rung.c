@@ -283,11 +283,12 @@ static double expected_evaluation(const Trainer *t) {
 }
 
 /* If high rates no longer lower the loss, the rates begin to fall: as fast as in a training whose
- * peak was planned to end at the lowest loss. */
+ * peak was planned to end at the lowest loss. Rates that fall throughout need not. */
 static void decay_early(Trainer *t) {
     Progress *p = &t->training.progress;
     double share = t->training.recipe.cooldown, steps = t->budget.steps;
-    if (share <= 0 || p->decay_start > 0 || !budget_early_decay(&t->budget, p)) return;
+    if (share <= 0 || share >= 1 || p->decay_start > 0 || !budget_early_decay(&t->budget, p))
+        return;
     double length = p->lowest_step * share / (1 - share);
     double rate = recipe_step(&t->training.recipe, p->step, (int)steps).learning_rate;
     double left = ceil(length * rate / t->training.recipe.peak.learning_rate);

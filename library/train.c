@@ -377,6 +377,11 @@ static bool request_of_state(Request *request, const State *state, int threads, 
         request->ladder || request->time > 0)
         return fail(err, "%s: is the state of --time or --ladder, which ./train --resume continues",
                     path);
+    if (state->teacher)
+        return fail(err,
+                    "%s: is the state of a training with --teacher, which ./train --resume "
+                    "continues",
+                    path);
     request->threads = threads;
     return true;
 }

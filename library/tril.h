@@ -188,7 +188,8 @@ TRIL_API int tril_model_tensor(TrilModel *model, int i, TrilTensor *tensor);
 
 typedef struct TrilTraining TrilTraining;
 
-/* All defaults are those of ./train. */
+/* All defaults are those of ./train. As there, windows grow in "modern" and "conv", unless the
+ * model is trained already. */
 typedef struct {
     int steps;             /* 0: 2500, or fewer if the text is short */
     int batch;             /* windows of text in a step */
@@ -254,7 +255,8 @@ typedef struct {
 } TrilProgress;
 TRIL_API TrilProgress tril_training_progress(const TrilTraining *training);
 
-/* Plans another number of steps, from 1: the learning rates follow it from the next step on. */
+/* Plans another number of steps, from 1: learning rates and windows follow it from the next
+ * step on. */
 TRIL_API TrilStatus tril_training_set_steps(TrilTraining *training, int steps, TrilError *error);
 
 /* Takes a step, and sets *step, which may be NULL, to what it did. TRIL_ARGUMENT: all are taken.
@@ -285,8 +287,8 @@ TRIL_API TrilStatus tril_training_save(TrilTraining *training, const char *path,
 
 /* Continues a training from its state, on the same text, with the same results as if it had never
  * stopped. `threads` as in the options. *model is the model in training. Both are released, the
- * training first. TRIL_TEXT: another text. TRIL_FILE: a state of `./train --time` or `--ladder`,
- * which only ./train continues. */
+ * training first. TRIL_TEXT: another text. TRIL_FILE: a state of `./train --time`, `--ladder` or
+ * `--teacher`, which only ./train continues. */
 TRIL_API TrilStatus tril_training_resume(TrilTraining **training, TrilModel **model,
                                          const char *path, const char *text, size_t length,
                                          int threads, TrilError *error);

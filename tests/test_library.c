@@ -408,6 +408,15 @@ static void test_states(void **state) {
                      TRIL_TEXT);
     must_run("train -q --resume -o @half.safetensors " PLAY);
     assert_int_equal(digest_of("half.last.safetensors"), whole);
+
+    /* without its teacher it would go on to other weights */
+    must_run("train -q -m bigram -c 16 -b 4 -s 4 -o @teacher/b.safetensors " PLAY);
+    must_run("train -q -m head -w 16 -c 16 -b 4 -s 4 --teacher @teacher/b.safetensors "
+             "-o @taught/m.safetensors " PLAY);
+    assert_int_equal(tril_training_resume(&training, &model, scratch("taught/m.last.safetensors"),
+                                          play, play_length, 1, &error),
+                     TRIL_FILE);
+    assert_non_null(strstr(error.text, "--teacher"));
 }
 
 /* ---- texts, and models that learn more characters ---- */

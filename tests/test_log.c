@@ -112,13 +112,14 @@ static void test_other_lines(void **state) {
                                "-4,64,0.1,0.001,2.5,,0.5,100,\n"
                                "5,64,0.1,0.001,2.5,1e999,0.5,100,\n"
                                "\n,,,,,,,,\n"
-                               "6,64,0.1,0.001,2.5,2.25,0.5,100,\"a \"\"b\"\n"
+                               "6,64,0.1,0.001,2.5,2.25,0.5,100,\"a \"\"b\",inf\n"
                                "7,64,0.1,0.001,2.5,2.25,0.5,100,\"cut";
     const char *path = scratch_put("odd.csv", text, strlen(text));
     LogRows *log = read_back(path);
     assert_int_equal(log->count, 3);
     assert_int_equal(log->rows[0].step, 1);
     assert_string_equal(log->rows[1].sample, "a \"b");
+    assert_true(isnan(log->rows[0].compute) && isnan(log->rows[1].compute));
     assert_string_equal(log->rows[2].sample, "cut");
     free(log);
 }

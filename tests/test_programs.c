@@ -1042,10 +1042,10 @@ static void test_help(void **state) {
     static const char *const training[][2] = {
         {"-m, --model NAME ", "(modern)"}, {"--preset NAME ", "nanogpt-gpu"}, {"--ladder  ", ""}, {"-r, --resume ", ""}, {"--save-every X ", "(60)"}, {"--patience X ", "(0.3)"},
         {"-o, --out FILE ", "(out/model.safetensors)"}, {"--log FILE ", "beside --out"},
-        {"-s, --steps N ", "(2500)"}, {"-t, --time TIME ", "number of steps"}, {"-b, --batch N ", "(16)"}, {"--lr X ", "the rung's own"},
+        {"-s, --steps N ", "(2500)"}, {"-t, --time TIME ", "number of steps"}, {"-b, --batch N ", "(8)"}, {"--lr X ", "the rung's own"},
         {"--eval-every N ", "(250)"}, {"-j, --threads N ", "processor"}, {"--seed N ", "(1337)"},
         {"-l, --layers N ", "(4)"}, {"-H, --heads N ", "(4)"}, {"-w, --width N ", "(128)"},
-        {"-c, --context N ", "(128)"}, {"-d, --dropout X ", "by the text"}, {"--val X ", "(0.1)"},
+        {"-c, --context N ", "(256)"}, {"-d, --dropout X ", "by the text"}, {"--val X ", "(0.1)"},
         {"--bytes  ", ""}, {"-q, --quiet  ", ""}, {"-h, --help  ", ""}, {"--version  ", ""},
     };
     static const char *const sampling[][2] = {

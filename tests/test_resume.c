@@ -181,6 +181,10 @@ static void test_growing_windows(void **state) {
     must_run("train -r -s 3 -o @three/m.safetensors " PLAY);
     assert_null(strstr(ran.out, "windows of"));
     must_run(
+        "train --init @one/m.safetensors --windows auto -b 2 -s 2 -o @auto/m.safetensors " PLAY);
+    must_run("train -r -s 3 -o @auto/m.safetensors " PLAY);
+    assert_null(strstr(ran.out, "windows of"));
+    must_run(
         "train --init @one/m.safetensors --windows grow -b 2 -s 2 -o @four/m.safetensors " PLAY);
     after("windows of 64 characters at first, which grow to 128");
     run("train --windows wide -s 2 -o @five/m.safetensors " PLAY);
@@ -195,6 +199,7 @@ static void test_teacher(void **state) {
     must_run(TAUGHT "-o @alone/m.safetensors " PLAY);
     must_run(TAUGHT "--teacher @teacher/t.safetensors -o @one/m.safetensors " PLAY);
     interrupted(TAUGHT "--teacher @teacher/t.safetensors -o @two/m.safetensors " PLAY);
+    after(" --teacher ");
     run("train -r -o @two/m.safetensors " PLAY);
     expect_refusal(1, "must be named again", "digest");
     run("train -r --teacher @teacher/bigram.safetensors -o @two/m.safetensors " PLAY);
@@ -208,6 +213,20 @@ static void test_teacher(void **state) {
     assert_true(model_digest(&alone.model) != model_digest(&taught.model));
     checkpoint_free(&alone);
     checkpoint_free(&taught);
+}
+
+/* --continue goes on with a training of the rung that is asked for; of another one it begins anew.
+ */
+static void test_continue_rung(void **state) {
+    (void)state;
+    must_run("train " SIZES "-m head -s 20 -o @rung/m.safetensors " PLAY);
+    must_run("train --continue -m head -s 30 -o @rung/m.safetensors " PLAY);
+    after("goes on after step 20");
+    must_run("train --continue -s 40 -o @rung/m.safetensors " PLAY);
+    after("goes on after step 30");
+    must_run("train " SIZES "--continue -m multihead -s 20 -o @rung/m.safetensors " PLAY);
+    assert_null(strstr(ran.out, "goes on after"));
+    after("\nmultihead ");
 }
 
 static void test_more_steps(void **state) {
@@ -425,12 +444,13 @@ static void test_no_room(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_killed),          cmocka_unit_test(test_interrupted),
-        cmocka_unit_test(test_growing_windows), cmocka_unit_test(test_teacher),
-        cmocka_unit_test(test_more_steps),      cmocka_unit_test(test_asked_again),
-        cmocka_unit_test(test_best_gone),       cmocka_unit_test(test_nothing_yet),
-        cmocka_unit_test(test_refusals),        cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_divergence),      cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_killed),        cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_continue_rung), cmocka_unit_test(test_growing_windows),
+        cmocka_unit_test(test_teacher),       cmocka_unit_test(test_more_steps),
+        cmocka_unit_test(test_asked_again),   cmocka_unit_test(test_best_gone),
+        cmocka_unit_test(test_nothing_yet),   cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_damage),        cmocka_unit_test(test_divergence),
+        cmocka_unit_test(test_no_room),
     };
     return cmocka_run_group_tests(tests, scratch_open, command_close);
 }

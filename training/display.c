@@ -165,9 +165,10 @@ void show_training(const Model *model, const Run *run, const Plan *plan, const C
     show_memory(run, corpus);
 }
 
-void show_windows(int first, int last) {
-    if (first < last)
-        printf("  windows of %d characters at first, which grow to %d\n", first, last);
+void show_windows(int next, int last, int done) {
+    if (next < last)
+        printf("  windows of %d characters %s, which grow to %d\n", next, done ? "now" : "at first",
+               last);
 }
 
 void show_kernels(const Progress *p, const Run *run) {

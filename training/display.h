@@ -31,8 +31,8 @@ void show_other_log(const char *path, const char *where);
 /* A baseline is left out: its table would be too large for this text. */
 void show_left_out(const char *name, const Corpus *corpus);
 
-/* The lengths of the first and the last windows, if they differ. */
-void show_windows(int first, int last);
+/* The lengths of the next and of the last windows, if they differ; `done` steps are taken. */
+void show_windows(int next, int last, int done);
 
 /* What will be trained, and the memory of the training, the text and the program. `done` steps were
  * taken before. */

@@ -100,6 +100,14 @@ static const char *read_quoted(const char *at, char text[SAMPLE_SIZE]) {
     return at;
 }
 
+/* The last field; older logs end before it. NaN: no such number. */
+static double read_compute(const char *line) {
+    char *end;
+    if (*line != ',') return NAN;
+    double tera = strtod(line + 1, &end);
+    return *end == '\n' && tera >= 0 && tera < 1e15 ? tera * TERA : NAN;
+}
+
 static bool read_row(const char *line, LogRow *row, char text[SAMPLE_SIZE]) {
     double step;
     if (!read_number(&line, &step) || !(step >= 1 && step <= 1e9) ||
@@ -115,7 +123,7 @@ static bool read_row(const char *line, LogRow *row, char text[SAMPLE_SIZE]) {
     if (!read_number(&line, &row->norm) || !read_number(&line, &row->speed)) return false;
     line = read_quoted(line, text);
     row->sample = *text ? text : NULL;
-    row->compute = *line == ',' ? strtod(line + 1, NULL) * TERA : NAN; /* older logs end before */
+    row->compute = read_compute(line);
     return true;
 }
 

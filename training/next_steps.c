@@ -30,6 +30,7 @@ static bool usual_out(const Plan *plan) {
 
 /* The options that name the files of the training. */
 static void show_files(const Plan *plan) {
+    if (plan->files->teacher) show_path(" --teacher ", plan->files->teacher);
     if (!usual_out(plan)) show_path(" --out ", plan->out);
     if (plan->log) show_path(" --log ", plan->log);
     show_path(" ", plan->files->text);

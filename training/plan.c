@@ -120,16 +120,23 @@ static Recipe recipe_for(const char *name, const Request *request, double learni
     return recipe;
 }
 
-/* A trained model has learnt what is near. */
-static bool grows(const Request *request, const Recipe *recipe) {
+/* What --windows means. A trained model has learnt what is near. A state without this option is
+ * from a time when windows never grew. */
+static const char *windows_of(const Request *request, bool resumed) {
+    if (!request->windows && resumed) return "whole";
+    bool open = !request->windows || strcmp(request->windows, "auto") == 0;
+    return open ? (request->init ? "whole" : "auto") : request->windows;
+}
+
+static bool grows(const char *windows, const Recipe *recipe) {
     bool grow = false;
     Error none; /* the name was checked */
-    request_windows(request->windows, recipe->grows && !request->init, &grow, &none);
+    request_windows(windows, recipe->grows, &grow, &none);
     return grow;
 }
 
-static void plan_rungs(Plan *plan, const Request *request, const Sizes *sizes,
-                       double learning_rate) {
+static void plan_rungs(Plan *plan, const Request *request, const Sizes *sizes, double learning_rate,
+                       const char *windows) {
     const Files *files = plan->files;
     for (int i = 0; i < plan->rung_count; i++) {
         RungPlan *rung = &plan->rungs[i];
@@ -143,13 +150,13 @@ static void plan_rungs(Plan *plan, const Request *request, const Sizes *sizes,
                            .config = sizes->config,
                            .recipe = recipe_for(name, request, learning_rate)};
         snprintf(rung->config.model, sizeof rung->config.model, "%s", name);
-        rung->recipe.grows = grows(request, &rung->recipe);
+        rung->recipe.grows = grows(windows, &rung->recipe);
     }
 }
 
 /* Writes the request with the decisions in it. */
 static void write_words(Plan *plan, const Request *request, const Sizes *sizes,
-                        double learning_rate) {
+                        double learning_rate, const char *windows) {
     Request decided = *request;
     decided.sizes = sizes->config;
     decided.batch = sizes->batch;
@@ -157,7 +164,7 @@ static void write_words(Plan *plan, const Request *request, const Sizes *sizes,
     decided.eval_every = plan->eval_every;
     decided.epochs = plan->epochs;
     decided.learning_rate = learning_rate;
-    if (request->init && !request->windows) decided.windows = "whole";
+    decided.windows = windows;
     decided.precision = plan->run.precision == BFLOAT16 ? "bf16" : "f32";
     request_write(&decided, plan->words);
 }
@@ -219,7 +226,8 @@ bool plan_make(Plan *plan, const Request *request, const Files *files, const Cor
     plan->run.length = sizes.config.T;
     if (!check_teacher(request, teacher, plan->run.length, err)) return false;
     plan->teacher = teacher ? model_digest(teacher) : 0;
-    plan_rungs(plan, request, &sizes, learning_rate);
-    write_words(plan, request, &sizes, learning_rate);
+    const char *windows = windows_of(request, resumed);
+    plan_rungs(plan, request, &sizes, learning_rate, windows);
+    write_words(plan, request, &sizes, learning_rate, windows);
     return true;
 }

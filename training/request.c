@@ -44,7 +44,7 @@ static void list_options(Options *options, Request *r) {
         {'o', "out", OPTION_PATH, &r->out, 0, 0, "FILE", "the checkpoint"},
         {'r', "resume", OPTION_FLAG, &r->resume, 0, 0, NULL, "go on with the training of --out"},
         {0, "continue", OPTION_FLAG, &r->continues, 0, 0, NULL,
-         "the same if that training is of this FILE, else begin one"},
+         "the same if that training is of this FILE and --model, else begin one"},
         {0, "log", OPTION_PATH, &r->log, 0, 0, "FILE",
          "each step of --model as CSV; default: beside --out"},
         {.kind = OPTION_SECTION, .help = "How long and how fast"},
@@ -67,8 +67,8 @@ static void list_options(Options *options, Request *r) {
         {'j', "threads", OPTION_INT, &r->threads, 1, MAX_THREADS, "N",
          "threads, which do not change the result; default: one for each processor"},
         {0, "windows", OPTION_TEXT, &r->windows, 0, 0, "NAME",
-         "grow from short ones to the context, are whole throughout, or auto: they grow in modern "
-         "and conv, unless from --init"},
+         "windows grow from short ones to the context, are whole throughout, or auto: they grow in "
+         "modern and conv, unless from --init"},
         {0, "precision", OPTION_TEXT, &r->precision, 0, 0, "NAME",
          "of products: f32, bf16, or auto: bf16 where the processor has it"},
         {0, "seed", OPTION_SEED, &r->seed, 0, 0, "N", "of all that is random"},

@@ -132,6 +132,7 @@ static bool open_training(Trainer *t, const Task *task, State *from, Error *err)
     t->budget =
         budget_open(t->plan, task->seconds, max_steps_of(t), closing_of(t), &t->training.progress);
     if (t->training.progress.decay_start > 0) follow_decay(t);
+    t->training.steps = t->budget.steps;
     t->started = begun - t->training.progress.seconds;
     stopwatch_leave(&t->watch);
     return true;
@@ -421,7 +422,7 @@ bool train_rung(const Task *task, State *from, Result *result, Error *err) {
     if (ok && !plan->quiet) {
         show_training(&t.model, t.training.workers.run, plan, task->corpus,
                       t.training.progress.step);
-        show_windows(training_window(&t.training), plan->run.length);
+        show_windows(training_window(&t.training), plan->run.length, t.training.progress.step);
         show_kernels(&t.training.progress, t.training.workers.run);
     }
     /* a trained model's loss is the first to be lowered; the state makes --init unnecessary */

@@ -168,7 +168,7 @@ static const char *read_notes(State *state) {
         const Note *note = checkpoint_note(c, numbers[i].key);
         if (!note && is_newer(numbers[i].member))
             number = NAN;
-        else if (!read_number(note, &number))
+        else if (!read_number(note, &number) || (is_newer(numbers[i].member) && isinf(number)))
             return numbers[i].key;
         memcpy((char *)&state->progress + numbers[i].member, &number, sizeof number);
     }

@@ -12,11 +12,21 @@ static bool check_init(const Request *asked, Error *err) {
     return !asked->init || file_can_be_read(asked->init, err);
 }
 
-/* With --continue a state of another text is left alone, and a new training begins. */
+/* Is it the training of another rung than the command line asks for? */
+static bool is_other_rung(const Request *asked, const State *state) {
+    Request before;
+    Error none;
+    return asked->model && request_parse(&before, state->words, &none) &&
+           strcmp(before.model, asked->model) != 0;
+}
+
+/* With --continue a state of another text or rung is left alone, and a new training begins. */
 static bool is_wanted(const Request *asked, const State *state, bool *wanted, Error *err) {
     uint64_t digest;
     *wanted = true;
     if (!asked->continues) return true;
+    *wanted = !is_other_rung(asked, state);
+    if (!*wanted) return true;
     if (!corpus_digest(asked->input, &digest, err)) return false;
     *wanted = digest == state->text;
     return true;

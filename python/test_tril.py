@@ -66,7 +66,7 @@ class SameAsThePrograms(Folder):
 class Models(Folder):
     def test_defaults(self):
         model = tril.Model(tril.Tokenizer(TEXT))
-        self.assertEqual(model.sizes, tril.Sizes("modern", 4, 4, 128, 128, 0, 0))
+        self.assertEqual(model.sizes, tril.Sizes("modern", 4, 4, 128, 256, 0, 0))
         self.assertEqual(list(tril.rungs())[:2], ["bigram", "average"])
         self.assertEqual(tril.version().count("."), 2)
 

@@ -158,11 +158,12 @@ const float *tril_reading_logits(const TrilReading *reading) {
 
 /* The logarithm of the softmax's sum. */
 static double log_sum(const float *logits, int V) {
-    double most = (double)logits[0];
-    for (int v = 1; v < V; v++) most = fmax(most, (double)logits[v]);
-    double sum = exp((double)logits[0] - most);
-    for (int v = 1; v < V; v++) sum += exp((double)logits[v] - most);
-    return most + log(sum);
+    float most = logits[0];
+    double sum = 0;
+    for (int v = 1; v < V; v++)
+        if (logits[v] > most) most = logits[v];
+    for (int v = 0; v < V; v++) sum += exp((double)logits[v] - (double)most);
+    return (double)most + log(sum);
 }
 
 double tril_reading_loss(const TrilReading *reading) {

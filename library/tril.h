@@ -189,7 +189,7 @@ TRIL_API int tril_model_tensor(TrilModel *model, int i, TrilTensor *tensor);
 typedef struct TrilTraining TrilTraining;
 
 /* All defaults are those of ./train. As there, windows grow in "modern" and "conv", unless the
- * model is trained already. */
+ * text is seen more than eight times, or the model is trained already. */
 typedef struct {
     int steps;             /* 0: 2500, or fewer if the text is short */
     int batch;             /* windows of text in a step */

@@ -120,12 +120,15 @@ static Recipe recipe_for(const char *name, const Request *request, double learni
     return recipe;
 }
 
-/* What --windows means. A trained model has learnt what is near. A state without this option is
+/* What --windows means. A trained model has learnt what is near. A text that is seen often may be
+ * learnt by heart, and while windows are short no evaluation tells. A state without this option is
  * from a time when windows never grew. */
-static const char *windows_of(const Request *request, bool resumed) {
-    if (!request->windows && resumed) return "whole";
+static const char *windows_of(const Plan *plan, const Request *request, bool resumed) {
+    const double often = 8; /* passes over the text */
+    if (resumed) return request->windows ? request->windows : "whole";
     bool open = !request->windows || strcmp(request->windows, "auto") == 0;
-    return open ? (request->init ? "whole" : "auto") : request->windows;
+    if (!open) return request->windows;
+    return request->init || plan->epochs_seen > often ? "whole" : "auto";
 }
 
 static bool grows(const char *windows, const Recipe *recipe) {
@@ -226,7 +229,7 @@ bool plan_make(Plan *plan, const Request *request, const Files *files, const Cor
     plan->run.length = sizes.config.T;
     if (!check_teacher(request, teacher, plan->run.length, err)) return false;
     plan->teacher = teacher ? model_digest(teacher) : 0;
-    const char *windows = windows_of(request, resumed);
+    const char *windows = windows_of(plan, request, resumed);
     plan_rungs(plan, request, &sizes, learning_rate, windows);
     write_words(plan, request, &sizes, learning_rate, windows);
     return true;

@@ -68,7 +68,7 @@ static void list_options(Options *options, Request *r) {
          "threads, which do not change the result; default: one for each processor"},
         {0, "windows", OPTION_TEXT, &r->windows, 0, 0, "NAME",
          "windows grow from short ones to the context, are whole throughout, or auto: they grow in "
-         "modern and conv, unless from --init"},
+         "modern and conv if the text is seen at most eight times, unless from --init"},
         {0, "precision", OPTION_TEXT, &r->precision, 0, 0, "NAME",
          "of products: f32, bf16, or auto: bf16 where the processor has it"},
         {0, "seed", OPTION_SEED, &r->seed, 0, 0, "N", "of all that is random"},

@@ -329,6 +329,12 @@ static void show_news(Trainer *t) {
     show_verdict(verdicts);
 }
 
+/* Are the windows as long as those of an evaluation? Before, its loss may rest, although the model
+ * learns. */
+static bool windows_are_whole(const Trainer *t) {
+    return training_window(&t->training) == t->plan->run.length;
+}
+
 /* Takes one step, and then evaluates, saves and shows progress if due. Sets *last if it was the
  * last step. */
 static bool advance(Trainer *t, bool *last, Error *err) {
@@ -340,12 +346,13 @@ static bool advance(Trainer *t, bool *last, Error *err) {
     bool ok = !due || evaluate(t, &row.validation, err);
     bool evaluated = due && !isnan(row.validation); /* a person may not have waited for it */
     if (evaluated && ok) row.sample = t->sample;
-    if (evaluated && ok && !used) decay_early(t);
+    bool judged = evaluated && !used && windows_are_whole(t);
+    if (judged && ok) decay_early(t);
     log_row(&t->log, &row);
     course_add(t->course, &row);
     if (ok && !t->plan->quiet && (evaluated || p->step % COURSE_BLOCK == 0)) show_news(t);
     double now = clock_seconds();
-    bool stops = evaluated && !used && budget_early_stop(&t->budget, p);
+    bool stops = judged && budget_early_stop(&t->budget, p);
     p->time_limit = used ? t->plan->time : 0;
     p->early_stop = stops ? t->budget.steps : 0;
     *last = used || stops || interrupted();

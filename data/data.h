@@ -27,6 +27,9 @@ typedef struct {
 bool vocab_build(Vocab *vocab, const char *name, const char *text, size_t length, bool bytes,
                  Error *err);
 
+/* Do both give the same ids to the same characters or bytes? */
+bool vocab_same(const Vocab *a, const Vocab *b);
+
 /* Makes a copy. The caller releases it with vocab_free. */
 bool vocab_copy(Vocab *copy, const Vocab *vocab, Error *err);
 

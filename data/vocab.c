@@ -51,6 +51,11 @@ done:
     return ok;
 }
 
+bool vocab_same(const Vocab *a, const Vocab *b) {
+    return a->bytes == b->bytes && a->size == b->size &&
+           memcmp(a->codes, b->codes, (size_t)a->size * sizeof *a->codes) == 0;
+}
+
 bool vocab_copy(Vocab *copy, const Vocab *vocab, Error *err) {
     *copy = *vocab;
     size_t count = (size_t)vocab->size;

@@ -123,10 +123,8 @@ void tril_training_close(TrilTraining *t) {
 
 /* Does the text have the ids of the model, and is it long enough? */
 static bool check_text(const TrilText *text, const TrilModel *model, Error *err) {
-    const Vocab *ids = &text->corpus.vocab, *own = vocab_of(model);
     const int context = model->model.config.T;
-    if (ids->size != own->size || ids->bytes != own->bytes ||
-        memcmp(ids->codes, own->codes, (size_t)own->size * sizeof *own->codes) != 0)
+    if (!vocab_same(&text->corpus.vocab, vocab_of(model)))
         return fail(err, "the text was made with other ids than the model's");
     return text->corpus.train > (size_t)context ||
            fail(err, "the text is too short: a context of %d needs more than its %zu characters",

@@ -166,11 +166,7 @@ static bool check_text(const Start *start, const Corpus *corpus, const char *pat
 
 /* A teacher's predictions are of the same characters, in the same order. */
 static bool check_teacher(const Start *start, const char *path, const Corpus *corpus, Error *err) {
-    const Vocab *a = &start->teacher.vocab, *b = &corpus->vocab;
-    if (!start->taught) return true;
-    bool same = a->bytes == b->bytes && a->size == b->size;
-    for (int i = 0; same && !a->bytes && i < a->size; i++) same = a->codes[i] == b->codes[i];
-    return same ||
+    return !start->taught || vocab_same(&start->teacher.vocab, &corpus->vocab) ||
            fail(err, "%s: knows other characters than the text has, and cannot teach them", path);
 }
 

@@ -159,10 +159,10 @@ const float *tril_reading_logits(const TrilReading *reading) {
 /* The logarithm of the softmax's sum. */
 static double log_sum(const float *logits, int V) {
     float most = logits[0];
-    double sum = 0;
     for (int v = 1; v < V; v++)
         if (logits[v] > most) most = logits[v];
-    for (int v = 0; v < V; v++) sum += exp((double)logits[v] - (double)most);
+    double sum = exp((double)logits[0] - (double)most);
+    for (int v = 1; v < V; v++) sum += exp((double)logits[v] - (double)most);
     return (double)most + log(sum);
 }
 

@@ -244,6 +244,29 @@ static void test_plan(void **state) {
     after("\n  about half of the time goes into evaluations; a smaller --val needs less\n");
 }
 
+/* An open context is not longer than that of a teacher. */
+static void test_taught(void **state) {
+    (void)state;
+    must_run("train -q -m bigram -c 16 -b 4 -s 4 -o @teacher/b.safetensors " PLAY);
+    run_clocked(
+        0.01, " 2@0.6 2@0.7",
+        "train -m head --precision f32 -t 2 --teacher @teacher/b.safetensors -o @taught/m " PLAY);
+    expect_success();
+    after(" steps of 16 x 16 characters");
+}
+
+/* Windows do not grow where the text is seen often, also if all sizes are given. */
+static void test_windows(void **state) {
+    (void)state;
+    static const char sizes[] = "-m modern -l 1 -w 8 -H 2 -c 256 -b 4 -j 1 -d 0 -e 0 --patience 1";
+    run_clocked(0.01, " 2@1 2@1.1", "train %s -t 5 -o @seldom/m " PLAY, sizes);
+    expect_success();
+    after("windows of 64 characters at first, which grow to 256");
+    run_clocked(0.01, " 2@1 2@1.1", "train %s -t 50 -o @often/m " PLAY, sizes);
+    expect_success();
+    assert_null(strstr(ran.out, "windows of"));
+}
+
 /* By time, too, a text is repeated only as often as is known to help, and a training ends early
  * when the loss stops falling. */
 static void test_enough(void **state) {
@@ -308,7 +331,8 @@ int main(void) {
         cmocka_unit_test(test_time),    cmocka_unit_test(test_more_time),
         cmocka_unit_test(test_plan),    cmocka_unit_test(test_enough),
         cmocka_unit_test(test_saving),  cmocka_unit_test(test_page_status),
-        cmocka_unit_test(test_further),
+        cmocka_unit_test(test_further), cmocka_unit_test(test_taught),
+        cmocka_unit_test(test_windows),
     };
     return cmocka_run_group_tests(tests, scratch_open, command_close);
 }

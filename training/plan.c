@@ -74,12 +74,14 @@ static double share_of_evaluations(const Plan *plan, const Corpus *corpus, doubl
     return 1 - left / seconds;
 }
 
-static bool decide_by_time(Plan *plan, Sizes *sizes, const Corpus *corpus, Error *err) {
+/* The speed is measured also where all sizes are given, for windows depend on the epochs. */
+static bool decide_by_time(Plan *plan, Sizes *sizes, const Corpus *corpus, Model *teacher,
+                           Error *err) {
     double characters = (double)corpus->train;
     double seconds = plan->time / (plan->ladder ? plan->rung_count : 1);
     double max = plan->epochs > 0 ? plan->epochs * characters : INFINITY;
-    if (!sizes_open(sizes) && sizes->config.dropout >= 0) return true;
-    if (!sizes_choose(sizes, &plan->run, corpus, seconds, max, &plan->choice, err)) return false;
+    SizeSearch search = {&plan->run, corpus, teacher, seconds, max};
+    if (!sizes_choose(sizes, &search, &plan->choice, err)) return false;
     plan->run.batch = sizes->batch;
     plan->run.length = sizes->config.T;
     plan->evaluating = share_of_evaluations(plan, corpus, seconds);
@@ -96,7 +98,7 @@ static void decide_by_steps(Plan *plan, const Sizes *sizes, const Corpus *corpus
 
 /* Decides the sizes for the last rung, which is the largest or the chosen one. */
 static bool decide(Plan *plan, Sizes *sizes, const Request *request, const Corpus *corpus,
-                   Error *err) {
+                   Model *teacher, Error *err) {
     Config *config = &sizes->config;
     bool limited = plan->time > 0 || request->steps_open;
     double characters = (double)corpus->train;
@@ -104,7 +106,7 @@ static bool decide(Plan *plan, Sizes *sizes, const Request *request, const Corpu
         plan->epochs = limited ? plan_epochs_that_help(characters, request->init) : 0;
     if (plan->time <= 0)
         decide_by_steps(plan, sizes, corpus, request->steps_open);
-    else if (!decide_by_time(plan, sizes, corpus, err))
+    else if (!decide_by_time(plan, sizes, corpus, teacher, err))
         return false;
     if (config->dropout < 0) config->dropout = dropout_for(config, plan->epochs_seen, characters);
     return true;
@@ -194,7 +196,7 @@ static bool check_teacher(const Request *request, const Model *teacher, int cont
 }
 
 bool plan_make(Plan *plan, const Request *request, const Files *files, const Corpus *corpus,
-               const Model *teacher, bool resumed, Error *err) {
+               Model *teacher, bool resumed, Error *err) {
     Sizes sizes = {request->sizes, request->batch};
     double learning_rate = learning_rate_for(request, resumed);
     *plan = (Plan){.rung_count = files->rungs,
@@ -223,7 +225,7 @@ bool plan_make(Plan *plan, const Request *request, const Files *files, const Cor
     sizes.config.V = corpus->vocab.size;
     if (resumed)
         plan->epochs = fmax(0, plan->epochs); /* older states do not have it */
-    else if (!decide(plan, &sizes, request, corpus, err))
+    else if (!decide(plan, &sizes, request, corpus, teacher, err))
         return false;
     plan->run.batch = sizes.batch;
     plan->run.length = sizes.config.T;

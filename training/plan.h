@@ -36,8 +36,8 @@ typedef struct {
     uint64_t teacher;  /* the digest of --teacher; 0: there is none */
     double save_every; /* the most seconds between two saves of the state */
     /* the basis of these decisions */
-    Choice choice;      /* by the clock; its speed is 0 if it was not measured */
-    double epochs_seen; /* the expected number of epochs; 0: not known */
+    Choice choice;      /* by the clock; its speed is 0 if steps count */
+    double epochs_seen; /* the expected number of epochs; 0: resumed */
     double evaluating;  /* by the clock: the expected share of the time for evaluations; 0: not
                            known */
     /* what the training reads, writes and prints; all borrowed */
@@ -51,11 +51,12 @@ typedef struct {
 /* Decides what `request` leaves open. By the clock, the sizes are chosen for the time and the
  * measured speed of this machine. Without a request for steps, a short text gets fewer. Dropout
  * depends on the epochs and on the number of weights. A resumed training has nothing to decide. The
- * plan borrows `files` and the texts of `request`. `teacher` is the model of --teacher, or NULL.
+ * plan borrows `files` and the texts of `request`. `teacher` is the model of --teacher, or NULL; it
+ * takes part in what is measured.
  * Refused: too little memory; a teacher with a shorter context; an interruption while the speed is
  * measured. */
 bool plan_make(Plan *plan, const Request *request, const Files *files, const Corpus *corpus,
-               const Model *teacher, bool resumed, Error *err);
+               Model *teacher, bool resumed, Error *err);
 
 /* The most epochs that help a training on a text of so many characters; `trained`: from a trained
  * model. */

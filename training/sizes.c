@@ -27,8 +27,8 @@ bool sizes_open(const Sizes *sizes) {
 }
 
 /* The sizes with the candidate's where they are open. Heads have 32 channels if that divides the
- * width, and always an even number. The context is shorter than the text. */
-static Sizes filled(const Sizes *sizes, const Candidate *candidate, size_t text) {
+ * width, and always an even number. The context is at most `longest`. */
+static Sizes filled(const Sizes *sizes, const Candidate *candidate, size_t longest) {
     Sizes s = *sizes;
     Config *c = &s.config;
     if (c->L == 0) c->L = candidate->layers;
@@ -39,7 +39,7 @@ static Sizes filled(const Sizes *sizes, const Candidate *candidate, size_t text)
     if (c->NH == 0) c->NH = c->C % HEAD_SIZE == 0 ? c->C / HEAD_SIZE : 1;
     if (c->T == 0) {
         c->T = candidate->context;
-        while (c->T > 1 && (size_t)c->T >= text) c->T /= 2;
+        while (c->T > 1 && (size_t)c->T > longest) c->T /= 2;
     }
     if (s.batch == 0) s.batch = candidate->batch > world_size() ? candidate->batch : world_size();
     if (c->dropout < 0) c->dropout = 0;
@@ -95,18 +95,18 @@ bool sizes_fit(const Sizes *sizes, const RunOptions *options, const Corpus *corp
 /* Measures the speed in the first steps of a training, which is then discarded. They take only a
  * small share of the time. The fastest step counts: the first step and other programs only make
  * steps slower. */
-static bool measure_speed(const Sizes *sizes, const RunOptions *options, const Corpus *corpus,
-                          double seconds, double *speed, Error *err) {
+static bool measure_speed(const Sizes *sizes, const SizeSearch *search, double *speed, Error *err) {
     enum { STEPS = 5 };
     const double share = 0.02;
-    RunOptions all_options = options_for(sizes, options);
+    RunOptions options = options_for(sizes, search->options);
     Recipe recipe = recipe_of(sizes->config.model);
     Model model = {0};
     Workers workers = {0};
     bool ok = model_build(&model, &sizes->config, 0, err) &&
-              workers_open(&workers, &model, &all_options, corpus, err);
+              workers_open(&workers, &model, &options, search->corpus, err) &&
+              (!search->teacher || workers_teach(&workers, search->teacher, TEACHER_SHARE, err));
     double fastest = INFINITY, all = 0;
-    for (int i = 0; ok && i < STEPS && all < share * seconds && !interrupted(); i++) {
+    for (int i = 0; ok && i < STEPS && all < share * search->seconds && !interrupted(); i++) {
         Optimizer optimizer = recipe_step(&recipe, i, STEPS);
         double begun = clock_seconds();
         workers_step(&workers, (uint64_t)i, sizes->config.T, &optimizer);
@@ -126,42 +126,48 @@ static double work(const Config *c) {
     return C * (c->L * layer + c->V);
 }
 
+static bool fit(const Sizes *sizes, const SizeSearch *search, Error *err) {
+    return sizes_fit(sizes, search->options, search->corpus, search->teacher, false, err);
+}
+
 /* Is the candidate worth its time? Sets *limit to what speaks against it, and *speed to its
  * measured speed. `expected` is the speed that it can have at most. */
-static bool is_worth(const Sizes *sizes, const Candidate *candidate, const RunOptions *options,
-                     const Corpus *corpus, double seconds, double max_characters, double expected,
-                     double *speed, Limit *limit) {
+static bool is_worth(const Sizes *sizes, const Candidate *candidate, const SizeSearch *search,
+                     double expected, double *speed, Limit *limit) {
     Error none;
-    *limit = max_characters < candidate->worth ? LIMIT_TEXT : LIMIT_TIME;
-    if (fmin(expected * seconds, max_characters) < candidate->worth) return false;
+    *limit = search->max_characters < candidate->worth ? LIMIT_TEXT : LIMIT_TIME;
+    if (fmin(expected * search->seconds, search->max_characters) < candidate->worth) return false;
     *limit = LIMIT_MEMORY;
-    if (!sizes_fit(sizes, options, corpus, NULL, false, &none) ||
-        !measure_speed(sizes, options, corpus, seconds, speed, &none))
-        return false;
+    if (!fit(sizes, search, &none) || !measure_speed(sizes, search, speed, &none)) return false;
     *limit = LIMIT_TIME;
-    if (*speed * seconds < candidate->worth) return false;
+    if (*speed * search->seconds < candidate->worth) return false;
     *limit = LIMIT_NONE;
     return true;
 }
 
-bool sizes_choose(Sizes *sizes, const RunOptions *options, const Corpus *corpus, double seconds,
-                  double max_characters, Choice *choice, Error *err) {
+/* A window is shorter than the text, and not longer than the teacher's context. */
+static size_t longest_context(const SizeSearch *search) {
+    size_t longest = search->corpus->train - 1;
+    if (search->teacher && (size_t)search->teacher->config.T < longest)
+        longest = (size_t)search->teacher->config.T;
+    return longest;
+}
+
+bool sizes_choose(Sizes *sizes, const SizeSearch *search, Choice *choice, Error *err) {
     const double max_gain = 2; /* wider products are faster, but not by more */
-    Sizes best = filled(sizes, &candidates[0], corpus->train);
+    const size_t longest = longest_context(search);
+    Sizes best = filled(sizes, &candidates[0], longest);
     *choice = (Choice){.limit = LIMIT_NONE};
-    if (!sizes_fit(&best, options, corpus, NULL, false, err) ||
-        !measure_speed(&best, options, corpus, seconds, &choice->speed, err))
+    if (!fit(&best, search, err) || !measure_speed(&best, search, &choice->speed, err))
         return false;
     for (int i = 1; i < CANDIDATES && sizes_open(sizes); i++) {
-        Sizes larger = filled(sizes, &candidates[i], corpus->train);
+        Sizes larger = filled(sizes, &candidates[i], longest);
         double measured;
         double expected = choice->speed * max_gain * work(&best.config) / work(&larger.config);
         choice->layers = larger.config.L;
         choice->width = larger.config.C;
         choice->worth = candidates[i].worth;
-        if (!is_worth(&larger, &candidates[i], options, corpus, seconds, max_characters, expected,
-                      &measured, &choice->limit))
-            break;
+        if (!is_worth(&larger, &candidates[i], search, expected, &measured, &choice->limit)) break;
         best = larger;
         choice->speed = measured;
     }

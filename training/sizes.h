@@ -36,12 +36,19 @@ bool sizes_check(const Request *request, Error *err);
 bool sizes_fit(const Sizes *sizes, const RunOptions *options, const Corpus *corpus,
                const Model *teacher, bool resumed, Error *err);
 
-/* Chooses the open sizes for a training of `seconds`. A larger model must see more characters to
- * become better than a smaller one. The number that it can see is measured: each candidate takes a
- * few steps. The training sees at most `max_characters`. config.model and config.V must be set;
- * dropout does not change. Sets *choice to the reasons. Refused: too little memory even for the
- * smallest. */
-bool sizes_choose(Sizes *sizes, const RunOptions *options, const Corpus *corpus, double seconds,
-                  double max_characters, Choice *choice, Error *err);
+/* What the choice of sizes depends on. All is borrowed. */
+typedef struct {
+    const RunOptions *options; /* the threads and the precision */
+    const Corpus *corpus;
+    Model *teacher;        /* predicts beside the model, in each step; NULL: none */
+    double seconds;        /* for the training */
+    double max_characters; /* which it sees at most */
+} SizeSearch;
+
+/* Chooses the open sizes. A larger model must see more characters to become better than a smaller
+ * one. The number that it can see is measured: each candidate takes a few steps. An open context is
+ * not longer than the teacher's. config.model and config.V must be set; dropout does not change.
+ * Sets *choice to the reasons. Refused: too little memory even for the smallest. */
+bool sizes_choose(Sizes *sizes, const SizeSearch *search, Choice *choice, Error *err);
 
 #endif

@@ -31,15 +31,15 @@
 /* The most accumulators that leave registers for a row of b and a broadcast of a: 24 of 32
  * registers; of 16 registers 12 or, without fused multiply-add, 8. */
 #if defined __AVX512F__ || defined PORTABLE
-enum { LANES = 16, TILE_ROWS = 6, TILE_VECTORS = 4 };
+enum { LANES = 16, ZIP_LANES = 16, TILE_ROWS = 6, TILE_VECTORS = 4 };
 #define ZIP_LOW  0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
 #define ZIP_HIGH 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
 #elif defined __AVX2__
-enum { LANES = 8, TILE_ROWS = 6, TILE_VECTORS = 2 };
-#define ZIP_LOW  0, 8, 1, 9, 2, 10, 3, 11
-#define ZIP_HIGH 4, 12, 5, 13, 6, 14, 7, 15
+enum { LANES = 8, ZIP_LANES = 4, TILE_ROWS = 6, TILE_VECTORS = 2 };
+#define ZIP_LOW  0, 8, 1, 9, 4, 12, 5, 13
+#define ZIP_HIGH 2, 10, 3, 11, 6, 14, 7, 15
 #else
-enum { LANES = 4 };
+enum { LANES = 4, ZIP_LANES = 4 };
 #define ZIP_LOW  0, 4, 1, 5
 #define ZIP_HIGH 2, 6, 3, 7
 #if defined __aarch64__
@@ -175,19 +175,32 @@ static void tile(float *c, size_t c_row, const float *a, size_t a_row, size_t a_
 
 /* ---- transposing a matrix ---- */
 
-/* Transposes a square of LANES x LANES: zips row i with row i + LANES/2, log2(LANES) times. Each
- * round is a perfect shuffle, which rotates the bits of an element's index (row, column) by one;
- * together they exchange row and column. */
+/* Transposes a square of LANES x LANES, or the squares of ZIP_LANES in each half of it: zips row i
+ * with row i + ZIP_LANES/2, log2(ZIP_LANES) times. Each round is a perfect shuffle, which rotates
+ * the bits of an element's index (row, column) by one; together they exchange row and column.
+ * With AVX2, zips across the halves of a vector take three instructions. So its halves are
+ * exchanged first: those that belong to other rows. */
 static inline void transpose_square(float *to, size_t to_row, const float *from, size_t from_row) {
+    enum { HALF = ZIP_LANES / 2 };
     Vector row[LANES], zipped[LANES];
 #pragma GCC unroll 16
     for (int i = 0; i < LANES; i++) row[i] = load(from + (size_t)i * from_row);
+#if defined __AVX2__ && !defined __AVX512F__ && !defined PORTABLE
 #pragma GCC unroll 4
-    for (int round = 1; round < LANES; round *= 2) {
+    for (int i = 0; i < 4; i++) {
+        Vector first = row[i], second = row[i + 4];
+        row[i] = __builtin_shufflevector(first, second, 0, 1, 2, 3, 8, 9, 10, 11);
+        row[i + 4] = __builtin_shufflevector(first, second, 4, 5, 6, 7, 12, 13, 14, 15);
+    }
+#endif
+#pragma GCC unroll 4
+    for (int round = 1; round < ZIP_LANES; round *= 2) {
 #pragma GCC unroll 8
         for (int i = 0; i < LANES / 2; i++) {
-            zipped[2 * i] = __builtin_shufflevector(row[i], row[i + LANES / 2], ZIP_LOW);
-            zipped[2 * i + 1] = __builtin_shufflevector(row[i], row[i + LANES / 2], ZIP_HIGH);
+            Vector first = row[i / HALF * ZIP_LANES + i % HALF];
+            Vector second = row[i / HALF * ZIP_LANES + i % HALF + HALF];
+            zipped[2 * i] = __builtin_shufflevector(first, second, ZIP_LOW);
+            zipped[2 * i + 1] = __builtin_shufflevector(first, second, ZIP_HIGH);
         }
 #pragma GCC unroll 16
         for (int i = 0; i < LANES; i++) row[i] = zipped[i];

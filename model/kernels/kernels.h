@@ -160,8 +160,8 @@ enum { KEY_GROUP = 16, INT8_PANEL = 64 }; /* multiples of the lanes of every tab
 
 /* `n` floats, up to a whole number of vectors. */
 static inline size_t whole_vectors(const Isa *isa, int n) {
-    size_t lanes = (size_t)isa->lanes;
-    return ((size_t)n + lanes - 1) / lanes * lanes;
+    size_t lanes = (size_t)isa->lanes; /* a power of two */
+    return ((size_t)n + lanes - 1) & ~(lanes - 1);
 }
 
 /* The tables that this processor runs, narrowest first. Returns how many, at most ISA_MAX. The

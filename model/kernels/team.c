@@ -129,6 +129,7 @@ Part team_part(const Thread *thread, int rows, int columns, int row_grain, int c
     const double copy = 16; /* packing a number takes as long as that many multiply-adds */
     int best = 1;
     double least = -1;
+    if (thread->count == 1) return (Part){0, rows, 0, columns};
     for (int down = 1; down <= thread->count; down++) {
         double m = longest(rows, row_grain, down);
         double n = longest(columns, column_grain, thread->count / down);

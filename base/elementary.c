@@ -4,9 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* ln 2 and pi / 2 in parts; all but the last have 33 bits, so that their products with an integer
- * of 20 bits are exact. */
-static const double ln2[] = {0x1.62e42fef00000p-1, 0x1.473de6af278edp-34};
+/* pi / 2 in parts, like ln2. */
 static const double quarter_turn[] = {0x1.921fb54400000p+0, 0x1.0b4611a600000p-34,
                                       0x1.3198a2e037073p-69};
 
@@ -29,29 +27,6 @@ static inline double polynomial(const double *c, int count, double x) {
     double sum = 0;
     for (int i = count - 1; i >= 0; i--) sum = sum * x + c[i];
     return sum;
-}
-
-/* x = 2^n m with m between sqrt(1/2) and sqrt(2). With f = m - 1 and s = f / (2 + f), ln m = 2
- * artanh s = 2 s + 2 s^3/3 + 2 s^5/5 + ..., and 2 s = f - s f. So ln m = f - s (f - 2 s^2/3 - ...),
- * whose leading term is exact. */
-double natural_logarithm(double x) {
-    static const double series[] = {2.0 / 3,  2.0 / 5,  2.0 / 7,  2.0 / 9,  2.0 / 11, 2.0 / 13,
-                                    2.0 / 15, 2.0 / 17, 2.0 / 19, 2.0 / 21, 2.0 / 23};
-    uint64_t bits;
-    if (!(x > 0)) return x == 0 ? -INFINITY : NAN;
-    if (x == INFINITY) return x;
-    memcpy(&bits, &x, sizeof bits);
-    int n = (int)(bits >> 52) - 1023;
-    bits = (bits & 0xFFFFFFFFFFFFFu) | UINT64_C(1023) << 52;
-    double m;
-    memcpy(&m, &bits, sizeof m);
-    if (m > 1.4142135623730951) {
-        m *= 0.5;
-        n++;
-    }
-    double f = m - 1, s = f / (2 + f), square = s * s;
-    double rest = s * (f - square * polynomial(series, 11, square));
-    return n * ln2[0] + (f - (rest - n * ln2[1]));
 }
 
 /* x = n ln 2 + r with |r| <= ln 2 / 2. The Taylor series of e^r, even and odd terms apart, which

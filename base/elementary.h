@@ -7,9 +7,37 @@
 #ifndef TRIL_ELEMENTARY_H
 #define TRIL_ELEMENTARY_H
 
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+/* ln 2 in parts; all but the last have 33 bits, so that their products with an integer of 20 bits
+ * are exact. */
+static const double ln2[] = {0x1.62e42fef00000p-1, 0x1.473de6af278edp-34};
+
 /* ln x, with an error below 2 units in the last place; -infinity for 0, NaN below 0 and for NaN.
- * Not for subnormal numbers. */
-double natural_logarithm(double x);
+ * Not for subnormal numbers.
+ *
+ * x = 2^n m with m between sqrt(1/2) and sqrt(2). With f = m - 1 and s = f / (2 + f), ln m = 2
+ * artanh s = 2 s + 2 s^3/3 + 2 s^5/5 + ..., and 2 s = f - s f. So ln m = f - s (f - 2 s^2/3 - ...),
+ * whose leading term is exact. It has no branches: loops over it become vectors. */
+static inline double natural_logarithm(double x) {
+    static const double series[] = {2.0 / 3,  2.0 / 5,  2.0 / 7,  2.0 / 9,  2.0 / 11, 2.0 / 13,
+                                    2.0 / 15, 2.0 / 17, 2.0 / 19, 2.0 / 21, 2.0 / 23};
+    const uint64_t least = 0x3FE6A09E667F3BCE; /* the bits of the least m */
+    uint64_t bits, of_m;
+    memcpy(&bits, &x, sizeof bits);
+    int n = (int)((int64_t)(bits - least) >> 52);
+    of_m = bits - ((uint64_t)n << 52);
+    double m, sum = 0;
+    memcpy(&m, &of_m, sizeof m);
+    double f = m - 1, s = f / (2 + f), square = s * s;
+#pragma GCC unroll 11
+    for (int i = 10; i >= 0; i--) sum = sum * square + series[i];
+    double rest = s * (f - square * sum);
+    double result = n * ln2[0] + (f - (rest - n * ln2[1]));
+    return x > 0 ? x == (double)INFINITY ? x : result : x == 0 ? -(double)INFINITY : (double)NAN;
+}
 
 /* e^x, with an error below 2 units in the last place; 0 below -708, infinity above 709, NaN for
  * NaN. */

@@ -540,35 +540,75 @@ static void test_query(void **state) {
 
 static void check_softmax(const Isa *isa) {
     for (int n = 1; n <= LONGEST; n++) {
-        float *x = random_floats((uint64_t)n, LONGEST), p[LONGEST], again[LONGEST], back[LONGEST];
+        float *x = random_floats((uint64_t)n, LONGEST), p[LONGEST];
         const double scale = 1.7;
-        double sum = 0, plain = 0, mean = 0;
+        double sum = 0, plain = 0;
         for (int i = 0; i < n; i++) sum += exp(scale * (double)x[i]), plain += exp((double)x[i]);
         float lse;
         isa->softmax(p, LONGEST, &lse, x, (float)scale, 1, n);
         assert_near(lse, log(sum), 1e-6 * (1 + fabs(log(sum))));
         assert_near(isa->log_sum_exp(x, n), log(plain), 1e-6 * (1 + fabs(log(plain))));
-        isa->exp_all(again, x, (float)scale, lse, n);
         for (int i = 0; i < n; i++) {
             double truth = exp(scale * (double)x[i]) / sum;
             assert_near(p[i], truth, 2e-6 * truth);
-            assert_near(again[i], truth, 2e-6 * truth);
-            mean += truth * (double)x[i];
         }
-        memcpy(back, x, sizeof back);
-        isa->softmax_backward(back, p, (float)mean, 0.5f, n);
-        for (int i = 0; i < n; i++)
-            assert_near(back[i], (double)p[i] * ((double)x[i] - mean) * 0.5, 1e-6);
         free(x);
     }
+}
+
+/* Two rows: each has its own lse and mean. */
+static void check_softmax_backward(const Isa *isa) {
+    enum { ROW = LONGEST };
+    const float lse[] = {0.5f, -1}, mean[] = {0.25f, 0}, scale = 1.5f;
+    for (int n = 1; n <= LONGEST; n++) {
+        float *x = random_floats(1, 2 * ROW), *dp = random_floats(2, 2 * ROW), p[2 * ROW],
+              dx[2 * ROW];
+        memcpy(p, x, sizeof p);
+        memcpy(dx, dp, sizeof dx);
+        isa->softmax_backward(dx, p, ROW, lse, mean, scale, 2, n);
+        for (int i = 0; i < 2 * ROW; i++) {
+            bool beyond = i % ROW >= n;
+            double truth = exp((double)(scale * x[i] - lse[i / ROW]));
+            double of_dx = truth * (double)scale * (double)(dp[i] - mean[i / ROW]);
+            assert_near(p[i], beyond ? (double)x[i] : truth, 2e-6 * fabs(truth));
+            assert_near(dx[i], beyond ? (double)dp[i] : of_dx, 2e-6 * fabs(of_dx));
+        }
+        free(x);
+        free(dp);
+    }
+}
+
+static void check_mask(const Isa *isa) {
+    const int columns = (int)whole_vectors(isa, LONGEST - 16);
+    for (int n = 0; n <= columns; n++)
+        for (int more = 0; more <= 1; more++) {
+            float x[3 * LONGEST];
+            for (int i = 0; i < 3 * LONGEST; i++) x[i] = (float)i;
+            isa->mask(x, LONGEST, 3, n, more, columns);
+            for (int i = 0; i < 3 * LONGEST; i++) {
+                int column = i % LONGEST, first = n + i / LONGEST * more;
+                bool masked = column >= first && column < columns;
+                assert_true(x[i] == (masked ? -INFINITY : (float)i));
+            }
+        }
 }
 
 static void test_softmax(void **state) {
     (void)state;
     for_each_table(check_softmax);
+    for_each_table(check_softmax_backward);
+    for_each_table(check_mask);
 }
 
-/* The exponential alone over its whole range: exp_all with scale 1 and lse 0. */
+/* y = e^x by the backward of softmax */
+static void exponentials(const Isa *isa, float *y, const float *x, int n) {
+    const float zero = 0;
+    float dx[LONGEST] = {0};
+    memcpy(y, x, (size_t)n * sizeof *y);
+    isa->softmax_backward(dx, y, 0, &zero, &zero, 1, 1, n);
+}
+
+/* The exponential alone over its whole range. */
 static void check_exponential(const Isa *isa) {
     enum { STRIPS = 2000, STRIP = 50 }; /* enough for vectors and a remainder */
     double worst = 0;
@@ -576,13 +616,13 @@ static void check_exponential(const Isa *isa) {
         float x[STRIP], y[STRIP];
         for (int i = 0; i < STRIP; i++)
             x[i] = (float)(-87.0 + 175.0 * (s * STRIP + i) / (STRIPS * STRIP));
-        isa->exp_all(y, x, 1, 0, STRIP);
+        exponentials(isa, y, x, STRIP);
         for (int i = 0; i < STRIP; i++)
             worst = fmax(worst, fabs((double)y[i] / exp((double)x[i]) - 1));
     }
     if (!(worst < 2e-7)) fail_msg("%s: relative error %g", isa->name, worst);
     float x[] = {-87.5f, -1000, -INFINITY, NAN, 100, INFINITY}, y[6];
-    isa->exp_all(y, x, 1, 0, 6);
+    exponentials(isa, y, x, 6);
     assert_true(y[0] == 0 && y[1] == 0 && y[2] == 0 && isnan(y[3]));
     assert_true(y[4] > 1e38f && y[5] > 1e38f);
 }
@@ -921,8 +961,8 @@ static bool call_kernel(const Isa *isa, int which, float x[ARRAYS][LONGEST], int
         case 0: extra[0] = isa->dot(x[0], x[1], size); return true;
         case 1: isa->softmax(x[0], LONGEST, extra, x[0], 0.3f, 3, n); return true;
         case 2: extra[0] = isa->log_sum_exp(x[0], n); return true;
-        case 3: isa->exp_all(x[0], x[1], 0.3f, 0.7f, n); return true;
-        case 4: isa->softmax_backward(x[0], x[1], 0.3f, 0.7f, n); return true;
+        case 3: isa->softmax_backward(x[0], x[2], LONGEST, x[4], x[5], 0.3f, 2, n); return true;
+        case 4: isa->mask(x[0], LONGEST, 2, n / 2, 1, n / 16 * 16); return true;
         case 5: isa->gelu(x[0], x[1], size); return true;
         case 6: isa->gelu_backward(x[0], x[1], x[2], x[3], size); return true;
         case 7: isa->normalize(x[0], extra, extra + 1, x[1], x[2], x[3], n); return true;

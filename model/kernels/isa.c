@@ -2,8 +2,8 @@
  *
  * The Makefile compiles this file with ISA=base (SSE2 or NEON), avx2 and avx512, each with the
  * compiler flags of that set; for the tests also with ISA=portable, sixteen lanes in plain C. The
- * register tile and the sums are written in vector types. The other loops are plain C that the
- * compiler vectorises; an exponential without branches or library calls makes that possible.
+ * register tile, the sums and the loops with exponentials are written in vector types. The other
+ * loops are plain C that the compiler vectorises.
  *
  * Every set with a fused multiply-add gives the same bits. So the compiler never decides what is
  * fused (-ffp-contract=off): the functions `fused` and `multiply_add` do. And the sum of a row is
@@ -98,6 +98,61 @@ static inline Vector multiply_add(Vector a, Vector b, Vector c) {
 /* x in every lane: x - 0 is x, also if x is -0. */
 static inline Vector all(float x) {
     return x - (Vector){0};
+}
+
+typedef uint32_t Bits __attribute__((vector_size(LANES * sizeof(float))));
+
+/* a < b ? a : b; b if one of them is NaN. */
+static inline Vector smaller(Vector a, Vector b) {
+#if defined __AVX512F__ && !defined PORTABLE
+    return _mm512_min_ps(a, b);
+#elif defined __AVX2__ && !defined PORTABLE
+    return _mm256_min_ps(a, b);
+#else
+    Bits less = (Bits)(a < b);
+    return (Vector)(((Bits)a & less) | ((Bits)b & ~less));
+#endif
+}
+
+/* a > b ? a : b, likewise. */
+static inline Vector larger(Vector a, Vector b) {
+#if defined __AVX512F__ && !defined PORTABLE
+    return _mm512_max_ps(a, b);
+#elif defined __AVX2__ && !defined PORTABLE
+    return _mm256_max_ps(a, b);
+#else
+    Bits more = (Bits)(a > b);
+    return (Vector)(((Bits)a & more) | ((Bits)b & ~more));
+#endif
+}
+
+/* a < b ? 0 : x */
+static inline Vector zero_below(Vector a, Vector b, Vector x) {
+#if defined __AVX512F__ && !defined PORTABLE
+    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a, b, _CMP_NLT_US), x);
+#else
+    return (Vector)((Bits)x & ~(Bits)(a < b));
+#endif
+}
+
+/* The first of n > 0 numbers; beyond the last, `beyond`. */
+static inline Vector load_some(const float *x, size_t n, float beyond) {
+    if (n >= LANES) return load(x);
+    float padded[LANES];
+    store(padded, all(beyond));
+    memcpy(padded, x, n * sizeof *x);
+    return load(padded);
+}
+
+/* The reverse. */
+static inline void store_some(float *x, size_t n, Vector of) {
+    float padded[LANES];
+    if (n >= LANES) {
+        store(x, of);
+        return;
+    }
+    store(padded, of);
+    memcpy(x, padded, n * sizeof *x);
 }
 
 /* ---- the register tile ---- */
@@ -279,14 +334,13 @@ typedef struct {
 
 /* The next 16 of n > 0 numbers, with zeros beyond the last. */
 static inline Lanes next_lanes(const float *x, size_t n) {
-    float padded[WIDE] = {0};
-    Lanes lanes;
-    if (n < WIDE) {
-        memcpy(padded, x, n * sizeof *x);
-        x = padded;
-    }
+    Lanes lanes = {0};
 #pragma GCC unroll 4
-    for (int i = 0; i < PARTS; i++) lanes.part[i] = load(x + i * LANES);
+    for (size_t i = 0; i < PARTS; i++)
+        if (n >= WIDE)
+            lanes.part[i] = load(x + i * LANES);
+        else if (i * LANES < n)
+            lanes.part[i] = load_some(x + i * LANES, n - i * LANES, 0);
     return lanes;
 }
 
@@ -463,7 +517,6 @@ static void sum(float *y, const float *a, const float *b, size_t n) {
 
 /* ---- one row times rounded weights ---- */
 
-typedef uint32_t Bits __attribute__((vector_size(LANES * sizeof(float))));
 typedef uint32_t UnalignedBits
     __attribute__((vector_size(LANES * sizeof(float)), aligned(4), may_alias));
 
@@ -595,43 +648,30 @@ static float round_to_16(int16_t *y, const float *x, int limit, int n) {
 /* e^x with a relative error below 2e-7 from -87 to 88; 0 below that range, e^88 above it, NaN for
  * NaN. x = n ln 2 + r with |r| <= ln 2 / 2. The polynomial for e^r is from Moshier's Cephes library
  * (expf, 1992). Adding 1.5 * 2^23 rounds to an integer n and leaves n in the low bits, which become
- * the exponent. */
-static inline float exponential(float x) {
+ * the exponent. Below -87 the result is 0 whatever was computed. */
+static inline Vector exponential(Vector x) {
     const float shift = 0x1.8p23f, log2e = 1.44269504f;
     const float ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
-    float clamped = x < -87.0f ? -87.0f : x;
-    clamped = clamped > 88.0f ? 88.0f : clamped;
-    float shifted = fused(clamped, log2e, shift);
-    float n = shifted - shift;
-    float r = fused(n, -ln2_low, fused(n, -ln2_high, clamped));
-    float poly = 1.9875691500e-4f;
-    poly = fused(poly, r, 1.3981999507e-3f);
-    poly = fused(poly, r, 8.3334519073e-3f);
-    poly = fused(poly, r, 4.1665795894e-2f);
-    poly = fused(poly, r, 1.6666665459e-1f);
-    poly = fused(poly, r, 5.0000001201e-1f);
-    poly = fused(poly, r * r, r) + 1.0f;
-    uint32_t bits;
-    float scale;
-    memcpy(&bits, &shifted, sizeof bits);
-    bits = (bits + 127) << 23;
-    memcpy(&scale, &bits, sizeof scale);
-    return x < -87.0f ? 0.0f : poly * scale;
+    static const float series[] = {1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f,
+                                   1.6666665459e-1f, 5.0000001201e-1f};
+    Vector clamped = smaller(all(88.0f), x);
+    Vector shifted = multiply_add(clamped, all(log2e), all(shift));
+    Vector n = shifted - shift;
+    Vector r = multiply_add(n, all(-ln2_low), multiply_add(n, all(-ln2_high), clamped));
+    Vector poly = all(1.9875691500e-4f);
+#pragma GCC unroll 5
+    for (int i = 0; i < 5; i++) poly = multiply_add(poly, r, all(series[i]));
+    poly = multiply_add(poly, r * r, r) + 1.0f;
+    Vector scale = (Vector)(((Bits)shifted + 127) << 23);
+    return zero_below(x, all(-87.0f), poly * scale);
 }
 
-static inline float logarithm(float x) {
-    return (float)natural_logarithm((double)x);
-}
-
-/* In lanes by hand: because of NaNs, compilers do not reorder a maximum. */
 static float largest(const float *x, int n) {
+    Vector most = all(-INFINITY);
     float lane[LANES];
-    int j = 0;
-    for (int i = 0; i < LANES; i++) lane[i] = x[0];
-    for (; j + LANES <= n; j += LANES)
-#pragma omp simd
-        for (int i = 0; i < LANES; i++) lane[i] = x[j + i] > lane[i] ? x[j + i] : lane[i];
-    for (int i = 0; j < n; i++, j++) lane[i] = x[j] > lane[i] ? x[j] : lane[i];
+    for (int j = 0; j < n; j += LANES)
+        most = larger(load_some(x + j, (size_t)(n - j), -INFINITY), most);
+    store(lane, most);
 #pragma GCC unroll 4
     for (int half = LANES / 2; half > 0; half /= 2)
 #pragma GCC unroll 8
@@ -640,32 +680,45 @@ static float largest(const float *x, int n) {
     return lane[0];
 }
 
+/* y = exp(scale x - above), and returns its sum. */
+static inline float exponentials(float *y, const float *x, float scale, float above, int n) {
+    Lanes sum = {0};
+    for (int first = 0; first < n; first += WIDE)
+#pragma GCC unroll 4
+        for (int i = 0; i < PARTS; i++) {
+            int j = first + i * LANES;
+            if (j >= n) break;
+            Vector of = load_some(x + j, (size_t)(n - j), -INFINITY);
+            Vector result = exponential(multiply_add(of, all(scale), all(-above)));
+            store_some(y + j, (size_t)(n - j), result);
+            sum.part[i] += result;
+        }
+    return sum_lanes(sum);
+}
+
 enum { ROWS = 8 }; /* at a time */
 
 /* Each step is done for all rows, so that the long chain of operations of one row overlaps with the
  * others. */
 static void softmax(float *p, size_t row, float *lse, const float *x, float scale, int rows,
                     int n) {
-    float max[ROWS], total[ROWS];
-    for (int first = 0; first < rows; first += ROWS) {
+    float max[ROWS] = {0}, total[ROWS] = {0}, logs[ROWS];
+    for (int first = 0; first < rows; first += ROWS, p += ROWS * row, x += ROWS * row) {
         int some = rows - first < ROWS ? rows - first : ROWS;
-        const float *from = x + (size_t)first * row;
-        float *to = p + (size_t)first * row;
         for (int i = 0; i < some; i++)
-            max[i] = largest(from + (size_t)i * row, n) * scale; /* scale > 0 */
+            max[i] = largest(x + (size_t)i * row, n) * scale; /* scale > 0 */
+        for (int i = 0; i < some; i++)
+            total[i] = exponentials(p + (size_t)i * row, x + (size_t)i * row, scale, max[i], n);
         for (int i = 0; i < some; i++) {
-            const float *of = from + (size_t)i * row;
-            float *y = to + (size_t)i * row, above = max[i];
-#pragma omp simd
-            for (int j = 0; j < n; j++) y[j] = exponential(fused(of[j], scale, -above));
-        }
-        for (int i = 0; i < some; i++) total[i] = total_of(to + (size_t)i * row, n);
-        for (int i = 0; i < some; i++) {
-            float *y = to + (size_t)i * row, inverse = 1.0f / total[i];
+            float *y = p + (size_t)i * row, inverse = 1.0f / total[i];
 #pragma omp simd
             for (int j = 0; j < n; j++) y[j] *= inverse;
         }
-        for (int i = 0; i < some && lse; i++) lse[first + i] = max[i] + logarithm(total[i]);
+        if (!lse) continue;
+#pragma omp simd
+        for (int i = 0; i < ROWS; i++)
+            logs[i] = max[i] + (float)natural_logarithm((double)total[i]);
+        memcpy(lse + first, logs, (size_t)some * sizeof *lse);
     }
 }
 
@@ -675,21 +728,34 @@ static float log_sum_exp(const float *x, int n) {
     Lanes sum = {0};
     for (int first = 0; first < n; first += SOME) {
         int some = n - first < SOME ? n - first : SOME;
-#pragma omp simd
-        for (int j = 0; j < some; j++) part[j] = exponential(x[first + j] - max);
+        for (int j = 0; j < some; j += LANES)
+            store(part + j, exponential(load_some(x + first + j, (size_t)(some - j), 0) - max));
         add_lanes(&sum, part, some);
     }
-    return max + logarithm(sum_lanes(sum));
+    return max + (float)natural_logarithm((double)sum_lanes(sum));
 }
 
-static void exp_all(float *p, const float *x, float scale, float lse, int n) {
-#pragma omp simd
-    for (int j = 0; j < n; j++) p[j] = exponential(fused(x[j], scale, -lse));
+static void softmax_backward(float *x, float *p, size_t row, const float *lse, const float *mean,
+                             float scale, int rows, int n) {
+    for (int i = 0; i < rows; i++, x += row, p += row)
+        for (int j = 0; j < n; j += LANES) {
+            size_t left = (size_t)(n - j);
+            Vector score = load_some(p + j, left, 0);
+            Vector weight = exponential(multiply_add(score, all(scale), all(-lse[i])));
+            store_some(p + j, left, weight);
+            store_some(x + j, left, weight * (load_some(x + j, left, 0) - mean[i]) * scale);
+        }
 }
 
-static void softmax_backward(float *x, const float *p, float mean, float scale, int n) {
-#pragma omp simd
-    for (int j = 0; j < n; j++) x[j] = p[j] * (x[j] - mean) * scale;
+static void mask(float *x, size_t row, int rows, int n, int more, int columns) {
+    static const int32_t numbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    Integers number;
+    memcpy(&number, numbers, sizeof number);
+    for (int i = 0; i < rows; i++, x += row, n += more)
+        for (int j = n / LANES * LANES; j < columns; j += LANES) {
+            Bits seen = (Bits)(number < n - j), of = (Bits)load(x + j);
+            store(x + j, (Vector)((of & seen) | ((Bits)all(-INFINITY) & ~seen)));
+        }
 }
 
 /* ---- GELU ---- */
@@ -699,23 +765,22 @@ static const float gelu_linear = 0.7978845608f; /* sqrt(2 / pi) */
 static const float gelu_cubic = 0.7978845608f * 0.044715f;
 
 static void gelu(float *y, const float *x, size_t n) {
-#pragma omp simd
-    for (size_t i = 0; i < n; i++) {
-        float u = x[i] * fused(gelu_cubic * x[i], x[i], gelu_linear);
-        y[i] = x[i] / (1.0f + exponential(-2.0f * u));
+    for (size_t i = 0; i < n; i += LANES) {
+        Vector of = load_some(x + i, n - i, 0);
+        Vector u = of * multiply_add(gelu_cubic * of, of, all(gelu_linear));
+        store_some(y + i, n - i, of / (1.0f + exponential(-2.0f * u)));
     }
 }
 
 /* dy/dx = s + x s (1 - s) 2 du/dx */
 static void gelu_backward(float *dx, float *y, const float *x, const float *dy, size_t n) {
-#pragma omp simd
-    for (size_t i = 0; i < n; i++) {
-        float square = x[i] * x[i];
-        float u = x[i] * fused(gelu_cubic, square, gelu_linear);
-        float s = 1.0f / (1.0f + exponential(-2.0f * u));
-        float slope = 2.0f * fused(3.0f * gelu_cubic, square, gelu_linear);
-        y[i] = x[i] * s;
-        dx[i] = dy[i] * fused(y[i] * (1.0f - s), slope, s);
+    for (size_t i = 0; i < n; i += LANES) {
+        Vector of = load_some(x + i, n - i, 0), up = load_some(dy + i, n - i, 0), square = of * of;
+        Vector u = of * multiply_add(all(gelu_cubic), square, all(gelu_linear));
+        Vector s = 1.0f / (1.0f + exponential(-2.0f * u)), out = of * s;
+        Vector slope = 2.0f * multiply_add(all(3.0f * gelu_cubic), square, all(gelu_linear));
+        store_some(y + i, n - i, out);
+        store_some(dx + i, n - i, up * multiply_add(out * (1.0f - s), slope, s));
     }
 }
 
@@ -804,19 +869,21 @@ static void rms_normalize_backward(float *dx, float *dw, const float *dy, const 
 /* ---- SwiGLU ---- */
 
 static void swiglu(float *y, const float *gate, const float *up, size_t n) {
-#pragma omp simd
-    for (size_t i = 0; i < n; i++) y[i] = gate[i] / (1.0f + exponential(-gate[i])) * up[i];
+    for (size_t i = 0; i < n; i += LANES) {
+        Vector g = load_some(gate + i, n - i, 0);
+        store_some(y + i, n - i, g / (1.0f + exponential(-g)) * load_some(up + i, n - i, 0));
+    }
 }
 
 /* With s the logistic function of the gate: dup = dy gate s, dgate = dy up s (1 + gate (1 - s)). */
 static void swiglu_backward(float *dgate, float *dup, float *y, const float *gate, const float *up,
                             const float *dy, size_t n) {
-#pragma omp simd
-    for (size_t i = 0; i < n; i++) {
-        float s = 1.0f / (1.0f + exponential(-gate[i])), open = gate[i] * s, d = dy[i];
-        y[i] = open * up[i];
-        dup[i] = d * open;
-        dgate[i] = d * up[i] * s * fused(gate[i], 1.0f - s, 1.0f);
+    for (size_t i = 0; i < n; i += LANES) {
+        Vector g = load_some(gate + i, n - i, 0), u = load_some(up + i, n - i, 0);
+        Vector d = load_some(dy + i, n - i, 0), s = 1.0f / (1.0f + exponential(-g)), open = g * s;
+        store_some(y + i, n - i, open * u);
+        store_some(dup + i, n - i, d * open);
+        store_some(dgate + i, n - i, d * u * s * multiply_add(g, 1.0f - s, all(1.0f)));
     }
 }
 
@@ -947,8 +1014,8 @@ const Isa TABLE_NAME(ISA) = {
     .round_to_16 = round_to_16,
     .softmax = softmax,
     .log_sum_exp = log_sum_exp,
-    .exp_all = exp_all,
     .softmax_backward = softmax_backward,
+    .mask = mask,
     .gelu = gelu,
     .gelu_backward = gelu_backward,
     .normalize = normalize,

@@ -97,10 +97,14 @@ typedef struct Isa {
     void (*softmax)(float *p, size_t row, float *lse, const float *x, float scale, int rows, int n);
     /* ln(sum(exp(x))), n >= 1 */
     float (*log_sum_exp)(const float *x, int n);
-    /* p = exp(scale * x - lse): the softmax, recomputed from its lse. p may be x. */
-    void (*exp_all)(float *p, const float *x, float scale, float lse, int n);
-    /* x = p (x - mean) scale: the backward of softmax, with mean = sum(p x). */
-    void (*softmax_backward)(float *x, const float *p, float mean, float scale, int n);
+    /* The backward of softmax for the same rows. p comes with what softmax's x was, and becomes its
+       result again: p = exp(scale * p - lse). x = p (x - mean) scale, with mean[i] = sum(p x) of
+       row i. */
+    void (*softmax_backward)(float *x, float *p, size_t row, const float *lse, const float *mean,
+                             float scale, int rows, int n);
+    /* x = -infinity in row i from column n + i * more on, up to `columns`, a whole number of
+       vectors: its exponential is 0 */
+    void (*mask)(float *x, size_t row, int rows, int n, int more, int columns);
 
     /* GELU in its tanh form (Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016). */
     void (*gelu)(float *y, const float *x, size_t n);

@@ -63,8 +63,8 @@ size_t attention_scratch(const Isa *isa, const Products *products, int T, int dk
     size_t forward = of->packed_size(isa, dk, T) + of->packed_size(isa, T, dv);
     size_t backward = of->packed_size(isa, dk, T) + of->packed_size(isa, dv, T) +
                       of->packed_size(isa, T, dk) + (size_t)T * (size_t)(dk + dv);
-    size_t scores = (size_t)block_of(isa, of) * whole_vectors(isa, T);
-    return (forward > backward ? forward : backward) + 2 * scores;
+    size_t block = (size_t)block_of(isa, of), scores = block * whole_vectors(isa, T);
+    return (forward > backward ? forward : backward) + 2 * scores + block;
 }
 
 /* The context for one head: a team of this thread alone, in the precision of attention. */
@@ -76,17 +76,21 @@ static Thread alone(const Thread *thread) {
     return own;
 }
 
-/* Masks the scores from n to the end of a whole number of vectors, `columns`: their exponential is
- * 0, and no loop over the row has a remainder. */
-static void mask_row(float *scores, int n, int columns) {
-    for (int s = n; s < columns; s++) scores[s] = -INFINITY;
-}
-
 /* Prefetches rows that are read soon: each lies far from the next, where the hardware does not look
  * ahead. A cache line has 16 numbers. */
 static void prefetch_rows(const float *x, size_t row, int rows, int columns) {
     for (int i = 0; i < rows; i++)
         for (int c = 0; c < columns; c += 16) __builtin_prefetch(x + (size_t)i * row + c);
+}
+
+/* Dropout for the weights of some queries from t on, or for their gradients. */
+static void drop(const Isa *isa, float *weights, size_t row, const Head *at, int t, int rows,
+                 const Attention *a) {
+    for (int i = 0; i < rows && a->dropout.rate > 0; i++) {
+        float *of = weights + (size_t)i * row;
+        size_t query = at->mask + (size_t)(t + i);
+        isa->dropout(of, of, dropout_row(a->dropout, query), seen(a, t + i));
+    }
 }
 
 /* ---- forward ---- */
@@ -125,7 +129,7 @@ static void forward_token(const Thread *thread, float *out, const float *q, cons
                 isa->scores(att, q + (query + h) * dk,
                             a->columns + column_of(a, 0, (query + h) / group),
                             (size_t)a->NKV * dk * KEY_GROUP, groups, a->dk);
-                mask_row(att, n, (int)row);
+                isa->mask(att, row, 1, n, 0, (int)row);
             }
             att = thread->scratch;
             isa->softmax(att, row, NULL, att, a->scale, (int)heads, (int)row);
@@ -154,13 +158,9 @@ static void forward_head(const Thread *thread, float *out, float *lse, const Hea
                       a->dk);
         products->multiply(thread, att, row, q, transposed, rows, a->dk, NULL,
                            (Share){0, (size_t)columns});
-        for (int i = 0; i < rows; i++) mask_row(att + (size_t)i * row, seen(a, t + i), columns);
+        isa->mask(att, row, rows, seen(a, t), a->causal, columns);
         isa->softmax(att, row, lse + t, att, a->scale, rows, columns);
-        for (int i = 0; i < rows && a->dropout.rate > 0; i++) {
-            float *of = att + (size_t)i * row;
-            size_t query = at->mask + (size_t)(t + i);
-            isa->dropout(of, of, dropout_row(a->dropout, query), seen(a, t + i));
-        }
+        drop(isa, att, row, at, t, rows, a);
         products->multiply(thread, out + (size_t)t * a->out_row, a->out_row, weights, plain, rows,
                            max, NULL, (Share){0, (size_t)a->dv});
     }
@@ -194,7 +194,8 @@ typedef struct {
     Packed keys_transposed, values_transposed, keys;
     float *dkey, *dv;
     float *att, *dscores;
-    size_t row; /* of the scores */
+    size_t row;   /* of the scores */
+    float *means; /* of the gradients of a query's weights */
 } Operands;
 
 static Operands pack_head(const Thread *thread, const Head *at, const Attention *a) {
@@ -206,6 +207,7 @@ static Operands pack_head(const Thread *thread, const Head *at, const Attention 
     size_t row = whole_vectors(isa, a->T), T = (size_t)a->T;
     float *dkey = keys + products->packed_size(isa, a->T, a->dk), *dv = dkey + T * (size_t)a->dk;
     float *att = dv + T * (size_t)a->dv;
+    size_t scores = (size_t)block_of(isa, products) * row;
     products->pack(thread, transposed, (Matrix){at->key, 1, a->k_row}, a->dk, a->T);
     products->pack(thread, values, (Matrix){at->v, 1, a->v_row}, a->dv, a->T);
     products->pack(thread, keys, (Matrix){at->key, a->k_row, 1}, a->T, a->dk);
@@ -215,15 +217,15 @@ static Operands pack_head(const Thread *thread, const Head *at, const Attention 
                       .dkey = dkey,
                       .dv = dv,
                       .att = att,
-                      .dscores = att + (size_t)block_of(isa, products) * row,
-                      .row = row};
+                      .dscores = att + scores,
+                      .row = row,
+                      .means = att + 2 * scores};
 }
 
 /* For some queries from t on, `above` rows into the block: recomputes att, then computes the
  * gradient of the scores, and from it dq. */
 static void backward_queries(const Thread *thread, float *dq, const Operands *o, const Head *at,
-                             const float *lse, int t, int rows, int above, int widest,
-                             const Attention *a) {
+                             const float *lse, int t, int rows, int above, const Attention *a) {
     const Isa *isa = thread->isa;
     float *att = o->att + (size_t)above * o->row, *datt = o->dscores + (size_t)above * o->row;
     int max = seen(a, t + rows - 1), columns = (int)whole_vectors(isa, max);
@@ -237,43 +239,48 @@ static void backward_queries(const Thread *thread, float *dq, const Operands *o,
     thread->products->multiply(thread, att, o->row, q, o->keys_transposed, rows, a->dk, NULL, all);
     thread->products->multiply(thread, datt, o->row, dout, o->values_transposed, rows, a->dv, NULL,
                                all);
+    isa->mask(att, o->row, rows, seen(a, t), a->causal, columns);
+    drop(isa, datt, o->row, at, t, rows, a);
     for (int i = 0; i < rows; i++) {
-        float *p = att + (size_t)i * o->row, *dp = datt + (size_t)i * o->row;
-        int n = seen(a, t + i);
-        size_t place = (size_t)(t + i) * a->out_row,
-               rest = widest > columns ? (size_t)(widest - columns) : 0;
-        DropoutRow mask = {0};
-        if (a->dropout.rate > 0) mask = dropout_row(a->dropout, at->mask + (size_t)(t + i));
-        mask_row(p, n, columns);
-        isa->exp_all(p, p, a->scale, lse[t + i], columns);
-        if (a->dropout.rate > 0) isa->dropout(dp, dp, mask, n);
         /* sum_s att datt = dout . out, with or without dropout: a shorter sum */
-        float mean = isa->dot(at->dout + place, at->out + place, (size_t)a->dv);
-        isa->softmax_backward(dp, p, mean, a->scale, columns);
-        if (a->dropout.rate > 0) isa->dropout(p, p, mask, n);
-        memset(p + columns, 0, rest * sizeof *p);
-        memset(dp + columns, 0, rest * sizeof *p);
+        size_t place = (size_t)(t + i) * a->out_row;
+        o->means[i] = isa->dot(at->dout + place, at->out + place, (size_t)a->dv);
     }
+    isa->softmax_backward(datt, att, o->row, lse + t, o->means, a->scale, rows, columns);
+    drop(isa, att, o->row, at, t, rows, a);
     thread->products->multiply(thread, dq + (size_t)t * a->q_row, a->q_row, dscores, o->keys, rows,
                                max, NULL, (Share){0, (size_t)a->dk});
 }
 
-/* Writes dq, and adds to the gradients of keys and values in scratch. */
+/* Adds what queries `from` to `end` - 1 give to the gradients of keys first <= s < first + keys and
+ * of their values. The block in scratch begins with query t. */
+static void add_to_keys(const Thread *thread, const Operands *o, const Head *at, int t, int from,
+                        int end, int first, int keys, const Attention *a) {
+    size_t q = (size_t)from, k = (size_t)first, above = (size_t)(from - t) * o->row + k;
+    Matrix att = {o->att + above, 1, o->row}, dscores = {o->dscores + above, 1, o->row};
+    Matrix queries = {at->q + q * a->q_row, a->q_row, 1};
+    Matrix dout = {at->dout + q * a->out_row, a->out_row, 1};
+    thread->products->accumulate(thread, o->dkey + k * (size_t)a->dk, (size_t)a->dk, dscores,
+                                 queries, keys, a->dk, end - from, NULL);
+    thread->products->accumulate(thread, o->dv + k * (size_t)a->dv, (size_t)a->dv, att, dout, keys,
+                                 a->dv, end - from, NULL);
+}
+
+/* Writes dq, and adds to the gradients of keys and values in scratch. Queries do not see the keys
+ * after their strip: those are left out. */
 static void backward_head(const Thread *thread, float *dq, const Operands *o, const Head *at,
                           const float *lse, const Attention *a) {
     int block = block_of(thread->isa, thread->products),
         strip = rows_of(thread->isa, thread->products);
     for (int t = 0; t < a->T; t += block) {
-        int rows = min_int(block, a->T - t), max = seen(a, t + rows - 1);
-        for (int i = 0; i < rows; i += strip)
-            backward_queries(thread, dq, o, at, lse, t + i, min_int(strip, rows - i), i, max, a);
-        Matrix q = {at->q + (size_t)t * a->q_row, a->q_row, 1};
-        Matrix dout = {at->dout + (size_t)t * a->out_row, a->out_row, 1};
-        Matrix att_transposed = {o->att, 1, o->row}, dscores_transposed = {o->dscores, 1, o->row};
-        thread->products->accumulate(thread, o->dkey, (size_t)a->dk, dscores_transposed, q, max,
-                                     a->dk, rows, NULL);
-        thread->products->accumulate(thread, o->dv, (size_t)a->dv, att_transposed, dout, max, a->dv,
-                                     rows, NULL);
+        int end = min_int(t + block, a->T);
+        for (int i = t; i < end; i += strip)
+            backward_queries(thread, dq, o, at, lse, i, min_int(strip, end - i), i - t, a);
+        for (int i = t, first = 0; i < end; i += strip) {
+            int last = seen(a, min_int(i + strip, end) - 1);
+            add_to_keys(thread, o, at, t, i, end, first, last - first, a);
+            first = last;
+        }
     }
 }
 

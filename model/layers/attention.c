@@ -76,8 +76,14 @@ static Thread alone(const Thread *thread) {
     return own;
 }
 
-/* Prefetches rows that are read soon: each lies far from the next, where the hardware does not look
- * ahead. A cache line has 16 numbers. */
+/* The head that the same thread computes next, as a rule; the last one itself. */
+static size_t after(const Attention *a, size_t number) {
+    return number + 1 < (size_t)a->B * (size_t)a->NH ? number + 1 : number;
+}
+
+/* Prefetches rows of the next head, a few at a time so that they need not wait for each other: each
+ * row lies far from the next, where the hardware does not look ahead. A cache line has 16 numbers.
+ */
 static void prefetch_rows(const float *x, size_t row, int rows, int columns) {
     for (int i = 0; i < rows; i++)
         for (int c = 0; c < columns; c += 16) __builtin_prefetch(x + (size_t)i * row + c);
@@ -140,7 +146,7 @@ static void forward_token(const Thread *thread, float *out, const float *q, cons
 }
 
 static void forward_head(const Thread *thread, float *out, float *lse, const Head *at,
-                         const Attention *a) {
+                         const Head *next, const Attention *a) {
     const Isa *isa = thread->isa;
     const Products *products = thread->products;
     int S = a->past + a->T, strip = rows_of(isa, products);
@@ -154,13 +160,14 @@ static void forward_head(const Thread *thread, float *out, float *lse, const Hea
         int rows = min_int(strip, a->T - t), max = seen(a, t + rows - 1);
         int columns = (int)whole_vectors(isa, max);
         Matrix q = {at->q + (size_t)t * a->q_row, a->q_row, 1}, weights = {att, row, 1};
-        prefetch_rows(q.at + (size_t)rows * a->q_row, a->q_row, min_int(rows, a->T - t - rows),
-                      a->dk);
+        prefetch_rows(next->q + (size_t)t * a->q_row, a->q_row, rows, a->dk);
         products->multiply(thread, att, row, q, transposed, rows, a->dk, NULL,
                            (Share){0, (size_t)columns});
+        prefetch_rows(next->key + (size_t)(a->past + t) * a->k_row, a->k_row, rows, a->dk);
         isa->mask(att, row, rows, seen(a, t), a->causal, columns);
         isa->softmax(att, row, lse + t, att, a->scale, rows, columns);
         drop(isa, att, row, at, t, rows, a);
+        prefetch_rows(next->v + (size_t)(a->past + t) * a->v_row, a->v_row, rows, a->dv);
         products->multiply(thread, out + (size_t)t * a->out_row, a->out_row, weights, plain, rows,
                            max, NULL, (Share){0, (size_t)a->dv});
     }
@@ -180,9 +187,10 @@ void compute_attention(const Thread *thread, float *out, float *lse, const float
     Thread own = alone(thread);
     for (size_t task; team_next(&tasks, &task);) {
         Head at = head_of(a, task, q, key, v, out, NULL);
+        Head next = head_of(a, after(a, task), q, key, v, out, NULL);
         if (a->columns && task % group_of(a) == 0)
             compute_columns(key, (int)(task / group_of(a)), a);
-        forward_head(&own, out + (at.out - out), lse + at.lse, &at, a);
+        forward_head(&own, out + (at.out - out), lse + at.lse, &at, &next, a);
     }
 }
 
@@ -225,20 +233,21 @@ static Operands pack_head(const Thread *thread, const Head *at, const Attention 
 /* For some queries from t on, `above` rows into the block: recomputes att, then computes the
  * gradient of the scores, and from it dq. */
 static void backward_queries(const Thread *thread, float *dq, const Operands *o, const Head *at,
-                             const float *lse, int t, int rows, int above, const Attention *a) {
+                             const Head *next, const float *lse, int t, int rows, int above,
+                             const Attention *a) {
     const Isa *isa = thread->isa;
     float *att = o->att + (size_t)above * o->row, *datt = o->dscores + (size_t)above * o->row;
     int max = seen(a, t + rows - 1), columns = (int)whole_vectors(isa, max);
     Matrix q = {at->q + (size_t)t * a->q_row, a->q_row, 1}, dscores = {datt, o->row, 1};
     Matrix dout = {at->dout + (size_t)t * a->out_row, a->out_row, 1};
     Share all = {0, (size_t)columns};
-    int next = min_int(rows, a->T - t - rows);
-    prefetch_rows(at->out + (size_t)t * a->out_row, a->out_row, rows, a->dv);
-    prefetch_rows(q.at + (size_t)rows * a->q_row, a->q_row, next, a->dk);
-    prefetch_rows(dout.at + (size_t)rows * a->out_row, a->out_row, next, a->dv);
+    size_t first = (size_t)t;
+    prefetch_rows(next->q + first * a->q_row, a->q_row, rows, a->dk);
     thread->products->multiply(thread, att, o->row, q, o->keys_transposed, rows, a->dk, NULL, all);
+    prefetch_rows(next->key + first * a->k_row, a->k_row, rows, a->dk);
     thread->products->multiply(thread, datt, o->row, dout, o->values_transposed, rows, a->dv, NULL,
                                all);
+    prefetch_rows(next->v + first * a->v_row, a->v_row, rows, a->dv);
     isa->mask(att, o->row, rows, seen(a, t), a->causal, columns);
     drop(isa, datt, o->row, at, t, rows, a);
     for (int i = 0; i < rows; i++) {
@@ -246,8 +255,10 @@ static void backward_queries(const Thread *thread, float *dq, const Operands *o,
         size_t place = (size_t)(t + i) * a->out_row;
         o->means[i] = isa->dot(at->dout + place, at->out + place, (size_t)a->dv);
     }
+    prefetch_rows(next->dout + first * a->out_row, a->out_row, rows, a->dv);
     isa->softmax_backward(datt, att, o->row, lse + t, o->means, a->scale, rows, columns);
     drop(isa, att, o->row, at, t, rows, a);
+    prefetch_rows(next->out + first * a->out_row, a->out_row, rows, a->dv);
     thread->products->multiply(thread, dq + (size_t)t * a->q_row, a->q_row, dscores, o->keys, rows,
                                max, NULL, (Share){0, (size_t)a->dk});
 }
@@ -269,13 +280,13 @@ static void add_to_keys(const Thread *thread, const Operands *o, const Head *at,
 /* Writes dq, and adds to the gradients of keys and values in scratch. Queries do not see the keys
  * after their strip: those are left out. */
 static void backward_head(const Thread *thread, float *dq, const Operands *o, const Head *at,
-                          const float *lse, const Attention *a) {
+                          const Head *next, const float *lse, const Attention *a) {
     int block = block_of(thread->isa, thread->products),
         strip = rows_of(thread->isa, thread->products);
     for (int t = 0; t < a->T; t += block) {
         int end = min_int(t + block, a->T);
         for (int i = t; i < end; i += strip)
-            backward_queries(thread, dq, o, at, lse, i, min_int(strip, end - i), i - t, a);
+            backward_queries(thread, dq, o, at, next, lse, i, min_int(strip, end - i), i - t, a);
         for (int i = t, first = 0; i < end; i += strip) {
             int last = seen(a, min_int(i + strip, end) - 1);
             add_to_keys(thread, o, at, t, i, end, first, last - first, a);
@@ -297,8 +308,10 @@ void compute_attention_backward(const Thread *thread, float *dq, float *dkey, fl
         Operands o = pack_head(&own, &first, a);
         memset(o.dkey, 0, T * (dk_row + dv_row) * sizeof *o.dkey);
         for (size_t i = 0; i < group; i++) {
-            Head at = head_of(a, task * group + i, q, key, v, out, dout);
-            backward_head(&own, dq + (at.q - q), &o, &at, lse + at.lse, a);
+            size_t number = task * group + i;
+            Head at = head_of(a, number, q, key, v, out, dout);
+            Head next = head_of(a, after(a, number), q, key, v, out, dout);
+            backward_head(&own, dq + (at.q - q), &o, &at, &next, lse + at.lse, a);
         }
         own.isa->copy_past_cache(dkey + (first.key - key), a->k_row, o.dkey, dk_row, a->T, a->dk);
         own.isa->copy_past_cache(dv + (first.v - v), a->v_row, o.dv, dv_row, a->T, a->dv);

@@ -135,24 +135,49 @@ static inline Vector zero_below(Vector a, Vector b, Vector x) {
 #endif
 }
 
-/* The first of n > 0 numbers; beyond the last, `beyond`. */
+typedef int32_t Integers __attribute__((vector_size(LANES * sizeof(int32_t))));
+
+/* All bits of the lanes below n. */
+static inline Integers lanes_below(int n) {
+    static const int32_t numbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    Integers number;
+    memcpy(&number, numbers, sizeof number);
+    return number < n;
+}
+
+/* The first of n > 0 numbers; beyond the last, `beyond`. No function is called, so that constants
+ * stay in registers. */
 static inline Vector load_some(const float *x, size_t n, float beyond) {
     if (n >= LANES) return load(x);
+#if defined __AVX512F__ && !defined PORTABLE
+    return _mm512_mask_loadu_ps(all(beyond), (__mmask16)((1u << n) - 1), x);
+#elif defined __AVX2__ && !defined PORTABLE
+    Integers some = lanes_below((int)n);
+    Vector of = _mm256_maskload_ps(x, (__m256i)some);
+    return _mm256_blendv_ps(all(beyond), of, (Vector)some);
+#else
     float padded[LANES];
     store(padded, all(beyond));
     memcpy(padded, x, n * sizeof *x);
     return load(padded);
+#endif
 }
 
 /* The reverse. */
 static inline void store_some(float *x, size_t n, Vector of) {
-    float padded[LANES];
     if (n >= LANES) {
         store(x, of);
         return;
     }
+#if defined __AVX512F__ && !defined PORTABLE
+    _mm512_mask_storeu_ps(x, (__mmask16)((1u << n) - 1), of);
+#elif defined __AVX2__ && !defined PORTABLE
+    _mm256_maskstore_ps(x, (__m256i)lanes_below((int)n), of);
+#else
+    float padded[LANES];
     store(padded, of);
     memcpy(x, padded, n * sizeof *x);
+#endif
 }
 
 /* ---- the register tile ---- */
@@ -562,7 +587,6 @@ static void bf16_gemv(float *y, const float *x, const uint32_t *pairs, int K, in
 
 /* ---- one row times weights of 8 bits ---- */
 
-typedef int32_t Integers __attribute__((vector_size(LANES * sizeof(int32_t))));
 typedef int32_t Pairs __attribute__((aligned(2), may_alias)); /* two int16_t */
 
 /* sum + x0 w0 + x1 w1 in each lane: `both` is x0 and x1, and w has w0 and w1 of each lane. */
@@ -737,23 +761,22 @@ static float log_sum_exp(const float *x, int n) {
 
 static void softmax_backward(float *x, float *p, size_t row, const float *lse, const float *mean,
                              float scale, int rows, int n) {
-    for (int i = 0; i < rows; i++, x += row, p += row)
+    for (int i = 0; i < rows; i++, x += row, p += row) {
+        Vector below = all(-lse[i]), middle = all(mean[i]);
         for (int j = 0; j < n; j += LANES) {
             size_t left = (size_t)(n - j);
-            Vector score = load_some(p + j, left, 0);
-            Vector weight = exponential(multiply_add(score, all(scale), all(-lse[i])));
+            Vector score = load_some(p + j, left, 0), of = load_some(x + j, left, 0);
+            Vector weight = exponential(multiply_add(score, all(scale), below));
             store_some(p + j, left, weight);
-            store_some(x + j, left, weight * (load_some(x + j, left, 0) - mean[i]) * scale);
+            store_some(x + j, left, weight * (of - middle) * scale);
         }
+    }
 }
 
 static void mask(float *x, size_t row, int rows, int n, int more, int columns) {
-    static const int32_t numbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    Integers number;
-    memcpy(&number, numbers, sizeof number);
     for (int i = 0; i < rows; i++, x += row, n += more)
         for (int j = n / LANES * LANES; j < columns; j += LANES) {
-            Bits seen = (Bits)(number < n - j), of = (Bits)load(x + j);
+            Bits seen = (Bits)lanes_below(n - j), of = (Bits)load(x + j);
             store(x + j, (Vector)((of & seen) | ((Bits)all(-INFINITY) & ~seen)));
         }
 }

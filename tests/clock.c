@@ -5,6 +5,7 @@
  * signals, NUMBER@SECONDS each: "0.01 2@3.5 9@7". The program sends itself each signal at the first
  * reading after that time. The file that TRIL_LOOKS names, if any, gets the seconds passed at the
  * end. */
+#include "tests/system.h"
 #include "base/clock.h"
 
 #include <signal.h>
@@ -40,12 +41,17 @@ static void read_environment(void) {
     atexit(tell);
 }
 
+/* A kill is a sudden end where programs have no signals. */
+static void send(int number) {
+    if (raise(number) != 0) _Exit(KILL_STATUS);
+}
+
 /* Only the main thread reads the clock. */
 double clock_seconds(void) {
     if (simulated.tick <= 0) read_environment();
     simulated.now += simulated.tick;
     while (simulated.sent < simulated.count && simulated.now >= simulated.times[simulated.sent])
-        raise(simulated.numbers[simulated.sent++]);
+        send(simulated.numbers[simulated.sent++]);
     return simulated.now;
 }
 

@@ -9,12 +9,11 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <sys/wait.h>
 
-enum { MAX_WORDS = 64, LIMIT = 600 }; /* of words; of seconds until a command hangs */
+enum { MAX_WORDS = 64 };
 
-/* The file that becomes a command's standard input. */
-static const char *command_input = "/dev/null";
+/* The file that becomes a command's standard input; NULL if it has none. */
+static const char *command_input;
 
 /* The last command and its results. */
 static struct {
@@ -39,57 +38,41 @@ static inline char *slurp(const char *path, size_t *length) {
     return bytes;
 }
 
-static inline int open_output(const char *path) {
-    int out = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (out < 0) fail_msg("%s: %s", path, strerror(errno));
-    return out;
-}
-
 /* Starts a command of `train` or `sample` with `out` as standard output. */
-static inline pid_t start(const char *command, int out) {
-    snprintf(ran.command, sizeof ran.command, "%s", command);
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child > 0) return child;
-    char *argv[MAX_WORDS] = {0}, program[SCRATCH_PATH];
+static inline Process start(const char *command, int out) {
+    char *words[MAX_WORDS] = {0}, path[SCRATCH_PATH], errors[SCRATCH_PATH];
     int count = 0;
-    for (char *word = strtok(ran.command, " "); word && count < MAX_WORDS - 1;
-         word = strtok(NULL, " ")) {
-        argv[count++] = word = strdup(*word == '@' ? scratch(word + 1) : word);
+    snprintf(ran.command, sizeof ran.command, "%s", command);
+    char *line = strdup(ran.command);
+    for (char *word = strtok(line, " "); word && count < MAX_WORDS - 1; word = strtok(NULL, " ")) {
+        snprintf(path, sizeof path, "%s/%s", scratch_directory, word + 1);
+        words[count++] = word = strdup(*word == '@' ? path : word);
         while ((word = strchr(word, '~'))) *word = ' ';
     }
     const char *programs = getenv("TRIL_PROGRAMS");
-    snprintf(program, sizeof program, "%s/%s", programs ? programs : "build/test", argv[0]);
-    int in = open(command_input, O_RDONLY | O_NOCTTY);
-    int err = open(scratch("stderr"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0) _exit(127);
-    signal(SIGPIPE, SIG_DFL); /* the parent may ignore these, */
-    signal(SIGINT, SIG_DFL);  /* as a shell does for background commands */
-    alarm(LIMIT);             /* survives exec, and ends the program */
-    execv(program, argv);
-    _exit(127);
+    snprintf(path, sizeof path, "%s/%s", programs ? programs : "build/test", words[0]);
+    snprintf(errors, sizeof errors, "%s/stderr", scratch_directory);
+    Process child = start_process(path, words, command_input, out, errors);
+    for (int i = 0; i < count; i++) free(words[i]);
+    free(line);
+    return child;
 }
 
 /* Waits for the end of a command and reads its output from the scratch file "stdout", if any. */
-static inline void finish(pid_t child) {
-    int status;
+static inline void finish(Process child) {
     size_t length;
-    while (waitpid(child, &status, 0) < 0) assert_int_equal(errno, EINTR);
+    ran.status = end_of_process(child);
     free(ran.out);
     free(ran.err);
     ran.out = slurp(scratch("stdout"), &ran.length);
     ran.err = slurp(scratch("stderr"), &length);
-    ran.status = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-    if (ran.status == -SIGALRM) fail_msg("%s: ran for %d seconds", ran.command, LIMIT);
-    if (ran.status == 127) fail_msg("%s: no such program in TRIL_PROGRAMS", ran.command);
 }
 
 /* Starts a command. Its standard output can be read from *from. */
-static inline pid_t start_piped(const char *command, int *from) {
+static inline Process start_piped(const char *command, int *from) {
     int ends[2];
-    assert_int_equal(pipe(ends), 0);
-    for (int i = 0; i < 2; i++) assert_int_equal(fcntl(ends[i], F_SETFD, FD_CLOEXEC), 0);
-    pid_t child = start(command, ends[1]);
+    make_pipe(ends);
+    Process child = start(command, ends[1]);
     close(ends[1]);
     *from = ends[0];
     return child;
@@ -97,13 +80,13 @@ static inline pid_t start_piped(const char *command, int *from) {
 
 /* Runs a command. Calls `meanwhile` each time the command has printed something; i counts from 0.
  * Fails the test if it prints nothing. */
-static inline void run_meanwhile(const char *command, void (*meanwhile)(pid_t child, int i)) {
-    int from, out = open_output(scratch("stdout")), count = 0;
-    pid_t child = start_piped(command, &from);
+static inline void run_meanwhile(const char *command, void (*meanwhile)(Process child, int i)) {
+    int from, out = create_file(scratch("stdout")), count = 0;
+    Process child = start_piped(command, &from);
     char text[512];
     for (ssize_t more; (more = read(from, text, sizeof text)) > 0;) {
         meanwhile(child, count++);
-        assert_int_equal(write(out, text, (size_t)more), more);
+        assert_int_equal(write(out, text, (unsigned)more), more);
     }
     close(from);
     close(out);
@@ -118,8 +101,8 @@ __attribute__((format(printf, 1, 2))) static inline void run(const char *format,
     int length = vsnprintf(command, sizeof command, format, arguments);
     va_end(arguments);
     assert_true(length < (int)sizeof command);
-    int out = open_output(scratch("stdout"));
-    pid_t child = start(command, out);
+    int out = create_file(scratch("stdout"));
+    Process child = start(command, out);
     close(out);
     finish(child);
 }

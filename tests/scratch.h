@@ -4,14 +4,14 @@
 #define TRIL_SCRATCH_H
 
 #include "tests/support.h"
+#include "tests/system.h"
+#include "base/filesystem.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -53,8 +53,8 @@ static inline void scratch_expect(const char *name, const void *bytes, size_t le
 }
 
 static inline bool scratch_has(const char *name) {
-    struct stat status;
-    return lstat(scratch(name), &status) == 0;
+    FileStatus status;
+    return filesystem_look(scratch(name), false, &status);
 }
 
 /* Did file_write leave a temporary file in this folder? */
@@ -78,16 +78,13 @@ static inline void scratch_remove(const char *path) {
             scratch_remove(inner);
     }
     closedir(directory);
-    remove(path);
+    rmdir(path);
 }
 
 /* Sets up and tears down a group of tests. */
 static inline int scratch_open(void **state) {
     (void)state;
-    const char *parent = getenv("TMPDIR");
-    int length = snprintf(scratch_directory, sizeof scratch_directory, "%s/tril-test-XXXXXX",
-                          parent && *parent ? parent : "/tmp");
-    return length < (int)sizeof scratch_directory && mkdtemp(scratch_directory) ? 0 : -1;
+    return system_make_scratch(scratch_directory, sizeof scratch_directory) ? 0 : -1;
 }
 
 static inline int scratch_close(void **state) {
@@ -96,20 +93,11 @@ static inline int scratch_close(void **state) {
     return 0;
 }
 
-/* Copies the bytes to the end of a page before an unreadable page. Valid until the next call. (Maps
- * a file: anonymous memory is not in POSIX.) */
+/* Copies the bytes to the end of a page before an unreadable page. Valid until the next call. */
 static inline char *guarded(const void *bytes, size_t length) {
     static char *guard;
     assert_true(length <= GUARDED);
-    if (!guard) {
-        size_t page = (size_t)sysconf(_SC_PAGESIZE);
-        int file = open(scratch("guard"), O_RDWR | O_CREAT, 0600);
-        assert_true(file >= 0 && ftruncate(file, (off_t)(GUARDED + page)) == 0);
-        char *pages = mmap(NULL, GUARDED + page, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
-        assert_true(pages != MAP_FAILED && mprotect(pages + GUARDED, page, PROT_NONE) == 0);
-        close(file);
-        guard = pages + GUARDED;
-    }
+    if (!guard) guard = guard_memory(GUARDED);
     return memcpy(guard - length, bytes, length);
 }
 

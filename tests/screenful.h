@@ -3,6 +3,7 @@
 #define TRIL_SCREENFUL_H
 
 #include "tests/support.h"
+#include "base/textstream.h"
 #include "data/data.h"
 #include "report/screen.h"
 
@@ -15,6 +16,7 @@ typedef struct {
     char *text; /* owned */
     size_t length;
     Screen screen;
+    TextStream stream;
 } Page;
 
 static inline Page page_open(int columns, bool colour) {
@@ -24,12 +26,14 @@ static inline Page page_open(int columns, bool colour) {
 }
 
 static inline void page_begin(Page *page) {
-    page->screen.out = open_memstream(&page->text, &page->length);
-    assert_non_null(page->screen.out);
+    assert_true(textstream_open(&page->stream));
+    page->screen.out = page->stream.out;
 }
 
 static inline void page_end(Page *page) {
-    assert_int_equal(fclose(page->screen.out), 0);
+    assert_true(textstream_close(&page->stream));
+    page->text = page->stream.text;
+    page->length = page->stream.length;
 }
 
 /* Counts the columns of a line: one for each character, two for wide ones, none for accents and

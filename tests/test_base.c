@@ -6,10 +6,6 @@
 #include "base/file.h"
 #include "base/memory.h"
 
-#include <signal.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-
 /* The address sanitizer must return NULL for absurd sizes, like any allocator. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void) {
@@ -90,34 +86,37 @@ static void test_read_regular(void **state) {
     free(bytes);
 }
 
-/* Forks a process that writes these bytes into a pipe. */
-static pid_t write_pipe(const char *path, const char *bytes, size_t length) {
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child > 0) return child;
-    int pipe = open(path, O_WRONLY);
+typedef struct {
+    const char *path, *bytes;
+    size_t length;
+} Poured;
+
+static int pour(void *context) {
+    const Poured *p = context;
+    int pipe = open(p->path, O_WRONLY);
     size_t put = 0;
-    for (ssize_t more = 1; more > 0 && put < length; put += (size_t)more)
-        more = write(pipe, bytes + put, length - put < 7000 ? length - put : 7000);
-    _exit(put == length ? 0 : 1);
+    for (ssize_t more = 1; more > 0 && put < p->length; put += (size_t)more)
+        more = write(pipe, p->bytes + put,
+                     (unsigned)(p->length - put < 7000 ? p->length - put : 7000));
+    return put == p->length ? 0 : 1;
 }
 
-static void expect_end(pid_t child) {
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+/* Forks a process that writes these bytes into a pipe. */
+static Process write_pipe(const char *path, const char *bytes, size_t length) {
+    return fork_process(pour, &(Poured){path, bytes, length});
 }
 
 /* A pipe does not know its size and delivers its bytes in pieces. */
 static void test_read_pipe(void **state) {
     (void)state;
+    skip_without(NAMED_PIPES);
     char *bytes = pattern(300000);
     const char *path = scratch("pipe");
-    assert_int_equal(mkfifo(path, 0600), 0);
+    make_named_pipe(path);
     for (int i = 0; i < SIZES; i++) {
-        pid_t child = write_pipe(path, bytes, sizes[i]);
+        Process child = write_pipe(path, bytes, sizes[i]);
         expect_read(path, bytes, sizes[i]);
-        expect_end(child);
+        assert_int_equal(end_of_process(child), 0);
     }
     free(bytes);
 }
@@ -135,9 +134,19 @@ static void test_read_refused(void **state) {
     (void)state;
     expect_unread(scratch("missing"), "cannot be opened: No such file");
     expect_unread(scratch("."), "is a directory");
-    expect_unread(scratch("regular/below"), "Not a directory");
+    expect_unread(scratch("regular/below"),
+                  system_lacks(PATH_REASONS) ? "cannot be opened" : "Not a directory");
+}
+
+static void test_read_device(void **state) {
+    (void)state;
+    File file;
+    Error err;
+    skip_without(DEVICE_FILES);
     expect_unread("/dev/null", "is a device");
     expect_unread("/dev/zero", "is a device"); /* endless */
+    assert_false(file_open(&file, "/dev/null", &err));
+    expect_words(err, "/dev/null", "is a device");
 }
 
 /* Reads a file and a pipe in pieces. Their length is known at the start. */
@@ -162,12 +171,14 @@ static void test_read_pieces(void **state) {
     (void)state;
     char *bytes = pattern(300000);
     const char *pipe = scratch("pieces");
-    assert_int_equal(mkfifo(pipe, 0600), 0);
+    bool pipes = !system_lacks(NAMED_PIPES);
+    if (pipes) make_named_pipe(pipe);
     for (int i = 0; i < SIZES; i++) {
         expect_pieces(scratch_put("regular", bytes, sizes[i]), bytes, sizes[i]);
-        pid_t child = write_pipe(pipe, bytes, sizes[i]);
+        if (!pipes) continue;
+        Process child = write_pipe(pipe, bytes, sizes[i]);
         expect_pieces(pipe, bytes, sizes[i]);
-        expect_end(child);
+        assert_int_equal(end_of_process(child), 0);
     }
     free(bytes);
     static const char *const bad[][2] = {{"missing", "cannot be opened: No such file"},
@@ -178,22 +189,21 @@ static void test_read_pieces(void **state) {
         assert_false(file_open(&file, scratch(bad[i][0]), &err));
         expect_words(err, bad[i][1]);
     }
-    assert_false(file_open(&file, "/dev/null", &err));
-    expect_words(err, "/dev/null", "is a device");
 }
 
 /* On Linux a process's memory can be opened, but not read at address 0. */
 static void test_read_broken(void **state) {
     (void)state;
+    skip_without(DEVICE_FILES);
     if (access("/proc/self/mem", R_OK) != 0) skip();
     expect_unread("/proc/self/mem", "cannot be read: ");
 }
 
 static void test_read_forbidden(void **state) {
     (void)state;
-    if (geteuid() == 0) skip();
+    skip_without(FILE_RIGHTS);
     const char *path = scratch_put("forbidden", "secret", 6);
-    assert_int_equal(chmod(path, 0), 0);
+    set_rights(path, 0);
     expect_unread(path, "Permission denied");
 }
 
@@ -228,7 +238,7 @@ static void test_write(void **state) {
 static void test_write_replaces(void **state) {
     (void)state;
     char found[16] = {0};
-    int old = open(scratch_put("replaced", "old text", 8), O_RDONLY);
+    int old = filesystem_open(scratch_put("replaced", "old text", 8), OPEN_READ);
     expect_written("replaced", &(FilePart){"new", 3}, 1);
     assert_int_equal(read(old, found, sizeof found), 8);
     assert_string_equal(found, "old text");
@@ -247,7 +257,7 @@ static void test_write_refused(void **state) {
     (void)state;
     expect_unwritten("nowhere/file", "new", 3, "No such file or directory");
     assert_false(scratch_has("nowhere"));
-    assert_int_equal(mkdir(scratch("folder"), 0777), 0);
+    make_folder(scratch("folder"));
     expect_unwritten("folder", "new", 3, "cannot be written: ");
     assert_true(scratch_has("folder"));
     assert_false(scratch_has_temporary("."));
@@ -255,12 +265,12 @@ static void test_write_refused(void **state) {
 
 static void test_write_forbidden(void **state) {
     (void)state;
-    if (geteuid() == 0) skip();
-    assert_int_equal(mkdir(scratch("closed"), 0777), 0);
+    skip_without(FILE_RIGHTS);
+    make_folder(scratch("closed"));
     scratch_put("closed/file", "old", 3);
-    assert_int_equal(chmod(scratch("closed"), 0555), 0);
+    set_rights(scratch("closed"), 0555);
     expect_unwritten("closed/file", "new", 3, "Permission denied");
-    assert_int_equal(chmod(scratch("closed"), 0777), 0);
+    set_rights(scratch("closed"), 0777);
     scratch_expect("closed/file", "old", 3);
     assert_false(scratch_has_temporary("closed"));
 }
@@ -268,19 +278,14 @@ static void test_write_forbidden(void **state) {
 /* Simulates a full disk: files may not grow beyond 4096 bytes. The partial file is removed. */
 static void test_write_full(void **state) {
     (void)state;
+    skip_without(SIZE_LIMITS);
     char *bytes = pattern(100000);
-    struct rlimit before, limit;
     Error err;
     scratch_put("full", "old", 3);
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-    limit = before;
-    limit.rlim_cur = 4096;
-    signal(SIGXFSZ, SIG_IGN);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit_file_sizes(4096, NULL);
     bool ok = file_write(scratch("full"), &(FilePart){bytes, 100000}, 1, &err);
     bool fits = ok || file_write(scratch("fits"), &(FilePart){bytes, 4096}, 1, &err);
-    setrlimit(RLIMIT_FSIZE, &before);
-    signal(SIGXFSZ, SIG_DFL);
+    end_file_size_limit();
     assert_false(ok);
     assert_true(fits);
     expect_words(err, scratch("full"), "cannot be written: File too large");
@@ -296,24 +301,20 @@ static void give_up(int number) {
     _exit(0);
 }
 
+static int write_and_give_up(void *bytes) {
+    Error err;
+    limit_file_sizes(4096, give_up);
+    file_write(scratch("given_up"), &(FilePart){bytes, 100000}, 1, &err);
+    return 2;
+}
+
 /* A signal ends the program while it writes. The system sends one when a file may not grow. */
 static void test_write_abandoned(void **state) {
     (void)state;
-    int status;
+    skip_without(SIZE_LIMITS);
     char *bytes = pattern(100000);
     scratch_put("given_up", "old", 3);
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        Error err;
-        struct rlimit limit = {4096, 4096};
-        signal(SIGXFSZ, give_up);
-        if (setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(1);
-        file_write(scratch("given_up"), &(FilePart){bytes, 100000}, 1, &err);
-        _exit(2);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_int_equal(end_of_process(fork_process(write_and_give_up, bytes)), 0);
     assert_false(scratch_has_temporary("."));
     scratch_expect("given_up", "old", 3);
     free(bytes);
@@ -354,9 +355,10 @@ static void test_make_parent_blocked(void **state) {
 
 static void test_make_parent_forbidden(void **state) {
     (void)state;
-    if (geteuid() == 0) skip();
+    skip_without(FILE_RIGHTS);
     Error err;
-    assert_int_equal(mkdir(scratch("locked"), 0555), 0);
+    make_folder(scratch("locked"));
+    set_rights(scratch("locked"), 0555);
     assert_false(file_make_parent(scratch("locked/two/file"), NULL, NULL, &err));
     expect_words(err, scratch("locked/two"), "Permission denied");
 }
@@ -443,6 +445,7 @@ int main(void) {
         cmocka_unit_test(test_read_regular),
         cmocka_unit_test(test_read_pipe),
         cmocka_unit_test(test_read_refused),
+        cmocka_unit_test(test_read_device),
         cmocka_unit_test(test_read_pieces),
         cmocka_unit_test(test_read_broken),
         cmocka_unit_test(test_read_forbidden),

@@ -187,6 +187,7 @@ static void test_page_status(void **state) {
  * it before the model, which may be large, is trained. */
 static void test_plan(void **state) {
     (void)state;
+    skip_without(SIGNALS);
     static const struct {
         double tick;
         int layers, width, batch;
@@ -247,6 +248,7 @@ static void test_plan(void **state) {
 /* An open context is not longer than that of a teacher. */
 static void test_taught(void **state) {
     (void)state;
+    skip_without(SIGNALS);
     must_run("train -q -m bigram -c 16 -b 4 -s 4 -o @teacher/b.safetensors " PLAY);
     run_clocked(
         0.01, " 2@0.6 2@0.7",
@@ -258,6 +260,7 @@ static void test_taught(void **state) {
 /* Windows do not grow where the text is seen often, also if all sizes are given. */
 static void test_windows(void **state) {
     (void)state;
+    skip_without(SIGNALS);
     static const char sizes[] = "-m modern -l 1 -w 8 -H 2 -c 256 -b 4 -j 1 -d 0 -e 0 --patience 1";
     run_clocked(0.01, " 2@1 2@1.1", "train %s -t 5 -o @seldom/m " PLAY, sizes);
     expect_success();
@@ -271,6 +274,7 @@ static void test_windows(void **state) {
  * when the loss stops falling. */
 static void test_enough(void **state) {
     (void)state;
+    skip_without(SIGNALS);
     char text[1000];
     for (size_t i = 0; i < sizeof text; i++) text[i] = "abcdefgh"[random_bits(5, i) >> 61];
     scratch_put("short", text, sizeof text); /* 900 of them for training */
@@ -305,7 +309,7 @@ static void check_saved(double tick, double every, double end) {
                 "train " TINY_SIZES "-m bigram -s 1000000 --eval-every 1000000 --patience 1 "
                 "-e 0 --save-every %g -o @saved/b.safetensors " PLAY,
                 every);
-    assert_int_equal(ran.status, -SIGKILL);
+    assert_int_equal(ran.status, KILLED);
     Checkpoint last;
     assert_ok(checkpoint_load(&last, scratch("saved/b.last.safetensors"), &err), err);
     double seconds = strtod(checkpoint_note(&last, "seconds")->value, NULL),

@@ -309,7 +309,7 @@ static const Edit good[] = {
 
 static void test_edits(void **state) {
     (void)state;
-    assert_int_equal(mkdir(scratch("edited"), 0777), 0);
+    make_folder(scratch("edited"));
     for (int i = 0; i < COUNT(bad); i++) {
         fresh_copy(bad[i].kind);
         edit(bad[i].file, bad[i].from, bad[i].to);
@@ -584,12 +584,13 @@ static void test_shared_heads(void **state) {
 
 /* After an interruption --resume no longer needs the folder, trains no baseline that was not there,
  * and ends with the same bits. */
-static void interrupt(pid_t child, int i) {
-    if (i == 0) kill(child, SIGTERM);
+static void interrupt(Process child, int i) {
+    if (i == 0) send_signal(child, SIGTERM);
 }
 
 static void test_init_resumed(void **state) {
     (void)state;
+    skip_without(SIGNALS);
     static const char how[] = "-b 4 -j 1 -s 2000 --eval-every 500 -d 0.1";
     must_run("train " TINY "-s 100 -o @base/m.safetensors " PLAY);
     must_run("sample --export @base/folder @base/m.safetensors");

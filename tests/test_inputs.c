@@ -138,7 +138,7 @@ static void test_devices(void **state) {
     };
     must_run("train " TINY "-q -s 2 -o @there/m.safetensors " PLAY);
     for (int i = 0; i < COUNT(devices); i++) {
-        if (access(devices[i], R_OK) != 0) continue;
+        if (system_lacks(DEVICE_FILES) || access(devices[i], R_OK) != 0) continue;
         for (int j = 0; j < COUNT(commands); j++) {
             run(commands[j], devices[i]);
             expect_refusal(1, devices[i], "is a device, not a file");
@@ -151,35 +151,32 @@ static void test_devices(void **state) {
     assert_false(scratch_has("dev"));
 }
 
-/* Forks a process that writes a file into a pipe. */
-static pid_t pour(const char *from, const char *pipe) {
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child > 0) return child;
+/* Writes a file into the pipe. */
+static int pour(void *path) {
     size_t length, put = 0;
-    char *bytes = slurp(from, &length);
-    int out = open(pipe, O_WRONLY);
+    char *bytes = slurp(path, &length);
+    int out = open(scratch("pipe"), O_WRONLY);
     for (ssize_t more = 1; more > 0 && put < length; put += (size_t)more)
-        more = write(out, bytes + put, length - put);
-    _exit(put == length ? 0 : 1);
+        more = write(out, bytes + put, (unsigned)(length - put));
+    return put == length ? 0 : 1;
 }
 
 /* Runs a command on the file through a pipe. The output is the same as for the file. */
 static void run_poured(const char *from, const char *format) {
-    int status;
-    char command[512];
+    char command[512], path[SCRATCH_PATH];
     snprintf(command, sizeof command, format, "@pipe");
-    pid_t child = pour(from, scratch("pipe"));
+    snprintf(path, sizeof path, "%s", from);
+    Process child = fork_process(pour, path);
     must_run("%s", command);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    assert_int_equal(end_of_process(child), 0);
 }
 
 /* A text and a checkpoint may be pipes, as from <(...) in a shell. */
 static void test_pipes(void **state) {
     (void)state;
     size_t length, other;
-    assert_int_equal(mkfifo(scratch("pipe"), 0600), 0);
+    skip_without(NAMED_PIPES);
+    make_named_pipe(scratch("pipe"));
     must_run("train " TINY "-q -s 2 -o @plain/m.safetensors " PLAY);
     run_poured(PLAY, "train " TINY "-q -s 2 -o @poured/m.safetensors %s");
     char *a = slurp(scratch("plain/m.safetensors"), &length);
@@ -246,7 +243,7 @@ static void write_narrow(const char *program, const char *programs) {
                           programs, program);
     assert_true(length < (int)sizeof text);
     snprintf(name, sizeof name, "narrow/%s", program);
-    assert_int_equal(chmod(scratch_put(name, text, (size_t)length), 0700), 0);
+    set_rights(scratch_put(name, text, (size_t)length), 0700);
 }
 
 /* Runs all features with 64 KiB of stack; systems give 8 MiB. Not under the sanitizers, whose stack
@@ -268,8 +265,9 @@ static void test_small_stack(void **state) {
         "train -q -b 4 -s 5 -j 2 --init @thin/folder -o @thin/next.safetensors " PLAY,
     };
     if (SANITIZED) skip();
+    skip_without(SHELL_TOOLS);
     const char *set = getenv("TRIL_PROGRAMS");
-    assert_int_equal(mkdir(scratch("narrow"), 0700), 0);
+    make_folder(scratch("narrow"));
     write_narrow("train", set ? set : "build/test");
     write_narrow("sample", set ? set : "build/test");
     char *kept_kernels = set_variable("KERNELS", NULL);

@@ -7,6 +7,7 @@
 #include "tests/table.h"
 
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 
 #define PLAY  "data/sample.txt"
 #define SIZES "-m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -j 1 --patience 1 -e 0 "
@@ -203,7 +204,8 @@ static void test_reader_gone(void **state) {
     (void)state;
     int from;
     char text[10];
-    pid_t child = start_piped("train " LONG "-m bigram --eval-every 100 -o @reader/m " PLAY, &from);
+    Process child =
+        start_piped("train " LONG "-m bigram --eval-every 100 -o @reader/m " PLAY, &from);
     assert_true(read(from, text, sizeof text) > 0);
     close(from);
     scratch_put("stdout", "", 0);

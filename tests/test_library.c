@@ -23,11 +23,7 @@ static int fails_at;
 static atomic_int requests;
 
 void *aligned_alloc(size_t alignment, size_t size) {
-    void *block = NULL;
-    if (atomic_fetch_add(&requests, 1) + 1 == fails_at ||
-        posix_memalign(&block, alignment, size) != 0)
-        return NULL;
-    return block;
+    return atomic_fetch_add(&requests, 1) + 1 == fails_at ? NULL : request_memory(alignment, size);
 }
 
 /* ---- small models ---- */

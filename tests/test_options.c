@@ -3,6 +3,7 @@
 #include "tests/support.h"
 #include "tests/scratch.h"
 #include "base/options.h"
+#include "base/textstream.h"
 
 #include <inttypes.h>
 
@@ -297,8 +298,7 @@ static void test_word(void **state) {
 static void test_wide_entries(void **state) {
     (void)state;
     static const char indent[] = "\n                             ";
-    char long_text[256] = "", expected[512] = "  --name                    ", *text;
-    size_t length;
+    char long_text[256] = "", expected[512] = "  --name                    ";
     for (int i = 0; i < 11; i++)
         strcat(long_text, i % 2 ? " seventh" : i ? " or eleven" : "or eleven");
     strcat(expected, " or eleven seventh or eleven seventh or eleven seventh or eleven");
@@ -306,12 +306,12 @@ static void test_wide_entries(void **state) {
     assert_int_equal(strlen(expected), 100);
     strcat(expected, indent);
     strcat(expected, "or eleven seventh or eleven\n");
-    FILE *out = open_memstream(&text, &length);
-    assert_non_null(out);
-    options_print_entry(out, "--name", long_text);
-    fclose(out);
-    assert_string_equal(text, expected);
-    free(text);
+    TextStream stream;
+    assert_true(textstream_open(&stream));
+    options_print_entry(stream.out, "--name", long_text);
+    assert_true(textstream_close(&stream));
+    assert_string_equal(stream.text, expected);
+    free(stream.text);
 }
 
 static void test_print(void **state) {
@@ -326,15 +326,13 @@ static void test_print(void **state) {
                                    "  -o, --out FILE             where to (default)\n"
                                    "  -q, --quiet                say little\n"
                                    "      --version              print the version\n";
-    char *text;
-    size_t length;
-    FILE *out = open_memstream(&text, &length);
-    assert_non_null(out);
+    TextStream stream;
+    assert_true(textstream_open(&stream));
     values = defaults;
-    options_print(out, options, COUNT);
-    fclose(out);
-    assert_string_equal(text, expected);
-    free(text);
+    options_print(stream.out, options, COUNT);
+    assert_true(textstream_close(&stream));
+    assert_string_equal(stream.text, expected);
+    free(stream.text);
 }
 
 int main(void) {

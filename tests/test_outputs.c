@@ -61,9 +61,12 @@ static void test_same_files(void **state) {
         {"-o @t.txt @soft.txt", "is the text"},
     };
     put_text("t.txt");
-    assert_int_equal(symlink(".", scratch("link")), 0);
-    assert_int_equal(symlink("t.txt", scratch("soft.txt")), 0);
+    const bool links = !system_lacks(SYMBOLIC_LINKS);
+    if (links) make_symbolic_link(".", scratch("link"));
+    if (links) make_symbolic_link("t.txt", scratch("soft.txt"));
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        bool linked = strstr(pairs[i][0], "@link") || strstr(pairs[i][0], "@soft");
+        if (linked && !links) continue;
         run("train " TINY "%s", pairs[i][0]);
         expect_refusal(1, pairs[i][1], ""); /* refused before training */
         assert_false(scratch_has("p"));
@@ -72,7 +75,7 @@ static void test_same_files(void **state) {
     /* a text with a name that the training itself would use */
     static const char *const names[] = {"ladder.csv", "report.html", "bigram.csv", "m.csv",
                                         "m.last.safetensors"};
-    assert_int_equal(mkdir(scratch("q"), 0700), 0);
+    make_folder(scratch("q"));
     for (int i = 0; i < 5; i++) {
         char name[64];
         snprintf(name, sizeof name, "q/%s", names[i]);
@@ -87,10 +90,11 @@ static void test_same_files(void **state) {
 /* NAME.tmp is not the name of a temporary file: such files stay, and one may be the text. */
 static void test_temporary_names(void **state) {
     (void)state;
-    assert_int_equal(mkdir(scratch("tmp"), 0700), 0);
+    make_folder(scratch("tmp"));
     put_text("tmp/m.safetensors.tmp");
     put_text("tmp/precious");
-    assert_int_equal(symlink("precious", scratch("tmp/report.html.tmp")), 0);
+    if (!system_lacks(SYMBOLIC_LINKS))
+        make_symbolic_link("precious", scratch("tmp/report.html.tmp"));
     must_run("train " TINY "-o @tmp/m.safetensors @tmp/m.safetensors.tmp");
     expect_text("tmp/m.safetensors.tmp");
     expect_text("tmp/precious");
@@ -100,11 +104,12 @@ static void test_temporary_names(void **state) {
 /* An unwritable path is refused at once. */
 static void test_no_place(void **state) {
     (void)state;
-    assert_int_equal(mkdir(scratch("place"), 0700), 0);
-    assert_int_equal(mkdir(scratch("place/ladder.csv"), 0700), 0);
-    assert_int_equal(mkdir(scratch("pipes"), 0700), 0);
-    assert_int_equal(mkfifo(scratch("place/pipe"), 0600), 0);
-    assert_int_equal(mkfifo(scratch("pipes/bigram.csv"), 0600), 0);
+    make_folder(scratch("place"));
+    make_folder(scratch("place/ladder.csv"));
+    make_folder(scratch("pipes"));
+    const bool pipes = !system_lacks(NAMED_PIPES), devices = !system_lacks(DEVICE_FILES);
+    if (pipes) make_named_pipe(scratch("place/pipe"));
+    if (pipes) make_named_pipe(scratch("pipes/bigram.csv"));
     static const char *const commands[][2] = {
         {"--ladder -o @pipes/m " PLAY, "is a pipe, and the log"},
         {"--ladder -o @place/m " PLAY, "is a folder, and the table"},
@@ -117,12 +122,14 @@ static void test_no_place(void **state) {
         {"-o @new/m --log @place/pipe/x.csv " PLAY, "cannot be created"},
     };
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (strstr(commands[i][0], "pipe") && !pipes) continue;
+        if (strstr(commands[i][0], "/dev/") && !devices) continue;
         run("train " TINY "-s 1000000 %s", commands[i][0]);
         expect_refusal(1, commands[i][1], "");
         assert_false(scratch_has("new"));
     }
     run("train " TINY "-s 1000000 -o @new/%0240d " PLAY, 0);
-    expect_refusal(1, "last.safetensors", "too long");
+    expect_refusal(1, "last.safetensors", system_lacks(PATH_REASONS) ? "cannot be" : "too long");
 }
 
 /* Two programs at once: the second is refused, with the number of the first. */
@@ -130,24 +137,31 @@ static void test_two_at_once(void **state) {
     (void)state;
     int from;
     char number[64];
-    pid_t child = start_piped("train " TINY "-m bigram -s 1000000000 --eval-every 10 -o @two/m "
-                              "--save-every 0 " PLAY,
-                              &from);
+    Process child = start_piped("train " TINY "-m bigram -s 1000000000 --eval-every 10 -o @two/m "
+                                "--save-every 0 " PLAY,
+                                &from);
     while (!scratch_has("two/m.last.safetensors")) sched_yield(); /* now the first has its locks */
-    snprintf(number, sizeof number, "process %d is writing", (int)child);
+    if (system_lacks(WRITER_NUMBERS))
+        snprintf(number, sizeof number, "another process is writing");
+    else
+        snprintf(number, sizeof number, "process %d is writing", (int)child);
     run("train " TINY "--seed 2 -o @two/m " PLAY);
     expect_refusal(1, number, "the state of the training");
     run("train " TINY "--seed 2 -o @two/other " PLAY); /* a folder has only one page */
     expect_refusal(1, number, "the page");
     must_run("train " TINY "--seed 2 -o @three/m " PLAY);
-    kill(child, SIGINT);
+    bool kills = system_lacks(SIGNALS);
+    if (kills)
+        kill_process(child);
+    else
+        send_signal(child, SIGINT);
     scratch_put("stdout", "", 0);
     while (read(from, number, sizeof number) > 0) {
     }
     close(from);
     finish(child);
-    expect_success();
-    assert_false(scratch_has("two/.tril.lock"));
+    if (!kills) expect_success();
+    if (!kills) assert_false(scratch_has("two/.tril.lock"));
     must_run("train " TINY "--seed 2 -o @two/m " PLAY);
 }
 
@@ -190,7 +204,7 @@ static void test_foreign_files(void **state) {
     static const char *const names[] = {"thesis", "thesis.csv", "report.html",
                                         "bigram.safetensors"};
     put_text("mine.txt");
-    assert_int_equal(mkdir(scratch("f"), 0700), 0);
+    make_folder(scratch("f"));
     for (int i = 0; i < 4; i++) {
         char name[64], aside[64];
         snprintf(name, sizeof name, "f/%s", names[i]);
@@ -260,6 +274,7 @@ static void test_changed_log(void **state) {
 static void test_closed_descriptors(void **state) {
     (void)state;
     char command[1024], name[32];
+    skip_without(SHELL_TOOLS);
     const char *programs = getenv("TRIL_PROGRAMS");
     must_run("train " TINY "-o @open/m " PLAY);
     char *expected[3];
@@ -273,7 +288,7 @@ static void test_closed_descriptors(void **state) {
         snprintf(command, sizeof command, "%s/train " TINY "-o '%s' " PLAY "%s%s%s",
                  programs ? programs : "build/test", scratch("shut/m"), mask & 1 ? " <&-" : "",
                  mask & 2 ? " >&-" : " >/dev/null", mask & 4 ? " 2>&-" : "");
-        assert_int_equal(system(command), 0);
+        assert_int_equal(run_shell(command), 0);
         char *log = slurp(scratch("shut/m.csv"), &length);
         assert_int_equal(strncmp(log, "step,tokens,", 12), 0);
         assert_null(strstr(log, "bigram"));

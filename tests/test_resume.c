@@ -7,7 +7,6 @@
 #include "base/random.h"
 
 #include <math.h>
-#include <sys/resource.h>
 #include <time.h>
 
 #define PLAY "data/sample.txt"
@@ -93,14 +92,14 @@ static void wait_for(double time) {
 
 /* Runs a command, and kills it after `time` seconds unless it has ended. */
 static bool killed(const char *command, double time) {
-    int out = open_output(scratch("stdout"));
-    pid_t child = start(command, out);
+    int out = create_file(scratch("stdout"));
+    Process child = start(command, out);
     close(out);
     wait_for(time);
-    kill(child, SIGKILL);
+    kill_process(child);
     finish(child);
-    if (ran.status != -SIGKILL) expect_success();
-    return ran.status == -SIGKILL;
+    if (ran.status != KILLED) expect_success();
+    return ran.status == KILLED;
 }
 
 /* Runs a command and interrupts it after three seconds, or sixty steps, of a simulated clock. */
@@ -149,6 +148,7 @@ static void test_killed(void **state) {
 #define LONGER "train " SIZES "-m bigram -s 1000 "
 static void test_interrupted(void **state) {
     (void)state;
+    skip_without(SIGNALS);
     Checkpoint last;
     must_run(LONGER "--eval-every 50 -o @one/b.safetensors " PLAY);
     interrupted(LONGER "--eval-every 1000 -o @two/b.safetensors " PLAY);
@@ -166,6 +166,7 @@ static void test_interrupted(void **state) {
 #define GROWING "train -l 1 -w 16 -H 2 -c 128 -b 2 -m modern -s 100 --eval-every 100 "
 static void test_growing_windows(void **state) {
     (void)state;
+    skip_without(SIGNALS);
     must_run(GROWING "-o @one/m.safetensors " PLAY);
     interrupted(GROWING "-o @two/m.safetensors " PLAY);
     must_run("train -r -o @two/m.safetensors " PLAY);
@@ -201,6 +202,7 @@ static void test_growing_windows(void **state) {
 #define TAUGHT "train " SIZES "-m modern -s 100 --eval-every 100 --seed 2 "
 static void test_teacher(void **state) {
     (void)state;
+    skip_without(SIGNALS);
     must_run("train " SIZES "-m conv -s 40 -o @teacher/t.safetensors " PLAY);
     must_run(TAUGHT "-o @alone/m.safetensors " PLAY);
     must_run(TAUGHT "--teacher @teacher/t.safetensors -o @one/m.safetensors " PLAY);
@@ -366,7 +368,7 @@ static void test_refusals(void **state) {
         {"settings", "rubbish\n", "valid 'settings'"},
     };
     size_t length;
-    mkdir(scratch("bent"), 0700);
+    make_folder(scratch("bent"));
     char *bytes = slurp(file_in("whole", "conv.last"), &length);
     char *text = slurp(PLAY, &length);
     text[length - 2] = 'x';
@@ -432,15 +434,12 @@ static void test_divergence(void **state) {
  * reports it. A later run with more space resumes from what there is. */
 static void test_no_room(void **state) {
     (void)state;
-    struct rlimit limit, tight;
     size_t length;
+    skip_without(SIZE_LIMITS);
     free(slurp(file_in("whole", "conv"), &length));
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    tight = limit;
-    tight.rlim_cur = length + length / 2;
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+    limit_file_sizes(length + length / 2, NULL);
     run("train " TINY "-q -o @tight/conv.safetensors " PLAY);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    end_file_size_limit();
     assert_int_equal(ran.status, 1);
     assert_non_null(strstr(ran.err, "conv.last.safetensors: cannot be written: "));
     assert_same_file("tight", "whole", "conv");

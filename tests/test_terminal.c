@@ -59,8 +59,8 @@ static void test_info(void **state) {
     assert_non_null(strstr(ran.err, "none\\x1b[2J\\x9b\\x9b\\u202e: "));
 }
 
-static void interrupt_once(pid_t child, int i) {
-    if (i == 0) assert_int_equal(kill(child, SIGINT), 0);
+static void interrupt_once(Process child, int i) {
+    if (i == 0) send_signal(child, SIGINT);
 }
 
 /* Fails the test unless a shell reads the rest of a line as these words. */
@@ -149,9 +149,9 @@ static void run_on_terminal(const char *command) {
     int terminal = posix_openpt(O_RDWR | O_NOCTTY);
     assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
     int out = open(ptsname(terminal), O_WRONLY | O_NOCTTY | O_CLOEXEC);
-    int file = open_output(scratch("stdout"));
+    int file = create_file(scratch("stdout"));
     assert_true(out >= 0 && fcntl(terminal, F_SETFD, FD_CLOEXEC) == 0);
-    pid_t child = start(command, out);
+    Process child = start(command, out);
     close(out);
     char text[512];
     for (ssize_t more; (more = read(terminal, text, sizeof text)) > 0;)
@@ -310,7 +310,7 @@ static void author_new_line(Author *a) {
     if (a->length > 0 && a->text[a->length - 1] != '\n') author_say(a, "\n", 1);
 }
 
-static void leave_alone(pid_t child, int i) {
+static void leave_alone(Process child, int i) {
     (void)child, (void)i;
 }
 
@@ -370,7 +370,7 @@ static void test_bytes_in_turns(void **state) {
     author_write(a, 7);
     command_input = scratch_put("typed", typed, sizeof typed - 1);
     run_meanwhile("sample -i -n 7 -t 100 @bytes", leave_alone);
-    command_input = "/dev/null";
+    command_input = NULL;
     expect_text(a);
     author_close(a);
 }

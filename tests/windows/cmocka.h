@@ -30,11 +30,12 @@ __attribute__((noreturn)) void leave_test(int how, const char *file, int line, c
 #define setenv(name, value, overwrite) _putenv_s(name, value)
 #define unsetenv(name)                 _putenv_s(name, "")
 
-#define print_error(...)  fprintf(stderr, __VA_ARGS__)
-#define _fail(file, line) leave_test(FAILED, file, line, "failed")
-#define fail()            _fail(__FILE__, __LINE__)
-#define fail_msg(...)     (print_error(__VA_ARGS__), fail())
-#define skip()            leave_test(SKIPPED, __FILE__, __LINE__, "skipped")
+#define print_message(...) printf(__VA_ARGS__)
+#define print_error(...)   fprintf(stderr, __VA_ARGS__)
+#define _fail(file, line)  leave_test(FAILED, file, line, "failed")
+#define fail()             _fail(__FILE__, __LINE__)
+#define fail_msg(...)      (print_error(__VA_ARGS__), fail())
+#define skip()             leave_test(SKIPPED, __FILE__, __LINE__, "skipped")
 #define expect_that(condition) \
     ((condition) ? (void)0 : leave_test(FAILED, __FILE__, __LINE__, #condition))
 
@@ -48,6 +49,7 @@ __attribute__((noreturn)) void leave_test(int how, const char *file, int line, c
 #define assert_in_range(a, low, high) \
     expect_that((uintmax_t)(a) >= (uintmax_t)(low) && (uintmax_t)(a) <= (uintmax_t)(high))
 #define assert_string_equal(a, b)        expect_that(strcmp(a, b) == 0)
+#define assert_string_not_equal(a, b)    expect_that(strcmp(a, b) != 0)
 #define assert_memory_equal(a, b, n)     expect_that(memcmp(a, b, n) == 0)
 #define assert_memory_not_equal(a, b, n) expect_that(memcmp(a, b, n) != 0)
 

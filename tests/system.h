@@ -1,0 +1,114 @@
+/* system.h - what tests need of the system, alike on POSIX (system_posix.c) and Windows
+ * (system_windows.c): scratch files, other programs, and whether the system has what a test is
+ * about. What fails here fails the test. */
+#ifndef TRIL_SYSTEM_H
+#define TRIL_SYSTEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- what a system may lack ---- */
+
+typedef enum {
+    FILE_RIGHTS,    /* files that this user may not read or write */
+    SYMBOLIC_LINKS, /* that any user may make */
+    NAMED_PIPES,    /* in a folder */
+    DEVICE_FILES,   /* /dev/null and others */
+    SIZE_LIMITS,    /* of the files that a process writes */
+    FORKING,        /* a copy of this process */
+    SIGNALS,        /* from one process to another */
+    TERMINALS,      /* that a test holds the other end of */
+    BYTE_WORDS,     /* words of a command that are not valid UTF-8 */
+    SHELL_TOOLS,    /* sh and what it runs */
+    CHILD_MEMORY,   /* the peak memory of a program that has ended */
+    WRITER_NUMBERS, /* the number of the process that holds a lock */
+    OPEN_REMOVAL,   /* files and folders that are removed while another process has them open */
+    PATH_REASONS,   /* why a path leads nowhere: through a file, or by too long a name */
+    FAULTY_MEMORY,  /* a program whose memory requests fail: tests/faulty.c */
+} Feature;
+
+/* Why the system lacks it; NULL if it does not. */
+const char *system_lacks(Feature feature);
+
+/* Skips the test on a system that lacks the feature, and says why. */
+#define skip_without(feature)                                              \
+    do {                                                                   \
+        const char *why = system_lacks(feature);                           \
+        if (why) print_message("%s is skipped here: %s\n", __func__, why); \
+        if (why) skip();                                                   \
+    } while (0)
+
+/* ---- files ---- */
+
+/* Makes a new folder for this process, and writes its path. False if that is impossible. */
+bool system_make_scratch(char *path, size_t size);
+
+void make_folder(const char *path);               /* only for its owner */
+void set_rights(const char *path, unsigned mode); /* FILE_RIGHTS; those of chmod */
+
+/* A file to write, empty. Returns a descriptor that no started program inherits. */
+int create_file(const char *path);
+
+/* Cuts a file, or adds zeros. False if the disk has no room. */
+bool resize_file(const char *path, uint64_t size);
+
+void make_hard_link(const char *existing, const char *path);
+void make_symbolic_link(const char *to, const char *path); /* SYMBOLIC_LINKS */
+void make_named_pipe(const char *path);                    /* NAMED_PIPES */
+
+/* From now on neither this process nor those it starts write beyond this many bytes of a file:
+ * SIZE_LIMITS. At the limit, writing fails in this process, or `reached` is called if it is not
+ * NULL. */
+void limit_file_sizes(uint64_t bytes, void (*reached)(int signal));
+void end_file_size_limit(void);
+
+/* ---- memory ---- */
+
+/* What aligned_alloc does, for a test that puts its own in the place of that. */
+void *request_memory(size_t alignment, size_t size);
+
+/* Allocates `size` bytes, whole pages, and returns their end: behind it is an unreadable page. They
+ * are never released. */
+char *guard_memory(size_t size);
+
+/* ---- processes ---- */
+
+typedef intptr_t Process;
+
+enum {
+    LIMIT = 600,      /* seconds that a program may run */
+    KILLED = -9,      /* result of kill_process */
+    KILL_STATUS = 137 /* exit status that stands for a kill where programs have no signals */
+};
+
+/* Starts the program with these words, which end with NULL. words[0] is its name. Its input is a
+ * file, or nothing if `input` is NULL; its output the descriptor `out`; its errors go to a new
+ * file. */
+Process start_process(const char *program, char *const words[], const char *input, int out,
+                      const char *errors);
+
+/* Waits for its end. Returns the exit status, or minus the number of the signal that ended it.
+ * Fails the test if it has run for LIMIT seconds. */
+int end_of_process(Process process);
+
+bool is_running(Process process);
+void kill_process(Process process);
+void send_signal(Process process, int signal); /* SIGNALS; SIGINT and SIGTERM */
+
+/* Would SIGINT arrive in this thread? False without SIGNALS. */
+bool takes_interruptions(void);
+
+/* Runs a task in a copy of this process: FORKING. The task's result is the exit status. */
+Process fork_process(int (*task)(void *context), void *context);
+
+/* Runs a command of the shell: SHELL_TOOLS. Returns its exit status. */
+int run_shell(const char *command);
+
+/* Makes a pipe: ends[0] to read, ends[1] to write. No started program inherits them. */
+void make_pipe(int ends[2]);
+
+/* The peak memory in bytes of the largest program that has ended so far: CHILD_MEMORY. */
+double largest_memory(void);
+
+#endif

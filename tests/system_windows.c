@@ -1,0 +1,245 @@
+#include "tests/system.h"
+#include "tests/support.h"
+
+#include <fcntl.h>
+#include <io.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <windows.h>
+
+enum { PATH = 1024, LINE = 32768 }; /* UTF-16 units of a path, and of a command */
+
+/* Files of the tests have the bytes that were written. */
+__attribute__((constructor)) static void write_bytes(void) {
+    _fmode = _O_BINARY;
+}
+
+static void expect_done(bool done, const char *what) {
+    if (!done) fail_msg("%s: error %lu of Windows", what, GetLastError());
+}
+
+static void widen(const char *text, WCHAR *wide, int size) {
+    expect_done(MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, text, -1, wide, size) > 0, text);
+}
+
+const char *system_lacks(Feature feature) {
+    static const char *const reasons[] = {
+        [FILE_RIGHTS] = "rights are lists, which chmod does not change",
+        [SYMBOLIC_LINKS] = "only administrators may make symbolic links",
+        [NAMED_PIPES] = "no pipe has a name in a folder",
+        [DEVICE_FILES] = "devices have other names",
+        [SIZE_LIMITS] = "no process has a limit of file sizes",
+        [FORKING] = "no process can be copied",
+        [SIGNALS] = "processes have no signals",
+        [TERMINALS] = "consoles are tried by tests/windows/trial",
+        [BYTE_WORDS] = "words are UTF-16",
+        [SHELL_TOOLS] = "there is no POSIX shell",
+        [CHILD_MEMORY] = "the system's own libraries count as memory of a program",
+        [WRITER_NUMBERS] = "the system does not say who holds a lock",
+        [OPEN_REMOVAL] = "what a process has open cannot be removed",
+        [PATH_REASONS] = "such a path is only not found",
+        [FAULTY_MEMORY] = "the requests of the C library cannot be replaced",
+    };
+    return reasons[feature];
+}
+
+/* Fails a test that did not ask before. */
+_Noreturn static void lacks(Feature feature) {
+    fail_msg("%s", system_lacks(feature));
+}
+
+/* ---- files ---- */
+
+bool system_make_scratch(char *path, size_t size) {
+    WCHAR folder[MAX_PATH + 1];
+    char narrow[3 * MAX_PATH];
+    bool known = GetTempPathW(MAX_PATH + 1, folder) > 0 &&
+                 WideCharToMultiByte(CP_UTF8, 0, folder, -1, narrow, sizeof narrow, NULL, NULL) > 0;
+    for (char *slash = narrow; known && (slash = strchr(slash, '\\'));) *slash = '/';
+    if (!known ||
+        snprintf(path, size, "%stril-test-%lu", narrow, GetCurrentProcessId()) >= (int)size)
+        return false;
+    make_folder(path);
+    return true;
+}
+
+void make_folder(const char *path) {
+    WCHAR wide[PATH];
+    widen(path, wide, PATH);
+    expect_done(CreateDirectoryW(wide, NULL), path);
+}
+
+void set_rights(const char *path, unsigned mode) {
+    (void)path, (void)mode;
+    lacks(FILE_RIGHTS);
+}
+
+int create_file(const char *path) {
+    WCHAR wide[PATH];
+    widen(path, wide, PATH);
+    int file = _wopen(wide, _O_WRONLY | _O_CREAT | _O_TRUNC | _O_BINARY | _O_NOINHERIT, 0600);
+    expect_done(file >= 0, path);
+    return file;
+}
+
+bool resize_file(const char *path, uint64_t size) {
+    WCHAR wide[PATH];
+    widen(path, wide, PATH);
+    HANDLE file = CreateFileW(wide, GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE, NULL,
+                              OPEN_EXISTING, 0, NULL);
+    FILE_END_OF_FILE_INFO end = {.EndOfFile = {.QuadPart = (LONGLONG)size}};
+    bool done = SetFileInformationByHandle(file, FileEndOfFileInfo, &end, sizeof end);
+    CloseHandle(file);
+    return done;
+}
+
+void make_hard_link(const char *existing, const char *path) {
+    WCHAR from[PATH], to[PATH];
+    widen(existing, from, PATH);
+    widen(path, to, PATH);
+    expect_done(CreateHardLinkW(to, from, NULL), path);
+}
+
+void make_symbolic_link(const char *to, const char *path) {
+    (void)to, (void)path;
+    lacks(SYMBOLIC_LINKS);
+}
+
+void make_named_pipe(const char *path) {
+    (void)path;
+    lacks(NAMED_PIPES);
+}
+
+void limit_file_sizes(uint64_t bytes, void (*reached)(int signal)) {
+    (void)bytes, (void)reached;
+    lacks(SIZE_LIMITS);
+}
+
+void end_file_size_limit(void) {}
+
+/* ---- memory ---- */
+
+void *request_memory(size_t alignment, size_t size) {
+    return _aligned_malloc(size, alignment);
+}
+
+char *guard_memory(size_t size) {
+    enum { GUARD = 1 << 16 };
+    char *pages = VirtualAlloc(NULL, size + GUARD, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
+    DWORD before;
+    expect_done(pages && VirtualProtect(pages + size, GUARD, PAGE_NOACCESS, &before), "memory");
+    return pages + size;
+}
+
+/* ---- processes ---- */
+
+/* Adds a word so that CommandLineToArgvW reads it back: backslashes are doubled before quotes. */
+static size_t add_word(char *line, size_t at, const char *word) {
+    size_t slashes = 0;
+    line[at++] = '"';
+    for (;; word++) {
+        bool special = *word == '"' || *word == 0;
+        assert_true(at + 2 * slashes + 4 < LINE);
+        for (size_t i = 0; special && i < slashes; i++) line[at++] = '\\';
+        slashes = *word == '\\' ? slashes + 1 : 0;
+        if (*word == '"') line[at++] = '\\';
+        if (*word == 0) break;
+        line[at++] = *word;
+    }
+    line[at++] = '"';
+    line[at++] = ' ';
+    return at;
+}
+
+/* The same file for a program to inherit. */
+static HANDLE inheritable(HANDLE handle) {
+    HANDLE own = GetCurrentProcess(), copy;
+    expect_done(DuplicateHandle(own, handle, own, &copy, 0, TRUE, DUPLICATE_SAME_ACCESS),
+                "a handle");
+    return copy;
+}
+
+static HANDLE open_inheritable(const char *path, DWORD access, DWORD creation) {
+    SECURITY_ATTRIBUTES inherited = {.nLength = sizeof inherited, .bInheritHandle = TRUE};
+    WCHAR wide[PATH];
+    widen(path, wide, PATH);
+    HANDLE handle = CreateFileW(wide, access, FILE_SHARE_READ | FILE_SHARE_WRITE, &inherited,
+                                creation, 0, NULL);
+    expect_done(handle != INVALID_HANDLE_VALUE, path);
+    return handle;
+}
+
+Process start_process(const char *program, char *const words[], const char *input, int out,
+                      const char *errors) {
+    char line[LINE], path[PATH];
+    WCHAR wide_line[LINE], wide_path[PATH];
+    size_t length = 0;
+    for (int i = 0; words[i]; i++) length = add_word(line, length, words[i]);
+    line[length] = 0;
+    snprintf(path, sizeof path, "%s.exe", program);
+    widen(line, wide_line, LINE);
+    widen(path, wide_path, PATH);
+    HANDLE handles[] = {open_inheritable(input ? input : "NUL", GENERIC_READ, OPEN_EXISTING),
+                        inheritable((HANDLE)_get_osfhandle(out)),
+                        open_inheritable(errors, GENERIC_WRITE, CREATE_ALWAYS)};
+    STARTUPINFOW how = {.cb = sizeof how,
+                        .dwFlags = STARTF_USESTDHANDLES,
+                        .hStdInput = handles[0],
+                        .hStdOutput = handles[1],
+                        .hStdError = handles[2]};
+    PROCESS_INFORMATION started;
+    expect_done(
+        CreateProcessW(wide_path, wide_line, NULL, NULL, TRUE, 0, NULL, NULL, &how, &started),
+        path);
+    for (int i = 0; i < 3; i++) CloseHandle(handles[i]);
+    CloseHandle(started.hThread);
+    return (Process)started.hProcess;
+}
+
+int end_of_process(Process process) {
+    DWORD status;
+    bool ended = WaitForSingleObject((HANDLE)process, 1000 * LIMIT) == WAIT_OBJECT_0;
+    if (!ended) kill_process(process);
+    expect_done(GetExitCodeProcess((HANDLE)process, &status), "its exit status");
+    CloseHandle((HANDLE)process);
+    if (!ended) fail_msg("it ran for %d seconds", LIMIT);
+    return status == KILL_STATUS ? KILLED : (int)status;
+}
+
+bool is_running(Process process) {
+    return WaitForSingleObject((HANDLE)process, 0) == WAIT_TIMEOUT;
+}
+
+/* It may have ended. */
+void kill_process(Process process) {
+    TerminateProcess((HANDLE)process, KILL_STATUS);
+}
+
+void send_signal(Process process, int signal) {
+    (void)process, (void)signal;
+    lacks(SIGNALS);
+}
+
+bool takes_interruptions(void) {
+    return false;
+}
+
+Process fork_process(int (*task)(void *context), void *context) {
+    (void)task, (void)context;
+    lacks(FORKING);
+}
+
+int run_shell(const char *command) {
+    (void)command;
+    lacks(SHELL_TOOLS);
+}
+
+void make_pipe(int ends[2]) {
+    enum { SIZE = 4096 };
+    assert_int_equal(_pipe(ends, SIZE, _O_BINARY | _O_NOINHERIT), 0);
+}
+
+double largest_memory(void) {
+    lacks(CHILD_MEMORY);
+}

@@ -355,19 +355,19 @@ soak: $(BUILD)/test/tests/test_resume $(BUILD)/test/tests/test_interruption $(PR
 
 # Tests of Windows under Debian's wine64: the test programs, and tests/windows/trial. Debian has no cmocka
 # for mingw-w64: tests/windows/cmocka.h is the part that they use. docs/releases.md says why some are missing.
+# The first program that runs makes wine's folder for all.
 WINDOWS_NOT   = $(patsubst %,tests/test_%,elementary fuzz house interruption keys terminal)
-WINDOWS_SLOW  = $(patsubst %,tests/test_%,gradients)
-WINDOWS_TESTS = $(filter-out $(WINDOWS_NOT) $(WINDOWS_SLOW),$(TESTS))
+WINDOWS_TESTS = $(filter-out $(WINDOWS_NOT),$(TESTS))
 WINE          = $(or $(shell command -v wine64),/usr/lib/wine/wine64)
 WINDOWS       = $(BUILD)/release/windows-x86_64
 windows       = $(MAKE) --no-print-directory BUILD=$(WINDOWS) $(RELEASE_windows-x86_64) PROGRAMS='train sample clocked/train'
-test-windows soak-windows: export RUNNER = $(WINE)
-test-windows soak-windows: export WINEDEBUG = -all
+test-windows: export RUNNER = $(WINE)
+test-windows: export WINEDEBUG = -all
 test-windows: export TRIL_KILLS ?= 5
 test-windows: $(BUILD)/test/train
 	@tests/deps windows
 	+@$(windows) $(WINDOWS)/train $(WINDOWS)/sample
-	@$(WINE) $(WINDOWS)/sample.exe --version >/dev/null 2>&1 # makes what wine needs
+	@$(WINE) $(WINDOWS)/sample.exe --version >/dev/null 2>&1
 	+@$(windows) $(WINDOWS_TESTS:%=$(WINDOWS)/%.log)
 	@tests/total $(WINDOWS_TESTS:%=$(WINDOWS)/%.log)
 	@STEPS=25 tests/bits $(WINDOWS) $(WINE)

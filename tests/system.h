@@ -13,19 +13,20 @@
 typedef enum {
     FILE_RIGHTS,    /* files that this user may not read or write */
     SYMBOLIC_LINKS, /* that any user may make */
+    ANY_NAMES,      /* of files: with < and > */
     NAMED_PIPES,    /* in a folder */
     DEVICE_FILES,   /* /dev/null and others */
     SIZE_LIMITS,    /* of the files that a process writes */
     FORKING,        /* a copy of this process */
-    SIGNALS,        /* from one process to another */
-    TERMINALS,      /* that a test holds the other end of */
+    SIGNALS,        /* that come in the main thread, and SIGPIPE */
     BYTE_WORDS,     /* words of a command that are not valid UTF-8 */
     SHELL_TOOLS,    /* sh and what it runs */
     CHILD_MEMORY,   /* the peak memory of a program that has ended */
     WRITER_NUMBERS, /* the number of the process that holds a lock */
+    OPEN_REPLACED,  /* a file that gets another content while it is open */
     OPEN_REMOVAL,   /* files and folders that are removed while another process has them open */
     PATH_REASONS,   /* why a path leads nowhere: through a file, or by too long a name */
-    FAULTY_MEMORY,  /* a program whose memory requests fail: tests/faulty.c */
+    FAULTY_MEMORY,  /* requests for memory that a test makes fail: aligned_alloc */
 } Feature;
 
 /* Why the system lacks it; NULL if it does not. */
@@ -78,7 +79,8 @@ typedef intptr_t Process;
 
 enum {
     LIMIT = 600,      /* seconds that a program may run */
-    KILLED = -9,      /* result of kill_process */
+    KILLED = -9,      /* result of kill_process, and */
+    UNREAD = -13,     /* of a program that ended because nobody read its output: end_of_process */
     KILL_STATUS = 137 /* exit status that stands for a kill where programs have no signals */
 };
 
@@ -94,7 +96,9 @@ int end_of_process(Process process);
 
 bool is_running(Process process);
 void kill_process(Process process);
-void send_signal(Process process, int signal); /* SIGNALS; SIGINT and SIGTERM */
+
+/* SIGINT or SIGTERM; on Windows Ctrl-C on its console for both, as wine 8 sends no Ctrl-Break. */
+void send_signal(Process process, int signal);
 
 /* Would SIGINT arrive in this thread? False without SIGNALS. */
 bool takes_interruptions(void);

@@ -590,7 +590,6 @@ static void interrupt(Process child, int i) {
 
 static void test_init_resumed(void **state) {
     (void)state;
-    skip_without(SIGNALS);
     static const char how[] = "-b 4 -j 1 -s 2000 --eval-every 500 -d 0.1";
     must_run("train " TINY "-s 100 -o @base/m.safetensors " PLAY);
     must_run("sample --export @base/folder @base/m.safetensors");

@@ -1091,6 +1091,7 @@ static void test_memory(void **state) {
     enum { APART = 1 };
 #endif
     (void)state;
+    skip_without(FAULTY_MEMORY);
     int n = 1, refused = 0, tried = 0;
     for (bool failed = true; failed; n += APART, tried++) {
         requests = 0;

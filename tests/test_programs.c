@@ -3,6 +3,7 @@
 #include "tests/support.h"
 #include "tests/table.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/random.h"
 #include "base/utf8.h"
 #include "version.h"
@@ -278,7 +279,6 @@ static void interrupt_decay(Process child, int i) {
 #define DECAY "-m modern -l 1 -w 32 -H 2 -c 16 -b 4 -j 1 -d 0 -s 4000 --eval-every 20 "
 static void test_early_decay(void **state) {
     (void)state;
-    skip_without(SIGNALS);
     char text[400], end[64];
     for (size_t i = 0; i < sizeof text; i++) text[i] = "abcdefgh"[random_bits(6, i) >> 61];
     scratch_put("noise", text, sizeof text);
@@ -444,11 +444,13 @@ static void test_page(void **state) {
 /* Does the page have this text? It may not be there yet. */
 static bool page_says(const char *path, const char *text) {
     if (!scratch_has(path)) return false;
+    Error err;
     size_t length;
-    char *page = slurp(scratch(path), &length);
+    char *page;
+    assert_ok(file_read(scratch(path), &page, &length, &err), err);
     bool says = strstr(page, text) != NULL;
     assert_true(strstr(page, "</html>\n") == page + length - strlen("</html>\n"));
-    free(page);
+    memory_free(page);
     return says;
 }
 
@@ -508,12 +510,15 @@ static void test_hostile_page(void **state) {
     char text[LINES * sizeof line] = "", *page;
     size_t length;
     for (int i = 0; i < LINES; i++) strcat(text, line);
-    scratch_put("<script>alert('y')&.txt", text, strlen(text));
-    train("-s 100 -m bigram -o @hostile/model @<script>alert('y')&.txt");
+    const bool any = !system_lacks(ANY_NAMES);
+    const char *name = any ? "<script>alert('y')&.txt" : "alert('y')&.txt";
+    const char *shown = any ? "&#60;script&#62;alert(&#39;y&#39;)&#38;.txt" : "alert(&#39;y&#39;)";
+    scratch_put(name, text, strlen(text));
+    train("-s 100 -m bigram -o @hostile/model @%s", name);
     page = slurp(scratch("hostile/report.html"), &length);
     assert_int_equal(occurrences(page, "<script"), 1);
     assert_int_equal(occurrences(page, "</script"), 1);
-    assert_non_null(strstr(page, "&#60;script&#62;alert(&#39;y&#39;)&#38;.txt"));
+    assert_non_null(strstr(page, shown));
     characters(page, length); /* UTF-8 */
     assert_null(strpbrk(page, "\001\033\177"));
     assert_null(strstr(page, "\xE2\x80\xAE"));

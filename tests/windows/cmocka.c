@@ -12,7 +12,7 @@ int run_group(const struct CMUnitTest *tests, size_t count, int (*setup)(void **
               int (*teardown)(void **state)) {
     void *state = NULL;
     volatile int totals[3] = {0};
-    if (setup && setup(&state) != 0) return 1;
+    if (setjmp(group) != GOES_ON || (setup && setup(&state) != 0)) return 1;
     for (volatile size_t i = 0; i < count; i++) {
         int how = setjmp(group);
         if (how == GOES_ON) tests[i].run(&state);

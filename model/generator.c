@@ -42,9 +42,10 @@ const float *generator_feed(Generator *generator, const int32_t *ids, size_t cou
     int more = (int)count, past = generator->length;
     if (past + more > T) {
         /* Few tokens are kept, so that the mean context costs little more than that of a text which
-         * has just begun. Keys and values that depend on their position are made anew. */
+         * has just begun, and fewer still if their keys and values depend on their position and
+         * are made anew. */
         bool slides = run_slides(generator->run);
-        int keep = min_int(T / 4, T - more);
+        int keep = min_int(slides ? T / 4 : T / 8, T - more);
         if (slides) run_slide(generator->run, past - keep, keep);
         memmove(generator->window, generator->window + past - keep,
                 (size_t)keep * sizeof *generator->window);

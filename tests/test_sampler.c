@@ -206,8 +206,9 @@ static void check_logits(Run *run, const float *logits, const int32_t *window, i
 }
 
 /* Feeds `count` ids in steps of 1 to `step`, and tracks what the cache must hold: all ids while
- * they fit; then the last quarter of the context, or what fits beside the new ids. What has slid is
- * not what would be read again: its logits are test_slide's. */
+ * they fit; then the last quarter of the context, or the last eighth if it is read again, or what
+ * fits beside the new ids. What has slid is not what would be read again: its logits are
+ * test_slide's. */
 static void check_growth(Model *model, Generator *generator, Run *run, const int32_t *ids,
                          size_t count, size_t step) {
     int T = model->config.T;
@@ -220,7 +221,8 @@ static void check_growth(Model *model, Generator *generator, Run *run, const int
         size_t end = at + more, capacity = (size_t)T;
         if (end - first > capacity) {
             if (more > capacity) more = capacity, at = end - more;
-            first = at - (capacity / 4 < capacity - more ? capacity / 4 : capacity - more);
+            size_t kept = capacity / (slides ? 4 : 8);
+            first = at - (kept < capacity - more ? kept : capacity - more);
             slid = slides && first < at;
         }
         assert_int_equal(generator->length, end - first);
@@ -230,7 +232,7 @@ static void check_growth(Model *model, Generator *generator, Run *run, const int
 
 static void test_growth(void **state) {
     (void)state;
-    static const int contexts[] = {1, 2, 5, 8};
+    static const int contexts[] = {1, 2, 5, 8, 17};
     int32_t *ids = random_ids(1, 64, 13);
     for (int i = 0; kind_name(i); i++)
         for (int c = 0; c < COUNT(contexts); c++) {
@@ -386,7 +388,7 @@ static void test_threads(void **state) {
         check_threads(kind_name(i), BF16_WEIGHTS, 320, 24, 3);
         check_threads(kind_name(i), INT8_WEIGHTS, 320, 24, 3);
         check_threads(kind_name(i), BF16_WEIGHTS, 128, 56,
-                      1); /* but several read the last quarter again */
+                      1); /* but several read the last eighth again */
     }
 }
 

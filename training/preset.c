@@ -13,7 +13,7 @@ static const struct {
     {"quick", "--model=modern --layers=3 --heads=4 --width=128 --context=64 --batch=16 "
               "--steps=300 --eval-every=100"},
     {"base", "--model=modern --layers=6 --heads=8 --width=256 --context=512 --batch=8 "
-             "--steps=4000 --eval-every=400 --dropout=0.2"},
+             "--steps=3000 --eval-every=300 --dropout=0.15"},
     {"nanogpt-cpu", "--model=gpt --layers=4 --heads=4 --width=128 --context=64 --batch=12 "
                     "--steps=2000 --eval-every=250 --dropout=0 --lr=0.001 --patience=1"},
     {"nanogpt-gpu", "--model=gpt --layers=6 --heads=6 --width=384 --context=256 --batch=64 "

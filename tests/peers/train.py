@@ -334,13 +334,14 @@ def main():
     train = int(len(characters) * (1 - 0.1))
     ids = np.array([alphabet[character] for character in characters[:train]], np.int64)
     print(f"PyTorch {torch.__version__}, {options.threads} threads")
-    precisions = available(options.file, options.precisions.split(","), options.threads)
+    asked = options.precisions.split(",")
+    precisions = available(options.file, asked, options.threads)
     if not precisions:
         raise SystemExit("tril runs in none of these precisions")
     modes = {"float32, eager": (False, False), "float32, compiled": (False, True)}
-    if has_bfloat16() or options.emulated:
+    if "bf16" in asked and (has_bfloat16() or options.emulated):
         modes |= {"bfloat16, eager": (True, False), "bfloat16, compiled": (True, True)}
-    else:
+    elif "bf16" in asked:
         print("PyTorch bfloat16: left out: this processor has no instructions for it; --emulated")
     configurations = [SMALL, LARGE]
     if options.sweep:

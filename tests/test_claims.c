@@ -146,13 +146,14 @@ static int hold_until_told(void *context) {
     return !asked;
 }
 
-/* Forks a process that claims a file until told to end. Its locks end with it. */
-static Process hold(const char *name, int *alive) {
+/* Forks a process whose task keeps the file `name` until *alive is closed. Its locks end with it.
+ */
+static Process hold(int (*task)(void *context), const char *name, int *alive) {
     Holder h = {.name = name};
     char byte = 0;
     make_pipe(h.ready);
     make_pipe(h.end);
-    Process child = fork_process(hold_until_told, &h);
+    Process child = fork_process(task, &h);
     close(h.ready[1]);
     close(h.end[0]);
     assert_int_equal(read(h.ready[0], &byte, 1), 1);
@@ -169,7 +170,7 @@ static void test_locks(void **state) {
     make_folder(scratch("l"));
     make_symbolic_link("l", scratch("l2"));
     for (int killed = 0; killed < 2; killed++) {
-        Process child = hold("l/a", &alive);
+        Process child = hold(hold_until_told, "l/a", &alive);
         snprintf(number, sizeof number, "process %d is writing", (int)child);
         expect_refused(CLAIM("l/a"), "l/a: ", number);
         expect_refused(CLAIM("l2/b", "l2/a"), "l2/a: ", number);
@@ -211,7 +212,7 @@ static void test_held(void **state) {
     assert_int_equal(end_of_process(fork_process(settle, name)), 0);
     scratch_remove(scratch("h"));
     make_folder(scratch("h"));
-    Process child = hold("h/a", &alive);
+    Process child = hold(hold_until_told, "h/a", &alive);
     assert_false(claims_hold(claims, &err));
     expect_words(err, "h/a: ", "is writing");
     kill_process(child);
@@ -265,19 +266,12 @@ static int write_until_told(void *context) {
 /* Keeps a temporary file that another process is writing. */
 static void test_in_use(void **state) {
     (void)state;
-    char byte;
+    int alive;
     skip_without(FORKING);
-    Holder h = {.name = ABANDONED};
-    make_pipe(h.ready);
-    make_pipe(h.end);
-    Process child = fork_process(write_until_told, &h);
-    close(h.end[0]);
-    close(h.ready[1]);
-    assert_int_equal(read(h.ready[0], &byte, 1), 1);
-    close(h.ready[0]);
+    Process child = hold(write_until_told, ABANDONED, &alive);
     filesystem_remove_unused(scratch(ABANDONED));
     assert_true(scratch_has(ABANDONED));
-    close(h.end[1]);
+    close(alive);
     assert_int_equal(end_of_process(child), 0);
     filesystem_remove_unused(scratch(ABANDONED));
     assert_false(scratch_has(ABANDONED));

@@ -61,10 +61,9 @@ static const char *rounded(double number, char text[GROUPED_SIZE]) {
 static void show_limit(const Plan *plan) {
     char worth[GROUPED_SIZE];
     const Choice *c = &plan->choice;
-    const Config *chosen = &plan->rungs[plan->rung_count - 1].config;
-    bool same = c->layers == chosen->L && c->width == chosen->C; /* a person asked for both */
-    if (c->limit == LIMIT_NONE || same) return;
-    printf("  the next larger size (layers %d, width %d) ", c->layers, c->width);
+    if (c->limit == LIMIT_NONE) return;
+    printf("  the next larger size (layers %d, width %d, context %d) ", c->layers, c->width,
+           c->context);
     if (c->limit == LIMIT_MEMORY)
         puts("does not fit into the memory");
     else

@@ -1,15 +1,10 @@
 #include "training/measuring.h"
 #include "training/interruption.h"
+#include "training/sizes.h"
 #include "training/workers.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-bool same_sizes(const Config *a, const Config *b) {
-    return strcmp(a->model, b->model) == 0 && a->V == b->V && a->T == b->T && a->L == b->L &&
-           a->NH == b->NH && a->C == b->C && a->NKV == b->NKV && a->H == b->H;
-}
 
 bool measure_best(const Plan *plan, const RungPlan *rung, const Corpus *corpus,
                   const Config *trained, double known, Result *result, Error *err) {

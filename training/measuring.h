@@ -13,7 +13,4 @@
 bool measure_best(const Plan *plan, const RungPlan *rung, const Corpus *corpus,
                   const Config *trained, double known, Result *result, Error *err);
 
-/* Do the two have the same rung and sizes? Dropout may differ. */
-bool same_sizes(const Config *a, const Config *b);
-
 #endif

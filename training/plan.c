@@ -45,10 +45,11 @@ double plan_epochs_that_help(double characters, bool trained) {
 static double dropout_for(const Config *config, double epochs, double characters) {
     Config sizes = *config;
     sizes.dropout = 0; /* still open */
-    const double few = 5, light = 12, max = 0.3;
-    double pressure = (double)model_parameters(&sizes) * epochs / characters;
-    double dropout = fmin(0.1 * log2(epochs / few), 0.07 * log2(pressure / light));
-    return round(100 * fmax(0, fmin(dropout, max))) / 100;
+    const double few = 5, each = 0.0026, max = 0.3;
+    double light = fmin(55e3, 1.5 * characters); /* weights that do not memorise */
+    double doublings = log2((double)model_parameters(&sizes) / light);
+    double dropout = each * fmax(0, epochs - few) * fmax(0, doublings);
+    return round(100 * fmin(dropout, max)) / 100;
 }
 
 /* Limits the steps to what the epochs allow, and the evaluations in proportion. */

@@ -7,6 +7,7 @@
 #include "training/interruption.h"
 #include "training/log.h"
 #include "training/measuring.h"
+#include "training/sizes.h"
 #include "training/training.h"
 
 #include <math.h>

@@ -8,18 +8,25 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* From small to large. A training must see `worth` characters for a model of this size to become
- * better than one of the size before: found by trial on Tiny Shakespeare. */
+ * better, in the same time, than one of the size before: found by trial (docs/records.md). */
 typedef struct {
     int layers, width, context, batch;
     double worth;
 } Candidate;
 static const Candidate candidates[] = {
-    {2, 64, 64, 16, 0},    {3, 128, 64, 16, 1e5},  {4, 128, 256, 8, 2e6},
-    {6, 192, 256, 8, 6e6}, {6, 256, 512, 8, 12e6}, {6, 384, 512, 16, 60e6},
+    {2, 32, 64, 8, 0},      {2, 64, 64, 8, 2.5e5},  {2, 64, 128, 8, 8e5},
+    {2, 96, 128, 8, 1.2e6}, {3, 96, 256, 8, 2.2e6}, {4, 128, 256, 8, 5e6},
+    {6, 192, 256, 8, 8e6},  {6, 256, 512, 8, 12e6}, {6, 384, 512, 16, 60e6},
 };
 enum { CANDIDATES = sizeof candidates / sizeof *candidates, HEAD_SIZE = 32 };
+
+bool same_sizes(const Config *a, const Config *b) {
+    return strcmp(a->model, b->model) == 0 && a->V == b->V && a->T == b->T && a->L == b->L &&
+           a->NH == b->NH && a->C == b->C && a->NKV == b->NKV && a->H == b->H;
+}
 
 bool sizes_open(const Sizes *sizes) {
     const Config *c = &sizes->config;
@@ -162,10 +169,12 @@ bool sizes_choose(Sizes *sizes, const SizeSearch *search, Choice *choice, Error 
         return false;
     for (int i = 1; i < CANDIDATES && sizes_open(sizes); i++) {
         Sizes larger = filled(sizes, &candidates[i], longest);
+        if (same_sizes(&larger.config, &best.config) && larger.batch == best.batch) continue;
         double measured;
         double expected = choice->speed * max_gain * work(&best.config) / work(&larger.config);
         choice->layers = larger.config.L;
         choice->width = larger.config.C;
+        choice->context = larger.config.T;
         choice->worth = candidates[i].worth;
         if (!is_worth(&larger, &candidates[i], search, expected, &measured, &choice->limit)) break;
         best = larger;

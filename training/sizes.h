@@ -17,11 +17,14 @@ typedef enum { LIMIT_NONE, LIMIT_TIME, LIMIT_TEXT, LIMIT_MEMORY } Limit;
 
 /* The reasons for a choice of sizes. */
 typedef struct {
-    double speed;      /* characters a second, as measured */
-    Limit limit;       /* LIMIT_NONE: there is no larger size, or nothing was open */
-    int layers, width; /* of the next larger size, */
-    double worth;      /* and the characters that it must see to be better */
+    double speed;               /* characters a second, as measured */
+    Limit limit;                /* LIMIT_NONE: there is no larger size, or nothing was open */
+    int layers, width, context; /* of the next larger size, */
+    double worth;               /* and the characters that it must see to be better */
 } Choice;
+
+/* Do the two have the same rung and sizes? Dropout may differ. */
+bool same_sizes(const Config *a, const Config *b);
 
 /* Are sizes open? Dropout does not count. */
 bool sizes_open(const Sizes *sizes);

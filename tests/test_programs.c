@@ -212,10 +212,10 @@ static void test_choice_of_model(void **state) {
 static void test_preset(void **state) {
     (void)state;
     must_run("train -s 2 -o @preset/q --preset quick -b 3 " VERSE);
-    after(" parameters, 2 steps of 3 x 64 characters");
+    after(" parameters, 2 steps of 3 x 128 characters");
     learned("modern");
     sample("--info @preset/q");
-    after("\nlayers           3\nheads            4\nwidth            128\ncontext          64\n");
+    after("\nlayers           2\nheads            3\nwidth            96\ncontext          128\n");
     must_run("train --preset nanogpt-cpu -s 2 -r -o @preset/n " VERSE);
     after("\ngpt: ");
     run("train --preset quick -s 3 -r -q -o @preset/n " VERSE);

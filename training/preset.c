@@ -10,8 +10,8 @@ static const struct {
 } presets[] = {
     {"small", "--model=modern --layers=4 --heads=4 --width=128 --context=256 --batch=8 "
               "--steps=2500 --eval-every=250"},
-    {"quick", "--model=modern --layers=3 --heads=4 --width=128 --context=64 --batch=16 "
-              "--steps=300 --eval-every=100"},
+    {"quick", "--model=modern --layers=2 --heads=3 --width=96 --context=128 --batch=8 "
+              "--steps=1200 --eval-every=400"},
     {"base", "--model=modern --layers=6 --heads=8 --width=256 --context=512 --batch=8 "
              "--steps=3000 --eval-every=300 --dropout=0.15"},
     {"nanogpt-cpu", "--model=gpt --layers=4 --heads=4 --width=128 --context=64 --batch=12 "

@@ -33,8 +33,15 @@ bool sizes_open(const Sizes *sizes) {
     return c->L == 0 || c->NH == 0 || c->C == 0 || c->T == 0 || sizes->batch == 0;
 }
 
-/* The sizes with the candidate's where they are open. Heads have 32 channels if that divides the
- * width, and always an even number. The context is at most `longest`. */
+/* Heads have 32 channels if that divides the width, but there are two: with one, `multihead` would
+ * be `head`. */
+static int heads_for(int width) {
+    if (width % HEAD_SIZE != 0) return 1;
+    return width > HEAD_SIZE ? width / HEAD_SIZE : 2;
+}
+
+/* The sizes with the candidate's where they are open. Heads have an even number of channels. The
+ * context is at most `longest`. */
 static Sizes filled(const Sizes *sizes, const Candidate *candidate, size_t longest) {
     Sizes s = *sizes;
     Config *c = &s.config;
@@ -43,7 +50,7 @@ static Sizes filled(const Sizes *sizes, const Candidate *candidate, size_t longe
         int step = c->NH > 0 ? 2 * c->NH : HEAD_SIZE;
         c->C = (candidate->width + step - 1) / step * step;
     }
-    if (c->NH == 0) c->NH = c->C % HEAD_SIZE == 0 ? c->C / HEAD_SIZE : 1;
+    if (c->NH == 0) c->NH = heads_for(c->C);
     if (c->T == 0) {
         c->T = candidate->context;
         while (c->T > 1 && (size_t)c->T > longest) c->T /= 2;

@@ -119,9 +119,6 @@ HARNESSES = safetensors tokenizer utf8
 FUZZ      = tests/fuzz/guard.o $(HARNESSES:%=tests/fuzz/%.o)
 RUNS      = 10000000
 
-# The attention head shown in the README.
-MAP = map-1-0
-
 VERSION := $(shell sed -n 's/.*TRIL_VERSION "\(.*\)"/\1/p' version.h)
 
 all: train sample
@@ -398,10 +395,15 @@ fuzz-%:
 	build/fuzz/fuzz_$* -runs=$(RUNS) -max_len=1024 -verbosity=0 -print_final_stats=1 \
 		build/fuzz/$* tests/fuzz/corpus/$*
 
-# The README's pictures and table: trains every rung for a full minute.
+# The pictures of the documents: the losses of the README, and a head of docs/tour.md. They are the same on
+# every machine.
+MAP      = map-0-0
+PICTURES = --preset quick --steps 2500 --precision f32
 pictures: train $(INPUT)
-	./train --ladder --time 7m --epochs 0 --patience 1 --out $(BUILD)/pictures/model.safetensors $(INPUT)
-	docs/draw $(BUILD)/pictures/report.html $(MAP)
+	./train $(PICTURES) --ladder --out $(BUILD)/pictures/ladder/model.safetensors $(INPUT)
+	./train $(PICTURES) --out $(BUILD)/pictures/model.safetensors $(INPUT)
+	docs/draw losses $(BUILD)/pictures/ladder/report.html docs/losses.svg
+	docs/draw $(MAP) $(BUILD)/pictures/report.html docs/attention.svg
 
 # Installs the programs as tril-train and tril-sample, the library, shell completion, and manual pages. The pages
 # are made from --help by help2man; the archive of `make dist` already has them.

@@ -182,38 +182,54 @@ static void test_page_status(void **state) {
     scratch_remove(scratch("one"));
 }
 
-/* A plan chooses sizes by the characters that a machine can train in the time, and keeps requested
- * sizes. In float32: with bfloat16 the evaluations at the end are counted as longer. The test stops
- * it before the model, which may be large, is trained. */
-static void test_plan(void **state) {
+/* On a machine with this tick, a plan for `text` has these sizes. In float32: with bfloat16 the
+ * evaluations at the end are counted as longer. The test stops it before the model, which may be
+ * large, is trained. */
+static void check_plan(double tick, const char *text, int layers, int width) {
+    int found[5];
+    char stop[64];
+    snprintf(stop, sizeof stop, " 2@%.9g 2@%.9g", 150 * tick, 160 * tick);
+    run_clocked(tick, stop, "train --precision f32 -e 0 -t 16 -c 8 -o @plan/m %s", text);
+    expect_success();
+    int count = sscanf(after("\nin 16 s: "), "layers %d, heads %d, width %d, steps of %d x %d",
+                       &found[0], &found[1], &found[2], &found[3], &found[4]);
+    assert_int_equal(count, 5);
+    if (found[0] != layers || found[2] != width)
+        fail_msg("tick %g: %d layers of width %d", tick, found[0], found[2]);
+    assert_true(found[1] == (width > 32 ? width / 32 : 2) && found[3] == 8 && found[4] == 8);
+    after("\n  the next larger size (layers ");
+    after(" characters: too many for this time\n");
+    scratch_remove(scratch("plan"));
+}
+
+/* A plan chooses sizes by the characters that a machine can train in the time: it times a step at
+ * three readings. A text that is seen often has larger sizes. training/sizes.c has the sizes. */
+static void test_sizes(void **state) {
     (void)state;
     skip_without(SIGNALS);
+    enum { LONG = 300000 };
+    char *text = malloc(LONG);
+    assert_non_null(text);
+    for (size_t i = 0; i < LONG; i++) text[i] = "abcdefgh"[random_bits(5, i) >> 61];
+    scratch_put("long", text, LONG);
+    free(text);
     static const struct {
         double tick;
         int layers, width;
-    } machines[] = {
-        /* the plan times a step at three readings; training/sizes.c has the sizes */
-        {0.025, 2, 32},  {0.0006, 2, 64},   {0.0002, 2, 96},
-        {0.0001, 3, 96}, {0.00005, 4, 128}, {0.000025, 6, 256},
-    };
-    for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
-        int layers, heads, width, batch, context;
-        char stop[64];
-        snprintf(stop, sizeof stop, " 2@%.9g 2@%.9g", 150 * machines[i].tick,
-                 160 * machines[i].tick);
-        run_clocked(machines[i].tick, stop,
-                    "train --precision f32 -e 0 -t 16 -c 8 -o @plan/m " PLAY);
-        expect_success();
-        int found = sscanf(after("\nin 16 s: "), "layers %d, heads %d, width %d, steps of %d x %d",
-                           &layers, &heads, &width, &batch, &context);
-        assert_int_equal(found, 5);
-        if (layers != machines[i].layers || width != machines[i].width)
-            fail_msg("tick %g: %d layers of width %d", machines[i].tick, layers, width);
-        assert_true(heads == (width > 32 ? width / 32 : 2) && batch == 8 && context == 8);
-        after("\n  the next larger size (layers ");
-        after(" characters: too many for this time\n");
-        scratch_remove(scratch("plan"));
-    }
+    } often[] = {{0.025, 2, 32},   {0.0006, 2, 64},   {0.00025, 2, 96},
+                 {0.00018, 3, 96}, {0.00012, 4, 128}, {0.000025, 6, 256}},
+      seldom[] = {{0.0002, 2, 96}, {0.00012, 3, 96}, {0.00008, 4, 128}};
+    for (size_t i = 0; i < sizeof often / sizeof *often; i++)
+        check_plan(often[i].tick, PLAY, often[i].layers, often[i].width);
+    for (size_t i = 0; i < sizeof seldom / sizeof *seldom; i++)
+        check_plan(seldom[i].tick, "@long", seldom[i].layers, seldom[i].width);
+    scratch_remove(scratch("long"));
+}
+
+/* A plan keeps requested sizes. */
+static void test_plan(void **state) {
+    (void)state;
+    skip_without(SIGNALS);
     run_clocked(0.01, "", "train --precision f32 -t 2 -w 24 -l 1 -b 3 -d 0.05 -o @plan/m " PLAY);
     expect_success();
     after(" s: layers 1, heads 1, width 24, steps of 3 x 64 characters, dropout 0.05\n");
@@ -333,11 +349,11 @@ static void test_saving(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_time),    cmocka_unit_test(test_more_time),
-        cmocka_unit_test(test_plan),    cmocka_unit_test(test_enough),
-        cmocka_unit_test(test_saving),  cmocka_unit_test(test_page_status),
-        cmocka_unit_test(test_further), cmocka_unit_test(test_taught),
-        cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_time),        cmocka_unit_test(test_more_time),
+        cmocka_unit_test(test_sizes),       cmocka_unit_test(test_plan),
+        cmocka_unit_test(test_enough),      cmocka_unit_test(test_saving),
+        cmocka_unit_test(test_page_status), cmocka_unit_test(test_further),
+        cmocka_unit_test(test_taught),      cmocka_unit_test(test_windows),
     };
     return cmocka_run_group_tests(tests, scratch_open, command_close);
 }

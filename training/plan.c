@@ -45,10 +45,11 @@ double plan_epochs_that_help(double characters, bool trained) {
 static double dropout_for(const Config *config, double epochs, double characters) {
     Config sizes = *config;
     sizes.dropout = 0; /* still open */
-    const double few = 5, each = 0.0026, max = 0.3;
-    double light = fmin(55e3, 1.5 * characters); /* weights that do not memorise */
-    double doublings = log2((double)model_parameters(&sizes) / light);
-    double dropout = each * fmax(0, epochs - few) * fmax(0, doublings);
+    const double few = 5, each = 0.026, max = 0.3;
+    double light = fmin(230e3, 1.3 * characters); /* weights that do not memorise */
+    double often = log2(epochs / few);
+    double heavy = log2((double)model_parameters(&sizes) / light);
+    double dropout = each * fmax(0, often) * fmax(0, heavy);
     return round(100 * fmin(dropout, max)) / 100;
 }
 

@@ -18,7 +18,7 @@ typedef struct {
 } Candidate;
 static const Candidate candidates[] = {
     {2, 32, 64, 8, 0},      {2, 64, 64, 8, 2.5e5},  {2, 64, 128, 8, 8e5},
-    {2, 96, 128, 8, 1.2e6}, {3, 96, 256, 8, 2.2e6}, {4, 128, 256, 8, 4e6},
+    {2, 96, 128, 8, 1.2e6}, {3, 96, 256, 8, 2.2e6}, {4, 128, 256, 8, 3.3e6},
     {6, 192, 256, 8, 6e6},  {6, 256, 512, 8, 12e6}, {6, 384, 512, 16, 60e6},
 };
 enum { CANDIDATES = sizeof candidates / sizeof *candidates, HEAD_SIZE = 32 };
@@ -144,18 +144,30 @@ static bool fit(const Sizes *sizes, const SizeSearch *search, Error *err) {
     return sizes_fit(sizes, search->options, search->corpus, search->teacher, false, err);
 }
 
-/* Is the candidate worth its time? Sets *limit to what speaks against it, and *speed to its
- * measured speed. `expected` is the speed that it can have at most. */
-static bool is_worth(const Sizes *sizes, const Candidate *candidate, const SizeSearch *search,
-                     double expected, double *speed, Limit *limit) {
+/* Is the larger size worth its time? Sets the reasons in `choice`. *speed is the speed of the
+ * smaller one, and becomes its own; it has `slower` times the work. A text that is seen often
+ * teaches a small model less each time, so a larger one is worth its time sooner: found by trial,
+ * as above. */
+static bool is_worth(const Sizes *larger, const Candidate *candidate, const SizeSearch *search,
+                     double slower, double *speed, Choice *choice) {
+    const double max_gain = 2; /* wider products are faster, but not by more */
+    const double often = 16, sooner = 0.7;
     Error none;
-    *limit = search->max_characters < candidate->worth ? LIMIT_TEXT : LIMIT_TIME;
-    if (fmin(expected * search->seconds, search->max_characters) < candidate->worth) return false;
-    *limit = LIMIT_MEMORY;
-    if (!fit(sizes, search, &none) || !measure_speed(sizes, search, speed, &none)) return false;
-    *limit = LIMIT_TIME;
-    if (*speed * search->seconds < candidate->worth) return false;
-    *limit = LIMIT_NONE;
+    choice->layers = larger->config.L;
+    choice->width = larger->config.C;
+    choice->context = larger->config.T;
+    choice->worth = candidate->worth;
+    choice->limit = LIMIT_TEXT;
+    if (search->max_characters < choice->worth) return false;
+    choice->limit = LIMIT_TIME;
+    double seen = fmin(*speed * search->seconds, search->max_characters);
+    if (seen > often * (double)search->corpus->train) choice->worth *= sooner;
+    if (*speed * max_gain / slower * search->seconds < choice->worth) return false;
+    choice->limit = LIMIT_MEMORY;
+    if (!fit(larger, search, &none) || !measure_speed(larger, search, speed, &none)) return false;
+    choice->limit = LIMIT_TIME;
+    if (*speed * search->seconds < choice->worth) return false;
+    choice->limit = LIMIT_NONE;
     return true;
 }
 
@@ -168,7 +180,6 @@ static size_t longest_context(const SizeSearch *search) {
 }
 
 bool sizes_choose(Sizes *sizes, const SizeSearch *search, Choice *choice, Error *err) {
-    const double max_gain = 2; /* wider products are faster, but not by more */
     const size_t longest = longest_context(search);
     Sizes best = filled(sizes, &candidates[0], longest);
     *choice = (Choice){.limit = LIMIT_NONE};
@@ -177,15 +188,10 @@ bool sizes_choose(Sizes *sizes, const SizeSearch *search, Choice *choice, Error 
     for (int i = 1; i < CANDIDATES && sizes_open(sizes); i++) {
         Sizes larger = filled(sizes, &candidates[i], longest);
         if (same_sizes(&larger.config, &best.config) && larger.batch == best.batch) continue;
-        double measured;
-        double expected = choice->speed * max_gain * work(&best.config) / work(&larger.config);
-        choice->layers = larger.config.L;
-        choice->width = larger.config.C;
-        choice->context = larger.config.T;
-        choice->worth = candidates[i].worth;
-        if (!is_worth(&larger, &candidates[i], search, expected, &measured, &choice->limit)) break;
+        double slower = work(&larger.config) / work(&best.config), speed = choice->speed;
+        if (!is_worth(&larger, &candidates[i], search, slower, &speed, choice)) break;
         best = larger;
-        choice->speed = measured;
+        choice->speed = speed;
     }
     best.config.dropout = sizes->config.dropout;
     *sizes = best;

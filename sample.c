@@ -99,7 +99,7 @@ static int show_help(const char *program) {
         " [options] [CHECKPOINT]\n\n"
         "Writes text with the model in CHECKPOINT (out/model.safetensors),\na file of tril-train or "
         "a folder of Hugging Face transformers.\nA text may grow beyond the model's context: each "
-        "time it is full, all but\nits last quarter is forgotten.");
+        "time it is full, all but\nits last quarter (or eighth) is forgotten.");
     sample_request_print_options(stdout);
     return EXIT_SUCCESS;
 }

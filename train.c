@@ -29,8 +29,8 @@ enum { EXIT_USAGE = 2 };
 static int show_help(const char *program) {
     fputs("Usage: ", stdout);
     escape_string(stdout, program);
-    puts(" [options] FILE\n\nTrains a bigram and a modern GPT on a text, or every rung between "
-         "them,\nand compares them.");
+    puts(" [options] FILE\n\nTrains a bigram and a modern GPT on a text, or every rung of the "
+         "ladder,\nand compares them.");
     puts("\nRungs of the ladder, for --model:");
     for (int i = 0; model_name(i); i++)
         printf("  %-10s %s\n", model_name(i), model_idea(model_name(i)));

@@ -127,8 +127,8 @@ typedef struct {
     const char *rung;         /* a name of the ladder */
     int layers, heads, width; /* heads divides width; rungs without layers or heads ignore them */
     int context;              /* the most characters that a prediction can see */
-    int kv_heads;             /* heads of keys and values, in "modern"; 0: as many as heads */
-    int hidden;               /* channels inside the MLP, in "modern"; 0: 8/3 of the width */
+    int kv_heads; /* heads of keys and values, in "modern" and "conv"; 0: as many as heads */
+    int hidden;   /* channels inside the MLP, in "modern" and "conv"; 0: 8/3 of the width */
 } TrilSizes;
 
 /* The default sizes of ./train. */

@@ -87,7 +87,7 @@ function slider(parent, id, label, values, value, shown = String) {
 
 const range = (from, to, step) => Array.from({ length: Math.floor((to - from) / step + 1.5) }, (_, i) => from + i * step);
 const sliders = {
-  layers: slider("sliders", "layers", "layers, in gpt and modern", range(1, 6, 1), 2),
+  layers: slider("sliders", "layers", "layers, in gpt, modern and conv", range(1, 6, 1), 2),
   heads: slider("sliders", "nheads", "heads", [1, 2, 4, 8], 4),
   width: slider("sliders", "width", "width", [16, 32, 48, 64, 96, 128, 160, 192], 64),
   context: slider("sliders", "context", "context, in characters", [8, 16, 32, 48, 64, 96, 128], 64),

@@ -396,7 +396,7 @@ fuzz-%:
 		build/fuzz/$* tests/fuzz/corpus/$*
 
 # The pictures of the documents: the losses of the README, and a head of docs/tour.md. They are the same on
-# every machine.
+# every processor with a fused multiply-add.
 MAP      = map-0-0
 PICTURES = --preset quick --steps 2500 --precision f32
 pictures: train $(INPUT)

@@ -23,8 +23,7 @@ typedef struct {
     int NH;         /* attention heads; NH divides C */
     int C;          /* channels (width) */
     int NKV; /* heads of keys and values, in modern and conv: NKV divides NH; 0: NH of them */
-    int H; /* channels inside the MLP, in modern and conv; 0: 8/3 C, rounded up to a multiple of 32
-            */
+    int H;   /* channels inside the MLP, likewise; 0: 8/3 C, rounded up to a multiple of 32 */
     double dropout; /* the share of activations set to 0 in training, 0 <= dropout < 1 */
 } Config;
 

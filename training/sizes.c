@@ -11,7 +11,8 @@
 #include <string.h>
 
 /* From small to large. A training must see `worth` characters for a model of this size to become
- * better, in the same time, than one of the size before: found by trial (docs/records.md). */
+ * better, in the same time, than one of the size before: found by trial up to width 128, beyond by
+ * estimate (docs/records.md). */
 typedef struct {
     int layers, width, context, batch;
     double worth;

@@ -190,6 +190,20 @@ static void end_with_this(HANDLE process) {
     AssignProcessToJobObject(job, process);
 }
 
+/* Under wine a process may end before its program begins: an internal error. It is not the
+ * program's fault, so it is started again. */
+static bool create_process(const WCHAR *path, WCHAR *line, STARTUPINFOW *how,
+                           PROCESS_INFORMATION *started) {
+    enum { TRIES = 3 };
+    for (int i = 0; i < TRIES; i++) {
+        if (CreateProcessW(path, line, NULL, NULL, TRUE, CREATE_NO_WINDOW, NULL, NULL, how,
+                           started))
+            return true;
+        if (!is_wine() || GetLastError() != ERROR_INTERNAL_ERROR) return false;
+    }
+    return false;
+}
+
 Process start_process(const char *program, char *const words[], const char *input, int out,
                       const char *errors) {
     char line[LINE], path[PATH];
@@ -209,9 +223,7 @@ Process start_process(const char *program, char *const words[], const char *inpu
                         .hStdOutput = handles[1],
                         .hStdError = handles[2]};
     PROCESS_INFORMATION started;
-    expect_done(CreateProcessW(wide_path, wide_line, NULL, NULL, TRUE, CREATE_NO_WINDOW, NULL, NULL,
-                               &how, &started),
-                path);
+    expect_done(create_process(wide_path, wide_line, &how, &started), path);
     for (int i = 0; i < 3; i++) CloseHandle(handles[i]);
     CloseHandle(started.hThread);
     end_with_this(started.hProcess);

@@ -76,8 +76,25 @@ static void test_windows_grow(void **state) {
     assert_int_equal(recipe_window(&modern, 130, 0, ALL), 65);
 }
 
+/* With Muon there are two decays, else one. */
+static void test_decays(void **state) {
+    (void)state;
+    const Recipe usual = recipe_of("modern");
+    Recipe modern = usual, gpt = recipe_of("gpt");
+    recipe_set_weight_decay(&modern, 0.5);
+    assert_near(modern.peak.matrix_decay, 0.5, 0);
+    assert_near(modern.peak.weight_decay, usual.peak.weight_decay, 0);
+    recipe_set_embedding_decay(&modern, 0.25);
+    assert_near(modern.peak.matrix_decay, 0.5, 0);
+    assert_near(modern.peak.weight_decay, 0.25, 0);
+    recipe_set_weight_decay(&gpt, 0.5);
+    recipe_set_embedding_decay(&gpt, 0.25);
+    assert_near(gpt.peak.weight_decay, 0.5, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_rung_learns),
+                                       cmocka_unit_test(test_decays),
                                        cmocka_unit_test(test_windows_grow)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,6 +61,7 @@ static void test_nothing(void **state) {
     assert_null(r.out);
     assert_int_equal(r.steps + r.batch + r.eval_every + r.sizes.L + r.sizes.T, 0);
     assert_true(r.epochs < 0 && r.sizes.dropout < 0 && r.weight_decay < 0 && r.save_every < 0);
+    assert_true(r.embedding_decay < 0);
     assert_false(r.has_seed);
     assert_true(r.steps_open);
 }

@@ -198,6 +198,102 @@ static void test_growing_windows(void **state) {
     expect_refusal(2, "--windows", "'wide'");
 }
 
+/* Writes the state of `folder` to @bent, with another value of a note and all weights multiplied.
+ */
+static void bend_state(const char *folder, const char *key, const char *value, float factor) {
+    static const char *const kept_notes[] = {"characters",   "vocabulary",  "step",
+                                             "seed",         "best_loss",   "recent_loss",
+                                             "recent_steps", "seconds",     "learning_seconds",
+                                             "log_bytes",    "lowest_loss", "lowest_step",
+                                             "stale",        "spent",       "given_up",
+                                             "cooling",      "cooled",      "text",
+                                             "settings",     "results"};
+    enum { COUNT = sizeof kept_notes / sizeof *kept_notes };
+    Checkpoint c;
+    Run *bent;
+    Note notes[COUNT];
+    load_in(folder, "conv.last", &c);
+    RunOptions options = {.batch = 1, .length = 1, .training = true, .threads = 1};
+    assert_ok(run_open(&bent, &c.model, &options, &err), err);
+    run_restore(bent, 1, c.first_moments, c.second_moments);
+    for (size_t i = 0; i < c.model.weights_size; i++) c.model.weights[i] *= factor;
+    for (int i = 0; i < COUNT; i++) {
+        notes[i] = *checkpoint_note(&c, kept_notes[i]);
+        if (strcmp(kept_notes[i], key) == 0) notes[i] = (Note){key, value, strlen(value)};
+    }
+    const char *path = file_in("bent", "conv.last");
+    assert_ok(checkpoint_save_run(path, bent, notes, COUNT, &err), err);
+    run_close(bent);
+    checkpoint_free(&c);
+}
+
+static void bend(const char *key, const char *value, float factor) {
+    bend_state("whole", key, value, factor);
+}
+
+static void expect_setting(const char *folder, const char *word) {
+    Checkpoint last;
+    load_in(folder, "conv.last", &last);
+    const char *words = checkpoint_note(&last, "settings")->value;
+    if (!strstr(words, word)) fail_msg("%s: no %s in %s", folder, word, words);
+    checkpoint_free(&last);
+}
+
+/* A text with two characters, of which TRAIN are for training: four passes are 200 steps. */
+enum { TRAIN = 51200, LENGTH = 57600 };
+#define DECAYING "-l 1 -w 16 -H 2 -c 16 -b 64 -d 0 -m conv "
+
+static void put_two_characters(const char *name) {
+    char *text = malloc(LENGTH);
+    assert_non_null(text);
+    for (size_t i = 0; i < LENGTH; i++) text[i] = "ab"[random_bits(5, i) >> 63];
+    scratch_put(name, text, LENGTH);
+    free(text);
+}
+
+/* The embedding decays by the passes over the text, and by the length of the text for each
+ * character of its vocabulary. What was decided stays. */
+static void test_embedding_decay(void **state) {
+    (void)state;
+    static const struct {
+        const char *options, *word;
+    } runs[] = {
+        {"-s 10", "--embedding-decay=0.03" /* 2 * 1000 / TRAIN */},
+        {"-s 150", "--embedding-decay=0.562"},
+        {"-s 201", "--embedding-decay=1\n"},
+        {"-s 100 --embedding-decay 0.5", "--embedding-decay=0.5\n"},
+        {"-s 100 --decay 0.5", "--embedding-decay=0.25\n"},
+    };
+    const double held_out = 1 - (double)TRAIN / LENGTH;
+    put_two_characters("ab");
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        must_run("train " DECAYING "--val %.17g %s -o @decay/conv.safetensors @ab", held_out,
+                 runs[i].options);
+        expect_setting("decay", runs[i].word);
+    }
+    must_run("train -r -s 201 -o @decay/conv.safetensors @ab");
+    expect_setting("decay", "--embedding-decay=0.25\n");
+}
+
+/* A state from a time when all embeddings decayed fully goes on so. */
+static void test_state_without_decay(void **state) {
+    (void)state;
+    char words[1024];
+    Checkpoint last;
+    load_in("decay", "conv.last", &last);
+    snprintf(words, sizeof words, "%s", checkpoint_note(&last, "settings")->value);
+    checkpoint_free(&last);
+    char *word = strstr(words, "--embedding-decay=");
+    assert_non_null(word);
+    char *next = strchr(word, '\n') + 1;
+    memmove(word, next, strlen(next) + 1);
+    make_folder(scratch("bent"));
+    bend_state("decay", "settings", words, 1);
+    must_run("train -r -s 202 -o @bent/conv.safetensors @ab");
+    expect_setting("bent", "--embedding-decay=1\n");
+    scratch_remove(scratch("bent"));
+}
+
 /* A training with a teacher goes on only with the same one. */
 #define TAUGHT "train " SIZES "-m modern -s 100 --eval-every 100 --seed 2 "
 static void test_teacher(void **state) {
@@ -298,34 +394,6 @@ static void test_nothing_yet(void **state) {
     after("b.last.safetensors: not there yet: training begins\n");
     must_run("train " TINY "-m bigram -o @again/b.safetensors " PLAY);
     assert_same_file("fresh", "again", "b");
-}
-
-/* Rewrites the state of @bent with another value of a note and all weights multiplied. */
-static void bend(const char *key, const char *value, float factor) {
-    static const char *const kept_notes[] = {"characters",   "vocabulary",  "step",
-                                             "seed",         "best_loss",   "recent_loss",
-                                             "recent_steps", "seconds",     "learning_seconds",
-                                             "log_bytes",    "lowest_loss", "lowest_step",
-                                             "stale",        "spent",       "given_up",
-                                             "cooling",      "cooled",      "text",
-                                             "settings",     "results"};
-    enum { COUNT = sizeof kept_notes / sizeof *kept_notes };
-    Checkpoint c;
-    Run *bent;
-    Note notes[COUNT];
-    load_in("whole", "conv.last", &c);
-    RunOptions options = {.batch = 1, .length = 1, .training = true, .threads = 1};
-    assert_ok(run_open(&bent, &c.model, &options, &err), err);
-    run_restore(bent, 1, c.first_moments, c.second_moments);
-    for (size_t i = 0; i < c.model.weights_size; i++) c.model.weights[i] *= factor;
-    for (int i = 0; i < COUNT; i++) {
-        notes[i] = *checkpoint_note(&c, kept_notes[i]);
-        if (strcmp(kept_notes[i], key) == 0) notes[i] = (Note){key, value, strlen(value)};
-    }
-    const char *path = file_in("bent", "conv.last");
-    assert_ok(checkpoint_save_run(path, bent, notes, COUNT, &err), err);
-    run_close(bent);
-    checkpoint_free(&c);
 }
 
 static const char resume_bent[] = "train -r -q -o @bent/conv.safetensors %s";
@@ -449,12 +517,13 @@ static void test_no_room(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_killed),        cmocka_unit_test(test_interrupted),
-        cmocka_unit_test(test_continue_rung), cmocka_unit_test(test_growing_windows),
-        cmocka_unit_test(test_teacher),       cmocka_unit_test(test_more_steps),
-        cmocka_unit_test(test_asked_again),   cmocka_unit_test(test_best_gone),
-        cmocka_unit_test(test_nothing_yet),   cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_damage),        cmocka_unit_test(test_divergence),
+        cmocka_unit_test(test_killed),          cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_continue_rung),   cmocka_unit_test(test_growing_windows),
+        cmocka_unit_test(test_embedding_decay), cmocka_unit_test(test_state_without_decay),
+        cmocka_unit_test(test_teacher),         cmocka_unit_test(test_more_steps),
+        cmocka_unit_test(test_asked_again),     cmocka_unit_test(test_best_gone),
+        cmocka_unit_test(test_nothing_yet),     cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_damage),          cmocka_unit_test(test_divergence),
         cmocka_unit_test(test_no_room),
     };
     return cmocka_run_group_tests(tests, scratch_open, command_close);

@@ -116,10 +116,26 @@ static bool decide(Plan *plan, Sizes *sizes, const Request *request, const Corpu
 
 /* ---- the plan ---- */
 
-static Recipe recipe_for(const char *name, const Request *request, double learning_rate) {
+/* A trained model keeps more of what it knows if the rate is lower than usual. */
+static double learning_rate_for(const Request *request, bool resumed) {
+    const double gentle = 0.1;
+    if (request->learning_rate > 0 || !request->init || resumed) return request->learning_rate;
+    return gentle * recipe_of(request->model).peak.learning_rate;
+}
+
+static bool grows(const char *windows, const Recipe *recipe) {
+    bool grow = false;
+    Error none; /* the name was checked */
+    request_windows(windows, recipe->grows, &grow, &none);
+    return grow;
+}
+
+static Recipe recipe_for(const char *name, const Request *request) {
     Recipe recipe = recipe_of(name);
+    recipe.grows = grows(request->windows, &recipe);
+    recipe_set_embedding_decay(&recipe, request->embedding_decay);
     if (strcmp(name, request->model) != 0) return recipe;
-    if (learning_rate > 0) recipe_set_learning_rate(&recipe, learning_rate);
+    if (request->learning_rate > 0) recipe_set_learning_rate(&recipe, request->learning_rate);
     if (request->weight_decay >= 0) recipe_set_weight_decay(&recipe, request->weight_decay);
     return recipe;
 }
@@ -135,15 +151,22 @@ static const char *windows_of(const Plan *plan, const Request *request, bool res
     return request->init || plan->epochs_seen > often ? "whole" : "auto";
 }
 
-static bool grows(const char *windows, const Recipe *recipe) {
-    bool grow = false;
-    Error none; /* the name was checked */
-    request_windows(windows, recipe->grows, &grow, &none);
-    return grow;
+/* The weight decay beside Muon. It keeps the vectors of rare characters from growing without end
+ * (training/recipe.c), and a text from being learnt by heart. With neither in sight it only holds
+ * back what is learnt. A text with a thousand characters for each of its vocabulary has some that
+ * are rare. Found by trial (docs/records.md). A state without this option is from a time when the
+ * decay was always full. */
+static double embedding_decay_of(const Plan *plan, const Request *request, const Corpus *corpus,
+                                 bool resumed) {
+    const double full = 1, several = 4 /* passes over the text */, common = 1000;
+    if (request->embedding_decay >= 0) return request->embedding_decay;
+    if (resumed) return full;
+    double passes = fmin(1, plan->epochs_seen / several);
+    double rare = fmin(1, common * corpus->vocab.size / (double)corpus->train);
+    return round(1000 * full * fmax(passes * passes, rare)) / 1000;
 }
 
-static void plan_rungs(Plan *plan, const Request *request, const Sizes *sizes, double learning_rate,
-                       const char *windows) {
+static void plan_rungs(Plan *plan, const Request *request, const Sizes *sizes) {
     const Files *files = plan->files;
     for (int i = 0; i < plan->rung_count; i++) {
         RungPlan *rung = &plan->rungs[i];
@@ -155,25 +178,25 @@ static void plan_rungs(Plan *plan, const Request *request, const Sizes *sizes, d
                            .chosen = chosen,
                            .baseline = !chosen && !request->ladder,
                            .config = sizes->config,
-                           .recipe = recipe_for(name, request, learning_rate)};
+                           .recipe = recipe_for(name, request)};
         snprintf(rung->config.model, sizeof rung->config.model, "%s", name);
-        rung->recipe.grows = grows(windows, &rung->recipe);
     }
 }
 
-/* Writes the request with the decisions in it. */
-static void write_words(Plan *plan, const Request *request, const Sizes *sizes,
-                        double learning_rate, const char *windows) {
+/* Returns the request with the decisions in it. */
+static Request decisions(const Plan *plan, const Request *request, const Corpus *corpus,
+                         const Sizes *sizes, bool resumed) {
     Request decided = *request;
     decided.sizes = sizes->config;
     decided.batch = sizes->batch;
     decided.steps = plan->steps;
     decided.eval_every = plan->eval_every;
     decided.epochs = plan->epochs;
-    decided.learning_rate = learning_rate;
-    decided.windows = windows;
+    decided.learning_rate = learning_rate_for(request, resumed);
+    decided.embedding_decay = embedding_decay_of(plan, request, corpus, resumed);
+    decided.windows = windows_of(plan, request, resumed);
     decided.precision = plan->run.precision == BFLOAT16 ? "bf16" : "f32";
-    request_write(&decided, plan->words);
+    return decided;
 }
 
 /* Threads beyond the processors would only wait. */
@@ -181,13 +204,6 @@ static int threads_for(const Request *request) {
     int threads = request->threads > 0 ? request->threads : run_default_threads();
     int max = run_max_threads();
     return threads < max ? threads : max;
-}
-
-/* A trained model keeps more of what it knows if the rate is lower than usual. */
-static double learning_rate_for(const Request *request, bool resumed) {
-    const double gentle = 0.1;
-    if (request->learning_rate > 0 || !request->init || resumed) return request->learning_rate;
-    return gentle * recipe_of(request->model).peak.learning_rate;
 }
 
 static bool check_teacher(const Request *request, const Model *teacher, int context, Error *err) {
@@ -200,7 +216,6 @@ static bool check_teacher(const Request *request, const Model *teacher, int cont
 bool plan_make(Plan *plan, const Request *request, const Files *files, const Corpus *corpus,
                Model *teacher, bool resumed, Error *err) {
     Sizes sizes = {request->sizes, request->batch};
-    double learning_rate = learning_rate_for(request, resumed);
     *plan = (Plan){.rung_count = files->rungs,
                    .model = request->model,
                    .ladder = request->ladder,
@@ -233,8 +248,8 @@ bool plan_make(Plan *plan, const Request *request, const Files *files, const Cor
     plan->run.length = sizes.config.T;
     if (!check_teacher(request, teacher, plan->run.length, err)) return false;
     plan->teacher = teacher ? model_digest(teacher) : 0;
-    const char *windows = windows_of(plan, request, resumed);
-    plan_rungs(plan, request, &sizes, learning_rate, windows);
-    write_words(plan, request, &sizes, learning_rate, windows);
+    const Request decided = decisions(plan, request, corpus, &sizes, resumed);
+    plan_rungs(plan, &decided, &sizes);
+    request_write(&decided, plan->words);
     return true;
 }

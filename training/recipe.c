@@ -83,9 +83,14 @@ void recipe_set_learning_rate(Recipe *recipe, double learning_rate) {
 
 void recipe_set_weight_decay(Recipe *recipe, double decay) {
     Optimizer *peak = &recipe->peak;
-    double all = peak->matrix_rate > 0 ? peak->matrix_decay : peak->weight_decay;
-    peak->weight_decay *= decay / all;
-    peak->matrix_decay *= decay / all;
+    if (peak->matrix_rate > 0)
+        peak->matrix_decay = decay;
+    else
+        peak->weight_decay = decay;
+}
+
+void recipe_set_embedding_decay(Recipe *recipe, double decay) {
+    if (recipe->peak.matrix_rate > 0) recipe->peak.weight_decay = decay;
 }
 
 void recipe_set_cooldown(Recipe *recipe, double start, double end) {

@@ -21,8 +21,12 @@ Recipe recipe_of(const char *model);
 /* Sets the peak learning rate; Muon's changes in proportion. */
 void recipe_set_learning_rate(Recipe *recipe, double learning_rate);
 
-/* Sets the weight decay. With Muon it is that of the matrices; AdamW's changes in proportion. */
+/* Sets the weight decay: with Muon that of the matrices, else AdamW's. */
 void recipe_set_weight_decay(Recipe *recipe, double decay);
+
+/* Sets AdamW's weight decay beside Muon: that of the embedding and, in conv, of the convolutions.
+ * Without Muon nothing changes. */
+void recipe_set_embedding_decay(Recipe *recipe, double decay);
 
 /* Makes the rates fall from step `start` to step `end`, which is the last. */
 void recipe_set_cooldown(Recipe *recipe, double start, double end);

@@ -10,6 +10,7 @@ enum { MAX_OPTIONS = 48, MAX_WORDS = 32, WORD_SIZE = 64 };
 
 static const Request nothing = {.learning_rate = -1,
                                 .weight_decay = -1,
+                                .embedding_decay = -1,
                                 .epochs = -1,
                                 .patience = -1,
                                 .save_every = -1,
@@ -56,6 +57,8 @@ static void list_options(Options *options, Request *r) {
          "peak learning rate of --model; default: the rung's own"},
         {0, "decay", OPTION_REAL, &r->weight_decay, 0, 10, "X",
          "weight decay of --model; default: the rung's own"},
+        {0, "embedding-decay", OPTION_REAL, &r->embedding_decay, 0, 10, "X",
+         "weight decay of what AdamW trains in modern and conv; default: by the text"},
         {0, "eval-every", OPTION_INT, &r->eval_every, 1, 1e9, "N", "steps between evaluations"},
         {'e', "epochs", OPTION_REAL, &r->epochs, 0, 1e9, "X",
          "the text is seen at most X times if neither --steps nor --preset is given; 0: no limit; "
@@ -260,9 +263,9 @@ Request request_new(const Request *request) {
 
 /* What a resumed training keeps. The first FIXED cannot change. */
 static const char *const lasting[] = {
-    "model",   "layers", "heads", "width",    "kv-heads", "hidden",     "context",   "val",
-    "bytes",   "ladder", "steps", "batch",    "lr",       "eval-every", "precision", "seed",
-    "dropout", "time",   "decay", "patience", "epochs",   "windows"};
+    "model",   "layers", "heads", "width",           "kv-heads", "hidden",     "context",   "val",
+    "bytes",   "ladder", "steps", "batch",           "lr",       "eval-every", "precision", "seed",
+    "dropout", "time",   "decay", "embedding-decay", "patience", "epochs",     "windows"};
 enum { LASTING = sizeof lasting / sizeof *lasting, FIXED = 9 };
 
 static size_t write_word(const Request *request, const char *name, char word[WORD_SIZE]) {

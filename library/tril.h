@@ -196,7 +196,7 @@ typedef struct {
     double dropout;        /* negative: chosen by the text and the model */
     double learning_rate;  /* the peak; 0: the rung's own; for a model that was loaded or trained
                               before, a tenth of it */
-    double weight_decay;   /* negative: the rung's own */
+    double weight_decay;   /* of what --decay of ./train names; negative: the rung's own */
     double held_out;       /* the share of the text, at its end, that is not trained on */
     const char *precision; /* of products: "f32", "bf16", or "auto": bf16 where the processor has it
                             */

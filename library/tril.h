@@ -189,14 +189,16 @@ TRIL_API int tril_model_tensor(TrilModel *model, int i, TrilTensor *tensor);
 typedef struct TrilTraining TrilTraining;
 
 /* All defaults are those of ./train. As there, windows grow in "modern" and "conv", unless the
- * text is seen more than eight times, or the model is trained already. */
+ * text is seen more than eight times, or the model is trained already. Their embedding decays less
+ * if the text is seen less than four times. */
 typedef struct {
     int steps;             /* 0: 2500, or fewer if the text is short */
     int batch;             /* windows of text in a step */
     double dropout;        /* negative: chosen by the text and the model */
     double learning_rate;  /* the peak; 0: the rung's own; for a model that was loaded or trained
                               before, a tenth of it */
-    double weight_decay;   /* of what --decay of ./train names; negative: the rung's own */
+    double weight_decay;   /* of the blocks' matrices; in the rungs below "modern", of all matrices;
+                              negative: the rung's own */
     double held_out;       /* the share of the text, at its end, that is not trained on */
     const char *precision; /* of products: "f32", "bf16", or "auto": bf16 where the processor has it
                             */

@@ -199,7 +199,7 @@ static bool create_process(const WCHAR *path, WCHAR *line, STARTUPINFOW *how,
         if (CreateProcessW(path, line, NULL, NULL, TRUE, CREATE_NO_WINDOW, NULL, NULL, how,
                            started))
             return true;
-        if (!is_wine() || GetLastError() != ERROR_INTERNAL_ERROR) return false;
+        if (GetLastError() != ERROR_INTERNAL_ERROR || !is_wine()) return false;
     }
     return false;
 }

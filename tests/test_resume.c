@@ -231,14 +231,6 @@ static void bend(const char *key, const char *value, float factor) {
     bend_state("whole", key, value, factor);
 }
 
-static void expect_setting(const char *folder, const char *word) {
-    Checkpoint last;
-    load_in(folder, "conv.last", &last);
-    const char *words = checkpoint_note(&last, "settings")->value;
-    if (!strstr(words, word)) fail_msg("%s: no %s in %s", folder, word, words);
-    checkpoint_free(&last);
-}
-
 /* A text with two characters, of which TRAIN are for training: four passes are 200 steps. */
 enum { TRAIN = 51200, LENGTH = 57600 };
 #define DECAYING "-l 1 -w 16 -H 2 -c 16 -b 64 -d 0 -m conv "
@@ -251,47 +243,82 @@ static void put_two_characters(const char *name) {
     free(text);
 }
 
-/* The embedding decays by the passes over the text, and by the length of the text for each
- * character of its vocabulary. What was decided stays. */
+/* The decay of the embedding in the state of `folder`. */
+static double kept_decay(const char *folder) {
+    static const char word[] = "--embedding-decay=";
+    Checkpoint last;
+    load_in(folder, "conv.last", &last);
+    const char *at = strstr(checkpoint_note(&last, "settings")->value, word);
+    assert_non_null(at);
+    double decay = strtod(at + strlen(word), NULL);
+    checkpoint_free(&last);
+    return decay;
+}
+
+static void train_decaying(const char *folder, const char *options) {
+    must_run("train " DECAYING "--val %.17g %s -o @%s/conv.safetensors @ab",
+             1 - (double)TRAIN / LENGTH, options, folder);
+}
+
+/* The embedding decays by the epochs, and by the length of the text for each character of its
+ * vocabulary. */
 static void test_embedding_decay(void **state) {
     (void)state;
     static const struct {
-        const char *options, *word;
+        const char *options;
+        double decay;
     } runs[] = {
-        {"-s 10", "--embedding-decay=0.03" /* 2 * 1000 / TRAIN */},
-        {"-s 150", "--embedding-decay=0.562"},
-        {"-s 201", "--embedding-decay=1\n"},
-        {"-s 100 --embedding-decay 0.5", "--embedding-decay=0.5\n"},
-        {"-s 100 --decay 0.5", "--embedding-decay=0.25\n"},
+        {"-s 10", 2 * 1000.0 / TRAIN},
+        {"-s 160", 0.64},
+        {"-s 201", 1},
+        {"-s 100 --embedding-decay 0.5", 0.5},
+        {"-s 100 --decay 0.5", 0.25},
     };
-    const double held_out = 1 - (double)TRAIN / LENGTH;
     put_two_characters("ab");
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
-        must_run("train " DECAYING "--val %.17g %s -o @decay/conv.safetensors @ab", held_out,
-                 runs[i].options);
-        expect_setting("decay", runs[i].word);
+        train_decaying("decay", runs[i].options);
+        assert_near(kept_decay("decay"), runs[i].decay, 6e-4);
     }
-    must_run("train -r -s 201 -o @decay/conv.safetensors @ab");
-    expect_setting("decay", "--embedding-decay=0.25\n");
 }
 
-/* A state from a time when all embeddings decayed fully goes on so. */
+/* What was decided is what trains, and stays. */
+static void test_decided_decay(void **state) {
+    (void)state;
+    Checkpoint decided, full;
+    train_decaying("decay", "-s 100");
+    train_decaying("asked", "-s 100 --embedding-decay 0.25");
+    assert_same_file("decay", "asked", "conv.last");
+    train_decaying("full", "-s 100 --embedding-decay 1");
+    load_in("decay", "conv.last", &decided);
+    load_in("full", "conv.last", &full);
+    assert_true(model_digest(&decided.model) != model_digest(&full.model));
+    checkpoint_free(&decided);
+    checkpoint_free(&full);
+    must_run("train -r -s 201 -o @decay/conv.safetensors @ab");
+    assert_near(kept_decay("decay"), 0.25, 0);
+}
+
+/* A state from a time when all embeddings decayed fully goes on so. --decay changed both decays. */
 static void test_state_without_decay(void **state) {
     (void)state;
-    char words[1024];
-    Checkpoint last;
-    load_in("decay", "conv.last", &last);
-    snprintf(words, sizeof words, "%s", checkpoint_note(&last, "settings")->value);
-    checkpoint_free(&last);
-    char *word = strstr(words, "--embedding-decay=");
-    assert_non_null(word);
-    char *next = strchr(word, '\n') + 1;
-    memmove(word, next, strlen(next) + 1);
-    make_folder(scratch("bent"));
-    bend_state("decay", "settings", words, 1);
-    must_run("train -r -s 202 -o @bent/conv.safetensors @ab");
-    expect_setting("bent", "--embedding-decay=1\n");
-    scratch_remove(scratch("bent"));
+    static const char *const options[] = {"-s 5", "-s 5 --decay 0.2"};
+    for (int i = 0; i < 2; i++) {
+        char words[1024];
+        Checkpoint last;
+        train_decaying("decay", options[i]);
+        load_in("decay", "conv.last", &last);
+        snprintf(words, sizeof words, "%s", checkpoint_note(&last, "settings")->value);
+        checkpoint_free(&last);
+        char *word = strstr(words, "--embedding-decay=");
+        assert_non_null(word);
+        char *next = strchr(word, '\n') + 1;
+        memmove(word, next, strlen(next) + 1);
+        make_folder(scratch("bent"));
+        bend_state("decay", "settings", words, 1);
+        must_run("train -r -s 6 -o @bent/conv.safetensors @ab");
+        assert_near(kept_decay("bent"), i + 1, 1e-9);
+        scratch_remove(scratch("bent"));
+    }
 }
 
 /* A training with a teacher goes on only with the same one. */
@@ -517,13 +544,21 @@ static void test_no_room(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_killed),          cmocka_unit_test(test_interrupted),
-        cmocka_unit_test(test_continue_rung),   cmocka_unit_test(test_growing_windows),
-        cmocka_unit_test(test_embedding_decay), cmocka_unit_test(test_state_without_decay),
-        cmocka_unit_test(test_teacher),         cmocka_unit_test(test_more_steps),
-        cmocka_unit_test(test_asked_again),     cmocka_unit_test(test_best_gone),
-        cmocka_unit_test(test_nothing_yet),     cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_damage),          cmocka_unit_test(test_divergence),
+        cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_continue_rung),
+        cmocka_unit_test(test_growing_windows),
+        cmocka_unit_test(test_embedding_decay),
+        cmocka_unit_test(test_decided_decay),
+        cmocka_unit_test(test_state_without_decay),
+        cmocka_unit_test(test_teacher),
+        cmocka_unit_test(test_more_steps),
+        cmocka_unit_test(test_asked_again),
+        cmocka_unit_test(test_best_gone),
+        cmocka_unit_test(test_nothing_yet),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_divergence),
         cmocka_unit_test(test_no_room),
     };
     return cmocka_run_group_tests(tests, scratch_open, command_close);

@@ -133,7 +133,8 @@ static bool grows(const char *windows, const Recipe *recipe) {
 static Recipe recipe_for(const char *name, const Request *request) {
     Recipe recipe = recipe_of(name);
     recipe.grows = grows(request->windows, &recipe);
-    recipe_set_embedding_decay(&recipe, request->embedding_decay);
+    if (request->embedding_decay >= 0)
+        recipe_set_embedding_decay(&recipe, request->embedding_decay);
     if (strcmp(name, request->model) != 0) return recipe;
     if (request->learning_rate > 0) recipe_set_learning_rate(&recipe, request->learning_rate);
     if (request->weight_decay >= 0) recipe_set_weight_decay(&recipe, request->weight_decay);
@@ -151,19 +152,27 @@ static const char *windows_of(const Plan *plan, const Request *request, bool res
     return request->init || plan->epochs_seen > often ? "whole" : "auto";
 }
 
-/* The weight decay beside Muon. It keeps the vectors of rare characters from growing without end
- * (training/recipe.c), and a text from being learnt by heart. With neither in sight it only holds
- * back what is learnt. A text with a thousand characters for each of its vocabulary has some that
- * are rare. Found by trial (docs/records.md). A state without this option is from a time when the
- * decay was always full. */
+/* The full decay of the embedding, which keeps the vectors of rare characters from growing without
+ * end (training/recipe.c). In older states --decay changes it in proportion. */
+static double full_decay(const Recipe *recipe, const Request *request, bool resumed) {
+    double full = recipe->peak.weight_decay;
+    bool scaled = resumed && request->weight_decay >= 0;
+    return scaled ? full * request->weight_decay / recipe->peak.matrix_decay : full;
+}
+
+/* The decay also keeps a text from being learnt by heart. Before that is near, it only holds back
+ * what is learnt: so it is the full one times (epochs / 4)^2, but at least times 1000 V / N for V
+ * characters in the vocabulary and N to train on. If N has fewer than a thousand for each, some are
+ * rare. Found by trial (docs/records.md). In a state without this option the decay is full. */
 static double embedding_decay_of(const Plan *plan, const Request *request, const Corpus *corpus,
-                                 bool resumed) {
-    const double full = 1, several = 4 /* passes over the text */, common = 1000;
-    if (request->embedding_decay >= 0) return request->embedding_decay;
-    if (resumed) return full;
-    double passes = fmin(1, plan->epochs_seen / several);
+                                 const Sizes *sizes, bool resumed) {
+    const Recipe recipe = recipe_of(sizes->config.model);
+    const double several = 4, common = 1000;
+    if (request->embedding_decay >= 0 || !recipe.own_decay) return request->embedding_decay;
+    double full = full_decay(&recipe, request, resumed);
+    double often = fmin(1, plan->epochs_seen / several);
     double rare = fmin(1, common * corpus->vocab.size / (double)corpus->train);
-    return round(1000 * full * fmax(passes * passes, rare)) / 1000;
+    return resumed ? full : round(1000 * full * fmax(often * often, rare)) / 1000;
 }
 
 static void plan_rungs(Plan *plan, const Request *request, const Sizes *sizes) {
@@ -193,7 +202,7 @@ static Request decisions(const Plan *plan, const Request *request, const Corpus 
     decided.eval_every = plan->eval_every;
     decided.epochs = plan->epochs;
     decided.learning_rate = learning_rate_for(request, resumed);
-    decided.embedding_decay = embedding_decay_of(plan, request, corpus, resumed);
+    decided.embedding_decay = embedding_decay_of(plan, request, corpus, sizes, resumed);
     decided.windows = windows_of(plan, request, resumed);
     decided.precision = plan->run.precision == BFLOAT16 ? "bf16" : "f32";
     return decided;

@@ -50,11 +50,11 @@ typedef struct {
 
 /* Decides what `request` leaves open. By the clock, the sizes are chosen for the time and the
  * measured speed of this machine. Without a request for steps, a short text gets fewer. Dropout
- * depends on the epochs and on the number of weights. A resumed training has nothing to decide. The
- * plan borrows `files` and the texts of `request`. `teacher` is the model of --teacher, or NULL; it
- * takes part in what is measured.
- * Refused: too little memory; a teacher with a shorter context; an interruption while the speed is
- * measured. */
+ * depends on the epochs and on the number of weights, the decay of the embedding on the epochs and
+ * on the vocabulary, and windows do not grow if the epochs are many. A resumed training has nothing
+ * to decide. The plan borrows `files` and the texts of `request`. `teacher` is the model of
+ * --teacher, or NULL; it takes part in what is measured. Refused: too little memory; a teacher with
+ * a shorter context; an interruption while the speed is measured. */
 bool plan_make(Plan *plan, const Request *request, const Files *files, const Corpus *corpus,
                Model *teacher, bool resumed, Error *err);
 

@@ -39,7 +39,8 @@ static const struct {
       .warmup = 0.025,
       .max_warmup = 100,
       .cooldown = 0.6,
-      .grows = true}},
+      .grows = true,
+      .own_decay = true}},
     /* as modern, but AdamW, which trains the convolutions, is faster, and the rates fall at once */
     {"conv",
      {.peak = {.learning_rate = 0.015,
@@ -54,7 +55,8 @@ static const struct {
       .warmup = 0.025,
       .max_warmup = 100,
       .cooldown = 1,
-      .grows = true}},
+      .grows = true,
+      .own_decay = true}},
 };
 
 /* For a rung without a row: rates at which all rungs above learn something, by AdamW or by Muon. */
@@ -82,15 +84,12 @@ void recipe_set_learning_rate(Recipe *recipe, double learning_rate) {
 }
 
 void recipe_set_weight_decay(Recipe *recipe, double decay) {
-    Optimizer *peak = &recipe->peak;
-    if (peak->matrix_rate > 0)
-        peak->matrix_decay = decay;
-    else
-        peak->weight_decay = decay;
+    recipe->peak.matrix_decay = decay;
+    if (!recipe->own_decay) recipe->peak.weight_decay = decay;
 }
 
 void recipe_set_embedding_decay(Recipe *recipe, double decay) {
-    if (recipe->peak.matrix_rate > 0) recipe->peak.weight_decay = decay;
+    if (recipe->own_decay) recipe->peak.weight_decay = decay;
 }
 
 void recipe_set_cooldown(Recipe *recipe, double start, double end) {

@@ -12,6 +12,7 @@ typedef struct {
                         from the end of the warm-up on; 0: after
                         the warm-up the rates fall along half a cosine to a tenth */
     bool grows;      /* the windows are short at first: recipe_window */
+    bool own_decay;  /* of the embedding: peak.weight_decay, beside the matrices' */
 } Recipe;
 
 /* The recipe of the rung `model`. A rung without its own recipe gets rates at which it learns,
@@ -21,11 +22,10 @@ Recipe recipe_of(const char *model);
 /* Sets the peak learning rate; Muon's changes in proportion. */
 void recipe_set_learning_rate(Recipe *recipe, double learning_rate);
 
-/* Sets the weight decay: with Muon that of the matrices, else AdamW's. */
+/* Sets the weight decay of the matrices, and of the embedding if it has none of its own. */
 void recipe_set_weight_decay(Recipe *recipe, double decay);
 
-/* Sets AdamW's weight decay beside Muon: that of the embedding and, in conv, of the convolutions.
- * Without Muon nothing changes. */
+/* Sets the embedding's own weight decay. Without one nothing changes. */
 void recipe_set_embedding_decay(Recipe *recipe, double decay);
 
 /* Makes the rates fall from step `start` to step `end`, which is the last. */

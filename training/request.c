@@ -58,11 +58,11 @@ static void list_options(Options *options, Request *r) {
         {0, "decay", OPTION_REAL, &r->weight_decay, 0, 10, "X",
          "weight decay of --model; default: the rung's own"},
         {0, "embedding-decay", OPTION_REAL, &r->embedding_decay, 0, 10, "X",
-         "weight decay of what AdamW trains in modern and conv; default: by the text"},
+         "weight decay of the embedding in modern and conv; default: by the text"},
         {0, "eval-every", OPTION_INT, &r->eval_every, 1, 1e9, "N", "steps between evaluations"},
         {'e', "epochs", OPTION_REAL, &r->epochs, 0, 1e9, "X",
-         "the text is seen at most X times if neither --steps nor --preset is given; 0: no limit; "
-         "default: 16 to 40, by its length"},
+         "the text is seen at most X times with --time, or if neither --steps nor --preset is given; "
+         "0: no limit; default: 16 to 40, by its length, and with --init a quarter of that"},
         {0, "patience", OPTION_REAL, &r->patience, 0, 1, "X",
          "ends after this share of the training without a lower loss; 1: never"},
         {0, "save-every", OPTION_REAL, &r->save_every, 0, 60, "X",

@@ -18,7 +18,7 @@ typedef struct {
     int steps, batch, eval_every, threads;
     Config sizes;                       /* without V and the model's name */
     double learning_rate, weight_decay; /* of `model` */
-    double embedding_decay;             /* of every rung that Muon trains */
+    double embedding_decay;             /* of every rung whose embedding has its own */
     double time;                        /* seconds for the whole program, instead of steps */
     double epochs;                      /* the most epochs; 0: no limit */
     double patience, held_out, save_every;

@@ -147,8 +147,8 @@ static bool fit(const Sizes *sizes, const SizeSearch *search, Error *err) {
 
 /* Is the larger size worth its time? Sets the reasons in `choice`. *speed is the speed of the
  * smaller one, and becomes its own; it has `slower` times the work. A text that is seen often
- * teaches a small model less each time, so a larger one is worth its time sooner: found by trial,
- * as above. */
+ * teaches a small model less each time, so a larger one is worth its time sooner, but the text must
+ * be as long: found by trial, as above. */
 static bool is_worth(const Sizes *larger, const Candidate *candidate, const SizeSearch *search,
                      double slower, double *speed, Choice *choice) {
     const double max_gain = 2; /* wider products are faster, but not by more */

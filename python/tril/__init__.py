@@ -258,7 +258,7 @@ class Options(NamedTuple):
     batch: int
     dropout: float
     learning_rate: float
-    weight_decay: float  # negative: the rung's own
+    weight_decay: float  # of the blocks' matrices, below modern of all; negative: the rung's own
     held_out: float
     precision: str
     threads: int

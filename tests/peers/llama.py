@@ -31,6 +31,17 @@ def ours(checkpoint, path, size):
     return np.frombuffer(done.stdout, np.float32).reshape(-1, size)
 
 
+def without_extra_buffers():
+    """llama.cpp's own kernels for AMX crash on q8_0 (its issue 20824)."""
+    params = default_params()
+    params.use_extra_bufts = False
+    return params
+
+
+default_params = llama_cpp.llama_cpp.llama_model_default_params
+llama_cpp.llama_cpp.llama_model_default_params = without_extra_buffers
+
+
 def load(path, T):
     return llama_cpp.Llama(path, n_ctx=T, n_batch=T, logits_all=True, verbose=False,
                            type_k=llama_cpp.GGML_TYPE_F32, type_v=llama_cpp.GGML_TYPE_F32,

@@ -53,8 +53,9 @@ typedef struct {
  * depends on the epochs and on the number of weights, the decay of the embedding on the epochs and
  * on the vocabulary, and windows do not grow if the epochs are many. A resumed training has nothing
  * to decide. The plan borrows `files` and the texts of `request`. `teacher` is the model of
- * --teacher, or NULL; it takes part in what is measured. Refused: too little memory; a teacher with
- * a shorter context; an interruption while the speed is measured. */
+ * --teacher, or NULL; it takes part in what is measured.
+ * Refused: too little memory; a teacher with a shorter context; an interruption while the speed is
+ * measured. */
 bool plan_make(Plan *plan, const Request *request, const Files *files, const Corpus *corpus,
                Model *teacher, bool resumed, Error *err);
 

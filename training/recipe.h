@@ -12,7 +12,8 @@ typedef struct {
                         from the end of the warm-up on; 0: after
                         the warm-up the rates fall along half a cosine to a tenth */
     bool grows;      /* the windows are short at first: recipe_window */
-    bool own_decay;  /* of the embedding: peak.weight_decay, beside the matrices' */
+    bool own_decay;  /* peak.weight_decay is of the embedding alone, and peak.matrix_decay of the
+                        matrices */
 } Recipe;
 
 /* The recipe of the rung `model`. A rung without its own recipe gets rates at which it learns,

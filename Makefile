@@ -95,10 +95,9 @@ SAMPLING = $(patsubst %.c,%.o,$(wildcard sampling/*.c))
 TRAINING = $(patsubst %.c,%.o,$(wildcard training/*.c))
 OBJECTS = $(SOURCES:.c=.o) $(ISAS:%=model/kernels/isa_%.o) $(BF16)
 
-# The library, and what it is made of besides `OBJECTS`. (library/interruption.c takes the place of
-# training/interruption.c.)
+# The library, and what it is made of besides `OBJECTS`.
 LIBRARY = $(patsubst %.c,%.o,$(filter-out library/example.c,$(wildcard library/*.c)))
-BELOW   = $(patsubst %,training/%.o,compute plan preset recipe request saving sizes training workers)
+BELOW   = $(patsubst %.c,%.o,$(wildcard learning/*.c))
 
 # The plain ladder is for readers and tests, not for the programs.
 LADDER  = $(patsubst %.c,%.o,$(wildcard model/plain/*.c))
@@ -141,15 +140,14 @@ endef
 # Builds of the same sources: the programs; the tests, with warnings as errors; the tests under the
 # sanitizers. The output of a test program is PROGRAM.log, rewritten each time.
 define rules # directory, flags
-$(1)/train $(1)/tests/test_log $(1)/tests/test_request $(1)/tests/test_verdict: $(TRAINING:%=$(1)/%)
+$(1)/train $(1)/faulty/train $(1)/clocked/train $(1)/tests/test_log $(1)/tests/test_request $(1)/tests/test_verdict: $(TRAINING:%=$(1)/%) $(LIBRARY:%=$(1)/%) $(BELOW:%=$(1)/%)
 $(1)/train $(1)/faulty/train $(1)/sample $(1)/faulty/sample $(1)/tests/test_report $(1)/tests/test_explain $(1)/tests/test_log $(1)/tests/test_request $(1)/tests/test_verdict: $(REPORT:%=$(1)/%)
 $(1)/sample $(1)/faulty/sample: $(SAMPLING:%=$(1)/%) $(LIBRARY:%=$(1)/%) $(BELOW:%=$(1)/%)
 $(1)/train $(1)/sample: $(1)/%: $(1)/%.o $(OBJECTS:%=$(1)/%)
 	$$(call link,$(2))
-$(1)/faulty/train: $(TRAINING:%=$(1)/%)
 $(1)/faulty/train $(1)/faulty/sample: $(1)/faulty/%: $(1)/%.o $(1)/tests/faulty.o $(OBJECTS:%=$(1)/%)
 	$$(call link,$(2))
-$(1)/clocked/train: $(TRAINING:%=$(1)/%) $(REPORT:%=$(1)/%)
+$(1)/clocked/train: $(REPORT:%=$(1)/%)
 $(1)/clocked/train: $(1)/train.o $(1)/tests/clock.o $(filter-out $(1)/base/clock.o,$(OBJECTS:%=$(1)/%))
 	$$(call link,$(2))
 $(TESTS:%=$(1)/%): $(1)/%: $(1)/%.o $(LADDER:%=$(1)/%) $(1)/tests/support.o $(1)/tests/system_$(HERE).o $(OBJECTS:%=$(1)/%) $(SHIM:%=$(1)/%)
@@ -158,7 +156,7 @@ $(TESTS:%=$(1)/%.log): %.log: % $(PROGRAMS:%=$(1)/%) always
 	@tests/run $(1) $$<
 $(1)/tests/test_fuzz: $(FUZZ:%=$(1)/%)
 $(1)/tests/test_kernels: $(1)/model/kernels/isa_portable.o
-$(1)/tests/test_recipe: $(1)/training/recipe.o
+$(1)/tests/test_recipe: $(1)/learning/recipe.o
 $(1)/tests/test_library: $(LIBRARY:%=$(1)/%) $(BELOW:%=$(1)/%)
 $(1)/tests/products: $(1)/tests/products.o $(OBJECTS:%=$(1)/%)
 	$$(call link,$(2))
@@ -491,7 +489,7 @@ ifneq ($(filter deps,$(MAKECMDGOALS)),)
 $(foreach build,test san,$(patsubst %.c,$(BUILD)/$(build)/%.o,$(wildcard tests/*.c))): | deps
 endif
 
-FORMATTED = $(wildcard *.[ch] library/*.[ch] formats/*.[ch] report/*.[ch] web/*.[ch] sampling/*.[ch] training/*.[ch] base/*.[ch] data/*.[ch] model/*.[ch] model/*/*.[ch] tests/*.[ch] tests/fuzz/*.[ch] tests/web/*.[ch] tests/windows/*.[ch])
+FORMATTED = $(wildcard *.[ch] library/*.[ch] formats/*.[ch] report/*.[ch] web/*.[ch] sampling/*.[ch] training/*.[ch] learning/*.[ch] base/*.[ch] data/*.[ch] model/*.[ch] model/*/*.[ch] tests/*.[ch] tests/fuzz/*.[ch] tests/web/*.[ch] tests/windows/*.[ch])
 
 format:
 	$(CLANG_FORMAT) -i $(FORMATTED)

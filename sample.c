@@ -10,7 +10,7 @@
 #include "sampling/dialogue.h"
 #include "sampling/explaining.h"
 #include "sampling/info.h"
-#include "sampling/message.h"
+#include "library/message.h"
 #include "sampling/request.h"
 #include "sampling/score.h"
 #include "version.h"

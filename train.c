@@ -8,17 +8,15 @@
 #include "base/terminal.h"
 #include "base/width.h"
 #include "base/world.h"
-#include "data/data.h"
-#include "model/model.h"
+#include "learning/workers.h"
+#include "library/message.h"
 #include "training/display.h"
 #include "training/interruption.h"
 #include "training/ladder.h"
 #include "training/outputs.h"
 #include "training/plan.h"
 #include "training/request.h"
-#include "training/sizes.h"
 #include "training/start.h"
-#include "training/workers.h"
 #include "version.h"
 
 #include <stdio.h>
@@ -32,8 +30,7 @@ static int show_help(const char *program) {
     puts(" [options] FILE\n\nTrains a bigram and a modern GPT on a text, or every rung of the "
          "ladder,\nand compares them.");
     puts("\nRungs of the ladder, for --model:");
-    for (int i = 0; model_name(i); i++)
-        printf("  %-10s %s\n", model_name(i), model_idea(model_name(i)));
+    for (int i = 0; tril_rung(i); i++) printf("  %-10s %s\n", tril_rung(i), tril_rung_idea(i));
     request_print_options(stdout);
     return EXIT_SUCCESS;
 }
@@ -49,25 +46,38 @@ static int failed(int status, const Error *err) {
     return status;
 }
 
+/* Are the sizes that a person asks for valid, for each rung? */
+static bool check_sizes(const Request *request, Error *err) {
+    const char *names[MAX_RUNGS + 1];
+    TrilError error;
+    int count = request_rungs(request, names);
+    names[count++] = request->model; /* first of all, for it may be unknown */
+    for (int i = count; i-- > 0;) {
+        TrilSizes sizes = request->sizes;
+        sizes.rung = names[i];
+        if (tril_sizes_check(&sizes, &error) != TRIL_OK) return message_take(err, &error, NULL);
+    }
+    return true;
+}
+
 /* The files are claimed first: whatever is in the way is found before the text is read. */
 static bool train(const Request *request, Start *start, Error *err) {
-    Corpus corpus = {0};
+    Input input = {0};
     Files *files = NULL;
     Outputs *outputs = NULL;
     Plan plan;
     bool ok = files_name(&files, request, err) && outputs_open(&outputs, files, err) &&
-              start_read_text(start, request, &corpus, err);
+              start_read_text(start, request, &input, err);
     if (ok) interruption_catch(!request->quiet);
-    ok = ok && workers_send_text(&corpus, err);
-    if (ok && !request->quiet) show_corpus(request->input, &corpus);
-    if (ok && !request->quiet && start->added > 0) show_added(start->added, &corpus);
+    if (ok && !request->quiet) show_corpus(request->input, &input);
+    if (ok && !request->quiet && start->added > 0) show_added(start->added, &input);
     bool measures = request->time > 0 && !start->resumed;
     if (ok && measures && !request->quiet) show_activity("measuring the speed of this machine");
-    ok = ok && plan_make(&plan, request, files, &corpus, start_teacher(start), start->resumed, err);
+    ok = ok && plan_make(&plan, request, files, &input, start->teacher, start->resumed, err);
     if (measures && !request->quiet) show_nothing();
-    if (ok && !request->quiet) show_plan(request, &plan, &corpus, start->resumed);
-    ok = ok && ladder_train(&plan, &corpus, outputs, start, err) && file_flush_output(err);
-    corpus_free(&corpus);
+    if (ok && !request->quiet) show_plan(request, &plan, &input, start->resumed);
+    ok = ok && ladder_train(&plan, &input, outputs, start, err) && file_flush_output(err);
+    input_free(&input);
     outputs_close(outputs);
     files_free(files);
     return ok;
@@ -84,7 +94,7 @@ static int first_process(int argc, char **argv) {
     terminal_send_lines(stdout);
     if (!start_load(&start, &request, &asked, &err)) return failed(EXIT_FAILURE, &err);
     int status = EXIT_SUCCESS;
-    if (!sizes_check(&request, &err))
+    if (!check_sizes(&request, &err))
         status = EXIT_USAGE;
     else if (!train(&request, &start, &err))
         status = EXIT_FAILURE;
@@ -103,6 +113,8 @@ int main(int argc, char **argv) {
         status = first_process(argc, argv);
         workers_shutdown();
     } else {
+        interruption_ignore(); /* the first process gets the signals, too, and decides when to end
+                                */
         workers_execute();
     }
     world_leave();

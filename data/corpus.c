@@ -1,7 +1,6 @@
-/* corpus.c - a text file as ids, split into training and held-out parts. */
+/* corpus.c - a text as ids, split into training and held-out parts. */
 #include "data/data.h"
 #include "base/digest.h"
-#include "base/file.h"
 #include "base/memory.h"
 
 static bool split(Corpus *corpus, const char *path, double held_out, int context, Error *err) {
@@ -34,7 +33,7 @@ static bool add_vocabulary(Corpus *corpus, const Vocab *known, Error *err) {
     return ok;
 }
 
-static uint64_t digest_of(const char *text, size_t length) {
+uint64_t corpus_digest(const char *text, size_t length) {
     Digest digest = digest_start();
     digest_add(&digest, text, length);
     return digest_value(&digest);
@@ -49,19 +48,8 @@ bool corpus_make(Corpus *corpus, const char *name, const char *text, size_t leng
     ok = ok && add_vocabulary(corpus, known, err);
     ok = ok && vocab_encode(&corpus->vocab, name, text, length, &corpus->ids, &corpus->length, err);
     ok = ok && split(corpus, name, held_out, context, err);
-    corpus->digest = digest_of(text, length);
+    corpus->digest = corpus_digest(text, length);
     if (!ok) corpus_free(corpus);
-    return ok;
-}
-
-bool corpus_load(Corpus *corpus, const char *path, bool bytes, double held_out, int context,
-                 const Vocab *known, Error *err) {
-    *corpus = (Corpus){0};
-    char *text;
-    size_t length;
-    if (!file_read(path, &text, &length, err)) return false;
-    bool ok = corpus_make(corpus, path, text, length, bytes, held_out, context, known, err);
-    memory_free(text);
     return ok;
 }
 
@@ -69,13 +57,4 @@ void corpus_free(Corpus *corpus) {
     vocab_free(&corpus->vocab);
     memory_free(corpus->ids);
     *corpus = (Corpus){0};
-}
-
-bool corpus_digest(const char *path, uint64_t *digest, Error *err) {
-    char *text;
-    size_t length;
-    if (!file_read(path, &text, &length, err)) return false;
-    *digest = digest_of(text, length);
-    memory_free(text);
-    return true;
 }

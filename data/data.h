@@ -83,14 +83,10 @@ typedef struct {
 bool corpus_make(Corpus *corpus, const char *name, const char *text, size_t length, bool bytes,
                  double held_out, int context, const Vocab *known, Error *err);
 
-/* The same with a text file. Also refused: a missing file, a directory. */
-bool corpus_load(Corpus *corpus, const char *path, bool bytes, double held_out, int context,
-                 const Vocab *known, Error *err);
-
 void corpus_free(Corpus *corpus);
 
-/* Sets *digest to the Corpus.digest of this file. Refused: a file that cannot be read. */
-bool corpus_digest(const char *path, uint64_t *digest, Error *err);
+/* The Corpus.digest of a text. */
+uint64_t corpus_digest(const char *text, size_t length);
 
 /* ---- batches ---- */
 

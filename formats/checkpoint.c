@@ -28,6 +28,15 @@ enum { SOMETIMES = 2 }; /* the last so many, which are left out where they are 0
 
 enum { OWN_NOTES = 4 + COUNT(sizes), NUMBER = 32, NAME = 80 };
 
+bool checkpoint_has_key(const char *key) {
+    static const char *const others[] = {"tril", "model", "dropout", "digest"};
+    for (int i = 0; i < COUNT(sizes); i++)
+        if (strcmp(key, sizes[i].key) == 0) return true;
+    for (int i = 0; i < COUNT(others); i++)
+        if (strcmp(key, others[i]) == 0) return true;
+    return false;
+}
+
 /* The prefixes of the tensor sets: weights and, for a training run, the optimizer's moments. */
 static const char *const sets[] = {"", "first_moment.", "second_moment."};
 enum { SETS = COUNT(sets) };

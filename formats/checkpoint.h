@@ -6,7 +6,7 @@
 #include "model/model.h"
 
 /* Writes the weights, the configuration, `notes` [count] and a digest of all of it, atomically. The
- * notes must not use the checkpoint's own keys (checkpoint.c lists them). */
+ * notes must not use the checkpoint's own keys. */
 bool checkpoint_save(const char *path, const Model *model, const Note *notes, int count,
                      Error *err);
 
@@ -14,6 +14,9 @@ bool checkpoint_save(const char *path, const Model *model, const Note *notes, in
  * from them. */
 bool checkpoint_save_run(const char *path, const Run *run, const Note *notes, int count,
                          Error *err);
+
+/* Is this the key of one of the checkpoint's own notes? */
+bool checkpoint_has_key(const char *key);
 
 typedef struct {
     Model model;

@@ -1,6 +1,6 @@
 /* generate.c - the text that a model writes, at once or character by character. */
 #include "base/memory.h"
-#include "library/handles.h"
+#include "library/training.h"
 
 /* Reading weights from memory takes most of the time of generation. int8 reads a quarter. */
 TrilSampling tril_sampling(void) {
@@ -136,6 +136,10 @@ int tril_writer_write(TrilWriter *w, char text[UTF8_MAX]) {
 
 /* ---- at once ---- */
 
+static bool check_callback(TrilOnText on_text, Error *err) {
+    return on_text || fail(err, "there is no callback for the text");
+}
+
 static TrilStatus write_all(TrilWriter *writer, size_t length, TrilOnText on_text, void *user,
                             TrilError *error) {
     Error err = {0};
@@ -154,14 +158,49 @@ TrilStatus tril_generate(const TrilModel *model, const char *prompt, size_t leng
                          TrilError *error) {
     Error err = {0};
     TrilWriter *writer = NULL;
-    if (!on_text) {
-        fail(&err, "there is no callback for the text");
-        return refusal(TRIL_ARGUMENT, &err, error);
-    }
+    if (!check_callback(on_text, &err)) return refusal(TRIL_ARGUMENT, &err, error);
     TrilStatus status = tril_writer_open(&writer, model, sampling, error);
     if (!writer) return status;
     status = tril_writer_read(writer, prompt, length, error);
     if (status == TRIL_OK) status = write_all(writer, sampling->length, on_text, user, error);
     tril_writer_close(writer);
+    return status;
+}
+
+/* ---- in a training ---- */
+
+/* Makes a writer that borrows the run of the training. The caller releases its window and its
+ * order, also after a failure. */
+static bool borrow_run(TrilWriter *w, TrilTraining *training, const TrilSampling *sampling,
+                       Error *err) {
+    const Config *config = &training->model->model.config;
+    *w = (TrilWriter){.vocab = vocab_of(training->model),
+                      .generator = {.context = config->T, .V = config->V}};
+    if (!read_sampler(&w->sampler, sampling, err) ||
+        !memory_alloc(&w->order, (size_t)config->V, sizeof *w->order, "sampling", err) ||
+        !memory_alloc(&w->generator.window, (size_t)config->T, sizeof(int32_t), "the context", err))
+        return false;
+    w->generator.run = training->training.workers.run;
+    tril_writer_begin(w, 0);
+    return true;
+}
+
+TrilStatus tril_training_generate(TrilTraining *training, const TrilSampling *sampling,
+                                  TrilOnText on_text, void *user, TrilError *error) {
+    Error err = {0};
+    TrilWriter writer = {0};
+    if (!given(training, "the training", &err) || !check_callback(on_text, &err))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    TrilStatus status = TRIL_ARGUMENT;
+    if (borrow_run(&writer, training, sampling, &err)) {
+        Run *run = writer.generator.run;
+        run_freeze(run, true);
+        status = write_all(&writer, sampling->length, on_text, user, error);
+        run_freeze(run, false);
+    } else {
+        status = refusal(status, &err, error);
+    }
+    memory_free(writer.generator.window);
+    memory_free(writer.order);
     return status;
 }

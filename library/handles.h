@@ -3,6 +3,7 @@
 #define TRIL_LIBRARY_HANDLES_H
 
 #include "data/data.h"
+#include "formats/checkpoint.h"
 #include "library/tril.h"
 #include "model/model.h"
 
@@ -24,6 +25,7 @@ struct TrilModel {
     double validation;   /* the loss of these weights on the held-out text; NaN: not known */
     bool taught;         /* the weights are not random any more */
     bool in_training;
+    Checkpoint file; /* the notes of the file that it was read from; without weights */
 };
 
 /* Takes a model and a vocabulary over, also on failure. */
@@ -49,6 +51,12 @@ static inline Model *to_read(const TrilModel *model) {
 
 /* The precision of weights by its name: f32, bf16 or int8. Refused: another name, NULL. */
 bool precision_read(Precision *precision, const char *name, Error *err);
+
+/* The name of the rung name[length], a constant; NULL: there is none. */
+const char *rung_named(const char *name, size_t length);
+
+/* The sizes of a model; the rung is a constant. */
+TrilSizes sizes_of(const Config *config);
 
 /* Is `pointer` not NULL? `what` names it in the message. */
 bool given(const void *pointer, const char *what, Error *err);

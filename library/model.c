@@ -2,9 +2,8 @@
 #include "base/array.h"
 #include "base/memory.h"
 #include "formats/trained.h"
+#include "learning/saving.h"
 #include "library/handles.h"
-#include "training/request.h"
-#include "training/saving.h"
 #include "version.h"
 
 #include <math.h>
@@ -31,8 +30,15 @@ const char *tril_rung_idea(int i) {
 
 /* ---- making ---- */
 
-static TrilSizes sizes_of(const char *rung, const Config *c) {
-    return (TrilSizes){.rung = rung,
+const char *rung_named(const char *name, size_t length) {
+    for (int i = 0; model_name(i); i++)
+        if (strlen(model_name(i)) == length && memcmp(model_name(i), name, length) == 0)
+            return model_name(i);
+    return NULL;
+}
+
+TrilSizes sizes_of(const Config *c) {
+    return (TrilSizes){.rung = rung_named(c->model, strlen(c->model)),
                        .layers = c->L,
                        .heads = c->NH,
                        .width = c->C,
@@ -42,8 +48,8 @@ static TrilSizes sizes_of(const char *rung, const Config *c) {
 }
 
 TrilSizes tril_sizes(void) {
-    const Request empty = request_empty(), usual = request_new(&empty);
-    return sizes_of(usual.model, &usual.sizes);
+    const Settings usual = settings_usual();
+    return sizes_of(&usual.config);
 }
 
 bool model_wrap(TrilModel **made, Model *model, Vocab *vocab, Error *err) {
@@ -60,7 +66,7 @@ bool model_wrap(TrilModel **made, Model *model, Vocab *vocab, Error *err) {
 bool sizes_read(const TrilSizes *sizes, int V, Config *config, Error *err) {
     if (!given(sizes, "the sizes", err) || !given(sizes->rung, "the rung's name", err))
         return false;
-    const char *rung = request_rung(sizes->rung, strlen(sizes->rung));
+    const char *rung = rung_named(sizes->rung, strlen(sizes->rung));
     if (!rung) return fail(err, "there is no rung '%.64s'", sizes->rung);
     *config = (Config){.V = V,
                        .T = sizes->context,
@@ -71,6 +77,19 @@ bool sizes_read(const TrilSizes *sizes, int V, Config *config, Error *err) {
                        .H = sizes->hidden};
     snprintf(config->model, sizeof config->model, "%s", rung);
     return model_check(config, err);
+}
+
+TrilSizes tril_sizes_used(const TrilSizes *sizes) {
+    Config config;
+    Error none;
+    Model model;
+    if (!sizes_read(sizes, 1, &config, &none) || !model_lay_out(&model, &config, &none))
+        return *sizes;
+    TrilSizes used = sizes_of(&model.config);
+    used.kv_heads = model_kv_heads(&model.config);
+    used.hidden = model_hidden(&model.config);
+    model_free(&model);
+    return used;
 }
 
 TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *tokenizer,
@@ -171,6 +190,14 @@ static void read_notes(TrilModel *model, const Checkpoint *checkpoint) {
     if (loss) model->validation = strtod(loss->value, NULL);
 }
 
+/* The moments of a state are of no use here. */
+static void keep_notes(TrilModel *model, Checkpoint *checkpoint) {
+    memory_free(checkpoint->first_moments);
+    memory_free(checkpoint->second_moments);
+    checkpoint->first_moments = checkpoint->second_moments = NULL;
+    model->file = *checkpoint;
+}
+
 TrilStatus tril_model_load(TrilModel **model, const char *path, TrilError *error) {
     Error err = {0};
     Trained trained;
@@ -180,19 +207,36 @@ TrilStatus tril_model_load(TrilModel **model, const char *path, TrilError *error
     if (!trained_load(&trained, path, &err)) return refusal(TRIL_FILE, &err, error);
     bool ok = model_wrap(model, &trained.checkpoint.model, &trained.vocab, &err);
     trained.checkpoint.model = (Model){0};
-    if (ok) read_notes(*model, &trained.checkpoint);
-    checkpoint_free(&trained.checkpoint);
-    return ok ? TRIL_OK : refusal(TRIL_FILE, &err, error);
+    if (!ok) {
+        checkpoint_free(&trained.checkpoint);
+        return refusal(TRIL_FILE, &err, error);
+    }
+    read_notes(*model, &trained.checkpoint);
+    keep_notes(*model, &trained.checkpoint);
+    return TRIL_OK;
+}
+
+TrilStatus tril_model_text(const char *path, uint64_t *digest, TrilError *error) {
+    Error err = {0};
+    Checkpoint c;
+    if (!given(path, "the path", &err) || !given(digest, "the place for the digest", &err))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    *digest = 0;
+    if (!checkpoint_peek(&c, path, &err)) return refusal(TRIL_FILE, &err, error);
+    const Note *text = checkpoint_note(&c, "text");
+    if (text) *digest = strtoull(text->value, NULL, 16);
+    checkpoint_free(&c);
+    return TRIL_OK;
 }
 
 TrilStatus tril_model_save(const TrilModel *model, const char *path, TrilError *error) {
     Error err = {0};
     if (!given(model, "the model", &err) || !given(path, "the path", &err))
         return refusal(TRIL_ARGUMENT, &err, error);
-    const Corpus notes = {.vocab = *vocab_of(model), .digest = model->text};
-    return save_best(path, &model->model, model->seed, &notes, model->step, model->validation, &err)
-               ? TRIL_OK
-               : refusal(TRIL_FILE, &err, error);
+    const Origin origin = {vocab_of(model), model->seed, model->text, model->step,
+                           model->validation};
+    return save_model(path, &model->model, &origin, &err) ? TRIL_OK
+                                                          : refusal(TRIL_FILE, &err, error);
 }
 
 TrilStatus tril_model_export(const TrilModel *model, const char *path, const char *type,
@@ -216,6 +260,7 @@ TrilStatus tril_model_export(const TrilModel *model, const char *path, const cha
 void tril_model_free(TrilModel *model) {
     if (!model) return;
     model_free(&model->model);
+    checkpoint_free(&model->file);
     vocab_free(&model->tokenizer.vocab);
     memory_free(model);
 }
@@ -227,8 +272,7 @@ const TrilTokenizer *tril_model_tokenizer(const TrilModel *model) {
 }
 
 TrilSizes tril_model_sizes(const TrilModel *model) {
-    const char *name = model->model.config.model;
-    return sizes_of(request_rung(name, strlen(name)), &model->model.config);
+    return sizes_of(&model->model.config);
 }
 
 size_t tril_model_parameters(const TrilModel *model) {
@@ -237,6 +281,15 @@ size_t tril_model_parameters(const TrilModel *model) {
 
 uint64_t tril_model_digest(const TrilModel *model) {
     return model_digest(&model->model);
+}
+
+double tril_model_loss(const TrilModel *model) {
+    return model->validation;
+}
+
+const char *tril_model_note(const TrilModel *model, const char *key) {
+    const Note *note = checkpoint_note(&model->file, key);
+    return note ? note->value : NULL;
 }
 
 int tril_model_tensor(TrilModel *model, int i, TrilTensor *tensor) {

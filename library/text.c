@@ -41,6 +41,19 @@ void tril_text_free(TrilText *text) {
     memory_free(text);
 }
 
+TrilExtent tril_text_extent(const TrilText *text) {
+    const Corpus *c = &text->corpus;
+    return (TrilExtent){c->length, c->train, c->distinct, c->digest};
+}
+
+const int32_t *tril_text_ids(const TrilText *text) {
+    return text->corpus.ids;
+}
+
+uint64_t tril_digest(const char *text, size_t length) {
+    return corpus_digest(text, length);
+}
+
 TrilStatus tril_text_count(const TrilText *text, TrilCounts *counts, TrilError *error) {
     Error err = {0};
     Counts found;
@@ -54,6 +67,8 @@ TrilStatus tril_text_count(const TrilText *text, TrilCounts *counts, TrilError *
                            .trained_on = c->train,
                            .uniform = found.uniform,
                            .unigram = found.unigram_held_out,
-                           .bigram = found.bigram_held_out};
+                           .bigram = found.bigram_held_out,
+                           .own_unigram = found.unigram,
+                           .own_bigram = found.bigram};
     return TRIL_OK;
 }

@@ -19,7 +19,7 @@ static bool make(TrilTokenizer **tokenizer, const char *text, size_t length, boo
                  Error *err) {
     Vocab vocab;
     return (bytes || given(text, "the text", err)) &&
-           (bytes || length > 0 || fail(err, "the text is empty")) &&
+           (bytes || length > 0 || fail(err, "the text: is empty")) &&
            vocab_build(&vocab, "the text", text, length, bytes, err) &&
            wrap(tokenizer, &vocab, err);
 }
@@ -75,6 +75,10 @@ int tril_tokenizer_size(const TrilTokenizer *tokenizer) {
 
 int tril_tokenizer_has_bytes(const TrilTokenizer *tokenizer) {
     return tokenizer->vocab.bytes;
+}
+
+int tril_tokenizer_same(const TrilTokenizer *one, const TrilTokenizer *other) {
+    return vocab_same(&one->vocab, &other->vocab);
 }
 
 int32_t tril_tokenizer_start(const TrilTokenizer *tokenizer) {

@@ -82,6 +82,9 @@ TRIL_API void tril_tokenizer_free(TrilTokenizer *tokenizer);
 TRIL_API int tril_tokenizer_size(const TrilTokenizer *tokenizer);
 TRIL_API int tril_tokenizer_has_bytes(const TrilTokenizer *tokenizer);
 
+/* Do both give the same ids to the same characters? 1 or 0. */
+TRIL_API int tril_tokenizer_same(const TrilTokenizer *one, const TrilTokenizer *other);
+
 /* The id that stands before a text without a prompt: the newline, else the space, else 0. */
 TRIL_API int32_t tril_tokenizer_start(const TrilTokenizer *tokenizer);
 
@@ -109,12 +112,26 @@ TRIL_API TrilStatus tril_text_make(TrilText **text, const TrilTokenizer *tokeniz
                                    TrilError *error);
 TRIL_API void tril_text_free(TrilText *text);
 
+typedef struct {
+    size_t characters, trained_on; /* all of them; those before the held-out part */
+    int distinct;                  /* characters of the vocabulary that occur */
+    uint64_t digest;               /* of its bytes: tril_digest */
+} TrilExtent;
+TRIL_API TrilExtent tril_text_extent(const TrilText *text);
+
+/* The ids of its characters. They belong to the text. */
+TRIL_API const int32_t *tril_text_ids(const TrilText *text);
+
+/* The number by which files know the text they were trained on. */
+TRIL_API uint64_t tril_digest(const char *text, size_t length);
+
 /* What counting alone says of a text. The losses are those on the held-out part, of frequencies
  * counted in the part before it. */
 typedef struct {
-    size_t characters, trained_on; /* all of them; those before the held-out part */
-    double uniform;                /* each character of the vocabulary is equally likely */
-    double unigram, bigram;        /* how often each occurs; how often it follows each other */
+    size_t characters, trained_on;  /* all of them; those before the held-out part */
+    double uniform;                 /* each character of the vocabulary is equally likely */
+    double unigram, bigram;         /* how often each occurs; how often it follows each other */
+    double own_unigram, own_bigram; /* the same on the part in which they were counted */
 } TrilCounts;
 TRIL_API TrilStatus tril_text_count(const TrilText *text, TrilCounts *counts, TrilError *error);
 
@@ -134,6 +151,10 @@ typedef struct {
 /* The default sizes of ./train. */
 TRIL_API TrilSizes tril_sizes(void);
 
+/* The sizes as a model of them uses them: with the numbers that 0 means in kv_heads and hidden, and
+ * 1 for what the rung ignores. Sizes that no model can have stay as they are. */
+TRIL_API TrilSizes tril_sizes_used(const TrilSizes *sizes);
+
 /* Makes a model with random weights, which follow from the seed. Copies the tokenizer.
  * TRIL_ARGUMENT: an unknown rung, a size out of range, a width that the heads do not divide.
  * Released by tril_model_free. */
@@ -143,6 +164,10 @@ TRIL_API TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *toke
 /* Reads a model: a file of ./train or tril_model_save, or a folder of Hugging Face transformers.
  * All of it is checked. Released by tril_model_free. */
 TRIL_API TrilStatus tril_model_load(TrilModel **model, const char *path, TrilError *error);
+
+/* Sets *digest to the text that the file at `path`, of a model or a state, was trained on; 0: it
+ * does not say. Reads its header only. */
+TRIL_API TrilStatus tril_model_text(const char *path, uint64_t *digest, TrilError *error);
 
 /* Makes a model that also knows all characters of a text, as ./train --init does. It predicts what
  * `model` predicts among the characters that both know; the weights of new ones start as a mean,
@@ -172,6 +197,14 @@ TRIL_API TrilSizes tril_model_sizes(const TrilModel *model);
 TRIL_API size_t tril_model_parameters(const TrilModel *model);
 TRIL_API uint64_t tril_model_digest(const TrilModel *model);
 
+/* The loss of these weights on the held-out text, if an evaluation in their training found it; NaN:
+ * not known. */
+TRIL_API double tril_model_loss(const TrilModel *model);
+
+/* The note of this key in the file that the model was read from, such as "step", "seed" or
+ * "dropout"; NULL: none. It belongs to the model. */
+TRIL_API const char *tril_model_note(const TrilModel *model, const char *key);
+
 /* One tensor of the weights. */
 typedef struct {
     const char *name;  /* as in the model's file; belongs to the model */
@@ -184,28 +217,123 @@ typedef struct {
 /* Sets *tensor to tensor i, from 0. Returns 0 beyond the last, else 1. */
 TRIL_API int tril_model_tensor(TrilModel *model, int i, TrilTensor *tensor);
 
-/* ---- training ---- */
+/* ---- what a training is asked for ---- */
 
-typedef struct TrilTraining TrilTraining;
+/* Asks whether to stop: returns 0 to go on; anything else stops. It is called often. `user` is the
+ * caller's. */
+typedef int (*TrilStop)(void *user);
 
-/* All defaults are those of ./train. As there, windows grow in "modern" and "conv", unless the
- * text is seen more than eight times, or the model is trained already. Their embedding decays less
- * if the text is seen less than four times. */
+/* What a rung's training does, unless the options say something else. */
 typedef struct {
-    int steps;             /* 0: 2500, or fewer if the text is short */
-    int batch;             /* windows of text in a step */
-    double dropout;        /* negative: chosen by the text and the model */
-    double learning_rate;  /* the peak; 0: the rung's own; for a model that was loaded or trained
-                              before, a tenth of it */
-    double weight_decay;   /* of the blocks' matrices; in the rungs below "modern", of all matrices;
-                              negative: the rung's own */
-    double held_out;       /* the share of the text, at its end, that is not trained on */
-    const char *precision; /* of products: "f32", "bf16", or "auto": bf16 where the processor has it
-                            */
-    int threads;           /* which do not change the result; 0: one for each processor */
+    double learning_rate, weight_decay;
+    double cooldown; /* the last share of the steps, in which the learning rate falls linearly to 0;
+                        0: it falls along a cosine */
+} TrilRecipe;
+TRIL_API TrilRecipe tril_rung_recipe(const char *rung);
+
+/* All defaults are those of ./train. */
+typedef struct {
+    int steps;            /* 0: 2500, or fewer if the text is short */
+    double epochs;        /* then it is seen so many times at most; 0: no limit; negative: chosen by
+                             its length */
+    int batch;            /* windows of text in a step */
+    double dropout;       /* negative: chosen by the text and the model */
+    double learning_rate; /* the peak; 0: the rung's own; for a model that was loaded or trained
+                             before, a tenth of it */
+    double weight_decay;  /* of the blocks' matrices; in the rungs below "modern", of all matrices;
+                             negative: the rung's own */
+    double embedding_decay; /* of the embedding, in "modern" and "conv"; negative: chosen by the
+                               text */
+    const char *windows;    /* "grow", from short ones to the context; "whole"; or "auto": they grow
+                               in "modern" and "conv", unless the text is seen more than eight times
+                               or the model is trained already */
+    double held_out;        /* the share of the text, at its end, that is not trained on */
+    const TrilModel *teacher; /* half of each target is what it expects; it knows the same
+                                 characters, and its context is no shorter. Borrowed. NULL: none */
+    const char *precision;    /* of products: "f32", "bf16", or "auto": bf16 where the processor has
+                                 it */
+    int threads;              /* which do not change the result; 0: one for each processor */
     uint64_t seed;
 } TrilOptions;
 TRIL_API TrilOptions tril_options(void);
+
+/* What the name of a precision means on this machine, "f32" or "bf16": a constant; NULL: no such
+ * name.
+ */
+TRIL_API const char *tril_precision(const char *name);
+
+/* How many threads `wanted` means: at most as many as there are processors for this program, which
+ * is what 0 means, unless OMP_NUM_THREADS is less. */
+TRIL_API int tril_threads(int wanted);
+
+/* Sets *decided to `options` with nothing open: what a training on the text would do, of a model of
+ * these sizes; `trained`: it is trained already. Sets *epochs, which may be NULL, to how often it
+ * would see the text. TRIL_ARGUMENT: as tril_training_open. */
+TRIL_API TrilStatus tril_options_decide(TrilOptions *decided, const TrilOptions *options,
+                                        const TrilSizes *sizes, const TrilText *text, int trained,
+                                        double *epochs, TrilError *error);
+
+/* The most epochs that help a training on so many characters; `trained`: of a trained model. */
+TRIL_API double tril_epochs_that_help(double characters, int trained);
+
+/* ---- how large ---- */
+
+/* The memory of a training in bytes, without its text. */
+typedef struct {
+    double weights;     /* and their packed copies */
+    double optimizer;   /* gradients and moments */
+    double messages;    /* buffers for what other processes send, if there are any */
+    double activations; /* grow with the batch and the context */
+    double threads;     /* scratch of all threads */
+} TrilMemory;
+
+/* How large a model of these sizes would be, with a vocabulary of this size, and its training with
+ * these options, of which only batch, precision and threads count. TRIL_ARGUMENT: as
+ * tril_model_make and tril_training_open. */
+typedef struct {
+    size_t parameters;
+    double bytes; /* of all memory */
+    TrilMemory memory;
+} TrilEstimate;
+TRIL_API TrilStatus tril_estimate(const TrilSizes *sizes, int vocabulary,
+                                  const TrilOptions *options, TrilEstimate *estimate,
+                                  TrilError *error);
+
+/* Has this machine the memory for a training on the text? `resumed`: which also holds its state.
+ * TRIL_NO_MEMORY: no, and the sentence says how much it would take. */
+TRIL_API TrilStatus tril_training_fits(const TrilSizes *sizes, const TrilText *text,
+                                       const TrilOptions *options, int resumed, TrilError *error);
+
+/* Are the sizes those of a model, if those that are 0 are as small as tril_sizes_choose can choose?
+ * TRIL_ARGUMENT: no, and the sentence says why. */
+TRIL_API TrilStatus tril_sizes_check(const TrilSizes *sizes, TrilError *error);
+
+/* What kept tril_sizes_choose from the next larger size. */
+typedef enum {
+    TRIL_LIMIT_NONE, /* there is none, or nothing was open */
+    TRIL_LIMIT_TIME,
+    TRIL_LIMIT_TEXT,
+    TRIL_LIMIT_MEMORY
+} TrilLimit;
+
+typedef struct {
+    double speed; /* characters a second, as measured */
+    TrilLimit limit;
+    int layers, width, context; /* of the next larger size, */
+    double worth;               /* and the characters that it must see to be better */
+} TrilChoice;
+
+/* Chooses what is 0 of the sizes and of options->batch: the largest model that becomes better than
+ * smaller ones in a training of so many seconds on this machine, which sees at most so many
+ * characters. Measures a few steps of each. Only threads, precision and teacher of the options
+ * count. `stop` (NULL: never) ends it soon, with any sizes. Sets *choice to the reasons. */
+TRIL_API TrilStatus tril_sizes_choose(TrilSizes *sizes, TrilOptions *options, const TrilText *text,
+                                      double seconds, double most_characters, TrilStop stop,
+                                      void *user, TrilChoice *choice, TrilError *error);
+
+/* ---- training ---- */
+
+typedef struct TrilTraining TrilTraining;
 
 /* What the last step did. */
 typedef struct {
@@ -215,17 +343,6 @@ typedef struct {
     double norm;          /* of the gradient */
     double seconds;       /* of all steps so far */
 } TrilStep;
-
-/* How large a model of these sizes would be, with a vocabulary of this size, and its training with
- * these options, of which only batch, precision and threads count. TRIL_ARGUMENT: as
- * tril_model_make and tril_training_open. */
-typedef struct {
-    size_t parameters;
-    double bytes; /* of memory: weights, gradients, optimizer, activations; without the text */
-} TrilEstimate;
-TRIL_API TrilStatus tril_estimate(const TrilSizes *sizes, int vocabulary,
-                                  const TrilOptions *options, TrilEstimate *estimate,
-                                  TrilError *error);
 
 /* Begins to train `model` on a text. Borrows the model, and copies what it needs of the text. The
  * same seed, sizes and options train the weights that ./train trains, to the bit, with f32.
@@ -242,18 +359,30 @@ TRIL_API TrilStatus tril_training_open_on(TrilTraining **training, TrilModel *mo
                                           TrilError *error);
 
 /* The options as they were decided: none is open any more but the rung's own weight decay. The
- * precision is a constant. */
+ * names of precision and windows are constants. */
 TRIL_API TrilOptions tril_training_options(const TrilTraining *training);
+
+/* The memory that it takes, and the instruction set that it computes with, "avx2": a constant. */
+TRIL_API TrilMemory tril_training_memory(const TrilTraining *training);
+TRIL_API const char *tril_training_kernels(const TrilTraining *training);
 
 /* The number of steps that are done. */
 TRIL_API int tril_training_done(const TrilTraining *training);
 
+/* The length of the windows in the next step. */
+TRIL_API int tril_training_window(const TrilTraining *training);
+
 /* How far it has come. */
 typedef struct {
-    int step, steps; /* done and planned */
-    double seconds;  /* of all steps */
-    double recent;   /* the mean loss of the batches since the last evaluation; NaN: none */
-    double lowest;   /* the lowest loss that an evaluation found; NaN: none */
+    int step, steps;   /* done and planned */
+    double seconds;    /* of all steps */
+    double recent;     /* the mean loss of the batches since the last evaluation; NaN: none */
+    int recent_steps;  /* these batches */
+    double lowest;     /* the lowest loss that an evaluation found; NaN: none */
+    int lowest_step;   /* after how many steps */
+    int since_lowest;  /* evaluations after it */
+    double operations; /* of floating point, in all steps; NaN: not known, of an older state */
+    int cooling;       /* the step from which the rates fall, by tril_training_cool_down; 0: none */
 } TrilProgress;
 TRIL_API TrilProgress tril_training_progress(const TrilTraining *training);
 
@@ -261,8 +390,13 @@ TRIL_API TrilProgress tril_training_progress(const TrilTraining *training);
  * step on. */
 TRIL_API TrilStatus tril_training_set_steps(TrilTraining *training, int steps, TrilError *error);
 
+/* If high rates no longer lower the loss: makes them fall from now on, as fast as in a training
+ * whose peak was planned to end at the lowest loss, and plans fewer steps. Returns 1; 0 if the
+ * training would end no earlier, or if its rates do not stay high: then nothing changes. */
+TRIL_API int tril_training_cool_down(TrilTraining *training);
+
 /* Takes a step, and sets *step, which may be NULL, to what it did. TRIL_ARGUMENT: all are taken.
- * TRIL_DIVERGED: the loss or a gradient is no longer finite; the model is then of no use. */
+ * TRIL_DIVERGED: the loss or the norm is no longer finite; the model is then of no use. */
 TRIL_API TrilStatus tril_training_step(TrilTraining *training, TrilStep *step, TrilError *error);
 
 /* Is called after each step. Other functions may use the model inside it. Returns 0 to go on;
@@ -275,7 +409,7 @@ TRIL_API TrilStatus tril_training_run(TrilTraining *training, TrilOnStep on_step
                                       TrilError *error);
 
 /* Sets *nats to the mean loss over the whole held-out text, cut into windows of the model's context
- * that are laid end to end. */
+ * that are laid end to end. TRIL_STOPPED: tril_training_set_stop. */
 TRIL_API TrilStatus tril_training_evaluate(TrilTraining *training, double *nats, TrilError *error);
 
 /* The same, sooner: of a held-out text longer than `characters` it reads evenly spaced windows
@@ -283,14 +417,37 @@ TRIL_API TrilStatus tril_training_evaluate(TrilTraining *training, double *nats,
 TRIL_API TrilStatus tril_training_estimate(TrilTraining *training, size_t characters, double *nats,
                                            TrilError *error);
 
+/* From now on evaluations ask `stop`, NULL for none. */
+TRIL_API void tril_training_set_stop(TrilTraining *training, TrilStop stop, void *user);
+
+/* From now on measures what each part of a step takes. */
+TRIL_API TrilStatus tril_training_profile(TrilTraining *training, TrilError *error);
+
+typedef struct {
+    const char *name;  /* a constant: a layer, forward or backward, or another part */
+    double seconds;    /* in all steps since then */
+    double operations; /* of floating point; 0: not counted */
+} TrilPart;
+
+/* Writes the parts, at most `capacity`, to parts. Returns how many. */
+TRIL_API int tril_training_parts(const TrilTraining *training, TrilPart *parts, int capacity);
+
+/* ---- states of a training ---- */
+
 /* Writes the state of the training as one file, which ./train --resume and tril_training_resume
  * continue. It is also a file for tril_model_load. */
 TRIL_API TrilStatus tril_training_save(TrilTraining *training, const char *path, TrilError *error);
 
+/* Adds a note to all states that it saves from now on, in place of the one of this key: what else a
+ * program wants to know when the training goes on. Copies both. TRIL_ARGUMENT: a key that the state
+ * has itself; more than 16 notes. */
+TRIL_API TrilStatus tril_training_note(TrilTraining *training, const char *key, const char *text,
+                                       TrilError *error);
+
 /* Continues a training from its state, on the same text, with the same results as if it had never
  * stopped. `threads` as in the options. *model is the model in training. Both are released, the
- * training first. TRIL_TEXT: another text. TRIL_FILE: a state of `./train --time`, `--ladder` or
- * `--teacher`, which only ./train continues. */
+ * training first. TRIL_TEXT: another text. TRIL_FILE: a state of `./train --time` or `--ladder`,
+ * which only ./train continues as planned; a state with a teacher. */
 TRIL_API TrilStatus tril_training_resume(TrilTraining **training, TrilModel **model,
                                          const char *path, const char *text, size_t length,
                                          int threads, TrilError *error);
@@ -301,12 +458,55 @@ TRIL_API TrilStatus tril_training_resume_on(TrilTraining **training, TrilModel *
                                             const char *path, const TrilText *text, int threads,
                                             TrilError *error);
 
+/* A state that is read, to look at it before the training goes on. */
+typedef struct TrilState TrilState;
+
+/* Reads a state. All of it is checked. Released by tril_state_free. */
+TRIL_API TrilStatus tril_state_load(TrilState **state, const char *path, TrilError *error);
+TRIL_API void tril_state_free(TrilState *state);
+
+/* Its tokenizer, which belongs to it; the sizes of its model; how far it has come; and the digest
+ * of its text. */
+TRIL_API const TrilTokenizer *tril_state_tokenizer(const TrilState *state);
+TRIL_API TrilSizes tril_state_sizes(const TrilState *state);
+TRIL_API TrilProgress tril_state_progress(const TrilState *state);
+TRIL_API uint64_t tril_state_text(const TrilState *state);
+
+/* The digest of its teacher (tril_model_digest); 0: none. */
+TRIL_API uint64_t tril_state_teacher(const TrilState *state);
+
+/* The instruction set that it was trained with; empty: not known. It belongs to the state. */
+TRIL_API const char *tril_state_kernels(const TrilState *state);
+
+/* The note of this key, one of tril_training_note or of its own; NULL: none. It belongs to the
+ * state. The note "settings" has its options in the words of ./train. */
+TRIL_API const char *tril_state_note(const TrilState *state, const char *key);
+
+/* Its options, without teacher: to be changed, perhaps, before the training goes on. */
+TRIL_API TrilOptions tril_state_options(const TrilState *state);
+
+/* Continues the training of a state with these options, also with others than before: but the text,
+ * its held-out share and the teacher are the same. Takes the weights out of the state, which can
+ * then only be released. Borrows the text. TRIL_TEXT: another text. TRIL_ARGUMENT: another
+ * teacher. */
+TRIL_API TrilStatus tril_training_resume_from(TrilTraining **training, TrilModel **model,
+                                              TrilState *state, const TrilText *text,
+                                              const TrilOptions *options, TrilError *error);
+
 /* ---- what a model makes of a text ---- */
 
 /* Sets *nats to the mean loss on a text of two or more characters, as ./sample --score measures it.
  * `threads`: 0: one for each processor. */
 TRIL_API TrilStatus tril_evaluate(const TrilModel *model, const char *text, size_t length,
                                   int threads, double *nats, TrilError *error);
+
+/* Sets *nats to the mean loss of a model, in float32, on a part of a text that is made with its
+ * ids: the held-out end or, with `trained_on`, what is before it. If the part is longer than
+ * `characters`, only evenly spaced windows are read, about that many characters; 0: all. A batch
+ * has `batch` windows. TRIL_STOPPED: `stop`, which may be NULL, asked for it. */
+TRIL_API TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, int trained_on,
+                                       size_t characters, int batch, int threads, TrilStop stop,
+                                       void *user, double *nats, TrilError *error);
 
 /* What to do with characters that the model does not know. */
 typedef enum {
@@ -387,6 +587,11 @@ typedef int (*TrilOnText)(const char *text, size_t length, void *user);
 TRIL_API TrilStatus tril_generate(const TrilModel *model, const char *prompt, size_t length,
                                   const TrilSampling *sampling, TrilOnText on_text, void *user,
                                   TrilError *error);
+
+/* The same with the model of a training as it is now, without a prompt: in the training's memory,
+ * with its threads and its precision. */
+TRIL_API TrilStatus tril_training_generate(TrilTraining *training, const TrilSampling *sampling,
+                                           TrilOnText on_text, void *user, TrilError *error);
 
 /* A text that a model writes, character by character. */
 typedef struct TrilWriter TrilWriter;

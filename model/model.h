@@ -316,10 +316,10 @@ bool run_line_apply(const Run *run, int i, const float *x, float *y);
  * change a bit of the result. count >= 2, every >= 1. */
 double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every);
 
-/* The same, but returns NaN soon after `stopped` returned true in any process. It is called often;
- * NULL: never stop. */
+/* The same, but returns NaN soon after `stopped` returned anything but 0 in any process. It is
+ * called often, with `user`; NULL: never stop. */
 double run_evaluate_until(Run *run, const int32_t *ids, size_t count, size_t every,
-                          bool (*stopped)(void));
+                          int (*stopped)(void *user), void *user);
 
 /* The share of the peak learning rate in step `step`, counted from 0. Both rise linearly to 1 over
  * `warmup` steps. rate_cosine then falls along half a cosine to `floor` at step `steps`

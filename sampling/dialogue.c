@@ -2,7 +2,7 @@
 #include "base/signals.h"
 #include "base/terminal.h"
 #include "sampling/commands.h"
-#include "sampling/message.h"
+#include "library/message.h"
 
 #include <errno.h>
 #include <stdio.h>

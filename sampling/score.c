@@ -2,7 +2,7 @@
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "sampling/message.h"
+#include "library/message.h"
 
 /* Says what the options could do with unknown characters. The file's name may be long: a whole
  * number of characters stays. */

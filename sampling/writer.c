@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/terminal.h"
 #include "base/utf8.h"
-#include "sampling/message.h"
+#include "library/message.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,6 @@
 #include "tests/support.h"
+#include "base/file.h"
+#include "base/memory.h"
 #include "base/random.h"
 
 #include <math.h>
@@ -91,4 +93,15 @@ double bench_train(Bench *bench, const int32_t *inputs, const int32_t *targets, 
         run_update(bench->run, &adamw);
     }
     return loss;
+}
+
+bool corpus_load(Corpus *corpus, const char *path, bool bytes, double held_out, int context,
+                 const Vocab *known, Error *err) {
+    char *text;
+    size_t length;
+    *corpus = (Corpus){0};
+    if (!file_read(path, &text, &length, err)) return false;
+    bool ok = corpus_make(corpus, path, text, length, bytes, held_out, context, known, err);
+    memory_free(text);
+    return ok;
 }

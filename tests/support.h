@@ -10,6 +10,7 @@
 
 /* cmocka's macro of this name conflicts with base/error.h. */
 #undef fail
+#include "data/data.h"
 #include "model/model.h"
 
 /* Fails the test with a message formatted as by printf. */
@@ -62,5 +63,9 @@ void bench_shake(Bench *bench);
 /* Trains `steps` steps on one batch at a constant learning rate. Returns the last loss. */
 double bench_train(Bench *bench, const int32_t *inputs, const int32_t *targets, int B, int T,
                    int steps, double learning_rate);
+
+/* corpus_make of a file. */
+bool corpus_load(Corpus *corpus, const char *path, bool bytes, double held_out, int context,
+                 const Vocab *known, Error *err);
 
 #endif

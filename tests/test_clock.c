@@ -15,7 +15,7 @@
 
 /* The readings of the clock in a step, and those for the page, which may come before the last step
  * of all. */
-enum { LOOKS = 5, PAGE_LOOKS = 2 };
+enum { LOOKS = 4, PAGE_LOOKS = 2 };
 
 /* Runs ./train on a clock that advances by `tick` seconds at each reading. Returns the seconds
  * passed at the end. `signals` are those of tests/clock.c. */
@@ -77,7 +77,7 @@ static void test_time(void **state) {
     (void)state;
     static const struct {
         double tick, time;
-    } machines[] = {{2e-5, 1}, {2e-4, 4}, {2e-3, 20}, {2e-2, 200}, {0.2, 2000}};
+    } machines[] = {{2.5e-5, 1}, {2e-4, 4}, {2e-3, 20}, {2e-2, 200}, {0.2, 2000}};
     for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
         double tick = machines[i].tick, time = machines[i].time, step = LOOKS * tick;
         double passed = run_clocked(
@@ -203,7 +203,7 @@ static void check_plan(double tick, const char *text, int layers, int width) {
 }
 
 /* A plan chooses sizes by the characters that a machine can train in the time: it times a step at
- * three readings. A text that is seen often has larger sizes. training/sizes.c has the sizes. */
+ * three readings. A text that is seen often has larger sizes. learning/sizes.c has the sizes. */
 static void test_sizes(void **state) {
     (void)state;
     skip_without(SIGNALS);

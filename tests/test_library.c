@@ -419,7 +419,7 @@ static void test_states(void **state) {
     assert_int_equal(tril_training_resume(&training, &model, scratch("taught/m.last.safetensors"),
                                           play, play_length, 1, &error),
                      TRIL_FILE);
-    assert_non_null(strstr(error.text, "--teacher"));
+    assert_non_null(strstr(error.text, "with a teacher"));
 }
 
 /* ---- texts, and models that learn more characters ---- */

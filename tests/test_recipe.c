@@ -1,6 +1,6 @@
-/* test_recipe.c - every rung can be trained, even if training/recipe.c does not know it. */
+/* test_recipe.c - every rung can be trained, even if learning/recipe.c does not know it. */
 #include "tests/support.h"
-#include "training/recipe.h"
+#include "learning/recipe.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -37,11 +37,11 @@ static Request new_training(const char *line) {
 static Request saved(const Request *request) {
     char text[WORDS_SIZE];
     Request back, planned = *request;
-    planned.sizes = (Config){.L = 4, .NH = 4, .C = 128, .T = 256};
-    planned.sizes.dropout = fmax(0, request->sizes.dropout);
+    planned.sizes = (TrilSizes){.layers = 4, .heads = 4, .width = 128, .context = 256};
+    planned.dropout = fmax(0, request->dropout);
     planned.batch = 16;
     request_write(&planned, text);
-    assert_ok(request_parse(&back, text, &err), err);
+    assert_ok(request_parse(&back, text, true, &err), err);
     return back;
 }
 
@@ -54,13 +54,13 @@ static void expect_budget(const Request *r, int steps, double time) {
 static void test_nothing(void **state) {
     (void)state;
     Request r = asked("-w 48 --patience 0");
-    assert_int_equal(r.sizes.C, 48);
+    assert_int_equal(r.sizes.width, 48);
     assert_near(r.patience, 0, 0);
     assert_string_equal(r.input, "text");
     assert_null(r.model);
     assert_null(r.out);
-    assert_int_equal(r.steps + r.batch + r.eval_every + r.sizes.L + r.sizes.T, 0);
-    assert_true(r.epochs < 0 && r.sizes.dropout < 0 && r.weight_decay < 0 && r.save_every < 0);
+    assert_int_equal(r.steps + r.batch + r.eval_every + r.sizes.layers + r.sizes.context, 0);
+    assert_true(r.epochs < 0 && r.dropout < 0 && r.weight_decay < 0 && r.save_every < 0);
     assert_true(r.embedding_decay < 0);
     assert_false(r.has_seed);
     assert_true(r.steps_open);
@@ -90,14 +90,15 @@ static void test_defaults(void **state) {
     Request r = new_training("-l 3");
     assert_string_equal(r.model, "modern");
     assert_string_equal(r.out, "out/model.safetensors");
-    assert_int_equal(r.sizes.L, 3);
-    assert_int_equal(r.sizes.C, 128);
+    assert_int_equal(r.sizes.layers, 3);
+    assert_int_equal(r.sizes.width, 128);
     assert_int_equal(r.batch, 8);
-    assert_true(r.learning_rate < 0 && r.epochs < 0 && r.sizes.dropout < 0); /* the plan decides */
+    assert_true(r.learning_rate < 0 && r.epochs < 0 && r.dropout < 0); /* the plan decides */
     expect_budget(&r, 2500, 0);
     r = new_training("--time 2m -l 3 -q");
-    assert_int_equal(r.sizes.L, 3);
-    assert_int_equal(r.sizes.C + r.sizes.NH + r.sizes.T + r.batch, 0); /* for the plan, too */
+    assert_int_equal(r.sizes.layers, 3);
+    assert_int_equal(r.sizes.width + r.sizes.heads + r.sizes.context + r.batch,
+                     0); /* for the plan, too */
     assert_near(r.time, 120, 0);
     assert_true(r.quiet);
 }
@@ -109,14 +110,14 @@ static void test_presets(void **state) {
     for (int i = 0; i < 2; i++) {
         Request r = new_training(lines[i]);
         assert_string_equal(r.model, "gpt");
-        assert_int_equal(r.sizes.C, 64);
-        assert_int_equal(r.sizes.T, 64);
-        assert_near(r.sizes.dropout, 0, 0);
+        assert_int_equal(r.sizes.width, 64);
+        assert_int_equal(r.sizes.context, 64);
+        assert_near(r.dropout, 0, 0);
         assert_false(r.steps_open);
         expect_budget(&r, 2000, 0);
     }
     Request r = new_training("--preset nanogpt-cpu --time 60");
-    assert_int_equal(r.sizes.C, 128); /* fixed */
+    assert_int_equal(r.sizes.width, 128); /* fixed */
     assert_near(r.time, 60, 0);
 }
 
@@ -128,15 +129,15 @@ static void test_words(void **state) {
     assert_string_equal(back.model, "gpt");
     assert_string_equal(back.precision, "f32");
     assert_string_equal(back.out, "out/model.safetensors"); /* not saved */
-    assert_near(back.sizes.dropout, 0.25, 0);
+    assert_near(back.dropout, 0.25, 0);
     assert_near(back.learning_rate, 0.003, 0);
     assert_true(back.bytes && !back.ladder);
     assert_near(back.time, 90, 0);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        assert_false(request_parse(&back, wrong[i], &err));
+        assert_false(request_parse(&back, wrong[i], true, &err));
         expect_words(err, "no valid 'settings'");
     }
-    assert_false(request_parse(&back, "--wodth=16\n", &err));
+    assert_false(request_parse(&back, "--wodth=16\n", true, &err));
     expect_words(err, "'--wodth'");
 }
 

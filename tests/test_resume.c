@@ -199,7 +199,7 @@ static void test_growing_windows(void **state) {
 }
 
 /* Writes the state of `folder` to @bent, with another value of a note and all weights multiplied.
- */
+ * It has the notes of older states. */
 static void bend_state(const char *folder, const char *key, const char *value, float factor) {
     static const char *const kept_notes[] = {"characters",   "vocabulary",  "step",
                                              "seed",         "best_loss",   "recent_loss",
@@ -211,7 +211,9 @@ static void bend_state(const char *folder, const char *key, const char *value, f
     enum { COUNT = sizeof kept_notes / sizeof *kept_notes };
     Checkpoint c;
     Run *bent;
-    Note notes[COUNT];
+    Note *bent_note = NULL;
+    Note notes[COUNT + 1];
+    int count = COUNT;
     load_in(folder, "conv.last", &c);
     RunOptions options = {.batch = 1, .length = 1, .training = true, .threads = 1};
     assert_ok(run_open(&bent, &c.model, &options, &err), err);
@@ -219,10 +221,12 @@ static void bend_state(const char *folder, const char *key, const char *value, f
     for (size_t i = 0; i < c.model.weights_size; i++) c.model.weights[i] *= factor;
     for (int i = 0; i < COUNT; i++) {
         notes[i] = *checkpoint_note(&c, kept_notes[i]);
-        if (strcmp(kept_notes[i], key) == 0) notes[i] = (Note){key, value, strlen(value)};
+        if (strcmp(kept_notes[i], key) == 0) bent_note = &notes[i];
     }
+    if (*key && !bent_note) bent_note = &notes[count++];
+    if (*key) *bent_note = (Note){key, value, strlen(value)};
     const char *path = file_in("bent", "conv.last");
-    assert_ok(checkpoint_save_run(path, bent, notes, COUNT, &err), err);
+    assert_ok(checkpoint_save_run(path, bent, notes, count, &err), err);
     run_close(bent);
     checkpoint_free(&c);
 }
@@ -459,8 +463,11 @@ static void test_refusals(void **state) {
         {"results", "bigram 1 nan 1 1 5 0\n", "valid 'results'"},
         {"results", "bigram 1 1 inf 1 5 0\n", "valid 'results'"},
         {"settings", "--width=16\n", "valid 'settings'"},
-        {"settings", "--wodth=16\n", "'--wodth'"},
         {"settings", "rubbish\n", "valid 'settings'"},
+        {"request", "--width=16\n", "valid 'settings'"},
+        {"request", "--wodth=16\n", "'--wodth'"},
+        {"request", "rubbish\n", "valid 'settings'"},
+        {"taught_by", "?", "valid 'taught_by'"},
     };
     size_t length;
     make_folder(scratch("bent"));

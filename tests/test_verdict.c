@@ -3,7 +3,7 @@
 #include "tests/support.h"
 #include "formats/checkpoint.h"
 #include "tests/table.h"
-#include "training/compute.h"
+#include "learning/compute.h"
 #include "training/verdict.h"
 
 #include <ctype.h>
@@ -301,9 +301,9 @@ static const Result pairs = {.name = "counted bigram", .validation = 2.4, .secon
 static Plan plan_of(const char *name, double rate, bool ladder) {
     static const Files files = {.init = NULL};
     Plan plan = {.rung_count = 2, .model = name, .ladder = ladder, .steps = 1000, .files = &files};
-    plan.rungs[0] = (RungPlan){.name = "head", .recipe = recipe_of("head")};
-    plan.rungs[1] = (RungPlan){.name = name, .recipe = recipe_of(name)};
-    if (rate > 0) recipe_set_learning_rate(&plan.rungs[1].recipe, rate);
+    plan.rungs[0] = (RungPlan){.name = "head", .options = tril_options()};
+    plan.rungs[1] = (RungPlan){.name = name, .options = tril_options()};
+    plan.rungs[1].options.learning_rate = rate;
     return plan;
 }
 
@@ -332,7 +332,7 @@ static Result result_of(const char *name, double rate, Shape training, Shape val
     return r;
 }
 
-static const Corpus corpus = {.length = 100000, .train = 90000};
+static const Input corpus = {.length = 100000, .train = 90000};
 
 /* Judges one rung. Returns the name of its verdict, "" if there is none. */
 static const char *judged(const char *name, double rate, Shape training, Shape validation) {
@@ -418,11 +418,11 @@ static void test_curves(void **state) {
 /* More steps are proposed where a verdict asks for them, or where nothing speaks against them. */
 static void test_further(void **state) {
     (void)state;
-    static const Corpus once = {.length = 100000, .train = 90000};
-    static const Corpus often = {.length = 5000, .train = 3900}; /* seen 26 times: 40 are enough */
+    static const Input once = {.length = 100000, .train = 90000};
+    static const Input often = {.length = 5000, .train = 3900}; /* seen 26 times: 40 are enough */
     static const struct {
         Shape training, validation;
-        const Corpus *text;
+        const Input *text;
         bool arrow, further;
     } cases[] = {{falling, falling, &once, true, true},
                  {slow, slow, &once, true, true},
@@ -436,7 +436,7 @@ static void test_further(void **state) {
         Verdict verdicts[MAX_VERDICTS];
         char options[LONGER_SIZE];
         Plan plan = plan_of("gpt", 1e-3, false);
-        const Corpus *text = cases[i].text;
+        const Input *text = cases[i].text;
         Result results[] = {pairs, result_of("gpt", 1e-3, cases[i].training, cases[i].validation)};
         int count = verdicts_of(&plan, text, results, 2, verdicts);
         bool further = verdict_further(&plan, text, &results[1], verdicts, count, options);
@@ -460,7 +460,7 @@ static void test_near_zero(void **state) {
     assert_string_equal(verdicts->name, "still falling");
     assert_null(strstr(verdicts->text, "-0."));
     assert_non_null(strstr(verdicts->text, " would be about 0.06 or lower instead of 0.30 ("));
-    const Corpus short_text = {.length = 1000, .train = 900};
+    const Input short_text = {.length = 1000, .train = 900};
     Result all_by_pairs[] = {{.name = "counted bigram", .validation = 0.03, .seconds = -1},
                              result_of("modern", 1e-3, learnt, learnt)};
     assert_int_equal(verdicts_of(&plan, &short_text, all_by_pairs, 2, verdicts), 0);
@@ -525,7 +525,7 @@ static void test_epochs(void **state) {
         Plan plan = plan_of("gpt", 1e-3, false);
         plan.time = 60;
         plan.epochs = cases[i].epochs; /* of 90,000 characters; 100,000 are read */
-        plan.run.batch = plan.run.length = 30;
+        plan.batch = plan.context = 30;
         Result results[] = {pairs, result_of("gpt", 1e-3, falling, falling)};
         assert_int_equal(verdicts_of(&plan, &corpus, results, 2, verdicts), 1);
         assert_non_null(strstr(verdicts->text, cases[i].twice));

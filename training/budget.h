@@ -3,7 +3,7 @@
 #ifndef TRIL_TRAINING_BUDGET_H
 #define TRIL_TRAINING_BUDGET_H
 
-#include "training/saving.h"
+#include "training/saved.h"
 
 typedef struct {
     double seconds; /* for the whole rung; 0: steps count */

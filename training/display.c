@@ -34,19 +34,19 @@ void show_no_state(const char *path) {
     puts(": not there yet: training begins");
 }
 
-void show_corpus(const char *path, const Corpus *corpus) {
+void show_corpus(const char *path, const Input *input) {
     char all[GROUPED_SIZE], train[GROUPED_SIZE], rest[GROUPED_SIZE];
     escape_string(stdout, path);
-    printf(": %s characters, %d distinct; %s train, %s validate\n", grouped(corpus->length, all),
-           corpus->distinct, grouped(corpus->train, train),
-           grouped(corpus->length - corpus->train, rest));
+    printf(": %s characters, %d distinct; %s train, %s validate\n", grouped(input->length, all),
+           input->distinct, grouped(input->train, train),
+           grouped(input->length - input->train, rest));
 }
 
-void show_added(int added, const Corpus *corpus) {
+void show_added(int added, const Input *input) {
     printf(
         "the model did not know %d of these characters: they are added to its vocabulary, which now "
         "has %d\n",
-        added, corpus->vocab.size);
+        added, input->vocabulary);
 }
 
 /* 300 thousand, 6 million. */
@@ -60,15 +60,15 @@ static const char *rounded(double number, char text[GROUPED_SIZE]) {
 /* Why the sizes are not larger. */
 static void show_limit(const Plan *plan) {
     char worth[GROUPED_SIZE];
-    const Choice *c = &plan->choice;
-    if (c->limit == LIMIT_NONE) return;
+    const TrilChoice *c = &plan->choice;
+    if (c->limit == TRIL_LIMIT_NONE) return;
     printf("  the next larger size (layers %d, width %d, context %d) ", c->layers, c->width,
            c->context);
-    if (c->limit == LIMIT_MEMORY)
+    if (c->limit == TRIL_LIMIT_MEMORY)
         puts("does not fit into the memory");
     else
         printf("pays once it has seen %s characters: too many for this %s\n",
-               rounded(c->worth, worth), c->limit == LIMIT_TIME ? "time" : "text");
+               rounded(c->worth, worth), c->limit == TRIL_LIMIT_TIME ? "time" : "text");
 }
 
 /* A share from a third on, in words; shares in between round to the nearest. */
@@ -77,13 +77,13 @@ static const char *share_in_words(double share) {
 }
 
 /* What a training by the clock does with its time. */
-static void show_choice(const Plan *plan, const Corpus *corpus) {
+static void show_choice(const Plan *plan, const Input *input) {
     char speed[GROUPED_SIZE], steps[GROUPED_SIZE];
-    const Config *c = &plan->rungs[plan->rung_count - 1].config;
+    const TrilSizes *s = &plan->rungs[plan->rung_count - 1].sizes;
     bool enough = plan->epochs > 0 && plan->epochs_seen >= plan->epochs;
-    double expected = plan->epochs_seen * (double)corpus->train / plan_step_characters(plan);
+    double expected = plan->epochs_seen * (double)input->train / plan_step_characters(plan);
     printf("in %g s: layers %d, heads %d, width %d, steps of %d x %d characters, dropout %g\n",
-           plan->time, c->L, c->NH, c->C, plan->run.batch, c->T, c->dropout);
+           plan->time, s->layers, s->heads, s->width, plan->batch, s->context, plan->dropout);
     printf("  this machine trains %s characters a second: about %s steps%s, the whole text %.1f "
            "times%s\n",
            grouped((size_t)plan->choice.speed, speed), grouped((size_t)expected, steps),
@@ -95,22 +95,21 @@ static void show_choice(const Plan *plan, const Corpus *corpus) {
     show_limit(plan);
 }
 
-static void show_decisions(const Request *request, const Plan *plan, const Corpus *corpus) {
-    const Config *c = &plan->rungs[plan->rung_count - 1].config;
-    bool dropout = request->sizes.dropout < 0 && c->dropout > 0;
+static void show_decisions(const Request *request, const Plan *plan, const Input *input) {
+    bool dropout = request->dropout < 0 && plan->dropout > 0;
     if (plan->choice.speed > 0)
-        show_choice(plan, corpus);
+        show_choice(plan, input);
     else if (plan->steps < request->steps || (plan->time <= 0 && dropout))
-        printf("%d steps, dropout %g: the text is seen %.1f times\n", plan->steps, c->dropout,
+        printf("%d steps, dropout %g: the text is seen %.1f times\n", plan->steps, plan->dropout,
                plan->epochs_seen);
 }
 
-void show_plan(const Request *request, const Plan *plan, const Corpus *corpus, bool resumed) {
-    int threads = plan->run.threads;
+void show_plan(const Request *request, const Plan *plan, const Input *input, bool resumed) {
+    int threads = plan->threads;
     if (request->threads > threads)
         printf("-j %d: this program may use %d processors, and takes %d threads\n",
                request->threads, threads, threads);
-    if (!resumed) show_decisions(request, plan, corpus);
+    if (!resumed) show_decisions(request, plan, input);
 }
 
 void show_set_aside(const char *where) {
@@ -119,9 +118,9 @@ void show_set_aside(const char *where) {
     putchar('\n');
 }
 
-void show_left_out(const char *name, const Corpus *corpus) {
+void show_left_out(const char *name, const Input *input) {
     printf("\n%s: left out: of %d characters its table would be larger than is worth it\n", name,
-           corpus->vocab.size);
+           input->vocabulary);
 }
 
 void show_other_log(const char *path, const char *where) {
@@ -132,36 +131,35 @@ void show_other_log(const char *path, const char *where) {
 }
 
 /* The program's peak counts, too: reading a long text may take more than training. */
-static void show_memory(const Run *run, const Corpus *corpus) {
+static void show_memory(const TrilMemory *m, const Input *input) {
     enum { PROGRAM = 3 << 20 }; /* itself and its libraries */
     const double MiB = 1048576;
-    Memory m = run_memory(run);
-    size_t text = corpus->length * sizeof *corpus->ids;
-    double all =
-        (double)(m.weights + m.optimizer + m.messages + m.activations + m.threads + text + PROGRAM);
+    double text = (double)(input->length * sizeof(int32_t));
+    double all = m->weights + m->optimizer + m->messages + m->activations + m->threads;
+    all += text + PROGRAM;
     char messages[GROUPED_SIZE] = "";
-    if (m.messages > 0)
-        snprintf(messages, sizeof messages, "messages %.1f, ", (double)m.messages / MiB);
+    if (m->messages > 0) snprintf(messages, sizeof messages, "messages %.1f, ", m->messages / MiB);
     double before = (double)memory_peak();
     if (before > all) all = before;
     printf("  %.1f MiB of memory: weights %.1f, optimizer %.1f, %sactivations %.1f, threads %.1f, "
            "text %.1f\n",
-           all / MiB, (double)m.weights / MiB, (double)m.optimizer / MiB, messages,
-           (double)m.activations / MiB, (double)m.threads / MiB, (double)text / MiB);
+           all / MiB, m->weights / MiB, m->optimizer / MiB, messages, m->activations / MiB,
+           m->threads / MiB, text / MiB);
 }
 
-void show_training(const Model *model, const Run *run, const Plan *plan, const Corpus *corpus,
-                   int done) {
-    const char *name = model->config.model;
+void show_training(const RungPlan *rung, const TrilModel *model, const TrilTraining *training,
+                   const Plan *plan, const Input *input) {
     char count[GROUPED_SIZE];
     char steps[GROUPED_SIZE] = "", processes[GROUPED_SIZE] = "";
+    int done = tril_training_done(training);
+    const TrilMemory memory = tril_training_memory(training);
     if (plan->time <= 0) snprintf(steps, sizeof steps, "%d ", plan->steps);
     if (world_size() > 1) snprintf(processes, sizeof processes, ", %d processes", world_size());
-    printf("\n%s: %s\n  %s parameters, %ssteps of %d x %d characters, %s kernels%s\n", name,
-           model_idea(name), grouped(model->parameters, count), steps, plan->run.batch,
-           model->config.T, run_kernels(run), processes);
+    printf("\n%s: %s\n  %s parameters, %ssteps of %d x %d characters, %s kernels%s\n", rung->name,
+           rung->idea, grouped(tril_model_parameters(model), count), steps, plan->batch,
+           plan->context, tril_training_kernels(training), processes);
     if (done > 0) printf("  goes on after step %d\n", done);
-    show_memory(run, corpus);
+    show_memory(&memory, input);
 }
 
 void show_windows(int next, int last, int done) {
@@ -170,27 +168,26 @@ void show_windows(int next, int last, int done) {
                last);
 }
 
-void show_kernels(const Progress *p, const Run *run) {
-    const char *now = run_kernels(run), *before = p->kernels;
+void show_kernels(const char *before, const TrilTraining *training) {
+    const char *now = tril_training_kernels(training);
     bool base = strcmp(before, "base") == 0 || strcmp(now, "base") == 0; /* the others agree */
     if (*before && strcmp(before, now) != 0 && base)
-        printf("  trained with %s kernels so far; %s kernels give other last digits\n", p->kernels,
+        printf("  trained with %s kernels so far; %s kernels give other last digits\n", before,
                now);
 }
 
-void show_sharing(const Workers *workers) {
+void show_sharing(const Traffic *traffic, int steps, double seconds) {
     const double MB = 1e6;
-    if (world_size() > 1 && workers->steps > 0)
+    if (world_size() > 1 && steps > 0)
         printf("%s  %.3g MB of gradients and weights shared in each step, waited for in %.0f %% of "
                "its time\n",
-               clear_line(), workers->traffic.bytes / workers->steps / MB,
-               100 * workers->traffic.seconds / workers->seconds);
+               clear_line(), traffic->bytes / steps / MB, 100 * traffic->seconds / seconds);
 }
 
 /* Characters a second in training steps, evaluations not counted. */
 static const char *speed_of(const Progress *p, const Plan *plan, char text[GROUPED_SIZE]) {
-    double characters = p->step * plan_step_characters(plan);
-    return grouped(p->step_seconds > 0 ? (size_t)(characters / p->step_seconds) : 0, text);
+    double characters = p->now.step * plan_step_characters(plan);
+    return grouped(p->now.seconds > 0 ? (size_t)(characters / p->now.seconds) : 0, text);
 }
 
 /* By the clock the number of steps is an estimate. */
@@ -258,12 +255,12 @@ static void write_left(double seconds, char text[GROUPED_SIZE]) {
 void show_progress(const Progress *p, const Plan *plan, int steps, const Spark *spark) {
     char number[GROUPED_SIZE], curve[2 + SPARK_SIZE] = "  ", place[64], loss[32], speed[64];
     char left[GROUPED_SIZE], recent[GROUPED_SIZE];
-    int wide = snprintf(place, sizeof place, "  step %d/%s%d", p->step, about(plan), steps);
-    wide += snprintf(loss, sizeof loss, "  loss %s", figure(p->recent, 4, recent));
+    int wide = snprintf(place, sizeof place, "  step %d/%s%d", p->now.step, about(plan), steps);
+    wide += snprintf(loss, sizeof loss, "  loss %s", figure(p->now.recent, 4, recent));
     if (wide >= screen_of(stdout).columns)
-        snprintf(place, sizeof place, "  %.0f %%", 100.0 * p->step / steps);
+        snprintf(place, sizeof place, "  %.0f %%", 100.0 * p->now.step / steps);
     snprintf(speed, sizeof speed, "  %s tokens/s", speed_of(p, plan, number));
-    write_left(p->seconds / p->step * (steps - p->step), left);
+    write_left(p->seconds / p->now.step * (steps - p->now.step), left);
     spark_text(spark, curve + 2);
     show_parts(place, loss, curve, 2 + spark->count, speed, left);
 }
@@ -281,28 +278,28 @@ void show_nothing(void) {
     fflush(stdout);
 }
 
-void show_evaluation(const Progress *p, const Plan *plan, int steps, double validation,
-                     const char *mark, const char *sample) {
-    char speed[GROUPED_SIZE], recent[GROUPED_SIZE], held_out[GROUPED_SIZE];
-    figure(p->recent, 4, recent);
+void show_evaluation(const Progress *p, const Plan *plan, int steps, double recent,
+                     double validation, const char *mark, const char *sample) {
+    char speed[GROUPED_SIZE], loss[GROUPED_SIZE], held_out[GROUPED_SIZE];
+    figure(recent, 4, loss);
     figure(validation, 4, held_out);
-    if (p->step == 0)
+    if (p->now.step == 0)
         printf("%s  begins with a validation loss of %s\n        | %s\n", clear_line(), held_out,
                sample);
     else
         printf("%s  step %5d/%s%d  loss %s  validation %s%s  %s tokens/s  %.1f s\n        | %s\n",
-               clear_line(), p->step, about(plan), steps, recent, held_out, mark,
+               clear_line(), p->now.step, about(plan), steps, loss, held_out, mark,
                speed_of(p, plan, speed), p->seconds, sample);
     fflush(stdout);
 }
 
 void show_early_stop(const Progress *p) {
-    printf("  no lower loss since step %.0f: the rest of the training is left out\n",
-           p->lowest_step);
+    printf("  no lower loss since step %d: the rest of the training is left out\n",
+           p->now.lowest_step);
 }
 
 void show_early_decay(const Progress *p) {
-    printf("  no lower loss since step %.0f: the learning rate begins to fall\n", p->lowest_step);
+    printf("  no lower loss since step %d: the learning rate begins to fall\n", p->now.lowest_step);
 }
 
 /* Operations in units of 10^12. */
@@ -359,7 +356,7 @@ void show_profile(const char *name, const Stopwatch *watch) {
     snprintf(head, sizeof head, "where the %.2f s of %s went", all, name);
     printf("\n%-40s  %8s  %6s  %7s\n", head, "seconds", "share", "GFLOP/s");
     for (int i = 0; i < watch->count; i++) {
-        const ProfileLine *line = &watch->lines[i];
+        const TrilPart *line = &watch->lines[i];
         if (line->seconds < small * all) {
             rest += line->seconds;
             continue;

@@ -2,24 +2,24 @@
 #ifndef TRIL_TRAINING_DISPLAY_H
 #define TRIL_TRAINING_DISPLAY_H
 
+#include "base/world.h"
 #include "report/spark.h"
-#include "training/saving.h"
+#include "training/saved.h"
 #include "training/stopwatch.h"
 #include "training/verdict.h"
-#include "training/workers.h"
 
 /* --resume found no state at `path`. */
 void show_no_state(const char *path);
 
 /* The text: its path, length and vocabulary. */
-void show_corpus(const char *path, const Corpus *corpus);
+void show_corpus(const char *path, const Input *input);
 
 /* The number of its characters that were added to the model of --init. */
-void show_added(int added, const Corpus *corpus);
+void show_added(int added, const Input *input);
 
 /* The decisions on what the request left open, with their reasons, and fewer threads than it asked
  * for. */
-void show_plan(const Request *request, const Plan *plan, const Corpus *corpus, bool resumed);
+void show_plan(const Request *request, const Plan *plan, const Input *input, bool resumed);
 
 /* Files that were in the way of this training have been moved to the folder `where`. */
 void show_set_aside(const char *where);
@@ -29,18 +29,18 @@ void show_set_aside(const char *where);
 void show_other_log(const char *path, const char *where);
 
 /* A baseline is left out: its table would be too large for this text. */
-void show_left_out(const char *name, const Corpus *corpus);
+void show_left_out(const char *name, const Input *input);
 
 /* The lengths of the next and of the last windows, if they differ; `done` steps are taken. */
 void show_windows(int next, int last, int done);
 
-/* What will be trained, and the memory of the training, the text and the program. `done` steps were
- * taken before. */
-void show_training(const Model *model, const Run *run, const Plan *plan, const Corpus *corpus,
-                   int done);
+/* What will be trained, the steps that were taken before, and the memory of the training, the text
+ * and the program. */
+void show_training(const RungPlan *rung, const TrilModel *model, const TrilTraining *training,
+                   const Plan *plan, const Input *input);
 
-/* A training is resumed with other kernels than before. */
-void show_kernels(const Progress *progress, const Run *run);
+/* A training is resumed with other kernels than `before`; empty: they are not known. */
+void show_kernels(const char *before, const TrilTraining *training);
 
 /* On a terminal: the progress line, which overwrites itself and never takes two lines. `steps` is
  * the number of all steps, as far as known. */
@@ -51,16 +51,18 @@ void show_progress(const Progress *progress, const Plan *plan, int steps, const 
 void show_activity(const char *activity);
 void show_nothing(void);
 
-/* The two lines of an evaluation: its figures, and the text that the model generated. */
-void show_evaluation(const Progress *progress, const Plan *plan, int steps, double validation,
-                     const char *mark, const char *sample);
+/* The two lines of an evaluation: its figures, with the mean loss of the batches before it, and the
+ * text that the model generated. */
+void show_evaluation(const Progress *progress, const Plan *plan, int steps, double recent,
+                     double validation, const char *mark, const char *sample);
 
 /* Why the training ends early, and why the rates fall early. */
 void show_early_stop(const Progress *progress);
 void show_early_decay(const Progress *progress);
 
-/* The time and traffic of sharing steps with other processes, if there are any. */
-void show_sharing(const Workers *workers);
+/* What was sent in so many steps, which took so many seconds, and how long this process waited: if
+ * it shares them with others. */
+void show_sharing(const Traffic *traffic, int steps, double seconds);
 
 /* The table of losses and of compute, and the digests of the weights. An arrow marks a rung of
  * which one of the `said` verdicts asks for more steps. */

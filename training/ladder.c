@@ -2,14 +2,13 @@
 #include "base/clock.h"
 #include "base/escape.h"
 #include "base/memory.h"
+#include "library/message.h"
 #include "report/textfile.h"
-#include "training/compute.h"
 #include "training/display.h"
 #include "training/interruption.h"
 #include "training/next_steps.h"
 #include "training/report.h"
 #include "training/rung.h"
-#include "training/sizes.h"
 #include "training/stopwatch.h"
 #include "training/verdict.h"
 
@@ -28,17 +27,16 @@ typedef struct {
 } Results;
 
 /* Adds the lines that need no training. */
-static bool add_closed_forms(const Corpus *corpus, Results *results, Error *err) {
-    Counts c;
-    if (!count_losses(corpus->ids, corpus->train, corpus->ids + corpus->train,
-                      corpus->length - corpus->train, corpus->vocab.size, &c, err))
-        return false;
+static bool add_closed_forms(const Input *input, Results *results, Error *err) {
+    TrilCounts c;
+    TrilError error;
+    if (tril_text_count(input->text, &c, &error) != TRIL_OK) return message_take(err, &error, NULL);
     const struct {
         const char *name;
         double train, held_out;
     } forms[CLOSED_FORMS] = {{"uniform", c.uniform, c.uniform},
-                             {"counted unigram", c.unigram, c.unigram_held_out},
-                             {"counted bigram", c.bigram, c.bigram_held_out}};
+                             {"counted unigram", c.own_unigram, c.unigram},
+                             {"counted bigram", c.own_bigram, c.bigram}};
     for (int i = 0; i < CLOSED_FORMS; i++)
         results->list[i] = (Result){.name = forms[i].name,
                                     .train = forms[i].train,
@@ -53,23 +51,23 @@ static bool add_closed_forms(const Corpus *corpus, Results *results, Error *err)
 
 /* The index of the state's rung in the plan; plan->rung_count if there is no state. */
 static int place_of_state(const Plan *plan, const Start *start) {
-    int i = start->resumed ? 0 : plan->rung_count;
-    while (i < plan->rung_count &&
-           strcmp(plan->rungs[i].name, start->state.checkpoint.model.config.model) != 0)
-        i++;
+    int i = 0;
+    if (!start->resumed) return plan->rung_count;
+    const char *rung = tril_state_sizes(start->saved.state).rung;
+    while (i < plan->rung_count && strcmp(plan->rungs[i].name, rung) != 0) i++;
     return i;
 }
 
-static const Result *result_of(const State *state, const char *name) {
-    for (int i = 0; i < state->result_count; i++)
-        if (strcmp(state->results[i].name, name) == 0) return &state->results[i];
+static const Result *result_of(const Saved *saved, const char *name) {
+    for (int i = 0; i < saved->result_count; i++)
+        if (strcmp(saved->results[i].name, name) == 0) return &saved->results[i];
     return NULL;
 }
 
 /* The result of a rung that is complete: trained before, on the same number of steps or, by the
  * clock, on as much time; a baseline on any time. Else NULL. */
 static const Result *complete(const Plan *plan, const RungPlan *rung, const Start *start) {
-    const Result *r = start->resumed ? result_of(&start->state, rung->name) : NULL;
+    const Result *r = start->resumed ? result_of(&start->saved, rung->name) : NULL;
     if (!r) return NULL;
     double min = rung->baseline ? 1 : plan->time;
     double characters = plan->steps * plan_step_characters(plan);
@@ -81,31 +79,31 @@ static const Result *complete(const Plan *plan, const RungPlan *rung, const Star
 /* A training that began without its baseline continues without it. `place` is the index of the
  * state's rung. */
 static bool began_without(const Plan *plan, const RungPlan *rung, const Start *start, int place) {
-    return start->resumed && rung != &plan->rungs[place] && !result_of(&start->state, rung->name);
+    return start->resumed && rung != &plan->rungs[place] && !result_of(&start->saved, rung->name);
 }
 
-static bool too_large(const Corpus *corpus) {
-    return corpus->vocab.size > MAX_BASELINE_VOCABULARY;
+static bool too_large(const Input *input) {
+    return input->vocabulary > MAX_BASELINE_VOCABULARY;
 }
 
 /* A baseline is not worth gigabytes: the counted bigram says the same. And a model that begins
  * trained is compared with its own first loss. */
-static bool leaves_out(const Plan *plan, const RungPlan *rung, const Corpus *corpus,
+static bool leaves_out(const Plan *plan, const RungPlan *rung, const Input *input,
                        const Start *start, int place) {
     return rung->baseline &&
-           (too_large(corpus) || plan->files->init || began_without(plan, rung, start, place));
+           (too_large(input) || plan->files->init || began_without(plan, rung, start, place));
 }
 
 /* Before hours of training: is there enough memory for each rung? */
-static bool check_memory(const Plan *plan, const Corpus *corpus, Start *start, Error *err) {
+static bool check_memory(const Plan *plan, const Input *input, Start *start, Error *err) {
     int place = place_of_state(plan, start);
     for (int i = 0; i < plan->rung_count; i++) {
         const RungPlan *rung = &plan->rungs[i];
-        Sizes sizes = {rung->config, plan->run.batch};
-        if (!leaves_out(plan, rung, corpus, start, place) &&
-            !sizes_fit(&sizes, &plan->run, corpus, rung->chosen ? start_teacher(start) : NULL,
-                       i == place, err))
-            return false;
+        TrilError error;
+        if (!leaves_out(plan, rung, input, start, place) &&
+            tril_training_fits(&rung->sizes, input->text, &rung->options, i == place, &error) !=
+                TRIL_OK)
+            return message_take(err, &error, NULL);
     }
     return true;
 }
@@ -133,14 +131,14 @@ static void add_known(Results *results, const RungPlan *rung, const Result *know
     result->compute = course->steps > 0 ? course->compute : NAN;
 }
 
-static bool train_rungs(const Plan *plan, const Corpus *corpus, Outputs *outputs, Start *start,
+static bool train_rungs(const Plan *plan, const Input *input, Outputs *outputs, Start *start,
                         Results *results, Report *report, Error *failed, Error *err) {
     const int rungs = plan->rung_count, place = place_of_state(plan, start);
     double earlier = 0; /* seconds of complete rungs */
     for (int i = 0; i < rungs && (results->count == CLOSED_FORMS || !interrupted()); i++) {
         const RungPlan *rung = &plan->rungs[i];
-        if (leaves_out(plan, rung, corpus, start, place)) {
-            if (!plan->quiet && too_large(corpus)) show_left_out(rung->name, corpus);
+        if (leaves_out(plan, rung, input, start, place)) {
+            if (!plan->quiet && too_large(input)) show_left_out(rung->name, input);
             continue;
         }
         const Result *known = complete(plan, rung, start);
@@ -156,19 +154,18 @@ static bool train_rungs(const Plan *plan, const Corpus *corpus, Outputs *outputs
         const Task task = {
             .plan = plan,
             .rung = rung,
-            .corpus = corpus,
+            .input = input,
             .outputs = outputs,
             .report = report,
             .course = &results->courses[results->count],
-            .init = rung->chosen && start->from_model ? &start->init.checkpoint : NULL,
-            .teacher = rung->chosen ? start_teacher(start) : NULL,
+            .init = rung->chosen ? start->init : NULL,
             .seconds = seconds_for(plan, rung, left, rungs - i),
             /* the existing state of a later rung is worth more than the state of this one */
             .keeps_state = i >= place || place == rungs,
             .results = results->list + CLOSED_FORMS,
             .result_count = results->count - CLOSED_FORMS,
             .failed = failed};
-        State *from = i == place ? &start->state : NULL;
+        Saved *from = i == place ? &start->saved : NULL;
         stopwatch_enter(&results->watch, rung->name);
         if (!train_rung(&task, from, &results->list[results->count], err)) return false;
         stopwatch_leave(&results->watch);
@@ -214,13 +211,13 @@ static const Result *result_of_model(const Plan *plan, const Results *results) {
 }
 
 /* Shows and writes the results. */
-static bool compare(const Plan *plan, const Corpus *corpus, Results *results, Report *report,
+static bool compare(const Plan *plan, const Input *input, Results *results, Report *report,
                     const Error *failed, Error *err) {
     Verdict verdicts[MAX_VERDICTS];
     char longer[LONGER_SIZE];
     const Result *model = result_of_model(plan, results);
-    int count = verdicts_of(plan, corpus, results->list, results->count, verdicts);
-    bool further = model && verdict_further(plan, corpus, model, verdicts, count, longer);
+    int count = verdicts_of(plan, input, results->list, results->count, verdicts);
+    bool further = model && verdict_further(plan, input, model, verdicts, count, longer);
     show_results(results->list, results->count, verdicts, count);
     if (!plan->quiet) show_verdicts(plan, verdicts, count);
     if (plan->ladder && !write_table(plan, results, err)) return false;
@@ -232,32 +229,32 @@ static bool compare(const Plan *plan, const Corpus *corpus, Results *results, Re
     return *failed->text ? fail(err, "%s", failed->text) : page; /* the training's files first */
 }
 
-static bool train_with_report(const Plan *plan, const Corpus *corpus, Outputs *outputs,
-                              Start *start, Results *results, Error *err) {
+static bool train_with_report(const Plan *plan, const Input *input, Outputs *outputs, Start *start,
+                              Results *results, Error *err) {
     Report *report;
     char where[PATH_SIZE];
     Error failed = {0};
-    if (!outputs_make_way(outputs, corpus->digest, start->resumed, where, err)) return false;
+    if (!outputs_make_way(outputs, input->digest, start->resumed, where, err)) return false;
     if (*where) show_set_aside(where);
-    if (!report_open(&report, plan, corpus, outputs, results->list, err)) return false;
-    bool ok = train_rungs(plan, corpus, outputs, start, results, report, &failed, err);
+    if (!report_open(&report, plan, input, outputs, results->list, err)) return false;
+    bool ok = train_rungs(plan, input, outputs, start, results, report, &failed, err);
     if (ok)
-        ok = compare(plan, corpus, results, report, &failed, err);
+        ok = compare(plan, input, results, report, &failed, err);
     else
         report_end(report, results->count, err, &(Error){0});
     report_close(report);
     return ok;
 }
 
-bool ladder_train(const Plan *plan, const Corpus *corpus, Outputs *outputs, Start *start,
+bool ladder_train(const Plan *plan, const Input *input, Outputs *outputs, Start *start,
                   Error *err) {
     Results *results;
-    if (!check_memory(plan, corpus, start, err) ||
+    if (!check_memory(plan, input, start, err) ||
         !memory_alloc(&results, 1, sizeof *results, "the results", err))
         return false;
     if (plan->profile) stopwatch_start(&results->watch, "the rest", plan->begun);
-    bool ok = add_closed_forms(corpus, results, err) &&
-              train_with_report(plan, corpus, outputs, start, results, err);
+    bool ok = add_closed_forms(input, results, err) &&
+              train_with_report(plan, input, outputs, start, results, err);
     memory_free(results);
     return ok;
 }

@@ -7,10 +7,9 @@
 
 /* Trains the rungs, or takes their results from the state of an earlier run, and prints the table
  * of losses. First moves earlier files out of the way. At the end writes the report and, for the
- * whole ladder, the table. An interruption ends it early and in good order. Empties `start`, which
- * the caller still frees. Refused: too little memory for a rung; what train_rung refuses; at the
- * end, a file that could not be written. */
-bool ladder_train(const Plan *plan, const Corpus *corpus, Outputs *outputs, Start *start,
-                  Error *err);
+ * whole ladder, the table. An interruption ends it early and in good order. Releases the state of
+ * `start` and trains its model; the caller still frees it. Refused: too little memory for a rung;
+ * what train_rung refuses; at the end, a file that could not be written. */
+bool ladder_train(const Plan *plan, const Input *input, Outputs *outputs, Start *start, Error *err);
 
 #endif

@@ -1,7 +1,6 @@
 #include "training/log.h"
 #include "base/file.h"
 #include "base/filesystem.h"
-#include "training/compute.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -28,6 +28,9 @@ typedef struct {
     Digest digest; /* and their digest */
 } Log;
 
+/* Operations are written in units of as many. */
+#define TERA 1e12
+
 /* The first line of every log. */
 #define LOG_HEADING \
     "step,tokens,seconds,lr,train_loss,val_loss,grad_norm,tokens_per_second,sample,tflop\n"

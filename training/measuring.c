@@ -1,36 +1,46 @@
 #include "training/measuring.h"
+#include "library/message.h"
 #include "training/interruption.h"
-#include "training/sizes.h"
-#include "training/workers.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-bool measure_best(const Plan *plan, const RungPlan *rung, const Corpus *corpus,
-                  const Config *trained, double known, Result *result, Error *err) {
+static int is_stopped(void *user) {
+    (void)user;
+    return interrupted_twice();
+}
+
+/* Sets *loss, unless a person does not wait. */
+static bool evaluate(const TrilModel *kept, const Plan *plan, const Input *input, bool trained_on,
+                     size_t characters, double *loss, Error *err) {
+    TrilError error;
+    double found;
+    if (interrupted_twice()) return true;
+    TrilStatus status = tril_text_evaluate(input->text, kept, trained_on, characters, plan->batch,
+                                           plan->threads, is_stopped, NULL, &found, &error);
+    if (status == TRIL_OK) *loss = found;
+    return status == TRIL_OK || status == TRIL_STOPPED || message_take(err, &error, NULL);
+}
+
+bool measure_best(const Plan *plan, const RungPlan *rung, const Input *input, double known,
+                  Result *result, Error *err) {
     const char *path = rung->checkpoint;
-    Checkpoint kept;
-    if (!checkpoint_load(&kept, path, err)) return false;
-    RunOptions options = {
-        .batch = plan->run.batch, .length = kept.model.config.T, .threads = plan->run.threads};
-    Workers workers = {0};
-    bool ok = same_sizes(&kept.model.config, trained) ||
-              fail(err, "%s: was replaced by another program", path);
-    size_t train = corpus->train, every = (size_t)ceil(plan_batches(plan, train) / TRAIN_BATCHES);
-    const Note *note = checkpoint_note(&kept, "validation_loss");
-    double noted = note ? strtod(note->value, NULL) : NAN;
+    TrilError error;
+    TrilModel *kept;
+    if (tril_model_load(&kept, path, &error) != TRIL_OK) return message_take(err, &error, NULL);
+    const TrilSizes has = tril_model_sizes(kept);
+    double noted = tril_model_loss(kept);
+    size_t some = (size_t)(TRAIN_BATCHES * plan_step_characters(plan));
     result->train = NAN;
     result->validation = fabs(noted - known) < 1e-6 ? known : NAN;
-    if (!interrupted_twice())
-        ok =
-            ok && workers_open(&workers, &kept.model, &options, corpus, err) &&
-            workers_evaluate(&workers, 0, train, every, &result->train, err) &&
-            (!isnan(result->validation) || workers_evaluate(&workers, train, corpus->length - train,
-                                                            1, &result->validation, err));
+    bool ok = (plan_same_sizes(&has, &rung->sizes) &&
+               tril_tokenizer_same(tril_model_tokenizer(kept), input->tokenizer)) ||
+              fail(err, "%s: was replaced by another program", path);
+    ok = ok && evaluate(kept, plan, input, true, some, &result->train, err) &&
+         (!isnan(result->validation) ||
+          evaluate(kept, plan, input, false, 0, &result->validation, err));
     if (isnan(result->validation)) result->validation = noted;
-    result->parameters = kept.model.parameters;
-    result->digest = model_digest(&kept.model);
-    workers_close(&workers);
-    checkpoint_free(&kept);
+    result->parameters = tril_model_parameters(kept);
+    result->digest = tril_model_digest(kept);
+    tril_model_free(kept);
     return ok;
 }

@@ -2,15 +2,15 @@
 #ifndef TRIL_TRAINING_MEASURING_H
 #define TRIL_TRAINING_MEASURING_H
 
-#include "training/saving.h"
+#include "training/saved.h"
 
 /* Measures the best checkpoint of the rung, read back from its file, in float32: the loss on the
  * held-out text, and on at most TRAIN_BATCHES batches from all over the training text. `known` is
  * the held-out loss if the evaluation that saved the checkpoint measured it in the same way; else
  * NaN. A person may not wait: then the held-out loss is the one in the file, and the other NaN.
  * Sets the losses, parameters and digest of *result. Refused: a checkpoint that cannot be read or
- * has other sizes than the model `trained`, too little memory. */
-bool measure_best(const Plan *plan, const RungPlan *rung, const Corpus *corpus,
-                  const Config *trained, double known, Result *result, Error *err);
+ * is not of the rung, too little memory. */
+bool measure_best(const Plan *plan, const RungPlan *rung, const Input *input, double known,
+                  Result *result, Error *err);
 
 #endif

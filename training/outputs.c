@@ -1,13 +1,11 @@
 #include "training/outputs.h"
-#include "formats/checkpoint.h"
 #include "base/claims.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "library/tril.h"
 #include "report/page.h"
 #include "training/log.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- claims ---- */
@@ -92,32 +90,27 @@ static const Output *find(const Outputs *o, Kind kind, const char *rung) {
 
 /* Is the checkpoint of a training on this text? A file that is not a checkpoint is not. An old
  * checkpoint that does not name its text belongs to the text of the state beside it. */
-static bool read_notes(const char *path, const char *text, bool by_state, bool *of_text,
-                       Error *err) {
-    Checkpoint c;
-    *of_text = false;
-    if (!checkpoint_peek(&c, path, err)) return !err->no_memory;
-    const Note *of = checkpoint_note(&c, "text");
-    *of_text = of ? strcmp(of->value, text) == 0 : by_state;
-    checkpoint_free(&c);
-    return true;
+static bool is_of_text(const char *path, uint64_t text, bool by_state, bool *of_text, Error *err) {
+    TrilError error;
+    uint64_t of;
+    TrilStatus status = tril_model_text(path, &of, &error);
+    *of_text = status == TRIL_OK && (of ? of == text : by_state);
+    return status != TRIL_NO_MEMORY || fail(err, "%s", error.text);
 }
 
 /* Sets `known` for each output that is there. */
 static bool look(Outputs *o, uint64_t digest, Error *err) {
     bool by_state = false, ok = true;
-    char text[17];
-    snprintf(text, sizeof text, "%016" PRIx64, digest);
     for (int i = 0; i < o->count && ok; i++) {
         Output *output = &o->list[i];
         bool *known = &output->known;
         if (!claims_there(o->claims, output->path)) continue;
         switch (output->kind) {
             case STATE:
-                ok = read_notes(output->path, text, false, known, err);
+                ok = is_of_text(output->path, digest, false, known, err);
                 by_state = *known;
                 break;
-            case MODEL: ok = read_notes(output->path, text, by_state, known, err); break;
+            case MODEL: ok = is_of_text(output->path, digest, by_state, known, err); break;
             case LOG:
                 *known = (by_state || find(o, MODEL, output->rung)->known) &&
                          file_begins(output->path, LOG_HEADING);

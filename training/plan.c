@@ -1,237 +1,214 @@
 #include "training/plan.h"
+#include "library/message.h"
 #include "training/interruption.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+bool plan_same_sizes(const TrilSizes *one, const TrilSizes *other) {
+    const TrilSizes a = tril_sizes_used(one), b = tril_sizes_used(other);
+    return strcmp(a.rung, b.rung) == 0 && a.context == b.context && a.layers == b.layers &&
+           a.heads == b.heads && a.width == b.width && a.kv_heads == b.kv_heads &&
+           a.hidden == b.hidden;
+}
+
 double plan_step_characters(const Plan *plan) {
-    return (double)plan->run.batch * plan->run.length;
+    return (double)plan->batch * plan->context;
 }
 
 double plan_batches(const Plan *plan, size_t length) {
     return ceil((double)length / plan_step_characters(plan));
 }
 
-static double held_out_batches(const Plan *plan, const Corpus *corpus) {
-    return plan_batches(plan, corpus->length - corpus->train);
+static double held_out_batches(const Plan *plan, const Input *input) {
+    return plan_batches(plan, input->length - input->train);
 }
 
 /* A batch takes about a quarter of a step. */
-double plan_evaluation(const Plan *plan, const Corpus *corpus) {
-    return held_out_batches(plan, corpus) / 4;
+double plan_evaluation(const Plan *plan, const Input *input) {
+    return held_out_batches(plan, input) / 4;
 }
 
 /* All but the first is in float32, which takes nearly twice as long as bfloat16. */
-double plan_closing(const Plan *plan, const Corpus *corpus, bool known) {
-    double train = fmin(plan_batches(plan, corpus->train), TRAIN_BATCHES);
-    double best = (known ? 0 : 1) + train / held_out_batches(plan, corpus);
-    return 1 + (plan->run.precision == BFLOAT16 ? 1.8 : 1) * best;
-}
-
-/* ---- how often the text is seen ---- */
-
-/* The most epochs that help: with more, the model memorises the text. A short text needs more
- * epochs to be learnt at all. Found by trial on 35,000 and on a million characters
- * (docs/records.md). A trained model needs fewer. */
-double plan_epochs_that_help(double characters, bool trained) {
-    const double max = 40, min = 16, million = 1e6, share = trained ? 0.25 : 1;
-    return round(share * fmin(max, fmax(min, min * sqrt(million / characters))));
-}
-
-/* A model memorises a text sooner if it sees the text more often and if it has more weights.
- * Dropout works against that. If a text is seen only a few times, dropout only takes time. Found by
- * trial (docs/records.md). */
-static double dropout_for(const Config *config, double epochs, double characters) {
-    Config sizes = *config;
-    sizes.dropout = 0; /* still open */
-    const double few = 5, each = 0.026, max = 0.3;
-    double light = fmin(230e3, 1.3 * characters); /* weights that do not memorise */
-    double often = log2(epochs / few);
-    double heavy = log2((double)model_parameters(&sizes) / light);
-    double dropout = each * fmax(0, often) * fmax(0, heavy);
-    return round(100 * fmin(dropout, max)) / 100;
-}
-
-/* Limits the steps to what the epochs allow, and the evaluations in proportion. */
-static void limit_steps(Plan *plan, double epochs_of_step) {
-    double steps = fmax(1, plan->epochs / epochs_of_step);
-    if (steps >= plan->steps) return;
-    plan->eval_every = (int)fmax(1, (double)plan->eval_every * steps / plan->steps);
-    plan->steps = (int)steps;
+double plan_closing(const Plan *plan, const Input *input, bool known) {
+    double train = fmin(plan_batches(plan, input->train), TRAIN_BATCHES);
+    double best = (known ? 0 : 1) + train / held_out_batches(plan, input);
+    return 1 + (plan->bf16 ? 1.8 : 1) * best;
 }
 
 /* ---- what is open ---- */
 
+/* What is decided for the last rung, which is the largest or the chosen one: the others share it.
+ */
+typedef struct {
+    TrilSizes sizes;
+    TrilOptions options;
+} Decisions;
+
 /* The share of a rung's seconds that its evaluations take, as the budget arranges them: the last
  * and what follows it, and before it at most nine, which take at most about a twentieth. */
-static double share_of_evaluations(const Plan *plan, const Corpus *corpus, double seconds) {
+static double share_of_evaluations(const Plan *plan, const Input *input, double seconds) {
     const double earlier = 9, rare = 20, least = 0.1; /* the least share for steps */
     double step = plan_step_characters(plan) / plan->choice.speed;
-    double one = plan_evaluation(plan, corpus) * step;
-    double closing = plan_closing(plan, corpus, plan->run.precision != BFLOAT16) * one;
+    double one = plan_evaluation(plan, input) * step;
+    double closing = plan_closing(plan, input, !plan->bf16) * one;
     double left = fmax(least * seconds, seconds - closing);
     double between = fmax(seconds / (earlier + 1), rare * one);
     left -= fmin(earlier, floor(left / (between + one))) * one;
     return 1 - left / seconds;
 }
 
+/* Nobody waits for the end of a search that a person has interrupted. */
+static int is_interrupted(void *user) {
+    (void)user;
+    return interrupted();
+}
+
 /* The speed is measured also where all sizes are given, for windows depend on the epochs. */
-static bool decide_by_time(Plan *plan, Sizes *sizes, const Corpus *corpus, Model *teacher,
-                           Error *err) {
-    double characters = (double)corpus->train;
+static bool decide_by_time(Plan *plan, Decisions *d, const Input *input, Error *err) {
+    TrilError error;
+    TrilOptions *o = &d->options;
+    double characters = (double)input->train, most_steps = 1e9;
     double seconds = plan->time / (plan->ladder ? plan->rung_count : 1);
     double max = plan->epochs > 0 ? plan->epochs * characters : INFINITY;
-    SizeSearch search = {&plan->run, corpus, teacher, seconds, max};
-    if (!sizes_choose(sizes, &search, &plan->choice, err)) return false;
-    plan->run.batch = sizes->batch;
-    plan->run.length = sizes->config.T;
-    plan->evaluating = share_of_evaluations(plan, corpus, seconds);
-    double read = plan->choice.speed * seconds * (1 - plan->evaluating);
-    plan->epochs_seen = fmin(read, max) / characters;
+    if (tril_sizes_choose(&d->sizes, o, input->text, seconds, max, is_interrupted, NULL,
+                          &plan->choice, &error) != TRIL_OK)
+        return message_take(err, &error, NULL);
+    plan->batch = o->batch;
+    plan->context = d->sizes.context;
+    plan->evaluating = share_of_evaluations(plan, input, seconds);
+    double read = fmin(plan->choice.speed * seconds * (1 - plan->evaluating), max);
+    plan->epochs_seen = read / characters;
+    o->steps = (int)fmin(most_steps, fmax(1, read / plan_step_characters(plan)));
     return !interrupted() || fail(err, "interrupted before training began");
 }
 
-static void decide_by_steps(Plan *plan, const Sizes *sizes, const Corpus *corpus, bool steps_open) {
-    double epochs_of_step = (double)sizes->batch * sizes->config.T / (double)corpus->train;
-    if (steps_open && plan->epochs > 0) limit_steps(plan, epochs_of_step);
-    plan->epochs_seen = plan->steps * epochs_of_step;
+/* Fewer steps than usual have their evaluations in proportion. */
+static void space_evaluations(Plan *plan, const Decisions *d, const Input *input) {
+    double usual = plan->steps, steps = plan->steps;
+    if (d->options.epochs > 0)
+        steps = d->options.epochs * (double)input->train / plan_step_characters(plan);
+    if (steps < usual) plan->eval_every = (int)fmax(1, plan->eval_every * fmax(1, steps) / usual);
 }
 
-/* Decides the sizes for the last rung, which is the largest or the chosen one. */
-static bool decide(Plan *plan, Sizes *sizes, const Request *request, const Corpus *corpus,
-                   Model *teacher, Error *err) {
-    Config *config = &sizes->config;
-    bool limited = plan->time > 0 || request->steps_open;
-    double characters = (double)corpus->train;
-    if (plan->epochs < 0)
-        plan->epochs = limited ? plan_epochs_that_help(characters, request->init) : 0;
-    if (plan->time <= 0)
-        decide_by_steps(plan, sizes, corpus, request->steps_open);
-    else if (!decide_by_time(plan, sizes, corpus, teacher, err))
-        return false;
-    if (config->dropout < 0) config->dropout = dropout_for(config, plan->epochs_seen, characters);
+static bool decide(Plan *plan, Decisions *d, const Request *request, const Input *input,
+                   Error *err) {
+    TrilError error;
+    double epochs;
+    bool by_time = plan->time > 0;
+    d->options.steps = request->steps_open ? 0 : request->steps;
+    if (by_time && plan->epochs < 0)
+        plan->epochs = tril_epochs_that_help((double)input->train, request->init != NULL);
+    d->options.epochs = plan->epochs;
+    if (by_time && !decide_by_time(plan, d, input, err)) return false;
+    if (tril_options_decide(&d->options, &d->options, &d->sizes, input->text, request->init != NULL,
+                            &epochs, &error) != TRIL_OK)
+        return message_take(err, &error, NULL);
+    plan->batch = d->options.batch;
+    plan->context = d->sizes.context;
+    plan->epochs = d->options.epochs;
+    if (by_time) return true;
+    if (request->steps_open) space_evaluations(plan, d, input);
+    plan->steps = d->options.steps;
+    plan->epochs_seen = epochs;
     return true;
 }
 
 /* ---- the plan ---- */
 
-/* A trained model keeps more of what it knows if the rate is lower than usual. */
-static double learning_rate_for(const Request *request, bool resumed) {
-    const double gentle = 0.1;
-    if (request->learning_rate > 0 || !request->init || resumed) return request->learning_rate;
-    return gentle * recipe_of(request->model).peak.learning_rate;
-}
-
-static bool grows(const char *windows, const Recipe *recipe) {
-    bool grow = false;
-    Error none; /* the name was checked */
-    request_windows(windows, recipe->grows, &grow, &none);
-    return grow;
-}
-
-static Recipe recipe_for(const char *name, const Request *request) {
-    Recipe recipe = recipe_of(name);
-    recipe.grows = grows(request->windows, &recipe);
-    if (request->embedding_decay >= 0)
-        recipe_set_embedding_decay(&recipe, request->embedding_decay);
-    if (strcmp(name, request->model) != 0) return recipe;
-    if (request->learning_rate > 0) recipe_set_learning_rate(&recipe, request->learning_rate);
-    if (request->weight_decay >= 0) recipe_set_weight_decay(&recipe, request->weight_decay);
-    return recipe;
-}
-
-/* What --windows means. A trained model has learnt what is near. A text that is seen often may be
- * learnt by heart, and while windows are short no evaluation tells. A state without this option is
+/* What the request, in which nothing is open, asks of the chosen rung. A state without --windows is
  * from a time when windows never grew. */
-static const char *windows_of(const Plan *plan, const Request *request, bool resumed) {
-    const double often = 8; /* passes over the text */
-    if (resumed) return request->windows ? request->windows : "whole";
-    bool open = !request->windows || strcmp(request->windows, "auto") == 0;
-    if (!open) return request->windows;
-    return request->init || plan->epochs_seen > often ? "whole" : "auto";
+static TrilOptions options_of(const Request *r, const TrilModel *teacher) {
+    return (TrilOptions){.steps = r->steps,
+                         .epochs = r->epochs,
+                         .batch = r->batch,
+                         .dropout = r->dropout,
+                         .learning_rate = r->learning_rate > 0 ? r->learning_rate : 0,
+                         .weight_decay = r->weight_decay,
+                         .embedding_decay = r->embedding_decay,
+                         .windows = r->windows ? r->windows : "whole",
+                         .held_out = r->held_out,
+                         .teacher = teacher,
+                         .precision = r->precision,
+                         .threads = r->threads,
+                         .seed = r->seed};
 }
 
-/* The full decay of the embedding, which keeps the vectors of rare characters from growing without
- * end (training/recipe.c). In older states --decay changes it in proportion. */
-static double full_decay(const Recipe *recipe, const Request *request, bool resumed) {
-    double full = recipe->peak.weight_decay;
-    bool scaled = resumed && request->weight_decay >= 0;
-    return scaled ? full * request->weight_decay / recipe->peak.matrix_decay : full;
+/* What the rung adds to the one before it. */
+static const char *idea_of(const char *name) {
+    int i = 0;
+    while (strcmp(tril_rung(i), name) != 0) i++;
+    return tril_rung_idea(i);
 }
 
-/* The decay also keeps a text from being learnt by heart. Before that is near, it only holds back
- * what is learnt: so it is the full one times (epochs / 4)^2, but at least times 1000 V / N for V
- * characters in the vocabulary and N to train on. If N has fewer than a thousand for each, some are
- * rare. Found by trial (docs/records.md). In a state without this option the decay is full. */
-static double embedding_decay_of(const Plan *plan, const Request *request, const Corpus *corpus,
-                                 const Sizes *sizes, bool resumed) {
-    const Recipe recipe = recipe_of(sizes->config.model);
-    const double several = 4, common = 1000;
-    if (request->embedding_decay >= 0 || !recipe.own_decay) return request->embedding_decay;
-    double full = full_decay(&recipe, request, resumed);
-    double often = fmin(1, plan->epochs_seen / several);
-    double rare = fmin(1, common * corpus->vocab.size / (double)corpus->train);
-    return resumed ? full : round(1000 * full * fmax(often * often, rare)) / 1000;
-}
-
-static void plan_rungs(Plan *plan, const Request *request, const Sizes *sizes) {
+/* Some of what is asked for is for the chosen rung alone. `steps` are, by the clock, the expected
+ * ones. */
+static void plan_rungs(Plan *plan, const Request *decided, int steps, const TrilModel *teacher) {
     const Files *files = plan->files;
     for (int i = 0; i < plan->rung_count; i++) {
-        RungPlan *rung = &plan->rungs[i];
         const char *name = files->names[i];
-        bool chosen = strcmp(name, request->model) == 0;
+        bool chosen = strcmp(name, decided->model) == 0;
+        RungPlan *rung = &plan->rungs[i];
         *rung = (RungPlan){.name = name,
+                           .idea = idea_of(name),
                            .checkpoint = files->checkpoints[i],
                            .log = files->logs[i],
                            .chosen = chosen,
-                           .baseline = !chosen && !request->ladder,
-                           .config = sizes->config,
-                           .recipe = recipe_for(name, request)};
-        snprintf(rung->config.model, sizeof rung->config.model, "%s", name);
+                           .baseline = !chosen && !decided->ladder,
+                           .sizes = decided->sizes,
+                           .options = options_of(decided, chosen ? teacher : NULL)};
+        rung->sizes.rung = name;
+        rung->options.steps = steps;
+        if (chosen) continue;
+        rung->options.learning_rate = 0;
+        rung->options.weight_decay = -1;
     }
 }
 
 /* Returns the request with the decisions in it. */
-static Request decisions(const Plan *plan, const Request *request, const Corpus *corpus,
-                         const Sizes *sizes, bool resumed) {
+static Request decisions(const Plan *plan, const Request *request, const Decisions *d) {
     Request decided = *request;
-    decided.sizes = sizes->config;
-    decided.batch = sizes->batch;
+    const TrilOptions *o = &d->options;
+    decided.sizes = d->sizes;
+    decided.batch = o->batch;
+    decided.dropout = o->dropout;
     decided.steps = plan->steps;
     decided.eval_every = plan->eval_every;
     decided.epochs = plan->epochs;
-    decided.learning_rate = learning_rate_for(request, resumed);
-    decided.embedding_decay = embedding_decay_of(plan, request, corpus, sizes, resumed);
-    decided.windows = windows_of(plan, request, resumed);
-    decided.precision = plan->run.precision == BFLOAT16 ? "bf16" : "f32";
+    if (o->learning_rate > 0) decided.learning_rate = o->learning_rate;
+    decided.embedding_decay = o->embedding_decay;
+    decided.windows = o->windows;
+    decided.precision = o->precision;
+    decided.threads = plan->threads;
     return decided;
 }
 
-/* Threads beyond the processors would only wait. */
-static int threads_for(const Request *request) {
-    int threads = request->threads > 0 ? request->threads : run_default_threads();
-    int max = run_max_threads();
-    return threads < max ? threads : max;
-}
-
-static bool check_teacher(const Request *request, const Model *teacher, int context, Error *err) {
-    return !teacher || teacher->config.T >= context ||
+static bool check_teacher(const Request *request, const TrilModel *teacher, int context,
+                          Error *err) {
+    int longest = teacher ? tril_model_sizes(teacher).context : context;
+    return longest >= context ||
            fail(err,
                 "%s: its context of %d characters is shorter than the %d of the model to train",
-                request->teacher, teacher->config.T, context);
+                request->teacher, longest, context);
 }
 
-bool plan_make(Plan *plan, const Request *request, const Files *files, const Corpus *corpus,
-               Model *teacher, bool resumed, Error *err) {
-    Sizes sizes = {request->sizes, request->batch};
+bool plan_make(Plan *plan, const Request *request, const Files *files, const Input *input,
+               const TrilModel *teacher, bool resumed, Error *err) {
+    Decisions d = {request->sizes, options_of(request, teacher)};
+    d.sizes.rung = request->ladder ? files->names[files->rungs - 1] : request->model;
+    d.options.precision = tril_precision(request->precision);
+    d.options.threads = tril_threads(request->threads);
+    if (!resumed && !request->windows) d.options.windows = "auto";
     *plan = (Plan){.rung_count = files->rungs,
                    .model = request->model,
                    .ladder = request->ladder,
-                   .run = {.training = true,
-                           .threads = threads_for(request),
-                           .seed = request->seed,
-                           .shared = true},
+                   .batch = request->batch,
+                   .context = request->sizes.context,
+                   .threads = d.options.threads,
+                   .bf16 = strcmp(d.options.precision, "bf16") == 0,
+                   .seed = request->seed,
+                   .teacher = teacher ? tril_model_digest(teacher) : 0,
                    .steps = request->steps,
                    .time = request->time,
                    .begun = request->begun,
@@ -245,20 +222,15 @@ bool plan_make(Plan *plan, const Request *request, const Files *files, const Cor
                    .command = request->command,
                    .quiet = request->quiet,
                    .profile = request->profile};
-    if (!request_precision(request->precision, &plan->run.precision, err)) return false;
-    const char *largest = request->ladder ? files->names[files->rungs - 1] : request->model;
-    snprintf(sizes.config.model, sizeof sizes.config.model, "%s", largest);
-    sizes.config.V = corpus->vocab.size;
     if (resumed)
         plan->epochs = fmax(0, plan->epochs); /* older states do not have it */
-    else if (!decide(plan, &sizes, request, corpus, teacher, err))
+    else if (!check_teacher(request, teacher, d.sizes.context, err) ||
+             !decide(plan, &d, request, input, err))
         return false;
-    plan->run.batch = sizes.batch;
-    plan->run.length = sizes.config.T;
-    if (!check_teacher(request, teacher, plan->run.length, err)) return false;
-    plan->teacher = teacher ? model_digest(teacher) : 0;
-    const Request decided = decisions(plan, request, corpus, &sizes, resumed);
-    plan_rungs(plan, &decided, &sizes);
+    if (!check_teacher(request, teacher, plan->context, err)) return false;
+    plan->dropout = d.options.dropout;
+    const Request decided = decisions(plan, request, &d);
+    plan_rungs(plan, &decided, d.options.steps, teacher);
     request_write(&decided, plan->words);
     return true;
 }

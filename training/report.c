@@ -15,7 +15,7 @@ static const double pause = 2, /* seconds from one page to the next, at least */
 
 struct Report {
     const Plan *plan;
-    const Corpus *corpus;
+    const Input *input;
     Outputs *outputs;
     const Result *results;
     int count;
@@ -25,10 +25,10 @@ struct Report {
                                     other may be */
 };
 
-bool report_open(Report **report, const Plan *plan, const Corpus *corpus, Outputs *outputs,
+bool report_open(Report **report, const Plan *plan, const Input *input, Outputs *outputs,
                  const Result *results, Error *err) {
     if (!memory_alloc(report, 1, sizeof **report, "the report", err)) return false;
-    **report = (Report){.plan = plan, .corpus = corpus, .outputs = outputs, .results = results};
+    **report = (Report){.plan = plan, .input = input, .outputs = outputs, .results = results};
     return true;
 }
 
@@ -39,7 +39,7 @@ void report_close(Report *report) {
 static bool write_page(Report *r, const PageLive *live, const ReportRung *under_way,
                        const char *failure, Error *err) {
     const ReportSource source = {.plan = r->plan,
-                                 .corpus = r->corpus,
+                                 .input = r->input,
                                  .results = r->results,
                                  .count = r->count,
                                  .writings = r->writings,
@@ -58,7 +58,7 @@ static void describe(const Report *r, const RungPlan *rung, const Progress *now,
                      char *text, size_t size, double *done) {
     const Plan *plan = r->plan;
     int trained = 0, left = plan->rung_count - (int)(rung - plan->rungs); /* this one included */
-    double steps = now ? now->step : 0, took = now ? now->seconds : 0;
+    double steps = now ? now->now.step : 0, took = now ? now->seconds : 0;
     for (int i = 0; i < r->count; i++) {
         if (r->results[i].seconds < 0) continue; /* a closed form */
         trained++;
@@ -111,7 +111,7 @@ static void collect_writings(Report *r) {
         for (int n = 0; n < r->count; n++)
             done = done || strcmp(r->results[n].name, rung->name) == 0;
         if (done && r->writings[i].length == 0)
-            writing_generate(&r->writings[i], rung, r->plan, r->corpus, &err);
+            writing_generate(&r->writings[i], rung, r->plan, r->input, &err);
     }
 }
 

@@ -10,7 +10,7 @@ typedef struct Report Report;
 /* Makes a report on results[], which may grow later: first come the closed forms, then the rungs.
  * Borrows everything. The caller releases it with report_close; on failure it is NULL. Refused: no
  * memory. */
-bool report_open(Report **report, const Plan *plan, const Corpus *corpus, Outputs *outputs,
+bool report_open(Report **report, const Plan *plan, const Input *input, Outputs *outputs,
                  const Result *results, Error *err);
 void report_close(Report *report);
 

@@ -1,7 +1,7 @@
 #include "training/report_data.h"
 #include "base/memory.h"
-#include "formats/checkpoint.h"
-#include "training/compute.h"
+#include "base/file.h"
+#include "library/message.h"
 #include "training/log.h"
 #include "training/verdict.h"
 
@@ -30,7 +30,7 @@ typedef struct {
 typedef struct {
     const ReportSource *source;
     const Plan *plan;
-    const Corpus *corpus;
+    const Input *input;
     const RungPlan *shown; /* the model that the page shows in detail */
     Result results[MAX_MODELS];
     int count; /* of results: those of the source, and the rung under way */
@@ -94,11 +94,10 @@ static void gather_results(ReportData *d) {
     memcpy(d->results, d->source->results, (size_t)d->count * sizeof *d->results);
     d->shown = now ? now->rung : best_of(d->plan, d->results, d->count);
     if (!now) return;
-    double lowest = now->progress->lowest;
     d->results[d->count++] = (Result){.name = now->rung->name,
-                                      .parameters = run_model(now->run)->parameters,
+                                      .parameters = tril_model_parameters(now->model),
                                       .train = NAN,
-                                      .validation = isfinite(lowest) ? lowest : NAN,
+                                      .validation = now->progress->now.lowest,
                                       .seconds = now->progress->seconds,
                                       .compute = now->course->compute,
                                       .course = now->course};
@@ -256,7 +255,7 @@ static void mark_overfitting(ReportData *d, const Verdict *verdict) {
 }
 
 static void gather_verdicts(ReportData *d) {
-    int count = verdicts_of(d->plan, d->corpus, d->results, d->count, d->verdicts);
+    int count = verdicts_of(d->plan, d->input, d->results, d->count, d->verdicts);
     for (int i = 0; i < count; i++) {
         const Verdict *v = &d->verdicts[i];
         d->said[i] = (PageVerdict){v->rung, v->text};
@@ -277,15 +276,15 @@ static void add_writing(ReportData *d, const char *name, const Writing *writing,
 
 /* The text itself, then the rungs that have ended. */
 static void gather_writings(ReportData *d) {
-    const Corpus *corpus = d->corpus;
-    Line prompt = writing_prompt(corpus);
-    size_t start = prompt.start + (size_t)prompt.tokens, left = corpus->length - start;
-    writing_of(&d->text, &corpus->vocab, corpus->ids + prompt.start, prompt.tokens);
+    const Input *input = d->input;
+    Line prompt = writing_prompt(input);
+    size_t start = prompt.start + (size_t)prompt.tokens, left = input->length - start;
+    const int32_t *ids = tril_text_ids(input->text);
+    writing_of(&d->text, input, ids + prompt.start, prompt.tokens);
     memcpy(d->prompt, d->text.text, d->text.length);
     d->page.prompt = d->prompt;
     d->page.prompt_length = d->text.length;
-    writing_of(&d->text, &corpus->vocab, corpus->ids + start,
-               left < WRITING_TOKENS ? (int)left : WRITING_TOKENS);
+    writing_of(&d->text, input, ids + start, left < WRITING_TOKENS ? (int)left : WRITING_TOKENS);
     add_writing(d, "the text itself", &d->text, "how the line goes on");
     for (int i = 0; i < d->count; i++) {
         const RungPlan *rung = rung_of(d->plan, &d->results[i]);
@@ -300,61 +299,68 @@ static void gather_writings(ReportData *d) {
 
 /* ---- attention ---- */
 
-static void take_heads(ReportData *d, const Run *run) {
+static bool take_heads(ReportData *d, const TrilReading *reading, TrilError *error) {
     Page *page = &d->page;
-    AttentionView view;
-    for (int l = 0; l < run_model(run)->config.L; l++)
-        for (int h = 0; run_attention(run, l, h, &view); h++) {
+    int layers, heads;
+    tril_reading_heads(reading, &layers, &heads);
+    for (int l = 0; l < layers; l++)
+        for (int h = 0; h < heads; h++) {
             if (page->head_count == MAX_HEADS) {
                 page->left_out++;
                 continue;
             }
             float *weights = d->weights[page->head_count];
-            for (int t = 0; t < page->tokens; t++)
-                attention_weights(&view, t, weights + t * page->tokens);
+            if (tril_reading_attention(reading, l, h, weights, LINE_TOKENS * LINE_TOKENS, error) !=
+                TRIL_OK)
+                return false;
             d->heads[page->head_count++] = (PageHead){l, h, weights};
         }
     page->heads = d->heads;
+    return true;
 }
 
-/* Takes the line as far as it fits into the model's context. */
-static const int32_t *take_line(ReportData *d, const Config *config) {
-    const Corpus *corpus = d->corpus;
-    Line line = writing_line(corpus);
-    const int32_t *ids = corpus->ids + line.start;
-    d->page.tokens = config->T < line.tokens ? config->T : line.tokens;
+/* Writes what stands for an id. */
+static void write_glyph(const Input *input, int32_t id, char glyph[GLYPH_SIZE]) {
+    char text[UTF8_MAX];
+    size_t length = input_decode(input, &id, 1, text);
+    bool byte = tril_tokenizer_has_bytes(input->tokenizer);
+    uint32_t code = (unsigned char)*text;
+    if (!byte) utf8_decode(text, length, &code);
+    glyph_of_code(code, byte, glyph);
+}
+
+/* Takes the line as far as it fits into the model's context, and what its heads make of it. */
+static bool read_line(ReportData *d, const TrilModel *model, TrilError *error) {
+    const Input *input = d->input;
+    char text[LINE_TOKENS * UTF8_MAX];
+    TrilReading *reading;
+    Line line = writing_line(input);
+    const int32_t *ids = tril_text_ids(input->text) + line.start;
+    const int context = tril_model_sizes(model).context, threads = 1;
+    d->page.tokens = context < line.tokens ? context : line.tokens;
     d->page.glyphs = (const char(*)[GLYPH_SIZE])d->glyphs;
-    for (int t = 0; t < d->page.tokens; t++) glyph_of(&corpus->vocab, ids[t], d->glyphs[t]);
-    return ids;
+    for (int t = 0; t < d->page.tokens; t++) write_glyph(input, ids[t], d->glyphs[t]);
+    size_t length = input_decode(input, ids, d->page.tokens, text);
+    bool ok = tril_reading_open(&reading, model, text, length, threads, error) == TRIL_OK &&
+              take_heads(d, reading, error);
+    tril_reading_close(reading);
+    return ok;
 }
 
-/* The heads as they are now. */
-static void gather_live_heads(ReportData *d, Run *run) {
-    const int32_t *ids = take_line(d, &run_model(run)->config);
-    run_freeze(run, true);
-    run_forward(run, ids, 1, d->page.tokens, 0);
-    run_freeze(run, false);
-    take_heads(d, run);
-}
-
+/* The heads as they are now, or those of the best model. */
 static bool gather_heads(ReportData *d, Error *err) {
     const char *path = d->shown->checkpoint;
-    Checkpoint kept;
+    const ReportRung *now = d->source->under_way;
+    TrilError error;
+    TrilModel *kept = NULL;
+    if (now) return read_line(d, now->model, &error) || message_take(err, &error, NULL);
     if (!file_exists(path)) return true; /* not there yet, or removed: the page has no maps */
-    if (!checkpoint_load(&kept, path, err)) return false;
-    const Config *config = &kept.model.config;
-    bool same = config->V == d->corpus->vocab.size; /* else it belongs to another text */
-    const int32_t *ids = take_line(d, config);
-    RunOptions options = {.batch = 1, .length = d->page.tokens, .frozen = true, .threads = 1};
-    Run *run = NULL;
-    bool ok = !same || run_open(&run, &kept.model, &options, err);
-    if (run) {
-        run_forward(run, ids, 1, d->page.tokens, 0);
-        take_heads(d, run);
-    }
-    run_close(run);
-    checkpoint_free(&kept);
-    return ok;
+    bool ok = tril_model_load(&kept, path, &error) == TRIL_OK;
+    /* else it belongs to another text */
+    if (ok && tril_tokenizer_same(tril_model_tokenizer(kept), d->input->tokenizer))
+        ok = read_line(d, kept, &error);
+    tril_model_free(kept);
+    return ok || message_take(err, &error, NULL);
 }
 
 /* ---- the rest ---- */
@@ -378,18 +384,18 @@ static void gather_settings(ReportData *d) {
 bool report_write(const ReportSource *source, Error *err) {
     ReportData *d;
     const Plan *plan = source->plan;
-    const Corpus *corpus = source->corpus;
+    const Input *input = source->input;
     if (!memory_alloc(&d, 1, sizeof *d, "the report", err)) return false;
     d->source = source;
     d->plan = plan;
-    d->corpus = corpus;
+    d->input = input;
     gather_results(d);
     d->page = (Page){.text = plan->files->text,
-                     .digest = corpus->digest,
+                     .digest = input->digest,
                      .model = d->shown->name,
-                     .idea = model_idea(d->shown->name),
-                     .characters = corpus->length,
-                     .vocabulary = corpus->distinct,
+                     .idea = d->shown->idea,
+                     .characters = input->length,
+                     .vocabulary = input->distinct,
                      .live = source->live,
                      .failure = source->failure,
                      .command = plan->command};
@@ -398,12 +404,7 @@ bool report_write(const ReportSource *source, Error *err) {
     gather_logs(d);
     gather_verdicts(d);
     gather_writings(d);
-    bool ok = true;
-    if (source->under_way)
-        gather_live_heads(d, source->under_way->run);
-    else
-        ok = gather_heads(d, err);
-    ok = ok && page_write(plan->files->page, &d->page, err);
+    bool ok = gather_heads(d, err) && page_write(plan->files->page, &d->page, err);
     memory_free(d);
     return ok;
 }

@@ -3,13 +3,13 @@
 #define TRIL_TRAINING_REPORT_DATA_H
 
 #include "report/page.h"
-#include "training/saving.h"
+#include "training/saved.h"
 #include "training/writing.h"
 
 /* A rung under way. */
 typedef struct {
     const RungPlan *rung;
-    Run *run; /* the training's own, for maps of its present weights */
+    const TrilModel *model; /* as it is now */
     const Progress *progress;
     const Course *course;
 } ReportRung;
@@ -17,7 +17,7 @@ typedef struct {
 /* What a page is made of; all borrowed. */
 typedef struct {
     const Plan *plan;
-    const Corpus *corpus;
+    const Input *input;
     const Result *results; /* [count]: the closed forms, then the rungs so far */
     int count;
     const Writing *writings; /* [plan->rung_count]: of the rungs so far; empty: none */

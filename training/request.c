@@ -14,7 +14,7 @@ static const Request nothing = {.learning_rate = -1,
                                 .epochs = -1,
                                 .patience = -1,
                                 .save_every = -1,
-                                .sizes.dropout = -1};
+                                .dropout = -1};
 
 Request request_empty(void) {
     return nothing;
@@ -30,7 +30,7 @@ typedef struct {
 
 /* One table, longer than a screen. */
 static void list_options(Options *options, Request *r) {
-    Config *z = &r->sizes;
+    TrilSizes *z = &r->sizes;
     const Option rows[] = {
         {.kind = OPTION_SECTION, .help = "What to train"},
         {'m', "model", OPTION_TEXT, &r->model, 0, 0, "NAME",
@@ -67,7 +67,7 @@ static void list_options(Options *options, Request *r) {
          "ends after this share of the training without a lower loss; 1: never"},
         {0, "save-every", OPTION_REAL, &r->save_every, 0, 60, "X",
          "seconds, at most, between two saves of the last state"},
-        {'j', "threads", OPTION_INT, &r->threads, 1, MAX_THREADS, "N",
+        {'j', "threads", OPTION_INT, &r->threads, 1, TRIL_MAX_THREADS, "N",
          "threads, which do not change the result; default: one for each processor"},
         {0, "windows", OPTION_TEXT, &r->windows, 0, 0, "NAME",
          "windows grow from short ones to the context, are whole throughout, or auto: they grow in "
@@ -76,17 +76,19 @@ static void list_options(Options *options, Request *r) {
          "of products: f32, bf16, or auto: bf16 where the processor has it"},
         {0, "seed", OPTION_SEED, &r->seed, 0, 0, "N", "of all that is random"},
         {.kind = OPTION_SECTION, .help = "How large"},
-        {'l', "layers", OPTION_INT, &z->L, 1, MAX_LAYERS, "N", "blocks, in gpt, modern and conv"},
-        {'H', "heads", OPTION_INT, &z->NH, 1, MAX_WIDTH, "N",
+        {'l', "layers", OPTION_INT, &z->layers, 1, TRIL_MAX_LAYERS, "N",
+         "blocks, in gpt, modern and conv"},
+        {'H', "heads", OPTION_INT, &z->heads, 1, TRIL_MAX_WIDTH, "N",
          "attention heads; they divide the width"},
-        {'w', "width", OPTION_INT, &z->C, 1, MAX_WIDTH, "N", "channels of a character's vector"},
-        {0, "kv-heads", OPTION_INT, &z->NKV, 1, MAX_WIDTH, "N",
+        {'w', "width", OPTION_INT, &z->width, 1, TRIL_MAX_WIDTH, "N",
+         "channels of a character's vector"},
+        {0, "kv-heads", OPTION_INT, &z->kv_heads, 1, TRIL_MAX_WIDTH, "N",
          "heads of keys and values in modern and conv; they divide the heads; default: as many"},
-        {0, "hidden", OPTION_INT, &z->H, 1, MAX_WIDTH, "N",
+        {0, "hidden", OPTION_INT, &z->hidden, 1, TRIL_MAX_WIDTH, "N",
          "channels inside the MLP of modern and conv; default: 8/3 of the width"},
-        {'c', "context", OPTION_INT, &z->T, 1, MAX_CONTEXT, "N",
+        {'c', "context", OPTION_INT, &z->context, 1, TRIL_MAX_CONTEXT, "N",
          "characters that a prediction looks back on"},
-        {'d', "dropout", OPTION_REAL, &z->dropout, 0, 0.99, "X",
+        {'d', "dropout", OPTION_REAL, &r->dropout, 0, 0.99, "X",
          "share of activations dropped in training; default: by the text"},
         {.kind = OPTION_SECTION, .help = "The text"},
         {0, "val", OPTION_REAL, &r->held_out, 1e-6, 0.999999, "X",
@@ -164,28 +166,19 @@ static Request defaults(void) {
     return read_preset(&small, "small", &none) ? request_over(&small, &rest) : rest;
 }
 
-bool request_precision(const char *name, Precision *precision, Error *err) {
-    bool bf16 = strcmp(name, "bf16") == 0, f32 = strcmp(name, "f32") == 0;
-    if (!bf16 && !f32 && strcmp(name, "auto") != 0)
-        return fail(err, "--precision is auto, f32 or bf16, not '%s'", name);
-    *precision = bf16 ? BFLOAT16 : f32 ? FLOAT32 : run_default_precision();
-    return true;
-}
-
-bool request_windows(const char *name, bool usual, bool *grow, Error *err) {
-    bool grows = name && strcmp(name, "grow") == 0, whole = name && strcmp(name, "whole") == 0;
-    if (name && !grows && !whole && strcmp(name, "auto") != 0)
-        return fail(err, "--windows is auto, grow or whole, not '%s'", name);
-    *grow = grows || (!whole && usual);
-    return true;
+/* Is it one of two names, or auto, or not asked for? */
+static bool is_named(const char *option, const char *name, const char *one, const char *other,
+                     Error *err) {
+    return !name || strcmp(name, one) == 0 || strcmp(name, other) == 0 ||
+           strcmp(name, "auto") == 0 ||
+           fail(err, "%s is auto, %s or %s, not '%s'", option, one, other, name);
 }
 
 static bool check(const Request *r, int operands, Error *err) {
-    Precision any;
-    bool either;
     if (operands != 1) return fail(err, "one text FILE is expected, not %d; see --help", operands);
-    if (r->precision && !request_precision(r->precision, &any, err)) return false;
-    if (!request_windows(r->windows, true, &either, err)) return false;
+    if (!is_named("--precision", r->precision, "f32", "bf16", err) ||
+        !is_named("--windows", r->windows, "grow", "whole", err))
+        return false;
     if (r->ladder && r->init) return fail(err, "--init is for one model, not for a --ladder");
     if (r->ladder && r->teacher) return fail(err, "--teacher teaches one model, not a --ladder");
     if (r->preset && r->init)
@@ -254,6 +247,7 @@ Request request_new(const Request *request) {
     Request rest = defaults();
     if (request->time > 0) {
         rest.sizes = nothing.sizes;
+        rest.dropout = nothing.dropout;
         rest.batch = 0;
     }
     return request_over(request, &rest);
@@ -284,13 +278,27 @@ void request_write(const Request *request, char words[WORDS_SIZE]) {
             length += (size_t)snprintf(words + length, WORDS_SIZE - length, "%s\n", word);
 }
 
-bool request_parse(Request *request, const char *words, Error *err) {
+/* Is each of these lines one of `lines`? */
+static bool are_lines_of(const char *words, const char *lines) {
+    for (size_t length; (length = strcspn(words, "\n")) > 0; words += length + 1) {
+        const char *at = lines;
+        while (*at && !(strncmp(at, words, length) == 0 && at[length] == '\n'))
+            at += strcspn(at, "\n") + 1;
+        if (!*at) return false;
+        if (!words[length]) break;
+    }
+    return true;
+}
+
+bool request_parse(Request *request, const char *words, bool all, Error *err) {
     char again[WORDS_SIZE];
     if (!read_list(request, words, "\n", err)) return false;
     Request rest = defaults();
+    if (request->patience < 0) rest.patience = 1; /* the library ends no training early */
     *request = request_over(request, &rest);
     request_write(request, again);
-    return strcmp(words, again) == 0 || fail(err, "its metadata has no valid 'settings'");
+    return (all ? strcmp(words, again) == 0 : are_lines_of(words, again)) ||
+           fail(err, "its metadata has no valid 'settings'");
 }
 
 /* With --continue a training takes at least the steps, or the time, of the request before. */
@@ -320,17 +328,17 @@ bool request_resume(Request *all, const Request *request, const Request *before,
 /* ---- the rungs ---- */
 
 const char *request_rung(const char *name, size_t length) {
-    for (int i = 0; model_name(i); i++)
-        if (strlen(model_name(i)) == length && memcmp(model_name(i), name, length) == 0)
-            return model_name(i);
+    for (int i = 0; tril_rung(i); i++)
+        if (strlen(tril_rung(i)) == length && memcmp(tril_rung(i), name, length) == 0)
+            return tril_rung(i);
     return NULL;
 }
 
 int request_rungs(const Request *request, const char *names[MAX_RUNGS]) {
     int count = 0;
-    for (int i = 0; model_name(i) && count < MAX_RUNGS; i++)
-        if (request->ladder || i == 0 || strcmp(model_name(i), request->model) == 0)
-            names[count++] = model_name(i);
+    for (int i = 0; tril_rung(i) && count < MAX_RUNGS; i++)
+        if (request->ladder || i == 0 || strcmp(tril_rung(i), request->model) == 0)
+            names[count++] = tril_rung(i);
     return count;
 }
 

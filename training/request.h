@@ -2,7 +2,8 @@
 #ifndef TRIL_TRAINING_REQUEST_H
 #define TRIL_TRAINING_REQUEST_H
 
-#include "model/model.h"
+#include "base/error.h"
+#include "library/tril.h"
 
 #include <stdio.h>
 
@@ -16,7 +17,8 @@ typedef struct {
     double begun;         /* clock_seconds() when they were read */
     const char *input, *init, *teacher, *out, *log, *model, *preset, *precision, *windows;
     int steps, batch, eval_every, threads;
-    Config sizes;                       /* without V and the model's name */
+    TrilSizes sizes; /* without the rung, which is `model` */
+    double dropout;
     double learning_rate, weight_decay; /* of `model` */
     double embedding_decay;             /* of every rung whose embedding has its own */
     double time;                        /* seconds for the whole program, instead of steps */
@@ -50,9 +52,10 @@ Request request_new(const Request *request);
 bool request_resume(Request *all, const Request *request, const Request *before, Error *err);
 
 /* request_write writes the options that a resumed training keeps, as words of the command line, one
- * a line. request_parse reads them back. Refused: words that request_write does not write. */
+ * a line. request_parse reads them back; unless `all`, some may be missing, as in a state of the
+ * library, and then are not asked for. Refused: words that request_write does not write. */
 void request_write(const Request *request, char words[WORDS_SIZE]);
-bool request_parse(Request *request, const char *words, Error *err);
+bool request_parse(Request *request, const char *words, bool all, Error *err);
 
 /* The name of the rung that name[length] names: a constant. NULL if there is none. */
 const char *request_rung(const char *name, size_t length);
@@ -60,13 +63,6 @@ const char *request_rung(const char *name, size_t length);
 /* Sets `names` to the rungs to train, lowest first: all of them, or the bigram and the chosen one.
  * Returns how many. */
 int request_rungs(const Request *request, const char *names[MAX_RUNGS]);
-
-/* Sets *precision to the meaning of --precision `name` on this machine. Refused: another name. */
-bool request_precision(const char *name, Precision *precision, Error *err);
-
-/* Sets *grow to the meaning of --windows `name`, NULL if nobody asked: do the windows grow, if by
- * default they do or do not? Refused: another name. */
-bool request_windows(const char *name, bool usual, bool *grow, Error *err);
 
 /* Prints the options with their defaults to `out`. */
 void request_print_options(FILE *out);

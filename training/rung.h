@@ -4,17 +4,16 @@
 
 #include "training/outputs.h"
 #include "training/report.h"
-#include "training/saving.h"
+#include "training/saved.h"
 
 typedef struct {
     const Plan *plan;
     const RungPlan *rung;
-    const Corpus *corpus;
+    const Input *input;
     Outputs *outputs;
     Report *report;
     Course *course;        /* empty; set to how the training goes */
-    Checkpoint *init;      /* the model to begin from; NULL: random weights */
-    Model *teacher;        /* what it expects is learnt, too; NULL: nothing */
+    TrilModel *init;       /* the model to begin from, which it trains; NULL: random weights */
     double seconds;        /* the most seconds, earlier runs included; 0: steps count */
     bool keeps_state;      /* its last state is written */
     const Result *results; /* [result_count], of the rungs before, for the state */
@@ -22,8 +21,8 @@ typedef struct {
     Error *failed; /* set to the first message about a file that could not be written */
 } Task;
 
-/* Trains the rung from its beginning, or continues from its state (NULL: there is none). Empties
- * the state, or the model to begin from, once it is copied; the owner still frees it. Sets *result.
+/* Trains the rung from its beginning, or continues from its state (NULL: there is none), which it
+ * releases once it is copied. Sets *result.
  *
  * The state is written at every evaluation, every Plan.save_every seconds, and when a person
  * interrupts the training: then the result is that of the best weights so far, NaN if the person
@@ -31,6 +30,6 @@ typedef struct {
  * message goes to task->failed. Refused: a loss or gradient that is no longer a number, which ends
  * the training at once and leaves the files as they are; a training that already took more than its
  * budget; no checkpoint at the end. */
-bool train_rung(const Task *task, State *from, Result *result, Error *err);
+bool train_rung(const Task *task, Saved *from, Result *result, Error *err);
 
 #endif

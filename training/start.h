@@ -3,18 +3,15 @@
 #ifndef TRIL_TRAINING_START_H
 #define TRIL_TRAINING_START_H
 
-#include "formats/trained.h"
-#include "training/saving.h"
+#include "training/saved.h"
 
-/* At most one of `state` and `init` is loaded. */
+/* At most one of `saved` and `init` is loaded. All is owned. */
 typedef struct {
-    State state;
-    Trained init;
-    bool resumed;    /* `state` is loaded */
-    bool from_model; /* `init` is loaded */
-    Trained teacher;
-    bool taught; /* `teacher` is loaded */
-    int added;   /* characters of the text that `init` did not know */
+    Saved saved;
+    bool resumed;       /* `saved` is loaded */
+    TrilModel *init;    /* of --init, not yet trained further; NULL: none */
+    TrilModel *teacher; /* of --teacher; NULL: none */
+    int added;          /* characters of the text that `init` did not know */
 } Start;
 
 /* Reads what the training starts from, and completes the request: *request is the command line
@@ -25,13 +22,10 @@ typedef struct {
 bool start_load(Start *start, Request *request, const Request *asked, Error *err);
 void start_free(Start *start);
 
-/* The model of --teacher, which `start` owns; NULL: there is none. */
-Model *start_teacher(Start *start);
-
-/* Reads the text, with the vocabulary of the state or model if there is one. Extends the model by
- * the characters that it lacks. Refused: what corpus_load refuses; another text than the state's; a
- * teacher with other characters.
- * The caller releases *corpus with corpus_free; on failure there is nothing to release. */
-bool start_read_text(Start *start, const Request *request, Corpus *corpus, Error *err);
+/* Reads the text, with the tokenizer of the state or model if there is one. Extends the model by
+ * the characters that it lacks. Refused: what input_make refuses; a file that cannot be read;
+ * another text than the state's; a teacher with other characters.
+ * The caller releases *input with input_free; on failure there is nothing to release. */
+bool start_read_text(Start *start, const Request *request, Input *input, Error *err);
 
 #endif

@@ -10,7 +10,7 @@ static int find_line(Stopwatch *watch, const char *name) {
     int i = 0;
     while (i < watch->count && strcmp(watch->lines[i].name, name) != 0) i++;
     assert(i < MAX_LINES);
-    if (i == watch->count) watch->lines[watch->count++] = (ProfileLine){.name = name};
+    if (i == watch->count) watch->lines[watch->count++] = (TrilPart){.name = name};
     return i;
 }
 
@@ -35,11 +35,11 @@ void stopwatch_leave(Stopwatch *watch) {
     if (watch->count > 0) change(watch, 0);
 }
 
-void stopwatch_split(Stopwatch *watch, const char *name, const ProfileLine *parts, int count) {
+void stopwatch_split(Stopwatch *watch, const char *name, const TrilPart *parts, int count) {
     if (watch->count == 0) return;
     int whole = find_line(watch, name);
     for (int i = 0; i < count; i++) {
-        ProfileLine *line = &watch->lines[find_line(watch, parts[i].name)];
+        TrilPart *line = &watch->lines[find_line(watch, parts[i].name)];
         line->seconds += parts[i].seconds;
         line->operations += parts[i].operations;
         watch->lines[whole].seconds -= parts[i].seconds;
@@ -47,7 +47,7 @@ void stopwatch_split(Stopwatch *watch, const char *name, const ProfileLine *part
 }
 
 static int longer(const void *a, const void *b) {
-    double one = ((const ProfileLine *)a)->seconds, other = ((const ProfileLine *)b)->seconds;
+    double one = ((const TrilPart *)a)->seconds, other = ((const TrilPart *)b)->seconds;
     return (other > one) - (other < one);
 }
 

@@ -3,13 +3,13 @@
 #ifndef TRIL_TRAINING_STOPWATCH_H
 #define TRIL_TRAINING_STOPWATCH_H
 
-#include "model/model.h"
+#include "library/tril.h"
 
 enum { MAX_LINES = 96 };
 
 /* One that is {0} was never started, and measures nothing. */
 typedef struct {
-    ProfileLine lines[MAX_LINES]; /* the first one: what has no line of its own */
+    TrilPart lines[MAX_LINES]; /* the first one: what has no line of its own */
     int count;
     int now;               /* the line under way */
     double since;          /* clock_seconds() when that began */
@@ -26,7 +26,7 @@ void stopwatch_leave(Stopwatch *watch);
 
 /* Puts `parts` of the time of line `name` on lines of their own. The line keeps the time that no
  * part took. */
-void stopwatch_split(Stopwatch *watch, const char *name, const ProfileLine *parts, int count);
+void stopwatch_split(Stopwatch *watch, const char *name, const TrilPart *parts, int count);
 
 /* Stops it, and sorts the lines: the longest first. */
 void stopwatch_stop(Stopwatch *watch);

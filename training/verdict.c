@@ -7,7 +7,7 @@
 
 typedef struct {
     const Plan *plan;
-    const Corpus *corpus;
+    const Input *input;
     const Result *results;
     int count;
     Verdict *verdicts;
@@ -51,13 +51,19 @@ enum { ENOUGH_CHARACTERS = 4000 };
 /* ---- the learning rate ---- */
 
 double verdict_lower_rate(const char *rung, double rate) {
-    return fmin(recipe_of(rung).peak.learning_rate, rate / 3);
+    return fmin(tril_rung_recipe(rung).learning_rate, rate / 3);
+}
+
+/* The peak learning rate. */
+static double peak_of(const RungPlan *rung) {
+    double asked = rung->options.learning_rate;
+    return asked > 0 ? asked : tril_rung_recipe(rung->name).learning_rate;
 }
 
 /* Does the rate of the plan equal or exceed one at which the training went wrong? If not, a person
  * has lowered it since. */
 static bool still_as_high(const RungPlan *rung, double rate) {
-    return rung->recipe.peak.learning_rate >= 0.999 * rate;
+    return peak_of(rung) >= 0.999 * rate;
 }
 
 /* Neither chance nor the text makes the mean training loss of a block rise that far. */
@@ -69,7 +75,7 @@ static bool rose(const Course *c) {
 /* The peak rate, in usual ones; at HIGH times the usual one a training may fail. */
 #define HIGH 3
 static double times_usual(const RungPlan *rung) {
-    return rung->recipe.peak.learning_rate / recipe_of(rung->name).peak.learning_rate;
+    return peak_of(rung) / tril_rung_recipe(rung->name).learning_rate;
 }
 
 /* With a rate above the usual one: the loss stays where it was while the rate is high, although the
@@ -100,7 +106,7 @@ static bool judge_rate(Judge *j, const Result *r) {
     const RungPlan *rung = plan_of(j, r);
     const Result *pairs = find(j, "counted bigram");
     char from[LOSS_SIZE], to[LOSS_SIZE];
-    double rate = rung->recipe.peak.learning_rate, lower = verdict_lower_rate(r->name, rate);
+    double rate = peak_of(rung), lower = verdict_lower_rate(r->name, rate);
     if (rose(c) && still_as_high(rung, c->rise_rate))
         say(j, r, name, c->highest_rise.step,
             "the learning rate is too high: the training loss rose from %s to %s, at step %d. "
@@ -166,7 +172,7 @@ static bool judge_overfitting(Judge *j, const Result *r) {
 /* ---- too little ---- */
 
 static double epochs_of(const Judge *j, const Result *r) {
-    return r->course->characters / (double)j->corpus->train;
+    return r->course->characters / (double)j->input->train;
 }
 
 /* With twice the steps the loss fell by FALL_MIN to FALL_MAX times what it fell between 0.3 and 0.6
@@ -191,7 +197,7 @@ bool verdict_still_falling(const Course *c) {
 static bool ended_by_epochs(const Judge *j, const Result *r) {
     const Plan *plan = j->plan;
     double next = r->course->characters + plan_step_characters(plan);
-    return plan->time > 0 && plan->epochs > 0 && next > plan->epochs * (double)j->corpus->train;
+    return plan->time > 0 && plan->epochs > 0 && next > plan->epochs * (double)j->input->train;
 }
 
 /* How to train longer: in the words of the command line. */
@@ -218,14 +224,14 @@ static double best_counted(const Judge *j) {
 /* A short text that was seen often, without getting below what counting finds, is too short. */
 static bool judge_text(Judge *j, const Result *r) {
     const double often = 10, below = 0.05; /* nearer to 0, there is nothing left to learn */
-    if (!r->course->ended || j->corpus->length >= ENOUGH_CHARACTERS || epochs_of(j, r) < often ||
+    if (!r->course->ended || j->input->length >= ENOUGH_CHARACTERS || epochs_of(j, r) < often ||
         r->validation < fmax(below, best_counted(j) - below))
         return false;
     say(j, r, "text too short", 0,
         "the text is too short to learn more than pairs of characters from: %zu characters, seen "
         "%.0f times. From about %d on, a model learns more. Take a longer text, or begin with a "
         "trained model: --init MODEL.",
-        j->corpus->length, epochs_of(j, r), ENOUGH_CHARACTERS);
+        j->input->length, epochs_of(j, r), ENOUGH_CHARACTERS);
     return true;
 }
 
@@ -245,7 +251,7 @@ static bool judge_steps(Judge *j, const Result *r) {
 /* Would twice the steps show the text more often than helps? */
 static bool twice_too_often(const Judge *j, const Result *r) {
     const double margin = 1.25;
-    double help = plan_epochs_that_help((double)j->corpus->train, j->plan->files->init);
+    double help = tril_epochs_that_help((double)j->input->train, j->plan->files->init != NULL);
     return 2 * epochs_of(j, r) > margin * help;
 }
 
@@ -257,7 +263,7 @@ static bool judge_falling(Judge *j, const Result *r) {
     if (!verdict_still_falling(r->course) || twice_too_often(j, r)) return false;
     char longer[LONGER_SIZE], loss[32];
     write_longer(j, r, 2, longer);
-    if (plan_of(j, r)->recipe.cooldown > 0 && most > 0)
+    if (tril_rung_recipe(r->name).cooldown > 0 && most > 0)
         snprintf(loss, sizeof loss, "%.2f to %.2f", most, least);
     else
         snprintf(loss, sizeof loss, "%.2f or lower", least);
@@ -273,7 +279,7 @@ static bool judge_falling(Judge *j, const Result *r) {
 /* ---- comparisons ---- */
 
 static bool is_bigram(const Result *r) {
-    return strcmp(r->name, model_name(0)) == 0;
+    return strcmp(r->name, tril_rung(0)) == 0;
 }
 
 /* Is it the trained bigram, without the time to learn what counting finds? */
@@ -332,9 +338,9 @@ static void judge(Judge *j, const Result *r) {
            judge_falling(j, r));
 }
 
-int verdicts_of(const Plan *plan, const Corpus *corpus, const Result *results, int count,
+int verdicts_of(const Plan *plan, const Input *input, const Result *results, int count,
                 Verdict verdicts[MAX_VERDICTS]) {
-    Judge j = {plan, corpus, results, count, verdicts, 0};
+    Judge j = {plan, input, results, count, verdicts, 0};
     for (int i = 0; i < count; i++) judge(&j, &results[i]);
     return j.said;
 }
@@ -352,9 +358,9 @@ bool verdict_asks_for_more(const Verdict *verdicts, int count, const char *rung)
     return v && v->longer;
 }
 
-bool verdict_further(const Plan *plan, const Corpus *corpus, const Result *result,
+bool verdict_further(const Plan *plan, const Input *input, const Result *result,
                      const Verdict *verdicts, int count, char options[LONGER_SIZE]) {
-    const Judge j = {.plan = plan, .corpus = corpus};
+    const Judge j = {.plan = plan, .input = input};
     const Verdict *v = verdict_on(verdicts, count, result->name);
     bool settled = result->course->since_lowest > 0 || twice_too_often(&j, result);
     if (v ? !v->longer : settled) return false;

@@ -3,7 +3,7 @@
 #ifndef TRIL_TRAINING_VERDICT_H
 #define TRIL_TRAINING_VERDICT_H
 
-#include "training/saving.h"
+#include "training/saved.h"
 
 enum { VERDICT_SIZE = 400, MAX_VERDICTS = 2 * MAX_RUNGS, LONGER_SIZE = 64 };
 
@@ -22,7 +22,7 @@ typedef struct {
 /* Sets `verdicts` to those that `results` deserve, in the order of the rungs, and returns how many:
  * at most two for each rung. `results` begin with the counted baselines. A result whose course has
  * not ended gets only the verdicts that appear while it trains. */
-int verdicts_of(const Plan *plan, const Corpus *corpus, const Result *results, int count,
+int verdicts_of(const Plan *plan, const Input *input, const Result *results, int count,
                 Verdict verdicts[MAX_VERDICTS]);
 
 /* Does a verdict on the rung ask for more steps, which would lower its loss? */
@@ -31,7 +31,7 @@ bool verdict_asks_for_more(const Verdict *verdicts, int count, const char *rung)
 /* Writes the options that train `result` twice as long, "--steps 800". Returns false if that would
  * not help: a verdict says something else, the last evaluations were not the lowest, or the text
  * would be seen more often than helps. */
-bool verdict_further(const Plan *plan, const Corpus *corpus, const Result *result,
+bool verdict_further(const Plan *plan, const Input *input, const Result *result,
                      const Verdict *verdicts, int count, char options[LONGER_SIZE]);
 
 /* Was the loss still falling when the training ended? No if `course` is NULL. */

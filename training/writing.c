@@ -1,72 +1,82 @@
 #include "training/writing.h"
-#include "formats/checkpoint.h"
-#include "base/memory.h"
+#include "base/file.h"
+#include "library/message.h"
 
 #include <string.h>
 
-Line writing_line(const Corpus *corpus) {
+/* The id of a character; -1: the vocabulary has it not. */
+static int32_t id_of(const Input *input, char character) {
+    int32_t id;
+    size_t count;
+    bool known =
+        tril_encode(input->tokenizer, &character, 1, &id, 1, &count, NULL) == TRIL_OK && count == 1;
+    return known ? id : -1;
+}
+
+Line writing_line(const Input *input) {
     enum { MIN_LINE = 8 };
-    size_t held_out = corpus->length - corpus->train, start = corpus->train;
+    const int32_t *ids = tril_text_ids(input->text), newline = id_of(input, '\n');
+    size_t held_out = input->length - input->train, start = input->train;
     int tokens = held_out > LINE_TOKENS ? LINE_TOKENS : (int)held_out - 1;
-    for (size_t i = corpus->train; i + (size_t)tokens < corpus->length; i++) {
-        if (corpus->vocab.codes[corpus->ids[i]] != '\n') continue;
-        if (i > start + MIN_LINE && start > corpus->train) break;
+    for (size_t i = input->train; i + (size_t)tokens < input->length; i++) {
+        if (ids[i] != newline) continue;
+        if (i > start + MIN_LINE && start > input->train) break;
         start = i + 1;
     }
-    if (start + (size_t)tokens >= corpus->length) start = corpus->train;
+    if (start + (size_t)tokens >= input->length) start = input->train;
     return (Line){start, tokens};
 }
 
-Line writing_prompt(const Corpus *corpus) {
+Line writing_prompt(const Input *input) {
     enum { MIN_PROMPT = 8 };
-    Line line = writing_line(corpus);
-    const int32_t *ids = corpus->ids + line.start;
-    const uint32_t *codes = corpus->vocab.codes;
+    Line line = writing_line(input);
+    const int32_t *ids = tril_text_ids(input->text) + line.start;
+    const int32_t newline = id_of(input, '\n'), space = id_of(input, ' ');
     int end = 0; /* of the line's own text */
-    while (end < line.tokens && codes[ids[end]] != '\n') end++;
+    while (end < line.tokens && ids[end] != newline) end++;
     int word = end;
     if (end == line.tokens)
-        while (word > MIN_PROMPT && codes[ids[word - 1]] != ' ') word--;
+        while (word > MIN_PROMPT && ids[word - 1] != space) word--;
     if (word > MIN_PROMPT) end = word;
     return (Line){line.start, end > 0 ? end : line.tokens};
 }
 
-void writing_of(Writing *writing, const Vocab *vocab, const int32_t *ids, int count) {
-    writing->length = 0;
-    for (int i = 0; i < count && i < WRITING_TOKENS; i++)
-        writing->length += (size_t)vocab_text(vocab, ids[i], writing->text + writing->length);
+void writing_of(Writing *writing, const Input *input, const int32_t *ids, int count) {
+    int most = count < WRITING_TOKENS ? count : WRITING_TOKENS;
+    writing->length = input_decode(input, ids, most, writing->text);
 }
 
-/* Generates ids [WRITING_TOKENS]. */
-static void generate(Generator *g, const Corpus *corpus, uint64_t seed, int32_t *order,
-                     int32_t *ids) {
-    const Sampler sampler = {.temperature = 0.8, .top_p = 1, .seed = seed};
-    Line prompt = writing_prompt(corpus);
-    const float *logits = generator_feed(g, corpus->ids + prompt.start, (size_t)prompt.tokens);
-    for (int i = 0; i < WRITING_TOKENS; i++) {
-        ids[i] = sampler_pick(&sampler, logits, g->V, 0, (uint64_t)i, order);
-        if (i + 1 < WRITING_TOKENS) logits = generator_feed(g, &ids[i], 1);
-    }
+/* Appends a character. */
+static int take_character(const char *text, size_t length, void *user) {
+    Writing *writing = user;
+    memcpy(writing->text + writing->length, text, length);
+    writing->length += length;
+    return 0;
 }
 
-bool writing_generate(Writing *writing, const RungPlan *rung, const Plan *plan,
-                      const Corpus *corpus, Error *err) {
-    Checkpoint kept;
-    Generator g = {0};
-    int32_t *order = NULL, ids[WRITING_TOKENS];
-    int V = corpus->vocab.size;
+static TrilStatus generate(Writing *writing, const TrilModel *model, const Plan *plan,
+                           const Input *input, TrilError *error) {
+    char prompt[LINE_TOKENS * UTF8_MAX];
+    Line line = writing_prompt(input);
+    size_t length =
+        input_decode(input, tril_text_ids(input->text) + line.start, line.tokens, prompt);
+    TrilSampling sampling = tril_sampling();
+    sampling.length = WRITING_TOKENS;
+    sampling.seed = plan->seed;
+    sampling.precision = "f32";
+    sampling.threads = plan->threads;
+    return tril_generate(model, prompt, length, &sampling, take_character, writing, error);
+}
+
+bool writing_generate(Writing *writing, const RungPlan *rung, const Plan *plan, const Input *input,
+                      Error *err) {
+    TrilError error;
+    TrilModel *kept;
     writing->length = 0;
     if (!file_exists(rung->checkpoint)) return true;
-    if (!checkpoint_load(&kept, rung->checkpoint, err)) return false;
-    bool same = kept.model.config.V == V;
-    bool ok = !same || (memory_alloc(&order, (size_t)V, sizeof *order, "sampling", err) &&
-                        generator_open(&g, &kept.model, plan->run.threads, FLOAT32, err));
-    if (ok && same) {
-        generate(&g, corpus, plan->run.seed, order, ids);
-        writing_of(writing, &corpus->vocab, ids, WRITING_TOKENS);
-    }
-    generator_close(&g);
-    memory_free(order);
-    checkpoint_free(&kept);
-    return ok;
+    TrilStatus status = tril_model_load(&kept, rung->checkpoint, &error);
+    if (status == TRIL_OK && tril_tokenizer_same(tril_model_tokenizer(kept), input->tokenizer))
+        status = generate(writing, kept, plan, input, &error);
+    tril_model_free(kept);
+    return status == TRIL_OK || message_take(err, &error, NULL);
 }

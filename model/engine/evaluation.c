@@ -49,7 +49,7 @@ static void read_windows(Run *run, const Windows *w, size_t first, size_t count,
  * number of processes and the block size do not change a bit. After the sums each process adds
  * whether it was told to stop, so that all stop after the same block. */
 double run_evaluate_until(Run *run, const int32_t *ids, size_t count, size_t every,
-                          bool (*stopped)(void)) {
+                          int (*stopped)(void *user), void *user) {
     enum { BLOCK = WINDOWS_AT_ONCE - 1, BATCHES = 4 };
     double *sums = run->sums, total = 0;
     assert(count >= 2 && every >= 1);
@@ -65,7 +65,7 @@ double run_evaluate_until(Run *run, const int32_t *ids, size_t count, size_t eve
         size_t begin = in_block * rank / size, end = in_block * (rank + 1) / size;
         memset(sums, 0, in_block * sizeof *sums);
         read_windows(run, &w, block + begin, end - begin, sums + begin);
-        sums[in_block] = stopped && stopped();
+        sums[in_block] = stopped && stopped(user);
         if (run->options.shared) world_allreduce(sums, in_block + 1);
         if (sums[in_block] > 0) return NAN;
         for (size_t i = 0; i < in_block; i++) total += sums[i];
@@ -75,5 +75,5 @@ double run_evaluate_until(Run *run, const int32_t *ids, size_t count, size_t eve
 }
 
 double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every) {
-    return run_evaluate_until(run, ids, count, every, NULL);
+    return run_evaluate_until(run, ids, count, every, NULL, NULL);
 }

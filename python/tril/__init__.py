@@ -55,9 +55,11 @@ class _Tensor(ctypes.Structure):
 
 
 class _Options(ctypes.Structure):
-    _fields_ = [("steps", ctypes.c_int), ("batch", ctypes.c_int), ("dropout", ctypes.c_double),
-                ("learning_rate", ctypes.c_double), ("weight_decay", ctypes.c_double),
-                ("held_out", ctypes.c_double), ("precision", ctypes.c_char_p),
+    _fields_ = [("steps", ctypes.c_int), ("epochs", ctypes.c_double), ("batch", ctypes.c_int),
+                ("dropout", ctypes.c_double), ("learning_rate", ctypes.c_double),
+                ("weight_decay", ctypes.c_double), ("embedding_decay", ctypes.c_double),
+                ("windows", ctypes.c_char_p), ("held_out", ctypes.c_double),
+                ("teacher", ctypes.c_void_p), ("precision", ctypes.c_char_p),
                 ("threads", ctypes.c_int), ("seed", ctypes.c_uint64)]
 
 
@@ -255,10 +257,13 @@ class Options(NamedTuple):
     """What a training was opened with, as it was decided."""
 
     steps: int
+    epochs: float  # 0: no limit
     batch: int
     dropout: float
     learning_rate: float
     weight_decay: float  # of the blocks' matrices, below modern of all; negative: the rung's own
+    embedding_decay: float  # negative: the rung has none of its own
+    windows: str
     held_out: float
     precision: str
     threads: int
@@ -468,23 +473,27 @@ class Training:
     """A training of a model on a text, step by step."""
 
     def __init__(self, model: Model, text: Text, *, steps: Optional[int] = None,
-                 batch: Optional[int] = None, dropout: Optional[float] = None,
-                 learning_rate: Optional[float] = None, weight_decay: Optional[float] = None,
-                 held_out: Optional[float] = None, precision: Optional[str] = None,
+                 epochs: Optional[float] = None, batch: Optional[int] = None,
+                 dropout: Optional[float] = None, learning_rate: Optional[float] = None,
+                 weight_decay: Optional[float] = None, embedding_decay: Optional[float] = None,
+                 windows: Optional[str] = None, held_out: Optional[float] = None,
+                 teacher: Optional[Model] = None, precision: Optional[str] = None,
                  threads: Optional[int] = None, seed: Optional[int] = None) -> None:
         given = _bytes_of(text)
         options = _fill(_lib.tril_options(),
-                        {"steps": steps, "batch": batch, "dropout": dropout,
+                        {"steps": steps, "epochs": epochs, "batch": batch, "dropout": dropout,
                          "learning_rate": learning_rate, "weight_decay": weight_decay,
-                         "held_out": held_out, "precision": precision, "threads": threads,
-                         "seed": seed})
+                         "embedding_decay": embedding_decay, "windows": windows,
+                         "held_out": held_out,
+                         "teacher": None if teacher is None else teacher._handle,
+                         "precision": precision, "threads": threads, "seed": seed})
         self._own(model, _made("training_open", model._handle, given, len(given),
-                               ctypes.byref(options)))
+                               ctypes.byref(options)), teacher)
 
-    def _own(self, model: Model, handle: ctypes.c_void_p) -> None:
+    def _own(self, model: Model, handle: ctypes.c_void_p, teacher: Optional[Model] = None) -> None:
         self.model = model
         self._handle = handle
-        self._close = _release_with(self, _lib.tril_training_close, handle, model)
+        self._close = _release_with(self, _lib.tril_training_close, handle, (model, teacher))
 
     @classmethod
     def resume(cls, path: Union[str, "os.PathLike[str]"], text: Text, *,
@@ -519,7 +528,10 @@ class Training:
     @property
     def options(self) -> Options:
         """The options as they were decided."""
-        return Options(*_values(_lib.tril_training_options(self._open())))
+        decided = _lib.tril_training_options(self._open())
+        names = [field[0] for field in _Options._fields_]
+        values = dict(zip(names, _values(decided)))
+        return Options(**{name: values[name] for name in Options._fields})
 
     @property
     def done(self) -> int:
@@ -597,18 +609,22 @@ def train(text: Text, rung: Optional[str] = None, *, steps: Optional[int] = None
           on_step: Optional[Callable[[Step], Any]] = None, progress: Optional[bool] = None,
           layers: Optional[int] = None, heads: Optional[int] = None, width: Optional[int] = None,
           context: Optional[int] = None, kv_heads: Optional[int] = None,
-          hidden: Optional[int] = None, batch: Optional[int] = None, dropout: Optional[float] = None,
+          hidden: Optional[int] = None, epochs: Optional[float] = None,
+          batch: Optional[int] = None, dropout: Optional[float] = None,
           learning_rate: Optional[float] = None, weight_decay: Optional[float] = None,
-          held_out: Optional[float] = None, precision: Optional[str] = None,
-          threads: Optional[int] = None, seed: Optional[int] = None,
-          as_bytes: bool = False) -> Model:
-    """Makes a model of a rung, and trains it on a text. `on_step` and `progress` as those of
+          embedding_decay: Optional[float] = None, windows: Optional[str] = None,
+          held_out: Optional[float] = None, teacher: Optional[Model] = None,
+          precision: Optional[str] = None, threads: Optional[int] = None,
+          seed: Optional[int] = None, as_bytes: bool = False) -> Model:
+    """Makes a model of a rung, and trains it on a text. Half of each target is what `teacher`
+    expects, if there is one: a model of the same characters. `on_step` and `progress` as those of
     Training.run; with `as_bytes` the text is any bytes. None stands for the default of `./train`."""
     given = _bytes_of(text)
     model = Model(Tokenizer(None if as_bytes else given), rung, layers=layers, heads=heads,
                   width=width, context=context, kv_heads=kv_heads, hidden=hidden, seed=seed)
-    with Training(model, given, steps=steps, batch=batch, dropout=dropout,
-                  learning_rate=learning_rate, weight_decay=weight_decay, held_out=held_out,
-                  precision=precision, threads=threads, seed=seed) as training:
+    with Training(model, given, steps=steps, epochs=epochs, batch=batch, dropout=dropout,
+                  learning_rate=learning_rate, weight_decay=weight_decay,
+                  embedding_decay=embedding_decay, windows=windows, held_out=held_out,
+                  teacher=teacher, precision=precision, threads=threads, seed=seed) as training:
         training.run(on_step, progress=progress)
     return model

@@ -1,4 +1,4 @@
-#include "training/compute.h"
+#include "learning/compute.h"
 
 #include <string.h>
 

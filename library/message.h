@@ -1,6 +1,6 @@
-/* message.h - what the library (library/tril.h) says, in the words of ./sample. */
-#ifndef TRIL_SAMPLING_MESSAGE_H
-#define TRIL_SAMPLING_MESSAGE_H
+/* message.h - what the library (library/tril.h) says, in the words of a program. */
+#ifndef TRIL_LIBRARY_MESSAGE_H
+#define TRIL_LIBRARY_MESSAGE_H
 
 #include "base/error.h"
 #include "library/tril.h"

@@ -1,4 +1,4 @@
-#include "sampling/message.h"
+#include "library/message.h"
 #include "base/array.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* recipe.h - the hyperparameters of each rung's optimizer, and the schedule of its rates. */
-#ifndef TRIL_TRAINING_RECIPE_H
-#define TRIL_TRAINING_RECIPE_H
+#ifndef TRIL_LEARNING_RECIPE_H
+#define TRIL_LEARNING_RECIPE_H
 
 #include "model/model.h"
 

@@ -1,6 +1,6 @@
 /* compute.h - how much a training computes. */
-#ifndef TRIL_TRAINING_COMPUTE_H
-#define TRIL_TRAINING_COMPUTE_H
+#ifndef TRIL_LEARNING_COMPUTE_H
+#define TRIL_LEARNING_COMPUTE_H
 
 #include "model/model.h"
 

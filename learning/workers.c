@@ -1,8 +1,7 @@
-#include "training/workers.h"
+#include "learning/workers.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/memory.h"
-#include "training/interruption.h"
 #include "version.h"
 
 #include <assert.h>
@@ -118,7 +117,7 @@ bool workers_meet(Error *err) {
 
 /* ---- the first process ---- */
 
-bool workers_send_text(const Corpus *corpus, Error *err) {
+static bool send_text(const Corpus *corpus, Error *err) {
     broadcast((Command){.kind = TEXT, .train = corpus->train, .count = corpus->length});
     if (!world_agree(true, err)) return false;
     world_broadcast(corpus->ids, corpus->length * sizeof *corpus->ids);
@@ -130,6 +129,7 @@ bool workers_open(Workers *workers, Model *model, const RunOptions *options, con
     *workers =
         (Workers){.model = model, .options = *options, .ids = corpus->ids, .train = corpus->train};
     workers->options.shared = true;
+    if (!send_text(corpus, err)) return false;
     broadcast((Command){.kind = OPEN,
                         .config = model->config,
                         .options = workers->options,
@@ -158,22 +158,18 @@ void workers_restore(Workers *workers, uint64_t step, const float *first_moments
 
 Step workers_step(Workers *workers, uint64_t step, int window, const Optimizer *optimizer) {
     double begun = clock_seconds();
-    Traffic before = world_traffic();
     broadcast((Command){.kind = STEP, .step = step, .window = window, .optimizer = *optimizer});
     Step taken = take_step(workers, step, window, optimizer);
-    Traffic after = world_traffic();
-    workers->steps++;
     workers->seconds += clock_seconds() - begun;
-    workers->traffic.bytes += after.bytes - before.bytes;
-    workers->traffic.seconds += after.seconds - before.seconds;
     return taken;
 }
 
-bool workers_evaluate(Workers *workers, size_t from, size_t count, size_t every, double *loss,
-                      Error *err) {
+bool workers_evaluate(Workers *workers, size_t from, size_t count, size_t every, const Stop *stop,
+                      double *loss, Error *err) {
     broadcast((Command){.kind = EVALUATE, .from = from, .count = count, .every = every});
     if (!same_weights(workers, err)) return false;
-    *loss = run_evaluate_until(workers->run, workers->ids + from, count, every, interrupted_twice);
+    *loss = run_evaluate_until(workers->run, workers->ids + from, count, every, stop->asked,
+                               stop->user);
     return true;
 }
 
@@ -228,8 +224,7 @@ static void evaluate(Worker *w, const Command *command) {
     Error err = {0};
     assert(w->part.model); /* the first process has opened one */
     if (same_weights(&w->part, &err))
-        run_evaluate_until(w->part.run, w->ids + command->from, command->count, command->every,
-                           NULL);
+        run_evaluate(w->part.run, w->ids + command->from, command->count, command->every);
 }
 
 static void execute(Worker *w, const Command *command) {
@@ -247,7 +242,6 @@ static void execute(Worker *w, const Command *command) {
 }
 
 void workers_execute(void) {
-    interruption_ignore(); /* the first process gets the signals, too, and decides when to end */
     Worker worker = {0};
     Command command;
     do {

@@ -1,10 +1,9 @@
-/* sizes.h - the sizes of a model: which are valid, which fit into memory, and which suit a training
- * time on this machine. */
-#ifndef TRIL_TRAINING_SIZES_H
-#define TRIL_TRAINING_SIZES_H
+/* sizes.h - the sizes of a model: which fit into memory, and which suit a training time on this
+ * machine. */
+#ifndef TRIL_LEARNING_SIZES_H
+#define TRIL_LEARNING_SIZES_H
 
-#include "data/data.h"
-#include "training/request.h"
+#include "learning/workers.h"
 
 /* A model's sizes, and the windows in a batch. Open sizes are 0; an open dropout is negative. */
 typedef struct {
@@ -23,15 +22,8 @@ typedef struct {
     double worth;               /* and the characters that it must see to be better */
 } Choice;
 
-/* Do the two have the same rung and sizes? Dropout may differ. */
-bool same_sizes(const Config *a, const Config *b);
-
-/* Are sizes open? Dropout does not count. */
-bool sizes_open(const Sizes *sizes);
-
-/* Before the text is read: are the requested sizes valid for each rung, if the open ones are the
- * smallest? If not, the message says why. */
-bool sizes_check(const Request *request, Error *err);
+/* The sizes, with the smallest that sizes_choose knows where they are open. */
+Sizes sizes_smallest(const Sizes *sizes);
 
 /* Is there enough memory to train a model of these sizes on the text? `options` has the threads and
  * the precision. `teacher` predicts beside it; NULL: none. A resumed training also holds its state.
@@ -46,6 +38,7 @@ typedef struct {
     Model *teacher;        /* predicts beside the model, in each step; NULL: none */
     double seconds;        /* for the training */
     double max_characters; /* which it sees at most */
+    Stop stop;             /* ends the search soon, with any sizes */
 } SizeSearch;
 
 /* Chooses the open sizes. A larger model must see more characters to become better than a smaller

@@ -4,15 +4,22 @@
  * each command to the others, the workers, and takes part in it itself. A worker has a copy of the
  * text and of the model, executes its part of each command, and opens no file. With one process
  * these functions only call model.h. */
-#ifndef TRIL_TRAINING_WORKERS_H
-#define TRIL_TRAINING_WORKERS_H
+#ifndef TRIL_LEARNING_WORKERS_H
+#define TRIL_LEARNING_WORKERS_H
 
 #include "base/world.h"
 #include "data/data.h"
 #include "model/model.h"
 
+/* Whether to end early: `asked` is called now and then, and says so by anything but 0; NULL: never.
+ */
 typedef struct {
-    Run *run; /* the caller may use it alone for what needs no worker: to write a sample */
+    int (*asked)(void *user);
+    void *user;
+} Stop;
+
+typedef struct {
+    Run *run; /* the caller may use it alone for what needs no worker: to write text */
     Model *model;
     RunOptions options;
     const int32_t *ids; /* the text */
@@ -20,22 +27,15 @@ typedef struct {
     int32_t *inputs, *targets;
     Run *teacher; /* workers_teach; NULL: none */
     double share;
-    /* sums over the steps so far */
-    int steps;
-    double seconds;
-    Traffic traffic; /* what was sent, and how long this process waited */
+    double seconds; /* of all steps */
 } Workers;
 
 /* On all processes, before everything else: do they run the same program? Refused: another program,
  * or another build of it. */
 bool workers_meet(Error *err);
 
-/* Sends the text to the workers. Call it once, before workers_open. Refused: too little memory in
- * any process. */
-bool workers_send_text(const Corpus *corpus, Error *err);
-
-/* Sends the model to the workers and opens a run of it on every process; only one at a time.
- * Borrows the model and the corpus, which workers_send_text sent. workers_close releases the run.
+/* Sends the text and the model to the workers, and opens a run of it on every process; only one at
+ * a time. Borrows the model and the corpus. workers_close releases the run.
  * Refused: too little memory in any process; other kernels than the first process has, because they
  * round differently. On failure there is nothing to close. */
 bool workers_open(Workers *workers, Model *model, const RunOptions *options, const Corpus *corpus,
@@ -61,16 +61,16 @@ typedef struct {
  * of `window` characters, which divides their length. */
 Step workers_step(Workers *workers, uint64_t step, int window, const Optimizer *optimizer);
 
-/* Sets *loss to run_evaluate on `count` ids of the text from `from` on; NaN if a person interrupts
- * for the second time (training/interruption.h). Refused: weights that differ between processes,
- * which means that memory, messages or programs are broken. */
-bool workers_evaluate(Workers *workers, size_t from, size_t count, size_t every, double *loss,
-                      Error *err);
+/* Sets *loss to run_evaluate_until on `count` ids of the text from `from` on. Refused: weights that
+ * differ between processes, which means that memory, messages or programs are broken. */
+bool workers_evaluate(Workers *workers, size_t from, size_t count, size_t every, const Stop *stop,
+                      double *loss, Error *err);
 
 /* Collects all moments in the first process's run, before they are saved. */
 void workers_collect(Workers *workers);
 
-/* In a worker: executes commands until the first process shuts it down. */
+/* In a worker: executes commands until the first process shuts it down. It takes part in all that
+ * the first one does with these functions. */
 void workers_execute(void);
 
 /* Ends all workers, at any time. */

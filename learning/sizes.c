@@ -1,10 +1,8 @@
-#include "training/sizes.h"
+#include "learning/sizes.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/world.h"
-#include "training/interruption.h"
-#include "training/recipe.h"
-#include "training/workers.h"
+#include "learning/recipe.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -24,12 +22,13 @@ static const Candidate candidates[] = {
 };
 enum { CANDIDATES = sizeof candidates / sizeof *candidates, HEAD_SIZE = 32 };
 
-bool same_sizes(const Config *a, const Config *b) {
-    return strcmp(a->model, b->model) == 0 && a->V == b->V && a->T == b->T && a->L == b->L &&
-           a->NH == b->NH && a->C == b->C && a->NKV == b->NKV && a->H == b->H;
+static bool same_sizes(const Sizes *one, const Sizes *other) {
+    const Config *a = &one->config, *b = &other->config;
+    return a->T == b->T && a->L == b->L && a->NH == b->NH && a->C == b->C && a->NKV == b->NKV &&
+           a->H == b->H && one->batch == other->batch;
 }
 
-bool sizes_open(const Sizes *sizes) {
+static bool are_open(const Sizes *sizes) {
     const Config *c = &sizes->config;
     return c->L == 0 || c->NH == 0 || c->C == 0 || c->T == 0 || sizes->batch == 0;
 }
@@ -61,18 +60,8 @@ static Sizes filled(const Sizes *sizes, const Candidate *candidate, size_t longe
     return s;
 }
 
-bool sizes_check(const Request *request, Error *err) {
-    const char *names[MAX_RUNGS + 1];
-    int count = request_rungs(request, names);
-    Sizes asked = {request->sizes, request->batch};
-    Config config = filled(&asked, &candidates[0], SIZE_MAX).config;
-    config.V = 1;                    /* not known yet; any is valid */
-    names[count++] = request->model; /* first of all, for it may be unknown */
-    for (int i = count; i-- > 0;) {
-        snprintf(config.model, sizeof config.model, "%s", names[i]);
-        if (!model_check(&config, err)) return false;
-    }
-    return true;
+Sizes sizes_smallest(const Sizes *sizes) {
+    return filled(sizes, &candidates[0], SIZE_MAX);
 }
 
 static RunOptions options_for(const Sizes *sizes, const RunOptions *options) {
@@ -102,9 +91,13 @@ bool sizes_fit(const Sizes *sizes, const RunOptions *options, const Corpus *corp
     return all <= installed ||
            fail(err,
                 "%s: would take %.1f GiB of memory, and this machine has %.1f%s; "
-                "smaller sizes or a smaller --batch take less",
+                "smaller sizes or a smaller batch take less",
                 sizes->config.model, all / GiB, installed / GiB,
                 world_beside() > 1 ? " for each of its processes" : "");
+}
+
+static bool is_stopped(const Stop *stop) {
+    return stop->asked && stop->asked(stop->user);
 }
 
 /* Measures the speed in the first steps of a training, which is then discarded. They take only a
@@ -121,7 +114,8 @@ static bool measure_speed(const Sizes *sizes, const SizeSearch *search, double *
               workers_open(&workers, &model, &options, search->corpus, err) &&
               (!search->teacher || workers_teach(&workers, search->teacher, TEACHER_SHARE, err));
     double fastest = INFINITY, all = 0;
-    for (int i = 0; ok && i < STEPS && all < share * search->seconds && !interrupted(); i++) {
+    for (int i = 0; ok && i < STEPS && all < share * search->seconds && !is_stopped(&search->stop);
+         i++) {
         Optimizer optimizer = recipe_step(&recipe, i, STEPS);
         double begun = clock_seconds();
         workers_step(&workers, (uint64_t)i, sizes->config.T, &optimizer);
@@ -186,9 +180,9 @@ bool sizes_choose(Sizes *sizes, const SizeSearch *search, Choice *choice, Error 
     *choice = (Choice){.limit = LIMIT_NONE};
     if (!fit(&best, search, err) || !measure_speed(&best, search, &choice->speed, err))
         return false;
-    for (int i = 1; i < CANDIDATES && sizes_open(sizes); i++) {
+    for (int i = 1; i < CANDIDATES && are_open(sizes); i++) {
         Sizes larger = filled(sizes, &candidates[i], longest);
-        if (same_sizes(&larger.config, &best.config) && larger.batch == best.batch) continue;
+        if (same_sizes(&larger, &best)) continue;
         double slower = work(&larger.config) / work(&best.config), speed = choice->speed;
         if (!is_worth(&larger, &candidates[i], search, slower, &speed, choice)) break;
         best = larger;

@@ -1,4 +1,4 @@
-#include "training/recipe.h"
+#include "learning/recipe.h"
 
 #include <string.h>
 

@@ -189,6 +189,9 @@ static TrilStatus go_on(TrilTraining *t, TrilState *state, const TrilText *text,
     t->teacher = options->teacher;
     t->settings.bytes = vocab_of(t->model)->bytes;
     t->settings.held_out = text->held_out;
+    const Settings *before = &state->state.settings;
+    if (t->settings.steps == 0) t->settings.steps = before->steps;
+    if (t->settings.config.dropout < 0) t->settings.config.dropout = before->config.dropout;
     settings_complete(&t->settings);
     status = training_begin(t, &run, true, err);
     if (status == TRIL_OK)

@@ -486,7 +486,8 @@ TRIL_API const char *tril_state_note(const TrilState *state, const char *key);
 TRIL_API TrilOptions tril_state_options(const TrilState *state);
 
 /* Continues the training of a state with these options, also with others than before: but the text,
- * its held-out share and the teacher are the same. Takes the weights out of the state, which can
+ * its held-out share and the teacher are the same. Open steps and an open dropout are those of the
+ * state. Takes the weights out of the state, which can
  * then only be released. Borrows the text. TRIL_TEXT: another text. TRIL_ARGUMENT: another
  * teacher. */
 TRIL_API TrilStatus tril_training_resume_from(TrilTraining **training, TrilModel **model,

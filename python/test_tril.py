@@ -206,6 +206,23 @@ class Trainings(Folder):
         again.run()
         self.assertEqual(again.model.digest, model.digest)
 
+    def test_teacher(self):
+        teacher = small("bigram")
+        taught = small(teacher=teacher)
+        self.assertNotEqual(taught.digest, small().digest)
+        self.assertEqual(taught.digest, small(teacher=teacher).digest)
+        with self.assertRaises(tril.Error):
+            small(teacher=small("bigram", context=8))
+
+    def test_open_options(self):
+        model = tril.Model(tril.Tokenizer(TEXT), "modern", layers=1, heads=2, width=16, context=16)
+        with tril.Training(model, TEXT, epochs=1, windows="grow", embedding_decay=0.25) as training:
+            options = training.options
+        self.assertEqual((options.windows, options.embedding_decay), ("grow", 0.25))
+        self.assertLess(options.steps * options.batch * 16, len(TEXT))
+        with self.assertRaises(tril.Error):
+            tril.Training(model, TEXT, windows="wide")
+
     def test_what_a_callback_raises(self):
         def interrupt(step):
             raise KeyboardInterrupt

@@ -47,6 +47,14 @@ static int close_all(void **state) {
         if ((call) != TRIL_OK) fail_msg("%s:%d: %s", __FILE__, __LINE__, error.text); \
     } while (0)
 
+/* Is the status as expected, with one sentence that contains `words`? */
+static void expect(TrilStatus status, TrilStatus expected, const char *words) {
+    if (status != expected || !strstr(error.text, words) || strchr(error.text, '\n'))
+        fail_msg("status %d instead of %d: '%s', without '%s'", (int)status, (int)expected,
+                 error.text, words);
+    *error.text = 0;
+}
+
 static TrilSizes small(const char *rung) {
     TrilSizes sizes = {.rung = rung, .layers = 1, .heads = 2, .width = 16, .context = 16};
     return sizes;
@@ -374,6 +382,20 @@ static int count(const TrilStep *step, void *user) {
     return steps->calls == steps->until;
 }
 
+static TrilText *text_of(const TrilModel *model, double held_out) {
+    TrilText *text;
+    must(tril_text_make(&text, tril_model_tokenizer(model), play, play_length, held_out, &error));
+    return text;
+}
+
+static uint64_t end_of(TrilTraining *training, TrilModel *model) {
+    must(tril_training_run(training, NULL, NULL, &error));
+    uint64_t digest = tril_model_digest(model);
+    tril_training_close(training);
+    tril_model_free(model);
+    return digest;
+}
+
 /* A training that was stopped, saved and continued, here or by ./train, ends with the same bits. */
 static void test_states(void **state) {
     (void)state;
@@ -422,13 +444,377 @@ static void test_states(void **state) {
     assert_non_null(strstr(error.text, "with a teacher"));
 }
 
-/* ---- texts, and models that learn more characters ---- */
+/* ---- what ./train decides, and how it goes on ---- */
 
-static TrilText *text_of(const TrilModel *model, double held_out) {
-    TrilText *text;
-    must(tril_text_make(&text, tril_model_tokenizer(model), play, play_length, held_out, &error));
-    return text;
+/* A training with a teacher, here or in ./train, begins and goes on with the same bits; without it,
+ * or with another one, it does not go on. */
+static void test_teachers(void **state) {
+    (void)state;
+    TrilModel *teacher = train("gpt", 1), *other = train("head", 1), *model;
+    TrilSizes sizes = small("modern");
+    TrilOptions options = few(STEPS, 1);
+    TrilTraining *training;
+    TrilState *saved;
+    must(tril_model_save(teacher, scratch("teacher.safetensors"), &error));
+    must_run("train -q -m modern " SMALL "-s %d --teacher @teacher.safetensors "
+             "-o @taught.safetensors " PLAY,
+             STEPS);
+    options.teacher = teacher;
+    model = make(&sizes, options.seed);
+    must(tril_training_open(&training, model, play, play_length, &options, &error));
+    assert_ptr_equal(tril_training_options(training).teacher, teacher);
+    for (int i = 0; i < STEPS / 2; i++) must(tril_training_step(training, NULL, &error));
+    must(tril_training_save(training, scratch("half.last.safetensors"), &error));
+    TrilText *text = text_of(model, options.held_out);
+    uint64_t whole = end_of(training, model);
+    assert_int_equal(whole, digest_of("taught.last.safetensors"));
+
+    must(tril_state_load(&saved, scratch("half.last.safetensors"), &error));
+    assert_int_equal(tril_state_teacher(saved), tril_model_digest(teacher));
+    options.teacher = NULL;
+    expect(tril_training_resume_from(&training, &model, saved, text, &options, &error),
+           TRIL_ARGUMENT, "another teacher");
+    options.teacher = other;
+    expect(tril_training_resume_from(&training, &model, saved, text, &options, &error),
+           TRIL_ARGUMENT, "another teacher");
+    options.teacher = teacher;
+    must(tril_training_resume_from(&training, &model, saved, text, &options, &error));
+    assert_int_equal(end_of(training, model), whole);
+    expect(tril_training_resume_from(&training, &model, saved, text, &options, &error),
+           TRIL_ARGUMENT, "taken already");
+    tril_state_free(saved);
+    must_run("train -q --resume --teacher @teacher.safetensors -o @half.safetensors " PLAY);
+    assert_int_equal(digest_of("half.last.safetensors"), whole);
+
+    sizes.context = 32;
+    model = make(&sizes, 1);
+    expect(tril_training_open(&training, model, play, play_length, &options, &error), TRIL_ARGUMENT,
+           "context of 16");
+    tril_model_free(model);
+    tril_text_free(text);
+    tril_model_free(other);
+    tril_model_free(teacher);
 }
+
+/* A state says what it is of, and goes on with other options, as ./train --resume does with them.
+ */
+static void test_other_options(void **state) {
+    (void)state;
+    TrilTraining *training;
+    TrilModel *model;
+    TrilState *saved;
+    must_run("train -q -m gpt " SMALL "-s %d -o @one/m.safetensors " PLAY, STEPS / 2);
+    must(tril_state_load(&saved, scratch("one/m.last.safetensors"), &error));
+    const TrilSizes sizes = tril_state_sizes(saved);
+    assert_string_equal(sizes.rung, "gpt");
+    assert_int_equal(sizes.width, 16);
+    assert_int_equal(tril_state_text(saved), tril_digest(play, play_length));
+    assert_int_equal(tril_state_progress(saved).step, STEPS / 2);
+    assert_int_equal(tril_state_teacher(saved), 0);
+    assert_true(*tril_state_kernels(saved));
+    assert_non_null(strstr(tril_state_note(saved, "settings"), "--model=gpt"));
+    assert_null(tril_state_note(saved, "no such note"));
+    TrilOptions options = tril_state_options(saved);
+    assert_int_equal(options.steps, STEPS / 2);
+    assert_int_equal(options.batch, 4);
+    options.steps = STEPS;
+    options.learning_rate = 0.002;
+    options.dropout = 0.1;
+    options.threads = 2;
+    TrilText *text;
+    must(tril_text_make(&text, tril_state_tokenizer(saved), play, play_length, options.held_out,
+                        &error));
+    must(tril_training_resume_from(&training, &model, saved, text, &options, &error));
+    assert_near(tril_training_options(training).learning_rate, 0.002, 0);
+    must_run("train -q --resume -s %d --lr 0.002 -d 0.1 -o @one/m.safetensors " PLAY, STEPS);
+    assert_int_equal(end_of(training, model), digest_of("one/m.last.safetensors"));
+    tril_state_free(saved);
+    tril_text_free(text);
+}
+
+/* A program's notes come back, and cannot take the place of the state's own. */
+static void test_notes(void **state) {
+    (void)state;
+    TrilSizes sizes = small("bigram");
+    TrilOptions options = few(2, 1);
+    TrilTraining *training;
+    TrilState *saved;
+    TrilModel *model = make(&sizes, 1);
+    must(tril_training_open(&training, model, play, play_length, &options, &error));
+    must(tril_training_note(training, "colour", "blue", &error));
+    must(tril_training_note(training, "colour", "green \"and\"\n red", &error));
+    for (char key[] = "a"; *key < 'a' + 15; ++*key)
+        must(tril_training_note(training, key, "", &error));
+    expect(tril_training_note(training, "one more", "", &error), TRIL_ARGUMENT, "16 notes");
+    static const char *const own[] = {"step",  "settings", "text",    "vocabulary",
+                                      "width", "dropout",  "cooling", "digest"};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        expect(tril_training_note(training, own[i], "1", &error), TRIL_ARGUMENT, own[i]);
+    must(tril_training_save(training, scratch("noted"), &error));
+    tril_training_close(training);
+    must(tril_state_load(&saved, scratch("noted"), &error));
+    assert_string_equal(tril_state_note(saved, "colour"), "green \"and\"\n red");
+    assert_string_equal(tril_state_note(saved, "o"), "");
+    tril_state_free(saved);
+    expect(tril_state_load(&saved, PLAY, &error), TRIL_FILE, "not a valid checkpoint");
+    assert_null(saved);
+    tril_model_free(model);
+}
+
+static void expect_same_options(const TrilOptions *a, const TrilOptions *b) {
+    const double one[] = {a->epochs,       a->dropout,         a->learning_rate,
+                          a->weight_decay, a->embedding_decay, a->held_out,
+                          a->steps,        a->batch,           a->threads},
+                 other[] = {b->epochs,       b->dropout,         b->learning_rate,
+                            b->weight_decay, b->embedding_decay, b->held_out,
+                            b->steps,        b->batch,           b->threads};
+    for (size_t i = 0; i < sizeof one / sizeof *one; i++) assert_near(one[i], other[i], 1e-4);
+    assert_string_equal(a->windows, b->windows);
+    assert_string_equal(a->precision, b->precision);
+    assert_true(a->seed == b->seed && a->teacher == b->teacher);
+}
+
+/* What is open is decided as a training decides it, and stays so. */
+static void test_decisions(void **state) {
+    (void)state;
+    TrilTraining *training;
+    TrilOptions options = tril_options(), decided, again;
+    TrilSizes sizes = small("modern");
+    TrilModel *model = make(&sizes, 1);
+    TrilText *text = text_of(model, 0.1);
+    double epochs, once;
+    options.threads = 1;
+    must(tril_options_decide(&decided, &options, &sizes, text, 0, &epochs, &error));
+    double read = (double)decided.steps * decided.batch * sizes.context;
+    assert_near(epochs, read / (double)tril_text_extent(text).trained_on, 1e-9);
+    assert_true(decided.steps == 2500 && decided.dropout >= 0 && decided.embedding_decay > 0);
+    assert_string_equal(decided.windows, "whole"); /* 9.1 times */
+    must(tril_options_decide(&again, &decided, &sizes, text, 0, NULL, &error));
+    expect_same_options(&again, &decided);
+    must(tril_training_open_on(&training, model, text, &options, &error));
+    again = tril_training_options(training);
+    assert_near(again.learning_rate, tril_rung_recipe("modern").learning_rate, 0);
+    again.learning_rate = 0; /* as in the decisions: the rung's own */
+    expect_same_options(&again, &decided);
+    tril_training_close(training);
+    options.epochs = 1;
+    must(tril_options_decide(&decided, &options, &sizes, text, 1, &once, &error));
+    assert_true(once <= 1 && once > 0.99);
+    assert_near(decided.learning_rate, 0.1 * tril_rung_recipe("modern").learning_rate, 1e-12);
+    assert_near(tril_epochs_that_help(1e6, 0), 16, 0);
+    assert_string_equal(tril_precision("f32"), "f32");
+    assert_null(tril_precision("f64"));
+    assert_true(tril_threads(0) >= 1 && tril_threads(1) == 1);
+    options.windows = "wide";
+    expect(tril_options_decide(&decided, &options, &sizes, text, 0, NULL, &error), TRIL_ARGUMENT,
+           "'wide'");
+    tril_text_free(text);
+    tril_model_free(model);
+}
+
+/* A time chooses what is open only, and the reasons say what saved it from more. */
+static void test_choices(void **state) {
+    (void)state;
+    TrilTokenizer *tokenizer;
+    TrilText *text;
+    TrilChoice choice;
+    TrilOptions options = few(0, 1);
+    TrilSizes sizes = {.rung = "gpt", .layers = 1, .context = 16};
+    must(tril_tokenizer_make(&tokenizer, play, play_length, &error));
+    must(tril_text_make(&text, tokenizer, play, play_length, 0.1, &error));
+    options.batch = 0;
+    must(tril_sizes_check(&sizes, &error));
+    must(tril_sizes_choose(&sizes, &options, text, 1e-6, INFINITY, NULL, NULL, &choice, &error));
+    assert_true(sizes.layers == 1 && sizes.context == 16 && sizes.width == 32 &&
+                options.batch == 8);
+    assert_true(choice.limit == TRIL_LIMIT_TIME && choice.speed > 0 && choice.width == 64);
+    sizes.width = 0;
+    must(tril_sizes_choose(&sizes, &options, text, 1, 1000, NULL, NULL, &choice, &error));
+    assert_true(choice.limit == TRIL_LIMIT_TEXT && sizes.width == 32);
+    options.batch = 1 << 16;
+    sizes.context = TRIL_MAX_CONTEXT;
+    expect(tril_training_fits(&sizes, text, &options, 0, &error), TRIL_ARGUMENT, "tokens");
+    options.batch = 1;
+    sizes.width = 1 << 15;
+    sizes.heads = 1;
+    sizes.layers = 200;
+    expect(tril_training_fits(&sizes, text, &options, 0, &error), TRIL_NO_MEMORY, "GiB");
+    sizes.heads = 7;
+    expect(tril_sizes_check(&sizes, &error), TRIL_ARGUMENT, "heads");
+    sizes.rung = "gtp";
+    expect(tril_sizes_check(&sizes, &error), TRIL_ARGUMENT, "gtp");
+    const TrilSizes bigram = tril_sizes_used(&(TrilSizes){.rung = "bigram", .context = 8});
+    assert_true(bigram.layers == 1 && bigram.width == 1);
+    tril_text_free(text);
+    tril_tokenizer_free(tokenizer);
+}
+
+static int ask(void *user) {
+    int *left = user;
+    return --*left < 0;
+}
+
+/* A part of a text is evaluated as in its training; an evaluation ends if it is asked to. */
+static void test_evaluations(void **state) {
+    (void)state;
+    TrilSizes sizes = small("modern");
+    TrilOptions options = few(STEPS, 1);
+    TrilTraining *training;
+    TrilModel *model = make(&sizes, 1);
+    TrilText *text = text_of(model, 0.1);
+    double in_training, part, some, train_loss;
+    int left = 0;
+    must(tril_training_open_on(&training, model, text, &options, &error));
+    must(tril_training_run(training, NULL, NULL, &error));
+    must(tril_training_evaluate(training, &in_training, &error));
+    must(tril_text_evaluate(text, model, 0, 0, 4, 1, NULL, NULL, &part, &error));
+    assert_near(part, in_training, 1e-12);
+    assert_near(tril_model_loss(model), in_training, 0);
+    must(tril_text_evaluate(text, model, 1, 0, 4, 1, NULL, NULL, &train_loss, &error));
+    must(tril_text_evaluate(text, model, 1, play_length / 4, 4, 1, NULL, NULL, &some, &error));
+    assert_true(train_loss != part && some != train_loss);
+    assert_near(some, train_loss, 0.1);
+    expect(tril_text_evaluate(text, model, 1, 0, 4, 1, ask, &left, &part, &error), TRIL_STOPPED,
+           "stopped");
+    tril_training_set_stop(training, ask, &left);
+    double lowest = tril_training_progress(training).lowest;
+    expect(tril_training_evaluate(training, &part, &error), TRIL_STOPPED, "stopped");
+    assert_near(tril_training_progress(training).lowest, lowest, 0);
+    tril_training_set_stop(training, NULL, NULL);
+    must(tril_training_evaluate(training, &part, &error));
+    assert_near(part, in_training, 0);
+    expect(tril_text_evaluate(text, model, 0, 0, 0, 1, NULL, NULL, &part, &error), TRIL_ARGUMENT,
+           "batch");
+    tril_training_close(training);
+    tril_text_free(text);
+    tril_model_free(model);
+}
+
+/* Rates that stay high fall early, once, and the training ends with them. */
+static void test_cool_down(void **state) {
+    (void)state;
+    TrilSizes sizes = small("modern");
+    TrilOptions options = few(100, 1);
+    TrilTraining *training;
+    TrilModel *model = make(&sizes, 1);
+    TrilStep step;
+    double nats, before;
+    must(tril_training_open(&training, model, play, play_length, &options, &error));
+    for (int i = 0; i < 10; i++) must(tril_training_step(training, NULL, &error));
+    must(tril_training_evaluate(training, &nats, &error));
+    must(tril_training_step(training, &step, &error));
+    before = step.learning_rate;
+    assert_int_equal(tril_training_cool_down(training), 1);
+    TrilProgress p = tril_training_progress(training);
+    /* the last 60 % of 25 steps */
+    assert_true(p.cooling == 11 && p.steps == 26 && p.lowest_step == 10 && p.since_lowest == 0);
+    assert_int_equal(tril_training_cool_down(training), 0);
+    must(tril_training_save(training, scratch("cooling"), &error));
+    for (int i = 11; i < 26; i++) {
+        must(tril_training_step(training, &step, &error));
+        assert_true(step.learning_rate <= before);
+        before = step.learning_rate;
+    }
+    expect(tril_training_step(training, &step, &error), TRIL_ARGUMENT, "26 steps");
+    assert_true(before < 0.1 * tril_rung_recipe("modern").learning_rate);
+    uint64_t whole = end_of(training, model);
+    must(tril_training_resume(&training, &model, scratch("cooling"), play, play_length, 1, &error));
+    assert_int_equal(tril_training_progress(training).steps, 26);
+    assert_int_equal(end_of(training, model), whole);
+    sizes.rung = "gpt"; /* its rates fall all the time */
+    model = make(&sizes, 1);
+    must(tril_training_open(&training, model, play, play_length, &options, &error));
+    assert_int_equal(tril_training_cool_down(training), 0);
+    tril_training_close(training);
+    tril_model_free(model);
+}
+
+/* The model of a training writes what it would write alone, and training goes on as if it had not.
+ */
+static void test_writing_in_training(void **state) {
+    (void)state;
+    TrilSizes sizes = small("gpt");
+    TrilOptions options = few(STEPS, 1);
+    TrilSampling sampling = tril_sampling();
+    TrilTraining *training;
+    TrilModel *model = make(&sizes, options.seed), *alone = train("gpt", 1);
+    uint64_t whole = tril_model_digest(alone);
+    tril_model_free(alone);
+    sampling.length = 40;
+    sampling.precision = "f32";
+    must(tril_training_open(&training, model, play, play_length, &options, &error));
+    for (int i = 0; i < STEPS; i++) {
+        Written here = {.length = 0}, there = {.length = 0};
+        must(tril_training_step(training, NULL, &error));
+        must(tril_training_generate(training, &sampling, write_down, &here, &error));
+        must(tril_generate(model, "", 0, &sampling, write_down, &there, &error));
+        assert_int_equal(here.length, there.length);
+        assert_memory_equal(here.text, there.text, here.length);
+    }
+    expect(tril_training_generate(training, &sampling, NULL, NULL, &error), TRIL_ARGUMENT,
+           "callback");
+    assert_int_equal(end_of(training, model), whole);
+}
+
+/* The parts of the steps, their memory and their kernels are told. */
+static void test_parts(void **state) {
+    (void)state;
+    enum { MOST = 64 };
+    TrilSizes sizes = small("modern");
+    TrilOptions options = few(3, 1);
+    TrilTraining *training;
+    TrilPart parts[MOST];
+    TrilEstimate estimate;
+    TrilModel *model = make(&sizes, 1);
+    must(tril_training_open(&training, model, play, play_length, &options, &error));
+    must(tril_training_profile(training, &error));
+    must(tril_training_run(training, NULL, NULL, &error));
+    int count = tril_training_parts(training, parts, MOST);
+    double sum = 0;
+    for (int i = 0; i < count; i++) sum += parts[i].seconds;
+    assert_true(count > 5 && sum > 0 && sum <= tril_training_progress(training).seconds);
+    assert_int_equal(tril_training_parts(training, parts, 2), 2);
+    must(tril_estimate(&sizes, tril_tokenizer_size(tril_model_tokenizer(model)), &options,
+                       &estimate, &error));
+    const TrilMemory memory = tril_training_memory(training);
+    assert_near(memory.weights, estimate.memory.weights, 0);
+    assert_near(memory.optimizer, estimate.memory.optimizer, 0);
+    assert_true(*tril_training_kernels(training));
+    assert_int_equal(tril_training_window(training), 16);
+    tril_training_close(training);
+    tril_model_free(model);
+}
+
+/* A file tells its text and its notes. */
+static void test_files(void **state) {
+    (void)state;
+    uint64_t text;
+    TrilModel *model = train("gpt", 1), *loaded;
+    must(tril_model_save(model, scratch("of.safetensors"), &error));
+    must(tril_model_text(scratch("of.safetensors"), &text, &error));
+    assert_int_equal(text, tril_digest(play, play_length));
+    expect(tril_model_text(PLAY, &text, &error), TRIL_FILE, "not a valid checkpoint");
+    assert_int_equal(text, 0);
+    loaded = load("of.safetensors");
+    assert_string_equal(tril_model_note(loaded, "step"), "30");
+    assert_null(tril_model_note(loaded, "digest of the moon"));
+    assert_null(tril_model_note(model, "step"));
+    assert_true(tril_tokenizer_same(tril_model_tokenizer(model), tril_model_tokenizer(loaded)));
+    TrilText *own = text_of(model, 0.1);
+    TrilExtent extent = tril_text_extent(own);
+    assert_int_equal(extent.characters, play_length);
+    assert_int_equal(extent.distinct, tril_tokenizer_size(tril_model_tokenizer(model)));
+    assert_int_equal(extent.digest, text = tril_digest(play, play_length));
+    int32_t first;
+    size_t count;
+    must(tril_encode(tril_model_tokenizer(model), play, 1, &first, 1, &count, &error));
+    assert_int_equal(*tril_text_ids(own), first);
+    tril_text_free(own);
+    tril_model_free(loaded);
+    tril_model_free(model);
+}
+
+/* ---- texts, and models that learn more characters ---- */
 
 /* Two models on one text are trained as each is on a text of its own. */
 static void test_one_text(void **state) {
@@ -463,14 +849,6 @@ static void test_one_text(void **state) {
         tril_model_free(models[i]);
     }
     tril_text_free(text);
-}
-
-static uint64_t end_of(TrilTraining *training, TrilModel *model) {
-    must(tril_training_run(training, NULL, NULL, &error));
-    uint64_t digest = tril_model_digest(model);
-    tril_training_close(training);
-    tril_model_free(model);
-    return digest;
 }
 
 /* Steps may be planned anew, and the state says so; it goes on here on a text that is made, and in
@@ -721,14 +1099,6 @@ static void test_tensors(void **state) {
 
 /* ---- refusals ---- */
 
-/* Is the status as expected, with one sentence that contains `words`? */
-static void expect(TrilStatus status, TrilStatus expected, const char *words) {
-    if (status != expected || !strstr(error.text, words) || strchr(error.text, '\n'))
-        fail_msg("status %d instead of %d: '%s', without '%s'", (int)status, (int)expected,
-                 error.text, words);
-    *error.text = 0;
-}
-
 static void test_wrong_sizes(void **state) {
     (void)state;
     const struct {
@@ -928,6 +1298,8 @@ static void try_sizes(const TrilTokenizer *tokenizer, const TrilSizes *sizes) {
     TrilEstimate estimate;
     TrilModel *model;
     tril_estimate(sizes, 65, &options, &estimate, &error);
+    tril_sizes_check(sizes, &error);
+    tril_sizes_used(sizes);
     tril_model_make(&model, tokenizer, sizes, 1, &error);
     tril_model_free(model);
 }
@@ -972,10 +1344,11 @@ static void test_wrong_numbers_of_trainings(void **state) {
             try_training(model, &options);
         }
     for (int i = 0; i < REAL; i++)
-        for (int place = 0; place < 4; place++) {
+        for (int place = 0; place < 6; place++) {
             TrilOptions options = few(2, 1);
-            double *numbers[] = {&options.dropout, &options.learning_rate, &options.weight_decay,
-                                 &options.held_out};
+            double *numbers[] = {&options.dropout,      &options.learning_rate,
+                                 &options.weight_decay, &options.held_out,
+                                 &options.epochs,       &options.embedding_decay};
             TrilText *text;
             *numbers[place] = real[i];
             try_training(model, &options);
@@ -1081,6 +1454,9 @@ static TrilStatus do_all(void) {
     training = NULL;
     loaded = NULL;
     if (!s) s = tril_training_resume_on(&training, &loaded, to, text, 1, &error);
+    if (!s) s = tril_training_profile(training, &error);
+    if (!s) s = tril_training_note(training, "a", "b", &error);
+    if (!s) s = tril_training_generate(training, &sampling, write_down, &written, &error);
     tril_training_close(training);
     tril_model_free(loaded);
     tril_text_free(text);
@@ -1166,6 +1542,16 @@ int main(void) {
         cmocka_unit_test(test_probabilities),
         cmocka_unit_test(test_states),
         cmocka_unit_test(test_unknown_characters),
+        cmocka_unit_test(test_teachers),
+        cmocka_unit_test(test_other_options),
+        cmocka_unit_test(test_notes),
+        cmocka_unit_test(test_decisions),
+        cmocka_unit_test(test_choices),
+        cmocka_unit_test(test_evaluations),
+        cmocka_unit_test(test_cool_down),
+        cmocka_unit_test(test_writing_in_training),
+        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_files),
         cmocka_unit_test(test_exports),
         cmocka_unit_test(test_one_text),
         cmocka_unit_test(test_more_steps),

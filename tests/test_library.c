@@ -468,6 +468,9 @@ static void test_teachers(void **state) {
     TrilText *text = text_of(model, options.held_out);
     uint64_t whole = end_of(training, model);
     assert_int_equal(whole, digest_of("taught.last.safetensors"));
+    TrilModel *untaught = train("modern", 1);
+    assert_true(tril_model_digest(untaught) != whole);
+    tril_model_free(untaught);
 
     must(tril_state_load(&saved, scratch("half.last.safetensors"), &error));
     assert_int_equal(tril_state_teacher(saved), tril_model_digest(teacher));

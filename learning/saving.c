@@ -166,6 +166,22 @@ static bool read_settings(const Checkpoint *c, Settings *settings) {
     return true;
 }
 
+/* Are the words those of a run that was asked for another rung? Older states of ./train say what
+ * the run was asked for, also while it trained a baseline. */
+static bool of_another_rung(const Checkpoint *c) {
+    char own[64];
+    const char *words = checkpoint_note(c, "settings")->value;
+    snprintf(own, sizeof own, "--model=%s\n", c->model.config.model);
+    return strncmp(words, own, strlen(own)) != 0;
+}
+
+/* What was asked for the chosen rung is not for this one. */
+static void leave_out_chosen(State *state) {
+    state->settings.learning_rate = 0;
+    state->settings.weight_decay = -1;
+    state->teacher = 0;
+}
+
 static const char *read_notes(State *state) {
     const Checkpoint *c = &state->checkpoint;
     const char *bad = read_progress(c, &state->progress);
@@ -174,6 +190,7 @@ static const char *read_notes(State *state) {
     if (!read_digest(checkpoint_note(c, "text"), &state->text)) return "text";
     const Note *teacher = checkpoint_note(c, "teacher");
     if (teacher && !read_digest(teacher, &state->teacher)) return "teacher";
+    if (of_another_rung(c)) leave_out_chosen(state);
     return read_kernels(checkpoint_note(c, "kernels"), state->kernels) ? NULL : "kernels";
 }
 

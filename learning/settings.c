@@ -113,7 +113,8 @@ double settings_decide(Settings *s, size_t characters, bool trained) {
         s->embedding_decay = embedding_decay_for(s, epochs, train);
     /* A trained model has learnt what is near. A text that is seen often may be learnt by heart,
        and while windows are short no evaluation tells. */
-    if (s->windows == WINDOWS_AUTO && (trained || epochs > often)) s->windows = WINDOWS_WHOLE;
+    bool grow = recipe_of(s->config.model).grows && !trained && epochs <= often;
+    if (s->windows == WINDOWS_AUTO) s->windows = grow ? WINDOWS_GROW : WINDOWS_WHOLE;
     return epochs;
 }
 

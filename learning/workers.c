@@ -16,6 +16,7 @@ typedef struct {
     double share;        /* TEACH */
     RunOptions options;  /* OPEN */
     bool usual_threads;  /* OPEN: each process uses as many as it has processors */
+    uint64_t text;       /* TEXT: its digest */
     size_t train, count; /* TEXT; count: EVALUATE, too */
     size_t from;         /* EVALUATE */
     size_t every;        /* EVALUATE */
@@ -118,7 +119,10 @@ bool workers_meet(Error *err) {
 /* ---- the first process ---- */
 
 static bool send_text(const Corpus *corpus, Error *err) {
-    broadcast((Command){.kind = TEXT, .train = corpus->train, .count = corpus->length});
+    Error none;
+    broadcast((Command){
+        .kind = TEXT, .train = corpus->train, .count = corpus->length, .text = corpus->digest});
+    if (world_agree(true, &none)) return true; /* all have it already */
     if (!world_agree(true, err)) return false;
     world_broadcast(corpus->ids, corpus->length * sizeof *corpus->ids);
     return true;
@@ -186,15 +190,21 @@ void workers_shutdown(void) {
 
 typedef struct {
     int32_t *ids;
-    size_t train;
+    uint64_t text; /* its digest */
+    size_t train, count;
     Model model, teacher;
     Workers part; /* this process's */
 } Worker;
 
 static void receive_text(Worker *w, const Command *command) {
     Error err = {0};
+    bool known = w->ids && w->text == command->text && w->train == command->train &&
+                 w->count == command->count;
+    if (world_agree(known || fail(&err, "another text"), &err)) return;
     memory_free(w->ids);
+    w->text = command->text;
     w->train = command->train;
+    w->count = command->count;
     bool ok = memory_alloc(&w->ids, command->count, sizeof *w->ids, "the text", &err);
     if (world_agree(ok, &err)) world_broadcast(w->ids, command->count * sizeof *w->ids);
 }
@@ -207,6 +217,7 @@ static void close_worker(Worker *w) {
 
 static void open_worker(Worker *w, const Command *command) {
     Error err = {0};
+    assert(!w->part.run); /* one at a time */
     w->part = (Workers){
         .model = &w->model, .options = command->options, .ids = w->ids, .train = w->train};
     if (command->usual_threads) w->part.options.threads = run_default_threads();

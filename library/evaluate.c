@@ -2,8 +2,6 @@
 #include "learning/workers.h"
 #include "library/handles.h"
 
-#include <math.h>
-
 /* A part of the ids of a text. */
 typedef struct {
     size_t from, count, every;
@@ -30,7 +28,8 @@ TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, int 
                               double *nats, TrilError *error) {
     Error err = {0};
     RunOptions options = {.batch = batch};
-    const Stop how = {stop, user};
+    Asking asking = {stop, user, false};
+    const Stop how = {ask, &asking};
     if (!given(text, "the text", &err) || !given(model, "the model", &err) ||
         !given(nats, "the place for the loss", &err) ||
         !in_range(batch, 1, 65536, "the batch", &err) ||
@@ -43,8 +42,8 @@ TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, int 
     }
     const Part part = part_of(&text->corpus, trained_on, characters);
     if (!read_part(text, model, &part, &options, &how, nats, &err))
-        return refusal(TRIL_NO_MEMORY, &err, error);
-    if (!isnan(*nats) || !stop || stop(user) == 0) return TRIL_OK;
+        return refusal(TRIL_ARGUMENT, &err, error);
+    if (!asking.stopped) return TRIL_OK;
     fail(&err, "the evaluation was stopped");
     return refusal(TRIL_STOPPED, &err, error);
 }

@@ -12,6 +12,12 @@ bool given(const void *pointer, const char *what, Error *err) {
     return pointer || fail(err, "%s is NULL", what);
 }
 
+int ask(void *asking) {
+    Asking *a = asking;
+    a->stopped = a->stopped || (a->stop && a->stop(a->user) != 0);
+    return a->stopped;
+}
+
 bool precision_read(Precision *precision, const char *name, Error *err) {
     static const char *const names[] = {
         [FLOAT32] = "f32", [BF16_WEIGHTS] = "bf16", [INT8_WEIGHTS] = "int8"};

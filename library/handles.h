@@ -58,6 +58,16 @@ const char *rung_named(const char *name, size_t length);
 /* The sizes of a model; the rung is a constant. */
 TrilSizes sizes_of(const Config *config);
 
+/* A callback, and whether it said to stop. */
+typedef struct {
+    TrilStop stop; /* NULL: never */
+    void *user;
+    bool stopped;
+} Asking;
+
+/* Asks the callback of an Asking, until it says to stop. Returns whether it did. */
+int ask(void *asking);
+
 /* Is `pointer` not NULL? `what` names it in the message. */
 bool given(const void *pointer, const char *what, Error *err);
 

@@ -11,7 +11,9 @@ TrilRecipe tril_rung_recipe(const char *rung) {
     const Optimizer *peak = &recipe.peak;
     return (TrilRecipe){.learning_rate = peak->learning_rate,
                         .weight_decay = recipe.own_decay ? peak->matrix_decay : peak->weight_decay,
-                        .cooldown = recipe.cooldown};
+                        .embedding_decay = recipe.own_decay ? peak->weight_decay : -1,
+                        .cooldown = recipe.cooldown,
+                        .grows = recipe.grows};
 }
 
 TrilOptions tril_options(void) {
@@ -231,6 +233,14 @@ TrilStatus tril_sizes_choose(TrilSizes *sizes, TrilOptions *options, const TrilT
         !settings_from(&any, &run, &none, &known, &err) ||
         !teacher_fits(options->teacher, &text->corpus.vocab, s.config.T, &err))
         return refusal(TRIL_ARGUMENT, &err, error);
+    if (text->corpus.train <= (size_t)(s.config.T > 0 ? s.config.T : 1)) {
+        fail(&err, "the text is too short for a context of %d", s.config.T);
+        return refusal(TRIL_TEXT, &err, error);
+    }
+    if (!(seconds > 0) || !(most_characters > 0)) {
+        fail(&err, "the seconds and the characters are more than 0");
+        return refusal(TRIL_ARGUMENT, &err, error);
+    }
     s.config.V = text->corpus.vocab.size;
     const SizeSearch search = {
         .options = &run,
@@ -240,7 +250,7 @@ TrilStatus tril_sizes_choose(TrilSizes *sizes, TrilOptions *options, const TrilT
         .max_characters = most_characters,
         .stop = {stop, user},
     };
-    if (!sizes_choose(&s, &search, &why, &err)) return refusal(TRIL_NO_MEMORY, &err, error);
+    if (!sizes_choose(&s, &search, &why, &err)) return refusal(TRIL_ARGUMENT, &err, error);
     *sizes = sizes_of(&s.config);
     options->batch = s.batch;
     *choice = (TrilChoice){.speed = why.speed,

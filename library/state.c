@@ -1,8 +1,10 @@
 /* state.c - the states of a training in tril.h: written, read, and continued. */
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "formats/trained.h"
 #include "library/training.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +15,17 @@ static bool copy_text(char **copy, const char *text, Error *err) {
     size_t size = strlen(text) + 1;
     if (!memory_alloc(copy, size, 1, "a note", err)) return false;
     memcpy(*copy, text, size);
+    return true;
+}
+
+static bool is_utf8(const char *text) {
+    uint32_t code;
+    for (size_t left = strlen(text); left > 0;) {
+        int bytes = utf8_decode(text, left, &code);
+        if (bytes <= 0) return false;
+        text += bytes;
+        left -= (size_t)bytes;
+    }
     return true;
 }
 
@@ -34,6 +47,7 @@ static bool find_place(TrilTraining *t, const char *key, Note **note, Error *err
 static bool take_note(TrilTraining *t, const char *key, const char *text, Error *err) {
     char *copy;
     Note *note;
+    if (!is_utf8(key) || !is_utf8(text)) return fail(err, "a note is not UTF-8");
     if (state_has_key(key)) return fail(err, "a state has a note '%.64s' of its own", key);
     if (!copy_text(&copy, text, err)) return false;
     if (!find_place(t, key, &note, err)) {
@@ -106,7 +120,10 @@ TrilSizes tril_state_sizes(const TrilState *state) {
 }
 
 TrilProgress tril_state_progress(const TrilState *state) {
-    return progress_from(&state->state.progress, state->state.settings.steps);
+    const Progress *p = &state->state.progress;
+    int steps = state->state.settings.steps;
+    bool cools = p->decay_start > 0 && p->decay_end < steps;
+    return progress_from(p, cools ? (int)p->decay_end : steps);
 }
 
 uint64_t tril_state_text(const TrilState *state) {
@@ -143,11 +160,10 @@ static bool take_model(TrilModel **model, TrilState *state, Error *err) {
 
 static bool same_teacher(const TrilState *state, const TrilModel *teacher, Error *err) {
     uint64_t now = teacher ? tril_model_digest(teacher) : 0, before = state->state.teacher;
-    return now == before ||
-           fail(err,
-                before ? "this training has another teacher, with the digest %016" PRIx64
-                       : "this training has no teacher",
-                before);
+    if (now == before) return true;
+    if (!before) return fail(err, "this training has no teacher");
+    return fail(err, "this training has %s teacher, with the digest %016" PRIx64,
+                teacher ? "another" : "a", before);
 }
 
 /* Refused: what cannot be the same training. */
@@ -181,10 +197,10 @@ static TrilStatus go_on(TrilTraining *t, TrilState *state, const TrilText *text,
     if (status != TRIL_OK) return status;
     const Checkpoint *c = &state->state.checkpoint;
     if (!settings_from(&t->settings, &run, &c->model.config, options, err) ||
+        !teacher_fits(options->teacher, &state->tokenizer.vocab, run.length, err) ||
         !take_model(&t->model, state, err))
         return TRIL_ARGUMENT;
     if (!text_suits(text, t->model, err)) return TRIL_TEXT;
-    if (!teacher_fits(options->teacher, vocab_of(t->model), run.length, err)) return TRIL_ARGUMENT;
     t->text = text;
     t->teacher = options->teacher;
     t->settings.bytes = vocab_of(t->model)->bytes;
@@ -268,9 +284,12 @@ static TrilStatus resume_state(TrilTraining **training, TrilModel **model, TrilS
 static TrilStatus load(TrilState **state, const char *path, Error *err) {
     TrilError why;
     TrilStatus status = tril_state_load(state, path, &why);
-    if (status != TRIL_OK) fail(err, "%s", why.text);
-    if (status == TRIL_OK && !plain(*state, path, err)) status = TRIL_FILE;
-    return status;
+    if (status != TRIL_OK) {
+        fail(err, "%s", why.text);
+        return status;
+    }
+    assert(*state);
+    return plain(*state, path, err) ? TRIL_OK : TRIL_FILE;
 }
 
 TrilStatus tril_training_resume(TrilTraining **training, TrilModel **model, const char *path,

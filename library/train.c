@@ -15,15 +15,17 @@ TrilStatus training_begin(TrilTraining *t, const RunOptions *run, bool resumed, 
     Model *teacher = t->teacher ? to_read(t->teacher) : NULL;
     const Sizes sizes = {t->settings.config, run->batch};
     const Recipe recipe = settings_recipe(&t->settings);
+    const double before = model->config.dropout;
     Memory any;
     if (!run_estimate(&t->settings.config, run, &any, err)) return TRIL_ARGUMENT;
     if (!sizes_fit(&sizes, run, corpus, teacher, resumed, err)) return TRIL_NO_MEMORY;
     model->config.dropout = t->settings.config.dropout;
     if (teacher) t->teacher_digest = model_digest(teacher);
-    return training_open(&t->training, model, corpus, run, &recipe, t->settings.steps, err) &&
-                   (!teacher || training_teach(&t->training, teacher, err))
-               ? TRIL_OK
-               : TRIL_ARGUMENT;
+    if (training_open(&t->training, model, corpus, run, &recipe, t->settings.steps, err) &&
+        (!teacher || training_teach(&t->training, teacher, err)))
+        return TRIL_OK;
+    model->config.dropout = before;
+    return TRIL_ARGUMENT;
 }
 
 void training_mark(TrilTraining *t) {
@@ -65,8 +67,9 @@ static TrilStatus open_training(TrilTraining **training, TrilModel *model, const
                                 const TrilOptions *options, Error *err) {
     TrilTraining *t;
     RunOptions run;
-    if (model->in_training) {
-        fail(err, "the model is in training already");
+    if (model->in_training || options->teacher == model) {
+        fail(err, model->in_training ? "the model is in training already"
+                                     : "the model cannot be its own teacher");
         return TRIL_ARGUMENT;
     }
     if (!memory_alloc(&t, 1, sizeof *t, training_name, err)) return TRIL_NO_MEMORY;
@@ -165,7 +168,8 @@ TrilProgress progress_from(const Progress *p, int steps) {
                           .lowest_step = (int)p->lowest_step,
                           .since_lowest = (int)p->evaluations_since_best,
                           .operations = p->compute,
-                          .cooling = (int)p->decay_start};
+                          .cooling = (int)p->decay_start,
+                          .cooled = (int)p->decay_end};
 }
 
 TrilProgress tril_training_progress(const TrilTraining *training) {
@@ -185,7 +189,8 @@ int tril_training_cool_down(TrilTraining *training) {
 }
 
 void tril_training_set_stop(TrilTraining *training, TrilStop stop, void *user) {
-    training->stop = (Stop){stop, user};
+    training->stop = stop;
+    training->stop_user = user;
 }
 
 /* ---- steps ---- */
@@ -247,11 +252,11 @@ TrilStatus tril_training_run(TrilTraining *training, TrilOnStep on_step, void *u
 /* Evaluates on one batch in `every`. */
 static TrilStatus evaluate(TrilTraining *t, size_t every, double *nats, Error *err) {
     Training *training = &t->training;
-    const Stop *stop = &t->stop;
-    if (!training_evaluate(training, every, stop, nats, err)) return TRIL_ARGUMENT;
+    Asking asking = {t->stop, t->stop_user, false};
+    const Stop stop = {ask, &asking};
+    if (!training_evaluate(training, every, &stop, nats, err)) return TRIL_ARGUMENT;
     if (isfinite(*nats)) return TRIL_OK;
-    if (!stop->asked || stop->asked(stop->user) == 0)
-        return diverged(t, training->progress.step, err);
+    if (!asking.stopped) return diverged(t, training->progress.step, err);
     fail(err, "the evaluation was stopped");
     return TRIL_STOPPED;
 }

@@ -15,7 +15,8 @@ struct TrilTraining {
     uint64_t teacher_digest; /* 0: there is none */
     Settings settings;
     Training training;
-    Stop stop;
+    TrilStop stop; /* for evaluations; NULL: none */
+    void *stop_user;
     Note notes[MAX_NOTES]; /* of the program; keys and texts are owned */
     int note_count;
 };

@@ -1,18 +1,19 @@
 /* tril.h - tril as a library: tokenizers, models, training, and text.
  *
  * Failures. A function that can fail returns a TrilStatus: TRIL_OK, or the kind of the failure. It
- * then also writes a sentence to *error, unless `error` is NULL. After TRIL_OK *error is as it was.
- * A pointer to a result is set to NULL on failure. What is wrong with a text is said in a sentence
- * that begins with "the text: ", or "the prompt: ": a program may put its own name for it there.
- * The library never prints, never ends the program, and handles no signals.
+ * then also writes a sentence to *error, unless `error` is NULL. After TRIL_OK *error is as it
+ * was. A pointer to a result is set to NULL on failure. What is wrong with a text is said in a
+ * sentence that begins with "the text: ", or "the prompt: ": a program may put its own name for it
+ * there. Functions without a status take no NULL, except where they release something. The library
+ * never prints, never ends the program, and handles no signals.
  *
  * Ownership. What a function makes, the caller releases with the function named in its comment;
  * NULL is allowed there. Texts, sizes and options are only read during the call. Texts have a
  * length in bytes and may contain zero bytes.
  *
  * Threads. The library has no state of its own: threads of a program may use different models at
- * the same time. Several threads may generate from, read with, evaluate and save the same model, as
- * long as no thread trains it. All else on one object is for one thread at a time.
+ * the same time. Several threads may generate from, read with, evaluate and save the same model,
+ * as long as no thread trains it. All else on one object is for one thread at a time.
  *
  * Losses are in nats per character. A model sees ids, from 0 to the size of its vocabulary - 1. */
 #ifndef TRIL_H
@@ -226,8 +227,10 @@ typedef int (*TrilStop)(void *user);
 /* What a rung's training does, unless the options say something else. */
 typedef struct {
     double learning_rate, weight_decay;
+    double embedding_decay; /* the full one; negative: the rung has none of its own */
     double cooldown; /* the last share of the steps, in which the learning rate falls linearly to 0;
                         0: it falls along a cosine */
+    int grows;       /* windows grow, unless the text is seen often */
 } TrilRecipe;
 TRIL_API TrilRecipe tril_rung_recipe(const char *rung);
 
@@ -249,7 +252,8 @@ typedef struct {
                                or the model is trained already */
     double held_out;        /* the share of the text, at its end, that is not trained on */
     const TrilModel *teacher; /* half of each target is what it expects; it knows the same
-                                 characters, and its context is no shorter. Borrowed. NULL: none */
+                                 characters, and its context is no shorter. Borrowed until the
+                                 training is closed; not to be trained meanwhile. NULL: none */
     const char *precision;    /* of products: "f32", "bf16", or "auto": bf16 where the processor has
                                  it */
     int threads;              /* which do not change the result; 0: one for each processor */
@@ -266,8 +270,9 @@ TRIL_API const char *tril_precision(const char *name);
  * is what 0 means, unless OMP_NUM_THREADS is less. */
 TRIL_API int tril_threads(int wanted);
 
-/* Sets *decided to `options` with nothing open: what a training on the text would do, of a model of
- * these sizes; `trained`: it is trained already. Sets *epochs, which may be NULL, to how often it
+/* Sets *decided to `options` with what is open decided: what a training on the text would do, of a
+ * model of these sizes. What stays negative, or a learning rate of 0, is the rung's own.
+ * `trained`: it is trained already. Sets *epochs, which may be NULL, to how often it
  * would see the text. TRIL_ARGUMENT: as tril_training_open. */
 TRIL_API TrilStatus tril_options_decide(TrilOptions *decided, const TrilOptions *options,
                                         const TrilSizes *sizes, const TrilText *text, int trained,
@@ -304,8 +309,8 @@ TRIL_API TrilStatus tril_estimate(const TrilSizes *sizes, int vocabulary,
 TRIL_API TrilStatus tril_training_fits(const TrilSizes *sizes, const TrilText *text,
                                        const TrilOptions *options, int resumed, TrilError *error);
 
-/* Are the sizes those of a model, if those that are 0 are as small as tril_sizes_choose can choose?
- * TRIL_ARGUMENT: no, and the sentence says why. */
+/* Could a model have these sizes? One that is 0 is open, and counts as the smallest that
+ * tril_sizes_choose takes. TRIL_ARGUMENT: no, and the sentence says why. */
 TRIL_API TrilStatus tril_sizes_check(const TrilSizes *sizes, TrilError *error);
 
 /* What kept tril_sizes_choose from the next larger size. */
@@ -325,8 +330,9 @@ typedef struct {
 
 /* Chooses what is 0 of the sizes and of options->batch: the largest model that becomes better than
  * smaller ones in a training of so many seconds on this machine, which sees at most so many
- * characters. Measures a few steps of each. Only threads, precision and teacher of the options
- * count. `stop` (NULL: never) ends it soon, with any sizes. Sets *choice to the reasons. */
+ * characters. Measures a few steps of each. All options are checked, but only threads, precision
+ * and teacher count. `stop` (NULL: never) ends it soon, with any sizes. Sets *choice to the
+ * reasons. TRIL_TEXT: too short a text for the context. */
 TRIL_API TrilStatus tril_sizes_choose(TrilSizes *sizes, TrilOptions *options, const TrilText *text,
                                       double seconds, double most_characters, TrilStop stop,
                                       void *user, TrilChoice *choice, TrilError *error);
@@ -358,8 +364,9 @@ TRIL_API TrilStatus tril_training_open_on(TrilTraining **training, TrilModel *mo
                                           const TrilText *text, const TrilOptions *options,
                                           TrilError *error);
 
-/* The options as they were decided: none is open any more but the rung's own weight decay. The
- * names of precision and windows are constants. */
+/* The options as they were decided. A weight decay that is still negative is the rung's own; so is
+ * one of the embedding, where the rung has none. The names of precision and windows are constants.
+ */
 TRIL_API TrilOptions tril_training_options(const TrilTraining *training);
 
 /* The memory that it takes, and the instruction set that it computes with, "avx2": a constant. */
@@ -383,11 +390,13 @@ typedef struct {
     int since_lowest;  /* evaluations after it */
     double operations; /* of floating point, in all steps; NaN: not known, of an older state */
     int cooling;       /* the step from which the rates fall, by tril_training_cool_down; 0: none */
+    int cooled;        /* the step at which they then reach 0 */
 } TrilProgress;
 TRIL_API TrilProgress tril_training_progress(const TrilTraining *training);
 
-/* Plans another number of steps, from 1: learning rates and windows follow it from the next
- * step on. */
+/* Plans another number of steps, from 1: learning rates and windows follow it from the next step
+ * on. After tril_training_cool_down the rates end where they end: more steps would have a rate of
+ * 0. */
 TRIL_API TrilStatus tril_training_set_steps(TrilTraining *training, int steps, TrilError *error);
 
 /* If high rates no longer lower the loss: makes them fall from now on, as fast as in a training
@@ -413,7 +422,7 @@ TRIL_API TrilStatus tril_training_run(TrilTraining *training, TrilOnStep on_step
 TRIL_API TrilStatus tril_training_evaluate(TrilTraining *training, double *nats, TrilError *error);
 
 /* The same, sooner: of a held-out text longer than `characters` it reads evenly spaced windows
- * only, about that many characters, the same each time. */
+ * only, about that many characters, the same each time. It counts as an evaluation. */
 TRIL_API TrilStatus tril_training_estimate(TrilTraining *training, size_t characters, double *nats,
                                            TrilError *error);
 
@@ -439,8 +448,8 @@ TRIL_API int tril_training_parts(const TrilTraining *training, TrilPart *parts, 
 TRIL_API TrilStatus tril_training_save(TrilTraining *training, const char *path, TrilError *error);
 
 /* Adds a note to all states that it saves from now on, in place of the one of this key: what else a
- * program wants to know when the training goes on. Copies both. TRIL_ARGUMENT: a key that the state
- * has itself; more than 16 notes. */
+ * program wants to know when the training goes on, which then begins without notes. Copies both.
+ * TRIL_ARGUMENT: a key that the state has itself; a text that is not UTF-8; more than 16 notes. */
 TRIL_API TrilStatus tril_training_note(TrilTraining *training, const char *key, const char *text,
                                        TrilError *error);
 
@@ -485,11 +494,10 @@ TRIL_API const char *tril_state_note(const TrilState *state, const char *key);
 /* Its options, without teacher: to be changed, perhaps, before the training goes on. */
 TRIL_API TrilOptions tril_state_options(const TrilState *state);
 
-/* Continues the training of a state with these options, also with others than before: but the text,
- * its held-out share and the teacher are the same. Open steps and an open dropout are those of the
- * state. Takes the weights out of the state, which can
- * then only be released. Borrows the text. TRIL_TEXT: another text. TRIL_ARGUMENT: another
- * teacher. */
+/* Continues the training of a state with these options, also with others than before: but the
+ * text, its held-out share and the teacher are the same. Open steps and an open dropout are those
+ * of the state. Takes the weights out of the state, which can then only be released, also if
+ * memory is short. Borrows the text. TRIL_TEXT: another text. TRIL_ARGUMENT: another teacher. */
 TRIL_API TrilStatus tril_training_resume_from(TrilTraining **training, TrilModel **model,
                                               TrilState *state, const TrilText *text,
                                               const TrilOptions *options, TrilError *error);

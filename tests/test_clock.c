@@ -13,9 +13,8 @@
 /* Sizes that train at once. The last of repeated options counts. */
 #define TINY_SIZES "-m gpt -l 1 -w 8 -H 2 -c 16 -b 4 -j 1 "
 
-/* The readings of the clock in a step, and those for the page, which may come before the last step
- * of all. */
-enum { LOOKS = 4, PAGE_LOOKS = 2 };
+/* The readings of the clock in a step, and those after the beginning of the last one. */
+enum { LOOKS = 4, LAST_LOOKS = 12 };
 
 /* Runs ./train on a clock that advances by `tick` seconds at each reading. Returns the seconds
  * passed at the end. `signals` are those of tests/clock.c. */
@@ -84,7 +83,7 @@ static void test_time(void **state) {
             tick, "", "train " TINY_SIZES "-e 0 --patience 1 -t %g -o @timed/m " PLAY, time);
         expect_success();
         /* evaluations read the clock less often than predicted, so some time remains */
-        if (!(passed <= time + 2 * step + PAGE_LOOKS * tick && passed > 0.97 * time - 10 * step))
+        if (!(passed <= time + LAST_LOOKS * tick && passed > 0.97 * time - 10 * step))
             fail_msg("tick %g: %g seconds of %g", tick, passed, time);
         Schedule gpt = schedule_of(scratch("timed/m.csv")),
                  bigram = schedule_of(scratch("timed/bigram.csv"));
@@ -317,6 +316,36 @@ static void test_enough(void **state) {
     assert_null(strstr(ran.out, "  step "));
 }
 
+/* The number in a note of the state of @cool/t. */
+static double cooling_note(const char *key) {
+    static Error err;
+    Checkpoint last;
+    assert_ok(checkpoint_load(&last, scratch("cool/t.last.safetensors"), &err), err);
+    double number = strtod(checkpoint_note(&last, key)->value, NULL);
+    checkpoint_free(&last);
+    return number;
+}
+
+/* A training whose rates fall early, and that is interrupted meanwhile, goes on until they are 0.
+ */
+static void test_cooling(void **state) {
+    (void)state;
+    skip_without(SIGNALS);
+    char text[400];
+    for (size_t i = 0; i < sizeof text; i++) text[i] = "abcdefgh"[random_bits(5, i) >> 61];
+    scratch_put("random", text, sizeof text);
+    run_clocked(1e-4, " 2@1.5 2@1.51",
+                "train " TINY_SIZES "-m modern -w 64 -d 0 -t 4 -e 100000 -o @cool/t @random");
+    expect_success();
+    after("the learning rate begins to fall");
+    double end = cooling_note("cooled"), step = cooling_note("step");
+    assert_true(step > 2500 && end > step + 100 && end < 9000);
+    run_clocked(1e-4, "", "train -r -o @cool/t @random");
+    expect_success();
+    assert_near(cooling_note("step"), floor(end), 0);
+    assert_near(cooling_note("cooled"), end, 0);
+}
+
 /* Kills a training after `end` seconds. It must lose at most the last `every` seconds. */
 static void check_saved(double tick, double every, double end) {
     static Error err;
@@ -354,6 +383,7 @@ int main(void) {
         cmocka_unit_test(test_enough),      cmocka_unit_test(test_saving),
         cmocka_unit_test(test_page_status), cmocka_unit_test(test_further),
         cmocka_unit_test(test_taught),      cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_cooling),
     };
     return cmocka_run_group_tests(tests, scratch_open, command_close);
 }

@@ -476,7 +476,7 @@ static void test_teachers(void **state) {
     assert_int_equal(tril_state_teacher(saved), tril_model_digest(teacher));
     options.teacher = NULL;
     expect(tril_training_resume_from(&training, &model, saved, text, &options, &error),
-           TRIL_ARGUMENT, "another teacher");
+           TRIL_ARGUMENT, "a teacher");
     options.teacher = other;
     expect(tril_training_resume_from(&training, &model, saved, text, &options, &error),
            TRIL_ARGUMENT, "another teacher");
@@ -493,6 +493,9 @@ static void test_teachers(void **state) {
     model = make(&sizes, 1);
     expect(tril_training_open(&training, model, play, play_length, &options, &error), TRIL_ARGUMENT,
            "context of 16");
+    options.teacher = model;
+    expect(tril_training_open(&training, model, play, play_length, &options, &error), TRIL_ARGUMENT,
+           "its own teacher");
     tril_model_free(model);
     tril_text_free(text);
     tril_model_free(other);
@@ -553,6 +556,7 @@ static void test_notes(void **state) {
                                       "width", "dropout",  "cooling", "digest"};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         expect(tril_training_note(training, own[i], "1", &error), TRIL_ARGUMENT, own[i]);
+    expect(tril_training_note(training, "colour", "\xff", &error), TRIL_ARGUMENT, "UTF-8");
     must(tril_training_save(training, scratch("noted"), &error));
     tril_training_close(training);
     must(tril_state_load(&saved, scratch("noted"), &error));
@@ -634,6 +638,12 @@ static void test_choices(void **state) {
     sizes.width = 0;
     must(tril_sizes_choose(&sizes, &options, text, 1, 1000, NULL, NULL, &choice, &error));
     assert_true(choice.limit == TRIL_LIMIT_TEXT && sizes.width == 32);
+    sizes.context = 36000;
+    expect(tril_sizes_choose(&sizes, &options, text, 1, 1000, NULL, NULL, &choice, &error),
+           TRIL_TEXT, "too short");
+    sizes.context = 16;
+    expect(tril_sizes_choose(&sizes, &options, text, NAN, 1000, NULL, NULL, &choice, &error),
+           TRIL_ARGUMENT, "seconds");
     options.batch = 1 << 16;
     sizes.context = TRIL_MAX_CONTEXT;
     expect(tril_training_fits(&sizes, text, &options, 0, &error), TRIL_ARGUMENT, "tokens");
@@ -655,6 +665,12 @@ static void test_choices(void **state) {
 static int ask(void *user) {
     int *left = user;
     return --*left < 0;
+}
+
+static int ask_once(void *user) {
+    bool *said = user, before = *said;
+    *said = true;
+    return !before;
 }
 
 /* A part of a text is evaluated as in its training; an evaluation ends if it is asked to. */
@@ -679,6 +695,9 @@ static void test_evaluations(void **state) {
     assert_near(some, train_loss, 0.1);
     expect(tril_text_evaluate(text, model, 1, 0, 4, 1, ask, &left, &part, &error), TRIL_STOPPED,
            "stopped");
+    bool said = false; /* it is enough to say so once */
+    expect(tril_text_evaluate(text, model, 1, 0, 4, 1, ask_once, &said, &part, &error),
+           TRIL_STOPPED, "stopped");
     tril_training_set_stop(training, ask, &left);
     double lowest = tril_training_progress(training).lowest;
     expect(tril_training_evaluate(training, &part, &error), TRIL_STOPPED, "stopped");

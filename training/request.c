@@ -174,11 +174,14 @@ static bool is_named(const char *option, const char *name, const char *one, cons
            fail(err, "%s is auto, %s or %s, not '%s'", option, one, other, name);
 }
 
+static bool check_names(const Request *r, Error *err) {
+    return is_named("--precision", r->precision, "f32", "bf16", err) &&
+           is_named("--windows", r->windows, "grow", "whole", err);
+}
+
 static bool check(const Request *r, int operands, Error *err) {
     if (operands != 1) return fail(err, "one text FILE is expected, not %d; see --help", operands);
-    if (!is_named("--precision", r->precision, "f32", "bf16", err) ||
-        !is_named("--windows", r->windows, "grow", "whole", err))
-        return false;
+    if (!check_names(r, err)) return false;
     if (r->ladder && r->init) return fail(err, "--init is for one model, not for a --ladder");
     if (r->ladder && r->teacher) return fail(err, "--teacher teaches one model, not a --ladder");
     if (r->preset && r->init)
@@ -292,7 +295,7 @@ static bool are_lines_of(const char *words, const char *lines) {
 
 bool request_parse(Request *request, const char *words, bool all, Error *err) {
     char again[WORDS_SIZE];
-    if (!read_list(request, words, "\n", err)) return false;
+    if (!read_list(request, words, "\n", err) || !check_names(request, err)) return false;
     Request rest = defaults();
     if (request->patience < 0) rest.patience = 1; /* the library ends no training early */
     *request = request_over(request, &rest);

@@ -144,7 +144,9 @@ static bool open_training(Trainer *t, const Task *task, Saved *from, Error *err)
     tril_training_set_stop(t->training, is_stopped, NULL);
     if (!open_log(t, err)) return false;
     t->budget = budget_open(t->plan, task->seconds, max_steps_of(t), closing_of(t), &t->progress);
-    if (t->progress.now.cooling > 0) budget_limit_steps(&t->budget, t->progress.now.steps);
+    if (t->progress.now.cooling > 0) budget_limit_steps(&t->budget, t->progress.now.cooled);
+    if (tril_training_set_steps(t->training, t->budget.steps, &error) != TRIL_OK)
+        return message_take(err, &error, NULL);
     t->started = begun - t->progress.seconds;
     stopwatch_leave(&t->watch);
     return true;
@@ -193,7 +195,7 @@ static TrilStatus take_step(Trainer *t, TrilStep *step, TrilError *error) {
 /* Forward and backward on a batch, and an update of the weights. */
 static bool train_step(Trainer *t, LogRow *row, Error *err) {
     Progress *p = &t->progress;
-    TrilStep step;
+    TrilStep step = {.loss = NAN};
     TrilError error;
     stopwatch_enter(&t->watch, steps_rest);
     TrilStatus status = take_step(t, &step, &error);
@@ -321,7 +323,7 @@ static void decay_early(Trainer *t) {
         !tril_training_cool_down(t->training))
         return;
     renew_progress(t);
-    budget_limit_steps(&t->budget, t->progress.now.steps);
+    budget_limit_steps(&t->budget, t->progress.now.cooled);
     if (!t->plan->quiet) show_early_decay(&t->progress);
 }
 
@@ -475,7 +477,7 @@ bool train_rung(const Task *task, Saved *from, Result *result, Error *err) {
     if (ok) note_failures(&t, task->failed);
     if (ok && !file_exists(task->rung->checkpoint)) ok = fail(err, "%s", task->failed->text);
     split_steps(&t);
-    tril_training_close(t.training); /* frees its memory before another model is opened */
+    tril_training_close(t.training); /* its memory, and the workers, are for the next model */
     t.training = NULL;
     ok = ok && measure(&t, result, err);
     if (t.live) show_nothing();

@@ -130,10 +130,11 @@ static void begin_notes(Saved *saved) {
     p->seconds = p->now.seconds;
 }
 
-/* The teacher of the run may be none of the rung in training. Older states do not tell. */
+/* The teacher of the run may be none of the rung in training. Older states have one note for both.
+ */
 static bool read_teacher(Saved *saved) {
     const char *digest = tril_state_note(saved->state, "taught_by");
-    saved->teacher = tril_state_teacher(saved->state);
+    if (!digest) digest = tril_state_note(saved->state, "teacher");
     return !digest || read_digest(digest, &saved->teacher);
 }
 

@@ -1,4 +1,4 @@
-/* state.h - the last state of a run of ./train: that of the rung in training, which the library
+/* saved.h - the last state of a run of ./train: that of the rung in training, which the library
  * saves, and in its notes what else the program wants to know when it goes on. */
 #ifndef TRIL_TRAINING_SAVED_H
 #define TRIL_TRAINING_SAVED_H

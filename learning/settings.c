@@ -162,7 +162,7 @@ static void list_words(Words *words, Settings *s, Config *sizes) {
         {0, "seed", OPTION_SEED, &s->seed, 0, 0, NULL, NULL},
         {0, "dropout", OPTION_REAL, &sizes->dropout, 0, 0.99, NULL, NULL},
         {0, "decay", OPTION_REAL, &s->weight_decay, 0, 10, NULL, NULL},
-        {0, "embedding-decay", OPTION_REAL, &s->embedding_decay, 0, 10, NULL, NULL},
+        {0, "embedding-decay", OPTION_REAL, &s->embedding_decay, 0, 100, NULL, NULL},
         {0, "epochs", OPTION_REAL, &s->epochs, 0, 1e9, NULL, NULL},
         {0, "windows", OPTION_TEXT, &words->windows, 0, 0, NULL, NULL},
     };

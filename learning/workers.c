@@ -118,10 +118,19 @@ bool workers_meet(Error *err) {
 
 /* ---- the first process ---- */
 
+/* Of the text and of the ids of its characters. */
+static uint64_t digest_of(const Corpus *corpus) {
+    const Vocab *vocab = &corpus->vocab;
+    Digest digest = digest_start();
+    digest_add(&digest, &corpus->digest, sizeof corpus->digest);
+    digest_add(&digest, vocab->codes, (size_t)vocab->size * sizeof *vocab->codes);
+    return digest_value(&digest);
+}
+
 static bool send_text(const Corpus *corpus, Error *err) {
-    Error none;
+    Error none = {0};
     broadcast((Command){
-        .kind = TEXT, .train = corpus->train, .count = corpus->length, .text = corpus->digest});
+        .kind = TEXT, .train = corpus->train, .count = corpus->length, .text = digest_of(corpus)});
     if (world_agree(true, &none)) return true; /* all have it already */
     if (!world_agree(true, err)) return false;
     world_broadcast(corpus->ids, corpus->length * sizeof *corpus->ids);

@@ -51,7 +51,7 @@ bool steps_in_range(int steps, int least, Error *err) {
 
 /* The ranges are those of ./train. Below 0 some are open. */
 static bool check_options(const TrilOptions *o, Error *err) {
-    const double rate = 10, decay = 10, share = 0.99, margin = 1e-6;
+    const double rate = 10, decay = 10, share = 0.99, margin = 1e-6, embedding = 100;
     return steps_in_range(o->steps, 0, err) &&
            (o->epochs < 0 || in_range(o->epochs, 0, MAX_EPOCHS, "the number of epochs", err)) &&
            in_range(o->batch, 1, MAX_BATCH, "the batch", err) &&
@@ -59,7 +59,7 @@ static bool check_options(const TrilOptions *o, Error *err) {
            in_range(o->learning_rate, 0, rate, "the learning rate", err) &&
            (o->weight_decay < 0 || in_range(o->weight_decay, 0, decay, "the weight decay", err)) &&
            (o->embedding_decay < 0 ||
-            in_range(o->embedding_decay, 0, decay, "the decay of the embedding", err)) &&
+            in_range(o->embedding_decay, 0, embedding, "the decay of the embedding", err)) &&
            in_range(o->held_out, margin, 1 - margin, "the held-out share", err);
 }
 
@@ -106,6 +106,7 @@ TrilOptions options_from(const Settings *s, int threads, const TrilModel *teache
 
 bool teacher_fits(const TrilModel *teacher, const Vocab *vocab, int context, Error *err) {
     if (!teacher) return true;
+    if (teacher->in_training) return fail(err, "the teacher is in training");
     if (!vocab_same(vocab_of(teacher), vocab))
         return fail(err, "the teacher knows other characters than the text has");
     return teacher->model.config.T >= context ||
@@ -224,6 +225,7 @@ TrilStatus tril_sizes_choose(TrilSizes *sizes, TrilOptions *options, const TrilT
     RunOptions run;
     Settings any;
     const Config none = {0};
+    Asking asking = {stop, user, false};
     if (!given(options, "the options", &err)) return refusal(TRIL_ARGUMENT, &err, error);
     TrilOptions known = *options;
     if (known.batch == 0) known.batch = 1;
@@ -234,7 +236,7 @@ TrilStatus tril_sizes_choose(TrilSizes *sizes, TrilOptions *options, const TrilT
         !teacher_fits(options->teacher, &text->corpus.vocab, s.config.T, &err))
         return refusal(TRIL_ARGUMENT, &err, error);
     if (text->corpus.train <= (size_t)(s.config.T > 0 ? s.config.T : 1)) {
-        fail(&err, "the text is too short for a context of %d", s.config.T);
+        fail(&err, "the text: too short for a context of %d", s.config.T);
         return refusal(TRIL_TEXT, &err, error);
     }
     if (!(seconds > 0) || !(most_characters > 0)) {
@@ -248,7 +250,7 @@ TrilStatus tril_sizes_choose(TrilSizes *sizes, TrilOptions *options, const TrilT
         .teacher = options->teacher ? to_read(options->teacher) : NULL,
         .seconds = seconds,
         .max_characters = most_characters,
-        .stop = {stop, user},
+        .stop = {ask, &asking},
     };
     if (!sizes_choose(&s, &search, &why, &err)) return refusal(TRIL_ARGUMENT, &err, error);
     *sizes = sizes_of(&s.config);

@@ -116,7 +116,7 @@ static TrilStatus read_text(TrilReading *r, const TrilModel *model, const char *
     if (!vocab_encode(vocab_of(model), "the text", text, length, &r->ids, &count, err))
         return TRIL_TEXT;
     if (count == 0) {
-        fail(err, "the text is empty");
+        fail(err, "the text: is empty");
         return TRIL_TEXT;
     }
     r->tokens = (int)(count < T ? count : T);

@@ -208,6 +208,7 @@ static TrilStatus go_on(TrilTraining *t, TrilState *state, const TrilText *text,
     const Settings *before = &state->state.settings;
     if (t->settings.steps == 0) t->settings.steps = before->steps;
     if (t->settings.config.dropout < 0) t->settings.config.dropout = before->config.dropout;
+    if (t->settings.windows == WINDOWS_AUTO) t->settings.windows = before->windows;
     settings_complete(&t->settings);
     status = training_begin(t, &run, true, err);
     if (status == TRIL_OK)

@@ -58,7 +58,7 @@ bool text_suits(const TrilText *text, const TrilModel *model, Error *err) {
     if (!vocab_same(&text->corpus.vocab, vocab_of(model)))
         return fail(err, "the text was made with other ids than the model's");
     return text->corpus.train > (size_t)context ||
-           fail(err, "the text is too short: a context of %d needs more than its %zu characters",
+           fail(err, "the text: too short: a context of %d needs more than its %zu characters",
                 context, text->corpus.train);
 }
 
@@ -180,6 +180,8 @@ TrilStatus tril_training_set_steps(TrilTraining *t, int steps, TrilError *error)
     Error err = {0};
     if (!given(t, training_name, &err) || !steps_in_range(steps, 1, &err))
         return refusal(TRIL_ARGUMENT, &err, error);
+    const Progress *p = &t->training.progress;
+    if (p->decay_start > 0 && steps > p->decay_end) steps = (int)p->decay_end;
     t->settings.steps = t->training.steps = steps;
     return TRIL_OK;
 }

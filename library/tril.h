@@ -2,10 +2,11 @@
  *
  * Failures. A function that can fail returns a TrilStatus: TRIL_OK, or the kind of the failure. It
  * then also writes a sentence to *error, unless `error` is NULL. After TRIL_OK *error is as it
- * was. A pointer to a result is set to NULL on failure. What is wrong with a text is said in a
- * sentence that begins with "the text: ", or "the prompt: ": a program may put its own name for it
- * there. Functions without a status take no NULL, except where they release something. The library
- * never prints, never ends the program, and handles no signals.
+ * was. A pointer to a result is set to NULL on failure. What is wrong with the characters of a
+ * text is said in a sentence that begins with "the text: ", or "the prompt: ": a program may put
+ * its own name for it there. Functions without a status take no NULL, unless they release something
+ * or their comment says so. The library never prints, never ends the program, and handles no
+ * signals.
  *
  * Ownership. What a function makes, the caller releases with the function named in its comment;
  * NULL is allowed there. Texts, sizes and options are only read during the call. Texts have a
@@ -227,10 +228,11 @@ typedef int (*TrilStop)(void *user);
 /* What a rung's training does, unless the options say something else. */
 typedef struct {
     double learning_rate, weight_decay;
-    double embedding_decay; /* the full one; negative: the rung has none of its own */
+    double embedding_decay; /* the highest that is chosen by the text; negative: the rung decays it
+                               like the rest */
     double cooldown; /* the last share of the steps, in which the learning rate falls linearly to 0;
                         0: it falls along a cosine */
-    int grows;       /* windows grow, unless the text is seen often */
+    int grows;       /* 1: with "auto", windows may grow */
 } TrilRecipe;
 TRIL_API TrilRecipe tril_rung_recipe(const char *rung);
 
@@ -271,9 +273,9 @@ TRIL_API const char *tril_precision(const char *name);
 TRIL_API int tril_threads(int wanted);
 
 /* Sets *decided to `options` with what is open decided: what a training on the text would do, of a
- * model of these sizes. What stays negative, or a learning rate of 0, is the rung's own.
- * `trained`: it is trained already. Sets *epochs, which may be NULL, to how often it
- * would see the text. TRIL_ARGUMENT: as tril_training_open. */
+ * model of these sizes. A weight decay that stays negative, and a learning rate that stays 0, are
+ * the rung's own. `trained`: it is trained already. Sets *epochs, which may be NULL, to how often
+ * it would see the text. TRIL_ARGUMENT: as tril_training_open. */
 TRIL_API TrilStatus tril_options_decide(TrilOptions *decided, const TrilOptions *options,
                                         const TrilSizes *sizes, const TrilText *text, int trained,
                                         double *epochs, TrilError *error);
@@ -332,7 +334,8 @@ typedef struct {
  * smaller ones in a training of so many seconds on this machine, which sees at most so many
  * characters. Measures a few steps of each. All options are checked, but only threads, precision
  * and teacher count. `stop` (NULL: never) ends it soon, with any sizes. Sets *choice to the
- * reasons. TRIL_TEXT: too short a text for the context. */
+ * reasons. TRIL_TEXT: too short a text for the context. TRIL_ARGUMENT: seconds or characters that
+ * are not more than 0; INFINITY is. */
 TRIL_API TrilStatus tril_sizes_choose(TrilSizes *sizes, TrilOptions *options, const TrilText *text,
                                       double seconds, double most_characters, TrilStop stop,
                                       void *user, TrilChoice *choice, TrilError *error);
@@ -353,6 +356,7 @@ typedef struct {
 /* Begins to train `model` on a text. Borrows the model, and copies what it needs of the text. The
  * same seed, sizes and options train the weights that ./train trains, to the bit, with f32.
  * TRIL_TEXT: characters that the model does not know; too short a text for the model's context.
+ * TRIL_ARGUMENT: an option out of range; a teacher that does not fit; a model in training already.
  * Released by tril_training_close. */
 TRIL_API TrilStatus tril_training_open(TrilTraining **training, TrilModel *model, const char *text,
                                        size_t length, const TrilOptions *options, TrilError *error);
@@ -364,9 +368,9 @@ TRIL_API TrilStatus tril_training_open_on(TrilTraining **training, TrilModel *mo
                                           const TrilText *text, const TrilOptions *options,
                                           TrilError *error);
 
-/* The options as they were decided. A weight decay that is still negative is the rung's own; so is
- * one of the embedding, where the rung has none. The names of precision and windows are constants.
- */
+/* The options as they were decided. A weight decay that is still negative is the rung's own. A
+ * decay of the embedding that is still negative: the rung has none. The names of precision and
+ * windows are constants. */
 TRIL_API TrilOptions tril_training_options(const TrilTraining *training);
 
 /* The memory that it takes, and the instruction set that it computes with, "avx2": a constant. */
@@ -395,8 +399,7 @@ typedef struct {
 TRIL_API TrilProgress tril_training_progress(const TrilTraining *training);
 
 /* Plans another number of steps, from 1: learning rates and windows follow it from the next step
- * on. After tril_training_cool_down the rates end where they end: more steps would have a rate of
- * 0. */
+ * on. After tril_training_cool_down the training takes no more steps than were planned there. */
 TRIL_API TrilStatus tril_training_set_steps(TrilTraining *training, int steps, TrilError *error);
 
 /* If high rates no longer lower the loss: makes them fall from now on, as fast as in a training
@@ -448,8 +451,9 @@ TRIL_API int tril_training_parts(const TrilTraining *training, TrilPart *parts, 
 TRIL_API TrilStatus tril_training_save(TrilTraining *training, const char *path, TrilError *error);
 
 /* Adds a note to all states that it saves from now on, in place of the one of this key: what else a
- * program wants to know when the training goes on, which then begins without notes. Copies both.
- * TRIL_ARGUMENT: a key that the state has itself; a text that is not UTF-8; more than 16 notes. */
+ * program wants to know when the training goes on. Copies key and text. A training that is resumed
+ * begins without notes. TRIL_ARGUMENT: a key that the state has itself; a key or a text that is not
+ * UTF-8; more than 16 notes. */
 TRIL_API TrilStatus tril_training_note(TrilTraining *training, const char *key, const char *text,
                                        TrilError *error);
 
@@ -495,9 +499,10 @@ TRIL_API const char *tril_state_note(const TrilState *state, const char *key);
 TRIL_API TrilOptions tril_state_options(const TrilState *state);
 
 /* Continues the training of a state with these options, also with others than before: but the
- * text, its held-out share and the teacher are the same. Open steps and an open dropout are those
- * of the state. Takes the weights out of the state, which can then only be released, also if
- * memory is short. Borrows the text. TRIL_TEXT: another text. TRIL_ARGUMENT: another teacher. */
+ * text, its held-out share and the teacher are the same. Open steps, dropout and windows are those
+ * of the state; an open learning rate is the rung's own. Takes the weights out of the state, which
+ * can then only be released, even if this fails for lack of memory. Borrows the text. TRIL_TEXT:
+ * another text, other ids, another held-out share. TRIL_ARGUMENT: another teacher. */
 TRIL_API TrilStatus tril_training_resume_from(TrilTraining **training, TrilModel **model,
                                               TrilState *state, const TrilText *text,
                                               const TrilOptions *options, TrilError *error);

@@ -493,6 +493,16 @@ static void test_teachers(void **state) {
     model = make(&sizes, 1);
     expect(tril_training_open(&training, model, play, play_length, &options, &error), TRIL_ARGUMENT,
            "context of 16");
+    sizes.context = 16;
+    TrilModel *pupil = make(&sizes, 1);
+    options.teacher = NULL;
+    must(tril_training_open(&training, pupil, play, play_length, &options, &error));
+    options.teacher = pupil;
+    TrilTraining *none;
+    expect(tril_training_open(&none, other, play, play_length, &options, &error), TRIL_ARGUMENT,
+           "is in training");
+    tril_training_close(training);
+    tril_model_free(pupil);
     options.teacher = model;
     expect(tril_training_open(&training, model, play, play_length, &options, &error), TRIL_ARGUMENT,
            "its own teacher");
@@ -732,6 +742,8 @@ static void test_cool_down(void **state) {
     assert_true(p.cooling == 11 && p.steps == 26 && p.lowest_step == 10 && p.since_lowest == 0);
     assert_int_equal(tril_training_cool_down(training), 0);
     must(tril_training_save(training, scratch("cooling"), &error));
+    must(tril_training_set_steps(training, 90, &error)); /* no more than it takes to cool down */
+    assert_int_equal(tril_training_progress(training).steps, 26);
     for (int i = 11; i < 26; i++) {
         must(tril_training_step(training, &step, &error));
         assert_true(step.learning_rate <= before);

@@ -57,7 +57,7 @@ static void list_options(Options *options, Request *r) {
          "peak learning rate of --model; default: the rung's own"},
         {0, "decay", OPTION_REAL, &r->weight_decay, 0, 10, "X",
          "weight decay of --model; default: the rung's own"},
-        {0, "embedding-decay", OPTION_REAL, &r->embedding_decay, 0, 10, "X",
+        {0, "embedding-decay", OPTION_REAL, &r->embedding_decay, 0, 100, "X",
          "weight decay of the embedding in modern and conv; default: by the text"},
         {0, "eval-every", OPTION_INT, &r->eval_every, 1, 1e9, "N", "steps between evaluations"},
         {'e', "epochs", OPTION_REAL, &r->epochs, 0, 1e9, "X",

@@ -186,11 +186,11 @@ void settings_write(const Settings *settings, char text[WORDS_SIZE]) {
     }
 }
 
-/* Does the line begin with "--" and the row's name? */
+/* Is the line "--" and the row's name, alone or before "="? */
 static bool is_of(const char *line, const Option *row) {
     size_t length = strlen(row->name);
     return strncmp(line, "--", 2) == 0 && strncmp(line + 2, row->name, length) == 0 &&
-           strchr("=\n", line[2 + length]);
+           (line[2 + length] == '=' || !line[2 + length]);
 }
 
 /* Reads the line, if it is one of these words. */

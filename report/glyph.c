@@ -37,6 +37,12 @@ int glyph_of_code(uint32_t code, bool byte, char text[GLYPH_SIZE]) {
     return columns < GLYPH_COLUMNS ? 1 : GLYPH_COLUMNS;
 }
 
+uint32_t glyph_code(const char *text, size_t length, bool byte) {
+    uint32_t code = (unsigned char)*text;
+    if (!byte) utf8_decode(text, length, &code);
+    return code;
+}
+
 int glyph_of(const Vocab *vocab, int id, char text[GLYPH_SIZE]) {
     return glyph_of_code(vocab->codes[id], vocab->bytes, text);
 }

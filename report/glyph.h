@@ -20,6 +20,10 @@ int glyph_of(const Vocab *vocab, int id, char text[GLYPH_SIZE]);
 /* The same of a code point or, with `byte`, of a byte value. */
 int glyph_of_code(uint32_t code, bool byte, char text[GLYPH_SIZE]);
 
+/* The code point or, with `byte`, the byte value of the first character of text[length], as the
+ * library writes it. */
+uint32_t glyph_code(const char *text, size_t length, bool byte);
+
 /* glyph_of, padded to GLYPH_COLUMNS columns. */
 void glyph_padded(const Vocab *vocab, int id, char text[GLYPH_SIZE]);
 

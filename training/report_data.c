@@ -324,9 +324,7 @@ static void write_glyph(const Input *input, int32_t id, char glyph[GLYPH_SIZE]) 
     char text[UTF8_MAX];
     size_t length = input_decode(input, &id, 1, text);
     bool byte = tril_tokenizer_has_bytes(input->tokenizer);
-    uint32_t code = (unsigned char)*text;
-    if (!byte) utf8_decode(text, length, &code);
-    glyph_of_code(code, byte, glyph);
+    glyph_of_code(glyph_code(text, length, byte), byte, glyph);
 }
 
 /* Takes the line as far as it fits into the model's context, and what its heads make of it. */

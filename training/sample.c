@@ -8,9 +8,7 @@ typedef struct {
 /* Takes the next character; stops when the line is full. */
 static int take_character(const char *text, size_t length, void *user) {
     Sample *sample = user;
-    uint32_t code = (unsigned char)*text;
-    if (!sample->bytes) utf8_decode(text, length, &code);
-    return !glyph_append(&sample->line, code, sample->bytes);
+    return !glyph_append(&sample->line, glyph_code(text, length, sample->bytes), sample->bytes);
 }
 
 void sample_write(TrilTraining *training, const TrilTokenizer *tokenizer, uint64_t seed,

@@ -63,9 +63,7 @@ static void glyph(const Look *l, int32_t id, char to[GLYPH_SIZE]) {
     size_t length;
     tril_decode(tokenizer, &id, 1, text, sizeof text, &length, NULL);
     bool byte = tril_tokenizer_has_bytes(tokenizer);
-    uint32_t code = (unsigned char)*text;
-    if (!byte) utf8_decode(text, length, &code);
-    glyph_of_code(code, byte, to);
+    glyph_of_code(glyph_code(text, length, byte), byte, to);
 }
 
 static void write_glyph(const Look *l, int32_t id, Buffer *out) {

@@ -50,9 +50,7 @@ typedef struct {
 /* Stops where the line is full. */
 static int take_character(const char *text, size_t length, void *user) {
     Line *line = user;
-    uint32_t code = (unsigned char)*text;
-    if (!line->bytes) utf8_decode(text, length, &code);
-    return !glyph_append(&line->line, code, line->bytes);
+    return !glyph_append(&line->line, glyph_code(text, length, line->bytes), line->bytes);
 }
 
 static bool write_line(Trainer *t, TrilError *error) {

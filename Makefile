@@ -157,7 +157,7 @@ $(TESTS:%=$(1)/%.log): %.log: % $(PROGRAMS:%=$(1)/%) always
 $(1)/tests/test_fuzz: $(FUZZ:%=$(1)/%)
 $(1)/tests/test_kernels: $(1)/model/kernels/isa_portable.o
 $(1)/tests/test_recipe: $(1)/learning/recipe.o
-$(1)/tests/test_library: $(LIBRARY:%=$(1)/%) $(BELOW:%=$(1)/%)
+$(1)/tests/test_explain $(1)/tests/test_library $(1)/tests/test_lines $(1)/tests/test_report: $(LIBRARY:%=$(1)/%) $(BELOW:%=$(1)/%)
 $(1)/tests/products: $(1)/tests/products.o $(OBJECTS:%=$(1)/%)
 	$$(call link,$(2))
 $(1)/tests/bench: $(1)/tests/bench.o $(1)/tests/peak.o $(OBJECTS:%=$(1)/%)
@@ -202,7 +202,7 @@ SONAME   = libtril.so.$(firstword $(subst ., ,$(VERSION)))
 SHARED   = libtril.so.$(VERSION)
 ELF      = $(if $(findstring mingw,$(TARGET))$(findstring darwin,$(TARGET))$(findstring macos,$(TARGET)),,yes)
 PRODUCTS = $(if $(ELF),$(BUILD)/libtril.a $(BUILD)/$(SHARED) $(BUILD)/tril.pc)
-PARTS    = $(patsubst %,$(BUILD)/pic/%,$(BELOW) $(filter-out base/world_mpi.o,$(OBJECTS)) base/world.o)
+PARTS    = $(patsubst %,$(BUILD)/pic/%,$(BELOW) $(OBJECTS))
 
 library: $(PRODUCTS)
 
@@ -301,7 +301,7 @@ WEB_RELAXED = -mrelaxed-simd
 WEB_SOURCES = $(LIBRARY:.o=.c) $(BELOW:.o=.c) $(wildcard web/*.c data/*.c model/*.c model/rungs/*.c model/layers/*.c model/engine/*.c) \
               $(filter-out $(patsubst %,base/%.c,claims file filesystem_posix processors_posix shell signals_posix terminal_posix \
                 threads world_mpi) base/%_windows.c,$(wildcard base/*.c)) \
-              $(patsubst %,formats/%.c,checkpoint safetensors trained) \
+              $(patsubst %,formats/%.c,checkpoint huggingface quantize safetensors shards tokenizer trained) \
               $(patsubst %,report/%.c,chart explain explanation explanation_trace figure glyph heat map markup \
                 sheet sheet_html sheet_text steps steps_attention steps_layers steps_linear steps_next) \
               $(patsubst %,model/kernels/%.c,bf16_weights int8_weights choose isa matmul team)

@@ -4,11 +4,8 @@
  * several processes the first does all this, and sends the others commands. */
 #include "base/escape.h"
 #include "base/file.h"
-#include "base/launcher.h"
 #include "base/terminal.h"
 #include "base/width.h"
-#include "base/world.h"
-#include "learning/workers.h"
 #include "library/message.h"
 #include "training/display.h"
 #include "training/interruption.h"
@@ -102,21 +99,25 @@ static int first_process(int argc, char **argv) {
     return status == EXIT_SUCCESS ? status : failed(status, &err);
 }
 
+/* Says why the processes cannot train together; one of them says so. */
+static int failed_to_join(int number, const TrilError *error) {
+    Error err;
+    message_take(&err, error, NULL);
+    return number == 0 ? failed(EXIT_FAILURE, &err) : EXIT_FAILURE;
+}
+
 int main(int argc, char **argv) {
-    Error err = {0};
+    int number, status = EXIT_SUCCESS;
+    TrilError error;
     terminal_prepare(&argc, &argv);
-    if (!world_join(&err)) return launcher_speaks() ? failed(EXIT_FAILURE, &err) : EXIT_FAILURE;
-    int status = EXIT_SUCCESS;
-    if (!workers_meet(&err)) {
-        status = world_rank() == 0 ? failed(EXIT_FAILURE, &err) : EXIT_FAILURE;
-    } else if (world_rank() == 0) {
+    if (tril_processes_join(&number, &error) != TRIL_OK) return failed_to_join(number, &error);
+    if (number == 0) {
         status = first_process(argc, argv);
-        workers_shutdown();
     } else {
         interruption_ignore(); /* the first process gets the signals, too, and decides when to end
                                 */
-        workers_execute();
+        tril_processes_serve();
     }
-    world_leave();
+    tril_processes_leave();
     return status;
 }

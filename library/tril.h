@@ -12,7 +12,8 @@
  * NULL is allowed there. Texts, sizes and options are only read during the call. Texts have a
  * length in bytes and may contain zero bytes.
  *
- * Threads. The library has no state of its own: threads of a program may use different models at
+ * Threads. The library has no state of its own, except that a process may have joined others
+ * (tril_processes_join): threads of a program may use different models at
  * the same time. Several threads may generate from, read with, evaluate and save the same model,
  * as long as no thread trains it. All else on one object is for one thread at a time.
  *
@@ -558,8 +559,17 @@ TRIL_API TrilStatus tril_reading_open(TrilReading **reading, const TrilModel *mo
                                       TrilError *error);
 TRIL_API void tril_reading_close(TrilReading *reading);
 
-/* The number of characters read, T. */
+/* The same, and keeps all that is computed on the way, for tril_reading_line: this needs more
+ * memory. */
+TRIL_API TrilStatus tril_reading_trace(TrilReading **reading, const TrilModel *model,
+                                       const char *text, size_t length, int threads,
+                                       TrilError *error);
+
+/* The number of characters read, T; their ids [T], which belong to the reading; and how many
+ * characters of the text came before them. */
 TRIL_API int tril_reading_tokens(const TrilReading *reading);
+TRIL_API const int32_t *tril_reading_ids(const TrilReading *reading);
+TRIL_API size_t tril_reading_skipped(const TrilReading *reading);
 
 /* The logits [T, size of the vocabulary]: row t predicts the character after t. They belong to the
  * reading. */
@@ -577,6 +587,52 @@ TRIL_API void tril_reading_heads(const TrilReading *reading, int *layers, int *h
  * too small a capacity. */
 TRIL_API TrilStatus tril_reading_attention(const TrilReading *reading, int layer, int head,
                                            float *weights, size_t capacity, TrilError *error);
+
+/* Writes the scores that these weights are the softmax of to scores[T, T]: each query (row) times
+ * each key (column), before they are divided by the square root of a head's channels, and before
+ * what comes later is masked. TRIL_ARGUMENT: also the mean of rung "average", which has none. */
+TRIL_API TrilStatus tril_reading_scores(const TrilReading *reading, int layer, int head,
+                                        float *scores, size_t capacity, TrilError *error);
+
+/* Columns of an array that a model computes. */
+typedef struct {
+    int number;        /* of the array, the same in all lines; 0: none, and all else is 0 */
+    int offset, width; /* `width` of its columns, from column `offset` on */
+    size_t row;        /* floats from one row to the next */
+    const float *data; /* [T, width]: a row for each character; belongs to the reading */
+} TrilArray;
+
+/* A tensor of the weights that a model computes with. */
+typedef struct {
+    const char *name;  /* as in the model's file; belongs to the model; NULL: none, and all else is
+                          0 */
+    int rows, columns; /* columns is 1 for a vector */
+    const float *data; /* [rows, columns]; belongs to the model */
+} TrilWeights;
+
+enum { TRIL_LINE_INPUTS = 3, TRIL_LINE_OUTPUTS = 3, TRIL_LINE_WEIGHTS = 2 };
+
+/* One line of the computation from ids to logits: a call of a layer. */
+typedef struct {
+    const char *operation; /* a constant: "embedding", "linear", "layernorm", "rmsnorm", "rotary",
+                              "convolution", "attention", "mean", "gelu", "swiglu" or "add" */
+    int layer;             /* the block of the model that it belongs to, from 0 */
+    int heads; /* of attention, rotary positions, and a norm of each head; else 0 or 1 */
+    TrilArray inputs[TRIL_LINE_INPUTS];     /* attention: queries, keys, values; rotary: x, and for
+                                               each position its cosines and sines; swiglu: gate, up */
+    TrilArray outputs[TRIL_LINE_OUTPUTS];   /* the result; then what the backward pass would need */
+    TrilWeights weights[TRIL_LINE_WEIGHTS]; /* weight and bias, or the tables of characters and
+                                               positions */
+} TrilLine;
+
+/* Sets *line to line i, from 0, of what was computed. Returns 0 beyond the last line, and always
+ * without tril_reading_trace; else 1. Which lines a rung has is how this version computes it: other
+ * versions may compute it in other lines. */
+TRIL_API int tril_reading_line(const TrilReading *reading, int i, TrilLine *line);
+
+/* Computes line i for another row: y[width of its output] from x[width of its input]. Returns 1; 0
+ * if it is none of linear, layernorm and rmsnorm. */
+TRIL_API int tril_reading_apply(const TrilReading *reading, int i, const float *x, float *y);
 
 /* ---- generation ---- */
 
@@ -635,6 +691,23 @@ TRIL_API int tril_writer_write(TrilWriter *writer, char text[4]);
 /* Writes to p[size] how likely each id is to be chosen after logits[size], a row of a reading. */
 TRIL_API TrilStatus tril_probabilities(const TrilSampling *sampling, const float *logits, int size,
                                        double *p, TrilError *error);
+
+/* ---- several processes ---- */
+
+/* Joins the processes that mpirun started, each with this program. From now on they share every
+ * training. The first one does all that the program does, from this thread, and has one training
+ * open at a time; the others only call tril_processes_serve. Sets *number to that of this process,
+ * from 0; after a failure, to 0 in the process that should report it. Before it, and in a library
+ * built without MPI, a process is alone. Call it once, before the first model. TRIL_ARGUMENT:
+ * processes that cannot communicate, or that run different programs. */
+TRIL_API TrilStatus tril_processes_join(int *number, TrilError *error);
+
+/* In all processes but the first: takes part in its trainings until it leaves. */
+TRIL_API void tril_processes_serve(void);
+
+/* Leaves the other processes, after tril_processes_join succeeded: at the end of the program, in
+ * each of them. */
+TRIL_API void tril_processes_leave(void);
 
 #ifdef __cplusplus
 }

@@ -40,32 +40,31 @@ static bool fail_number(Error *err, const char *what, int number, int count) {
 
 /* Refuses a layer or a head that the model does not have. */
 static bool check(const Explanation *e, int layer, int head, Error *err) {
-    const Config *config = &e->model->config;
     int first = -1;
     for (int i = e->line_count - 1; i >= 0; i--)
         if (line_reads_past(&e->lines[i])) first = i;
     if (first < 0)
         return (layer < 0 && head < 0) ||
-               fail(err, "--layer and --head: %s has no attention", config->model);
+               fail(err, "--layer and --head: %s has no attention", e->sizes.rung);
     if (layer >= 0 && attention_of(e, layer) < 0)
-        return fail_number(err, "layer", layer, config->L);
+        return fail_number(err, "layer", layer, e->sizes.layers);
     if (head > 0 && !line_has_heads(&e->lines[first]))
-        return fail(err, "--head: %s takes the mean of the past, without heads", config->model);
+        return fail(err, "--head: %s takes the mean of the past, without heads", e->sizes.rung);
     int heads = line_heads(&e->lines[first]);
     return head < heads || fail_number(err, "head", head, heads);
 }
 
 /* ---- one model ---- */
 
-static bool glyphs_of(const Explained *what, char (**glyphs)[GLYPH_SIZE], Error *err) {
-    if (!memory_alloc(glyphs, (size_t)what->T, GLYPH_SIZE, "the text", err)) return false;
-    for (int t = 0; t < what->T; t++) glyph_padded(what->vocab, what->ids[t], (*glyphs)[t]);
+static bool glyphs_of(const Explanation *e, char (**glyphs)[GLYPH_SIZE], Error *err) {
+    if (!memory_alloc(glyphs, (size_t)e->T, GLYPH_SIZE, "the text", err)) return false;
+    for (int t = 0; t < e->T; t++) glyph_padded(e->tokenizer, e->ids[t], (*glyphs)[t]);
     return true;
 }
 
-static void write_steps(Steps *steps, int cut, int layer, int head) {
+static void write_steps(Steps *steps, int layer, int head) {
     const Explanation *e = steps->e;
-    const Config *config = &e->model->config;
+    const size_t skipped = tril_reading_skipped(e->reading), T = (size_t)e->T;
     bool chosen = layer < 0 || head < 0;
     steps->all_heads = head < 0;
     choose(e, &layer, &head);
@@ -74,16 +73,16 @@ static void write_steps(Steps *steps, int cut, int layer, int head) {
     int line = attention_of(e, layer);
     bool heads = line >= 0 && line_has_heads(&e->lines[line]);
     if (line < 0)
-        sheet_title(steps->sheet, "%s", config->model);
+        sheet_title(steps->sheet, "%s", e->sizes.rung);
     else if (!heads)
-        sheet_title(steps->sheet, "%s, layer %d of %d", config->model, layer, config->L);
+        sheet_title(steps->sheet, "%s, layer %d of %d", e->sizes.rung, layer, e->sizes.layers);
     else
-        sheet_title(steps->sheet, "%s, layer %d of %d, head %d of %d", config->model, layer,
-                    config->L, head, line_heads(&e->lines[line]));
-    if (cut > 0)
+        sheet_title(steps->sheet, "%s, layer %d of %d, head %d of %d", e->sizes.rung, layer,
+                    e->sizes.layers, head, line_heads(&e->lines[line]));
+    if (skipped > 0)
         sheet_say(steps->sheet,
-                  "The text has %d characters; here are the last %d, the context of the model.",
-                  cut + e->T, e->T);
+                  "The text has %zu characters; here are the last %zu, the context of the model.",
+                  skipped + T, T);
     if (chosen && e->part_count > 0)
         sheet_say(steps->sheet, heads ? "The layer and the head written out moved the prediction "
                                         "most (--layer and --head choose others)."
@@ -97,15 +96,14 @@ static bool explain_on(const Screen *screen, FILE *page, const Explained *what, 
                        Error *err) {
     Explanation e;
     char(*glyphs)[GLYPH_SIZE];
-    if (!explanation_open(&e, what->model, what->vocab, what->ids, what->T, err)) return false;
-    bool ok = check(&e, layer, head, err) && glyphs_of(what, &glyphs, err);
+    if (!explanation_open(&e, what->model, what->reading, err)) return false;
+    bool ok = check(&e, layer, head, err) && glyphs_of(&e, &glyphs, err);
     if (ok) {
         const char(*labels)[GLYPH_SIZE] = (const char(*)[GLYPH_SIZE])glyphs;
-        Sheet sheet =
-            screen ? sheet_text(screen, what->T, labels) : sheet_html(page, what->T, labels);
+        Sheet sheet = screen ? sheet_text(screen, e.T, labels) : sheet_html(page, e.T, labels);
         Steps steps;
         ok = steps_open(&steps, &e, &sheet, err);
-        if (ok) write_steps(&steps, what->cut, layer, head);
+        if (ok) write_steps(&steps, layer, head);
         steps_close(&steps);
         memory_free(glyphs);
     }
@@ -171,11 +169,13 @@ static bool short_names(const Explained *models, int count, char (**names)[MODEL
 
 /* Says it where a model reads only the end of the text. */
 static void say_cuts(Sheet *sheet, const Explained *models, int count) {
-    int cuts = 0, text = models[0].cut + models[0].T;
-    for (int i = 0; i < count; i++) cuts += models[i].cut > 0;
+    const TrilReading *any = models[0].reading;
+    size_t text = tril_reading_skipped(any) + (size_t)tril_reading_tokens(any);
+    int cuts = 0;
+    for (int i = 0; i < count; i++) cuts += tril_reading_skipped(models[i].reading) > 0;
     if (cuts > 0)
         sheet_say(sheet,
-                  "The text has %d characters; %s of the models read only its end, as much as "
+                  "The text has %zu characters; %s of the models read only its end, as much as "
                   "their context holds.",
                   text, cuts == count ? "all" : "some");
 }
@@ -188,9 +188,8 @@ static bool write_comparison(Sheet *sheet, const Explained *models, int count, E
               memory_alloc(&next, (size_t)count, sizeof *next, "the models", err) &&
               memory_alloc(&bars, (size_t)count, sizeof *bars, "the models", err);
     for (int i = 0; i < count && ok; i++) {
-        const Explained *m = &models[i];
         Explanation e;
-        ok = explanation_open(&e, m->model, m->vocab, m->ids, m->T, err);
+        ok = explanation_open(&e, models[i].model, models[i].reading, err);
         if (!ok) break;
         next_characters(&e, &next[i]);
         bars[i] = next_bars(&next[i], names[i]);
@@ -217,7 +216,8 @@ static bool write_page(FILE *out, const Explained *models, int count, int layer,
                        Error *err) {
     enum { COLUMNS = 60 };
     char text[256], title[320];
-    glyph_line(models->vocab, models->ids, models->T, COLUMNS, text, sizeof text);
+    glyph_line(tril_model_tokenizer(models->model), tril_reading_ids(models->reading),
+               tril_reading_tokens(models->reading), COLUMNS, text, sizeof text);
     snprintf(title, sizeof title, "What follows “%s”", text);
     sheet_html_begin(out, title);
     Sheet sheet = sheet_html(out, 0, NULL);

@@ -2,20 +2,17 @@
 #ifndef TRIL_REPORT_EXPLAIN_H
 #define TRIL_REPORT_EXPLAIN_H
 
-#include "data/data.h"
-#include "model/model.h"
+#include "base/error.h"
+#include "library/tril.h"
 #include "report/screen.h"
 
 enum { ANY = -1 }; /* any negative number does */
 
-/* A model and the text in its ids. Borrows all. */
+/* A model and the text that it has read. Borrows all. */
 typedef struct {
     const char *name; /* of the model: its path. Of several, what tells them apart is shown */
-    Model *model;
-    const Vocab *vocab;
-    const int32_t *ids; /* [T], 1 <= T <= the model's context */
-    int T;
-    int cut; /* characters of the text before these, for which the context has no room */
+    const TrilModel *model;
+    const TrilReading *reading; /* of tril_reading_trace */
 } Explained;
 
 /* Prints each step on the way from the text to the next character. One layer and one head are

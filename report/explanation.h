@@ -3,14 +3,16 @@
 #ifndef TRIL_REPORT_EXPLANATION_H
 #define TRIL_REPORT_EXPLANATION_H
 
-#include "data/data.h"
-#include "model/model.h"
+#include "base/error.h"
+#include "library/tril.h"
+
+#include <stdbool.h>
 
 /* A sum on the residual stream: x = x + what a branch of a block computed. */
 typedef struct {
     int line;  /* the sum */
     int layer; /* its block, from 0 */
-    LineArray before, added, after;
+    TrilArray before, added, after;
     int attention;   /* the line of the attention or mean whose output was projected and added;
                         -1: another branch, such as an MLP */
     int projection;  /* the linear layer between both; -1: the branch is not split by heads */
@@ -29,14 +31,15 @@ typedef struct {
     double logit;
 } Part;
 
-/* All members but the model, the vocabulary and the ids are owned. */
+/* What belongs to the model and to the reading is borrowed: the tokenizer, the ids, the logits, the
+ * weights and arrays of the lines. All else is owned. */
 typedef struct {
-    Model *model;
-    const Vocab *vocab;
+    TrilSizes sizes; /* of the model, as it uses them */
+    const TrilTokenizer *tokenizer;
+    const TrilReading *reading;
     const int32_t *ids; /* [T] */
     int T, V;
-    Run *run; /* owns the arrays of the lines */
-    LineView *lines;
+    TrilLine *lines;
     int line_count;
     Branch *branches; /* in order */
     int branch_count;
@@ -57,9 +60,9 @@ typedef struct {
     double above_mean; /* the logit of order[0] minus the mean of all logits */
 } Explanation;
 
-/* Runs the model on ids [T], 1 <= T <= its context, in float32, and gathers. explanation_close
- * releases it. Refused: what run_open refuses, no memory; then there is nothing to release. */
-bool explanation_open(Explanation *e, Model *model, const Vocab *vocab, const int32_t *ids, int T,
+/* Gathers from a reading of tril_reading_trace. explanation_close releases what it owns. Refused:
+ * no memory; then there is nothing to release. */
+bool explanation_open(Explanation *e, const TrilModel *model, const TrilReading *reading,
                       Error *err);
 void explanation_close(Explanation *e);
 
@@ -67,29 +70,33 @@ void explanation_close(Explanation *e);
 int explanation_maker(const Explanation *e, int array);
 
 /* Is the line a call of that layer? */
-bool line_is(const LineView *line, const char *operation);
+bool line_is(const TrilLine *line, const char *operation);
 
 /* Is the line attention, or the mean of the past, which is attention without queries? */
-bool line_reads_past(const LineView *line);
+bool line_reads_past(const TrilLine *line);
 
 /* The heads of a line of attention; 1 for a mean. line_has_heads: is it not a mean? */
-int line_heads(const LineView *line);
-bool line_has_heads(const LineView *line);
+int line_heads(const TrilLine *line);
+bool line_has_heads(const TrilLine *line);
 
 /* How many heads of a line of attention, neighbours, share their keys and values; of a mean 1. */
-int line_sharing(const LineView *line);
+int line_sharing(const TrilLine *line);
 
 /* The first line that reads that array; -1: none. */
 int explanation_reader(const Explanation *e, int array);
 
 /* The row of a token. */
-const float *line_row(const LineArray *array, int t);
+const float *line_row(const TrilArray *array, int t);
 
-/* The weights of a tensor of a line, by place in LineView.tensors; NULL: none. */
-const float *line_weights(const Explanation *e, const LineView *line, int place);
+/* The columns of an array that has those of several heads: those of one. */
+TrilArray line_columns(TrilArray array, int part, int parts);
 
-/* A head of a line of attention, or a mean, on T tokens. */
-AttentionView line_head(const LineView *line, int head, int T);
+/* What one head of a line of attention reads: its columns of the line's inputs. Those of a mean are
+ * values only. */
+typedef struct {
+    TrilArray query, key, value; /* [T, channels of the head] */
+} Head;
+Head line_head(const TrilLine *line, int head);
 
 /* probabilities [V]: the softmax of logits [V]. */
 void explanation_softmax(const float *logits, int V, double *probabilities);

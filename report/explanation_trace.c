@@ -23,8 +23,9 @@ static size_t widest(const Explanation *e) {
  * is no chain of linear layers and norms. */
 static const float *apply_tail(const Explanation *e, float *x, float *y) {
     for (int i = e->tail; i < e->line_count; i++) {
-        bool chain = e->lines[i].inputs[0].array == e->lines[i - 1].outputs[0].array;
-        if (!chain || e->lines[i].NH > 1 || !run_line_apply(e->run, i, x, y)) return NULL;
+        bool chain = e->lines[i].inputs[0].number == e->lines[i - 1].outputs[0].number;
+        if (!chain || e->lines[i].heads > 1 || !tril_reading_apply(e->reading, i, x, y))
+            return NULL;
         float *read = x;
         x = y;
         y = read;
@@ -33,13 +34,13 @@ static const float *apply_tail(const Explanation *e, float *x, float *y) {
 }
 
 /* The stream after `branch` branches. */
-static const LineArray *state_of(const Explanation *e, int branch) {
+static const TrilArray *state_of(const Explanation *e, int branch) {
     return branch ? &e->branches[branch - 1].after : &e->lines[0].outputs[0];
 }
 
 static bool look(Explanation *e, float *x, float *y) {
     for (int b = 0; b <= e->branch_count; b++) {
-        const LineArray *state = state_of(e, b);
+        const TrilArray *state = state_of(e, b);
         memcpy(x, line_row(state, e->T - 1), (size_t)state->width * sizeof *x);
         const float *logits = apply_tail(e, x, y);
         if (!logits) return false;
@@ -57,8 +58,8 @@ static double pull_back(const Explanation *e, double *g, double *d) {
     double biases = 0;
     for (int v = 0; v < e->V; v++) g[v] = (v == e->order[0]) - 1.0 / e->V;
     for (int i = e->line_count - 1; i >= e->tail; i--) {
-        const LineView *line = &e->lines[i];
-        const float *w = line_weights(e, line, 0), *b = line_weights(e, line, 1);
+        const TrilLine *line = &e->lines[i];
+        const float *w = line->weights[0].data, *b = line->weights[1].data;
         int in = line->inputs[0].width, out = line->outputs[0].width;
         for (int o = 0; o < out && b; o++) biases += g[o] * (double)b[o];
         memcpy(d, g, (size_t)out * sizeof *d);
@@ -90,9 +91,9 @@ static void add_part(Explanation *e, const char *name, int layer, int head, doub
 }
 
 static void add_embedding(Explanation *e, const double *g) {
-    const LineView *line = &e->lines[0];
+    const TrilLine *line = &e->lines[0];
     int C = line->outputs[0].width, last = e->T - 1;
-    const float *tokens = line_weights(e, line, 0), *positions = line_weights(e, line, 1);
+    const float *tokens = line->weights[0].data, *positions = line->weights[1].data;
     size_t id = (size_t)e->ids[last];
     add_part(e, positions ? "embed wte" : "embed", -1, -1, dot(g, tokens + id * (size_t)C, C));
     if (positions)
@@ -101,8 +102,8 @@ static void add_embedding(Explanation *e, const double *g) {
 
 /* The heads share the columns of the projection: each is multiplied by its own. */
 static void add_heads(Explanation *e, const Branch *b, const double *g) {
-    const LineView *past = &e->lines[b->attention], *linear = &e->lines[b->projection];
-    const float *w = line_weights(e, linear, 0), *bias = line_weights(e, linear, 1);
+    const TrilLine *past = &e->lines[b->attention], *linear = &e->lines[b->projection];
+    const float *w = linear->weights[0].data, *bias = linear->weights[1].data;
     const float *context = line_row(&past->outputs[0], e->T - 1);
     int heads = line_heads(past), in = past->outputs[0].width, out = b->added.width;
     int size = in / heads;
@@ -137,7 +138,7 @@ static void divide(Explanation *e, double *g, double *scratch) {
         else
             add_branch(e, &e->branches[i], g);
     bool any = false;
-    for (int i = e->tail; i < e->line_count; i++) any = any || e->lines[i].tensors[1] >= 0;
+    for (int i = e->tail; i < e->line_count; i++) any = any || e->lines[i].weights[1].data;
     if (any) add_part(e, "end biases", -1, -1, biases);
     for (int v = 0; v < e->V; v++) mean += (double)e->logits[v] / e->V;
     e->above_mean = (double)e->logits[e->order[0]] - mean;

@@ -1,4 +1,5 @@
 #include "report/glyph.h"
+#include "base/utf8.h"
 #include "base/width.h"
 
 #include <stdio.h>
@@ -15,7 +16,8 @@ int glyph_columns(uint32_t code) {
     return columns < 0 ? 1 : columns;
 }
 
-int glyph_of_code(uint32_t code, bool byte, char text[GLYPH_SIZE]) {
+/* The glyph of a code point or, with `byte`, of a byte value. */
+static int write_glyph(uint32_t code, bool byte, char text[GLYPH_SIZE]) {
     static const struct {
         uint32_t code;
         const char *sign;
@@ -37,37 +39,49 @@ int glyph_of_code(uint32_t code, bool byte, char text[GLYPH_SIZE]) {
     return columns < GLYPH_COLUMNS ? 1 : GLYPH_COLUMNS;
 }
 
-uint32_t glyph_code(const char *text, size_t length, bool byte) {
+/* The code point or, with `byte`, the byte value of the character text[length]. */
+static uint32_t code_of(const char *text, size_t length, bool byte) {
     uint32_t code = (unsigned char)*text;
     if (!byte) utf8_decode(text, length, &code);
     return code;
 }
 
-int glyph_of(const Vocab *vocab, int id, char text[GLYPH_SIZE]) {
-    return glyph_of_code(vocab->codes[id], vocab->bytes, text);
+int glyph_of(const TrilTokenizer *tokenizer, int32_t id, char glyph[GLYPH_SIZE]) {
+    const bool byte = tril_tokenizer_has_bytes(tokenizer);
+    char text[UTF8_MAX];
+    size_t length;
+    tril_decode(tokenizer, &id, 1, text, sizeof text, &length, NULL);
+    return write_glyph(code_of(text, length, byte), byte, glyph);
 }
 
-void glyph_padded(const Vocab *vocab, int id, char text[GLYPH_SIZE]) {
-    bool narrow = glyph_of(vocab, id, text) < GLYPH_COLUMNS;
-    size_t length = strlen(text);
-    if (narrow) memcpy(text + length, " ", 2);
-}
-
-bool glyph_append(GlyphLine *line, uint32_t code, bool byte) {
-    char glyph[GLYPH_SIZE];
-    line->columns -= glyph_of_code(code, byte, glyph);
-    if (code == ' ') snprintf(glyph, sizeof glyph, " ");
+void glyph_padded(const TrilTokenizer *tokenizer, int32_t id, char glyph[GLYPH_SIZE]) {
+    bool narrow = glyph_of(tokenizer, id, glyph) < GLYPH_COLUMNS;
     size_t length = strlen(glyph);
-    if (line->columns < 0 || length >= line->size) return false;
-    memcpy(line->text, glyph, length + 1);
-    line->text += length;
-    line->size -= length;
+    if (narrow) memcpy(glyph + length, " ", 2);
+}
+
+bool glyph_append(GlyphLine *line, const char *text, size_t length) {
+    char glyph[GLYPH_SIZE];
+    uint32_t code = code_of(text, length, line->bytes);
+    line->columns -= write_glyph(code, line->bytes, glyph);
+    if (code == ' ') snprintf(glyph, sizeof glyph, " ");
+    size_t size = strlen(glyph);
+    if (line->columns < 0 || size >= line->size) return false;
+    memcpy(line->text, glyph, size + 1);
+    line->text += size;
+    line->size -= size;
     return true;
 }
 
-void glyph_line(const Vocab *vocab, const int32_t *ids, int count, int columns, char *text,
-                size_t size) {
-    GlyphLine line = {text, size, columns};
+void glyph_line(const TrilTokenizer *tokenizer, const int32_t *ids, int count, int columns,
+                char *text, size_t size) {
+    GlyphLine line = {text, size, columns, tril_tokenizer_has_bytes(tokenizer)};
+    char character[UTF8_MAX];
+    size_t length;
+    bool room = true;
     *text = 0;
-    for (int i = 0; i < count && glyph_append(&line, vocab->codes[ids[i]], vocab->bytes);) i++;
+    for (int i = 0; i < count && room; i++) {
+        tril_decode(tokenizer, &ids[i], 1, character, sizeof character, &length, NULL);
+        room = glyph_append(&line, character, length);
+    }
 }

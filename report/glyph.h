@@ -2,7 +2,9 @@
 #ifndef TRIL_REPORT_GLYPH_H
 #define TRIL_REPORT_GLYPH_H
 
-#include "data/data.h"
+#include "library/tril.h"
+
+#include <stdbool.h>
 
 enum { GLYPH_SIZE = 12, GLYPH_COLUMNS = 2 };
 
@@ -12,35 +14,28 @@ bool glyph_is_format(uint32_t code);
 /* The columns that a code point takes on a terminal: 0 to GLYPH_COLUMNS. */
 int glyph_columns(uint32_t code);
 
-/* Writes a character of the vocabulary as visible text. White space becomes a sign, an accent gets
- * a circle, an invisible or format character becomes a dot. Returns its width in terminal columns:
- * 1 or GLYPH_COLUMNS. */
-int glyph_of(const Vocab *vocab, int id, char text[GLYPH_SIZE]);
+/* Writes a character as visible text. White space becomes a sign, an accent gets a circle, an
+ * invisible or format character becomes a dot. Returns its width in terminal columns: 1 or
+ * GLYPH_COLUMNS. */
+int glyph_of(const TrilTokenizer *tokenizer, int32_t id, char glyph[GLYPH_SIZE]);
 
-/* The same of a code point or, with `byte`, of a byte value. */
-int glyph_of_code(uint32_t code, bool byte, char text[GLYPH_SIZE]);
+/* The same, padded to GLYPH_COLUMNS columns. */
+void glyph_padded(const TrilTokenizer *tokenizer, int32_t id, char glyph[GLYPH_SIZE]);
 
-/* The code point or, with `byte`, the byte value of the first character of text[length], as the
- * library writes it. */
-uint32_t glyph_code(const char *text, size_t length, bool byte);
-
-/* glyph_of, padded to GLYPH_COLUMNS columns. */
-void glyph_padded(const Vocab *vocab, int id, char text[GLYPH_SIZE]);
-
-/* A line that grows, with spaces as spaces: `text` has room for `size` bytes and the zero after
- * them, and `columns` are left. */
+/* A line of glyphs that grows, with spaces as spaces. */
 typedef struct {
     char *text;
-    size_t size;
-    int columns;
+    size_t size; /* room in `text`, for the zero at its end, too */
+    int columns; /* left */
+    bool bytes;  /* a character is a byte */
 } GlyphLine;
 
-/* Appends a code point or, with `byte`, a byte value. False: it has no room. */
-bool glyph_append(GlyphLine *line, uint32_t code, bool byte);
+/* Appends a character as the library writes it: text[length]. False: the line has no room. */
+bool glyph_append(GlyphLine *line, const char *text, size_t length);
 
-/* Writes the glyphs of ids [count] on one line, with spaces as spaces. Stops when `columns` columns
- * or `size` bytes are full. */
-void glyph_line(const Vocab *vocab, const int32_t *ids, int count, int columns, char *text,
-                size_t size);
+/* Writes the characters of ids [count] on one line. Stops when `columns` columns or `size` bytes
+ * are full. */
+void glyph_line(const TrilTokenizer *tokenizer, const int32_t *ids, int count, int columns,
+                char *text, size_t size);
 
 #endif

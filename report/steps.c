@@ -10,26 +10,18 @@
 
 const char *const role_names[ROLES] = {"query", "key", "value"};
 
-/* Of an array with the columns of `heads` heads, those of one. */
-static LineArray columns_of(LineArray x, int head, int heads) {
-    int size = x.width / heads;
-    x.offset += head * size;
-    x.data += head * size;
-    x.width = size;
-    return x;
-}
-
-bool steps_has_role(const Steps *s, int i, int role, LineArray *columns) {
+bool steps_has_role(const Steps *s, int i, int role, TrilArray *columns) {
     const Explanation *e = s->e;
     for (int a = i + 1; a < e->line_count; a++) {
-        const LineView *attention = &e->lines[a];
+        const TrilLine *attention = &e->lines[a];
         if (!line_is(attention, "attention")) continue;
-        LineArray x = attention->inputs[role];
-        int sharing = role == QUERY ? 1 : line_sharing(attention), heads = attention->NH / sharing;
-        for (int m; (m = explanation_maker(e, x.array)) >= i; x = e->lines[m].inputs[0]) {
+        TrilArray x = attention->inputs[role];
+        int sharing = role == QUERY ? 1 : line_sharing(attention),
+            heads = attention->heads / sharing;
+        for (int m; (m = explanation_maker(e, x.number)) >= i; x = e->lines[m].inputs[0]) {
             bool norm = line_is(&e->lines[m], "rmsnorm") || line_is(&e->lines[m], "layernorm");
-            if (norm && e->lines[m].NH != heads) break; /* of the stream, not of heads */
-            if (columns) *columns = columns_of(x, s->head / sharing, heads);
+            if (norm && e->lines[m].heads != heads) break; /* of the stream, not of heads */
+            if (columns) *columns = line_columns(x, s->head / sharing, heads);
             if (m == i) return true;
             if (!norm && !line_is(&e->lines[m], "rotary")) break;
         }
@@ -37,7 +29,7 @@ bool steps_has_role(const Steps *s, int i, int role, LineArray *columns) {
     return false;
 }
 
-int steps_role(const Steps *s, int i, LineArray *columns) {
+int steps_role(const Steps *s, int i, TrilArray *columns) {
     for (int role = 0; role < ROLES; role++)
         if (steps_has_role(s, i, role, columns)) return role;
     return NO_ROLE;
@@ -57,7 +49,7 @@ void steps_rows(Steps *s, const char *const *labels, const float *const *vectors
     s->sheet->kind->table(s->sheet, &table);
 }
 
-void steps_vectors(Steps *s, const char *title, const LineArray *array, int from, int width) {
+void steps_vectors(Steps *s, const char *title, const TrilArray *array, int from, int width) {
     Table table = {.title = title,
                    .numbers = array->data + from,
                    .row = array->row,
@@ -105,11 +97,6 @@ void steps_dot(Steps *s, const char *x_label, const float *x, const char *w_labe
               end);
 }
 
-const char *steps_tensor(const Steps *s, const LineView *line, int place) {
-    int tensor = line->tensors[place];
-    return tensor < 0 ? "none" : s->e->model->tensors[tensor].name;
-}
-
 /* ---- the residual stream ---- */
 
 static double length_of(const float *x, int n) {
@@ -119,7 +106,7 @@ static double length_of(const float *x, int n) {
 }
 
 static void write_sum(Steps *s, int i) {
-    const LineView *line = &s->e->lines[i];
+    const TrilLine *line = &s->e->lines[i];
     int last = s->e->T - 1, n = line->outputs[0].width;
     const float *const rows[] = {line_row(&line->inputs[0], last), line_row(&line->inputs[1], last),
                                  line_row(&line->outputs[0], last)};
@@ -173,13 +160,13 @@ static void write_tokens(Steps *s) {
 }
 
 /* A layer that the explanation has no words for: its result. */
-static void write_other(Steps *s, const LineView *line) {
+static void write_other(Steps *s, const TrilLine *line) {
     sheet_heading(s->sheet, "%s.", line->operation);
     steps_vectors(s, "y", &line->outputs[0], 0, line->outputs[0].width);
 }
 
 static void write_line(Steps *s, int i) {
-    const LineView *line = &s->e->lines[i];
+    const TrilLine *line = &s->e->lines[i];
     if (i >= s->e->tail && i > 0) s->last_only = true;
     if (line_reads_past(line))
         steps_attention(s, i);
@@ -209,7 +196,7 @@ void steps_write(Steps *s) {
     for (int i = 0; i < e->line_count; i++) {
         bool inside = i > 0 && i < e->tail;
         if (inside && !before) write_in_short(s, 0, s->layer - 1);
-        if (!inside && before) write_in_short(s, s->layer + 1, e->model->config.L - 1);
+        if (!inside && before) write_in_short(s, s->layer + 1, e->sizes.layers - 1);
         before = inside;
         if (!inside || e->lines[i].layer == s->layer) write_line(s, i);
     }
@@ -225,13 +212,13 @@ static int max_int(int a, int b) {
 bool steps_open(Steps *s, const Explanation *e, Sheet *sheet, Error *err) {
     int widest = e->T, heads = 1, bars = max_int(e->branch_count + 1, e->part_count);
     for (int i = 0; i < e->line_count; i++) {
-        for (int j = 0; j < LINE_OUTPUTS; j++)
+        for (int j = 0; j < TRIL_LINE_OUTPUTS; j++)
             widest = max_int(widest, e->lines[i].outputs[j].width);
         if (line_reads_past(&e->lines[i])) heads = max_int(heads, line_heads(&e->lines[i]));
     }
     size_t T = (size_t)e->T, n = (size_t)heads, b = (size_t)bars, numbers = (size_t)widest;
     *s = (Steps){.e = e, .sheet = sheet};
-    glyph_of(e->vocab, e->ids[e->T - 1], s->last);
+    glyph_of(e->tokenizer, e->ids[e->T - 1], s->last);
     return memory_alloc(&s->numbers, TABLE_ROWS * numbers, sizeof(float), "the steps", err) &&
            memory_alloc(&s->square, T * T, sizeof(float), "the steps", err) &&
            memory_alloc(&s->weights, T * T * n, sizeof(float), "the steps", err) &&

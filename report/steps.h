@@ -34,9 +34,9 @@ void steps_write(Steps *s);
 
 /* Write some of them: those of one line of the pass, by its layer (attention: also a mean); and
  * those after the logits. */
-void steps_embedding(Steps *s, const LineView *line);
+void steps_embedding(Steps *s, const TrilLine *line);
 void steps_norm(Steps *s, int i);
-void steps_convolution(Steps *s, const LineView *line);
+void steps_convolution(Steps *s, const TrilLine *line);
 void steps_rotary(Steps *s, int i);
 void steps_linear(Steps *s, int i);
 void steps_activation(Steps *s, int i);
@@ -65,15 +65,12 @@ extern const char *const role_names[ROLES];
 /* Does the output of line i become the queries, keys or values of attention, perhaps through norms
  * of each head and rotations? *columns: those of it that the head which is written out reads; NULL
  * is allowed. steps_role: the first role of the line, or NO_ROLE. */
-bool steps_has_role(const Steps *s, int i, int role, LineArray *columns);
-int steps_role(const Steps *s, int i, LineArray *columns);
-
-/* The name of a tensor of a line, by place in LineView.tensors. */
-const char *steps_tensor(const Steps *s, const LineView *line, int place);
+bool steps_has_role(const Steps *s, int i, int role, TrilArray *columns);
+int steps_role(const Steps *s, int i, TrilArray *columns);
 
 /* A table of vectors of columns `from` to `from` + `width` - 1 of an array: of each token or, once
  * last_only is set, of the last one. */
-void steps_vectors(Steps *s, const char *title, const LineArray *array, int from, int width);
+void steps_vectors(Steps *s, const char *title, const TrilArray *array, int from, int width);
 
 /* A table with labels [rows], each with a vector [columns]; rows <= TABLE_ROWS. */
 void steps_rows(Steps *s, const char *const *labels, const float *const *vectors, int rows,

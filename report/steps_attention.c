@@ -1,6 +1,7 @@
 /* steps_attention.c - the steps of attention: scores, scale, mask, softmax, weighted sum. */
 #include "report/steps.h"
 
+#include <math.h>
 #include <stdio.h>
 
 static float *weights_of(const Steps *s, int head) {
@@ -8,18 +9,16 @@ static float *weights_of(const Steps *s, int head) {
 }
 
 /* Computes the weights of all heads, and the scores of the one that is written out. */
-static void compute(Steps *s, const LineView *line) {
+static void compute(Steps *s, const TrilLine *line) {
     size_t T = (size_t)s->e->T;
     for (int h = 0; h < line_heads(line); h++) {
-        AttentionView head = line_head(line, h, s->e->T);
-        for (size_t t = 0; t < T; t++) {
-            attention_weights(&head, (int)t, weights_of(s, h) + t * T);
-            if (h == s->head && head.query) attention_scores(&head, (int)t, s->square + t * T);
-        }
+        tril_reading_attention(s->e->reading, line->layer, h, weights_of(s, h), T * T, NULL);
         s->maps[h].weights = weights_of(s, h);
         snprintf(s->maps[h].title, sizeof s->maps[h].title,
                  line_has_heads(line) ? "head %d" : "mean", h);
     }
+    if (line_has_heads(line))
+        tril_reading_scores(s->e->reading, line->layer, s->head, s->square, T * T, NULL);
 }
 
 static void show_square(Steps *s, const float *numbers, const char *masked) {
@@ -42,33 +41,34 @@ static int most_read(const Steps *s) {
 }
 
 /* One score of the last character, written out. */
-static void write_score(Steps *s, const AttentionView *head, int size) {
+static void write_score(Steps *s, const Head *head) {
     enum { BANDS = 8 };
     int last = s->e->T - 1, key = most_read(s);
     char glyph[GLYPH_SIZE];
-    glyph_of(s->e->vocab, s->e->ids[key], glyph);
+    glyph_of(s->e->tokenizer, s->e->ids[key], glyph);
     sheet_say(s->sheet,
               "The score of '%s', at position %d, with the character that it will read most, '%s' "
               "at position %d:",
               s->last, last, glyph, key);
-    steps_dot(s, "query", head->query + (size_t)last * head->query_row, "key",
-              head->key + (size_t)key * head->key_row, 1, size, NULL, "score", BANDS);
+    steps_dot(s, "query", line_row(&head->query, last), "key", line_row(&head->key, key), 1,
+              head->query.width, NULL, "score", BANDS);
 }
 
-static void write_scores(Steps *s, const LineView *line) {
-    AttentionView head = line_head(line, s->head, s->e->T);
-    int size = line->inputs[QUERY].width / line_heads(line);
+static void write_scores(Steps *s, const TrilLine *line) {
+    const Head head = line_head(line, s->head);
+    const int channels = head.query.width;
+    const float scale = 1.0f / sqrtf((float)channels);
     sheet_heading(s->sheet, "Scores: query . key, of each character (row) with each (column).");
     sheet_say(s->sheet, "A high score: the key offers what the query looks for.");
-    write_score(s, &head, size);
+    write_score(s, &head);
     sheet_say(s->sheet, "All scores:");
     show_square(s, s->square, NULL);
-    sheet_heading(s->sheet, "Scaled: each score times 1 / sqrt(%d) = %.4f.", size,
-                  (double)head.scale);
+    sheet_heading(s->sheet, "Scaled: each score times 1 / sqrt(%d) = %.4f.", channels,
+                  (double)scale);
     sheet_say(s->sheet,
               "The more numbers a query has, the larger its scores; the softmax of large scores "
               "takes nearly one character only.");
-    for (size_t i = 0; i < (size_t)s->e->T * (size_t)s->e->T; i++) s->square[i] *= head.scale;
+    for (size_t i = 0; i < (size_t)s->e->T * (size_t)s->e->T; i++) s->square[i] *= scale;
     show_square(s, s->square, NULL);
     sheet_heading(s->sheet, "Masked by the tril matrix: later characters get -inf.");
     sheet_say(s->sheet, "So no character sees those that it must predict.");
@@ -76,19 +76,19 @@ static void write_scores(Steps *s, const LineView *line) {
 }
 
 /* The sum, with its first number for the last character written out. */
-static void write_weighted_sum(Steps *s, const LineView *line) {
-    AttentionView head = line_head(line, s->head, s->e->T);
+static void write_weighted_sum(Steps *s, const TrilLine *line) {
+    const TrilArray values = line_head(line, s->head).value;
     size_t T = (size_t)s->e->T;
     sheet_heading(s->sheet, "Weighted sum of the values: what each character has read.");
     sheet_say(s->sheet,
               "The first number of '%s': its weights times the first number of each value.",
               s->last);
-    steps_dot(s, "weight", weights_of(s, s->head) + (T - 1) * T, "value[0]", head.value,
-              head.value_row, s->e->T, NULL, "sum[0]", 2);
-    steps_vectors(s, "sum", &line->outputs[0], s->head * head.dv, head.dv);
+    steps_dot(s, "weight", weights_of(s, s->head) + (T - 1) * T, "value[0]", values.data,
+              values.row, s->e->T, NULL, "sum[0]", 2);
+    steps_vectors(s, "sum", &line->outputs[0], s->head * values.width, values.width);
 }
 
-static void write_steps(Steps *s, const LineView *line) {
+static void write_steps(Steps *s, const TrilLine *line) {
     bool mean = line_is(line, "mean");
     if (!mean) write_scores(s, line);
     sheet_heading(s->sheet, "%s: the weights. Each row sums to 1.",
@@ -108,7 +108,7 @@ static void write_steps(Steps *s, const LineView *line) {
 }
 
 void steps_attention(Steps *s, int i) {
-    const LineView *line = &s->e->lines[i];
+    const TrilLine *line = &s->e->lines[i];
     compute(s, line);
     write_steps(s, line);
 }

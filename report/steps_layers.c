@@ -25,7 +25,7 @@ static void write_table_of_logits(Steps *s, const float *row) {
 }
 
 /* The sum of the last character's two rows. */
-static void write_sum_of_tables(Steps *s, const LineView *line, const float *token,
+static void write_sum_of_tables(Steps *s, const TrilLine *line, const float *token,
                                 const float *position) {
     const Explanation *e = s->e;
     int last = e->T - 1, id = e->ids[last];
@@ -38,16 +38,16 @@ static void write_sum_of_tables(Steps *s, const LineView *line, const float *tok
               "x = wte[id] + wpe[position]: a row of a table of characters (%s), plus a row of a "
               "table of positions (%s). So the same character has another x at another place. For "
               "'%s', id %d at position %d:",
-              steps_tensor(s, line, 0), steps_tensor(s, line, 1), s->last, id, last);
+              line->weights[0].name, line->weights[1].name, s->last, id, last);
     steps_rows(s, labels, rows, 3, line->outputs[0].width, CHANNELS);
     sheet_say(s->sheet, "x of each character:");
 }
 
-void steps_embedding(Steps *s, const LineView *line) {
+void steps_embedding(Steps *s, const TrilLine *line) {
     const Explanation *e = s->e;
     size_t C = (size_t)line->outputs[0].width, last = (size_t)e->T - 1;
-    const float *token = line_weights(e, line, 0) + (size_t)e->ids[last] * C;
-    const float *positions = line_weights(e, line, 1);
+    const float *token = line->weights[0].data + (size_t)e->ids[last] * C;
+    const float *positions = line->weights[1].data;
     if (e->line_count == 1) {
         write_table_of_logits(s, token);
         return;
@@ -56,7 +56,7 @@ void steps_embedding(Steps *s, const LineView *line) {
     if (positions)
         write_sum_of_tables(s, line, token, positions + last * C);
     else
-        sheet_say(s->sheet, "x = wte[id]: a row of a table (%s). %s", steps_tensor(s, line, 0),
+        sheet_say(s->sheet, "x = wte[id]: a row of a table (%s). %s", line->weights[0].name,
                   uses(s, "rotary") ? "It does not depend on the position, which enters later, as "
                                       "a rotation of queries and keys."
                                     : "It does not depend on the position.");
@@ -66,11 +66,11 @@ void steps_embedding(Steps *s, const LineView *line) {
 /* ---- norms ---- */
 
 /* Writes the norm of the n numbers of the last character out. */
-static void write_norm_of_last(Steps *s, const LineView *line, int from, int n) {
+static void write_norm_of_last(Steps *s, const TrilLine *line, int from, int n) {
     const Explanation *e = s->e;
     const float *x = line_row(&line->inputs[0], e->T - 1) + from;
     const float *y = line_row(&line->outputs[0], e->T - 1) + from;
-    const float *w = line_weights(e, line, 0), *b = line_weights(e, line, 1);
+    const float *w = line->weights[0].data, *b = line->weights[1].data;
     double mean = 0, variance = 0, squares = 0;
     for (int i = 0; i < n; i++) mean += (double)x[i] / n;
     for (int i = 0; i < n; i++) {
@@ -94,9 +94,9 @@ static void write_norm_of_last(Steps *s, const LineView *line, int from, int n) 
 }
 
 void steps_norm(Steps *s, int i) {
-    const LineView *line = &s->e->lines[i];
-    LineArray own;
-    int n = line->outputs[0].width / line->NH, j = steps_role(s, i, &own);
+    const TrilLine *line = &s->e->lines[i];
+    TrilArray own;
+    int n = line->outputs[0].width / line->heads, j = steps_role(s, i, &own);
     int from = j == NO_ROLE ? 0 : own.offset;
     if (j != NO_ROLE) {
         sheet_heading(s->sheet, "Norm of each %s: its length no longer counts.", role_names[j]);
@@ -114,10 +114,10 @@ void steps_norm(Steps *s, int i) {
 /* ---- causal convolution ---- */
 
 /* The first number of the last character, written out: y = x + tap * x + ... */
-static void write_first_number(Steps *s, const LineView *line, int K) {
+static void write_first_number(Steps *s, const TrilLine *line, int K) {
     char sum[256], x[NUMBER_SIZE], tap[NUMBER_SIZE];
     int last = s->e->T - 1, width = line->outputs[0].width;
-    const float *taps = line_weights(s->e, line, 0);
+    const float *taps = line->weights[0].data;
     sheet_number(x, (double)line_row(&line->inputs[0], last)[0]);
     int length = snprintf(sum, sizeof sum, "%s", x);
     for (int k = 0; k < K && k <= last; k++) {
@@ -131,9 +131,9 @@ static void write_first_number(Steps *s, const LineView *line, int K) {
               s->last, sum, x);
 }
 
-void steps_convolution(Steps *s, const LineView *line) {
-    int width = line->outputs[0].width, K = s->e->model->tensors[line->tensors[0]].shape[0];
-    const float *taps = line_weights(s->e, line, 0);
+void steps_convolution(Steps *s, const TrilLine *line) {
+    int width = line->outputs[0].width, K = line->weights[0].rows;
+    const float *taps = line->weights[0].data;
     char labels[TABLE_ROWS][NUMBER_SIZE];
     const char *label[TABLE_ROWS];
     const float *rows[TABLE_ROWS];
@@ -148,7 +148,7 @@ void steps_convolution(Steps *s, const LineView *line) {
         s->sheet,
         "To each number of a character it adds the same number of the last %d characters, its own "
         "first, each times a learned weight, a tap (%s):",
-        K, steps_tensor(s, line, 0));
+        K, line->weights[0].name);
     steps_rows(s, label, rows, shown, width, CHANNELS);
     write_first_number(s, line, K);
     sheet_say(s->sheet, "y of %s:", s->last_only ? "the last character" : "each character");
@@ -158,9 +158,9 @@ void steps_convolution(Steps *s, const LineView *line) {
 /* ---- rotary positions ---- */
 
 void steps_rotary(Steps *s, int i) {
-    const LineView *line = &s->e->lines[i];
-    LineArray own;
-    int hs = line->outputs[0].width / line->NH, half = hs / 2, last = s->e->T - 1;
+    const TrilLine *line = &s->e->lines[i];
+    TrilArray own;
+    int hs = line->outputs[0].width / line->heads, half = hs / 2, last = s->e->T - 1;
     int role = steps_role(s, i, &own), from = role == NO_ROLE ? 0 : own.offset;
     const char *name = role == NO_ROLE ? "vector" : role_names[role];
     const float *x = line_row(&line->inputs[0], last) + from;

@@ -7,20 +7,21 @@
 #include <string.h>
 
 /* One output of a linear layer for the last character, written out. */
-static void write_neuron(Steps *s, const LineView *line, int neuron, const char *x_label,
+static void write_neuron(Steps *s, const TrilLine *line, int neuron, const char *x_label,
                          const char *result, int bands) {
     const Explanation *e = s->e;
     int in = line->inputs[0].width;
-    const float *w = line_weights(e, line, 0) + (size_t)neuron * (size_t)in;
-    const float *b = line_weights(e, line, 1);
+    const float *w = line->weights[0].data + (size_t)neuron * (size_t)in;
+    const float *b = line->weights[1].data;
     steps_dot(s, x_label, line_row(&line->inputs[0], e->T - 1), "weight", w, 1, in,
               b ? b + neuron : NULL, result, bands);
 }
 
 /* Says which heads share the keys or values of the one that is written out. */
 static void say_sharing(const Steps *s, int role) {
-    const Config *c = &s->e->model->config;
-    int sharing = role == 0 ? 1 : c->NH / model_kv_heads(c), first = s->head / sharing * sharing;
+    const TrilSizes *sizes = &s->e->sizes;
+    int sharing = role == QUERY ? 1 : sizes->heads / sizes->kv_heads,
+        first = s->head / sharing * sharing;
     if (sharing > 1)
         sheet_say(s->sheet, "Heads %d %s %d share their %ss.", first, sharing > 2 ? "to" : "and",
                   first + sharing - 1, role_names[role]);
@@ -32,9 +33,9 @@ static void write_query_key_value(Steps *s, int i) {
                                        "A key says what a character offers.",
                                        "A value says what a character passes on."};
     enum { BANDS = 8 };
-    const LineView *line = &s->e->lines[i];
+    const TrilLine *line = &s->e->lines[i];
     int first = NO_ROLE, roles = 0;
-    LineArray columns[ROLES];
+    TrilArray columns[ROLES];
     char meaning[256] = "";
     int length = 0;
     for (int j = 0; j < ROLES; j++) {
@@ -59,7 +60,7 @@ static void write_query_key_value(Steps *s, int i) {
     sheet_say(s->sheet,
               "The matrix is %s. Head %d has %d numbers of each %s; the first one, of '%s', is "
               "its vector times row %d of the matrix:",
-              steps_tensor(s, line, 0), s->head, columns[first].width, role_names[first], s->last,
+              line->weights[0].name, s->head, columns[first].width, role_names[first], s->last,
               row);
     write_neuron(s, line, row, "vector", result, first == 0 || roles > 1 ? BANDS : 1);
     for (int j = 0; j < ROLES; j++)
@@ -70,8 +71,8 @@ static void write_query_key_value(Steps *s, int i) {
 /* The heads' results, side by side, times a matrix: what attention adds to x. */
 static void write_projection(Steps *s, int i) {
     const Explanation *e = s->e;
-    const LineView *line = &e->lines[i];
-    const LineView *past = &e->lines[explanation_maker(e, line->inputs[0].array)];
+    const TrilLine *line = &e->lines[i];
+    const TrilLine *past = &e->lines[explanation_maker(e, line->inputs[0].number)];
     int heads = line_heads(past);
     const char *label = !line_has_heads(past) ? "mean" : heads > 1 ? "heads" : "head";
     const float *added = line_row(&line->outputs[0], e->T - 1);
@@ -82,7 +83,7 @@ static void write_projection(Steps *s, int i) {
     sheet_say(s->sheet,
               "The matrix is %s. %sFrom here on only '%s' is followed, since it is the one that "
               "predicts. The first number, written out:",
-              steps_tensor(s, line, 0),
+              line->weights[0].name,
               heads > 1 ? "Each head fills its own numbers of the vector. " : "", s->last);
     write_neuron(s, line, 0, label, "added[0]", 1);
     steps_rows(s, (const char *[]){"added"}, &added, 1, line->outputs[0].width, CHANNELS);
@@ -90,7 +91,7 @@ static void write_projection(Steps *s, int i) {
 
 /* The neuron that is most active for the last character, after its activation function. */
 static int most_active(const Steps *s, int activation) {
-    const LineArray *y = &s->e->lines[activation].outputs[0];
+    const TrilArray *y = &s->e->lines[activation].outputs[0];
     const float *row = line_row(y, s->e->T - 1);
     int most = 0;
     for (int c = 1; c < y->width; c++)
@@ -99,12 +100,12 @@ static int most_active(const Steps *s, int activation) {
 }
 
 static void write_hidden(Steps *s, int i, int activation) {
-    const LineView *line = &s->e->lines[i], *next = &s->e->lines[activation];
+    const TrilLine *line = &s->e->lines[i], *next = &s->e->lines[activation];
     int neuron = most_active(s, activation);
     bool gated = line_is(next, "swiglu");
-    const char *name = !gated                                            ? "z"
-                       : next->inputs[0].array == line->outputs[0].array ? "gate"
-                                                                         : "up";
+    const char *name = !gated                                              ? "z"
+                       : next->inputs[0].number == line->outputs[0].number ? "gate"
+                                                                           : "up";
     char result[64];
     snprintf(result, sizeof result, "%s[%d]", name, neuron);
     sheet_heading(s->sheet, "MLP%s%s: %d neurons, each a dot product with the vector.",
@@ -112,14 +113,14 @@ static void write_hidden(Steps *s, int i, int activation) {
     sheet_say(s->sheet,
               "The matrix is %s; a row belongs to a neuron. Neuron %d, the most active one for "
               "'%s', written out:",
-              steps_tensor(s, line, 0), neuron, s->last);
+              line->weights[0].name, neuron, s->last);
     write_neuron(s, line, neuron, "vector", result, 2);
     const float *row = line_row(&line->outputs[0], s->e->T - 1);
     steps_rows(s, (const char *[]){name}, &row, 1, line->outputs[0].width, CHANNELS);
 }
 
 void steps_activation(Steps *s, int i) {
-    const LineView *line = &s->e->lines[i];
+    const TrilLine *line = &s->e->lines[i];
     int neuron = most_active(s, i), last = s->e->T - 1;
     bool gated = line_is(line, "swiglu");
     const float *y = line_row(&line->outputs[0], last);
@@ -146,34 +147,33 @@ void steps_activation(Steps *s, int i) {
 
 /* The last matrix of a branch that is not attention. */
 static void write_branch_end(Steps *s, int i) {
-    const LineView *line = &s->e->lines[i];
+    const TrilLine *line = &s->e->lines[i];
     const float *row = line_row(&line->outputs[0], s->e->T - 1);
     sheet_heading(s->sheet, "MLP, output: the neurons times a matrix.");
-    sheet_say(s->sheet,
-              "The matrix is %s. The first number, written out:", steps_tensor(s, line, 0));
+    sheet_say(s->sheet, "The matrix is %s. The first number, written out:", line->weights[0].name);
     write_neuron(s, line, 0, "neurons", "added[0]", 1);
     steps_rows(s, (const char *[]){"added"}, &row, 1, line->outputs[0].width, CHANNELS);
 }
 
 static void write_logits(Steps *s, int i) {
     const Explanation *e = s->e;
-    const LineView *line = &e->lines[i];
+    const TrilLine *line = &e->lines[i];
     char glyph[GLYPH_SIZE], result[64];
     int first = e->order[0];
-    glyph_of(e->vocab, first, glyph);
+    glyph_of(e->tokenizer, first, glyph);
     snprintf(result, sizeof result, "logit[%d]", first);
     sheet_heading(s->sheet, "Logits: one for each of the %d characters.", e->V);
     sheet_say(s->sheet,
               "The matrix is %s; row n belongs to the character with id n. The higher its logit, "
               "the likelier it is to come next. The highest is that of '%s', id %d:",
-              steps_tensor(s, line, 0), glyph, first);
+              line->weights[0].name, glyph, first);
     write_neuron(s, line, first, "y", result, 2);
 }
 
 void steps_linear(Steps *s, int i) {
     const Explanation *e = s->e;
-    int output = e->lines[i].outputs[0].array, reader = explanation_reader(e, output);
-    int maker = explanation_maker(e, e->lines[i].inputs[0].array);
+    int output = e->lines[i].outputs[0].number, reader = explanation_reader(e, output);
+    int maker = explanation_maker(e, e->lines[i].inputs[0].number);
     bool activated =
         reader >= 0 && (line_is(&e->lines[reader], "gelu") || line_is(&e->lines[reader], "swiglu"));
     if (i == e->line_count - 1)

@@ -9,7 +9,7 @@ void next_characters(const Explanation *e, NextCharacters *next) {
     next->rest = 1;
     for (int i = 0; i < next->count; i++) {
         int id = e->order[i];
-        glyph_padded(e->vocab, id, next->labels[i]);
+        glyph_padded(e->tokenizer, id, next->labels[i]);
         next->shares[i] = e->probabilities[id];
         next->logits[i] = (double)e->logits[id];
         next->rest -= next->shares[i];
@@ -62,7 +62,7 @@ static void set_state(Steps *s, int state) {
     const double *p = e->lens + (size_t)state * (size_t)e->V;
     const Branch *b = state > 0 ? &e->branches[state - 1] : NULL;
     char glyph[GLYPH_SIZE], name[16] = "embed";
-    glyph_padded(e->vocab, likeliest(p, e->V), glyph);
+    glyph_padded(e->tokenizer, likeliest(p, e->V), glyph);
     if (b) snprintf(name, sizeof name, "%s %d", b->reads_past ? "attn" : "MLP", b->layer);
     snprintf(s->labels[state], BAR_LABEL, "%s %s", glyph, name);
     s->values[state] = p[e->order[0]];
@@ -71,7 +71,7 @@ static void set_state(Steps *s, int state) {
 static void write_lens(Steps *s) {
     const Explanation *e = s->e;
     char glyph[GLYPH_SIZE];
-    glyph_of(e->vocab, e->order[0], glyph);
+    glyph_of(e->tokenizer, e->order[0], glyph);
     for (int i = 0; i <= e->branch_count; i++) set_state(s, i);
     sheet_heading(s->sheet, "The logit lens: what the model would predict if it ended earlier.");
     sheet_say(s->sheet,
@@ -93,7 +93,7 @@ static void write_parts(Steps *s) {
     int shown = e->part_count < PARTS ? e->part_count : PARTS;
     double rest = 0;
     char glyph[GLYPH_SIZE];
-    glyph_of(e->vocab, e->order[0], glyph);
+    glyph_of(e->tokenizer, e->order[0], glyph);
     for (int i = 0; i < e->part_count; i++) {
         if (i >= shown) {
             rest += e->parts[i].logit;

@@ -1,10 +1,10 @@
-/* screenful.h - tests of what is drawn: output in memory, its width, and vocabularies. */
+/* screenful.h - tests of what is drawn: output in memory, its width, and tokenizers. */
 #ifndef TRIL_SCREENFUL_H
 #define TRIL_SCREENFUL_H
 
 #include "tests/support.h"
 #include "base/textstream.h"
-#include "data/data.h"
+#include "library/tril.h"
 #include "report/screen.h"
 
 #include <stdio.h>
@@ -64,11 +64,13 @@ static inline void check_width(const char *text, int max) {
     }
 }
 
-static inline Vocab vocab_of(const char *text) {
-    Vocab vocab;
-    Error err;
-    assert_ok(vocab_build(&vocab, "test", text, strlen(text), false, &err), err);
-    return vocab;
+/* A tokenizer of the characters of a text. The caller frees it. */
+static inline TrilTokenizer *tokenizer_of(const char *text) {
+    TrilTokenizer *tokenizer;
+    TrilError error;
+    if (tril_tokenizer_make(&tokenizer, text, strlen(text), &error) != TRIL_OK)
+        fail_msg("%s", error.text);
+    return tokenizer;
 }
 
 #endif

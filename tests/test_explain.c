@@ -13,38 +13,51 @@ enum { TOKENS = 30, CONTEXT = 32 };
 /* The text: "好ab\n" again and again, and a Z at its end. */
 static const char characters[] = "\nabZ好";
 
-/* A model with random weights, and the text. */
+/* A model with random weights that has read the text. */
 typedef struct {
-    Vocab vocab;
-    Bench *bench;
-    int32_t ids[TOKENS];
+    TrilModel *model;
+    TrilReading *reading;
     Explained explained;
 } Subject;
 
-static void open_subject(Subject *s, const char *name, int layers) {
-    static const int32_t cycle[] = {4, 2, 3, 0};
-    s->vocab = vocab_of(characters);
-    Config config = {.V = s->vocab.size, .T = CONTEXT, .L = layers, .NH = 2, .C = 16};
-    snprintf(config.model, sizeof config.model, "%s", name);
-    s->bench = bench_open(&config, 1, 1, 3);
-    bench_shake(s->bench);
-    for (int t = 0; t < TOKENS; t++) s->ids[t] = cycle[t % 4];
-    s->ids[TOKENS - 1] = vocab_id(&s->vocab, 'Z');
-    s->explained = (Explained){name, &s->bench->model, &s->vocab, s->ids, TOKENS, 0};
+/* Adds noise to all weights: as they start, biases are 0 and norms change nothing. */
+static void shake(TrilModel *model) {
+    TrilTensor tensor;
+    for (int i = 0; tril_model_tensor(model, i, &tensor); i++) {
+        size_t count = (size_t)tensor.rows * (size_t)tensor.columns;
+        float *noise = random_floats(99 + (uint64_t)i, count);
+        for (size_t j = 0; j < count; j++) tensor.data[j] += 0.3f * noise[j];
+        free(noise);
+    }
+}
+
+/* The last `tokens` characters of the text: the cycle, with a Z at its end. */
+static void open_subject(Subject *s, const char *name, int layers, int tokens) {
+    static const char *const cycle[] = {"好", "a", "b", "\n"};
+    const TrilSizes sizes = {
+        .rung = name, .layers = layers, .heads = 2, .width = 16, .context = CONTEXT};
+    char text[4 * TOKENS] = "";
+    TrilTokenizer *tokenizer = tokenizer_of(characters);
+    for (int t = TOKENS - tokens; t < TOKENS - 1; t++) strcat(text, cycle[t % 4]);
+    strcat(text, "Z");
+    assert_int_equal(tril_model_make(&s->model, tokenizer, &sizes, 3, NULL), TRIL_OK);
+    tril_tokenizer_free(tokenizer);
+    shake(s->model);
+    assert_int_equal(tril_reading_trace(&s->reading, s->model, text, strlen(text), 1, NULL),
+                     TRIL_OK);
+    s->explained = (Explained){name, s->model, s->reading};
 }
 
 static void close_subject(Subject *s) {
-    bench_close(s->bench);
-    vocab_free(&s->vocab);
+    tril_reading_close(s->reading);
+    tril_model_free(s->model);
 }
 
 /* Explains the last `tokens` characters. */
 static Page page_of(const char *name, int layers, int tokens, int columns, int layer, int head) {
     Subject subject;
     Error err;
-    open_subject(&subject, name, layers);
-    subject.explained.ids += TOKENS - tokens;
-    subject.explained.T = tokens;
+    open_subject(&subject, name, layers, tokens);
     Page page = page_open(columns, false);
     page_begin(&page);
     assert_ok(explain(&page.screen, &subject.explained, layer, head, &err), err);
@@ -144,7 +157,7 @@ static void test_several(void **state) {
     Subject subjects[3];
     Explained models[3];
     for (int i = 0; i < 3; i++) {
-        open_subject(&subjects[i], names[i], 2);
+        open_subject(&subjects[i], names[i], 2, TOKENS);
         models[i] = subjects[i].explained;
     }
     Page page;
@@ -184,7 +197,7 @@ static void test_names(void **state) {
         {{"/", "/"}, {"/", "/"}},
     };
     Subject subject;
-    open_subject(&subject, "bigram", 1);
+    open_subject(&subject, "bigram", 1, TOKENS);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Explained models[2];
         char line[64];
@@ -220,7 +233,7 @@ static void test_page(void **state) {
     (void)state;
     Subject subject;
     Error err;
-    open_subject(&subject, "modern", 2);
+    open_subject(&subject, "modern", 2, TOKENS);
     char *text = write_page(&subject.explained, 1, "page.html");
     assert_true(strncmp(text, "<!doctype html>", 15) == 0);
     assert_non_null(strstr(text, "<h1>What follows"));
@@ -273,7 +286,7 @@ static void test_refusals(void **state) {
     page_begin(&page);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Subject subject;
-        open_subject(&subject, cases[i].rung, cases[i].layers);
+        open_subject(&subject, cases[i].rung, cases[i].layers, TOKENS);
         assert_false(
             explain(&page.screen, &subject.explained, cases[i].layer, cases[i].head, &err));
         assert_string_equal(err.text, cases[i].expected);

@@ -1426,10 +1426,16 @@ static void test_wrong_numbers_of_texts(void **state) {
             try_sampling(model, &warm);
             try_sampling(model, &top);
         }
-        must(tril_reading_open(&reading, model, "THE", 3, 1, &error));
-        for (int i = 0; i < WHOLE; i++)
-            for (int j = 0; j < WHOLE; j++)
+        must(tril_reading_trace(&reading, model, "THE", 3, 1, &error));
+        for (int i = 0; i < WHOLE; i++) {
+            TrilLine line;
+            if (!tril_reading_line(reading, whole[i], &line))
+                assert_int_equal(tril_reading_apply(reading, whole[i], NULL, NULL), 0);
+            for (int j = 0; j < WHOLE; j++) {
                 tril_reading_attention(reading, whole[i], whole[j], weights, 16, &error);
+                tril_reading_scores(reading, whole[i], whole[j], weights, 16, &error);
+            }
+        }
         tril_reading_close(reading);
         /* the same with weights that are no numbers */
         for (int i = 0; tril_model_tensor(model, i, &tensor); i++) tensor.data[0] = NAN;
@@ -1470,7 +1476,7 @@ static TrilStatus do_all(void) {
     if (!s) s = tril_model_save(model, path, &error);
     if (!s) s = tril_model_load(&loaded, path, &error);
     if (!s) s = tril_evaluate(model, play, 20, 1, &nats, &error);
-    if (!s) s = tril_reading_open(&reading, model, play, 20, 1, &error);
+    if (!s) s = tril_reading_trace(&reading, model, play, 20, 1, &error);
     if (!s) s = tril_generate(model, play, 5, &sampling, write_down, &written, &error);
     if (!s) s = tril_writer_open(&writer, model, &sampling, &error);
     if (!s) s = tril_writer_read(writer, play, 5, &error);

@@ -24,22 +24,21 @@ static void test_glyphs(void **state) {
         {"\u3000", "␣ "}, {"\u202E", "· "}, {"\u061C", "· "}, {"\U000E0041", "· "}};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         char glyph[GLYPH_SIZE];
-        Vocab vocab = vocab_of(expected[i][0]);
-        glyph_padded(&vocab, 0, glyph);
+        TrilTokenizer *tokenizer = tokenizer_of(expected[i][0]);
+        glyph_padded(tokenizer, 0, glyph);
         assert_string_equal(glyph, expected[i][1]);
-        vocab_free(&vocab);
+        tril_tokenizer_free(tokenizer);
     }
-    Vocab bytes;
-    Error err;
+    TrilTokenizer *bytes;
     char glyph[GLYPH_SIZE];
-    assert_ok(vocab_build(&bytes, "test", "", 0, true, &err), err);
-    glyph_padded(&bytes, 'a', glyph);
+    assert_int_equal(tril_tokenizer_of_bytes(&bytes, NULL), TRIL_OK);
+    glyph_padded(bytes, 'a', glyph);
     assert_string_equal(glyph, "a ");
-    glyph_padded(&bytes, 0xA0, glyph); /* half a character, not a space */
+    glyph_padded(bytes, 0xA0, glyph); /* half a character, not a space */
     assert_string_equal(glyph, "· ");
-    glyph_padded(&bytes, 200, glyph);
+    glyph_padded(bytes, 200, glyph);
     assert_string_equal(glyph, "· ");
-    vocab_free(&bytes);
+    tril_tokenizer_free(bytes);
 }
 
 /* No control characters remain. */
@@ -48,9 +47,9 @@ static void test_safe_glyphs(void **state) {
     for (uint32_t code = 1; code < 0x2100; code += code < 0x600 || code >= 0x2000 ? 1 : 7) {
         char text[UTF8_MAX + 1] = "", shown[ESCAPE_SIZE], glyph[GLYPH_SIZE];
         size_t length = (size_t)utf8_encode(code, text);
-        Vocab vocab = vocab_of(text);
-        glyph_of(&vocab, 0, glyph);
-        vocab_free(&vocab);
+        TrilTokenizer *tokenizer = tokenizer_of(text);
+        glyph_of(tokenizer, 0, glyph);
+        tril_tokenizer_free(tokenizer);
         escape_first(text, length, shown);
         if (strcmp(shown, text) != 0 && code != '\n' && code != '\t')
             assert_string_equal(glyph, "·");
@@ -64,18 +63,18 @@ static void test_safe_glyphs(void **state) {
 /* On a line spaces stay spaces. Glyphs that do not fit are dropped. */
 static void test_line(void **state) {
     (void)state;
-    Vocab vocab = vocab_of("\n a好");
+    TrilTokenizer *tokenizer = tokenizer_of("\n a好");
     const int32_t ids[] = {2, 1, 3, 0, 3, 2};
     char text[64];
-    glyph_line(&vocab, ids, 6, 64, text, sizeof text);
+    glyph_line(tokenizer, ids, 6, 64, text, sizeof text);
     assert_string_equal(text, "a 好↵好a");
-    glyph_line(&vocab, ids, 6, 6, text, sizeof text); /* of columns */
+    glyph_line(tokenizer, ids, 6, 6, text, sizeof text); /* of columns */
     assert_string_equal(text, "a 好↵");
-    glyph_line(&vocab, ids, 6, 64, text, 9); /* of bytes */
+    glyph_line(tokenizer, ids, 6, 64, text, 9); /* of bytes */
     assert_string_equal(text, "a 好↵");
-    glyph_line(&vocab, ids, 0, 64, text, sizeof text);
+    glyph_line(tokenizer, ids, 0, 64, text, sizeof text);
     assert_string_equal(text, "");
-    vocab_free(&vocab);
+    tril_tokenizer_free(tokenizer);
 }
 
 /* ---- the curve of a loss ---- */

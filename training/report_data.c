@@ -319,14 +319,6 @@ static bool take_heads(ReportData *d, const TrilReading *reading, TrilError *err
     return true;
 }
 
-/* Writes what stands for an id. */
-static void write_glyph(const Input *input, int32_t id, char glyph[GLYPH_SIZE]) {
-    char text[UTF8_MAX];
-    size_t length = input_decode(input, &id, 1, text);
-    bool byte = tril_tokenizer_has_bytes(input->tokenizer);
-    glyph_of_code(glyph_code(text, length, byte), byte, glyph);
-}
-
 /* Takes the line as far as it fits into the model's context, and what its heads make of it. */
 static bool read_line(ReportData *d, const TrilModel *model, TrilError *error) {
     const Input *input = d->input;
@@ -337,7 +329,7 @@ static bool read_line(ReportData *d, const TrilModel *model, TrilError *error) {
     const int context = tril_model_sizes(model).context, threads = 1;
     d->page.tokens = context < line.tokens ? context : line.tokens;
     d->page.glyphs = (const char(*)[GLYPH_SIZE])d->glyphs;
-    for (int t = 0; t < d->page.tokens; t++) write_glyph(input, ids[t], d->glyphs[t]);
+    for (int t = 0; t < d->page.tokens; t++) glyph_of(input->tokenizer, ids[t], d->glyphs[t]);
     size_t length = input_decode(input, ids, d->page.tokens, text);
     bool ok = tril_reading_open(&reading, model, text, length, threads, error) == TRIL_OK &&
               take_heads(d, reading, error);

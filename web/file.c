@@ -83,10 +83,24 @@ bool file_is_taken(const char *path) {
     return find(path) >= 0;
 }
 
+/* ---- there are no folders ---- */
+
+bool file_exists(const char *path) {
+    return file_is_taken(path);
+}
+
 bool file_is_directory(const char *path) {
     (void)path;
     return false;
 }
+
+bool file_within(const char *directory, const char *name, char **path, Error *err) {
+    (void)name;
+    *path = NULL;
+    return fail(err, "%s: there are no folders here", directory);
+}
+
+/* ---- writing ---- */
 
 bool file_write(const char *path, const FilePart *parts, size_t count, Error *err) {
     size_t length = 0;

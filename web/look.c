@@ -1,6 +1,7 @@
 #include "web/look.h"
 #include "base/memory.h"
 #include "base/utf8.h"
+#include "report/explain.h"
 #include "report/figure.h"
 
 #include <math.h>
@@ -12,33 +13,13 @@ Look look_open(TrilModel *model) {
 
 static void forget_line(Look *l) {
     tril_reading_close(l->reading);
-    memory_free(l->all);
     l->reading = NULL;
-    l->all = NULL;
-    l->count = 0;
 }
 
 void look_close(Look *l) {
     forget_line(l);
     tril_writer_close(l->writer);
     *l = (Look){0};
-}
-
-static TrilStatus read_ids(Look *l, const char *line, size_t length, TrilError *error) {
-    const TrilTokenizer *tokenizer = tril_model_tokenizer(l->model);
-    Error err;
-    size_t count;
-    if (!memory_alloc(&l->all, length, sizeof *l->all, "the line", &err)) {
-        snprintf(error->text, sizeof error->text, "%s", err.text);
-        return TRIL_NO_MEMORY;
-    }
-    TrilStatus status = tril_encode(tokenizer, line, length, l->all, length, &count, error);
-    if (status == TRIL_OK)
-        status = tril_reading_open(&l->reading, l->model, line, length, 1, error);
-    if (status != TRIL_OK) return status;
-    l->count = tril_reading_tokens(l->reading);
-    l->ids = l->all + count - (size_t)l->count;
-    return status;
 }
 
 bool look_read(Look *l, const char *line, size_t length, TrilError *error) {
@@ -50,25 +31,14 @@ bool look_read(Look *l, const char *line, size_t length, TrilError *error) {
         tril_decode(tokenizer, &first, 1, start, sizeof start, &length, error);
         line = start;
     }
-    if (read_ids(l, line, length, error) == TRIL_OK) return true;
-    forget_line(l);
-    return false;
+    return tril_reading_open(&l->reading, l->model, line, length, 1, error) == TRIL_OK;
 }
 
 /* ---- the next character ---- */
 
-static void glyph(const Look *l, int32_t id, char to[GLYPH_SIZE]) {
-    const TrilTokenizer *tokenizer = tril_model_tokenizer(l->model);
-    char text[UTF8_MAX];
-    size_t length;
-    tril_decode(tokenizer, &id, 1, text, sizeof text, &length, NULL);
-    bool byte = tril_tokenizer_has_bytes(tokenizer);
-    glyph_of_code(glyph_code(text, length, byte), byte, to);
-}
-
 static void write_glyph(const Look *l, int32_t id, Buffer *out) {
     char text[GLYPH_SIZE];
-    glyph(l, id, text);
+    glyph_of(tril_model_tokenizer(l->model), id, text);
     json_quote(out, text, strlen(text));
 }
 
@@ -80,11 +50,13 @@ static int likeliest(const double *p, int V) {
 }
 
 static void write_line(const Look *l, Buffer *out) {
+    const int32_t *ids = tril_reading_ids(l->reading);
+    const int count = tril_reading_tokens(l->reading);
     double nats = tril_reading_loss(l->reading);
     buffer_printf(out, "{\"glyphs\":[");
-    for (int t = 0; t < l->count; t++) {
+    for (int t = 0; t < count; t++) {
         if (t) buffer_printf(out, ",");
-        write_glyph(l, l->ids[t], out);
+        write_glyph(l, ids[t], out);
     }
     buffer_printf(out, isnan(nats) ? "],\"nats\":null" : "],\"nats\":%.4f", nats);
 }
@@ -108,8 +80,8 @@ bool look_write_next(const Look *l, const TrilSampling *sampling, int most, Buff
                      TrilError *error) {
     const TrilSampling plain = {.temperature = 1, .top_p = 1};
     int V = tril_tokenizer_size(tril_model_tokenizer(l->model));
-    size_t size = (size_t)V;
-    const float *logits = tril_reading_logits(l->reading) + (size_t)(l->count - 1) * size;
+    size_t size = (size_t)V, last = (size_t)tril_reading_tokens(l->reading) - 1;
+    const float *logits = tril_reading_logits(l->reading) + last * size;
     double *p = NULL, *picked = NULL;
     Error err;
     bool ok = memory_alloc(&p, size, sizeof *p, "the line", &err) &&
@@ -130,27 +102,61 @@ bool look_write_next(const Look *l, const TrilSampling *sampling, int most, Buff
 
 static bool read_weights(const Look *l, int layer, int head, float *weights, Error *err) {
     TrilError error;
-    size_t T = (size_t)l->count;
+    const size_t T = (size_t)tril_reading_tokens(l->reading);
     return tril_reading_attention(l->reading, layer, head, weights, T * T, &error) == TRIL_OK ||
            fail(err, "there is no such head");
 }
 
 bool look_draw_map(const Look *l, int layer, int head, FILE *out, Error *err) {
-    size_t T = (size_t)l->count;
+    const TrilTokenizer *tokenizer = tril_model_tokenizer(l->model);
+    const int32_t *ids = tril_reading_ids(l->reading);
+    const int count = tril_reading_tokens(l->reading);
+    const size_t T = (size_t)count;
     float *weights = NULL;
     char(*glyphs)[GLYPH_SIZE] = NULL, id[40], caption[40], title[64];
     bool ok = memory_alloc(&weights, T * T, sizeof *weights, "the map", err) &&
               memory_alloc(&glyphs, T, sizeof *glyphs, "the map", err) &&
               read_weights(l, layer, head, weights, err);
     if (ok) {
-        for (int t = 0; t < l->count; t++) glyph(l, l->ids[t], glyphs[t]);
+        for (int t = 0; t < count; t++) glyph_of(tokenizer, ids[t], glyphs[t]);
         snprintf(id, sizeof id, "map-%d-%d", layer, head);
         snprintf(caption, sizeof caption, "head %d", head);
         snprintf(title, sizeof title, "layer %d, head %d", layer, head);
-        figure_map(out, id, caption, title, weights, l->count, (const char(*)[GLYPH_SIZE])glyphs);
+        figure_map(out, id, caption, title, weights, count, (const char(*)[GLYPH_SIZE])glyphs);
     }
     memory_free(weights);
     memory_free(glyphs);
+    return ok;
+}
+
+/* ---- the steps ---- */
+
+/* Reads the line once more, with the present weights, and keeps all that is computed. */
+static bool trace(const Look *l, TrilReading **reading, TrilError *error) {
+    const size_t T = (size_t)tril_reading_tokens(l->reading);
+    char *text = NULL;
+    size_t length;
+    Error err;
+    *reading = NULL;
+    if (!memory_alloc(&text, T, UTF8_MAX, "the line", &err)) {
+        snprintf(error->text, sizeof error->text, "%s", err.text);
+        return false;
+    }
+    bool ok = tril_decode(tril_model_tokenizer(l->model), tril_reading_ids(l->reading), T, text,
+                          T * UTF8_MAX, &length, error) == TRIL_OK &&
+              tril_reading_trace(reading, l->model, text, length, 1, error) == TRIL_OK;
+    memory_free(text);
+    return ok;
+}
+
+bool look_explain(const Look *l, int layer, int head, FILE *out, Error *err) {
+    Explained explained = {tril_model_sizes(l->model).rung, l->model, NULL};
+    TrilReading *reading;
+    TrilError error;
+    bool ok = trace(l, &reading, &error) || fail(err, "%s", error.text);
+    explained.reading = reading;
+    ok = ok && explain_part(out, &explained, layer, head, err);
+    tril_reading_close(reading);
     return ok;
 }
 

@@ -12,9 +12,6 @@ typedef struct {
     TrilModel *model;     /* borrowed */
     TrilReading *reading; /* of the line; NULL: none yet */
     TrilWriter *writer;   /* NULL: nothing is being written */
-    int32_t *all;         /* the line's ids; owned */
-    const int32_t *ids;   /* [count] of them: the end, as long as the context */
-    int count;
 } Look;
 
 /* Looks at `model`, which may be in training. */

@@ -41,16 +41,9 @@ static void trace_held_out(Trace *t, const TrilProgress *p, double loss) {
 
 /* ---- one rung ---- */
 
-/* A line that the model writes. */
-typedef struct {
-    GlyphLine line;
-    bool bytes;
-} Line;
-
-/* Stops where the line is full. */
-static int take_character(const char *text, size_t length, void *user) {
-    Line *line = user;
-    return !glyph_append(&line->line, glyph_code(text, length, line->bytes), line->bytes);
+/* Takes the next character; stops when the line is full. */
+static int take_character(const char *text, size_t length, void *line) {
+    return !glyph_append(line, text, length);
 }
 
 static bool write_line(Trainer *t, TrilError *error) {
@@ -60,8 +53,8 @@ static bool write_line(Trainer *t, TrilError *error) {
                              .seed = tril_training_options(t->training).seed,
                              .precision = "f32",
                              .threads = 1};
-    Line line = {{t->sample, sizeof t->sample, LINE_COLUMNS},
-                 tril_tokenizer_has_bytes(tril_model_tokenizer(t->model))};
+    GlyphLine line = {t->sample, sizeof t->sample, LINE_COLUMNS,
+                      tril_tokenizer_has_bytes(tril_model_tokenizer(t->model))};
     *t->sample = 0;
     TrilStatus status = tril_generate(t->model, "", 0, &sampling, take_character, &line, error);
     return status == TRIL_OK || status == TRIL_STOPPED;

@@ -28,7 +28,7 @@ try:
 except ImportError:  # pragma: no cover - both ways are tested, each in its own environment
     numpy = None  # type: ignore[assignment]
 
-__all__ = ["Error", "Model", "Options", "Reading", "Sizes", "Step", "Tokenizer", "Training", "rungs",
+__all__ = ["Error", "Line", "Model", "Options", "Reading", "Sizes", "Step", "Tokenizer", "Training", "rungs",
            "train", "version"]
 
 Text = Union[str, bytes, "os.PathLike[str]"]
@@ -52,6 +52,21 @@ class _Sizes(ctypes.Structure):
 class _Tensor(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char_p), ("rows", ctypes.c_int), ("columns", ctypes.c_int),
                 ("rank", ctypes.c_int), ("data", ctypes.c_void_p)]
+
+
+class _Array(ctypes.Structure):
+    _fields_ = [("number", ctypes.c_int), ("offset", ctypes.c_int), ("width", ctypes.c_int),
+                ("row", ctypes.c_size_t), ("data", ctypes.c_void_p)]
+
+
+class _Weights(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("rows", ctypes.c_int), ("columns", ctypes.c_int),
+                ("data", ctypes.c_void_p)]
+
+
+class _Line(ctypes.Structure):
+    _fields_ = [("operation", ctypes.c_char_p), ("layer", ctypes.c_int), ("heads", ctypes.c_int),
+                ("inputs", _Array * 3), ("outputs", _Array * 3), ("weights", _Weights * 2)]
 
 
 class _Options(ctypes.Structure):
@@ -127,12 +142,15 @@ def _open_library() -> ctypes.CDLL:
         "training_resume": (number, [to_pointer, to_pointer, text, text, count, number, error]),
         "evaluate": (number, [pointer, text, count, number, to_double, error]),
         "reading_open": (number, [to_pointer, pointer, text, count, number, error]),
+        "reading_trace": (number, [to_pointer, pointer, text, count, number, error]),
         "reading_close": (None, [pointer]),
         "reading_tokens": (number, [pointer]),
         "reading_logits": (pointer, [pointer]),
         "reading_loss": (ctypes.c_double, [pointer]),
         "reading_heads": (None, [pointer, ctypes.POINTER(number), ctypes.POINTER(number)]),
         "reading_attention": (number, [pointer, number, number, pointer, count, error]),
+        "reading_scores": (number, [pointer, number, number, pointer, count, error]),
+        "reading_line": (number, [pointer, number, ctypes.POINTER(_Line)]),
         "sampling": (_Sampling, []),
         "generate": (number, [pointer, text, count, ctypes.POINTER(_Sampling), _OnText, pointer,
                               error]),
@@ -200,6 +218,21 @@ def _numbers(address: int, shape: List[int], owner: Any) -> Any:
     return view if numpy is None else numpy.asarray(view)
 
 
+def _columns(array: _Array, rows: int, owner: Any) -> Any:
+    """Some columns of an array of the library: without a copy, if there is NumPy."""
+    step, width = array.row, array.width
+    numbers = (ctypes.c_float * ((rows - 1) * step + width)).from_address(array.data)
+    numbers.owner = owner
+    if numpy is not None:
+        view = numpy.ndarray((rows, width), numpy.float32, numbers, strides=(4 * step, 4))
+        view.flags.writeable = False
+        return view
+    copy = (ctypes.c_float * (rows * width))()
+    for row in range(rows):
+        copy[row * width:(row + 1) * width] = numbers[row * step:row * step + width]
+    return memoryview(copy).cast("B").cast("f", [rows, width]).toreadonly()
+
+
 def _release_with(owner: Any, release: Callable[[Any], None], handle: Any, borrowed: Any) -> Any:
     """Releases `handle` when its owner goes; what it borrows stays until then."""
     return weakref.finalize(owner, lambda handle, borrowed: release(handle), handle, borrowed)
@@ -251,6 +284,17 @@ class Sizes(NamedTuple):
     context: int
     kv_heads: int  # 0: as many as heads
     hidden: int  # 0: 8/3 of the width
+
+
+class Line(NamedTuple):
+    """One line of what a model computes: a call of a layer."""
+
+    operation: str  # "linear", "attention", ...: all are in library/tril.h
+    layer: int  # the block of the model
+    heads: int  # of attention, rotary positions, and a norm of each head; else 0 or 1
+    inputs: List[Any]  # arrays [T, width]: of attention queries, keys and values
+    outputs: List[Any]  # first the result, then what the backward pass would need
+    weights: List[str]  # names in Model.weights: weight and bias, or the tables of an embedding
 
 
 class Options(NamedTuple):
@@ -429,18 +473,20 @@ class Model:
         _call("evaluate", self._handle, given, len(given), threads, ctypes.byref(nats))
         return nats.value
 
-    def read(self, text: Text, *, threads: int = 0) -> "Reading":
-        """Reads a text; of one longer than the context only the end."""
-        return Reading(self, text, threads=threads)
+    def read(self, text: Text, *, threads: int = 0, trace: bool = False) -> "Reading":
+        """Reads a text; of one longer than the context only the end. With `trace` all that is
+        computed is kept, for Reading.lines."""
+        return Reading(self, text, threads=threads, trace=trace)
 
 
 class Reading:
     """A text that a model has read: what it predicts, and what its heads attend to."""
 
-    def __init__(self, model: Model, text: Text, *, threads: int = 0) -> None:
+    def __init__(self, model: Model, text: Text, *, threads: int = 0, trace: bool = False) -> None:
         given = _bytes_of(text)
         self.model = model
-        self._handle = _made("reading_open", model._handle, given, len(given), threads)
+        self._handle = _made("reading_trace" if trace else "reading_open", model._handle, given,
+                             len(given), threads)
         _release_with(self, _lib.tril_reading_close, self._handle, model)
         layers, heads = ctypes.c_int(), ctypes.c_int()
         _lib.tril_reading_heads(self._handle, ctypes.byref(layers), ctypes.byref(heads))
@@ -463,10 +509,29 @@ class Reading:
 
     def attention(self, layer: int, head: int) -> Any:
         """[T, T]: how much each character attends to each other. Each row sums to 1."""
+        return self._map("reading_attention", layer, head)
+
+    def scores(self, layer: int, head: int) -> Any:
+        """[T, T]: each query times each key, before scaling, mask and softmax."""
+        return self._map("reading_scores", layer, head)
+
+    def _map(self, name: str, layer: int, head: int) -> Any:
         T = len(self)
-        weights = (ctypes.c_float * (T * T))()
-        _call("reading_attention", self._handle, layer, head, weights, T * T)
-        return _numbers(ctypes.addressof(weights), [T, T], weights)
+        numbers = (ctypes.c_float * (T * T))()
+        _call(name, self._handle, layer, head, numbers, T * T)
+        return _numbers(ctypes.addressof(numbers), [T, T], numbers)
+
+    @property
+    def lines(self) -> List[Line]:
+        """All that was computed, line by line, from the ids to the logits; none without `trace`."""
+        lines: List[Line] = []
+        line = _Line()
+        while _lib.tril_reading_line(self._handle, len(lines), ctypes.byref(line)):
+            arrays = [[_columns(array, len(self), self) for array in some if array.number]
+                      for some in (line.inputs, line.outputs)]
+            weights = [tensor.name.decode() for tensor in line.weights if tensor.name]
+            lines.append(Line(line.operation.decode(), line.layer, line.heads, *arrays, weights))
+        return lines
 
 
 class Training:

@@ -1,0 +1,200 @@
+/* reading.c - a text that a model has read: what it predicts, what its heads attend to, and all
+ * that was computed on the way. */
+#include "base/memory.h"
+#include "library/handles.h"
+
+#include <math.h>
+
+struct TrilReading {
+    Run *run;
+    bool kept;      /* the run keeps its lines */
+    int32_t *ids;   /* all of the text's; owned */
+    size_t skipped; /* the first of them, for which the context has no room */
+    int tokens;     /* read */
+    int V;
+    const float *logits;
+};
+
+void tril_reading_close(TrilReading *r) {
+    if (!r) return;
+    run_close(r->run);
+    memory_free(r->ids);
+    memory_free(r);
+}
+
+static TrilStatus read_text(TrilReading *r, const TrilModel *model, const char *text, size_t length,
+                            int threads, Error *err) {
+    const size_t T = (size_t)model->model.config.T;
+    size_t count;
+    if (!vocab_encode(vocab_of(model), "the text", text, length, &r->ids, &count, err))
+        return TRIL_TEXT;
+    if (count == 0) {
+        fail(err, "the text: is empty");
+        return TRIL_TEXT;
+    }
+    r->tokens = (int)(count < T ? count : T);
+    RunOptions options = {
+        .batch = 1, .length = r->tokens, .frozen = true, .threads = threads, .kept = r->kept};
+    if (!run_open(&r->run, to_read(model), &options, err)) return TRIL_ARGUMENT;
+    r->V = vocab_of(model)->size;
+    r->skipped = count - (size_t)r->tokens;
+    r->logits = run_forward(r->run, r->ids + r->skipped, 1, r->tokens, 0);
+    return TRIL_OK;
+}
+
+static TrilStatus open_reading(TrilReading **reading, const TrilModel *model, const char *text,
+                               size_t length, int threads, bool kept, TrilError *error) {
+    Error err = {0};
+    TrilReading *r;
+    if (!given(reading, "the place for the reading", &err))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    *reading = NULL;
+    if (!given(model, "the model", &err) || !given(text, "the text", &err) ||
+        !threads_wanted(threads, &threads, &err) ||
+        !memory_alloc(&r, 1, sizeof *r, "the reading", &err))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    r->kept = kept;
+    TrilStatus status = read_text(r, model, text, length, threads, &err);
+    if (status == TRIL_OK) {
+        *reading = r;
+        return status;
+    }
+    tril_reading_close(r);
+    return refusal(status, &err, error);
+}
+
+TrilStatus tril_reading_open(TrilReading **reading, const TrilModel *model, const char *text,
+                             size_t length, int threads, TrilError *error) {
+    return open_reading(reading, model, text, length, threads, false, error);
+}
+
+TrilStatus tril_reading_trace(TrilReading **reading, const TrilModel *model, const char *text,
+                              size_t length, int threads, TrilError *error) {
+    return open_reading(reading, model, text, length, threads, true, error);
+}
+
+/* ---- the text ---- */
+
+int tril_reading_tokens(const TrilReading *reading) {
+    return reading->tokens;
+}
+
+const int32_t *tril_reading_ids(const TrilReading *reading) {
+    return reading->ids + reading->skipped;
+}
+
+size_t tril_reading_skipped(const TrilReading *reading) {
+    return reading->skipped;
+}
+
+/* ---- predictions ---- */
+
+const float *tril_reading_logits(const TrilReading *reading) {
+    return reading->logits;
+}
+
+/* The logarithm of the softmax's sum. */
+static double log_sum(const float *logits, int V) {
+    float most = logits[0];
+    for (int v = 1; v < V; v++)
+        if (logits[v] > most) most = logits[v];
+    double sum = exp((double)logits[0] - (double)most);
+    for (int v = 1; v < V; v++) sum += exp((double)logits[v] - (double)most);
+    return (double)most + log(sum);
+}
+
+double tril_reading_loss(const TrilReading *reading) {
+    double sum = 0;
+    for (int t = 0; t + 1 < reading->tokens; t++) {
+        const float *row = reading->logits + (size_t)t * (size_t)reading->V;
+        int32_t next = reading->ids[reading->skipped + (size_t)t + 1];
+        sum += log_sum(row, reading->V) - (double)row[next];
+    }
+    return reading->tokens > 1 ? sum / (reading->tokens - 1) : NAN;
+}
+
+/* ---- attention ---- */
+
+void tril_reading_heads(const TrilReading *reading, int *layers, int *heads) {
+    AttentionView any;
+    int in_all = 0, in_each = 0;
+    while (run_attention(reading->run, in_all, 0, &any)) in_all++;
+    while (in_all > 0 && run_attention(reading->run, 0, in_each, &any)) in_each++;
+    if (layers) *layers = in_all;
+    if (heads) *heads = in_each;
+}
+
+/* Finds a head, or a mean, whose map of T x T numbers has `capacity` numbers of room. */
+static bool find_head(const TrilReading *reading, int layer, int head, const float *map,
+                      size_t capacity, AttentionView *view, Error *err) {
+    if (!given(reading, "the reading", err) || !given(map, "the place for the map", err))
+        return false;
+    const size_t numbers = (size_t)reading->tokens * (size_t)reading->tokens;
+    if (numbers > capacity)
+        return fail(err, "the map has %zu numbers, and there is room for %zu", numbers, capacity);
+    return run_attention(reading->run, layer, head, view) ||
+           fail(err, "there is no head %d in layer %d", head, layer);
+}
+
+TrilStatus tril_reading_attention(const TrilReading *reading, int layer, int head, float *weights,
+                                  size_t capacity, TrilError *error) {
+    Error err = {0};
+    AttentionView view;
+    if (!find_head(reading, layer, head, weights, capacity, &view, &err))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    for (int t = 0; t < view.T; t++)
+        attention_weights(&view, t, weights + (size_t)t * (size_t)view.T);
+    return TRIL_OK;
+}
+
+TrilStatus tril_reading_scores(const TrilReading *reading, int layer, int head, float *scores,
+                               size_t capacity, TrilError *error) {
+    Error err = {0};
+    AttentionView view;
+    if (!find_head(reading, layer, head, scores, capacity, &view, &err) ||
+        (!view.query && !fail(&err, "a mean has no scores")))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    for (int t = 0; t < view.T; t++)
+        attention_scores(&view, t, scores + (size_t)t * (size_t)view.T);
+    return TRIL_OK;
+}
+
+/* ---- line by line ---- */
+
+static TrilArray array_of(const LineArray *array) {
+    return (TrilArray){.number = array->array,
+                       .offset = array->offset,
+                       .width = array->width,
+                       .row = array->row,
+                       .data = array->data};
+}
+
+static TrilWeights weights_of(const Model *model, int tensor) {
+    if (tensor < 0) return (TrilWeights){0};
+    const Tensor *t = &model->tensors[tensor];
+    return (TrilWeights){.name = t->name,
+                         .rows = t->shape[0],
+                         .columns = t->rank == 2 ? t->shape[1] : 1,
+                         .data = model->weights + t->offset};
+}
+
+_Static_assert(LINE_INPUTS == (int)TRIL_LINE_INPUTS && LINE_OUTPUTS == (int)TRIL_LINE_OUTPUTS &&
+                   LINE_TENSORS == (int)TRIL_LINE_WEIGHTS,
+               "a line of the library is a line of the model");
+
+int tril_reading_line(const TrilReading *reading, int i, TrilLine *line) {
+    LineView view;
+    if (!reading->kept || !run_line(reading->run, i, &view)) return 0;
+    *line = (TrilLine){.operation = view.operation, .layer = view.layer, .heads = view.NH};
+    for (int j = 0; j < LINE_INPUTS; j++) line->inputs[j] = array_of(&view.inputs[j]);
+    for (int j = 0; j < LINE_OUTPUTS; j++) line->outputs[j] = array_of(&view.outputs[j]);
+    for (int j = 0; j < LINE_TENSORS; j++)
+        line->weights[j] = weights_of(run_model(reading->run), view.tensors[j]);
+    return 1;
+}
+
+int tril_reading_apply(const TrilReading *reading, int i, const float *x, float *y) {
+    LineView view;
+    return reading->kept && run_line(reading->run, i, &view) &&
+           run_line_apply(reading->run, i, x, y);
+}

@@ -1,0 +1,89 @@
+/* score.c - the loss of a model on a text. */
+#include "base/memory.h"
+#include "library/handles.h"
+
+#include <math.h>
+
+/* Removes the ids that are -1. Returns how many ids stay. */
+static size_t drop_unknown(int32_t *ids, size_t count) {
+    size_t known = 0;
+    for (size_t i = 0; i < count; i++)
+        if (ids[i] >= 0) ids[known++] = ids[i];
+    return known;
+}
+
+/* Names the first unknown character. */
+static bool refuse_unknown(const Vocab *vocab, const char *text, size_t length, size_t unknown,
+                           Error *err) {
+    int32_t *ids;
+    size_t count;
+    Error first;
+    if (vocab_encode(vocab, "the text", text, length, &ids, &count, &first)) memory_free(ids);
+    return fail(err, "%s (%zu in all)", first.text, unknown);
+}
+
+/* The unknown ids are counted already. */
+static bool score_ids(TrilScore *score, const TrilModel *model, const int32_t *ids, size_t known,
+                      TrilUnknown unknown, const RunOptions *options, Error *err) {
+    Run *run;
+    if (known < 2)
+        return fail(err, "the text: too short: a score needs two characters that the model knows");
+    if (!run_open(&run, to_read(model), options, err)) return false;
+    score->nats = run_evaluate(run, ids, known, 1);
+    run_close(run);
+    if (unknown != TRIL_UNIFORM) return true;
+    double predicted = (double)(known - 1), others = (double)score->unknown;
+    double cost = log((double)model->model.config.V + 1);
+    score->nats = (predicted * score->nats + others * cost) / (predicted + others);
+    return true;
+}
+
+TrilScoring tril_scoring(void) {
+    return (TrilScoring){.precision = "f32"};
+}
+
+/* Windows of the model's context, many at once. */
+static bool read_scoring(RunOptions *options, const TrilModel *model, const TrilScoring *s,
+                         Error *err) {
+    enum { WINDOWS = 16 };
+    *options = (RunOptions){.batch = WINDOWS, .length = model->model.config.T, .frozen = true};
+    return given(s, "the scoring", err) &&
+           ((s->unknown >= TRIL_REFUSE && s->unknown <= TRIL_UNIFORM) ||
+            fail(err, "there is no way %d to treat unknown characters", (int)s->unknown)) &&
+           precision_read(&options->precision, s->precision, err) &&
+           threads_wanted(s->threads, &options->threads, err);
+}
+
+TrilStatus tril_score(const TrilModel *model, const char *text, size_t length,
+                      const TrilScoring *scoring, TrilScore *score, TrilError *error) {
+    Error err = {0};
+    RunOptions options;
+    int32_t *ids;
+    if (!given(model, "the model", &err) || !given(text, "the text", &err) ||
+        !given(score, "the place for the score", &err) ||
+        !read_scoring(&options, model, scoring, &err))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    *score = (TrilScore){0};
+    const Vocab *vocab = vocab_of(model);
+    if (!vocab_encode_known(vocab, "the text", text, length, &ids, &score->characters, &err))
+        return refusal(TRIL_TEXT, &err, error);
+    size_t known = drop_unknown(ids, score->characters);
+    score->unknown = score->characters - known;
+    bool ok = score->unknown > 0 && scoring->unknown == TRIL_REFUSE
+                  ? refuse_unknown(vocab, text, length, score->unknown, &err)
+                  : score_ids(score, model, ids, known, scoring->unknown, &options, &err);
+    memory_free(ids);
+    return ok ? TRIL_OK : refusal(TRIL_TEXT, &err, error);
+}
+
+TrilStatus tril_evaluate(const TrilModel *model, const char *text, size_t length, int threads,
+                         double *nats, TrilError *error) {
+    Error err = {0};
+    TrilScoring scoring = tril_scoring();
+    TrilScore score = {0};
+    if (!given(nats, "the place for the loss", &err)) return refusal(TRIL_ARGUMENT, &err, error);
+    scoring.threads = threads;
+    TrilStatus status = tril_score(model, text, length, &scoring, &score, error);
+    if (status == TRIL_OK) *nats = score.nats;
+    return status;
+}

@@ -1,0 +1,283 @@
+/* test_lines.c - what a model computes, line by line (tril_reading_line): each number of each line
+ * follows from the numbers of the lines before it and from the weights, by the layer's definition
+ * in double precision. */
+#include "tests/support.h"
+#include "library/tril.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A text longer than the context. */
+static const char text[] = "THE FOREST AND THE SEA";
+enum { LENGTH = sizeof text - 1, T = 16, C = 16, SKIPPED = LENGTH - T, HEADS = 4, KV_HEADS = 2 };
+
+static TrilError error;
+
+static TrilModel *make(const char *rung) {
+    const TrilSizes sizes = {.rung = rung,
+                             .layers = 2,
+                             .heads = HEADS,
+                             .width = C,
+                             .context = T,
+                             .kv_heads = KV_HEADS,
+                             .hidden = 24};
+    TrilTokenizer *tokenizer;
+    TrilModel *model;
+    TrilTensor tensor;
+    assert_int_equal(tril_tokenizer_make(&tokenizer, text, LENGTH, &error), TRIL_OK);
+    assert_int_equal(tril_model_make(&model, tokenizer, &sizes, 5, &error), TRIL_OK);
+    tril_tokenizer_free(tokenizer);
+    for (int i = 0; tril_model_tensor(model, i, &tensor); i++) { /* also biases, and norms */
+        size_t count = (size_t)tensor.rows * (size_t)tensor.columns;
+        float *noise = random_floats(7 + (uint64_t)i, count);
+        for (size_t j = 0; j < count; j++) tensor.data[j] += 0.3f * noise[j];
+        free(noise);
+    }
+    return model;
+}
+
+static TrilReading *trace(const TrilModel *model) {
+    TrilReading *reading;
+    if (tril_reading_trace(&reading, model, text, LENGTH, 1, &error) != TRIL_OK)
+        fail_msg("%s", error.text);
+    return reading;
+}
+
+static double at(const TrilArray *array, int t, int column) {
+    return (double)array->data[(size_t)t * array->row + (size_t)column];
+}
+
+/* ---- what each layer should have computed: column `c` of token `t` ---- */
+
+static double embedding(const TrilReading *reading, const TrilLine *line, int t, int c) {
+    const TrilWeights *tokens = &line->weights[0], *positions = &line->weights[1];
+    const int32_t id = tril_reading_ids(reading)[t];
+    double x = (double)tokens->data[id * tokens->columns + c];
+    return positions->data ? x + (double)positions->data[t * positions->columns + c] : x;
+}
+
+static double linear(const TrilLine *line, int t, int c) {
+    const TrilWeights *w = &line->weights[0], *b = &line->weights[1];
+    double sum = b->data ? (double)b->data[c] : 0;
+    assert_int_equal(w->rows, line->outputs[0].width);
+    assert_int_equal(w->columns, line->inputs[0].width);
+    for (int i = 0; i < w->columns; i++)
+        sum += (double)w->data[c * w->columns + i] * at(&line->inputs[0], t, i);
+    return sum;
+}
+
+/* Of all channels, or of each head's; layernorm has a mean. */
+static double norm(const TrilLine *line, int t, int c, bool centred) {
+    const TrilArray *x = &line->inputs[0];
+    const float *w = line->weights[0].data, *b = line->weights[1].data;
+    int size = x->width / line->heads, first = c / size * size;
+    double mean = 0, variance = 0;
+    for (int i = first; i < first + size && centred; i++) mean += at(x, t, i) / size;
+    for (int i = first; i < first + size; i++) variance += pow(at(x, t, i) - mean, 2) / size;
+    double scaled = (at(x, t, c) - mean) / sqrt(variance + (centred ? 1e-5 : 1e-6));
+    return scaled * (double)w[c - first] + (b ? (double)b[c - first] : 0);
+}
+
+static double convolution(const TrilLine *line, int t, int c) {
+    const TrilWeights *taps = &line->weights[0];
+    double sum = at(&line->inputs[0], t, c);
+    for (int k = 0; k < taps->rows && k <= t; k++)
+        sum += (double)taps->data[k * taps->columns + c] * at(&line->inputs[0], t - k, c);
+    return sum;
+}
+
+static double rotary(const TrilLine *line, int t, int c) {
+    const TrilArray *x = &line->inputs[0];
+    int size = x->width / line->heads, half = size / 2, i = c % half, first = c / size * size;
+    double angle = t / pow(10000, 2.0 * i / size);
+    double one = at(x, t, first + i), other = at(x, t, first + half + i);
+    return c - first < half ? one * cos(angle) - other * sin(angle)
+                            : other * cos(angle) + one * sin(angle);
+}
+
+static double mean(const TrilLine *line, int t, int c) {
+    double sum = 0;
+    for (int s = 0; s <= t; s++) sum += at(&line->inputs[0], s, c) / (t + 1);
+    return sum;
+}
+
+/* The score of tokens t and s in a head, before it is scaled. Heads share keys and values. */
+static double score(const TrilLine *line, int head, int t, int s) {
+    const TrilArray *q = &line->inputs[0], *k = &line->inputs[1];
+    int size = q->width / line->heads, shared = head / (line->heads / (k->width / size));
+    double sum = 0;
+    for (int i = 0; i < size; i++) sum += at(q, t, head * size + i) * at(k, s, shared * size + i);
+    return sum;
+}
+
+static double attention(const TrilLine *line, int t, int c) {
+    const TrilArray *q = &line->inputs[0], *v = &line->inputs[2];
+    int size = q->width / line->heads, head = c / size;
+    int shared = head / (line->heads / (v->width / size));
+    double sum = 0, total = 0;
+    for (int s = 0; s <= t; s++) {
+        double weight = exp(score(line, head, t, s) / sqrt(size));
+        sum += weight * at(v, s, shared * size + c % size);
+        total += weight;
+    }
+    return sum / total;
+}
+
+static double activation(const TrilLine *line, int t, int c, bool gated) {
+    double x = at(&line->inputs[0], t, c);
+    if (gated) return x / (1 + exp(-x)) * at(&line->inputs[1], t, c);
+    return x * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x))) / 2;
+}
+
+static double computed(const TrilReading *reading, const TrilLine *line, int t, int c) {
+    const char *name = line->operation;
+    if (strcmp(name, "embedding") == 0) return embedding(reading, line, t, c);
+    if (strcmp(name, "linear") == 0) return linear(line, t, c);
+    if (strcmp(name, "layernorm") == 0) return norm(line, t, c, true);
+    if (strcmp(name, "rmsnorm") == 0) return norm(line, t, c, false);
+    if (strcmp(name, "convolution") == 0) return convolution(line, t, c);
+    if (strcmp(name, "rotary") == 0) return rotary(line, t, c);
+    if (strcmp(name, "mean") == 0) return mean(line, t, c);
+    if (strcmp(name, "attention") == 0) return attention(line, t, c);
+    if (strcmp(name, "gelu") == 0) return activation(line, t, c, false);
+    if (strcmp(name, "swiglu") == 0) return activation(line, t, c, true);
+    if (strcmp(name, "add") == 0) return at(&line->inputs[0], t, c) + at(&line->inputs[1], t, c);
+    fail_msg("tril.h knows no operation %s", name);
+    return NAN;
+}
+
+/* ---- tests ---- */
+
+/* Is what line i reads the result of a line before it? (The angles of rotary positions are not.) */
+static void check_inputs(const TrilReading *reading, const TrilLine *line, int i) {
+    int inputs = strcmp(line->operation, "rotary") == 0 ? 1 : TRIL_LINE_INPUTS;
+    for (int j = 0; j < inputs; j++) {
+        const TrilArray *input = &line->inputs[j];
+        bool made = input->number == 0;
+        TrilLine earlier;
+        for (int k = 0; k < i && !made; k++) {
+            assert_int_equal(tril_reading_line(reading, k, &earlier), 1);
+            const TrilArray *output = &earlier.outputs[0];
+            made = output->number == input->number &&
+                   output->data - output->offset == input->data - input->offset;
+        }
+        if (!made) fail_msg("line %d, %s: nobody made input %d", i, line->operation, j);
+    }
+}
+
+/* The last row of a linear layer or a norm, once more. */
+static void check_apply(const TrilReading *reading, const TrilLine *line, int i) {
+    static const char *const rows[] = {"linear", "layernorm", "rmsnorm"};
+    const TrilArray *x = &line->inputs[0], *y = &line->outputs[0];
+    float again[256];
+    bool row = false;
+    assert_true(y->width <= 256);
+    for (int j = 0; j < 3; j++) row = row || strcmp(rows[j], line->operation) == 0;
+    const float *last = x->number ? x->data + (T - 1) * x->row : again;
+    assert_int_equal(tril_reading_apply(reading, i, last, again), row);
+    for (int c = 0; c < y->width && row; c++) assert_near(again[c], at(y, T - 1, c), 1e-4);
+}
+
+static void check_line(const TrilReading *reading, const TrilLine *line, int i) {
+    for (int t = 0; t < T; t++)
+        for (int c = 0; c < line->outputs[0].width; c++) {
+            double expected = computed(reading, line, t, c), found = at(&line->outputs[0], t, c);
+            if (!(fabs(found - expected) <= 1e-4 * (1 + fabs(expected))))
+                fail_msg("line %d, %s: %g instead of %g", i, line->operation, found, expected);
+        }
+}
+
+/* The lines of every rung lead from the ids to the logits. */
+static void test_lines(void **state) {
+    (void)state;
+    for (int r = 0; tril_rung(r); r++) {
+        TrilModel *model = make(tril_rung(r));
+        TrilReading *reading = trace(model);
+        TrilLine line;
+        int count = 0;
+        for (; tril_reading_line(reading, count, &line); count++) {
+            check_inputs(reading, &line, count);
+            check_line(reading, &line, count);
+            check_apply(reading, &line, count);
+            assert_in_range(line.layer, 0, 1);
+        }
+        assert_true(count > 0 && line.outputs[0].data == tril_reading_logits(reading));
+        assert_int_equal(line.outputs[0].width, tril_tokenizer_size(tril_model_tokenizer(model)));
+        assert_int_equal(tril_reading_line(reading, -1, &line), 0);
+        assert_int_equal(tril_reading_apply(reading, count, NULL, NULL), 0);
+        tril_reading_close(reading);
+        tril_model_free(model);
+    }
+}
+
+/* Of a long text the end; the logits are those of a reading that keeps nothing, to the bit. */
+static void test_trace(void **state) {
+    (void)state;
+    TrilModel *model = make("modern");
+    TrilReading *traced = trace(model), *plain;
+    TrilLine line;
+    int32_t ids[LENGTH];
+    size_t count;
+    assert_int_equal(tril_reading_open(&plain, model, text, LENGTH, 1, &error), TRIL_OK);
+    assert_int_equal(tril_reading_line(plain, 0, &line), 0);
+    assert_int_equal(tril_reading_tokens(traced), T);
+    assert_int_equal(tril_reading_skipped(traced), SKIPPED);
+    tril_encode(tril_model_tokenizer(model), text, LENGTH, ids, LENGTH, &count, &error);
+    assert_memory_equal(tril_reading_ids(traced), ids + SKIPPED, T * sizeof *ids);
+    assert_memory_equal(tril_reading_ids(plain), ids + SKIPPED, T * sizeof *ids);
+    size_t V = (size_t)tril_tokenizer_size(tril_model_tokenizer(model));
+    assert_memory_equal(tril_reading_logits(traced), tril_reading_logits(plain),
+                        T * V * sizeof(float));
+    tril_reading_close(plain);
+    tril_reading_close(traced);
+    tril_model_free(model);
+}
+
+/* The scores are those of the line's queries and keys, and their softmax is the map. */
+static void test_scores(void **state) {
+    (void)state;
+    TrilModel *model = make("modern");
+    TrilReading *reading = trace(model);
+    TrilLine line;
+    float scores[T * T], weights[T * T];
+    for (int i = 0; tril_reading_line(reading, i, &line); i++) {
+        if (strcmp(line.operation, "attention") != 0) continue;
+        assert_int_equal(line.heads, HEADS);
+        for (int head = 0; head < HEADS; head++) {
+            assert_int_equal(tril_reading_scores(reading, line.layer, head, scores, T * T, &error),
+                             TRIL_OK);
+            assert_int_equal(
+                tril_reading_attention(reading, line.layer, head, weights, T * T, &error), TRIL_OK);
+            for (int t = 0; t < T; t++) {
+                double total = 0;
+                for (int s = 0; s < T; s++)
+                    assert_near(scores[t * T + s], score(&line, head, t, s), 1e-5);
+                for (int s = 0; s <= t; s++)
+                    total += exp((double)scores[t * T + s] / sqrt(C / HEADS));
+                for (int s = 0; s <= t; s++)
+                    assert_near(weights[t * T + s],
+                                exp((double)scores[t * T + s] / sqrt(C / HEADS)) / total, 1e-5);
+            }
+        }
+    }
+    assert_int_equal(tril_reading_scores(reading, 0, HEADS, scores, T * T, &error), TRIL_ARGUMENT);
+    assert_int_equal(tril_reading_scores(reading, 0, 0, scores, T * T - 1, &error), TRIL_ARGUMENT);
+    tril_reading_close(reading);
+    tril_model_free(model);
+    model = make("average");
+    reading = trace(model);
+    assert_int_equal(tril_reading_scores(reading, 0, 0, scores, T * T, &error), TRIL_ARGUMENT);
+    assert_non_null(strstr(error.text, "a mean has no scores"));
+    tril_reading_close(reading);
+    tril_model_free(model);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_trace),
+        cmocka_unit_test(test_scores),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -99,19 +99,15 @@ static int first_process(int argc, char **argv) {
     return status == EXIT_SUCCESS ? status : failed(status, &err);
 }
 
-/* Says why the processes cannot train together; one of them says so. */
-static int failed_to_join(int number, const TrilError *error) {
-    Error err;
-    message_take(&err, error, NULL);
-    return number == 0 ? failed(EXIT_FAILURE, &err) : EXIT_FAILURE;
-}
-
 int main(int argc, char **argv) {
     int number, status = EXIT_SUCCESS;
     TrilError error;
+    Error err;
     terminal_prepare(&argc, &argv);
-    if (tril_processes_join(&number, &error) != TRIL_OK) return failed_to_join(number, &error);
-    if (number == 0) {
+    if (tril_processes_join(&number, &error) != TRIL_OK) {
+        message_take(&err, &error, NULL);
+        status = number == 0 ? failed(EXIT_FAILURE, &err) : EXIT_FAILURE;
+    } else if (number == 0) {
         status = first_process(argc, argv);
     } else {
         interruption_ignore(); /* the first process gets the signals, too, and decides when to end

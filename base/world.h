@@ -11,8 +11,9 @@
 
 #include <stddef.h>
 
-/* Joins the other processes. Before it, and after world_leave, this process is alone. Refused:
- * several processes were started, but they cannot communicate. */
+/* Joins the other processes, once. Before it, and after world_leave, this process is alone;
+ * world_leave then does nothing. Refused: several processes were started, but they cannot
+ * communicate; a second call. */
 bool world_join(Error *err);
 void world_leave(void);
 

@@ -44,7 +44,10 @@ static bool check_launcher(Error *err) {
 
 bool world_join(Error *err) {
     int provided; /* only the thread that joins sends; other threads compute */
+    int begun;
     MPI_Comm beside;
+    MPI_Initialized(&begun);
+    if (begun) return fail(err, "this process has joined others already");
     MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &world.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &world.size);
@@ -59,6 +62,10 @@ bool world_join(Error *err) {
 }
 
 void world_leave(void) {
+    int begun, ended;
+    MPI_Initialized(&begun);
+    MPI_Finalized(&ended);
+    if (!begun || ended) return;
     MPI_Finalize();
     world.rank = 0;
     world.size = 1;

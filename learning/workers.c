@@ -110,13 +110,23 @@ static bool same_weights(const Workers *workers, Error *err) {
     return same(&value, sizeof value, "its weights differ from the first process's", err);
 }
 
+static bool met; /* all processes run the same program */
+
 bool workers_meet(Error *err) {
     char build[64] = {0};
     snprintf(build, sizeof build, "tril %s, %zu", TRIL_VERSION, sizeof(Command));
-    return same(build, sizeof build, "is another build of the program than the first one's", err);
+    met = same(build, sizeof build, "is another build of the program than the first one's", err);
+    return met;
 }
 
 /* ---- the first process ---- */
+
+/* Does it share a run with others? (Alone, threads may open as many as they like.) */
+static bool sharing;
+
+static void set_sharing(bool now) {
+    if (world_size() > 1) sharing = now;
+}
 
 /* Of the text and of the ids of its characters. */
 static uint64_t digest_of(const Corpus *corpus) {
@@ -142,6 +152,8 @@ bool workers_open(Workers *workers, Model *model, const RunOptions *options, con
     *workers =
         (Workers){.model = model, .options = *options, .ids = corpus->ids, .train = corpus->train};
     workers->options.shared = true;
+    if (sharing)
+        return fail(err, "several processes share one training at a time: another one is open");
     if (!send_text(corpus, err)) return false;
     broadcast((Command){.kind = OPEN,
                         .config = model->config,
@@ -149,6 +161,7 @@ bool workers_open(Workers *workers, Model *model, const RunOptions *options, con
                         .usual_threads = options->threads == run_default_threads()});
     bool ok = open_run(workers, true, err);
     if (!ok) close_run(workers);
+    set_sharing(ok);
     return ok;
 }
 
@@ -156,6 +169,7 @@ void workers_close(Workers *workers) {
     if (!workers->run) return;
     broadcast((Command){.kind = CLOSE});
     close_run(workers);
+    set_sharing(false);
 }
 
 bool workers_teach(Workers *workers, Model *teacher, double share, Error *err) {
@@ -192,7 +206,7 @@ void workers_collect(Workers *workers) {
 }
 
 void workers_shutdown(void) {
-    broadcast((Command){.kind = SHUTDOWN});
+    if (met && world_rank() == 0) broadcast((Command){.kind = SHUTDOWN});
 }
 
 /* ---- a worker ---- */

@@ -36,8 +36,9 @@ bool workers_meet(Error *err);
 
 /* Sends the text and the model to the workers, and opens a run of it on every process; only one at
  * a time. Borrows the model and the corpus. workers_close releases the run.
- * Refused: too little memory in any process; other kernels than the first process has, because they
- * round differently. On failure there is nothing to close. */
+ * Refused: a second run, if there are several processes; too little memory in any process; other
+ * kernels than the first process has, because they round differently. On failure there is nothing
+ * to close. */
 bool workers_open(Workers *workers, Model *model, const RunOptions *options, const Corpus *corpus,
                   Error *err);
 void workers_close(Workers *workers);
@@ -73,7 +74,7 @@ void workers_collect(Workers *workers);
  * the first one does with these functions. */
 void workers_execute(void);
 
-/* Ends all workers, at any time. */
+/* In the first process: ends all workers, at any time, if workers_meet has succeeded. */
 void workers_shutdown(void);
 
 #endif

@@ -13,16 +13,23 @@ TrilStatus tril_processes_join(int *number, TrilError *error) {
         return refusal(TRIL_ARGUMENT, &err, error);
     }
     *number = world_rank();
-    if (workers_meet(&err)) return TRIL_OK;
-    world_leave();
-    return refusal(TRIL_ARGUMENT, &err, error);
+    return workers_meet(&err) ? TRIL_OK : refusal(TRIL_ARGUMENT, &err, error);
 }
 
 void tril_processes_serve(void) {
-    workers_execute();
+    if (world_rank() > 0) workers_execute();
 }
 
 void tril_processes_leave(void) {
-    if (world_rank() == 0) workers_shutdown();
+    workers_shutdown();
     world_leave();
+}
+
+int tril_processes_count(void) {
+    return world_size();
+}
+
+TrilTraffic tril_processes_traffic(void) {
+    const Traffic traffic = world_traffic();
+    return (TrilTraffic){traffic.bytes, traffic.seconds};
 }

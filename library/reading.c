@@ -124,7 +124,7 @@ void tril_reading_heads(const TrilReading *reading, int *layers, int *heads) {
     if (heads) *heads = in_each;
 }
 
-/* Finds a head, or a mean, whose map of T x T numbers has `capacity` numbers of room. */
+/* Finds a head, or the mean. Refused: also too small a capacity for its map [T, T]. */
 static bool find_head(const TrilReading *reading, int layer, int head, const float *map,
                       size_t capacity, AttentionView *view, Error *err) {
     if (!given(reading, "the reading", err) || !given(map, "the place for the map", err))
@@ -178,8 +178,7 @@ static TrilWeights weights_of(const Model *model, int tensor) {
                          .data = model->weights + t->offset};
 }
 
-_Static_assert(LINE_INPUTS == (int)TRIL_LINE_INPUTS && LINE_OUTPUTS == (int)TRIL_LINE_OUTPUTS &&
-                   LINE_TENSORS == (int)TRIL_LINE_WEIGHTS,
+_Static_assert(LINE_INPUTS == (int)TRIL_LINE_INPUTS && LINE_TENSORS == (int)TRIL_LINE_WEIGHTS,
                "a line of the library is a line of the model");
 
 int tril_reading_line(const TrilReading *reading, int i, TrilLine *line) {
@@ -187,7 +186,7 @@ int tril_reading_line(const TrilReading *reading, int i, TrilLine *line) {
     if (!reading->kept || !run_line(reading->run, i, &view)) return 0;
     *line = (TrilLine){.operation = view.operation, .layer = view.layer, .heads = view.NH};
     for (int j = 0; j < LINE_INPUTS; j++) line->inputs[j] = array_of(&view.inputs[j]);
-    for (int j = 0; j < LINE_OUTPUTS; j++) line->outputs[j] = array_of(&view.outputs[j]);
+    line->output = array_of(&view.outputs[0]);
     for (int j = 0; j < LINE_TENSORS; j++)
         line->weights[j] = weights_of(run_model(reading->run), view.tensors[j]);
     return 1;

@@ -12,10 +12,10 @@
  * NULL is allowed there. Texts, sizes and options are only read during the call. Texts have a
  * length in bytes and may contain zero bytes.
  *
- * Threads. The library has no state of its own, except that a process may have joined others
- * (tril_processes_join): threads of a program may use different models at
+ * Threads. The library has no state of its own: threads of a program may use different models at
  * the same time. Several threads may generate from, read with, evaluate and save the same model,
- * as long as no thread trains it. All else on one object is for one thread at a time.
+ * as long as no thread trains it. All else on one object is for one thread at a time. Only
+ * tril_processes_join changes this: what processes share is for the thread that joined.
  *
  * Losses are in nats per character. A model sees ids, from 0 to the size of its vocabulary - 1. */
 #ifndef TRIL_H
@@ -588,17 +588,18 @@ TRIL_API void tril_reading_heads(const TrilReading *reading, int *layers, int *h
 TRIL_API TrilStatus tril_reading_attention(const TrilReading *reading, int layer, int head,
                                            float *weights, size_t capacity, TrilError *error);
 
-/* Writes the scores that these weights are the softmax of to scores[T, T]: each query (row) times
- * each key (column), before they are divided by the square root of a head's channels, and before
- * what comes later is masked. TRIL_ARGUMENT: also the mean of rung "average", which has none. */
+/* Writes the scores of a head to scores[T, T]: each query (row) times each key (column). Divided by
+ * the square root of the head's channels, masked and put through the softmax, they are the weights
+ * above. TRIL_ARGUMENT: as above; the mean of rung "average", which has no scores. */
 TRIL_API TrilStatus tril_reading_scores(const TrilReading *reading, int layer, int head,
                                         float *scores, size_t capacity, TrilError *error);
 
 /* Columns of an array that a model computes. */
 typedef struct {
-    int number;        /* of the array, the same in all lines; 0: none, and all else is 0 */
+    int number;        /* of the array: the same one has the same number in every line; 0: none,
+                          and all else is 0 */
     int offset, width; /* `width` of its columns, from column `offset` on */
-    size_t row;        /* floats from one row to the next */
+    size_t row;        /* the stride: floats from one row to the next */
     const float *data; /* [T, width]: a row for each character; belongs to the reading */
 } TrilArray;
 
@@ -610,28 +611,32 @@ typedef struct {
     const float *data; /* [rows, columns]; belongs to the model */
 } TrilWeights;
 
-enum { TRIL_LINE_INPUTS = 3, TRIL_LINE_OUTPUTS = 3, TRIL_LINE_WEIGHTS = 2 };
+enum { TRIL_LINE_INPUTS = 3, TRIL_LINE_WEIGHTS = 2 };
 
 /* One line of the computation from ids to logits: a call of a layer. */
 typedef struct {
     const char *operation; /* a constant: "embedding", "linear", "layernorm", "rmsnorm", "rotary",
                               "convolution", "attention", "mean", "gelu", "swiglu" or "add" */
-    int layer;             /* the block of the model that it belongs to, from 0 */
+    int layer; /* the block of the model, from 0; what comes before the blocks has that of the
+                  first, what comes after them that of the last */
     int heads; /* of attention, rotary positions, and a norm of each head; else 0 or 1 */
-    TrilArray inputs[TRIL_LINE_INPUTS];     /* attention: queries, keys, values; rotary: x, and for
-                                               each position its cosines and sines; swiglu: gate, up */
-    TrilArray outputs[TRIL_LINE_OUTPUTS];   /* the result; then what the backward pass would need */
-    TrilWeights weights[TRIL_LINE_WEIGHTS]; /* weight and bias, or the tables of characters and
-                                               positions */
+    TrilArray inputs[TRIL_LINE_INPUTS]; /* of attention queries, keys and values; of rotary x,
+                                           and each position's cosines and sines; of swiglu
+                                           gate and up; of add both terms; of an embedding
+                                           none; else x */
+    TrilArray output;
+    TrilWeights weights[TRIL_LINE_WEIGHTS]; /* weight and bias, or an embedding's tables of
+                                               characters and positions */
 } TrilLine;
 
-/* Sets *line to line i, from 0, of what was computed. Returns 0 beyond the last line, and always
- * without tril_reading_trace; else 1. Which lines a rung has is how this version computes it: other
- * versions may compute it in other lines. */
+/* Sets *line to line i, from 0, of what was computed, and returns 1. Beyond the last line, and
+ * without tril_reading_trace, it returns 0, and *line stays as it was. Another version of tril may
+ * compute a rung in other lines. */
 TRIL_API int tril_reading_line(const TrilReading *reading, int i, TrilLine *line);
 
-/* Computes line i for another row: y[width of its output] from x[width of its input]. Returns 1; 0
- * if it is none of linear, layernorm and rmsnorm. */
+/* Computes line i for another row: y[width of its output] from x[width of its input], which do not
+ * overlap. Returns 1; 0 if there is no such line, or if it is none of linear, layernorm and
+ * rmsnorm: then x and y may be NULL. */
 TRIL_API int tril_reading_apply(const TrilReading *reading, int i, const float *x, float *y);
 
 /* ---- generation ---- */
@@ -694,20 +699,31 @@ TRIL_API TrilStatus tril_probabilities(const TrilSampling *sampling, const float
 
 /* ---- several processes ---- */
 
-/* Joins the processes that mpirun started, each with this program. From now on they share every
- * training. The first one does all that the program does, from this thread, and has one training
- * open at a time; the others only call tril_processes_serve. Sets *number to that of this process,
- * from 0; after a failure, to 0 in the process that should report it. Before it, and in a library
- * built without MPI, a process is alone. Call it once, before the first model. TRIL_ARGUMENT:
- * processes that cannot communicate, or that run different programs. */
+/* Joins the processes that mpirun started. All of them call it once, before they make a model. Sets
+ * *number to the number of this process, from 0. From then on the processes share each training,
+ * each tril_text_evaluate and each tril_sizes_choose, one at a time. Process 0 does all that the
+ * program does, from this thread. The others only call tril_processes_serve. After a failure each
+ * process is alone, and *number is 0 in the one that should report it. TRIL_ARGUMENT: several
+ * processes, but a library without MPI, or with another MPI than that of mpirun; other builds of
+ * tril; a second call. */
 TRIL_API TrilStatus tril_processes_join(int *number, TrilError *error);
 
-/* In all processes but the first: takes part in its trainings until it leaves. */
+/* Takes part in what process 0 shares, until that leaves. Returns at once in process 0, and in one
+ * that is alone. */
 TRIL_API void tril_processes_serve(void);
 
-/* Leaves the other processes, after tril_processes_join succeeded: at the end of the program, in
- * each of them. */
+/* Leaves the other processes: at the end of the program, in each of them, also if they could not
+ * join. If one of them ends without it, or cannot reach the others, MPI ends all. */
 TRIL_API void tril_processes_leave(void);
+
+/* How many processes have joined, and what sharing has cost this one so far. */
+TRIL_API int tril_processes_count(void);
+
+typedef struct {
+    double bytes;   /* of gradients and weights that it shared */
+    double seconds; /* spent waiting for other processes */
+} TrilTraffic;
+TRIL_API TrilTraffic tril_processes_traffic(void);
 
 #ifdef __cplusplus
 }

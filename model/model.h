@@ -1,4 +1,5 @@
-/* model.h - the models' interface for the programs: to build, run, train and sample them.
+/* model.h - the models' interface for learning/, formats/ and library/: to build, run, train and
+ * sample them.
  *
  * A Model is what is learned: a configuration and the weights. A Run computes: it holds the
  * activations, gradients and optimizer state of one model at one batch size. A model sees token ids

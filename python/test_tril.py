@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import threading
 import unittest
+import weakref
 
 import tril
 
@@ -120,22 +121,27 @@ class Models(Folder):
     def test_lines(self):
         model = small("modern")
         reading = model.read("THE FOREST", trace=True)
-        lines = reading.lines
+        self.assertEqual((reading.skipped, model.read("THE FOREST AND THE SEA").skipped), (0, 6))
+        lines = reading.lines()
         self.assertEqual((lines[0].operation, lines[-1].operation), ("embedding", "linear"))
-        self.assertEqual(lines[-1].outputs[0][9, 3], reading.logits[9, 3])
+        self.assertEqual(lines[-1].output[9, 3], reading.logits[9, 3])
         attention = next(line for line in lines if line.operation == "attention")
         query, key, _ = attention.inputs
         self.assertEqual((tuple(query.shape), attention.heads), ((10, 16), 2))
         score = sum(query[9, c] * key[4, c] for c in range(8, 16))  # head 1
         self.assertAlmostEqual(score, reading.scores(0, 1)[9, 4], places=4)
-        x, y, matrix = lines[-1].inputs[0], lines[-1].outputs[0], model.weights[lines[-1].weights[0]]
+        x, y, matrix = lines[-1].inputs[0], lines[-1].output, model.weights[lines[-1].weights[0]]
         self.assertAlmostEqual(sum(x[9, c] * matrix[5, c] for c in range(16)), y[9, 5], places=4)
-        self.assertEqual(model.read("THE FOREST").lines, [])
+        self.assertEqual(model.read("THE FOREST").lines(), [])
         with self.assertRaises((TypeError, ValueError)):
             y[9, 5] = 1
+        alive = weakref.ref(reading)
         del reading, lines, attention, x, y
         gc.collect()
-        self.assertTrue(abs(query[9, 0]) < 1000)  # the reading lives as long as its arrays
+        self.assertEqual(alive() is None, numpy is None)  # it lives as long as its arrays
+        del query, key, _
+        gc.collect()
+        self.assertIsNone(alive())
 
     def test_loss_of_a_reading(self):
         model = small()

@@ -35,7 +35,7 @@ const float *line_row(const TrilArray *array, int t) {
 
 int explanation_maker(const Explanation *e, int array) {
     for (int i = 0; i < e->line_count && array > 0; i++)
-        if (e->lines[i].outputs[0].number == array) return i;
+        if (e->lines[i].output.number == array) return i;
     return -1;
 }
 
@@ -77,7 +77,7 @@ static bool read_lines(Explanation *e, Error *err) {
 }
 
 static bool is_stream(const Explanation *e, int array) {
-    bool found = array == e->lines[0].outputs[0].number;
+    bool found = array == e->lines[0].output.number;
     for (int i = 0; i < e->branch_count; i++) found = found || array == e->branches[i].after.number;
     return found;
 }
@@ -100,7 +100,7 @@ static Branch branch_of(const Explanation *e, const bool *past, int i, TrilArray
                 .layer = e->lines[i].layer,
                 .before = before,
                 .added = added,
-                .after = e->lines[i].outputs[0],
+                .after = e->lines[i].output,
                 .attention = -1,
                 .projection = -1,
                 .reads_past = linear >= 0 && past[linear]};
@@ -114,7 +114,7 @@ static Branch branch_of(const Explanation *e, const bool *past, int i, TrilArray
 
 /* Follows the residual stream from the embedding through its sums. */
 static bool find_branches(Explanation *e, Error *err) {
-    TrilArray stream = e->lines[0].outputs[0];
+    TrilArray stream = e->lines[0].output;
     bool *past;
     if (!memory_alloc(&past, (size_t)e->line_count, sizeof *past, "the explanation", err))
         return false;
@@ -127,7 +127,7 @@ static bool find_branches(Explanation *e, Error *err) {
         if (!line_is(line, "add") || left == right) continue;
         e->branches[e->branch_count++] =
             branch_of(e, past, i, line->inputs[left ? 0 : 1], line->inputs[left ? 1 : 0]);
-        stream = line->outputs[0];
+        stream = line->output;
         e->tail = i + 1;
     }
     memory_free(past);
@@ -168,9 +168,8 @@ void explanation_softmax(const float *logits, int V, double *probabilities) {
 bool explanation_open(Explanation *e, const TrilModel *model, const TrilReading *reading,
                       Error *err) {
     const TrilTokenizer *tokenizer = tril_model_tokenizer(model);
-    const TrilSizes sizes = tril_model_sizes(model);
     const int V = tril_tokenizer_size(tokenizer), T = tril_reading_tokens(reading);
-    *e = (Explanation){.sizes = tril_sizes_used(&sizes),
+    *e = (Explanation){.sizes = tril_model_sizes(model),
                        .tokenizer = tokenizer,
                        .reading = reading,
                        .ids = tril_reading_ids(reading),

@@ -34,7 +34,7 @@ typedef struct {
 /* What belongs to the model and to the reading is borrowed: the tokenizer, the ids, the logits, the
  * weights and arrays of the lines. All else is owned. */
 typedef struct {
-    TrilSizes sizes; /* of the model, as it uses them */
+    TrilSizes sizes; /* of the model */
     const TrilTokenizer *tokenizer;
     const TrilReading *reading;
     const int32_t *ids; /* [T] */
@@ -88,7 +88,7 @@ int explanation_reader(const Explanation *e, int array);
 /* The row of a token. */
 const float *line_row(const TrilArray *array, int t);
 
-/* The columns of an array that has those of several heads: those of one. */
+/* Part number `part` of an array whose columns are divided into `parts` equal ones. */
 TrilArray line_columns(TrilArray array, int part, int parts);
 
 /* What one head of a line of attention reads: its columns of the line's inputs. Those of a mean are

@@ -12,10 +12,9 @@
 
 /* The widest array of the tail. */
 static size_t widest(const Explanation *e) {
-    size_t width = (size_t)e->lines[0].outputs[0].width;
+    size_t width = (size_t)e->lines[0].output.width;
     for (int i = e->tail; i < e->line_count; i++)
-        if ((size_t)e->lines[i].outputs[0].width > width)
-            width = (size_t)e->lines[i].outputs[0].width;
+        if ((size_t)e->lines[i].output.width > width) width = (size_t)e->lines[i].output.width;
     return width;
 }
 
@@ -23,7 +22,7 @@ static size_t widest(const Explanation *e) {
  * is no chain of linear layers and norms. */
 static const float *apply_tail(const Explanation *e, float *x, float *y) {
     for (int i = e->tail; i < e->line_count; i++) {
-        bool chain = e->lines[i].inputs[0].number == e->lines[i - 1].outputs[0].number;
+        bool chain = e->lines[i].inputs[0].number == e->lines[i - 1].output.number;
         if (!chain || e->lines[i].heads > 1 || !tril_reading_apply(e->reading, i, x, y))
             return NULL;
         float *read = x;
@@ -35,7 +34,7 @@ static const float *apply_tail(const Explanation *e, float *x, float *y) {
 
 /* The stream after `branch` branches. */
 static const TrilArray *state_of(const Explanation *e, int branch) {
-    return branch ? &e->branches[branch - 1].after : &e->lines[0].outputs[0];
+    return branch ? &e->branches[branch - 1].after : &e->lines[0].output;
 }
 
 static bool look(Explanation *e, float *x, float *y) {
@@ -51,6 +50,17 @@ static bool look(Explanation *e, float *x, float *y) {
 
 /* ---- parts ---- */
 
+/* What a norm multiplies the last character's x by, less its mean: 1 / the standard deviation. */
+static double scale_of(const TrilLine *line, int last) {
+    const bool centred = line_is(line, "layernorm");
+    const float *x = line_row(&line->inputs[0], last);
+    const int n = line->inputs[0].width;
+    double mean = 0, variance = 0;
+    for (int c = 0; c < n && centred; c++) mean += (double)x[c] / n;
+    for (int c = 0; c < n; c++) variance += ((double)x[c] - mean) * ((double)x[c] - mean) / n;
+    return 1 / sqrt(variance + (centred ? 1e-5 : 1e-6));
+}
+
 /* The gradient of the likeliest character's logit, above the mean of all logits, in the stream;
  * through the norms as if they divided by a constant. g [widest] is written, d [widest] is scratch.
  * Returns what the biases on the way add. */
@@ -60,7 +70,7 @@ static double pull_back(const Explanation *e, double *g, double *d) {
     for (int i = e->line_count - 1; i >= e->tail; i--) {
         const TrilLine *line = &e->lines[i];
         const float *w = line->weights[0].data, *b = line->weights[1].data;
-        int in = line->inputs[0].width, out = line->outputs[0].width;
+        int in = line->inputs[0].width, out = line->output.width;
         for (int o = 0; o < out && b; o++) biases += g[o] * (double)b[o];
         memcpy(d, g, (size_t)out * sizeof *d);
         if (line_is(line, "linear")) {
@@ -70,8 +80,8 @@ static double pull_back(const Explanation *e, double *g, double *d) {
                     g[c] += d[o] * (double)w[o * (size_t)in + c];
         } else {
             bool centred = line_is(line, "layernorm");
-            double rstd = (double)*line_row(&line->outputs[centred ? 2 : 1], e->T - 1), mean = 0;
-            for (int c = 0; c < in; c++) mean += (g[c] = rstd * (double)w[c] * d[c]) / in;
+            double scale = scale_of(line, e->T - 1), mean = 0;
+            for (int c = 0; c < in; c++) mean += (g[c] = scale * (double)w[c] * d[c]) / in;
             for (int c = 0; c < in && centred; c++) g[c] -= mean;
         }
     }
@@ -92,7 +102,7 @@ static void add_part(Explanation *e, const char *name, int layer, int head, doub
 
 static void add_embedding(Explanation *e, const double *g) {
     const TrilLine *line = &e->lines[0];
-    int C = line->outputs[0].width, last = e->T - 1;
+    int C = line->output.width, last = e->T - 1;
     const float *tokens = line->weights[0].data, *positions = line->weights[1].data;
     size_t id = (size_t)e->ids[last];
     add_part(e, positions ? "embed wte" : "embed", -1, -1, dot(g, tokens + id * (size_t)C, C));
@@ -104,8 +114,8 @@ static void add_embedding(Explanation *e, const double *g) {
 static void add_heads(Explanation *e, const Branch *b, const double *g) {
     const TrilLine *past = &e->lines[b->attention], *linear = &e->lines[b->projection];
     const float *w = linear->weights[0].data, *bias = linear->weights[1].data;
-    const float *context = line_row(&past->outputs[0], e->T - 1);
-    int heads = line_heads(past), in = past->outputs[0].width, out = b->added.width;
+    const float *context = line_row(&past->output, e->T - 1);
+    int heads = line_heads(past), in = past->output.width, out = b->added.width;
     int size = in / heads;
     char name[PART_NAME];
     for (int h = 0; h < heads; h++) {

@@ -60,17 +60,18 @@ void glyph_padded(const TrilTokenizer *tokenizer, int32_t id, char glyph[GLYPH_S
     if (narrow) memcpy(glyph + length, " ", 2);
 }
 
-bool glyph_append(GlyphLine *line, const char *text, size_t length) {
+int glyph_take(const char *text, size_t length, void *to) {
+    GlyphLine *line = to;
     char glyph[GLYPH_SIZE];
     uint32_t code = code_of(text, length, line->bytes);
     line->columns -= write_glyph(code, line->bytes, glyph);
     if (code == ' ') snprintf(glyph, sizeof glyph, " ");
     size_t size = strlen(glyph);
-    if (line->columns < 0 || size >= line->size) return false;
+    if (line->columns < 0 || size >= line->size) return 1;
     memcpy(line->text, glyph, size + 1);
     line->text += size;
     line->size -= size;
-    return true;
+    return 0;
 }
 
 void glyph_line(const TrilTokenizer *tokenizer, const int32_t *ids, int count, int columns,
@@ -82,6 +83,6 @@ void glyph_line(const TrilTokenizer *tokenizer, const int32_t *ids, int count, i
     *text = 0;
     for (int i = 0; i < count && room; i++) {
         tril_decode(tokenizer, &ids[i], 1, character, sizeof character, &length, NULL);
-        room = glyph_append(&line, character, length);
+        room = glyph_take(character, length, &line) == 0;
     }
 }

@@ -30,8 +30,9 @@ typedef struct {
     bool bytes;  /* a character is a byte */
 } GlyphLine;
 
-/* Appends a character as the library writes it: text[length]. False: the line has no room. */
-bool glyph_append(GlyphLine *line, const char *text, size_t length);
+/* Appends a character as the library writes it, text[length], to a GlyphLine: a TrilOnText, which
+ * asks to stop when the line has no room. */
+int glyph_take(const char *text, size_t length, void *line);
 
 /* Writes the characters of ids [count] on one line. Stops when `columns` columns or `size` bytes
  * are full. */

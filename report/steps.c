@@ -107,9 +107,9 @@ static double length_of(const float *x, int n) {
 
 static void write_sum(Steps *s, int i) {
     const TrilLine *line = &s->e->lines[i];
-    int last = s->e->T - 1, n = line->outputs[0].width;
+    int last = s->e->T - 1, n = line->output.width;
     const float *const rows[] = {line_row(&line->inputs[0], last), line_row(&line->inputs[1], last),
-                                 line_row(&line->outputs[0], last)};
+                                 line_row(&line->output, last)};
     sheet_heading(s->sheet, "Residual sum: what the branch computed is added to x.");
     steps_rows(s, (const char *[]){"x", "added", "new x"}, rows, 3, n, CHANNELS);
     sheet_say(s->sheet, "Their lengths: %.3f, %.3f and %.3f.", length_of(rows[0], n),
@@ -162,7 +162,7 @@ static void write_tokens(Steps *s) {
 /* A layer that the explanation has no words for: its result. */
 static void write_other(Steps *s, const TrilLine *line) {
     sheet_heading(s->sheet, "%s.", line->operation);
-    steps_vectors(s, "y", &line->outputs[0], 0, line->outputs[0].width);
+    steps_vectors(s, "y", &line->output, 0, line->output.width);
 }
 
 static void write_line(Steps *s, int i) {
@@ -212,8 +212,7 @@ static int max_int(int a, int b) {
 bool steps_open(Steps *s, const Explanation *e, Sheet *sheet, Error *err) {
     int widest = e->T, heads = 1, bars = max_int(e->branch_count + 1, e->part_count);
     for (int i = 0; i < e->line_count; i++) {
-        for (int j = 0; j < TRIL_LINE_OUTPUTS; j++)
-            widest = max_int(widest, e->lines[i].outputs[j].width);
+        widest = max_int(widest, e->lines[i].output.width);
         if (line_reads_past(&e->lines[i])) heads = max_int(heads, line_heads(&e->lines[i]));
     }
     size_t T = (size_t)e->T, n = (size_t)heads, b = (size_t)bars, numbers = (size_t)widest;

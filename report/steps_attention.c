@@ -85,7 +85,7 @@ static void write_weighted_sum(Steps *s, const TrilLine *line) {
               s->last);
     steps_dot(s, "weight", weights_of(s, s->head) + (T - 1) * T, "value[0]", values.data,
               values.row, s->e->T, NULL, "sum[0]", 2);
-    steps_vectors(s, "sum", &line->outputs[0], s->head * values.width, values.width);
+    steps_vectors(s, "sum", &line->output, s->head * values.width, values.width);
 }
 
 static void write_steps(Steps *s, const TrilLine *line) {

@@ -33,19 +33,19 @@ static void write_sum_of_tables(Steps *s, const TrilLine *line, const float *tok
     snprintf(token_label, sizeof token_label, "wte[%d]", id);
     snprintf(position_label, sizeof position_label, "wpe[%d]", last);
     const char *const labels[] = {token_label, position_label, "x"};
-    const float *const rows[] = {token, position, line_row(&line->outputs[0], last)};
+    const float *const rows[] = {token, position, line_row(&line->output, last)};
     sheet_say(s->sheet,
               "x = wte[id] + wpe[position]: a row of a table of characters (%s), plus a row of a "
               "table of positions (%s). So the same character has another x at another place. For "
               "'%s', id %d at position %d:",
               line->weights[0].name, line->weights[1].name, s->last, id, last);
-    steps_rows(s, labels, rows, 3, line->outputs[0].width, CHANNELS);
+    steps_rows(s, labels, rows, 3, line->output.width, CHANNELS);
     sheet_say(s->sheet, "x of each character:");
 }
 
 void steps_embedding(Steps *s, const TrilLine *line) {
     const Explanation *e = s->e;
-    size_t C = (size_t)line->outputs[0].width, last = (size_t)e->T - 1;
+    size_t C = (size_t)line->output.width, last = (size_t)e->T - 1;
     const float *token = line->weights[0].data + (size_t)e->ids[last] * C;
     const float *positions = line->weights[1].data;
     if (e->line_count == 1) {
@@ -60,7 +60,7 @@ void steps_embedding(Steps *s, const TrilLine *line) {
                   uses(s, "rotary") ? "It does not depend on the position, which enters later, as "
                                       "a rotation of queries and keys."
                                     : "It does not depend on the position.");
-    steps_vectors(s, NULL, &line->outputs[0], 0, (int)C);
+    steps_vectors(s, NULL, &line->output, 0, (int)C);
 }
 
 /* ---- norms ---- */
@@ -69,7 +69,7 @@ void steps_embedding(Steps *s, const TrilLine *line) {
 static void write_norm_of_last(Steps *s, const TrilLine *line, int from, int n) {
     const Explanation *e = s->e;
     const float *x = line_row(&line->inputs[0], e->T - 1) + from;
-    const float *y = line_row(&line->outputs[0], e->T - 1) + from;
+    const float *y = line_row(&line->output, e->T - 1) + from;
     const float *w = line->weights[0].data, *b = line->weights[1].data;
     double mean = 0, variance = 0, squares = 0;
     for (int i = 0; i < n; i++) mean += (double)x[i] / n;
@@ -96,7 +96,7 @@ static void write_norm_of_last(Steps *s, const TrilLine *line, int from, int n) 
 void steps_norm(Steps *s, int i) {
     const TrilLine *line = &s->e->lines[i];
     TrilArray own;
-    int n = line->outputs[0].width / line->heads, j = steps_role(s, i, &own);
+    int n = line->output.width / line->heads, j = steps_role(s, i, &own);
     int from = j == NO_ROLE ? 0 : own.offset;
     if (j != NO_ROLE) {
         sheet_heading(s->sheet, "Norm of each %s: its length no longer counts.", role_names[j]);
@@ -107,7 +107,7 @@ void steps_norm(Steps *s, int i) {
     write_norm_of_last(s, line, from, n);
     if (!s->last_only) {
         sheet_say(s->sheet, "y of each character:");
-        steps_vectors(s, NULL, &line->outputs[0], from, n);
+        steps_vectors(s, NULL, &line->output, from, n);
     }
 }
 
@@ -116,7 +116,7 @@ void steps_norm(Steps *s, int i) {
 /* The first number of the last character, written out: y = x + tap * x + ... */
 static void write_first_number(Steps *s, const TrilLine *line, int K) {
     char sum[256], x[NUMBER_SIZE], tap[NUMBER_SIZE];
-    int last = s->e->T - 1, width = line->outputs[0].width;
+    int last = s->e->T - 1, width = line->output.width;
     const float *taps = line->weights[0].data;
     sheet_number(x, (double)line_row(&line->inputs[0], last)[0]);
     int length = snprintf(sum, sizeof sum, "%s", x);
@@ -125,14 +125,14 @@ static void write_first_number(Steps *s, const TrilLine *line, int K) {
         sheet_number(x, (double)line_row(&line->inputs[0], last - k)[0]);
         length += snprintf(sum + length, sizeof sum - (size_t)length, " + %s * %s", tap, x);
     }
-    sheet_number(x, (double)line_row(&line->outputs[0], last)[0]);
+    sheet_number(x, (double)line_row(&line->output, last)[0]);
     sheet_say(s->sheet,
               "The first number of '%s' is x plus each tap times that character's x: %s = %s.",
               s->last, sum, x);
 }
 
 void steps_convolution(Steps *s, const TrilLine *line) {
-    int width = line->outputs[0].width, K = line->weights[0].rows;
+    int width = line->output.width, K = line->weights[0].rows;
     const float *taps = line->weights[0].data;
     char labels[TABLE_ROWS][NUMBER_SIZE];
     const char *label[TABLE_ROWS];
@@ -152,7 +152,7 @@ void steps_convolution(Steps *s, const TrilLine *line) {
     steps_rows(s, label, rows, shown, width, CHANNELS);
     write_first_number(s, line, K);
     sheet_say(s->sheet, "y of %s:", s->last_only ? "the last character" : "each character");
-    steps_vectors(s, s->last_only ? "y" : NULL, &line->outputs[0], 0, width);
+    steps_vectors(s, s->last_only ? "y" : NULL, &line->output, 0, width);
 }
 
 /* ---- rotary positions ---- */
@@ -160,11 +160,11 @@ void steps_convolution(Steps *s, const TrilLine *line) {
 void steps_rotary(Steps *s, int i) {
     const TrilLine *line = &s->e->lines[i];
     TrilArray own;
-    int hs = line->outputs[0].width / line->heads, half = hs / 2, last = s->e->T - 1;
+    int hs = line->output.width / line->heads, half = hs / 2, last = s->e->T - 1;
     int role = steps_role(s, i, &own), from = role == NO_ROLE ? 0 : own.offset;
     const char *name = role == NO_ROLE ? "vector" : role_names[role];
     const float *x = line_row(&line->inputs[0], last) + from;
-    const float *y = line_row(&line->outputs[0], last) + from;
+    const float *y = line_row(&line->output, last) + from;
     const float *cosine = line_row(&line->inputs[1], last);
     char a[NUMBER_SIZE], b[NUMBER_SIZE], c[NUMBER_SIZE], d[NUMBER_SIZE];
     sheet_heading(s->sheet, "Position: each %s is rotated.", name);
@@ -180,5 +180,5 @@ void steps_rotary(Steps *s, int i) {
               "%s * sin, %s * cos + %s * sin) = (%s, %s).",
               half, hs, s->last, last, last, (double)cosine[0], (double)cosine[half], a, b, a, b, b,
               a, c, d);
-    steps_vectors(s, NULL, &line->outputs[0], from, hs);
+    steps_vectors(s, NULL, &line->output, from, hs);
 }

@@ -18,10 +18,11 @@ static void write_neuron(Steps *s, const TrilLine *line, int neuron, const char 
 }
 
 /* Says which heads share the keys or values of the one that is written out. */
-static void say_sharing(const Steps *s, int role) {
-    const TrilSizes *sizes = &s->e->sizes;
-    int sharing = role == QUERY ? 1 : sizes->heads / sizes->kv_heads,
-        first = s->head / sharing * sharing;
+static void say_sharing(const Steps *s, int i, int role) {
+    const Explanation *e = s->e;
+    while (!line_is(&e->lines[i], "attention")) i++;
+    int sharing = role == QUERY ? 1 : line_sharing(&e->lines[i]);
+    int first = s->head / sharing * sharing;
     if (sharing > 1)
         sheet_say(s->sheet, "Heads %d %s %d share their %ss.", first, sharing > 2 ? "to" : "and",
                   first + sharing - 1, role_names[role]);
@@ -53,7 +54,7 @@ static void write_query_key_value(Steps *s, int i) {
             length += snprintf(meaning + length, sizeof meaning - (size_t)length, "%s%s",
                                length > 0 ? " " : "", says[j]);
     sheet_say(s->sheet, "%s", meaning);
-    say_sharing(s, first);
+    say_sharing(s, i, first);
     int row = columns[first].offset;
     char result[64];
     snprintf(result, sizeof result, "%s[0]", role_names[first]);
@@ -75,7 +76,7 @@ static void write_projection(Steps *s, int i) {
     const TrilLine *past = &e->lines[explanation_maker(e, line->inputs[0].number)];
     int heads = line_heads(past);
     const char *label = !line_has_heads(past) ? "mean" : heads > 1 ? "heads" : "head";
-    const float *added = line_row(&line->outputs[0], e->T - 1);
+    const float *added = line_row(&line->output, e->T - 1);
     sheet_heading(s->sheet, "Output projection: %s times a matrix.",
                   heads > 1              ? "the heads, side by side,"
                   : line_has_heads(past) ? "the result of the head"
@@ -86,12 +87,12 @@ static void write_projection(Steps *s, int i) {
               line->weights[0].name,
               heads > 1 ? "Each head fills its own numbers of the vector. " : "", s->last);
     write_neuron(s, line, 0, label, "added[0]", 1);
-    steps_rows(s, (const char *[]){"added"}, &added, 1, line->outputs[0].width, CHANNELS);
+    steps_rows(s, (const char *[]){"added"}, &added, 1, line->output.width, CHANNELS);
 }
 
 /* The neuron that is most active for the last character, after its activation function. */
 static int most_active(const Steps *s, int activation) {
-    const TrilArray *y = &s->e->lines[activation].outputs[0];
+    const TrilArray *y = &s->e->lines[activation].output;
     const float *row = line_row(y, s->e->T - 1);
     int most = 0;
     for (int c = 1; c < y->width; c++)
@@ -103,27 +104,25 @@ static void write_hidden(Steps *s, int i, int activation) {
     const TrilLine *line = &s->e->lines[i], *next = &s->e->lines[activation];
     int neuron = most_active(s, activation);
     bool gated = line_is(next, "swiglu");
-    const char *name = !gated                                              ? "z"
-                       : next->inputs[0].number == line->outputs[0].number ? "gate"
-                                                                           : "up";
+    const char *name = !gated ? "z" : next->inputs[0].number == line->output.number ? "gate" : "up";
     char result[64];
     snprintf(result, sizeof result, "%s[%d]", name, neuron);
     sheet_heading(s->sheet, "MLP%s%s: %d neurons, each a dot product with the vector.",
-                  gated ? ", " : "", gated ? name : "", line->outputs[0].width);
+                  gated ? ", " : "", gated ? name : "", line->output.width);
     sheet_say(s->sheet,
               "The matrix is %s; a row belongs to a neuron. Neuron %d, the most active one for "
               "'%s', written out:",
               line->weights[0].name, neuron, s->last);
     write_neuron(s, line, neuron, "vector", result, 2);
-    const float *row = line_row(&line->outputs[0], s->e->T - 1);
-    steps_rows(s, (const char *[]){name}, &row, 1, line->outputs[0].width, CHANNELS);
+    const float *row = line_row(&line->output, s->e->T - 1);
+    steps_rows(s, (const char *[]){name}, &row, 1, line->output.width, CHANNELS);
 }
 
 void steps_activation(Steps *s, int i) {
     const TrilLine *line = &s->e->lines[i];
     int neuron = most_active(s, i), last = s->e->T - 1;
     bool gated = line_is(line, "swiglu");
-    const float *y = line_row(&line->outputs[0], last);
+    const float *y = line_row(&line->output, last);
     char a[NUMBER_SIZE], b[NUMBER_SIZE] = "", c[NUMBER_SIZE];
     sheet_number(a, (double)line_row(&line->inputs[0], last)[neuron]);
     if (gated) sheet_number(b, (double)line_row(&line->inputs[1], last)[neuron]);
@@ -142,17 +141,17 @@ void steps_activation(Steps *s, int i) {
             "%s.",
             neuron, a, c);
     }
-    steps_rows(s, (const char *[]){"y"}, &y, 1, line->outputs[0].width, CHANNELS);
+    steps_rows(s, (const char *[]){"y"}, &y, 1, line->output.width, CHANNELS);
 }
 
 /* The last matrix of a branch that is not attention. */
 static void write_branch_end(Steps *s, int i) {
     const TrilLine *line = &s->e->lines[i];
-    const float *row = line_row(&line->outputs[0], s->e->T - 1);
+    const float *row = line_row(&line->output, s->e->T - 1);
     sheet_heading(s->sheet, "MLP, output: the neurons times a matrix.");
     sheet_say(s->sheet, "The matrix is %s. The first number, written out:", line->weights[0].name);
     write_neuron(s, line, 0, "neurons", "added[0]", 1);
-    steps_rows(s, (const char *[]){"added"}, &row, 1, line->outputs[0].width, CHANNELS);
+    steps_rows(s, (const char *[]){"added"}, &row, 1, line->output.width, CHANNELS);
 }
 
 static void write_logits(Steps *s, int i) {
@@ -172,7 +171,7 @@ static void write_logits(Steps *s, int i) {
 
 void steps_linear(Steps *s, int i) {
     const Explanation *e = s->e;
-    int output = e->lines[i].outputs[0].number, reader = explanation_reader(e, output);
+    int output = e->lines[i].output.number, reader = explanation_reader(e, output);
     int maker = explanation_maker(e, e->lines[i].inputs[0].number);
     bool activated =
         reader >= 0 && (line_is(&e->lines[reader], "gelu") || line_is(&e->lines[reader], "swiglu"));

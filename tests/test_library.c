@@ -1443,6 +1443,23 @@ static void test_wrong_numbers_of_texts(void **state) {
     tril_model_free(model);
 }
 
+/* ---- processes ---- */
+
+/* A process without others joins none, serves none, and may go on. (tests/mpi has several.) */
+static void test_alone(void **state) {
+    (void)state;
+    int number = -1;
+    tril_processes_leave();
+    tril_processes_serve();
+    must(tril_processes_join(&number, &error));
+    assert_int_equal(number, 0);
+    assert_int_equal(tril_processes_count(), 1);
+    assert_true(tril_processes_traffic().bytes == 0);
+    tril_processes_serve();
+    tril_processes_leave();
+    expect(tril_processes_join(NULL, &error), TRIL_ARGUMENT, "NULL");
+}
+
 /* ---- too little memory ---- */
 
 /* All that a program may do, up to the first failure. */
@@ -1601,6 +1618,7 @@ int main(void) {
         cmocka_unit_test(test_tokenizers),
         cmocka_unit_test(test_wrong_texts),
         cmocka_unit_test(test_readings),
+        cmocka_unit_test(test_alone),
         cmocka_unit_test(test_tensors),
         cmocka_unit_test(test_wrong_sizes),
         cmocka_unit_test(test_wrong_options),

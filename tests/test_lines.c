@@ -10,13 +10,21 @@
 
 /* A text longer than the context. */
 static const char text[] = "THE FOREST AND THE SEA";
-enum { LENGTH = sizeof text - 1, T = 16, C = 16, SKIPPED = LENGTH - T, HEADS = 4, KV_HEADS = 2 };
+enum {
+    LENGTH = sizeof text - 1,
+    T = 16,
+    C = 16,
+    SKIPPED = LENGTH - T,
+    LAYERS = 2,
+    HEADS = 4,
+    KV_HEADS = 2
+};
 
 static TrilError error;
 
 static TrilModel *make(const char *rung) {
     const TrilSizes sizes = {.rung = rung,
-                             .layers = 2,
+                             .layers = LAYERS,
                              .heads = HEADS,
                              .width = C,
                              .context = T,
@@ -37,9 +45,10 @@ static TrilModel *make(const char *rung) {
     return model;
 }
 
-static TrilReading *trace(const TrilModel *model) {
+/* Reads the first `length` characters of the text. */
+static TrilReading *trace(const TrilModel *model, size_t length, int threads) {
     TrilReading *reading;
-    if (tril_reading_trace(&reading, model, text, LENGTH, 1, &error) != TRIL_OK)
+    if (tril_reading_trace(&reading, model, text, length, threads, &error) != TRIL_OK)
         fail_msg("%s", error.text);
     return reading;
 }
@@ -60,7 +69,7 @@ static double embedding(const TrilReading *reading, const TrilLine *line, int t,
 static double linear(const TrilLine *line, int t, int c) {
     const TrilWeights *w = &line->weights[0], *b = &line->weights[1];
     double sum = b->data ? (double)b->data[c] : 0;
-    assert_int_equal(w->rows, line->outputs[0].width);
+    assert_int_equal(w->rows, line->output.width);
     assert_int_equal(w->columns, line->inputs[0].width);
     for (int i = 0; i < w->columns; i++)
         sum += (double)w->data[c * w->columns + i] * at(&line->inputs[0], t, i);
@@ -88,9 +97,11 @@ static double convolution(const TrilLine *line, int t, int c) {
 }
 
 static double rotary(const TrilLine *line, int t, int c) {
-    const TrilArray *x = &line->inputs[0];
+    const TrilArray *x = &line->inputs[0], *angles = &line->inputs[1];
     int size = x->width / line->heads, half = size / 2, i = c % half, first = c / size * size;
     double angle = t / pow(10000, 2.0 * i / size);
+    assert_near(at(angles, t, i), cos(angle), 1e-5);
+    assert_near(at(angles, t, half + i), sin(angle), 1e-5);
     double one = at(x, t, first + i), other = at(x, t, first + half + i);
     return c - first < half ? one * cos(angle) - other * sin(angle)
                             : other * cos(angle) + one * sin(angle);
@@ -149,16 +160,22 @@ static double computed(const TrilReading *reading, const TrilLine *line, int t, 
 
 /* ---- tests ---- */
 
-/* Is what line i reads the result of a line before it? (The angles of rotary positions are not.) */
+/* How many results of lines before it a line reads. (The angles of rotary positions are none.) */
+static int inputs_of(const char *operation) {
+    if (strcmp(operation, "embedding") == 0) return 0;
+    if (strcmp(operation, "attention") == 0) return 3;
+    return strcmp(operation, "add") == 0 || strcmp(operation, "swiglu") == 0 ? 2 : 1;
+}
+
+/* Is what line i reads the result of a line before it? */
 static void check_inputs(const TrilReading *reading, const TrilLine *line, int i) {
-    int inputs = strcmp(line->operation, "rotary") == 0 ? 1 : TRIL_LINE_INPUTS;
-    for (int j = 0; j < inputs; j++) {
+    for (int j = 0; j < inputs_of(line->operation); j++) {
         const TrilArray *input = &line->inputs[j];
-        bool made = input->number == 0;
+        bool made = false;
         TrilLine earlier;
         for (int k = 0; k < i && !made; k++) {
             assert_int_equal(tril_reading_line(reading, k, &earlier), 1);
-            const TrilArray *output = &earlier.outputs[0];
+            const TrilArray *output = &earlier.output;
             made = output->number == input->number &&
                    output->data - output->offset == input->data - input->offset;
         }
@@ -166,47 +183,71 @@ static void check_inputs(const TrilReading *reading, const TrilLine *line, int i
     }
 }
 
+/* Are the line's weights those of the model with that name? */
+static void check_weights(TrilModel *model, const TrilLine *line) {
+    for (int j = 0; j < TRIL_LINE_WEIGHTS; j++) {
+        const TrilWeights *weights = &line->weights[j];
+        TrilTensor tensor;
+        int i = 0;
+        if (!weights->name) continue;
+        while (tril_model_tensor(model, i, &tensor) && strcmp(tensor.name, weights->name) != 0) i++;
+        assert_string_equal(tensor.name, weights->name);
+        assert_true(tensor.data == weights->data);
+        assert_int_equal(tensor.rows, weights->rows);
+        assert_int_equal(tensor.columns, weights->columns);
+    }
+}
+
 /* The last row of a linear layer or a norm, once more. */
 static void check_apply(const TrilReading *reading, const TrilLine *line, int i) {
     static const char *const rows[] = {"linear", "layernorm", "rmsnorm"};
-    const TrilArray *x = &line->inputs[0], *y = &line->outputs[0];
+    const TrilArray *x = &line->inputs[0], *y = &line->output;
     float again[256];
     bool row = false;
+    const int t = tril_reading_tokens(reading) - 1;
     assert_true(y->width <= 256);
     for (int j = 0; j < 3; j++) row = row || strcmp(rows[j], line->operation) == 0;
-    const float *last = x->number ? x->data + (T - 1) * x->row : again;
+    const float *last = x->number ? x->data + (size_t)t * x->row : again;
     assert_int_equal(tril_reading_apply(reading, i, last, again), row);
-    for (int c = 0; c < y->width && row; c++) assert_near(again[c], at(y, T - 1, c), 1e-4);
+    for (int c = 0; c < y->width && row; c++) assert_near(again[c], at(y, t, c), 1e-4);
 }
 
 static void check_line(const TrilReading *reading, const TrilLine *line, int i) {
-    for (int t = 0; t < T; t++)
-        for (int c = 0; c < line->outputs[0].width; c++) {
-            double expected = computed(reading, line, t, c), found = at(&line->outputs[0], t, c);
+    for (int t = 0; t < tril_reading_tokens(reading); t++)
+        for (int c = 0; c < line->output.width; c++) {
+            double expected = computed(reading, line, t, c), found = at(&line->output, t, c);
             if (!(fabs(found - expected) <= 1e-4 * (1 + fabs(expected))))
                 fail_msg("line %d, %s: %g instead of %g", i, line->operation, found, expected);
         }
 }
 
-/* The lines of every rung lead from the ids to the logits. */
+static void check_reading(TrilModel *model, const TrilReading *reading) {
+    TrilLine line;
+    int count = 0;
+    for (; tril_reading_line(reading, count, &line); count++) {
+        check_inputs(reading, &line, count);
+        check_weights(model, &line);
+        check_line(reading, &line, count);
+        check_apply(reading, &line, count);
+        assert_in_range(line.layer, 0, LAYERS - 1);
+    }
+    assert_true(count > 0 && line.output.data == tril_reading_logits(reading));
+    assert_int_equal(line.output.width, tril_tokenizer_size(tril_model_tokenizer(model)));
+    assert_int_equal(tril_reading_line(reading, -1, &line), 0);
+    assert_int_equal(tril_reading_apply(reading, count, NULL, NULL), 0);
+}
+
+/* The lines of every rung lead from the ids to the logits, also with several threads, and of a
+ * single character. */
 static void test_lines(void **state) {
     (void)state;
     for (int r = 0; tril_rung(r); r++) {
         TrilModel *model = make(tril_rung(r));
-        TrilReading *reading = trace(model);
-        TrilLine line;
-        int count = 0;
-        for (; tril_reading_line(reading, count, &line); count++) {
-            check_inputs(reading, &line, count);
-            check_line(reading, &line, count);
-            check_apply(reading, &line, count);
-            assert_in_range(line.layer, 0, 1);
+        for (int i = 0; i < 4; i++) {
+            TrilReading *reading = trace(model, i % 2 ? LENGTH : 1, i < 2 ? 1 : 4);
+            check_reading(model, reading);
+            tril_reading_close(reading);
         }
-        assert_true(count > 0 && line.outputs[0].data == tril_reading_logits(reading));
-        assert_int_equal(line.outputs[0].width, tril_tokenizer_size(tril_model_tokenizer(model)));
-        assert_int_equal(tril_reading_line(reading, -1, &line), 0);
-        assert_int_equal(tril_reading_apply(reading, count, NULL, NULL), 0);
-        tril_reading_close(reading);
         tril_model_free(model);
     }
 }
@@ -215,7 +256,7 @@ static void test_lines(void **state) {
 static void test_trace(void **state) {
     (void)state;
     TrilModel *model = make("modern");
-    TrilReading *traced = trace(model), *plain;
+    TrilReading *traced = trace(model, LENGTH, 1), *plain;
     TrilLine line;
     int32_t ids[LENGTH];
     size_t count;
@@ -238,7 +279,7 @@ static void test_trace(void **state) {
 static void test_scores(void **state) {
     (void)state;
     TrilModel *model = make("modern");
-    TrilReading *reading = trace(model);
+    TrilReading *reading = trace(model, LENGTH, 1);
     TrilLine line;
     float scores[T * T], weights[T * T];
     for (int i = 0; tril_reading_line(reading, i, &line); i++) {
@@ -266,7 +307,7 @@ static void test_scores(void **state) {
     tril_reading_close(reading);
     tril_model_free(model);
     model = make("average");
-    reading = trace(model);
+    reading = trace(model, LENGTH, 1);
     assert_int_equal(tril_reading_scores(reading, 0, 0, scores, T * T, &error), TRIL_ARGUMENT);
     assert_non_null(strstr(error.text, "a mean has no scores"));
     tril_reading_close(reading);

@@ -2,7 +2,6 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/terminal.h"
-#include "base/world.h"
 #include "report/screen.h"
 
 #include <inttypes.h>
@@ -154,7 +153,8 @@ void show_training(const RungPlan *rung, const TrilModel *model, const TrilTrain
     int done = tril_training_done(training);
     const TrilMemory memory = tril_training_memory(training);
     if (plan->time <= 0) snprintf(steps, sizeof steps, "%d ", plan->steps);
-    if (world_size() > 1) snprintf(processes, sizeof processes, ", %d processes", world_size());
+    if (tril_processes_count() > 1)
+        snprintf(processes, sizeof processes, ", %d processes", tril_processes_count());
     printf("\n%s: %s\n  %s parameters, %ssteps of %d x %d characters, %s kernels%s\n", rung->name,
            rung->idea, grouped(tril_model_parameters(model), count), steps, plan->batch,
            plan->context, tril_training_kernels(training), processes);
@@ -176,9 +176,9 @@ void show_kernels(const char *before, const TrilTraining *training) {
                now);
 }
 
-void show_sharing(const Traffic *traffic, int steps, double seconds) {
+void show_sharing(const TrilTraffic *traffic, int steps, double seconds) {
     const double MB = 1e6;
-    if (world_size() > 1 && steps > 0)
+    if (tril_processes_count() > 1 && steps > 0)
         printf("%s  %.3g MB of gradients and weights shared in each step, waited for in %.0f %% of "
                "its time\n",
                clear_line(), traffic->bytes / steps / MB, 100 * traffic->seconds / seconds);

@@ -2,7 +2,6 @@
 #ifndef TRIL_TRAINING_DISPLAY_H
 #define TRIL_TRAINING_DISPLAY_H
 
-#include "base/world.h"
 #include "report/spark.h"
 #include "training/saved.h"
 #include "training/stopwatch.h"
@@ -62,7 +61,7 @@ void show_early_decay(const Progress *progress);
 
 /* What was sent in so many steps, which took so many seconds, and how long this process waited: if
  * it shares them with others. */
-void show_sharing(const Traffic *traffic, int steps, double seconds);
+void show_sharing(const TrilTraffic *traffic, int steps, double seconds);
 
 /* The table of losses and of compute, and the digests of the weights. An arrow marks a rung of
  * which one of the `said` verdicts asks for more steps. */

@@ -2,7 +2,6 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/terminal.h"
-#include "base/world.h"
 #include "library/message.h"
 #include "training/budget.h"
 #include "training/display.h"
@@ -34,11 +33,11 @@ typedef struct {
     TrilTraining *training; /* of `model`; its steps are those of the budget */
     Progress progress;
     Budget budget;
-    double started;  /* clock_seconds(), less the seconds of earlier runs */
-    double saved;    /* clock_seconds() when the state was last written */
-    Traffic traffic; /* of the steps of this run of the program, */
-    int steps;       /* their number, */
-    double seconds;  /* and their time */
+    double started;      /* clock_seconds(), less the seconds of earlier runs */
+    double saved;        /* clock_seconds() when the state was last written */
+    TrilTraffic traffic; /* of the steps of this run of the program, */
+    int steps;           /* their number, */
+    double seconds;      /* and their time */
     Log log;
     Course *course;      /* what the log says */
     char kernels[16];    /* of the state; empty: not known */
@@ -182,10 +181,10 @@ static bool diverged(const Trainer *t, const char *what, int step, Error *err) {
 
 /* Takes a step, as one of so many as the budget allows. */
 static TrilStatus take_step(Trainer *t, TrilStep *step, TrilError *error) {
-    Traffic before = world_traffic();
+    TrilTraffic before = tril_processes_traffic();
     TrilStatus status = tril_training_set_steps(t->training, t->budget.steps, error);
     if (status == TRIL_OK) status = tril_training_step(t->training, step, error);
-    Traffic after = world_traffic();
+    TrilTraffic after = tril_processes_traffic();
     t->steps++;
     t->traffic.bytes += after.bytes - before.bytes;
     t->traffic.seconds += after.seconds - before.seconds;

@@ -132,30 +132,27 @@ bool look_draw_map(const Look *l, int layer, int head, FILE *out, Error *err) {
 /* ---- the steps ---- */
 
 /* Reads the line once more, with the present weights, and keeps all that is computed. */
-static bool trace(const Look *l, TrilReading **reading, TrilError *error) {
+static bool trace(const Look *l, TrilReading **reading, Error *err) {
     const size_t T = (size_t)tril_reading_tokens(l->reading);
-    char *text = NULL;
+    char *text;
     size_t length;
-    Error err;
+    TrilError error;
     *reading = NULL;
-    if (!memory_alloc(&text, T, UTF8_MAX, "the line", &err)) {
-        snprintf(error->text, sizeof error->text, "%s", err.text);
-        return false;
-    }
-    bool ok = tril_decode(tril_model_tokenizer(l->model), tril_reading_ids(l->reading), T, text,
-                          T * UTF8_MAX, &length, error) == TRIL_OK &&
-              tril_reading_trace(reading, l->model, text, length, 1, error) == TRIL_OK;
+    if (!memory_alloc(&text, T, UTF8_MAX, "the line", err)) return false;
+    bool ok = (tril_decode(tril_model_tokenizer(l->model), tril_reading_ids(l->reading), T, text,
+                           T * UTF8_MAX, &length, &error) == TRIL_OK &&
+               tril_reading_trace(reading, l->model, text, length, 1, &error) == TRIL_OK) ||
+              fail(err, "%s", error.text);
     memory_free(text);
     return ok;
 }
 
 bool look_explain(const Look *l, int layer, int head, FILE *out, Error *err) {
-    Explained explained = {tril_model_sizes(l->model).rung, l->model, NULL};
     TrilReading *reading;
-    TrilError error;
-    bool ok = trace(l, &reading, &error) || fail(err, "%s", error.text);
-    explained.reading = reading;
-    ok = ok && explain_part(out, &explained, layer, head, err);
+    if (!trace(l, &reading, err)) return false;
+    const Explained explained = {
+        .name = tril_model_sizes(l->model).rung, .model = l->model, .reading = reading};
+    bool ok = explain_part(out, &explained, layer, head, err);
     tril_reading_close(reading);
     return ok;
 }

@@ -1,5 +1,4 @@
 #include "web/trainer.h"
-#include "base/utf8.h"
 #include "report/glyph.h"
 
 enum { EVALUATIONS = 40, HELD_OUT_CHARACTERS = 8192 };
@@ -41,11 +40,6 @@ static void trace_held_out(Trace *t, const TrilProgress *p, double loss) {
 
 /* ---- one rung ---- */
 
-/* Takes the next character; stops when the line is full. */
-static int take_character(const char *text, size_t length, void *line) {
-    return !glyph_append(line, text, length);
-}
-
 static bool write_line(Trainer *t, TrilError *error) {
     TrilSampling sampling = {.length = LINE_COLUMNS,
                              .temperature = 0.8,
@@ -56,7 +50,7 @@ static bool write_line(Trainer *t, TrilError *error) {
     GlyphLine line = {t->sample, sizeof t->sample, LINE_COLUMNS,
                       tril_tokenizer_has_bytes(tril_model_tokenizer(t->model))};
     *t->sample = 0;
-    TrilStatus status = tril_generate(t->model, "", 0, &sampling, take_character, &line, error);
+    TrilStatus status = tril_generate(t->model, "", 0, &sampling, glyph_take, &line, error);
     return status == TRIL_OK || status == TRIL_STOPPED;
 }
 

@@ -66,7 +66,7 @@ class _Weights(ctypes.Structure):
 
 class _Line(ctypes.Structure):
     _fields_ = [("operation", ctypes.c_char_p), ("layer", ctypes.c_int), ("heads", ctypes.c_int),
-                ("inputs", _Array * 3), ("outputs", _Array * 3), ("weights", _Weights * 2)]
+                ("inputs", _Array * 3), ("output", _Array), ("weights", _Weights * 2)]
 
 
 class _Options(ctypes.Structure):
@@ -145,6 +145,7 @@ def _open_library() -> ctypes.CDLL:
         "reading_trace": (number, [to_pointer, pointer, text, count, number, error]),
         "reading_close": (None, [pointer]),
         "reading_tokens": (number, [pointer]),
+        "reading_skipped": (count, [pointer]),
         "reading_logits": (pointer, [pointer]),
         "reading_loss": (ctypes.c_double, [pointer]),
         "reading_heads": (None, [pointer, ctypes.POINTER(number), ctypes.POINTER(number)]),
@@ -293,7 +294,7 @@ class Line(NamedTuple):
     layer: int  # the block of the model
     heads: int  # of attention, rotary positions, and a norm of each head; else 0 or 1
     inputs: List[Any]  # arrays [T, width]: of attention queries, keys and values
-    outputs: List[Any]  # first the result, then what the backward pass would need
+    output: Any  # an array [T, width]
     weights: List[str]  # names in Model.weights: weight and bias, or the tables of an embedding
 
 
@@ -480,7 +481,8 @@ class Model:
 
 
 class Reading:
-    """A text that a model has read: what it predicts, and what its heads attend to."""
+    """A text that a model has read: what it predicts, what its heads attend to, and what it
+    computes. Row t of all arrays belongs to character t of those read."""
 
     def __init__(self, model: Model, text: Text, *, threads: int = 0, trace: bool = False) -> None:
         given = _bytes_of(text)
@@ -495,6 +497,11 @@ class Reading:
     def __len__(self) -> int:
         """The number of characters read, T."""
         return _lib.tril_reading_tokens(self._handle)
+
+    @property
+    def skipped(self) -> int:
+        """The characters of the text before those read."""
+        return _lib.tril_reading_skipped(self._handle)
 
     @property
     def logits(self) -> Any:
@@ -521,16 +528,16 @@ class Reading:
         _call(name, self._handle, layer, head, numbers, T * T)
         return _numbers(ctypes.addressof(numbers), [T, T], numbers)
 
-    @property
     def lines(self) -> List[Line]:
-        """All that was computed, line by line, from the ids to the logits; none without `trace`."""
+        """All that was computed, line by line, from the ids to the logits; none without `trace`.
+        Without NumPy the arrays are copies."""
         lines: List[Line] = []
         line = _Line()
         while _lib.tril_reading_line(self._handle, len(lines), ctypes.byref(line)):
-            arrays = [[_columns(array, len(self), self) for array in some if array.number]
-                      for some in (line.inputs, line.outputs)]
+            inputs = [_columns(array, len(self), self) for array in line.inputs if array.number]
             weights = [tensor.name.decode() for tensor in line.weights if tensor.name]
-            lines.append(Line(line.operation.decode(), line.layer, line.heads, *arrays, weights))
+            lines.append(Line(line.operation.decode(), line.layer, line.heads, inputs,
+                              _columns(line.output, len(self), self), weights))
         return lines
 
 

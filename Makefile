@@ -69,9 +69,10 @@ endif
 FLAGS    = -std=c11 -ffp-contract=off $(SYSTEM) -I. -I$(BUILD)/text $(WARNINGS) -MMD -MP -fopenmp-simd
 
 # The register tiles and vector loops are compiled once for each instruction set. No -ffast-math:
-# masks need infinities and tests need NaNs. -Wno-pass-failed: under the sanitizers clang does not
-# vectorize, and would warn.
-ISA_FLAGS        = -fno-math-errno -fno-trapping-math -Wno-pass-failed
+# masks need infinities and tests need NaNs. Loops begin at a line of the cache: else their speed
+# depends on the code before them (docs/performance.md). -Wno-pass-failed: under the sanitizers clang
+# does not vectorize, and would warn.
+ISA_FLAGS        = -fno-math-errno -fno-trapping-math -Wno-pass-failed -falign-loops=64
 ISA_FLAGS_avx2   = -mavx2 -mfma
 ISA_FLAGS_avx512 = -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprefer-vector-width=512
 ISA_FLAGS_portable = -DPORTABLE -Wno-psabi $(if $(findstring x86_64,$(TARGET)),$(ISA_FLAGS_avx2))

@@ -357,7 +357,7 @@ soak: $(BUILD)/test/tests/test_resume $(BUILD)/test/tests/test_interruption $(PR
 # Tests of Windows under Debian's wine64: the test programs, and tests/windows/trial. Debian has no cmocka
 # for mingw-w64: tests/windows/cmocka.h is the part that they use. docs/releases.md says why some are missing.
 # The first program that runs makes wine's folder for all.
-WINDOWS_NOT   = $(patsubst %,tests/test_%,elementary fuzz house interruption keys terminal)
+WINDOWS_NOT   = $(patsubst %,tests/test_%,interruption keys terminal)
 WINDOWS_TESTS = $(filter-out $(WINDOWS_NOT),$(TESTS))
 WINE          = $(or $(shell command -v wine64),/usr/lib/wine/wine64)
 WINDOWS       = $(BUILD)/release/windows-x86_64
@@ -391,8 +391,8 @@ fuzz: $(HARNESSES:%=fuzz-%)
 fuzz-%:
 	@mkdir -p build/fuzz/$*
 	$(call quiet,FUZZ)clang $(FLAGS) $(SANITIZE) -fsanitize=fuzzer -DHARNESS=fuzz_$* \
-		-o build/fuzz/fuzz_$* tests/fuzz/entry.c $(FUZZ:.o=.c) $(BASE) \
-		formats/safetensors.c formats/quantize.c formats/tokenizer.c data/vocab.c
+		-o build/fuzz/fuzz_$* tests/fuzz/entry.c $(FUZZ:.o=.c) tests/system_$(HERE).c $(BASE) \
+		formats/safetensors.c formats/quantize.c formats/tokenizer.c data/vocab.c $(CMOCKA)
 	build/fuzz/fuzz_$* -runs=$(RUNS) -max_len=1024 -verbosity=0 -print_final_stats=1 \
 		build/fuzz/$* tests/fuzz/corpus/$*
 

@@ -27,6 +27,7 @@ typedef enum {
     OPEN_REMOVAL,   /* files and folders that are removed while another process has them open */
     PATH_REASONS,   /* why a path leads nowhere: through a file, or by too long a name */
     FAULTY_MEMORY,  /* requests for memory that a test makes fail: aligned_alloc */
+    EXACT_COSINES,  /* a C library whose cosines and sines are right to the last places */
 } Feature;
 
 /* Why the system lacks it; NULL if it does not. */

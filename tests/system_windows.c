@@ -47,6 +47,7 @@ const char *system_lacks(Feature feature) {
         [OPEN_REMOVAL] = "what a process has open cannot be removed",
         [PATH_REASONS] = "such a path is only not found",
         [FAULTY_MEMORY] = "memory is not requested by aligned_alloc",
+        [EXACT_COSINES] = "the C library's cosines are not exact",
     };
     return feature == OPEN_REPLACED && !is_wine() ? NULL : reasons[feature];
 }

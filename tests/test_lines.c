@@ -14,7 +14,7 @@ enum {
     LENGTH = sizeof text - 1,
     T = 16,
     C = 16,
-    SKIPPED = LENGTH - T,
+    BEFORE = LENGTH - T,
     LAYERS = 2,
     HEADS = 4,
     KV_HEADS = 2
@@ -263,10 +263,10 @@ static void test_trace(void **state) {
     assert_int_equal(tril_reading_open(&plain, model, text, LENGTH, 1, &error), TRIL_OK);
     assert_int_equal(tril_reading_line(plain, 0, &line), 0);
     assert_int_equal(tril_reading_tokens(traced), T);
-    assert_int_equal(tril_reading_skipped(traced), SKIPPED);
+    assert_int_equal(tril_reading_skipped(traced), BEFORE);
     tril_encode(tril_model_tokenizer(model), text, LENGTH, ids, LENGTH, &count, &error);
-    assert_memory_equal(tril_reading_ids(traced), ids + SKIPPED, T * sizeof *ids);
-    assert_memory_equal(tril_reading_ids(plain), ids + SKIPPED, T * sizeof *ids);
+    assert_memory_equal(tril_reading_ids(traced), ids + BEFORE, T * sizeof *ids);
+    assert_memory_equal(tril_reading_ids(plain), ids + BEFORE, T * sizeof *ids);
     size_t V = (size_t)tril_tokenizer_size(tril_model_tokenizer(model));
     assert_memory_equal(tril_reading_logits(traced), tril_reading_logits(plain),
                         T * V * sizeof(float));

@@ -1,15 +1,29 @@
+#define _DEFAULT_SOURCE /* madvise */
 #include "base/memory.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #if !defined __wasm__
+#include <sys/mman.h>
 #include <sys/resource.h>
 #endif
 #include <unistd.h>
 
+#if defined MADV_HUGEPAGE
+/* Pages of 2 MiB instead of 4 KiB save the processor most searches for addresses. Only pages that
+ * the block fills are asked for, so it takes no more memory. */
+void *memory_request(size_t size) {
+    const size_t page = (size_t)1 << 21;
+    if (size < page) return aligned_alloc(MEMORY_ALIGNMENT, size);
+    void *block = aligned_alloc(page, (size + page - 1) / page * page);
+    if (block) (void)madvise(block, size / page * page, MADV_HUGEPAGE); /* may be refused */
+    return block;
+}
+#else
 void *memory_request(size_t size) {
     return aligned_alloc(MEMORY_ALIGNMENT, size);
 }
+#endif
 
 void memory_free(void *block) {
     free(block);

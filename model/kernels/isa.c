@@ -795,9 +795,15 @@ static void gelu(float *y, const float *x, size_t n) {
     }
 }
 
+/* The distance of prefetches of numbers that the forward pass left in memory, and of results: a
+ * gradient itself was written just before. */
+enum { NUMBERS_AHEAD = 512 };
+
 /* dy/dx = s + x s (1 - s) 2 du/dx */
 static void gelu_backward(float *dx, float *y, const float *x, const float *dy, size_t n) {
     for (size_t i = 0; i < n; i += LANES) {
+        __builtin_prefetch(x + i + NUMBERS_AHEAD);
+        __builtin_prefetch(y + i + NUMBERS_AHEAD, 1);
         Vector of = load_some(x + i, n - i, 0), up = load_some(dy + i, n - i, 0), square = of * of;
         Vector u = of * multiply_add(all(gelu_cubic), square, all(gelu_linear));
         Vector s = 1.0f / (1.0f + exponential(-2.0f * u)), out = of * s;
@@ -902,6 +908,10 @@ static void swiglu(float *y, const float *gate, const float *up, size_t n) {
 static void swiglu_backward(float *dgate, float *dup, float *y, const float *gate, const float *up,
                             const float *dy, size_t n) {
     for (size_t i = 0; i < n; i += LANES) {
+        __builtin_prefetch(gate + i + NUMBERS_AHEAD);
+        __builtin_prefetch(up + i + NUMBERS_AHEAD);
+        __builtin_prefetch(y + i + NUMBERS_AHEAD, 1);
+        __builtin_prefetch(dup + i + NUMBERS_AHEAD, 1);
         Vector g = load_some(gate + i, n - i, 0), u = load_some(up + i, n - i, 0);
         Vector d = load_some(dy + i, n - i, 0), s = 1.0f / (1.0f + exponential(-g)), open = g * s;
         store_some(y + i, n - i, open * u);

@@ -54,6 +54,7 @@ enum {
     TILE_COLUMNS = TILE_VECTORS * LANES,
     PANEL = 8192, /* floats of a panel that fit the L1 cache with a strip of the left operand */
     BLOCK_TERMS = PANEL / TILE_COLUMNS < MATMUL_TERMS ? PANEL / TILE_COLUMNS : MATMUL_TERMS,
+    LINE = 16, /* floats in a cache line */
     WIDE = 16, /* lanes of a sum */
     PARTS = WIDE / LANES,
     CHAINS = 4 /* sums at a time, to hide the latency of a multiply-add */
@@ -253,6 +254,81 @@ static void tile(float *c, size_t c_row, const float *a, size_t a_row, size_t a_
 #undef TILE
 }
 
+/* One term of a whole tile. Its rows of a are reached from two pointers, so that the addresses need
+ * few registers. */
+static inline __attribute__((always_inline)) void add_term(Vector sum[TILE_ROWS][TILE_VECTORS],
+                                                           const float *upper, const float *lower,
+                                                           size_t a_row, const float *b) {
+    enum { HALF = TILE_ROWS / 2 };
+    Vector row[TILE_VECTORS];
+#pragma GCC unroll 4
+    for (int j = 0; j < TILE_VECTORS; j++) row[j] = load(b + j * LANES);
+#pragma GCC unroll 8
+    for (int i = 0; i < TILE_ROWS; i++) {
+        Vector value = all((i < HALF ? upper : lower)[(size_t)(i % HALF) * a_row]);
+#pragma GCC unroll 4
+        for (int j = 0; j < TILE_VECTORS; j++) sum[i][j] = multiply_add(value, row[j], sum[i][j]);
+    }
+}
+
+static inline __attribute__((always_inline)) void
+whole_tile(float *c, size_t c_row, const float *a, size_t a_row, size_t a_column, const float *b,
+           int K, const float *start, size_t start_row, const float *ahead, const bool fetches) {
+    Vector sum[TILE_ROWS][TILE_VECTORS];
+    const float *lower = a + TILE_ROWS / 2 * a_row;
+    int pairs = K / 2;
+#pragma GCC unroll 8
+    for (int i = 0; i < TILE_ROWS; i++)
+#pragma GCC unroll 4
+        for (int j = 0; j < TILE_VECTORS; j++) {
+            sum[i][j] = start ? load(start + (size_t)i * start_row + j * LANES) : (Vector){0};
+            if (j * LANES % LINE == 0)
+                __builtin_prefetch(c + (size_t)(TILE_ROWS + i) * c_row + j * LANES, 1);
+        }
+    for (int p = 0; p < pairs; p++) {
+        add_term(sum, a, lower, a_row, b);
+        add_term(sum, a + a_column, lower + a_column, a_row, b + TILE_COLUMNS);
+        if (fetches) __builtin_prefetch(ahead + p * LINE, 0, 2);
+        a += 2 * a_column;
+        lower += 2 * a_column;
+        b += 2 * TILE_COLUMNS;
+    }
+    if (K % 2) add_term(sum, a, lower, a_row, b);
+#pragma GCC unroll 8
+    for (int i = 0; i < TILE_ROWS; i++)
+#pragma GCC unroll 4
+        for (int j = 0; j < TILE_VECTORS; j++) store(c + (size_t)i * c_row + j * LANES, sum[i][j]);
+}
+
+static inline __attribute__((always_inline)) void tiles_of(float *c, size_t c_row, const float *a,
+                                                           size_t a_row, size_t a_column,
+                                                           const float *b, int K, int count,
+                                                           const float *start, size_t start_row,
+                                                           const float *ahead, const float *end) {
+    for (int i = 0; i < count; i++) {
+        if (ahead < end)
+            whole_tile(c, c_row, a, a_row, a_column, b, K, start, start_row, ahead, true);
+        else
+            whole_tile(c, c_row, a, a_row, a_column, b, K, start, start_row, NULL, false);
+        if (ahead < end) ahead += K / 2 * LINE;
+        c += TILE_ROWS * c_row;
+        a += TILE_ROWS * a_row;
+        if (start) start += TILE_ROWS * start_row;
+    }
+}
+
+/* With constants for the strides of a matrix in place and of a packed strip. */
+static void tiles(float *c, size_t c_row, const float *a, size_t a_row, size_t a_column,
+                  const float *b, int K, int count, const float *start, size_t start_row,
+                  const float *ahead, const float *end) {
+    if (a_column == 1)
+        tiles_of(c, c_row, a, a_row, 1, b, K, count, start, start_row, ahead, end);
+    else if (a_row == 1 && a_column == MATMUL_STRIP)
+        tiles_of(c, c_row, a, 1, MATMUL_STRIP, b, K, count, start, start_row, ahead, end);
+    else
+        tiles_of(c, c_row, a, a_row, a_column, b, K, count, start, start_row, ahead, end);
+}
+
 /* ---- transposing a matrix ---- */
 
 /* Transposes a square of LANES x LANES, or the squares of ZIP_LANES in each half of it: zips row i
@@ -302,7 +378,7 @@ static void transpose(float *to, size_t to_row, const float *from, size_t from_r
 }
 
 /* The distance of prefetches, in rows: the hardware does not predict the jump to the next row. */
-enum { ROWS_AHEAD = 12, LINE = 16 };
+enum { ROWS_AHEAD = 12 };
 
 static inline __attribute__((always_inline)) void copy_lines(float *to, const float *from,
                                                              int whole, size_t ahead) {
@@ -1037,6 +1113,7 @@ const Isa TABLE_NAME(ISA) = {
     .tile_columns = TILE_COLUMNS,
     .block_terms = BLOCK_TERMS,
     .tile = tile,
+    .tiles = tiles,
     .transpose = transpose,
     .copy = copy,
     .copy_past_cache = copy_past_cache,

@@ -52,6 +52,13 @@ typedef struct Isa {
                  const float *b, size_t b_row, int K, int rows, int columns, const float *start,
                  size_t start_row, const float *ahead);
 
+    /* The same for `count` whole tiles, each below the one before, with the same panel b, whose
+       rows are tile_columns floats apart. From `ahead` to about `end`, cache lines are prefetched,
+       one for two terms of a tile; none if both are NULL. */
+    void (*tiles)(float *c, size_t c_row, const float *a, size_t a_row, size_t a_column,
+                  const float *b, int K, int count, const float *start, size_t start_row,
+                  const float *ahead, const float *end);
+
     /* to[j,i] = from[i,j] for rows x columns elements; to_row and from_row: floats from one row to
        the next */
     void (*transpose)(float *to, size_t to_row, const float *from, size_t from_row, int rows,

@@ -94,7 +94,13 @@ static void multiply_block(const Isa *isa, float *c, size_t c_row, Matrix a, con
         /* the first tiles prefetch the next panel, a cache line for each of their terms */
         const float *next = panel + (size_t)isa->tile_columns * (size_t)terms, *end = next;
         if (j + isa->tile_columns < N) end += b_row * (size_t)terms;
-        for (int i = 0; i < M; i += isa->tile_rows, next += (size_t)K * LINE)
+        int whole = N - j < isa->tile_columns ? 0 : M / isa->tile_rows;
+        if (whole > 0) {
+            isa->tiles(c + j, c_row, a.at, a.row, a.column, panel, K, whole,
+                       start ? start + j : NULL, start_row, next, end);
+            next = end;
+        }
+        for (int i = whole * isa->tile_rows; i < M; i += isa->tile_rows, next += (size_t)K * LINE)
             isa->tile(c + (size_t)i * c_row + j, c_row, a.at + (size_t)i * a.row, a.row, a.column,
                       panel, b_row, K, min_int(isa->tile_rows, M - i),
                       min_int(isa->tile_columns, N - j),
@@ -127,7 +133,13 @@ static void multiply_upper(const Thread *thread, float *c, size_t c_row, Matrix 
             size_t b_row = whole_vectors(isa, end - j);
             const float *panel =
                 b.at + (size_t)p * whole_vectors(isa, b.N) + (size_t)j * (size_t)terms;
-            for (int i = 0; i < end; i += isa->tile_rows) {
+            int whole = 0; /* tiles that begin in row j or above */
+            if (end - j == isa->tile_columns)
+                whole = min_int(j / isa->tile_rows + 1, b.N / isa->tile_rows);
+            if (whole > 0)
+                isa->tiles(c + j, c_row, a.at + p, a.row, 1, panel, terms, whole,
+                           p == 0 ? NULL : c + j, c_row, NULL, NULL);
+            for (int i = whole * isa->tile_rows; i < end; i += isa->tile_rows) {
                 int first = i > j ? i / isa->lanes * isa->lanes : j;
                 float *to = c + (size_t)i * c_row + first;
                 isa->tile(to, c_row, a.at + (size_t)i * a.row + p, a.row, 1, panel + (first - j),

@@ -407,6 +407,18 @@ static void copy(float *to, size_t to_row, const float *from, size_t from_row, i
     }
 }
 
+/* Row by row, so that each row is read from its begin to its end: the hardware prefetches that. */
+static void copy_panels(float *to, const float *from, size_t from_row, int rows, int columns) {
+    enum { AHEAD = 4 };
+    for (int i = 0; i < rows; i++, to += TILE_COLUMNS, from += from_row)
+        for (int j = 0; j < columns; j += TILE_COLUMNS)
+#pragma GCC unroll 4
+            for (int k = 0; k < TILE_COLUMNS; k += LANES) {
+                if (k % LINE == 0) __builtin_prefetch(from + AHEAD * from_row + j + k);
+                store(to + (size_t)j * (size_t)rows + k, load(from + j + k));
+            }
+}
+
 /* The fence lets other threads see what they synchronise with after it. */
 static void copy_past_cache(float *to, size_t to_row, const float *from, size_t from_row, int rows,
                             int columns) {
@@ -1116,6 +1128,7 @@ const Isa TABLE_NAME(ISA) = {
     .tiles = tiles,
     .transpose = transpose,
     .copy = copy,
+    .copy_panels = copy_panels,
     .copy_past_cache = copy_past_cache,
     .scores = scores,
     .means = means,

@@ -68,7 +68,11 @@ typedef struct Isa {
     void (*copy)(float *to, size_t to_row, const float *from, size_t from_row, int rows,
                  int columns);
 
-    /* The same past the cache where the processor can, for numbers that are not read again soon: a
+    /* The same for panels of tile_columns columns, one after another: to[j rows + i tile_columns +
+       k] = from[i,j + k] for every j that is a multiple of tile_columns, as `columns` must be */
+    void (*copy_panels)(float *to, const float *from, size_t from_row, int rows, int columns);
+
+    /* copy past the cache where the processor can, for numbers that are not read again soon: a
        line of memory need not be read before it is written */
     void (*copy_past_cache)(float *to, size_t to_row, const float *from, size_t from_row, int rows,
                             int columns);

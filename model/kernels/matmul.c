@@ -51,6 +51,13 @@ static void pack_in_block(const Isa *isa, float *block, Matrix b, int K, int N, 
                columns);
 }
 
+/* Packs all panels of one block of terms of b[K,N]. */
+static void pack_block(const Isa *isa, float *block, Matrix b, int K, int N) {
+    int whole = b.column == 1 ? N / isa->tile_columns : 0;
+    isa->copy_panels(block, b.at, b.row, K, whole * isa->tile_columns);
+    for (int j = whole; j < panels_in(isa, N); j++) pack_in_block(isa, block, b, K, N, j);
+}
+
 /* Packs panels begin <= number < end, counted through all blocks. */
 static void pack_panels(const Isa *isa, float *packed, Matrix b, int K, int N, size_t begin,
                         size_t end) {
@@ -195,8 +202,7 @@ static void accumulate(const Thread *thread, float *c, size_t c_row, Matrix a, M
             int terms = min_int(isa->block_terms, K - p);
             Matrix left = {a.at + (size_t)p * a.column, a.row, a.column};
             Matrix right = {b.at + (size_t)p * b.row + (size_t)j * b.column, b.row, b.column};
-            for (int panel = 0; panel < panels_in(isa, columns); panel++)
-                pack_in_block(isa, thread->right, right, terms, columns, panel);
+            pack_block(isa, thread->right, right, terms, columns);
             /* the thread with the first columns sums the rows of a */
             multiply_strips(thread, c + j, c_row, left, own.rows, columns, terms,
                             sums && j == 0 ? sums + own.row : NULL);

@@ -333,6 +333,7 @@ def main():
     alphabet = {character: i for i, character in enumerate(sorted(set(characters)))}
     train = int(len(characters) * (1 - 0.1))
     ids = np.array([alphabet[character] for character in characters[:train]], np.int64)
+    subprocess.run(["make", "--silent", "train"], check=True)
     print(f"PyTorch {torch.__version__}, {options.threads} threads")
     asked = options.precisions.split(",")
     precisions = available(options.file, asked, options.threads)

@@ -3,6 +3,8 @@
  *     mpirun -n 2 processes TEXT MODEL
  *
  * Trains like the ./train that wrote MODEL there. Fails unless the weights have the same bits. */
+#include "base/file.h"
+#include "base/memory.h"
 #include "library/tril.h"
 
 #include <stdio.h>
@@ -13,15 +15,6 @@ static int failed(const char *what) {
     return EXIT_FAILURE;
 }
 
-static char *read_text(const char *path, size_t *length) {
-    enum { MOST = 1 << 24 };
-    char *text = malloc(MOST);
-    FILE *file = fopen(path, "rb");
-    *length = text && file ? fread(text, 1, MOST, file) : 0;
-    if (file) fclose(file);
-    return text;
-}
-
 /* What the first process does. */
 static int train(const char *path, const char *model_path) {
     const TrilSizes sizes = {.rung = "modern", .layers = 2, .heads = 2, .width = 32, .context = 32};
@@ -30,8 +23,10 @@ static int train(const char *path, const char *model_path) {
     TrilTokenizer *tokenizer = NULL;
     TrilModel *model = NULL, *expected = NULL;
     TrilTraining *training = NULL;
+    Error err;
     size_t length;
-    char *text = read_text(path, &length);
+    char *text;
+    if (!file_read(path, &text, &length, &err)) return failed(err.text);
     options.steps = 60;
     options.batch = 10;
     options.dropout = 0.1;
@@ -49,7 +44,7 @@ static int train(const char *path, const char *model_path) {
     tril_model_free(model);
     tril_model_free(expected);
     tril_tokenizer_free(tokenizer);
-    free(text);
+    memory_free(text);
     return bad ? failed(error.text) : EXIT_SUCCESS;
 }
 

@@ -54,7 +54,7 @@ typedef struct Isa {
 
     /* The same for `count` whole tiles, each below the one before, with the same panel b, whose
        rows are tile_columns floats apart. From `ahead` to about `end`, cache lines are prefetched,
-       one for two terms of a tile; none if both are NULL. */
+       one for two terms of a tile; none if `ahead` is `end`. */
     void (*tiles)(float *c, size_t c_row, const float *a, size_t a_row, size_t a_column,
                   const float *b, int K, int count, const float *start, size_t start_row,
                   const float *ahead, const float *end);

@@ -98,7 +98,7 @@ static void multiply_block(const Isa *isa, float *c, size_t c_row, Matrix a, con
     for (int j = first; j < N; j += isa->tile_columns) {
         const float *panel = block + (size_t)j * (size_t)terms;
         size_t b_row = whole_vectors(isa, min_int(isa->tile_columns, widest - j));
-        /* the first tiles prefetch the next panel, a cache line for each of their terms */
+        /* the first tiles prefetch the next panel */
         const float *next = panel + (size_t)isa->tile_columns * (size_t)terms, *end = next;
         if (j + isa->tile_columns < N) end += b_row * (size_t)terms;
         int whole = N - j < isa->tile_columns ? 0 : M / isa->tile_rows;

@@ -58,6 +58,10 @@ static double tokens_of(const Walk *w) {
     return (double)w->run->pass.B * w->run->pass.T;
 }
 
+static int block_of(const Walk *w) {
+    return execute_block_size(w->run->products, (size_t)tokens_of(w), w->threads, BLOCK_MAX);
+}
+
 /* Of a linear layer its multiply-adds for a token, of other instructions the numbers they touch. */
 static double weight_of(const Instruction *at) {
     double in = 0, out = 0;
@@ -147,7 +151,7 @@ static void walk_team(Walk *w, const Instruction *at) {
 /* Each block in turn goes to the thread that is free first, or to its own. */
 static void walk_blocks(Walk *w, const Step *step) {
     const Run *run = w->run;
-    size_t tokens = (size_t)tokens_of(w), block = (size_t)run->block;
+    size_t tokens = (size_t)tokens_of(w), block = (size_t)block_of(w);
     double each = 0, seconds[MOST] = {0}, most = 0;
     for (int i = step->begin; i < step->end; i++) {
         const Instruction *at = &run->program.list[i];
@@ -242,7 +246,7 @@ static void walk(Walk *w, int threads) {
     walk_packing(w);
     walk_steps(w, 0, s->backward);
     wait_for_all(w);
-    work_shares(w, find_kind(w, "cross_entropy"), 1, (size_t)tokens_of(w), (size_t)w->run->block);
+    work_shares(w, find_kind(w, "cross_entropy"), 1, (size_t)tokens_of(w), (size_t)block_of(w));
     wait_for_all(w);
     walk_packing(w);
     walk_steps(w, s->backward, s->step_count);
@@ -342,22 +346,22 @@ static void print(Walk *w) {
                                         "Muon"};
     walk(w, 1);
     double one = w->elapsed;
-    printf("  a step on one thread: %.1f ms; blocks of %d tokens: %d\n", one * 1e3, w->run->block,
-           execute_blocks(w->run));
+    printf("  a step on one thread: %.1f ms\n", one * 1e3);
     printf("  threads                        ");
     for (int i = 0; i < COUNT; i++) printf("  %6d", threads[i]);
     printf("\n  part, and its share: the slowest thread's time against an equal share of one's\n");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         print_kind(w, names[i], one, threads, COUNT);
-    for (int row = 0; row < 4; row++) {
-        static const char *const rows[] = {"barriers", "MB packed for gradients",
-                                           "MB from other threads", "times as fast"};
+    for (int row = 0; row < 5; row++) {
+        static const char *const rows[] = {"tokens in a block", "barriers",
+                                           "MB packed for gradients", "MB from other threads",
+                                           "times as fast"};
         printf("  %-29s  ", rows[row]);
         for (int i = 0; i < COUNT; i++) {
             walk(w, threads[i]);
-            const double values[] = {w->barriers, w->packed * 1e-6, w->foreign * 1e-6,
+            const double values[] = {block_of(w), w->barriers, w->packed * 1e-6, w->foreign * 1e-6,
                                      one / w->elapsed};
-            printf(row == 0 ? "%6.0f  " : row == 3 ? "%6.2f  " : "%6.1f  ", values[row]);
+            printf(row < 2 ? "%6.0f  " : row == 4 ? "%6.2f  " : "%6.1f  ", values[row]);
         }
         putchar('\n');
     }

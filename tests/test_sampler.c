@@ -411,7 +411,7 @@ static void test_shared_work(void **state) {
     (void)state;
     static const struct {
         int L, C, tokens, threads;
-    } cases[] = {{4, 128, 1, 1},   {4, 128, 23, 1}, {4, 128, 64, 3},
+    } cases[] = {{4, 128, 1, 1},   {4, 128, 16, 1}, {4, 128, 23, 2}, {4, 128, 48, 3},
                  {4, 128, 128, 4}, {2, 512, 1, 4},  {2, 512, 2, 1} /* too few tokens for two */};
     for (size_t i = 0; i < COUNT(cases); i++) {
         Config config = {

@@ -47,8 +47,8 @@ static size_t size_of_array(const Watch *w, int id) {
     size_t rows = where == SINGLE || (where == OWN && w->single) ? 1
                   : where == OWN                                 ? w->capacity.block
                   : info->rows == PER_TOKEN                      ? w->capacity.tokens
-                  : info->rows == PER_BLOCK                      ? w->capacity.blocks
-                                                                 : w->capacity.positions;
+                  : info->rows == PER_STRETCH ? (w->capacity.tokens + STRETCH - 1) / STRETCH
+                                              : w->capacity.positions;
     return rows * (size_t)info->width;
 }
 
@@ -163,7 +163,7 @@ static void test_every_rung(void **state) {
                 bool training = kind == 1;
                 Config config = {
                     .V = 11, .T = 7, .L = 3, .NH = 2, .C = 12, .dropout = dropping ? 0.5 : 0};
-                Capacity capacity = {.tokens = 50, .positions = 7, .blocks = 3, .block = 24};
+                Capacity capacity = {.tokens = 50, .positions = 7, .block = 24};
                 Error err;
                 Model model;
                 Program program;
@@ -195,7 +195,7 @@ static Array alternate(Program *p, const void *weights, void *activations) {
 static void test_alternating_rung(void **state) {
     (void)state;
     Config config = {.model = "bigram", .V = 11, .T = 7};
-    Capacity capacity = {.tokens = 50, .positions = 7, .blocks = 3, .block = 24};
+    Capacity capacity = {.tokens = 50, .positions = 7, .block = 24};
     Error err;
     Model model;
     Program program;

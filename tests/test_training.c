@@ -95,17 +95,32 @@ static void product(double *c, const double *a, const double *b, bool turned, in
 
 enum { WIDEST = 36 * 96 };
 
-/* The Newton-Schulz iteration as its authors write it, on x[m,n] with m <= n. */
+/* The polynomials of Muon's iteration: a x + b x^3 + c x^5 of each singular value x. */
+enum { MUON_STEPS = 3 };
+static const double polynomials[MUON_STEPS][3] = {
+    {8.09337, -23.6204, 17.4462}, {3.63659, -2.72193, 0.536546}, {2.6613, -1.97715, 0.452617}};
+
+static double frobenius(const double *x, int count) {
+    double sum = 0;
+    for (int i = 0; i < count; i++) sum += x[i] * x[i];
+    return sqrt(sum);
+}
+
+/* x[m,n], m <= n, of any norm, is divided by the eighth root of the sum of its singular values'
+ * eighth powers; then the polynomials follow, each with a new A = x x^T. */
 static void orthogonalize(double *x, int m, int n) {
-    double norm = 0, a[WIDEST], aa[WIDEST], y[WIDEST];
-    for (int i = 0; i < m * n; i++) norm += x[i] * x[i];
-    for (int i = 0; i < m * n; i++) x[i] /= sqrt(norm) + 1e-7;
-    for (int step = 0; step < 5; step++) {
-        product(a, x, x, true, m, n, m);
-        product(aa, a, a, false, m, m, m);
-        for (int i = 0; i < m * m; i++) a[i] = -4.7750 * a[i] + 2.0315 * aa[i];
-        product(y, a, x, false, m, m, n);
-        for (int i = 0; i < m * n; i++) x[i] = 3.4445 * x[i] + y[i];
+    double A[WIDEST], AA[WIDEST], y[WIDEST];
+    product(A, x, x, true, m, n, m);
+    product(AA, A, A, false, m, m, m);
+    double largest = sqrt(sqrt(frobenius(AA, m * m)));
+    for (int i = 0; i < m * n; i++) x[i] /= largest;
+    for (int step = 0; step < MUON_STEPS; step++) {
+        const double *p = polynomials[step];
+        product(A, x, x, true, m, n, m);
+        product(AA, A, A, false, m, m, m);
+        for (int i = 0; i < m * m; i++) A[i] = p[1] * A[i] + p[2] * AA[i];
+        product(y, A, x, false, m, m, n);
+        for (int i = 0; i < m * n; i++) x[i] = p[0] * x[i] + y[i];
     }
 }
 
@@ -177,6 +192,19 @@ static void check_muon(Precision precision, int C, int threads, double most, dou
     free(m);
     run_close(bench.run);
     model_free(model);
+}
+
+/* All singular values from 0.01 on come near 1. */
+static void test_muon_polynomials(void **state) {
+    (void)state;
+    for (double from = 0.01; from <= 1; from *= 1.0001) {
+        double x = from;
+        for (int step = 0; step < MUON_STEPS; step++) {
+            const double *p = polynomials[step];
+            x *= p[0] + x * x * (p[1] + x * x * p[2]);
+        }
+        assert_near(x, 1, 0.28);
+    }
 }
 
 static void test_muon(void **state) {
@@ -583,6 +611,7 @@ int main(void) {
         cmocka_unit_test(test_gradients_add),
         cmocka_unit_test(test_schedule),
         cmocka_unit_test(test_warmup_stable_decay),
+        cmocka_unit_test(test_muon_polynomials),
         cmocka_unit_test(test_muon),
         cmocka_unit_test(test_muon_bf16),
         cmocka_unit_test(test_profile),

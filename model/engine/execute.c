@@ -5,13 +5,21 @@
 #include "base/random.h"
 #include "base/world.h"
 
-int execute_block_size(const Products *products, size_t tokens) {
-    enum { MANY = 16, GRAIN = 12 }; /* whole tiles of any instruction set: 6, 4 or 2 rows */
-    enum { TILES = 2 }; /* of AMX: the fewer, the more of a step stays in the L2 cache */
-    size_t grain = products->rows ? (size_t)products->rows : GRAIN;
-    size_t max = products->rows ? TILES * (size_t)products->rows : BLOCK_MAX;
-    size_t length = (tokens / MANY + grain - 1) / grain * grain;
-    return length < BLOCK_MIN ? BLOCK_MIN : length > max ? (int)max : (int)length;
+/* Of the lengths with which the slowest thread has the fewest tiles, the longest. */
+int execute_block_size(const Products *products, size_t tokens, int threads, int most) {
+    enum { TILE = 6 };  /* rows of a tile in float32, with most instruction sets */
+    enum { TILES = 2 }; /* in bfloat16: the fewer, the more of a step stays in the L2 cache */
+    size_t tile = products->rows ? (size_t)products->rows : TILE, least = SIZE_MAX;
+    size_t grain = products->rows ? (size_t)products->rows : STRETCH, best = grain;
+    size_t max = products->rows ? TILES * tile : (size_t)most;
+    for (size_t length = grain; length <= max && length < tokens + grain; length += grain) {
+        size_t blocks = (tokens + length - 1) / length, team = (size_t)threads;
+        size_t tiles = (blocks + team - 1) / team * ((length + tile - 1) / tile);
+        if (tiles > least) continue;
+        least = tiles;
+        best = length;
+    }
+    return (int)best;
 }
 
 void execute_packing(const Run *run, const Thread *thread, bool backward) {
@@ -38,9 +46,9 @@ static float *locate(const Run *run, const Location *locations, Array array, int
     if (at->where == OWN)
         return run->own + (size_t)thread * run->own_size + at->offset + array.offset;
     if (at->where == SINGLE) return run->single + at->offset + array.offset;
-    size_t row = info->rows == PER_TOKEN   ? first + (at->cached ? (size_t)run->pass.past : 0)
-                 : info->rows == PER_BLOCK ? first / (size_t)run->block
-                                           : 0;
+    size_t row = info->rows == PER_TOKEN     ? first + (at->cached ? (size_t)run->pass.past : 0)
+                 : info->rows == PER_STRETCH ? first / STRETCH
+                                             : 0;
     return run->activations + at->offset + row * (size_t)info->width + array.offset;
 }
 
@@ -91,8 +99,7 @@ static void execute(const Run *run, const Thread *thread, const Instruction *at,
                  .targets = run->targets,
                  .taught = run->taught,
                  .taught_share = run->taught_share,
-                 .scale = run->scale,
-                 .blocks = execute_blocks(run)};
+                 .scale = run->scale};
     for (int i = 0; i < MAX_INPUTS; i++) {
         if (!at->inputs[i].id) continue;
         call.in[i] = locate(run, locations, at->inputs[i], thread->index, tokens.first);

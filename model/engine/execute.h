@@ -11,11 +11,11 @@ typedef struct {
     int count;
 } Block;
 
-/* The tokens of a pass are cut into at least about 16 blocks, so that several threads have equal
- * shares. A block is a whole number of tiles, and short enough that what a step writes is still in
- * the cache when it is read. The cut does not depend on the number of threads. */
-enum { BLOCK_MIN = 24, BLOCK_MAX = 288 };
-int execute_block_size(const Products *products, size_t tokens);
+/* How many tokens a block has: at most `most` or so, a whole number of stretches. The threads have
+ * nearly equal shares, in few tiles of a product, and what a step writes is still in the cache when
+ * it is read. The length depends on the number of threads; results do not depend on the length. */
+enum { BLOCK_MAX = 288 };
+int execute_block_size(const Products *products, size_t tokens, int threads, int most);
 
 /* Packs the weights that are right operands, for a pass in one direction, and waits for all
  * threads. */

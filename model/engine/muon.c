@@ -5,16 +5,26 @@
 #include <math.h>
 #include <string.h>
 
-/* The iteration computes A = x x^T, makes a few steps on A alone, multiplies x, and so on. Here are
- * the steps on each A. Each but the first makes a rounding error in A larger, by up to a^2 = 12. So
- * with operands rounded to bfloat16 A is new in each step. */
-enum { STAGES_MAX = 5 };
+/* A step replaces x by P x with P = a I + b A + c A A and A = x x^T: a x + b x^3 + c x^5 of each
+ * singular value x. */
 typedef struct {
-    int count, steps[STAGES_MAX];
-} Stages;
+    float a, b, c;
+} Polynomial;
 
-static Stages stages_of(const Products *products) {
-    return products->rounds ? (Stages){5, {1, 1, 1, 1, 1}} : (Stages){2, {3, 2}};
+/* Together the steps move singular values between 0.01 and 1 to between 0.72 and 1.28. Each
+ * polynomial is that which comes nearest to 1 on the interval that the one before leaves, found by
+ * linear programming. No three others come nearer (Amsel, Persson, Musco and Gower, "The Polar
+ * Express", 2025). */
+enum { STEPS = 3 };
+static const Polynomial polynomials[STEPS] = {{8.09337f, -23.6204f, 17.4462f},
+                                              {3.63659f, -2.72193f, 0.536546f},
+                                              {2.6613f, -1.97715f, 0.452617f}};
+
+/* The steps of a stage, which computes A, makes its steps on A alone, and multiplies x once. Each
+ * step makes the rounding errors of A larger. So with operands rounded to bfloat16 A is new in
+ * each. */
+static int steps_of_stage(const Products *products) {
+    return products->rounds ? 1 : STEPS;
 }
 
 /* m <= n: with the shorter side first the products are smaller. */
@@ -42,11 +52,9 @@ size_t muon_scratch(const Isa *isa, const Products *products, int rows, int colu
 /* Of a symmetric product, half is computed. */
 double muon_work(const Products *products, int rows, int columns) {
     Shape s = shape_of(rows, columns);
-    Stages stages = stages_of(products);
-    double square = (double)s.m * s.m, work = 0;
-    for (int i = 0; i < stages.count; i++)
-        work += square * (1.5 * s.n + 0.5 * (4 * stages.steps[i] - 3) * s.m);
-    return work;
+    int steps = steps_of_stage(products);
+    double square = (double)s.m * s.m;
+    return STEPS / steps * square * (1.5 * s.n + 0.5 * (4 * steps - 3) * s.m);
 }
 
 /* ---- products of one thread ---- */
@@ -79,30 +87,43 @@ static void multiply_symmetric(const Thread *thread, float *c, const float *a, P
 
 /* ---- the step ---- */
 
-/* A step of Newton and Schulz replaces x by P x with P = a I + b A + c A A and A = x x^T. P has the
- * eigenvectors of A, so the next A is P A P, and x need not be multiplied before the end: by Q, the
- * product of all P. All of these are symmetric m x m matrices. Writes Q x to y[m,n] after `steps`
- * steps; both have s.mn floats, `work` is the rest of muon_scratch. */
-static void take_steps(const Thread *thread, float *y, const float *x, float *work, Shape s,
-                       int steps) {
-    const float a = 3.4445f, b = -4.7750f, c = 2.0315f; /* Jordan's */
+/* Divides x by a number that is hardly more than its largest singular value, and never less: the
+ * eighth root of the sum of all singular values' eighth powers. The norm of AA = A A is the square
+ * root of that sum. Divides A and AA accordingly. */
+static void divide_by_largest(const Isa *isa, float *x, float *A, float *AA, Shape s) {
+    size_t square = (size_t)s.m * (size_t)s.m;
+    float largest = sqrtf(sqrtf(isa->dot(AA, AA, square))) + 1e-7f; /* of A */
+    isa->axpby(x, 1 / sqrtf(largest), x, 0, (size_t)s.m * (size_t)s.n);
+    isa->axpby(A, 1 / largest, A, 0, square);
+    isa->axpby(AA, 1 / (largest * largest), AA, 0, square);
+}
+
+/* Makes the steps first <= i < end. P has the eigenvectors of A, so the next A is P A P, and x need
+ * not be multiplied before the end: by Q, the product of all P. All of these are symmetric m x m
+ * matrices. Writes Q x to y[m,n]; x and y have s.mn floats, `work` is the rest of muon_scratch. */
+static void make_stage(const Thread *thread, float *y, float *x, float *work, Shape s, int first,
+                       int end) {
     float *A = work, *P = A + s.mm, *PA = P + s.mm, *Q = PA + s.mm, *packed = Q + s.mm;
     size_t row = (size_t)s.n, side = (size_t)s.m;
     Packed square = {packed, s.m, s.m};
     pack(thread, packed, (Matrix){x, 1, row}, s.n, s.m);
     multiply_symmetric(thread, A, x, (Packed){packed, s.n, s.m});
-    for (int i = 0; i < steps; i++) {
+    for (int i = first; i < end; i++) {
+        Polynomial p = polynomials[i];
+        bool begins = i == first, ends = i == end - 1;
         pack(thread, packed, (Matrix){A, side, 1}, s.m, s.m);
         multiply_symmetric(thread, P, A, square);
-        thread->isa->axpby(P, c, A, b, side * side);
-        for (size_t j = 0; j < side; j++) P[j * side + j] += a;
-        bool last = i == steps - 1;
-        if (!last) multiply_symmetric(thread, PA, P, square);
-        if (!last || i > 0) pack(thread, packed, (Matrix){P, side, 1}, s.m, s.m);
-        if (!last) multiply_symmetric(thread, A, PA, square);
-        if (i > 0) multiply_symmetric(thread, PA, Q, square); /* PA has done its work */
-        float *product = i > 0 ? PA : P, *spare = Q;
-        *(i > 0 ? &PA : &P) = spare;
+        if (i == 0) divide_by_largest(thread->isa, x, A, P, s);
+        thread->isa->axpby(P, p.c, A, p.b, side * side);
+        for (size_t j = 0; j < side; j++) P[j * side + j] += p.a;
+        if (!ends || !begins) pack(thread, packed, (Matrix){P, side, 1}, s.m, s.m);
+        if (!ends) {
+            multiply_symmetric(thread, PA, A, square);
+            multiply_symmetric(thread, A, PA, square);
+        }
+        if (!begins) multiply_symmetric(thread, PA, Q, square); /* PA has done its work */
+        float *product = begins ? P : PA, *spare = Q;
+        *(begins ? &P : &PA) = spare;
         Q = product;
     }
     pack(thread, packed, (Matrix){x, row, 1}, s.m, s.n);
@@ -110,14 +131,13 @@ static void take_steps(const Thread *thread, float *y, const float *x, float *wo
                                s.m, s.m, NULL, (Share){0, row});
 }
 
-/* Moves x[m,n], of norm 1, close to the nearest matrix with orthogonal rows: in the end all
- * singular values are between 0.7 and 1.2. Returns the result: x or y. y has s.mn floats, and the
- * rest of the scratch follows it. */
+/* Moves x[m,n], of norm 1, close to the nearest matrix with orthogonal rows. Returns the result: x
+ * or y. y has s.mn floats, and the rest of the scratch follows it. */
 static float *orthogonalize(const Thread *thread, float *x, float *y, float *work, Shape s) {
-    Stages stages = stages_of(thread->products);
-    for (int i = 0; i < stages.count; i++) {
+    int steps = steps_of_stage(thread->products);
+    for (int first = 0; first < STEPS; first += steps) {
         float *from = x;
-        take_steps(thread, y, x, work, s, stages.steps[i]);
+        make_stage(thread, y, x, work, s, first, first + steps);
         x = y;
         y = from;
     }

@@ -2,8 +2,8 @@
  * neural networks", 2024). Private to model/.
  *
  * A step goes along the orthogonal matrix nearest to the momentum: all its directions have the same
- * weight, however rare they are. Five steps of a Newton-Schulz iteration find it; they are products
- * of symmetric matrices. */
+ * weight, however rare they are. A few steps of an iteration find it, each an odd polynomial in the
+ * singular values; they are products of symmetric matrices. */
 #ifndef TRIL_MUON_H
 #define TRIL_MUON_H
 

@@ -83,7 +83,9 @@ static void forward(Run *run, const int32_t *ids, int B, int T, int past, bool t
                        .dropping = training && run->model->config.dropout > 0};
     run->pass.single = is_single(run);
     profile_pass(run, training);
-    run->block = execute_block_size(run->products, (size_t)B * (size_t)T);
+    run->block =
+        execute_block_size(run->products, (size_t)B * (size_t)T,
+                           worth_of(run, work_of(run), run->pass.single), run->longest_block);
     execute_begin(run);
     int threads = run_threads(run);
     if (run->paced && threads > 1)

@@ -19,8 +19,8 @@ static Capacity capacity_of(const Run *run) {
     size_t tokens = (size_t)run->options.batch * (size_t)run->options.length;
     return (Capacity){.tokens = tokens,
                       .positions = (size_t)run->options.length,
-                      .blocks = tokens / BLOCK_MIN + 1,
-                      .block = (size_t)execute_block_size(run->products, tokens)};
+                      .block = (size_t)execute_block_size(run->products, tokens,
+                                                          run->options.threads, BLOCK_MAX)};
 }
 
 /* The memory of a run, in floats. */
@@ -140,7 +140,9 @@ static bool make_program(Run *run, Error *err) {
     if (!record(&run->program, run->model, run->options.training, err) || !check_count(run, err))
         return false;
     if (run->options.kept) program_keep_all(&run->program);
-    return schedule_open(&run->schedule, &run->program, capacity_of(run), err);
+    Capacity capacity = capacity_of(run);
+    run->longest_block = (int)capacity.block;
+    return schedule_open(&run->schedule, &run->program, capacity, err);
 }
 
 /* Makes a run with everything chosen and laid out. Its large memory is measured, not yet

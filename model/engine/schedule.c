@@ -205,9 +205,9 @@ static size_t settle(Planner *planner, Location *locations, Where where, size_t 
 /* All rows of an array, in floats. */
 static size_t whole_size(const Planner *planner, int id) {
     const ArrayInfo *info = &planner->p->arrays[id];
-    size_t rows = info->rows == PER_TOKEN   ? planner->capacity.tokens
-                  : info->rows == PER_BLOCK ? planner->capacity.blocks
-                                            : planner->capacity.positions;
+    size_t rows = info->rows == PER_TOKEN     ? planner->capacity.tokens
+                  : info->rows == PER_STRETCH ? (planner->capacity.tokens + STRETCH - 1) / STRETCH
+                                              : planner->capacity.positions;
     if (info->cached) rows = (rows + KEY_GROUP - 1) / KEY_GROUP * KEY_GROUP; /* attention.c */
     return rows * (size_t)info->width;
 }

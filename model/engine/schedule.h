@@ -54,7 +54,7 @@ typedef struct {
 
 /* The size of the largest pass. */
 typedef struct {
-    size_t tokens, positions, blocks, block; /* block: tokens in a block */
+    size_t tokens, positions, block; /* block: tokens in a block */
 } Capacity;
 
 /* Makes the schedule of a program, which must not change while the schedule is used. schedule_close

@@ -369,9 +369,14 @@ static void transpose(float *to, size_t to_row, const float *from, size_t from_r
                       int columns) {
     int whole_rows = rows / LANES * LANES, whole_columns = columns / LANES * LANES;
     for (int i = 0; i < whole_rows; i += LANES)
-        for (int j = 0; j < whole_columns; j += LANES)
+        for (int j = 0; j < whole_columns; j += LANES) {
+            /* the rows below, which the hardware does not predict */
+#pragma GCC unroll 16
+            for (size_t k = 0; k < LANES; k++)
+                __builtin_prefetch(from + ((size_t)i + LANES + k) * from_row + (size_t)j);
             transpose_square(to + (size_t)j * to_row + (size_t)i, to_row,
                              from + (size_t)i * from_row + (size_t)j, from_row);
+        }
     for (int i = 0; i < rows; i++)
         for (int j = i < whole_rows ? whole_columns : 0; j < columns; j++)
             to[(size_t)j * to_row + (size_t)i] = from[(size_t)i * from_row + (size_t)j];

@@ -1,5 +1,6 @@
 /* norm.c - layer normalisation, and root-mean-square normalisation without mean and bias. */
 #include "model/layers/program.h"
+#include "base/array.h"
 
 #include <string.h>
 
@@ -118,25 +119,48 @@ static void begin_gradient(const Call *c) {
         memcpy(c->out[0], c->in[STREAM], bytes);
 }
 
+/* The tokens of the call in stretches, of which each has its row of sums. */
+static int stretches(const Call *c) {
+    return (c->N + STRETCH - 1) / STRETCH;
+}
+
+/* The rows of stretch i. */
+static Share rows_of_stretch(const Call *c, int i) {
+    size_t heads = (size_t)c->instruction->NH, end = (size_t)min_int((i + 1) * STRETCH, c->N);
+    return (Share){(size_t)i * STRETCH * heads, end * heads};
+}
+
 static void layernorm_backward_call(const Call *c) {
+    int size = size_of_row(c);
     begin_gradient(c);
-    compute_layernorm_backward(c->thread, c->out[0], c->out[1], c->in[DY], c->in[0], c->in[1],
-                               c->in[2], c->tensors[0], c->N * c->instruction->NH, size_of_row(c));
+    for (int i = 0; i < stretches(c); i++) {
+        Share rows = rows_of_stretch(c, i);
+        size_t n = rows.begin, at = n * (size_t)size;
+        compute_layernorm_backward(c->thread, c->out[0] + at, c->out[1] + (size_t)i * c->out_row[1],
+                                   c->in[DY] + at, c->in[0] + at, c->in[1] + n, c->in[2] + n,
+                                   c->tensors[0], (int)(rows.end - n), size);
+    }
 }
 
 static void rmsnorm_backward_call(const Call *c) {
+    int size = size_of_row(c);
     begin_gradient(c);
-    compute_rmsnorm_backward(c->thread, c->out[0], c->out[1], c->in[DY], c->in[0], c->in[1],
-                             c->tensors[0], c->N * c->instruction->NH, size_of_row(c));
+    for (int i = 0; i < stretches(c); i++) {
+        Share rows = rows_of_stretch(c, i);
+        size_t n = rows.begin, at = n * (size_t)size;
+        compute_rmsnorm_backward(c->thread, c->out[0] + at, c->out[1] + (size_t)i * c->out_row[1],
+                                 c->in[DY] + at, c->in[0] + at, c->in[1] + n, c->tensors[0],
+                                 (int)(rows.end - n), size);
+    }
 }
 
 static void layernorm_gradients_call(const Call *c) {
-    compute_layernorm_gradients(c->thread, c->tensors[0], c->tensors[1], c->in[0], c->blocks,
+    compute_layernorm_gradients(c->thread, c->tensors[0], c->tensors[1], c->in[0], stretches(c),
                                 (int)c->in_row[0] / 2);
 }
 
 static void rmsnorm_gradients_call(const Call *c) {
-    compute_rmsnorm_gradients(c->thread, c->tensors[0], c->in[0], c->blocks, (int)c->in_row[0]);
+    compute_rmsnorm_gradients(c->thread, c->tensors[0], c->in[0], stretches(c), (int)c->in_row[0]);
 }
 
 static const Operation layernorm_operation = {.name = "layernorm", .compute = layernorm_call};
@@ -187,11 +211,12 @@ static Instruction *add_with_statistics(Program *p, const Operation *operation,
     return made;
 }
 
-/* The gradients of the weights are summed in each block of tokens, and then over the blocks. */
+/* The gradients of the weights are summed in each stretch of tokens, and then over the stretches.
+ */
 static Array add_backward(Program *p, const Operation *operation, const Operation *gradients,
                           const Operation *saved, Array dx, Array dy, Array x, Norm w) {
     program_expect_width(p, "the backward of a norm", w.weight, "dy", dy, x.width);
-    Array sums = program_array(p, w.bias < 0 ? w.size : 2 * w.size, PER_BLOCK);
+    Array sums = program_array(p, w.bias < 0 ? w.size : 2 * w.size, PER_STRETCH);
     Instruction *made = add_with_statistics(p, operation, saved, x, w);
     made->inputs[STREAM] = dx;
     made->inputs[DY] = dy;

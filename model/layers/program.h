@@ -39,7 +39,6 @@ typedef struct {
     size_t in_row[MAX_INPUTS], out_row[MAX_OUTPUTS]; /* floats from one token to the next */
     Param tensors[MAX_TENSORS];
     Dropout dropout;        /* for the instruction's place; rate 0 where none applies */
-    int blocks;             /* for a gradient with a sum for each block: the number of blocks */
     atomic_int *taken;      /* by the team: items taken from each thread's share (kernels.h); NULL:
                                equal shares */
     const int32_t *targets; /* for the loss: [B,T], and the factor of its gradient */
@@ -81,10 +80,14 @@ struct Instruction {
                   of no block */
 };
 
+/* Tokens in a stretch. The norms sum the gradients of their weights for each stretch by itself, so
+ * that the bits do not depend on how the tokens are divided. */
+enum { STRETCH = 16 };
+
 /* What the rows of an array are for. */
 typedef enum {
     PER_TOKEN,
-    PER_BLOCK,   /* sums over each block of tokens, which the team then adds */
+    PER_STRETCH, /* sums over each stretch of tokens, which the team then adds */
     PER_POSITION /* constants for each position in the context, filled once */
 } Rows;
 

@@ -1,5 +1,6 @@
 /* test_schedule.c - memory and barriers of every rung's program: no array is overwritten before it
- * is read for the last time, and no thread reads or writes what another one may be writing. */
+ * is read for the last time, and no thread reads or writes what another one may be writing.
+ * Gradients are ready once. */
 #include "tests/support.h"
 #include "base/memory.h"
 #include "model/engine/record.h"
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NOBODY = -1 };
+enum { NOBODY = -1, LAYERS = 3 };
 
 /* What happened last to each float of a memory. Epochs lie between barriers. */
 typedef struct {
@@ -155,6 +156,22 @@ static void watch_single(Watch *w, const Schedule *s) {
     for (int i = 0; i < 3; i++) free(w->memories[i].cells);
 }
 
+/* The gradients of each block of the model, and those of none, are ready once: after the last of
+ * them. */
+static void check_ready(const Program *p) {
+    int ready[1 + LAYERS] = {0};
+    for (int i = p->backward; i < p->count; i++) {
+        const Instruction *at = &p->list[i];
+        if (at->operation == &gradients_ready) assert_int_equal(ready[1 + at->layer]++, 0);
+        if (!strstr(at->operation->name, "_gradients")) continue;
+        for (int j = 0; j < MAX_TENSORS; j++)
+            if (at->tensors[j] >= 0)
+                assert_int_equal(ready[1 + p->model->tensors[at->tensors[j]].layer], 0);
+    }
+    for (int i = 0; i < p->model->tensor_count; i++)
+        assert_int_equal(ready[1 + p->model->tensors[i].layer], 1);
+}
+
 static void test_every_rung(void **state) {
     (void)state;
     for (int rung = 0; kind_name(rung); rung++)
@@ -162,7 +179,7 @@ static void test_every_rung(void **state) {
             for (int dropping = 0; dropping <= 1; dropping++) {
                 bool training = kind == 1;
                 Config config = {
-                    .V = 11, .T = 7, .L = 3, .NH = 2, .C = 12, .dropout = dropping ? 0.5 : 0};
+                    .V = 11, .T = 7, .L = LAYERS, .NH = 2, .C = 12, .dropout = dropping ? 0.5 : 0};
                 Capacity capacity = {.tokens = 50, .positions = 7, .block = 24};
                 Error err;
                 Model model;
@@ -171,6 +188,7 @@ static void test_every_rung(void **state) {
                 kind_set(&config, kind_name(rung));
                 assert_ok(model_lay_out(&model, &config, &err), err);
                 assert_ok(record(&program, &model, training, &err), err);
+                if (training) check_ready(&program);
                 if (kind == 2) program_keep_all(&program);
                 assert_ok(schedule_open(&schedule, &program, capacity, &err), err);
                 Watch watch = {.p = &program, .capacity = capacity};

@@ -52,11 +52,32 @@ static void clear(Program *p, Instruction *instruction, const Operation *operati
     for (int i = 0; i < MAX_TENSORS; i++) instruction->tensors[i] = -1;
 }
 
-Instruction *program_add(Program *p, const Operation *operation) {
+static Instruction *append(Program *p, const Operation *operation) {
     bool grown = grow(p, &p->list, p->count, &p->capacity, sizeof *p->list);
     Instruction *added = grown ? &p->list[p->count++] : &p->spare;
     clear(p, added, operation);
     return added;
+}
+
+/* Appends the gradients of block l that are pending. Returns how many. */
+static int append_pending(Program *p, int l) {
+    int waiting = 0, all = p->pending_count;
+    for (int i = 0; i < all; i++) {
+        Instruction gradient = p->pending[i];
+        if (gradient.layer == l)
+            *append(p, gradient.operation) = gradient;
+        else
+            p->pending[waiting++] = gradient;
+    }
+    p->pending_count = waiting;
+    return all - waiting;
+}
+
+Instruction *program_add(Program *p, const Operation *operation) {
+    /* the team meets here anyway, and what the gradients read may still be in the cache */
+    if (p->backward > 0 && operation->reach == ALL_TOKENS)
+        p->appended += append_pending(p, p->layer);
+    return append(p, operation);
 }
 
 Instruction *program_add_gradient(Program *p, const Operation *operation, int tensor) {
@@ -141,16 +162,12 @@ int kv_heads(Program *p) {
 }
 
 void program_end_block(Program *p, int l) {
-    int waiting = 0;
-    for (int i = 0; i < p->pending_count; i++) {
-        Instruction gradient = p->pending[i];
-        if (gradient.layer == l)
-            *program_add(p, gradient.operation) = gradient;
-        else
-            p->pending[waiting++] = gradient;
+    int appended = append_pending(p, l);
+    if (l == p->layer) {
+        appended += p->appended;
+        p->appended = 0;
     }
-    if (waiting < p->pending_count) program_add(p, &gradients_ready)->layer = l;
-    p->pending_count = waiting;
+    if (appended > 0) append(p, &gradients_ready)->layer = l;
 }
 
 Program *block_number(Program *p, int l) {

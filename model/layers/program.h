@@ -110,8 +110,9 @@ struct Program {
     ArrayInfo *arrays; /* by id; id 0 is NO_ARRAY */
     int array_count, array_capacity;
     Array logits;
-    Instruction *pending; /* gradients of weights, for the end of their block */
+    Instruction *pending; /* gradients of weights that are not in the list yet */
     int pending_count, pending_capacity;
+    int appended; /* gradients of the current block that are */
     /* the current block (block_number) */
     int layer;
     bool heads_asked;  /* the rung has asked for NH */
@@ -129,7 +130,7 @@ bool program_open(Program *p, const Model *model, bool training, Error *err);
 void program_close(Program *p);
 
 /* Moves the pending gradients of block l (-1: of none) into the list, and adds gradients_ready if
- * there were any. */
+ * the block has any. */
 void program_end_block(Program *p, int l);
 
 /* Tells the engine that the gradients of a block (Instruction.layer) are ready to be sent to other
@@ -160,8 +161,8 @@ void program_expect(Program *p, bool holds, const char *layer, const char *deman
  * added. */
 Instruction *program_add(Program *p, const Operation *operation);
 
-/* The same for a gradient of weights, which reads whole arrays: it is pending until the end of the
- * block that `tensor` belongs to. */
+/* The same for a gradient of weights, which reads whole arrays: it is pending until the
+ * next instruction of the team, at most until the end of the block that `tensor` belongs to. */
 Instruction *program_add_gradient(Program *p, const Operation *operation, int tensor);
 
 /* A new array [rows, width], not yet written. */

@@ -1,8 +1,9 @@
 /* test_schedule.c - memory and barriers of every rung's program: no array is overwritten before it
  * is read for the last time, and no thread reads or writes what another one may be writing.
- * Gradients are ready once. */
+ * Gradients are ready once. No block is longer than the memory for it. */
 #include "tests/support.h"
 #include "base/memory.h"
+#include "model/engine/execute.h"
 #include "model/engine/record.h"
 #include "model/engine/schedule.h"
 #include "model/rungs/rung.h"
@@ -231,6 +232,32 @@ static void test_alternating_rung(void **state) {
     model_free(&model);
 }
 
+/* A block is a whole number of stretches, and no pass has a longer one than the largest pass of the
+ * run: each thread has memory for that. A thread's share is at most a block above an equal one. */
+static void check_block(const Products *products, int tokens, int threads) {
+    int longest = execute_block_size(products, (size_t)tokens, threads, BLOCK_MAX);
+    assert_in_range(longest, STRETCH, BLOCK_MAX);
+    for (int fewer = 1; fewer <= tokens; fewer += 1 + fewer / 3)
+        for (int team = 1; team <= threads; team++) {
+            int length = execute_block_size(products, (size_t)fewer, team, longest);
+            int blocks = (fewer + length - 1) / length, most = (blocks + team - 1) / team * length;
+            assert_in_range(length, STRETCH, longest);
+            assert_int_equal(length % STRETCH, 0);
+            assert_true(most <= fewer / team + 2 * length);
+        }
+}
+
+static void test_blocks(void **state) {
+    (void)state;
+    Products tall = float32_products;
+    tall.rows = 2 * STRETCH; /* as with AMX */
+    for (int tokens = 1; tokens <= 5000; tokens += 1 + tokens / 5)
+        for (int threads = 1; threads <= 17; threads++) {
+            check_block(&float32_products, tokens, threads);
+            check_block(&tall, tokens, threads);
+        }
+}
+
 /* ---- wrong rungs ---- */
 
 static Array return_nothing(Program *p, const void *w, void *a) {
@@ -276,6 +303,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_rung),
         cmocka_unit_test(test_alternating_rung),
+        cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,8 @@ int execute_block_size(const Products *products, size_t tokens, int threads, int
     enum { TILES = 2 }; /* in bfloat16: the fewer, the more of a step stays in the L2 cache */
     size_t tile = products->rows ? (size_t)products->rows : TILE, least = SIZE_MAX;
     size_t grain = products->rows ? (size_t)products->rows : STRETCH, best = grain;
-    size_t max = products->rows ? TILES * tile : (size_t)most;
+    size_t max = products->rows ? TILES * tile : BLOCK_MAX;
+    if (max > (size_t)most) max = (size_t)most;
     for (size_t length = grain; length <= max && length < tokens + grain; length += grain) {
         size_t blocks = (tokens + length - 1) / length, team = (size_t)threads;
         size_t tiles = (blocks + team - 1) / team * ((length + tile - 1) / tile);

@@ -232,18 +232,27 @@ static void test_alternating_rung(void **state) {
     model_free(&model);
 }
 
-/* A block is a whole number of stretches, and no pass has a longer one than the largest pass of the
- * run: each thread has memory for that. A thread's share is at most a block above an equal one. */
+/* The tiles of the slowest thread. */
+static int slowest(const Products *products, int tokens, int team, int length) {
+    int blocks = (tokens + length - 1) / length, tile = products->rows ? products->rows : 6;
+    return (blocks + team - 1) / team * ((length + tile - 1) / tile);
+}
+
+/* A block is a whole number of stretches and of AMX's tiles, and no pass has a longer one than the
+ * largest pass of the run: each thread has memory for that. No other length gives the slowest
+ * thread fewer tiles. */
 static void check_block(const Products *products, int tokens, int threads) {
     int longest = execute_block_size(products, (size_t)tokens, threads, BLOCK_MAX);
-    assert_in_range(longest, STRETCH, BLOCK_MAX);
+    int grain = products->rows ? products->rows : STRETCH;
+    assert_in_range(longest, grain, BLOCK_MAX);
     for (int fewer = 1; fewer <= tokens; fewer += 1 + fewer / 3)
         for (int team = 1; team <= threads; team++) {
             int length = execute_block_size(products, (size_t)fewer, team, longest);
-            int blocks = (fewer + length - 1) / length, most = (blocks + team - 1) / team * length;
-            assert_in_range(length, STRETCH, longest);
-            assert_int_equal(length % STRETCH, 0);
-            assert_true(most <= fewer / team + 2 * length);
+            assert_in_range(length, grain, longest);
+            assert_int_equal(length % grain, 0);
+            int tiles = slowest(products, fewer, team, length);
+            for (int other = grain; other <= longest && other < fewer + grain; other += grain)
+                assert_true(tiles <= slowest(products, fewer, team, other));
         }
 }
 

@@ -1,7 +1,9 @@
 /* test_training.c - the optimizer on a whole model, the schedule, and the windows of an
  * evaluation. */
 #include "tests/support.h"
+#include "base/array.h"
 #include "base/clock.h"
+#include "model/engine/muon.h"
 #include "model/plain/plain.h"
 
 #include <math.h>
@@ -96,9 +98,9 @@ static void product(double *c, const double *a, const double *b, bool turned, in
 enum { WIDEST = 36 * 96 };
 
 /* The polynomials of Muon's iteration: a x + b x^3 + c x^5 of each singular value x. */
-enum { MUON_STEPS = 3 };
+enum { MUON_STEPS = 3, MUON_ROWS = 48, MUON_COLUMNS = 144 };
 static const double polynomials[MUON_STEPS][3] = {
-    {8.09337, -23.6204, 17.4462}, {3.63659, -2.72193, 0.536546}, {2.6613, -1.97715, 0.452617}};
+    {8.01324, -22.9257, 16.5995}, {3.60058, -2.64188, 0.510505}, {2.63495, -1.919, 0.43065}};
 
 static double frobenius(const double *x, int count) {
     double sum = 0;
@@ -203,7 +205,7 @@ static void test_muon_polynomials(void **state) {
             const double *p = polynomials[step];
             x *= p[0] + x * x * (p[1] + x * x * p[2]);
         }
-        assert_near(x, 1, 0.28);
+        assert_near(x, 1, 0.3);
     }
 }
 
@@ -216,11 +218,70 @@ static void test_muon(void **state) {
 }
 
 /* bfloat16 keeps 8 bits of each factor. The iteration multiplies small singular values by up to
- * 3.4^5, and their errors with them. The numbers of o are 0.1 to 0.2 in the mean. */
+ * 78, and their errors with them. The numbers of o are 0.1 to 0.2 in the mean. */
 static void test_muon_bf16(void **state) {
     (void)state;
     if (run_default_precision() != BFLOAT16) skip();
     for (int threads = 1; threads <= 3; threads++) check_muon(BFLOAT16, 36, threads, 0.5, 0.03);
+}
+
+typedef struct {
+    float *w, *m, *g;
+} MuonWork;
+
+static void muon_work_of(const Thread *thread, void *argument) {
+    MuonWork *a = argument;
+    Muon muon = {.rate = 1};
+    muon_step(thread, a->w, a->m, a->g, MUON_ROWS, MUON_COLUMNS, muon);
+}
+
+/* A matrix of rank 1 has one singular value that is not 0: a step of rate 1 has a norm near 1. In
+ * bfloat16 rounding may not take it out of the interval of the next polynomial. */
+static void check_rank_one(const Products *products, float (*number)(int row, int column)) {
+    enum { SIZE = MUON_ROWS * MUON_COLUMNS };
+    static float w[SIZE], m[SIZE], g[SIZE];
+    Error err;
+    Team *team;
+    const Isa *isa = isa_choose(&err);
+    MuonWork work = {w, m, g};
+    assert_ok(team_open(&team, isa, products, 1,
+                        muon_scratch(isa, products, MUON_ROWS, MUON_COLUMNS), &err),
+              err);
+    double norm = 0, sum = 0;
+    for (int i = 0; i < SIZE; i++) {
+        w[i] = m[i] = 0;
+        g[i] = number(i / MUON_COLUMNS, i % MUON_COLUMNS);
+        sum += fabs((double)g[i]);
+    }
+    team_run(team, 1, muon_work_of, &work);
+    for (int i = 0; i < SIZE; i++) norm += (double)w[i] * w[i];
+    assert_near(sqrt(norm), sum > 0 ? 1 : 0, sum > 0 ? 0.35 : 0);
+    team_close(team);
+}
+
+static float zero(int row, int column) {
+    return (void)row, (void)column, 0.0f;
+}
+static float same(int row, int column) {
+    return (void)row, (void)column, 0.3f;
+}
+static float one_row(int row, int column) {
+    return row == 7 ? (float)column - 20 : 0;
+}
+static float signs(int row, int column) {
+    return (row * 5 % 7 < 3) == (column * 3 % 11 < 5) ? 1.0f : -1.0f;
+}
+static float tiny(int row, int column) {
+    return 1e-12f * signs(row, column);
+}
+
+static void test_muon_rank(void **state) {
+    (void)state;
+    static float (*const numbers[])(int, int) = {zero, same, one_row, signs, tiny};
+    const Products *tables[1 + BF16_MAX] = {&float32_products};
+    int count = 1 + bf16_available(tables + 1);
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < COUNT(numbers); j++) check_rank_one(tables[i], numbers[j]);
 }
 
 /* The profile of `steps` steps: the operations of all products and of attention, and no more
@@ -614,6 +675,7 @@ int main(void) {
         cmocka_unit_test(test_muon_polynomials),
         cmocka_unit_test(test_muon),
         cmocka_unit_test(test_muon_bf16),
+        cmocka_unit_test(test_muon_rank),
         cmocka_unit_test(test_profile),
         cmocka_unit_test(test_evaluation),
         cmocka_unit_test(test_bf16),

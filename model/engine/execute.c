@@ -5,14 +5,17 @@
 #include "base/random.h"
 #include "base/world.h"
 
+#include <assert.h>
+
 /* Of the lengths with which the slowest thread has the fewest tiles, the longest. */
 int execute_block_size(const Products *products, size_t tokens, int threads, int most) {
-    enum { TILE = 6 };  /* rows of a tile in float32, with most instruction sets */
-    enum { TILES = 2 }; /* in bfloat16: the fewer, the more of a step stays in the L2 cache */
+    enum { TILE = 6 };  /* rows of a register tile, with most instruction sets */
+    enum { TILES = 2 }; /* of AMX: the fewer, the more of a step stays in the L2 cache */
     size_t tile = products->rows ? (size_t)products->rows : TILE, least = SIZE_MAX;
     size_t grain = products->rows ? (size_t)products->rows : STRETCH, best = grain;
     size_t max = products->rows ? TILES * tile : BLOCK_MAX;
     if (max > (size_t)most) max = (size_t)most;
+    assert(grain % STRETCH == 0 && max >= grain);
     for (size_t length = grain; length <= max && length < tokens + grain; length += grain) {
         size_t blocks = (tokens + length - 1) / length, team = (size_t)threads;
         size_t tiles = (blocks + team - 1) / team * ((length + tile - 1) / tile);
@@ -38,8 +41,8 @@ void execute_packing(const Run *run, const Thread *thread, bool backward) {
     profile_other(run, thread, PROFILE_WAITING, start);
 }
 
-/* A pointer to the columns of an array at the row of token `first`; PER_BLOCK: at the row of its
- * block. */
+/* A pointer to the columns of an array at the row of token `first`; PER_STRETCH: at the row of its
+ * stretch. */
 static float *locate(const Run *run, const Location *locations, Array array, int thread,
                      size_t first) {
     const ArrayInfo *info = &run->program.arrays[array.id];

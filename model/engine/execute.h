@@ -11,10 +11,13 @@ typedef struct {
     int count;
 } Block;
 
-/* How many tokens a block has: at most `most` or so, a whole number of stretches. The threads have
- * nearly equal shares, in few tiles of a product, and what a step writes is still in the cache when
- * it is read. The length depends on the number of threads; results do not depend on the length. */
 enum { BLOCK_MAX = 288 };
+
+/* How many tokens a block has: at most `most`, which is what a thread has memory for, or BLOCK_MAX
+ * while a run is planned. It is a whole number of stretches, and of AMX's tiles, whose edges round
+ * differently. The threads have nearly equal shares, in few tiles of a product, and what a step
+ * writes is still in the cache when it is read. The length depends on the number of threads;
+ * results do not depend on the length. */
 int execute_block_size(const Products *products, size_t tokens, int threads, int most);
 
 /* Packs the weights that are right operands, for a pass in one direction, and waits for all

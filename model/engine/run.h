@@ -29,7 +29,7 @@ struct Run {
     float taught_share;
     float scale;       /* of the gradients: 1 / the number of tokens in the loss */
     int block;         /* tokens in a block of this pass */
-    int longest_block; /* of any pass */
+    int longest_block; /* the most tokens in a block of any pass: what a thread has memory for */
     atomic_int *taken; /* [steps][threads]: blocks and heads taken from each thread's share */
     bool paced;        /* one thread or several, by what `paces` measured: run_pace */
     Pace paces[2];     /* of passes of one token, and of several */

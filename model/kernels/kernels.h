@@ -60,7 +60,7 @@ typedef struct Isa {
                   const float *ahead, const float *end);
 
     /* to[j,i] = from[i,j] for rows x columns elements; to_row and from_row: floats from one row to
-       the next */
+       the next; may prefetch the rows after these */
     void (*transpose)(float *to, size_t to_row, const float *from, size_t from_row, int rows,
                       int columns);
 

@@ -112,7 +112,7 @@ struct Program {
     Array logits;
     Instruction *pending; /* gradients of weights that are not in the list yet */
     int pending_count, pending_capacity;
-    int appended; /* gradients of the current block that are */
+    int appended; /* gradients of the current block that are in the list already */
     /* the current block (block_number) */
     int layer;
     bool heads_asked;  /* the rung has asked for NH */
@@ -158,11 +158,13 @@ void program_expect_width(Program *p, const char *layer, int tensor, const char 
 void program_expect(Program *p, bool holds, const char *layer, const char *demand);
 
 /* A new instruction at the end of the list, without operands. Valid until the next instruction is
- * added. */
+ * added. In the backward pass one of the team comes after the pending gradients of the current
+ * block. */
 Instruction *program_add(Program *p, const Operation *operation);
 
-/* The same for a gradient of weights, which reads whole arrays: it is pending until the
- * next instruction of the team, at most until the end of the block that `tensor` belongs to. */
+/* The same for a gradient of weights, which reads whole arrays: it is pending until the next
+ * instruction of the team in the block that `tensor` belongs to, at most until the end of that
+ * block. */
 Instruction *program_add_gradient(Program *p, const Operation *operation, int tensor);
 
 /* A new array [rows, width], not yet written. */

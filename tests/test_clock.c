@@ -334,7 +334,7 @@ static void test_cooling(void **state) {
     char text[400];
     for (size_t i = 0; i < sizeof text; i++) text[i] = "abcdefgh"[random_bits(5, i) >> 61];
     scratch_put("random", text, sizeof text);
-    run_clocked(1e-4, " 2@1.6 2@1.61",
+    run_clocked(1e-4, " 2@1.78 2@1.79",
                 "train " TINY_SIZES
                 "-m modern --precision f32 -w 64 -d 0 -t 4 -e 100000 -o @cool/t @random");
     expect_success();

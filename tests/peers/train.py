@@ -245,7 +245,9 @@ def tril(text, sizes, steps, precision, threads):
 
 
 def has_bfloat16():
-    """Has it instructions for bfloat16 (AVX512-BF16, AMX, or Arm's)?"""
+    """Has it instructions for bfloat16 (AVX512-BF16, AMX, or Arm's) that PyTorch may use?"""
+    if torch.backends.cpu.get_cpu_capability() == "AVX2":  # perhaps by ATEN_CPU_CAPABILITY
+        return False
     if hasattr(torch.cpu, "get_capabilities"):
         known = torch.cpu.get_capabilities().items()
         return any(there and name.endswith("bf16") for name, there in known)

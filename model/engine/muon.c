@@ -53,9 +53,9 @@ size_t muon_scratch(const Isa *isa, const Products *products, int rows, int colu
 /* Of a symmetric product, half is computed. */
 double muon_work(const Products *products, int rows, int columns) {
     Shape s = shape_of(rows, columns);
-    int steps = steps_of_stage(products);
+    int steps = steps_of_stage(products), stages = STEPS / steps;
     double square = (double)s.m * s.m;
-    return STEPS / steps * square * (1.5 * s.n + 0.5 * (4 * steps - 3) * s.m);
+    return stages * square * (1.5 * s.n + 0.5 * (4 * steps - 3) * s.m);
 }
 
 /* ---- products of one thread ---- */

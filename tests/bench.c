@@ -166,8 +166,8 @@ static void run_norm_forward(const Thread *thread, void *argument, size_t first,
 
 static void run_norm_backward(const Thread *thread, void *argument, size_t first, int count) {
     Layer *l = argument;
-    size_t at = first * (size_t)l->C, stretch = first / ROWS;
-    compute_layernorm_backward(thread, l->z + at, l->sums + stretch * 2 * (size_t)l->C, l->y + at,
+    size_t at = first * (size_t)l->C, block = first / ROWS;
+    compute_layernorm_backward(thread, l->z + at, l->sums + block * 2 * (size_t)l->C, l->y + at,
                                l->x + at, l->mean + first, l->rstd + first, l->weights, count,
                                l->C);
 }

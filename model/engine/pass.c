@@ -36,8 +36,13 @@ static bool is_single(const Run *run) {
     return run->pass.B * run->pass.T == 1 && !run->options.training;
 }
 
+/* The threads that the pass is worth. */
+static int useful_threads(const Run *run) {
+    return worth_of(run, work_of(run), is_single(run));
+}
+
 int run_threads(const Run *run) {
-    int blocks = execute_blocks(run), threads = worth_of(run, work_of(run), is_single(run));
+    int blocks = execute_blocks(run), threads = useful_threads(run);
     /* a thread without a block would only wait */
     return blocks < threads && !is_single(run) ? blocks : threads;
 }
@@ -83,9 +88,8 @@ static void forward(Run *run, const int32_t *ids, int B, int T, int past, bool t
                        .dropping = training && run->model->config.dropout > 0};
     run->pass.single = is_single(run);
     profile_pass(run, training);
-    run->block =
-        execute_block_size(run->products, (size_t)B * (size_t)T,
-                           worth_of(run, work_of(run), run->pass.single), run->longest_block);
+    run->block = execute_block_size(run->products, (size_t)B * (size_t)T, useful_threads(run),
+                                    run->longest_block);
     execute_begin(run);
     int threads = run_threads(run);
     if (run->paced && threads > 1)

@@ -467,6 +467,55 @@ static void test_copies(void **state) {
     for_each_table(check_copies);
 }
 
+/* The sums begin with what is there, and add one row after another. */
+static void check_copies_with_sums(const Isa *isa) {
+    enum { ROWS = 21, MAX = 96, ROW = 100 };
+    float *from = random_floats(1, ROWS * ROW), to[ROWS * ROW], sums[MAX];
+    for (int columns = 1; columns <= MAX; columns++) {
+        memset(to, 0, sizeof to);
+        for (int j = 0; j < MAX; j++) sums[j] = (float)j;
+        isa->copy_and_sum(to, ROW, from, ROW, ROWS, columns, sums);
+        for (int j = 0; j < MAX; j++) {
+            float sum = (float)j;
+            for (int i = 0; i < ROWS; i++) {
+                assert_true(to[i * ROW + j] == (j < columns ? from[i * ROW + j] : 0));
+                sum += to[i * ROW + j];
+            }
+            assert_true(sums[j] == sum);
+        }
+    }
+    free(from);
+}
+
+static void test_copies_with_sums(void **state) {
+    (void)state;
+    for_each_table(check_copies_with_sums);
+}
+
+/* All numbers of a few panels, and nothing behind them. */
+static void check_panels(const Isa *isa) {
+    enum { MAX_ROWS = 19, PANELS = 3 };
+    int width = isa->tile_columns, columns = PANELS * width, row = columns + 5;
+    size_t most = (size_t)(MAX_ROWS * columns);
+    float *from = random_floats(1, (size_t)(MAX_ROWS * row)), *to = random_floats(2, most + 1);
+    for (int rows = 1; rows <= MAX_ROWS; rows++) {
+        float behind = to[rows * columns];
+        isa->copy_panels(to, from, (size_t)row, rows, columns);
+        for (int i = 0; i < rows; i++)
+            for (int j = 0; j < columns; j++)
+                assert_true(to[j / width * width * rows + i * width + j % width] ==
+                            from[i * row + j]);
+        assert_true(to[rows * columns] == behind);
+    }
+    free(from);
+    free(to);
+}
+
+static void test_panels(void **state) {
+    (void)state;
+    for_each_table(check_panels);
+}
+
 /* ---- rows ---- */
 
 static void check_sums(const Isa *isa) {
@@ -1142,19 +1191,34 @@ static void test_parts(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_products),      cmocka_unit_test(test_bf16_products),
-        cmocka_unit_test(test_narrow),        cmocka_unit_test(test_narrow_odd_numbers),
-        cmocka_unit_test(test_transpose),     cmocka_unit_test(test_copies),
-        cmocka_unit_test(test_sums),          cmocka_unit_test(test_softmax),
-        cmocka_unit_test(test_exponential),   cmocka_unit_test(test_odd_numbers),
-        cmocka_unit_test(test_gelu),          cmocka_unit_test(test_normalize),
-        cmocka_unit_test(test_rms_normalize), cmocka_unit_test(test_swiglu),
-        cmocka_unit_test(test_rotate),        cmocka_unit_test(test_convolution),
-        cmocka_unit_test(test_dropout),       cmocka_unit_test(test_adamw),
-        cmocka_unit_test(test_same_bits),     cmocka_unit_test(test_forced_table),
-        cmocka_unit_test(test_shares),        cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_barrier),       cmocka_unit_test(test_query),
-        cmocka_unit_test(test_int8),          cmocka_unit_test(test_int8_extremes),
+        cmocka_unit_test(test_products),
+        cmocka_unit_test(test_bf16_products),
+        cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_narrow_odd_numbers),
+        cmocka_unit_test(test_transpose),
+        cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_copies_with_sums),
+        cmocka_unit_test(test_panels),
+        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_softmax),
+        cmocka_unit_test(test_exponential),
+        cmocka_unit_test(test_odd_numbers),
+        cmocka_unit_test(test_gelu),
+        cmocka_unit_test(test_normalize),
+        cmocka_unit_test(test_rms_normalize),
+        cmocka_unit_test(test_swiglu),
+        cmocka_unit_test(test_rotate),
+        cmocka_unit_test(test_convolution),
+        cmocka_unit_test(test_dropout),
+        cmocka_unit_test(test_adamw),
+        cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_forced_table),
+        cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_barrier),
+        cmocka_unit_test(test_query),
+        cmocka_unit_test(test_int8),
+        cmocka_unit_test(test_int8_extremes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

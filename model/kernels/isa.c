@@ -412,16 +412,73 @@ static void copy(float *to, size_t to_row, const float *from, size_t from_row, i
     }
 }
 
-/* Row by row, so that each row is read from its begin to its end: the hardware prefetches that. */
-static void copy_panels(float *to, const float *from, size_t from_row, int rows, int columns) {
+/* `vectors` is a constant when this is inlined, so the sums are in registers. */
+static inline __attribute__((always_inline)) void copy_and_sum_of(const int vectors, float *to,
+                                                                  size_t to_row, const float *from,
+                                                                  size_t from_row, int rows,
+                                                                  float *sums) {
+    Vector sum[MATMUL_STRIP / LANES];
+    size_t ahead = ROWS_AHEAD * from_row;
+#pragma GCC unroll 24
+    for (int j = 0; j < vectors; j++) sum[j] = load(sums + j * LANES);
+    for (int i = 0; i < rows; i++, to += to_row, from += from_row)
+#pragma GCC unroll 24
+        for (int j = 0; j < vectors; j++) {
+            if (j * LANES % LINE == 0) __builtin_prefetch(from + ahead + j * LANES);
+            Vector of = load(from + j * LANES);
+            store(to + j * LANES, of);
+            sum[j] += of;
+        }
+#pragma GCC unroll 24
+    for (int j = 0; j < vectors; j++) store(sums + j * LANES, sum[j]);
+}
+
+/* A strip is whole, or the last of a side, and sides are mostly multiples of 32. */
+static void copy_and_sum(float *to, size_t to_row, const float *from, size_t from_row, int rows,
+                         int columns, float *sums) {
+    switch (columns) {
+        case MATMUL_STRIP:
+            copy_and_sum_of(MATMUL_STRIP / LANES, to, to_row, from, from_row, rows, sums);
+            return;
+        case 4 * LINE:
+            copy_and_sum_of(4 * LINE / LANES, to, to_row, from, from_row, rows, sums);
+            return;
+        case 2 * LINE:
+            copy_and_sum_of(2 * LINE / LANES, to, to_row, from, from_row, rows, sums);
+            return;
+        default: break;
+    }
+    copy(to, to_row, from, from_row, rows, columns);
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < columns; j++) sums[j] += to[(size_t)i * to_row + (size_t)j];
+}
+
+/* `rows` rows, from one panel of the result to the next. */
+static inline __attribute__((always_inline)) void copy_rows(const int rows, float *to, size_t panel,
+                                                            const float *from, size_t from_row,
+                                                            int columns) {
     enum { AHEAD = 4 };
-    for (int i = 0; i < rows; i++, to += TILE_COLUMNS, from += from_row)
-        for (int j = 0; j < columns; j += TILE_COLUMNS)
+    for (int j = 0; j < columns; j += TILE_COLUMNS, to += panel, from += TILE_COLUMNS)
+#pragma GCC unroll 8
+        for (size_t i = 0; i < (size_t)rows; i++)
 #pragma GCC unroll 4
-            for (int k = 0; k < TILE_COLUMNS; k += LANES) {
-                if (k % LINE == 0) __builtin_prefetch(from + AHEAD * from_row + j + k);
-                store(to + (size_t)j * (size_t)rows + k, load(from + j + k));
+            for (size_t k = 0; k < TILE_COLUMNS; k += LANES) {
+                if (k % LINE == 0) __builtin_prefetch(from + (AHEAD + i) * from_row + k);
+                store(to + i * TILE_COLUMNS + k, load(from + i * from_row + k));
             }
+}
+
+/* The same row of all panels often lies in one set of the L1 cache, which holds 8 or 12 lines. So
+ * several rows are copied together; otherwise the lines would leave the cache before the next rows
+ * are written. Each row is read from its begin to its end: the hardware prefetches that. */
+static void copy_panels(float *to, const float *from, size_t from_row, int rows, int columns) {
+    enum { SOME = 8 };
+    size_t panel = (size_t)rows * TILE_COLUMNS;
+    int i = 0;
+    for (; i + SOME <= rows; i += SOME, from += SOME * from_row, to += SOME * TILE_COLUMNS)
+        copy_rows(SOME, to, panel, from, from_row, columns);
+    for (; i < rows; i++, from += from_row, to += TILE_COLUMNS)
+        copy_rows(1, to, panel, from, from_row, columns);
 }
 
 /* The fence lets other threads see what they synchronise with after it. */
@@ -1133,6 +1190,7 @@ const Isa TABLE_NAME(ISA) = {
     .tiles = tiles,
     .transpose = transpose,
     .copy = copy,
+    .copy_and_sum = copy_and_sum,
     .copy_panels = copy_panels,
     .copy_past_cache = copy_past_cache,
     .scores = scores,

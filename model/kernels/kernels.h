@@ -68,6 +68,10 @@ typedef struct Isa {
     void (*copy)(float *to, size_t to_row, const float *from, size_t from_row, int rows,
                  int columns);
 
+    /* copy, and adds the rows to sums[columns], one after another */
+    void (*copy_and_sum)(float *to, size_t to_row, const float *from, size_t from_row, int rows,
+                         int columns, float *sums);
+
     /* The same for panels of tile_columns columns, one after another: to[j rows + i tile_columns +
        k] = from[i,j + k] for every j that is a multiple of tile_columns, as `columns` must be */
     void (*copy_panels)(float *to, const float *from, size_t from_row, int rows, int columns);

@@ -83,8 +83,10 @@ static void pack(const Thread *thread, float *packed, Matrix b, int K, int N) {
 
 /* Packs strip[K,MATMUL_STRIP] of a transposed left operand, and adds its rows to sums. */
 static void pack_strip(const Isa *isa, float *strip, Matrix a, int K, int rows, float *sums) {
-    isa->copy(strip, MATMUL_STRIP, a.at, a.column, K, rows);
-    for (int p = 0; p < K && sums; p++) isa->add(sums, strip + p * MATMUL_STRIP, (size_t)rows);
+    if (sums)
+        isa->copy_and_sum(strip, MATMUL_STRIP, a.at, a.column, K, rows, sums);
+    else
+        isa->copy(strip, MATMUL_STRIP, a.at, a.column, K, rows);
 }
 
 /* ---- products ---- */

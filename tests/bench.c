@@ -105,7 +105,7 @@ static float *numbers(size_t count) {
 typedef struct {
     const Thread *thread;
     int B, T, C, OC, NH;
-    float *x, *y, *z, *w, *packed, *mean, *rstd, *sums;
+    float *x, *y, *z, *w, *packed, *halves, *mean, *rstd, *sums;
     Param weights, bias;
     Attention shape;
     void (*rows)(const Thread *thread, void *layer, size_t first, int count); /* or */
@@ -138,7 +138,11 @@ static void run_linear_backward(const Thread *thread, void *argument, size_t fir
 
 static void run_linear_gradients(const Thread *thread, void *argument) {
     Layer *l = argument;
-    compute_linear_gradients(thread, l->weights, l->bias, l->y, l->x, l->B * l->T, l->C, l->OC);
+    int N = l->B * l->T;
+    compute_linear_gradients(thread, l->halves, l->sums, l->y, l->x, N, l->C, l->OC);
+    team_barrier(thread);
+    compute_linear_gradients_reduce(thread, l->weights, l->bias, l->halves, l->sums, N, l->C,
+                                    l->OC);
 }
 
 static void run_linear_pack(const Thread *thread, void *argument) {
@@ -226,6 +230,7 @@ static void bench_layers(int B, int T, int C, int NH) {
     l.z = numbers(N * wide);
     l.w = numbers(wide * (size_t)C);
     l.packed = numbers(2 * wide * (size_t)C);
+    l.halves = numbers(2 * wide * (size_t)C);
     l.mean = numbers(N);
     l.rstd = numbers(N);
     l.sums = numbers(N * (size_t)(NH + 2 * C));
@@ -274,8 +279,8 @@ static void bench_layers(int B, int T, int C, int NH) {
                others[i].operations * (double)N * (T + 1) * C, threads);
     }
     team_close(team);
-    float *all[] = {l.x,    l.y,    l.z,      l.w,       l.packed,    l.mean,
-                    l.rstd, l.sums, l.bias.w, l.bias.dw, l.weights.dw};
+    float *all[] = {l.x,    l.y,    l.z,      l.w,      l.packed,  l.mean,
+                    l.rstd, l.sums, l.halves, l.bias.w, l.bias.dw, l.weights.dw};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 

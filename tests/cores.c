@@ -62,10 +62,11 @@ static int block_of(const Walk *w) {
     return execute_block_size(w->run->products, (size_t)tokens_of(w), w->threads, BLOCK_MAX);
 }
 
-/* Of a linear layer its multiply-adds for a token, of other instructions the numbers they touch. */
+/* Of a linear layer its multiply-adds for a token, which are its weights; of other instructions the
+ * numbers they touch. */
 static double weight_of(const Instruction *at) {
     double in = 0, out = 0;
-    if (strncmp(at->operation->name, "linear", 6) == 0)
+    if (strncmp(at->operation->name, "linear", 6) == 0 || at->operation->reduces)
         return (double)at->inputs[0].width *
                (at->inputs[1].id ? at->inputs[1].width : at->outputs[0].width);
     for (int i = 0; i < MAX_INPUTS; i++) in += at->inputs[i].width;
@@ -73,15 +74,16 @@ static double weight_of(const Instruction *at) {
     return in + out;
 }
 
-/* The numbers that a thread packs for its part of a gradient, as accumulate in matmul.c does. */
-static double packed_by(const Walk *w, Part part) {
+/* The numbers that a thread packs for its part of a gradient, for each token, as accumulate in
+ * matmul.c does. */
+static double packed_by(Part part) {
     int blocks = (part.columns + MATMUL_COLUMNS - 1) / MATMUL_COLUMNS;
-    return part.rows > 0 ? tokens_of(w) * (part.columns + (double)part.rows * blocks) : 0;
+    return part.rows > 0 ? part.columns + (double)part.rows * blocks : 0;
 }
 
-static Part part_of(const Walk *w, const Instruction *at, int thread) {
+static Part part_of(const Walk *w, const Instruction *at, const Thread *thread) {
     const Isa *isa = w->run->isa;
-    return team_part(&w->team[thread], at->inputs[0].width, at->inputs[1].width, isa->tile_rows,
+    return team_part(thread, at->inputs[0].width, at->inputs[1].width, isa->tile_rows,
                      isa->tile_columns);
 }
 
@@ -119,14 +121,17 @@ static void work_shares(Walk *w, Kind *kind, double weight, size_t count, size_t
 }
 
 static void work_gradients(Walk *w, const Instruction *at) {
-    double seconds[MOST];
-    for (int t = 0; t < w->threads; t++) {
-        Part part = part_of(w, at, t);
-        double numbers = packed_by(w, part);
-        seconds[t] = numbers * w->copy + tokens_of(w) * part.rows * part.columns * w->multiply;
-        w->packed += numbers * sizeof(float);
-        w->foreign += numbers * sizeof(float) * (w->threads - 1) / w->threads;
-    }
+    double seconds[MOST] = {0}, tokens = tokens_of(w) / 2;
+    for (int t = 0; t < w->threads; t++)
+        for (int half = 0; half < 2; half++) {
+            Thread member;
+            if (!team_half(&w->team[t], half, &member)) continue;
+            Part part = part_of(w, at, &member);
+            double numbers = packed_by(part) * tokens;
+            seconds[t] += numbers * w->copy + tokens * part.rows * part.columns * w->multiply;
+            w->packed += numbers * sizeof(float);
+            w->foreign += numbers * sizeof(float) * (member.count - 1) / member.count;
+        }
     work(w, find_kind(w, at->operation->name), seconds);
 }
 
@@ -138,12 +143,18 @@ static void walk_team(Walk *w, const Instruction *at) {
         work_gradients(w, at);
         return;
     }
-    for (int i = 0; i < MAX_INPUTS; i++)
-        if (w->run->program.arrays[at->inputs[i].id].rows == PER_TOKEN) read += at->inputs[i].width;
-    w->foreign += read * tokens_of(w) * sizeof(float) * (w->threads - 1) / w->threads;
+    const ArrayInfo *arrays = w->run->program.arrays, *first = &arrays[at->inputs[0].id];
+    for (int i = 0; i < MAX_INPUTS; i++) {
+        const ArrayInfo *info = &arrays[at->inputs[i].id];
+        if (info->rows == PER_TOKEN) read += at->inputs[i].width * tokens_of(w);
+        if (info->rows == PER_PASS) read += (double)info->width * info->count;
+    }
+    w->foreign += read * sizeof(float) * (w->threads - 1) / w->threads;
     Kind *kind = find_kind(w, name);
     if (at->NH)
         work_shares(w, kind, weight_of(at), (size_t)w->run->pass.B * (size_t)at->NH, 1);
+    else if (first->rows == PER_PASS) /* number by number */
+        work_shares(w, kind, weight_of(at), (size_t)first->width * (size_t)first->count, 16);
     else /* gradients of norms and embeddings, by channels */
         work_shares(w, kind, weight_of(at), (size_t)at->inputs[0].width, 16);
 }
@@ -265,7 +276,7 @@ static void weigh(Walk *w) {
         const Instruction *at = &run->program.list[i];
         find_kind(w, at->operation->name)->weight += weight_of(at);
         if (strcmp(at->operation->name, "linear_gradients") != 0) continue;
-        numbers += packed_by(w, part_of(w, at, 0));
+        numbers += packed_by(part_of(w, at, &w->team[0])) * tokens_of(w);
         multiplied += weight_of(at) * tokens_of(w);
     }
     for (int i = 0; i < run->model->tensor_count; i++) {
@@ -336,6 +347,7 @@ static void print(Walk *w) {
                                         "attention",
                                         "attention_backward",
                                         "linear_gradients",
+                                        "reduce_gradients",
                                         "layernorm_gradients",
                                         "rmsnorm_gradients",
                                         "embedding_gradients",

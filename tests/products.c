@@ -21,7 +21,7 @@ typedef struct {
 /* x[N,C], y[N,OC], weights w[OC,C] and their gradients, or what stands for them. */
 typedef struct {
     Order order;
-    float *x, *y, *packed;
+    float *x, *y, *packed, *halves;
     Param w;
 } Layer;
 
@@ -39,7 +39,10 @@ static void multiply(const Thread *thread, void *argument) {
     const Order *o = &l->order;
     size_t C = (size_t)o->C, OC = (size_t)o->OC;
     if (strcmp(o->product, "gradients") == 0) {
-        compute_linear_gradients(thread, l->w, (Param){0}, l->y, l->x, o->N, o->C, o->OC);
+        compute_linear_gradients(thread, l->halves, NULL, l->y, l->x, o->N, o->C, o->OC);
+        team_barrier(thread);
+        compute_linear_gradients_reduce(thread, l->w, (Param){0}, l->halves, NULL, o->N, o->C,
+                                        o->OC);
         return;
     }
     bool backward = strcmp(o->product, "backward") == 0;
@@ -61,12 +64,13 @@ static double measure(Team *team, int threads, const Isa *isa, const Order *o) {
     Layer l = {.order = *o, .x = numbers(N * (size_t)o->C), .y = numbers(N * (size_t)o->OC)};
     l.packed = numbers(linear_packed_size(isa, &float32_products, o->C, o->OC));
     l.w = (Param){numbers(weights), numbers(weights), l.packed};
+    l.halves = numbers(2 * weights);
     team_run(team, threads, multiply, &l); /* warms up */
     double begun = clock_seconds(), now = begun;
     int count = 0;
     for (; now - begun < o->seconds; count++, now = clock_seconds())
         team_run(team, threads, multiply, &l);
-    float *all[] = {l.x, l.y, l.w.w, l.w.dw, l.packed};
+    float *all[] = {l.x, l.y, l.w.w, l.w.dw, l.packed, l.halves};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
     return 2.0 * o->N * (double)weights * count / (now - begun) * 1e-9;
 }

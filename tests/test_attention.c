@@ -148,7 +148,7 @@ static float *weights_of(Attention a, int head, const float *q, const float *k) 
 static float *scores_of(const float *q, const float *k, int T, int dk, double scale) {
     float *scores = zeros((size_t)(T * T));
     Matrix left = {q, (size_t)dk, 1}, right = {k, 1, (size_t)dk};
-    kernels.products->accumulate(&kernels, scores, (size_t)T, left, right, T, T, dk, NULL);
+    kernels.products->accumulate(&kernels, scores, (size_t)T, left, right, T, T, dk, NULL, false);
     for (int i = 0; i < T * T; i++) scores[i] *= (float)scale;
     return scores;
 }
@@ -266,7 +266,8 @@ static void test_6_mean_three_ways(void **state) {
     memset(out, 0, x.count * sizeof *out);
     for (int b = 0; b < B; b++) {
         Matrix left = {tril, T, 1}, right = {x.at + b * T * C, C, 1};
-        kernels.products->accumulate(&kernels, out + b * T * C, C, left, right, T, C, T, NULL);
+        kernels.products->accumulate(&kernels, out + b * T * C, C, left, right, T, C, T, NULL,
+                                     false);
     }
     assert_equals_golden(out, "mean.out");
 

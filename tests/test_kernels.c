@@ -29,13 +29,14 @@ typedef struct {
     Matrix a, b;
     int M, N, K;
     int terms, columns; /* the part of b that is used; 0: all */
-    bool accumulate;
+    bool accumulate, anew;
 } Product;
 
 static void product_work(const Thread *thread, void *argument) {
     const Product *p = argument;
     if (p->accumulate) {
-        thread->products->accumulate(thread, p->c, p->c_row, p->a, p->b, p->M, p->N, p->K, p->sums);
+        thread->products->accumulate(thread, p->c, p->c_row, p->a, p->b, p->M, p->N, p->K, p->sums,
+                                     p->anew);
         return;
     }
     thread->products->pack(thread, p->packed, p->b, p->K, p->N);
@@ -46,7 +47,7 @@ static void product_work(const Thread *thread, void *argument) {
                                    (Share){0, (size_t)(p->columns ? p->columns : p->N)});
 }
 
-enum { A_TRANSPOSED = 1, B_TURNED = 2, ACCUMULATE = 4, BIASED = 8, SUMMED = 16 };
+enum { A_TRANSPOSED = 1, B_TURNED = 2, ACCUMULATE = 4, BIASED = 8, SUMMED = 16, ANEW = 32 };
 
 /* Element (i, j) of an M x N operand, stored transposed if `transposed`. */
 static double element(const float *at, int i, int j, int M, int N, bool transposed) {
@@ -82,14 +83,21 @@ static void check_product(Team *team, const Products *products, int threads, int
                        .M = M,
                        .N = N,
                        .K = K,
-                       .accumulate = how & ACCUMULATE};
+                       .accumulate = how & ACCUMULATE,
+                       .anew = how & ANEW};
+    if (how & ANEW) { /* nothing of what was there may count */
+        for (int i = 0; i < M; i++) {
+            for (int j = 0; j < N; j++) c[(size_t)i * c_row + (size_t)j] = NAN;
+            sums[i] = how & SUMMED ? NAN : sums[i];
+        }
+    }
     team_run(team, threads, product_work, &product);
     for (int i = 0; i < M; i++)
         for (size_t j = 0; j < c_row; j++) {
             size_t at = (size_t)i * c_row + j;
             double truth = (double)before[at], size = 1;
             if (j < (size_t)N) {
-                if (!(how & ACCUMULATE)) truth = how & BIASED ? (double)bias[j] : 0;
+                if (!(how & ACCUMULATE) || how & ANEW) truth = how & BIASED ? (double)bias[j] : 0;
                 size += fabs(truth);
                 for (int p = 0; p < K; p++) {
                     double term =
@@ -103,7 +111,7 @@ static void check_product(Team *team, const Products *products, int threads, int
                          products->name, threads, M, N, K, how, i, j, (double)c[at], truth);
         }
     for (int i = 0; i < M; i++) {
-        double truth = (double)sums_before[i];
+        double truth = how & ANEW && how & SUMMED ? 0 : (double)sums_before[i];
         for (int p = 0; p < K && how & SUMMED; p++) truth += element(a, i, p, M, K, true);
         assert_near(sums[i], truth, 1e-5 * (1 + K));
     }
@@ -148,6 +156,11 @@ static void check_sizes(const Isa *isa, const Products *products, int rows, int 
         check_product(team, products, threads, 401, 33, 3, BIASED);
         check_product(team, products, threads, 5, 1100, 3, BIASED);
         check_product(team, products, threads, 5, 1100, 3, A_TRANSPOSED | ACCUMULATE | SUMMED);
+        check_product(team, products, threads, 7, 5, 1100,
+                      A_TRANSPOSED | ACCUMULATE | ANEW | SUMMED);
+        check_product(team, products, threads, 5, 1100, 3,
+                      A_TRANSPOSED | ACCUMULATE | ANEW | SUMMED);
+        check_product(team, products, threads, rows + 1, columns + 1, 3, ACCUMULATE | ANEW);
     }
     team_close(team);
 }
@@ -1189,6 +1202,23 @@ static void test_parts(void **state) {
         }
 }
 
+/* Each half of the work is done by a whole team: half of the threads, or all of an odd number. */
+static void test_halves(void **state) {
+    (void)state;
+    for (int count = 1; count <= 9; count++)
+        for (int part = 0; part < 2; part++) {
+            int members = 0, expected = count % 2 ? count : count / 2;
+            for (int t = 0; t < count; t++) {
+                Thread thread = {.index = t, .count = count}, member;
+                if (!team_half(&thread, part, &member)) continue;
+                assert_int_equal(member.count, expected);
+                assert_int_equal(member.index, members++);
+                if (count % 2 == 0) assert_int_equal(t / expected, part);
+            }
+            assert_int_equal(members, expected);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_products),
@@ -1215,6 +1245,7 @@ int main(void) {
         cmocka_unit_test(test_forced_table),
         cmocka_unit_test(test_shares),
         cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_halves),
         cmocka_unit_test(test_barrier),
         cmocka_unit_test(test_query),
         cmocka_unit_test(test_int8),

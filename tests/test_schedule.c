@@ -49,6 +49,7 @@ static size_t size_of_array(const Watch *w, int id) {
     size_t rows = where == SINGLE || (where == OWN && w->single) ? 1
                   : where == OWN                                 ? w->capacity.block
                   : info->rows == PER_TOKEN                      ? w->capacity.tokens
+                  : info->rows == PER_PASS                       ? (size_t)info->count
                   : info->rows == PER_STRETCH ? (w->capacity.tokens + STRETCH - 1) / STRETCH
                                               : w->capacity.positions;
     return rows * (size_t)info->width;

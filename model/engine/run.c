@@ -128,9 +128,10 @@ static bool take_part(Run *run, Error *err) {
 static bool check_count(const Run *run, Error *err) {
     const double spare = 4;
     const Program *p = &run->program;
-    double tokens = (double)run->options.batch * run->options.length, width = 0;
-    for (int id = 1; id < p->array_count; id++) width += p->arrays[id].width;
-    if (tokens * width * sizeof(float) <= (double)SIZE_MAX / spare) return true;
+    double tokens = (double)run->options.batch * run->options.length, numbers = 0;
+    for (int id = 1; id < p->array_count; id++)
+        numbers += p->arrays[id].width * (p->arrays[id].count > 0 ? p->arrays[id].count : tokens);
+    if (numbers * sizeof(float) <= (double)SIZE_MAX / spare) return true;
     fail(err, "a pass over %.0f tokens is too large for this machine", tokens);
     err->no_memory = true;
     return false;

@@ -202,12 +202,19 @@ static size_t settle(Planner *planner, Location *locations, Where where, size_t 
     return needed;
 }
 
+static size_t rows_in(const ArrayInfo *info, Capacity capacity) {
+    switch (info->rows) {
+        case PER_STRETCH: return (capacity.tokens + STRETCH - 1) / STRETCH;
+        case PER_POSITION: return capacity.positions;
+        case PER_PASS: return (size_t)info->count;
+        default: return capacity.tokens;
+    }
+}
+
 /* All rows of an array, in floats. */
 static size_t whole_size(const Planner *planner, int id) {
     const ArrayInfo *info = &planner->p->arrays[id];
-    size_t rows = info->rows == PER_TOKEN     ? planner->capacity.tokens
-                  : info->rows == PER_STRETCH ? (planner->capacity.tokens + STRETCH - 1) / STRETCH
-                                              : planner->capacity.positions;
+    size_t rows = rows_in(info, planner->capacity);
     if (info->cached) rows = (rows + KEY_GROUP - 1) / KEY_GROUP * KEY_GROUP; /* attention.c */
     return rows * (size_t)info->width;
 }

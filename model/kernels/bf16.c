@@ -344,7 +344,7 @@ static void multiply_upper_rows(const Thread *thread, const Tiles *tiles, float 
 }
 
 static void accumulate_part(const Thread *thread, const Tiles *tiles, float *c, size_t c_row,
-                            Matrix a, Matrix b, int M, int N, int K, float *sums) {
+                            Matrix a, Matrix b, int M, int N, int K, float *sums, bool anew) {
     uint16_t *left = (uint16_t *)thread->left, *right = (uint16_t *)thread->right;
     for (int p = 0; p < K; p += TERMS) {
         int terms = min_int(TERMS, K - p);
@@ -357,20 +357,22 @@ static void accumulate_part(const Thread *thread, const Tiles *tiles, float *c, 
             Matrix of_a = {a.at + (size_t)i * a.row + (size_t)p * a.column, a.row, a.column};
             pack_left(left, of_a, rows, terms, sums ? sums + i : NULL);
             multiply_block(tiles, c + (size_t)i * c_row, c_row, left, right, panel_size(terms),
-                           rows, 0, N, terms, NULL, true);
+                           rows, 0, N, terms, NULL, !anew || p > 0);
         }
     }
 }
 
 static void accumulate_product(const Thread *thread, const Tiles *tiles, float *c, size_t c_row,
-                               Matrix a, Matrix b, int M, int N, int K, float *sums) {
+                               Matrix a, Matrix b, int M, int N, int K, float *sums, bool anew) {
     Part own = team_part(thread, M, N, TILE, TILE);
+    if (sums && anew && own.column == 0 && own.columns > 0)
+        memset(sums + own.row, 0, (size_t)own.rows * sizeof *sums);
     for (int j = own.column; j < own.column + own.columns; j += MATMUL_COLUMNS) {
         int columns = min_int(MATMUL_COLUMNS, own.column + own.columns - j);
         Matrix left = {a.at + (size_t)own.row * a.row, a.row, a.column};
         Matrix right = {b.at + (size_t)j * b.column, b.row, b.column};
         accumulate_part(thread, tiles, c + (size_t)own.row * c_row + (size_t)j, c_row, left, right,
-                        own.rows, columns, K, sums && j == 0 ? sums + own.row : NULL);
+                        own.rows, columns, K, sums && j == 0 ? sums + own.row : NULL, anew);
     }
 }
 
@@ -389,8 +391,8 @@ static void avx512_multiply_upper(const Thread *thread, float *c, size_t c_row, 
 }
 
 static void avx512_accumulate(const Thread *thread, float *c, size_t c_row, Matrix a, Matrix b,
-                              int M, int N, int K, float *sums) {
-    accumulate_product(thread, &avx512_tiles, c, c_row, a, b, M, N, K, sums);
+                              int M, int N, int K, float *sums, bool anew) {
+    accumulate_product(thread, &avx512_tiles, c, c_row, a, b, M, N, K, sums, anew);
 }
 
 static void amx_multiply(const Thread *thread, float *c, size_t c_row, Matrix a, Packed b, int M,
@@ -407,9 +409,9 @@ static void amx_multiply_upper(const Thread *thread, float *c, size_t c_row, Mat
 }
 
 static void amx_accumulate(const Thread *thread, float *c, size_t c_row, Matrix a, Matrix b, int M,
-                           int N, int K, float *sums) {
+                           int N, int K, float *sums, bool anew) {
     amx_configure();
-    accumulate_product(thread, &amx_tiles, c, c_row, a, b, M, N, K, sums);
+    accumulate_product(thread, &amx_tiles, c, c_row, a, b, M, N, K, sums, anew);
     _tile_release();
 }
 

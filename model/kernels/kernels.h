@@ -255,6 +255,11 @@ Items team_items(const Thread *thread, size_t count, atomic_int *taken);
 /* Sets *item to the next one; false if there are no more. */
 bool team_next(Items *items, size_t *item);
 
+/* Divides the team's work into two. With an even number of threads one half of them does each part;
+ * otherwise all do one part after the other. Sets *member to this thread as a member of those that
+ * do the part; false if it is not one of them. */
+bool team_half(const Thread *thread, int part, Thread *member);
+
 /* This thread's part of a matrix of rows x columns. The threads form the grid in which the slowest
  * multiplies and packs the least: each thread packs both operands of its part for itself. Parts are
  * cut at multiples of each side's grain; they cover the matrix once. A thread may have none. */
@@ -304,9 +309,10 @@ struct Products {
        numbers on and above the diagonal. Some below it are overwritten. a.column is 1 */
     void (*multiply_upper)(const Thread *thread, float *c, size_t c_row, Matrix a, Packed b);
     /* c[M,N] += a[M,K] b[K,N], by the team; b is not packed. One stride of a and one of b is 1. If
-       `sums` is not NULL, sums[i] += sum_p a(i,p), and a must be transposed (a.row = 1). */
+       `sums` is not NULL, sums[i] += sum_p a(i,p), and a must be transposed (a.row = 1). `anew`: c
+       and sums begin from 0, whatever is there. */
     void (*accumulate)(const Thread *thread, float *c, size_t c_row, Matrix a, Matrix b, int M,
-                       int N, int K, float *sums);
+                       int N, int K, float *sums, bool anew);
 };
 
 enum { PRODUCT_GRAIN = 64 }; /* a multiple of the panel width of every table */

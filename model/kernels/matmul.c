@@ -158,36 +158,38 @@ static void multiply_upper(const Thread *thread, float *c, size_t c_row, Matrix 
         }
 }
 
-/* Multiplies the rows that this thread owns by one packed block. */
+/* Multiplies the rows that this thread owns by one packed block, and adds to c or, if `anew`, to
+ * 0. */
 static void multiply_strips(const Thread *thread, float *c, size_t c_row, Matrix a, int M, int N,
-                            int K, float *sums) {
+                            int K, float *sums, bool anew) {
     for (int i = 0; i < M; i += MATMUL_STRIP) {
         int rows = min_int(MATMUL_STRIP, M - i);
         Matrix left = {a.at + (size_t)i * a.row, a.row, a.column};
+        float *to = c + (size_t)i * c_row;
         if (a.row == 1) {
             pack_strip(thread->isa, thread->left, left, K, rows, sums ? sums + i : NULL);
             left = (Matrix){thread->left, 1, MATMUL_STRIP};
         }
-        multiply_block(thread->isa, c + (size_t)i * c_row, c_row, left, thread->right, K, N, rows,
-                       0, N, K, c + (size_t)i * c_row, c_row);
+        multiply_block(thread->isa, to, c_row, left, thread->right, K, N, rows, 0, N, K,
+                       anew ? NULL : to, c_row);
     }
 }
 
 /* The same with few terms, as in attention: the operands fit the L1 cache as they are, and packing
  * them would take longer than multiplying. */
 static void accumulate_few(const Isa *isa, float *c, size_t c_row, Matrix a, Matrix b, Part own,
-                           int K) {
+                           int K, bool anew) {
     for (int j = 0; j < own.columns; j += isa->tile_columns)
         for (int i = 0; i < own.rows; i += isa->tile_rows) {
             float *to = c + (size_t)i * c_row + j;
             isa->tile(to, c_row, a.at + (size_t)i * a.row, a.row, a.column, b.at + j, b.row, K,
                       min_int(isa->tile_rows, own.rows - i),
-                      min_int(isa->tile_columns, own.columns - j), to, c_row, NULL);
+                      min_int(isa->tile_columns, own.columns - j), anew ? NULL : to, c_row, NULL);
         }
 }
 
 static void accumulate(const Thread *thread, float *c, size_t c_row, Matrix a, Matrix b, int M,
-                       int N, int K, float *sums) {
+                       int N, int K, float *sums, bool anew) {
     assert(M >= 0 && N >= 0 && K > 0 && !(sums && a.row != 1));
     const Isa *isa = thread->isa;
     Part own = team_part(thread, M, N, isa->tile_rows, isa->tile_columns);
@@ -195,9 +197,11 @@ static void accumulate(const Thread *thread, float *c, size_t c_row, Matrix a, M
     c += (size_t)own.row * c_row;
     a.at += (size_t)own.row * a.row;
     if (K <= FEW_TERMS && !sums && b.column == 1 && own.column == 0 && N % isa->lanes == 0) {
-        accumulate_few(isa, c, c_row, a, b, own, K);
+        accumulate_few(isa, c, c_row, a, b, own, K, anew);
         return;
     }
+    if (sums && anew && own.column == 0 && own.columns > 0)
+        memset(sums + own.row, 0, (size_t)own.rows * sizeof *sums);
     for (int j = own.column; j < end && own.rows > 0; j += MATMUL_COLUMNS)
         for (int p = 0; p < K; p += isa->block_terms) {
             int columns = min_int(MATMUL_COLUMNS, end - j);
@@ -207,7 +211,7 @@ static void accumulate(const Thread *thread, float *c, size_t c_row, Matrix a, M
             pack_block(isa, thread->right, right, terms, columns);
             /* the thread with the first columns sums the rows of a */
             multiply_strips(thread, c + j, c_row, left, own.rows, columns, terms,
-                            sums && j == 0 ? sums + own.row : NULL);
+                            sums && j == 0 ? sums + own.row : NULL, anew && p == 0);
         }
 }
 

@@ -103,6 +103,14 @@ bool team_next(Items *items, size_t *item) {
     return false;
 }
 
+bool team_half(const Thread *thread, int part, Thread *member) {
+    *member = *thread;
+    if (thread->count % 2) return true;
+    member->count = thread->count / 2;
+    member->index = thread->index % member->count;
+    return thread->index / member->count == part;
+}
+
 /* This thread's part if threads form a grid of `down` x `across`; empty if it is beyond the grid.
  */
 static Part part_in_grid(const Thread *thread, int down, int across, int rows, int columns,

@@ -272,9 +272,9 @@ static void add_to_keys(const Thread *thread, const Operands *o, const Head *at,
     Matrix queries = {at->q + q * a->q_row, a->q_row, 1};
     Matrix dout = {at->dout + q * a->out_row, a->out_row, 1};
     thread->products->accumulate(thread, o->dkey + k * (size_t)a->dk, (size_t)a->dk, dscores,
-                                 queries, keys, a->dk, end - from, NULL);
+                                 queries, keys, a->dk, end - from, NULL, false);
     thread->products->accumulate(thread, o->dv + k * (size_t)a->dv, (size_t)a->dv, att, dout, keys,
-                                 a->dv, end - from, NULL);
+                                 a->dv, end - from, NULL, false);
 }
 
 /* Writes dq, and adds to the gradients of keys and values in scratch. Queries do not see the keys

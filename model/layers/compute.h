@@ -40,7 +40,11 @@ void compute_embedding_gradients(const Thread *thread, Param wte, Param wpe, con
  * y[N,OC] = x[N,C] w[OC,C]^T + b[OC];  dx = dy w;  by the team: dw += dy^T x, db += sum_n dy
  * b may be none. w must be packed: linear_pack, by the team, writes the copy for the forward or the
  * backward pass to packed[linear_packed_size]. compute_linear_columns computes only some columns of
- * y; they begin at a multiple of PRODUCT_GRAIN. */
+ * y; they begin at a multiple of PRODUCT_GRAIN.
+ * The gradients take two steps, so that each thread reads what it wrote itself:
+ * compute_linear_gradients writes the sums over each half of the tokens to halves[2,OC,C] and,
+ * unless it is NULL, bias_halves[2,OC]. After a barrier, compute_linear_gradients_reduce adds both
+ * halves to dw and db. */
 size_t linear_packed_size(const Isa *isa, const Products *products, int C, int OC);
 void linear_pack(const Thread *thread, float *packed, const float *w, int C, int OC, bool backward);
 void compute_linear(const Thread *thread, float *y, const float *x, Param w, Param b, int N, int C,
@@ -49,8 +53,10 @@ void compute_linear_columns(const Thread *thread, float *y, const float *x, Para
                             int C, int OC, Share columns);
 void compute_linear_backward(const Thread *thread, float *dx, const float *dy, Param w, int N,
                              int C, int OC);
-void compute_linear_gradients(const Thread *thread, Param w, Param b, const float *dy,
-                              const float *x, int N, int C, int OC);
+void compute_linear_gradients(const Thread *thread, float *halves, float *bias_halves,
+                              const float *dy, const float *x, int N, int C, int OC);
+void compute_linear_gradients_reduce(const Thread *thread, Param w, Param b, const float *halves,
+                                     const float *bias_halves, int N, int C, int OC);
 
 /* ---- mean of the past ----
  * y[b,t] = (x[b,0] + ... + x[b,past+t]) / (past + t + 1)

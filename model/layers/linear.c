@@ -1,5 +1,6 @@
 /* linear.c - the fully connected layer: three matrix products and a sum. */
 #include "model/layers/program.h"
+#include "base/array.h"
 
 /* The right operand is w^T, [C,OC], forward, and w, [OC,C], backward. */
 size_t linear_packed_size(const Isa *isa, const Products *products, int C, int OC) {
@@ -33,10 +34,43 @@ void compute_linear_backward(const Thread *thread, float *dx, const float *dy, P
     compute_linear_columns(thread, dx, dy, w, (Param){0}, N, OC, C, (Share){0, (size_t)C});
 }
 
-void compute_linear_gradients(const Thread *thread, Param w, Param b, const float *dy,
-                              const float *x, int N, int C, int OC) {
-    Matrix transposed = {dy, 1, (size_t)OC}, rows = {x, (size_t)C, 1};
-    thread->products->accumulate(thread, w.dw, (size_t)C, transposed, rows, OC, C, N, b.dw);
+/* The tokens of the first half: whole stretches, as the threads' own tokens are. */
+static int first_half(int N) {
+    return min_int((N / 2 + STRETCH - 1) / STRETCH * STRETCH, N);
+}
+
+void compute_linear_gradients(const Thread *thread, float *halves, float *bias_halves,
+                              const float *dy, const float *x, int N, int C, int OC) {
+    size_t row = (size_t)C, out_row = (size_t)OC;
+    int first = first_half(N);
+    for (int i = 0; i < 2; i++) {
+        size_t begin = i == 0 ? 0 : (size_t)first;
+        int tokens = i == 0 ? first : N - first;
+        Matrix transposed = {dy + begin * out_row, 1, out_row}, rows = {x + begin * row, row, 1};
+        Thread member;
+        if (tokens > 0 && team_half(thread, i, &member))
+            thread->products->accumulate(
+                &member, halves + (size_t)i * out_row * row, row, transposed, rows, OC, C, tokens,
+                bias_halves ? bias_halves + (size_t)i * out_row : NULL, true);
+    }
+}
+
+/* dw[size] += halves[0] + halves[1], or only the first. */
+static void reduce(const Thread *thread, float *dw, const float *halves, size_t size, bool both) {
+    enum { LINE = 16, SOME = 1024 }; /* numbers that stay in the L1 cache */
+    Share own = team_share(thread, size, LINE);
+    for (size_t i = own.begin; i < own.end; i += SOME) {
+        size_t count = own.end - i < SOME ? own.end - i : SOME;
+        thread->isa->add(dw + i, halves + i, count);
+        if (both) thread->isa->add(dw + i, halves + size + i, count);
+    }
+}
+
+void compute_linear_gradients_reduce(const Thread *thread, Param w, Param b, const float *halves,
+                                     const float *bias_halves, int N, int C, int OC) {
+    bool both = first_half(N) < N;
+    reduce(thread, w.dw, halves, (size_t)OC * (size_t)C, both);
+    if (b.dw) reduce(thread, b.dw, bias_halves, (size_t)OC, both);
 }
 
 /* ---- as instructions ---- */
@@ -56,8 +90,13 @@ static void backward(const Call *c) {
 
 static void gradients(const Call *c) {
     int C = (int)c->in_row[1], OC = (int)c->in_row[0];
-    compute_linear_gradients(c->thread, c->tensors[0], c->tensors[1], c->in[0], c->in[1], c->N, C,
-                             OC);
+    compute_linear_gradients(c->thread, c->out[0], c->tensors[1].w ? c->out[1] : NULL, c->in[0],
+                             c->in[1], c->N, C, OC);
+}
+
+static void gradients_reduce(const Call *c) {
+    compute_linear_gradients_reduce(c->thread, c->tensors[0], c->tensors[1], c->in[0], c->in[1],
+                                    c->N, (int)c->in_row[0], (int)c->in_row[1]);
 }
 
 static const Operation forward_operation = {
@@ -66,6 +105,8 @@ static const Operation backward_operation = {
     .name = "linear_backward", .compute = backward, .packed = true};
 static const Operation gradients_operation = {
     .name = "linear_gradients", .compute = gradients, .reach = ALL_TOKENS};
+static const Operation reduce_operation = {
+    .name = "reduce_gradients", .compute = gradients_reduce, .reach = ALL_TOKENS, .reduces = true};
 
 Linear tied(Table table) {
     return (Linear){table.weight, -1, table.width, table.rows};
@@ -98,9 +139,17 @@ Array linear_backward(Program *p, Array dy, Linear w) {
 void linear_gradients(Program *p, Linear w, Array dy, Array x) {
     program_expect_width(p, "linear_gradients", w.weight, "dy", dy, w.out);
     program_expect_width(p, "linear_gradients", w.weight, "x", x, w.in);
+    Array halves = program_sums(p, 2 * w.out, w.in), bias_halves = program_sums(p, 2, w.out);
     Instruction *made = program_add_gradient(p, &gradients_operation, w.weight);
     made->inputs[0] = dy;
     made->inputs[1] = x;
+    made->outputs[0] = halves;
+    made->outputs[1] = bias_halves;
     made->tensors[0] = w.weight;
     made->tensors[1] = w.bias;
+    Instruction *last = program_add_gradient(p, &reduce_operation, w.weight);
+    last->inputs[0] = halves;
+    last->inputs[1] = bias_halves;
+    last->tensors[0] = w.weight;
+    last->tensors[1] = w.bias;
 }

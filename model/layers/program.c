@@ -59,18 +59,24 @@ static Instruction *append(Program *p, const Operation *operation) {
     return added;
 }
 
-/* Appends the gradients of block l that are pending. Returns how many. */
-static int append_pending(Program *p, int l) {
+/* Appends the pending gradients of block l that reduce, or those that do not. Returns how many. */
+static int append_some(Program *p, int l, bool reduces) {
     int waiting = 0, all = p->pending_count;
     for (int i = 0; i < all; i++) {
         Instruction gradient = p->pending[i];
-        if (gradient.layer == l)
+        if (gradient.layer == l && gradient.operation->reduces == reduces)
             *append(p, gradient.operation) = gradient;
         else
             p->pending[waiting++] = gradient;
     }
     p->pending_count = waiting;
     return all - waiting;
+}
+
+/* Appends the gradients of block l that are pending. Returns how many. */
+static int append_pending(Program *p, int l) {
+    int sums = append_some(p, l, false);
+    return sums + append_some(p, l, true);
 }
 
 Instruction *program_add(Program *p, const Operation *operation) {
@@ -93,6 +99,12 @@ Array program_array(Program *p, int width, Rows rows) {
         return (Array){0, 0, width};
     p->arrays[p->array_count] = (ArrayInfo){.width = width, .rows = rows};
     return (Array){p->array_count++, 0, width};
+}
+
+Array program_sums(Program *p, int count, int width) {
+    Array made = program_array(p, width, PER_PASS);
+    if (made.id) p->arrays[made.id].count = count;
+    return made;
 }
 
 Array program_constants(Program *p, int width, void (*fill)(float *, int, int)) {

@@ -66,6 +66,8 @@ typedef struct {
     int reused;  /* 1 + the index of the input whose memory the first output may reuse; 0: none. The
                     operation also works if they have separate memory */
     bool packed; /* tensor 0 is the right operand of a product: it needs a packed copy */
+    bool reduces; /* adds what other gradients left: comes after all that are pending, so that
+                     threads meet once for all */
 } Operation;
 
 struct Instruction {
@@ -80,20 +82,23 @@ struct Instruction {
                   of no block */
 };
 
-/* Tokens in a stretch. The norms sum the gradients of their weights for each stretch by itself, so
- * that the bits do not depend on how the tokens are divided. */
+/* Tokens in a stretch. The norms sum the gradients of their weights for each stretch by itself, and
+ * linear layers for two halves of whole stretches, so that the bits do not depend on how the tokens
+ * are divided. */
 enum { STRETCH = 16 };
 
 /* What the rows of an array are for. */
 typedef enum {
     PER_TOKEN,
-    PER_STRETCH, /* sums over each stretch of tokens, which the team then adds */
-    PER_POSITION /* constants for each position in the context, filled once */
+    PER_STRETCH,  /* sums over each stretch of tokens, which the team then adds */
+    PER_POSITION, /* constants for each position in the context, filled once */
+    PER_PASS      /* sums over many tokens, `count` rows in all */
 } Rows;
 
 typedef struct {
     int width;
     Rows rows;
+    int count;   /* PER_PASS: how many rows; otherwise 0 */
     bool cached; /* later passes read it: in generation it grows token by token */
     bool kept;   /* stays complete after the pass */
     void (*fill)(float *row, int position, int width); /* fills a row of constants; NULL: not
@@ -169,6 +174,9 @@ Instruction *program_add_gradient(Program *p, const Operation *operation, int te
 
 /* A new array [rows, width], not yet written. */
 Array program_array(Program *p, int width, Rows rows);
+
+/* The same, of `count` rows PER_PASS. */
+Array program_sums(Program *p, int count, int width);
 
 /* Constants for each position, row[width]. The same `fill` and width give the same array. */
 Array program_constants(Program *p, int width, void (*fill)(float *row, int position, int width));

@@ -293,8 +293,9 @@ test-page: $(BUILD)/test/train
 	tests/page $(BUILD)/test
 
 # The page that trains in a browser tab: the same C, compiled to WebAssembly twice, with and without
-# relaxed SIMD (fused multiply-add), and the page, joined to one file. No address is beyond
-# WEB_MEMORY bytes.
+# relaxed SIMD (fused multiply-add), and the page, joined to one file. Only the loops over numbers, in
+# kernels and layers, are compiled for speed: the page must be small. No address is beyond WEB_MEMORY
+# bytes.
 WEB_CC      = python3 -m ziglang cc -target wasm32-wasi
 WEB_MEMORY  = 1073741824
 WEB_FLAGS   = -std=c11 -ffp-contract=off $(SYSTEM) -DMEMORY_LIMIT=$(WEB_MEMORY) -I. $(WARNINGS) -Werror -MMD -MP \
@@ -313,7 +314,7 @@ WEB_PARTS   = $(wildcard web/*.css web/*.js report/*.css report/*.js) data/sampl
 define web_rules # name, flags
 $(BUILD)/web/$(1)/%.o: %.c
 	@mkdir -p $$(@D)
-	$$(call quiet,ZIG)$(WEB_CC) $$(if $$(filter model/%,$$<),-O3,-Os) $(WEB_FLAGS) $$(if $$(filter %/isa.o,$$@),$(ISA_FLAGS) -ffp-contract=fast -DISA=base) $(2) -c -o $$@ $$<
+	$$(call quiet,ZIG)$(WEB_CC) $$(if $$(filter model/kernels/% model/layers/%,$$<),-O3,-Os) $(WEB_FLAGS) $$(if $$(filter %/isa.o,$$@),$(ISA_FLAGS) -ffp-contract=fast -DISA=base) $(2) -c -o $$@ $$<
 $(BUILD)/web/$(1).wasm: $(WEB_SOURCES:%.c=$(BUILD)/web/$(1)/%.o)
 	$$(call quiet,ZIG)$(WEB_CC) $(WEB_LINK) $$^ -o $$@
 endef

@@ -741,6 +741,33 @@ static void test_gelu(void **state) {
     for_each_table(check_gelu);
 }
 
+/* Both activations where the exponential is beyond its range, and of NaN. SwiGLU's gate has a wider
+ * range in which it is neither 0 nor itself. */
+static void check_far(const Isa *isa) {
+    float x[] = {-1e6f, -300, -90, -70, 70, 90, 300, 1e6f, NAN}, y[9], again[9], dx[9], dup[9];
+    float up[] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+    for (int swiglu = 0; swiglu < 2; swiglu++) {
+        if (swiglu) {
+            isa->swiglu(y, x, up, 9);
+            isa->swiglu_backward(dx, dup, again, x, up, up, 9);
+        } else {
+            isa->gelu(y, x, 9);
+            isa->gelu_backward(dx, again, x, up, 9);
+        }
+        for (int i = 0; i < 8; i++) {
+            assert_near(y[i], i < 4 ? 0 : (double)x[i], i < 4 ? 1e-20 : (double)x[i] * 1e-6);
+            assert_near(again[i], y[i], i < 4 ? 1e-20 : 0);
+            assert_near(dx[i], i < 4 ? 0 : 1, 1e-6);
+        }
+        assert_true(isnan(y[8]) && isnan(again[8]) && isnan(dx[8]));
+    }
+}
+
+static void test_far(void **state) {
+    (void)state;
+    for_each_table(check_far);
+}
+
 static void check_normalize(const Isa *isa) {
     for (int n = 2; n <= LONGEST; n++) {
         float *x = random_floats(1, LONGEST), *w = random_floats(2, LONGEST);
@@ -1234,6 +1261,7 @@ int main(void) {
         cmocka_unit_test(test_exponential),
         cmocka_unit_test(test_odd_numbers),
         cmocka_unit_test(test_gelu),
+        cmocka_unit_test(test_far),
         cmocka_unit_test(test_normalize),
         cmocka_unit_test(test_rms_normalize),
         cmocka_unit_test(test_swiglu),

@@ -819,12 +819,14 @@ static float round_to_16(int16_t *y, const float *x, int limit, int n) {
 
 /* ---- exponentials ---- */
 
+static const float log2e = 1.44269504f;
+
 /* e^x with a relative error below 2e-7 from -87 to 88; 0 below that range, e^88 above it, NaN for
  * NaN. x = n ln 2 + r with |r| <= ln 2 / 2. The polynomial for e^r is from Moshier's Cephes library
  * (expf, 1992). Adding 1.5 * 2^23 rounds to an integer n and leaves n in the low bits, which become
  * the exponent. Below -87 the result is 0 whatever was computed. */
 static inline Vector exponential(Vector x) {
-    const float shift = 0x1.8p23f, log2e = 1.44269504f;
+    const float shift = 0x1.8p23f;
     const float ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
     static const float series[] = {1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f,
                                    1.6666665459e-1f, 5.0000001201e-1f};
@@ -933,15 +935,32 @@ static void mask(float *x, size_t row, int rows, int n, int more, int columns) {
 
 /* ---- GELU ---- */
 
-/* y = x (1 + tanh(u)) / 2 = x s(2u) with s the logistic function and u below. */
-static const float gelu_linear = 0.7978845608f; /* sqrt(2 / pi) */
-static const float gelu_cubic = 0.7978845608f * 0.044715f;
+/* 1 + 2^x, whose inverse is the logistic function of -x ln 2. 2^x has a relative error below 2e-7
+ * from -125 to 125; beyond, it is 2^-125 or 2^125. x = n + r with |r| <= 1/2. Of all polynomials of
+ * this degree that are 1 at 0, this one has the smallest maximal error of 2^r; linear programming
+ * found it. The integer n, found as in `exponential`, is added to the exponent. For NaN the result
+ * is some number: callers divide NaN by it, or multiply NaN by its inverse. */
+static inline Vector one_and_power_of_two(Vector x) {
+    const float shift = 0x1.8p23f;
+    static const float series[] = {0.00967151113f, 0.0555073395f, 0.240222424f, 0.693147004f, 1};
+    Vector clamped = larger(all(-125.0f), smaller(all(125.0f), x));
+    Vector shifted = clamped + shift;
+    Vector r = clamped - (shifted - shift);
+    Vector poly = all(0.00132646528f);
+#pragma GCC unroll 5
+    for (int i = 0; i < 5; i++) poly = multiply_add(poly, r, all(series[i]));
+    return (Vector)((Bits)poly + ((Bits)shifted << 23)) + 1.0f;
+}
+
+/* y = x (1 + tanh(u)) / 2 = x s(2u) with s the logistic function and u = sqrt(2 / pi) (x + 0.044715
+ * x^3). 2u is `linear` x + `cubic` x^3; e^(-2u) is 2^(x power) below. */
+static const float gelu_linear = 2 * 0.7978845608f, gelu_cubic = 2 * 0.7978845608f * 0.044715f;
 
 static void gelu(float *y, const float *x, size_t n) {
     for (size_t i = 0; i < n; i += LANES) {
         Vector of = load_some(x + i, n - i, 0);
-        Vector u = of * multiply_add(gelu_cubic * of, of, all(gelu_linear));
-        store_some(y + i, n - i, of / (1.0f + exponential(-2.0f * u)));
+        Vector power = multiply_add(all(-log2e * gelu_cubic), of * of, all(-log2e * gelu_linear));
+        store_some(y + i, n - i, of / one_and_power_of_two(of * power));
     }
 }
 
@@ -949,15 +968,15 @@ static void gelu(float *y, const float *x, size_t n) {
  * gradient itself was written just before. */
 enum { NUMBERS_AHEAD = 512 };
 
-/* dy/dx = s + x s (1 - s) 2 du/dx */
+/* dy/dx = s + x s (1 - s) d(2u)/dx */
 static void gelu_backward(float *dx, float *y, const float *x, const float *dy, size_t n) {
     for (size_t i = 0; i < n; i += LANES) {
         __builtin_prefetch(x + i + NUMBERS_AHEAD);
         __builtin_prefetch(y + i + NUMBERS_AHEAD, 1);
         Vector of = load_some(x + i, n - i, 0), up = load_some(dy + i, n - i, 0), square = of * of;
-        Vector u = of * multiply_add(all(gelu_cubic), square, all(gelu_linear));
-        Vector s = 1.0f / (1.0f + exponential(-2.0f * u)), out = of * s;
-        Vector slope = 2.0f * multiply_add(all(3.0f * gelu_cubic), square, all(gelu_linear));
+        Vector power = multiply_add(all(-log2e * gelu_cubic), square, all(-log2e * gelu_linear));
+        Vector s = 1.0f / one_and_power_of_two(of * power), out = of * s;
+        Vector slope = multiply_add(all(3.0f * gelu_cubic), square, all(gelu_linear));
         store_some(y + i, n - i, out);
         store_some(dx + i, n - i, up * multiply_add(out * (1.0f - s), slope, s));
     }
@@ -1050,7 +1069,8 @@ static void rms_normalize_backward(float *dx, float *dw, const float *dy, const 
 static void swiglu(float *y, const float *gate, const float *up, size_t n) {
     for (size_t i = 0; i < n; i += LANES) {
         Vector g = load_some(gate + i, n - i, 0);
-        store_some(y + i, n - i, g / (1.0f + exponential(-g)) * load_some(up + i, n - i, 0));
+        store_some(y + i, n - i,
+                   g / one_and_power_of_two(g * -log2e) * load_some(up + i, n - i, 0));
     }
 }
 
@@ -1063,7 +1083,8 @@ static void swiglu_backward(float *dgate, float *dup, float *y, const float *gat
         __builtin_prefetch(y + i + NUMBERS_AHEAD, 1);
         __builtin_prefetch(dup + i + NUMBERS_AHEAD, 1);
         Vector g = load_some(gate + i, n - i, 0), u = load_some(up + i, n - i, 0);
-        Vector d = load_some(dy + i, n - i, 0), s = 1.0f / (1.0f + exponential(-g)), open = g * s;
+        Vector d = load_some(dy + i, n - i, 0), s = 1.0f / one_and_power_of_two(g * -log2e);
+        Vector open = g * s;
         store_some(y + i, n - i, open * u);
         store_some(dup + i, n - i, d * open);
         store_some(dgate + i, n - i, d * u * s * multiply_add(g, 1.0f - s, all(1.0f)));

@@ -532,6 +532,34 @@ static void test_divergence(void **state) {
     must_run("train -r -q --lr 0.001 -o @bent/conv.safetensors " PLAY);
 }
 
+/* Fewer steps than a ladder had are refused before its rungs are trained anew: their models stay. A
+ * baseline stays as it is, if it had more. */
+static void test_fewer_steps(void **state) {
+    (void)state;
+    char *before[FILES];
+    size_t lengths[FILES], length;
+    must_run("train " TINY "-q --ladder -s 40 -o @fewer/conv.safetensors " PLAY);
+    for (int i = 0; i < FILES; i++) before[i] = slurp(file_in("fewer", rungs[i]), &lengths[i]);
+    run("train -r -q -s 20 -o @fewer/conv.safetensors " PLAY);
+    expect_refusal(1, "conv.last.safetensors: 40 steps", "--steps 20");
+    for (int i = 0; i < FILES; i++) {
+        char *now = slurp(file_in("fewer", rungs[i]), &length);
+        assert_int_equal(length, lengths[i]);
+        assert_memory_equal(now, before[i], length);
+        free(now);
+        free(before[i]);
+    }
+    /* the state has few steps, and the rungs before it had more */
+    bend_state("fewer", "step", "10", 1);
+    run("train -r -q --ladder -s 20 -o @bent/conv.safetensors " PLAY);
+    expect_refusal(1, "conv.last.safetensors: bigram was trained for 40 steps", "--steps 20");
+    must_run("train " TINY "-q -s 40 -o @less/conv.safetensors " PLAY);
+    scratch_remove(scratch("bent/bigram.safetensors"));
+    bend_state("less", "step", "10", 1);
+    must_run("train -r -q -s 20 -o @bent/conv.safetensors " PLAY);
+    assert_false(scratch_has("bent/bigram.safetensors"));
+}
+
 /* The best weights fit on the disk but the state does not: training continues to its end and
  * reports it. A later run with more space resumes from what there is. */
 static void test_no_room(void **state) {
@@ -566,6 +594,7 @@ int main(void) {
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_damage),
         cmocka_unit_test(test_divergence),
+        cmocka_unit_test(test_fewer_steps),
         cmocka_unit_test(test_no_room),
     };
     return cmocka_run_group_tests(tests, scratch_open, command_close);

@@ -65,14 +65,15 @@ static const Result *result_of(const Saved *saved, const char *name) {
 }
 
 /* The result of a rung that is complete: trained before, on the same number of steps or, by the
- * clock, on as much time; a baseline on any time. Else NULL. */
+ * clock, on as much time; a baseline on more steps, too, or on any time. Else NULL. */
 static const Result *complete(const Plan *plan, const RungPlan *rung, const Start *start) {
     const Result *r = start->resumed ? result_of(&start->saved, rung->name) : NULL;
     if (!r) return NULL;
     double min = rung->baseline ? 1 : plan->time;
-    double characters = plan->steps * plan_step_characters(plan);
-    bool same =
-        plan->time > 0 ? r->time >= min : r->time <= 0 && fabs(r->characters - characters) < 1;
+    double more = r->characters - plan->steps * plan_step_characters(plan);
+    bool same = plan->time > 0   ? r->time >= min
+                : rung->baseline ? more > -1
+                                 : r->time <= 0 && fabs(more) < 1;
     return same ? r : NULL;
 }
 
@@ -92,6 +93,42 @@ static bool leaves_out(const Plan *plan, const RungPlan *rung, const Input *inpu
                        const Start *start, int place) {
     return rung->baseline &&
            (too_large(input) || plan->files->init || began_without(plan, rung, start, place));
+}
+
+/* Refused: less training than the rung of the state has had. */
+static bool check_state_budget(const Plan *plan, const Saved *saved, Error *err) {
+    double seconds = saved->progress.seconds;
+    int steps = tril_state_progress(saved->state).step;
+    if (plan->time > 0 && seconds > plan->time + 1)
+        return fail(err, "%s: %.0f seconds have been spent, more than --time %.0f",
+                    plan->files->state, seconds, plan->time);
+    if (plan->time <= 0 && steps > plan->steps)
+        return fail(err, "%s: %d steps have been taken, more than --steps %d", plan->files->state,
+                    steps, plan->steps);
+    return true;
+}
+
+/* The same of the rungs before it. They would be trained anew, and worse models would replace
+ * theirs. A baseline is not trained anew. */
+static bool check_result_budget(const Plan *plan, const Saved *saved, Error *err) {
+    double each = plan_step_characters(plan);
+    for (int i = 0; i < plan->rung_count; i++) {
+        const Result *r = result_of(saved, plan->rungs[i].name);
+        if (!r || plan->rungs[i].baseline) continue;
+        if (plan->time > 0 && r->time <= 0 && r->seconds > plan->time + 1)
+            return fail(err, "%s: %s was trained for %.0f seconds, more than --time %.0f",
+                        plan->files->state, r->name, r->seconds, plan->time);
+        if (plan->time <= 0 && r->characters > plan->steps * each + 1)
+            return fail(err, "%s: %s was trained for %.0f steps, more than --steps %d",
+                        plan->files->state, r->name, r->characters / each, plan->steps);
+    }
+    return true;
+}
+
+/* A training that goes on gets no less than it had. */
+static bool check_budget(const Plan *plan, const Start *start, Error *err) {
+    return !start->resumed || (check_state_budget(plan, &start->saved, err) &&
+                               check_result_budget(plan, &start->saved, err));
 }
 
 /* Before hours of training: is there enough memory for each rung? */
@@ -249,7 +286,7 @@ static bool train_with_report(const Plan *plan, const Input *input, Outputs *out
 bool ladder_train(const Plan *plan, const Input *input, Outputs *outputs, Start *start,
                   Error *err) {
     Results *results;
-    if (!check_memory(plan, input, start, err) ||
+    if (!check_budget(plan, start, err) || !check_memory(plan, input, start, err) ||
         !memory_alloc(&results, 1, sizeof *results, "the results", err))
         return false;
     if (plan->profile) stopwatch_start(&results->watch, "the rest", plan->begun);

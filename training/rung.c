@@ -157,20 +157,6 @@ static void close_training(Trainer *t) {
     log_close(&t->log);
 }
 
-/* Refused: a state that already exceeds the plan. */
-static bool check_budget(const Trainer *t, Error *err) {
-    const Plan *plan = t->plan;
-    const Progress *p = &t->progress;
-    bool by_time = t->task->seconds > 0;
-    if (by_time && p->seconds > plan->time + 1)
-        return fail(err, "%s: %.0f seconds have been spent, more than --time %.0f",
-                    plan->files->state, p->seconds, plan->time);
-    if (!by_time && p->now.step > plan->steps)
-        return fail(err, "%s: %d steps have been taken, more than --steps %d", plan->files->state,
-                    p->now.step, plan->steps);
-    return true;
-}
-
 /* ---- one step ---- */
 
 static bool diverged(const Trainer *t, const char *what, int step, Error *err) {
@@ -466,7 +452,7 @@ static void set_result(const Trainer *t, Result *result) {
 bool train_rung(const Task *task, Saved *from, Result *result, Error *err) {
     Trainer t;
     const Plan *plan = task->plan;
-    bool ok = open_training(&t, task, from, err) && check_budget(&t, err);
+    bool ok = open_training(&t, task, from, err);
     if (ok && !plan->quiet) show_beginning(&t);
     /* a trained model's loss is the first to be lowered; the state makes --init unnecessary */
     if (task->init && !from) ok = ok && evaluate_and_keep(&t, err);

@@ -474,6 +474,18 @@ static void test_fetch(void **state) {
     assert_int_equal(fetch(arguments), 0);
     assert_ok(file_read("data/sample.txt", &text, &length, &err), err);
     scratch_expect("fetched", text, length);
+    assert_int_equal(fetch(arguments), 0); /* the same text once more */
+    scratch_expect("fetched", text, length);
+    /* another text stays; of one that is gone, no word stays about where it came from */
+    scratch_put("fetched", "mine", 4);
+    scratch_put("fetched.origin", "The text is ", 12);
+    assert_int_equal(fetch(arguments), 1);
+    scratch_expect("fetched", "mine", 4);
+    assert_true(scratch_has("fetched.origin"));
+    scratch_remove(scratch("fetched"));
+    assert_int_equal(fetch(arguments), 0);
+    scratch_expect("fetched", text, length);
+    assert_false(scratch_has("fetched.origin"));
     memory_free(text);
     snprintf(arguments, sizeof arguments, "sample '%s'", scratch("no/such/folder"));
     assert_int_equal(fetch(arguments), 1);

@@ -97,6 +97,10 @@ static void test_plain(void **state) {
     (void)state;
     for (int i = 0; model_name(i); i++)
         if (plain_knows(model_name(i))) check_small_and_large(config_of(model_name(i)), 54);
+    /* a single token: its second half is empty. (Attention to it alone has no gradient of queries.)
+     */
+    Config average = config_of("average");
+    check_plain(&average, 1, 1);
 }
 
 static void test_shared_heads(void **state) {

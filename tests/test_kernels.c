@@ -161,6 +161,7 @@ static void check_sizes(const Isa *isa, const Products *products, int rows, int 
         check_product(team, products, threads, 5, 1100, 3,
                       A_TRANSPOSED | ACCUMULATE | ANEW | SUMMED);
         check_product(team, products, threads, rows + 1, columns + 1, 3, ACCUMULATE | ANEW);
+        check_product(team, products, threads, rows + 1, columns, 3, ACCUMULATE | ANEW);
     }
     team_close(team);
 }
@@ -866,9 +867,25 @@ static void check_swiglu(const Isa *isa) {
     }
 }
 
+/* The power of two in both activations: where the gate is near 0, its error is not hidden. */
+static void check_power_of_two(const Isa *isa) {
+    enum { COUNT = 4000 };
+    static float gate[COUNT], up[COUNT], y[COUNT];
+    double worst = 0;
+    for (int i = 0; i < COUNT; i++) {
+        gate[i] = (2.0f * (float)i - COUNT + 1) / COUNT;
+        up[i] = 1;
+    }
+    isa->swiglu(y, gate, up, COUNT);
+    for (int i = 0; i < COUNT; i++)
+        worst = fmax(worst, fabs((double)y[i] / swiglu_of((double)gate[i], 1) - 1));
+    if (!(worst < 3e-7)) fail_msg("%s: relative error %g", isa->name, worst);
+}
+
 static void test_swiglu(void **state) {
     (void)state;
     for_each_table(check_swiglu);
+    for_each_table(check_power_of_two);
 }
 
 /* Rotates and rotates back in place; also axpby. */

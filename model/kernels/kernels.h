@@ -72,7 +72,7 @@ typedef struct Isa {
     void (*copy_and_sum)(float *to, size_t to_row, const float *from, size_t from_row, int rows,
                          int columns, float *sums);
 
-    /* The same for panels of tile_columns columns, one after another: to[j rows + i tile_columns +
+    /* copy, to panels of tile_columns columns, one after another: to[j rows + i tile_columns +
        k] = from[i,j + k] for every j that is a multiple of tile_columns, as `columns` must be */
     void (*copy_panels)(float *to, const float *from, size_t from_row, int rows, int columns);
 
@@ -257,7 +257,8 @@ bool team_next(Items *items, size_t *item);
 
 /* Divides the team's work into two. With an even number of threads one half of them does each part;
  * otherwise all do one part after the other. Sets *member to this thread as a member of those that
- * do the part; false if it is not one of them. */
+ * do the part; false if it is not one of them. A member must not meet others at a barrier, since the
+ * team is the whole one. */
 bool team_half(const Thread *thread, int part, Thread *member);
 
 /* This thread's part of a matrix of rows x columns. The threads form the grid in which the slowest

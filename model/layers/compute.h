@@ -37,14 +37,14 @@ void compute_embedding_gradients(const Thread *thread, Param wte, Param wpe, con
                                  const int32_t *ids, int B, int T, int C);
 
 /* ---- linear ----
- * y[N,OC] = x[N,C] w[OC,C]^T + b[OC];  dx = dy w;  by the team: dw += dy^T x, db += sum_n dy
+ * y[N,OC] = x[N,C] w[OC,C]^T + b[OC];  dx = dy w;  dw += dy^T x;  db += sum_n dy
  * b may be none. w must be packed: linear_pack, by the team, writes the copy for the forward or the
  * backward pass to packed[linear_packed_size]. compute_linear_columns computes only some columns of
  * y; they begin at a multiple of PRODUCT_GRAIN.
- * The gradients take two steps, so that each thread reads what it wrote itself:
- * compute_linear_gradients writes the sums over each half of the tokens to halves[2,OC,C] and,
- * unless it is NULL, bias_halves[2,OC]. After a barrier, compute_linear_gradients_reduce adds both
- * halves to dw and db. */
+ * The team computes the gradients in two steps, so that with two threads each mostly reads what it
+ * wrote itself. compute_linear_gradients writes the sums over each half of the tokens to
+ * halves[2,OC,C] and, unless it is NULL, bias_halves[2,OC]. After a barrier,
+ * compute_linear_gradients_reduce adds the first half to dw and db, and then the second. */
 size_t linear_packed_size(const Isa *isa, const Products *products, int C, int OC);
 void linear_pack(const Thread *thread, float *packed, const float *w, int C, int OC, bool backward);
 void compute_linear(const Thread *thread, float *y, const float *x, Param w, Param b, int N, int C,

@@ -34,9 +34,10 @@ void compute_linear_backward(const Thread *thread, float *dx, const float *dy, P
     compute_linear_columns(thread, dx, dy, w, (Param){0}, N, OC, C, (Share){0, (size_t)C});
 }
 
-/* The tokens of the first half: whole stretches, as the threads' own tokens are. */
+/* The tokens of the first half: half of the stretches, which is where two threads divide them. */
 static int first_half(int N) {
-    return min_int((N / 2 + STRETCH - 1) / STRETCH * STRETCH, N);
+    int stretches = (N + STRETCH - 1) / STRETCH;
+    return min_int((stretches + 1) / 2 * STRETCH, N);
 }
 
 void compute_linear_gradients(const Thread *thread, float *halves, float *bias_halves,
@@ -55,7 +56,7 @@ void compute_linear_gradients(const Thread *thread, float *halves, float *bias_h
     }
 }
 
-/* dw[size] += halves[0] + halves[1], or only the first. */
+/* dw[size] += the first half, then the second unless it has no tokens. */
 static void reduce(const Thread *thread, float *dw, const float *halves, size_t size, bool both) {
     enum { LINE = 16, SOME = 1024 }; /* numbers that stay in the L1 cache */
     Share own = team_share(thread, size, LINE);
@@ -144,8 +145,7 @@ void linear_gradients(Program *p, Linear w, Array dy, Array x) {
     made->inputs[0] = dy;
     made->inputs[1] = x;
     made->outputs[0] = halves;
-    made->outputs[1] = bias_halves;
-    made->tensors[0] = w.weight;
+    made->outputs[1] = bias_halves; /* without a bias, only its width counts */
     made->tensors[1] = w.bias;
     Instruction *last = program_add_gradient(p, &reduce_operation, w.weight);
     last->inputs[0] = halves;

@@ -938,8 +938,8 @@ static void mask(float *x, size_t row, int rows, int n, int more, int columns) {
 /* 1 + 2^x, whose inverse is the logistic function of -x ln 2. 2^x has a relative error below 2e-7
  * from -125 to 125; beyond, it is 2^-125 or 2^125. x = n + r with |r| <= 1/2. Of all polynomials of
  * this degree that are 1 at 0, this one has the smallest maximal relative error of 2^r; linear
- * programming found it. The integer n, found as in `exponential`, is added to the exponent. For NaN the result
- * is some number: callers divide NaN by it, or multiply NaN by its inverse. */
+ * programming found it. The integer n, found as in `exponential`, is added to the exponent. For NaN
+ * the result is some number: callers divide NaN by it, or multiply NaN by its inverse. */
 static inline Vector one_and_power_of_two(Vector x) {
     const float shift = 0x1.8p23f;
     static const float series[] = {0.00967151113f, 0.0555073395f, 0.240222424f, 0.693147004f, 1};

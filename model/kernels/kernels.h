@@ -257,8 +257,8 @@ bool team_next(Items *items, size_t *item);
 
 /* Divides the team's work into two. With an even number of threads one half of them does each part;
  * otherwise all do one part after the other. Sets *member to this thread as a member of those that
- * do the part; false if it is not one of them. A member must not meet others at a barrier, since the
- * team is the whole one. */
+ * do the part; false if it is not one of them. A member must not meet others at a barrier, since
+ * the team is the whole one. */
 bool team_half(const Thread *thread, int part, Thread *member);
 
 /* This thread's part of a matrix of rows x columns. The threads form the grid in which the slowest

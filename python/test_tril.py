@@ -108,6 +108,13 @@ class Models(Folder):
         with self.assertRaises(ZeroDivisionError):
             model.generate(on_text=lambda piece: 1 / 0)
 
+    def test_types(self):
+        for wrong in ({"rung": 3}, {"precision": 3}, {"windows": b"grow"}, {"steps": "a"}, {"width": "a"}):
+            with self.assertRaises(TypeError, msg=str(wrong)):
+                tril.train(TEXT, **wrong)
+        with self.assertRaises(TypeError):
+            small().generate(precision=8)
+
     def test_reading(self):
         reading = small("multihead").read("THE FOREST")
         self.assertEqual((len(reading), reading.layers, reading.heads), (10, 1, 2))

@@ -98,7 +98,8 @@ static void list_options(Options *options, Request *r) {
         {.kind = OPTION_SECTION, .help = "Other"},
         {0, "profile", OPTION_FLAG, &r->profile, 0, 0, NULL,
          "print where the time of each training went"},
-        {'q', "quiet", OPTION_FLAG, &r->quiet, 0, 0, NULL, "print only the table"},
+        {'q', "quiet", OPTION_FLAG, &r->quiet, 0, 0, NULL,
+         "print only the table and what follows it"},
         {'h', "help", OPTION_FLAG, &r->help, 0, 0, NULL, "print this"},
         {0, "version", OPTION_FLAG, &r->version, 0, 0, NULL, "print the version"},
     };

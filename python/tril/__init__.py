@@ -201,10 +201,16 @@ def _path(path: Union[str, "os.PathLike[str]"]) -> bytes:
 
 
 def _fill(structure: Any, values: Dict[str, Any]) -> Any:
-    """Sets the members that are not None."""
+    """Sets the members that are not None. Refused: a number for a name, which the library would
+    take for an address, and a name for a number."""
+    types = dict(structure._fields_)
     for name, value in values.items():
-        if value is not None:
-            setattr(structure, name, value.encode() if isinstance(value, str) else value)
+        is_name = types[name] is ctypes.c_char_p
+        if value is None:
+            continue
+        if isinstance(value, str) != is_name:
+            raise TypeError(f"{name} is a {'name' if is_name else 'number'}, not {value!r}")
+        setattr(structure, name, value.encode() if is_name else value)
     return structure
 
 

@@ -76,7 +76,9 @@ void threads_barrier(Threads *threads, int count) {
 /* ---- workers ---- */
 
 /* Waits until the worker has been given more than `done` orders. Either it sees the order before it
- * sleeps, or whoever gives the order sees that it is asleep, and wakes it. */
+ * sleeps, or whoever gives the order sees that it is asleep, and wakes it. For that, the look at
+ * the orders must not overtake the word that it is asleep. A store would do by C's rules, but
+ * QEMU 7.2 for ARM on x86 lets a load overtake it: so it is an exchange. */
 static void await_order(Worker *worker, unsigned done) {
     const Threads *threads = worker->threads;
     for (int looks = 0; looks < threads->patience + OFFERS; looks++) {
@@ -84,7 +86,7 @@ static void await_order(Worker *worker, unsigned done) {
         pass_time(threads, looks);
     }
     pthread_mutex_lock(&worker->mutex);
-    atomic_store(&worker->asleep, true);
+    atomic_exchange(&worker->asleep, true);
     while (atomic_load(&worker->orders) == done) pthread_cond_wait(&worker->order, &worker->mutex);
     atomic_store(&worker->asleep, false);
     pthread_mutex_unlock(&worker->mutex);

@@ -106,11 +106,13 @@ static bool check(const SampleRequest *r, Error *err) {
     if (instead > 1)
         return fail(
             err, "--interactive, --score, --explain, --export and --info: one of them at a time");
+    bool chosen = r->layer >= 0 || r->head >= 0;
     if (r->html && !r->explain) return fail(err, "--html is the page of --explain");
+    if (chosen && !r->explain) return fail(err, "--layer and --head choose what --explain shows");
     if (r->checkpoint_count <= 1) return true;
     if (!r->explain)
         return fail(err, "one CHECKPOINT is expected, not %d; see --help", r->checkpoint_count);
-    return (r->layer < 0 && r->head < 0) ||
+    return !chosen ||
            fail(err, "--layer and --head are of one CHECKPOINT, not of %d", r->checkpoint_count);
 }
 

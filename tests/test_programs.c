@@ -785,6 +785,8 @@ static void test_explain_page(void **state) {
     must_run("sample --explain THE --html @both.html @explained @counted");
     run("sample --html @none.html @explained");
     expect_refusal(2, "--html", "--explain");
+    run("sample --head 0 @explained");
+    expect_refusal(2, "--layer and --head", "--explain");
     run("sample --explain THE --layer 7 --html @none.html @explained");
     expect_refusal(1, "--layer 7", "only layer 0");
     assert_false(scratch_has("none.html"));

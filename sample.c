@@ -98,7 +98,7 @@ static int show_help(const char *program) {
     puts(" [options] [CHECKPOINT]\n\n"
          "Writes text with the model in CHECKPOINT (out/model.safetensors): a file\nthat tril "
          "trained, or a folder of Hugging Face transformers.\nA text may grow beyond the model's "
-         "context: each time it is full, all but\nits last quarter (or eighth) is forgotten.");
+         "context: each time it is full, all but\nits last quarter (or 16th) is forgotten.");
     sample_request_print_options(stdout);
     return EXIT_SUCCESS;
 }

@@ -45,7 +45,7 @@ const float *generator_feed(Generator *generator, const int32_t *ids, size_t cou
          * has just begun, and fewer still if their keys and values depend on their position and
          * are made anew. */
         bool slides = run_slides(generator->run);
-        int keep = min_int(slides ? T / 4 : T / 8, T - more);
+        int keep = min_int(slides ? T / 4 : T / 16, T - more);
         if (slides) run_slide(generator->run, past - keep, keep);
         memmove(generator->window, generator->window + past - keep,
                 (size_t)keep * sizeof *generator->window);

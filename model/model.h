@@ -366,7 +366,7 @@ void sampler_probabilities(const Sampler *sampler, const float *logits, int V, d
                            int32_t *order);
 
 /* A growing text: a run of batch 1 and the tokens in its context. When they fill the context, its
- * last quarter is kept; if the run does not slide, its last eighth is read again, in one pass. */
+ * last quarter is kept; if the run does not slide, its last 16th is read again, in one pass. */
 typedef struct {
     Run *run;
     int context, V;  /* the model's */

@@ -206,7 +206,7 @@ static void check_logits(Run *run, const float *logits, const int32_t *window, i
 }
 
 /* Feeds `count` ids in steps of 1 to `step`, and tracks what the cache must hold: all ids while
- * they fit; then the last quarter of the context, or the last eighth if it is read again, or what
+ * they fit; then the last quarter of the context, or the last 16th if it is read again, or what
  * fits beside the new ids. What has slid is not what would be read again: its logits are
  * test_slide's. */
 static void check_growth(Model *model, Generator *generator, Run *run, const int32_t *ids,
@@ -221,7 +221,7 @@ static void check_growth(Model *model, Generator *generator, Run *run, const int
         size_t end = at + more, capacity = (size_t)T;
         if (end - first > capacity) {
             if (more > capacity) more = capacity, at = end - more;
-            size_t kept = capacity / (slides ? 4 : 8);
+            size_t kept = capacity / (slides ? 4 : 16);
             first = at - (kept < capacity - more ? kept : capacity - more);
             slid = slides && first < at;
         }
@@ -388,7 +388,7 @@ static void test_threads(void **state) {
         check_threads(kind_name(i), BF16_WEIGHTS, 320, 24, 3);
         check_threads(kind_name(i), INT8_WEIGHTS, 320, 24, 3);
         check_threads(kind_name(i), BF16_WEIGHTS, 128, 56,
-                      1); /* but several read the last eighth again */
+                      1); /* but several read the last 16th again */
     }
 }
 

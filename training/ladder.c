@@ -109,7 +109,7 @@ static bool check_state_budget(const Plan *plan, const Saved *saved, Error *err)
 }
 
 /* The same of the rungs before it. They would be trained anew, and worse models would replace
- * theirs. A baseline is not trained anew. */
+ * theirs. A baseline may have had more: `complete` keeps it. */
 static bool check_result_budget(const Plan *plan, const Saved *saved, Error *err) {
     double each = plan_step_characters(plan);
     for (int i = 0; i < plan->rung_count; i++) {

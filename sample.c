@@ -6,14 +6,14 @@
 #include "base/threads.h"
 #include "base/width.h"
 #include "library/tril.h"
-#include "sampling/checkpoint.h"
-#include "sampling/dialogue.h"
-#include "sampling/explaining.h"
-#include "sampling/info.h"
+#include "programs/sample/checkpoint.h"
+#include "programs/sample/dialogue.h"
+#include "programs/sample/explaining.h"
+#include "programs/sample/info.h"
 #include "library/message.h"
-#include "sampling/request.h"
-#include "sampling/score.h"
-#include "version.h"
+#include "programs/sample/request.h"
+#include "programs/sample/score.h"
+#include "library/version.h"
 
 #include <math.h>
 #include <stdio.h>

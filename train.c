@@ -7,14 +7,14 @@
 #include "base/terminal.h"
 #include "base/width.h"
 #include "library/message.h"
-#include "training/display.h"
-#include "training/interruption.h"
-#include "training/ladder.h"
-#include "training/outputs.h"
-#include "training/plan.h"
-#include "training/request.h"
-#include "training/start.h"
-#include "version.h"
+#include "programs/train/display.h"
+#include "programs/train/interruption.h"
+#include "programs/train/ladder.h"
+#include "programs/train/outputs.h"
+#include "programs/train/plan.h"
+#include "programs/train/request.h"
+#include "programs/train/start.h"
+#include "library/version.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* array.h - sizes and bounds of arrays. */
-#ifndef TRIL_ARRAY_H
-#define TRIL_ARRAY_H
+#ifndef TRIL_BASE_ARRAY_H
+#define TRIL_BASE_ARRAY_H
 
 /* The number of elements. */
 #define COUNT(array) (int)(sizeof(array) / sizeof *(array))

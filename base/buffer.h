@@ -1,6 +1,6 @@
 /* buffer.h - bytes in memory that grow: a text or a part of a file that is being written. */
-#ifndef TRIL_BUFFER_H
-#define TRIL_BUFFER_H
+#ifndef TRIL_BASE_BUFFER_H
+#define TRIL_BASE_BUFFER_H
 
 #include "base/error.h"
 

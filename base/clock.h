@@ -1,6 +1,6 @@
 /* clock.h - elapsed time and processor time. */
-#ifndef TRIL_CLOCK_H
-#define TRIL_CLOCK_H
+#ifndef TRIL_BASE_CLOCK_H
+#define TRIL_BASE_CLOCK_H
 
 /* Seconds since a fixed moment. Never goes backwards. */
 double clock_seconds(void);

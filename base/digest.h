@@ -3,8 +3,8 @@
  * Detects every change of a single byte, and any other change except with probability 2^-64. The
  * algorithm is not a standard one: only this program reads its values. Little-endian machines
  * only. */
-#ifndef TRIL_DIGEST_H
-#define TRIL_DIGEST_H
+#ifndef TRIL_BASE_DIGEST_H
+#define TRIL_BASE_DIGEST_H
 
 #include <stddef.h>
 #include <stdint.h>

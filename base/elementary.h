@@ -4,8 +4,8 @@
  * They only add, multiply and divide doubles, which IEEE 754 defines to the last bit. (sqrt is
  * defined as well, so it has no copy here.) Errors are relative unless said otherwise; one unit in
  * the last place is 2^-52. */
-#ifndef TRIL_ELEMENTARY_H
-#define TRIL_ELEMENTARY_H
+#ifndef TRIL_BASE_ELEMENTARY_H
+#define TRIL_BASE_ELEMENTARY_H
 
 #include <math.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * A function that can fail because of a file, memory or input returns bool and takes an Error last.
  * On failure it returns fail(err, ...), which is false. The message is one sentence: the file, the
  * place in it, and what to do. Only the programs print it. */
-#ifndef TRIL_ERROR_H
-#define TRIL_ERROR_H
+#ifndef TRIL_BASE_ERROR_H
+#define TRIL_BASE_ERROR_H
 
 #include <stdbool.h>
 

@@ -5,8 +5,8 @@
  * U+009F, and each byte that is not valid UTF-8. Shown as \u202e: code points U+202A to U+202E and
  * U+2066 to U+2069. Everything else stays, backslashes too: the output is for people, not for
  * parsing. */
-#ifndef TRIL_ESCAPE_H
-#define TRIL_ESCAPE_H
+#ifndef TRIL_BASE_ESCAPE_H
+#define TRIL_BASE_ESCAPE_H
 
 #include <stddef.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* file.h - reads files, whole or in pieces; writes whole files. */
-#ifndef TRIL_FILE_H
-#define TRIL_FILE_H
+#ifndef TRIL_BASE_FILE_H
+#define TRIL_BASE_FILE_H
 
 #include "base/error.h"
 

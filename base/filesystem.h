@@ -3,8 +3,8 @@
  *
  * Paths are UTF-8 with slashes. A file is a descriptor of <unistd.h>, closed with close; no program
  * that this one starts inherits it. What fails sets errno. */
-#ifndef TRIL_FILESYSTEM_H
-#define TRIL_FILESYSTEM_H
+#ifndef TRIL_BASE_FILESYSTEM_H
+#define TRIL_BASE_FILESYSTEM_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* instructions.h - the instruction sets of this processor that the system lets programs use.
  * Compilers have __builtin_cpu_supports for it, which is false for all in a program that zig links.
  */
-#ifndef TRIL_INSTRUCTIONS_H
-#define TRIL_INSTRUCTIONS_H
+#ifndef TRIL_BASE_INSTRUCTIONS_H
+#define TRIL_BASE_INSTRUCTIONS_H
 
 #include <stdbool.h>
 

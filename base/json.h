@@ -1,6 +1,6 @@
 /* json.h - reads JSON (RFC 8259) strictly, in place, and writes it. */
-#ifndef TRIL_JSON_H
-#define TRIL_JSON_H
+#ifndef TRIL_BASE_JSON_H
+#define TRIL_BASE_JSON_H
 
 #include "base/buffer.h"
 #include "base/error.h"

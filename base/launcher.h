@@ -1,7 +1,7 @@
 /* launcher.h - what mpirun (Open MPI, MPICH) or a queue tells each process through the
  * environment. */
-#ifndef TRIL_LAUNCHER_H
-#define TRIL_LAUNCHER_H
+#ifndef TRIL_BASE_LAUNCHER_H
+#define TRIL_BASE_LAUNCHER_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* memory.h - large zeroed blocks, aligned for the widest vectors. */
-#ifndef TRIL_MEMORY_H
-#define TRIL_MEMORY_H
+#ifndef TRIL_BASE_MEMORY_H
+#define TRIL_BASE_MEMORY_H
 
 #include "base/error.h"
 

@@ -1,6 +1,6 @@
 /* options.h - the command line. One table drives parsing, checks and --help. */
-#ifndef TRIL_OPTIONS_H
-#define TRIL_OPTIONS_H
+#ifndef TRIL_BASE_OPTIONS_H
+#define TRIL_BASE_OPTIONS_H
 
 #include "base/error.h"
 

@@ -5,8 +5,8 @@
  * bits. The random state of a whole run is its seed and its step (Salmon et al., "Parallel Random
  * Numbers: As Easy as 1, 2, 3", 2011). The mixing function is the finaliser of SplitMix64 (Steele,
  * Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014). */
-#ifndef TRIL_RANDOM_H
-#define TRIL_RANDOM_H
+#ifndef TRIL_BASE_RANDOM_H
+#define TRIL_BASE_RANDOM_H
 
 #include <stdint.h>
 

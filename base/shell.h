@@ -1,6 +1,6 @@
 /* shell.h - quotes words for a POSIX shell, so that printed commands can be pasted. */
-#ifndef TRIL_SHELL_H
-#define TRIL_SHELL_H
+#ifndef TRIL_BASE_SHELL_H
+#define TRIL_BASE_SHELL_H
 
 #include <stddef.h>
 #include <stdio.h>

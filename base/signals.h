@@ -1,7 +1,7 @@
 /* signals.h - how a person or the system ends a program: signals of POSIX (signals_posix.c), events
  * of a console on Windows (signals_windows.c). */
-#ifndef TRIL_SIGNALS_H
-#define TRIL_SIGNALS_H
+#ifndef TRIL_BASE_SIGNALS_H
+#define TRIL_BASE_SIGNALS_H
 
 #include <signal.h>
 #include <stdbool.h>

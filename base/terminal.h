@@ -1,7 +1,7 @@
 /* terminal.h - a program's words, its standard streams and its terminal, alike on POSIX
  * (terminal_posix.c) and Windows (terminal_windows.c). */
-#ifndef TRIL_TERMINAL_H
-#define TRIL_TERMINAL_H
+#ifndef TRIL_BASE_TERMINAL_H
+#define TRIL_BASE_TERMINAL_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* textstream.h - a stream of stdio whose text stays in memory: open_memstream on POSIX
  * (textstream_posix.c), a temporary file on Windows (textstream_windows.c), which lacks it. */
-#ifndef TRIL_TEXTSTREAM_H
-#define TRIL_TEXTSTREAM_H
+#ifndef TRIL_BASE_TEXTSTREAM_H
+#define TRIL_BASE_TEXTSTREAM_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* threads.h - a group of threads that work together, meet at barriers, and wait for more work. */
-#ifndef TRIL_THREADS_H
-#define TRIL_THREADS_H
+#ifndef TRIL_BASE_THREADS_H
+#define TRIL_BASE_THREADS_H
 
 #include "base/error.h"
 

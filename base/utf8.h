@@ -1,7 +1,7 @@
 /* utf8.h - bytes <-> Unicode code points, strictly by RFC 3629: at most four bytes, no surrogates,
  * shortest form only. */
-#ifndef TRIL_UTF8_H
-#define TRIL_UTF8_H
+#ifndef TRIL_BASE_UTF8_H
+#define TRIL_BASE_UTF8_H
 
 #include <stddef.h>
 #include <stdint.h>

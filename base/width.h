@@ -1,7 +1,7 @@
 /* width.h - the columns that a character takes on a screen: as the C library says on POSIX
  * (width_posix.c), by a table on Windows (width_windows.c). */
-#ifndef TRIL_WIDTH_H
-#define TRIL_WIDTH_H
+#ifndef TRIL_BASE_WIDTH_H
+#define TRIL_BASE_WIDTH_H
 
 #include <stdint.h>
 

@@ -4,8 +4,8 @@
  *
  * Collective functions must be called by every process, in the same order, from the thread that
  * called world_join. MPI reports errors of communication and ends all processes. */
-#ifndef TRIL_WORLD_H
-#define TRIL_WORLD_H
+#ifndef TRIL_BASE_WORLD_H
+#define TRIL_BASE_WORLD_H
 
 #include "base/error.h"
 

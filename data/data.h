@@ -4,8 +4,8 @@
  * characters that occur, and a character's id is its index there. With `bytes` the text is any
  * file, its characters are bytes, and the vocabulary is all 256 of them. The first part of the ids
  * is for training. The rest is held out for validation, and no program ever trains on it. */
-#ifndef TRIL_DATA_H
-#define TRIL_DATA_H
+#ifndef TRIL_DATA_DATA_H
+#define TRIL_DATA_DATA_H
 
 #include "base/error.h"
 #include "base/utf8.h"

@@ -1,4 +1,4 @@
-# docs/scale.svg and the figures of docs/scale.md, from what tests/scaling measured (docs/scale.csv):
+# docs/scale.svg and the figures of docs/scale.md, from what extras/mpi/scaling measured (docs/scale.csv):
 #     gnuplot docs/scale.gp
 # mbit,processes,parameters,tokens,buckets,bytes,compute,gradients,weights,rest,step
 

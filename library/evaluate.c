@@ -1,5 +1,5 @@
 /* evaluate.c - the loss of a model on a part of a text, with all processes (base/world.h). */
-#include "learning/workers.h"
+#include "library/workers.h"
 #include "library/handles.h"
 
 /* A part of the ids of a text. */

@@ -3,7 +3,7 @@
 #define TRIL_LIBRARY_HANDLES_H
 
 #include "data/data.h"
-#include "formats/checkpoint.h"
+#include "library/checkpoint.h"
 #include "library/tril.h"
 #include "model/model.h"
 

@@ -1,10 +1,10 @@
 /* model.c - the models of tril.h: made, read, written, and what is in them. */
 #include "base/array.h"
 #include "base/memory.h"
-#include "formats/trained.h"
-#include "learning/saving.h"
+#include "library/trained.h"
+#include "library/saving.h"
 #include "library/handles.h"
-#include "version.h"
+#include "library/version.h"
 
 #include <math.h>
 #include <stdio.h>

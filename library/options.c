@@ -1,5 +1,5 @@
 /* options.c - what a training is asked for in tril.h: options, sizes, and what they would take. */
-#include "learning/sizes.h"
+#include "library/sizes.h"
 #include "library/training.h"
 
 #include <string.h>

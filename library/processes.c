@@ -1,7 +1,7 @@
 /* processes.c - several processes that share each training of a program. */
 #include "base/launcher.h"
 #include "base/world.h"
-#include "learning/workers.h"
+#include "library/workers.h"
 #include "library/handles.h"
 
 TrilStatus tril_processes_join(int *number, TrilError *error) {

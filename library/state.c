@@ -1,7 +1,7 @@
 /* state.c - the states of a training in tril.h: written, read, and continued. */
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "formats/trained.h"
+#include "library/trained.h"
 #include "library/training.h"
 
 #include <assert.h>

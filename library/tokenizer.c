@@ -1,6 +1,6 @@
 /* tokenizer.c - the tokenizers of tril.h. */
 #include "base/memory.h"
-#include "formats/trained.h"
+#include "library/trained.h"
 #include "library/handles.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* train.c - the trainings of tril.h: opened, and advanced. */
 #include "base/memory.h"
-#include "learning/sizes.h"
+#include "library/sizes.h"
 #include "library/training.h"
 
 #include <math.h>

@@ -2,9 +2,9 @@
 #ifndef TRIL_LIBRARY_TRAINING_H
 #define TRIL_LIBRARY_TRAINING_H
 
-#include "learning/saving.h"
-#include "learning/settings.h"
-#include "learning/training.h"
+#include "library/saving.h"
+#include "library/settings.h"
+#include "library/trainer.h"
 #include "library/handles.h"
 
 struct TrilTraining {

@@ -1,13 +1,13 @@
-/* model.h - the models' interface for learning/, formats/ and library/: to build, run, train and
- * sample them.
+/* model.h - the models' interface for library/, extras/formats/ and library/: to build, run, train
+ * and sample them.
  *
  * A Model is what is learned: a configuration and the weights. A Run computes: it holds the
  * activations, gradients and optimizer state of one model at one batch size. A model sees token ids
  * (0 to V - 1), never the characters behind them. Losses are in nats per token. A function that
  * returns bool returns false with a message in `err` when it refuses. Functions without an Error
  * assert their contracts. */
-#ifndef TRIL_MODEL_H
-#define TRIL_MODEL_H
+#ifndef TRIL_MODEL_MODEL_H
+#define TRIL_MODEL_MODEL_H
 
 #include "base/error.h"
 

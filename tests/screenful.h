@@ -5,7 +5,7 @@
 #include "tests/support.h"
 #include "base/textstream.h"
 #include "library/tril.h"
-#include "report/screen.h"
+#include "programs/report/screen.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,11 +3,11 @@
  * a message, or be a whole model. */
 #include "tests/scratch.h"
 #include "base/array.h"
-#include "formats/checkpoint.h"
+#include "library/checkpoint.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "formats/safetensors.h"
+#include "library/safetensors.h"
 
 #include <math.h>
 

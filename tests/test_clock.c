@@ -3,7 +3,7 @@
  * milliseconds for a step of these sizes. The tests check the schedule's arithmetic, to the second
  * and the step, not what is learned. */
 #include "tests/support.h"
-#include "formats/checkpoint.h"
+#include "library/checkpoint.h"
 #include "tests/table.h"
 #include "base/random.h"
 #include "data/data.h"
@@ -202,7 +202,7 @@ static void check_plan(double tick, const char *text, int layers, int width) {
 }
 
 /* A plan chooses sizes by the characters that a machine can train in the time: it times a step at
- * three readings. A text that is seen often has larger sizes. learning/sizes.c has the sizes. */
+ * three readings. A text that is seen often has larger sizes. library/sizes.c has the sizes. */
 static void test_sizes(void **state) {
     (void)state;
     skip_without(SIGNALS);

@@ -1,14 +1,14 @@
 /* test_exchange.c - folders of Hugging Face transformers. That library wrote
- * tests/golden/huggingface, with its own results (tests/peers/exchange.py); in qwen3-shared six
+ * tests/golden/huggingface, with its own results (bench/peers/exchange.py); in qwen3-shared six
  * heads of queries share two of keys and values, and the MLP has 19 channels. Exported models are
  * read back, and a folder that is not one of our models is refused with a message. */
 #include "tests/support.h"
 #include "base/array.h"
 #include "tests/command.h"
 #include "base/memory.h"
-#include "formats/quantize.h"
-#include "formats/safetensors.h"
-#include "formats/trained.h"
+#include "library/quantize.h"
+#include "library/safetensors.h"
+#include "library/trained.h"
 
 #include <math.h>
 

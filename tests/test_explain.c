@@ -4,7 +4,7 @@
 #include "tests/scratch.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "report/explain.h"
+#include "programs/report/explain.h"
 
 #include <locale.h>
 

@@ -3,7 +3,7 @@
 #include "tests/support.h"
 #include "base/array.h"
 #include "tests/command.h"
-#include "formats/trained.h"
+#include "library/trained.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
  * changes, a folder or a reader that disappears. No saved file may be lost, and the program must
  * report the failure in one sentence. */
 #include "tests/support.h"
-#include "formats/checkpoint.h"
+#include "library/checkpoint.h"
 #include "tests/command.h"
 
 #define PLAY "data/sample.txt"

@@ -1,11 +1,11 @@
 /* test_gguf.c - GGUF files, read back by a reader of their own: sizes, names, shapes, numbers,
- * tokens. What llama.cpp computes with them is compared by tests/peers/llama.py. */
+ * tokens. What llama.cpp computes with them is compared by bench/peers/llama.py. */
 #include "tests/command.h"
 #include "base/array.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "formats/quantize.h"
-#include "formats/trained.h"
+#include "library/quantize.h"
+#include "library/trained.h"
 
 #include <float.h>
 #include <math.h>

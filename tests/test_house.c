@@ -1,6 +1,6 @@
-/* test_house.c - the order of includes: programs -> report -> tril.h -> learning -> formats ->
- * model.h, data.h -> engine -> rungs -> layers -> kernels -> base/. No file includes upward, and
- * model/ and data/ never include each other. Only readers and tests use the plain ladder. */
+/* test_house.c - the order of includes: programs/ -> tril.h, library/ -> model.h, data.h -> engine
+ * -> rungs -> layers -> kernels -> base/. No file includes upward, and model/ and data/ never
+ * include each other. Only readers and tests use the plain ladder. */
 #include "tests/support.h"
 
 #include <dirent.h>
@@ -8,25 +8,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FLOORS = 9 };
+enum { FLOORS = 7 };
 
 /* A folder and the prefixes of what its files may include. */
 static const struct {
     const char *folder;
     const char *allowed[FLOORS];
 } floors[] = {
-    {".",
-     {"base/", "library/tril.h", "library/message.h", "report/", "sampling/", "training/",
-      "version.h"}},
-    {"formats", {"base/", "data/data.h", "formats/", "model/model.h", "model/rungs/rung.h"}},
-    {"sampling", {"base/", "library/tril.h", "library/message.h", "report/", "sampling/"}},
-    {"training",
-     {"base/", "library/tril.h", "library/message.h", "report/", "training/", "version.h"}},
+    {".", {"base/", "library/tril.h", "library/message.h", "programs/", "library/version.h"}},
+    {"programs/sample",
+     {"base/", "library/tril.h", "library/message.h", "programs/report/", "programs/sample/"}},
+    {"programs/train",
+     {"base/", "library/tril.h", "library/message.h", "library/version.h", "programs/report/",
+      "programs/train/"}},
+    {"programs/report", {"base/", "library/tril.h", "programs/report/"}},
     {"library",
-     {"base/", "data/data.h", "formats/", "learning/", "library/", "model/model.h", "version.h"}},
-    {"learning", {"base/", "data/data.h", "formats/", "learning/", "model/model.h", "version.h"}},
-    {"web", {"base/", "library/tril.h", "report/", "web/"}},
-    {"report", {"base/", "library/tril.h", "report/"}},
+     {"base/", "data/data.h", "library/", "model/model.h", "model/rungs/rung.h",
+      "extras/formats/"}},
     {"model", {"base/", "model/"}},
     {"model/engine",
      {"base/", "model/engine/", "model/rungs/rung.h", "model/layers/", "model/kernels/",
@@ -37,6 +35,12 @@ static const struct {
     {"model/plain", {"model/model.h", "model/plain/"}},
     {"data", {"base/", "data/"}},
     {"base", {"base/"}},
+    {"extras/formats",
+     {"base/", "data/data.h", "library/", "model/model.h", "model/rungs/rung.h",
+      "extras/formats/"}},
+    {"extras/web", {"base/", "library/tril.h", "programs/report/", "extras/web/"}},
+    {"extras/mpi", {"base/", "library/tril.h", "library/version.h", "tests/"}},
+    {"extras/windows", {"base/"}},
 };
 
 static bool is_source(const char *name) {
@@ -51,7 +55,8 @@ static bool begins(const char *text, const char *with) {
 
 /* Does the file use models through tril.h alone, which also says what processes share? */
 static bool through_library(const char *folder) {
-    static const char *const folders[] = {"training", "sampling", "web", "report"};
+    static const char *const folders[] = {"programs/train", "programs/sample", "extras/web",
+                                          "programs/report"};
     bool through = strcmp(folder, ".") == 0;
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         through = through || strcmp(folder, folders[i]) == 0;
@@ -109,9 +114,9 @@ static bool includes(const char *path, const char *other) {
 static void test_library(void **state) {
     (void)state;
     static const char *const sample[FLOORS] = {"base/", "library/tril.h", "library/message.h",
-                                               "sampling/", "version.h"};
+                                               "programs/sample/", "library/version.h"};
     static const char *const train[FLOORS] = {"base/", "library/tril.h", "library/message.h",
-                                              "training/", "version.h"};
+                                              "programs/train/", "library/version.h"};
     assert_true(check_file(".", "sample.c", sample) > 0);
     assert_true(check_file(".", "train.c", train) > 0);
 }
@@ -180,19 +185,20 @@ static void test_training(void **state) {
         const char *endings[] = {"c", "h"};
         for (int e = 0; e < 2; e++) {
             char path[512], line[512], included[256];
-            snprintf(path, sizeof path, "training/%s.%s", training[i], endings[e]);
+            snprintf(path, sizeof path, "programs/train/%s.%s", training[i], endings[e]);
             FILE *file = fopen(path, "r");
             assert_non_null(file);
             while (fgets(line, sizeof line, file)) {
                 int place = 0;
-                if (sscanf(line, " # include \"training/%255[^.].h\"", included) != 1) continue;
+                if (sscanf(line, " # include \"programs/train/%255[^.].h\"", included) != 1)
+                    continue;
                 while (place < TRAINING && strcmp(training[place], included) != 0) place++;
                 if (place > i) fail_msg("%s includes %s", path, included);
             }
             fclose(file);
         }
     }
-    DIR *folder = opendir("training");
+    DIR *folder = opendir("programs/train");
     assert_non_null(folder);
     int files = 0;
     for (struct dirent *entry; (entry = readdir(folder));) files += is_source(entry->d_name);
@@ -217,7 +223,8 @@ static void test_mpi(void **state) {
             while (fgets(line, sizeof line, file))
                 has = has || strstr(line, "<mpi.h>") || strstr(line, "MPI_Comm");
             fclose(file);
-            if (has && strcmp(path, "base/world_mpi.c") != 0) fail_msg("%s knows of MPI", path);
+            if (has && strcmp(path, "extras/mpi/world_mpi.c") != 0)
+                fail_msg("%s knows of MPI", path);
             with += has;
         }
         closedir(folder);
@@ -232,7 +239,7 @@ static void test_silence(void **state) {
                                        "perror(",  " exit(",         "abort("};
     static const char *const folders[] = {"model",        "model/engine",  "model/rungs",
                                           "model/layers", "model/kernels", "model/plain",
-                                          "data",         "learning",      "library"};
+                                          "data",         "library"};
     char path[512], line[512];
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         DIR *folder = opendir(folders[i]);

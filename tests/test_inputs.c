@@ -2,7 +2,7 @@
  * kernels, environments of other launchers, small stacks. */
 #include "tests/command.h"
 #include "base/array.h"
-#include "formats/checkpoint.h"
+#include "library/checkpoint.h"
 #include "model/kernels/kernels.h"
 
 #define PLAY "data/sample.txt"

@@ -3,7 +3,7 @@
  * is the same. */
 #define _XOPEN_SOURCE 700 /* pseudo-terminals */
 #include "tests/support.h"
-#include "formats/checkpoint.h"
+#include "library/checkpoint.h"
 #include "tests/table.h"
 
 #include <sys/ioctl.h>

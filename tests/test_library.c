@@ -1445,7 +1445,8 @@ static void test_wrong_numbers_of_texts(void **state) {
 
 /* ---- processes ---- */
 
-/* A process without others joins none, serves none, and may go on. (tests/mpi has several.) */
+/* A process without others joins none, serves none, and may go on. (extras/mpi/test has several.)
+ */
 static void test_alone(void **state) {
     (void)state;
     int number = -1;

@@ -3,7 +3,7 @@
 #include "tests/scratch.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "training/log.h"
+#include "programs/train/log.h"
 
 #include <math.h>
 #include <stdio.h>

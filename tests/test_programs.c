@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/utf8.h"
-#include "version.h"
+#include "library/version.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
-/* test_recipe.c - every rung can be trained, even if learning/recipe.c does not know it. */
+/* test_recipe.c - every rung can be trained, even if library/recipe.c does not know it. */
 #include "tests/support.h"
-#include "learning/recipe.h"
+#include "library/recipe.h"
 
 #include <stdio.h>
 #include <stdlib.h>

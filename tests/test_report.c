@@ -1,12 +1,12 @@
 /* test_report.c - displays of a model: glyphs, maps, charts. */
 #include "tests/screenful.h"
 #include "base/escape.h"
-#include "report/chart.h"
-#include "report/figure.h"
-#include "report/heat.h"
-#include "report/map.h"
-#include "report/markup.h"
-#include "report/spark.h"
+#include "programs/report/chart.h"
+#include "programs/report/figure.h"
+#include "programs/report/heat.h"
+#include "programs/report/map.h"
+#include "programs/report/markup.h"
+#include "programs/report/spark.h"
 
 #include <locale.h>
 #include <math.h>

@@ -2,7 +2,7 @@
  * a state combine. */
 #include "tests/support.h"
 #include "tests/scratch.h"
-#include "training/request.h"
+#include "programs/train/request.h"
 
 #include <math.h>
 

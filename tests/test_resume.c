@@ -2,7 +2,7 @@
  * steps, or not resumable. The result must be bit for bit that of a training that was never
  * stopped. */
 #include "tests/support.h"
-#include "formats/checkpoint.h"
+#include "library/checkpoint.h"
 #include "tests/command.h"
 #include "base/random.h"
 

@@ -4,7 +4,7 @@
  * The bytes end at an unreadable page, so that reading too far crashes. */
 #include "tests/scratch.h"
 #include "base/array.h"
-#include "formats/safetensors.h"
+#include "library/safetensors.h"
 
 enum { PREFIX = 8 };
 

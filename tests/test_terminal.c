@@ -2,7 +2,7 @@
  * displayed, and never interpreted. */
 #define _XOPEN_SOURCE 700 /* terminals to test with */
 #include "tests/support.h"
-#include "formats/checkpoint.h"
+#include "library/checkpoint.h"
 #include "tests/command.h"
 #include "base/escape.h"
 #include "base/memory.h"

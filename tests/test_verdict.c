@@ -1,10 +1,10 @@
 /* test_verdict.c - each verdict on a training that earns it, and on trainings that do not: real
  * ones, counted in steps, and made-up curves where those are sharper. */
 #include "tests/support.h"
-#include "formats/checkpoint.h"
+#include "library/checkpoint.h"
 #include "tests/table.h"
-#include "learning/compute.h"
-#include "training/verdict.h"
+#include "library/compute.h"
+#include "programs/train/verdict.h"
 
 #include <ctype.h>
 

@@ -6,8 +6,8 @@
  * Every process gets the gradients of what AdamW trains, and updates its own copy. A step of Muon
  * is expensive, so each matrix that Muon trains has one owner: only that process gets its gradient,
  * and it sends the new weights back. */
-#ifndef TRIL_BUCKETS_H
-#define TRIL_BUCKETS_H
+#ifndef TRIL_MODEL_ENGINE_BUCKETS_H
+#define TRIL_MODEL_ENGINE_BUCKETS_H
 
 #include "model/engine/run.h"
 

@@ -1,7 +1,7 @@
 /* execute.h - the instructions of a program at work. All but execute_blocks and execute_logits are
  * called by the threads of a team. Private to model/. */
-#ifndef TRIL_EXECUTE_H
-#define TRIL_EXECUTE_H
+#ifndef TRIL_MODEL_ENGINE_EXECUTE_H
+#define TRIL_MODEL_ENGINE_EXECUTE_H
 
 #include "model/engine/run.h"
 

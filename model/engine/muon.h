@@ -4,8 +4,8 @@
  * A step goes along the orthogonal matrix nearest to the momentum: all its directions have the same
  * weight, however rare they are. A few steps of an iteration find it, each an odd polynomial in the
  * singular values; they are products of symmetric matrices. */
-#ifndef TRIL_MUON_H
-#define TRIL_MUON_H
+#ifndef TRIL_MODEL_ENGINE_MUON_H
+#define TRIL_MODEL_ENGINE_MUON_H
 
 #include "model/kernels/kernels.h"
 

@@ -1,6 +1,6 @@
 /* optimizer.h - the gradients and moments of a training run. Private to model/. */
-#ifndef TRIL_OPTIMIZER_H
-#define TRIL_OPTIMIZER_H
+#ifndef TRIL_MODEL_ENGINE_OPTIMIZER_H
+#define TRIL_MODEL_ENGINE_OPTIMIZER_H
 
 #include "model/engine/run.h"
 

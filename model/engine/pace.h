@@ -3,8 +3,8 @@
  * Threads that share a pass wait for each other many times. On a busy machine each wait can take
  * milliseconds, until the system has let other programs run; one thread alone makes a short pass in
  * a fraction of that. Only measuring passes shows which way is faster. */
-#ifndef TRIL_PACE_H
-#define TRIL_PACE_H
+#ifndef TRIL_MODEL_ENGINE_PACE_H
+#define TRIL_MODEL_ENGINE_PACE_H
 
 #include <stdbool.h>
 

@@ -3,8 +3,8 @@
  *
  * Each thread adds to its own row, so measuring needs no locks. Without a profile nothing is
  * measured. */
-#ifndef TRIL_PROFILE_H
-#define TRIL_PROFILE_H
+#ifndef TRIL_MODEL_ENGINE_PROFILE_H
+#define TRIL_MODEL_ENGINE_PROFILE_H
 
 #include "model/engine/run.h"
 

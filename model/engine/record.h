@@ -1,6 +1,6 @@
 /* record.h - records a rung's passes as a program. Private to model/. */
-#ifndef TRIL_RECORD_H
-#define TRIL_RECORD_H
+#ifndef TRIL_MODEL_ENGINE_RECORD_H
+#define TRIL_MODEL_ENGINE_RECORD_H
 
 #include "model/layers/program.h"
 

@@ -1,6 +1,6 @@
 /* run.h - the members of a run, for the engine's files. Private to model/. */
-#ifndef TRIL_RUN_H
-#define TRIL_RUN_H
+#ifndef TRIL_MODEL_ENGINE_RUN_H
+#define TRIL_MODEL_ENGINE_RUN_H
 
 #include "model/engine/pace.h"
 #include "model/engine/schedule.h"

@@ -15,8 +15,8 @@
  * The time between two barriers is an epoch. Arrays that are needed in different epochs share
  * memory. An array that is needed only within a step has rows for one block, in each thread's own
  * memory. */
-#ifndef TRIL_SCHEDULE_H
-#define TRIL_SCHEDULE_H
+#ifndef TRIL_MODEL_ENGINE_SCHEDULE_H
+#define TRIL_MODEL_ENGINE_SCHEDULE_H
 
 #include "model/layers/program.h"
 

@@ -8,8 +8,8 @@
  *
  * Outside the products all arrays are row-major float32, owned by the caller. Kernels do not fail;
  * contracts are asserted. */
-#ifndef TRIL_KERNELS_H
-#define TRIL_KERNELS_H
+#ifndef TRIL_MODEL_KERNELS_KERNELS_H
+#define TRIL_MODEL_KERNELS_KERNELS_H
 
 #include "base/error.h"
 

@@ -1,7 +1,7 @@
 /* matmul.h - the block sizes of the products, for matmul.c, bf16.c and the memory of a thread.
  * Private to model/kernels. */
-#ifndef TRIL_MATMUL_H
-#define TRIL_MATMUL_H
+#ifndef TRIL_MODEL_KERNELS_MATMUL_H
+#define TRIL_MODEL_KERNELS_MATMUL_H
 
 enum {
     MATMUL_TERMS = 256,   /* the most terms in a block; with bfloat16 numbers, twice that */

@@ -11,8 +11,8 @@
  * them if other threads wrote their inputs, and after them before other threads read their outputs.
  *
  * Nothing fails. Every result has the same bits at any number of threads. */
-#ifndef TRIL_COMPUTE_H
-#define TRIL_COMPUTE_H
+#ifndef TRIL_MODEL_LAYERS_COMPUTE_H
+#define TRIL_MODEL_LAYERS_COMPUTE_H
 
 #include "model/kernels/kernels.h"
 

@@ -1,6 +1,6 @@
 /* dropout.h - the dropout mask of one row, for dropout and attention. Private to model/. */
-#ifndef TRIL_DROPOUT_H
-#define TRIL_DROPOUT_H
+#ifndef TRIL_MODEL_LAYERS_DROPOUT_H
+#define TRIL_MODEL_LAYERS_DROPOUT_H
 
 #include "model/layers/compute.h"
 

@@ -16,8 +16,8 @@
  *
  * A rung that breaks a contract (an array of another width, or one that was not made) is refused
  * with a sentence when the run opens. */
-#ifndef TRIL_LAYERS_H
-#define TRIL_LAYERS_H
+#ifndef TRIL_MODEL_LAYERS_LAYERS_H
+#define TRIL_MODEL_LAYERS_LAYERS_H
 
 #include <stdbool.h>
 

@@ -4,8 +4,8 @@
  * an instruction to the list. The engine derives the rest from the list: how long each array is
  * needed, which instructions can process the same block of tokens, and where threads must wait for
  * each other (model/engine/schedule.h). model/engine/execute.c executes the list. */
-#ifndef TRIL_PROGRAM_H
-#define TRIL_PROGRAM_H
+#ifndef TRIL_MODEL_LAYERS_PROGRAM_H
+#define TRIL_MODEL_LAYERS_PROGRAM_H
 
 #include "model/layers/compute.h"
 #include "model/layers/layers.h"

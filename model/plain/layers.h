@@ -7,8 +7,8 @@
  * dy, the gradient of y. It adds to the gradient of everything that the forward pass read: to dx,
  * and to dw and db of the weights. All gradients begin at 0. So an array that is read twice gets
  * the sum of two gradients, as the chain rule says. */
-#ifndef TRIL_PLAIN_LAYERS_H
-#define TRIL_PLAIN_LAYERS_H
+#ifndef TRIL_MODEL_PLAIN_LAYERS_H
+#define TRIL_MODEL_PLAIN_LAYERS_H
 
 #include "model/plain/memory.h"
 

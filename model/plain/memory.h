@@ -1,6 +1,6 @@
 /* memory.h - the memory of the plain rungs: weights, by name, and arrays. */
-#ifndef TRIL_PLAIN_MEMORY_H
-#define TRIL_PLAIN_MEMORY_H
+#ifndef TRIL_MODEL_PLAIN_MEMORY_H
+#define TRIL_MODEL_PLAIN_MEMORY_H
 
 #include "model/plain/plain.h"
 

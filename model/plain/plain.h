@@ -4,8 +4,8 @@
  *
  * It has no dropout. It shares only the names, shapes and offsets of tensors with the engine. A
  * missing tensor, or no memory, fails an assert. */
-#ifndef TRIL_PLAIN_H
-#define TRIL_PLAIN_H
+#ifndef TRIL_MODEL_PLAIN_PLAIN_H
+#define TRIL_MODEL_PLAIN_PLAIN_H
 
 #include "model/model.h"
 

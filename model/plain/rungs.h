@@ -6,8 +6,8 @@
  *
  * Each rung reads from top to bottom: its weights, the forward pass, the backward pass. The
  * gradient of x is called dx. */
-#ifndef TRIL_PLAIN_RUNGS_H
-#define TRIL_PLAIN_RUNGS_H
+#ifndef TRIL_MODEL_PLAIN_RUNGS_H
+#define TRIL_MODEL_PLAIN_RUNGS_H
 
 #include "model/plain/plain.h"
 

@@ -10,8 +10,8 @@
  * multiples of C such as 3C, HS (a head's channels), KV (the channels of all heads of keys, or of
  * values) and H (those inside a gated MLP). RUNG_WEIGHTS makes the struct and its table from the
  * list, so they cannot disagree. */
-#ifndef TRIL_RUNG_H
-#define TRIL_RUNG_H
+#ifndef TRIL_MODEL_RUNGS_RUNG_H
+#define TRIL_MODEL_RUNGS_RUNG_H
 
 #include "model/layers/layers.h"
 #include "model/model.h"

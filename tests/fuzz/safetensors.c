@@ -1,6 +1,6 @@
 /* safetensors.c - whatever the safetensors reader accepts lies within its file. */
 #include "tests/fuzz/fuzz.h"
-#include "formats/safetensors.h"
+#include "library/safetensors.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* tokenizer.c - an accepted tokenizer.json gives distinct characters the ids from 0 on, each
  * once. */
 #include "tests/fuzz/fuzz.h"
-#include "formats/tokenizer.h"
+#include "extras/formats/tokenizer_json.h"
 #include "base/memory.h"
 #include "data/data.h"
 

@@ -1,0 +1,361 @@
+"""tril and PyTorch train the same GPTs, in turn, on the same processor.
+
+    python3 bench/peers/train.py FILE [--rounds N] [--seconds S] [--sweep] [--emulated]
+
+Both start from the same weights (tril's, drawn again here from its seed) and see the same batches,
+so that their losses agree step by step; what is compared is tokens per second, round by round
+(A B A B), medians and ratios. PyTorch runs eager and compiled, float32 and, through autocast,
+bfloat16, each in a process of its own. Where the processor has no instructions for bfloat16, tril
+does without, and PyTorch, which is many times slower by it, is left out unless --emulated asks for
+it. --sweep compares widths and contexts instead. Needs the packages torch and numpy, a C++ compiler
+for torch.compile, and `make`; is no part of `make test`.
+"""
+
+import argparse
+import csv
+import math
+import multiprocessing
+import statistics
+import subprocess
+import tempfile
+import time
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+SEED, WEIGHTS, BATCHES = 1337, 1, 2  # purposes of random streams, as in base/random.h
+RATE, WARMUP = 1e-3, 100
+SMALL = {"layers": 4, "heads": 4, "width": 128, "context": 64, "batch": 12}
+LARGE = {"layers": 6, "heads": 6, "width": 384, "context": 256, "batch": 16}
+
+
+# ---- tril's random numbers (base/random.c): SplitMix64's finaliser over a counter ----
+
+
+def mix(z):
+    with np.errstate(over="ignore"):
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return z ^ (z >> np.uint64(31))
+
+
+def bits(key, index):
+    with np.errstate(over="ignore"):
+        index = np.asarray(index, np.uint64)
+        return mix(key + (index + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15))
+
+
+def key_of(purpose, number):
+    return bits(bits(mix(np.uint64(SEED)), purpose), number)
+
+
+def uniform(key, index):
+    return (bits(key, index) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def normal(key, count):
+    index = np.arange(count, dtype=np.uint64) * np.uint64(2)
+    radius = np.sqrt(-2 * np.log(1 - uniform(key, index)))
+    return radius * np.cos(2 * math.pi * uniform(key, index + np.uint64(1)))
+
+
+def permuted(key, index, count):
+    half = 1
+    while count > 1 << 2 * half:
+        half += 1
+    mask = np.uint64((1 << half) - 1)
+    while True:
+        left, right = np.uint64(index) >> np.uint64(half), np.uint64(index) & mask
+        for turn in range(4):
+            left, right = right, left ^ (bits(bits(key, turn), right) & mask)
+        index = int(left << np.uint64(half) | right)
+        if index < count:
+            return index
+
+
+def start_of(number, length, T):
+    """Where window `number` of the training text begins (data/batch.c)."""
+    windows = max(1, (length - T) // T)
+    key = key_of(BATCHES, number // windows)
+    offset = int(uniform(key, 0) * (length - T - (windows - 1) * T))
+    return permuted(key, number % windows, windows) * T + offset
+
+
+# ---- the same model ----
+
+
+class Block(nn.Module):
+    def __init__(self, C, heads):
+        super().__init__()
+        self.heads = heads
+        self.ln_1, self.ln_2 = nn.LayerNorm(C), nn.LayerNorm(C)
+        self.c_attn, self.c_proj = nn.Linear(C, 3 * C), nn.Linear(C, C)
+        self.c_fc, self.c_out = nn.Linear(C, 4 * C), nn.Linear(4 * C, C)
+
+    def forward(self, x):
+        qkv = self.c_attn(self.ln_1(x)).chunk(3, dim=-1)
+        q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in qkv)
+        att = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(-2)
+        x = x + self.c_proj(att)
+        return x + self.c_out(F.gelu(self.c_fc(self.ln_2(x)), approximate="tanh"))
+
+
+class GPT(nn.Module):
+    def __init__(self, V, s):
+        super().__init__()
+        C = s["width"]
+        self.wte, self.wpe = nn.Embedding(V, C), nn.Embedding(s["context"], C)
+        self.blocks = nn.ModuleList(Block(C, s["heads"]) for _ in range(s["layers"]))
+        self.ln_f = nn.LayerNorm(C)
+        self.start(s["layers"])
+
+    def start(self, layers):
+        """tril's initial weights: its tensors are numbered in the order of its table."""
+        each = ["ln_1.weight", "ln_1.bias", "c_attn.weight", "c_attn.bias", "c_proj.weight"]
+        each += ["c_proj.bias", "ln_2.weight", "ln_2.bias", "c_fc.weight", "c_fc.bias"]
+        each += ["c_out.weight", "c_out.bias"]
+        names = ["wte.weight", "wpe.weight"]
+        names += [f"blocks.{layer}.{name}" for name in each for layer in range(layers)]
+        weights = dict(self.named_parameters())
+        for number, name in enumerate(names):
+            w = weights[name]
+            if w.dim() == 2:
+                deviation = 0.02
+                if name.endswith(("c_proj.weight", "c_out.weight")):
+                    deviation /= math.sqrt(2 * layers)
+                drawn = deviation * normal(key_of(WEIGHTS, number), w.numel())
+                w.data.copy_(torch.from_numpy(drawn.reshape(w.shape)))
+            elif name.endswith("bias"):
+                w.data.zero_()
+
+    def forward(self, ids, targets):
+        x = self.wte(ids) + self.wpe.weight[: ids.shape[1]]
+        for block in self.blocks:
+            x = block(x)
+        logits = F.linear(self.ln_f(x), self.wte.weight)
+        return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+
+
+def rate_of(step, steps):
+    """schedule_cosine, with the warm-up of train.c"""
+    warmup = min(WARMUP, steps // 10)
+    if step < warmup:
+        return RATE * (step + 1) / (warmup + 1)
+    progress = (step - warmup) / (steps - warmup)
+    return RATE / 10 + 0.5 * (1 + math.cos(math.pi * progress)) * RATE * 0.9
+
+
+class Torch:
+    """One way of running PyTorch: trains `steps` steps, returns tokens per second and losses."""
+
+    def __init__(self, ids, V, sizes, bf16, compiled):
+        self.ids, self.sizes, self.bf16 = ids, sizes, bf16
+        model = GPT(V, sizes)
+        self.model = torch.compile(model) if compiled else model
+        decay = [p for p in model.parameters() if p.dim() == 2]
+        rest = [p for p in model.parameters() if p.dim() != 2]
+        groups = [{"params": decay, "weight_decay": 0.1}, {"params": rest, "weight_decay": 0.0}]
+        self.optimizer = torch.optim.AdamW(groups, lr=RATE, betas=(0.9, 0.99), eps=1e-8, fused=True)
+
+    def batch(self, step):
+        B, T = self.sizes["batch"], self.sizes["context"]
+        starts = [start_of(step * B + b, len(self.ids), T) for b in range(B)]
+        text = torch.from_numpy(np.stack([self.ids[s : s + T + 1] for s in starts]))
+        return text[:, :-1].contiguous(), text[:, 1:].contiguous()
+
+    def step(self, step, steps):
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate_of(step, steps)
+        inputs, targets = self.batch(step)
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.bf16):
+            loss = self.model(inputs, targets)
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        return loss.item()
+
+    def run(self, first, count, steps):
+        started = time.perf_counter()
+        losses = [self.step(first + i, steps) for i in range(count)]
+        tokens = count * self.sizes["batch"] * self.sizes["context"]
+        return tokens / (time.perf_counter() - started), losses
+
+
+def serve(pipe, ids, V, sizes, bf16, compiled, threads):
+    """Answers each (first, count, steps); None starts anew."""
+    torch.set_num_threads(threads)
+    peer = None
+    while True:
+        try:
+            order = pipe.recv()
+        except EOFError:  # whoever asked is gone
+            return
+        try:
+            if order is None:
+                peer = Torch(ids, V, sizes, bf16, compiled)
+            pipe.send(peer.run(*order) if order else None)
+        except Exception as error:
+            pipe.send(error if type(error).__module__ == "builtins" else RuntimeError(str(error)))
+
+
+class Peer:
+    """A Torch in a process of its own: what it dies of, it alone dies of."""
+
+    def __init__(self, *how):
+        context = multiprocessing.get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=serve, args=(theirs, *how), daemon=True)
+        self.process.start()
+        theirs.close()
+
+    def ask(self, order):
+        try:
+            self.pipe.send(order)
+            answer = self.pipe.recv()
+        except (EOFError, OSError):
+            self.process.join()
+            raise RuntimeError(f"its process ended with {self.process.exitcode}") from None
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def close(self):
+        self.process.terminate()
+        self.process.join()
+
+
+def tril(text, sizes, steps, precision, threads):
+    """Tokens per second and losses of as many steps of ./train."""
+    with tempfile.TemporaryDirectory() as out:
+        flags = [f"--{name}={value}" for name, value in sizes.items()]
+        flags += [f"--steps={steps}", f"--eval-every={steps}", f"--seed={SEED}", f"--lr={RATE}"]
+        flags += [f"--threads={threads}", f"--precision={precision}", "--val=0.1", "--quiet"]
+        flags += ["--model=gpt"]
+        path = f"{out}/model.safetensors"
+        subprocess.run(["./train", *flags, "--out", path, text], check=True, capture_output=True)
+        with open(f"{out}/model.csv") as file:
+            rows = list(csv.DictReader(file))
+    return float(rows[-1]["tokens_per_second"]), [float(row["train_loss"]) for row in rows]
+
+
+# ---- what this processor has ----
+
+
+def has_bfloat16():
+    """Has it instructions for bfloat16 (AVX512-BF16, AMX, or Arm's) that PyTorch may use?"""
+    if torch.backends.cpu.get_cpu_capability() == "AVX2":  # perhaps by ATEN_CPU_CAPABILITY
+        return False
+    if hasattr(torch.cpu, "get_capabilities"):
+        known = torch.cpu.get_capabilities().items()
+        return any(there and name.endswith("bf16") for name, there in known)
+    try:
+        with open("/proc/cpuinfo") as file:
+            return "bf16" in file.read()
+    except OSError:
+        return False
+
+
+def available(text, precisions, threads):
+    """Those in which tril runs here; says why it does not in the others."""
+    there = []
+    for precision in precisions:
+        try:
+            tril(text, SMALL, 10, precision, threads)
+            there.append(precision)
+        except subprocess.CalledProcessError as error:
+            print(f"tril {precision}: left out: {error.stderr.decode().strip()}")
+    return there
+
+
+# ---- in turn ----
+
+
+def compare(text, ids, V, sizes, rounds, seconds, threads, modes, precisions):
+    print("\n" + ", ".join(f"{name} {value}" for name, value in sizes.items()), flush=True)
+    rate, _ = tril(text, sizes, 10, precisions[0], threads)
+    steps = max(10, int(seconds * rate / (sizes["batch"] * sizes["context"])))
+    peers, speeds, losses = {}, {}, {}
+
+    def leave_out(name, error):
+        why = next(iter(str(error).splitlines()), "")
+        print(f"  PyTorch {name}: does not run: {type(error).__name__}: {why:.100}", flush=True)
+        peers.pop(name).close()
+        speeds.pop(f"PyTorch {name}", None)
+
+    for name, (bf16, compiled) in modes.items():
+        peers[name] = Peer(ids, V, sizes, bf16, compiled, threads)
+        try:
+            for order in (None, (0, 3, steps), None):  # compiles, and warms up
+                peers[name].ask(order)
+        except Exception as error:
+            leave_out(name, error)
+    for turn in range(rounds):
+        for precision in precisions:
+            speed, loss = tril(text, sizes, steps, precision, threads)
+            speeds.setdefault(f"tril {precision}", []).append(speed)
+            losses[f"tril {precision}"] = loss
+        for name, peer in list(peers.items()):
+            share = max(3, steps // 4)
+            try:
+                speed, loss = peer.ask((turn * share, share, steps))
+            except Exception as error:
+                leave_out(name, error)
+                continue
+            speeds.setdefault(f"PyTorch {name}", []).append(speed)
+            losses.setdefault(f"PyTorch {name}", []).extend(loss)
+    for peer in peers.values():
+        peer.close()
+    ours = losses[f"tril {precisions[0]}"]
+    for name, values in speeds.items():
+        middle = statistics.median(values)
+        apart = max(abs(a - b) for a, b in zip(ours, losses[name]))
+        same = [statistics.median(speeds[f"tril {p}"]) / middle for p in precisions]
+        ratios = "  ".join(f"tril {p} / it {r:5.2f}" for p, r in zip(precisions, same))
+        print(f"  {name:24} {middle:9,.0f} tokens/s  ({min(values):,.0f} to {max(values):,.0f})  "
+              f"{ratios}  losses apart by {apart:.4f}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("file")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=4)
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--precisions", default="f32,bf16")
+    parser.add_argument("--sweep", action="store_true", help="widths and contexts")
+    parser.add_argument("--emulated", action="store_true",
+                        help="PyTorch's bfloat16 even without instructions for it")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    with open(options.file, encoding="utf-8", newline="") as file:
+        characters = file.read()
+    alphabet = {character: i for i, character in enumerate(sorted(set(characters)))}
+    train = int(len(characters) * (1 - 0.1))
+    ids = np.array([alphabet[character] for character in characters[:train]], np.int64)
+    subprocess.run(["make", "--silent", "train"], check=True)
+    print(f"PyTorch {torch.__version__}, {options.threads} threads")
+    asked = options.precisions.split(",")
+    precisions = available(options.file, asked, options.threads)
+    if not precisions:
+        raise SystemExit("tril runs in none of these precisions")
+    modes = {"float32, eager": (False, False), "float32, compiled": (False, True)}
+    if "bf16" in asked and (has_bfloat16() or options.emulated):
+        modes |= {"bfloat16, eager": (True, False), "bfloat16, compiled": (True, True)}
+    elif "bf16" in asked:
+        print("PyTorch bfloat16: left out: this processor has no instructions for it; --emulated")
+    configurations = [SMALL, LARGE]
+    if options.sweep:
+        modes = {"float32, eager": (False, False)}
+        widths, contexts = (64, 128, 256, 512), (64, 128, 256, 512, 1024)
+        configurations = [{**SMALL, "heads": C // 32, "width": C} for C in widths]
+        configurations += [{**SMALL, "context": T, "batch": 4096 // T} for T in contexts]
+    for sizes in configurations:
+        compare(options.file, ids, len(alphabet), sizes, options.rounds, options.seconds,
+                options.threads, modes, precisions)
+
+
+if __name__ == "__main__":
+    main()

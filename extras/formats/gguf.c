@@ -1,0 +1,304 @@
+/* gguf.c - gpt becomes llama.cpp's architecture gpt2, modern its qwen3. The tokenizer is the one
+ * that llama.cpp has for RWKV: it only looks up the longest token. So each character (or byte)
+ * stays a token, blanks stay blanks, and no character is taken for the end of a text. */
+#include "extras/formats/gguf.h"
+#include "base/array.h"
+#include "base/buffer.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "library/quantize.h"
+#include "model/rungs/rung.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ALIGNMENT = 32, NAME_SIZE = 64, PIECE_SIZE = 8 };
+
+/* ---- keys and values ---- */
+
+/* The list of keys and values, or of tensors. */
+typedef struct {
+    Buffer *out;
+    uint64_t count;
+} List;
+
+enum {
+    VALUE_UINT32 = 4,
+    VALUE_INT32 = 5,
+    VALUE_FLOAT32 = 6,
+    VALUE_BOOL = 7,
+    VALUE_STRING = 8,
+    VALUE_ARRAY = 9
+};
+
+static void put_u32(Buffer *out, uint32_t number) {
+    buffer_put(out, &number, sizeof number);
+}
+
+static void put_u64(Buffer *out, uint64_t number) {
+    buffer_put(out, &number, sizeof number);
+}
+
+static void put_string(Buffer *out, const char *text) {
+    put_u64(out, strlen(text));
+    buffer_put(out, text, strlen(text));
+}
+
+/* Begins an entry. A key that begins with a dot belongs to the architecture. */
+static void begin(List *list, const char *architecture, const char *key, uint32_t type) {
+    char name[NAME_SIZE];
+    snprintf(name, sizeof name, "%s%s", *key == '.' ? architecture : "", key);
+    put_string(list->out, name);
+    put_u32(list->out, type);
+    list->count++;
+}
+
+static void add_number(List *list, const char *architecture, const char *key, uint32_t number) {
+    begin(list, architecture, key, VALUE_UINT32);
+    put_u32(list->out, number);
+}
+
+static void add_real(List *list, const char *architecture, const char *key, float number) {
+    begin(list, architecture, key, VALUE_FLOAT32);
+    buffer_put(list->out, &number, sizeof number);
+}
+
+static void add_text(List *list, const char *key, const char *text) {
+    begin(list, "", key, VALUE_STRING);
+    put_string(list->out, text);
+}
+
+static void add_false(List *list, const char *key) {
+    begin(list, "", key, VALUE_BOOL);
+    buffer_put(list->out, "", 1);
+}
+
+/* ---- architectures ---- */
+
+/* What follows the block's prefix in the name of a tensor here, and there. */
+typedef struct {
+    const char *ours, *theirs;
+} Renamed;
+
+static const Renamed gpt2_tensors[] = {
+    {"wte", "token_embd"}, {"wpe", "position_embd"},    {"ln_f", "output_norm"},
+    {"ln_1", "attn_norm"}, {"attn.c_attn", "attn_qkv"}, {"attn.c_proj", "attn_output"},
+    {"ln_2", "ffn_norm"},  {"mlp.c_fc", "ffn_up"},      {"mlp.c_proj", "ffn_down"},
+};
+static const Renamed qwen3_tensors[] = {
+    {"embed_tokens", "token_embd"},      {"norm", "output_norm"},
+    {"input_layernorm", "attn_norm"},    {"self_attn.q_proj", "attn_q"},
+    {"self_attn.k_proj", "attn_k"},      {"self_attn.v_proj", "attn_v"},
+    {"self_attn.q_norm", "attn_q_norm"}, {"self_attn.k_norm", "attn_k_norm"},
+    {"self_attn.o_proj", "attn_output"}, {"post_attention_layernorm", "ffn_norm"},
+    {"mlp.gate_proj", "ffn_gate"},       {"mlp.up_proj", "ffn_up"},
+    {"mlp.down_proj", "ffn_down"},
+};
+
+typedef struct {
+    const char *rung, *name;    /* here, and there */
+    const char *prefix, *block; /* of the names of tensors: of all, and of a block's */
+    const Renamed *tensors;
+    int tensor_count;
+    Size feed_forward;
+    const char *epsilon_key;
+    float epsilon; /* of the norms */
+    bool rotary;
+} Architecture;
+
+static const Architecture architectures[] = {
+    {"gpt", "gpt2", "transformer.", "transformer.h.%d.", gpt2_tensors, COUNT(gpt2_tensors), SIZE_4C,
+     ".attention.layer_norm_epsilon", 1e-5f, false},
+    {"modern", "qwen3", "model.", "model.layers.%d.", qwen3_tensors, COUNT(qwen3_tensors), SIZE_H,
+     ".attention.layer_norm_rms_epsilon", 1e-6f, true},
+};
+
+static const Architecture *architecture_of(const char *rung) {
+    for (int i = 0; i < COUNT(architectures); i++)
+        if (strcmp(rung, architectures[i].rung) == 0) return &architectures[i];
+    return NULL;
+}
+
+static void add_sizes(List *list, const Architecture *a, const Config *config) {
+    const struct {
+        const char *key;
+        Size size;
+    } sizes[] = {{".context_length", SIZE_T},
+                 {".embedding_length", SIZE_C},
+                 {".block_count", SIZE_L},
+                 {".feed_forward_length", a->feed_forward},
+                 {".attention.head_count", SIZE_NH},
+                 {".attention.head_count_kv", SIZE_NKV},
+                 {".attention.key_length", SIZE_HS},
+                 {".attention.value_length", SIZE_HS},
+                 {".vocab_size", SIZE_V}};
+    for (int i = 0; i < COUNT(sizes); i++)
+        add_number(list, a->name, sizes[i].key, (uint32_t)size_of(config, sizes[i].size));
+    add_real(list, a->name, a->epsilon_key, a->epsilon);
+    if (a->rotary) add_real(list, a->name, ".rope.freq_base", 10000);
+}
+
+/* ---- the tokenizer ---- */
+
+/* The text of a token. A backslash begins an escape; bytes that are no printable ASCII, and do not
+ * belong to a character above, are written as \x and two digits. */
+static void token_text(const Vocab *vocab, int id, char text[PIECE_SIZE]) {
+    char bytes[UTF8_MAX];
+    int length = vocab_text(vocab, id, bytes);
+    unsigned char first = (unsigned char)bytes[0];
+    if (length == 1 && (first < 0x20 || first >= 0x7F))
+        snprintf(text, PIECE_SIZE, "\\x%02x", first);
+    else
+        snprintf(text, PIECE_SIZE, "%s%.*s", first == '\\' ? "\\" : "", length, bytes);
+}
+
+static void add_tokenizer(List *list, const Vocab *vocab) {
+    enum { NORMAL = 1 };
+    uint64_t count = (uint64_t)vocab->size;
+    add_text(list, "tokenizer.ggml.model", "rwkv");
+    begin(list, "", "tokenizer.ggml.tokens", VALUE_ARRAY);
+    put_u32(list->out, VALUE_STRING);
+    put_u64(list->out, count);
+    for (int id = 0; id < vocab->size; id++) {
+        char text[PIECE_SIZE];
+        token_text(vocab, id, text);
+        put_string(list->out, text);
+    }
+    begin(list, "", "tokenizer.ggml.token_type", VALUE_ARRAY);
+    put_u32(list->out, VALUE_INT32);
+    put_u64(list->out, count);
+    for (int id = 0; id < vocab->size; id++) put_u32(list->out, NORMAL);
+    add_false(list, "tokenizer.ggml.add_bos_token");
+    add_false(list, "tokenizer.ggml.add_eos_token");
+}
+
+/* ---- tensors ---- */
+
+/* The name there: the block's prefix, the part, .weight or .bias. */
+static void rename_tensor(const Architecture *a, const Tensor *tensor, char name[NAME_SIZE]) {
+    char prefix[NAME_SIZE], block[NAME_SIZE] = "";
+    snprintf(prefix, sizeof prefix, "%s", a->prefix);
+    if (tensor->layer >= 0) {
+        snprintf(prefix, sizeof prefix, a->block, tensor->layer);
+        snprintf(block, sizeof block, "blk.%d.", tensor->layer);
+    }
+    const char *part = tensor->name + strlen(prefix), *kind = strrchr(tensor->name, '.');
+    for (int i = 0; i < a->tensor_count; i++)
+        if (strlen(a->tensors[i].ours) == (size_t)(kind - part) &&
+            strncmp(part, a->tensors[i].ours, (size_t)(kind - part)) == 0)
+            snprintf(name, NAME_SIZE, "%s%s%s", block, a->tensors[i].theirs, kind);
+}
+
+GgufType gguf_type(const char *name) {
+    if (strcmp(name, "f16") == 0) return GGUF_F16;
+    return strcmp(name, "q8_0") == 0 ? GGUF_Q8_0 : GGUF_F32;
+}
+
+/* llama.cpp adds the table of positions as float32. */
+static GgufType type_of(const Tensor *tensor, GgufType type) {
+    if (tensor->rank < 2 || strstr(tensor->name, ".wpe.")) return GGUF_F32;
+    return type == GGUF_Q8_0 && tensor->shape[1] % Q8_NUMBERS != 0 ? GGUF_F16 : type;
+}
+
+static size_t bytes_of(const Tensor *tensor, GgufType type) {
+    switch (type_of(tensor, type)) {
+        case GGUF_F16: return tensor->size * sizeof(uint16_t);
+        case GGUF_Q8_0: return tensor->size / Q8_NUMBERS * sizeof(Q8Block);
+        default: return tensor->size * sizeof(float);
+    }
+}
+
+static size_t aligned(size_t offset) {
+    return (offset + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+/* Lists the tensors, and returns the bytes of their numbers. Dimensions are written from the last
+ * to the first. */
+static size_t list_tensors(List *list, const Architecture *a, const Model *model, GgufType type) {
+    size_t offset = 0;
+    for (int i = 0; i < model->tensor_count; i++) {
+        const Tensor *tensor = &model->tensors[i];
+        char name[NAME_SIZE];
+        rename_tensor(a, tensor, name);
+        put_string(list->out, name);
+        put_u32(list->out, (uint32_t)tensor->rank);
+        for (int d = tensor->rank; d-- > 0;) put_u64(list->out, (uint64_t)tensor->shape[d]);
+        put_u32(list->out, (uint32_t)type_of(tensor, type));
+        put_u64(list->out, offset);
+        list->count++;
+        offset = aligned(offset + bytes_of(tensor, type));
+    }
+    return offset;
+}
+
+static bool store_tensor(void *to, const Model *model, const Tensor *tensor, GgufType type,
+                         Error *err) {
+    const float *from = model->weights + tensor->offset, too_large = 65520;
+    uint16_t *halves = to;
+    GgufType own = type_of(tensor, type);
+    for (size_t i = 0; own != GGUF_F32 && i < tensor->size; i++)
+        if (!(fabsf(from[i]) < too_large))
+            return fail(err, "%s: %g is too large for 16 bits; f32 can store it", tensor->name,
+                        (double)from[i]);
+    if (own == GGUF_F32) memcpy(to, from, tensor->size * sizeof *from);
+    if (own == GGUF_Q8_0) quantize_q8(to, from, tensor->size);
+    for (size_t i = 0; own == GGUF_F16 && i < tensor->size; i++) halves[i] = half_of(from[i]);
+    return true;
+}
+
+static bool store_tensors(char *to, const Model *model, GgufType type, Error *err) {
+    for (int i = 0; i < model->tensor_count; i++) {
+        if (!store_tensor(to, model, &model->tensors[i], type, err)) return false;
+        to += aligned(bytes_of(&model->tensors[i], type));
+    }
+    return true;
+}
+
+/* ---- the file ---- */
+
+/* Writes everything before the tensors' numbers to `out`, and returns the bytes of the numbers. */
+static size_t write_header(Buffer *out, const Architecture *a, const Model *model,
+                           const Vocab *vocab, GgufType type) {
+    /* the format's name for "mostly of this type" */
+    const uint32_t file_type = type == GGUF_Q8_0 ? 7 : (uint32_t)type;
+    Buffer entries = buffer_begin(out->name, out->err);
+    List list = {&entries, 0}, tensors = {out, 0};
+    add_text(&list, "general.architecture", a->name);
+    add_text(&list, "general.type", "model");
+    add_text(&list, "general.name", a->rung);
+    add_number(&list, "", "general.file_type", file_type);
+    add_number(&list, "", "general.quantization_version", 2);
+    add_number(&list, "", "general.alignment", ALIGNMENT);
+    add_sizes(&list, a, &model->config);
+    add_tokenizer(&list, vocab);
+    buffer_put(out, "GGUF", 4);
+    put_u32(out, 3);
+    put_u64(out, (uint64_t)model->tensor_count);
+    put_u64(out, list.count);
+    if (entries.failed) out->failed = true;
+    buffer_put(out, entries.bytes, entries.length);
+    buffer_end(&entries);
+    size_t bytes = list_tensors(&tensors, a, model, type);
+    while (!out->failed && out->length % ALIGNMENT != 0) buffer_put(out, "", 1);
+    return bytes;
+}
+
+bool gguf_export(const Model *model, const Vocab *vocab, GgufType type, const char *path,
+                 Error *err) {
+    const Architecture *a = architecture_of(model->config.model);
+    if (!a)
+        return fail(err, "llama.cpp has no architecture for %s, only for gpt and modern",
+                    model->config.model);
+    if (file_is_taken(path)) return fail(err, "%s: exists already", path);
+    char *numbers = NULL;
+    Buffer header = buffer_begin(path, err);
+    size_t bytes = write_header(&header, a, model, vocab, type);
+    bool ok = !header.failed && memory_alloc(&numbers, bytes, 1, path, err) &&
+              store_tensors(numbers, model, type, err);
+    const FilePart parts[] = {{header.bytes, header.length}, {numbers, bytes}};
+    ok = ok && file_write(path, parts, COUNT(parts), err);
+    memory_free(numbers);
+    buffer_end(&header);
+    return ok;
+}

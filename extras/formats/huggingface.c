@@ -1,0 +1,463 @@
+/* huggingface.c - a model <-> a folder of Hugging Face transformers: gpt as GPT-2 (whose Conv1D
+ * stores a linear layer's matrix transposed), modern as Qwen3. */
+#include "extras/formats/huggingface.h"
+#include "library/safetensors.h"
+#include "extras/formats/shards.h"
+#include "model/rungs/rung.h"
+#include "base/array.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A line of config.json: a fixed value, written as JSON, or a size. */
+typedef struct {
+    const char *key; /* a nested member is OUTER.INNER */
+    const char *value;
+    Size size;
+    unsigned flags;
+} Field;
+enum {
+    USUAL = 1,     /* may be missing: the library's default is the same */
+    NULLABLE = 2,  /* may be null, which means the same */
+    UNREAD = 4,    /* we write it, but ignore it when reading */
+    UNWRITTEN = 8, /* we check it when reading, but do not write it */
+};
+
+/* Fields of both. Our vocabularies have no token for the beginning or end of a text. */
+#define COMMON                                                                                    \
+    {"dtype", "\"float32\"", SIZE_NONE, UNREAD},                                                  \
+        {"torch_dtype", "\"float32\"", SIZE_NONE, UNREAD},                                        \
+        {"bos_token_id", "null", SIZE_NONE, UNREAD}, {"eos_token_id", "null", SIZE_NONE, UNREAD}, \
+        {"pad_token_id", "null", SIZE_NONE, UNREAD}, {                                            \
+        "vocab_size", NULL, SIZE_V, 0                                                             \
+    }
+
+static const Field gpt2_fields[] = {
+    {"architectures", "[\"GPT2LMHeadModel\"]", SIZE_NONE, UNREAD},
+    COMMON,
+    {"n_positions", NULL, SIZE_T, 0},
+    {"n_embd", NULL, SIZE_C, 0},
+    {"n_layer", NULL, SIZE_L, 0},
+    {"n_head", NULL, SIZE_NH, 0},
+    {"n_inner", NULL, SIZE_4C, USUAL | NULLABLE},
+    {"max_position_embeddings", NULL, SIZE_T, USUAL | UNWRITTEN}, /* the same sizes; */
+    {"hidden_size", NULL, SIZE_C, USUAL | UNWRITTEN}, /* the library prefers these names */
+    {"num_hidden_layers", NULL, SIZE_L, USUAL | UNWRITTEN},
+    {"num_attention_heads", NULL, SIZE_NH, USUAL | UNWRITTEN},
+    {"activation_function", "\"gelu_new\"", SIZE_NONE, USUAL},
+    {"layer_norm_epsilon", "1e-05", SIZE_NONE, USUAL},
+    {"tie_word_embeddings", "true", SIZE_NONE, USUAL},
+    {"add_cross_attention", "false", SIZE_NONE, USUAL},
+    {"scale_attn_weights", "true", SIZE_NONE, USUAL},
+    {"scale_attn_by_inverse_layer_idx", "false", SIZE_NONE, USUAL},
+};
+
+static const Field qwen3_fields[] = {
+    {"architectures", "[\"Qwen3ForCausalLM\"]", SIZE_NONE, UNREAD},
+    COMMON,
+    {"max_position_embeddings", NULL, SIZE_T, 0},
+    {"hidden_size", NULL, SIZE_C, 0},
+    {"num_hidden_layers", NULL, SIZE_L, 0},
+    {"num_attention_heads", NULL, SIZE_NH, 0},
+    {"num_key_value_heads", NULL, SIZE_NKV, 0},
+    {"head_dim", NULL, SIZE_HS, 0},
+    {"intermediate_size", NULL, SIZE_H, 0},
+    {"hidden_act", "\"silu\"", SIZE_NONE, USUAL},
+    {"rms_norm_eps", "1e-06", SIZE_NONE, USUAL},
+    {"tie_word_embeddings", "true", SIZE_NONE, 0},
+    {"attention_bias", "false", SIZE_NONE, USUAL},
+    {"use_sliding_window", "false", SIZE_NONE, USUAL},
+    {"rope_theta", "10000.0", SIZE_NONE, USUAL},
+    {"rope_parameters", "{\"rope_type\": \"default\", \"rope_theta\": 10000.0}", SIZE_NONE, UNREAD},
+    {"rope_parameters.rope_type", "\"default\"", SIZE_NONE, USUAL | UNWRITTEN},
+    {"rope_parameters.rope_theta", "10000.0", SIZE_NONE, USUAL | UNWRITTEN},
+    {"rope_scaling", "null", SIZE_NONE, USUAL | UNWRITTEN},
+};
+
+typedef struct {
+    const char *rung, *type; /* our name; model_type in config.json */
+    const char *dropout[3];  /* the keys that hold our dropout */
+    const char *embedding;   /* the tensor with one row per token */
+    bool transposed;         /* the matrices of its blocks are transposed */
+    const Field *fields;
+    int field_count;
+} Architecture;
+
+static const Architecture architectures[] = {
+    {"gpt",
+     "gpt2",
+     {"embd_pdrop", "attn_pdrop", "resid_pdrop"},
+     "transformer.wte.weight",
+     true,
+     gpt2_fields,
+     COUNT(gpt2_fields)},
+    {"modern",
+     "qwen3",
+     {"attention_dropout", NULL, NULL},
+     "model.embed_tokens.weight",
+     false,
+     qwen3_fields,
+     COUNT(qwen3_fields)},
+};
+
+static const Architecture *architecture_of(const char *name) {
+    for (int i = 0; i < COUNT(architectures); i++)
+        if (strcmp(name, architectures[i].rung) == 0 || strcmp(name, architectures[i].type) == 0)
+            return &architectures[i];
+    return NULL;
+}
+
+static bool is_transposed(const Architecture *a, const Tensor *tensor) {
+    return a->transposed && tensor->rank == 2 && tensor->layer >= 0;
+}
+
+/* to[columns, rows] = from[rows, columns] transposed. */
+static void transpose(float *to, const float *from, int rows, int columns) {
+    for (size_t i = 0; i < (size_t)rows; i++)
+        for (size_t j = 0; j < (size_t)columns; j++)
+            to[j * (size_t)rows + i] = from[i * (size_t)columns + j];
+}
+
+/* ---- export ---- */
+
+static bool write_config(const Architecture *a, const Config *config, const char *path,
+                         Error *err) {
+    Buffer text = buffer_begin(path, err);
+    buffer_printf(&text, "{\n  \"model_type\": \"%s\"", a->type);
+    for (int i = 0; i < a->field_count; i++) {
+        const Field *field = &a->fields[i];
+        if (field->flags & UNWRITTEN) continue;
+        buffer_printf(&text, ",\n  \"%s\": ", field->key);
+        if (field->value)
+            buffer_printf(&text, "%s", field->value);
+        else
+            buffer_printf(&text, "%d", size_of(config, field->size));
+    }
+    for (int i = 0; i < COUNT(a->dropout) && a->dropout[i]; i++)
+        buffer_printf(&text, ",\n  \"%s\": %.9g", a->dropout[i], config->dropout);
+    buffer_printf(&text, "\n}\n");
+    bool ok = !text.failed && file_write(path, &(FilePart){text.bytes, text.length}, 1, err);
+    buffer_end(&text);
+    return ok;
+}
+
+/* A tensor as the library stores it. A transposed copy is written to `transposed`. */
+static SafeTensor tensor_for(const Architecture *a, const Model *model, int i, float *transposed) {
+    const Tensor *tensor = &model->tensors[i];
+    const float *data = model->weights + tensor->offset;
+    size_t rows = (size_t)tensor->shape[0], columns = (size_t)tensor->shape[1];
+    SafeTensor theirs = {.name = tensor->name,
+                         .type = "F32",
+                         .rank = tensor->rank,
+                         .shape = {rows, columns},
+                         .data = data,
+                         .bytes = tensor->size * sizeof(float)};
+    if (!is_transposed(a, tensor)) return theirs;
+    transpose(transposed + tensor->offset, data, tensor->shape[0], tensor->shape[1]);
+    theirs.data = transposed + tensor->offset;
+    theirs.shape[0] = columns;
+    theirs.shape[1] = rows;
+    return theirs;
+}
+
+static bool write_tensors(const Architecture *a, const Model *model, const char *path, Error *err) {
+    Note format = {"format", "pt", 2}; /* the library requires this note */
+    SafeTensors file = {.notes = &format, .note_count = 1};
+    float *transposed = NULL;
+    bool ok =
+        memory_alloc(&file.tensors, (size_t)model->tensor_count, sizeof *file.tensors, path, err) &&
+        memory_alloc(&transposed, a->transposed ? model->weights_size : 0, sizeof *transposed, path,
+                     err);
+    if (ok) {
+        file.tensor_count = model->tensor_count;
+        for (int i = 0; i < model->tensor_count; i++)
+            file.tensors[i] = tensor_for(a, model, i, transposed);
+        ok = safetensors_write(&file, path, err);
+    }
+    memory_free(file.tensors);
+    memory_free(transposed);
+    return ok;
+}
+
+bool model_check_export(const Model *model, Error *err) {
+    return architecture_of(model->config.model) ||
+           fail(err,
+                "Hugging Face transformers has no architecture for %s, only for gpt and modern",
+                model->config.model);
+}
+
+bool model_export(const Model *model, const char *directory, Error *err) {
+    char *config = NULL, *weights = NULL;
+    const Architecture *a = architecture_of(model->config.model);
+    bool ok = model_check_export(model, err) &&
+              file_within(directory, "config.json", &config, err) &&
+              file_within(directory, "model.safetensors", &weights, err) &&
+              write_config(a, &model->config, config, err) && write_tensors(a, model, weights, err);
+    memory_free(config);
+    memory_free(weights);
+    return ok;
+}
+
+/* ---- import: the configuration ---- */
+
+/* A value in config.json that a Field can be checked against. */
+typedef struct {
+    char key[64];
+    bool quoted;
+    const char *value; /* points into the file's text */
+    size_t length;
+} Entry;
+
+typedef struct {
+    const char *path;
+    Entry entries[256];
+    int count;
+} Entries;
+
+static const Entry *find(const Entries *from, const char *key) {
+    for (int i = 0; i < from->count; i++)
+        if (strcmp(from->entries[i].key, key) == 0) return &from->entries[i];
+    return NULL;
+}
+
+/* Reads a string or a literal. For an object or array keeps only its first byte. */
+static bool read_value(Json *json, Entry *entry) {
+    char next = json_next(json), *text;
+    entry->value = json->at;
+    entry->length = 1;
+    entry->quoted = next == '"';
+    if (next == '{' || next == '[') return json_skip(json);
+    if (!entry->quoted) return json_literal(json, &entry->value, &entry->length);
+    if (!json_string(json, &text, &entry->length)) return false;
+    entry->value = text;
+    return true;
+}
+
+static bool add_entry(Json *json, const char *outer, const char *key, Entries *to) {
+    Entry entry = {.quoted = false};
+    int length = snprintf(entry.key, sizeof entry.key, "%s%s", outer, key);
+    if (length >= (int)sizeof entry.key) return json_refuse(json, "a key too long");
+    if (find(to, entry.key)) return json_refuse(json, "a key for the second time");
+    if (to->count == COUNT(to->entries)) return json_refuse(json, "too many entries");
+    if (!read_value(json, &entry)) return false;
+    to->entries[to->count++] = entry;
+    return true;
+}
+
+/* Reads the members of an object. Those of a nested rope_parameters become separate entries. */
+static bool read_members(Json *json, Entries *to) {
+    const char *outer = "", *key;
+    if (!json_expect(json, '{')) return false;
+    if (json_take(json, '}')) return true;
+    for (;;) {
+        if (!json_name(json, &key) || !json_expect(json, ':')) return false;
+        if (!*outer && strcmp(key, "rope_parameters") == 0 && json_take(json, '{')) {
+            outer = "rope_parameters.";
+            if (json_next(json) != '}') continue;
+        } else if (!add_entry(json, outer, key, to)) {
+            return false;
+        }
+        while (!json_take(json, ',')) {
+            if (!json_expect(json, '}')) return false;
+            if (!*outer) return true;
+            outer = "";
+        }
+    }
+}
+
+/* Does the entry have this value, written as JSON? Compares numbers by value. */
+static bool says(const Entry *entry, const char *value) {
+    if (entry->quoted)
+        return *value == '"' && entry->length == strlen(value) - 2 &&
+               memcmp(entry->value, value + 1, entry->length) == 0;
+    if (strchr("tfn", *value))
+        return entry->length == strlen(value) && memcmp(entry->value, value, entry->length) == 0;
+    bool number = *entry->value == '-' || (*entry->value >= '0' && *entry->value <= '9');
+    return number && *value != '"' && strtod(entry->value, NULL) == strtod(value, NULL);
+}
+
+static bool check_field(const Entries *from, const Field *field, const Config *config, Error *err) {
+    char size[16];
+    const char *value = field->value;
+    if (!value) {
+        snprintf(size, sizeof size, "%d", size_of(config, field->size));
+        value = size;
+    }
+    const Entry *entry = find(from, field->key);
+    if (!entry)
+        return field->flags & USUAL || fail(err, "%s: has no '%s'; a %s here has %s", from->path,
+                                            field->key, config->model, value);
+    const char *quote = entry->quoted ? "\"" : "";
+    return says(entry, value) || (field->flags & NULLABLE && says(entry, "null")) ||
+           fail(err, "%s: '%s' is %s%.*s%s, but a %s here has %s", from->path, field->key, quote,
+                (int)(entry->length < 64 ? entry->length : 64), entry->value, quote, config->model,
+                value);
+}
+
+/* Checks each field that matters. Refuses members of rope_parameters that no field names. */
+static bool check_fields(const Entries *from, const Architecture *a, const Config *config,
+                         Error *err) {
+    for (int i = 0; i < a->field_count; i++) {
+        const Field *field = &a->fields[i];
+        if (!(field->flags & UNREAD) && !check_field(from, field, config, err)) return false;
+    }
+    for (int i = 0; i < from->count; i++) {
+        const char *key = from->entries[i].key;
+        int known = 0;
+        while (known < a->field_count && strcmp(a->fields[known].key, key) != 0) known++;
+        if (known == a->field_count && strncmp(key, "rope_parameters.", 16) == 0)
+            return fail(err, "%s: '%s' is unknown to a %s here", from->path, key, config->model);
+    }
+    return true;
+}
+
+static bool read_size_field(const Entries *from, const Field *field, int *size, Error *err) {
+    const Entry *entry = find(from, field->key);
+    double value = entry && !entry->quoted ? strtod(entry->value, NULL) : 0;
+    *size = value >= 1 && value <= MAX_VOCABULARY ? (int)value : 0;
+    return *size == value && *size > 0 ? true
+                                       : fail(err, "%s: has no valid '%s'", from->path, field->key);
+}
+
+/* Reads each size from its first field. check_fields then checks the other fields against it. */
+static bool read_sizes(const Entries *from, const Architecture *a, Config *config, Error *err) {
+    const struct {
+        Size size;
+        int *member;
+    } own[] = {{SIZE_V, &config->V},   {SIZE_T, &config->T}, {SIZE_L, &config->L},
+               {SIZE_NH, &config->NH}, {SIZE_C, &config->C}, {SIZE_NKV, &config->NKV},
+               {SIZE_H, &config->H}};
+    for (int i = 0; i < COUNT(own); i++) {
+        int at = 0;
+        while (at < a->field_count && (a->fields[at].value || a->fields[at].size != own[i].size))
+            at++;
+        if (at < a->field_count && !read_size_field(from, &a->fields[at], own[i].member, err))
+            return false;
+    }
+    return true;
+}
+
+static bool choose(const Entries *entries, const Architecture **a, Config *config, Error *err) {
+    const char *path = entries->path;
+    const Entry *type = find(entries, "model_type");
+    if (!type || !type->quoted) return fail(err, "%s: has no 'model_type'", path);
+    *a = architecture_of(type->value);
+    if (!*a)
+        return fail(err, "%s: a model of type %.64s is neither a gpt2 nor a qwen3", path,
+                    type->value);
+    *config = (Config){0};
+    snprintf(config->model, sizeof config->model, "%s", (*a)->rung);
+    Error why;
+    if (!read_sizes(entries, *a, config, err)) return false;
+    if (!model_check(config, &why)) return fail(err, "%s: %.400s", path, why.text);
+    return check_fields(entries, *a, config, err);
+}
+
+static bool read_config(const char *path, char *text, size_t length, const Architecture **a,
+                        Config *config, Error *err) {
+    Entries *entries; /* too large for the stack */
+    if (!memory_alloc(&entries, 1, sizeof *entries, path, err)) return false;
+    entries->path = path;
+    Json json = json_open(path, "not valid JSON", text, length, err);
+    bool ok = read_members(&json, entries) && json_close(&json) && choose(entries, a, config, err);
+    memory_free(entries);
+    return ok;
+}
+
+/* ---- import: the weights ---- */
+
+static bool check_tensor(const Architecture *a, const Tensor *tensor, const SafeTensor *stored,
+                         const char *path, Error *err) {
+    if (!stored) return fail(err, "%s: tensor %s is missing", path, tensor->name);
+    if (!safetensors_is_float(stored))
+        return fail(err, "%s: tensor %s is %s, not F32, F16 or BF16", path, tensor->name,
+                    stored->type);
+    bool transposed = is_transposed(a, tensor);
+    if (stored->rank != tensor->rank || stored->shape[0] != (size_t)tensor->shape[transposed] ||
+        (stored->rank == 2 && stored->shape[1] != (size_t)tensor->shape[!transposed]))
+        return fail(err, "%s: tensor %s has another shape than config.json's sizes give", path,
+                    tensor->name);
+    return true;
+}
+
+static bool check_tensors(const Architecture *a, const Model *model, const Shards *shards,
+                          Error *err) {
+    if (shards->tensor_count != model->tensor_count)
+        return fail(err, "%s: has %d tensors, but a %s of its sizes has %d", shards->list[0].path,
+                    shards->tensor_count, model->config.model, model->tensor_count);
+    for (int i = 0; i < model->tensor_count; i++) {
+        const Tensor *tensor = &model->tensors[i];
+        const char *path;
+        const SafeTensor *stored = shards_tensor(shards, tensor->name, &path);
+        if (!check_tensor(a, tensor, stored, path, err)) return false;
+    }
+    return true;
+}
+
+/* Copies `numbers` of a stored tensor to where the model has them. */
+static void place_tensor(const Architecture *a, const Model *model, const Tensor *tensor,
+                         const float *numbers, const int32_t *rows) {
+    float *to = model->weights + tensor->offset;
+    size_t width = (size_t)tensor->shape[1];
+    if (is_transposed(a, tensor))
+        transpose(to, numbers, tensor->shape[1], tensor->shape[0]);
+    else if (strcmp(tensor->name, a->embedding) == 0)
+        for (int row = 0; row < tensor->shape[0]; row++)
+            memcpy(to + (size_t)row * width, numbers + (size_t)rows[row] * width,
+                   width * sizeof *to);
+    else
+        memcpy(to, numbers, tensor->size * sizeof *to);
+}
+
+static bool read_tensors(const Architecture *a, const Model *model, const Shards *shards,
+                         const int32_t *rows, Error *err) {
+    size_t largest = 0;
+    float *numbers;
+    for (int i = 0; i < model->tensor_count; i++)
+        if (model->tensors[i].size > largest) largest = model->tensors[i].size;
+    if (!memory_alloc(&numbers, largest, sizeof *numbers, "a tensor", err)) return false;
+    bool ok = true;
+    for (int i = 0; ok && i < model->tensor_count; i++) {
+        const Tensor *tensor = &model->tensors[i];
+        const char *path;
+        ok = safetensors_floats(shards_tensor(shards, tensor->name, &path), numbers) ||
+             fail(err, "%s: tensor %s has numbers that are not finite", path, tensor->name);
+        if (ok) place_tensor(a, model, tensor, numbers, rows);
+    }
+    memory_free(numbers);
+    return ok;
+}
+
+static bool import_model(Model *model, const Architecture *a, const Config *config,
+                         const int32_t *rows, const char *directory, Error *err) {
+    Shards shards;
+    if (!shards_open(&shards, directory, err)) return false;
+    bool ok = model_lay_out(model, config, err) && check_tensors(a, model, &shards, err) &&
+              shards_fetch(&shards, err) && model_allocate(model, err) &&
+              read_tensors(a, model, &shards, rows, err);
+    if (!ok) model_free(model);
+    shards_free(&shards);
+    return ok;
+}
+
+bool model_import(Model *model, const char *directory, const int32_t *rows, int count, Error *err) {
+    char *path = NULL, *text = NULL;
+    size_t length;
+    const Architecture *a = NULL;
+    Config config;
+    *model = (Model){0};
+    bool ok = file_within(directory, "config.json", &path, err) &&
+              file_read(path, &text, &length, err) &&
+              read_config(path, text, length, &a, &config, err);
+    if (ok && config.V != count)
+        ok = fail(err, "%s: has a vocabulary of %d, but tokenizer.json one of %d", path, config.V,
+                  count);
+    ok = ok && import_model(model, a, &config, rows, directory, err);
+    memory_free(text);
+    memory_free(path);
+    return ok;
+}

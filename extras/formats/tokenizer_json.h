@@ -1,0 +1,22 @@
+/* tokenizer.h - a vocabulary as a tokenizer of Hugging Face transformers. */
+#ifndef TRIL_EXTRAS_FORMATS_TOKENIZER_JSON_H
+#define TRIL_EXTRAS_FORMATS_TOKENIZER_JSON_H
+
+#include "data/data.h"
+
+/* Writes the files of transformers' AutoTokenizer to a directory. tokenizer.json splits a text into
+ * characters (or bytes) with the same ids. tokenizer_config.json gives `context` as the maximum
+ * length. */
+bool tokenizer_export(const Vocab *vocab, int context, const char *directory, Error *err);
+
+/* Reads the vocabulary from a directory's tokenizer.json, which another program may have written.
+ * Id i here is id (*rows)[i] there. The caller releases *rows with memory_free. Refused with a
+ * message: tokens of several characters, a tokenizer that does not map each character by itself or
+ * that adds tokens or cuts the text, ids that are not 0 to size - 1. */
+bool tokenizer_import(Vocab *vocab, const char *directory, int32_t **rows, Error *err);
+
+/* tokenizer_import for a tokenizer.json in memory, decoded in place. `name` begins the messages. */
+bool tokenizer_read(Vocab *vocab, const char *name, char *text, size_t length, int32_t **rows,
+                    Error *err);
+
+#endif

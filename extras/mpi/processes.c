@@ -1,0 +1,63 @@
+/* processes.c - a training that processes share, through the library alone: for extras/mpi/test.
+ *
+ *     mpirun -n 2 processes TEXT MODEL
+ *
+ * Trains like the ./train that wrote MODEL there. Fails unless the weights have the same bits. */
+#include "base/file.h"
+#include "base/memory.h"
+#include "library/tril.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static int failed(const char *what) {
+    fprintf(stderr, "processes: %s\n", what);
+    return EXIT_FAILURE;
+}
+
+/* What the first process does. */
+static int train(const char *path, const char *model_path) {
+    const TrilSizes sizes = {.rung = "modern", .layers = 2, .heads = 2, .width = 32, .context = 32};
+    TrilOptions options = tril_options();
+    TrilError error = {""};
+    TrilTokenizer *tokenizer = NULL;
+    TrilModel *model = NULL, *expected = NULL;
+    TrilTraining *training = NULL;
+    Error err;
+    size_t length;
+    char *text;
+    if (!file_read(path, &text, &length, &err)) return failed(err.text);
+    options.steps = 60;
+    options.batch = 10;
+    options.dropout = 0.1;
+    options.precision = "f32";
+    int bad = tril_model_load(&expected, model_path, &error) ||
+              tril_tokenizer_make(&tokenizer, text, length, &error) ||
+              tril_model_make(&model, tokenizer, &sizes, options.seed, &error) ||
+              tril_training_open(&training, model, text, length, &options, &error) ||
+              tril_training_run(training, NULL, NULL, &error);
+    if (!bad && tril_model_digest(model) != tril_model_digest(expected)) {
+        snprintf(error.text, sizeof error.text, "other weights than %s", model_path);
+        bad = 1;
+    }
+    tril_training_close(training);
+    tril_model_free(model);
+    tril_model_free(expected);
+    tril_tokenizer_free(tokenizer);
+    memory_free(text);
+    return bad ? failed(error.text) : EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv) {
+    TrilError error;
+    int number, status = EXIT_SUCCESS;
+    if (argc != 3) return failed("names a text and a model");
+    if (tril_processes_join(&number, &error) != TRIL_OK)
+        status = number == 0 ? failed(error.text) : EXIT_FAILURE;
+    else if (number == 0)
+        status = train(argv[1], argv[2]);
+    else
+        tril_processes_serve();
+    tril_processes_leave();
+    return status;
+}

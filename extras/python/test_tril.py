@@ -1,0 +1,298 @@
+"""Tests the module tril as it was installed (extras/python/test). TRIL_PROGRAMS is the folder of the programs,
+TRIL_TEXT a text."""
+import contextlib
+import gc
+import io
+import os
+import pathlib
+import subprocess
+import tempfile
+import threading
+import unittest
+import weakref
+
+import tril
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+try:
+    import tqdm
+except ImportError:
+    tqdm = None
+
+PATH = pathlib.Path(os.environ["TRIL_TEXT"])
+TEXT = PATH.read_text()
+WTE = "transformer.wte.weight"
+SMALL = dict(layers=1, heads=2, width=16, context=16, batch=4, precision="f32", threads=1)
+
+
+def small(rung="gpt", steps=10, **others):
+    return tril.train(TEXT, rung, steps=steps, **{**SMALL, **others})
+
+
+def program(name, *words):
+    command = [pathlib.Path(os.environ["TRIL_PROGRAMS"]) / name, *map(str, words)]
+    return subprocess.run(command, check=True, capture_output=True).stdout.decode()
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+
+class SameAsThePrograms(Folder):
+    def test_weights(self):
+        path = self.folder / "program.safetensors"
+        program("train", "-q", "-m", "gpt", "-l", 1, "-H", 2, "-w", 16, "-c", 16, "-b", 4, "-s", 10, "-j", 1,
+                "--patience", 1, "--precision", "f32", "-o", path, PATH)
+        last = tril.Model.load(self.folder / "program.last.safetensors")
+        self.assertEqual(small().digest, last.digest)
+        self.assertIn(last.digest, program("sample", "--info", self.folder / "program.last.safetensors"))
+
+    def test_text_and_score(self):
+        path = self.folder / "model.safetensors"
+        model = small("modern")
+        model.save(path)
+        written = model.generate("THE", length=80, seed=3)
+        self.assertEqual(program("sample", "-p", "THE", "-n", 80, "--seed", 3, path).rstrip("\n"),
+                         ("THE" + written).rstrip("\n"))
+        score = program("sample", "--score", PATH, path)
+        self.assertIn(f"nats_per_char {model.evaluate(PATH):.6f}\n", score)
+
+
+class Models(Folder):
+    def test_defaults(self):
+        model = tril.Model(tril.Tokenizer(TEXT))
+        self.assertEqual(model.sizes, tril.Sizes("modern", 4, 4, 128, 256, 0, 0))
+        self.assertEqual(list(tril.rungs())[:2], ["bigram", "average"])
+        self.assertEqual(tril.version().count("."), 2)
+
+    def test_file(self):
+        path = self.folder / "model.safetensors"
+        model = small()
+        model.save(path)
+        again = tril.Model.load(str(path))
+        self.assertEqual(again.digest, model.digest)
+        self.assertEqual(again.sizes, model.sizes)
+        self.assertEqual(tril.Tokenizer.load(path).encode("THE"), model.tokenizer.encode("THE"))
+
+    def test_weights_are_shared(self):
+        model = small()
+        before, loss = model.digest, model.evaluate("THE CLOCK")
+        weights = model.weights
+        self.assertEqual(sum(memoryview(w).nbytes // 4 for w in weights.values()), model.parameters)
+        wte = weights[WTE]
+        self.assertEqual(tuple(wte.shape), (len(model.tokenizer), 16))
+        self.assertEqual(type(wte), memoryview if numpy is None else numpy.ndarray)
+        wte[0, 0] += 1.0
+        self.assertNotEqual(model.digest, before)
+        self.assertNotEqual(model.evaluate("THE CLOCK"), loss)
+
+    def test_weights_outlive_the_model(self):
+        wte = small().weights[WTE]
+        gc.collect()
+        tril.Model(tril.Tokenizer(TEXT), layers=1, heads=2, width=16, context=16)
+        self.assertTrue(abs(wte[0, 0]) < 10)
+
+    def test_generation(self):
+        model, pieces = small(), []
+        text = model.generate(length=30, on_text=pieces.append)
+        self.assertEqual((len(pieces), "".join(pieces)), (30, text))
+        self.assertEqual(model.generate(length=30, threads=2), text)
+        self.assertNotEqual(model.generate(length=30, seed=1), text)
+        self.assertEqual(len(model.generate(length=30, on_text=lambda piece: False)), 1)
+        with self.assertRaises(ZeroDivisionError):
+            model.generate(on_text=lambda piece: 1 / 0)
+
+    def test_types(self):
+        for wrong in ({"rung": 3}, {"precision": 3}, {"windows": b"grow"}, {"steps": "a"}, {"width": "a"}):
+            with self.assertRaises(TypeError, msg=str(wrong)):
+                tril.train(TEXT, **wrong)
+        with self.assertRaises(TypeError):
+            small().generate(precision=8)
+
+    def test_reading(self):
+        reading = small("multihead").read("THE FOREST")
+        self.assertEqual((len(reading), reading.layers, reading.heads), (10, 1, 2))
+        weights = reading.attention(0, 1)
+        self.assertEqual(tuple(weights.shape), (10, 10))
+        for row in range(10):
+            self.assertAlmostEqual(sum(weights[row, column] for column in range(10)), 1, places=5)
+        self.assertEqual(weights[0, 1], 0)
+        self.assertEqual(tuple(reading.logits.shape), (10, len(reading.model.tokenizer)))
+
+    def test_lines(self):
+        model = small("modern")
+        reading = model.read("THE FOREST", trace=True)
+        self.assertEqual((reading.skipped, model.read("THE FOREST AND THE SEA").skipped), (0, 6))
+        lines = reading.lines()
+        self.assertEqual((lines[0].operation, lines[-1].operation), ("embedding", "linear"))
+        self.assertEqual(lines[-1].output[9, 3], reading.logits[9, 3])
+        attention = next(line for line in lines if line.operation == "attention")
+        query, key, _ = attention.inputs
+        self.assertEqual((tuple(query.shape), attention.heads), ((10, 16), 2))
+        score = sum(query[9, c] * key[4, c] for c in range(8, 16))  # head 1
+        self.assertAlmostEqual(score, reading.scores(0, 1)[9, 4], places=4)
+        x, y, matrix = lines[-1].inputs[0], lines[-1].output, model.weights[lines[-1].weights[0]]
+        self.assertAlmostEqual(sum(x[9, c] * matrix[5, c] for c in range(16)), y[9, 5], places=4)
+        self.assertEqual(model.read("THE FOREST").lines(), [])
+        with self.assertRaises((TypeError, ValueError)):
+            y[9, 5] = 1
+        alive = weakref.ref(reading)
+        del reading, lines, attention, x, y
+        gc.collect()
+        self.assertEqual(alive() is None, numpy is None)  # it lives as long as its arrays
+        del query, key, _
+        gc.collect()
+        self.assertIsNone(alive())
+
+    def test_loss_of_a_reading(self):
+        model = small()
+        self.assertAlmostEqual(model.read("THE FOREST").loss, model.evaluate("THE FOREST"), places=5)
+
+    def test_more_characters(self):
+        known, path, other = self.folder / "known.safetensors", self.folder / "init.safetensors", "Übermut " * 30
+        (self.folder / "other.txt").write_text(other, encoding="utf-8")
+        model = small()
+        before = model.digest
+        model.save(known)
+        program("train", "-q", "--init", known, "-b", 4, "-s", 3, "-j", 1, "--precision", "f32", "-o", path,
+                self.folder / "other.txt")
+        with self.assertRaises(tril.Error):
+            tril.Training(model, other)
+        extended = model.extended(other)
+        self.assertEqual(len(extended.tokenizer), len(model.tokenizer) + 1)
+        with tril.Training(extended, other, steps=3, batch=4, precision="f32") as training:
+            training.run()
+        self.assertEqual(extended.digest, tril.Model.load(self.folder / "init.last.safetensors").digest)
+        self.assertEqual(model.digest, before)
+        self.assertNotEqual(model.extended(other, seed=1).digest, model.extended(other, seed=2).digest)
+
+
+class Tokenizers(unittest.TestCase):
+    def test_characters(self):
+        tokenizer = tril.Tokenizer("naïve 中\n")
+        self.assertEqual(tokenizer.decode(tokenizer.encode("中 naïve")), "中 naïve")
+        self.assertEqual(len(tokenizer), 8)
+
+    def test_bytes(self):
+        tokenizer = tril.Tokenizer(None)
+        self.assertEqual(tokenizer.encode(b"\xff\x00"), [255, 0])
+        self.assertEqual(tokenizer.decode(tokenizer.encode("中")), "中")
+        model = tril.train(bytes(range(256)) * 20, "gpt", steps=2, as_bytes=True, **SMALL)
+        self.assertEqual(len(model.tokenizer), 256)
+        self.assertTrue(model.generate(length=20))
+
+
+class Trainings(Folder):
+    def test_steps(self):
+        seen = []
+        small(steps=7, on_step=seen.append)
+        self.assertEqual([step.step for step in seen], list(range(1, 8)))
+        self.assertTrue(all(step.steps == 7 and step.loss > 0 for step in seen))
+
+    def test_set_steps(self):
+        model = tril.Model(tril.Tokenizer(TEXT), "gpt", layers=1, heads=2, width=16, context=16)
+        with tril.Training(model, TEXT, steps=3, batch=4, precision="f32") as training:
+            training.set_steps(10)
+            self.assertTrue(training.run())
+            self.assertEqual(training.done, 10)
+            self.assertEqual(training.evaluate(len(TEXT)), training.evaluate())
+            self.assertNotEqual(training.evaluate(500), training.evaluate())
+        self.assertEqual(model.digest, small().digest)
+
+    def test_progress(self):
+        shown = io.StringIO()
+        with contextlib.redirect_stderr(shown):
+            small(progress=True)
+            self.assertEqual("10/10" in shown.getvalue(), tqdm is not None)
+            before = shown.getvalue()
+            small()  # not in a notebook
+        self.assertEqual(shown.getvalue(), before)
+
+    def test_closing_in_any_order(self):
+        training = tril.Training(tril.Model(tril.Tokenizer(TEXT), "gpt", layers=1, heads=2, width=16,
+                                            context=16), TEXT, steps=2, batch=4, threads=1)
+        training.itself = training  # only the collector releases it, and its model
+        del training
+        gc.collect()
+
+    def test_stop_and_go_on(self):
+        model = tril.Model(tril.Tokenizer(TEXT), "gpt", layers=1, heads=2, width=16, context=16)
+        with tril.Training(model, TEXT, steps=10, batch=4, precision="f32", threads=1) as training:
+            self.assertFalse(training.run(lambda step: step.step < 4))
+            self.assertEqual(training.done, 4)
+            training.save(self.folder / "state")
+            training.step()
+            self.assertTrue(training.run())
+            self.assertAlmostEqual(training.evaluate(), training.evaluate())
+            self.assertEqual(training.options.steps, 10)
+        with self.assertRaises(tril.Error):
+            training.step()
+        self.assertEqual(model.digest, small().digest)
+        again = tril.Training.resume(self.folder / "state", TEXT, threads=1)
+        again.run()
+        self.assertEqual(again.model.digest, model.digest)
+
+    def test_teacher(self):
+        teacher = small("bigram")
+        taught = small(teacher=teacher)
+        self.assertNotEqual(taught.digest, small().digest)
+        self.assertEqual(taught.digest, small(teacher=teacher).digest)
+        with self.assertRaises(tril.Error):
+            small(teacher=small("bigram", context=8))
+
+    def test_open_options(self):
+        model = tril.Model(tril.Tokenizer(TEXT), "modern", layers=1, heads=2, width=16, context=16)
+        with tril.Training(model, TEXT, epochs=1, windows="grow", embedding_decay=0.25) as training:
+            options = training.options
+        self.assertEqual((options.windows, options.embedding_decay), ("grow", 0.25))
+        self.assertLess(options.steps * options.batch * 16, len(TEXT))
+        with self.assertRaises(tril.Error):
+            tril.Training(model, TEXT, windows="wide")
+
+    def test_what_a_callback_raises(self):
+        def interrupt(step):
+            raise KeyboardInterrupt
+
+        with self.assertRaises(KeyboardInterrupt):
+            small(on_step=interrupt)
+
+    def test_threads(self):
+        digests = {}
+
+        def work(rung):
+            digests[rung] = small(rung, steps=20).digest
+
+        workers = [threading.Thread(target=work, args=(rung,)) for rung in ("gpt", "modern")]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        self.assertEqual(digests, {rung: small(rung, steps=20).digest for rung in digests})
+
+
+class Refusals(unittest.TestCase):
+    def refused(self, kind, words, call):
+        with self.assertRaises(tril.Error) as caught:
+            call()
+        self.assertEqual(caught.exception.kind, kind)
+        self.assertIn(words, str(caught.exception))
+
+    def test_all_kinds(self):
+        model = small()
+        self.refused("argument", "no rung 'gtp'", lambda: small("gtp"))
+        self.refused("argument", "heads", lambda: small(heads=3))
+        self.refused("text", "not in the model's vocabulary", lambda: model.generate("§"))
+        self.refused("text", "empty", lambda: tril.train(""))
+        self.refused("file", "none", lambda: tril.Model.load("none"))
+        self.refused("memory", "not enough memory", lambda: small(layers=256, heads=1, width=1 << 20))
+        self.refused("argument", "no head 9", lambda: model.read("THE").attention(0, 9))
+
+
+if __name__ == "__main__":
+    unittest.main()

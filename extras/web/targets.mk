@@ -1,0 +1,46 @@
+# The page that trains in a browser tab: the same C, compiled to WebAssembly twice, with and without
+# relaxed SIMD (fused multiply-add), and the page, joined to one file. Only the loops over numbers, in
+# kernels and layers, are compiled for speed: the page must be small. No address is beyond WEB_MEMORY
+# bytes.
+WEB_CC      = python3 -m ziglang cc -target wasm32-wasi
+WEB_MEMORY  = 1073741824
+WEB_FLAGS   = -std=c11 -ffp-contract=off $(SYSTEM) -DMEMORY_LIMIT=$(WEB_MEMORY) -I. $(WARNINGS) -Werror -MMD -MP \
+              -Wno-unknown-pragmas -Wno-enum-float-conversion -fopenmp-simd -msimd128
+WEB_LINK    = -mexec-model=reactor -s -Wl,--max-memory=$(WEB_MEMORY) -Wl,-z,stack-size=1048576
+WEB_RELAXED = -mrelaxed-simd
+# Without the programs, and without the system's part of base/, which extras/web/ replaces.
+WEB_NOT     = model/plain/% programs/train/% programs/sample/% extras/formats/gguf.c \
+              $(patsubst %,programs/report/%.c,html page screen spark textfile) \
+              $(patsubst %,base/%.c,claims file filesystem_posix processors_posix shell signals_posix terminal_posix threads)
+WEB_SOURCES = $(wildcard extras/web/*.c) $(filter-out $(WEB_NOT),$(SOURCES)) model/kernels/isa.c
+WEB_PARTS   = $(wildcard extras/web/*.css extras/web/*.js programs/report/*.css programs/report/*.js) data/sample.txt
+
+define web_rules # name, flags
+$(BUILD)/web/$(1)/%.o: %.c
+	@mkdir -p $$(@D)
+	$$(call quiet,ZIG)$(WEB_CC) $$(if $$(filter model/kernels/% model/layers/%,$$<),-O3,-Os) $(WEB_FLAGS) $$(if $$(filter %/isa.o,$$@),$(ISA_FLAGS) -ffp-contract=fast -DISA=base) $(2) -c -o $$@ $$<
+$(BUILD)/web/$(1).wasm: $(WEB_SOURCES:%.c=$(BUILD)/web/$(1)/%.o)
+	$$(call quiet,ZIG)$(WEB_CC) $(WEB_LINK) $$^ -o $$@
+endef
+$(eval $(call web_rules,simd))
+$(eval $(call web_rules,relaxed,$(WEB_RELAXED)))
+
+MADE += extras/web/tril.html
+web: extras/web/tril.html
+extras/web/tril.html: extras/web/tab.html extras/web/join $(WEB_PARTS) $(BUILD)/web/simd.wasm $(BUILD)/web/relaxed.wasm
+	$(call quiet,JOIN)extras/web/join extras/web/tab.html extras/web programs/report data $(BUILD)/web >$@.new && mv $@.new $@
+
+deps-web:
+	@tests/deps web
+
+# The same, natively and under the sanitizers. Of two objects with one function, such as extras/web/file.o
+# and base/file.o, the first one counts.
+$(BUILD)/san/extras/web/tests/calls: $(patsubst %.c,$(BUILD)/san/%.o,extras/web/tests/calls.c $(wildcard extras/web/*.c)) $(BUILD)/san/tril.a
+	$(call link,$(SANITIZE) -Wl$(comma)--allow-multiple-definition,-lcmocka)
+
+# Tests the module under Node, and the page in a browser (headless Chromium).
+test-web: $(BUILD)/web/simd.wasm $(BUILD)/web/relaxed.wasm extras/web/tril.html $(BUILD)/test/train $(BUILD)/test/sample $(BUILD)/san/extras/web/tests/calls
+	$(BUILD)/san/extras/web/tests/calls
+	extras/web/tests/module $(BUILD)
+	extras/web/tests/page $(BUILD)
+.PHONY: web deps-web test-web

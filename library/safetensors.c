@@ -1,0 +1,362 @@
+/* safetensors.c - a strict reader and a simple writer of safetensors. */
+#include "library/safetensors.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "library/quantize.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "safetensors are little-endian, and so must the machine be"
+#endif
+
+enum { PREFIX = 8, MAX_HEADER = 64 << 20, MAX_ENTRIES = 1 << 16 };
+
+/* ---- the header ---- */
+
+/* Reads [a, b, ...] of at most `capacity` numbers. */
+static bool read_sizes(Json *json, size_t *sizes, int capacity, int *count) {
+    *count = 0;
+    if (!json_expect(json, '[')) return false;
+    if (json_take(json, ']')) return true;
+    do {
+        if (*count == capacity) return json_refuse(json, "too many numbers");
+        if (!json_size(json, &sizes[(*count)++])) return false;
+    } while (json_take(json, ','));
+    return json_expect(json, ']');
+}
+
+static size_t bytes_of_type(const char *type) {
+    static const struct {
+        const char *name;
+        size_t bytes;
+    } types[] = {{"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E5M2", 1}, {"F8_E4M3", 1},
+                 {"I16", 2},  {"U16", 2}, {"F16", 2}, {"BF16", 2},    {"I32", 4},
+                 {"U32", 4},  {"F32", 4}, {"F64", 8}, {"I64", 8},     {"U64", 8}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(types[i].name, type) == 0) return types[i].bytes;
+    return 0;
+}
+
+/* The bytes of a tensor by its type and shape. False if the type is unknown or the size
+ * overflows. */
+static bool expected_bytes(const SafeTensor *tensor, size_t *bytes) {
+    *bytes = bytes_of_type(tensor->type);
+    if (*bytes == 0) return false;
+    for (int i = 0; i < tensor->rank; i++) {
+        size_t side = tensor->shape[i];
+        if (side > 0 && *bytes > SIZE_MAX / side) return false;
+        *bytes *= side;
+    }
+    return true;
+}
+
+/* Reads {"dtype": ..., "shape": [...], "data_offsets": [begin, end]}, in any order, each once. */
+static bool read_tensor(Json *json, SafeTensor *tensor, size_t data_bytes) {
+    size_t offsets[2];
+    int offset_count = -1;
+    tensor->rank = -1;
+    if (!json_expect(json, '{')) return false;
+    do {
+        const char *key;
+        if (!json_name(json, &key) || !json_expect(json, ':')) return false;
+        if (strcmp(key, "dtype") == 0 && !tensor->type) {
+            if (!json_name(json, &tensor->type)) return false;
+        } else if (strcmp(key, "shape") == 0 && tensor->rank < 0) {
+            if (!read_sizes(json, tensor->shape, SAFETENSORS_RANK, &tensor->rank)) return false;
+        } else if (strcmp(key, "data_offsets") == 0 && offset_count < 0) {
+            if (!read_sizes(json, offsets, 2, &offset_count)) return false;
+        } else {
+            return json_refuse(json, "an unexpected key");
+        }
+    } while (json_take(json, ','));
+    if (!json_expect(json, '}')) return false;
+    if (!tensor->type || tensor->rank < 0 || offset_count != 2)
+        return json_refuse(json, "a tensor without type, shape or place");
+    if (offsets[0] > offsets[1] || offsets[1] > data_bytes)
+        return json_refuse(json, "a tensor that lies outside of the file");
+    size_t bytes;
+    tensor->offset = offsets[0];
+    tensor->bytes = offsets[1] - offsets[0];
+    if (!expected_bytes(tensor, &bytes) || bytes != tensor->bytes)
+        return json_refuse(json, "a tensor whose type and shape do not give its size");
+    return true;
+}
+
+/* Makes space for one more element of `size` bytes. Doubles the block at powers of two. */
+static bool allocate(void *block, int count, size_t size, Json *json) {
+    if (count == MAX_ENTRIES) return json_refuse(json, "too many entries");
+    if (count & (count - 1)) return true;
+    void *old, *wider;
+    memcpy(&old, block, sizeof old);
+    size_t capacity = count == 0 ? 1 : 2 * (size_t)count;
+    if (!memory_alloc(&wider, capacity, size, json->name, json->err)) return false;
+    if (old) memcpy(wider, old, (size_t)count * size);
+    memory_free(old);
+    memcpy(block, &wider, sizeof wider);
+    return true;
+}
+
+static bool read_notes(Json *json, SafeTensors *file) {
+    if (!json_expect(json, '{')) return false;
+    if (json_take(json, '}')) return true;
+    do {
+        if (!allocate(&file->notes, file->note_count, sizeof *file->notes, json)) return false;
+        Note *note = &file->notes[file->note_count++];
+        char *value;
+        if (!json_name(json, &note->key) || !json_expect(json, ':') ||
+            !json_string(json, &value, &note->length))
+            return false;
+        note->value = value;
+    } while (json_take(json, ','));
+    return json_expect(json, '}');
+}
+
+static bool read_entries(Json *json, SafeTensors *file, size_t data_bytes) {
+    bool noted = false;
+    if (!json_expect(json, '{')) return false;
+    if (!json_take(json, '}')) {
+        do {
+            const char *name;
+            if (!json_name(json, &name) || !json_expect(json, ':')) return false;
+            if (strcmp(name, "__metadata__") == 0) {
+                if (noted) return json_refuse(json, "metadata twice");
+                noted = true;
+                if (!read_notes(json, file)) return false;
+                continue;
+            }
+            if (!allocate(&file->tensors, file->tensor_count, sizeof *file->tensors, json))
+                return false;
+            SafeTensor *tensor = &file->tensors[file->tensor_count++];
+            *tensor = (SafeTensor){.name = name};
+            if (!read_tensor(json, tensor, data_bytes)) return false;
+        } while (json_take(json, ','));
+        if (!json_expect(json, '}')) return false;
+    }
+    return json_close(json);
+}
+
+static int compare_places(const void *a, const void *b) {
+    const SafeTensor *x = *(const SafeTensor *const *)a, *y = *(const SafeTensor *const *)b;
+    if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
+    return (x->bytes > y->bytes) - (x->bytes < y->bytes); /* empty tensors first */
+}
+
+static int compare_names(const void *a, const void *b) {
+    const SafeTensor *x = *(const SafeTensor *const *)a, *y = *(const SafeTensor *const *)b;
+    return strcmp(x->name, y->name);
+}
+
+/* The tensors must fill the data end to end, with distinct names. */
+static bool check_tensors(const SafeTensors *file, const char *name, size_t data_bytes,
+                          Error *err) {
+    const SafeTensor **sorted;
+    size_t count = (size_t)file->tensor_count;
+    if (!memory_alloc(&sorted, count, sizeof *sorted, name, err)) return false;
+    for (size_t i = 0; i < count; i++) sorted[i] = &file->tensors[i];
+    bool ok = true;
+    size_t next = 0;
+    qsort(sorted, count, sizeof *sorted, compare_places);
+    for (size_t i = 0; i < count && ok; i++) {
+        if (sorted[i]->offset != next)
+            ok = fail(err,
+                      "%s: not a valid checkpoint: tensor %s does not begin where the last ends",
+                      name, sorted[i]->name);
+        next += sorted[i]->bytes;
+    }
+    if (ok && next != data_bytes)
+        ok = fail(err, "%s: not a valid checkpoint: its last %zu bytes belong to no tensor", name,
+                  data_bytes - next);
+    qsort(sorted, count, sizeof *sorted, compare_names);
+    for (size_t i = 1; i < count && ok; i++)
+        if (strcmp(sorted[i]->name, sorted[i - 1]->name) == 0)
+            ok = fail(err, "%s: not a valid checkpoint: there are two tensors %s", name,
+                      sorted[i]->name);
+    memory_free(sorted);
+    return ok;
+}
+
+static int compare_keys(const void *a, const void *b) {
+    const Note *x = *(const Note *const *)a, *y = *(const Note *const *)b;
+    return strcmp(x->key, y->key);
+}
+
+/* The notes must have distinct keys. */
+static bool check_notes(const SafeTensors *file, const char *name, Error *err) {
+    const Note **sorted;
+    size_t count = (size_t)file->note_count;
+    if (!memory_alloc(&sorted, count, sizeof *sorted, name, err)) return false;
+    for (size_t i = 0; i < count; i++) sorted[i] = &file->notes[i];
+    bool ok = true;
+    qsort(sorted, count, sizeof *sorted, compare_keys);
+    for (size_t i = 1; i < count && ok; i++)
+        if (strcmp(sorted[i]->key, sorted[i - 1]->key) == 0)
+            ok = fail(err, "%s: not a valid checkpoint: there are two notes '%s'", name,
+                      sorted[i]->key);
+    memory_free(sorted);
+    return ok;
+}
+
+/* Reads the header's length from the first bytes of a file of `length` bytes. */
+static bool check_prefix(const char *bytes, size_t length, const char *name, size_t *header,
+                         Error *err) {
+    uint64_t prefix;
+    if (length < PREFIX)
+        return fail(err, "%s: not a valid checkpoint: it has only %zu bytes", name, length);
+    memcpy(&prefix, bytes, PREFIX);
+    *header = (size_t)prefix;
+    return (prefix <= length - PREFIX && prefix <= MAX_HEADER) ||
+           fail(err, "%s: not a valid checkpoint: a header of %" PRIu64 " bytes in a file of %zu",
+                name, prefix, length);
+}
+
+static bool read_header(SafeTensors *file, const char *name, char *start, size_t header,
+                        size_t data_bytes, Error *err) {
+    Json json = json_open(name, "not a valid checkpoint: in its header", start, header, err);
+    return read_entries(&json, file, data_bytes) && check_tensors(file, name, data_bytes, err) &&
+           check_notes(file, name, err);
+}
+
+static void place_data(SafeTensors *file, const char *data) {
+    for (int i = 0; i < file->tensor_count; i++)
+        file->tensors[i].data = data + file->tensors[i].offset;
+}
+
+bool safetensors_read(SafeTensors *file, const char *name, char *bytes, size_t length, Error *err) {
+    size_t header;
+    *file = (SafeTensors){0};
+    if (check_prefix(bytes, length, name, &header, err) &&
+        read_header(file, name, bytes + PREFIX, header, length - PREFIX - header, err)) {
+        place_data(file, bytes + PREFIX + header);
+        return true;
+    }
+    safetensors_free(file);
+    return false;
+}
+
+bool safetensors_open(SafeTensors *file, File *from, Error *err) {
+    char prefix[PREFIX] = {0};
+    size_t header;
+    *file = (SafeTensors){0};
+    if ((from->length < PREFIX || file_take(from, prefix, PREFIX, err)) &&
+        check_prefix(prefix, from->length, from->path, &header, err) &&
+        memory_alloc(&file->header, header, 1, from->path, err) &&
+        file_take(from, file->header, header, err) &&
+        read_header(file, from->path, file->header, header, from->length - PREFIX - header, err))
+        return true;
+    safetensors_free(file);
+    return false;
+}
+
+bool safetensors_fetch(SafeTensors *file, File *from, Error *err) {
+    size_t length = from->length - from->at;
+    if (!memory_alloc(&file->data, length, 1, from->path, err) ||
+        !file_take(from, file->data, length, err))
+        return false;
+    place_data(file, file->data);
+    return true;
+}
+
+/* A number is not finite if all bits of its exponent are set. Without a branch, so that compilers
+ * can vectorise it. */
+bool safetensors_finite(const SafeTensor *tensor) {
+    const uint32_t exponent = 0x7F800000;
+    uint32_t bad = 0;
+    for (size_t i = 0; i < tensor->bytes / sizeof(float); i++) {
+        uint32_t bits;
+        memcpy(&bits, (const char *)tensor->data + i * sizeof bits, sizeof bits);
+        bad |= (bits & exponent) == exponent;
+    }
+    return !bad;
+}
+
+bool safetensors_is_float(const SafeTensor *tensor) {
+    return strcmp(tensor->type, "F32") == 0 || strcmp(tensor->type, "F16") == 0 ||
+           strcmp(tensor->type, "BF16") == 0;
+}
+
+bool safetensors_floats(const SafeTensor *tensor, float *to) {
+    if (strcmp(tensor->type, "F32") == 0) {
+        memcpy(to, tensor->data, tensor->bytes);
+        return safetensors_finite(tensor);
+    }
+    bool half = strcmp(tensor->type, "F16") == 0, finite = true;
+    for (size_t i = 0; i < tensor->bytes / sizeof(uint16_t); i++) {
+        uint16_t bits;
+        memcpy(&bits, (const char *)tensor->data + i * sizeof bits, sizeof bits);
+        to[i] = half ? half_value(bits) : bfloat_value(bits);
+        finite = finite && isfinite(to[i]);
+    }
+    return finite;
+}
+
+void safetensors_free(SafeTensors *file) {
+    memory_free(file->tensors);
+    memory_free(file->notes);
+    memory_free(file->header);
+    memory_free(file->data);
+    *file = (SafeTensors){0};
+}
+
+const SafeTensor *safetensors_tensor(const SafeTensors *file, const char *name) {
+    for (int i = 0; i < file->tensor_count; i++)
+        if (strcmp(file->tensors[i].name, name) == 0) return &file->tensors[i];
+    return NULL;
+}
+
+const Note *safetensors_note(const SafeTensors *file, const char *key) {
+    for (int i = 0; i < file->note_count; i++)
+        if (strcmp(file->notes[i].key, key) == 0) return &file->notes[i];
+    return NULL;
+}
+
+/* ---- the writer ---- */
+
+static void write_header(Buffer *out, const SafeTensors *file) {
+    buffer_printf(out, "{\"__metadata__\":{");
+    for (int i = 0; i < file->note_count; i++) {
+        if (i) buffer_printf(out, ",");
+        json_quote(out, file->notes[i].key, strlen(file->notes[i].key));
+        buffer_printf(out, ":");
+        json_quote(out, file->notes[i].value, file->notes[i].length);
+    }
+    buffer_printf(out, "}");
+    size_t offset = 0;
+    for (int i = 0; i < file->tensor_count; i++) {
+        const SafeTensor *tensor = &file->tensors[i];
+        buffer_printf(out, ",");
+        json_quote(out, tensor->name, strlen(tensor->name));
+        buffer_printf(out, ":{\"dtype\":\"%s\",\"shape\":[", tensor->type);
+        for (int j = 0; j < tensor->rank; j++)
+            buffer_printf(out, "%s%zu", j ? "," : "", tensor->shape[j]);
+        buffer_printf(out, "],\"data_offsets\":[%zu,%zu]}", offset, offset + tensor->bytes);
+        offset += tensor->bytes;
+    }
+    buffer_printf(out, "}");
+    while (!out->failed && (out->length + PREFIX) % 64)
+        buffer_printf(out, " "); /* aligns the data, so that they can be mapped */
+}
+
+bool safetensors_write(const SafeTensors *file, const char *path, Error *err) {
+    Buffer header = buffer_begin(path, err);
+    FilePart *parts = NULL;
+    size_t count = 2 + (size_t)file->tensor_count;
+    write_header(&header, file);
+    bool ok = !header.failed && memory_alloc(&parts, count, sizeof *parts, path, err);
+    if (ok) {
+        uint64_t prefix = header.length;
+        parts[0] = (FilePart){&prefix, PREFIX};
+        parts[1] = (FilePart){header.bytes, header.length};
+        for (int i = 0; i < file->tensor_count; i++)
+            parts[2 + i] = (FilePart){file->tensors[i].data, file->tensors[i].bytes};
+        ok = file_write(path, parts, count, err);
+    }
+    buffer_end(&header);
+    memory_free(parts);
+    return ok;
+}

@@ -1,0 +1,68 @@
+/* safetensors.h - bytes <-> named tensors and notes.
+ *
+ * The format (Hugging Face, "safetensors", 2022): first eight bytes, the little-endian length of a
+ * JSON header; then the header, which maps each tensor name to type, shape and byte range, and
+ * "__metadata__" to strings; then the tensors, end to end. Little-endian machines only. */
+#ifndef TRIL_LIBRARY_SAFETENSORS_H
+#define TRIL_LIBRARY_SAFETENSORS_H
+
+#include "model/model.h"
+#include "base/file.h"
+
+/* One entry of the metadata. The key is a plain word. The value is UTF-8 of `length` bytes and may
+ * contain any character. */
+typedef struct {
+    const char *key, *value;
+    size_t length;
+} Note;
+
+enum { SAFETENSORS_RANK = 8 }; /* maximum number of dimensions */
+
+typedef struct {
+    const char *name;
+    const char *type; /* "F32", "BF16", ... */
+    int rank;
+    size_t shape[SAFETENSORS_RANK];
+    size_t offset;    /* in bytes, from the start of the data */
+    const void *data; /* not aligned; NULL until the data are read */
+    size_t bytes;
+} SafeTensor;
+
+typedef struct {
+    SafeTensor *tensors; /* owned, as are the notes; in the header's order */
+    int tensor_count;
+    Note *notes;
+    int note_count;
+    char *header, *data; /* of an opened file: the rest points into them; owned */
+} SafeTensors;
+
+/* Reads a whole file in memory. Decodes the header in place: names, notes and data point into
+ * `bytes`, which must live as long as *file. Refused: a file that is cut or padded, or has
+ * overlapping, duplicate or wrongly sized tensors. `name` begins the message.
+ * The caller releases *file with safetensors_free; on failure there is nothing to release. */
+bool safetensors_read(SafeTensors *file, const char *name, char *bytes, size_t length, Error *err);
+
+/* safetensors_read in two steps, so that a bad file is refused before all of it is read. The first
+ * reads the header only and checks it against the file's length. The second then reads the data. If
+ * the first fails there is nothing to release. */
+bool safetensors_open(SafeTensors *file, File *from, Error *err);
+bool safetensors_fetch(SafeTensors *file, File *from, Error *err);
+void safetensors_free(SafeTensors *file);
+
+/* Are all numbers of this F32 tensor finite? */
+bool safetensors_finite(const SafeTensor *tensor);
+
+/* Is this a tensor whose numbers safetensors_floats can read: F32, F16 or BF16? */
+bool safetensors_is_float(const SafeTensor *tensor);
+
+/* Converts all numbers of such a tensor to floats. False if one of them is not finite. */
+bool safetensors_floats(const SafeTensor *tensor, float *to);
+
+/* The tensor, or note, with this name. NULL if there is none. */
+const SafeTensor *safetensors_tensor(const SafeTensors *file, const char *name);
+const Note *safetensors_note(const SafeTensors *file, const char *key);
+
+/* Writes the tensors and notes to the file `path`, atomically. */
+bool safetensors_write(const SafeTensors *file, const char *path, Error *err);
+
+#endif

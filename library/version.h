@@ -1,0 +1,7 @@
+/* library/version.h - what --version prints. */
+#ifndef TRIL_LIBRARY_VERSION_H
+#define TRIL_LIBRARY_VERSION_H
+
+#define TRIL_VERSION "0.1.0"
+
+#endif

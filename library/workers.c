@@ -1,0 +1,287 @@
+#include "library/workers.h"
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/memory.h"
+#include "library/version.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* From the first process to the workers. */
+typedef struct {
+    enum { TEXT, OPEN, TEACH, CLOSE, RESTORE, STEP, EVALUATE, COLLECT, SHUTDOWN } kind;
+    Config config;       /* OPEN, TEACH */
+    double share;        /* TEACH */
+    RunOptions options;  /* OPEN */
+    bool usual_threads;  /* OPEN: each process uses as many as it has processors */
+    uint64_t text;       /* TEXT: its digest */
+    size_t train, count; /* TEXT; count: EVALUATE, too */
+    size_t from;         /* EVALUATE */
+    size_t every;        /* EVALUATE */
+    uint64_t step;       /* STEP, RESTORE */
+    int window;          /* STEP */
+    Optimizer optimizer; /* STEP */
+} Command;
+
+static void broadcast(Command command) {
+    world_broadcast(&command, sizeof command);
+}
+
+/* ---- what every process does ---- */
+
+/* Does every process have the same `size` bytes as the first one? If not, the message is `what`. */
+static bool same(const void *own, size_t size, const char *what, Error *err) {
+    enum { MAX_SIZE = 64 };
+    char first[MAX_SIZE];
+    assert(size <= MAX_SIZE);
+    memcpy(first, own, size);
+    world_broadcast(first, size);
+    return world_agree(memcmp(own, first, size) == 0 || fail(err, "%s", what), err);
+}
+
+/* Every process updates its own copy of the weights: the copies must stay equal to the last bit. */
+static bool same_kernels(const Workers *workers, Error *err) {
+    char name[32] = {0};
+    snprintf(name, sizeof name, "%s", run_kernels(workers->run));
+    return same(
+        name, sizeof name,
+        "computes with other kernels than the first one; KERNELS=base in the environment of "
+        "each makes them the same",
+        err);
+}
+
+static bool open_run(Workers *workers, bool ok, Error *err) {
+    int first;
+    ok = ok && run_open(&workers->run, workers->model, &workers->options, err);
+    size_t tokens =
+        ok ? (size_t)run_part(workers->run, &first) * (size_t)workers->options.length : 0;
+    ok = ok && memory_alloc(&workers->inputs, tokens, sizeof(int32_t), "a batch", err) &&
+         memory_alloc(&workers->targets, tokens, sizeof(int32_t), "a batch", err);
+    if (!world_agree(ok, err) || !same_kernels(workers, err)) return false;
+    world_broadcast(workers->model->weights, workers->model->weights_size * sizeof(float));
+    return true;
+}
+
+/* Each process computes what the teacher expects of its own part of a batch. */
+static bool open_teacher(Workers *workers, Model *teacher, double share, bool ok, Error *err) {
+    int first;
+    RunOptions options = workers->options;
+    options.batch = run_part(workers->run, &first);
+    options.training = options.shared = false;
+    options.frozen = true;
+    if (!world_agree(ok, err)) return false;
+    world_broadcast(teacher->weights, teacher->weights_size * sizeof(float));
+    workers->share = share;
+    return world_agree(run_open(&workers->teacher, teacher, &options, err), err);
+}
+
+static void close_run(Workers *workers) {
+    run_close(workers->teacher);
+    run_close(workers->run);
+    memory_free(workers->inputs);
+    memory_free(workers->targets);
+    *workers = (Workers){0};
+}
+
+static Step take_step(Workers *workers, uint64_t step, int window, const Optimizer *optimizer) {
+    int T = workers->options.length, first, count = run_part(workers->run, &first);
+    Step taken = {.norm = NAN};
+    batch_shuffled(workers->ids, workers->train, workers->options.batch, T, workers->options.seed,
+                   step, first, count, workers->inputs, workers->targets);
+    count *= T / window;
+    if (workers->teacher)
+        run_teach(workers->run, run_probabilities(workers->teacher, workers->inputs, count, window),
+                  workers->share);
+    run_forward_training(workers->run, workers->inputs, count, window);
+    taken.loss = run_loss(workers->run, workers->targets);
+    if (!isfinite(taken.loss)) return taken;
+    run_backward(workers->run, workers->targets);
+    taken.norm = run_update(workers->run, optimizer);
+    return taken;
+}
+
+static bool same_weights(const Workers *workers, Error *err) {
+    Digest digest = digest_start();
+    if (world_size() == 1) return true;
+    digest_add(&digest, workers->model->weights, workers->model->weights_size * sizeof(float));
+    uint64_t value = digest_value(&digest);
+    return same(&value, sizeof value, "its weights differ from the first process's", err);
+}
+
+static bool met; /* all processes run the same program */
+
+bool workers_meet(Error *err) {
+    char build[64] = {0};
+    snprintf(build, sizeof build, "tril %s, %zu", TRIL_VERSION, sizeof(Command));
+    met = same(build, sizeof build, "is another build of the program than the first one's", err);
+    return met;
+}
+
+/* ---- the first process ---- */
+
+/* Does it share a run with others? (Alone, threads may open as many as they like.) */
+static bool sharing;
+
+static void set_sharing(bool now) {
+    if (world_size() > 1) sharing = now;
+}
+
+/* Of the text and of the ids of its characters. */
+static uint64_t digest_of(const Corpus *corpus) {
+    const Vocab *vocab = &corpus->vocab;
+    Digest digest = digest_start();
+    digest_add(&digest, &corpus->digest, sizeof corpus->digest);
+    digest_add(&digest, vocab->codes, (size_t)vocab->size * sizeof *vocab->codes);
+    return digest_value(&digest);
+}
+
+static bool send_text(const Corpus *corpus, Error *err) {
+    Error none = {0};
+    broadcast((Command){
+        .kind = TEXT, .train = corpus->train, .count = corpus->length, .text = digest_of(corpus)});
+    if (world_agree(true, &none)) return true; /* all have it already */
+    if (!world_agree(true, err)) return false;
+    world_broadcast(corpus->ids, corpus->length * sizeof *corpus->ids);
+    return true;
+}
+
+bool workers_open(Workers *workers, Model *model, const RunOptions *options, const Corpus *corpus,
+                  Error *err) {
+    *workers =
+        (Workers){.model = model, .options = *options, .ids = corpus->ids, .train = corpus->train};
+    workers->options.shared = true;
+    if (sharing)
+        return fail(err, "several processes share one training at a time: another one is open");
+    if (!send_text(corpus, err)) return false;
+    broadcast((Command){.kind = OPEN,
+                        .config = model->config,
+                        .options = workers->options,
+                        .usual_threads = options->threads == run_default_threads()});
+    bool ok = open_run(workers, true, err);
+    if (!ok) close_run(workers);
+    set_sharing(ok);
+    return ok;
+}
+
+void workers_close(Workers *workers) {
+    if (!workers->run) return;
+    broadcast((Command){.kind = CLOSE});
+    close_run(workers);
+    set_sharing(false);
+}
+
+bool workers_teach(Workers *workers, Model *teacher, double share, Error *err) {
+    broadcast((Command){.kind = TEACH, .config = teacher->config, .share = share});
+    return open_teacher(workers, teacher, share, true, err);
+}
+
+void workers_restore(Workers *workers, uint64_t step, const float *first_moments,
+                     const float *second_moments) {
+    broadcast((Command){.kind = RESTORE, .step = step});
+    run_restore(workers->run, step, first_moments, second_moments);
+}
+
+Step workers_step(Workers *workers, uint64_t step, int window, const Optimizer *optimizer) {
+    double begun = clock_seconds();
+    broadcast((Command){.kind = STEP, .step = step, .window = window, .optimizer = *optimizer});
+    Step taken = take_step(workers, step, window, optimizer);
+    workers->seconds += clock_seconds() - begun;
+    return taken;
+}
+
+bool workers_evaluate(Workers *workers, size_t from, size_t count, size_t every, const Stop *stop,
+                      double *loss, Error *err) {
+    broadcast((Command){.kind = EVALUATE, .from = from, .count = count, .every = every});
+    if (!same_weights(workers, err)) return false;
+    *loss = run_evaluate_until(workers->run, workers->ids + from, count, every, stop->asked,
+                               stop->user);
+    return true;
+}
+
+void workers_collect(Workers *workers) {
+    broadcast((Command){.kind = COLLECT});
+    run_collect(workers->run);
+}
+
+void workers_shutdown(void) {
+    if (met && world_rank() == 0) broadcast((Command){.kind = SHUTDOWN});
+}
+
+/* ---- a worker ---- */
+
+typedef struct {
+    int32_t *ids;
+    uint64_t text; /* its digest */
+    size_t train, count;
+    Model model, teacher;
+    Workers part; /* this process's */
+} Worker;
+
+static void receive_text(Worker *w, const Command *command) {
+    Error err = {0};
+    bool known = w->ids && w->text == command->text && w->train == command->train &&
+                 w->count == command->count;
+    if (world_agree(known || fail(&err, "another text"), &err)) return;
+    memory_free(w->ids);
+    w->text = command->text;
+    w->train = command->train;
+    w->count = command->count;
+    bool ok = memory_alloc(&w->ids, command->count, sizeof *w->ids, "the text", &err);
+    if (world_agree(ok, &err)) world_broadcast(w->ids, command->count * sizeof *w->ids);
+}
+
+static void close_worker(Worker *w) {
+    close_run(&w->part);
+    model_free(&w->model);
+    model_free(&w->teacher);
+}
+
+static void open_worker(Worker *w, const Command *command) {
+    Error err = {0};
+    assert(!w->part.run); /* one at a time */
+    w->part = (Workers){
+        .model = &w->model, .options = command->options, .ids = w->ids, .train = w->train};
+    if (command->usual_threads) w->part.options.threads = run_default_threads();
+    bool built = model_build(&w->model, &command->config, 0, &err);
+    if (!open_run(&w->part, built, &err)) close_worker(w);
+}
+
+static void open_worker_teacher(Worker *w, const Command *command) {
+    Error err = {0};
+    bool built = model_build(&w->teacher, &command->config, 0, &err);
+    if (!open_teacher(&w->part, &w->teacher, command->share, built, &err)) close_worker(w);
+}
+
+static void evaluate(Worker *w, const Command *command) {
+    Error err = {0};
+    assert(w->part.model); /* the first process has opened one */
+    if (same_weights(&w->part, &err))
+        run_evaluate(w->part.run, w->ids + command->from, command->count, command->every);
+}
+
+static void execute(Worker *w, const Command *command) {
+    switch (command->kind) {
+        case TEXT: receive_text(w, command); break;
+        case OPEN: open_worker(w, command); break;
+        case TEACH: open_worker_teacher(w, command); break;
+        case CLOSE: close_worker(w); break;
+        case RESTORE: run_restore(w->part.run, command->step, NULL, NULL); break;
+        case STEP: take_step(&w->part, command->step, command->window, &command->optimizer); break;
+        case EVALUATE: evaluate(w, command); break;
+        case COLLECT: run_collect(w->part.run); break;
+        case SHUTDOWN: break;
+    }
+}
+
+void workers_execute(void) {
+    Worker worker = {0};
+    Command command;
+    do {
+        world_broadcast(&command, sizeof command);
+        execute(&worker, &command);
+    } while (command.kind != SHUTDOWN);
+    close_worker(&worker);
+    memory_free(worker.ids);
+}

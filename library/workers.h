@@ -1,0 +1,80 @@
+/* workers.h - a model in training, on one process or on several (base/world.h).
+ *
+ * The first process alone reads and writes files, prints, and decides what is done next. It sends
+ * each command to the others, the workers, and takes part in it itself. A worker has a copy of the
+ * text and of the model, executes its part of each command, and opens no file. With one process
+ * these functions only call model.h. */
+#ifndef TRIL_LIBRARY_WORKERS_H
+#define TRIL_LIBRARY_WORKERS_H
+
+#include "base/world.h"
+#include "data/data.h"
+#include "model/model.h"
+
+/* Whether to end early: `asked` is called now and then, and says so by anything but 0; NULL: never.
+ */
+typedef struct {
+    int (*asked)(void *user);
+    void *user;
+} Stop;
+
+typedef struct {
+    Run *run; /* the caller may use it alone for what needs no worker: to write text */
+    Model *model;
+    RunOptions options;
+    const int32_t *ids; /* the text */
+    size_t train;       /* the first `train` ids are for training */
+    int32_t *inputs, *targets;
+    Run *teacher; /* workers_teach; NULL: none */
+    double share;
+    double seconds; /* of all steps */
+} Workers;
+
+/* On all processes, before everything else: do they run the same program? Refused: another program,
+ * or another build of it. */
+bool workers_meet(Error *err);
+
+/* Sends the text and the model to the workers, and opens a run of it on every process; only one at
+ * a time. Borrows the model and the corpus. workers_close releases the run.
+ * Refused: a second run, if there are several processes; too little memory in any process; other
+ * kernels than the first process has, because they round differently. On failure there is nothing
+ * to close. */
+bool workers_open(Workers *workers, Model *model, const RunOptions *options, const Corpus *corpus,
+                  Error *err);
+void workers_close(Workers *workers);
+
+/* From now on each step also learns what `teacher` expects: run_teach with this share. Sends the
+ * teacher, which is borrowed, to the workers, and opens a run of it on every process. Its
+ * vocabulary is the model's, and its context is not shorter than the windows. Refused: too little
+ * memory in any process. */
+bool workers_teach(Workers *workers, Model *teacher, double share, Error *err);
+
+/* Calls run_restore on all processes: continues after `step` updates, with these moments. */
+void workers_restore(Workers *workers, uint64_t step, const float *first_moments,
+                     const float *second_moments);
+
+typedef struct {
+    double loss; /* of the batch, before the update */
+    double norm; /* of the gradient; NaN if the loss is not finite and there was no update */
+} Step;
+
+/* Trains on batch number `step`: forward, backward and an update. Its windows are cut into pieces
+ * of `window` characters, which divides their length. */
+Step workers_step(Workers *workers, uint64_t step, int window, const Optimizer *optimizer);
+
+/* Sets *loss to run_evaluate_until on `count` ids of the text from `from` on. Refused: weights that
+ * differ between processes, which means that memory, messages or programs are broken. */
+bool workers_evaluate(Workers *workers, size_t from, size_t count, size_t every, const Stop *stop,
+                      double *loss, Error *err);
+
+/* Collects all moments in the first process's run, before they are saved. */
+void workers_collect(Workers *workers);
+
+/* In a worker: executes commands until the first process shuts it down. It takes part in all that
+ * the first one does with these functions. */
+void workers_execute(void);
+
+/* In the first process: ends all workers, at any time, if workers_meet has succeeded. */
+void workers_shutdown(void);
+
+#endif

@@ -1,0 +1,236 @@
+#include "programs/report/chart.h"
+#include "programs/report/markup.h"
+
+#include <math.h>
+
+/* The margins of page.css above and below the plot, in the height of the chart. */
+enum { TOP = 10, BOTTOM = 38 };
+
+enum { LINE = 14, MAX_LABELS = 32, PLOT = 1000 /* the width of the plot in its own units */ };
+
+/* Medium lightness, visible on white and on black. */
+static const char *const colours[CHART_COLOURS] = {"#3b82d6", "#d9722e", "#2f9e5b", "#c056a8",
+                                                   "#a8870c", "#d94f4f", "#16a0a8"};
+#define GREY "#808080"
+
+typedef struct {
+    FILE *out;
+    const Chart *chart;
+    double x_max, y_min, y_max; /* the range of the axes; x begins at 0 */
+    double height;              /* of the area between the axes, in pixels */
+} Drawing;
+
+/* A name to the right of the plot. */
+typedef struct {
+    const char *name, *colour;
+    bool broken; /* the line that it names */
+    double y;    /* in pixels */
+} Label;
+
+const char *chart_colour(int colour) {
+    return colours[colour % CHART_COLOURS];
+}
+
+/* In per cent of the width. */
+static double x_of(const Drawing *d, double x) {
+    return x / d->x_max * 100;
+}
+
+/* In pixels. */
+static double y_of(const Drawing *d, double y) {
+    return (d->y_max - y) / (d->y_max - d->y_min) * d->height;
+}
+
+static Drawing lay_out(FILE *out, const Chart *chart) {
+    Drawing d = {.out = out, .chart = chart, .y_min = INFINITY, .y_max = -INFINITY};
+    for (int i = 0; i < chart->curve_count; i++)
+        for (int n = 0; n < chart->curves[i].count; n++) {
+            Point p = chart->curves[i].points[n];
+            d.x_max = fmax(d.x_max, p.x);
+            d.y_min = fmin(d.y_min, p.y);
+            d.y_max = fmax(d.y_max, p.y);
+        }
+    for (int i = 0; i < chart->level_count; i++) {
+        d.y_min = fmin(d.y_min, chart->levels[i].y);
+        d.y_max = fmax(d.y_max, chart->levels[i].y);
+    }
+    if (chart->from_zero) d.y_min = 0;
+    const double tiny = 1e-15;
+    double range = d.y_max - d.y_min;
+    if (!(range > fmax(tiny, 1e-9 * fabs(d.y_max)))) { /* no points, or all have the same y */
+        d.y_min = isfinite(d.y_min) ? d.y_min : 0;
+        d.y_max = d.y_min + fmax(1, fabs(d.y_min));
+    }
+    double margin = 0.04 * (d.y_max - d.y_min);
+    d.y_max += margin;
+    if (!chart->from_zero) d.y_min -= margin;
+    if (!(d.x_max > tiny)) d.x_max = 1;
+    d.height = chart->height - TOP - BOTTOM;
+    return d;
+}
+
+/* The round number, 1, 2 or 5 times a power of ten, that divides `range` into about `parts`
+ * parts. */
+static double round_step(double range, double parts) {
+    double rough = range / parts, ten = pow(10, floor(log10(rough)));
+    double digit = rough / ten;
+    return ten * (digit < 1.5 ? 1 : digit < 3.5 ? 2 : digit < 7.5 ? 5 : 10);
+}
+
+/* Sets *first to the first multiple of `step` >= `min`. Returns the number of further multiples up
+ * to `max`. */
+static int multiples(double min, double max, double step, double *first) {
+    *first = ceil(min / step) * step;
+    return (int)floor((max - *first) / step);
+}
+
+/* Every second number on the x axis can be left out where there is little room. */
+static void draw_axes(const Drawing *d) {
+    double first, x_step = round_step(d->x_max, 6),
+                  y_step = round_step(d->y_max - d->y_min, d->chart->height / 65.0);
+    fputs("<g fill=\"" GREY "\" stroke=\"" GREY "\" stroke-opacity=\".25\">\n", d->out);
+    for (int i = multiples(d->y_min, d->y_max, y_step, &first); i >= 0; i--) {
+        double y = first + i * y_step;
+        fprintf(d->out,
+                "<svg y=\"%.1f\" overflow=\"visible\"><line x2=\"100%%\"/><text x=\"-6\" y=\"4\" "
+                "text-anchor=\"end\" stroke=\"none\">%.6g</text></svg>\n",
+                y_of(d, y), fabs(y) < y_step / 2 ? 0 : y);
+    }
+    for (int i = multiples(0, d->x_max, x_step, &first); i >= 0; i--)
+        fprintf(d->out,
+                "<svg x=\"%.5g%%\" y=\"%.0f\" overflow=\"visible\"><path d=\"M0 0v4\"/><text "
+                "%sy=\"16\" text-anchor=\"middle\" stroke=\"none\">%.9g</text></svg>\n",
+                x_of(d, first + i * x_step), d->height, i % 2 ? "class=\"odd\" " : "",
+                first + i * x_step);
+    fprintf(d->out,
+            "<svg y=\"%.0f\" overflow=\"visible\"><line x2=\"100%%\"/><text x=\"100%%\" y=\"32\" "
+            "text-anchor=\"end\" stroke=\"none\">",
+            d->height);
+    markup_text(d->out, d->chart->x_name);
+    fputs("</text></svg>\n</g>\n", d->out);
+}
+
+/* Draws the points as numbers, and as dots if there are few. */
+static void draw_curve(const Drawing *d, const Curve *curve) {
+    static const char fixed[] = "vector-effect=\"non-scaling-stroke\"";
+    enum { FEW = 30 };
+    const char *colour = chart_colour(curve->colour);
+    fputs("<polyline data-name=\"", d->out);
+    markup_text(d->out, curve->name);
+    fprintf(d->out, "\" stroke=\"%s\" stroke-width=\"%s\" %s points=\"", colour,
+            curve->faint ? "1\" stroke-opacity=\".45" : "2", fixed);
+    for (int i = 0; i < curve->count; i++)
+        fprintf(d->out, "%s%.9g,%.9g", i ? " " : "", curve->points[i].x, curve->points[i].y);
+    fputs("\"/>\n", d->out);
+    if (curve->faint || curve->count > FEW) return;
+    fprintf(d->out, "<path stroke=\"%s\" stroke-width=\"6\" %s d=\"", colour, fixed);
+    for (int i = 0; i < curve->count; i++)
+        fprintf(d->out, "M%.9g %.9gh0", curve->points[i].x, curve->points[i].y);
+    fputs("\"/>\n", d->out);
+}
+
+/* The matrix scales the lines, but not their width. */
+static void draw_curves(const Drawing *d) {
+    const Chart *chart = d->chart;
+    double x_scale = PLOT / d->x_max, y_scale = d->height / (d->y_max - d->y_min);
+    fprintf(d->out,
+            "<svg width=\"100%%\" height=\"%.0f\" viewBox=\"0 0 %d %.0f\" "
+            "preserveAspectRatio=\"none\" overflow=\"visible\">\n"
+            "<g class=\"plot\" fill=\"none\" stroke-linejoin=\"round\" stroke-linecap=\"round\" "
+            "transform=\"matrix(%.9g 0 0 %.9g 0 %.9g)\">\n",
+            d->height, PLOT, d->height, x_scale, -y_scale, d->y_max * y_scale);
+    for (int faint = 1; faint >= 0; faint--)
+        for (int i = 0; i < chart->curve_count; i++)
+            if (chart->curves[i].faint == (faint == 1)) draw_curve(d, &chart->curves[i]);
+    fputs("</g>\n</svg>\n", d->out);
+}
+
+/* A ring, a line from it to the upper edge, and the text there, one text below the other. */
+static void draw_marks(const Drawing *d) {
+    for (int i = 0; i < d->chart->mark_count; i++) {
+        const Mark *mark = &d->chart->marks[i];
+        const char *colour = chart_colour(mark->colour);
+        double x = x_of(d, mark->at.x), y = y_of(d, mark->at.y);
+        bool left = x > 50; /* the text is to the left of the line */
+        fprintf(d->out,
+                "<svg class=\"mark\" x=\"%.5g%%\" overflow=\"visible\"><path d=\"M0 0V%.1f\" "
+                "stroke=\"%s\" stroke-dasharray=\"2 3\"/><circle cy=\"%.1f\" r=\"5\" fill=\"none\" "
+                "stroke=\"%s\" stroke-width=\"2\"/><text x=\"%d\" y=\"%d\" text-anchor=\"%s\" "
+                "fill=\"" GREY "\">",
+                x, y - 5, colour, y, colour, left ? -6 : 6, LINE * (i + 1) - 4,
+                left ? "end" : "start");
+        markup_text(d->out, mark->text);
+        fputs("</text></svg>\n", d->out);
+    }
+}
+
+/* Sorts the labels from top to bottom and moves them at least a line apart. */
+static void spread(const Drawing *d, Label *labels, int count) {
+    for (int i = 1; i < count; i++)
+        for (int j = i; j > 0 && labels[j].y < labels[j - 1].y; j--) {
+            Label other = labels[j];
+            labels[j] = labels[j - 1];
+            labels[j - 1] = other;
+        }
+    for (int i = 1; i < count; i++) labels[i].y = fmax(labels[i].y, labels[i - 1].y + LINE);
+    for (int i = count - 1; i >= 0; i--) {
+        double lowest = d->height - LINE * (count - 1 - i);
+        labels[i].y = fmin(labels[i].y, lowest);
+    }
+}
+
+static void draw_levels(const Drawing *d) {
+    for (int i = 0; i < d->chart->level_count; i++) {
+        double y = y_of(d, d->chart->levels[i].y);
+        fprintf(d->out,
+                "<line x2=\"100%%\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"" GREY
+                "\" stroke-dasharray=\"5 4\"/>\n",
+                y, y);
+    }
+}
+
+/* A piece of each line, and its name. */
+static void draw_names(const Drawing *d) {
+    const Chart *chart = d->chart;
+    Label labels[MAX_LABELS];
+    int count = 0;
+    for (int i = 0; i < chart->level_count && count < MAX_LABELS; i++)
+        labels[count++] = (Label){chart->levels[i].name, GREY, true, y_of(d, chart->levels[i].y)};
+    for (int i = 0; i < chart->curve_count && count < MAX_LABELS; i++) {
+        const Curve *curve = &chart->curves[i];
+        if (curve->faint || curve->count == 0) continue;
+        double y = y_of(d, curve->points[curve->count - 1].y);
+        labels[count++] = (Label){curve->name, chart_colour(curve->colour), false, y};
+    }
+    spread(d, labels, count);
+    fputs("<svg class=\"names\" x=\"100%\" overflow=\"visible\">\n", d->out);
+    for (int i = 0; i < count; i++) {
+        fprintf(d->out,
+                "<path d=\"M6 %.1fh12\" stroke=\"%s\" stroke-width=\"2\"%s/><text x=\"23\" "
+                "y=\"%.1f\" fill=\"" GREY "\">",
+                labels[i].y, labels[i].colour, labels[i].broken ? " stroke-dasharray=\"5 2\"" : "",
+                labels[i].y + 4);
+        markup_text(d->out, labels[i].name);
+        fputs("</text>\n", d->out);
+    }
+    fputs("</svg>\n", d->out);
+}
+
+void chart_draw(FILE *out, const Chart *chart) {
+    Drawing d = lay_out(out, chart);
+    fprintf(out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"%s\" class=\"chart\" role=\"img\" "
+            "height=\"%.0f\" overflow=\"visible\" font-family=\"system-ui, sans-serif\" "
+            "font-size=\"12\" data-place=\"",
+            chart->id, d.height);
+    markup_text(out, chart->x_place);
+    fprintf(out, "\" data-decimals=\"%d\">\n<title>", chart->decimals);
+    markup_text(out, chart->title);
+    fputs("</title>\n", out);
+    draw_axes(&d);
+    draw_levels(&d);
+    draw_curves(&d);
+    draw_marks(&d);
+    if (chart->names) draw_names(&d);
+    fputs("</svg>\n", out);
+}

@@ -1,0 +1,42 @@
+/* glyph.h - visible characters for maps and single lines of text. */
+#ifndef TRIL_PROGRAMS_REPORT_GLYPH_H
+#define TRIL_PROGRAMS_REPORT_GLYPH_H
+
+#include "library/tril.h"
+
+#include <stdbool.h>
+
+enum { GLYPH_SIZE = 12, GLYPH_COLUMNS = 2 };
+
+/* Does this code point change how the rest of the line is shown (direction, line breaks)? */
+bool glyph_is_format(uint32_t code);
+
+/* The columns that a code point takes on a terminal: 0 to GLYPH_COLUMNS. */
+int glyph_columns(uint32_t code);
+
+/* Writes a character as visible text. White space becomes a sign, an accent gets a circle, an
+ * invisible or format character becomes a dot. Returns its width in terminal columns: 1 or
+ * GLYPH_COLUMNS. */
+int glyph_of(const TrilTokenizer *tokenizer, int32_t id, char glyph[GLYPH_SIZE]);
+
+/* The same, padded to GLYPH_COLUMNS columns. */
+void glyph_padded(const TrilTokenizer *tokenizer, int32_t id, char glyph[GLYPH_SIZE]);
+
+/* A line of glyphs that grows, with spaces as spaces. */
+typedef struct {
+    char *text;
+    size_t size; /* room in `text`, for the zero at its end, too */
+    int columns; /* left */
+    bool bytes;  /* a character is a byte */
+} GlyphLine;
+
+/* Appends a character as the library writes it, text[length], to a GlyphLine: a TrilOnText, which
+ * asks to stop when the line has no room. */
+int glyph_take(const char *text, size_t length, void *line);
+
+/* Writes the characters of ids [count] on one line. Stops when `columns` columns or `size` bytes
+ * are full. */
+void glyph_line(const TrilTokenizer *tokenizer, const int32_t *ids, int count, int columns,
+                char *text, size_t size);
+
+#endif

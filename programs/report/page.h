@@ -1,0 +1,96 @@
+/* page.h - the results of a training run as one HTML file that needs no network. While the training
+ * runs, the file is written again and again, and reloads itself in the browser. */
+#ifndef TRIL_PROGRAMS_REPORT_PAGE_H
+#define TRIL_PROGRAMS_REPORT_PAGE_H
+
+#include "base/error.h"
+#include "programs/report/chart.h"
+#include "programs/report/glyph.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A training under way. */
+typedef struct {
+    const char *status; /* a sentence */
+    double share;       /* of the training that is done, 0 to 1 */
+    double every;       /* seconds until the page is written again, about */
+    int version;        /* another number each time */
+} PageLive;
+
+/* What a person should know of this training. */
+typedef struct {
+    const char *rung, *text;
+} PageVerdict;
+
+/* A row of the table of models. Losses are in nats per character, NaN if not measured. */
+typedef struct {
+    const char *name;
+    size_t parameters;
+    double train, validation;
+    double compute; /* floating-point operations; NaN: not known */
+    double seconds; /* negative: not trained */
+    bool falling;   /* more steps would lower its loss */
+} PageModel;
+
+/* How a model continues the page's prompt; or how the text itself goes on. */
+typedef struct {
+    const char *name, *note; /* note: a remark on it */
+    const char *text;        /* any bytes */
+    size_t length;
+} PageWriting;
+
+/* The line that the model generated after `step` steps. */
+typedef struct {
+    int step;
+    double validation;
+    const char *text;
+} PageSample;
+
+/* A head's attention weights [tokens, tokens] on the page's line of text. */
+typedef struct {
+    int layer, head;
+    const float *weights;
+} PageHead;
+
+typedef struct {
+    char name[24], value[80];
+} PageSetting;
+
+/* Borrows everything. page_write escapes the texts, which may hold any characters. */
+typedef struct {
+    const char *text, *model, *idea; /* the text's file, the model's name and description */
+    uint64_t digest;                 /* of the text */
+    size_t characters;
+    int vocabulary;
+    const PageLive *live; /* NULL: the training has ended */
+    const char *failure;  /* why it ended before its time; NULL: it did not */
+    const PageVerdict *verdicts;
+    int verdict_count;
+    Chart losses;        /* strong: on the held-out text; faint: on the batches that train */
+    const Chart *curves; /* of the training: learning rate, gradient norm, speed */
+    int curve_count;
+    const PageModel *models;
+    int model_count;
+    const char *prompt; /* what the writings continue; any bytes */
+    size_t prompt_length;
+    const PageWriting *writings;
+    int writing_count;
+    const PageSample *samples;
+    int sample_count;
+    const PageHead *heads; /* empty if the model has no attention */
+    int head_count, tokens;
+    const char (*glyphs)[GLYPH_SIZE]; /* of the tokens of the line */
+    int left_out;                     /* heads that are not shown */
+    char *const *command;             /* the words of the command line, ended by NULL */
+    const PageSetting *settings;
+    int setting_count;
+} Page;
+
+/* Writes the page to `path`, atomically. */
+bool page_write(const char *path, const Page *page, Error *err);
+
+/* Is the file at `path` such a page, from a training on the text with this digest? */
+bool page_is_of(const char *path, uint64_t digest);
+
+#endif

@@ -1,0 +1,121 @@
+#include "programs/sample/dialogue.h"
+#include "base/signals.h"
+#include "base/terminal.h"
+#include "programs/sample/commands.h"
+#include "library/message.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static volatile sig_atomic_t stopped;
+
+/* Reads one line without its newline. False at the end of the input. After Ctrl-C the terminal
+ * drops the typed characters, and the prompt appears again. */
+static bool read_line(char **line, size_t *capacity, size_t *length, bool terminal) {
+    int64_t count = 0;
+    while (count == 0) {
+        if (terminal) fputs("> ", stdout);
+        if (terminal) fflush(stdout);
+        if (!terminal || signals_await_input()) count = terminal_read_line(line, capacity);
+        if (count == 0) putchar('\n');
+    }
+    if (count < 0) {
+        if (terminal) putchar('\n');
+        return false;
+    }
+    *length = (size_t)count - (count > 0 && (*line)[count - 1] == '\n');
+    return true;
+}
+
+/* What is said, and how it goes on. */
+typedef struct {
+    const TrilModel *model;
+    Writer *writer;
+    Settings settings;
+    int texts; /* begun so far */
+    bool terminal;
+} Dialogue;
+
+static bool refuse(const Error *err) {
+    fprintf(stderr, "sample: %s\n", err->text);
+    fflush(stderr); /* before the next prompt: on Windows it has a buffer */
+    return false;
+}
+
+/* Adds the typed line to the text. True if the model should continue. */
+static bool say(Dialogue *d, const char *line, size_t length) {
+    Error err;
+    if (length == 0) return true;
+    if (!message_knows(d->model, "that line", line, length, &err)) return refuse(&err);
+    writer_new_line(d->writer);
+    writer_say(d->writer, line, length);
+    return true;
+}
+
+static void obey(Dialogue *d, const char *line) {
+    Command command;
+    Error err;
+    if (!command_read(&command, &d->settings, line, &err)) {
+        refuse(&err);
+        return;
+    }
+    writer_set(d->writer, &d->settings.sampling);
+    if (command == COMMAND_NEW) writer_begin(d->writer, d->texts++);
+    if (command == COMMAND_HELP) command_print_help(stdout, &d->settings);
+}
+
+/* Takes a line of input. True if the model should continue. */
+static bool take_line(Dialogue *d, const char *line, size_t length) {
+    Error err;
+    if (d->terminal && memchr(line, '\033', length)) {
+        fail(&err, "that line has keys which this terminal cannot edit with; rlwrap sample -i has "
+                   "arrow keys and a history");
+        return refuse(&err);
+    }
+    if (length == 0 || line[0] != '/') return say(d, line, length);
+    if (length > 1 && line[1] == '/') return say(d, line + 1, length - 1);
+    obey(d, line);
+    return false;
+}
+
+static void go_on(Dialogue *d) {
+    if (d->terminal) signals_let_through();
+    writer_go_on(d->writer, d->settings.length, &stopped);
+    if (d->terminal) signals_keep_out();
+    writer_end_text(d->writer);
+}
+
+static bool take_turns(Dialogue *d, const char *prompt, Error *err) {
+    char *line = NULL;
+    size_t capacity = 0, typed;
+    writer_say(d->writer, prompt, strlen(prompt));
+    if (*prompt) go_on(d);
+    while (!ferror(stdout) && read_line(&line, &capacity, &typed, d->terminal)) {
+        stopped = 0;
+        line[typed] = 0; /* in place of its newline, or at the end */
+        if (take_line(d, line, typed)) go_on(d);
+    }
+    int reason = errno;
+    free(line);
+    return ferror(stdout) || feof(stdin) || reason == 0 ||
+           fail(err, "standard input cannot be read: %s", strerror(reason));
+}
+
+bool dialogue(const TrilModel *model, const TrilSampling *sampling, const char *stop,
+              const char *prompt, int length, Error *err) {
+    bool terminal = terminal_is(stdin) && terminal_is(stdout);
+    Dialogue d = {
+        .model = model, .settings = {*sampling, length}, .texts = 1, .terminal = terminal};
+    if (terminal) {
+        signals_take_turns(&stopped); /* the writer's threads inherit that Ctrl-C is kept out */
+        puts(
+            "Type a beginning, and Enter. An empty line goes on; /help lists commands; Ctrl-C stops "
+            "the writing, Ctrl-D ends.");
+    }
+    bool ok = writer_open(&d.writer, model, sampling, stop, err) && take_turns(&d, prompt, err);
+    writer_close(d.writer);
+    if (terminal) signals_end_turns();
+    return ok;
+}

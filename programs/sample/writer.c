@@ -1,0 +1,151 @@
+#include "programs/sample/writer.h"
+#include "base/clock.h"
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/terminal.h"
+#include "base/utf8.h"
+#include "library/message.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct Writer {
+    TrilWriter *text;
+    const TrilTokenizer *tokenizer;
+    bool bytes; /* ids stand for byte values */
+    bool empty; /* nothing read or written yet */
+    bool ended; /* the text's last character is a newline */
+    /* output is flushed, but not so often that a fast model waits for the terminal */
+    bool terminal;      /* shows whole characters, escaped */
+    Utf8Stream pending; /* bytes of an incomplete character */
+    double flushed;
+    char last; /* the last byte printed */
+    /* the stop text */
+    const char *stop;
+    char *tail; /* the last stop_length bytes written; owned */
+    size_t stop_length, tail_seen;
+};
+
+bool writer_open(Writer **opened, const TrilModel *model, const TrilSampling *sampling,
+                 const char *stop, Error *err) {
+    Writer *w;
+    TrilError error;
+    *opened = NULL;
+    if (!memory_alloc(&w, 1, sizeof *w, "the writer", err)) return false;
+    w->tokenizer = tril_model_tokenizer(model);
+    w->bytes = tril_tokenizer_has_bytes(w->tokenizer);
+    w->terminal = terminal_is(stdout);
+    w->stop = stop;
+    w->stop_length = stop ? strlen(stop) : 0;
+    bool ok = memory_alloc(&w->tail, w->stop_length, 1, "sampling", err) &&
+              (tril_writer_open(&w->text, model, sampling, &error) == TRIL_OK ||
+               message_take(err, &error, NULL));
+    if (!ok) {
+        writer_close(w);
+        return false;
+    }
+    writer_begin(w, 0);
+    *opened = w;
+    return true;
+}
+
+void writer_close(Writer *w) {
+    if (!w) return;
+    tril_writer_close(w->text);
+    memory_free(w->tail);
+    memory_free(w);
+}
+
+void writer_set(Writer *w, const TrilSampling *sampling) {
+    tril_writer_set(w->text, sampling, NULL);
+}
+
+void writer_begin(Writer *w, int number) {
+    tril_writer_begin(w->text, (uint64_t)number);
+    w->empty = true;
+    w->ended = false;
+    w->pending = (Utf8Stream){0};
+    w->last = '\n';
+}
+
+/* ---- printing ---- */
+
+static void put(Writer *w, const char *text, int length) {
+    if (length == 0) return;
+    if (w->terminal)
+        escape_text(stdout, text, (size_t)length);
+    else
+        fwrite(text, 1, (size_t)length, stdout);
+    w->last = text[length - 1];
+    double now = clock_seconds();
+    if (now - w->flushed < 0.02) return;
+    fflush(stdout);
+    w->flushed = now;
+}
+
+/* Prints a whole character, or a byte of a byte model. */
+static void put_character(Writer *w, const char *character, int length) {
+    char text[4 * UTF8_MAX];
+    if (w->bytes && w->terminal)
+        put(w, text, utf8_stream(&w->pending, *character, text));
+    else
+        put(w, character, length);
+}
+
+void writer_end_line(Writer *w) {
+    if (w->last != '\n') put(w, "\n", 1);
+    fflush(stdout);
+}
+
+void writer_end_text(Writer *w) {
+    if (w->terminal || !w->bytes) writer_end_line(w);
+    fflush(stdout);
+}
+
+/* ---- writing ---- */
+
+static void read_text(Writer *w, const char *text, size_t length) {
+    tril_writer_read(w->text, text, length, NULL);
+    w->empty = false;
+    w->ended = text[length - 1] == '\n';
+}
+
+void writer_say(Writer *w, const char *text, size_t length) {
+    uint32_t any;
+    for (size_t i = 0; i < length;) {
+        int bytes = w->bytes ? 1 : utf8_decode(text + i, length - i, &any);
+        put_character(w, text + i, bytes);
+        i += (size_t)bytes;
+    }
+    if (length > 0) read_text(w, text, length);
+}
+
+void writer_new_line(Writer *w) {
+    size_t count;
+    writer_end_line(w);
+    if (w->empty || w->ended) return;
+    if (tril_encode(w->tokenizer, "\n", 1, NULL, 0, &count, NULL) == TRIL_OK) read_text(w, "\n", 1);
+}
+
+/* Appends a character to the tail. True if the tail is now the stop text. */
+static bool stop_after(Writer *w, const char *character, int length) {
+    for (int i = 0; w->stop_length > 0 && i < length; i++) {
+        memmove(w->tail, w->tail + 1, w->stop_length - 1);
+        w->tail[w->stop_length - 1] = character[i];
+        w->tail_seen++;
+    }
+    return w->stop_length > 0 && w->tail_seen >= w->stop_length &&
+           memcmp(w->tail, w->stop, w->stop_length) == 0;
+}
+
+void writer_go_on(Writer *w, int length, const volatile sig_atomic_t *interrupted) {
+    w->tail_seen = 0;
+    for (int i = 0; i < length && !ferror(stdout) && !(interrupted && *interrupted); i++) {
+        char text[UTF8_MAX];
+        int bytes = tril_writer_write(w->text, text);
+        w->empty = false;
+        w->ended = *text == '\n';
+        put_character(w, text, bytes);
+        if (stop_after(w, text, bytes)) return;
+    }
+}

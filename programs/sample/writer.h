@@ -1,0 +1,45 @@
+/* writer.h - generates text and prints each character as soon as it is chosen.
+ *
+ * A pipe or a file gets the text unchanged; from a byte model, exactly its bytes. A terminal gets
+ * whole characters, U+FFFD for bytes that are not UTF-8, and escaped control characters
+ * (base/escape.h). */
+#ifndef TRIL_PROGRAMS_SAMPLE_WRITER_H
+#define TRIL_PROGRAMS_SAMPLE_WRITER_H
+
+#include "base/error.h"
+#include "library/tril.h"
+
+#include <signal.h>
+
+typedef struct Writer Writer;
+
+/* Opens a writer. It borrows the model and `stop`, the text after which a text ends; NULL: there is
+ * none. The caller closes it. On failure *writer is NULL. */
+bool writer_open(Writer **writer, const TrilModel *model, const TrilSampling *sampling,
+                 const char *stop, Error *err);
+void writer_close(Writer *writer);
+
+/* Chooses characters by *sampling from now on. */
+void writer_set(Writer *writer, const TrilSampling *sampling);
+
+/* Begins a new text: number `number` of the seed. */
+void writer_begin(Writer *writer, int number);
+
+/* Prints a text of known characters, and appends it to what the model has read. */
+void writer_say(Writer *writer, const char *text, size_t length);
+
+/* Generates `length` more characters. Stops early at the stop text, if printing fails, or if
+ * *interrupted becomes true (NULL: never). An empty text begins after
+ * tril_tokenizer_start, which is not printed. */
+void writer_go_on(Writer *writer, int length, const volatile sig_atomic_t *interrupted);
+
+/* Prints a newline if the last line has none. The text itself does not change. */
+void writer_end_line(Writer *writer);
+
+/* writer_end_line at the end of a text. A pipe or a file gets no newline from a byte model. */
+void writer_end_text(Writer *writer);
+
+/* writer_end_line, and appends the newline to the text if the vocabulary has one. */
+void writer_new_line(Writer *writer);
+
+#endif

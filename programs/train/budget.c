@@ -1,0 +1,79 @@
+#include "programs/train/budget.h"
+
+enum { EVALUATIONS = 10, FIRST_GUESS = 1000 };
+
+/* By the clock: all steps, estimated from the speed so far, with `left` seconds left. */
+static int expected_steps(const Budget *b, const Progress *p, double left) {
+    if (p->now.step == 0) return FIRST_GUESS < b->max_steps ? FIRST_GUESS : b->max_steps;
+    double step = p->seconds / p->now.step, steps = p->now.step + (left > step ? left / step : 1);
+    return steps < b->max_steps ? (int)steps : b->max_steps;
+}
+
+Budget budget_open(const Plan *plan, double seconds, int max_steps, double closing,
+                   const Progress *progress) {
+    Budget b = {.seconds = seconds,
+                .time = plan->time,
+                .steps = plan->steps,
+                .max_steps = max_steps,
+                .eval_every = plan->eval_every,
+                .closing = closing,
+                .last_evaluation = progress->seconds,
+                .patience = plan->patience};
+    if (seconds > 0) b.steps = expected_steps(&b, progress, seconds - progress->seconds);
+    return b;
+}
+
+bool budget_complete(const Budget *b, const Progress *p) {
+    Budget then = *b;
+    if (b->seconds > 0) then.steps = (int)p->early_stop;
+    if (p->early_stop > 0 && budget_early_stop(&then, p)) return true;
+    if (b->seconds <= 0) return p->now.step >= b->steps;
+    return p->time_limit >= b->time || p->seconds >= b->seconds || p->now.step >= b->max_steps;
+}
+
+bool budget_early_stop(const Budget *b, const Progress *p) {
+    const double not_chance = 2; /* one worse evaluation can be chance */
+    return p->now.cooling <= 0 && p->now.since_lowest >= not_chance &&
+           p->now.step - p->now.lowest_step > b->patience * b->steps;
+}
+
+bool budget_early_decay(const Budget *b, const Progress *p) {
+    Budget half = *b;
+    half.patience /= 2;
+    return b->patience < 1 && budget_early_stop(&half, p);
+}
+
+void budget_limit_steps(Budget *b, int steps) {
+    if (steps < b->max_steps) b->max_steps = steps;
+    if (steps < b->steps) b->steps = steps;
+}
+
+bool budget_used(Budget *b, const Progress *p) {
+    if (b->seconds <= 0) return p->now.step >= b->steps;
+    const double soon = 0.1; /* the first steps are slow and say nothing about the rest */
+    double left = b->seconds - p->seconds;
+    if (p->seconds > soon * b->seconds) left -= b->closing * b->evaluation;
+    b->steps = expected_steps(b, p, left);
+    return left < p->seconds / p->now.step || p->now.step >= b->max_steps;
+}
+
+bool budget_evaluation_due(const Budget *b, const Progress *p, bool used) {
+    const double rare = 20, soon = 0.25; /* of the steps between evaluations */
+    if (b->seconds <= 0)
+        return used ||
+               (p->now.step % b->eval_every == 0 && b->steps - p->now.step >= soon * b->eval_every);
+    double left =
+        p->seconds / p->now.step * (b->steps - p->now.step); /* until the one at the end */
+    double part = (p->seconds + left) / EVALUATIONS, since = p->seconds - b->last_evaluation;
+    return used || (since >= part && since >= rare * b->evaluation && left >= part / 2);
+}
+
+void budget_expect(Budget *b, double seconds) {
+    if (!b->measured) b->evaluation = seconds;
+}
+
+void budget_evaluated(Budget *b, const Progress *p, double seconds) {
+    b->measured = true;
+    b->evaluation = seconds;
+    b->last_evaluation = p->seconds;
+}

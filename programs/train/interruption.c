@@ -1,0 +1,52 @@
+#include "programs/train/interruption.h"
+#include "base/file.h"
+#include "base/signals.h"
+#include "base/terminal.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t asked; /* 1: for an orderly end; 2: without evaluations */
+static bool loud, terminal;
+
+/* Without stdio, which a signal handler must not use. */
+static void say(const char *line) {
+    if (!loud) return;
+    const char over[] = "\r\033[K"; /* the line of progress */
+    bool put = !terminal || write(STDOUT_FILENO, over, sizeof over - 1) >= 0;
+    put = put && write(STDOUT_FILENO, line, (unsigned)strlen(line)) >= 0;
+    (void)put; /* nobody can be told that the terminal is gone */
+}
+
+static void on_interruption(Signal which) {
+    bool counts = which == SIGNAL_INTERRUPT || which == SIGNAL_TERMINATE;
+    if (asked == 0) {
+        asked = 1;
+        if (which != SIGNAL_PIPE)
+            say("Stopping: evaluating and saving; again to stop without evaluating\n");
+    } else if (counts && asked == 1) {
+        asked = 2;
+        say("Stopping without evaluating; again to end at once\n");
+    } else if (counts) {
+        file_abandon();
+        signals_die(which);
+    }
+}
+
+void interruption_catch(bool with_words) {
+    loud = with_words;
+    terminal = terminal_is(stdout);
+    signals_catch(on_interruption);
+}
+
+void interruption_ignore(void) {
+    signals_ignore();
+}
+
+bool interrupted(void) {
+    return asked > 0;
+}
+
+bool interrupted_twice(void) {
+    return asked > 1;
+}

@@ -1,0 +1,297 @@
+#include "programs/train/ladder.h"
+#include "base/clock.h"
+#include "base/escape.h"
+#include "base/memory.h"
+#include "library/message.h"
+#include "programs/report/textfile.h"
+#include "programs/train/display.h"
+#include "programs/train/interruption.h"
+#include "programs/train/next_steps.h"
+#include "programs/train/report.h"
+#include "programs/train/rung.h"
+#include "programs/train/stopwatch.h"
+#include "programs/train/verdict.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CLOSED_FORMS = 3, MAX_BASELINE_VOCABULARY = 8192 };
+
+/* The lines of the table: the closed forms, then the rungs trained so far. */
+typedef struct {
+    Result list[CLOSED_FORMS + MAX_RUNGS];
+    Course courses[CLOSED_FORMS + MAX_RUNGS]; /* of the rungs, by their places in the list */
+    int count;
+    Stopwatch watch; /* of the whole program, with --profile */
+} Results;
+
+/* Adds the lines that need no training. */
+static bool add_closed_forms(const Input *input, Results *results, Error *err) {
+    TrilCounts c;
+    TrilError error;
+    if (tril_text_count(input->text, &c, &error) != TRIL_OK) return message_take(err, &error, NULL);
+    const struct {
+        const char *name;
+        double train, held_out;
+    } forms[CLOSED_FORMS] = {{"uniform", c.uniform, c.uniform},
+                             {"counted unigram", c.own_unigram, c.unigram},
+                             {"counted bigram", c.own_bigram, c.bigram}};
+    for (int i = 0; i < CLOSED_FORMS; i++)
+        results->list[i] = (Result){.name = forms[i].name,
+                                    .train = forms[i].train,
+                                    .validation = forms[i].held_out,
+                                    .compute = NAN,
+                                    .seconds = -1};
+    results->count = CLOSED_FORMS;
+    return true;
+}
+
+/* ---- which rungs ---- */
+
+/* The index of the state's rung in the plan; plan->rung_count if there is no state. */
+static int place_of_state(const Plan *plan, const Start *start) {
+    int i = 0;
+    if (!start->resumed) return plan->rung_count;
+    const char *rung = tril_state_sizes(start->saved.state).rung;
+    while (i < plan->rung_count && strcmp(plan->rungs[i].name, rung) != 0) i++;
+    return i;
+}
+
+static const Result *result_of(const Saved *saved, const char *name) {
+    for (int i = 0; i < saved->result_count; i++)
+        if (strcmp(saved->results[i].name, name) == 0) return &saved->results[i];
+    return NULL;
+}
+
+/* The result of a rung that is complete: trained before, on the same number of steps or, by the
+ * clock, on as much time; a baseline on more steps, too, or on any time. Else NULL. */
+static const Result *complete(const Plan *plan, const RungPlan *rung, const Start *start) {
+    const Result *r = start->resumed ? result_of(&start->saved, rung->name) : NULL;
+    if (!r) return NULL;
+    double min = rung->baseline ? 1 : plan->time;
+    double more = r->characters - plan->steps * plan_step_characters(plan);
+    bool same = plan->time > 0   ? r->time >= min
+                : rung->baseline ? more > -1
+                                 : r->time <= 0 && fabs(more) < 1;
+    return same ? r : NULL;
+}
+
+/* A training that began without its baseline continues without it. `place` is the index of the
+ * state's rung. */
+static bool began_without(const Plan *plan, const RungPlan *rung, const Start *start, int place) {
+    return start->resumed && rung != &plan->rungs[place] && !result_of(&start->saved, rung->name);
+}
+
+static bool too_large(const Input *input) {
+    return input->vocabulary > MAX_BASELINE_VOCABULARY;
+}
+
+/* A baseline is not worth gigabytes: the counted bigram says the same. And a model that begins
+ * trained is compared with its own first loss. */
+static bool leaves_out(const Plan *plan, const RungPlan *rung, const Input *input,
+                       const Start *start, int place) {
+    return rung->baseline &&
+           (too_large(input) || plan->files->init || began_without(plan, rung, start, place));
+}
+
+/* Refused: less training than the rung of the state has had. */
+static bool check_state_budget(const Plan *plan, const Saved *saved, Error *err) {
+    double seconds = saved->progress.seconds;
+    int steps = tril_state_progress(saved->state).step;
+    if (plan->time > 0 && seconds > plan->time + 1)
+        return fail(err, "%s: %.0f seconds have been spent, more than --time %.0f",
+                    plan->files->state, seconds, plan->time);
+    if (plan->time <= 0 && steps > plan->steps)
+        return fail(err, "%s: %d steps have been taken, more than --steps %d", plan->files->state,
+                    steps, plan->steps);
+    return true;
+}
+
+/* The same of the rungs before it. They would be trained anew, and worse models would replace
+ * theirs. A baseline may have had more: `complete` keeps it. */
+static bool check_result_budget(const Plan *plan, const Saved *saved, Error *err) {
+    double each = plan_step_characters(plan);
+    for (int i = 0; i < plan->rung_count; i++) {
+        const Result *r = result_of(saved, plan->rungs[i].name);
+        if (!r || plan->rungs[i].baseline) continue;
+        if (plan->time > 0 && r->time <= 0 && r->seconds > plan->time + 1)
+            return fail(err, "%s: %s was trained for %.0f seconds, more than --time %.0f",
+                        plan->files->state, r->name, r->seconds, plan->time);
+        if (plan->time <= 0 && r->characters > plan->steps * each + 1)
+            return fail(err, "%s: %s was trained for %.0f steps, more than --steps %d",
+                        plan->files->state, r->name, r->characters / each, plan->steps);
+    }
+    return true;
+}
+
+/* A training that goes on gets no less than it had. */
+static bool check_budget(const Plan *plan, const Start *start, Error *err) {
+    return !start->resumed || (check_state_budget(plan, &start->saved, err) &&
+                               check_result_budget(plan, &start->saved, err));
+}
+
+/* Before hours of training: is there enough memory for each rung? */
+static bool check_memory(const Plan *plan, const Input *input, Start *start, Error *err) {
+    int place = place_of_state(plan, start);
+    for (int i = 0; i < plan->rung_count; i++) {
+        const RungPlan *rung = &plan->rungs[i];
+        TrilError error;
+        if (!leaves_out(plan, rung, input, start, place) &&
+            tril_training_fits(&rung->sizes, input->text, &rung->options, i == place, &error) !=
+                TRIL_OK)
+            return message_take(err, &error, NULL);
+    }
+    return true;
+}
+
+/* ---- training ---- */
+
+/* The seconds of a rung: an equal share of those that are `left` for it and the rungs after it,
+ * `rungs` in all; a baseline needs few, and ends when it had its steps. 0 if steps count. */
+static double seconds_for(const Plan *plan, const RungPlan *rung, double left, int rungs) {
+    const double min = 0.1, most = 0.1; /* seconds; the largest share of a baseline */
+    if (plan->time <= 0) return 0;
+    if (left < min) left = min;
+    return rung->baseline ? most * left : left / rungs;
+}
+
+/* Adds the line of a rung that is complete. How it went, its log still knows, unless somebody
+ * removed that. */
+static void add_known(Results *results, const RungPlan *rung, const Result *known) {
+    Result *result = &results->list[results->count];
+    Course *course = &results->courses[results->count++];
+    course_read(course, rung->log);
+    course->ended = true;
+    *result = *known;
+    result->course = course;
+    result->compute = course->steps > 0 ? course->compute : NAN;
+}
+
+static bool train_rungs(const Plan *plan, const Input *input, Outputs *outputs, Start *start,
+                        Results *results, Report *report, Error *failed, Error *err) {
+    const int rungs = plan->rung_count, place = place_of_state(plan, start);
+    double earlier = 0; /* seconds of complete rungs */
+    for (int i = 0; i < rungs && (results->count == CLOSED_FORMS || !interrupted()); i++) {
+        const RungPlan *rung = &plan->rungs[i];
+        if (leaves_out(plan, rung, input, start, place)) {
+            if (!plan->quiet && too_large(input)) show_left_out(rung->name, input);
+            continue;
+        }
+        const Result *known = complete(plan, rung, start);
+        if (known) {
+            add_known(results, rung, known);
+            earlier += known->seconds;
+            continue;
+        }
+        stopwatch_enter(&results->watch, "the page");
+        report_next(report, rung, results->count);
+        stopwatch_leave(&results->watch);
+        double left = plan->time - earlier - (clock_seconds() - plan->begun);
+        const Task task = {
+            .plan = plan,
+            .rung = rung,
+            .input = input,
+            .outputs = outputs,
+            .report = report,
+            .course = &results->courses[results->count],
+            .init = rung->chosen ? start->init : NULL,
+            .seconds = seconds_for(plan, rung, left, rungs - i),
+            /* the existing state of a later rung is worth more than the state of this one */
+            .keeps_state = i >= place || place == rungs,
+            .results = results->list + CLOSED_FORMS,
+            .result_count = results->count - CLOSED_FORMS,
+            .failed = failed};
+        Saved *from = i == place ? &start->saved : NULL;
+        stopwatch_enter(&results->watch, rung->name);
+        if (!train_rung(&task, from, &results->list[results->count], err)) return false;
+        stopwatch_leave(&results->watch);
+        results->count++;
+    }
+    return true;
+}
+
+/* ---- the comparison ---- */
+
+static void print_figure(FILE *out, const char *end, int digits, double figure) {
+    if (!isnan(figure)) fprintf(out, "%.*f", digits, figure);
+    fputs(end, out);
+}
+
+static void print_table(FILE *out, const void *what) {
+    const Results *results = what;
+    fputs(TABLE_HEADING, out);
+    for (int i = 0; i < results->count; i++) {
+        const Result *r = &results->list[i];
+        fprintf(out, "%s,%zu,", r->name, r->parameters);
+        print_figure(out, ",", 6, r->train);
+        print_figure(out, ",", 6, r->validation);
+        print_figure(out, ",", 6, r->validation / log(2.0));
+        print_figure(out, ",", 3, r->seconds < 0 ? 0 : r->seconds);
+        print_figure(out, "\n", 6, r->compute / TERA);
+    }
+}
+
+static bool write_table(const Plan *plan, const Results *results, Error *err) {
+    if (!textfile_write(plan->files->table, print_table, results, err)) return false;
+    fputs("\nThe table is also in ", stdout);
+    escape_string(stdout, plan->files->table);
+    puts(".");
+    return true;
+}
+
+/* The result of --model; NULL if its training has not begun. */
+static const Result *result_of_model(const Plan *plan, const Results *results) {
+    for (int i = CLOSED_FORMS; i < results->count; i++)
+        if (strcmp(results->list[i].name, plan->model) == 0) return &results->list[i];
+    return NULL;
+}
+
+/* Shows and writes the results. */
+static bool compare(const Plan *plan, const Input *input, Results *results, Report *report,
+                    const Error *failed, Error *err) {
+    Verdict verdicts[MAX_VERDICTS];
+    char longer[LONGER_SIZE];
+    const Result *model = result_of_model(plan, results);
+    int count = verdicts_of(plan, input, results->list, results->count, verdicts);
+    bool further = model && verdict_further(plan, input, model, verdicts, count, longer);
+    show_results(results->list, results->count, verdicts, count);
+    if (!plan->quiet) show_verdicts(plan, verdicts, count);
+    if (plan->ladder && !write_table(plan, results, err)) return false;
+    stopwatch_enter(&results->watch, "the page");
+    bool page = report_end(report, results->count, NULL, err);
+    stopwatch_stop(&results->watch);
+    if (plan->profile) show_profile("the program", &results->watch);
+    show_next_steps(plan, model, page, further ? longer : NULL);
+    return *failed->text ? fail(err, "%s", failed->text) : page; /* the training's files first */
+}
+
+static bool train_with_report(const Plan *plan, const Input *input, Outputs *outputs, Start *start,
+                              Results *results, Error *err) {
+    Report *report;
+    char where[PATH_SIZE];
+    Error failed = {0};
+    if (!outputs_make_way(outputs, input->digest, start->resumed, where, err)) return false;
+    if (*where) show_set_aside(where);
+    if (!report_open(&report, plan, input, outputs, results->list, err)) return false;
+    bool ok = train_rungs(plan, input, outputs, start, results, report, &failed, err);
+    if (ok)
+        ok = compare(plan, input, results, report, &failed, err);
+    else
+        report_end(report, results->count, err, &(Error){0});
+    report_close(report);
+    return ok;
+}
+
+bool ladder_train(const Plan *plan, const Input *input, Outputs *outputs, Start *start,
+                  Error *err) {
+    Results *results;
+    if (!check_budget(plan, start, err) || !check_memory(plan, input, start, err) ||
+        !memory_alloc(&results, 1, sizeof *results, "the results", err))
+        return false;
+    if (plan->profile) stopwatch_start(&results->watch, "the rest", plan->begun);
+    bool ok = add_closed_forms(input, results, err) &&
+              train_with_report(plan, input, outputs, start, results, err);
+    memory_free(results);
+    return ok;
+}

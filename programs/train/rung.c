@@ -1,0 +1,474 @@
+#include "programs/train/rung.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/terminal.h"
+#include "library/message.h"
+#include "programs/train/budget.h"
+#include "programs/train/display.h"
+#include "programs/train/interruption.h"
+#include "programs/train/log.h"
+#include "programs/train/measuring.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    BASELINE_STEPS = 1000 /* after which a bigram is as good as the counted one, within 0.02 */
+};
+
+/* With --profile, the time of the steps that none of their parts took. */
+static const char steps_rest[] = "the rest of the steps";
+
+static const char no_number[] = "the loss is no longer a number";
+
+/* The training of a rung: what is constant, and what changes. */
+typedef struct {
+    const Task *task;
+    const Plan *plan;
+    const RungPlan *rung;
+    const Input *input;
+    TrilModel *model, *own; /* own: the model, unless another owns it */
+    TrilTraining *training; /* of `model`; its steps are those of the budget */
+    Progress progress;
+    Budget budget;
+    double started;      /* clock_seconds(), less the seconds of earlier runs */
+    double saved;        /* clock_seconds() when the state was last written */
+    TrilTraffic traffic; /* of the steps of this run of the program, */
+    int steps;           /* their number, */
+    double seconds;      /* and their time */
+    Log log;
+    Course *course;      /* what the log says */
+    char kernels[16];    /* of the state; empty: not known */
+    bool measured;       /* Progress.best is the float32 loss of the checkpoint, by these kernels */
+    const char *said[2]; /* the names of the verdicts that were shown */
+    char sample[SAMPLE_SIZE];        /* written at the last evaluation */
+    Stopwatch watch;                 /* measures with --profile */
+    bool live;                       /* shows progress on a terminal */
+    double shown;                    /* clock_seconds() when the progress was last shown */
+    Spark spark;                     /* of the training loss */
+    Error best_failed, state_failed; /* why the file could not be written last time; empty: it
+                                        could */
+} Trainer;
+
+/* ---- the beginning ---- */
+
+/* An evaluation is left out if a person does not wait for it. */
+static int is_stopped(void *user) {
+    (void)user;
+    return interrupted_twice();
+}
+
+static void renew_progress(Trainer *t) {
+    t->progress.now = tril_training_progress(t->training);
+}
+
+/* Begins with random weights or with those of --init. */
+static TrilStatus begin(Trainer *t, TrilModel *init, TrilError *error) {
+    const RungPlan *rung = t->rung;
+    t->model = init;
+    if (!init) {
+        TrilStatus status =
+            tril_model_make(&t->own, t->input->tokenizer, &rung->sizes, t->plan->seed, error);
+        if (status != TRIL_OK) return status;
+        t->model = t->own;
+    }
+    t->progress.best = INFINITY;
+    return tril_training_open_on(&t->training, t->model, t->input->text, &rung->options, error);
+}
+
+/* Goes on after the state. */
+static TrilStatus resume(Trainer *t, const Saved *from, TrilError *error) {
+    TrilStatus status = tril_training_resume_from(&t->training, &t->own, from->state,
+                                                  t->input->text, &t->rung->options, error);
+    t->model = t->own;
+    t->progress = from->progress;
+    /* a checkpoint that somebody removed is written again */
+    if (!file_exists(t->rung->checkpoint)) t->progress.best = INFINITY;
+    return status;
+}
+
+/* A resumed training may have measured its best weights before, but not kept the loss. */
+static double closing_of(const Trainer *t) {
+    bool known = !t->plan->bf16 && t->progress.now.step == 0;
+    return plan_closing(t->plan, t->input, known);
+}
+
+/* By the clock: the steps of Plan.epochs; those that a baseline needs. */
+static int max_steps_of(const Trainer *t) {
+    const double any = 1e9;
+    if (t->rung->baseline) return BASELINE_STEPS;
+    double epochs = t->plan->epochs;
+    double steps = epochs * (double)t->input->train / plan_step_characters(t->plan);
+    return (int)(epochs > 0 ? fmax(1, fmin(steps, any)) : any);
+}
+
+/* Continues the log if it is still as the training left it; else moves it aside and begins another.
+ */
+static bool open_log(Trainer *t, Error *err) {
+    const char *path = t->rung->log;
+    const Progress *p = &t->progress;
+    const TrilProgress *now = &p->now;
+    char where[PATH_SIZE];
+    if (now->step > 0 && now->lowest_step <= 0 && isfinite(now->lowest))
+        course_begin(t->course, now->lowest);
+    if (p->log_length > 0 && log_reopen(&t->log, path, (size_t)p->log_length, p->log_digest)) {
+        course_read(t->course, path);
+        return true;
+    }
+    if (now->step > 0 && !outputs_set_aside(t->task->outputs, path, where, err)) return false;
+    if (now->step > 0 && *where && !t->plan->quiet) show_other_log(path, where);
+    return log_create(&t->log, path, err);
+}
+
+static bool open_training(Trainer *t, const Task *task, Saved *from, Error *err) {
+    TrilError error;
+    *t = (Trainer){.task = task,
+                   .plan = task->plan,
+                   .rung = task->rung,
+                   .input = task->input,
+                   .course = task->course,
+                   .live = !task->plan->quiet && terminal_is(stdout),
+                   .saved = clock_seconds()};
+    double begun = clock_seconds();
+    if (t->plan->profile) stopwatch_start(&t->watch, "the rest", begun);
+    stopwatch_enter(&t->watch, "opening");
+    TrilStatus status = from ? resume(t, from, &error) : begin(t, task->init, &error);
+    if (status == TRIL_OK && t->plan->profile) status = tril_training_profile(t->training, &error);
+    if (status != TRIL_OK) return message_take(err, &error, NULL);
+    if (from) snprintf(t->kernels, sizeof t->kernels, "%s", tril_state_kernels(from->state));
+    if (from) saved_free(from); /* its weights and moments take much memory */
+    renew_progress(t);
+    tril_training_set_stop(t->training, is_stopped, NULL);
+    if (!open_log(t, err)) return false;
+    t->budget = budget_open(t->plan, task->seconds, max_steps_of(t), closing_of(t), &t->progress);
+    if (t->progress.now.cooling > 0) budget_limit_steps(&t->budget, t->progress.now.cooled);
+    if (tril_training_set_steps(t->training, t->budget.steps, &error) != TRIL_OK)
+        return message_take(err, &error, NULL);
+    t->started = begun - t->progress.seconds;
+    stopwatch_leave(&t->watch);
+    return true;
+}
+
+static void close_training(Trainer *t) {
+    tril_training_close(t->training);
+    tril_model_free(t->own);
+    log_close(&t->log);
+}
+
+/* ---- one step ---- */
+
+static bool diverged(const Trainer *t, const char *what, int step, Error *err) {
+    double rate = tril_training_options(t->training).learning_rate;
+    return fail(err, "%s: %s at step %d; the learning rate of %.3g is too high: try --lr %.2g",
+                t->rung->name, what, step, rate, verdict_lower_rate(t->rung->name, rate));
+}
+
+/* Takes a step, as one of so many as the budget allows. */
+static TrilStatus take_step(Trainer *t, TrilStep *step, TrilError *error) {
+    TrilTraffic before = tril_processes_traffic();
+    TrilStatus status = tril_training_set_steps(t->training, t->budget.steps, error);
+    if (status == TRIL_OK) status = tril_training_step(t->training, step, error);
+    TrilTraffic after = tril_processes_traffic();
+    t->steps++;
+    t->traffic.bytes += after.bytes - before.bytes;
+    t->traffic.seconds += after.seconds - before.seconds;
+    return status;
+}
+
+/* Forward and backward on a batch, and an update of the weights. */
+static bool train_step(Trainer *t, LogRow *row, Error *err) {
+    Progress *p = &t->progress;
+    TrilStep step = {.loss = NAN};
+    TrilError error;
+    stopwatch_enter(&t->watch, steps_rest);
+    TrilStatus status = take_step(t, &step, &error);
+    stopwatch_leave(&t->watch);
+    if (status == TRIL_DIVERGED)
+        return diverged(t, isfinite(step.loss) ? "the gradient is no longer finite" : no_number,
+                        p->now.step + 1, err);
+    if (status != TRIL_OK) return message_take(err, &error, NULL);
+
+    double before = p->now.seconds;
+    renew_progress(t);
+    t->seconds += p->now.seconds - before;
+    p->seconds = clock_seconds() - t->started;
+    spark_add(&t->spark, step.loss);
+    double characters = p->now.step * plan_step_characters(t->plan);
+    *row = (LogRow){.step = p->now.step,
+                    .characters = characters,
+                    .seconds = p->seconds,
+                    .rate = step.learning_rate,
+                    .loss = step.loss,
+                    .validation = NAN,
+                    .norm = step.norm,
+                    .compute = p->now.operations,
+                    .speed = characters / p->now.seconds};
+    return true;
+}
+
+/* ---- one evaluation ---- */
+
+/* Writes the weights as those of the checkpoint. */
+static bool save_model(Trainer *t, Error *err) {
+    TrilError error;
+    return tril_model_save(t->model, t->rung->checkpoint, &error) == TRIL_OK ||
+           message_take(err, &error, NULL);
+}
+
+/* Writes the weights as the best ones. If that fails, the next evaluation tries again, and training
+ * goes on. */
+static bool keep_best(Trainer *t, double validation) {
+    t->best_failed = (Error){0};
+    stopwatch_enter(&t->watch, "saving");
+    if (t->live) show_activity("saving");
+    bool saved = outputs_hold(t->task->outputs, &t->best_failed) && save_model(t, &t->best_failed);
+    stopwatch_leave(&t->watch);
+    if (saved) t->progress.best = validation;
+    t->measured = saved && !t->plan->bf16;
+    return saved;
+}
+
+/* Measures the loss on the whole held-out text, NaN if a person did not wait for it, and keeps the
+ * weights if it is the lowest so far. */
+static bool evaluate(Trainer *t, double *validation, Error *err) {
+    const Plan *plan = t->plan;
+    Progress *p = &t->progress;
+    TrilError error;
+    double begun = clock_seconds(), recent = p->now.recent;
+    *validation = NAN;
+    if (t->live) show_activity("evaluating");
+    stopwatch_enter(&t->watch, "evaluations");
+    TrilStatus status = tril_training_evaluate(t->training, validation, &error);
+    stopwatch_leave(&t->watch);
+    if (status == TRIL_STOPPED) return true;
+    if (status == TRIL_DIVERGED) return diverged(t, no_number, p->now.step, err);
+    if (status != TRIL_OK) return message_take(err, &error, NULL);
+    double took = clock_seconds() - begun;
+    renew_progress(t);
+    if (p->now.step == 0) course_begin(t->course, *validation);
+    stopwatch_enter(&t->watch, "samples");
+    sample_write(t->training, t->input->tokenizer, plan->seed, t->sample);
+    stopwatch_leave(&t->watch);
+    p->seconds = clock_seconds() - t->started;
+    budget_evaluated(&t->budget, p, took);
+    const char *mark = "  ";
+    if (*validation < p->best || !file_exists(t->rung->checkpoint))
+        mark = keep_best(t, *validation) ? " *" : " not saved";
+    if (!plan->quiet)
+        show_evaluation(p, plan, t->budget.steps, recent, *validation, mark, t->sample);
+    return true;
+}
+
+/* Was it shown? On a terminal, as seldom as the progress: with --save-every 0 each step saves. A
+ * terminal that nobody reads any more, such as that of an interrupted mpirun, would fill up and
+ * block the program. */
+static bool show_saving(Trainer *t) {
+    const double often = 0.1;
+    if (!t->live || clock_seconds() - t->shown < often) return false;
+    show_activity("saving");
+    t->shown = clock_seconds();
+    return true;
+}
+
+/* Writes the state. It is called after the best weights are written, so that no state refers to a
+ * missing file. */
+static void keep_state(Trainer *t) {
+    const Task *task = t->task;
+    if (!task->keeps_state) return;
+    stopwatch_enter(&t->watch, "saving");
+    bool shown = show_saving(t);
+    t->progress.log_length = log_flush(&t->log) ? (double)t->log.length : 0;
+    t->progress.log_digest = digest_value(&t->log.digest);
+    t->progress.seconds = clock_seconds() - t->started;
+    t->state_failed = (Error){0};
+    if (outputs_hold(task->outputs, &t->state_failed))
+        saved_write(t->plan->files->state, t->training, t->plan, &t->progress, task->results,
+                    task->result_count, &t->state_failed);
+    if (shown) show_nothing();
+    stopwatch_leave(&t->watch);
+    t->saved = clock_seconds();
+}
+
+/* ---- all steps ---- */
+
+/* In seconds. */
+static double expected_evaluation(const Trainer *t) {
+    const TrilProgress *now = &t->progress.now;
+    return plan_evaluation(t->plan, t->input) * now->seconds / now->step;
+}
+
+/* If high rates no longer lower the loss, the rates begin to fall, and the training ends with them.
+ */
+static void decay_early(Trainer *t) {
+    TrilError none;
+    if (!budget_early_decay(&t->budget, &t->progress) ||
+        tril_training_set_steps(t->training, t->budget.steps, &none) != TRIL_OK ||
+        !tril_training_cool_down(t->training))
+        return;
+    renew_progress(t);
+    budget_limit_steps(&t->budget, t->progress.now.cooled);
+    if (!t->plan->quiet) show_early_decay(&t->progress);
+}
+
+static bool evaluate_and_keep(Trainer *t, Error *err) {
+    double validation;
+    if (!evaluate(t, &validation, err)) return false;
+    keep_state(t);
+    return true;
+}
+
+/* The page reads the log. */
+static void renew_page(Trainer *t) {
+    stopwatch_enter(&t->watch, "the page");
+    log_flush(&t->log);
+    report_renew(t->task->report, &(ReportRung){t->rung, t->model, &t->progress, t->course});
+    stopwatch_leave(&t->watch);
+}
+
+/* Shows a verdict that matters now, once. */
+static void show_news(Trainer *t) {
+    enum { SAID = sizeof t->said / sizeof *t->said };
+    Result now = {.name = t->rung->name, .validation = NAN, .course = t->course};
+    Verdict verdicts[MAX_VERDICTS];
+    int count = verdicts_of(t->plan, t->input, &now, 1, verdicts), i = 0;
+    if (count == 0) return;
+    while (i < SAID && t->said[i] && strcmp(t->said[i], verdicts->name) != 0) i++;
+    if (i == SAID || t->said[i]) return;
+    t->said[i] = verdicts->name;
+    show_verdict(verdicts);
+}
+
+/* Are the windows as long as those of an evaluation? Before, its loss may rest, although the model
+ * learns. */
+static bool windows_are_whole(const Trainer *t) {
+    return tril_training_window(t->training) == t->plan->context;
+}
+
+/* Takes one step, and then evaluates, saves and shows progress if due. Sets *last if it was the
+ * last step. */
+static bool advance(Trainer *t, bool *last, Error *err) {
+    Progress *p = &t->progress;
+    LogRow row;
+    if (!train_step(t, &row, err)) return false;
+    budget_expect(&t->budget, expected_evaluation(t));
+    bool used = budget_used(&t->budget, p), due = budget_evaluation_due(&t->budget, p, used);
+    bool ok = !due || evaluate(t, &row.validation, err);
+    bool evaluated = due && !isnan(row.validation); /* a person may not have waited for it */
+    if (evaluated && ok) row.sample = t->sample;
+    bool judged = evaluated && !used && windows_are_whole(t);
+    if (judged && ok) decay_early(t);
+    log_row(&t->log, &row);
+    course_add(t->course, &row);
+    if (ok && !t->plan->quiet && (evaluated || p->now.step % COURSE_BLOCK == 0)) show_news(t);
+    double now = clock_seconds();
+    bool stops = judged && budget_early_stop(&t->budget, p);
+    p->time_limit = used ? t->plan->time : 0;
+    p->early_stop = stops ? t->budget.steps : 0;
+    *last = used || stops || interrupted();
+    if (ok && (evaluated || *last || now - t->saved >= t->plan->save_every)) keep_state(t);
+    if (ok && !*last && report_due(t->task->report, now, evaluated)) renew_page(t);
+    if (t->live && !evaluated && now - t->shown > 0.1) {
+        show_progress(p, t->plan, t->budget.steps, &t->spark);
+        t->shown = now;
+    }
+    return ok;
+}
+
+/* Takes the remaining steps. A training without any may still lack its last evaluation, which was
+ * interrupted. */
+static bool take_steps(Trainer *t, Error *err) {
+    bool last = budget_complete(&t->budget, &t->progress);
+    bool owes = last && t->progress.now.recent_steps > 0;
+    bool ok = !owes || evaluate_and_keep(t, err);
+    while (ok && !last) ok = advance(t, &last, err);
+    if (t->live && !ok) putchar('\n'); /* the message begins a new line, after the progress */
+    if (ok && !t->plan->quiet && t->progress.early_stop > 0) show_early_stop(&t->progress);
+    return ok;
+}
+
+/* ---- the end ---- */
+
+/* An interruption before the first evaluation still leaves a checkpoint to sample from. The state
+ * does not know of it: a training that is resumed ends as if it had never been interrupted. */
+static bool keep_something(Trainer *t, Error *err) {
+    double validation = NAN;
+    bool kept = isfinite(t->progress.best) && file_exists(t->rung->checkpoint);
+    if (kept || *t->best_failed.text) return true;
+    if (!interrupted_twice() && !evaluate(t, &validation, err)) return false;
+    if (isnan(validation)) save_model(t, &t->best_failed);
+    return true;
+}
+
+/* Sets the losses of the best checkpoint. */
+static bool measure(Trainer *t, Result *result, Error *err) {
+    double known = t->measured ? t->progress.best : NAN;
+    stopwatch_enter(&t->watch, "losses of the best model");
+    if (t->live) show_activity("measuring the best model");
+    bool ok = measure_best(t->plan, t->rung, t->input, known, result, err);
+    stopwatch_leave(&t->watch);
+    return ok;
+}
+
+/* A file that could not be written is reported at the end, when nothing is lost by ending. */
+static void note_failures(Trainer *t, Error *failed) {
+    if (*failed->text) return;
+    if (*t->best_failed.text)
+        *failed = t->best_failed;
+    else if (*t->state_failed.text)
+        *failed = t->state_failed;
+    else if (!log_flush(&t->log))
+        fail(failed, "%s: cannot be written", t->rung->log);
+}
+
+/* Divides the time of the steps into what their parts took. */
+static void split_steps(Trainer *t) {
+    TrilPart parts[MAX_LINES];
+    if (!t->training || !t->plan->profile) return;
+    int count = tril_training_parts(t->training, parts, MAX_LINES / 2);
+    stopwatch_split(&t->watch, steps_rest, parts, count);
+}
+
+static void show_beginning(const Trainer *t) {
+    int step = t->progress.now.step;
+    show_training(t->rung, t->model, t->training, t->plan, t->input);
+    show_windows(tril_training_window(t->training), t->plan->context, step);
+    show_kernels(t->kernels, t->training);
+}
+
+static void set_result(const Trainer *t, Result *result) {
+    const Progress *p = &t->progress;
+    int steps = p->early_stop > 0 ? t->budget.steps : p->now.step;
+    result->name = t->rung->name;
+    result->seconds = clock_seconds() - t->started;
+    result->time = t->plan->time;
+    result->characters = steps * plan_step_characters(t->plan);
+    result->compute = p->now.operations;
+    result->course = t->course;
+    t->course->ended = budget_complete(&t->budget, p);
+}
+
+bool train_rung(const Task *task, Saved *from, Result *result, Error *err) {
+    Trainer t;
+    const Plan *plan = task->plan;
+    bool ok = open_training(&t, task, from, err);
+    if (ok && !plan->quiet) show_beginning(&t);
+    /* a trained model's loss is the first to be lowered; the state makes --init unnecessary */
+    if (task->init && !from) ok = ok && evaluate_and_keep(&t, err);
+    ok = ok && take_steps(&t, err);
+    if (ok && !plan->quiet) show_sharing(&t.traffic, t.steps, t.seconds);
+    ok = ok && keep_something(&t, err);
+    if (ok) note_failures(&t, task->failed);
+    if (ok && !file_exists(task->rung->checkpoint)) ok = fail(err, "%s", task->failed->text);
+    split_steps(&t);
+    tril_training_close(t.training); /* its memory, and the workers, are for the next model */
+    t.training = NULL;
+    ok = ok && measure(&t, result, err);
+    if (t.live) show_nothing();
+    set_result(&t, result);
+    close_training(&t);
+    stopwatch_stop(&t.watch);
+    if (ok && plan->profile) show_profile(task->rung->name, &t.watch);
+    return ok;
+}

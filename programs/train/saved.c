@@ -1,0 +1,172 @@
+#include "programs/train/saved.h"
+#include "base/array.h"
+#include "library/message.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NUMBER = 32, RESULT_SIZE = 192 };
+
+/* The numbers that are notes, under their keys. */
+static const struct {
+    const char *key;
+    size_t member;
+} numbers[] = {
+    {"best_loss", offsetof(Progress, best)},       {"seconds", offsetof(Progress, seconds)},
+    {"log_bytes", offsetof(Progress, log_length)}, {"spent", offsetof(Progress, time_limit)},
+    {"given_up", offsetof(Progress, early_stop)},
+};
+enum { NUMBERS = COUNT(numbers) };
+
+/* ---- writing ---- */
+
+static bool note(TrilTraining *training, const char *key, const char *text, Error *err) {
+    TrilError error;
+    return tril_training_note(training, key, text, &error) == TRIL_OK ||
+           message_take(err, &error, NULL);
+}
+
+static bool note_results(TrilTraining *training, const Result *results, int count, Error *err) {
+    char text[MAX_RUNGS * RESULT_SIZE] = "", *to = text;
+    for (int i = 0; i < count; i++, results++)
+        to += snprintf(to, RESULT_SIZE, "%s %zu %.17g %.17g %.17g %.17g %.17g\n", results->name,
+                       results->parameters, results->train, results->validation, results->seconds,
+                       results->characters, results->time);
+    return note(training, "results", text, err);
+}
+
+static bool note_numbers(TrilTraining *training, const Progress *progress, Error *err) {
+    char text[NUMBER];
+    for (int i = 0; i < NUMBERS; i++) {
+        double value;
+        memcpy(&value, (const char *)progress + numbers[i].member, sizeof value);
+        snprintf(text, NUMBER, "%.17g", value);
+        if (!note(training, numbers[i].key, text, err)) return false;
+    }
+    return true;
+}
+
+static bool note_digest(TrilTraining *training, const char *key, uint64_t digest, Error *err) {
+    char text[NUMBER];
+    snprintf(text, NUMBER, "%016" PRIx64, digest);
+    return note(training, key, text, err);
+}
+
+bool saved_write(const char *path, TrilTraining *training, const Plan *plan,
+                 const Progress *progress, const Result *results, int count, Error *err) {
+    TrilError error;
+    return note_numbers(training, progress, err) &&
+           note_digest(training, "log_digest", progress->log_digest, err) &&
+           note_digest(training, "taught_by", plan->teacher, err) &&
+           note(training, "request", plan->words, err) &&
+           note_results(training, results, count, err) &&
+           (tril_training_save(training, path, &error) == TRIL_OK ||
+            message_take(err, &error, NULL));
+}
+
+/* ---- reading ---- */
+
+/* A number in plain digits, not negative. */
+static bool read_number(const char *text, double *number) {
+    char *end;
+    if (!text || !*text) return false;
+    *number = strtod(text, &end);
+    return !*end && *number >= 0;
+}
+
+static bool read_digest(const char *text, uint64_t *digest) {
+    if (strlen(text) != 16 || strspn(text, "0123456789abcdef") != 16) return false;
+    *digest = strtoull(text, NULL, 16);
+    return true;
+}
+
+/* A line for each rung that is done. */
+static bool read_results(const char *text, Saved *saved) {
+    for (const char *line = text; line && *line; line = strchr(line, '\n') + 1) {
+        double figures[6];
+        size_t name = strcspn(line, " \n");
+        const char *at = line + name, *known = request_rung(line, name);
+        if (!known || !strchr(line, '\n') || saved->result_count == MAX_RUNGS) return false;
+        for (int i = 0; i < COUNT(figures); i++) {
+            char *end;
+            if (*at != ' ' || at[1] == '\n') return false;
+            figures[i] = strtod(at, &end);
+            if (end == at || !(figures[i] >= 0 && figures[i] < 1e15)) return false;
+            at = end;
+        }
+        if (*at != '\n') return false;
+        saved->results[saved->result_count++] = (Result){.name = known,
+                                                         .parameters = (size_t)figures[0],
+                                                         .train = figures[1],
+                                                         .validation = figures[2],
+                                                         .seconds = figures[3],
+                                                         .characters = figures[4],
+                                                         .time = figures[5]};
+    }
+    return text;
+}
+
+/* The key of the first invalid note, NULL if all are valid. */
+static const char *read_notes(Saved *saved) {
+    Progress *p = &saved->progress;
+    for (int i = 0; i < NUMBERS; i++) {
+        double number;
+        if (!read_number(tril_state_note(saved->state, numbers[i].key), &number))
+            return numbers[i].key;
+        memcpy((char *)p + numbers[i].member, &number, sizeof number);
+    }
+    const char *log = tril_state_note(saved->state, "log_digest"); /* older states lack it */
+    if (log && !read_digest(log, &p->log_digest)) return "log_digest";
+    return read_results(tril_state_note(saved->state, "results"), saved) ? NULL : "results";
+}
+
+/* A state of the library has none of these notes. It kept no model and no log. */
+static void begin_notes(Saved *saved) {
+    Progress *p = &saved->progress;
+    p->best = INFINITY;
+    p->seconds = p->now.seconds;
+}
+
+/* The teacher of the run may be none of the rung in training. Older states have one note for both.
+ */
+static bool read_teacher(Saved *saved) {
+    const char *digest = tril_state_note(saved->state, "taught_by");
+    if (!digest) digest = tril_state_note(saved->state, "teacher");
+    return !digest || read_digest(digest, &saved->teacher);
+}
+
+/* In older states the note "settings" has all the words. */
+static bool read_words(Saved *saved) {
+    const char *words = tril_state_note(saved->state, "request");
+    if (!words) words = tril_state_note(saved->state, "settings");
+    size_t length = strlen(words);
+    if (length >= WORDS_SIZE) return false;
+    memcpy(saved->words, words, length + 1);
+    return true;
+}
+
+bool saved_load(Saved *saved, const char *path, Error *err) {
+    TrilError error;
+    *saved = (Saved){0};
+    if (tril_state_load(&saved->state, path, &error) != TRIL_OK)
+        return message_take(err, &error, NULL);
+    saved->progress.now = tril_state_progress(saved->state);
+    const char *bad = NULL;
+    if (tril_state_note(saved->state, numbers[0].key))
+        bad = read_notes(saved);
+    else
+        begin_notes(saved);
+    if (!bad && !read_teacher(saved)) bad = "taught_by";
+    if (!bad && !read_words(saved)) bad = "request";
+    if (!bad) return true;
+    saved_free(saved);
+    return fail(err, "%s: its metadata has no valid '%s'", path, bad);
+}
+
+void saved_free(Saved *saved) {
+    tril_state_free(saved->state);
+    saved->state = NULL;
+}

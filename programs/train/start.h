@@ -1,0 +1,31 @@
+/* start.h - what a training starts from: random weights, its own last state (--resume, --continue),
+ * or a trained model (--init); and who teaches (--teacher). */
+#ifndef TRIL_PROGRAMS_TRAIN_START_H
+#define TRIL_PROGRAMS_TRAIN_START_H
+
+#include "programs/train/saved.h"
+
+/* At most one of `saved` and `init` is loaded. All is owned. */
+typedef struct {
+    Saved saved;
+    bool resumed;       /* `saved` is loaded */
+    TrilModel *init;    /* of --init, not yet trained further; NULL: none */
+    TrilModel *teacher; /* of --teacher; NULL: none */
+    int added;          /* characters of the text that `init` did not know */
+} Start;
+
+/* Reads what the training starts from, and completes the request: *request is the command line
+ * `asked`, completed by the training that is resumed, by the model of --init, or by the defaults.
+ * Refused: a state or a model that cannot be read; a text that --continue could not read twice; a
+ * change of what the state or the model settles; another teacher than the state's. The caller
+ * releases *start with start_free; on failure there is nothing to release. */
+bool start_load(Start *start, Request *request, const Request *asked, Error *err);
+void start_free(Start *start);
+
+/* Reads the text, with the tokenizer of the state or model if there is one. Extends the model by
+ * the characters that it lacks. Refused: what input_make refuses; a file that cannot be read;
+ * another text than the state's; a teacher with other characters.
+ * The caller releases *input with input_free; on failure there is nothing to release. */
+bool start_read_text(Start *start, const Request *request, Input *input, Error *err);
+
+#endif

@@ -1,7 +1,0 @@
-/* version.h - what --version prints. */
-#ifndef TRIL_VERSION_H
-#define TRIL_VERSION_H
-
-#define TRIL_VERSION "0.1.0"
-
-#endif

@@ -64,6 +64,7 @@ static bool train(const Request *request, Start *start, Error *err) {
     Outputs *outputs = NULL;
     Plan plan;
     bool ok = files_name(&files, request, err) && outputs_open(&outputs, files, err) &&
+              (!start->resumed || outputs_check_state(outputs, &start->saved, err)) &&
               start_read_text(start, request, &input, err);
     if (ok) interruption_catch(!request->quiet);
     if (ok && !request->quiet) show_corpus(request->input, &input);
@@ -72,6 +73,7 @@ static bool train(const Request *request, Start *start, Error *err) {
     if (ok && measures && !request->quiet) show_activity("measuring the speed of this machine");
     ok = ok && plan_make(&plan, request, files, &input, start->teacher, start->resumed, err);
     if (measures && !request->quiet) show_nothing();
+    if (ok) plan.training = start_training(start, &plan, &input);
     if (ok && !request->quiet) show_plan(request, &plan, &input, start->resumed);
     ok = ok && ladder_train(&plan, &input, outputs, start, err) && file_flush_output(err);
     input_free(&input);

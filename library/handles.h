@@ -21,6 +21,7 @@ struct TrilModel {
     Model model;
     /* the notes of its file */
     uint64_t seed, text; /* of the training; digest of its text, 0: none yet */
+    uint64_t training;   /* of tril_model_mark; 0: none */
     int step;            /* updates done */
     double validation;   /* the loss of these weights on the held-out text; NaN: not known */
     bool taught;         /* the weights are not random any more */

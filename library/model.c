@@ -216,25 +216,30 @@ TrilStatus tril_model_load(TrilModel **model, const char *path, TrilError *error
     return TRIL_OK;
 }
 
-TrilStatus tril_model_text(const char *path, uint64_t *digest, TrilError *error) {
+TrilStatus tril_file_digest(const char *path, const char *key, uint64_t *digest, TrilError *error) {
     Error err = {0};
     Checkpoint c;
-    if (!given(path, "the path", &err) || !given(digest, "the place for the digest", &err))
+    if (!given(path, "the path", &err) || !given(key, "the key", &err) ||
+        !given(digest, "the place for the digest", &err))
         return refusal(TRIL_ARGUMENT, &err, error);
     *digest = 0;
     if (!checkpoint_peek(&c, path, &err)) return refusal(TRIL_FILE, &err, error);
-    const Note *text = checkpoint_note(&c, "text");
-    if (text) *digest = strtoull(text->value, NULL, 16);
+    const Note *note = checkpoint_note(&c, key);
+    if (note) *digest = strtoull(note->value, NULL, 16);
     checkpoint_free(&c);
     return TRIL_OK;
+}
+
+void tril_model_mark(TrilModel *model, uint64_t training) {
+    model->training = training;
 }
 
 TrilStatus tril_model_save(const TrilModel *model, const char *path, TrilError *error) {
     Error err = {0};
     if (!given(model, "the model", &err) || !given(path, "the path", &err))
         return refusal(TRIL_ARGUMENT, &err, error);
-    const Origin origin = {vocab_of(model), model->seed, model->text, model->step,
-                           model->validation};
+    const Origin origin = {vocab_of(model), model->seed, model->text,
+                           model->training, model->step, model->validation};
     return save_model(path, &model->model, &origin, &err) ? TRIL_OK
                                                           : refusal(TRIL_FILE, &err, error);
 }

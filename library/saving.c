@@ -49,7 +49,7 @@ typedef struct {
     Note notes[8 + NUMBERS + MAX_NOTES];
     int count;
     char *vocabulary; /* owned */
-    char step[NUMBER], seed[NUMBER], loss[NUMBER], text[NUMBER], teacher[NUMBER];
+    char step[NUMBER], seed[NUMBER], loss[NUMBER], text[NUMBER], training[NUMBER], teacher[NUMBER];
     char values[NUMBERS][NUMBER];
     char words[WORDS_SIZE];
 } Notes;
@@ -78,6 +78,8 @@ static bool start_notes(Notes *n, const Origin *origin, Error *err) {
 bool save_model(const char *path, const Model *model, const Origin *origin, Error *err) {
     Notes n;
     if (!start_notes(&n, origin, err)) return false;
+    snprintf(n.training, NUMBER, "%016" PRIx64, origin->training);
+    if (origin->training) add(&n, "training", n.training);
     snprintf(n.loss, NUMBER, "%.6f", origin->validation);
     if (!isnan(origin->validation)) add(&n, "validation_loss", n.loss);
     bool ok = checkpoint_save(path, model, n.notes, n.count, err);
@@ -100,7 +102,11 @@ static void add_progress(Notes *n, const Progress *progress) {
 bool save_state(const char *path, const Training *t, const Settings *settings, uint64_t teacher,
                 const Note *notes, int count, Error *err) {
     Notes n;
-    const Origin origin = {&t->corpus->vocab, settings->seed, t->corpus->digest, t->progress.step,
+    const Origin origin = {&t->corpus->vocab,
+                           settings->seed,
+                           t->corpus->digest,
+                           0,
+                           /* a note of the program */ t->progress.step,
                            NAN};
     if (!start_notes(&n, &origin, err)) return false;
     add_progress(&n, &t->progress);

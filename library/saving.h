@@ -13,6 +13,7 @@ enum { KERNELS_SIZE = 16, MAX_NOTES = 16 }; /* of a program */
 typedef struct {
     const Vocab *vocab;
     uint64_t seed, text; /* text: the digest of its bytes */
+    uint64_t training;   /* by which a program knows its files; 0: none */
     int step;            /* updates done */
     double validation;   /* the loss of these weights on the held-out text; NaN: not known */
 } Origin;

@@ -168,9 +168,11 @@ TRIL_API TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *toke
  * All of it is checked. Released by tril_model_free. */
 TRIL_API TrilStatus tril_model_load(TrilModel **model, const char *path, TrilError *error);
 
-/* Sets *digest to the text that the file at `path`, of a model or a state, was trained on; 0: it
- * does not say. Reads its header only. */
-TRIL_API TrilStatus tril_model_text(const char *path, uint64_t *digest, TrilError *error);
+/* Sets *digest to a note of the file at `path`, of a model or a state: "text", on which it was
+ * trained; "training", the number of tril_model_mark; "digest", of all that is in the file. 0: the
+ * file has no such note. Reads its header only. */
+TRIL_API TrilStatus tril_file_digest(const char *path, const char *key, uint64_t *digest,
+                                     TrilError *error);
 
 /* Makes a model that also knows all characters of a text, as ./train --init does. It predicts what
  * `model` predicts among the characters that both know; the weights of new ones start as a mean,
@@ -183,6 +185,10 @@ TRIL_API TrilStatus tril_model_extend(TrilModel **extended, const TrilModel *mod
 /* Writes the model as one file, which ./sample reads. A file that was there is replaced only when
  * the new one is complete. */
 TRIL_API TrilStatus tril_model_save(const TrilModel *model, const char *path, TrilError *error);
+
+/* Files of the model that are written from now on have the note "training" with this number, by
+ * which a program knows its own files; 0: they do not have it. */
+TRIL_API void tril_model_mark(TrilModel *model, uint64_t training);
 
 /* Writes the model for other programs. A path that ends in .gguf becomes a file for llama.cpp,
  * whose matrices are "f32", "f16" or "q8_0". Any other path becomes a folder for Hugging Face

@@ -240,12 +240,12 @@ static void test_text_changes(void **state) {
     char *text = slurp(PLAY, &length);
     scratch_put("moving.txt", text, length);
     free(text);
-    run_meanwhile("train " TINY "-s 200 -m gpt -o @moved.safetensors @moving.txt", spoil_text);
+    run_meanwhile("train " TINY "-s 200 -m gpt -o @moved/m.safetensors @moving.txt", spoil_text);
     expect_success();
     assert_false(scratch_has("moving.txt"));
-    must_run("train " TINY "-s 200 -m gpt -o @still.safetensors " PLAY);
-    char *moved = slurp(scratch("moved.safetensors"), &length);
-    char *still = slurp(scratch("still.safetensors"), &other);
+    must_run("train " TINY "-s 200 -m gpt -o @still/m.safetensors " PLAY);
+    char *moved = slurp(scratch("moved/m.safetensors"), &length);
+    char *still = slurp(scratch("still/m.safetensors"), &other);
     assert_int_equal(length, other);
     assert_memory_equal(moved, still, length);
     free(moved);

@@ -222,6 +222,115 @@ static void test_foreign_files(void **state) {
     assert_true(scratch_has("g/earlier-2/report.html") && scratch_has("g/b"));
 }
 
+/* The bytes of files, to find them again elsewhere. */
+typedef struct {
+    const char *name;
+    char *bytes;
+    size_t length;
+} Kept;
+
+static void keep_files(const char *folder, Kept *files, int count) {
+    for (int i = 0; i < count; i++) {
+        char name[128];
+        snprintf(name, sizeof name, "%s/%s", folder, files[i].name);
+        files[i].bytes = slurp(scratch(name), &files[i].length);
+    }
+}
+
+static void expect_files(const char *folder, Kept *files, int count) {
+    for (int i = 0; i < count; i++) {
+        char name[128];
+        snprintf(name, sizeof name, "%s/%s", folder, files[i].name);
+        scratch_expect(name, files[i].bytes, files[i].length);
+        free(files[i].bytes);
+    }
+}
+
+/* Files belong to a training, not to a text: what another training on the same text wrote is set
+ * aside by the one that is resumed. */
+static void test_same_text(void **state) {
+    (void)state;
+    Kept rung[] = {{.name = "gpt.safetensors"}, {.name = "gpt.csv"}, {.name = "report.html"}};
+    Kept beside[] = {{.name = "bigram.safetensors"}, {.name = "bigram.csv"}};
+    Kept page[] = {{.name = "report.html"}};
+    put_text("mine.txt");
+    must_run("train " TINY "--ladder -m conv -o @s/model.safetensors @mine.txt");
+    must_run("train " TINY "-s 40 -o @s/gpt.safetensors @mine.txt");
+    keep_files("s", rung, 3);
+    keep_files("s", beside, 2);
+    must_run("train -r -s 30 -q -o @s/model.safetensors @mine.txt");
+    after(moved);
+    expect_files("s/earlier-2", rung, 3);
+    expect_files("s/earlier-2", beside, 2);
+    /* of its own only the table, which the page alone tells from others */
+    assert_int_equal(files_in("s/earlier-2"), 6);
+    assert_true(scratch_has("s/earlier-2/ladder.csv"));
+    must_run("train -r -s 35 -q -o @s/model.safetensors @mine.txt");
+    assert_null(strstr(ran.out, moved));
+    /* nor does the other training take the ladder's */
+    Kept ladder[] = {{.name = "gpt.safetensors"}};
+    keep_files("s", ladder, 1);
+    must_run("train -r -s 50 -q -o @s/gpt.safetensors @mine.txt");
+    after(moved);
+    expect_files("s/earlier-3", ladder, 1);
+    /* two trainings that differ only in their names share a page and a baseline */
+    must_run("train " TINY "-o @n/a @mine.txt");
+    must_run("train " TINY "-o @n/b @mine.txt");
+    keep_files("n", beside, 2);
+    keep_files("n", page, 1);
+    must_run("train -r -s 30 -q -o @n/a @mine.txt");
+    after(moved);
+    expect_files("n/earlier-2", beside, 2);
+    expect_files("n/earlier-2", page, 1);
+}
+
+/* Files that were changed since the training wrote them are set aside likewise. */
+static void test_changed_files(void **state) {
+    (void)state;
+    static const char *const names[] = {"bigram.csv", "ladder.csv"};
+    must_run("train " TINY "--ladder -o @e/gpt.safetensors " PLAY);
+    for (int i = 0; i < 2; i++) {
+        char name[64];
+        Kept file = {.name = names[i]};
+        snprintf(name, sizeof name, "e/%s", names[i]);
+        FILE *out = fopen(scratch(name), "ab");
+        assert_true(out && fputs("a remark\n", out) >= 0 && fclose(out) == 0);
+        keep_files("e", &file, 1);
+        must_run("train -r -s %d -q -o @e/gpt.safetensors " PLAY, 30 + i);
+        after(moved);
+        snprintf(name, sizeof name, "e/earlier-%d", i + 1);
+        assert_int_equal(files_in(name), 1);
+        expect_files(name, &file, 1);
+    }
+}
+
+/* A state is read again once its files are locked: meanwhile another training may have written it.
+ * Here the first waits for its teacher. */
+static void test_state_changes(void **state) {
+    (void)state;
+    Kept later[] = {{.name = "m.safetensors"}, {.name = "m.last.safetensors"}};
+    skip_without(NAMED_PIPES);
+    must_run("train " TINY "-o @t/teacher " PLAY);
+    must_run("train " TINY "--teacher @t/teacher -o @u/m.safetensors " PLAY);
+    make_named_pipe(scratch("pipe"));
+    int out = create_file(scratch("stdout"));
+    Process child = start("train --resume -s 30 -q -o @u/m.safetensors --teacher @pipe " PLAY, out);
+    close(out);
+    int pipe = open(scratch("pipe"), O_WRONLY); /* waits for the reader */
+    assert_true(pipe >= 0);
+    must_run("train " TINY "-s 60 --seed 5 -o @u/m.safetensors " PLAY);
+    keep_files("u", later, 2);
+    size_t length;
+    char *teacher = slurp(scratch("t/teacher"), &length);
+    assert_int_equal(write(pipe, teacher, length), length);
+    free(teacher);
+    close(pipe);
+    finish(child);
+    assert_int_equal(ran.status, 1);
+    assert_non_null(strstr(ran.err, "has been written by another training"));
+    expect_files("u", later, 2);
+}
+
 /* --continue resumes a training on the same text, and otherwise begins a new one. */
 static void test_continue(void **state) {
     (void)state;
@@ -310,11 +419,12 @@ static int tear_down(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_files),         cmocka_unit_test(test_temporary_names),
-        cmocka_unit_test(test_no_place),           cmocka_unit_test(test_two_at_once),
-        cmocka_unit_test(test_other_text),         cmocka_unit_test(test_foreign_files),
-        cmocka_unit_test(test_continue),           cmocka_unit_test(test_changed_log),
-        cmocka_unit_test(test_closed_descriptors),
+        cmocka_unit_test(test_same_files),    cmocka_unit_test(test_temporary_names),
+        cmocka_unit_test(test_no_place),      cmocka_unit_test(test_two_at_once),
+        cmocka_unit_test(test_other_text),    cmocka_unit_test(test_foreign_files),
+        cmocka_unit_test(test_same_text),     cmocka_unit_test(test_changed_files),
+        cmocka_unit_test(test_state_changes), cmocka_unit_test(test_continue),
+        cmocka_unit_test(test_changed_log),   cmocka_unit_test(test_closed_descriptors),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -110,6 +110,15 @@ static void interrupted(const char *command) {
     expect_success();
 }
 
+/* How many times have files been set aside in the folder? */
+static int set_aside(const char *folder) {
+    char name[64];
+    int count = 0;
+    do snprintf(name, sizeof name, "%s/earlier-%d", folder, ++count);
+    while (scratch_has(name));
+    return count - 1;
+}
+
 /* ---- killed and interrupted ---- */
 
 static void test_killed(void **state) {
@@ -134,7 +143,11 @@ static void test_killed(void **state) {
             int way = begun ? (int)(random_bits(key, 0) % 3) : 0;
             /* later runs get more time, in case the machine has become slower */
             double time = random_uniform(key, 1) * whole * (1 + i / 10.0);
-            if (!killed(ways[way], time)) break;
+            int aside = set_aside("life");
+            bool ended = !killed(ways[way], time);
+            /* a training that goes on knows its files, whenever it was killed */
+            if (begun) assert_int_equal(set_aside("life"), aside);
+            if (ended) break;
             done++;
         }
         for (int i = 0; i < FILES; i++) assert_same_file("whole", "life", rungs[i]);
@@ -457,17 +470,20 @@ static void test_refusals(void **state) {
         {"text", "?", "valid 'text'"},
         {"text", "0123456789abcdef", "not the text"},
         {"results", "gpt 1 2 3\n", "valid 'results'"},
-        {"results", "gpt 1 2 3 4 5 0", "valid 'results'"},
-        {"results", "gtp 1 2 3 4 5 0\n", "valid 'results'"},
-        {"results", "bigram 1 1 1 -1 5 0\n", "valid 'results'"},
-        {"results", "bigram 1 nan 1 1 5 0\n", "valid 'results'"},
-        {"results", "bigram 1 1 inf 1 5 0\n", "valid 'results'"},
+        {"results", "gpt 1 2 3 4 5 0\n", "valid 'results'"},
+        {"results", "gpt 1 2 3 4 5 0 0123456789abcdef", "valid 'results'"},
+        {"results", "gpt 1 2 3 4 5 0 0123456789abcdeg\n", "valid 'results'"},
+        {"results", "gtp 1 2 3 4 5 0 0123456789abcdef\n", "valid 'results'"},
+        {"results", "bigram 1 1 1 -1 5 0 0123456789abcdef\n", "valid 'results'"},
+        {"results", "bigram 1 nan 1 1 5 0 0123456789abcdef\n", "valid 'results'"},
+        {"results", "bigram 1 1 inf 1 5 0 0123456789abcdef\n", "valid 'results'"},
         {"settings", "--width=16\n", "valid 'settings'"},
         {"settings", "rubbish\n", "valid 'settings'"},
         {"request", "--width=16\n", "valid 'settings'"},
         {"request", "--wodth=16\n", "'--wodth'"},
         {"request", "rubbish\n", "valid 'settings'"},
         {"taught_by", "?", "valid 'taught_by'"},
+        {"training", "?", "valid 'training'"},
     };
     size_t length;
     make_folder(scratch("bent"));

@@ -12,17 +12,21 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { META_SIZE = 64 };
+enum { META_SIZE = 80 };
 
 /* ---- the top of the page ---- */
 
-static void write_meta(char meta[META_SIZE], uint64_t digest) {
-    snprintf(meta, META_SIZE, "<meta name=\"trained-on\" content=\"%016" PRIx64 "\">\n", digest);
+/* Returns the length without the table. */
+static int write_meta(char meta[META_SIZE], uint64_t training, uint64_t table) {
+    int length =
+        snprintf(meta, META_SIZE, "<meta name=\"training\" content=\"%016" PRIx64, training);
+    snprintf(meta + length, META_SIZE - (size_t)length, " %016" PRIx64 "\">\n", table);
+    return length;
 }
 
 static void write_head(FILE *out, const Page *page) {
     char meta[META_SIZE], title[512];
-    write_meta(meta, page->digest);
+    write_meta(meta, page->training, page->table);
     snprintf(title, sizeof title, "%s, trained on %s", page->model, page->text);
     html_begin(out, meta, title);
     fputs("<header>\n<h1>", out);
@@ -288,9 +292,9 @@ bool page_write(const char *path, const Page *page, Error *err) {
     return textfile_write(path, write_page, page, err);
 }
 
-bool page_is_of(const char *path, uint64_t digest) {
+bool page_is_of(const char *path, uint64_t training, uint64_t table) {
     char meta[META_SIZE], begin[sizeof HTML_BEGIN + META_SIZE];
-    write_meta(meta, digest);
-    snprintf(begin, sizeof begin, "%s%s", HTML_BEGIN, meta);
+    int length = write_meta(meta, training, table);
+    snprintf(begin, sizeof begin, "%s%.*s", HTML_BEGIN, table ? META_SIZE : length, meta);
     return file_begins(path, begin);
 }

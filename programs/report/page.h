@@ -60,7 +60,8 @@ typedef struct {
 /* Borrows everything. page_write escapes the texts, which may hold any characters. */
 typedef struct {
     const char *text, *model, *idea; /* the text's file, the model's name and description */
-    uint64_t digest;                 /* of the text */
+    uint64_t training;               /* by which it knows its files */
+    uint64_t table;                  /* the digest of the table beside the page; 0: there is none */
     size_t characters;
     int vocabulary;
     const PageLive *live; /* NULL: the training has ended */
@@ -90,7 +91,7 @@ typedef struct {
 /* Writes the page to `path`, atomically. */
 bool page_write(const char *path, const Page *page, Error *err);
 
-/* Is the file at `path` such a page, from a training on the text with this digest? */
-bool page_is_of(const char *path, uint64_t digest);
+/* Is the file at `path` such a page, of this training? `table` likewise, unless it is 0. */
+bool page_is_of(const char *path, uint64_t training, uint64_t table);
 
 #endif

@@ -232,8 +232,9 @@ static void print_table(FILE *out, const void *what) {
     }
 }
 
-static bool write_table(const Plan *plan, const Results *results, Error *err) {
+static bool write_table(const Plan *plan, Outputs *outputs, const Results *results, Error *err) {
     if (!textfile_write(plan->files->table, print_table, results, err)) return false;
+    outputs_table_written(outputs);
     fputs("\nThe table is also in ", stdout);
     escape_string(stdout, plan->files->table);
     puts(".");
@@ -248,8 +249,8 @@ static const Result *result_of_model(const Plan *plan, const Results *results) {
 }
 
 /* Shows and writes the results. */
-static bool compare(const Plan *plan, const Input *input, Results *results, Report *report,
-                    const Error *failed, Error *err) {
+static bool compare(const Plan *plan, const Input *input, Outputs *outputs, Results *results,
+                    Report *report, const Error *failed, Error *err) {
     Verdict verdicts[MAX_VERDICTS];
     char longer[LONGER_SIZE];
     const Result *model = result_of_model(plan, results);
@@ -257,7 +258,7 @@ static bool compare(const Plan *plan, const Input *input, Results *results, Repo
     bool further = model && verdict_further(plan, input, model, verdicts, count, longer);
     show_results(results->list, results->count, verdicts, count);
     if (!plan->quiet) show_verdicts(plan, verdicts, count);
-    if (plan->ladder && !write_table(plan, results, err)) return false;
+    if (plan->ladder && !write_table(plan, outputs, results, err)) return false;
     stopwatch_enter(&results->watch, "the page");
     bool page = report_end(report, results->count, NULL, err);
     stopwatch_stop(&results->watch);
@@ -271,12 +272,13 @@ static bool train_with_report(const Plan *plan, const Input *input, Outputs *out
     Report *report;
     char where[PATH_SIZE];
     Error failed = {0};
-    if (!outputs_make_way(outputs, input->digest, start->resumed, where, err)) return false;
+    const Saved *saved = start->resumed ? &start->saved : NULL;
+    if (!outputs_make_way(outputs, plan, saved, where, err)) return false;
     if (*where) show_set_aside(where);
     if (!report_open(&report, plan, input, outputs, results->list, err)) return false;
     bool ok = train_rungs(plan, input, outputs, start, results, report, &failed, err);
     if (ok)
-        ok = compare(plan, input, results, report, &failed, err);
+        ok = compare(plan, input, outputs, results, report, &failed, err);
     else
         report_end(report, results->count, err, &(Error){0});
     report_close(report);

@@ -21,14 +21,14 @@ typedef struct {
     Kind kind;
     const char *rung; /* for a model or log */
     const char *path; /* borrowed */
-    bool known;       /* the existing file belongs to the training that is resumed, or to its
-                         text */
+    bool own;         /* the existing file belongs to the training that is resumed */
 } Output;
 
 struct Outputs {
     Claims *claims;
     Output list[3 + 2 * MAX_RUNGS]; /* the state first, a model before its log */
     int count;
+    uint64_t table; /* outputs_table */
 };
 
 static bool add(Outputs *o, Kind kind, const char *rung, const char *path, Error *err) {
@@ -81,59 +81,103 @@ void outputs_close(Outputs *o) {
 
 /* ---- what exists already ---- */
 
-static const Output *find(const Outputs *o, Kind kind, const char *rung) {
+/* The page or the table, which may be missing. */
+static Output *find(Outputs *o, Kind kind) {
     for (int i = 0; i < o->count; i++)
-        if (o->list[i].kind == kind && (!rung || strcmp(o->list[i].rung, rung) == 0))
-            return &o->list[i];
+        if (o->list[i].kind == kind) return &o->list[i];
     return NULL;
 }
 
-/* Is the checkpoint of a training on this text? A file that is not a checkpoint is not. An old
- * checkpoint that does not name its text belongs to the text of the state beside it. */
-static bool is_of_text(const char *path, uint64_t text, bool by_state, bool *of_text, Error *err) {
+/* The digest of a whole file; 0 if it cannot be read. */
+static uint64_t digest_of(const char *path) {
+    char *bytes;
+    size_t length;
+    Error none;
+    if (!file_begins(path, "") || !file_read(path, &bytes, &length, &none)) return 0;
+    uint64_t digest = tril_digest(bytes, length);
+    memory_free(bytes);
+    return digest;
+}
+
+static bool is_of_training(const char *path, uint64_t training, bool *own, Error *err) {
     TrilError error;
     uint64_t of;
-    TrilStatus status = tril_model_text(path, &of, &error);
-    *of_text = status == TRIL_OK && (of ? of == text : by_state);
+    TrilStatus status = tril_file_digest(path, "training", &of, &error);
+    *own = status == TRIL_OK && of == training;
     return status != TRIL_NO_MEMORY || fail(err, "%s", error.text);
 }
 
-/* Sets `known` for each output that is there. */
-static bool look(Outputs *o, uint64_t digest, Error *err) {
-    bool by_state = false, ok = true;
+static bool same_folder(const char *path, const char *other) {
+    const char *end = strrchr(path, '/'), *other_end = strrchr(other, '/');
+    size_t length = end ? (size_t)(end - path) : 0;
+    return length == (other_end ? (size_t)(other_end - other) : 0) &&
+           memcmp(path, other, length) == 0;
+}
+
+/* The log of the rung in training may have rows after those that the state knows: log_reopen checks
+ * it. */
+static bool is_own_log(const Output *log, const Saved *saved, const Output *page) {
+    if (strcmp(tril_state_sizes(saved->state).rung, log->rung) == 0 &&
+        saved->progress.log_length > 0)
+        return true;
+    for (int i = 0; i < saved->result_count; i++)
+        if (strcmp(saved->results[i].name, log->rung) == 0)
+            return digest_of(log->path) == saved->results[i].log_digest;
+    return page->own && same_folder(log->path, page->path) && file_begins(log->path, LOG_HEADING);
+}
+
+/* Sets `own` for each output that is there. */
+static bool look(Outputs *o, uint64_t training, const Saved *saved, Error *err) {
+    Output *page = find(o, PAGE);
+    bool ok = true;
+    page->own = page_is_of(page->path, training, 0);
     for (int i = 0; i < o->count && ok; i++) {
         Output *output = &o->list[i];
-        bool *known = &output->known;
         if (!claims_there(o->claims, output->path)) continue;
         switch (output->kind) {
-            case STATE:
-                ok = is_of_text(output->path, digest, false, known, err);
-                by_state = *known;
-                break;
-            case MODEL: ok = is_of_text(output->path, digest, by_state, known, err); break;
-            case LOG:
-                *known = (by_state || find(o, MODEL, output->rung)->known) &&
-                         file_begins(output->path, LOG_HEADING);
-                break;
-            case PAGE: *known = page_is_of(output->path, digest); break;
+            case STATE: output->own = true; break;
+            case MODEL: ok = is_of_training(output->path, training, &output->own, err); break;
+            case LOG: output->own = is_own_log(output, saved, page); break;
             case TABLE:
-                *known = find(o, PAGE, NULL)->known && file_begins(output->path, TABLE_HEADING);
+                o->table = digest_of(output->path);
+                output->own = o->table && page_is_of(page->path, training, o->table);
+                if (!output->own) o->table = 0;
                 break;
+            case PAGE: break;
         }
     }
     return ok;
 }
 
-bool outputs_make_way(Outputs *o, uint64_t digest, bool resumed, char where[PATH_SIZE],
+bool outputs_check_state(const Outputs *o, const Saved *saved, Error *err) {
+    const char *path = o->list[0].path;
+    TrilError error;
+    uint64_t now;
+    if (tril_file_digest(path, "digest", &now, &error) != TRIL_OK)
+        return fail(err, "%s", error.text);
+    return now == saved->digest ||
+           fail(err, "%s: has been written by another training since it was read; start again",
+                path);
+}
+
+bool outputs_make_way(Outputs *o, const Plan *plan, const Saved *saved, char where[PATH_SIZE],
                       Error *err) {
     const char *paths[sizeof o->list / sizeof *o->list];
     int count = 0;
     *where = 0;
-    if (resumed && !look(o, digest, err)) return false;
+    if (saved && !look(o, plan->training, saved, err)) return false;
     /* backwards: the state comes first in the list and is the last to go */
     for (int i = o->count; i-- > 0;)
-        if (!resumed || !o->list[i].known) paths[count++] = o->list[i].path;
+        if (!o->list[i].own) paths[count++] = o->list[i].path;
     return claims_set_aside(o->claims, paths, count, where, PATH_SIZE, err);
+}
+
+uint64_t outputs_table(const Outputs *o) {
+    return o->table;
+}
+
+void outputs_table_written(Outputs *o) {
+    o->table = digest_of(find(o, TABLE)->path);
 }
 
 bool outputs_hold(Outputs *o, Error *err) {

@@ -3,9 +3,7 @@
 #ifndef TRIL_PROGRAMS_TRAIN_OUTPUTS_H
 #define TRIL_PROGRAMS_TRAIN_OUTPUTS_H
 
-#include "programs/train/files.h"
-
-#include <stdint.h>
+#include "programs/train/saved.h"
 
 /* The first line of the table of a ladder. */
 #define TABLE_HEADING "model,parameters,train_loss,val_loss,bits_per_char,seconds,tflop\n"
@@ -17,12 +15,24 @@ typedef struct Outputs Outputs;
  * releases *outputs with outputs_close; on failure it is NULL. */
 bool outputs_open(Outputs **outputs, const Files *files, Error *err);
 
-/* Moves the files of an earlier training, or of a person, to a new folder, to make way for a
- * training on the text of this digest. Writes the folder's name to where[PATH_SIZE], or an empty
- * text if nothing was in the way. A resumed training keeps the files of its text. Refused: a file
- * that cannot be read or moved. */
-bool outputs_make_way(Outputs *outputs, uint64_t text, bool resumed, char where[PATH_SIZE],
+/* Fails unless the state is still the one that was loaded: before outputs_open, another training
+ * may have written the file. */
+bool outputs_check_state(const Outputs *outputs, const Saved *saved, Error *err);
+
+/* Moves the files of other trainings, or of a person, to a new folder, to make way. Writes the
+ * folder's name to where[PATH_SIZE], or an empty text if nothing was in the way. `saved` is the
+ * training that is resumed, which keeps its own files: a model and the page say that they are of
+ * this training; the page names the table's digest, and the state the logs'. A log that no state
+ * knows yet is its own if it is beside the page, for another training in that folder would have
+ * moved the page. NULL: a new training, which keeps none. Refused: a file that cannot be read or
+ * moved. */
+bool outputs_make_way(Outputs *outputs, const Plan *plan, const Saved *saved, char where[PATH_SIZE],
                       Error *err);
+
+/* The digest of the table, if it is of this training; else 0. outputs_table_written reads it again.
+ */
+uint64_t outputs_table(const Outputs *outputs);
+void outputs_table_written(Outputs *outputs);
 
 /* Moves the file at `path`, one of the outputs, to a new folder likewise. */
 bool outputs_set_aside(Outputs *outputs, const char *path, char where[PATH_SIZE], Error *err);

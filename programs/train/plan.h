@@ -28,7 +28,8 @@ typedef struct {
     bool bf16; /* products are in bf16 */
     double dropout;
     uint64_t seed;
-    uint64_t teacher; /* the digest of --teacher; 0: there is none */
+    uint64_t teacher;  /* the digest of --teacher; 0: there is none */
+    uint64_t training; /* by which it knows its files: start_training */
     /* how long */
     int steps;         /* of each rung; ignored if there is a time */
     double time;       /* seconds for the whole program, since `begun`; 0: steps count */

@@ -45,7 +45,8 @@ static bool write_page(Report *r, const PageLive *live, const ReportRung *under_
                                  .writings = r->writings,
                                  .live = live,
                                  .under_way = under_way,
-                                 .failure = failure};
+                                 .failure = failure,
+                                 .table = outputs_table(r->outputs)};
     return outputs_hold(r->outputs, err) && report_write(&source, err);
 }
 

@@ -384,7 +384,8 @@ bool report_write(const ReportSource *source, Error *err) {
     d->input = input;
     gather_results(d);
     d->page = (Page){.text = plan->files->text,
-                     .digest = input->digest,
+                     .training = plan->training,
+                     .table = source->table,
                      .model = d->shown->name,
                      .idea = d->shown->idea,
                      .characters = input->length,

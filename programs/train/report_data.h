@@ -24,6 +24,7 @@ typedef struct {
     const PageLive *live;    /* NULL: the training has ended */
     const ReportRung *under_way;
     const char *failure; /* why it ended before its time; NULL: it did not */
+    uint64_t table;      /* outputs_table */
 } ReportSource;
 
 /* Writes the page of the plan, from the source, the logs and the best model's checkpoint. A log

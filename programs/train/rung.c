@@ -117,8 +117,9 @@ static bool open_log(Trainer *t, Error *err) {
         course_read(t->course, path);
         return true;
     }
-    if (now->step > 0 && !outputs_set_aside(t->task->outputs, path, where, err)) return false;
-    if (now->step > 0 && *where && !t->plan->quiet) show_other_log(path, where);
+    bool begun = now->step > 0 || p->log_length > 0;
+    if (begun && !outputs_set_aside(t->task->outputs, path, where, err)) return false;
+    if (begun && *where && !t->plan->quiet) show_other_log(path, where);
     return log_create(&t->log, path, err);
 }
 
@@ -139,6 +140,7 @@ static bool open_training(Trainer *t, const Task *task, Saved *from, Error *err)
     if (status != TRIL_OK) return message_take(err, &error, NULL);
     if (from) snprintf(t->kernels, sizeof t->kernels, "%s", tril_state_kernels(from->state));
     if (from) saved_free(from); /* its weights and moments take much memory */
+    tril_model_mark(t->model, t->plan->training);
     renew_progress(t);
     tril_training_set_stop(t->training, is_stopped, NULL);
     if (!open_log(t, err)) return false;
@@ -446,6 +448,7 @@ static void set_result(const Trainer *t, Result *result) {
     result->characters = steps * plan_step_characters(t->plan);
     result->compute = p->now.operations;
     result->course = t->course;
+    result->log_digest = digest_value(&t->log.digest);
     t->course->ended = budget_complete(&t->budget, p);
 }
 

@@ -32,9 +32,9 @@ static bool note(TrilTraining *training, const char *key, const char *text, Erro
 static bool note_results(TrilTraining *training, const Result *results, int count, Error *err) {
     char text[MAX_RUNGS * RESULT_SIZE] = "", *to = text;
     for (int i = 0; i < count; i++, results++)
-        to += snprintf(to, RESULT_SIZE, "%s %zu %.17g %.17g %.17g %.17g %.17g\n", results->name,
-                       results->parameters, results->train, results->validation, results->seconds,
-                       results->characters, results->time);
+        to += snprintf(to, RESULT_SIZE, "%s %zu %.17g %.17g %.17g %.17g %.17g %016" PRIx64 "\n",
+                       results->name, results->parameters, results->train, results->validation,
+                       results->seconds, results->characters, results->time, results->log_digest);
     return note(training, "results", text, err);
 }
 
@@ -60,6 +60,7 @@ bool saved_write(const char *path, TrilTraining *training, const Plan *plan,
     TrilError error;
     return note_numbers(training, progress, err) &&
            note_digest(training, "log_digest", progress->log_digest, err) &&
+           note_digest(training, "training", plan->training, err) &&
            note_digest(training, "taught_by", plan->teacher, err) &&
            note(training, "request", plan->words, err) &&
            note_results(training, results, count, err) &&
@@ -77,8 +78,9 @@ static bool read_number(const char *text, double *number) {
     return !*end && *number >= 0;
 }
 
-static bool read_digest(const char *text, uint64_t *digest) {
-    if (strlen(text) != 16 || strspn(text, "0123456789abcdef") != 16) return false;
+/* 16 digits, which `end` follows. */
+static bool read_digest(const char *text, char end, uint64_t *digest) {
+    if (strspn(text, "0123456789abcdef") != 16 || text[16] != end) return false;
     *digest = strtoull(text, NULL, 16);
     return true;
 }
@@ -87,6 +89,7 @@ static bool read_digest(const char *text, uint64_t *digest) {
 static bool read_results(const char *text, Saved *saved) {
     for (const char *line = text; line && *line; line = strchr(line, '\n') + 1) {
         double figures[6];
+        uint64_t log;
         size_t name = strcspn(line, " \n");
         const char *at = line + name, *known = request_rung(line, name);
         if (!known || !strchr(line, '\n') || saved->result_count == MAX_RUNGS) return false;
@@ -97,14 +100,15 @@ static bool read_results(const char *text, Saved *saved) {
             if (end == at || !(figures[i] >= 0 && figures[i] < 1e15)) return false;
             at = end;
         }
-        if (*at != '\n') return false;
+        if (*at != ' ' || !read_digest(at + 1, '\n', &log)) return false;
         saved->results[saved->result_count++] = (Result){.name = known,
                                                          .parameters = (size_t)figures[0],
                                                          .train = figures[1],
                                                          .validation = figures[2],
                                                          .seconds = figures[3],
                                                          .characters = figures[4],
-                                                         .time = figures[5]};
+                                                         .time = figures[5],
+                                                         .log_digest = log};
     }
     return text;
 }
@@ -119,7 +123,9 @@ static const char *read_notes(Saved *saved) {
         memcpy((char *)p + numbers[i].member, &number, sizeof number);
     }
     const char *log = tril_state_note(saved->state, "log_digest"); /* older states lack it */
-    if (log && !read_digest(log, &p->log_digest)) return "log_digest";
+    if (log && !read_digest(log, 0, &p->log_digest)) return "log_digest";
+    const char *training = tril_state_note(saved->state, "training");
+    if (training && !read_digest(training, 0, &saved->training)) return "training";
     return read_results(tril_state_note(saved->state, "results"), saved) ? NULL : "results";
 }
 
@@ -135,7 +141,7 @@ static void begin_notes(Saved *saved) {
 static bool read_teacher(Saved *saved) {
     const char *digest = tril_state_note(saved->state, "taught_by");
     if (!digest) digest = tril_state_note(saved->state, "teacher");
-    return !digest || read_digest(digest, &saved->teacher);
+    return !digest || read_digest(digest, 0, &saved->teacher);
 }
 
 /* In older states the note "settings" has all the words. */
@@ -161,6 +167,8 @@ bool saved_load(Saved *saved, const char *path, Error *err) {
         begin_notes(saved);
     if (!bad && !read_teacher(saved)) bad = "taught_by";
     if (!bad && !read_words(saved)) bad = "request";
+    if (!bad && !read_digest(tril_state_note(saved->state, "digest"), 0, &saved->digest))
+        bad = "digest";
     if (!bad) return true;
     saved_free(saved);
     return fail(err, "%s: its metadata has no valid '%s'", path, bad);

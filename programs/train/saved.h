@@ -18,6 +18,7 @@ typedef struct {
     double compute;           /* floating-point operations of the training; NaN: not known */
     const Course *course;     /* how the training went; borrowed. NULL: not known; a state does not
                                  have it, but the log */
+    uint64_t log_digest;      /* of the whole log */
 } Result;
 
 /* How far the training of one rung has come. What is not in `now` is in the notes of the state, as
@@ -36,6 +37,8 @@ typedef struct {
 typedef struct {
     TrilState *state; /* owned */
     Progress progress;
+    uint64_t digest;        /* of the file */
+    uint64_t training;      /* Plan.training; 0: of the library */
     uint64_t teacher;       /* Plan.teacher */
     char words[WORDS_SIZE]; /* Plan.words */
     Result results[MAX_RUNGS];

@@ -1,5 +1,6 @@
 #include "programs/train/start.h"
 #include "base/array.h"
+#include "base/digest.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "library/message.h"
@@ -218,4 +219,19 @@ bool start_read_text(Start *start, const Request *request, Input *input, Error *
     bool ok = make_input(start, request, text, length, input, err);
     memory_free(text);
     return ok;
+}
+
+/* ---- its name for its files ---- */
+
+uint64_t start_training(const Start *start, const Plan *plan, const Input *input) {
+    if (start->resumed && start->saved.training) return start->saved.training;
+    const char *slash = strrchr(plan->out, '/'), *name = slash ? slash + 1 : plan->out;
+    const uint64_t models[] = {input->digest, start->init ? tril_model_digest(start->init) : 0,
+                               plan->teacher};
+    Digest digest = digest_start();
+    digest_add(&digest, plan->words, strlen(plan->words) + 1);
+    digest_add(&digest, name, strlen(name) + 1);
+    digest_add(&digest, models, sizeof models);
+    uint64_t value = digest_value(&digest);
+    return value ? value : 1;
 }

@@ -28,4 +28,9 @@ void start_free(Start *start);
  * The caller releases *input with input_free; on failure there is nothing to release. */
 bool start_read_text(Start *start, const Request *request, Input *input, Error *err);
 
+/* The number by which the training knows its files: that of the state or, for a new training, one
+ * that follows from its text, its plan, the name of --out, and the models that it begins from and
+ * learns from. Never 0. */
+uint64_t start_training(const Start *start, const Plan *plan, const Input *input);
+
 #endif

@@ -76,7 +76,7 @@ HERE    = posix
 OBJECTS = $(SOURCES:.c=.o) $(ISAS:%=model/kernels/isa_%.o) $(BF16)
 
 # The longest tests first, so that none runs alone at the end.
-LONG    = $(patsubst %,tests/test_%,programs faults resume properties training exchange sampler gradients)
+LONG    = $(patsubst %,tests/test_%,programs faults resume properties training sampler gradients)
 TESTS   = $(LONG) $(filter-out $(LONG),$(patsubst %.c,%,$(wildcard tests/test_*.c)))
 SUPPORT = tests/support.o tests/system_$(HERE).o $(patsubst %.c,%.o,$(filter-out %entry.c,$(wildcard tests/fuzz/*.c))) \
           model/kernels/isa_portable.o
@@ -87,6 +87,11 @@ SCRIPTS = documents explain
 PROGRAMS = train sample faulty/train faulty/sample clocked/train
 
 VERSION := $(shell sed -n 's/.*TRIL_VERSION "\(.*\)"/\1/p' library/version.h)
+
+# The tests whose results come from the kernels, and the readers that `make fuzz` tries.
+NUMBERS = $(patsubst %,tests/test_%,attention extend gradients kernels lines pace plain properties resume sampler schedule training)
+FUZZ    = safetensors utf8
+FUZZED  = $(wildcard tests/fuzz/*.c base/*.c) library/safetensors.c data/vocab.c
 
 # Sources and settings that the extras add or replace.
 include $(wildcard extras/*/build.mk)
@@ -185,11 +190,9 @@ $(SCRIPTS:%=$(BUILD)/test/tests/%.log): $(BUILD)/test/tests/%.log: $(BUILD)/test
 		else echo 'tests/$*: 0 passed, 1 skipped, without python3'; fi >$@ 2>&1; tail -n 1 $@
 PLAIN = $(TESTS:%=$(BUILD)/test/%.log) $(SCRIPTS:%=$(BUILD)/test/tests/%.log)
 SAN   = $(TESTS:%=$(BUILD)/san/%.log)
-# Those whose results come from the kernels.
-NUMBERS = $(patsubst %,$(BUILD)/test/tests/test_%.log,attention exchange extend gguf gradients kernels lines pace plain properties resume sampler schedule training) $(BUILD)/test/tests/explain.log
 test: $(PLAIN) $(SAN)
 test-plain: $(PLAIN)
-test-numbers: $(NUMBERS)
+test-numbers: $(NUMBERS:%=$(BUILD)/test/%.log) $(BUILD)/test/tests/explain.log
 san: $(SAN)
 test test-plain test-numbers san:
 	@tests/total $^
@@ -228,14 +231,13 @@ test-arm:
 # Runs libFuzzer, which needs clang, on the readers that tests/test_fuzz calls. It keeps new inputs in
 # build/fuzz/NAME.
 RUNS = 10000000
-fuzz: $(patsubst %,fuzz-%,safetensors tokenizer utf8)
+fuzz: $(FUZZ:%=fuzz-%)
 fuzz-%:
 	@mkdir -p build/fuzz/$*
 	$(call quiet,FUZZ)clang $(FLAGS) $(SANITIZE) -fsanitize=fuzzer -DHARNESS=fuzz_$* \
-		-o build/fuzz/fuzz_$* $(wildcard tests/fuzz/*.c) tests/system_$(HERE).c $(wildcard base/*.c) \
-		library/safetensors.c library/quantize.c extras/formats/tokenizer_json.c data/vocab.c $(CMOCKA)
+		-o build/fuzz/fuzz_$* $(FUZZED) tests/system_$(HERE).c $(CMOCKA)
 	build/fuzz/fuzz_$* -runs=$(RUNS) -max_len=1024 -verbosity=0 -print_final_stats=1 \
-		build/fuzz/$* tests/fuzz/corpus/$*
+		build/fuzz/$* $(wildcard tests/fuzz/corpus/$* extras/*/tests/corpus/$*)
 
 # The pictures of the documents: the losses of the README, and a head of docs/tour.md. They are the same
 # on every processor with a fused multiply-add.

@@ -1,6 +1,7 @@
 /* model.c - the models of tril.h: made, read, written, and what is in them. */
 #include "base/array.h"
 #include "base/memory.h"
+#include "library/formats.h"
 #include "library/trained.h"
 #include "library/saving.h"
 #include "library/handles.h"
@@ -246,20 +247,14 @@ TrilStatus tril_model_save(const TrilModel *model, const char *path, TrilError *
 
 TrilStatus tril_model_export(const TrilModel *model, const char *path, const char *type,
                              TrilError *error) {
-    static const char *const types[] = {"f32", "f16", "q8_0"};
     Error err = {0};
+    const Format *format;
     if (!given(model, "the model", &err) || !given(path, "the path", &err) ||
-        !given(type, "the type", &err))
+        !given(type, "the type", &err) || !(format = format_to_write(path, type, &err)))
         return refusal(TRIL_ARGUMENT, &err, error);
-    int i = 0;
-    while (i < COUNT(types) && strcmp(type, types[i]) != 0) i++;
-    if (i == COUNT(types)) {
-        fail(&err, "the type of the matrices is f32, f16 or q8_0, not '%.64s'", type);
-        return refusal(TRIL_ARGUMENT, &err, error);
-    }
-    const Trained trained = {.checkpoint.model = model->model, .vocab = *vocab_of(model)};
-    return trained_export(&trained, path, gguf_type(type), &err) ? TRIL_OK
-                                                                 : refusal(TRIL_FILE, &err, error);
+    return format->write(&model->model, vocab_of(model), type, path, &err)
+               ? TRIL_OK
+               : refusal(TRIL_FILE, &err, error);
 }
 
 void tril_model_free(TrilModel *model) {

@@ -3,10 +3,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
-#include "library/quantize.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -273,26 +271,6 @@ bool safetensors_finite(const SafeTensor *tensor) {
         bad |= (bits & exponent) == exponent;
     }
     return !bad;
-}
-
-bool safetensors_is_float(const SafeTensor *tensor) {
-    return strcmp(tensor->type, "F32") == 0 || strcmp(tensor->type, "F16") == 0 ||
-           strcmp(tensor->type, "BF16") == 0;
-}
-
-bool safetensors_floats(const SafeTensor *tensor, float *to) {
-    if (strcmp(tensor->type, "F32") == 0) {
-        memcpy(to, tensor->data, tensor->bytes);
-        return safetensors_finite(tensor);
-    }
-    bool half = strcmp(tensor->type, "F16") == 0, finite = true;
-    for (size_t i = 0; i < tensor->bytes / sizeof(uint16_t); i++) {
-        uint16_t bits;
-        memcpy(&bits, (const char *)tensor->data + i * sizeof bits, sizeof bits);
-        to[i] = half ? half_value(bits) : bfloat_value(bits);
-        finite = finite && isfinite(to[i]);
-    }
-    return finite;
 }
 
 void safetensors_free(SafeTensors *file) {

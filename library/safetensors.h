@@ -52,12 +52,6 @@ void safetensors_free(SafeTensors *file);
 /* Are all numbers of this F32 tensor finite? */
 bool safetensors_finite(const SafeTensor *tensor);
 
-/* Is this a tensor whose numbers safetensors_floats can read: F32, F16 or BF16? */
-bool safetensors_is_float(const SafeTensor *tensor);
-
-/* Converts all numbers of such a tensor to floats. False if one of them is not finite. */
-bool safetensors_floats(const SafeTensor *tensor, float *to);
-
 /* The tensor, or note, with this name. NULL if there is none. */
 const SafeTensor *safetensors_tensor(const SafeTensors *file, const char *name);
 const Note *safetensors_note(const SafeTensors *file, const char *key);

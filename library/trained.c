@@ -1,9 +1,8 @@
 #include "library/trained.h"
-#include "extras/formats/huggingface.h"
-#include "extras/formats/tokenizer_json.h"
-#include "base/file.h"
 #include "base/memory.h"
+#include "library/formats.h"
 
+#include <stdio.h>
 #include <string.h>
 
 bool trained_vocab(const Checkpoint *checkpoint, const char *path, Vocab *vocab, Error *err) {
@@ -29,20 +28,12 @@ bool trained_vocab(const Checkpoint *checkpoint, const char *path, Vocab *vocab,
     return fail(err, "%s: its vocabulary and its model have different sizes", path);
 }
 
-static bool load_folder(Trained *trained, const char *path, Error *err) {
-    int32_t *rows;
-    if (!tokenizer_import(&trained->vocab, path, &rows, err)) return false;
-    bool ok = model_import(&trained->checkpoint.model, path, rows, trained->vocab.size, err);
-    memory_free(rows);
-    return ok;
-}
-
 bool trained_load(Trained *trained, const char *path, Error *err) {
+    const Format *format = format_to_read(path);
     *trained = (Trained){0};
-    bool ok = file_is_directory(path)
-                  ? load_folder(trained, path, err)
-                  : checkpoint_load(&trained->checkpoint, path, err) &&
-                        trained_vocab(&trained->checkpoint, path, &trained->vocab, err);
+    if (format) return format->read(&trained->checkpoint.model, &trained->vocab, path, err);
+    bool ok = checkpoint_load(&trained->checkpoint, path, err) &&
+              trained_vocab(&trained->checkpoint, path, &trained->vocab, err);
     if (!ok) trained_free(trained);
     return ok;
 }
@@ -74,25 +65,31 @@ bool trained_extend(Trained *trained, const Vocab *vocab, uint64_t seed, Error *
     return true;
 }
 
-static bool export_folder(const Trained *trained, const char *directory, Error *err) {
-    static const char *const files[] = {"config.json", "model.safetensors", "tokenizer.json",
-                                        "tokenizer_config.json"};
-    const Model *model = &trained->checkpoint.model;
-    if (!model_check_export(model, err) || !file_make_directory(directory, err)) return false;
-    if (tokenizer_export(&trained->vocab, model->config.T, directory, err) &&
-        model_export(model, directory, err))
-        return true;
-    file_remove_directory(directory, files, sizeof files / sizeof *files);
-    return false;
+/* ---- other programs' files ---- */
+
+const Format *format_to_read(const char *path) {
+    for (int i = 0; formats[i]; i++)
+        if (formats[i]->read && formats[i]->recognizes(path)) return formats[i];
+    return NULL;
 }
 
-bool trained_export(const Trained *trained, const char *path, GgufType type, Error *err) {
-    static const char gguf[] = ".gguf";
-    size_t length = strlen(path), end = sizeof gguf - 1;
-    if (length > end && strcmp(path + length - end, gguf) == 0)
-        return gguf_export(&trained->checkpoint.model, &trained->vocab, type, path, err);
-    if (type != GGUF_F32)
-        return fail(err, "%s: a folder for transformers is in f32; a file NAME.gguf may be smaller",
-                    path);
-    return export_folder(trained, path, err);
+const Format *format_to_write(const char *path, const char *type, Error *err) {
+    char known[64] = "";
+    int i = 0;
+    while (formats[i] && !formats[i]->names(path)) i++;
+    if (!formats[i]) {
+        fail(err, "%s: this program writes no files of other programs", path);
+        return NULL;
+    }
+    for (const char *const *name = formats[i]->types; *name; name++) {
+        if (strcmp(*name, type) == 0) return formats[i];
+        size_t length = strlen(known);
+        snprintf(known + length, sizeof known - length, "%s%s",
+                 !length   ? ""
+                 : name[1] ? ", "
+                           : " or ",
+                 *name);
+    }
+    fail(err, "%s: its matrices can be in %s, not in '%.64s'", path, known, type);
+    return NULL;
 }

@@ -38,6 +38,11 @@ static inline char *slurp(const char *path, size_t *length) {
     return bytes;
 }
 
+/* Does `sample` write folders for transformers? Not without extras/formats. */
+static inline bool writes_folders(void) {
+    return access("extras/formats", F_OK) == 0;
+}
+
 /* Starts a command of `train` or `sample` with `out` as standard output. */
 static inline Process start(const char *command, int out) {
     char *words[MAX_WORDS] = {0}, path[SCRATCH_PATH], errors[SCRATCH_PATH];

@@ -206,10 +206,12 @@ static void test_ways(void **state) {
     (void)state;
     write_texts();
     must_run("train -q " TINY "-s 40 -o @way/m.safetensors @old.txt");
-    must_run("sample --export @way/folder @way/m.safetensors");
-    must_run("train -q --init @way/m.safetensors -b 4 -s 30 -o @a/m @new.txt");
-    must_run("train -q --init @way/folder -b 4 -s 30 -o @b/m @new.txt");
-    assert_same_files("a/m", "b/m");
+    if (writes_folders()) {
+        must_run("sample --export @way/folder @way/m.safetensors");
+        must_run("train -q --init @way/m.safetensors -b 4 -s 30 -o @a/m @new.txt");
+        must_run("train -q --init @way/folder -b 4 -s 30 -o @b/m @new.txt");
+        assert_same_files("a/m", "b/m");
+    }
     must_run("train -q --init @way/m.last.safetensors -b 4 -s 5 -o @state/m @new.txt");
     must_run("train -q --init @way/m.safetensors -b 4 -s 20 -o @c/m @new.txt");
     must_run("train -r -s 30 -o @c/m @new.txt");

@@ -121,16 +121,17 @@ static void test_no_memory(void **state) {
                                            "--score " VERSE " @memory/m.safetensors",
                                            "--explain THE @memory/m.safetensors",
                                            "--info @memory/m.safetensors", "--info @memory/folder"};
-    must_run("sample --export @memory/folder @memory/m.safetensors");
-    for (int i = 0; i < 5; i++)
+    if (writes_folders()) must_run("sample --export @memory/folder @memory/m.safetensors");
+    for (int i = 0; i < 4 + writes_folders(); i++)
         assert_true(fail_in_turn("sample", commands[i], do_nothing, do_nothing) > 5);
-    /* a failed export leaves nothing */
-    assert_true(fail_in_turn("sample", "--export @memory/other @memory/m.safetensors", clear_folder,
-                             look_for_folder) > 5);
-    assert_true(
-        fail_in_turn("train",
-                     "-q -b 4 -s 5 -j 2 --init @memory/folder -o @memory/n.safetensors " VERSE,
-                     put_back, look_at_both) > 60);
+    if (writes_folders()) { /* a failed export leaves nothing */
+        assert_true(fail_in_turn("sample", "--export @memory/other @memory/m.safetensors",
+                                 clear_folder, look_for_folder) > 5);
+        assert_true(
+            fail_in_turn("train",
+                         "-q -b 4 -s 5 -j 2 --init @memory/folder -o @memory/n.safetensors " VERSE,
+                         put_back, look_at_both) > 60);
+    }
     scratch_put("new.txt", NEW, sizeof NEW - 1); /* characters that the model lacks */
     assert_true(
         fail_in_turn("train",

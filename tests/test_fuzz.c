@@ -3,47 +3,17 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/support.h"
 #include "tests/system.h"
-#include "base/file.h"
-#include "base/memory.h"
 
-#include <dirent.h>
 #include <signal.h>
-#include <stdio.h>
-
-typedef void (*Harness)(const uint8_t *bytes, size_t length);
-
-static void replay(const char *directory, Harness harness) {
-    DIR *entries = opendir(directory);
-    int files = 0;
-    assert_non_null(entries);
-    for (struct dirent *entry; (entry = readdir(entries));) {
-        if (entry->d_name[0] == '.') continue;
-        char path[512], *bytes;
-        size_t length;
-        Error err;
-        snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);
-        assert_ok(file_read(path, &bytes, &length, &err), err);
-        for (size_t cut = 0; cut <= length; cut++) harness((const uint8_t *)bytes, cut);
-        memory_free(bytes);
-        files++;
-    }
-    closedir(entries);
-    assert_true(files > 0);
-}
 
 static void test_safetensors(void **state) {
     (void)state;
-    replay("tests/fuzz/corpus/safetensors", fuzz_safetensors);
-}
-
-static void test_tokenizer(void **state) {
-    (void)state;
-    replay("tests/fuzz/corpus/tokenizer", fuzz_tokenizer);
+    fuzz_replay("tests/fuzz/corpus/safetensors", fuzz_safetensors);
 }
 
 static void test_utf8(void **state) {
     (void)state;
-    replay("tests/fuzz/corpus/utf8", fuzz_utf8);
+    fuzz_replay("tests/fuzz/corpus/utf8", fuzz_utf8);
 }
 
 static int read_too_far(void *text) {
@@ -68,7 +38,6 @@ static void test_guard(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_safetensors),
-        cmocka_unit_test(test_tokenizer),
         cmocka_unit_test(test_utf8),
         cmocka_unit_test(test_guard),
     };

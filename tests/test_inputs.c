@@ -279,7 +279,8 @@ static void test_small_stack(void **state) {
             setenv("KERNELS", tables[i]->name, 1);
         else
             unsetenv("KERNELS");
-        for (int j = 0; j < COUNT(commands); j++) must_run("%s", commands[j]);
+        for (int j = 0; j < COUNT(commands); j++)
+            if (writes_folders() || !strstr(commands[j], "folder")) must_run("%s", commands[j]);
         scratch_remove(scratch("thin"));
         scratch_remove(scratch("timed"));
     }

@@ -345,31 +345,6 @@ static void test_unknown_characters(void **state) {
     tril_model_free(model);
 }
 
-/* What is exported is what ./sample exports. */
-static void test_exports(void **state) {
-    (void)state;
-    static const char *const types[] = {"f32", "f16", "q8_0"};
-    TrilModel *model = train("modern", 1);
-    must(tril_model_save(model, scratch("model.safetensors"), &error));
-    for (int i = 0; i < 3; i++) {
-        char name[32], program[48];
-        snprintf(name, sizeof name, "%s.gguf", types[i]);
-        snprintf(program, sizeof program, "program-%s", name);
-        must_run("sample --export @%s --precision %s @model.safetensors", program, types[i]);
-        must(tril_model_export(model, scratch(name), types[i], &error));
-        expect_same_file(program, name);
-        assert_int_equal(tril_model_export(model, scratch(name), types[i], &error), TRIL_FILE);
-    }
-    TrilModel *again;
-    must(tril_model_export(model, scratch("folder"), "f32", &error));
-    must(tril_model_load(&again, scratch("folder"), &error));
-    assert_int_equal(tril_model_digest(again), tril_model_digest(model));
-    tril_model_free(again);
-    assert_int_equal(tril_model_export(model, scratch("other"), "f16", &error), TRIL_FILE);
-    assert_int_equal(tril_model_export(model, scratch("x.gguf"), "f64", &error), TRIL_ARGUMENT);
-    tril_model_free(model);
-}
-
 /* ---- states ---- */
 
 typedef struct {
@@ -1614,7 +1589,6 @@ int main(void) {
         cmocka_unit_test(test_writing_in_training),
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_files),
-        cmocka_unit_test(test_exports),
         cmocka_unit_test(test_one_text),
         cmocka_unit_test(test_more_steps),
         cmocka_unit_test(test_progress),

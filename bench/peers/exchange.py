@@ -8,7 +8,7 @@ AutoTokenizer, and compares ids, text, logits and greedy text; then models of ra
 transformers made, a GPT-2 and two Qwen3, with the characters in no order, are read by tril and
 compared likewise; each is then trained further by tril, exported again, and compared once more. One
 Qwen3 has fewer heads of keys and values than of queries, and an MLP of an odd width. FILE is a text of the checkpoint's vocabulary. `--record FOLDER` makes
-tests/golden/huggingface. Needs the packages torch, transformers and safetensors; is no part of
+extras/formats/tests/golden. Needs the packages torch, transformers and safetensors; is no part of
 `make test`.
 """
 

@@ -6,7 +6,7 @@
 #include "base/buffer.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "library/quantize.h"
+#include "extras/formats/quantize.h"
 #include "model/rungs/rung.h"
 
 #include <math.h>
@@ -190,21 +190,20 @@ static void rename_tensor(const Architecture *a, const Tensor *tensor, char name
             snprintf(name, NAME_SIZE, "%s%s%s", block, a->tensors[i].theirs, kind);
 }
 
-GgufType gguf_type(const char *name) {
-    if (strcmp(name, "f16") == 0) return GGUF_F16;
-    return strcmp(name, "q8_0") == 0 ? GGUF_Q8_0 : GGUF_F32;
-}
+/* The values are the format's own. A matrix whose rows are no multiple of 32 numbers is stored as
+ * F16 where Q8_0 was asked for. All other tensors are F32. */
+typedef enum { F32 = 0, F16 = 1, Q8_0 = 8 } Type;
 
 /* llama.cpp adds the table of positions as float32. */
-static GgufType type_of(const Tensor *tensor, GgufType type) {
-    if (tensor->rank < 2 || strstr(tensor->name, ".wpe.")) return GGUF_F32;
-    return type == GGUF_Q8_0 && tensor->shape[1] % Q8_NUMBERS != 0 ? GGUF_F16 : type;
+static Type type_of(const Tensor *tensor, Type type) {
+    if (tensor->rank < 2 || strstr(tensor->name, ".wpe.")) return F32;
+    return type == Q8_0 && tensor->shape[1] % Q8_NUMBERS != 0 ? F16 : type;
 }
 
-static size_t bytes_of(const Tensor *tensor, GgufType type) {
+static size_t bytes_of(const Tensor *tensor, Type type) {
     switch (type_of(tensor, type)) {
-        case GGUF_F16: return tensor->size * sizeof(uint16_t);
-        case GGUF_Q8_0: return tensor->size / Q8_NUMBERS * sizeof(Q8Block);
+        case F16: return tensor->size * sizeof(uint16_t);
+        case Q8_0: return tensor->size / Q8_NUMBERS * sizeof(Q8Block);
         default: return tensor->size * sizeof(float);
     }
 }
@@ -215,7 +214,7 @@ static size_t aligned(size_t offset) {
 
 /* Lists the tensors, and returns the bytes of their numbers. Dimensions are written from the last
  * to the first. */
-static size_t list_tensors(List *list, const Architecture *a, const Model *model, GgufType type) {
+static size_t list_tensors(List *list, const Architecture *a, const Model *model, Type type) {
     size_t offset = 0;
     for (int i = 0; i < model->tensor_count; i++) {
         const Tensor *tensor = &model->tensors[i];
@@ -232,22 +231,22 @@ static size_t list_tensors(List *list, const Architecture *a, const Model *model
     return offset;
 }
 
-static bool store_tensor(void *to, const Model *model, const Tensor *tensor, GgufType type,
+static bool store_tensor(void *to, const Model *model, const Tensor *tensor, Type type,
                          Error *err) {
     const float *from = model->weights + tensor->offset, too_large = 65520;
     uint16_t *halves = to;
-    GgufType own = type_of(tensor, type);
-    for (size_t i = 0; own != GGUF_F32 && i < tensor->size; i++)
+    Type own = type_of(tensor, type);
+    for (size_t i = 0; own != F32 && i < tensor->size; i++)
         if (!(fabsf(from[i]) < too_large))
             return fail(err, "%s: %g is too large for 16 bits; f32 can store it", tensor->name,
                         (double)from[i]);
-    if (own == GGUF_F32) memcpy(to, from, tensor->size * sizeof *from);
-    if (own == GGUF_Q8_0) quantize_q8(to, from, tensor->size);
-    for (size_t i = 0; own == GGUF_F16 && i < tensor->size; i++) halves[i] = half_of(from[i]);
+    if (own == F32) memcpy(to, from, tensor->size * sizeof *from);
+    if (own == Q8_0) quantize_q8(to, from, tensor->size);
+    for (size_t i = 0; own == F16 && i < tensor->size; i++) halves[i] = half_of(from[i]);
     return true;
 }
 
-static bool store_tensors(char *to, const Model *model, GgufType type, Error *err) {
+static bool store_tensors(char *to, const Model *model, Type type, Error *err) {
     for (int i = 0; i < model->tensor_count; i++) {
         if (!store_tensor(to, model, &model->tensors[i], type, err)) return false;
         to += aligned(bytes_of(&model->tensors[i], type));
@@ -259,9 +258,9 @@ static bool store_tensors(char *to, const Model *model, GgufType type, Error *er
 
 /* Writes everything before the tensors' numbers to `out`, and returns the bytes of the numbers. */
 static size_t write_header(Buffer *out, const Architecture *a, const Model *model,
-                           const Vocab *vocab, GgufType type) {
+                           const Vocab *vocab, Type type) {
     /* the format's name for "mostly of this type" */
-    const uint32_t file_type = type == GGUF_Q8_0 ? 7 : (uint32_t)type;
+    const uint32_t file_type = type == Q8_0 ? 7 : (uint32_t)type;
     Buffer entries = buffer_begin(out->name, out->err);
     List list = {&entries, 0}, tensors = {out, 0};
     add_text(&list, "general.architecture", a->name);
@@ -284,8 +283,9 @@ static size_t write_header(Buffer *out, const Architecture *a, const Model *mode
     return bytes;
 }
 
-bool gguf_export(const Model *model, const Vocab *vocab, GgufType type, const char *path,
-                 Error *err) {
+static bool write_file(const Model *model, const Vocab *vocab, const char *name, const char *path,
+                       Error *err) {
+    Type type = strcmp(name, "f16") == 0 ? F16 : strcmp(name, "q8_0") == 0 ? Q8_0 : F32;
     const Architecture *a = architecture_of(model->config.model);
     if (!a)
         return fail(err, "llama.cpp has no architecture for %s, only for gpt and modern",
@@ -302,3 +302,15 @@ bool gguf_export(const Model *model, const Vocab *vocab, GgufType type, const ch
     buffer_end(&header);
     return ok;
 }
+
+static bool names_file(const char *path) {
+    static const char end[] = ".gguf";
+    size_t length = strlen(path), ending = sizeof end - 1;
+    return length > ending && strcmp(path + length - ending, end) == 0;
+}
+
+const Format gguf_format = {
+    .names = names_file,
+    .write = write_file,
+    .types = (const char *const[]){"f32", "f16", "q8_0", NULL},
+};

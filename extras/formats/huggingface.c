@@ -2,13 +2,16 @@
  * stores a linear layer's matrix transposed), modern as Qwen3. */
 #include "extras/formats/huggingface.h"
 #include "library/safetensors.h"
+#include "extras/formats/quantize.h"
 #include "extras/formats/shards.h"
+#include "extras/formats/tokenizer_json.h"
 #include "model/rungs/rung.h"
 #include "base/array.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -183,23 +186,33 @@ static bool write_tensors(const Architecture *a, const Model *model, const char 
     return ok;
 }
 
-bool model_check_export(const Model *model, Error *err) {
-    return architecture_of(model->config.model) ||
-           fail(err,
-                "Hugging Face transformers has no architecture for %s, only for gpt and modern",
-                model->config.model);
-}
-
-bool model_export(const Model *model, const char *directory, Error *err) {
+static bool write_model(const Architecture *a, const Model *model, const char *directory,
+                        Error *err) {
     char *config = NULL, *weights = NULL;
-    const Architecture *a = architecture_of(model->config.model);
-    bool ok = model_check_export(model, err) &&
-              file_within(directory, "config.json", &config, err) &&
+    bool ok = file_within(directory, "config.json", &config, err) &&
               file_within(directory, "model.safetensors", &weights, err) &&
               write_config(a, &model->config, config, err) && write_tensors(a, model, weights, err);
     memory_free(config);
     memory_free(weights);
     return ok;
+}
+
+static bool write_folder(const Model *model, const Vocab *vocab, const char *type,
+                         const char *directory, Error *err) {
+    static const char *const files[] = {"config.json", "model.safetensors", "tokenizer.json",
+                                        "tokenizer_config.json"};
+    const Architecture *a = architecture_of(model->config.model);
+    (void)type;
+    if (!a)
+        return fail(err,
+                    "Hugging Face transformers has no architecture for %s, only for gpt and modern",
+                    model->config.model);
+    if (!file_make_directory(directory, err)) return false;
+    if (tokenizer_export(vocab, model->config.T, directory, err) &&
+        write_model(a, model, directory, err))
+        return true;
+    file_remove_directory(directory, files, COUNT(files));
+    return false;
 }
 
 /* ---- import: the configuration ---- */
@@ -370,10 +383,31 @@ static bool read_config(const char *path, char *text, size_t length, const Archi
 
 /* ---- import: the weights ---- */
 
+static bool is_float(const SafeTensor *tensor) {
+    return strcmp(tensor->type, "F32") == 0 || strcmp(tensor->type, "F16") == 0 ||
+           strcmp(tensor->type, "BF16") == 0;
+}
+
+/* Converts all numbers of such a tensor to floats. False if one of them is not finite. */
+static bool read_floats(const SafeTensor *tensor, float *to) {
+    if (strcmp(tensor->type, "F32") == 0) {
+        memcpy(to, tensor->data, tensor->bytes);
+        return safetensors_finite(tensor);
+    }
+    bool half = strcmp(tensor->type, "F16") == 0, finite = true;
+    for (size_t i = 0; i < tensor->bytes / sizeof(uint16_t); i++) {
+        uint16_t bits;
+        memcpy(&bits, (const char *)tensor->data + i * sizeof bits, sizeof bits);
+        to[i] = half ? half_value(bits) : bfloat_value(bits);
+        finite = finite && isfinite(to[i]);
+    }
+    return finite;
+}
+
 static bool check_tensor(const Architecture *a, const Tensor *tensor, const SafeTensor *stored,
                          const char *path, Error *err) {
     if (!stored) return fail(err, "%s: tensor %s is missing", path, tensor->name);
-    if (!safetensors_is_float(stored))
+    if (!is_float(stored))
         return fail(err, "%s: tensor %s is %s, not F32, F16 or BF16", path, tensor->name,
                     stored->type);
     bool transposed = is_transposed(a, tensor);
@@ -424,7 +458,7 @@ static bool read_tensors(const Architecture *a, const Model *model, const Shards
     for (int i = 0; ok && i < model->tensor_count; i++) {
         const Tensor *tensor = &model->tensors[i];
         const char *path;
-        ok = safetensors_floats(shards_tensor(shards, tensor->name, &path), numbers) ||
+        ok = read_floats(shards_tensor(shards, tensor->name, &path), numbers) ||
              fail(err, "%s: tensor %s has numbers that are not finite", path, tensor->name);
         if (ok) place_tensor(a, model, tensor, numbers, rows);
     }
@@ -444,7 +478,8 @@ static bool import_model(Model *model, const Architecture *a, const Config *conf
     return ok;
 }
 
-bool model_import(Model *model, const char *directory, const int32_t *rows, int count, Error *err) {
+static bool read_model(Model *model, const char *directory, const int32_t *rows, int count,
+                       Error *err) {
     char *path = NULL, *text = NULL;
     size_t length;
     const Architecture *a = NULL;
@@ -461,3 +496,25 @@ bool model_import(Model *model, const char *directory, const int32_t *rows, int 
     memory_free(path);
     return ok;
 }
+
+static bool read_folder(Model *model, Vocab *vocab, const char *path, Error *err) {
+    int32_t *rows;
+    if (!tokenizer_import(vocab, path, &rows, err)) return false;
+    bool ok = read_model(model, path, rows, vocab->size, err);
+    memory_free(rows);
+    if (!ok) vocab_free(vocab);
+    return ok;
+}
+
+static bool names_folder(const char *path) {
+    (void)path;
+    return true;
+}
+
+const Format huggingface_format = {
+    .recognizes = file_is_directory,
+    .read = read_folder,
+    .names = names_folder,
+    .write = write_folder,
+    .types = (const char *const[]){"f32", NULL},
+};

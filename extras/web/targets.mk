@@ -9,10 +9,10 @@ WEB_FLAGS   = -std=c11 -ffp-contract=off $(SYSTEM) -DMEMORY_LIMIT=$(WEB_MEMORY) 
 WEB_LINK    = -mexec-model=reactor -s -Wl,--max-memory=$(WEB_MEMORY) -Wl,-z,stack-size=1048576
 WEB_RELAXED = -mrelaxed-simd
 # Without the programs, and without the system's part of base/, which extras/web/ replaces.
-WEB_NOT     = model/plain/% programs/train/% programs/sample/% extras/formats/gguf.c \
+WEB_NOT     = model/plain/% programs/train/% programs/sample/% extras/formats/% \
               $(patsubst %,programs/report/%.c,html page screen spark textfile) \
               $(patsubst %,base/%.c,claims file filesystem_posix processors_posix shell signals_posix terminal_posix threads)
-WEB_SOURCES = $(wildcard extras/web/*.c) $(filter-out $(WEB_NOT),$(SOURCES)) model/kernels/isa.c
+WEB_SOURCES = $(wildcard extras/web/*.c) $(filter-out $(WEB_NOT),$(SOURCES)) library/no_formats.c model/kernels/isa.c
 WEB_PARTS   = $(wildcard extras/web/*.css extras/web/*.js programs/report/*.css programs/report/*.js) data/sample.txt
 
 define web_rules # name, flags

@@ -73,20 +73,13 @@ static int list_options(Option options[MAX_OPTIONS], SampleRequest *r, Words *wo
 static bool read_precision(SampleRequest *r, const char *name, Error *err) {
     static const char *const names[] = {"f32", "bf16", "int8"};
     if (r->score) r->sampling.precision = tril_scoring().precision;
-    if (!name) return true;
+    r->stored = name ? name : names[0];
+    if (!name || r->export) return true;
     for (int i = 0; i < COUNT(names); i++) {
         r->sampling.precision = names[i];
         if (strcmp(name, names[i]) == 0) return true;
     }
     return fail(err, "--precision is f32, bf16 or int8, not '%s'", name);
-}
-
-static bool read_stored(SampleRequest *r, const char *name, Error *err) {
-    static const char *const names[] = {"f32", "f16", "q8_0"};
-    r->stored = name ? name : names[0];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(r->stored, names[i]) == 0) return true;
-    return fail(err, "--precision of an export is f32, f16 or q8_0, not '%s'", name);
 }
 
 static bool read_unknown(SampleRequest *r, const char *name, Error *err) {
@@ -128,8 +121,7 @@ bool sample_request_read(SampleRequest *request, int argc, char **argv, Error *e
     request->checkpoint_count = argc - first;
     if (first < argc) request->checkpoint = argv[first];
     return check(request, err) && read_unknown(request, words.unknown, err) &&
-           (request->export ? read_stored(request, words.precision, err)
-                            : read_precision(request, words.precision, err));
+           read_precision(request, words.precision, err);
 }
 
 void sample_request_print_options(FILE *out) {

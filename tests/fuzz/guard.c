@@ -1,6 +1,10 @@
 #include "tests/fuzz/fuzz.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "tests/support.h"
 #include "tests/system.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,4 +20,23 @@ char *fuzz_guarded(const uint8_t *bytes, size_t length) {
     if (length > FUZZ_MAX) return NULL;
     if (length > 0) memcpy(end - length, bytes, length);
     return end - length;
+}
+
+void fuzz_replay(const char *folder, void (*harness)(const uint8_t *bytes, size_t length)) {
+    DIR *entries = opendir(folder);
+    int files = 0;
+    assert_non_null(entries);
+    for (struct dirent *entry; (entry = readdir(entries));) {
+        if (entry->d_name[0] == '.') continue;
+        char path[512], *bytes;
+        size_t length;
+        Error err;
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        assert_ok(file_read(path, &bytes, &length, &err), err);
+        for (size_t cut = 0; cut <= length; cut++) harness((const uint8_t *)bytes, cut);
+        memory_free(bytes);
+        files++;
+    }
+    closedir(entries);
+    assert_true(files > 0);
 }

@@ -1,6 +1,6 @@
 /* quantize.h - weights in fewer bits than float32, as other programs store them. */
-#ifndef TRIL_LIBRARY_QUANTIZE_H
-#define TRIL_LIBRARY_QUANTIZE_H
+#ifndef TRIL_EXTRAS_FORMATS_QUANTIZE_H
+#define TRIL_EXTRAS_FORMATS_QUANTIZE_H
 
 #include <stddef.h>
 #include <stdint.h>

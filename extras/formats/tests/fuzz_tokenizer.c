@@ -1,4 +1,4 @@
-/* tokenizer.c - an accepted tokenizer.json gives distinct characters the ids from 0 on, each
+/* fuzz_tokenizer.c - an accepted tokenizer.json gives distinct characters the ids from 0 on, each
  * once. */
 #include "tests/fuzz/fuzz.h"
 #include "extras/formats/tokenizer_json.h"
@@ -16,6 +16,8 @@ static void check_vocabulary(const Vocab *vocab, const int32_t *rows) {
         taken[rows[id]] = 1;
     }
 }
+
+void fuzz_tokenizer(const uint8_t *bytes, size_t length);
 
 void fuzz_tokenizer(const uint8_t *bytes, size_t length) {
     Vocab vocab;

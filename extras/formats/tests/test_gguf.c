@@ -4,11 +4,21 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "library/quantize.h"
+#include "extras/formats/quantize.h"
+#include "library/formats.h"
 #include "library/trained.h"
 
 #include <float.h>
 #include <math.h>
+
+/* How matrices are stored, by the numbers of the format. */
+typedef enum { GGUF_F32 = 0, GGUF_F16 = 1, GGUF_Q8_0 = 8 } GgufType;
+
+static bool export_to(const Trained *trained, const char *path, GgufType type, Error *err) {
+    const char *name = type == GGUF_Q8_0 ? "q8_0" : type == GGUF_F16 ? "f16" : "f32";
+    const Format *format = format_to_write(path, name, err);
+    return format && format->write(&trained->checkpoint.model, &trained->vocab, name, path, err);
+}
 
 /* ---- halves ---- */
 
@@ -325,10 +335,10 @@ static void test_models(void **state) {
         Error err;
         GgufType type = types[i / 6];
         build(&trained, rungs[i % 3], i / 3 % 2 ? 32 : 12, false);
-        assert_ok(trained_export(&trained, scratch("m.gguf"), type, &err), err);
+        assert_ok(export_to(&trained, scratch("m.gguf"), type, &err), err);
         assert_file(&trained, scratch("m.gguf"), type);
         /* what exists is not overwritten */
-        assert_false(trained_export(&trained, scratch("m.gguf"), type, &err));
+        assert_false(export_to(&trained, scratch("m.gguf"), type, &err));
         assert_non_null(strstr(err.text, "exists already"));
         unlink(scratch("m.gguf"));
         trained_free(&trained);
@@ -343,7 +353,7 @@ static void test_tokens(void **state) {
         Trained trained;
         Error err;
         build(&trained, "modern", 12, bytes);
-        assert_ok(trained_export(&trained, scratch("t.gguf"), GGUF_F32, &err), err);
+        assert_ok(export_to(&trained, scratch("t.gguf"), GGUF_F32, &err), err);
         Gguf g = gguf_open(scratch("t.gguf"));
         const Entry *list = entry_of(&g, "tokenizer.ggml.tokens");
         assert_string_equal(entry_of(&g, "tokenizer.ggml.model")->text, "rwkv");
@@ -370,16 +380,16 @@ static void test_refusals(void **state) {
     Trained trained;
     Error err;
     build(&trained, "head", 12, false);
-    assert_false(trained_export(&trained, scratch("r.gguf"), GGUF_F32, &err));
+    assert_false(export_to(&trained, scratch("r.gguf"), GGUF_F32, &err));
     assert_non_null(strstr(err.text, "only for gpt and modern"));
     trained_free(&trained);
 
     build(&trained, "gpt", 12, false);
     trained.checkpoint.model.weights[5] = 70000;
-    assert_false(trained_export(&trained, scratch("r.gguf"), GGUF_F16, &err));
+    assert_false(export_to(&trained, scratch("r.gguf"), GGUF_F16, &err));
     assert_non_null(strstr(err.text, "transformer.wte.weight: 70000 is too large for 16 bits"));
-    assert_false(trained_export(&trained, scratch("folder"), GGUF_F16, &err));
-    assert_non_null(strstr(err.text, "a folder for transformers is in f32"));
+    assert_false(export_to(&trained, scratch("folder"), GGUF_F16, &err));
+    assert_non_null(strstr(err.text, "its matrices can be in f32, not in 'f16'"));
     assert_false(scratch_has("r.gguf") || scratch_has("folder"));
     trained_free(&trained);
 }
@@ -399,7 +409,7 @@ static void test_program(void **state) {
         expect_refusal(1, "gguf/link.gguf: ", "exists already");
     }
     run("sample --export @gguf/x.gguf --precision bf16 @gguf/m.safetensors");
-    expect_refusal(2, "is f32, f16 or q8_0, not 'bf16'", "--precision");
+    expect_refusal(1, "gguf/x.gguf: ", "can be in f32, f16 or q8_0, not in 'bf16'");
     run("sample --export @gguf/x.gguf @gguf/bigram.safetensors");
     expect_refusal(1, "for bigram", "only for gpt and modern");
 }

@@ -1,18 +1,20 @@
 /* test_exchange.c - folders of Hugging Face transformers. That library wrote
- * tests/golden/huggingface, with its own results (bench/peers/exchange.py); in qwen3-shared six
+ * extras/formats/tests/golden, with its own results (bench/peers/exchange.py); in qwen3-shared six
  * heads of queries share two of keys and values, and the MLP has 19 channels. Exported models are
  * read back, and a folder that is not one of our models is refused with a message. */
 #include "tests/support.h"
 #include "base/array.h"
 #include "tests/command.h"
 #include "base/memory.h"
-#include "library/quantize.h"
+#include "extras/formats/quantize.h"
 #include "library/safetensors.h"
+#include "library/formats.h"
 #include "library/trained.h"
+#include "library/tril.h"
 
 #include <math.h>
 
-#define GOLDEN "tests/golden/huggingface/"
+#define GOLDEN "extras/formats/tests/golden/"
 #define PLAY   "data/sample.txt"
 enum { CHARACTERS = 9, TEXT = 11 };
 static const char *const kinds[] = {"gpt2", "qwen3", "qwen3-shared"};
@@ -88,11 +90,16 @@ static void assert_same(const Trained *a, const Trained *b) {
     assert_memory_equal(x->weights, y->weights, x->weights_size * sizeof(float));
 }
 
+static bool export_to(const Trained *trained, const char *path, Error *err) {
+    const Format *format = format_to_write(path, "f32", err);
+    return format->write(&trained->checkpoint.model, &trained->vocab, "f32", path, err);
+}
+
 /* Reading an export gives the same model to the bit. */
 static void assert_returns(const Trained *trained, const char *name) {
     Trained back;
     Error err;
-    assert_ok(trained_export(trained, scratch(name), GGUF_F32, &err), err);
+    assert_ok(export_to(trained, scratch(name), &err), err);
     assert_ok(trained_load(&back, scratch(name), &err), err);
     assert_same(trained, &back);
     trained_free(&back);
@@ -106,7 +113,7 @@ static void test_return(void **state) {
         assert_ok(trained_load(&trained, golden(kinds[i]), &err), err);
         assert_returns(&trained, kinds[i]);
         /* a second export would overwrite files */
-        assert_false(trained_export(&trained, scratch(kinds[i]), GGUF_F32, &err));
+        assert_false(export_to(&trained, scratch(kinds[i]), &err));
         assert_non_null(strstr(err.text, "is there already, and not empty"));
         trained_free(&trained);
     }
@@ -129,7 +136,7 @@ static void test_vocabularies(void **state) {
             if (strcmp(config.model, "gpt") == 0 || strcmp(config.model, "modern") == 0) {
                 assert_returns(&trained, name);
             } else {
-                assert_false(trained_export(&trained, scratch(name), GGUF_F32, &err));
+                assert_false(export_to(&trained, scratch(name), &err));
                 assert_non_null(strstr(err.text, "only for gpt and modern"));
                 assert_false(scratch_has(name));
             }
@@ -517,6 +524,41 @@ static void test_export(void **state) {
     assert_false(scratch_has("none"));
 }
 
+static void assert_same_files(const char *one, const char *other) {
+    size_t length, lengths;
+    char *a = slurp(scratch(one), &length), *b = slurp(scratch(other), &lengths);
+    assert_int_equal(length, lengths);
+    assert_memory_equal(a, b, length);
+    free(a);
+    free(b);
+}
+
+/* The library exports what ./sample exports. */
+static void test_library(void **state) {
+    (void)state;
+    static const char *const types[] = {"f32", "f16", "q8_0"};
+    TrilModel *model, *again;
+    TrilError error;
+    must_run("train " TINY "-s 20 -o @library/m.safetensors " PLAY);
+    assert_int_equal(tril_model_load(&model, scratch("library/m.safetensors"), &error), TRIL_OK);
+    for (int i = 0; i < COUNT(types); i++) {
+        char name[32], program[48];
+        snprintf(name, sizeof name, "%s.gguf", types[i]);
+        snprintf(program, sizeof program, "program-%s", name);
+        must_run("sample --export @%s --precision %s @library/m.safetensors", program, types[i]);
+        assert_int_equal(tril_model_export(model, scratch(name), types[i], &error), TRIL_OK);
+        assert_same_files(program, name);
+        assert_int_equal(tril_model_export(model, scratch(name), types[i], &error), TRIL_FILE);
+    }
+    assert_int_equal(tril_model_export(model, scratch("exported"), "f32", &error), TRIL_OK);
+    assert_int_equal(tril_model_load(&again, scratch("exported"), &error), TRIL_OK);
+    assert_int_equal(tril_model_digest(again), tril_model_digest(model));
+    tril_model_free(again);
+    assert_int_equal(tril_model_export(model, scratch("other"), "f16", &error), TRIL_ARGUMENT);
+    assert_int_equal(tril_model_export(model, scratch("x.gguf"), "f64", &error), TRIL_ARGUMENT);
+    tril_model_free(model);
+}
+
 static double loss_of(const char *model) {
     double train, validation;
     char form[64];
@@ -537,13 +579,8 @@ static void test_init(void **state) {
     assert_true(loss_of("modern") < first);
     after("\nTo read what it writes:  sample -n 500 ");
     must_run("train --init @first/m.safetensors -b 4 -j 1 -s 200 -o @same/m.safetensors " PLAY);
-    size_t length, other;
-    char *a = slurp(scratch("next/m.safetensors"), &length);
-    char *b = slurp(scratch("same/m.safetensors"), &other);
-    assert_int_equal(length, other);
-    assert_memory_equal(a, b, length); /* from the folder, or from its checkpoint */
-    free(a);
-    free(b);
+    /* from the folder, or from its checkpoint */
+    assert_same_files("next/m.safetensors", "same/m.safetensors");
     /* if the loss never falls, the model stays as it was */
     must_run("train -q --init @first/folder -b 4 -j 1 -s 3 --lr 1 -o @worse/m.safetensors " PLAY);
     assert_near(loss_of("modern"), first, 1e-4);
@@ -602,13 +639,7 @@ static void test_init_resumed(void **state) {
     scratch_remove(scratch("base"));
     must_run("train -r -o @parts/m.safetensors " PLAY);
     assert_false(scratch_has("parts/bigram.safetensors"));
-    size_t length, other;
-    char *a = slurp(scratch("whole/m.safetensors"), &length);
-    char *b = slurp(scratch("parts/m.safetensors"), &other);
-    assert_int_equal(length, other);
-    assert_memory_equal(a, b, length);
-    free(a);
-    free(b);
+    assert_same_files("whole/m.safetensors", "parts/m.safetensors");
 }
 
 static void test_bad_init(void **state) {
@@ -656,8 +687,9 @@ int main(void) {
         cmocka_unit_test(test_listed),       cmocka_unit_test(test_not_finite),
         cmocka_unit_test(test_damage),       cmocka_unit_test(test_precisions),
         cmocka_unit_test(test_index),        cmocka_unit_test(test_export),
-        cmocka_unit_test(test_init),         cmocka_unit_test(test_shared_heads),
-        cmocka_unit_test(test_init_resumed), cmocka_unit_test(test_bad_init),
+        cmocka_unit_test(test_init),         cmocka_unit_test(test_library),
+        cmocka_unit_test(test_shared_heads), cmocka_unit_test(test_init_resumed),
+        cmocka_unit_test(test_bad_init),
     };
     return cmocka_run_group_tests(tests, scratch_open, scratch_close);
 }

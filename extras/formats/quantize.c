@@ -1,4 +1,4 @@
-#include "library/quantize.h"
+#include "extras/formats/quantize.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { FLOORS = 7 };
 
@@ -40,6 +41,11 @@ static const struct {
     {"extras/mpi", {"base/", "library/tril.h", "library/version.h", "tests/"}},
     {"extras/windows", {"base/"}},
 };
+
+/* The core is tested without extras/, too. */
+static bool is_missing(const char *folder) {
+    return strncmp(folder, "extras/", 7) == 0 && access("extras", F_OK) != 0;
+}
 
 static bool is_source(const char *name) {
     size_t length = strlen(name);
@@ -84,6 +90,7 @@ static int check_file(const char *folder, const char *name, const char *const al
 static void test_floors(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof floors / sizeof *floors; i++) {
+        if (is_missing(floors[i].folder)) continue;
         DIR *folder = opendir(floors[i].folder);
         assert_non_null(folder);
         int includes = 0;
@@ -125,6 +132,7 @@ static void test_circles(void **state) {
     char path[512], line[512], included[256];
     int checked = 0;
     for (size_t i = 0; i < sizeof floors / sizeof *floors; i++) {
+        if (is_missing(floors[i].folder)) continue;
         DIR *folder = opendir(floors[i].folder);
         assert_non_null(folder);
         for (struct dirent *entry; (entry = readdir(folder));) {
@@ -210,6 +218,7 @@ static void test_mpi(void **state) {
     char path[512], line[512];
     int with = 0;
     for (size_t i = 0; i < sizeof floors / sizeof *floors; i++) {
+        if (is_missing(floors[i].folder)) continue;
         DIR *folder = opendir(floors[i].folder);
         assert_non_null(folder);
         for (struct dirent *entry; (entry = readdir(folder));) {
@@ -227,7 +236,7 @@ static void test_mpi(void **state) {
         }
         closedir(folder);
     }
-    assert_int_equal(with, 1);
+    assert_int_equal(with, !is_missing("extras/mpi"));
 }
 
 /* Code that returns errors neither prints nor exits. */

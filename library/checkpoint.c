@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char version[] = "2"; /* of the notes below; other versions are refused */
+/* The versions of the format, in the note "tril". The last one is written. Models are the same in
+ * both. Of version 2 were the files of tril 0.1. */
+static const char *const versions[] = {"2", "3"};
 
 /* The notes of the sizes in a Config, each with its member. */
 static const struct {
@@ -77,7 +79,7 @@ static void digest_of(const SafeTensors *file, char text[NUMBER]) {
 
 /* Adds the notes that describe the model. They point into `numbers`. */
 static void add_own_notes(SafeTensors *file, const Config *config, char numbers[][NUMBER]) {
-    file->notes[file->note_count++] = note_of("tril", version);
+    file->notes[file->note_count++] = note_of("tril", versions[COUNT(versions) - 1]);
     file->notes[file->note_count++] = note_of("model", config->model);
     for (int i = 0; i < COUNT(sizes); i++) {
         int value;
@@ -159,9 +161,12 @@ static bool read_config(const SafeTensors *file, const char *path, Config *confi
     *config = (Config){0};
     const Note *note = safetensors_note(file, "tril");
     if (!note) return fail(err, "%s: was not written by tril: its metadata has no 'tril'", path);
-    if (strcmp(note->value, version) != 0)
-        return fail(err, "%s: has format %s, but this program reads %s", path, note->value,
-                    version);
+    int known = 0;
+    while (known < COUNT(versions) && strcmp(note->value, versions[known]) != 0) known++;
+    if (known == COUNT(versions))
+        return fail(err,
+                    "%s: has format '%.16s', which this program does not know: it reads 2 and 3",
+                    path, note->value);
     note = safetensors_note(file, "model");
     if (!note || note->length >= sizeof config->model)
         return fail(err, "%s: its metadata has no valid 'model'", path);

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "library/safetensors.h"
+#include "library/tril.h"
 
 #include <math.h>
 
@@ -230,7 +231,7 @@ static const struct {
 
 /* That model's header up to the digest, with the first two notes. */
 static const char metadata[] =
-    "{'__metadata__':{'tril':'2','model':'gpt','vocabulary_size':'5','context':'4','layers':'1',"
+    "{'__metadata__':{'tril':'3','model':'gpt','vocabulary_size':'5','context':'4','layers':'1',"
     "'heads':'2','width':'6','dropout':'0.10000000000000001',"
     "'quoted':'say \\'\\\\\\' twice: \\'\\\\\\'',"
     "'controls':'\\u0008\\u000c\\u000a\\u000d\\u0009\\u0001\\u0002\\u001f\\u007f/\\u0000after','digest':'";
@@ -298,6 +299,34 @@ static void test_any_order(void **state) {
     model_free(&model);
 }
 
+/* A stored file of every version loads and writes the same text. */
+static void test_versions(void **state) {
+    (void)state;
+    static const char written[] = ":\n     hathe  it cut, the bet mit oan a gat youeaks a . Hadn";
+    for (int version = 2; version <= 3; version++) {
+        char name[64], one[4], text[sizeof written] = "", tril[] = {(char)('0' + version), 0};
+        TrilModel *model;
+        TrilWriter *writer;
+        TrilError error;
+        TrilSampling sampling = tril_sampling();
+        sampling.precision = "f32";
+        snprintf(name, sizeof name, "tests/golden/formats/model-%d.safetensors", version);
+        assert_ok(tril_model_load(&model, name, &error) == TRIL_OK, error);
+        assert_string_equal(tril_model_note(model, "tril"), tril);
+        assert_int_equal(tril_model_digest(model), 0x797a1682cb5f0ad7);
+        assert_near(tril_model_loss(model), 2.267559, 0);
+        assert_ok(tril_writer_open(&writer, model, &sampling, &error) == TRIL_OK, error);
+        assert_ok(tril_writer_read(writer, "THE", 3, &error) == TRIL_OK, error);
+        for (size_t i = 0; i + 1 < sizeof text; i++) {
+            assert_int_equal(tril_writer_write(writer, one), 1);
+            text[i] = *one;
+        }
+        assert_string_equal(text, written);
+        tril_writer_close(writer);
+        tril_model_free(model);
+    }
+}
+
 /* ---- a good file, changed ---- */
 
 static void test_cuts(void **state) {
@@ -346,8 +375,9 @@ typedef struct {
 } Edit;
 
 static const Edit edits[] = {
-    {"'tril':'2',", "", "not written by tril"}, {"'tril':'2'", "'tril':''", "has format "},
-    {"'tril':'2'", "'tril':'1'", "has format 1, but this program reads 2"},
+    {"'tril':'3',", "", "not written by tril"}, {"'tril':'3'", "'tril':''", "has format ''"},
+    {"'tril':'3'", "'tril':'4'", "has format '4', which this program does not know: it reads 2 and 3"},
+    {"'tril':'3'", "'tril':'1'", "has format '1'"}, {"'tril':'3'", "'tril':'2'", "damaged"},
     {"'model':'gpt',", "", "no valid 'model'"},
     {"'model':'gpt'", "'model':'sixteen letters!'", "no valid 'model'"},
     {"'model':'gpt'", "'model':'trigram'", "there is no model 'trigram'"},
@@ -485,7 +515,7 @@ static void test_not_finite(void **state) {
 /* ---- wrong headers of a large file ---- */
 
 #define BIGRAM                                                                          \
-    "{'__metadata__':{'tril':'2','model':'bigram','vocabulary_size':'5','context':'4'," \
+    "{'__metadata__':{'tril':'3','model':'bigram','vocabulary_size':'5','context':'4'," \
     "'layers':'1','heads':'1','width':'1','dropout':'0','digest':''},"
 #define REST "'token_embedding_table.weight':{'dtype':'F32','shape':[%zu],'data_offsets':[0,%zu]}}"
 
@@ -586,6 +616,7 @@ int main(void) {
         cmocka_unit_test(test_round_trip_of_a_run),
         cmocka_unit_test(test_published_format),
         cmocka_unit_test(test_any_order),
+        cmocka_unit_test(test_versions),
         cmocka_unit_test(test_cuts),
         cmocka_unit_test(test_flips),
         cmocka_unit_test(test_edits),

@@ -398,7 +398,7 @@ void show_verdicts(const Plan *plan, const Verdict *verdicts, int count) {
     int shown = 0;
     for (int i = 0; i < count; i++) {
         const Verdict *v = &verdicts[i];
-        if (plan->ladder && strcmp(v->name, "still falling") == 0) continue;
+        if (plan->ladder && v->kind == STILL_FALLING) continue;
         if (shown++ == 0) putchar('\n');
         printf("%s:", v->rung);
         put_wrapped(v->text, (int)strlen(v->rung) + 1);

@@ -251,7 +251,7 @@ static const Result *result_of_model(const Plan *plan, const Results *results) {
 /* Shows and writes the results. */
 static bool compare(const Plan *plan, const Input *input, Outputs *outputs, Results *results,
                     Report *report, const Error *failed, Error *err) {
-    Verdict verdicts[MAX_VERDICTS];
+    Verdict verdicts[MAX_RUNGS];
     char longer[LONGER_SIZE];
     const Result *model = result_of_model(plan, results);
     int count = verdicts_of(plan, input, results->list, results->count, verdicts);

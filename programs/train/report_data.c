@@ -50,10 +50,10 @@ typedef struct {
     PageHead heads[MAX_HEADS];
     float weights[MAX_HEADS][LINE_TOKENS * LINE_TOKENS];
     char glyphs[LINE_TOKENS][GLYPH_SIZE];
-    Verdict verdicts[MAX_VERDICTS];
-    PageVerdict said[MAX_VERDICTS];
-    Mark marks[MAX_VERDICTS];
-    char mark_texts[MAX_VERDICTS][NAME_SIZE];
+    Verdict verdicts[MAX_RUNGS];
+    PageVerdict said[MAX_RUNGS];
+    Mark marks[MAX_RUNGS];
+    char mark_texts[MAX_RUNGS][NAME_SIZE];
     PageSetting settings[MAX_SETTINGS];
 } ReportData;
 
@@ -249,7 +249,7 @@ static void mark_overfitting(ReportData *d, const Verdict *verdict) {
     for (int i = 1; i < curve->count; i++)
         if (curve->points[i].y < lowest->y) lowest = &curve->points[i];
     int m = d->page.losses.mark_count++;
-    snprintf(d->mark_texts[m], NAME_SIZE, "%s after step %d", verdict->name, verdict->step);
+    snprintf(d->mark_texts[m], NAME_SIZE, "overfitting after step %d", verdict->step);
     d->marks[m] = (Mark){*lowest, d->mark_texts[m], curve->colour};
     d->page.losses.marks = d->marks;
 }
@@ -259,7 +259,7 @@ static void gather_verdicts(ReportData *d) {
     for (int i = 0; i < count; i++) {
         const Verdict *v = &d->verdicts[i];
         d->said[i] = (PageVerdict){v->rung, v->text};
-        if (strcmp(v->name, "overfitting") == 0) mark_overfitting(d, v);
+        if (v->kind == OVERFITTING) mark_overfitting(d, v);
     }
     for (int i = 0; i < d->count; i++)
         d->models[i].falling = verdict_asks_for_more(d->verdicts, count, d->models[i].name);

@@ -39,10 +39,10 @@ typedef struct {
     int steps;           /* their number, */
     double seconds;      /* and their time */
     Log log;
-    Course *course;      /* what the log says */
-    char kernels[16];    /* of the state; empty: not known */
-    bool measured;       /* Progress.best is the float32 loss of the checkpoint, by these kernels */
-    const char *said[2]; /* the names of the verdicts that were shown */
+    Course *course;   /* what the log says */
+    char kernels[16]; /* of the state; empty: not known */
+    bool measured;    /* Progress.best is the float32 loss of the checkpoint, by these kernels */
+    bool said[STILL_FALLING + 1];    /* the kinds of verdicts that were shown */
     char sample[SAMPLE_SIZE];        /* written at the last evaluation */
     Stopwatch watch;                 /* measures with --profile */
     bool live;                       /* shows progress on a terminal */
@@ -331,15 +331,11 @@ static void renew_page(Trainer *t) {
 
 /* Shows a verdict that matters now, once. */
 static void show_news(Trainer *t) {
-    enum { SAID = sizeof t->said / sizeof *t->said };
     Result now = {.name = t->rung->name, .validation = NAN, .course = t->course};
-    Verdict verdicts[MAX_VERDICTS];
-    int count = verdicts_of(t->plan, t->input, &now, 1, verdicts), i = 0;
-    if (count == 0) return;
-    while (i < SAID && t->said[i] && strcmp(t->said[i], verdicts->name) != 0) i++;
-    if (i == SAID || t->said[i]) return;
-    t->said[i] = verdicts->name;
-    show_verdict(verdicts);
+    Verdict verdict[MAX_RUNGS];
+    if (verdicts_of(t->plan, t->input, &now, 1, verdict) == 0 || t->said[verdict->kind]) return;
+    t->said[verdict->kind] = true;
+    show_verdict(verdict);
 }
 
 /* Are the windows as long as those of an evaluation? Before, its loss may rest, although the model

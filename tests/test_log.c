@@ -3,7 +3,7 @@
 #include "tests/scratch.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "programs/train/log.h"
+#include "programs/train/course.h"
 
 #include <math.h>
 #include <stdio.h>

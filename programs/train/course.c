@@ -1,8 +1,203 @@
 #include "programs/train/course.h"
+#include "base/file.h"
+#include "base/filesystem.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-/* ---- evaluations ---- */
+enum { QUOTED_SIZE = 2 * SAMPLE_SIZE + 4, LINE_SIZE = QUOTED_SIZE + 512, NUMBER_SIZE = 320 };
+
+/* ---- writing the log ---- */
+
+static void put(Log *log, const char *text, size_t length) {
+    fwrite(text, 1, length, log->file);
+    digest_add(&log->digest, text, length);
+    log->length += length;
+}
+
+/* The old file is unlinked, not truncated: another name of it keeps its content. */
+bool log_create(Log *log, const char *path, Error *err) {
+    *log = (Log){.digest = digest_start()};
+    filesystem_remove(path);
+    log->file = file_stream(path, STREAM_CREATE, err);
+    if (!log->file) return false;
+    put(log, LOG_HEADING, strlen(LOG_HEADING));
+    return true;
+}
+
+/* True if a spreadsheet would take the text, without apostrophes before it, for a formula. */
+static bool like_formula(const char *text) {
+    text += strspn(text, "'");
+    return *text && strchr("=+-@\t\r", *text);
+}
+
+/* Puts the text in quotes, and doubles the quotes in it (RFC 4180). An apostrophe before what looks
+ * like a formula tells a spreadsheet that it is text; read_quoted removes it. */
+static void quote(const char *text, char quoted[QUOTED_SIZE]) {
+    char *to = quoted;
+    *to++ = '"';
+    if (like_formula(text)) *to++ = '\'';
+    for (; *text && to - quoted + 4 < QUOTED_SIZE; text++) {
+        if (*text == '"') *to++ = '"';
+        *to++ = *text;
+    }
+    memcpy(to, "\"", 2);
+}
+
+void log_row(Log *log, const LogRow *row) {
+    char line[LINE_SIZE], quoted[QUOTED_SIZE] = "";
+    char validation[NUMBER_SIZE] = "", compute[NUMBER_SIZE] = "";
+    if (!isnan(row->validation)) snprintf(validation, NUMBER_SIZE, "%.6f", row->validation);
+    if (!isnan(row->compute)) snprintf(compute, NUMBER_SIZE, ",%.6g", row->compute / TERA);
+    if (row->sample) quote(row->sample, quoted);
+    int length = snprintf(line, sizeof line, "%d,%.0f,%.3f,%.6g,%.6f,%s,%.6g,%.0f,%s%s\n",
+                          row->step, row->characters, row->seconds, row->rate, row->loss,
+                          validation, row->norm, row->speed, quoted, compute);
+    put(log, line, (size_t)length);
+}
+
+bool log_flush(Log *log) {
+    return fflush(log->file) == 0 && !ferror(log->file);
+}
+
+void log_close(Log *log) {
+    if (log->file) fclose(log->file);
+    log->file = NULL;
+}
+
+/* ---- reading rows ---- */
+
+/* Reads a number and the comma after it; false if there is none. */
+static bool read_number(const char **at, double *number) {
+    char *end;
+    *number = strtod(*at, &end);
+    bool read = end > *at && fabs(*number) < 1e15; /* possible in a training */
+    *at = end + (*end == ',');
+    return read && *end == ',';
+}
+
+/* Reads the text in quotes, cut to fit; nothing if there are none. Returns the rest of the line. */
+static const char *read_quoted(const char *at, char text[SAMPLE_SIZE]) {
+    int length = 0;
+    *text = 0;
+    if (*at != '"') return at;
+    at++;
+    if (*at == '\'' && like_formula(at)) at++;
+    for (; *at && *at != '\n'; at++) {
+        if (*at == '"' && *++at != '"') break;
+        if (length + 1 < SAMPLE_SIZE) text[length++] = *at;
+    }
+    text[length] = 0;
+    return at;
+}
+
+/* False if the line is not a row. `text` holds the row's sample. */
+static bool read_row(const char *line, LogRow *row, char text[SAMPLE_SIZE]) {
+    double step;
+    double *const numbers[] = {&step,      &row->characters, &row->seconds, &row->rate,
+                               &row->loss, &row->validation, &row->norm,    &row->speed};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (numbers[i] == &row->validation && *line == ',') {
+            row->validation = NAN;
+            line++;
+        } else if (!read_number(&line, numbers[i])) {
+            return false;
+        }
+    if (!(step >= 1 && step <= 1e9)) return false;
+    row->step = (int)step;
+    line = read_quoted(line, text);
+    row->sample = *text ? text : NULL;
+    char *end = NULL;
+    double tera = *line == ',' ? strtod(line + 1, &end) : NAN;
+    row->compute = end && *end == '\n' && tera >= 0 && tera < 1e15 ? tera * TERA : NAN;
+    return true;
+}
+
+/* Calls `take` with each row of the log at `path`, in order; the row's sample is valid until it
+ * returns. */
+static void each_row(const char *path, void (*take)(void *context, const LogRow *row),
+                     void *context) {
+    char line[LINE_SIZE], text[SAMPLE_SIZE];
+    LogRow row;
+    Error none;
+    FILE *file = file_stream(path, STREAM_READ, &none);
+    if (!file) return;
+    while (fgets(line, sizeof line, file))
+        if (read_row(line, &row, text)) take(context, &row);
+    fclose(file);
+}
+
+/* Rows with and without an evaluation are counted separately; every n-th of each kind is kept. */
+typedef struct {
+    LogRows *kept;
+    long all[2], seen[2]; /* [evaluated] */
+} Thinning;
+
+static void count_row(void *context, const LogRow *row) {
+    ((Thinning *)context)->all[!isnan(row->validation)]++;
+}
+
+static void keep_row(void *context, const LogRow *row) {
+    Thinning *t = context;
+    LogRows *kept = t->kept;
+    bool evaluated = !isnan(row->validation);
+    long all = t->all[evaluated], seen = t->seen[evaluated]++;
+    if (kept->count == LOG_ROWS || (seen % ((all - 1) / LOG_KEPT + 1) != 0 && seen != all - 1))
+        return;
+    LogRow *to = &kept->rows[kept->count];
+    char *text = kept->texts[kept->count++];
+    *to = *row;
+    if (row->sample) snprintf(text, SAMPLE_SIZE, "%s", row->sample);
+    if (row->sample) to->sample = text;
+}
+
+void log_read(LogRows *log, const char *path) {
+    Thinning thinning = {.kept = log};
+    log->count = 0;
+    each_row(path, count_row, &thinning);
+    each_row(path, keep_row, &thinning);
+}
+
+/* ---- continuing the log ---- */
+
+/* Reads `length` bytes and computes their digest: false if the file ends before. */
+static bool read_known(FILE *file, size_t length, Digest *digest) {
+    char bytes[4096];
+    *digest = digest_start();
+    while (length > 0) {
+        size_t want = length < sizeof bytes ? length : sizeof bytes;
+        if (fread(bytes, 1, want, file) != want) return false;
+        digest_add(digest, bytes, want);
+        length -= want;
+    }
+    return true;
+}
+
+/* Rows after the last save will be written again; the last of them may be incomplete. */
+static bool only_rows_follow(FILE *file) {
+    char line[LINE_SIZE], text[SAMPLE_SIZE];
+    LogRow row;
+    while (fgets(line, sizeof line, file))
+        if (strchr(line, '\n') ? !read_row(line, &row, text) : *line < '0' || *line > '9')
+            return false;
+    return !ferror(file);
+}
+
+bool log_reopen(Log *log, const char *path, size_t length, uint64_t digest) {
+    Error none;
+    *log = (Log){.length = length, .file = file_stream(path, STREAM_UPDATE, &none)};
+    if (!log->file) return false;
+    if (read_known(log->file, length, &log->digest) && digest_value(&log->digest) == digest &&
+        only_rows_follow(log->file) && ftruncate(fileno(log->file), (off_t)length) == 0 &&
+        fseeko(log->file, 0, SEEK_END) == 0)
+        return true;
+    log_close(log);
+    return false;
+}
+
+/* ---- the course: evaluations ---- */
 
 /* Takes evaluation i out of the list. The mean training loss of the next one, `to`, includes its
  * steps. */
@@ -13,22 +208,17 @@ static void merge(const Course *c, int i, Evaluation *to) {
 }
 
 static void keep_every_second(Course *c) {
-    int kept = 0;
-    for (int i = 1; i < c->count; i += 2) {
-        Evaluation to = c->list[i];
-        merge(c, i - 1, &to);
-        c->list[i] = to;
-    }
-    for (int i = 1; i < c->count; i += 2) c->list[kept++] = c->list[i];
-    c->count = kept;
+    for (int i = COURSE_EVALUATIONS - 1; i > 0; i -= 2) merge(c, i - 1, &c->list[i]);
+    c->count = 0;
+    for (int i = 1; i < COURSE_EVALUATIONS; i += 2) c->list[c->count++] = c->list[i];
     c->every *= 2;
 }
 
-static void add_evaluation(Course *c, const LogRow *row) {
+static void add_evaluation(Course *c, int step, double validation) {
     if (c->every == 0) c->every = 1;
     double loss = c->loss_count > 0 ? c->loss_sum / c->loss_count : NAN;
-    Evaluation now = {row->step, row->seconds, loss, row->validation};
-    bool lowest = c->evaluations == 0 || row->validation < c->lowest;
+    Evaluation now = {step, loss, validation};
+    bool lowest = c->evaluations == 0 || validation < c->lowest;
     if (c->evaluations % c->every != 0) merge(c, --c->count, &now);
     if (c->count == COURSE_EVALUATIONS) keep_every_second(c);
     c->list[c->count++] = now;
@@ -36,13 +226,13 @@ static void add_evaluation(Course *c, const LogRow *row) {
     c->since_lowest = lowest ? 0 : c->since_lowest + 1;
     c->loss_sum = c->loss_count = 0;
     if (!lowest) return;
-    c->lowest = row->validation;
+    c->lowest = validation;
     c->lowest_loss = loss;
-    c->lowest_step = row->step;
+    c->lowest_step = step;
 }
 
 void course_begin(Course *c, double validation) {
-    add_evaluation(c, &(LogRow){.step = 0, .validation = validation});
+    add_evaluation(c, 0, validation);
 }
 
 double course_validation(const Course *c, double step) {
@@ -55,10 +245,10 @@ double course_validation(const Course *c, double step) {
     return before->validation + share * (after->validation - before->validation);
 }
 
-/* ---- the training loss ---- */
+/* ---- the course: the training loss ---- */
 
-/* Farther above the block before than the chance of single batches goes. */
-static void note_spike(Course *c, const LogRow *row) {
+/* Counts a loss that is farther above the block before than the chance of single batches goes. */
+static void add_spike(Course *c, const LogRow *row) {
     const double far = 1, deviations = 8;
     double deviation = c->last.noise * sqrt(COURSE_BLOCK);
     if (c->last.step == 0 || row->loss < c->last.mean + fmax(far, deviations * deviation)) return;
@@ -85,22 +275,26 @@ static void end_block(Course *c, const LogRow *row) {
     c->sum = c->squares = c->in_block = 0;
 }
 
-static void add_loss(Course *c, const LogRow *row) {
-    spark_add(&c->losses, row->loss);
-    c->loss_sum += row->loss;
-    c->loss_count++;
-    note_spike(c, row);
-    c->sum += row->loss;
-    c->squares += row->loss * row->loss;
-    if (++c->in_block == COURSE_BLOCK) end_block(c, row);
-}
-
 void course_add(Course *c, const LogRow *row) {
     c->steps = row->step;
     c->characters = row->characters;
     c->compute = row->compute;
-    add_loss(c, row);
-    if (!isnan(row->validation)) add_evaluation(c, row);
+    c->loss_sum += row->loss;
+    c->loss_count++;
+    c->sum += row->loss;
+    c->squares += row->loss * row->loss;
+    spark_add(&c->losses, row->loss);
+    add_spike(c, row);
+    if (++c->in_block == COURSE_BLOCK) end_block(c, row);
+    if (!isnan(row->validation)) add_evaluation(c, row->step, row->validation);
+}
+
+static void add_row(void *course, const LogRow *row) {
+    course_add(course, row);
+}
+
+void course_read(Course *course, const char *path) {
+    each_row(path, add_row, course);
 }
 
 /* NaN if the columns are too few to tell, or if the log lacks its beginning. */
@@ -113,12 +307,4 @@ static double training_loss(const Course *c, double share) {
 double course_fall(const Course *c, double from, double to) {
     double fall = course_validation(c, from * c->steps) - course_validation(c, to * c->steps);
     return !isnan(fall) ? fall : training_loss(c, from) - training_loss(c, to);
-}
-
-static void add_row(void *course, const LogRow *row) {
-    course_add(course, row);
-}
-
-void course_read(Course *course, const char *path) {
-    log_each(path, add_row, course);
 }

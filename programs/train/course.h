@@ -1,9 +1,77 @@
-/* course.h - how the training of a rung went: what its log says, in little memory. */
+/* course.h - how the training of a rung goes: its log, a CSV file with a row for each step, and
+ * what the rows say, in little memory. */
 #ifndef TRIL_PROGRAMS_TRAIN_COURSE_H
 #define TRIL_PROGRAMS_TRAIN_COURSE_H
 
+#include "base/digest.h"
+#include "base/error.h"
+#include "programs/report/glyph.h"
 #include "programs/report/spark.h"
-#include "programs/train/log.h"
+
+#include <stdio.h>
+
+/* ---- the log ---- */
+
+enum { SAMPLE_COLUMNS = 64, SAMPLE_SIZE = 4 * SAMPLE_COLUMNS + GLYPH_SIZE };
+
+typedef struct {
+    int step;
+    double characters, seconds; /* characters seen and seconds passed so far */
+    double rate, loss;          /* of this step: learning rate, training loss */
+    double validation;          /* NaN: no evaluation */
+    double norm;                /* of the gradient, before clipping */
+    double speed;               /* characters a second */
+    double compute;             /* floating-point operations so far; NaN: unknown */
+    const char *sample;         /* the line of UTF-8 that the model generated, less than SAMPLE_SIZE
+                                   bytes, or NULL; borrowed */
+} LogRow;
+
+/* A log that is being written. */
+typedef struct {
+    FILE *file;    /* owned; NULL: closed */
+    size_t length; /* bytes written so far, */
+    Digest digest; /* and their digest */
+} Log;
+
+/* Operations are written in units of as many. */
+#define TERA 1e12
+
+/* The first line of every log. */
+#define LOG_HEADING \
+    "step,tokens,seconds,lr,train_loss,val_loss,grad_norm,tokens_per_second,sample,tflop\n"
+
+/* Creates a log at `path`, in place of an existing file. Fails if the file cannot be created or
+ * written. */
+bool log_create(Log *log, const char *path, Error *err);
+
+/* Continues the log at `path` after its first `length` bytes, which must have this digest. Returns
+ * false, and leaves the file alone, if the digest differs or if something other than rows follows:
+ * somebody changed the file, or it is another one. */
+bool log_reopen(Log *log, const char *path, size_t length, uint64_t digest);
+
+void log_row(Log *log, const LogRow *row);
+
+/* Flushes the rows so far; false if some of them could not be written. */
+bool log_flush(Log *log);
+
+/* Closes the log, if it is open. */
+void log_close(Log *log);
+
+/* The rows that are read back: about LOG_KEPT at most, evenly spaced, with the first and the last;
+ * and as many with an evaluation, chosen likewise. */
+enum { LOG_KEPT = 300, LOG_ROWS = 2 * LOG_KEPT + 4 };
+
+typedef struct {
+    LogRow rows[LOG_ROWS]; /* their samples are NULL or in `texts` */
+    char texts[LOG_ROWS][SAMPLE_SIZE];
+    int count;
+} LogRows;
+
+/* Reads the log at `path`. Skips lines that are not rows; a path that is not a regular file has no
+ * rows. */
+void log_read(LogRows *log, const char *path);
+
+/* ---- the course ---- */
 
 enum {
     COURSE_EVALUATIONS = 64, /* at most; of more, every n-th and the last are kept */
@@ -12,7 +80,6 @@ enum {
 
 typedef struct {
     int step;
-    double seconds;
     double loss;       /* mean training loss since the evaluation before, in nats */
     double validation; /* loss on the held-out text */
 } Evaluation;
@@ -36,7 +103,7 @@ typedef struct {
     int since_lowest;   /* evaluations after it */
     int steps;
     double characters; /* that the training has read in these steps, */
-    double compute;    /* and its floating-point operations; NaN: not known */
+    double compute;    /* and its floating-point operations; NaN: unknown */
     /* the training loss, in blocks */
     double sum, squares; /* of the steps in the present block */
     int in_block;
@@ -63,12 +130,12 @@ void course_read(Course *course, const char *path);
 /* Adds the evaluation of a trained model before its first step, which is not in the log. */
 void course_begin(Course *course, double validation);
 
-/* What the loss fell between these shares of the steps: the validation loss or, if there were too
- * few evaluations, the training loss; NaN if there were too few steps, too. */
+/* Returns by how much the loss fell between these shares of the steps: the validation loss or, with
+ * too few evaluations, the training loss; NaN with too few steps. */
 double course_fall(const Course *course, double from, double to);
 
-/* The validation loss after `step` steps, interpolated between evaluations; NaN before the first
- * one. */
+/* Returns the validation loss after `step` steps, interpolated between evaluations; NaN before the
+ * first one. */
 double course_validation(const Course *course, double step);
 
 #endif

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "library/tril.h"
 #include "programs/report/page.h"
-#include "programs/train/log.h"
+#include "programs/train/course.h"
 
 #include <string.h>
 

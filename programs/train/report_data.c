@@ -2,7 +2,6 @@
 #include "base/memory.h"
 #include "base/file.h"
 #include "library/message.h"
-#include "programs/train/log.h"
 #include "programs/train/verdict.h"
 
 #include <math.h>

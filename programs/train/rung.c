@@ -6,8 +6,6 @@
 #include "programs/train/budget.h"
 #include "programs/train/display.h"
 #include "programs/train/interruption.h"
-#include "programs/train/log.h"
-#include "programs/train/measuring.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -232,6 +230,20 @@ static bool keep_best(Trainer *t, double validation) {
     return saved;
 }
 
+/* Generates a line from an empty prompt, always with the same random choices: it shows how the
+ * model learns to spell. Without memory the line ends early. */
+static void write_sample(Trainer *t) {
+    TrilSampling sampling = tril_sampling();
+    GlyphLine line = {t->sample, SAMPLE_SIZE, SAMPLE_COLUMNS,
+                      tril_tokenizer_has_bytes(t->input->tokenizer)};
+    sampling.length = SAMPLE_COLUMNS;
+    sampling.seed = t->plan->seed;
+    *t->sample = 0;
+    stopwatch_enter(&t->watch, "samples");
+    tril_training_generate(t->training, &sampling, glyph_take, &line, NULL);
+    stopwatch_leave(&t->watch);
+}
+
 /* Measures the loss on the whole held-out text, NaN if a person did not wait for it, and keeps the
  * weights if it is the lowest so far. */
 static bool evaluate(Trainer *t, double *validation, Error *err) {
@@ -250,9 +262,7 @@ static bool evaluate(Trainer *t, double *validation, Error *err) {
     double took = clock_seconds() - begun;
     renew_progress(t);
     if (p->now.step == 0) course_begin(t->course, *validation);
-    stopwatch_enter(&t->watch, "samples");
-    sample_write(t->training, t->input->tokenizer, plan->seed, t->sample);
-    stopwatch_leave(&t->watch);
+    write_sample(t);
     p->seconds = clock_seconds() - t->started;
     budget_evaluated(&t->budget, p, took);
     const char *mark = "  ";
@@ -399,13 +409,46 @@ static bool keep_something(Trainer *t, Error *err) {
     return true;
 }
 
-/* Sets the losses of the best checkpoint. */
+/* Sets *loss on the held-out text, or on part of the training text, unless the user does not wait.
+ */
+static bool measure_part(const Trainer *t, const TrilModel *kept, bool trained_on, double *loss,
+                         Error *err) {
+    TrilError error;
+    double found;
+    size_t characters = trained_on ? (size_t)(TRAIN_BATCHES * plan_step_characters(t->plan)) : 0;
+    if (interrupted_twice()) return true;
+    TrilStatus status =
+        tril_text_evaluate(t->input->text, kept, trained_on, characters, t->plan->batch,
+                           t->plan->threads, is_stopped, NULL, &found, &error);
+    if (status == TRIL_OK) *loss = found;
+    return status == TRIL_OK || status == TRIL_STOPPED || message_take(err, &error, NULL);
+}
+
+/* Sets the losses of the best checkpoint, read back from its file, in float32: on the held-out
+ * text, unless the evaluation that saved it measured just that, and on at most TRAIN_BATCHES
+ * batches from all over the training text. If the user does not wait, the first is what the file
+ * says, and the other NaN. */
 static bool measure(Trainer *t, Result *result, Error *err) {
-    double known = t->measured ? t->progress.best : NAN;
+    const char *path = t->rung->checkpoint;
+    TrilError error;
+    TrilModel *kept;
     stopwatch_enter(&t->watch, "losses of the best model");
     if (t->live) show_activity("measuring the best model");
-    bool ok = measure_best(t->plan, t->rung, t->input, known, result, err);
+    if (tril_model_load(&kept, path, &error) != TRIL_OK) return message_take(err, &error, NULL);
+    const TrilSizes has = tril_model_sizes(kept);
+    double in_file = tril_model_loss(kept);
+    bool known = t->measured && fabs(in_file - t->progress.best) < 1e-6;
+    result->train = NAN;
+    result->validation = known ? t->progress.best : in_file;
+    bool ok = (plan_same_sizes(&has, &t->rung->sizes) &&
+               tril_tokenizer_same(tril_model_tokenizer(kept), t->input->tokenizer)) ||
+              fail(err, "%s: was replaced by another program", path);
+    ok = ok && measure_part(t, kept, true, &result->train, err) &&
+         (known || measure_part(t, kept, false, &result->validation, err));
     stopwatch_leave(&t->watch);
+    result->parameters = tril_model_parameters(kept);
+    result->digest = tril_model_digest(kept);
+    tril_model_free(kept);
     return ok;
 }
 

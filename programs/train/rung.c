@@ -331,17 +331,29 @@ static bool evaluate_and_keep(Trainer *t, Error *err) {
     return true;
 }
 
+static Result result_so_far(const Trainer *t) {
+    const Progress *p = &t->progress;
+    return (Result){.name = t->rung->name,
+                    .parameters = tril_model_parameters(t->model),
+                    .train = NAN,
+                    .validation = p->now.lowest,
+                    .seconds = p->seconds,
+                    .compute = p->now.operations,
+                    .course = t->course};
+}
+
 /* The page reads the log. */
 static void renew_page(Trainer *t) {
     stopwatch_enter(&t->watch, "the page");
     log_flush(&t->log);
-    report_renew(t->task->report, &(ReportRung){t->rung, t->model, &t->progress, t->course});
+    const Result now = result_so_far(t);
+    report_renew(t->task->report, t->model, &now);
     stopwatch_leave(&t->watch);
 }
 
 /* Shows a verdict that matters now, once. */
 static void show_news(Trainer *t) {
-    Result now = {.name = t->rung->name, .validation = NAN, .course = t->course};
+    const Result now = result_so_far(t);
     Verdict verdict[MAX_RUNGS];
     if (verdicts_of(t->plan, t->input, &now, 1, verdict) == 0 || t->said[verdict->kind]) return;
     t->said[verdict->kind] = true;

@@ -69,7 +69,7 @@ endif
 
 # All sources but the two programs' own. model/plain is for readers and tests: no program links it.
 FOLDERS = base data model/plain model/kernels model/layers model/rungs model/engine model library \
-          programs/report programs/train programs/sample
+          programs programs/report programs/train programs/sample
 KERNELS = model/kernels/isa.c model/kernels/bf16.c
 SOURCES = $(filter-out $(KERNELS),$(wildcard $(FOLDERS:%=%/*.c)))
 HERE    = posix

@@ -2,11 +2,11 @@
  *
  * A person's request, and what the training starts from, become a plan; the plan is carried out. Of
  * several processes the first does all this, and sends the others commands. */
-#include "base/escape.h"
 #include "base/file.h"
 #include "base/terminal.h"
 #include "base/width.h"
 #include "library/message.h"
+#include "programs/program.h"
 #include "programs/train/display.h"
 #include "programs/train/interruption.h"
 #include "programs/train/ladder.h"
@@ -14,33 +14,19 @@
 #include "programs/train/plan.h"
 #include "programs/train/request.h"
 #include "programs/train/start.h"
-#include "library/version.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { EXIT_USAGE = 2 };
-
 static int show_help(const char *program) {
-    fputs("Usage: ", stdout);
-    escape_string(stdout, program);
-    puts(" [options] FILE\n\nTrains a bigram and a modern GPT on a text, or every rung of the "
-         "ladder,\nand compares them.");
+    program_usage(
+        program,
+        " [options] FILE\n\nTrains a bigram and a modern GPT on a text, or every rung of the "
+        "ladder,\nand compares them.");
     puts("\nRungs of the ladder, for --model:");
     for (int i = 0; tril_rung(i); i++) printf("  %-10s %s\n", tril_rung(i), tril_rung_idea(i));
     request_print_options(stdout);
     return EXIT_SUCCESS;
-}
-
-static int show_version(void) {
-    printf("tril %s\n", TRIL_VERSION);
-    return EXIT_SUCCESS;
-}
-
-static int failed(int status, const Error *err) {
-    fflush(stdout);
-    fprintf(stderr, "train: %s\n", err->text);
-    return status;
 }
 
 /* Are the sizes that a person asks for valid, for each rung? */
@@ -87,18 +73,19 @@ static int first_process(int argc, char **argv) {
     Start start;
     Error err = {0};
     width_prepare();
-    if (!request_read(&asked, argc, argv, &err)) return failed(EXIT_USAGE, &err);
+    if (!request_read(&asked, argc, argv, &err)) return program_failed("train", EXIT_USAGE, &err);
     if (asked.help) return show_help(*argv);
-    if (asked.version) return show_version();
+    if (asked.version) return program_version();
     terminal_send_lines(stdout);
-    if (!start_load(&start, &request, &asked, &err)) return failed(EXIT_FAILURE, &err);
+    if (!start_load(&start, &request, &asked, &err))
+        return program_failed("train", EXIT_FAILURE, &err);
     int status = EXIT_SUCCESS;
     if (!check_sizes(&request, &err))
         status = EXIT_USAGE;
     else if (!train(&request, &start, &err))
         status = EXIT_FAILURE;
     start_free(&start);
-    return status == EXIT_SUCCESS ? status : failed(status, &err);
+    return status == EXIT_SUCCESS ? status : program_failed("train", status, &err);
 }
 
 int main(int argc, char **argv) {
@@ -108,7 +95,7 @@ int main(int argc, char **argv) {
     terminal_prepare(&argc, &argv);
     if (tril_processes_join(&number, &error) != TRIL_OK) {
         message_take(&err, &error, NULL);
-        status = number == 0 ? failed(EXIT_FAILURE, &err) : EXIT_FAILURE;
+        status = number == 0 ? program_failed("train", EXIT_FAILURE, &err) : EXIT_FAILURE;
     } else if (number == 0) {
         status = first_process(argc, argv);
     } else {

@@ -762,7 +762,7 @@ static void test_explain_several(void **state) {
     after("explained");
     after("counted");
     run("sample --explain THE --head 1 @explained @counted");
-    expect_refusal(2, "--layer and --head", "not of 2");
+    expect_refusal(2, "--layer and --head", "not 2");
     run("sample @explained @counted");
     expect_refusal(2, "one CHECKPOINT is expected", "not 2");
     scratch_put("few.txt", "abababababababababababababababababababababababababababab", 56);
@@ -857,15 +857,15 @@ static void test_no_model(void **state) {
     if (!before || *before != '/') setenv("TRIL_PROGRAMS", absolute, 1);
     assert_int_equal(chdir(scratch_directory), 0);
     run("sample");
-    expect_refusal(1, "out/model.safetensors: there is none", "train one");
+    expect_refusal(1, "out/model.safetensors: no such file", "train a model first");
     for (int i = 0; i < 5; i++) make_folder(scratch(folders[i]));
     run("sample -n 5"); /* folders without a model */
-    expect_refusal(1, "out/model.safetensors: there is none", "train one");
+    expect_refusal(1, "out/model.safetensors: no such file", "train a model first");
     scratch_put("out/earlier-2/model.safetensors", "", 0);
     scratch_put("out/earlier-10/model.safetensors", "", 0);
     scratch_put("out/earlier-12x/model.safetensors", "", 0);
     run("sample --info");
-    expect_refusal(1, "out/model.safetensors: there is none", "out/earlier-10/model.safetensors");
+    expect_refusal(1, "out/model.safetensors: no such file", "out/earlier-10/model.safetensors");
     run("sample out/model.safetensors");
     expect_refusal(1, "out/model.safetensors: ", "cannot be opened");
     scratch_put("out/model.safetensors", "", 0);

@@ -1,8 +1,8 @@
 #include "programs/sample/dialogue.h"
 #include "base/signals.h"
 #include "base/terminal.h"
-#include "programs/sample/commands.h"
 #include "library/message.h"
+#include "programs/sample/writer.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static bool read_line(char **line, size_t *capacity, size_t *length, bool termin
 typedef struct {
     const TrilModel *model;
     Writer *writer;
-    Settings settings;
+    Arguments now;
     int texts; /* begun so far */
     bool terminal;
 } Dialogue;
@@ -54,16 +54,23 @@ static bool say(Dialogue *d, const char *line, size_t length) {
     return true;
 }
 
-static void obey(Dialogue *d, const char *line) {
-    Command command;
-    Error err;
-    if (!command_read(&command, &d->settings, line, &err)) {
-        refuse(&err);
-        return;
+/* Carries out a command, a line without its slash. */
+static bool obey(Dialogue *d, const char *line, Error *err) {
+    char name[128] = "", value[128] = "", rest[2] = "";
+    int words = sscanf(line, "%127s %127s %1s", name, value, rest);
+    bool fresh = strcmp(name, "new") == 0, help = strcmp(name, "help") == 0;
+    if (words > (fresh || help ? 1 : 2)) return fail(err, "/%.60s: too many words", name);
+    if (fresh) {
+        writer_begin(d->writer, d->texts++);
+    } else if (help) {
+        puts("  /new              forgets the text and begins another");
+        arguments_print_settings(stdout, &d->now);
+        puts("  /help             this list\n  //TEXT            the line /TEXT");
+    } else {
+        if (!arguments_set(&d->now, name, value, err)) return false;
+        writer_set(d->writer, &d->now.sampling);
     }
-    writer_set(d->writer, &d->settings.sampling);
-    if (command == COMMAND_NEW) writer_begin(d->writer, d->texts++);
-    if (command == COMMAND_HELP) command_print_help(stdout, &d->settings);
+    return true;
 }
 
 /* Takes a line of input. True if the model should continue. */
@@ -76,18 +83,18 @@ static bool take_line(Dialogue *d, const char *line, size_t length) {
     }
     if (length == 0 || line[0] != '/') return say(d, line, length);
     if (length > 1 && line[1] == '/') return say(d, line + 1, length - 1);
-    obey(d, line);
-    return false;
+    return obey(d, line + 1, &err) ? false : refuse(&err);
 }
 
 static void go_on(Dialogue *d) {
     if (d->terminal) signals_let_through();
-    writer_go_on(d->writer, d->settings.length, &stopped);
+    writer_go_on(d->writer, d->now.length, &stopped);
     if (d->terminal) signals_keep_out();
     writer_end_text(d->writer);
 }
 
-static bool take_turns(Dialogue *d, const char *prompt, Error *err) {
+static bool take_turns(Dialogue *d, Error *err) {
+    const char *prompt = d->now.prompt ? d->now.prompt : "";
     char *line = NULL;
     size_t capacity = 0, typed;
     writer_say(d->writer, prompt, strlen(prompt));
@@ -103,18 +110,17 @@ static bool take_turns(Dialogue *d, const char *prompt, Error *err) {
            fail(err, "standard input cannot be read: %s", strerror(reason));
 }
 
-bool dialogue(const TrilModel *model, const TrilSampling *sampling, const char *stop,
-              const char *prompt, int length, Error *err) {
+bool dialogue(const TrilModel *model, const Arguments *arguments, Error *err) {
     bool terminal = terminal_is(stdin) && terminal_is(stdout);
-    Dialogue d = {
-        .model = model, .settings = {*sampling, length}, .texts = 1, .terminal = terminal};
+    Dialogue d = {.model = model, .now = *arguments, .texts = 1, .terminal = terminal};
     if (terminal) {
         signals_take_turns(&stopped); /* the writer's threads inherit that Ctrl-C is kept out */
         puts(
             "Type a beginning, and Enter. An empty line goes on; /help lists commands; Ctrl-C stops "
             "the writing, Ctrl-D ends.");
     }
-    bool ok = writer_open(&d.writer, model, sampling, stop, err) && take_turns(&d, prompt, err);
+    bool ok =
+        writer_open(&d.writer, model, &d.now.sampling, d.now.stop, err) && take_turns(&d, err);
     writer_close(d.writer);
     if (terminal) signals_end_turns();
     return ok;

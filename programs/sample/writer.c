@@ -11,10 +11,8 @@
 
 struct Writer {
     TrilWriter *text;
-    const TrilTokenizer *tokenizer;
     bool bytes; /* ids stand for byte values */
-    bool empty; /* nothing read or written yet */
-    bool ended; /* the text's last character is a newline */
+    char end;   /* the last byte of the text; a newline before the first */
     /* output is flushed, but not so often that a fast model waits for the terminal */
     bool terminal;      /* shows whole characters, escaped */
     Utf8Stream pending; /* bytes of an incomplete character */
@@ -32,8 +30,7 @@ bool writer_open(Writer **opened, const TrilModel *model, const TrilSampling *sa
     TrilError error;
     *opened = NULL;
     if (!memory_alloc(&w, 1, sizeof *w, "the writer", err)) return false;
-    w->tokenizer = tril_model_tokenizer(model);
-    w->bytes = tril_tokenizer_has_bytes(w->tokenizer);
+    w->bytes = tril_tokenizer_has_bytes(tril_model_tokenizer(model));
     w->terminal = terminal_is(stdout);
     w->stop = stop;
     w->stop_length = stop ? strlen(stop) : 0;
@@ -62,10 +59,8 @@ void writer_set(Writer *w, const TrilSampling *sampling) {
 
 void writer_begin(Writer *w, int number) {
     tril_writer_begin(w->text, (uint64_t)number);
-    w->empty = true;
-    w->ended = false;
     w->pending = (Utf8Stream){0};
-    w->last = '\n';
+    w->end = w->last = '\n';
 }
 
 /* ---- printing ---- */
@@ -104,12 +99,6 @@ void writer_end_text(Writer *w) {
 
 /* ---- writing ---- */
 
-static void read_text(Writer *w, const char *text, size_t length) {
-    tril_writer_read(w->text, text, length, NULL);
-    w->empty = false;
-    w->ended = text[length - 1] == '\n';
-}
-
 void writer_say(Writer *w, const char *text, size_t length) {
     uint32_t any;
     for (size_t i = 0; i < length;) {
@@ -117,14 +106,14 @@ void writer_say(Writer *w, const char *text, size_t length) {
         put_character(w, text + i, bytes);
         i += (size_t)bytes;
     }
-    if (length > 0) read_text(w, text, length);
+    if (length == 0) return;
+    tril_writer_read(w->text, text, length, NULL);
+    w->end = text[length - 1];
 }
 
 void writer_new_line(Writer *w) {
-    size_t count;
     writer_end_line(w);
-    if (w->empty || w->ended) return;
-    if (tril_encode(w->tokenizer, "\n", 1, NULL, 0, &count, NULL) == TRIL_OK) read_text(w, "\n", 1);
+    if (w->end != '\n' && tril_writer_read(w->text, "\n", 1, NULL) == TRIL_OK) w->end = '\n';
 }
 
 /* Appends a character to the tail. True if the tail is now the stop text. */
@@ -143,8 +132,7 @@ void writer_go_on(Writer *w, int length, const volatile sig_atomic_t *interrupte
     for (int i = 0; i < length && !ferror(stdout) && !(interrupted && *interrupted); i++) {
         char text[UTF8_MAX];
         int bytes = tril_writer_write(w->text, text);
-        w->empty = false;
-        w->ended = *text == '\n';
+        w->end = text[bytes - 1];
         put_character(w, text, bytes);
         if (stop_after(w, text, bytes)) return;
     }

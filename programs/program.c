@@ -1,0 +1,23 @@
+#include "programs/program.h"
+#include "base/escape.h"
+#include "library/version.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+void program_usage(const char *path, const char *text) {
+    fputs("Usage: ", stdout);
+    escape_string(stdout, path);
+    puts(text);
+}
+
+int program_version(void) {
+    printf("tril %s\n", TRIL_VERSION);
+    return EXIT_SUCCESS;
+}
+
+int program_failed(const char *name, int status, const Error *err) {
+    fflush(stdout);
+    fprintf(stderr, "%s: %s\n", name, err->text);
+    return status;
+}

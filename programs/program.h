@@ -1,0 +1,18 @@
+/* program.h - what ./train and ./sample do alike. */
+#ifndef TRIL_PROGRAMS_PROGRAM_H
+#define TRIL_PROGRAMS_PROGRAM_H
+
+#include "base/error.h"
+
+enum { EXIT_USAGE = 2 };
+
+/* Prints how to call the program at `path`: its arguments, and what it does. */
+void program_usage(const char *path, const char *text);
+
+/* Prints the version. Returns EXIT_SUCCESS. */
+int program_version(void);
+
+/* Prints the message of the program `name`, after all other output. Returns `status`. */
+int program_failed(const char *name, int status, const Error *err);
+
+#endif

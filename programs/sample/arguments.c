@@ -1,0 +1,199 @@
+#include "programs/sample/arguments.h"
+#include "base/array.h"
+#include "base/file.h"
+#include "base/filesystem.h"
+#include "base/options.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_OPTIONS = 32 };
+
+static Arguments defaults(void) {
+    const TrilSampling usual = tril_sampling();
+    return (Arguments){.length = (int)usual.length,
+                       .samples = 1,
+                       .layer = -1,
+                       .head = -1,
+                       .sampling = usual,
+                       .scoring = tril_scoring()};
+}
+
+/* One table, longer than a screen. The values are members of the arguments. */
+static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
+    TrilSampling *s = &a->sampling;
+    const Option rows[] = {
+        {.kind = OPTION_SECTION, .help = "What to write"},
+        {'n', "length", OPTION_INT, &a->length, 1, 1e9, "N",
+         "characters to write after the prompt"},
+        {'p', "prompt", OPTION_TEXT, &a->prompt, 0, 0, "TEXT", "what the text begins with"},
+        {0, "samples", OPTION_INT, &a->samples, 1, 1e6, "N",
+         "texts to write, with a line of ---- between them"},
+        {0, "stop", OPTION_TEXT, &a->stop, 0, 0, "TEXT", "end a text once it has written TEXT"},
+        {'i', "interactive", OPTION_FLAG, &a->interactive, 0, 0, NULL,
+         "write in turns: type a line, read how it goes on; /help lists commands"},
+        {.kind = OPTION_SECTION, .help = "How to choose each character"},
+        {'t', "temperature", OPTION_REAL, &s->temperature, 0, 100, "X",
+         "higher is bolder; 0 always takes the likeliest"},
+        {'k', "top-k", OPTION_INT, &s->top_k, 0, 1e7, "N", "among the N likeliest only; 0: all"},
+        {'P', "top-p", OPTION_REAL, &s->top_p, 1e-9, 1, "X",
+         "among the likeliest that make up this probability"},
+        {0, "seed", OPTION_SEED, &s->seed, 0, 0, "N", "another seed, another text"},
+        {.kind = OPTION_SECTION, .help = "Instead of writing"},
+        {0, "score", OPTION_PATH, &a->score, 0, 0, "FILE", "how well the model predicts a text"},
+        {0, "unknown", OPTION_TEXT, &a->unknown, 0, 0, "HOW",
+         "... with characters that it does not know: refuse (the default), skip or uniform"},
+        {0, "explain", OPTION_TEXT, &a->explain, 0, 0, "TEXT",
+         "how TEXT leads to the next character; of several CHECKPOINTs: what each expects"},
+        {0, "layer", OPTION_INT, &a->layer, 0, TRIL_MAX_LAYERS - 1, "N",
+         "... in numbers, through this layer, from 0; default: the one that matters most"},
+        {0, "head", OPTION_INT, &a->head, 0, TRIL_MAX_WIDTH, "N",
+         "... and this head; default: that one, and a map of all"},
+        {0, "html", OPTION_PATH, &a->html, 0, 0, "FILE", "... as a page, a new file"},
+        {0, "export", OPTION_PATH, &a->export, 0, 0, "PATH",
+         "write the model as a new file PATH.gguf for llama.cpp, or as a new folder for Hugging "
+         "Face transformers"},
+        {0, "info", OPTION_FLAG, &a->info, 0, 0, NULL, "what is in the checkpoint"},
+        {.kind = OPTION_SECTION, .help = "Other"},
+        {'j', "threads", OPTION_INT, &s->threads, 1, TRIL_MAX_THREADS, "N",
+         "threads, which do not change the text; default: one for each processor"},
+        {0, "precision", OPTION_TEXT, &a->precision, 0, 0, "NAME",
+         "of the weights: f32, bf16 or int8; default: int8, and f32 for --score; of a .gguf file: "
+         "f32, f16 or q8_0; default: f32"},
+        {'h', "help", OPTION_FLAG, &a->help, 0, 0, NULL, "print this"},
+        {0, "version", OPTION_FLAG, &a->version, 0, 0, NULL, "print the version"},
+    };
+    _Static_assert(COUNT(rows) <= MAX_OPTIONS, "MAX_OPTIONS is too small");
+    memcpy(options, rows, sizeof rows);
+    return COUNT(rows);
+}
+
+/* Sets *chosen to the index of `word` among the three names. NULL is the first. */
+static bool choose(const char *option, const char *word, const char *const names[3], int *chosen,
+                   Error *err) {
+    *chosen = 0;
+    if (!word) return true;
+    for (; *chosen < 3; ++*chosen)
+        if (strcmp(word, names[*chosen]) == 0) return true;
+    return fail(err, "--%s is %s, %s or %s, not '%s'", option, names[0], names[1], names[2], word);
+}
+
+static bool read_words(Arguments *a, Error *err) {
+    static const char *const precisions[] = {"f32", "bf16", "int8"};
+    static const char *const unknown[] = {
+        [TRIL_REFUSE] = "refuse", [TRIL_SKIP] = "skip", [TRIL_UNIFORM] = "uniform"};
+    int chosen;
+    if (!choose("unknown", a->unknown, unknown, &chosen, err)) return false;
+    a->scoring.unknown = (TrilUnknown)chosen;
+    a->scoring.threads = a->sampling.threads;
+    if (!a->precision || a->export) return true; /* the format knows which an export may have */
+    if (!choose("precision", a->precision, precisions, &chosen, err)) return false;
+    a->sampling.precision = a->scoring.precision = precisions[chosen];
+    return true;
+}
+
+static bool check(const Arguments *a, Error *err) {
+    int instead = !!a->score + !!a->explain + !!a->export + a->info + a->interactive;
+    bool chosen = a->layer >= 0 || a->head >= 0;
+    if (instead > 1)
+        return fail(
+            err, "--interactive, --score, --explain, --export and --info: one of them at a time");
+    if (a->unknown && !a->score) return fail(err, "--unknown is for --score");
+    if (a->html && !a->explain) return fail(err, "--html is the page of --explain");
+    if (chosen && !a->explain) return fail(err, "--layer and --head choose what --explain shows");
+    if (a->count > 1 && !a->explain)
+        return fail(err, "one CHECKPOINT is expected, not %d; see --help", a->count);
+    return a->count <= 1 || !chosen ||
+           fail(err, "--layer and --head need exactly one CHECKPOINT, not %d", a->count);
+}
+
+bool arguments_read(Arguments *a, int argc, char **argv, Error *err) {
+    Option options[MAX_OPTIONS];
+    int first;
+    *a = defaults();
+    if (!options_parse(options, list_options(options, a), argc, argv, &first, err)) return false;
+    a->checkpoints = argv + first;
+    a->count = argc - first;
+    return a->help || a->version || (check(a, err) && read_words(a, err));
+}
+
+void arguments_print_options(FILE *out) {
+    Option options[MAX_OPTIONS];
+    Arguments usual = defaults();
+    options_print(out, options, list_options(options, &usual));
+}
+
+/* ---- which model ---- */
+
+#define USUAL "out/model.safetensors"
+
+/* Takes the number of a folder earlier-N that holds a model, if it is higher than *last. */
+static void take_earlier(void *last, const char *name) {
+    static const char prefix[] = "earlier-";
+    const size_t begin = sizeof prefix - 1;
+    int *highest = last;
+    char path[64], *end;
+    Error none;
+    if (strncmp(name, prefix, begin) != 0) return;
+    long number = strtol(name + begin, &end, 10);
+    if (*end || number <= *highest || number > INT_MAX) return;
+    snprintf(path, sizeof path, "out/earlier-%ld/model.safetensors", number);
+    if (file_can_be_read(path, &none)) *highest = (int)number;
+}
+
+const char *arguments_checkpoint(const Arguments *a, int i, Error *err) {
+    int earlier = 0; /* the highest number of the folders out/earlier-N that hold a model */
+    if (i < a->count) return a->checkpoints[i];
+    if (file_exists(USUAL)) return USUAL;
+    filesystem_each("out", take_earlier, &earlier);
+    if (earlier > 0)
+        fail(err,
+             USUAL ": no such file; to use the model of an earlier training, name "
+                   "out/earlier-%d/model.safetensors",
+             earlier);
+    else
+        fail(err, USUAL ": no such file; train a model first (train FILE), or name a checkpoint");
+    return NULL;
+}
+
+/* ---- in a dialogue ---- */
+
+/* The options that a dialogue can change. */
+static const char *const settings[] = {"temperature", "length", "top-k", "top-p", "seed"};
+
+static const Option *setting(const Option *options, const char *name) {
+    for (int i = 0; i < COUNT(settings); i++)
+        if (strcmp(name, settings[i]) == 0)
+            while (!options->name || strcmp(options->name, name) != 0) options++;
+    return options->name ? options : NULL;
+}
+
+bool arguments_set(Arguments *a, const char *name, const char *value, Error *err) {
+    Option options[MAX_OPTIONS];
+    char word[256], *argv[] = {"", word, NULL};
+    int first, count = list_options(options, a);
+    if (!setting(options, name))
+        return fail(
+            err, "there is no command /%.60s; /help lists them, and // begins a line with /", name);
+    if (!*value) return fail(err, "/%s needs a value, as in /%s 1", name, name);
+    snprintf(word, sizeof word, "--%s=%s", name, value);
+    return options_parse(options, count, 2, argv, &first, err);
+}
+
+void arguments_print_settings(FILE *out, const Arguments *a) {
+    Option options[MAX_OPTIONS];
+    Arguments now = *a;
+    list_options(options, &now);
+    for (int i = 0; i < COUNT(settings); i++) {
+        const Option *option = setting(options, settings[i]);
+        fprintf(out, "  /%-11s %-4s %s (now ", option->name, option->argument, option->help);
+        if (option->kind == OPTION_INT)
+            fprintf(out, "%d)\n", *(const int *)option->value);
+        else if (option->kind == OPTION_SEED)
+            fprintf(out, "%" PRIu64 ")\n", *(const uint64_t *)option->value);
+        else
+            fprintf(out, "%g)\n", *(const double *)option->value);
+    }
+}

@@ -1,0 +1,16 @@
+/* inspect.h - what ./sample tells of a model instead of writing with it. */
+#ifndef TRIL_PROGRAMS_SAMPLE_INSPECT_H
+#define TRIL_PROGRAMS_SAMPLE_INSPECT_H
+
+#include "programs/sample/arguments.h"
+
+/* --info: prints what is in the model's file or folder. */
+void inspect_file(TrilModel *model);
+
+/* --score: prints how well the model predicts a text. */
+bool inspect_score(const TrilModel *model, const Arguments *arguments, Error *err);
+
+/* --explain: how a text leads to the next character; of several models, what each expects. */
+bool inspect_steps(const Arguments *arguments, Error *err);
+
+#endif

@@ -69,7 +69,7 @@ endif
 
 # All sources but the two programs' own. model/plain is for readers and tests: no program links it.
 FOLDERS = base data model/plain model/kernels model/layers model/rungs model/engine model library \
-          programs programs/report programs/train programs/sample
+          programs programs/report programs/page programs/train programs/sample
 KERNELS = model/kernels/isa.c model/kernels/bf16.c
 SOURCES = $(filter-out $(KERNELS),$(wildcard $(FOLDERS:%=%/*.c)))
 HERE    = posix
@@ -143,7 +143,7 @@ $(1)/model/kernels/isa_%.o: model/kernels/isa.c
 	$$(call compile,$(2) $$(ISA_FLAGS) $$(ISA_FLAGS_$$*) -DISA=$$*)
 $(1)/model/kernels/bf16.o: model/kernels/bf16.c
 	$$(call compile,$(2) $$(ISA_FLAGS) $$(ISA_FLAGS_bf16))
-$(1)/programs/report/html.o: $(patsubst %,$(BUILD)/text/%.inc,$(wildcard programs/report/*.css programs/report/*.js))
+$(1)/programs/page/page.o: $(patsubst %,$(BUILD)/text/%.inc,$(wildcard programs/page/*.css programs/page/*.js))
 $(1)/%.o: %.c
 	$$(call compile,$(2))
 endef

@@ -17,23 +17,23 @@ typedef struct {
     size_t length;
     Screen screen;
     TextStream stream;
-} Page;
+} Output;
 
-static inline Page page_open(int columns, bool colour) {
-    Page page = {0};
-    page.screen = (Screen){.columns = columns, .colour = colour};
-    return page;
+static inline Output output_open(int columns, bool colour) {
+    Output output = {0};
+    output.screen = (Screen){.columns = columns, .colour = colour};
+    return output;
 }
 
-static inline void page_begin(Page *page) {
-    assert_true(textstream_open(&page->stream));
-    page->screen.out = page->stream.out;
+static inline void output_begin(Output *output) {
+    assert_true(textstream_open(&output->stream));
+    output->screen.out = output->stream.out;
 }
 
-static inline void page_end(Page *page) {
-    assert_true(textstream_close(&page->stream));
-    page->text = page->stream.text;
-    page->length = page->stream.length;
+static inline void output_end(Output *output) {
+    assert_true(textstream_close(&output->stream));
+    output->text = output->stream.text;
+    output->length = output->stream.length;
 }
 
 /* Counts the columns of a line: one for each character, two for wide ones, none for accents and

@@ -4,11 +4,11 @@
 #include "tests/scratch.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "programs/report/explain.h"
+#include "programs/page/page.h"
 
 #include <locale.h>
 
-enum { TOKENS = 30, CONTEXT = 32 };
+enum { LENGTH = 30, CONTEXT = 32 };
 
 /* The text: "好ab\n" again and again, and a Z at its end. */
 static const char characters[] = "\nabZ好";
@@ -36,9 +36,9 @@ static void open_subject(Subject *s, const char *name, int layers, int tokens) {
     static const char *const cycle[] = {"好", "a", "b", "\n"};
     const TrilSizes sizes = {
         .rung = name, .layers = layers, .heads = 2, .width = 16, .context = CONTEXT};
-    char text[4 * TOKENS] = "";
+    char text[4 * LENGTH] = "";
     TrilTokenizer *tokenizer = tokenizer_of(characters);
-    for (int t = TOKENS - tokens; t < TOKENS - 1; t++) strcat(text, cycle[t % 4]);
+    for (int t = LENGTH - tokens; t < LENGTH - 1; t++) strcat(text, cycle[t % 4]);
     strcat(text, "Z");
     assert_int_equal(tril_model_make(&s->model, tokenizer, &sizes, 3, NULL), TRIL_OK);
     tril_tokenizer_free(tokenizer);
@@ -53,15 +53,21 @@ static void close_subject(Subject *s) {
     tril_model_free(s->model);
 }
 
+static bool explain_on(const Output *page, const Explained *models, int count, int layer, int head,
+                       Error *err) {
+    Sheet sheet = screen_sheet(&page->screen);
+    return explain(&sheet, models, count, layer, head, err);
+}
+
 /* Explains the last `tokens` characters. */
-static Page page_of(const char *name, int layers, int tokens, int columns, int layer, int head) {
+static Output page_of(const char *name, int layers, int tokens, int columns, int layer, int head) {
     Subject subject;
     Error err;
     open_subject(&subject, name, layers, tokens);
-    Page page = page_open(columns, false);
-    page_begin(&page);
-    assert_ok(explain(&page.screen, &subject.explained, layer, head, &err), err);
-    page_end(&page);
+    Output page = output_open(columns, false);
+    output_begin(&page);
+    assert_ok(explain_on(&page, &subject.explained, 1, layer, head, &err), err);
+    output_end(&page);
     close_subject(&subject);
     return page;
 }
@@ -85,7 +91,7 @@ static void test_widths(void **state) {
                                         "gpt",    "modern",  "conv"};
     for (size_t r = 0; r < sizeof rungs / sizeof *rungs; r++)
         for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
-            Page page = page_of(rungs[r], 2, TOKENS, widths[w], ANY, ANY);
+            Output page = page_of(rungs[r], 2, LENGTH, widths[w], ANY, ANY);
             check_width(page.text, widths[w]);
             if (r > 0) { /* as many rows with the first character as with the last */
                 int first = count_lines(page.text, "  好 "), last = count_lines(page.text, "  Z  ");
@@ -100,7 +106,7 @@ static void test_widths(void **state) {
 /* The middle of a long text is left out; a text of one character is whole. */
 static void test_elision(void **state) {
     (void)state;
-    Page page = page_of("head", 1, TOKENS, 80, ANY, ANY);
+    Output page = page_of("head", 1, LENGTH, 80, ANY, ANY);
     assert_non_null(strstr(page.text, "  id               4       2       3       0 ...       3"));
     assert_non_null(strstr(page.text, "\n  ...\n  a "));
     free(page.text);
@@ -108,7 +114,7 @@ static void test_elision(void **state) {
     assert_null(strstr(page.text, "\n  ...\n"));
     assert_non_null(strstr(page.text, "\n  Z    1.000\n"));
     free(page.text);
-    page = page_of("head", 1, TOKENS, 1000, ANY, ANY);
+    page = page_of("head", 1, LENGTH, 1000, ANY, ANY);
     assert_null(strstr(page.text, "..."));
     free(page.text);
 }
@@ -116,7 +122,7 @@ static void test_elision(void **state) {
 /* The layer and head that were asked for, and maps of all heads or of one. */
 static void test_choice(void **state) {
     (void)state;
-    Page page = page_of("gpt", 3, 5, 80, 1, 0);
+    Output page = page_of("gpt", 3, 5, 80, 1, 0);
     assert_true(strncmp(page.text, "gpt, layer 1 of 3, head 0 of 2\n", 31) == 0);
     assert_null(strstr(page.text, "moved the prediction most"));
     assert_non_null(strstr(page.text, "Layer 0 in short"));
@@ -141,12 +147,12 @@ static void test_choice(void **state) {
     free(page.text);
 }
 
-static void compare(Page *page, Explained *models, int count, int columns) {
+static void compare(Output *page, Explained *models, int count, int columns) {
     Error err;
-    *page = page_open(columns, false);
-    page_begin(page);
-    assert_ok(explain_compare(&page->screen, models, count, &err), err);
-    page_end(page);
+    *page = output_open(columns, false);
+    output_begin(page);
+    assert_ok(explain_on(page, models, count, ANY, ANY, &err), err);
+    output_end(page);
     check_width(page->text, columns);
 }
 
@@ -157,10 +163,10 @@ static void test_several(void **state) {
     Subject subjects[3];
     Explained models[3];
     for (int i = 0; i < 3; i++) {
-        open_subject(&subjects[i], names[i], 2, TOKENS);
+        open_subject(&subjects[i], names[i], 2, LENGTH);
         models[i] = subjects[i].explained;
     }
-    Page page;
+    Output page;
     compare(&page, models, 3, 80);
     assert_int_equal(count_lines(page.text, "  bigram"), 1);
     assert_int_equal(count_lines(page.text, "  gpt"), 0);
@@ -174,7 +180,7 @@ static void test_several(void **state) {
     }
     free(page.text);
     models[0].name = "a-very-long-way-to-the-bigram"; /* the end of a name is what fits */
-    compare(&page, models, 1, 20);
+    compare(&page, models, 2, 20);
     assert_non_null(strstr(page.text, "\n  -way-to-the-bigram\n"));
     free(page.text);
     for (int i = 0; i < 3; i++) close_subject(&subjects[i]);
@@ -197,7 +203,7 @@ static void test_names(void **state) {
         {{"/", "/"}, {"/", "/"}},
     };
     Subject subject;
-    open_subject(&subject, "bigram", 1, TOKENS);
+    open_subject(&subject, "bigram", 1, LENGTH);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Explained models[2];
         char line[64];
@@ -205,7 +211,7 @@ static void test_names(void **state) {
             models[m] = subject.explained;
             models[m].name = cases[i].names[m];
         }
-        Page page;
+        Output page;
         compare(&page, models, 2, 24);
         for (int m = 0; m < 2; m++) {
             snprintf(line, sizeof line, "\n  %s\n", cases[i].shown[m]);
@@ -222,7 +228,7 @@ static char *write_page(Explained *models, int count, const char *name) {
     char *text;
     size_t length;
     Error err;
-    assert_ok(explain_page(scratch(name), models, count, ANY, ANY, &err), err);
+    assert_ok(page_explain(scratch(name), models, count, ANY, ANY, &err), err);
     assert_ok(file_read(scratch(name), &text, &length, &err), err);
     assert_int_equal(strlen(text), length);
     return text;
@@ -233,17 +239,17 @@ static void test_page(void **state) {
     (void)state;
     Subject subject;
     Error err;
-    open_subject(&subject, "modern", 2, TOKENS);
+    open_subject(&subject, "modern", 2, LENGTH);
     char *text = write_page(&subject.explained, 1, "page.html");
     assert_true(strncmp(text, "<!doctype html>", 15) == 0);
     assert_non_null(strstr(text, "<h1>What follows"));
     assert_non_null(strstr(text, "The logit lens"));
     assert_non_null(strstr(text, "data-weights="));
     assert_null(strstr(text, "src="));
-    Page page = page_open(1000, false); /* what the terminal shows */
-    page_begin(&page);
-    assert_ok(explain(&page.screen, &subject.explained, ANY, ANY, &err), err);
-    page_end(&page);
+    Output page = output_open(1000, false); /* what the terminal shows */
+    output_begin(&page);
+    assert_ok(explain_on(&page, &subject.explained, 1, ANY, ANY, &err), err);
+    output_end(&page);
     int seen = 0;
     for (const char *at = page.text; (at = strstr(at, "\n  Z  ")); at += 6) {
         char cell[32];
@@ -257,9 +263,9 @@ static void test_page(void **state) {
     assert_true(seen > 8);
     free(page.text);
     memory_free(text);
-    assert_false(explain_page(scratch("page.html"), &subject.explained, 1, ANY, ANY, &err));
+    assert_false(page_explain(scratch("page.html"), &subject.explained, 1, ANY, ANY, &err));
     assert_non_null(strstr(err.text, "page.html exists already"));
-    assert_false(explain_page(scratch("other.html"), &subject.explained, 1, 2, ANY, &err));
+    assert_false(page_explain(scratch("other.html"), &subject.explained, 1, 2, ANY, &err));
     assert_false(scratch_has("other.html"));
     close_subject(&subject);
 }
@@ -282,17 +288,16 @@ static void test_refusals(void **state) {
         {"average", 1, 0, 1, "--head: average takes the mean of the past, without heads"},
     };
     Error err;
-    Page page = page_open(80, false);
-    page_begin(&page);
+    Output page = output_open(80, false);
+    output_begin(&page);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Subject subject;
-        open_subject(&subject, cases[i].rung, cases[i].layers, TOKENS);
-        assert_false(
-            explain(&page.screen, &subject.explained, cases[i].layer, cases[i].head, &err));
+        open_subject(&subject, cases[i].rung, cases[i].layers, LENGTH);
+        assert_false(explain_on(&page, &subject.explained, 1, cases[i].layer, cases[i].head, &err));
         assert_string_equal(err.text, cases[i].expected);
         close_subject(&subject);
     }
-    page_end(&page);
+    output_end(&page);
     assert_int_equal(page.length, 0);
     free(page.text);
 }

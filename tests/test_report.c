@@ -1,11 +1,8 @@
 /* test_report.c - displays of a model: glyphs, maps, charts. */
 #include "tests/screenful.h"
 #include "base/escape.h"
-#include "programs/report/chart.h"
-#include "programs/report/figure.h"
-#include "programs/report/heat.h"
-#include "programs/report/map.h"
-#include "programs/report/markup.h"
+#include "programs/page/figure.h"
+#include "programs/page/markup.h"
 #include "programs/report/spark.h"
 
 #include <locale.h>
@@ -23,21 +20,15 @@ static void test_glyphs(void **state) {
         {"\033", "· "},   {"\x7F", "· "},   {"好", "好"},     {"\u0301", "◌\u0301 "},
         {"\u3000", "␣ "}, {"\u202E", "· "}, {"\u061C", "· "}, {"\U000E0041", "· "}};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
-        char glyph[GLYPH_SIZE];
         TrilTokenizer *tokenizer = tokenizer_of(expected[i][0]);
-        glyph_padded(tokenizer, 0, glyph);
-        assert_string_equal(glyph, expected[i][1]);
+        assert_string_equal(glyph_padded(tokenizer, 0).text, expected[i][1]);
         tril_tokenizer_free(tokenizer);
     }
     TrilTokenizer *bytes;
-    char glyph[GLYPH_SIZE];
     assert_int_equal(tril_tokenizer_of_bytes(&bytes, NULL), TRIL_OK);
-    glyph_padded(bytes, 'a', glyph);
-    assert_string_equal(glyph, "a ");
-    glyph_padded(bytes, 0xA0, glyph); /* half a character, not a space */
-    assert_string_equal(glyph, "· ");
-    glyph_padded(bytes, 200, glyph);
-    assert_string_equal(glyph, "· ");
+    assert_string_equal(glyph_padded(bytes, 'a').text, "a ");
+    assert_string_equal(glyph_padded(bytes, 0xA0).text, "· "); /* half a character, not a space */
+    assert_string_equal(glyph_padded(bytes, 200).text, "· ");
     tril_tokenizer_free(bytes);
 }
 
@@ -45,17 +36,18 @@ static void test_glyphs(void **state) {
 static void test_safe_glyphs(void **state) {
     (void)state;
     for (uint32_t code = 1; code < 0x2100; code += code < 0x600 || code >= 0x2000 ? 1 : 7) {
-        char text[UTF8_MAX + 1] = "", shown[ESCAPE_SIZE], glyph[GLYPH_SIZE];
+        char text[UTF8_MAX + 1] = "", shown[ESCAPE_SIZE];
         size_t length = (size_t)utf8_encode(code, text);
         TrilTokenizer *tokenizer = tokenizer_of(text);
-        glyph_of(tokenizer, 0, glyph);
+        const Glyph glyph = glyph_of(tokenizer, 0);
         tril_tokenizer_free(tokenizer);
         escape_first(text, length, shown);
         if (strcmp(shown, text) != 0 && code != '\n' && code != '\t')
-            assert_string_equal(glyph, "·");
-        for (size_t i = 0, taken; glyph[i]; i += taken) {
-            taken = escape_first(glyph + i, strlen(glyph + i), shown);
-            assert_memory_equal(glyph + i, shown, taken);
+            assert_string_equal(glyph.text, "·");
+        for (const char *at = glyph.text; *at;) {
+            size_t taken = escape_first(at, strlen(at), shown);
+            assert_memory_equal(at, shown, taken);
+            at += taken;
         }
     }
 }
@@ -117,10 +109,10 @@ static void test_spark(void **state) {
 /* ---- pictures ---- */
 
 static void expect_markup(const char *text, const char *expected) {
-    Page page = page_open(80, false);
-    page_begin(&page);
-    markup_text(page.screen.out, text);
-    page_end(&page);
+    Output page = output_open(80, false);
+    output_begin(&page);
+    markup(page.screen.out, "%s", text);
+    output_end(&page);
     assert_string_equal(page.text, expected);
     free(page.text);
 }
@@ -157,10 +149,10 @@ static void test_chart(void **state) {
                          .height = 300,
                          .decimals = 2,
                          .names = true};
-    Page page = page_open(80, false);
-    page_begin(&page);
+    Output page = output_open(80, false);
+    output_begin(&page);
     figure_chart(page.screen.out, &chart);
-    page_end(&page);
+    output_end(&page);
     assert_non_null(strstr(page.text, " points=\"1,4.25 250,1.456207 1000,2\"/>"));
     assert_non_null(strstr(page.text, " points=\"500,3\"/>"));
     assert_non_null(strstr(page.text, "data-name=\"a&#60;b\""));
@@ -199,10 +191,10 @@ static void check_places(const Point *points, int count) {
                          .curves = &curve,
                          .curve_count = 1,
                          .height = 200};
-    Page page = page_open(80, false);
-    page_begin(&page);
-    chart_draw(page.screen.out, &chart);
-    page_end(&page);
+    Output page = output_open(80, false);
+    output_begin(&page);
+    figure_chart(page.screen.out, &chart);
+    output_end(&page);
     assert_true(!strstr(page.text, "nan") && !strstr(page.text, "inf"));
     free(page.text);
 }
@@ -220,17 +212,18 @@ static void test_map(void **state) {
     (void)state;
     enum { T = 3 };
     static const float weights[T * T] = {1, 0, 0, 0.5f, 0.5f, 0, 0.01f, NAN, 2};
-    static const char glyphs[T][GLYPH_SIZE] = {"<", "好", "c"};
-    Page page = page_open(80, false);
-    page_begin(&page);
-    map_draw(page.screen.out, "m", "a \"map\"", weights, T, glyphs);
-    page_end(&page);
+    static const Glyph glyphs[T] = {{"<", 1}, {"好", 2}, {"c", 1}};
+    Output page = output_open(80, false);
+    output_begin(&page);
+    figure_map(page.screen.out, "map", &(HeadMap){2, 1, weights}, T, glyphs);
+    output_end(&page);
     /* neighbours with weight one half share a line; below a 32nd, or NaN, nothing is drawn */
     assert_non_null(strstr(page.text, "<path stroke-opacity=\"0.5\" d=\"M0 1h2\"/>"));
     assert_non_null(strstr(page.text, "<path stroke-opacity=\"1\" d=\"M0 0h1M2 2h1\"/>"));
     assert_non_null(strstr(page.text, " data-weights=\"1000;500,500;10,0,1000\">"));
     assert_non_null(strstr(page.text, ">&#60;</text>"));
-    assert_non_null(strstr(page.text, "<title>a &#34;map&#34;</title>"));
+    assert_non_null(strstr(page.text, "id=\"map-2-1\""));
+    assert_non_null(strstr(page.text, "<title>layer 2, head 1</title>"));
     free(page.text);
 }
 
@@ -250,36 +243,41 @@ static void test_screen(void **state) {
 
 /* ---- maps ---- */
 
-static void test_heat(void **state) {
+static Output draw_maps(int columns, bool colour, const HeadMap *maps, int count, int T,
+                        const Glyph *glyphs, int expected) {
+    Output page = output_open(columns, colour);
+    output_begin(&page);
+    Sheet sheet = screen_sheet(&page.screen);
+    sheet.T = T;
+    sheet.glyphs = glyphs;
+    assert_int_equal(screen_maps(&sheet, maps, count), expected);
+    output_end(&page);
+    return page;
+}
+
+static void test_maps(void **state) {
     (void)state;
     enum { T = 3 };
     static const float weights[2][T * T] = {{1, 0, 0, 0.96f, 0.04f, 0, 0.3f, 0.44f, 0.26f},
                                             {1, 0, 0, 0.5f, 0.5f, 0, 0.06f, 0.1f, 0.84f}};
-    static const char glyphs[T][GLYPH_SIZE] = {"a ", "好", "c "};
-    const HeatMap maps[] = {{"one", weights[0]}, {"two", weights[1]}};
-    Page page = page_open(80, false);
-    page_begin(&page);
-    assert_int_equal(heat_draw(&page.screen, maps, 2, T, glyphs), 3);
-    page_end(&page);
-    assert_string_equal(page.text, "one        two\n"
+    static const Glyph glyphs[T] = {{"a ", 1}, {"好", 2}, {"c ", 1}};
+    const HeadMap maps[] = {{0, 7, weights[0]}, {0, -1, weights[1]}};
+    Output page = draw_maps(80, false, maps, 2, T, glyphs, 3);
+    assert_string_equal(page.text, "head 7     mean\n"
                                    "   a 好c      a 好c \n"
                                    "a  9       a  9     \n"
                                    "好 9 .     好 5 5   \n"
                                    "c  3 4 3   c  1 1 8 \n");
     free(page.text);
-    page = page_open(12, true); /* one below the other, in colour; the lightest is the most */
-    page_begin(&page);
-    heat_draw(&page.screen, maps, 2, T, glyphs);
-    page_end(&page);
-    assert_non_null(strstr(page.text, "\n\ntwo\n"));
+    /* one below the other, in colour; the lightest is the most */
+    page = draw_maps(12, true, maps, 2, T, glyphs, 3);
+    assert_non_null(strstr(page.text, "\n\nmean\n"));
     assert_non_null(strstr(page.text, "a  \033[48;5;230m  \033[0m    \n"));
     check_width(page.text, 12);
     free(page.text);
-    page = page_open(7, false); /* too narrow for all tokens: the last one stays */
-    page_begin(&page);
-    assert_int_equal(heat_draw(&page.screen, maps, 1, T, glyphs), 1);
-    page_end(&page);
-    assert_string_equal(page.text, "one\n   ..c \n..\nc  ..3 \n");
+    /* too narrow for all tokens: the last one stays */
+    page = draw_maps(7, false, maps, 1, T, glyphs, 1);
+    assert_string_equal(page.text, "head 7\n   ..c \n..\nc  ..3 \n");
     free(page.text);
 }
 
@@ -290,7 +288,7 @@ int main(void) {
         cmocka_unit_test(test_markup),         cmocka_unit_test(test_chart),
         cmocka_unit_test(test_extreme_charts), cmocka_unit_test(test_map),
         cmocka_unit_test(test_glyphs),         cmocka_unit_test(test_safe_glyphs),
-        cmocka_unit_test(test_screen),         cmocka_unit_test(test_heat),
+        cmocka_unit_test(test_screen),         cmocka_unit_test(test_maps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,9 @@
 #include "extras/web/look.h"
 #include "base/memory.h"
 #include "base/utf8.h"
+#include "programs/page/figure.h"
+#include "programs/page/sheet_html.h"
 #include "programs/report/explain.h"
-#include "programs/report/figure.h"
 
 #include <math.h>
 #include <string.h>
@@ -37,9 +38,8 @@ bool look_read(Look *l, const char *line, size_t length, TrilError *error) {
 /* ---- the next character ---- */
 
 static void write_glyph(const Look *l, int32_t id, Buffer *out) {
-    char text[GLYPH_SIZE];
-    glyph_of(tril_model_tokenizer(l->model), id, text);
-    json_quote(out, text, strlen(text));
+    const Glyph glyph = glyph_of(tril_model_tokenizer(l->model), id);
+    json_quote(out, glyph.text, strlen(glyph.text));
 }
 
 static int likeliest(const double *p, int V) {
@@ -113,16 +113,13 @@ bool look_draw_map(const Look *l, int layer, int head, FILE *out, Error *err) {
     const int count = tril_reading_tokens(l->reading);
     const size_t T = (size_t)count;
     float *weights = NULL;
-    char(*glyphs)[GLYPH_SIZE] = NULL, id[40], caption[40], title[64];
+    Glyph *glyphs = NULL;
     bool ok = memory_alloc(&weights, T * T, sizeof *weights, "the map", err) &&
               memory_alloc(&glyphs, T, sizeof *glyphs, "the map", err) &&
               read_weights(l, layer, head, weights, err);
     if (ok) {
-        for (int t = 0; t < count; t++) glyph_of(tokenizer, ids[t], glyphs[t]);
-        snprintf(id, sizeof id, "map-%d-%d", layer, head);
-        snprintf(caption, sizeof caption, "head %d", head);
-        snprintf(title, sizeof title, "layer %d, head %d", layer, head);
-        figure_map(out, id, caption, title, weights, count, (const char(*)[GLYPH_SIZE])glyphs);
+        for (int t = 0; t < count; t++) glyphs[t] = glyph_of(tokenizer, ids[t]);
+        figure_map(out, "map", &(HeadMap){layer, head, weights}, count, glyphs);
     }
     memory_free(weights);
     memory_free(glyphs);
@@ -152,7 +149,8 @@ bool look_explain(const Look *l, int layer, int head, FILE *out, Error *err) {
     if (!trace(l, &reading, err)) return false;
     const Explained explained = {
         .name = tril_model_sizes(l->model).rung, .model = l->model, .reading = reading};
-    bool ok = explain_part(out, &explained, layer, head, err);
+    Sheet sheet = sheet_html(out);
+    bool ok = explain(&sheet, &explained, 1, layer, head, err);
     tril_reading_close(reading);
     return ok;
 }

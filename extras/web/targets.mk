@@ -10,10 +10,10 @@ WEB_LINK    = -mexec-model=reactor -s -Wl,--max-memory=$(WEB_MEMORY) -Wl,-z,stac
 WEB_RELAXED = -mrelaxed-simd
 # Without the programs, and without the system's part of base/, which extras/web/ replaces.
 WEB_NOT     = model/plain/% programs/train/% programs/sample/% extras/formats/% \
-              $(patsubst %,programs/report/%.c,html page screen spark textfile) \
+              programs/page/page.c $(patsubst %,programs/report/%.c,screen spark textfile) \
               $(patsubst %,base/%.c,claims file filesystem_posix processors_posix shell signals_posix terminal_posix threads)
 WEB_SOURCES = $(wildcard extras/web/*.c) $(filter-out $(WEB_NOT),$(SOURCES)) library/no_formats.c model/kernels/isa.c
-WEB_PARTS   = $(wildcard extras/web/*.css extras/web/*.js programs/report/*.css programs/report/*.js) data/sample.txt
+WEB_PARTS   = $(wildcard extras/web/*.css extras/web/*.js programs/page/*.css programs/page/*.js) data/sample.txt
 
 define web_rules # name, flags
 $(BUILD)/web/$(1)/%.o: %.c
@@ -28,7 +28,7 @@ $(eval $(call web_rules,relaxed,$(WEB_RELAXED)))
 MADE += extras/web/tril.html
 web: extras/web/tril.html
 extras/web/tril.html: extras/web/tab.html extras/web/join $(WEB_PARTS) $(BUILD)/web/simd.wasm $(BUILD)/web/relaxed.wasm
-	$(call quiet,JOIN)extras/web/join extras/web/tab.html extras/web programs/report data $(BUILD)/web >$@.new && mv $@.new $@
+	$(call quiet,JOIN)extras/web/join extras/web/tab.html extras/web programs/page data $(BUILD)/web >$@.new && mv $@.new $@
 
 deps-web:
 	@tests/deps web

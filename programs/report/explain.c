@@ -1,142 +1,261 @@
 #include "programs/report/explain.h"
-#include "base/file.h"
 #include "base/memory.h"
-#include "base/textstream.h"
 #include "programs/report/steps.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- which layer and head ---- */
 
-/* The line of attention, or the mean, of a layer; -1: none. */
-static int attention_of(const Explanation *e, int layer) {
+/* Returns the line of attention, or the mean, of a layer; of any layer the first; NULL: none. */
+static const TrilLine *attention_of(const Explanation *e, int layer) {
     for (int i = 0; i < e->line_count; i++)
-        if (e->lines[i].layer == layer && line_reads_past(&e->lines[i])) return i;
-    return -1;
+        if (line_reads_past(&e->lines[i]) && (layer < 0 || e->lines[i].layer == layer))
+            return &e->lines[i];
+    return NULL;
 }
 
-/* Sets *layer and *head where they are negative: to those that moved the prediction most. */
-static void choose(const Explanation *e, int *layer, int *head) {
-    const Part *most = NULL;
-    for (int i = 0; i < e->part_count; i++) {
-        const Part *part = &e->parts[i];
-        bool fits = part->head >= 0 && (*layer < 0 || part->layer == *layer) &&
-                    (*head < 0 || part->head == *head);
-        if (fits && (!most || fabs(part->logit) > fabs(most->logit))) most = part;
-    }
-    if (*layer < 0) *layer = most ? most->layer : 0;
-    if (*head < 0) *head = most ? most->head : 0;
-}
-
-/* Refuses a number of a layer or head, and says which ones there are. */
 static bool fail_number(Error *err, const char *what, int number, int count) {
     if (count == 1) return fail(err, "--%s %d: the model has only %s 0", what, number, what);
     return fail(err, "--%s %d: the model has %ss 0 %s %d", what, number, what,
                 count == 2 ? "and" : "to", count - 1);
 }
 
-/* Refuses a layer or a head that the model does not have. */
+/* Fails if the model does not have that layer or head. */
 static bool check(const Explanation *e, int layer, int head, Error *err) {
-    int first = -1;
-    for (int i = e->line_count - 1; i >= 0; i--)
-        if (line_reads_past(&e->lines[i])) first = i;
-    if (first < 0)
+    const TrilLine *first = attention_of(e, ANY);
+    if (!first)
         return (layer < 0 && head < 0) ||
                fail(err, "--layer and --head: %s has no attention", e->sizes.rung);
-    if (layer >= 0 && attention_of(e, layer) < 0)
+    if (layer >= 0 && !attention_of(e, layer))
         return fail_number(err, "layer", layer, e->sizes.layers);
-    if (head > 0 && !line_has_heads(&e->lines[first]))
+    if (head > 0 && !line_has_heads(first))
         return fail(err, "--head: %s takes the mean of the past, without heads", e->sizes.rung);
-    int heads = line_heads(&e->lines[first]);
-    return head < heads || fail_number(err, "head", head, heads);
+    return head < line_heads(first) || fail_number(err, "head", head, line_heads(first));
+}
+
+/* Sets *layer and *head where they are negative: to those that moved the prediction most. */
+static void choose(const Explanation *e, int *layer, int *head) {
+    int i = 0; /* the largest part comes first */
+    while (i < e->part_count &&
+           (e->parts[i].head < 0 || (*layer >= 0 && e->parts[i].layer != *layer) ||
+            (*head >= 0 && e->parts[i].head != *head)))
+        i++;
+    if (*layer < 0) *layer = i < e->part_count ? e->parts[i].layer : 0;
+    if (*head < 0) *head = i < e->part_count ? e->parts[i].head : 0;
+}
+
+/* ---- the beginning ---- */
+
+static void write_title(const Steps *s, bool chosen) {
+    const Explanation *e = s->e;
+    Sheet *sheet = s->sheet;
+    const int layer = s->layer;
+    const size_t skipped = tril_reading_skipped(e->reading), T = (size_t)e->T;
+    const TrilLine *line = attention_of(e, layer);
+    const bool heads = line && line_has_heads(line);
+    if (!line)
+        sheet_say(sheet, TITLE, "%s", e->sizes.rung);
+    else if (!heads)
+        sheet_say(sheet, TITLE, "%s, layer %d of %d", e->sizes.rung, layer, e->sizes.layers);
+    else
+        sheet_say(sheet, TITLE, "%s, layer %d of %d, head %d of %d", e->sizes.rung, layer,
+                  e->sizes.layers, s->head, line_heads(line));
+    if (skipped > 0)
+        sheet_say(sheet, TEXT,
+                  "The text has %zu characters; here are the last %zu, the context of the model.",
+                  skipped + T, T);
+    if (chosen && e->part_count > 0)
+        sheet_say(sheet, TEXT,
+                  heads ? "The layer and the head written out moved the prediction most (--layer "
+                          "and --head choose others)."
+                        : "The layer written out moved the prediction most (--layer chooses "
+                          "another).");
+}
+
+static void write_tokens(Steps *s) {
+    const Explanation *e = s->e;
+    sheet_say(s->sheet, HEADING,
+              "Tokens: each character is a number, its id in the vocabulary of %d.", e->V);
+    for (int t = 0; t < e->T; t++) s->numbers[t] = (float)e->ids[t];
+    s->sheet->kind->table(s->sheet, &(Table){.labels = (const char *[]){"id"},
+                                             .numbers = s->numbers,
+                                             .row = (size_t)e->T,
+                                             .rows = 1,
+                                             .columns = e->T,
+                                             .across = TOKENS,
+                                             .whole = true});
+}
+
+/* Writes the branches of layers that are not written out. */
+static void write_in_short(Steps *s, int from, int to) {
+    bool any = false;
+    for (int i = 0; i < s->e->branch_count; i++) {
+        const Branch *b = &s->e->branches[i];
+        if (b->layer < from || b->layer > to) continue;
+        if (!any && from == to)
+            sheet_say(s->sheet, HEADING, "Layer %d in short: what it adds to x of '%s'.", from,
+                      s->glyph);
+        else if (!any)
+            sheet_say(s->sheet, HEADING, "Layers %d to %d in short: what they add to x of '%s'.",
+                      from, to, s->glyph);
+        any = true;
+        const int n = b->after.width;
+        const float *const rows[] = {last_of(s, &b->added), last_of(s, &b->after)};
+        sheet_say(s->sheet, TEXT,
+                  "Layer %d, %s: adds a vector of length %.3f; x then has length %.3f.", b->layer,
+                  b->reads_past ? "attention" : "MLP", length_of(rows[0], n),
+                  length_of(rows[1], n));
+        show_rows(s, 2, (const char *[]){"added", "new x"}, rows, n);
+    }
+}
+
+/* ---- the end: the next character, and what led to it ---- */
+
+static void write_next(Steps *s) {
+    const Explanation *e = s->e;
+    double rest = 1;
+    for (int i = 0; i < e->likeliest_count; i++) rest -= e->likeliest[i].value;
+    sheet_say(s->sheet, HEADING, "The next character: the softmax of the logits.");
+    sheet_say(s->sheet, TEXT,
+              "probability = e^logit / the sum of e^logit over all %d characters = e^(logit - "
+              "%.4f). The likeliest, with their logits:",
+              e->V, e->log_sum);
+    s->sheet->kind->bars(
+        s->sheet,
+        &(Bars){.bars = e->likeliest, .count = e->likeliest_count, .shares = true, .logits = true},
+        1);
+    if (e->likeliest_count < e->V)
+        sheet_say(s->sheet, TEXT, "The other %d characters have %.1f%% together.",
+                  e->V - e->likeliest_count, rest > 0 ? 100 * rest : 0);
+}
+
+static void write_lens(Steps *s, const char *first) {
+    sheet_say(s->sheet, HEADING,
+              "The logit lens: what the model would predict if it ended earlier.");
+    sheet_say(s->sheet, TEXT,
+              "The last steps, applied to x of '%s' after the embedding and after each sum "
+              "(nostalgebraist, 2020). Each row has the character that would be the likeliest "
+              "there, and the probability of '%s':",
+              s->glyph, first);
+    s->sheet->kind->bars(
+        s->sheet, &(Bars){.bars = s->e->lens, .count = s->e->branch_count + 1, .shares = true}, 1);
+}
+
+static void write_parts(Steps *s, const char *first) {
+    enum { PARTS = 12 }; /* shown, of possibly hundreds */
+    const Explanation *e = s->e;
+    Bar bars[PARTS];
+    int shown = e->part_count < PARTS ? e->part_count : PARTS;
+    double rest = 0, logit = (double)e->logits[e->first];
+    for (int i = 0; i < shown; i++) {
+        bars[i].value = e->parts[i].logit;
+        strcpy(bars[i].label, e->parts[i].name);
+    }
+    for (int i = shown; i < e->part_count; i++) rest += e->parts[i].logit;
+    sheet_say(s->sheet, HEADING, "What moved the logit of '%s'.", first);
+    sheet_say(s->sheet, TEXT,
+              "x is a sum: of the embedding and of what each head and each MLP added. The last "
+              "steps are linear, once the norm's divisor is given. So each part adds its own to "
+              "the logit (Elhage et al., 2021). Here is by how much each raises '%s' above the "
+              "mean of all logits; head 1.0 is head 0 of layer 1:",
+              first);
+    s->sheet->kind->bars(s->sheet, &(Bars){.bars = bars, .count = shown}, 1);
+    if (shown < e->part_count)
+        sheet_say(s->sheet, TEXT, "The other %d parts: %+.2f.", e->part_count - shown, rest);
+    sheet_say(s->sheet, TEXT,
+              "The sum of all parts is %+.2f: the logit of '%s', %.3f, minus the mean of all "
+              "logits, %.3f.",
+              e->above_mean, first, logit, logit - e->above_mean);
 }
 
 /* ---- one model ---- */
 
-static bool glyphs_of(const Explanation *e, char (**glyphs)[GLYPH_SIZE], Error *err) {
-    if (!memory_alloc(glyphs, (size_t)e->T, GLYPH_SIZE, "the text", err)) return false;
-    for (int t = 0; t < e->T; t++) glyph_padded(e->tokenizer, e->ids[t], (*glyphs)[t]);
-    return true;
-}
-
-static void write_steps(Steps *steps, int layer, int head) {
-    const Explanation *e = steps->e;
-    const size_t skipped = tril_reading_skipped(e->reading), T = (size_t)e->T;
-    bool chosen = layer < 0 || head < 0;
-    steps->all_heads = head < 0;
-    choose(e, &layer, &head);
-    steps->layer = layer;
-    steps->head = head;
-    int line = attention_of(e, layer);
-    bool heads = line >= 0 && line_has_heads(&e->lines[line]);
-    if (line < 0)
-        sheet_title(steps->sheet, "%s", e->sizes.rung);
-    else if (!heads)
-        sheet_title(steps->sheet, "%s, layer %d of %d", e->sizes.rung, layer, e->sizes.layers);
-    else
-        sheet_title(steps->sheet, "%s, layer %d of %d, head %d of %d", e->sizes.rung, layer,
-                    e->sizes.layers, head, line_heads(&e->lines[line]));
-    if (skipped > 0)
-        sheet_say(steps->sheet,
-                  "The text has %zu characters; here are the last %zu, the context of the model.",
-                  skipped + T, T);
-    if (chosen && e->part_count > 0)
-        sheet_say(steps->sheet, heads ? "The layer and the head written out moved the prediction "
-                                        "most (--layer and --head choose others)."
-                                      : "The layer written out moved the prediction most (--layer "
-                                        "chooses another).");
-    steps_write(steps);
-}
-
-/* Gathers, checks, then writes: to the screen or, without one, to the page. */
-static bool explain_on(const Screen *screen, FILE *page, const Explained *what, int layer, int head,
-                       Error *err) {
-    Explanation e;
-    char(*glyphs)[GLYPH_SIZE];
-    if (!explanation_open(&e, what->model, what->reading, err)) return false;
-    bool ok = check(&e, layer, head, err) && glyphs_of(&e, &glyphs, err);
-    if (ok) {
-        const char(*labels)[GLYPH_SIZE] = (const char(*)[GLYPH_SIZE])glyphs;
-        Sheet sheet = screen ? sheet_text(screen, e.T, labels) : sheet_html(page, e.T, labels);
-        Steps steps;
-        ok = steps_open(&steps, &e, &sheet, err);
-        if (ok) write_steps(&steps, layer, head);
-        steps_close(&steps);
-        memory_free(glyphs);
+/* Writes all steps: from the ids of the tokens to the logits, the next character, the lens and the
+ * parts. */
+static void write_steps(Steps *s) {
+    const Explanation *e = s->e;
+    const Glyph first = glyph_of(e->tokenizer, e->first);
+    bool before = false;
+    write_tokens(s);
+    for (int i = 0; i < e->line_count; i++) {
+        bool inside = i > 0 && i < e->tail;
+        if (inside && !before) write_in_short(s, 0, s->layer - 1);
+        if (!inside && before) write_in_short(s, s->layer + 1, e->sizes.layers - 1);
+        before = inside;
+        if (!inside || e->lines[i].layer == s->layer) steps_line(s, i);
     }
+    write_next(s);
+    if (!e->lens) return;
+    write_lens(s, first.text);
+    write_parts(s, first.text);
+}
+
+static bool explain_one(Sheet *sheet, const Explained *what, int layer, int head, Error *err) {
+    Explanation e;
+    Glyph *glyphs = NULL;
+    Steps s = {.sheet = sheet, .e = &e, .all_heads = head < 0};
+    if (!explanation_open(&e, what->model, what->reading, err)) return false;
+    const bool chosen = layer < 0 || head < 0;
+    size_t T = (size_t)e.T, heads = 1, widest = T;
+    for (int i = 0; i < e.line_count; i++) {
+        const size_t width = (size_t)e.lines[i].output.width, own = (size_t)line_heads(&e.lines[i]);
+        if (width > widest) widest = width;
+        if (line_reads_past(&e.lines[i]) && own > heads) heads = own;
+    }
+    bool ok = check(&e, layer, head, err) &&
+              memory_alloc(&glyphs, T, sizeof *glyphs, "the text", err) &&
+              memory_alloc(&s.numbers, TABLE_ROWS * widest, sizeof(float), "the steps", err) &&
+              memory_alloc(&s.square, T * T, sizeof(float), "the steps", err) &&
+              memory_alloc(&s.weights, T * T * heads, sizeof(float), "the steps", err) &&
+              memory_alloc(&s.maps, heads, sizeof *s.maps, "the steps", err);
+    if (ok) {
+        for (int t = 0; t < e.T; t++) glyphs[t] = glyph_padded(e.tokenizer, e.ids[t]);
+        sheet->T = e.T;
+        sheet->glyphs = glyphs;
+        choose(&e, &layer, &head);
+        s.layer = layer;
+        s.head = head;
+        s.last = e.T - 1;
+        strcpy(s.glyph, glyph_of(e.tokenizer, e.ids[s.last]).text);
+        write_title(&s, chosen);
+        write_steps(&s);
+        sheet->glyphs = NULL;
+    }
+    memory_free(glyphs);
+    memory_free(s.numbers);
+    memory_free(s.square);
+    memory_free(s.weights);
+    memory_free(s.maps);
     explanation_close(&e);
     return ok;
-}
-
-bool explain(const Screen *screen, const Explained *what, int layer, int head, Error *err) {
-    return explain_on(screen, NULL, what, layer, head, err);
-}
-
-bool explain_part(FILE *out, const Explained *what, int layer, int head, Error *err) {
-    return explain_on(NULL, out, what, layer, head, err);
 }
 
 /* ---- several models ---- */
 
 enum { MODEL_NAME = 256 };
 
-/* The bytes that all names begin with, up to a folder's end; something of each is left. */
+/* One model's next characters. */
+typedef struct {
+    char name[MODEL_NAME];
+    Bar bars[LIKELIEST];
+} Answer;
+
+/* Returns the bytes that all names begin with, up to a folder's end; something of each is left. */
 static size_t common_folder(const Explained *models, int count) {
     size_t folder = 0;
     for (size_t n = 0;; n++) {
-        for (int i = 0; i < count; i++)
-            if (!models[i].name[n] || models[i].name[n] != models[0].name[n]) return folder;
         bool ends = models[0].name[n] == '/';
-        for (int i = 0; i < count; i++) ends = ends && models[i].name[n + 1];
+        for (int i = 0; i < count; i++) {
+            if (!models[i].name[n] || models[i].name[n] != models[0].name[n]) return folder;
+            ends = ends && models[i].name[n + 1];
+        }
         if (ends) folder = n + 1;
     }
 }
 
-/* The bytes that all names end with, from a slash or a file's extension on; something of each is
- * left. `folder` bytes at their beginnings do not count. */
+/* Returns the bytes that all names end with, from a slash or a file's extension on; something of
+ * each is left. `folder` bytes at their beginnings do not count. */
 static size_t common_ending(const Explained *models, int count, size_t folder) {
     const char *first = models[0].name;
     size_t length = strlen(first), ending = 0;
@@ -152,92 +271,48 @@ static size_t common_ending(const Explained *models, int count, size_t folder) {
     }
 }
 
-/* The parts of the names that tell the models apart: a list of copies, in one block. */
-static bool short_names(const Explained *models, int count, char (**names)[MODEL_NAME],
-                        Error *err) {
-    if (!memory_alloc(names, (size_t)count, MODEL_NAME, "the models", err)) return false;
-    size_t folder = common_folder(models, count), ending = common_ending(models, count, folder);
-    for (int i = 0; i < count; i++) {
-        const char *own = models[i].name + folder;
-        size_t length = strlen(own) - ending;
-        if (length >= MODEL_NAME) own += length - MODEL_NAME + 1;
-        snprintf((*names)[i], MODEL_NAME, "%.*s",
-                 length < MODEL_NAME ? (int)length : MODEL_NAME - 1, own);
-    }
-    return true;
-}
-
-/* Says it where a model reads only the end of the text. */
-static void say_cuts(Sheet *sheet, const Explained *models, int count) {
+static void write_comparison(Sheet *sheet, const Explained *models, const Bars *bars, int count) {
     const TrilReading *any = models[0].reading;
-    size_t text = tril_reading_skipped(any) + (size_t)tril_reading_tokens(any);
     int cuts = 0;
     for (int i = 0; i < count; i++) cuts += tril_reading_skipped(models[i].reading) > 0;
+    sheet_say(sheet, TITLE, "The likeliest next character");
     if (cuts > 0)
-        sheet_say(sheet,
+        sheet_say(sheet, TEXT,
                   "The text has %zu characters; %s of the models read only its end, as much as "
                   "their context holds.",
-                  text, cuts == count ? "all" : "some");
+                  tril_reading_skipped(any) + (size_t)tril_reading_tokens(any),
+                  cuts == count ? "all" : "some");
+    sheet->kind->bars(sheet, bars, count);
 }
 
-static bool write_comparison(Sheet *sheet, const Explained *models, int count, Error *err) {
-    NextCharacters *next = NULL;
+static bool compare(Sheet *sheet, const Explained *models, int count, Error *err) {
+    Answer *answers = NULL;
     Bars *bars = NULL;
-    char(*names)[MODEL_NAME] = NULL;
-    bool ok = short_names(models, count, &names, err) &&
-              memory_alloc(&next, (size_t)count, sizeof *next, "the models", err) &&
+    size_t folder = common_folder(models, count), ending = common_ending(models, count, folder);
+    bool ok = memory_alloc(&answers, (size_t)count, sizeof *answers, "the models", err) &&
               memory_alloc(&bars, (size_t)count, sizeof *bars, "the models", err);
     for (int i = 0; i < count && ok; i++) {
         Explanation e;
         ok = explanation_open(&e, models[i].model, models[i].reading, err);
         if (!ok) break;
-        next_characters(&e, &next[i]);
-        bars[i] = next_bars(&next[i], names[i]);
+        const char *name = models[i].name + folder;
+        size_t length = strlen(name) - ending,
+               cut = length < MODEL_NAME ? 0 : length + 1 - MODEL_NAME;
+        snprintf(answers[i].name, MODEL_NAME, "%.*s", (int)(length - cut), name + cut);
+        memcpy(answers[i].bars, e.likeliest, sizeof e.likeliest);
+        bars[i] = (Bars){.title = answers[i].name,
+                         .bars = answers[i].bars,
+                         .count = e.likeliest_count,
+                         .shares = true};
         explanation_close(&e);
     }
-    if (ok) {
-        sheet_title(sheet, "The likeliest next character");
-        say_cuts(sheet, models, count);
-        sheet->kind->bars(sheet, bars, count);
-    }
-    memory_free(names);
-    memory_free(next);
+    if (ok) write_comparison(sheet, models, bars, count);
+    memory_free(answers);
     memory_free(bars);
     return ok;
 }
 
-bool explain_compare(const Screen *screen, const Explained *models, int count, Error *err) {
-    Sheet sheet = sheet_text(screen, 0, NULL);
-    return write_comparison(&sheet, models, count, err);
-}
-/* ---- as a page ---- */
-
-static bool write_page(FILE *out, const Explained *models, int count, int layer, int head,
-                       Error *err) {
-    enum { COLUMNS = 60 };
-    char text[256], title[320];
-    glyph_line(tril_model_tokenizer(models->model), tril_reading_ids(models->reading),
-               tril_reading_tokens(models->reading), COLUMNS, text, sizeof text);
-    snprintf(title, sizeof title, "What follows “%s”", text);
-    sheet_html_begin(out, title);
-    Sheet sheet = sheet_html(out, 0, NULL);
-    bool ok = count > 1 ? write_comparison(&sheet, models, count, err)
-                        : explain_on(NULL, out, models, layer, head, err);
-    sheet_html_end(out);
-    return ok;
-}
-
-bool explain_page(const char *path, const Explained *models, int count, int layer, int head,
-                  Error *err) {
-    TextStream stream;
-    if (file_is_taken(path))
-        return fail(err, "--html: %s exists already; give the page another name", path);
-    if (!textstream_open(&stream)) return fail(err, "%s: no memory to write it", path);
-    bool ok = write_page(stream.out, models, count, layer, head, err);
-    bool whole = textstream_close(&stream);
-    FilePart part = {stream.text, stream.length};
-    ok = ok && (whole || fail(err, "%s: no memory to write it", path)) &&
-         file_write(path, &part, 1, err);
-    free(stream.text);
-    return ok;
+bool explain(Sheet *sheet, const Explained *models, int count, int layer, int head, Error *err) {
+    return count == 1 ? explain_one(sheet, models, layer, head, err)
+                      : compare(sheet, models, count, err);
 }

@@ -2,6 +2,7 @@
 #include "base/memory.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +12,12 @@ bool line_is(const TrilLine *line, const char *operation) {
     return strcmp(line->operation, operation) == 0;
 }
 
+bool line_has_heads(const TrilLine *line) {
+    return line_is(line, "attention");
+}
+
 bool line_reads_past(const TrilLine *line) {
-    return line_is(line, "attention") || line_is(line, "mean");
+    return line_has_heads(line) || line_is(line, "mean");
 }
 
 int line_heads(const TrilLine *line) {
@@ -20,17 +25,21 @@ int line_heads(const TrilLine *line) {
 }
 
 int line_sharing(const TrilLine *line) {
-    if (!line_has_heads(line)) return 1;
-    int dk = line->inputs[0].width / line->heads;
-    return line->heads / (line->inputs[1].width / dk);
-}
-
-bool line_has_heads(const TrilLine *line) {
-    return line_reads_past(line) && !line_is(line, "mean");
+    return line_has_heads(line) ? line->inputs[QUERY].width / line->inputs[KEY].width : 1;
 }
 
 const float *line_row(const TrilArray *array, int t) {
     return array->data + (size_t)t * array->row;
+}
+
+TrilArray line_of_head(const TrilLine *line, int role, int head) {
+    TrilArray array = line->inputs[line_has_heads(line) ? role : 0];
+    int sharing = role == QUERY ? 1 : line_sharing(line);
+    int size = array.width / (line_heads(line) / sharing), from = head / sharing * size;
+    array.offset += from;
+    array.data += from;
+    array.width = size;
+    return array;
 }
 
 int explanation_maker(const Explanation *e, int array) {
@@ -46,24 +55,7 @@ int explanation_reader(const Explanation *e, int array) {
     return -1;
 }
 
-TrilArray line_columns(TrilArray array, int part, int parts) {
-    int size = array.width / parts;
-    array.offset += part * size;
-    array.data += part * size;
-    array.width = size;
-    return array;
-}
-
-Head line_head(const TrilLine *line, int head) {
-    int heads = line_heads(line), sharing = line_sharing(line);
-    int shared = head / sharing, shares = heads / sharing; /* heads of keys and values */
-    if (!line_has_heads(line)) return (Head){.value = line->inputs[0]};
-    return (Head){.query = line_columns(line->inputs[0], head, heads),
-                  .key = line_columns(line->inputs[1], shared, shares),
-                  .value = line_columns(line->inputs[2], shared, shares)};
-}
-
-/* ---- gathering ---- */
+/* ---- the residual stream ---- */
 
 static bool read_lines(Explanation *e, Error *err) {
     TrilLine line;
@@ -76,94 +68,254 @@ static bool read_lines(Explanation *e, Error *err) {
     return true;
 }
 
-static bool is_stream(const Explanation *e, int array) {
-    bool found = array == e->lines[0].output.number;
-    for (int i = 0; i < e->branch_count; i++) found = found || array == e->branches[i].after.number;
-    return found;
-}
-
-/* Is there attention, or a mean, between the residual stream and the output of line i? The answers
- * for the lines before it are in `past`. */
-static bool follows_past(const Explanation *e, const bool *past, int i) {
-    bool follows = line_reads_past(&e->lines[i]);
-    for (int j = 0; j < TRIL_LINE_INPUTS; j++) {
-        int array = e->lines[i].inputs[j].number, maker = array ? explanation_maker(e, array) : -1;
-        if (maker >= 0 && !is_stream(e, array)) follows = follows || past[maker];
-    }
-    return follows;
-}
-
-static Branch branch_of(const Explanation *e, const bool *past, int i, TrilArray before,
-                        TrilArray added) {
-    int linear = explanation_maker(e, added.number);
-    Branch b = {.line = i,
-                .layer = e->lines[i].layer,
-                .before = before,
-                .added = added,
-                .after = e->lines[i].output,
-                .attention = -1,
-                .projection = -1,
-                .reads_past = linear >= 0 && past[linear]};
-    if (linear < 0 || !line_is(&e->lines[linear], "linear")) return b;
-    int attention = explanation_maker(e, e->lines[linear].inputs[0].number);
-    if (attention < 0 || !line_reads_past(&e->lines[attention])) return b;
-    b.attention = attention;
-    b.projection = linear;
-    return b;
-}
-
-/* Follows the residual stream from the embedding through its sums. */
-static bool find_branches(Explanation *e, Error *err) {
-    TrilArray stream = e->lines[0].output;
-    bool *past;
-    if (!memory_alloc(&past, (size_t)e->line_count, sizeof *past, "the explanation", err))
-        return false;
+/* Follows the stream from the embedding through its sums. */
+static void find_branches(Explanation *e) {
+    int stream = e->lines[0].output.number;
+    bool past = false; /* since the last sum */
     e->tail = 1;
     for (int i = 1; i < e->line_count; i++) {
         const TrilLine *line = &e->lines[i];
-        past[i] = follows_past(e, past, i);
-        bool left = line->inputs[0].number == stream.number,
-             right = line->inputs[1].number == stream.number;
+        bool left = line->inputs[0].number == stream, right = line->inputs[1].number == stream;
+        past = past || line_reads_past(line);
         if (!line_is(line, "add") || left == right) continue;
-        e->branches[e->branch_count++] =
-            branch_of(e, past, i, line->inputs[left ? 0 : 1], line->inputs[left ? 1 : 0]);
-        stream = line->output;
+        Branch *b = &e->branches[e->branch_count++];
+        *b = (Branch){.line = i,
+                      .layer = line->layer,
+                      .added = line->inputs[left ? 1 : 0],
+                      .after = line->output,
+                      .attention = -1,
+                      .projection = -1,
+                      .reads_past = past};
+        int linear = explanation_maker(e, b->added.number), attention = -1;
+        if (linear >= 0 && line_is(&e->lines[linear], "linear"))
+            attention = explanation_maker(e, e->lines[linear].inputs[0].number);
+        if (attention >= 0 && line_reads_past(&e->lines[attention])) {
+            b->attention = attention;
+            b->projection = linear;
+        }
+        stream = line->output.number;
         e->tail = i + 1;
+        past = false;
     }
-    memory_free(past);
+}
+
+/* ---- the next character ---- */
+
+static double log_sum(const float *logits, int V) {
+    double largest = -INFINITY, sum = 0;
+    for (int v = 0; v < V; v++) largest = fmax(largest, (double)logits[v]);
+    for (int v = 0; v < V; v++) sum += exp((double)logits[v] - largest);
+    return largest + log(sum);
+}
+
+/* True if a is likelier than b or, if both are equal, comes before it. */
+static bool precedes(const float *logits, int a, int b) {
+    return logits[a] > logits[b] || (logits[a] == logits[b] && a < b);
+}
+
+static void rank(Explanation *e) {
+    e->log_sum = log_sum(e->logits, e->V);
+    e->likeliest_count = e->V < LIKELIEST ? e->V : LIKELIEST;
+    for (int i = 0, before = -1; i < e->likeliest_count; i++) {
+        int best = -1;
+        for (int v = 0; v < e->V; v++)
+            if ((before < 0 || precedes(e->logits, before, v)) &&
+                (best < 0 || precedes(e->logits, v, best)))
+                best = v;
+        if (best < 0) best = i; /* NaN */
+        if (i == 0) e->first = best;
+        e->likeliest[i].logit = (double)e->logits[best];
+        e->likeliest[i].value = exp((double)e->logits[best] - e->log_sum);
+        strcpy(e->likeliest[i].label, glyph_padded(e->tokenizer, best).text);
+        before = best;
+    }
+}
+
+/* ---- the logit lens ---- */
+
+/* Returns the width of the widest array of the tail. */
+static size_t widest(const Explanation *e) {
+    int width = e->lines[0].output.width;
+    for (int i = e->tail; i < e->line_count; i++)
+        if (e->lines[i].output.width > width) width = e->lines[i].output.width;
+    return (size_t)width;
+}
+
+/* Computes the tail on a state x of the stream, which it overwrites; y is scratch. NULL: the tail
+ * is no chain of linear layers and norms. */
+static const float *apply_tail(const Explanation *e, float *x, float *y) {
+    for (int i = e->tail; i < e->line_count; i++) {
+        bool chain = e->lines[i].inputs[0].number == e->lines[i - 1].output.number;
+        if (!chain || e->lines[i].heads > 1 || !tril_reading_apply(e->reading, i, x, y))
+            return NULL;
+        float *read = x;
+        x = y;
+        y = read;
+    }
+    return x;
+}
+
+static bool look(Explanation *e, float *x, float *y) {
+    for (int i = 0; i <= e->branch_count; i++) {
+        const Branch *b = i > 0 ? &e->branches[i - 1] : NULL;
+        const TrilArray *state = b ? &b->after : &e->lines[0].output;
+        memcpy(x, line_row(state, e->T - 1), (size_t)state->width * sizeof *x);
+        const float *logits = apply_tail(e, x, y);
+        if (!logits) return false;
+        int top = 0;
+        for (int v = 1; v < e->V; v++)
+            if (logits[v] > logits[top]) top = v;
+        e->lens[i].value = exp((double)logits[e->first] - log_sum(logits, e->V));
+        Glyph glyph = glyph_padded(e->tokenizer, top);
+        if (b)
+            snprintf(e->lens[i].label, BAR_LABEL, "%s %s %d", glyph.text,
+                     b->reads_past ? "attn" : "MLP", b->layer);
+        else
+            snprintf(e->lens[i].label, BAR_LABEL, "%s embed", glyph.text);
+    }
     return true;
 }
 
-/* For qsort: where the likeliest come first, and equal ones by their ids. */
-typedef struct {
-    float logit;
-    int id;
-} Candidate;
+/* ---- parts ---- */
 
-static int compare_candidates(const void *one, const void *other) {
-    const Candidate *a = one, *b = other;
-    return a->logit != b->logit ? (a->logit < b->logit) - (a->logit > b->logit)
-                                : (a->id > b->id) - (a->id < b->id);
+/* Returns what a norm multiplies the last character's x by, less its mean: 1 / the standard
+ * deviation. */
+static double scale_of(const TrilLine *line, int last) {
+    const bool centred = line_is(line, "layernorm");
+    const float *x = line_row(&line->inputs[0], last);
+    const int n = line->inputs[0].width;
+    double mean = 0, variance = 0;
+    for (int c = 0; c < n && centred; c++) mean += (double)x[c] / n;
+    for (int c = 0; c < n; c++) variance += ((double)x[c] - mean) * ((double)x[c] - mean) / n;
+    return 1 / sqrt(variance + (centred ? 1e-5 : 1e-6));
 }
 
-static bool rank(Explanation *e, Error *err) {
-    Candidate *candidates;
-    size_t V = (size_t)e->V;
-    if (!memory_alloc(&candidates, V, sizeof *candidates, "the explanation", err)) return false;
-    for (int v = 0; v < e->V; v++) candidates[v] = (Candidate){e->logits[v], v};
-    qsort(candidates, V, sizeof *candidates, compare_candidates);
-    for (int v = 0; v < e->V; v++) e->order[v] = candidates[v].id;
-    memory_free(candidates);
-    return true;
+/* Computes the gradient of the likeliest character's logit, above the mean of all logits, in the
+ * stream; through the norms as if they divided by a constant. g [widest] is written, d [widest] is
+ * scratch. Adds what the biases on the way add to *biases; returns whether there are any. */
+static bool pull_back(const Explanation *e, double *g, double *d, double *biases) {
+    bool any = false;
+    for (int v = 0; v < e->V; v++) g[v] = (v == e->first) - 1.0 / e->V;
+    for (int i = e->line_count - 1; i >= e->tail; i--) {
+        const TrilLine *line = &e->lines[i];
+        const float *w = line->weights[0].data, *b = line->weights[1].data;
+        int in = line->inputs[0].width, out = line->output.width;
+        for (int o = 0; o < out && b; o++) *biases += g[o] * (double)b[o];
+        any = any || b;
+        memcpy(d, g, (size_t)out * sizeof *d);
+        if (line_is(line, "linear")) {
+            memset(g, 0, (size_t)in * sizeof *g);
+            for (size_t o = 0; o < (size_t)out; o++)
+                for (size_t c = 0; c < (size_t)in; c++)
+                    g[c] += d[o] * (double)w[o * (size_t)in + c];
+        } else {
+            bool centred = line_is(line, "layernorm");
+            double scale = scale_of(line, e->T - 1), mean = 0;
+            for (int c = 0; c < in; c++) mean += (g[c] = scale * (double)w[c] * d[c]) / in;
+            for (int c = 0; c < in && centred; c++) g[c] -= mean;
+        }
+    }
+    return any;
 }
 
-void explanation_softmax(const float *logits, int V, double *probabilities) {
-    double largest = (double)logits[0], sum = 0;
-    for (int v = 1; v < V; v++)
-        if ((double)logits[v] > largest) largest = (double)logits[v];
-    for (int v = 0; v < V; v++) sum += probabilities[v] = exp((double)logits[v] - largest);
-    for (int v = 0; v < V; v++) probabilities[v] /= sum;
+static double dot(const double *g, const float *x, int n) {
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += g[i] * (double)x[i];
+    return sum;
 }
+
+__attribute__((format(printf, 5, 6))) static void add_part(Explanation *e, int layer, int head,
+                                                           double logit, const char *name, ...) {
+    Part *part = &e->parts[e->part_count++];
+    *part = (Part){.layer = layer, .head = head, .logit = logit};
+    va_list arguments;
+    va_start(arguments, name);
+    vsnprintf(part->name, sizeof part->name, name, arguments);
+    va_end(arguments);
+}
+
+static void add_embedding(Explanation *e, const double *g) {
+    const TrilLine *line = &e->lines[0];
+    int C = line->output.width, last = e->T - 1;
+    const float *tokens = line->weights[0].data, *positions = line->weights[1].data;
+    double own = dot(g, tokens + (size_t)e->ids[last] * (size_t)C, C);
+    add_part(e, -1, -1, own, positions ? "embed wte" : "embed");
+    if (positions)
+        add_part(e, -1, -1, dot(g, positions + (size_t)last * (size_t)C, C), "embed wpe");
+}
+
+/* The heads share the columns of the projection: each is multiplied by its own. */
+static void add_heads(Explanation *e, const Branch *b, const double *g) {
+    const TrilLine *past = &e->lines[b->attention], *linear = &e->lines[b->projection];
+    const float *w = linear->weights[0].data, *bias = linear->weights[1].data;
+    const float *context = line_row(&past->output, e->T - 1);
+    int heads = line_heads(past), in = past->output.width, out = b->added.width, size = in / heads;
+    for (int h = 0; h < heads; h++) {
+        double sum = 0;
+        for (int o = 0; o < out; o++)
+            for (int i = h * size; i < (h + 1) * size; i++)
+                sum += g[o] * (double)w[(size_t)o * (size_t)in + (size_t)i] * (double)context[i];
+        if (line_has_heads(past))
+            add_part(e, b->layer, h, sum, "head %d.%d", b->layer, h);
+        else
+            add_part(e, b->layer, h, sum, "mean %d", b->layer);
+    }
+    if (bias) add_part(e, b->layer, -1, dot(g, bias, out), "bias %d", b->layer);
+}
+
+static int compare_parts(const void *one, const void *other) {
+    const Part *a = one, *b = other;
+    double x = fabs(a->logit), y = fabs(b->logit);
+    return (x < y) - (x > y);
+}
+
+static void divide(Explanation *e, double *g, double *scratch) {
+    double biases = 0, mean = 0;
+    bool any = pull_back(e, g, scratch, &biases);
+    add_embedding(e, g);
+    for (int i = 0; i < e->branch_count; i++) {
+        const Branch *b = &e->branches[i];
+        if (b->attention >= 0)
+            add_heads(e, b, g);
+        else
+            add_part(e, b->layer, -1, dot(g, line_row(&b->added, e->T - 1), b->added.width),
+                     "%s %d", b->reads_past ? "attn" : "MLP", b->layer);
+    }
+    if (any) add_part(e, -1, -1, biases, "end biases");
+    for (int v = 0; v < e->V; v++) mean += (double)e->logits[v] / e->V;
+    e->above_mean = (double)e->logits[e->first] - mean;
+    qsort(e->parts, (size_t)e->part_count, sizeof *e->parts, compare_parts);
+}
+
+/* Fills the lens and the parts. */
+static bool trace(Explanation *e, Error *err) {
+    size_t states = (size_t)e->branch_count + 1, width = widest(e), parts = 3;
+    float *x = NULL, *y = NULL;
+    double *g = NULL, *d = NULL;
+    for (int i = 0; i < e->branch_count; i++)
+        parts += e->branches[i].attention < 0
+                     ? 1
+                     : (size_t)line_heads(&e->lines[e->branches[i].attention]) + 1;
+    bool ok = memory_alloc(&e->lens, states, sizeof *e->lens, "the lens", err) &&
+              memory_alloc(&e->parts, parts, sizeof *e->parts, "the lens", err) &&
+              memory_alloc(&x, width, sizeof *x, "the lens", err) &&
+              memory_alloc(&y, width, sizeof *y, "the lens", err) &&
+              memory_alloc(&g, width, sizeof *g, "the lens", err) &&
+              memory_alloc(&d, width, sizeof *d, "the lens", err);
+    if (ok && line_is(&e->lines[0], "embedding") && e->branch_count > 0 && look(e, x, y)) {
+        divide(e, g, d);
+    } else {
+        memory_free(e->lens);
+        e->lens = NULL;
+    }
+    memory_free(x);
+    memory_free(y);
+    memory_free(g);
+    memory_free(d);
+    return ok;
+}
+
+/* ---- all ---- */
 
 bool explanation_open(Explanation *e, const TrilModel *model, const TrilReading *reading,
                       Error *err) {
@@ -176,11 +328,10 @@ bool explanation_open(Explanation *e, const TrilModel *model, const TrilReading 
                        .T = T,
                        .V = V,
                        .logits = tril_reading_logits(reading) + (size_t)(T - 1) * (size_t)V};
-    bool ok = memory_alloc(&e->probabilities, (size_t)V, sizeof(double), "the explanation", err) &&
-              memory_alloc(&e->order, (size_t)V, sizeof(int), "the explanation", err);
-    if (ok) explanation_softmax(e->logits, V, e->probabilities);
-    ok = ok && rank(e, err) && read_lines(e, err) && find_branches(e, err) &&
-         explanation_trace(e, err);
+    rank(e);
+    bool ok = read_lines(e, err);
+    if (ok) find_branches(e);
+    ok = ok && trace(e, err);
     if (!ok) explanation_close(e);
     return ok;
 }
@@ -188,8 +339,6 @@ bool explanation_open(Explanation *e, const TrilModel *model, const TrilReading 
 void explanation_close(Explanation *e) {
     memory_free(e->lines);
     memory_free(e->branches);
-    memory_free(e->probabilities);
-    memory_free(e->order);
     memory_free(e->lens);
     memory_free(e->parts);
     *e = (Explanation){0};

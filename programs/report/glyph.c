@@ -2,7 +2,6 @@
 #include "base/utf8.h"
 #include "base/width.h"
 
-#include <stdio.h>
 #include <string.h>
 
 bool glyph_is_format(uint32_t code) {
@@ -16,59 +15,56 @@ int glyph_columns(uint32_t code) {
     return columns < 0 ? 1 : columns;
 }
 
-/* The glyph of a code point or, with `byte`, of a byte value. */
-static int write_glyph(uint32_t code, bool byte, char text[GLYPH_SIZE]) {
+/* Returns the glyph of the character text[length] or, with `byte`, of a byte; sets *code to its
+ * code point or value. */
+static Glyph glyph_from(const char *text, size_t length, bool byte, uint32_t *code) {
     static const struct {
         uint32_t code;
         const char *sign;
     } blanks[] = {{'\n', "↵"}, {'\t', "⇥"}, {' ', "␣"}, {0xA0, "␣"}, {0x3000, "␣"}};
+    Glyph glyph = {.columns = 1};
+    *code = (unsigned char)*text;
+    if (!byte) utf8_decode(text, length, code);
     for (size_t i = 0; i < sizeof blanks / sizeof *blanks; i++)
-        if (code == blanks[i].code && !(byte && code > 0x7F)) {
-            snprintf(text, GLYPH_SIZE, "%s", blanks[i].sign);
-            return 1;
+        if (*code == blanks[i].code && !(byte && *code > 0x7F)) {
+            strcpy(glyph.text, blanks[i].sign);
+            return glyph;
         }
-    bool plain = code >= 0x20 && code < 0x7F;
-    int columns = plain ? 1 : byte || glyph_is_format(code) ? -1 : width_of(code);
+    bool plain = *code >= 0x20 && *code < 0x7F;
+    int columns = plain ? 1 : byte || glyph_is_format(*code) ? -1 : width_of(*code);
     if (columns < 0) {
-        snprintf(text, GLYPH_SIZE, "·");
-        return 1;
+        strcpy(glyph.text, "·");
+        return glyph;
     }
-    char own[UTF8_MAX + 1] = "";
-    own[utf8_encode(code, own)] = 0;
-    snprintf(text, GLYPH_SIZE, "%s%s", columns == 0 ? "◌" : "", own);
-    return columns < GLYPH_COLUMNS ? 1 : GLYPH_COLUMNS;
+    strcpy(glyph.text, columns == 0 ? "◌" : "");
+    utf8_encode(*code, glyph.text + strlen(glyph.text)); /* the rest of the text is 0 */
+    if (columns >= GLYPH_COLUMNS) glyph.columns = GLYPH_COLUMNS;
+    return glyph;
 }
 
-/* The code point or, with `byte`, the byte value of the character text[length]. */
-static uint32_t code_of(const char *text, size_t length, bool byte) {
-    uint32_t code = (unsigned char)*text;
-    if (!byte) utf8_decode(text, length, &code);
-    return code;
-}
-
-int glyph_of(const TrilTokenizer *tokenizer, int32_t id, char glyph[GLYPH_SIZE]) {
-    const bool byte = tril_tokenizer_has_bytes(tokenizer);
+Glyph glyph_of(const TrilTokenizer *tokenizer, int32_t id) {
     char text[UTF8_MAX];
     size_t length;
+    uint32_t code;
     tril_decode(tokenizer, &id, 1, text, sizeof text, &length, NULL);
-    return write_glyph(code_of(text, length, byte), byte, glyph);
+    return glyph_from(text, length, tril_tokenizer_has_bytes(tokenizer), &code);
 }
 
-void glyph_padded(const TrilTokenizer *tokenizer, int32_t id, char glyph[GLYPH_SIZE]) {
-    bool narrow = glyph_of(tokenizer, id, glyph) < GLYPH_COLUMNS;
-    size_t length = strlen(glyph);
-    if (narrow) memcpy(glyph + length, " ", 2);
+Glyph glyph_padded(const TrilTokenizer *tokenizer, int32_t id) {
+    Glyph glyph = glyph_of(tokenizer, id);
+    if (glyph.columns < GLYPH_COLUMNS) strcat(glyph.text, " ");
+    return glyph;
 }
 
 int glyph_take(const char *text, size_t length, void *to) {
     GlyphLine *line = to;
-    char glyph[GLYPH_SIZE];
-    uint32_t code = code_of(text, length, line->bytes);
-    line->columns -= write_glyph(code, line->bytes, glyph);
-    if (code == ' ') snprintf(glyph, sizeof glyph, " ");
-    size_t size = strlen(glyph);
+    uint32_t code;
+    Glyph glyph = glyph_from(text, length, line->bytes, &code);
+    if (code == ' ') strcpy(glyph.text, " ");
+    line->columns -= glyph.columns;
+    size_t size = strlen(glyph.text);
     if (line->columns < 0 || size >= line->size) return 1;
-    memcpy(line->text, glyph, size + 1);
+    memcpy(line->text, glyph.text, size + 1);
     line->text += size;
     line->size -= size;
     return 0;

@@ -1,4 +1,4 @@
-/* glyph.h - visible characters for maps and single lines of text. */
+/* glyph.h - visible characters for maps, tables and single lines of text. */
 #ifndef TRIL_PROGRAMS_REPORT_GLYPH_H
 #define TRIL_PROGRAMS_REPORT_GLYPH_H
 
@@ -6,21 +6,24 @@
 
 #include <stdbool.h>
 
-enum { GLYPH_SIZE = 12, GLYPH_COLUMNS = 2 };
+enum { GLYPH_COLUMNS = 2 };
 
-/* Does this code point change how the rest of the line is shown (direction, line breaks)? */
+/* A character as visible text: white space becomes a sign, an accent gets a circle, an invisible or
+ * format character becomes a dot. */
+typedef struct {
+    char text[12];
+    int columns; /* its width on a terminal, 1 or GLYPH_COLUMNS */
+} Glyph;
+
+/* Returns the glyph of a character, and one padded to GLYPH_COLUMNS columns. */
+Glyph glyph_of(const TrilTokenizer *tokenizer, int32_t id);
+Glyph glyph_padded(const TrilTokenizer *tokenizer, int32_t id);
+
+/* True if a code point changes how the rest of the line is shown (direction, line breaks). */
 bool glyph_is_format(uint32_t code);
 
-/* The columns that a code point takes on a terminal: 0 to GLYPH_COLUMNS. */
+/* Returns the columns that a code point takes on a terminal: 0 to GLYPH_COLUMNS. */
 int glyph_columns(uint32_t code);
-
-/* Writes a character as visible text. White space becomes a sign, an accent gets a circle, an
- * invisible or format character becomes a dot. Returns its width in terminal columns: 1 or
- * GLYPH_COLUMNS. */
-int glyph_of(const TrilTokenizer *tokenizer, int32_t id, char glyph[GLYPH_SIZE]);
-
-/* The same, padded to GLYPH_COLUMNS columns. */
-void glyph_padded(const TrilTokenizer *tokenizer, int32_t id, char glyph[GLYPH_SIZE]);
 
 /* A line of glyphs that grows, with spaces as spaces. */
 typedef struct {

@@ -2,54 +2,58 @@
 
 #include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
-enum { TEXT = 2048 };
-
-void sheet_title(Sheet *sheet, const char *format, ...) {
-    char text[TEXT];
+void sheet_say(Sheet *sheet, SheetText level, const char *format, ...) {
+    char text[2048];
+    int begin = level == HEADING ? snprintf(text, sizeof text, "%d. ", ++sheet->headings) : 0;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    vsnprintf(text + begin, sizeof text - (size_t)begin, format, arguments);
     va_end(arguments);
-    sheet->kind->title(sheet, text);
+    sheet->kind->text(sheet, level, text);
 }
 
-void sheet_heading(Sheet *sheet, const char *format, ...) {
-    char text[TEXT];
-    int number = snprintf(text, sizeof text, "%d. ", ++sheet->step);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text + number, sizeof text - (size_t)number, format, arguments);
-    va_end(arguments);
-    sheet->kind->heading(sheet, text);
+Elision elide(int count, int max) {
+    if (count <= max) return (Elision){count, count, -1};
+    return (Elision){count, max, max / 2};
 }
 
-void sheet_say(Sheet *sheet, const char *format, ...) {
-    char text[TEXT];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    sheet->kind->paragraph(sheet, text);
+int elision_place(Elision e, int i) {
+    return e.gap >= 0 && i >= e.gap ? e.count - e.shown + i : i;
+}
+
+Number number(double value) {
+    Number n;
+    if (!(fabs(value) < 1e5)) {
+        snprintf(n.text, sizeof n.text, isfinite(value) ? "%.0e" : "%f", value);
+        return n;
+    }
+    for (int decimals = 3; decimals >= 0; decimals--)
+        if (snprintf(n.text, sizeof n.text, "%.*f", decimals, value) <= NUMBER_COLUMNS) break;
+    if (*n.text == '-' && strspn(n.text, "-0.") == strlen(n.text)) /* no minus before 0 */
+        memmove(n.text, n.text + 1, strlen(n.text));
+    return n;
+}
+
+Number sheet_cell(const Table *table, int r, int c) {
+    const double value = (double)table->numbers[(size_t)r * table->row + (size_t)c];
+    Number n = number(value);
+    if (table->masked && c > r)
+        snprintf(n.text, sizeof n.text, "%s", table->masked);
+    else if (table->whole)
+        snprintf(n.text, sizeof n.text, "%.0f", value);
+    return n;
 }
 
 double sheet_largest(const Bars *lists, int count) {
     double largest = 0;
     for (int l = 0; l < count; l++)
         for (int i = 0; i < lists[l].count; i++)
-            if (fabs(lists[l].values[i]) > largest) largest = fabs(lists[l].values[i]);
+            largest = fmax(largest, fabs(lists[l].bars[i].value));
     return largest;
 }
 
-void sheet_number(char text[NUMBER_SIZE], double number) {
-    if (!(fabs(number) < 1e5)) {
-        snprintf(text, NUMBER_SIZE, isfinite(number) ? "%.0e" : "%f", number);
-        return;
-    }
-    for (int decimals = 3; decimals >= 0; decimals--)
-        if (snprintf(text, NUMBER_SIZE, "%.*f", decimals, number) <= NUMBER_COLUMNS) break;
-    if (strspn(text, "-0.") == strlen(text) && *text == '-') /* no minus before 0 */
-        memmove(text, text + 1, strlen(text));
+void head_title(const HeadMap *map, char title[HEAD_TITLE]) {
+    snprintf(title, HEAD_TITLE, map->head < 0 ? "mean" : "head %d", map->head);
 }

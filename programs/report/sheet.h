@@ -1,15 +1,18 @@
-/* sheet.h - what an explanation is written on: text for a terminal, or an HTML page. A sheet has
- * headings, paragraphs, tables of numbers, bars and maps; each kind of sheet shows them in its own
- * way, and shows as much as fits. */
+/* sheet.h - what an explanation is written on: a terminal (screen.h) or an HTML page
+ * (sheet_html.h). A sheet has text, tables of numbers, bars and maps; each kind of sheet shows them
+ * in its own way, and shows as much as fits. */
 #ifndef TRIL_PROGRAMS_REPORT_SHEET_H
 #define TRIL_PROGRAMS_REPORT_SHEET_H
 
 #include "programs/report/glyph.h"
-#include "programs/report/heat.h"
-#include "programs/report/screen.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
+
+/* ---- what is shown ---- */
+
+typedef enum { TITLE, HEADING, TEXT } SheetText;
 
 /* What the columns of a table are. */
 typedef enum {
@@ -33,58 +36,85 @@ typedef struct {
 
 enum { BAR_LABEL = 32 };
 
-/* A list of values with their bars. */
 typedef struct {
-    const char *title;               /* NULL: none */
-    const char (*labels)[BAR_LABEL]; /* [count] */
-    const double *values;            /* [count]: probabilities, or any numbers */
-    const double *logits;            /* [count]: shown beside the values; NULL: not */
+    char label[BAR_LABEL];
+    double value; /* a probability, or any number */
+    double logit;
+} Bar;
+
+typedef struct {
+    const char *title; /* NULL: none */
+    const Bar *bars;
     int count;
     bool shares; /* the values are probabilities, and shown in per cent */
+    bool logits; /* shown beside the values */
 } Bars;
+
+/* The attention weights [T, T] of a head on T tokens. Row t holds the weights, 0 to 1, of token t
+ * on tokens 0 to t; the rest is not shown. */
+typedef struct {
+    int layer, head; /* head: negative for a mean of the past, which has none */
+    const float *weights;
+} HeadMap;
+
+/* ---- sheets ---- */
 
 typedef struct Sheet Sheet;
 
 typedef struct {
-    void (*title)(Sheet *sheet, const char *text);
-    void (*heading)(Sheet *sheet, const char *text);
-    void (*paragraph)(Sheet *sheet, const char *text);
+    void (*text)(Sheet *sheet, SheetText level, const char *text);
     void (*table)(Sheet *sheet, const Table *table);
     /* Lists side by side where they fit. The longest bar of all is the largest value. */
     void (*bars)(Sheet *sheet, const Bars *lists, int count);
-    void (*maps)(Sheet *sheet, const HeatMap *maps, int count);
+    void (*maps)(Sheet *sheet, const HeadMap *maps, int count);
 } SheetKind;
 
-/* The first member of each kind of sheet. */
 struct Sheet {
     const SheetKind *kind;
-    Screen screen;
-    int T;
-    const char (*glyphs)[GLYPH_SIZE]; /* [T], padded, of the text explained */
+    FILE *out;
+    int columns;           /* of a terminal, */
+    bool colour;           /* and whether it has colour */
     int fit, fit_labelled; /* numbers beside each other in a table of tokens, of labels */
-    int step;              /* the number of the last heading */
+    int T;                 /* the tokens of the text explained, */
+    const Glyph *glyphs;   /* [T], padded; borrowed */
+    int headings;          /* so far; they are numbered */
 };
 
-/* A sheet for a terminal, as wide as the screen, and one for the body of a page. Borrow the
- * glyphs. */
-Sheet sheet_text(const Screen *screen, int T, const char (*glyphs)[GLYPH_SIZE]);
-Sheet sheet_html(FILE *out, int T, const char (*glyphs)[GLYPH_SIZE]);
+/* Writes text, formatted as by printf; a heading with the next number before it. */
+void sheet_say(Sheet *sheet, SheetText level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
-/* The beginning of a page with this title, and its end. */
-void sheet_html_begin(FILE *out, const char *title);
-void sheet_html_end(FILE *out);
+/* ---- for the kinds of sheets ---- */
 
-/* Write the title, a heading with the next number, and a paragraph, formatted as by printf. */
-void sheet_title(Sheet *sheet, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void sheet_heading(Sheet *sheet, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void sheet_say(Sheet *sheet, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* `shown` of `count` things, where few fit. A gap comes before shown thing number `gap`; -1: none.
+ */
+typedef struct {
+    int count, shown, gap;
+} Elision;
 
-/* The largest absolute value in the lists. */
+/* Shows at most `max` >= 1 things. The last one is always among them. */
+Elision elide(int count, int max);
+
+/* Returns the number, among all, of shown thing i. */
+int elision_place(Elision e, int i);
+
+/* A number as text. */
+enum { NUMBER_COLUMNS = 7 };
+typedef struct {
+    char text[16];
+} Number;
+
+/* Returns a number with three decimals, or fewer if it does not fit into NUMBER_COLUMNS. */
+Number number(double value);
+
+/* Returns a cell of a table. */
+Number sheet_cell(const Table *table, int r, int c);
+
+/* Returns the largest absolute value in the lists. */
 double sheet_largest(const Bars *lists, int count);
 
-enum { NUMBER_SIZE = 16, NUMBER_COLUMNS = 7 };
-
-/* Writes a number with three decimals, or fewer if it does not fit into NUMBER_COLUMNS. */
-void sheet_number(char text[NUMBER_SIZE], double number);
+/* Writes the name of a map: "head 2", or "mean". */
+enum { HEAD_TITLE = 24 };
+void head_title(const HeadMap *map, char title[HEAD_TITLE]);
 
 #endif

@@ -4,17 +4,14 @@
 
 #include <stdlib.h>
 
-bool textfile_write(const char *path, void (*print)(FILE *out, const void *what), const void *what,
-                    Error *err) {
+bool textfile_write(const char *path, bool (*print)(FILE *out, const void *what, Error *err),
+                    const void *what, Error *err) {
     TextStream stream;
-    bool whole = textstream_open(&stream);
-    if (whole) {
-        print(stream.out, what);
-        whole = textstream_close(&stream);
-    }
+    if (!textstream_open(&stream)) return fail(err, "%s: no memory to write it", path);
+    bool ok = print(stream.out, what, err), whole = textstream_close(&stream);
     FilePart part = {stream.text, stream.length};
-    bool ok =
-        whole ? file_write(path, &part, 1, err) : fail(err, "%s: no memory to write it", path);
+    ok = ok && (whole || fail(err, "%s: no memory to write it", path)) &&
+         file_write(path, &part, 1, err);
     free(stream.text);
     return ok;
 }

@@ -6,8 +6,9 @@
 
 #include <stdio.h>
 
-/* Calls print(out, what) and writes its output to the file `path` with file_write. */
-bool textfile_write(const char *path, void (*print)(FILE *out, const void *what), const void *what,
-                    Error *err);
+/* Calls print(out, what, err) and, if it succeeds, writes its output to the file `path` with
+ * file_write. */
+bool textfile_write(const char *path, bool (*print)(FILE *out, const void *what, Error *err),
+                    const void *what, Error *err);
 
 #endif

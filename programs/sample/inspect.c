@@ -4,7 +4,8 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "library/message.h"
-#include "programs/report/explain.h"
+#include "programs/page/page.h"
+#include "programs/report/screen.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -118,7 +119,8 @@ static bool open_subject(Subject *subject, const Arguments *a, int i, Error *err
 
 bool inspect_steps(const Arguments *a, Error *err) {
     int count = a->count > 0 ? a->count : 1;
-    Screen screen = screen_of(stdout);
+    const Screen screen = screen_of(stdout);
+    Sheet sheet = screen_sheet(&screen);
     Subject *subjects = NULL;
     Explained *models = NULL;
     bool ok = memory_alloc(&subjects, (size_t)count, sizeof *subjects, "the models", err) &&
@@ -127,9 +129,8 @@ bool inspect_steps(const Arguments *a, Error *err) {
         ok = open_subject(&subjects[i], a, i, err);
         models[i] = (Explained){subjects[i].name, subjects[i].model, subjects[i].reading};
     }
-    ok = ok && (a->html     ? explain_page(a->html, models, count, a->layer, a->head, err)
-                : count > 1 ? explain_compare(&screen, models, count, err)
-                            : explain(&screen, models, a->layer, a->head, err));
+    ok = ok && (a->html ? page_explain(a->html, models, count, a->layer, a->head, err)
+                        : explain(&sheet, models, count, a->layer, a->head, err));
     for (int i = 0; i < count && subjects; i++) {
         tril_reading_close(subjects[i].reading);
         tril_model_free(subjects[i].model);

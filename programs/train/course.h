@@ -12,7 +12,7 @@
 
 /* ---- the log ---- */
 
-enum { SAMPLE_COLUMNS = 64, SAMPLE_SIZE = 4 * SAMPLE_COLUMNS + GLYPH_SIZE };
+enum { SAMPLE_COLUMNS = 64, SAMPLE_SIZE = 4 * SAMPLE_COLUMNS + sizeof(Glyph) };
 
 typedef struct {
     int step;

@@ -218,8 +218,9 @@ static void print_figure(FILE *out, const char *end, int digits, double figure) 
     fputs(end, out);
 }
 
-static void print_table(FILE *out, const void *what) {
+static bool print_table(FILE *out, const void *what, Error *err) {
     const Results *results = what;
+    (void)err;
     fputs(TABLE_HEADING, out);
     for (int i = 0; i < results->count; i++) {
         const Result *r = &results->list[i];
@@ -230,6 +231,7 @@ static void print_table(FILE *out, const void *what) {
         print_figure(out, ",", 3, r->seconds < 0 ? 0 : r->seconds);
         print_figure(out, "\n", 6, r->compute / TERA);
     }
+    return true;
 }
 
 static bool write_table(const Plan *plan, Outputs *outputs, const Results *results, Error *err) {

@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "library/tril.h"
-#include "programs/report/page.h"
+#include "programs/page/page.h"
 #include "programs/train/course.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "library/message.h"
-#include "programs/report/page.h"
+#include "programs/page/page.h"
 #include "programs/train/interruption.h"
 #include "programs/train/verdict.h"
 
@@ -82,9 +82,9 @@ struct Report {
     LogRows log;
     PageWriting written_texts[1 + MAX_RUNGS];
     PageSample samples[MAX_SAMPLES];
-    PageHead heads[MAX_HEADS];
+    HeadMap heads[MAX_HEADS];
     float weights[MAX_HEADS][LINE_TOKENS * LINE_TOKENS];
-    char glyphs[LINE_TOKENS][GLYPH_SIZE];
+    Glyph glyphs[LINE_TOKENS];
     PageSetting settings[MAX_SETTINGS];
 };
 
@@ -358,7 +358,7 @@ static bool add_heads(Report *r, const TrilReading *reading, TrilError *error) {
         if (tril_reading_attention(reading, i / heads, i % heads, weights,
                                    LINE_TOKENS * LINE_TOKENS, error) != TRIL_OK)
             return false;
-        r->heads[r->page.head_count++] = (PageHead){i / heads, i % heads, weights};
+        r->heads[r->page.head_count++] = (HeadMap){i / heads, i % heads, weights};
     }
     return true;
 }
@@ -369,7 +369,7 @@ static bool read_line(Report *r, const TrilModel *model, TrilError *error) {
     TrilReading *reading;
     const int32_t *ids = tril_text_ids(r->input->text) + r->line;
     r->page.tokens = min_int(tril_model_sizes(model).context, r->line_tokens);
-    for (int t = 0; t < r->page.tokens; t++) glyph_of(r->input->tokenizer, ids[t], r->glyphs[t]);
+    for (int t = 0; t < r->page.tokens; t++) r->glyphs[t] = glyph_of(r->input->tokenizer, ids[t]);
     size_t length = input_decode(r->input, ids, r->page.tokens, text);
     bool ok = tril_reading_open(&reading, model, text, length, 1, error) == TRIL_OK &&
               add_heads(r, reading, error);
@@ -401,7 +401,7 @@ static bool write_page(Report *r, const PageLive *live, const TrilModel *model, 
                      .writings = r->written_texts,
                      .samples = r->samples,
                      .heads = r->heads,
-                     .glyphs = (const char(*)[GLYPH_SIZE])r->glyphs,
+                     .glyphs = r->glyphs,
                      .settings = r->settings};
     add_results(r, now);
     r->page.model = r->shown->name;

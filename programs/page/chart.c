@@ -1,5 +1,6 @@
-#include "programs/report/chart.h"
-#include "programs/report/markup.h"
+/* chart.c - curves as an SVG of any width, and their legend. */
+#include "programs/page/figure.h"
+#include "programs/page/markup.h"
 
 #include <math.h>
 
@@ -27,7 +28,7 @@ typedef struct {
     double y;    /* in pixels */
 } Label;
 
-const char *chart_colour(int colour) {
+static const char *colour_of(int colour) {
     return colours[colour % CHART_COLOURS];
 }
 
@@ -102,22 +103,19 @@ static void draw_axes(const Drawing *d) {
                 "%sy=\"16\" text-anchor=\"middle\" stroke=\"none\">%.9g</text></svg>\n",
                 x_of(d, first + i * x_step), d->height, i % 2 ? "class=\"odd\" " : "",
                 first + i * x_step);
-    fprintf(d->out,
-            "<svg y=\"%.0f\" overflow=\"visible\"><line x2=\"100%%\"/><text x=\"100%%\" y=\"32\" "
-            "text-anchor=\"end\" stroke=\"none\">",
-            d->height);
-    markup_text(d->out, d->chart->x_name);
-    fputs("</text></svg>\n</g>\n", d->out);
+    markup(d->out,
+           "<svg y=\"%.0f\" overflow=\"visible\"><line x2=\"100%%\"/><text x=\"100%%\" y=\"32\" "
+           "text-anchor=\"end\" stroke=\"none\">%s</text></svg>\n</g>\n",
+           d->height, d->chart->x_name);
 }
 
 /* Draws the points as numbers, and as dots if there are few. */
 static void draw_curve(const Drawing *d, const Curve *curve) {
     static const char fixed[] = "vector-effect=\"non-scaling-stroke\"";
     enum { FEW = 30 };
-    const char *colour = chart_colour(curve->colour);
-    fputs("<polyline data-name=\"", d->out);
-    markup_text(d->out, curve->name);
-    fprintf(d->out, "\" stroke=\"%s\" stroke-width=\"%s\" %s points=\"", colour,
+    const char *colour = colour_of(curve->colour);
+    markup(d->out, "<polyline data-name=\"%s\" stroke=\"%s\" ", curve->name, colour);
+    fprintf(d->out, "stroke-width=\"%s\" %s points=\"",
             curve->faint ? "1\" stroke-opacity=\".45" : "2", fixed);
     for (int i = 0; i < curve->count; i++)
         fprintf(d->out, "%s%.9g,%.9g", i ? " " : "", curve->points[i].x, curve->points[i].y);
@@ -149,18 +147,16 @@ static void draw_curves(const Drawing *d) {
 static void draw_marks(const Drawing *d) {
     for (int i = 0; i < d->chart->mark_count; i++) {
         const Mark *mark = &d->chart->marks[i];
-        const char *colour = chart_colour(mark->colour);
+        const char *colour = colour_of(mark->colour);
         double x = x_of(d, mark->at.x), y = y_of(d, mark->at.y);
         bool left = x > 50; /* the text is to the left of the line */
-        fprintf(d->out,
-                "<svg class=\"mark\" x=\"%.5g%%\" overflow=\"visible\"><path d=\"M0 0V%.1f\" "
-                "stroke=\"%s\" stroke-dasharray=\"2 3\"/><circle cy=\"%.1f\" r=\"5\" fill=\"none\" "
-                "stroke=\"%s\" stroke-width=\"2\"/><text x=\"%d\" y=\"%d\" text-anchor=\"%s\" "
-                "fill=\"" GREY "\">",
-                x, y - 5, colour, y, colour, left ? -6 : 6, LINE * (i + 1) - 4,
-                left ? "end" : "start");
-        markup_text(d->out, mark->text);
-        fputs("</text></svg>\n", d->out);
+        markup(d->out,
+               "<svg class=\"mark\" x=\"%.5g%%\" overflow=\"visible\"><path d=\"M0 0V%.1f\" "
+               "stroke=\"%s\" stroke-dasharray=\"2 3\"/><circle cy=\"%.1f\" r=\"5\" fill=\"none\" "
+               "stroke=\"%s\" stroke-width=\"2\"/><text x=\"%d\" y=\"%d\" text-anchor=\"%s\" "
+               "fill=\"" GREY "\">%s</text></svg>\n",
+               x, y - 5, colour, y, colour, left ? -6 : 6, LINE * (i + 1) - 4,
+               left ? "end" : "start", mark->text);
     }
 }
 
@@ -200,37 +196,96 @@ static void draw_names(const Drawing *d) {
         const Curve *curve = &chart->curves[i];
         if (curve->faint || curve->count == 0) continue;
         double y = y_of(d, curve->points[curve->count - 1].y);
-        labels[count++] = (Label){curve->name, chart_colour(curve->colour), false, y};
+        labels[count++] = (Label){curve->name, colour_of(curve->colour), false, y};
     }
     spread(d, labels, count);
     fputs("<svg class=\"names\" x=\"100%\" overflow=\"visible\">\n", d->out);
     for (int i = 0; i < count; i++) {
-        fprintf(d->out,
-                "<path d=\"M6 %.1fh12\" stroke=\"%s\" stroke-width=\"2\"%s/><text x=\"23\" "
-                "y=\"%.1f\" fill=\"" GREY "\">",
-                labels[i].y, labels[i].colour, labels[i].broken ? " stroke-dasharray=\"5 2\"" : "",
-                labels[i].y + 4);
-        markup_text(d->out, labels[i].name);
-        fputs("</text>\n", d->out);
+        const Label *l = &labels[i];
+        fprintf(d->out, "<path d=\"M6 %.1fh12\" stroke=\"%s\" stroke-width=\"2\"%s/>", l->y,
+                l->colour, l->broken ? " stroke-dasharray=\"5 2\"" : "");
+        markup(d->out, "<text x=\"23\" y=\"%.1f\" fill=\"" GREY "\">%s</text>\n", l->y + 4,
+               l->name);
     }
     fputs("</svg>\n", d->out);
 }
 
-void chart_draw(FILE *out, const Chart *chart) {
+static void draw_chart(FILE *out, const Chart *chart) {
     Drawing d = lay_out(out, chart);
-    fprintf(out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"%s\" class=\"chart\" role=\"img\" "
-            "height=\"%.0f\" overflow=\"visible\" font-family=\"system-ui, sans-serif\" "
-            "font-size=\"12\" data-place=\"",
-            chart->id, d.height);
-    markup_text(out, chart->x_place);
-    fprintf(out, "\" data-decimals=\"%d\">\n<title>", chart->decimals);
-    markup_text(out, chart->title);
-    fputs("</title>\n", out);
+    markup(out,
+           "<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"%s\" class=\"chart\" role=\"img\" "
+           "height=\"%.0f\" overflow=\"visible\" font-family=\"system-ui, sans-serif\" "
+           "font-size=\"12\" data-place=\"%s\" data-decimals=\"%d\">\n<title>%s</title>\n",
+           chart->id, d.height, chart->x_place, chart->decimals, chart->title);
     draw_axes(&d);
     draw_levels(&d);
     draw_curves(&d);
     draw_marks(&d);
     if (chart->names) draw_names(&d);
     fputs("</svg>\n", out);
+}
+
+/* ---- the legend ---- */
+
+/* Begins a header cell with a piece of a line, as in the chart, and a name. */
+static void write_name(FILE *out, const char *scope, const char *colour, const char *stroke,
+                       const char *name) {
+    markup(out,
+           "<th scope=\"%s\"><svg class=\"key\" width=\"18\" height=\"8\" aria-hidden=\"true\">"
+           "<path d=\"M0 4h18\" stroke=\"%s\" ",
+           scope, colour);
+    fprintf(out, "%s/></svg>", stroke);
+    markup(out, "%s</th>", name);
+}
+
+/* The last value of a curve; an empty cell if there is no curve. */
+static void write_last(FILE *out, const Chart *chart, const Curve *curve) {
+    if (!curve)
+        fputs("<td></td>", out);
+    else if (curve->count == 0)
+        markup(out, "<td data-name=\"%s\">–</td>", curve->name);
+    else
+        markup(out, "<td data-name=\"%s\">%.*f</td>", curve->name, chart->decimals,
+               curve->points[curve->count - 1].y);
+}
+
+static const Curve *faint_of(const Chart *chart, int colour) {
+    for (int i = 0; i < chart->curve_count; i++)
+        if (chart->curves[i].faint && chart->curves[i].colour == colour) return &chart->curves[i];
+    return NULL;
+}
+
+static void write_legend(FILE *out, const Chart *chart) {
+    static const char thick[] = "stroke-width=\"3\"", thin[] = "stroke-opacity=\".6\"",
+                      broken[] = "stroke-dasharray=\"5 3\"";
+    fputs("<table class=\"legend\">\n<thead><tr><th scope=\"col\" class=\"place\">last value</th>",
+          out);
+    if (chart->strong) write_name(out, "col", "currentColor", thick, chart->strong);
+    if (chart->faint) write_name(out, "col", "currentColor", thin, chart->faint);
+    fputs("</tr></thead>\n<tbody>\n", out);
+    for (int i = 0; i < chart->curve_count; i++) {
+        const Curve *curve = &chart->curves[i];
+        if (curve->faint) continue;
+        fputs("<tr>", out);
+        write_name(out, "row", colour_of(curve->colour), thick, curve->name);
+        write_last(out, chart, curve);
+        if (chart->faint) write_last(out, chart, faint_of(chart, curve->colour));
+        fputs("</tr>\n", out);
+    }
+    for (int i = 0; i < chart->level_count; i++) {
+        fputs("<tr>", out);
+        write_name(out, "row", GREY, broken, chart->levels[i].name);
+        fprintf(out, "<td>%.*f</td>%s</tr>\n", chart->decimals, chart->levels[i].y,
+                chart->faint ? "<td></td>" : "");
+    }
+    fputs("</tbody>\n</table>\n", out);
+}
+
+void figure_chart(FILE *out, const Chart *chart) {
+    fprintf(out, "<figure class=\"charted%s\" id=\"figure-%s\">\n", chart->names ? " named" : "",
+            chart->id);
+    markup(out, "<figcaption>%s</figcaption>\n", chart->title);
+    draw_chart(out, chart);
+    write_legend(out, chart);
+    fputs("</figure>\n", out);
 }

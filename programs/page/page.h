@@ -1,11 +1,12 @@
-/* page.h - the results of a training run as one HTML file that needs no network. While the training
- * runs, the file is written again and again, and reloads itself in the browser. */
-#ifndef TRIL_PROGRAMS_REPORT_PAGE_H
-#define TRIL_PROGRAMS_REPORT_PAGE_H
+/* page.h - HTML files that need no other file and no network: the page of a training, and that of
+ * an explanation. While the training runs, its page is written again and again, and reloads itself
+ * in the browser. */
+#ifndef TRIL_PROGRAMS_PAGE_PAGE_H
+#define TRIL_PROGRAMS_PAGE_PAGE_H
 
 #include "base/error.h"
-#include "programs/report/chart.h"
-#include "programs/report/glyph.h"
+#include "programs/page/figure.h"
+#include "programs/report/explain.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,7 +19,7 @@ typedef struct {
     int version;        /* another number each time */
 } PageLive;
 
-/* What a person should know of this training. */
+/* What a user should know of this training. */
 typedef struct {
     const char *rung, *text;
 } PageVerdict;
@@ -47,12 +48,6 @@ typedef struct {
     const char *text;
 } PageSample;
 
-/* A head's attention weights [tokens, tokens] on the page's line of text. */
-typedef struct {
-    int layer, head;
-    const float *weights;
-} PageHead;
-
 typedef struct {
     char name[24], value[80];
 } PageSetting;
@@ -79,11 +74,11 @@ typedef struct {
     int writing_count;
     const PageSample *samples;
     int sample_count;
-    const PageHead *heads; /* empty if the model has no attention */
+    const HeadMap *heads; /* on the page's line of text; empty if the model has no attention */
     int head_count, tokens;
-    const char (*glyphs)[GLYPH_SIZE]; /* of the tokens of the line */
-    int left_out;                     /* heads that are not shown */
-    char *const *command;             /* the words of the command line, ended by NULL */
+    const Glyph *glyphs;  /* of the tokens of the line */
+    int left_out;         /* heads that are not shown */
+    char *const *command; /* the arguments of the command line, ended by NULL */
     const PageSetting *settings;
     int setting_count;
 } Page;
@@ -91,7 +86,11 @@ typedef struct {
 /* Writes the page to `path`, atomically. */
 bool page_write(const char *path, const Page *page, Error *err);
 
-/* Is the file at `path` such a page, of this training? `table` likewise, unless it is 0. */
+/* True if the file at `path` is such a page, of this training; `table` likewise, unless it is 0. */
 bool page_is_of(const char *path, uint64_t training, uint64_t table);
+
+/* Writes what `explain` writes as a page. Fails also if the file exists. */
+bool page_explain(const char *path, const Explained *models, int count, int layer, int head,
+                  Error *err);
 
 #endif

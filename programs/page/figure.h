@@ -1,9 +1,9 @@
-/* chart.h - curves as an SVG picture of any width. */
-#ifndef TRIL_PROGRAMS_REPORT_CHART_H
-#define TRIL_PROGRAMS_REPORT_CHART_H
+/* figure.h - charts and maps of attention as figures of an HTML page, each an SVG that holds its
+ * data as numbers. chart.js and map.js make them answer the pointer and the keyboard. */
+#ifndef TRIL_PROGRAMS_PAGE_FIGURE_H
+#define TRIL_PROGRAMS_PAGE_FIGURE_H
 
-#include <stdbool.h>
-#include <stdio.h>
+#include "programs/report/sheet.h"
 
 typedef struct {
     double x, y; /* x >= 0; both finite and at most 1e15; x ascends along a curve */
@@ -49,13 +49,19 @@ typedef struct {
     bool names;     /* the names of curves and levels stand to the right of them */
 } Chart;
 
-/* Draws the chart, as wide as it is allowed to be: places along x are percentages, and letters keep
+/* Draws the chart as wide as the page allows: places along x are percentages, and letters keep
  * their size. The axes' numbers and the names lie outside the SVG's own area, in margins that
- * page.css gives it. The SVG keeps the data of each curve as numbers, and a matrix scales them, so
- * a reader of the SVG can read the data. */
-void chart_draw(FILE *out, const Chart *chart);
+ * page.css gives it. A matrix scales the data. Below it a legend, a table with a row for each curve
+ * and level and a column each for strong and faint curves, has the last value of each curve;
+ * chart.js puts those at the cursor there. */
+void figure_chart(FILE *out, const Chart *chart);
 
-/* The colour of a curve or mark, as in CSS. */
-const char *chart_colour(int colour);
+/* Draws the lower triangle of a map of T tokens: darker is more. The glyphs [T] label both axes.
+ * The SVG, whose id is KIND-LAYER-HEAD, keeps the weights in thousandths; map.js shows the one at
+ * the cursor in an output element. */
+void figure_map(FILE *out, const char *kind, const HeadMap *map, int T, const Glyph *glyphs);
+
+/* Draws the scale of every map, which shade is which weight, after a hint on how to read it. */
+void figure_scale(FILE *out);
 
 #endif

@@ -1,5 +1,6 @@
-#include "programs/report/map.h"
-#include "programs/report/markup.h"
+/* map.c - a head's attention weights as an SVG. */
+#include "programs/page/figure.h"
+#include "programs/page/markup.h"
 
 #include <math.h>
 
@@ -43,44 +44,46 @@ static void write_weights(FILE *out, const float *weights, int T) {
 }
 
 static void draw_glyphs(FILE *out, const char *name, const char *axis, int x, int y,
-                        const char (*glyphs)[GLYPH_SIZE], int T) {
+                        const Glyph *glyphs, int T) {
     fprintf(out, "<g class=\"%s\" transform=\"translate(%d %d)\">", name, x, y);
-    for (int t = 0; t < T; t++) {
-        fprintf(out, "<text %s=\"%d\">", axis, CELL * t);
-        markup_text(out, glyphs[t]);
-        fputs("</text>", out);
-    }
+    for (int t = 0; t < T; t++)
+        markup(out, "<text %s=\"%d\">%s</text>", axis, CELL * t, glyphs[t].text);
     fputs("</g>\n", out);
 }
 
-void map_draw(FILE *out, const char *id, const char *title, const float *weights, int T,
-              const char (*glyphs)[GLYPH_SIZE]) {
-    int side = AXIS + CELL * T;
-    fprintf(out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"%s\" class=\"map\" role=\"img\" "
-            "viewBox=\"0 0 %d %d\" font-family=\"ui-monospace, monospace\" font-size=\"11\" "
-            "data-weights=\"",
-            id, side + 2, side + 2);
-    write_weights(out, weights, T);
-    fputs("\">\n<title>", out);
-    markup_text(out, title);
-    fprintf(out,
-            "</title>\n<g class=\"cells\" transform=\"translate(%d %d) scale(%d)\">\n<path "
-            "d=\"M0 0",
-            AXIS, AXIS, CELL);
+void figure_map(FILE *out, const char *kind, const HeadMap *map, int T, const Glyph *glyphs) {
+    const int side = AXIS + CELL * T;
+    char title[HEAD_TITLE], id[48];
+    head_title(map, title);
+    snprintf(id, sizeof id, "%s-%d-%d", kind, map->layer, map->head < 0 ? 0 : map->head);
+    markup(out,
+           "<figure class=\"mapped\" id=\"figure-%s\">\n<figcaption>%s</figcaption>\n"
+           "<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"%s\" class=\"map\" role=\"img\" "
+           "viewBox=\"0 0 %d %d\" font-family=\"ui-monospace, monospace\" font-size=\"11\" "
+           "data-weights=\"",
+           id, title, id, side + 2, side + 2);
+    write_weights(out, map->weights, T);
+    markup(out,
+           "\">\n<title>layer %d, %s</title>\n<g class=\"cells\" transform=\"translate(%d %d) "
+           "scale(%d)\">\n<path d=\"M0 0",
+           map->layer, title, AXIS, AXIS, CELL);
     for (int t = 0; t < T; t++) fputs("h1v1", out); /* the edge of the triangle */
     fputs("H0z\" fill=\"#808080\" fill-opacity=\".1\"/>\n<g stroke=\"" BLUE
           "\" transform=\"translate(0 .5)\" shape-rendering=\"crispEdges\">\n",
           out);
-    for (int shade = 1; shade <= SHADES; shade++) draw_shade(out, weights, T, shade);
+    for (int shade = 1; shade <= SHADES; shade++) draw_shade(out, map->weights, T, shade);
     fputs("</g>\n</g>\n<g fill=\"#808080\" text-anchor=\"middle\">\n", out);
     draw_glyphs(out, "rows", "y", AXIS / 2, AXIS + CELL - 3, glyphs, T);
     draw_glyphs(out, "columns", "x", AXIS + CELL / 2, AXIS - 6, glyphs, T);
-    fputs("</g>\n</svg>\n", out);
+    fputs("</g>\n</svg>\n<output></output>\n</figure>\n", out);
 }
 
-void map_draw_scale(FILE *out) {
+void figure_scale(FILE *out) {
     enum { MARGIN = 14, WIDTH = 12, HEIGHT = 14, QUARTERS = 4 };
+    fputs(
+        "<p class=\"hint\" hidden>Point at a cell, or select a map and use the arrow keys, to read "
+        "its weight.</p>\n",
+        out);
     fprintf(out,
             "<svg class=\"scale\" role=\"img\" width=\"%d\" height=\"34\" font-size=\"12\">\n"
             "<title>The scale of the maps: the darker a cell, the larger its weight, from 0 to "

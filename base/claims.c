@@ -1,5 +1,4 @@
 #include "base/claims.h"
-#include "base/digest.h"
 #include "base/file.h"
 #include "base/filesystem.h"
 #include "base/memory.h"
@@ -12,7 +11,10 @@
 
 enum { MAX_CLAIMS = 64, MAX_MADE = 256, MAX_EARLIER = 100000 };
 
-static const char lock_name[] = ".tril.lock";
+/* For each output, this folder beside it has an empty, locked file of the same name. Making that
+ * file also shows whether the file system takes the name, and which names it treats as the same. So
+ * no empty file ever appears at the real path. */
+static const char lock_folder[] = ".tril-locks";
 
 typedef struct {
     const char *what;
@@ -21,23 +23,13 @@ typedef struct {
     bool there;  /* the file exists, */
     bool filled; /* and is not empty */
     FileId file;
-    int folder; /* index of an output file's folder */
-    bool tried; /* try_name created `trial` under its name, since removed */
-    FileId trial;
+    int lock; /* the descriptor of its lock file; negative: none */
+    FileId lock_file;
 } Claim;
-
-/* A folder with output files. Its lock file has one byte for each name. */
-typedef struct {
-    char *path; /* owned */
-    FileId identity;
-    int lock; /* a descriptor; negative: not locked */
-} Folder;
 
 struct Claims {
     Claim claims[MAX_CLAIMS];
     int count;
-    Folder folders[MAX_CLAIMS];
-    int folder_count;
     char *made[MAX_MADE]; /* the created folders, outermost first; owned */
     int made_count;
 };
@@ -55,12 +47,22 @@ static const char *name_of(const char *path) {
     return slash ? slash + 1 : path;
 }
 
+/* Sets *to to the path of `folder` beside a file, or of `name` in that folder, if not empty. The
+ * caller releases it with memory_free. */
+static bool beside(const char *path, const char *folder, const char *name, char **to, Error *err) {
+    int begin = (int)(name_of(path) - path);
+    size_t capacity = (size_t)begin + strlen(folder) + strlen(name) + 2;
+    if (!memory_alloc(to, capacity, 1, path, err)) return false;
+    snprintf(*to, capacity, "%.*s%s%s%s", begin, path, folder, *name ? "/" : "", name);
+    return true;
+}
+
 static bool add(Claims *c, bool written, const char *what, const char *path, Error *err) {
-    if (strcmp(name_of(path), lock_name) == 0 || file_is_temporary(name_of(path)))
+    if (strcmp(name_of(path), lock_folder) == 0 || file_is_temporary(name_of(path)))
         return fail(err, "%s: is a name that is only for locks and temporary files", path);
     if (c->count == MAX_CLAIMS) return fail(err, "more than %d files", MAX_CLAIMS);
     Claim *claim = &c->claims[c->count];
-    *claim = (Claim){.what = what, .path = strdup(path), .written = written};
+    *claim = (Claim){.what = what, .path = strdup(path), .written = written, .lock = -1};
     if (!claim->path) return fail(err, "%s: no memory for its name", path);
     c->count++;
     return true;
@@ -117,17 +119,7 @@ static bool compare(const Claims *c, Error *err) {
     return true;
 }
 
-/* ---- folders ---- */
-
-/* Records a folder that was made. */
-static void record_folder(void *context, const char *path) {
-    Claims *c = context;
-    if (c->made_count < MAX_MADE && (c->made[c->made_count] = strdup(path))) c->made_count++;
-}
-
-static bool make_folders(Claims *c, const char *path, Error *err) {
-    return file_make_parent(path, record_folder, c, err);
-}
+/* ---- locks ---- */
 
 /* Is the open lock file still the one at its path? A program that ended may have removed it since
  * it was opened. */
@@ -137,94 +129,115 @@ static bool is_current(int lock, const char *path) {
            same(own.id, there.id);
 }
 
-/* The byte of the lock file for a name. Ignores case: names that differ only in case may be one
- * file. */
-static uint64_t byte_of(const char *path) {
-    Digest digest = digest_start();
-    for (const char *at = name_of(path); *at; at++) {
-        unsigned char low = (unsigned char)*at;
-        if (low >= 'A' && low <= 'Z') low = (unsigned char)(low + ('a' - 'A'));
-        digest_add(&digest, &low, 1);
-    }
-    return digest_value(&digest) >> 2;
-}
-
-/* Is the byte of claim i also that of an earlier one in its folder? */
-static bool is_locked(const Claims *c, int i) {
+/* Locks the open lock file of claim i. Fails if it is another claim's, too, or if another process
+ * has locked it; a file system without locks is no failure. */
+static bool take_lock(const Claims *c, int i, Error *err) {
     const Claim *claim = &c->claims[i];
-    for (int j = 0; j < i; j++) {
+    for (int j = 0; j < c->count; j++) {
         const Claim *other = &c->claims[j];
-        if (other->written && other->folder == claim->folder &&
-            byte_of(other->path) == byte_of(claim->path))
-            return true;
+        if (j != i && other->lock >= 0 && same(other->lock_file, claim->lock_file))
+            return refuse_pair(other, claim, err);
     }
-    return false;
+    long holder;
+    char process[48] = "another process";
+    if (filesystem_lock(claim->lock, &holder) != LOCK_REFUSED) return true;
+    if (holder > 0) snprintf(process, sizeof process, "process %ld", holder);
+    return fail(err, "%s: %s is writing %s there; wait for its end, or take another folder",
+                claim->path, process, claim->what);
 }
 
-/* Locks the output names of a folder. Fails if another process holds one of them. Skips a file
- * system that has no locks. */
-static bool lock_names(const Claims *c, int folder, Error *err) {
-    for (int i = 0; i < c->count; i++) {
-        const Claim *claim = &c->claims[i];
-        if (!claim->written || claim->folder != folder || is_locked(c, i)) continue;
-        long holder;
-        LockResult result = filesystem_lock(c->folders[folder].lock, byte_of(claim->path), &holder);
-        if (result == LOCK_TAKEN) continue;
-        if (result == LOCK_UNSUPPORTED) return true;
-        char process[48] = "another process";
-        if (holder > 0) snprintf(process, sizeof process, "process %ld", holder);
-        return fail(err, "%s: %s is writing %s there; wait for its end, or take another folder",
-                    claim->path, process, claim->what);
+/* Opens the lock file `path` in `folder`, and locks it. Tries again if a program that ends removes
+ * them meanwhile. */
+static bool open_lock(Claims *c, int i, const char *folder, const char *path, Error *err) {
+    enum { TRIES = 1000 };
+    Claim *claim = &c->claims[i];
+    FileStatus status;
+    for (int tries = 0; tries < TRIES; tries++) {
+        bool there = filesystem_make_folder(folder, FOR_ALL_USERS) || errno == EEXIST;
+        if (there && filesystem_look(folder, false, &status) && status.kind != FILE_FOLDER)
+            return fail(err, "%s: is no folder for locks; rename it, or take another folder",
+                        folder);
+        claim->lock = there ? filesystem_open(path, OPEN_LOCKS) : -1;
+        if (claim->lock < 0 && there && errno == ENOENT) continue;
+        if (claim->lock < 0)
+            return fail(err, "%s: cannot be created: %s", claim->path, strerror(errno));
+        if (!filesystem_status(claim->lock, &status) || status.kind != FILE_REGULAR)
+            return fail(err, "%s: is not the regular file that a lock is taken on", path);
+        claim->lock_file = status.id;
+        if (!take_lock(c, i, err)) return false;
+        if (is_current(claim->lock, path)) return true;
+        close(claim->lock);
     }
-    return true;
+    claim->lock = -1;
+    return fail(err, "%s: cannot be locked: its lock is removed again and again", claim->path);
 }
 
-static bool lock_folder(Claims *c, int folder, Error *err) {
-    Folder *f = &c->folders[folder];
-    char *path;
-    bool ok = file_within(f->path, lock_name, &path, err);
-    f->lock = -1;
-    while (ok) {
-        FileStatus status;
-        f->lock = filesystem_open(path, OPEN_LOCKS);
-        if (f->lock < 0) {
-            ok = fail(err, "%s: cannot be opened for locks: %s", path, strerror(errno));
-            break;
-        }
-        ok = (filesystem_status(f->lock, &status) && status.kind == FILE_REGULAR) ||
-             fail(err, "%s: is not the regular file that locks are taken on", path);
-        ok = ok && lock_names(c, folder, err);
-        if (!ok || is_current(f->lock, path)) break;
-        close(f->lock);
+/* Records a folder that was made. */
+static void record_folder(void *context, const char *path) {
+    Claims *c = context;
+    if (c->made_count < MAX_MADE && (c->made[c->made_count] = strdup(path))) c->made_count++;
+}
+
+/* Makes the folder of output i and locks it, unless it is still locked. */
+static bool hold(Claims *c, int i, Error *err) {
+    Claim *claim = &c->claims[i];
+    char *folder = NULL, *path = NULL, *around = NULL;
+    bool ok = beside(claim->path, lock_folder, "", &folder, err) &&
+              beside(claim->path, lock_folder, name_of(claim->path), &path, err) &&
+              beside(claim->path, ".", "", &around, err);
+    if (ok && !(claim->lock >= 0 && is_current(claim->lock, path))) {
+        if (claim->lock >= 0) close(claim->lock);
+        claim->lock = -1;
+        ok = file_make_parent(claim->path, record_folder, c, err) && look(claim, err);
+        if (ok && !filesystem_is_writable(around))
+            ok = fail(err, "%s: cannot be created: %s", claim->path, strerror(errno));
+        ok = ok && open_lock(c, i, folder, path, err);
+        if (!ok && claim->lock >= 0) close(claim->lock);
+        if (!ok) claim->lock = -1;
     }
+    memory_free(folder);
     memory_free(path);
+    memory_free(around);
     return ok;
 }
 
-/* Removes the lock file if no other program holds a lock on it. Keeps a file with content: a person
- * wrote it. */
-static void unlock_folder(const Claims *c, int folder) {
-    const Folder *f = &c->folders[folder];
+bool claims_hold(Claims *c, Error *err) {
+    bool ok = true;
+    for (int i = 0; i < c->count && ok; i++) ok = !c->claims[i].written || hold(c, i, err);
+    return ok;
+}
+
+/* Removes a lock file that no program has locked. Keeps a file with content: a user wrote it. */
+static void remove_lock(void *context, const char *name) {
+    const Claim *claim = context;
+    FileStatus status;
     Error none;
+    long holder;
     char *path;
-    if (f->lock < 0) return;
-    for (int i = 0; i < c->count; i++)
-        if (c->claims[i].written && c->claims[i].folder == folder)
-            filesystem_unlock(f->lock, byte_of(c->claims[i].path));
-    if (filesystem_lock_all(f->lock) && file_within(f->path, lock_name, &path, &none)) {
-        FileStatus status;
-        bool own = filesystem_status(f->lock, &status) && status.size == 0;
-        if (own && is_current(f->lock, path)) filesystem_remove(path);
-        memory_free(path);
-    }
-    close(f->lock);
+    if (!beside(claim->path, lock_folder, name, &path, &none)) return;
+    int file = filesystem_open(path, OPEN_UPDATE);
+    if (file >= 0 && filesystem_status(file, &status) && status.kind == FILE_REGULAR &&
+        status.size == 0 && filesystem_lock(file, &holder) == LOCK_TAKEN && is_current(file, path))
+        filesystem_remove(path);
+    if (file >= 0) close(file);
+    memory_free(path);
+}
+
+/* Removes the folder of locks, if no other program has a lock there. */
+static void remove_locks(Claim *claim) {
+    Error none;
+    char *folder;
+    if (!beside(claim->path, lock_folder, "", &folder, &none)) return;
+    filesystem_each(folder, remove_lock, claim);
+    filesystem_remove_folder(folder);
+    memory_free(folder);
 }
 
 /* ---- abandoned files ---- */
 
 typedef struct {
     const Claims *claims;
-    const Folder *folder;
+    const char *beside;
 } Sweep;
 
 /* Removes the partial output of a killed program, but no file that is claimed. */
@@ -234,7 +247,7 @@ static void sweep_file(void *context, const char *name) {
     FileStatus status;
     Error none;
     char *path;
-    if (!file_is_temporary(name) || !file_within(sweep->folder->path, name, &path, &none)) return;
+    if (!file_is_temporary(name) || !beside(sweep->beside, name, "", &path, &none)) return;
     bool claimed = !filesystem_look(path, false, &status);
     for (int i = 0; i < c->count; i++)
         claimed = claimed || (c->claims[i].there && same(c->claims[i].file, status.id));
@@ -242,70 +255,13 @@ static void sweep_file(void *context, const char *name) {
     memory_free(path);
 }
 
-/* Sets claim->folder to the index of its file's folder, adding the folder if it is new. */
-static bool enter_folder(Claims *c, Claim *claim, Error *err) {
-    FileStatus status;
-    char *path = file_folder(claim->path);
-    if (!path) return fail(err, "%s: no memory for its name", claim->path);
-    if (!filesystem_look(path, true, &status) || !filesystem_is_writable(path)) {
-        fail(err, "%s: cannot be created: %s", claim->path, strerror(errno));
-        free(path);
-        return false;
-    }
-    int i = 0;
-    while (i < c->folder_count && !same(c->folders[i].identity, status.id)) i++;
-    claim->folder = i;
-    if (i < c->folder_count) {
-        free(path);
-        return true;
-    }
-    c->folders[c->folder_count++] = (Folder){.path = path, .identity = status.id, .lock = -1};
-    return true;
-}
-
-/* ---- trying names ---- */
-
-static bool try_name(Claims *c, int i, const char *trial, Error *err) {
-    Claim *claim = &c->claims[i];
-    FileStatus status;
-    char *path;
-    if (!file_within(trial, name_of(claim->path), &path, err)) return false;
-    int file = filesystem_open(path, OPEN_CREATE), why = errno;
-    bool ok = file >= 0, taken = why == EEXIST && filesystem_look(path, true, &status);
-    if (ok) {
-        claim->tried = filesystem_status(file, &status);
-        if (claim->tried) claim->trial = status.id;
-        close(file);
-    }
-    memory_free(path);
-    if (ok) return true;
-    for (int j = 0; j < i && taken; j++)
-        if (c->claims[j].tried && same(c->claims[j].trial, status.id))
-            return refuse_pair(&c->claims[j], claim, err);
-    return fail(err, "%s: cannot be created: %s", claim->path, strerror(why));
-}
-
-static void remove_trial(const Claim *claim, const char *trial) {
+static void sweep_folder(const Claims *c, const Claim *claim) {
+    Sweep sweep = {c, claim->path};
     Error none;
-    char *path;
-    if (!file_within(trial, name_of(claim->path), &path, &none)) return;
-    filesystem_remove(path);
-    memory_free(path);
-}
-
-/* Only the file system knows which names are valid, and which names it treats as the same. So the
- * names are tried in a new folder, and no empty file ever appears at the real path. */
-static bool try_names(Claims *c, int folder, Error *err) {
-    char *trial = NULL;
-    bool ok = file_make_temporary_folder(c->folders[folder].path, &trial, err);
-    if (!ok) return false;
-    for (int i = 0; i < c->count && ok; i++)
-        if (c->claims[i].written && c->claims[i].folder == folder) ok = try_name(c, i, trial, err);
-    for (int i = 0; i < c->count; i++)
-        if (c->claims[i].tried && c->claims[i].folder == folder) remove_trial(&c->claims[i], trial);
-    filesystem_remove_folder(trial);
-    memory_free(trial);
-    return ok;
+    char *folder;
+    if (!beside(claim->path, ".", "", &folder, &none)) return;
+    filesystem_each(folder, sweep_file, &sweep);
+    memory_free(folder);
 }
 
 /* ---- settling ---- */
@@ -318,42 +274,9 @@ static bool look_at_all(Claims *c, Error *err) {
 
 /* Looks at the files again after locking, when no other program can change them. */
 bool claims_settle(Claims *c, Error *err) {
-    bool ok = look_at_all(c, err);
+    bool ok = look_at_all(c, err) && claims_hold(c, err) && look_at_all(c, err);
     for (int i = 0; i < c->count && ok; i++)
-        ok = !c->claims[i].written ||
-             (make_folders(c, c->claims[i].path, err) && enter_folder(c, &c->claims[i], err));
-    for (int f = 0; f < c->folder_count && ok; f++) ok = lock_folder(c, f, err);
-    ok = ok && look_at_all(c, err);
-    for (int f = 0; f < c->folder_count && ok; f++) ok = try_names(c, f, err);
-    for (int f = 0; f < c->folder_count && ok; f++) {
-        Sweep sweep = {c, &c->folders[f]};
-        filesystem_each(c->folders[f].path, sweep_file, &sweep);
-    }
-    return ok;
-}
-
-/* Recreates and locks a folder that was moved or removed. Fails if another program has its lock. */
-static bool hold_folder(Claims *c, int folder, Error *err) {
-    Folder *f = &c->folders[folder];
-    FileStatus status;
-    char *path;
-    if (f->lock < 0) return true;
-    if (!file_within(f->path, lock_name, &path, err)) return false;
-    bool ok = is_current(f->lock, path);
-    if (!ok) {
-        close(f->lock);
-        f->lock = -1;
-        ok = make_folders(c, path, err) && lock_folder(c, folder, err) &&
-             (filesystem_look(f->path, true, &status) || fail(err, "%s: cannot be found", f->path));
-        if (ok) f->identity = status.id;
-    }
-    memory_free(path);
-    return ok;
-}
-
-bool claims_hold(Claims *c, Error *err) {
-    bool ok = true;
-    for (int f = 0; f < c->folder_count && ok; f++) ok = hold_folder(c, f, err);
+        if (c->claims[i].written) sweep_folder(c, &c->claims[i]);
     return ok;
 }
 
@@ -371,11 +294,10 @@ bool claims_there(Claims *c, const char *path) {
 }
 
 /* The folder "earlier-N" beside a claim's file. The caller releases it with memory_free. */
-static bool earlier_folder(const Claims *c, const Claim *claim, int number, char **path,
-                           Error *err) {
+static bool earlier_folder(const Claim *claim, int number, char **path, Error *err) {
     char name[32];
     snprintf(name, sizeof name, "earlier-%d", number);
-    return file_within(c->folders[claim->folder].path, name, path, err);
+    return beside(claim->path, name, "", path, err);
 }
 
 /* Is folder earlier-`number` free beside every file to be moved? */
@@ -387,7 +309,7 @@ static bool is_free(Claims *c, const char *const *paths, int count, int number) 
         char *folder;
         const Claim *claim = claim_of(c, paths[i]);
         if (!claim || !claim->filled) continue;
-        free_everywhere = earlier_folder(c, claim, number, &folder, &none) &&
+        free_everywhere = earlier_folder(claim, number, &folder, &none) &&
                           !filesystem_look(folder, false, &status) && errno == ENOENT;
         memory_free(folder);
     }
@@ -395,11 +317,11 @@ static bool is_free(Claims *c, const char *const *paths, int count, int number) 
 }
 
 /* Moves a claim's file to the folder earlier-`number` beside it, or back. */
-static bool move(const Claims *c, const Claim *claim, int number, bool back, Error *err) {
+static bool move(const Claim *claim, int number, bool back, Error *err) {
     char *folder = NULL, *aside = NULL;
-    bool ok = earlier_folder(c, claim, number, &folder, err) &&
+    bool ok = earlier_folder(claim, number, &folder, err) &&
               file_within(folder, name_of(claim->path), &aside, err);
-    if (ok && !back && !filesystem_make_folder(folder, FOR_ALL) && errno != EEXIST)
+    if (ok && !back && !filesystem_make_folder(folder, FOR_USER) && errno != EEXIST)
         ok = fail(err, "%s: cannot be created: %s", folder, strerror(errno));
     const char *from = back ? aside : claim->path, *to = back ? claim->path : aside;
     if (ok && file_is_taken(to)) ok = fail(err, "%s: is there already", to);
@@ -421,7 +343,7 @@ bool claims_set_aside(Claims *c, const char *const *paths, int count, char *wher
     for (int i = 0; i < count && ok; i++) {
         Claim *claim = claim_of(c, paths[i]);
         if (!claim || !claim->filled) continue;
-        ok = move(c, claim, number, false, err);
+        ok = move(claim, number, false, err);
         if (ok) moved[done++] = claim;
     }
     for (int i = 0; i < done; i++) {
@@ -429,11 +351,11 @@ bool claims_set_aside(Claims *c, const char *const *paths, int count, char *wher
         if (ok)
             moved[i]->there = moved[i]->filled = false;
         else
-            move(c, moved[i], number, true, &none);
+            move(moved[i], number, true, &none);
     }
     char *folder;
     if (!ok || done == 0) return ok;
-    if (!earlier_folder(c, moved[0], number, &folder, err)) return false;
+    if (!earlier_folder(moved[0], number, &folder, err)) return false;
     snprintf(where, capacity, "%s", folder);
     memory_free(folder);
     return true;
@@ -441,14 +363,15 @@ bool claims_set_aside(Claims *c, const char *const *paths, int count, char *wher
 
 void claims_close(Claims *c) {
     if (!c) return;
-    for (int i = 0; i < c->folder_count; i++) {
-        unlock_folder(c, i);
-        free(c->folders[i].path);
+    for (int i = 0; i < c->count; i++)
+        if (c->claims[i].lock >= 0) close(c->claims[i].lock);
+    for (int i = 0; i < c->count; i++) {
+        if (c->claims[i].lock >= 0) remove_locks(&c->claims[i]);
+        free(c->claims[i].path);
     }
     while (c->made_count > 0) {
         filesystem_remove_folder(c->made[--c->made_count]);
         free(c->made[c->made_count]);
     }
-    for (int i = 0; i < c->count; i++) free(c->claims[i].path);
     memory_free(c);
 }

@@ -1,4 +1,5 @@
 #include "base/file.h"
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/filesystem.h"
 #include "base/memory.h"
@@ -40,42 +41,21 @@ static bool read_some(int file, const char *path, char *to, size_t capacity, siz
     return true;
 }
 
-/* Reads the rest of a file into *bytes, owned by the caller. `expected` is its length if known. */
-static bool read_rest(int file, const char *path, size_t expected, char **bytes, size_t *length,
-                      Error *err) {
-    size_t capacity = expected < 65536 ? 65536 : expected + 1, got;
-    *length = 0;
-    bool ok = memory_alloc(bytes, capacity + 1, 1, path, err);
-    while (ok) {
-        ok = read_some(file, path, *bytes + *length, capacity - *length, &got, err);
-        *length += got;
-        if (!ok || *length < capacity) break;
-        /* A pipe, or a file that has grown: double the capacity. */
-        char *wider;
-        ok = memory_alloc(&wider, 2 * capacity + 1, 1, path, err);
-        if (!ok) break;
-        memcpy(wider, *bytes, *length);
-        memory_free(*bytes);
-        *bytes = wider;
-        capacity *= 2;
+/* Reads to the end of the file into *bytes, owned by the caller, and adds a zero byte. */
+static bool read_rest(int file, const char *path, char **bytes, size_t *length, Error *err) {
+    enum { PIECE = 65536 };
+    Buffer all = buffer_begin(path, err);
+    size_t got = PIECE;
+    bool ok = true;
+    while (ok && got == PIECE) {
+        ok = buffer_reserve(&all, PIECE) &&
+             read_some(file, path, all.bytes + all.length, PIECE, &got, err);
+        all.length += ok ? got : 0;
     }
-    if (ok) {
-        (*bytes)[*length] = 0;
-        return true;
-    }
-    memory_free(*bytes);
-    *bytes = NULL;
-    return false;
-}
-
-bool file_read(const char *path, char **bytes, size_t *length, Error *err) {
-    int file;
-    FileStatus status;
-    *bytes = NULL;
-    *length = 0;
-    if (!open_to_read(path, &file, &status, err)) return false;
-    bool ok = read_rest(file, path, (size_t)status.size, bytes, length, err);
-    close(file);
+    if (ok) all.bytes[all.length] = 0;
+    if (!ok) buffer_end(&all);
+    *bytes = all.bytes;
+    *length = all.length;
     return ok;
 }
 
@@ -86,12 +66,34 @@ bool file_open(File *file, const char *path, Error *err) {
         file->descriptor = -1;
         return false;
     }
-    if (status.kind == FILE_REGULAR) {
-        file->length = (size_t)status.size;
-        return true;
-    }
-    bool ok = read_rest(file->descriptor, path, 0, &file->bytes, &file->length, err);
+    file->length = (size_t)status.size;
+    if (status.kind == FILE_REGULAR && status.size > 0) return true;
+    /* a pipe, or a file of the system without a size */
+    bool ok = read_rest(file->descriptor, path, &file->bytes, &file->length, err);
     if (!ok) file_close(file);
+    return ok;
+}
+
+bool file_read(const char *path, char **bytes, size_t *length, Error *err) {
+    File file;
+    *bytes = NULL;
+    *length = 0;
+    if (!file_open(&file, path, err)) return false;
+    bool ok = true;
+    if (file.bytes) {
+        *bytes = file.bytes;
+        file.bytes = NULL;
+    } else {
+        ok = memory_alloc(bytes, file.length + 1, 1, path, err) &&
+             file_take(&file, *bytes, file.length, err);
+    }
+    if (ok) {
+        *length = file.length;
+    } else {
+        memory_free(*bytes);
+        *bytes = NULL;
+    }
+    file_close(&file);
     return ok;
 }
 
@@ -123,14 +125,6 @@ static bool write_all(int file, const char *bytes, size_t length) {
     return true;
 }
 
-char *file_folder(const char *path) {
-    const char *slash = strrchr(path, '/');
-    if (!slash) return strdup(".");
-    char *folder = strdup(path);
-    if (folder) folder[slash == path ? 1 : slash - path] = 0;
-    return folder;
-}
-
 /* ---- temporary files ---- */
 
 /* A temporary name is the prefix, random hexadecimal digits and the suffix. */
@@ -142,16 +136,12 @@ enum { DIGITS = 16, TEMPORARY = sizeof prefix + DIGITS + sizeof suffix };
 static char *_Atomic under_way;
 static atomic_int under_way_file;
 
-/* A key that differs between processes and moments. */
-static uint64_t random_start(void) {
-    return (uint64_t)getpid() << 32 ^ (uint64_t)(clock_seconds() * 1e9);
-}
-
 /* Creates a new file in the folder of `path`, and says its name. */
 static int create_temporary(const char *path, char *name, size_t capacity) {
     const char *slash = strrchr(path, '/');
     int folder = slash ? (int)(slash - path + 1) : 0, file = -1;
-    uint64_t key = random_start();
+    /* differs between processes and moments */
+    uint64_t key = (uint64_t)getpid() << 32 ^ (uint64_t)(clock_seconds() * 1e9);
     for (uint64_t i = 0; i < 100; i++) {
         snprintf(name, capacity, "%.*s%s%016" PRIx64 "%s", folder, path, prefix,
                  random_bits(key, i), suffix);
@@ -159,22 +149,6 @@ static int create_temporary(const char *path, char *name, size_t capacity) {
         if (file >= 0 || errno != EEXIST) break;
     }
     return file;
-}
-
-bool file_make_temporary_folder(const char *folder, char **path, Error *err) {
-    size_t capacity = strlen(folder) + 1 + TEMPORARY;
-    uint64_t key = random_start();
-    if (!memory_alloc(path, capacity, 1, folder, err)) return false;
-    for (uint64_t i = 0; i < 100; i++) {
-        snprintf(*path, capacity, "%s/%s%016" PRIx64 "%s", folder, prefix, random_bits(key, i),
-                 suffix);
-        if (filesystem_make_folder(*path, FOR_OWNER)) return true;
-        if (errno != EEXIST) break;
-    }
-    fail(err, "%s: no folder can be created in it: %s", folder, strerror(errno));
-    memory_free(*path);
-    *path = NULL;
-    return false;
 }
 
 void file_abandon(void) {
@@ -289,7 +263,7 @@ bool file_make_parent(const char *path, void (*made)(void *context, const char *
     bool ok = true;
     for (char *slash = strchr(copy + 1, '/'); slash && ok; slash = strchr(slash + 1, '/')) {
         *slash = 0;
-        bool made_now = filesystem_make_folder(copy, FOR_ALL);
+        bool made_now = filesystem_make_folder(copy, FOR_USER);
         int why = errno;
         if (!made_now && !file_is_directory(copy))
             ok = fail(err, "%s: cannot be created: %s", copy, strerror(why));
@@ -316,7 +290,7 @@ static bool check_empty(const char *path, Error *err) {
 bool file_make_directory(const char *path, Error *err) {
     if (!*path) return fail(err, "an empty name cannot be that of a directory");
     if (!file_make_parent(path, NULL, NULL, err)) return false;
-    if (filesystem_make_folder(path, FOR_ALL)) return true;
+    if (filesystem_make_folder(path, FOR_USER)) return true;
     int why = errno;
     if (file_is_directory(path)) return check_empty(path, err);
     return fail(err, "%s: cannot be created: %s", path, strerror(why));

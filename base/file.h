@@ -41,20 +41,12 @@ typedef struct {
  * whole new one. On failure the old file is unchanged and the temporary file is removed. */
 bool file_write(const char *path, const FilePart *parts, size_t count, Error *err);
 
-/* Creates a folder in `folder` with a temporary file's name, and sets *path to it. The caller
- * removes the folder and releases *path with memory_free. On failure *path is NULL. */
-bool file_make_temporary_folder(const char *folder, char **path, Error *err);
-
 /* Removes the temporary file that file_write is writing. For a signal handler that ends the
  * program. */
 void file_abandon(void);
 
 /* Is `name`, without its folder, the name of a temporary file of file_write? */
 bool file_is_temporary(const char *name);
-
-/* The folder part of `path`, "." if there is none. The caller releases it with free. NULL if there
- * is no memory. */
-char *file_folder(const char *path);
 
 /* Flushes standard output. Fails if any output was lost. */
 bool file_flush_output(Error *err);

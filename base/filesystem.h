@@ -55,7 +55,10 @@ bool filesystem_look(const char *path, bool follow, FileStatus *status);
 int64_t filesystem_read(int file, void *to, size_t count);
 int64_t filesystem_write(int file, const void *from, size_t count);
 
-typedef enum { FOR_ALL, FOR_OWNER } FolderUse; /* Windows: as the folder around it */
+typedef enum {
+    FOR_USER,     /* with the user's usual rights */
+    FOR_ALL_USERS /* left behind, it must not keep others out; on Windows as the folder around it */
+} FolderUse;
 bool filesystem_make_folder(const char *path, FolderUse use);
 bool filesystem_remove_folder(const char *path); /* if it is empty */
 bool filesystem_remove(const char *path);
@@ -91,15 +94,9 @@ void filesystem_remove_unused(const char *path);
 
 typedef enum { LOCK_TAKEN, LOCK_REFUSED, LOCK_UNSUPPORTED } LockResult;
 
-/* Locks one byte of a file of OPEN_LOCKS for this process, which has not locked it yet. The file
- * need not be as long. If another process has locked it, *holder is that process's number, or 0 if
- * the system does not say. */
-LockResult filesystem_lock(int file, uint64_t byte, long *holder);
-
-void filesystem_unlock(int file, uint64_t byte);
-
-/* Locks all bytes, of which this process has locked none. False if another process has locked one.
- */
-bool filesystem_lock_all(int file);
+/* Locks a file of OPEN_LOCKS, which is empty, for this process. It ends when any descriptor of that
+ * file is closed. If another process has locked it, *holder is that process's number, or 0 if the
+ * system does not say. */
+LockResult filesystem_lock(int file, long *holder);
 
 #endif

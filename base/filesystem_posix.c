@@ -69,7 +69,9 @@ int64_t filesystem_write(int file, const void *from, size_t count) {
 }
 
 bool filesystem_make_folder(const char *path, FolderUse use) {
-    return mkdir(path, use == FOR_OWNER ? 0700 : 0777) == 0;
+    bool made = mkdir(path, 0777) == 0;
+    if (made && use == FOR_ALL_USERS) chmod(path, 0777);
+    return made;
 }
 
 bool filesystem_remove_folder(const char *path) {
@@ -104,14 +106,9 @@ bool filesystem_move(const char *from, const char *to) {
 
 /* ---- locks ---- */
 
-static struct flock lock_on(off_t start, off_t length) {
-    return (struct flock){
-        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = start, .l_len = length};
-}
-
 /* A process on another machine has no number here. */
-LockResult filesystem_lock(int file, uint64_t byte, long *holder) {
-    struct flock lock = lock_on((off_t)byte, 1);
+LockResult filesystem_lock(int file, long *holder) {
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET}; /* of all bytes */
     if (fcntl(file, F_SETLK, &lock) == 0) return LOCK_TAKEN;
     if (errno != EACCES && errno != EAGAIN) return LOCK_UNSUPPORTED;
     bool known = fcntl(file, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK && lock.l_pid > 0;
@@ -119,23 +116,13 @@ LockResult filesystem_lock(int file, uint64_t byte, long *holder) {
     return LOCK_REFUSED;
 }
 
-void filesystem_unlock(int file, uint64_t byte) {
-    struct flock lock = lock_on((off_t)byte, 1);
-    lock.l_type = F_UNLCK;
-    fcntl(file, F_SETLK, &lock);
-}
-
-bool filesystem_lock_all(int file) {
-    struct flock lock = lock_on(0, 0);
-    return fcntl(file, F_SETLK, &lock) == 0;
-}
-
 /* ---- temporary files ---- */
 
 /* A lock says that the file is in use. It ends with the process. */
 int filesystem_create_temporary(const char *path) {
+    long nobody;
     int file = filesystem_open(path, OPEN_CREATE);
-    if (file >= 0) filesystem_lock_all(file);
+    if (file >= 0) filesystem_lock(file, &nobody);
     return file;
 }
 
@@ -170,10 +157,11 @@ void filesystem_abandon(int file, const char *temporary) {
 
 void filesystem_remove_unused(const char *path) {
     FileStatus status;
+    long holder;
     int file = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (file < 0) return;
     if (filesystem_status(file, &status) && status.kind == FILE_REGULAR && status.names == 1 &&
-        filesystem_lock_all(file))
+        filesystem_lock(file, &holder) == LOCK_TAKEN)
         unlink(path);
     close(file);
 }

@@ -287,24 +287,12 @@ void filesystem_remove_unused(const char *path) {
 
 /* ---- locks ---- */
 
-static bool lock(int file, uint64_t start, DWORD low, DWORD high) {
-    OVERLAPPED at = {.Offset = (DWORD)start, .OffsetHigh = (DWORD)(start >> 32)};
-    return LockFileEx(handle_of(file), LOCKFILE_EXCLUSIVE_LOCK | LOCKFILE_FAIL_IMMEDIATELY, 0, low,
-                      high, &at);
-}
-
-LockResult filesystem_lock(int file, uint64_t byte, long *holder) {
+LockResult filesystem_lock(int file, long *holder) {
+    OVERLAPPED start = {.Offset = 0};
     *holder = 0;
-    if (lock(file, byte, 1, 0)) return LOCK_TAKEN;
+    if (LockFileEx(handle_of(file), LOCKFILE_EXCLUSIVE_LOCK | LOCKFILE_FAIL_IMMEDIATELY, 0,
+                   MAXDWORD, MAXDWORD, &start))
+        return LOCK_TAKEN;
     DWORD why = GetLastError();
     return why == ERROR_LOCK_VIOLATION || why == ERROR_IO_PENDING ? LOCK_REFUSED : LOCK_UNSUPPORTED;
-}
-
-void filesystem_unlock(int file, uint64_t byte) {
-    OVERLAPPED at = {.Offset = (DWORD)byte, .OffsetHigh = (DWORD)(byte >> 32)};
-    UnlockFileEx(handle_of(file), 0, 1, 0, &at);
-}
-
-bool filesystem_lock_all(int file) {
-    return lock(file, 0, MAXDWORD, MAXDWORD);
 }

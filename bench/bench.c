@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "model/layers/compute.h"
-#include "model/model.h"
+#include "model/run.h"
 
 #include <math.h>
 #include <stdio.h>

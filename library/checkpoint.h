@@ -3,7 +3,7 @@
 #define TRIL_LIBRARY_CHECKPOINT_H
 
 #include "library/safetensors.h"
-#include "model/model.h"
+#include "model/run.h"
 
 /* Writes the weights, the configuration, `notes` [count] and a digest of all of it, atomically. The
  * notes must not use the checkpoint's own keys. */

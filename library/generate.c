@@ -1,6 +1,7 @@
 /* generate.c - the text that a model writes, at once or character by character. */
 #include "base/memory.h"
 #include "library/training.h"
+#include "model/generation.h"
 
 /* Reading weights from memory takes most of the time of generation. int8 reads a quarter. */
 TrilSampling tril_sampling(void) {

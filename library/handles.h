@@ -5,7 +5,7 @@
 #include "data/data.h"
 #include "library/checkpoint.h"
 #include "library/tril.h"
-#include "model/model.h"
+#include "model/run.h"
 
 struct TrilTokenizer {
     Vocab vocab;

@@ -2,7 +2,7 @@
 #ifndef TRIL_LIBRARY_RECIPE_H
 #define TRIL_LIBRARY_RECIPE_H
 
-#include "model/model.h"
+#include "model/run.h"
 
 typedef struct {
     Optimizer peak;  /* the settings at the peak of the rates */

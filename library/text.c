@@ -1,6 +1,7 @@
 /* text.c - the texts of tril.h: ids, and what counting says of them. */
 #include "base/memory.h"
 #include "library/handles.h"
+#include "model/counts.h"
 
 static const char name[] = "the text";
 

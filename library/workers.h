@@ -9,7 +9,7 @@
 
 #include "base/world.h"
 #include "data/data.h"
-#include "model/model.h"
+#include "model/run.h"
 
 /* Whether to end early: `asked` is called now and then, and says so by anything but 0; NULL: never.
  */

@@ -5,7 +5,7 @@
  * Single characters are counted from one, p(b) = (n(b) + 1) / (n + V). Pairs are mixed with single
  * characters, by the number d(a) of different characters that followed a: p(b|a) = (n(a,b) + d(a)
  * p(b)) / (n(a) + d(a)) (Witten and Bell, "The Zero-Frequency Problem", 1991, method C). */
-#include "model/model.h"
+#include "model/counts.h"
 #include "base/memory.h"
 
 #include <math.h>

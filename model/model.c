@@ -30,13 +30,9 @@ const char *model_idea(const char *name) {
     return rung ? rung->idea : NULL;
 }
 
-static int kv_heads_of(const Config *c) {
-    return c->NKV > 0 ? c->NKV : c->NH;
-}
-
 int size_of(const Config *c, Size size) {
     switch (size) {
-        case SIZE_NONE: return 1;
+        case SIZE_1: return 1;
         case SIZE_4: return 4;
         case SIZE_V: return c->V;
         case SIZE_T: return c->T;
@@ -46,8 +42,8 @@ int size_of(const Config *c, Size size) {
         case SIZE_3C: return 3 * c->C;
         case SIZE_4C: return 4 * c->C;
         case SIZE_HS: return c->C / c->NH;
-        case SIZE_NKV: return kv_heads_of(c);
-        case SIZE_KV: return kv_heads_of(c) * (c->C / c->NH);
+        case SIZE_NKV: return c->NKV > 0 ? c->NKV : c->NH;
+        case SIZE_KV: return size_of(c, SIZE_NKV) * size_of(c, SIZE_HS);
         case SIZE_H: return c->H > 0 ? c->H : (8 * c->C + 95) / 96 * 32;
     }
     return 0;
@@ -58,21 +54,13 @@ static bool is_in_blocks(const WeightSpec *spec) {
     return strstr(spec->name, "%d");
 }
 
+static int copies_of(const WeightSpec *spec, const Config *c) {
+    return is_in_blocks(spec) ? c->L : 1;
+}
+
 static bool has_blocks(const Rung *rung) {
     bool has = false;
     for (int i = 0; i < rung->weight_count; i++) has = has || is_in_blocks(&rung->weights[i]);
-    return has;
-}
-
-/* Does the size of any weight depend on C? */
-static bool has_width(const Rung *rung) {
-    const Config one = {.V = 1, .T = 1, .L = 1, .NH = 1, .C = 1};
-    const Config wide = {.V = 1, .T = 1, .L = 1, .NH = 1, .C = 64};
-    bool has = false;
-    for (int i = 0; i < rung->weight_count; i++)
-        has = has ||
-              size_of(&one, rung->weights[i].rows) != size_of(&wide, rung->weights[i].rows) ||
-              size_of(&one, rung->weights[i].columns) != size_of(&wide, rung->weights[i].columns);
     return has;
 }
 
@@ -106,7 +94,7 @@ static bool check(Config *c, const Rung **rung, Error *err) {
         }
         return fail(err, "there is no model '%s'; there are %s", c->model, names);
     }
-    if (!has_width(*rung)) c->C = 1;
+    if (!has_size(*rung, SIZE_C)) c->C = 1;
     if (!(*rung)->has_heads) c->NH = 1;
     if (!has_blocks(*rung)) c->L = 1;
     if (c->V < 1 || c->V > MAX_VOCABULARY)
@@ -138,7 +126,7 @@ static bool check_count(const Model *model, Error *err) {
     double count = 0;
     for (int i = 0; i < rung->weight_count; i++) {
         const WeightSpec *spec = &rung->weights[i];
-        count += (double)(is_in_blocks(spec) ? c->L : 1) * size_of(c, spec->rows) *
+        count += (double)copies_of(spec, c) * size_of(c, spec->rows) *
                  (1.0 + (spec->kind == WEIGHT_NORM ? 0 : size_of(c, spec->columns)));
     }
     if (count * sizeof(float) <= (double)SIZE_MAX / spare) return true;
@@ -148,15 +136,14 @@ static bool check_count(const Model *model, Error *err) {
     return false;
 }
 
-/* Sets every tensor's offset: those of no layer first, then layer by layer, Muon's after the
- * others. So the gradients of a layer are contiguous and are sent as a whole (buckets.c). */
+/* Sets every tensor's offset: those of no block first, then block by block, Muon's after the
+ * others. So the gradients of a block are contiguous and are sent as a whole (buckets.c). */
 static void set_offsets(Model *model) {
-    enum { GROUPS = 2 };
     for (int l = -1; l < model->config.L; l++)
-        for (int group = 0; group < GROUPS; group++)
+        for (int muon = 0; muon <= 1; muon++)
             for (int i = 0; i < model->tensor_count; i++) {
                 Tensor *tensor = &model->tensors[i];
-                if (tensor->layer != l || !(tensor->flags & MUON) != !group) continue;
+                if (tensor->block != l || tensor->muon != muon) continue;
                 tensor->offset = model->weights_size;
                 model->weights_size += memory_lines(tensor->size);
             }
@@ -175,36 +162,47 @@ static void add_tensors(Model *model, const WeightSpec *spec, bool bias) {
     const Config *c = &model->config;
     bool matrix = spec->kind != WEIGHT_NORM && !bias;
     int rows = size_of(c, spec->rows), columns = matrix ? size_of(c, spec->columns) : 1;
-    unsigned flags = spec->flags & ~(unsigned)(DECAYS | NO_DECAY);
-    if (matrix && !(spec->flags & NO_DECAY)) flags |= DECAYS;
-    if (!matrix) flags &= ~(unsigned)MUON;
-    for (int l = 0; l < (is_in_blocks(spec) ? c->L : 1); l++) {
+    for (int l = 0; l < copies_of(spec, c); l++) {
         Tensor *tensor = &model->tensors[model->tensor_count++];
+        *tensor = (Tensor){.rank = matrix ? 2 : 1,
+                           .shape = {rows, columns},
+                           .block = is_in_blocks(spec) ? l : -1,
+                           .size = (size_t)rows * (size_t)columns,
+                           .decays = matrix && !spec->no_decay,
+                           .muon = matrix && spec->muon,
+                           .sparse = spec->sparse};
         name_tensor(tensor->name, sizeof tensor->name, spec, l, bias);
-        tensor->rank = matrix ? 2 : 1;
-        tensor->shape[0] = rows;
-        tensor->shape[1] = columns;
-        tensor->size = (size_t)rows * (size_t)columns;
-        tensor->flags = flags;
-        tensor->layer = is_in_blocks(spec) ? l : -1;
         model->parameters += tensor->size;
     }
 }
 
-static void lay_out(Model *model) {
+void model_name_weights(const Model *model, char *weights) {
     const Rung *rung = model->rung;
+    int next = 0; /* the next tensor */
     for (int i = 0; i < rung->weight_count; i++) {
-        add_tensors(model, &rung->weights[i], false);
-        if (rung->weights[i].flags & BIAS) add_tensors(model, &rung->weights[i], true);
+        const WeightSpec *spec = &rung->weights[i];
+        int copies = copies_of(spec, &model->config);
+        const int *shape = model->tensors[next].shape;
+        for (int l = 0; l < model->config.L; l++) {
+            void *member = weights + (size_t)l * rung->weights_size + spec->member;
+            int weight = 1 + next + (copies > 1 ? l : 0), bias = spec->bias ? weight + copies : 0;
+            switch (spec->kind) {
+                case WEIGHT_TABLE: *(Table *)member = (Table){weight, shape[0], shape[1]}; break;
+                case WEIGHT_LINEAR:
+                    *(Linear *)member = (Linear){weight, bias, shape[1], shape[0]};
+                    break;
+                case WEIGHT_NORM: *(Norm *)member = (Norm){weight, bias, shape[0]}; break;
+            }
+        }
+        next += spec->bias ? 2 * copies : copies;
     }
-    set_offsets(model);
 }
 
 /* The standard deviation of a matrix's initial values. */
 static double deviation_of(const WeightSpec *spec, const Tensor *tensor, int L) {
-    if (tensor->rank == 1 || spec->flags & ZEROS) return 0;
-    double deviation = spec->flags & FAN_IN ? 1 / sqrt(tensor->shape[1]) : (double)0.02f;
-    return spec->flags & RESIDUAL ? deviation / sqrt(2.0 * L) : deviation;
+    if (tensor->rank == 1 || spec->zeros) return 0;
+    double deviation = spec->fan_in ? 1 / sqrt(tensor->shape[1]) : (double)0.02f;
+    return spec->residual ? deviation / sqrt(2.0 * L) : deviation;
 }
 
 static void set_start(Model *model, uint64_t seed) {
@@ -212,9 +210,8 @@ static void set_start(Model *model, uint64_t seed) {
     int number = 0;
     for (int i = 0; i < rung->weight_count; i++) {
         const WeightSpec *spec = &rung->weights[i];
-        int copies = is_in_blocks(spec) ? model->config.L : 1;
-        int end = number + (spec->flags & BIAS ? 2 * copies : copies), biases = number + copies;
-        for (; number < end; number++) {
+        int copies = copies_of(spec, &model->config), biases = number + copies;
+        for (int end = spec->bias ? biases + copies : biases; number < end; number++) {
             const Tensor *tensor = &model->tensors[number];
             float *w = model->weights + tensor->offset;
             float start = number < biases ? spec->start : 0;
@@ -245,7 +242,12 @@ bool model_lay_out(Model *model, const Config *config, Error *err) {
     if (!check(&model->config, &model->rung, err) || !check_count(model, err)) return false;
     size_t max = 2 * (size_t)model->rung->weight_count * (size_t)model->config.L;
     if (!memory_alloc(&model->tensors, max, sizeof *model->tensors, "the model", err)) return false;
-    lay_out(model);
+    const Rung *rung = model->rung;
+    for (int i = 0; i < rung->weight_count; i++) {
+        add_tensors(model, &rung->weights[i], false);
+        if (rung->weights[i].bias) add_tensors(model, &rung->weights[i], true);
+    }
+    set_offsets(model);
     return true;
 }
 

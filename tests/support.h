@@ -11,7 +11,7 @@
 /* cmocka's macro of this name conflicts with base/error.h. */
 #undef fail
 #include "data/data.h"
-#include "model/model.h"
+#include "model/run.h"
 
 /* Fails the test with a message formatted as by printf. */
 #undef fail_msg

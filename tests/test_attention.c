@@ -2,7 +2,7 @@
  * precision, independently of this project. The layers must reproduce them to 1e-5. */
 #include "tests/support.h"
 #include "base/array.h"
-#include "model/layers/compute.h"
+#include "model/layers/attention.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,14 +20,14 @@ typedef struct {
     int size[RANK]; /* 1 beyond the rank */
     size_t count;
     float *at; /* the caller frees it */
-} Array;
+} Golden;
 
 /* Reads the named table: a line "name  2 x 3 x 4", then its rows. Fails the test if it is
  * missing. */
-static Array golden(const char *name) {
+static Golden golden(const char *name) {
     FILE *file = fopen("docs/attention.txt", "r");
     assert_non_null(file);
-    Array array = {.size = {1, 1, 1, 1}, .count = 1};
+    Golden array = {.size = {1, 1, 1, 1}, .count = 1};
     char line[4096], word[64];
     int rank = 0;
     while (rank <= 0 && fgets(line, sizeof line, file))
@@ -44,7 +44,7 @@ static Array golden(const char *name) {
 }
 
 static void assert_equals_golden(const float *ours, const char *name) {
-    Array expected = golden(name);
+    Golden expected = golden(name);
     for (size_t i = 0; i < expected.count; i++)
         assert_near(ours[i], expected.at[i], tolerance * fmax(1, fabs((double)expected.at[i])));
     free(expected.at);
@@ -58,19 +58,46 @@ static float *zeros(size_t count) {
     return numbers;
 }
 
+/* Computes y[B,T,..] from x with the layer that `p` has recorded, its first instruction, and closes
+ * p. */
+static void compute(Program *p, float *y, float *x, Param w, Param bias, int B, int T) {
+    const Instruction *at = &p->list[0];
+    Pass pass = {.B = B, .T = T};
+    Call call = {.instruction = at,
+                 .thread = &kernels,
+                 .pass = &pass,
+                 .N = B * T,
+                 .in = {x},
+                 .out = {y},
+                 .in_row = {(size_t)at->inputs[0].width},
+                 .out_row = {(size_t)at->outputs[0].width},
+                 .tensors = {w, bias}};
+    at->operation->compute(&call);
+    program_close(p);
+}
+
+static Program empty_program(void) {
+    static const Model nothing = {.config = {.L = 1}};
+    static Error err;
+    Program p;
+    assert_ok(program_open(&p, &nothing, false, &err), err);
+    return p;
+}
+
 /* x[N,C] times the named weight, stored (out, in), or (in, out) with `transposed`. */
-static float *project(const float *x, int N, const char *weight, bool transposed,
-                      const char *bias) {
-    Array w = golden(weight), b = {0};
+static float *project(float *x, int N, const char *weight, bool transposed, const char *bias) {
+    Golden w = golden(weight), b = {0};
     if (bias) b = golden(bias);
     int C = w.size[transposed ? 0 : 1], OC = w.size[transposed ? 1 : 0];
     float *y = zeros((size_t)N * (size_t)OC), *turned = zeros(w.count);
     for (int o = 0; o < OC; o++)
         for (int c = 0; c < C; c++)
             turned[o * C + c] = transposed ? w.at[c * OC + o] : w.at[o * C + c];
-    float *packed = zeros(linear_packed_size(kernels.isa, kernels.products, C, OC));
-    linear_pack(&kernels, packed, turned, C, OC, false);
-    compute_linear(&kernels, y, x, (Param){.packed = packed}, (Param){.w = b.at}, N, C, OC);
+    float *packed = zeros(kernels.products->packed_size(kernels.isa, C, OC));
+    kernels.products->pack(&kernels, packed, (Matrix){turned, 1, (size_t)C}, C, OC);
+    Program p = empty_program();
+    linear(&p, program_array(&p, C, PER_TOKEN), (Linear){.in = C, .out = OC});
+    compute(&p, y, x, (Param){.packed = packed}, (Param){.w = b.at}, 1, N);
     free(turned);
     free(packed);
     free(w.at);
@@ -84,7 +111,7 @@ typedef struct {
     float *q, *k, *v;
 } Qkv;
 
-static float *project_one(const float *x, int N, const char *example, char which, bool transposed,
+static float *project_one(float *x, int N, const char *example, char which, bool transposed,
                           bool biased) {
     char weight[32], bias[32];
     snprintf(weight, sizeof weight, "%s.w%c", example, which);
@@ -92,7 +119,7 @@ static float *project_one(const float *x, int N, const char *example, char which
     return project(x, N, weight, transposed, biased ? bias : NULL);
 }
 
-static Qkv project_qkv(const float *x, int N, const char *example, bool transposed, bool biased) {
+static Qkv project_qkv(float *x, int N, const char *example, bool transposed, bool biased) {
     return (Qkv){project_one(x, N, example, 'q', transposed, biased),
                  project_one(x, N, example, 'k', transposed, biased),
                  project_one(x, N, example, 'v', transposed, biased)};
@@ -122,7 +149,7 @@ static Attention one_head(int B, int T, int dk, int dv, double scale) {
 static float *attend(const Attention *a, const float *q, const float *k, const float *v) {
     size_t tokens = (size_t)a->B * (size_t)a->T;
     float *out = zeros(tokens * a->out_row), *lse = zeros(tokens * (size_t)a->NH);
-    compute_attention(&kernels, out, lse, q, k, v, a);
+    attention_forward(&kernels, out, lse, q, k, v, a);
     free(lse);
     return out;
 }
@@ -157,7 +184,7 @@ static float *scores_of(const float *q, const float *k, int T, int dk, double sc
 
 static void test_1_without_weights(void **state) {
     (void)state;
-    Array x = golden("plain.x");
+    Golden x = golden("plain.x");
     Attention a = one_head(1, 6, 3, 3, 1);
     float *scores = scores_of(x.at, x.at, 6, 3, 1), *weights = weights_of(a, 0, x.at, x.at);
     float *out = attend(&a, x.at, x.at, x.at);
@@ -172,7 +199,7 @@ static void test_1_without_weights(void **state) {
 
 static void test_2_query_key_value(void **state) {
     (void)state;
-    Array x = golden("plain.x");
+    Golden x = golden("plain.x");
     Qkv p = project_qkv(x.at, 6, "qkv", true, false);
     Attention a = one_head(1, 6, 2, 2, 1 / sqrt(2));
     float *scores = scores_of(p.q, p.k, 6, 2, 1), *weights = weights_of(a, 0, p.q, p.k);
@@ -192,7 +219,7 @@ static void test_2_query_key_value(void **state) {
 
 static void test_3_linear_layers(void **state) {
     (void)state;
-    Array x = golden("plain.x");
+    Golden x = golden("plain.x");
     Qkv p = project_qkv(x.at, 6, "linear", false, false);
     Attention a = one_head(1, 6, 2, 2, 1 / sqrt(2));
     float *out = attend(&a, p.q, p.k, p.v);
@@ -205,7 +232,7 @@ static void test_3_linear_layers(void **state) {
 static void test_4_batch_and_heads(void **state) {
     (void)state;
     enum { B = 2, T = 3, C = 4, NH = 2 };
-    Array x = golden("batch.x");
+    Golden x = golden("batch.x");
     Attention plain = one_head(B, T, C, C, 1), single = one_head(B, T, C, C, 1 / sqrt(C));
     Attention heads = one_head(B, T, C, C, 1 / sqrt(2));
     heads.NH = heads.NKV = NH;
@@ -236,7 +263,7 @@ static void test_4_batch_and_heads(void **state) {
 
 static void test_5_three_wide(void **state) {
     (void)state;
-    Array x = golden("plain.x");
+    Golden x = golden("plain.x");
     Qkv p = project_qkv(x.at, 6, "three", true, false);
     Attention a = one_head(1, 6, 3, 3, 1 / sqrt(3));
     float *weights = weights_of(a, 0, p.q, p.k), *out = attend(&a, p.q, p.k, p.v);
@@ -256,9 +283,11 @@ static void test_5_three_wide(void **state) {
 static void test_6_mean_three_ways(void **state) {
     (void)state;
     enum { B = 4, T = 8, C = 2 };
-    Array x = golden("mean.x");
+    Golden x = golden("mean.x");
     float *out = zeros(x.count), *nothing = zeros(x.count), tril[T * T] = {0};
-    compute_mean(&kernels, out, x.at, B, T, 0, C);
+    Program p = empty_program();
+    mean(&p, program_array(&p, C, PER_TOKEN));
+    compute(&p, out, x.at, (Param){0}, (Param){0}, B, T);
     assert_equals_golden(out, "mean.out");
 
     for (int t = 0; t < T; t++)
@@ -284,7 +313,7 @@ static void test_6_mean_three_ways(void **state) {
 static void test_7_masked_head(void **state) {
     (void)state;
     enum { B = 4, T = 8, hs = 16 };
-    Array x = golden("head.x");
+    Golden x = golden("head.x");
     Qkv p = project_qkv(x.at, B * T, "head", false, false);
     Attention a = one_head(B, T, hs, hs, 1);
     a.causal = true;
@@ -303,7 +332,7 @@ static void test_7_masked_head(void **state) {
 
 static void test_8_wider_values(void **state) {
     (void)state;
-    Array x = golden("wide.x");
+    Golden x = golden("wide.x");
     Qkv p = project_qkv(x.at, 6, "wide", true, false);
     Attention a = one_head(1, 6, 8, 12, 1 / sqrt(8));
     float *scores = scores_of(p.q, p.k, 6, 8, 1), *out = attend(&a, p.q, p.k, p.v);
@@ -399,14 +428,14 @@ static void check_formulas(int T, int dk, int dv, bool causal, double error) {
     Naive naive = {T, dk, dv, causal, q, k, v, dout, calloc((size_t)(T * T), sizeof(double))};
     assert_non_null(naive.att);
     naive_attention(&naive, (double)a.scale);
-    compute_attention(&kernels, out, lse, q, k, v, &a);
+    attention_forward(&kernels, out, lse, q, k, v, &a);
     for (int t = 0; t < T; t++)
         for (int c = 0; c < dv; c++) {
             double truth = 0;
             for (int s = 0; s < T; s++) truth += naive.att[t * T + s] * (double)v[s * dv + c];
             assert_near(out[t * dv + c], truth, error);
         }
-    compute_attention_backward(&kernels, dq, dk_, dv_, dout, out, lse, q, k, v, &a);
+    attention_backward_pass(&kernels, dq, dk_, dv_, dout, out, lse, q, k, v, &a);
     check_backward(&naive, (double)a.scale, 10 * error, dq, dk_, dv_);
     float *all[] = {q, k, v, dout, dq, dk_, dv_, out, lse};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
@@ -462,7 +491,7 @@ static void check_passes(int NH, int NKV, int dk, int dv) {
     part.columns = zeros((T + KEY_GROUP) / KEY_GROUP * KEY_GROUP * KV);
     for (int i = 0; part.past < T; part.past += part.T, i++) {
         part.T = i < COUNT(passes) ? passes[i] : 1;
-        compute_attention(&kernels, parts + (size_t)part.past * row, lse,
+        attention_forward(&kernels, parts + (size_t)part.past * row, lse,
                           q + (size_t)part.past * part.q_row, k, v, &part);
     }
     assert_memory_equal(parts, whole, T * row * sizeof *parts);

@@ -1,6 +1,8 @@
 /* test_properties.c - what must hold of every rung, whatever its weights. */
 #include "tests/support.h"
 #include "data/data.h"
+#include "model/counts.h"
+#include "model/view.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,9 @@
 #include "tests/support.h"
 #include "base/array.h"
 #include "base/random.h"
-#include "model/engine/run.h"
+#include "model/counts.h"
+#include "model/engine/inside.h"
+#include "model/generation.h"
 
 #include <float.h>
 #include <math.h>
@@ -368,7 +370,7 @@ static void check_threads(const char *name, Precision precision, int C, int T, i
             logits = generator_feed(&generator, &id, 1);
         }
         bool blocks = false; /* a rung without any may have too little work for three threads */
-        for (int i = 0; i < model.tensor_count; i++) blocks = blocks || model.tensors[i].layer >= 0;
+        for (int i = 0; i < model.tensor_count; i++) blocks = blocks || model.tensors[i].block >= 0;
         if (blocks)
             assert_int_equal(run_threads(generator.run), threads < decoding ? threads : decoding);
         generator_close(&generator);

@@ -1,6 +1,6 @@
 /* test_schedule.c - memory and barriers of every rung's program: no array is overwritten before it
  * is read for the last time, and no thread reads or writes what another one may be writing.
- * Gradients are ready once. No block is longer than the memory for it. */
+ * Gradients are ready once. No slice is longer than the memory for it. */
 #include "tests/support.h"
 #include "base/memory.h"
 #include "model/engine/execute.h"
@@ -47,7 +47,7 @@ static size_t size_of_array(const Watch *w, int id) {
     const ArrayInfo *info = &w->p->arrays[id];
     Where where = w->locations[id].where;
     size_t rows = where == SINGLE || (where == OWN && w->single) ? 1
-                  : where == OWN                                 ? w->capacity.block
+                  : where == OWN                                 ? w->capacity.slice
                   : info->rows == PER_TOKEN                      ? w->capacity.tokens
                   : info->rows == PER_PASS                       ? (size_t)info->count
                   : info->rows == PER_STRETCH ? (w->capacity.tokens + STRETCH - 1) / STRETCH
@@ -104,24 +104,24 @@ static void watch_instruction(Watch *w, int i) {
         if (at->outputs[j].id) check_write(w, i, at->outputs[j].id);
 }
 
-/* In each thread's own memory nothing outlives a step. */
+/* In each thread's own memory nothing outlives a phase. */
 static void forget_own(Watch *w) {
     for (size_t j = 0; j < w->memories[OWN].size; j++) w->memories[OWN].cells[j].array = NOBODY;
 }
 
-/* Where any thread may take any block, no other step between the same barriers has blocks: there a
- * thread would meet the blocks that another one wrote. */
+/* Where any thread may take any slice, no other phase between the same barriers has slices: there a
+ * thread would meet the slices that another one wrote. */
 static void check_any(const Schedule *s) {
-    int steps = 0, some = 0;
-    const Step *last = NULL;
-    for (int i = 0; i < s->step_count; i++) {
-        const Step *step = &s->steps[i];
-        if (step->barrier || i == s->backward) steps = 0;
-        if (step->team) continue;
-        steps++;
-        assert_false(steps > 1 && (step->any || last->any));
-        some += step->any;
-        last = step;
+    int phases = 0, some = 0;
+    const Phase *last = NULL;
+    for (int i = 0; i < s->phase_count; i++) {
+        const Phase *phase = &s->phases[i];
+        if (phase->barrier || i == s->backward) phases = 0;
+        if (phase->team) continue;
+        phases++;
+        assert_false(phases > 1 && (phase->any || last->any));
+        some += phase->any;
+        last = phase;
     }
     assert_true(some > 0);
 }
@@ -131,10 +131,10 @@ static void watch_many(Watch *w, const Schedule *s) {
     w->locations = s->many;
     w->memories[WHOLE] = cells_of(s->many_shared);
     w->memories[OWN] = cells_of(s->many_own);
-    for (int i = 0; i < s->step_count; i++) {
-        const Step *step = &s->steps[i];
-        w->epoch += step->barrier || i == s->backward;
-        for (int j = step->begin; j < step->end; j++) watch_instruction(w, j);
+    for (int i = 0; i < s->phase_count; i++) {
+        const Phase *phase = &s->phases[i];
+        w->epoch += phase->barrier || i == s->backward;
+        for (int j = phase->begin; j < phase->end; j++) watch_instruction(w, j);
         forget_own(w);
     }
     /* after a forward pass the logits and what attention saw are still there */
@@ -164,14 +164,14 @@ static void check_ready(const Program *p) {
     int ready[1 + LAYERS] = {0};
     for (int i = p->backward; i < p->count; i++) {
         const Instruction *at = &p->list[i];
-        if (at->operation == &gradients_ready) assert_int_equal(ready[1 + at->layer]++, 0);
+        if (at->operation == &gradients_ready) assert_int_equal(ready[1 + at->block]++, 0);
         if (!strstr(at->operation->name, "_gradients")) continue;
         for (int j = 0; j < MAX_TENSORS; j++)
-            if (at->tensors[j] >= 0)
-                assert_int_equal(ready[1 + p->model->tensors[at->tensors[j]].layer], 0);
+            if (at->tensors[j])
+                assert_int_equal(ready[1 + p->model->tensors[at->tensors[j] - 1].block], 0);
     }
     for (int i = 0; i < p->model->tensor_count; i++)
-        assert_int_equal(ready[1 + p->model->tensors[i].layer], 1);
+        assert_int_equal(ready[1 + p->model->tensors[i].block], 1);
 }
 
 static void test_every_rung(void **state) {
@@ -182,7 +182,7 @@ static void test_every_rung(void **state) {
                 bool training = kind == 1;
                 Config config = {
                     .V = 11, .T = 7, .L = LAYERS, .NH = 2, .C = 12, .dropout = dropping ? 0.5 : 0};
-                Capacity capacity = {.tokens = 50, .positions = 7, .block = 24};
+                Capacity capacity = {.tokens = 50, .positions = 7, .slice = 24};
                 Error err;
                 Model model;
                 Program program;
@@ -190,9 +190,9 @@ static void test_every_rung(void **state) {
                 kind_set(&config, kind_name(rung));
                 assert_ok(model_lay_out(&model, &config, &err), err);
                 assert_ok(record(&program, &model, training, &err), err);
-                if (training) check_ready(&program);
                 if (kind == 2) program_keep_all(&program);
                 assert_ok(schedule_open(&schedule, &program, capacity, &err), err);
+                if (training) check_ready(&program);
                 Watch watch = {.p = &program, .capacity = capacity};
                 watch_many(&watch, &schedule);
                 if (!training) watch_single(&watch, &schedule);
@@ -202,7 +202,7 @@ static void test_every_rung(void **state) {
             }
 }
 
-/* Two steps with blocks between the same barriers: the means between them read what was written
+/* Two phases with slices between the same barriers: the means between them read what was written
  * before. */
 static Array alternate(Program *p, const void *weights, void *activations) {
     (void)activations;
@@ -215,7 +215,7 @@ static Array alternate(Program *p, const void *weights, void *activations) {
 static void test_alternating_rung(void **state) {
     (void)state;
     Config config = {.model = "bigram", .V = 11, .T = 7};
-    Capacity capacity = {.tokens = 50, .positions = 7, .block = 24};
+    Capacity capacity = {.tokens = 50, .positions = 7, .slice = 24};
     Error err;
     Model model;
     Program program;
@@ -235,20 +235,20 @@ static void test_alternating_rung(void **state) {
 
 /* The tiles of the slowest thread. */
 static int slowest(const Products *products, int tokens, int team, int length) {
-    int blocks = (tokens + length - 1) / length, tile = products->rows ? products->rows : 6;
-    return (blocks + team - 1) / team * ((length + tile - 1) / tile);
+    int slices = (tokens + length - 1) / length, tile = products->rows ? products->rows : 6;
+    return (slices + team - 1) / team * ((length + tile - 1) / tile);
 }
 
-/* A block is a whole number of stretches and of AMX's tiles, and no pass has a longer one than the
+/* A slice is a whole number of stretches and of AMX's tiles, and no pass has a longer one than the
  * largest pass of the run: each thread has memory for that. No other length gives the slowest
  * thread fewer tiles. */
-static void check_block(const Products *products, int tokens, int threads) {
-    int longest = execute_block_size(products, (size_t)tokens, threads, BLOCK_MAX);
+static void check_slice(const Products *products, int tokens, int threads) {
+    int longest = execute_slice(products, (size_t)tokens, threads, SLICE_MAX);
     int grain = products->rows ? products->rows : STRETCH;
-    assert_in_range(longest, grain, BLOCK_MAX);
+    assert_in_range(longest, grain, SLICE_MAX);
     for (int fewer = 1; fewer <= tokens; fewer += 1 + fewer / 3)
         for (int team = 1; team <= threads; team++) {
-            int length = execute_block_size(products, (size_t)fewer, team, longest);
+            int length = execute_slice(products, (size_t)fewer, team, longest);
             assert_in_range(length, grain, longest);
             assert_int_equal(length % grain, 0);
             int tiles = slowest(products, fewer, team, length);
@@ -257,14 +257,14 @@ static void check_block(const Products *products, int tokens, int threads) {
         }
 }
 
-static void test_blocks(void **state) {
+static void test_slices(void **state) {
     (void)state;
     Products tall = float32_products;
     tall.rows = 2 * STRETCH; /* as with AMX */
     for (int tokens = 1; tokens <= 5000; tokens += 1 + tokens / 5)
         for (int threads = 1; threads <= 17; threads++) {
-            check_block(&float32_products, tokens, threads);
-            check_block(&tall, tokens, threads);
+            check_slice(&float32_products, tokens, threads);
+            check_slice(&tall, tokens, threads);
         }
 }
 
@@ -301,19 +301,17 @@ static void check_refused(Array (*forward)(Program *, const void *, void *), con
 
 static void test_refused(void **state) {
     (void)state;
-    check_refused(return_nothing,
-                  "the rung 'bigram' is wrong: forward: what it returns was not made");
+    check_refused(return_nothing, "the rung 'bigram' is wrong: forward: its result was not made");
     check_refused(add_unlike,
                   "the rung 'bigram' is wrong: add: an input has 12 columns, and not 11");
-    check_refused(ask_for_heads,
-                  "the rung 'bigram' is wrong: forward: it asks for heads without .has_heads");
+    check_refused(ask_for_heads, "the rung 'bigram' is wrong: heads: the rung lacks .has_heads");
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_rung),
         cmocka_unit_test(test_alternating_rung),
-        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_slices),
         cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
  * displayed, and never interpreted. */
 #define _XOPEN_SOURCE 700 /* terminals to test with */
 #include "tests/support.h"
+#include "model/generation.h"
 #include "library/checkpoint.h"
 #include "tests/command.h"
 #include "base/escape.h"

@@ -179,9 +179,9 @@ static void add_tokenizer(List *list, const Vocab *vocab) {
 static void rename_tensor(const Architecture *a, const Tensor *tensor, char name[NAME_SIZE]) {
     char prefix[NAME_SIZE], block[NAME_SIZE] = "";
     snprintf(prefix, sizeof prefix, "%s", a->prefix);
-    if (tensor->layer >= 0) {
-        snprintf(prefix, sizeof prefix, a->block, tensor->layer);
-        snprintf(block, sizeof block, "blk.%d.", tensor->layer);
+    if (tensor->block >= 0) {
+        snprintf(prefix, sizeof prefix, a->block, tensor->block);
+        snprintf(block, sizeof block, "blk.%d.", tensor->block);
     }
     const char *part = tensor->name + strlen(prefix), *kind = strrchr(tensor->name, '.');
     for (int i = 0; i < a->tensor_count; i++)

@@ -32,15 +32,15 @@ enum {
 
 /* Fields of both. Our vocabularies have no token for the beginning or end of a text. */
 #define COMMON                                                                                    \
-    {"dtype", "\"float32\"", SIZE_NONE, UNREAD},                                                  \
-        {"torch_dtype", "\"float32\"", SIZE_NONE, UNREAD},                                        \
-        {"bos_token_id", "null", SIZE_NONE, UNREAD}, {"eos_token_id", "null", SIZE_NONE, UNREAD}, \
-        {"pad_token_id", "null", SIZE_NONE, UNREAD}, {                                            \
+    {"dtype", "\"float32\"", SIZE_1, UNREAD},                                                  \
+        {"torch_dtype", "\"float32\"", SIZE_1, UNREAD},                                        \
+        {"bos_token_id", "null", SIZE_1, UNREAD}, {"eos_token_id", "null", SIZE_1, UNREAD}, \
+        {"pad_token_id", "null", SIZE_1, UNREAD}, {                                            \
         "vocab_size", NULL, SIZE_V, 0                                                             \
     }
 
 static const Field gpt2_fields[] = {
-    {"architectures", "[\"GPT2LMHeadModel\"]", SIZE_NONE, UNREAD},
+    {"architectures", "[\"GPT2LMHeadModel\"]", SIZE_1, UNREAD},
     COMMON,
     {"n_positions", NULL, SIZE_T, 0},
     {"n_embd", NULL, SIZE_C, 0},
@@ -51,16 +51,16 @@ static const Field gpt2_fields[] = {
     {"hidden_size", NULL, SIZE_C, USUAL | UNWRITTEN}, /* the library prefers these names */
     {"num_hidden_layers", NULL, SIZE_L, USUAL | UNWRITTEN},
     {"num_attention_heads", NULL, SIZE_NH, USUAL | UNWRITTEN},
-    {"activation_function", "\"gelu_new\"", SIZE_NONE, USUAL},
-    {"layer_norm_epsilon", "1e-05", SIZE_NONE, USUAL},
-    {"tie_word_embeddings", "true", SIZE_NONE, USUAL},
-    {"add_cross_attention", "false", SIZE_NONE, USUAL},
-    {"scale_attn_weights", "true", SIZE_NONE, USUAL},
-    {"scale_attn_by_inverse_layer_idx", "false", SIZE_NONE, USUAL},
+    {"activation_function", "\"gelu_new\"", SIZE_1, USUAL},
+    {"layer_norm_epsilon", "1e-05", SIZE_1, USUAL},
+    {"tie_word_embeddings", "true", SIZE_1, USUAL},
+    {"add_cross_attention", "false", SIZE_1, USUAL},
+    {"scale_attn_weights", "true", SIZE_1, USUAL},
+    {"scale_attn_by_inverse_layer_idx", "false", SIZE_1, USUAL},
 };
 
 static const Field qwen3_fields[] = {
-    {"architectures", "[\"Qwen3ForCausalLM\"]", SIZE_NONE, UNREAD},
+    {"architectures", "[\"Qwen3ForCausalLM\"]", SIZE_1, UNREAD},
     COMMON,
     {"max_position_embeddings", NULL, SIZE_T, 0},
     {"hidden_size", NULL, SIZE_C, 0},
@@ -69,16 +69,16 @@ static const Field qwen3_fields[] = {
     {"num_key_value_heads", NULL, SIZE_NKV, 0},
     {"head_dim", NULL, SIZE_HS, 0},
     {"intermediate_size", NULL, SIZE_H, 0},
-    {"hidden_act", "\"silu\"", SIZE_NONE, USUAL},
-    {"rms_norm_eps", "1e-06", SIZE_NONE, USUAL},
-    {"tie_word_embeddings", "true", SIZE_NONE, 0},
-    {"attention_bias", "false", SIZE_NONE, USUAL},
-    {"use_sliding_window", "false", SIZE_NONE, USUAL},
-    {"rope_theta", "10000.0", SIZE_NONE, USUAL},
-    {"rope_parameters", "{\"rope_type\": \"default\", \"rope_theta\": 10000.0}", SIZE_NONE, UNREAD},
-    {"rope_parameters.rope_type", "\"default\"", SIZE_NONE, USUAL | UNWRITTEN},
-    {"rope_parameters.rope_theta", "10000.0", SIZE_NONE, USUAL | UNWRITTEN},
-    {"rope_scaling", "null", SIZE_NONE, USUAL | UNWRITTEN},
+    {"hidden_act", "\"silu\"", SIZE_1, USUAL},
+    {"rms_norm_eps", "1e-06", SIZE_1, USUAL},
+    {"tie_word_embeddings", "true", SIZE_1, 0},
+    {"attention_bias", "false", SIZE_1, USUAL},
+    {"use_sliding_window", "false", SIZE_1, USUAL},
+    {"rope_theta", "10000.0", SIZE_1, USUAL},
+    {"rope_parameters", "{\"rope_type\": \"default\", \"rope_theta\": 10000.0}", SIZE_1, UNREAD},
+    {"rope_parameters.rope_type", "\"default\"", SIZE_1, USUAL | UNWRITTEN},
+    {"rope_parameters.rope_theta", "10000.0", SIZE_1, USUAL | UNWRITTEN},
+    {"rope_scaling", "null", SIZE_1, USUAL | UNWRITTEN},
 };
 
 typedef struct {
@@ -115,7 +115,7 @@ static const Architecture *architecture_of(const char *name) {
 }
 
 static bool is_transposed(const Architecture *a, const Tensor *tensor) {
-    return a->transposed && tensor->rank == 2 && tensor->layer >= 0;
+    return a->transposed && tensor->rank == 2 && tensor->block >= 0;
 }
 
 /* to[columns, rows] = from[rows, columns] transposed. */

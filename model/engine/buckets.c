@@ -3,94 +3,121 @@
 #include "base/memory.h"
 #include "base/world.h"
 
-/* The next matrix goes to the process with the least work so far. Matrices of one layer, which are
+enum { EVERYONE = -1 };
+
+/* Contiguous gradients of one block (-1: of none) and one owner (EVERYONE). */
+typedef struct {
+    size_t offset, size; /* in floats; offset as in Model.weights */
+    size_t buffer;       /* where in Buckets.buffer it receives what other processes send */
+    int block, owner;
+} Bucket;
+
+struct Buckets {
+    const Model *model;
+    float *gradients;
+    int *owners; /* [tensors] */
+    Bucket *list;
+    int count;
+    float *buffer;
+};
+
+/* The next matrix goes to the process with the least work so far. Matrices of one block, which are
  * sent at the same time, thus mostly go to different processes. */
-static bool choose_owners(Run *run, Error *err) {
-    const Model *model = run->model;
+static bool choose_owners(Buckets *b, const Products *products, Error *err) {
+    const Model *model = b->model;
     size_t processes = (size_t)world_size();
     double *work;
     if (!memory_alloc(&work, processes, sizeof *work, "the processes", err)) return false;
-    for (int i = 0; i < model->tensor_count; i++) run->owners[i] = EVERYONE;
+    for (int i = 0; i < model->tensor_count; i++) b->owners[i] = EVERYONE;
     for (int l = 0; l < model->config.L; l++)
         for (int i = 0; i < model->tensor_count; i++) {
             const Tensor *tensor = &model->tensors[i];
-            if (tensor->layer != l || !(tensor->flags & MUON)) continue;
+            if (tensor->block != l || !tensor->muon) continue;
             size_t min = 0;
             for (size_t p = 1; p < processes; p++)
                 if (work[p] < work[min]) min = p;
-            work[min] += muon_work(run->products, tensor->shape[0], tensor->shape[1]);
-            run->owners[i] = (int)min;
+            work[min] += muon_work(products, tensor->shape[0], tensor->shape[1]);
+            b->owners[i] = (int)min;
         }
     memory_free(work);
     return true;
 }
 
-/* Tensors of one layer come in the order of their offsets: Muon's after the others. */
-static void fill(Run *run, int layer, bool muon) {
-    const Model *model = run->model;
-    for (int i = 0; i < model->tensor_count; i++) {
-        const Tensor *tensor = &model->tensors[i];
-        if (tensor->layer != layer || !(tensor->flags & MUON) != !muon) continue;
-        Bucket *last = &run->buckets[run->bucket_count];
-        bool same =
-            run->bucket_count > 0 && last[-1].layer == layer && last[-1].owner == run->owners[i];
-        if (same)
-            last[-1].size = tensor->offset + tensor->size - last[-1].offset;
+/* Tensors of one block come in the order of their offsets: Muon's after the others. */
+static void fill(Buckets *b, int block, bool muon) {
+    for (int i = 0; i < b->model->tensor_count; i++) {
+        const Tensor *tensor = &b->model->tensors[i];
+        if (tensor->block != block || tensor->muon != muon) continue;
+        Bucket *last = b->count > 0 ? &b->list[b->count - 1] : NULL;
+        if (last && last->block == block && last->owner == b->owners[i])
+            last->size = tensor->offset + tensor->size - last->offset;
         else
-            run->buckets[run->bucket_count++] = (Bucket){.offset = tensor->offset,
-                                                         .size = tensor->size,
-                                                         .layer = layer,
-                                                         .owner = run->owners[i]};
+            b->list[b->count++] = (Bucket){.offset = tensor->offset,
+                                           .size = tensor->size,
+                                           .block = block,
+                                           .owner = b->owners[i]};
     }
 }
 
 /* Allocates a receive buffer for each bucket that this process sums. */
-static bool make_buffers(Run *run, Error *err) {
+static bool make_buffers(Buckets *b, Error *err) {
     size_t buffer = 0;
-    for (int i = 0; i < run->bucket_count; i++) {
-        Bucket *bucket = &run->buckets[i];
+    for (int i = 0; i < b->count; i++) {
+        Bucket *bucket = &b->list[i];
         bucket->buffer = buffer;
         if (bucket->owner == EVERYONE || bucket->owner == world_rank())
             buffer += world_buffer_size(bucket->size, bucket->owner == EVERYONE);
     }
-    return memory_alloc(&run->buffer, buffer, sizeof(float), "the processes", err);
+    return memory_alloc(&b->buffer, buffer, sizeof(float), "the processes", err);
 }
 
-bool buckets_open(Run *run, Error *err) {
-    const Model *model = run->model;
+bool buckets_open(Buckets **buckets, const Model *model, const Products *products, float *gradients,
+                  Error *err) {
     size_t tensors = (size_t)model->tensor_count;
-    if (!memory_alloc(&run->owners, tensors, sizeof *run->owners, "the processes", err) ||
-        !memory_alloc(&run->buckets, tensors, sizeof *run->buckets, "the processes", err) ||
-        !choose_owners(run, err))
-        return false;
-    for (int l = -1; l < model->config.L; l++) {
-        fill(run, l, false);
-        fill(run, l, true);
+    Buckets *b;
+    *buckets = NULL;
+    if (!memory_alloc(&b, 1, sizeof *b, "the processes", err)) return false;
+    b->model = model;
+    b->gradients = gradients;
+    bool ok = memory_alloc(&b->owners, tensors, sizeof *b->owners, "the processes", err) &&
+              memory_alloc(&b->list, tensors, sizeof *b->list, "the processes", err) &&
+              choose_owners(b, products, err);
+    for (int l = -1; ok && l < model->config.L; l++) {
+        fill(b, l, false);
+        fill(b, l, true);
     }
-    return make_buffers(run, err);
+    if (ok && make_buffers(b, err))
+        *buckets = b;
+    else
+        buckets_close(b);
+    return *buckets;
 }
 
-void buckets_close(Run *run) {
-    memory_free(run->owners);
-    memory_free(run->buckets);
-    memory_free(run->buffer);
+void buckets_close(Buckets *b) {
+    if (!b) return;
+    memory_free(b->owners);
+    memory_free(b->list);
+    memory_free(b->buffer);
+    memory_free(b);
 }
 
-bool trains(const Run *run, int tensor) {
-    int owner = run->owners ? run->owners[tensor] : EVERYONE;
-    return owner == EVERYONE || owner == world_rank();
+bool buckets_trains(const Buckets *b, int tensor) {
+    return !b || b->owners[tensor] == EVERYONE || b->owners[tensor] == world_rank();
 }
 
-bool answers_for(const Run *run, int tensor) {
-    int owner = run->owners ? run->owners[tensor] : EVERYONE;
-    return !run->owners || world_rank() == (owner == EVERYONE ? 0 : owner);
+bool buckets_counts(const Buckets *b, int tensor) {
+    return !b || world_rank() == (b->owners[tensor] == EVERYONE ? 0 : b->owners[tensor]);
 }
 
-void buckets_send(const Run *run, int layer) {
-    for (int i = 0; i < run->bucket_count; i++) {
-        const Bucket *bucket = &run->buckets[i];
-        if (bucket->layer != layer) continue;
-        float *gradients = run->gradients + bucket->offset, *buffer = run->buffer + bucket->buffer;
+int buckets_number(const Buckets *b) {
+    return b ? b->count : 0;
+}
+
+void buckets_send(const Buckets *b, int block) {
+    for (int i = 0; i < b->count; i++) {
+        const Bucket *bucket = &b->list[i];
+        if (bucket->block != block) continue;
+        float *gradients = b->gradients + bucket->offset, *buffer = b->buffer + bucket->buffer;
         if (bucket->owner == EVERYONE)
             world_allreduce_begin(gradients, bucket->size, buffer);
         else
@@ -98,9 +125,9 @@ void buckets_send(const Run *run, int layer) {
     }
 }
 
-void buckets_share(const Run *run, float *numbers) {
-    for (int i = 0; i < run->bucket_count; i++) {
-        const Bucket *bucket = &run->buckets[i];
+void buckets_share(const Buckets *b, float *numbers) {
+    for (int i = 0; i < b->count; i++) {
+        const Bucket *bucket = &b->list[i];
         if (bucket->owner != EVERYONE)
             world_broadcast_begin(numbers + bucket->offset, bucket->size, bucket->owner);
     }

@@ -1,13 +1,10 @@
 /* optimizer.c - updates the weights: clipping, AdamW and Muon, learning rate schedules. */
 #include "model/engine/optimizer.h"
-#include "model/engine/buckets.h"
 #include "model/engine/muon.h"
-#include "model/engine/profile.h"
 #include "base/elementary.h"
 #include "base/memory.h"
 #include "base/world.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -15,135 +12,136 @@
  * rows without a gradient are left alone. */
 static size_t chunk_size(const Tensor *tensor) {
     enum { CHUNK = 4096 };
-    return tensor->flags & SPARSE ? (size_t)tensor->shape[1] : CHUNK;
+    return tensor->sparse ? (size_t)tensor->shape[1] : CHUNK;
 }
 
 static size_t chunks_in(const Tensor *tensor) {
     return (tensor->size + chunk_size(tensor) - 1) / chunk_size(tensor);
 }
 
-bool optimizer_open(Run *run, Error *err) {
-    const Model *model = run->model;
+bool moments_open(Moments *m, Model *model, const Products *products, bool shared, Error *err) {
     size_t capacity = model->weights_size, chunks = 0;
     for (int i = 0; i < model->tensor_count; i++) chunks += chunks_in(&model->tensors[i]);
-    return memory_alloc(&run->gradients, capacity, sizeof(float), "the gradients", err) &&
-           memory_alloc(&run->first_moments, capacity, sizeof(float), "the optimizer", err) &&
-           memory_alloc(&run->second_moments, capacity, sizeof(float), "the optimizer", err) &&
-           memory_alloc(&run->squares, chunks, sizeof(double), "the optimizer", err);
+    *m = (Moments){.model = model, .products = products};
+    return memory_alloc(&m->gradients, capacity, sizeof(float), "the gradients", err) &&
+           memory_alloc(&m->first, capacity, sizeof(float), "the optimizer", err) &&
+           memory_alloc(&m->second, capacity, sizeof(float), "the optimizer", err) &&
+           memory_alloc(&m->squares, chunks, sizeof(double), "the optimizer", err) &&
+           (!shared || buckets_open(&m->buckets, model, products, m->gradients, err));
 }
 
-void optimizer_close(Run *run) {
-    memory_free(run->gradients);
-    memory_free(run->first_moments);
-    memory_free(run->second_moments);
-    memory_free(run->squares);
+void moments_close(Moments *m) {
+    memory_free(m->gradients);
+    memory_free(m->first);
+    memory_free(m->second);
+    memory_free(m->squares);
+    buckets_close(m->buckets);
 }
 
-void run_restore(Run *run, uint64_t step, const float *first_moments, const float *second_moments) {
-    size_t bytes = run->model->weights_size * sizeof(float);
-    run->step = step;
-    if (first_moments) memcpy(run->first_moments, first_moments, bytes);
-    if (second_moments) memcpy(run->second_moments, second_moments, bytes);
-    if (!run->options.shared) return;
-    world_broadcast(run->first_moments, bytes);
-    world_broadcast(run->second_moments, bytes);
-}
-
-void run_collect(Run *run) {
-    buckets_share(run, run->first_moments);
-}
-
-void run_moments(const Run *run, const float **first, const float **second) {
-    *first = run->first_moments;
-    *second = run->second_moments;
-}
-
-const float *run_gradient(const Run *run, int tensor) {
-    return run->gradients + run->model->tensors[tensor].offset;
-}
-
-/* Threads sum the squares of chunks; then every thread sums all chunks in order. So the sum is the
- * same at any number of threads. Each tensor is counted by one process; the others add 0. */
-static double gradient_norm(const Run *run, const Thread *thread) {
-    const Model *model = run->model;
-    size_t count = 0;
-    double start = profile_now(run);
+size_t moments_scratch(const Model *model, const Isa *isa, const Products *products) {
+    size_t max = 0;
     for (int i = 0; i < model->tensor_count; i++) {
         const Tensor *tensor = &model->tensors[i];
-        size_t chunk = chunk_size(tensor), chunks = chunks_in(tensor);
-        Share share = team_share(thread, chunks, 1);
-        for (size_t j = share.begin; j < share.end; j++) {
-            const float *g = run->gradients + tensor->offset + j * chunk;
-            size_t rest = tensor->size - j * chunk, n = rest < chunk ? rest : chunk;
-            run->squares[count + j] = answers_for(run, i) ? (double)thread->isa->dot(g, g, n) : 0;
-        }
-        count += chunks;
+        if (!tensor->muon) continue;
+        size_t size = muon_scratch(isa, products, tensor->shape[0], tensor->shape[1]);
+        if (size > max) max = size;
     }
-    start = profile_other(run, thread, PROFILE_NORM, start);
-    team_barrier(thread);
-    if (run->options.shared) {
-        if (thread->index == 0) world_allreduce(run->squares, count);
-        team_barrier(thread);
+    return max;
+}
+
+double moments_muon_work(const Moments *m) {
+    double work = 0;
+    for (int i = 0; i < m->model->tensor_count; i++) {
+        const Tensor *tensor = &m->model->tensors[i];
+        if (tensor->muon && buckets_trains(m->buckets, i))
+            work += muon_work(m->products, tensor->shape[0], tensor->shape[1]);
     }
-    start = profile_other(run, thread, PROFILE_WAITING, start);
-    double total = 0;
-    for (size_t i = 0; i < count; i++) total += run->squares[i];
-    profile_other(run, thread, PROFILE_NORM, start);
-    return sqrt(total);
+    return work;
 }
 
 /* One update, and the global gradient norm that it measured. */
 typedef struct {
-    const Run *run;
+    Moments *m;
     const Optimizer *optimizer;
+    Profile *profile;
     double norm;
 } Update;
 
+/* Threads sum the squares of chunks; then every thread sums all chunks in order. So the sum is the
+ * same at any number of threads. Each tensor is counted by one process; the others add 0. */
+static double gradient_norm(const Update *update, const Thread *thread) {
+    Moments *m = update->m;
+    size_t count = 0;
+    double start = profile_now(update->profile);
+    for (int i = 0; i < m->model->tensor_count; i++) {
+        const Tensor *tensor = &m->model->tensors[i];
+        size_t chunk = chunk_size(tensor), chunks = chunks_in(tensor);
+        Share share = team_share(thread, chunks, 1);
+        for (size_t j = share.begin; j < share.end; j++) {
+            const float *g = m->gradients + tensor->offset + j * chunk;
+            size_t rest = tensor->size - j * chunk, n = rest < chunk ? rest : chunk;
+            bool counts = buckets_counts(m->buckets, i);
+            m->squares[count + j] = counts ? (double)thread->isa->dot(g, g, n) : 0;
+        }
+        count += chunks;
+    }
+    start = profile_add(update->profile, thread, PROFILE_NORM, start);
+    team_barrier(thread);
+    if (m->buckets) {
+        if (thread->index == 0) world_allreduce(m->squares, count);
+        team_barrier(thread);
+    }
+    start = profile_add(update->profile, thread, PROFILE_WAITING, start);
+    double total = 0;
+    for (size_t i = 0; i < count; i++) total += m->squares[i];
+    profile_add(update->profile, thread, PROFILE_NORM, start);
+    return sqrt(total);
+}
+
 /* squares[j] is the sum of squares of the tensor's chunk j. */
-static void update_tensor(const Run *run, const Thread *thread, const Tensor *tensor, AdamW step,
+static void update_tensor(const Moments *m, const Thread *thread, const Tensor *tensor, AdamW step,
                           const double *squares) {
     size_t chunk = chunk_size(tensor);
     Share share = team_share(thread, chunks_in(tensor), 1);
     for (size_t j = share.begin; j < share.end; j++) {
-        if (tensor->flags & SPARSE && squares[j] == 0) continue;
+        if (tensor->sparse && squares[j] == 0) continue;
         size_t at = tensor->offset + j * chunk, rest = tensor->size - j * chunk;
         size_t n = rest < chunk ? rest : chunk;
-        float *g = run->gradients + at;
-        thread->isa->adamw(run->model->weights + at, run->first_moments + at,
-                           run->second_moments + at, g, step, n);
+        float *g = m->gradients + at;
+        thread->isa->adamw(m->model->weights + at, m->first + at, m->second + at, g, step, n);
         memset(g, 0, n * sizeof *g); /* the next backward pass adds to it */
     }
 }
 
 /* Each matrix that Muon trains is updated by one thread. The next one goes to the thread with the
  * least work so far; every thread computes the same assignment. */
-static void update_matrices(const Run *run, const Thread *thread, Muon muon) {
+static void update_matrices(const Moments *m, const Thread *thread, Muon muon) {
     float work[MAX_THREADS] = {0}; /* float, not double: it is on a thread's stack */
-    for (int i = 0; i < run->model->tensor_count; i++) {
-        const Tensor *tensor = &run->model->tensors[i];
-        if (!(tensor->flags & MUON)) continue;
-        float *g = run->gradients + tensor->offset;
-        if (!trains(run, i)) { /* the next backward pass adds to it */
+    for (int i = 0; i < m->model->tensor_count; i++) {
+        const Tensor *tensor = &m->model->tensors[i];
+        if (!tensor->muon) continue;
+        float *g = m->gradients + tensor->offset;
+        if (!buckets_trains(m->buckets, i)) { /* the next backward pass adds to it */
             if (i % thread->count == thread->index) memset(g, 0, tensor->size * sizeof *g);
             continue;
         }
         int min = 0, rows = tensor->shape[0], columns = tensor->shape[1];
         for (int t = 1; t < thread->count; t++)
             if (work[t] < work[min]) min = t;
-        work[min] += (float)muon_work(run->products, rows, columns);
+        work[min] += (float)muon_work(m->products, rows, columns);
         if (min != thread->index) continue;
-        muon_step(thread, run->model->weights + tensor->offset, run->first_moments + tensor->offset,
-                  g, rows, columns, muon);
+        muon_step(thread, m->model->weights + tensor->offset, m->first + tensor->offset, g, rows,
+                  columns, muon);
         memset(g, 0, tensor->size * sizeof *g);
     }
 }
 
 static void update_work(const Thread *thread, void *argument) {
     Update *update = argument;
-    const Run *run = update->run;
+    const Moments *m = update->m;
     const Optimizer *o = update->optimizer;
-    double norm = gradient_norm(run, thread), steps = (double)run->step;
-    double start = profile_now(run);
+    double norm = gradient_norm(update, thread), steps = (double)m->step;
+    double start = profile_now(update->profile);
     AdamW step = {
         .learning_rate = (float)o->learning_rate,
         .beta1 = (float)o->beta1,
@@ -153,39 +151,33 @@ static void update_work(const Thread *thread, void *argument) {
         .correction2 = (float)(1 - power(o->beta2, steps)),
         .gradient_scale = o->clip > 0 && norm > o->clip ? (float)(o->clip / norm) : 1.0f,
     };
-    const double *squares = run->squares;
+    const double *squares = m->squares;
     if (thread->index == 0) update->norm = norm;
-    for (int i = 0; i < run->model->tensor_count; i++) {
-        const Tensor *tensor = &run->model->tensors[i];
-        if (tensor->flags & MUON) {
-            squares += chunks_in(tensor);
-            continue;
-        }
-        step.decay = tensor->flags & DECAYS ? (float)o->weight_decay : 0.0f;
-        update_tensor(run, thread, tensor, step, squares);
+    for (int i = 0; i < m->model->tensor_count; i++) {
+        const Tensor *tensor = &m->model->tensors[i];
+        step.decay = tensor->decays ? (float)o->weight_decay : 0.0f;
+        if (!tensor->muon) update_tensor(m, thread, tensor, step, squares);
         squares += chunks_in(tensor);
     }
-    start = profile_other(run, thread, PROFILE_ADAMW, start);
-    update_matrices(run, thread,
+    start = profile_add(update->profile, thread, PROFILE_ADAMW, start);
+    update_matrices(m, thread,
                     (Muon){.rate = (float)o->matrix_rate,
                            .momentum = (float)o->momentum,
                            .decay = (float)o->matrix_decay});
-    profile_other(run, thread, PROFILE_MUON, start);
+    profile_add(update->profile, thread, PROFILE_MUON, start);
 }
 
-double run_update(Run *run, const Optimizer *optimizer) {
-    Update update = {.run = run, .optimizer = optimizer};
-    double start = profile_now(run);
-    if (run->options.shared) world_wait(); /* until all gradients are summed */
-    profile_sharing(run, start);
-    run->step++;
-    profile_team(run, run->options.threads, update_work, &update);
-    start = profile_now(run);
-    buckets_share(run, run->model->weights);
-    profile_sharing(run, start);
-    profile_updated(run);
+double moments_update(Moments *m, Team *team, int threads, const Optimizer *optimizer,
+                      Profile *profile) {
+    Update update = {.m = m, .optimizer = optimizer, .profile = profile};
+    m->step++;
+    profile_begin(profile, threads);
+    team_run(team, threads, update_work, &update);
+    profile_end(profile, threads);
     return update.norm;
 }
+
+/* ---- learning rate schedules ---- */
 
 static double warming(int step, int warmup) {
     return (double)(step + 1) / (warmup + 1);

@@ -1,6 +1,4 @@
 #include "model/engine/profile.h"
-#include "model/engine/buckets.h"
-#include "model/engine/muon.h"
 #include "base/clock.h"
 #include "base/memory.h"
 
@@ -8,127 +6,93 @@
 
 struct Profile {
     bool in_step;
+    int threads, instructions;
     double tokens, pairs; /* of all passes: tokens, and pairs of tokens of which one sees the
                              other */
     double updates;
     size_t row;
-    double *seconds; /* [threads][row]: of each instruction, then of each other; then the time of
+    double *seconds; /* [threads][row]: of each instruction, then of the others; then the time of
                         the thread's last reading of the clock */
 };
 
-static size_t places_of(const Run *run) {
-    return (size_t)run->program.count + PROFILE_OTHERS;
+bool profile_open(Profile **profile, int threads, int instructions, Error *err) {
+    Profile *p;
+    *profile = NULL;
+    if (!memory_alloc(&p, 1, sizeof *p, "the profile", err)) return false;
+    p->threads = threads;
+    p->instructions = instructions;
+    p->row = memory_lines((size_t)instructions + PROFILE_OTHERS + 1);
+    if (!memory_alloc(&p->seconds, (size_t)threads * p->row, sizeof(double), "the profile", err)) {
+        memory_free(p);
+        return false;
+    }
+    *profile = p;
+    return true;
 }
 
-bool run_profile(Run *run, Error *err) {
-    size_t row = memory_lines(places_of(run) + 1);
-    profile_close(run);
-    if (!memory_alloc(&run->profile, 1, sizeof *run->profile, "the profile", err)) return false;
-    run->profile->row = row;
-    size_t count = (size_t)run->options.threads * row;
-    bool ok = memory_alloc(&run->profile->seconds, count, sizeof(double), "the profile", err);
-    if (!ok) profile_close(run);
-    return ok;
-}
-
-void profile_close(Run *run) {
-    if (run->profile) memory_free(run->profile->seconds);
-    memory_free(run->profile);
-    run->profile = NULL;
+void profile_close(Profile *p) {
+    if (p) memory_free(p->seconds);
+    memory_free(p);
 }
 
 /* ---- measuring ---- */
 
-static bool measures(const Run *run) {
-    return run->profile && run->profile->in_step;
+static bool measures(const Profile *p) {
+    return p && p->in_step;
 }
 
-void profile_pass(const Run *run, bool training) {
-    Profile *p = run->profile;
-    double tokens = (double)run->pass.B * run->pass.T;
+/* The seconds of a place of a thread; at PROFILE_OTHERS, its last reading of the clock. */
+static double *seconds_at(const Profile *p, int thread, int place) {
+    int column = place >= 0 ? place : p->instructions - 1 - place;
+    return &p->seconds[(size_t)thread * p->row + (size_t)column];
+}
+
+static double *last_reading(const Profile *p, int thread) {
+    return seconds_at(p, thread, -1 - PROFILE_OTHERS);
+}
+
+void profile_pass(Profile *p, bool training, int B, int T) {
+    double tokens = (double)B * T;
     if (p) p->in_step = training;
-    if (!measures(run)) return;
+    if (!measures(p)) return;
     p->tokens += tokens;
-    p->pairs += tokens * (run->pass.T + 1) / 2;
+    p->pairs += tokens * (T + 1) / 2;
 }
 
-void profile_updated(const Run *run) {
-    if (!measures(run)) return;
-    run->profile->in_step = false;
-    run->profile->updates++;
+void profile_updated(Profile *p) {
+    if (!measures(p)) return;
+    p->in_step = false;
+    p->updates++;
 }
 
-double profile_now(const Run *run) {
-    return measures(run) ? clock_seconds() : 0;
+double profile_now(const Profile *p) {
+    return measures(p) ? clock_seconds() : 0;
 }
 
-static double *row_of(const Run *run, int thread) {
-    return run->profile->seconds + (size_t)thread * run->profile->row;
-}
-
-void profile_team(const Run *run, int threads, void (*work)(const Thread *thread, void *argument),
-                  void *argument) {
-    size_t last = places_of(run), waiting = (size_t)run->program.count + PROFILE_WAITING;
-    double begun = profile_now(run);
-    for (int t = 0; measures(run) && t < threads; t++) row_of(run, t)[last] = begun;
-    team_run(run->team, threads, work, argument);
-    double now = profile_now(run);
-    for (int t = 0; measures(run) && t < threads; t++)
-        row_of(run, t)[waiting] += (now - row_of(run, t)[last]) / threads;
-}
-
-static double note(const Run *run, const Thread *thread, size_t place, double start) {
-    if (!measures(run)) return 0;
-    double now = clock_seconds(), *row = row_of(run, thread->index);
-    row[place] += (now - start) / thread->count;
-    row[places_of(run)] = now;
+double profile_add(Profile *p, const Thread *thread, int place, double start) {
+    if (!measures(p)) return 0;
+    double now = clock_seconds();
+    *seconds_at(p, thread->index, place) += (now - start) / thread->count;
+    *last_reading(p, thread->index) = now;
     return now;
 }
 
-double profile_instruction(const Run *run, const Thread *thread, int number, double start) {
-    return note(run, thread, (size_t)number, start);
+void profile_sharing(Profile *p, double start) {
+    if (measures(p)) *seconds_at(p, 0, PROFILE_SHARING) += clock_seconds() - start;
 }
 
-double profile_other(const Run *run, const Thread *thread, ProfileOther other, double start) {
-    return note(run, thread, (size_t)run->program.count + other, start);
+void profile_begin(Profile *p, int threads) {
+    double now = profile_now(p);
+    for (int t = 0; measures(p) && t < threads; t++) *last_reading(p, t) = now;
 }
 
-void profile_sharing(const Run *run, double start) {
-    size_t place = (size_t)run->program.count + PROFILE_SHARING;
-    if (measures(run) && run->options.shared) row_of(run, 0)[place] += clock_seconds() - start;
+void profile_end(Profile *p, int threads) {
+    double now = profile_now(p);
+    for (int t = 0; measures(p) && t < threads; t++)
+        *seconds_at(p, t, PROFILE_WAITING) += (now - *last_reading(p, t)) / threads;
 }
 
 /* ---- reading ---- */
-
-/* The operations of an instruction: a multiply-add counts as two. Of attention those of the
- * unmasked half: two products forward, five backward. */
-static double operations_of(const Run *run, const Instruction *at) {
-    const Profile *p = run->profile;
-    double in = at->inputs[0].width, out = at->outputs[0].width;
-    const char *name = at->operation->name;
-    if (strcmp(name, "linear_gradients") == 0) out = at->inputs[1].width;
-    if (strncmp(name, "linear", 6) == 0) return 2 * p->tokens * in * out;
-    if (strcmp(name, "attention") == 0) return 2 * 2 * p->pairs * in;
-    if (strcmp(name, "attention_backward") == 0) return 5 * 2 * p->pairs * in;
-    return 0;
-}
-
-/* Of its products. */
-static double muon_operations(const Run *run) {
-    double work = 0;
-    for (int i = 0; i < run->model->tensor_count; i++) {
-        const Tensor *tensor = &run->model->tensors[i];
-        if (tensor->flags & MUON && trains(run, i))
-            work += muon_work(run->products, tensor->shape[0], tensor->shape[1]);
-    }
-    return 2 * work * run->profile->updates;
-}
-
-static double seconds_of(const Run *run, size_t place) {
-    double seconds = 0;
-    for (int t = 0; t < run->options.threads; t++) seconds += row_of(run, t)[place];
-    return seconds;
-}
 
 /* The line of that name, a new one at the end if there is none; NULL if there is no room. */
 static ProfileLine *find_line(ProfileLine *lines, int *count, int max, const char *name) {
@@ -139,28 +103,32 @@ static ProfileLine *find_line(ProfileLine *lines, int *count, int max, const cha
     return &lines[(*count)++];
 }
 
-int run_profile_lines(const Run *run, ProfileLine *lines, int max) {
-    static const char *const others[PROFILE_OTHERS] = {[PROFILE_WAITING] = "waiting for threads",
-                                                       [PROFILE_PACKING] = "packing of weights",
-                                                       [PROFILE_LOSS] = "cross_entropy",
-                                                       [PROFILE_NORM] = "norm of the gradient",
-                                                       [PROFILE_ADAMW] = "AdamW",
-                                                       [PROFILE_MUON] = "Muon",
-                                                       [PROFILE_SHARING] =
-                                                           "sharing between processes"};
+int profile_lines(const Profile *p, const Program *program, double muon_work, ProfileLine *lines,
+                  int max) {
+    static const char *const others[PROFILE_OTHERS] = {"waiting for threads",
+                                                       "packing of weights",
+                                                       "cross_entropy",
+                                                       "norm of the gradient",
+                                                       "AdamW",
+                                                       "Muon",
+                                                       "sharing between processes"};
     int count = 0;
-    for (int i = 0; run->profile && i < run->program.count + PROFILE_OTHERS; i++) {
-        int other = i - run->program.count;
-        const Instruction *at = &run->program.list[i];
-        double seconds = seconds_of(run, (size_t)i), operations = 0;
-        const char *name = other < 0 ? at->operation->name : others[other];
-        if (other < 0) operations = operations_of(run, at);
-        if (other == PROFILE_MUON) operations = muon_operations(run);
-        bool idle = seconds <= 0 || (other == PROFILE_MUON && operations <= 0);
-        ProfileLine *line = idle ? NULL : find_line(lines, &count, max, name);
+    for (int i = 0; p && i < p->instructions + PROFILE_OTHERS; i++) {
+        int other = i - p->instructions;
+        const Operation *operation = other < 0 ? program->list[i].operation : NULL;
+        double seconds = 0, work = 0;
+        for (int t = 0; t < p->threads; t++)
+            seconds += *seconds_at(p, t, other < 0 ? i : -1 - other);
+        if (operation && operation->work)
+            work = operation->work(&program->list[i], p->tokens, p->pairs);
+        if (other == -1 - PROFILE_MUON) work = muon_work * p->updates;
+        bool idle = seconds <= 0 || (other == -1 - PROFILE_MUON && work <= 0);
+        ProfileLine *line =
+            idle ? NULL
+                 : find_line(lines, &count, max, operation ? operation->name : others[other]);
         if (!line) continue;
         line->seconds += seconds;
-        line->operations += operations;
+        line->operations += 2 * work; /* a multiply-add counts as two */
     }
     return count;
 }

@@ -1,4 +1,4 @@
-/* record.h - records a rung's passes as a program. Private to model/. */
+/* record.h - from a rung to the program that the engine executes. Private to model/. */
 #ifndef TRIL_MODEL_ENGINE_RECORD_H
 #define TRIL_MODEL_ENGINE_RECORD_H
 
@@ -6,7 +6,7 @@
 
 /* Calls the rung's forward and, in training, its backward, which write the program `p`, with the
  * loss between them. The program borrows the model and does not read its weights. program_close
- * releases the program. Refused: no memory; then there is nothing to release. */
+ * releases the program. Errors: no memory, a wrong rung; then there is nothing to release. */
 bool record(Program *p, const Model *model, bool training, Error *err);
 
 #endif

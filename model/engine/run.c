@@ -1,78 +1,37 @@
-/* run.c - opens a run: its program, its memory, its threads. */
-#include "model/engine/run.h"
-#include "model/engine/buckets.h"
-#include "model/engine/execute.h"
-#include "model/engine/muon.h"
-#include "model/engine/optimizer.h"
-#include "model/engine/profile.h"
-#include "model/engine/record.h"
+/* run.c - a run: its parts, its passes, the loss, and how many threads a pass is worth. */
+#include "model/engine/inside.h"
+#include "model/engine/pace.h"
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "base/threads.h"
 #include "base/world.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* The largest pass of a run. */
-static Capacity capacity_of(const Run *run) {
-    size_t tokens = (size_t)run->options.batch * (size_t)run->options.length;
-    return (Capacity){.tokens = tokens,
-                      .positions = (size_t)run->options.length,
-                      .block = (size_t)execute_block_size(run->products, tokens,
-                                                          run->options.threads, BLOCK_MAX)};
-}
+enum { WINDOWS_AT_ONCE = 4096 };
 
-/* The memory of a run, in floats. */
-typedef struct {
-    size_t activations, packed;
-    size_t scratch; /* for each thread, for attention or Muon */
-} Needs;
+struct Run {
+    Executor x;
+    Moments moments; /* in training */
+    Team *team;
+    RunOptions options;
+    bool sharing; /* sends to other processes */
+    /* sequences of a shared batch: in all, and before this process's part; in a run that is not
+       shared: options.batch, and 0 */
+    int whole, before;
+    bool paced;    /* one thread or several, by what `paces` measured: run_pace */
+    Pace paces[2]; /* of passes of one token, and of several */
+    float *losses; /* of each token */
+    double *sums;  /* [WINDOWS_AT_ONCE]: the summed losses of windows, in an evaluation */
+    Memory memory;
+};
 
-/* Sizes the three memories of the activations. Returns the floats of all. */
-static size_t lay_out(Run *run) {
-    const Schedule *s = &run->schedule;
-    size_t own = s->many_own > s->single_own ? s->many_own : s->single_own;
-    run->own_size = memory_lines(own);
-    return s->many_shared + (size_t)run->options.threads * run->own_size + s->single_shared;
-}
-
-/* Places the packed copies of the weights that instructions need packed. Returns their floats. */
-static size_t lay_out_packed(Run *run) {
-    const Model *model = run->model;
-    const Program *p = &run->program;
-    size_t size = 0;
-    for (int i = 0; i < model->tensor_count; i++) run->packed_offsets[i] = SIZE_MAX;
-    for (int i = 0; i < p->count; i++) {
-        int number = p->list[i].tensors[0];
-        if (!p->list[i].operation->packed || run->packed_offsets[number] != SIZE_MAX) continue;
-        const Tensor *tensor = &model->tensors[number];
-        run->packed_offsets[number] = size;
-        size += memory_lines(
-            linear_packed_size(run->isa, run->products, tensor->shape[1], tensor->shape[0]));
-    }
-    return size;
-}
-
-/* Sets the pointers of each Param and of the memories, and fills the constants. */
-static void look_up(Run *run) {
-    const Model *model = run->model;
-    const Program *p = &run->program;
-    for (int i = 0; i < model->tensor_count; i++) {
-        size_t offset = model->tensors[i].offset, packed = run->packed_offsets[i];
-        run->params[i] = (Param){.w = model->weights + offset,
-                                 .dw = run->gradients ? run->gradients + offset : NULL,
-                                 .packed = packed == SIZE_MAX ? NULL : run->packed + packed};
-    }
-    run->own = run->activations + run->schedule.many_shared;
-    run->single = run->own + (size_t)run->options.threads * run->own_size;
-    for (int id = 1; id < p->array_count; id++) {
-        float *rows = run->activations + run->schedule.many[id].offset;
-        int width = p->arrays[id].width;
-        for (int t = 0; t < run->options.length && p->arrays[id].fill; t++)
-            p->arrays[id].fill(rows + (size_t)t * (size_t)width, t, width);
-    }
-}
+/* ---- opening ---- */
 
 int run_max_threads(void) {
     return min_int(threads_processors(), MAX_THREADS);
@@ -85,32 +44,15 @@ int run_default_threads(void) {
     return threads > 0 && threads < max ? (int)threads : max;
 }
 
-/* The scratch that each thread needs, in floats. */
-static size_t scratch_of(const Run *run) {
-    const Model *model = run->model;
-    const Program *p = &run->program;
-    size_t max = 0;
-    for (int i = 0; i < p->count; i++) {
-        const Instruction *at = &p->list[i];
-        if (at->operation != &attention_operation) continue;
-        int dk = at->inputs[0].width / at->NH, dv = at->outputs[0].width / at->NH;
-        size_t size = attention_scratch(run->isa, run->products, run->options.length, dk, dv);
-        if (size > max) max = size;
-    }
-    for (int i = 0; i < model->tensor_count && run->options.training; i++) {
-        const Tensor *tensor = &model->tensors[i];
-        if (!(tensor->flags & MUON)) continue;
-        size_t size = muon_scratch(run->isa, run->products, tensor->shape[0], tensor->shape[1]);
-        if (size > max) max = size;
-    }
-    return max;
+Precision run_default_precision(void) {
+    return bf16_advised() ? BFLOAT16 : FLOAT32;
 }
 
 /* Reduces the batch to this process's part. Without training, a batch may have fewer sequences than
  * there are processes. */
 static bool take_part(Run *run, Error *err) {
     RunOptions *o = &run->options;
-    o->shared = o->shared && world_size() > 1;
+    run->sharing = o->shared = o->shared && world_size() > 1;
     int rank = o->shared ? world_rank() : 0, size = o->shared ? world_size() : 1;
     run->whole = o->batch;
     run->before = (int)((int64_t)o->batch * rank / size);
@@ -123,66 +65,45 @@ static bool take_part(Run *run, Error *err) {
     return fail(err, "%d x %d tokens in a batch are more than %d", o->batch, o->length, MAX_TOKENS);
 }
 
-/* Are all numbers that follow from the pass, such as the bytes of all arrays, sizes? With eight
- * bytes in a size_t always; with four, on 32-bit machines, the batch must be small. */
-static bool check_count(const Run *run, Error *err) {
-    const double spare = 4;
-    const Program *p = &run->program;
-    double tokens = (double)run->options.batch * run->options.length, numbers = 0;
-    for (int id = 1; id < p->array_count; id++)
-        numbers += p->arrays[id].width * (p->arrays[id].count > 0 ? p->arrays[id].count : tokens);
-    if (numbers * sizeof(float) <= (double)SIZE_MAX / spare) return true;
-    fail(err, "a pass over %.0f tokens is too large for this machine", tokens);
-    err->no_memory = true;
-    return false;
+static size_t tokens_of(const Run *run) {
+    return (size_t)run->options.batch * (size_t)run->options.length;
 }
 
-static bool make_program(Run *run, Error *err) {
-    if (!record(&run->program, run->model, run->options.training, err) || !check_count(run, err))
-        return false;
-    if (run->options.kept) program_keep_all(&run->program);
-    Capacity capacity = capacity_of(run);
-    run->longest_block = (int)capacity.block;
-    return schedule_open(&run->schedule, &run->program, capacity, err);
+static size_t scratch_of(const Run *run) {
+    const Executor *x = &run->x;
+    size_t program = execute_scratch(x, run->options.length);
+    size_t muon = run->options.training ? moments_scratch(x->model, x->isa, x->products) : 0;
+    return program > muon ? program : muon;
 }
 
 /* Makes a run with everything chosen and laid out. Its large memory is measured, not yet
  * allocated. */
-static bool plan(Run **planned, Model *model, const RunOptions *options, Needs *needs, Error *err) {
+static bool plan(Run **planned, Model *model, const RunOptions *options, Error *err) {
     Run *run;
     *planned = NULL;
     if (!memory_alloc(&run, 1, sizeof *run, "the run", err)) return false;
-    run->model = model;
     run->options = *options;
-    if (!take_part(run, err)) {
+    run->x.model = model;
+    run->x.threads = options->threads;
+    run->x.isa = isa_choose(err);
+    run->x.products = options->precision == BFLOAT16       ? bf16_choose(err)
+                      : options->precision == BF16_WEIGHTS ? &bf16_weight_products
+                      : options->precision == INT8_WEIGHTS ? &int8_weight_products
+                                                           : &float32_products;
+    if (!run->x.isa || !run->x.products || !take_part(run, err) ||
+        !execute_plan(&run->x, options->training, options->kept, tokens_of(run), options->length,
+                      err)) {
         run_close(run);
         return false;
     }
-    size_t tokens = (size_t)run->options.batch * (size_t)options->length;
-    size_t tensors = (size_t)model->tensor_count;
-    run->isa = isa_choose(err);
-    run->products = options->precision == BFLOAT16       ? bf16_choose(err)
-                    : options->precision == BF16_WEIGHTS ? &bf16_weight_products
-                    : options->precision == INT8_WEIGHTS ? &int8_weight_products
-                                                         : &float32_products;
-    if (!run->isa || !run->products ||
-        !memory_alloc(&run->packed_offsets, tensors, sizeof(size_t), "the run", err) ||
-        !memory_alloc(&run->params, tensors, sizeof(Param), "the run", err) ||
-        !make_program(run, err)) {
-        run_close(run);
-        return false;
-    }
-    *needs = (Needs){
-        .activations = lay_out(run), .packed = lay_out_packed(run), .scratch = scratch_of(run)};
+    bool sharing = run->options.shared && options->training;
     run->memory = (Memory){
-        .weights = (model->weights_size + needs->packed) * sizeof(float),
+        .weights = (model->weights_size + run->x.packed_size) * sizeof(float),
         .optimizer = options->training ? 3 * model->weights_size * sizeof(float) : 0,
-        .messages = run->options.shared && options->training
-                        ? world_buffer_size(model->weights_size, true) * sizeof(float)
-                        : 0,
-        .activations =
-            (needs->activations + tokens) * sizeof(float) + WINDOWS_AT_ONCE * sizeof(double),
-        .threads = (size_t)options->threads * team_scratch(needs->scratch) * sizeof(float)};
+        .messages = sharing ? world_buffer_size(model->weights_size, true) * sizeof(float) : 0,
+        .activations = (run->x.activations_size + tokens_of(run)) * sizeof(float) +
+                       WINDOWS_AT_ONCE * sizeof(double),
+        .threads = (size_t)options->threads * team_scratch(scratch_of(run)) * sizeof(float)};
     *planned = run;
     return true;
 }
@@ -191,47 +112,29 @@ bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err)
     assert(!options->training || options->precision < BF16_WEIGHTS);
     assert(options->threads >= 1 && options->threads <= MAX_THREADS);
     assert(options->batch >= 1 && options->length >= 1 && options->length <= model->config.T);
-    Needs needs;
     Run *run;
     *opened = NULL;
-    if (!plan(&run, model, options, &needs, err)) return false;
-    size_t tokens = (size_t)run->options.batch * (size_t)options->length;
-    if (!team_open(&run->team, run->isa, run->products, options->threads, needs.scratch, err) ||
-        !memory_alloc(&run->packed, needs.packed, sizeof(float), "the packed weights", err) ||
-        !memory_alloc(&run->activations, needs.activations, sizeof(float), "the activations",
-                      err) ||
-        !memory_alloc(&run->taken, (size_t)run->schedule.step_count * (size_t)options->threads,
-                      sizeof *run->taken, "the threads", err) ||
-        !memory_alloc(&run->losses, tokens, sizeof(float), "the losses", err) ||
-        !memory_alloc(&run->sums, WINDOWS_AT_ONCE, sizeof(double), "the losses", err) ||
-        (options->training && !optimizer_open(run, err)) ||
-        (options->training && run->options.shared && !buckets_open(run, err))) {
+    if (!plan(&run, model, options, err)) return false;
+    Executor *x = &run->x;
+    if (!team_open(&run->team, x->isa, x->products, options->threads, scratch_of(run), err) ||
+        (options->training &&
+         !moments_open(&run->moments, model, x->products, run->options.shared, err)) ||
+        !execute_allocate(x, run->moments.gradients, options->length, err) ||
+        !memory_alloc(&run->losses, tokens_of(run), sizeof(float), "the losses", err) ||
+        !memory_alloc(&run->sums, WINDOWS_AT_ONCE, sizeof(double), "the losses", err)) {
         run_close(run);
         return false;
     }
-    look_up(run);
+    x->buckets = run->moments.buckets;
     run_freeze(run, options->frozen);
     *opened = run;
     return true;
 }
 
-void run_pace(Run *run) {
-    run->paced = true;
-}
-
-Precision run_default_precision(void) {
-    return bf16_advised() ? BFLOAT16 : FLOAT32;
-}
-
-Memory run_memory(const Run *run) {
-    return run->memory;
-}
-
 bool run_estimate(const Config *config, const RunOptions *options, Memory *memory, Error *err) {
     Model model;
     Run *run = NULL;
-    Needs needs;
-    bool ok = model_lay_out(&model, config, err) && plan(&run, &model, options, &needs, err);
+    bool ok = model_lay_out(&model, config, err) && plan(&run, &model, options, err);
     if (ok) *memory = run->memory;
     run_close(run);
     model_free(&model);
@@ -240,31 +143,334 @@ bool run_estimate(const Config *config, const RunOptions *options, Memory *memor
 
 void run_close(Run *run) {
     if (!run) return;
-    optimizer_close(run);
-    profile_close(run);
-    buckets_close(run);
+    moments_close(&run->moments);
+    execute_close(&run->x);
     team_close(run->team);
-    program_close(&run->program);
-    schedule_close(&run->schedule);
-    memory_free(run->params);
-    memory_free(run->activations);
-    memory_free(run->packed_offsets);
-    memory_free(run->packed);
-    memory_free(run->taken);
     memory_free(run->losses);
     memory_free(run->sums);
     memory_free(run);
 }
 
+void run_pace(Run *run) {
+    run->paced = true;
+}
+
+void run_send(Run *run, bool sending) {
+    run->sharing = sending;
+    run->x.buckets = sending ? run->moments.buckets : NULL;
+}
+
+bool run_profile(Run *run, Error *err) {
+    profile_close(run->x.profile);
+    return profile_open(&run->x.profile, run->options.threads, run->x.program.count, err);
+}
+
+int run_profile_lines(const Run *run, ProfileLine *lines, int max) {
+    double muon = run->options.training ? moments_muon_work(&run->moments) : 0;
+    return profile_lines(run->x.profile, &run->x.program, muon, lines, max);
+}
+
+/* ---- what it has ---- */
+
+const Executor *run_executor(const Run *run) {
+    return &run->x;
+}
+
+const Moments *run_optimizer(const Run *run) {
+    return &run->moments;
+}
+
+Memory run_memory(const Run *run) {
+    return run->memory;
+}
+
 const Model *run_model(const Run *run) {
-    return run->model;
+    return run->x.model;
 }
 
 const char *run_kernels(const Run *run) {
-    return run->isa->name;
+    return run->x.isa->name;
 }
 
 int run_part(const Run *run, int *first) {
     *first = run->before;
     return run->options.batch;
+}
+
+void run_moments(const Run *run, const float **first, const float **second) {
+    *first = run->moments.first;
+    *second = run->moments.second;
+}
+
+const float *run_gradient(const Run *run, int tensor) {
+    return run->moments.gradients + run->x.model->tensors[tensor].offset;
+}
+
+/* ---- threads ---- */
+
+int run_worth(double work, int waits, int max) {
+    const double apart = 1 << 15; /* multiply-adds in one or two microseconds: a few times the cost
+                                     of a barrier */
+    double threads = work / (apart * waits);
+    return threads < 2 ? 1 : threads < max ? (int)threads : max;
+}
+
+/* The multiply-adds of a pass. Each token takes one with every weight, and two with each channel of
+ * the `reach` tokens that it attends to. */
+static double work_of(const Run *run, int tokens, int reach) {
+    const Model *model = run->x.model;
+    double sight = 2.0 * model->config.L * model->config.C * reach;
+    return (double)tokens * ((double)model->parameters + sight);
+}
+
+static double work_of_pass(const Run *run) {
+    const Pass *pass = &run->x.pass;
+    return work_of(run, pass->B * pass->T, pass->past + pass->T);
+}
+
+static int threads_for(const Run *run, double work, bool single) {
+    const Schedule *s = &run->x.schedule;
+    return run_worth(work, 1 + (single ? s->single_barriers : s->many_barriers),
+                     run->options.threads);
+}
+
+int run_threads(const Run *run) {
+    int threads = threads_for(run, work_of_pass(run), run->x.pass.single);
+    /* a thread without a slice would only wait */
+    return run->x.pass.single ? threads : min_int(threads, execute_slices(&run->x));
+}
+
+void run_freeze(Run *run, bool frozen) {
+    run->options.frozen = run->x.frozen = frozen;
+    run->x.backward = false;
+    /* no more threads than a pass of one token needs: others are started when they are useful */
+    int threads =
+        run->options.training ? run->options.threads : threads_for(run, work_of(run, 1, 1), true);
+    if (frozen) team_run(run->team, threads, execute_packing, &run->x);
+}
+
+/* ---- passes ---- */
+
+/* Begins a pass. Returns how many threads are useful. */
+static int begin(Run *run, const int32_t *ids, int B, int T, int past, bool training) {
+    Executor *x = &run->x;
+    assert(B >= 1 && T >= 1 && past >= 0 && past + T <= run->options.length);
+    assert((size_t)B * (size_t)T <= tokens_of(run) && (past == 0 || B == 1));
+    x->pass = (Pass){.ids = ids,
+                     .B = B,
+                     .T = T,
+                     .past = past,
+                     .single = B * T == 1 && !run->options.training,
+                     .before = (size_t)run->before * (size_t)T};
+    if (training) {
+        x->pass.dropout = (float)x->model->config.dropout;
+        x->pass.masks = random_key(run->options.seed, RANDOM_DROPOUT, run->moments.step);
+    }
+    profile_pass(x->profile, training, B, T);
+    execute_begin(x, threads_for(run, work_of_pass(run), x->pass.single), false);
+    return run_threads(run);
+}
+
+/* Runs the pass with `threads` threads, or with one if that was faster lately, and measures it. */
+static void forward_timed(Run *run, int threads) {
+    Pace *pace = &run->paces[run->x.pass.B * run->x.pass.T > 1];
+    double work = work_of_pass(run), begun = clock_seconds(), worked = clock_worked();
+    bool shared = pace_shares(pace, work);
+    team_run(run->team, shared ? threads : 1, execute_pass, &run->x);
+    pace_note(pace, shared, work, clock_seconds() - begun, clock_worked() - worked);
+}
+
+const float *run_forward(Run *run, const int32_t *ids, int B, int T, int past) {
+    int threads = begin(run, ids, B, T, past, false);
+    if (run->paced && threads > 1)
+        forward_timed(run, threads);
+    else
+        team_run(run->team, threads, execute_pass, &run->x);
+    return execute_array(&run->x, run->x.program.logits);
+}
+
+static void softmax_work(const Thread *thread, void *argument) {
+    const Executor *x = argument;
+    size_t V = (size_t)x->model->config.V;
+    Slice own;
+    for (int i = 0; execute_own_slice(x, thread, i, &own); i++) {
+        float *logits = execute_array(x, x->program.logits) + own.first * V;
+        thread->isa->softmax(logits, V, NULL, logits, 1.0f, own.count, (int)V);
+    }
+}
+
+const float *run_probabilities(Run *run, const int32_t *ids, int B, int T) {
+    const float *logits = run_forward(run, ids, B, T, 0);
+    team_run(run->team, run_threads(run), softmax_work, &run->x);
+    return logits;
+}
+
+/* Runs work(thread, argument) with the threads that the pass is worth, and measures it. */
+static void work_timed(Run *run, void (*work)(const Thread *, void *), void *argument) {
+    int threads = run_threads(run);
+    profile_begin(run->x.profile, threads);
+    team_run(run->team, threads, work, argument);
+    profile_end(run->x.profile, threads);
+}
+
+void run_forward_training(Run *run, const int32_t *ids, int B, int T) {
+    assert(run->options.training);
+    begin(run, ids, B, T, 0, true);
+    work_timed(run, execute_pass, &run->x);
+}
+
+static void loss_work(const Thread *thread, void *argument) {
+    const Run *run = argument;
+    const Executor *x = &run->x;
+    size_t V = (size_t)x->model->config.V;
+    Slice own;
+    double start = profile_now(x->profile);
+    for (int i = 0; execute_own_slice(x, thread, i, &own); i++)
+        cross_entropy(thread, run->losses + own.first,
+                      execute_array(x, x->program.logits) + own.first * V,
+                      x->pass.targets + own.first, own.count, (int)V);
+    profile_add(x->profile, thread, PROFILE_LOSS, start);
+}
+
+/* The tokens in the loss, of all processes. Each process cuts its sequences into as many pieces. */
+static double tokens_in_loss(const Run *run) {
+    double tokens = (double)run->x.pass.B * run->x.pass.T;
+    return run->sharing ? tokens / run->options.batch * run->whole : tokens;
+}
+
+double run_loss(Run *run, const int32_t *targets) {
+    run->x.pass.targets = targets;
+    work_timed(run, loss_work, run);
+    double total = 0, start = profile_now(run->x.profile);
+    for (int n = 0; n < run->x.pass.B * run->x.pass.T; n++) total += (double)run->losses[n];
+    if (run->sharing) {
+        start = profile_now(run->x.profile);
+        world_allreduce(&total, 1);
+        profile_sharing(run->x.profile, start);
+    }
+    return total / tokens_in_loss(run);
+}
+
+void run_teach(Run *run, const float *probabilities, double share) {
+    run->x.pass.taught = probabilities;
+    run->x.pass.taught_share = (float)share;
+}
+
+void run_backward(Run *run, const int32_t *targets) {
+    assert(!run->options.frozen); /* its packed weights are those of a forward pass */
+    run->x.pass.targets = targets;
+    run->x.pass.scale = 1.0f / (float)tokens_in_loss(run);
+    execute_begin(&run->x, 0, true);
+    work_timed(run, execute_pass, &run->x);
+    run->x.pass.taught = NULL;
+}
+
+/* ---- updates ---- */
+
+double run_update(Run *run, const Optimizer *optimizer) {
+    Moments *m = &run->moments;
+    Profile *profile = run->x.profile;
+    double start = profile_now(profile);
+    if (run->sharing) {
+        world_wait(); /* until all gradients are summed */
+        profile_sharing(profile, start);
+    }
+    double norm = moments_update(m, run->team, run->options.threads, optimizer, profile);
+    if (run->sharing) {
+        start = profile_now(profile);
+        buckets_share(m->buckets, m->model->weights);
+        profile_sharing(profile, start);
+    }
+    profile_updated(profile);
+    return norm;
+}
+
+void run_restore(Run *run, uint64_t step, const float *first_moments, const float *second_moments) {
+    Moments *m = &run->moments;
+    size_t bytes = m->model->weights_size * sizeof(float);
+    m->step = step;
+    if (first_moments) memcpy(m->first, first_moments, bytes);
+    if (second_moments) memcpy(m->second, second_moments, bytes);
+    if (!run->options.shared) return;
+    world_broadcast(m->first, bytes);
+    world_broadcast(m->second, bytes);
+}
+
+void run_collect(Run *run) {
+    if (run->moments.buckets) buckets_share(run->moments.buckets, run->moments.first);
+}
+
+/* ---- evaluation ---- */
+
+/* A text of `tokens` predictions, cut into windows of T tokens; the last may be shorter. One batch
+ * of windows in `every` is read. */
+typedef struct {
+    const int32_t *ids;
+    size_t tokens, T;
+    size_t batch, every;
+} Windows;
+
+static size_t windows_in(const Windows *w) {
+    size_t all = (w->tokens + w->T - 1) / w->T, round = w->batch * w->every;
+    size_t last = all % round;
+    return all / round * w->batch + (last < w->batch ? last : w->batch);
+}
+
+/* Where in the text window i, of those that are read, begins. */
+static size_t begin_of(const Windows *w, size_t i) {
+    return (i / w->batch * w->every * w->batch + i % w->batch) * w->T;
+}
+
+/* Adds the loss of each window, `first` to `first` + `count`, to sums[count]. A pass takes
+ * contiguous windows, at most the run's batch. */
+static void read_windows(Run *run, const Windows *w, size_t first, size_t count, double *sums) {
+    for (size_t i = first, end = first + count; i < end;) {
+        size_t at = begin_of(w, i), T = w->T, B = end - i, beside = w->batch - i % w->batch;
+        if (beside < B && w->every > 1) B = beside;
+        if (B > (size_t)run->options.batch) B = (size_t)run->options.batch;
+        if (at + B * T > w->tokens) B--; /* the short window alone */
+        if (B == 0) {
+            B = 1;
+            T = w->tokens - at;
+        }
+        run_forward(run, w->ids + at, (int)B, (int)T, 0);
+        run->x.pass.targets = w->ids + at + 1;
+        work_timed(run, loss_work, run);
+        for (size_t b = 0; b < B; b++)
+            for (size_t t = 0; t < T; t++) sums[i + b - first] += (double)run->losses[b * T + t];
+        i += B;
+    }
+}
+
+/* Processes share the windows of one round at a time. The windows' sums are added in order, so the
+ * number of processes and the size of a round do not change a bit. After the sums each process adds
+ * whether it was told to stop, so that all stop after the same round. */
+double run_evaluate_until(Run *run, const int32_t *ids, size_t count, size_t every,
+                          int (*stopped)(void *user), void *user) {
+    enum { ROUND = WINDOWS_AT_ONCE - 1, BATCHES = 4 };
+    double *sums = run->sums, total = 0;
+    assert(count >= 2 && every >= 1);
+    Windows w = {ids, count - 1, (size_t)run->options.length, (size_t)run->whole, every};
+    size_t all = windows_in(&w), last = begin_of(&w, all - 1), rank = 0, size = 1;
+    size_t max = BATCHES * w.batch < ROUND ? BATCHES * w.batch : ROUND;
+    if (run->sharing) {
+        rank = (size_t)world_rank();
+        size = (size_t)world_size();
+    }
+    for (size_t round = 0; round < all; round += max) {
+        size_t windows = all - round < max ? all - round : max;
+        size_t first = windows * rank / size, end = windows * (rank + 1) / size;
+        memset(sums, 0, windows * sizeof *sums);
+        read_windows(run, &w, round + first, end - first, sums + first);
+        sums[windows] = stopped && stopped(user);
+        if (run->sharing) world_allreduce(sums, windows + 1);
+        if (sums[windows] > 0) return NAN;
+        for (size_t i = 0; i < windows; i++) total += sums[i];
+    }
+    size_t short_by = last + w.T > w.tokens ? last + w.T - w.tokens : 0;
+    return total / (double)(all * w.T - short_by);
+}
+
+double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every) {
+    return run_evaluate_until(run, ids, count, every, NULL, NULL);
 }

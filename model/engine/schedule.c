@@ -1,4 +1,4 @@
-/* schedule.c - turns a list of instructions into steps, barriers and memory. */
+/* schedule.c - turns a list of instructions into phases, barriers and memory. */
 #include "model/engine/schedule.h"
 #include "base/memory.h"
 
@@ -7,16 +7,18 @@
 
 enum { NEVER = -1 };
 
-/* The life of an array, in numbers of instructions, steps and epochs. */
+const Operation gradients_ready = {.name = "gradients_ready", .reach = ALL_TOKENS};
+
+/* The life of an array, in numbers of instructions, phases and epochs. */
 typedef struct {
     int made, last;             /* instructions */
-    int made_step, last_step;   /* their steps */
+    int made_phase, last_phase; /* their phases */
     int made_epoch, last_epoch; /* their epochs */
     int team_epoch;             /* the last epoch in which the whole team used it; NEVER: none */
     int dirty_epoch;            /* the epoch of the last write; other threads see it after a
                                    barrier */
     bool dirty_by_team;
-    bool across;       /* used by the team, or in more than one step */
+    bool across;       /* used by the team, or in more than one phase */
     bool kept, cached; /* of any array that shares its memory */
     int root; /* the array whose memory it uses: itself, or one that ends where it begins */
 } Life;
@@ -34,13 +36,89 @@ typedef struct {
     Schedule *s;
     Capacity capacity;
     Life *lives;
-    int *tensor_epochs; /* [tensors]: the epoch in which the team last added to the gradient */
+    int *tensor_epochs; /* [1 + tensors]: the epoch in which the team last added to the gradient */
     Demand *demands;
     int demand_count;
     int epoch, forward_end; /* the last epoch of the forward pass */
 } Planner;
 
-/* ---- steps ---- */
+/* ---- gradients of weights ---- */
+
+/* The backward pass put in order. */
+typedef struct {
+    const Program *p;
+    Instruction *list; /* with room for a gradients_ready for each block, and for no block */
+    int count;
+    Instruction *pending; /* gradients that are not in the list yet */
+    int pending_count;
+    int sent; /* gradients of the current block that are in the list */
+} Order;
+
+/* Whose gradient it is: the block of its first tensor. */
+static int owner_of(const Program *p, const Instruction *gradient) {
+    return p->model->tensors[gradient->tensors[0] - 1].block;
+}
+
+/* Lists the pending gradients of a block, those that reduce after the others. Returns how many. */
+static int list_pending(Order *o, int block) {
+    int before = o->count;
+    for (int reduces = 0; reduces <= 1; reduces++) {
+        int waiting = 0;
+        for (int i = 0; i < o->pending_count; i++) {
+            Instruction at = o->pending[i];
+            if (owner_of(o->p, &at) == block && at.operation->reduces == reduces)
+                o->list[o->count++] = at;
+            else
+                o->pending[waiting++] = at;
+        }
+        o->pending_count = waiting;
+    }
+    return o->count - before;
+}
+
+static void end_block(Order *o, int block, int current) {
+    int listed = list_pending(o, block);
+    if (block == current) {
+        listed += o->sent;
+        o->sent = 0;
+    }
+    if (listed > 0)
+        o->list[o->count++] = (Instruction){.operation = &gradients_ready, .block = block};
+}
+
+/* A gradient waits for the next instruction of the team in its own block: the team meets there
+ * anyway, and what the gradient reads may still be in the cache. */
+static bool order_gradients(Program *p, Error *err) {
+    int L = p->model->config.L, block = 0;
+    size_t room = (size_t)(p->count + L + 1);
+    Order o = {.p = p, .count = p->backward};
+    if (!memory_alloc(&o.list, room, sizeof *o.list, "the schedule", err) ||
+        !memory_alloc(&o.pending, room, sizeof *o.pending, "the schedule", err)) {
+        memory_free(o.list);
+        return false;
+    }
+    memcpy(o.list, p->list, (size_t)p->backward * sizeof *o.list);
+    for (int i = p->backward; i < p->count; i++) {
+        const Instruction *at = &p->list[i];
+        if (at->block != block) end_block(&o, block, block);
+        block = at->block;
+        if (at->operation->gradient) {
+            o.pending[o.pending_count++] = *at;
+            continue;
+        }
+        if (at->operation->reach == ALL_TOKENS) o.sent += list_pending(&o, block);
+        o.list[o.count++] = *at;
+    }
+    for (int l = L - 1; l >= -1 && p->backward < p->count; l--) end_block(&o, l, block);
+    memory_free(o.pending);
+    memory_free(p->list);
+    p->list = o.list;
+    p->count = o.count;
+    p->capacity = (int)room;
+    return true;
+}
+
+/* ---- phases ---- */
 
 /* Does the instruction need a barrier before it? A thread sees its own writes, for its own tokens,
  * at once. */
@@ -54,67 +132,67 @@ static bool reads_others(const Planner *planner, const Instruction *at) {
     }
     /* two instructions that add to the same gradient divide it differently between threads */
     for (int i = 0; i < MAX_TENSORS; i++)
-        if (team && at->tensors[i] >= 0 && planner->tensor_epochs[at->tensors[i]] == planner->epoch)
+        if (team && at->tensors[i] > 0 && planner->tensor_epochs[at->tensors[i]] == planner->epoch)
             return true;
     return at->operation == &gradients_ready;
 }
 
-static void note(Planner *planner, int array, int instruction, int step, bool team) {
+static void note(Planner *planner, int array, int instruction, int phase, bool team) {
     Life *life = &planner->lives[array];
     if (life->made == NEVER) {
         life->made = instruction;
-        life->made_step = step;
+        life->made_phase = phase;
         life->made_epoch = planner->epoch;
     }
     life->last = instruction;
-    life->last_step = step;
+    life->last_phase = phase;
     life->last_epoch = planner->epoch;
-    life->across = life->across || team || step != life->made_step;
+    life->across = life->across || team || phase != life->made_phase;
     if (team) life->team_epoch = planner->epoch;
 }
 
-static void note_instruction(Planner *planner, int i, int step) {
+static void note_instruction(Planner *planner, int i, int phase) {
     const Instruction *at = &planner->p->list[i];
     bool team = at->operation->reach == ALL_TOKENS;
     for (int j = 0; j < MAX_INPUTS; j++)
-        if (at->inputs[j].id) note(planner, at->inputs[j].id, i, step, team);
+        if (at->inputs[j].id) note(planner, at->inputs[j].id, i, phase, team);
     for (int j = 0; j < MAX_OUTPUTS; j++) {
         if (!at->outputs[j].id) continue;
-        note(planner, at->outputs[j].id, i, step, team);
+        note(planner, at->outputs[j].id, i, phase, team);
         planner->lives[at->outputs[j].id].dirty_epoch = planner->epoch;
         planner->lives[at->outputs[j].id].dirty_by_team = team;
     }
     for (int j = 0; j < MAX_TENSORS; j++)
-        if (team && at->tensors[j] >= 0) planner->tensor_epochs[at->tensors[j]] = planner->epoch;
+        if (team && at->tensors[j] > 0) planner->tensor_epochs[at->tensors[j]] = planner->epoch;
 }
 
-static void make_steps(Planner *planner) {
+static void make_phases(Planner *planner) {
     const Program *p = planner->p;
     Schedule *s = planner->s;
-    Step *blocks = NULL; /* the last step of this epoch that has blocks */
+    Phase *slices = NULL; /* the last phase of this epoch that has slices */
     for (int i = 0; i < p->count; i++) {
         const Instruction *at = &p->list[i];
         bool team = at->operation->reach == ALL_TOKENS, first = i == 0 || i == p->backward;
         if (i == p->backward) {
             planner->forward_end = planner->epoch++;
-            s->backward = s->step_count;
+            s->backward = s->phase_count;
         }
         bool barrier = !first && reads_others(planner, at);
         planner->epoch += barrier;
         s->many_barriers += barrier && i < p->backward;
-        const Step *open = s->step_count && !first ? &s->steps[s->step_count - 1] : NULL;
+        const Phase *open = s->phase_count && !first ? &s->phases[s->phase_count - 1] : NULL;
         if (!open || team || open->team || barrier) {
-            if (first || barrier) blocks = NULL;
-            s->steps[s->step_count++] = (Step){i, i, team, barrier, !blocks};
-            if (!team && blocks) blocks->any = false;
-            if (!team) blocks = &s->steps[s->step_count - 1];
+            if (first || barrier) slices = NULL;
+            s->phases[s->phase_count++] = (Phase){i, i, team, barrier, !slices};
+            if (!team && slices) slices->any = false;
+            if (!team) slices = &s->phases[s->phase_count - 1];
         }
-        s->steps[s->step_count - 1].end = i + 1;
-        note_instruction(planner, i, s->step_count - 1);
+        s->phases[s->phase_count - 1].end = i + 1;
+        note_instruction(planner, i, s->phase_count - 1);
     }
     if (p->backward == p->count) {
         planner->forward_end = planner->epoch;
-        s->backward = s->step_count;
+        s->backward = s->phase_count;
     }
 }
 
@@ -177,11 +255,11 @@ static void join_lives(Planner *planner) {
         Life *life = &planner->lives[at->outputs[0].id];
         life->root = planner->lives[at->inputs[at->operation->reused - 1].id].root;
         Life *root = &planner->lives[life->root];
-        root->across = root->across || life->across || life->last_step != root->made_step;
+        root->across = root->across || life->across || life->last_phase != root->made_phase;
         root->kept = root->kept || life->kept;
         root->cached = root->cached || life->cached;
         root->last = life->last;
-        root->last_step = life->last_step;
+        root->last_phase = life->last_phase;
         root->last_epoch = life->last_epoch;
     }
 }
@@ -256,7 +334,7 @@ static void place_many(Planner *planner, int *active) {
     for (int id = 1; id < p->array_count; id++) {
         const Life *life = &planner->lives[id];
         if (life->root == id && life->made != NEVER && is_own(planner, id))
-            demand(planner, id, planner->capacity.block * (size_t)p->arrays[id].width, life->made,
+            demand(planner, id, planner->capacity.slice * (size_t)p->arrays[id].width, life->made,
                    life->last);
     }
     s->many_own = settle(planner, s->many, OWN, 0, active);
@@ -342,8 +420,8 @@ static bool plan(Planner *planner, Error *err) {
     if (ok) {
         for (size_t id = 0; id < arrays; id++)
             planner->lives[id] = (Life){.made = NEVER, .team_epoch = NEVER, .dirty_epoch = NEVER};
-        for (int i = 0; i < p->model->tensor_count; i++) planner->tensor_epochs[i] = NEVER;
-        make_steps(planner);
+        for (int i = 0; i <= p->model->tensor_count; i++) planner->tensor_epochs[i] = NEVER;
+        make_phases(planner);
         join_lives(planner);
         place_many(planner, active);
         divide_single(planner, find_shared(planner, shared));
@@ -356,13 +434,14 @@ static bool plan(Planner *planner, Error *err) {
     return ok;
 }
 
-bool schedule_open(Schedule *s, const Program *p, Capacity capacity, Error *err) {
-    size_t arrays = (size_t)p->array_count, instructions = (size_t)p->count;
-    size_t tensors = (size_t)p->model->tensor_count;
-    Planner planner = {.p = p, .s = s, .capacity = capacity};
+bool schedule_open(Schedule *s, Program *p, Capacity capacity, Error *err) {
     *s = (Schedule){0};
+    if (!order_gradients(p, err)) return false;
+    size_t arrays = (size_t)p->array_count, instructions = (size_t)p->count;
+    size_t tensors = (size_t)p->model->tensor_count + 1;
+    Planner planner = {.p = p, .s = s, .capacity = capacity};
     bool ok =
-        memory_alloc(&s->steps, instructions, sizeof *s->steps, "the schedule", err) &&
+        memory_alloc(&s->phases, instructions, sizeof *s->phases, "the schedule", err) &&
         memory_alloc(&s->many, arrays, sizeof *s->many, "the schedule", err) &&
         memory_alloc(&s->single, arrays, sizeof *s->single, "the schedule", err) &&
         memory_alloc(&s->waits, instructions, sizeof *s->waits, "the schedule", err) &&
@@ -379,7 +458,7 @@ bool schedule_open(Schedule *s, const Program *p, Capacity capacity, Error *err)
 }
 
 void schedule_close(Schedule *s) {
-    memory_free(s->steps);
+    memory_free(s->phases);
     memory_free(s->many);
     memory_free(s->single);
     memory_free(s->waits);

@@ -1,19 +1,21 @@
 /* schedule.h - how threads run a program, and where its arrays are. Private to model/.
  *
- * A pass over many tokens is a list of steps. Consecutive instructions that compute each token by
- * itself are one step: the tokens are cut into blocks, and each thread takes its blocks, one after
- * another, through all instructions of the step. So what one instruction writes is still in the
- * cache when the next one reads it. A thread that is done with its own blocks takes those that
- * slower threads have not begun. An instruction that looks across tokens is a step of its own,
- * executed by the whole team. Threads wait for each other only where a step reads what other
+ * A pass over many tokens is a list of phases. Consecutive instructions that compute each token by
+ * itself are one phase: the tokens are cut into slices, and each thread takes its slices, one after
+ * another, through all instructions of the phase. So what one instruction writes is still in the
+ * cache when the next one reads it. A thread that is done with its own slices takes those that
+ * slower threads have not begun. An instruction that looks across tokens is a phase of its own,
+ * executed by the whole team. Threads wait for each other only where a phase reads what other
  * threads wrote.
+ *
+ * Gradients of weights wait until the team meets anyway, at most until the end of their block.
  *
  * A pass over a single token has too few rows for that. There all threads execute every instruction
  * together. A linear layer is divided by columns, a norm of heads by heads. What cannot be divided,
  * each thread computes for itself, or the first thread for all.
  *
  * The time between two barriers is an epoch. Arrays that are needed in different epochs share
- * memory. An array that is needed only within a step has rows for one block, in each thread's own
+ * memory. An array that is needed only within a phase has rows for one slice, in each thread's own
  * memory. */
 #ifndef TRIL_MODEL_ENGINE_SCHEDULE_H
 #define TRIL_MODEL_ENGINE_SCHEDULE_H
@@ -24,12 +26,12 @@ typedef struct {
     int begin, end; /* instructions */
     bool team;      /* one instruction, executed by the whole team */
     bool barrier;   /* there is a barrier before it */
-    bool any;       /* any thread may take any block: no other step of its epoch has blocks */
-} Step;
+    bool any;       /* any thread may take any slice: no other phase of its epoch has slices */
+} Phase;
 
 typedef enum {
     WHOLE, /* all rows, in shared memory */
-    OWN,   /* the rows of one block, in each thread's own memory */
+    OWN,   /* the rows of one slice, in each thread's own memory */
     SINGLE /* the row of a single token, in shared memory */
 } Where;
 
@@ -40,13 +42,13 @@ typedef struct {
 } Location;
 
 typedef struct {
-    Step *steps;
-    int step_count, backward; /* the first step of the backward pass */
-    Location *many;           /* [arrays], in passes of many tokens */
+    Phase *phases;
+    int phase_count, backward; /* the first phase of the backward pass */
+    Location *many;            /* [arrays], in passes of many tokens */
     /* [arrays], in passes of one token */
     Location *single;
-    bool *waits, *by_first; /* [instructions], likewise: a barrier before it; only the first thread
-                               computes it */
+    /* [instructions], likewise: there is a barrier before it; only the first thread computes it */
+    bool *waits, *by_first;
     /* floats of the shared memories, and of each thread's own */
     size_t many_shared, many_own, single_shared, single_own;
     int many_barriers, single_barriers; /* in a forward pass */
@@ -54,12 +56,17 @@ typedef struct {
 
 /* The size of the largest pass. */
 typedef struct {
-    size_t tokens, positions, block; /* block: tokens in a block */
+    size_t tokens, positions, slice; /* slice: tokens in a slice */
 } Capacity;
 
-/* Makes the schedule of a program, which must not change while the schedule is used. schedule_close
- * releases it. Refused: no memory; then there is nothing to release. */
-bool schedule_open(Schedule *s, const Program *p, Capacity capacity, Error *err);
+/* An instruction that stands after the last gradient of a block (Instruction.block; -1: of what
+ * belongs to no block): they can be sent to other processes. It computes nothing. */
+extern const Operation gradients_ready;
+
+/* Puts the gradients of weights in their places in the program's list, which must not change while
+ * the schedule is used, and schedules it. schedule_close releases the schedule. An error: no
+ * memory; then there is nothing to release. */
+bool schedule_open(Schedule *s, Program *p, Capacity capacity, Error *err);
 void schedule_close(Schedule *s);
 
 #endif

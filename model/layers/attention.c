@@ -5,8 +5,7 @@
  * values are one task: so one thread sums their gradients, in a fixed order. Scores are computed
  * for a few queries at a time, as many as the rows of a product's tile, in the thread's scratch. So
  * memory grows with T, not with T x T. In the masked half, only the rest of a tile is computed. */
-#include "model/layers/dropout.h"
-#include "model/layers/program.h"
+#include "model/layers/attention.h"
 #include "base/array.h"
 
 #include <assert.h>
@@ -108,7 +107,8 @@ static size_t column_of(const Attention *a, size_t s, size_t head) {
     return group * KEY_GROUP * (size_t)a->dk + s % KEY_GROUP;
 }
 
-void compute_columns(const float *key, int head, const Attention *a) {
+/* Copies the keys of T tokens of one head, from `past` on, to shape.columns; B = 1. */
+static void copy_to_columns(const float *key, int head, const Attention *a) {
     for (size_t s = (size_t)a->past; s < (size_t)a->past + (size_t)a->T; s++) {
         float *to = a->columns + column_of(a, s, (size_t)head);
         for (size_t c = 0; c < (size_t)a->dk; c++)
@@ -173,13 +173,13 @@ static void forward_head(const Thread *thread, float *out, float *lse, const Hea
     }
 }
 
-void compute_attention(const Thread *thread, float *out, float *lse, const float *q,
+void attention_forward(const Thread *thread, float *out, float *lse, const float *q,
                        const float *key, const float *v, const Attention *a) {
     assert(a->past == 0 || a->B == 1);
     assert(!a->columns || (a->B == 1 && a->causal && a->dropout.rate == 0));
     if (a->columns && a->T == 1) {
         Share own = team_share(thread, (size_t)a->NKV, 1);
-        for (size_t head = own.begin; head < own.end; head++) compute_columns(key, (int)head, a);
+        for (size_t head = own.begin; head < own.end; head++) copy_to_columns(key, (int)head, a);
         forward_token(thread, out, q, v, own.begin, own.end, a);
         return;
     }
@@ -189,7 +189,7 @@ void compute_attention(const Thread *thread, float *out, float *lse, const float
         Head at = head_of(a, task, q, key, v, out, NULL);
         Head next = head_of(a, after(a, task), q, key, v, out, NULL);
         if (a->columns && task % group_of(a) == 0)
-            compute_columns(key, (int)(task / group_of(a)), a);
+            copy_to_columns(key, (int)(task / group_of(a)), a);
         forward_head(&own, out + (at.out - out), lse + at.lse, &at, &next, a);
     }
 }
@@ -295,10 +295,9 @@ static void backward_head(const Thread *thread, float *dq, const Operands *o, co
     }
 }
 
-void compute_attention_backward(const Thread *thread, float *dq, float *dkey, float *dv,
-                                const float *dout, const float *out, const float *lse,
-                                const float *q, const float *key, const float *v,
-                                const Attention *a) {
+void attention_backward_pass(const Thread *thread, float *dq, float *dkey, float *dv,
+                             const float *dout, const float *out, const float *lse, const float *q,
+                             const float *key, const float *v, const Attention *a) {
     assert(a->past == 0);
     Items tasks = team_items(thread, (size_t)a->B * (size_t)a->NKV, a->taken);
     Thread own = alone(thread);
@@ -323,49 +322,110 @@ void compute_attention_backward(const Thread *thread, float *dq, float *dkey, fl
  * dv. Without a backward pass also the keys in columns. */
 
 enum { Q, K, V, LSE, OUT, DOUT };
+enum { COLUMNS = 3 };
 
-static Attention shape_of(const Call *c) {
-    const Instruction *of = c->instruction;
-    int dk = of->inputs[Q].width / of->NH, NKV = of->inputs[K].width / dk;
-    int dv = of->inputs[V].width / NKV;
-    return (Attention){.B = c->pass->B,
-                       .T = c->pass->T,
-                       .past = c->pass->past,
-                       .NH = of->NH,
+static Attention shape_of(const Instruction *at) {
+    int dk = at->inputs[Q].width / at->NH, NKV = at->inputs[K].width / dk;
+    int dv = at->inputs[V].width / NKV;
+    return (Attention){.B = 1,
+                       .NH = at->NH,
                        .NKV = NKV,
                        .dk = dk,
                        .dv = dv,
-                       .q_row = c->in_row[Q],
-                       .k_row = c->in_row[K],
-                       .v_row = c->in_row[V],
-                       .out_row = (size_t)of->NH * (size_t)dv,
+                       .out_row = (size_t)at->NH * (size_t)dv,
                        .causal = true,
-                       .scale = 1.0f / sqrtf((float)dk),
-                       .dropout = c->dropout,
-                       .taken = c->taken};
+                       .scale = 1.0f / sqrtf((float)dk)};
+}
+
+static Attention shape_in(const Call *c) {
+    Attention shape = shape_of(c->instruction);
+    shape.B = c->pass->B;
+    shape.T = c->pass->T;
+    shape.past = c->pass->past;
+    shape.q_row = c->in_row[Q];
+    shape.k_row = c->in_row[K];
+    shape.v_row = c->in_row[V];
+    shape.dropout = dropout_of(c);
+    shape.taken = c->taken;
+    return shape;
 }
 
 /* Cached keys and values precede those of the pass in memory. Several sequences are not continued:
  * they keep no columns. */
 static void forward(const Call *c) {
-    Attention shape = shape_of(c);
+    Attention shape = shape_in(c);
     size_t past = (size_t)shape.past;
-    if (c->out[ATTENTION_COLUMNS] && shape.B == 1)
-        shape.columns = c->out[ATTENTION_COLUMNS] - past * c->out_row[ATTENTION_COLUMNS];
-    compute_attention(c->thread, c->out[0], c->out[1], c->in[Q], c->in[K] - past * shape.k_row,
+    if (c->out[COLUMNS] && shape.B == 1)
+        shape.columns = c->out[COLUMNS] - past * c->out_row[COLUMNS];
+    attention_forward(c->thread, c->out[0], c->out[1], c->in[Q], c->in[K] - past * shape.k_row,
                       c->in[V] - past * shape.v_row, &shape);
 }
 
 static void backward(const Call *c) {
-    Attention shape = shape_of(c);
-    compute_attention_backward(c->thread, c->out[0], c->out[1], c->out[2], c->in[DOUT], c->in[OUT],
-                               c->in[LSE], c->in[Q], c->in[K], c->in[V], &shape);
+    Attention shape = shape_in(c);
+    attention_backward_pass(c->thread, c->out[0], c->out[1], c->out[2], c->in[DOUT], c->in[OUT],
+                            c->in[LSE], c->in[Q], c->in[K], c->in[V], &shape);
 }
 
-const Operation attention_operation = {
-    .name = "attention", .compute = forward, .reach = ALL_TOKENS};
-static const Operation backward_operation = {
-    .name = "attention_backward", .compute = backward, .reach = ALL_TOKENS};
+/* Two products forward, five backward, each of the unmasked half. */
+static double forward_work(const Instruction *at, double tokens, double pairs) {
+    (void)tokens;
+    return 2 * pairs * at->inputs[Q].width;
+}
+
+static double backward_work(const Instruction *at, double tokens, double pairs) {
+    (void)tokens;
+    return 5 * pairs * at->inputs[Q].width;
+}
+
+static size_t scratch(const Instruction *at, const Isa *isa, const Products *products, int T) {
+    Attention shape = shape_of(at);
+    return attention_scratch(isa, products, T, shape.dk, shape.dv);
+}
+
+/* The keys have moved: copies them to columns again. */
+static void slide(const Call *c, int dropped) {
+    Attention shape = shape_in(c);
+    (void)dropped;
+    shape.columns = c->out[COLUMNS];
+    for (int head = 0; head < shape.NKV; head++) copy_to_columns(c->in[K], head, &shape);
+}
+
+static bool view(const Call *c, int head, AttentionView *view) {
+    Attention shape = shape_in(c);
+    if (head < 0 || head >= shape.NH) return false;
+    int shared = head / (int)group_of(&shape); /* the head of keys and values */
+    *view = (AttentionView){.T = shape.T,
+                            .dk = shape.dk,
+                            .dv = shape.dv,
+                            .query = c->in[Q] + head * shape.dk,
+                            .key = c->in[K] + shared * shape.dk,
+                            .value = c->in[V] + shared * shape.dv,
+                            .context = c->out[0] + head * shape.dv,
+                            .query_row = shape.q_row,
+                            .key_row = shape.k_row,
+                            .value_row = shape.v_row,
+                            .context_row = shape.out_row,
+                            .scale = shape.scale};
+    return true;
+}
+
+static const Operation operation = {
+    .name = "attention",
+    .title = "Attention",
+    .equation =
+        "out[t] = sum over s <= t of weight[t,s] v[s], weight = softmax(q[t] . k[s] / sqrt(n))",
+    .compute = forward,
+    .reach = ALL_TOKENS,
+    .work = forward_work,
+    .scratch = scratch,
+    .slide = slide,
+    .view = view};
+static const Operation backward_operation = {.name = "attention_backward",
+                                             .compute = backward,
+                                             .reach = ALL_TOKENS,
+                                             .work = backward_work,
+                                             .scratch = scratch};
 
 Array attention(Program *p, int NH, Array q, Array k, Array v, int place) {
     int dk = q.width / NH, NKV = dk > 0 ? k.width / dk : 0;
@@ -384,41 +444,32 @@ Array attention(Program *p, int NH, Array q, Array k, Array v, int place) {
     program_cache(p, k);
     program_cache(p, v);
     program_keep(p, out);
-    Instruction *made = program_add(p, &attention_operation);
-    made->inputs[Q] = q;
-    made->inputs[K] = k;
-    made->inputs[V] = v;
-    made->outputs[0] = out;
-    made->outputs[1] = lse;
-    made->outputs[ATTENTION_COLUMNS] = columns;
-    made->NH = NH;
-    made->place = place;
+    program_add(p, (Instruction){.operation = &operation,
+                                 .inputs = {q, k, v},
+                                 .outputs = {out, lse, [COLUMNS] = columns},
+                                 .NH = NH,
+                                 .place = place});
     return out;
 }
 
 /* dq, dk and dv have the strides of q, k and v. */
-static void add_backward(Program *p, Array dq, Array dk, Array dv, Array dout, Array out) {
-    Instruction of = *program_maker(p, &attention_operation, out);
-    program_expect_width(p, "attention_backward", -1, "the gradient", dout, out.width);
-    Instruction *made = program_add(p, &backward_operation);
-    memcpy(made->inputs, of.inputs, sizeof of.inputs);
-    made->inputs[LSE] = of.outputs[1];
-    made->inputs[OUT] = out;
-    made->inputs[DOUT] = dout;
-    made->outputs[0] = dq;
-    made->outputs[1] = dk;
-    made->outputs[2] = dv;
-    made->NH = of.NH;
-    made->place = of.place;
+static void record_backward(Program *p, Array dq, Array dk, Array dv, Array dout, Array out) {
+    const Instruction *of = program_maker(p, &operation, out);
+    program_expect_width(p, "attention_backward", 0, "the gradient", dout, out.width);
+    program_add(p, (Instruction){.operation = &backward_operation,
+                                 .inputs = {of->inputs[Q], of->inputs[K], of->inputs[V],
+                                            of->outputs[1], out, dout},
+                                 .outputs = {dq, dk, dv},
+                                 .NH = of->NH,
+                                 .place = of->place});
 }
 
 void attention_backward(Program *p, Array *dq, Array *dk, Array *dv, Array dout, Array out) {
-    const Array *of = program_maker(p, &attention_operation, out)->inputs;
-    int q = of[Q].width, k = of[K].width, v = of[V].width;
-    *dq = program_array(p, q, PER_TOKEN);
-    *dk = program_array(p, k, PER_TOKEN);
-    *dv = program_array(p, v, PER_TOKEN);
-    add_backward(p, *dq, *dk, *dv, dout, out);
+    const Instruction *of = program_maker(p, &operation, out);
+    *dq = program_array(p, of->inputs[Q].width, PER_TOKEN);
+    *dk = program_array(p, of->inputs[K].width, PER_TOKEN);
+    *dv = program_array(p, of->inputs[V].width, PER_TOKEN);
+    record_backward(p, *dq, *dk, *dv, dout, out);
 }
 
 Array attention_qkv(Program *p, int NH, Array qkv, int place) {
@@ -430,7 +481,7 @@ Array attention_qkv(Program *p, int NH, Array qkv, int place) {
 Array attention_qkv_backward(Program *p, Array dout, Array out) {
     int C = out.width;
     Array dqkv = program_array(p, 3 * C, PER_TOKEN);
-    add_backward(p, program_columns(dqkv, 0, C), program_columns(dqkv, C, C),
-                 program_columns(dqkv, 2 * C, C), dout, out);
+    record_backward(p, program_columns(dqkv, 0, C), program_columns(dqkv, C, C),
+                    program_columns(dqkv, 2 * C, C), dout, out);
     return dqkv;
 }

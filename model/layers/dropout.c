@@ -1,9 +1,21 @@
-/* dropout.c - dropout: noise that keeps a model from relying on any one channel. */
-#include "model/layers/dropout.h"
+/* dropout.c - noise that keeps a model from relying on any one channel (Srivastava et al., 2014).
+ *
+ *     y = 0 with probability `rate`, else x / (1 - rate)
+ *
+ * The mask follows from its key and the row, so the backward is the same call, from dy to dx. */
 #include "model/layers/program.h"
 #include "base/random.h"
 
 #include <string.h>
+
+Dropout dropout_of(const Call *c) {
+    const Instruction *at = c->instruction;
+    if (at->place == NO_DROPOUT || c->pass->dropout == 0) return (Dropout){0};
+    uint64_t place = (uint64_t)at->place << 32 | (uint64_t)at->block;
+    return (Dropout){.rate = c->pass->dropout,
+                     .key = random_bits(c->pass->masks, place),
+                     .first = c->pass->before};
+}
 
 DropoutRow dropout_row(Dropout dropout, size_t row) {
     double keep = 1.0 - (double)dropout.rate;
@@ -12,34 +24,25 @@ DropoutRow dropout_row(Dropout dropout, size_t row) {
                         .scale = (float)(1.0 / keep)};
 }
 
-void compute_dropout(const Thread *thread, float *y, const float *x, Dropout dropout, size_t first,
-                     int N, int C) {
-    size_t row = (size_t)C;
+static void forward(const Call *c) {
+    Dropout dropout = dropout_of(c);
+    size_t row = c->out_row[0];
     if (dropout.rate > 0)
-        for (size_t n = 0; n < (size_t)N; n++)
-            thread->isa->dropout(y + n * row, x + n * row,
-                                 dropout_row(dropout, dropout.first + first + n), C);
-    else if (y != x)
-        memcpy(y, x, (size_t)N * row * sizeof *y);
+        for (size_t n = 0; n < (size_t)c->N; n++)
+            c->thread->isa->dropout(c->out[0] + n * row, c->in[0] + n * row,
+                                    dropout_row(dropout, dropout.first + c->first + n), (int)row);
+    else if (c->out[0] != c->in[0])
+        memcpy(c->out[0], c->in[0], (size_t)c->N * row * sizeof(float));
 }
 
-/* ---- as an instruction ---- */
-
-static void dropout_call(const Call *c) {
-    compute_dropout(c->thread, c->out[0], c->in[0], c->dropout, c->first, c->N, (int)c->out_row[0]);
-}
-
-static const Operation dropout_operation = {
-    .name = "dropout", .compute = dropout_call, .reused = 1};
+static const Operation operation = {.name = "dropout", .compute = forward, .reused = 1};
 
 /* Without dropout there is no instruction. */
 Array dropout(Program *p, Array x, int place) {
     if (!p->training || p->model->config.dropout == 0) return x;
     Array y = program_array(p, x.width, PER_TOKEN);
-    Instruction *made = program_add(p, &dropout_operation);
-    made->inputs[0] = x;
-    made->outputs[0] = y;
-    made->place = place;
+    program_add(
+        p, (Instruction){.operation = &operation, .inputs = {x}, .outputs = {y}, .place = place});
     return y;
 }
 

@@ -1,66 +1,60 @@
-/* embedding.c - a row of channels for each token, and one for each position. */
+/* embedding.c - a row of channels for each token, and one for each position.
+ *
+ *     x[b,t] = wte[ids[b,t]] + wpe[past + t];  dwte[ids[b,t]] += dx[b,t], dwpe[t] += sum_b dx[b,t]
+ */
 #include "model/layers/program.h"
 
 #include <string.h>
 
-void compute_embedding(const Thread *thread, float *x, const int32_t *ids, Param wte, Param wpe,
-                       size_t first, int N, int T, int past, int C) {
-    size_t row = (size_t)C;
-    for (size_t n = 0; n < (size_t)N; n++) {
-        const float *token = wte.w + (size_t)ids[n] * row;
-        size_t position = (size_t)past + (first + n) % (size_t)T;
-        if (wpe.w)
-            thread->isa->sum(x + n * row, token, wpe.w + position * row, row);
+static void forward(const Call *c) {
+    size_t row = c->out_row[0];
+    for (size_t n = c->first; n < c->first + (size_t)c->N; n++) {
+        const float *token = c->tensors[0].w + (size_t)c->pass->ids[n] * row;
+        const float *positions = c->tensors[1].w;
+        size_t position = (size_t)c->pass->past + n % (size_t)c->pass->T;
+        float *x = c->out[0] + (n - c->first) * row;
+        if (positions)
+            c->thread->isa->sum(x, token, positions + position * row, row);
         else
-            memcpy(x + n * row, token, row * sizeof *x);
+            memcpy(x, token, row * sizeof *x);
     }
 }
 
 /* Two tokens may share a row of dwte. So threads divide the channels, not the tokens: each sums its
  * own channels in the order of the tokens. */
-void compute_embedding_gradients(const Thread *thread, Param wte, Param wpe, const float *dx,
-                                 const int32_t *ids, int B, int T, int C) {
-    size_t row = (size_t)C, length = (size_t)T;
-    Share channels = team_share(thread, row, 16);
-    size_t first = channels.begin, width = channels.end - first;
-    for (size_t n = 0; n < (size_t)B * length; n++) {
-        const float *from = dx + n * row + first;
-        thread->isa->add(wte.dw + (size_t)ids[n] * row + first, from, width);
-        if (wpe.dw) thread->isa->add(wpe.dw + n % length * row + first, from, width);
+static void gradients(const Call *c) {
+    size_t row = c->in_row[0], T = (size_t)c->pass->T;
+    Share own = team_share(c->thread, row, 16);
+    size_t width = own.end - own.begin;
+    float *tokens = c->tensors[0].dw + own.begin, *positions = c->tensors[1].dw;
+    for (size_t n = 0; n < (size_t)c->N; n++) {
+        const float *dx = c->in[0] + n * row + own.begin;
+        c->thread->isa->add(tokens + (size_t)c->pass->ids[n] * row, dx, width);
+        if (positions) c->thread->isa->add(positions + n % T * row + own.begin, dx, width);
     }
 }
 
-/* ---- as instructions ---- */
-
-static void forward(const Call *c) {
-    compute_embedding(c->thread, c->out[0], c->pass->ids + c->first, c->tensors[0], c->tensors[1],
-                      c->first, c->N, c->pass->T, c->pass->past, (int)c->out_row[0]);
-}
-
-static void gradients(const Call *c) {
-    compute_embedding_gradients(c->thread, c->tensors[0], c->tensors[1], c->in[0], c->pass->ids,
-                                c->pass->B, c->pass->T, (int)c->in_row[0]);
-}
-
-const Operation embedding_operation = {.name = "embedding", .compute = forward};
+static const Operation operation = {.name = "embedding",
+                                    .title = "Embedding",
+                                    .equation = "x = wte[id] + wpe[position]",
+                                    .compute = forward};
 static const Operation gradients_operation = {
-    .name = "embedding_gradients", .compute = gradients, .reach = ALL_TOKENS};
+    .name = "embedding_gradients", .compute = gradients, .reach = ALL_TOKENS, .gradient = true};
 
 Array embedding(Program *p, Table tokens, Table positions) {
-    program_expect(p, positions.weight < 0 || positions.width == tokens.width, "embedding",
+    program_expect(p, !positions.weight || positions.width == tokens.width, "embedding",
                    "the two tables have different widths");
     Array x = program_array(p, tokens.width, PER_TOKEN);
-    Instruction *made = program_add(p, &embedding_operation);
-    made->outputs[0] = x;
-    made->tensors[0] = tokens.weight;
-    made->tensors[1] = positions.weight;
+    program_add(p, (Instruction){.operation = &operation,
+                                 .outputs = {x},
+                                 .tensors = {tokens.weight, positions.weight},
+                                 .fixed = positions.weight});
     return x;
 }
 
 void embedding_gradients(Program *p, Table tokens, Table positions, Array dx) {
     program_expect_width(p, "embedding_gradients", tokens.weight, "dx", dx, tokens.width);
-    Instruction *made = program_add_gradient(p, &gradients_operation, tokens.weight);
-    made->inputs[0] = dx;
-    made->tensors[0] = tokens.weight;
-    made->tensors[1] = positions.weight;
+    program_add(p, (Instruction){.operation = &gradients_operation,
+                                 .inputs = {dx},
+                                 .tensors = {tokens.weight, positions.weight}});
 }

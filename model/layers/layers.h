@@ -14,8 +14,8 @@
  * `_gradients` adds to the gradient of the layer's weights: so a weight that is used twice gets the
  * sum of both parts. Gradients are those of the mean loss over the tokens of the whole batch.
  *
- * A rung that breaks a contract (an array of another width, or one that was not made) is refused
- * with a sentence when the run opens. */
+ * A rung that breaks a contract (an array of another width, or one that was not made) gets an
+ * error when the run opens. */
 #ifndef TRIL_MODEL_LAYERS_LAYERS_H
 #define TRIL_MODEL_LAYERS_LAYERS_H
 
@@ -32,8 +32,8 @@ typedef struct {
 #define NO_ARRAY ((Array){0, 0, 0})
 
 /* ---- weights ----
- * What a rung declares (model/rungs/rung.h). Each is one or two tensors of the model, given by
- * their numbers; -1 is none. */
+ * A rung declares them (model/rungs/rung.h). Each is one or two tensors of the model, given by
+ * their numbers from 1; 0 is none. */
 
 typedef struct { /* weight[rows, width]: a row for each token, or for each position */
     int weight, rows, width;
@@ -47,7 +47,7 @@ typedef struct { /* weight[size], bias[size] */
     int weight, bias, size;
 } Norm;
 
-#define NO_TABLE ((Table){-1, 0, 0})
+#define NO_TABLE ((Table){0, 0, 0})
 
 /* The linear layer that shares a table's weights: y = x table^T (Press and Wolf, "Using the Output
  * Embedding to Improve Language Models", 2017). */
@@ -55,12 +55,12 @@ Linear tied(Table table);
 
 /* ---- the sizes of the model ---- */
 
-int layers(const Program *p); /* L */
+int layers(const Program *p); /* L, the number of transformer blocks */
 int heads(Program *p);        /* NH; for rungs that have several heads */
 int kv_heads(Program *p);     /* NKV; for rungs whose keys and values have the size KV (rung.h) */
 
-/* The calls that follow belong to block l, 0 <= l < L. Returns p. */
-Program *block_number(Program *p, int l);
+/* Begins block l, 0 <= l < L: the calls that follow belong to it. Returns p. */
+Program *begin_block(Program *p, int l);
 
 /* ---- embedding ----
  * x[b,t] = tokens[id[b,t]] + positions[t]; `positions` may be NO_TABLE. */

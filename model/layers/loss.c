@@ -1,45 +1,31 @@
 /* loss.c - cross-entropy: how much the actual next token surprises the model, in nats. */
 #include "model/layers/program.h"
 
-void compute_cross_entropy(const Thread *thread, float *losses, const float *logits,
-                           const int32_t *targets, int N, int V) {
+void cross_entropy(const Thread *thread, float *losses, const float *logits, const int32_t *targets,
+                   int N, int V) {
     size_t row = (size_t)V;
     for (size_t n = 0; n < (size_t)N; n++)
         losses[n] =
             thread->isa->log_sum_exp(logits + n * row, V) - logits[n * row + (size_t)targets[n]];
 }
 
-void compute_cross_entropy_backward(const Thread *thread, float *dlogits, const float *logits,
-                                    const int32_t *targets, float scale, int N, int V) {
-    size_t row = (size_t)V;
-    for (size_t n = 0; n < (size_t)N; n++) {
-        float *to = dlogits + n * row, lse;
-        thread->isa->softmax(to, row, &lse, logits + n * row, 1.0f, 1, V);
-        to[targets[n]] -= 1.0f;
-        for (size_t v = 0; v < row; v++) to[v] *= scale;
-    }
-}
-
-void compute_distillation(const Thread *thread, float *dlogits, const float *probabilities,
-                          const int32_t *targets, float scale, int N, int V) {
-    size_t row = (size_t)V;
-    for (size_t n = 0; n < (size_t)N; n++) {
-        float *to = dlogits + n * row;
-        thread->isa->axpby(to, 1.0f, probabilities + n * row, -scale, row);
-        to[targets[n]] += scale;
-    }
-}
-
-/* ---- as an instruction ---- */
-
+/* Where another model teaches, `taught_share` of each target is its probabilities, and the rest the
+ * actual token. */
 static void backward(const Call *c) {
-    compute_cross_entropy_backward(c->thread, c->out[0], c->in[0], c->targets + c->first, c->scale,
-                                   c->N, (int)c->out_row[0]);
-    if (!c->taught) return;
+    const Pass *pass = c->pass;
     size_t row = c->out_row[0];
-    compute_distillation(c->thread, c->out[0], c->taught + c->first * row, c->targets + c->first,
-                         c->taught_share * c->scale, c->N, (int)row);
+    float share = pass->taught_share * pass->scale;
+    for (size_t n = 0; n < (size_t)c->N; n++) {
+        float *to = c->out[0] + n * row, lse;
+        int32_t target = pass->targets[c->first + n];
+        c->thread->isa->softmax(to, row, &lse, c->in[0] + n * row, 1.0f, 1, (int)row);
+        to[target] -= 1.0f;
+        for (size_t v = 0; v < row; v++) to[v] *= pass->scale;
+        if (!pass->taught) continue;
+        c->thread->isa->axpby(to, 1.0f, pass->taught + (c->first + n) * row, -share, row);
+        to[target] += share;
+    }
 }
 
-const Operation cross_entropy = {
+const Operation cross_entropy_backward = {
     .name = "cross_entropy_backward", .compute = backward, .reused = 1};

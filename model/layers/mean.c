@@ -1,87 +1,94 @@
-/* mean.c - the simplest way to use the past: the mean of all tokens so far. */
+/* mean.c - the simplest way to use the past: the mean of all tokens so far.
+ *
+ *     y[b,t] = (x[b,0] + ... + x[b,past+t]) / (past + t + 1);  dx[b,s] = sum_(t >= s) dy[b,t] / (t
+ * + 1)
+ *
+ * A product with the lower-triangular matrix of ones (tril), each row divided by its sum. */
 #include "model/layers/program.h"
 
-#include <assert.h>
 #include <string.h>
 
-/* A thread sums along a sequence, for WIDTH channels at a time. */
+/* A thread sums along a sequence, for WIDTH channels at a time: a task. */
 enum { WIDTH = 32 };
 
-/* One task: some channels of one sequence. */
 typedef struct {
     size_t b, c, width;
-} Channels;
+} Task;
 
-static size_t tasks(int B, int C) {
-    return (size_t)B * (((size_t)C + WIDTH - 1) / WIDTH);
+static Share tasks_of(const Call *c) {
+    return team_share(c->thread, (size_t)c->pass->B * ((c->in_row[0] + WIDTH - 1) / WIDTH), 1);
 }
 
-static Channels channels_of(size_t task, int C) {
-    size_t each = ((size_t)C + WIDTH - 1) / WIDTH, c = task % each * WIDTH, rest = (size_t)C - c;
-    return (Channels){task / each, c, rest < WIDTH ? rest : WIDTH};
+static Task task(size_t number, size_t C) {
+    size_t each = (C + WIDTH - 1) / WIDTH, c = number % each * WIDTH, rest = C - c;
+    return (Task){number / each, c, rest < WIDTH ? rest : WIDTH};
 }
 
-void compute_mean(const Thread *thread, float *y, const float *x, int B, int T, int past, int C) {
-    assert(past == 0 || B == 1);
-    size_t S = (size_t)past + (size_t)T, row = (size_t)C;
-    Share share = team_share(thread, tasks(B, C), 1);
-    for (size_t i = share.begin; i < share.end; i++) {
-        Channels at = channels_of(i, C);
+/* The tokens before the pass precede its own in memory. */
+static void forward(const Call *c) {
+    size_t row = c->in_row[0], T = (size_t)c->pass->T, past = (size_t)c->pass->past, S = past + T;
+    const float *x = c->in[0] - past * row;
+    Share own = tasks_of(c);
+    for (size_t i = own.begin; i < own.end; i++) {
+        Task at = task(i, row);
         float total[WIDTH] = {0};
         for (size_t s = 0; s < S; s++) {
-            thread->isa->add(total, x + (at.b * S + s) * row + at.c, at.width);
-            if (s < (size_t)past) continue;
-            float *to = y + (at.b * (size_t)T + s - (size_t)past) * row + at.c;
-            for (size_t c = 0; c < at.width; c++) to[c] = total[c] / (float)(s + 1);
+            c->thread->isa->add(total, x + (at.b * S + s) * row + at.c, at.width);
+            if (s < past) continue;
+            float *y = c->out[0] + (at.b * T + s - past) * row + at.c;
+            for (size_t j = 0; j < at.width; j++) y[j] = total[j] / (float)(s + 1);
         }
     }
-}
-
-void compute_mean_backward(const Thread *thread, float *dx, const float *dy, int B, int T, int C) {
-    size_t row = (size_t)C;
-    Share share = team_share(thread, tasks(B, C), 1);
-    for (size_t i = share.begin; i < share.end; i++) {
-        Channels at = channels_of(i, C);
-        float total[WIDTH] = {0};
-        for (size_t t = (size_t)T; t-- > 0;) {
-            size_t place = (at.b * (size_t)T + t) * row + at.c;
-            for (size_t c = 0; c < at.width; c++) total[c] += dy[place + c] / (float)(t + 1);
-            memcpy(dx + place, total, at.width * sizeof *dx);
-        }
-    }
-}
-
-/* ---- as instructions ---- */
-
-static void forward(const Call *c) {
-    size_t past = (size_t)c->pass->past * c->in_row[0];
-    compute_mean(c->thread, c->out[0], c->in[0] - past, c->pass->B, c->pass->T, c->pass->past,
-                 (int)c->in_row[0]);
 }
 
 static void backward(const Call *c) {
-    compute_mean_backward(c->thread, c->out[0], c->in[0], c->pass->B, c->pass->T,
-                          (int)c->in_row[0]);
+    size_t row = c->in_row[0], T = (size_t)c->pass->T;
+    Share own = tasks_of(c);
+    for (size_t i = own.begin; i < own.end; i++) {
+        Task at = task(i, row);
+        float total[WIDTH] = {0};
+        for (size_t t = T; t-- > 0;) {
+            size_t place = (at.b * T + t) * row + at.c;
+            for (size_t j = 0; j < at.width; j++) total[j] += c->in[0][place + j] / (float)(t + 1);
+            memcpy(c->out[0] + place, total, at.width * sizeof *total);
+        }
+    }
 }
 
-const Operation mean_operation = {.name = "mean", .compute = forward, .reach = ALL_TOKENS};
+/* One head, without queries and keys. */
+static bool view(const Call *c, int head, AttentionView *view) {
+    if (head != 0) return false;
+    *view = (AttentionView){.T = c->pass->T,
+                            .dv = (int)c->in_row[0],
+                            .value = c->in[0],
+                            .context = c->out[0],
+                            .value_row = c->in_row[0],
+                            .context_row = c->out_row[0]};
+    return true;
+}
+
+static const Operation operation = {.name = "mean",
+                                    .title = "Mean of the past",
+                                    .equation = "y[t] = (x[0] + ... + x[t]) / (t + 1)",
+                                    .compute = forward,
+                                    .reach = ALL_TOKENS,
+                                    .view = view};
 static const Operation backward_operation = {
     .name = "mean_backward", .compute = backward, .reach = ALL_TOKENS};
 
-Array mean(Program *p, Array x) {
+static Array record(Program *p, const Operation *of, Array x) {
     Array y = program_array(p, x.width, PER_TOKEN);
+    program_add(p, (Instruction){.operation = of, .inputs = {x}, .outputs = {y}});
+    return y;
+}
+
+Array mean(Program *p, Array x) {
+    Array y = record(p, &operation, x);
     program_cache(p, x);
     program_keep(p, y);
-    Instruction *made = program_add(p, &mean_operation);
-    made->inputs[0] = x;
-    made->outputs[0] = y;
     return y;
 }
 
 Array mean_backward(Program *p, Array dy) {
-    Array dx = program_array(p, dy.width, PER_TOKEN);
-    Instruction *made = program_add(p, &backward_operation);
-    made->inputs[0] = dy;
-    made->outputs[0] = dx;
-    return dx;
+    return record(p, &backward_operation, dy);
 }

@@ -1,261 +1,230 @@
-/* norm.c - layer normalisation, and root-mean-square normalisation without mean and bias. */
+/* norm.c - layer normalisation, and root-mean-square normalisation without mean and bias.
+ *
+ *     layernorm: y = (x - mean) rstd w + b,  rstd = 1 / sqrt(variance + 1e-5)
+ *     rmsnorm:   y = x rstd w,               rstd = 1 / sqrt(mean(x^2) + 1e-6)
+ *
+ * for each row: a token, or one head of it (Instruction.NH rows in a token). Only layernorm has a
+ * bias, and saves the mean beside rstd. The gradients of the weights are summed in each stretch of
+ * tokens, and then over the stretches in order. */
 #include "model/layers/program.h"
 #include "base/array.h"
 
+#include <math.h>
 #include <string.h>
 
-void compute_layernorm(const Thread *thread, float *y, float *mean, float *rstd, const float *x,
-                       Param w, Param b, int N, int C) {
-    size_t row = (size_t)C;
-    for (size_t n = 0; n < (size_t)N; n++)
-        thread->isa->normalize(y + n * row, mean + n, rstd + n, x + n * row, w.w, b.w, C);
+enum { RSTD = 1, MEAN = 2 }; /* what a norm saves: outputs, and inputs of what reads them */
+enum { STREAM = 3, DY = 4 }; /* inputs of a backward: the stream's gradient so far, and dy */
+
+static size_t row_of(const Call *c) {
+    return (size_t)(c->instruction->inputs[0].width / c->instruction->NH);
 }
 
-void compute_layernorm_recompute(const Thread *thread, float *y, const float *x, const float *mean,
-                                 const float *rstd, Param w, Param b, int N, int C) {
-    size_t row = (size_t)C;
-    for (size_t n = 0; n < (size_t)N; n++)
-        thread->isa->normalize_recompute(y + n * row, x + n * row, mean[n], rstd[n], w.w, b.w, C);
+/* The rows of tokens `first` to `end` - 1. */
+static Share rows_of(const Call *c, int first, int end) {
+    size_t NH = (size_t)c->instruction->NH;
+    return (Share){(size_t)first * NH, (size_t)end * NH};
 }
 
-void compute_layernorm_backward(const Thread *thread, float *dx, float *sums, const float *dy,
-                                const float *x, const float *mean, const float *rstd, Param w,
-                                int N, int C) {
-    size_t row = (size_t)C;
-    memset(sums, 0, 2 * row * sizeof *sums);
-    for (size_t n = 0; n < (size_t)N; n++)
-        thread->isa->normalize_backward(dx + n * row, sums, sums + row, dy + n * row, x + n * row,
-                                        mean[n], rstd[n], w.w, C);
-}
-
-/* Threads divide the channels. */
-void compute_layernorm_gradients(const Thread *thread, Param w, Param b, const float *sums,
-                                 int count, int C) {
-    size_t row = (size_t)C;
-    Share channels = team_share(thread, row, 16);
-    size_t c = channels.begin, width = channels.end - c;
-    for (size_t i = 0; i < (size_t)count; i++) {
-        thread->isa->add(w.dw + c, sums + 2 * i * row + c, width);
-        thread->isa->add(b.dw + c, sums + (2 * i + 1) * row + c, width);
+static void forward(const Call *c) {
+    size_t row = row_of(c);
+    Share own = rows_of(c, 0, c->N);
+    if (c->pass->single && c->instruction->operation->division == BY_HEADS)
+        own = team_share(c->thread, own.end, 1);
+    const float *w = c->tensors[0].w, *b = c->tensors[1].w;
+    for (size_t n = own.begin; n < own.end; n++) {
+        float *y = c->out[0] + n * row, *rstd = c->out[RSTD] + n;
+        const float *x = c->in[0] + n * row;
+        if (b)
+            c->thread->isa->normalize(y, c->out[MEAN] + n, rstd, x, w, b, (int)row);
+        else
+            c->thread->isa->rms_normalize(y, rstd, x, w, (int)row);
     }
 }
 
-void compute_rmsnorm(const Thread *thread, float *y, float *rstd, const float *x, Param w, int N,
-                     int C) {
-    size_t row = (size_t)C;
-    for (size_t n = 0; n < (size_t)N; n++)
-        thread->isa->rms_normalize(y + n * row, rstd + n, x + n * row, w.w, C);
+/* The same y, from the saved statistics. */
+static void recompute(const Call *c) {
+    size_t row = row_of(c);
+    Share own = rows_of(c, 0, c->N);
+    const float *w = c->tensors[0].w, *b = c->tensors[1].w;
+    for (size_t n = own.begin; n < own.end; n++) {
+        float *y = c->out[0] + n * row, rstd = c->in[RSTD][n];
+        const float *x = c->in[0] + n * row;
+        if (b)
+            c->thread->isa->normalize_recompute(y, x, c->in[MEAN][n], rstd, w, b, (int)row);
+        else
+            c->thread->isa->rms_normalize_recompute(y, x, rstd, w, (int)row);
+    }
 }
 
-void compute_rmsnorm_recompute(const Thread *thread, float *y, const float *x, const float *rstd,
-                               Param w, int N, int C) {
-    size_t row = (size_t)C;
-    for (size_t n = 0; n < (size_t)N; n++)
-        thread->isa->rms_normalize_recompute(y + n * row, x + n * row, rstd[n], w.w, C);
-}
-
-void compute_rmsnorm_backward(const Thread *thread, float *dx, float *sums, const float *dy,
-                              const float *x, const float *rstd, Param w, int N, int C) {
-    size_t row = (size_t)C;
-    memset(sums, 0, row * sizeof *sums);
-    for (size_t n = 0; n < (size_t)N; n++)
-        thread->isa->rms_normalize_backward(dx + n * row, sums, dy + n * row, x + n * row, rstd[n],
-                                            w.w, C);
-}
-
-void compute_rmsnorm_gradients(const Thread *thread, Param w, const float *sums, int count, int C) {
-    size_t row = (size_t)C;
-    Share channels = team_share(thread, row, 16);
-    size_t c = channels.begin, width = channels.end - c;
-    for (size_t i = 0; i < (size_t)count; i++)
-        thread->isa->add(w.dw + c, sums + i * row + c, width);
-}
-
-/* ---- as instructions ----
- * Instruction.NH is the number of rows in a token: 1, or NH for a norm of each head. */
-
-enum { STREAM = 3, DY = 4 }; /* inputs of a backward: the stream's gradient so far, and dy */
-
-/* The rows that this thread computes. */
-static Share rows_of(const Call *c) {
-    size_t rows = (size_t)c->N * (size_t)c->instruction->NH;
-    bool divided = c->pass->single && c->instruction->operation->division == BY_HEADS;
-    return divided ? team_share(c->thread, rows, 1) : (Share){0, rows};
-}
-
-static int size_of_row(const Call *c) {
-    return c->instruction->inputs[0].width / c->instruction->NH;
-}
-
-static void layernorm_call(const Call *c) {
-    compute_layernorm(c->thread, c->out[0], c->out[1], c->out[2], c->in[0], c->tensors[0],
-                      c->tensors[1], c->N * c->instruction->NH, size_of_row(c));
-}
-
-static void layernorm_recompute_call(const Call *c) {
-    compute_layernorm_recompute(c->thread, c->out[0], c->in[0], c->in[1], c->in[2], c->tensors[0],
-                                c->tensors[1], c->N * c->instruction->NH, size_of_row(c));
-}
-
-static void rmsnorm_call(const Call *c) {
-    int size = size_of_row(c);
-    Share own = rows_of(c);
-    size_t at = own.begin * (size_t)size;
-    compute_rmsnorm(c->thread, c->out[0] + at, c->out[1] + own.begin, c->in[0] + at, c->tensors[0],
-                    (int)(own.end - own.begin), size);
-}
-
-static void rmsnorm_recompute_call(const Call *c) {
-    compute_rmsnorm_recompute(c->thread, c->out[0], c->in[0], c->in[1], c->tensors[0],
-                              c->N * c->instruction->NH, size_of_row(c));
-}
-
-/* Sets dx to the stream's gradient so far; the backward adds to it. */
-static void begin_gradient(const Call *c) {
-    size_t bytes = (size_t)c->N * c->out_row[0] * sizeof(float);
-    if (!c->in[STREAM])
-        memset(c->out[0], 0, bytes);
-    else if (c->in[STREAM] != c->out[0])
-        memcpy(c->out[0], c->in[STREAM], bytes);
-}
-
-/* The tokens of the call in stretches, of which each has its row of sums. */
 static int stretches(const Call *c) {
     return (c->N + STRETCH - 1) / STRETCH;
 }
 
-/* The rows of stretch i. */
-static Share rows_of_stretch(const Call *c, int i) {
-    size_t heads = (size_t)c->instruction->NH, end = (size_t)min_int((i + 1) * STRETCH, c->N);
-    return (Share){(size_t)i * STRETCH * heads, end * heads};
-}
-
-static void layernorm_backward_call(const Call *c) {
-    int size = size_of_row(c);
-    begin_gradient(c);
+/* Adds to the stream's gradient so far, and writes the parts of dw and db of each stretch. */
+static void backward(const Call *c) {
+    size_t row = row_of(c), bytes = (size_t)c->N * c->out_row[0] * sizeof(float);
+    if (!c->in[STREAM])
+        memset(c->out[0], 0, bytes);
+    else if (c->in[STREAM] != c->out[0])
+        memcpy(c->out[0], c->in[STREAM], bytes);
+    memset(c->out[1], 0, (size_t)stretches(c) * c->out_row[1] * sizeof(float));
+    const float *w = c->tensors[0].w;
     for (int i = 0; i < stretches(c); i++) {
-        Share rows = rows_of_stretch(c, i);
-        size_t n = rows.begin, at = n * (size_t)size;
-        compute_layernorm_backward(c->thread, c->out[0] + at, c->out[1] + (size_t)i * c->out_row[1],
-                                   c->in[DY] + at, c->in[0] + at, c->in[1] + n, c->in[2] + n,
-                                   c->tensors[0], (int)(rows.end - n), size);
+        Share rows = rows_of(c, i * STRETCH, min_int((i + 1) * STRETCH, c->N));
+        float *dw = c->out[1] + (size_t)i * c->out_row[1];
+        for (size_t n = rows.begin; n < rows.end; n++) {
+            float *dx = c->out[0] + n * row, rstd = c->in[RSTD][n];
+            const float *dy = c->in[DY] + n * row, *x = c->in[0] + n * row;
+            if (c->tensors[1].w)
+                c->thread->isa->normalize_backward(dx, dw, dw + row, dy, x, c->in[MEAN][n], rstd, w,
+                                                   (int)row);
+            else
+                c->thread->isa->rms_normalize_backward(dx, dw, dy, x, rstd, w, (int)row);
+        }
     }
 }
 
-static void rmsnorm_backward_call(const Call *c) {
-    int size = size_of_row(c);
-    begin_gradient(c);
+/* Threads divide the channels. */
+static void gradients(const Call *c) {
+    float *dw = c->tensors[0].dw, *db = c->tensors[1].dw;
+    size_t row = c->in_row[0] / (db ? 2 : 1);
+    Share own = team_share(c->thread, row, 16);
     for (int i = 0; i < stretches(c); i++) {
-        Share rows = rows_of_stretch(c, i);
-        size_t n = rows.begin, at = n * (size_t)size;
-        compute_rmsnorm_backward(c->thread, c->out[0] + at, c->out[1] + (size_t)i * c->out_row[1],
-                                 c->in[DY] + at, c->in[0] + at, c->in[1] + n, c->tensors[0],
-                                 (int)(rows.end - n), size);
+        const float *sums = c->in[0] + (size_t)i * c->in_row[0] + own.begin;
+        c->thread->isa->add(dw + own.begin, sums, own.end - own.begin);
+        if (db) c->thread->isa->add(db + own.begin, sums + row, own.end - own.begin);
     }
 }
 
-static void layernorm_gradients_call(const Call *c) {
-    compute_layernorm_gradients(c->thread, c->tensors[0], c->tensors[1], c->in[0], stretches(c),
-                                (int)c->in_row[0] / 2);
+static void apply(const Call *c) {
+    size_t row = row_of(c);
+    const float *w = c->tensors[0].w, *b = c->tensors[1].w;
+    for (size_t n = 0; n < (size_t)c->instruction->NH; n++) {
+        const float *x = c->in[0] + n * row;
+        double mean = 0, squares = 0;
+        for (size_t i = 0; i < row && b; i++) mean += (double)x[i] / (double)row;
+        for (size_t i = 0; i < row; i++)
+            squares += ((double)x[i] - mean) * ((double)x[i] - mean) / (double)row;
+        double rstd = 1 / sqrt(squares + (b ? 1e-5 : 1e-6));
+        for (size_t i = 0; i < row; i++)
+            c->out[0][n * row + i] =
+                (float)(((double)x[i] - mean) * rstd * (double)w[i] + (b ? (double)b[i] : 0));
+    }
 }
 
-static void rmsnorm_gradients_call(const Call *c) {
-    compute_rmsnorm_gradients(c->thread, c->tensors[0], c->in[0], stretches(c), (int)c->in_row[0]);
+/* The operations of one norm. OF_HEADS: the same as FORWARD, of each head by itself. */
+enum { FORWARD, OF_HEADS, RECOMPUTE, BACKWARD, GRADIENTS, KINDS };
+
+static const Operation layernorms[KINDS] = {
+    [FORWARD] = {.name = "layernorm",
+                 .title = "Norm",
+                 .equation = "y = (x - mean) / sqrt(variance + 0.00001) * weight + bias",
+                 .compute = forward,
+                 .apply = apply},
+    [OF_HEADS] = {.name = "layernorm",
+                  .title = "Norm",
+                  .equation = "y = (x - mean) / sqrt(variance + 0.00001) * weight + bias",
+                  .compute = forward,
+                  .division = BY_HEADS,
+                  .apply = apply},
+    [RECOMPUTE] = {.name = "layernorm_recompute", .compute = recompute},
+    [BACKWARD] = {.name = "layernorm_backward", .compute = backward, .reused = 1 + STREAM},
+    [GRADIENTS] = {.name = "layernorm_gradients",
+                   .compute = gradients,
+                   .reach = ALL_TOKENS,
+                   .gradient = true}};
+
+static const Operation rmsnorms[KINDS] = {
+    [FORWARD] = {.name = "rmsnorm",
+                 .title = "Norm",
+                 .equation = "y = x / sqrt(mean of x^2 + 0.000001) * weight",
+                 .compute = forward,
+                 .apply = apply},
+    [OF_HEADS] = {.name = "rmsnorm",
+                  .title = "Norm",
+                  .equation = "y = x / sqrt(mean of x^2 + 0.000001) * weight",
+                  .compute = forward,
+                  .division = BY_HEADS,
+                  .apply = apply},
+    [RECOMPUTE] = {.name = "rmsnorm_recompute", .compute = recompute},
+    [BACKWARD] = {.name = "rmsnorm_backward", .compute = backward, .reused = 1 + STREAM},
+    [GRADIENTS] = {
+        .name = "rmsnorm_gradients", .compute = gradients, .reach = ALL_TOKENS, .gradient = true}};
+
+/* An instruction that reads x and the weights and writes an array of x's width. */
+static Instruction begin(Program *p, const Operation *operation, Array x, Norm w) {
+    bool whole = x.width > 0 && x.width % w.size == 0;
+    program_expect(p, whole, operation->name, "its weights' size does not divide the columns of x");
+    return (Instruction){.operation = operation,
+                         .inputs = {x},
+                         .outputs = {program_array(p, x.width, PER_TOKEN)},
+                         .tensors = {w.weight, w.bias},
+                         .NH = whole ? x.width / w.size : 1};
 }
 
-static const Operation layernorm_operation = {.name = "layernorm", .compute = layernorm_call};
-static const Operation layernorm_recompute_operation = {.name = "layernorm_recompute",
-                                                        .compute = layernorm_recompute_call};
-static const Operation layernorm_backward_operation = {
-    .name = "layernorm_backward", .compute = layernorm_backward_call, .reused = 1 + STREAM};
-static const Operation layernorm_gradients_operation = {
-    .name = "layernorm_gradients", .compute = layernorm_gradients_call, .reach = ALL_TOKENS};
-
-static const Operation rmsnorm_operation = {.name = "rmsnorm", .compute = rmsnorm_call};
-static const Operation rmsnorm_of_heads_operation = {
-    .name = "rmsnorm", .compute = rmsnorm_call, .division = BY_HEADS};
-static const Operation rmsnorm_recompute_operation = {.name = "rmsnorm_recompute",
-                                                      .compute = rmsnorm_recompute_call};
-static const Operation rmsnorm_backward_operation = {
-    .name = "rmsnorm_backward", .compute = rmsnorm_backward_call, .reused = 1 + STREAM};
-static const Operation rmsnorm_gradients_operation = {
-    .name = "rmsnorm_gradients", .compute = rmsnorm_gradients_call, .reach = ALL_TOKENS};
-
-/* Adds an instruction that reads x and the weights and writes an array of x's width. */
-static Instruction *add_norm(Program *p, const Operation *operation, Array x, Norm w) {
-    program_expect(p, x.width > 0 && x.width % w.size == 0, "a norm",
-                   "the size of its weights does not divide the columns of x");
-    Array y = program_array(p, x.width, PER_TOKEN);
-    Instruction *made = program_add(p, operation);
-    made->inputs[0] = x;
-    made->outputs[0] = y;
-    made->tensors[0] = w.weight;
-    made->tensors[1] = w.bias;
-    made->NH = x.width / w.size;
-    return made;
+static const Operation *forward_of(const Operation *norm, Array x, Norm w) {
+    return &norm[x.width > w.size ? OF_HEADS : FORWARD];
 }
 
-static Array normalize(Program *p, const Operation *operation, Array x, Norm w, int statistics) {
-    Instruction *made = add_norm(p, operation, x, w);
-    for (int i = 1; i <= statistics; i++) made->outputs[i] = program_array(p, made->NH, PER_TOKEN);
-    return made->outputs[0];
+static Array record(Program *p, const Operation *norm, Array x, Norm w) {
+    Instruction made = begin(p, forward_of(norm, x, w), x, w);
+    program_expect(p, !w.bias == (norm == rmsnorms), norm->name, "a bias goes with layernorm only");
+    made.outputs[RSTD] = program_array(p, made.NH, PER_TOKEN);
+    if (w.bias) made.outputs[MEAN] = program_array(p, made.NH, PER_TOKEN);
+    program_add(p, made);
+    return made.outputs[0];
 }
 
 /* The same, which also reads the statistics that the norm saved. */
-static Instruction *add_with_statistics(Program *p, const Operation *operation,
-                                        const Operation *saved, Array x, Norm w) {
-    Instruction of = *program_user(p, saved, x, w.weight);
-    Instruction *made = add_norm(p, operation, x, w);
-    made->inputs[1] = of.outputs[1];
-    made->inputs[2] = of.outputs[2];
+static Instruction begin_again(Program *p, const Operation *norm, int kind, Array x, Norm w) {
+    Instruction of = *program_user(p, forward_of(norm, x, w), x, w.weight);
+    Instruction made = begin(p, &norm[kind], x, w);
+    made.inputs[RSTD] = of.outputs[RSTD];
+    made.inputs[MEAN] = of.outputs[MEAN];
     return made;
 }
 
-/* The gradients of the weights are summed in each stretch of tokens, and then over the stretches.
- */
-static Array add_backward(Program *p, const Operation *operation, const Operation *gradients,
-                          const Operation *saved, Array dx, Array dy, Array x, Norm w) {
-    program_expect_width(p, "the backward of a norm", w.weight, "dy", dy, x.width);
-    Array sums = program_array(p, w.bias < 0 ? w.size : 2 * w.size, PER_STRETCH);
-    Instruction *made = add_with_statistics(p, operation, saved, x, w);
-    made->inputs[STREAM] = dx;
-    made->inputs[DY] = dy;
-    made->outputs[1] = sums;
-    Array result = made->outputs[0];
-    Instruction *last = program_add_gradient(p, gradients, w.weight);
-    last->inputs[0] = sums;
-    last->tensors[0] = w.weight;
-    last->tensors[1] = w.bias;
-    return result;
+static Array record_recompute(Program *p, const Operation *norm, Array x, Norm w) {
+    Instruction made = begin_again(p, norm, RECOMPUTE, x, w);
+    program_add(p, made);
+    return made.outputs[0];
+}
+
+static Array record_backward(Program *p, const Operation *norm, Array dx, Array dy, Array x,
+                             Norm w) {
+    program_expect_width(p, norm[BACKWARD].name, w.weight, "dy", dy, x.width);
+    Array sums = program_array(p, w.bias ? 2 * w.size : w.size, PER_STRETCH);
+    Instruction made = begin_again(p, norm, BACKWARD, x, w);
+    made.inputs[STREAM] = dx;
+    made.inputs[DY] = dy;
+    made.outputs[1] = sums;
+    program_add(p, made);
+    program_add(p, (Instruction){.operation = &norm[GRADIENTS],
+                                 .inputs = {sums},
+                                 .tensors = {w.weight, w.bias}});
+    return made.outputs[0];
 }
 
 Array layernorm(Program *p, Array x, Norm w) {
-    return normalize(p, &layernorm_operation, x, w, 2);
+    return record(p, layernorms, x, w);
 }
 
 Array layernorm_recompute(Program *p, Array x, Norm w) {
-    return add_with_statistics(p, &layernorm_recompute_operation, &layernorm_operation, x, w)
-        ->outputs[0];
+    return record_recompute(p, layernorms, x, w);
 }
 
 Array layernorm_backward(Program *p, Array dx, Array dy, Array x, Norm w) {
-    return add_backward(p, &layernorm_backward_operation, &layernorm_gradients_operation,
-                        &layernorm_operation, dx, dy, x, w);
-}
-
-static const Operation *rmsnorm_of(Array x, Norm w) {
-    return x.width > w.size ? &rmsnorm_of_heads_operation : &rmsnorm_operation;
+    return record_backward(p, layernorms, dx, dy, x, w);
 }
 
 Array rmsnorm(Program *p, Array x, Norm w) {
-    return normalize(p, rmsnorm_of(x, w), x, w, 1);
+    return record(p, rmsnorms, x, w);
 }
 
 Array rmsnorm_recompute(Program *p, Array x, Norm w) {
-    return add_with_statistics(p, &rmsnorm_recompute_operation, rmsnorm_of(x, w), x, w)->outputs[0];
+    return record_recompute(p, rmsnorms, x, w);
 }
 
 Array rmsnorm_backward(Program *p, Array dx, Array dy, Array x, Norm w) {
-    return add_backward(p, &rmsnorm_backward_operation, &rmsnorm_gradients_operation,
-                        rmsnorm_of(x, w), dx, dy, x, w);
+    return record_backward(p, rmsnorms, dx, dy, x, w);
 }

@@ -1,15 +1,16 @@
-/* program.h - a rung's two passes as one list of layer calls. Private to model/.
+/* program.h - a rung's two passes as one list of calls of layers. Private to model/.
  *
  * When a run opens, the rung's `forward` and `backward` call the layers (layers.h). Each call adds
- * an instruction to the list. The engine derives the rest from the list: how long each array is
- * needed, which instructions can process the same block of tokens, and where threads must wait for
- * each other (model/engine/schedule.h). model/engine/execute.c executes the list. */
+ * an instruction to the list and says what it reads and writes; its row (Operation) says how it is
+ * computed. The engine derives the rest: how long each array is needed, which instructions take the
+ * same slice of tokens, where threads wait for each other (model/engine/schedule.h). */
 #ifndef TRIL_MODEL_LAYERS_PROGRAM_H
 #define TRIL_MODEL_LAYERS_PROGRAM_H
 
-#include "model/layers/compute.h"
+#include "model/kernels/kernels.h"
 #include "model/layers/layers.h"
 #include "model/model.h"
+#include "model/view.h"
 
 #include <stdint.h>
 
@@ -17,13 +18,28 @@ enum { MAX_INPUTS = 6, MAX_OUTPUTS = 4, MAX_TENSORS = 2 };
 
 /* ---- an instruction at work ---- */
 
+/* A tensor of weights: its numbers, their gradient (NULL outside training) and, for the right
+ * operand of a product, its packed copy. */
+typedef struct {
+    float *w, *dw;
+    const float *packed;
+} Param;
+
 /* One pass. */
 typedef struct {
     const int32_t *ids; /* [B,T] */
     int B, T;
-    int past;      /* earlier tokens of the same sequence; > 0 needs B = 1 */
-    bool dropping; /* dropout applies */
-    bool single;   /* all threads work on one token */
+    int past;       /* earlier tokens of the same sequence; > 0 needs B = 1 */
+    bool single;    /* all threads work on one token */
+    size_t before;  /* tokens of a shared batch before this process's part */
+    float dropout;  /* the share of activations set to 0 in this pass; 0: none */
+    uint64_t masks; /* names this step's masks of dropout (base/random.h) */
+    /* of the loss: the targets [B,T], and the factor of its gradient */
+    const int32_t *targets;
+    float scale;
+    const float
+        *taught; /* probabilities[B,T,V] that are `taught_share` of each target; NULL: none */
+    float taught_share;
 } Pass;
 
 typedef struct Instruction Instruction;
@@ -37,50 +53,62 @@ typedef struct {
     int N;
     float *in[MAX_INPUTS], *out[MAX_OUTPUTS];        /* NULL where it has none */
     size_t in_row[MAX_INPUTS], out_row[MAX_OUTPUTS]; /* floats from one token to the next */
-    Param tensors[MAX_TENSORS];
-    Dropout dropout;        /* for the instruction's place; rate 0 where none applies */
-    atomic_int *taken;      /* by the team: items taken from each thread's share (kernels.h); NULL:
-                               equal shares */
-    const int32_t *targets; /* for the loss: [B,T], and the factor of its gradient */
-    float scale;
-    const float *taught; /* for the loss: probabilities[B,T,V] that are `taught_share` of each
-                            target; NULL: none */
-    float taught_share;
+    Param tensors[MAX_TENSORS];                      /* all NULL where it has none */
+    atomic_int *taken; /* by the team: items taken from each thread's share (team_items); NULL:
+                          equal shares */
 } Call;
 
-/* ---- the list ---- */
+/* ---- the row of an operation ---- */
 
-/* Does an operation compute each token by itself, or across tokens? Each thread executes the first
- * kind for its own blocks of tokens. The whole team executes the second kind, for all tokens. */
+/* EACH_TOKEN: computes each token by itself; each thread executes it for its own slices of tokens.
+ * ALL_TOKENS: looks across tokens; the whole team executes it, for all tokens. */
 typedef enum { EACH_TOKEN, ALL_TOKENS } Reach;
 
-/* How threads that work on one token divide an EACH_TOKEN operation: not at all, by columns, or by
- * heads. */
+/* How threads that work on one token divide an EACH_TOKEN operation. */
 typedef enum { UNDIVIDED, BY_COLUMNS, BY_HEADS } Division;
 
+/* All that the engine knows of a layer. */
 typedef struct {
-    const char *name;
-    void (*compute)(const Call *call);
+    const char *name; /* in profiles and --explain: the layer's in layers.h */
+    /* in --explain, of a layer that a forward pass calls: a heading, and the equation */
+    const char *title, *equation;
+    void (*compute)(const Call *c);
     Reach reach;
     Division division;
     int reused;  /* 1 + the index of the input whose memory the first output may reuse; 0: none. The
                     operation also works if they have separate memory */
-    bool packed; /* tensor 0 is the right operand of a product: it needs a packed copy */
-    bool reduces; /* adds what other gradients left: comes after all that are pending, so that
-                     threads meet once for all */
+    bool packed; /* tensor 0, [out,in], is the right operand of a product, y = x w^T forward and dx
+                    = dy w backward: the engine packs it before each pass */
+    bool gradient; /* adds to gradients of weights, which nothing in the program reads */
+    bool reduces;  /* a gradient that only adds sums made before: scheduled last, so that one
+                      barrier serves all */
+    /* Optional. The multiply-adds for `tokens` tokens, which see each other in `pairs` pairs. */
+    double (*work)(const Instruction *at, double tokens, double pairs);
+    /* Optional. The scratch that it needs in each thread, in floats; T: the longest sequence. */
+    size_t (*scratch)(const Instruction *at, const Isa *isa, const Products *products, int T);
+    /* Optional. Of what this instruction caches, the first `dropped` tokens were forgotten, and the
+       next N moved to their place: corrects what depends on their positions. */
+    void (*slide)(const Call *c, int dropped);
+    /* Optional, of a layer that reads x and weights: writes only out[0], of one token, computed in
+       double precision. */
+    void (*apply)(const Call *c);
+    /* Optional, of a layer that attends. Sets *view to what `head` computed; false if there is no
+       such head. */
+    bool (*view)(const Call *c, int head, AttentionView *view);
 } Operation;
 
 struct Instruction {
     const Operation *operation;
     Array inputs[MAX_INPUTS], outputs[MAX_OUTPUTS]; /* NO_ARRAY beyond the last */
-    int tensors[MAX_TENSORS];                       /* numbers of the model's tensors; -1: none */
-    int NH;                                         /* rows in a token: heads of attention, rotary
-                                                       positions and norms */
-    int taps;                                       /* of a convolution */
-    int place;                                      /* of the dropout mask; NO_DROPOUT: none */
-    int layer; /* the block of the model it belongs to; gradients_ready: whose gradients, -1: those
-                  of no block */
+    int tensors[MAX_TENSORS]; /* numbers of the model's tensors, from 1; 0: none */
+    int NH;                   /* rows in a token: heads of attention, rotary positions and norms */
+    int taps;                 /* of a convolution */
+    int place;                /* of the dropout mask; NO_DROPOUT: none */
+    bool fixed;               /* reads positions counted from the first token: a run cannot slide */
+    int block;                /* the transformer block in which the rung called it (begin_block) */
 };
+
+/* ---- the list ---- */
 
 /* Tokens in a stretch. The norms sum the gradients of their weights for each stretch by itself, and
  * linear layers for two halves of whole stretches, so that the bits do not depend on how the tokens
@@ -108,6 +136,7 @@ typedef struct {
 struct Program {
     const Model *model; /* borrowed; its weights are not read */
     bool training;      /* has a backward pass */
+    bool has_heads;     /* the rung may ask for NH */
     Instruction *list;
     int count, capacity;
     int backward;      /* the first instruction of the backward pass; `count` if there is none; 0
@@ -115,13 +144,7 @@ struct Program {
     ArrayInfo *arrays; /* by id; id 0 is NO_ARRAY */
     int array_count, array_capacity;
     Array logits;
-    Instruction *pending; /* gradients of weights that are not in the list yet */
-    int pending_count, pending_capacity;
-    int appended; /* gradients of the current block that are in the list already */
-    /* the current block (block_number) */
-    int layer;
-    bool heads_asked;  /* the rung has asked for NH */
-    Instruction spare; /* what program_add returns when memory is short */
+    int block; /* the current one */
     /* failed: memory was short or the rung is wrong, as *err says. Calls still return, with
        arbitrary results */
     Error *err;
@@ -129,48 +152,21 @@ struct Program {
 };
 
 /* Makes an empty program for a model that is laid out; borrows the model and `err`. program_close
- * releases the program. Refused: no memory; then there is nothing to release. Later calls that run
- * out of memory, or find the rung wrong, set Program.failed. */
+ * releases the program. An error: no memory; then there is nothing to release. */
 bool program_open(Program *p, const Model *model, bool training, Error *err);
 void program_close(Program *p);
 
-/* Moves the pending gradients of block l (-1: of none) into the list, and adds gradients_ready if
- * the block has any. */
-void program_end_block(Program *p, int l);
-
-/* Tells the engine that the gradients of a block (Instruction.layer) are ready to be sent to other
- * processes. */
-extern const Operation gradients_ready;
-
-/* The loss, between the two passes: logits[N,V] -> dlogits[N,V]. */
-extern const Operation cross_entropy;
-
-/* Attention and the mean of the past, for the attention view. */
-extern const Operation attention_operation, mean_operation;
-
-/* What tells tokens their positions, for sliding (model/engine/slide.c). */
-extern const Operation rotary_operation, embedding_operation;
-
-enum { ATTENTION_COLUMNS = 3 }; /* the output of attention that has the keys in columns */
-
 /* ---- for the layers: how a call is recorded ---- */
 
-/* What a layer demands of a rung: an array of `width` columns, or a condition. If it is not met,
- * the program fails, and *err says where (a tensor of -1 is none). The layer continues all the
- * same; a program that failed is never run. */
+/* Demands of a rung an array of `width` columns, or a condition. If it is not met, the program
+ * fails, and *err says where (tensor 0 is none). The layer continues all the same; a program that
+ * failed is never run. */
 void program_expect_width(Program *p, const char *layer, int tensor, const char *name, Array array,
                           int width);
 void program_expect(Program *p, bool holds, const char *layer, const char *demand);
 
-/* A new instruction at the end of the list, without operands. Valid until the next instruction is
- * added. In the backward pass one of the team comes after the pending gradients of the current
- * block. */
-Instruction *program_add(Program *p, const Operation *operation);
-
-/* The same for a gradient of weights, which reads whole arrays: it is pending until the next
- * instruction of the team in the block that `tensor` belongs to, at most until the end of that
- * block. */
-Instruction *program_add_gradient(Program *p, const Operation *operation, int tensor);
+/* Adds an instruction at the end of the list, in the current block. */
+void program_add(Program *p, Instruction made);
 
 /* A new array [rows, width], not yet written. */
 Array program_array(Program *p, int width, Rows rows);
@@ -184,15 +180,37 @@ Array program_constants(Program *p, int width, void (*fill)(float *row, int posi
 /* The columns `offset` to `offset` + `width` - 1 of an array; no copy. */
 Array program_columns(Array array, int offset, int width);
 
-/* Marks an array that later passes read; one that stays complete after a pass; all arrays so
- * far, but for constants, which stay in any case. */
+/* Marks an array that later passes read; one that stays complete after a pass; all arrays so far,
+ * but for constants, which stay in any case. */
 void program_cache(Program *p, Array array);
 void program_keep(Program *p, Array array);
 void program_keep_all(Program *p);
 
 /* The last instruction of that operation whose first output is `made`; whose first input is x and
- * whose first tensor is `tensor`. It must exist. */
-const Instruction *program_maker(const Program *p, const Operation *operation, Array made);
-const Instruction *program_user(const Program *p, const Operation *operation, Array x, int tensor);
+ * whose first tensor is `tensor`. If there is none, the program fails. Valid until the next is
+ * added. */
+const Instruction *program_maker(Program *p, const Operation *operation, Array made);
+const Instruction *program_user(Program *p, const Operation *operation, Array x, int tensor);
+
+/* ---- dropout, for dropout.c and attention.c ---- */
+
+typedef struct {
+    float rate;   /* the share of elements set to 0; 0: no dropout */
+    uint64_t key; /* names the mask (base/random.h) */
+    size_t first; /* tokens of a shared batch before this process's part */
+} Dropout;
+
+/* That of an instruction in this pass, and the mask of its row `row` where the rate is not 0. */
+Dropout dropout_of(const Call *c);
+DropoutRow dropout_row(Dropout dropout, size_t row);
+
+/* ---- the loss, for the engine ---- */
+
+/* Between the two passes: logits[N,V] -> dlogits[N,V] = (softmax(logits) - target) scale. */
+extern const Operation cross_entropy_backward;
+
+/* losses[n] = ln(sum_v exp(logits[n,v])) - logits[n,targets[n]], in nats. */
+void cross_entropy(const Thread *thread, float *losses, const float *logits, const int32_t *targets,
+                   int N, int V);
 
 #endif

@@ -9,13 +9,13 @@
  * sees the past, but only its mean. */
 #include "model/rungs/rung.h"
 
-#define WEIGHTS(TABLE, LINEAR, NORM)                \
-    TABLE(wte, "token_embedding_table", V, C, 0)    \
-    TABLE(wpe, "position_embedding_table", T, C, 0) \
-    LINEAR(proj, "mean.proj", C, C, BIAS)           \
-    LINEAR(lm_head, "lm_head", C, V, BIAS)
+#define WEIGHTS(TABLE, LINEAR, NORM)                        \
+    TABLE(wte, "token_embedding_table", SIZE_V, SIZE_C)     \
+    TABLE(wpe, "position_embedding_table", SIZE_T, SIZE_C)  \
+    LINEAR(proj, "mean.proj", SIZE_C, SIZE_C, .bias = true) \
+    LINEAR(lm_head, "lm_head", SIZE_C, SIZE_V, .bias = true)
 
-RUNG_WEIGHTS;
+RUNG_WEIGHTS(WEIGHTS);
 
 typedef struct {
     Array x, m, y; /* [N,C] */

@@ -7,10 +7,11 @@
 #include "model/rungs/rung.h"
 
 /* SPARSE: a batch contains a few hundred of the thousands of characters in a large vocabulary. */
-#define WEIGHTS(TABLE, LINEAR, NORM) \
-    TABLE(table, "token_embedding_table", V, V, ZEROS | NO_DECAY | SPARSE)
+#define WEIGHTS(TABLE, LINEAR, NORM)                                                       \
+    TABLE(table, "token_embedding_table", SIZE_V, SIZE_V, .zeros = true, .no_decay = true, \
+          .sparse = true)
 
-RUNG_WEIGHTS;
+RUNG_WEIGHTS(WEIGHTS);
 
 typedef struct {
     Array logits;

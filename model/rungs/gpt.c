@@ -12,18 +12,18 @@
  * are named as in nanoGPT. */
 #include "model/rungs/rung.h"
 
-#define WEIGHTS(TABLE, LINEAR, NORM)                                      \
-    TABLE(wte, "transformer.wte", V, C, 0)                                \
-    TABLE(wpe, "transformer.wpe", T, C, 0)                                \
-    NORM(ln_1, "transformer.h.%d.ln_1", C, 1, BIAS)                       \
-    LINEAR(qkv, "transformer.h.%d.attn.c_attn", C, 3C, BIAS)              \
-    LINEAR(proj, "transformer.h.%d.attn.c_proj", C, C, BIAS | RESIDUAL)   \
-    NORM(ln_2, "transformer.h.%d.ln_2", C, 1, BIAS)                       \
-    LINEAR(fc, "transformer.h.%d.mlp.c_fc", C, 4C, BIAS)                  \
-    LINEAR(fcproj, "transformer.h.%d.mlp.c_proj", 4C, C, BIAS | RESIDUAL) \
-    NORM(ln_f, "transformer.ln_f", C, 1, BIAS)
+#define WEIGHTS(TABLE, LINEAR, NORM)                                                               \
+    TABLE(wte, "transformer.wte", SIZE_V, SIZE_C)                                                  \
+    TABLE(wpe, "transformer.wpe", SIZE_T, SIZE_C)                                                  \
+    NORM(ln_1, "transformer.h.%d.ln_1", SIZE_C, .start = 1, .bias = true)                          \
+    LINEAR(qkv, "transformer.h.%d.attn.c_attn", SIZE_C, SIZE_3C, .bias = true)                     \
+    LINEAR(proj, "transformer.h.%d.attn.c_proj", SIZE_C, SIZE_C, .bias = true, .residual = true)   \
+    NORM(ln_2, "transformer.h.%d.ln_2", SIZE_C, .start = 1, .bias = true)                          \
+    LINEAR(fc, "transformer.h.%d.mlp.c_fc", SIZE_C, SIZE_4C, .bias = true)                         \
+    LINEAR(fcproj, "transformer.h.%d.mlp.c_proj", SIZE_4C, SIZE_C, .bias = true, .residual = true) \
+    NORM(ln_f, "transformer.ln_f", SIZE_C, .start = 1, .bias = true)
 
-RUNG_WEIGHTS;
+RUNG_WEIGHTS(WEIGHTS);
 
 /* What the backward pass reads: for each block, and for the whole model. Cheap arrays are
  * recomputed there. */
@@ -50,7 +50,7 @@ static Array block(Program *p, const Weights *w, Activations *a, Array x) {
 
 static Array forward(Program *p, const Weights *w, Activations *a) {
     Array x = dropout(p, embedding(p, w->wte, w->wpe), DROP_EMBEDDING);
-    for (int l = 0; l < layers(p); l++) x = block(block_number(p, l), &w[l], &a[l], x);
+    for (int l = 0; l < layers(p); l++) x = block(begin_block(p, l), &w[l], &a[l], x);
     a->last = x;
     a->ln_f = layernorm(p, x, w->ln_f);
     return linear(p, a->ln_f, tied(w->wte));
@@ -79,7 +79,7 @@ static void backward(Program *p, const Weights *w, const Activations *a, Array d
     linear_gradients(p, tied(w->wte), dlogits, a->ln_f);
     Array dx = layernorm_backward(p, NO_ARRAY, dln_f, a->last, w->ln_f);
     for (int l = layers(p) - 1; l >= 0; l--)
-        dx = block_backward(block_number(p, l), &w[l], &a[l], dx);
+        dx = block_backward(begin_block(p, l), &w[l], &a[l], dx);
     dx = dropout_backward(p, dx, DROP_EMBEDDING);
     embedding_gradients(p, w->wte, w->wpe, dx);
 }

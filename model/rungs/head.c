@@ -10,16 +10,16 @@
  * What it adds to the average: each position chooses, by its query, which of the past to read. */
 #include "model/rungs/rung.h"
 
-#define WEIGHTS(TABLE, LINEAR, NORM)                \
-    TABLE(wte, "token_embedding_table", V, C, 0)    \
-    TABLE(wpe, "position_embedding_table", T, C, 0) \
-    LINEAR(query, "sa_head.query", C, C, 0)         \
-    LINEAR(key, "sa_head.key", C, C, 0)             \
-    LINEAR(value, "sa_head.value", C, C, 0)         \
-    LINEAR(proj, "sa_head.proj", C, C, BIAS)        \
-    LINEAR(lm_head, "lm_head", C, V, BIAS)
+#define WEIGHTS(TABLE, LINEAR, NORM)                           \
+    TABLE(wte, "token_embedding_table", SIZE_V, SIZE_C)        \
+    TABLE(wpe, "position_embedding_table", SIZE_T, SIZE_C)     \
+    LINEAR(query, "sa_head.query", SIZE_C, SIZE_C)             \
+    LINEAR(key, "sa_head.key", SIZE_C, SIZE_C)                 \
+    LINEAR(value, "sa_head.value", SIZE_C, SIZE_C)             \
+    LINEAR(proj, "sa_head.proj", SIZE_C, SIZE_C, .bias = true) \
+    LINEAR(lm_head, "lm_head", SIZE_C, SIZE_V, .bias = true)
 
-RUNG_WEIGHTS;
+RUNG_WEIGHTS(WEIGHTS);
 
 typedef struct {
     Array x, q, k, v, out, y; /* [N,C] */

@@ -18,24 +18,24 @@
  * matrices. Norms are RMSNorm. Tensors are named as in Hugging Face transformers. */
 #include "model/rungs/rung.h"
 
-#define SCALED (FAN_IN | MUON)
-#define WEIGHTS(TABLE, LINEAR, NORM)                                     \
-    TABLE(wte, "model.embed_tokens", V, C, FAN_IN)                       \
-    NORM(ln_1, "model.layers.%d.input_layernorm", C, 1, 0)               \
-    LINEAR(q, "model.layers.%d.self_attn.q_proj", C, C, SCALED)          \
-    LINEAR(k, "model.layers.%d.self_attn.k_proj", C, KV, SCALED)         \
-    LINEAR(v, "model.layers.%d.self_attn.v_proj", C, KV, SCALED)         \
-    NORM(q_norm, "model.layers.%d.self_attn.q_norm", HS, 1, 0)           \
-    NORM(k_norm, "model.layers.%d.self_attn.k_norm", HS, 1, 0)           \
-    LINEAR(proj, "model.layers.%d.self_attn.o_proj", C, C, ZEROS | MUON) \
-    NORM(ln_2, "model.layers.%d.post_attention_layernorm", C, 1, 0)      \
-    LINEAR(gate, "model.layers.%d.mlp.gate_proj", C, H, SCALED)          \
-    LINEAR(up, "model.layers.%d.mlp.up_proj", C, H, SCALED)              \
-    LINEAR(down, "model.layers.%d.mlp.down_proj", H, C, ZEROS | MUON)    \
-    /* starts small, or each character would expect itself */            \
-    NORM(ln_f, "model.norm", C, 0.1f, 0)
+#define SCALED .fan_in = true, .muon = true
+#define WEIGHTS(TABLE, LINEAR, NORM)                                                              \
+    TABLE(wte, "model.embed_tokens", SIZE_V, SIZE_C, .fan_in = true)                              \
+    NORM(ln_1, "model.layers.%d.input_layernorm", SIZE_C, .start = 1)                             \
+    LINEAR(q, "model.layers.%d.self_attn.q_proj", SIZE_C, SIZE_C, SCALED)                         \
+    LINEAR(k, "model.layers.%d.self_attn.k_proj", SIZE_C, SIZE_KV, SCALED)                        \
+    LINEAR(v, "model.layers.%d.self_attn.v_proj", SIZE_C, SIZE_KV, SCALED)                        \
+    NORM(q_norm, "model.layers.%d.self_attn.q_norm", SIZE_HS, .start = 1)                         \
+    NORM(k_norm, "model.layers.%d.self_attn.k_norm", SIZE_HS, .start = 1)                         \
+    LINEAR(proj, "model.layers.%d.self_attn.o_proj", SIZE_C, SIZE_C, .zeros = true, .muon = true) \
+    NORM(ln_2, "model.layers.%d.post_attention_layernorm", SIZE_C, .start = 1)                    \
+    LINEAR(gate, "model.layers.%d.mlp.gate_proj", SIZE_C, SIZE_H, SCALED)                         \
+    LINEAR(up, "model.layers.%d.mlp.up_proj", SIZE_C, SIZE_H, SCALED)                             \
+    LINEAR(down, "model.layers.%d.mlp.down_proj", SIZE_H, SIZE_C, .zeros = true, .muon = true)    \
+    /* starts small, or each character would expect itself */                                     \
+    NORM(ln_f, "model.norm", SIZE_C, .start = 0.1f)
 
-RUNG_WEIGHTS;
+RUNG_WEIGHTS(WEIGHTS);
 
 /* What the backward pass reads: for each block, and for the whole model. Cheap arrays are
  * recomputed there. */
@@ -70,7 +70,7 @@ static Array block(Program *p, const Weights *w, Activations *a, Array x) {
 
 static Array forward(Program *p, const Weights *w, Activations *a) {
     Array x = embedding(p, w->wte, NO_TABLE);
-    for (int l = 0; l < layers(p); l++) x = block(block_number(p, l), &w[l], &a[l], x);
+    for (int l = 0; l < layers(p); l++) x = block(begin_block(p, l), &w[l], &a[l], x);
     a->last = x;
     a->ln_f = rmsnorm(p, x, w->ln_f);
     return linear(p, a->ln_f, tied(w->wte));
@@ -113,7 +113,7 @@ static void backward(Program *p, const Weights *w, const Activations *a, Array d
     linear_gradients(p, tied(w->wte), dlogits, a->ln_f);
     Array dx = rmsnorm_backward(p, NO_ARRAY, dln_f, a->last, w->ln_f);
     for (int l = layers(p) - 1; l >= 0; l--)
-        dx = block_backward(block_number(p, l), &w[l], &a[l], dx);
+        dx = block_backward(begin_block(p, l), &w[l], &a[l], dx);
     embedding_gradients(p, w->wte, NO_TABLE, dx);
 }
 

@@ -10,14 +10,14 @@
  * the same cost. */
 #include "model/rungs/rung.h"
 
-#define WEIGHTS(TABLE, LINEAR, NORM)                \
-    TABLE(wte, "token_embedding_table", V, C, 0)    \
-    TABLE(wpe, "position_embedding_table", T, C, 0) \
-    LINEAR(qkv, "sa_heads.qkv", C, 3C, 0)           \
-    LINEAR(proj, "sa_heads.proj", C, C, BIAS)       \
-    LINEAR(lm_head, "lm_head", C, V, BIAS)
+#define WEIGHTS(TABLE, LINEAR, NORM)                            \
+    TABLE(wte, "token_embedding_table", SIZE_V, SIZE_C)         \
+    TABLE(wpe, "position_embedding_table", SIZE_T, SIZE_C)      \
+    LINEAR(qkv, "sa_heads.qkv", SIZE_C, SIZE_3C)                \
+    LINEAR(proj, "sa_heads.proj", SIZE_C, SIZE_C, .bias = true) \
+    LINEAR(lm_head, "lm_head", SIZE_C, SIZE_V, .bias = true)
 
-RUNG_WEIGHTS;
+RUNG_WEIGHTS(WEIGHTS);
 
 typedef struct {
     Array x, qkv, out, y; /* [N,C]; qkv [N,3C] */

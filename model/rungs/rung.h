@@ -1,15 +1,14 @@
-/* rung.h - what a rung is: a list of weights, and two functions that record its passes.
+/* rung.h - a rung: a list of weights, and two functions that record its passes.
  *
  * The list is written once, as a macro WEIGHTS(TABLE, LINEAR, NORM) with a row for each weight:
- *     TABLE (member, name, rows, width, flags)
- *     LINEAR(member, name, in, out, flags)
- *     NORM  (member, name, size, start, flags)
+ *     TABLE (member, name, rows, width, ...)
+ *     LINEAR(member, name, in, out, ...)
+ *     NORM  (member, name, size, ...)
  * A row becomes a member of `Weights` (a Table, a Linear or a Norm: layers.h) and one or two
  * tensors of the model. In checkpoints their names are `name` with .weight and .bias added. A name
- * with %d has a tensor for each block, and the block's number replaces %d. Sizes are 4, V, T, C,
- * multiples of C such as 3C, HS (a head's channels), KV (the channels of all heads of keys, or of
- * values) and H (those inside a gated MLP). RUNG_WEIGHTS makes the struct and its table from the
- * list, so they cannot disagree. */
+ * with %d has a tensor for each block, and the block's number replaces %d. What follows the sizes
+ * names how the weight starts and is trained, e.g. `.bias = true`. RUNG_WEIGHTS makes the struct
+ * and its table from the list, so they cannot disagree. */
 #ifndef TRIL_MODEL_RUNGS_RUNG_H
 #define TRIL_MODEL_RUNGS_RUNG_H
 
@@ -18,24 +17,10 @@
 
 #include <stddef.h>
 
-/* How a weight starts and is trained. A matrix starts with normal random numbers of mean 0 and
- * deviation 0.02, as in GPT-2, and decays; a bias starts at 0; a norm's weight starts at
- * `start`. */
-enum {
-    BIAS = 1,      /* has a bias */
-    RESIDUAL = 2,  /* ends a branch: deviation divided by sqrt(2 L), as in GPT-2 */
-    FAN_IN = 4,    /* deviation 1/sqrt(columns) instead */
-    ZEROS = 8,     /* starts at 0 */
-    DECAYS = 16,   /* weight decay applies; set for matrices without NO_DECAY */
-    NO_DECAY = 32, /* weight decay does not apply */
-    MUON = 64,     /* trained by Muon; the others by AdamW */
-    SPARSE = 128   /* a step does not change rows without a gradient */
-};
-
 /* Sizes by name. */
 typedef enum {
-    SIZE_NONE, /* no size: 1 */
-    SIZE_4,    /* four, whatever the model's sizes */
+    SIZE_1,
+    SIZE_4, /* four, whatever the model's sizes */
     SIZE_V,
     SIZE_T,
     SIZE_L,
@@ -43,11 +28,11 @@ typedef enum {
     SIZE_C,
     SIZE_3C,
     SIZE_4C,
-    SIZE_HS,  /* C / NH */
+    SIZE_HS,  /* channels of a head: C / NH */
     SIZE_NKV, /* heads of keys and values: Config.NKV, or NH */
-    SIZE_KV,  /* NKV HS */
-    SIZE_H    /* Config.H, or 8/3 C, rounded up to a multiple of 32: a gated MLP then has as many
-                 weights as one of 4 C without a gate */
+    SIZE_KV,  /* channels of all heads of keys, or of values: NKV HS */
+    SIZE_H    /* channels inside a gated MLP: Config.H, or 8/3 C, rounded up to a multiple of 32: it
+                 then has as many weights as an MLP of 4 C without a gate */
 } Size;
 
 /* The value of a size in a configuration that model_check accepted. */
@@ -55,30 +40,37 @@ int size_of(const Config *config, Size size);
 
 typedef enum { WEIGHT_TABLE, WEIGHT_LINEAR, WEIGHT_NORM } WeightKind;
 
+/* A matrix starts with normal random numbers of mean 0 and deviation 0.02, as in GPT-2, and decays;
+ * a bias starts at 0; a norm's weight starts at `start`. */
 typedef struct {
     WeightKind kind;
     size_t member; /* offsetof(Weights, ...) */
     const char *name;
     Size rows, columns; /* of the weight [rows, columns]; linear layer: [out, in] */
     float start;
-    unsigned flags;
+    bool bias;     /* has a bias */
+    bool residual; /* ends a branch: deviation divided by sqrt(2 L), as in GPT-2 */
+    bool fan_in;   /* deviation 1/sqrt(columns) instead */
+    bool zeros;    /* starts at 0 */
+    bool no_decay; /* weight decay does not apply */
+    bool muon;     /* trained by Muon; the others by AdamW */
+    bool sparse;   /* an update leaves rows without a gradient as they are */
 } WeightSpec;
 
-#define MEMBER_TABLE(member, name, rows, width, flags) Table member;
-#define MEMBER_LINEAR(member, name, in, out, flags)    Linear member;
-#define MEMBER_NORM(member, name, size, start, flags)  Norm member;
-#define SPEC_TABLE(member, name, rows, width, flags) \
-    {WEIGHT_TABLE, offsetof(Weights, member), name, SIZE_##rows, SIZE_##width, 0, flags},
-#define SPEC_LINEAR(member, name, in, out, flags) \
-    {WEIGHT_LINEAR, offsetof(Weights, member), name, SIZE_##out, SIZE_##in, 0, flags},
-#define SPEC_NORM(member, name, size, start, flags) \
-    {WEIGHT_NORM, offsetof(Weights, member), name, SIZE_##size, SIZE_NONE, start, flags},
+#define MEMBER_TABLE(m, ...)         Table m;
+#define MEMBER_LINEAR(m, ...)        Linear m;
+#define MEMBER_NORM(m, ...)          Norm m;
+#define SPEC_TABLE(m, n, r, c, ...)  SPEC(WEIGHT_TABLE, m, n, r, c, __VA_ARGS__)
+#define SPEC_LINEAR(m, n, i, o, ...) SPEC(WEIGHT_LINEAR, m, n, o, i, __VA_ARGS__)
+#define SPEC_NORM(m, n, s, ...)      SPEC(WEIGHT_NORM, m, n, s, SIZE_1, __VA_ARGS__)
+#define SPEC(what, m, n, r, c, ...) \
+    {.kind = what, .member = offsetof(Weights, m), .name = n, .rows = r, .columns = c, __VA_ARGS__},
 
-#define RUNG_WEIGHTS                                      \
-    typedef struct {                                      \
-        WEIGHTS(MEMBER_TABLE, MEMBER_LINEAR, MEMBER_NORM) \
-    } Weights;                                            \
-    static const WeightSpec weight_specs[] = {WEIGHTS(SPEC_TABLE, SPEC_LINEAR, SPEC_NORM)}
+#define RUNG_WEIGHTS(LIST)                             \
+    typedef struct {                                   \
+        LIST(MEMBER_TABLE, MEMBER_LINEAR, MEMBER_NORM) \
+    } Weights;                                         \
+    static const WeightSpec weight_specs[] = {LIST(SPEC_TABLE, SPEC_LINEAR, SPEC_NORM)}
 
 struct Rung {
     const char *name;
@@ -95,20 +87,19 @@ struct Rung {
     void (*backward)(Program *p, const void *w, const void *a, Array dlogits);
 };
 
+/* Writes the numbers and sizes of a model's tensors into weights[L], its rung's `Weights`. */
+void model_name_weights(const Model *model, char *weights);
+
 /* The last lines of a rung: `RUNG(name, "idea")` or, with several heads,
  * `RUNG(name, "idea", .has_heads = true)`. It needs these functions:
  *     static Array forward(Program *p, const Weights *w, Activations *a);
  *     static void backward(Program *p, const Weights *w, const Activations *a, Array dlogits); */
 #define RUNG(rung, what, ...)                                                             \
     static Array forward_of(Program *p, const void *w, void *a) {                         \
-        const Weights *weights = w;                                                       \
-        Activations *activations = a;                                                     \
-        return forward(p, weights, activations);                                          \
+        return forward(p, w, a);                                                          \
     }                                                                                     \
     static void backward_of(Program *p, const void *w, const void *a, Array dlogits) {    \
-        const Weights *weights = w;                                                       \
-        const Activations *activations = a;                                               \
-        backward(p, weights, activations, dlogits);                                       \
+        backward(p, w, a, dlogits);                                                       \
     }                                                                                     \
     const Rung rung##_rung = {.name = #rung,                                              \
                               .idea = what,                                               \

@@ -291,11 +291,11 @@ static void name_of(const Tensor *tensor, char name[64]) {
     const char *kind = strrchr(tensor->name, '.');
     char ours[64];
     snprintf(ours, sizeof ours, "%.*s", (int)(kind - tensor->name), tensor->name);
-    if (tensor->layer >= 0) *strpbrk(ours, "01") = '#'; /* the block's number comes first */
+    if (tensor->block >= 0) *strpbrk(ours, "01") = '#'; /* the block's number comes first */
     for (int i = 0; i < COUNT(names); i++)
         if (strcmp(ours, names[i][0]) == 0) {
             snprintf(name, 64, "%s%s", names[i][1], kind);
-            if (strchr(name, '#')) *strchr(name, '#') = (char)('0' + tensor->layer);
+            if (strchr(name, '#')) *strchr(name, '#') = (char)('0' + tensor->block);
             return;
         }
     fail_msg("%s has no name there", tensor->name);

@@ -1,0 +1,23 @@
+/* counts.h - the losses of closed forms, which need no training. */
+#ifndef TRIL_MODEL_COUNTS_H
+#define TRIL_MODEL_COUNTS_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct {
+    double uniform;                   /* ln V */
+    double unigram, unigram_held_out; /* the entropy of the characters' frequencies */
+    double bigram, bigram_held_out;   /* the entropy of each character's frequency after the one
+                                         before */
+} Counts;
+
+/* Counts characters and pairs of train[train_count], in nats per token. The held-out figures are
+ * cross-entropies under smoothed frequencies: add-one for single characters, Witten-Bell (1991) for
+ * pairs. Both texts have at least two tokens. An error: no memory. */
+bool count_losses(const int32_t *train, size_t train_count, const int32_t *held_out,
+                  size_t held_out_count, int V, Counts *counts, Error *err);
+
+#endif

@@ -1,0 +1,48 @@
+/* attention.h - scaled dot-product attention on arrays in memory, for attention.c, its tests and
+ * benchmarks. Private to model/.
+ *
+ * For each sequence of the batch and each head alone (Vaswani et al., 2017, eq. 1):
+ *     scores[t,s] = scale q[t] . k[s]
+ *     att[t,s]    = softmax over s of scores[t,s]    (causal: over s <= past + t only)
+ *     out[t]      = sum_s att[t,s] v[s]
+ * There are T queries, and past + T keys and values: `past` tokens come from earlier passes (then B
+ * = 1). Heads share the channels: head h of q is channels h*dk to (h+1)*dk, of out h*dv to
+ * (h+1)*dv. It reads head g = h / (NH / NKV) of key and v: channels g*dk to (g+1)*dk, and g*dv to
+ * (g+1)*dv.
+ *
+ * att is never stored: lse[B,NH,T], the logarithm of each softmax's denominator, is enough to
+ * recompute it (Dao et al., "FlashAttention", 2022). With dropout, att is multiplied by its mask
+ * after the softmax. Backward, with past = 0 and datt = dout v^T:
+ *     dscores[t,s] = att (datt - dout[t] . out[t]);  dq = scale dscores k;  dk = scale dscores^T q;
+ *     dv = att^T dout
+ * dkey and dv are summed over the heads that read them, in their order. dq, dkey and dv have the
+ * strides of q, key and v. Both are computed by the team and need attention_scratch floats of
+ * scratch in each thread. */
+#ifndef TRIL_MODEL_LAYERS_ATTENTION_H
+#define TRIL_MODEL_LAYERS_ATTENTION_H
+
+#include "model/layers/program.h"
+
+typedef struct {
+    int B, T, past;
+    int NH, NKV;                         /* heads of queries; of keys and values: NKV divides NH */
+    int dk, dv;                          /* channels of a head: in queries and keys, in values */
+    size_t q_row, k_row, v_row, out_row; /* floats from one token to the next */
+    bool causal;
+    float scale;
+    Dropout dropout;
+    atomic_int *taken; /* [threads]: heads taken from each share (team_items); NULL: equal shares */
+    float *columns;    /* NULL, or a second copy of all keys, KEY_GROUP keys after another, in which
+                          one query alone finds its scores faster: [past + T, NKV dk] numbers, the
+                          tokens rounded up to a multiple of KEY_GROUP. A pass adds the keys of its T
+                          tokens; passes before added those of `past`. Needs B = 1, no dropout */
+} Attention;
+
+size_t attention_scratch(const Isa *isa, const Products *products, int T, int dk, int dv);
+void attention_forward(const Thread *thread, float *out, float *lse, const float *q,
+                       const float *key, const float *v, const Attention *shape);
+void attention_backward_pass(const Thread *thread, float *dq, float *dkey, float *dv,
+                             const float *dout, const float *out, const float *lse, const float *q,
+                             const float *key, const float *v, const Attention *shape);
+
+#endif

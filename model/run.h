@@ -1,0 +1,185 @@
+/* run.h - computes with a model: passes, the loss and its gradient, updates, evaluation.
+ *
+ * A Run holds the activations, gradients and optimizer state of one model at one batch size. A
+ * model sees token ids (0 to V - 1), never the characters behind them. Losses are in nats per
+ * token. A function that returns bool returns false with a message in `err`. Functions without an
+ * Error assert their contracts. */
+#ifndef TRIL_MODEL_RUN_H
+#define TRIL_MODEL_RUN_H
+
+#include "model/model.h"
+
+typedef struct Run Run;
+
+/* The precision in which products multiply. All else, their sums included, is float32. BFLOAT16
+ * rounds both factors, in linear layers and, where it is faster, in attention; it needs a processor
+ * with instructions for it. BF16_WEIGHTS rounds the weights only, on any processor. INT8_WEIGHTS
+ * rounds them to 8 bits and the other factor to 16: the same bits on every machine. Both generate
+ * text and cannot train. */
+typedef enum { FLOAT32, BFLOAT16, BF16_WEIGHTS, INT8_WEIGHTS } Precision;
+
+/* BFLOAT16 where the processor has it and the environment variable KERNELS names no other
+ * instruction set; else FLOAT32. */
+Precision run_default_precision(void);
+
+typedef struct {
+    int batch;     /* the most sequences of `length` tokens in a pass, >= 1; of all processes
+                      together, if shared */
+    int length;    /* the most tokens in a sequence, 1 to the model's context */
+    bool training; /* has gradients and an optimizer */
+    bool frozen;   /* the weights do not change while the run is open, so they are packed once */
+    int threads;   /* the most threads, 1 to MAX_THREADS; a short pass uses fewer */
+    Precision precision;
+    uint64_t seed; /* of dropout */
+    bool shared;   /* all processes (base/world.h) share the run: each opens it with the same
+                      options and computes its part of a batch. Functions marked "collective" must
+                      then be called by all processes */
+    bool kept; /* every array of a forward pass stays complete until the next pass, for run_line;
+                  needs more memory */
+} RunOptions;
+
+enum { MAX_THREADS = 1024 };
+
+/* The processors that this program may use, at most MAX_THREADS. More threads than that give the
+ * same bits, but are not faster. */
+int run_max_threads(void);
+
+/* run_max_threads(), or the environment variable OMP_NUM_THREADS if that is less. */
+int run_default_threads(void);
+
+/* The most tokens in a pass. Tokens times any width do not overflow a size_t. */
+enum { MAX_TOKENS = 1 << 24 };
+
+/* Opens a run of `model`, which it borrows and, in training, changes. run_close releases it; NULL
+ * is allowed. Refused: a training batch with fewer sequences than processes, a batch of more than
+ * MAX_TOKENS tokens, unavailable kernels, no memory; *run is then NULL. */
+bool run_open(Run **run, Model *model, const RunOptions *options, Error *err);
+void run_close(Run *run);
+
+/* The number of sequences of a batch that this process computes. *first is how many come before
+ * them. Without sharing: all of them, and 0. The passes below take this part only. */
+int run_part(const Run *run, int *first);
+
+/* From now on the weights do not change (true), and are packed only now; or they may change between
+ * passes (false). RunOptions.frozen is the setting at the start. */
+void run_freeze(Run *run, bool frozen);
+
+/* From now on passes are timed, and use one thread where several are slower, as on a busy machine.
+ * The results are the same. */
+void run_pace(Run *run);
+
+/* The instruction set that the run computes with, e.g. "avx2". A constant. */
+const char *run_kernels(const Run *run);
+
+/* The memory of a run and its model, in bytes: run_memory of an open run, run_estimate of one that
+ * is not open, in little memory. Refused by run_estimate: what model_check and run_open refuse,
+ * except for lack of memory for the run itself. */
+typedef struct {
+    size_t weights;     /* and their packed copies */
+    size_t optimizer;   /* gradients and moments */
+    size_t messages;    /* buffers for what other processes send, if the run is shared */
+    size_t activations; /* grow with batch x length */
+    size_t threads;     /* scratch of all threads */
+} Memory;
+Memory run_memory(const Run *run);
+bool run_estimate(const Config *config, const RunOptions *options, Memory *memory, Error *err);
+
+/* Computes logits[B,T,V], the prediction after each token of ids[B,T], B T <= batch length. The run
+ * owns the logits; its next call overwrites them. `past` is the number of earlier tokens of the
+ * same sequence whose keys and values the run still holds: past + T <= length; past > 0 needs B
+ * = 1. */
+const float *run_forward(Run *run, const int32_t *ids, int B, int T, int past);
+
+/* Can the run forget the oldest tokens of a text and keep the others? Yes, if positions are only
+ * rotations of queries and keys: then only distances count. Not in training. */
+bool run_slides(const Run *run);
+
+/* Forgets the first `dropped` tokens of `dropped` + `kept`: the kept ones are now the first. What
+ * later layers kept of them still depends on the dropped ones. run_slides must be true. */
+void run_slide(Run *run, int dropped, int kept);
+
+/* run_forward, and then the softmax of each row, in place of the logits: probabilities[B,T,V]. */
+const float *run_probabilities(Run *run, const int32_t *ids, int B, int T);
+
+/* run_forward for a training step, with dropout. Keeps the pointer `ids` until run_backward
+ * returns. Needs RunOptions.training. */
+void run_forward_training(Run *run, const int32_t *ids, int B, int T);
+
+/* The mean cross-entropy of the last forward pass against targets[B,T], in nats. Collective; it is
+ * the mean over the whole shared batch. */
+double run_loss(Run *run, const int32_t *targets);
+
+/* The next run_backward also learns what another model expects: `share`, 0 to 1, of each target is
+ * a row of probabilities[B,T,V], and the rest is the actual next token (Hinton, Vinyals and Dean,
+ * "Distilling the Knowledge in a Neural Network", 2015). Borrows them until run_backward returns.
+ */
+void run_teach(Run *run, const float *probabilities, double share);
+
+/* Adds the gradient of that loss to the gradient of every weight, after run_forward_training.
+ * Overwrites the logits. Collective; in a shared run only run_update may use the gradients. */
+void run_backward(Run *run, const int32_t *targets);
+
+typedef struct {
+    double learning_rate, beta1, beta2, epsilon, weight_decay; /* AdamW's */
+    double matrix_rate, momentum, matrix_decay; /* Muon's, for the matrices that it trains */
+    double clip; /* the largest global gradient norm; 0: no clipping. Muon's steps are not
+                    clipped */
+} Optimizer;
+
+/* One step of AdamW, and of Muon on the tensors that the rung marks MUON. Sets the gradients to 0.
+ * Returns the global gradient norm before clipping. Collective; all processes have the same weights
+ * afterwards. */
+double run_update(Run *run, const Optimizer *optimizer);
+
+/* Sends the first moments of each matrix that Muon trains from the process that has them to all
+ * others. Call it before saving. Collective. */
+void run_collect(Run *run);
+
+/* Continues a training after `step` updates: sets the step and copies the moments, which are laid
+ * out like the weights. The model must have the weights of that step. Collective: the first process
+ * passes the moments, the others NULL. */
+void run_restore(Run *run, uint64_t step, const float *first_moments, const float *second_moments);
+
+/* From now on measures what each part of a training step takes, and nothing else: from
+ * run_forward_training to the end of run_update. The results are the same. Refused: no memory. */
+bool run_profile(Run *run, Error *err);
+
+/* All that has one name, e.g. all linear layers. */
+typedef struct {
+    const char *name;  /* a constant: a layer's in layers.h, e.g. "linear_backward"; or another part
+                          of a step, e.g. "Muon" */
+    double seconds;    /* elapsed: the mean of the threads that worked at the same time */
+    double operations; /* floating-point operations of this process; 0: not counted */
+} ProfileLine;
+
+/* Writes a line for each part that took time since run_profile. Returns how many, at most `max`. */
+int run_profile_lines(const Run *run, ProfileLine *lines, int max);
+
+/* The model that a run computes with. Borrowed. */
+const Model *run_model(const Run *run);
+
+/* The moments of the optimizer, laid out like the weights. Borrowed from the run. */
+void run_moments(const Run *run, const float **first, const float **second);
+
+/* The gradient of tensor number `tensor` of Model.tensors, for tests. Borrowed from the run. */
+const float *run_gradient(const Run *run, int tensor);
+
+/* The mean loss over ids[count], in nats, without dropout: windows of the run's length are laid end
+ * to end, and each token but the first is predicted once. With every = k > 1, only one batch in k
+ * is read. Collective: each process reads its part of the windows; the number of processes does not
+ * change a bit of the result. count >= 2, every >= 1. */
+double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every);
+
+/* The same, but returns NaN soon after `stopped` returned anything but 0 in any process. It is
+ * called often, with `user`; NULL: never stop. */
+double run_evaluate_until(Run *run, const int32_t *ids, size_t count, size_t every,
+                          int (*stopped)(void *user), void *user);
+
+/* The share of the peak learning rate in step `step`, counted from 0. Both rise linearly to 1 over
+ * `warmup` steps. rate_cosine then falls along half a cosine to `floor` at step `steps`
+ * (Loshchilov and Hutter, "SGDR", 2017). rate_warmup_stable_decay stays at 1 and falls linearly to
+ * 0 over the last `cooldown` steps (Hu et al., "MiniCPM", 2024; Haegele et al., 2024). */
+double rate_cosine(int step, int steps, int warmup, double floor);
+double rate_warmup_stable_decay(int step, int steps, int warmup, int cooldown);
+
+#endif

@@ -8,8 +8,8 @@
 #include "bench/peak.h"
 #include "base/clock.h"
 #include "base/random.h"
-#include "model/layers/compute.h"
-#include "model/run.h"
+#include "bench/layer.h"
+#include "model/generation.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -101,187 +101,107 @@ static float *numbers(size_t count) {
 
 /* ---- the layers of a block ---- */
 
-/* One layer at the shapes of a training step, called as a rung calls it. */
 typedef struct {
-    const Thread *thread;
-    int B, T, C, OC, NH;
-    float *x, *y, *z, *w, *packed, *halves, *mean, *rstd, *sums;
-    Param weights, bias;
-    Attention shape;
-    void (*rows)(const Thread *thread, void *layer, size_t first, int count); /* or */
-    void (*team)(const Thread *thread, void *layer);
-} Layer;
+    const Layer *layer;
+    float *packed;
+    int in, out;
+} Packing;
 
-static void layer_work(const Thread *thread, void *argument) {
-    Layer *l = argument;
-    if (l->team) {
-        l->team(thread, l);
-        team_barrier(thread);
-        return;
-    }
-    Share own = team_share(thread, (size_t)l->B * (size_t)l->T, ROWS);
-    for (size_t n = own.begin; n < own.end; n += ROWS)
-        l->rows(thread, l, n, (int)(own.end - n < ROWS ? own.end - n : ROWS));
+static void pack_work(const Thread *thread, void *argument) {
+    const Packing *p = argument;
+    layer_pack(thread, p->packed, p->layer->weights[0].w, p->in, p->out, false);
 }
 
-static void run_linear_forward(const Thread *thread, void *argument, size_t first, int count) {
-    Layer *l = argument;
-    compute_linear(thread, l->y + first * (size_t)l->OC, l->x + first * (size_t)l->C, l->weights,
-                   l->bias, count, l->C, l->OC);
-}
-
-static void run_linear_backward(const Thread *thread, void *argument, size_t first, int count) {
-    Layer *l = argument;
-    compute_linear_backward(thread, l->x + first * (size_t)l->C, l->y + first * (size_t)l->OC,
-                            l->weights, count, l->C, l->OC);
-}
-
-static void run_linear_gradients(const Thread *thread, void *argument) {
-    Layer *l = argument;
-    int N = l->B * l->T;
-    compute_linear_gradients(thread, l->halves, l->sums, l->y, l->x, N, l->C, l->OC);
-    team_barrier(thread);
-    compute_linear_gradients_reduce(thread, l->weights, l->bias, l->halves, l->sums, N, l->C,
-                                    l->OC);
-}
-
-static void run_linear_pack(const Thread *thread, void *argument) {
-    Layer *l = argument;
-    linear_pack(thread, l->packed, l->w, l->C, l->OC, false);
-}
-
-static void run_attention_forward(const Thread *thread, void *argument) {
-    Layer *l = argument;
-    compute_attention(thread, l->y, l->sums, l->x, l->x + l->C, l->x + 2 * l->C, &l->shape);
-}
-
-static void run_attention_backward(const Thread *thread, void *argument) {
-    Layer *l = argument;
-    compute_attention_backward(thread, l->z, l->z + l->C, l->z + 2 * l->C, l->y, l->y, l->sums,
-                               l->x, l->x + l->C, l->x + 2 * l->C, &l->shape);
-}
-
-static void run_norm_forward(const Thread *thread, void *argument, size_t first, int count) {
-    Layer *l = argument;
-    size_t at = first * (size_t)l->C;
-    compute_layernorm(thread, l->y + at, l->mean + first, l->rstd + first, l->x + at, l->weights,
-                      l->bias, count, l->C);
-}
-
-static void run_norm_backward(const Thread *thread, void *argument, size_t first, int count) {
-    Layer *l = argument;
-    size_t at = first * (size_t)l->C, block = first / ROWS;
-    compute_layernorm_backward(thread, l->z + at, l->sums + block * 2 * (size_t)l->C, l->y + at,
-                               l->x + at, l->mean + first, l->rstd + first, l->weights, count,
-                               l->C);
-}
-
-static void run_gelu_forward(const Thread *thread, void *argument, size_t first, int count) {
-    Layer *l = argument;
-    size_t at = first * (size_t)l->OC;
-    compute_gelu(thread, l->y + at, l->z + at, (size_t)count * (size_t)l->OC);
-}
-
-static void run_gelu_backward(const Thread *thread, void *argument, size_t first, int count) {
-    Layer *l = argument;
-    size_t at = first * (size_t)l->OC;
-    compute_gelu_backward(thread, l->y + at, l->z + at, l->x + at, l->x + at,
-                          (size_t)count * (size_t)l->OC);
-}
-
-static void run_sum(const Thread *thread, void *argument, size_t first, int count) {
-    Layer *l = argument;
-    size_t at = first * (size_t)l->C;
-    compute_sum(thread, l->z + at, l->x + at, l->y + at, (size_t)count * (size_t)l->C);
+/* Prints a line for each of the layer's instructions: the one at `first`, and `more` after it. */
+static void bench_instructions(Team *team, Layer *l, const char *group, const char *name, int first,
+                               int more, double operations) {
+    l->first = first;
+    l->end = first + 1 + more;
+    report(group, name, time_work(team, threads, layer_work, l), operations, threads);
 }
 
 /* Prints a line for each product of the linear layer C -> OC. */
-static void bench_linear(Team *team, Layer *l, const char *group, const char *name, int C, int OC) {
+static void bench_linear(Team *team, const char *group, const char *name, int B, int T, int C,
+                         int OC) {
+    static const struct {
+        const char *what;
+        int first, more;
+    } parts[] = {{"forward", 0, 0}, {"backward", 1, 0}, {"gradients", 2, 1}};
     char what[64];
-    double operations = 2.0 * l->B * l->T * C * OC;
-    l->C = C;
-    l->OC = OC;
-    l->team = run_linear_pack;
+    Layer l;
+    size_t size = (size_t)C * (size_t)OC;
+    Linear w = {.weight = 1, .bias = 2, .in = C, .out = OC};
+    layer_open(&l, B, T);
+    Array x = program_array(&l.program, C, PER_TOKEN), y = linear(&l.program, x, w);
+    l.program.backward = l.program.count;
+    linear_backward(&l.program, y, w);
+    linear_gradients(&l.program, w, y, x);
+    layer_allocate(&l, numbers);
+    float *packed = numbers(2 * size);
+    l.weights[0] = (Param){numbers(size), numbers(size), packed};
+    l.weights[1] = (Param){numbers((size_t)OC), numbers((size_t)OC), NULL};
+    Packing packing = {&l, packed, C, OC};
     snprintf(what, sizeof what, "%s pack", name);
-    report(group, what, time_work(team, threads, layer_work, l), 0, threads);
-    l->team = NULL;
-    l->rows = run_linear_forward;
-    snprintf(what, sizeof what, "%s forward", name);
-    report(group, what, time_work(team, threads, layer_work, l), operations, threads);
-    l->rows = run_linear_backward;
-    snprintf(what, sizeof what, "%s backward", name);
-    report(group, what, time_work(team, threads, layer_work, l), operations, threads);
-    l->team = run_linear_gradients;
-    snprintf(what, sizeof what, "%s gradients", name);
-    report(group, what, time_work(team, threads, layer_work, l), operations, threads);
+    report(group, what, time_work(team, threads, pack_work, &packing), 0, threads);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        snprintf(what, sizeof what, "%s %s", name, parts[i].what);
+        bench_instructions(team, &l, group, what, parts[i].first, parts[i].more,
+                           2.0 * B * T * (double)size);
+    }
+    float *all[] = {packed, l.weights[0].w, l.weights[0].dw, l.weights[1].w, l.weights[1].dw};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+    layer_close(&l);
 }
 
 static void bench_layers(int B, int T, int C, int NH) {
-    size_t N = (size_t)B * (size_t)T, wide = 4 * (size_t)C, hs = (size_t)(C / NH);
     Error err;
     Team *team;
     char group[64];
-    if (!team_open(&team, isa, products, threads,
-                   attention_scratch(isa, products, T, (int)hs, (int)hs), &err))
-        fail_with(&err);
-    Layer l = {.B = B, .T = T, .NH = NH};
-    l.x = numbers(N * wide);
-    l.y = numbers(N * wide);
-    l.z = numbers(N * wide);
-    l.w = numbers(wide * (size_t)C);
-    l.packed = numbers(2 * wide * (size_t)C);
-    l.halves = numbers(2 * wide * (size_t)C);
-    l.mean = numbers(N);
-    l.rstd = numbers(N);
-    l.sums = numbers(N * (size_t)(NH + 2 * C));
-    l.weights = (Param){l.w, numbers(wide * (size_t)C), l.packed};
-    l.bias = (Param){numbers(wide), numbers(wide), NULL};
-    l.shape = (Attention){.B = B,
-                          .T = T,
-                          .NH = NH,
-                          .NKV = NH,
-                          .dk = (int)hs,
-                          .dv = (int)hs,
-                          .q_row = 3 * (size_t)C,
-                          .k_row = 3 * (size_t)C,
-                          .v_row = 3 * (size_t)C,
-                          .out_row = (size_t)C,
-                          .causal = true,
-                          .scale = 1.0f / sqrtf((float)hs)};
+    Layer l;
+    layer_open(&l, B, T);
+    Program *p = &l.program;
+    Norm w = {.weight = 1, .bias = 2, .size = C};
+    Array qkv = program_array(p, 3 * C, PER_TOKEN), hidden = program_array(p, 4 * C, PER_TOKEN);
+    Array out = attention_qkv(p, NH, qkv, NO_DROPOUT), unused;
+    Array y = layernorm(p, out, w);
+    gelu(p, hidden);
+    add(p, out, y);
+    p->backward = p->count;
+    attention_qkv_backward(p, out, out);
+    layernorm_backward(p, out, y, out, w);
+    gelu_backward(p, &unused, hidden, hidden);
+    layer_allocate(&l, numbers);
+    for (int i = 0; i < LAYER_WEIGHTS; i++)
+        l.weights[i] = (Param){numbers((size_t)C), numbers((size_t)C), NULL};
+    size_t scratch = p->list[0].operation->scratch(&p->list[0], isa, products, T);
+    if (!team_open(&team, isa, products, threads, scratch, &err)) fail_with(&err);
     snprintf(group, sizeof group, "layer C%d T%d B%d", C, T, B);
     printf("\nlayers of a block, %d x %d tokens, width %d, %d heads, %d threads\n", B, T, C, NH,
            threads);
-    bench_linear(team, &l, group, "qkv", C, 3 * C);
-    bench_linear(team, &l, group, "proj", C, C);
-    bench_linear(team, &l, group, "fc", C, 4 * C);
-    bench_linear(team, &l, group, "out", 4 * C, C);
-
+    bench_linear(team, group, "qkv", B, T, C, 3 * C);
+    bench_linear(team, group, "proj", B, T, C, C);
+    bench_linear(team, group, "fc", B, T, C, 4 * C);
+    bench_linear(team, group, "out", B, T, 4 * C, C);
     static const struct {
         const char *name;
-        void (*rows)(const Thread *thread, void *layer, size_t first, int count);
-        void (*team)(const Thread *thread, void *layer);
+        int instruction;
         double operations; /* per token and channel; for attention those of the unmasked half */
-    } others[] = {
-        {"attention forward", NULL, run_attention_forward, 2},
-        {"attention backward", NULL, run_attention_backward, 5},
-        {"norm forward", run_norm_forward, NULL, 0},
-        {"norm backward", run_norm_backward, NULL, 0},
-        {"gelu forward", run_gelu_forward, NULL, 0},
-        {"gelu backward", run_gelu_backward, NULL, 0},
-        {"sum", run_sum, NULL, 0},
-    };
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        l.C = C;
-        l.OC = 4 * C;
-        l.rows = others[i].rows;
-        l.team = others[i].team;
-        report(group, others[i].name, time_work(team, threads, layer_work, &l),
-               others[i].operations * (double)N * (T + 1) * C, threads);
-    }
+    } others[] = {{"attention forward", 0, 2},
+                  {"attention backward", 4, 5},
+                  {"norm forward", 1, 0},
+                  {"norm backward", 5, 0},
+                  {"gelu forward", 2, 0},
+                  {"gelu backward", 7, 0},
+                  {"sum", 3, 0}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        bench_instructions(team, &l, group, others[i].name, others[i].instruction, 0,
+                           others[i].operations * (double)B * T * (T + 1) * C);
     team_close(team);
-    float *all[] = {l.x,    l.y,    l.z,      l.w,      l.packed,  l.mean,
-                    l.rstd, l.sums, l.halves, l.bias.w, l.bias.dw, l.weights.dw};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+    for (int i = 0; i < LAYER_WEIGHTS; i++) {
+        free(l.weights[i].w);
+        free(l.weights[i].dw);
+    }
+    layer_close(&l);
 }
 
 /* ---- training steps ---- */

@@ -8,9 +8,8 @@
  * thread the time of its share. At a barrier all wait for the slowest. The time does not know that
  * cores share the clock, caches and memory; the bytes that travel between them are counted. */
 #include "base/random.h"
-#include "model/engine/execute.h"
+#include "model/engine/inside.h"
 #include "model/engine/muon.h"
-#include "model/engine/optimizer.h"
 #include "model/kernels/matmul.h"
 
 #include <stdio.h>
@@ -32,6 +31,7 @@ typedef struct {
 
 typedef struct {
     Run *run;
+    const Executor *x; /* the run's */
     Thread team[MOST];
     int threads;
     Kind kinds[KINDS];
@@ -55,11 +55,11 @@ static Kind *find_kind(Walk *w, const char *name) {
 }
 
 static double tokens_of(const Walk *w) {
-    return (double)w->run->pass.B * w->run->pass.T;
+    return (double)w->x->pass.B * w->x->pass.T;
 }
 
-static int block_of(const Walk *w) {
-    return execute_block_size(w->run->products, (size_t)tokens_of(w), w->threads, BLOCK_MAX);
+static int slice_of(const Walk *w) {
+    return execute_slice(w->x->products, (size_t)tokens_of(w), w->threads, SLICE_MAX);
 }
 
 /* Of a linear layer its multiply-adds for a token, which are its weights; of other instructions the
@@ -82,7 +82,7 @@ static double packed_by(Part part) {
 }
 
 static Part part_of(const Walk *w, const Instruction *at, const Thread *thread) {
-    const Isa *isa = w->run->isa;
+    const Isa *isa = w->x->isa;
     return team_part(thread, at->inputs[0].width, at->inputs[1].width, isa->tile_rows,
                      isa->tile_columns);
 }
@@ -143,7 +143,7 @@ static void walk_team(Walk *w, const Instruction *at) {
         work_gradients(w, at);
         return;
     }
-    const ArrayInfo *arrays = w->run->program.arrays, *first = &arrays[at->inputs[0].id];
+    const ArrayInfo *arrays = w->x->program.arrays, *first = &arrays[at->inputs[0].id];
     for (int i = 0; i < MAX_INPUTS; i++) {
         const ArrayInfo *info = &arrays[at->inputs[i].id];
         if (info->rows == PER_TOKEN) read += at->inputs[i].width * tokens_of(w);
@@ -152,60 +152,59 @@ static void walk_team(Walk *w, const Instruction *at) {
     w->foreign += read * sizeof(float) * (w->threads - 1) / w->threads;
     Kind *kind = find_kind(w, name);
     if (at->NH)
-        work_shares(w, kind, weight_of(at), (size_t)w->run->pass.B * (size_t)at->NH, 1);
+        work_shares(w, kind, weight_of(at), (size_t)w->x->pass.B * (size_t)at->NH, 1);
     else if (first->rows == PER_PASS) /* number by number */
         work_shares(w, kind, weight_of(at), (size_t)first->width * (size_t)first->count, 16);
     else /* gradients of norms and embeddings, by channels */
         work_shares(w, kind, weight_of(at), (size_t)at->inputs[0].width, 16);
 }
 
-/* Each block in turn goes to the thread that is free first, or to its own. */
-static void walk_blocks(Walk *w, const Step *step) {
-    const Run *run = w->run;
-    size_t tokens = (size_t)tokens_of(w), block = (size_t)block_of(w);
+/* Each slice in turn goes to the thread that is free first, or to its own. */
+static void walk_slices(Walk *w, const Phase *phase) {
+    size_t tokens = (size_t)tokens_of(w), slice = (size_t)slice_of(w);
     double each = 0, seconds[MOST] = {0}, most = 0;
-    for (int i = step->begin; i < step->end; i++) {
-        const Instruction *at = &run->program.list[i];
+    for (int i = phase->begin; i < phase->end; i++) {
+        const Instruction *at = &w->x->program.list[i];
         Kind *kind = find_kind(w, at->operation->name);
         each += kind->seconds * weight_of(at) / kind->weight;
     }
     for (int t = 0; t < w->threads; t++) {
-        Share share = team_share(&w->team[t], tokens, block);
-        if (!step->any) seconds[t] = each * (double)(share.end - share.begin) / (double)tokens;
+        Share share = team_share(&w->team[t], tokens, slice);
+        if (!phase->any) seconds[t] = each * (double)(share.end - share.begin) / (double)tokens;
     }
-    for (size_t first = 0; first < tokens && step->any; first += block) {
+    for (size_t first = 0; first < tokens && phase->any; first += slice) {
         int min = 0;
         for (int t = 1; t < w->threads; t++)
             if (w->clocks[t] + seconds[t] < w->clocks[min] + seconds[min]) min = t;
-        size_t count = tokens - first < block ? tokens - first : block;
+        size_t count = tokens - first < slice ? tokens - first : slice;
         seconds[min] += each * (double)count / (double)tokens;
     }
     for (int t = 0; t < w->threads; t++) {
         w->clocks[t] += seconds[t];
         if (seconds[t] > most) most = seconds[t];
     }
-    Kind *blocks = find_kind(w, "blocks of tokens");
-    blocks->seconds += each;
-    blocks->slowest += most;
+    Kind *slices = find_kind(w, "slices of tokens");
+    slices->seconds += each;
+    slices->slowest += most;
 }
 
-static void walk_steps(Walk *w, int begin, int end) {
+static void walk_phases(Walk *w, int begin, int end) {
     for (int i = begin; i < end; i++) {
-        const Step *step = &w->run->schedule.steps[i];
-        if (step->barrier) wait_for_all(w);
-        if (step->team)
-            walk_team(w, &w->run->program.list[step->begin]);
+        const Phase *phase = &w->x->schedule.phases[i];
+        if (phase->barrier) wait_for_all(w);
+        if (phase->team)
+            walk_team(w, &w->x->program.list[phase->begin]);
         else
-            walk_blocks(w, step);
+            walk_slices(w, phase);
     }
 }
 
 static void walk_packing(Walk *w) {
-    const Model *model = w->run->model;
+    const Model *model = w->x->model;
     Kind *kind = find_kind(w, "packing of weights");
     for (int i = 0; i < model->tensor_count; i++) {
         const Tensor *tensor = &model->tensors[i];
-        if (w->run->packed_offsets[i] == SIZE_MAX) continue;
+        if (w->x->packed_offsets[i] == SIZE_MAX) continue;
         size_t panels = ((size_t)tensor->shape[0] + 15) / 16;
         work_shares(w, kind, (double)tensor->size / 2, panels, 1);
     }
@@ -213,22 +212,20 @@ static void walk_packing(Walk *w) {
 }
 
 static void walk_update(Walk *w) {
-    const Model *model = w->run->model;
+    const Model *model = w->x->model;
     Kind *norm = find_kind(w, "norm of the gradient"), *adamw = find_kind(w, "AdamW");
     Kind *muon = find_kind(w, "Muon");
     double seconds[MOST] = {0};
     for (int i = 0; i < model->tensor_count; i++) {
         const Tensor *tensor = &model->tensors[i];
-        size_t chunks =
-            tensor->flags & SPARSE ? (size_t)tensor->shape[0] : (tensor->size + 4095) / 4096;
+        size_t chunks = tensor->sparse ? (size_t)tensor->shape[0] : (tensor->size + 4095) / 4096;
         work_shares(w, norm, (double)tensor->size, chunks, 1);
     }
     wait_for_all(w);
     for (int i = 0; i < model->tensor_count; i++) {
         const Tensor *tensor = &model->tensors[i];
-        size_t chunks =
-            tensor->flags & SPARSE ? (size_t)tensor->shape[0] : (tensor->size + 4095) / 4096;
-        if (!(tensor->flags & MUON)) {
+        size_t chunks = tensor->sparse ? (size_t)tensor->shape[0] : (tensor->size + 4095) / 4096;
+        if (!tensor->muon) {
             work_shares(w, adamw, (double)tensor->size, chunks, 1);
             continue;
         }
@@ -236,7 +233,7 @@ static void walk_update(Walk *w) {
         for (int t = 1; t < w->threads; t++)
             if (seconds[t] < seconds[min]) min = t;
         seconds[min] += muon->seconds *
-                        muon_work(w->run->products, tensor->shape[0], tensor->shape[1]) /
+                        muon_work(w->x->products, tensor->shape[0], tensor->shape[1]) /
                         muon->weight;
     }
     work(w, muon, seconds);
@@ -245,22 +242,22 @@ static void walk_update(Walk *w) {
 
 /* Predicts a step with that many threads. */
 static void walk(Walk *w, int threads) {
-    const Schedule *s = &w->run->schedule;
+    const Schedule *s = &w->x->schedule;
     w->threads = threads;
     w->elapsed = w->packed = w->foreign = 0;
     w->barriers = 0;
     for (int i = 0; i < w->kind_count; i++) w->kinds[i].slowest = 0;
-    find_kind(w, "blocks of tokens")->seconds = 0;
+    find_kind(w, "slices of tokens")->seconds = 0;
     for (int t = 0; t < threads; t++)
-        w->team[t] = (Thread){
-            .isa = w->run->isa, .products = w->run->products, .index = t, .count = threads};
+        w->team[t] =
+            (Thread){.isa = w->x->isa, .products = w->x->products, .index = t, .count = threads};
     walk_packing(w);
-    walk_steps(w, 0, s->backward);
+    walk_phases(w, 0, s->backward);
     wait_for_all(w);
-    work_shares(w, find_kind(w, "cross_entropy"), 1, (size_t)tokens_of(w), (size_t)block_of(w));
+    work_shares(w, find_kind(w, "cross_entropy"), 1, (size_t)tokens_of(w), (size_t)slice_of(w));
     wait_for_all(w);
     walk_packing(w);
-    walk_steps(w, s->backward, s->step_count);
+    walk_phases(w, s->backward, s->phase_count);
     wait_for_all(w);
     walk_update(w);
 }
@@ -268,25 +265,25 @@ static void walk(Walk *w, int threads) {
 /* ---- measuring ---- */
 
 static void weigh(Walk *w) {
-    const Run *run = w->run;
+    const Executor *x = w->x;
     double numbers = 0, multiplied = 0;
     w->threads = 1;
-    w->team[0] = (Thread){.isa = run->isa, .products = run->products, .count = 1};
-    for (int i = 0; i < run->program.count; i++) {
-        const Instruction *at = &run->program.list[i];
+    w->team[0] = (Thread){.isa = x->isa, .products = x->products, .count = 1};
+    for (int i = 0; i < x->program.count; i++) {
+        const Instruction *at = &x->program.list[i];
         find_kind(w, at->operation->name)->weight += weight_of(at);
         if (strcmp(at->operation->name, "linear_gradients") != 0) continue;
         numbers += packed_by(part_of(w, at, &w->team[0])) * tokens_of(w);
         multiplied += weight_of(at) * tokens_of(w);
     }
-    for (int i = 0; i < run->model->tensor_count; i++) {
-        const Tensor *tensor = &run->model->tensors[i];
+    for (int i = 0; i < x->model->tensor_count; i++) {
+        const Tensor *tensor = &x->model->tensors[i];
         double size = (double)tensor->size;
         find_kind(w, "norm of the gradient")->weight += size;
-        if (run->packed_offsets[i] != SIZE_MAX) find_kind(w, "packing of weights")->weight += size;
-        if (tensor->flags & MUON)
+        if (x->packed_offsets[i] != SIZE_MAX) find_kind(w, "packing of weights")->weight += size;
+        if (tensor->muon)
             find_kind(w, "Muon")->weight +=
-                muon_work(run->products, tensor->shape[0], tensor->shape[1]);
+                muon_work(x->products, tensor->shape[0], tensor->shape[1]);
         else
             find_kind(w, "AdamW")->weight += size;
     }
@@ -300,7 +297,7 @@ static void weigh(Walk *w) {
 
 /* Measures each part of a step on one thread: the least of several steps, as other programs may
  * share the machine. */
-static bool measure(Walk *w, const int32_t *ids, Error *err) {
+static bool measure(Walk *w, const int32_t *ids, int B, int T, Error *err) {
     static const Optimizer optimizer = {.learning_rate = 1e-4,
                                         .beta1 = 0.9,
                                         .beta2 = 0.99,
@@ -308,10 +305,11 @@ static bool measure(Walk *w, const int32_t *ids, Error *err) {
                                         .matrix_rate = 1e-4,
                                         .momentum = 0.9};
     Run *run = w->run;
+    w->x = run_executor(run);
     for (int step = 0; step < STEPS; step++) {
         ProfileLine lines[KINDS];
         if (!run_profile(run, err)) return false;
-        run_forward_training(run, ids, run->options.batch, run->options.length);
+        run_forward_training(run, ids, B, T);
         run_loss(run, ids + 1);
         run_backward(run, ids + 1);
         run_update(run, &optimizer);
@@ -343,7 +341,7 @@ static void print_kind(Walk *w, const char *name, double one, const int *threads
 static void print(Walk *w) {
     static const int threads[] = {1, 2, 4, 6, 8, 12, 16};
     enum { COUNT = sizeof threads / sizeof *threads };
-    static const char *const names[] = {"blocks of tokens",
+    static const char *const names[] = {"slices of tokens",
                                         "attention",
                                         "attention_backward",
                                         "linear_gradients",
@@ -371,7 +369,7 @@ static void print(Walk *w) {
         printf("  %-29s  ", rows[row]);
         for (int i = 0; i < COUNT; i++) {
             walk(w, threads[i]);
-            const double values[] = {block_of(w), w->barriers, w->packed * 1e-6, w->foreign * 1e-6,
+            const double values[] = {slice_of(w), w->barriers, w->packed * 1e-6, w->foreign * 1e-6,
                                      one / w->elapsed};
             printf(row < 2 ? "%6.0f  " : row == 4 ? "%6.2f  " : "%6.1f  ", values[row]);
         }
@@ -389,7 +387,7 @@ static bool predict(const Config *config, int B, Error *err) {
     for (size_t i = 0; i <= tokens; i++)
         ids[i] = (int32_t)(random_uniform(2, (uint64_t)i) * config->V);
     bool ok = model_build(&model, config, 1, err) && run_open(&w.run, &model, &options, err) &&
-              measure(&w, ids, err);
+              measure(&w, ids, B, config->T, err);
     if (ok) {
         printf("\n%s, L %d, NH %d, C %d, T %d, B %d\n", config->model, config->L, config->NH,
                config->C, config->T, B);

@@ -6,7 +6,7 @@
  * tokens of C channels to OC. Repeats the product for that long, the packing of the weights
  * included, and answers with a line: the GFLOP/s. */
 #include "base/clock.h"
-#include "model/layers/compute.h"
+#include "bench/layer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,13 +18,6 @@ typedef struct {
     double seconds;
 } Order;
 
-/* x[N,C], y[N,OC], weights w[OC,C] and their gradients, or what stands for them. */
-typedef struct {
-    Order order;
-    float *x, *y, *packed, *halves;
-    Param w;
-} Layer;
-
 static float *numbers(size_t count) {
     float *at = aligned_alloc(64, (count * sizeof *at + 63) / 64 * 64);
     if (!at) exit(EXIT_FAILURE);
@@ -32,46 +25,47 @@ static float *numbers(size_t count) {
     return at;
 }
 
-/* In blocks of tokens, as a pass takes them. */
+typedef struct {
+    const Order *order;
+    Layer layer;
+    float *packed;
+} Product;
+
 static void multiply(const Thread *thread, void *argument) {
-    enum { BLOCK = 96 };
-    Layer *l = argument;
-    const Order *o = &l->order;
-    size_t C = (size_t)o->C, OC = (size_t)o->OC;
-    if (strcmp(o->product, "gradients") == 0) {
-        compute_linear_gradients(thread, l->halves, NULL, l->y, l->x, o->N, o->C, o->OC);
+    Product *product = argument;
+    const Order *o = product->order;
+    if (strcmp(o->product, "gradients") != 0) {
+        layer_pack(thread, product->packed, product->layer.weights[0].w, o->C, o->OC,
+                   strcmp(o->product, "backward") == 0);
         team_barrier(thread);
-        compute_linear_gradients_reduce(thread, l->w, (Param){0}, l->halves, NULL, o->N, o->C,
-                                        o->OC);
-        return;
     }
-    bool backward = strcmp(o->product, "backward") == 0;
-    linear_pack(thread, l->packed, l->w.w, o->C, o->OC, backward);
-    team_barrier(thread);
-    Share own = team_share(thread, (size_t)o->N, BLOCK);
-    for (size_t n = own.begin; n < own.end; n += BLOCK) {
-        int count = (int)(own.end - n < BLOCK ? own.end - n : BLOCK);
-        float *x = l->x + n * C, *y = l->y + n * OC;
-        if (backward)
-            compute_linear_backward(thread, x, y, l->w, count, o->C, o->OC);
-        else
-            compute_linear(thread, y, x, l->w, (Param){0}, count, o->C, o->OC);
-    }
+    layer_work(thread, &product->layer);
 }
 
 static double measure(Team *team, int threads, const Isa *isa, const Order *o) {
-    size_t weights = (size_t)o->C * (size_t)o->OC, N = (size_t)o->N;
-    Layer l = {.order = *o, .x = numbers(N * (size_t)o->C), .y = numbers(N * (size_t)o->OC)};
-    l.packed = numbers(linear_packed_size(isa, &float32_products, o->C, o->OC));
-    l.w = (Param){numbers(weights), numbers(weights), l.packed};
-    l.halves = numbers(2 * weights);
-    team_run(team, threads, multiply, &l); /* warms up */
+    size_t weights = (size_t)o->C * (size_t)o->OC;
+    size_t forward = float32_products.packed_size(isa, o->C, o->OC);
+    size_t backward = float32_products.packed_size(isa, o->OC, o->C);
+    Product product = {.order = o, .packed = numbers(forward > backward ? forward : backward)};
+    Layer *l = &product.layer;
+    Linear w = {.weight = 1, .in = o->C, .out = o->OC};
+    layer_open(l, 1, o->N);
+    Array x = program_array(&l->program, o->C, PER_TOKEN), y = linear(&l->program, x, w);
+    l->program.backward = l->program.count;
+    linear_backward(&l->program, y, w);
+    linear_gradients(&l->program, w, y, x);
+    layer_allocate(l, numbers);
+    l->weights[0] = (Param){numbers(weights), numbers(weights), product.packed};
+    l->first = strcmp(o->product, "forward") == 0 ? 0 : strcmp(o->product, "backward") == 0 ? 1 : 2;
+    l->end = l->first < 2 ? l->first + 1 : 4;
+    team_run(team, threads, multiply, &product); /* warms up */
     double begun = clock_seconds(), now = begun;
     int count = 0;
     for (; now - begun < o->seconds; count++, now = clock_seconds())
-        team_run(team, threads, multiply, &l);
-    float *all[] = {l.x, l.y, l.w.w, l.w.dw, l.packed, l.halves};
+        team_run(team, threads, multiply, &product);
+    float *all[] = {l->weights[0].w, l->weights[0].dw, product.packed};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+    layer_close(l);
     return 2.0 * o->N * (double)weights * count / (now - begun) * 1e-9;
 }
 

@@ -7,8 +7,7 @@
  * CSV: the medians in seconds, and the bytes that a process begins to send. */
 #include "base/clock.h"
 #include "base/world.h"
-#include "model/engine/buckets.h"
-#include "model/engine/run.h"
+#include "model/engine/inside.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,25 +33,22 @@ static const Optimizer optimizer = {.learning_rate = 1e-4,
 /* ---- a step, and its parts ---- */
 
 static void compute(Bench *b) {
-    Run *run = b->run;
-    int buckets = run->bucket_count;
-    run->bucket_count = 0; /* ownership stays: each process updates its own matrices */
-    run->options.shared = false;
-    run_forward_training(run, b->ids, b->count, b->T);
-    run_loss(run, b->ids + 1);
-    run_backward(run, b->ids + 1);
-    run_update(run, &optimizer);
-    run->bucket_count = buckets;
-    run->options.shared = true;
+    run_send(b->run, false);
+    run_forward_training(b->run, b->ids, b->count, b->T);
+    run_loss(b->run, b->ids + 1);
+    run_backward(b->run, b->ids + 1);
+    run_update(b->run, &optimizer);
+    run_send(b->run, true);
 }
 
 static void send_gradients(Bench *b) {
-    for (int l = b->model.config.L - 1; l >= -1; l--) buckets_send(b->run, l);
+    for (int l = b->model.config.L - 1; l >= -1; l--)
+        buckets_send(run_optimizer(b->run)->buckets, l);
     world_wait();
 }
 
 static void send_weights(Bench *b) {
-    buckets_share(b->run, b->model.weights);
+    buckets_share(run_optimizer(b->run)->buckets, b->model.weights);
 }
 
 /* Sends the command, the loss and the parts of the norm. */
@@ -62,7 +58,7 @@ static void send_rest(Bench *b) {
     double loss = 0;
     world_broadcast(call, sizeof call);
     world_allreduce(&loss, 1);
-    world_allreduce(b->run->squares, b->model.parameters / CHUNK);
+    world_allreduce(run_optimizer(b->run)->squares, b->model.parameters / CHUNK);
 }
 
 static void step(Bench *b) {
@@ -144,7 +140,8 @@ int main(int argc, char **argv) {
     if (ok) measure(&b, t, &bytes, &err);
     if (ok && world_rank() == 0)
         printf("%d,%zu,%d,%d,%.0f,%.6f,%.6f,%.6f,%.6f,%.6f\n", world_size(), b.model.parameters,
-               b.count * b.T, b.run->bucket_count, bytes, t[0], t[1], t[2], t[3], t[4]);
+               b.count * b.T, buckets_number(run_optimizer(b.run)->buckets), bytes, t[0], t[1],
+               t[2], t[3], t[4]);
     if (!ok) fprintf(stderr, "scale: %s\n", err.text);
     run_close(b.run);
     model_free(&b.model);

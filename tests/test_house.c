@@ -1,7 +1,6 @@
-/* test_house.c - the order of includes: programs/ -> tril.h, library/ -> model's headers, data.h ->
- * engine
- * -> rungs -> layers -> kernels -> base/. No file includes upward, and model/ and data/ never
- * include each other. Only readers and tests use the plain ladder. */
+/* test_house.c - the order of includes: programs/ -> tril.h, library/ -> the headers of model/ and
+ * data.h -> engine -> rungs -> layers -> kernels -> base/. No file includes upward, and model/ and
+ * data/ never include each other. Only readers and tests use the plain ladder. */
 #include "tests/support.h"
 
 #include <dirent.h>

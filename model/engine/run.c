@@ -261,7 +261,9 @@ static int begin(Run *run, const int32_t *ids, int B, int T, int past, bool trai
                      .T = T,
                      .past = past,
                      .single = B * T == 1 && !run->options.training,
-                     .before = (size_t)run->before * (size_t)T};
+                     .before = (size_t)run->before * (size_t)T,
+                     .taught = x->pass.taught, /* may precede the pass */
+                     .taught_share = x->pass.taught_share};
     if (training) {
         x->pass.dropout = (float)x->model->config.dropout;
         x->pass.masks = random_key(run->options.seed, RANDOM_DROPOUT, run->moments.step);

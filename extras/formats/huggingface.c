@@ -31,12 +31,11 @@ enum {
 };
 
 /* Fields of both. Our vocabularies have no token for the beginning or end of a text. */
-#define COMMON                                                                                    \
-    {"dtype", "\"float32\"", SIZE_1, UNREAD},                                                  \
-        {"torch_dtype", "\"float32\"", SIZE_1, UNREAD},                                        \
-        {"bos_token_id", "null", SIZE_1, UNREAD}, {"eos_token_id", "null", SIZE_1, UNREAD}, \
-        {"pad_token_id", "null", SIZE_1, UNREAD}, {                                            \
-        "vocab_size", NULL, SIZE_V, 0                                                             \
+#define COMMON                                                                                \
+    {"dtype", "\"float32\"", SIZE_1, UNREAD}, {"torch_dtype", "\"float32\"", SIZE_1, UNREAD}, \
+        {"bos_token_id", "null", SIZE_1, UNREAD}, {"eos_token_id", "null", SIZE_1, UNREAD},   \
+        {"pad_token_id", "null", SIZE_1, UNREAD}, {                                           \
+        "vocab_size", NULL, SIZE_V, 0                                                         \
     }
 
 static const Field gpt2_fields[] = {

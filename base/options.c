@@ -1,5 +1,6 @@
 #include "base/options.h"
 #include "base/file.h"
+#include "base/number.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,8 +10,8 @@
 
 enum { MAX_NAME = 32 };
 
-/* Does the text consist of these characters only? strtol and strtod alone would accept leading
- * blanks, hexadecimal digits and "inf". */
+/* Does the text consist of these characters only? strtol and number_read alone would accept
+ * leading blanks and "inf". */
 static bool made_of(const char *text, const char *characters) {
     return *text && !text[strspn(text, characters)];
 }
@@ -40,7 +41,7 @@ static bool parse_seed(const Option *option, const char *text, uint64_t *number,
 
 static bool parse_real(const Option *option, const char *text, double *number, Error *err) {
     char *end;
-    double value = strtod(text, &end);
+    double value = number_read(text, &end);
     if (!made_of(text, "+-.0123456789eE") || *end ||
         !(value >= option->min && value <= option->max))
         return fail(err, "--%s takes a number from %g to %g, not '%s'", option->name, option->min,
@@ -51,7 +52,7 @@ static bool parse_real(const Option *option, const char *text, double *number, E
 
 static bool parse_time(const Option *option, const char *text, double *seconds, Error *err) {
     char *end;
-    double value = strtod(text, &end);
+    double value = number_read(text, &end);
     if (*end == 'm') value *= 60;
     if (*end == 'h') value *= 3600;
     bool whole = !*end || (strchr("smh", *end) && !end[1]);
@@ -205,6 +206,7 @@ size_t option_word(const Option *options, int count, const char *name, char *tex
     *text = 0;
     if (!option) return 0;
     const void *value = option->value;
+    char number[NUMBER_SIZE];
     switch (option->kind) {
         case OPTION_FLAG:
             if (*(const bool *)value) length = snprintf(text, capacity, "--%s", option->name);
@@ -219,9 +221,9 @@ size_t option_word(const Option *options, int count, const char *name, char *tex
             break;
         case OPTION_REAL:
         case OPTION_TIME:
+            number_write(number, sizeof number, 'g', 17, *(const double *)value);
             if (*(const double *)value >= option->min)
-                length =
-                    snprintf(text, capacity, "--%s=%.17g", option->name, *(const double *)value);
+                length = snprintf(text, capacity, "--%s=%s", option->name, number);
             break;
         case OPTION_PATH:
         case OPTION_TEXT:

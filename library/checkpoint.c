@@ -5,6 +5,7 @@
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/number.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -88,7 +89,7 @@ static void add_own_notes(SafeTensors *file, const Config *config, char numbers[
         snprintf(numbers[i], NUMBER, "%d", value);
         file->notes[file->note_count++] = note_of(sizes[i].key, numbers[i]);
     }
-    snprintf(numbers[COUNT(sizes)], NUMBER, "%.17g", config->dropout);
+    number_write(numbers[COUNT(sizes)], NUMBER, 'g', 17, config->dropout);
     file->notes[file->note_count++] = note_of("dropout", numbers[COUNT(sizes)]);
 }
 
@@ -181,7 +182,7 @@ static bool read_config(const SafeTensors *file, const char *path, Config *confi
     }
     note = safetensors_note(file, "dropout");
     char *end = NULL;
-    config->dropout = note ? strtod(note->value, &end) : 0;
+    config->dropout = note ? number_read(note->value, &end) : 0;
     if (!note || end == note->value || *end)
         return fail(err, "%s: its metadata has no valid 'dropout'", path);
     return true;

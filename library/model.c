@@ -1,6 +1,7 @@
 /* model.c - the models of tril.h: made, read, written, and what is in them. */
 #include "base/array.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "library/formats.h"
 #include "library/trained.h"
 #include "library/saving.h"
@@ -188,7 +189,7 @@ static void read_notes(TrilModel *model, const Checkpoint *checkpoint) {
     if (step) model->step = (int)strtol(step->value, NULL, 10);
     if (seed) model->seed = strtoull(seed->value, NULL, 10);
     if (text) model->text = strtoull(text->value, NULL, 16);
-    if (loss) model->validation = strtod(loss->value, NULL);
+    if (loss) model->validation = number_read(loss->value, NULL);
 }
 
 /* The moments of a state are of no use here. */

@@ -1,14 +1,13 @@
 #include "library/saving.h"
 #include "base/array.h"
 #include "base/memory.h"
+#include "base/number.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { NUMBER = 32 };
 
 /* The numbers of a Progress, under the keys of their notes. */
 static const struct {
@@ -49,8 +48,9 @@ typedef struct {
     Note notes[8 + NUMBERS + MAX_NOTES];
     int count;
     char *vocabulary; /* owned */
-    char step[NUMBER], seed[NUMBER], loss[NUMBER], text[NUMBER], training[NUMBER], teacher[NUMBER];
-    char values[NUMBERS][NUMBER];
+    char step[NUMBER_SIZE], seed[NUMBER_SIZE], loss[NUMBER_SIZE], text[NUMBER_SIZE],
+        training[NUMBER_SIZE], teacher[NUMBER_SIZE];
+    char values[NUMBERS][NUMBER_SIZE];
     char words[WORDS_SIZE];
 } Notes;
 
@@ -64,9 +64,9 @@ static bool start_notes(Notes *n, const Origin *origin, Error *err) {
     size_t length = 0;
     *n = (Notes){.count = 0};
     if (!vocab->bytes && !vocab_join(vocab, &n->vocabulary, &length, err)) return false;
-    snprintf(n->step, NUMBER, "%d", origin->step);
-    snprintf(n->seed, NUMBER, "%" PRIu64, origin->seed);
-    snprintf(n->text, NUMBER, "%016" PRIx64, origin->text);
+    snprintf(n->step, NUMBER_SIZE, "%d", origin->step);
+    snprintf(n->seed, NUMBER_SIZE, "%" PRIu64, origin->seed);
+    snprintf(n->text, NUMBER_SIZE, "%016" PRIx64, origin->text);
     add(n, "characters", vocab->bytes ? "bytes" : "utf-8");
     n->notes[n->count++] = (Note){"vocabulary", n->vocabulary ? n->vocabulary : "", length};
     add(n, "step", n->step);
@@ -78,9 +78,9 @@ static bool start_notes(Notes *n, const Origin *origin, Error *err) {
 bool save_model(const char *path, const Model *model, const Origin *origin, Error *err) {
     Notes n;
     if (!start_notes(&n, origin, err)) return false;
-    snprintf(n.training, NUMBER, "%016" PRIx64, origin->training);
+    snprintf(n.training, NUMBER_SIZE, "%016" PRIx64, origin->training);
     if (origin->training) add(&n, "training", n.training);
-    snprintf(n.loss, NUMBER, "%.6f", origin->validation);
+    number_write(n.loss, NUMBER_SIZE, 'f', 6, origin->validation);
     if (!isnan(origin->validation)) add(&n, "validation_loss", n.loss);
     bool ok = checkpoint_save(path, model, n.notes, n.count, err);
     memory_free(n.vocabulary);
@@ -94,7 +94,7 @@ static void add_progress(Notes *n, const Progress *progress) {
         double value;
         memcpy(&value, (const char *)progress + numbers[i].member, sizeof value);
         if (isnan(value)) continue;
-        snprintf(n->values[i], NUMBER, "%.17g", value);
+        number_write(n->values[i], NUMBER_SIZE, 'g', 17, value);
         add(n, numbers[i].key, n->values[i]);
     }
 }
@@ -110,7 +110,7 @@ bool save_state(const char *path, const Training *t, const Settings *settings, u
                            NAN};
     if (!start_notes(&n, &origin, err)) return false;
     add_progress(&n, &t->progress);
-    snprintf(n.teacher, NUMBER, "%016" PRIx64, teacher);
+    snprintf(n.teacher, NUMBER_SIZE, "%016" PRIx64, teacher);
     if (teacher) add(&n, "teacher", n.teacher);
     settings_write(settings, n.words);
     add(&n, "settings", n.words);
@@ -125,7 +125,7 @@ bool save_state(const char *path, const Training *t, const Settings *settings, u
 static bool read_number(const Note *note, double *number) {
     char *end;
     if (!note || !*note->value || strlen(note->value) != note->length) return false;
-    *number = strtod(note->value, &end);
+    *number = number_read(note->value, &end);
     return !*end && *number >= 0;
 }
 

@@ -1,10 +1,14 @@
 /* test_base.c - base/: reading and writing whole files, directories, memory, and messages cut to
  * fit. Tests of missing permissions are skipped for root, who has them all. */
 #include "tests/support.h"
-#include "tests/scratch.h"
+#include "tests/decimal.h"
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/number.h"
+
+#include <float.h>
+#include <math.h>
 
 /* The address sanitizer must return NULL for absurd sizes, like any allocator. */
 const char *__asan_default_options(void);
@@ -439,6 +443,55 @@ static void test_digest(void **state) {
         assert_true(digest_bytes(bytes, length) != digest_bytes(bytes, length + 1));
 }
 
+/* ---- numbers ---- */
+
+static void check_number(const char *text, double x, size_t taken) {
+    char *end;
+    double read = number_read(text, &end);
+    assert_true(isnan(x) ? isnan(read) : read == x);
+    assert_int_equal(end - text, taken);
+}
+
+static void check_numbers(void) {
+    static const double values[] = {0,        -0.5,    0.1,         1 / 3.0,
+                                    -DBL_MAX, DBL_MIN, 1e15 + 0.25, INFINITY};
+    char text[NUMBER_SIZE];
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        int length = number_write(text, sizeof text, 'g', 17, values[i]);
+        assert_int_equal(length, strlen(text));
+        check_number(text, values[i], strlen(text));
+    }
+    number_write(text, sizeof text, 'f', 3, -1234.5);
+    assert_string_equal(text, "-1234.500");
+    number_write(text, sizeof text, 'g', 6, 1.5e-7);
+    assert_string_equal(text, "1.5e-07");
+    number_write(text, sizeof text, 'f', 6, FLT_MAX);
+    assert_string_equal(text, "340282346638528859811704183484516925440.000000");
+    check_number("1.5", 1.5, 3);
+    check_number("-1.5e3,2.5", -1500, 6);
+    check_number(".25 ", 0.25, 3);
+    check_number("7.", 7, 2);
+    check_number("2,5", 2, 1); /* in no locale is a comma a point */
+    check_number("1.5.5", 1.5, 3);
+    check_number("0x10", 0, 1);
+    check_number("1e", 1, 1);
+    check_number("nan", NAN, 3);
+    check_number("", 0, 0);
+    check_number(" 1", 0, 0);
+    check_number("x", 0, 0);
+}
+
+/* Numbers in files are the same whatever locale a program has set. */
+static void test_numbers(void **state) {
+    (void)state;
+    static const char *const points[][2] = {{",", ""}, {"<U066B>", "-f UTF-8"}};
+    check_numbers();
+    for (int i = 0; i < 2; i++) {
+        if (decimal_point(points[i][0], points[i][1])) check_numbers();
+        setlocale(LC_ALL, "C");
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fail),
@@ -462,6 +515,7 @@ int main(void) {
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_memory_refused),
         cmocka_unit_test(test_digest),
+        cmocka_unit_test(test_numbers),
     };
     return cmocka_run_group_tests(tests, scratch_open, scratch_close);
 }

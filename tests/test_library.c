@@ -5,6 +5,7 @@
 #include "tests/support.h"
 #include "library/tril.h"
 #include "tests/command.h"
+#include "tests/decimal.h"
 
 #include <limits.h>
 #include <math.h>
@@ -525,6 +526,43 @@ static void test_other_options(void **state) {
     assert_int_equal(end_of(training, model), digest_of("one/m.last.safetensors"));
     tril_state_free(saved);
     tril_text_free(text);
+}
+
+/* A program may have set a locale in which numbers have a decimal comma: the files are the same. */
+static void test_decimal_comma(void **state) {
+    (void)state;
+    TrilSizes sizes = small("modern");
+    TrilOptions options = few(STEPS, 1);
+    TrilTraining *training;
+    TrilModel *model = make(&sizes, 1), *read;
+    double nats;
+    options.dropout = 0.25;
+    options.windows = "whole";
+    must(tril_training_open(&training, model, play, play_length, &options, &error));
+    must(tril_training_run(training, NULL, NULL, &error));
+    must(tril_training_evaluate(training, &nats, &error));
+    must(tril_model_save(model, scratch("point.safetensors"), &error));
+    must(tril_model_export(model, scratch("with-point"), "f32", &error));
+    must(tril_training_save(training, scratch("point.last"), &error));
+    if (!decimal_point(",", "")) skip();
+    must(tril_model_save(model, scratch("comma.safetensors"), &error));
+    must(tril_model_export(model, scratch("with-comma"), "f32", &error));
+    must(tril_training_save(training, scratch("comma.last"), &error));
+    tril_training_close(training);
+    tril_model_free(model);
+    expect_same_file("point.safetensors", "comma.safetensors");
+    expect_same_file("point.last", "comma.last");
+    expect_same_file("with-point/config.json", "with-comma/config.json");
+    read = load("comma.safetensors");
+    assert_near(tril_model_loss(read), nats, 1e-6);
+    tril_model_free(read);
+    tril_model_free(load("with-point"));
+    must(tril_training_resume(&training, &read, scratch("point.last"), play, play_length, 1,
+                              &error));
+    assert_near(tril_training_options(training).dropout, 0.25, 0);
+    tril_training_close(training);
+    tril_model_free(read);
+    setlocale(LC_ALL, "C");
 }
 
 /* A program's notes come back, and cannot take the place of the state's own. */
@@ -1581,6 +1619,7 @@ int main(void) {
         cmocka_unit_test(test_unknown_characters),
         cmocka_unit_test(test_teachers),
         cmocka_unit_test(test_other_options),
+        cmocka_unit_test(test_decimal_comma),
         cmocka_unit_test(test_notes),
         cmocka_unit_test(test_decisions),
         cmocka_unit_test(test_choices),

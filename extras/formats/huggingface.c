@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/number.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -139,8 +140,10 @@ static bool write_config(const Architecture *a, const Config *config, const char
         else
             buffer_printf(&text, "%d", size_of(config, field->size));
     }
+    char dropout[NUMBER_SIZE];
+    number_write(dropout, sizeof dropout, 'g', 9, config->dropout);
     for (int i = 0; i < COUNT(a->dropout) && a->dropout[i]; i++)
-        buffer_printf(&text, ",\n  \"%s\": %.9g", a->dropout[i], config->dropout);
+        buffer_printf(&text, ",\n  \"%s\": %s", a->dropout[i], dropout);
     buffer_printf(&text, "\n}\n");
     bool ok = !text.failed && file_write(path, &(FilePart){text.bytes, text.length}, 1, err);
     buffer_end(&text);
@@ -289,7 +292,7 @@ static bool says(const Entry *entry, const char *value) {
     if (strchr("tfn", *value))
         return entry->length == strlen(value) && memcmp(entry->value, value, entry->length) == 0;
     bool number = *entry->value == '-' || (*entry->value >= '0' && *entry->value <= '9');
-    return number && *value != '"' && strtod(entry->value, NULL) == strtod(value, NULL);
+    return number && *value != '"' && number_read(entry->value, NULL) == number_read(value, NULL);
 }
 
 static bool check_field(const Entries *from, const Field *field, const Config *config, Error *err) {
@@ -329,7 +332,7 @@ static bool check_fields(const Entries *from, const Architecture *a, const Confi
 
 static bool read_size_field(const Entries *from, const Field *field, int *size, Error *err) {
     const Entry *entry = find(from, field->key);
-    double value = entry && !entry->quoted ? strtod(entry->value, NULL) : 0;
+    double value = entry && !entry->quoted ? number_read(entry->value, NULL) : 0;
     *size = value >= 1 && value <= MAX_VOCABULARY ? (int)value : 0;
     return *size == value && *size > 0 ? true
                                        : fail(err, "%s: has no valid '%s'", from->path, field->key);

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { META_SIZE = 80 };
+enum { META_SIZE = 96, DIGESTS = 2 * 17 /* what the tables take of it */ };
 
 /* ---- what both pages have ---- */
 
@@ -46,17 +46,18 @@ static void end_page(FILE *out) {
 
 /* ---- the top of the page of a training ---- */
 
-/* Returns the length without the table. */
-static int write_meta(char meta[META_SIZE], uint64_t training, uint64_t table) {
+/* Returns the length without the tables. */
+static int write_meta(char meta[META_SIZE], uint64_t training, const uint64_t tables[2]) {
     int length =
         snprintf(meta, META_SIZE, "<meta name=\"training\" content=\"%016" PRIx64, training);
-    snprintf(meta + length, META_SIZE - (size_t)length, " %016" PRIx64 "\">\n", table);
+    snprintf(meta + length, META_SIZE - (size_t)length, " %016" PRIx64 " %016" PRIx64 "\">\n",
+             tables[0], tables[1]);
     return length;
 }
 
 static void write_head(FILE *out, const Page *page) {
     char meta[META_SIZE], title[512];
-    write_meta(meta, page->training, page->table);
+    write_meta(meta, page->training, page->tables);
     snprintf(title, sizeof title, "%s, trained on %s", page->model, page->text);
     begin_page(out, meta, title);
     markup(out,
@@ -282,10 +283,21 @@ bool page_write(const char *path, const Page *page, Error *err) {
 }
 
 bool page_is_of(const char *path, uint64_t training, uint64_t table) {
-    char meta[META_SIZE], begin[sizeof BEGIN + META_SIZE];
-    int length = write_meta(meta, training, table);
-    snprintf(begin, sizeof begin, BEGIN "%.*s", table ? META_SIZE : length, meta);
-    return file_begins(path, begin);
+    char meta[META_SIZE], begin[sizeof BEGIN + META_SIZE], name[DIGESTS];
+    File file;
+    Error none;
+    int length = write_meta(meta, training, (const uint64_t[2]){0});
+    snprintf(begin, sizeof begin, BEGIN "%.*s", length, meta);
+    if (!file_begins(path, begin)) return false;
+    if (!table) return true;
+    if (!file_open(&file, path, &none)) return false;
+    length = (int)strlen(begin);
+    bool read =
+        file_take(&file, begin, (size_t)length, &none) && file_take(&file, begin, DIGESTS, &none);
+    file_close(&file);
+    begin[DIGESTS] = 0;
+    snprintf(name, sizeof name, " %016" PRIx64, table);
+    return read && strstr(begin, name);
 }
 
 /* ---- the page of an explanation ---- */

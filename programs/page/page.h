@@ -56,7 +56,8 @@ typedef struct {
 typedef struct {
     const char *text, *model, *idea; /* the text's file, the model's name and description */
     uint64_t training;               /* by which it knows its files */
-    uint64_t table;                  /* the digest of the table beside the page; 0: there is none */
+    uint64_t tables[2];              /* digests of the table beside the page, and of the one that
+                                        will be written next; 0: none */
     size_t characters;
     int vocabulary;
     const PageLive *live; /* NULL: the training has ended */
@@ -86,7 +87,8 @@ typedef struct {
 /* Writes the page to `path`, atomically. */
 bool page_write(const char *path, const Page *page, Error *err);
 
-/* True if the file at `path` is such a page, of this training; `table` likewise, unless it is 0. */
+/* True if the file at `path` is such a page, of this training, and, unless `table` is 0, names the
+ * table of this digest. */
 bool page_is_of(const char *path, uint64_t training, uint64_t table);
 
 /* Writes what `explain` writes as a page. Fails also if the file exists. */

@@ -6,8 +6,13 @@
 
 #include <stdio.h>
 
-/* Calls print(out, what, err) and, if it succeeds, writes its output to the file `path` with
- * file_write. */
+/* Sets *text [*length] to what print(out, what, err) writes, if it succeeds. The caller releases it
+ * with free. `path` is for the message. */
+bool textfile_make(char **text, size_t *length, const char *path,
+                   bool (*print)(FILE *out, const void *what, Error *err), const void *what,
+                   Error *err);
+
+/* Writes the same to the file `path` with file_write. */
 bool textfile_write(const char *path, bool (*print)(FILE *out, const void *what, Error *err),
                     const void *what, Error *err);
 

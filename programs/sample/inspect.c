@@ -3,6 +3,7 @@
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "library/message.h"
 #include "programs/page/page.h"
 #include "programs/report/screen.h"
@@ -26,7 +27,7 @@ static void print_sizes(const TrilModel *model) {
     print_number("heads", s.heads);
     print_number("width", s.width);
     print_number("context", s.context);
-    printf("%-16s %g\n", "dropout", dropout ? strtod(dropout, NULL) : 0);
+    printf("%-16s %g\n", "dropout", dropout ? number_read(dropout, NULL) : 0);
     if (s.kv_heads > 0) print_number("kv_heads", s.kv_heads);
     if (s.hidden > 0) print_number("hidden", s.hidden);
 }

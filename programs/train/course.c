@@ -1,13 +1,14 @@
 #include "programs/train/course.h"
 #include "base/file.h"
 #include "base/filesystem.h"
+#include "base/number.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { QUOTED_SIZE = 2 * SAMPLE_SIZE + 4, LINE_SIZE = QUOTED_SIZE + 512, NUMBER_SIZE = 320 };
+enum { QUOTED_SIZE = 2 * SAMPLE_SIZE + 4, LINE_SIZE = QUOTED_SIZE + 512 };
 
 /* ---- writing the log ---- */
 
@@ -48,13 +49,18 @@ static void quote(const char *text, char quoted[QUOTED_SIZE]) {
 
 void log_row(Log *log, const LogRow *row) {
     char line[LINE_SIZE], quoted[QUOTED_SIZE] = "";
+    char seconds[NUMBER_SIZE], rate[NUMBER_SIZE], loss[NUMBER_SIZE], norm[NUMBER_SIZE];
     char validation[NUMBER_SIZE] = "", compute[NUMBER_SIZE] = "";
-    if (!isnan(row->validation)) snprintf(validation, NUMBER_SIZE, "%.6f", row->validation);
-    if (!isnan(row->compute)) snprintf(compute, NUMBER_SIZE, ",%.6g", row->compute / TERA);
+    number_write(seconds, NUMBER_SIZE, 'f', 3, row->seconds);
+    number_write(rate, NUMBER_SIZE, 'g', 6, row->rate);
+    number_write(loss, NUMBER_SIZE, 'f', 6, row->loss);
+    number_write(norm, NUMBER_SIZE, 'g', 6, row->norm);
+    if (!isnan(row->validation)) number_write(validation, NUMBER_SIZE, 'f', 6, row->validation);
+    if (!isnan(row->compute)) number_write(compute, NUMBER_SIZE, 'g', 6, row->compute / TERA);
     if (row->sample) quote(row->sample, quoted);
-    int length = snprintf(line, sizeof line, "%d,%.0f,%.3f,%.6g,%.6f,%s,%.6g,%.0f,%s%s\n",
-                          row->step, row->characters, row->seconds, row->rate, row->loss,
-                          validation, row->norm, row->speed, quoted, compute);
+    int length = snprintf(line, sizeof line, "%d,%.0f,%s,%s,%s,%s,%s,%.0f,%s%s%s\n", row->step,
+                          row->characters, seconds, rate, loss, validation, norm, row->speed,
+                          quoted, *compute ? "," : "", compute);
     put(log, line, (size_t)length);
 }
 
@@ -72,7 +78,7 @@ void log_close(Log *log) {
 /* Reads a number and the comma after it; false if there is none. */
 static bool read_number(const char **at, double *number) {
     char *end;
-    *number = strtod(*at, &end);
+    *number = number_read(*at, &end);
     bool read = end > *at && fabs(*number) < 1e15; /* possible in a training */
     *at = end + (*end == ',');
     return read && *end == ',';
@@ -110,7 +116,7 @@ static bool read_row(const char *line, LogRow *row, char text[SAMPLE_SIZE]) {
     line = read_quoted(line, text);
     row->sample = *text ? text : NULL;
     char *end = NULL;
-    double tera = *line == ',' ? strtod(line + 1, &end) : NAN;
+    double tera = *line == ',' ? number_read(line + 1, &end) : NAN;
     row->compute = end && *end == '\n' && tera >= 0 && tera < 1e15 ? tera * TERA : NAN;
     return true;
 }

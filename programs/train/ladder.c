@@ -1,7 +1,9 @@
 #include "programs/train/ladder.h"
 #include "base/clock.h"
 #include "base/escape.h"
+#include "base/file.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "library/message.h"
 #include "programs/report/textfile.h"
 #include "programs/train/display.h"
@@ -14,6 +16,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { CLOSED_FORMS = 3, MAX_BASELINE_VOCABULARY = 8192 };
@@ -214,8 +217,9 @@ static bool train_rungs(const Plan *plan, const Input *input, Outputs *outputs, 
 /* ---- the comparison ---- */
 
 static void print_figure(FILE *out, const char *end, int digits, double figure) {
-    if (!isnan(figure)) fprintf(out, "%.*f", digits, figure);
-    fputs(end, out);
+    char text[NUMBER_SIZE];
+    number_write(text, sizeof text, 'f', digits, figure);
+    fprintf(out, "%s%s", isnan(figure) ? "" : text, end);
 }
 
 static bool print_table(FILE *out, const void *what, Error *err) {
@@ -234,13 +238,27 @@ static bool print_table(FILE *out, const void *what, Error *err) {
     return true;
 }
 
-static bool write_table(const Plan *plan, Outputs *outputs, const Results *results, Error *err) {
-    if (!textfile_write(plan->files->table, print_table, results, err)) return false;
-    outputs_table_written(outputs);
-    fputs("\nThe table is also in ", stdout);
-    escape_string(stdout, plan->files->table);
-    puts(".");
-    return true;
+/* Writes the page and, of a --ladder, the table after it, which the page names. */
+static bool write_results(const Plan *plan, Outputs *outputs, Results *results, Report *report,
+                          Error *err) {
+    const char *path = plan->files->table;
+    char *table = NULL;
+    size_t length = 0;
+    Error page_failed;
+    bool ok = !plan->ladder || textfile_make(&table, &length, path, print_table, results, err);
+    if (table) outputs_next_table(outputs, tril_digest(table, length));
+    stopwatch_enter(&results->watch, "the page");
+    bool page = report_end(report, results->count, NULL, &page_failed);
+    stopwatch_leave(&results->watch);
+    ok = ok && (!table || file_write(path, &(FilePart){table, length}, 1, err));
+    free(table);
+    if (!ok) return false;
+    if (plan->ladder) {
+        fputs("\nThe table is also in ", stdout);
+        escape_string(stdout, path);
+        puts(".");
+    }
+    return page || fail(err, "%s", page_failed.text);
 }
 
 /* The result of --model; NULL if its training has not begun. */
@@ -260,13 +278,11 @@ static bool compare(const Plan *plan, const Input *input, Outputs *outputs, Resu
     bool further = model && verdict_further(plan, input, model, verdicts, count, longer);
     show_results(results->list, results->count, verdicts, count);
     if (!plan->quiet) show_verdicts(plan, verdicts, count);
-    if (plan->ladder && !write_table(plan, outputs, results, err)) return false;
-    stopwatch_enter(&results->watch, "the page");
-    bool page = report_end(report, results->count, NULL, err);
+    bool written = write_results(plan, outputs, results, report, err);
     stopwatch_stop(&results->watch);
     if (plan->profile) show_profile("the program", &results->watch);
-    show_next_steps(plan, model, page, further ? longer : NULL);
-    return *failed->text ? fail(err, "%s", failed->text) : page; /* the training's files first */
+    show_next_steps(plan, model, written, further ? longer : NULL);
+    return *failed->text ? fail(err, "%s", failed->text) : written; /* the training's files first */
 }
 
 static bool train_with_report(const Plan *plan, const Input *input, Outputs *outputs, Start *start,

@@ -28,7 +28,7 @@ struct Outputs {
     Claims *claims;
     Output list[3 + 2 * MAX_RUNGS]; /* the state first, a model before its log */
     int count;
-    uint64_t table; /* outputs_table */
+    uint64_t tables[2]; /* outputs_tables */
 };
 
 static bool add(Outputs *o, Kind kind, const char *rung, const char *path, Error *err) {
@@ -81,13 +81,6 @@ void outputs_close(Outputs *o) {
 
 /* ---- what exists already ---- */
 
-/* The page or the table, which may be missing. */
-static Output *find(Outputs *o, Kind kind) {
-    for (int i = 0; i < o->count; i++)
-        if (o->list[i].kind == kind) return &o->list[i];
-    return NULL;
-}
-
 /* The digest of a whole file; 0 if it cannot be read. */
 static uint64_t digest_of(const char *path) {
     char *bytes;
@@ -128,8 +121,10 @@ static bool is_own_log(const Output *log, const Saved *saved, const Output *page
 
 /* Sets `own` for each output that is there. */
 static bool look(Outputs *o, uint64_t training, const Saved *saved, Error *err) {
-    Output *page = find(o, PAGE);
+    Output *page = o->list;
+    uint64_t digest;
     bool ok = true;
+    while (page->kind != PAGE) page++;
     page->own = page_is_of(page->path, training, 0);
     for (int i = 0; i < o->count && ok; i++) {
         Output *output = &o->list[i];
@@ -139,9 +134,9 @@ static bool look(Outputs *o, uint64_t training, const Saved *saved, Error *err) 
             case MODEL: ok = is_of_training(output->path, training, &output->own, err); break;
             case LOG: output->own = is_own_log(output, saved, page); break;
             case TABLE:
-                o->table = digest_of(output->path);
-                output->own = o->table && page_is_of(page->path, training, o->table);
-                if (!output->own) o->table = 0;
+                digest = digest_of(output->path);
+                output->own = digest && page_is_of(page->path, training, digest);
+                if (output->own) o->tables[0] = o->tables[1] = digest;
                 break;
             case PAGE: break;
         }
@@ -172,12 +167,12 @@ bool outputs_make_way(Outputs *o, const Plan *plan, const Saved *saved, char whe
     return claims_set_aside(o->claims, paths, count, where, PATH_SIZE, err);
 }
 
-uint64_t outputs_table(const Outputs *o) {
-    return o->table;
+const uint64_t *outputs_tables(const Outputs *o) {
+    return o->tables;
 }
 
-void outputs_table_written(Outputs *o) {
-    o->table = digest_of(find(o, TABLE)->path);
+void outputs_next_table(Outputs *o, uint64_t digest) {
+    o->tables[1] = digest;
 }
 
 bool outputs_hold(Outputs *o, Error *err) {

@@ -29,10 +29,10 @@ bool outputs_check_state(const Outputs *outputs, const Saved *saved, Error *err)
 bool outputs_make_way(Outputs *outputs, const Plan *plan, const Saved *saved, char where[PATH_SIZE],
                       Error *err);
 
-/* The digest of the table, if it is of this training; else 0. outputs_table_written reads it again.
- */
-uint64_t outputs_table(const Outputs *outputs);
-void outputs_table_written(Outputs *outputs);
+/* The digests of the training's table and of the one that it will write next; 0: none. A page with
+ * both is written before that, so the table is known at any time. */
+const uint64_t *outputs_tables(const Outputs *outputs);
+void outputs_next_table(Outputs *outputs, uint64_t digest);
 
 /* Moves the file at `path`, one of the outputs, to a new folder likewise. */
 bool outputs_set_aside(Outputs *outputs, const char *path, char where[PATH_SIZE], Error *err);

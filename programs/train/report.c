@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/utf8.h"
 #include "library/message.h"
 #include "programs/page/page.h"
@@ -340,7 +341,7 @@ static void add_settings(Report *r) {
         memcpy(to->name, name, sizeof name);
         memcpy(to->value, value, sizeof value);
         if (strchr(value, '.')) /* a few digits say more than all */
-            snprintf(to->value, sizeof to->value, "%.6g", strtod(value, NULL));
+            number_write(to->value, sizeof to->value, 'g', 6, number_read(value, NULL));
     }
 }
 
@@ -385,9 +386,10 @@ static bool write_page(Report *r, const PageLive *live, const TrilModel *model, 
     TrilModel *kept = NULL;
     TrilError error;
     const Plan *plan = r->plan;
+    const uint64_t *tables = outputs_tables(r->outputs);
     r->page = (Page){.text = plan->files->text,
                      .training = plan->training,
-                     .table = outputs_table(r->outputs),
+                     .tables = {tables[0], tables[1]},
                      .characters = r->input->length,
                      .vocabulary = r->input->distinct,
                      .live = live,

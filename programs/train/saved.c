@@ -1,5 +1,6 @@
 #include "programs/train/saved.h"
 #include "base/array.h"
+#include "base/number.h"
 #include "library/message.h"
 
 #include <inttypes.h>
@@ -31,10 +32,16 @@ static bool note(TrilTraining *training, const char *key, const char *text, Erro
 
 static bool note_results(TrilTraining *training, const Result *results, int count, Error *err) {
     char text[MAX_RUNGS * RESULT_SIZE] = "", *to = text;
-    for (int i = 0; i < count; i++, results++)
-        to += snprintf(to, RESULT_SIZE, "%s %zu %.17g %.17g %.17g %.17g %.17g %016" PRIx64 "\n",
-                       results->name, results->parameters, results->train, results->validation,
-                       results->seconds, results->characters, results->time, results->log_digest);
+    for (int i = 0; i < count; i++, results++) {
+        const double figures[] = {results->train, results->validation, results->seconds,
+                                  results->characters, results->time};
+        to += snprintf(to, RESULT_SIZE, "%s %zu ", results->name, results->parameters);
+        for (int j = 0; j < COUNT(figures); j++) {
+            to += number_write(to, NUMBER, 'g', 17, figures[j]);
+            *to++ = ' ';
+        }
+        to += snprintf(to, NUMBER, "%016" PRIx64 "\n", results->log_digest);
+    }
     return note(training, "results", text, err);
 }
 
@@ -43,7 +50,7 @@ static bool note_numbers(TrilTraining *training, const Progress *progress, Error
     for (int i = 0; i < NUMBERS; i++) {
         double value;
         memcpy(&value, (const char *)progress + numbers[i].member, sizeof value);
-        snprintf(text, NUMBER, "%.17g", value);
+        number_write(text, sizeof text, 'g', 17, value);
         if (!note(training, numbers[i].key, text, err)) return false;
     }
     return true;
@@ -74,7 +81,7 @@ bool saved_write(const char *path, TrilTraining *training, const Plan *plan,
 static bool read_number(const char *text, double *number) {
     char *end;
     if (!text || !*text) return false;
-    *number = strtod(text, &end);
+    *number = number_read(text, &end);
     return !*end && *number >= 0;
 }
 
@@ -95,9 +102,9 @@ static bool read_results(const char *text, Saved *saved) {
         if (!known || !strchr(line, '\n') || saved->result_count == MAX_RUNGS) return false;
         for (int i = 0; i < COUNT(figures); i++) {
             char *end;
-            if (*at != ' ' || at[1] == '\n') return false;
-            figures[i] = strtod(at, &end);
-            if (end == at || !(figures[i] >= 0 && figures[i] < 1e15)) return false;
+            if (*at != ' ') return false;
+            figures[i] = number_read(at + 1, &end);
+            if (end == at + 1 || !(figures[i] >= 0 && figures[i] < 1e15)) return false;
             at = end;
         }
         if (*at != ' ' || !read_digest(at + 1, '\n', &log)) return false;

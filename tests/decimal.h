@@ -1,0 +1,30 @@
+/* decimal.h - a locale whose decimal point is another one, for a test. */
+#ifndef TRIL_DECIMAL_H
+#define TRIL_DECIMAL_H
+
+#include "tests/scratch.h"
+
+#include <locale.h>
+
+/* Makes the locale in the scratch directory, and sets it for this process: until
+ * setlocale(LC_ALL, "C"). `point` is as a source of localedef has it. False if this system cannot.
+ */
+static inline bool decimal_point(const char *point, const char *charmap) {
+    char text[256], command[2 * SCRATCH_PATH];
+    int length = snprintf(text, sizeof text,
+                          "comment_char %%\nescape_char /\nLC_NUMERIC\ndecimal_point \"%s\"\n"
+                          "thousands_sep \"\"\ngrouping -1\nEND LC_NUMERIC\n",
+                          point);
+    scratch_put("point", text, (size_t)length);
+    if (system_lacks(SHELL_TOOLS)) return false;
+    snprintf(command, sizeof command, "localedef -c %s -i '%s' '%s' >'%s' 2>&1", charmap,
+             scratch("point"), scratch("points"), scratch("said"));
+    run_shell(command); /* it warns of the other categories */
+    setenv("LOCPATH", scratch_directory, 1);
+    bool set = setlocale(LC_ALL, "points") && *localeconv()->decimal_point != '.';
+    scratch_remove(scratch("points"));
+    if (!set) print_message("no locale with the decimal point %s can be made here\n", point);
+    return set;
+}
+
+#endif

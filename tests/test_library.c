@@ -542,21 +542,17 @@ static void test_decimal_comma(void **state) {
     must(tril_training_run(training, NULL, NULL, &error));
     must(tril_training_evaluate(training, &nats, &error));
     must(tril_model_save(model, scratch("point.safetensors"), &error));
-    must(tril_model_export(model, scratch("with-point"), "f32", &error));
     must(tril_training_save(training, scratch("point.last"), &error));
     if (!decimal_point(",", "")) skip();
     must(tril_model_save(model, scratch("comma.safetensors"), &error));
-    must(tril_model_export(model, scratch("with-comma"), "f32", &error));
     must(tril_training_save(training, scratch("comma.last"), &error));
     tril_training_close(training);
     tril_model_free(model);
     expect_same_file("point.safetensors", "comma.safetensors");
     expect_same_file("point.last", "comma.last");
-    expect_same_file("with-point/config.json", "with-comma/config.json");
     read = load("comma.safetensors");
     assert_near(tril_model_loss(read), nats, 1e-6);
     tril_model_free(read);
-    tril_model_free(load("with-point"));
     must(tril_training_resume(&training, &read, scratch("point.last"), play, play_length, 1,
                               &error));
     assert_near(tril_training_options(training).dropout, 0.25, 0);

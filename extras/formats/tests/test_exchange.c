@@ -5,6 +5,7 @@
 #include "tests/support.h"
 #include "base/array.h"
 #include "tests/command.h"
+#include "tests/decimal.h"
 #include "base/memory.h"
 #include "extras/formats/quantize.h"
 #include "library/safetensors.h"
@@ -117,6 +118,25 @@ static void test_return(void **state) {
         assert_non_null(strstr(err.text, "is there already, and not empty"));
         trained_free(&trained);
     }
+}
+
+/* A program may have set a locale in which numbers have a decimal comma: the files are the same. */
+static void test_decimal_comma(void **state) {
+    (void)state;
+    Trained trained;
+    Error err;
+    size_t length;
+    assert_ok(trained_load(&trained, golden("gpt2"), &err), err);
+    trained.checkpoint.model.config.dropout = 0.25;
+    assert_ok(export_to(&trained, scratch("dot"), &err), err);
+    char *config = slurp(scratch("dot/config.json"), &length);
+    assert_non_null(strstr(config, ": 0.25"));
+    if (!decimal_point(",", "")) skip();
+    assert_returns(&trained, "comma");
+    setlocale(LC_ALL, "C");
+    scratch_expect("comma/config.json", config, length);
+    trained_free(&trained);
+    free(config);
 }
 
 /* Vocabularies with characters that JSON escapes, and with bytes. */
@@ -689,7 +709,7 @@ int main(void) {
         cmocka_unit_test(test_index),        cmocka_unit_test(test_export),
         cmocka_unit_test(test_init),         cmocka_unit_test(test_library),
         cmocka_unit_test(test_shared_heads), cmocka_unit_test(test_init_resumed),
-        cmocka_unit_test(test_bad_init),
+        cmocka_unit_test(test_bad_init),     cmocka_unit_test(test_decimal_comma),
     };
     return cmocka_run_group_tests(tests, scratch_open, scratch_close);
 }

@@ -47,44 +47,33 @@ static void choose(const Explanation *e, int *layer, int *head) {
 
 /* ---- the beginning ---- */
 
-static void write_title(const Steps *s, bool chosen) {
+static void write_title(Steps *s, bool chosen) {
     const Explanation *e = s->e;
-    Sheet *sheet = s->sheet;
-    const int layer = s->layer;
     const size_t skipped = tril_reading_skipped(e->reading), T = (size_t)e->T;
-    const TrilLine *line = attention_of(e, layer);
+    const TrilLine *line = attention_of(e, s->layer);
     const bool heads = line && line_has_heads(line);
     if (!line)
-        sheet_say(sheet, TITLE, "%s", e->sizes.rung);
+        sheet_say(s->sheet, "# %s", e->sizes.rung);
     else if (!heads)
-        sheet_say(sheet, TITLE, "%s, layer %d of %d", e->sizes.rung, layer, e->sizes.layers);
+        sheet_say(s->sheet, "# %s, layer %d of %d", e->sizes.rung, s->layer, e->sizes.layers);
     else
-        sheet_say(sheet, TITLE, "%s, layer %d of %d, head %d of %d", e->sizes.rung, layer,
+        sheet_say(s->sheet, "# %s, layer %d of %d, head %d of %d", e->sizes.rung, s->layer,
                   e->sizes.layers, s->head, line_heads(line));
     if (skipped > 0)
-        sheet_say(sheet, TEXT,
+        sheet_say(s->sheet,
                   "The text has %zu characters; here are the last %zu, the context of the model.",
                   skipped + T, T);
     if (chosen && e->part_count > 0)
-        sheet_say(sheet, TEXT,
+        sheet_say(s->sheet,
                   heads ? "The layer and the head written out moved the prediction most (--layer "
                           "and --head choose others)."
                         : "The layer written out moved the prediction most (--layer chooses "
                           "another).");
-}
-
-static void write_tokens(Steps *s) {
-    const Explanation *e = s->e;
-    sheet_say(s->sheet, HEADING,
-              "Tokens: each character is a number, its id in the vocabulary of %d.", e->V);
+    sheet_say(s->sheet, "## Tokens: each character is a number, its id in the vocabulary of %d.",
+              e->V);
     for (int t = 0; t < e->T; t++) s->numbers[t] = (float)e->ids[t];
-    s->sheet->kind->table(s->sheet, &(Table){.labels = (const char *[]){"id"},
-                                             .numbers = s->numbers,
-                                             .row = (size_t)e->T,
-                                             .rows = 1,
-                                             .columns = e->T,
-                                             .across = TOKENS,
-                                             .whole = true});
+    show_table(s, (Table){NULL, (const char *[]){"id"}, s->numbers, T, 1, e->T, .across = TOKENS,
+                          .whole = true});
 }
 
 /* Writes the branches of layers that are not written out. */
@@ -92,81 +81,74 @@ static void write_in_short(Steps *s, int from, int to) {
     bool any = false;
     for (int i = 0; i < s->e->branch_count; i++) {
         const Branch *b = &s->e->branches[i];
+        const float *added = last_of(s, &b->added), *x = last_of(s, &b->after);
+        const int n = b->after.width;
         if (b->layer < from || b->layer > to) continue;
         if (!any && from == to)
-            sheet_say(s->sheet, HEADING, "Layer %d in short: what it adds to x of '%s'.", from,
-                      s->glyph);
+            sheet_say(s->sheet, "## Layer %d in short: what it adds to x of '%s'.", from, s->glyph);
         else if (!any)
-            sheet_say(s->sheet, HEADING, "Layers %d to %d in short: what they add to x of '%s'.",
-                      from, to, s->glyph);
+            sheet_say(s->sheet, "## Layers %d to %d in short: what they add to x of '%s'.", from,
+                      to, s->glyph);
         any = true;
-        const int n = b->after.width;
-        const float *const rows[] = {last_of(s, &b->added), last_of(s, &b->after)};
-        sheet_say(s->sheet, TEXT,
-                  "Layer %d, %s: adds a vector of length %.3f; x then has length %.3f.", b->layer,
-                  b->reads_past ? "attention" : "MLP", length_of(rows[0], n),
-                  length_of(rows[1], n));
-        show_rows(s, 2, (const char *[]){"added", "new x"}, rows, n);
+        sheet_say(s->sheet, "Layer %d, %s: adds a vector of length %.3f; x then has length %.3f.",
+                  b->layer, b->reads_past ? "attention" : "MLP", length_of(added, n),
+                  length_of(x, n));
+        show_rows(s, n, 2, (Row[]){{"added", added}, {"new x", x}});
     }
 }
 
 /* ---- the end: the next character, and what led to it ---- */
 
+static void show_bars(Steps *s, const Bar *bars, int count, bool shares, bool logits) {
+    s->sheet->kind->bars(s->sheet, &(Bars){NULL, bars, count, shares, logits}, 1);
+}
+
 static void write_next(Steps *s) {
     const Explanation *e = s->e;
     double rest = 1;
     for (int i = 0; i < e->likeliest_count; i++) rest -= e->likeliest[i].value;
-    sheet_say(s->sheet, HEADING, "The next character: the softmax of the logits.");
-    sheet_say(s->sheet, TEXT,
+    sheet_say(s->sheet,
+              "## The next character: the softmax of the logits.\n"
               "probability = e^logit / the sum of e^logit over all %d characters = e^(logit - "
               "%.4f). The likeliest, with their logits:",
               e->V, e->log_sum);
-    s->sheet->kind->bars(
-        s->sheet,
-        &(Bars){.bars = e->likeliest, .count = e->likeliest_count, .shares = true, .logits = true},
-        1);
+    show_bars(s, e->likeliest, e->likeliest_count, true, true);
     if (e->likeliest_count < e->V)
-        sheet_say(s->sheet, TEXT, "The other %d characters have %.1f%% together.",
+        sheet_say(s->sheet, "The other %d characters have %.1f%% together.",
                   e->V - e->likeliest_count, rest > 0 ? 100 * rest : 0);
 }
 
-static void write_lens(Steps *s, const char *first) {
-    sheet_say(s->sheet, HEADING,
-              "The logit lens: what the model would predict if it ended earlier.");
-    sheet_say(s->sheet, TEXT,
-              "The last steps, applied to x of '%s' after the embedding and after each sum "
-              "(nostalgebraist, 2020). Each row has the character that would be the likeliest "
-              "there, and the probability of '%s':",
-              s->glyph, first);
-    s->sheet->kind->bars(
-        s->sheet, &(Bars){.bars = s->e->lens, .count = s->e->branch_count + 1, .shares = true}, 1);
-}
-
-static void write_parts(Steps *s, const char *first) {
+/* Writes the logit lens and the parts. */
+static void write_lens(Steps *s) {
     enum { PARTS = 12 }; /* shown, of possibly hundreds */
     const Explanation *e = s->e;
+    const Glyph first = glyph_of(e->tokenizer, e->first);
     Bar bars[PARTS];
     int shown = e->part_count < PARTS ? e->part_count : PARTS;
     double rest = 0, logit = (double)e->logits[e->first];
-    for (int i = 0; i < shown; i++) {
-        bars[i].value = e->parts[i].logit;
-        strcpy(bars[i].label, e->parts[i].name);
-    }
-    for (int i = shown; i < e->part_count; i++) rest += e->parts[i].logit;
-    sheet_say(s->sheet, HEADING, "What moved the logit of '%s'.", first);
-    sheet_say(s->sheet, TEXT,
+    sheet_say(s->sheet,
+              "## The logit lens: what the model would predict if it ended earlier.\n"
+              "The last steps, applied to x of '%s' after the embedding and after each sum "
+              "(nostalgebraist, 2020). Each row has the character that would be the likeliest "
+              "there, and the probability of '%s':",
+              s->glyph, first.text);
+    show_bars(s, e->lens, e->branch_count + 1, true, false);
+    sheet_say(s->sheet,
+              "## What moved the logit of '%s'.\n"
               "x is a sum: of the embedding and of what each head and each MLP added. The last "
               "steps are linear, once the norm's divisor is given. So each part adds its own to "
               "the logit (Elhage et al., 2021). Here is by how much each raises '%s' above the "
               "mean of all logits; head 1.0 is head 0 of layer 1:",
-              first);
-    s->sheet->kind->bars(s->sheet, &(Bars){.bars = bars, .count = shown}, 1);
+              first.text, first.text);
+    for (int i = 0; i < shown; i++) bars[i] = e->parts[i].bar;
+    for (int i = shown; i < e->part_count; i++) rest += e->parts[i].bar.value;
+    show_bars(s, bars, shown, false, false);
     if (shown < e->part_count)
-        sheet_say(s->sheet, TEXT, "The other %d parts: %+.2f.", e->part_count - shown, rest);
-    sheet_say(s->sheet, TEXT,
+        sheet_say(s->sheet, "The other %d parts: %+.2f.", e->part_count - shown, rest);
+    sheet_say(s->sheet,
               "The sum of all parts is %+.2f: the logit of '%s', %.3f, minus the mean of all "
               "logits, %.3f.",
-              e->above_mean, first, logit, logit - e->above_mean);
+              e->above_mean, first.text, logit, logit - e->above_mean);
 }
 
 /* ---- one model ---- */
@@ -175,9 +157,7 @@ static void write_parts(Steps *s, const char *first) {
  * parts. */
 static void write_steps(Steps *s) {
     const Explanation *e = s->e;
-    const Glyph first = glyph_of(e->tokenizer, e->first);
     bool before = false;
-    write_tokens(s);
     for (int i = 0; i < e->line_count; i++) {
         bool inside = i > 0 && i < e->tail;
         if (inside && !before) write_in_short(s, 0, s->layer - 1);
@@ -186,9 +166,7 @@ static void write_steps(Steps *s) {
         if (!inside || e->lines[i].layer == s->layer) steps_line(s, i);
     }
     write_next(s);
-    if (!e->lens) return;
-    write_lens(s, first.text);
-    write_parts(s, first.text);
+    if (e->lens) write_lens(s);
 }
 
 static bool explain_one(Sheet *sheet, const Explained *what, int layer, int head, Error *err) {
@@ -275,9 +253,9 @@ static void write_comparison(Sheet *sheet, const Explained *models, const Bars *
     const TrilReading *any = models[0].reading;
     int cuts = 0;
     for (int i = 0; i < count; i++) cuts += tril_reading_skipped(models[i].reading) > 0;
-    sheet_say(sheet, TITLE, "The likeliest next character");
+    sheet_say(sheet, "# The likeliest next character");
     if (cuts > 0)
-        sheet_say(sheet, TEXT,
+        sheet_say(sheet,
                   "The text has %zu characters; %s of the models read only its end, as much as "
                   "their context holds.",
                   tril_reading_skipped(any) + (size_t)tril_reading_tokens(any),

@@ -78,21 +78,10 @@ static void find_branches(Explanation *e) {
         bool left = line->inputs[0].number == stream, right = line->inputs[1].number == stream;
         past = past || line_reads_past(line);
         if (!line_is(line, "add") || left == right) continue;
-        Branch *b = &e->branches[e->branch_count++];
-        *b = (Branch){.line = i,
-                      .layer = line->layer,
-                      .added = line->inputs[left ? 1 : 0],
-                      .after = line->output,
-                      .attention = -1,
-                      .projection = -1,
-                      .reads_past = past};
-        int linear = explanation_maker(e, b->added.number), attention = -1;
-        if (linear >= 0 && line_is(&e->lines[linear], "linear"))
-            attention = explanation_maker(e, e->lines[linear].inputs[0].number);
-        if (attention >= 0 && line_reads_past(&e->lines[attention])) {
-            b->attention = attention;
-            b->projection = linear;
-        }
+        e->branches[e->branch_count++] = (Branch){.layer = line->layer,
+                                                  .added = line->inputs[left ? 1 : 0],
+                                                  .after = line->output,
+                                                  .reads_past = past};
         stream = line->output.number;
         e->tail = i + 1;
         past = false;
@@ -227,10 +216,10 @@ static double dot(const double *g, const float *x, int n) {
 __attribute__((format(printf, 5, 6))) static void add_part(Explanation *e, int layer, int head,
                                                            double logit, const char *name, ...) {
     Part *part = &e->parts[e->part_count++];
-    *part = (Part){.layer = layer, .head = head, .logit = logit};
+    *part = (Part){.bar.value = logit, .layer = layer, .head = head};
     va_list arguments;
     va_start(arguments, name);
-    vsnprintf(part->name, sizeof part->name, name, arguments);
+    vsnprintf(part->bar.label, BAR_LABEL, name, arguments);
     va_end(arguments);
 }
 
@@ -244,12 +233,23 @@ static void add_embedding(Explanation *e, const double *g) {
         add_part(e, -1, -1, dot(g, positions + (size_t)last * (size_t)C, C), "embed wpe");
 }
 
-/* The heads share the columns of the projection: each is multiplied by its own. */
-static void add_heads(Explanation *e, const Branch *b, const double *g) {
-    const TrilLine *past = &e->lines[b->attention], *linear = &e->lines[b->projection];
-    const float *w = linear->weights[0].data, *bias = linear->weights[1].data;
-    const float *context = line_row(&past->output, e->T - 1);
-    int heads = line_heads(past), in = past->output.width, out = b->added.width, size = in / heads;
+/* Adds a branch: one that is the projection of attention or of a mean by its heads, which share the
+ * columns of the projection. */
+static void add_branch(Explanation *e, const Branch *b, const double *g) {
+    const int last = e->T - 1, out = b->added.width, linear = explanation_maker(e, b->added.number);
+    const TrilLine *projection = linear < 0 ? NULL : &e->lines[linear];
+    const int maker = projection && line_is(projection, "linear")
+                          ? explanation_maker(e, projection->inputs[0].number)
+                          : -1;
+    if (maker < 0 || !line_reads_past(&e->lines[maker])) {
+        add_part(e, b->layer, -1, dot(g, line_row(&b->added, last), out), "%s %d",
+                 b->reads_past ? "attn" : "MLP", b->layer);
+        return;
+    }
+    const TrilLine *past = &e->lines[maker];
+    const float *w = projection->weights[0].data, *bias = projection->weights[1].data;
+    const float *context = line_row(&past->output, last);
+    const int heads = line_heads(past), in = past->output.width, size = in / heads;
     for (int h = 0; h < heads; h++) {
         double sum = 0;
         for (int o = 0; o < out; o++)
@@ -265,7 +265,7 @@ static void add_heads(Explanation *e, const Branch *b, const double *g) {
 
 static int compare_parts(const void *one, const void *other) {
     const Part *a = one, *b = other;
-    double x = fabs(a->logit), y = fabs(b->logit);
+    double x = fabs(a->bar.value), y = fabs(b->bar.value);
     return (x < y) - (x > y);
 }
 
@@ -273,14 +273,7 @@ static void divide(Explanation *e, double *g, double *scratch) {
     double biases = 0, mean = 0;
     bool any = pull_back(e, g, scratch, &biases);
     add_embedding(e, g);
-    for (int i = 0; i < e->branch_count; i++) {
-        const Branch *b = &e->branches[i];
-        if (b->attention >= 0)
-            add_heads(e, b, g);
-        else
-            add_part(e, b->layer, -1, dot(g, line_row(&b->added, e->T - 1), b->added.width),
-                     "%s %d", b->reads_past ? "attn" : "MLP", b->layer);
-    }
+    for (int i = 0; i < e->branch_count; i++) add_branch(e, &e->branches[i], g);
     if (any) add_part(e, -1, -1, biases, "end biases");
     for (int v = 0; v < e->V; v++) mean += (double)e->logits[v] / e->V;
     e->above_mean = (double)e->logits[e->first] - mean;
@@ -292,10 +285,8 @@ static bool trace(Explanation *e, Error *err) {
     size_t states = (size_t)e->branch_count + 1, width = widest(e), parts = 3;
     float *x = NULL, *y = NULL;
     double *g = NULL, *d = NULL;
-    for (int i = 0; i < e->branch_count; i++)
-        parts += e->branches[i].attention < 0
-                     ? 1
-                     : (size_t)line_heads(&e->lines[e->branches[i].attention]) + 1;
+    for (int i = 0; i < e->line_count; i++) /* a part for each branch, or its heads, and its bias */
+        parts += 2 + (size_t)line_heads(&e->lines[i]);
     bool ok = memory_alloc(&e->lens, states, sizeof *e->lens, "the lens", err) &&
               memory_alloc(&e->parts, parts, sizeof *e->parts, "the lens", err) &&
               memory_alloc(&x, width, sizeof *x, "the lens", err) &&

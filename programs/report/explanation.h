@@ -8,12 +8,8 @@
 
 /* A sum on the residual stream: x = x + the output of a branch of a block. */
 typedef struct {
-    int line;  /* the sum */
     int layer; /* its block, from 0 */
     TrilArray added, after;
-    int attention;   /* the line of the attention or mean whose output was projected and added;
-                        -1: another branch, such as an MLP */
-    int projection;  /* the linear layer between both; -1: the branch is not split by heads */
     bool reads_past; /* the branch contains attention or a mean */
 } Branch;
 
@@ -22,9 +18,8 @@ typedef struct {
  * "MLP 1", "bias 1" (of the output projection), "end biases" (of the last norm and the output
  * layer). */
 typedef struct {
-    char name[BAR_LABEL];
+    Bar bar;
     int layer, head; /* -1: none */
-    double logit;
 } Part;
 
 enum { LIKELIEST = 8 };

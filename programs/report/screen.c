@@ -285,10 +285,9 @@ static void write_maps(Sheet *sheet, const HeadMap *maps, int count) {
     fputc('\n', sheet->out);
     int shown = screen_maps(sheet, maps, count);
     if (shown < sheet->T)
-        sheet_say(sheet, TEXT, "(%d of %d characters: the middle is left out)", shown, sheet->T);
-    sheet_say(sheet, TEXT,
-              sheet->colour ? "(the lighter, the more)"
-                            : "(in tenths: . is less than 0.05, 9 is 0.85 or more)");
+        sheet_say(sheet, "(%d of %d characters: the middle is left out)", shown, sheet->T);
+    sheet_say(sheet, sheet->colour ? "(the lighter, the more)"
+                                   : "(in tenths: . is less than 0.05, 9 is 0.85 or more)");
 }
 
 Sheet screen_sheet(const Screen *screen) {

@@ -4,14 +4,22 @@
 #include <stdarg.h>
 #include <string.h>
 
-void sheet_say(Sheet *sheet, SheetText level, const char *format, ...) {
-    char text[2048];
-    int begin = level == HEADING ? snprintf(text, sizeof text, "%d. ", ++sheet->headings) : 0;
+void sheet_say(Sheet *sheet, const char *format, ...) {
+    char text[2048], numbered[256];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text + begin, sizeof text - (size_t)begin, format, arguments);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    sheet->kind->text(sheet, level, text);
+    for (char *line = text, *next; line; line = next) {
+        if ((next = strchr(line, '\n'))) *next++ = 0;
+        if (strncmp(line, "## ", 3) == 0) {
+            snprintf(numbered, sizeof numbered, "%d. %s", ++sheet->headings, line + 3);
+            sheet->kind->text(sheet, HEADING, numbered);
+        } else {
+            bool title = strncmp(line, "# ", 2) == 0;
+            sheet->kind->text(sheet, title ? TITLE : TEXT, title ? line + 2 : line);
+        }
+    }
 }
 
 Elision elide(int count, int max) {

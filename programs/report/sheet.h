@@ -30,7 +30,7 @@ typedef struct {
     size_t row; /* floats from one row to the next */
     int rows, columns;
     Across across;
-    const char *masked; /* what is shown for later tokens; NULL: their numbers */
+    const char *masked; /* shown instead of the numbers of later tokens; NULL: they are shown */
     bool whole;         /* the numbers have no decimals */
 } Table;
 
@@ -80,9 +80,10 @@ struct Sheet {
     int headings;          /* so far; they are numbered */
 };
 
-/* Writes text, formatted as by printf; a heading with the next number before it. */
-void sheet_say(Sheet *sheet, SheetText level, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* Writes text, formatted as by printf. Each of its lines is a paragraph, or a title if it begins
+ * with
+ * "# ", or, with "## ", a heading, which gets the next number. */
+void sheet_say(Sheet *sheet, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- for the kinds of sheets ---- */
 

@@ -26,9 +26,16 @@ typedef struct {
 /* Writes the line of that number, as its layer is shown. */
 void steps_line(Steps *s, int i);
 
-/* Shows vectors [rows][columns], each with a label; rows <= TABLE_ROWS. */
-void show_rows(Steps *s, int rows, const char *const *labels, const float *const *vectors,
-               int columns);
+void show_table(Steps *s, Table table);
+
+/* A vector with its label. */
+typedef struct {
+    const char *label;
+    const float *vector;
+} Row;
+
+/* Shows rows of so many columns; rows <= TABLE_ROWS. */
+void show_rows(Steps *s, int columns, int rows, const Row *row);
 
 /* Returns the last token's row. */
 const float *last_of(const Steps *s, const TrilArray *array);

@@ -5,7 +5,7 @@
 #include "tests/support.h"
 #include "base/textstream.h"
 #include "library/tril.h"
-#include "programs/report/screen.h"
+#include "programs/report/sheet.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,19 +15,21 @@
 typedef struct {
     char *text; /* owned */
     size_t length;
-    Screen screen;
+    Sheet sheet;
     TextStream stream;
 } Output;
 
 static inline Output output_open(int columns, bool colour) {
     Output output = {0};
-    output.screen = (Screen){.columns = columns, .colour = colour};
+    output.sheet = screen_of(stdout);
+    output.sheet.columns = columns;
+    output.sheet.colour = colour;
     return output;
 }
 
 static inline void output_begin(Output *output) {
     assert_true(textstream_open(&output->stream));
-    output->screen.out = output->stream.out;
+    output->sheet.out = output->stream.out;
 }
 
 static inline void output_end(Output *output) {

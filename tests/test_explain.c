@@ -55,7 +55,7 @@ static void close_subject(Subject *s) {
 
 static bool explain_on(const Output *page, const Explained *models, int count, int layer, int head,
                        Error *err) {
-    Sheet sheet = screen_sheet(&page->screen);
+    Sheet sheet = page->sheet;
     return explain(&sheet, models, count, layer, head, err);
 }
 

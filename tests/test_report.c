@@ -3,7 +3,7 @@
 #include "base/escape.h"
 #include "programs/page/figure.h"
 #include "programs/page/markup.h"
-#include "programs/report/spark.h"
+#include "programs/train/spark.h"
 
 #include <locale.h>
 #include <math.h>
@@ -111,7 +111,7 @@ static void test_spark(void **state) {
 static void expect_markup(const char *text, const char *expected) {
     Output page = output_open(80, false);
     output_begin(&page);
-    markup(page.screen.out, "%s", text);
+    markup(page.sheet.out, "%s", text);
     output_end(&page);
     assert_string_equal(page.text, expected);
     free(page.text);
@@ -125,6 +125,13 @@ static void test_markup(void **state) {
                   "--&#62; ]]&#62; &#38;amp; \n\t好\xCC\x81\xD9\x85");
     expect_markup("\001\033[31m\177\xC2\x85\xE2\x80\xAE\xEF\xBB\xBF\xEF\xBF\xBF", "��[31m�����");
     expect_markup("a\xC3(\xFF\xE2\x82", "a�(���");
+    Output page = output_open(80, false);
+    output_begin(&page);
+    markup(page.sheet.out, "%d%% %zu %.2f %.*g <%.*s>", -3, (size_t)7, 0.125, 3, 2.0 / 3, 2,
+           "<\"x");
+    output_end(&page);
+    assert_string_equal(page.text, "-3% 7 0.12 0.667 <&#60;&#34;>");
+    free(page.text);
 }
 
 /* The matrix maps the points into the frame. The SVG keeps the data as given. */
@@ -151,7 +158,7 @@ static void test_chart(void **state) {
                          .names = true};
     Output page = output_open(80, false);
     output_begin(&page);
-    figure_chart(page.screen.out, &chart);
+    figure_chart(page.sheet.out, &chart);
     output_end(&page);
     assert_non_null(strstr(page.text, " points=\"1,4.25 250,1.456207 1000,2\"/>"));
     assert_non_null(strstr(page.text, " points=\"500,3\"/>"));
@@ -193,7 +200,7 @@ static void check_places(const Point *points, int count) {
                          .height = 200};
     Output page = output_open(80, false);
     output_begin(&page);
-    figure_chart(page.screen.out, &chart);
+    figure_chart(page.sheet.out, &chart);
     output_end(&page);
     assert_true(!strstr(page.text, "nan") && !strstr(page.text, "inf"));
     free(page.text);
@@ -215,7 +222,7 @@ static void test_map(void **state) {
     static const Glyph glyphs[T] = {{"<", 1}, {"好", 2}, {"c", 1}};
     Output page = output_open(80, false);
     output_begin(&page);
-    figure_map(page.screen.out, "map", &(HeadMap){2, 1, weights}, T, glyphs);
+    figure_map(page.sheet.out, "map", &(HeadMap){2, 1, weights}, T, glyphs);
     output_end(&page);
     /* neighbours with weight one half share a line; below a 32nd, or NaN, nothing is drawn */
     assert_non_null(strstr(page.text, "<path stroke-opacity=\"0.5\" d=\"M0 1h2\"/>"));
@@ -232,7 +239,7 @@ static void test_screen(void **state) {
     (void)state;
     FILE *file = tmpfile();
     setenv("COLUMNS", "132", 1);
-    Screen screen = screen_of(file);
+    Sheet screen = screen_of(file);
     assert_true(screen.columns == 132 && !screen.colour && screen.out == file);
     setenv("COLUMNS", "-5", 1);
     assert_int_equal(screen_of(file).columns, 20);
@@ -244,13 +251,12 @@ static void test_screen(void **state) {
 /* ---- maps ---- */
 
 static Output draw_maps(int columns, bool colour, const HeadMap *maps, int count, int T,
-                        const Glyph *glyphs, int expected) {
+                        const Glyph *glyphs) {
     Output page = output_open(columns, colour);
     output_begin(&page);
-    Sheet sheet = screen_sheet(&page.screen);
-    sheet.T = T;
-    sheet.glyphs = glyphs;
-    assert_int_equal(screen_maps(&sheet, maps, count), expected);
+    page.sheet.T = T;
+    page.sheet.glyphs = glyphs;
+    page.sheet.kind->maps(&page.sheet, maps, count);
     output_end(&page);
     return page;
 }
@@ -262,22 +268,23 @@ static void test_maps(void **state) {
                                             {1, 0, 0, 0.5f, 0.5f, 0, 0.06f, 0.1f, 0.84f}};
     static const Glyph glyphs[T] = {{"a ", 1}, {"好", 2}, {"c ", 1}};
     const HeadMap maps[] = {{0, 7, weights[0]}, {0, -1, weights[1]}};
-    Output page = draw_maps(80, false, maps, 2, T, glyphs, 3);
-    assert_string_equal(page.text, "head 7     mean\n"
+    Output page = draw_maps(80, false, maps, 2, T, glyphs);
+    assert_string_equal(page.text, "\nhead 7     mean\n"
                                    "   a 好c      a 好c \n"
                                    "a  9       a  9     \n"
                                    "好 9 .     好 5 5   \n"
-                                   "c  3 4 3   c  1 1 8 \n");
+                                   "c  3 4 3   c  1 1 8 \n"
+                                   "  (in tenths: . is less than 0.05, 9 is 0.85 or more)\n");
     free(page.text);
     /* one below the other, in colour; the lightest is the most */
-    page = draw_maps(12, true, maps, 2, T, glyphs, 3);
+    page = draw_maps(12, true, maps, 2, T, glyphs);
     assert_non_null(strstr(page.text, "\n\nmean\n"));
     assert_non_null(strstr(page.text, "a  \033[48;5;230m  \033[0m    \n"));
     check_width(page.text, 12);
     free(page.text);
     /* too narrow for all tokens: the last one stays */
-    page = draw_maps(7, false, maps, 1, T, glyphs, 1);
-    assert_string_equal(page.text, "head 7\n   ..c \n..\nc  ..3 \n");
+    page = draw_maps(7, false, maps, 1, T, glyphs);
+    assert_non_null(strstr(page.text, "\nhead 7\n   ..c \n..\nc  ..3 \n  (1 of\n  3\n"));
     free(page.text);
 }
 

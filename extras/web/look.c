@@ -2,7 +2,6 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "programs/page/figure.h"
-#include "programs/page/sheet_html.h"
 #include "programs/report/explain.h"
 
 #include <math.h>

@@ -64,4 +64,7 @@ void figure_map(FILE *out, const char *kind, const HeadMap *map, int T, const Gl
 /* Draws the scale of every map, which shade is which weight, after a hint on how to read it. */
 void figure_scale(FILE *out);
 
+/* Returns a sheet for what is between <body> and </body>. */
+Sheet sheet_html(FILE *out);
+
 #endif

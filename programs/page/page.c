@@ -2,7 +2,6 @@
 #include "base/file.h"
 #include "base/shell.h"
 #include "programs/page/markup.h"
-#include "programs/page/sheet_html.h"
 #include "programs/report/textfile.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-#include "programs/page/sheet_html.h"
+/* sheet_html.c - a part of an HTML page as a sheet. */
 #include "programs/page/figure.h"
 #include "programs/page/markup.h"
 
@@ -76,7 +76,12 @@ static void write_maps(Sheet *sheet, const HeadMap *maps, int count) {
     fputs("</div>\n", sheet->out);
 }
 
+static int fit(const Sheet *sheet) {
+    (void)sheet;
+    return BAND;
+}
+
 Sheet sheet_html(FILE *out) {
-    static const SheetKind kind = {write_text, write_table, write_bars, write_maps};
-    return (Sheet){.kind = &kind, .out = out, .fit = MOST_TOKENS, .fit_labelled = BAND};
+    static const SheetKind kind = {write_text, write_table, write_bars, write_maps, fit};
+    return (Sheet){.kind = &kind, .out = out};
 }

@@ -1,4 +1,5 @@
-#include "programs/report/screen.h"
+/* screen.c - a terminal as a sheet. */
+#include "programs/report/sheet.h"
 #include "base/terminal.h"
 #include "base/utf8.h"
 
@@ -6,18 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-Screen screen_of(FILE *out) {
-    enum { USUAL = 80, MIN_COLUMNS = 20, MAX_COLUMNS = 1000 };
-    const char *columns = getenv("COLUMNS"), *none = getenv("NO_COLOR");
-    int window = terminal_is(out) ? terminal_columns(out) : 0;
-    long width = columns ? strtol(columns, NULL, 10) : USUAL;
-    if (window > 0) width = window;
-    if (width < MIN_COLUMNS) width = MIN_COLUMNS;
-    if (width > MAX_COLUMNS) width = MAX_COLUMNS;
-    bool colour = terminal_has_colours(out) && !(none && *none);
-    return (Screen){.out = out, .columns = (int)width, .colour = colour};
-}
 
 /* ---- text ---- */
 
@@ -104,7 +93,8 @@ static void write_row(Sheet *sheet, const Table *table, int r, Elision across, i
 static int write_band(Sheet *sheet, const Table *table, int first) {
     FILE *out = sheet->out;
     Elision across = columns_shown(sheet, table, first);
-    Elision down = elide(table->rows, table->labels ? table->rows : sheet->fit);
+    const int most = (sheet->columns - label_columns(table) - DOTS) / CELL; /* a square of tokens */
+    Elision down = elide(table->rows, table->labels ? table->rows : most);
     bool room = label_columns(table) + CELL * across.shown + DOTS <= sheet->columns;
     const char *dots = room ? " ..." : "";
     if (table->across == TOKENS) { /* the tokens above their columns */
@@ -268,34 +258,41 @@ static void draw_band(const Sheet *sheet, const HeadMap *maps, int count, Elisio
     }
 }
 
-int screen_maps(Sheet *sheet, const HeadMap *maps, int count) {
-    int fit = (sheet->columns - AXIS) / SQUARE;
-    Elision tokens = elide(sheet->T, sheet->T <= fit || fit < 2 ? fit : fit - 1);
+/* Draws maps side by side where the screen is wide enough; leaves the middle out of a map that is
+ * too wide. */
+static void write_maps(Sheet *sheet, const HeadMap *maps, int count) {
+    int room = (sheet->columns - AXIS) / SQUARE;
+    Elision tokens = elide(sheet->T, sheet->T <= room || room < 2 ? room : room - 1);
     int own = AXIS + SQUARE * (tokens.shown + (tokens.gap >= 0));
     int width = own < MIN_MAP ? MIN_MAP : own, side = (sheet->columns + GAP) / (width + GAP);
     if (side < 1) side = 1;
     for (int m = 0; m < count; m += side) {
-        if (m > 0) fputc('\n', sheet->out);
+        fputc('\n', sheet->out);
         draw_band(sheet, maps + m, count - m < side ? count - m : side, tokens, width, width - own);
     }
-    return tokens.shown;
-}
-
-static void write_maps(Sheet *sheet, const HeadMap *maps, int count) {
-    fputc('\n', sheet->out);
-    int shown = screen_maps(sheet, maps, count);
-    if (shown < sheet->T)
-        sheet_say(sheet, "(%d of %d characters: the middle is left out)", shown, sheet->T);
+    if (tokens.shown < sheet->T)
+        sheet_say(sheet, "(%d of %d characters: the middle is left out)", tokens.shown, sheet->T);
     sheet_say(sheet, sheet->colour ? "(the lighter, the more)"
                                    : "(in tenths: . is less than 0.05, 9 is 0.85 or more)");
 }
 
-Sheet screen_sheet(const Screen *screen) {
-    static const SheetKind kind = {write_text, write_table, write_bars, write_maps};
+/* ---- the terminal ---- */
+
+static int fit(const Sheet *sheet) {
+    return (sheet->columns - INDENT - LABEL) / CELL;
+}
+
+Sheet screen_of(FILE *out) {
+    enum { USUAL = 80, MIN_COLUMNS = 20, MAX_COLUMNS = 1000 };
+    static const SheetKind kind = {write_text, write_table, write_bars, write_maps, fit};
+    const char *columns = getenv("COLUMNS"), *none = getenv("NO_COLOR");
+    int window = terminal_is(out) ? terminal_columns(out) : 0;
+    long width = columns ? strtol(columns, NULL, 10) : USUAL;
+    if (window > 0) width = window;
+    if (width < MIN_COLUMNS) width = MIN_COLUMNS;
+    if (width > MAX_COLUMNS) width = MAX_COLUMNS;
     return (Sheet){.kind = &kind,
-                   .out = screen->out,
-                   .columns = screen->columns,
-                   .colour = screen->colour,
-                   .fit = (screen->columns - INDENT - GLYPH_COLUMNS - DOTS) / CELL,
-                   .fit_labelled = (screen->columns - INDENT - LABEL) / CELL};
+                   .out = out,
+                   .columns = (int)width,
+                   .colour = terminal_has_colours(out) && !(none && *none)};
 }

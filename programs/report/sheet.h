@@ -1,6 +1,6 @@
-/* sheet.h - what an explanation is written on: a terminal (screen.h) or an HTML page
- * (sheet_html.h). A sheet has text, tables of numbers, bars and maps; each kind of sheet shows them
- * in its own way, and shows as much as fits. */
+/* sheet.h - what an explanation is written on: a terminal, or HTML (programs/page/sheet_html.c). A
+ * sheet has text, tables of numbers, bars and maps; each kind of sheet shows them in its own way,
+ * and shows as much as fits. */
 #ifndef TRIL_PROGRAMS_REPORT_SHEET_H
 #define TRIL_PROGRAMS_REPORT_SHEET_H
 
@@ -67,18 +67,24 @@ typedef struct {
     /* Lists side by side where they fit. The longest bar of all is the largest value. */
     void (*bars)(Sheet *sheet, const Bars *lists, int count);
     void (*maps)(Sheet *sheet, const HeadMap *maps, int count);
+    /* Returns how many numbers fit beside each other in a table with labels. */
+    int (*fit)(const Sheet *sheet);
 } SheetKind;
 
 struct Sheet {
     const SheetKind *kind;
     FILE *out;
-    int columns;           /* of a terminal, */
-    bool colour;           /* and whether it has colour */
-    int fit, fit_labelled; /* numbers beside each other in a table of tokens, of labels */
-    int T;                 /* the tokens of the text explained, */
-    const Glyph *glyphs;   /* [T], padded; borrowed */
-    int headings;          /* so far; they are numbered */
+    int columns;         /* of a terminal, */
+    bool colour;         /* and whether it has colour */
+    int T;               /* the tokens of the text explained, */
+    const Glyph *glyphs; /* [T], padded; borrowed */
+    int headings;        /* so far; they are numbered */
 };
+
+/* Returns a sheet for the terminal behind `out`. Its width is the window's, else COLUMNS, else 80;
+ * at least 20. It has colour if it is a terminal, not dumb, and NO_COLOR is not set (no-color.org).
+ * No line is wider than the terminal. */
+Sheet screen_of(FILE *out);
 
 /* Writes text, formatted as by printf. Each of its lines is a paragraph, or a title if it begins
  * with

@@ -41,7 +41,7 @@ static void show_array(Steps *s, const char *title, const TrilArray *array) {
  * `bands` lines of numbers, and the sum of the other products. `result` names the sum. */
 static void show_dot(Steps *s, Row x, Row w, size_t w_step, int n, const float *bias,
                      const char *result, int bands) {
-    int shown = bands * s->sheet->fit_labelled < n ? bands * s->sheet->fit_labelled : n;
+    int room = bands * s->sheet->kind->fit(s->sheet), shown = room < n ? room : n;
     double sum = bias ? (double)*bias : 0, rest = 0;
     for (int i = 0; i < n; i++) {
         float factor = w.vector[(size_t)i * w_step];

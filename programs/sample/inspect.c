@@ -6,7 +6,6 @@
 #include "base/number.h"
 #include "library/message.h"
 #include "programs/page/page.h"
-#include "programs/report/screen.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -120,8 +119,7 @@ static bool open_subject(Subject *subject, const Arguments *a, int i, Error *err
 
 bool inspect_steps(const Arguments *a, Error *err) {
     int count = a->count > 0 ? a->count : 1;
-    const Screen screen = screen_of(stdout);
-    Sheet sheet = screen_sheet(&screen);
+    Sheet sheet = screen_of(stdout);
     Subject *subjects = NULL;
     Explained *models = NULL;
     bool ok = memory_alloc(&subjects, (size_t)count, sizeof *subjects, "the models", err) &&

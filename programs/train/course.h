@@ -6,7 +6,7 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "programs/report/glyph.h"
-#include "programs/report/spark.h"
+#include "programs/train/spark.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/terminal.h"
-#include "programs/report/screen.h"
+#include "programs/report/sheet.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef TRIL_PROGRAMS_TRAIN_DISPLAY_H
 #define TRIL_PROGRAMS_TRAIN_DISPLAY_H
 
-#include "programs/report/spark.h"
+#include "programs/train/spark.h"
 #include "programs/train/saved.h"
 #include "programs/train/stopwatch.h"
 #include "programs/train/verdict.h"

@@ -1,6 +1,6 @@
 /* spark.h - a loss curve as one word: ▇▅▃▂▂▁▁▁ */
-#ifndef TRIL_PROGRAMS_REPORT_SPARK_H
-#define TRIL_PROGRAMS_REPORT_SPARK_H
+#ifndef TRIL_PROGRAMS_TRAIN_SPARK_H
+#define TRIL_PROGRAMS_TRAIN_SPARK_H
 
 enum { SPARK_COLUMNS = 16, SPARK_SIZE = 3 * SPARK_COLUMNS + 1 };
 

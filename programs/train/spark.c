@@ -1,4 +1,4 @@
-#include "programs/report/spark.h"
+#include "programs/train/spark.h"
 
 #include <math.h>
 #include <string.h>

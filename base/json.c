@@ -1,37 +1,43 @@
 #include "base/json.h"
+#include "base/memory.h"
 #include "base/utf8.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- reading ---- */
 
-Json json_open(const char *name, const char *claim, char *text, size_t length, Error *err) {
-    return (Json){name, claim, text, text, text + length, err};
-}
+typedef struct {
+    const char *name, *claim; /* begin each message */
+    char *start, *at, *end;   /* the text */
+    JsonValue *next;          /* where the next value is put */
+    const JsonValue **sorted; /* space for the members of one object */
+    int depth;                /* of brackets */
+    Error *err;
+} Json;
 
-bool json_refuse(Json *json, const char *what) {
+static bool refuse(Json *json, const char *what) {
     return fail(json->err, "%s: %s: %s at byte %zu", json->name, json->claim, what,
                 (size_t)(json->at - json->start));
 }
 
-char json_next(Json *json) {
+/* The next character that is not white space, not consumed; 0 at the end. */
+static char peek(Json *json) {
     while (json->at < json->end && *json->at && strchr(" \t\r\n", *json->at)) json->at++;
-    if (json->at == json->end) return '\0';
-    return *json->at;
+    return json->at < json->end ? *json->at : '\0';
 }
 
-bool json_take(Json *json, char c) {
-    if (json_next(json) != c || json->at == json->end) return false;
-    json->at++;
-    return true;
+static bool take(Json *json, char c) {
+    bool there = peek(json) == c && json->at < json->end;
+    if (there) json->at++;
+    return there;
 }
 
-bool json_expect(Json *json, char c) {
-    if (json_take(json, c)) return true;
+static bool expect(Json *json, char c) {
     char what[] = "no '?'";
     what[4] = c;
-    return json_refuse(json, what);
+    return take(json, c) || refuse(json, what);
 }
 
 static int hex_digit(char c) {
@@ -56,32 +62,33 @@ static int32_t hex_four(Json *json) {
 /* Reads a code point after "\u". Code points above U+FFFF are two surrogates. */
 static bool escaped_code(Json *json, uint32_t *code) {
     int32_t first = hex_four(json);
-    if (first < 0 || (first >= 0xDC00 && first <= 0xDFFF)) return json_refuse(json, "a bad \\u");
+    if (first < 0 || (first >= 0xDC00 && first <= 0xDFFF)) return refuse(json, "a bad \\u");
     *code = (uint32_t)first;
     if (first < 0xD800 || first > 0xDFFF) return true;
     if (json->end - json->at < 2 || *json->at++ != '\\' || *json->at++ != 'u')
-        return json_refuse(json, "half a surrogate pair");
+        return refuse(json, "half a surrogate pair");
     int32_t second = hex_four(json);
-    if (second < 0xDC00 || second > 0xDFFF) return json_refuse(json, "half a surrogate pair");
+    if (second < 0xDC00 || second > 0xDFFF) return refuse(json, "half a surrogate pair");
     *code = 0x10000 + (((uint32_t)first & 0x3FF) << 10 | ((uint32_t)second & 0x3FF));
     return true;
 }
 
 /* Decoding in place works because no escape is shorter than its character. */
-bool json_string(Json *json, char **text, size_t *length) {
+static bool read_string(Json *json, const char **text, size_t *length) {
     static const char escapes[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
-    if (!json_expect(json, '"')) return false;
-    char *to = *text = json->at;
+    if (!expect(json, '"')) return false;
+    char *to = json->at;
+    *text = to;
     for (;;) {
-        if (json->at == json->end) return json_refuse(json, "an unclosed string");
+        if (json->at == json->end) return refuse(json, "an unclosed string");
         uint32_t code;
         int taken = utf8_decode(json->at, (size_t)(json->end - json->at), &code);
-        if (taken <= 0) return json_refuse(json, "invalid UTF-8");
-        if (code < 0x20) return json_refuse(json, "a control character in a string");
+        if (taken <= 0) return refuse(json, "invalid UTF-8");
+        if (code < 0x20) return refuse(json, "a control character in a string");
         json->at += taken;
         if (code == '"') break;
         if (code == '\\') {
-            if (json->at == json->end) return json_refuse(json, "an unclosed string");
+            if (json->at == json->end) return refuse(json, "an unclosed string");
             char c = *json->at++;
             const char *escape = strchr(escapes, c);
             if (c == 'u') {
@@ -89,7 +96,7 @@ bool json_string(Json *json, char **text, size_t *length) {
             } else if (c && escape) {
                 code = (uint32_t)(unsigned char)meanings[escape - escapes];
             } else {
-                return json_refuse(json, "an unknown escape");
+                return refuse(json, "an unknown escape");
             }
         }
         to += utf8_encode(code, to);
@@ -99,37 +106,12 @@ bool json_string(Json *json, char **text, size_t *length) {
     return true;
 }
 
-bool json_name(Json *json, const char **name) {
-    char *text;
-    size_t length;
-    *name = "";
-    if (!json_string(json, &text, &length)) return false;
-    if (strlen(text) != length) return json_refuse(json, "a zero byte in a name");
-    *name = text;
-    return true;
-}
-
 static bool is_digit(const Json *json) {
     return json->at < json->end && *json->at >= '0' && *json->at <= '9';
 }
 
-bool json_size(Json *json, size_t *size) {
-    json_next(json);
-    char *digits = json->at;
-    size_t value = 0;
-    for (; is_digit(json); json->at++) {
-        size_t digit = (size_t)(*json->at - '0');
-        if (value > (SIZE_MAX - digit) / 10) return json_refuse(json, "a number too large");
-        value = 10 * value + digit;
-    }
-    if (json->at == digits || (*digits == '0' && json->at - digits > 1))
-        return json_refuse(json, "no whole number");
-    *size = value;
-    return true;
-}
-
 static bool skip_digits(Json *json) {
-    if (!is_digit(json)) return json_refuse(json, "no digit");
+    if (!is_digit(json)) return refuse(json, "no digit");
     while (is_digit(json)) json->at++;
     return true;
 }
@@ -149,69 +131,143 @@ static bool skip_number(Json *json) {
     return skip_digits(json);
 }
 
-bool json_literal(Json *json, const char **text, size_t *length) {
+/* Reads a number, true, false or null. */
+static bool read_literal(Json *json, JsonValue *value) {
     static const char *const words[] = {"true", "false", "null"};
-    char next = json_next(json);
-    *text = json->at;
-    *length = 0;
-    if (next == '-' || is_digit(json)) {
+    value->text = json->at;
+    if (is_digit(json) || peek(json) == '-') {
         if (!skip_number(json)) return false;
-        *length = (size_t)(json->at - *text);
-        return true;
+    } else {
+        size_t left = (size_t)(json->end - json->at), i = 0;
+        while (i < 3 &&
+               (left < strlen(words[i]) || memcmp(json->at, words[i], strlen(words[i])) != 0))
+            i++;
+        if (i == 3) return refuse(json, "no value");
+        json->at += strlen(words[i]);
     }
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        size_t size = strlen(words[i]);
-        if ((size_t)(json->end - json->at) < size || memcmp(json->at, words[i], size) != 0)
-            continue;
-        json->at += size;
-        *length = size;
-        return true;
-    }
-    return json_refuse(json, "no value");
-}
-
-static bool skip_scalar(Json *json) {
-    char *text;
-    const char *literal;
-    size_t length;
-    if (json_next(json) == '"') return json_string(json, &text, &length);
-    return json_literal(json, &literal, &length);
-}
-
-/* Skips the key before a value if in an object. */
-static bool skip_key(Json *json, char closing) {
-    const char *key;
-    return closing != '}' || (json_name(json, &key) && json_expect(json, ':'));
-}
-
-bool json_skip(Json *json) {
-    enum { DEEPEST = 64 };
-    char closing[DEEPEST]; /* of each open bracket */
-    int depth = 0;
-    do {
-        char next = json_next(json);
-        bool opens = next == '{' || next == '[', empty = false;
-        if (opens) {
-            if (depth == DEEPEST) return json_refuse(json, "too many brackets within brackets");
-            json->at++;
-            closing[depth++] = next == '{' ? '}' : ']';
-            empty = json_next(json) == closing[depth - 1];
-        } else if (!skip_scalar(json)) {
-            return false;
-        }
-        /* after a value or an empty bracket: close brackets until a comma */
-        while (depth > 0 && (!opens || empty) && (empty || !json_take(json, ','))) {
-            if (!json_expect(json, closing[--depth])) return false;
-            opens = empty = false;
-        }
-        if (depth > 0 && !skip_key(json, closing[depth - 1])) return false;
-    } while (depth > 0);
+    value->length = (size_t)(json->at - value->text);
     return true;
 }
 
-bool json_close(Json *json) {
-    json_next(json);
-    return json->at == json->end || json_refuse(json, "something after the end");
+static int compare_keys(const void *a, const void *b) {
+    const JsonValue *x = *(const JsonValue *const *)a, *y = *(const JsonValue *const *)b;
+    size_t shorter = x->key_length < y->key_length ? x->key_length : y->key_length;
+    int order = memcmp(x->key, y->key, shorter);
+    return order ? order : (x->key_length > y->key_length) - (x->key_length < y->key_length);
+}
+
+/* The members of an object must have distinct keys. */
+static bool check_keys(Json *json, const JsonValue *object) {
+    size_t count = 0;
+    json_each(member, object) json->sorted[count++] = member;
+    qsort(json->sorted, count, sizeof *json->sorted, compare_keys);
+    for (size_t i = 1; i < count; i++)
+        if (compare_keys(&json->sorted[i], &json->sorted[i - 1]) == 0)
+            return fail(json->err, "%s: %s: there are two '%.64s'", json->name, json->claim,
+                        json->sorted[i]->key);
+    return true;
+}
+
+static bool read_value(Json *json, const char *key, size_t key_length);
+
+/* Reads the values inside brackets, the first of which is next. */
+static bool read_inside(Json *json, bool object) {
+    enum { DEEPEST = 64 };
+    const char closing = object ? '}' : ']';
+    if (++json->depth > DEEPEST) return refuse(json, "too many brackets within brackets");
+    json->at++;
+    if (!take(json, closing)) {
+        do {
+            const char *key = "";
+            size_t length = 0;
+            if (object && (!read_string(json, &key, &length) || !expect(json, ':'))) return false;
+            if (!read_value(json, key, length)) return false;
+        } while (take(json, ','));
+        if (!expect(json, closing)) return false;
+    }
+    json->depth--;
+    return true;
+}
+
+static bool read_value(Json *json, const char *key, size_t key_length) {
+    JsonValue *value = json->next++;
+    char first = peek(json);
+    *value = (JsonValue){.key = key, .key_length = key_length, .text = json->at};
+    value->kind = first == '"'   ? JSON_STRING
+                  : first == '[' ? JSON_ARRAY
+                  : first == '{' ? JSON_OBJECT
+                                 : JSON_LITERAL;
+    bool ok = value->kind == JSON_STRING    ? read_string(json, &value->text, &value->length)
+              : value->kind == JSON_LITERAL ? read_literal(json, value)
+                                            : read_inside(json, value->kind == JSON_OBJECT);
+    value->end = json->next;
+    return ok && (value->kind != JSON_OBJECT || check_keys(json, value));
+}
+
+bool json_read(JsonValue **root, const char *name, const char *claim, char *text, size_t length,
+               Error *err) {
+    const size_t most = (size_t)1 << 23;
+    Json json = {.name = name, .claim = claim, .start = text, .at = text, .end = text + length};
+    size_t count = 1; /* before each value but the first stands one of these characters */
+    for (size_t i = 0; i < length; i++) count += text[i] == '[' || text[i] == ',' || text[i] == ':';
+    json.err = err;
+    *root = NULL;
+    if (count > most) return fail(err, "%s: %s: too many values", name, claim);
+    bool ok = memory_alloc(root, count, sizeof **root, name, err) &&
+              memory_alloc(&json.sorted, count, sizeof *json.sorted, name, err);
+    json.next = *root;
+    ok = ok && read_value(&json, "", 0);
+    if (ok) peek(&json);
+    ok = ok && (json.at == json.end || refuse(&json, "something after the end"));
+    memory_free(json.sorted);
+    if (ok) return true;
+    memory_free(*root);
+    *root = NULL;
+    return false;
+}
+
+const JsonValue *json_first(const JsonValue *of) {
+    return of && of->end > of + 1 ? of + 1 : NULL;
+}
+
+const JsonValue *json_next(const JsonValue *of, const JsonValue *value) {
+    return value->end < of->end ? value->end : NULL;
+}
+
+const JsonValue *json_member(const JsonValue *object, const char *key) {
+    size_t length = strcspn(key, ".");
+    if (!object || object->kind != JSON_OBJECT) return NULL;
+    json_each(member, object)
+        if (member->key_length == length && memcmp(member->key, key, length) == 0)
+            return key[length] ? json_member(member, key + length + 1) : member;
+    return NULL;
+}
+
+bool json_is(const JsonValue *value, const char *literal) {
+    return value && value->kind == JSON_LITERAL && value->length == strlen(literal) &&
+           memcmp(value->text, literal, value->length) == 0;
+}
+
+bool json_says(const JsonValue *value, const char *string) {
+    const char *name;
+    return value && json_name(value, &name) && strcmp(name, string) == 0;
+}
+
+bool json_name(const JsonValue *value, const char **name) {
+    *name = value->text;
+    return value->kind == JSON_STRING && strlen(value->text) == value->length;
+}
+
+bool json_size(const JsonValue *value, size_t *size) {
+    const char *digits = value->text;
+    *size = 0;
+    if (value->kind != JSON_LITERAL || (*digits == '0' && value->length > 1)) return false;
+    for (size_t i = 0; i < value->length; i++) {
+        size_t digit = (size_t)(unsigned char)digits[i] - '0';
+        if (digit > 9 || *size > (SIZE_MAX - digit) / 10) return false;
+        *size = 10 * *size + digit;
+    }
+    return true;
 }
 
 /* ---- writing ---- */

@@ -7,46 +7,48 @@
 
 #include <stddef.h>
 
-/* ---- reading: each call skips white space first ---- */
+/* ---- reading ---- */
 
-typedef struct {
-    const char *name, *claim; /* begin each message: the file, and what it is not */
-    char *start, *at, *end;   /* the text; strings are decoded in place */
-    Error *err;
-} Json;
+typedef enum { JSON_LITERAL, JSON_STRING, JSON_ARRAY, JSON_OBJECT } JsonKind;
 
-/* Begins to read text [length]. `claim` is, for example, "not valid JSON". */
-Json json_open(const char *name, const char *claim, char *text, size_t length, Error *err);
+/* A value. Behind an array or object come its values, each with all that is in it: the first is
+ * value + 1, the next of each is its `end`, and the `end` of the last is that of the whole. */
+typedef struct JsonValue {
+    JsonKind kind;
+    const char *key; /* of a member of an object, decoded; else empty */
+    size_t key_length;
+    const char *text; /* of a string: decoded, with a zero byte behind; of a literal: as written */
+    size_t length;
+    const struct JsonValue *end;
+} JsonValue;
 
-/* Reports `what` as wrong at this place. Returns false. */
-bool json_refuse(Json *json, const char *what);
+/* Goes through the values of an array or object; other values have none, and NULL neither. */
+#define json_each(value, of) \
+    for (const JsonValue *value = json_first(of); value; value = json_next(of, value))
+const JsonValue *json_first(const JsonValue *of);
+const JsonValue *json_next(const JsonValue *of, const JsonValue *value);
 
-/* Reads `c` if it is next; false otherwise. */
-bool json_take(Json *json, char c);
+/* Reads text [length], which must be one value and nothing else. Decodes it in place: keys and
+ * strings point into it. The caller releases *root with memory_free. Fails for two members of an
+ * object with one key, for brackets nested more than 64 deep, and for
+ * millions of values. A message begins with `name`, the file, and `claim`, such as "not valid
+ * JSON". */
+bool json_read(JsonValue **root, const char *name, const char *claim, char *text, size_t length,
+               Error *err);
 
-/* Reads `c`. Refused: anything else. */
-bool json_expect(Json *json, char c);
+/* The member with this key, or OUTER.INNER. NULL if there is none, or no object. */
+const JsonValue *json_member(const JsonValue *object, const char *key);
 
-/* The next character, not consumed; 0 at the end. */
-char json_next(Json *json);
+/* Is it this literal, such as null? Is it this string? NULL is neither. */
+bool json_is(const JsonValue *value, const char *literal);
+bool json_says(const JsonValue *value, const char *string);
 
-/* Reads a string. Decodes it in place and ends it with a zero byte. It may contain zero bytes. */
-bool json_string(Json *json, char **text, size_t *length);
+/* Takes a string without zero bytes. False for anything else. */
+bool json_name(const JsonValue *value, const char **name);
 
-/* Reads a string without zero bytes. On failure *name is empty. */
-bool json_name(Json *json, const char **name);
-
-/* Reads a whole number, without sign, fraction or exponent, that fits a size_t. */
-bool json_size(Json *json, size_t *size);
-
-/* Reads a number, true, false or null. Sets *text to its `length` bytes as written. */
-bool json_literal(Json *json, const char **text, size_t *length);
-
-/* Checks and skips any value. Refused: more than 64 levels of nesting. */
-bool json_skip(Json *json);
-
-/* Checks that only white space is left. */
-bool json_close(Json *json);
+/* Takes a whole number, without sign, fraction or exponent, that fits a size_t. False for anything
+ * else. */
+bool json_size(const JsonValue *value, size_t *size);
 
 /* ---- writing ---- */
 

@@ -13,20 +13,17 @@
 #error "safetensors are little-endian, and so must the machine be"
 #endif
 
-enum { PREFIX = 8, MAX_HEADER = 64 << 20, MAX_ENTRIES = 1 << 16 };
+enum { PREFIX = 8, MAX_HEADER = 64 << 20 };
 
 /* ---- the header ---- */
 
 /* Reads [a, b, ...] of at most `capacity` numbers. */
-static bool read_sizes(Json *json, size_t *sizes, int capacity, int *count) {
+static bool read_sizes(const JsonValue *list, size_t *sizes, int capacity, int *count) {
     *count = 0;
-    if (!json_expect(json, '[')) return false;
-    if (json_take(json, ']')) return true;
-    do {
-        if (*count == capacity) return json_refuse(json, "too many numbers");
-        if (!json_size(json, &sizes[(*count)++])) return false;
-    } while (json_take(json, ','));
-    return json_expect(json, ']');
+    if (list->kind != JSON_ARRAY) return false;
+    json_each(size, list)
+        if (*count == capacity || !json_size(size, &sizes[(*count)++])) return false;
+    return true;
 }
 
 static size_t bytes_of_type(const char *type) {
@@ -54,89 +51,50 @@ static bool expected_bytes(const SafeTensor *tensor, size_t *bytes) {
     return true;
 }
 
-/* Reads {"dtype": ..., "shape": [...], "data_offsets": [begin, end]}, in any order, each once. */
-static bool read_tensor(Json *json, SafeTensor *tensor, size_t data_bytes) {
-    size_t offsets[2];
-    int offset_count = -1;
-    tensor->rank = -1;
-    if (!json_expect(json, '{')) return false;
-    do {
-        const char *key;
-        if (!json_name(json, &key) || !json_expect(json, ':')) return false;
-        if (strcmp(key, "dtype") == 0 && !tensor->type) {
-            if (!json_name(json, &tensor->type)) return false;
-        } else if (strcmp(key, "shape") == 0 && tensor->rank < 0) {
-            if (!read_sizes(json, tensor->shape, SAFETENSORS_RANK, &tensor->rank)) return false;
-        } else if (strcmp(key, "data_offsets") == 0 && offset_count < 0) {
-            if (!read_sizes(json, offsets, 2, &offset_count)) return false;
-        } else {
-            return json_refuse(json, "an unexpected key");
-        }
-    } while (json_take(json, ','));
-    if (!json_expect(json, '}')) return false;
-    if (!tensor->type || tensor->rank < 0 || offset_count != 2)
-        return json_refuse(json, "a tensor without type, shape or place");
-    if (offsets[0] > offsets[1] || offsets[1] > data_bytes)
-        return json_refuse(json, "a tensor that lies outside of the file");
-    size_t bytes;
+/* Reads {"dtype": ..., "shape": [...], "data_offsets": [begin, end]}. Returns what is wrong; NULL:
+ * nothing. */
+static const char *read_tensor(SafeTensor *tensor, const JsonValue *entry, size_t data_bytes) {
+    const JsonValue *type = json_member(entry, "dtype"), *shape = json_member(entry, "shape");
+    const JsonValue *place = json_member(entry, "data_offsets");
+    size_t offsets[2], bytes;
+    int members = 0, count;
+    json_each(member, entry) members++;
+    if (!type || !shape || !place) return "lacks its type, shape or place";
+    if (members > 3) return "has an unexpected key";
+    if (!json_name(type, &tensor->type)) return "has a type that is no name";
+    if (!read_sizes(shape, tensor->shape, SAFETENSORS_RANK, &tensor->rank))
+        return "has a shape that is no list of at most 8 whole numbers";
+    if (!read_sizes(place, offsets, 2, &count) || count != 2)
+        return "has a place that is no list of 2 whole numbers";
+    if (offsets[0] > offsets[1] || offsets[1] > data_bytes) return "lies outside of the file";
     tensor->offset = offsets[0];
     tensor->bytes = offsets[1] - offsets[0];
-    if (!expected_bytes(tensor, &bytes) || bytes != tensor->bytes)
-        return json_refuse(json, "a tensor whose type and shape do not give its size");
-    return true;
+    return expected_bytes(tensor, &bytes) && bytes == tensor->bytes
+               ? NULL
+               : "has a type and a shape that do not give its size";
 }
 
-/* Makes space for one more element of `size` bytes. Doubles the block at powers of two. */
-static bool allocate(void *block, int count, size_t size, Json *json) {
-    if (count == MAX_ENTRIES) return json_refuse(json, "too many entries");
-    if (count & (count - 1)) return true;
-    void *old, *wider;
-    memcpy(&old, block, sizeof old);
-    size_t capacity = count == 0 ? 1 : 2 * (size_t)count;
-    if (!memory_alloc(&wider, capacity, size, json->name, json->err)) return false;
-    if (old) memcpy(wider, old, (size_t)count * size);
-    memory_free(old);
-    memcpy(block, &wider, sizeof wider);
-    return true;
-}
-
-static bool read_notes(Json *json, SafeTensors *file) {
-    if (!json_expect(json, '{')) return false;
-    if (json_take(json, '}')) return true;
-    do {
-        if (!allocate(&file->notes, file->note_count, sizeof *file->notes, json)) return false;
-        Note *note = &file->notes[file->note_count++];
-        char *value;
-        if (!json_name(json, &note->key) || !json_expect(json, ':') ||
-            !json_string(json, &value, &note->length))
-            return false;
-        note->value = value;
-    } while (json_take(json, ','));
-    return json_expect(json, '}');
-}
-
-static bool read_entries(Json *json, SafeTensors *file, size_t data_bytes) {
-    bool noted = false;
-    if (!json_expect(json, '{')) return false;
-    if (!json_take(json, '}')) {
-        do {
-            const char *name;
-            if (!json_name(json, &name) || !json_expect(json, ':')) return false;
-            if (strcmp(name, "__metadata__") == 0) {
-                if (noted) return json_refuse(json, "metadata twice");
-                noted = true;
-                if (!read_notes(json, file)) return false;
-                continue;
-            }
-            if (!allocate(&file->tensors, file->tensor_count, sizeof *file->tensors, json))
-                return false;
+/* Reads the entries of the header. Returns what is wrong, with *at the key of the entry. */
+static const char *read_entries(SafeTensors *file, const JsonValue *root, size_t data_bytes,
+                                const char **at) {
+    json_each(entry, root) {
+        *at = entry->key;
+        if (strlen(entry->key) != entry->key_length) return "has a zero byte in its name";
+        if (strcmp(entry->key, "__metadata__") != 0) {
             SafeTensor *tensor = &file->tensors[file->tensor_count++];
-            *tensor = (SafeTensor){.name = name};
-            if (!read_tensor(json, tensor, data_bytes)) return false;
-        } while (json_take(json, ','));
-        if (!json_expect(json, '}')) return false;
+            tensor->name = entry->key;
+            const char *wrong = read_tensor(tensor, entry, data_bytes);
+            if (wrong) return wrong;
+            continue;
+        }
+        if (entry->kind != JSON_OBJECT) return "is no object of notes";
+        json_each(note, entry) {
+            if (note->kind != JSON_STRING) return "has a note that is no text";
+            if (strlen(note->key) != note->key_length) return "has a zero byte in a key";
+            file->notes[file->note_count++] = (Note){note->key, note->text, note->length};
+        }
     }
-    return json_close(json);
+    return NULL;
 }
 
 static int compare_places(const void *a, const void *b) {
@@ -145,20 +103,13 @@ static int compare_places(const void *a, const void *b) {
     return (x->bytes > y->bytes) - (x->bytes < y->bytes); /* empty tensors first */
 }
 
-static int compare_names(const void *a, const void *b) {
-    const SafeTensor *x = *(const SafeTensor *const *)a, *y = *(const SafeTensor *const *)b;
-    return strcmp(x->name, y->name);
-}
-
-/* The tensors must fill the data end to end, with distinct names. */
-static bool check_tensors(const SafeTensors *file, const char *name, size_t data_bytes,
-                          Error *err) {
+/* The tensors must fill the data end to end. */
+static bool check_places(const SafeTensors *file, const char *name, size_t data_bytes, Error *err) {
     const SafeTensor **sorted;
-    size_t count = (size_t)file->tensor_count;
+    size_t count = (size_t)file->tensor_count, next = 0;
     if (!memory_alloc(&sorted, count, sizeof *sorted, name, err)) return false;
     for (size_t i = 0; i < count; i++) sorted[i] = &file->tensors[i];
     bool ok = true;
-    size_t next = 0;
     qsort(sorted, count, sizeof *sorted, compare_places);
     for (size_t i = 0; i < count && ok; i++) {
         if (sorted[i]->offset != next)
@@ -167,37 +118,10 @@ static bool check_tensors(const SafeTensors *file, const char *name, size_t data
                       name, sorted[i]->name);
         next += sorted[i]->bytes;
     }
-    if (ok && next != data_bytes)
-        ok = fail(err, "%s: not a valid checkpoint: its last %zu bytes belong to no tensor", name,
-                  data_bytes - next);
-    qsort(sorted, count, sizeof *sorted, compare_names);
-    for (size_t i = 1; i < count && ok; i++)
-        if (strcmp(sorted[i]->name, sorted[i - 1]->name) == 0)
-            ok = fail(err, "%s: not a valid checkpoint: there are two tensors %s", name,
-                      sorted[i]->name);
     memory_free(sorted);
-    return ok;
-}
-
-static int compare_keys(const void *a, const void *b) {
-    const Note *x = *(const Note *const *)a, *y = *(const Note *const *)b;
-    return strcmp(x->key, y->key);
-}
-
-/* The notes must have distinct keys. */
-static bool check_notes(const SafeTensors *file, const char *name, Error *err) {
-    const Note **sorted;
-    size_t count = (size_t)file->note_count;
-    if (!memory_alloc(&sorted, count, sizeof *sorted, name, err)) return false;
-    for (size_t i = 0; i < count; i++) sorted[i] = &file->notes[i];
-    bool ok = true;
-    qsort(sorted, count, sizeof *sorted, compare_keys);
-    for (size_t i = 1; i < count && ok; i++)
-        if (strcmp(sorted[i]->key, sorted[i - 1]->key) == 0)
-            ok = fail(err, "%s: not a valid checkpoint: there are two notes '%s'", name,
-                      sorted[i]->key);
-    memory_free(sorted);
-    return ok;
+    return ok && (next == data_bytes ||
+                  fail(err, "%s: not a valid checkpoint: its last %zu bytes belong to no tensor",
+                       name, data_bytes - next));
 }
 
 /* Reads the header's length from the first bytes of a file of `length` bytes. */
@@ -215,9 +139,20 @@ static bool check_prefix(const char *bytes, size_t length, const char *name, siz
 
 static bool read_header(SafeTensors *file, const char *name, char *start, size_t header,
                         size_t data_bytes, Error *err) {
-    Json json = json_open(name, "not a valid checkpoint: in its header", start, header, err);
-    return read_entries(&json, file, data_bytes) && check_tensors(file, name, data_bytes, err) &&
-           check_notes(file, name, err);
+    JsonValue *root;
+    size_t tensors = 0, notes = 0;
+    const char *at = "", *wrong = "no '{' at byte 0";
+    if (!json_read(&root, name, "not a valid checkpoint: in its header", start, header, err))
+        return false;
+    json_each(entry, root) tensors++;
+    json_each(note, json_member(root, "__metadata__")) notes++;
+    bool ok = memory_alloc(&file->tensors, tensors, sizeof *file->tensors, name, err) &&
+              memory_alloc(&file->notes, notes, sizeof *file->notes, name, err);
+    if (ok && root->kind == JSON_OBJECT) wrong = read_entries(file, root, data_bytes, &at);
+    memory_free(root);
+    if (ok && wrong)
+        return fail(err, "%s: not a valid checkpoint: in its header: %.64s %s", name, at, wrong);
+    return ok && check_places(file, name, data_bytes, err);
 }
 
 static void place_data(SafeTensors *file, const char *data) {

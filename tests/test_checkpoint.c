@@ -529,7 +529,7 @@ static void test_large_liars(void **state) {
     } liars[] = {
         {"", "a header of 18446744073709551615 bytes", UINT64_MAX},
         {"", "a header of 1073741824 bytes", 1 << 30},
-        {"no JSON", "no '{' at byte 0", 0},
+        {"no JSON", "no value at byte 0", 0},
         {"{}", "bytes belong to no tensor", 0},
         {"{" REST, "was not written by tril", 0},
         {BIGRAM REST, "has another shape", 0},

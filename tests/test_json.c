@@ -2,22 +2,36 @@
  * writer, read back. (test_safetensors.c also tests strings and headers.) */
 #include "tests/scratch.h"
 #include "base/json.h"
+#include "base/memory.h"
 
 static Error error;
 
-static Json open_text(const char *text) {
+static JsonValue *root;
+
+/* Reads the text, whose root is then released by release. */
+static bool read_text(const char *text) {
     error = (Error){0};
-    return json_open("name", "not valid JSON", guarded(text, strlen(text)), strlen(text), &error);
+    return json_read(&root, "name", "not valid JSON", guarded(text, strlen(text)), strlen(text),
+                     &error);
 }
 
-static void assert_refused(bool ok, const char *text, const char *says) {
-    if (ok) fail_msg("accepted: %s", text);
+static void assert_read(const char *text) {
+    if (!read_text(text)) fail_msg("%s: %s", text, error.text);
+}
+
+static void release(void) {
+    memory_free(root);
+}
+
+static void assert_refused(const char *text, const char *says) {
+    if (read_text(text)) fail_msg("accepted: %s", text);
     if (strncmp(error.text, "name: not valid JSON: ", 22) != 0 || !strstr(error.text, says))
         fail_msg("%s: '%s' does not say '%s'", text, error.text, says);
+    assert_null(root);
 }
 
-/* Every kind of value is skipped exactly to its last byte. */
-static void test_skip(void **state) {
+/* Every kind of value is read exactly to its last byte. */
+static void test_values(void **state) {
     (void)state;
     static const char *const values[] = {
         "0",
@@ -41,14 +55,15 @@ static void test_skip(void **state) {
     char text[128];
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         snprintf(text, sizeof text, " %s \n", values[i]);
-        Json json = open_text(text);
-        if (!json_skip(&json) || !json_close(&json)) fail_msg("%s: %s", text, error.text);
+        assert_read(text);
+        release();
         snprintf(text, sizeof text, "[%s,7]", values[i]);
-        json = open_text(text);
+        assert_read(text);
         size_t seven = 0;
-        assert_true(json_take(&json, '[') && json_skip(&json) && json_take(&json, ','));
-        assert_true(json_size(&json, &seven) && json_take(&json, ']') && json_close(&json));
+        const JsonValue *second = json_next(root, json_first(root));
+        assert_true(second && json_size(second, &seven) && !json_next(root, second));
         assert_int_equal(seven, 7);
+        release();
     }
 }
 
@@ -76,7 +91,8 @@ static void test_refusals(void **state) {
         {"{\"a\" 1}", "no ':'"},
         {"{\"a\":1,}", "no '\"'"},
         {"{\"a\":1", "no '}'"},
-        {"{\"\\u0000\":1}", "a zero byte in a name"},
+        {"{\"b\":1,\"a\":{},\"\\u0062\":[]}", "there are two 'b'"},
+        {"[{\"\\u0000\":1,\"\\u0000\":2}]", "there are two"},
         {"\"a", "unclosed"},
         {"\"\n\"", "control character"},
         {"\"\xC3\"", "invalid UTF-8"},
@@ -84,10 +100,7 @@ static void test_refusals(void **state) {
         {"\"\\ud800\"", "half a surrogate"},
         {"'a'", "no value"},
     };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        Json json = open_text(bad[i].text);
-        assert_refused(json_skip(&json) && json_close(&json), bad[i].text, bad[i].says);
-    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_refused(bad[i].text, bad[i].says);
 }
 
 /* The maximum depth, and one more. */
@@ -98,53 +111,72 @@ static void test_depth(void **state) {
         memset(text, '[', (size_t)deep);
         memset(text + deep, ']', (size_t)deep);
         text[2 * deep] = 0;
-        Json json = open_text(text);
-        bool ok = json_skip(&json) && json_close(&json);
-        if (deep == 64)
-            assert_true(ok);
+        if (deep == 65)
+            assert_refused(text, "too many brackets");
         else
-            assert_refused(ok, text, "too many brackets");
+            assert_read(text);
+        release();
     }
+}
+
+/* More values than are allowed are an error before there is memory for them. */
+static void test_many(void **state) {
+    (void)state;
+    const size_t length = ((size_t)1 << 23) + 1;
+    char *text = malloc(length);
+    memset(text, ',', length);
+    assert_false(json_read(&root, "name", "not valid JSON", text, length, &error));
+    assert_non_null(strstr(error.text, "too many values"));
+    free(text);
 }
 
 static void test_sizes(void **state) {
     (void)state;
-    static const struct {
-        const char *text, *says;
-    } bad[] = {{"-1", "no whole number"},
-               {"01", "no whole number"},
-               {"\"1\"", "no whole number"},
-               {"99999999999999999999", "a number too large"}};
+    static const char *const bad[] = {"-1",   "1.0", "1e0", "\"1\"", "99999999999999999999",
+                                      "true", "[]"};
     size_t size;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        Json json = open_text(bad[i].text);
-        assert_refused(json_size(&json, &size), bad[i].text, bad[i].says);
+        assert_read(bad[i]);
+        assert_false(json_size(root, &size));
+        release();
     }
-    Json json = open_text(" 18446744073709551615");
-    assert_true(json_size(&json, &size));
+    assert_read(" 18446744073709551615");
+    assert_true(json_size(root, &size));
     assert_true(size == SIZE_MAX);
+    release();
 }
 
-/* A literal is returned as written. */
-static void test_literals(void **state) {
+/* Members are found by key, also inside others. Keys with a zero byte are others. */
+static void test_members(void **state) {
     (void)state;
-    Json json = open_text("[-1e-05,false,\"x\"]");
-    const char *text;
-    size_t length;
-    assert_true(json_take(&json, '[') && json_literal(&json, &text, &length));
-    assert_int_equal(length, 6);
-    assert_memory_equal(text, "-1e-05", length);
-    assert_true(json_take(&json, ',') && json_literal(&json, &text, &length));
-    assert_int_equal(length, 5);
-    assert_true(json_take(&json, ','));
-    assert_false(json_literal(&json, &text, &length));
+    assert_read(
+        "{\"a\\u0000\":0,\"a\":{\"b\":{\"c\":-1e-05}},\"d\":[\"\",\"x\\u0000\"],\"n\":null}");
+    const JsonValue *number = json_member(root, "a.b.c"), *list = json_member(root, "d");
+    assert_true(number && number->kind == JSON_LITERAL);
+    assert_int_equal(number->length, 6);
+    assert_memory_equal(number->text, "-1e-05", number->length);
+    assert_null(json_member(root, "b"));
+    assert_null(json_member(root, "a.b.c.d"));
+    assert_null(json_member(root, "d.a"));
+    assert_null(json_first(number));
+    assert_null(json_first(NULL));
+    assert_true(json_is(json_member(root, "n"), "null") && !json_is(number, "null"));
+    assert_false(json_is(NULL, "null") || json_is(list, "null"));
+    const JsonValue *empty = json_first(list), *zero = json_next(list, empty);
+    const char *name;
+    assert_true(json_says(empty, "") && json_name(empty, &name) && !json_says(zero, "x"));
+    assert_false(json_name(zero, &name) || json_says(NULL, "") || json_name(number, &name));
+    int count = 0;
+    json_each(member, root) count++;
+    assert_int_equal(count, 4);
+    release();
 }
 
 /* Any text is read back as written, whatever its length. */
 static void test_writing(void **state) {
     (void)state;
-    char all[256 + 3000], *back;
-    size_t count = 0, length;
+    char all[256 + 3000];
+    size_t count = 0;
     for (int c = 0; c < 0x80; c++) all[count++] = (char)c;
     memcpy(all + count, "é中𝄞", strlen("é中𝄞"));
     count += strlen("é中𝄞");
@@ -155,25 +187,26 @@ static void test_writing(void **state) {
     for (int i = 0; i < 2000; i++) buffer_printf(&text, ", %d", i);
     buffer_printf(&text, "]");
     assert_false(text.failed);
-    Json json = json_open("name", "not valid JSON", text.bytes, text.length, &error);
-    size_t number;
-    assert_true(json_take(&json, '[') && json_size(&json, &number) && json_take(&json, ','));
-    assert_true(json_string(&json, &back, &length));
-    assert_int_equal(length, count);
-    assert_memory_equal(back, all, count);
-    for (size_t i = 0; i < 2000; i++) {
-        assert_true(json_take(&json, ',') && json_size(&json, &number));
-        assert_int_equal(number, i);
+    assert_ok(json_read(&root, "name", "not valid JSON", text.bytes, text.length, &error), error);
+    size_t number, i = 0;
+    const JsonValue *string = json_next(root, json_first(root));
+    assert_int_equal(string->length, count);
+    assert_memory_equal(string->text, all, count);
+    for (const JsonValue *v = json_next(root, string); v; v = json_next(root, v)) {
+        assert_true(json_size(v, &number));
+        assert_int_equal(number, i++);
     }
-    assert_true(json_take(&json, ']') && json_close(&json));
+    assert_int_equal(i, 2000);
+    release();
     buffer_end(&text);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_skip),     cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_depth),    cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_literals), cmocka_unit_test(test_writing),
+        cmocka_unit_test(test_values),  cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_depth),   cmocka_unit_test(test_many),
+        cmocka_unit_test(test_sizes),   cmocka_unit_test(test_members),
+        cmocka_unit_test(test_writing),
     };
     return cmocka_run_group_tests(tests, scratch_open, scratch_close);
 }

@@ -219,127 +219,76 @@ static bool write_folder(const Model *model, const Vocab *vocab, const char *typ
 
 /* ---- import: the configuration ---- */
 
-/* A value in config.json that a Field can be checked against. */
-typedef struct {
-    char key[64];
-    bool quoted;
-    const char *value; /* points into the file's text */
-    size_t length;
-} Entry;
-
+/* config.json. */
 typedef struct {
     const char *path;
-    Entry entries[256];
-    int count;
-} Entries;
+    const JsonValue *root;
+} Settings;
 
-static const Entry *find(const Entries *from, const char *key) {
-    for (int i = 0; i < from->count; i++)
-        if (strcmp(from->entries[i].key, key) == 0) return &from->entries[i];
-    return NULL;
-}
-
-/* Reads a string or a literal. For an object or array keeps only its first byte. */
-static bool read_value(Json *json, Entry *entry) {
-    char next = json_next(json), *text;
-    entry->value = json->at;
-    entry->length = 1;
-    entry->quoted = next == '"';
-    if (next == '{' || next == '[') return json_skip(json);
-    if (!entry->quoted) return json_literal(json, &entry->value, &entry->length);
-    if (!json_string(json, &text, &entry->length)) return false;
-    entry->value = text;
-    return true;
-}
-
-static bool add_entry(Json *json, const char *outer, const char *key, Entries *to) {
-    Entry entry = {.quoted = false};
-    int length = snprintf(entry.key, sizeof entry.key, "%s%s", outer, key);
-    if (length >= (int)sizeof entry.key) return json_refuse(json, "a key too long");
-    if (find(to, entry.key)) return json_refuse(json, "a key for the second time");
-    if (to->count == COUNT(to->entries)) return json_refuse(json, "too many entries");
-    if (!read_value(json, &entry)) return false;
-    to->entries[to->count++] = entry;
-    return true;
-}
-
-/* Reads the members of an object. Those of a nested rope_parameters become separate entries. */
-static bool read_members(Json *json, Entries *to) {
-    const char *outer = "", *key;
-    if (!json_expect(json, '{')) return false;
-    if (json_take(json, '}')) return true;
-    for (;;) {
-        if (!json_name(json, &key) || !json_expect(json, ':')) return false;
-        if (!*outer && strcmp(key, "rope_parameters") == 0 && json_take(json, '{')) {
-            outer = "rope_parameters.";
-            if (json_next(json) != '}') continue;
-        } else if (!add_entry(json, outer, key, to)) {
-            return false;
-        }
-        while (!json_take(json, ',')) {
-            if (!json_expect(json, '}')) return false;
-            if (!*outer) return true;
-            outer = "";
-        }
-    }
-}
-
-/* Does the entry have this value, written as JSON? Compares numbers by value. */
-static bool says(const Entry *entry, const char *value) {
-    if (entry->quoted)
+/* Does it have this value, written as JSON? Compares numbers by value. */
+static bool says(const JsonValue *entry, const char *value) {
+    if (entry->kind == JSON_STRING)
         return *value == '"' && entry->length == strlen(value) - 2 &&
-               memcmp(entry->value, value + 1, entry->length) == 0;
-    if (strchr("tfn", *value))
-        return entry->length == strlen(value) && memcmp(entry->value, value, entry->length) == 0;
-    bool number = *entry->value == '-' || (*entry->value >= '0' && *entry->value <= '9');
-    return number && *value != '"' && number_read(entry->value, NULL) == number_read(value, NULL);
+               memcmp(entry->text, value + 1, entry->length) == 0;
+    if (entry->kind != JSON_LITERAL) return false;
+    if (strchr("tfn", *value)) return json_is(entry, value);
+    bool number = *entry->text == '-' || (*entry->text >= '0' && *entry->text <= '9');
+    return number && *value != '"' && number_read(entry->text, NULL) == number_read(value, NULL);
 }
 
-static bool check_field(const Entries *from, const Field *field, const Config *config, Error *err) {
+static bool check_field(const Settings *from, const Field *field, const Config *config,
+                        Error *err) {
     char size[16];
     const char *value = field->value;
     if (!value) {
         snprintf(size, sizeof size, "%d", size_of(config, field->size));
         value = size;
     }
-    const Entry *entry = find(from, field->key);
+    const JsonValue *entry = json_member(from->root, field->key);
     if (!entry)
         return field->flags & USUAL || fail(err, "%s: has no '%s'; a %s here has %s", from->path,
                                             field->key, config->model, value);
-    const char *quote = entry->quoted ? "\"" : "";
-    return says(entry, value) || (field->flags & NULLABLE && says(entry, "null")) ||
-           fail(err, "%s: '%s' is %s%.*s%s, but a %s here has %s", from->path, field->key, quote,
-                (int)(entry->length < 64 ? entry->length : 64), entry->value, quote, config->model,
-                value);
+    if (says(entry, value) || (field->flags & NULLABLE && json_is(entry, "null"))) return true;
+    const char *quote = entry->kind == JSON_STRING ? "\"" : "";
+    const char *shown = entry->kind == JSON_ARRAY    ? "an array"
+                        : entry->kind == JSON_OBJECT ? "an object"
+                                                     : entry->text;
+    size_t length = entry->text == shown ? entry->length : strlen(shown);
+    return fail(err, "%s: '%s' is %s%.*s%s, but a %s here has %s", from->path, field->key, quote,
+                (int)(length < 64 ? length : 64), shown, quote, config->model, value);
 }
 
-/* Checks each field that matters. Refuses members of rope_parameters that no field names. */
-static bool check_fields(const Entries *from, const Architecture *a, const Config *config,
+/* Checks each field that matters. Fails for members of rope_parameters that no field names. */
+static bool check_fields(const Settings *from, const Architecture *a, const Config *config,
                          Error *err) {
     for (int i = 0; i < a->field_count; i++) {
         const Field *field = &a->fields[i];
         if (!(field->flags & UNREAD) && !check_field(from, field, config, err)) return false;
     }
-    for (int i = 0; i < from->count; i++) {
-        const char *key = from->entries[i].key;
+    const JsonValue *rope = json_member(from->root, "rope_parameters");
+    if (rope && rope->kind != JSON_OBJECT && !json_is(rope, "null"))
+        return fail(err, "%s: 'rope_parameters' is no object", from->path);
+    json_each(entry, rope) {
+        char key[64];
         int known = 0;
+        snprintf(key, sizeof key, "rope_parameters.%s", entry->key);
         while (known < a->field_count && strcmp(a->fields[known].key, key) != 0) known++;
-        if (known == a->field_count && strncmp(key, "rope_parameters.", 16) == 0)
+        if (known == a->field_count)
             return fail(err, "%s: '%s' is unknown to a %s here", from->path, key, config->model);
     }
     return true;
 }
 
-static bool read_size_field(const Entries *from, const Field *field, int *size, Error *err) {
-    const Entry *entry = find(from, field->key);
-    double value = entry && !entry->quoted ? number_read(entry->value, NULL) : 0;
+static bool read_size_field(const Settings *from, const Field *field, int *size, Error *err) {
+    const JsonValue *entry = json_member(from->root, field->key);
+    double value = entry && entry->kind == JSON_LITERAL ? number_read(entry->text, NULL) : 0;
     *size = value >= 1 && value <= MAX_VOCABULARY ? (int)value : 0;
     return *size == value && *size > 0 ? true
                                        : fail(err, "%s: has no valid '%s'", from->path, field->key);
 }
 
 /* Reads each size from its first field. check_fields then checks the other fields against it. */
-static bool read_sizes(const Entries *from, const Architecture *a, Config *config, Error *err) {
+static bool read_sizes(const Settings *from, const Architecture *a, Config *config, Error *err) {
     const struct {
         Size size;
         int *member;
@@ -356,30 +305,28 @@ static bool read_sizes(const Entries *from, const Architecture *a, Config *confi
     return true;
 }
 
-static bool choose(const Entries *entries, const Architecture **a, Config *config, Error *err) {
-    const char *path = entries->path;
-    const Entry *type = find(entries, "model_type");
-    if (!type || !type->quoted) return fail(err, "%s: has no 'model_type'", path);
-    *a = architecture_of(type->value);
+static bool choose(const Settings *from, const Architecture **a, Config *config, Error *err) {
+    const JsonValue *type = json_member(from->root, "model_type");
+    const char *name;
+    Error why;
+    if (!type || !json_name(type, &name)) return fail(err, "%s: has no 'model_type'", from->path);
+    *a = architecture_of(name);
     if (!*a)
-        return fail(err, "%s: a model of type %.64s is neither a gpt2 nor a qwen3", path,
-                    type->value);
+        return fail(err, "%s: a model of type %.64s is neither a gpt2 nor a qwen3", from->path,
+                    name);
     *config = (Config){0};
     snprintf(config->model, sizeof config->model, "%s", (*a)->rung);
-    Error why;
-    if (!read_sizes(entries, *a, config, err)) return false;
-    if (!model_check(config, &why)) return fail(err, "%s: %.400s", path, why.text);
-    return check_fields(entries, *a, config, err);
+    if (!read_sizes(from, *a, config, err)) return false;
+    if (!model_check(config, &why)) return fail(err, "%s: %.400s", from->path, why.text);
+    return check_fields(from, *a, config, err);
 }
 
 static bool read_config(const char *path, char *text, size_t length, const Architecture **a,
                         Config *config, Error *err) {
-    Entries *entries; /* too large for the stack */
-    if (!memory_alloc(&entries, 1, sizeof *entries, path, err)) return false;
-    entries->path = path;
-    Json json = json_open(path, "not valid JSON", text, length, err);
-    bool ok = read_members(&json, entries) && json_close(&json) && choose(entries, a, config, err);
-    memory_free(entries);
+    JsonValue *root;
+    if (!json_read(&root, path, "not valid JSON", text, length, err)) return false;
+    bool ok = choose(&(Settings){path, root}, a, config, err);
+    memory_free(root);
     return ok;
 }
 

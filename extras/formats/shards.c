@@ -19,36 +19,25 @@ static bool add_shard(Shards *shards, const char *directory, const char *name, E
     return true;
 }
 
-/* Reads {"tensor": "file", ...}. */
-static bool read_map(Json *json, Shards *shards, const char *directory) {
-    const char *tensor, *name;
-    if (!json_expect(json, '{')) return false;
-    do {
-        if (!json_name(json, &tensor) || !json_expect(json, ':') || !json_name(json, &name))
-            return false;
-        if (!*name || strchr(name, '/')) return json_refuse(json, "a file outside of the folder");
-        if (shards->count == MAX_SHARDS) return json_refuse(json, "too many files");
-        if (!add_shard(shards, directory, name, json->err)) return false;
-    } while (json_take(json, ','));
-    return json_expect(json, '}');
-}
-
+/* Reads {"weight_map": {"tensor": "file", ...}, ...}. */
 static bool read_index(Shards *shards, const char *directory, const char *path, Error *err) {
     char *text;
     size_t length;
+    JsonValue *root;
+    const char *name;
     if (!file_read(path, &text, &length, err)) return false;
-    Json json = json_open(path, "not a valid index", text, length, err);
-    bool ok = json_expect(&json, '{'), found = false;
-    do {
-        const char *key;
-        ok = ok && json_name(&json, &key) && json_expect(&json, ':');
-        bool map = ok && strcmp(key, "weight_map") == 0;
-        if (map && found) ok = json_refuse(&json, "a second weight_map");
-        ok = ok && (map ? read_map(&json, shards, directory) : json_skip(&json));
-        found = found || map;
-    } while (ok && json_take(&json, ','));
-    ok = ok && json_expect(&json, '}') && json_close(&json) &&
-         (found || fail(err, "%s: has no weight_map", path));
+    bool ok = json_read(&root, path, "not a valid index", text, length, err);
+    const JsonValue *map = ok ? json_member(root, "weight_map") : NULL;
+    if (ok && !json_first(map)) ok = fail(err, "%s: has no weight_map", path);
+    json_each(entry, map) {
+        if (!ok) break;
+        if (!json_name(entry, &name) || !*name || strchr(name, '/'))
+            ok = fail(err, "%s: not a valid index: a file outside of the folder", path);
+        else if (shards->count == MAX_SHARDS)
+            ok = fail(err, "%s: names more than %d files", path, (int)MAX_SHARDS);
+        ok = ok && add_shard(shards, directory, name, err);
+    }
+    memory_free(root);
     memory_free(text);
     return ok;
 }

@@ -1,7 +1,8 @@
-/* tokenizer.c - a vocabulary <-> the files of a Hugging Face tokenizer: a BPE without merges, so
- * that each character stays a token. Bytes are written as in GPT-2 (Radford et al., 2019): a
+/* tokenizer_json.c - a vocabulary <-> the files of a Hugging Face tokenizer: a BPE without merges,
+ * so that each character stays a token. Bytes are written as in GPT-2 (Radford et al., 2019): a
  * visible byte as its own character, the others as U+0100 and up. */
 #include "extras/formats/tokenizer_json.h"
+#include "base/array.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
@@ -88,200 +89,104 @@ typedef struct {
 
 typedef struct {
     const char *path;
-    Token *tokens;                 /* owned; added tokens are at the end, the first one last */
-    size_t count, added, capacity; /* enough for any file: each token takes some bytes of it */
-    bool bytes, split, words;      /* text as bytes; split into characters; WordLevel */
+    const JsonValue *root;
+    Token *tokens; /* [count], owned */
+    size_t count;
+    bool bytes; /* text as bytes, which are written as characters */
 } Reading;
 
-static bool read_tokens(Json *json, Reading *r) {
-    if (r->count > 0) return json_refuse(json, "a second vocabulary");
-    if (!json_expect(json, '{')) return false;
-    if (json_take(json, '}')) return true;
-    do {
-        if (r->count + r->added == r->capacity) return json_refuse(json, "too many tokens");
-        Token *token = &r->tokens[r->count++];
-        char *text;
-        if (!json_string(json, &text, &token->length) || !json_expect(json, ':') ||
-            !json_size(json, &token->id))
-            return false;
-        token->text = text;
-    } while (json_take(json, ','));
-    return json_expect(json, '}');
+static bool is_nothing(const JsonValue *value) {
+    return !value || json_is(value, "null");
 }
 
-/* Reads null or an empty string. */
-static bool read_nothing(Json *json) {
-    const char *text;
-    size_t length;
-    if (json_next(json) == '"') return json_name(json, &text) && !*text;
-    return json_next(json) == 'n' && json_literal(json, &text, &length);
+static bool is_empty(const JsonValue *value) {
+    return is_nothing(value) || json_says(value, "") ||
+           (value->kind == JSON_ARRAY && !json_first(value));
 }
 
-static bool read_model(Json *json, Reading *r) {
-    if (!json_expect(json, '{')) return false;
-    do {
-        const char *key, *type;
-        if (!json_name(json, &key) || !json_expect(json, ':')) return false;
-        if (strcmp(key, "vocab") == 0) {
-            if (!read_tokens(json, r)) return false;
-        } else if (strcmp(key, "type") == 0) {
-            if (!json_name(json, &type)) return false;
-            r->words = strcmp(type, "WordLevel") == 0;
-            if (!r->words && strcmp(type, "BPE") != 0)
-                return json_refuse(json, "a model that is neither BPE nor WordLevel");
-        } else if (strcmp(key, "continuing_subword_prefix") == 0 ||
-                   strcmp(key, "end_of_word_suffix") == 0) {
-            if (!read_nothing(json)) return json_refuse(json, "a prefix or suffix of characters");
-        } else if (strcmp(key, "merges") == 0) {
-            if (!json_expect(json, '[')) return false;
-            if (!json_take(json, ']')) return json_refuse(json, "merges of characters");
-        } else if (!json_skip(json)) {
-            return false;
-        }
-    } while (json_take(json, ','));
-    return json_expect(json, '}');
+static bool is_model(const JsonValue *value) {
+    return !value || json_says(value, "BPE") || json_says(value, "WordLevel");
 }
 
-/* Reads {"String": ""} or a Regex. An empty pattern matches everywhere and so separates all
- * characters. */
-static bool read_pattern(Json *json, bool *empty) {
-    const char *kind, *pattern;
-    if (!json_expect(json, '{') || !json_name(json, &kind) || !json_expect(json, ':') ||
-        !json_name(json, &pattern))
-        return false;
-    *empty = !*pattern;
-    return json_expect(json, '}');
+/* A ByteLevel only moves token offsets. A template adds its special tokens, so it must have none.
+ */
+static bool keeps_ids(const JsonValue *value) {
+    const JsonValue *type = json_member(value, "type");
+    return is_nothing(value) || json_says(type, "ByteLevel") ||
+           (json_says(type, "TemplateProcessing") &&
+            !json_first(json_member(value, "special_tokens")));
 }
 
-/* Reads the pre_tokenizer: none, a Split into characters, or a ByteLevel, which writes bytes as
- * characters. */
-static bool read_step(Json *json, Reading *r) {
-    const char *key, *type = "", *behavior = "", *literal;
-    bool empty = false, refused = false;
-    size_t length;
-    if (json_next(json) != '{')
-        return read_nothing(json) || json_refuse(json, "no valid pre_tokenizer");
-    json_expect(json, '{');
-    do {
-        bool ok = json_name(json, &key) && json_expect(json, ':');
-        if (ok && strcmp(key, "type") == 0)
-            ok = json_name(json, &type);
-        else if (ok && strcmp(key, "behavior") == 0)
-            ok = json_name(json, &behavior);
-        else if (ok && strcmp(key, "pattern") == 0)
-            ok = read_pattern(json, &empty);
-        else if (ok && (strcmp(key, "invert") == 0 || strcmp(key, "add_prefix_space") == 0)) {
-            ok = json_literal(json, &literal, &length);
-            refused = refused || (ok && *literal != 'f');
-        } else
-            ok = ok && json_skip(json);
-        if (!ok) return false;
-    } while (json_take(json, ','));
-    if (!json_expect(json, '}')) return false;
-    r->bytes = strcmp(type, "ByteLevel") == 0;
-    r->split = strcmp(type, "Split") == 0 && empty && strcmp(behavior, "Isolated") == 0;
-    return (!refused && (r->bytes || r->split)) ||
-           json_refuse(json, "a pre_tokenizer that neither splits into characters nor bytes");
+static bool is_off(const JsonValue *value) {
+    return !value || json_is(value, "false");
 }
 
-/* Reads a token that is matched before all others. check_added later checks that it changes no ids.
- * One that also takes the blanks beside it is refused here. */
-static bool read_added_token(Json *json, Reading *r) {
-    if (r->count + r->added == r->capacity) return json_refuse(json, "too many tokens");
-    Token *token = &r->tokens[r->capacity - ++r->added];
-    bool has_text = false, has_id = false;
-    if (!json_expect(json, '{')) return false;
-    do {
-        const char *key, *literal;
-        char *text;
-        size_t length;
-        if (!json_name(json, &key) || !json_expect(json, ':')) return false;
-        if (strcmp(key, "content") == 0) {
-            if (!json_string(json, &text, &token->length)) return false;
-            token->text = text;
-            has_text = true;
-        } else if (strcmp(key, "id") == 0) {
-            if (!json_size(json, &token->id)) return false;
-            has_id = true;
-        } else if (strcmp(key, "lstrip") == 0 || strcmp(key, "rstrip") == 0) {
-            if (!json_literal(json, &literal, &length)) return false;
-            if (*literal != 'f') return json_refuse(json, "added_tokens that take blanks along");
-        } else if (!json_skip(json)) {
-            return false;
-        }
-    } while (json_take(json, ','));
-    if (!json_expect(json, '}')) return false;
-    return (has_text && has_id) || json_refuse(json, "added_tokens without content or id");
+/* {"String": ""} or a Regex. */
+static bool is_empty_pattern(const JsonValue *value) {
+    const JsonValue *only = json_first(value);
+    return only && !json_next(value, only) && json_says(only, "");
 }
 
-static bool read_added_tokens(Json *json, Reading *r) {
-    if (r->added > 0) return json_refuse(json, "added_tokens for the second time");
-    if (!json_expect(json, '[')) return false;
-    if (json_take(json, ']')) return true;
-    do
-        if (!read_added_token(json, r)) return false;
-    while (json_take(json, ','));
-    return json_expect(json, ']');
+/* None, a Split into characters, or a ByteLevel. An empty pattern matches everywhere and so
+ * separates all characters. */
+static bool splits(const JsonValue *value) {
+    const JsonValue *type = json_member(value, "type");
+    if (is_empty(value)) return true;
+    return is_off(json_member(value, "invert")) && is_off(json_member(value, "add_prefix_space")) &&
+           (json_says(type, "ByteLevel") ||
+            (json_says(type, "Split") && json_says(json_member(value, "behavior"), "Isolated") &&
+             is_empty_pattern(json_member(value, "pattern"))));
 }
 
-/* Reads the post_processor, which must not add ids. A ByteLevel only moves token offsets. A
- * template adds its special tokens, so it must have none. */
-static bool read_post_processor(Json *json) {
-    const char *key, *type = "", *literal;
-    bool template_adds = false;
-    size_t length;
-    if (json_next(json) == 'n') return json_literal(json, &literal, &length);
-    if (!json_expect(json, '{')) return false;
-    do {
-        if (!json_name(json, &key) || !json_expect(json, ':')) return false;
-        if (strcmp(key, "type") == 0) {
-            if (!json_name(json, &type)) return false;
-        } else if (strcmp(key, "special_tokens") == 0) {
-            if (!json_expect(json, '{')) return false;
-            template_adds = !json_take(json, '}');
-            if (template_adds) break;
-        } else if (!json_skip(json)) {
-            return false;
-        }
-    } while (json_take(json, ','));
-    bool keeps = strcmp(type, "ByteLevel") == 0 || strcmp(type, "TemplateProcessing") == 0;
-    if (!keeps || template_adds) return json_refuse(json, "a post_processor that adds tokens");
-    return json_expect(json, '}');
+static bool is_list(const JsonValue *value) {
+    return !value || value->kind == JSON_ARRAY;
 }
 
-/* Reads a setting that must be null. */
-static bool read_null(Json *json, const char *otherwise) {
-    const char *literal;
-    size_t length;
-    if (json_next(json) != 'n') return json_refuse(json, otherwise);
-    return json_literal(json, &literal, &length);
+/* What each part must be, so that each character is mapped by itself. */
+static const struct {
+    const char *key;
+    bool (*allowed)(const JsonValue *value);
+    const char *wrong;
+} parts[] = {
+    {"normalizer", is_nothing, "a normalizer"},
+    {"truncation", is_nothing, "a truncation"},
+    {"padding", is_nothing, "a padding"},
+    {"model.type", is_model, "a model that is neither BPE nor WordLevel"},
+    {"model.merges", is_empty, "merges of characters"},
+    {"model.continuing_subword_prefix", is_empty, "a prefix of characters"},
+    {"model.end_of_word_suffix", is_empty, "a suffix of characters"},
+    {"pre_tokenizer", splits, "a pre_tokenizer that neither splits into characters nor bytes"},
+    {"post_processor", keeps_ids, "a post_processor that adds tokens"},
+    {"added_tokens", is_list, "added_tokens that are no list"},
+};
+
+static bool refuse(const Reading *r, const char *what, Error *err) {
+    return fail(err, "%s: not a tokenizer of single characters: %s", r->path, what);
 }
 
-static bool read_file(Json *json, Reading *r) {
-    if (!json_expect(json, '{')) return false;
-    do {
-        const char *key;
-        if (!json_name(json, &key) || !json_expect(json, ':')) return false;
-        if (strcmp(key, "model") == 0) {
-            if (!read_model(json, r)) return false;
-        } else if (strcmp(key, "pre_tokenizer") == 0) {
-            if (!read_step(json, r)) return false;
-        } else if (strcmp(key, "normalizer") == 0) {
-            if (!read_null(json, "a normalizer")) return false;
-        } else if (strcmp(key, "truncation") == 0) {
-            if (!read_null(json, "a truncation")) return false;
-        } else if (strcmp(key, "padding") == 0) {
-            if (!read_null(json, "a padding")) return false;
-        } else if (strcmp(key, "post_processor") == 0) {
-            if (!read_post_processor(json)) return false;
-        } else if (strcmp(key, "added_tokens") == 0) {
-            if (!read_added_tokens(json, r)) return false;
-        } else if (!json_skip(json)) {
-            return false;
-        }
-    } while (json_take(json, ','));
-    if (!json_expect(json, '}') || !json_close(json)) return false;
-    return r->split || !r->words || json_refuse(json, "words that nothing splits");
+static bool read_parts(Reading *r, Error *err) {
+    const JsonValue *step = json_member(r->root, "pre_tokenizer.type");
+    for (int i = 0; i < COUNT(parts); i++)
+        if (!parts[i].allowed(json_member(r->root, parts[i].key)))
+            return refuse(r, parts[i].wrong, err);
+    r->bytes = json_says(step, "ByteLevel");
+    return json_says(step, "Split") ||
+           !json_says(json_member(r->root, "model.type"), "WordLevel") ||
+           refuse(r, "words that nothing splits", err);
+}
+
+static bool read_vocabulary(Reading *r, Error *err) {
+    const JsonValue *vocab = json_member(r->root, "model.vocab");
+    json_each(entry, vocab) r->count++;
+    if (r->count == 0) return fail(err, "%s: has no vocabulary", r->path);
+    if (!memory_alloc(&r->tokens, r->count, sizeof *r->tokens, r->path, err)) return false;
+    Token *token = r->tokens;
+    json_each(entry, vocab) {
+        *token = (Token){.text = entry->key, .length = entry->key_length};
+        if (!json_size(entry, &token->id)) return refuse(r, "an id that is no whole number", err);
+        token++;
+    }
+    return true;
 }
 
 /* Sets token->code to its character or, with r->bytes, to its byte. */
@@ -304,31 +209,34 @@ static int compare_codes(const void *a, const void *b) {
     return (x->code > y->code) - (x->code < y->code);
 }
 
-/* Each added token must be in the vocabulary with the same id. */
-static bool check_added(const Reading *r, Error *err) {
-    for (size_t i = 1; i <= r->added; i++) {
-        Token added = r->tokens[r->capacity - i];
-        int taken = utf8_decode(added.text, added.length, &added.code);
-        const Token *token = NULL;
-        if (taken > 0 && (size_t)taken == added.length && (!r->bytes || added.code < 0x80))
-            token = bsearch(&added, r->tokens, r->count, sizeof added, compare_codes);
-        if (!token || token->id != added.id)
-            return fail(err,
-                        "%s: one of its added_tokens, '%.*s', is not a character of its vocabulary",
-                        r->path, (int)(added.length < 32 ? added.length : 32), added.text);
-    }
-    return true;
+/* A token that is matched before all others must be in the vocabulary with the same id, and take no
+ * blanks beside it. */
+static bool check_added(const Reading *r, const JsonValue *entry, Error *err) {
+    const JsonValue *content = json_member(entry, "content"), *id = json_member(entry, "id");
+    Token added = {.code = 0};
+    if (!content || content->kind != JSON_STRING || !id || !json_size(id, &added.id))
+        return refuse(r, "added_tokens without content or id", err);
+    if (!is_off(json_member(entry, "lstrip")) || !is_off(json_member(entry, "rstrip")))
+        return refuse(r, "added_tokens that take blanks along", err);
+    int taken = utf8_decode(content->text, content->length, &added.code);
+    const Token *token = NULL;
+    if (taken > 0 && (size_t)taken == content->length && (!r->bytes || added.code < 0x80))
+        token = bsearch(&added, r->tokens, r->count, sizeof added, compare_codes);
+    return (token && token->id == added.id) ||
+           fail(err, "%s: one of its added_tokens, '%.32s', is not a character of its vocabulary",
+                r->path, content->text);
 }
 
 static bool number_tokens(Reading *r, Vocab *vocab, int32_t **rows, Error *err) {
+    const JsonValue *added = json_member(r->root, "added_tokens");
     size_t count = r->count;
-    if (count == 0) return fail(err, "%s: has no vocabulary", r->path);
     if (r->bytes && count != BYTE_VALUES)
         return fail(err, "%s: has %zu tokens for 256 bytes", r->path, count);
     for (size_t i = 0; i < count; i++)
         if (!find_code(r, &r->tokens[i], err)) return false;
     qsort(r->tokens, count, sizeof *r->tokens, compare_codes);
-    if (!check_added(r, err)) return false;
+    json_each(entry, added)
+        if (!check_added(r, entry, err)) return false;
     unsigned char *taken;
     if (!memory_alloc(&taken, count, 1, r->path, err)) return false;
     bool ok = memory_alloc(&vocab->codes, count, sizeof *vocab->codes, r->path, err) &&
@@ -353,19 +261,22 @@ static bool number_tokens(Reading *r, Vocab *vocab, int32_t **rows, Error *err) 
 
 bool tokenizer_read(Vocab *vocab, const char *name, char *text, size_t length, int32_t **rows,
                     Error *err) {
-    enum { SHORTEST = 6 }; /* bytes of the shortest token, "a":0, */
-    Reading r = {.path = name, .capacity = length / SHORTEST};
-    Json json = json_open(name, "not a tokenizer of single characters", text, length, err);
+    Reading r = {.path = name};
+    JsonValue *root;
     *vocab = (Vocab){0};
     *rows = NULL;
-    bool ok = memory_alloc(&r.tokens, r.capacity, sizeof *r.tokens, name, err) &&
-              read_file(&json, &r) && number_tokens(&r, vocab, rows, err);
+    if (!json_read(&root, name, "not a tokenizer of single characters", text, length, err))
+        return false;
+    r.root = root;
+    bool ok =
+        read_parts(&r, err) && read_vocabulary(&r, err) && number_tokens(&r, vocab, rows, err);
     if (!ok) {
         vocab_free(vocab);
         memory_free(*rows);
         *rows = NULL;
     }
     memory_free(r.tokens);
+    memory_free(root);
     return ok;
 }
 

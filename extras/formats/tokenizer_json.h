@@ -1,4 +1,4 @@
-/* tokenizer.h - a vocabulary as a tokenizer of Hugging Face transformers. */
+/* tokenizer_json.h - a vocabulary as a tokenizer of Hugging Face transformers. */
 #ifndef TRIL_EXTRAS_FORMATS_TOKENIZER_JSON_H
 #define TRIL_EXTRAS_FORMATS_TOKENIZER_JSON_H
 

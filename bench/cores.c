@@ -10,7 +10,6 @@
 #include "base/random.h"
 #include "model/engine/inside.h"
 #include "model/engine/muon.h"
-#include "model/kernels/matmul.h"
 
 #include <stdio.h>
 #include <stdlib.h>

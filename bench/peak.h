@@ -2,7 +2,7 @@
 #ifndef TRIL_BENCH_PEAK_H
 #define TRIL_BENCH_PEAK_H
 
-#include "model/kernels/kernels.h"
+#include "model/kernels/products.h"
 
 /* Runs `rounds` rounds, of a few nanoseconds each, on the calling thread. Returns float32 GFLOP/s
  * with the widest registers of the processor, or those of the kernels that the environment variable

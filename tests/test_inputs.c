@@ -3,7 +3,7 @@
 #include "tests/command.h"
 #include "base/array.h"
 #include "library/checkpoint.h"
-#include "model/kernels/kernels.h"
+#include "model/kernels/isa.h"
 
 #define PLAY "data/sample.txt"
 #define TINY "-l 1 -w 16 -H 2 -c 16 -b 4 -j 1 --eval-every 20 "

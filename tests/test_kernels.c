@@ -3,7 +3,7 @@
 #include "tests/support.h"
 #include "base/threads.h"
 #include "base/random.h"
-#include "model/kernels/kernels.h"
+#include "model/kernels/products.h"
 
 #include <float.h>
 #include <math.h>
@@ -320,7 +320,7 @@ static void test_narrow_odd_numbers(void **state) {
     team_close(team);
 }
 
-/* The numbers that int8_weights.c rounds x[n] to, and their scale. */
+/* The numbers that rounded_weights.c rounds x[n] to, and their scale. */
 static double round_all(double *to, const float *x, size_t stride, int n, int limit) {
     float largest = 0;
     for (int i = 0; i < n; i++) largest = fmaxf(largest, fabsf(x[(size_t)i * stride]));

@@ -9,7 +9,7 @@
 #ifndef TRIL_MODEL_ENGINE_BUCKETS_H
 #define TRIL_MODEL_ENGINE_BUCKETS_H
 
-#include "model/kernels/kernels.h"
+#include "model/kernels/products.h"
 #include "model/model.h"
 
 typedef struct Buckets Buckets;

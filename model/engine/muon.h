@@ -7,7 +7,7 @@
 #ifndef TRIL_MODEL_ENGINE_MUON_H
 #define TRIL_MODEL_ENGINE_MUON_H
 
-#include "model/kernels/kernels.h"
+#include "model/kernels/products.h"
 
 typedef struct {
     float rate, momentum, decay;

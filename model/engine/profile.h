@@ -6,7 +6,7 @@
 #ifndef TRIL_MODEL_ENGINE_PROFILE_H
 #define TRIL_MODEL_ENGINE_PROFILE_H
 
-#include "model/kernels/kernels.h"
+#include "model/kernels/products.h"
 #include "model/layers/program.h"
 #include "model/run.h"
 

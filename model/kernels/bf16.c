@@ -7,32 +7,24 @@
  * rows, and a row has the pairs of 16 columns. Missing numbers are 0. Blocking and sharing are
  * those of matmul.c. */
 #define _DEFAULT_SOURCE /* syscall */
-#include "model/kernels/matmul.h"
+#include "model/kernels/isa/vectors.h"
+#include "model/kernels/products.h"
 #include "base/array.h"
 #include "base/instructions.h"
-#include "model/kernels/kernels.h"
 
 #include <assert.h>
 #include <cpuid.h>
-#include <immintrin.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 enum {
-    LANES = 16,
     TILE = 32,               /* rows and columns of a result's tile; terms of a step */
     SQUARE = 16 * 32,        /* numbers in 16 rows of 32 */
     STEP = 2 * SQUARE,       /* numbers of a panel in 32 terms */
     TERMS = 2 * MATMUL_TERMS /* in a block: as many bytes as a float32 block */
 };
 
-typedef struct {
-    /* c[rows,columns] (+)= a[rows,32 steps] b[32 steps,columns], for one panel; rows, columns <=
-       32. a always has 32 rows: the lower 16 follow the upper 16 */
-    void (*tile)(float *c, size_t c_row, const uint16_t *a, const uint16_t *b, int steps, int rows,
-                 int columns, const float *bias, bool accumulate);
-} Tiles;
+static const Products avx512_products, amx_products;
 
 static int steps_in(int K) {
     return (K + TILE - 1) / TILE;
@@ -60,39 +52,11 @@ static inline __m512i load_pairs(const float *from, size_t row, int p, int K, in
     return pairs_of(even, odd);
 }
 
-/* Transposes 16 x 16 pairs: four rounds of zipping each row with the row 8 further down. */
-static inline void transpose_lanes(__m512i row[LANES]) {
-    const __m512i low = _mm512_set_epi32(23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
-    const __m512i high =
-        _mm512_set_epi32(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8);
-    __m512i zipped[LANES];
-#pragma GCC unroll 4
-    for (int round = 0; round < 4; round++) {
-#pragma GCC unroll 8
-        for (int i = 0; i < LANES / 2; i++) {
-            zipped[2 * i] = _mm512_permutex2var_epi32(row[i], low, row[i + LANES / 2]);
-            zipped[2 * i + 1] = _mm512_permutex2var_epi32(row[i], high, row[i + LANES / 2]);
-        }
-#pragma GCC unroll 16
-        for (int i = 0; i < LANES; i++) row[i] = zipped[i];
-    }
-}
-
-/* Packs a square of the right operand: to[16 pairs of terms][16 columns] from from[K,columns],
- * whose columns are contiguous. */
-static void pack_square(uint16_t *to, const float *from, size_t row, int K, int columns) {
-    for (int p = 0; p < LANES; p++, to += 2 * LANES)
-        _mm512_storeu_si512(to, load_pairs(from, row, 2 * p, K, columns));
-}
-
-/* Packs rows of terms, rounded: to[count rows][32 terms] from from[count,K]. */
-static void pack_rows(uint16_t *to, const float *from, size_t row, int count, int K) {
-    __mmask16 low = first_lanes(K), high = first_lanes(K > LANES ? K - LANES : 0);
-    for (int i = 0; i < count; i++, to += TILE, from += row) {
-        __m512 left = _mm512_maskz_loadu_ps(low, from);
-        __m512 right = _mm512_maskz_loadu_ps(high, from + LANES);
-        _mm512_storeu_si512(to, (__m512i)_mm512_cvtne2ps_pbh(right, left));
-    }
+/* A row of up to 32 terms, rounded. */
+static inline __m512i load_terms(const float *from, int K) {
+    __m512 left = _mm512_maskz_loadu_ps(first_lanes(K), from);
+    __m512 right = _mm512_maskz_loadu_ps(first_lanes(K > LANES ? K - LANES : 0), from + LANES);
+    return (__m512i)_mm512_cvtne2ps_pbh(right, left);
 }
 
 /* sums[rows] += the sum of each column of from[K,rows], up to 32 terms of up to 16 columns. */
@@ -104,48 +68,46 @@ static inline void add_sums(float *sums, const float *from, size_t row, int rows
     _mm512_mask_storeu_ps(sums, mask, sum);
 }
 
-/* The same from a transposed matrix: to[16 rows][32 terms] from from[K,rows]. */
-static void pack_transposed(uint16_t *to, const float *from, size_t row, int rows, int K) {
-    __m512i pairs[LANES];
-    for (int p = 0; p < LANES; p++) pairs[p] = load_pairs(from, row, 2 * p, K, rows);
-    transpose_lanes(pairs);
-    for (int i = 0; i < LANES; i++) _mm512_storeu_si512(to + i * TILE, pairs[i]);
+/* Packs a square of up to 32 terms of n rows (or columns) from from[K,n]: 16 pairs of terms of
+ * each, one pair after another. */
+static void pack_pairs(uint16_t *to, const float *from, size_t row, int K, int n) {
+    for (int p = 0; p < LANES; p++, to += TILE)
+        _mm512_storeu_si512(to, load_pairs(from, row, 2 * p, K, n));
 }
 
-/* Packs a square of the right operand from a transposed matrix: from[columns][K]. */
-static void pack_square_transposed(uint16_t *to, const float *from, size_t row, int K,
-                                   int columns) {
-    __m512i pairs[LANES];
-    uint16_t line[2 * LANES];
-    for (int j = 0; j < LANES; j++) {
-        pairs[j] = _mm512_setzero_si512();
-        if (j >= columns) continue;
-        __builtin_prefetch(from + (size_t)(j + TILE) * row);
-        __builtin_prefetch(from + (size_t)(j + TILE) * row + LANES);
-        pack_rows(line, from + (size_t)j * row, 0, 1, K);
-        pairs[j] = _mm512_loadu_si512(line);
+/* The same from from[n,K]: one row after another. Prefetches those `ahead` rows further. */
+static void pack_rows(uint16_t *to, const float *from, size_t row, int K, int n, size_t ahead) {
+    for (int i = 0; i < LANES && i < n; i++, to += TILE, from += row) {
+        __builtin_prefetch(from + ahead * row);
+        __builtin_prefetch(from + ahead * row + LANES);
+        _mm512_storeu_si512(to, load_terms(from, K));
     }
-    transpose_lanes(pairs);
-    for (int p = 0; p < LANES; p++) _mm512_storeu_si512(to + p * 2 * LANES, pairs[p]);
+}
+
+/* Exchanges these two orders. */
+static void transpose_pairs(uint16_t *square) {
+    Vector row[LANES];
+    EACH(i, LANES) row[i] = load((float *)square + i * LANES);
+    transpose_lanes(row);
+    EACH(i, LANES) store((float *)square + i * LANES, row[i]);
 }
 
 /* Packs 32 terms of panel number j of b[K,N]. */
-static void pack_step(uint16_t *panel, Matrix b, int K, int N, int j, int step) {
+INLINE void pack_step(uint16_t *panel, Matrix b, int K, int N, int j, int step) {
     for (int half = 0; half < 2; half++) {
         int column = j * TILE + half * LANES, p = step * TILE;
-        const float *from = b.at + (size_t)p * b.row + (size_t)column * b.column;
+        const float *from = matrix_at(b, p, column).at;
         uint16_t *to = panel + step * STEP + half * SQUARE;
-        if (column >= N)
+        if (column >= N) {
             memset(to, 0, SQUARE * sizeof *to);
-        else if (b.column == 1)
-            pack_square(to, from, b.row, K - p, N - column);
-        else
-            pack_square_transposed(to, from, b.column, K - p, N - column);
+        } else if (b.column == 1) {
+            pack_pairs(to, from, b.row, K - p, N - column);
+        } else {
+            if (N - column < LANES) memset(to, 0, SQUARE * sizeof *to);
+            pack_rows(to, from, b.column, K - p, N - column, TILE);
+            transpose_pairs(to);
+        }
     }
-}
-
-static void pack_panel(uint16_t *panel, Matrix b, int K, int N, int j) {
-    for (int step = 0; step < steps_in(K); step++) pack_step(panel, b, K, N, j, step);
 }
 
 static int panels_in(int N) {
@@ -163,18 +125,21 @@ static void pack_left(uint16_t *to, Matrix a, int rows, int K, float *sums) {
     if (a.row == 1)
         for (int p = 0; p < K; p += TILE)
             for (int i = 0; i < rows; i += LANES) {
-                const float *from = a.at + i + (size_t)p * a.column;
-                pack_transposed(to + (size_t)(i / LANES * steps + p / TILE) * SQUARE, from,
-                                a.column, rows - i, K - p);
+                const float *from = matrix_at(a, i, p).at;
+                uint16_t *square = to + (size_t)(i / LANES * steps + p / TILE) * SQUARE;
+                pack_pairs(square, from, a.column, K - p, rows - i);
+                transpose_pairs(square);
                 if (sums) add_sums(sums + i, from, a.column, rows - i, K - p);
             }
     else
         for (int i = 0; i < rows; i += LANES)
             for (int p = 0; p < K; p += TILE, to += SQUARE)
-                pack_rows(to, a.at + (size_t)i * a.row + p, a.row, min_int(LANES, rows - i), K - p);
+                pack_rows(to, matrix_at(a, i, p).at, a.row, K - p, rows - i, 0);
 }
 
-/* ---- tiles ---- */
+/* ---- tiles ----
+ * c[rows,columns] (+)= a[rows,32 steps] b[32 steps,columns], for one panel; rows, columns <= 32. a
+ * always has 32 rows: the lower 16 follow the upper 16. */
 
 static void tile_avx512(float *c, size_t c_row, const uint16_t *a, const uint16_t *b, int steps,
                         int rows, int columns, const float *bias, bool accumulate) {
@@ -183,14 +148,12 @@ static void tile_avx512(float *c, size_t c_row, const uint16_t *a, const uint16_
     for (int first = 0; first < rows; first += ROWS) {
         const uint16_t *left = a + (size_t)(first / LANES * steps) * SQUARE + first % LANES * TILE;
         __m512 sum[ROWS][2];
-#pragma GCC unroll 8
-        for (int i = 0; i < ROWS; i++) sum[i][0] = sum[i][1] = _mm512_setzero_ps();
+        EACH(i, ROWS) sum[i][0] = sum[i][1] = _mm512_setzero_ps();
         for (int p = 0; p < steps * LANES; p++) {
             const uint16_t *pairs = b + p / LANES * STEP + p % LANES * 2 * LANES;
             __m512bh b0 = (__m512bh)_mm512_loadu_si512(pairs);
             __m512bh b1 = (__m512bh)_mm512_loadu_si512(pairs + SQUARE);
-#pragma GCC unroll 8
-            for (int i = 0; i < ROWS; i++) {
+            EACH(i, ROWS) {
                 int pair;
                 memcpy(&pair, left + p / LANES * SQUARE + i * TILE + p % LANES * 2, sizeof pair);
                 __m512bh value = (__m512bh)_mm512_set1_epi32(pair);
@@ -198,22 +161,20 @@ static void tile_avx512(float *c, size_t c_row, const uint16_t *a, const uint16_
                 sum[i][1] = _mm512_dpbf16_ps(sum[i][1], value, b1);
             }
         }
-#pragma GCC unroll 8
-        for (int i = 0; i < ROWS; i++)
-#pragma GCC unroll 2
-            for (int half = 0; half < 2; half++) {
-                if (first + i >= rows) continue;
-                float *to = c + (size_t)(first + i) * c_row + half * LANES;
-                const float *start = accumulate ? to : bias ? bias + half * LANES : NULL;
-                __m512 total = sum[i][half];
-                if (start) total = _mm512_add_ps(total, _mm512_maskz_loadu_ps(mask[half], start));
-                _mm512_mask_storeu_ps(to, mask[half], total);
-            }
+        EACH(i, ROWS) EACH(half, 2) {
+            if (first + (int)i >= rows) continue;
+            float *to = c + ((size_t)first + i) * c_row + half * LANES;
+            const float *start = accumulate ? to : bias ? bias + half * LANES : NULL;
+            __m512 total = sum[i][half];
+            if (start) total = _mm512_add_ps(total, _mm512_maskz_loadu_ps(mask[half], start));
+            _mm512_mask_storeu_ps(to, mask[half], total);
+        }
     }
 }
 
-/* Eight tile registers of 16 rows of 64 bytes (Intel's manual, volume 1, chapter 18). */
-static void amx_configure(void) {
+/* AMX's eight tile registers of 16 rows of 64 bytes (Intel's manual, volume 1, chapter 18) are
+ * configured before the tiles of a call, and released after them. Returns whether they are. */
+static bool amx_begin(const Thread *thread) {
     static const struct {
         uint8_t palette, start_row, reserved[14];
         uint16_t row_bytes[16];
@@ -221,7 +182,13 @@ static void amx_configure(void) {
     } configuration = {.palette = 1,
                        .row_bytes = {64, 64, 64, 64, 64, 64, 64, 64},
                        .rows = {16, 16, 16, 16, 16, 16, 16, 16}};
+    if (thread->products != &amx_products) return false;
     _tile_loadconfig(&configuration);
+    return true;
+}
+
+static void amx_end(bool amx) {
+    if (amx) _tile_release();
 }
 
 static void tile_amx(float *c, size_t c_row, const uint16_t *a, const uint16_t *b, int steps,
@@ -290,148 +257,104 @@ static size_t block_at(int p, int N) {
     return (size_t)panels_in(N) * panel_size(p);
 }
 
-static void pack_weights(const Thread *thread, float *packed, Matrix b, int K, int N) {
+static void pack(const Thread *thread, float *packed, Matrix b, int K, int N) {
     int blocks = (K + TERMS - 1) / TERMS, panels = panels_in(N);
     Share share = team_share(thread, (size_t)blocks * (size_t)panels, 1);
     for (int i = (int)share.begin; i < (int)share.end; i++) {
         int p = i / panels * TERMS, j = i % panels, terms = min_int(TERMS, K - p);
-        Matrix part = {b.at + (size_t)p * b.row, b.row, b.column};
-        pack_panel((uint16_t *)packed + block_at(p, N) + (size_t)j * panel_size(terms), part, terms,
-                   N, j);
+        uint16_t *panel = (uint16_t *)packed + block_at(p, N) + (size_t)j * panel_size(terms);
+        for (int step = 0; step < steps_in(terms); step++)
+            pack_step(panel, matrix_at(b, p, 0), terms, N, j, step);
     }
 }
 
 /* Multiplies packed rows by panels that are `panel` numbers apart. */
-static void multiply_block(const Tiles *tiles, float *c, size_t c_row, const uint16_t *a,
+static void multiply_block(bool amx, float *c, size_t c_row, const uint16_t *a,
                            const uint16_t *block, size_t panel, int M, int first, int N, int K,
                            const float *bias, bool accumulate) {
     size_t row = (size_t)steps_in(K) * TILE;
     for (int j = first; j < N; j += TILE)
         for (int i = 0; i < M; i += TILE)
-            tiles->tile(c + (size_t)i * c_row + (size_t)j, c_row, a + (size_t)i * row,
-                        block + (size_t)(j / TILE) * panel, steps_in(K), min_int(TILE, M - i),
-                        min_int(TILE, N - j), bias ? bias + j : NULL, accumulate);
+            (amx ? tile_amx : tile_avx512)(c + (size_t)i * c_row + (size_t)j, c_row,
+                                           a + (size_t)i * row, block + (size_t)(j / TILE) * panel,
+                                           steps_in(K), min_int(TILE, M - i), min_int(TILE, N - j),
+                                           bias ? bias + j : NULL, accumulate);
 }
 
-static void multiply_rows(const Thread *thread, const Tiles *tiles, float *c, size_t c_row,
-                          Matrix a, Packed b, int M, int K, const float *bias, Share columns) {
+static void multiply(const Thread *thread, float *c, size_t c_row, Matrix a, Packed b, int M, int K,
+                     const float *bias, Share columns) {
     uint16_t *left = (uint16_t *)thread->left;
+    bool amx = amx_begin(thread);
     for (int i = 0; i < M; i += MATMUL_ROWS)
         for (int p = 0; p < K; p += TERMS) {
             int rows = min_int(MATMUL_ROWS, M - i), terms = min_int(TERMS, K - p);
-            Matrix part = {a.at + (size_t)i * a.row + (size_t)p * a.column, a.row, a.column};
-            pack_left(left, part, rows, terms, NULL);
-            multiply_block(tiles, c + (size_t)i * c_row, c_row, left,
+            pack_left(left, matrix_at(a, i, p), rows, terms, NULL);
+            multiply_block(amx, c + (size_t)i * c_row, c_row, left,
                            (const uint16_t *)b.at + block_at(p, b.N),
                            panel_size(min_int(TERMS, b.K - p)), rows, (int)columns.begin,
                            (int)columns.end, terms, p == 0 ? bias : NULL, p > 0);
         }
+    amx_end(amx);
 }
 
-static void multiply_upper_rows(const Thread *thread, const Tiles *tiles, float *c, size_t c_row,
-                                Matrix a, Packed b) {
+static void multiply_upper(const Thread *thread, float *c, size_t c_row, Matrix a, Packed b) {
     uint16_t *left = (uint16_t *)thread->left;
+    bool amx = amx_begin(thread);
     for (int i = 0; i < b.N; i += MATMUL_ROWS)
         for (int p = 0; p < b.K; p += TERMS) {
             int rows = min_int(MATMUL_ROWS, b.N - i), terms = min_int(TERMS, b.K - p);
-            pack_left(left, (Matrix){a.at + (size_t)i * a.row + p, a.row, 1}, rows, terms, NULL);
+            pack_left(left, matrix_at(a, i, p), rows, terms, NULL);
             for (int j = i; j < b.N; j += TILE) /* a panel, down to the diagonal */
-                multiply_block(tiles, c + (size_t)i * c_row, c_row, left,
+                multiply_block(amx, c + (size_t)i * c_row, c_row, left,
                                (const uint16_t *)b.at + block_at(p, b.N), panel_size(terms),
                                min_int(rows, j + TILE - i), j, min_int(j + TILE, b.N), terms, NULL,
                                p > 0);
         }
+    amx_end(amx);
 }
 
-static void accumulate_part(const Thread *thread, const Tiles *tiles, float *c, size_t c_row,
-                            Matrix a, Matrix b, int M, int N, int K, float *sums, bool anew) {
+/* The part of this thread is c[M,N], whose columns fit the packed right operand. */
+static void accumulate_part(const Thread *thread, bool amx, float *c, size_t c_row, Matrix a,
+                            Matrix b, int M, int N, int K, float *sums, bool anew) {
     uint16_t *left = (uint16_t *)thread->left, *right = (uint16_t *)thread->right;
     for (int p = 0; p < K; p += TERMS) {
         int terms = min_int(TERMS, K - p);
-        Matrix of_b = {b.at + (size_t)p * b.row, b.row, b.column};
         for (int step = 0; step < steps_in(terms); step++) /* row after row, as memory has them */
             for (int j = 0; j < panels_in(N); j++)
-                pack_step(right + (size_t)j * panel_size(terms), of_b, terms, N, j, step);
+                pack_step(right + (size_t)j * panel_size(terms), matrix_at(b, p, 0), terms, N, j,
+                          step);
         for (int i = 0; i < M; i += MATMUL_ROWS) {
             int rows = min_int(MATMUL_ROWS, M - i);
-            Matrix of_a = {a.at + (size_t)i * a.row + (size_t)p * a.column, a.row, a.column};
-            pack_left(left, of_a, rows, terms, sums ? sums + i : NULL);
-            multiply_block(tiles, c + (size_t)i * c_row, c_row, left, right, panel_size(terms),
-                           rows, 0, N, terms, NULL, !anew || p > 0);
+            pack_left(left, matrix_at(a, i, p), rows, terms, sums ? sums + i : NULL);
+            multiply_block(amx, c + (size_t)i * c_row, c_row, left, right, panel_size(terms), rows,
+                           0, N, terms, NULL, !anew || p > 0);
         }
     }
 }
 
-static void accumulate_product(const Thread *thread, const Tiles *tiles, float *c, size_t c_row,
-                               Matrix a, Matrix b, int M, int N, int K, float *sums, bool anew) {
+static void accumulate(const Thread *thread, float *c, size_t c_row, Matrix a, Matrix b, int M,
+                       int N, int K, float *sums, bool anew) {
     Part own = team_part(thread, M, N, TILE, TILE);
+    bool amx = amx_begin(thread);
     if (sums && anew && own.column == 0 && own.columns > 0)
         memset(sums + own.row, 0, (size_t)own.rows * sizeof *sums);
-    for (int j = own.column; j < own.column + own.columns; j += MATMUL_COLUMNS) {
-        int columns = min_int(MATMUL_COLUMNS, own.column + own.columns - j);
-        Matrix left = {a.at + (size_t)own.row * a.row, a.row, a.column};
-        Matrix right = {b.at + (size_t)j * b.column, b.row, b.column};
-        accumulate_part(thread, tiles, c + (size_t)own.row * c_row + (size_t)j, c_row, left, right,
-                        own.rows, columns, K, sums && j == 0 ? sums + own.row : NULL, anew);
-    }
+    for (int j = own.column; j < own.column + own.columns; j += MATMUL_COLUMNS)
+        accumulate_part(thread, amx, c + (size_t)own.row * c_row + (size_t)j, c_row,
+                        matrix_at(a, own.row, 0), matrix_at(b, 0, j), own.rows,
+                        min_int(MATMUL_COLUMNS, own.column + own.columns - j), K,
+                        sums && j == 0 ? sums + own.row : NULL, anew);
+    amx_end(amx);
 }
 
 /* ---- the two tables ---- */
 
-static const Tiles avx512_tiles = {tile_avx512}, amx_tiles = {tile_amx};
-
-static void avx512_multiply(const Thread *thread, float *c, size_t c_row, Matrix a, Packed b, int M,
-                            int K, const float *bias, Share columns) {
-    multiply_rows(thread, &avx512_tiles, c, c_row, a, b, M, K, bias, columns);
-}
-
-static void avx512_multiply_upper(const Thread *thread, float *c, size_t c_row, Matrix a,
-                                  Packed b) {
-    multiply_upper_rows(thread, &avx512_tiles, c, c_row, a, b);
-}
-
-static void avx512_accumulate(const Thread *thread, float *c, size_t c_row, Matrix a, Matrix b,
-                              int M, int N, int K, float *sums, bool anew) {
-    accumulate_product(thread, &avx512_tiles, c, c_row, a, b, M, N, K, sums, anew);
-}
-
-static void amx_multiply(const Thread *thread, float *c, size_t c_row, Matrix a, Packed b, int M,
-                         int K, const float *bias, Share columns) {
-    amx_configure();
-    multiply_rows(thread, &amx_tiles, c, c_row, a, b, M, K, bias, columns);
-    _tile_release();
-}
-
-static void amx_multiply_upper(const Thread *thread, float *c, size_t c_row, Matrix a, Packed b) {
-    amx_configure();
-    multiply_upper_rows(thread, &amx_tiles, c, c_row, a, b);
-    _tile_release();
-}
-
-static void amx_accumulate(const Thread *thread, float *c, size_t c_row, Matrix a, Matrix b, int M,
-                           int N, int K, float *sums, bool anew) {
-    amx_configure();
-    accumulate_product(thread, &amx_tiles, c, c_row, a, b, M, N, K, sums, anew);
-    _tile_release();
-}
-
-static const Products avx512_products = {.name = "avx512_bf16",
-                                         .attention = &float32_products,
-                                         .rounds = true,
-                                         .packed_size = packed_floats,
-                                         .pack = pack_weights,
-                                         .multiply = avx512_multiply,
-                                         .multiply_upper = avx512_multiply_upper,
-                                         .accumulate = avx512_accumulate};
-static const Products amx_products = {.name = "amx_bf16",
-                                      .attention = &amx_products,
-                                      .rounds = true,
-                                      .rows = TILE,
-                                      .packed_size = packed_floats,
-                                      .pack = pack_weights,
-                                      .multiply = amx_multiply,
-                                      .multiply_upper = amx_multiply_upper,
-                                      .accumulate = amx_accumulate};
+#define LOOPS                                                                         \
+    .rounds = true, .packed_size = packed_floats, .pack = pack, .multiply = multiply, \
+    .multiply_upper = multiply_upper, .accumulate = accumulate
+static const Products avx512_products = {
+    .name = "avx512_bf16", .attention = &float32_products, LOOPS};
+static const Products amx_products = {
+    .name = "amx_bf16", .attention = &amx_products, .rows = TILE, LOOPS};
 
 /* AMX's registers are large: a program must ask the system for permission before it uses them. */
 static bool amx_allowed(void) {

@@ -1,6 +1,5 @@
 /* team.c - threads that compute together: each has its own scratch, and its share of the work. */
-#include "model/kernels/kernels.h"
-#include "model/kernels/matmul.h"
+#include "model/kernels/products.h"
 #include "base/memory.h"
 #include "base/threads.h"
 

@@ -7,7 +7,7 @@
 #ifndef TRIL_MODEL_LAYERS_PROGRAM_H
 #define TRIL_MODEL_LAYERS_PROGRAM_H
 
-#include "model/kernels/kernels.h"
+#include "model/kernels/products.h"
 #include "model/layers/layers.h"
 #include "model/model.h"
 #include "model/view.h"

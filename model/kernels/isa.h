@@ -1,0 +1,198 @@
+/* isa.h - the loops that use vector registers, in a table for each instruction set. Private to
+ * model/.
+ *
+ * isa.c is one source, compiled once for each set; choose.c picks the widest table that the
+ * processor runs. Arrays are row-major float32, owned by the caller. Loops do not fail. */
+#ifndef TRIL_MODEL_KERNELS_ISA_H
+#define TRIL_MODEL_KERNELS_ISA_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A matrix in memory: element (i, j) is at[i * row + j * column]. Swapping the two strides
+ * transposes it. Borrowed. */
+typedef struct {
+    const float *at;
+    size_t row, column;
+} Matrix;
+
+static inline Matrix matrix_at(Matrix m, int row, int column) {
+    return (Matrix){m.at + (size_t)row * m.row + (size_t)column * m.column, m.row, m.column};
+}
+
+/* A part of c = start + a b. The rows of c, b and start are c_row, b_row and start_row floats
+ * apart. Element (i,j) starts from start[i start_row + j], from 0 if start is NULL, and adds its K
+ * terms in order. start may be c. */
+typedef struct {
+    float *c;
+    size_t c_row;
+    Matrix a;
+    const float *b;
+    size_t b_row;
+    const float *start;
+    size_t start_row;
+    int K;
+} Tile;
+
+static inline void tile_lower(Tile *t, int rows) {
+    t->c += (size_t)rows * t->c_row;
+    t->a.at += (size_t)rows * t->a.row;
+    if (t->start) t->start += (size_t)rows * t->start_row;
+}
+
+/* A dropout mask for one row: element j is kept, and multiplied by `scale`, if a hash of (key, j)
+ * is below `threshold`. */
+typedef struct {
+    uint64_t key;
+    uint32_t threshold; /* keep probability * (2^32 - 1) */
+    float scale;        /* 1 / keep probability */
+} DropoutRow;
+
+/* One step of AdamW (Loshchilov and Hutter, "Decoupled Weight Decay Regularization", 2019). */
+typedef struct {
+    float learning_rate, beta1, beta2, epsilon, decay;
+    float correction1, correction2; /* 1 - beta^step */
+    float gradient_scale;           /* from clipping */
+} AdamW;
+
+enum { KEY_GROUP = 16, INT8_PANEL = 64 }; /* multiples of the lanes of every table */
+
+/* Outputs must not overlap inputs unless a comment allows it. to_row and from_row are the floats
+ * from one row to the next. */
+typedef struct Isa {
+    const char *name;
+    int lanes; /* floats in a vector */
+    int tile_rows, tile_columns;
+    int block_terms; /* terms in a block: as many rows of tile_columns as fit the L1 cache */
+
+    /* One tile of 1 <= rows <= tile_rows and 1 <= columns <= tile_columns. b is readable up to a
+       whole number of vectors. If `ahead` is not NULL, K cache lines from there on are prefetched;
+       so are the rows of c below the tile. */
+    void (*tile)(const Tile *t, int rows, int columns, const float *ahead);
+    /* The same for `count` whole tiles, each below the one before, with the same panel b; b_row is
+       tile_columns. From `ahead` to about `end`, cache lines are prefetched, one for two terms of a
+       tile; none if `ahead` is `end`. */
+    void (*tiles)(const Tile *t, int count, const float *ahead, const float *end);
+
+    /* to[j,i] = from[i,j] for rows x columns elements; may prefetch the rows after these */
+    void (*transpose)(float *to, size_t to_row, const float *from, size_t from_row, int rows,
+                      int columns);
+    /* to[i,j] = from[i,j], likewise */
+    void (*copy)(float *to, size_t to_row, const float *from, size_t from_row, int rows,
+                 int columns);
+    /* copy, and adds the rows to sums[columns], one after another */
+    void (*copy_and_sum)(float *to, size_t to_row, const float *from, size_t from_row, int rows,
+                         int columns, float *sums);
+    /* copy, to panels of tile_columns columns, one after another: to[j rows + i tile_columns +
+       k] = from[i,j + k] for every j that is a multiple of tile_columns, as `columns` must be */
+    void (*copy_panels)(float *to, const float *from, size_t from_row, int rows, int columns);
+    /* copy past the cache where the processor can, for numbers that are not read again soon: a
+       line of memory need not be read before it is written */
+    void (*copy_past_cache)(float *to, size_t to_row, const float *from, size_t from_row, int rows,
+                            int columns);
+
+    /* y[groups KEY_GROUP]: q[K] . each key. Keys lie in groups of KEY_GROUP, channel by channel:
+       channel c of key i of a group is at c KEY_GROUP + i; groups are `stride` floats apart. Each
+       sum adds its terms in order. */
+    void (*scores)(float *y, const float *q, const float *keys, size_t stride, int groups, int K);
+    /* y[heads,K]: for each head, the sum of n rows of v, weighted with p[heads,n], in order. p's
+       rows are p_row floats apart, v's v_row. `group` heads in turn read the same columns of v. */
+    void (*means)(float *y, const float *p, size_t p_row, const float *v, size_t v_row, int n,
+                  int K, int heads, int group);
+
+    /* y[columns] = x[K] w[K,columns] + bias for a panel of bfloat16 weights. columns <=
+       tile_columns; bias may be NULL. pairs[p/2,j] has w[p,j] in its lower half; as a whole it is
+       w[p+1,j]. Rows of pairs are whole vectors, padded with 0 */
+    void (*bf16_gemv)(float *y, const float *x, const uint32_t *pairs, int K, int columns,
+                      const float *bias);
+    /* y[columns] = start + scale scales[j] (x[K] . column j), the weights of 8 bits in panels of
+       INT8_PANEL columns, zeros beyond the last; so are the scales. start may be NULL, or y. Of
+       term p and column j of a panel, w has the number at p / 2 * 2 INT8_PANEL + 2 j + p % 2, and
+       zeros beyond an odd K. The sums must fit 32 bits: then they are exact. */
+    void (*int8_gemv)(float *y, const int16_t *x, float scale, const int8_t *w, const float *scales,
+                      int K, int columns, const float *start);
+    /* y[n] = x[n] / scale, rounded to whole numbers from -limit to limit; returns the scale. An odd
+       n is followed by a 0. If x has an infinity or a NaN, so is the scale. */
+    float (*round_to_16)(int16_t *y, const float *x, int limit, int n);
+
+    /* p = softmax(scale * x) for each of `rows` rows of n >= 1 numbers, `row` floats apart in both;
+       scale > 0. lse[i] = ln(sum(exp(scale * x))) of row i; lse may be NULL. p may be x. */
+    void (*softmax)(float *p, size_t row, float *lse, const float *x, float scale, int rows, int n);
+    /* ln(sum(exp(x))), n >= 1 */
+    float (*log_sum_exp)(const float *x, int n);
+    /* The backward of softmax for the same rows. p comes with what softmax's x was, and becomes its
+       result again: p = exp(scale * p - lse). x = p (x - mean) scale, with mean[i] = sum(p x) of
+       row i. */
+    void (*softmax_backward)(float *x, float *p, size_t row, const float *lse, const float *mean,
+                             float scale, int rows, int n);
+    /* x = -infinity in row i from column n + i * more on, up to `columns`, a whole number of
+       vectors: its exponential is 0 */
+    void (*mask)(float *x, size_t row, int rows, int n, int more, int columns);
+
+    /* GELU in its tanh form (Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016). */
+    void (*gelu)(float *y, const float *x, size_t n);
+    /* dx = dy gelu'(x), y = gelu(x); dx may be dy */
+    void (*gelu_backward)(float *dx, float *y, const float *x, const float *dy, size_t n);
+    /* y = gate s(gate) up, s the logistic function */
+    void (*swiglu)(float *y, const float *gate, const float *up, size_t n);
+    /* its gradients, and y recomputed; dgate may be dy */
+    void (*swiglu_backward)(float *dgate, float *dup, float *y, const float *gate, const float *up,
+                            const float *dy, size_t n);
+
+    /* y = (x - mean) rstd w + b over n channels; writes mean and rstd = 1/sqrt(variance+1e-5).
+       _recompute: from the saved ones */
+    void (*normalize)(float *y, float *mean, float *rstd, const float *x, const float *w,
+                      const float *b, int n);
+    void (*normalize_recompute)(float *y, const float *x, float mean, float rstd, const float *w,
+                                const float *b, int n);
+    /* dx += the gradient of x; dw += dy (x - mean) rstd, db += dy, for one row */
+    void (*normalize_backward)(float *dx, float *dw, float *db, const float *dy, const float *x,
+                               float mean, float rstd, const float *w, int n);
+    /* y = x rstd w, likewise, with rstd = 1/sqrt(mean(x^2)+1e-6); dw += dy x rstd */
+    void (*rms_normalize)(float *y, float *rstd, const float *x, const float *w, int n);
+    void (*rms_normalize_recompute)(float *y, const float *x, float rstd, const float *w, int n);
+    void (*rms_normalize_backward)(float *dx, float *dw, const float *dy, const float *x,
+                                   float rstd, const float *w, int n);
+
+    /* Rotates the pairs (x[i], x[i + half]), i < half, by the angles with cosine[half] and
+       sine[half]; back if `way` is -1, not 1. y may be x. */
+    void (*rotate)(float *y, const float *x, const float *cosine, const float *sine, float way,
+                   int half);
+
+    /* y = x_0 + sum_(k < K) taps_k x_k over n channels: x_k is k * `next` floats after x, row k of
+       taps k * `row`. Each number is one chain of multiply-adds, in the order of k. */
+    void (*convolve)(float *y, const float *x, ptrdiff_t next, const float *taps, size_t row, int K,
+                     int n);
+    /* dtaps_k += sum_t dy_t x_(t-k) over n channels, k < K and 0 <= t < tokens: rows of all three
+       are `row` floats apart, and dy and x point to row 0. Likewise, in the order of t. */
+    void (*convolve_gradients)(float *dtaps, const float *dy, const float *x, size_t row,
+                               int tokens, int K, int n);
+
+    void (*dropout)(float *y, const float *x, DropoutRow mask, int n); /* y may be x */
+    void (*add)(float *y, const float *x, size_t n);                   /* y += x */
+    void (*sum)(float *y, const float *a, const float *b, size_t n); /* y = a + b; may be either */
+    /* y = b y + a x; x may be y */
+    void (*axpby)(float *y, float b, const float *x, float a, size_t n);
+    float (*dot)(const float *a, const float *b, size_t n);
+    /* one step for n weights; m and v are their first and second moments */
+    void (*adamw)(float *w, float *m, float *v, const float *dw, AdamW step, size_t n);
+} Isa;
+
+/* `n` floats, up to a whole number of vectors. */
+static inline size_t whole_vectors(const Isa *isa, int n) {
+    size_t lanes = (size_t)isa->lanes; /* a power of two */
+    return ((size_t)n + lanes - 1) & ~(lanes - 1);
+}
+
+/* The tables that this processor runs, narrowest first. Returns how many, at most ISA_MAX. The
+ * tables are constants. */
+enum { ISA_MAX = 4 };
+int isa_available(const Isa *tables[ISA_MAX]);
+
+/* The widest of them, or the one that the environment variable KERNELS names. NULL with a message
+ * if there is none of that name. */
+const Isa *isa_choose(Error *err);
+
+#endif

@@ -1,0 +1,113 @@
+/* copies.h - copies of matrices: transposed, with sums, in panels, past the cache. */
+#ifndef TRIL_MODEL_KERNELS_ISA_COPIES_H
+#define TRIL_MODEL_KERNELS_ISA_COPIES_H
+
+#include "model/kernels/isa/vectors.h"
+
+static inline void transpose_square(float *to, size_t to_row, const float *from, size_t from_row) {
+    Vector row[LANES];
+    EACH(i, LANES) row[i] = load(from + i * from_row);
+    transpose_lanes(row);
+    EACH(i, LANES) store(to + i * to_row, row[i]);
+}
+
+static void transpose(float *to, size_t to_row, const float *from, size_t from_row, int rows,
+                      int columns) {
+    int whole_rows = rows / LANES * LANES, whole_columns = columns / LANES * LANES;
+    for (int i = 0; i < whole_rows; i += LANES)
+        for (int j = 0; j < whole_columns; j += LANES) {
+            const float *square = from + (size_t)i * from_row + (size_t)j;
+            /* the rows below, which the hardware does not predict */
+            EACH(k, LANES) __builtin_prefetch(square + (LANES + k) * from_row);
+            transpose_square(to + (size_t)j * to_row + (size_t)i, to_row, square, from_row);
+        }
+    for (int i = 0; i < rows; i++)
+        for (int j = i < whole_rows ? whole_columns : 0; j < columns; j++)
+            to[(size_t)j * to_row + (size_t)i] = from[(size_t)i * from_row + (size_t)j];
+}
+
+/* The distance of prefetches, in rows: the hardware does not predict the jump to the next row. */
+enum { ROWS_AHEAD = 12 };
+
+static void copy(float *to, size_t to_row, const float *from, size_t from_row, int rows,
+                 int columns) {
+    for (int i = 0; i < rows; i++, to += to_row, from += from_row) {
+        int j = 0;
+        for (; j + LINE <= columns; j += LINE) {
+            __builtin_prefetch(from + ROWS_AHEAD * from_row + j);
+            EACH(k, LINE / LANES) store(to + j + k * LANES, load(from + j + k * LANES));
+        }
+        for (; j + LANES <= columns; j += LANES) store(to + j, load(from + j));
+        for (; j < columns; j++) to[j] = from[j];
+    }
+}
+
+INLINE void copy_and_sum_of(const int vectors, float *to, size_t to_row, const float *from,
+                            size_t from_row, int rows, float *sums) {
+    Vector sum[MATMUL_STRIP / LANES];
+    EACH(j, vectors) sum[j] = load(sums + j * LANES);
+    for (int i = 0; i < rows; i++, to += to_row, from += from_row) EACH(j, vectors) {
+            if (j * LANES % LINE == 0) __builtin_prefetch(from + ROWS_AHEAD * from_row + j * LANES);
+            Vector of = load(from + j * LANES);
+            store(to + j * LANES, of);
+            sum[j] += of;
+        }
+    EACH(j, vectors) store(sums + j * LANES, sum[j]);
+}
+
+/* A strip is whole, or the last of a side, and sides are mostly multiples of 32. */
+static void copy_and_sum(float *to, size_t to_row, const float *from, size_t from_row, int rows,
+                         int columns, float *sums) {
+    if (columns == MATMUL_STRIP) {
+        copy_and_sum_of(MATMUL_STRIP / LANES, to, to_row, from, from_row, rows, sums);
+    } else if (columns == 64) {
+        copy_and_sum_of(64 / LANES, to, to_row, from, from_row, rows, sums);
+    } else if (columns == 32) {
+        copy_and_sum_of(32 / LANES, to, to_row, from, from_row, rows, sums);
+    } else {
+        copy(to, to_row, from, from_row, rows, columns);
+        for (int i = 0; i < rows; i++)
+            for (int j = 0; j < columns; j++) sums[j] += to[(size_t)i * to_row + (size_t)j];
+    }
+}
+
+/* `rows` rows, from one panel of the result to the next. */
+INLINE void copy_rows(const int rows, float *to, size_t panel, const float *from, size_t from_row,
+                      int columns) {
+    enum { AHEAD = 4 };
+    for (int j = 0; j < columns; j += TILE_COLUMNS, to += panel, from += TILE_COLUMNS)
+        EACH(i, rows) EACH(k, TILE_VECTORS) {
+            const float *at = from + i * from_row + k * LANES;
+            if (k * LANES % LINE == 0) __builtin_prefetch(at + AHEAD * from_row);
+            store(to + i * TILE_COLUMNS + k * LANES, load(at));
+        }
+}
+
+/* The same row of all panels often lies in one set of the L1 cache, which holds 8 or 12 lines. So
+ * several rows are copied together; otherwise the lines would leave the cache before the next rows
+ * are written. Each row is read from its begin to its end: the hardware prefetches that. */
+static void copy_panels(float *to, const float *from, size_t from_row, int rows, int columns) {
+    enum { SOME = 8 };
+    size_t panel = (size_t)rows * TILE_COLUMNS;
+    int i = 0;
+    for (; i + SOME <= rows; i += SOME, from += SOME * from_row, to += SOME * TILE_COLUMNS)
+        copy_rows(SOME, to, panel, from, from_row, columns);
+    for (; i < rows; i++, from += from_row, to += TILE_COLUMNS)
+        copy_rows(1, to, panel, from, from_row, columns);
+}
+
+/* The fence lets other threads see what they synchronize with after it. */
+static void copy_past_cache(float *to, size_t to_row, const float *from, size_t from_row, int rows,
+                            int columns) {
+#if defined INTRINSIC
+    if ((uintptr_t)to % sizeof(Vector) == 0 && to_row % LANES == 0 && columns % LANES == 0) {
+        for (int i = 0; i < rows; i++, to += to_row, from += from_row)
+            for (int j = 0; j < columns; j += LANES) INTRINSIC(stream_ps)(to + j, load(from + j));
+        _mm_sfence();
+        return;
+    }
+#endif
+    copy(to, to_row, from, from_row, rows, columns);
+}
+
+#endif

@@ -1,0 +1,112 @@
+/* rounded.h - one row times weights of 16 or 8 bits. */
+#ifndef TRIL_MODEL_KERNELS_ISA_ROUNDED_H
+#define TRIL_MODEL_KERNELS_ISA_ROUNDED_H
+
+#include "model/kernels/isa/vectors.h"
+
+/* The distance of prefetches: a page of 4 KiB, beyond which the hardware does not prefetch. */
+enum { PAIRS_AHEAD = 1024 };
+
+/* A bfloat16 is the upper half of a float. rounded_weights.c rounds the upper number of a pair with
+ * the lower one's bits below it. */
+INLINE void bf16_gemv_of(const int vectors, float *y, const float *x, const uint32_t *pairs, int K,
+                         int columns, const float *bias) {
+    Vector even[TILE_VECTORS] = {0}, odd[TILE_VECTORS] = {0};
+    float sums[TILE_COLUMNS] = {0};
+    for (int p = 0; p < K; p += 2, pairs += vectors * LANES) {
+        float first = x[p], second = p + 1 < K ? x[p + 1] : 0;
+        EACH(j, vectors) {
+            __builtin_prefetch(pairs + j * LANES + PAIRS_AHEAD);
+            Bits both = *(const UnalignedBits *)(pairs + j * LANES);
+            even[j] = multiply_add(all(first), (Vector)(both << 16), even[j]);
+            odd[j] = multiply_add(all(second), (Vector)both, odd[j]);
+        }
+    }
+    EACH(j, vectors) store(sums + j * LANES, even[j] + odd[j]);
+    for (int j = 0; j < columns; j++) y[j] = bias ? bias[j] + sums[j] : sums[j];
+}
+
+static void bf16_gemv(float *y, const float *x, const uint32_t *pairs, int K, int columns,
+                      const float *bias) {
+    /* clang-format off */
+#define GEMV(n) case n: if (n <= TILE_VECTORS) bf16_gemv_of(n, y, x, pairs, K, columns, bias); break;
+    switch ((columns + LANES - 1) / LANES) { GEMV(1) GEMV(2) GEMV(3) GEMV(4) }
+    /* clang-format on */
+}
+
+typedef int32_t Pairs __attribute__((aligned(2), may_alias)); /* two int16_t */
+
+/* sum + x0 w0 + x1 w1 in each lane: `both` is x0 and x1, and w has w0 and w1 of each lane. */
+static inline Integers add_pairs(Integers sum, int32_t both, const int8_t *w) {
+#if defined PORTABLE || !(defined __x86_64__ || defined __aarch64__)
+    int16_t x[2];
+    memcpy(x, &both, sizeof x);
+    for (int i = 0; i < LANES; i++) sum[i] += x[0] * w[2 * i] + x[1] * w[2 * i + 1];
+    return sum;
+#elif defined __AVX512BW__
+    __m512i wide = _mm512_cvtepi8_epi16(_mm256_loadu_si256((const void *)w));
+    return sum + (Integers)_mm512_madd_epi16(wide, _mm512_set1_epi32(both));
+#elif defined __AVX2__
+    __m256i wide = _mm256_cvtepi8_epi16(_mm_loadu_si128((const void *)w));
+    return sum + (Integers)_mm256_madd_epi16(wide, _mm256_set1_epi32(both));
+#elif defined __x86_64__
+    __m128i twice = _mm_loadl_epi64((const void *)w);
+    __m128i wide = _mm_srai_epi16(_mm_unpacklo_epi8(twice, twice), 8);
+    return sum + (Integers)_mm_madd_epi16(wide, _mm_set1_epi32(both));
+#else
+    int16x8_t wide = vmovl_s8(vld1_s8(w)), x = vreinterpretq_s16_s32(vdupq_n_s32(both));
+    int32x4_t low = vmull_s16(vget_low_s16(wide), vget_low_s16(x));
+    return sum + (Integers)vpaddq_s32(low, vmull_high_s16(wide, x));
+#endif
+}
+
+static void int8_gemv(float *y, const int16_t *x, float scale, const int8_t *w, const float *scales,
+                      int K, int columns, const float *start) {
+    enum { VECTORS = INT8_PANEL / LANES };
+    for (int first = 0; first < columns; first += INT8_PANEL, scales += INT8_PANEL) {
+        Integers sum[VECTORS] = {0};
+#pragma GCC unroll 4
+        for (int p = 0; p < K; p += 2, w += 2 * INT8_PANEL) {
+            int32_t both = *(const Pairs *)(x + p);
+            EACH(j, VECTORS) sum[j] = add_pairs(sum[j], both, w + 2 * j * LANES);
+        }
+        bool whole = columns - first >= INT8_PANEL;
+        size_t rest = whole ? INT8_PANEL : (size_t)(columns - first);
+        float edge[INT8_PANEL] = {0}, *to = whole ? y + first : edge;
+        const float *from = start ? start + first : NULL;
+        if (from && !whole) from = memcpy(edge, from, rest * sizeof *edge);
+        EACH(j, VECTORS) {
+            Vector both_scales = load(scales + j * LANES) * all(scale);
+            Vector of = __builtin_convertvector(sum[j], Vector) * both_scales;
+            store(to + j * LANES, from ? load(from + j * LANES) + of : of);
+        }
+        if (!whole) memcpy(y + first, edge, rest * sizeof *y);
+    }
+}
+
+/* The largest size is found in the bits of the numbers, in which a NaN is above all. */
+static float round_to_16(int16_t *y, const float *x, int limit, int n) {
+    const float tiny = 0x1p-100f;
+    int32_t most = 0;
+    float largest;
+#pragma omp simd reduction(max : most)
+    for (int i = 0; i < n; i++) {
+        int32_t bits;
+        memcpy(&bits, x + i, sizeof bits);
+        bits &= INT32_MAX;
+        most = bits > most ? bits : most;
+    }
+    memcpy(&largest, &most, sizeof largest);
+    float times = largest < tiny ? 0 : (float)limit / largest;
+#pragma omp simd
+    for (int i = 0; i < n; i++) {
+        float shifted = x[i] * times + shift;
+        int32_t bits;
+        memcpy(&bits, &shifted, sizeof bits);
+        y[i] = (int16_t)bits;
+    }
+    if (n % 2) y[n] = 0;
+    return largest < tiny ? 0 : largest / (float)limit;
+}
+
+#endif

@@ -1,0 +1,164 @@
+/* sums.h - sums of rows, and one query of attention.
+ *
+ * The sum of a row is the sum of 16 lanes at any register width: element i is added to lane i % 16,
+ * then the lanes are added in pairs. */
+#ifndef TRIL_MODEL_KERNELS_ISA_SUMS_H
+#define TRIL_MODEL_KERNELS_ISA_SUMS_H
+
+#include "model/kernels/isa/vectors.h"
+
+enum { WIDE = 16, PARTS = WIDE / LANES };
+
+typedef struct {
+    Vector part[PARTS];
+} Lanes;
+
+/* The next 16 of n > 0 numbers, with zeros beyond the last. */
+static inline Lanes next_lanes(const float *x, size_t n) {
+    Lanes lanes = {0};
+    EACH(i, PARTS) {
+        if (n >= WIDE)
+            lanes.part[i] = load(x + i * LANES);
+        else if (i * LANES < n)
+            lanes.part[i] = load_some(x + i * LANES, n - i * LANES, 0);
+    }
+    return lanes;
+}
+
+/* The reverse. */
+static inline void store_lanes(float *x, size_t n, Lanes lanes) {
+    float padded[WIDE], *to = n < WIDE ? padded : x;
+    EACH(i, PARTS) store(to + i * LANES, lanes.part[i]);
+    if (n < WIDE) memcpy(x, padded, n * sizeof *x);
+}
+
+static inline Lanes multiply_add_lanes(Lanes a, Lanes b, Lanes c) {
+    EACH(j, PARTS) c.part[j] = multiply_add(a.part[j], b.part[j], c.part[j]);
+    return c;
+}
+
+/* The lanes' sum: each half is added to the other, until one lane is left. */
+static inline float sum_lanes(Lanes lanes) {
+    float lane[LANES];
+#pragma GCC unroll 4
+    for (size_t half = PARTS / 2; half > 0; half /= 2)
+        EACH(i, half) lanes.part[i] += lanes.part[i + half];
+    memcpy(lane, lanes.part, sizeof lane);
+#pragma GCC unroll 4
+    for (size_t half = LANES / 2; half > 0; half /= 2) EACH(i, half) lane[i] += lane[i + half];
+    return lane[0];
+}
+
+static inline void add_lanes(Lanes *sum, const float *x, int n) {
+    for (int i = 0; i < n; i += WIDE) {
+        Lanes of_x = next_lanes(x + i, (size_t)(n - i));
+        EACH(j, PARTS) sum->part[j] += of_x.part[j];
+    }
+}
+
+static float dot(const float *a, const float *b, size_t n) {
+    Lanes sum = {0};
+    for (size_t i = 0; i < n; i += WIDE)
+        sum = multiply_add_lanes(next_lanes(a + i, n - i), next_lanes(b + i, n - i), sum);
+    return sum_lanes(sum);
+}
+
+static void add(float *y, const float *x, size_t n) {
+#pragma omp simd
+    for (size_t i = 0; i < n; i++) y[i] += x[i];
+}
+
+static void sum(float *y, const float *a, const float *b, size_t n) {
+#pragma omp simd
+    for (size_t i = 0; i < n; i++) y[i] = a[i] + b[i];
+}
+
+static void axpby(float *y, float b, const float *x, float a, size_t n) {
+#pragma omp simd
+    for (size_t i = 0; i < n; i++) y[i] = fused(b, y[i], a * x[i]);
+}
+
+/* ---- one query of attention ----
+ * Each result is one chain of multiply-adds, as in the tile: so a token alone has the bits that it
+ * has among others. A multiply-add waits for the one before; SUMS chains fill that time. */
+
+enum { GROUP_VECTORS = KEY_GROUP / LANES, SUMS = 8 };
+
+INLINE void scores_of(const int groups, float *y, const float *q, const float *keys, size_t stride,
+                      int K) {
+    Vector sum[SUMS / GROUP_VECTORS][GROUP_VECTORS] = {0};
+    for (size_t c = 0; c < (size_t)K; c++) {
+        Vector of_q = all(q[c]);
+        EACH(i, groups) EACH(j, GROUP_VECTORS) {
+            const float *key = keys + i * stride + c * KEY_GROUP + j * LANES;
+            sum[i][j] = multiply_add(of_q, load(key), sum[i][j]);
+        }
+    }
+    EACH(i, groups) EACH(j, GROUP_VECTORS) store(y + i * KEY_GROUP + j * LANES, sum[i][j]);
+}
+
+static void scores(float *y, const float *q, const float *keys, size_t stride, int groups, int K) {
+    enum { MOST = SUMS / GROUP_VECTORS, HALF = MOST / 2 };
+    for (int some; groups > 0; groups -= some, y += some * KEY_GROUP) {
+        some = groups >= MOST ? MOST : groups >= HALF ? HALF : 1;
+        if (some == MOST)
+            scores_of(MOST, y, q, keys, stride, K);
+        else if (some == HALF)
+            scores_of(HALF, y, q, keys, stride, K);
+        else
+            scores_of(1, y, q, keys, stride, K);
+        keys += (size_t)some * stride;
+    }
+}
+
+/* `vectors` vectors of channels of `heads` heads together. */
+INLINE void means_of(const int heads, const int vectors, float *y, const float *p, size_t p_row,
+                     const float *const *v, size_t v_row, int n, int K) {
+    Vector sum[SUMS] = {0};
+    for (size_t s = 0; s < (size_t)n; s++) EACH(h, heads) {
+            Vector weight = all(p[h * p_row + s]);
+            EACH(i, vectors) {
+                size_t at = h * (size_t)vectors + i;
+                sum[at] = multiply_add(weight, load(v[h] + s * v_row + i * LANES), sum[at]);
+            }
+        }
+    EACH(i, heads * vectors)
+    store(y + i / (size_t)vectors * (size_t)K + i % (size_t)vectors * LANES, sum[i]);
+}
+
+/* The same with constants. */
+static void means_some(int heads, int vectors, float *y, const float *p, size_t p_row,
+                       const float *const *v, size_t v_row, int n, int K) {
+    /* clang-format off */
+#define MEANS(m, w) case (m) * 16 + (w): means_of(m, w, y, p, p_row, v, v_row, n, K); break;
+    switch (heads * 16 + vectors) {
+        MEANS(1, 8) MEANS(1, 4) MEANS(1, 2) MEANS(1, 1) MEANS(2, 4) MEANS(4, 2) MEANS(8, 1)
+    }
+    /* clang-format on */
+}
+
+/* As many channels of a head together as whole vectors allow: 8, 4, 2 or 1 of them, and SUMS
+ * vectors of several heads; the rest one by one. */
+static void means(float *y, const float *p, size_t p_row, const float *v, size_t v_row, int n,
+                  int K, int heads, int group) {
+    const float *from[SUMS];
+    int k = 0;
+    for (int vectors = SUMS; vectors > 0; vectors /= 2)
+        for (; k + vectors * LANES <= K; k += vectors * LANES)
+            for (int h = 0, some; h < heads; h += some) {
+                some = vectors * (heads - h) >= SUMS ? SUMS / vectors : 1;
+                for (int i = 0; i < SUMS; i++) from[i] = v + (h + i) / group * K + k;
+                means_some(some, vectors, y + h * K + k, p + (size_t)h * p_row, p_row, from, v_row,
+                           n, K);
+            }
+    for (; k < K; k++)
+        for (int h = 0; h < heads; h++) {
+            float sum = 0;
+            for (int s = 0; s < n; s++)
+                sum = fused(p[(size_t)h * p_row + (size_t)s],
+                            v[(size_t)s * v_row + (size_t)(h / group * K + k)], sum);
+            y[h * K + k] = sum;
+        }
+}
+
+#endif

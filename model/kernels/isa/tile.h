@@ -1,0 +1,102 @@
+/* tile.h - the register tile: rows times columns of a product in registers. */
+#ifndef TRIL_MODEL_KERNELS_ISA_TILE_H
+#define TRIL_MODEL_KERNELS_ISA_TILE_H
+
+#include "model/kernels/isa/vectors.h"
+
+enum {
+    PANEL = 8192, /* floats of a panel that fit the L1 cache with a strip of the left operand */
+    BLOCK_TERMS = PANEL / TILE_COLUMNS < MATMUL_TERMS ? PANEL / TILE_COLUMNS : MATMUL_TERMS
+};
+
+/* Adds one term to the sums. The rows of a are reached from two pointers, to row 0 and to row
+ * rows / 2, so that the addresses need few registers. */
+INLINE void add_term(const int rows, const int vectors, Vector sum[TILE_ROWS][TILE_VECTORS],
+                     const float *upper, const float *lower, size_t a_row, const float *b) {
+    const size_t half = (size_t)rows / 2;
+    Vector row[TILE_VECTORS];
+    EACH(j, vectors) row[j] = load(b + j * LANES);
+    EACH(i, rows) {
+        Vector value = all(i < half ? upper[i * a_row] : lower[(i - half) * a_row]);
+        EACH(j, vectors) sum[i][j] = multiply_add(value, row[j], sum[i][j]);
+    }
+}
+
+/* The sums start from t.start, so a long sum is one chain however it is cut into blocks. The rows
+ * of c that the next tile needs are prefetched; so are cache lines from `ahead` on, unless it is
+ * NULL, one for the 1 or 2 `terms` of a turn. */
+INLINE void tile_of(const int rows, const int vectors, const int terms, Tile t, size_t columns,
+                    const float *ahead) {
+    static const float zeros[TILE_COLUMNS] = {0};
+    const float *lower = t.a.at + (size_t)rows / 2 * t.a.row;
+    Vector sum[TILE_ROWS][TILE_VECTORS];
+    float edge[TILE_COLUMNS];
+    bool whole = columns == (size_t)vectors * LANES;
+    if (!whole) memset(edge, 0, sizeof edge);
+    EACH(i, rows) {
+        const float *from = t.start ? t.start + i * t.start_row : zeros;
+        if (!whole) from = memcpy(edge, from, columns * sizeof *edge);
+        EACH(j, vectors) {
+            sum[i][j] = load(from + j * LANES);
+            if (j * LANES % LINE == 0)
+                __builtin_prefetch(t.c + ((size_t)rows + i) * t.c_row + j * LANES, 1);
+        }
+    }
+    for (int p = 0; p < t.K / terms; p++) {
+        EACH(i, terms)
+        add_term(rows, vectors, sum, t.a.at + i * t.a.column, lower + i * t.a.column, t.a.row,
+                 t.b + i * t.b_row);
+        if (ahead) __builtin_prefetch(ahead + p * LINE, 0, 2);
+        t.a.at += (size_t)terms * t.a.column;
+        lower += (size_t)terms * t.a.column;
+        t.b += (size_t)terms * t.b_row;
+    }
+    if (terms > 1 && t.K % 2) add_term(rows, vectors, sum, t.a.at, lower, t.a.row, t.b);
+    EACH(i, rows) {
+        float *to = whole ? t.c + i * t.c_row : edge;
+        EACH(j, vectors) store(to + j * LANES, sum[i][j]);
+        if (!whole) memcpy(t.c + i * t.c_row, edge, columns * sizeof *t.c);
+    }
+}
+
+static void tile(const Tile *t, int rows, int columns, const float *ahead) {
+    /* clang-format off */
+#define TILE(m, n) case (m) * 8 + (n): \
+        if (m <= TILE_ROWS && n <= TILE_VECTORS) \
+            tile_of(m, n, 1, *t, (size_t)columns, ahead); \
+        break;
+#define TILES(m) TILE(m, 1) TILE(m, 2) TILE(m, 3) TILE(m, 4)
+    switch (rows * 8 + (columns + LANES - 1) / LANES) {
+        TILES(1) TILES(2) TILES(3) TILES(4) TILES(5) TILES(6)
+    }
+    /* clang-format on */
+}
+
+INLINE void tiles_of(Tile t, int count, const float *ahead, const float *end) {
+    t.b_row = TILE_COLUMNS;
+    for (int i = 0; i < count; i++) {
+        if (ahead && ahead < end) {
+            tile_of(TILE_ROWS, TILE_VECTORS, 2, t, TILE_COLUMNS, ahead);
+            ahead += t.K / 2 * LINE;
+        } else {
+            tile_of(TILE_ROWS, TILE_VECTORS, 2, t, TILE_COLUMNS, NULL);
+        }
+        tile_lower(&t, TILE_ROWS);
+    }
+}
+
+/* With constants for the strides of a matrix in place and of a packed strip. */
+static void tiles(const Tile *at, int count, const float *ahead, const float *end) {
+    Tile t = *at;
+    if (t.a.column == 1) {
+        t.a.column = 1;
+        tiles_of(t, count, ahead, end);
+    } else if (t.a.row == 1 && t.a.column == MATMUL_STRIP) {
+        t.a = (Matrix){t.a.at, 1, MATMUL_STRIP};
+        tiles_of(t, count, ahead, end);
+    } else {
+        tiles_of(t, count, ahead, end);
+    }
+}
+
+#endif

@@ -1,0 +1,198 @@
+/* vectors.h - the vector registers of the instruction set for which isa.c is compiled.
+ *
+ * Every set with a fused multiply-add gives the same bits. So the compiler never decides what is
+ * fused (-ffp-contract=off): the functions `fused` and `multiply_add` do. SSE2 has no fused
+ * multiply-add; its bits differ. */
+#ifndef TRIL_MODEL_KERNELS_ISA_VECTORS_H
+#define TRIL_MODEL_KERNELS_ISA_VECTORS_H
+
+#include "model/kernels/products.h"
+
+#include <string.h>
+#if defined __x86_64__
+#include <immintrin.h>
+#elif defined __aarch64__
+#include <arm_neon.h>
+#endif
+
+/* TILE_ROWS x TILE_VECTORS are the most accumulators that leave registers for a row of b and a
+ * broadcast of a: 24 of 32 registers; of 16 registers 12 or, without fused multiply-add, 8. */
+#if defined PORTABLE || defined __AVX512F__
+enum { LANES = 16, ZIP_LANES = 16, TILE_ROWS = 6, TILE_VECTORS = 4 };
+#define ZIP_LOW  0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define ZIP_HIGH 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#if !defined PORTABLE
+#define INTRINSIC(name) _mm512_##name
+#endif
+#elif defined __AVX2__
+enum { LANES = 8, ZIP_LANES = 4, TILE_ROWS = 6, TILE_VECTORS = 2 };
+#define ZIP_LOW         0, 8, 1, 9, 4, 12, 5, 13
+#define ZIP_HIGH        2, 10, 3, 11, 6, 14, 7, 15
+#define INTRINSIC(name) _mm256_##name
+#else
+#define ZIP_LOW  0, 4, 1, 5
+#define ZIP_HIGH 2, 6, 3, 7
+#if defined __aarch64__
+enum { LANES = 4, ZIP_LANES = 4, TILE_ROWS = 6, TILE_VECTORS = 4 };
+#elif defined __wasm__ /* the registers are the browser's to give; found by trial */
+enum { LANES = 4, ZIP_LANES = 4, TILE_ROWS = 2, TILE_VECTORS = 4 };
+#else
+enum { LANES = 4, ZIP_LANES = 4, TILE_ROWS = 4, TILE_VECTORS = 2 };
+#endif
+#endif
+enum { TILE_COLUMNS = TILE_VECTORS * LANES, LINE = 16 /* floats in a cache line */ };
+
+/* For functions whose const parameters are constants after inlining, so that arrays of vectors are
+ * registers. */
+#define INLINE static inline __attribute__((always_inline))
+
+/* for (i = 0; i < n; i++), unrolled; n is a constant. */
+#define EACH(i, n) _Pragma("GCC unroll 32") for (size_t i = 0; i < (size_t)(n); i++)
+
+typedef float Vector __attribute__((vector_size(LANES * sizeof(float))));
+typedef uint32_t Bits __attribute__((vector_size(LANES * sizeof(float))));
+typedef int32_t Integers __attribute__((vector_size(LANES * sizeof(float))));
+/* In memory, unaligned. */
+#define IN_MEMORY vector_size(LANES * sizeof(float)), aligned(4), may_alias
+typedef float Unaligned __attribute__((IN_MEMORY));
+typedef uint32_t UnalignedBits __attribute__((IN_MEMORY));
+
+static inline Vector load(const float *x) {
+    return *(const Unaligned *)x;
+}
+
+static inline void store(float *x, Vector of) {
+    *(Unaligned *)x = of;
+}
+
+/* A float plus this is rounded to an integer, which is in the low bits of the sum. */
+static const float shift = 0x1.8p23f;
+
+/* x in every lane: x - 0 is x, also if x is -0. */
+static inline Vector all(float x) {
+    return x - (Vector){0};
+}
+
+/* a b + c, rounded once where the set has an instruction for that. */
+static inline float fused(float a, float b, float c) {
+#if defined __FMA__ || defined __aarch64__
+    return __builtin_fmaf(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
+static inline Vector multiply_add(Vector a, Vector b, Vector c) {
+#if defined PORTABLE
+    for (int i = 0; i < LANES; i++) c[i] = fused(a[i], b[i], c[i]);
+    return c;
+#elif defined INTRINSIC
+    return INTRINSIC(fmadd_ps)(a, b, c);
+#elif defined __aarch64__
+    return vfmaq_f32(c, a, b);
+#else
+    return a * b + c;
+#endif
+}
+
+/* a in the lanes whose bits are set in `which`, else b. */
+static inline Vector pick(Bits which, Vector a, Vector b) {
+    return (Vector)(((Bits)a & which) | ((Bits)b & ~which));
+}
+
+/* a < b ? a : b; b if one of them is NaN. */
+static inline Vector smaller(Vector a, Vector b) {
+#if defined INTRINSIC
+    return INTRINSIC(min_ps)(a, b);
+#else
+    return pick((Bits)(a < b), a, b);
+#endif
+}
+
+/* a > b ? a : b, likewise. */
+static inline Vector larger(Vector a, Vector b) {
+#if defined INTRINSIC
+    return INTRINSIC(max_ps)(a, b);
+#else
+    return pick((Bits)(a > b), a, b);
+#endif
+}
+
+/* a < b ? 0 : x */
+static inline Vector zero_below(Vector a, Vector b, Vector x) {
+#if defined __AVX512F__
+    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a, b, _CMP_NLT_US), x);
+#else
+    return (Vector)((Bits)x & ~(Bits)(a < b));
+#endif
+}
+
+/* All bits of the lanes below n. */
+static inline Integers lanes_below(int n) {
+    static const int32_t numbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    Integers number;
+    memcpy(&number, numbers, sizeof number);
+    return number < n;
+}
+
+/* The first of n > 0 numbers; beyond the last, `beyond`. No function is called, so that constants
+ * stay in registers. */
+static inline Vector load_some(const float *x, size_t n, float beyond) {
+    if (n >= LANES) return load(x);
+#if defined __AVX512F__
+    return _mm512_mask_loadu_ps(all(beyond), (__mmask16)((1u << n) - 1), x);
+#elif defined INTRINSIC
+    Integers some = lanes_below((int)n);
+    return _mm256_blendv_ps(all(beyond), _mm256_maskload_ps(x, (__m256i)some), (Vector)some);
+#else
+    float padded[LANES];
+    store(padded, all(beyond));
+    memcpy(padded, x, n * sizeof *x);
+    return load(padded);
+#endif
+}
+
+/* The reverse. */
+static inline void store_some(float *x, size_t n, Vector of) {
+    if (n >= LANES) {
+        store(x, of);
+        return;
+    }
+#if defined __AVX512F__
+    _mm512_mask_storeu_ps(x, (__mmask16)((1u << n) - 1), of);
+#elif defined INTRINSIC
+    _mm256_maskstore_ps(x, (__m256i)lanes_below((int)n), of);
+#else
+    float padded[LANES];
+    store(padded, of);
+    memcpy(x, padded, n * sizeof *x);
+#endif
+}
+
+/* Transposes a square of LANES x LANES, or the squares of ZIP_LANES in each half of it: zips row i
+ * with row i + ZIP_LANES/2, log2(ZIP_LANES) times. Each round is a perfect shuffle, which rotates
+ * the bits of an element's index (row, column) by one; together they exchange row and column.
+ * With AVX2, zips across the halves of a vector take three instructions. So its halves are
+ * exchanged first: those that belong to other rows. */
+INLINE void transpose_lanes(Vector row[LANES]) {
+    enum { HALF = ZIP_LANES / 2 };
+    Vector zipped[LANES];
+#if defined INTRINSIC && !defined __AVX512F__
+    EACH(i, 4) {
+        Vector first = row[i], second = row[i + 4];
+        row[i] = __builtin_shufflevector(first, second, 0, 1, 2, 3, 8, 9, 10, 11);
+        row[i + 4] = __builtin_shufflevector(first, second, 4, 5, 6, 7, 12, 13, 14, 15);
+    }
+#endif
+#pragma GCC unroll 4
+    for (int round = 1; round < ZIP_LANES; round *= 2) {
+        EACH(i, LANES / 2) {
+            size_t first = i / HALF * ZIP_LANES + i % HALF, second = first + HALF;
+            zipped[2 * i] = __builtin_shufflevector(row[first], row[second], ZIP_LOW);
+            zipped[2 * i + 1] = __builtin_shufflevector(row[first], row[second], ZIP_HIGH);
+        }
+        EACH(i, LANES) row[i] = zipped[i];
+    }
+}
+
+#endif

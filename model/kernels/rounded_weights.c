@@ -1,0 +1,148 @@
+/* rounded_weights.c - products with weights of 16 or 8 bits. Generation multiplies one row at a
+ * time, so its time goes into reading the weights, not into multiplying: these are a half or a
+ * quarter of the float32 ones. */
+#include "model/kernels/products.h"
+#include "base/array.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- bfloat16 ----
+ * Weights are packed in panels of tile_columns columns. Each row of a panel has two terms, as pairs
+ * of bfloat16. A read shifts the lower number up, but takes the upper one as it is, with the lower
+ * one as its missing bits: that saves an operation. The upper number is rounded with these bits
+ * below it, so the whole is as accurate as a bfloat16. */
+
+/* The upper half of a float, rounded to nearest, when its lower half will be read as `below` (0: a
+ * plain bfloat16). Infinities and NaNs stay. */
+static uint32_t rounded(float x, uint32_t below) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    if ((bits >> 23 & 0xFF) == 0xFF) return bits >> 16 | (x != x ? 0x40 : 0);
+    if (bits << 1 < below) return bits >> 16; /* nearly 0 */
+    return (bits - below + 0x8000) >> 16;
+}
+
+static size_t bf16_size(const Isa *isa, int K, int N) {
+    return (size_t)((K + 1) / 2) * whole_vectors(isa, N);
+}
+
+static void bf16_pack(const Thread *thread, float *packed, Matrix b, int K, int N) {
+    int width = thread->isa->tile_columns;
+    Share panels = team_share(thread, (size_t)((N + width - 1) / width), 1);
+    for (int i = (int)panels.begin; i < (int)panels.end; i++) {
+        int first = i * width, columns = min_int(width, N - first);
+        uint32_t *pairs = (uint32_t *)packed + (size_t)first * (size_t)((K + 1) / 2);
+        for (int p = 0; p < K; p += 2, pairs += whole_vectors(thread->isa, columns))
+            for (int j = 0; j < columns; j++) {
+                const float *even = matrix_at(b, p, first + j).at;
+                pairs[j] = rounded(*even, 0);
+                if (p + 1 < K) pairs[j] |= rounded(even[b.row], pairs[j]) << 16;
+            }
+    }
+}
+
+static void bf16_multiply(const Thread *thread, float *c, size_t c_row, Matrix a, Packed b, int M,
+                          int K, const float *bias, Share columns) {
+    const Isa *isa = thread->isa;
+    for (int j = (int)columns.begin; j < (int)columns.end; j += isa->tile_columns) {
+        const uint32_t *pairs = (const uint32_t *)b.at + (size_t)j * (size_t)((b.K + 1) / 2);
+        for (size_t i = 0; i < (size_t)M; i++)
+            isa->bf16_gemv(c + i * c_row + j, a.at + i * a.row, pairs, K,
+                           min_int(isa->tile_columns, (int)columns.end - j),
+                           bias ? bias + j : NULL);
+    }
+}
+
+const Products bf16_weight_products = {.name = "bf16 weights",
+                                       .attention = &float32_products,
+                                       .packed_size = bf16_size,
+                                       .pack = bf16_pack,
+                                       .multiply = bf16_multiply};
+
+/* ---- 8 bits ----
+ * Each column of the right operand is rounded to whole numbers from -127 to 127 times a scale of
+ * its own. The left row is rounded to 16 bits, times a scale for each block of TERMS terms. So a
+ * sum of a block is a whole number below 2^31: exact, with the same bits on every machine, in any
+ * order.
+ *
+ * Packed are the scales of all columns, then blocks of TERMS terms, in panels of INT8_PANEL
+ * columns. A panel has pairs of terms: of each column the numbers of both, one after the other. */
+
+enum { TERMS = 512, LARGEST = 127, LARGEST_LEFT = INT16_MAX };
+_Static_assert((int64_t)TERMS *LARGEST *LARGEST_LEFT <= INT32_MAX, "a sum is exact");
+
+/* The columns of whole panels. */
+static size_t padded(int N) {
+    return ((size_t)N + INT8_PANEL - 1) / INT8_PANEL * INT8_PANEL;
+}
+
+static size_t even(int K) {
+    return ((size_t)K + 1) / 2 * 2;
+}
+
+static size_t int8_size(const Isa *isa, int K, int N) {
+    (void)isa;
+    return padded(N) + even(K) * padded(N) / sizeof(float);
+}
+
+/* The numbers of the panel from column j on, in the block of terms from p on. */
+static int8_t *panel_at(const float *packed, int K, int N, int p, int j) {
+    int8_t *first = (int8_t *)(packed + padded(N));
+    return first + (size_t)p * padded(N) + even(min_int(TERMS, K - p)) * (size_t)j;
+}
+
+/* Packs column j, and returns its scale. The panels are 0 before. */
+static float pack_column(float *packed, Matrix b, int K, int N, int j) {
+    const float tiny = 0x1p-100f, *column = matrix_at(b, 0, j).at;
+    float largest = 0;
+    for (int p = 0; p < K; p++) {
+        float size = fabsf(column[(size_t)p * b.row]);
+        if (size > largest || size != size) largest = size; /* a NaN stays */
+    }
+    if (largest < tiny) return 0;
+    float scale = largest / LARGEST;
+    for (int first = 0; first < K; first += TERMS) {
+        int8_t *panel = panel_at(packed, K, N, first, j / INT8_PANEL * INT8_PANEL);
+        for (int p = first; p < K && p < first + TERMS; p++) {
+            float x = column[(size_t)p * b.row] / scale;
+            panel[p % TERMS / 2 * 2 * INT8_PANEL + j % INT8_PANEL * 2 + p % 2] =
+                (int8_t)(x == x ? lrintf(x) : 0);
+        }
+    }
+    return scale;
+}
+
+static void int8_pack(const Thread *thread, float *packed, Matrix b, int K, int N) {
+    Share own = team_share(thread, padded(N), INT8_PANEL);
+    for (int first = (int)own.begin; first < (int)own.end; first += INT8_PANEL)
+        for (int p = 0; p < K; p += TERMS)
+            memset(panel_at(packed, K, N, p, first), 0, even(min_int(TERMS, K - p)) * INT8_PANEL);
+    for (int j = (int)own.begin; j < (int)own.end; j++)
+        packed[j] = j < N ? pack_column(packed, b, K, N, j) : 0;
+}
+
+static void int8_multiply(const Thread *thread, float *c, size_t c_row, Matrix a, Packed b, int M,
+                          int K, const float *bias, Share columns) {
+    const Isa *isa = thread->isa;
+    int16_t left[TERMS];
+    int j = (int)columns.begin, end = min_int((int)columns.end, b.N);
+    assert(a.column == 1 && K == b.K);
+    for (int i = 0; i < M && j < end; i++) {
+        float *y = c + (size_t)i * c_row + j;
+        for (int p = 0; p < K; p += TERMS) {
+            int terms = min_int(TERMS, K - p);
+            float scale = isa->round_to_16(left, matrix_at(a, i, p).at, LARGEST_LEFT, terms);
+            const float *start = p > 0 ? y : bias ? bias + j : NULL;
+            isa->int8_gemv(y, left, scale, panel_at(b.at, K, b.N, p, j), b.at + j, terms, end - j,
+                           start);
+        }
+    }
+}
+
+const Products int8_weight_products = {.name = "int8 weights",
+                                       .attention = &float32_products,
+                                       .packed_size = int8_size,
+                                       .pack = int8_pack,
+                                       .multiply = int8_multiply};

@@ -1,0 +1,84 @@
+/* team.h - threads that compute together. Private to model/.
+ *
+ * The threads of a team execute the same function together; a pass over a model starts them once.
+ * Each has its own Thread and computes its share of the rows, heads or channels. Before one thread
+ * uses what another wrote, all wait for each other at a barrier. A barrier costs well below a
+ * microsecond on idle processors; on busy ones it lets other programs run. */
+#ifndef TRIL_MODEL_KERNELS_TEAM_H
+#define TRIL_MODEL_KERNELS_TEAM_H
+
+#include "model/kernels/isa.h"
+
+#include <stdatomic.h>
+
+typedef struct Team Team;
+
+typedef struct Products Products;
+
+/* The context of one thread of a team. */
+typedef struct {
+    const Isa *isa;
+    const Products *products; /* in the chosen precision */
+    Team *team;
+    int index, count; /* 0 <= index < count */
+    /* the thread's own: packed parts of the two operands of a product; scratch for attention and
+       Muon */
+    float *left, *right, *scratch;
+} Thread;
+
+/* Makes a team of at most `threads` >= 1 threads, each with `scratch` floats of scratch. The first
+ * team_run that needs them starts them. team_close releases the team; NULL is allowed. Refused: no
+ * memory; *team is then NULL. */
+bool team_open(Team **team, const Isa *isa, const Products *products, int threads, size_t scratch,
+               Error *err);
+void team_close(Team *team);
+
+/* The memory of one thread of such a team, in floats, with its packed operands. */
+size_t team_scratch(size_t scratch);
+
+/* Calls work(thread, argument) in the first `threads` threads of the team, the calling thread among
+ * them, and returns when all have returned. 1 <= threads <= the team's. The system may give fewer:
+ * Thread.count says how many there are. */
+void team_run(Team *team, int threads, void (*work)(const Thread *thread, void *argument),
+              void *argument);
+
+/* Waits until all threads of the current team_run have called it. What each wrote before, all see
+ * afterwards. */
+void team_barrier(const Thread *thread);
+
+/* This thread's share, begin <= i < end, of `count` items, cut at multiples of `grain`. */
+typedef struct {
+    size_t begin, end;
+} Share;
+Share team_share(const Thread *thread, size_t count, size_t grain);
+
+/* The items of `count` that a thread computes, one after another: its share, and then, where
+ * `taken` is not NULL, what slower threads have left of theirs. taken[threads] has the number of
+ * items taken from the share of each thread: 0 at first. Any thread may then compute any item. */
+typedef struct {
+    const Thread *thread;
+    atomic_int *taken;
+    size_t count;
+    int share;        /* the thread whose share it takes from */
+    size_t own_taken; /* without `taken` */
+} Items;
+Items team_items(const Thread *thread, size_t count, atomic_int *taken);
+
+/* Sets *item to the next one; false if there are no more. */
+bool team_next(Items *items, size_t *item);
+
+/* Divides the team's work into two. With an even number of threads one half of them does each part;
+ * otherwise all do one part after the other. Sets *member to this thread as a member of those that
+ * do the part; false if it is not one of them. A member must not meet others at a barrier, since
+ * the team is the whole one. */
+bool team_half(const Thread *thread, int part, Thread *member);
+
+/* This thread's part of a matrix of rows x columns. The threads form the grid in which the slowest
+ * multiplies and packs the least: each thread packs both operands of its part for itself. Parts are
+ * cut at multiples of each side's grain; they cover the matrix once. A thread may have none. */
+typedef struct {
+    int row, rows, column, columns;
+} Part;
+Part team_part(const Thread *thread, int rows, int columns, int row_grain, int column_grain);
+
+#endif

@@ -54,13 +54,19 @@ static bool train(const Request *request, Start *start, Error *err) {
               start_read_text(start, request, &input, err);
     if (ok) interruption_catch(!request->quiet);
     if (ok && !request->quiet) show_corpus(request->input, &input);
-    if (ok && !request->quiet && start->added > 0) show_added(start->added, &input);
+    if (ok && !request->quiet && start->added > 0)
+        show_line("the model lacks %d of these characters; with them, its vocabulary has %d",
+                  start->added, input.vocabulary);
     bool measures = request->time > 0 && !start->resumed;
     if (ok && measures && !request->quiet) show_activity("measuring the speed of this machine");
     ok = ok && plan_make(&plan, request, files, &input, start->teacher, start->resumed, err);
-    if (measures && !request->quiet) show_nothing();
+    if (measures && !request->quiet) show_activity(NULL);
     if (ok) plan.training = start_training(start, &plan, &input);
-    if (ok && !request->quiet) show_plan(request, &plan, &input, start->resumed);
+    if (ok && !request->quiet && request->threads > plan.threads)
+        show_line("-j %d: this program may use only %d processors", request->threads, plan.threads);
+    if (ok && !request->quiet && !start->resumed)
+        show_plan(&plan, &input,
+                  plan.steps < request->steps || (request->dropout < 0 && plan.dropout > 0));
     ok = ok && ladder_train(&plan, &input, outputs, start, err) && file_flush_output(err);
     input_free(&input);
     outputs_close(outputs);

@@ -108,7 +108,7 @@ static void test_more_time(void **state) {
     int before = schedule_of(scratch("more/m.csv")).steps;
     double passed = run_clocked(0.01, "", "train -r -t 45 -o @more/m " PLAY);
     expect_success();
-    after("\n  goes on after step ");
+    after("\n  resumes after step ");
     assert_near(passed, 15, 1);
     Schedule s = schedule_of(scratch("more/m.csv")),
              bigram = schedule_of(scratch("more/bigram.csv"));
@@ -197,7 +197,7 @@ static void check_plan(double tick, const char *text, int layers, int width) {
         fail_msg("tick %g: %d layers of width %d", tick, found[0], found[2]);
     assert_true(found[1] == (width > 32 ? width / 32 : 2) && found[3] == 8 && found[4] == 8);
     after("\n  the next larger size (layers ");
-    after(" characters: too many for this time\n");
+    after(" characters, more than this time allows\n");
     scratch_remove(scratch("plan"));
 }
 
@@ -243,10 +243,10 @@ static void test_plan(void **state) {
     const double left = 2 / 0.03 - (21 + 32) / 4.0;
     assert_near(steps, left, 1);
     assert_near(times, left * 3 * 64 / 35148, 0.051); /* of the training part */
-    assert_null(strstr(ran.out, "goes into evaluations"));
+    assert_null(strstr(ran.out, "evaluations take"));
     /* layers and width were asked for */
-    after("\n  the next larger size (layers 1, width 24, context 128) pays once it has seen 800 "
-          "thousand characters: too many for this time\n");
+    after("\n  the next larger size (layers 1, width 24, context 128) would pay off after 800 "
+          "thousand characters, more than this time allows\n");
     must_run("sample --info @plan/m");
     after("\nlayers           1\nheads            1\nwidth            24\ncontext          64\n");
     run_clocked(0.01, "", "train -r -o @plan/m " PLAY); /* keeps the plan */
@@ -257,7 +257,7 @@ static void test_plan(void **state) {
     run_clocked(0.01, "",
                 "train --precision f32 -t 2 -w 24 -l 1 -b 3 -d 0.05 --val 0.5 -o @half/m " PLAY);
     expect_success();
-    after("\n  about half of the time goes into evaluations; a smaller --val needs less\n");
+    after("\n  evaluations take about 50 % of the time; a smaller --val needs less\n");
 }
 
 /* An open context is not longer than that of a teacher. */
@@ -305,8 +305,8 @@ static void test_enough(void **state) {
     assert_null(strstr(ran.out, "  step "));
     run_clocked(1e-4, " 2@0.05 2@0.06", "train -t 5 -c 15 -o @larger/m @short");
     expect_success();
-    after("  the next larger size (layers 2, width 64, context 15) pays once it has seen 250 "
-          "thousand characters: too many for this text\n");
+    after("  the next larger size (layers 2, width 64, context 15) would pay off after 250 "
+          "thousand characters, more than this text offers\n");
     scratch_put("noise", text, 400);
     run_clocked(1e-3, "", "train " TINY_SIZES "-w 64 -d 0 -t 4 -e 1000 -o @heart/t @noise");
     expect_success();

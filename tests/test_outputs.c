@@ -163,7 +163,7 @@ static void test_two_at_once(void **state) {
 
 /* ---- existing files ---- */
 
-static const char moved[] = "what was here before is now in ";
+static const char moved[] = "existing files were moved to ";
 
 /* A model of another text is set aside, whole, and can be resumed there. */
 static void test_other_text(void **state) {
@@ -337,17 +337,17 @@ static void test_continue(void **state) {
     put_text("one.txt");
     put_other("two.txt");
     must_run("train -m bigram -b 4 -c 16 -j 1 -s 20 --continue -o @c/m @one.txt");
-    assert_null(strstr(ran.out, "goes on after"));
+    assert_null(strstr(ran.out, "resumes after"));
     assert_null(strstr(ran.out, "not there yet"));
     must_run("train --continue -s 30 -o @c/m @one.txt");
-    after("\n  goes on after step 20\n");
+    after("\n  resumes after step 20\n");
     must_run("train --continue -s 25 -o @c/m @one.txt"); /* has more steps already */
     assert_null(strstr(ran.out, "  step "));
     must_run("train -m bigram -b 4 -c 16 -j 1 -s 20 --continue -o @c/m @two.txt");
     after(moved);
-    assert_null(strstr(ran.out, "goes on after"));
+    assert_null(strstr(ran.out, "resumes after"));
     must_run("train --continue -s 40 -o @c/m @two.txt");
-    after("\n  goes on after step 20\n");
+    after("\n  resumes after step 20\n");
     run("train -q -r --init @none -o @c/m @two.txt");
     expect_refusal(1, scratch("none"), "cannot be opened");
 }
@@ -360,7 +360,7 @@ static void test_changed_log(void **state) {
     char *log = slurp(scratch("log/m.csv"), &length);
     scratch_put("log/m.csv", log, length / 2);
     must_run("train -r -s 30 -o @log/m " PLAY);
-    after("m.csv: has been changed since this training wrote it; it is now in ");
+    after("m.csv: changed since this training wrote it; moved to ");
     scratch_expect("log/earlier-1/m.csv", log, length / 2);
     char *rows = slurp(scratch("log/m.csv"), &notes_length);
     assert_non_null(strstr(rows, "\n21,"));

@@ -153,7 +153,7 @@ static void test_training(void **state) {
     assert_near(check_log(scratch("new/deep/model.csv")), learned("gpt").validation, 1e-4);
     assert_near(check_log(scratch("new/deep/bigram.csv")), learned("bigram").validation, 1e-4);
     snprintf(hint, sizeof hint,
-             "\n\nTo read what it writes:  sample -n 500 %s\nTo see what it learnt:   %s\n"
+             "\n\nTo read what it writes:  sample -n 500 %s\nTo see what it learned:  %s\n"
              "To train it further:     train --resume --steps 80 --out %s " PLAY "\n",
              scratch("new/deep/model.safetensors"), scratch("new/deep/report.html"),
              scratch("new/deep/model.safetensors"));

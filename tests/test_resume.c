@@ -165,7 +165,7 @@ static void test_interrupted(void **state) {
     Checkpoint last;
     must_run(LONGER "--eval-every 50 -o @one/b.safetensors " PLAY);
     interrupted(LONGER "--eval-every 1000 -o @two/b.safetensors " PLAY);
-    after("\n\nInterrupted.  To go on:  clocked/train --resume --out ");
+    after("\n\nInterrupted.  To resume: clocked/train --resume --out ");
     must_run("sample -n 5 @two/b.safetensors");
     load_in("two", "b.last", &last);
     assert_string_equal(checkpoint_note(&last, "best_loss")->value, "inf");
@@ -369,11 +369,11 @@ static void test_continue_rung(void **state) {
     (void)state;
     must_run("train " SIZES "-m head -s 20 -o @rung/m.safetensors " PLAY);
     must_run("train --continue -m head -s 30 -o @rung/m.safetensors " PLAY);
-    after("goes on after step 20");
+    after("resumes after step 20");
     must_run("train --continue -s 40 -o @rung/m.safetensors " PLAY);
-    after("goes on after step 30");
+    after("resumes after step 30");
     must_run("train " SIZES "--continue -m multihead -s 20 -o @rung/m.safetensors " PLAY);
-    assert_null(strstr(ran.out, "goes on after"));
+    assert_null(strstr(ran.out, "resumes after"));
     after("\nmultihead ");
 }
 
@@ -385,7 +385,7 @@ static void test_more_steps(void **state) {
     assert_memory_equal(after("\nconv"), strstr(kept, "\nconv") + 5, 50); /* without the time */
     assert_null(strstr(ran.out, "  step "));
     must_run("train -r -s 160 -o @more/conv.safetensors " PLAY);
-    after("\n  goes on after step 100\n");
+    after("\n  resumes after step 100\n");
     after("step   104/160 ");
     check_log("more", "conv", 160);
     check_log("more", "bigram", 160);
@@ -435,7 +435,7 @@ static void test_best_gone(void **state) {
 static void test_nothing_yet(void **state) {
     (void)state;
     must_run("train " TINY "-r -m bigram -o @fresh/b.safetensors " PLAY);
-    after("b.last.safetensors: not there yet: training begins\n");
+    after("b.last.safetensors: no such file: a new training begins\n");
     must_run("train " TINY "-m bigram -o @again/b.safetensors " PLAY);
     assert_same_file("fresh", "again", "b");
 }

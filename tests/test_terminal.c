@@ -94,15 +94,15 @@ static void test_names(void **state) {
     expect_shown(ran.out);
     assert_int_equal(strncmp(after("my text\\x1b[31m\\x9b\\x0a.txt"), ": ", 2), 0);
     expect_words_of(after("\nTo read what it writes:"), read, 4);
-    expect_words_of(after("\nTo see what it learnt:"), see, 1);
+    expect_words_of(after("\nTo see what it learned:"), see, 1);
     run_meanwhile("train -j 1 -m bigram -s 1000000000 --eval-every 1000000 -o @two~words/it's "
                   "@my~text\033[31m\xC2\x9B\n.txt",
                   interrupt_once);
     expect_success();
     expect_shown(ran.out);
-    expect_words_of(after("\nInterrupted.  To go on:"), on, 5);
+    expect_words_of(after("\nInterrupted.  To resume:"), on, 5);
     must_run("train -r -j 1 " TINY "-o @two~words/never\033 " PLAY);
-    after("/two words/never\\x1b.last.safetensors: not there yet");
+    after("/two words/never\\x1b.last.safetensors: no such file");
     expect_shown(ran.out);
 }
 

@@ -1,25 +1,29 @@
 #include "programs/train/display.h"
+#include "base/clock.h"
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/shell.h"
 #include "base/terminal.h"
 #include "programs/report/sheet.h"
+#include "programs/train/interruption.h"
 
+#include <assert.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { GROUPED_SIZE = 32 };
+/* ---- numbers and lines ---- */
 
-/* Clears the line that overwrites itself, on a terminal. */
-static const char *clear_line(void) {
-    return terminal_is(stdout) ? "\r\033[K" : "";
-}
+enum { NUMBER_SIZE = 32 };
 
 /* 1234567 as 1,234,567; returns `text`. */
-static const char *grouped(size_t number, char text[GROUPED_SIZE]) {
-    char plain[GROUPED_SIZE];
-    int digits = snprintf(plain, sizeof plain, "%zu", number), to = 0;
+static const char *grouped(double number, char text[NUMBER_SIZE]) {
+    char plain[NUMBER_SIZE];
+    int digits = snprintf(plain, sizeof plain, "%.0f", fmin(floor(number), 1e18)), to = 0;
     for (int i = 0; i < digits; i++) {
         if (i > 0 && (digits - i) % 3 == 0) text[to++] = ',';
         text[to++] = plain[i];
@@ -28,166 +32,136 @@ static const char *grouped(size_t number, char text[GROUPED_SIZE]) {
     return text;
 }
 
-void show_no_state(const char *path) {
-    escape_string(stdout, path);
-    puts(": not there yet: training begins");
-}
-
-void show_corpus(const char *path, const Input *input) {
-    char all[GROUPED_SIZE], train[GROUPED_SIZE], rest[GROUPED_SIZE];
-    escape_string(stdout, path);
-    printf(": %s characters, %d distinct; %s train, %s validate\n", grouped(input->length, all),
-           input->distinct, grouped(input->train, train),
-           grouped(input->length - input->train, rest));
-}
-
-void show_added(int added, const Input *input) {
-    printf(
-        "the model did not know %d of these characters: they are added to its vocabulary, which now "
-        "has %d\n",
-        added, input->vocabulary);
-}
-
-/* 300 thousand, 6 million. */
-static const char *rounded(double number, char text[GROUPED_SIZE]) {
-    bool millions = number >= 1e6;
-    snprintf(text, GROUPED_SIZE, "%.3g %s", number / (millions ? 1e6 : 1e3),
-             millions ? "million" : "thousand");
+/* A dash if an interrupted training has no figure; few digits if a training that diverged has a
+ * huge one. */
+static const char *figure(double value, int digits, char text[NUMBER_SIZE]) {
+    const double huge = 1e6;
+    if (isnan(value))
+        snprintf(text, NUMBER_SIZE, "-");
+    else if (fabs(value) >= huge)
+        snprintf(text, NUMBER_SIZE, "%.3g", value);
+    else
+        snprintf(text, NUMBER_SIZE, "%.*f", digits, value);
     return text;
 }
 
-/* Why the sizes are not larger. */
-static void show_limit(const Plan *plan) {
-    char worth[GROUPED_SIZE];
+/* Returns what clears the progress line. */
+static const char *clear_line(void) {
+    return terminal_is(stdout) ? "\r\033[K" : "";
+}
+
+void show_line(const char *format, ...) {
+    char line[2 * PATH_SIZE + VERDICT_SIZE], *text = line;
+    int columns = terminal_is(stdout) ? screen_of(stdout).columns : INT_MAX;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    fputs(clear_line(), stdout);
+    if (*text == '\n') putchar(*text++);
+    for (int column = 0; *text;) {
+        int blanks = (int)strspn(text, " "), length = blanks + (int)strcspn(text + blanks, " ");
+        if (column > 2 && column + length >= columns) {
+            fputs("\n  ", stdout);
+            column = 2;
+            text += blanks;
+            length -= blanks;
+        }
+        escape_line(stdout, text, (size_t)length);
+        column += length;
+        text += length;
+    }
+    putchar('\n');
+    fflush(stdout);
+}
+
+/* ---- the beginning ---- */
+
+void show_corpus(const char *path, const Input *input) {
+    char all[NUMBER_SIZE], train[NUMBER_SIZE], rest[NUMBER_SIZE];
+    show_line("%s: %s characters, %d distinct; %s train, %s validate", path,
+              grouped((double)input->length, all), input->distinct,
+              grouped((double)input->train, train),
+              grouped((double)(input->length - input->train), rest));
+}
+
+void show_plan(const Plan *plan, const Input *input, bool fewer) {
+    char speed[NUMBER_SIZE], steps[NUMBER_SIZE];
     const TrilChoice *c = &plan->choice;
-    if (c->limit == TRIL_LIMIT_NONE) return;
-    printf("  the next larger size (layers %d, width %d, context %d) ", c->layers, c->width,
-           c->context);
-    if (c->limit == TRIL_LIMIT_MEMORY)
-        puts("does not fit into the memory");
-    else
-        printf("pays once it has seen %s characters: too many for this %s\n",
-               rounded(c->worth, worth), c->limit == TRIL_LIMIT_TIME ? "time" : "text");
-}
-
-/* A share from a third on, in words; shares in between round to the nearest. */
-static const char *share_in_words(double share) {
-    return share < 0.42 ? "a third" : share < 0.58 ? "half" : share < 0.75 ? "two thirds" : "most";
-}
-
-/* What a training by the clock does with its time. */
-static void show_choice(const Plan *plan, const Input *input) {
-    char speed[GROUPED_SIZE], steps[GROUPED_SIZE];
     const TrilSizes *s = &plan->rungs[plan->rung_count - 1].sizes;
+    if (c->speed <= 0) {
+        if (fewer)
+            show_line("%d steps, dropout %g: the text is seen %.1f times", plan->steps,
+                      plan->dropout, plan->epochs_seen);
+        return;
+    }
     bool enough = plan->epochs > 0 && plan->epochs_seen >= plan->epochs;
     double expected = plan->epochs_seen * (double)input->train / plan_step_characters(plan);
-    printf("in %g s: layers %d, heads %d, width %d, steps of %d x %d characters, dropout %g\n",
-           plan->time, s->layers, s->heads, s->width, plan->batch, s->context, plan->dropout);
-    printf("  this machine trains %s characters a second: about %s steps%s, the whole text %.1f "
-           "times%s\n",
-           grouped((size_t)plan->choice.speed, speed), grouped((size_t)expected, steps),
-           plan->ladder ? " for the last rung" : "", plan->epochs_seen,
-           enough ? ", and no more (--epochs)" : "");
+    show_line("in %g s: layers %d, heads %d, width %d, steps of %d x %d characters, dropout %g",
+              plan->time, s->layers, s->heads, s->width, plan->batch, s->context, plan->dropout);
+    show_line("  this machine trains %s characters a second: about %s steps%s, the whole text %.1f "
+              "times%s",
+              grouped(c->speed, speed), grouped(expected, steps),
+              plan->ladder ? " for the last rung" : "", plan->epochs_seen,
+              enough ? ", and no more (--epochs)" : "");
     if (!enough && plan->evaluating > 0.33)
-        printf("  about %s of the time goes into evaluations; a smaller --val needs less\n",
-               share_in_words(plan->evaluating));
-    show_limit(plan);
-}
-
-static void show_decisions(const Request *request, const Plan *plan, const Input *input) {
-    bool dropout = request->dropout < 0 && plan->dropout > 0;
-    if (plan->choice.speed > 0)
-        show_choice(plan, input);
-    else if (plan->steps < request->steps || (plan->time <= 0 && dropout))
-        printf("%d steps, dropout %g: the text is seen %.1f times\n", plan->steps, plan->dropout,
-               plan->epochs_seen);
-}
-
-void show_plan(const Request *request, const Plan *plan, const Input *input, bool resumed) {
-    int threads = plan->threads;
-    if (request->threads > threads)
-        printf("-j %d: this program may use %d processors, and takes %d threads\n",
-               request->threads, threads, threads);
-    if (!resumed) show_decisions(request, plan, input);
-}
-
-void show_set_aside(const char *where) {
-    fputs("what was here before is now in ", stdout);
-    escape_string(stdout, where);
-    putchar('\n');
-}
-
-void show_left_out(const char *name, const Input *input) {
-    printf("\n%s: left out: of %d characters its table would be larger than is worth it\n", name,
-           input->vocabulary);
-}
-
-void show_other_log(const char *path, const char *where) {
-    escape_string(stdout, path);
-    fputs(": has been changed since this training wrote it; it is now in ", stdout);
-    escape_string(stdout, where);
-    puts(", and a new log begins");
+        show_line("  evaluations take about %.0f %% of the time; a smaller --val needs less",
+                  10 * round(10 * plan->evaluating));
+    if (c->limit == TRIL_LIMIT_MEMORY)
+        show_line("  the next larger size (layers %d, width %d, context %d) does not fit into the "
+                  "memory",
+                  c->layers, c->width, c->context);
+    else if (c->limit != TRIL_LIMIT_NONE)
+        show_line("  the next larger size (layers %d, width %d, context %d) would pay off after "
+                  "%.3g %s characters, more than this %s",
+                  c->layers, c->width, c->context, c->worth / (c->worth >= 1e6 ? 1e6 : 1e3),
+                  c->worth >= 1e6 ? "million" : "thousand",
+                  c->limit == TRIL_LIMIT_TIME ? "time allows" : "text offers");
 }
 
 /* The program's peak counts, too: reading a long text may take more than training. */
 static void show_memory(const TrilMemory *m, const Input *input) {
-    enum { PROGRAM = 3 << 20 }; /* itself and its libraries */
-    const double MiB = 1048576;
-    double text = (double)(input->length * sizeof(int32_t));
-    double all = m->weights + m->optimizer + m->messages + m->activations + m->threads;
-    all += text + PROGRAM;
-    char messages[GROUPED_SIZE] = "";
+    const double MiB = 1048576, program = 3; /* itself and its libraries */
+    double text = (double)(input->length * sizeof(int32_t)) / MiB;
+    double all = (m->weights + m->optimizer + m->messages + m->activations + m->threads) / MiB;
+    char messages[NUMBER_SIZE] = "";
     if (m->messages > 0) snprintf(messages, sizeof messages, "messages %.1f, ", m->messages / MiB);
-    double before = (double)memory_peak();
-    if (before > all) all = before;
-    printf("  %.1f MiB of memory: weights %.1f, optimizer %.1f, %sactivations %.1f, threads %.1f, "
-           "text %.1f\n",
-           all / MiB, m->weights / MiB, m->optimizer / MiB, messages, m->activations / MiB,
-           m->threads / MiB, text / MiB);
+    show_line("  %.1f MiB of memory: weights %.1f, optimizer %.1f, %sactivations %.1f, threads "
+              "%.1f, text %.1f",
+              fmax(all + text + program, (double)memory_peak() / MiB), m->weights / MiB,
+              m->optimizer / MiB, messages, m->activations / MiB, m->threads / MiB, text);
 }
 
 void show_training(const RungPlan *rung, const TrilModel *model, const TrilTraining *training,
-                   const Plan *plan, const Input *input) {
-    char count[GROUPED_SIZE];
-    char steps[GROUPED_SIZE] = "", processes[GROUPED_SIZE] = "";
-    int done = tril_training_done(training);
+                   const Plan *plan, const Input *input, const char *kernels) {
+    char count[NUMBER_SIZE], steps[NUMBER_SIZE] = "", processes[NUMBER_SIZE] = "";
+    const char *now = tril_training_kernels(training);
+    int done = tril_training_done(training), window = tril_training_window(training);
     const TrilMemory memory = tril_training_memory(training);
     if (plan->time <= 0) snprintf(steps, sizeof steps, "%d ", plan->steps);
     if (tril_processes_count() > 1)
         snprintf(processes, sizeof processes, ", %d processes", tril_processes_count());
-    printf("\n%s: %s\n  %s parameters, %ssteps of %d x %d characters, %s kernels%s\n", rung->name,
-           rung->idea, grouped(tril_model_parameters(model), count), steps, plan->batch,
-           plan->context, tril_training_kernels(training), processes);
-    if (done > 0) printf("  goes on after step %d\n", done);
+    show_line("\n%s: %s", rung->name, rung->idea);
+    show_line("  %s parameters, %ssteps of %d x %d characters, %s kernels%s",
+              grouped((double)tril_model_parameters(model), count), steps, plan->batch,
+              plan->context, now, processes);
+    if (done > 0) show_line("  resumes after step %d", done);
     show_memory(&memory, input);
+    if (window < plan->context)
+        show_line("  windows of %d characters %s, which grow to %d", window,
+                  done ? "now" : "at first", plan->context);
+    bool base = strcmp(kernels, "base") == 0 || strcmp(now, "base") == 0; /* the others agree */
+    if (*kernels && strcmp(kernels, now) != 0 && base)
+        show_line("  trained with %s kernels so far; %s kernels give other last digits", kernels,
+                  now);
 }
 
-void show_windows(int next, int last, int done) {
-    if (next < last)
-        printf("  windows of %d characters %s, which grow to %d\n", next, done ? "now" : "at first",
-               last);
-}
-
-void show_kernels(const char *before, const TrilTraining *training) {
-    const char *now = tril_training_kernels(training);
-    bool base = strcmp(before, "base") == 0 || strcmp(now, "base") == 0; /* the others agree */
-    if (*before && strcmp(before, now) != 0 && base)
-        printf("  trained with %s kernels so far; %s kernels give other last digits\n", before,
-               now);
-}
-
-void show_sharing(const TrilTraffic *traffic, int steps, double seconds) {
-    const double MB = 1e6;
-    if (tril_processes_count() > 1 && steps > 0)
-        printf("%s  %.3g MB of gradients and weights shared in each step, waited for in %.0f %% of "
-               "its time\n",
-               clear_line(), traffic->bytes / steps / MB, 100 * traffic->seconds / seconds);
-}
+/* ---- while it trains ---- */
 
 /* Characters a second in training steps, evaluations not counted. */
-static const char *speed_of(const Progress *p, const Plan *plan, char text[GROUPED_SIZE]) {
+static const char *speed_of(const Progress *p, const Plan *plan, char text[NUMBER_SIZE]) {
     double characters = p->now.step * plan_step_characters(plan);
-    return grouped(p->now.seconds > 0 ? (size_t)(characters / p->now.seconds) : 0, text);
+    return grouped(p->now.seconds > 0 ? characters / p->now.seconds : 0, text);
 }
 
 /* By the clock the number of steps is an estimate. */
@@ -195,136 +169,91 @@ static const char *about(const Plan *plan) {
     return plan->time > 0 ? "~" : "";
 }
 
-/* One part of the progress line. */
-typedef struct {
-    const char *text;
-    int columns;
-} Part;
-
-/* Prints those parts that fit, in this order; `first` says in which order they are tried. */
-static void put_parts(const Part *parts, const int *first, int count) {
-    int room = screen_of(stdout).columns - 1; /* the cursor stands after the line */
-    unsigned taken = 0;
-    for (int i = 0; i < count; i++) {
-        if (parts[first[i]].columns > room) continue;
-        room -= parts[first[i]].columns;
-        taken |= 1u << first[i];
+void show_progress(const Progress *p, const Plan *plan, int steps, const Spark *spark) {
+    enum { PLACE, LOSS, CURVE, SPEED, LEFT, PARTS };
+    static const int first[PARTS] = {PLACE, LOSS, LEFT, CURVE, SPEED}; /* where space is short */
+    const double minute = 60, hour = 3600;
+    char parts[PARTS][2 + SPARK_SIZE], number[NUMBER_SIZE];
+    int widths[PARTS], room = screen_of(stdout).columns - 1; /* the cursor follows the line */
+    double left = fmax(0, p->seconds / p->now.step * (steps - p->now.step));
+    const size_t size = sizeof *parts;
+    snprintf(parts[PLACE], size, "  step %d/%s%d", p->now.step, about(plan), steps);
+    snprintf(parts[LOSS], size, "  loss %s", figure(p->now.recent, 4, number));
+    if (strlen(parts[PLACE]) + strlen(parts[LOSS]) > (size_t)room)
+        snprintf(parts[PLACE], size, "  %.0f %%", 100.0 * p->now.step / steps);
+    strcpy(parts[CURVE], "  ");
+    spark_text(spark, parts[CURVE] + 2);
+    snprintf(parts[SPEED], size, "  %s tokens/s", speed_of(p, plan, number));
+    if (left < 2 * minute)
+        snprintf(parts[LEFT], size, "  %.0f s left", left);
+    else if (left < 2 * hour)
+        snprintf(parts[LEFT], size, "  %.0f min left", left / minute);
+    else
+        snprintf(parts[LEFT], size, "  %.1f h left", left / hour);
+    for (int i = 0; i < PARTS; i++) widths[i] = (int)strlen(parts[i]);
+    widths[CURVE] = 2 + spark->count;
+    for (int i = 0; i < PARTS; i++) {
+        bool fits = widths[first[i]] <= room;
+        if (fits) room -= widths[first[i]];
+        if (!fits) *parts[first[i]] = 0;
     }
-    fputs("\r", stdout);
-    for (int i = 0; i < count; i++)
-        if (taken & (1u << i)) fputs(parts[i].text, stdout);
+    putchar('\r');
+    for (int i = 0; i < PARTS; i++) fputs(parts[i], stdout);
     fputs("\033[K", stdout);
     fflush(stdout);
 }
 
-static void show_parts(const char *place, const char *loss, const char *curve, int curve_columns,
-                       const char *speed, const char *left) {
-    const Part parts[] = {{place, (int)strlen(place)},
-                          {loss, (int)strlen(loss)},
-                          {curve, curve_columns},
-                          {speed, (int)strlen(speed)},
-                          {left, (int)strlen(left)}};
-    static const int first[] = {0, 1, 4, 2, 3};
-    put_parts(parts, first, sizeof parts / sizeof *parts);
-}
-
-/* A dash if an interrupted training has no figure; few digits if a training that diverged has a
- * huge one. */
-static const char *figure(double value, int digits, char text[GROUPED_SIZE]) {
-    const double huge = 1e6;
-    if (isnan(value))
-        snprintf(text, GROUPED_SIZE, "-");
-    else if (fabs(value) >= huge)
-        snprintf(text, GROUPED_SIZE, "%.3g", value);
-    else
-        snprintf(text, GROUPED_SIZE, "%.*f", digits, value);
-    return text;
-}
-
-/* 95 s, 12 min or 3.4 h. */
-static void write_left(double seconds, char text[GROUPED_SIZE]) {
-    const double minute = 60, hour = 3600;
-    if (seconds < 2 * minute)
-        snprintf(text, GROUPED_SIZE, "  %.0f s left", fmax(0, seconds));
-    else if (seconds < 2 * hour)
-        snprintf(text, GROUPED_SIZE, "  %.0f min left", seconds / minute);
-    else
-        snprintf(text, GROUPED_SIZE, "  %.1f h left", seconds / hour);
-}
-
-void show_progress(const Progress *p, const Plan *plan, int steps, const Spark *spark) {
-    char number[GROUPED_SIZE], curve[2 + SPARK_SIZE] = "  ", place[64], loss[32], speed[64];
-    char left[GROUPED_SIZE], recent[GROUPED_SIZE];
-    int wide = snprintf(place, sizeof place, "  step %d/%s%d", p->now.step, about(plan), steps);
-    wide += snprintf(loss, sizeof loss, "  loss %s", figure(p->now.recent, 4, recent));
-    if (wide >= screen_of(stdout).columns)
-        snprintf(place, sizeof place, "  %.0f %%", 100.0 * p->now.step / steps);
-    snprintf(speed, sizeof speed, "  %s tokens/s", speed_of(p, plan, number));
-    write_left(p->seconds / p->now.step * (steps - p->now.step), left);
-    spark_text(spark, curve + 2);
-    show_parts(place, loss, curve, 2 + spark->count, speed, left);
-}
-
 void show_activity(const char *activity) {
     if (!terminal_is(stdout)) return;
-    char text[64];
-    snprintf(text, sizeof text, "  %s ...", activity);
+    char text[64] = "";
+    if (activity) snprintf(text, sizeof text, "  %s ...", activity);
     printf("\r%.*s\033[K", screen_of(stdout).columns - 1, text);
-    fflush(stdout);
-}
-
-void show_nothing(void) {
-    fputs(clear_line(), stdout);
     fflush(stdout);
 }
 
 void show_evaluation(const Progress *p, const Plan *plan, int steps, double recent,
                      double validation, const char *mark, const char *sample) {
-    char speed[GROUPED_SIZE], loss[GROUPED_SIZE], held_out[GROUPED_SIZE];
+    char speed[NUMBER_SIZE], loss[NUMBER_SIZE], held_out[NUMBER_SIZE];
     figure(recent, 4, loss);
     figure(validation, 4, held_out);
+    fputs(clear_line(), stdout);
     if (p->now.step == 0)
-        printf("%s  begins with a validation loss of %s\n        | %s\n", clear_line(), held_out,
-               sample);
+        printf("  begins with a validation loss of %s\n", held_out);
     else
-        printf("%s  step %5d/%s%d  loss %s  validation %s%s  %s tokens/s  %.1f s\n        | %s\n",
-               clear_line(), p->now.step, about(plan), steps, loss, held_out, mark,
-               speed_of(p, plan, speed), p->seconds, sample);
+        printf("  step %5d/%s%d  loss %s  validation %s%s  %s tokens/s  %.1f s\n", p->now.step,
+               about(plan), steps, loss, held_out, mark, speed_of(p, plan, speed), p->seconds);
+    printf("        | %s\n", sample);
     fflush(stdout);
 }
 
-void show_early_stop(const Progress *p) {
-    printf("  no lower loss since step %d: the rest of the training is left out\n",
-           p->now.lowest_step);
+void show_sharing(const TrilTraffic *traffic, int steps, double seconds) {
+    const double MB = 1e6;
+    if (tril_processes_count() > 1 && steps > 0)
+        show_line("  %.3g MB of gradients and weights shared in each step, waited for in %.0f %% "
+                  "of its time",
+                  traffic->bytes / steps / MB, 100 * traffic->seconds / seconds);
 }
 
-void show_early_decay(const Progress *p) {
-    printf("  no lower loss since step %d: the learning rate begins to fall\n", p->now.lowest_step);
-}
-
-/* Operations in units of 10^12. */
-static const char *tera(double operations, char text[GROUPED_SIZE]) {
-    double value = operations / 1e12;
-    if (isnan(value))
-        snprintf(text, GROUPED_SIZE, "-");
-    else
-        snprintf(text, GROUPED_SIZE, value < 0.0095 ? "%.4f" : value < 95 ? "%.2f" : "%.0f", value);
-    return text;
-}
+/* ---- the results ---- */
 
 static const char table_format[] = "%-16s  %10s  %7s  %10s  %9s  %6s  %7s%s\n";
 
-static void show_result(const Result *result, bool falls) {
-    char parameters[GROUPED_SIZE] = "-", seconds[GROUPED_SIZE] = "-";
-    char train[GROUPED_SIZE], validation[GROUPED_SIZE], bits[GROUPED_SIZE], compute[GROUPED_SIZE];
-    if (result->seconds >= 0) {
-        grouped(result->parameters, parameters);
-        snprintf(seconds, sizeof seconds, "%.1f", result->seconds);
+static void show_result(const Result *r, bool falls) {
+    char parameters[NUMBER_SIZE] = "-", seconds[NUMBER_SIZE] = "-", train[NUMBER_SIZE];
+    char validation[NUMBER_SIZE], bits[NUMBER_SIZE], compute[NUMBER_SIZE];
+    double tera = r->compute / TERA;
+    if (r->seconds >= 0) {
+        grouped((double)r->parameters, parameters);
+        snprintf(seconds, sizeof seconds, "%.1f", r->seconds);
     }
-    printf(table_format, result->name, parameters, figure(result->train, 4, train),
-           figure(result->validation, 4, validation),
-           figure(result->validation / log(2.0), 3, bits), tera(result->compute, compute), seconds,
-           falls ? " \u2193" : "");
+    printf(table_format, r->name, parameters, figure(r->train, 4, train),
+           figure(r->validation, 4, validation), figure(r->validation / log(2.0), 3, bits),
+           figure(tera,
+                  tera < 0.0095 ? 4
+                  : tera < 95   ? 2
+                                : 0,
+                  compute),
+           seconds, falls ? " \u2193" : "");
 }
 
 void show_results(const Result *results, int count, const Verdict *verdicts, int said) {
@@ -345,15 +274,100 @@ void show_results(const Result *results, int count, const Verdict *verdicts, int
                    results[i].digest);
 }
 
-static const char profile_format[] = "  %-38s  %8.2f  %4.1f %%";
+static void put_path(const char *before, const char *path) {
+    fputs(before, stdout);
+    shell_path(stdout, path, shell_put);
+}
 
-/* Lines with less than this share of the time are summed. */
-static const double small = 0.0005;
+void show_next_steps(const Plan *plan, bool trained, bool page, const char *longer) {
+    static const char own[] = "train"; /* tril-sample is beside tril-train */
+    const char *train = *plan->command;
+    size_t length = strlen(train), end = strlen(own);
+    bool known = length >= end && strcmp(train + length - end, own) == 0;
+    bool usual = strcmp(plan->out, "out/model.safetensors") == 0;
+    bool further = trained && !interrupted() && !plan->ladder && longer;
+    if (trained) {
+        char sampler[PATH_SIZE] = "./sample";
+        if (known) snprintf(sampler, PATH_SIZE, "%.*ssample", (int)(length - end), train);
+        fputs("\nTo read what it writes:  ", stdout);
+        shell_word(stdout, sampler, shell_put);
+        fputs(" -n 500", stdout);
+        if (!usual) put_path(" ", plan->out);
+        putchar('\n');
+    }
+    if (trained && page) {
+        put_path("To see what it learned:  ", plan->files->page);
+        putchar('\n');
+    }
+    if (!further && !interrupted()) return;
+    fputs(further ? "To train it further:     " : "\nInterrupted.  To resume: ", stdout);
+    shell_word(stdout, train, shell_put);
+    printf(" --resume%s%s", further ? " " : "", further ? longer : "");
+    if (plan->files->teacher) put_path(" --teacher ", plan->files->teacher);
+    if (!usual) put_path(" --out ", plan->out);
+    if (plan->log) put_path(" --log ", plan->log);
+    put_path(" ", plan->files->text);
+    putchar('\n');
+}
 
-void show_profile(const char *name, const Stopwatch *watch) {
+/* ---- where the time goes ---- */
+
+/* The index of the line of that name; a new one if there is none. */
+static int find_line(Stopwatch *watch, const char *name) {
+    int i = 0;
+    while (i < watch->count && strcmp(watch->lines[i].name, name) != 0) i++;
+    assert(i < MAX_LINES);
+    if (i == watch->count) watch->lines[watch->count++] = (TrilPart){.name = name};
+    return i;
+}
+
+void stopwatch_start(Stopwatch *watch, const char *rest, double begun) {
+    *watch = (Stopwatch){.begun = begun, .since = begun};
+    find_line(watch, rest);
+}
+
+/* The time since the last change goes to the line under way. */
+static void change(Stopwatch *watch, int line) {
+    double now = clock_seconds();
+    watch->lines[watch->now].seconds += now - watch->since;
+    watch->since = now;
+    watch->now = line;
+}
+
+void stopwatch_enter(Stopwatch *watch, const char *name) {
+    if (watch->count > 0) change(watch, find_line(watch, name));
+}
+
+void stopwatch_leave(Stopwatch *watch) {
+    if (watch->count > 0) change(watch, 0);
+}
+
+void stopwatch_split(Stopwatch *watch, const char *name, const TrilPart *parts, int count) {
+    if (watch->count == 0) return;
+    int whole = find_line(watch, name);
+    for (int i = 0; i < count; i++) {
+        TrilPart *line = &watch->lines[find_line(watch, parts[i].name)];
+        line->seconds += parts[i].seconds;
+        line->operations += parts[i].operations;
+        watch->lines[whole].seconds -= parts[i].seconds;
+    }
+}
+
+static int longer_first(const void *a, const void *b) {
+    double one = ((const TrilPart *)a)->seconds, other = ((const TrilPart *)b)->seconds;
+    return (other > one) - (other < one);
+}
+
+void stopwatch_stop(Stopwatch *watch, const char *of) {
+    static const char format[] = "  %-38s  %8.2f  %4.1f %%";
+    const double small = 0.0005; /* lines with less than this share of the time are summed */
     char head[64];
-    double all = watch->seconds, rest = 0;
-    snprintf(head, sizeof head, "where the %.2f s of %s went", all, name);
+    double rest = 0;
+    if (watch->count == 0) return;
+    change(watch, 0);
+    double all = watch->since - watch->begun;
+    qsort(watch->lines, (size_t)watch->count, sizeof *watch->lines, longer_first);
+    snprintf(head, sizeof head, "where the %.2f s of %s went", all, of);
     printf("\n%-40s  %8s  %6s  %7s\n", head, "seconds", "share", "GFLOP/s");
     for (int i = 0; i < watch->count; i++) {
         const TrilPart *line = &watch->lines[i];
@@ -361,46 +375,10 @@ void show_profile(const char *name, const Stopwatch *watch) {
             rest += line->seconds;
             continue;
         }
-        printf(profile_format, line->name, line->seconds, 100 * line->seconds / all);
+        printf(format, line->name, line->seconds, 100 * line->seconds / all);
         if (line->operations > 0) printf("  %7.1f", line->operations / line->seconds * 1e-9);
         putchar('\n');
     }
-    if (rest > 0) printf(profile_format, "lines of less than 0.05 %", rest, 100 * rest / all);
+    if (rest > 0) printf(format, "lines of less than 0.05 %", rest, 100 * rest / all);
     if (rest > 0) putchar('\n');
-}
-
-/* Prints the words on lines of the screen's width; the first begins at `column`, the others after
- * two spaces. */
-static void put_wrapped(const char *text, int column) {
-    int columns = screen_of(stdout).columns;
-    while (*text) {
-        int length = (int)strcspn(text, " ");
-        if (column > 2 && column + 1 + length >= columns) {
-            fputs("\n ", stdout);
-            column = 1;
-        }
-        printf(" %.*s", length, text);
-        column += 1 + length;
-        text += length;
-        text += strspn(text, " ");
-    }
-    putchar('\n');
-}
-
-void show_verdict(const Verdict *v) {
-    fputs(clear_line(), stdout);
-    putchar(' ');
-    put_wrapped(v->text, 1);
-    fflush(stdout);
-}
-
-void show_verdicts(const Plan *plan, const Verdict *verdicts, int count) {
-    int shown = 0;
-    for (int i = 0; i < count; i++) {
-        const Verdict *v = &verdicts[i];
-        if (plan->ladder && v->kind == STILL_FALLING) continue;
-        if (shown++ == 0) putchar('\n');
-        printf("%s:", v->rung);
-        put_wrapped(v->text, (int)strlen(v->rung) + 1);
-    }
 }

@@ -1,6 +1,5 @@
 #include "programs/train/ladder.h"
 #include "base/clock.h"
-#include "base/escape.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -8,10 +7,8 @@
 #include "programs/report/textfile.h"
 #include "programs/train/display.h"
 #include "programs/train/interruption.h"
-#include "programs/train/next_steps.h"
 #include "programs/train/report.h"
 #include "programs/train/rung.h"
-#include "programs/train/stopwatch.h"
 #include "programs/train/verdict.h"
 
 #include <math.h>
@@ -178,7 +175,9 @@ static bool train_rungs(const Plan *plan, const Input *input, Outputs *outputs, 
     for (int i = 0; i < rungs && (results->count == CLOSED_FORMS || !interrupted()); i++) {
         const RungPlan *rung = &plan->rungs[i];
         if (leaves_out(plan, rung, input, start, place)) {
-            if (!plan->quiet && too_large(input)) show_left_out(rung->name, input);
+            if (!plan->quiet && too_large(input))
+                show_line("\n%s: skipped: %d characters make its table too large", rung->name,
+                          input->vocabulary);
             continue;
         }
         const Result *known = complete(plan, rung, start);
@@ -253,11 +252,7 @@ static bool write_results(const Plan *plan, Outputs *outputs, Results *results, 
     ok = ok && (!table || file_write(path, &(FilePart){table, length}, 1, err));
     free(table);
     if (!ok) return false;
-    if (plan->ladder) {
-        fputs("\nThe table is also in ", stdout);
-        escape_string(stdout, path);
-        puts(".");
-    }
+    if (plan->ladder) show_line("\nThe table is also in %s.", path);
     return page || fail(err, "%s", page_failed.text);
 }
 
@@ -277,10 +272,11 @@ static bool compare(const Plan *plan, const Input *input, Outputs *outputs, Resu
     int count = verdicts_of(plan, input, results->list, results->count, verdicts);
     bool further = model && verdict_further(plan, input, model, verdicts, count, longer);
     show_results(results->list, results->count, verdicts, count);
-    if (!plan->quiet) show_verdicts(plan, verdicts, count);
+    for (int i = 0, shown = 0; i < count && !plan->quiet; i++)
+        if (!plan->ladder || verdicts[i].kind != STILL_FALLING) /* the table marks these */
+            show_line("%s%s: %s", shown++ > 0 ? "" : "\n", verdicts[i].rung, verdicts[i].text);
     bool written = write_results(plan, outputs, results, report, err);
-    stopwatch_stop(&results->watch);
-    if (plan->profile) show_profile("the program", &results->watch);
+    stopwatch_stop(&results->watch, "the program");
     show_next_steps(plan, model, written, further ? longer : NULL);
     return *failed->text ? fail(err, "%s", failed->text) : written; /* the training's files first */
 }
@@ -292,7 +288,7 @@ static bool train_with_report(const Plan *plan, const Input *input, Outputs *out
     Error failed = {0};
     const Saved *saved = start->resumed ? &start->saved : NULL;
     if (!outputs_make_way(outputs, plan, saved, where, err)) return false;
-    if (*where) show_set_aside(where);
+    if (*where) show_line("existing files were moved to %s", where);
     if (!report_open(&report, plan, input, outputs, results->list, err)) return false;
     bool ok = train_rungs(plan, input, outputs, start, results, report, &failed, err);
     if (ok)

@@ -117,7 +117,9 @@ static bool open_log(Trainer *t, Error *err) {
     }
     bool begun = now->step > 0 || p->log_length > 0;
     if (begun && !outputs_set_aside(t->task->outputs, path, where, err)) return false;
-    if (begun && *where && !t->plan->quiet) show_other_log(path, where);
+    if (begun && *where && !t->plan->quiet)
+        show_line("%s: changed since this training wrote it; moved to %s, and a new log begins",
+                  path, where);
     return log_create(&t->log, path, err);
 }
 
@@ -298,7 +300,7 @@ static void keep_state(Trainer *t) {
     if (outputs_hold(task->outputs, &t->state_failed))
         saved_write(t->plan->files->state, t->training, t->plan, &t->progress, task->results,
                     task->result_count, &t->state_failed);
-    if (shown) show_nothing();
+    if (shown) show_activity(NULL);
     stopwatch_leave(&t->watch);
     t->saved = clock_seconds();
 }
@@ -321,7 +323,9 @@ static void decay_early(Trainer *t) {
         return;
     renew_progress(t);
     budget_limit_steps(&t->budget, t->progress.now.cooled);
-    if (!t->plan->quiet) show_early_decay(&t->progress);
+    if (!t->plan->quiet)
+        show_line("  no lower loss since step %d: the learning rate begins to fall",
+                  t->progress.now.lowest_step);
 }
 
 static bool evaluate_and_keep(Trainer *t, Error *err) {
@@ -357,7 +361,7 @@ static void show_news(Trainer *t) {
     Verdict verdict[MAX_RUNGS];
     if (verdicts_of(t->plan, t->input, &now, 1, verdict) == 0 || t->said[verdict->kind]) return;
     t->said[verdict->kind] = true;
-    show_verdict(verdict);
+    show_line("  %s", verdict->text);
 }
 
 /* Are the windows as long as those of an evaluation? Before, its loss may rest, although the model
@@ -404,7 +408,9 @@ static bool take_steps(Trainer *t, Error *err) {
     bool ok = !owes || evaluate_and_keep(t, err);
     while (ok && !last) ok = advance(t, &last, err);
     if (t->live && !ok) putchar('\n'); /* the message begins a new line, after the progress */
-    if (ok && !t->plan->quiet && t->progress.early_stop > 0) show_early_stop(&t->progress);
+    if (ok && !t->plan->quiet && t->progress.early_stop > 0)
+        show_line("  no lower loss since step %d: the rest of the training is left out",
+                  t->progress.now.lowest_step);
     return ok;
 }
 
@@ -483,13 +489,6 @@ static void split_steps(Trainer *t) {
     stopwatch_split(&t->watch, steps_rest, parts, count);
 }
 
-static void show_beginning(const Trainer *t) {
-    int step = t->progress.now.step;
-    show_training(t->rung, t->model, t->training, t->plan, t->input);
-    show_windows(tril_training_window(t->training), t->plan->context, step);
-    show_kernels(t->kernels, t->training);
-}
-
 static void set_result(const Trainer *t, Result *result) {
     const Progress *p = &t->progress;
     int steps = p->early_stop > 0 ? t->budget.steps : p->now.step;
@@ -507,7 +506,7 @@ bool train_rung(const Task *task, Saved *from, Result *result, Error *err) {
     Trainer t;
     const Plan *plan = task->plan;
     bool ok = open_training(&t, task, from, err);
-    if (ok && !plan->quiet) show_beginning(&t);
+    if (ok && !plan->quiet) show_training(t.rung, t.model, t.training, plan, t.input, t.kernels);
     /* a trained model's loss is the first to be lowered; the state makes --init unnecessary */
     if (task->init && !from) ok = ok && evaluate_and_keep(&t, err);
     ok = ok && take_steps(&t, err);
@@ -519,10 +518,9 @@ bool train_rung(const Task *task, Saved *from, Result *result, Error *err) {
     tril_training_close(t.training); /* its memory, and the workers, are for the next model */
     t.training = NULL;
     ok = ok && measure(&t, result, err);
-    if (t.live) show_nothing();
+    if (t.live) show_activity(NULL);
     set_result(&t, result);
     close_training(&t);
-    stopwatch_stop(&t.watch);
-    if (ok && plan->profile) show_profile(task->rung->name, &t.watch);
+    if (ok) stopwatch_stop(&t.watch, task->rung->name);
     return ok;
 }

@@ -41,7 +41,8 @@ static bool is_wanted(const Request *asked, const Saved *saved, bool *wanted, Er
 /* Loads the state, if there is one to resume. */
 static bool load_state(Start *start, const Request *asked, const char *path, Error *err) {
     if (!file_exists(path)) {
-        if (!asked->quiet && !asked->continues) show_no_state(path);
+        if (!asked->quiet && !asked->continues)
+            show_line("%s: no such file: a new training begins", path);
         return true;
     }
     if (!file_begins(path, ""))

@@ -188,18 +188,6 @@ static bool read_config(const SafeTensors *file, const char *path, Config *confi
     return true;
 }
 
-static bool check_tensor(const Tensor *tensor, const char *name, const SafeTensor *stored,
-                         const char *path, Error *err) {
-    if (!stored) return fail(err, "%s: tensor %s is missing", path, name);
-    if (strcmp(stored->type, "F32") != 0)
-        return fail(err, "%s: tensor %s is %s, not F32", path, name, stored->type);
-    if (stored->rank != tensor->rank || stored->shape[0] != (size_t)tensor->shape[0] ||
-        (stored->rank == 2 && stored->shape[1] != (size_t)tensor->shape[1]))
-        return fail(err, "%s: tensor %s has another shape than its metadata's sizes give", path,
-                    name);
-    return true;
-}
-
 /* Does the file have the tensors of `count` sets, and no others? */
 static bool check_tensors(const Model *model, const SafeTensors *file, int count, const char *path,
                           Error *err) {
@@ -207,10 +195,17 @@ static bool check_tensors(const Model *model, const SafeTensors *file, int count
     if (file->tensor_count != count * model->tensor_count)
         return fail(err, "%s: has %d tensors, but a %s of its sizes has %d", path,
                     file->tensor_count, model->config.model, model->tensor_count);
-    for (int i = 0; i < count * model->tensor_count; i++) {
+    for (int i = 0; i < file->tensor_count; i++) {
         const Tensor *tensor = &model->tensors[i % model->tensor_count];
         name_of(tensor, i / model->tensor_count, name);
-        if (!check_tensor(tensor, name, safetensors_tensor(file, name), path, err)) return false;
+        const SafeTensor *stored = safetensors_tensor(file, name);
+        if (!stored) return fail(err, "%s: tensor %s is missing", path, name);
+        if (strcmp(stored->type, "F32") != 0)
+            return fail(err, "%s: tensor %s is %s, not F32", path, name, stored->type);
+        if (stored->rank != tensor->rank || stored->shape[0] != (size_t)tensor->shape[0] ||
+            (stored->rank == 2 && stored->shape[1] != (size_t)tensor->shape[1]))
+            return fail(err, "%s: tensor %s has another shape than its metadata's sizes give", path,
+                        name);
     }
     return true;
 }
@@ -240,16 +235,14 @@ static bool lay_out(Model *model, const SafeTensors *file, int *sets_there, cons
     return check_tensors(model, file, *sets_there, path, err);
 }
 
-static bool check_digest(const SafeTensors *file, const char *path, Error *err) {
+/* The data must be those that were written, and finite. */
+static bool check_data(const SafeTensors *file, const char *path, Error *err) {
     char digest[NUMBER];
     const Note *note = safetensors_note(file, "digest");
     if (!note) return fail(err, "%s: its metadata has no 'digest'", path);
     digest_of(file, digest);
-    return strcmp(digest, note->value) == 0 ||
-           fail(err, "%s: damaged: its contents are not those that were written", path);
-}
-
-static bool check_finite(const SafeTensors *file, const char *path, Error *err) {
+    if (strcmp(digest, note->value) != 0)
+        return fail(err, "%s: damaged: its contents are not those that were written", path);
     for (int i = 0; i < file->tensor_count; i++)
         if (!safetensors_finite(&file->tensors[i]))
             return fail(err, "%s: tensor %s has numbers that are not finite", path,
@@ -257,58 +250,47 @@ static bool check_finite(const SafeTensors *file, const char *path, Error *err) 
     return true;
 }
 
-static bool load(Checkpoint *checkpoint, const SafeTensors *file, int sets_there, const char *path,
-                 Error *err) {
-    Model *model = &checkpoint->model;
-    if (!model_allocate(model, err)) return false;
-    load_tensors(model, file, 0, model->weights);
-    if (sets_there == 1) return true;
-    if (!memory_alloc(&checkpoint->first_moments, model->weights_size, sizeof(float), path, err) ||
-        !memory_alloc(&checkpoint->second_moments, model->weights_size, sizeof(float), path, err))
-        return false;
-    load_tensors(model, file, 1, checkpoint->first_moments);
-    load_tensors(model, file, 2, checkpoint->second_moments);
-    return true;
+static bool load(Checkpoint *c, const SafeTensors *file, int count, const char *path, Error *err) {
+    float **const to[SETS] = {&c->model.weights, &c->first_moments, &c->second_moments};
+    bool ok = model_allocate(&c->model, err);
+    for (int set = 0; ok && set < count; set++) {
+        if (set > 0) ok = memory_alloc(to[set], c->model.weights_size, sizeof(float), path, err);
+        if (ok) load_tensors(&c->model, file, set, *to[set]);
+    }
+    return ok;
 }
 
-/* Moves the notes, and the header they point into, to the checkpoint. */
-static void take_notes(Checkpoint *checkpoint, SafeTensors *file) {
-    checkpoint->header = file->header;
-    checkpoint->notes = file->notes;
-    checkpoint->note_count = file->note_count;
-    file->header = NULL;
-    file->notes = NULL;
+/* Reads the notes and, if `whole`, the model. */
+static bool read_file(Checkpoint *c, const char *path, bool whole, Error *err) {
+    *c = (Checkpoint){0};
+    SafeTensors file = {0};
+    File from;
+    int count;
+    if (!file_open(&from, path, err)) return false;
+    bool ok = safetensors_open(&file, &from, err) &&
+              (!whole || (lay_out(&c->model, &file, &count, path, err) &&
+                          safetensors_fetch(&file, &from, err) && check_data(&file, path, err) &&
+                          load(c, &file, count, path, err)));
+    file_close(&from);
+    if (ok) { /* the notes, and the header that they point into, move to the checkpoint */
+        c->header = file.header;
+        c->notes = file.notes;
+        c->note_count = file.note_count;
+        file.header = NULL;
+        file.notes = NULL;
+    } else {
+        checkpoint_free(c);
+    }
+    safetensors_free(&file);
+    return ok;
 }
 
 bool checkpoint_load(Checkpoint *checkpoint, const char *path, Error *err) {
-    *checkpoint = (Checkpoint){0};
-    SafeTensors file = {0};
-    File from;
-    int sets_there;
-    if (!file_open(&from, path, err)) return false;
-    bool ok = safetensors_open(&file, &from, err) &&
-              lay_out(&checkpoint->model, &file, &sets_there, path, err) &&
-              safetensors_fetch(&file, &from, err) && check_digest(&file, path, err) &&
-              check_finite(&file, path, err) && load(checkpoint, &file, sets_there, path, err);
-    file_close(&from);
-    if (ok)
-        take_notes(checkpoint, &file);
-    else
-        checkpoint_free(checkpoint);
-    safetensors_free(&file);
-    return ok;
+    return read_file(checkpoint, path, true, err);
 }
 
 bool checkpoint_peek(Checkpoint *checkpoint, const char *path, Error *err) {
-    *checkpoint = (Checkpoint){0};
-    SafeTensors file = {0};
-    File from;
-    if (!file_open(&from, path, err)) return false;
-    bool ok = safetensors_open(&file, &from, err);
-    file_close(&from);
-    if (ok) take_notes(checkpoint, &file);
-    safetensors_free(&file);
-    return ok;
+    return read_file(checkpoint, path, false, err);
 }
 
 void checkpoint_free(Checkpoint *checkpoint) {

@@ -44,14 +44,13 @@ void trained_free(Trained *trained) {
 }
 
 bool trained_extend(Trained *trained, const Vocab *vocab, uint64_t seed, Error *err) {
-    Checkpoint *checkpoint = &trained->checkpoint;
     Vocab larger;
     int32_t *sources;
     if (!vocab_copy(&larger, vocab, err)) return false;
     bool ok = memory_alloc(&sources, (size_t)vocab->size, sizeof *sources, "the vocabulary", err);
     for (int id = 0; ok && id < vocab->size; id++)
         sources[id] = vocab_id(&trained->vocab, vocab->codes[id]);
-    ok = ok && model_extend(&checkpoint->model, vocab->size, sources, seed, err);
+    ok = ok && model_extend(&trained->checkpoint.model, vocab->size, sources, seed, err);
     memory_free(sources);
     if (!ok) {
         vocab_free(&larger);
@@ -59,9 +58,6 @@ bool trained_extend(Trained *trained, const Vocab *vocab, uint64_t seed, Error *
     }
     vocab_free(&trained->vocab);
     trained->vocab = larger;
-    memory_free(checkpoint->first_moments);
-    memory_free(checkpoint->second_moments);
-    checkpoint->first_moments = checkpoint->second_moments = NULL;
     return true;
 }
 

@@ -17,9 +17,8 @@ typedef struct {
 bool trained_load(Trained *trained, const char *path, Error *err);
 void trained_free(Trained *trained);
 
-/* Extends the model to the vocabulary `vocab`, which contains its own, as model_extend does. The
- * checkpoint keeps its notes but not its moments. Refused: no memory; *trained can then only be
- * released. */
+/* Extends a model without moments to the vocabulary `vocab`, which contains its own, as
+ * model_extend does. Fails if there is no memory; *trained can then only be released. */
 bool trained_extend(Trained *trained, const Vocab *vocab, uint64_t seed, Error *err);
 
 /* Reads the vocabulary from the notes of a checkpoint. `path` begins the messages. The caller

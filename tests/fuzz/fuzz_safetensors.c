@@ -1,4 +1,4 @@
-/* safetensors.c - whatever the safetensors reader accepts lies within its file. */
+/* fuzz_safetensors.c - whatever the safetensors reader accepts lies within its file. */
 #include "tests/fuzz/fuzz.h"
 #include "library/safetensors.h"
 

@@ -1,4 +1,4 @@
-/* utf8.c - decodes characters one by one, and the same bytes as a stream. */
+/* fuzz_utf8.c - decodes characters one by one, and the same bytes as a stream. */
 #include "tests/fuzz/fuzz.h"
 #include "base/utf8.h"
 

@@ -45,3 +45,10 @@ double number_read(const char *text, char **end) {
     if (end) *end = (char *)text + (taken > before ? taken - more : taken);
     return x;
 }
+
+void number_shortest(char *text, size_t size, double x) {
+    int digits = 6;
+    do {
+        number_write(text, size, 'g', digits, x);
+    } while (number_read(text, NULL) != x && ++digits <= 17);
+}

@@ -12,6 +12,9 @@ enum { NUMBER_SIZE = 64 };
  * length. */
 int number_write(char *text, size_t size, char style, int digits, double x);
 
+/* Writes the shortest text from which number_read gets x back. */
+void number_shortest(char *text, size_t size, double x);
+
 /* Reads a decimal number, inf or nan at the beginning of `text`, as strtod does. Sets *end (unless
  * it is NULL) to what follows; to `text`, and returns 0, if there is no number. */
 double number_read(const char *text, char **end);

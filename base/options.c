@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +69,12 @@ static bool parse_value(const Option *option, char *text, Error *err) {
     switch (option->kind) {
         case OPTION_FLAG: *(bool *)option->value = true; return true;
         case OPTION_INT: return parse_int(option, text, option->value, err);
+        case OPTION_WHOLE: {
+            int number = 0;
+            bool ok = parse_int(option, text, &number, err);
+            if (ok) *(double *)option->value = number;
+            return ok;
+        }
         case OPTION_SEED: return parse_seed(option, text, option->value, err);
         case OPTION_REAL: return parse_real(option, text, option->value, err);
         case OPTION_TIME: return parse_time(option, text, option->value, err);
@@ -76,6 +83,12 @@ static bool parse_value(const Option *option, char *text, Error *err) {
         case OPTION_SECTION: break;
     }
     return false;
+}
+
+bool option_read(const Option *option, const char *text, Error *err) {
+    char copy[256];
+    snprintf(copy, sizeof copy, "%s", text);
+    return parse_value(option, copy, err);
 }
 
 /* The number of letters to change, add or remove to get from a to b (Levenshtein, 1965). */
@@ -199,49 +212,16 @@ bool options_parse(const Option *options, int count, int argc, char **argv, int 
     return true;
 }
 
-size_t option_word(const Option *options, int count, const char *name, char *text,
-                   size_t capacity) {
-    const Option *option = find_name(options, count, name, (int)strlen(name));
-    int length = 0;
-    *text = 0;
-    if (!option) return 0;
-    const void *value = option->value;
-    char number[NUMBER_SIZE];
-    switch (option->kind) {
-        case OPTION_FLAG:
-            if (*(const bool *)value) length = snprintf(text, capacity, "--%s", option->name);
-            break;
-        case OPTION_INT:
-            if (*(const int *)value >= option->min)
-                length = snprintf(text, capacity, "--%s=%d", option->name, *(const int *)value);
-            break;
-        case OPTION_SEED:
-            length =
-                snprintf(text, capacity, "--%s=%" PRIu64, option->name, *(const uint64_t *)value);
-            break;
-        case OPTION_REAL:
-        case OPTION_TIME:
-            number_write(number, sizeof number, 'g', 17, *(const double *)value);
-            if (*(const double *)value >= option->min)
-                length = snprintf(text, capacity, "--%s=%s", option->name, number);
-            break;
-        case OPTION_PATH:
-        case OPTION_TEXT:
-            if (*(const char *const *)value)
-                length =
-                    snprintf(text, capacity, "--%s=%s", option->name, *(const char *const *)value);
-            break;
-        case OPTION_SECTION: break;
-    }
-    return (size_t)length;
-}
-
 /* Writes " (VALUE)" to text[size], or nothing if there is no default to show. */
 static void write_default(const Option *option, char *text, size_t size) {
     *text = 0;
     switch (option->kind) {
         case OPTION_INT:
             if (*(int *)option->value > 0) snprintf(text, size, " (%d)", *(int *)option->value);
+            break;
+        case OPTION_WHOLE:
+            if (!isnan(*(double *)option->value))
+                snprintf(text, size, " (%.0f)", *(double *)option->value);
             break;
         case OPTION_SEED: snprintf(text, size, " (%" PRIu64 ")", *(uint64_t *)option->value); break;
         case OPTION_REAL:

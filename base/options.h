@@ -9,6 +9,7 @@
 typedef enum {
     OPTION_FLAG,   /* bool: no argument; set to true */
     OPTION_INT,    /* int, from min to max */
+    OPTION_WHOLE,  /* double, a whole number from min to max; NaN: unset */
     OPTION_SEED,   /* uint64_t, any */
     OPTION_REAL,   /* double, finite, from min to max */
     OPTION_TIME,   /* double, seconds, from min to max: 90, 90s, 5m or 2h */
@@ -34,10 +35,8 @@ typedef struct {
  * one. */
 bool options_parse(const Option *options, int count, int argc, char **argv, int *first, Error *err);
 
-/* Writes the named option and its value as one word that options_parse can read: "--width=128".
- * Returns its length. Writes nothing and returns 0 for a flag that is off, a text that is NULL and
- * a number below its range. Cuts the word at `capacity`. */
-size_t option_word(const Option *options, int count, const char *name, char *text, size_t capacity);
+/* Reads a value of one option, which is no flag and no path, as on the command line. */
+bool option_read(const Option *option, const char *text, Error *err);
 
 /* Prints a name and the text about it. Where a line would have more than 100 columns, the text goes
  * on in the next one. Of ASCII. */

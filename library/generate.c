@@ -181,7 +181,7 @@ static bool borrow_run(TrilWriter *w, TrilTraining *training, const TrilSampling
         !memory_alloc(&w->order, (size_t)config->V, sizeof *w->order, "sampling", err) ||
         !memory_alloc(&w->generator.window, (size_t)config->T, sizeof(int32_t), "the context", err))
         return false;
-    w->generator.run = training->training.workers.run;
+    w->generator.run = training->workers.run;
     tril_writer_begin(w, 0);
     return true;
 }

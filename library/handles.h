@@ -37,9 +37,6 @@ bool model_wrap(TrilModel **made, Model *model, Vocab *vocab, Error *err);
 bool text_read(TrilText **text, const Vocab *vocab, const char *bytes, size_t length,
                double held_out, int context, Error *err);
 
-/* Are the sizes those of a model? If so, fills *config. */
-bool sizes_read(const TrilSizes *sizes, int V, Config *config, Error *err);
-
 /* The model's vocabulary. */
 static inline const Vocab *vocab_of(const TrilModel *model) {
     return &model->tokenizer.vocab;
@@ -55,9 +52,6 @@ bool precision_read(Precision *precision, const char *name, Error *err);
 
 /* The name of the rung name[length], a constant; NULL: there is none. */
 const char *rung_named(const char *name, size_t length);
-
-/* The sizes of a model; the rung is a constant. */
-TrilSizes sizes_of(const Config *config);
 
 /* A callback, and whether it said to stop. */
 typedef struct {

@@ -4,8 +4,7 @@
 #include "base/number.h"
 #include "library/formats.h"
 #include "library/trained.h"
-#include "library/saving.h"
-#include "library/handles.h"
+#include "library/options.h"
 #include "library/version.h"
 
 #include <math.h>
@@ -39,21 +38,6 @@ const char *rung_named(const char *name, size_t length) {
     return NULL;
 }
 
-TrilSizes sizes_of(const Config *c) {
-    return (TrilSizes){.rung = rung_named(c->model, strlen(c->model)),
-                       .layers = c->L,
-                       .heads = c->NH,
-                       .width = c->C,
-                       .context = c->T,
-                       .kv_heads = c->NKV,
-                       .hidden = c->H};
-}
-
-TrilSizes tril_sizes(void) {
-    const Settings usual = settings_usual();
-    return sizes_of(&usual.config);
-}
-
 bool model_wrap(TrilModel **made, Model *model, Vocab *vocab, Error *err) {
     bool ok = memory_alloc(made, 1, sizeof **made, "the model", err);
     if (ok) {
@@ -65,37 +49,8 @@ bool model_wrap(TrilModel **made, Model *model, Vocab *vocab, Error *err) {
     return ok;
 }
 
-bool sizes_read(const TrilSizes *sizes, int V, Config *config, Error *err) {
-    if (!given(sizes, "the sizes", err) || !given(sizes->rung, "the rung's name", err))
-        return false;
-    const char *rung = rung_named(sizes->rung, strlen(sizes->rung));
-    if (!rung) return fail(err, "there is no rung '%.64s'", sizes->rung);
-    *config = (Config){.V = V,
-                       .T = sizes->context,
-                       .L = sizes->layers,
-                       .NH = sizes->heads,
-                       .C = sizes->width,
-                       .NKV = sizes->kv_heads,
-                       .H = sizes->hidden};
-    snprintf(config->model, sizeof config->model, "%s", rung);
-    return model_check(config, err);
-}
-
-TrilSizes tril_sizes_used(const TrilSizes *sizes) {
-    Config config;
-    Error none;
-    Model model;
-    if (!sizes_read(sizes, 1, &config, &none) || !model_lay_out(&model, &config, &none))
-        return *sizes;
-    TrilSizes used = sizes_of(&model.config);
-    used.kv_heads = model_kv_heads(&model.config);
-    used.hidden = model_hidden(&model.config);
-    model_free(&model);
-    return used;
-}
-
 TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *tokenizer,
-                           const TrilSizes *sizes, uint64_t seed, TrilError *error) {
+                           const TrilOptions *options, TrilError *error) {
     Error err = {0};
     Config config;
     Vocab vocab;
@@ -103,15 +58,17 @@ TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *tokenizer,
     if (!given(model, "the place for the model", &err)) return refusal(TRIL_ARGUMENT, &err, error);
     *model = NULL;
     if (!given(tokenizer, "the tokenizer", &err) ||
-        !sizes_read(sizes, tokenizer->vocab.size, &config, &err) ||
-        !model_build(&built, &config, seed, &err))
+        !options_config(options, tokenizer->vocab.size, &config, &err))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    config.dropout = 0;
+    if (!model_build(&built, &config, options->seed, &err))
         return refusal(TRIL_ARGUMENT, &err, error);
     if (!vocab_copy(&vocab, &tokenizer->vocab, &err)) {
         model_free(&built);
         return refusal(TRIL_ARGUMENT, &err, error);
     }
     if (!model_wrap(model, &built, &vocab, &err)) return refusal(TRIL_ARGUMENT, &err, error);
-    (*model)->seed = seed;
+    (*model)->seed = options->seed;
     return TRIL_OK;
 }
 
@@ -236,16 +193,6 @@ void tril_model_mark(TrilModel *model, uint64_t training) {
     model->training = training;
 }
 
-TrilStatus tril_model_save(const TrilModel *model, const char *path, TrilError *error) {
-    Error err = {0};
-    if (!given(model, "the model", &err) || !given(path, "the path", &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
-    const Origin origin = {vocab_of(model), model->seed, model->text,
-                           model->training, model->step, model->validation};
-    return save_model(path, &model->model, &origin, &err) ? TRIL_OK
-                                                          : refusal(TRIL_FILE, &err, error);
-}
-
 TrilStatus tril_model_export(const TrilModel *model, const char *path, const char *type,
                              TrilError *error) {
     Error err = {0};
@@ -272,8 +219,8 @@ const TrilTokenizer *tril_model_tokenizer(const TrilModel *model) {
     return &model->tokenizer;
 }
 
-TrilSizes tril_model_sizes(const TrilModel *model) {
-    return sizes_of(&model->model.config);
+TrilOptions tril_model_sizes(const TrilModel *model) {
+    return options_of(&model->model.config);
 }
 
 size_t tril_model_parameters(const TrilModel *model) {

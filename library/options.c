@@ -1,265 +1,363 @@
-/* options.c - what a training is asked for in tril.h: options, sizes, and what they would take. */
-#include "library/sizes.h"
-#include "library/training.h"
+/* options.c - the table of a training's options: names, ranges, defaults and help stand here alone.
+ */
+#include "library/options.h"
+#include "base/array.h"
+#include "base/number.h"
+#include "base/options.h"
 
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { MAX_STEPS = 1000000000, MAX_EPOCHS = 1000000000, MAX_BATCH = 65536 };
+static const char *const windows_names[] = {"auto", "grow", "whole", NULL},
+                         *const precision_names[] = {"auto", "f32", "bf16", NULL};
+
+static const char model[] = "What to train", budget[] = "How long and how fast",
+                  size[] = "How large", text_part[] = "The text";
+
+#define AT(member) offsetof(TrilOptions, member)
+
+/* clang-format off */
+static const TrilOption table[] = {
+    {"model", 'm', TRIL_NAME, 0, 0, NULL, "modern", TRIL_MODEL, AT(rung), model, "NAME",
+     "the rung of the ladder; all are listed above"},
+    {"steps", 's', TRIL_WHOLE, 1, 1e9, NULL, NULL, TRIL_KEPT, AT(steps), budget, "N",
+     "training steps; default: 2500, or fewer if the text is short"},
+    {"time", 't', TRIL_TIME, 1, 1e7, NULL, NULL, TRIL_KEPT, AT(time), budget, "TIME",
+     "time limit for everything: 90s, 5m or 2h, instead of a number of steps"},
+    {"batch", 'b', TRIL_WHOLE, 1, 65536, NULL, "8", TRIL_KEPT, AT(batch), budget, "N",
+     "windows of text in a step"},
+    {"lr", 0, TRIL_REAL, 1e-9, 10, NULL, NULL, TRIL_KEPT, AT(learning_rate), budget, "X",
+     "peak learning rate of --model; default: the rung's own"},
+    {"decay", 0, TRIL_REAL, 0, 10, NULL, NULL, TRIL_KEPT, AT(weight_decay), budget, "X",
+     "weight decay of --model; default: the rung's own"},
+    {"embedding-decay", 0, TRIL_REAL, 0, 100, NULL, NULL, TRIL_KEPT, AT(embedding_decay), budget, "X",
+     "weight decay of the embedding in modern and conv; default: by the text"},
+    {"eval-every", 0, TRIL_WHOLE, 1, 1e9, NULL, "250", TRIL_KEPT, AT(eval_every), budget, "N",
+     "steps between evaluations"},
+    {"epochs", 'e', TRIL_REAL, 0, 1e9, NULL, NULL, TRIL_KEPT, AT(epochs), budget, "X",
+     "sees the text at most X times with --time, or if neither --steps nor --preset is given; 0: no "
+     "limit; default: 16 to 40, by its length, and with --init a quarter of that"},
+    {"patience", 0, TRIL_REAL, 0, 1, NULL, "0.3", TRIL_KEPT, AT(patience), budget, "X",
+     "ends after this share of the training without a lower loss; 1: never"},
+    {"save-every", 0, TRIL_REAL, 0, 60, NULL, "60", TRIL_FRESH, AT(save_every), budget, "X",
+     "seconds, at most, between two saves of the last state"},
+    {"threads", 'j', TRIL_WHOLE, 1, TRIL_MAX_THREADS, NULL, NULL, TRIL_FRESH, AT(threads), budget, "N",
+     "threads, which do not change the result; default: one for each processor"},
+    {"windows", 0, TRIL_NAME, 0, 0, windows_names, "auto", TRIL_KEPT, AT(windows), budget, "NAME",
+     "windows grow from short ones to the context, are whole throughout, or auto: they grow in modern "
+     "and conv if the text is seen at most eight times, unless from --init"},
+    {"precision", 0, TRIL_NAME, 0, 0, precision_names, "auto", TRIL_KEPT, AT(precision), budget, "NAME",
+     "of products: f32, bf16, or auto: bf16 where the processor has it"},
+    {"seed", 0, TRIL_SEED, 0, 0, NULL, "1337", TRIL_KEPT, AT(seed), budget, "N", "random seed"},
+    {"layers", 'l', TRIL_WHOLE, 1, TRIL_MAX_LAYERS, NULL, "4", TRIL_MODEL, AT(layers), size, "N",
+     "blocks, in gpt, modern and conv"},
+    {"heads", 'H', TRIL_WHOLE, 1, TRIL_MAX_WIDTH, NULL, "4", TRIL_MODEL, AT(heads), size, "N",
+     "attention heads; they divide the width"},
+    {"width", 'w', TRIL_WHOLE, 1, TRIL_MAX_WIDTH, NULL, "128", TRIL_MODEL, AT(width), size, "N",
+     "channels of a character's vector"},
+    {"kv-heads", 0, TRIL_WHOLE, 1, TRIL_MAX_WIDTH, NULL, NULL, TRIL_MODEL, AT(kv_heads), size, "N",
+     "heads of keys and values in modern and conv; they divide the heads; default: as many"},
+    {"hidden", 0, TRIL_WHOLE, 1, TRIL_MAX_WIDTH, NULL, NULL, TRIL_MODEL, AT(hidden), size, "N",
+     "channels inside the MLP of modern and conv; default: 8/3 of the width"},
+    {"context", 'c', TRIL_WHOLE, 1, TRIL_MAX_CONTEXT, NULL, "256", TRIL_MODEL, AT(context), size, "N",
+     "characters that a prediction looks back on"},
+    {"dropout", 'd', TRIL_REAL, 0, 0.99, NULL, NULL, TRIL_KEPT, AT(dropout), size, "X",
+     "share of activations dropped in training; default: by the text"},
+    {"val", 0, TRIL_REAL, 1e-6, 0.999999, NULL, "0.1", TRIL_FIXED, AT(held_out), text_part, "X",
+     "share of the text, at its end, held out to validate"},
+    {"bytes", 0, TRIL_FLAG, 0, 1, NULL, "0", TRIL_FIXED, AT(bytes), text_part, NULL,
+     "any file, byte by byte, instead of UTF-8 characters"},
+};
+/* clang-format on */
+enum { ROWS = COUNT(table) };
+
+const TrilOption *tril_option(int i) {
+    return i >= 0 && i < ROWS ? &table[i] : NULL;
+}
+
+/* ---- values ---- */
+
+static double *number_at(const TrilOptions *o, const TrilOption *row) {
+    return (double *)(void *)((char *)o + row->member);
+}
+
+static const char **name_at(const TrilOptions *o, const TrilOption *row) {
+    return (const char **)(void *)((char *)o + row->member);
+}
+
+/* The constant with the text of `name`, one of the row's; NULL: there is none. */
+static const char *constant(const TrilOption *row, const char *name) {
+    if (!row->names) return rung_named(name, strlen(name));
+    for (int i = 0; row->names[i]; i++)
+        if (strcmp(row->names[i], name) == 0) return row->names[i];
+    return NULL;
+}
+
+static bool fail_name(const TrilOption *row, const char *name, Error *err) {
+    char names[128] = "";
+    for (int i = 0; row->names ? row->names[i] != NULL : model_name(i) != NULL; i++)
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i > 0 ? ", " : "",
+                 row->names ? row->names[i] : model_name(i));
+    return fail(err, "%s: '%.64s' is none of %s", row->name, name, names);
+}
+
+static bool set(TrilOptions *o, const TrilOption *row, const char *text, Error *err) {
+    static const OptionKind kinds[] = {
+        [TRIL_WHOLE] = OPTION_WHOLE, [TRIL_REAL] = OPTION_REAL, [TRIL_TIME] = OPTION_TIME,
+        [TRIL_NAME] = OPTION_TEXT,   [TRIL_FLAG] = OPTION_FLAG, [TRIL_SEED] = OPTION_SEED};
+    char *place = (char *)o + row->member;
+    if (row->kind == TRIL_FLAG) {
+        *(bool *)(void *)place = strcmp(text, "1") == 0;
+        return strcmp(text, "1") == 0 || strcmp(text, "0") == 0 ||
+               fail(err, "--%s: '%.64s' is neither 0 nor 1", row->name, text);
+    }
+    if (row->kind == TRIL_NAME) {
+        const char *name = constant(row, text);
+        if (name || !*text) *name_at(o, row) = name;
+        return name || !*text || fail_name(row, text, err);
+    }
+    if (!*text && row->kind != TRIL_SEED) {
+        *number_at(o, row) = NAN;
+        return true;
+    }
+    const Option option = {.name = row->name,
+                           .kind = kinds[row->kind],
+                           .value = place,
+                           .min = row->min,
+                           .max = row->max};
+    return option_read(&option, text, err);
+}
+
+TrilStatus tril_options_set(TrilOptions *options, const char *name, const char *text,
+                            TrilError *error) {
+    Error err = {0};
+    if (!given(options, "the options", &err) || !given(name, "the option's name", &err) ||
+        !given(text, "the option's value", &err))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    for (int i = 0; i < ROWS; i++)
+        if (strcmp(table[i].name, name) == 0)
+            return set(options, &table[i], text, &err) ? TRIL_OK
+                                                       : refusal(TRIL_ARGUMENT, &err, error);
+    fail(&err, "there is no option '%.64s'", name);
+    return refusal(TRIL_ARGUMENT, &err, error);
+}
+
+static bool is_set(const TrilOptions *o, const TrilOption *row) {
+    if (row->kind == TRIL_NAME) return *name_at(o, row) != NULL;
+    return row->kind == TRIL_FLAG || row->kind == TRIL_SEED || !isnan(*number_at(o, row));
+}
+
+int tril_options_get(const TrilOptions *o, int i, char text[TRIL_OPTION_SIZE]) {
+    const TrilOption *row = &table[i];
+    const char *place = (const char *)o + row->member;
+    *text = 0;
+    if (!is_set(o, row)) return 0;
+    if (row->kind == TRIL_NAME) {
+        snprintf(text, TRIL_OPTION_SIZE, "%s", *name_at(o, row));
+    } else if (row->kind == TRIL_FLAG) {
+        snprintf(text, TRIL_OPTION_SIZE, "%d", *(const bool *)(const void *)place);
+    } else if (row->kind == TRIL_SEED) {
+        uint64_t seed;
+        memcpy(&seed, place, sizeof seed);
+        snprintf(text, TRIL_OPTION_SIZE, "%llu", (unsigned long long)seed);
+    } else {
+        number_shortest(text, TRIL_OPTION_SIZE, *number_at(o, row));
+    }
+    return 1;
+}
+
+TrilOptions tril_options_unset(void) {
+    TrilOptions o = {0};
+    for (int i = 0; i < ROWS; i++) {
+        if (table[i].kind == TRIL_NAME || table[i].kind == TRIL_FLAG) continue;
+        if (table[i].kind == TRIL_SEED) {
+            Error none;
+            set(&o, &table[i], table[i].standard, &none);
+        } else {
+            *number_at(&o, &table[i]) = NAN;
+        }
+    }
+    return o;
+}
+
+void options_fill(TrilOptions *o) {
+    Error none;
+    for (int i = 0; i < ROWS; i++)
+        if (table[i].standard && !is_set(o, &table[i])) set(o, &table[i], table[i].standard, &none);
+}
+
+TrilOptions tril_options(void) {
+    TrilOptions o = tril_options_unset();
+    options_fill(&o);
+    return o;
+}
+
+bool options_in_range(const TrilOptions *o, Error *err) {
+    if (!given(o, "the options", err)) return false;
+    for (int i = 0; i < ROWS; i++) {
+        const TrilOption *row = &table[i];
+        if (!is_set(o, row)) continue;
+        if (row->kind == TRIL_NAME && !constant(row, *name_at(o, row)))
+            return fail_name(row, *name_at(o, row), err);
+        if (row->kind == TRIL_NAME || row->kind == TRIL_FLAG || row->kind == TRIL_SEED) continue;
+        double x = *number_at(o, row);
+        if (!(x >= row->min && x <= row->max) || (row->kind == TRIL_WHOLE && x != floor(x)))
+            return fail(err, "%s: %g is not %s from %g to %g", row->name, x,
+                        row->kind == TRIL_WHOLE ? "a whole number" : "a number", row->min,
+                        row->max);
+    }
+    return true;
+}
+
+/* ---- presets ---- */
+
+/* What a preset changes of the defaults, each by the name of its option. The last two are from
+ * nanoGPT (Karpathy, 2022): what its README runs on a laptop, and config/train_shakespeare_char.py.
+ */
+static const char *const columns[] = {"layers", "heads",      "width",   "context", "batch",
+                                      "steps",  "eval-every", "dropout", "lr",      "patience"};
+static const struct {
+    const char *name, *rung;
+    const char *values[COUNT(columns)]; /* NULL: as it is */
+} presets[] = {
+    {"small", "modern", {"4", "4", "128", "256", "8", "2500", "250"}},
+    {"quick", "modern", {"2", "3", "96", "128", "8", "1200", "400"}},
+    {"base", "modern", {"6", "8", "256", "512", "8", "3000", "300", "0.15"}},
+    {"nanogpt-cpu", "gpt", {"4", "4", "128", "64", "12", "2000", "250", "0", "0.001", "1"}},
+    {"nanogpt-gpu", "gpt", {"6", "6", "384", "256", "64", "5000", "250", "0.2", "0.001", "1"}},
+};
+
+const char *tril_preset(int i) {
+    return i >= 0 && i < COUNT(presets) ? presets[i].name : NULL;
+}
+
+TrilStatus tril_options_preset(TrilOptions *options, const char *name, TrilError *error) {
+    Error err = {0};
+    char names[128] = "";
+    if (!given(options, "the options", &err) || !given(name, "the preset's name", &err))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    for (int i = 0; i < COUNT(presets); i++) {
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i > 0 ? ", " : "",
+                 presets[i].name);
+        if (strcmp(presets[i].name, name) != 0) continue;
+        tril_options_set(options, "model", presets[i].rung, error);
+        for (int j = 0; j < COUNT(columns); j++)
+            if (presets[i].values[j])
+                tril_options_set(options, columns[j], presets[i].values[j], error);
+        return TRIL_OK;
+    }
+    fail(&err, "there is no preset '%.64s'; there are %s", name, names);
+    return refusal(TRIL_ARGUMENT, &err, error);
+}
+
+/* ---- the engine's records ---- */
+
+static int whole(double x) {
+    return isnan(x) ? 0 : (int)x;
+}
+
+bool options_sizes(const TrilOptions *o, int V, Config *config, Error *err) {
+    if (!options_in_range(o, err) || !given(o->rung, "the rung's name", err)) return false;
+    *config = (Config){.V = V,
+                       .T = whole(o->context),
+                       .L = whole(o->layers),
+                       .NH = whole(o->heads),
+                       .C = whole(o->width),
+                       .NKV = whole(o->kv_heads),
+                       .H = whole(o->hidden),
+                       .dropout = isnan(o->dropout) ? 0 : o->dropout};
+    snprintf(config->model, sizeof config->model, "%s", o->rung);
+    return true;
+}
+
+bool options_config(const TrilOptions *o, int V, Config *config, Error *err) {
+    return options_sizes(o, V, config, err) && model_check(config, err);
+}
+
+TrilOptions options_of(const Config *c) {
+    TrilOptions o = tril_options_unset();
+    o.rung = rung_named(c->model, strlen(c->model));
+    o.layers = c->L;
+    o.heads = c->NH;
+    o.width = c->C;
+    o.context = c->T;
+    if (c->NKV > 0) o.kv_heads = c->NKV;
+    if (c->H > 0) o.hidden = c->H;
+    return o;
+}
+
+void options_take_sizes(TrilOptions *o, const TrilOptions *sizes) {
+    for (int i = 0; i < ROWS; i++) {
+        const TrilOption *row = &table[i];
+        if (row->lasting != TRIL_MODEL) continue;
+        if (row->kind == TRIL_NAME)
+            *name_at(o, row) = *name_at(sizes, row);
+        else
+            *number_at(o, row) = *number_at(sizes, row);
+    }
+}
+
+TrilOptions tril_options_sizes(const TrilOptions *options) {
+    Config config;
+    Error none;
+    Model model_used;
+    TrilOptions sizes = tril_options_unset();
+    if (!options_config(options, 1, &config, &none) ||
+        !model_lay_out(&model_used, &config, &none)) {
+        options_take_sizes(&sizes, options);
+        return sizes;
+    }
+    sizes = options_of(&model_used.config);
+    sizes.kv_heads = model_kv_heads(&model_used.config);
+    sizes.hidden = model_hidden(&model_used.config);
+    model_free(&model_used);
+    return sizes;
+}
+
+const char *tril_precision(const char *name) {
+    if (name && strcmp(name, "auto") == 0)
+        return run_default_precision() == BFLOAT16 ? "bf16" : "f32";
+    for (int i = 1; name && precision_names[i]; i++)
+        if (strcmp(name, precision_names[i]) == 0) return precision_names[i];
+    return NULL;
+}
+
+int tril_threads(double wanted) {
+    int max = run_max_threads(), threads = isnan(wanted) ? run_default_threads() : (int)wanted;
+    return threads < 1 ? 1 : threads < max ? threads : max;
+}
+
+bool options_run(RunOptions *run, const TrilOptions *o, int context, Error *err) {
+    if (!options_in_range(o, err)) return false;
+    const char *precision = tril_precision(o->precision ? o->precision : "auto");
+    *run = (RunOptions){.training = true,
+                        .batch = isnan(o->batch) ? 1 : (int)o->batch,
+                        .length = context,
+                        .threads = tril_threads(o->threads),
+                        .precision = strcmp(precision, "bf16") == 0 ? BFLOAT16 : FLOAT32,
+                        .seed = o->seed,
+                        .shared = true};
+    return true;
+}
+
+Recipe options_recipe(const TrilOptions *o, const char *rung) {
+    Recipe recipe = recipe_of(rung);
+    if (o->windows && strcmp(o->windows, "auto") != 0)
+        recipe.grows = strcmp(o->windows, "grow") == 0;
+    if (!isnan(o->embedding_decay)) recipe_set_embedding_decay(&recipe, o->embedding_decay);
+    if (!isnan(o->learning_rate)) recipe_set_learning_rate(&recipe, o->learning_rate);
+    if (!isnan(o->weight_decay)) recipe_set_weight_decay(&recipe, o->weight_decay);
+    return recipe;
+}
 
 TrilRecipe tril_rung_recipe(const char *rung) {
     const Recipe recipe = recipe_of(rung);
     const Optimizer *peak = &recipe.peak;
     return (TrilRecipe){.learning_rate = peak->learning_rate,
                         .weight_decay = recipe.own_decay ? peak->matrix_decay : peak->weight_decay,
-                        .embedding_decay = recipe.own_decay ? peak->weight_decay : -1,
+                        .embedding_decay = recipe.own_decay ? peak->weight_decay : NAN,
                         .cooldown = recipe.cooldown,
                         .grows = recipe.grows};
-}
-
-TrilOptions tril_options(void) {
-    const Settings usual = settings_usual();
-    return (TrilOptions){.epochs = usual.epochs,
-                         .batch = usual.batch,
-                         .dropout = usual.config.dropout,
-                         .weight_decay = usual.weight_decay,
-                         .embedding_decay = usual.embedding_decay,
-                         .windows = "auto",
-                         .held_out = usual.held_out,
-                         .precision = "auto",
-                         .seed = usual.seed};
-}
-
-const char *tril_precision(const char *name) {
-    Error none;
-    Precision precision;
-    return name && settings_precision(name, &precision, &none) ? settings_precision_name(precision)
-                                                               : NULL;
-}
-
-int tril_threads(int wanted) {
-    Error none;
-    int threads;
-    threads_wanted(wanted, &threads, &none);
-    return threads;
-}
-
-/* ---- options and settings ---- */
-
-bool steps_in_range(int steps, int least, Error *err) {
-    return in_range(steps, least, MAX_STEPS, "the number of steps", err);
-}
-
-/* The ranges are those of ./train. Below 0 some are open. */
-static bool check_options(const TrilOptions *o, Error *err) {
-    const double rate = 10, decay = 10, share = 0.99, margin = 1e-6, embedding = 100;
-    return steps_in_range(o->steps, 0, err) &&
-           (o->epochs < 0 || in_range(o->epochs, 0, MAX_EPOCHS, "the number of epochs", err)) &&
-           in_range(o->batch, 1, MAX_BATCH, "the batch", err) &&
-           (o->dropout < 0 || in_range(o->dropout, 0, share, "the dropout", err)) &&
-           in_range(o->learning_rate, 0, rate, "the learning rate", err) &&
-           (o->weight_decay < 0 || in_range(o->weight_decay, 0, decay, "the weight decay", err)) &&
-           (o->embedding_decay < 0 ||
-            in_range(o->embedding_decay, 0, embedding, "the decay of the embedding", err)) &&
-           in_range(o->held_out, margin, 1 - margin, "the held-out share", err);
-}
-
-bool settings_from(Settings *s, RunOptions *run, const Config *config, const TrilOptions *o,
-                   Error *err) {
-    if (!given(o, "the options", err) || !given(o->precision, "the precision", err) ||
-        !given(o->windows, "the name of the windows", err) || !check_options(o, err))
-        return false;
-    *s = (Settings){.config = *config,
-                    .steps = o->steps,
-                    .epochs = o->epochs < 0 ? -1 : o->epochs,
-                    .batch = o->batch,
-                    .learning_rate = o->learning_rate,
-                    .weight_decay = o->weight_decay < 0 ? -1 : o->weight_decay,
-                    .embedding_decay = o->embedding_decay < 0 ? -1 : o->embedding_decay,
-                    .held_out = o->held_out,
-                    .seed = o->seed};
-    s->config.dropout = o->dropout < 0 ? -1 : o->dropout;
-    *run = (RunOptions){
-        .training = true, .batch = o->batch, .length = config->T, .seed = o->seed, .shared = true};
-    if (!threads_wanted(o->threads, &run->threads, err) ||
-        !settings_precision(o->precision, &s->precision, err) ||
-        !settings_windows(o->windows, &s->windows, err))
-        return false;
-    run->precision = s->precision;
-    return true;
-}
-
-TrilOptions options_from(const Settings *s, int threads, const TrilModel *teacher) {
-    return (TrilOptions){.steps = s->steps,
-                         .epochs = s->epochs,
-                         .batch = s->batch,
-                         .dropout = s->config.dropout,
-                         .learning_rate = s->learning_rate,
-                         .weight_decay = s->weight_decay,
-                         .embedding_decay = s->embedding_decay,
-                         .windows = settings_windows_name(s->windows),
-                         .held_out = s->held_out,
-                         .teacher = teacher,
-                         .precision = settings_precision_name(s->precision),
-                         .threads = threads,
-                         .seed = s->seed};
-}
-
-bool teacher_fits(const TrilModel *teacher, const Vocab *vocab, int context, Error *err) {
-    if (!teacher) return true;
-    if (teacher->in_training) return fail(err, "the teacher is in training");
-    if (!vocab_same(vocab_of(teacher), vocab))
-        return fail(err, "the teacher knows other characters than the text has");
-    return teacher->model.config.T >= context ||
-           fail(
-               err,
-               "the teacher's context of %d characters is shorter than the %d of the model to train",
-               teacher->model.config.T, context);
-}
-
-TrilStatus tril_options_decide(TrilOptions *decided, const TrilOptions *options,
-                               const TrilSizes *sizes, const TrilText *text, int trained,
-                               double *epochs, TrilError *error) {
-    Error err = {0};
-    Config config;
-    Settings settings;
-    RunOptions run;
-    if (!given(decided, "the place for the options", &err) || !given(text, "the text", &err) ||
-        !sizes_read(sizes, text->corpus.vocab.size, &config, &err) ||
-        !settings_from(&settings, &run, &config, options, &err) ||
-        !teacher_fits(options->teacher, &text->corpus.vocab, config.T, &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
-    double seen = settings_decide(&settings, text->corpus.train, trained);
-    if (epochs) *epochs = seen;
-    *decided = options_from(&settings, run.threads, options->teacher);
-    return TRIL_OK;
-}
-
-double tril_epochs_that_help(double characters, int trained) {
-    return settings_epochs_that_help(characters, trained);
-}
-
-/* ---- how large ---- */
-
-TrilMemory memory_from(const Memory *m) {
-    return (TrilMemory){.weights = (double)m->weights,
-                        .optimizer = (double)m->optimizer,
-                        .messages = (double)m->messages,
-                        .activations = (double)m->activations,
-                        .threads = (double)m->threads};
-}
-
-static double sum_of(const TrilMemory *m) {
-    return m->weights + m->optimizer + m->messages + m->activations + m->threads;
-}
-
-TrilStatus tril_estimate(const TrilSizes *sizes, int vocabulary, const TrilOptions *options,
-                         TrilEstimate *estimate, TrilError *error) {
-    Error err = {0};
-    Config config;
-    Settings settings;
-    RunOptions run;
-    Memory memory;
-    if (!given(estimate, "the place for the estimate", &err) ||
-        !sizes_read(sizes, vocabulary, &config, &err) ||
-        !settings_from(&settings, &run, &config, options, &err) ||
-        !run_estimate(&config, &run, &memory, &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
-    *estimate =
-        (TrilEstimate){.parameters = model_parameters(&config), .memory = memory_from(&memory)};
-    estimate->bytes = sum_of(&estimate->memory);
-    return TRIL_OK;
-}
-
-TrilStatus tril_training_fits(const TrilSizes *sizes, const TrilText *text,
-                              const TrilOptions *options, int resumed, TrilError *error) {
-    Error err = {0};
-    Settings settings;
-    RunOptions run;
-    Sizes s;
-    Memory any;
-    if (!given(text, "the text", &err) ||
-        !sizes_read(sizes, text->corpus.vocab.size, &s.config, &err) ||
-        !settings_from(&settings, &run, &s.config, options, &err) ||
-        !run_estimate(&s.config, &run, &any, &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
-    s.batch = run.batch;
-    const TrilModel *teacher = options->teacher;
-    return sizes_fit(&s, &run, &text->corpus, teacher ? &teacher->model : NULL, resumed, &err)
-               ? TRIL_OK
-               : refusal(TRIL_NO_MEMORY, &err, error);
-}
-
-/* Sets *s to the sizes, of which some may be open. */
-static bool read_open(Sizes *s, const TrilSizes *sizes, int batch, Error *err) {
-    if (!given(sizes, "the sizes", err) || !given(sizes->rung, "the rung's name", err))
-        return false;
-    *s = (Sizes){{.L = sizes->layers,
-                  .NH = sizes->heads,
-                  .C = sizes->width,
-                  .T = sizes->context,
-                  .NKV = sizes->kv_heads,
-                  .H = sizes->hidden,
-                  .dropout = 0},
-                 batch};
-    size_t length = strlen(sizes->rung);
-    if (length >= sizeof s->config.model) return fail(err, "there is no rung '%.64s'", sizes->rung);
-    memcpy(s->config.model, sizes->rung, length + 1);
-    return true;
-}
-
-TrilStatus tril_sizes_check(const TrilSizes *sizes, TrilError *error) {
-    Error err = {0};
-    Sizes open;
-    if (!read_open(&open, sizes, 1, &err)) return refusal(TRIL_ARGUMENT, &err, error);
-    Config config = sizes_smallest(&open).config;
-    config.V = 1; /* any is valid */
-    return model_check(&config, &err) ? TRIL_OK : refusal(TRIL_ARGUMENT, &err, error);
-}
-
-TrilStatus tril_sizes_choose(TrilSizes *sizes, TrilOptions *options, const TrilText *text,
-                             double seconds, double most_characters, TrilStop stop, void *user,
-                             TrilChoice *choice, TrilError *error) {
-    Error err = {0};
-    Sizes s;
-    Choice why;
-    RunOptions run;
-    Settings any;
-    const Config none = {0};
-    Asking asking = {stop, user, false};
-    if (!given(options, "the options", &err)) return refusal(TRIL_ARGUMENT, &err, error);
-    TrilOptions known = *options;
-    if (known.batch == 0) known.batch = 1;
-    if (tril_sizes_check(sizes, error) != TRIL_OK) return TRIL_ARGUMENT;
-    if (!given(text, "the text", &err) || !given(choice, "the place for the choice", &err) ||
-        !read_open(&s, sizes, options->batch, &err) ||
-        !settings_from(&any, &run, &none, &known, &err) ||
-        !teacher_fits(options->teacher, &text->corpus.vocab, s.config.T, &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
-    if (text->corpus.train <= (size_t)(s.config.T > 0 ? s.config.T : 1)) {
-        fail(&err, "the text: too short for a context of %d", s.config.T);
-        return refusal(TRIL_TEXT, &err, error);
-    }
-    if (!(seconds > 0) || !(most_characters > 0)) {
-        fail(&err, "the seconds and the characters are more than 0");
-        return refusal(TRIL_ARGUMENT, &err, error);
-    }
-    s.config.V = text->corpus.vocab.size;
-    const SizeSearch search = {
-        .options = &run,
-        .corpus = &text->corpus,
-        .teacher = options->teacher ? to_read(options->teacher) : NULL,
-        .seconds = seconds,
-        .max_characters = most_characters,
-        .stop = {ask, &asking},
-    };
-    if (!sizes_choose(&s, &search, &why, &err)) return refusal(TRIL_ARGUMENT, &err, error);
-    *sizes = sizes_of(&s.config);
-    options->batch = s.batch;
-    *choice = (TrilChoice){.speed = why.speed,
-                           .limit = (TrilLimit)why.limit,
-                           .layers = why.layers,
-                           .width = why.width,
-                           .context = why.context,
-                           .worth = why.worth};
-    return TRIL_OK;
 }

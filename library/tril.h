@@ -21,6 +21,7 @@
 #ifndef TRIL_H
 #define TRIL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -53,7 +54,8 @@ enum {
     TRIL_MAX_CONTEXT = 65536,
     TRIL_MAX_LAYERS = 256,
     TRIL_MAX_WIDTH = 1048576,
-    TRIL_MAX_THREADS = 1024
+    TRIL_MAX_THREADS = 1024,
+    TRIL_STANDARD_STEPS = 2500 /* of a training whose steps are unset; fewer if the text is short */
 };
 
 /* The version of the library, "0.1.0". A constant. */
@@ -138,31 +140,99 @@ typedef struct {
 } TrilCounts;
 TRIL_API TrilStatus tril_text_count(const TrilText *text, TrilCounts *counts, TrilError *error);
 
-/* ---- models ---- */
+/* ---- options ---- */
 
-/* A tokenizer and weights. */
+/* Everything that a training is asked for: the sizes of its model, how long and how fast it trains.
+ * ./train, the states of trainings, and presets have the same record. An option that is unset is
+ * chosen later, as its row says (tril_option): a number is then NaN, a name is NULL. Numbers are
+ * doubles, so that there is one way to be unset. Begin with tril_options(), and change members. */
 typedef struct TrilModel TrilModel;
+typedef struct {
+    const char *rung; /* of the ladder */
+    double layers, heads, width, kv_heads, hidden, context;
+    double dropout;
+    double held_out; /* share of the text, at its end, that is not trained on */
+    bool bytes;      /* the text is bytes, not UTF-8 */
+    double steps, time, batch, epochs, eval_every, patience, save_every;
+    double learning_rate, weight_decay;
+    double embedding_decay;
+    const char *windows, *precision;
+    double threads;
+    uint64_t seed;
+    const TrilModel *teacher; /* half of each target is its prediction. It knows the same
+                                 characters, and its context is no shorter. Borrowed until the
+                                 training is closed; not to be trained meanwhile. NULL: none */
+} TrilOptions;
+
+/* How an option is written and where its value is. */
+typedef enum {
+    TRIL_WHOLE, /* double, a whole number from min to max */
+    TRIL_REAL,  /* double, from min to max */
+    TRIL_TIME,  /* double, seconds from min to max: 90, 90s, 5m or 2h */
+    TRIL_NAME,  /* const char *, one of `names`; of the rungs if that is NULL */
+    TRIL_FLAG,  /* bool, written 0 or 1 */
+    TRIL_SEED   /* uint64_t */
+} TrilKind;
+
+typedef enum {
+    TRIL_MODEL, /* the model has it: a resumed training cannot change it */
+    TRIL_FIXED, /* a resumed training cannot change it either */
+    TRIL_KEPT,  /* a resumed training keeps it, unless it is asked for another value */
+    TRIL_FRESH  /* each run of a program has its own */
+} TrilLasting;
 
 typedef struct {
-    const char *rung;         /* a name of the ladder */
-    int layers, heads, width; /* heads divides width; rungs without layers or heads ignore them */
-    int context;              /* the most characters that a prediction can see */
-    int kv_heads; /* heads of keys and values, in "modern" and "conv"; 0: as many as heads */
-    int hidden;   /* channels inside the MLP, in "modern" and "conv"; 0: 8/3 of the width */
-} TrilSizes;
+    const char *name; /* of the command line; its member is named alike, with _ for - */
+    char letter;      /* its short name; 0: none */
+    TrilKind kind;
+    double min, max;
+    const char *const *names; /* NULL ends them */
+    const char *standard;     /* the default, as text; NULL: unset */
+    TrilLasting lasting;
+    size_t member; /* its offset in TrilOptions */
+    const char *section, *argument, *help;
+} TrilOption;
 
-/* The default sizes of ./train. */
-TRIL_API TrilSizes tril_sizes(void);
+/* Row i, from 0, of the table of options: a constant; NULL beyond the last. */
+TRIL_API const TrilOption *tril_option(int i);
 
-/* The sizes as a model of them uses them: with the numbers that 0 means in kv_heads and hidden, and
- * 1 for what the rung ignores. Sizes that no model can have stay as they are. */
-TRIL_API TrilSizes tril_sizes_used(const TrilSizes *sizes);
+/* Sets an option by its name to a value that is written as on the command line; an empty text
+ * unsets it. TRIL_ARGUMENT: no such option; no such value. */
+TRIL_API TrilStatus tril_options_set(TrilOptions *options, const char *name, const char *text,
+                                     TrilError *error);
 
-/* Makes a model with random weights, which follow from the seed. Copies the tokenizer.
- * TRIL_ARGUMENT: an unknown rung, a size out of range, a width that the heads do not divide.
- * Released by tril_model_free. */
+/* Writes the value of option i to text[size] as tril_options_set reads it. Returns 1; 0 if the
+ * option is unset: the text is then empty. */
+enum { TRIL_OPTION_SIZE = 32 };
+TRIL_API int tril_options_get(const TrilOptions *options, int i, char text[TRIL_OPTION_SIZE]);
+
+/* The defaults of ./train, and a record in which all is unset but the seed. */
+TRIL_API TrilOptions tril_options(void);
+TRIL_API TrilOptions tril_options_unset(void);
+
+/* The name of preset i, from 0: a constant; NULL beyond the last. */
+TRIL_API const char *tril_preset(int i);
+
+/* Sets what the preset of this name says. TRIL_ARGUMENT: no such preset. */
+TRIL_API TrilStatus tril_options_preset(TrilOptions *options, const char *name, TrilError *error);
+
+/* Checks all ranges, and that a model of `rung` could have these sizes; what is unset counts as the
+ * smallest. TRIL_ARGUMENT: an option is out of range. */
+TRIL_API TrilStatus tril_options_check(const TrilOptions *options, TrilError *error);
+
+/* The sizes of `options` as a model of its rung uses them, with kv_heads and hidden set. All else
+ * is unset; what the rung ignores is 1. */
+TRIL_API TrilOptions tril_options_sizes(const TrilOptions *options);
+
+/* ---- models ---- */
+
+/* A TrilModel is a tokenizer and weights. */
+
+/* Makes a model of the sizes of `options` with random weights, which follow from its seed. Copies
+ * the tokenizer. TRIL_ARGUMENT: as tril_options_check; a size that is unset. Released by
+ * tril_model_free. */
 TRIL_API TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *tokenizer,
-                                    const TrilSizes *sizes, uint64_t seed, TrilError *error);
+                                    const TrilOptions *options, TrilError *error);
 
 /* Reads a model: a file of ./train or tril_model_save, or a folder of Hugging Face transformers.
  * All of it is checked. Released by tril_model_free. */
@@ -199,10 +269,10 @@ TRIL_API TrilStatus tril_model_export(const TrilModel *model, const char *path, 
 /* Releases a model. Its training must be closed before. */
 TRIL_API void tril_model_free(TrilModel *model);
 
-/* The model's tokenizer, its sizes (the rung is a constant), its number of parameters, and a digest
- * of its weights: equal digests mean equal bits. The tokenizer belongs to the model. */
+/* The model's tokenizer, its sizes, its number of parameters, and a digest of
+ * its weights: equal digests mean equal bits. The tokenizer belongs to the model. */
 TRIL_API const TrilTokenizer *tril_model_tokenizer(const TrilModel *model);
-TRIL_API TrilSizes tril_model_sizes(const TrilModel *model);
+TRIL_API TrilOptions tril_model_sizes(const TrilModel *model);
 TRIL_API size_t tril_model_parameters(const TrilModel *model);
 TRIL_API uint64_t tril_model_digest(const TrilModel *model);
 
@@ -226,7 +296,7 @@ typedef struct {
 /* Sets *tensor to tensor i, from 0. Returns 0 beyond the last, else 1. */
 TRIL_API int tril_model_tensor(TrilModel *model, int i, TrilTensor *tensor);
 
-/* ---- what a training is asked for ---- */
+/* ---- decisions ---- */
 
 /* Asks whether to stop: returns 0 to go on; anything else stops. It is called often. `user` is the
  * caller's. */
@@ -235,56 +305,53 @@ typedef int (*TrilStop)(void *user);
 /* What a rung's training does, unless the options say something else. */
 typedef struct {
     double learning_rate, weight_decay;
-    double embedding_decay; /* the highest that is chosen by the text; negative: the rung decays it
-                               like the rest */
+    double embedding_decay; /* the highest that is chosen by the text; NaN: the rung decays it like
+                               the rest */
     double cooldown; /* the last share of the steps, in which the learning rate falls linearly to 0;
                         0: it falls along a cosine */
     int grows;       /* 1: with "auto", windows may grow */
 } TrilRecipe;
 TRIL_API TrilRecipe tril_rung_recipe(const char *rung);
 
-/* All defaults are those of ./train. */
-typedef struct {
-    int steps;            /* 0: 2500, or fewer if the text is short */
-    double epochs;        /* then it is seen so many times at most; 0: no limit; negative: chosen by
-                             its length */
-    int batch;            /* windows of text in a step */
-    double dropout;       /* negative: chosen by the text and the model */
-    double learning_rate; /* the peak; 0: the rung's own; for a model that was loaded or trained
-                             before, a tenth of it */
-    double weight_decay;  /* of the blocks' matrices; in the rungs below "modern", of all matrices;
-                             negative: the rung's own */
-    double embedding_decay; /* of the embedding, in "modern" and "conv"; negative: chosen by the
-                               text */
-    const char *windows;    /* "grow", from short ones to the context; "whole"; or "auto": they grow
-                               in "modern" and "conv", unless the text is seen more than eight times
-                               or the model is trained already */
-    double held_out;        /* the share of the text, at its end, that is not trained on */
-    const TrilModel *teacher; /* half of each target is what it expects; it knows the same
-                                 characters, and its context is no shorter. Borrowed until the
-                                 training is closed; not to be trained meanwhile. NULL: none */
-    const char *precision;    /* of products: "f32", "bf16", or "auto": bf16 where the processor has
-                                 it */
-    int threads;              /* which do not change the result; 0: one for each processor */
-    uint64_t seed;
-} TrilOptions;
-TRIL_API TrilOptions tril_options(void);
-
 /* What the name of a precision means on this machine, "f32" or "bf16": a constant; NULL: no such
  * name.
  */
 TRIL_API const char *tril_precision(const char *name);
 
-/* How many threads `wanted` means: at most as many as there are processors for this program, which
- * is what 0 means, unless OMP_NUM_THREADS is less. */
-TRIL_API int tril_threads(int wanted);
+/* How many threads `wanted` means: at most as many as there are processors for this program. Unset
+ * (NaN) means that number, or OMP_NUM_THREADS if that is less. */
+TRIL_API int tril_threads(double wanted);
 
-/* Sets *decided to `options` with what is open decided: what a training on the text would do, of a
- * model of these sizes. A weight decay that stays negative, and a learning rate that stays 0, are
- * the rung's own. `trained`: it is trained already. Sets *epochs, which may be NULL, to how often
- * it would see the text. TRIL_ARGUMENT: as tril_training_open. */
-TRIL_API TrilStatus tril_options_decide(TrilOptions *decided, const TrilOptions *options,
-                                        const TrilSizes *sizes, const TrilText *text, int trained,
+/* What kept tril_options_choose from the next larger sizes. */
+typedef enum {
+    TRIL_LIMIT_NONE, /* there are none, or none were unset */
+    TRIL_LIMIT_TIME,
+    TRIL_LIMIT_TEXT,
+    TRIL_LIMIT_MEMORY
+} TrilLimit;
+
+typedef struct {
+    double speed; /* characters a second, as measured */
+    TrilLimit limit;
+    int layers, width, context; /* of the next larger sizes, */
+    double worth;               /* and the characters that a model must see to be better */
+} TrilChoice;
+
+/* Chooses sizes and batch where they are unset: those of the largest model that becomes better than
+ * smaller ones in a training of so many seconds on this machine, in which it sees the text at most
+ * `epochs` times (0: no limit). Measures a few steps of each. `stop` (NULL: never) ends it soon,
+ * with any sizes. Sets *choice to the reasons. TRIL_TEXT: too short a text for the context.
+ * TRIL_ARGUMENT: as tril_options_check; seconds that are not positive. TRIL_NO_MEMORY: even the
+ * smallest sizes need too much. */
+TRIL_API TrilStatus tril_options_choose(TrilOptions *options, const TrilText *text, double seconds,
+                                        TrilStop stop, void *user, TrilChoice *choice,
+                                        TrilError *error);
+
+/* Sets what else is unset to the values that a training on the text would use. `trained`: its model
+ * is trained already. A learning rate or weight decay that stays unset, and "auto" windows, are the
+ * rung's own. Sets *epochs, which may be NULL, to how often the training would see the text.
+ * TRIL_ARGUMENT: as tril_training_open. */
+TRIL_API TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, int trained,
                                         double *epochs, TrilError *error);
 
 /* The most epochs that help a training on so many characters; `trained`: of a trained model. */
@@ -301,51 +368,20 @@ typedef struct {
     double threads;     /* scratch of all threads */
 } TrilMemory;
 
-/* How large a model of these sizes would be, with a vocabulary of this size, and its training with
- * these options, of which only batch, precision and threads count. TRIL_ARGUMENT: as
- * tril_model_make and tril_training_open. */
+/* How large a model of these sizes would be, with a vocabulary of this size, and its training.
+ * TRIL_ARGUMENT: as tril_model_make and tril_training_open. */
 typedef struct {
     size_t parameters;
     double bytes; /* of all memory */
     TrilMemory memory;
 } TrilEstimate;
-TRIL_API TrilStatus tril_estimate(const TrilSizes *sizes, int vocabulary,
-                                  const TrilOptions *options, TrilEstimate *estimate,
-                                  TrilError *error);
+TRIL_API TrilStatus tril_estimate(const TrilOptions *options, int vocabulary,
+                                  TrilEstimate *estimate, TrilError *error);
 
 /* Has this machine the memory for a training on the text? `resumed`: which also holds its state.
  * TRIL_NO_MEMORY: no, and the sentence says how much it would take. */
-TRIL_API TrilStatus tril_training_fits(const TrilSizes *sizes, const TrilText *text,
-                                       const TrilOptions *options, int resumed, TrilError *error);
-
-/* Could a model have these sizes? One that is 0 is open, and counts as the smallest that
- * tril_sizes_choose takes. TRIL_ARGUMENT: no, and the sentence says why. */
-TRIL_API TrilStatus tril_sizes_check(const TrilSizes *sizes, TrilError *error);
-
-/* What kept tril_sizes_choose from the next larger size. */
-typedef enum {
-    TRIL_LIMIT_NONE, /* there is none, or nothing was open */
-    TRIL_LIMIT_TIME,
-    TRIL_LIMIT_TEXT,
-    TRIL_LIMIT_MEMORY
-} TrilLimit;
-
-typedef struct {
-    double speed; /* characters a second, as measured */
-    TrilLimit limit;
-    int layers, width, context; /* of the next larger size, */
-    double worth;               /* and the characters that it must see to be better */
-} TrilChoice;
-
-/* Chooses what is 0 of the sizes and of options->batch: the largest model that becomes better than
- * smaller ones in a training of so many seconds on this machine, which sees at most so many
- * characters. Measures a few steps of each. All options are checked, but only threads, precision
- * and teacher count. `stop` (NULL: never) ends it soon, with any sizes. Sets *choice to the
- * reasons. TRIL_TEXT: too short a text for the context. TRIL_ARGUMENT: seconds or characters that
- * are not more than 0; INFINITY is. */
-TRIL_API TrilStatus tril_sizes_choose(TrilSizes *sizes, TrilOptions *options, const TrilText *text,
-                                      double seconds, double most_characters, TrilStop stop,
-                                      void *user, TrilChoice *choice, TrilError *error);
+TRIL_API TrilStatus tril_training_fits(const TrilOptions *options, const TrilText *text,
+                                       int resumed, TrilError *error);
 
 /* ---- training ---- */
 
@@ -375,9 +411,7 @@ TRIL_API TrilStatus tril_training_open_on(TrilTraining **training, TrilModel *mo
                                           const TrilText *text, const TrilOptions *options,
                                           TrilError *error);
 
-/* The options as they were decided. A weight decay that is still negative is the rung's own. A
- * decay of the embedding that is still negative: the rung has none. The names of precision and
- * windows are constants. */
+/* The options as they were decided, with the sizes of the model and its learning rate. */
 TRIL_API TrilOptions tril_training_options(const TrilTraining *training);
 
 /* The memory that it takes, and the instruction set that it computes with, "avx2": a constant. */
@@ -399,8 +433,8 @@ typedef struct {
     double lowest;     /* the lowest loss that an evaluation found; NaN: none */
     int lowest_step;   /* after how many steps */
     int since_lowest;  /* evaluations after it */
-    double operations; /* of floating point, in all steps; NaN: not known, of an older state */
-    int cooling;       /* the step from which the rates fall, by tril_training_cool_down; 0: none */
+    double operations; /* of floating point, in all steps */
+    double cooling;    /* the step from which the rates fall, by tril_training_cool_down; 0: none */
     int cooled;        /* the step at which they then reach 0 */
 } TrilProgress;
 TRIL_API TrilProgress tril_training_progress(const TrilTraining *training);
@@ -460,7 +494,7 @@ TRIL_API TrilStatus tril_training_save(TrilTraining *training, const char *path,
 /* Adds a note to all states that it saves from now on, in place of the one of this key: what else a
  * program wants to know when the training goes on. Copies key and text. A training that is resumed
  * begins without notes. TRIL_ARGUMENT: a key that the state has itself; a key or a text that is not
- * UTF-8; more than 16 notes. */
+ * UTF-8; more than 32 notes. */
 TRIL_API TrilStatus tril_training_note(TrilTraining *training, const char *key, const char *text,
                                        TrilError *error);
 
@@ -485,10 +519,8 @@ typedef struct TrilState TrilState;
 TRIL_API TrilStatus tril_state_load(TrilState **state, const char *path, TrilError *error);
 TRIL_API void tril_state_free(TrilState *state);
 
-/* Its tokenizer, which belongs to it; the sizes of its model; how far it has come; and the digest
- * of its text. */
+/* Its tokenizer, which belongs to it; how far it has come; and the digest of its text. */
 TRIL_API const TrilTokenizer *tril_state_tokenizer(const TrilState *state);
-TRIL_API TrilSizes tril_state_sizes(const TrilState *state);
 TRIL_API TrilProgress tril_state_progress(const TrilState *state);
 TRIL_API uint64_t tril_state_text(const TrilState *state);
 
@@ -499,15 +531,15 @@ TRIL_API uint64_t tril_state_teacher(const TrilState *state);
 TRIL_API const char *tril_state_kernels(const TrilState *state);
 
 /* The note of this key, one of tril_training_note or of its own; NULL: none. It belongs to the
- * state. The note "settings" has its options in the words of ./train. */
+ * state. */
 TRIL_API const char *tril_state_note(const TrilState *state, const char *key);
 
-/* Its options, without teacher: to be changed, perhaps, before the training goes on. */
+/* Its decided options, without teacher: to be changed, perhaps, before the training is resumed. */
 TRIL_API TrilOptions tril_state_options(const TrilState *state);
 
 /* Continues the training of a state with these options, also with others than before: but the
- * text, its held-out share and the teacher are the same. Open steps, dropout and windows are those
- * of the state; an open learning rate is the rung's own. Takes the weights out of the state, which
+ * text, its held-out share and the teacher are the same. Unset steps, dropout and windows are those
+ * of the state; an unset learning rate is the rung's own. Takes the weights out of the state, which
  * can then only be released, even if this fails for lack of memory. Borrows the text. TRIL_TEXT:
  * another text, other ids, another held-out share. TRIL_ARGUMENT: another teacher. */
 TRIL_API TrilStatus tril_training_resume_from(TrilTraining **training, TrilModel **model,
@@ -707,7 +739,7 @@ TRIL_API TrilStatus tril_probabilities(const TrilSampling *sampling, const float
 
 /* Joins the processes that mpirun started. All of them call it once, before they make a model. Sets
  * *number to the number of this process, from 0. From then on the processes share each training,
- * each tril_text_evaluate and each tril_sizes_choose, one at a time. Process 0 does all that the
+ * each tril_text_evaluate and each tril_options_choose, one at a time. Process 0 does all that the
  * program does, from this thread. The others only call tril_processes_serve. After a failure each
  * process is alone, and *number is 0 in the one that should report it. TRIL_ARGUMENT: several
  * processes, but a library without MPI, or with another MPI than that of mpirun; other builds of

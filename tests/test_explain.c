@@ -1,6 +1,7 @@
 /* test_explain.c - the explanation of a prediction: its width, what is left out, several models,
  * its page, refusals. tests/explain recomputes its numbers. */
 #include "tests/screenful.h"
+#include "tests/sizes.h"
 #include "tests/scratch.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -34,13 +35,13 @@ static void shake(TrilModel *model) {
 /* The last `tokens` characters of the text: the cycle, with a Z at its end. */
 static void open_subject(Subject *s, const char *name, int layers, int tokens) {
     static const char *const cycle[] = {"好", "a", "b", "\n"};
-    const TrilSizes sizes = {
-        .rung = name, .layers = layers, .heads = 2, .width = 16, .context = CONTEXT};
+    const TrilOptions sizes = sized(name, layers, 2, 16, CONTEXT);
     char text[4 * LENGTH] = "";
     TrilTokenizer *tokenizer = tokenizer_of(characters);
     for (int t = LENGTH - tokens; t < LENGTH - 1; t++) strcat(text, cycle[t % 4]);
     strcat(text, "Z");
-    assert_int_equal(tril_model_make(&s->model, tokenizer, &sizes, 3, NULL), TRIL_OK);
+    assert_int_equal(
+        tril_model_make(&s->model, tokenizer, seeded(&(TrilOptions){0}, &sizes, 3), NULL), TRIL_OK);
     tril_tokenizer_free(tokenizer);
     shake(s->model);
     assert_int_equal(tril_reading_trace(&s->reading, s->model, text, strlen(text), 1, NULL),

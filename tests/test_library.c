@@ -3,6 +3,7 @@
  * not meet.
  */
 #include "tests/support.h"
+#include "tests/sizes.h"
 #include "library/tril.h"
 #include "tests/command.h"
 #include "tests/decimal.h"
@@ -56,9 +57,8 @@ static void expect(TrilStatus status, TrilStatus expected, const char *words) {
     *error.text = 0;
 }
 
-static TrilSizes small(const char *rung) {
-    TrilSizes sizes = {.rung = rung, .layers = 1, .heads = 2, .width = 16, .context = 16};
-    return sizes;
+static TrilOptions small(const char *rung) {
+    return sized(rung, 1, 2, 16, 16);
 }
 #define SMALL "-j 1 -l 1 -H 2 -w 16 -c 16 -b 4 --precision f32 --patience 1 --eval-every 15 "
 
@@ -71,11 +71,11 @@ static TrilOptions few(int steps, int threads) {
     return options;
 }
 
-static TrilModel *make(const TrilSizes *sizes, uint64_t seed) {
+static TrilModel *make(const TrilOptions *sizes, uint64_t seed) {
     TrilTokenizer *tokenizer;
     TrilModel *model;
     must(tril_tokenizer_make(&tokenizer, play, play_length, &error));
-    must(tril_model_make(&model, tokenizer, sizes, seed, &error));
+    must(tril_model_make(&model, tokenizer, seeded(&(TrilOptions){0}, sizes, seed), &error));
     tril_tokenizer_free(tokenizer);
     return model;
 }
@@ -95,7 +95,7 @@ static uint64_t digest_of(const char *name) {
 
 /* A small model that was trained for STEPS steps. */
 static TrilModel *train(const char *rung, int threads) {
-    TrilSizes sizes = small(rung);
+    TrilOptions sizes = small(rung);
     TrilOptions options = few(STEPS, threads);
     TrilModel *model = make(&sizes, options.seed);
     TrilTraining *training;
@@ -125,7 +125,7 @@ static void test_same_weights(void **state) {
         must(tril_file_digest(scratch("program.safetensors"), "training", &number, &error));
         assert_true(number != 0);
         for (int threads = 1; threads <= 2; threads++) {
-            TrilSizes sizes = small(tril_rung(i));
+            TrilOptions sizes = small(tril_rung(i));
             TrilOptions options = few(STEPS, threads);
             TrilModel *model = make(&sizes, options.seed);
             TrilTraining *training;
@@ -153,10 +153,10 @@ static void test_same_defaults(void **state) {
     for (size_t i = 0; i < TIMES; i++) memcpy(text + i * play_length, play, play_length);
     scratch_put("longer", text, TIMES * play_length);
     must_run("train -q -s 2 --precision f32 -o @usual.safetensors @longer");
-    TrilSizes sizes = tril_sizes();
+    TrilOptions sizes = tril_options();
     TrilOptions options = tril_options();
     TrilTraining *training;
-    assert_int_equal(options.steps, 0);
+    assert_true(isnan(options.steps));
     assert_string_equal(options.precision, "auto");
     options.steps = 2;
     options.precision = "f32";
@@ -167,7 +167,7 @@ static void test_same_defaults(void **state) {
     free(text);
     tril_training_close(training);
     /* the steps, too, depend on the length of the text */
-    options.steps = 0;
+    options.steps = NAN;
     must(tril_training_open(&training, model, play, play_length, &options, &error));
     options = tril_training_options(training);
     assert_in_range(options.steps, 1, 2499);
@@ -250,7 +250,7 @@ static void test_writers(void **state) {
 static void test_reading_in_between(void **state) {
     (void)state;
     enum { LENGTH = 60, FROM = 20, TO = 30 };
-    TrilSizes sizes = small("multihead");
+    TrilOptions sizes = small("multihead");
     sizes.context = LENGTH; /* a full one forgets by what is read at once */
     TrilSampling sampling = tril_sampling();
     TrilModel *model = make(&sizes, 1);
@@ -379,7 +379,7 @@ static uint64_t end_of(TrilTraining *training, TrilModel *model) {
 /* A training that was stopped, saved and continued, here or by ./train, ends with the same bits. */
 static void test_states(void **state) {
     (void)state;
-    TrilSizes sizes = small("modern");
+    TrilOptions sizes = small("modern");
     TrilOptions options = few(STEPS, 1);
     TrilTraining *training;
     TrilModel *model = train("modern", 1);
@@ -431,7 +431,7 @@ static void test_states(void **state) {
 static void test_teachers(void **state) {
     (void)state;
     TrilModel *teacher = train("gpt", 1), *other = train("head", 1), *model;
-    TrilSizes sizes = small("modern");
+    TrilOptions sizes = small("modern");
     TrilOptions options = few(STEPS, 1);
     TrilTraining *training;
     TrilState *saved;
@@ -501,16 +501,15 @@ static void test_other_options(void **state) {
     TrilState *saved;
     must_run("train -q -m gpt " SMALL "-s %d -o @one/m.safetensors " PLAY, STEPS / 2);
     must(tril_state_load(&saved, scratch("one/m.last.safetensors"), &error));
-    const TrilSizes sizes = tril_state_sizes(saved);
-    assert_string_equal(sizes.rung, "gpt");
-    assert_int_equal(sizes.width, 16);
     assert_int_equal(tril_state_text(saved), tril_digest(play, play_length));
     assert_int_equal(tril_state_progress(saved).step, STEPS / 2);
     assert_int_equal(tril_state_teacher(saved), 0);
     assert_true(*tril_state_kernels(saved));
-    assert_non_null(strstr(tril_state_note(saved, "settings"), "--model=gpt"));
+    assert_string_equal(tril_state_note(saved, "option.batch"), "4");
     assert_null(tril_state_note(saved, "no such note"));
     TrilOptions options = tril_state_options(saved);
+    assert_string_equal(options.rung, "gpt");
+    assert_int_equal(options.width, 16);
     assert_int_equal(options.steps, STEPS / 2);
     assert_int_equal(options.batch, 4);
     options.steps = STEPS;
@@ -531,7 +530,7 @@ static void test_other_options(void **state) {
 /* A program may have set a locale in which numbers have a decimal comma: the files are the same. */
 static void test_decimal_comma(void **state) {
     (void)state;
-    TrilSizes sizes = small("modern");
+    TrilOptions sizes = small("modern");
     TrilOptions options = few(STEPS, 1);
     TrilTraining *training;
     TrilModel *model = make(&sizes, 1), *read;
@@ -564,7 +563,7 @@ static void test_decimal_comma(void **state) {
 /* A program's notes come back, and cannot take the place of the state's own. */
 static void test_notes(void **state) {
     (void)state;
-    TrilSizes sizes = small("bigram");
+    TrilOptions sizes = small("bigram");
     TrilOptions options = few(2, 1);
     TrilTraining *training;
     TrilState *saved;
@@ -572,11 +571,11 @@ static void test_notes(void **state) {
     must(tril_training_open(&training, model, play, play_length, &options, &error));
     must(tril_training_note(training, "colour", "blue", &error));
     must(tril_training_note(training, "colour", "green \"and\"\n red", &error));
-    for (char key[] = "a"; *key < 'a' + 15; ++*key)
+    for (char key[] = "A"; *key < 'A' + 31; ++*key)
         must(tril_training_note(training, key, "", &error));
-    expect(tril_training_note(training, "one more", "", &error), TRIL_ARGUMENT, "16 notes");
-    static const char *const own[] = {"step",  "settings", "text",    "vocabulary",
-                                      "width", "dropout",  "cooling", "digest"};
+    expect(tril_training_note(training, "one more", "", &error), TRIL_ARGUMENT, "32 notes");
+    static const char *const own[] = {"step",  "option.lr", "text",    "vocabulary",
+                                      "width", "dropout",   "cooling", "digest"};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         expect(tril_training_note(training, own[i], "1", &error), TRIL_ARGUMENT, own[i]);
     expect(tril_training_note(training, "colour", "\xff", &error), TRIL_ARGUMENT, "UTF-8");
@@ -584,7 +583,7 @@ static void test_notes(void **state) {
     tril_training_close(training);
     must(tril_state_load(&saved, scratch("noted"), &error));
     assert_string_equal(tril_state_note(saved, "colour"), "green \"and\"\n red");
-    assert_string_equal(tril_state_note(saved, "o"), "");
+    assert_string_equal(tril_state_note(saved, "O"), "");
     tril_state_free(saved);
     expect(tril_state_load(&saved, PLAY, &error), TRIL_FILE, "not a valid checkpoint");
     assert_null(saved);
@@ -592,52 +591,48 @@ static void test_notes(void **state) {
 }
 
 static void expect_same_options(const TrilOptions *a, const TrilOptions *b) {
-    const double one[] = {a->epochs,       a->dropout,         a->learning_rate,
-                          a->weight_decay, a->embedding_decay, a->held_out,
-                          a->steps,        a->batch,           a->threads},
-                 other[] = {b->epochs,       b->dropout,         b->learning_rate,
-                            b->weight_decay, b->embedding_decay, b->held_out,
-                            b->steps,        b->batch,           b->threads};
-    for (size_t i = 0; i < sizeof one / sizeof *one; i++) assert_near(one[i], other[i], 1e-4);
-    assert_string_equal(a->windows, b->windows);
-    assert_string_equal(a->precision, b->precision);
-    assert_true(a->seed == b->seed && a->teacher == b->teacher);
+    for (int i = 0; tril_option(i); i++) {
+        char one[TRIL_OPTION_SIZE], other[TRIL_OPTION_SIZE];
+        assert_int_equal(tril_options_get(a, i, one), tril_options_get(b, i, other));
+        assert_string_equal(one, other);
+    }
+    assert_true(a->teacher == b->teacher);
 }
 
 /* What is open is decided as a training decides it, and stays so. */
 static void test_decisions(void **state) {
     (void)state;
     TrilTraining *training;
-    TrilOptions options = tril_options(), decided, again;
-    TrilSizes sizes = small("modern");
-    TrilModel *model = make(&sizes, 1);
+    TrilOptions options = small("modern"), decided = options, again;
+    TrilModel *model = make(&options, 1);
     TrilText *text = text_of(model, 0.1);
     double epochs, once;
-    options.threads = 1;
-    must(tril_options_decide(&decided, &options, &sizes, text, 0, &epochs, &error));
-    double read = (double)decided.steps * decided.batch * sizes.context;
+    options.threads = decided.threads = 1;
+    must(tril_options_decide(&decided, text, 0, &epochs, &error));
+    double read = decided.steps * decided.batch * options.context;
     assert_near(epochs, read / (double)tril_text_extent(text).trained_on, 1e-9);
     assert_true(decided.steps == 2500 && decided.dropout >= 0 && decided.embedding_decay > 0);
     assert_string_equal(decided.windows, "whole"); /* 9.1 times */
-    must(tril_options_decide(&again, &decided, &sizes, text, 0, NULL, &error));
+    again = decided;
+    must(tril_options_decide(&again, text, 0, NULL, &error));
     expect_same_options(&again, &decided);
     must(tril_training_open_on(&training, model, text, &options, &error));
     again = tril_training_options(training);
     assert_near(again.learning_rate, tril_rung_recipe("modern").learning_rate, 0);
-    again.learning_rate = 0; /* as in the decisions: the rung's own */
+    again.learning_rate = NAN; /* as in the decisions: the rung's own */
     expect_same_options(&again, &decided);
     tril_training_close(training);
-    options.epochs = 1;
-    must(tril_options_decide(&decided, &options, &sizes, text, 1, &once, &error));
+    decided = options;
+    decided.epochs = 1;
+    must(tril_options_decide(&decided, text, 1, &once, &error));
     assert_true(once <= 1 && once > 0.99);
     assert_near(decided.learning_rate, 0.1 * tril_rung_recipe("modern").learning_rate, 1e-12);
     assert_near(tril_epochs_that_help(1e6, 0), 16, 0);
     assert_string_equal(tril_precision("f32"), "f32");
     assert_null(tril_precision("f64"));
-    assert_true(tril_threads(0) >= 1 && tril_threads(1) == 1);
+    assert_true(tril_threads(NAN) >= 1 && tril_threads(1) == 1);
     options.windows = "wide";
-    expect(tril_options_decide(&decided, &options, &sizes, text, 0, NULL, &error), TRIL_ARGUMENT,
-           "'wide'");
+    expect(tril_options_decide(&options, text, 0, NULL, &error), TRIL_ARGUMENT, "'wide'");
     tril_text_free(text);
     tril_model_free(model);
 }
@@ -648,38 +643,43 @@ static void test_choices(void **state) {
     TrilTokenizer *tokenizer;
     TrilText *text;
     TrilChoice choice;
-    TrilOptions options = few(0, 1);
-    TrilSizes sizes = {.rung = "gpt", .layers = 1, .context = 16};
+    TrilOptions sizes = few(1, 1);
+    sizes.rung = "gpt";
+    sizes.layers = 1;
+    sizes.context = 16;
+    sizes.heads = sizes.width = sizes.batch = NAN;
     must(tril_tokenizer_make(&tokenizer, play, play_length, &error));
     must(tril_text_make(&text, tokenizer, play, play_length, 0.1, &error));
-    options.batch = 0;
-    must(tril_sizes_check(&sizes, &error));
-    must(tril_sizes_choose(&sizes, &options, text, 1e-6, INFINITY, NULL, NULL, &choice, &error));
-    assert_true(sizes.layers == 1 && sizes.context == 16 && sizes.width == 32 &&
+    must(tril_options_check(&sizes, &error));
+    TrilOptions options = sizes;
+    must(tril_options_choose(&options, text, 1e-6, NULL, NULL, &choice, &error));
+    assert_true(options.layers == 1 && options.context == 16 && options.width == 32 &&
                 options.batch == 8);
     assert_true(choice.limit == TRIL_LIMIT_TIME && choice.speed > 0 && choice.width == 64);
-    sizes.width = 0;
-    must(tril_sizes_choose(&sizes, &options, text, 1, 1000, NULL, NULL, &choice, &error));
-    assert_true(choice.limit == TRIL_LIMIT_TEXT && sizes.width == 32);
-    sizes.context = 36000;
-    expect(tril_sizes_choose(&sizes, &options, text, 1, 1000, NULL, NULL, &choice, &error),
-           TRIL_TEXT, "too short");
-    sizes.context = 16;
-    expect(tril_sizes_choose(&sizes, &options, text, NAN, 1000, NULL, NULL, &choice, &error),
-           TRIL_ARGUMENT, "seconds");
+    options.width = NAN;
+    options.epochs = 0.03; /* a thousand characters */
+    must(tril_options_choose(&options, text, 1, NULL, NULL, &choice, &error));
+    assert_true(choice.limit == TRIL_LIMIT_TEXT && options.width == 32);
+    options.context = 36000;
+    expect(tril_options_choose(&options, text, 1, NULL, NULL, &choice, &error), TRIL_TEXT,
+           "too short");
+    options.context = 16;
+    expect(tril_options_choose(&options, text, NAN, NULL, NULL, &choice, &error), TRIL_ARGUMENT,
+           "seconds");
     options.batch = 1 << 16;
-    sizes.context = TRIL_MAX_CONTEXT;
-    expect(tril_training_fits(&sizes, text, &options, 0, &error), TRIL_ARGUMENT, "tokens");
+    options.context = TRIL_MAX_CONTEXT;
+    expect(tril_training_fits(&options, text, 0, &error), TRIL_ARGUMENT, "tokens");
     options.batch = 1;
-    sizes.width = 1 << 15;
-    sizes.heads = 1;
-    sizes.layers = 200;
-    expect(tril_training_fits(&sizes, text, &options, 0, &error), TRIL_NO_MEMORY, "GiB");
-    sizes.heads = 7;
-    expect(tril_sizes_check(&sizes, &error), TRIL_ARGUMENT, "heads");
-    sizes.rung = "gtp";
-    expect(tril_sizes_check(&sizes, &error), TRIL_ARGUMENT, "gtp");
-    const TrilSizes bigram = tril_sizes_used(&(TrilSizes){.rung = "bigram", .context = 8});
+    options.width = 1 << 15;
+    options.heads = 1;
+    options.layers = 200;
+    expect(tril_training_fits(&options, text, 0, &error), TRIL_NO_MEMORY, "GiB");
+    options.heads = 7;
+    expect(tril_options_check(&options, &error), TRIL_ARGUMENT, "heads");
+    options.rung = "gtp";
+    expect(tril_options_check(&options, &error), TRIL_ARGUMENT, "gtp");
+    options.rung = "bigram";
+    const TrilOptions bigram = tril_options_sizes(&options);
     assert_true(bigram.layers == 1 && bigram.width == 1);
     tril_text_free(text);
     tril_tokenizer_free(tokenizer);
@@ -699,7 +699,7 @@ static int ask_once(void *user) {
 /* A part of a text is evaluated as in its training; an evaluation ends if it is asked to. */
 static void test_evaluations(void **state) {
     (void)state;
-    TrilSizes sizes = small("modern");
+    TrilOptions sizes = small("modern");
     TrilOptions options = few(STEPS, 1);
     TrilTraining *training;
     TrilModel *model = make(&sizes, 1);
@@ -738,7 +738,7 @@ static void test_evaluations(void **state) {
 /* Rates that stay high fall early, once, and the training ends with them. */
 static void test_cool_down(void **state) {
     (void)state;
-    TrilSizes sizes = small("modern");
+    TrilOptions sizes = small("modern");
     TrilOptions options = few(100, 1);
     TrilTraining *training;
     TrilModel *model = make(&sizes, 1);
@@ -780,7 +780,7 @@ static void test_cool_down(void **state) {
  */
 static void test_writing_in_training(void **state) {
     (void)state;
-    TrilSizes sizes = small("gpt");
+    TrilOptions sizes = small("gpt");
     TrilOptions options = few(STEPS, 1);
     TrilSampling sampling = tril_sampling();
     TrilTraining *training;
@@ -807,7 +807,7 @@ static void test_writing_in_training(void **state) {
 static void test_parts(void **state) {
     (void)state;
     enum { MOST = 64 };
-    TrilSizes sizes = small("modern");
+    TrilOptions sizes = small("modern");
     TrilOptions options = few(3, 1);
     TrilTraining *training;
     TrilPart parts[MOST];
@@ -821,8 +821,8 @@ static void test_parts(void **state) {
     for (int i = 0; i < count; i++) sum += parts[i].seconds;
     assert_true(count > 5 && sum > 0 && sum <= tril_training_progress(training).seconds);
     assert_int_equal(tril_training_parts(training, parts, 2), 2);
-    must(tril_estimate(&sizes, tril_tokenizer_size(tril_model_tokenizer(model)), &options,
-                       &estimate, &error));
+    must(tril_estimate(joined(&(TrilOptions){0}, &options, &sizes),
+                       tril_tokenizer_size(tril_model_tokenizer(model)), &estimate, &error));
     const TrilMemory memory = tril_training_memory(training);
     assert_near(memory.weights, estimate.memory.weights, 0);
     assert_near(memory.optimizer, estimate.memory.optimizer, 0);
@@ -873,7 +873,7 @@ static void test_one_text(void **state) {
     TrilText *text = NULL;
     TrilCounts counts;
     for (int i = 0; i < 2; i++) {
-        TrilSizes sizes = small(rungs[i]);
+        TrilOptions sizes = small(rungs[i]);
         models[i] = make(&sizes, options.seed);
         if (!text) text = text_of(models[i], options.held_out);
         must(tril_training_open_on(&trainings[i], models[i], text, &options, &error));
@@ -902,7 +902,7 @@ static void test_one_text(void **state) {
  * ./train. */
 static void test_more_steps(void **state) {
     (void)state;
-    TrilSizes sizes = small("gpt");
+    TrilOptions sizes = small("gpt");
     TrilOptions options = few(STEPS / 3, 1);
     TrilTraining *training;
     TrilModel *model = train("gpt", 1);
@@ -927,7 +927,7 @@ static void test_more_steps(void **state) {
 
 static void test_progress(void **state) {
     (void)state;
-    TrilSizes sizes = small("gpt");
+    TrilOptions sizes = small("gpt");
     TrilOptions options = few(STEPS, 1);
     TrilTraining *training;
     TrilModel *model = make(&sizes, 1);
@@ -957,17 +957,17 @@ static void test_progress(void **state) {
 static void test_estimates(void **state) {
     (void)state;
     for (int i = 0; tril_rung(i); i++) {
-        TrilSizes sizes = small(tril_rung(i)), wide = small(tril_rung(i));
+        TrilOptions sizes = small(tril_rung(i)), wide = small(tril_rung(i));
         TrilOptions options = few(1, 1);
         TrilEstimate one, other;
         TrilModel *model = make(&sizes, 1);
         int V = tril_tokenizer_size(tril_model_tokenizer(model));
-        must(tril_estimate(&sizes, V, &options, &one, &error));
+        must(tril_estimate(joined(&(TrilOptions){0}, &options, &sizes), V, &one, &error));
         assert_int_equal(one.parameters, tril_model_parameters(model));
         assert_true(one.bytes >= 4.0 * 4 * (double)one.parameters);
         wide.width = 64;
         options.batch = 64;
-        must(tril_estimate(&wide, V, &options, &other, &error));
+        must(tril_estimate(joined(&(TrilOptions){0}, &options, &wide), V, &other, &error));
         assert_true(other.bytes > one.bytes);
         tril_model_free(model);
     }
@@ -1149,47 +1149,48 @@ static void test_tensors(void **state) {
 static void test_wrong_sizes(void **state) {
     (void)state;
     const struct {
-        TrilSizes sizes;
+        const char *rung;
+        int layers, heads, width, context, kv_heads;
         TrilStatus status;
         const char *words;
     } cases[] = {
-        {{.rung = "gtp", 1, 2, 16, 16}, TRIL_ARGUMENT, "no rung 'gtp'"},
-        {{.rung = NULL, 1, 2, 16, 16}, TRIL_ARGUMENT, "the rung's name is NULL"},
-        {{.rung = "gpt", 0, 2, 16, 16}, TRIL_ARGUMENT, "layers"},
-        {{.rung = "gpt", 1, 3, 16, 16}, TRIL_ARGUMENT, "heads"},
-        {{.rung = "gpt", 1, 2, -16, 16}, TRIL_ARGUMENT, "width"},
-        {{.rung = "gpt", 1, 2, 16, 1 << 30}, TRIL_ARGUMENT, "context"},
-        {{.rung = "modern", 1, 2, 16, 16, 3}, TRIL_ARGUMENT, "heads"},
-        {{.rung = "gpt", 256, 1, 1 << 20, 16}, TRIL_NO_MEMORY, "not enough memory"},
+        {"gtp", 1, 2, 16, 16, 2, TRIL_ARGUMENT, "'gtp'"},
+        {NULL, 1, 2, 16, 16, 2, TRIL_ARGUMENT, "the rung's name is NULL"},
+        {"gpt", 0, 2, 16, 16, 2, TRIL_ARGUMENT, "layers"},
+        {"gpt", 1, 3, 16, 16, 2, TRIL_ARGUMENT, "heads"},
+        {"gpt", 1, 2, -16, 16, 2, TRIL_ARGUMENT, "width"},
+        {"gpt", 1, 2, 16, 1 << 30, 2, TRIL_ARGUMENT, "context"},
+        {"modern", 1, 2, 16, 16, 3, TRIL_ARGUMENT, "heads"},
+        {"gpt", 256, 1, 1 << 20, 16, 1, TRIL_NO_MEMORY, "not enough memory"},
     };
     TrilTokenizer *tokenizer;
     must(tril_tokenizer_make(&tokenizer, play, play_length, &error));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         TrilModel *model = (TrilModel *)&model;
-        expect(tril_model_make(&model, tokenizer, &cases[i].sizes, 1, &error), cases[i].status,
-               cases[i].words);
+        TrilOptions sizes =
+            sized(cases[i].rung, cases[i].layers, cases[i].heads, cases[i].width, cases[i].context);
+        sizes.kv_heads = cases[i].kv_heads;
+        expect(tril_model_make(&model, tokenizer, &sizes, &error), cases[i].status, cases[i].words);
         assert_null(model);
-        assert_int_equal(tril_model_make(&model, tokenizer, &cases[i].sizes, 1, NULL),
-                         cases[i].status);
+        assert_int_equal(tril_model_make(&model, tokenizer, &sizes, NULL), cases[i].status);
     }
     tril_tokenizer_free(tokenizer);
 }
 
 static void test_wrong_options(void **state) {
     (void)state;
-    TrilSizes sizes = small("gpt");
+    TrilOptions sizes = small("gpt");
     TrilModel *model = make(&sizes, 1);
     TrilTraining *training, *other;
     const TrilOptions usual = few(3, 1);
     TrilOptions wrong[9];
-    static const char *const words[] = {"steps",         "batch",   "dropout",
-                                        "learning rate", "decay",   "held-out",
-                                        "precision",     "threads", "tokens"};
+    static const char *const words[] = {"steps", "batch",     "dropout", "lr",    "decay",
+                                        "val",   "precision", "threads", "tokens"};
     for (int i = 0; i < 9; i++) wrong[i] = usual;
     wrong[0].steps = -1;
     wrong[1].batch = 0;
     wrong[2].dropout = 1;
-    wrong[3].learning_rate = NAN;
+    wrong[3].learning_rate = 11;
     wrong[4].weight_decay = 11;
     wrong[5].held_out = 0;
     wrong[6].precision = "f64";
@@ -1327,9 +1328,10 @@ static void test_wrong_texts(void **state) {
     assert_null(text);
     expect(tril_model_extend(&other, model, "\xff", 1, 1, &error), TRIL_TEXT, "UTF-8");
     assert_null(other);
-    TrilSizes sizes = small("gpt");
+    TrilOptions sizes = small("gpt");
     TrilEstimate estimate;
-    expect(tril_estimate(&sizes, 0, &options, &estimate, &error), TRIL_ARGUMENT, "vocabulary");
+    expect(tril_estimate(joined(&(TrilOptions){0}, &options, &sizes), 0, &estimate, &error),
+           TRIL_ARGUMENT, "vocabulary");
     tril_text_free(fifth);
     tril_model_free(model);
 }
@@ -1340,14 +1342,14 @@ static const int whole[] = {INT_MIN, -1, 0, 1, 3, INT_MAX};
 static const double real[] = {-INFINITY, -1, -0.0, 1e-300, 1, 1e300, INFINITY, NAN};
 enum { WHOLE = sizeof whole / sizeof *whole, REAL = sizeof real / sizeof *real };
 
-static void try_sizes(const TrilTokenizer *tokenizer, const TrilSizes *sizes) {
+static void try_sizes(const TrilTokenizer *tokenizer, const TrilOptions *sizes) {
     TrilOptions options = few(1, 1);
     TrilEstimate estimate;
     TrilModel *model;
-    tril_estimate(sizes, 65, &options, &estimate, &error);
-    tril_sizes_check(sizes, &error);
-    tril_sizes_used(sizes);
-    tril_model_make(&model, tokenizer, sizes, 1, &error);
+    tril_estimate(joined(&(TrilOptions){0}, &options, sizes), 65, &estimate, &error);
+    tril_options_check(sizes, &error);
+    tril_options_sizes(sizes);
+    tril_model_make(&model, tokenizer, seeded(&(TrilOptions){0}, sizes, 1), &error);
     tril_model_free(model);
 }
 
@@ -1358,9 +1360,9 @@ static void test_wrong_numbers_of_sizes(void **state) {
     for (int rung = 0; tril_rung(rung); rung++)
         for (int i = 0; i < WHOLE; i++)
             for (int place = 0; place < 6; place++) {
-                TrilSizes sizes = small(tril_rung(rung));
-                int *numbers[] = {&sizes.layers,  &sizes.heads,    &sizes.width,
-                                  &sizes.context, &sizes.kv_heads, &sizes.hidden};
+                TrilOptions sizes = small(tril_rung(rung));
+                double *numbers[] = {&sizes.layers,  &sizes.heads,    &sizes.width,
+                                     &sizes.context, &sizes.kv_heads, &sizes.hidden};
                 *numbers[place] = whole[i];
                 try_sizes(tokenizer, &sizes);
             }
@@ -1370,9 +1372,9 @@ static void test_wrong_numbers_of_sizes(void **state) {
 static void try_training(TrilModel *model, const TrilOptions *options) {
     TrilTraining *training;
     TrilEstimate estimate;
-    TrilSizes sizes = tril_model_sizes(model);
+    TrilOptions sizes = tril_model_sizes(model);
     double nats;
-    tril_estimate(&sizes, 65, options, &estimate, &error);
+    tril_estimate(joined(&(TrilOptions){0}, options, &sizes), 65, &estimate, &error);
     if (tril_training_open(&training, model, play, play_length, options, &error) != TRIL_OK) return;
     for (int i = 0; i < WHOLE; i++) tril_training_set_steps(training, whole[i], &error);
     tril_training_estimate(training, SIZE_MAX, &nats, &error);
@@ -1386,7 +1388,7 @@ static void test_wrong_numbers_of_trainings(void **state) {
     for (int i = 0; i < WHOLE; i++)
         for (int place = 0; place < 3; place++) {
             TrilOptions options = few(2, 1);
-            int *numbers[] = {&options.steps, &options.batch, &options.threads};
+            double *numbers[] = {&options.steps, &options.batch, &options.threads};
             *numbers[place] = whole[i];
             try_training(model, &options);
         }
@@ -1478,7 +1480,7 @@ static void test_alone(void **state) {
 
 /* All that a program may do, up to the first failure. */
 static TrilStatus do_all(void) {
-    TrilSizes sizes = small("gpt");
+    TrilOptions sizes = small("gpt");
     TrilOptions options = few(1, 1);
     TrilSampling sampling = tril_sampling();
     Written written = {.length = 0};
@@ -1494,8 +1496,10 @@ static TrilStatus do_all(void) {
     const char *path = scratch("memory.safetensors"), *to = scratch("state.safetensors");
     sampling.length = 3;
     TrilStatus s = tril_tokenizer_make(&tokenizer, play, 2000, &error);
-    if (!s) s = tril_model_make(&model, tokenizer, &sizes, 1, &error);
-    if (!s) s = tril_estimate(&sizes, tril_tokenizer_size(tokenizer), &options, &estimate, &error);
+    if (!s) s = tril_model_make(&model, tokenizer, seeded(&(TrilOptions){0}, &sizes, 1), &error);
+    if (!s)
+        s = tril_estimate(joined(&(TrilOptions){0}, &options, &sizes),
+                          tril_tokenizer_size(tokenizer), &estimate, &error);
     if (!s) s = tril_text_make(&text, tokenizer, play, 2000, 0.1, &error);
     if (!s) s = tril_text_count(text, &counts, &error);
     if (!s) s = tril_training_open(&training, model, play, 2000, &options, &error);

@@ -2,6 +2,7 @@
  * follows from the numbers of the lines before it and from the weights, by the layer's definition
  * in double precision. */
 #include "tests/support.h"
+#include "tests/sizes.h"
 #include "library/tril.h"
 
 #include <math.h>
@@ -23,18 +24,15 @@ enum {
 static TrilError error;
 
 static TrilModel *make(const char *rung) {
-    const TrilSizes sizes = {.rung = rung,
-                             .layers = LAYERS,
-                             .heads = HEADS,
-                             .width = C,
-                             .context = T,
-                             .kv_heads = KV_HEADS,
-                             .hidden = 24};
+    TrilOptions sizes = sized(rung, LAYERS, HEADS, C, T);
+    sizes.kv_heads = KV_HEADS;
+    sizes.hidden = 24;
+    sizes.seed = 5;
     TrilTokenizer *tokenizer;
     TrilModel *model;
     TrilTensor tensor;
     assert_int_equal(tril_tokenizer_make(&tokenizer, text, LENGTH, &error), TRIL_OK);
-    assert_int_equal(tril_model_make(&model, tokenizer, &sizes, 5, &error), TRIL_OK);
+    assert_int_equal(tril_model_make(&model, tokenizer, &sizes, &error), TRIL_OK);
     tril_tokenizer_free(tokenizer);
     for (int i = 0; tril_model_tensor(model, i, &tensor); i++) { /* also biases, and norms */
         size_t count = (size_t)tensor.rows * (size_t)tensor.columns;

@@ -264,36 +264,6 @@ static void test_parse_again(void **state) {
     assert_false(values.quiet);
 }
 
-/* The word gives the value, and parsing it restores the value. */
-static void test_word(void **state) {
-    (void)state;
-    static const char *const lines[][2] = {
-        {"number", "--number=-10"},
-        {"width", "--width=2147483647"},
-        {"seed", "--seed=18446744073709551615"},
-        {"learning-rate", "--learning-rate=0.29999999999999999"},
-        {"time", "--time=90.5"},
-        {"out", "--out=a b"},
-        {"quiet", "--quiet"},
-    };
-    char word[64];
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        accept(lines[i][1]);
-        size_t length = option_word(options, COUNT, lines[i][0], word, sizeof word);
-        assert_string_equal(word, lines[i][1]);
-        assert_int_equal(length, strlen(word));
-    }
-    values = defaults;
-    values.out = NULL;
-    values.rate = -1;
-    assert_int_equal(option_word(options, COUNT, "quiet", word, sizeof word), 0);
-    assert_string_equal(word, "");
-    assert_int_equal(option_word(options, COUNT, "out", word, sizeof word), 0);
-    assert_int_equal(option_word(options, COUNT, "learning-rate", word, sizeof word), 0);
-    assert_int_equal(option_word(options, COUNT, "width", word, 5), strlen("--width=64"));
-    assert_string_equal(word, "--wi");
-}
-
 /* A text goes on in the next line where it would be wider than 100 columns. */
 static void test_wide_entries(void **state) {
     (void)state;
@@ -351,7 +321,6 @@ int main(void) {
         cmocka_unit_test(test_wide_entries),
         cmocka_unit_test(test_unknown_not_ascii),
         cmocka_unit_test(test_parse_again),
-        cmocka_unit_test(test_word),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -911,7 +911,7 @@ static void test_bad_input(void **state) {
     } training[] =
         {
             /* clang-format off */
-        {2, "one text FILE",       "not 0",              ""},
+        {2, "no text FILE",        "data/input.txt",     ""},
         {2, "one text FILE",       "not 2",              PLAY " " PLAY},
         {1, "/none.txt: ",         "No such file",       "@none.txt"},
         {1, "data: ",              "directory",          "data"},
@@ -1050,7 +1050,7 @@ static void test_help(void **state) {
     static const char *const training[][2] = {
         {"-m, --model NAME ", "(modern)"}, {"--preset NAME ", "nanogpt-gpu"}, {"--ladder  ", ""}, {"-r, --resume ", ""}, {"--save-every X ", "(60)"}, {"--patience X ", "(0.3)"},
         {"-o, --out FILE ", "(out/model.safetensors)"}, {"--log FILE ", "beside --out"},
-        {"-s, --steps N ", "(2500)"}, {"-t, --time TIME ", "number of steps"}, {"-b, --batch N ", "(8)"}, {"--lr X ", "the rung's own"},
+        {"-s, --steps N ", "if the text is short"}, {"-t, --time TIME ", "number of steps"}, {"-b, --batch N ", "(8)"}, {"--lr X ", "the rung's own"},
         {"--eval-every N ", "(250)"}, {"-j, --threads N ", "processor"}, {"--seed N ", "(1337)"},
         {"-l, --layers N ", "(4)"}, {"-H, --heads N ", "(4)"}, {"-w, --width N ", "(128)"},
         {"-c, --context N ", "(256)"}, {"-d, --dropout X ", "by the text"}, {"--val X ", "(0.1)"},

@@ -3,7 +3,6 @@
 #include "tests/support.h"
 #include "library/checkpoint.h"
 #include "tests/table.h"
-#include "library/compute.h"
 #include "programs/train/verdict.h"
 
 #include <ctype.h>
@@ -234,7 +233,7 @@ static void test_ladder(void **state) {
 static void test_compute(void **state) {
     (void)state;
     must_run("train -q " TINY "--ladder -l 2 -s 40 --eval-every 20 -o @sum/m.safetensors " PLAY);
-    const double read = 40 * 4 * 16, V = 63, T = 16, C = 16, L = 2;
+    const double read = 40 * 4 * 16, T = 16, C = 16, L = 2;
     for (int i = 0; model_name(i); i++) {
         const char *name = model_name(i);
         bool bigram = strcmp(name, "bigram") == 0;
@@ -243,13 +242,7 @@ static void test_compute(void **state) {
         double parameters = (double)row_of(name).parameters;
         double positions = bigram || rotates ? 0 : T * C;
         double attention = bigram ? 0 : 12 * (blocks ? L : 1) * T * C;
-        Config config = {.V = (int)V, .T = (int)T, .L = (int)L, .NH = 2, .C = (int)C};
-        snprintf(config.model, sizeof config.model, "%s", name);
         double operations = read * (6 * (parameters - positions) + attention);
-        Compute compute;
-        Error err;
-        assert_ok(compute_of(&compute, &config, &err), err);
-        assert_near(compute_for(compute, read, (int)T), operations, 1e-9 * operations);
         size_t length;
         char *table = slurp(scratch("sum/ladder.csv"), &length), row[32];
         double tera;
@@ -300,10 +293,17 @@ static const Result pairs = {.name = "counted bigram", .validation = 2.4, .secon
 /* Two rungs of a plan, and a text. */
 static Plan plan_of(const char *name, double rate, bool ladder) {
     static const Files files = {.init = NULL};
-    Plan plan = {.rung_count = 2, .model = name, .ladder = ladder, .steps = 1000, .files = &files};
-    plan.rungs[0] = (RungPlan){.name = "head", .options = tril_options()};
-    plan.rungs[1] = (RungPlan){.name = name, .options = tril_options()};
-    plan.rungs[1].options.learning_rate = rate;
+    static const Arguments arguments = {.input = "text"};
+    static RungFiles rungs[2] = {{.name = "head"}, {.chosen = true}};
+    Plan plan = {.rungs = rungs,
+                 .rung_count = 2,
+                 .ladder = ladder,
+                 .options = tril_options(),
+                 .arguments = &arguments,
+                 .files = &files};
+    rungs[1].name = plan.options.rung = name;
+    plan.options.steps = 1000;
+    plan.options.learning_rate = rate;
     return plan;
 }
 
@@ -524,9 +524,9 @@ static void test_epochs(void **state) {
     for (int i = 0; i < 3; i++) {
         Verdict verdicts[MAX_RUNGS];
         Plan plan = plan_of("gpt", 1e-3, false);
-        plan.time = 60;
-        plan.epochs = cases[i].epochs; /* of 90,000 characters; 100,000 are read */
-        plan.batch = plan.context = 30;
+        plan.options.time = 60;
+        plan.options.epochs = cases[i].epochs; /* of 90,000 characters; 100,000 are read */
+        plan.options.batch = plan.options.context = 30;
         Result results[] = {pairs, result_of("gpt", 1e-3, falling, falling)};
         assert_int_equal(verdicts_of(&plan, &corpus, results, 2, verdicts), 1);
         assert_non_null(strstr(verdicts->text, cases[i].twice));

@@ -38,14 +38,16 @@ int main(int argc, char **argv) {
     TrilTokenizer *tokenizer = NULL;
     TrilModel *model = NULL;
     TrilTraining *training = NULL;
-    TrilSizes sizes = {.rung = "gpt", .layers = 2, .heads = 2, .width = 32, .context = 32};
     TrilOptions options = tril_options();
+    options.rung = "gpt";
+    options.layers = options.heads = 2;
+    options.width = options.context = 32;
     TrilSampling sampling = tril_sampling();
     double nats;
     options.steps = 100;
     sampling.length = 200;
     int bad = tril_tokenizer_make(&tokenizer, text, length, &error) ||
-              tril_model_make(&model, tokenizer, &sizes, options.seed, &error) ||
+              tril_model_make(&model, tokenizer, &options, &error) ||
               tril_training_open(&training, model, text, length, &options, &error) ||
               tril_training_run(training, show_step, NULL, &error) ||
               tril_training_evaluate(training, &nats, &error);

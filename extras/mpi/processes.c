@@ -17,8 +17,9 @@ static int failed(const char *what) {
 
 /* What the first process does. */
 static int train(const char *path, const char *model_path) {
-    const TrilSizes sizes = {.rung = "modern", .layers = 2, .heads = 2, .width = 32, .context = 32};
     TrilOptions options = tril_options();
+    options.layers = options.heads = 2;
+    options.width = options.context = 32;
     TrilError error = {""};
     TrilTokenizer *tokenizer = NULL;
     TrilModel *model = NULL, *expected = NULL;
@@ -33,7 +34,7 @@ static int train(const char *path, const char *model_path) {
     options.precision = "f32";
     int bad = tril_model_load(&expected, model_path, &error) ||
               tril_tokenizer_make(&tokenizer, text, length, &error) ||
-              tril_model_make(&model, tokenizer, &sizes, options.seed, &error) ||
+              tril_model_make(&model, tokenizer, &options, &error) ||
               tril_training_open(&training, model, text, length, &options, &error) ||
               tril_training_run(training, NULL, NULL, &error);
     if (!bad && tril_model_digest(model) != tril_model_digest(expected)) {

@@ -12,9 +12,8 @@ typedef struct {
     TrilTokenizer *tokenizer; /* of the text, and of all models that train on it */
     TrilText *text;           /* NULL: there is none */
     TrilCounts counts;        /* of the text */
-    TrilSizes sizes;          /* what the rungs that are added next are made of */
-    TrilOptions options;
-    Trainer trainers[RUNGS]; /* by the rung's place in the ladder */
+    TrilOptions options;      /* of the rungs that are added next */
+    Trainer trainers[RUNGS];  /* by the rung's place in the ladder */
     bool there[RUNGS];
     Look look;
     int looked_at; /* the rung of `look`; -1: none */

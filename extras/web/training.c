@@ -16,8 +16,11 @@ static const char *rung_name(int rung, TrilError *error) {
 
 void web_set_sizes(int layers, int heads, int width, int context, int batch, int steps,
                    double seed) {
-    tab.sizes = (TrilSizes){.layers = layers, .heads = heads, .width = width, .context = context};
     tab.options = tril_options();
+    tab.options.layers = layers;
+    tab.options.heads = heads;
+    tab.options.width = width;
+    tab.options.context = context;
     tab.options.steps = steps;
     tab.options.batch = batch;
     tab.options.dropout = 0;
@@ -33,9 +36,8 @@ void web_set_dropout(double dropout) {
 /* Roughly, the multiply-adds of a step: forward and twice as much backward, of each weight and of
  * attention. */
 static double work_of(double parameters) {
-    const TrilSizes *s = &tab.sizes;
-    double tokens = (double)tab.options.batch * s->context;
-    double attention = (double)s->layers * s->context * s->width;
+    const TrilOptions *o = &tab.options;
+    double tokens = o->batch * o->context, attention = o->layers * o->context * o->width;
     return 3 * tokens * (parameters + attention);
 }
 
@@ -43,10 +45,9 @@ int web_estimate(int rung) {
     Error err = {0};
     TrilError error;
     TrilEstimate e;
-    tab.sizes.rung = rung_name(rung, &error);
+    tab.options.rung = rung_name(rung, &error);
     int vocabulary = tab.tokenizer ? tril_tokenizer_size(tab.tokenizer) : 1;
-    if (!tab.sizes.rung ||
-        tril_estimate(&tab.sizes, vocabulary, &tab.options, &e, &error) != TRIL_OK)
+    if (!tab.options.rung || tril_estimate(&tab.options, vocabulary, &e, &error) != TRIL_OK)
         return answer_refusal(error.text);
     Buffer json = buffer_begin("the answer", &err);
     buffer_printf(&json, "{\"parameters\":%zu", e.parameters);
@@ -57,8 +58,8 @@ int web_estimate(int rung) {
 }
 
 static void add_progress(Buffer *json, const Trainer *t) {
-    TrilProgress p = {.steps = tab.options.steps, .recent = NAN, .lowest = NAN};
-    TrilSizes sizes = tril_model_sizes(t->model);
+    TrilProgress p = {.steps = (int)tab.options.steps, .recent = NAN, .lowest = NAN};
+    const TrilOptions sizes = tril_model_sizes(t->model);
     double characters = 0;
     if (t->training) {
         p = tril_training_progress(t->training);
@@ -69,7 +70,7 @@ static void add_progress(Buffer *json, const Trainer *t) {
     answer_number(json, "lowest", p.lowest);
     answer_number(json, "seconds", p.seconds);
     answer_number(json, "characters", characters);
-    buffer_printf(json, ",\"layers\":%d,\"heads\":%d,\"width\":%d,\"context\":%d", sizes.layers,
+    buffer_printf(json, ",\"layers\":%g,\"heads\":%g,\"width\":%g,\"context\":%g", sizes.layers,
                   sizes.heads, sizes.width, sizes.context);
 }
 
@@ -104,9 +105,8 @@ int web_rungs(void) {
 static bool begin(Trainer *trainer, const char *rung, TrilError *error) {
     TrilModel *model;
     TrilTraining *training;
-    tab.sizes.rung = rung;
-    if (tril_model_make(&model, tab.tokenizer, &tab.sizes, tab.options.seed, error) != TRIL_OK)
-        return false;
+    tab.options.rung = rung;
+    if (tril_model_make(&model, tab.tokenizer, &tab.options, error) != TRIL_OK) return false;
     if (tril_training_open_on(&training, model, tab.text, &tab.options, error) != TRIL_OK) {
         tril_model_free(model);
         return false;

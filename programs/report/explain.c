@@ -28,7 +28,7 @@ static bool check(const Explanation *e, int layer, int head, Error *err) {
         return (layer < 0 && head < 0) ||
                fail(err, "--layer and --head: %s has no attention", e->sizes.rung);
     if (layer >= 0 && !attention_of(e, layer))
-        return fail_number(err, "layer", layer, e->sizes.layers);
+        return fail_number(err, "layer", layer, (int)e->sizes.layers);
     if (head > 0 && !line_has_heads(first))
         return fail(err, "--head: %s takes the mean of the past, without heads", e->sizes.rung);
     return head < line_heads(first) || fail_number(err, "head", head, line_heads(first));
@@ -55,9 +55,9 @@ static void write_title(Steps *s, bool chosen) {
     if (!line)
         sheet_say(s->sheet, "# %s", e->sizes.rung);
     else if (!heads)
-        sheet_say(s->sheet, "# %s, layer %d of %d", e->sizes.rung, s->layer, e->sizes.layers);
+        sheet_say(s->sheet, "# %s, layer %d of %g", e->sizes.rung, s->layer, e->sizes.layers);
     else
-        sheet_say(s->sheet, "# %s, layer %d of %d, head %d of %d", e->sizes.rung, s->layer,
+        sheet_say(s->sheet, "# %s, layer %d of %g, head %d of %d", e->sizes.rung, s->layer,
                   e->sizes.layers, s->head, line_heads(line));
     if (skipped > 0)
         sheet_say(s->sheet,
@@ -161,7 +161,7 @@ static void write_steps(Steps *s) {
     for (int i = 0; i < e->line_count; i++) {
         bool inside = i > 0 && i < e->tail;
         if (inside && !before) write_in_short(s, 0, s->layer - 1);
-        if (!inside && before) write_in_short(s, s->layer + 1, e->sizes.layers - 1);
+        if (!inside && before) write_in_short(s, s->layer + 1, (int)e->sizes.layers - 1);
         before = inside;
         if (!inside || e->lines[i].layer == s->layer) steps_line(s, i);
     }

@@ -27,7 +27,7 @@ enum { LIKELIEST = 8 };
 /* Borrows what belongs to the model and to the reading: the tokenizer, the ids, the logits, the
  * weights and arrays of the lines. Owns all else. */
 typedef struct {
-    TrilSizes sizes; /* of the model */
+    TrilOptions sizes; /* of the model */
     const TrilTokenizer *tokenizer;
     const TrilReading *reading;
     const int32_t *ids; /* [T] */

@@ -19,16 +19,16 @@ static void print_number(const char *key, int number) {
 }
 
 static void print_sizes(const TrilModel *model) {
-    const TrilSizes s = tril_model_sizes(model);
+    const TrilOptions s = tril_model_sizes(model);
     const char *dropout = tril_model_note(model, "dropout"); /* a folder has none */
     printf("%-16s %s\n%-16s %zu\n", "model", s.rung, "parameters", tril_model_parameters(model));
-    print_number("layers", s.layers);
-    print_number("heads", s.heads);
-    print_number("width", s.width);
-    print_number("context", s.context);
+    print_number("layers", (int)s.layers);
+    print_number("heads", (int)s.heads);
+    print_number("width", (int)s.width);
+    print_number("context", (int)s.context);
     printf("%-16s %g\n", "dropout", dropout ? number_read(dropout, NULL) : 0);
-    if (s.kv_heads > 0) print_number("kv_heads", s.kv_heads);
-    if (s.hidden > 0) print_number("hidden", s.hidden);
+    if (!isnan(s.kv_heads)) print_number("kv_heads", (int)s.kv_heads);
+    if (!isnan(s.hidden)) print_number("hidden", (int)s.hidden);
 }
 
 static void print_vocabulary(const TrilTokenizer *tokenizer) {

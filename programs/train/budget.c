@@ -12,13 +12,13 @@ static int expected_steps(const Budget *b, const Progress *p, double left) {
 Budget budget_open(const Plan *plan, double seconds, int max_steps, double closing,
                    const Progress *progress) {
     Budget b = {.seconds = seconds,
-                .time = plan->time,
-                .steps = plan->steps,
+                .time = plan_time(plan),
+                .steps = (int)plan->options.steps,
                 .max_steps = max_steps,
-                .eval_every = plan->eval_every,
+                .eval_every = (int)plan->options.eval_every,
                 .closing = closing,
                 .last_evaluation = progress->seconds,
-                .patience = plan->patience};
+                .patience = plan->options.patience};
     if (seconds > 0) b.steps = expected_steps(&b, progress, seconds - progress->seconds);
     return b;
 }

@@ -85,20 +85,21 @@ void show_corpus(const char *path, const Input *input) {
               grouped((double)(input->length - input->train), rest));
 }
 
-void show_plan(const Plan *plan, const Input *input, bool fewer) {
+void show_plan(const Plan *plan, const Input *input) {
     char speed[NUMBER_SIZE], steps[NUMBER_SIZE];
     const TrilChoice *c = &plan->choice;
-    const TrilSizes *s = &plan->rungs[plan->rung_count - 1].sizes;
+    const TrilOptions *o = &plan->options, *asked = &plan->arguments->options;
+    bool fewer = isnan(asked->steps) && !plan->arguments->preset && o->steps < TRIL_STANDARD_STEPS;
     if (c->speed <= 0) {
-        if (fewer)
-            show_line("%d steps, dropout %g: the text is seen %.1f times", plan->steps,
-                      plan->dropout, plan->epochs_seen);
+        if (fewer || (isnan(asked->dropout) && o->dropout > 0))
+            show_line("%g steps, dropout %g: the text is seen %.1f times", plan->options.steps,
+                      plan->options.dropout, plan->epochs_seen);
         return;
     }
-    bool enough = plan->epochs > 0 && plan->epochs_seen >= plan->epochs;
+    bool enough = plan->options.epochs > 0 && plan->epochs_seen >= plan->options.epochs;
     double expected = plan->epochs_seen * (double)input->train / plan_step_characters(plan);
-    show_line("in %g s: layers %d, heads %d, width %d, steps of %d x %d characters, dropout %g",
-              plan->time, s->layers, s->heads, s->width, plan->batch, s->context, plan->dropout);
+    show_line("in %g s: layers %g, heads %g, width %g, steps of %g x %g characters, dropout %g",
+              o->time, o->layers, o->heads, o->width, o->batch, o->context, plan->options.dropout);
     show_line("  this machine trains %s characters a second: about %s steps%s, the whole text %.1f "
               "times%s",
               grouped(c->speed, speed), grouped(expected, steps),
@@ -132,24 +133,24 @@ static void show_memory(const TrilMemory *m, const Input *input) {
               m->optimizer / MiB, messages, m->activations / MiB, m->threads / MiB, text);
 }
 
-void show_training(const RungPlan *rung, const TrilModel *model, const TrilTraining *training,
+void show_training(const RungFiles *rung, const TrilModel *model, const TrilTraining *training,
                    const Plan *plan, const Input *input, const char *kernels) {
     char count[NUMBER_SIZE], steps[NUMBER_SIZE] = "", processes[NUMBER_SIZE] = "";
     const char *now = tril_training_kernels(training);
     int done = tril_training_done(training), window = tril_training_window(training);
     const TrilMemory memory = tril_training_memory(training);
-    if (plan->time <= 0) snprintf(steps, sizeof steps, "%d ", plan->steps);
+    if (!plan_has_time(plan)) snprintf(steps, sizeof steps, "%.0f ", plan->options.steps);
     if (tril_processes_count() > 1)
         snprintf(processes, sizeof processes, ", %d processes", tril_processes_count());
     show_line("\n%s: %s", rung->name, rung->idea);
-    show_line("  %s parameters, %ssteps of %d x %d characters, %s kernels%s",
-              grouped((double)tril_model_parameters(model), count), steps, plan->batch,
-              plan->context, now, processes);
+    show_line("  %s parameters, %ssteps of %g x %g characters, %s kernels%s",
+              grouped((double)tril_model_parameters(model), count), steps, plan->options.batch,
+              plan->options.context, now, processes);
     if (done > 0) show_line("  resumes after step %d", done);
     show_memory(&memory, input);
-    if (window < plan->context)
-        show_line("  windows of %d characters %s, which grow to %d", window,
-                  done ? "now" : "at first", plan->context);
+    if (window < plan->options.context)
+        show_line("  windows of %d characters %s, which grow to %g", window,
+                  done ? "now" : "at first", plan->options.context);
     bool base = strcmp(kernels, "base") == 0 || strcmp(now, "base") == 0; /* the others agree */
     if (*kernels && strcmp(kernels, now) != 0 && base)
         show_line("  trained with %s kernels so far; %s kernels give other last digits", kernels,
@@ -166,7 +167,7 @@ static const char *speed_of(const Progress *p, const Plan *plan, char text[NUMBE
 
 /* By the clock the number of steps is an estimate. */
 static const char *about(const Plan *plan) {
-    return plan->time > 0 ? "~" : "";
+    return plan_has_time(plan) ? "~" : "";
 }
 
 void show_progress(const Progress *p, const Plan *plan, int steps, const Spark *spark) {
@@ -281,10 +282,10 @@ static void put_path(const char *before, const char *path) {
 
 void show_next_steps(const Plan *plan, bool trained, bool page, const char *longer) {
     static const char own[] = "train"; /* tril-sample is beside tril-train */
-    const char *train = *plan->command;
+    const char *train = *plan->arguments->command;
     size_t length = strlen(train), end = strlen(own);
     bool known = length >= end && strcmp(train + length - end, own) == 0;
-    bool usual = strcmp(plan->out, "out/model.safetensors") == 0;
+    bool usual = strcmp(plan->arguments->out, "out/model.safetensors") == 0;
     bool further = trained && !interrupted() && !plan->ladder && longer;
     if (trained) {
         char sampler[PATH_SIZE] = "./sample";
@@ -292,7 +293,7 @@ void show_next_steps(const Plan *plan, bool trained, bool page, const char *long
         fputs("\nTo read what it writes:  ", stdout);
         shell_word(stdout, sampler, shell_put);
         fputs(" -n 500", stdout);
-        if (!usual) put_path(" ", plan->out);
+        if (!usual) put_path(" ", plan->arguments->out);
         putchar('\n');
     }
     if (trained && page) {
@@ -304,8 +305,8 @@ void show_next_steps(const Plan *plan, bool trained, bool page, const char *long
     shell_word(stdout, train, shell_put);
     printf(" --resume%s%s", further ? " " : "", further ? longer : "");
     if (plan->files->teacher) put_path(" --teacher ", plan->files->teacher);
-    if (!usual) put_path(" --out ", plan->out);
-    if (plan->log) put_path(" --log ", plan->log);
+    if (!usual) put_path(" --out ", plan->arguments->out);
+    if (plan->arguments->log) put_path(" --log ", plan->arguments->log);
     put_path(" ", plan->files->text);
     putchar('\n');
 }

@@ -42,13 +42,12 @@ void show_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Prints the text's path, length and vocabulary. */
 void show_corpus(const char *path, const Input *input);
 
-/* Prints the decisions on what the user left open, with their reasons. `fewer`: without a
- * time limit, fewer steps than usual or a dropout is one of them. */
-void show_plan(const Plan *plan, const Input *input, bool fewer);
+/* Prints the decisions on unset options, with their reasons. */
+void show_plan(const Plan *plan, const Input *input);
 
 /* Prints what will be trained, from which step and with which windows; and the memory of the
  * training, the text and the program. `kernels`: those that trained it before; empty: unknown. */
-void show_training(const RungPlan *rung, const TrilModel *model, const TrilTraining *training,
+void show_training(const RungFiles *rung, const TrilModel *model, const TrilTraining *training,
                    const Plan *plan, const Input *input, const char *kernels);
 
 /* On a terminal: prints the progress line, which overwrites itself and never takes two lines.

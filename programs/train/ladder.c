@@ -53,7 +53,7 @@ static bool add_closed_forms(const Input *input, Results *results, Error *err) {
 static int place_of_state(const Plan *plan, const Start *start) {
     int i = 0;
     if (!start->resumed) return plan->rung_count;
-    const char *rung = tril_state_sizes(start->saved.state).rung;
+    const char *rung = tril_state_options(start->saved.state).rung;
     while (i < plan->rung_count && strcmp(plan->rungs[i].name, rung) != 0) i++;
     return i;
 }
@@ -66,20 +66,20 @@ static const Result *result_of(const Saved *saved, const char *name) {
 
 /* The result of a rung that is complete: trained before, on the same number of steps or, by the
  * clock, on as much time; a baseline on more steps, too, or on any time. Else NULL. */
-static const Result *complete(const Plan *plan, const RungPlan *rung, const Start *start) {
+static const Result *complete(const Plan *plan, const RungFiles *rung, const Start *start) {
     const Result *r = start->resumed ? result_of(&start->saved, rung->name) : NULL;
     if (!r) return NULL;
-    double min = rung->baseline ? 1 : plan->time;
-    double more = r->characters - plan->steps * plan_step_characters(plan);
-    bool same = plan->time > 0   ? r->time >= min
-                : rung->baseline ? more > -1
-                                 : r->time <= 0 && fabs(more) < 1;
+    double min = rung->baseline ? 1 : plan_time(plan);
+    double more = r->characters - plan->options.steps * plan_step_characters(plan);
+    bool same = plan_has_time(plan) ? r->time >= min
+                : rung->baseline    ? more > -1
+                                    : r->time <= 0 && fabs(more) < 1;
     return same ? r : NULL;
 }
 
 /* A training that began without its baseline continues without it. `place` is the index of the
  * state's rung. */
-static bool began_without(const Plan *plan, const RungPlan *rung, const Start *start, int place) {
+static bool began_without(const Plan *plan, const RungFiles *rung, const Start *start, int place) {
     return start->resumed && rung != &plan->rungs[place] && !result_of(&start->saved, rung->name);
 }
 
@@ -89,7 +89,7 @@ static bool too_large(const Input *input) {
 
 /* A baseline is not worth gigabytes: the counted bigram says the same. And a model that begins
  * trained is compared with its own first loss. */
-static bool leaves_out(const Plan *plan, const RungPlan *rung, const Input *input,
+static bool leaves_out(const Plan *plan, const RungFiles *rung, const Input *input,
                        const Start *start, int place) {
     return rung->baseline &&
            (too_large(input) || plan->files->init || began_without(plan, rung, start, place));
@@ -99,12 +99,12 @@ static bool leaves_out(const Plan *plan, const RungPlan *rung, const Input *inpu
 static bool check_state_budget(const Plan *plan, const Saved *saved, Error *err) {
     double seconds = saved->progress.seconds;
     int steps = tril_state_progress(saved->state).step;
-    if (plan->time > 0 && seconds > plan->time + 1)
+    if (plan_has_time(plan) && seconds > plan_time(plan) + 1)
         return fail(err, "%s: %.0f seconds have been spent, more than --time %.0f",
-                    plan->files->state, seconds, plan->time);
-    if (plan->time <= 0 && steps > plan->steps)
-        return fail(err, "%s: %d steps have been taken, more than --steps %d", plan->files->state,
-                    steps, plan->steps);
+                    plan->files->state, seconds, plan_time(plan));
+    if (!plan_has_time(plan) && steps > plan->options.steps)
+        return fail(err, "%s: %d steps have been taken, more than --steps %g", plan->files->state,
+                    steps, plan->options.steps);
     return true;
 }
 
@@ -115,12 +115,12 @@ static bool check_result_budget(const Plan *plan, const Saved *saved, Error *err
     for (int i = 0; i < plan->rung_count; i++) {
         const Result *r = result_of(saved, plan->rungs[i].name);
         if (!r || plan->rungs[i].baseline) continue;
-        if (plan->time > 0 && r->time <= 0 && r->seconds > plan->time + 1)
+        if (plan_has_time(plan) && r->time <= 0 && r->seconds > plan_time(plan) + 1)
             return fail(err, "%s: %s was trained for %.0f seconds, more than --time %.0f",
-                        plan->files->state, r->name, r->seconds, plan->time);
-        if (plan->time <= 0 && r->characters > plan->steps * each + 1)
-            return fail(err, "%s: %s was trained for %.0f steps, more than --steps %d",
-                        plan->files->state, r->name, r->characters / each, plan->steps);
+                        plan->files->state, r->name, r->seconds, plan_time(plan));
+        if (!plan_has_time(plan) && r->characters > plan->options.steps * each + 1)
+            return fail(err, "%s: %s was trained for %.0f steps, more than --steps %g",
+                        plan->files->state, r->name, r->characters / each, plan->options.steps);
     }
     return true;
 }
@@ -135,11 +135,11 @@ static bool check_budget(const Plan *plan, const Start *start, Error *err) {
 static bool check_memory(const Plan *plan, const Input *input, Start *start, Error *err) {
     int place = place_of_state(plan, start);
     for (int i = 0; i < plan->rung_count; i++) {
-        const RungPlan *rung = &plan->rungs[i];
+        const RungFiles *rung = &plan->rungs[i];
+        const TrilOptions options = plan_options(plan, rung);
         TrilError error;
         if (!leaves_out(plan, rung, input, start, place) &&
-            tril_training_fits(&rung->sizes, input->text, &rung->options, i == place, &error) !=
-                TRIL_OK)
+            tril_training_fits(&options, input->text, i == place, &error) != TRIL_OK)
             return message_take(err, &error, NULL);
     }
     return true;
@@ -149,16 +149,16 @@ static bool check_memory(const Plan *plan, const Input *input, Start *start, Err
 
 /* The seconds of a rung: an equal share of those that are `left` for it and the rungs after it,
  * `rungs` in all; a baseline needs few, and ends when it had its steps. 0 if steps count. */
-static double seconds_for(const Plan *plan, const RungPlan *rung, double left, int rungs) {
+static double seconds_for(const Plan *plan, const RungFiles *rung, double left, int rungs) {
     const double min = 0.1, most = 0.1; /* seconds; the largest share of a baseline */
-    if (plan->time <= 0) return 0;
+    if (!plan_has_time(plan)) return 0;
     if (left < min) left = min;
     return rung->baseline ? most * left : left / rungs;
 }
 
 /* Adds the line of a rung that is complete. How it went, its log still knows, unless somebody
  * removed that. */
-static void add_known(Results *results, const RungPlan *rung, const Result *known) {
+static void add_known(Results *results, const RungFiles *rung, const Result *known) {
     Result *result = &results->list[results->count];
     Course *course = &results->courses[results->count++];
     course_read(course, rung->log);
@@ -173,9 +173,9 @@ static bool train_rungs(const Plan *plan, const Input *input, Outputs *outputs, 
     const int rungs = plan->rung_count, place = place_of_state(plan, start);
     double earlier = 0; /* seconds of complete rungs */
     for (int i = 0; i < rungs && (results->count == CLOSED_FORMS || !interrupted()); i++) {
-        const RungPlan *rung = &plan->rungs[i];
+        const RungFiles *rung = &plan->rungs[i];
         if (leaves_out(plan, rung, input, start, place)) {
-            if (!plan->quiet && too_large(input))
+            if (!plan->arguments->quiet && too_large(input))
                 show_line("\n%s: skipped: %d characters make its table too large", rung->name,
                           input->vocabulary);
             continue;
@@ -189,7 +189,7 @@ static bool train_rungs(const Plan *plan, const Input *input, Outputs *outputs, 
         stopwatch_enter(&results->watch, "the page");
         report_next(report, rung, results->count);
         stopwatch_leave(&results->watch);
-        double left = plan->time - earlier - (clock_seconds() - plan->begun);
+        double left = plan_time(plan) - earlier - (clock_seconds() - plan->arguments->begun);
         const Task task = {
             .plan = plan,
             .rung = rung,
@@ -259,7 +259,7 @@ static bool write_results(const Plan *plan, Outputs *outputs, Results *results, 
 /* The result of --model; NULL if its training has not begun. */
 static const Result *result_of_model(const Plan *plan, const Results *results) {
     for (int i = CLOSED_FORMS; i < results->count; i++)
-        if (strcmp(results->list[i].name, plan->model) == 0) return &results->list[i];
+        if (strcmp(results->list[i].name, plan->options.rung) == 0) return &results->list[i];
     return NULL;
 }
 
@@ -272,7 +272,7 @@ static bool compare(const Plan *plan, const Input *input, Outputs *outputs, Resu
     int count = verdicts_of(plan, input, results->list, results->count, verdicts);
     bool further = model && verdict_further(plan, input, model, verdicts, count, longer);
     show_results(results->list, results->count, verdicts, count);
-    for (int i = 0, shown = 0; i < count && !plan->quiet; i++)
+    for (int i = 0, shown = 0; i < count && !plan->arguments->quiet; i++)
         if (!plan->ladder || verdicts[i].kind != STILL_FALLING) /* the table marks these */
             show_line("%s%s: %s", shown++ > 0 ? "" : "\n", verdicts[i].rung, verdicts[i].text);
     bool written = write_results(plan, outputs, results, report, err);
@@ -305,7 +305,8 @@ bool ladder_train(const Plan *plan, const Input *input, Outputs *outputs, Start 
     if (!check_budget(plan, start, err) || !check_memory(plan, input, start, err) ||
         !memory_alloc(&results, 1, sizeof *results, "the results", err))
         return false;
-    if (plan->profile) stopwatch_start(&results->watch, "the rest", plan->begun);
+    if (plan->arguments->profile)
+        stopwatch_start(&results->watch, "the rest", plan->arguments->begun);
     bool ok = add_closed_forms(input, results, err) &&
               train_with_report(plan, input, outputs, start, results, err);
     memory_free(results);

@@ -38,9 +38,9 @@ static bool add(Outputs *o, Kind kind, const char *rung, const char *path, Error
 
 static bool add_all(Outputs *o, const Files *files, Error *err) {
     bool ok = add(o, STATE, NULL, files->state, err);
-    for (int i = 0; i < files->rungs && ok; i++)
-        ok = add(o, MODEL, files->names[i], files->checkpoints[i], err) &&
-             add(o, LOG, files->names[i], files->logs[i], err);
+    for (int i = 0; i < files->rung_count && ok; i++)
+        ok = add(o, MODEL, files->rungs[i].name, files->rungs[i].checkpoint, err) &&
+             add(o, LOG, files->rungs[i].name, files->rungs[i].log, err);
     return ok && add(o, PAGE, NULL, files->page, err) &&
            (!*files->table || add(o, TABLE, NULL, files->table, err));
 }
@@ -110,7 +110,7 @@ static bool same_folder(const char *path, const char *other) {
 /* The log of the rung in training may have rows after those that the state knows: log_reopen checks
  * it. */
 static bool is_own_log(const Output *log, const Saved *saved, const Output *page) {
-    if (strcmp(tril_state_sizes(saved->state).rung, log->rung) == 0 &&
+    if (strcmp(tril_state_options(saved->state).rung, log->rung) == 0 &&
         saved->progress.log_length > 0)
         return true;
     for (int i = 0; i < saved->result_count; i++)

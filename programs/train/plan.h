@@ -1,67 +1,78 @@
-/* plan.h - all decisions of a training, made once, before it begins. */
+/* plan.h - all decisions of a training, made once, before it begins; and its files. */
 #ifndef TRIL_PROGRAMS_TRAIN_PLAN_H
 #define TRIL_PROGRAMS_TRAIN_PLAN_H
 
+#include "programs/train/command_line.h"
 #include "programs/train/input.h"
-#include "programs/train/files.h"
 
-enum { TRAIN_BATCHES = 32 }; /* at most, for the training loss at the end */
+enum { MAX_RUNGS = 16, PATH_SIZE = 1024, TRAIN_BATCHES = 32 /* at most, for the last losses */ };
 
-/* One rung of the ladder. */
+/* A rung to train, and the files that it writes. */
 typedef struct {
-    const char *name, *idea;      /* constants */
-    const char *checkpoint, *log; /* paths; borrowed from the files */
-    bool chosen;                  /* it is --model */
-    bool baseline;                /* nobody asked for it: it is there for comparison */
-    TrilSizes sizes;
-    TrilOptions options; /* decided */
-} RungPlan;
+    const char *name, *idea;    /* constants */
+    bool chosen;                /* it is --model */
+    bool baseline;              /* it was not asked for: it is there for comparison */
+    char checkpoint[PATH_SIZE]; /* of --model: --out; else beside it */
+    char log[PATH_SIZE];        /* beside NAME.safetensors as NAME.csv, unless --log says */
+} RungFiles;
+
+/* Every file that a training reads or writes, by its path. */
+typedef struct {
+    const char *text, *init, *teacher; /* to read; borrowed; NULL without --init, --teacher */
+    RungFiles rungs[MAX_RUNGS];        /* lowest first */
+    int rung_count;
+    char state[PATH_SIZE]; /* the state of the training: NAME.last.safetensors */
+    char page[PATH_SIZE];  /* report.html beside --out */
+    char table[PATH_SIZE]; /* ladder.csv beside --out; empty without --ladder */
+} Files;
+
+/* Names the files of a training of all rungs, or of `rung` and its baseline. The caller releases
+ * *files with files_free; on failure it is NULL. Fails for a path that is too long, no memory. */
+bool files_name(Files **files, const Arguments *arguments, const char *rung, bool ladder,
+                Error *err);
+void files_free(Files *files);
+
+/* Makes the path of the state beside the checkpoint `out`. */
+bool files_state(const char *out, char path[PATH_SIZE], Error *err);
+
+/* The name of the rung that name[length] names: a constant; NULL: there is none. */
+const char *rung_of(const char *name, size_t length);
 
 /* Complete when plan_make returns, and constant from then on. */
 typedef struct {
-    RungPlan rungs[MAX_RUNGS]; /* lowest first */
-    int rung_count;
-    const char *model; /* --model, one of them */
-    bool ladder;       /* every rung was asked for */
-    /* what all rungs share */
-    int batch, context, threads;
-    bool bf16; /* products are in bf16 */
-    double dropout;
-    uint64_t seed;
-    uint64_t teacher;  /* the digest of --teacher; 0: there is none */
-    uint64_t training; /* by which it knows its files: start_training */
-    /* how long */
-    int steps;         /* of each rung; ignored if there is a time */
-    double time;       /* seconds for the whole program, since `begun`; 0: steps count */
-    double begun;      /* clock_seconds() */
-    double epochs;     /* the most epochs of a rung, by the clock; 0: no limit */
-    double patience;   /* the training ends early after this share of it without a lower loss */
-    int eval_every;    /* steps between evaluations; ignored if there is a time */
-    double save_every; /* the most seconds between two saves of the state */
-    /* the basis of these decisions */
-    TrilChoice choice;  /* by the clock; its speed is 0 if steps count */
-    double epochs_seen; /* the expected number of epochs; 0: resumed */
-    double evaluating;  /* by the clock: the expected share of the time for evaluations; 0: not
-                           known */
-    /* what the training reads, writes and prints; all borrowed */
+    const Arguments *arguments; /* borrowed, as are the files */
     const Files *files;
-    const char *out, *log; /* --out and --log of the request; log may be NULL */
-    char *const *command;  /* the words of the command line; NULL ends them */
-    bool quiet, profile;
-    char words[WORDS_SIZE]; /* the decisions as the state stores them: request_write */
+    const RungFiles *rungs; /* of the files */
+    int rung_count;
+    bool ladder;         /* every rung was asked for */
+    TrilOptions options; /* decided, for all rungs: plan_options */
+    uint64_t teacher;    /* the digest of --teacher; 0: there is none */
+    uint64_t training;   /* by which it knows its files: start_training */
+    TrilChoice choice;   /* with a time limit; its speed is 0 if steps count */
+    double epochs_seen;  /* the expected number of epochs; 0: resumed */
+    double evaluating; /* with a time limit: the expected share of the time for evaluations; 0: not
+                          known */
 } Plan;
 
-/* Decides what `request` leaves open (tril_options_decide). By the clock, the sizes are chosen for
- * the time and the measured speed of this machine. Without a request for steps, a short text gets
- * fewer. A resumed training has nothing to decide. The plan borrows `files` and the texts of
- * `request`. `teacher` is the model of --teacher, or NULL; it takes part in what is measured.
- * Refused: too little memory; a teacher with a shorter context; an interruption while the speed is
- * measured. */
-bool plan_make(Plan *plan, const Request *request, const Files *files, const Input *input,
-               const TrilModel *teacher, bool resumed, Error *err);
+/* Decides what `options` leave unset (tril_options_decide). With a time limit, the sizes are chosen
+ * for the time and the measured speed of this machine. A resumed training has nothing to decide.
+ * `teacher` is the model of --teacher, or NULL. Fails for too little memory, a teacher that does
+ * not fit, an interruption while the speed is measured. */
+bool plan_make(Plan *plan, const Arguments *arguments, const TrilOptions *options,
+               const Files *files, bool ladder, const Input *input, const TrilModel *teacher,
+               bool resumed, Error *err);
 
-/* Are both the sizes of the same model? */
-bool plan_same_sizes(const TrilSizes *one, const TrilSizes *other);
+/* The options of one rung: the learning rate, the weight decay and the teacher are for --model
+ * alone.
+ */
+TrilOptions plan_options(const Plan *plan, const RungFiles *rung);
+
+/* True if both are sizes of the same model. */
+bool plan_same_sizes(const TrilOptions *one, const TrilOptions *other);
+
+bool plan_has_time(const Plan *plan); /* a time limit, not a number of steps */
+bool plan_is_bf16(const Plan *plan);  /* products are in bf16 */
+double plan_time(const Plan *plan);   /* the time limit in seconds, 0 if there is none */
 
 /* The number of characters in a step. */
 double plan_step_characters(const Plan *plan);

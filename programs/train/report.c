@@ -69,7 +69,7 @@ struct Report {
     Writing writings[1 + MAX_RUNGS]; /* of the text itself, and by the rung's place in the plan */
     /* the page, written anew each time, and everything that it points to */
     Page page;
-    const RungPlan *shown; /* the model that it shows in detail */
+    const RungFiles *shown; /* the model that it shows in detail */
     Result all[MAX_MODELS];
     PageModel models[MAX_MODELS];
     Verdict verdicts[MAX_RUNGS];
@@ -90,7 +90,7 @@ struct Report {
 };
 
 /* NULL: the result needed no training. */
-static const RungPlan *rung_of(const Plan *plan, const Result *result) {
+static const RungFiles *rung_with(const Plan *plan, const Result *result) {
     for (int i = 0; i < plan->rung_count; i++)
         if (strcmp(plan->rungs[i].name, result->name) == 0) return &plan->rungs[i];
     return NULL;
@@ -146,7 +146,7 @@ static void read_prompt(Report *r) {
 
 /* Loads the checkpoint of a rung. *model is NULL if it is not there yet, was removed, or belongs to
  * another text. */
-static bool load(const Report *r, const RungPlan *rung, TrilModel **model, Error *err) {
+static bool load(const Report *r, const RungFiles *rung, TrilModel **model, Error *err) {
     TrilError error;
     *model = NULL;
     if (!file_exists(rung->checkpoint)) return true;
@@ -170,11 +170,11 @@ static int take_text(const char *text, size_t length, void *writing) {
 static void collect_writings(Report *r) {
     TrilSampling sampling = tril_sampling();
     sampling.length = WRITING_TOKENS;
-    sampling.seed = r->plan->seed;
+    sampling.seed = r->plan->options.seed;
     sampling.precision = "f32";
-    sampling.threads = r->plan->threads;
+    sampling.threads = (int)r->plan->options.threads;
     for (int i = 0; i < r->count && !interrupted_twice(); i++) {
-        const RungPlan *rung = rung_of(r->plan, &r->results[i]);
+        const RungFiles *rung = rung_with(r->plan, &r->results[i]);
         Writing *to = rung ? &r->writings[1 + rung - r->plan->rungs] : NULL;
         TrilModel *model;
         TrilError error;
@@ -192,11 +192,11 @@ static void collect_writings(Report *r) {
 
 /* In a ladder, returns the rung with the lowest loss; otherwise the last one, which is the model if
  * its training began. */
-static const RungPlan *best_of(const Report *r) {
-    const RungPlan *best = NULL, *rung;
+static const RungFiles *best_of(const Report *r) {
+    const RungFiles *best = NULL, *rung;
     double lowest = NAN;
     for (int i = 0; i < r->count; i++) {
-        if (!(rung = rung_of(r->plan, &r->results[i]))) continue;
+        if (!(rung = rung_with(r->plan, &r->results[i]))) continue;
         if (best && r->plan->ladder && r->results[i].validation >= lowest) continue;
         best = rung;
         lowest = r->results[i].validation;
@@ -210,7 +210,7 @@ static void add_results(Report *r, const Result *now) {
     page->model_count = r->count;
     memcpy(r->all, r->results, (size_t)r->count * sizeof *r->all);
     if (now) r->all[page->model_count++] = *now;
-    r->shown = now ? rung_of(r->plan, now) : best_of(r);
+    r->shown = now ? rung_with(r->plan, now) : best_of(r);
     page->verdict_count = verdicts_of(r->plan, r->input, r->all, page->model_count, r->verdicts);
     for (int i = 0; i < page->verdict_count; i++)
         r->said[i] = (PageVerdict){r->verdicts[i].rung, r->verdicts[i].text};
@@ -242,7 +242,7 @@ static Curve *add_curve(Report *r, int k, const char *name, int colour, size_t m
         double y;
         memcpy(&y, (const char *)row + member, sizeof y);
         if (!isnan(y) && (i % every == 0 || i == rows - 1))
-            points[curve->count++] = (Point){r->plan->time > 0 ? row->seconds : row->step, y};
+            points[curve->count++] = (Point){plan_has_time(r->plan) ? row->seconds : row->step, y};
     }
     return curve;
 }
@@ -265,7 +265,7 @@ static void add_mark(Report *r, const Curve *curve) {
 
 /* Adds the curves of all rungs. */
 static void add_curves(Report *r) {
-    bool by_time = r->plan->time > 0;
+    bool by_time = plan_has_time(r->plan);
     for (int k = 0; k < KINDS; k++)
         r->charts[k] = (Chart){.id = kinds[k].id,
                                .title = kinds[k].title,
@@ -282,7 +282,7 @@ static void add_curves(Report *r) {
     losses->levels = r->levels;
     losses->marks = r->marks;
     for (int i = 0; i < r->page.model_count; i++) {
-        const RungPlan *rung = rung_of(r->plan, &r->all[i]);
+        const RungFiles *rung = rung_with(r->plan, &r->all[i]);
         if (!rung) {
             r->levels[losses->level_count++] = (Level){r->all[i].name, r->all[i].validation};
             continue;
@@ -328,20 +328,20 @@ static void add_writings(Report *r) {
     }
 }
 
-/* The plan's words: a line for each option, "--name=value". By the clock the steps do not count. */
+/* The options that a resumed training keeps. With a time limit the steps do not count. */
 static void add_settings(Report *r) {
-    char name[sizeof r->settings->name], value[sizeof r->settings->value];
-    for (const char *line = r->plan->words; line && r->page.setting_count < MAX_SETTINGS;
-         line = strchr(line, '\n'), line += line ? 1 : 0) {
-        *value = 0;
-        if (sscanf(line, "--%23[^=\n]=%79[^\n]", name, value) < 1) break;
-        bool idle = strcmp(name, "steps") == 0 || strcmp(name, "eval-every") == 0;
-        if (idle && r->plan->time > 0) continue;
-        PageSetting *to = &r->settings[r->page.setting_count++];
-        memcpy(to->name, name, sizeof name);
-        memcpy(to->value, value, sizeof value);
-        if (strchr(value, '.')) /* a few digits say more than all */
-            number_write(to->value, sizeof to->value, 'g', 6, number_read(value, NULL));
+    for (int i = 0; tril_option(i) && r->page.setting_count < MAX_SETTINGS; i++) {
+        const TrilOption *option = tril_option(i);
+        PageSetting *to = &r->settings[r->page.setting_count];
+        char text[TRIL_OPTION_SIZE];
+        bool idle = strcmp(option->name, "steps") == 0 || strcmp(option->name, "eval-every") == 0;
+        bool flag = option->kind == TRIL_FLAG;
+        if (option->lasting == TRIL_FRESH || !tril_options_get(&r->plan->options, i, text) ||
+            (flag && strcmp(text, "0") == 0) || (idle && plan_has_time(r->plan)))
+            continue;
+        snprintf(to->name, sizeof to->name, "%s", option->name);
+        snprintf(to->value, sizeof to->value, "%s", flag ? "" : text);
+        r->page.setting_count++;
     }
 }
 
@@ -369,7 +369,7 @@ static bool read_line(Report *r, const TrilModel *model, TrilError *error) {
     char text[LINE_TOKENS * UTF8_MAX];
     TrilReading *reading;
     const int32_t *ids = tril_text_ids(r->input->text) + r->line;
-    r->page.tokens = min_int(tril_model_sizes(model).context, r->line_tokens);
+    r->page.tokens = min_int((int)tril_model_sizes(model).context, r->line_tokens);
     for (int t = 0; t < r->page.tokens; t++) r->glyphs[t] = glyph_of(r->input->tokenizer, ids[t]);
     size_t length = input_decode(r->input, ids, r->page.tokens, text);
     bool ok = tril_reading_open(&reading, model, text, length, 1, error) == TRIL_OK &&
@@ -394,7 +394,7 @@ static bool write_page(Report *r, const PageLive *live, const TrilModel *model, 
                      .vocabulary = r->input->distinct,
                      .live = live,
                      .failure = failure,
-                     .command = plan->command,
+                     .command = plan->arguments->command,
                      .models = r->models,
                      .verdicts = r->said,
                      .curves = r->charts + 1,
@@ -436,7 +436,7 @@ void report_close(Report *report) {
 /* Says what is trained, and sets *done to the share of it that is done. `now`: NULL before the
  * first step. A training that is resumed took time before this program began; a rung that is left
  * out counts as none. */
-static void describe(const Report *r, const RungPlan *rung, const Result *now, double at,
+static void describe(const Report *r, const RungFiles *rung, const Result *now, double at,
                      char *text, size_t size, double *done) {
     const Plan *plan = r->plan;
     int trained = 0, left = plan->rung_count - (int)(rung - plan->rungs); /* this one included */
@@ -446,9 +446,10 @@ static void describe(const Report *r, const RungPlan *rung, const Result *now, d
         trained++;
         took += r->results[i].seconds;
     }
-    took = fmax(took, at - plan->begun);
-    *done = plan->time > 0 ? took / plan->time
-                           : (trained + fmin(1, steps / plan->steps)) / (trained + left);
+    took = fmax(took, at - plan->arguments->begun);
+    *done = plan_has_time(plan)
+                ? took / plan->options.time
+                : (trained + fmin(1, steps / plan->options.steps)) / (trained + left);
     *done = fmin(1, fmax(0, *done));
     int length = snprintf(text, size, "Training %s, model %d of %d: ", rung->name, trained + 1,
                           trained + left);
@@ -456,14 +457,16 @@ static void describe(const Report *r, const RungPlan *rung, const Result *now, d
     size -= (size_t)length;
     if (!now)
         snprintf(text, size, "it begins.");
-    else if (plan->time > 0)
-        snprintf(text, size, "step %.0f, %.0f of %.0f seconds in all.", steps, took, plan->time);
+    else if (plan_has_time(plan))
+        snprintf(text, size, "step %.0f, %.0f of %.0f seconds in all.", steps, took,
+                 plan->options.time);
     else
-        snprintf(text, size, "step %.0f of %d, %.0f seconds so far.", steps, plan->steps,
+        snprintf(text, size, "step %.0f of %.0f, %.0f seconds so far.", steps, plan->options.steps,
                  now->seconds);
 }
 
-static void write_live(Report *r, const RungPlan *rung, const TrilModel *model, const Result *now) {
+static void write_live(Report *r, const RungFiles *rung, const TrilModel *model,
+                       const Result *now) {
     char status[160];
     double begun = clock_seconds();
     PageLive live = {.status = status, .version = r->version + 1, .every = first_reload};
@@ -475,7 +478,7 @@ static void write_live(Report *r, const RungPlan *rung, const TrilModel *model, 
     r->allowed = r->written + fmax(pause, (r->written - begun) * (1 / share - 1));
 }
 
-void report_next(Report *r, const RungPlan *next, int count) {
+void report_next(Report *r, const RungFiles *next, int count) {
     r->count = count;
     collect_writings(r);
     write_live(r, next, NULL, NULL);
@@ -486,7 +489,7 @@ bool report_due(const Report *r, double now, bool evaluated) {
 }
 
 void report_renew(Report *r, const TrilModel *model, const Result *now) {
-    write_live(r, rung_of(r->plan, now), model, now);
+    write_live(r, rung_with(r->plan, now), model, now);
 }
 
 bool report_end(Report *r, int count, const Error *failure, Error *err) {

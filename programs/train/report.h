@@ -22,7 +22,7 @@ void report_close(Report *report);
 
 /* `next` is about to train, and there are `count` results: writes the page, with what the rungs so
  * far write. No training may be open, because of the memory. */
-void report_next(Report *report, const RungPlan *next, int count);
+void report_next(Report *report, const RungFiles *next, int count);
 
 /* True if the page should be written at `now` of clock_seconds(). `evaluated`: the rung in training
  * has just been evaluated. */

@@ -25,7 +25,8 @@ static const char no_number[] = "the loss is no longer a number";
 typedef struct {
     const Task *task;
     const Plan *plan;
-    const RungPlan *rung;
+    const RungFiles *rung;
+    TrilOptions options; /* of the rung */
     const Input *input;
     TrilModel *model, *own; /* own: the model, unless another owns it */
     TrilTraining *training; /* of `model`; its steps are those of the budget */
@@ -64,22 +65,20 @@ static void renew_progress(Trainer *t) {
 
 /* Begins with random weights or with those of --init. */
 static TrilStatus begin(Trainer *t, TrilModel *init, TrilError *error) {
-    const RungPlan *rung = t->rung;
     t->model = init;
     if (!init) {
-        TrilStatus status =
-            tril_model_make(&t->own, t->input->tokenizer, &rung->sizes, t->plan->seed, error);
+        TrilStatus status = tril_model_make(&t->own, t->input->tokenizer, &t->options, error);
         if (status != TRIL_OK) return status;
         t->model = t->own;
     }
     t->progress.best = INFINITY;
-    return tril_training_open_on(&t->training, t->model, t->input->text, &rung->options, error);
+    return tril_training_open_on(&t->training, t->model, t->input->text, &t->options, error);
 }
 
 /* Goes on after the state. */
 static TrilStatus resume(Trainer *t, const Saved *from, TrilError *error) {
     TrilStatus status = tril_training_resume_from(&t->training, &t->own, from->state,
-                                                  t->input->text, &t->rung->options, error);
+                                                  t->input->text, &t->options, error);
     t->model = t->own;
     t->progress = from->progress;
     /* a checkpoint that somebody removed is written again */
@@ -89,7 +88,7 @@ static TrilStatus resume(Trainer *t, const Saved *from, TrilError *error) {
 
 /* A resumed training may have measured its best weights before, but not kept the loss. */
 static double closing_of(const Trainer *t) {
-    bool known = !t->plan->bf16 && t->progress.now.step == 0;
+    bool known = !plan_is_bf16(t->plan) && t->progress.now.step == 0;
     return plan_closing(t->plan, t->input, known);
 }
 
@@ -97,7 +96,7 @@ static double closing_of(const Trainer *t) {
 static int max_steps_of(const Trainer *t) {
     const double any = 1e9;
     if (t->rung->baseline) return BASELINE_STEPS;
-    double epochs = t->plan->epochs;
+    double epochs = t->plan->options.epochs;
     double steps = epochs * (double)t->input->train / plan_step_characters(t->plan);
     return (int)(epochs > 0 ? fmax(1, fmin(steps, any)) : any);
 }
@@ -117,7 +116,7 @@ static bool open_log(Trainer *t, Error *err) {
     }
     bool begun = now->step > 0 || p->log_length > 0;
     if (begun && !outputs_set_aside(t->task->outputs, path, where, err)) return false;
-    if (begun && *where && !t->plan->quiet)
+    if (begun && *where && !t->plan->arguments->quiet)
         show_line("%s: changed since this training wrote it; moved to %s, and a new log begins",
                   path, where);
     return log_create(&t->log, path, err);
@@ -128,15 +127,17 @@ static bool open_training(Trainer *t, const Task *task, Saved *from, Error *err)
     *t = (Trainer){.task = task,
                    .plan = task->plan,
                    .rung = task->rung,
+                   .options = plan_options(task->plan, task->rung),
                    .input = task->input,
                    .course = task->course,
-                   .live = !task->plan->quiet && terminal_is(stdout),
+                   .live = !task->plan->arguments->quiet && terminal_is(stdout),
                    .saved = clock_seconds()};
     double begun = clock_seconds();
-    if (t->plan->profile) stopwatch_start(&t->watch, "the rest", begun);
+    if (t->plan->arguments->profile) stopwatch_start(&t->watch, "the rest", begun);
     stopwatch_enter(&t->watch, "opening");
     TrilStatus status = from ? resume(t, from, &error) : begin(t, task->init, &error);
-    if (status == TRIL_OK && t->plan->profile) status = tril_training_profile(t->training, &error);
+    if (status == TRIL_OK && t->plan->arguments->profile)
+        status = tril_training_profile(t->training, &error);
     if (status != TRIL_OK) return message_take(err, &error, NULL);
     if (from) snprintf(t->kernels, sizeof t->kernels, "%s", tril_state_kernels(from->state));
     if (from) saved_free(from); /* its weights and moments take much memory */
@@ -228,7 +229,7 @@ static bool keep_best(Trainer *t, double validation) {
     bool saved = outputs_hold(t->task->outputs, &t->best_failed) && save_model(t, &t->best_failed);
     stopwatch_leave(&t->watch);
     if (saved) t->progress.best = validation;
-    t->measured = saved && !t->plan->bf16;
+    t->measured = saved && !plan_is_bf16(t->plan);
     return saved;
 }
 
@@ -239,7 +240,7 @@ static void write_sample(Trainer *t) {
     GlyphLine line = {t->sample, SAMPLE_SIZE, SAMPLE_COLUMNS,
                       tril_tokenizer_has_bytes(t->input->tokenizer)};
     sampling.length = SAMPLE_COLUMNS;
-    sampling.seed = t->plan->seed;
+    sampling.seed = t->plan->options.seed;
     *t->sample = 0;
     stopwatch_enter(&t->watch, "samples");
     tril_training_generate(t->training, &sampling, glyph_take, &line, NULL);
@@ -270,7 +271,7 @@ static bool evaluate(Trainer *t, double *validation, Error *err) {
     const char *mark = "  ";
     if (*validation < p->best || !file_exists(t->rung->checkpoint))
         mark = keep_best(t, *validation) ? " *" : " not saved";
-    if (!plan->quiet)
+    if (!plan->arguments->quiet)
         show_evaluation(p, plan, t->budget.steps, recent, *validation, mark, t->sample);
     return true;
 }
@@ -323,7 +324,7 @@ static void decay_early(Trainer *t) {
         return;
     renew_progress(t);
     budget_limit_steps(&t->budget, t->progress.now.cooled);
-    if (!t->plan->quiet)
+    if (!t->plan->arguments->quiet)
         show_line("  no lower loss since step %d: the learning rate begins to fall",
                   t->progress.now.lowest_step);
 }
@@ -367,7 +368,7 @@ static void show_news(Trainer *t) {
 /* Are the windows as long as those of an evaluation? Before, its loss may rest, although the model
  * learns. */
 static bool windows_are_whole(const Trainer *t) {
-    return tril_training_window(t->training) == t->plan->context;
+    return tril_training_window(t->training) == t->plan->options.context;
 }
 
 /* Takes one step, and then evaluates, saves and shows progress if due. Sets *last if it was the
@@ -385,13 +386,14 @@ static bool advance(Trainer *t, bool *last, Error *err) {
     if (judged && ok) decay_early(t);
     log_row(&t->log, &row);
     course_add(t->course, &row);
-    if (ok && !t->plan->quiet && (evaluated || p->now.step % COURSE_BLOCK == 0)) show_news(t);
+    if (ok && !t->plan->arguments->quiet && (evaluated || p->now.step % COURSE_BLOCK == 0))
+        show_news(t);
     double now = clock_seconds();
     bool stops = judged && budget_early_stop(&t->budget, p);
-    p->time_limit = used ? t->plan->time : 0;
+    p->time_limit = used ? plan_time(t->plan) : 0;
     p->early_stop = stops ? t->budget.steps : 0;
     *last = used || stops || interrupted();
-    if (ok && (evaluated || *last || now - t->saved >= t->plan->save_every)) keep_state(t);
+    if (ok && (evaluated || *last || now - t->saved >= t->plan->options.save_every)) keep_state(t);
     if (ok && !*last && report_due(t->task->report, now, evaluated)) renew_page(t);
     if (t->live && !evaluated && now - t->shown > 0.1) {
         show_progress(p, t->plan, t->budget.steps, &t->spark);
@@ -408,7 +410,7 @@ static bool take_steps(Trainer *t, Error *err) {
     bool ok = !owes || evaluate_and_keep(t, err);
     while (ok && !last) ok = advance(t, &last, err);
     if (t->live && !ok) putchar('\n'); /* the message begins a new line, after the progress */
-    if (ok && !t->plan->quiet && t->progress.early_stop > 0)
+    if (ok && !t->plan->arguments->quiet && t->progress.early_stop > 0)
         show_line("  no lower loss since step %d: the rest of the training is left out",
                   t->progress.now.lowest_step);
     return ok;
@@ -436,8 +438,8 @@ static bool measure_part(const Trainer *t, const TrilModel *kept, bool trained_o
     size_t characters = trained_on ? (size_t)(TRAIN_BATCHES * plan_step_characters(t->plan)) : 0;
     if (interrupted_twice()) return true;
     TrilStatus status =
-        tril_text_evaluate(t->input->text, kept, trained_on, characters, t->plan->batch,
-                           t->plan->threads, is_stopped, NULL, &found, &error);
+        tril_text_evaluate(t->input->text, kept, trained_on, characters, (int)t->options.batch,
+                           (int)t->options.threads, is_stopped, NULL, &found, &error);
     if (status == TRIL_OK) *loss = found;
     return status == TRIL_OK || status == TRIL_STOPPED || message_take(err, &error, NULL);
 }
@@ -453,12 +455,12 @@ static bool measure(Trainer *t, Result *result, Error *err) {
     stopwatch_enter(&t->watch, "losses of the best model");
     if (t->live) show_activity("measuring the best model");
     if (tril_model_load(&kept, path, &error) != TRIL_OK) return message_take(err, &error, NULL);
-    const TrilSizes has = tril_model_sizes(kept);
+    const TrilOptions has = tril_model_sizes(kept);
     double in_file = tril_model_loss(kept);
     bool known = t->measured && fabs(in_file - t->progress.best) < 1e-6;
     result->train = NAN;
     result->validation = known ? t->progress.best : in_file;
-    bool ok = (plan_same_sizes(&has, &t->rung->sizes) &&
+    bool ok = (plan_same_sizes(&has, &t->options) &&
                tril_tokenizer_same(tril_model_tokenizer(kept), t->input->tokenizer)) ||
               fail(err, "%s: was replaced by another program", path);
     ok = ok && measure_part(t, kept, true, &result->train, err) &&
@@ -484,7 +486,7 @@ static void note_failures(Trainer *t, Error *failed) {
 /* Divides the time of the steps into what their parts took. */
 static void split_steps(Trainer *t) {
     TrilPart parts[MAX_LINES];
-    if (!t->training || !t->plan->profile) return;
+    if (!t->training || !t->plan->arguments->profile) return;
     int count = tril_training_parts(t->training, parts, MAX_LINES / 2);
     stopwatch_split(&t->watch, steps_rest, parts, count);
 }
@@ -494,7 +496,7 @@ static void set_result(const Trainer *t, Result *result) {
     int steps = p->early_stop > 0 ? t->budget.steps : p->now.step;
     result->name = t->rung->name;
     result->seconds = clock_seconds() - t->started;
-    result->time = t->plan->time;
+    result->time = plan_time(t->plan);
     result->characters = steps * plan_step_characters(t->plan);
     result->compute = p->now.operations;
     result->course = t->course;
@@ -506,11 +508,12 @@ bool train_rung(const Task *task, Saved *from, Result *result, Error *err) {
     Trainer t;
     const Plan *plan = task->plan;
     bool ok = open_training(&t, task, from, err);
-    if (ok && !plan->quiet) show_training(t.rung, t.model, t.training, plan, t.input, t.kernels);
+    if (ok && !plan->arguments->quiet)
+        show_training(t.rung, t.model, t.training, plan, t.input, t.kernels);
     /* a trained model's loss is the first to be lowered; the state makes --init unnecessary */
     if (task->init && !from) ok = ok && evaluate_and_keep(&t, err);
     ok = ok && take_steps(&t, err);
-    if (ok && !plan->quiet) show_sharing(&t.traffic, t.steps, t.seconds);
+    if (ok && !plan->arguments->quiet) show_sharing(&t.traffic, t.steps, t.seconds);
     ok = ok && keep_something(&t, err);
     if (ok) note_failures(&t, task->failed);
     if (ok && !file_exists(task->rung->checkpoint)) ok = fail(err, "%s", task->failed->text);

@@ -8,7 +8,7 @@
 
 typedef struct {
     const Plan *plan;
-    const RungPlan *rung;
+    const RungFiles *rung;
     const Input *input;
     Outputs *outputs;
     Report *report;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NUMBER = 32, RESULT_SIZE = 192 };
+enum { NUMBER = 32, RESULT_SIZE = 192, KEY_SIZE = 40 };
 
 /* The numbers that are notes, under their keys. */
 static const struct {
@@ -56,6 +56,23 @@ static bool note_numbers(TrilTraining *training, const Progress *progress, Error
     return true;
 }
 
+/* The rung in training may be another one than --model, and smaller: a model of each rung uses some
+ * of the sizes. The state has all other options. */
+static bool is_of_run(const TrilOption *row) {
+    return row->lasting == TRIL_MODEL || strcmp(row->name, "lr") == 0 ||
+           strcmp(row->name, "decay") == 0;
+}
+
+static bool note_options(TrilTraining *training, const TrilOptions *options, Error *err) {
+    for (int i = 0; tril_option(i); i++) {
+        char key[KEY_SIZE], text[TRIL_OPTION_SIZE];
+        snprintf(key, KEY_SIZE, "run.%s", tril_option(i)->name);
+        tril_options_get(options, i, text);
+        if (is_of_run(tril_option(i)) && !note(training, key, text, err)) return false;
+    }
+    return true;
+}
+
 static bool note_digest(TrilTraining *training, const char *key, uint64_t digest, Error *err) {
     char text[NUMBER];
     snprintf(text, NUMBER, "%016" PRIx64, digest);
@@ -69,7 +86,8 @@ bool saved_write(const char *path, TrilTraining *training, const Plan *plan,
            note_digest(training, "log_digest", progress->log_digest, err) &&
            note_digest(training, "training", plan->training, err) &&
            note_digest(training, "taught_by", plan->teacher, err) &&
-           note(training, "request", plan->words, err) &&
+           note_options(training, &plan->options, err) &&
+           (!plan->ladder || note(training, "ladder", "1", err)) &&
            note_results(training, results, count, err) &&
            (tril_training_save(training, path, &error) == TRIL_OK ||
             message_take(err, &error, NULL));
@@ -98,7 +116,7 @@ static bool read_results(const char *text, Saved *saved) {
         double figures[6];
         uint64_t log;
         size_t name = strcspn(line, " \n");
-        const char *at = line + name, *known = request_rung(line, name);
+        const char *at = line + name, *known = rung_of(line, name);
         if (!known || !strchr(line, '\n') || saved->result_count == MAX_RUNGS) return false;
         for (int i = 0; i < COUNT(figures); i++) {
             char *end;
@@ -151,14 +169,26 @@ static bool read_teacher(Saved *saved) {
     return !digest || read_digest(digest, 0, &saved->teacher);
 }
 
-/* In older states the note "settings" has all the words. */
-static bool read_words(Saved *saved) {
-    const char *words = tril_state_note(saved->state, "request");
-    if (!words) words = tril_state_note(saved->state, "settings");
-    size_t length = strlen(words);
-    if (length >= WORDS_SIZE) return false;
-    memcpy(saved->words, words, length + 1);
-    return true;
+/* A state of the library has no options of a run: its training's are all. */
+static const char *read_run_options(Saved *saved) {
+    TrilOptions *o = &saved->options;
+    *o = tril_state_options(saved->state);
+    o->save_every = tril_options().save_every;
+    saved->ladder = tril_state_note(saved->state, "ladder") != NULL;
+    if (!tril_state_note(saved->state, "run.model")) return NULL;
+    for (int i = 0; tril_option(i); i++) {
+        const TrilOption *row = tril_option(i);
+        char key[KEY_SIZE];
+        snprintf(key, KEY_SIZE, "run.%s", row->name);
+        const char *text = tril_state_note(saved->state, key);
+        if (is_of_run(row) && (!text || tril_options_set(o, row->name, text, NULL) != TRIL_OK))
+            return "run";
+    }
+    const char *rung = tril_state_options(saved->state).rung;
+    TrilOptions of_rung = *o;
+    of_rung.rung = rung;
+    const TrilOptions has = tril_state_options(saved->state);
+    return o->rung && plan_same_sizes(&of_rung, &has) ? NULL : "run";
 }
 
 bool saved_load(Saved *saved, const char *path, Error *err) {
@@ -173,7 +203,7 @@ bool saved_load(Saved *saved, const char *path, Error *err) {
     else
         begin_notes(saved);
     if (!bad && !read_teacher(saved)) bad = "taught_by";
-    if (!bad && !read_words(saved)) bad = "request";
+    if (!bad) bad = read_run_options(saved);
     if (!bad && !read_digest(tril_state_note(saved->state, "digest"), 0, &saved->digest))
         bad = "digest";
     if (!bad) return true;

@@ -37,10 +37,11 @@ typedef struct {
 typedef struct {
     TrilState *state; /* owned */
     Progress progress;
-    uint64_t digest;        /* of the file */
-    uint64_t training;      /* Plan.training; 0: of the library */
-    uint64_t teacher;       /* Plan.teacher */
-    char words[WORDS_SIZE]; /* Plan.words */
+    uint64_t digest;     /* of the file */
+    uint64_t training;   /* Plan.training; 0: of the library */
+    uint64_t teacher;    /* Plan.teacher */
+    TrilOptions options; /* Plan.options, without teacher */
+    bool ladder;         /* Plan.ladder */
     Result results[MAX_RUNGS];
     int result_count;
 } Saved;
@@ -51,7 +52,7 @@ typedef struct {
 bool saved_load(Saved *saved, const char *path, Error *err);
 void saved_free(Saved *saved);
 
-/* Writes the state of the training, atomically, with its progress, the plan's words, and
+/* Writes the state of the training, atomically, with its progress, the plan's options, and
  * results[count] of the rungs before, at most MAX_RUNGS. On failure the file that was there stays.
  */
 bool saved_write(const char *path, TrilTraining *training, const Plan *plan,

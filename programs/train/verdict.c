@@ -18,7 +18,7 @@ enum { ENOUGH_CHARACTERS = 4000 };
 typedef struct {
     const Plan *plan;
     const Input *input;
-    const RungPlan *rung;
+    const RungFiles *rung;
     const Result *result, *pairs; /* pairs: the counted bigram; NULL while the rung trains */
     const Result *below;          /* what the rung should beat: in a ladder the rung before it */
     const Course *course;
@@ -137,17 +137,19 @@ static double epochs_of(const Input *input, const Course *c) {
  * more time alone changes nothing. */
 static bool ended_by_epochs(const Plan *plan, const Input *input, const Course *c) {
     double next = c->characters + plan_step_characters(plan);
-    return plan->time > 0 && plan->epochs > 0 && next > plan->epochs * (double)input->train;
+    return plan_has_time(plan) && plan->options.epochs > 0 &&
+           next > plan->options.epochs * (double)input->train;
 }
 
 /* Writes the options that train longer. */
 static const char *longer(const Plan *plan, const Input *input, const Course *c, double times,
                           char text[LONGER_SIZE]) {
-    bool by_time = plan->time > 0;
+    bool by_time = plan_has_time(plan);
     int length = snprintf(text, LONGER_SIZE, by_time ? "--time %.0f" : "--steps %.0f",
-                          times * (by_time ? plan->time : plan->steps));
+                          times * (by_time ? plan->options.time : plan->options.steps));
     if (ended_by_epochs(plan, input, c))
-        snprintf(text + length, LONGER_SIZE - (size_t)length, " --epochs %g", times * plan->epochs);
+        snprintf(text + length, LONGER_SIZE - (size_t)length, " --epochs %g",
+                 times * plan->options.epochs);
     return text;
 }
 
@@ -216,7 +218,7 @@ static bool judge_steps(const Case *k, Verdict *v) {
         snprintf(loss, sizeof loss, "%.2f or lower", least);
     return say(v, STILL_FALLING, 0,
                "still falling: with twice the %s the loss would be about %s instead of %.2f (%s).",
-               plan->time <= 0                      ? "steps"
+               !plan_has_time(plan)                 ? "steps"
                : ended_by_epochs(plan, k->input, c) ? "epochs"
                                                     : "time",
                loss, is, longer(plan, k->input, c, 2, options));
@@ -245,7 +247,8 @@ int verdicts_of(const Plan *plan, const Input *input, const Result *results, int
         k.result = r;
         k.course = r->course;
         k.usual = tril_rung_recipe(r->name).learning_rate;
-        k.rate = k.rung->options.learning_rate > 0 ? k.rung->options.learning_rate : k.usual;
+        k.rate = plan_options(plan, k.rung).learning_rate;
+        if (isnan(k.rate)) k.rate = k.usual;
         k.below = k.pairs && r[-1].seconds >= 0 && !untrained(&r[-1], k.pairs) ? &r[-1] : k.pairs;
         verdicts[said].rung = r->name;
         said += judge(&k, &verdicts[said]);

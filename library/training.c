@@ -1,0 +1,359 @@
+/* training.c - the trainings of tril.h: opened, and advanced step by step by whoever called. */
+#include "library/training.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char training_name[] = "the training";
+
+/* ---- opening ---- */
+
+/* Operations as docs/performance.md counts them: for a character 6 for each parameter (tables of
+ * positions excluded, which are only looked up) plus 12 L C for each character of its window. A
+ * teacher takes the share of the forward pass. */
+static void count_operations(TrilTraining *t, const Model *model, double share) {
+    double parameters = (double)model->parameters;
+    for (int i = 0; i < model->tensor_count; i++) {
+        const char *name = model->tensors[i].name;
+        if (strstr(name, "wpe") || strstr(name, "position"))
+            parameters -= (double)model->tensors[i].size;
+    }
+    t->each += share * 6 * parameters;
+    /* a bigram, which has no width, does not look back */
+    if (model->config.C > 1) t->look += share * 12.0 * model->config.L * model->config.C;
+}
+
+static bool open_run(TrilTraining *t, const TrilModel *teacher, const RunOptions *run, Error *err) {
+    const double forward = 1.0 / 3; /* of the work of training */
+    Model *model = &t->model->model;
+    count_operations(t, model, 1);
+    if (!workers_open(&t->workers, model, run, &t->text->corpus, err)) return false;
+    if (!teacher) return true;
+    count_operations(t, &teacher->model, forward);
+    return workers_teach(&t->workers, to_read(teacher), TEACHER_SHARE, err);
+}
+
+bool training_make(TrilTraining **training, TrilModel *model, const TrilText *text,
+                   const TrilOptions *options, bool resumed, Error *err) {
+    TrilTraining *t;
+    RunOptions run;
+    const double dropout = model->model.config.dropout;
+    const TrilModel *teacher = options->teacher;
+    Memory any;
+    *training = NULL;
+    if (!memory_alloc(&t, 1, sizeof *t, training_name, err)) return false;
+    t->model = model;
+    t->text = text;
+    t->options = *options;
+    t->options.held_out = text->held_out;
+    t->options.bytes = vocab_of(model)->bytes;
+    if (!isnan(options->dropout)) model->model.config.dropout = options->dropout;
+    if (teacher) t->teacher = tril_model_digest(teacher);
+    t->recipe = options_recipe(options, model->model.config.model);
+    t->progress =
+        (TrilProgress){.step = 0, .steps = (int)options->steps, .recent = NAN, .lowest = NAN};
+    const Config *config = &model->model.config;
+    if (options_run(&run, options, config->T, err) && run_estimate(config, &run, &any, err) &&
+        memory_fits(config, &run, &text->corpus, teacher ? &teacher->model : NULL, resumed, err) &&
+        open_run(t, teacher, &run, err)) {
+        model->in_training = model->taught = true;
+        model->seed = options->seed;
+        model->text = text->corpus.digest;
+        model->step = 0;
+        model->validation = NAN;
+        *training = t;
+        return true;
+    }
+    model->model.config.dropout = dropout;
+    workers_close(&t->workers);
+    memory_free(t);
+    return false;
+}
+
+void tril_training_close(TrilTraining *t) {
+    if (!t) return;
+    workers_close(&t->workers);
+    tril_text_free(t->own);
+    for (int i = 0; i < t->note_count; i++) {
+        memory_free((char *)t->notes[i].key);
+        memory_free((char *)t->notes[i].value);
+    }
+    t->model->in_training = false;
+    memory_free(t);
+}
+
+bool text_suits(const TrilText *text, const TrilModel *model, Error *err) {
+    const int context = model->model.config.T;
+    if (!vocab_same(&text->corpus.vocab, vocab_of(model)))
+        return fail(err, "the text was made with other ids than the model's");
+    return text->corpus.train > (size_t)context ||
+           fail(err, "the text: too short: a context of %d needs more than its %zu characters",
+                context, text->corpus.train);
+}
+
+/* Decides what is unset, for the model's sizes, and opens the training. */
+static TrilStatus open_training(TrilTraining **training, TrilModel *model, const TrilText *text,
+                                const TrilOptions *options, TrilError *error) {
+    Error err = {0};
+    TrilOptions decided = *options;
+    const TrilOptions sizes = tril_model_sizes(model);
+    if (model->in_training || options->teacher == model) {
+        fail(&err, model->in_training ? "the model is in training already"
+                                      : "the model cannot be its own teacher");
+        return refusal(TRIL_ARGUMENT, &err, error);
+    }
+    options_take_sizes(&decided, &sizes);
+    TrilStatus status = tril_options_decide(&decided, text, model->taught, NULL, error);
+    if (status != TRIL_OK) return status;
+    return training_make(training, model, text, &decided, false, &err)
+               ? TRIL_OK
+               : refusal(TRIL_ARGUMENT, &err, error);
+}
+
+static bool check_arguments(TrilTraining **training, const TrilModel *model, const void *text,
+                            const TrilOptions *options, Error *err) {
+    if (!given(training, "the place for the training", err)) return false;
+    *training = NULL;
+    return given(model, "the model", err) && given(text, "the text", err) &&
+           options_in_range(options, err);
+}
+
+TrilStatus tril_training_open(TrilTraining **training, TrilModel *model, const char *text,
+                              size_t length, const TrilOptions *options, TrilError *error) {
+    Error err = {0};
+    TrilText *own;
+    if (!check_arguments(training, model, text, options, &err))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    TrilOptions filled = *options;
+    options_fill(&filled);
+    if (!text_read(&own, vocab_of(model), text, length, filled.held_out, model->model.config.T,
+                   &err))
+        return refusal(TRIL_TEXT, &err, error);
+    TrilStatus status = open_training(training, model, own, options, error);
+    if (status == TRIL_OK)
+        (*training)->own = own;
+    else
+        tril_text_free(own);
+    return status;
+}
+
+TrilStatus tril_training_open_on(TrilTraining **training, TrilModel *model, const TrilText *text,
+                                 const TrilOptions *options, TrilError *error) {
+    Error err = {0};
+    if (!check_arguments(training, model, text, options, &err))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    if (!text_suits(text, model, &err)) return refusal(TRIL_TEXT, &err, error);
+    return open_training(training, model, text, options, error);
+}
+
+/* ---- settings and progress ---- */
+
+TrilOptions tril_training_options(const TrilTraining *t) {
+    TrilOptions options = t->options;
+    const TrilOptions sizes = tril_model_sizes(t->model);
+    options_take_sizes(&options, &sizes);
+    options.steps = t->progress.steps;
+    options.learning_rate = t->recipe.peak.learning_rate;
+    return options;
+}
+
+TrilMemory tril_training_memory(const TrilTraining *training) {
+    const Memory memory = run_memory(training->workers.run);
+    return memory_from(&memory);
+}
+
+const char *tril_training_kernels(const TrilTraining *training) {
+    return run_kernels(training->workers.run);
+}
+
+int tril_training_done(const TrilTraining *training) {
+    return training->progress.step;
+}
+
+int tril_training_window(const TrilTraining *t) {
+    return recipe_window(&t->recipe, t->workers.options.length, t->progress.step,
+                         t->progress.steps);
+}
+
+TrilProgress tril_training_progress(const TrilTraining *training) {
+    return training->progress;
+}
+
+TrilStatus tril_training_set_steps(TrilTraining *t, int steps, TrilError *error) {
+    Error err = {0};
+    if (!given(t, training_name, &err) || !in_range(steps, 1, 1e9, "the number of steps", &err))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    TrilProgress *p = &t->progress;
+    if (p->cooling > 0 && steps > p->cooled) steps = p->cooled;
+    t->options.steps = p->steps = steps;
+    return TRIL_OK;
+}
+
+/* From `cooling` on the rates fall, to 0 at `cooled`. */
+static void follow_cooling(TrilTraining *t) {
+    TrilProgress *p = &t->progress;
+    recipe_set_cooldown(&t->recipe, p->cooling, p->cooled);
+    if (p->cooled < p->steps) p->steps = p->cooled;
+}
+
+int tril_training_cool_down(TrilTraining *t) {
+    TrilProgress *p = &t->progress;
+    double share = t->recipe.cooldown;
+    if (share <= 0 || share >= 1 || p->cooling > 0) return 0;
+    double length = p->lowest_step * share / (1 - share);
+    double rate = recipe_step(&t->recipe, p->step, p->steps).learning_rate;
+    double left = ceil(length * rate / t->recipe.peak.learning_rate);
+    if (p->step + left >= p->steps) return 0;
+    p->cooled = p->step + (int)left;
+    p->cooling = fmax(1, p->cooled - length); /* in the past if they fall already */
+    follow_cooling(t);
+    return 1;
+}
+
+void training_restore(TrilTraining *t, const TrilProgress *progress, const float *first_moments,
+                      const float *second_moments) {
+    int steps = t->progress.steps;
+    t->progress = *progress;
+    t->progress.steps = steps;
+    t->model->step = progress->step;
+    workers_restore(&t->workers, (uint64_t)progress->step, first_moments, second_moments);
+    if (progress->cooling > 0) follow_cooling(t);
+}
+
+void tril_training_set_stop(TrilTraining *training, TrilStop stop, void *user) {
+    training->stop = (Asking){stop, user, false};
+}
+
+/* ---- steps ---- */
+
+static TrilStatus diverged(const TrilTraining *t, int step, Error *err) {
+    fail(err, "%s: the loss is no longer a number at step %d", t->model->model.config.model, step);
+    return TRIL_DIVERGED;
+}
+
+/* Forward, backward and an update. */
+static TrilStatus take_step(TrilTraining *t, TrilStep *step, Error *err) {
+    TrilProgress *p = &t->progress;
+    if (p->step >= p->steps) {
+        fail(err, "all %d steps are taken", p->steps);
+        return TRIL_ARGUMENT;
+    }
+    int window = tril_training_window(t);
+    double before = t->workers.seconds;
+    Optimizer optimizer = recipe_step(&t->recipe, p->step, p->steps);
+    Step taken = workers_step(&t->workers, (uint64_t)p->step, window, &optimizer);
+    bool finite = isfinite(taken.loss) && isfinite(taken.norm);
+    if (finite) {
+        const RunOptions *run = &t->workers.options;
+        double sum = p->recent_steps > 0 ? p->recent * p->recent_steps : 0;
+        p->step++;
+        p->recent_steps++;
+        p->recent = (sum + taken.loss) / p->recent_steps;
+        p->operations += (double)run->batch * run->length * (t->each + window * t->look);
+        p->seconds += t->workers.seconds - before;
+        t->model->step = p->step;
+        t->model->validation = NAN;
+    }
+    *step = (TrilStep){.step = p->step,
+                       .steps = p->steps,
+                       .loss = taken.loss,
+                       .learning_rate = optimizer.learning_rate,
+                       .norm = taken.norm,
+                       .seconds = p->seconds};
+    return finite ? TRIL_OK : diverged(t, p->step + 1, err);
+}
+
+TrilStatus tril_training_step(TrilTraining *training, TrilStep *step, TrilError *error) {
+    Error err = {0};
+    TrilStep own;
+    if (!given(training, training_name, &err)) return refusal(TRIL_ARGUMENT, &err, error);
+    TrilStatus status = take_step(training, step ? step : &own, &err);
+    return status == TRIL_OK ? status : refusal(status, &err, error);
+}
+
+TrilStatus tril_training_run(TrilTraining *training, TrilOnStep on_step, void *user,
+                             TrilError *error) {
+    Error err = {0};
+    TrilStatus status = TRIL_OK;
+    if (!given(training, training_name, &err)) return refusal(TRIL_ARGUMENT, &err, error);
+    while (status == TRIL_OK && training->progress.step < training->progress.steps) {
+        TrilStep step;
+        status = take_step(training, &step, &err);
+        if (status == TRIL_OK && on_step && on_step(&step, user) != 0) {
+            fail(&err, "stopped after step %d of %d", step.step, step.steps);
+            status = TRIL_STOPPED;
+        }
+    }
+    return status == TRIL_OK ? status : refusal(status, &err, error);
+}
+
+/* ---- evaluations ---- */
+
+static void count_evaluation(TrilProgress *p, double loss) {
+    p->recent = NAN;
+    p->recent_steps = 0;
+    if (p->step > 0) p->since_lowest++;
+    if (loss >= p->lowest) return;
+    p->lowest = loss;
+    p->lowest_step = p->step;
+    p->since_lowest = 0;
+}
+
+/* Sets *nats to the mean loss on the held-out text, of which only one batch in `every` is read. */
+static TrilStatus evaluate(TrilTraining *t, size_t every, double *nats, Error *err) {
+    const Corpus *corpus = &t->text->corpus;
+    size_t held_out = corpus->length - corpus->train;
+    t->stop.stopped = false;
+    const Stop stop = {ask, &t->stop};
+    if (!workers_evaluate(&t->workers, corpus->train, held_out, every, &stop, nats, err))
+        return TRIL_ARGUMENT;
+    if (isfinite(*nats)) {
+        count_evaluation(&t->progress, *nats);
+        return TRIL_OK;
+    }
+    if (!t->stop.stopped) return diverged(t, t->progress.step, err);
+    fail(err, "the evaluation was stopped");
+    return TRIL_STOPPED;
+}
+
+TrilStatus tril_training_evaluate(TrilTraining *training, double *nats, TrilError *error) {
+    Error err = {0};
+    if (!given(training, training_name, &err) || !given(nats, "the place for the loss", &err))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    TrilStatus status = evaluate(training, 1, nats, &err);
+    if (status != TRIL_OK) return refusal(status, &err, error);
+    training->model->validation = *nats;
+    return status;
+}
+
+TrilStatus tril_training_estimate(TrilTraining *training, size_t characters, double *nats,
+                                  TrilError *error) {
+    Error err = {0};
+    if (!given(training, training_name, &err) || !given(nats, "the place for the loss", &err) ||
+        (characters < 1 && !fail(&err, "an evaluation reads a character or more")))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    const Corpus *corpus = &training->text->corpus;
+    size_t every = (corpus->length - corpus->train - 1) / characters + 1;
+    TrilStatus status = evaluate(training, every, nats, &err);
+    return status == TRIL_OK ? status : refusal(status, &err, error);
+}
+
+/* ---- where the time goes ---- */
+
+TrilStatus tril_training_profile(TrilTraining *training, TrilError *error) {
+    Error err = {0};
+    if (!given(training, training_name, &err)) return refusal(TRIL_ARGUMENT, &err, error);
+    return run_profile(training->workers.run, &err) ? TRIL_OK
+                                                    : refusal(TRIL_NO_MEMORY, &err, error);
+}
+
+int tril_training_parts(const TrilTraining *training, TrilPart *parts, int capacity) {
+    enum { MAX_PARTS = 64 };
+    ProfileLine lines[MAX_PARTS];
+    int most = capacity < MAX_PARTS ? capacity : MAX_PARTS;
+    int count = run_profile_lines(training->workers.run, lines, most);
+    for (int i = 0; i < count; i++)
+        parts[i] = (TrilPart){lines[i].name, lines[i].seconds, lines[i].operations};
+    return count;
+}

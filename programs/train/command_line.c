@@ -1,0 +1,157 @@
+#include "programs/train/command_line.h"
+#include "base/clock.h"
+#include "base/options.h"
+#include "library/message.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAX_ROWS = 64, OWN_ROWS = 11 };
+
+/* Lists the options of the table, whose values are members of `o`, and the program's own, whose
+ * values are members of `a`, section by section. Returns how many. */
+static int list(Option rows[MAX_ROWS], Arguments *a, TrilOptions *o) {
+    static const char *const sections[] = {"What to train", "How long and how fast", "How large",
+                                           "The text", "Other"};
+    static const OptionKind kinds[] = {
+        [TRIL_WHOLE] = OPTION_WHOLE, [TRIL_REAL] = OPTION_REAL, [TRIL_TIME] = OPTION_TIME,
+        [TRIL_NAME] = OPTION_TEXT,   [TRIL_FLAG] = OPTION_FLAG, [TRIL_SEED] = OPTION_SEED};
+    const struct {
+        int section;
+        Option option;
+    } own[OWN_ROWS] = {
+        {0,
+         {0, "preset", OPTION_TEXT, &a->preset, 0, 0, "NAME",
+          "sizes and steps by name: small (the default), quick, base, nanogpt-cpu, nanogpt-gpu"}},
+        {0, {0, "ladder", OPTION_FLAG, &a->ladder, 0, 0, NULL, "every rung, on the same budget"}},
+        {0,
+         {0, "init", OPTION_PATH, &a->init, 0, 0, "PATH",
+          "begin from a model: a checkpoint, or a folder of Hugging Face transformers"}},
+        {0,
+         {0, "teacher", OPTION_PATH, &a->teacher, 0, 0, "PATH",
+          "learn from this model, too: half of each target is its prediction"}},
+        {0, {'o', "out", OPTION_PATH, &a->out, 0, 0, "FILE", "the checkpoint"}},
+        {0, {'r', "resume", OPTION_FLAG, &a->resume, 0, 0, NULL, "resume the training of --out"}},
+        {0,
+         {0, "continue", OPTION_FLAG, &a->continues, 0, 0, NULL,
+          "resume if FILE and --model match, else start anew"}},
+        {0,
+         {0, "log", OPTION_PATH, &a->log, 0, 0, "FILE",
+          "each step of --model as CSV; default: beside --out"}},
+        {4,
+         {0, "profile", OPTION_FLAG, &a->profile, 0, 0, NULL,
+          "print where the time of each training went"}},
+        {4,
+         {'q', "quiet", OPTION_FLAG, &a->quiet, 0, 0, NULL,
+          "print only the table and what follows it"}},
+        {4, {'h', "help", OPTION_FLAG, &a->help, 0, 0, NULL, "print this"}},
+    };
+    int count = 0;
+    for (int s = 0; s < (int)(sizeof sections / sizeof *sections); s++) {
+        rows[count++] = (Option){.kind = OPTION_SECTION, .help = sections[s]};
+        for (int i = 0; tril_option(i); i++) {
+            const TrilOption *t = tril_option(i);
+            if (strcmp(t->section, sections[s]) == 0)
+                rows[count++] = (Option){t->letter, t->name, kinds[t->kind], (char *)o + t->member,
+                                         t->min,    t->max,  t->argument,    t->help};
+        }
+        for (int i = 0; i < OWN_ROWS; i++)
+            if (own[i].section == s) rows[count++] = own[i].option;
+    }
+    rows[count++] =
+        (Option){0, "version", OPTION_FLAG, &a->version, 0, 0, NULL, "print the version"};
+    return count;
+}
+
+/* Reads all arguments into `a` and `o`. */
+static bool parse(Arguments *a, TrilOptions *o, int *first, Error *err) {
+    Option rows[MAX_ROWS];
+    TrilError error;
+    int count = list(rows, a, o);
+    if (!options_parse(rows, count, a->count, a->command, first, err)) return false;
+    for (int i = 0; tril_option(i); i++) {
+        const TrilOption *t = tril_option(i);
+        const char *name;
+        if (t->kind != TRIL_NAME) continue;
+        memcpy(&name, (char *)o + t->member, sizeof name);
+        if (name && tril_options_set(o, t->name, name, &error) != TRIL_OK)
+            return fail(err, "--%s", error.text);
+    }
+    return true;
+}
+
+static bool check(const Arguments *a, int operands, Error *err) {
+    if (operands == 0) return fail(err, "no text FILE given; try: train data/input.txt");
+    if (operands > 1) return fail(err, "one text FILE is expected, not %d; see --help", operands);
+    if (!isnan(a->options.steps) && !isnan(a->options.time))
+        return fail(err, "--steps and --time are two ways to say how long; take one");
+    if (a->ladder && a->init) return fail(err, "--init is for one model, not for a --ladder");
+    if (a->ladder && a->teacher) return fail(err, "--teacher teaches one model, not a --ladder");
+    if (a->preset && a->init)
+        return fail(err, "--init brings its sizes, as a --preset does; take one");
+    return true;
+}
+
+bool command_line_read(Arguments *a, int argc, char **argv, Error *err) {
+    int first;
+    TrilOptions with_preset = tril_options();
+    *a = (Arguments){.command = argv,
+                     .count = argc,
+                     .begun = clock_seconds(),
+                     .options = tril_options_unset(),
+                     .out = "out/model.safetensors"};
+    if (!parse(a, &a->options, &first, err)) return false;
+    a->input = first < argc ? argv[first] : NULL;
+    return a->help || a->version ||
+           (check(a, argc - first, err) && command_line_over(a, &with_preset, err));
+}
+
+bool command_line_over(const Arguments *a, TrilOptions *options, Error *err) {
+    Arguments any = *a;
+    TrilError error;
+    int first;
+    if (a->preset && tril_options_preset(options, a->preset, &error) != TRIL_OK)
+        return message_take(err, &error, NULL);
+    if (!isnan(a->options.steps) || (a->preset && isnan(a->options.time))) options->time = NAN;
+    return parse(&any, options, &first, err);
+}
+
+/* With --continue a training takes no fewer steps, and no less time, than before. */
+static void keep_budget(TrilOptions *o, const TrilOptions *before) {
+    if (!isnan(before->time)) {
+        o->time = isnan(o->time) ? before->time : fmax(o->time, before->time);
+    } else {
+        o->time = NAN;
+        o->steps = fmax(o->steps, before->steps);
+    }
+}
+
+bool command_line_resume(const Arguments *a, const TrilOptions *before, bool ladder,
+                         TrilOptions *options, Error *err) {
+    *options = *before;
+    if (!command_line_over(a, options, err)) return false;
+    if (a->continues) keep_budget(options, before);
+    if (a->ladder && !ladder) return fail(err, "was trained without --ladder, not with it");
+    for (int i = 0; tril_option(i); i++) {
+        const TrilOption *t = tril_option(i);
+        char was[TRIL_OPTION_SIZE], now[TRIL_OPTION_SIZE];
+        tril_options_get(before, i, was);
+        tril_options_get(options, i, now);
+        bool fixed = t->lasting == TRIL_MODEL || t->lasting == TRIL_FIXED;
+        if (!fixed || strcmp(was, now) == 0) continue;
+        if (t->kind == TRIL_FLAG)
+            return fail(err, "was trained without --%s, not with it", t->name);
+        return !*was
+                   ? fail(err, "was trained without --%s=%s, not with it", t->name, now)
+                   : fail(err, "was trained with --%s=%s, not --%s=%s", t->name, was, t->name, now);
+    }
+    return true;
+}
+
+void command_line_print_options(FILE *out) {
+    Option rows[MAX_ROWS];
+    TrilOptions usual = tril_options();
+    Arguments a = {.out = "out/model.safetensors"};
+    int count = list(rows, &a, &usual);
+    options_print(out, rows, count);
+}

@@ -1,0 +1,234 @@
+/* test_command_line.c - how the command line, presets, defaults and the options of a state combine.
+ */
+#include "tests/support.h"
+#include "tests/scratch.h"
+#include "programs/train/plan.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAX_WORDS = 16 };
+
+static Error err;
+
+/* Reads a command line with spaces between its arguments. The text is added. */
+static bool read_line(Arguments *a, const char *line) {
+    static char words[8][512], *argv[8][MAX_WORDS + 1]; /* arguments point into them */
+    static int next;
+    char *to = words[next % 8], **at = argv[next++ % 8];
+    int argc = 0;
+    snprintf(to, sizeof words[0], "train %s text", line);
+    for (char *word = strtok(to, " "); word && argc < MAX_WORDS; word = strtok(NULL, " "))
+        at[argc++] = word;
+    at[argc] = NULL;
+    return command_line_read(a, argc, at, &err);
+}
+
+static Arguments asked(const char *line) {
+    Arguments a;
+    assert_ok(read_line(&a, line), err);
+    return a;
+}
+
+static TrilOptions new_training(const char *line) {
+    const Arguments a = asked(line);
+    TrilOptions options = tril_options();
+    assert_ok(command_line_over(&a, &options, &err), err);
+    return options;
+}
+
+/* Only what was given is set. */
+static void test_nothing(void **state) {
+    (void)state;
+    const Arguments a = asked("-w 48 --patience 0");
+    for (int i = 0; tril_option(i); i++) {
+        const char *name = tril_option(i)->name;
+        char text[TRIL_OPTION_SIZE];
+        bool set = tril_options_get(&a.options, i, text);
+        bool given = strcmp(name, "width") == 0 || strcmp(name, "patience") == 0;
+        bool always = tril_option(i)->kind == TRIL_SEED || tril_option(i)->kind == TRIL_FLAG;
+        if (set != (given || always)) fail_msg("--%s is '%s'", name, text);
+    }
+    assert_near(a.options.width, 48, 0);
+    assert_near(a.options.patience, 0, 0);
+    assert_string_equal(a.input, "text");
+    assert_string_equal(a.out, "out/model.safetensors");
+    assert_null(a.log);
+}
+
+/* Any number is a seed. */
+static void test_seeds(void **state) {
+    (void)state;
+    assert_true(new_training("--seed 0").seed == 0);
+    assert_true(new_training("--seed 18446744073709551615").seed == UINT64_MAX);
+    assert_true(new_training("").seed == 1337);
+}
+
+/* The command line takes precedence over the preset, in any order. */
+static void test_presets(void **state) {
+    (void)state;
+    static const char *const lines[] = {"--preset nanogpt-cpu -w 64", "-w 64 --preset nanogpt-cpu"};
+    for (int i = 0; i < 2; i++) {
+        const TrilOptions o = new_training(lines[i]);
+        assert_string_equal(o.rung, "gpt");
+        assert_true(o.width == 64 && o.context == 64 && o.dropout == 0 && o.steps == 2000);
+    }
+    const TrilOptions o = new_training("--preset nanogpt-cpu --time 60");
+    assert_true(o.width == 128 && o.time == 60);
+    for (int i = 0; tril_preset(i); i++) {
+        TrilOptions preset = tril_options();
+        assert_int_equal(tril_options_preset(&preset, tril_preset(i), NULL), TRIL_OK);
+        assert_int_equal(tril_options_check(&preset, NULL), TRIL_OK);
+    }
+}
+
+/* Each value, and being unset, is written as it is read. */
+static void test_table(void **state) {
+    (void)state;
+    static const char *const values[] = {[TRIL_WHOLE] = "3",
+                                         [TRIL_REAL] = "0.3",
+                                         [TRIL_TIME] = "90.5",
+                                         [TRIL_FLAG] = "1",
+                                         [TRIL_SEED] = "18446744073709551615"};
+    TrilOptions o = tril_options_unset();
+    TrilError error;
+    size_t covered = 0;
+    for (int i = 0; tril_option(i); i++) {
+        const TrilOption *t = tril_option(i);
+        char text[TRIL_OPTION_SIZE];
+        const char *value = values[t->kind] ? values[t->kind] : t->names ? t->names[1] : "gpt";
+        assert_int_equal(tril_options_set(&o, t->name, value, &error), TRIL_OK);
+        assert_int_equal(tril_options_get(&o, i, text), 1);
+        assert_string_equal(text, value);
+        assert_int_equal(tril_options_set(&o, t->name, "rubbish", &error), TRIL_ARGUMENT);
+        if (t->kind == TRIL_WHOLE || t->kind == TRIL_REAL) {
+            char beyond[TRIL_OPTION_SIZE];
+            snprintf(beyond, sizeof beyond, "%.0f", 2 * t->max + 1);
+            assert_int_equal(tril_options_set(&o, t->name, beyond, &error), TRIL_ARGUMENT);
+        }
+        if (t->kind != TRIL_FLAG && t->kind != TRIL_SEED) {
+            assert_int_equal(tril_options_set(&o, t->name, "", &error), TRIL_OK);
+            assert_int_equal(tril_options_get(&o, i, text), 0);
+        }
+        covered += t->kind == TRIL_FLAG ? sizeof(bool) : sizeof(double);
+    }
+    /* a member without a row would not be covered */
+    assert_in_range(sizeof o - covered - sizeof o.teacher, 0, sizeof(double) - 1);
+    assert_int_equal(tril_options_set(&o, "wodth", "3", &error), TRIL_ARGUMENT);
+}
+
+/* The budget of this command line replaces that of the state. With --continue the longer one
+ * counts. */
+static void test_budgets(void **state) {
+    (void)state;
+    static const struct {
+        const char *before, *now;
+        double steps, time; /* 0: unset */
+    } cases[] = {
+        {"-s 100", "-r", 100, 0},
+        {"-s 100", "-r -s 50", 50, 0},
+        {"-s 100", "-r -t 60", 100, 60},
+        {"-t 60", "-r", 0, 60},
+        {"-t 60", "-r -s 50", 50, 0},
+        {"-s 100", "-r --preset small", 2500, 0},
+        {"-s 100", "--continue", 100, 0},
+        {"-s 100", "--continue -s 50", 100, 0},
+        {"-s 100", "--continue -s 200", 200, 0},
+        {"-s 100", "--continue -t 60", 100, 0},
+        {"-t 60", "--continue -t 30", 0, 60},
+        {"-t 60", "--continue -t 90", 0, 90},
+        {"-t 60", "--continue -s 50", 50, 60},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const TrilOptions before = new_training(cases[i].before);
+        const Arguments a = asked(cases[i].now);
+        TrilOptions now;
+        assert_ok(command_line_resume(&a, &before, false, &now, &err), err);
+        double steps = isnan(now.steps) ? 0 : now.steps, time = isnan(now.time) ? 0 : now.time;
+        if (steps != cases[i].steps || time != cases[i].time)
+            fail_msg("%s, then %s: %g steps, %g seconds", cases[i].before, cases[i].now, steps,
+                     time);
+    }
+}
+
+/* The other options of this command line replace those of the state, or cannot. */
+static void test_resume(void **state) {
+    (void)state;
+    static const char *const fixed[][3] = {
+        {"-m gpt", "--model=modern", "--model=gpt"},
+        {"-w 64", "--width=128", "--width=64"},
+        {"--val 0.2", "--val=0.1", "--val=0.2"},
+        {"--bytes", "without --bytes", "not with it"},
+        {"--ladder", "without --ladder", "not with it"},
+    };
+    const TrilOptions before = new_training("--seed 5 --lr 0.01");
+    TrilOptions now;
+    Arguments a = asked("-r --lr 0.1");
+    assert_ok(command_line_resume(&a, &before, false, &now, &err), err);
+    assert_true(now.learning_rate == 0.1 && now.seed == 5);
+    a = asked("-r --seed 1337 -w 128");
+    assert_ok(command_line_resume(&a, &before, true, &now, &err), err);
+    assert_true(now.learning_rate == 0.01 && now.seed == 1337);
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
+        a = asked(fixed[i][0]);
+        assert_false(command_line_resume(&a, &before, false, &now, &err));
+        expect_words(err, fixed[i][1], fixed[i][2]);
+    }
+}
+
+static void test_refusals(void **state) {
+    (void)state;
+    static const char *const lines[][2] = {
+        {"-s 3 -t 4", "take one"},
+        {"more", "one text FILE is expected, not 2"},
+        {"--preset none", "no preset 'none'"},
+        {"--precision f16", "'f16'"},
+        {"--model modernist", "'modernist'"},
+        {"--ladder --init x", "not for a --ladder"},
+        {"--preset small --init x", "take one"},
+        {"--wodth 3", "--width"},
+    };
+    Arguments a;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        if (read_line(&a, lines[i][0])) fail_msg("%s is taken", lines[i][0]);
+        expect_words(err, lines[i][1]);
+    }
+    assert_true(read_line(&a, "more --help") && a.help); /* which takes precedence */
+}
+
+/* The rungs of a training, and their files. */
+static void test_rungs(void **state) {
+    (void)state;
+    const Arguments a = asked("-o there/x.safetensors --log l.csv");
+    Files *files;
+    assert_ok(files_name(&files, &a, "head", false, &err), err);
+    assert_int_equal(files->rung_count, 2);
+    assert_true(files->rungs[0].baseline && files->rungs[1].chosen);
+    assert_string_equal(files->rungs[0].checkpoint, "there/bigram.safetensors");
+    assert_string_equal(files->rungs[0].log, "there/bigram.csv");
+    assert_string_equal(files->rungs[1].checkpoint, "there/x.safetensors");
+    assert_string_equal(files->rungs[1].log, "l.csv");
+    assert_string_equal(files->state, "there/x.last.safetensors");
+    assert_string_equal(files->table, "");
+    files_free(files);
+    assert_ok(files_name(&files, &a, "bigram", false, &err), err);
+    assert_int_equal(files->rung_count, 1);
+    files_free(files);
+    assert_ok(files_name(&files, &a, "gpt", true, &err), err);
+    for (int i = 0; i < files->rung_count; i++)
+        assert_string_equal(files->rungs[i].name, tril_rung(i));
+    assert_null(tril_rung(files->rung_count));
+    files_free(files);
+    assert_null(rung_of("modernist", 9));
+    assert_string_equal(rung_of("modernist", 6), "modern");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nothing),  cmocka_unit_test(test_seeds),
+        cmocka_unit_test(test_presets),  cmocka_unit_test(test_table),
+        cmocka_unit_test(test_budgets),  cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_refusals), cmocka_unit_test(test_rungs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -4,4 +4,4 @@ TESTS   := extras/formats/tests/test_exchange $(TESTS) extras/formats/tests/test
 SUPPORT := $(SUPPORT) extras/formats/tests/fuzz_tokenizer.o
 NUMBERS += $(patsubst %,extras/formats/tests/test_%,exchange gguf)
 FUZZ    += tokenizer
-FUZZED  += extras/formats/tests/fuzz_tokenizer.c extras/formats/tokenizer_json.c
+FUZZED  += extras/formats/tests/fuzz_tokenizer.c extras/formats/tokenizer_json.c extras/formats/folder.c

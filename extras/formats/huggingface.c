@@ -3,12 +3,10 @@
 #include "extras/formats/huggingface.h"
 #include "library/safetensors.h"
 #include "extras/formats/quantize.h"
-#include "extras/formats/shards.h"
+#include "extras/formats/folder.h"
 #include "extras/formats/tokenizer_json.h"
 #include "model/rungs/rung.h"
 #include "base/array.h"
-#include "base/file.h"
-#include "base/json.h"
 #include "base/memory.h"
 #include "base/number.h"
 
@@ -127,9 +125,9 @@ static void transpose(float *to, const float *from, int rows, int columns) {
 
 /* ---- export ---- */
 
-static bool write_config(const Architecture *a, const Config *config, const char *path,
+static bool write_config(const Architecture *a, const Config *config, const char *directory,
                          Error *err) {
-    Buffer text = buffer_begin(path, err);
+    Buffer text = buffer_begin(directory, err);
     buffer_printf(&text, "{\n  \"model_type\": \"%s\"", a->type);
     for (int i = 0; i < a->field_count; i++) {
         const Field *field = &a->fields[i];
@@ -145,9 +143,7 @@ static bool write_config(const Architecture *a, const Config *config, const char
     for (int i = 0; i < COUNT(a->dropout) && a->dropout[i]; i++)
         buffer_printf(&text, ",\n  \"%s\": %s", a->dropout[i], dropout);
     buffer_printf(&text, "\n}\n");
-    bool ok = !text.failed && file_write(path, &(FilePart){text.bytes, text.length}, 1, err);
-    buffer_end(&text);
-    return ok;
+    return folder_write(&text, directory, "config.json", err);
 }
 
 /* A tensor as the library stores it. A transposed copy is written to `transposed`. */
@@ -169,11 +165,14 @@ static SafeTensor tensor_for(const Architecture *a, const Model *model, int i, f
     return theirs;
 }
 
-static bool write_tensors(const Architecture *a, const Model *model, const char *path, Error *err) {
+static bool write_tensors(const Architecture *a, const Model *model, const char *directory,
+                          Error *err) {
     Note format = {"format", "pt", 2}; /* the library requires this note */
     SafeTensors file = {.notes = &format, .note_count = 1};
     float *transposed = NULL;
+    char *path;
     bool ok =
+        file_within(directory, "model.safetensors", &path, err) &&
         memory_alloc(&file.tensors, (size_t)model->tensor_count, sizeof *file.tensors, path, err) &&
         memory_alloc(&transposed, a->transposed ? model->weights_size : 0, sizeof *transposed, path,
                      err);
@@ -185,17 +184,7 @@ static bool write_tensors(const Architecture *a, const Model *model, const char 
     }
     memory_free(file.tensors);
     memory_free(transposed);
-    return ok;
-}
-
-static bool write_model(const Architecture *a, const Model *model, const char *directory,
-                        Error *err) {
-    char *config = NULL, *weights = NULL;
-    bool ok = file_within(directory, "config.json", &config, err) &&
-              file_within(directory, "model.safetensors", &weights, err) &&
-              write_config(a, &model->config, config, err) && write_tensors(a, model, weights, err);
-    memory_free(config);
-    memory_free(weights);
+    memory_free(path);
     return ok;
 }
 
@@ -211,19 +200,13 @@ static bool write_folder(const Model *model, const Vocab *vocab, const char *typ
                     model->config.model);
     if (!file_make_directory(directory, err)) return false;
     if (tokenizer_export(vocab, model->config.T, directory, err) &&
-        write_model(a, model, directory, err))
+        write_config(a, &model->config, directory, err) && write_tensors(a, model, directory, err))
         return true;
     file_remove_directory(directory, files, COUNT(files));
     return false;
 }
 
 /* ---- import: the configuration ---- */
-
-/* config.json. */
-typedef struct {
-    const char *path;
-    const JsonValue *root;
-} Settings;
 
 /* Does it have this value, written as JSON? Compares numbers by value. */
 static bool says(const JsonValue *entry, const char *value) {
@@ -236,7 +219,7 @@ static bool says(const JsonValue *entry, const char *value) {
     return number && *value != '"' && number_read(entry->text, NULL) == number_read(value, NULL);
 }
 
-static bool check_field(const Settings *from, const Field *field, const Config *config,
+static bool check_field(const JsonFile *from, const Field *field, const Config *config,
                         Error *err) {
     char size[16];
     const char *value = field->value;
@@ -259,7 +242,7 @@ static bool check_field(const Settings *from, const Field *field, const Config *
 }
 
 /* Checks each field that matters. Fails for members of rope_parameters that no field names. */
-static bool check_fields(const Settings *from, const Architecture *a, const Config *config,
+static bool check_fields(const JsonFile *from, const Architecture *a, const Config *config,
                          Error *err) {
     for (int i = 0; i < a->field_count; i++) {
         const Field *field = &a->fields[i];
@@ -279,7 +262,7 @@ static bool check_fields(const Settings *from, const Architecture *a, const Conf
     return true;
 }
 
-static bool read_size_field(const Settings *from, const Field *field, int *size, Error *err) {
+static bool read_size_field(const JsonFile *from, const Field *field, int *size, Error *err) {
     const JsonValue *entry = json_member(from->root, field->key);
     double value = entry && entry->kind == JSON_LITERAL ? number_read(entry->text, NULL) : 0;
     *size = value >= 1 && value <= MAX_VOCABULARY ? (int)value : 0;
@@ -288,7 +271,7 @@ static bool read_size_field(const Settings *from, const Field *field, int *size,
 }
 
 /* Reads each size from its first field. check_fields then checks the other fields against it. */
-static bool read_sizes(const Settings *from, const Architecture *a, Config *config, Error *err) {
+static bool read_sizes(const JsonFile *from, const Architecture *a, Config *config, Error *err) {
     const struct {
         Size size;
         int *member;
@@ -305,7 +288,7 @@ static bool read_sizes(const Settings *from, const Architecture *a, Config *conf
     return true;
 }
 
-static bool choose(const Settings *from, const Architecture **a, Config *config, Error *err) {
+static bool choose(const JsonFile *from, const Architecture **a, Config *config, Error *err) {
     const JsonValue *type = json_member(from->root, "model_type");
     const char *name;
     Error why;
@@ -319,15 +302,6 @@ static bool choose(const Settings *from, const Architecture **a, Config *config,
     if (!read_sizes(from, *a, config, err)) return false;
     if (!model_check(config, &why)) return fail(err, "%s: %.400s", from->path, why.text);
     return check_fields(from, *a, config, err);
-}
-
-static bool read_config(const char *path, char *text, size_t length, const Architecture **a,
-                        Config *config, Error *err) {
-    JsonValue *root;
-    if (!json_read(&root, path, "not valid JSON", text, length, err)) return false;
-    bool ok = choose(&(Settings){path, root}, a, config, err);
-    memory_free(root);
-    return ok;
 }
 
 /* ---- import: the weights ---- */
@@ -353,20 +327,6 @@ static bool read_floats(const SafeTensor *tensor, float *to) {
     return finite;
 }
 
-static bool check_tensor(const Architecture *a, const Tensor *tensor, const SafeTensor *stored,
-                         const char *path, Error *err) {
-    if (!stored) return fail(err, "%s: tensor %s is missing", path, tensor->name);
-    if (!is_float(stored))
-        return fail(err, "%s: tensor %s is %s, not F32, F16 or BF16", path, tensor->name,
-                    stored->type);
-    bool transposed = is_transposed(a, tensor);
-    if (stored->rank != tensor->rank || stored->shape[0] != (size_t)tensor->shape[transposed] ||
-        (stored->rank == 2 && stored->shape[1] != (size_t)tensor->shape[!transposed]))
-        return fail(err, "%s: tensor %s has another shape than config.json's sizes give", path,
-                    tensor->name);
-    return true;
-}
-
 static bool check_tensors(const Architecture *a, const Model *model, const Shards *shards,
                           Error *err) {
     if (shards->tensor_count != model->tensor_count)
@@ -374,9 +334,16 @@ static bool check_tensors(const Architecture *a, const Model *model, const Shard
                     shards->tensor_count, model->config.model, model->tensor_count);
     for (int i = 0; i < model->tensor_count; i++) {
         const Tensor *tensor = &model->tensors[i];
-        const char *path;
-        const SafeTensor *stored = shards_tensor(shards, tensor->name, &path);
-        if (!check_tensor(a, tensor, stored, path, err)) return false;
+        const char *path, *name = tensor->name;
+        const SafeTensor *stored = shards_tensor(shards, name, &path);
+        if (!stored) return fail(err, "%s: tensor %s is missing", path, name);
+        if (!is_float(stored))
+            return fail(err, "%s: tensor %s is %s, not F32, F16 or BF16", path, name, stored->type);
+        bool transposed = is_transposed(a, tensor);
+        if (stored->rank != tensor->rank || stored->shape[0] != (size_t)tensor->shape[transposed] ||
+            (stored->rank == 2 && stored->shape[1] != (size_t)tensor->shape[!transposed]))
+            return fail(err, "%s: tensor %s has another shape than config.json's sizes give", path,
+                        name);
     }
     return true;
 }
@@ -415,44 +382,35 @@ static bool read_tensors(const Architecture *a, const Model *model, const Shards
     return ok;
 }
 
-static bool import_model(Model *model, const Architecture *a, const Config *config,
+static bool read_weights(Model *model, const Architecture *a, const Config *config,
                          const int32_t *rows, const char *directory, Error *err) {
     Shards shards;
-    if (!shards_open(&shards, directory, err)) return false;
-    bool ok = model_lay_out(model, config, err) && check_tensors(a, model, &shards, err) &&
-              shards_fetch(&shards, err) && model_allocate(model, err) &&
-              read_tensors(a, model, &shards, rows, err);
-    if (!ok) model_free(model);
+    bool ok = shards_open(&shards, directory, err) && model_lay_out(model, config, err) &&
+              check_tensors(a, model, &shards, err) && shards_fetch(&shards, err) &&
+              model_allocate(model, err) && read_tensors(a, model, &shards, rows, err);
     shards_free(&shards);
     return ok;
 }
 
-static bool read_model(Model *model, const char *directory, const int32_t *rows, int count,
-                       Error *err) {
-    char *path = NULL, *text = NULL;
-    size_t length;
+static bool read_folder(Model *model, Vocab *vocab, const char *directory, Error *err) {
+    int32_t *rows;
+    JsonFile file;
     const Architecture *a = NULL;
     Config config;
     *model = (Model){0};
-    bool ok = file_within(directory, "config.json", &path, err) &&
-              file_read(path, &text, &length, err) &&
-              read_config(path, text, length, &a, &config, err);
-    if (ok && config.V != count)
-        ok = fail(err, "%s: has a vocabulary of %d, but tokenizer.json one of %d", path, config.V,
-                  count);
-    ok = ok && import_model(model, a, &config, rows, directory, err);
-    memory_free(text);
-    memory_free(path);
-    return ok;
-}
-
-static bool read_folder(Model *model, Vocab *vocab, const char *path, Error *err) {
-    int32_t *rows;
-    if (!tokenizer_import(vocab, path, &rows, err)) return false;
-    bool ok = read_model(model, path, rows, vocab->size, err);
+    if (!tokenizer_import(vocab, directory, &rows, err)) return false;
+    bool ok = folder_open(&file, directory, "config.json", "not valid JSON", err) &&
+              choose(&file, &a, &config, err);
+    if (ok && config.V != vocab->size)
+        ok = fail(err, "%s: has a vocabulary of %d, but tokenizer.json one of %d", file.path,
+                  config.V, vocab->size);
+    ok = ok && read_weights(model, a, &config, rows, directory, err);
+    folder_close(&file);
     memory_free(rows);
-    if (!ok) vocab_free(vocab);
-    return ok;
+    if (ok) return true;
+    model_free(model);
+    vocab_free(vocab);
+    return false;
 }
 
 static bool names_folder(const char *path) {

@@ -2,15 +2,16 @@
  * so that each character stays a token. Bytes are written as in GPT-2 (Radford et al., 2019): a
  * visible byte as its own character, the others as U+0100 and up. */
 #include "extras/formats/tokenizer_json.h"
+#include "extras/formats/folder.h"
 #include "base/array.h"
-#include "base/file.h"
-#include "base/json.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { BYTE_VALUES = 256 };
+
+const char tokenizer_claim[] = "not a tokenizer of single characters";
 
 static bool is_seen(uint32_t byte) {
     return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte != 0xAD);
@@ -25,16 +26,10 @@ static void byte_characters(uint32_t characters[BYTE_VALUES]) {
 
 /* ---- export ---- */
 
-static bool write_text(Buffer *text, const char *path, Error *err) {
-    bool ok = !text->failed && file_write(path, &(FilePart){text->bytes, text->length}, 1, err);
-    buffer_end(text);
-    return ok;
-}
-
-static bool write_tokenizer(const Vocab *vocab, const char *path, Error *err) {
+static bool write_tokenizer(const Vocab *vocab, const char *directory, Error *err) {
     static const char byte_level[] = "{\"type\": \"ByteLevel\", \"add_prefix_space\": false, "
                                      "\"trim_offsets\": true, \"use_regex\": false}";
-    Buffer text = buffer_begin(path, err);
+    Buffer text = buffer_begin(directory, err);
     buffer_printf(&text,
                   "{\n  \"version\": \"1.0\",\n  \"truncation\": null,\n  \"padding\": null,\n"
                   "  \"added_tokens\": [],\n  \"normalizer\": null,\n  \"pre_tokenizer\": %s,\n"
@@ -56,27 +51,21 @@ static bool write_tokenizer(const Vocab *vocab, const char *path, Error *err) {
         buffer_printf(&text, ": %d", id);
     }
     buffer_printf(&text, "\n    }\n  }\n}\n");
-    return write_text(&text, path, err);
+    return folder_write(&text, directory, "tokenizer.json", err);
 }
 
-static bool write_config(int context, const char *path, Error *err) {
-    Buffer text = buffer_begin(path, err);
+static bool write_config(int context, const char *directory, Error *err) {
+    Buffer text = buffer_begin(directory, err);
     buffer_printf(&text,
                   "{\n  \"tokenizer_class\": \"PreTrainedTokenizerFast\",\n"
                   "  \"model_input_names\": [\"input_ids\", \"attention_mask\"],\n"
                   "  \"clean_up_tokenization_spaces\": false,\n  \"model_max_length\": %d\n}\n",
                   context);
-    return write_text(&text, path, err);
+    return folder_write(&text, directory, "tokenizer_config.json", err);
 }
 
 bool tokenizer_export(const Vocab *vocab, int context, const char *directory, Error *err) {
-    char *tokenizer = NULL, *config = NULL;
-    bool ok = file_within(directory, "tokenizer.json", &tokenizer, err) &&
-              file_within(directory, "tokenizer_config.json", &config, err) &&
-              write_tokenizer(vocab, tokenizer, err) && write_config(context, config, err);
-    memory_free(tokenizer);
-    memory_free(config);
-    return ok;
+    return write_tokenizer(vocab, directory, err) && write_config(context, directory, err);
 }
 
 /* ---- import ---- */
@@ -161,7 +150,7 @@ static const struct {
 };
 
 static bool refuse(const Reading *r, const char *what, Error *err) {
-    return fail(err, "%s: not a tokenizer of single characters: %s", r->path, what);
+    return fail(err, "%s: %s: %s", r->path, tokenizer_claim, what);
 }
 
 static bool read_parts(Reading *r, Error *err) {
@@ -259,36 +248,25 @@ static bool number_tokens(Reading *r, Vocab *vocab, int32_t **rows, Error *err) 
     return ok;
 }
 
-bool tokenizer_read(Vocab *vocab, const char *name, char *text, size_t length, int32_t **rows,
+bool tokenizer_read(Vocab *vocab, const char *name, const JsonValue *root, int32_t **rows,
                     Error *err) {
-    Reading r = {.path = name};
-    JsonValue *root;
+    Reading r = {.path = name, .root = root};
     *vocab = (Vocab){0};
     *rows = NULL;
-    if (!json_read(&root, name, "not a tokenizer of single characters", text, length, err))
-        return false;
-    r.root = root;
     bool ok =
         read_parts(&r, err) && read_vocabulary(&r, err) && number_tokens(&r, vocab, rows, err);
-    if (!ok) {
-        vocab_free(vocab);
-        memory_free(*rows);
-        *rows = NULL;
-    }
     memory_free(r.tokens);
-    memory_free(root);
-    return ok;
+    if (ok) return true;
+    vocab_free(vocab);
+    memory_free(*rows);
+    *rows = NULL;
+    return false;
 }
 
 bool tokenizer_import(Vocab *vocab, const char *directory, int32_t **rows, Error *err) {
-    char *path = NULL, *text = NULL;
-    size_t length;
-    *vocab = (Vocab){0};
-    *rows = NULL;
-    bool ok = file_within(directory, "tokenizer.json", &path, err) &&
-              file_read(path, &text, &length, err) &&
-              tokenizer_read(vocab, path, text, length, rows, err);
-    memory_free(text);
-    memory_free(path);
+    JsonFile file;
+    bool ok = folder_open(&file, directory, "tokenizer.json", tokenizer_claim, err) &&
+              tokenizer_read(vocab, file.path, file.root, rows, err);
+    folder_close(&file);
     return ok;
 }

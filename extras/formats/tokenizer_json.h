@@ -2,6 +2,7 @@
 #ifndef TRIL_EXTRAS_FORMATS_TOKENIZER_JSON_H
 #define TRIL_EXTRAS_FORMATS_TOKENIZER_JSON_H
 
+#include "base/json.h"
 #include "data/data.h"
 
 /* Writes the files of transformers' AutoTokenizer to a directory. tokenizer.json splits a text into
@@ -15,8 +16,11 @@ bool tokenizer_export(const Vocab *vocab, int context, const char *directory, Er
  * that adds tokens or cuts the text, ids that are not 0 to size - 1. */
 bool tokenizer_import(Vocab *vocab, const char *directory, int32_t **rows, Error *err);
 
-/* tokenizer_import for a tokenizer.json in memory, decoded in place. `name` begins the messages. */
-bool tokenizer_read(Vocab *vocab, const char *name, char *text, size_t length, int32_t **rows,
+/* tokenizer_import for a tokenizer.json that is read already. `name` begins the messages. */
+bool tokenizer_read(Vocab *vocab, const char *name, const JsonValue *root, int32_t **rows,
                     Error *err);
+
+/* What a file is not, if it is not read: json_read's claim. */
+extern const char tokenizer_claim[];
 
 #endif

@@ -20,12 +20,14 @@ static void check_vocabulary(const Vocab *vocab, const int32_t *rows) {
 void fuzz_tokenizer(const uint8_t *bytes, size_t length);
 
 void fuzz_tokenizer(const uint8_t *bytes, size_t length) {
-    Vocab vocab;
-    int32_t *rows;
+    Vocab vocab = {0};
+    int32_t *rows = NULL;
+    JsonValue *root;
     Error err = {0};
     char *text = fuzz_guarded(bytes, length);
     if (!text) return;
-    if (tokenizer_read(&vocab, "file", text, length, &rows, &err)) {
+    if (json_read(&root, "file", tokenizer_claim, text, length, &err) &&
+        tokenizer_read(&vocab, "file", root, &rows, &err)) {
         check_vocabulary(&vocab, rows);
     } else {
         if (strncmp(err.text, "file: ", 6) != 0 || strchr(err.text, '\n'))
@@ -34,4 +36,5 @@ void fuzz_tokenizer(const uint8_t *bytes, size_t length) {
     }
     vocab_free(&vocab);
     memory_free(rows);
+    memory_free(root);
 }

@@ -946,7 +946,7 @@ static void test_bad_input(void **state) {
         {2, "--teacher",           "--ladder",           "--teacher @play --ladder " PLAY},
         {1, "/none: ",             "No such file",       "--teacher @none " PLAY},
         {2, "heads of 3 channels", "an even number",     "-m modern -w 6 -H 2 " PLAY},
-        {2, "auto, f32 or bf16",   "'bf-16'",            "--precision bf-16 " PLAY},
+        {2, "auto, f32, bf16",     "'bf-16'",            "--precision bf-16 " PLAY},
     }, sampling[] = {
         {1, "/none: ",             "No such file",       "@none"},
         {1, PLAY ": ",             "valid checkpoint",   PLAY},

@@ -684,7 +684,7 @@ typedef struct {
     size_t length;      /* characters to write */
     double temperature; /* higher is bolder; 0: always the likeliest */
     int top_k;          /* among the k likeliest only; 0: all */
-    double top_p;       /* among the likeliest that make up this probability */
+    double top_p;       /* of these, among the likeliest that have this share of their probability */
     uint64_t seed;
     const char *precision; /* of the weights: "int8", the fastest, "bf16" or "f32" */
     int threads;           /* which do not change the text; 0: one for each processor */

@@ -28,6 +28,15 @@ static void sift(const float *logits, int32_t *order, int root, int count) {
     }
 }
 
+/* Moves the most likely token of the heap order[0..count) to its end, and returns it. */
+static int32_t take(const float *logits, int32_t *order, int count) {
+    int32_t id = order[0];
+    order[0] = order[count - 1];
+    order[count - 1] = id;
+    sift(logits, order, 0, count - 1);
+    return id;
+}
+
 /* How likely a token is, as a share of the likeliest one's probability. */
 static double share_of(const Sampler *sampler, const float *logits, int id, double largest) {
     return natural_exponential(((double)logits[id] - largest) / sampler->temperature);
@@ -44,28 +53,27 @@ static int likeliest_of(const float *logits, int V) {
  * ids. Returns how many, and sets *total to the sum of their shares. The temperature is not 0. */
 static int keep(const Sampler *sampler, const float *logits, int V, double largest, int32_t *order,
                 double *total) {
-    bool all = (sampler->top_k == 0 || sampler->top_k >= V) && sampler->top_p >= 1;
+    int k = sampler->top_k == 0 || sampler->top_k > V ? V : sampler->top_k, kept = 0;
+    double everything = 0; /* of the k tokens */
     for (int v = 0; v < V; v++) order[v] = v;
-    if (!all)
-        for (int root = V / 2 - 1; root >= 0; root--) sift(logits, order, root, V);
+    if (k == V)
+        for (int v = 0; v < V; v++) everything += share_of(sampler, logits, v, largest);
+    *total = everything;
+    if (k == V && sampler->top_p >= 1) return V;
 
-    /* Each round moves the most likely token from the heap to the end. */
-    int kept = 0, max = sampler->top_k == 0 || sampler->top_k > V ? V : sampler->top_k;
-    double everything = 0;
+    for (int root = V / 2 - 1; root >= 0; root--) sift(logits, order, root, V);
+    if (k < V)
+        for (int i = 0; i < k; i++)
+            everything += share_of(sampler, logits, take(logits, order, V - i), largest);
+    *total = everything;
+    if (sampler->top_p >= 1) return k;
+
+    /* top_p is a share of what top_k keeps */
     *total = 0;
-    for (int v = 0; v < V; v++) everything += share_of(sampler, logits, v, largest);
-    if (all) {
-        *total = everything;
-        return V;
-    }
-    while (kept < max) {
+    while (kept < k && *total < sampler->top_p * everything) {
         int last = V - 1 - kept++;
-        int32_t id = order[0];
-        order[0] = order[last];
-        order[last] = id;
-        sift(logits, order, 0, last);
-        *total += share_of(sampler, logits, id, largest);
-        if (*total >= sampler->top_p * everything) break;
+        if (k == V) take(logits, order, last + 1);
+        *total += share_of(sampler, logits, order[last], largest);
     }
     return kept;
 }

@@ -7,8 +7,8 @@
 typedef struct {
     double temperature; /* divides the logits; 0: always the most likely token */
     int top_k;          /* only the k most likely tokens; 0: all */
-    double top_p;       /* only the most likely tokens that together reach this probability; 1:
-                           all */
+    double top_p;       /* of these, only the most likely ones that together reach this share of
+                           their probability; 1: all */
     uint64_t seed;
 } Sampler;
 

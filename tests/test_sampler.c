@@ -25,25 +25,24 @@ static int pick(Sampler sampler, const float *logits, int V, uint64_t stream, ui
     return id;
 }
 
-/* Computes each id's probability in a simple way: the likeliest first (equal ones by id) until
- * there are k of them or they reach p. Returns their number. */
+/* Computes each id's probability in a simple way: the k likeliest (of equal ones those with smaller
+ * ids), and of these the likeliest until they reach the share p. Returns their number. */
 static int expect(const Sampler *sampler, const float *logits, int V, double *probability) {
-    double weight[MAX], everything = 0, total = 0, largest = -INFINITY;
-    int kept = 0;
+    double weight[MAX] = {0}, everything = 0, total = 0, largest = -INFINITY;
+    int order[MAX], k = sampler->top_k == 0 || sampler->top_k > V ? V : sampler->top_k, kept = 0;
     for (int v = 0; v < V; v++) largest = fmax(largest, (double)logits[v]);
-    for (int v = 0; v < V; v++) {
-        weight[v] = exp(((double)logits[v] - largest) / sampler->temperature);
-        everything += weight[v];
-        probability[v] = 0;
-    }
-    while (kept < V && (sampler->top_k == 0 || kept < sampler->top_k) &&
-           (kept == 0 || sampler->top_p >= 1 || total < sampler->top_p * everything)) {
+    for (int i = 0; i < k; i++) {
         int best = -1;
         for (int v = 0; v < V; v++)
-            if (probability[v] == 0 && (best < 0 || logits[v] > logits[best])) best = v;
-        probability[best] = weight[best];
-        total += weight[best];
-        kept++;
+            if (weight[v] == 0 && (best < 0 || logits[v] > logits[best])) best = v;
+        order[i] = best;
+        weight[best] = exp(((double)logits[best] - largest) / sampler->temperature);
+        everything += weight[best];
+    }
+    for (int v = 0; v < V; v++) probability[v] = 0;
+    while (kept < k && (kept == 0 || sampler->top_p >= 1 || total < sampler->top_p * everything)) {
+        probability[order[kept]] = weight[order[kept]];
+        total += weight[order[kept++]];
     }
     for (int v = 0; v < V; v++) probability[v] /= total;
     return kept;
@@ -95,7 +94,7 @@ static unsigned drawn(Sampler sampler, const float *logits, int V) {
     return ids;
 }
 
-/* The probabilities are 0.1, 0.4, 0.2 and 0.3. */
+/* The probabilities are 0.1, 0.4, 0.2 and 0.3. With both limits p is the share of what k keeps. */
 static void test_top_sets(void **state) {
     (void)state;
     const float logits[] = {logf(0.1f), logf(0.4f), logf(0.2f), logf(0.3f)};
@@ -105,8 +104,9 @@ static void test_top_sets(void **state) {
         unsigned ids;
     } rows[] = {{0, 1e-9, 2},  {0, 0.39, 2},  {0, 0.41, 10}, {0, 0.69, 10}, {0, 0.71, 14},
                 {0, 0.89, 14}, {0, 0.91, 15}, {0, 1, 15},    {1, 1, 2},     {2, 1, 10},
-                {3, 1, 14},    {4, 1, 15},    {5, 1, 15},    {2, 0.91, 10}, {3, 0.41, 10},
-                {3, 0.71, 14}, {1, 0.91, 2},  {9, 0.39, 2}};
+                {3, 1, 14},    {4, 1, 15},    {5, 1, 15},    {2, 0.91, 10}, {2, 0.56, 2},
+                {2, 0.58, 10}, {3, 0.43, 2},  {3, 0.45, 10}, {3, 0.76, 10}, {3, 0.78, 14},
+                {1, 0.91, 2},  {9, 0.39, 2},  {9, 0.41, 10}};
     for (int i = 0; i < COUNT(rows); i++)
         assert_int_equal(drawn((Sampler){1, rows[i].k, rows[i].p, 8}, logits, 4), rows[i].ids);
 }

@@ -39,7 +39,7 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
          "higher is bolder; 0 always takes the likeliest"},
         {'k', "top-k", OPTION_INT, &s->top_k, 0, 1e7, "N", "among the N likeliest only; 0: all"},
         {'P', "top-p", OPTION_REAL, &s->top_p, 1e-9, 1, "X",
-         "among the likeliest that make up this probability"},
+         "among the likeliest of these that make up this share"},
         {0, "seed", OPTION_SEED, &s->seed, 0, 0, "N", "another seed, another text"},
         {.kind = OPTION_SECTION, .help = "Instead of writing"},
         {0, "score", OPTION_PATH, &a->score, 0, 0, "FILE", "how well the model predicts a text"},

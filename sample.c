@@ -20,18 +20,19 @@
 static bool write_samples(const TrilModel *model, const Arguments *a, Error *err) {
     Writer *writer;
     if (!writer_open(&writer, model, &a->sampling, a->stop, err)) return false;
-    for (int i = 0; i < a->samples; i++) {
+    bool ok = true;
+    for (int i = 0; i < a->samples && ok; i++) {
         if (i > 0) {
             writer_end_line(writer);
             puts("----");
         }
         writer_begin(writer, i);
         if (a->prompt) writer_say(writer, a->prompt, strlen(a->prompt));
-        writer_go_on(writer, a->length, NULL);
+        ok = writer_go_on(writer, a->length, NULL, err);
         writer_end_text(writer);
     }
     writer_close(writer);
-    return true;
+    return ok;
 }
 
 static bool export_model(const TrilModel *model, const Arguments *a, Error *err) {

@@ -127,9 +127,14 @@ TrilStatus tril_writer_read(TrilWriter *writer, const char *text, size_t length,
 }
 
 int tril_writer_write(TrilWriter *w, char text[UTF8_MAX]) {
+    Error none;
     const int32_t start = vocab_start(w->vocab);
     if (w->unread >= 0) w->logits = generator_feed(&w->generator, &w->unread, 1);
     if (!w->logits) w->logits = generator_feed(&w->generator, &start, 1);
+    if (!are_finite(w->logits, (size_t)w->vocab->size, &none)) {
+        w->unread = -1;
+        return 0;
+    }
     w->unread =
         sampler_pick(&w->sampler, w->logits, w->vocab->size, w->number, w->place++, w->order);
     return vocab_text(w->vocab, w->unread, text);
@@ -147,6 +152,8 @@ static TrilStatus write_all(TrilWriter *writer, size_t length, TrilOnText on_tex
     for (size_t i = 0; i < length; i++) {
         char one[UTF8_MAX];
         int bytes = tril_writer_write(writer, one);
+        if (bytes == 0 && !are_finite(writer->logits, (size_t)writer->vocab->size, &err))
+            return refusal(TRIL_DIVERGED, &err, error);
         if (on_text(one, (size_t)bytes, user) == 0) continue;
         fail(&err, "stopped after %zu characters of %zu", i + 1, length);
         return refusal(TRIL_STOPPED, &err, error);

@@ -1,6 +1,7 @@
 #include "library/handles.h"
 #include "base/array.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,6 +28,13 @@ bool precision_read(Precision *precision, const char *name, Error *err) {
         if (names[i] && strcmp(name, names[i]) == 0) return true;
     }
     return fail(err, "the precision of the weights is f32, bf16 or int8, not '%.64s'", name);
+}
+
+bool are_finite(const float *x, size_t count, Error *err) {
+    bool finite = true;
+    for (size_t i = 0; i < count; i++) finite = finite && isfinite(x[i]);
+    return finite || fail(err, "the model's predictions are not finite numbers: its weights are "
+                               "too large");
 }
 
 bool in_range(double x, double least, double most, const char *what, Error *err) {

@@ -66,6 +66,9 @@ int ask(void *asking);
 /* Is `pointer` not NULL? `what` names it in the message. */
 bool given(const void *pointer, const char *what, Error *err);
 
+/* Are x [count], which a model predicts, finite numbers? Fails if its weights are too large. */
+bool are_finite(const float *x, size_t count, Error *err);
+
 /* Is `x` in the range? `what` names it in the message. */
 bool in_range(double x, double least, double most, const char *what, Error *err);
 

@@ -40,7 +40,7 @@ static TrilStatus read_text(TrilReading *r, const TrilModel *model, const char *
     r->V = vocab_of(model)->size;
     r->skipped = count - (size_t)r->tokens;
     r->logits = run_forward(r->run, r->ids + r->skipped, 1, r->tokens, 0);
-    return TRIL_OK;
+    return are_finite(r->logits, (size_t)r->tokens * (size_t)r->V, err) ? TRIL_OK : TRIL_DIVERGED;
 }
 
 static TrilStatus open_reading(TrilReading **reading, const TrilModel *model, const char *text,

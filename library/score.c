@@ -23,19 +23,24 @@ static bool refuse_unknown(const Vocab *vocab, const char *text, size_t length, 
 }
 
 /* The unknown ids are counted already. */
-static bool score_ids(TrilScore *score, const TrilModel *model, const int32_t *ids, size_t known,
-                      TrilUnknown unknown, const RunOptions *options, Error *err) {
+static TrilStatus score_ids(TrilScore *score, const TrilModel *model, const int32_t *ids,
+                            size_t known, TrilUnknown unknown, const RunOptions *options,
+                            Error *err) {
     Run *run;
-    if (known < 2)
-        return fail(err, "the text: too short: a score needs two characters that the model knows");
-    if (!run_open(&run, to_read(model), options, err)) return false;
+    if (known < 2) {
+        fail(err, "the text: too short: a score needs two characters that the model knows");
+        return TRIL_TEXT;
+    }
+    if (!run_open(&run, to_read(model), options, err)) return TRIL_TEXT;
     score->nats = run_evaluate(run, ids, known, 1);
     run_close(run);
-    if (unknown != TRIL_UNIFORM) return true;
+    const float nats = (float)score->nats;
+    if (!are_finite(&nats, 1, err)) return TRIL_DIVERGED;
+    if (unknown != TRIL_UNIFORM) return TRIL_OK;
     double predicted = (double)(known - 1), others = (double)score->unknown;
     double cost = log((double)model->model.config.V + 1);
     score->nats = (predicted * score->nats + others * cost) / (predicted + others);
-    return true;
+    return TRIL_OK;
 }
 
 TrilScoring tril_scoring(void) {
@@ -69,11 +74,13 @@ TrilStatus tril_score(const TrilModel *model, const char *text, size_t length,
         return refusal(TRIL_TEXT, &err, error);
     size_t known = drop_unknown(ids, score->characters);
     score->unknown = score->characters - known;
-    bool ok = score->unknown > 0 && scoring->unknown == TRIL_REFUSE
-                  ? refuse_unknown(vocab, text, length, score->unknown, &err)
-                  : score_ids(score, model, ids, known, scoring->unknown, &options, &err);
+    TrilStatus status = TRIL_TEXT;
+    if (score->unknown > 0 && scoring->unknown == TRIL_REFUSE)
+        refuse_unknown(vocab, text, length, score->unknown, &err);
+    else
+        status = score_ids(score, model, ids, known, scoring->unknown, &options, &err);
     memory_free(ids);
-    return ok ? TRIL_OK : refusal(TRIL_TEXT, &err, error);
+    return status == TRIL_OK ? status : refusal(status, &err, error);
 }
 
 TrilStatus tril_evaluate(const TrilModel *model, const char *text, size_t length, int threads,

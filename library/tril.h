@@ -41,7 +41,7 @@ typedef enum {
     TRIL_TEXT,      /* a text that is not UTF-8, is too short, or has an unknown character */
     TRIL_FILE,      /* a file that cannot be read or written, or is not what it should be */
     TRIL_NO_MEMORY, /* not enough memory */
-    TRIL_DIVERGED,  /* a training whose loss is no longer a number */
+    TRIL_DIVERGED,  /* a training whose loss, or a model whose predictions are no finite numbers */
     TRIL_STOPPED    /* a callback asked to stop */
 } TrilStatus;
 
@@ -684,7 +684,7 @@ typedef struct {
     size_t length;      /* characters to write */
     double temperature; /* higher is bolder; 0: always the likeliest */
     int top_k;          /* among the k likeliest only; 0: all */
-    double top_p;       /* of these, among the likeliest that have this share of their probability */
+    double top_p; /* of these, among the likeliest that have this share of their probability */
     uint64_t seed;
     const char *precision; /* of the weights: "int8", the fastest, "bf16" or "f32" */
     int threads;           /* which do not change the text; 0: one for each processor */
@@ -728,7 +728,8 @@ TRIL_API void tril_writer_begin(TrilWriter *writer, uint64_t number);
 TRIL_API TrilStatus tril_writer_read(TrilWriter *writer, const char *text, size_t length,
                                      TrilError *error);
 
-/* Appends the next character, and writes it to text[4]. Returns its bytes, 1 to 4. */
+/* Appends the next character, and writes it to text[4]. Returns its bytes, 1 to 4; 0, and appends
+ * nothing, if the model's predictions are not finite numbers. */
 TRIL_API int tril_writer_write(TrilWriter *writer, char text[4]);
 
 /* Writes to p[size] how likely each id is to be chosen after logits[size], a row of a reading. */

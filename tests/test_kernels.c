@@ -796,6 +796,9 @@ static void check_normalize(const Isa *isa) {
             assert_near(dw[i], 1 + (double)dy[i] * hat, 1e-5);
             assert_near(db[i], 1 + (double)dy[i], 1e-6);
         }
+        x[n - 1] = 1e20f; /* its square overflows: the others are not 0 then */
+        isa->normalize(y, &mean, &rstd, x, w, b, n);
+        assert_true(isnan(y[0]) && isnan(y[n - 1]));
         free(x);
         free(w);
         free(b);
@@ -831,6 +834,9 @@ static void check_rms_normalize(const Isa *isa) {
             assert_near(dx[i], 1 + scale * (g - hat * gx_mean), 1e-5 * (1 + scale));
             assert_near(dw[i], 1 + (double)dy[i] * hat, 1e-5);
         }
+        x[n - 1] = 1e20f; /* its square overflows: the others are not 0 then */
+        isa->rms_normalize(y, &rstd, x, w, n);
+        assert_true(isnan(y[0]) && isnan(y[n - 1]));
         free(x);
         free(w);
         free(dy);

@@ -110,7 +110,9 @@ int web_write_on(int most, double milliseconds) {
     size_t length = 0;
     for (int i = 0; i < most && (i == 0 || clock_seconds() < end); i++)
         length += (size_t)tril_writer_write(tab.look.writer, text + length);
-    return answer_bytes(text, length);
+    if (length > 0) return answer_bytes(text, length);
+    free(text);
+    return answer_refusal("the model's predictions are not finite numbers");
 }
 
 int web_score(int rung) {

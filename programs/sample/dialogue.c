@@ -86,11 +86,12 @@ static bool take_line(Dialogue *d, const char *line, size_t length) {
     return obey(d, line + 1, &err) ? false : refuse(&err);
 }
 
-static void go_on(Dialogue *d) {
+static bool go_on(Dialogue *d, Error *err) {
     if (d->terminal) signals_let_through();
-    writer_go_on(d->writer, d->now.length, &stopped);
+    bool ok = writer_go_on(d->writer, d->now.length, &stopped, err);
     if (d->terminal) signals_keep_out();
     writer_end_text(d->writer);
+    return ok;
 }
 
 static bool take_turns(Dialogue *d, Error *err) {
@@ -98,14 +99,15 @@ static bool take_turns(Dialogue *d, Error *err) {
     char *line = NULL;
     size_t capacity = 0, typed;
     writer_say(d->writer, prompt, strlen(prompt));
-    if (*prompt) go_on(d);
-    while (!ferror(stdout) && read_line(&line, &capacity, &typed, d->terminal)) {
+    bool ok = !*prompt || go_on(d, err);
+    while (ok && !ferror(stdout) && read_line(&line, &capacity, &typed, d->terminal)) {
         stopped = 0;
         line[typed] = 0; /* in place of its newline, or at the end */
-        if (take_line(d, line, typed)) go_on(d);
+        ok = !take_line(d, line, typed) || go_on(d, err);
     }
     int reason = errno;
     free(line);
+    if (!ok) return false;
     return ferror(stdout) || feof(stdin) || reason == 0 ||
            fail(err, "standard input cannot be read: %s", strerror(reason));
 }

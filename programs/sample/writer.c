@@ -127,13 +127,17 @@ static bool stop_after(Writer *w, const char *character, int length) {
            memcmp(w->tail, w->stop, w->stop_length) == 0;
 }
 
-void writer_go_on(Writer *w, int length, const volatile sig_atomic_t *interrupted) {
+bool writer_go_on(Writer *w, int length, const volatile sig_atomic_t *interrupted, Error *err) {
     w->tail_seen = 0;
     for (int i = 0; i < length && !ferror(stdout) && !(interrupted && *interrupted); i++) {
         char text[UTF8_MAX];
         int bytes = tril_writer_write(w->text, text);
+        if (bytes == 0)
+            return fail(err, "the model's predictions are not finite numbers: its weights are too "
+                             "large");
         w->end = text[bytes - 1];
         put_character(w, text, bytes);
-        if (stop_after(w, text, bytes)) return;
+        if (stop_after(w, text, bytes)) break;
     }
+    return true;
 }

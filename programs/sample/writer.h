@@ -30,8 +30,8 @@ void writer_say(Writer *writer, const char *text, size_t length);
 
 /* Generates `length` more characters. Stops early at the stop text, if printing fails, or if
  * *interrupted becomes true (NULL: never). An empty text begins after
- * tril_tokenizer_start, which is not printed. */
-void writer_go_on(Writer *writer, int length, const volatile sig_atomic_t *interrupted);
+ * tril_tokenizer_start, which is not printed. Fails if the model's predictions are no numbers. */
+bool writer_go_on(Writer *writer, int length, const volatile sig_atomic_t *interrupted, Error *err);
 
 /* Prints a newline if the last line has none. The text itself does not change. */
 void writer_end_line(Writer *writer);

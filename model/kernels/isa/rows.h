@@ -6,9 +6,16 @@
 #include "model/kernels/isa/copies.h"
 #include "model/kernels/isa/sums.h"
 
+#include <float.h>
 #include <math.h>
 
 /* ---- LayerNorm and RMSNorm ---- */
+
+/* 1 / sqrt(square + epsilon). A mean square that overflowed is no number: its inverse would be 0,
+ * and large numbers would become 0 without a sign. */
+static float inverse_root(float square, float epsilon) {
+    return square <= FLT_MAX ? 1.0f / sqrtf(square + epsilon) : NAN;
+}
 
 static void normalize(float *y, float *mean, float *rstd, const float *x, const float *w,
                       const float *b, int n) {
@@ -17,7 +24,7 @@ static void normalize(float *y, float *mean, float *rstd, const float *x, const 
     float mu = sum_lanes(sum) / (float)n;
 #pragma omp simd
     for (int i = 0; i < n; i++) y[i] = x[i] - mu;
-    float scale = 1.0f / sqrtf(dot(y, y, (size_t)n) / (float)n + 1e-5f);
+    float scale = inverse_root(dot(y, y, (size_t)n) / (float)n, 1e-5f);
 #pragma omp simd
     for (int i = 0; i < n; i++) y[i] = fused(y[i] * scale, w[i], b[i]);
     *mean = mu;
@@ -63,7 +70,7 @@ static void rms_normalize_recompute(float *y, const float *x, float rstd, const 
 }
 
 static void rms_normalize(float *y, float *rstd, const float *x, const float *w, int n) {
-    *rstd = 1.0f / sqrtf(dot(x, x, (size_t)n) / (float)n + 1e-6f);
+    *rstd = inverse_root(dot(x, x, (size_t)n) / (float)n, 1e-6f);
     rms_normalize_recompute(y, x, *rstd, w, n);
 }
 

@@ -2,11 +2,17 @@
 #include "base/world.h"
 #include "base/launcher.h"
 
+#include <stdatomic.h>
+
+/* As with MPI, a process joins once. */
+static atomic_flag joined = ATOMIC_FLAG_INIT;
+
 bool world_join(Error *err) {
-    if (launcher_size() == 1 && launcher_rank() == 0) return true;
-    return fail(err,
-                "several processes were started, but this program is built for one; for several "
-                "it is built with: make MPI=1");
+    if (launcher_size() > 1 || launcher_rank() > 0)
+        return fail(err, "several processes were started, but this program is built for one; for "
+                         "several it is built with: make MPI=1");
+    return !atomic_flag_test_and_set(&joined) ||
+           fail(err, "this process has joined others already");
 }
 
 void world_leave(void) {}

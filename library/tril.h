@@ -578,7 +578,7 @@ TRIL_API TrilScoring tril_scoring(void);
 
 typedef struct {
     size_t characters, unknown; /* of the whole text, the unknown ones among them */
-    double nats;                /* the mean over the characters that count, but the first */
+    double nats; /* the mean over the characters that count, but the first known one */
 } TrilScore;
 
 /* Scores a text. The model never sees an unknown character: it reads the known ones, cut into

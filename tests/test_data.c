@@ -469,6 +469,14 @@ static void test_fetch(void **state) {
     char arguments[2 * SCRATCH_PATH], *text;
     size_t length;
     Error err;
+    static const char *const origins[] = {
+        "The text is the King James Bible: Shakespeare could not be fetched.\n",
+        "The text is data/sample.txt, a short play: neither Shakespeare nor the Bible could be "
+        "fetched.\n",
+        "The text is mine.\n",
+        "The text is the King James Bible: Shakespeare could not be fetched.\nOr so I think.\n",
+        "The text is ",
+    };
     skip_without(SHELL_TOOLS);
     snprintf(arguments, sizeof arguments, "sample '%s'", scratch("fetched"));
     assert_int_equal(fetch(arguments), 0);
@@ -478,14 +486,22 @@ static void test_fetch(void **state) {
     scratch_expect("fetched", text, length);
     /* another text stays; of one that is gone, no word stays about where it came from */
     scratch_put("fetched", "mine", 4);
-    scratch_put("fetched.origin", "The text is ", 12);
-    assert_int_equal(fetch(arguments), 1);
-    scratch_expect("fetched", "mine", 4);
-    assert_true(scratch_has("fetched.origin"));
-    scratch_remove(scratch("fetched"));
-    assert_int_equal(fetch(arguments), 0);
-    scratch_expect("fetched", text, length);
-    assert_false(scratch_has("fetched.origin"));
+    for (int i = 0; i < 5; i++) {
+        scratch_put("fetched.origin", origins[i], strlen(origins[i]));
+        assert_int_equal(fetch(arguments), 1);
+        scratch_expect("fetched", "mine", 4);
+        scratch_expect("fetched.origin", origins[i], strlen(origins[i]));
+    }
+    for (int i = 0; i < 5; i++) {
+        scratch_put("fetched.origin", origins[i], strlen(origins[i]));
+        scratch_remove(scratch("fetched"));
+        assert_int_equal(fetch(arguments), 0);
+        scratch_expect("fetched", text, length);
+        if (i < 2)
+            assert_false(scratch_has("fetched.origin"));
+        else /* a user wrote it */
+            scratch_expect("fetched.origin", origins[i], strlen(origins[i]));
+    }
     memory_free(text);
     snprintf(arguments, sizeof arguments, "sample '%s'", scratch("no/such/folder"));
     assert_int_equal(fetch(arguments), 1);

@@ -337,6 +337,9 @@ static void test_unknown_characters(void **state) {
     must(tril_score(model, text, strlen(text), &scoring, &score, &error));
     double V = tril_tokenizer_size(tril_model_tokenizer(model));
     assert_near(score.nats, (11 * known + 3 * log(V + 1)) / 14, 1e-9);
+    /* the first known character does not count, but unknown ones before it */
+    must(tril_score(model, "Ö§THE  FOREST ", 16, &scoring, &score, &error));
+    assert_near(score.nats, (11 * known + 2 * log(V + 1)) / 13, 1e-9);
     assert_int_equal(tril_score(model, "Ö", 2, &scoring, &score, &error), TRIL_TEXT);
     scoring.unknown = (TrilUnknown)3;
     assert_int_equal(tril_score(model, text, 3, &scoring, &score, &error), TRIL_ARGUMENT);
@@ -532,7 +535,7 @@ static void test_overflow(void **state) {
     (void)state;
     static const char says[] = "not finite numbers", *const precisions[] = {"f32", "bf16", "int8"};
     for (int rung = 1; tril_rung(rung); rung++) { /* a bigram's weights are its logits */
-        TrilSizes sizes = small(tril_rung(rung));
+        TrilOptions sizes = small(tril_rung(rung));
         TrilModel *model = make(&sizes, 1);
         TrilTensor tensor;
         TrilReading *reading;
@@ -1511,6 +1514,9 @@ static void test_alone(void **state) {
     tril_processes_leave();
     tril_processes_serve();
     must(tril_processes_join(&number, &error));
+    assert_int_equal(number, 0);
+    number = 5;
+    expect(tril_processes_join(&number, &error), TRIL_ARGUMENT, "joined others already");
     assert_int_equal(number, 0);
     assert_int_equal(tril_processes_count(), 1);
     assert_true(tril_processes_traffic().bytes == 0);

@@ -1,5 +1,5 @@
 /* figure.h - charts and maps of attention as figures of an HTML page, each an SVG that holds its
- * data as numbers. chart.js and map.js make them answer the pointer and the keyboard. */
+ * data as numbers. figure.js makes them answer the pointer and the keyboard. */
 #ifndef TRIL_PROGRAMS_PAGE_FIGURE_H
 #define TRIL_PROGRAMS_PAGE_FIGURE_H
 
@@ -53,12 +53,12 @@ typedef struct {
  * their size. The axes' numbers and the names lie outside the SVG's own area, in margins that
  * page.css gives it. A matrix scales the data. Below it a legend, a table with a row for each curve
  * and level and a column each for strong and faint curves, has the last value of each curve;
- * chart.js puts those at the cursor there. */
+ * figure.js puts those at the cursor there. */
 void figure_chart(FILE *out, const Chart *chart);
 
 /* Draws the lower triangle of a map of T tokens: darker is more. The glyphs [T] label both axes.
- * The SVG, whose id is KIND-LAYER-HEAD, keeps the weights in thousandths; map.js shows the one at
- * the cursor in an output element. */
+ * The SVG, whose id is KIND-LAYER-HEAD, keeps the weights in thousandths; figure.js shows the one
+ * at the cursor in an output element. */
 void figure_map(FILE *out, const char *kind, const HeadMap *map, int T, const Glyph *glyphs);
 
 /* Draws the scale of every map, which shade is which weight, after a hint on how to read it. */

@@ -20,8 +20,7 @@ static const char *const style[] = {
 #include "programs/page/page.css.inc"
 };
 static const char *const script[] = {
-#include "programs/page/chart.js.inc"
-#include "programs/page/map.js.inc"
+#include "programs/page/figure.js.inc"
 #include "programs/page/page.js.inc"
 };
 

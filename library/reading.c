@@ -185,7 +185,11 @@ _Static_assert(LINE_INPUTS == (int)TRIL_LINE_INPUTS && LINE_TENSORS == (int)TRIL
 int tril_reading_line(const TrilReading *reading, int i, TrilLine *line) {
     LineView view;
     if (!reading->kept || !run_line(reading->run, i, &view)) return 0;
-    *line = (TrilLine){.operation = view.operation, .layer = view.block, .heads = view.NH};
+    *line = (TrilLine){.operation = view.operation,
+                       .title = view.title,
+                       .equation = view.equation,
+                       .layer = view.block,
+                       .heads = view.NH};
     for (int j = 0; j < LINE_INPUTS; j++) line->inputs[j] = array_of(&view.inputs[j]);
     line->output = array_of(&view.outputs[0]);
     for (int j = 0; j < LINE_TENSORS; j++)

@@ -655,6 +655,8 @@ enum { TRIL_LINE_INPUTS = 3, TRIL_LINE_WEIGHTS = 2 };
 typedef struct {
     const char *operation; /* a constant: "embedding", "linear", "layernorm", "rmsnorm", "rotary",
                               "convolution", "attention", "mean", "gelu", "swiglu" or "add" */
+    const char *title, *equation; /* constants: a heading for the layer, and its equation in plain
+                                     symbols */
     int layer; /* the block of the model, from 0; what comes before the blocks has that of the
                   first, what comes after them that of the last */
     int heads; /* of attention, rotary positions, and a norm of each head; else 0 or 1 */

@@ -32,8 +32,8 @@ static void gelu_back(const Call *c) {
 
 static const Operation gelu_operation = {
     .name = "gelu",
-    .title = "GELU",
-    .equation = "y = x times (1 + tanh(0.7979 (x + 0.044715 x^3))) / 2",
+    .title = "GELU: small and negative numbers nearly become 0",
+    .equation = "y = z * (1 + tanh(sqrt(2 / pi) * (z + 0.044715 * z^3))) / 2",
     .compute = gelu_forward};
 static const Operation gelu_backward_operation = {
     .name = "gelu_backward", .compute = gelu_back, .reused = 1};
@@ -60,10 +60,11 @@ static void swiglu_back(const Call *c) {
                                     numbers(c));
 }
 
-static const Operation swiglu_operation = {.name = "swiglu",
-                                           .title = "SwiGLU",
-                                           .equation = "y = gate / (1 + e^-gate) times up",
-                                           .compute = swiglu_forward};
+static const Operation swiglu_operation = {
+    .name = "swiglu",
+    .title = "SwiGLU: the gate decides how much of each neuron passes",
+    .equation = "y = silu(gate) * up, with silu(g) = g / (1 + e^-g)",
+    .compute = swiglu_forward};
 static const Operation swiglu_backward_operation = {
     .name = "swiglu_backward", .compute = swiglu_back, .reused = 1};
 
@@ -86,7 +87,8 @@ static void add_forward(const Call *c) {
 }
 
 static const Operation add_operation = {.name = "add",
-                                        .title = "Residual sum",
+                                        .title =
+                                            "Residual sum: what the branch computed is added to x",
                                         .equation = "y = a + b",
                                         .compute = add_forward,
                                         .reused = 1};

@@ -412,7 +412,7 @@ static bool view(const Call *c, int head, AttentionView *view) {
 
 static const Operation operation = {
     .name = "attention",
-    .title = "Attention",
+    .title = "Attention: each character takes a weighted mean of the characters before it",
     .equation =
         "out[t] = sum over s <= t of weight[t,s] v[s], weight = softmax(q[t] . k[s] / sqrt(n))",
     .compute = forward,

@@ -51,7 +51,7 @@ static void gradients(const Call *c) {
 
 static const Operation operation = {
     .name = "convolution",
-    .title = "Causal convolution",
+    .title = "Convolution: each x takes a share of the characters before it",
     .equation = "y[t] = x[t] + taps[0] x[t] + taps[1] x[t-1] + ... in each channel",
     .compute = forward,
     .reach = ALL_TOKENS};

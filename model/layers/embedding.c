@@ -35,7 +35,7 @@ static void gradients(const Call *c) {
 }
 
 static const Operation operation = {.name = "embedding",
-                                    .title = "Embedding",
+                                    .title = "Embedding: each character becomes a vector x",
                                     .equation = "x = wte[id] + wpe[position]",
                                     .compute = forward};
 static const Operation gradients_operation = {

@@ -81,7 +81,7 @@ static double work(const Instruction *at, double tokens, double pairs) {
 }
 
 static const Operation operation = {.name = "linear",
-                                    .title = "Linear layer",
+                                    .title = "Linear layer: x times a matrix",
                                     .equation = "y = weight x + bias",
                                     .compute = forward,
                                     .division = BY_COLUMNS,

@@ -67,12 +67,13 @@ static bool view(const Call *c, int head, AttentionView *view) {
     return true;
 }
 
-static const Operation operation = {.name = "mean",
-                                    .title = "Mean of the past",
-                                    .equation = "y[t] = (x[0] + ... + x[t]) / (t + 1)",
-                                    .compute = forward,
-                                    .reach = ALL_TOKENS,
-                                    .view = view};
+static const Operation operation = {
+    .name = "mean",
+    .title = "Mean: each character takes the mean of the characters before it",
+    .equation = "y[t] = (x[0] + ... + x[t]) / (t + 1)",
+    .compute = forward,
+    .reach = ALL_TOKENS,
+    .view = view};
 static const Operation backward_operation = {
     .name = "mean_backward", .compute = backward, .reach = ALL_TOKENS};
 

@@ -117,12 +117,12 @@ enum { FORWARD, OF_HEADS, RECOMPUTE, BACKWARD, GRADIENTS, KINDS };
 
 static const Operation layernorms[KINDS] = {
     [FORWARD] = {.name = "layernorm",
-                 .title = "Norm",
+                 .title = "Norm: each x is brought to the same scale",
                  .equation = "y = (x - mean) / sqrt(variance + 0.00001) * weight + bias",
                  .compute = forward,
                  .apply = apply},
     [OF_HEADS] = {.name = "layernorm",
-                  .title = "Norm",
+                  .title = "Norm: each x is brought to the same scale",
                   .equation = "y = (x - mean) / sqrt(variance + 0.00001) * weight + bias",
                   .compute = forward,
                   .division = BY_HEADS,
@@ -136,12 +136,12 @@ static const Operation layernorms[KINDS] = {
 
 static const Operation rmsnorms[KINDS] = {
     [FORWARD] = {.name = "rmsnorm",
-                 .title = "Norm",
+                 .title = "Norm: each x is brought to the same scale",
                  .equation = "y = x / sqrt(mean of x^2 + 0.000001) * weight",
                  .compute = forward,
                  .apply = apply},
     [OF_HEADS] = {.name = "rmsnorm",
-                  .title = "Norm",
+                  .title = "Norm: each x is brought to the same scale",
                   .equation = "y = x / sqrt(mean of x^2 + 0.000001) * weight",
                   .compute = forward,
                   .division = BY_HEADS,

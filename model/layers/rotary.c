@@ -49,7 +49,7 @@ static void slide(const Call *c, int dropped) {
 
 static const Operation operation = {
     .name = "rotary",
-    .title = "Rotary positions",
+    .title = "Position: each vector is rotated",
     .equation = "each pair (x[i], x[i + n/2]) is rotated by the angle position / 10000^(2 i / n)",
     .compute = forward,
     .division = BY_HEADS,

@@ -176,15 +176,15 @@ static void write_norm(Steps *s) {
                   s->i >= s->e->tail ? "Last norm" : "Norm");
     if (line_is(line, "layernorm"))
         sheet_say(s->sheet,
-                  "y = (x - mean) / sqrt(variance + 0.00001) * weight + bias, with weight and bias "
-                  "learned. The %d numbers of '%s' have the mean %.6f and the variance %.6f:",
-                  n, s->glyph, mean, variance);
+                  "%s, with weight and bias learned. The %d numbers of '%s' have the mean %.6f and "
+                  "the variance %.6f:",
+                  line->equation, n, s->glyph, mean, variance);
     else
         sheet_say(
             s->sheet,
-            "y = x / sqrt(mean of x^2 + 0.000001) * weight, with the weight learned. The mean "
-            "of the squares of the %d numbers of '%s' is %.6f:",
-            n, s->glyph, squares);
+            "%s, with the weight learned. The mean of the squares of the %d numbers of '%s' is "
+            "%.6f:",
+            line->equation, n, s->glyph, squares);
     if (b)
         show_rows(s, n, 4, (Row[]){{"x", x}, {"weight", w}, {"bias", b}, {"y", y}});
     else
@@ -230,16 +230,15 @@ static void write_activation(Steps *s) {
                  y = number((double)last_of(s, &s->line->output)[neuron]);
     if (line_is(s->line, "swiglu"))
         sheet_say(s->sheet,
-                  "## SwiGLU: the gate decides how much of each neuron passes.\n"
-                  "y = silu(gate) * up, with silu(g) = g / (1 + e^-g). Neuron %d: silu(%s) * %s = "
-                  "%s.",
-                  neuron, z.text, number((double)last_of(s, &in[1])[neuron]).text, y.text);
+                  "## %s.\n"
+                  "%s. Neuron %d: silu(%s) * %s = %s.",
+                  s->line->title, s->line->equation, neuron, z.text,
+                  number((double)last_of(s, &in[1])[neuron]).text, y.text);
     else
         sheet_say(s->sheet,
-                  "## GELU: small and negative numbers nearly become 0.\n"
-                  "y = z * (1 + tanh(sqrt(2 / pi) * (z + 0.044715 * z^3))) / 2. Neuron %d: "
-                  "gelu(%s) = %s.",
-                  neuron, z.text, y.text);
+                  "## %s.\n"
+                  "%s. Neuron %d: gelu(%s) = %s.",
+                  s->line->title, s->line->equation, neuron, z.text, y.text);
     show_last(s, "y", &s->line->output);
 }
 
@@ -253,7 +252,7 @@ static void write_sum(Steps *s) {
     const int n = s->line->output.width;
     const float *x = last_of(s, &s->line->inputs[0]), *added = last_of(s, &s->line->inputs[1]),
                 *y = last_of(s, &s->line->output);
-    sheet_say(s->sheet, "## Residual sum: what the branch computed is added to x.");
+    sheet_say(s->sheet, "## %s.", s->line->title);
     show_rows(s, n, 3, (Row[]){{"x", x}, {"added", added}, {"new x", y}});
     sheet_say(s->sheet, "Their lengths: %.3f, %.3f and %.3f.", length_of(x, n), length_of(added, n),
               length_of(y, n));
@@ -475,6 +474,8 @@ void steps_line(Steps *s, int i) {
             layers[l].write(s);
             return;
         }
-    sheet_say(s->sheet, "## %s.", s->line->operation); /* another layer: its result */
+    /* another layer: its own words, and its result */
+    sheet_say(s->sheet, "## %s.", s->line->title);
+    sheet_say(s->sheet, "%s", s->line->equation);
     show_array(s, "y", &s->line->output);
 }

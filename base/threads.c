@@ -150,8 +150,8 @@ bool threads_open(Threads **opened, int most, Error *err) {
     return true;
 }
 
-void threads_run(Threads *threads, int wanted, void (*work)(void *argument, int index, int count),
-                 void *argument) {
+int threads_begin(Threads *threads, int wanted, void (*work)(void *argument, int index, int count),
+                  void *argument) {
     start_missing(threads, wanted);
     int count = threads->started + 1 < wanted ? threads->started + 1 : wanted;
     threads->work = work;
@@ -159,7 +159,10 @@ void threads_run(Threads *threads, int wanted, void (*work)(void *argument, int 
     threads->count = count;
     atomic_store_explicit(&threads->working, count - 1, memory_order_relaxed);
     for (int i = 1; i < count; i++) give_order(&threads->workers[i - 1]);
-    work(argument, 0, count);
+    return count;
+}
+
+void threads_end(Threads *threads) {
     for (int looks = 0; atomic_load_explicit(&threads->working, memory_order_acquire) > 0;
          looks += looks < threads->patience)
         pass_time(threads, looks);

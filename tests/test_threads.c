@@ -26,6 +26,11 @@ static void visit(void *argument, int index, int count) {
     atomic_fetch_add(&v->visits[index], 1);
 }
 
+static void run(Threads *threads, int wanted, void (*work)(void *, int, int), void *argument) {
+    work(argument, 0, threads_begin(threads, wanted, work, argument));
+    threads_end(threads);
+}
+
 static void test_each_index_once(void **state) {
     (void)state;
     Visits v = {.threads = NULL};
@@ -34,7 +39,7 @@ static void test_each_index_once(void **state) {
     int expected[MOST] = {0};
     for (int round = 0; round < ROUNDS; round++) {
         int wanted = 1 + round % MOST;
-        threads_run(v.threads, wanted, visit, &v);
+        run(v.threads, wanted, visit, &v);
         for (int i = 0; i < MOST; i++) {
             if (i < wanted) assert_int_equal(v.counts[i], wanted);
             expected[i] += i < wanted;
@@ -58,7 +63,7 @@ static void test_sleepers(void **state) {
     Error err;
     assert_ok(threads_open(&v.threads, 3, &err), err);
     for (int round = 1; round <= 5; round++) {
-        threads_run(v.threads, 3, visit, &v);
+        run(v.threads, 3, visit, &v);
         nanosleep(&pause, NULL);
         for (int i = 0; i < 3; i++) assert_int_equal(atomic_load(&v.visits[i]), round);
     }
@@ -87,7 +92,7 @@ static void test_barrier(void **state) {
     for (int most = 1; most <= MOST; most += 4) { /* more than there are processors, too */
         Turns t = {.threads = NULL};
         assert_ok(threads_open(&t.threads, most, &err), err);
-        threads_run(t.threads, most, take_turns, &t);
+        run(t.threads, most, take_turns, &t);
         for (int i = 0; i < most; i++) {
             assert_int_equal(t.board[i], ROUNDS);
             assert_int_equal(t.wrong[i], 0);

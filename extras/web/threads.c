@@ -19,10 +19,14 @@ void threads_close(Threads *threads) {
     memory_free(threads);
 }
 
-void threads_run(Threads *threads, int wanted, void (*work)(void *argument, int index, int count),
-                 void *argument) {
-    (void)threads, (void)wanted;
-    work(argument, 0, 1);
+int threads_begin(Threads *threads, int wanted, void (*work)(void *argument, int index, int count),
+                  void *argument) {
+    (void)threads, (void)wanted, (void)work, (void)argument;
+    return 1;
+}
+
+void threads_end(Threads *threads) {
+    (void)threads;
 }
 
 void threads_barrier(Threads *threads, int count) {

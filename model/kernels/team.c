@@ -68,7 +68,9 @@ void team_run(Team *team, int threads, void (*work)(const Thread *thread, void *
     assert(threads >= 1 && threads <= team->size);
     team->work = work;
     team->argument = argument;
-    threads_run(team->threads, threads, work_as, team);
+    team->members[0].count = threads_begin(team->threads, threads, work_as, team);
+    work(&team->members[0], argument);
+    threads_end(team->threads);
 }
 
 void team_barrier(const Thread *thread) {

@@ -5,20 +5,6 @@ static size_t numbers(const Call *c) {
     return (size_t)c->N * c->out_row[0];
 }
 
-/* Adds an instruction whose arrays all have the width of the first input. Returns its outputs. */
-static Instruction record(Program *p, const Operation *operation, const Array *inputs,
-                          int input_count, int output_count) {
-    Instruction made = {.operation = operation};
-    int width = inputs[0].width;
-    for (int i = 0; i < input_count; i++) {
-        program_expect_width(p, operation->name, 0, "an input", inputs[i], width);
-        made.inputs[i] = inputs[i];
-    }
-    for (int i = 0; i < output_count; i++) made.outputs[i] = program_array(p, width, PER_TOKEN);
-    program_add(p, made);
-    return made;
-}
-
 /* ---- GELU ---- */
 
 static void gelu_forward(const Call *c) {
@@ -39,13 +25,14 @@ static const Operation gelu_backward_operation = {
     .name = "gelu_backward", .compute = gelu_back, .reused = 1};
 
 Array gelu(Program *p, Array x) {
-    return record(p, &gelu_operation, (Array[]){x}, 1, 1).outputs[0];
+    return program_map(p, &gelu_operation, x, x.width, (Instruction){0});
 }
 
 Array gelu_backward(Program *p, Array *y, Array dy, Array x) {
-    Instruction made = record(p, &gelu_backward_operation, (Array[]){dy, x}, 2, 2);
-    *y = made.outputs[1];
-    return made.outputs[0];
+    program_expect_width(p, "gelu_backward", 0, "dy", dy, x.width);
+    *y = program_array(p, x.width, PER_TOKEN);
+    Instruction rest = {.inputs = {[1] = x}, .outputs = {[1] = *y}};
+    return program_map(p, &gelu_backward_operation, dy, x.width, rest);
 }
 
 /* ---- SwiGLU ---- */
@@ -69,15 +56,17 @@ static const Operation swiglu_backward_operation = {
     .name = "swiglu_backward", .compute = swiglu_back, .reused = 1};
 
 Array swiglu(Program *p, Array gate, Array up) {
-    return record(p, &swiglu_operation, (Array[]){gate, up}, 2, 1).outputs[0];
+    program_expect_width(p, "swiglu", 0, "up", up, gate.width);
+    return program_map(p, &swiglu_operation, gate, gate.width, (Instruction){.inputs = {[1] = up}});
 }
 
 void swiglu_backward(Program *p, Array *dgate, Array *dup, Array *y, Array dy, Array gate,
                      Array up) {
-    Instruction made = record(p, &swiglu_backward_operation, (Array[]){dy, gate, up}, 3, 3);
-    *dgate = made.outputs[0];
-    *dup = made.outputs[1];
-    *y = made.outputs[2];
+    program_expect_width(p, "swiglu_backward", 0, "dy", dy, gate.width);
+    *dup = program_array(p, dy.width, PER_TOKEN);
+    *y = program_array(p, dy.width, PER_TOKEN);
+    Instruction rest = {.inputs = {[1] = gate, up}, .outputs = {[1] = *dup, *y}};
+    *dgate = program_map(p, &swiglu_backward_operation, dy, dy.width, rest);
 }
 
 /* ---- sum ---- */
@@ -94,5 +83,6 @@ static const Operation add_operation = {.name = "add",
                                         .reused = 1};
 
 Array add(Program *p, Array a, Array b) {
-    return record(p, &add_operation, (Array[]){a, b}, 2, 1).outputs[0];
+    program_expect_width(p, "add", 0, "an input", b, a.width);
+    return program_map(p, &add_operation, a, a.width, (Instruction){.inputs = {[1] = b}});
 }

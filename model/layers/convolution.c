@@ -62,13 +62,8 @@ static const Operation gradients_operation = {
 
 static Array record(Program *p, const Operation *of, Array x, Table taps) {
     program_expect_width(p, of->name, taps.weight, "the input", x, taps.width);
-    Array y = program_array(p, x.width, PER_TOKEN);
-    program_add(p, (Instruction){.operation = of,
-                                 .inputs = {x},
-                                 .outputs = {y},
-                                 .tensors = {taps.weight},
-                                 .taps = taps.rows});
-    return y;
+    Instruction rest = {.tensors = {taps.weight}, .taps = taps.rows};
+    return program_map(p, of, x, x.width, rest);
 }
 
 Array convolution(Program *p, Array x, Table taps) {

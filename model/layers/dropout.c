@@ -40,10 +40,7 @@ static const Operation operation = {.name = "dropout", .compute = forward, .reus
 /* Without dropout there is no instruction. */
 Array dropout(Program *p, Array x, int place) {
     if (!p->training || p->model->config.dropout == 0) return x;
-    Array y = program_array(p, x.width, PER_TOKEN);
-    program_add(
-        p, (Instruction){.operation = &operation, .inputs = {x}, .outputs = {y}, .place = place});
-    return y;
+    return program_map(p, &operation, x, x.width, (Instruction){.place = place});
 }
 
 Array dropout_backward(Program *p, Array dy, int place) {

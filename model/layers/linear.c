@@ -108,24 +108,14 @@ Linear tied(Table table) {
 Array linear(Program *p, Array x, Linear w) {
     program_expect_width(p, "linear", w.weight, "x", x, w.in);
     program_expect(p, p->backward == 0, "linear", "weights are packed for one direction of a pass");
-    Array y = program_array(p, w.out, PER_TOKEN);
-    program_add(p, (Instruction){.operation = &operation,
-                                 .inputs = {x},
-                                 .outputs = {y},
-                                 .tensors = {w.weight, w.bias}});
-    return y;
+    return program_map(p, &operation, x, w.out, (Instruction){.tensors = {w.weight, w.bias}});
 }
 
 Array linear_backward(Program *p, Array dy, Linear w) {
     program_expect_width(p, "linear_backward", w.weight, "dy", dy, w.out);
     program_expect(p, p->backward > 0, "linear_backward",
                    "weights are packed for one direction of a pass");
-    Array dx = program_array(p, w.in, PER_TOKEN);
-    program_add(p, (Instruction){.operation = &backward_operation,
-                                 .inputs = {dy},
-                                 .outputs = {dx},
-                                 .tensors = {w.weight}});
-    return dx;
+    return program_map(p, &backward_operation, dy, w.in, (Instruction){.tensors = {w.weight}});
 }
 
 void linear_gradients(Program *p, Linear w, Array dy, Array x) {

@@ -77,19 +77,13 @@ static const Operation operation = {
 static const Operation backward_operation = {
     .name = "mean_backward", .compute = backward, .reach = ALL_TOKENS};
 
-static Array record(Program *p, const Operation *of, Array x) {
-    Array y = program_array(p, x.width, PER_TOKEN);
-    program_add(p, (Instruction){.operation = of, .inputs = {x}, .outputs = {y}});
-    return y;
-}
-
 Array mean(Program *p, Array x) {
-    Array y = record(p, &operation, x);
+    Array y = program_map(p, &operation, x, x.width, (Instruction){0});
     program_cache(p, x);
     program_keep(p, y);
     return y;
 }
 
 Array mean_backward(Program *p, Array dy) {
-    return record(p, &backward_operation, dy);
+    return program_map(p, &backward_operation, dy, dy.width, (Instruction){0});
 }

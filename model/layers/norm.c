@@ -115,41 +115,29 @@ static void apply(const Call *c) {
 /* The operations of one norm. OF_HEADS: the same as FORWARD, of each head by itself. */
 enum { FORWARD, OF_HEADS, RECOMPUTE, BACKWARD, GRADIENTS, KINDS };
 
-static const Operation layernorms[KINDS] = {
-    [FORWARD] = {.name = "layernorm",
-                 .title = "Norm: each x is brought to the same scale",
-                 .equation = "y = (x - mean) / sqrt(variance + 0.00001) * weight + bias",
-                 .compute = forward,
-                 .apply = apply},
-    [OF_HEADS] = {.name = "layernorm",
-                  .title = "Norm: each x is brought to the same scale",
-                  .equation = "y = (x - mean) / sqrt(variance + 0.00001) * weight + bias",
-                  .compute = forward,
-                  .division = BY_HEADS,
-                  .apply = apply},
-    [RECOMPUTE] = {.name = "layernorm_recompute", .compute = recompute},
-    [BACKWARD] = {.name = "layernorm_backward", .compute = backward, .reused = 1 + STREAM},
-    [GRADIENTS] = {.name = "layernorm_gradients",
-                   .compute = gradients,
-                   .reach = ALL_TOKENS,
-                   .gradient = true}};
+#define NORM(norm, formula, ...)                                                                 \
+    {                                                                                            \
+        .name = norm, .title = "Norm: each x is brought to the same scale", .equation = formula, \
+        .compute = forward, .apply = apply, __VA_ARGS__                                          \
+    }
+#define OPERATIONS(norm, formula)                                                           \
+    {                                                                                       \
+        [FORWARD] = NORM(norm, formula, .division = UNDIVIDED),                             \
+        [OF_HEADS] = NORM(norm, formula, .division = BY_HEADS),                             \
+        [RECOMPUTE] = {.name = norm "_recompute", .compute = recompute},                    \
+        [BACKWARD] = {.name = norm "_backward", .compute = backward, .reused = 1 + STREAM}, \
+        [GRADIENTS] = {                                                                     \
+            .name = norm "_gradients",                                                      \
+            .compute = gradients,                                                           \
+            .reach = ALL_TOKENS,                                                            \
+            .gradient = true                                                                \
+        }                                                                                   \
+    }
 
-static const Operation rmsnorms[KINDS] = {
-    [FORWARD] = {.name = "rmsnorm",
-                 .title = "Norm: each x is brought to the same scale",
-                 .equation = "y = x / sqrt(mean of x^2 + 0.000001) * weight",
-                 .compute = forward,
-                 .apply = apply},
-    [OF_HEADS] = {.name = "rmsnorm",
-                  .title = "Norm: each x is brought to the same scale",
-                  .equation = "y = x / sqrt(mean of x^2 + 0.000001) * weight",
-                  .compute = forward,
-                  .division = BY_HEADS,
-                  .apply = apply},
-    [RECOMPUTE] = {.name = "rmsnorm_recompute", .compute = recompute},
-    [BACKWARD] = {.name = "rmsnorm_backward", .compute = backward, .reused = 1 + STREAM},
-    [GRADIENTS] = {
-        .name = "rmsnorm_gradients", .compute = gradients, .reach = ALL_TOKENS, .gradient = true}};
+static const Operation layernorms[KINDS] =
+    OPERATIONS("layernorm", "y = (x - mean) / sqrt(variance + 0.00001) * weight + bias");
+static const Operation rmsnorms[KINDS] =
+    OPERATIONS("rmsnorm", "y = x / sqrt(mean of x^2 + 0.000001) * weight");
 
 /* An instruction that reads x and the weights and writes an array of x's width. */
 static Instruction begin(Program *p, const Operation *operation, Array x, Norm w) {

@@ -94,6 +94,14 @@ Array program_array(Program *p, int width, Rows rows) {
     return (Array){p->array_count++, 0, width};
 }
 
+Array program_map(Program *p, const Operation *operation, Array x, int width, Instruction made) {
+    made.operation = operation;
+    made.inputs[0] = x;
+    made.outputs[0] = program_array(p, width, PER_TOKEN);
+    program_add(p, made);
+    return made.outputs[0];
+}
+
 Array program_sums(Program *p, int count, int width) {
     Array made = program_array(p, width, PER_PASS);
     if (made.id) p->arrays[made.id].count = count;

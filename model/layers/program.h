@@ -165,8 +165,12 @@ void program_expect_width(Program *p, const char *layer, int tensor, const char 
                           int width);
 void program_expect(Program *p, bool holds, const char *layer, const char *demand);
 
-/* Adds an instruction at the end of the list, in the current block. */
+/* Adds an instruction at the end of the list, in the current block. program_map adds one that reads
+ * x and whose first output is a new array of `width` columns, which it returns; `made` has the
+ * rest.
+ */
 void program_add(Program *p, Instruction made);
+Array program_map(Program *p, const Operation *operation, Array x, int width, Instruction made);
 
 /* A new array [rows, width], not yet written. */
 Array program_array(Program *p, int width, Rows rows);

@@ -60,11 +60,8 @@ static const Operation backward_operation = {
 
 static Array record(Program *p, const Operation *of, int NH, Array x) {
     program_expect(p, x.width % (2 * NH) == 0, "rotary", "a head has an odd number of columns");
-    Array y = program_array(p, x.width, PER_TOKEN);
     Array constants = program_constants(p, x.width / NH, fill);
-    program_add(p,
-                (Instruction){.operation = of, .inputs = {x, constants}, .outputs = {y}, .NH = NH});
-    return y;
+    return program_map(p, of, x, x.width, (Instruction){.inputs = {[1] = constants}, .NH = NH});
 }
 
 Array rotary(Program *p, int NH, Array x) {

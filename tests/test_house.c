@@ -182,8 +182,8 @@ static void test_rungs(void **state) {
 
 /* The files of training/ from request to ladder. Each may include only those before it. */
 static const char *const training[] = {
-    "interruption", "command_line", "spark",   "course", "input",  "plan", "saved",  "verdict",
-    "display",      "start",        "outputs", "budget", "report", "rung", "ladder",
+    "interruption", "command_line", "course",  "input",  "plan",   "saved", "verdict",
+    "display",      "start",        "outputs", "budget", "report", "rung",  "ladder",
 };
 enum { TRAINING = sizeof training / sizeof *training };
 

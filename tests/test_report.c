@@ -3,7 +3,7 @@
 #include "base/escape.h"
 #include "programs/page/figure.h"
 #include "programs/page/markup.h"
-#include "programs/train/spark.h"
+#include "programs/train/course.h"
 
 #include <locale.h>
 #include <math.h>

@@ -2,7 +2,6 @@
 #ifndef TRIL_PROGRAMS_TRAIN_DISPLAY_H
 #define TRIL_PROGRAMS_TRAIN_DISPLAY_H
 
-#include "programs/train/spark.h"
 #include "programs/train/saved.h"
 #include "programs/train/verdict.h"
 
@@ -52,7 +51,7 @@ void show_training(const RungFiles *rung, const TrilModel *model, const TrilTrai
 
 /* On a terminal: prints the progress line, which overwrites itself and never takes two lines.
  * `steps` is the number of all steps, as far as known. */
-void show_progress(const Progress *progress, const Plan *plan, int steps, const Spark *spark);
+void show_progress(const Progress *progress, const Plan *plan, int steps, const Spark *curve);
 
 /* On a terminal: prints what the program does meanwhile, such as "evaluating", in place of the
  * progress line; NULL clears it. */

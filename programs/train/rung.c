@@ -46,7 +46,6 @@ typedef struct {
     Stopwatch watch;                 /* measures with --profile */
     bool live;                       /* shows progress on a terminal */
     double shown;                    /* clock_seconds() when the progress was last shown */
-    Spark spark;                     /* of the training loss */
     Error best_failed, state_failed; /* why the file could not be written last time; empty: it
                                         could */
 } Trainer;
@@ -197,7 +196,6 @@ static bool train_step(Trainer *t, LogRow *row, Error *err) {
     renew_progress(t);
     t->seconds += p->now.seconds - before;
     p->seconds = clock_seconds() - t->started;
-    spark_add(&t->spark, step.loss);
     double characters = p->now.step * plan_step_characters(t->plan);
     *row = (LogRow){.step = p->now.step,
                     .characters = characters,
@@ -396,7 +394,7 @@ static bool advance(Trainer *t, bool *last, Error *err) {
     if (ok && (evaluated || *last || now - t->saved >= t->plan->options.save_every)) keep_state(t);
     if (ok && !*last && report_due(t->task->report, now, evaluated)) renew_page(t);
     if (t->live && !evaluated && now - t->shown > 0.1) {
-        show_progress(p, t->plan, t->budget.steps, &t->spark);
+        show_progress(p, t->plan, t->budget.steps, &t->course->losses);
         t->shown = now;
     }
     return ok;

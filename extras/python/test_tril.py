@@ -1,13 +1,18 @@
 """Tests the module tril as it was installed (extras/python/test). TRIL_PROGRAMS is the folder of the programs,
 TRIL_TEXT a text."""
 import contextlib
+import copy
 import gc
 import io
 import os
 import pathlib
+import pickle
+import random
+import signal
 import subprocess
 import tempfile
 import threading
+import time
 import unittest
 import weakref
 
@@ -114,6 +119,42 @@ class Models(Folder):
                 tril.train(TEXT, **wrong)
         with self.assertRaises(TypeError):
             small().generate(precision=8)
+
+    def test_integers(self):
+        model = small()
+        reading = model.read("THE")
+        calls = [lambda: model.generate(length=-1), lambda: model.generate(length=1 << 63), lambda: model.generate(length=9.0),
+                 lambda: model.generate(length=1, top_k=(1 << 32) + 1), lambda: model.generate(length=1, seed=-1),
+                 lambda: model.generate(length=1, seed=1 << 64), lambda: tril.train(TEXT, "gpt", layers=(1 << 32) + 1),
+                 lambda: small(steps=10.5), lambda: small(dropout="0.1"), lambda: small(batch="4"), lambda: small(seed=2.0),
+                 lambda: model.tokenizer.decode([(1 << 32) + 1]), lambda: model.tokenizer.decode([1.5]),
+                 lambda: model.tokenizer.decode(["1"]), lambda: model.evaluate(TEXT, threads=1 << 32),
+                 lambda: model.read("THE", threads=1.0), lambda: reading.attention(1 << 32, 0),
+                 lambda: reading.scores(0, None), lambda: model.extended(TEXT, seed=-1),
+                 lambda: tril.Model(model.tokenizer, seed=-1), lambda: tril.Model(model), lambda: tril.Model(None),
+                 lambda: tril.Training(model.tokenizer, TEXT), lambda: small(teacher=model.tokenizer), lambda: small(teacher=1),
+                 lambda: model.save("a\0b"), lambda: model.generate(precision="f32\0")]
+        for i, call in enumerate(calls):
+            with self.assertRaises((TypeError, ValueError, OverflowError), msg=f"call {i}"):
+                call()
+        self.assertEqual(len(model.generate(length=True, seed=(1 << 64) - 1)), 1)
+        with tril.Training(model, TEXT, steps=2, batch=4) as training:
+            for wrong in (2.0, 1 << 32, None):
+                with self.assertRaises((TypeError, OverflowError)):
+                    training.set_steps(wrong)
+            with self.assertRaises(OverflowError):
+                training.evaluate(-1)
+        if numpy is not None:
+            self.assertEqual(model.tokenizer.decode(numpy.array([1, 2])), model.tokenizer.decode([1, 2]))
+            self.assertEqual(len(model.generate(length=numpy.int64(2))), 2)
+
+    def test_copies(self):
+        model = small()
+        training = tril.Training(model, TEXT, steps=2, batch=4)
+        for thing in (model, model.tokenizer, model.read("THE"), training):
+            for make in (copy.copy, copy.deepcopy, pickle.dumps):
+                with self.assertRaisesRegex(TypeError, f"a tril.{type(thing).__name__} cannot be copied"):
+                    make(thing)
 
     def test_reading(self):
         reading = small("multihead").read("THE FOREST")
@@ -261,6 +302,66 @@ class Trainings(Folder):
 
         with self.assertRaises(KeyboardInterrupt):
             small(on_step=interrupt)
+
+    def interrupt(self, call):
+        """Calls, and presses Ctrl-C once, at some moment of the call. Whether it came before the end."""
+        begun = threading.Event()
+
+        def press():
+            begun.wait()
+            time.sleep(random.random() / 50)
+            os.kill(os.getpid(), signal.SIGINT)
+
+        presser = threading.Thread(target=press, daemon=True)
+        presser.start()
+        try:
+            try:
+                call(begun.set)
+                ended = True
+            except KeyboardInterrupt:
+                ended = False
+            presser.join()  # the interrupt may come here, after the call
+        except KeyboardInterrupt:
+            pass
+        return not ended
+
+    def test_interrupted(self):
+        expected, model = small("gpt", 3000).digest, tril.Model(tril.Tokenizer(TEXT), "gpt", layers=1, heads=2, width=16, context=16)
+        seen, interrupted = [], 0
+        with tril.Training(model, TEXT, steps=3000, batch=4, precision="f32", threads=1) as training:
+            def run(begun):
+                training.run(lambda step: (seen.append(step.step), begun()))
+
+            while training.done < 3000:
+                interrupted += self.interrupt(run)
+                self.assertEqual(seen, list(range(1, training.done + 1)))
+        self.assertGreater(interrupted, 10)
+        self.assertEqual(model.digest, expected)
+
+    def test_interrupted_at_once(self):
+        models = []
+
+        def train(begun):
+            try:
+                small(steps=10**9, on_step=lambda step: begun())
+            except KeyboardInterrupt as interrupt:
+                models.append(interrupt.model)
+                raise
+
+        def generate(begun):
+            small().generate(length=1 << 40, on_text=lambda piece: begun())
+
+        for call in (train, generate) * 10:
+            self.assertTrue(self.interrupt(call))
+        self.assertTrue(all(model.generate(length=5) for model in models))
+
+    def test_closed_by_its_callback(self):
+        for last in (False, True):
+            model = tril.Model(tril.Tokenizer(TEXT), "gpt", layers=1, heads=2, width=16, context=16)
+            training = tril.Training(model, TEXT, steps=1 if last else 5, batch=4)
+            with self.assertRaisesRegex(tril.Error, "the training is closed"):
+                training.run(lambda step: training.close())
+            self.assertTrue(model.generate(length=5))
 
     def test_threads(self):
         digests = {}

@@ -18,8 +18,11 @@ from __future__ import annotations
 
 import codecs
 import ctypes
+import operator
 import os
 import pathlib
+import re
+import sys
 import weakref
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Union
 
@@ -33,10 +36,29 @@ __all__ = ["Error", "Line", "Model", "Options", "Reading", "Sizes", "Step", "Tok
 
 Text = Union[str, bytes, "os.PathLike[str]"]
 
-# ---- the library in C: library/tril.h ----
+# ---- the library in C: library/tril.h; a size_t is a c_ssize_t here, to tell it from a seed ----
 
 _KINDS = ["", "argument", "text", "file", "memory", "diverged", "stopped"]
-_STOPPED = 6
+
+
+class _Tokenizer(ctypes.c_void_p):
+    """A TrilTokenizer *. A type for each object of the library, so that none is taken for another."""
+
+
+class _Model(ctypes.c_void_p):
+    """A TrilModel *."""
+
+
+class _Training(ctypes.c_void_p):
+    """A TrilTraining *."""
+
+
+class _Reading(ctypes.c_void_p):
+    """A TrilReading *."""
+
+
+class _Writer(ctypes.c_void_p):
+    """A TrilWriter *."""
 
 
 class _Error(ctypes.Structure):
@@ -56,7 +78,7 @@ class _Tensor(ctypes.Structure):
 
 class _Array(ctypes.Structure):
     _fields_ = [("number", ctypes.c_int), ("offset", ctypes.c_int), ("width", ctypes.c_int),
-                ("row", ctypes.c_size_t), ("data", ctypes.c_void_p)]
+                ("row", ctypes.c_ssize_t), ("data", ctypes.c_void_p)]
 
 
 class _Weights(ctypes.Structure):
@@ -74,7 +96,7 @@ class _Options(ctypes.Structure):
                 ("dropout", ctypes.c_double), ("learning_rate", ctypes.c_double),
                 ("weight_decay", ctypes.c_double), ("embedding_decay", ctypes.c_double),
                 ("windows", ctypes.c_char_p), ("held_out", ctypes.c_double),
-                ("teacher", ctypes.c_void_p), ("precision", ctypes.c_char_p),
+                ("teacher", _Model), ("precision", ctypes.c_char_p),
                 ("threads", ctypes.c_int), ("seed", ctypes.c_uint64)]
 
 
@@ -85,80 +107,91 @@ class _Step(ctypes.Structure):
 
 
 class _Sampling(ctypes.Structure):
-    _fields_ = [("length", ctypes.c_size_t), ("temperature", ctypes.c_double),
+    _fields_ = [("length", ctypes.c_ssize_t), ("temperature", ctypes.c_double),
                 ("top_k", ctypes.c_int), ("top_p", ctypes.c_double), ("seed", ctypes.c_uint64),
                 ("precision", ctypes.c_char_p), ("threads", ctypes.c_int)]
 
 
-_OnStep = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(_Step), ctypes.c_void_p)
-_OnText = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_char), ctypes.c_size_t,
-                           ctypes.c_void_p)
+class _Progress(ctypes.Structure):
+    _fields_ = [("step", ctypes.c_int), ("steps", ctypes.c_int), ("seconds", ctypes.c_double),
+                ("recent", ctypes.c_double), ("recent_steps", ctypes.c_int),
+                ("lowest", ctypes.c_double), ("lowest_step", ctypes.c_int),
+                ("since_lowest", ctypes.c_int), ("operations", ctypes.c_double),
+                ("cooling", ctypes.c_int), ("cooled", ctypes.c_int)]
+
+
+_FUNCTIONS = """
+    name version()
+    name rung(int)
+    name rung_idea(int)
+    status tokenizer_make(&handle, bytes, size, &error)
+    status tokenizer_of_bytes(&handle, &error)
+    status tokenizer_load(&handle, bytes, &error)
+    none tokenizer_free(tokenizer)
+    int tokenizer_size(tokenizer)
+    status encode(tokenizer, bytes, size, &id, size, &size, &error)
+    status decode(tokenizer, &id, size, address, size, &size, &error)
+    sizes sizes()
+    status model_make(&handle, tokenizer, &sizes, seed, &error)
+    status model_load(&handle, bytes, &error)
+    status model_save(model, bytes, &error)
+    status model_extend(&handle, model, bytes, size, seed, &error)
+    none model_free(model)
+    address model_tokenizer(model)
+    sizes model_sizes(model)
+    size model_parameters(model)
+    seed model_digest(model)
+    int model_tensor(model, int, &tensor)
+    options options()
+    status training_open(&handle, model, bytes, size, &options, &error)
+    none training_close(training)
+    options training_options(training)
+    int training_done(training)
+    status training_step(training, &step, &error)
+    status training_evaluate(training, &double, &error)
+    status training_estimate(training, size, &double, &error)
+    status training_set_steps(training, int, &error)
+    status training_save(training, bytes, &error)
+    status training_resume(&handle, &handle, bytes, bytes, size, int, &error)
+    status evaluate(model, bytes, size, int, &double, &error)
+    status reading_open(&handle, model, bytes, size, int, &error)
+    status reading_trace(&handle, model, bytes, size, int, &error)
+    none reading_close(reading)
+    int reading_tokens(reading)
+    size reading_skipped(reading)
+    address reading_logits(reading)
+    double reading_loss(reading)
+    none reading_heads(reading, &int, &int)
+    status reading_attention(reading, int, int, address, size, &error)
+    status reading_scores(reading, int, int, address, size, &error)
+    int reading_line(reading, int, &line)
+    sampling sampling()
+    status writer_open(&handle, model, &sampling, &error)
+    none writer_close(writer)
+    status writer_read(writer, bytes, size, &error)
+    int writer_write(writer, address)
+"""
+_RANGES = {ctypes.c_int: (-1 << 31, (1 << 31) - 1), ctypes.c_ssize_t: (0, sys.maxsize),
+           ctypes.c_uint64: (0, (1 << 64) - 1)}
+_TYPES: Dict[str, Any] = {
+    "none": None, "int": ctypes.c_int, "status": ctypes.c_int, "id": ctypes.c_int32,
+    "size": ctypes.c_ssize_t, "seed": ctypes.c_uint64, "double": ctypes.c_double,
+    "name": ctypes.c_char_p, "bytes": ctypes.c_char_p, "address": ctypes.c_void_p,
+    "handle": ctypes.c_void_p, "tokenizer": _Tokenizer, "model": _Model, "training": _Training,
+    "reading": _Reading, "writer": _Writer, "error": _Error, "sizes": _Sizes, "tensor": _Tensor,
+    "line": _Line, "options": _Options, "step": _Step, "sampling": _Sampling,
+}
 
 
 def _open_library() -> ctypes.CDLL:
     """The library in the wheel; without one, that of the system."""
     own = pathlib.Path(__file__).with_name("libtril.so.0")
     lib = ctypes.CDLL(str(own) if own.exists() else own.name)
-    pointer, count, text, error = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p,
-                                   ctypes.POINTER(_Error))
-    to_pointer, to_count = ctypes.POINTER(pointer), ctypes.POINTER(count)
-    number, to_double = ctypes.c_int, ctypes.POINTER(ctypes.c_double)
-    functions: Dict[str, Any] = {
-        "version": (text, []),
-        "rung": (text, [number]),
-        "rung_idea": (text, [number]),
-        "tokenizer_make": (number, [to_pointer, text, count, error]),
-        "tokenizer_of_bytes": (number, [to_pointer, error]),
-        "tokenizer_load": (number, [to_pointer, text, error]),
-        "tokenizer_free": (None, [pointer]),
-        "tokenizer_size": (number, [pointer]),
-        "encode": (number, [pointer, text, count, ctypes.POINTER(ctypes.c_int32), count, to_count,
-                            error]),
-        "decode": (number, [pointer, ctypes.POINTER(ctypes.c_int32), count, pointer, count, to_count,
-                            error]),
-        "sizes": (_Sizes, []),
-        "model_make": (number, [to_pointer, pointer, ctypes.POINTER(_Sizes), ctypes.c_uint64, error]),
-        "model_load": (number, [to_pointer, text, error]),
-        "model_save": (number, [pointer, text, error]),
-        "model_extend": (number, [to_pointer, pointer, text, count, ctypes.c_uint64, error]),
-        "model_free": (None, [pointer]),
-        "model_tokenizer": (pointer, [pointer]),
-        "model_sizes": (_Sizes, [pointer]),
-        "model_parameters": (count, [pointer]),
-        "model_digest": (ctypes.c_uint64, [pointer]),
-        "model_tensor": (number, [pointer, number, ctypes.POINTER(_Tensor)]),
-        "options": (_Options, []),
-        "training_open": (number, [to_pointer, pointer, text, count, ctypes.POINTER(_Options),
-                                   error]),
-        "training_close": (None, [pointer]),
-        "training_options": (_Options, [pointer]),
-        "training_done": (number, [pointer]),
-        "training_step": (number, [pointer, ctypes.POINTER(_Step), error]),
-        "training_run": (number, [pointer, _OnStep, pointer, error]),
-        "training_evaluate": (number, [pointer, to_double, error]),
-        "training_estimate": (number, [pointer, count, to_double, error]),
-        "training_set_steps": (number, [pointer, number, error]),
-        "training_save": (number, [pointer, text, error]),
-        "training_resume": (number, [to_pointer, to_pointer, text, text, count, number, error]),
-        "evaluate": (number, [pointer, text, count, number, to_double, error]),
-        "reading_open": (number, [to_pointer, pointer, text, count, number, error]),
-        "reading_trace": (number, [to_pointer, pointer, text, count, number, error]),
-        "reading_close": (None, [pointer]),
-        "reading_tokens": (number, [pointer]),
-        "reading_skipped": (count, [pointer]),
-        "reading_logits": (pointer, [pointer]),
-        "reading_loss": (ctypes.c_double, [pointer]),
-        "reading_heads": (None, [pointer, ctypes.POINTER(number), ctypes.POINTER(number)]),
-        "reading_attention": (number, [pointer, number, number, pointer, count, error]),
-        "reading_scores": (number, [pointer, number, number, pointer, count, error]),
-        "reading_line": (number, [pointer, number, ctypes.POINTER(_Line)]),
-        "sampling": (_Sampling, []),
-        "generate": (number, [pointer, text, count, ctypes.POINTER(_Sampling), _OnText, pointer,
-                              error]),
-    }
-    for name, (result, arguments) in functions.items():
+    for result, name, arguments in re.findall(r"(\w+) (\w+)\((.*)\)", _FUNCTIONS):
         function = getattr(lib, "tril_" + name)
-        function.restype, function.argtypes = result, arguments
+        function.restype = _TYPES[result]
+        function.argtypes = [ctypes.POINTER(_TYPES[kind[1:]]) if kind[0] == "&" else _TYPES[kind]
+                             for kind in re.findall(r"&?\w+", arguments)]
     return lib
 
 
@@ -166,7 +199,7 @@ _lib = _open_library()
 
 
 class Error(Exception):
-    """What the library refuses: one sentence. `kind` is "argument", "text", "file", "memory" or
+    """A failure in the library: one sentence. `kind` is "argument", "text", "file", "memory" or
     "diverged"."""
 
     def __init__(self, text: str, kind: str) -> None:
@@ -174,20 +207,38 @@ class Error(Exception):
         self.kind = kind
 
 
-def _call(name: str, *arguments: Any) -> int:
-    """Calls a function that returns a status, and raises what it refuses."""
-    error = _Error()
-    status: int = getattr(_lib, "tril_" + name)(*arguments, ctypes.byref(error))
-    if status not in (0, _STOPPED):
+def _checked(kind: Any, value: Any, name: str) -> Any:
+    """`value` as an argument or a member of this type. ctypes would cut integers that do not fit, and
+    take any object of the library for any other."""
+    if issubclass(kind, (_Tokenizer, _Model, _Training, _Reading, _Writer)):
+        handle = getattr(value, "_handle", value)
+        if not isinstance(handle, kind):
+            raise TypeError(f"{name}: {value!r} is no {kind.__name__[1:]}")
+        if not handle:
+            raise Error(f"{name}: the {kind.__name__[1:].lower()} is closed", "argument")
+        return handle
+    if kind not in _RANGES:
+        return value
+    try:
+        number, (least, most) = operator.index(value), _RANGES[kind]
+    except TypeError:
+        raise TypeError(f"{name}: {value!r} is not an integer") from None
+    if not least <= number <= most:
+        raise OverflowError(f"{name}: {number} is not between {least} and {most}")
+    return number
+
+
+def _call(name: str, *arguments: Any) -> Any:
+    """Calls a function of the library, and raises its failure: all calls with an argument of the
+    user's go this way."""
+    function, error = getattr(_lib, "tril_" + name), _Error()
+    given = [_checked(kind, value, name) for kind, value in zip(function.argtypes, arguments)]
+    if len(given) == len(function.argtypes):
+        return function(*given)
+    status = function(*given, ctypes.byref(error))
+    if status != 0:
         raise Error(error.text.decode("utf-8", "replace"), _KINDS[status])
     return status
-
-
-def _made(name: str, *arguments: Any) -> ctypes.c_void_p:
-    """The object that a function makes."""
-    handle = ctypes.c_void_p()
-    _call(name, ctypes.byref(handle), *arguments)
-    return handle
 
 
 def _bytes_of(text: Text) -> bytes:
@@ -197,11 +248,17 @@ def _bytes_of(text: Text) -> bytes:
 
 
 def _path(path: Union[str, "os.PathLike[str]"]) -> bytes:
-    return os.fsencode(path)
+    return _without_zeros(os.fsencode(path))
+
+
+def _without_zeros(name: bytes) -> bytes:
+    if b"\0" in name:
+        raise ValueError(f"a zero byte in {name!r}, where C would end it")
+    return name
 
 
 def _fill(structure: Any, values: Dict[str, Any]) -> Any:
-    """Sets the members that are not None. Refused: a number for a name, which the library would
+    """Sets the members that are not None. TypeError: a number for a name, which the library would
     take for an address, and a name for a number."""
     types = dict(structure._fields_)
     for name, value in values.items():
@@ -209,8 +266,9 @@ def _fill(structure: Any, values: Dict[str, Any]) -> Any:
         if value is None:
             continue
         if isinstance(value, str) != is_name:
-            raise TypeError(f"{name} is a {'name' if is_name else 'number'}, not {value!r}")
-        setattr(structure, name, value.encode() if is_name else value)
+            raise TypeError(f"{name}: {value!r} is not a {'name' if is_name else 'number'}")
+        setattr(structure, name, _without_zeros(value.encode()) if is_name
+                else _checked(types[name], value, name))
     return structure
 
 
@@ -240,27 +298,26 @@ def _columns(array: _Array, rows: int, owner: Any) -> Any:
     return memoryview(copy).cast("B").cast("f", [rows, width]).toreadonly()
 
 
-def _release_with(owner: Any, release: Callable[[Any], None], handle: Any, borrowed: Any) -> Any:
-    """Releases `handle` when its owner goes; what it borrows stays until then."""
-    return weakref.finalize(owner, lambda handle, borrowed: release(handle), handle, borrowed)
+class _Object:
+    """What the library made, and releases with it."""
 
+    _kind: Any  # of its handle
+    _release: str
 
-class _Callback:
-    """A function of Python as a callback: what it raises stops the call, and is raised after it."""
+    def _own(self, *borrowed: Any) -> Any:
+        """A place for its handle, for the function that makes it. What is put there is released even if
+        Ctrl-C comes right after that call; what it borrows stays until then."""
+        function, handle = getattr(_lib, "tril_" + self._release), self._kind()
 
-    def __init__(self) -> None:
-        self.raised: Optional[BaseException] = None
+        def release(_: Any) -> None:
+            function(handle)
+            handle.value = None
 
-    def guard(self, call: Callable[[], Any]) -> int:
-        try:
-            return 1 if call() is False else 0
-        except BaseException as raised:  # KeyboardInterrupt, too
-            self.raised = raised
-            return 1
+        self._handle, self._close = handle, weakref.finalize(self, release, borrowed)
+        return ctypes.byref(handle)
 
-    def finish(self) -> None:
-        if self.raised is not None:
-            raise self.raised
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(f"a tril.{type(self).__name__} cannot be copied or pickled")
 
 
 # ---- what is public ----
@@ -338,52 +395,52 @@ def _values(structure: ctypes.Structure) -> List[Any]:
     return [value.decode() if isinstance(value, bytes) else value for value in found]
 
 
-class Tokenizer:
+class Tokenizer(_Object):
     """The characters that a model knows, and their ids: all characters of `text`, or with None the
     256 values of bytes."""
 
+    _kind, _release = _Tokenizer, "tokenizer_free"
+
     def __init__(self, text: Optional[Text]) -> None:
         if text is None:
-            handle = _made("tokenizer_of_bytes")
+            _call("tokenizer_of_bytes", self._own())
         else:
             given = _bytes_of(text)
-            handle = _made("tokenizer_make", given, len(given))
-        self._own(handle)
-
-    def _own(self, handle: ctypes.c_void_p) -> None:
-        self._handle = handle
-        weakref.finalize(self, _lib.tril_tokenizer_free, handle)
+            _call("tokenizer_make", self._own(), given, len(given))
 
     @classmethod
     def load(cls, path: Union[str, "os.PathLike[str]"]) -> "Tokenizer":
         """The tokenizer of a model: a file of tril, or a folder of Hugging Face transformers."""
         tokenizer = cls.__new__(cls)
-        tokenizer._own(_made("tokenizer_load", _path(path)))
+        _call("tokenizer_load", tokenizer._own(), _path(path))
         return tokenizer
 
     def __len__(self) -> int:
-        return _lib.tril_tokenizer_size(self._handle)
+        return _call("tokenizer_size", self)
 
     def encode(self, text: Text) -> List[int]:
-        """The ids of a text. Refused: a character that the tokenizer does not know."""
+        """The ids of a text. Error: a character that the tokenizer does not know."""
         given = _bytes_of(text)
         ids = (ctypes.c_int32 * len(given))()
-        count = ctypes.c_size_t()
-        _call("encode", self._handle, given, len(given), ids, len(given), ctypes.byref(count))
+        count = ctypes.c_ssize_t()
+        _call("encode", self, given, len(given), ids, len(given), ctypes.byref(count))
         return ids[:count.value]
 
     def decode(self, ids: Any) -> str:
         """The text of a sequence of ids."""
-        given = (ctypes.c_int32 * len(ids))(*(int(i) for i in ids))
-        capacity = 4 * len(ids)
+        given = [_checked(ctypes.c_int32, i, "an id") for i in ids]
+        capacity = 4 * len(given)
         text = ctypes.create_string_buffer(capacity + 1)
-        length = ctypes.c_size_t()
-        _call("decode", self._handle, given, len(ids), text, capacity, ctypes.byref(length))
+        length = ctypes.c_ssize_t()
+        _call("decode", self, (ctypes.c_int32 * len(given))(*given), len(given), text, capacity,
+              ctypes.byref(length))
         return text.raw[:length.value].decode("utf-8", "replace")
 
 
-class Model:
+class Model(_Object):
     """A tokenizer and weights. A new one has random weights, which follow from the seed."""
+
+    _kind, _release = _Model, "model_free"
 
     def __init__(self, tokenizer: Tokenizer, rung: Optional[str] = None, *,
                  layers: Optional[int] = None, heads: Optional[int] = None,
@@ -394,49 +451,45 @@ class Model:
                       {"rung": rung, "layers": layers, "heads": heads, "width": width,
                        "context": context, "kv_heads": kv_heads, "hidden": hidden})
         seed = _lib.tril_options().seed if seed is None else seed
-        self._own(_made("model_make", tokenizer._handle, ctypes.byref(sizes), seed))
-
-    def _own(self, handle: ctypes.c_void_p) -> None:
-        self._handle = handle
-        weakref.finalize(self, _lib.tril_model_free, handle)
+        _call("model_make", self._own(), tokenizer, ctypes.byref(sizes), seed)
 
     @classmethod
     def load(cls, path: Union[str, "os.PathLike[str]"]) -> "Model":
         """Reads a model: a file of tril, or a folder of Hugging Face transformers."""
         model = cls.__new__(cls)
-        model._own(_made("model_load", _path(path)))
+        _call("model_load", model._own(), _path(path))
         return model
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Writes the model as one file, which `./sample` reads."""
-        _call("model_save", self._handle, _path(path))
+        _call("model_save", self, _path(path))
 
     def extended(self, text: Text, *, seed: Optional[int] = None) -> "Model":
         """A model that also knows all characters of a text, as `./train --init` makes it. This one
         stays as it is."""
         given, model = _bytes_of(text), Model.__new__(Model)
         seed = _lib.tril_options().seed if seed is None else seed
-        model._own(_made("model_extend", self._handle, given, len(given), seed))
+        _call("model_extend", model._own(), self, given, len(given), seed)
         return model
 
     @property
     def sizes(self) -> Sizes:
-        return Sizes(*_values(_lib.tril_model_sizes(self._handle)))
+        return Sizes(*_values(_call("model_sizes", self)))
 
     @property
     def parameters(self) -> int:
         """The number of parameters."""
-        return _lib.tril_model_parameters(self._handle)
+        return _call("model_parameters", self)
 
     @property
     def digest(self) -> str:
         """A digest of the weights: equal digests mean equal bits."""
-        return f"{_lib.tril_model_digest(self._handle):016x}"
+        return f"{_call('model_digest', self):016x}"
 
     @property
     def tokenizer(self) -> Tokenizer:
         tokenizer = Tokenizer.__new__(Tokenizer)
-        tokenizer._handle = ctypes.c_void_p(_lib.tril_model_tokenizer(self._handle))
+        tokenizer._handle = _Tokenizer(_call("model_tokenizer", self))
         tokenizer._model = self  # type: ignore[attr-defined]  # it belongs to the model
         return tokenizer
 
@@ -445,7 +498,7 @@ class Model:
         """The tensors by name, without copies: what is written into them, the model uses."""
         tensors: Dict[str, Any] = {}
         tensor = _Tensor()
-        while _lib.tril_model_tensor(self._handle, len(tensors), ctypes.byref(tensor)):
+        while _call("model_tensor", self, len(tensors), ctypes.byref(tensor)):
             shape = [tensor.rows, tensor.columns][:tensor.rank]
             tensors[tensor.name.decode()] = _numbers(tensor.data, shape, self)
         return tensors
@@ -461,23 +514,20 @@ class Model:
         sampling = _fill(_lib.tril_sampling(),
                          {"length": length, "temperature": temperature, "top_k": top_k,
                           "top_p": top_p, "seed": seed, "precision": precision, "threads": threads})
-        decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        written: List[str] = []
-        callback = _Callback()
-
-        def take(text: Any, size: int, _: Any) -> int:
-            piece = decoder.decode(ctypes.string_at(text, size))
-            written.append(piece)
-            return callback.guard(lambda: on_text(piece) if on_text and piece else None)
-
-        _call("generate", self._handle, given, len(given), ctypes.byref(sampling), _OnText(take), None)
-        callback.finish()
+        writer, decoder = _Writing(self, sampling), codecs.getincrementaldecoder("utf-8")("replace")
+        _call("writer_read", writer, given, len(given))
+        character, written = ctypes.create_string_buffer(4), []
+        for _ in range(sampling.length):
+            size = _call("writer_write", writer, character)
+            written.append(decoder.decode(character.raw[:size]))
+            if on_text and written[-1] and on_text(written[-1]) is False:
+                break
         return "".join(written)
 
     def evaluate(self, text: Text, *, threads: int = 0) -> float:
         """The mean loss on a text, as `./sample --score` measures it."""
         given, nats = _bytes_of(text), ctypes.c_double()
-        _call("evaluate", self._handle, given, len(given), threads, ctypes.byref(nats))
+        _call("evaluate", self, given, len(given), threads, ctypes.byref(nats))
         return nats.value
 
     def read(self, text: Text, *, threads: int = 0, trace: bool = False) -> "Reading":
@@ -486,39 +536,49 @@ class Model:
         return Reading(self, text, threads=threads, trace=trace)
 
 
-class Reading:
+class _Writing(_Object):
+    """A text that a model writes."""
+
+    _kind, _release = _Writer, "writer_close"
+
+    def __init__(self, model: Model, sampling: _Sampling) -> None:
+        _call("writer_open", self._own(model), model, ctypes.byref(sampling))
+
+
+class Reading(_Object):
     """A text that a model has read: what it predicts, what its heads attend to, and what it
     computes. Row t of all arrays belongs to character t of those read."""
+
+    _kind, _release = _Reading, "reading_close"
 
     def __init__(self, model: Model, text: Text, *, threads: int = 0, trace: bool = False) -> None:
         given = _bytes_of(text)
         self.model = model
-        self._handle = _made("reading_trace" if trace else "reading_open", model._handle, given,
-                             len(given), threads)
-        _release_with(self, _lib.tril_reading_close, self._handle, model)
+        _call("reading_trace" if trace else "reading_open", self._own(model), model, given, len(given),
+              threads)
         layers, heads = ctypes.c_int(), ctypes.c_int()
-        _lib.tril_reading_heads(self._handle, ctypes.byref(layers), ctypes.byref(heads))
+        _call("reading_heads", self, ctypes.byref(layers), ctypes.byref(heads))
         self.layers, self.heads = layers.value, heads.value
 
     def __len__(self) -> int:
         """The number of characters read, T."""
-        return _lib.tril_reading_tokens(self._handle)
+        return _call("reading_tokens", self)
 
     @property
     def skipped(self) -> int:
         """The characters of the text before those read."""
-        return _lib.tril_reading_skipped(self._handle)
+        return _call("reading_skipped", self)
 
     @property
     def logits(self) -> Any:
         """[T, V], without a copy: row t predicts the character after t."""
         shape = [len(self), len(self.model.tokenizer)]
-        return _numbers(_lib.tril_reading_logits(self._handle), shape, self)
+        return _numbers(_call("reading_logits", self), shape, self)
 
     @property
     def loss(self) -> float:
         """The mean loss on the characters but the first; NaN of a single one."""
-        return _lib.tril_reading_loss(self._handle)
+        return _call("reading_loss", self)
 
     def attention(self, layer: int, head: int) -> Any:
         """[T, T]: how much each character attends to each other. Each row sums to 1."""
@@ -531,7 +591,7 @@ class Reading:
     def _map(self, name: str, layer: int, head: int) -> Any:
         T = len(self)
         numbers = (ctypes.c_float * (T * T))()
-        _call(name, self._handle, layer, head, numbers, T * T)
+        _call(name, self, layer, head, numbers, T * T)
         return _numbers(ctypes.addressof(numbers), [T, T], numbers)
 
     def lines(self) -> List[Line]:
@@ -539,7 +599,7 @@ class Reading:
         Without NumPy the arrays are copies."""
         lines: List[Line] = []
         line = _Line()
-        while _lib.tril_reading_line(self._handle, len(lines), ctypes.byref(line)):
+        while _call("reading_line", self, len(lines), ctypes.byref(line)):
             inputs = [_columns(array, len(self), self) for array in line.inputs if array.number]
             weights = [tensor.name.decode() for tensor in line.weights if tensor.name]
             lines.append(Line(line.operation.decode(), line.layer, line.heads, inputs,
@@ -547,8 +607,10 @@ class Reading:
         return lines
 
 
-class Training:
+class Training(_Object):
     """A training of a model on a text, step by step."""
+
+    _kind, _release = _Training, "training_close"
 
     def __init__(self, model: Model, text: Text, *, steps: Optional[int] = None,
                  epochs: Optional[float] = None, batch: Optional[int] = None,
@@ -563,15 +625,10 @@ class Training:
                          "learning_rate": learning_rate, "weight_decay": weight_decay,
                          "embedding_decay": embedding_decay, "windows": windows,
                          "held_out": held_out,
-                         "teacher": None if teacher is None else teacher._handle,
-                         "precision": precision, "threads": threads, "seed": seed})
-        self._own(model, _made("training_open", model._handle, given, len(given),
-                               ctypes.byref(options)), teacher)
-
-    def _own(self, model: Model, handle: ctypes.c_void_p, teacher: Optional[Model] = None) -> None:
+                         "teacher": teacher, "precision": precision, "threads": threads, "seed": seed})
         self.model = model
-        self._handle = handle
-        self._close = _release_with(self, _lib.tril_training_close, handle, (model, teacher))
+        _call("training_open", self._own(model, teacher), model, given, len(given),
+              ctypes.byref(options))
 
     @classmethod
     def resume(cls, path: Union[str, "os.PathLike[str]"], text: Text, *,
@@ -580,11 +637,8 @@ class Training:
         own."""
         given = _bytes_of(text)
         training, model = cls.__new__(cls), Model.__new__(Model)
-        model_handle = ctypes.c_void_p()
-        handle = _made("training_resume", ctypes.byref(model_handle), _path(path), given, len(given),
-                       threads)
-        model._own(model_handle)
-        training._own(model, handle)
+        training.model, its_model = model, model._own()
+        _call("training_resume", training._own(model), its_model, _path(path), given, len(given), threads)
         return training
 
     def close(self) -> None:
@@ -598,15 +652,10 @@ class Training:
     def __exit__(self, *_: Any) -> None:
         self.close()
 
-    def _open(self) -> ctypes.c_void_p:
-        if not self._close.alive:
-            raise Error("the training is closed", "argument")
-        return self._handle
-
     @property
     def options(self) -> Options:
         """The options as they were decided."""
-        decided = _lib.tril_training_options(self._open())
+        decided = _call("training_options", self)
         names = [field[0] for field in _Options._fields_]
         values = dict(zip(names, _values(decided)))
         return Options(**{name: values[name] for name in Options._fields})
@@ -614,54 +663,63 @@ class Training:
     @property
     def done(self) -> int:
         """The number of steps that are done."""
-        return _lib.tril_training_done(self._open())
+        return _call("training_done", self)
 
     def step(self) -> Step:
-        """Takes a step. Refused: all are taken; a loss that is no longer a number."""
+        """Takes a step. Error: all are taken; a loss that is no longer a number."""
         step = _Step()
-        _call("training_step", self._open(), ctypes.byref(step))
+        _call("training_step", self, ctypes.byref(step))
         return Step(*_values(step))
 
     def run(self, on_step: Optional[Callable[[Step], Any]] = None, *,
             progress: Optional[bool] = None) -> bool:
         """Takes all steps that are left. `on_step` is called after each; if it returns False, the
-        training stops, and can go on with another call. `progress` shows a bar, if tqdm is there;
-        None: in notebooks only. Returns whether all steps are done."""
+        training stops, and can go on with another call, as after Ctrl-C. `progress` shows a bar, if
+        tqdm is there; None: in notebooks only. Returns whether all steps are done."""
         bar = _progress_bar(self.options.steps, self.done, progress)
-        callback = _Callback()
+        told = self.done
 
-        def take(step: Any, _: Any) -> int:
-            now = Step(*_values(step.contents))
+        def tell(now: Step) -> Any:
+            nonlocal told
+            told = now.step
+            answer = on_step(now) if on_step else None
             if bar is not None:
                 bar.update(1)
                 bar.set_postfix(loss=f"{now.loss:.3f}", refresh=False)
-            return callback.guard(lambda: on_step(now) if on_step else None)
+            return answer
 
+        step = _Step()
         try:
-            status = _call("training_run", self._open(), _OnStep(take), None)
+            while self.done < _call("training_options", self).steps:
+                _call("training_step", self, ctypes.byref(step))
+                if tell(Step(*_values(step))) is False:
+                    break
+        except KeyboardInterrupt:  # it comes at the end of a step, which is done
+            if step.step > told:
+                tell(Step(*_values(step)))
+            raise
         finally:
             if bar is not None:
                 bar.close()
-        callback.finish()
-        return status == 0
+        return self.done == _call("training_options", self).steps
 
     def set_steps(self, steps: int) -> None:
         """Plans another number of steps, which the learning rates follow."""
-        _call("training_set_steps", self._open(), steps)
+        _call("training_set_steps", self, steps)
 
     def evaluate(self, characters: Optional[int] = None) -> float:
         """The mean loss over the whole held-out text; or, of a longer one, over evenly spaced
         windows with about so many characters, which is sooner."""
         nats = ctypes.c_double()
         if characters is None:
-            _call("training_evaluate", self._open(), ctypes.byref(nats))
+            _call("training_evaluate", self, ctypes.byref(nats))
         else:
-            _call("training_estimate", self._open(), characters, ctypes.byref(nats))
+            _call("training_estimate", self, characters, ctypes.byref(nats))
         return nats.value
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Writes the state, which `Training.resume` and `./train --resume` continue."""
-        _call("training_save", self._open(), _path(path))
+        _call("training_save", self, _path(path))
 
 
 def _in_notebook() -> bool:
@@ -696,7 +754,8 @@ def train(text: Text, rung: Optional[str] = None, *, steps: Optional[int] = None
           seed: Optional[int] = None, as_bytes: bool = False) -> Model:
     """Makes a model of a rung, and trains it on a text. Half of each target is what `teacher`
     expects, if there is one: a model of the same characters. `on_step` and `progress` as those of
-    Training.run; with `as_bytes` the text is any bytes. None stands for the default of `./train`."""
+    Training.run; with `as_bytes` the text is any bytes. None stands for the default of `./train`.
+    The KeyboardInterrupt of Ctrl-C has the model as it is then as its `model`."""
     given = _bytes_of(text)
     model = Model(Tokenizer(None if as_bytes else given), rung, layers=layers, heads=heads,
                   width=width, context=context, kv_heads=kv_heads, hidden=hidden, seed=seed)
@@ -704,5 +763,9 @@ def train(text: Text, rung: Optional[str] = None, *, steps: Optional[int] = None
                   learning_rate=learning_rate, weight_decay=weight_decay,
                   embedding_decay=embedding_decay, windows=windows, held_out=held_out,
                   teacher=teacher, precision=precision, threads=threads, seed=seed) as training:
-        training.run(on_step, progress=progress)
+        try:
+            training.run(on_step, progress=progress)
+        except KeyboardInterrupt as interrupt:
+            interrupt.model = model  # type: ignore[attr-defined]
+            raise
     return model

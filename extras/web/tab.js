@@ -110,6 +110,13 @@ let given = null; // a file's bytes; null: the text is what the field shows
 const SHOWN = 20000; // characters of a file that the field shows
 const builtin = $("sample").textContent.slice(1);
 
+// Asks before models go that would be missed: those of a question are quickly trained again.
+function mayDiscard() {
+  const missed = fromLesson ? [] : last.filter(r => r.step > 0 && downloaded[r.rung] !== r.step);
+  return missed.length === 0 || confirm(`This discards what is trained: ${missed.map(r =>
+    `${ladder[r.rung].name}, step ${count(r.step)}`).join("; ")}. A download keeps it. Discard it?`);
+}
+
 function showText(bytes) {
   const text = new TextDecoder().decode(bytes.subarray(0, 4 * SHOWN)).slice(0, SHOWN);
   given = bytes;
@@ -137,6 +144,7 @@ async function openText(file) {
   const most = 64e6;
   if (file.size > most)
     return say("about-text", `${file.name} has ${count(file.size / 1e6)} MB, too much for this page.`, true);
+  if (!mayDiscard()) return;
   showText(new Uint8Array(await file.arrayBuffer()));
   return takeText();
 }
@@ -177,6 +185,8 @@ async function estimate() {
 
 let state = "none"; // none, training, paused, done
 let last = [];      // the rungs of the last progress
+let fromLesson = false; // a question trains them
+let downloaded = {};    // the step of each rung that a file has
 const by = () => $("by-time").checked ? "time" : "steps";
 
 // Puts a new figure's content in place of the old one's, so that focus and cursor stay.
@@ -229,6 +239,7 @@ function showProgress({ rungs, figure, training, memory }) {
   last = rungs;
   const failed = rungs.filter(r => r.failed), open = rungs.filter(r => !r.done && !r.failed);
   state = rungs.length === 0 ? "none" : training ? "training" : open.length > 0 ? "paused" : "done";
+  if (state === "none") downloaded = {};
   renewChart(figure);
   showRungs(rungs);
   $("train").textContent = { none: "Train", training: "Pause", paused: "Continue", done: "Train on" }[state];
@@ -240,7 +251,8 @@ function showProgress({ rungs, figure, training, memory }) {
 }
 
 // Train, Pause, Continue, Train on.
-async function press() {
+async function press(lesson = false) {
+  fromLesson = lesson || fromLesson && state === "training";
   if (state === "training") return showProgress(await ask("pause"));
   if (state === "none") {
     if (ticks().length === 0) return say("about-training", "No model is ticked.", true);
@@ -258,7 +270,8 @@ async function reset() {
 }
 
 async function download(rung) {
-  const bytes = await ask("save", { rung });
+  const { step } = last.find(r => r.rung === rung), bytes = await ask("save", { rung });
+  downloaded[rung] = step;
   const link = element("a", {
     href: URL.createObjectURL(new Blob([bytes])), download: `${ladder[rung].name}.last.safetensors`
   });
@@ -270,7 +283,10 @@ async function openCheckpoint(file) {
   try {
     if (file.size > limit / 4) throw new Error(`${file.name} has ${count(file.size / 1e6)} MB, too much for this page`);
     const bytes = new Uint8Array(await file.arrayBuffer());
+    if (!mayDiscard()) return;
     showProgress(await ask("load", { bytes, sizes: sizes() }));
+    fromLesson = false;
+    downloaded = { [last[0].rung]: last[0].step };
     if (last[0].failed) say("about-training", `The model can write and be looked at, but not train: ${sentence(last[0].failed)}`, true);
   } catch (error) {
     say("about-training", sentence(error.message), true);
@@ -312,6 +328,7 @@ function clearLook() {
   say("about-line", "There is no model yet.");
   $("bars").replaceChildren();
   $("maps").replaceChildren();
+  delete $("maps").dataset.key;
   $("heads").replaceChildren();
   $("explanation").replaceChildren();
 }
@@ -428,30 +445,33 @@ function showLesson(i) {
 }
 
 async function setUp(step) {
+  if (!mayDiscard()) return;
   await reset();
   for (const { rung, name } of ladder) $(`tick-${rung}`).checked = step.rungs.includes(name);
   const usual = { layers: 2, heads: 4, width: 64, context: 64, batch: 16 };
   for (const [name, value] of Object.entries({ ...usual, ...step.sizes })) sliders[name].set(value);
   $("line").value = step.line;
   await estimate();
-  await press();
+  await press(true);
 }
 
 // ---- the beginning ----
 
 function listen() {
   const on = (id, event, act) => $(id).addEventListener(event, act);
-  on("train", "click", press);
+  on("train", "click", () => press());
   on("reset", "click", reset);
-  on("take", "click", takeText);
+  on("take", "click", () => mayDiscard() && takeText());
   on("text", "input", () => { given = null; $("take").disabled = false; });
-  on("bytes", "change", takeText);
-  on("builtin", "click", () => { showText(new TextEncoder().encode(builtin)); takeText(); });
-  on("open-text", "change", event => event.target.files[0] && openText(event.target.files[0]));
-  on("open-checkpoint", "change", event => {
-    if (event.target.files[0]) openCheckpoint(event.target.files[0]);
-    event.target.value = "";
+  on("bytes", "change", event => {
+    if (mayDiscard()) takeText(); else event.target.checked = !event.target.checked;
   });
+  on("builtin", "click", () => { if (!mayDiscard()) return; showText(new TextEncoder().encode(builtin)); takeText(); });
+  for (const [id, open] of [["open-text", openText], ["open-checkpoint", openCheckpoint]])
+    on(id, "change", ({ target }) => {
+      if (target.files[0]) open(target.files[0]);
+      target.value = ""; // so that the same file can be chosen again
+    });
   for (const id of ["by-steps", "by-time"]) on(id, "change", async () => showProgress(await ask("share", { by: by() })));
   on("sliders", "input", estimate);
   on("sampler", "input", resample);

@@ -15,8 +15,10 @@ WEB_NOT     = model/plain/% programs/train/% programs/sample/% extras/formats/% 
 WEB_SOURCES = $(wildcard extras/web/*.c) $(filter-out $(WEB_NOT),$(SOURCES)) library/no_formats.c model/kernels/isa.c
 WEB_PARTS   = $(wildcard extras/web/*.css extras/web/*.js programs/page/*.css programs/page/*.js) data/sample.txt
 
+# In `make deps-web web` the compiler must be there first.
+WEB_DEPS = $(filter deps-web,$(MAKECMDGOALS))
 define web_rules # name, flags
-$(BUILD)/web/$(1)/%.o: %.c
+$(BUILD)/web/$(1)/%.o: %.c | $(WEB_DEPS)
 	@mkdir -p $$(@D)
 	$$(call quiet,ZIG)$(WEB_CC) $$(if $$(filter model/kernels/% model/layers/%,$$<),-O3,-Os) $(WEB_FLAGS) $$(if $$(filter %/isa.o,$$@),$(ISA_FLAGS) -ffp-contract=fast -DISA=base) $(2) -c -o $$@ $$<
 $(BUILD)/web/$(1).wasm: $(WEB_SOURCES:%.c=$(BUILD)/web/$(1)/%.o)
@@ -39,7 +41,8 @@ $(BUILD)/san/extras/web/tests/calls: $(patsubst %.c,$(BUILD)/san/%.o,extras/web/
 	$(call link,$(SANITIZE) -Wl$(comma)--allow-multiple-definition,-lcmocka)
 
 # Tests the module under Node, and the page in a browser (headless Chromium).
-test-web: $(BUILD)/web/simd.wasm $(BUILD)/web/relaxed.wasm extras/web/tril.html $(BUILD)/test/train $(BUILD)/test/sample $(BUILD)/san/extras/web/tests/calls
+test-web: $(BUILD)/web/simd.wasm $(BUILD)/web/relaxed.wasm extras/web/tril.html $(BUILD)/test/train $(BUILD)/test/sample $(BUILD)/san/extras/web/tests/calls | $(WEB_DEPS)
+	extras/web/tests/fresh
 	$(BUILD)/san/extras/web/tests/calls
 	extras/web/tests/module $(BUILD)
 	extras/web/tests/page $(BUILD)

@@ -7,7 +7,7 @@ const v8 = require("v8");
 // Node before 22 knows relaxed SIMD only if it is asked for.
 if (Number(process.versions.node.split(".")[0]) < 22) v8.setFlagsFromString("--experimental-wasm-relaxed-simd");
 
-const root = path.join(__dirname, "../..");
+const root = path.join(__dirname, "../../..");
 const code = fs.readFileSync(path.join(root, "extras/web/module.js"), "utf8");
 const openModule = new Function(`${code}; return openModule;`)();
 

@@ -291,7 +291,8 @@ static void check_slide(const char *kind) {
     free(ids);
 }
 
-/* True if a tensor has a row for each of the T positions, which are counted from the first token. */
+/* True if a tensor has a row for each of the T positions, which are counted from the first token.
+ */
 static bool has_position_table(const Model *model) {
     bool found = false;
     for (int i = 0; i < model->tensor_count; i++)

@@ -214,6 +214,13 @@ static void write_rotary(Steps *s) {
     show_array(s, NULL, &own);
 }
 
+/* True if the line computes numbers from numbers, without weights: between the linear layers of an
+ * MLP. With two inputs it is gated. */
+static bool is_activation(const TrilLine *line) {
+    return !line->weights[0].name && !line_reads_past(line) && !line_is(line, "add") &&
+           !line_is(line, "rotary");
+}
+
 /* Returns the neuron that is most active for the last character, after its activation function. */
 static int most_active(const Steps *s, const TrilLine *activation) {
     const float *row = last_of(s, &activation->output);
@@ -224,22 +231,20 @@ static int most_active(const Steps *s, const TrilLine *activation) {
 }
 
 static void write_activation(Steps *s) {
-    const TrilArray *in = s->line->inputs;
-    const int neuron = most_active(s, s->line);
+    const TrilLine *line = s->line;
+    const TrilArray *in = line->inputs;
+    const int neuron = most_active(s, line);
     const Number z = number((double)last_of(s, &in[0])[neuron]),
-                 y = number((double)last_of(s, &s->line->output)[neuron]);
-    if (line_is(s->line, "swiglu"))
-        sheet_say(s->sheet,
-                  "## %s.\n"
-                  "%s. Neuron %d: silu(%s) * %s = %s.",
-                  s->line->title, s->line->equation, neuron, z.text,
-                  number((double)last_of(s, &in[1])[neuron]).text, y.text);
+                 y = number((double)last_of(s, &line->output)[neuron]);
+    char call[96];
+    if (in[1].number == 0)
+        snprintf(call, sizeof call, "%s(%s)", line->operation, z.text);
     else
-        sheet_say(s->sheet,
-                  "## %s.\n"
-                  "%s. Neuron %d: gelu(%s) = %s.",
-                  s->line->title, s->line->equation, neuron, z.text, y.text);
-    show_last(s, "y", &s->line->output);
+        snprintf(call, sizeof call, line_is(line, "swiglu") ? "silu(%s) * %s" : "(%s, %s)", z.text,
+                 number((double)last_of(s, &in[1])[neuron]).text);
+    sheet_say(s->sheet, "## %s.\n%s. Neuron %d: %s = %s.", line->title, line->equation, neuron,
+              call, y.text);
+    show_last(s, "y", &line->output);
 }
 
 double length_of(const float *x, int n) {
@@ -305,7 +310,7 @@ static void write_linear(Steps *s) {
               reader = explanation_reader(e, output->number);
     const TrilLine *from = &e->lines[maker < 0 ? s->i : maker],
                    *to = &e->lines[reader < 0 ? s->i : reader];
-    const bool gated = line_is(to, "swiglu");
+    const bool gated = to->inputs[1].number != 0;
     TrilArray columns;
     if (s->i == e->line_count - 1) {
         sheet_say(s->sheet,
@@ -328,7 +333,7 @@ static void write_linear(Steps *s) {
                   matrix, heads ? "Each head fills its own numbers of the vector. " : "", s->glyph);
         show_neuron(s, 0, mean ? "mean" : heads ? "heads" : "head", "added", 0, 1);
         show_last(s, "added", output);
-    } else if (gated || line_is(to, "gelu")) { /* the neurons of an MLP */
+    } else if (is_activation(to)) { /* the neurons of an MLP */
         const int neuron = most_active(s, to);
         const char *name = !gated ? "z" : to->inputs[0].number == output->number ? "gate" : "up";
         sheet_say(s->sheet,
@@ -462,8 +467,7 @@ static const struct {
 } layers[] = {
     {"embedding", write_embedding},     {"layernorm", write_norm}, {"rmsnorm", write_norm},
     {"convolution", write_convolution}, {"linear", write_linear},  {"rotary", write_rotary},
-    {"attention", write_attention},     {"mean", write_attention}, {"gelu", write_activation},
-    {"swiglu", write_activation},       {"add", write_sum}};
+    {"attention", write_attention},     {"mean", write_attention}, {"add", write_sum}};
 
 void steps_line(Steps *s, int i) {
     s->i = i;
@@ -474,8 +478,10 @@ void steps_line(Steps *s, int i) {
             layers[l].write(s);
             return;
         }
-    /* another layer: its own words, and its result */
-    sheet_say(s->sheet, "## %s.", s->line->title);
-    sheet_say(s->sheet, "%s", s->line->equation);
+    if (is_activation(s->line)) {
+        write_activation(s);
+        return;
+    }
+    sheet_say(s->sheet, "## %s.\n%s.", s->line->title, s->line->equation); /* another layer */
     show_array(s, "y", &s->line->output);
 }

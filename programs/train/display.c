@@ -61,9 +61,9 @@ void show_line(const char *format, ...) {
     if (*text == '\n') putchar(*text++);
     for (int column = 0; *text;) {
         int blanks = (int)strspn(text, " "), length = blanks + (int)strcspn(text + blanks, " ");
-        if (column > 2 && column + length >= columns) {
-            fputs("\n  ", stdout);
-            column = 2;
+        if (column > 4 && column + length >= columns) {
+            fputs("\n    ", stdout);
+            column = 4;
             text += blanks;
             length -= blanks;
         }

@@ -35,7 +35,7 @@ void stopwatch_stop(Stopwatch *watch, const char *of);
 /* ---- lines ---- */
 
 /* Prints a line in place of the progress line. Escapes it, but for a newline at its start. On a
- * terminal it breaks between words, and the next lines begin with two spaces. */
+ * terminal it breaks between words, and the next lines begin with four spaces. */
 void show_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Prints the text's path, length and vocabulary. */

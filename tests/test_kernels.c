@@ -1,7 +1,6 @@
 /* test_kernels.c - every kernel table that this processor can run, on every remainder, compared
  * with simple loops in double precision. */
 #include "tests/support.h"
-#include "base/threads.h"
 #include "base/random.h"
 #include "model/kernels/products.h"
 
@@ -18,6 +17,49 @@ static void for_each_table(void (*check)(const Isa *isa)) {
     int count = isa_available(tables);
     assert_in_range(count, 1, ISA_MAX);
     for (int i = 0; i < count; i++) check(tables[i]);
+}
+
+/* A test that calls check_NAME with each table. */
+#define TEST_OF_EACH_TABLE(name)            \
+    static void test_##name(void **state) { \
+        (void)state;                        \
+        for_each_table(check_##name);       \
+    }
+
+static void fill(float *x, uint64_t seed, size_t n) {
+    for (size_t i = 0; i < n; i++) x[i] = (float)random_normal(seed, (uint64_t)i);
+}
+
+/* Random arrays that are freed together. */
+typedef struct {
+    float *at[12];
+    int count;
+} Arrays;
+
+static float *array(Arrays *arrays, size_t n) {
+    float *x = random_floats((uint64_t)arrays->count + 1, n);
+    return arrays->at[arrays->count++] = x;
+}
+
+static void free_arrays(Arrays *arrays) {
+    while (arrays->count > 0) free(arrays->at[--arrays->count]);
+}
+
+static Team *team_of(const Isa *isa, const Products *products, int threads) {
+    Error err;
+    Team *team;
+    assert_ok(team_open(&team, isa, products, threads, 0, &err), err);
+    return team;
+}
+
+/* A sum in double precision, and the size of its terms. */
+typedef struct {
+    double sum, size;
+} Truth;
+
+static void add_term(Truth *truth, double term) {
+    truth->sum += term;
+    truth->size += fabs(term);
 }
 
 /* ---- products ---- */
@@ -49,9 +91,23 @@ static void product_work(const Thread *thread, void *argument) {
 
 enum { A_TRANSPOSED = 1, B_TURNED = 2, ACCUMULATE = 4, BIASED = 8, SUMMED = 16, ANEW = 32 };
 
-/* Element (i, j) of an M x N operand, stored transposed if `transposed`. */
-static double element(const float *at, int i, int j, int M, int N, bool transposed) {
-    return (double)at[transposed ? j * M + i : i * N + j];
+/* c[M,N] = a[M,K] b[K,N], of which A_TRANSPOSED stores a as [K,M], B_TURNED b as [N,K]. */
+static Product product_of(float *c, const float *a, const float *b, int M, int N, int K,
+                          unsigned how) {
+    return (Product){
+        .c = c,
+        .c_row = (size_t)N,
+        .a = {a, how & A_TRANSPOSED ? 1 : (size_t)K, how & A_TRANSPOSED ? (size_t)M : 1},
+        .b = {b, how & B_TURNED ? 1 : (size_t)N, how & B_TURNED ? (size_t)K : 1},
+        .M = M,
+        .N = N,
+        .K = K,
+        .accumulate = how & ACCUMULATE,
+        .anew = how & ANEW};
+}
+
+static double element(Matrix m, int i, int j) {
+    return (double)m.at[(size_t)i * m.row + (size_t)j * m.column];
 }
 
 /* The tolerance relative to the sum of the sizes of K terms. float32 keeps 24 bits of each partial
@@ -62,74 +118,80 @@ static double precision_of(const Products *products, int K) {
     return products == &float32_products ? fmax(4, sqrt(K)) * 0x1p-24 : 2 * 0x1p-8;
 }
 
-/* Checks one product. A_TRANSPOSED stores a as [K,M], B_TURNED b as [N,K]. */
-static void check_product(Team *team, const Products *products, int threads, int M, int N, int K,
-                          unsigned how) {
-    size_t c_row = (size_t)N + 3; /* the gaps between rows must not change */
-    bool a_turned = how & A_TRANSPOSED, b_turned = how & B_TURNED;
-    float *a = random_floats(1, (size_t)(M * K)), *b = random_floats(2, (size_t)(K * N));
-    float *c = random_floats(3, (size_t)M * c_row), *bias = random_floats(4, (size_t)N);
-    float *sums = random_floats(5, (size_t)M), *sums_before = random_floats(5, (size_t)M);
-    float *before = random_floats(3, (size_t)M * c_row);
-    float *packed = malloc((size_t)(K + 32) * (size_t)(N + 64) * sizeof *packed);
-    assert_non_null(packed);
-    Product product = {.c = c,
-                       .sums = how & SUMMED ? sums : NULL,
-                       .packed = packed,
-                       .bias = how & BIASED ? bias : NULL,
-                       .c_row = c_row,
-                       .a = {a, a_turned ? 1 : (size_t)K, a_turned ? (size_t)M : 1},
-                       .b = {b, b_turned ? 1 : (size_t)N, b_turned ? (size_t)K : 1},
-                       .M = M,
-                       .N = N,
-                       .K = K,
-                       .accumulate = how & ACCUMULATE,
-                       .anew = how & ANEW};
-    if (how & ANEW) { /* nothing of what was there may count */
-        for (int i = 0; i < M; i++) {
-            for (int j = 0; j < N; j++) c[(size_t)i * c_row + (size_t)j] = NAN;
-            sums[i] = how & SUMMED ? NAN : sums[i];
-        }
+/* Checks one product; of a packed operand its first `terms` and `columns`, unless they are 0. The
+ * gaps between rows must not change. */
+static void check_part(Team *team, const Products *products, int threads, int M, int N, int K,
+                       unsigned how, int terms, int columns) {
+    Arrays arrays = {.count = 0};
+    size_t c_row = (size_t)N + 3, c_size = (size_t)M * c_row;
+    float *a = array(&arrays, (size_t)(M * K)), *b = array(&arrays, (size_t)(K * N));
+    float *c = array(&arrays, c_size), *bias = array(&arrays, (size_t)N);
+    float *sums = array(&arrays, (size_t)M), *sums_before = array(&arrays, (size_t)M);
+    float *before = array(&arrays, c_size);
+    float *packed = array(&arrays, (size_t)(K + 32) * (size_t)(N + 64));
+    Product product = product_of(c, a, b, M, N, K, how);
+    product.sums = how & SUMMED ? sums : NULL;
+    product.packed = packed;
+    product.bias = how & BIASED ? bias : NULL;
+    product.c_row = c_row;
+    product.terms = terms;
+    product.columns = columns;
+    memcpy(before, c, c_size * sizeof *c);
+    memcpy(sums_before, sums, (size_t)M * sizeof *sums);
+    for (int i = 0; i < M && how & ANEW; i++) { /* nothing of what was there may count */
+        for (int j = 0; j < N; j++) c[(size_t)i * c_row + (size_t)j] = NAN;
+        sums[i] = how & SUMMED ? NAN : sums[i];
     }
     team_run(team, threads, product_work, &product);
     for (int i = 0; i < M; i++)
         for (size_t j = 0; j < c_row; j++) {
             size_t at = (size_t)i * c_row + j;
-            double truth = (double)before[at], size = 1;
-            if (j < (size_t)N) {
-                if (!(how & ACCUMULATE) || how & ANEW) truth = how & BIASED ? (double)bias[j] : 0;
-                size += fabs(truth);
-                for (int p = 0; p < K; p++) {
-                    double term =
-                        element(a, i, p, M, K, a_turned) * element(b, p, (int)j, K, N, b_turned);
-                    truth += term;
-                    size += fabs(term);
-                }
+            Truth truth = {(double)before[at], 1};
+            if (j < (size_t)(columns ? columns : N)) {
+                if (!(how & ACCUMULATE) || how & ANEW)
+                    truth.sum = how & BIASED ? (double)bias[j] : 0;
+                truth.size += fabs(truth.sum);
+                for (int p = 0; p < (terms ? terms : K); p++)
+                    add_term(&truth, element(product.a, i, p) * element(product.b, p, (int)j));
             }
-            if (!(fabs((double)c[at] - truth) <= precision_of(products, K) * size))
+            if (!(fabs((double)c[at] - truth.sum) <= precision_of(products, K) * truth.size))
                 fail_msg("%s, %d threads: %d x %d x %d, how %u: c[%d,%zu] is %.9g, not %.9g",
-                         products->name, threads, M, N, K, how, i, j, (double)c[at], truth);
+                         products->name, threads, M, N, K, how, i, j, (double)c[at], truth.sum);
         }
     for (int i = 0; i < M; i++) {
         double truth = how & ANEW && how & SUMMED ? 0 : (double)sums_before[i];
-        for (int p = 0; p < K && how & SUMMED; p++) truth += element(a, i, p, M, K, true);
+        for (int p = 0; p < K && how & SUMMED; p++) truth += element(product.a, i, p);
         assert_near(sums[i], truth, 1e-5 * (1 + K));
     }
-    free(a);
-    free(b);
-    free(c);
-    free(bias);
-    free(sums);
-    free(sums_before);
-    free(before);
-    free(packed);
+    free_arrays(&arrays);
 }
 
-/* Sizes around a tile of this size, and beyond a block in each direction. */
+static void check_product(Team *team, const Products *products, int threads, int M, int N, int K,
+                          unsigned how) {
+    check_part(team, products, threads, M, N, K, how, 0, 0);
+}
+
+/* Sizes around a tile of this size, and beyond a block in each direction; and the first terms and
+ * columns of a packed operand, as in attention. */
 static void check_sizes(const Isa *isa, const Products *products, int rows, int columns) {
-    Error err;
-    Team *team;
-    assert_ok(team_open(&team, isa, products, 3, 0, &err), err);
+    const struct {
+        int M, N, K;
+        unsigned how;
+    } sizes[] = {
+        {7, 5, 1100, A_TRANSPOSED | ACCUMULATE | SUMMED},
+        {rows, columns + 6, 1100, BIASED},
+        {rows, columns + 6, 1100, B_TURNED},
+        {401, 9, 3, A_TRANSPOSED | B_TURNED | ACCUMULATE},
+        {401, 33, 3, BIASED},
+        {5, 1100, 3, BIASED},
+        {5, 1100, 3, A_TRANSPOSED | ACCUMULATE | SUMMED},
+        {7, 5, 1100, A_TRANSPOSED | ACCUMULATE | ANEW | SUMMED},
+        {5, 1100, 3, A_TRANSPOSED | ACCUMULATE | ANEW | SUMMED},
+        {rows + 1, columns + 1, 3, ACCUMULATE | ANEW},
+        {rows + 1, columns, 3, ACCUMULATE | ANEW},
+    };
+    static const int terms[] = {1, 100, 129, 513, 1100}, widths[] = {1, 16, 65, 150};
+    Team *team = team_of(isa, products, 3);
     for (int threads = 1; threads <= 3; threads += 2) {
         for (int M = 1; M <= 2 * rows + 1; M++) {
             unsigned bias = M % 2 ? BIASED : 0;
@@ -149,61 +211,13 @@ static void check_sizes(const Isa *isa, const Products *products, int rows, int 
                 if (!(transposed & A_TRANSPOSED))
                     check_product(team, products, threads, rows, columns, K, transposed | BIASED);
             }
-        check_product(team, products, threads, 7, 5, 1100, A_TRANSPOSED | ACCUMULATE | SUMMED);
-        check_product(team, products, threads, rows, columns + 6, 1100, BIASED);
-        check_product(team, products, threads, rows, columns + 6, 1100, B_TURNED);
-        check_product(team, products, threads, 401, 9, 3, A_TRANSPOSED | B_TURNED | ACCUMULATE);
-        check_product(team, products, threads, 401, 33, 3, BIASED);
-        check_product(team, products, threads, 5, 1100, 3, BIASED);
-        check_product(team, products, threads, 5, 1100, 3, A_TRANSPOSED | ACCUMULATE | SUMMED);
-        check_product(team, products, threads, 7, 5, 1100,
-                      A_TRANSPOSED | ACCUMULATE | ANEW | SUMMED);
-        check_product(team, products, threads, 5, 1100, 3,
-                      A_TRANSPOSED | ACCUMULATE | ANEW | SUMMED);
-        check_product(team, products, threads, rows + 1, columns + 1, 3, ACCUMULATE | ANEW);
-        check_product(team, products, threads, rows + 1, columns, 3, ACCUMULATE | ANEW);
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+            check_product(team, products, threads, sizes[i].M, sizes[i].N, sizes[i].K,
+                          sizes[i].how);
     }
+    for (int i = 0; i < 20; i++)
+        check_part(team, products, 1, 5, 150, 1100, 0, terms[i / 4], widths[i % 4]);
     team_close(team);
-}
-
-/* The first terms and columns of a packed operand, as in attention. */
-static void check_part(const Isa *isa, const Products *products) {
-    enum { M = 5, N = 150, K = 1100 };
-    float *a = random_floats(1, M * K), *b = random_floats(2, N * K), *c = random_floats(3, M * N);
-    float *packed = malloc(products->packed_size(isa, K, N) * sizeof *packed);
-    Error err;
-    Team *team;
-    assert_non_null(packed);
-    assert_ok(team_open(&team, isa, products, 1, 0, &err), err);
-    static const int terms[] = {1, 100, 129, 513, 1100}, columns[] = {1, 16, 65, 150};
-    for (int i = 0; i < 20; i++) {
-        Product part = {.c = c,
-                        .packed = packed,
-                        .c_row = N,
-                        .a = {a, K, 1},
-                        .b = {b, N, 1},
-                        .M = M,
-                        .N = N,
-                        .K = K,
-                        .terms = terms[i / 4],
-                        .columns = columns[i % 4]};
-        team_run(team, 1, product_work, &part);
-        for (int m = 0; m < M; m++)
-            for (int n = 0; n < part.columns; n++) {
-                double truth = 0, size = 0;
-                for (int p = 0; p < part.terms; p++) {
-                    double term = (double)a[m * K + p] * (double)b[p * N + n];
-                    truth += term;
-                    size += fabs(term);
-                }
-                assert_near(c[m * N + n], truth, precision_of(products, part.terms) * size + 1e-9);
-            }
-    }
-    team_close(team);
-    free(a);
-    free(b);
-    free(c);
-    free(packed);
 }
 
 /* a a^T, of which multiply_upper computes the numbers on and above the diagonal. */
@@ -225,27 +239,22 @@ static void symmetric_work(const Thread *thread, void *argument) {
 
 static void check_upper_of(Team *team, const Isa *isa, const Products *products, int N, int K) {
     size_t row = (size_t)N + 1; /* the gap between rows must not change */
-    float *a = random_floats(1, (size_t)(N * K)), *upper = random_floats(2, (size_t)N * row);
-    float *whole = random_floats(2, (size_t)N * row);
-    float *packed = malloc(products->packed_size(isa, K, N) * sizeof *packed);
-    assert_non_null(packed);
-    Symmetric work = {whole, upper, packed, a, N, K};
+    Arrays arrays = {.count = 0};
+    float *a = array(&arrays, (size_t)(N * K)), *upper = array(&arrays, (size_t)N * row);
+    float *whole = array(&arrays, (size_t)N * row);
+    memcpy(whole, upper, (size_t)N * row * sizeof *whole);
+    Symmetric work = {whole, upper, array(&arrays, products->packed_size(isa, K, N)), a, N, K};
     team_run(team, 1, symmetric_work, &work);
     for (size_t i = 0; i < (size_t)N; i++)
         for (size_t j = i; j < row; j++)
             if (upper[i * row + j] != whole[i * row + j])
                 fail_msg("%s, %s: %d x %d, (%zu, %zu) is not that of the whole product", isa->name,
                          products->name, N, K, i, j);
-    free(a);
-    free(upper);
-    free(whole);
-    free(packed);
+    free_arrays(&arrays);
 }
 
 static void check_upper(const Isa *isa, const Products *products) {
-    Error err;
-    Team *team;
-    assert_ok(team_open(&team, isa, products, 1, 0, &err), err);
+    Team *team = team_of(isa, products, 1);
     for (int N = 1; N <= 140; N++) check_upper_of(team, isa, products, N, N % 70 + 1);
     check_upper_of(team, isa, products, 65, 1100); /* several blocks of terms, and of rows */
     check_upper_of(team, isa, products, 600, 40);
@@ -254,14 +263,9 @@ static void check_upper(const Isa *isa, const Products *products) {
 
 static void check_products(const Isa *isa) {
     check_sizes(isa, &float32_products, isa->tile_rows, isa->tile_columns);
-    check_part(isa, &float32_products);
     check_upper(isa, &float32_products);
 }
-
-static void test_products(void **state) {
-    (void)state;
-    for_each_table(check_products);
-}
+TEST_OF_EACH_TABLE(products)
 
 static void test_bf16_products(void **state) {
     (void)state;
@@ -270,7 +274,6 @@ static void test_bf16_products(void **state) {
     int count = bf16_available(tables);
     for (int i = 0; i < count; i++) {
         check_sizes(isa_choose(&err), tables[i], 32, 32);
-        check_part(isa_choose(&err), tables[i]);
         check_upper(isa_choose(&err), tables[i]);
     }
     assert_true(bf16_choose(&err) == (count > 0 ? tables[count - 1] : NULL));
@@ -280,9 +283,7 @@ static void test_bf16_products(void **state) {
 /* bfloat16 weights, for one row and a few. */
 static void check_narrow(const Isa *isa) {
     enum { MAX = 130 };
-    Error err;
-    Team *team;
-    assert_ok(team_open(&team, isa, &bf16_weight_products, 3, 0, &err), err);
+    Team *team = team_of(isa, &bf16_weight_products, 3);
     for (int threads = 1; threads <= 3; threads += 2) {
         for (int N = 1; N <= MAX; N++)
             check_product(team, &bf16_weight_products, threads, 1, N, 5, 0);
@@ -292,33 +293,21 @@ static void check_narrow(const Isa *isa) {
     }
     team_close(team);
 }
-
-static void test_narrow(void **state) {
-    (void)state;
-    for_each_table(check_narrow);
-}
+TEST_OF_EACH_TABLE(narrow)
 
 /* Infinities and NaNs survive rounding, and tiny numbers stay tiny. */
-static void test_narrow_odd_numbers(void **state) {
-    (void)state;
-    Error err;
-    Team *team;
+static void check_narrow_odd_numbers(const Isa *isa) {
     float b[] = {INFINITY, 1, -INFINITY, 2, NAN, 3, 0, 0, 1, 1e-45f, -1, FLT_MAX};
     float a[] = {1, 1}, c[6], packed[64 * 2];
-    assert_ok(team_open(&team, isa_choose(&err), &bf16_weight_products, 1, 0, &err), err);
-    Product product = {.c = c,
-                       .packed = packed,
-                       .c_row = 6,
-                       .a = {a, 2, 1},
-                       .b = {b, 1, 2},
-                       .M = 1,
-                       .N = 6,
-                       .K = 2};
+    Team *team = team_of(isa, &bf16_weight_products, 1);
+    Product product = product_of(c, a, b, 1, 6, 2, B_TURNED);
+    product.packed = packed;
     team_run(team, 1, product_work, &product);
     assert_true(c[0] == INFINITY && c[1] == -INFINITY && isnan(c[2]) && c[3] == 0 && c[4] == 1);
     assert_true(c[5] > 3e38f);
     team_close(team);
 }
+TEST_OF_EACH_TABLE(narrow_odd_numbers)
 
 /* The numbers that rounded_weights.c rounds x[n] to, and their scale. */
 static double round_all(double *to, const float *x, size_t stride, int n, int limit) {
@@ -334,64 +323,46 @@ static double round_all(double *to, const float *x, size_t stride, int n, int li
 }
 
 /* Weights of 8 bits: each block of 512 terms has an exact sum of whole numbers. */
-static void check_int8(Team *team, int threads, int M, int N, int K) {
-    float *a = random_floats(1, (size_t)(M * K)), *b = random_floats(2, (size_t)(K * N));
-    float *bias = random_floats(3, (size_t)N), *c = random_floats(4, (size_t)(M * N));
-    double *weights = malloc((size_t)K * sizeof *weights), *left = malloc((size_t)K * sizeof *left);
-    float *packed = malloc(int8_weight_products.packed_size(NULL, K, N) * sizeof *packed);
-    assert_true(weights && left && packed);
+static void check_int8_product(Team *team, int threads, int M, int N, int K) {
+    enum { MAX = 1100 };
+    static double weights[MAX], left[MAX];
+    Arrays arrays = {.count = 0};
+    float *a = array(&arrays, (size_t)(M * K)), *b = array(&arrays, (size_t)(K * N));
+    float *bias = array(&arrays, (size_t)N), *c = array(&arrays, (size_t)(M * N));
+    Product product = product_of(c, a, b, M, N, K, 0);
+    product.bias = bias;
+    product.packed = array(&arrays, int8_weight_products.packed_size(NULL, K, N));
+    assert_true(K <= MAX);
     for (int p = 0; p < K; p++) b[p * N + N / 2] *= 1000; /* has its own scale */
-    Product product = {.c = c,
-                       .packed = packed,
-                       .bias = bias,
-                       .c_row = (size_t)N,
-                       .a = {a, (size_t)K, 1},
-                       .b = {b, (size_t)N, 1},
-                       .M = M,
-                       .N = N,
-                       .K = K};
     team_run(team, threads, product_work, &product);
     for (int j = 0; j < N; j++) {
         double of_column = round_all(weights, b + j, (size_t)N, K, 127);
         for (int i = 0; i < M; i++) {
-            double truth = (double)bias[j], size = fabs(truth);
+            Truth truth = {(double)bias[j], fabs((double)bias[j])};
             for (int from = 0; from < K; from += 512) {
                 int terms = K - from < 512 ? K - from : 512;
                 double of_row = round_all(left, a + i * K + from, 1, terms, 32767), sum = 0;
                 for (int p = 0; p < terms; p++) sum += left[p] * weights[from + p];
-                truth += sum * of_row * of_column;
-                size += fabs(sum * of_row * of_column);
+                add_term(&truth, sum * of_row * of_column);
             }
-            assert_near(c[i * N + j], truth, 0x1p-22 * size);
+            assert_near(c[i * N + j], truth.sum, 0x1p-22 * truth.size);
         }
     }
-    free(a);
-    free(b);
-    free(c);
-    free(bias);
-    free(weights);
-    free(left);
-    free(packed);
+    free_arrays(&arrays);
 }
 
-static void check_int8_sizes(const Isa *isa) {
+static void check_int8(const Isa *isa) {
     enum { MAX = 2 * INT8_PANEL + 2 };
-    Error err;
-    Team *team;
-    assert_ok(team_open(&team, isa, &int8_weight_products, 3, 0, &err), err);
+    Team *team = team_of(isa, &int8_weight_products, 3);
     for (int threads = 1; threads <= 3; threads += 2) {
-        for (int N = 1; N <= MAX; N++) check_int8(team, threads, 2, N, 5);
-        for (int K = 1; K <= MAX; K++) check_int8(team, threads, 1, INT8_PANEL + 1, K);
+        for (int N = 1; N <= MAX; N++) check_int8_product(team, threads, 2, N, 5);
+        for (int K = 1; K <= MAX; K++) check_int8_product(team, threads, 1, INT8_PANEL + 1, K);
         for (int K = 511; K <= 1025; K += K % 512 == 1 ? 510 : 1)
-            check_int8(team, threads, 2, 3, K);
+            check_int8_product(team, threads, 2, 3, K);
     }
     team_close(team);
 }
-
-static void test_int8(void **state) {
-    (void)state;
-    for_each_table(check_int8_sizes);
-}
+TEST_OF_EACH_TABLE(int8)
 
 /* The largest sum of a block is still exact; an infinity or a NaN, of the weights or of the left
  * operand, is not lost; tiny numbers are 0. */
@@ -400,17 +371,9 @@ static void check_int8_extremes(const Isa *isa) {
     static const float odd[] = {INFINITY, NAN};
     static float a[K], b[K], packed[INT8_PANEL + K * INT8_PANEL / sizeof(float)];
     float c;
-    Error err;
-    Team *team;
-    assert_ok(team_open(&team, isa, &int8_weight_products, 1, 0, &err), err);
-    Product product = {.c = &c,
-                       .packed = packed,
-                       .c_row = 1,
-                       .a = {a, K, 1},
-                       .b = {b, 1, K},
-                       .M = 1,
-                       .N = 1,
-                       .K = K};
+    Team *team = team_of(isa, &int8_weight_products, 1);
+    Product product = product_of(&c, a, b, 1, 1, K, B_TURNED);
+    product.packed = packed;
     for (int p = 0; p < K; p++) a[p] = 1, b[p] = -1;
     team_run(team, 1, product_work, &product);
     assert_near(c, -K, K * 0x1p-22);
@@ -421,97 +384,62 @@ static void check_int8_extremes(const Isa *isa) {
         assert_true(!isfinite(c));
         of[7] = before;
     }
-    for (int p = 0; p < K; p++) a[p] = 1e-45f;
-    team_run(team, 1, product_work, &product);
-    assert_true(c == 0);
-    for (int p = 0; p < K; p++) a[p] = 1, b[p] = 1e-45f;
-    team_run(team, 1, product_work, &product);
-    assert_true(c == 0);
+    for (int tiny = 0; tiny < 2; tiny++) {
+        for (int p = 0; p < K; p++) a[p] = tiny ? 1 : 1e-45f, b[p] = tiny ? 1e-45f : -1;
+        team_run(team, 1, product_work, &product);
+        assert_true(c == 0);
+    }
     team_close(team);
 }
+TEST_OF_EACH_TABLE(int8_extremes)
 
-static void test_int8_extremes(void **state) {
-    (void)state;
-    for_each_table(check_int8_extremes);
-}
+/* ---- copies ---- */
 
-static void check_transpose(const Isa *isa) {
-    enum { MAX = 37 };
-    float *from = random_floats(1, MAX * MAX), to[MAX * MAX];
-    for (int rows = 1; rows <= MAX; rows++)
-        for (int columns = 1; columns <= MAX; columns += 3) {
-            memset(to, 0, sizeof to);
-            isa->transpose(to, MAX, from, MAX, rows, columns);
-            for (int j = 0; j < MAX; j++)
-                for (int i = 0; i < MAX; i++)
-                    assert_true(to[j * MAX + i] ==
-                                (i < rows && j < columns ? from[i * MAX + j] : 0));
-        }
-    free(from);
-}
-
-static void test_transpose(void **state) {
-    (void)state;
-    for_each_table(check_transpose);
-}
-
-/* Aligned and not, with rows that are whole vectors and rows that are not. Nothing beside the copy
- * is written. */
+/* Transposes, and copies; aligned and not, with rows that are whole vectors and rows that are not.
+ * Nothing beside the copy is written. The sums begin with what is there, and add one row after
+ * another. */
 static void check_copies(const Isa *isa) {
-    enum { ROWS = 5, MAX = 80, ROW = 96 };
-    float *from = random_floats(1, ROWS * ROW);
-    _Alignas(64) float to[ROWS * ROW];
-    for (int past = 0; past < 2; past++)
-        for (int shift = 0; shift < 2; shift++)
-            for (int columns = 1; columns <= MAX; columns++) {
+    enum { ROWS = 37, MAX = 98, ROW = 112 };
+    static float from[ROWS * ROW], sums[MAX];
+    static _Alignas(64) float to[ROW * ROW];
+    void (*const copies[])(float *, size_t, const float *, size_t, int,
+                           int) = {isa->copy, isa->copy_past_cache, isa->transpose};
+    fill(from, 1, ROWS * ROW);
+    for (int rows = 1; rows <= ROWS; rows += 3)
+        for (int columns = 1; columns <= MAX; columns++)
+            for (int how = 0; how < 4; how++) {
+                bool transposes = how == 2, sums_too = how == 3;
+                int shift = rows % 2;
                 memset(to, 0, sizeof to);
-                (past ? isa->copy_past_cache : isa->copy)(to + shift, ROW, from, MAX, ROWS,
-                                                          columns);
-                for (int i = 0; i < ROWS * ROW; i++) {
+                for (int j = 0; j < MAX; j++) sums[j] = (float)j;
+                if (sums_too)
+                    isa->copy_and_sum(to + shift, ROW, from, MAX, rows, columns, sums);
+                else
+                    copies[how](to + shift, ROW, from, MAX, rows, columns);
+                for (int i = 0; i < ROW * ROW; i++) {
                     int row = i / ROW, column = i % ROW - shift;
-                    bool copied = column >= 0 && column < columns;
-                    assert_true(to[i] == (copied ? from[row * MAX + column] : 0));
+                    if (transposes) row = i % ROW - shift, column = i / ROW;
+                    bool copied = row >= 0 && row < rows && column >= 0 && column < columns;
+                    if (to[i] != (copied ? from[row * MAX + column] : 0))
+                        fail_msg("%s: copy %d of %d x %d", isa->name, how, rows, columns);
+                }
+                for (int j = 0; j < MAX; j++) {
+                    float sum = (float)j;
+                    for (int i = 0; i < rows && j < columns && sums_too; i++)
+                        sum += from[i * MAX + j];
+                    assert_true(sums[j] == sum);
                 }
             }
-    free(from);
 }
-
-static void test_copies(void **state) {
-    (void)state;
-    for_each_table(check_copies);
-}
-
-/* The sums begin with what is there, and add one row after another. */
-static void check_copies_with_sums(const Isa *isa) {
-    enum { ROWS = 21, MAX = 96, ROW = 100 };
-    float *from = random_floats(1, ROWS * ROW), to[ROWS * ROW], sums[MAX];
-    for (int columns = 1; columns <= MAX; columns++) {
-        memset(to, 0, sizeof to);
-        for (int j = 0; j < MAX; j++) sums[j] = (float)j;
-        isa->copy_and_sum(to, ROW, from, ROW, ROWS, columns, sums);
-        for (int j = 0; j < MAX; j++) {
-            float sum = (float)j;
-            for (int i = 0; i < ROWS; i++) {
-                assert_true(to[i * ROW + j] == (j < columns ? from[i * ROW + j] : 0));
-                sum += to[i * ROW + j];
-            }
-            assert_true(sums[j] == sum);
-        }
-    }
-    free(from);
-}
-
-static void test_copies_with_sums(void **state) {
-    (void)state;
-    for_each_table(check_copies_with_sums);
-}
+TEST_OF_EACH_TABLE(copies)
 
 /* All numbers of a few panels, and nothing behind them. */
 static void check_panels(const Isa *isa) {
     enum { MAX_ROWS = 19, PANELS = 3 };
     int width = isa->tile_columns, columns = PANELS * width, row = columns + 5;
-    size_t most = (size_t)(MAX_ROWS * columns);
-    float *from = random_floats(1, (size_t)(MAX_ROWS * row)), *to = random_floats(2, most + 1);
+    Arrays arrays = {.count = 0};
+    float *from = array(&arrays, (size_t)(MAX_ROWS * row));
+    float *to = array(&arrays, (size_t)(MAX_ROWS * columns) + 1);
     for (int rows = 1; rows <= MAX_ROWS; rows++) {
         float behind = to[rows * columns];
         isa->copy_panels(to, from, (size_t)row, rows, columns);
@@ -521,36 +449,29 @@ static void check_panels(const Isa *isa) {
                             from[i * row + j]);
         assert_true(to[rows * columns] == behind);
     }
-    free(from);
-    free(to);
+    free_arrays(&arrays);
 }
-
-static void test_panels(void **state) {
-    (void)state;
-    for_each_table(check_panels);
-}
+TEST_OF_EACH_TABLE(panels)
 
 /* ---- rows ---- */
 
 static void check_sums(const Isa *isa) {
-    float *a = random_floats(1, LONGEST), *b = random_floats(2, LONGEST), y[LONGEST];
+    float a[LONGEST], b[LONGEST], y[LONGEST];
+    fill(a, 1, LONGEST);
+    fill(b, 2, LONGEST);
     for (int n = 1; n <= LONGEST; n++) {
-        double dot = 0, size = 1;
-        for (int i = 0; i < n; i++) dot += (double)a[i] * (double)b[i], size += fabs((double)a[i]);
-        assert_near(isa->dot(a, b, (size_t)n), dot, 1e-6 * size);
+        Truth dot = {0, 1};
+        for (int i = 0; i < n; i++) add_term(&dot, (double)a[i] * (double)b[i]);
+        assert_near(isa->dot(a, b, (size_t)n), dot.sum, 1e-6 * dot.size);
         isa->sum(y, a, b, (size_t)n);
         for (int i = 0; i < n; i++) assert_true(y[i] == a[i] + b[i]);
         isa->add(y, b, (size_t)n);
         for (int i = 0; i < n; i++) assert_near(y[i], (double)a[i] + 2 * (double)b[i], 1e-6);
+        isa->axpby(y, 3, a, -2, (size_t)n);
+        for (int i = 0; i < n; i++) assert_near(y[i], (double)a[i] + 6 * (double)b[i], 1e-5);
     }
-    free(a);
-    free(b);
 }
-
-static void test_sums(void **state) {
-    (void)state;
-    for_each_table(check_sums);
-}
+TEST_OF_EACH_TABLE(sums)
 
 /* One query of attention: of each number of groups, and of heads that share values. */
 static void check_query(const Isa *isa) {
@@ -558,20 +479,18 @@ static void check_query(const Isa *isa) {
     const size_t gap = 5; /* between groups, rows and heads */
     for (int K = 1; K <= 150; K = K < 20 ? K + 1 : K + 13) {
         size_t stride = (size_t)K * KEY_GROUP + gap, v_row = (size_t)(K * HEADS) + gap;
-        float *q = random_floats(1, (size_t)K), *keys = random_floats(2, GROUPS * stride);
-        float *p = random_floats(3, HEADS * (KEYS + gap)), *v = random_floats(4, KEYS * v_row);
+        Arrays arrays = {.count = 0};
+        float *q = array(&arrays, (size_t)K), *keys = array(&arrays, GROUPS * stride);
+        float *p = array(&arrays, HEADS * (KEYS + gap)), *v = array(&arrays, KEYS * v_row);
         float scores[KEYS], y[HEADS * 150];
         for (int groups = 1; groups <= GROUPS; groups++) {
             isa->scores(scores, q, keys, stride, groups, K);
             for (size_t s = 0; s < (size_t)groups * KEY_GROUP; s++) {
                 const float *key = keys + s / KEY_GROUP * stride + s % KEY_GROUP;
-                double truth = 0, size = 0;
-                for (int c = 0; c < K; c++) {
-                    double term = (double)q[c] * (double)key[c * KEY_GROUP];
-                    truth += term;
-                    size += fabs(term);
-                }
-                assert_near(scores[s], truth, 1e-6 * size);
+                Truth truth = {0, 0};
+                for (int c = 0; c < K; c++)
+                    add_term(&truth, (double)q[c] * (double)key[c * KEY_GROUP]);
+                assert_near(scores[s], truth.sum, 1e-6 * truth.size);
             }
         }
         for (int heads = 1; heads <= HEADS; heads++) {
@@ -579,35 +498,25 @@ static void check_query(const Isa *isa) {
             isa->means(y, p, KEYS + gap, v, v_row, n, K, heads, group);
             for (int i = 0; i < heads * K; i++) {
                 const float *weights = p + (size_t)(i / K) * (KEYS + gap);
-                double truth = 0, size = 0;
-                for (size_t s = 0; s < (size_t)n; s++) {
-                    double term = (double)weights[s] *
-                                  (double)v[s * v_row + (size_t)(i / K / group * K + i % K)];
-                    truth += term;
-                    size += fabs(term);
-                }
-                assert_near(y[i], truth, 1e-6 * size);
+                const float *values = v + i / K / group * K + i % K;
+                Truth truth = {0, 0};
+                for (size_t s = 0; s < (size_t)n; s++)
+                    add_term(&truth, (double)weights[s] * (double)values[s * v_row]);
+                assert_near(y[i], truth.sum, 1e-6 * truth.size);
             }
         }
-        free(q);
-        free(keys);
-        free(p);
-        free(v);
+        free_arrays(&arrays);
     }
 }
-
-static void test_query(void **state) {
-    (void)state;
-    for_each_table(check_query);
-}
+TEST_OF_EACH_TABLE(query)
 
 static void check_softmax(const Isa *isa) {
     for (int n = 1; n <= LONGEST; n++) {
-        float *x = random_floats((uint64_t)n, LONGEST), p[LONGEST];
         const double scale = 1.7;
+        float x[LONGEST], p[LONGEST], lse;
         double sum = 0, plain = 0;
+        fill(x, (uint64_t)n, LONGEST);
         for (int i = 0; i < n; i++) sum += exp(scale * (double)x[i]), plain += exp((double)x[i]);
-        float lse;
         isa->softmax(p, LONGEST, &lse, x, (float)scale, 1, n);
         assert_near(lse, log(sum), 1e-6 * (1 + fabs(log(sum))));
         assert_near(isa->log_sum_exp(x, n), log(plain), 1e-6 * (1 + fabs(log(plain))));
@@ -615,17 +524,18 @@ static void check_softmax(const Isa *isa) {
             double truth = exp(scale * (double)x[i]) / sum;
             assert_near(p[i], truth, 2e-6 * truth);
         }
-        free(x);
     }
 }
+TEST_OF_EACH_TABLE(softmax)
 
 /* Two rows: each has its own lse and mean. */
 static void check_softmax_backward(const Isa *isa) {
     enum { ROW = LONGEST };
     const float lse[] = {0.5f, -1}, mean[] = {0.25f, 0}, scale = 1.5f;
     for (int n = 1; n <= LONGEST; n++) {
-        float *x = random_floats(1, 2 * ROW), *dp = random_floats(2, 2 * ROW), p[2 * ROW],
-              dx[2 * ROW];
+        float x[2 * ROW], dp[2 * ROW], p[2 * ROW], dx[2 * ROW];
+        fill(x, 1, 2 * ROW);
+        fill(dp, 2, 2 * ROW);
         memcpy(p, x, sizeof p);
         memcpy(dx, dp, sizeof dx);
         isa->softmax_backward(dx, p, ROW, lse, mean, scale, 2, n);
@@ -636,10 +546,9 @@ static void check_softmax_backward(const Isa *isa) {
             assert_near(p[i], beyond ? (double)x[i] : truth, 2e-6 * fabs(truth));
             assert_near(dx[i], beyond ? (double)dp[i] : of_dx, 2e-6 * fabs(of_dx));
         }
-        free(x);
-        free(dp);
     }
 }
+TEST_OF_EACH_TABLE(softmax_backward)
 
 static void check_mask(const Isa *isa) {
     const int columns = (int)whole_vectors(isa, LONGEST - 16);
@@ -655,13 +564,7 @@ static void check_mask(const Isa *isa) {
             }
         }
 }
-
-static void test_softmax(void **state) {
-    (void)state;
-    for_each_table(check_softmax);
-    for_each_table(check_softmax_backward);
-    for_each_table(check_mask);
-}
+TEST_OF_EACH_TABLE(mask)
 
 /* y = e^x by the backward of softmax */
 static void exponentials(const Isa *isa, float *y, const float *x, int n) {
@@ -689,189 +592,92 @@ static void check_exponential(const Isa *isa) {
     assert_true(y[0] == 0 && y[1] == 0 && y[2] == 0 && isnan(y[3]));
     assert_true(y[4] > 1e38f && y[5] > 1e38f);
 }
-
-static void test_exponential(void **state) {
-    (void)state;
-    for_each_table(check_exponential);
-}
+TEST_OF_EACH_TABLE(exponential)
 
 /* Masks are minus infinity. A NaN must stay a NaN. */
 static void check_odd_numbers(const Isa *isa) {
-    float x[40], p[40];
+    float x[40], p[40], lse;
     for (int i = 0; i < 40; i++) x[i] = i % 3 ? -INFINITY : 1;
-    float lse;
     isa->softmax(p, 40, &lse, x, 1, 1, 40);
     for (int i = 0; i < 40; i++) assert_near(p[i], i % 3 ? 0 : 1.0 / 14, 1e-7);
     x[37] = NAN;
     isa->softmax(p, 40, &lse, x, 1, 1, 40);
     assert_true(isnan(lse) && isnan(isa->log_sum_exp(x, 40)));
 }
+TEST_OF_EACH_TABLE(odd_numbers)
 
-static void test_odd_numbers(void **state) {
-    (void)state;
-    for_each_table(check_odd_numbers);
-}
+/* ---- activations ---- */
 
-/* ---- GELU, LayerNorm ---- */
-
-static double gelu_of(double x) {
-    return 0.5 * x * (1 + tanh(sqrt(2 / acos(-1.0)) * (x + 0.044715 * x * x * x)));
-}
-
-static void check_gelu(const Isa *isa) {
-    float x[LONGEST], dy[LONGEST], y[LONGEST], dx[LONGEST], again[LONGEST];
-    for (int n = 1; n <= LONGEST; n++) {
-        for (int i = 0; i < n; i++) {
-            x[i] = (float)(20.0 * i / LONGEST - 10);
-            dy[i] = (float)(i % 5) - 2;
-        }
-        isa->gelu(y, x, (size_t)n);
-        isa->gelu_backward(dx, again, x, dy, (size_t)n);
-        for (int i = 0; i < n; i++) {
-            double at = (double)x[i], h = 1e-5;
-            double slope = (gelu_of(at + h) - gelu_of(at - h)) / (2 * h);
-            assert_near(y[i], gelu_of(at), 2e-6);
-            assert_near(again[i], gelu_of(at), 2e-6);
-            assert_near(dx[i], slope * (double)dy[i], 5e-6);
-        }
-    }
-}
-
-static void test_gelu(void **state) {
-    (void)state;
-    for_each_table(check_gelu);
-}
-
-/* Both activations where the exponential is beyond its range, and of NaN. SwiGLU's gate has a wider
- * range in which it is neither 0 nor itself. */
-static void check_far(const Isa *isa) {
-    float x[] = {-1e6f, -300, -90, -70, 70, 90, 300, 1e6f, NAN}, y[9], again[9], dx[9], dup[9];
-    float up[] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
-    for (int swiglu = 0; swiglu < 2; swiglu++) {
-        if (swiglu) {
-            isa->swiglu(y, x, up, 9);
-            isa->swiglu_backward(dx, dup, again, x, up, up, 9);
-        } else {
-            isa->gelu(y, x, 9);
-            isa->gelu_backward(dx, again, x, up, 9);
-        }
-        for (int i = 0; i < 8; i++) {
-            assert_near(y[i], i < 4 ? 0 : (double)x[i], i < 4 ? 1e-20 : (double)x[i] * 1e-6);
-            assert_near(again[i], y[i], i < 4 ? 1e-20 : 0);
-            assert_near(dx[i], i < 4 ? 0 : 1, 1e-6);
-        }
-        assert_true(isnan(y[8]) && isnan(again[8]) && isnan(dx[8]));
-    }
-}
-
-static void test_far(void **state) {
-    (void)state;
-    for_each_table(check_far);
-}
-
-static void check_normalize(const Isa *isa) {
-    for (int n = 2; n <= LONGEST; n++) {
-        float *x = random_floats(1, LONGEST), *w = random_floats(2, LONGEST);
-        float *b = random_floats(3, LONGEST), *dy = random_floats(4, LONGEST);
-        float y[LONGEST], again[LONGEST], dx[LONGEST], dw[LONGEST], db[LONGEST], mean, rstd;
-        double mu = 0, variance = 0, g_mean = 0, gx_mean = 0;
-        for (int i = 0; i < n; i++) mu += (double)x[i] / n;
-        for (int i = 0; i < n; i++) variance += pow((double)x[i] - mu, 2) / n;
-        double scale = 1 / sqrt(variance + 1e-5);
-        for (int i = 0; i < n; i++) {
-            g_mean += (double)dy[i] * (double)w[i] / n;
-            gx_mean += (double)dy[i] * (double)w[i] * ((double)x[i] - mu) * scale / n;
-            dx[i] = dw[i] = db[i] = 1; /* added to */
-        }
-        isa->normalize(y, &mean, &rstd, x, w, b, n);
-        isa->normalize_recompute(again, x, mean, rstd, w, b, n);
-        isa->normalize_backward(dx, dw, db, dy, x, mean, rstd, w, n);
-        assert_near(mean, mu, 1e-6);
-        assert_near(rstd, scale, 1e-5 * scale);
-        for (int i = 0; i < n; i++) {
-            double hat = ((double)x[i] - mu) * scale, g = (double)dy[i] * (double)w[i];
-            assert_near(y[i], hat * (double)w[i] + (double)b[i], 1e-5);
-            assert_near(again[i], y[i], 1e-6);
-            assert_near(dx[i], 1 + scale * (g - g_mean - hat * gx_mean), 1e-5 * (1 + scale));
-            assert_near(dw[i], 1 + (double)dy[i] * hat, 1e-5);
-            assert_near(db[i], 1 + (double)dy[i], 1e-6);
-        }
-        x[n - 1] = 1e20f; /* its square overflows: the others are not 0 then */
-        isa->normalize(y, &mean, &rstd, x, w, b, n);
-        assert_true(isnan(y[0]) && isnan(y[n - 1]));
-        free(x);
-        free(w);
-        free(b);
-        free(dy);
-    }
-}
-
-static void test_normalize(void **state) {
-    (void)state;
-    for_each_table(check_normalize);
-}
-
-static void check_rms_normalize(const Isa *isa) {
-    for (int n = 1; n <= LONGEST; n++) {
-        float *x = random_floats(1, LONGEST), *w = random_floats(2, LONGEST);
-        float *dy = random_floats(4, LONGEST);
-        float y[LONGEST], again[LONGEST], dx[LONGEST], dw[LONGEST], rstd;
-        double square = 0, gx_mean = 0;
-        for (int i = 0; i < n; i++) square += (double)x[i] * (double)x[i] / n;
-        double scale = 1 / sqrt(square + 1e-6);
-        for (int i = 0; i < n; i++) {
-            gx_mean += (double)dy[i] * (double)w[i] * (double)x[i] * scale / n;
-            dx[i] = dw[i] = 1; /* added to */
-        }
-        isa->rms_normalize(y, &rstd, x, w, n);
-        isa->rms_normalize_recompute(again, x, rstd, w, n);
-        isa->rms_normalize_backward(dx, dw, dy, x, rstd, w, n);
-        assert_near(rstd, scale, 1e-5 * scale);
-        for (int i = 0; i < n; i++) {
-            double hat = (double)x[i] * scale, g = (double)dy[i] * (double)w[i];
-            assert_near(y[i], hat * (double)w[i], 1e-5);
-            assert_near(again[i], y[i], 1e-6);
-            assert_near(dx[i], 1 + scale * (g - hat * gx_mean), 1e-5 * (1 + scale));
-            assert_near(dw[i], 1 + (double)dy[i] * hat, 1e-5);
-        }
-        x[n - 1] = 1e20f; /* its square overflows: the others are not 0 then */
-        isa->rms_normalize(y, &rstd, x, w, n);
-        assert_true(isnan(y[0]) && isnan(y[n - 1]));
-        free(x);
-        free(w);
-        free(dy);
-    }
-}
-
-static void test_rms_normalize(void **state) {
-    (void)state;
-    for_each_table(check_rms_normalize);
+static double gelu_of(double x, double up) {
+    return 0.5 * x * (1 + tanh(sqrt(2 / acos(-1.0)) * (x + 0.044715 * x * x * x))) * up;
 }
 
 static double swiglu_of(double gate, double up) {
     return gate / (1 + exp(-gate)) * up;
 }
 
-static void check_swiglu(const Isa *isa) {
-    float gate[LONGEST], up[LONGEST], y[LONGEST], again[LONGEST], dgate[LONGEST], dup[LONGEST];
-    for (int n = 1; n <= LONGEST; n++) {
-        for (int i = 0; i < n; i++) {
-            gate[i] = (float)(20.0 * i / LONGEST - 10);
-            up[i] = (float)(i % 7) - 3;
-            dgate[i] = (float)(i % 5) - 2; /* dy, which may be the same array */
-        }
-        isa->swiglu(y, gate, up, (size_t)n);
-        isa->swiglu_backward(dgate, dup, again, gate, up, dgate, (size_t)n);
-        for (int i = 0; i < n; i++) {
-            double g = (double)gate[i], u = (double)up[i], dy = i % 5 - 2, h = 1e-5;
-            double slope = (swiglu_of(g + h, u) - swiglu_of(g - h, u)) / (2 * h);
-            assert_near(y[i], swiglu_of(g, u), 5e-6);
-            assert_near(again[i], y[i], 1e-6);
-            assert_near(dgate[i], dy * slope, 2e-5);
-            assert_near(dup[i], dy * swiglu_of(g, 1), 5e-6);
-        }
+/* y = f(x) up, and its gradients; GELU has no `up`. */
+typedef struct {
+    double (*of)(double x, double up);
+    double of_y, of_dx; /* tolerances */
+    float y[LONGEST], again[LONGEST], dx[LONGEST], dup[LONGEST];
+} Activation;
+
+/* Calls both kernels of one of the two. dx may be dy. */
+static void activate(const Isa *isa, Activation *a, const float *x, const float *up,
+                     const float *dy, size_t n) {
+    memcpy(a->dx, dy, n * sizeof *dy);
+    if (a->of == swiglu_of) {
+        isa->swiglu(a->y, x, up, n);
+        isa->swiglu_backward(a->dx, a->dup, a->again, x, up, a->dx, n);
+    } else {
+        isa->gelu(a->y, x, n);
+        isa->gelu_backward(a->dx, a->again, x, a->dx, n);
     }
 }
+
+static void check_activations(const Isa *isa) {
+    static Activation both[] = {{.of = gelu_of, .of_y = 2e-6, .of_dx = 5e-6},
+                                {.of = swiglu_of, .of_y = 5e-6, .of_dx = 2e-5}};
+    float x[LONGEST], up[LONGEST], dy[LONGEST];
+    for (int i = 0; i < LONGEST; i++) {
+        x[i] = (float)(20.0 * i / LONGEST - 10);
+        dy[i] = (float)(i % 5) - 2;
+    }
+    for (Activation *a = both; a < both + 2; a++)
+        for (int n = 1; n <= LONGEST; n++) {
+            for (int i = 0; i < n; i++) up[i] = a->of == swiglu_of ? (float)(i % 7) - 3 : 1;
+            activate(isa, a, x, up, dy, (size_t)n);
+            for (int i = 0; i < n; i++) {
+                double at = (double)x[i], u = (double)up[i], d = (double)dy[i], h = 1e-5;
+                double slope = (a->of(at + h, u) - a->of(at - h, u)) / (2 * h);
+                assert_near(a->y[i], a->of(at, u), a->of_y);
+                assert_near(a->again[i], a->of(at, u), a->of_y);
+                assert_near(a->again[i], a->y[i], 1e-6);
+                assert_near(a->dx[i], slope * d, a->of_dx);
+                if (a->of == swiglu_of) assert_near(a->dup[i], d * a->of(at, 1), a->of_y);
+            }
+        }
+}
+TEST_OF_EACH_TABLE(activations)
+
+/* Both activations where the exponential is beyond its range, and of NaN. SwiGLU's gate has a wider
+ * range in which it is neither 0 nor itself. */
+static void check_far(const Isa *isa) {
+    const float x[] = {-1e6f, -300, -90, -70, 70, 90, 300, 1e6f, NAN};
+    const float ones[] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+    for (int swiglu = 0; swiglu < 2; swiglu++) {
+        Activation a = {.of = swiglu ? swiglu_of : gelu_of};
+        activate(isa, &a, x, ones, ones, 9);
+        for (int i = 0; i < 8; i++) {
+            assert_near(a.y[i], i < 4 ? 0 : (double)x[i], i < 4 ? 1e-20 : (double)x[i] * 1e-6);
+            assert_near(a.again[i], a.y[i], i < 4 ? 1e-20 : 0);
+            assert_near(a.dx[i], i < 4 ? 0 : 1, 1e-6);
+        }
+        assert_true(isnan(a.y[8]) && isnan(a.again[8]) && isnan(a.dx[8]));
+    }
+}
+TEST_OF_EACH_TABLE(far)
 
 /* The power of two in both activations: where the gate is near 0, its error is not hidden. */
 static void check_power_of_two(const Isa *isa) {
@@ -887,14 +693,64 @@ static void check_power_of_two(const Isa *isa) {
         worst = fmax(worst, fabs((double)y[i] / swiglu_of((double)gate[i], 1) - 1));
     if (!(worst < 3e-7)) fail_msg("%s: relative error %g", isa->name, worst);
 }
+TEST_OF_EACH_TABLE(power_of_two)
 
-static void test_swiglu(void **state) {
-    (void)state;
-    for_each_table(check_swiglu);
-    for_each_table(check_power_of_two);
+/* ---- normalization, rotation ---- */
+
+/* LayerNorm, and RMSNorm, which has no mean and no b. */
+static void check_normalize_of(const Isa *isa, bool rms, int n) {
+    float x[LONGEST], w[LONGEST], b[LONGEST], dy[LONGEST], mean = 0, rstd;
+    float y[LONGEST], again[LONGEST], dx[LONGEST], dw[LONGEST], db[LONGEST];
+    double mu = 0, variance = 0, g_mean = 0, gx_mean = 0;
+    fill(x, 1, LONGEST);
+    fill(w, 2, LONGEST);
+    fill(b, 3, LONGEST);
+    fill(dy, 4, LONGEST);
+    for (int i = 0; i < n && !rms; i++) mu += (double)x[i] / n;
+    for (int i = 0; i < n; i++) variance += pow((double)x[i] - mu, 2) / n;
+    double scale = 1 / sqrt(variance + (rms ? 1e-6 : 1e-5));
+    for (int i = 0; i < n; i++) {
+        if (!rms) g_mean += (double)dy[i] * (double)w[i] / n;
+        gx_mean += (double)dy[i] * (double)w[i] * ((double)x[i] - mu) * scale / n;
+        dx[i] = dw[i] = db[i] = 1; /* added to */
+        if (rms) b[i] = 0;
+    }
+    if (rms) {
+        isa->rms_normalize(y, &rstd, x, w, n);
+        isa->rms_normalize_recompute(again, x, rstd, w, n);
+        isa->rms_normalize_backward(dx, dw, dy, x, rstd, w, n);
+    } else {
+        isa->normalize(y, &mean, &rstd, x, w, b, n);
+        isa->normalize_recompute(again, x, mean, rstd, w, b, n);
+        isa->normalize_backward(dx, dw, db, dy, x, mean, rstd, w, n);
+    }
+    assert_near(mean, mu, 1e-6);
+    assert_near(rstd, scale, 1e-5 * scale);
+    for (int i = 0; i < n; i++) {
+        double hat = ((double)x[i] - mu) * scale, g = (double)dy[i] * (double)w[i];
+        assert_near(y[i], hat * (double)w[i] + (double)b[i], 1e-5);
+        assert_near(again[i], y[i], 1e-6);
+        assert_near(dx[i], 1 + scale * (g - g_mean - hat * gx_mean), 1e-5 * (1 + scale));
+        assert_near(dw[i], 1 + (double)dy[i] * hat, 1e-5);
+        assert_near(db[i], rms ? 1 : 1 + (double)dy[i], 1e-6);
+    }
+    x[n - 1] = 1e20f; /* its square overflows: the others are not 0 then */
+    if (rms)
+        isa->rms_normalize(y, &rstd, x, w, n);
+    else
+        isa->normalize(y, &mean, &rstd, x, w, b, n);
+    assert_true(isnan(y[0]) && isnan(y[n - 1]));
 }
 
-/* Rotates and rotates back in place; also axpby. */
+static void check_normalize(const Isa *isa) {
+    for (int n = 1; n <= LONGEST; n++) {
+        if (n > 1) check_normalize_of(isa, false, n);
+        check_normalize_of(isa, true, n);
+    }
+}
+TEST_OF_EACH_TABLE(normalize)
+
+/* Rotates, and rotates back in place. */
 static void check_rotate(const Isa *isa) {
     float x[2 * LONGEST], y[2 * LONGEST], cosine[LONGEST], sine[LONGEST];
     for (int half = 1; half <= LONGEST; half++) {
@@ -912,25 +768,19 @@ static void check_rotate(const Isa *isa) {
         }
         isa->rotate(y, y, cosine, sine, -1, half);
         for (int i = 0; i < 2 * half; i++) assert_near(y[i], x[i], 1e-5 * LONGEST);
-        isa->axpby(y, 3, x, -2, (size_t)half);
-        for (int i = 0; i < half; i++) assert_near(y[i], x[i], 1e-4 * LONGEST);
     }
 }
-
-static void test_rotate(void **state) {
-    (void)state;
-    for_each_table(check_rotate);
-}
+TEST_OF_EACH_TABLE(rotate)
 
 /* ---- causal convolution ---- */
 
 enum { TAPS = 6, TOKENS = 9 };
 
 /* x has rows before and after row 0, which `x` points to. */
-static void check_convolution(const Isa *isa, const float *x, const float *dy, const float *taps,
-                              int K, int n) {
+static void check_convolution_of(const Isa *isa, const float *x, const float *dy, const float *taps,
+                                 int K, int n) {
     const ptrdiff_t row = LONGEST;
-    float y[LONGEST] = {0}, *sums = random_floats(4, TAPS * LONGEST);
+    float y[LONGEST] = {0}, sums[TAPS * LONGEST], before[TAPS * LONGEST];
     for (ptrdiff_t next = -row; next <= row; next += 2 * row) {
         isa->convolve(y, x, next, taps, LONGEST, K, n);
         for (int i = 0; i < LONGEST; i++) {
@@ -940,8 +790,9 @@ static void check_convolution(const Isa *isa, const float *x, const float *dy, c
             assert_near(y[i], truth, 1e-5);
         }
     }
+    fill(sums, 4, TAPS * LONGEST);
+    memcpy(before, sums, sizeof before);
     isa->convolve_gradients(sums, dy, x, LONGEST, TOKENS, K, n);
-    float *before = random_floats(4, TAPS * LONGEST);
     for (int k = 0; k < TAPS; k++)
         for (int i = 0; i < LONGEST; i++) {
             double truth = (double)before[k * row + i];
@@ -949,25 +800,18 @@ static void check_convolution(const Isa *isa, const float *x, const float *dy, c
                 truth += (double)dy[t * row + i] * (double)x[(t - k) * row + i];
             assert_near(sums[k * row + i], truth, 1e-5);
         }
-    free(sums);
-    free(before);
 }
 
-static void check_convolutions(const Isa *isa) {
-    float *x = random_floats(1, (TAPS + TOKENS) * LONGEST);
-    float *dy = random_floats(2, TOKENS * LONGEST), *taps = random_floats(3, TAPS * LONGEST);
+static void check_convolution(const Isa *isa) {
+    static float x[(TAPS + TOKENS) * LONGEST], dy[TOKENS * LONGEST], taps[TAPS * LONGEST];
+    fill(x, 1, (TAPS + TOKENS) * LONGEST);
+    fill(dy, 2, TOKENS * LONGEST);
+    fill(taps, 3, TAPS * LONGEST);
     for (int K = 0; K <= TAPS; K++)
         for (int n = 1; n <= LONGEST; n += 3)
-            check_convolution(isa, x + TAPS * LONGEST, dy, taps, K, n);
-    free(x);
-    free(dy);
-    free(taps);
+            check_convolution_of(isa, x + TAPS * LONGEST, dy, taps, K, n);
 }
-
-static void test_convolution(void **state) {
-    (void)state;
-    for_each_table(check_convolutions);
-}
+TEST_OF_EACH_TABLE(convolution)
 
 /* ---- dropout, AdamW ---- */
 
@@ -996,11 +840,7 @@ static void check_dropout(const Isa *isa) {
     tables[0]->dropout(z, x, mask, WIDE);
     assert_memory_equal(y, z, sizeof y);
 }
-
-static void test_dropout(void **state) {
-    (void)state;
-    for_each_table(check_dropout);
-}
+TEST_OF_EACH_TABLE(dropout)
 
 static void check_adamw(const Isa *isa) {
     AdamW step = {.learning_rate = 0.01f,
@@ -1011,14 +851,16 @@ static void check_adamw(const Isa *isa) {
                   .correction1 = 0.19f,
                   .correction2 = 0.0975f,
                   .gradient_scale = 0.5f};
+    float w[LONGEST], m[LONGEST], v[LONGEST], g[LONGEST], w0[LONGEST], m0[LONGEST], v0[LONGEST];
+    fill(w0, 1, LONGEST);
+    fill(m0, 2, LONGEST);
+    fill(v0, 3, LONGEST);
+    fill(g, 4, LONGEST);
+    for (int i = 0; i < LONGEST; i++) v0[i] = v0[i] * v0[i];
     for (int n = 1; n <= LONGEST; n++) {
-        float *w = random_floats(1, LONGEST), *m = random_floats(2, LONGEST);
-        float *v = random_floats(3, LONGEST), *g = random_floats(4, LONGEST);
-        float w0[LONGEST], m0[LONGEST], v0[LONGEST];
-        for (int i = 0; i < LONGEST; i++) v[i] = v[i] * v[i];
-        memcpy(w0, w, sizeof w0);
-        memcpy(m0, m, sizeof m0);
-        memcpy(v0, v, sizeof v0);
+        memcpy(w, w0, sizeof w);
+        memcpy(m, m0, sizeof m);
+        memcpy(v, v0, sizeof v);
         isa->adamw(w, m, v, g, step, (size_t)n);
         for (int i = 0; i < LONGEST; i++) {
             double grad = 0.5 * (double)g[i];
@@ -1030,17 +872,9 @@ static void check_adamw(const Isa *isa) {
             assert_near(m[i], i < n ? first : (double)m0[i], 1e-6);
             assert_near(v[i], i < n ? second : (double)v0[i], 1e-5);
         }
-        free(w);
-        free(m);
-        free(v);
-        free(g);
     }
 }
-
-static void test_adamw(void **state) {
-    (void)state;
-    for_each_table(check_adamw);
-}
+TEST_OF_EACH_TABLE(adamw)
 
 /* ---- the same bits ---- */
 
@@ -1049,12 +883,6 @@ static void test_adamw(void **state) {
 extern const Isa isa_portable;
 
 enum { ARRAYS = 8 };
-
-/* Random arrays, the same at each call, for a kernel to read and change. */
-static void fill_arrays(float x[ARRAYS][LONGEST]) {
-    for (size_t i = 0; i < ARRAYS * LONGEST; i++)
-        x[i / LONGEST][i % LONGEST] = (float)random_normal(9, (uint64_t)i);
-}
 
 /* y[n] = the whole numbers of round_to_16 */
 static void round_into(const Isa *isa, float *y, const float *x, int n) {
@@ -1101,33 +929,18 @@ static bool call_kernel(const Isa *isa, int which, float x[ARRAYS][LONGEST], int
 /* The bits of a product with as many terms as several blocks. */
 static void multiply_with(const Isa *isa, const Products *products, bool accumulate, float *c) {
     enum { M = 17, N = 70, K = 600 };
-    float *a = random_floats(1, M * K), *b = random_floats(2, N * K), *packed;
-    float *bias = random_floats(3, N), *sums = random_floats(4, M);
-    Error err;
-    Team *team;
-    assert_ok(team_open(&team, isa, products, 1, 0, &err), err);
-    packed = malloc(products->packed_size(isa, K, N) * sizeof *packed);
-    assert_non_null(packed);
+    Arrays arrays = {.count = 0};
+    float *a = array(&arrays, M * K), *b = array(&arrays, N * K);
+    Product product = product_of(c, a, b, M, N, K, accumulate ? ACCUMULATE | A_TRANSPOSED : 0);
+    Team *team = team_of(isa, products, 1);
+    product.sums = array(&arrays, M);
+    product.bias = array(&arrays, N);
+    product.packed = array(&arrays, products->packed_size(isa, K, N));
     for (int i = 0; i < M * N; i++) c[i] = 0.1f;
-    Product product = {.c = c,
-                       .sums = sums,
-                       .packed = packed,
-                       .bias = bias,
-                       .c_row = N,
-                       .a = {a, accumulate ? 1 : K, accumulate ? M : 1},
-                       .b = {b, N, 1},
-                       .M = M,
-                       .N = N,
-                       .K = K,
-                       .accumulate = accumulate};
     team_run(team, 1, product_work, &product);
-    memcpy(c + M * N, sums, M * sizeof *c);
+    memcpy(c + M * N, product.sums, M * sizeof *c);
     team_close(team);
-    free(a);
-    free(b);
-    free(packed);
-    free(bias);
-    free(sums);
+    free_arrays(&arrays);
 }
 
 static void check_same_bits(const Isa *isa) {
@@ -1135,8 +948,8 @@ static void check_same_bits(const Isa *isa) {
     float c[17 * 71], other[17 * 71];
     for (int which = 0; call_kernel(isa, which, ours, 1); which++)
         for (int n = 2; n <= LONGEST; n++) {
-            fill_arrays(ours);
-            fill_arrays(theirs);
+            fill(ours[0], 9, ARRAYS * LONGEST);
+            memcpy(theirs, ours, sizeof theirs);
             call_kernel(isa, which, ours, n);
             call_kernel(&isa_portable, which, theirs, n);
             if (memcmp(ours, theirs, sizeof ours) != 0)
@@ -1164,7 +977,7 @@ static void test_same_bits(void **state) {
 #endif
 }
 
-/* ---- choice and shares ---- */
+/* ---- choice ---- */
 
 static void test_forced_table(void **state) {
     (void)state;
@@ -1182,125 +995,21 @@ static void test_forced_table(void **state) {
     assert_ptr_equal(isa_choose(&err), tables[count - 1]);
 }
 
-/* The shares of all threads together are the whole range. */
-static void test_shares(void **state) {
-    (void)state;
-    for (int threads = 1; threads <= 7; threads++)
-        for (size_t grain = 1; grain <= 16; grain += 5)
-            for (size_t count = 0; count <= 100; count++) {
-                size_t next = 0;
-                for (int thread = 0; thread < threads; thread++) {
-                    Thread k = {.index = thread, .count = threads};
-                    Share share = team_share(&k, count, grain);
-                    assert_true(share.begin == next && share.end >= share.begin);
-                    assert_true(share.end == count || share.end % grain == 0);
-                    next = share.end;
-                }
-                assert_true(next == count);
-            }
-}
-
-enum { ROUNDS = 1000, SIZE = 64 };
-
-/* Each thread writes its own element, waits at the barrier, and reads all elements. */
-static void take_turns(const Thread *thread, void *argument) {
-    int *board = argument;
-    for (int round = 1; round <= ROUNDS; round++) {
-        board[thread->index] = round;
-        team_barrier(thread);
-        for (int i = 0; i < thread->count; i++)
-            if (board[i] != round) board[SIZE] = 1;
-        team_barrier(thread);
-    }
-}
-
-static void test_barrier(void **state) {
-    (void)state;
-    Error err;
-    Team *team;
-    int processors = threads_processors();
-    const int sizes[] = {2, 5, processors < SIZE ? processors : SIZE,
-                         processors + 3 < SIZE ? processors + 3 : SIZE};
-    for (int i = 0; i < 4; i++) {
-        int board[SIZE + 1] = {0};
-        assert_ok(team_open(&team, isa_choose(&err), &float32_products, sizes[i], 0, &err), err);
-        team_run(team, sizes[i], take_turns, board);
-        assert_int_equal(board[0], ROUNDS);
-        assert_int_equal(board[SIZE], 0);
-        team_close(team);
-    }
-}
-
-/* The parts of all threads cover a matrix once. Sixteen threads pack less than if each packed all
- * of the shorter side, and a narrow matrix has work for more threads than it has column grains. */
-static void test_parts(void **state) {
-    (void)state;
-    enum { SIDE = 130 };
-    static const int sides[][2] = {{1, 1}, {5, 130}, {65, 128}, {128, 128}, {130, 17}};
-    for (size_t i = 0; i < sizeof sides / sizeof *sides; i++)
-        for (int count = 1; count <= 17; count++) {
-            int rows = sides[i][0], columns = sides[i][1], covered[SIDE][SIDE] = {{0}};
-            for (int t = 0; t < count; t++) {
-                Thread thread = {.index = t, .count = count};
-                Part part = team_part(&thread, rows, columns, 6, 16);
-                if (count == 16 && rows == 128) assert_true(part.rows <= 36 && part.columns <= 32);
-                for (int r = part.row; r < part.row + part.rows; r++)
-                    for (int c = part.column; c < part.column + part.columns; c++) covered[r][c]++;
-            }
-            for (int r = 0; r < rows; r++)
-                for (int c = 0; c < columns; c++) assert_int_equal(covered[r][c], 1);
-        }
-}
-
-/* Each half of the work is done by a whole team: half of the threads, or all of an odd number. */
-static void test_halves(void **state) {
-    (void)state;
-    for (int count = 1; count <= 9; count++)
-        for (int part = 0; part < 2; part++) {
-            int members = 0, expected = count % 2 ? count : count / 2;
-            for (int t = 0; t < count; t++) {
-                Thread thread = {.index = t, .count = count}, member;
-                if (!team_half(&thread, part, &member)) continue;
-                assert_int_equal(member.count, expected);
-                assert_int_equal(member.index, members++);
-                if (count % 2 == 0) assert_int_equal(t / expected, part);
-            }
-            assert_int_equal(members, expected);
-        }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_products),
-        cmocka_unit_test(test_bf16_products),
-        cmocka_unit_test(test_narrow),
-        cmocka_unit_test(test_narrow_odd_numbers),
-        cmocka_unit_test(test_transpose),
-        cmocka_unit_test(test_copies),
-        cmocka_unit_test(test_copies_with_sums),
-        cmocka_unit_test(test_panels),
-        cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_softmax),
-        cmocka_unit_test(test_exponential),
-        cmocka_unit_test(test_odd_numbers),
-        cmocka_unit_test(test_gelu),
-        cmocka_unit_test(test_far),
-        cmocka_unit_test(test_normalize),
-        cmocka_unit_test(test_rms_normalize),
-        cmocka_unit_test(test_swiglu),
-        cmocka_unit_test(test_rotate),
-        cmocka_unit_test(test_convolution),
-        cmocka_unit_test(test_dropout),
-        cmocka_unit_test(test_adamw),
-        cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_products),     cmocka_unit_test(test_bf16_products),
+        cmocka_unit_test(test_narrow),       cmocka_unit_test(test_narrow_odd_numbers),
+        cmocka_unit_test(test_int8),         cmocka_unit_test(test_int8_extremes),
+        cmocka_unit_test(test_copies),       cmocka_unit_test(test_panels),
+        cmocka_unit_test(test_sums),         cmocka_unit_test(test_query),
+        cmocka_unit_test(test_softmax),      cmocka_unit_test(test_softmax_backward),
+        cmocka_unit_test(test_mask),         cmocka_unit_test(test_exponential),
+        cmocka_unit_test(test_odd_numbers),  cmocka_unit_test(test_activations),
+        cmocka_unit_test(test_far),          cmocka_unit_test(test_power_of_two),
+        cmocka_unit_test(test_normalize),    cmocka_unit_test(test_rotate),
+        cmocka_unit_test(test_convolution),  cmocka_unit_test(test_dropout),
+        cmocka_unit_test(test_adamw),        cmocka_unit_test(test_same_bits),
         cmocka_unit_test(test_forced_table),
-        cmocka_unit_test(test_shares),
-        cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_halves),
-        cmocka_unit_test(test_barrier),
-        cmocka_unit_test(test_query),
-        cmocka_unit_test(test_int8),
-        cmocka_unit_test(test_int8_extremes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,15 @@
 /* test_threads.c - a group of threads: each index works once, all meet at barriers, sleepers wake,
- * and signals stay with the calling thread. */
+ * and signals stay with the calling thread. A team divides its work without gaps. */
 #include "tests/support.h"
 #include "tests/system.h"
 #include "base/threads.h"
+#include "model/kernels/team.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
 
-enum { MOST = 9, ROUNDS = 300 };
+enum { MOST = 9, SIZE = 64, ROUNDS = 300 };
 
 typedef struct {
     Threads *threads;
@@ -72,7 +73,7 @@ static void test_sleepers(void **state) {
 
 typedef struct {
     Threads *threads;
-    int board[MOST], wrong[MOST];
+    int board[SIZE], wrong[SIZE];
 } Turns;
 
 /* Each thread writes its own element, waits, and reads all elements. */
@@ -89,7 +90,10 @@ static void take_turns(void *argument, int index, int count) {
 static void test_barrier(void **state) {
     (void)state;
     Error err;
-    for (int most = 1; most <= MOST; most += 4) { /* more than there are processors, too */
+    const int more = threads_processors() + 3;
+    const int sizes[] = {1, 2, 5, MOST, more < SIZE ? more : SIZE};
+    for (int size = 0; size < 5; size++) {
+        int most = sizes[size];
         Turns t = {.threads = NULL};
         assert_ok(threads_open(&t.threads, most, &err), err);
         run(t.threads, most, take_turns, &t);
@@ -111,12 +115,70 @@ static void test_nothing_to_do(void **state) {
     assert_true(threads_processors() >= 1);
 }
 
+/* ---- a team ---- */
+
+/* The shares of all threads together are the whole range. */
+static void test_shares(void **state) {
+    (void)state;
+    for (int threads = 1; threads <= 7; threads++)
+        for (size_t grain = 1; grain <= 16; grain += 5)
+            for (size_t count = 0; count <= 100; count++) {
+                size_t next = 0;
+                for (int thread = 0; thread < threads; thread++) {
+                    Thread k = {.index = thread, .count = threads};
+                    Share share = team_share(&k, count, grain);
+                    assert_true(share.begin == next && share.end >= share.begin);
+                    assert_true(share.end == count || share.end % grain == 0);
+                    next = share.end;
+                }
+                assert_true(next == count);
+            }
+}
+
+/* The parts of all threads cover a matrix once. Sixteen threads pack less than if each packed all
+ * of the shorter side, and a narrow matrix has work for more threads than it has column grains. */
+static void test_parts(void **state) {
+    (void)state;
+    enum { SIDE = 130 };
+    static const int sides[][2] = {{1, 1}, {5, 130}, {65, 128}, {128, 128}, {130, 17}};
+    for (size_t i = 0; i < sizeof sides / sizeof *sides; i++)
+        for (int count = 1; count <= 17; count++) {
+            int rows = sides[i][0], columns = sides[i][1], covered[SIDE][SIDE] = {{0}};
+            for (int t = 0; t < count; t++) {
+                Thread thread = {.index = t, .count = count};
+                Part part = team_part(&thread, rows, columns, 6, 16);
+                if (count == 16 && rows == 128) assert_true(part.rows <= 36 && part.columns <= 32);
+                for (int r = part.row; r < part.row + part.rows; r++)
+                    for (int c = part.column; c < part.column + part.columns; c++) covered[r][c]++;
+            }
+            for (int r = 0; r < rows; r++)
+                for (int c = 0; c < columns; c++) assert_int_equal(covered[r][c], 1);
+        }
+}
+
+/* Each half of the work is done by a whole team: half of the threads, or all of an odd number. */
+static void test_halves(void **state) {
+    (void)state;
+    for (int count = 1; count <= 9; count++)
+        for (int part = 0; part < 2; part++) {
+            int members = 0, expected = count % 2 ? count : count / 2;
+            for (int t = 0; t < count; t++) {
+                Thread thread = {.index = t, .count = count}, member;
+                if (!team_half(&thread, part, &member)) continue;
+                assert_int_equal(member.count, expected);
+                assert_int_equal(member.index, members++);
+                if (count % 2 == 0) assert_int_equal(t / expected, part);
+            }
+            assert_int_equal(members, expected);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_index_once),
-        cmocka_unit_test(test_sleepers),
-        cmocka_unit_test(test_barrier),
-        cmocka_unit_test(test_nothing_to_do),
+        cmocka_unit_test(test_each_index_once), cmocka_unit_test(test_sleepers),
+        cmocka_unit_test(test_barrier),         cmocka_unit_test(test_nothing_to_do),
+        cmocka_unit_test(test_shares),          cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_halves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

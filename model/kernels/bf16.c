@@ -199,17 +199,14 @@ static void tile_amx(float *c, size_t c_row, const uint16_t *a, const uint16_t *
     float *to = whole ? c : edge;
     size_t bytes = (whole ? c_row : TILE) * sizeof *c;
     size_t below = LANES * (whole ? c_row : TILE);
-    bool added = accumulate && whole; /* at an edge, c and the bias are added at the end */
-    if (added) {
-        _tile_loadd(0, to, bytes);
-        _tile_loadd(1, to + LANES, bytes);
-        _tile_loadd(2, to + below, bytes);
-        _tile_loadd(3, to + below + LANES, bytes);
-    } else if (bias && whole) { /* a stride of 0 repeats the row */
-        _tile_loadd(0, bias, 0);
-        _tile_loadd(1, bias + LANES, 0);
-        _tile_loadd(2, bias, 0);
-        _tile_loadd(3, bias + LANES, 0);
+    /* at an edge, c and the bias are added at the end; a stride of 0 repeats the bias */
+    const float *start = !whole ? NULL : accumulate ? c : bias;
+    size_t start_bytes = accumulate ? bytes : 0, start_below = accumulate ? below : 0;
+    if (start) {
+        _tile_loadd(0, start, start_bytes);
+        _tile_loadd(1, start + LANES, start_bytes);
+        _tile_loadd(2, start + start_below, start_bytes);
+        _tile_loadd(3, start + start_below + LANES, start_bytes);
     } else {
         _tile_zero(0);
         _tile_zero(1);
@@ -281,68 +278,61 @@ static void multiply_block(bool amx, float *c, size_t c_row, const uint16_t *a,
                                            bias ? bias + j : NULL, accumulate);
 }
 
-static void multiply(const Thread *thread, float *c, size_t c_row, Matrix a, Packed b, int M, int K,
-                     const float *bias, Share columns) {
+/* `upper`: only on and above the diagonal. */
+static void multiply_part(const Thread *thread, float *c, size_t c_row, Matrix a, Packed b, int M,
+                          int K, const float *bias, Share columns, bool upper) {
     uint16_t *left = (uint16_t *)thread->left;
     bool amx = amx_begin(thread);
     for (int i = 0; i < M; i += MATMUL_ROWS)
         for (int p = 0; p < K; p += TERMS) {
             int rows = min_int(MATMUL_ROWS, M - i), terms = min_int(TERMS, K - p);
+            const uint16_t *block = (const uint16_t *)b.at + block_at(p, b.N);
+            size_t panel = panel_size(min_int(TERMS, b.K - p));
+            float *to = c + (size_t)i * c_row;
+            const float *start = p == 0 ? bias : NULL;
             pack_left(left, matrix_at(a, i, p), rows, terms, NULL);
-            multiply_block(amx, c + (size_t)i * c_row, c_row, left,
-                           (const uint16_t *)b.at + block_at(p, b.N),
-                           panel_size(min_int(TERMS, b.K - p)), rows, (int)columns.begin,
-                           (int)columns.end, terms, p == 0 ? bias : NULL, p > 0);
+            if (!upper)
+                multiply_block(amx, to, c_row, left, block, panel, rows, (int)columns.begin,
+                               (int)columns.end, terms, start, p > 0);
+            for (int j = i; j < b.N && upper; j += TILE) /* a panel, down to the diagonal */
+                multiply_block(amx, to, c_row, left, block, panel, min_int(rows, j + TILE - i), j,
+                               min_int(j + TILE, b.N), terms, start, p > 0);
         }
     amx_end(amx);
+}
+
+static void multiply(const Thread *thread, float *c, size_t c_row, Matrix a, Packed b, int M, int K,
+                     const float *bias, Share columns) {
+    multiply_part(thread, c, c_row, a, b, M, K, bias, columns, false);
 }
 
 static void multiply_upper(const Thread *thread, float *c, size_t c_row, Matrix a, Packed b) {
-    uint16_t *left = (uint16_t *)thread->left;
-    bool amx = amx_begin(thread);
-    for (int i = 0; i < b.N; i += MATMUL_ROWS)
-        for (int p = 0; p < b.K; p += TERMS) {
-            int rows = min_int(MATMUL_ROWS, b.N - i), terms = min_int(TERMS, b.K - p);
-            pack_left(left, matrix_at(a, i, p), rows, terms, NULL);
-            for (int j = i; j < b.N; j += TILE) /* a panel, down to the diagonal */
-                multiply_block(amx, c + (size_t)i * c_row, c_row, left,
-                               (const uint16_t *)b.at + block_at(p, b.N), panel_size(terms),
-                               min_int(rows, j + TILE - i), j, min_int(j + TILE, b.N), terms, NULL,
-                               p > 0);
-        }
-    amx_end(amx);
-}
-
-/* The part of this thread is c[M,N], whose columns fit the packed right operand. */
-static void accumulate_part(const Thread *thread, bool amx, float *c, size_t c_row, Matrix a,
-                            Matrix b, int M, int N, int K, float *sums, bool anew) {
-    uint16_t *left = (uint16_t *)thread->left, *right = (uint16_t *)thread->right;
-    for (int p = 0; p < K; p += TERMS) {
-        int terms = min_int(TERMS, K - p);
-        for (int step = 0; step < steps_in(terms); step++) /* row after row, as memory has them */
-            for (int j = 0; j < panels_in(N); j++)
-                pack_step(right + (size_t)j * panel_size(terms), matrix_at(b, p, 0), terms, N, j,
-                          step);
-        for (int i = 0; i < M; i += MATMUL_ROWS) {
-            int rows = min_int(MATMUL_ROWS, M - i);
-            pack_left(left, matrix_at(a, i, p), rows, terms, sums ? sums + i : NULL);
-            multiply_block(amx, c + (size_t)i * c_row, c_row, left, right, panel_size(terms), rows,
-                           0, N, terms, NULL, !anew || p > 0);
-        }
-    }
+    multiply_part(thread, c, c_row, a, b, b.N, b.K, NULL, (Share){0}, true);
 }
 
 static void accumulate(const Thread *thread, float *c, size_t c_row, Matrix a, Matrix b, int M,
                        int N, int K, float *sums, bool anew) {
+    uint16_t *left = (uint16_t *)thread->left, *right = (uint16_t *)thread->right;
     Part own = team_part(thread, M, N, TILE, TILE);
+    int end_row = own.row + own.rows, end = own.column + own.columns;
     bool amx = amx_begin(thread);
     if (sums && anew && own.column == 0 && own.columns > 0)
         memset(sums + own.row, 0, (size_t)own.rows * sizeof *sums);
-    for (int j = own.column; j < own.column + own.columns; j += MATMUL_COLUMNS)
-        accumulate_part(thread, amx, c + (size_t)own.row * c_row + (size_t)j, c_row,
-                        matrix_at(a, own.row, 0), matrix_at(b, 0, j), own.rows,
-                        min_int(MATMUL_COLUMNS, own.column + own.columns - j), K,
-                        sums && j == 0 ? sums + own.row : NULL, anew);
+    for (int j = own.column; j < end; j += MATMUL_COLUMNS)
+        for (int p = 0; p < K; p += TERMS) {
+            int columns = min_int(MATMUL_COLUMNS, end - j), terms = min_int(TERMS, K - p);
+            size_t panel = panel_size(terms);
+            for (int step = 0; step < steps_in(terms); step++) /* in the order of memory */
+                for (int k = 0; k < panels_in(columns); k++)
+                    pack_step(right + (size_t)k * panel, matrix_at(b, p, j), terms, columns, k,
+                              step);
+            for (int i = own.row; i < end_row; i += MATMUL_ROWS) {
+                int rows = min_int(MATMUL_ROWS, end_row - i);
+                pack_left(left, matrix_at(a, i, p), rows, terms, sums && j == 0 ? sums + i : NULL);
+                multiply_block(amx, c + (size_t)i * c_row + (size_t)j, c_row, left, right, panel,
+                               rows, 0, columns, terms, NULL, !anew || p > 0);
+            }
+        }
     amx_end(amx);
 }
 

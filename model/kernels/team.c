@@ -112,22 +112,6 @@ bool team_half(const Thread *thread, int part, Thread *member) {
     return thread->index / member->count == part;
 }
 
-/* This thread's part if threads form a grid of `down` x `across`; empty if it is beyond the grid.
- */
-static Part part_in_grid(const Thread *thread, int down, int across, int rows, int columns,
-                         int row_grain, int column_grain) {
-    Thread row = *thread, column = *thread;
-    if (thread->index >= down * across) return (Part){0};
-    row.index = thread->index / across;
-    row.count = down;
-    column.index = thread->index % across;
-    column.count = across;
-    Share of_rows = team_share(&row, (size_t)rows, (size_t)row_grain);
-    Share of_columns = team_share(&column, (size_t)columns, (size_t)column_grain);
-    return (Part){(int)of_rows.begin, (int)(of_rows.end - of_rows.begin), (int)of_columns.begin,
-                  (int)(of_columns.end - of_columns.begin)};
-}
-
 /* The longest of `threads` shares of a side. */
 static double longest(int side, int grain, int threads) {
     int grains = (side + grain - 1) / grain, most = (grains + threads - 1) / threads * grain;
@@ -148,5 +132,12 @@ Part team_part(const Thread *thread, int rows, int columns, int row_grain, int c
             best = down;
         }
     }
-    return part_in_grid(thread, best, thread->count / best, rows, columns, row_grain, column_grain);
+    int across = thread->count / best;
+    if (thread->index >= best * across) return (Part){0}; /* beyond the grid */
+    Thread row = {.index = thread->index / across, .count = best};
+    Thread column = {.index = thread->index % across, .count = across};
+    Share of_rows = team_share(&row, (size_t)rows, (size_t)row_grain);
+    Share of_columns = team_share(&column, (size_t)columns, (size_t)column_grain);
+    return (Part){(int)of_rows.begin, (int)(of_rows.end - of_rows.begin), (int)of_columns.begin,
+                  (int)(of_columns.end - of_columns.begin)};
 }

@@ -118,12 +118,12 @@ static double precision_of(const Products *products, int K) {
     return products == &float32_products ? fmax(4, sqrt(K)) * 0x1p-24 : 2 * 0x1p-8;
 }
 
-/* Checks one product; of a packed operand its first `terms` and `columns`, unless they are 0. The
- * gaps between rows must not change. */
+/* Checks one product; of a packed operand its first `terms` and `columns`, unless they are 0:
+ * beyond N these are 0. The gaps between rows must not change. */
 static void check_part(Team *team, const Products *products, int threads, int M, int N, int K,
                        unsigned how, int terms, int columns) {
     Arrays arrays = {.count = 0};
-    size_t c_row = (size_t)N + 3, c_size = (size_t)M * c_row;
+    size_t c_row = (size_t)(columns > N ? columns : N) + 3, c_size = (size_t)M * c_row;
     float *a = array(&arrays, (size_t)(M * K)), *b = array(&arrays, (size_t)(K * N));
     float *c = array(&arrays, c_size), *bias = array(&arrays, (size_t)N);
     float *sums = array(&arrays, (size_t)M), *sums_before = array(&arrays, (size_t)M);
@@ -151,7 +151,7 @@ static void check_part(Team *team, const Products *products, int threads, int M,
                 if (!(how & ACCUMULATE) || how & ANEW)
                     truth.sum = how & BIASED ? (double)bias[j] : 0;
                 truth.size += fabs(truth.sum);
-                for (int p = 0; p < (terms ? terms : K); p++)
+                for (int p = 0; p < (terms ? terms : K) && j < (size_t)N; p++)
                     add_term(&truth, element(product.a, i, p) * element(product.b, p, (int)j));
             }
             if (!(fabs((double)c[at] - truth.sum) <= precision_of(products, K) * truth.size))
@@ -215,6 +215,9 @@ static void check_sizes(const Isa *isa, const Products *products, int rows, int 
             check_product(team, products, threads, sizes[i].M, sizes[i].N, sizes[i].K,
                           sizes[i].how);
     }
+    for (int N = 1; N <= 2 * columns; N += 5)
+        check_part(team, products, 1, 5, N, 40, N % 2 ? B_TURNED : 0, 0,
+                   (int)whole_vectors(isa, N));
     for (int i = 0; i < 20; i++)
         check_part(team, products, 1, 5, 150, 1100, 0, terms[i / 4], widths[i % 4]);
     team_close(team);

@@ -68,19 +68,19 @@ bool model_check(const Config *config, Error *err);
 int model_kv_heads(const Config *config);
 int model_hidden(const Config *config);
 
-/* The number of parameters; 0 if model_check refuses the configuration or memory is short. */
+/* The number of parameters; 0 if the configuration is invalid or memory is short. */
 size_t model_parameters(const Config *config);
 
 /* Builds a model with initial weights, which follow from the seed. model_free releases what it
- * owns: tensors and weights. Refused: what model_check refuses, no memory; then there is nothing to
+ * owns: tensors and weights. Errors: those of model_check, no memory; then there is nothing to
  * release. */
 bool model_build(Model *model, const Config *config, uint64_t seed, Error *err);
 void model_free(Model *model);
 
 /* The two halves of model_build, so that a checkpoint can be checked between them. model_lay_out
- * makes the tensors' names, shapes and offsets, in little memory. Refused: what model_check
- * refuses, no memory. model_allocate makes the weights, all 0. Refused: no memory; the caller then
- * calls model_free. */
+ * makes the tensors' names, shapes and offsets, in little memory. Errors: those of
+ * model_check, no memory. model_allocate makes the weights, all 0. An error: no memory; the caller
+ * then calls model_free. */
 bool model_lay_out(Model *model, const Config *config, Error *err);
 bool model_allocate(Model *model, Error *err);
 
@@ -89,7 +89,7 @@ bool model_allocate(Model *model, Error *err);
  * once. What a token has of its own - a row of a table, a logit of the output layer - starts, for a
  * new one, as the mean over the earlier ones, which makes no new token likely (Hewitt,
  * "Initializing New Word Embeddings for Pretrained Language Models", 2021). Rows of vectors also
- * get normal noise, half as wide as the tensor's numbers, which follows from the seed. Refused: too
+ * get normal noise, half as wide as the tensor's numbers, which follows from the seed. Errors: too
  * large a vocabulary, no memory; the model is then unchanged. */
 bool model_extend(Model *model, int V, const int32_t *sources, uint64_t seed, Error *err);
 

@@ -51,7 +51,7 @@ int run_default_threads(void);
 enum { MAX_TOKENS = 1 << 24 };
 
 /* Opens a run of `model`, which it borrows and, in training, changes. run_close releases it; NULL
- * is allowed. Refused: a training batch with fewer sequences than processes, a batch of more than
+ * is allowed. Errors: a training batch with fewer sequences than processes, a batch of more than
  * MAX_TOKENS tokens, unavailable kernels, no memory; *run is then NULL. */
 bool run_open(Run **run, Model *model, const RunOptions *options, Error *err);
 void run_close(Run *run);
@@ -72,7 +72,7 @@ void run_pace(Run *run);
 const char *run_kernels(const Run *run);
 
 /* The memory of a run and its model, in bytes: run_memory of an open run, run_estimate of one that
- * is not open, in little memory. Refused by run_estimate: what model_check and run_open refuse,
+ * is not open, in little memory. Errors of run_estimate: those of model_check and run_open,
  * except for lack of memory for the run itself. */
 typedef struct {
     size_t weights;     /* and their packed copies */
@@ -141,7 +141,7 @@ void run_collect(Run *run);
 void run_restore(Run *run, uint64_t step, const float *first_moments, const float *second_moments);
 
 /* From now on measures what each part of a training step takes, and nothing else: from
- * run_forward_training to the end of run_update. The results are the same. Refused: no memory. */
+ * run_forward_training to the end of run_update. The results are the same. An error: no memory. */
 bool run_profile(Run *run, Error *err);
 
 /* All that has one name, e.g. all linear layers. */

@@ -72,13 +72,12 @@ FOLDERS = base data model/plain model/kernels model/layers model/rungs model/eng
           programs programs/report programs/page programs/train programs/sample
 KERNELS = model/kernels/isa.c model/kernels/bf16.c
 SOURCES = $(filter-out $(KERNELS),$(wildcard $(FOLDERS:%=%/*.c)))
-HERE    = posix
 OBJECTS = $(SOURCES:.c=.o) $(ISAS:%=model/kernels/isa_%.o) $(BF16)
 
 # The longest tests first, so that none runs alone at the end.
 LONG    = $(patsubst %,tests/test_%,programs faults resume properties training sampler gradients)
 TESTS   = $(LONG) $(filter-out $(LONG),$(patsubst %.c,%,$(wildcard tests/test_*.c)))
-SUPPORT = tests/support.o tests/system_$(HERE).o $(patsubst %.c,%.o,$(filter-out %entry.c,$(wildcard tests/fuzz/*.c))) \
+SUPPORT = tests/support.o tests/system_posix.o $(patsubst %.c,%.o,$(filter-out %entry.c,$(wildcard tests/fuzz/*.c))) \
           model/kernels/isa_portable.o
 SCRIPTS = documents explain
 
@@ -235,7 +234,7 @@ fuzz: $(FUZZ:%=fuzz-%)
 fuzz-%:
 	@mkdir -p build/fuzz/$*
 	$(call quiet,FUZZ)clang $(FLAGS) $(SANITIZE) -fsanitize=fuzzer -DHARNESS=fuzz_$* \
-		-o build/fuzz/fuzz_$* $(FUZZED) tests/system_$(HERE).c $(CMOCKA)
+		-o build/fuzz/fuzz_$* $(FUZZED) tests/system_posix.c $(CMOCKA)
 	build/fuzz/fuzz_$* -runs=$(RUNS) -max_len=1024 -verbosity=0 -print_final_stats=1 \
 		build/fuzz/$* $(wildcard tests/fuzz/corpus/$* extras/*/tests/corpus/$*)
 

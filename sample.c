@@ -1,9 +1,7 @@
 /* sample.c - writes text with a trained model, or tells of the model. */
 #include "base/file.h"
-#include "base/signals.h"
 #include "base/terminal.h"
 #include "base/threads.h"
-#include "base/width.h"
 #include "library/message.h"
 #include "library/tril.h"
 #include "programs/program.h"
@@ -77,8 +75,6 @@ int main(int argc, char **argv) {
     Arguments arguments;
     Error err = {0};
     terminal_prepare(&argc, &argv);
-    width_prepare();
-    signals_ignore_limits();
     if (!arguments_read(&arguments, argc, argv, &err))
         return program_failed("sample", EXIT_USAGE, &err);
     if (arguments.help) {

@@ -5,7 +5,6 @@
  * commands. */
 #include "base/file.h"
 #include "base/terminal.h"
-#include "base/width.h"
 #include "library/message.h"
 #include "programs/program.h"
 #include "programs/train/display.h"
@@ -84,7 +83,6 @@ static int first_process(int argc, char **argv) {
     TrilOptions options;
     Start start;
     Error err = {0};
-    width_prepare();
     if (!command_line_read(&arguments, argc, argv, &err))
         return program_failed("train", EXIT_USAGE, &err);
     if (arguments.help) return show_help(*argv);

@@ -14,7 +14,7 @@ enum { MAX_CLAIMS = 64, MAX_MADE = 256, MAX_EARLIER = 100000 };
 /* For each output, this folder beside it has an empty, locked file of the same name. Making that
  * file also shows whether the file system takes the name, and which names it treats as the same. So
  * no empty file ever appears at the real path. */
-static const char lock_folder[] = ".tril-locks";
+static const char lock_folder[] = ".tril.locks";
 
 typedef struct {
     const char *what;

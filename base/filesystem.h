@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* Gives a path that a person typed its slashes, in place: Windows also takes backslashes. */
 void filesystem_slash(char *path);
@@ -98,5 +99,21 @@ typedef enum { LOCK_TAKEN, LOCK_REFUSED, LOCK_UNSUPPORTED } LockResult;
  * file is closed. If another process has locked it, *holder is that process's number, or 0 if the
  * system does not say. */
 LockResult filesystem_lock(int file, long *holder);
+
+/* ---- text in memory ---- */
+
+/* A stream of stdio whose text stays in memory: open_memstream on POSIX, a temporary file on
+ * Windows. */
+typedef struct {
+    FILE *out;
+    char *text; /* after textstream_close; the caller releases it with free */
+    size_t length;
+} TextStream;
+
+/* Opens it. False if there is no memory; nothing is then to be closed, and `text` is NULL. */
+bool textstream_open(TextStream *stream);
+
+/* Closes it and sets its text. False if anything was lost. */
+bool textstream_close(TextStream *stream);
 
 #endif

@@ -1,46 +1,36 @@
-#include "base/instructions.h"
+#include "base/threads.h"
 
 #if defined __x86_64__
 
 #include <cpuid.h>
 
-/* Does the system save these registers (Intel SDM 1, 13.3) when it switches programs? */
-static bool saves(unsigned registers) {
-    const unsigned osxsave = 1u << 27;
+/* Has the processor these features of CPUID's leaves 1 (ECX) and 7 (EBX), and does the system save
+ * these registers (Intel SDM 1, 13.3) when it switches programs? */
+static bool has(unsigned basic, unsigned extended, unsigned registers) {
     unsigned a, b, c, d, low, high;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & osxsave)) return false;
+    basic |= 1u << 27; /* OSXSAVE: xgetbv */
+    if (!__get_cpuid(1, &a, &b, &c, &d) || (c & basic) != basic) return false;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (b & extended) != extended) return false;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     return (low & registers) == registers;
 }
 
-/* Leaf 7 of CPUID. */
-static unsigned extended_features(void) {
-    unsigned a, b, c, d;
-    return __get_cpuid_count(7, 0, &a, &b, &c, &d) ? b : 0;
-}
-
-bool instructions_avx2(void) {
-    const unsigned fma = 1u << 12, avx2 = 1u << 5, xmm_and_ymm = 3u << 1;
-    unsigned a, b, c, d;
-    return __get_cpuid(1, &a, &b, &c, &d) && (c & fma) && (extended_features() & avx2) &&
-           saves(xmm_and_ymm);
-}
-
-bool instructions_avx512(void) {
-    const unsigned f = 1u << 16, dq = 1u << 17, bw = 1u << 30, vl = 1u << 31,
-                   all = f | dq | bw | vl;
-    const unsigned masks_and_zmm = 7u << 5;
-    return instructions_avx2() && (extended_features() & all) == all && saves(masks_and_zmm);
-}
-
 #else
 
-bool instructions_avx2(void) {
-    return false;
-}
-
-bool instructions_avx512(void) {
+static bool has(unsigned basic, unsigned extended, unsigned registers) {
+    (void)basic, (void)extended, (void)registers;
     return false;
 }
 
 #endif
+
+enum { FMA = 1 << 12, AVX2 = 1 << 5, XMM_YMM = 3 << 1, MASKS_ZMM = 7 << 5 };
+
+bool instructions_avx2(void) {
+    return has(FMA, AVX2, XMM_YMM);
+}
+
+bool instructions_avx512(void) {
+    const unsigned f = 1u << 16, dq = 1u << 17, bw = 1u << 30, vl = 1u << 31;
+    return has(FMA, AVX2 | f | dq | bw | vl, XMM_YMM | MASKS_ZMM);
+}

@@ -1,7 +1,8 @@
-#include "base/launcher.h"
+#include "base/world.h"
 
 #include <stdlib.h>
 
+/* The environment variables of Open MPI, MPICH and queues. */
 static int first_of(const char *const names[], int count, int otherwise) {
     for (int i = 0; i < count; i++) {
         const char *value = getenv(names[i]);
@@ -10,16 +11,18 @@ static int first_of(const char *const names[], int count, int otherwise) {
     return otherwise;
 }
 
-int launcher_size(void) {
-    static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
-    return first_of(sizes, 2, 1);
+static int launched(void) {
+    return first_of((const char *const[]){"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}, 2, 1);
 }
 
-int launcher_rank(void) {
-    static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"};
-    return first_of(ranks, 3, 0);
+static int rank(void) {
+    return first_of((const char *const[]){"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}, 3, 0);
 }
 
-bool launcher_speaks(void) {
-    return launcher_rank() == 0 || launcher_size() == 1;
+bool launcher_alone(void) {
+    return launched() == 1 && rank() == 0;
+}
+
+int launcher_number(void) {
+    return launched() == 1 ? 0 : rank();
 }

@@ -1,33 +1,67 @@
-/* terminal.h - a program's words, its standard streams and its terminal, alike on POSIX
- * (terminal_posix.c) and Windows (terminal_windows.c). */
+/* terminal.h - a program and its user: arguments, standard streams, terminal, and the signals that
+ * end a program. Alike on POSIX (terminal_posix.c) and Windows (terminal_windows.c). */
 #ifndef TRIL_BASE_TERMINAL_H
 #define TRIL_BASE_TERMINAL_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
 /* Call it first, before any file is opened. Opens the null device for each standard stream that is
- * closed, so that no later file gets its number. On Windows the words become UTF-8, the streams
- * bytes without changed line ends, and the console takes UTF-8. */
+ * closed, so that no later file gets its number. Takes the user's locale for width_of, or a UTF-8
+ * locale if the user's knows few characters. A file that reaches its size limit is from now on a
+ * normal error of writing (SIGXFSZ). On Windows the arguments become UTF-8, the streams bytes
+ * without changed line ends, and the console takes UTF-8. */
 void terminal_prepare(int *argc, char ***argv);
 
-/* Is there a person at the other end? */
+/* Is the stream a terminal? */
 bool terminal_is(FILE *stream);
 
 /* The terminal's columns, 0 if it does not say. */
 int terminal_columns(FILE *stream);
 
-/* Does it understand colours? */
+/* Does it understand colors? */
 bool terminal_has_colours(FILE *stream);
+
+/* The columns that a character takes on a screen: 0, 1 or 2; -1 if it cannot be shown. */
+int width_of(uint32_t code);
 
 /* From now on a pipe gets each line at once. */
 void terminal_send_lines(FILE *stream);
 
 /* Reads a line of standard input, with its newline if it has one, as getline of POSIX does: *line
  * is owned by the caller, who releases it with free. Returns its length, -1 at the end (with errno
- * 0, or feof), and on Windows 0 if Ctrl-C came first. */
+ * 0, or feof), and 0 if Ctrl-C comes first after signals_take_turns. */
 int64_t terminal_read_line(char **line, size_t *capacity);
+
+/* ---- signals; on Windows events of the console ---- */
+
+typedef enum {
+    SIGNAL_INTERRUPT, /* Ctrl-C */
+    SIGNAL_TERMINATE, /* SIGTERM; on Windows Ctrl-Break */
+    SIGNAL_HANGUP,    /* the terminal or the console is closed */
+    SIGNAL_PIPE       /* nobody reads the output; not on Windows */
+} Signal;
+
+/* From now on `handle` is called for each of these, never twice at once: inside a signal handler,
+ * or on Windows in a thread of the system. Signals that were ignored from the start, as under
+ * nohup, stay ignored. NULL: from now on they do nothing. */
+void signals_catch(void (*handle)(Signal signal));
+
+/* Ends the program as the signal would have. Inside `handle`. */
+void signals_die(Signal signal);
+
+/* Until signals_release no signal arrives in this thread, or in the threads that it starts. */
+void signals_hold(void);
+void signals_release(void);
+
+/* While a program and its user take turns, Ctrl-C sets *stopped to 1, if it was not ignored: while
+ * the program writes (between signals_let_through with true and with false), and while it waits in
+ * terminal_read_line. signals_end_turns undoes it. */
+void signals_take_turns(volatile sig_atomic_t *stopped);
+void signals_let_through(bool through);
+void signals_end_turns(void);
 
 #endif

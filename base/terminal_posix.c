@@ -1,11 +1,16 @@
-#define _DEFAULT_SOURCE /* the window's size */
+#define _DEFAULT_SOURCE     /* the window's size */
+#define _XOPEN_SOURCE   700 /* wcwidth */
 #include "base/terminal.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/select.h>
 #include <unistd.h>
+#include <wchar.h>
 
 void terminal_prepare(int *argc, char ***argv) {
     (void)argc, (void)argv;
@@ -13,6 +18,9 @@ void terminal_prepare(int *argc, char ***argv) {
     do file = open("/dev/null", O_RDWR);
     while (file >= 0 && file <= STDERR_FILENO);
     if (file >= 0) close(file);
+    setlocale(LC_CTYPE, "");
+    if (wcwidth(0x4E00) != 2) setlocale(LC_CTYPE, "C.UTF-8");
+    signal(SIGXFSZ, SIG_IGN);
 }
 
 bool terminal_is(FILE *stream) {
@@ -29,10 +37,106 @@ bool terminal_has_colours(FILE *stream) {
     return terminal_is(stream) && kind && strcmp(kind, "dumb") != 0;
 }
 
+int width_of(uint32_t code) {
+    return wcwidth((wchar_t)code);
+}
+
 void terminal_send_lines(FILE *stream) {
     setvbuf(stream, NULL, _IOLBF, BUFSIZ);
 }
 
+/* ---- signals ---- */
+
+static const int numbers[] = {[SIGNAL_INTERRUPT] = SIGINT,
+                              [SIGNAL_TERMINATE] = SIGTERM,
+                              [SIGNAL_HANGUP] = SIGHUP,
+                              [SIGNAL_PIPE] = SIGPIPE};
+enum { COUNT = sizeof numbers / sizeof *numbers };
+
+static void (*handle)(Signal signal);
+
+static void on_signal(int number) {
+    int before = errno;
+    for (int i = 0; i < COUNT; i++)
+        if (numbers[i] == number) handle((Signal)i);
+    errno = before;
+}
+
+void signals_catch(void (*wanted)(Signal signal)) {
+    struct sigaction action = {.sa_handler = wanted ? on_signal : SIG_IGN, .sa_flags = SA_RESTART};
+    struct sigaction old;
+    handle = wanted;
+    /* handlers run one at a time */
+    for (int i = 0; i < COUNT; i++) sigaddset(&action.sa_mask, numbers[i]);
+    for (int i = 0; i < COUNT; i++)
+        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &action, NULL);
+}
+
+void signals_die(Signal which) {
+    signal(numbers[which], SIG_DFL);
+    raise(numbers[which]); /* it is delivered when the handler returns */
+}
+
+/* The mask before signals_hold: each thread has its own. */
+static _Thread_local sigset_t held;
+
+void signals_hold(void) {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &held);
+}
+
+void signals_release(void) {
+    pthread_sigmask(SIG_SETMASK, &held, NULL);
+}
+
+/* ---- turns ---- */
+
+static volatile sig_atomic_t *stop;
+static struct sigaction before_turns;
+static bool taking_turns;
+
+static void on_stop(int number) {
+    (void)number;
+    *stop = 1;
+}
+
+/* Blocked, SIGINT stays pending. */
+void signals_let_through(bool through) {
+    sigset_t interruption;
+    sigemptyset(&interruption);
+    sigaddset(&interruption, SIGINT);
+    pthread_sigmask(through ? SIG_UNBLOCK : SIG_BLOCK, &interruption, NULL);
+}
+
+void signals_take_turns(volatile sig_atomic_t *stopped) {
+    struct sigaction action = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
+    stop = stopped;
+    taking_turns =
+        sigaction(SIGINT, NULL, &before_turns) == 0 && before_turns.sa_handler != SIG_IGN;
+    if (taking_turns) sigaction(SIGINT, &action, NULL);
+    signals_let_through(false);
+}
+
+void signals_end_turns(void) {
+    signals_let_through(true);
+    if (taking_turns) sigaction(SIGINT, &before_turns, NULL);
+    taking_turns = false;
+}
+
+/* Waits for a line; false if Ctrl-C comes first. SIGINT is delivered only inside pselect: just
+ * before, its handler would run and the wait would begin all the same. */
+static bool await_input(void) {
+    sigset_t open;
+    fd_set input;
+    pthread_sigmask(SIG_SETMASK, NULL, &open);
+    sigdelset(&open, SIGINT);
+    FD_ZERO(&input);
+    FD_SET(STDIN_FILENO, &input);
+    return pselect(STDIN_FILENO + 1, &input, NULL, NULL, NULL, &open) >= 0 || errno != EINTR;
+}
+
 int64_t terminal_read_line(char **line, size_t *capacity) {
-    return getline(line, capacity, stdin);
+    return taking_turns && !await_input() ? 0 : getline(line, capacity, stdin);
 }

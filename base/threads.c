@@ -8,7 +8,7 @@
  * sleep if none comes for about a millisecond. */
 #include "base/threads.h"
 #include "base/memory.h"
-#include "base/signals.h"
+#include "base/terminal.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -1,4 +1,5 @@
-/* threads.h - a group of threads that work together, meet at barriers, and wait for more work. */
+/* threads.h - the processors of this machine; a group of threads that work together, meet at
+ * barriers, and wait for more work. */
 #ifndef TRIL_BASE_THREADS_H
 #define TRIL_BASE_THREADS_H
 
@@ -8,6 +9,11 @@ typedef struct Threads Threads;
 
 /* The processors that this program may use, at least 1. */
 int threads_processors(void);
+
+/* May programs use AVX2 and fused multiply-add here? AVX-512 with the parts F, DQ, BW and VL, too?
+ * (Compilers' __builtin_cpu_supports is false for all in a program that zig links.) */
+bool instructions_avx2(void);
+bool instructions_avx512(void);
 
 /* Makes a group of at most `most` >= 1 threads, the calling one among them. The others start when
  * threads_begin first needs them. Signals go to other threads of the program. threads_close ends

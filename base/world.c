@@ -1,6 +1,5 @@
 /* world.c - world.h for a single process, without MPI. */
 #include "base/world.h"
-#include "base/launcher.h"
 
 #include <stdatomic.h>
 
@@ -8,7 +7,7 @@
 static atomic_flag joined = ATOMIC_FLAG_INIT;
 
 bool world_join(Error *err) {
-    if (launcher_size() > 1 || launcher_rank() > 0)
+    if (!launcher_alone())
         return fail(err, "several processes were started, but this program is built for one; for "
                          "several it is built with: make MPI=1");
     return !atomic_flag_test_and_set(&joined) ||

@@ -17,6 +17,12 @@
 bool world_join(Error *err);
 void world_leave(void);
 
+/* Was one process started, as mpirun or a queue tells it through the environment? Its number from 0
+ * there, for messages that all processes share: 0 also for one that does not know how many there
+ * are, as it may be the only one. */
+bool launcher_alone(void);
+int launcher_number(void);
+
 /* The number of processes, and this process's number from 0. Process 0 is the main one. */
 int world_size(void);
 int world_rank(void);

@@ -1,5 +1,4 @@
 /* processes.c - several processes that share each training of a program. */
-#include "base/launcher.h"
 #include "base/world.h"
 #include "library/workers.h"
 #include "library/handles.h"
@@ -9,7 +8,7 @@ TrilStatus tril_processes_join(int *number, TrilError *error) {
     if (!given(number, "the place for the number", &err))
         return refusal(TRIL_ARGUMENT, &err, error);
     if (!world_join(&err)) {
-        *number = launcher_speaks() ? 0 : launcher_rank();
+        *number = launcher_number();
         return refusal(TRIL_ARGUMENT, &err, error);
     }
     *number = world_rank();

@@ -3,7 +3,7 @@
 #define TRIL_SCREENFUL_H
 
 #include "tests/support.h"
-#include "base/textstream.h"
+#include "base/filesystem.h"
 #include "library/tril.h"
 #include "programs/report/sheet.h"
 

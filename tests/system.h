@@ -1,6 +1,6 @@
 /* system.h - what tests need of the system, alike on POSIX (system_posix.c) and Windows
- * (system_windows.c): scratch files, other programs, and whether the system has what a test is
- * about. What fails here fails the test. */
+ * (extras/windows/tests/system_windows.c): scratch files, other programs, and whether the system
+ * has what a test is about. What fails here fails the test. */
 #ifndef TRIL_SYSTEM_H
 #define TRIL_SYSTEM_H
 

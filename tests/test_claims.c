@@ -207,7 +207,7 @@ static void test_held(void **state) {
     assert_ok(claims_hold(claims, &err), err);
     assert_int_equal(rename(scratch("h"), scratch("h2")), 0);
     assert_ok(claims_hold(claims, &err), err);
-    assert_true(scratch_has("h/deep/.tril-locks/b"));
+    assert_true(scratch_has("h/deep/.tril.locks/b"));
     char name[] = "h/a"; /* the new folder is locked, too */
     assert_int_equal(end_of_process(fork_process(settle, name)), 0);
     scratch_remove(scratch("h"));
@@ -235,7 +235,7 @@ static void test_abandoned(void **state) {
     make_folder(scratch("t"));
     for (int i = 0; i < 3; i++) scratch_put(others[i], "mine", 4);
     scratch_put(ABANDONED, "half", 4);
-    static const char *const own[] = {ABANDONED, "t/.tril-locks"};
+    static const char *const own[] = {ABANDONED, "t/.tril.locks"};
     Claims *claims;
     for (int i = 0; i < 2; i++) { /* such a name can be neither read nor written */
         assert_ok(claims_open(&claims, &err), err);
@@ -244,21 +244,21 @@ static void test_abandoned(void **state) {
         assert_false(claims_write(claims, "the text", scratch(own[i]), &err));
         claims_close(claims);
     }
-    scratch_put("t/.tril-locks", "a user's", 8);
-    expect_refused(CLAIM("t/a"), "t/.tril-locks: is no folder for locks", "rename");
-    scratch_expect("t/.tril-locks", "a user's", 8);
-    assert_int_equal(remove(scratch("t/.tril-locks")), 0);
-    make_folder(scratch("t/.tril-locks"));
-    scratch_put("t/.tril-locks/mine", "a user's", 8);
-    scratch_put("t/.tril-locks/b", "", 0); /* of a killed program */
+    scratch_put("t/.tril.locks", "a user's", 8);
+    expect_refused(CLAIM("t/a"), "t/.tril.locks: is no folder for locks", "rename");
+    scratch_expect("t/.tril.locks", "a user's", 8);
+    assert_int_equal(remove(scratch("t/.tril.locks")), 0);
+    make_folder(scratch("t/.tril.locks"));
+    scratch_put("t/.tril.locks/mine", "a user's", 8);
+    scratch_put("t/.tril.locks/b", "", 0); /* of a killed program */
     make_hard_link(scratch(others[0]), scratch("t/.tril-aaaaaaaaaaaaaaaa.tmp"));
     claims = CLAIM("t/a");
     assert_ok(claims_settle(claims, &err), err);
     claims_close(claims);
     assert_false(scratch_has(ABANDONED));
     for (int i = 0; i < 3; i++) scratch_expect(others[i], "mine", 4);
-    assert_false(scratch_has("t/.tril-locks/a") || scratch_has("t/.tril-locks/b"));
-    scratch_expect("t/.tril-locks/mine", "a user's", 8);
+    assert_false(scratch_has("t/.tril.locks/a") || scratch_has("t/.tril.locks/b"));
+    scratch_expect("t/.tril.locks/mine", "a user's", 8);
     assert_true(scratch_has("t/.tril-aaaaaaaaaaaaaaaa.tmp")); /* it has a second name */
 }
 

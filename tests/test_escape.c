@@ -4,7 +4,7 @@
 #include "tests/system.h"
 #include "base/escape.h"
 #include "base/shell.h"
-#include "base/textstream.h"
+#include "base/filesystem.h"
 #include "base/utf8.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "tests/support.h"
 #include "tests/scratch.h"
 #include "base/options.h"
-#include "base/textstream.h"
+#include "base/filesystem.h"
 
 #include <inttypes.h>
 

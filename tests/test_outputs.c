@@ -157,7 +157,7 @@ static void test_two_at_once(void **state) {
     close(from);
     finish(child);
     expect_success();
-    assert_false(scratch_has("two/.tril-locks"));
+    assert_false(scratch_has("two/.tril.locks"));
     must_run("train " TINY "--seed 2 -o @two/m " PLAY);
 }
 

@@ -4,7 +4,6 @@
  * between polls; a blocking wait in MPI would occupy it. */
 #include "base/world.h"
 #include "base/clock.h"
-#include "base/launcher.h"
 
 #include <limits.h>
 #include <mpi.h>
@@ -36,7 +35,7 @@ static struct {
 
 /* An mpirun of another MPI starts processes that each believe to be alone. */
 static bool check_launcher(Error *err) {
-    return world.size > 1 || (launcher_size() == 1 && launcher_rank() == 0) ||
+    return world.size > 1 || launcher_alone() ||
            fail(err,
                 "several processes were started, by an mpirun of another MPI than the one that "
                 "this program was built with");

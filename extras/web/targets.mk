@@ -4,14 +4,14 @@
 # bytes.
 WEB_CC      = python3 -m ziglang cc -target wasm32-wasi
 WEB_MEMORY  = 1073741824
-WEB_FLAGS   = -std=c11 -ffp-contract=off $(SYSTEM) -DMEMORY_LIMIT=$(WEB_MEMORY) -I. $(WARNINGS) -Werror -MMD -MP \
+WEB_FLAGS   = -std=c11 -ffp-contract=off $(SYSTEM) -D_WASI_EMULATED_SIGNAL -DMEMORY_LIMIT=$(WEB_MEMORY) -I. $(WARNINGS) -Werror -MMD -MP \
               -Wno-unknown-pragmas -Wno-enum-float-conversion -fopenmp-simd -msimd128
 WEB_LINK    = -mexec-model=reactor -s -Wl,--max-memory=$(WEB_MEMORY) -Wl,-z,stack-size=1048576
 WEB_RELAXED = -mrelaxed-simd
 # Without the programs, and without the system's part of base/, which extras/web/ replaces.
 WEB_NOT     = model/plain/% programs/train/% programs/sample/% extras/formats/% \
               programs/page/page.c $(patsubst %,programs/report/%.c,screen textfile) \
-              $(patsubst %,base/%.c,claims file filesystem_posix processors_posix shell signals_posix terminal_posix threads)
+              $(patsubst %,base/%.c,claims file filesystem_posix shell terminal_posix threads)
 WEB_SOURCES = $(wildcard extras/web/*.c) $(filter-out $(WEB_NOT),$(SOURCES)) library/no_formats.c model/kernels/isa.c
 WEB_PARTS   = $(wildcard extras/web/*.css extras/web/*.js programs/page/*.css programs/page/*.js) data/sample.txt
 
@@ -35,7 +35,7 @@ extras/web/tril.html: extras/web/tab.html extras/web/join $(WEB_PARTS) $(BUILD)/
 deps-web:
 	@tests/deps web
 
-# The same, natively and under the sanitizers. Of two objects with one function, such as extras/web/file.o
+# The same, natively and under the sanitizers. Of two objects with one function, such as extras/web/memfile.o
 # and base/file.o, the first one counts.
 $(BUILD)/san/extras/web/tests/calls: $(patsubst %.c,$(BUILD)/san/%.o,extras/web/tests/calls.c $(wildcard extras/web/*.c)) $(BUILD)/san/tril.a
 	$(call link,$(SANITIZE) -Wl$(comma)--allow-multiple-definition,-lcmocka)

@@ -6,7 +6,6 @@ SYSTEM  += -D_WIN32_WINNT=0x0A00 -D__USE_MINGW_ANSI_STDIO=1 -Wno-format -Wno-flo
 LDLIBS  += -lshell32
 CMOCKA   =
 AS_EXE   = && ln -f $@.exe $@
-HERE     = windows
 SOURCES := $(filter-out base/%_posix.c,$(SOURCES)) $(wildcard extras/windows/*.c)
-SUPPORT := $(SUPPORT) extras/windows/tests/cmocka.o
+SUPPORT := $(SUPPORT:tests/system_posix.o=extras/windows/tests/system_windows.o) extras/windows/tests/cmocka.o
 endif

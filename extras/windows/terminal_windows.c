@@ -10,7 +10,7 @@
 /* after windows.h */
 #include <shellapi.h>
 
-/* ---- words ---- */
+/* ---- arguments ---- */
 
 static char *narrow(const WCHAR *wide) {
     int size = WideCharToMultiByte(CP_UTF8, 0, wide, -1, NULL, 0, NULL, NULL);
@@ -149,4 +149,113 @@ int64_t terminal_read_line(char **line, size_t *capacity) {
     if (length < 2 || memcmp(*line + length - 2, "\r\n", 2) != 0) return length;
     memcpy(*line + length - 2, "\n", 2);
     return length - 1;
+}
+
+/* ---- widths ---- */
+
+/* The wide and full-width characters of Unicode 14.0.0 (East Asian Width W and F), with unassigned
+ * characters between them. */
+static const struct {
+    uint32_t first, last;
+} wide[] = {{0x1100, 0x115F},   {0x231A, 0x231B},   {0x2329, 0x232A},   {0x23E9, 0x23EC},
+            {0x23F0, 0x23F0},   {0x23F3, 0x23F3},   {0x25FD, 0x25FE},   {0x2614, 0x2615},
+            {0x2648, 0x2653},   {0x267F, 0x267F},   {0x2693, 0x2693},   {0x26A1, 0x26A1},
+            {0x26AA, 0x26AB},   {0x26BD, 0x26BE},   {0x26C4, 0x26C5},   {0x26CE, 0x26CE},
+            {0x26D4, 0x26D4},   {0x26EA, 0x26EA},   {0x26F2, 0x26F3},   {0x26F5, 0x26F5},
+            {0x26FA, 0x26FA},   {0x26FD, 0x26FD},   {0x2705, 0x2705},   {0x270A, 0x270B},
+            {0x2728, 0x2728},   {0x274C, 0x274C},   {0x274E, 0x274E},   {0x2753, 0x2755},
+            {0x2757, 0x2757},   {0x2795, 0x2797},   {0x27B0, 0x27B0},   {0x27BF, 0x27BF},
+            {0x2B1B, 0x2B1C},   {0x2B50, 0x2B50},   {0x2B55, 0x2B55},   {0x2E80, 0x303E},
+            {0x3041, 0x3247},   {0x3250, 0x4DBF},   {0x4E00, 0xA4C6},   {0xA960, 0xA97C},
+            {0xAC00, 0xD7A3},   {0xF900, 0xFAD9},   {0xFE10, 0xFE6B},   {0xFF01, 0xFF60},
+            {0xFFE0, 0xFFE6},   {0x16FE0, 0x1B2FB}, {0x1F004, 0x1F004}, {0x1F0CF, 0x1F0CF},
+            {0x1F18E, 0x1F18E}, {0x1F191, 0x1F19A}, {0x1F200, 0x1F320}, {0x1F32D, 0x1F335},
+            {0x1F337, 0x1F37C}, {0x1F37E, 0x1F393}, {0x1F3A0, 0x1F3CA}, {0x1F3CF, 0x1F3D3},
+            {0x1F3E0, 0x1F3F0}, {0x1F3F4, 0x1F3F4}, {0x1F3F8, 0x1F43E}, {0x1F440, 0x1F440},
+            {0x1F442, 0x1F4FC}, {0x1F4FF, 0x1F53D}, {0x1F54B, 0x1F54E}, {0x1F550, 0x1F567},
+            {0x1F57A, 0x1F57A}, {0x1F595, 0x1F596}, {0x1F5A4, 0x1F5A4}, {0x1F5FB, 0x1F64F},
+            {0x1F680, 0x1F6C5}, {0x1F6CC, 0x1F6CC}, {0x1F6D0, 0x1F6D2}, {0x1F6D5, 0x1F6DF},
+            {0x1F6EB, 0x1F6EC}, {0x1F6F4, 0x1F6FC}, {0x1F7E0, 0x1F7F0}, {0x1F90C, 0x1F93A},
+            {0x1F93C, 0x1F945}, {0x1F947, 0x1F9FF}, {0x1FA70, 0x1FAF6}, {0x20000, 0x3FFFD}};
+
+static bool is_wide(uint32_t code) {
+    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
+        if (code >= wide[i].first && code <= wide[i].last) return true;
+    return false;
+}
+
+/* The system knows control characters and combining ones, up to U+FFFF. */
+int width_of(uint32_t code) {
+    const WCHAR unit = (WCHAR)code;
+    WORD kind = 0, form = 0;
+    if (code > 0xFFFF) return is_wide(code) ? 2 : 1;
+    GetStringTypeW(CT_CTYPE1, &unit, 1, &kind);
+    GetStringTypeW(CT_CTYPE3, &unit, 1, &form);
+    if ((kind & C1_CNTRL) || (code >= 0xD800 && code <= 0xDFFF)) return -1;
+    if (form & C3_NONSPACING) return 0;
+    return is_wide(code) ? 2 : 1;
+}
+
+/* ---- signals ---- */
+
+static void (*handle)(Signal signal);
+static SRWLOCK one_at_a_time = SRWLOCK_INIT;
+
+static Signal signal_of(DWORD event) {
+    return event == CTRL_C_EVENT       ? SIGNAL_INTERRUPT
+           : event == CTRL_BREAK_EVENT ? SIGNAL_TERMINATE
+                                       : SIGNAL_HANGUP;
+}
+
+/* The system gives a program a few seconds after its console was closed, as long as this does not
+ * return. */
+static BOOL WINAPI on_event(DWORD event) {
+    AcquireSRWLockExclusive(&one_at_a_time);
+    handle(signal_of(event));
+    ReleaseSRWLockExclusive(&one_at_a_time);
+    if (signal_of(event) == SIGNAL_HANGUP) Sleep(INFINITE);
+    return TRUE;
+}
+
+static BOOL WINAPI on_ignored(DWORD event) {
+    (void)event;
+    return TRUE;
+}
+
+void signals_catch(void (*wanted)(Signal signal)) {
+    handle = wanted;
+    SetConsoleCtrlHandler(wanted ? on_event : on_ignored, TRUE);
+}
+
+void signals_die(Signal signal) {
+    (void)signal;
+    TerminateProcess(GetCurrentProcess(), (UINT)STATUS_CONTROL_C_EXIT);
+}
+
+/* Events come in a thread of their own. */
+void signals_hold(void) {}
+void signals_release(void) {}
+
+/* ---- turns ---- */
+
+static volatile sig_atomic_t *stop;
+
+static BOOL WINAPI on_stop(DWORD event) {
+    if (event != CTRL_C_EVENT) return FALSE;
+    *stop = 1;
+    return TRUE;
+}
+
+void signals_take_turns(volatile sig_atomic_t *stopped) {
+    stop = stopped;
+    SetConsoleCtrlHandler(on_stop, TRUE);
+}
+
+void signals_end_turns(void) {
+    SetConsoleCtrlHandler(on_stop, FALSE);
+}
+
+/* terminal_read_line returns at Ctrl-C. */
+void signals_let_through(bool through) {
+    (void)through;
 }

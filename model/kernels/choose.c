@@ -1,6 +1,6 @@
 /* choose.c - chooses the instruction set, and the bfloat16 products, for this processor. */
 #include "model/kernels/products.h"
-#include "base/instructions.h"
+#include "base/threads.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "programs/report/glyph.h"
 #include "base/utf8.h"
-#include "base/width.h"
+#include "base/terminal.h"
 
 #include <string.h>
 

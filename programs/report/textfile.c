@@ -1,6 +1,6 @@
 #include "programs/report/textfile.h"
 #include "base/file.h"
-#include "base/textstream.h"
+#include "base/filesystem.h"
 
 #include <stdlib.h>
 

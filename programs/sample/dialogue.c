@@ -1,5 +1,4 @@
 #include "programs/sample/dialogue.h"
-#include "base/signals.h"
 #include "base/terminal.h"
 #include "library/message.h"
 #include "programs/sample/writer.h"
@@ -18,7 +17,7 @@ static bool read_line(char **line, size_t *capacity, size_t *length, bool termin
     while (count == 0) {
         if (terminal) fputs("> ", stdout);
         if (terminal) fflush(stdout);
-        if (!terminal || signals_await_input()) count = terminal_read_line(line, capacity);
+        count = terminal_read_line(line, capacity);
         if (count == 0) putchar('\n');
     }
     if (count < 0) {
@@ -87,9 +86,9 @@ static bool take_line(Dialogue *d, const char *line, size_t length) {
 }
 
 static bool go_on(Dialogue *d, Error *err) {
-    if (d->terminal) signals_let_through();
+    if (d->terminal) signals_let_through(true);
     bool ok = writer_go_on(d->writer, d->now.length, &stopped, err);
-    if (d->terminal) signals_keep_out();
+    if (d->terminal) signals_let_through(false);
     writer_end_text(d->writer);
     return ok;
 }

@@ -1,6 +1,5 @@
 #include "programs/train/interruption.h"
 #include "base/file.h"
-#include "base/signals.h"
 #include "base/terminal.h"
 
 #include <string.h>
@@ -40,7 +39,7 @@ void interruption_catch(bool with_words) {
 }
 
 void interruption_ignore(void) {
-    signals_ignore();
+    signals_catch(NULL);
 }
 
 bool interrupted(void) {

@@ -3,6 +3,8 @@
 #ifndef TRIL_TESTS_WINDOWS_CMOCKA_H
 #define TRIL_TESTS_WINDOWS_CMOCKA_H
 
+#pragma GCC system_header /* its `fail`, as the real one's, may follow that of base/error.h */
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

@@ -1,13 +1,18 @@
-/* threads.c - base/threads.h with one thread: a page from a file gets no more. */
-#include "base/threads.h"
+/* tab_system.c - what a browser tab has of base/threads.h and base/terminal.h: one thread, since a
+ * page from a file gets no more, and the widths of characters. */
+#define _XOPEN_SOURCE 700 /* wcwidth */
 #include "base/memory.h"
+#include "base/terminal.h"
+#include "base/threads.h"
+
+#include <wchar.h>
 
 struct Threads {
     char none;
 };
 
-int threads_processors(void) {
-    return 1;
+int width_of(uint32_t code) {
+    return wcwidth((wchar_t)code);
 }
 
 bool threads_open(Threads **threads, int most, Error *err) {

@@ -1,4 +1,4 @@
-/* file.c - base/file.h without a file system: a few files in memory. A program in a browser tab
+/* memfile.c - base/file.h without a file system: a few files in memory. A program in a browser tab
  * reads what the page gave it, and writes what the page takes. */
 #include "base/file.h"
 #include "base/array.h"

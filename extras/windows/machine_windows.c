@@ -1,4 +1,5 @@
 #include "base/memory.h"
+#include "base/threads.h"
 
 #include <malloc.h>
 #include <stdint.h>
@@ -23,4 +24,11 @@ size_t memory_peak(void) {
     PROCESS_MEMORY_COUNTERS memory;
     bool known = GetProcessMemoryInfo(GetCurrentProcess(), &memory, sizeof memory);
     return known ? memory.PeakWorkingSetSize : 0;
+}
+
+/* Of machines with more than 64 processors Windows shows a program one group, of 64 at most. */
+int threads_processors(void) {
+    DWORD_PTR own, all;
+    if (!GetProcessAffinityMask(GetCurrentProcess(), &own, &all) || own == 0) return 1;
+    return __builtin_popcountll(own);
 }

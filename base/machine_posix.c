@@ -1,6 +1,8 @@
-#define _DEFAULT_SOURCE /* madvise */
+#define _GNU_SOURCE /* madvise, sched_getaffinity */
 #include "base/memory.h"
+#include "base/threads.h"
 
+#include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
 #if !defined __wasm__
@@ -53,4 +55,16 @@ size_t memory_peak(void) {
     struct rusage usage;
     return getrusage(RUSAGE_SELF, &usage) == 0 ? (size_t)usage.ru_maxrss * unit : 0;
 #endif
+}
+
+int threads_processors(void) {
+    long count = 1;
+#if defined __linux__
+    cpu_set_t own;
+    if (sched_getaffinity(0, sizeof own, &own) == 0) return CPU_COUNT(&own);
+#endif
+#if !defined __wasm__
+    count = sysconf(_SC_NPROCESSORS_ONLN);
+#endif
+    return count > 0 ? (int)count : 1;
 }

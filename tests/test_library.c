@@ -563,7 +563,8 @@ static void test_overflow(void **state) {
         }
         must(tril_model_save(model, scratch("huge"), &error));
         tril_model_free(model);
-        static const char *const ways[] = {"-n 5", "-p THE -n 5", "--score " PLAY, "--explain THE"};
+        static const char *const ways[] = {"-n 5", "-p THE -n 5", ("--score " PLAY),
+                                           "--explain THE"};
         for (int i = 0; i < 4; i++) {
             run("sample %s @huge", ways[i]);
             assert_int_equal(ran.status, 1);

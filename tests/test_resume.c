@@ -2,6 +2,7 @@
  * steps, or not resumable. The result must be bit for bit that of a training that was never
  * stopped. */
 #include "tests/support.h"
+#include "tests/table.h"
 #include "library/checkpoint.h"
 #include "tests/command.h"
 #include "base/random.h"
@@ -495,6 +496,30 @@ static void test_damage(void **state) {
     free(bytes);
 }
 
+/* A stored state of every version: the first, which had no number, fails with the way out, and is
+ * still a model; the others resume to the same loss. */
+static void test_versions(void **state) {
+    (void)state;
+    for (int version = 0; version <= 1; version++) {
+        char name[64];
+        size_t length;
+        snprintf(name, sizeof name, "tests/golden/formats/state-%d.safetensors", version);
+        char *bytes = slurp(name, &length);
+        make_folder(scratch("stored"));
+        scratch_put("stored/m.last.safetensors", bytes, length);
+        free(bytes);
+        must_run("sample -n 5 @stored/m.last.safetensors");
+        run("train -r -q -s 20 -j 1 -o @stored/m.safetensors tests/golden/formats/text.txt");
+        if (version == 0) {
+            expect_refusal(1, "m.last.safetensors: ", "--init");
+        } else {
+            expect_success();
+            assert_near(row_of("gpt").validation, 1.3705, 1e-3);
+        }
+        scratch_remove(scratch("stored"));
+    }
+}
+
 /* Weights so large that the loss overflows: the files do not change. */
 static void test_divergence(void **state) {
     (void)state;
@@ -570,8 +595,9 @@ int main(void) {
         cmocka_unit_test(test_teacher),         cmocka_unit_test(test_more_steps),
         cmocka_unit_test(test_asked_again),     cmocka_unit_test(test_best_gone),
         cmocka_unit_test(test_nothing_yet),     cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_damage),          cmocka_unit_test(test_divergence),
-        cmocka_unit_test(test_fewer_steps),     cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_damage),          cmocka_unit_test(test_versions),
+        cmocka_unit_test(test_divergence),      cmocka_unit_test(test_fewer_steps),
+        cmocka_unit_test(test_no_room),
     };
     return cmocka_run_group_tests(tests, scratch_open, command_close);
 }

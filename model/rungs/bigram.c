@@ -6,7 +6,7 @@
  * it must give the same as counting pairs. */
 #include "model/rungs/rung.h"
 
-/* SPARSE: a batch contains a few hundred of the thousands of characters in a large vocabulary. */
+/* Sparse: a batch contains a few hundred of the thousands of characters in a large vocabulary. */
 #define WEIGHTS(TABLE, LINEAR, NORM)                                                       \
     TABLE(table, "token_embedding_table", SIZE_V, SIZE_V, .zeros = true, .no_decay = true, \
           .sparse = true)

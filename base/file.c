@@ -195,10 +195,6 @@ bool file_flush_output(Error *err) {
     return whole || fail(err, "standard output cannot be written");
 }
 
-void file_take_path(char *path) {
-    filesystem_slash(path);
-}
-
 bool file_exists(const char *path) {
     FileStatus status;
     return filesystem_look(path, true, &status);

@@ -51,9 +51,6 @@ bool file_is_temporary(const char *name);
 /* Flushes standard output. Fails if any output was lost. */
 bool file_flush_output(Error *err);
 
-/* Gives a path that a person typed the slashes that it has here, in place. */
-void file_take_path(char *path);
-
 /* Is there something at `path`, after following links? Is there even a link that leads nowhere? */
 bool file_exists(const char *path);
 bool file_is_taken(const char *path);

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Gives a path that a person typed its slashes, in place: Windows also takes backslashes. */
+/* Gives a path that a user typed its slashes, in place: Windows also takes backslashes. */
 void filesystem_slash(char *path);
 
 typedef enum {

@@ -1,5 +1,5 @@
 #include "base/options.h"
-#include "base/file.h"
+#include "base/filesystem.h"
 #include "base/number.h"
 
 #include <errno.h>
@@ -78,7 +78,7 @@ static bool parse_value(const Option *option, char *text, Error *err) {
         case OPTION_SEED: return parse_seed(option, text, option->value, err);
         case OPTION_REAL: return parse_real(option, text, option->value, err);
         case OPTION_TIME: return parse_time(option, text, option->value, err);
-        case OPTION_PATH: file_take_path(text); /* fall through */
+        case OPTION_PATH: filesystem_slash(text); /* fall through */
         case OPTION_TEXT: *(const char **)option->value = text; return true;
         case OPTION_SECTION: break;
     }
@@ -208,7 +208,7 @@ bool options_parse(const Option *options, int count, int argc, char **argv, int 
         }
         if (end) break;
     }
-    for (int i = *first; i < argc; i++) file_take_path(argv[i]);
+    for (int i = *first; i < argc; i++) filesystem_slash(argv[i]);
     return true;
 }
 

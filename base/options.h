@@ -14,7 +14,7 @@ typedef enum {
     OPTION_REAL,   /* double, finite, from min to max */
     OPTION_TIME,   /* double, seconds, from min to max: 90, 90s, 5m or 2h */
     OPTION_TEXT,   /* const char *, pointing into argv */
-    OPTION_PATH,   /* the same, with slashes (file_take_path) */
+    OPTION_PATH,   /* the same, with slashes (filesystem_slash) */
     OPTION_SECTION /* no option: `help` is a heading in --help */
 } OptionKind;
 

@@ -70,10 +70,6 @@ void shell_word(FILE *out, const char *word, ShellPut *put) {
 }
 
 void shell_path(FILE *out, const char *path, ShellPut *put) {
-    if (*path != '-') {
-        shell_word(out, path, put);
-        return;
-    }
-    put(out, "./", 2);
+    if (*path == '-') put(out, "./", 2);
     shell_word(out, path, put);
 }

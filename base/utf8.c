@@ -7,27 +7,13 @@
 int utf8_decode(const char *text, size_t length, uint32_t *code) {
     if (length == 0) return -1;
     unsigned char first = (unsigned char)text[0];
-    unsigned char low = 0x80, high = 0xBF;
-    int count;
-    if (first < 0x80) {
-        *code = first;
-        return 1;
-    } else if (first >= 0xC2 && first <= 0xDF) {
-        count = 2;
-        *code = first & 0x1Fu;
-    } else if (first >= 0xE0 && first <= 0xEF) {
-        count = 3;
-        *code = first & 0x0Fu;
-        if (first == 0xE0) low = 0xA0;
-        if (first == 0xED) high = 0x9F;
-    } else if (first >= 0xF0 && first <= 0xF4) {
-        count = 4;
-        *code = first & 0x07u;
-        if (first == 0xF0) low = 0x90;
-        if (first == 0xF4) high = 0x8F;
-    } else {
-        return 0;
-    }
+    *code = first;
+    if (first < 0x80) return 1;
+    if (first < 0xC2 || first > 0xF4) return 0;
+    int count = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+    unsigned char low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+    unsigned char high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+    *code = first & (0x7Fu >> count);
     for (int i = 1; i < count; i++) {
         if ((size_t)i == length) return -1;
         unsigned char next = (unsigned char)text[i];

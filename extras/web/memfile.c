@@ -1,6 +1,7 @@
 /* memfile.c - base/file.h without a file system: a few files in memory. A program in a browser tab
  * reads what the page gave it, and writes what the page takes. */
 #include "base/file.h"
+#include "base/filesystem.h"
 #include "base/array.h"
 #include "base/memory.h"
 #include "extras/web/memfile.h"
@@ -75,7 +76,7 @@ void file_close(File *file) {
     *file = (File){.descriptor = -1};
 }
 
-void file_take_path(char *path) {
+void filesystem_slash(char *path) {
     (void)path;
 }
 

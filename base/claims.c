@@ -366,7 +366,7 @@ void claims_close(Claims *c) {
     for (int i = 0; i < c->count; i++)
         if (c->claims[i].lock >= 0) close(c->claims[i].lock);
     for (int i = 0; i < c->count; i++) {
-        if (c->claims[i].lock >= 0) remove_locks(&c->claims[i]);
+        if (c->claims[i].written) remove_locks(&c->claims[i]);
         free(c->claims[i].path);
     }
     while (c->made_count > 0) {

@@ -91,10 +91,11 @@ static void find_branches(Explanation *e) {
 /* ---- the next character ---- */
 
 static double log_sum(const float *logits, int V) {
-    double largest = -INFINITY, sum = 0;
-    for (int v = 0; v < V; v++) largest = fmax(largest, (double)logits[v]);
-    for (int v = 0; v < V; v++) sum += exp((double)logits[v] - largest);
-    return largest + log(sum);
+    float largest = -INFINITY;
+    double sum = 0;
+    for (int v = 0; v < V; v++) largest = fmaxf(largest, logits[v]);
+    for (int v = 0; v < V; v++) sum += exp((double)logits[v] - (double)largest);
+    return (double)largest + log(sum);
 }
 
 /* True if a is likelier than b or, if both are equal, comes before it. */

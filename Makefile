@@ -128,7 +128,7 @@ $(1)/train $(1)/sample: $(1)/%: $(1)/%.o $(1)/tril.a
 	$$(call link,$(2))
 $(1)/faulty/train $(1)/faulty/sample: $(1)/faulty/%: $(1)/%.o $(1)/tests/faulty.o $(1)/tril.a
 	$$(call link,$(2))
-$(1)/clocked/train: $(1)/train.o $(1)/tests/clock.o $(1)/tril.a
+$(1)/clocked/train: $(1)/train.o $(1)/tests/clocked.o $(1)/tril.a
 	$$(call link,$(2))
 $(TESTS:%=$(1)/%): $(1)/%: $(1)/%.o $(1)/tests.a $(1)/tril.a
 	$$(call link,$(2),$(CMOCKA))

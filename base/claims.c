@@ -149,16 +149,16 @@ static bool take_lock(const Claims *c, int i, Error *err) {
 /* Opens the lock file `path` in `folder`, and locks it. Tries again if a program that ends removes
  * them meanwhile. */
 static bool open_lock(Claims *c, int i, const char *folder, const char *path, Error *err) {
-    enum { TRIES = 1000 };
+    enum { TRIES = 1000 }; /* on Windows a name that is too long is also "not found" */
     Claim *claim = &c->claims[i];
     FileStatus status;
-    for (int tries = 0; tries < TRIES; tries++) {
+    for (int tries = 0;; tries++) {
         bool there = filesystem_make_folder(folder, FOR_ALL_USERS) || errno == EEXIST;
         if (there && filesystem_look(folder, false, &status) && status.kind != FILE_FOLDER)
             return fail(err, "%s: is no folder for locks; rename it, or take another folder",
                         folder);
         claim->lock = there ? filesystem_open(path, OPEN_LOCKS) : -1;
-        if (claim->lock < 0 && there && errno == ENOENT) continue;
+        if (claim->lock < 0 && there && errno == ENOENT && tries < TRIES) continue;
         if (claim->lock < 0)
             return fail(err, "%s: cannot be created: %s", claim->path, strerror(errno));
         if (!filesystem_status(claim->lock, &status) || status.kind != FILE_REGULAR)
@@ -168,8 +168,6 @@ static bool open_lock(Claims *c, int i, const char *folder, const char *path, Er
         if (is_current(claim->lock, path)) return true;
         close(claim->lock);
     }
-    claim->lock = -1;
-    return fail(err, "%s: cannot be locked: its lock is removed again and again", claim->path);
 }
 
 /* Records a folder that was made. */

@@ -1,7 +1,7 @@
-/* test_clock.c - training by time, on a clock that the test controls (tests/clock.c). The simulated
- * machines are from a hundred times slower to a hundred times faster than one that needs ten
- * milliseconds for a step of these sizes. The tests check the schedule's arithmetic, to the second
- * and the step, not what is learned. */
+/* test_clock.c - training by time, on a clock that the test controls (tests/clocked.c). The
+ * simulated machines are from a hundred times slower to a hundred times faster than one that needs
+ * ten milliseconds for a step of these sizes. The tests check the schedule's arithmetic, to the
+ * second and the step, not what is learned. */
 #include "tests/support.h"
 #include "library/checkpoint.h"
 #include "tests/table.h"
@@ -17,7 +17,7 @@
 enum { LOOKS = 4, LAST_LOOKS = 12 };
 
 /* Runs ./train on a clock that advances by `tick` seconds at each reading. Returns the seconds
- * passed at the end. `signals` are those of tests/clock.c. */
+ * passed at the end. `signals` are those of tests/clocked.c. */
 __attribute__((format(printf, 3, 4))) static double run_clocked(double tick, const char *signals,
                                                                 const char *format, ...) {
     char text[128], command[1024];

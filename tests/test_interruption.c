@@ -1,5 +1,5 @@
 /* test_interruption.c - Ctrl-C, SIGTERM and closed terminals: whichever comes, and however often,
- * the training is saved. Signals come at times of a simulated clock (tests/clock.c), so every run
+ * the training is saved. Signals come at times of a simulated clock (tests/clocked.c), so every run
  * is the same. */
 #define _XOPEN_SOURCE 700 /* pseudo-terminals */
 #include "tests/support.h"

@@ -1,5 +1,5 @@
 /* test_profile.c - ./train --profile: where the time of a training goes. On the clock of
- * tests/clock.c each reading takes one tick, and no time passes between readings. So all figures
+ * tests/clocked.c each reading takes one tick, and no time passes between readings. So all figures
  * are exact. */
 #include "tests/command.h"
 

@@ -1,4 +1,4 @@
-$(BUILD)/extras/mpi/processes: $(BUILD)/extras/mpi/processes.o $(BUILD)/tril.a
+$(BUILD)/extras/mpi/ranks: $(BUILD)/extras/mpi/ranks.o $(BUILD)/tril.a
 	$(call link,$(CFLAGS))
 
 # Tests trainings on several processes, with Debian's Open MPI and MPICH.

@@ -1,4 +1,4 @@
-/* clock.c - replaces base/clock.c in `train`: a clock that the test controls.
+/* clocked.c - replaces base/clock.c in `train`: a clock that the test controls.
  *
  * The environment variable TRIL_CLOCK gives the seconds between two readings of the clock. So a
  * test can simulate a fast or a slow machine, and every run is the same. After that number may come

@@ -157,7 +157,7 @@ $(eval $(call rules,$(BUILD)/san,$$(SANITIZE)))
 # For `make check`: ThreadSanitizer finds unsynchronized accesses.
 $(eval $(call rules,$(BUILD)/tsan,-O1 -g1 -fsanitize=thread))
 
-include $(wildcard extras/*/targets.mk)
+include $(wildcard extras/*/targets.mk tests/*/targets.mk)
 
 # Text inside a program: a string for each line. (Two question marks could begin a trigraph.)
 $(BUILD)/text/%.inc: %
@@ -215,29 +215,6 @@ soak: $(BUILD)/test/tests/test_resume $(BUILD)/test/tests/test_interruption $(PR
 	TRIL_KILLS=500 TRIL_PROGRAMS=$(BUILD)/test $(BUILD)/test/tests/test_resume
 	TRIL_CLOSINGS=200 TRIL_PROGRAMS=$(BUILD)/test $(BUILD)/test/tests/test_interruption
 
-# Only the kernels differ on 64-bit ARM: an emulator runs their tests, and trains every rung to the same
-# bits.
-ARM_TESTS = test_kernels test_attention test_gradients
-test-arm:
-	@tests/deps arm
-	@$(MAKE) --no-print-directory BUILD=build/arm CC=aarch64-linux-gnu-gcc \
-		$(ARM_TESTS:%=build/arm/test/tests/%) build/arm/test/train build/arm/test/sample
-	@set -e; for test in $(ARM_TESTS); do \
-		echo "aarch64: $$test"; qemu-aarch64 build/arm/test/tests/$$test; \
-	done
-	@STEPS=25 tests/bits build/arm/test qemu-aarch64
-
-# Runs libFuzzer, which needs clang, on the readers that tests/test_fuzz calls. It keeps new inputs in
-# build/fuzz/NAME.
-RUNS = 10000000
-fuzz: $(FUZZ:%=fuzz-%)
-fuzz-%:
-	@mkdir -p build/fuzz/$*
-	$(call quiet,FUZZ)clang $(FLAGS) $(SANITIZE) -fsanitize=fuzzer -DHARNESS=fuzz_$* \
-		-o build/fuzz/fuzz_$* $(FUZZED) tests/system_posix.c $(CMOCKA)
-	build/fuzz/fuzz_$* -runs=$(RUNS) -max_len=1024 -verbosity=0 -print_final_stats=1 \
-		build/fuzz/$* $(wildcard tests/fuzz/corpus/$* extras/*/tests/corpus/$*)
-
 # The pictures of the documents: the losses of the README, and a head of docs/tour.md. They are the same
 # on every processor with a fused multiply-add.
 MAP      = map-0-0
@@ -269,4 +246,4 @@ clean:
 	rm -rf build train sample $(MADE)
 
 -include $(shell find build -name '*.d' 2>/dev/null)
-.PHONY: all always run test test-plain test-numbers san check test-page soak test-arm fuzz pictures bench deps format format-check clean
+.PHONY: all always run test test-plain test-numbers san check test-page soak pictures bench deps format format-check clean

@@ -40,7 +40,6 @@ int main(int argc, char **argv) {
     TrilTraining *training = NULL;
     TrilOptions options = tril_options();
     options.rung = "gpt";
-    options.layers = options.heads = 2;
     options.width = options.context = 32;
     TrilSampling sampling = tril_sampling();
     double nats;

@@ -288,6 +288,14 @@ TrilOptions options_of(const Config *c) {
     return o;
 }
 
+void options_own_names(TrilOptions *o) {
+    for (int i = 0; i < ROWS; i++) {
+        if (table[i].kind != TRIL_NAME || !is_set(o, &table[i])) continue;
+        const char *name = constant(&table[i], *name_at(o, &table[i]));
+        if (name) *name_at(o, &table[i]) = name;
+    }
+}
+
 void options_take_sizes(TrilOptions *o, const TrilOptions *sizes) {
     for (int i = 0; i < ROWS; i++) {
         const TrilOption *row = &table[i];

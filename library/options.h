@@ -8,6 +8,9 @@
 /* Sets each unset option that has a default to it. */
 void options_fill(TrilOptions *options);
 
+/* Makes each name a constant, so that the caller may release what `options` came with. */
+void options_own_names(TrilOptions *options);
+
 /* Checks the range of each option that is set. */
 bool options_in_range(const TrilOptions *options, Error *err);
 

@@ -46,6 +46,7 @@ bool training_make(TrilTraining **training, TrilModel *model, const TrilText *te
     t->model = model;
     t->text = text;
     t->options = *options;
+    options_own_names(&t->options);
     t->options.held_out = text->held_out;
     t->options.bytes = vocab_of(model)->bytes;
     if (!isnan(options->dropout)) model->model.config.dropout = options->dropout;

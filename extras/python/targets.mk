@@ -5,5 +5,5 @@ wheel: $(BUILD)/$(SHARED)
 # Tests the wheel in fresh virtual environments, with and without NumPy, and runs docs/notebook.ipynb.
 test-python: $(BUILD)/$(SHARED) $(BUILD)/test/train $(BUILD)/test/sample
 	@tests/deps python
-	+extras/python/test $(BUILD)
+	+extras/python/tests/test $(BUILD)
 .PHONY: wheel test-python

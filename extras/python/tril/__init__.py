@@ -8,7 +8,7 @@
 
 A model is a rung of tril's ladder: tril.rungs() names them. Losses are in nats per character. A text
 is a str, or bytes; a path to a text is a pathlib.Path. All defaults are those of the programs
-`./train` and `./sample`: the same options give the same bits.
+`./train` and `./sample`: the same options give the same bits. help(tril.train) lists the options.
 
 NumPy is not needed. With it, weights, logits and maps of attention are arrays that share the memory
 of the library; without it they are memoryviews of the same shape.
@@ -17,14 +17,17 @@ of the library; without it they are memoryviews of the same shape.
 from __future__ import annotations
 
 import codecs
+import collections
 import ctypes
+import inspect
+import math
 import operator
 import os
 import pathlib
 import re
 import sys
 import weakref
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Union
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Union
 
 try:
     import numpy
@@ -34,168 +37,108 @@ except ImportError:  # pragma: no cover - both ways are tested, each in its own 
 __all__ = ["Error", "Line", "Model", "Options", "Reading", "Sizes", "Step", "Tokenizer", "Training", "rungs",
            "train", "version"]
 
+Path = Union[str, "os.PathLike[str]"]
 Text = Union[str, bytes, "os.PathLike[str]"]
 
-# ---- the library in C: library/tril.h; a size_t is a c_ssize_t here, to tell it from a seed ----
+# ---- the library in C, as its header declares it: the wheel has both ----
 
-_KINDS = ["", "argument", "text", "file", "memory", "diverged", "stopped"]
-
-
-class _Tokenizer(ctypes.c_void_p):
-    """A TrilTokenizer *. A type for each object of the library, so that none is taken for another."""
-
-
-class _Model(ctypes.c_void_p):
-    """A TrilModel *."""
+_Int, _Double, _Name, _Address = ctypes.c_int, ctypes.c_double, ctypes.c_char_p, ctypes.c_void_p
+_Size, _Seed = ctypes.c_ssize_t, ctypes.c_uint64  # c_size_t would be the same type as c_uint64
+_RANGES = {_Int: (-1 << 31, (1 << 31) - 1), _Size: (0, sys.maxsize), _Seed: (0, (1 << 64) - 1)}
+_STATUS = ["", "argument", "text", "file", "memory", "diverged", "stopped"]
 
 
-class _Training(ctypes.c_void_p):
-    """A TrilTraining *."""
+class _Handle(_Address):
+    """An object of the library. Each kind has a class of its own, so that none is taken for another."""
 
 
-class _Reading(ctypes.c_void_p):
-    """A TrilReading *."""
+class _Library:
+    """The types and functions of tril.h, as attributes of the same names."""
+
+    def __init__(self) -> None:
+        here = pathlib.Path(__file__).parent
+        own = here / "libtril.so.0"
+        library = ctypes.CDLL(str(own) if own.exists() else own.name)
+        header = re.sub(r"/\*.*?\*/|\bconst\b", "", (here / "tril.h").read_text(encoding="utf-8"), flags=re.S)
+        self._types: Dict[str, Any] = {
+            "void": None, "bool": ctypes.c_bool, "char": ctypes.c_char, "float": ctypes.c_float, "double": _Double,
+            "int": _Int, "int32_t": _Int, "size_t": _Size, "uint64_t": _Seed}
+        self._lengths = {name: int(number) for name, number in re.findall(r"(\w+) = (\d+)", header)}
+        self._types.update({name: type(name, (_Handle,), {}) for name in re.findall(r"typedef struct (\w+) \w+;", header)})
+        self._types.update({name: _Int for name in re.findall(r"typedef enum \{[^}]*\} (\w+);", header)})
+        self._types.update({name: _Address for name in re.findall(r"typedef int \(\*(\w+)\)", header)})
+        for body, name in re.findall(r"typedef struct \{([^}]*)\} (\w+);", header):
+            members = [member for line in body.split(";") for member in self._declared(line)]
+            self._types[name] = type(name, (ctypes.Structure,), {"_fields_": members})
+        for result, arguments in re.findall(r"TRIL_API ([^(;]*)\(([^)]*)\);", header):
+            [(name, kind)] = self._declared(result)
+            function = getattr(library, name)
+            function.restype = kind
+            function.argtypes = [kind for one in arguments.split(",") for _, kind in self._declared(one, True)]
+            setattr(self, name, function)
+
+    def __getattr__(self, name: str) -> Any:
+        return self._types[name]
+
+    def _declared(self, line: str, argument: bool = False) -> List[Any]:
+        """The names in a declaration and their types: "float *x", "int rows, columns", "char text[4]"."""
+        base, rest = re.fullmatch(r"\s*(\w*)(.*)", line, re.S).groups()  # type: ignore[union-attr]
+        found = []
+        for stars, name, length in re.findall(r"([*\s]*)(\w+)(?:\[(\w+)\])?", rest):
+            kind, depth = self._types[base], stars.count("*") + (argument and length != "")
+            if depth == 1 and base == "char":
+                kind = _Name
+            elif depth > 1 or (depth == 1 and base in ("void", "float")):
+                kind = _Address
+            elif depth == 1 and not issubclass(kind, _Handle):
+                kind = ctypes.POINTER(kind)
+            if length and not argument:
+                kind = kind * (self._lengths.get(length) or int(length))
+            found.append((name, kind))
+        return found
 
 
-class _Writer(ctypes.c_void_p):
-    """A TrilWriter *."""
+_lib = _Library()
 
 
-class _Error(ctypes.Structure):
-    _fields_ = [("text", ctypes.c_char * 512)]
+# ---- the options: each has a row in the library's table, tril_option ----
 
 
-class _Sizes(ctypes.Structure):
-    _fields_ = [("rung", ctypes.c_char_p), ("layers", ctypes.c_int), ("heads", ctypes.c_int),
-                ("width", ctypes.c_int), ("context", ctypes.c_int), ("kv_heads", ctypes.c_int),
-                ("hidden", ctypes.c_int)]
+def _rows() -> Dict[str, Any]:
+    """The rows by the names of their members, in the order of the members."""
+    members = {getattr(_lib.TrilOptions, name).offset: name for name, _ in _lib.TrilOptions._fields_}
+    rows: Dict[str, Any] = {}
+    while _lib.tril_option(len(rows)):
+        row = _lib.tril_option(len(rows)).contents
+        rows[members[row.member]] = row
+    return dict(sorted(rows.items(), key=lambda item: item[1].member))
 
 
-class _Tensor(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_char_p), ("rows", ctypes.c_int), ("columns", ctypes.c_int),
-                ("rank", ctypes.c_int), ("data", ctypes.c_void_p)]
+_ROWS = _rows()
+_WHOLE = [name for name, row in _ROWS.items() if row.kind == 0]    # TRIL_WHOLE
+_SIZES = [name for name, row in _ROWS.items() if row.lasting == 0]  # TRIL_MODEL
+_TRAINING = [name for name in _ROWS if name not in _SIZES and name not in  # what only ./train heeds
+             ("time", "eval_every", "patience", "save_every", "bytes")]
+Sizes: Any = collections.namedtuple("Sizes", _SIZES)  # type: ignore[misc]
+Sizes.__doc__ = "The sizes of a model. None: kv_heads are the heads, hidden is 8/3 of the width."
+Options: Any = collections.namedtuple("Options", _SIZES + _TRAINING)  # type: ignore[misc]
+Options.__doc__ = "The options of a training, as they were decided; None: the rung's own."
 
 
-class _Array(ctypes.Structure):
-    _fields_ = [("number", ctypes.c_int), ("offset", ctypes.c_int), ("width", ctypes.c_int),
-                ("row", ctypes.c_ssize_t), ("data", ctypes.c_void_p)]
+def _takes(*names: str) -> Callable[[Any], Any]:
+    """Says in a function's signature and its documentation which **options it takes."""
+    def decorate(function: Any) -> Any:
+        signature = inspect.signature(function)
+        own = [p for p in signature.parameters.values() if p.kind != p.VAR_KEYWORD]
+        function.__signature__ = signature.replace(parameters=own + [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in names])
+        function.__doc__ = "\n".join([inspect.getdoc(function) or "", "", "Options; None stands for the default of `./train`:", *(
+            f"  {name}: {_ROWS[name].help.decode()}" for name in names)])
+        return function
+    return decorate
 
 
-class _Weights(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_char_p), ("rows", ctypes.c_int), ("columns", ctypes.c_int),
-                ("data", ctypes.c_void_p)]
-
-
-class _Line(ctypes.Structure):
-    _fields_ = [("operation", ctypes.c_char_p), ("layer", ctypes.c_int), ("heads", ctypes.c_int),
-                ("inputs", _Array * 3), ("output", _Array), ("weights", _Weights * 2)]
-
-
-class _Options(ctypes.Structure):
-    _fields_ = [("steps", ctypes.c_int), ("epochs", ctypes.c_double), ("batch", ctypes.c_int),
-                ("dropout", ctypes.c_double), ("learning_rate", ctypes.c_double),
-                ("weight_decay", ctypes.c_double), ("embedding_decay", ctypes.c_double),
-                ("windows", ctypes.c_char_p), ("held_out", ctypes.c_double),
-                ("teacher", _Model), ("precision", ctypes.c_char_p),
-                ("threads", ctypes.c_int), ("seed", ctypes.c_uint64)]
-
-
-class _Step(ctypes.Structure):
-    _fields_ = [("step", ctypes.c_int), ("steps", ctypes.c_int), ("loss", ctypes.c_double),
-                ("learning_rate", ctypes.c_double), ("norm", ctypes.c_double),
-                ("seconds", ctypes.c_double)]
-
-
-class _Sampling(ctypes.Structure):
-    _fields_ = [("length", ctypes.c_ssize_t), ("temperature", ctypes.c_double),
-                ("top_k", ctypes.c_int), ("top_p", ctypes.c_double), ("seed", ctypes.c_uint64),
-                ("precision", ctypes.c_char_p), ("threads", ctypes.c_int)]
-
-
-class _Progress(ctypes.Structure):
-    _fields_ = [("step", ctypes.c_int), ("steps", ctypes.c_int), ("seconds", ctypes.c_double),
-                ("recent", ctypes.c_double), ("recent_steps", ctypes.c_int),
-                ("lowest", ctypes.c_double), ("lowest_step", ctypes.c_int),
-                ("since_lowest", ctypes.c_int), ("operations", ctypes.c_double),
-                ("cooling", ctypes.c_int), ("cooled", ctypes.c_int)]
-
-
-_FUNCTIONS = """
-    name version()
-    name rung(int)
-    name rung_idea(int)
-    status tokenizer_make(&handle, bytes, size, &error)
-    status tokenizer_of_bytes(&handle, &error)
-    status tokenizer_load(&handle, bytes, &error)
-    none tokenizer_free(tokenizer)
-    int tokenizer_size(tokenizer)
-    status encode(tokenizer, bytes, size, &id, size, &size, &error)
-    status decode(tokenizer, &id, size, address, size, &size, &error)
-    sizes sizes()
-    status model_make(&handle, tokenizer, &sizes, seed, &error)
-    status model_load(&handle, bytes, &error)
-    status model_save(model, bytes, &error)
-    status model_extend(&handle, model, bytes, size, seed, &error)
-    none model_free(model)
-    address model_tokenizer(model)
-    sizes model_sizes(model)
-    size model_parameters(model)
-    seed model_digest(model)
-    int model_tensor(model, int, &tensor)
-    options options()
-    status training_open(&handle, model, bytes, size, &options, &error)
-    none training_close(training)
-    options training_options(training)
-    int training_done(training)
-    status training_step(training, &step, &error)
-    status training_evaluate(training, &double, &error)
-    status training_estimate(training, size, &double, &error)
-    status training_set_steps(training, int, &error)
-    status training_save(training, bytes, &error)
-    status training_resume(&handle, &handle, bytes, bytes, size, int, &error)
-    status evaluate(model, bytes, size, int, &double, &error)
-    status reading_open(&handle, model, bytes, size, int, &error)
-    status reading_trace(&handle, model, bytes, size, int, &error)
-    none reading_close(reading)
-    int reading_tokens(reading)
-    size reading_skipped(reading)
-    address reading_logits(reading)
-    double reading_loss(reading)
-    none reading_heads(reading, &int, &int)
-    status reading_attention(reading, int, int, address, size, &error)
-    status reading_scores(reading, int, int, address, size, &error)
-    int reading_line(reading, int, &line)
-    sampling sampling()
-    status writer_open(&handle, model, &sampling, &error)
-    none writer_close(writer)
-    status writer_read(writer, bytes, size, &error)
-    int writer_write(writer, address)
-"""
-_RANGES = {ctypes.c_int: (-1 << 31, (1 << 31) - 1), ctypes.c_ssize_t: (0, sys.maxsize),
-           ctypes.c_uint64: (0, (1 << 64) - 1)}
-_TYPES: Dict[str, Any] = {
-    "none": None, "int": ctypes.c_int, "status": ctypes.c_int, "id": ctypes.c_int32,
-    "size": ctypes.c_ssize_t, "seed": ctypes.c_uint64, "double": ctypes.c_double,
-    "name": ctypes.c_char_p, "bytes": ctypes.c_char_p, "address": ctypes.c_void_p,
-    "handle": ctypes.c_void_p, "tokenizer": _Tokenizer, "model": _Model, "training": _Training,
-    "reading": _Reading, "writer": _Writer, "error": _Error, "sizes": _Sizes, "tensor": _Tensor,
-    "line": _Line, "options": _Options, "step": _Step, "sampling": _Sampling,
-}
-
-
-def _open_library() -> ctypes.CDLL:
-    """The library in the wheel; without one, that of the system."""
-    own = pathlib.Path(__file__).with_name("libtril.so.0")
-    lib = ctypes.CDLL(str(own) if own.exists() else own.name)
-    for result, name, arguments in re.findall(r"(\w+) (\w+)\((.*)\)", _FUNCTIONS):
-        function = getattr(lib, "tril_" + name)
-        function.restype = _TYPES[result]
-        function.argtypes = [ctypes.POINTER(_TYPES[kind[1:]]) if kind[0] == "&" else _TYPES[kind]
-                             for kind in re.findall(r"&?\w+", arguments)]
-    return lib
-
-
-_lib = _open_library()
+# ---- values, to the library and back ----
 
 
 class Error(Exception):
@@ -207,38 +150,65 @@ class Error(Exception):
         self.kind = kind
 
 
-def _checked(kind: Any, value: Any, name: str) -> Any:
-    """`value` as an argument or a member of this type. ctypes would cut integers that do not fit, and
-    take any object of the library for any other."""
-    if issubclass(kind, (_Tokenizer, _Model, _Training, _Reading, _Writer)):
+def _checked(kind: Any, value: Any, name: str, whole: bool = False) -> Any:
+    """`value` as this type of C. ctypes would cut integers that do not fit, take any object of the
+    library for any other, and a number for the address of a name."""
+    if issubclass(kind, _Handle):
         handle = getattr(value, "_handle", value)
         if not isinstance(handle, kind):
-            raise TypeError(f"{name}: {value!r} is no {kind.__name__[1:]}")
+            raise TypeError(f"{name}: {value!r} is no {kind.__name__}")
         if not handle:
-            raise Error(f"{name}: the {kind.__name__[1:].lower()} is closed", "argument")
+            raise Error(f"the {kind.__name__[4:].lower()} is closed", "argument")
         return handle
-    if kind not in _RANGES:
-        return value
-    try:
-        number, (least, most) = operator.index(value), _RANGES[kind]
-    except TypeError:
-        raise TypeError(f"{name}: {value!r} is not an integer") from None
-    if not least <= number <= most:
-        raise OverflowError(f"{name}: {number} is not between {least} and {most}")
-    return number
+    if kind in _RANGES or whole:
+        try:
+            number = operator.index(value)
+        except TypeError:
+            raise TypeError(f"{name}: {value!r} is not an integer") from None
+        least, most = _RANGES.get(kind, (number, number))
+        if not least <= number <= most:
+            raise OverflowError(f"{name}: {number} is not between {least} and {most}")
+        return number
+    if kind is _Double and math.isnan(value):  # which is an unset option
+        raise ValueError(f"{name}: not a number")
+    return value
 
 
 def _call(name: str, *arguments: Any) -> Any:
-    """Calls a function of the library, and raises its failure: all calls with an argument of the
-    user's go this way."""
-    function, error = getattr(_lib, "tril_" + name), _Error()
+    """Calls a function of the library, and raises its failure: the one way for what a user gives."""
+    function, error = getattr(_lib, "tril_" + name), _lib.TrilError()
     given = [_checked(kind, value, name) for kind, value in zip(function.argtypes, arguments)]
     if len(given) == len(function.argtypes):
         return function(*given)
     status = function(*given, ctypes.byref(error))
     if status != 0:
-        raise Error(error.text.decode("utf-8", "replace"), _KINDS[status])
+        raise Error(error.text.decode("utf-8", "replace"), _STATUS[status])
     return status
+
+
+def _fill(structure: Any, values: Dict[str, Any], known: Iterable[str]) -> Any:
+    """Sets the members that are not None."""
+    types = dict(structure._fields_)
+    for name, value in values.items():
+        if name not in known:
+            raise TypeError(f"there is no option {name!r}")
+        if value is not None:
+            if types[name] is _Name:
+                if not isinstance(value, str):
+                    raise TypeError(f"{name}: {value!r} is not a name")
+                value = _terminated(value.encode())
+            setattr(structure, name, _checked(types[name], value, name, name in _WHOLE))
+    return structure
+
+
+def _terminated(name: bytes) -> bytes:
+    if b"\0" in name:
+        raise ValueError(f"a zero byte in {name!r}, where C would end it")
+    return name
+
+
+def _path(path: Path) -> bytes:
+    return _terminated(os.fsencode(path))
 
 
 def _bytes_of(text: Text) -> bytes:
@@ -247,43 +217,28 @@ def _bytes_of(text: Text) -> bytes:
     return text.encode() if isinstance(text, str) else pathlib.Path(text).read_bytes()
 
 
-def _path(path: Union[str, "os.PathLike[str]"]) -> bytes:
-    return _without_zeros(os.fsencode(path))
-
-
-def _without_zeros(name: bytes) -> bytes:
-    if b"\0" in name:
-        raise ValueError(f"a zero byte in {name!r}, where C would end it")
-    return name
-
-
-def _fill(structure: Any, values: Dict[str, Any]) -> Any:
-    """Sets the members that are not None. TypeError: a number for a name, which the library would
-    take for an address, and a name for a number."""
-    types = dict(structure._fields_)
-    for name, value in values.items():
-        is_name = types[name] is ctypes.c_char_p
-        if value is None:
-            continue
-        if isinstance(value, str) != is_name:
-            raise TypeError(f"{name}: {value!r} is not a {'name' if is_name else 'number'}")
-        setattr(structure, name, _without_zeros(value.encode()) if is_name
-                else _checked(types[name], value, name))
-    return structure
+def _values(structure: Any, names: Iterable[str]) -> List[Any]:
+    """Members of a structure; a name is a str, what is unset None."""
+    values = []
+    for name in names:
+        value = getattr(structure, name)
+        if isinstance(value, bytes):
+            value = value.decode()
+        elif name in _ROWS and isinstance(value, float):
+            value = None if math.isnan(value) else int(value) if name in _WHOLE else value
+        values.append(value)
+    return values
 
 
 def _numbers(address: int, shape: List[int], owner: Any) -> Any:
     """The floats at an address, which live as long as `owner`: an array, or a memoryview."""
-    count = 1
-    for side in shape:
-        count *= side
-    numbers = (ctypes.c_float * count).from_address(address)
+    numbers = (ctypes.c_float * math.prod(shape)).from_address(address)
     numbers.owner = owner
     view = memoryview(numbers).cast("B").cast("f", shape)
     return view if numpy is None else numpy.asarray(view)
 
 
-def _columns(array: _Array, rows: int, owner: Any) -> Any:
+def _columns(array: Any, rows: int, owner: Any) -> Any:
     """Some columns of an array of the library: without a copy, if there is NumPy."""
     step, width = array.row, array.width
     numbers = (ctypes.c_float * ((rows - 1) * step + width)).from_address(array.data)
@@ -301,13 +256,13 @@ def _columns(array: _Array, rows: int, owner: Any) -> Any:
 class _Object:
     """What the library made, and releases with it."""
 
-    _kind: Any  # of its handle
-    _release: str
+    _free: str  # the function that releases it
 
     def _own(self, *borrowed: Any) -> Any:
         """A place for its handle, for the function that makes it. What is put there is released even if
         Ctrl-C comes right after that call; what it borrows stays until then."""
-        function, handle = getattr(_lib, "tril_" + self._release), self._kind()
+        function = getattr(_lib, "tril_" + self._free)
+        handle = function.argtypes[0]()
 
         def release(_: Any) -> None:
             function(handle)
@@ -338,18 +293,6 @@ def rungs() -> Dict[str, str]:
         names[name.decode()] = _lib.tril_rung_idea(len(names)).decode()
 
 
-class Sizes(NamedTuple):
-    """The sizes of a model."""
-
-    rung: str
-    layers: int
-    heads: int
-    width: int
-    context: int
-    kv_heads: int  # 0: as many as heads
-    hidden: int  # 0: 8/3 of the width
-
-
 class Line(NamedTuple):
     """One line of what a model computes: a call of a layer."""
 
@@ -359,23 +302,6 @@ class Line(NamedTuple):
     inputs: List[Any]  # arrays [T, width]: of attention queries, keys and values
     output: Any  # an array [T, width]
     weights: List[str]  # names in Model.weights: weight and bias, or the tables of an embedding
-
-
-class Options(NamedTuple):
-    """What a training was opened with, as it was decided."""
-
-    steps: int
-    epochs: float  # 0: no limit
-    batch: int
-    dropout: float
-    learning_rate: float
-    weight_decay: float  # of the blocks' matrices, below modern of all; negative: the rung's own
-    embedding_decay: float  # negative: the rung has none of its own
-    windows: str
-    held_out: float
-    precision: str
-    threads: int
-    seed: int
 
 
 class Step(NamedTuple):
@@ -389,17 +315,11 @@ class Step(NamedTuple):
     seconds: float  # of all steps so far
 
 
-def _values(structure: ctypes.Structure) -> List[Any]:
-    """The members of a structure; texts as str."""
-    found = [getattr(structure, field[0]) for field in structure._fields_]
-    return [value.decode() if isinstance(value, bytes) else value for value in found]
-
-
 class Tokenizer(_Object):
     """The characters that a model knows, and their ids: all characters of `text`, or with None the
     256 values of bytes."""
 
-    _kind, _release = _Tokenizer, "tokenizer_free"
+    _free = "tokenizer_free"
 
     def __init__(self, text: Optional[Text]) -> None:
         if text is None:
@@ -409,7 +329,7 @@ class Tokenizer(_Object):
             _call("tokenizer_make", self._own(), given, len(given))
 
     @classmethod
-    def load(cls, path: Union[str, "os.PathLike[str]"]) -> "Tokenizer":
+    def load(cls, path: Path) -> "Tokenizer":
         """The tokenizer of a model: a file of tril, or a folder of Hugging Face transformers."""
         tokenizer = cls.__new__(cls)
         _call("tokenizer_load", tokenizer._own(), _path(path))
@@ -421,18 +341,18 @@ class Tokenizer(_Object):
     def encode(self, text: Text) -> List[int]:
         """The ids of a text. Error: a character that the tokenizer does not know."""
         given = _bytes_of(text)
-        ids = (ctypes.c_int32 * len(given))()
-        count = ctypes.c_ssize_t()
+        ids = (_Int * len(given))()
+        count = _Size()
         _call("encode", self, given, len(given), ids, len(given), ctypes.byref(count))
         return ids[:count.value]
 
     def decode(self, ids: Any) -> str:
         """The text of a sequence of ids."""
-        given = [_checked(ctypes.c_int32, i, "an id") for i in ids]
+        given = [_checked(_Int, i, "an id") for i in ids]
         capacity = 4 * len(given)
         text = ctypes.create_string_buffer(capacity + 1)
-        length = ctypes.c_ssize_t()
-        _call("decode", self, (ctypes.c_int32 * len(given))(*given), len(given), text, capacity,
+        length = _Size()
+        _call("decode", self, (_Int * len(given))(*given), len(given), text, capacity,
               ctypes.byref(length))
         return text.raw[:length.value].decode("utf-8", "replace")
 
@@ -440,27 +360,21 @@ class Tokenizer(_Object):
 class Model(_Object):
     """A tokenizer and weights. A new one has random weights, which follow from the seed."""
 
-    _kind, _release = _Model, "model_free"
+    _free = "model_free"
 
-    def __init__(self, tokenizer: Tokenizer, rung: Optional[str] = None, *,
-                 layers: Optional[int] = None, heads: Optional[int] = None,
-                 width: Optional[int] = None, context: Optional[int] = None,
-                 kv_heads: Optional[int] = None, hidden: Optional[int] = None,
-                 seed: Optional[int] = None) -> None:
-        sizes = _fill(_lib.tril_sizes(),
-                      {"rung": rung, "layers": layers, "heads": heads, "width": width,
-                       "context": context, "kv_heads": kv_heads, "hidden": hidden})
-        seed = _lib.tril_options().seed if seed is None else seed
-        _call("model_make", self._own(), tokenizer, ctypes.byref(sizes), seed)
+    @_takes(*_SIZES[1:], "seed")
+    def __init__(self, tokenizer: Tokenizer, rung: Optional[str] = None, **sizes: Any) -> None:
+        options = _fill(_lib.tril_options(), {"rung": rung, **sizes}, _SIZES + ["seed"])
+        _call("model_make", self._own(), tokenizer, ctypes.byref(options))
 
     @classmethod
-    def load(cls, path: Union[str, "os.PathLike[str]"]) -> "Model":
+    def load(cls, path: Path) -> "Model":
         """Reads a model: a file of tril, or a folder of Hugging Face transformers."""
         model = cls.__new__(cls)
         _call("model_load", model._own(), _path(path))
         return model
 
-    def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
+    def save(self, path: Path) -> None:
         """Writes the model as one file, which `./sample` reads."""
         _call("model_save", self, _path(path))
 
@@ -473,8 +387,8 @@ class Model(_Object):
         return model
 
     @property
-    def sizes(self) -> Sizes:
-        return Sizes(*_values(_call("model_sizes", self)))
+    def sizes(self) -> Any:
+        return Sizes(*_values(_call("model_sizes", self), _SIZES))
 
     @property
     def parameters(self) -> int:
@@ -489,7 +403,7 @@ class Model(_Object):
     @property
     def tokenizer(self) -> Tokenizer:
         tokenizer = Tokenizer.__new__(Tokenizer)
-        tokenizer._handle = _Tokenizer(_call("model_tokenizer", self))
+        tokenizer._handle = _call("model_tokenizer", self)
         tokenizer._model = self  # type: ignore[attr-defined]  # it belongs to the model
         return tokenizer
 
@@ -497,27 +411,22 @@ class Model(_Object):
     def weights(self) -> Dict[str, Any]:
         """The tensors by name, without copies: what is written into them, the model uses."""
         tensors: Dict[str, Any] = {}
-        tensor = _Tensor()
+        tensor = _lib.TrilTensor()
         while _call("model_tensor", self, len(tensors), ctypes.byref(tensor)):
             shape = [tensor.rows, tensor.columns][:tensor.rank]
             tensors[tensor.name.decode()] = _numbers(tensor.data, shape, self)
         return tensors
 
-    def generate(self, prompt: Text = "", *, length: Optional[int] = None,
-                 temperature: Optional[float] = None, top_k: Optional[int] = None,
-                 top_p: Optional[float] = None, seed: Optional[int] = None,
-                 precision: Optional[str] = None, threads: Optional[int] = None,
-                 on_text: Optional[Callable[[str], Any]] = None) -> str:
+    def generate(self, prompt: Text = "", *, on_text: Optional[Callable[[str], Any]] = None, **sampling: Any) -> str:
         """Continues a prompt, and returns what it wrote. `on_text` gets each new character; if it
-        returns False, the text ends. Options as those of `./sample`."""
-        given = _bytes_of(prompt)
-        sampling = _fill(_lib.tril_sampling(),
-                         {"length": length, "temperature": temperature, "top_k": top_k,
-                          "top_p": top_p, "seed": seed, "precision": precision, "threads": threads})
-        writer, decoder = _Writing(self, sampling), codecs.getincrementaldecoder("utf-8")("replace")
+        returns False, the text ends. Options as those of `./sample`: length, temperature, top_k, top_p,
+        seed, precision ("int8", "bf16" or "f32"), threads."""
+        given, how = _bytes_of(prompt), _lib.tril_sampling()
+        _fill(how, sampling, dict(how._fields_))
+        writer, decoder = _Writing(self, how), codecs.getincrementaldecoder("utf-8")("replace")
         _call("writer_read", writer, given, len(given))
         character, written = ctypes.create_string_buffer(4), []
-        for _ in range(sampling.length):
+        for _ in range(how.length):
             size = _call("writer_write", writer, character)
             written.append(decoder.decode(character.raw[:size]))
             if on_text and written[-1] and on_text(written[-1]) is False:
@@ -526,7 +435,7 @@ class Model(_Object):
 
     def evaluate(self, text: Text, *, threads: int = 0) -> float:
         """The mean loss on a text, as `./sample --score` measures it."""
-        given, nats = _bytes_of(text), ctypes.c_double()
+        given, nats = _bytes_of(text), _Double()
         _call("evaluate", self, given, len(given), threads, ctypes.byref(nats))
         return nats.value
 
@@ -539,9 +448,9 @@ class Model(_Object):
 class _Writing(_Object):
     """A text that a model writes."""
 
-    _kind, _release = _Writer, "writer_close"
+    _free = "writer_close"
 
-    def __init__(self, model: Model, sampling: _Sampling) -> None:
+    def __init__(self, model: Model, sampling: Any) -> None:
         _call("writer_open", self._own(model), model, ctypes.byref(sampling))
 
 
@@ -549,14 +458,14 @@ class Reading(_Object):
     """A text that a model has read: what it predicts, what its heads attend to, and what it
     computes. Row t of all arrays belongs to character t of those read."""
 
-    _kind, _release = _Reading, "reading_close"
+    _free = "reading_close"
 
     def __init__(self, model: Model, text: Text, *, threads: int = 0, trace: bool = False) -> None:
         given = _bytes_of(text)
         self.model = model
         _call("reading_trace" if trace else "reading_open", self._own(model), model, given, len(given),
               threads)
-        layers, heads = ctypes.c_int(), ctypes.c_int()
+        layers, heads = _Int(), _Int()
         _call("reading_heads", self, ctypes.byref(layers), ctypes.byref(heads))
         self.layers, self.heads = layers.value, heads.value
 
@@ -598,7 +507,7 @@ class Reading(_Object):
         """All that was computed, line by line, from the ids to the logits; none without `trace`.
         Without NumPy the arrays are copies."""
         lines: List[Line] = []
-        line = _Line()
+        line = _lib.TrilLine()
         while _call("reading_line", self, len(lines), ctypes.byref(line)):
             inputs = [_columns(array, len(self), self) for array in line.inputs if array.number]
             weights = [tensor.name.decode() for tensor in line.weights if tensor.name]
@@ -610,28 +519,17 @@ class Reading(_Object):
 class Training(_Object):
     """A training of a model on a text, step by step."""
 
-    _kind, _release = _Training, "training_close"
+    _free = "training_close"
 
-    def __init__(self, model: Model, text: Text, *, steps: Optional[int] = None,
-                 epochs: Optional[float] = None, batch: Optional[int] = None,
-                 dropout: Optional[float] = None, learning_rate: Optional[float] = None,
-                 weight_decay: Optional[float] = None, embedding_decay: Optional[float] = None,
-                 windows: Optional[str] = None, held_out: Optional[float] = None,
-                 teacher: Optional[Model] = None, precision: Optional[str] = None,
-                 threads: Optional[int] = None, seed: Optional[int] = None) -> None:
+    @_takes(*_TRAINING)
+    def __init__(self, model: Model, text: Text, *, teacher: Optional[Model] = None, **options: Any) -> None:
         given = _bytes_of(text)
-        options = _fill(_lib.tril_options(),
-                        {"steps": steps, "epochs": epochs, "batch": batch, "dropout": dropout,
-                         "learning_rate": learning_rate, "weight_decay": weight_decay,
-                         "embedding_decay": embedding_decay, "windows": windows,
-                         "held_out": held_out,
-                         "teacher": teacher, "precision": precision, "threads": threads, "seed": seed})
+        how = _fill(_lib.tril_options(), {"teacher": teacher, **options}, ["teacher"] + _TRAINING)
         self.model = model
-        _call("training_open", self._own(model, teacher), model, given, len(given),
-              ctypes.byref(options))
+        _call("training_open", self._own(model, teacher), model, given, len(given), ctypes.byref(how))
 
     @classmethod
-    def resume(cls, path: Union[str, "os.PathLike[str]"], text: Text, *,
+    def resume(cls, path: Path, text: Text, *,
                threads: int = 0) -> "Training":
         """Continues a training from its state (`save`) on the same text. It has a model of its
         own."""
@@ -653,12 +551,9 @@ class Training(_Object):
         self.close()
 
     @property
-    def options(self) -> Options:
+    def options(self) -> Any:
         """The options as they were decided."""
-        decided = _call("training_options", self)
-        names = [field[0] for field in _Options._fields_]
-        values = dict(zip(names, _values(decided)))
-        return Options(**{name: values[name] for name in Options._fields})
+        return Options(*_values(_call("training_options", self), Options._fields))
 
     @property
     def done(self) -> int:
@@ -667,9 +562,9 @@ class Training(_Object):
 
     def step(self) -> Step:
         """Takes a step. Error: all are taken; a loss that is no longer a number."""
-        step = _Step()
+        step = _lib.TrilStep()
         _call("training_step", self, ctypes.byref(step))
-        return Step(*_values(step))
+        return Step(*_values(step, Step._fields))
 
     def run(self, on_step: Optional[Callable[[Step], Any]] = None, *,
             progress: Optional[bool] = None) -> bool:
@@ -688,15 +583,15 @@ class Training(_Object):
                 bar.set_postfix(loss=f"{now.loss:.3f}", refresh=False)
             return answer
 
-        step = _Step()
+        step = _lib.TrilStep()
         try:
             while self.done < _call("training_options", self).steps:
                 _call("training_step", self, ctypes.byref(step))
-                if tell(Step(*_values(step))) is False:
+                if tell(Step(*_values(step, Step._fields))) is False:
                     break
         except KeyboardInterrupt:  # it comes at the end of a step, which is done
             if step.step > told:
-                tell(Step(*_values(step)))
+                tell(Step(*_values(step, Step._fields)))
             raise
         finally:
             if bar is not None:
@@ -710,14 +605,14 @@ class Training(_Object):
     def evaluate(self, characters: Optional[int] = None) -> float:
         """The mean loss over the whole held-out text; or, of a longer one, over evenly spaced
         windows with about so many characters, which is sooner."""
-        nats = ctypes.c_double()
+        nats = _Double()
         if characters is None:
             _call("training_evaluate", self, ctypes.byref(nats))
         else:
             _call("training_estimate", self, characters, ctypes.byref(nats))
         return nats.value
 
-    def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
+    def save(self, path: Path) -> None:
         """Writes the state, which `Training.resume` and `./train --resume` continue."""
         _call("training_save", self, _path(path))
 
@@ -741,28 +636,18 @@ def _progress_bar(steps: int, done: int, wanted: Optional[bool]) -> Any:
     return tqdm(total=steps, initial=done, unit="step")
 
 
-def train(text: Text, rung: Optional[str] = None, *, steps: Optional[int] = None,
-          on_step: Optional[Callable[[Step], Any]] = None, progress: Optional[bool] = None,
-          layers: Optional[int] = None, heads: Optional[int] = None, width: Optional[int] = None,
-          context: Optional[int] = None, kv_heads: Optional[int] = None,
-          hidden: Optional[int] = None, epochs: Optional[float] = None,
-          batch: Optional[int] = None, dropout: Optional[float] = None,
-          learning_rate: Optional[float] = None, weight_decay: Optional[float] = None,
-          embedding_decay: Optional[float] = None, windows: Optional[str] = None,
-          held_out: Optional[float] = None, teacher: Optional[Model] = None,
-          precision: Optional[str] = None, threads: Optional[int] = None,
-          seed: Optional[int] = None, as_bytes: bool = False) -> Model:
+@_takes(*_SIZES[1:], *_TRAINING)
+def train(text: Text, rung: Optional[str] = None, *, on_step: Optional[Callable[[Step], Any]] = None,
+          progress: Optional[bool] = None, teacher: Optional[Model] = None, as_bytes: bool = False,
+          **options: Any) -> Model:
     """Makes a model of a rung, and trains it on a text. Half of each target is what `teacher`
     expects, if there is one: a model of the same characters. `on_step` and `progress` as those of
-    Training.run; with `as_bytes` the text is any bytes. None stands for the default of `./train`.
-    The KeyboardInterrupt of Ctrl-C has the model as it is then as its `model`."""
+    Training.run; with `as_bytes` the text is any bytes. The KeyboardInterrupt of Ctrl-C has the model
+    as it is then as its `model`."""
+    sizes = {name: options.pop(name) for name in _SIZES if name in options}
     given = _bytes_of(text)
-    model = Model(Tokenizer(None if as_bytes else given), rung, layers=layers, heads=heads,
-                  width=width, context=context, kv_heads=kv_heads, hidden=hidden, seed=seed)
-    with Training(model, given, steps=steps, epochs=epochs, batch=batch, dropout=dropout,
-                  learning_rate=learning_rate, weight_decay=weight_decay,
-                  embedding_decay=embedding_decay, windows=windows, held_out=held_out,
-                  teacher=teacher, precision=precision, threads=threads, seed=seed) as training:
+    model = Model(Tokenizer(None if as_bytes else given), rung, seed=options.get("seed"), **sizes)
+    with Training(model, given, teacher=teacher, **options) as training:
         try:
             training.run(on_step, progress=progress)
         except KeyboardInterrupt as interrupt:

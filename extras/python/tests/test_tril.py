@@ -1,13 +1,15 @@
-"""Tests the module tril as it was installed (extras/python/test). TRIL_PROGRAMS is the folder of the programs,
+"""Tests the module tril as it was installed (extras/python/tests/test). TRIL_PROGRAMS is the folder of the programs,
 TRIL_TEXT a text."""
 import contextlib
 import copy
 import gc
+import inspect
 import io
 import os
 import pathlib
 import pickle
 import random
+import re
 import signal
 import subprocess
 import tempfile
@@ -72,7 +74,8 @@ class SameAsThePrograms(Folder):
 class Models(Folder):
     def test_defaults(self):
         model = tril.Model(tril.Tokenizer(TEXT))
-        self.assertEqual(model.sizes, tril.Sizes("modern", 4, 4, 128, 256, 0, 0))
+        self.assertEqual(model.sizes, tril.Sizes(rung="modern", layers=4, heads=4, width=128, context=256,
+                                                  kv_heads=None, hidden=None))
         self.assertEqual(list(tril.rungs())[:2], ["bigram", "average"])
         self.assertEqual(tril.version().count("."), 2)
 
@@ -114,11 +117,18 @@ class Models(Folder):
             model.generate(on_text=lambda piece: 1 / 0)
 
     def test_types(self):
-        for wrong in ({"rung": 3}, {"precision": 3}, {"windows": b"grow"}, {"steps": "a"}, {"width": "a"}):
+        for wrong in ({"rung": 3}, {"precision": 3}, {"windows": b"grow"}, {"steps": "a"}, {"width": "a"}, {"stepz": 1}):
             with self.assertRaises(TypeError, msg=str(wrong)):
                 tril.train(TEXT, **wrong)
         with self.assertRaises(TypeError):
             small().generate(precision=8)
+
+    def test_options(self):
+        names, shown = set(inspect.signature(tril.train).parameters), program("train", "--help")
+        self.assertLess({"layers", "learning_rate", "embedding_decay", "seed", "on_step"}, names)
+        for name in tril.Options._fields:
+            said = re.search(rf"  {name}: ([\w ]*)", tril.train.__doc__)
+            self.assertTrue(name == "rung" or (name in names and said.group(1)[:30] in shown), name)
 
     def test_integers(self):
         model = small()
@@ -135,7 +145,7 @@ class Models(Folder):
                  lambda: tril.Training(model.tokenizer, TEXT), lambda: small(teacher=model.tokenizer), lambda: small(teacher=1),
                  lambda: model.save("a\0b"), lambda: model.generate(precision="f32\0")]
         for i, call in enumerate(calls):
-            with self.assertRaises((TypeError, ValueError, OverflowError), msg=f"call {i}"):
+            with self.assertRaises((TypeError, ValueError, OverflowError, tril.Error), msg=f"call {i}"):
                 call()
         self.assertEqual(len(model.generate(length=True, seed=(1 << 64) - 1)), 1)
         with tril.Training(model, TEXT, steps=2, batch=4) as training:
@@ -386,7 +396,7 @@ class Refusals(unittest.TestCase):
 
     def test_all_kinds(self):
         model = small()
-        self.refused("argument", "no rung 'gtp'", lambda: small("gtp"))
+        self.refused("argument", "'gtp' is none of bigram", lambda: small("gtp"))
         self.refused("argument", "heads", lambda: small(heads=3))
         self.refused("text", "not in the model's vocabulary", lambda: model.generate("§"))
         self.refused("text", "empty", lambda: tril.train(""))

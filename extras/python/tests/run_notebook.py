@@ -1,4 +1,4 @@
-"""Runs a notebook in a fresh kernel: extras/python/run_notebook.py NOTEBOOK [--write]
+"""Runs a notebook in a fresh kernel: extras/python/tests/run_notebook.py NOTEBOOK [--write]
 
 No cell may fail, and what cells print must be what the notebook shows. With --write the notebook shows
 what they print now. It reads its text from the path in the environment variable TRIL_TEXT.

@@ -130,7 +130,7 @@ static void test_second(void **state) {
     }
     /* before any evaluation */
     run_with("2@3 2@3",
-             "train " LONG "-m bigram -s 200 --eval-every 50 -o @new/model.safetensors " PLAY);
+             "train " LONG "-m bigram -s 200 --eval-every 200 -o @new/model.safetensors " PLAY);
     expect_success();
     after("       -           -          -");
     must_run("sample -n 5 @new/model.safetensors");

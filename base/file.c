@@ -190,6 +190,30 @@ bool file_write(const char *path, const FilePart *parts, size_t count, Error *er
     return ok || fail(err, "%s: cannot be written: %s", path, strerror(why));
 }
 
+bool file_text(char **text, size_t *length, const char *path,
+               bool (*print)(FILE *out, void *what, Error *err), void *what, Error *err) {
+    TextStream stream;
+    *text = NULL;
+    if (!textstream_open(&stream)) return fail(err, "%s: no memory to write it", path);
+    bool ok = print(stream.out, what, err), whole = textstream_close(&stream);
+    *text = stream.text;
+    *length = stream.length;
+    if (ok && whole) return true;
+    free(*text);
+    *text = NULL;
+    return ok ? fail(err, "%s: no memory to write it", path) : false;
+}
+
+bool file_print(const char *path, bool (*print)(FILE *out, void *what, Error *err), void *what,
+                Error *err) {
+    char *text;
+    size_t length;
+    bool ok = file_text(&text, &length, path, print, what, err) &&
+              file_write(path, &(FilePart){text, length}, 1, err);
+    free(text);
+    return ok;
+}
+
 bool file_flush_output(Error *err) {
     bool whole = fflush(stdout) == 0 && !ferror(stdout);
     return whole || fail(err, "standard output cannot be written");

@@ -41,6 +41,14 @@ typedef struct {
  * whole new one. On failure the old file is unchanged and the temporary file is removed. */
 bool file_write(const char *path, const FilePart *parts, size_t count, Error *err);
 
+/* Sets *text [*length] to what print(out, what, err) writes with stdio, if it succeeds; `path` is
+ * for the message. The caller releases it with free. file_print writes the text to the file `path`.
+ */
+bool file_text(char **text, size_t *length, const char *path,
+               bool (*print)(FILE *out, void *what, Error *err), void *what, Error *err);
+bool file_print(const char *path, bool (*print)(FILE *out, void *what, Error *err), void *what,
+                Error *err);
+
 /* Removes the temporary file that file_write is writing. For a signal handler that ends the
  * program. */
 void file_abandon(void);

@@ -10,7 +10,7 @@ WEB_LINK    = -mexec-model=reactor -s -Wl,--max-memory=$(WEB_MEMORY) -Wl,-z,stac
 WEB_RELAXED = -mrelaxed-simd
 # Without the programs, and without the system's part of base/, which extras/web/ replaces.
 WEB_NOT     = model/plain/% programs/train/% programs/sample/% extras/formats/% \
-              programs/page/page.c $(patsubst %,programs/report/%.c,screen textfile) \
+              programs/page/page.c programs/report/screen.c \
               $(patsubst %,base/%.c,claims file filesystem_posix shell terminal_posix threads)
 WEB_SOURCES = $(wildcard extras/web/*.c) $(filter-out $(WEB_NOT),$(SOURCES)) library/no_formats.c model/kernels/isa.c
 WEB_PARTS   = $(wildcard extras/web/*.css extras/web/*.js programs/page/*.css programs/page/*.js) data/sample.txt

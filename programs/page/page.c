@@ -1,16 +1,12 @@
 #include "programs/page/page.h"
 #include "base/file.h"
-#include "base/shell.h"
+#include "programs/page/figure.h"
 #include "programs/page/markup.h"
-#include "programs/report/textfile.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 enum { META_SIZE = 96, DIGESTS = 2 * 17 /* what the tables take of it */ };
-
-/* ---- what both pages have ---- */
 
 /* The first bytes of every page. */
 #define BEGIN "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -24,8 +20,18 @@ static const char *const script[] = {
 #include "programs/page/page.js.inc"
 };
 
-/* Writes all up to <body>. `meta`: more elements of the head, written as they are. */
-static void begin_page(FILE *out, const char *meta, const char *title) {
+/* Returns the length without the tables. */
+static int write_meta(char meta[META_SIZE], uint64_t training, const uint64_t tables[2]) {
+    int length =
+        snprintf(meta, META_SIZE, "<meta name=\"training\" content=\"%016" PRIx64, training);
+    snprintf(meta + length, META_SIZE - (size_t)length, " %016" PRIx64 " %016" PRIx64 "\">\n",
+             tables[0], tables[1]);
+    return length;
+}
+
+void page_begin(FILE *out, const char *title, uint64_t training, const uint64_t tables[2]) {
+    char meta[META_SIZE] = "";
+    if (tables) write_meta(meta, training, tables);
     fprintf(out, BEGIN "%s", meta);
     markup(out,
            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -36,248 +42,10 @@ static void begin_page(FILE *out, const char *meta, const char *title) {
     fputs("</style>\n</head>\n<body>\n", out);
 }
 
-static void end_page(FILE *out) {
+void page_end(FILE *out) {
     fputs("</main>\n<script>\n", out);
     for (size_t i = 0; i < sizeof script / sizeof *script; i++) fputs(script[i], out);
     fputs("</script>\n</body>\n</html>\n", out);
-}
-
-/* ---- the top of the page of a training ---- */
-
-/* Returns the length without the tables. */
-static int write_meta(char meta[META_SIZE], uint64_t training, const uint64_t tables[2]) {
-    int length =
-        snprintf(meta, META_SIZE, "<meta name=\"training\" content=\"%016" PRIx64, training);
-    snprintf(meta + length, META_SIZE - (size_t)length, " %016" PRIx64 " %016" PRIx64 "\">\n",
-             tables[0], tables[1]);
-    return length;
-}
-
-static void write_head(FILE *out, const Page *page) {
-    char meta[META_SIZE], title[512];
-    write_meta(meta, page->training, page->tables);
-    snprintf(title, sizeof title, "%s, trained on %s", page->model, page->text);
-    begin_page(out, meta, title);
-    markup(out,
-           "<header>\n<h1>%s, trained on <bdi>%s</bdi></h1>\n<p>%s is %s. The text has %zu "
-           "characters, %d of them distinct. A loss is how surprised a model is by each next "
-           "character, in nats: the lower, the better.</p>\n</header>\n<main>\n",
-           page->model, page->text, page->model, page->idea, page->characters, page->vocabulary);
-    const PageLive *live = page->live;
-    if (live) /* page.js reloads the page by the attributes, and adds how old it is */
-        markup(out,
-               "<div id=\"live\" data-every=\"%.3g\" data-version=\"%d\">%s<progress max=\"1\" "
-               "value=\"%.3f\" aria-label=\"the training so far\"></progress></div>\n",
-               live->every, live->version, live->status, live->share);
-}
-
-/* Writes a blank and then each word of a sentence; options of a program as code, which no line
- * breaks. */
-static void write_words(FILE *out, const char *text) {
-    for (; *text; text += strspn(text, " ")) {
-        int length = (int)strcspn(text, " "), at = (int)strspn(text, "("), option = 0;
-        if (strncmp(text + at, "--", 2) == 0)
-            option = (int)strspn(text + at, "abcdefghijklmnopqrstuvwxyz-");
-        if (option > 0)
-            markup(out, " %.*s<code>%.*s</code>%.*s", at, text, option, text + at,
-                   length - at - option, text + at + option);
-        else
-            markup(out, " %.*s", length, text);
-        text += length;
-    }
-}
-
-static void write_verdicts(FILE *out, const Page *page) {
-    if (page->failure)
-        markup(out,
-               "<p id=\"failure\"><strong>The training ended before its time:</strong> %s</p>\n",
-               page->failure);
-    if (page->verdict_count == 0) return;
-    fputs("<section id=\"section-verdicts\">\n<h2>What happened</h2>\n<ul class=\"verdicts\">\n",
-          out);
-    for (int i = 0; i < page->verdict_count; i++) {
-        markup(out, "<li><strong>%s:</strong>", page->verdicts[i].rung);
-        write_words(out, page->verdicts[i].text);
-        fputs("</li>\n", out);
-    }
-    fputs("</ul>\n</section>\n", out);
-}
-
-/* ---- losses and models ---- */
-
-static void write_losses(FILE *out, const Page *page) {
-    fputs("<section id=\"section-losses\">\n<h2>Losses</h2>\n", out);
-    figure_chart(out, &page->losses);
-    fputs("<p class=\"hint\" hidden>Point at the chart, or select it and use the arrow keys: the "
-          "table then has the values at that place. Escape brings the last ones back.</p>\n"
-          "<p>A strong curve is the loss on the held-out text, which never trains; a thin one is "
-          "the loss on the batches that train. The gap between the two is what the model learnt by "
-          "heart: where the thin curve still falls and the strong one no longer does, it memorises "
-          "its text, which is called overfitting.</p>\n"
-          "<p>Broken lines need no training: every character as likely as the other, as frequent "
-          "as it is, as frequent as it is after the one before.</p>\n</section>\n",
-          out);
-}
-
-/* A table that may be wider than the window, and scrolls. */
-static void begin_table(FILE *out, const char *id) {
-    fprintf(out, "<div class=\"wide\" id=\"table-%s\"><table>\n", id);
-}
-
-static void end_table(FILE *out) {
-    fputs("</tbody>\n</table></div>\n", out);
-}
-
-/* Writes a table cell; an empty one if the figure is NaN. */
-__attribute__((format(printf, 2, 0))) static void write_figure(FILE *out, const char *format,
-                                                               double figure) {
-    fputs("<td>", out);
-    if (!isnan(figure)) fprintf(out, format, figure);
-    fputs("</td>", out);
-}
-
-static void write_models(FILE *out, const Page *page) {
-    fputs("<section id=\"section-models\">\n<h2>Models</h2>\n", out);
-    begin_table(out, "models");
-    fputs("<thead><tr><th scope=\"col\">model</th><th scope=\"col\">parameters</th>"
-          "<th scope=\"col\">train</th><th scope=\"col\">validation</th>"
-          "<th scope=\"col\">bits/char</th><th scope=\"col\">TFLOP</th>"
-          "<th scope=\"col\">seconds</th></tr></thead>\n<tbody>\n",
-          out);
-    bool falling = false;
-    for (int i = 0; i < page->model_count; i++) {
-        const PageModel *m = &page->models[i];
-        bool trained = m->seconds >= 0;
-        falling = falling || m->falling;
-        markup(out, "<tr><th scope=\"row\">%s%s</th>", m->name, m->falling ? " \u2193" : "");
-        write_figure(out, "%.0f", trained ? (double)m->parameters : NAN);
-        write_figure(out, "%.4f", m->train);
-        write_figure(out, "%.4f", m->validation);
-        write_figure(out, "%.3f", m->validation / log(2.0));
-        write_figure(out, "%.3g", trained ? m->compute / 1e12 : NAN);
-        write_figure(out, "%.1f", trained ? m->seconds : NAN);
-        fputs("</tr>\n", out);
-    }
-    end_table(out);
-    fprintf(out,
-            "<p>train: the loss on a part of the training text; validation: that on all of the "
-            "held-out text. A bit is ln 2 nats. TFLOP: a million million operations, "
-            "multiplications and additions, that the training took.%s</p>\n</section>\n",
-            falling ? " \u2193: was still falling at its end; more steps would lower it." : "");
-}
-
-/* ---- what the models wrote ---- */
-
-static void write_writings(FILE *out, const Page *page) {
-    const int length = (int)page->prompt_length;
-    if (page->writing_count == 0) return;
-    markup(out,
-           "<section id=\"section-writings\">\n<h2>What each of them writes</h2>\n<p>All continue "
-           "the same line of the held-out text, <span class=\"prompt\"><bdi>%.*s</bdi></span>, "
-           "with the same random choices.</p>\n<div class=\"writings\">\n",
-           length, page->prompt);
-    for (int i = 0; i < page->writing_count; i++) {
-        const PageWriting *w = &page->writings[i];
-        markup(out,
-               "<article class=\"writing\"><h3>%s</h3><p>%s</p><blockquote dir=\"auto\">"
-               "<span class=\"prompt\">%.*s</span>%.*s</blockquote></article>\n",
-               w->name, w->note, length, page->prompt, (int)w->length, w->text);
-    }
-    fputs("</div>\n</section>\n", out);
-}
-
-static void write_samples(FILE *out, const Page *page) {
-    if (page->sample_count == 0) return;
-    markup(out,
-           "<section id=\"section-samples\">\n<h2>How %s learnt to write</h2>\n<p>After each "
-           "evaluation, from an empty page, with the same random choices; ↵ is the end of a "
-           "line.</p>\n",
-           page->model);
-    begin_table(out, "samples");
-    fputs("<thead><tr><th scope=\"col\">step</th><th scope=\"col\">validation</th>"
-          "<th scope=\"col\" class=\"text\">text</th></tr></thead>\n<tbody>\n",
-          out);
-    for (int i = 0; i < page->sample_count; i++) {
-        const PageSample *s = &page->samples[i];
-        markup(out,
-               "<tr><th scope=\"row\">%d</th><td>%.4f</td><td class=\"text\"><bdi>%s</bdi></td>"
-               "</tr>\n",
-               s->step, s->validation, s->text);
-    }
-    end_table(out);
-    fputs("</section>\n", out);
-}
-
-/* ---- the rest ---- */
-
-static void write_heads(FILE *out, const Page *page) {
-    if (page->head_count == 0) return;
-    markup(
-        out,
-        "<section id=\"section-attention\">\n<h2>Attention of %s</h2>\n<p>Each map is a head, on "
-        "a line that it was not trained on. A row is a character, and shows which characters "
-        "before it, and which of them most, it listens to. The weights of a row add up to "
-        "1.</p>\n",
-        page->model);
-    figure_scale(out);
-    for (int i = 0; i < page->head_count; i++) {
-        const HeadMap *h = &page->heads[i];
-        if (i == 0 || h->layer != h[-1].layer)
-            fprintf(out, "<h3>Layer %d</h3>\n<div class=\"maps\" id=\"layer-%d\">\n", h->layer,
-                    h->layer);
-        figure_map(out, "map", h, page->tokens, page->glyphs);
-        if (i + 1 == page->head_count || h->layer != h[1].layer) fputs("</div>\n", out);
-    }
-    if (page->left_out > 0)
-        fprintf(out,
-                "<p>%d more heads are left out here; <code>./sample --explain</code> shows "
-                "them.</p>\n",
-                page->left_out);
-    fputs("</section>\n", out);
-}
-
-static void write_curves(FILE *out, const Page *page) {
-    if (page->curve_count == 0) return;
-    fputs("<section id=\"section-curves\">\n<h2>Training curves</h2>\n<div class=\"curves\">\n",
-          out);
-    for (int i = 0; i < page->curve_count; i++) figure_chart(out, &page->curves[i]);
-    fputs("</div>\n</section>\n", out);
-}
-
-static void write_command(FILE *out, const Page *page) {
-    fputs("<section id=\"section-command\">\n<h2>The command</h2>\n<pre><code>", out);
-    for (char *const *word = page->command; *word; word++) {
-        if (word != page->command) putc(' ', out);
-        shell_word(out, *word, markup_bytes);
-    }
-    fputs("</code></pre>\n", out);
-    begin_table(out, "settings");
-    fputs("<tbody>\n", out);
-    for (int i = 0; i < page->setting_count; i++)
-        markup(out, "<tr><th scope=\"row\">%s</th><td>%s</td></tr>\n", page->settings[i].name,
-               page->settings[i].value);
-    end_table(out);
-    fputs("</section>\n", out);
-}
-
-static bool write_training(FILE *out, const void *what, Error *err) {
-    const Page *page = what;
-    (void)err;
-    write_head(out, page);
-    write_verdicts(out, page);
-    write_losses(out, page);
-    write_models(out, page);
-    write_writings(out, page);
-    write_samples(out, page);
-    write_heads(out, page);
-    write_curves(out, page);
-    write_command(out, page);
-    end_page(out);
-    return true;
-}
-
-bool page_write(const char *path, const Page *page, Error *err) {
-    return textfile_write(path, write_training, page, err);
 }
 
 bool page_is_of(const char *path, uint64_t training, uint64_t table) {
@@ -305,25 +73,25 @@ typedef struct {
     int count, layer, head;
 } Question;
 
-static bool write_explanation(FILE *out, const void *what, Error *err) {
+static bool write_explanation(FILE *out, void *what, Error *err) {
     enum { COLUMNS = 60 };
     const Question *q = what;
     char text[256], title[320];
     glyph_line(tril_model_tokenizer(q->models->model), tril_reading_ids(q->models->reading),
                tril_reading_tokens(q->models->reading), COLUMNS, text, sizeof text);
     snprintf(title, sizeof title, "What follows “%s”", text);
-    begin_page(out, "", title);
+    page_begin(out, title, 0, NULL);
     markup(out, "<header>\n<h1>%s</h1>\n</header>\n<main>\n", title);
     Sheet sheet = sheet_html(out);
     bool ok = explain(&sheet, q->models, q->count, q->layer, q->head, err);
-    end_page(out);
+    page_end(out);
     return ok;
 }
 
 bool page_explain(const char *path, const Explained *models, int count, int layer, int head,
                   Error *err) {
-    const Question question = {models, count, layer, head};
+    Question question = {models, count, layer, head};
     if (file_is_taken(path))
         return fail(err, "--html: %s exists already; give the page another name", path);
-    return textfile_write(path, write_explanation, &question, err);
+    return file_print(path, write_explanation, &question, err);
 }

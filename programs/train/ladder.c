@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "library/message.h"
-#include "programs/report/textfile.h"
 #include "programs/train/display.h"
 #include "programs/train/interruption.h"
 #include "programs/train/report.h"
@@ -221,7 +220,7 @@ static void print_figure(FILE *out, const char *end, int digits, double figure) 
     fprintf(out, "%s%s", isnan(figure) ? "" : text, end);
 }
 
-static bool print_table(FILE *out, const void *what, Error *err) {
+static bool print_table(FILE *out, void *what, Error *err) {
     const Results *results = what;
     (void)err;
     fputs(TABLE_HEADING, out);
@@ -244,7 +243,7 @@ static bool write_results(const Plan *plan, Outputs *outputs, Results *results, 
     char *table = NULL;
     size_t length = 0;
     Error page_failed;
-    bool ok = !plan->ladder || textfile_make(&table, &length, path, print_table, results, err);
+    bool ok = !plan->ladder || file_text(&table, &length, path, print_table, results, err);
     if (table) outputs_next_table(outputs, tril_digest(table, length));
     stopwatch_enter(&results->watch, "the page");
     bool page = report_end(report, results->count, NULL, &page_failed);

@@ -4,8 +4,11 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/shell.h"
 #include "base/utf8.h"
 #include "library/message.h"
+#include "programs/page/figure.h"
+#include "programs/page/markup.h"
 #include "programs/page/page.h"
 #include "programs/train/interruption.h"
 #include "programs/train/verdict.h"
@@ -28,7 +31,6 @@ enum {
     MAX_HEADS = 32,
     MAX_SAMPLES = 40,
     MAX_MODELS = MAX_RUNGS + 3,
-    MAX_SETTINGS = 24,
     NAME_SIZE = 48
 };
 
@@ -48,7 +50,7 @@ enum { KINDS = COUNT(kinds) };
 
 /* How the line goes on: in the text, or as a model continues it. */
 typedef struct {
-    char text[WRITING_TOKENS * UTF8_MAX], note[NAME_SIZE];
+    char text[WRITING_TOKENS * UTF8_MAX];
     size_t length; /* 0: nothing yet */
 } Writing;
 
@@ -62,31 +64,22 @@ struct Report {
     double written, allowed; /* clock_seconds() when the last page was written; before which no
                                 other may be */
     size_t line;             /* where a line of the held-out text begins; */
-    int line_tokens;         /* its length, */
-    int prompt_tokens;       /* and that of its beginning, which models continue */
-    char prompt[LINE_TOKENS * UTF8_MAX];
+    int line_tokens;         /* its length */
+    char prompt[LINE_TOKENS * UTF8_MAX]; /* its beginning, which models continue */
     size_t prompt_length;
     Writing writings[1 + MAX_RUNGS]; /* of the text itself, and by the rung's place in the plan */
-    /* the page, written anew each time, and everything that it points to */
-    Page page;
+    /* the page under way */
+    const char *status;     /* a sentence; NULL: the training has ended */
+    double done, every;     /* the share of the training, and seconds until the next page */
+    const char *failure;    /* why it ended before its time; NULL: it did not */
+    const TrilModel *model; /* the rung in training; NULL: none is open */
     const RungFiles *shown; /* the model that it shows in detail */
-    Result all[MAX_MODELS];
-    PageModel models[MAX_MODELS];
+    Result all[MAX_MODELS]; /* the results, with that of the rung in training */
+    int all_count;
     Verdict verdicts[MAX_RUNGS];
-    PageVerdict said[MAX_RUNGS];
-    Chart charts[KINDS];
-    Curve curves[KINDS][2 * MAX_RUNGS];
-    Point losses[MAX_RUNGS][2][LOG_ROWS], others[MAX_RUNGS][KINDS][FEW_POINTS + 1];
-    Level levels[MAX_MODELS];
-    Mark marks[MAX_RUNGS];
-    char names[MAX_RUNGS][NAME_SIZE], mark_texts[MAX_RUNGS][NAME_SIZE];
-    LogRows log;
-    PageWriting written_texts[1 + MAX_RUNGS];
-    PageSample samples[MAX_SAMPLES];
-    HeadMap heads[MAX_HEADS];
-    float weights[MAX_HEADS][LINE_TOKENS * LINE_TOKENS];
-    Glyph glyphs[LINE_TOKENS];
-    PageSetting settings[MAX_SETTINGS];
+    int verdict_count;
+    LogRows *logs; /* by the rung's place; owned */
+    Point points[2 * MAX_RUNGS][LOG_ROWS];
 };
 
 /* NULL: the result needed no training. */
@@ -107,9 +100,9 @@ static int32_t id_of(const Input *input, char character) {
     return known ? id : -1;
 }
 
-/* Finds the start of the first line that is long enough, or else of the held-out text; and the part
- * to continue, without the word that its end cuts in two. */
-static void find_line(Report *r) {
+/* Finds the start of the first line that is long enough, or else of the held-out text. Returns the
+ * length of the part to continue, without the word that its end cuts in two. */
+static int find_line(Report *r) {
     enum { MIN_LINE = 8 };
     const Input *input = r->input;
     const int32_t *ids = tril_text_ids(input->text);
@@ -129,19 +122,18 @@ static void find_line(Report *r) {
     int word = end;
     while (end == tokens && word > MIN_LINE && ids[word - 1] != space) word--;
     if (word > MIN_LINE) end = word;
-    r->prompt_tokens = end > 0 ? end : tokens;
+    return end > 0 ? end : tokens;
 }
 
 /* The line's beginning, and how the text goes on after it. */
 static void read_prompt(Report *r) {
-    Writing *to = r->writings;
-    find_line(r);
+    const int tokens = find_line(r);
     const int32_t *ids = tril_text_ids(r->input->text) + r->line;
-    size_t left = r->input->length - r->line - (size_t)r->prompt_tokens;
-    r->prompt_length = input_decode(r->input, ids, r->prompt_tokens, r->prompt);
-    to->length = input_decode(r->input, ids + r->prompt_tokens,
-                              left < WRITING_TOKENS ? (int)left : WRITING_TOKENS, to->text);
-    snprintf(to->note, NAME_SIZE, "how the line goes on");
+    size_t left = r->input->length - r->line - (size_t)tokens;
+    r->prompt_length = input_decode(r->input, ids, tokens, r->prompt);
+    r->writings->length =
+        input_decode(r->input, ids + tokens, left < WRITING_TOKENS ? (int)left : WRITING_TOKENS,
+                     r->writings->text);
 }
 
 /* Loads the checkpoint of a rung. *model is NULL if it is not there yet, was removed, or belongs to
@@ -184,11 +176,10 @@ static void collect_writings(Report *r) {
             TRIL_OK)
             to->length = 0;
         tril_model_free(model);
-        snprintf(to->note, NAME_SIZE, "loss on the held-out text %.4f", r->results[i].validation);
     }
 }
 
-/* ---- results ---- */
+/* ---- the top ---- */
 
 /* In a ladder, returns the rung with the lowest loss; otherwise the last one, which is the model if
  * its training began. */
@@ -204,240 +195,407 @@ static const RungFiles *best_of(const Report *r) {
     return best ? best : &r->plan->rungs[r->plan->rung_count - 1];
 }
 
-/* `now`: the result so far of the rung in training, or NULL. */
-static void add_results(Report *r, const Result *now) {
-    Page *page = &r->page;
-    page->model_count = r->count;
-    memcpy(r->all, r->results, (size_t)r->count * sizeof *r->all);
-    if (now) r->all[page->model_count++] = *now;
-    r->shown = now ? rung_with(r->plan, now) : best_of(r);
-    page->verdict_count = verdicts_of(r->plan, r->input, r->all, page->model_count, r->verdicts);
-    for (int i = 0; i < page->verdict_count; i++)
-        r->said[i] = (PageVerdict){r->verdicts[i].rung, r->verdicts[i].text};
-    for (int i = 0; i < page->model_count; i++) {
-        const Result *a = &r->all[i];
-        r->models[i] = (PageModel){
-            .name = a->name,
-            .parameters = a->parameters,
-            .train = a->train,
-            .validation = a->validation,
-            .compute = a->compute,
-            .seconds = a->seconds,
-            .falling = verdict_asks_for_more(r->verdicts, page->verdict_count, a->name)};
+static void write_head(const Report *r, FILE *out) {
+    const char *text = r->plan->files->text, *model = r->shown->name;
+    char title[512];
+    snprintf(title, sizeof title, "%s, trained on %s", model, text);
+    page_begin(out, title, r->plan->training, outputs_tables(r->outputs));
+    markup(out,
+           "<header>\n<h1>%s, trained on <bdi>%s</bdi></h1>\n<p>%s is %s. The text has %zu "
+           "characters, %d of them distinct. A loss is how surprised a model is by each next "
+           "character, in nats: the lower, the better.</p>\n</header>\n<main>\n",
+           model, text, model, r->shown->idea, r->input->length, r->input->distinct);
+    if (r->status) /* page.js reloads the page by the attributes, and adds how old it is */
+        markup(out,
+               "<div id=\"live\" data-every=\"%.3g\" data-version=\"%d\">%s<progress max=\"1\" "
+               "value=\"%.3f\" aria-label=\"the training so far\"></progress></div>\n",
+               r->every, r->version + 1, r->status, r->done);
+}
+
+/* Writes a blank and then each word of a sentence; options of a program as code, which no line
+ * breaks. */
+static void write_words(FILE *out, const char *text) {
+    for (; *text; text += strspn(text, " ")) {
+        int length = (int)strcspn(text, " "), at = (int)strspn(text, "("), option = 0;
+        if (strncmp(text + at, "--", 2) == 0)
+            option = (int)strspn(text + at, "abcdefghijklmnopqrstuvwxyz-");
+        if (option > 0)
+            markup(out, " %.*s<code>%.*s</code>%.*s", at, text, option, text + at,
+                   length - at - option, text + at + option);
+        else
+            markup(out, " %.*s", length, text);
+        text += length;
     }
 }
 
-/* ---- curves ---- */
+static void write_verdicts(const Report *r, FILE *out) {
+    if (r->failure)
+        markup(out,
+               "<p id=\"failure\"><strong>The training ended before its time:</strong> %s</p>\n",
+               r->failure);
+    if (r->verdict_count == 0) return;
+    fputs("<section id=\"section-verdicts\">\n<h2>What happened</h2>\n<ul class=\"verdicts\">\n",
+          out);
+    for (int i = 0; i < r->verdict_count; i++) {
+        markup(out, "<li><strong>%s:</strong>", r->verdicts[i].rung);
+        write_words(out, r->verdicts[i].text);
+        fputs("</li>\n", out);
+    }
+    fputs("</ul>\n</section>\n", out);
+}
 
-/* Adds a curve to chart k: the member at this offset of every n-th log row, and of the last, at
- * most max + 1 points. By the clock all rungs take the same time, but not the same number of steps.
- */
-static Curve *add_curve(Report *r, int k, const char *name, int colour, size_t member,
-                        Point *points, int max) {
-    Curve *curve = &r->curves[k][r->charts[k].curve_count++];
-    int rows = r->log.count, every = (rows + max - 1) / max;
-    *curve = (Curve){.name = name, .points = points, .colour = colour};
-    for (int i = 0; i < rows; i++) {
-        const LogRow *row = &r->log.rows[i];
+/* ---- charts ---- */
+
+/* Returns a curve of the rung at this place: the member at this offset of every n-th log row, and
+ * of the last, at most max + 1 points. By the clock all rungs take the same time, but not the same
+ * number of steps. */
+static Curve curve_of(const Report *r, const char *name, int place, size_t member, Point *points,
+                      int max) {
+    const LogRows *log = &r->logs[place];
+    Curve curve = {.name = name, .points = points, .colour = place};
+    int every = (log->count + max - 1) / max;
+    for (int i = 0; i < log->count; i++) {
+        const LogRow *row = &log->rows[i];
         double y;
         memcpy(&y, (const char *)row + member, sizeof y);
-        if (!isnan(y) && (i % every == 0 || i == rows - 1))
-            points[curve->count++] = (Point){plan_has_time(r->plan) ? row->seconds : row->step, y};
+        if (!isnan(y) && (i % every == 0 || i == log->count - 1))
+            points[curve.count++] = (Point){plan_has_time(r->plan) ? row->seconds : row->step, y};
     }
     return curve;
 }
 
-/* Marks the lowest point of the curve, after which the rung memorises its text. */
-static void add_mark(Report *r, const Curve *curve) {
-    Chart *losses = r->charts;
-    for (int i = 0; i < r->page.verdict_count; i++) {
-        const Verdict *v = &r->verdicts[i];
-        if (v->kind != OVERFITTING || strcmp(v->rung, curve->name) != 0 || curve->count == 0)
-            continue;
-        const Point *lowest = curve->points;
-        for (int p = 1; p < curve->count; p++)
-            if (curve->points[p].y < lowest->y) lowest = &curve->points[p];
-        char *text = r->mark_texts[losses->mark_count];
-        snprintf(text, NAME_SIZE, "overfitting after step %d", v->step);
-        r->marks[losses->mark_count++] = (Mark){*lowest, text, curve->colour};
-    }
+/* Marks the lowest point of the curve, after which the rung memorises its text; false if it does
+ * not. */
+static bool mark_of(const Report *r, const Curve *curve, char text[NAME_SIZE], Mark *mark) {
+    const Verdict *v = r->verdicts, *end = v + r->verdict_count;
+    while (v < end && (v->kind != OVERFITTING || strcmp(v->rung, curve->name) != 0)) v++;
+    if (v == end || curve->count == 0) return false;
+    const Point *lowest = curve->points;
+    for (int p = 1; p < curve->count; p++)
+        if (curve->points[p].y < lowest->y) lowest = &curve->points[p];
+    snprintf(text, NAME_SIZE, "overfitting after step %d", v->step);
+    *mark = (Mark){*lowest, text, curve->colour};
+    return true;
 }
 
-/* Adds the curves of all rungs. */
-static void add_curves(Report *r) {
-    bool by_time = plan_has_time(r->plan);
-    for (int k = 0; k < KINDS; k++)
-        r->charts[k] = (Chart){.id = kinds[k].id,
-                               .title = kinds[k].title,
-                               .x_name = by_time ? "seconds" : "steps",
-                               .x_place = by_time ? "# seconds" : "step #",
-                               .strong = kinds[k].unit,
-                               .faint = kinds[k].faint,
-                               .curves = r->curves[k],
-                               .height = kinds[k].height,
-                               .decimals = kinds[k].decimals,
-                               .from_zero = k > 0,
-                               .names = k == 0};
-    Chart *losses = r->charts;
-    losses->levels = r->levels;
-    losses->marks = r->marks;
-    for (int i = 0; i < r->page.model_count; i++) {
+/* Draws a chart of all rungs: the losses, or one of the others. */
+static void draw_chart(Report *r, FILE *out, int kind) {
+    const bool by_time = plan_has_time(r->plan), losses = kind == 0;
+    Curve curves[2 * MAX_RUNGS];
+    Level levels[MAX_MODELS];
+    Mark marks[MAX_RUNGS];
+    char names[MAX_RUNGS][NAME_SIZE], texts[MAX_RUNGS][NAME_SIZE];
+    Chart chart = {.id = kinds[kind].id,
+                   .title = kinds[kind].title,
+                   .x_name = by_time ? "seconds" : "steps",
+                   .x_place = by_time ? "# seconds" : "step #",
+                   .strong = kinds[kind].unit,
+                   .faint = kinds[kind].faint,
+                   .curves = curves,
+                   .levels = levels,
+                   .marks = marks,
+                   .height = kinds[kind].height,
+                   .decimals = kinds[kind].decimals,
+                   .from_zero = !losses,
+                   .names = losses};
+    for (int i = 0; i < r->all_count; i++) {
         const RungFiles *rung = rung_with(r->plan, &r->all[i]);
-        if (!rung) {
-            r->levels[losses->level_count++] = (Level){r->all[i].name, r->all[i].validation};
-            continue;
+        int place = rung ? (int)(rung - r->plan->rungs) : 0;
+        if (!rung && losses)
+            levels[chart.level_count++] = (Level){r->all[i].name, r->all[i].validation};
+        if (!rung) continue;
+        Curve *curve = &curves[chart.curve_count];
+        Point(*points)[LOG_ROWS] = &r->points[chart.curve_count];
+        if (losses) {
+            snprintf(names[place], NAME_SIZE, "%s, training", rung->name);
+            *curve = curve_of(r, names[place], place, offsetof(LogRow, loss), *points++, LOG_ROWS);
+            curve++->faint = true;
         }
-        log_read(&r->log, rung->log);
-        if (r->log.count > 0) r->page.curve_count = KINDS - 1;
-        int place = (int)(rung - r->plan->rungs);
-        snprintf(r->names[place], NAME_SIZE, "%s, training", rung->name);
-        add_curve(r, 0, r->names[place], place, offsetof(LogRow, loss), r->losses[place][1],
-                  LOG_ROWS)
-            ->faint = true;
-        add_mark(r,
-                 add_curve(r, 0, rung->name, place, kinds->member, r->losses[place][0], LOG_ROWS));
-        for (int k = 1; k < KINDS; k++)
-            add_curve(r, k, rung->name, place, kinds[k].member, r->others[place][k], FEW_POINTS);
+        *curve = curve_of(r, rung->name, place, kinds[kind].member, *points,
+                          losses ? LOG_ROWS : FEW_POINTS);
+        chart.curve_count += 1 + losses;
+        if (losses) chart.mark_count += mark_of(r, curve, texts[place], &marks[chart.mark_count]);
     }
-    r->page.losses = *losses;
+    figure_chart(out, &chart);
 }
 
-/* ---- the texts ---- */
-
-/* Adds every n-th of the lines that the log of the model has, and the last. */
-static void add_samples(Report *r) {
-    int samples = 0, seen = 0;
-    log_read(&r->log, r->shown->log);
-    for (int i = 0; i < r->log.count; i++) samples += r->log.rows[i].sample != NULL;
-    int every = (samples + MAX_SAMPLES - 2) / (MAX_SAMPLES - 1);
-    for (int i = 0; i < r->log.count; i++) {
-        const LogRow *row = &r->log.rows[i];
-        if (row->sample && (seen++ % every == 0 || seen == samples))
-            r->samples[r->page.sample_count++] =
-                (PageSample){row->step, row->validation, row->sample};
-    }
+static void write_losses(Report *r, FILE *out) {
+    fputs("<section id=\"section-losses\">\n<h2>Losses</h2>\n", out);
+    draw_chart(r, out, 0);
+    fputs("<p class=\"hint\" hidden>Point at the chart, or select it and use the arrow keys: the "
+          "table then has the values at that place. Escape brings the last ones back.</p>\n"
+          "<p>A strong curve is the loss on the held-out text, which never trains; a thin one is "
+          "the loss on the batches that train. The gap between the two is what the model learnt by "
+          "heart: where the thin curve still falls and the strong one no longer does, it memorises "
+          "its text, which is called overfitting.</p>\n"
+          "<p>Broken lines need no training: every character as likely as the other, as frequent "
+          "as it is, as frequent as it is after the one before.</p>\n</section>\n",
+          out);
 }
 
-static void add_writings(Report *r) {
+static void write_curves(Report *r, FILE *out) {
+    bool any = false;
+    for (int i = 0; i < r->all_count; i++) {
+        const RungFiles *rung = rung_with(r->plan, &r->all[i]);
+        any = any || (rung && r->logs[rung - r->plan->rungs].count > 0);
+    }
+    if (!any) return;
+    fputs("<section id=\"section-curves\">\n<h2>Training curves</h2>\n<div class=\"curves\">\n",
+          out);
+    for (int k = 1; k < KINDS; k++) draw_chart(r, out, k);
+    fputs("</div>\n</section>\n", out);
+}
+
+/* ---- tables ---- */
+
+/* A table that may be wider than the window, and scrolls. */
+static void begin_table(FILE *out, const char *id) {
+    fprintf(out, "<div class=\"wide\" id=\"table-%s\"><table>\n", id);
+}
+
+static void end_table(FILE *out) {
+    fputs("</tbody>\n</table></div>\n", out);
+}
+
+/* Writes a table cell; an empty one if the figure is NaN. */
+__attribute__((format(printf, 2, 0))) static void write_figure(FILE *out, const char *format,
+                                                               double figure) {
+    fputs("<td>", out);
+    if (!isnan(figure)) fprintf(out, format, figure);
+    fputs("</td>", out);
+}
+
+static void write_models(const Report *r, FILE *out) {
+    fputs("<section id=\"section-models\">\n<h2>Models</h2>\n", out);
+    begin_table(out, "models");
+    fputs("<thead><tr><th scope=\"col\">model</th><th scope=\"col\">parameters</th>"
+          "<th scope=\"col\">train</th><th scope=\"col\">validation</th>"
+          "<th scope=\"col\">bits/char</th><th scope=\"col\">TFLOP</th>"
+          "<th scope=\"col\">seconds</th></tr></thead>\n<tbody>\n",
+          out);
+    bool falling = false;
+    for (int i = 0; i < r->all_count; i++) {
+        const Result *m = &r->all[i];
+        bool trained = m->seconds >= 0,
+             falls = verdict_asks_for_more(r->verdicts, r->verdict_count, m->name);
+        falling = falling || falls;
+        markup(out, "<tr><th scope=\"row\">%s%s</th>", m->name, falls ? " \u2193" : "");
+        write_figure(out, "%.0f", trained ? (double)m->parameters : NAN);
+        write_figure(out, "%.4f", m->train);
+        write_figure(out, "%.4f", m->validation);
+        write_figure(out, "%.3f", m->validation / log(2.0));
+        write_figure(out, "%.3g", trained ? m->compute / TERA : NAN);
+        write_figure(out, "%.1f", trained ? m->seconds : NAN);
+        fputs("</tr>\n", out);
+    }
+    end_table(out);
+    fprintf(out,
+            "<p>train: the loss on a part of the training text; validation: that on all of the "
+            "held-out text. A bit is ln 2 nats. TFLOP: a million million operations, "
+            "multiplications and additions, that the training took.%s</p>\n</section>\n",
+            falling ? " \u2193: was still falling at its end; more steps would lower it." : "");
+}
+
+static void write_writings(const Report *r, FILE *out) {
+    const int length = (int)r->prompt_length;
+    bool any = false;
     for (int i = 0; i <= r->plan->rung_count; i++) {
         const Writing *w = &r->writings[i];
-        const char *name = i > 0 ? r->plan->rungs[i - 1].name : "the text itself";
-        if (w->length > 0)
-            r->written_texts[r->page.writing_count++] =
-                (PageWriting){name, w->note, w->text, w->length};
+        char note[NAME_SIZE] = "how the line goes on";
+        if (w->length == 0) continue;
+        for (int n = 0; n < r->count && i > 0; n++)
+            if (rung_with(r->plan, &r->results[n]) == &r->plan->rungs[i - 1])
+                snprintf(note, sizeof note, "loss on the held-out text %.4f",
+                         r->results[n].validation);
+        if (!any)
+            markup(out,
+                   "<section id=\"section-writings\">\n<h2>What each of them writes</h2>\n<p>All "
+                   "continue the same line of the held-out text, <span class=\"prompt\"><bdi>%.*s"
+                   "</bdi></span>, with the same random choices.</p>\n<div class=\"writings\">\n",
+                   length, r->prompt);
+        any = true;
+        markup(out,
+               "<article class=\"writing\"><h3>%s</h3><p>%s</p><blockquote dir=\"auto\">"
+               "<span class=\"prompt\">%.*s</span>%.*s</blockquote></article>\n",
+               i > 0 ? r->plan->rungs[i - 1].name : "the text itself", note, length, r->prompt,
+               (int)w->length, w->text);
     }
+    if (any) fputs("</div>\n</section>\n", out);
 }
 
-/* The options that a resumed training keeps. With a time limit the steps do not count. */
-static void add_settings(Report *r) {
-    for (int i = 0; tril_option(i) && r->page.setting_count < MAX_SETTINGS; i++) {
+/* Writes every n-th of the lines that the log of the model has, and the last. */
+static void write_samples(const Report *r, FILE *out) {
+    const LogRows *log = &r->logs[r->shown - r->plan->rungs];
+    int samples = 0, seen = 0;
+    for (int i = 0; i < log->count; i++) samples += log->rows[i].sample != NULL;
+    if (samples == 0) return;
+    int every = (samples + MAX_SAMPLES - 2) / (MAX_SAMPLES - 1);
+    markup(out,
+           "<section id=\"section-samples\">\n<h2>How %s learnt to write</h2>\n<p>After each "
+           "evaluation, from an empty page, with the same random choices; ↵ is the end of a "
+           "line.</p>\n",
+           r->shown->name);
+    begin_table(out, "samples");
+    fputs("<thead><tr><th scope=\"col\">step</th><th scope=\"col\">validation</th>"
+          "<th scope=\"col\" class=\"text\">text</th></tr></thead>\n<tbody>\n",
+          out);
+    for (int i = 0; i < log->count; i++) {
+        const LogRow *row = &log->rows[i];
+        if (row->sample && (seen++ % every == 0 || seen == samples))
+            markup(out,
+                   "<tr><th scope=\"row\">%d</th><td>%.4f</td><td class=\"text\"><bdi>%s</bdi>"
+                   "</td></tr>\n",
+                   row->step, row->validation, row->sample);
+    }
+    end_table(out);
+    fputs("</section>\n", out);
+}
+
+/* Writes the command and the options that a resumed training keeps. With a time limit the steps do
+ * not count. */
+static void write_command(const Report *r, FILE *out) {
+    char *const *command = r->plan->arguments->command;
+    fputs("<section id=\"section-command\">\n<h2>The command</h2>\n<pre><code>", out);
+    for (char *const *word = command; *word; word++) {
+        if (word != command) putc(' ', out);
+        shell_word(out, *word, markup_bytes);
+    }
+    fputs("</code></pre>\n", out);
+    begin_table(out, "settings");
+    fputs("<tbody>\n", out);
+    for (int i = 0; tril_option(i); i++) {
         const TrilOption *option = tril_option(i);
-        PageSetting *to = &r->settings[r->page.setting_count];
         char text[TRIL_OPTION_SIZE];
         bool idle = strcmp(option->name, "steps") == 0 || strcmp(option->name, "eval-every") == 0;
         bool flag = option->kind == TRIL_FLAG;
         if (option->lasting == TRIL_FRESH || !tril_options_get(&r->plan->options, i, text) ||
             (flag && strcmp(text, "0") == 0) || (idle && plan_has_time(r->plan)))
             continue;
-        snprintf(to->name, sizeof to->name, "%s", option->name);
-        snprintf(to->value, sizeof to->value, "%s", flag ? "" : text);
-        r->page.setting_count++;
+        markup(out, "<tr><th scope=\"row\">%s</th><td>%s</td></tr>\n", option->name,
+               flag ? "" : text);
     }
+    end_table(out);
+    fputs("</section>\n", out);
 }
 
 /* ---- attention ---- */
 
-static bool add_heads(Report *r, const TrilReading *reading, TrilError *error) {
+/* Writes the maps of the heads on the tokens that have been read. */
+static bool write_heads(const Report *r, FILE *out, const TrilReading *reading, int tokens,
+                        TrilError *error) {
+    Glyph glyphs[LINE_TOKENS];
+    float weights[LINE_TOKENS * LINE_TOKENS];
     int layers, heads;
+    bool ok = true;
     tril_reading_heads(reading, &layers, &heads);
-    for (int i = 0; i < layers * heads; i++) {
-        if (r->page.head_count == MAX_HEADS) {
-            r->page.left_out = layers * heads - MAX_HEADS;
-            break;
-        }
-        float *weights = r->weights[r->page.head_count];
-        if (tril_reading_attention(reading, i / heads, i % heads, weights,
-                                   LINE_TOKENS * LINE_TOKENS, error) != TRIL_OK)
-            return false;
-        r->heads[r->page.head_count++] = (HeadMap){i / heads, i % heads, weights};
+    const int all = layers * heads, shown = min_int(all, MAX_HEADS);
+    if (all == 0) return true;
+    for (int t = 0; t < tokens; t++)
+        glyphs[t] = glyph_of(r->input->tokenizer, tril_reading_ids(reading)[t]);
+    markup(
+        out,
+        "<section id=\"section-attention\">\n<h2>Attention of %s</h2>\n<p>Each map is a head, on "
+        "a line that it was not trained on. A row is a character, and shows which characters "
+        "before it, and which of them most, it listens to. The weights of a row add up to "
+        "1.</p>\n",
+        r->shown->name);
+    figure_scale(out);
+    for (int i = 0; i < shown && ok; i++) {
+        const int layer = i / heads;
+        if (i % heads == 0)
+            fprintf(out, "<h3>Layer %d</h3>\n<div class=\"maps\" id=\"layer-%d\">\n", layer, layer);
+        ok = tril_reading_attention(reading, layer, i % heads, weights, LINE_TOKENS * LINE_TOKENS,
+                                    error) == TRIL_OK;
+        if (ok) figure_map(out, "map", &(HeadMap){layer, i % heads, weights}, tokens, glyphs);
+        if (!ok || i + 1 == shown || (i + 1) % heads == 0) fputs("</div>\n", out);
     }
-    return true;
+    if (all > shown)
+        fprintf(out,
+                "<p>%d more heads are left out here; <code>./sample --explain</code> shows "
+                "them.</p>\n",
+                all - shown);
+    fputs("</section>\n", out);
+    return ok;
 }
 
-/* Adds the line, as far as it fits into the model's context, and the maps of its heads. */
-static bool read_line(Report *r, const TrilModel *model, TrilError *error) {
+/* Reads the line, as far as it fits into the model's context, and writes what its heads do. While
+ * the model is in training, a page without maps is better than none. */
+static bool write_attention(const Report *r, FILE *out, Error *err) {
     char text[LINE_TOKENS * UTF8_MAX];
     TrilReading *reading;
+    TrilModel *kept = NULL;
+    TrilError error;
     const int32_t *ids = tril_text_ids(r->input->text) + r->line;
-    r->page.tokens = min_int((int)tril_model_sizes(model).context, r->line_tokens);
-    for (int t = 0; t < r->page.tokens; t++) r->glyphs[t] = glyph_of(r->input->tokenizer, ids[t]);
-    size_t length = input_decode(r->input, ids, r->page.tokens, text);
-    bool ok = tril_reading_open(&reading, model, text, length, 1, error) == TRIL_OK &&
-              add_heads(r, reading, error);
+    if (!r->model && !load(r, r->shown, &kept, err)) return false;
+    const TrilModel *model = kept ? kept : r->model;
+    if (!model) return true;
+    int tokens = min_int((int)tril_model_sizes(model).context, r->line_tokens);
+    size_t length = input_decode(r->input, ids, tokens, text);
+    bool ok = tril_reading_open(&reading, model, text, length, 1, &error) == TRIL_OK &&
+              write_heads(r, out, reading, tokens, &error);
     tril_reading_close(reading);
-    return ok;
+    tril_model_free(kept);
+    return ok || !kept || message_take(err, &error, NULL);
 }
 
 /* ---- the page ---- */
 
-/* `now` and `model`: of the rung in training, or NULL. `live`: NULL at the end. */
-static bool write_page(Report *r, const PageLive *live, const TrilModel *model, const Result *now,
+static bool print_page(FILE *out, void *report, Error *err) {
+    Report *r = report;
+    for (int i = 0; i < r->plan->rung_count; i++) log_read(&r->logs[i], r->plan->rungs[i].log);
+    write_head(r, out);
+    write_verdicts(r, out);
+    write_losses(r, out);
+    write_models(r, out);
+    write_writings(r, out);
+    write_samples(r, out);
+    if (!write_attention(r, out, err)) return false;
+    write_curves(r, out);
+    write_command(r, out);
+    page_end(out);
+    return outputs_hold(r->outputs, err);
+}
+
+/* `now` and `model`: of the rung in training, or NULL. `status`: NULL at the end. */
+static bool write_page(Report *r, const char *status, const TrilModel *model, const Result *now,
                        const char *failure, Error *err) {
-    TrilModel *kept = NULL;
-    TrilError error;
-    const Plan *plan = r->plan;
-    const uint64_t *tables = outputs_tables(r->outputs);
-    r->page = (Page){.text = plan->files->text,
-                     .training = plan->training,
-                     .tables = {tables[0], tables[1]},
-                     .characters = r->input->length,
-                     .vocabulary = r->input->distinct,
-                     .live = live,
-                     .failure = failure,
-                     .command = plan->arguments->command,
-                     .models = r->models,
-                     .verdicts = r->said,
-                     .curves = r->charts + 1,
-                     .prompt = r->prompt,
-                     .prompt_length = r->prompt_length,
-                     .writings = r->written_texts,
-                     .samples = r->samples,
-                     .heads = r->heads,
-                     .glyphs = r->glyphs,
-                     .settings = r->settings};
-    add_results(r, now);
-    r->page.model = r->shown->name;
-    r->page.idea = r->shown->idea;
-    add_curves(r);
-    add_samples(r);
-    add_writings(r);
-    add_settings(r);
-    if (model)
-        read_line(r, model, &error); /* a page without maps is better than none */
-    else if (!load(r, r->shown, &kept, err))
-        return false;
-    bool ok = !kept || read_line(r, kept, &error) || message_take(err, &error, NULL);
-    tril_model_free(kept);
-    return ok && outputs_hold(r->outputs, err) && page_write(plan->files->page, &r->page, err);
+    r->status = status;
+    r->model = model;
+    r->failure = failure;
+    r->all_count = r->count;
+    memcpy(r->all, r->results, (size_t)r->count * sizeof *r->all);
+    if (now) r->all[r->all_count++] = *now;
+    r->shown = now ? rung_with(r->plan, now) : best_of(r);
+    r->verdict_count = verdicts_of(r->plan, r->input, r->all, r->all_count, r->verdicts);
+    return file_print(r->plan->files->page, print_page, r, err);
 }
 
 bool report_open(Report **report, const Plan *plan, const Input *input, Outputs *outputs,
                  const Result *results, Error *err) {
-    if (!memory_alloc(report, 1, sizeof **report, "the report", err)) return false;
-    **report = (Report){.plan = plan, .input = input, .outputs = outputs, .results = results};
+    LogRows *logs = NULL;
+    bool ok = memory_alloc(&logs, (size_t)plan->rung_count, sizeof *logs, "the report", err) &&
+              memory_alloc(report, 1, sizeof **report, "the report", err);
+    if (!ok) {
+        memory_free(logs);
+        *report = NULL;
+        return false;
+    }
+    **report = (Report){
+        .plan = plan, .input = input, .outputs = outputs, .results = results, .logs = logs};
     read_prompt(*report);
     return true;
 }
 
 void report_close(Report *report) {
+    if (report) memory_free(report->logs);
     memory_free(report);
 }
 
-/* Says what is trained, and sets *done to the share of it that is done. `now`: NULL before the
+/* Says what is trained, and sets r->done to the share of it that is done. `now`: NULL before the
  * first step. A training that is resumed took time before this program began; a rung that is left
  * out counts as none. */
-static void describe(const Report *r, const RungFiles *rung, const Result *now, double at,
-                     char *text, size_t size, double *done) {
+static void describe(Report *r, const RungFiles *rung, const Result *now, double at, char *text,
+                     size_t size) {
     const Plan *plan = r->plan;
     int trained = 0, left = plan->rung_count - (int)(rung - plan->rungs); /* this one included */
     double steps = now ? now->course->steps : 0, took = now ? now->seconds : 0;
@@ -447,10 +605,10 @@ static void describe(const Report *r, const RungFiles *rung, const Result *now, 
         took += r->results[i].seconds;
     }
     took = fmax(took, at - plan->arguments->begun);
-    *done = plan_has_time(plan)
-                ? took / plan->options.time
-                : (trained + fmin(1, steps / plan->options.steps)) / (trained + left);
-    *done = fmin(1, fmax(0, *done));
+    r->done = plan_has_time(plan)
+                  ? took / plan->options.time
+                  : (trained + fmin(1, steps / plan->options.steps)) / (trained + left);
+    r->done = fmin(1, fmax(0, r->done));
     int length = snprintf(text, size, "Training %s, model %d of %d: ", rung->name, trained + 1,
                           trained + left);
     text += length;
@@ -469,11 +627,11 @@ static void write_live(Report *r, const RungFiles *rung, const TrilModel *model,
                        const Result *now) {
     char status[160];
     double begun = clock_seconds();
-    PageLive live = {.status = status, .version = r->version + 1, .every = first_reload};
     Error err;
-    if (r->version > 0) live.every = fmin(latest_reload, fmax(first_reload, begun - r->written));
-    describe(r, rung, now, begun, status, sizeof status, &live.share);
-    if (write_page(r, &live, model, now, NULL, &err)) r->version++;
+    r->every = first_reload;
+    if (r->version > 0) r->every = fmin(latest_reload, fmax(first_reload, begun - r->written));
+    describe(r, rung, now, begun, status, sizeof status);
+    if (write_page(r, status, model, now, NULL, &err)) r->version++;
     r->written = clock_seconds();
     r->allowed = r->written + fmax(pause, (r->written - begun) * (1 / share - 1));
 }

@@ -56,15 +56,19 @@ void tril_writer_close(TrilWriter *w) {
     memory_free(w);
 }
 
+static bool prepare(TrilWriter *w, const Vocab *vocab, const TrilSampling *sampling, Error *err) {
+    w->vocab = vocab;
+    return read_sampler(&w->sampler, sampling, err) &&
+           memory_alloc(&w->order, (size_t)vocab->size, sizeof *w->order, "sampling", err);
+}
+
 static bool open_writer(TrilWriter *w, const TrilModel *model, const TrilSampling *sampling,
                         Error *err) {
     Precision precision;
     int threads;
-    w->vocab = vocab_of(model);
-    if (!read_sampler(&w->sampler, sampling, err) ||
+    if (!prepare(w, vocab_of(model), sampling, err) ||
         !precision_read(&precision, sampling->precision, err) ||
         !threads_wanted(sampling->threads, &threads, err) ||
-        !memory_alloc(&w->order, (size_t)w->vocab->size, sizeof *w->order, "sampling", err) ||
         !generator_open(&w->generator, to_read(model), threads, precision, err))
         return false;
     run_pace(w->generator.run);
@@ -75,18 +79,16 @@ static bool open_writer(TrilWriter *w, const TrilModel *model, const TrilSamplin
 TrilStatus tril_writer_open(TrilWriter **writer, const TrilModel *model,
                             const TrilSampling *sampling, TrilError *error) {
     Error err = {0};
-    TrilWriter *w;
-    if (!given(writer, "the place for the writer", &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
-    *writer = NULL;
-    if (!given(model, "the model", &err) || !memory_alloc(&w, 1, sizeof *w, "the writer", &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
-    if (!open_writer(w, model, sampling, &err)) {
+    TrilWriter *w = NULL;
+    if (writer) *writer = NULL;
+    bool ok = given(writer, "the place for the writer", &err) && given(model, "the model", &err) &&
+              memory_alloc(&w, 1, sizeof *w, "the writer", &err) &&
+              open_writer(w, model, sampling, &err);
+    if (ok)
+        *writer = w;
+    else
         tril_writer_close(w);
-        return refusal(TRIL_ARGUMENT, &err, error);
-    }
-    *writer = w;
-    return TRIL_OK;
+    return outcome(ok, TRIL_ARGUMENT, &err, error);
 }
 
 TrilStatus tril_writer_set(TrilWriter *writer, const TrilSampling *sampling, TrilError *error) {
@@ -182,10 +184,8 @@ TrilStatus tril_generate(const TrilModel *model, const char *prompt, size_t leng
 static bool borrow_run(TrilWriter *w, TrilTraining *training, const TrilSampling *sampling,
                        Error *err) {
     const Config *config = &training->model->model.config;
-    *w = (TrilWriter){.vocab = vocab_of(training->model),
-                      .generator = {.context = config->T, .V = config->V}};
-    if (!read_sampler(&w->sampler, sampling, err) ||
-        !memory_alloc(&w->order, (size_t)config->V, sizeof *w->order, "sampling", err) ||
+    *w = (TrilWriter){.generator = {.context = config->T, .V = config->V}};
+    if (!prepare(w, vocab_of(training->model), sampling, err) ||
         !memory_alloc(&w->generator.window, (size_t)config->T, sizeof(int32_t), "the context", err))
         return false;
     w->generator.run = training->workers.run;

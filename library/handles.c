@@ -54,3 +54,7 @@ TrilStatus refusal(TrilStatus status, const Error *err, TrilError *error) {
     if (error) snprintf(error->text, sizeof error->text, "%s", err->text);
     return err->no_memory ? TRIL_NO_MEMORY : status;
 }
+
+TrilStatus outcome(bool ok, TrilStatus status, const Error *err, TrilError *error) {
+    return ok ? TRIL_OK : refusal(status, err, error);
+}

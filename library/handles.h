@@ -79,4 +79,7 @@ bool threads_wanted(int wanted, int *threads, Error *err);
  * `status`. */
 TrilStatus refusal(TrilStatus status, const Error *err, TrilError *error);
 
+/* Returns TRIL_OK if `ok`, else as refusal. */
+TrilStatus outcome(bool ok, TrilStatus status, const Error *err, TrilError *error);
+
 #endif

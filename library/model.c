@@ -19,9 +19,9 @@ const char *tril_version(void) {
 /* ---- the ladder ---- */
 
 const char *tril_rung(int i) {
-    for (int rung = 0; i >= 0 && model_name(rung); rung++)
-        if (rung == i) return model_name(rung);
-    return NULL;
+    int rung = 0;
+    while (rung < i && model_name(rung)) rung++;
+    return rung == i ? model_name(i) : NULL;
 }
 
 const char *tril_rung_idea(int i) {
@@ -55,40 +55,33 @@ TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *tokenizer,
     Config config;
     Vocab vocab;
     Model built;
-    if (!given(model, "the place for the model", &err)) return refusal(TRIL_ARGUMENT, &err, error);
-    *model = NULL;
-    if (!given(tokenizer, "the tokenizer", &err) ||
-        !options_config(options, tokenizer->vocab.size, &config, &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
+    if (model) *model = NULL;
+    bool ok = given(model, "the place for the model", &err) &&
+              given(tokenizer, "the tokenizer", &err) &&
+              options_config(options, tokenizer->vocab.size, &config, &err) &&
+              vocab_copy(&vocab, &tokenizer->vocab, &err);
+    if (!ok) return refusal(TRIL_ARGUMENT, &err, error);
     config.dropout = 0;
-    if (!model_build(&built, &config, options->seed, &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
-    if (!vocab_copy(&vocab, &tokenizer->vocab, &err)) {
-        model_free(&built);
+    if (!model_build(&built, &config, options->seed, &err)) {
+        vocab_free(&vocab);
         return refusal(TRIL_ARGUMENT, &err, error);
     }
-    if (!model_wrap(model, &built, &vocab, &err)) return refusal(TRIL_ARGUMENT, &err, error);
-    (*model)->seed = options->seed;
-    return TRIL_OK;
+    ok = model_wrap(model, &built, &vocab, &err);
+    if (ok) (*model)->seed = options->seed;
+    return outcome(ok, TRIL_ARGUMENT, &err, error);
 }
 
 /* ---- more characters ---- */
 
-static bool copy_weights(Model *copy, const Model *model, Error *err) {
-    if (!model_lay_out(copy, &model->config, err)) return false;
-    if (!model_allocate(copy, err)) {
-        model_free(copy);
-        return false;
-    }
-    memcpy(copy->weights, model->weights, model->weights_size * sizeof *model->weights);
-    return true;
-}
-
 /* Makes a copy of the model and its vocabulary. The caller releases it, also after a failure. */
 static bool copy_trained(Trained *copy, const TrilModel *model, Error *err) {
+    Model *weights = &copy->checkpoint.model;
     *copy = (Trained){0};
-    return copy_weights(&copy->checkpoint.model, &model->model, err) &&
-           vocab_copy(&copy->vocab, vocab_of(model), err);
+    if (!model_lay_out(weights, &model->model.config, err) || !model_allocate(weights, err) ||
+        !vocab_copy(&copy->vocab, vocab_of(model), err))
+        return false;
+    memcpy(weights->weights, model->model.weights, weights->weights_size * sizeof(float));
+    return true;
 }
 
 /* Sets *all to the characters of the model and the text. */
@@ -123,15 +116,14 @@ TrilStatus tril_model_extend(TrilModel **extended, const TrilModel *model, const
                              size_t length, uint64_t seed, TrilError *error) {
     Error err = {0};
     Vocab all;
-    if (!given(extended, "the place for the model", &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
-    *extended = NULL;
-    if (!given(model, "the model", &err) || !given(text, "the text", &err))
+    if (extended) *extended = NULL;
+    if (!given(extended, "the place for the model", &err) || !given(model, "the model", &err) ||
+        !given(text, "the text", &err))
         return refusal(TRIL_ARGUMENT, &err, error);
     if (!gather(&all, vocab_of(model), text, length, &err)) return refusal(TRIL_TEXT, &err, error);
     bool ok = extend(extended, model, &all, seed, &err);
     vocab_free(&all);
-    return ok ? TRIL_OK : refusal(TRIL_ARGUMENT, &err, error);
+    return outcome(ok, TRIL_ARGUMENT, &err, error);
 }
 
 /* ---- files ---- */
@@ -200,9 +192,8 @@ TrilStatus tril_model_export(const TrilModel *model, const char *path, const cha
     if (!given(model, "the model", &err) || !given(path, "the path", &err) ||
         !given(type, "the type", &err) || !(format = format_to_write(path, type, &err)))
         return refusal(TRIL_ARGUMENT, &err, error);
-    return format->write(&model->model, vocab_of(model), type, path, &err)
-               ? TRIL_OK
-               : refusal(TRIL_FILE, &err, error);
+    bool ok = format->write(&model->model, vocab_of(model), type, path, &err);
+    return outcome(ok, TRIL_FILE, &err, error);
 }
 
 void tril_model_free(TrilModel *model) {

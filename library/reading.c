@@ -47,21 +47,18 @@ static TrilStatus open_reading(TrilReading **reading, const TrilModel *model, co
                                size_t length, int threads, bool kept, TrilError *error) {
     Error err = {0};
     TrilReading *r;
-    if (!given(reading, "the place for the reading", &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
-    *reading = NULL;
-    if (!given(model, "the model", &err) || !given(text, "the text", &err) ||
-        !threads_wanted(threads, &threads, &err) ||
+    if (reading) *reading = NULL;
+    if (!given(reading, "the place for the reading", &err) || !given(model, "the model", &err) ||
+        !given(text, "the text", &err) || !threads_wanted(threads, &threads, &err) ||
         !memory_alloc(&r, 1, sizeof *r, "the reading", &err))
         return refusal(TRIL_ARGUMENT, &err, error);
     r->kept = kept;
     TrilStatus status = read_text(r, model, text, length, threads, &err);
-    if (status == TRIL_OK) {
+    if (status == TRIL_OK)
         *reading = r;
-        return status;
-    }
-    tril_reading_close(r);
-    return refusal(status, &err, error);
+    else
+        tril_reading_close(r);
+    return outcome(status == TRIL_OK, status, &err, error);
 }
 
 TrilStatus tril_reading_open(TrilReading **reading, const TrilModel *model, const char *text,

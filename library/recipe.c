@@ -14,6 +14,25 @@
         .warmup = 0.1, .max_warmup = 100  \
     }
 
+/* Muon for the matrices. A rare character, or one that only the held-out text has, gets small
+   gradients that always lower its logit. Adam turns them into full steps, and the embedding, which
+   is also the head, would grow without end. A large epsilon keeps such steps small, and a decay
+   pulls back. */
+#define MUON(rate, cooling)                                                       \
+    {                                                                             \
+        .peak = {.learning_rate = (rate),                                         \
+                 .beta1 = 0.9,                                                    \
+                 .beta2 = 0.95,                                                   \
+                 .epsilon = 1e-5,                                                 \
+                 .weight_decay = 1,                                               \
+                 .matrix_rate = 0.025,                                            \
+                 .momentum = 0.9,                                                 \
+                 .matrix_decay = 0.1,                                             \
+                 .clip = 1},                                                      \
+        .warmup = 0.025, .max_warmup = 100, .cooldown = (cooling), .grows = true, \
+        .own_decay = true                                                         \
+    }
+
 static const struct {
     const char *model;
     Recipe recipe;
@@ -23,40 +42,9 @@ static const struct {
     {"head", ADAMW(0.01)},
     {"multihead", ADAMW(0.01)},
     {"gpt", ADAMW(1e-3)},
-    /* A rare character, or one that only the held-out text has, gets small gradients that always
-       lower its logit. Adam turns them into full steps, and the embedding, which is also the head,
-       would grow without end. A large epsilon keeps such steps small, and a decay pulls back. */
-    {"modern",
-     {.peak = {.learning_rate = 6e-3,
-               .beta1 = 0.9,
-               .beta2 = 0.95,
-               .epsilon = 1e-5,
-               .weight_decay = 1,
-               .matrix_rate = 0.025,
-               .momentum = 0.9,
-               .matrix_decay = 0.1,
-               .clip = 1},
-      .warmup = 0.025,
-      .max_warmup = 100,
-      .cooldown = 0.6,
-      .grows = true,
-      .own_decay = true}},
-    /* as modern, but AdamW, which trains the convolutions, is faster, and the rates fall at once */
-    {"conv",
-     {.peak = {.learning_rate = 0.015,
-               .beta1 = 0.9,
-               .beta2 = 0.95,
-               .epsilon = 1e-5,
-               .weight_decay = 1,
-               .matrix_rate = 0.025,
-               .momentum = 0.9,
-               .matrix_decay = 0.1,
-               .clip = 1},
-      .warmup = 0.025,
-      .max_warmup = 100,
-      .cooldown = 1,
-      .grows = true,
-      .own_decay = true}},
+    {"modern", MUON(6e-3, 0.6)},
+    /* AdamW, which trains the convolutions, is faster, and the rates fall at once */
+    {"conv", MUON(0.015, 1)},
 };
 
 /* For a rung without a row: rates at which all rungs above learn something, by AdamW or by Muon. */

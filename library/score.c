@@ -1,6 +1,7 @@
 /* score.c - the loss of a model on a text. */
 #include "base/memory.h"
 #include "library/handles.h"
+#include "library/workers.h"
 
 #include <math.h>
 
@@ -80,7 +81,7 @@ TrilStatus tril_score(const TrilModel *model, const char *text, size_t length,
     else
         status = score_ids(score, model, ids, known, scoring->unknown, &options, &err);
     memory_free(ids);
-    return status == TRIL_OK ? status : refusal(status, &err, error);
+    return outcome(status == TRIL_OK, status, &err, error);
 }
 
 TrilStatus tril_evaluate(const TrilModel *model, const char *text, size_t length, int threads,
@@ -93,4 +94,36 @@ TrilStatus tril_evaluate(const TrilModel *model, const char *text, size_t length
     TrilStatus status = tril_score(model, text, length, &scoring, &score, error);
     if (status == TRIL_OK) *nats = score.nats;
     return status;
+}
+
+/* ---- on a part of a text, with all processes (base/world.h) ---- */
+
+TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, int trained_on,
+                              size_t characters, int batch, int threads, TrilStop stop, void *user,
+                              double *nats, TrilError *error) {
+    Error err = {0};
+    RunOptions options = {.batch = batch};
+    Workers workers = {0};
+    Asking asking = {stop, user, false};
+    const Stop how = {ask, &asking};
+    if (!given(text, "the text", &err) || !given(model, "the model", &err) ||
+        !given(nats, "the place for the loss", &err) ||
+        !in_range(batch, 1, 65536, "the batch", &err) ||
+        !threads_wanted(threads, &options.threads, &err))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    options.length = model->model.config.T;
+    if (!vocab_same(&text->corpus.vocab, vocab_of(model))) {
+        fail(&err, "the text was made with other ids than the model's");
+        return refusal(TRIL_TEXT, &err, error);
+    }
+    const Corpus *c = &text->corpus;
+    const size_t from = trained_on ? 0 : c->train,
+                 count = (trained_on ? c->train : c->length) - from;
+    const size_t every = characters > 0 ? (count - 1) / characters + 1 : 1;
+    bool ok = workers_open(&workers, to_read(model), &options, c, &err) &&
+              workers_evaluate(&workers, from, count, every, &how, nats, &err);
+    workers_close(&workers);
+    if (!ok) return refusal(TRIL_ARGUMENT, &err, error);
+    ok = !asking.stopped || fail(&err, "the evaluation was stopped");
+    return outcome(ok, TRIL_STOPPED, &err, error);
 }

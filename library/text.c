@@ -27,14 +27,13 @@ TrilStatus tril_text_make(TrilText **text, const TrilTokenizer *tokenizer, const
     const int shortest = 1; /* context */
     const double margin = 1e-6;
     Error err = {0};
-    if (!given(text, "the place for the text", &err)) return refusal(TRIL_ARGUMENT, &err, error);
-    *text = NULL;
-    if (!given(tokenizer, "the tokenizer", &err) || !given(bytes, name, &err) ||
+    if (text) *text = NULL;
+    if (!given(text, "the place for the text", &err) || !given(tokenizer, "the tokenizer", &err) ||
+        !given(bytes, name, &err) ||
         !in_range(held_out, margin, 1 - margin, "the held-out share", &err))
         return refusal(TRIL_ARGUMENT, &err, error);
-    return text_read(text, &tokenizer->vocab, bytes, length, held_out, shortest, &err)
-               ? TRIL_OK
-               : refusal(TRIL_TEXT, &err, error);
+    bool ok = text_read(text, &tokenizer->vocab, bytes, length, held_out, shortest, &err);
+    return outcome(ok, TRIL_TEXT, &err, error);
 }
 
 void tril_text_free(TrilText *text) {

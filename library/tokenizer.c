@@ -18,9 +18,7 @@ static bool wrap(TrilTokenizer **tokenizer, Vocab *vocab, Error *err) {
 static bool make(TrilTokenizer **tokenizer, const char *text, size_t length, bool bytes,
                  Error *err) {
     Vocab vocab;
-    return (bytes || given(text, "the text", err)) &&
-           (bytes || length > 0 || fail(err, "the text: is empty")) &&
-           vocab_build(&vocab, "the text", text, length, bytes, err) &&
+    return vocab_build(&vocab, "the text", text, length, bytes, err) &&
            wrap(tokenizer, &vocab, err);
 }
 
@@ -30,15 +28,17 @@ TrilStatus tril_tokenizer_make(TrilTokenizer **tokenizer, const char *text, size
     if (!given(tokenizer, "the place for the tokenizer", &err))
         return refusal(TRIL_ARGUMENT, &err, error);
     *tokenizer = NULL;
-    return make(tokenizer, text, length, false, &err) ? TRIL_OK : refusal(TRIL_TEXT, &err, error);
+    bool ok = given(text, "the text", &err) && (length > 0 || fail(&err, "the text: is empty")) &&
+              make(tokenizer, text, length, false, &err);
+    return outcome(ok, TRIL_TEXT, &err, error);
 }
 
 TrilStatus tril_tokenizer_of_bytes(TrilTokenizer **tokenizer, TrilError *error) {
     Error err = {0};
-    if (!given(tokenizer, "the place for the tokenizer", &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
-    *tokenizer = NULL;
-    return make(tokenizer, NULL, 0, true, &err) ? TRIL_OK : refusal(TRIL_ARGUMENT, &err, error);
+    if (tokenizer) *tokenizer = NULL;
+    bool ok = given(tokenizer, "the place for the tokenizer", &err) &&
+              make(tokenizer, NULL, 0, true, &err);
+    return outcome(ok, TRIL_ARGUMENT, &err, error);
 }
 
 TrilStatus tril_tokenizer_load(TrilTokenizer **tokenizer, const char *path, TrilError *error) {
@@ -49,19 +49,18 @@ TrilStatus tril_tokenizer_load(TrilTokenizer **tokenizer, const char *path, Tril
     *tokenizer = NULL;
     if (!trained_load(&trained, path, &err)) return refusal(TRIL_FILE, &err, error);
     checkpoint_free(&trained.checkpoint);
-    return wrap(tokenizer, &trained.vocab, &err) ? TRIL_OK : refusal(TRIL_FILE, &err, error);
+    return outcome(wrap(tokenizer, &trained.vocab, &err), TRIL_FILE, &err, error);
 }
 
 TrilStatus tril_tokenizer_copy(TrilTokenizer **copy, const TrilTokenizer *tokenizer,
                                TrilError *error) {
     Error err = {0};
     Vocab vocab;
-    if (!given(copy, "the place for the tokenizer", &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
-    *copy = NULL;
-    bool ok = given(tokenizer, "the tokenizer", &err) &&
+    if (copy) *copy = NULL;
+    bool ok = given(copy, "the place for the tokenizer", &err) &&
+              given(tokenizer, "the tokenizer", &err) &&
               vocab_copy(&vocab, &tokenizer->vocab, &err) && wrap(copy, &vocab, &err);
-    return ok ? TRIL_OK : refusal(TRIL_ARGUMENT, &err, error);
+    return outcome(ok, TRIL_ARGUMENT, &err, error);
 }
 
 void tril_tokenizer_free(TrilTokenizer *tokenizer) {
@@ -98,7 +97,7 @@ TrilStatus tril_encode(const TrilTokenizer *tokenizer, const char *text, size_t 
                 fail(&err, "the text has %zu ids, and there is room for %zu", *count, capacity);
     if (ids && fits && *count > 0) memcpy(ids, all, *count * sizeof *ids);
     memory_free(all);
-    return fits ? TRIL_OK : refusal(TRIL_ARGUMENT, &err, error);
+    return outcome(fits, TRIL_ARGUMENT, &err, error);
 }
 
 /* Sets *length to the bytes of the text of all ids. */

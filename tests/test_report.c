@@ -2,7 +2,6 @@
 #include "tests/screenful.h"
 #include "base/escape.h"
 #include "programs/page/figure.h"
-#include "programs/page/markup.h"
 #include "programs/train/course.h"
 
 #include <locale.h>

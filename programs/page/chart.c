@@ -1,6 +1,5 @@
 /* chart.c - curves as an SVG of any width, and their legend. */
 #include "programs/page/figure.h"
-#include "programs/page/markup.h"
 
 #include <math.h>
 
@@ -85,7 +84,8 @@ static int multiples(double min, double max, double step, double *first) {
     return (int)floor((max - *first) / step);
 }
 
-/* Every second number on the x axis can be left out where there is little room. */
+/* Draws the axes and the levels. Every second number on the x axis can be left out where there is
+ * little room. */
 static void draw_axes(const Drawing *d) {
     double first, x_step = round_step(d->x_max, 6),
                   y_step = round_step(d->y_max - d->y_min, d->chart->height / 65.0);
@@ -107,6 +107,11 @@ static void draw_axes(const Drawing *d) {
            "<svg y=\"%.0f\" overflow=\"visible\"><line x2=\"100%%\"/><text x=\"100%%\" y=\"32\" "
            "text-anchor=\"end\" stroke=\"none\">%s</text></svg>\n</g>\n",
            d->height, d->chart->x_name);
+    for (int i = 0; i < d->chart->level_count; i++)
+        fprintf(d->out,
+                "<line x2=\"100%%\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"" GREY
+                "\" stroke-dasharray=\"5 4\"/>\n",
+                y_of(d, d->chart->levels[i].y), y_of(d, d->chart->levels[i].y));
 }
 
 /* Draws the points as numbers, and as dots if there are few. */
@@ -175,16 +180,6 @@ static void spread(const Drawing *d, Label *labels, int count) {
     }
 }
 
-static void draw_levels(const Drawing *d) {
-    for (int i = 0; i < d->chart->level_count; i++) {
-        double y = y_of(d, d->chart->levels[i].y);
-        fprintf(d->out,
-                "<line x2=\"100%%\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"" GREY
-                "\" stroke-dasharray=\"5 4\"/>\n",
-                y, y);
-    }
-}
-
 /* A piece of each line, and its name. */
 static void draw_names(const Drawing *d) {
     const Chart *chart = d->chart;
@@ -218,7 +213,6 @@ static void draw_chart(FILE *out, const Chart *chart) {
            "font-size=\"12\" data-place=\"%s\" data-decimals=\"%d\">\n<title>%s</title>\n",
            chart->id, d.height, chart->x_place, chart->decimals, chart->title);
     draw_axes(&d);
-    draw_levels(&d);
     draw_curves(&d);
     draw_marks(&d);
     if (chart->names) draw_names(&d);
@@ -227,14 +221,13 @@ static void draw_chart(FILE *out, const Chart *chart) {
 
 /* ---- the legend ---- */
 
-/* Begins a header cell with a piece of a line, as in the chart, and a name. */
+/* Writes a header cell with a piece of a line, as in the chart, and a name. */
 static void write_name(FILE *out, const char *scope, const char *colour, const char *stroke,
                        const char *name) {
-    markup(out,
-           "<th scope=\"%s\"><svg class=\"key\" width=\"18\" height=\"8\" aria-hidden=\"true\">"
-           "<path d=\"M0 4h18\" stroke=\"%s\" ",
-           scope, colour);
-    fprintf(out, "%s/></svg>", stroke);
+    fprintf(out,
+            "<th scope=\"%s\"><svg class=\"key\" width=\"18\" height=\"8\" aria-hidden=\"true\">"
+            "<path d=\"M0 4h18\" stroke=\"%s\" %s/></svg>",
+            scope, colour, stroke);
     markup(out, "%s</th>", name);
 }
 

@@ -1,9 +1,18 @@
-/* figure.h - charts and maps of attention as figures of an HTML page, each an SVG that holds its
- * data as numbers. figure.js makes them answer the pointer and the keyboard. */
+/* figure.h - text, charts and maps of attention in an HTML page. A figure is an SVG that holds its
+ * data as numbers; figure.js makes it answer the pointer and the keyboard. */
 #ifndef TRIL_PROGRAMS_PAGE_FIGURE_H
 #define TRIL_PROGRAMS_PAGE_FIGURE_H
 
 #include "programs/report/sheet.h"
+
+/* Writes like fprintf, but text (%s, %.*s) so that a browser shows it as text, between tags or in a
+ * quoted attribute: markup characters become references; control and format characters, and bytes
+ * that are not UTF-8, become U+FFFD; newlines and tabs stay. Other conversions: %d, %zu, %e, %f and
+ * %g, with a precision. */
+void markup(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Writes text[length], any bytes, in the same way. */
+void markup_bytes(FILE *out, const char *text, size_t length);
 
 typedef struct {
     double x, y; /* x >= 0; both finite and at most 1e15; x ascends along a curve */

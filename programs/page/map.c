@@ -1,6 +1,5 @@
 /* map.c - a head's attention weights as an SVG. */
 #include "programs/page/figure.h"
-#include "programs/page/markup.h"
 
 #include <math.h>
 

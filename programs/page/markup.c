@@ -1,4 +1,5 @@
-#include "programs/page/markup.h"
+/* markup.c - text in HTML. */
+#include "programs/page/figure.h"
 #include "base/utf8.h"
 #include "programs/report/glyph.h"
 

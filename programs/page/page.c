@@ -1,7 +1,6 @@
 #include "programs/page/page.h"
 #include "base/file.h"
 #include "programs/page/figure.h"
-#include "programs/page/markup.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* sheet_html.c - a part of an HTML page as a sheet. */
 #include "programs/page/figure.h"
-#include "programs/page/markup.h"
 
 #include <math.h>
 

@@ -76,27 +76,6 @@ static void write_title(Steps *s, bool chosen) {
                           .whole = true});
 }
 
-/* Writes the branches of layers that are not written out. */
-static void write_in_short(Steps *s, int from, int to) {
-    bool any = false;
-    for (int i = 0; i < s->e->branch_count; i++) {
-        const Branch *b = &s->e->branches[i];
-        const float *added = last_of(s, &b->added), *x = last_of(s, &b->after);
-        const int n = b->after.width;
-        if (b->layer < from || b->layer > to) continue;
-        if (!any && from == to)
-            sheet_say(s->sheet, "## Layer %d in short: what it adds to x of '%s'.", from, s->glyph);
-        else if (!any)
-            sheet_say(s->sheet, "## Layers %d to %d in short: what they add to x of '%s'.", from,
-                      to, s->glyph);
-        any = true;
-        sheet_say(s->sheet, "Layer %d, %s: adds a vector of length %.3f; x then has length %.3f.",
-                  b->layer, b->reads_past ? "attention" : "MLP", length_of(added, n),
-                  length_of(x, n));
-        show_rows(s, n, 2, (Row[]){{"added", added}, {"new x", x}});
-    }
-}
-
 /* ---- the end: the next character, and what led to it ---- */
 
 static void show_bars(Steps *s, const Bar *bars, int count, bool shares, bool logits) {
@@ -160,8 +139,8 @@ static void write_steps(Steps *s) {
     bool before = false;
     for (int i = 0; i < e->line_count; i++) {
         bool inside = i > 0 && i < e->tail;
-        if (inside && !before) write_in_short(s, 0, s->layer - 1);
-        if (!inside && before) write_in_short(s, s->layer + 1, (int)e->sizes.layers - 1);
+        if (inside && !before) steps_in_short(s, 0, s->layer - 1);
+        if (!inside && before) steps_in_short(s, s->layer + 1, (int)e->sizes.layers - 1);
         before = inside;
         if (!inside || e->lines[i].layer == s->layer) steps_line(s, i);
     }
@@ -211,14 +190,6 @@ static bool explain_one(Sheet *sheet, const Explained *what, int layer, int head
 
 /* ---- several models ---- */
 
-enum { MODEL_NAME = 256 };
-
-/* One model's next characters. */
-typedef struct {
-    char name[MODEL_NAME];
-    Bar bars[LIKELIEST];
-} Answer;
-
 /* Returns the bytes that all names begin with, up to a folder's end; something of each is left. */
 static size_t common_folder(const Explained *models, int count) {
     size_t folder = 0;
@@ -264,28 +235,25 @@ static void write_comparison(Sheet *sheet, const Explained *models, const Bars *
 }
 
 static bool compare(Sheet *sheet, const Explained *models, int count, Error *err) {
-    Answer *answers = NULL;
+    enum { NAME = 256 };
+    char(*names)[NAME] = NULL;
+    Explanation *e = NULL;
     Bars *bars = NULL;
     size_t folder = common_folder(models, count), ending = common_ending(models, count, folder);
-    bool ok = memory_alloc(&answers, (size_t)count, sizeof *answers, "the models", err) &&
+    bool ok = memory_alloc(&names, (size_t)count, sizeof *names, "the models", err) &&
+              memory_alloc(&e, (size_t)count, sizeof *e, "the models", err) &&
               memory_alloc(&bars, (size_t)count, sizeof *bars, "the models", err);
     for (int i = 0; i < count && ok; i++) {
-        Explanation e;
-        ok = explanation_open(&e, models[i].model, models[i].reading, err);
-        if (!ok) break;
         const char *name = models[i].name + folder;
-        size_t length = strlen(name) - ending,
-               cut = length < MODEL_NAME ? 0 : length + 1 - MODEL_NAME;
-        snprintf(answers[i].name, MODEL_NAME, "%.*s", (int)(length - cut), name + cut);
-        memcpy(answers[i].bars, e.likeliest, sizeof e.likeliest);
-        bars[i] = (Bars){.title = answers[i].name,
-                         .bars = answers[i].bars,
-                         .count = e.likeliest_count,
-                         .shares = true};
-        explanation_close(&e);
+        size_t length = strlen(name) - ending, cut = length < NAME ? 0 : length + 1 - NAME;
+        ok = explanation_open(&e[i], models[i].model, models[i].reading, err);
+        snprintf(names[i], NAME, "%.*s", (int)(length - cut), name + cut);
+        bars[i] = (Bars){names[i], e[i].likeliest, e[i].likeliest_count, .shares = true};
     }
     if (ok) write_comparison(sheet, models, bars, count);
-    memory_free(answers);
+    for (int i = 0; i < count && bars; i++) explanation_close(&e[i]);
+    memory_free(names);
+    memory_free(e);
     memory_free(bars);
     return ok;
 }

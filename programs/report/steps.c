@@ -5,7 +5,14 @@
 
 /* ---- vectors, and dot products written out ---- */
 
-const float *last_of(const Steps *s, const TrilArray *array) {
+/* A vector with its label. */
+typedef struct {
+    const char *label;
+    const float *vector;
+} Row;
+
+/* Returns the last token's row. */
+static const float *last_of(const Steps *s, const TrilArray *array) {
     return line_row(array, s->last);
 }
 
@@ -13,7 +20,8 @@ void show_table(Steps *s, Table table) {
     s->sheet->kind->table(s->sheet, &table);
 }
 
-void show_rows(Steps *s, int columns, int rows, const Row *row) {
+/* Shows rows of so many columns; rows <= TABLE_ROWS. */
+static void show_rows(Steps *s, int columns, int rows, const Row *row) {
     const char *labels[TABLE_ROWS];
     for (int r = 0; r < rows; r++) {
         labels[r] = row[r].label;
@@ -247,7 +255,7 @@ static void write_activation(Steps *s) {
     show_last(s, "y", &line->output);
 }
 
-double length_of(const float *x, int n) {
+static double length_of(const float *x, int n) {
     double squares = 0;
     for (int i = 0; i < n; i++) squares += (double)x[i] * (double)x[i];
     return sqrt(squares);
@@ -261,6 +269,26 @@ static void write_sum(Steps *s) {
     show_rows(s, n, 3, (Row[]){{"x", x}, {"added", added}, {"new x", y}});
     sheet_say(s->sheet, "Their lengths: %.3f, %.3f and %.3f.", length_of(x, n), length_of(added, n),
               length_of(y, n));
+}
+
+void steps_in_short(Steps *s, int from, int to) {
+    bool any = false;
+    for (int i = 0; i < s->e->branch_count; i++) {
+        const Branch *b = &s->e->branches[i];
+        const float *added = last_of(s, &b->added), *x = last_of(s, &b->after);
+        const int n = b->after.width;
+        if (b->layer < from || b->layer > to) continue;
+        if (!any && from == to)
+            sheet_say(s->sheet, "## Layer %d in short: what it adds to x of '%s'.", from, s->glyph);
+        else if (!any)
+            sheet_say(s->sheet, "## Layers %d to %d in short: what they add to x of '%s'.", from,
+                      to, s->glyph);
+        any = true;
+        sheet_say(s->sheet, "Layer %d, %s: adds a vector of length %.3f; x then has length %.3f.",
+                  b->layer, b->reads_past ? "attention" : "MLP", length_of(added, n),
+                  length_of(x, n));
+        show_rows(s, n, 2, (Row[]){{"added", added}, {"new x", x}});
+    }
 }
 
 /* ---- linear layers, each by its part in the model ---- */

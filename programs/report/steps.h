@@ -26,21 +26,9 @@ typedef struct {
 /* Writes the line of that number, as its layer is shown. */
 void steps_line(Steps *s, int i);
 
+/* Writes the branches of layers `from` to `to`, which are not written out. */
+void steps_in_short(Steps *s, int from, int to);
+
 void show_table(Steps *s, Table table);
-
-/* A vector with its label. */
-typedef struct {
-    const char *label;
-    const float *vector;
-} Row;
-
-/* Shows rows of so many columns; rows <= TABLE_ROWS. */
-void show_rows(Steps *s, int columns, int rows, const Row *row);
-
-/* Returns the last token's row. */
-const float *last_of(const Steps *s, const TrilArray *array);
-
-/* Returns the length of a vector. */
-double length_of(const float *x, int n);
 
 #endif

@@ -8,7 +8,6 @@
 #include "base/utf8.h"
 #include "library/message.h"
 #include "programs/page/figure.h"
-#include "programs/page/markup.h"
 #include "programs/page/page.h"
 #include "programs/train/interruption.h"
 #include "programs/train/verdict.h"

@@ -71,13 +71,25 @@ static TrilOptions few(int steps, int threads) {
     return options;
 }
 
-static TrilModel *make(const TrilOptions *sizes, uint64_t seed) {
+static TrilModel *make(TrilOptions sizes, uint64_t seed) {
     TrilTokenizer *tokenizer;
     TrilModel *model;
     must(tril_tokenizer_make(&tokenizer, play, play_length, &error));
-    must(tril_model_make(&model, tokenizer, seeded(&(TrilOptions){0}, sizes, seed), &error));
+    sizes.seed = seed;
+    must(tril_model_make(&model, tokenizer, &sizes, &error));
     tril_tokenizer_free(tokenizer);
     return model;
+}
+
+static TrilTraining *begin(TrilModel *model, const TrilOptions *options) {
+    TrilTraining *training;
+    must(tril_training_open(&training, model, play, play_length, options, &error));
+    return training;
+}
+
+static void end(TrilTraining *training, TrilModel *model) {
+    tril_training_close(training);
+    tril_model_free(model);
 }
 
 static TrilModel *load(const char *name) {
@@ -95,11 +107,9 @@ static uint64_t digest_of(const char *name) {
 
 /* A small model that was trained for STEPS steps. */
 static TrilModel *train(const char *rung, int threads) {
-    TrilOptions sizes = small(rung);
     TrilOptions options = few(STEPS, threads);
-    TrilModel *model = make(&sizes, options.seed);
-    TrilTraining *training;
-    must(tril_training_open(&training, model, play, play_length, &options, &error));
+    TrilModel *model = make(small(rung), options.seed);
+    TrilTraining *training = begin(model, &options);
     must(tril_training_run(training, NULL, NULL, &error));
     tril_training_close(training);
     return model;
@@ -127,17 +137,15 @@ static void test_same_weights(void **state) {
         for (int threads = 1; threads <= 2; threads++) {
             TrilOptions sizes = small(tril_rung(i));
             TrilOptions options = few(STEPS, threads);
-            TrilModel *model = make(&sizes, options.seed);
-            TrilTraining *training;
+            TrilModel *model = make(sizes, options.seed);
             double nats;
-            must(tril_training_open(&training, model, play, play_length, &options, &error));
+            TrilTraining *training = begin(model, &options);
             must(tril_training_run(training, NULL, NULL, &error));
             must(tril_training_evaluate(training, &nats, &error));
             tril_model_mark(model, number);
             must(tril_model_save(model, scratch("library.safetensors"), &error));
             assert_int_equal(tril_model_digest(model), digest_of("program.last.safetensors"));
-            tril_training_close(training);
-            tril_model_free(model);
+            end(training, model);
             expect_same_file("program.safetensors", "library.safetensors");
         }
     }
@@ -160,7 +168,7 @@ static void test_same_defaults(void **state) {
     assert_string_equal(options.precision, "auto");
     options.steps = 2;
     options.precision = "f32";
-    TrilModel *model = make(&sizes, options.seed);
+    TrilModel *model = make(sizes, options.seed);
     must(tril_training_open(&training, model, text, TIMES * play_length, &options, &error));
     must(tril_training_run(training, NULL, NULL, &error));
     assert_int_equal(tril_model_digest(model), digest_of("usual.last.safetensors"));
@@ -168,12 +176,11 @@ static void test_same_defaults(void **state) {
     tril_training_close(training);
     /* the steps, too, depend on the length of the text */
     options.steps = NAN;
-    must(tril_training_open(&training, model, play, play_length, &options, &error));
+    training = begin(model, &options);
     options = tril_training_options(training);
     assert_in_range(options.steps, 1, 2499);
     assert_true(options.dropout > 0 && options.learning_rate > 0 && options.threads > 0);
-    tril_training_close(training);
-    tril_model_free(model);
+    end(training, model);
 }
 
 typedef struct {
@@ -253,7 +260,7 @@ static void test_reading_in_between(void **state) {
     TrilOptions sizes = small("multihead");
     sizes.context = LENGTH; /* a full one forgets by what is read at once */
     TrilSampling sampling = tril_sampling();
-    TrilModel *model = make(&sizes, 1);
+    TrilModel *model = make(sizes, 1);
     TrilWriter *writer;
     TrilTensor tensor;
     Written whole = {.length = 0};
@@ -374,24 +381,21 @@ static TrilText *text_of(const TrilModel *model, double held_out) {
 static uint64_t end_of(TrilTraining *training, TrilModel *model) {
     must(tril_training_run(training, NULL, NULL, &error));
     uint64_t digest = tril_model_digest(model);
-    tril_training_close(training);
-    tril_model_free(model);
+    end(training, model);
     return digest;
 }
 
 /* A training that was stopped, saved and continued, here or by ./train, ends with the same bits. */
 static void test_states(void **state) {
     (void)state;
-    TrilOptions sizes = small("modern");
     TrilOptions options = few(STEPS, 1);
-    TrilTraining *training;
     TrilModel *model = train("modern", 1);
     uint64_t whole = tril_model_digest(model);
     tril_model_free(model);
 
     Steps steps = {.until = STEPS / 2};
-    model = make(&sizes, options.seed);
-    must(tril_training_open(&training, model, play, play_length, &options, &error));
+    model = make(small("modern"), options.seed);
+    TrilTraining *training = begin(model, &options);
     assert_int_equal(tril_training_run(training, count, &steps, &error), TRIL_STOPPED);
     assert_int_equal(tril_training_done(training), STEPS / 2);
     must(tril_training_save(training, scratch("half.last.safetensors"), &error));
@@ -400,31 +404,20 @@ static void test_states(void **state) {
     assert_int_equal(steps.calls, STEPS);
     assert_int_equal(tril_model_digest(model), whole);
     assert_int_equal(tril_training_step(training, NULL, &error), TRIL_ARGUMENT);
-    tril_training_close(training);
-    tril_model_free(model);
+    end(training, model);
 
     must(tril_training_resume(&training, &model, scratch("half.last.safetensors"), play,
                               play_length, 2, &error));
     assert_int_equal(tril_training_done(training), STEPS / 2);
     must(tril_training_run(training, NULL, NULL, &error));
     assert_int_equal(tril_model_digest(model), whole);
-    tril_training_close(training);
-    tril_model_free(model);
+    end(training, model);
 
     assert_int_equal(tril_training_resume(&training, &model, scratch("half.last.safetensors"), play,
                                           play_length - 1, 1, &error),
                      TRIL_TEXT);
     must_run("train -q --resume -o @half.safetensors " PLAY);
     assert_int_equal(digest_of("half.last.safetensors"), whole);
-
-    /* without its teacher it would go on to other weights */
-    must_run("train -q -m bigram -c 16 -b 4 -s 4 -o @teacher/b.safetensors " PLAY);
-    must_run("train -q -m head -w 16 -c 16 -b 4 -s 4 --teacher @teacher/b.safetensors "
-             "-o @taught/m.safetensors " PLAY);
-    assert_int_equal(tril_training_resume(&training, &model, scratch("taught/m.last.safetensors"),
-                                          play, play_length, 1, &error),
-                     TRIL_FILE);
-    assert_non_null(strstr(error.text, "with a teacher"));
 }
 
 /* ---- what ./train decides, and how it goes on ---- */
@@ -436,15 +429,14 @@ static void test_teachers(void **state) {
     TrilModel *teacher = train("gpt", 1), *other = train("head", 1), *model;
     TrilOptions sizes = small("modern");
     TrilOptions options = few(STEPS, 1);
-    TrilTraining *training;
     TrilState *saved;
     must(tril_model_save(teacher, scratch("teacher.safetensors"), &error));
     must_run("train -q -m modern " SMALL "-s %d --teacher @teacher.safetensors "
              "-o @taught.safetensors " PLAY,
              STEPS);
     options.teacher = teacher;
-    model = make(&sizes, options.seed);
-    must(tril_training_open(&training, model, play, play_length, &options, &error));
+    model = make(sizes, options.seed);
+    TrilTraining *training = begin(model, &options);
     assert_ptr_equal(tril_training_options(training).teacher, teacher);
     for (int i = 0; i < STEPS / 2; i++) must(tril_training_step(training, NULL, &error));
     must(tril_training_save(training, scratch("half.last.safetensors"), &error));
@@ -455,6 +447,9 @@ static void test_teachers(void **state) {
     assert_true(tril_model_digest(untaught) != whole);
     tril_model_free(untaught);
 
+    expect(tril_training_resume(&training, &model, scratch("half.last.safetensors"), play,
+                                play_length, 1, &error),
+           TRIL_FILE, "with a teacher");
     must(tril_state_load(&saved, scratch("half.last.safetensors"), &error));
     assert_int_equal(tril_state_teacher(saved), tril_model_digest(teacher));
     options.teacher = NULL;
@@ -473,13 +468,13 @@ static void test_teachers(void **state) {
     assert_int_equal(digest_of("half.last.safetensors"), whole);
 
     sizes.context = 32;
-    model = make(&sizes, 1);
+    model = make(sizes, 1);
     expect(tril_training_open(&training, model, play, play_length, &options, &error), TRIL_ARGUMENT,
            "context of 16");
     sizes.context = 16;
-    TrilModel *pupil = make(&sizes, 1);
+    TrilModel *pupil = make(sizes, 1);
     options.teacher = NULL;
-    must(tril_training_open(&training, pupil, play, play_length, &options, &error));
+    training = begin(pupil, &options);
     options.teacher = pupil;
     TrilTraining *none;
     expect(tril_training_open(&none, other, play, play_length, &options, &error), TRIL_ARGUMENT,
@@ -535,8 +530,7 @@ static void test_overflow(void **state) {
     (void)state;
     static const char says[] = "not finite numbers", *const precisions[] = {"f32", "bf16", "int8"};
     for (int rung = 1; tril_rung(rung); rung++) { /* a bigram's weights are its logits */
-        TrilOptions sizes = small(tril_rung(rung));
-        TrilModel *model = make(&sizes, 1);
+        TrilModel *model = make(small(tril_rung(rung)), 1);
         TrilTensor tensor;
         TrilReading *reading;
         TrilScore score;
@@ -576,15 +570,13 @@ static void test_overflow(void **state) {
 /* A program may have set a locale in which numbers have a decimal comma: the files are the same. */
 static void test_decimal_comma(void **state) {
     (void)state;
-    TrilOptions sizes = small("modern");
     TrilOptions options = few(STEPS, 1);
-    TrilTraining *training;
-    TrilModel *model = make(&sizes, 1), *read;
+    TrilModel *model = make(small("modern"), 1), *read;
     double nats;
     char windows[] = "whole";
     options.dropout = 0.25;
     options.windows = windows;
-    must(tril_training_open(&training, model, play, play_length, &options, &error));
+    TrilTraining *training = begin(model, &options);
     memset(windows, '-', sizeof windows - 1); /* the caller's again */
     assert_string_equal(tril_training_options(training).windows, "whole");
     must(tril_training_run(training, NULL, NULL, &error));
@@ -594,8 +586,7 @@ static void test_decimal_comma(void **state) {
     if (!decimal_point(",", "")) skip();
     must(tril_model_save(model, scratch("comma.safetensors"), &error));
     must(tril_training_save(training, scratch("comma.last"), &error));
-    tril_training_close(training);
-    tril_model_free(model);
+    end(training, model);
     expect_same_file("point.safetensors", "comma.safetensors");
     expect_same_file("point.last", "comma.last");
     read = load("comma.safetensors");
@@ -612,12 +603,10 @@ static void test_decimal_comma(void **state) {
 /* A program's notes come back, and cannot take the place of the state's own. */
 static void test_notes(void **state) {
     (void)state;
-    TrilOptions sizes = small("bigram");
     TrilOptions options = few(2, 1);
-    TrilTraining *training;
     TrilState *saved;
-    TrilModel *model = make(&sizes, 1);
-    must(tril_training_open(&training, model, play, play_length, &options, &error));
+    TrilModel *model = make(small("bigram"), 1);
+    TrilTraining *training = begin(model, &options);
     must(tril_training_note(training, "colour", "blue", &error));
     must(tril_training_note(training, "colour", "green \"and\"\n red", &error));
     for (char key[] = "A"; *key < 'A' + 31; ++*key)
@@ -653,7 +642,7 @@ static void test_decisions(void **state) {
     (void)state;
     TrilTraining *training;
     TrilOptions options = small("modern"), decided = options, again;
-    TrilModel *model = make(&options, 1);
+    TrilModel *model = make(options, 1);
     TrilText *text = text_of(model, 0.1);
     double epochs, once;
     options.threads = decided.threads = 1;
@@ -748,10 +737,9 @@ static int ask_once(void *user) {
 /* A part of a text is evaluated as in its training; an evaluation ends if it is asked to. */
 static void test_evaluations(void **state) {
     (void)state;
-    TrilOptions sizes = small("modern");
     TrilOptions options = few(STEPS, 1);
     TrilTraining *training;
-    TrilModel *model = make(&sizes, 1);
+    TrilModel *model = make(small("modern"), 1);
     TrilText *text = text_of(model, 0.1);
     double in_training, part, some, train_loss;
     int left = 0;
@@ -789,11 +777,10 @@ static void test_cool_down(void **state) {
     (void)state;
     TrilOptions sizes = small("modern");
     TrilOptions options = few(100, 1);
-    TrilTraining *training;
-    TrilModel *model = make(&sizes, 1);
+    TrilModel *model = make(sizes, 1);
     TrilStep step;
     double nats, before;
-    must(tril_training_open(&training, model, play, play_length, &options, &error));
+    TrilTraining *training = begin(model, &options);
     for (int i = 0; i < 10; i++) must(tril_training_step(training, NULL, &error));
     must(tril_training_evaluate(training, &nats, &error));
     must(tril_training_step(training, &step, &error));
@@ -818,27 +805,24 @@ static void test_cool_down(void **state) {
     assert_int_equal(tril_training_progress(training).steps, 26);
     assert_int_equal(end_of(training, model), whole);
     sizes.rung = "gpt"; /* its rates fall all the time */
-    model = make(&sizes, 1);
-    must(tril_training_open(&training, model, play, play_length, &options, &error));
+    model = make(sizes, 1);
+    training = begin(model, &options);
     assert_int_equal(tril_training_cool_down(training), 0);
-    tril_training_close(training);
-    tril_model_free(model);
+    end(training, model);
 }
 
 /* The model of a training writes what it would write alone, and training goes on as if it had not.
  */
 static void test_writing_in_training(void **state) {
     (void)state;
-    TrilOptions sizes = small("gpt");
     TrilOptions options = few(STEPS, 1);
     TrilSampling sampling = tril_sampling();
-    TrilTraining *training;
-    TrilModel *model = make(&sizes, options.seed), *alone = train("gpt", 1);
+    TrilModel *model = make(small("gpt"), options.seed), *alone = train("gpt", 1);
     uint64_t whole = tril_model_digest(alone);
     tril_model_free(alone);
     sampling.length = 40;
     sampling.precision = "f32";
-    must(tril_training_open(&training, model, play, play_length, &options, &error));
+    TrilTraining *training = begin(model, &options);
     for (int i = 0; i < STEPS; i++) {
         Written here = {.length = 0}, there = {.length = 0};
         must(tril_training_step(training, NULL, &error));
@@ -858,11 +842,10 @@ static void test_parts(void **state) {
     enum { MOST = 64 };
     TrilOptions sizes = small("modern");
     TrilOptions options = few(3, 1);
-    TrilTraining *training;
     TrilPart parts[MOST];
     TrilEstimate estimate;
-    TrilModel *model = make(&sizes, 1);
-    must(tril_training_open(&training, model, play, play_length, &options, &error));
+    TrilModel *model = make(sizes, 1);
+    TrilTraining *training = begin(model, &options);
     must(tril_training_profile(training, &error));
     must(tril_training_run(training, NULL, NULL, &error));
     int count = tril_training_parts(training, parts, MOST);
@@ -877,8 +860,7 @@ static void test_parts(void **state) {
     assert_near(memory.optimizer, estimate.memory.optimizer, 0);
     assert_true(*tril_training_kernels(training));
     assert_int_equal(tril_training_window(training), 16);
-    tril_training_close(training);
-    tril_model_free(model);
+    end(training, model);
 }
 
 /* A file tells its text and its notes. */
@@ -922,8 +904,7 @@ static void test_one_text(void **state) {
     TrilText *text = NULL;
     TrilCounts counts;
     for (int i = 0; i < 2; i++) {
-        TrilOptions sizes = small(rungs[i]);
-        models[i] = make(&sizes, options.seed);
+        models[i] = make(small(rungs[i]), options.seed);
         if (!text) text = text_of(models[i], options.held_out);
         must(tril_training_open_on(&trainings[i], models[i], text, &options, &error));
     }
@@ -951,13 +932,12 @@ static void test_one_text(void **state) {
  * ./train. */
 static void test_more_steps(void **state) {
     (void)state;
-    TrilOptions sizes = small("gpt");
     TrilOptions options = few(STEPS / 3, 1);
     TrilTraining *training;
     TrilModel *model = train("gpt", 1);
     uint64_t whole = tril_model_digest(model);
     tril_model_free(model);
-    model = make(&sizes, options.seed);
+    model = make(small("gpt"), options.seed);
     TrilText *text = text_of(model, options.held_out);
     must(tril_training_open_on(&training, model, text, &options, &error));
     must(tril_training_set_steps(training, STEPS, &error));
@@ -976,13 +956,11 @@ static void test_more_steps(void **state) {
 
 static void test_progress(void **state) {
     (void)state;
-    TrilOptions sizes = small("gpt");
     TrilOptions options = few(STEPS, 1);
-    TrilTraining *training;
-    TrilModel *model = make(&sizes, 1);
+    TrilModel *model = make(small("gpt"), 1);
     TrilStep step;
     double sum = 0, whole, some, all;
-    must(tril_training_open(&training, model, play, play_length, &options, &error));
+    TrilTraining *training = begin(model, &options);
     TrilProgress p = tril_training_progress(training);
     assert_true(p.step == 0 && p.steps == STEPS && isnan(p.recent) && isnan(p.lowest));
     must(tril_training_evaluate(training, &whole, &error));
@@ -999,8 +977,7 @@ static void test_progress(void **state) {
     assert_true(all == whole && some != whole);
     assert_near(some, whole, 0.2);
     assert_true(isnan(tril_training_progress(training).recent));
-    tril_training_close(training);
-    tril_model_free(model);
+    end(training, model);
 }
 
 static void test_estimates(void **state) {
@@ -1009,7 +986,7 @@ static void test_estimates(void **state) {
         TrilOptions sizes = small(tril_rung(i)), wide = small(tril_rung(i));
         TrilOptions options = few(1, 1);
         TrilEstimate one, other;
-        TrilModel *model = make(&sizes, 1);
+        TrilModel *model = make(sizes, 1);
         int V = tril_tokenizer_size(tril_model_tokenizer(model));
         must(tril_estimate(joined(&(TrilOptions){0}, &options, &sizes), V, &one, &error));
         assert_int_equal(one.parameters, tril_model_parameters(model));
@@ -1228,8 +1205,7 @@ static void test_wrong_sizes(void **state) {
 
 static void test_wrong_options(void **state) {
     (void)state;
-    TrilOptions sizes = small("gpt");
-    TrilModel *model = make(&sizes, 1);
+    TrilModel *model = make(small("gpt"), 1);
     TrilTraining *training, *other;
     const TrilOptions usual = few(3, 1);
     TrilOptions wrong[9];
@@ -1253,7 +1229,7 @@ static void test_wrong_options(void **state) {
     expect(tril_training_open(&training, model, "\xff", 1, &usual, &error), TRIL_TEXT, "UTF-8");
     expect(tril_training_open(&training, model, "§§§§§§§§§§§§§§§§§§§§§§§§§", 50, &usual, &error),
            TRIL_TEXT, "not in the model's vocabulary");
-    must(tril_training_open(&training, model, play, play_length, &usual, &error));
+    training = begin(model, &usual);
     expect(tril_training_open(&other, model, play, play_length, &usual, &error), TRIL_ARGUMENT,
            "in training already");
     expect(tril_training_save(training, scratch("none/model"), &error), TRIL_FILE, "none/model");
@@ -1264,10 +1240,9 @@ static void test_wrong_options(void **state) {
     TrilTensor tensor;
     tril_model_tensor(model, 0, &tensor);
     tensor.data[0] = NAN;
-    must(tril_training_open(&training, model, play, play_length, &high, &error));
+    training = begin(model, &high);
     expect(tril_training_run(training, NULL, NULL, &error), TRIL_DIVERGED, "no longer a number");
-    tril_training_close(training);
-    tril_model_free(model);
+    end(training, model);
 }
 
 static void test_wrong_files(void **state) {
@@ -1312,21 +1287,16 @@ static void test_wrong_calls(void **state) {
     expect(tril_generate(model, "", 0, &sampling, NULL, NULL, &error), TRIL_ARGUMENT, "callback");
     expect(tril_generate(model, "", 0, &sampling, write_down, &written, &error), TRIL_STOPPED,
            "stopped after 5 characters");
-    sampling.temperature = -1;
-    expect(tril_generate(model, "", 0, &sampling, write_down, &written, &error), TRIL_ARGUMENT,
-           "temperature");
-    sampling.temperature = 1;
-    sampling.top_p = NAN;
-    expect(tril_generate(model, "", 0, &sampling, write_down, &written, &error), TRIL_ARGUMENT,
-           "top_p");
-    sampling.top_p = 1;
-    sampling.top_k = -1;
-    expect(tril_generate(model, "", 0, &sampling, write_down, &written, &error), TRIL_ARGUMENT,
-           "top_k");
-    sampling.top_k = 0;
-    sampling.precision = "auto";
-    expect(tril_generate(model, "", 0, &sampling, write_down, &written, &error), TRIL_ARGUMENT,
-           "precision");
+    const struct {
+        TrilSampling sampling;
+        const char *words;
+    } wrong[] = {{{3, -1, 0, 1, 1, "f32", 1}, "temperature"},
+                 {{3, 1, 0, NAN, 1, "f32", 1}, "top_p"},
+                 {{3, 1, -1, 1, 1, "f32", 1}, "top_k"},
+                 {{3, 1, 0, 1, 1, "auto", 1}, "precision"}};
+    for (int i = 0; i < 4; i++)
+        expect(tril_generate(model, "", 0, &wrong[i].sampling, write_down, &written, &error),
+               TRIL_ARGUMENT, wrong[i].words);
     assert_null(tril_rung(-1));
     assert_null(tril_rung_idea(99));
     tril_model_free(model);

@@ -3,7 +3,7 @@
  * context length lie end to end, and the last one may be shorter. */
 #include "base/file.h"
 #include "base/memory.h"
-#include "library/trained.h"
+#include "library/handles.h"
 
 #include <stdio.h>
 #include <stdlib.h>

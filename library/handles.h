@@ -29,6 +29,23 @@ struct TrilModel {
     Checkpoint file; /* the notes of the file that it was read from; without weights */
 };
 
+/* A trained model with its vocabulary, read from a checkpoint or from another program's file
+ * (formats.h). */
+typedef struct {
+    Checkpoint checkpoint; /* from another program's file: only its model */
+    Vocab vocab;
+} Trained;
+
+/* Reads the model at `path` with all checks of checkpoint_load, or of its format, and checks that
+ * model and vocabulary have the same size. The caller releases it with trained_free. On failure
+ * there is nothing to release. */
+bool trained_load(Trained *trained, const char *path, Error *err);
+void trained_free(Trained *trained);
+
+/* Reads the vocabulary from the notes of a checkpoint. `path` begins the messages. The caller
+ * releases it with vocab_free. */
+bool trained_vocab(const Checkpoint *checkpoint, const char *path, Vocab *vocab, Error *err);
+
 /* Takes a model and a vocabulary over, also on failure. */
 bool model_wrap(TrilModel **made, Model *model, Vocab *vocab, Error *err);
 

@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/utf8.h"
-#include "library/trained.h"
 #include "library/training.h"
 
 #include <inttypes.h>

@@ -1,6 +1,5 @@
 /* tokenizer.c - the tokenizers of tril.h. */
 #include "base/memory.h"
-#include "library/trained.h"
 #include "library/handles.h"
 
 #include <string.h>

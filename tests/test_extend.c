@@ -3,7 +3,7 @@
 #include "tests/support.h"
 #include "base/array.h"
 #include "tests/command.h"
-#include "library/trained.h"
+#include "library/handles.h"
 
 #include <math.h>
 

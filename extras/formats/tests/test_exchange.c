@@ -10,7 +10,7 @@
 #include "extras/formats/quantize.h"
 #include "library/safetensors.h"
 #include "library/formats.h"
-#include "library/trained.h"
+#include "library/handles.h"
 #include "library/tril.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "extras/formats/quantize.h"
 #include "library/formats.h"
-#include "library/trained.h"
+#include "library/handles.h"
 
 #include <float.h>
 #include <math.h>

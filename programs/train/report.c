@@ -77,8 +77,8 @@ struct Report {
     int all_count;
     Verdict verdicts[MAX_RUNGS];
     int verdict_count;
-    LogRows *logs; /* by the rung's place; owned */
     Point points[2 * MAX_RUNGS][LOG_ROWS];
+    LogRows logs[]; /* by the rung's place in the plan */
 };
 
 /* NULL: the result needed no training. */
@@ -571,22 +571,14 @@ static bool write_page(Report *r, const char *status, const TrilModel *model, co
 
 bool report_open(Report **report, const Plan *plan, const Input *input, Outputs *outputs,
                  const Result *results, Error *err) {
-    LogRows *logs = NULL;
-    bool ok = memory_alloc(&logs, (size_t)plan->rung_count, sizeof *logs, "the report", err) &&
-              memory_alloc(report, 1, sizeof **report, "the report", err);
-    if (!ok) {
-        memory_free(logs);
-        *report = NULL;
-        return false;
-    }
-    **report = (Report){
-        .plan = plan, .input = input, .outputs = outputs, .results = results, .logs = logs};
+    const size_t size = sizeof **report + (size_t)plan->rung_count * sizeof(LogRows);
+    if (!memory_alloc(report, 1, size, "the report", err)) return false;
+    **report = (Report){.plan = plan, .input = input, .outputs = outputs, .results = results};
     read_prompt(*report);
     return true;
 }
 
 void report_close(Report *report) {
-    if (report) memory_free(report->logs);
     memory_free(report);
 }
 

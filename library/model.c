@@ -72,34 +72,10 @@ TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *tokenizer,
 
 /* ---- more characters ---- */
 
-/* Extends a model without moments to the vocabulary `vocab`, which contains its own, as
- * model_extend does. Fails if there is no memory; *trained can then only be released. */
-static bool extend_trained(Trained *trained, const Vocab *vocab, uint64_t seed, Error *err) {
-    Vocab larger;
-    int32_t *sources;
-    if (!vocab_copy(&larger, vocab, err)) return false;
-    bool ok = memory_alloc(&sources, (size_t)vocab->size, sizeof *sources, "the vocabulary", err);
-    for (int id = 0; ok && id < vocab->size; id++)
-        sources[id] = vocab_id(&trained->vocab, vocab->codes[id]);
-    ok = ok && model_extend(&trained->checkpoint.model, vocab->size, sources, seed, err);
-    memory_free(sources);
-    if (!ok) {
-        vocab_free(&larger);
-        return false;
-    }
-    vocab_free(&trained->vocab);
-    trained->vocab = larger;
-    return true;
-}
-
-/* Makes a copy of the model and its vocabulary. The caller releases it, also after a failure. */
-static bool copy_trained(Trained *copy, const TrilModel *model, Error *err) {
-    Model *weights = &copy->checkpoint.model;
-    *copy = (Trained){0};
-    if (!model_lay_out(weights, &model->model.config, err) || !model_allocate(weights, err) ||
-        !vocab_copy(&copy->vocab, vocab_of(model), err))
-        return false;
-    memcpy(weights->weights, model->model.weights, weights->weights_size * sizeof(float));
+/* Makes a copy, to be released also after a failure. */
+static bool copy_model(Model *copy, const Model *model, Error *err) {
+    if (!model_lay_out(copy, &model->config, err) || !model_allocate(copy, err)) return false;
+    memcpy(copy->weights, model->weights, model->weights_size * sizeof *model->weights);
     return true;
 }
 
@@ -112,16 +88,24 @@ static bool gather(Vocab *all, const Vocab *vocab, const char *text, size_t leng
     return ok;
 }
 
-static bool extend(TrilModel **extended, const TrilModel *model, const Vocab *all, uint64_t seed,
+/* Takes over *all, which contains the model's characters, also on failure. */
+static bool extend(TrilModel **extended, const TrilModel *model, Vocab *all, uint64_t seed,
                    Error *err) {
-    Trained trained;
-    bool grown = all->size > vocab_of(model)->size;
-    if (!copy_trained(&trained, model, err) ||
-        (grown && !extend_trained(&trained, all, seed, err))) {
-        trained_free(&trained);
+    const Vocab *known = vocab_of(model);
+    const bool grown = all->size > known->size;
+    Model copy = {0};
+    int32_t *sources = NULL;
+    bool ok = copy_model(&copy, &model->model, err) &&
+              memory_alloc(&sources, (size_t)all->size, sizeof *sources, "the vocabulary", err);
+    for (int id = 0; ok && id < all->size; id++) sources[id] = vocab_id(known, all->codes[id]);
+    ok = ok && (!grown || model_extend(&copy, all->size, sources, seed, err));
+    memory_free(sources);
+    if (!ok) {
+        model_free(&copy);
+        vocab_free(all);
         return false;
     }
-    if (!model_wrap(extended, &trained.checkpoint.model, &trained.vocab, err)) return false;
+    if (!model_wrap(extended, &copy, all, err)) return false;
     TrilModel *made = *extended;
     made->seed = model->seed;
     made->text = model->text;
@@ -140,9 +124,7 @@ TrilStatus tril_model_extend(TrilModel **extended, const TrilModel *model, const
         !given(text, "the text", &err))
         return refusal(TRIL_ARGUMENT, &err, error);
     if (!gather(&all, vocab_of(model), text, length, &err)) return refusal(TRIL_TEXT, &err, error);
-    bool ok = extend(extended, model, &all, seed, &err);
-    vocab_free(&all);
-    return outcome(ok, TRIL_ARGUMENT, &err, error);
+    return outcome(extend(extended, model, &all, seed, &err), TRIL_ARGUMENT, &err, error);
 }
 
 /* ---- files ---- */

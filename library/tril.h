@@ -226,9 +226,9 @@ TRIL_API TrilOptions tril_options_sizes(const TrilOptions *options);
 
 /* ---- models ---- */
 
-/* A TrilModel is a tokenizer and weights. */
-
-/* Makes a model of the sizes of `options` with random weights, which follow from its seed. Copies
+/* A TrilModel is a tokenizer and weights.
+ *
+ * Makes a model of the sizes of `options` with random weights, which follow from its seed. Copies
  * the tokenizer. TRIL_ARGUMENT: as tril_options_check; a size that is unset. Released by
  * tril_model_free. */
 TRIL_API TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *tokenizer,
@@ -269,8 +269,8 @@ TRIL_API TrilStatus tril_model_export(const TrilModel *model, const char *path, 
 /* Releases a model. Its training must be closed before. */
 TRIL_API void tril_model_free(TrilModel *model);
 
-/* The model's tokenizer, its sizes, its number of parameters, and a digest of
- * its weights: equal digests mean equal bits. The tokenizer belongs to the model. */
+/* Its tokenizer, which belongs to it; its sizes; its number of parameters; and a digest of its
+ * weights: equal digests mean equal bits. */
 TRIL_API const TrilTokenizer *tril_model_tokenizer(const TrilModel *model);
 TRIL_API TrilOptions tril_model_sizes(const TrilModel *model);
 TRIL_API size_t tril_model_parameters(const TrilModel *model);
@@ -313,8 +313,7 @@ typedef struct {
 } TrilRecipe;
 TRIL_API TrilRecipe tril_rung_recipe(const char *rung);
 
-/* What the name of a precision means on this machine, "f32" or "bf16": a constant; NULL: no such
- * name.
+/* What a precision's name means on this machine, "f32" or "bf16": a constant; NULL: no such name.
  */
 TRIL_API const char *tril_precision(const char *name);
 
@@ -418,10 +417,8 @@ TRIL_API TrilOptions tril_training_options(const TrilTraining *training);
 TRIL_API TrilMemory tril_training_memory(const TrilTraining *training);
 TRIL_API const char *tril_training_kernels(const TrilTraining *training);
 
-/* The number of steps that are done. */
+/* The number of steps that are done, and the length of the windows in the next one. */
 TRIL_API int tril_training_done(const TrilTraining *training);
-
-/* The length of the windows in the next step. */
 TRIL_API int tril_training_window(const TrilTraining *training);
 
 /* How far it has come. */

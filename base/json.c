@@ -170,7 +170,8 @@ static bool check_keys(Json *json, const JsonValue *object) {
 
 static bool read_value(Json *json, const char *key, size_t key_length);
 
-/* Reads the values inside brackets, the first of which is next. */
+/* Reads the values inside brackets, the first of which is next. DEEPEST bounds the recursion. */
+// NOLINTNEXTLINE(misc-no-recursion)
 static bool read_inside(Json *json, bool object) {
     enum { DEEPEST = 64 };
     const char closing = object ? '}' : ']';
@@ -189,6 +190,7 @@ static bool read_inside(Json *json, bool object) {
     return true;
 }
 
+// NOLINTNEXTLINE(misc-no-recursion)
 static bool read_value(Json *json, const char *key, size_t key_length) {
     JsonValue *value = json->next++;
     char first = peek(json);
@@ -235,12 +237,17 @@ const JsonValue *json_next(const JsonValue *of, const JsonValue *value) {
 }
 
 const JsonValue *json_member(const JsonValue *object, const char *key) {
-    size_t length = strcspn(key, ".");
-    if (!object || object->kind != JSON_OBJECT) return NULL;
-    json_each(member, object)
-        if (member->key_length == length && memcmp(member->key, key, length) == 0)
-            return key[length] ? json_member(member, key + length + 1) : member;
-    return NULL;
+    for (;;) {
+        const size_t length = strcspn(key, ".");
+        const JsonValue *found = NULL;
+        if (!object || object->kind != JSON_OBJECT) return NULL;
+        json_each(member, object)
+            if (member->key_length == length && memcmp(member->key, key, length) == 0)
+                found = member;
+        if (!found || !key[length]) return found;
+        key += length + 1;
+        object = found;
+    }
 }
 
 bool json_is(const JsonValue *value, const char *literal) {

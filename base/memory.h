@@ -15,8 +15,8 @@ enum { MEMORY_ALIGNMENT = 64 };
  * size. `what` names the block in the message. */
 bool memory_alloc(void *block, size_t count, size_t size, const char *what, Error *err);
 
-/* What memory_alloc asks of the system (memory_posix.c, memory_windows.c): a block of `size` bytes,
- * a multiple of MEMORY_ALIGNMENT; NULL if there is none. */
+/* What memory_alloc asks of the system (machine_posix.c, machine_windows.c): a block of `size`
+ * bytes, a multiple of MEMORY_ALIGNMENT; NULL if there is none. */
 void *memory_request(size_t size);
 
 /* The machine's memory in bytes. SIZE_MAX if the system does not say. */

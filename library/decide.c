@@ -52,13 +52,14 @@ static void decide_steps(TrilOptions *o, double epochs_of_step) {
     o->steps = floor(fmin(TRIL_STANDARD_STEPS, steps));
 }
 
-TrilStatus tril_options_decide(TrilOptions *o, const TrilText *text, int trained, double *epochs,
-                               TrilError *error) {
+TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, int trained,
+                               double *epochs, TrilError *error) {
     const double often = 8, gentle = 0.1; /* of the usual rate keeps more of what a model knows */
     Error err = {0};
     Config config;
-    if (!given(text, "the text", &err) || !given(o, "the options", &err))
+    if (!given(text, "the text", &err) || !given(options, "the options", &err))
         return refusal(TRIL_ARGUMENT, &err, error);
+    TrilOptions decided = *options, *o = &decided;
     options_fill(o);
     if (!options_config(o, text->corpus.vocab.size, &config, &err) ||
         !teacher_fits(o->teacher, &text->corpus.vocab, config.T, &err))
@@ -79,6 +80,7 @@ TrilStatus tril_options_decide(TrilOptions *o, const TrilText *text, int trained
     o->precision = tril_precision(o->precision);
     o->threads = tril_threads(o->threads);
     if (epochs) *epochs = seen;
+    *options = decided;
     return TRIL_OK;
 }
 
@@ -339,8 +341,12 @@ TrilStatus tril_estimate(const TrilOptions *options, int vocabulary, TrilEstimat
     RunOptions run;
     Memory memory;
     if (!given(estimate, "the place for the estimate", &err) ||
-        !options_config(options, vocabulary, &config, &err) ||
-        !options_run(&run, options, config.T, &err) || !run_estimate(&config, &run, &memory, &err))
+        !given(options, "the options", &err))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    TrilOptions filled = *options;
+    options_fill(&filled);
+    if (!options_config(&filled, vocabulary, &config, &err) ||
+        !options_run(&run, &filled, config.T, &err) || !run_estimate(&config, &run, &memory, &err))
         return refusal(TRIL_ARGUMENT, &err, error);
     *estimate = (TrilEstimate){.parameters = model_parameters(&config),
                                .bytes = sum_of(&memory),
@@ -353,9 +359,12 @@ TrilStatus tril_training_fits(const TrilOptions *options, const TrilText *text, 
     Error err = {0};
     Config config;
     RunOptions run;
-    if (!given(text, "the text", &err) ||
-        !options_config(options, text->corpus.vocab.size, &config, &err) ||
-        !options_run(&run, options, config.T, &err))
+    if (!given(text, "the text", &err) || !given(options, "the options", &err))
+        return refusal(TRIL_ARGUMENT, &err, error);
+    TrilOptions filled = *options;
+    options_fill(&filled);
+    if (!options_config(&filled, text->corpus.vocab.size, &config, &err) ||
+        !options_run(&run, &filled, config.T, &err))
         return refusal(TRIL_ARGUMENT, &err, error);
     const TrilModel *teacher = options->teacher;
     return memory_fits(&config, &run, &text->corpus, teacher ? &teacher->model : NULL, resumed,

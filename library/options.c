@@ -109,9 +109,11 @@ static bool set(TrilOptions *o, const TrilOption *row, const char *text, Error *
         [TRIL_NAME] = OPTION_TEXT,   [TRIL_FLAG] = OPTION_FLAG, [TRIL_SEED] = OPTION_SEED};
     char *place = (char *)o + row->member;
     if (row->kind == TRIL_FLAG) {
-        *(bool *)(void *)place = strcmp(text, "1") == 0;
-        return strcmp(text, "1") == 0 || strcmp(text, "0") == 0 ||
-               fail(err, "--%s: '%.64s' is neither 0 nor 1", row->name, text);
+        bool on = strcmp(text, "1") == 0;
+        if (!on && strcmp(text, "0") != 0)
+            return fail(err, "%s: '%.64s' is neither 0 nor 1", row->name, text);
+        *(bool *)(void *)place = on;
+        return true;
     }
     if (row->kind == TRIL_NAME) {
         const char *name = constant(row, text);
@@ -150,10 +152,10 @@ static bool is_set(const TrilOptions *o, const TrilOption *row) {
 }
 
 int tril_options_get(const TrilOptions *o, int i, char text[TRIL_OPTION_SIZE]) {
-    const TrilOption *row = &table[i];
-    const char *place = (const char *)o + row->member;
+    const TrilOption *row = tril_option(i);
     *text = 0;
-    if (!is_set(o, row)) return 0;
+    if (!row || !is_set(o, row)) return 0;
+    const char *place = (const char *)o + row->member;
     if (row->kind == TRIL_NAME) {
         snprintf(text, TRIL_OPTION_SIZE, "%s", *name_at(o, row));
     } else if (row->kind == TRIL_FLAG) {
@@ -163,7 +165,14 @@ int tril_options_get(const TrilOptions *o, int i, char text[TRIL_OPTION_SIZE]) {
         memcpy(&seed, place, sizeof seed);
         snprintf(text, TRIL_OPTION_SIZE, "%llu", (unsigned long long)seed);
     } else {
-        number_shortest(text, TRIL_OPTION_SIZE, *number_at(o, row));
+        /* the parser of these kinds takes no exponent */
+        double x = *number_at(o, row);
+        int digits = 0, most = row->kind == TRIL_TIME ? 9 : 0;
+        if (row->kind == TRIL_REAL) number_shortest(text, TRIL_OPTION_SIZE, x);
+        while (row->kind != TRIL_REAL && digits <= most) {
+            number_write(text, TRIL_OPTION_SIZE, 'f', digits++, x);
+            if (number_read(text, NULL) == x) break;
+        }
     }
     return 1;
 }
@@ -192,6 +201,21 @@ TrilOptions tril_options(void) {
     TrilOptions o = tril_options_unset();
     options_fill(&o);
     return o;
+}
+
+void options_complete(TrilOptions *o, const TrilOptions *decided) {
+    for (int i = 0; i < ROWS; i++) {
+        const TrilOption *row = &table[i];
+        char text[TRIL_OPTION_SIZE];
+        Error none;
+        bool may_stay = row->member == AT(learning_rate) || row->member == AT(weight_decay) ||
+                        row->member == AT(time) || row->lasting == TRIL_FRESH;
+        if (!may_stay && !is_set(o, row) && tril_options_get(decided, i, text))
+            set(o, row, text, &none);
+    }
+    options_fill(o);
+    o->precision = tril_precision(o->precision);
+    o->threads = tril_threads(o->threads);
 }
 
 bool options_in_range(const TrilOptions *o, Error *err) {
@@ -333,8 +357,8 @@ const char *tril_precision(const char *name) {
 }
 
 int tril_threads(double wanted) {
-    int max = run_max_threads(), threads = isnan(wanted) ? run_default_threads() : (int)wanted;
-    return threads < 1 ? 1 : threads < max ? threads : max;
+    if (isnan(wanted)) wanted = run_default_threads();
+    return (int)fmin(fmax(wanted, 1), run_max_threads());
 }
 
 bool options_run(RunOptions *run, const TrilOptions *o, int context, Error *err) {

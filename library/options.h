@@ -11,6 +11,10 @@ void options_fill(TrilOptions *options);
 /* Makes each name a constant, so that the caller may release what `options` came with. */
 void options_own_names(TrilOptions *options);
 
+/* Sets each unset option to that of the decided ones, but the learning rate, the weight decay and
+ * the time limit, which may stay unset. */
+void options_complete(TrilOptions *options, const TrilOptions *decided);
+
 /* Checks the range of each option that is set. */
 bool options_in_range(const TrilOptions *options, Error *err);
 

@@ -6,11 +6,10 @@
 
 typedef struct {
     Optimizer peak;  /* the settings at the peak of the rates */
-    double warmup;   /* the share of the steps in which the rates rise */
-    int max_warmup;  /* steps */
-    double cooldown; /* the last share of the steps, in which the rates fall linearly to 0: 1 means
-                        from the end of the warm-up on; 0: after
-                        the warm-up the rates fall along half a cosine to a tenth */
+    double warmup;   /* the rates rise in this share of the steps, */
+    int max_warmup;  /* but in so many steps at most */
+    double cooldown; /* the rates fall linearly to 0 in this last share of the steps; 1: from the
+                        end of the warm-up on; 0: instead, half a cosine from there to a tenth */
     bool grows;      /* the windows are short at first: recipe_window */
     bool own_decay;  /* peak.weight_decay is of the embedding alone, and peak.matrix_decay of the
                         matrices */

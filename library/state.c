@@ -264,7 +264,7 @@ static const char *read_options(const Checkpoint *c, TrilOptions *options) {
         if (!is_stored(row)) continue;
         option_key(i, key);
         const Note *note = checkpoint_note(c, key);
-        if (note ? strlen(note->value) != note->length ||
+        if (note ? note->length == 0 || strlen(note->value) != note->length ||
                        tril_options_set(options, row->name, note->value, NULL) != TRIL_OK
                  : row->standard != NULL)
             return row->name;
@@ -419,10 +419,9 @@ TrilStatus tril_training_resume_from(TrilTraining **training, TrilModel **model,
     const TrilOptions *before = &state->options;
     const Checkpoint *c = &state->checkpoint;
     TrilOptions now = *options;
-    if (isnan(now.steps)) now.steps = before->steps;
-    if (isnan(now.dropout)) now.dropout = before->dropout;
-    if (!now.windows) now.windows = before->windows;
+    if (now.windows && strcmp(now.windows, "auto") == 0) now.windows = NULL;
     options_take_sizes(&now, before);
+    options_complete(&now, before);
     if (!teacher_fits(now.teacher, &state->tokenizer.vocab, c->model.config.T, &err) ||
         !take_model(model, state, &err))
         return refusal(TRIL_ARGUMENT, &err, error);
@@ -446,7 +445,8 @@ static TrilStatus load_plain(TrilState **state, const char *path, TrilError *err
     Error err = {0};
     TrilStatus status = tril_state_load(state, path, error);
     if (status != TRIL_OK) return status;
-    if (!isnan((*state)->options.time) || tril_state_note(*state, "ladder"))
+    if ((!isnan((*state)->options.time) && tril_state_note(*state, "run.model")) ||
+        tril_state_note(*state, "ladder"))
         fail(&err, "%s: is the state of --time or --ladder, which ./train --resume continues",
              path);
     else if ((*state)->teacher)
@@ -466,7 +466,9 @@ TrilStatus tril_training_resume(TrilTraining **training, TrilModel **model, cons
     TrilText *own = NULL;
     if (training) *training = NULL;
     if (model) *model = NULL;
-    if (!given(text, "the text", &err)) return refusal(TRIL_ARGUMENT, &err, error);
+    if (!given(text, "the text", &err) ||
+        !in_range(threads, 0, TRIL_MAX_THREADS, "the number of threads", &err))
+        return refusal(TRIL_ARGUMENT, &err, error);
     TrilStatus status = load_plain(&state, path, error);
     if (status == TRIL_OK &&
         !text_read(&own, &state->tokenizer.vocab, text, length, state->options.held_out,
@@ -487,9 +489,12 @@ TrilStatus tril_training_resume(TrilTraining **training, TrilModel **model, cons
 
 TrilStatus tril_training_resume_on(TrilTraining **training, TrilModel **model, const char *path,
                                    const TrilText *text, int threads, TrilError *error) {
+    Error err = {0};
     TrilState *state = NULL;
     if (training) *training = NULL;
     if (model) *model = NULL;
+    if (!in_range(threads, 0, TRIL_MAX_THREADS, "the number of threads", &err))
+        return refusal(TRIL_ARGUMENT, &err, error);
     TrilStatus status = load_plain(&state, path, error);
     if (status == TRIL_OK) {
         TrilOptions options = state->options;

@@ -197,12 +197,13 @@ typedef struct {
 TRIL_API const TrilOption *tril_option(int i);
 
 /* Sets an option by its name to a value that is written as on the command line; an empty text
- * unsets it. TRIL_ARGUMENT: no such option; no such value. */
+ * unsets it. TRIL_ARGUMENT: no such option; no such value; a flag or the seed, which are always
+ * set, unset. */
 TRIL_API TrilStatus tril_options_set(TrilOptions *options, const char *name, const char *text,
                                      TrilError *error);
 
-/* Writes the value of option i to text[size] as tril_options_set reads it. Returns 1; 0 if the
- * option is unset: the text is then empty. */
+/* Writes the value of option i to text as tril_options_set reads it. Returns 1; 0 if it is unset,
+ * or if there is no option i: the text is then empty. */
 enum { TRIL_OPTION_SIZE = 32 };
 TRIL_API int tril_options_get(const TrilOptions *options, int i, char text[TRIL_OPTION_SIZE]);
 
@@ -496,9 +497,9 @@ TRIL_API TrilStatus tril_training_note(TrilTraining *training, const char *key, 
                                        TrilError *error);
 
 /* Continues a training from its state, on the same text, with the same results as if it had never
- * stopped. `threads` as in the options. *model is the model in training. Both are released, the
- * training first. TRIL_TEXT: another text. TRIL_FILE: a state of `./train --time` or `--ladder`,
- * which only ./train continues as planned; a state with a teacher. */
+ * stopped. `threads`: 0: one for each processor. *model is the model in training. Both are
+ * released, the training first. TRIL_TEXT: another text. TRIL_FILE: a state of `./train --time` or
+ * `--ladder`, which only ./train continues as planned; a state with a teacher. */
 TRIL_API TrilStatus tril_training_resume(TrilTraining **training, TrilModel **model,
                                          const char *path, const char *text, size_t length,
                                          int threads, TrilError *error);
@@ -535,10 +536,11 @@ TRIL_API const char *tril_state_note(const TrilState *state, const char *key);
 TRIL_API TrilOptions tril_state_options(const TrilState *state);
 
 /* Continues the training of a state with these options, also with others than before: but the
- * text, its held-out share and the teacher are the same. Unset steps, dropout and windows are those
- * of the state; an unset learning rate is the rung's own. Takes the weights out of the state, which
- * can then only be released, even if this fails for lack of memory. Borrows the text. TRIL_TEXT:
- * another text, other ids, another held-out share. TRIL_ARGUMENT: another teacher. */
+ * text, its held-out share and the teacher are the same. Unset options, and "auto" windows,
+ * are those of the state; but an unset learning rate or weight decay is the rung's own. Takes the
+ * weights out of the state, which can then only be released, even if this fails for lack of memory.
+ * Borrows the text. TRIL_TEXT: another text, other ids, another held-out share. TRIL_ARGUMENT:
+ * another teacher. */
 TRIL_API TrilStatus tril_training_resume_from(TrilTraining **training, TrilModel **model,
                                               TrilState *state, const TrilText *text,
                                               const TrilOptions *options, TrilError *error);

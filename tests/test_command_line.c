@@ -101,10 +101,17 @@ static void test_table(void **state) {
         assert_int_equal(tril_options_get(&o, i, text), 1);
         assert_string_equal(text, value);
         assert_int_equal(tril_options_set(&o, t->name, "rubbish", &error), TRIL_ARGUMENT);
-        if (t->kind == TRIL_WHOLE || t->kind == TRIL_REAL) {
-            char beyond[TRIL_OPTION_SIZE];
+        if (t->kind == TRIL_WHOLE || t->kind == TRIL_REAL || t->kind == TRIL_TIME) {
+            char beyond[TRIL_OPTION_SIZE], least[TRIL_OPTION_SIZE];
+            double *number = (double *)(void *)((char *)&o + t->member);
             snprintf(beyond, sizeof beyond, "%.0f", 2 * t->max + 1);
             assert_int_equal(tril_options_set(&o, t->name, beyond, &error), TRIL_ARGUMENT);
+            for (int end = 0; end < 2; end++) {
+                *number = end ? t->max : t->min;
+                assert_int_equal(tril_options_get(&o, i, least), 1);
+                assert_int_equal(tril_options_set(&o, t->name, least, &error), TRIL_OK);
+                assert_true(*number == (end ? t->max : t->min));
+            }
         }
         if (t->kind != TRIL_FLAG && t->kind != TRIL_SEED) {
             assert_int_equal(tril_options_set(&o, t->name, "", &error), TRIL_OK);

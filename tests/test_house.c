@@ -120,8 +120,8 @@ static bool includes(const char *path, const char *other) {
     return found;
 }
 
-/* What the programs do with a model, they do through tril.h; and what training/, sampling/, web/
- * and report/ do (the floors). */
+/* What the programs do with a model, they do through tril.h; and so do programs/ and
+ * extras/web/ (the floors). */
 static void test_library(void **state) {
     (void)state;
     static const char *const sample[FLOORS] = {"base/", "library/tril.h", "library/message.h",

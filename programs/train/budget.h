@@ -7,7 +7,7 @@
 
 typedef struct {
     double seconds; /* for the whole rung; 0: steps count */
-    double time;    /* Plan.time; `seconds` is a share of it */
+    double time;    /* plan_time; `seconds` is a share of it */
     int steps;      /* in all; by the clock, an estimate from the speed so far */
     int max_steps;  /* by the clock, the most steps, even if time is left */
     int eval_every; /* steps between evaluations. By the clock there are ten, or fewer if they would
@@ -16,7 +16,7 @@ typedef struct {
     bool measured;          /* `evaluation` was measured, not only expected */
     double last_evaluation; /* by the clock: Progress.seconds at the last one */
     double closing;         /* the work after the last step, in evaluations */
-    double patience;        /* Plan.patience */
+    double patience;        /* of the options */
 } Budget;
 
 /* Returns the budget of a rung after `progress`. `seconds` is 0 if steps count. `max_steps` and

@@ -66,9 +66,13 @@ static int list(Option rows[MAX_ROWS], Arguments *a, TrilOptions *o) {
 /* Reads all arguments into `a` and `o`. */
 static bool parse(Arguments *a, TrilOptions *o, int *first, Error *err) {
     Option rows[MAX_ROWS];
-    TrilError error;
     int count = list(rows, a, o);
-    if (!options_parse(rows, count, a->count, a->command, first, err)) return false;
+    return options_parse(rows, count, a->count, a->command, first, err);
+}
+
+/* Replaces names by the table's constants. */
+static bool take_names(TrilOptions *o, Error *err) {
+    TrilError error;
     for (int i = 0; tril_option(i); i++) {
         const TrilOption *t = tril_option(i);
         const char *name;
@@ -103,7 +107,8 @@ bool command_line_read(Arguments *a, int argc, char **argv, Error *err) {
     if (!parse(a, &a->options, &first, err)) return false;
     a->input = first < argc ? argv[first] : NULL;
     return a->help || a->version ||
-           (check(a, argc - first, err) && command_line_over(a, &with_preset, err));
+           (check(a, argc - first, err) && take_names(&a->options, err) &&
+            command_line_over(a, &with_preset, err));
 }
 
 bool command_line_over(const Arguments *a, TrilOptions *options, Error *err) {
@@ -113,7 +118,7 @@ bool command_line_over(const Arguments *a, TrilOptions *options, Error *err) {
     if (a->preset && tril_options_preset(options, a->preset, &error) != TRIL_OK)
         return message_take(err, &error, NULL);
     if (!isnan(a->options.steps) || (a->preset && isnan(a->options.time))) options->time = NAN;
-    return parse(&any, options, &first, err);
+    return parse(&any, options, &first, err) && take_names(options, err);
 }
 
 /* With --continue a training takes no fewer steps, and no less time, than before. */

@@ -91,7 +91,7 @@ static double closing_of(const Trainer *t) {
     return plan_closing(t->plan, t->input, known);
 }
 
-/* By the clock: the steps of Plan.epochs; those that a baseline needs. */
+/* By the clock: the steps of --epochs; those that a baseline needs. */
 static int max_steps_of(const Trainer *t) {
     const double any = 1e9;
     if (t->rung->baseline) return BASELINE_STEPS;
@@ -491,7 +491,9 @@ static void split_steps(Trainer *t) {
 
 static void set_result(const Trainer *t, Result *result) {
     const Progress *p = &t->progress;
-    int steps = p->early_stop > 0 ? t->budget.steps : p->now.step;
+    /* a training that ended early is complete */
+    double steps = p->early_stop > 0 ? t->budget.steps : p->now.step;
+    if (p->now.cooled > 0 && p->now.step >= p->now.cooled) steps = t->options.steps;
     result->name = t->rung->name;
     result->seconds = clock_seconds() - t->started;
     result->time = plan_time(t->plan);

@@ -24,7 +24,7 @@ typedef struct {
 /* Trains the rung from its beginning, or continues from its state (NULL: there is none), which it
  * releases once it is copied. Sets *result.
  *
- * The state is written at every evaluation, every Plan.save_every seconds, and when a person
+ * The state is written at every evaluation, every --save-every seconds, and when the user
  * interrupts the training: then the result is that of the best weights so far, NaN if the person
  * did not wait for an evaluation. A file that cannot be written does not end the training: the
  * message goes to task->failed. Refused: a loss or gradient that is no longer a number, which ends

@@ -11,6 +11,8 @@
 
 enum { NUMBER = 32, RESULT_SIZE = 192, KEY_SIZE = 40 };
 
+#define LARGEST 1e9 /* steps or seconds */
+
 /* The numbers that are notes, under their keys. */
 static const struct {
     const char *key;
@@ -57,10 +59,13 @@ static bool note_numbers(TrilTraining *training, const Progress *progress, Error
 }
 
 /* The rung in training may be another one than --model, and smaller: a model of each rung uses some
- * of the sizes. The state has all other options. */
+ * of the sizes. And its steps and windows may differ from those of the rungs to come. The state has
+ * all other options. */
 static bool is_of_run(const TrilOption *row) {
-    return row->lasting == TRIL_MODEL || strcmp(row->name, "lr") == 0 ||
-           strcmp(row->name, "decay") == 0;
+    static const char *const names[] = {"lr", "decay", "steps", "windows"};
+    for (int i = 0; i < COUNT(names); i++)
+        if (strcmp(row->name, names[i]) == 0) return true;
+    return row->lasting == TRIL_MODEL;
 }
 
 static bool note_options(TrilTraining *training, const TrilOptions *options, Error *err) {
@@ -143,14 +148,17 @@ static const char *read_notes(Saved *saved) {
     Progress *p = &saved->progress;
     for (int i = 0; i < NUMBERS; i++) {
         double number;
-        if (!read_number(tril_state_note(saved->state, numbers[i].key), &number))
+        bool best = numbers[i].member == offsetof(Progress, best); /* infinite before the first */
+        if (!read_number(tril_state_note(saved->state, numbers[i].key), &number) ||
+            (!best &&
+             !(number <= (numbers[i].member == offsetof(Progress, log_length) ? 1e15 : LARGEST))))
             return numbers[i].key;
         memcpy((char *)p + numbers[i].member, &number, sizeof number);
     }
-    const char *log = tril_state_note(saved->state, "log_digest"); /* older states lack it */
-    if (log && !read_digest(log, 0, &p->log_digest)) return "log_digest";
+    const char *log = tril_state_note(saved->state, "log_digest");
+    if (!log || !read_digest(log, 0, &p->log_digest)) return "log_digest";
     const char *training = tril_state_note(saved->state, "training");
-    if (training && !read_digest(training, 0, &saved->training)) return "training";
+    if (!training || !read_digest(training, 0, &saved->training)) return "training";
     return read_results(tril_state_note(saved->state, "results"), saved) ? NULL : "results";
 }
 
@@ -175,7 +183,10 @@ static const char *read_run_options(Saved *saved) {
     *o = tril_state_options(saved->state);
     o->save_every = tril_options().save_every;
     saved->ladder = tril_state_note(saved->state, "ladder") != NULL;
-    if (!tril_state_note(saved->state, "run.model")) return NULL;
+    if (!tril_state_note(saved->state, "run.model")) {
+        o->patience = 1; /* the library ends no training early */
+        return NULL;
+    }
     for (int i = 0; tril_option(i); i++) {
         const TrilOption *row = tril_option(i);
         char key[KEY_SIZE];
@@ -184,11 +195,13 @@ static const char *read_run_options(Saved *saved) {
         if (is_of_run(row) && (!text || tril_options_set(o, row->name, text, NULL) != TRIL_OK))
             return "run";
     }
-    const char *rung = tril_state_options(saved->state).rung;
-    TrilOptions of_rung = *o;
-    of_rung.rung = rung;
     const TrilOptions has = tril_state_options(saved->state);
-    return o->rung && plan_same_sizes(&of_rung, &has) ? NULL : "run";
+    TrilOptions of_rung = *o;
+    of_rung.rung = has.rung;
+    if (!o->rung || !o->windows || isnan(o->steps) || !plan_same_sizes(&of_rung, &has))
+        return "run";
+    bool trains = saved->ladder || has.rung == tril_rung(0) || strcmp(has.rung, o->rung) == 0;
+    return trains ? NULL : "run";
 }
 
 bool saved_load(Saved *saved, const char *path, Error *err) {

@@ -13,7 +13,7 @@ typedef struct {
     double train, validation; /* nats per character */
     double seconds;           /* negative: needed no training */
     double characters;        /* seen in training; if it ended early, planned */
-    double time;              /* Plan.time: 0 if steps counted */
+    double time;              /* plan_time: 0 if steps counted */
     uint64_t digest;          /* of the weights (tril_model_digest); 0: not known */
     double compute;           /* floating-point operations of the training; NaN: not known */
     const Course *course;     /* how the training went; borrowed. NULL: not known; a state does not
@@ -28,7 +28,7 @@ typedef struct {
     double best;         /* lowest validation loss saved; infinite before the first */
     double seconds;      /* since the beginning */
     double log_length;   /* bytes of the log */
-    double time_limit;   /* by the clock: the Plan.time whose share is used up; 0: it is not */
+    double time_limit;   /* by the clock: the plan_time whose share is used up; 0: it is not */
     double early_stop;   /* steps planned when its patience ended it early; 0: it did not */
     uint64_t log_digest; /* of the log's bytes */
 } Progress;

@@ -133,7 +133,7 @@ static double epochs_of(const Input *input, const Course *c) {
     return c->characters / (double)input->train;
 }
 
-/* By the clock: true if the training ended because it had seen the text Plan.epochs times. Then
+/* By the clock: true if the training ended because it had seen the text --epochs times. Then
  * more time alone changes nothing. */
 static bool ended_by_epochs(const Plan *plan, const Input *input, const Course *c) {
     double next = c->characters + plan_step_characters(plan);

@@ -70,8 +70,8 @@ endif
 # All sources but the two programs' own. model/plain is for readers and tests: no program links it.
 FOLDERS = base data model/plain model/kernels model/layers model/rungs model/engine model library \
           programs programs/report programs/page programs/train programs/sample
-KERNELS = model/kernels/isa.c model/kernels/bf16.c
-SOURCES = $(filter-out $(KERNELS),$(wildcard $(FOLDERS:%=%/*.c)))
+BY_ISA = model/kernels/isa.c model/kernels/bf16.c
+SOURCES = $(filter-out $(BY_ISA),$(wildcard $(FOLDERS:%=%/*.c)))
 OBJECTS = $(SOURCES:.c=.o) $(ISAS:%=model/kernels/isa_%.o) $(BF16)
 
 # The longest tests first, so that none runs alone at the end.

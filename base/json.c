@@ -25,7 +25,8 @@ static bool refuse(Json *json, const char *what) {
 /* The next character that is not white space, not consumed; 0 at the end. */
 static char peek(Json *json) {
     while (json->at < json->end && *json->at && strchr(" \t\r\n", *json->at)) json->at++;
-    return json->at < json->end ? *json->at : '\0';
+    if (json->at == json->end) return 0;
+    return *json->at;
 }
 
 static bool take(Json *json, char c) {

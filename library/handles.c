@@ -9,10 +9,6 @@ _Static_assert((int)TRIL_MAX_CONTEXT == MAX_CONTEXT && (int)TRIL_MAX_LAYERS == M
                    (int)TRIL_MAX_WIDTH == MAX_WIDTH && (int)TRIL_MAX_THREADS == MAX_THREADS,
                "tril.h has other limits than model.h");
 
-bool given(const void *pointer, const char *what, Error *err) {
-    return pointer || fail(err, "%s is NULL", what);
-}
-
 int ask(void *asking) {
     Asking *a = asking;
     a->stopped = a->stopped || (a->stop && a->stop(a->user) != 0);

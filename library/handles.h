@@ -80,8 +80,11 @@ typedef struct {
 /* Asks the callback of an Asking, until it says to stop. Returns whether it did. */
 int ask(void *asking);
 
-/* Is `pointer` not NULL? `what` names it in the message. */
-bool given(const void *pointer, const char *what, Error *err);
+/* Fails if `pointer` is NULL. `what` names it in the message. Here, so that checkers see what it
+ * says. */
+static inline bool given(const void *pointer, const char *what, Error *err) {
+    return pointer || fail(err, "%s is NULL", what);
+}
 
 /* Are x [count], which a model predicts, finite numbers? Fails if its weights are too large. */
 bool are_finite(const float *x, size_t count, Error *err);

@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "library/training.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -445,6 +446,7 @@ static TrilStatus load_plain(TrilState **state, const char *path, TrilError *err
     Error err = {0};
     TrilStatus status = tril_state_load(state, path, error);
     if (status != TRIL_OK) return status;
+    assert(*state);
     if ((!isnan((*state)->options.time) && tril_state_note(*state, "run.model")) ||
         tril_state_note(*state, "ladder"))
         fail(&err, "%s: is the state of --time or --ladder, which ./train --resume continues",
@@ -479,6 +481,7 @@ TrilStatus tril_training_resume(TrilTraining **training, TrilModel **model, cons
         if (threads > 0) options.threads = threads;
         status = tril_training_resume_from(training, model, state, own, &options, error);
     }
+    assert(status != TRIL_OK || (training && *training));
     if (status == TRIL_OK)
         (*training)->own = own;
     else

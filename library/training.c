@@ -2,6 +2,7 @@
 #include "library/training.h"
 #include "base/memory.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -132,6 +133,7 @@ TrilStatus tril_training_open(TrilTraining **training, TrilModel *model, const c
                    &err))
         return refusal(TRIL_TEXT, &err, error);
     TrilStatus status = open_training(training, model, own, options, error);
+    assert(status != TRIL_OK || *training);
     if (status == TRIL_OK)
         (*training)->own = own;
     else

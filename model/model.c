@@ -43,7 +43,7 @@ int size_of(const Config *c, Size size) {
         case SIZE_4C: return 4 * c->C;
         case SIZE_HS: return c->C / c->NH;
         case SIZE_NKV: return c->NKV > 0 ? c->NKV : c->NH;
-        case SIZE_KV: return size_of(c, SIZE_NKV) * size_of(c, SIZE_HS);
+        case SIZE_KV: return (c->NKV > 0 ? c->NKV : c->NH) * (c->C / c->NH);
         case SIZE_H: return c->H > 0 ? c->H : (8 * c->C + 95) / 96 * 32;
     }
     return 0;

@@ -3,6 +3,8 @@
 #include "base/memory.h"
 #include "base/world.h"
 
+#include <assert.h>
+
 enum { EVERYONE = -1 };
 
 /* Contiguous gradients of one block (-1: of none) and one owner (EVERYONE). */
@@ -45,6 +47,7 @@ static bool choose_owners(Buckets *b, const Products *products, Error *err) {
 
 /* Tensors of one block come in the order of their offsets: Muon's after the others. */
 static void fill(Buckets *b, int block, bool muon) {
+    assert(b->list);
     for (int i = 0; i < b->model->tensor_count; i++) {
         const Tensor *tensor = &b->model->tensors[i];
         if (tensor->block != block || tensor->muon != muon) continue;

@@ -343,10 +343,10 @@ static double tokens_in_loss(const Run *run) {
 double run_loss(Run *run, const int32_t *targets) {
     run->x.pass.targets = targets;
     work_timed(run, loss_work, run);
-    double total = 0, start = profile_now(run->x.profile);
+    double total = 0;
     for (int n = 0; n < run->x.pass.B * run->x.pass.T; n++) total += (double)run->losses[n];
     if (run->sharing) {
-        start = profile_now(run->x.profile);
+        double start = profile_now(run->x.profile);
         world_allreduce(&total, 1);
         profile_sharing(run->x.profile, start);
     }

@@ -90,7 +90,7 @@ static void end_block(Order *o, int block, int current) {
  * anyway, and what the gradient reads may still be in the cache. */
 static bool order_gradients(Program *p, Error *err) {
     int L = p->model->config.L, block = 0;
-    size_t room = (size_t)(p->count + L + 1);
+    size_t room = (size_t)p->count + (size_t)L + 1;
     Order o = {.p = p, .count = p->backward};
     if (!memory_alloc(&o.list, room, sizeof *o.list, "the schedule", err) ||
         !memory_alloc(&o.pending, room, sizeof *o.pending, "the schedule", err)) {

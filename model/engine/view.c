@@ -42,7 +42,7 @@ bool run_line_apply(const Run *run, int i, const float *x, float *y) {
     const Instruction *at = &from->program.list[i];
     if (!at->operation->apply) return false;
     Call call = execute_call(from, &(Thread){.count = 1}, at, (Slice){0, 1});
-    call.in[0] = (float *)(uintptr_t)x;
+    call.in[0] = (float *)x; /* which it only reads */
     call.out[0] = y;
     at->operation->apply(&call);
     return true;

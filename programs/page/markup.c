@@ -42,6 +42,7 @@ void markup(FILE *out, const char *format, ...) {
         int precision = strchr(one, '*') ? va_arg(arguments, int) : -1;
         switch (one[length - 1]) {
             case '%': putc('%', out); break;
+            // the arguments are of different types: NOLINTNEXTLINE(bugprone-branch-clone)
             case 'd': fprintf(out, one, va_arg(arguments, int)); break;
             case 'u': fprintf(out, one, va_arg(arguments, size_t)); break;
             case 's': {

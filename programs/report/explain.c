@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "programs/report/steps.h"
 
+#include <stdio.h>
 #include <math.h>
 #include <string.h>
 
@@ -174,7 +175,7 @@ static bool explain_one(Sheet *sheet, const Explained *what, int layer, int head
         s.layer = layer;
         s.head = head;
         s.last = e.T - 1;
-        strcpy(s.glyph, glyph_of(e.tokenizer, e.ids[s.last]).text);
+        snprintf(s.glyph, sizeof s.glyph, "%s", glyph_of(e.tokenizer, e.ids[s.last]).text);
         write_title(&s, chosen);
         write_steps(&s);
         sheet->glyphs = NULL;

@@ -1,6 +1,7 @@
 #include "programs/report/explanation.h"
 #include "base/memory.h"
 
+#include <stdio.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -116,7 +117,8 @@ static void rank(Explanation *e) {
         if (i == 0) e->first = best;
         e->likeliest[i].logit = (double)e->logits[best];
         e->likeliest[i].value = exp((double)e->logits[best] - e->log_sum);
-        strcpy(e->likeliest[i].label, glyph_padded(e->tokenizer, best).text);
+        snprintf(e->likeliest[i].label, sizeof e->likeliest[i].label, "%s",
+                 glyph_padded(e->tokenizer, best).text);
         before = best;
     }
 }

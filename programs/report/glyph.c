@@ -2,6 +2,7 @@
 #include "base/utf8.h"
 #include "base/terminal.h"
 
+#include <stdio.h>
 #include <string.h>
 
 bool glyph_is_format(uint32_t code) {
@@ -27,16 +28,16 @@ static Glyph glyph_from(const char *text, size_t length, bool byte, uint32_t *co
     if (!byte) utf8_decode(text, length, code);
     for (size_t i = 0; i < sizeof blanks / sizeof *blanks; i++)
         if (*code == blanks[i].code && !(byte && *code > 0x7F)) {
-            strcpy(glyph.text, blanks[i].sign);
+            snprintf(glyph.text, sizeof glyph.text, "%s", blanks[i].sign);
             return glyph;
         }
     bool plain = *code >= 0x20 && *code < 0x7F;
     int columns = plain ? 1 : byte || glyph_is_format(*code) ? -1 : width_of(*code);
     if (columns < 0) {
-        strcpy(glyph.text, "·");
+        snprintf(glyph.text, sizeof glyph.text, "·");
         return glyph;
     }
-    strcpy(glyph.text, columns == 0 ? "◌" : "");
+    if (columns == 0) snprintf(glyph.text, sizeof glyph.text, "◌");
     utf8_encode(*code, glyph.text + strlen(glyph.text)); /* the rest of the text is 0 */
     if (columns >= GLYPH_COLUMNS) glyph.columns = GLYPH_COLUMNS;
     return glyph;
@@ -52,7 +53,7 @@ Glyph glyph_of(const TrilTokenizer *tokenizer, int32_t id) {
 
 Glyph glyph_padded(const TrilTokenizer *tokenizer, int32_t id) {
     Glyph glyph = glyph_of(tokenizer, id);
-    if (glyph.columns < GLYPH_COLUMNS) strcat(glyph.text, " ");
+    if (glyph.columns < GLYPH_COLUMNS) glyph.text[strlen(glyph.text)] = ' ';
     return glyph;
 }
 

@@ -1,5 +1,6 @@
 #include "programs/report/steps.h"
 
+#include <stdio.h>
 #include <math.h>
 #include <string.h>
 
@@ -310,7 +311,11 @@ static void write_query_key_value(Steps *s) {
         if (has[j]) first = j;
     }
     for (int j = first; j < ROLES; j++)
-        if (has[j]) strcat(strcat(meaning, j > first ? " " : ""), roles[j].meaning);
+        if (has[j]) {
+            size_t used = strlen(meaning);
+            snprintf(meaning + used, sizeof meaning - used, "%s%s", j > first ? " " : "",
+                     roles[j].meaning);
+        }
     sheet_say(s->sheet, "## %s: each vector times a matrix.\n%s",
               count > 1 ? "Query, key and value" : roles[first].title, meaning);
     while (!line_has_heads(&s->e->lines[attention])) attention++;

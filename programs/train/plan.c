@@ -34,8 +34,8 @@ static bool with_ending(const char *out, const char *ending, char path[PATH_SIZE
     size_t length = strlen(out), cut = strlen(usual);
     if (length > cut && strcmp(out + length - cut, usual) == 0) length -= cut;
     if (length + strlen(ending) >= PATH_SIZE) return fail(err, "%s: too long a path", out);
-    memmove(path, out, length);
-    memcpy(path + length, ending, strlen(ending) + 1);
+    for (size_t i = 0; i < length; i++) path[i] = out[i];
+    snprintf(path + length, PATH_SIZE - length, "%s", ending);
     return true;
 }
 

@@ -1,5 +1,6 @@
 #include "programs/train/verdict.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -49,6 +50,7 @@ double verdict_lower_rate(const char *rung, double rate) {
 static bool stands_still(const Case *k) {
     const double fall = 0.2, above = 0.15;
     const Course *c = k->course;
+    assert(k->pairs);
     double from = course_validation(c, 0.2 * c->steps), to = course_validation(c, 0.6 * c->steps);
     return from - to < fall && to > k->pairs->validation + above;
 }
@@ -74,6 +76,7 @@ static bool judge_rate(const Case *k, Verdict *v) {
                    how, from, to, step, lower, k->rate);
     }
     if (!c->ended || times < high) return false; /* at lower rates a training seldom fails */
+    assert(k->pairs);
     if (stands_still(k))
         return say(v, RATE_TOO_HIGH, 0,
                    "the learning rate is too high: the loss did not fall while the rate was at its "

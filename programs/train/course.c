@@ -101,7 +101,7 @@ static const char *read_quoted(const char *at, char text[SAMPLE_SIZE]) {
 
 /* False if the line is not a row. `text` holds the row's sample. */
 static bool read_row(const char *line, LogRow *row, char text[SAMPLE_SIZE]) {
-    double step;
+    double step = 0;
     double *const numbers[] = {&step,      &row->characters, &row->seconds, &row->rate,
                                &row->loss, &row->validation, &row->norm,    &row->speed};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)

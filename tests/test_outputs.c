@@ -322,7 +322,7 @@ static void test_state_changes(void **state) {
     keep_files("u", later, 2);
     size_t length;
     char *teacher = slurp(scratch("t/teacher"), &length);
-    assert_int_equal(write(pipe, teacher, length), length);
+    assert_int_equal(write(pipe, teacher, (unsigned)length), length);
     free(teacher);
     close(pipe);
     finish(child);

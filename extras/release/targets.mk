@@ -6,7 +6,7 @@ ZIG_LIB   := $(if $(findstring release,$(MAKECMDGOALS)),$(shell $(ZIG) env 2>/de
 ZIG_FLAGS  = -O3 -Wno-unknown-pragmas -Wno-enum-float-conversion -Werror
 RELEASES   = linux-x86_64 linux-aarch64 macos-x86_64 macos-aarch64 windows-x86_64
 RELEASE_LINUX = CFLAGS='$(ZIG_FLAGS)' LDFLAGS='-static -s'
-RELEASE_MACOS = CFLAGS='$(ZIG_FLAGS)' LDFLAGS=-s
+RELEASE_MACOS = CFLAGS='$(ZIG_FLAGS)' LDFLAGS=-s AR='$(ZIG) ar --format=darwin'
 RELEASE_linux-x86_64  = CC='$(ZIG) cc -target x86_64-linux-musl' $(RELEASE_LINUX)
 RELEASE_linux-aarch64 = CC='$(ZIG) cc -target aarch64-linux-musl' $(RELEASE_LINUX)
 RELEASE_macos-x86_64  = CC='$(ZIG) cc -target x86_64-macos' $(RELEASE_MACOS)

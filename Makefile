@@ -69,7 +69,7 @@ endif
 
 # All sources but the two programs' own. model/plain is for readers and tests: no program links it.
 FOLDERS = base data model/plain model/kernels model/layers model/rungs model/engine model library \
-          programs programs/report programs/page programs/train programs/sample
+          programs programs/report programs/train programs/sample
 BY_ISA = model/kernels/isa.c model/kernels/bf16.c
 SOURCES = $(filter-out $(BY_ISA),$(wildcard $(FOLDERS:%=%/*.c)))
 OBJECTS = $(SOURCES:.c=.o) $(ISAS:%=model/kernels/isa_%.o) $(BF16)
@@ -142,7 +142,6 @@ $(1)/model/kernels/isa_%.o: model/kernels/isa.c
 	$$(call compile,$(2) $$(ISA_FLAGS) $$(ISA_FLAGS_$$*) -DISA=$$*)
 $(1)/model/kernels/bf16.o: model/kernels/bf16.c
 	$$(call compile,$(2) $$(ISA_FLAGS) $$(ISA_FLAGS_bf16))
-$(1)/programs/page/page.o: $(patsubst %,$(BUILD)/text/%.inc,$(wildcard programs/page/*.css programs/page/*.js))
 $(1)/%.o: %.c
 	$$(call compile,$(2))
 endef
@@ -205,25 +204,10 @@ check: $(patsubst %,$(BUILD)/%,test/train test/sample tsan/train tsan/sample tsa
 	@tests/deps check
 	tests/check $(BUILD)
 
-# Tests the page of a training in a browser (headless Chromium).
-test-page: $(BUILD)/test/train
-	@tests/deps page
-	tests/page $(BUILD)/test
-
 # Kills trainings ten times as often as `make test`, and closes terminals twice as often.
 soak: $(BUILD)/test/tests/test_resume $(BUILD)/test/tests/test_interruption $(PROGRAMS:%=$(BUILD)/test/%)
 	TRIL_KILLS=500 TRIL_PROGRAMS=$(BUILD)/test $(BUILD)/test/tests/test_resume
 	TRIL_CLOSINGS=200 TRIL_PROGRAMS=$(BUILD)/test $(BUILD)/test/tests/test_interruption
-
-# The pictures of the documents: the losses of the README, and a head of docs/tour.md. They are the same
-# on every processor with a fused multiply-add.
-MAP      = map-0-0
-PICTURES = --preset quick --steps 2500 --precision f32
-pictures: train $(INPUT)
-	./train $(PICTURES) --ladder --out $(BUILD)/pictures/ladder/model.safetensors $(INPUT)
-	./train $(PICTURES) --out $(BUILD)/pictures/model.safetensors $(INPUT)
-	docs/draw losses $(BUILD)/pictures/ladder/report.html docs/losses.svg
-	docs/draw $(MAP) $(BUILD)/pictures/report.html docs/attention.svg
 
 bench: $(BUILD)/bench/bench
 	$(BUILD)/bench/bench
@@ -246,4 +230,4 @@ clean:
 	rm -rf build train sample $(MADE)
 
 -include $(shell find build -name '*.d' 2>/dev/null)
-.PHONY: all always run test test-plain test-numbers san check test-page soak pictures bench deps format format-check clean
+.PHONY: all always run test test-plain test-numbers san check soak bench deps format format-check clean

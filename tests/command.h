@@ -8,6 +8,7 @@
 #include "tests/scratch.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 
 enum { MAX_WORDS = 64 };
@@ -110,6 +111,31 @@ __attribute__((format(printf, 1, 2))) static inline void run(const char *format,
     Process child = start(command, out);
     close(out);
     finish(child);
+}
+
+/* Runs ./train on a clock that advances by `tick` seconds at each reading. Returns the seconds
+ * passed at the end. `signals` are those of tests/clocked.c. */
+__attribute__((format(printf, 3, 4))) static inline double
+run_clocked(double tick, const char *signals, const char *format, ...) {
+    char text[128], command[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(command, sizeof command, format, arguments);
+    va_end(arguments);
+    assert_true(length < (int)sizeof command);
+    snprintf(text, sizeof text, "%.9g%s", tick, signals);
+    setenv("TRIL_CLOCK", text, 1);
+    setenv("TRIL_LOOKS", scratch("looks"), 1);
+    remove(scratch("looks"));
+    run("clocked/%s", command);
+    unsetenv("TRIL_CLOCK");
+    unsetenv("TRIL_LOOKS");
+    if (!scratch_has("looks")) return NAN; /* the program was killed */
+    size_t read;
+    char *seconds = slurp(scratch("looks"), &read);
+    double passed = strtod(seconds, NULL);
+    free(seconds);
+    return passed;
 }
 
 static inline void expect_success(void) {

@@ -16,31 +16,6 @@
 /* The readings of the clock in a step, and those after the beginning of the last one. */
 enum { LOOKS = 4, LAST_LOOKS = 12 };
 
-/* Runs ./train on a clock that advances by `tick` seconds at each reading. Returns the seconds
- * passed at the end. `signals` are those of tests/clocked.c. */
-__attribute__((format(printf, 3, 4))) static double run_clocked(double tick, const char *signals,
-                                                                const char *format, ...) {
-    char text[128], command[1024];
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vsnprintf(command, sizeof command, format, arguments);
-    va_end(arguments);
-    assert_true(length < (int)sizeof command);
-    snprintf(text, sizeof text, "%.9g%s", tick, signals);
-    setenv("TRIL_CLOCK", text, 1);
-    setenv("TRIL_LOOKS", scratch("looks"), 1);
-    remove(scratch("looks"));
-    run("clocked/%s", command);
-    unsetenv("TRIL_CLOCK");
-    unsetenv("TRIL_LOOKS");
-    if (!scratch_has("looks")) return NAN; /* the program was killed */
-    size_t read;
-    char *seconds = slurp(scratch("looks"), &read);
-    double passed = strtod(seconds, NULL);
-    free(seconds);
-    return passed;
-}
-
 /* The schedule as read from a log. */
 typedef struct {
     int steps, evaluations;
@@ -142,43 +117,6 @@ static void test_further(void **state) {
     expect_success();
     assert_in_range(schedule_of(scratch("further/m.csv")).steps, 2 * before, 2 * before + 1);
     scratch_remove(scratch("further"));
-}
-
-/* Reads two numbers, as `format` says, of the status of a page that a killed training left behind,
- * and the share that is done. */
-static void read_status(const char *path, const char *format, double *one, double *other,
-                        double *share) {
-    size_t length;
-    char *page = slurp(path, &length);
-    const char *live = strstr(page, ">Training ");
-    assert_non_null(live);
-    assert_int_equal(sscanf(live, format, one, other), 2);
-    assert_int_equal(sscanf(strstr(live, " value="), " value=\"%lf\"", share), 1);
-    free(page);
-}
-
-/* The page counts the time before a training was resumed, but not a baseline that is left out. */
-static void test_page_status(void **state) {
-    (void)state;
-    static const char by_time[] = ">Training gpt, model 2 of 2: step %*d, %lf of %lf seconds";
-    static const char by_steps[] = ">Training gpt, model 1 of 1: step %lf of %lf,";
-    double before, done, all, share;
-    run_clocked(0.01, " 9@70",
-                "train -q " TINY_SIZES "-e 0 --patience 1 -t 100 -o @status/m " PLAY);
-    read_status(scratch("status/report.html"), by_time, &before, &all, &share);
-    assert_true(before > 50 && before < 70 && all == 100);
-    assert_near(share, before / all, 0.006);
-    run_clocked(0.01, " 9@25", "train -r -q -o @status/m " PLAY);
-    read_status(scratch("status/report.html"), by_time, &done, &all, &share);
-    assert_true(done > before + 10 && done < before + 27);
-    assert_near(share, done / all, 0.006);
-    run_clocked(0.01, " 9@9",
-                "train -q -b 4 -j 1 -s 3000 --eval-every 50 --init @status/m -o @one/m " PLAY);
-    read_status(scratch("one/report.html"), by_steps, &done, &all, &share);
-    assert_true(done >= 50 && done < 500);
-    assert_near(share, done / all, 0.0006);
-    scratch_remove(scratch("status"));
-    scratch_remove(scratch("one"));
 }
 
 /* On a machine with this tick, a plan for `text` has these sizes. In float32: with bfloat16 the
@@ -379,12 +317,11 @@ static void test_saving(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_time),        cmocka_unit_test(test_more_time),
-        cmocka_unit_test(test_sizes),       cmocka_unit_test(test_plan),
-        cmocka_unit_test(test_enough),      cmocka_unit_test(test_saving),
-        cmocka_unit_test(test_page_status), cmocka_unit_test(test_further),
-        cmocka_unit_test(test_taught),      cmocka_unit_test(test_windows),
-        cmocka_unit_test(test_cooling),
+        cmocka_unit_test(test_time),    cmocka_unit_test(test_more_time),
+        cmocka_unit_test(test_sizes),   cmocka_unit_test(test_plan),
+        cmocka_unit_test(test_enough),  cmocka_unit_test(test_saving),
+        cmocka_unit_test(test_further), cmocka_unit_test(test_taught),
+        cmocka_unit_test(test_windows), cmocka_unit_test(test_cooling),
     };
     return cmocka_run_group_tests(tests, scratch_open, command_close);
 }

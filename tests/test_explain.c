@@ -1,11 +1,8 @@
 /* test_explain.c - the explanation of a prediction: its width, what is left out, several models,
- * its page, refusals. tests/explain recomputes its numbers. */
+ * refusals. tests/explain recomputes its numbers. */
 #include "tests/screenful.h"
 #include "tests/sizes.h"
-#include "tests/scratch.h"
-#include "base/file.h"
-#include "base/memory.h"
-#include "programs/page/page.h"
+#include "programs/report/explain.h"
 
 #include <locale.h>
 
@@ -223,54 +220,6 @@ static void test_names(void **state) {
     close_subject(&subject);
 }
 
-/* ---- as a page ---- */
-
-static char *write_page(Explained *models, int count, const char *name) {
-    char *text;
-    size_t length;
-    Error err;
-    assert_ok(page_explain(scratch(name), models, count, ANY, ANY, &err), err);
-    assert_ok(file_read(scratch(name), &text, &length, &err), err);
-    assert_int_equal(strlen(text), length);
-    return text;
-}
-
-/* The page has all characters and numbers as text, and does not overwrite a file. */
-static void test_page(void **state) {
-    (void)state;
-    Subject subject;
-    Error err;
-    open_subject(&subject, "modern", 2, LENGTH);
-    char *text = write_page(&subject.explained, 1, "page.html");
-    assert_true(strncmp(text, "<!doctype html>", 15) == 0);
-    assert_non_null(strstr(text, "<h1>What follows"));
-    assert_non_null(strstr(text, "The logit lens"));
-    assert_non_null(strstr(text, "data-weights="));
-    assert_null(strstr(text, "src="));
-    Output page = output_open(1000, false); /* what the terminal shows */
-    output_begin(&page);
-    assert_ok(explain_on(&page, &subject.explained, 1, ANY, ANY, &err), err);
-    output_end(&page);
-    int seen = 0;
-    for (const char *at = page.text; (at = strstr(at, "\n  Z  ")); at += 6) {
-        char cell[32];
-        assert_int_equal(sscanf(at + 6, " %15s", cell), 1);
-        if (!strchr(cell, '.')) continue; /* a label */
-        char expected[64];
-        snprintf(expected, sizeof expected, "<td>%s</td>", cell);
-        assert_non_null(strstr(text, expected));
-        seen++;
-    }
-    assert_true(seen > 8);
-    free(page.text);
-    memory_free(text);
-    assert_false(page_explain(scratch("page.html"), &subject.explained, 1, ANY, ANY, &err));
-    assert_non_null(strstr(err.text, "page.html exists already"));
-    assert_false(page_explain(scratch("other.html"), &subject.explained, 1, 2, ANY, &err));
-    assert_false(scratch_has("other.html"));
-    close_subject(&subject);
-}
-
 /* ---- refusals ---- */
 
 static void test_refusals(void **state) {
@@ -306,10 +255,9 @@ static void test_refusals(void **state) {
 int main(void) {
     setlocale(LC_CTYPE, "C.UTF-8");
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_widths),   cmocka_unit_test(test_elision),
-        cmocka_unit_test(test_choice),   cmocka_unit_test(test_several),
-        cmocka_unit_test(test_names),    cmocka_unit_test(test_page),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_widths), cmocka_unit_test(test_elision),
+        cmocka_unit_test(test_choice), cmocka_unit_test(test_several),
+        cmocka_unit_test(test_names),  cmocka_unit_test(test_refusals),
     };
-    return cmocka_run_group_tests(tests, scratch_open, scratch_close);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

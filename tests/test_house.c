@@ -22,13 +22,11 @@ static const struct {
     {".", {"base/", "library/tril.h", "library/message.h", "programs/", "library/version.h"}},
     {"programs", {"base/", "library/version.h", "programs/program.h"}},
     {"programs/sample",
-     {"base/", "library/tril.h", "library/message.h", "programs/report/", "programs/page/",
-      "programs/sample/"}},
+     {"base/", "library/tril.h", "library/message.h", "programs/report/", "programs/sample/"}},
     {"programs/train",
      {"base/", "library/tril.h", "library/message.h", "library/version.h", "programs/report/",
-      "programs/page/", "programs/train/"}},
+      "programs/train/"}},
     {"programs/report", {"base/", "library/tril.h", "programs/report/"}},
-    {"programs/page", {"base/", "library/tril.h", "programs/report/", "programs/page/"}},
     {"library", {"base/", "data/data.h", "library/", MODEL, "model/rungs/rung.h"}},
     {"model", {"base/", "model/"}},
     {"model/engine",
@@ -42,8 +40,10 @@ static const struct {
     {"extras/formats",
      {"base/", "data/data.h", "library/", "model/model.h", "model/run.h", "model/rungs/rung.h",
       "extras/formats/"}},
-    {"extras/web",
-     {"base/", "library/tril.h", "programs/report/", "programs/page/", "extras/web/"}},
+    {"extras/page",
+     {"base/", "library/tril.h", "library/message.h", "programs/report/", "programs/train/",
+      "extras/page/"}},
+    {"extras/web", {"base/", "library/tril.h", "programs/report/", "extras/page/", "extras/web/"}},
     {"extras/mpi", {"base/", "library/tril.h", "library/version.h", "tests/"}},
     {"extras/windows", {"base/"}},
 };
@@ -66,7 +66,7 @@ static bool begins(const char *text, const char *with) {
 /* Does the file use models through tril.h alone, which also says what processes share? */
 static bool through_library(const char *folder) {
     static const char *const folders[] = {"programs/train", "programs/sample", "extras/web",
-                                          "programs/report", "programs/page"};
+                                          "programs/report", "extras/page"};
     bool through = strcmp(folder, ".") == 0;
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         through = through || strcmp(folder, folders[i]) == 0;

@@ -27,18 +27,11 @@ typedef struct {
     int count;
 } Profile;
 
-__attribute__((format(printf, 1, 2))) static void run_clocked(const char *format, ...) {
-    char text[32], command[1024];
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vsnprintf(command, sizeof command, format, arguments);
-    va_end(arguments);
-    assert_true(length < (int)sizeof command);
-    snprintf(text, sizeof text, "%.9g", tick);
-    setenv("TRIL_CLOCK", text, 1);
-    must_run("clocked/%s", command);
-    unsetenv("TRIL_CLOCK");
-}
+#define must_run_clocked(...)               \
+    do {                                    \
+        run_clocked(tick, "", __VA_ARGS__); \
+        expect_success();                   \
+    } while (0)
 
 /* Reads the table of `name`. The lines must add up to the whole, and their shares to 100 %. */
 static Profile profile_of(const char *name) {
@@ -79,7 +72,7 @@ static double seconds_of(const Profile *p, const char *line) {
  * program has one, with a line for each rung. */
 static void test_ladder(void **state) {
     (void)state;
-    run_clocked("train -q --profile --ladder " SIZES "--eval-every 5 -o @ladder/m " PLAY);
+    must_run_clocked("train -q --profile --ladder " SIZES "--eval-every 5 -o @ladder/m " PLAY);
     Profile all = profile_of("the program");
     for (int i = 0; model_name(i); i++) {
         const char *name = model_name(i);
@@ -117,8 +110,8 @@ static void test_evaluations(void **state) {
     Profile of[2];
     for (int i = 0; i < 2; i++) {
         int every = 2 - i;
-        run_clocked("train -q --profile -m modern " SIZES "--eval-every %d -o @often/m%d " PLAY,
-                    every, i);
+        must_run_clocked(
+            "train -q --profile -m modern " SIZES "--eval-every %d -o @often/m%d " PLAY, every, i);
         of[i] = profile_of("modern");
         assert_near(seconds_of(&of[i], "evaluations"), STEPS / every * tick, 1e-6);
         assert_near(seconds_of(&of[i], "samples"), STEPS / every * tick, 1e-6);
@@ -149,9 +142,9 @@ static void test_bits(void **state) {
 /* A training that goes on counts the time from then on. */
 static void test_resumed(void **state) {
     (void)state;
-    run_clocked("train -q --profile -m gpt " SIZES "-o @more/m " PLAY);
+    must_run_clocked("train -q --profile -m gpt " SIZES "-o @more/m " PLAY);
     double before = profile_of("gpt").all;
-    run_clocked("train -q --profile -r -s 30 -j 1 -o @more/m " PLAY);
+    must_run_clocked("train -q --profile -r -s 30 -j 1 -o @more/m " PLAY);
     Profile p = profile_of("gpt");
     assert_near(seconds_of(&p, "AdamW"), 10 * tick, 1e-6);
     assert_true(p.all < before);

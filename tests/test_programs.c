@@ -402,76 +402,6 @@ static void test_quiet(void **state) {
 
 /* ---- the page ---- */
 
-static size_t occurrences(const char *text, const char *what) {
-    size_t count = 0;
-    for (const char *at = text; (at = strstr(at, what)); at += strlen(what)) count++;
-    return count;
-}
-
-/* Counts the points of a curve on the page; 0 if there is no curve. */
-static size_t points_of(const char *page, const char *curve) {
-    char begin[128];
-    snprintf(begin, sizeof begin, "<polyline data-name=\"%s\"", curve);
-    const char *at = strstr(page, begin);
-    assert_non_null(at);
-    at = strstr(at, "points=\"") + strlen("points=\"");
-    size_t count = 0;
-    for (; *at != '"'; at++) count += *at == ',';
-    return count;
-}
-
-/* Checks what tests/page checks in a browser, where that is possible without one. */
-static void test_page(void **state) {
-    (void)state;
-    size_t length;
-    train("-o @page/model " PLAY);
-    char *page = slurp(scratch("page/report.html"), &length), cell[64];
-    snprintf(cell, sizeof cell, "<td>%.4f</td>", row_of("gpt").validation);
-    assert_non_null(strstr(page, cell));
-    assert_int_equal(points_of(page, "gpt"), 2);
-    assert_int_equal(points_of(page, "gpt, training"), 40);
-    assert_int_equal(occurrences(page, "<figcaption>head "), 2);
-    assert_int_equal(occurrences(page, "<td class=\"text\">"), 2);
-    assert_true(length < 300000 && strstr(page, "</html>\n"));
-    free(page);
-    must_run("train -r -s 60 -q -o @page/model " PLAY); /* the log has the steps before */
-    page = slurp(scratch("page/report.html"), &length);
-    assert_int_equal(points_of(page, "gpt"), 3);
-    assert_int_equal(points_of(page, "gpt, training"), 60);
-    free(page);
-}
-
-/* Does the page have this text? It may not be there yet. */
-static bool page_says(const char *path, const char *text) {
-    if (!scratch_has(path)) return false;
-    Error err;
-    size_t length;
-    char *page;
-    assert_ok(file_read(scratch(path), &page, &length, &err), err);
-    bool says = strstr(page, text) != NULL;
-    assert_true(strstr(page, "</html>\n") == page + length - strlen("</html>\n"));
-    memory_free(page);
-    return says;
-}
-
-/* While a training runs, its page is there, whole at any moment, and says so. After a kill it stays
- * as it was; a later run ends it. */
-static void test_live_page(void **state) {
-    (void)state;
-    int out = create_file(scratch("stdout"));
-    Process child = start("train " TINY "-m bigram -s 1000000 -q -o @live/model " PLAY, out);
-    while (!page_says("live/report.html", "Training bigram, model 1 of 1: step "))
-        assert_true(is_running(child));
-    assert_true(page_says("live/report.html", "<div id=\"live\" data-every=\""));
-    kill_process(child);
-    close(out);
-    finish(child);
-    assert_true(page_says("live/report.html", "<div id=\"live\""));
-    must_run("train " TINY "-q -o @live/model " PLAY);
-    assert_false(page_says("live/report.html", "<div id=\"live\""));
-    assert_true(page_says("live/report.html", "<div class=\"writings\">"));
-}
-
 /* No other file of the training may have the page's name. */
 static void test_page_taken(void **state) {
     (void)state;
@@ -488,41 +418,6 @@ static void test_page_taken(void **state) {
     expect_refusal(1, "taken/report.html", words);
     scratch_expect("taken/report.html", play, length);
     free(play);
-}
-
-/* Of many evaluations the page shows some lines, including the last. */
-static void test_many_lines(void **state) {
-    (void)state;
-    size_t length;
-    train("-s 100 --eval-every 1 -o @lines/model " PLAY);
-    char *page = slurp(scratch("lines/report.html"), &length);
-    assert_in_range(occurrences(page, "<td class=\"text\">"), 30, 40);
-    assert_non_null(strstr(page, "<tr><th scope=\"row\">100</th>"));
-    free(page);
-}
-
-/* A text or its name cannot become markup. */
-static void test_hostile_page(void **state) {
-    (void)state;
-    static const char line[] = "<script>alert('x')</script>\"&amp;'\001\033[31m\177a\xCC\x81"
-                               "\xE2\x80\xAE\xD7\x90\xD8\xA7\xEF\xBB\xBF好]]>-->\n";
-    enum { LINES = 60 };
-    char text[LINES * sizeof line] = "", *page;
-    size_t length;
-    for (int i = 0; i < LINES; i++) strcat(text, line);
-    const bool any = !system_lacks(ANY_NAMES);
-    const char *name = any ? "<script>alert('y')&.txt" : "alert('y')&.txt";
-    const char *shown = any ? "&#60;script&#62;alert(&#39;y&#39;)&#38;.txt" : "alert(&#39;y&#39;)";
-    scratch_put(name, text, strlen(text));
-    train("-s 100 -m bigram -o @hostile/model @%s", name);
-    page = slurp(scratch("hostile/report.html"), &length);
-    assert_int_equal(occurrences(page, "<script"), 1);
-    assert_int_equal(occurrences(page, "</script"), 1);
-    assert_non_null(strstr(page, shown));
-    characters(page, length); /* UTF-8 */
-    assert_null(strpbrk(page, "\001\033\177"));
-    assert_null(strstr(page, "\xE2\x80\xAE"));
-    free(page);
 }
 
 static void test_bytes(void **state) {
@@ -765,6 +660,10 @@ static void test_explain_several(void **state) {
     expect_refusal(2, "--layer and --head", "not 2");
     run("sample @explained @counted");
     expect_refusal(2, "one CHECKPOINT is expected", "not 2");
+    run("sample --html @none.html @explained");
+    expect_refusal(2, "--html", "--explain");
+    run("sample --head 0 @explained");
+    expect_refusal(2, "--layer and --head", "--explain");
     scratch_put("few.txt", "abababababababababababababababababababababababababababab", 56);
     train("-m bigram -c 4 -o @narrow/few "
           "@few.txt");
@@ -772,26 +671,6 @@ static void test_explain_several(void **state) {
     expect_refusal(1, "narrow/few: --explain", "'T'");
     run("sample --explain THE @explained @missing");
     expect_refusal(1, "missing: cannot be opened", "");
-}
-
-/* A page is written only where nothing is. */
-static void test_explain_page(void **state) {
-    (void)state;
-    must_run("sample --explain THE --html @explained.html @explained");
-    assert_string_equal(ran.out, "");
-    assert_true(file_begins(scratch("explained.html"), "<!doctype html>"));
-    run("sample --explain THE --html @explained.html @counted");
-    expect_refusal(1, "explained.html", "exists already");
-    must_run("sample --explain THE --html @both.html @explained @counted");
-    run("sample --html @none.html @explained");
-    expect_refusal(2, "--html", "--explain");
-    run("sample --head 0 @explained");
-    expect_refusal(2, "--layer and --head", "--explain");
-    run("sample --explain THE --layer 7 --html @none.html @explained");
-    expect_refusal(1, "--layer 7", "only layer 0");
-    assert_false(scratch_has("none.html"));
-    run("sample --explain THE --html @no/folder/none.html @explained");
-    expect_refusal(1, "no/folder", "");
 }
 
 static void test_score(void **state) {
@@ -1109,11 +988,7 @@ int main(void) {
         cmocka_unit_test(test_ladder),
         cmocka_unit_test(test_evaluated_once),
         cmocka_unit_test(test_quiet),
-        cmocka_unit_test(test_page),
-        cmocka_unit_test(test_live_page),
         cmocka_unit_test(test_page_taken),
-        cmocka_unit_test(test_many_lines),
-        cmocka_unit_test(test_hostile_page),
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_one_character),
         cmocka_unit_test(test_threads_and_seeds),
@@ -1124,7 +999,6 @@ int main(void) {
         cmocka_unit_test(test_text_of_bytes),
         cmocka_unit_test(test_explain),
         cmocka_unit_test(test_explain_several),
-        cmocka_unit_test(test_explain_page),
         cmocka_unit_test(test_score),
         cmocka_unit_test(test_unknown),
         cmocka_unit_test(test_no_model),

@@ -533,10 +533,6 @@ static void test_divergence(void **state) {
     assert_memory_equal(before, now, length);
     free(before);
     free(now);
-    char *page = slurp(scratch("bent/report.html"), &length); /* it no longer says that it trains */
-    assert_non_null(strstr(page, "ended before its time:</strong> conv: "));
-    assert_null(strstr(page, "<div id=\"live\""));
-    free(page);
     /* another learning rate, from the last good state, works */
     bend("step", "50", 1);
     must_run("train -r -q --lr 0.001 -o @bent/conv.safetensors " PLAY);

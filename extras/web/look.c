@@ -1,7 +1,7 @@
 #include "extras/web/look.h"
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "programs/page/figure.h"
+#include "extras/page/figure.h"
 #include "programs/report/explain.h"
 
 #include <math.h>

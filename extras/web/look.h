@@ -28,7 +28,7 @@ bool look_read(Look *look, const char *line, size_t length, TrilError *error);
 bool look_write_next(const Look *look, const TrilSampling *sampling, int most, Buffer *out,
                      TrilError *error);
 
-/* Draws what a head attends to on the line, as a figure for programs/page/figure.js. Refused: no
+/* Draws what a head attends to on the line, as a figure for extras/page/figure.js. Refused: no
  * such layer or head, no memory. */
 bool look_draw_map(const Look *look, int layer, int head, FILE *out, Error *err);
 

@@ -10,10 +10,10 @@ WEB_LINK    = -mexec-model=reactor -s -Wl,--max-memory=$(WEB_MEMORY) -Wl,-z,stac
 WEB_RELAXED = -mrelaxed-simd
 # Without the programs, and without the system's part of base/, which extras/web/ replaces.
 WEB_NOT     = model/plain/% programs/train/% programs/sample/% extras/formats/% \
-              programs/page/page.c programs/report/screen.c \
+              extras/page/page.c programs/report/screen.c extras/page/report.c \
               $(patsubst %,base/%.c,claims file filesystem_posix shell terminal_posix threads)
 WEB_SOURCES = $(wildcard extras/web/*.c) $(filter-out $(WEB_NOT),$(SOURCES)) library/no_formats.c model/kernels/isa.c
-WEB_PARTS   = $(wildcard extras/web/*.css extras/web/*.js programs/page/*.css programs/page/*.js) data/sample.txt
+WEB_PARTS   = $(wildcard extras/web/*.css extras/web/*.js extras/page/*.css extras/page/*.js) data/sample.txt
 
 # In `make deps-web web` the compiler must be there first.
 WEB_DEPS = $(filter deps-web,$(MAKECMDGOALS))
@@ -30,7 +30,7 @@ $(eval $(call web_rules,relaxed,$(WEB_RELAXED)))
 MADE += extras/web/tril.html
 web: extras/web/tril.html
 extras/web/tril.html: extras/web/tab.html extras/web/join $(WEB_PARTS) $(BUILD)/web/simd.wasm $(BUILD)/web/relaxed.wasm
-	$(call quiet,JOIN)extras/web/join extras/web/tab.html extras/web programs/page data $(BUILD)/web >$@.new && mv $@.new $@
+	$(call quiet,JOIN)extras/web/join extras/web/tab.html extras/web extras/page data $(BUILD)/web >$@.new && mv $@.new $@
 
 deps-web:
 	@tests/deps web

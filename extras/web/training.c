@@ -1,6 +1,6 @@
 /* training.c - the rungs in training: sizes, steps, and their curves. */
 #include "base/clock.h"
-#include "programs/page/figure.h"
+#include "extras/page/figure.h"
 #include "extras/web/answer.h"
 #include "extras/web/tab.h"
 #include "extras/web/web.h"

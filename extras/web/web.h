@@ -72,7 +72,7 @@ EXPORT(advance) int web_advance(double milliseconds, int by_time);
 /* Sets after how many steps a rung ends: more than planned, and it goes on. */
 EXPORT(set_steps) void web_set_steps(int rung, int steps);
 
-/* The losses of all rungs and the counted lines as a figure of a page (programs/page/figure.h).
+/* The losses of all rungs and the counted lines as a figure of a page (extras/page/figure.h).
  */
 EXPORT(draw_losses) int web_draw_losses(int height, int by_time);
 

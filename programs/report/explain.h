@@ -22,4 +22,9 @@ typedef struct {
  * have the layer or head, or without memory; then nothing was written. */
 bool explain(Sheet *sheet, const Explained *models, int count, int layer, int head, Error *err);
 
+/* Writes the same as an HTML page to a new file at `path`. Fails also if the file exists, and in a
+ * build without extras/page. */
+bool explain_page(const char *path, const Explained *models, int count, int layer, int head,
+                  Error *err);
+
 #endif

@@ -1,4 +1,4 @@
-/* sheet.h - what an explanation is written on: a terminal, or HTML (programs/page/sheet_html.c). A
+/* sheet.h - what an explanation is written on: a terminal, or HTML (extras/page/sheet.c). A
  * sheet has text, tables of numbers, bars and maps; each kind of sheet shows them in its own way,
  * and shows as much as fits. */
 #ifndef TRIL_PROGRAMS_REPORT_SHEET_H

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "library/message.h"
-#include "programs/page/page.h"
+#include "programs/report/explain.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -128,7 +128,7 @@ bool inspect_steps(const Arguments *a, Error *err) {
         ok = open_subject(&subjects[i], a, i, err);
         models[i] = (Explained){subjects[i].name, subjects[i].model, subjects[i].reading};
     }
-    ok = ok && (a->html ? page_explain(a->html, models, count, a->layer, a->head, err)
+    ok = ok && (a->html ? explain_page(a->html, models, count, a->layer, a->head, err)
                         : explain(&sheet, models, count, a->layer, a->head, err));
     for (int i = 0; i < count && subjects; i++) {
         tril_reading_close(subjects[i].reading);

@@ -3,9 +3,9 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "library/tril.h"
-#include "programs/page/page.h"
 #include "programs/train/course.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* ---- claims ---- */
@@ -28,7 +28,8 @@ struct Outputs {
     Claims *claims;
     Output list[3 + 2 * MAX_RUNGS]; /* the state first, a model before its log */
     int count;
-    uint64_t tables[2]; /* outputs_tables */
+    uint64_t training;  /* after outputs_make_way */
+    uint64_t tables[2]; /* the digests of the table and of the one to be written next; 0: none */
 };
 
 static bool add(Outputs *o, Kind kind, const char *rung, const char *path, Error *err) {
@@ -79,7 +80,37 @@ void outputs_close(Outputs *o) {
     memory_free(o);
 }
 
-/* ---- what exists already ---- */
+/* ---- the page's beginning ---- */
+
+#define PAGE_BEGINNING                                                        \
+    "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n" \
+    "<meta name=\"training\" content=\"%016" PRIx64
+#define PAGE_TABLE " %016" PRIx64
+
+void outputs_begin_page(const Outputs *o, FILE *out) {
+    fprintf(out, PAGE_BEGINNING PAGE_TABLE PAGE_TABLE "\">\n", o->training, o->tables[0],
+            o->tables[1]);
+}
+
+/* True if the file at `path` is a page of this training and, unless `table` is 0, names the table
+ * of this digest. */
+static bool is_page(const char *path, uint64_t training, uint64_t table) {
+    enum { TABLES = 2 * 17 };
+    char begin[sizeof PAGE_BEGINNING + 16], name[TABLES];
+    File file;
+    Error none;
+    size_t length = (size_t)snprintf(begin, sizeof begin, PAGE_BEGINNING, training);
+    if (!file_begins(path, begin)) return false;
+    if (!table) return true;
+    if (!file_open(&file, path, &none)) return false;
+    bool read = file_take(&file, begin, length, &none) && file_take(&file, begin, TABLES, &none);
+    file_close(&file);
+    begin[TABLES] = 0;
+    snprintf(name, sizeof name, PAGE_TABLE, table);
+    return read && strstr(begin, name);
+}
+
+/* ---- existing files ---- */
 
 /* The digest of a whole file; 0 if it cannot be read. */
 static uint64_t digest_of(const char *path) {
@@ -125,7 +156,7 @@ static bool look(Outputs *o, uint64_t training, const Saved *saved, Error *err) 
     uint64_t digest;
     bool ok = true;
     while (page->kind != PAGE) page++;
-    page->own = page_is_of(page->path, training, 0);
+    page->own = is_page(page->path, training, 0);
     for (int i = 0; i < o->count && ok; i++) {
         Output *output = &o->list[i];
         if (!claims_there(o->claims, output->path)) continue;
@@ -135,7 +166,7 @@ static bool look(Outputs *o, uint64_t training, const Saved *saved, Error *err) 
             case LOG: output->own = is_own_log(output, saved, page); break;
             case TABLE:
                 digest = digest_of(output->path);
-                output->own = digest && page_is_of(page->path, training, digest);
+                output->own = digest && is_page(page->path, training, digest);
                 if (output->own) o->tables[0] = o->tables[1] = digest;
                 break;
             case PAGE: break;
@@ -160,15 +191,12 @@ bool outputs_make_way(Outputs *o, const Plan *plan, const Saved *saved, char whe
     const char *paths[sizeof o->list / sizeof *o->list];
     int count = 0;
     *where = 0;
+    o->training = plan->training;
     if (saved && !look(o, plan->training, saved, err)) return false;
     /* backwards: the state comes first in the list and is the last to go */
     for (int i = o->count; i-- > 0;)
         if (!o->list[i].own) paths[count++] = o->list[i].path;
     return claims_set_aside(o->claims, paths, count, where, PATH_SIZE, err);
-}
-
-const uint64_t *outputs_tables(const Outputs *o) {
-    return o->tables;
 }
 
 void outputs_next_table(Outputs *o, uint64_t digest) {

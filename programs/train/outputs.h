@@ -5,6 +5,8 @@
 
 #include "programs/train/saved.h"
 
+#include <stdio.h>
+
 /* The first line of the table of a ladder. */
 #define TABLE_HEADING "model,parameters,train_loss,val_loss,bits_per_char,seconds,tflop\n"
 
@@ -29,9 +31,10 @@ bool outputs_check_state(const Outputs *outputs, const Saved *saved, Error *err)
 bool outputs_make_way(Outputs *outputs, const Plan *plan, const Saved *saved, char where[PATH_SIZE],
                       Error *err);
 
-/* The digests of the training's table and of the one that it will write next; 0: none. A page with
- * both is written before that, so the table is known at any time. */
-const uint64_t *outputs_tables(const Outputs *outputs);
+/* Writes the first lines of the training's page, up to a <meta>: they name the training, and the
+ * digests of its table and of the table set by outputs_next_table. A page with both is written
+ * before the table, which is so known at any time. Call it after outputs_make_way. */
+void outputs_begin_page(const Outputs *outputs, FILE *out);
 void outputs_next_table(Outputs *outputs, uint64_t digest);
 
 /* Moves the file at `path`, one of the outputs, to a new folder likewise. */

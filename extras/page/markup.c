@@ -1,5 +1,5 @@
 /* markup.c - text in HTML. */
-#include "programs/page/figure.h"
+#include "extras/page/figure.h"
 #include "base/utf8.h"
 #include "programs/report/glyph.h"
 

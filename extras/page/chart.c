@@ -1,5 +1,5 @@
 /* chart.c - curves as an SVG of any width, and their legend. */
-#include "programs/page/figure.h"
+#include "extras/page/figure.h"
 
 #include <math.h>
 

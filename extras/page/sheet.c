@@ -1,5 +1,5 @@
 /* sheet_html.c - a part of an HTML page as a sheet. */
-#include "programs/page/figure.h"
+#include "extras/page/figure.h"
 
 #include <math.h>
 

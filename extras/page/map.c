@@ -1,5 +1,5 @@
 /* map.c - a head's attention weights as an SVG. */
-#include "programs/page/figure.h"
+#include "extras/page/figure.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* figure.h - text, charts and maps of attention in an HTML page. A figure is an SVG that holds its
  * data as numbers; figure.js makes it answer the pointer and the keyboard. */
-#ifndef TRIL_PROGRAMS_PAGE_FIGURE_H
-#define TRIL_PROGRAMS_PAGE_FIGURE_H
+#ifndef TRIL_EXTRAS_PAGE_FIGURE_H
+#define TRIL_EXTRAS_PAGE_FIGURE_H
 
 #include "programs/report/sheet.h"
 

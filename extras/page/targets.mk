@@ -1,0 +1,19 @@
+# The style and the scripts inside the programs.
+PAGE_TEXTS = $(patsubst %,$(BUILD)/text/%.inc,$(wildcard extras/page/*.css extras/page/*.js))
+$(patsubst %,%/extras/page/page.o,$(BUILD) $(BUILD)/test $(BUILD)/san $(BUILD)/tsan): $(PAGE_TEXTS)
+
+# Tests the page of a training in a browser (headless Chromium).
+test-page: $(BUILD)/test/train
+	@tests/deps page
+	extras/page/tests/page $(BUILD)/test
+
+# The pictures of the documents: the losses of the README, and a head of docs/tour.md. They are the same
+# on every processor with a fused multiply-add.
+MAP      = map-0-0
+PICTURES = --preset quick --steps 2500 --precision f32
+pictures: train $(INPUT)
+	./train $(PICTURES) --ladder --out $(BUILD)/pictures/ladder/model.safetensors $(INPUT)
+	./train $(PICTURES) --out $(BUILD)/pictures/model.safetensors $(INPUT)
+	docs/draw losses $(BUILD)/pictures/ladder/report.html docs/losses.svg
+	docs/draw $(MAP) $(BUILD)/pictures/report.html docs/attention.svg
+.PHONY: test-page pictures

@@ -1,0 +1,246 @@
+/* test_pages.c - the page of a training and that of an explanation, from outside. */
+#include "tests/support.h"
+#include "tests/table.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+
+#define PLAY "data/sample.txt"
+
+/* Sizes that train at once. The last of repeated options counts. */
+#define SMALL_SIZES "-m gpt -l 1 -w 8 -H 2 -c 16 -b 4 -j 1 "
+#define TINY        "-m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -j 1 -s 40 --eval-every 20 "
+
+#define train(...) must_run("train " TINY __VA_ARGS__)
+
+static size_t occurrences(const char *text, const char *what) {
+    size_t count = 0;
+    for (const char *at = text; (at = strstr(at, what)); at += strlen(what)) count++;
+    return count;
+}
+
+/* Counts the points of a curve on the page; 0 if there is no curve. */
+static size_t points_of(const char *page, const char *curve) {
+    char begin[128];
+    snprintf(begin, sizeof begin, "<polyline data-name=\"%s\"", curve);
+    const char *at = strstr(page, begin);
+    assert_non_null(at);
+    at = strstr(at, "points=\"") + strlen("points=\"");
+    size_t count = 0;
+    for (; *at != '"'; at++) count += *at == ',';
+    return count;
+}
+
+/* Checks what extras/page/tests/page checks in a browser, where that is possible without one. */
+static void test_page(void **state) {
+    (void)state;
+    size_t length;
+    train("-o @page/model " PLAY);
+    char *page = slurp(scratch("page/report.html"), &length), cell[64];
+    snprintf(cell, sizeof cell, "<td>%.4f</td>", row_of("gpt").validation);
+    assert_non_null(strstr(page, cell));
+    assert_int_equal(points_of(page, "gpt"), 2);
+    assert_int_equal(points_of(page, "gpt, training"), 40);
+    assert_int_equal(occurrences(page, "<figcaption>head "), 2);
+    assert_int_equal(occurrences(page, "<td class=\"text\">"), 2);
+    assert_true(length < 300000 && strstr(page, "</html>\n"));
+    free(page);
+    must_run("train -r -s 60 -q -o @page/model " PLAY); /* the log has the steps before */
+    page = slurp(scratch("page/report.html"), &length);
+    assert_int_equal(points_of(page, "gpt"), 3);
+    assert_int_equal(points_of(page, "gpt, training"), 60);
+    free(page);
+}
+
+/* Does the page have this text? It may not be there yet. */
+static bool page_says(const char *path, const char *text) {
+    if (!scratch_has(path)) return false;
+    Error err;
+    size_t length;
+    char *page;
+    assert_ok(file_read(scratch(path), &page, &length, &err), err);
+    bool says = strstr(page, text) != NULL;
+    assert_true(strstr(page, "</html>\n") == page + length - strlen("</html>\n"));
+    memory_free(page);
+    return says;
+}
+
+/* While a training runs, its page is there, whole at any moment, and says so. After a kill it stays
+ * as it was; a later run ends it. */
+static void test_live_page(void **state) {
+    (void)state;
+    int out = create_file(scratch("stdout"));
+    Process child = start("train " TINY "-m bigram -s 1000000 -q -o @live/model " PLAY, out);
+    while (!page_says("live/report.html", "Training bigram, model 1 of 1: step "))
+        assert_true(is_running(child));
+    assert_true(page_says("live/report.html", "<div id=\"live\" data-every=\""));
+    kill_process(child);
+    close(out);
+    finish(child);
+    assert_true(page_says("live/report.html", "<div id=\"live\""));
+    must_run("train " TINY "-q -o @live/model " PLAY);
+    assert_false(page_says("live/report.html", "<div id=\"live\""));
+    assert_true(page_says("live/report.html", "<div class=\"writings\">"));
+}
+
+/* Of many evaluations the page shows some lines, including the last. */
+static void test_many_lines(void **state) {
+    (void)state;
+    size_t length;
+    train("-s 100 --eval-every 1 -o @lines/model " PLAY);
+    char *page = slurp(scratch("lines/report.html"), &length);
+    assert_in_range(occurrences(page, "<td class=\"text\">"), 30, 40);
+    assert_non_null(strstr(page, "<tr><th scope=\"row\">100</th>"));
+    free(page);
+}
+
+/* A text or its name cannot become markup. */
+static void test_hostile_page(void **state) {
+    (void)state;
+    static const char line[] = "<script>alert('x')</script>\"&amp;'\001\033[31m\177a\xCC\x81"
+                               "\xE2\x80\xAE\xD7\x90\xD8\xA7\xEF\xBB\xBF好]]>-->\n";
+    enum { LINES = 60 };
+    char text[LINES * sizeof line] = "", *page;
+    size_t length;
+    for (int i = 0; i < LINES; i++) strcat(text, line);
+    const bool any = !system_lacks(ANY_NAMES);
+    const char *name = any ? "<script>alert('y')&.txt" : "alert('y')&.txt";
+    const char *shown = any ? "&#60;script&#62;alert(&#39;y&#39;)&#38;.txt" : "alert(&#39;y&#39;)";
+    scratch_put(name, text, strlen(text));
+    train("-s 100 -m bigram -o @hostile/model @%s", name);
+    page = slurp(scratch("hostile/report.html"), &length);
+    assert_int_equal(occurrences(page, "<script"), 1);
+    assert_int_equal(occurrences(page, "</script"), 1);
+    assert_non_null(strstr(page, shown));
+    for (size_t at = 0, taken; at < length; at += taken) { /* UTF-8 */
+        uint32_t code;
+        taken = (size_t)utf8_decode(page + at, length - at, &code);
+        assert_in_range(taken, 1, UTF8_MAX);
+    }
+    assert_null(strpbrk(page, "\001\033\177"));
+    assert_null(strstr(page, "\xE2\x80\xAE"));
+    free(page);
+}
+
+/* A training that fails says so on its page, and that it no longer trains. */
+static void test_failed_page(void **state) {
+    (void)state;
+    size_t length;
+    run("train -q " TINY "-m conv --lr 6 -s 200 -o @gone/m " PLAY);
+    assert_int_equal(ran.status, 1);
+    char *page = slurp(scratch("gone/report.html"), &length);
+    assert_non_null(strstr(page, "ended before its time:</strong> conv: "));
+    assert_null(strstr(page, "<div id=\"live\""));
+    free(page);
+}
+
+/* An arrow marks a rung whose loss was still falling, as in the table of ./train. */
+static void test_arrows(void **state) {
+    (void)state;
+    size_t length;
+    must_run("train -q " TINY "--ladder -s 300 --eval-every 30 -o @ladder/m.safetensors " PLAY);
+    char *page = slurp(scratch("ladder/report.html"), &length), row[64];
+    for (int i = 0; model_name(i); i++) {
+        snprintf(row, sizeof row, "<th scope=\"row\">%s \u2193</th>", model_name(i));
+        if (!strstr(page, row)) fail_msg("no arrow at %s", model_name(i));
+    }
+    assert_non_null(strstr(page, "<th scope=\"row\">counted bigram</th>"));
+    assert_non_null(
+        strstr(page, "\u2193: was still falling at its end; more steps would lower it."));
+    free(page);
+}
+
+/* Reads two numbers, as `format` says, of the status of a page that a killed training left behind,
+ * and the share that is done. */
+static void read_status(const char *path, const char *format, double *one, double *other,
+                        double *share) {
+    size_t length;
+    char *page = slurp(path, &length);
+    const char *live = strstr(page, ">Training ");
+    assert_non_null(live);
+    assert_int_equal(sscanf(live, format, one, other), 2);
+    assert_int_equal(sscanf(strstr(live, " value="), " value=\"%lf\"", share), 1);
+    free(page);
+}
+
+/* The page counts the time before a training was resumed, but not a baseline that is left out. */
+static void test_page_status(void **state) {
+    (void)state;
+    static const char by_time[] = ">Training gpt, model 2 of 2: step %*d, %lf of %lf seconds";
+    static const char by_steps[] = ">Training gpt, model 1 of 1: step %lf of %lf,";
+    double before, done, all, share;
+    run_clocked(0.01, " 9@70",
+                "train -q " SMALL_SIZES "-e 0 --patience 1 -t 100 -o @status/m " PLAY);
+    read_status(scratch("status/report.html"), by_time, &before, &all, &share);
+    assert_true(before > 50 && before < 70 && all == 100);
+    assert_near(share, before / all, 0.006);
+    run_clocked(0.01, " 9@25", "train -r -q -o @status/m " PLAY);
+    read_status(scratch("status/report.html"), by_time, &done, &all, &share);
+    assert_true(done > before + 10 && done < before + 27);
+    assert_near(share, done / all, 0.006);
+    run_clocked(0.01, " 9@9",
+                "train -q -b 4 -j 1 -s 3000 --eval-every 50 --init @status/m -o @one/m " PLAY);
+    read_status(scratch("one/report.html"), by_steps, &done, &all, &share);
+    assert_true(done >= 50 && done < 500);
+    assert_near(share, done / all, 0.0006);
+    scratch_remove(scratch("status"));
+    scratch_remove(scratch("one"));
+}
+
+/* The page has all characters and numbers that a wide terminal shows, as text. */
+static void test_explain_page(void **state) {
+    (void)state;
+    size_t length;
+    int seen = 0;
+    train("-m modern -l 2 -o @wide " PLAY);
+    must_run("sample --explain THE~CLOCK --html @wide.html @wide");
+    char *page = slurp(scratch("wide.html"), &length);
+    assert_int_equal(strlen(page), length);
+    assert_true(strncmp(page, "<!doctype html>", 15) == 0);
+    assert_non_null(strstr(page, "<h1>What follows"));
+    assert_non_null(strstr(page, "The logit lens"));
+    assert_non_null(strstr(page, "data-weights="));
+    assert_null(strstr(page, "src="));
+    setenv("COLUMNS", "1000", 1);
+    must_run("sample --explain THE~CLOCK @wide");
+    unsetenv("COLUMNS");
+    for (const char *at = ran.out; (at = strstr(at, "\n  K  ")); at += 6) {
+        char number[32], cell[64];
+        assert_int_equal(sscanf(at + 6, " %31s", number), 1);
+        if (!strchr(number, '.')) continue; /* a label */
+        snprintf(cell, sizeof cell, "<td>%s</td>", number);
+        assert_non_null(strstr(page, cell));
+        seen++;
+    }
+    assert_true(seen > 8);
+    free(page);
+}
+
+/* A page is written only where nothing is. */
+static void test_new_page(void **state) {
+    (void)state;
+    train("-o @explained " PLAY);
+    train("-m bigram -o @counted " PLAY);
+    must_run("sample --explain THE --html @explained.html @explained");
+    assert_string_equal(ran.out, "");
+    assert_true(file_begins(scratch("explained.html"), "<!doctype html>"));
+    run("sample --explain THE --html @explained.html @counted");
+    expect_refusal(1, "explained.html", "exists already");
+    must_run("sample --explain THE --html @both.html @explained @counted");
+    run("sample --explain THE --layer 7 --html @none.html @explained");
+    expect_refusal(1, "--layer 7", "only layer 0");
+    assert_false(scratch_has("none.html"));
+    run("sample --explain THE --html @no/folder/none.html @explained");
+    expect_refusal(1, "no/folder", "");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_page),        cmocka_unit_test(test_live_page),
+        cmocka_unit_test(test_many_lines),  cmocka_unit_test(test_hostile_page),
+        cmocka_unit_test(test_failed_page), cmocka_unit_test(test_arrows),
+        cmocka_unit_test(test_page_status), cmocka_unit_test(test_explain_page),
+        cmocka_unit_test(test_new_page),
+    };
+    return cmocka_run_group_tests(tests, scratch_open, command_close);
+}

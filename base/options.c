@@ -4,91 +4,66 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MAX_NAME = 32 };
 
-/* Does the text consist of these characters only? strtol and number_read alone would accept
- * leading blanks and "inf". */
+/* True if the text consists of these characters only: number_read also reads "inf". */
 static bool made_of(const char *text, const char *characters) {
     return *text && !text[strspn(text, characters)];
 }
 
-/* Parses a whole number and checks the option's range. */
-static bool parse_int(const Option *option, const char *text, int *number, Error *err) {
+static bool read_seed(const Option *option, const char *text, uint64_t *seed, Error *err) {
     char *end;
     errno = 0;
-    long value = strtol(text, &end, 10);
-    if (!made_of(text, "+-0123456789") || *end || errno || (double)value < option->min ||
-        (double)value > option->max)
-        return fail(err, "--%s takes a whole number from %.0f to %.0f, not '%s'", option->name,
-                    option->min, option->max, text);
-    *number = (int)value;
-    return true;
-}
-
-static bool parse_seed(const Option *option, const char *text, uint64_t *number, Error *err) {
-    char *end;
-    errno = 0;
-    *number = strtoull(text, &end, 10);
+    uint64_t value = strtoull(text, &end, 10);
     if (!made_of(text, "0123456789") || *end || errno)
-        return fail(err, "--%s takes a whole number from 0 to %" PRIu64 ", not '%s'", option->name,
-                    UINT64_MAX, text);
+        return fail(err, "--%s: '%s' is not a whole number from 0 to %" PRIu64, option->name, text,
+                    UINT64_MAX);
+    *seed = value;
     return true;
 }
 
-static bool parse_real(const Option *option, const char *text, double *number, Error *err) {
+static bool read_number(const Option *option, const char *text, double *number, Error *err) {
+    bool time = option->kind == OPTION_TIME, real = option->kind == OPTION_REAL;
+    const char *unit, *characters = time   ? ".0123456789smh"
+                                    : real ? "+-.0123456789eE"
+                                           : "+-0123456789";
     char *end;
     double value = number_read(text, &end);
-    if (!made_of(text, "+-.0123456789eE") || *end ||
-        !(value >= option->min && value <= option->max))
-        return fail(err, "--%s takes a number from %g to %g, not '%s'", option->name, option->min,
-                    option->max, text);
+    if (time && end > text && *end && (unit = strchr("smh", *end))) {
+        value *= *unit == 'm' ? 60 : *unit == 'h' ? 3600 : 1;
+        end++;
+    }
+    if (!made_of(text, characters) || *end || !(value >= option->min && value <= option->max))
+        return fail(err, "--%s: '%s' is not a %s from %.10g to %.10g%s", option->name, text,
+                    time   ? "time"
+                    : real ? "number"
+                           : "whole number",
+                    option->min, option->max, time ? " seconds, such as 90s, 5m or 2h" : "");
     *number = value;
     return true;
 }
 
-static bool parse_time(const Option *option, const char *text, double *seconds, Error *err) {
-    char *end;
-    double value = number_read(text, &end);
-    if (*end == 'm') value *= 60;
-    if (*end == 'h') value *= 3600;
-    bool whole = !*end || (strchr("smh", *end) && !end[1]);
-    if (end == text || !made_of(text, ".0123456789smh") || !whole ||
-        !(value >= option->min && value <= option->max))
-        return fail(err, "--%s takes a time such as 90s, 5m or 2h, from %g to %g seconds, not '%s'",
-                    option->name, option->min, option->max, text);
-    *seconds = value;
-    return true;
-}
-
-static bool parse_value(const Option *option, char *text, Error *err) {
+bool option_read(const Option *option, const char *text, Error *err) {
+    double number;
     switch (option->kind) {
-        case OPTION_FLAG: *(bool *)option->value = true; return true;
-        case OPTION_INT: return parse_int(option, text, option->value, err);
-        case OPTION_WHOLE: {
-            int number = 0;
-            bool ok = parse_int(option, text, &number, err);
-            if (ok) *(double *)option->value = number;
-            return ok;
-        }
-        case OPTION_SEED: return parse_seed(option, text, option->value, err);
-        case OPTION_REAL: return parse_real(option, text, option->value, err);
-        case OPTION_TIME: return parse_time(option, text, option->value, err);
-        case OPTION_PATH: filesystem_slash(text); /* fall through */
+        case OPTION_INT:
+            if (!read_number(option, text, &number, err)) return false;
+            *(int *)option->value = (int)number;
+            return true;
+        case OPTION_WHOLE:
+        case OPTION_REAL:
+        case OPTION_TIME: return read_number(option, text, option->value, err);
+        case OPTION_SEED: return read_seed(option, text, option->value, err);
+        case OPTION_PATH:
         case OPTION_TEXT: *(const char **)option->value = text; return true;
+        case OPTION_FLAG:
         case OPTION_SECTION: break;
     }
     return false;
-}
-
-bool option_read(const Option *option, const char *text, Error *err) {
-    char copy[256];
-    snprintf(copy, sizeof copy, "%s", text);
-    return parse_value(option, copy, err);
 }
 
 /* The number of letters to change, add or remove to get from a to b (Levenshtein, 1965). */
@@ -109,86 +84,70 @@ static int edit_distance(const char *a, const char *b) {
     return row[length];
 }
 
-/* Refuses a long name that is unknown or ambiguous. The name has `length` letters; a value may
- * follow. */
-static bool fail_name(const Option *options, int count, const char *name, int length, Error *err) {
+/* Returns the option with this long name of `length` letters, or the only one that begins with it.
+ * On failure NULL. */
+static const Option *find_name(const Option *options, int count, const char *name, int length,
+                               Error *err) {
     char known[MAX_NAME + 1];
     snprintf(known, sizeof known, "%.*s", length, name);
-    const char *nearest = NULL;
-    int min = 4; /* suggest names at most three edits away */
+    const Option *found = NULL, *nearest = NULL;
+    int matches = 0, min = 4; /* suggests names at most three edits away */
     for (int i = 0; i < count; i++) {
         if (options[i].kind == OPTION_SECTION) continue;
         bool begins = length > 0 && strncmp(options[i].name, name, (size_t)length) == 0;
         int distance = begins ? 0 : edit_distance(known, options[i].name);
-        if (distance >= min) continue;
-        min = distance;
-        nearest = options[i].name;
+        if (begins && !options[i].name[length]) return &options[i];
+        if (begins && matches++ == 0) found = &options[i];
+        if (distance < min) nearest = &options[i];
+        if (distance < min) min = distance;
     }
-    if (nearest) return fail(err, "unknown option '--%s'; is --%s meant?", known, nearest);
-    return fail(err, "unknown option '--%s'; see --help", known);
-}
-
-/* The option with this long name, or the only one that begins with it. NULL if there is none. */
-static const Option *find_name(const Option *options, int count, const char *name, int length) {
-    const Option *found = NULL;
-    int matches = 0;
-    for (int i = 0; i < count; i++) {
-        if (options[i].kind == OPTION_SECTION) continue;
-        if (strncmp(options[i].name, name, (size_t)length) != 0) continue;
-        if (options[i].name[length] == 0) return &options[i];
-        found = &options[i];
-        matches++;
-    }
-    return matches == 1 && length > 0 ? found : NULL;
-}
-
-static const Option *find_letter(const Option *options, int count, char letter) {
-    for (int i = 0; i < count; i++)
-        if (options[i].kind != OPTION_SECTION && options[i].letter == letter) return &options[i];
+    if (matches == 1) return found;
+    if (nearest)
+        fail(err, "unknown option '--%s'; is --%s meant?", known, nearest->name);
+    else
+        fail(err, "unknown option '--%s'; see --help", known);
     return NULL;
 }
 
-/* Parses "--name", "--name=value" or "--name" with `next` as value. Sets *used to 1 or 2 words. */
-static bool parse_name(const Option *options, int count, char *word, char *next, int *used,
-                       Error *err) {
-    char *name = word + 2, *equals = strchr(name, '=');
-    int length = (int)strcspn(name, "=");
-    const Option *option = find_name(options, count, name, length);
-    if (!option) return fail_name(options, count, name, length, err);
-    if (option->kind == OPTION_FLAG) {
-        if (equals) return fail(err, "--%s takes no value", option->name);
-        return parse_value(option, NULL, err);
-    }
-    if (equals) return parse_value(option, equals + 1, err);
-    *used = 2;
-    return next ? parse_value(option, next, err)
-                : fail(err, "option '%s' needs a value; see --help", word);
+/* Returns the option with the letter at `letter` in the argument `word`. On failure NULL. */
+static const Option *find_letter(const Option *options, int count, const char *word,
+                                 const char *letter, Error *err) {
+    for (int i = 0; i < count; i++)
+        if (options[i].kind != OPTION_SECTION && options[i].letter == *letter) return &options[i];
+    bool ascii = (unsigned char)*letter < 0x80;
+    fail(err, "unknown option '%s'; see --help", ascii ? (char[]){'-', *letter, 0} : word);
+    return NULL;
 }
 
-/* Parses a word of letters: flags, the last of which may be an option with its value after it or in
- * the next word. */
-static bool parse_letters(const Option *options, int count, char *word, char *next, int *used,
-                          Error *err) {
-    for (char *letter = word + 1; *letter; letter++) {
-        const Option *option = find_letter(options, count, *letter);
-        if (!option && (unsigned char)*letter < 0x80)
-            return fail(err, "unknown option '-%c'; see --help", *letter);
-        if (!option) return fail(err, "unknown option '%s'; see --help", word);
+/* Parses "--name", "--name=value" or letters: flags, the last of which may be an option with its
+ * value attached. The value may also be the next argument; then *used is 2. */
+static bool parse_word(const Option *options, int count, char *word, char *next, int *used,
+                       Error *err) {
+    bool by_name = word[1] == '-';
+    char *at = word + 1 + by_name, *value = NULL;
+    const Option *option;
+    do {
+        size_t length = by_name ? strcspn(at, "=") : 1;
+        option = by_name ? find_name(options, count, at, (int)length, err)
+                         : find_letter(options, count, word, at, err);
+        if (!option) return false;
+        at += length;
         if (option->kind == OPTION_FLAG) {
-            if (!parse_value(option, NULL, err)) return false;
-            continue;
+            if (by_name && *at) return fail(err, "--%s takes no value", option->name);
+            *(bool *)option->value = true;
         }
-        if (letter[1]) return parse_value(option, letter + 1, err);
-        *used = 2;
-        return next ? parse_value(option, next, err)
-                    : fail(err, "option '%s' needs a value; see --help", word);
-    }
-    return true;
+    } while (option->kind == OPTION_FLAG && *at);
+    if (option->kind == OPTION_FLAG) return true;
+    value = *at ? at + by_name : next;
+    *used = *at ? 1 : 2;
+    if (!value) return fail(err, "option '%s' needs a value; see --help", word);
+    if (option->kind == OPTION_PATH) filesystem_slash(value);
+    return option_read(option, value, err);
 }
 
 bool options_parse(const Option *options, int count, int argc, char **argv, int *first,
                    Error *err) {
-    *first = 1; /* the words from here to i are operands */
+    *first = 1; /* argv[*first] to argv[i - 1] are operands */
     for (int i = 1; i < argc;) {
         char *word = argv[i], *next = i + 1 < argc ? argv[i + 1] : NULL;
         if (word[0] != '-' || !word[1]) {
@@ -197,10 +156,8 @@ bool options_parse(const Option *options, int count, int argc, char **argv, int 
         }
         bool end = strcmp(word, "--") == 0;
         int used = 1;
-        if (!end && !(word[1] == '-' ? parse_name(options, count, word, next, &used, err)
-                                     : parse_letters(options, count, word, next, &used, err)))
-            return false;
-        /* Moves the words of the option before the operands. */
+        if (!end && !parse_word(options, count, word, next, &used, err)) return false;
+        /* moves the option's arguments before the operands */
         for (int moved = 0; moved < used; moved++, i++, (*first)++) {
             char *taken = argv[i];
             memmove(argv + *first + 1, argv + *first, (size_t)(i - *first) * sizeof *argv);
@@ -212,31 +169,18 @@ bool options_parse(const Option *options, int count, int argc, char **argv, int 
     return true;
 }
 
-/* Writes " (VALUE)" to text[size], or nothing if there is no default to show. */
+/* Writes " (VALUE)" to text[size], or nothing if the option has no default. */
 static void write_default(const Option *option, char *text, size_t size) {
+    const OptionKind kind = option->kind;
     *text = 0;
-    switch (option->kind) {
-        case OPTION_INT:
-            if (*(int *)option->value > 0) snprintf(text, size, " (%d)", *(int *)option->value);
-            break;
-        case OPTION_WHOLE:
-            if (!isnan(*(double *)option->value))
-                snprintf(text, size, " (%.0f)", *(double *)option->value);
-            break;
-        case OPTION_SEED: snprintf(text, size, " (%" PRIu64 ")", *(uint64_t *)option->value); break;
-        case OPTION_REAL:
-            if (*(double *)option->value >= 0)
-                snprintf(text, size, " (%g)", *(double *)option->value);
-            break;
-        case OPTION_PATH:
-        case OPTION_TEXT:
-            if (*(const char **)option->value)
-                snprintf(text, size, " (%s)", *(const char **)option->value);
-            break;
-        case OPTION_FLAG:
-        case OPTION_TIME:
-        case OPTION_SECTION: break;
-    }
+    if (kind == OPTION_SEED)
+        snprintf(text, size, " (%" PRIu64 ")", *(uint64_t *)option->value);
+    else if (kind == OPTION_INT && *(int *)option->value > 0)
+        snprintf(text, size, " (%d)", *(int *)option->value);
+    else if ((kind == OPTION_WHOLE || kind == OPTION_REAL) && *(double *)option->value >= 0)
+        snprintf(text, size, " (%.10g)", *(double *)option->value);
+    else if ((kind == OPTION_PATH || kind == OPTION_TEXT) && *(const char **)option->value)
+        snprintf(text, size, " (%s)", *(const char **)option->value);
 }
 
 void options_print_entry(FILE *out, const char *name, const char *text) {
@@ -253,18 +197,16 @@ void options_print_entry(FILE *out, const char *name, const char *text) {
 }
 
 void options_print(FILE *out, const Option *options, int count) {
-    for (int i = 0; i < count; i++) {
-        const Option *option = &options[i];
+    for (const Option *option = options; option < options + count; option++) {
         if (option->kind == OPTION_SECTION) {
             fprintf(out, "\n%s:\n", option->help);
             continue;
         }
-        char names[64], usual[256], text[512];
-        char letter[5] = "    ";
-        if (option->letter) snprintf(letter, sizeof letter, "-%c, ", option->letter);
-        snprintf(names, sizeof names, "%s--%s%s%s", letter, option->name,
-                 option->argument ? " " : "", option->argument ? option->argument : "");
+        char names[64], usual[256], text[512], letter[] = "-?, ";
+        letter[1] = option->letter;
         write_default(option, usual, sizeof usual);
+        snprintf(names, sizeof names, "%-4s--%s%s%s", option->letter ? letter : "", option->name,
+                 option->argument ? " " : "", option->argument ? option->argument : "");
         snprintf(text, sizeof text, "%s%s", option->help, usual);
         options_print_entry(out, names, text);
     }

@@ -123,9 +123,9 @@ static void test_fresh_start(void **state) {
 static void test_wrong_commands(void **state) {
     (void)state;
     static const char *const cases[][2] = {
-        {"/temperature -1\n", "--temperature takes a number from 0 to 100, not '-1'"},
+        {"/temperature -1\n", "--temperature: '-1' is not a number from 0 to 100"},
         {"/temperature\n", "/temperature needs a value"},
-        {"/length 0\n", "--length takes a whole number from 1"},
+        {"/length 0\n", "--length: '0' is not a whole number from 1"},
         {"/length 5 6\n", "/length: too many words"},
         {"/new text\n", "/new: too many words"},
         {"/temp 1\n", "there is no command /temp; /help lists them"},

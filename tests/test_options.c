@@ -165,35 +165,47 @@ static void test_bad_numbers(void **state) {
         const char *option, *range, *bad[16];
     } cases[] = {
         {"number",
-         "--number takes a whole number from -10 to 100, not ",
+         "is not a whole number from -10 to 100",
          {"12x", "", "x", "1.5", "1e1", "0x1F", "-11", "101", "4294967301", "nan", "5 ", " 5", "+",
           "99999999999999999999"}},
         {"width",
-         "--width takes a whole number from -2147483648 to 2147483647, not ",
+         "is not a whole number from -2147483648 to 2147483647",
          {"2147483648", "-2147483649", "4294967296", "-99999999999999999999"}},
         {"seed",
-         "--seed takes a whole number from 0 to 18446744073709551615, not ",
+         "is not a whole number from 0 to 18446744073709551615",
          {"12x", "", "-1", " 1", "+1", "1.5", "18446744073709551616", "1e3", "x", "0x1F"}},
         {"learning-rate",
-         "--learning-rate takes a number from 0.25 to 1e+308, not ",
+         "is not a number from 0.25 to 1e+308",
          {"12x", "", "1e400", "-1e400", "nan", "-nan", "inf", "0.2499", "-1", "1e", "1,5", ".",
           " 0.5", "0x1p-1"}},
         {"time",
-         "--time takes a time such as 90s, 5m or 2h, from 1 to 7200 seconds, not ",
+         "is not a time from 1 to 7200 seconds, such as 90s, 5m or 2h",
          {"5x", "", "s", "5.5.", "5..", "5.m.", "5ms", "5 m", "-5m", "1e3", "nan", "0.5s", "2.1h",
           "7201", "5M"}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int j = 0; j < 16 && cases[i].bad[j]; j++) {
             char line[128], message[192];
-            snprintf(message, sizeof message, "%s'%s'", cases[i].range, cases[i].bad[j]);
+            snprintf(message, sizeof message, "--%s: '%s' %s", cases[i].option, cases[i].bad[j],
+                     cases[i].range);
             snprintf(line, sizeof line, "--%s=%s", cases[i].option, cases[i].bad[j]);
             refuse(line, message);
             snprintf(line, sizeof line, "--%s|%s|-q", cases[i].option, cases[i].bad[j]);
             refuse(line, message);
         }
-    refuse("-n12x", "--number takes");
-    refuse("-q|-s-1", "--seed takes");
+    refuse("-n12x", "--number: '12x'");
+    refuse("-q|-s-1", "--seed: '-1'");
+}
+
+/* A value is read to its end, however long it is. */
+static void test_long_number(void **state) {
+    (void)state;
+    char line[TEXT - 8];
+    int length = snprintf(line, sizeof line, "--learning-rate=1.5%0400d", 0);
+    accept(line);
+    assert_near(values.rate, 1.5, 0);
+    line[length - 1] = 'x';
+    refuse(line, "000x' is not a number");
 }
 
 static void test_missing_argument(void **state) {
@@ -307,19 +319,13 @@ static void test_print(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_spellings),
-        cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_times),
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_operands),
-        cmocka_unit_test(test_bad_numbers),
-        cmocka_unit_test(test_missing_argument),
-        cmocka_unit_test(test_unknown),
-        cmocka_unit_test(test_flag_with_value),
-        cmocka_unit_test(test_ambiguous),
-        cmocka_unit_test(test_print),
-        cmocka_unit_test(test_wide_entries),
-        cmocka_unit_test(test_unknown_not_ascii),
+        cmocka_unit_test(test_spellings),    cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_times),        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_operands),     cmocka_unit_test(test_bad_numbers),
+        cmocka_unit_test(test_long_number),  cmocka_unit_test(test_missing_argument),
+        cmocka_unit_test(test_unknown),      cmocka_unit_test(test_flag_with_value),
+        cmocka_unit_test(test_ambiguous),    cmocka_unit_test(test_print),
+        cmocka_unit_test(test_wide_entries), cmocka_unit_test(test_unknown_not_ascii),
         cmocka_unit_test(test_parse_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

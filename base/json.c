@@ -12,25 +12,33 @@ typedef struct {
     const char *name, *claim; /* begin each message */
     char *start, *at, *end;   /* the text */
     JsonValue *next;          /* where the next value is put */
-    const JsonValue **sorted; /* space for the members of one object */
+    const JsonValue **sorted; /* the members of one object */
     int depth;                /* of brackets */
     Error *err;
 } Json;
 
+/* Fails with the place in the text. */
 static bool refuse(Json *json, const char *what) {
     return fail(json->err, "%s: %s: %s at byte %zu", json->name, json->claim, what,
                 (size_t)(json->at - json->start));
 }
 
-/* The next character that is not white space, not consumed; 0 at the end. */
+/* Skips up to `most` characters of the set. Returns their number. */
+static size_t skip(Json *json, const char *set, size_t most) {
+    size_t count = 0;
+    for (; count < most && json->at < json->end && *json->at && strchr(set, *json->at); count++)
+        json->at++;
+    return count;
+}
+
+/* Skips white space. Returns the next character; 0 at the end. */
 static char peek(Json *json) {
-    while (json->at < json->end && *json->at && strchr(" \t\r\n", *json->at)) json->at++;
-    if (json->at == json->end) return 0;
-    return *json->at;
+    skip(json, " \t\r\n", SIZE_MAX);
+    return json->at < json->end ? *json->at : 0;
 }
 
 static bool take(Json *json, char c) {
-    bool there = peek(json) == c && json->at < json->end;
+    bool there = peek(json) == c;
     if (there) json->at++;
     return there;
 }
@@ -41,64 +49,47 @@ static bool expect(Json *json, char c) {
     return take(json, c) || refuse(json, what);
 }
 
-static int hex_digit(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
-
-/* The four digits of \uXXXX, or -1 if they are missing. */
-static int32_t hex_four(Json *json) {
-    if (json->end - json->at < 4) return -1;
-    int32_t value = 0;
-    for (int i = 0; i < 4; i++) {
-        int digit = hex_digit(*json->at++);
-        if (digit < 0) return -1;
-        value = value << 4 | digit;
-    }
-    return value;
-}
-
-/* Reads a code point after "\u". Code points above U+FFFF are two surrogates. */
-static bool escaped_code(Json *json, uint32_t *code) {
-    int32_t first = hex_four(json);
-    if (first < 0 || (first >= 0xDC00 && first <= 0xDFFF)) return refuse(json, "a bad \\u");
-    *code = (uint32_t)first;
-    if (first < 0xD800 || first > 0xDFFF) return true;
-    if (json->end - json->at < 2 || *json->at++ != '\\' || *json->at++ != 'u')
-        return refuse(json, "half a surrogate pair");
-    int32_t second = hex_four(json);
-    if (second < 0xDC00 || second > 0xDFFF) return refuse(json, "half a surrogate pair");
-    *code = 0x10000 + (((uint32_t)first & 0x3FF) << 10 | ((uint32_t)second & 0x3FF));
+/* Reads the four digits of \uXXXX. */
+static bool read_unit(Json *json, uint32_t *unit) {
+    char digits[5] = "";
+    if (skip(json, "0123456789abcdefABCDEF", 4) < 4) return refuse(json, "a bad \\u");
+    memcpy(digits, json->at - 4, 4);
+    *unit = (uint32_t)strtoul(digits, NULL, 16);
     return true;
 }
 
-/* Decoding in place works because no escape is shorter than its character. */
+/* Reads a code point after "\u". Code points above U+FFFF are two surrogates. */
+static bool read_code(Json *json, uint32_t *code) {
+    uint32_t low;
+    if (!read_unit(json, code)) return false;
+    if (*code < 0xD800 || *code > 0xDFFF) return true;
+    if (*code > 0xDBFF || !skip(json, "\\", 1) || !skip(json, "u", 1) || !read_unit(json, &low) ||
+        low < 0xDC00 || low > 0xDFFF)
+        return refuse(json, "half a surrogate pair");
+    *code = 0x10000 + ((*code & 0x3FF) << 10 | (low & 0x3FF));
+    return true;
+}
+
+/* Decodes a string in place: no escape is shorter than its character. */
 static bool read_string(Json *json, const char **text, size_t *length) {
     static const char escapes[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
     if (!expect(json, '"')) return false;
     char *to = json->at;
     *text = to;
     for (;;) {
-        if (json->at == json->end) return refuse(json, "an unclosed string");
         uint32_t code;
+        if (json->at == json->end) return refuse(json, "an unclosed string");
         int taken = utf8_decode(json->at, (size_t)(json->end - json->at), &code);
         if (taken <= 0) return refuse(json, "invalid UTF-8");
         if (code < 0x20) return refuse(json, "a control character in a string");
         json->at += taken;
         if (code == '"') break;
-        if (code == '\\') {
+        if (code == '\\' && skip(json, "u", 1)) {
+            if (!read_code(json, &code)) return false;
+        } else if (code == '\\') {
             if (json->at == json->end) return refuse(json, "an unclosed string");
-            char c = *json->at++;
-            const char *escape = strchr(escapes, c);
-            if (c == 'u') {
-                if (!escaped_code(json, &code)) return false;
-            } else if (c && escape) {
-                code = (uint32_t)(unsigned char)meanings[escape - escapes];
-            } else {
-                return refuse(json, "an unknown escape");
-            }
+            if (!skip(json, escapes, 1)) return refuse(json, "an unknown escape");
+            code = (uint32_t)meanings[strchr(escapes, json->at[-1]) - escapes];
         }
         to += utf8_encode(code, to);
     }
@@ -107,47 +98,31 @@ static bool read_string(Json *json, const char **text, size_t *length) {
     return true;
 }
 
-static bool is_digit(const Json *json) {
-    return json->at < json->end && *json->at >= '0' && *json->at <= '9';
-}
-
-static bool skip_digits(Json *json) {
-    if (!is_digit(json)) return refuse(json, "no digit");
-    while (is_digit(json)) json->at++;
-    return true;
-}
-
-static bool skip_one_of(Json *json, const char *characters) {
-    bool there = json->at < json->end && *json->at && strchr(characters, *json->at);
-    if (there) json->at++;
-    return there;
-}
-
-static bool skip_number(Json *json) {
-    skip_one_of(json, "-");
-    if (!skip_one_of(json, "0") && !skip_digits(json)) return false;
-    if (skip_one_of(json, ".") && !skip_digits(json)) return false;
-    if (!skip_one_of(json, "eE")) return true;
-    skip_one_of(json, "+-");
-    return skip_digits(json);
+static bool read_number(Json *json) {
+    static const char digits[] = "0123456789";
+    skip(json, "-", 1);
+    bool ok = skip(json, "0", 1) || skip(json, digits, SIZE_MAX);
+    if (ok && skip(json, ".", 1)) ok = skip(json, digits, SIZE_MAX);
+    if (ok && skip(json, "eE", 1)) {
+        skip(json, "+-", 1);
+        ok = skip(json, digits, SIZE_MAX);
+    }
+    return ok || refuse(json, "no digit");
 }
 
 /* Reads a number, true, false or null. */
-static bool read_literal(Json *json, JsonValue *value) {
-    static const char *const words[] = {"true", "false", "null"};
-    value->text = json->at;
-    if (is_digit(json) || peek(json) == '-') {
-        if (!skip_number(json)) return false;
-    } else {
-        size_t left = (size_t)(json->end - json->at), i = 0;
-        while (i < 3 &&
-               (left < strlen(words[i]) || memcmp(json->at, words[i], strlen(words[i])) != 0))
-            i++;
-        if (i == 3) return refuse(json, "no value");
-        json->at += strlen(words[i]);
+static bool read_literal(Json *json) {
+    static const char *const names[] = {"true", "false", "null"};
+    if (json->at < json->end && *json->at && strchr("-0123456789", *json->at))
+        return read_number(json);
+    for (int i = 0; i < 3; i++) {
+        size_t length = strlen(names[i]);
+        if ((size_t)(json->end - json->at) < length || memcmp(json->at, names[i], length) != 0)
+            continue;
+        json->at += length;
+        return true;
     }
-    value->length = (size_t)(json->at - value->text);
-    return true;
+    return refuse(json, "no value");
 }
 
 static int compare_keys(const void *a, const void *b) {
@@ -171,18 +146,18 @@ static bool check_keys(Json *json, const JsonValue *object) {
 
 static bool read_value(Json *json, const char *key, size_t key_length);
 
-/* Reads the values inside brackets, the first of which is next. DEEPEST bounds the recursion. */
+/* Reads an array or an object, whose bracket is next. `depth` bounds the recursion. */
 // NOLINTNEXTLINE(misc-no-recursion)
-static bool read_inside(Json *json, bool object) {
+static bool read_list(Json *json, char closing) {
     enum { DEEPEST = 64 };
-    const char closing = object ? '}' : ']';
     if (++json->depth > DEEPEST) return refuse(json, "too many brackets within brackets");
     json->at++;
     if (!take(json, closing)) {
         do {
             const char *key = "";
             size_t length = 0;
-            if (object && (!read_string(json, &key, &length) || !expect(json, ':'))) return false;
+            if (closing == '}' && (!read_string(json, &key, &length) || !expect(json, ':')))
+                return false;
             if (!read_value(json, key, length)) return false;
         } while (take(json, ','));
         if (!expect(json, closing)) return false;
@@ -194,15 +169,20 @@ static bool read_inside(Json *json, bool object) {
 // NOLINTNEXTLINE(misc-no-recursion)
 static bool read_value(Json *json, const char *key, size_t key_length) {
     JsonValue *value = json->next++;
+    bool ok;
     char first = peek(json);
     *value = (JsonValue){.key = key, .key_length = key_length, .text = json->at};
-    value->kind = first == '"'   ? JSON_STRING
-                  : first == '[' ? JSON_ARRAY
-                  : first == '{' ? JSON_OBJECT
-                                 : JSON_LITERAL;
-    bool ok = value->kind == JSON_STRING    ? read_string(json, &value->text, &value->length)
-              : value->kind == JSON_LITERAL ? read_literal(json, value)
-                                            : read_inside(json, value->kind == JSON_OBJECT);
+    if (first == '"') {
+        value->kind = JSON_STRING;
+        ok = read_string(json, &value->text, &value->length);
+    } else if (first == '[' || first == '{') {
+        value->kind = first == '[' ? JSON_ARRAY : JSON_OBJECT;
+        ok = read_list(json, first == '[' ? ']' : '}');
+    } else {
+        value->kind = JSON_LITERAL;
+        ok = read_literal(json);
+        value->length = (size_t)(json->at - value->text);
+    }
     value->end = json->next;
     return ok && (value->kind != JSON_OBJECT || check_keys(json, value));
 }
@@ -210,18 +190,16 @@ static bool read_value(Json *json, const char *key, size_t key_length) {
 bool json_read(JsonValue **root, const char *name, const char *claim, char *text, size_t length,
                Error *err) {
     const size_t most = (size_t)1 << 23;
-    Json json = {.name = name, .claim = claim, .start = text, .at = text, .end = text + length};
-    size_t count = 1; /* before each value but the first stands one of these characters */
+    Json json = {name, claim, .start = text, .at = text, .end = text + length, .err = err};
+    size_t count = 1; /* one of these characters stands before each value but the first */
     for (size_t i = 0; i < length; i++) count += text[i] == '[' || text[i] == ',' || text[i] == ':';
-    json.err = err;
     *root = NULL;
     if (count > most) return fail(err, "%s: %s: too many values", name, claim);
     bool ok = memory_alloc(root, count, sizeof **root, name, err) &&
               memory_alloc(&json.sorted, count, sizeof *json.sorted, name, err);
     json.next = *root;
     ok = ok && read_value(&json, "", 0);
-    if (ok) peek(&json);
-    ok = ok && (json.at == json.end || refuse(&json, "something after the end"));
+    if (ok && (peek(&json), json.at < json.end)) ok = refuse(&json, "something after the end");
     memory_free(json.sorted);
     if (ok) return true;
     memory_free(*root);
@@ -267,15 +245,13 @@ bool json_name(const JsonValue *value, const char **name) {
 }
 
 bool json_size(const JsonValue *value, size_t *size) {
-    const char *digits = value->text;
     *size = 0;
-    if (value->kind != JSON_LITERAL || (*digits == '0' && value->length > 1)) return false;
     for (size_t i = 0; i < value->length; i++) {
-        size_t digit = (size_t)(unsigned char)digits[i] - '0';
+        size_t digit = (size_t)(unsigned char)value->text[i] - '0';
         if (digit > 9 || *size > (SIZE_MAX - digit) / 10) return false;
         *size = 10 * *size + digit;
     }
-    return true;
+    return value->kind == JSON_LITERAL;
 }
 
 /* ---- writing ---- */

@@ -168,7 +168,7 @@ static const struct {
     /* strings */
     {"{'a", 0, "an unclosed"}, {"{'a\\", 0, "an unclosed"}, {SAID("\\u12g4"), 0, "a bad \\u"},
     {"{'\\u00", 0, "a bad \\u"}, {SAID("\\u"), 0, "a bad \\u"}, {SAID("\\u-123"), 0, "a bad \\u"},
-    {SAID("\\ude00"), 0, "a bad \\u"}, {SAID("\\x41"), 0, "an unknown escape"},
+    {SAID("\\ude00"), 0, "half a surrogate"}, {SAID("\\x41"), 0, "an unknown escape"},
     {SAID("\\0"), 0, "an unknown escape"}, {SAID("\\U0041"), 0, "an unknown escape"},
     {SAID("\\\xC3\xA9"), 0, "an unknown escape"}, {SAID("\\\n"), 0, "an unknown escape"},
     {SAID("\\ud83d"), 0, "half a surr"}, {SAID("\\ud83dxx1234"), 0, "half a surr"},

@@ -2,27 +2,18 @@
 
 #include <stdlib.h>
 
-/* The environment variables of Open MPI, MPICH and queues. */
+/* Returns the number in the first of these environment variables that is set. */
 static int first_of(const char *const names[], int count, int otherwise) {
-    for (int i = 0; i < count; i++) {
-        const char *value = getenv(names[i]);
-        if (value) return (int)strtol(value, NULL, 10);
-    }
+    for (int i = 0; i < count; i++)
+        if (getenv(names[i])) return (int)strtol(getenv(names[i]), NULL, 10);
     return otherwise;
 }
 
-static int launched(void) {
-    return first_of((const char *const[]){"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}, 2, 1);
-}
-
-static int rank(void) {
-    return first_of((const char *const[]){"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}, 3, 0);
-}
-
-bool launcher_alone(void) {
-    return launched() == 1 && rank() == 0;
-}
-
-int launcher_number(void) {
-    return launched() == 1 ? 0 : rank();
+/* The variables of Open MPI, MPICH and job queues. */
+bool launcher_alone(int *number) {
+    static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
+    static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"};
+    int size = first_of(sizes, 2, 1), rank = first_of(ranks, 3, 0);
+    *number = size == 1 ? 0 : rank;
+    return size == 1 && rank == 0;
 }

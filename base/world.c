@@ -6,10 +6,10 @@
 /* As with MPI, a process joins once. */
 static atomic_flag joined = ATOMIC_FLAG_INIT;
 
-bool world_join(Error *err) {
-    if (!launcher_alone())
-        return fail(err, "several processes were started, but this program is built for one; for "
-                         "several it is built with: make MPI=1");
+bool world_join(int *number, Error *err) {
+    if (!launcher_alone(number))
+        return fail(err, "several processes were started, but this program is built for one; build "
+                         "it with: make MPI=1");
     return !atomic_flag_test_and_set(&joined) ||
            fail(err, "this process has joined others already");
 }
@@ -41,16 +41,12 @@ bool world_agree(bool ok, Error *err) {
     return ok;
 }
 
-void world_allreduce_begin(float *x, size_t count, float *buffer) {
-    (void)x, (void)count, (void)buffer;
-}
-
-void world_reduce_begin(float *x, size_t count, int to, float *buffer) {
+void world_sum_begin(float *x, size_t count, int to, float *buffer) {
     (void)x, (void)count, (void)to, (void)buffer;
 }
 
-size_t world_buffer_size(size_t count, bool of_all) {
-    (void)count, (void)of_all;
+size_t world_buffer_size(size_t count, int to) {
+    (void)count, (void)to;
     return 0;
 }
 

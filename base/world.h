@@ -1,5 +1,5 @@
-/* world.h - the processes that train together, on one machine or several. Only world_mpi.c knows
- * MPI (`make MPI=1`). In any other build world.c is used: one process, and these functions do
+/* world.h - the processes that train together, on one machine or several: over MPI with `make
+ * MPI=1` (extras/mpi/world_mpi.c), else one process (world.c), for which these functions do
  * nothing.
  *
  * Collective functions must be called by every process, in the same order, from the thread that
@@ -11,19 +11,18 @@
 
 #include <stddef.h>
 
-/* Joins the other processes, once. Before it, and after world_leave, this process is alone;
- * world_leave then does nothing. Refused: several processes were started, but they cannot
- * communicate; a second call. */
-bool world_join(Error *err);
+/* Joins the other processes, once. Sets *number to this process's rank, also on failure, so that
+ * only process 0 prints the message. Before it, and after world_leave, this process is alone;
+ * world_leave then does nothing. Fails if several processes were started that cannot communicate,
+ * and the second time. */
+bool world_join(int *number, Error *err);
 void world_leave(void);
 
-/* Was one process started, as mpirun or a queue tells it through the environment? Its number from 0
- * there, for messages that all processes share: 0 also for one that does not know how many there
- * are, as it may be the only one. */
-bool launcher_alone(void);
-int launcher_number(void);
+/* True if mpirun or a queue, by its environment variables, started one process. Sets *number to
+ * this process's rank; to 0 if it cannot know whether there are others. */
+bool launcher_alone(int *number);
 
-/* The number of processes, and this process's number from 0. Process 0 is the main one. */
+/* The number of processes; this process's rank, from 0. */
 int world_size(void);
 int world_rank(void);
 
@@ -43,37 +42,31 @@ void world_allreduce(double *x, size_t count);
 bool world_agree(bool ok, Error *err);
 
 /* ---- collective, not blocking ----
- * Do not touch x or buffer before world_wait returns. A sum adds the same terms in the same order
- * each time, but the order depends on the number of processes. (Beyond 16 processes this relies on
- * MPI, whose standard recommends it.) A buffer holds world_buffer_size floats. */
+ * Do not touch x or buffer before world_wait returns. */
 
-/* Begins to sum x[count] over all processes, in place, for all of them. */
-void world_allreduce_begin(float *x, size_t count, float *buffer);
+enum { EVERYONE = -1 };
 
-/* Begins to sum x[count] over all processes, in place, for process `to` only, which alone needs a
- * buffer. On the others x is then undefined. */
-void world_reduce_begin(float *x, size_t count, int to, float *buffer);
-
-/* Floats in the buffer of world_allreduce_begin (of_all) or world_reduce_begin. */
-size_t world_buffer_size(size_t count, bool of_all);
+/* Begins to sum x[count] over all processes, in place, for process `to` or for EVERYONE. On others
+ * x is then undefined. Adds the same terms in the same order each time, which depends on the number
+ * of processes. (Beyond 16 processes this relies on MPI, whose standard recommends it.) `buffer`
+ * holds world_buffer_size floats, 0 on a process that needs none. */
+void world_sum_begin(float *x, size_t count, int to, float *buffer);
+size_t world_buffer_size(size_t count, int to);
 
 /* Begins to copy x[count] from process `from` to the others. */
 void world_broadcast_begin(float *x, size_t count, int from);
 
-/* Advances the communication that has begun: some MPIs have no thread of their own for it. */
+/* Advances what has begun: some MPIs have no thread of their own for it. */
 void world_progress(void);
 
-/* Waits until all communication that has begun is done. */
+/* Waits until all that has begun is done. */
 void world_wait(void);
 
-/* ---- cost ---- */
-
+/* The cost since world_join. */
 typedef struct {
-    double bytes;   /* of the vectors that this process began to reduce or broadcast */
+    double bytes;   /* of the vectors that this process began to sum or broadcast */
     double seconds; /* spent waiting for other processes */
 } Traffic;
-
-/* Since world_join. */
 Traffic world_traffic(void);
 
 #endif

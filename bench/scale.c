@@ -132,11 +132,12 @@ int main(int argc, char **argv) {
     Error err = {0};
     Bench b = {0};
     double t[WAYS], bytes;
+    int number;
     if (argc != 6) {
         fputs("usage: scale LAYERS HEADS WIDTH CONTEXT BATCH\n", stderr);
         return 2;
     }
-    bool ok = world_join(&err) && world_agree(prepare(&b, argv, &err), &err);
+    bool ok = world_join(&number, &err) && world_agree(prepare(&b, argv, &err), &err);
     if (ok) measure(&b, t, &bytes, &err);
     if (ok && world_rank() == 0)
         printf("%d,%zu,%d,%d,%.0f,%.6f,%.6f,%.6f,%.6f,%.6f\n", world_size(), b.model.parameters,

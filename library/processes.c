@@ -7,12 +7,8 @@ TrilStatus tril_processes_join(int *number, TrilError *error) {
     Error err = {0};
     if (!given(number, "the place for the number", &err))
         return refusal(TRIL_ARGUMENT, &err, error);
-    if (!world_join(&err)) {
-        *number = launcher_number();
-        return refusal(TRIL_ARGUMENT, &err, error);
-    }
-    *number = world_rank();
-    return workers_meet(&err) ? TRIL_OK : refusal(TRIL_ARGUMENT, &err, error);
+    return world_join(number, &err) && workers_meet(&err) ? TRIL_OK
+                                                          : refusal(TRIL_ARGUMENT, &err, error);
 }
 
 void tril_processes_serve(void) {

@@ -14,13 +14,11 @@
  * directly to each other. */
 enum { AT_ONCE = 1 << 30, MAX = 4096, FEW = 16 };
 
-enum { ALL = -1 };
-
 /* A sum to compute when all its messages have arrived. */
 typedef struct {
     float *x, *buffer;
     size_t count;
-    int to; /* a process, or ALL */
+    int to; /* a process, or EVERYONE */
 } Sum;
 
 static struct {
@@ -33,18 +31,11 @@ static struct {
     Traffic traffic;
 } world = {.size = 1, .beside = 1};
 
-/* An mpirun of another MPI starts processes that each believe to be alone. */
-static bool check_launcher(Error *err) {
-    return world.size > 1 || launcher_alone() ||
-           fail(err,
-                "several processes were started, by an mpirun of another MPI than the one that "
-                "this program was built with");
-}
-
-bool world_join(Error *err) {
+bool world_join(int *number, Error *err) {
     int provided; /* only the thread that joins sends; other threads compute */
     int begun;
     MPI_Comm beside;
+    bool alone = launcher_alone(number);
     MPI_Initialized(&begun);
     if (begun) return fail(err, "this process has joined others already");
     MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
@@ -53,8 +44,14 @@ bool world_join(Error *err) {
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &beside);
     MPI_Comm_size(beside, &world.beside);
     MPI_Comm_free(&beside);
-    if (check_launcher(err) &&
-        (provided >= MPI_THREAD_FUNNELED || fail(err, "this MPI cannot be used beside threads")))
+    if (world.size > 1) *number = world.rank;
+    if (world.size == 1 && !alone)
+        fail(err,
+             "several processes were started, by an mpirun of another MPI than the one that this "
+             "program was built with");
+    else if (provided < MPI_THREAD_FUNNELED)
+        fail(err, "this MPI cannot be used beside threads");
+    else
         return true;
     world_leave();
     return false;
@@ -140,48 +137,38 @@ static void collect(float *x, size_t count, int to, float *buffer) {
                 next_request());
 }
 
-static void expect_sum(Sum sum) {
-    world.sums[world.sum_count++] = sum;
-}
-
-size_t world_buffer_size(size_t count, bool of_all) {
+size_t world_buffer_size(size_t count, int to) {
     size_t size = (size_t)world.size;
-    if (size > FEW) return 0;
-    return of_all ? (count + size - 1) / size * size : count * size;
+    if (size > FEW || (to != EVERYONE && to != world.rank)) return 0;
+    return to == EVERYONE ? (count + size - 1) / size * size : count * size;
 }
 
-void world_allreduce_begin(float *x, size_t count, float *buffer) {
+void world_sum_begin(float *x, size_t count, int to, float *buffer) {
     if (world.size == 1) return;
     world.traffic.bytes += (double)count * sizeof *x;
     if (directly(count)) {
-        for (int p = 0; p < world.size; p++) {
+        world.sums[world.sum_count++] = (Sum){.x = x, .buffer = buffer, .count = count, .to = to};
+        for (int p = 0; p < world.size && to == EVERYONE; p++) {
             size_t begin = begin_of(count, p);
             collect(x + begin, begin_of(count, p + 1) - begin, p, buffer);
         }
-        expect_sum((Sum){.x = x, .count = count, .to = ALL, .buffer = buffer});
+        if (to != EVERYONE) collect(x, count, to, buffer);
         return;
     }
-    for (size_t at = 0; at < count; at += AT_ONCE)
-        MPI_Iallreduce(MPI_IN_PLACE, x + at, part_of(count - at), MPI_FLOAT, MPI_SUM,
-                       MPI_COMM_WORLD, next_request());
-}
-
-void world_reduce_begin(float *x, size_t count, int to, float *buffer) {
-    if (world.size == 1) return;
-    world.traffic.bytes += (double)count * sizeof *x;
-    if (directly(count)) {
-        collect(x, count, to, buffer);
-        expect_sum((Sum){.x = x, .count = count, .to = to, .buffer = buffer});
-        return;
+    for (size_t at = 0; at < count; at += AT_ONCE) {
+        int part = part_of(count - at);
+        if (to == EVERYONE)
+            MPI_Iallreduce(MPI_IN_PLACE, x + at, part, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD,
+                           next_request());
+        else
+            MPI_Ireduce(world.rank == to ? MPI_IN_PLACE : x + at, x + at, part, MPI_FLOAT, MPI_SUM,
+                        to, MPI_COMM_WORLD, next_request());
     }
-    for (size_t at = 0; at < count; at += AT_ONCE)
-        MPI_Ireduce(world.rank == to ? MPI_IN_PLACE : x + at, x + at, part_of(count - at),
-                    MPI_FLOAT, MPI_SUM, to, MPI_COMM_WORLD, next_request());
 }
 
 /* Adds the received terms in the order of the processes. */
 static void add_up(const Sum *sum) {
-    bool all = sum->to == ALL;
+    bool all = sum->to == EVERYONE;
     if (!all && sum->to != world.rank) return;
     size_t begin = all ? begin_of(sum->count, world.rank) : 0;
     size_t count = (all ? begin_of(sum->count, world.rank + 1) : sum->count) - begin;
@@ -195,7 +182,7 @@ static void add_up(const Sum *sum) {
 
 /* Each process sends its part of an allreduce to the others. */
 static void exchange(const Sum *sum) {
-    for (int p = 0; p < world.size && sum->to == ALL; p++) {
+    for (int p = 0; p < world.size && sum->to == EVERYONE; p++) {
         size_t begin = begin_of(sum->count, p), count = begin_of(sum->count, p + 1) - begin;
         spread(sum->x + begin, count, p);
     }

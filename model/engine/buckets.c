@@ -5,8 +5,6 @@
 
 #include <assert.h>
 
-enum { EVERYONE = -1 };
-
 /* Contiguous gradients of one block (-1: of none) and one owner (EVERYONE). */
 typedef struct {
     size_t offset, size; /* in floats; offset as in Model.weights */
@@ -68,8 +66,7 @@ static bool make_buffers(Buckets *b, Error *err) {
     for (int i = 0; i < b->count; i++) {
         Bucket *bucket = &b->list[i];
         bucket->buffer = buffer;
-        if (bucket->owner == EVERYONE || bucket->owner == world_rank())
-            buffer += world_buffer_size(bucket->size, bucket->owner == EVERYONE);
+        buffer += world_buffer_size(bucket->size, bucket->owner);
     }
     return memory_alloc(&b->buffer, buffer, sizeof(float), "the processes", err);
 }
@@ -119,12 +116,9 @@ int buckets_number(const Buckets *b) {
 void buckets_send(const Buckets *b, int block) {
     for (int i = 0; i < b->count; i++) {
         const Bucket *bucket = &b->list[i];
-        if (bucket->block != block) continue;
-        float *gradients = b->gradients + bucket->offset, *buffer = b->buffer + bucket->buffer;
-        if (bucket->owner == EVERYONE)
-            world_allreduce_begin(gradients, bucket->size, buffer);
-        else
-            world_reduce_begin(gradients, bucket->size, bucket->owner, buffer);
+        if (bucket->block == block)
+            world_sum_begin(b->gradients + bucket->offset, bucket->size, bucket->owner,
+                            b->buffer + bucket->buffer);
     }
 }
 

@@ -100,7 +100,7 @@ static bool plan(Run **planned, Model *model, const RunOptions *options, Error *
     run->memory = (Memory){
         .weights = (model->weights_size + run->x.packed_size) * sizeof(float),
         .optimizer = options->training ? 3 * model->weights_size * sizeof(float) : 0,
-        .messages = sharing ? world_buffer_size(model->weights_size, true) * sizeof(float) : 0,
+        .messages = sharing ? world_buffer_size(model->weights_size, EVERYONE) * sizeof(float) : 0,
         .activations = (run->x.activations_size + tokens_of(run)) * sizeof(float) +
                        WINDOWS_AT_ONCE * sizeof(double),
         .threads = (size_t)options->threads * team_scratch(scratch_of(run)) * sizeof(float)};

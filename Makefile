@@ -79,7 +79,7 @@ LONG    = $(patsubst %,tests/test_%,programs faults resume properties training s
 TESTS   = $(LONG) $(filter-out $(LONG),$(patsubst %.c,%,$(wildcard tests/test_*.c)))
 SUPPORT = tests/support.o tests/system_posix.o $(patsubst %.c,%.o,$(filter-out %entry.c,$(wildcard tests/fuzz/*.c))) \
           model/kernels/isa_portable.o
-SCRIPTS = documents explain
+SCRIPTS = documents explain messages
 
 # The programs for the tests: unchanged, with a failing memory request, and with a clock that the test
 # drives.
@@ -186,6 +186,7 @@ $(SCRIPTS:%=$(BUILD)/test/tests/%.log): $(BUILD)/test/tests/%.log: $(BUILD)/test
 	@mkdir -p $(@D)
 	@if [ $* != explain ] || command -v python3 >/dev/null; then tests/$* $(BUILD)/test; \
 		else echo 'tests/$*: 0 passed, 1 skipped, without python3'; fi >$@ 2>&1; tail -n 1 $@
+$(BUILD)/test/tests/messages.log: $(TESTS:%=$(BUILD)/test/%.log)
 PLAIN = $(TESTS:%=$(BUILD)/test/%.log) $(SCRIPTS:%=$(BUILD)/test/tests/%.log)
 SAN   = $(TESTS:%=$(BUILD)/san/%.log)
 test: $(PLAIN) $(SAN)

@@ -149,16 +149,18 @@ static inline void expect_success(void) {
         expect_success(); \
     } while (0)
 
-/* Fails the test unless the last command was refused: nothing on stdout, and on stderr one line
- * that begins with the program's name and contains both texts. */
-static inline void expect_refusal(int status, const char *says, const char *also) {
+/* Fails the test unless the last command failed with this status: nothing on stdout, and on stderr
+ * one line that begins with the program's name and contains all the texts (see expect_error). */
+#define expect_failure(status, ...)                                     \
+    expect_failure_with(status, (const char *const[]){"", __VA_ARGS__}, \
+                        (int)(sizeof((const char *const[]){"", __VA_ARGS__}) / sizeof(char *)))
+static inline void expect_failure_with(int status, const char *const texts[], int count) {
     size_t name = strcspn(ran.command, " "), length = strlen(ran.err);
-    bool one_line = length > 0 && strchr(ran.err, '\n') == ran.err + length - 1;
-    bool named = strncmp(ran.err, ran.command, name) == 0 && strncmp(ran.err + name, ": ", 2) == 0;
-    if (ran.status != status || !one_line || !named || !strstr(ran.err, says) ||
-        !strstr(ran.err, also))
-        fail_msg("%s\nstatus %d, '%s'; expected %d, '%s', '%s'", ran.command, ran.status, ran.err,
-                 status, says, also);
+    if (ran.status != status || strncmp(ran.err, ran.command, name) != 0 ||
+        strncmp(ran.err + name, ": ", 2) != 0 || ran.err[length - 1] != '\n')
+        fail_msg("%s\nstatus %d, '%s'; expected %d", ran.command, ran.status, ran.err, status);
+    ran.err[length - 1] = 0;
+    expect_message(ran.err, length + 1, ran.command, texts, count);
     assert_string_equal(ran.out, "");
 }
 

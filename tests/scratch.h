@@ -1,5 +1,5 @@
 /* scratch.h - helpers for tests of files and texts: a directory that is removed after the program's
- * tests, memory that ends at an unreadable page, and checks of error messages. */
+ * tests, and memory that ends at an unreadable page. */
 #ifndef TRIL_SCRATCH_H
 #define TRIL_SCRATCH_H
 
@@ -101,19 +101,5 @@ static inline char *guarded(const void *bytes, size_t length) {
     if (!guard) guard = guard_memory(GUARDED);
     return memcpy(guard - length, bytes, length);
 }
-
-/* Fails the test unless the message is one line, fits, and contains each of the `count` words. */
-static inline void expect_sentence(const Error *err, const char *const words[], int count) {
-    size_t length = strlen(err->text);
-    assert_true(length > 0 && length < sizeof err->text);
-    if (strchr(err->text, '\n')) fail_msg("more than one line: %s", err->text);
-    for (int i = 0; i < count; i++)
-        if (!strstr(err->text, words[i])) fail_msg("no '%s' in: %s", words[i], err->text);
-}
-
-/* expect_sentence with the words as arguments. */
-#define expect_words(err, ...)                                  \
-    expect_sentence(&(err), (const char *const[]){__VA_ARGS__}, \
-                    (int)(sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)))
 
 #endif

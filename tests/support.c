@@ -8,6 +8,46 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { TESTS_MAX = 64 };
+
+static struct CMUnitTest tests[TESTS_MAX];
+static int lines[TESTS_MAX], test_count;
+const char *current_test = "set_up";
+
+void add_test(struct CMUnitTest test, int line) {
+    assert_true(test_count < TESTS_MAX);
+    int i = test_count++;
+    for (; i > 0 && lines[i - 1] > line; i--) {
+        tests[i] = tests[i - 1];
+        lines[i] = lines[i - 1];
+    }
+    tests[i] = test;
+    lines[i] = line;
+}
+
+int run_all_tests(int (*set_up)(void **state), int (*tear_down)(void **state)) {
+    return _cmocka_run_group_tests("tests", tests, (size_t)test_count, set_up, tear_down);
+}
+
+/* Appends to the file that TRIL_MESSAGES names: the test, the command, the message. */
+static void keep_message(const char *command, const char *message) {
+    const char *path = getenv("TRIL_MESSAGES");
+    FILE *file = path ? fopen(path, "a") : NULL;
+    if (!file) return;
+    fprintf(file, "%s\t%s%s%s\n", current_test, command, *command ? "\t" : "", message);
+    fclose(file);
+}
+
+void expect_message(const char *message, size_t size, const char *command,
+                    const char *const texts[], int count) {
+    size_t length = strlen(message);
+    if (length == 0 || length >= size || strchr(message, '\n'))
+        fail_msg("%s: not one line of a message: '%s'", command, message);
+    for (int i = 0; i < count; i++)
+        if (!strstr(message, texts[i])) fail_msg("%s: no '%s' in: %s", command, texts[i], message);
+    keep_message(command, message);
+}
+
 void assert_near_at(double a, double b, double tolerance, const char *file, int line) {
     if (fabs(a - b) <= tolerance) return; /* false for NaN */
     print_error("%.9g is not within %g of %.9g\n", a, tolerance, b);

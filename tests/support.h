@@ -1,4 +1,5 @@
-/* support.h - shared by tests: cmocka with its headers in order, small models, comparisons. */
+/* support.h - shared by tests: cmocka with its headers in order, the tests of a program,
+ * comparisons, error messages, small models. */
 #ifndef TRIL_SUPPORT_H
 #define TRIL_SUPPORT_H
 
@@ -27,6 +28,35 @@
     do {                                              \
         if (!(condition)) fail_msg("%s", (err).text); \
     } while (0)
+
+/* Defines a test of the program. They run in the order of their lines. */
+#define TEST(name)                                                            \
+    static void test_##name(void);                                            \
+    static void call_##name(void **state) {                                   \
+        (void)state;                                                          \
+        current_test = #name;                                                 \
+        test_##name();                                                        \
+    }                                                                         \
+    __attribute__((constructor)) static void add_##name(void) {               \
+        add_test((struct CMUnitTest)cmocka_unit_test(call_##name), __LINE__); \
+    }                                                                         \
+    static void test_##name(void)
+extern const char *current_test; /* its name */
+void add_test(struct CMUnitTest test, int line);
+
+/* Runs all tests of the program between the two functions, which may be NULL. Returns the result of
+ * main. */
+int run_all_tests(int (*set_up)(void **state), int (*tear_down)(void **state));
+
+/* Fails the test unless the message is one line that contains each of the texts: what differs from
+ * input to input, as files, places, values and options. tests/messages compares the wording. */
+#define expect_error(err, ...)                                                               \
+    expect_message((err).text, sizeof(err).text, "", (const char *const[]){"", __VA_ARGS__}, \
+                   (int)(sizeof((const char *const[]){"", __VA_ARGS__}) / sizeof(char *)))
+
+/* expect_error of a message with room for `size` bytes, which `command` printed, if not "". */
+void expect_message(const char *message, size_t size, const char *command,
+                    const char *const texts[], int count);
 
 /* Fails the test unless |a - b| <= tolerance. */
 #define assert_near(a, b, tolerance) assert_near_at(a, b, tolerance, __FILE__, __LINE__)

@@ -182,8 +182,7 @@ static float *scores_of(const float *q, const float *k, int T, int dk, double sc
 
 /* ---- the examples ---- */
 
-static void test_1_without_weights(void **state) {
-    (void)state;
+TEST(1_without_weights) {
     Golden x = golden("plain.x");
     Attention a = one_head(1, 6, 3, 3, 1);
     float *scores = scores_of(x.at, x.at, 6, 3, 1), *weights = weights_of(a, 0, x.at, x.at);
@@ -197,8 +196,7 @@ static void test_1_without_weights(void **state) {
     free(out);
 }
 
-static void test_2_query_key_value(void **state) {
-    (void)state;
+TEST(2_query_key_value) {
     Golden x = golden("plain.x");
     Qkv p = project_qkv(x.at, 6, "qkv", true, false);
     Attention a = one_head(1, 6, 2, 2, 1 / sqrt(2));
@@ -217,8 +215,7 @@ static void test_2_query_key_value(void **state) {
     free(out);
 }
 
-static void test_3_linear_layers(void **state) {
-    (void)state;
+TEST(3_linear_layers) {
     Golden x = golden("plain.x");
     Qkv p = project_qkv(x.at, 6, "linear", false, false);
     Attention a = one_head(1, 6, 2, 2, 1 / sqrt(2));
@@ -229,8 +226,7 @@ static void test_3_linear_layers(void **state) {
     free(out);
 }
 
-static void test_4_batch_and_heads(void **state) {
-    (void)state;
+TEST(4_batch_and_heads) {
     enum { B = 2, T = 3, C = 4, NH = 2 };
     Golden x = golden("batch.x");
     Attention plain = one_head(B, T, C, C, 1), single = one_head(B, T, C, C, 1 / sqrt(C));
@@ -261,8 +257,7 @@ static void test_4_batch_and_heads(void **state) {
     free(out);
 }
 
-static void test_5_three_wide(void **state) {
-    (void)state;
+TEST(5_three_wide) {
     Golden x = golden("plain.x");
     Qkv p = project_qkv(x.at, 6, "three", true, false);
     Attention a = one_head(1, 6, 3, 3, 1 / sqrt(3));
@@ -280,8 +275,7 @@ static void test_5_three_wide(void **state) {
 
 /* A running mean; a product with the tril matrix, each row divided by its sum; and attention with
  * all unmasked scores 0. */
-static void test_6_mean_three_ways(void **state) {
-    (void)state;
+TEST(6_mean_three_ways) {
     enum { B = 4, T = 8, C = 2 };
     Golden x = golden("mean.x");
     float *out = zeros(x.count), *nothing = zeros(x.count), tril[T * T] = {0};
@@ -310,8 +304,7 @@ static void test_6_mean_three_ways(void **state) {
     free(attended);
 }
 
-static void test_7_masked_head(void **state) {
-    (void)state;
+TEST(7_masked_head) {
     enum { B = 4, T = 8, hs = 16 };
     Golden x = golden("head.x");
     Qkv p = project_qkv(x.at, B * T, "head", false, false);
@@ -330,8 +323,7 @@ static void test_7_masked_head(void **state) {
     free(scaled);
 }
 
-static void test_8_wider_values(void **state) {
-    (void)state;
+TEST(8_wider_values) {
     Golden x = golden("wide.x");
     Qkv p = project_qkv(x.at, 6, "wide", true, false);
     Attention a = one_head(1, 6, 8, 12, 1 / sqrt(8));
@@ -442,8 +434,7 @@ static void check_formulas(int T, int dk, int dv, bool causal, double error) {
     free(naive.att);
 }
 
-static void test_formulas(void **state) {
-    (void)state;
+TEST(formulas) {
     for (int T = 1; T <= 60; T += T < 8 ? 1 : 13) check_formulas(T, 5, 19, true, 1e-5);
     check_formulas(LONGEST, 64, 33, true, 1e-5);
     check_formulas(LONGEST, 33, 64, false, 1e-5);
@@ -452,8 +443,7 @@ static void test_formulas(void **state) {
 
 /* The inputs are bfloat16 numbers, so only the attention weights and the gradients of the scores
  * are rounded: by at most 1 in 512, of values below 4. */
-static void test_formulas_in_bf16(void **state) {
-    (void)state;
+TEST(formulas_in_bf16) {
     const Products *tables[BF16_MAX], *float32 = kernels.products;
     int count = bf16_available(tables);
     for (int i = 0; i < count; i++) {
@@ -499,8 +489,7 @@ static void check_passes(int NH, int NKV, int dk, int dv) {
     for (int i = 0; i < COUNT(mine); i++) free(mine[i]);
 }
 
-static void test_passes(void **state) {
-    (void)state;
+TEST(passes) {
     check_passes(1, 1, 5, 3);
     check_passes(6, 2, 32, 32);
     check_passes(4, 4, 32, 32);
@@ -540,18 +529,5 @@ static int tear_down(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_1_without_weights),
-        cmocka_unit_test(test_2_query_key_value),
-        cmocka_unit_test(test_3_linear_layers),
-        cmocka_unit_test(test_4_batch_and_heads),
-        cmocka_unit_test(test_5_three_wide),
-        cmocka_unit_test(test_6_mean_three_ways),
-        cmocka_unit_test(test_7_masked_head),
-        cmocka_unit_test(test_8_wider_values),
-        cmocka_unit_test(test_formulas),
-        cmocka_unit_test(test_formulas_in_bf16),
-        cmocka_unit_test(test_passes),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return run_all_tests(set_up, tear_down);
 }

@@ -26,8 +26,7 @@ static char *pattern(size_t length) {
 
 /* ---- errors ---- */
 
-static void test_fail(void **state) {
-    (void)state;
+TEST(fail) {
     Error err[2];
     memset(err, 'x', sizeof err);
     assert_false(fail(err, "%s: %d of %.1f", "name", 3, 4.5));
@@ -44,8 +43,7 @@ static void test_fail(void **state) {
 
 /* Names may come from files. A message is one line, printable on a terminal, cut between
  * characters. */
-static void test_hostile_message(void **state) {
-    (void)state;
+TEST(hostile_message) {
     Error err;
     fail(&err, "%s: cannot be opened",
          "a\033]0;title\007\nfake\xC2\x9B"
@@ -82,8 +80,7 @@ static void expect_read(const char *path, const char *expected, size_t expected_
 static const size_t sizes[] = {0, 1, 1000, 65535, 65536, 65537, 131072, 131073, 300000};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
-static void test_read_regular(void **state) {
-    (void)state;
+TEST(read_regular) {
     char *bytes = pattern(300000);
     for (int i = 0; i < SIZES; i++)
         expect_read(scratch_put("regular", bytes, sizes[i]), bytes, sizes[i]);
@@ -111,8 +108,7 @@ static Process write_pipe(const char *path, const char *bytes, size_t length) {
 }
 
 /* A pipe does not know its size and delivers its bytes in pieces. */
-static void test_read_pipe(void **state) {
-    (void)state;
+TEST(read_pipe) {
     skip_without(NAMED_PIPES);
     char *bytes = pattern(300000);
     const char *path = scratch("pipe");
@@ -131,26 +127,24 @@ static void expect_unread(const char *path, const char *word) {
     Error err;
     assert_false(file_read(path, &bytes, &length, &err));
     assert_null(bytes);
-    expect_words(err, path, word);
+    expect_error(err, path, word);
 }
 
-static void test_read_refused(void **state) {
-    (void)state;
+TEST(read_refused) {
     expect_unread(scratch("missing"), "cannot be opened: No such file");
     expect_unread(scratch("."), "is a directory");
     expect_unread(scratch("regular/below"),
                   system_lacks(PATH_REASONS) ? "cannot be opened" : "Not a directory");
 }
 
-static void test_read_device(void **state) {
-    (void)state;
+TEST(read_device) {
     File file;
     Error err;
     skip_without(DEVICE_FILES);
     expect_unread("/dev/null", "is a device");
     expect_unread("/dev/zero", "is a device"); /* endless */
     assert_false(file_open(&file, "/dev/null", &err));
-    expect_words(err, "/dev/null", "is a device");
+    expect_error(err, "/dev/null", "is a device");
 }
 
 /* Reads a file and a pipe in pieces. Their length is known at the start. */
@@ -166,13 +160,12 @@ static void expect_pieces(const char *path, const char *expected, size_t length)
         assert_memory_equal(piece, expected + at, count);
     }
     assert_false(file_take(&file, piece, 1, &err));
-    expect_words(err, path, "it ends too early");
+    expect_error(err, path, "it ends too early");
     file_close(&file);
     free(piece);
 }
 
-static void test_read_pieces(void **state) {
-    (void)state;
+TEST(read_pieces) {
     char *bytes = pattern(300000);
     const char *pipe = scratch("pieces");
     bool pipes = !system_lacks(NAMED_PIPES);
@@ -191,20 +184,18 @@ static void test_read_pieces(void **state) {
     Error err;
     for (int i = 0; i < 2; i++) {
         assert_false(file_open(&file, scratch(bad[i][0]), &err));
-        expect_words(err, bad[i][1]);
+        expect_error(err, bad[i][1]);
     }
 }
 
 /* On Linux a process's memory can be opened, but not read at address 0. */
-static void test_read_broken(void **state) {
-    (void)state;
+TEST(read_broken) {
     skip_without(DEVICE_FILES);
     if (access("/proc/self/mem", R_OK) != 0) skip();
     expect_unread("/proc/self/mem", "cannot be read: ");
 }
 
-static void test_read_forbidden(void **state) {
-    (void)state;
+TEST(read_forbidden) {
     skip_without(FILE_RIGHTS);
     const char *path = scratch_put("forbidden", "secret", 6);
     set_rights(path, 0);
@@ -218,8 +209,7 @@ static void expect_written(const char *name, const FilePart *parts, size_t count
     assert_ok(file_write(scratch(name), parts, count, &err), err);
 }
 
-static void test_write(void **state) {
-    (void)state;
+TEST(write) {
     char *bytes = pattern(300000);
     const FilePart parts[] = {{"head", 4}, {bytes, 0}, {NULL, 0}, {bytes, 300000}, {"\0end", 4}};
     char *expected = malloc(300008);
@@ -239,8 +229,7 @@ static void test_write(void **state) {
 }
 
 /* A process that has the old file open keeps all of it: file_write does not write in place. */
-static void test_write_replaces(void **state) {
-    (void)state;
+TEST(write_replaces) {
     skip_without(OPEN_REPLACED);
     char found[16] = {0};
     int old = filesystem_open(scratch_put("replaced", "old text", 8), OPEN_READ);
@@ -255,11 +244,10 @@ static void test_write_replaces(void **state) {
 static void expect_unwritten(const char *name, const void *bytes, size_t length, const char *word) {
     Error err;
     assert_false(file_write(scratch(name), &(FilePart){bytes, length}, 1, &err));
-    expect_words(err, scratch(name), word);
+    expect_error(err, scratch(name), word);
 }
 
-static void test_write_refused(void **state) {
-    (void)state;
+TEST(write_refused) {
     expect_unwritten("nowhere/file", "new", 3, "No such file or directory");
     assert_false(scratch_has("nowhere"));
     make_folder(scratch("folder"));
@@ -268,8 +256,7 @@ static void test_write_refused(void **state) {
     assert_false(scratch_has_temporary("."));
 }
 
-static void test_write_forbidden(void **state) {
-    (void)state;
+TEST(write_forbidden) {
     skip_without(FILE_RIGHTS);
     make_folder(scratch("closed"));
     scratch_put("closed/file", "old", 3);
@@ -281,8 +268,7 @@ static void test_write_forbidden(void **state) {
 }
 
 /* Simulates a full disk: files may not grow beyond 4096 bytes. The partial file is removed. */
-static void test_write_full(void **state) {
-    (void)state;
+TEST(write_full) {
     skip_without(SIZE_LIMITS);
     char *bytes = pattern(100000);
     Error err;
@@ -293,7 +279,7 @@ static void test_write_full(void **state) {
     end_file_size_limit();
     assert_false(ok);
     assert_true(fits);
-    expect_words(err, scratch("full"), "cannot be written: File too large");
+    expect_error(err, scratch("full"), "cannot be written: File too large");
     scratch_expect("full", "old", 3);
     assert_false(scratch_has_temporary("."));
     scratch_expect("fits", bytes, 4096);
@@ -314,8 +300,7 @@ static int write_and_give_up(void *bytes) {
 }
 
 /* A signal ends the program while it writes. The system sends one when a file may not grow. */
-static void test_write_abandoned(void **state) {
-    (void)state;
+TEST(write_abandoned) {
     skip_without(SIZE_LIMITS);
     char *bytes = pattern(100000);
     scratch_put("given_up", "old", 3);
@@ -327,8 +312,7 @@ static void test_write_abandoned(void **state) {
 
 /* ---- directories ---- */
 
-static void test_make_parent(void **state) {
-    (void)state;
+TEST(make_parent) {
     Error err;
     for (int again = 0; again < 2; again++)
         assert_ok(file_make_parent(scratch("one/two/three/file"), NULL, NULL, &err), err);
@@ -345,34 +329,31 @@ static void test_make_parent(void **state) {
 }
 
 /* A file in the place of a directory, directly above or higher up. */
-static void test_make_parent_blocked(void **state) {
-    (void)state;
+TEST(make_parent_blocked) {
     Error err;
     scratch_put("block", "x", 1);
     assert_false(file_make_parent(scratch("block/two/file"), NULL, NULL, &err));
-    expect_words(err, scratch("block"));
+    expect_error(err, scratch("block"));
     err.text[0] = 0;
     if (file_make_parent(scratch("block/file"), NULL, NULL, &err))
         fail_msg("a file passes for a directory");
-    expect_words(err, scratch("block"));
+    expect_error(err, scratch("block"));
     scratch_expect("block", "x", 1);
 }
 
-static void test_make_parent_forbidden(void **state) {
-    (void)state;
+TEST(make_parent_forbidden) {
     skip_without(FILE_RIGHTS);
     Error err;
     make_folder(scratch("locked"));
     set_rights(scratch("locked"), 0555);
     assert_false(file_make_parent(scratch("locked/two/file"), NULL, NULL, &err));
-    expect_words(err, scratch("locked/two"), "Permission denied");
+    expect_error(err, scratch("locked/two"), "Permission denied");
 }
 
 /* ---- memory ---- */
 
 /* Memory is zeroed even if the allocator reuses a block. */
-static void test_memory(void **state) {
-    (void)state;
+TEST(memory) {
     static const size_t counts[] = {0, 1, 7, 8, 9, 63, 64, 65, 1000, 4096, 300000};
     Error err;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
@@ -391,8 +372,7 @@ static void test_memory(void **state) {
 }
 
 /* Sizes that overflow, and sizes that do not but exceed any machine. */
-static void test_memory_refused(void **state) {
-    (void)state;
+TEST(memory_refused) {
     static const size_t products[][2] = {
         {SIZE_MAX, 2},        {SIZE_MAX / 2 + 1, 2},   {SIZE_MAX / 4 + 2, 4},  {2, SIZE_MAX},
         {SIZE_MAX, SIZE_MAX}, {SIZE_MAX, 1},           {SIZE_MAX - 1, 1},      {SIZE_MAX - 63, 1},
@@ -404,7 +384,7 @@ static void test_memory_refused(void **state) {
         if (memory_alloc(&block, products[i][0], products[i][1], "the weights", &err))
             fail_msg("%zu times %zu bytes are granted", products[i][0], products[i][1]);
         assert_null(block);
-        expect_words(err, "not enough memory for the weights", "MiB");
+        expect_error(err, "not enough memory for the weights", "MiB");
     }
 }
 
@@ -417,8 +397,7 @@ static uint64_t digest_bytes(const void *bytes, size_t length) {
 }
 
 /* The two values were computed from the definition in another language. */
-static void test_digest(void **state) {
-    (void)state;
+TEST(digest) {
     enum { LENGTH = 100 };
     unsigned char bytes[LENGTH];
     for (int i = 0; i < LENGTH; i++) bytes[i] = (unsigned char)i;
@@ -482,8 +461,7 @@ static void check_numbers(void) {
 }
 
 /* Numbers in files are the same whatever locale a program has set. */
-static void test_numbers(void **state) {
-    (void)state;
+TEST(numbers) {
     static const char *const points[][2] = {{",", ""}, {"<U066B>", "-f UTF-8"}};
     check_numbers();
     for (int i = 0; i < 2; i++) {
@@ -493,29 +471,5 @@ static void test_numbers(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fail),
-        cmocka_unit_test(test_hostile_message),
-        cmocka_unit_test(test_read_regular),
-        cmocka_unit_test(test_read_pipe),
-        cmocka_unit_test(test_read_refused),
-        cmocka_unit_test(test_read_device),
-        cmocka_unit_test(test_read_pieces),
-        cmocka_unit_test(test_read_broken),
-        cmocka_unit_test(test_read_forbidden),
-        cmocka_unit_test(test_write),
-        cmocka_unit_test(test_write_replaces),
-        cmocka_unit_test(test_write_refused),
-        cmocka_unit_test(test_write_forbidden),
-        cmocka_unit_test(test_write_full),
-        cmocka_unit_test(test_write_abandoned),
-        cmocka_unit_test(test_make_parent),
-        cmocka_unit_test(test_make_parent_blocked),
-        cmocka_unit_test(test_make_parent_forbidden),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_memory_refused),
-        cmocka_unit_test(test_digest),
-        cmocka_unit_test(test_numbers),
-    };
-    return cmocka_run_group_tests(tests, scratch_open, scratch_close);
+    return run_all_tests(scratch_open, scratch_close);
 }

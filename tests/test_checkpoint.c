@@ -140,8 +140,7 @@ static size_t quote(char *to, const char *text) {
 
 /* ---- round trip ---- */
 
-static void test_round_trip(void **state) {
-    (void)state;
+TEST(round_trip) {
     for (int i = 0; kind_name(i); i++) {
         Error err;
         Model model;
@@ -171,8 +170,7 @@ static void test_round_trip(void **state) {
 }
 
 /* A run's checkpoint has moments. A model that is saved without them has none. */
-static void test_round_trip_of_a_run(void **state) {
-    (void)state;
+TEST(round_trip_of_a_run) {
     for (int i = 0; kind_name(i); i++) {
         Error err;
         Model model;
@@ -237,8 +235,7 @@ static const char metadata[] =
     "'controls':'\\u0008\\u000c\\u000a\\u000d\\u0009\\u0001\\u0002\\u001f\\u007f/\\u0000after','digest':'";
 
 /* The file by hand: prefix, header as literal text, data end to end. */
-static void test_published_format(void **state) {
-    (void)state;
+TEST(published_format) {
     Model model;
     char *bytes, expected[1000];
     size_t length, header = 0, offset = 0, count = quote(expected, metadata);
@@ -275,8 +272,7 @@ static void test_published_format(void **state) {
     model_free(&model);
 }
 
-static void test_any_order(void **state) {
-    (void)state;
+TEST(any_order) {
     enum { END = COUNT(gpt_tensors) - 1 };
     Error err;
     Model model;
@@ -300,8 +296,7 @@ static void test_any_order(void **state) {
 }
 
 /* A stored file of every version loads and writes the same text. */
-static void test_versions(void **state) {
-    (void)state;
+TEST(versions) {
     static const char written[] = ":\n     hathe  it cut, the bet mit oan a gat youeaks a . Hadn";
     for (int version = 2; version <= 3; version++) {
         char name[64], one[4], text[sizeof written] = "", tril[] = {(char)('0' + version), 0};
@@ -329,8 +324,7 @@ static void test_versions(void **state) {
 
 /* ---- a good file, changed ---- */
 
-static void test_cuts(void **state) {
-    (void)state;
+TEST(cuts) {
     Model model;
     char *bytes;
     size_t length;
@@ -346,8 +340,7 @@ static void test_cuts(void **state) {
 
 /* Changes each byte in three ways. No such file loads, whether a letter of a note or a bit of a
  * weight changed. */
-static void test_flips(void **state) {
-    (void)state;
+TEST(flips) {
     Model model;
     char *bytes;
     size_t length;
@@ -469,8 +462,7 @@ static void check_edits(const char *kind, const Edit *list, int count) {
     model_free(&model);
 }
 
-static void test_edits(void **state) {
-    (void)state;
+TEST(edits) {
     check_edits("gpt", edits, COUNT(edits));
     check_edits("shared heads", shared_edits, COUNT(shared_edits));
 }
@@ -479,8 +471,7 @@ static void test_edits(void **state) {
 
 /* A number that is not finite, at the beginning or end of each tensor of each set. The message
  * names the tensor. */
-static void test_not_finite(void **state) {
-    (void)state;
+TEST(not_finite) {
     static const char *const sets[] = {"", "first_moment.", "second_moment."};
     const float worst[] = {NAN, INFINITY, -INFINITY};
     Error err;
@@ -521,8 +512,7 @@ static void test_not_finite(void **state) {
 
 /* A sparse file larger than the machine's memory, refused for its header. Passes only if the rest
  * is not read. */
-static void test_large_liars(void **state) {
-    (void)state;
+TEST(large_liars) {
     static const struct {
         const char *header, *says;
         uint64_t prefix; /* 0: the header's length */
@@ -556,8 +546,7 @@ static void test_large_liars(void **state) {
 
 /* ---- unreadable and unwritable paths ---- */
 
-static void test_bad_places(void **state) {
-    (void)state;
+TEST(bad_places) {
     Model model;
     build(&model, "bigram", 1);
     sweep();
@@ -577,8 +566,7 @@ static void test_bad_places(void **state) {
     model_free(&model);
 }
 
-static void test_forbidden_place(void **state) {
-    (void)state;
+TEST(forbidden_place) {
     skip_without(FILE_RIGHTS);
     Model model;
     build(&model, "bigram", 1);
@@ -590,8 +578,7 @@ static void test_forbidden_place(void **state) {
 }
 
 /* The disk becomes full while writing: the old file stays, the temporary file is removed. */
-static void test_full_disk(void **state) {
-    (void)state;
+TEST(full_disk) {
     Error err;
     Model model;
     skip_without(SIZE_LIMITS);
@@ -611,20 +598,5 @@ static void test_full_disk(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_round_trip_of_a_run),
-        cmocka_unit_test(test_published_format),
-        cmocka_unit_test(test_any_order),
-        cmocka_unit_test(test_versions),
-        cmocka_unit_test(test_cuts),
-        cmocka_unit_test(test_flips),
-        cmocka_unit_test(test_edits),
-        cmocka_unit_test(test_not_finite),
-        cmocka_unit_test(test_large_liars),
-        cmocka_unit_test(test_bad_places),
-        cmocka_unit_test(test_forbidden_place),
-        cmocka_unit_test(test_full_disk),
-    };
-    return cmocka_run_group_tests(tests, set_up, scratch_close);
+    return run_all_tests(set_up, scratch_close);
 }

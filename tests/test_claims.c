@@ -31,7 +31,7 @@ static Claims *claim(const char *const names[], int count) {
 static void expect_refused(Claims *claims, const char *says, const char *also) {
     err = (Error){0};
     assert_false(claims_settle(claims, &err));
-    expect_words(err, says, also);
+    expect_error(err, says, also);
     claims_close(claims);
 }
 
@@ -45,8 +45,7 @@ static int entries(const char *name) {
 }
 
 /* Trying names leaves no files, and removes created folders that stay empty. */
-static void test_tried(void **state) {
-    (void)state;
+TEST(tried) {
     make_folder(scratch("plain"));
     Claims *claims = CLAIM("plain/a", "plain/deep/er/b");
     assert_ok(claims_settle(claims, &err), err);
@@ -62,8 +61,7 @@ static void test_tried(void **state) {
     assert_int_equal(entries("plain/deep"), 1);
 }
 
-static void test_equal(void **state) {
-    (void)state;
+TEST(equal) {
     make_folder(scratch("e"));
     scratch_put("e/there", "text", 4);
     make_hard_link(scratch("e/there"), scratch("e/hard"));
@@ -82,8 +80,7 @@ static void test_equal(void **state) {
 }
 
 /* The same through symbolic links. */
-static void test_equal_by_links(void **state) {
-    (void)state;
+TEST(equal_by_links) {
     skip_without(SYMBOLIC_LINKS);
     make_folder(scratch("by"));
     scratch_put("by/there", "text", 4);
@@ -97,8 +94,7 @@ static void test_equal_by_links(void **state) {
     scratch_expect("by/there", "text", 4);
 }
 
-static void test_other_kinds(void **state) {
-    (void)state;
+TEST(other_kinds) {
     Claims *claims;
     const bool pipes = !system_lacks(NAMED_PIPES), links = !system_lacks(SYMBOLIC_LINKS);
     make_folder(scratch("k"));
@@ -124,7 +120,7 @@ static void test_other_kinds(void **state) {
     assert_int_equal(entries("k"), 2 + pipes + links);
     assert_ok(claims_open(&claims, &err), err);
     assert_false(claims_write(claims, "the log", "", &err));
-    expect_words(err, "empty name", "the log");
+    expect_error(err, "empty name", "the log");
     claims_close(claims);
 }
 
@@ -163,8 +159,7 @@ static Process hold(int (*task)(void *context), const char *name, int *alive) {
     return child;
 }
 
-static void test_locks(void **state) {
-    (void)state;
+TEST(locks) {
     char number[32];
     int alive;
     skip_without(FORKING);
@@ -198,8 +193,7 @@ static int settle(void *name) {
 
 /* A folder that was moved or removed is recreated before a write, unless another program now writes
  * there. */
-static void test_held(void **state) {
-    (void)state;
+TEST(held) {
     int alive;
     skip_without(FORKING);
     make_folder(scratch("h"));
@@ -215,7 +209,7 @@ static void test_held(void **state) {
     make_folder(scratch("h"));
     Process child = hold(hold_until_told, "h/a", &alive);
     assert_false(claims_hold(claims, &err));
-    expect_words(err, "h/a: ", "is writing");
+    expect_error(err, "h/a: ", "is writing");
     kill_process(child);
     assert_int_equal(end_of_process(child), KILLED);
     close(alive);
@@ -229,8 +223,7 @@ static void test_held(void **state) {
 
 /* Removes files that a killed program left. Keeps files that a person claimed, that are being
  * written, or that have other names. */
-static void test_abandoned(void **state) {
-    (void)state;
+TEST(abandoned) {
     static const char *const others[] = {"t/.tril-0123456789abcde.tmp", "t/model.tmp",
                                          "t/.tril-0123456789abcdeg.tmp"};
     make_folder(scratch("t"));
@@ -241,7 +234,7 @@ static void test_abandoned(void **state) {
     for (int i = 0; i < 2; i++) { /* such a name can be neither read nor written */
         assert_ok(claims_open(&claims, &err), err);
         assert_false(claims_read(claims, "the text", scratch(own[i]), &err));
-        expect_words(err, own[i], "only for locks and temporary files");
+        expect_error(err, own[i], "only for locks and temporary files");
         assert_false(claims_write(claims, "the text", scratch(own[i]), &err));
         claims_close(claims);
     }
@@ -272,8 +265,7 @@ static int write_until_told(void *context) {
 }
 
 /* Keeps a temporary file that another process is writing. */
-static void test_in_use(void **state) {
-    (void)state;
+TEST(in_use) {
     int alive;
     skip_without(FORKING);
     Process child = hold(write_until_told, ABANDONED, &alive);
@@ -286,8 +278,7 @@ static void test_in_use(void **state) {
 }
 
 /* Whatever exists under a temporary name, no link is followed and no file is truncated. */
-static void test_written(void **state) {
-    (void)state;
+TEST(written) {
     FilePart part = {"new", 3};
     skip_without(SYMBOLIC_LINKS);
     make_folder(scratch("w"));
@@ -305,8 +296,7 @@ static void test_written(void **state) {
 
 /* ---- moving files aside ---- */
 
-static void test_set_aside(void **state) {
-    (void)state;
+TEST(set_aside) {
     char where[SCRATCH_PATH], paths[3][SCRATCH_PATH];
     make_folder(scratch("s"));
     make_folder(scratch("s/earlier-1"));
@@ -335,8 +325,7 @@ static void test_set_aside(void **state) {
 }
 
 /* If one file cannot be moved, all stay. */
-static void test_moved_back(void **state) {
-    (void)state;
+TEST(moved_back) {
     char where[SCRATCH_PATH], first[SCRATCH_PATH], second[SCRATCH_PATH];
     make_folder(scratch("u"));
     scratch_put("u/a", "a", 1);
@@ -348,20 +337,12 @@ static void test_moved_back(void **state) {
     assert_ok(claims_settle(claims, &err), err);
     assert_int_equal(remove(second), 0); /* removed by another program */
     assert_false(claims_set_aside(claims, list, 2, where, sizeof where, &err));
-    expect_words(err, "u/b: cannot be moved");
+    expect_error(err, "u/b: cannot be moved");
     claims_close(claims);
     scratch_expect("u/a", "a", 1);
     assert_false(scratch_has("u/earlier-1"));
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tried),          cmocka_unit_test(test_equal),
-        cmocka_unit_test(test_equal_by_links), cmocka_unit_test(test_other_kinds),
-        cmocka_unit_test(test_locks),          cmocka_unit_test(test_held),
-        cmocka_unit_test(test_abandoned),      cmocka_unit_test(test_in_use),
-        cmocka_unit_test(test_written),        cmocka_unit_test(test_set_aside),
-        cmocka_unit_test(test_moved_back),
-    };
-    return cmocka_run_group_tests(tests, scratch_open, scratch_close);
+    return run_all_tests(scratch_open, scratch_close);
 }

@@ -47,8 +47,7 @@ static Schedule schedule_of(const char *path) {
 
 /* The whole program takes the given time on any machine. The schedule ends with it, and each tenth
  * has an evaluation. */
-static void test_time(void **state) {
-    (void)state;
+TEST(time) {
     static const struct {
         double tick, time;
     } machines[] = {{2.5e-5, 1}, {2e-4, 4}, {2e-3, 20}, {2e-2, 200}, {0.2, 2000}};
@@ -76,8 +75,7 @@ static void test_time(void **state) {
 }
 
 /* Resuming accepts more time and refuses less. */
-static void test_more_time(void **state) {
-    (void)state;
+TEST(more_time) {
     run_clocked(0.01, "", "train " TINY_SIZES "-e 0 --patience 1 -t 30 -o @more/m " PLAY);
     expect_success();
     int before = schedule_of(scratch("more/m.csv")).steps;
@@ -106,8 +104,7 @@ static void test_more_time(void **state) {
 }
 
 /* The command that trains further does so, also where the epochs ended the training. */
-static void test_further(void **state) {
-    (void)state;
+TEST(further) {
     run_clocked(1e-3, "", "train " TINY_SIZES "-e 1 --patience 1 -t 60 -o @further/m " PLAY);
     expect_success();
     int before = schedule_of(scratch("further/m.csv")).steps;
@@ -141,8 +138,7 @@ static void check_plan(double tick, const char *text, int layers, int width) {
 
 /* A plan chooses sizes by the characters that a machine can train in the time: it times a step at
  * three readings. A text that is seen often has larger sizes. library/sizes.c has the sizes. */
-static void test_sizes(void **state) {
-    (void)state;
+TEST(sizes) {
     skip_without(SIGNALS);
     enum { LONG = 300000 };
     char *text = malloc(LONG);
@@ -164,8 +160,7 @@ static void test_sizes(void **state) {
 }
 
 /* A plan keeps requested sizes. */
-static void test_plan(void **state) {
-    (void)state;
+TEST(plan) {
     skip_without(SIGNALS);
     run_clocked(0.01, "", "train --precision f32 -t 2 -w 24 -l 1 -b 3 -d 0.05 -o @plan/m " PLAY);
     expect_success();
@@ -191,7 +186,7 @@ static void test_plan(void **state) {
     expect_success();
     assert_null(strstr(ran.out, "in 2 s:"));
     run("train -t 2 -w 24 -H 5 -o @plan/m " PLAY);
-    expect_refusal(2, "24", "5");
+    expect_failure(2, "24", "5");
     run_clocked(0.01, "",
                 "train --precision f32 -t 2 -w 24 -l 1 -b 3 -d 0.05 --val 0.5 -o @half/m " PLAY);
     expect_success();
@@ -199,8 +194,7 @@ static void test_plan(void **state) {
 }
 
 /* An open context is not longer than that of a teacher. */
-static void test_taught(void **state) {
-    (void)state;
+TEST(taught) {
     skip_without(SIGNALS);
     must_run("train -q -m bigram -c 16 -b 4 -s 4 -o @teacher/b.safetensors " PLAY);
     run_clocked(
@@ -211,8 +205,7 @@ static void test_taught(void **state) {
 }
 
 /* Windows do not grow where the text is seen often, also if all sizes are given. */
-static void test_windows(void **state) {
-    (void)state;
+TEST(windows) {
     skip_without(SIGNALS);
     static const char sizes[] = "-m modern -l 1 -w 8 -H 2 -c 256 -b 4 -j 1 -d 0 -e 0 --patience 1";
     run_clocked(0.01, " 2@1 2@1.1", "train %s -t 5 -o @seldom/m " PLAY, sizes);
@@ -226,8 +219,7 @@ static void test_windows(void **state) {
 
 /* By time, too, a text is repeated only as often as is known to help, and a training ends early
  * when the loss stops falling. */
-static void test_enough(void **state) {
-    (void)state;
+TEST(enough) {
     skip_without(SIGNALS);
     char text[1000];
     for (size_t i = 0; i < sizeof text; i++) text[i] = "abcdefgh"[random_bits(5, i) >> 61];
@@ -266,8 +258,7 @@ static double cooling_note(const char *key) {
 
 /* A training whose rates fall early, and that is interrupted meanwhile, goes on until they are 0.
  */
-static void test_cooling(void **state) {
-    (void)state;
+TEST(cooling) {
     skip_without(SIGNALS);
     char text[400];
     for (size_t i = 0; i < sizeof text; i++) text[i] = "abcdefgh"[random_bits(5, i) >> 61];
@@ -307,8 +298,7 @@ static void check_saved(double tick, double every, double end) {
 }
 
 /* On any machine, killed at any time. */
-static void test_saving(void **state) {
-    (void)state;
+TEST(saving) {
     static const double ticks[] = {2e-3, 2e-2, 0.2};
     for (int i = 0; i < 3; i++)
         for (int moment = 0; moment < 6; moment++)
@@ -316,12 +306,5 @@ static void test_saving(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_time),    cmocka_unit_test(test_more_time),
-        cmocka_unit_test(test_sizes),   cmocka_unit_test(test_plan),
-        cmocka_unit_test(test_enough),  cmocka_unit_test(test_saving),
-        cmocka_unit_test(test_further), cmocka_unit_test(test_taught),
-        cmocka_unit_test(test_windows), cmocka_unit_test(test_cooling),
-    };
-    return cmocka_run_group_tests(tests, scratch_open, command_close);
+    return run_all_tests(scratch_open, command_close);
 }

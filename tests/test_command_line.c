@@ -38,8 +38,7 @@ static TrilOptions new_training(const char *line) {
 }
 
 /* Only what was given is set. */
-static void test_nothing(void **state) {
-    (void)state;
+TEST(nothing) {
     const Arguments a = asked("-w 48 --patience 0");
     for (int i = 0; tril_option(i); i++) {
         const char *name = tril_option(i)->name;
@@ -57,16 +56,14 @@ static void test_nothing(void **state) {
 }
 
 /* Any number is a seed. */
-static void test_seeds(void **state) {
-    (void)state;
+TEST(seeds) {
     assert_true(new_training("--seed 0").seed == 0);
     assert_true(new_training("--seed 18446744073709551615").seed == UINT64_MAX);
     assert_true(new_training("").seed == 1337);
 }
 
 /* The command line takes precedence over the preset, in any order. */
-static void test_presets(void **state) {
-    (void)state;
+TEST(presets) {
     static const char *const lines[] = {"--preset nanogpt-cpu -w 64", "-w 64 --preset nanogpt-cpu"};
     for (int i = 0; i < 2; i++) {
         const TrilOptions o = new_training(lines[i]);
@@ -83,8 +80,7 @@ static void test_presets(void **state) {
 }
 
 /* Each value, and being unset, is written as it is read. */
-static void test_table(void **state) {
-    (void)state;
+TEST(table) {
     static const char *const values[] = {[TRIL_WHOLE] = "3",
                                          [TRIL_REAL] = "0.3",
                                          [TRIL_TIME] = "90.5",
@@ -126,8 +122,7 @@ static void test_table(void **state) {
 
 /* The budget of this command line replaces that of the state. With --continue the longer one
  * counts. */
-static void test_budgets(void **state) {
-    (void)state;
+TEST(budgets) {
     static const struct {
         const char *before, *now;
         double steps, time; /* 0: unset */
@@ -159,8 +154,7 @@ static void test_budgets(void **state) {
 }
 
 /* The other options of this command line replace those of the state, or cannot. */
-static void test_resume(void **state) {
-    (void)state;
+TEST(resume) {
     static const char *const fixed[][3] = {
         {"-m gpt", "--model=modern", "--model=gpt"},
         {"-w 64", "--width=128", "--width=64"},
@@ -179,12 +173,11 @@ static void test_resume(void **state) {
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
         a = asked(fixed[i][0]);
         assert_false(command_line_resume(&a, &before, false, &now, &err));
-        expect_words(err, fixed[i][1], fixed[i][2]);
+        expect_error(err, fixed[i][1], fixed[i][2]);
     }
 }
 
-static void test_refusals(void **state) {
-    (void)state;
+TEST(refusals) {
     static const char *const lines[][2] = {
         {"-s 3 -t 4", "take one"},
         {"more", "one text FILE is expected, not 2"},
@@ -198,14 +191,13 @@ static void test_refusals(void **state) {
     Arguments a;
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         if (read_line(&a, lines[i][0])) fail_msg("%s is taken", lines[i][0]);
-        expect_words(err, lines[i][1]);
+        expect_error(err, lines[i][1]);
     }
     assert_true(read_line(&a, "more --help") && a.help); /* which takes precedence */
 }
 
 /* The rungs of a training, and their files. */
-static void test_rungs(void **state) {
-    (void)state;
+TEST(rungs) {
     const Arguments a = asked("-o there/x.safetensors --log l.csv");
     Files *files;
     assert_ok(files_name(&files, &a, "head", false, &err), err);
@@ -231,11 +223,5 @@ static void test_rungs(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing),  cmocka_unit_test(test_seeds),
-        cmocka_unit_test(test_presets),  cmocka_unit_test(test_table),
-        cmocka_unit_test(test_budgets),  cmocka_unit_test(test_resume),
-        cmocka_unit_test(test_refusals), cmocka_unit_test(test_rungs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all_tests(NULL, NULL);
 }

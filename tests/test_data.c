@@ -30,8 +30,7 @@ static void expect_codes(const Vocab *vocab, const uint32_t *codes, int count) {
     assert_int_equal(vocab_id(vocab, 0x10FFFF), -1);
 }
 
-static void test_vocab_build(void **state) {
-    (void)state;
+TEST(vocab_build) {
     static const char chinese[] = "\xE5\xA4\xA9\xE5\x9C\xB0\xE7\x8E\x84\xE9\xBB\x84\xEF\xBC\x8C"
                                   "\xE5\xA4\xA9\n\xF0\x9F\x98\x80 ok\xE5\x9C\xB0";
     static const uint32_t sorted[] = {'\n',   ' ',    'k',    'o',    0x5730,
@@ -53,8 +52,7 @@ static void test_vocab_build(void **state) {
     vocab_free(&vocab);
 }
 
-static void test_vocab_bytes(void **state) {
-    (void)state;
+TEST(vocab_bytes) {
     Vocab vocab;
     Error err;
     assert_ok(vocab_build(&vocab, "text", NULL, 5, true, &err), err);
@@ -71,8 +69,7 @@ static void test_vocab_bytes(void **state) {
 }
 
 /* The message gives the byte offset, not the character, and suggests --bytes. */
-static void test_vocab_build_invalid(void **state) {
-    (void)state;
+TEST(vocab_build_invalid) {
     static const struct {
         const char *text, *place, *byte;
     } cases[] = {{"\xFFz", "offset 0 ", "0xFF"},
@@ -87,7 +84,7 @@ static void test_vocab_build_invalid(void **state) {
         Error err;
         assert_false(
             vocab_build(&vocab, "f.txt", guarded(cases[i].text, length), length, false, &err));
-        expect_words(err, "f.txt: ", cases[i].place, cases[i].byte, "UTF-8", "--bytes");
+        expect_error(err, "f.txt: ", cases[i].place, cases[i].byte, "UTF-8", "--bytes");
         assert_null(vocab.codes);
     }
 }
@@ -109,8 +106,7 @@ static void check_round_trip(const Vocab *vocab, const char *text, size_t length
     memory_free(ids);
 }
 
-static void test_vocab_encode(void **state) {
-    (void)state;
+TEST(vocab_encode) {
     static const char text[] = "z\xC3\xA9 \xE4\xB8\xAD\0\xF0\x9F\x98\x80z";
     Vocab vocab;
     Error err;
@@ -124,8 +120,7 @@ static void test_vocab_encode(void **state) {
     vocab_free(&vocab);
 }
 
-static void test_vocab_encode_unknown(void **state) {
-    (void)state;
+TEST(vocab_encode_unknown) {
     static const struct {
         const char *text, *words[3];
     } cases[] = {{"abx", {"character 3,", "'x'", "U+0078"}},
@@ -143,16 +138,15 @@ static void test_vocab_encode_unknown(void **state) {
         Error err;
         assert_false(vocab_encode(&vocab, "f.txt", guarded(cases[i].text, length), length, &ids,
                                   &count, &err));
-        expect_sentence(&err, cases[i].words, 3);
-        expect_words(err, "f.txt: ");
+        expect_error(err, cases[i].words[0], cases[i].words[1], cases[i].words[2]);
+        expect_error(err, "f.txt: ");
         assert_null(ids);
     }
     vocab_free(&vocab);
 }
 
 /* An unknown character keeps its place; text that is not UTF-8 is still refused. */
-static void test_vocab_encode_known(void **state) {
-    (void)state;
+TEST(vocab_encode_known) {
     static const int32_t expected[] = {0, -1, 1, -1, 2};
     Vocab vocab;
     int32_t *ids;
@@ -169,13 +163,12 @@ static void test_vocab_encode_known(void **state) {
     assert_memory_equal(ids, expected, sizeof expected);
     memory_free(ids);
     assert_false(vocab_encode_known(&vocab, "t", guarded("x\xFF", 2), 2, &ids, &count, &err));
-    expect_words(err, "t: ", "0xFF", "offset 1 ", "UTF-8");
+    expect_error(err, "t: ", "0xFF", "offset 1 ", "UTF-8");
     assert_null(ids);
     vocab_free(&vocab);
 }
 
-static void test_vocab_merge(void **state) {
-    (void)state;
+TEST(vocab_merge) {
     static const struct {
         const char *a, *b;
         int count;
@@ -198,8 +191,7 @@ static void test_vocab_merge(void **state) {
     }
 }
 
-static void test_vocab_join(void **state) {
-    (void)state;
+TEST(vocab_join) {
     static const char text[] = "ba\0\xF0\x9F\x98\x80\xE4\xB8\xAD"
                                "b\xC3\xA9";
     static const char sorted[] = "\0ab\xC3\xA9\xE4\xB8\xAD\xF0\x9F\x98\x80";
@@ -227,8 +219,7 @@ static void load(Corpus *corpus, const char *path, int context) {
 }
 
 /* The vocabulary has the characters of the text and of `known`; `distinct` counts the text's. */
-static void test_corpus_known(void **state) {
-    (void)state;
+TEST(corpus_known) {
     Vocab known;
     Corpus corpus;
     Error err;
@@ -247,8 +238,7 @@ static void test_corpus_known(void **state) {
 }
 
 /* The first 90 %, rounded down, are for training. */
-static void test_corpus_split(void **state) {
-    (void)state;
+TEST(corpus_split) {
     static const size_t lengths[] = {11, 19, 20, 21, 29, 99, 100, 101, 1000, 12345, 200000};
     static char text[200000];
     for (size_t i = 0; i < sizeof text; i++) text[i] = (char)('a' + i % 26);
@@ -266,8 +256,7 @@ static void test_corpus_split(void **state) {
 }
 
 /* Lengths count characters, not bytes. The held-out part has the requested fraction. */
-static void test_corpus_characters(void **state) {
-    (void)state;
+TEST(corpus_characters) {
     char text[40 * 3];
     Corpus corpus;
     Error err;
@@ -288,8 +277,7 @@ static void test_corpus_characters(void **state) {
     corpus_free(&corpus);
 }
 
-static void test_corpus_sample(void **state) {
-    (void)state;
+TEST(corpus_sample) {
     Corpus corpus;
     load(&corpus, "data/sample.txt", 256);
     assert_int_equal(corpus.length, 39054);
@@ -298,8 +286,7 @@ static void test_corpus_sample(void **state) {
     corpus_free(&corpus);
 }
 
-static void test_corpus_shakespeare(void **state) {
-    (void)state;
+TEST(corpus_shakespeare) {
     const char *path = getenv("TRIL_SHAKESPEARE");
     if (!path || !*path) skip();
     Corpus corpus;
@@ -317,12 +304,11 @@ static void expect_refused(const char *path, bool bytes, double held_out, int co
     Error err;
     if (corpus_load(&corpus, path, bytes, held_out, context, NULL, &err))
         fail_msg("%s is taken; no message has '%s'", path, word);
-    expect_words(err, path, word);
+    expect_error(err, path, word);
     assert_true(corpus.ids == NULL && corpus.vocab.codes == NULL && corpus.length == 0);
 }
 
-static void test_corpus_refused(void **state) {
-    (void)state;
+TEST(corpus_refused) {
     expect_refused(scratch("no-such-file"), false, 0.1, 4, "No such file");
     expect_refused(scratch("."), false, 0.1, 4, "is a directory");
     expect_refused(scratch("."), true, 0.1, 4, "is a directory");
@@ -336,8 +322,7 @@ static void test_corpus_refused(void **state) {
 
 /* Of 20 characters 18 are for training: enough for a context of 17. Of 11 two are held out, of 10
  * only one. */
-static void test_corpus_too_short(void **state) {
-    (void)state;
+TEST(corpus_too_short) {
     static const char text[] = "abcdefghijklmnopqrst";
     Corpus corpus;
     load(&corpus, scratch_put("twenty", text, 20), 17);
@@ -353,16 +338,14 @@ static void test_corpus_too_short(void **state) {
     expect_refused(scratch_put("one", text, 1), false, 0.1, 1, "too short");
 }
 
-static void test_corpus_unreadable(void **state) {
-    (void)state;
+TEST(corpus_unreadable) {
     skip_without(FILE_RIGHTS); /* root can read everything */
     const char *path = scratch_put("secret", "twenty or so characters", 23);
     set_rights(path, 0);
     expect_refused(path, false, 0.1, 4, "Permission denied");
 }
 
-static void test_corpus_bytes(void **state) {
-    (void)state;
+TEST(corpus_bytes) {
     char bytes[2560];
     Corpus corpus;
     Error err;
@@ -402,8 +385,7 @@ static void draw(size_t length, uint64_t seed, uint64_t step, int32_t *inputs, i
 
 /* In each epoch windows start a whole number of windows apart, and each appears once. Across epochs
  * the offsets are uniform, and the order changes. */
-static void test_batch_epochs(void **state) {
-    (void)state;
+TEST(batch_epochs) {
     static const int windows[] = {1, 2, 3, 10, 19};
     enum { EPOCHS = 900, LEFT_OVER = 5, OFFSETS = T + LEFT_OVER };
     for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
@@ -433,8 +415,7 @@ static void test_batch_epochs(void **state) {
 }
 
 /* A text only just longer than a window. */
-static void test_batch_short_text(void **state) {
-    (void)state;
+TEST(batch_short_text) {
     for (size_t places = 1; places <= T; places++) {
         int starts[MAX] = {0};
         int32_t inputs[B * T];
@@ -443,8 +424,7 @@ static void test_batch_short_text(void **state) {
     }
 }
 
-static void test_batch_seed_and_step(void **state) {
-    (void)state;
+TEST(batch_seed_and_step) {
     int starts[MAX] = {0};
     int32_t first[B * T], again[B * T], other[B * T];
     draw(MAX, 7, 40, first, starts);
@@ -464,8 +444,7 @@ static int fetch(const char *arguments) {
     return run_shell(command);
 }
 
-static void test_fetch(void **state) {
-    (void)state;
+TEST(fetch) {
     char arguments[2 * SCRATCH_PATH], *text;
     size_t length;
     Error err;
@@ -512,28 +491,5 @@ static void test_fetch(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fetch),
-        cmocka_unit_test(test_vocab_build),
-        cmocka_unit_test(test_vocab_bytes),
-        cmocka_unit_test(test_vocab_build_invalid),
-        cmocka_unit_test(test_vocab_encode),
-        cmocka_unit_test(test_vocab_encode_unknown),
-        cmocka_unit_test(test_vocab_encode_known),
-        cmocka_unit_test(test_vocab_merge),
-        cmocka_unit_test(test_vocab_join),
-        cmocka_unit_test(test_corpus_known),
-        cmocka_unit_test(test_corpus_split),
-        cmocka_unit_test(test_corpus_characters),
-        cmocka_unit_test(test_corpus_sample),
-        cmocka_unit_test(test_corpus_shakespeare),
-        cmocka_unit_test(test_corpus_refused),
-        cmocka_unit_test(test_corpus_too_short),
-        cmocka_unit_test(test_corpus_unreadable),
-        cmocka_unit_test(test_corpus_bytes),
-        cmocka_unit_test(test_batch_epochs),
-        cmocka_unit_test(test_batch_short_text),
-        cmocka_unit_test(test_batch_seed_and_step),
-    };
-    return cmocka_run_group_tests(tests, scratch_open, scratch_close);
+    return run_all_tests(scratch_open, scratch_close);
 }

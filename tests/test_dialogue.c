@@ -26,8 +26,7 @@ static void converse(const char *options, const char *typed) {
 
 /* A beginning gives the same text as --prompt. An empty line continues as if the text had not
  * stopped. */
-static void test_turns(void **state) {
-    (void)state;
+TEST(turns) {
     char whole[512], parts[512];
     must_run("sample -n 30 -p THE~CLOCK @model");
     keep();
@@ -54,8 +53,7 @@ static void test_turns(void **state) {
 
 /* A later input line begins a new line of the same text. All of it fits the context: beyond that,
  * what is kept depends on when it was read. */
-static void test_new_line(void **state) {
-    (void)state;
+TEST(new_line) {
     enum { FIRST = 3 + 4 }; /* characters of the first turn */
     char prompt[64];
     converse("-n 4 -t 0", "THE\nAN\n");
@@ -68,8 +66,7 @@ static void test_new_line(void **state) {
     assert_string_equal(ran.out, kept);
 }
 
-static void test_unknown(void **state) {
-    (void)state;
+TEST(unknown) {
     must_run("sample -n 30 -p THE @model");
     keep();
     converse("-n 30", "好\nTHE\n");
@@ -80,8 +77,7 @@ static void test_unknown(void **state) {
     assert_non_null(strstr(ran.err, "not valid UTF-8"));
 }
 
-static void test_none(void **state) {
-    (void)state;
+TEST(none) {
     converse("-n 30", "");
     assert_string_equal(ran.out, "");
     converse("-n 30 -p THE", "");
@@ -92,8 +88,7 @@ static void test_none(void **state) {
 /* ---- commands ---- */
 
 /* Each setting does what its option does. */
-static void test_settings(void **state) {
-    (void)state;
+TEST(settings) {
     static const char *const cases[][2] = {{"/temperature 0\nTHE\n", "-n 30 -t 0"},
                                            {"/length 50\nTHE\n", "-n 50"},
                                            {"/top-k 2\nTHE\n", "-n 30 -k 2"},
@@ -109,8 +104,7 @@ static void test_settings(void **state) {
 }
 
 /* After /new the model knows nothing of the text before, and writes the next of --samples. */
-static void test_fresh_start(void **state) {
-    (void)state;
+TEST(fresh_start) {
     char *to;
     must_run("sample -n 30 --samples 3 -p THE @model");
     while ((to = strstr(ran.out, "----\n"))) memmove(to, to + 5, strlen(to + 5) + 1);
@@ -120,8 +114,7 @@ static void test_fresh_start(void **state) {
 }
 
 /* A wrong command is refused with a sentence, and changes nothing. */
-static void test_wrong_commands(void **state) {
-    (void)state;
+TEST(wrong_commands) {
     static const char *const cases[][2] = {
         {"/temperature -1\n", "--temperature: '-1' is not a number from 0 to 100"},
         {"/temperature\n", "/temperature needs a value"},
@@ -142,8 +135,7 @@ static void test_wrong_commands(void **state) {
     }
 }
 
-static void test_command_help(void **state) {
-    (void)state;
+TEST(command_help) {
     converse("-n 30 -k 5", "/temperature 0.25\n/help\n");
     assert_non_null(strstr(ran.out, "  /new   "));
     after("(now 0.25)\n  /length      N    ");
@@ -153,8 +145,7 @@ static void test_command_help(void **state) {
 }
 
 /* Two slashes are one in the text, which this model does not know. */
-static void test_slash(void **state) {
-    (void)state;
+TEST(slash) {
     converse("-n 30", "//new\n");
     assert_string_equal(ran.out, "");
     assert_non_null(strstr(ran.err, "that line: character 1, '/'"));
@@ -166,12 +157,5 @@ static void test_slash(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_turns),          cmocka_unit_test(test_new_line),
-        cmocka_unit_test(test_unknown),        cmocka_unit_test(test_none),
-        cmocka_unit_test(test_settings),       cmocka_unit_test(test_fresh_start),
-        cmocka_unit_test(test_wrong_commands), cmocka_unit_test(test_command_help),
-        cmocka_unit_test(test_slash),
-    };
-    return cmocka_run_group_tests(tests, set_up, command_close);
+    return run_all_tests(set_up, command_close);
 }

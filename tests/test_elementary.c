@@ -21,8 +21,7 @@ static double units_apart(double x, double truth) {
     return fabs(x - truth) / ldexp(1, exponent - 53);
 }
 
-static void test_logarithm(void **state) {
-    (void)state;
+TEST(logarithm) {
     double worst = 0;
     for (int i = 0; i < POINTS; i++) {
         double near = between(0.5, 2, i), far = exp(between(-700, 700, i));
@@ -35,8 +34,7 @@ static void test_logarithm(void **state) {
     assert_true(isnan(natural_logarithm(-1)) && isnan(natural_logarithm(NAN)));
 }
 
-static void test_exponential(void **state) {
-    (void)state;
+TEST(exponential) {
     double worst = 0;
     for (int i = 0; i < POINTS; i++) {
         double near = between(-1, 1, i), far = between(-708, 709, i);
@@ -50,8 +48,7 @@ static void test_exponential(void **state) {
 }
 
 /* The powers that rotary positions and AdamW take. */
-static void test_power(void **state) {
-    (void)state;
+TEST(power) {
     for (int i = 0; i < 64; i++)
         assert_near(power(10000, -i / 64.0) / pow(10000, -i / 64.0), 1, 4e-15);
     for (int step = 1; step < 5000; step++) {
@@ -60,8 +57,7 @@ static void test_power(void **state) {
     }
 }
 
-static void test_cosine_and_sine(void **state) {
-    (void)state;
+TEST(cosine_and_sine) {
     skip_without(EXACT_COSINES);
     for (int i = 0; i < POINTS; i++) {
         double angle = i % 2 ? between(-4, 7, i) : between(-1048575, 1048575, i), c, s;
@@ -72,8 +68,7 @@ static void test_cosine_and_sine(void **state) {
 }
 
 /* These do not depend on the C library, the compiler or the processor. */
-static void test_bits(void **state) {
-    (void)state;
+TEST(bits) {
     double c, s;
     cosine_and_sine(100, &c, &s);
     assert_true(natural_logarithm(10) == 0x1.26bb1bbb55516p+1);
@@ -83,10 +78,5 @@ static void test_bits(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_logarithm), cmocka_unit_test(test_exponential),
-        cmocka_unit_test(test_power),     cmocka_unit_test(test_cosine_and_sine),
-        cmocka_unit_test(test_bits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all_tests(NULL, NULL);
 }

@@ -32,8 +32,7 @@ static void expect_line(const char *text, size_t length, const char *expected) {
     assert_string_equal(shown, expected);
 }
 
-static void test_signs(void **state) {
-    (void)state;
+TEST(signs) {
     static const struct {
         const char *text;
         size_t length;
@@ -64,8 +63,7 @@ static void test_signs(void **state) {
 }
 
 /* Every character either stays or becomes letters, digits and a backslash. */
-static void test_every_character(void **state) {
-    (void)state;
+TEST(every_character) {
     int escaped = 0;
     for (uint32_t code = 0; code < 0x110000; code++) {
         char text[UTF8_MAX], shown[ESCAPE_SIZE];
@@ -82,8 +80,7 @@ static void test_every_character(void **state) {
 }
 
 /* Copies the whole characters that fit. */
-static void test_copy(void **state) {
-    (void)state;
+TEST(copy) {
     static const char text[] = "a好\033\u202Eb", shown[] = "a好\\x1b\\u202eb";
     static const size_t ends[] = {0, 1, 4, 8, 14, 15};
     for (size_t capacity = 1; capacity <= sizeof shown + 2; capacity++) {
@@ -129,8 +126,7 @@ static void check_word(const char *word) {
     if (strcmp(found, expected) != 0) fail_msg("%s was read as %s", written, found);
 }
 
-static void test_words(void **state) {
-    (void)state;
+TEST(words) {
     static const char *const words[] = {"",
                                         "plain",
                                         "my text.txt",
@@ -164,8 +160,7 @@ static void test_words(void **state) {
 }
 
 /* A word that needs no quotes gets none. */
-static void test_plain(void **state) {
-    (void)state;
+TEST(plain) {
     static const char *const same[] = {"out/model.safetensors", "--width=128",
                                        "/a/b_c-d.e:f,g+h@i%j"};
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
@@ -178,10 +173,5 @@ static void test_plain(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_signs), cmocka_unit_test(test_every_character),
-        cmocka_unit_test(test_copy),  cmocka_unit_test(test_words),
-        cmocka_unit_test(test_plain),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all_tests(NULL, NULL);
 }

@@ -82,8 +82,7 @@ static int count_lines(const char *text, const char *begin) {
 }
 
 /* No line is wider than the terminal. The last character is in every table and map. */
-static void test_widths(void **state) {
-    (void)state;
+TEST(widths) {
     static const int widths[] = {20, 21, 40, 80, 133, 200, 1000};
     static const char *const rungs[] = {"bigram", "average", "head", "multihead",
                                         "gpt",    "modern",  "conv"};
@@ -102,8 +101,7 @@ static void test_widths(void **state) {
 }
 
 /* The middle of a long text is left out; a text of one character is whole. */
-static void test_elision(void **state) {
-    (void)state;
+TEST(elision) {
     Output page = page_of("head", 1, LENGTH, 80, ANY, ANY);
     assert_non_null(strstr(page.text, "  id               4       2       3       0 ...       3"));
     assert_non_null(strstr(page.text, "\n  ...\n  a "));
@@ -118,8 +116,7 @@ static void test_elision(void **state) {
 }
 
 /* The layer and head that were asked for, and maps of all heads or of one. */
-static void test_choice(void **state) {
-    (void)state;
+TEST(choice) {
     Output page = page_of("gpt", 3, 5, 80, 1, 0);
     assert_true(strncmp(page.text, "gpt, layer 1 of 3, head 0 of 2\n", 31) == 0);
     assert_null(strstr(page.text, "moved the prediction most"));
@@ -155,8 +152,7 @@ static void compare(Output *page, Explained *models, int count, int columns) {
 }
 
 /* Side by side where they fit, else one below the other. */
-static void test_several(void **state) {
-    (void)state;
+TEST(several) {
     static const char *const names[] = {"bigram", "gpt", "modern"};
     Subject subjects[3];
     Explained models[3];
@@ -185,8 +181,7 @@ static void test_several(void **state) {
 }
 
 /* Of the names of files, only what tells them apart is shown. */
-static void test_names(void **state) {
-    (void)state;
+TEST(names) {
     static const struct {
         const char *names[2], *shown[2];
     } cases[] = {
@@ -222,8 +217,7 @@ static void test_names(void **state) {
 
 /* ---- refusals ---- */
 
-static void test_refusals(void **state) {
-    (void)state;
+TEST(refusals) {
     static const struct {
         const char *rung;
         int layers, layer, head;
@@ -254,10 +248,5 @@ static void test_refusals(void **state) {
 
 int main(void) {
     setlocale(LC_CTYPE, "C.UTF-8");
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_widths), cmocka_unit_test(test_elision),
-        cmocka_unit_test(test_choice), cmocka_unit_test(test_several),
-        cmocka_unit_test(test_names),  cmocka_unit_test(test_refusals),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all_tests(NULL, NULL);
 }

@@ -64,8 +64,7 @@ static void check_known(const char *name) {
     free(ids);
 }
 
-static void test_known(void **state) {
-    (void)state;
+TEST(known) {
     for (int i = 0; model_name(i); i++) check_known(model_name(i));
 }
 
@@ -137,8 +136,7 @@ static void check_new(const char *name) {
     model_free(&other);
 }
 
-static void test_new(void **state) {
-    (void)state;
+TEST(new) {
     for (int i = 0; model_name(i); i++) check_new(model_name(i));
 }
 
@@ -173,8 +171,7 @@ static void write_texts(void) {
 
 /* Each rung takes the text, says what it added, and begins little worse than on a text that it
  * knows: at most ln(1 + 2/61) if the new logits were exact means, plus what noise adds. */
-static void test_training(void **state) {
-    (void)state;
+TEST(training) {
     write_texts();
     for (int i = 0; model_name(i); i++) {
         must_run("train -q -m %s " TINY "-s 60 -o @old/m @old.txt", model_name(i));
@@ -201,8 +198,7 @@ static void assert_same_files(const char *one, const char *other) {
 }
 
 /* From a folder for transformers as from its checkpoint or its last state, and with --resume. */
-static void test_ways(void **state) {
-    (void)state;
+TEST(ways) {
     write_texts();
     must_run("train -q " TINY "-s 40 -o @way/m.safetensors @old.txt");
     if (writes_folders()) {
@@ -221,8 +217,7 @@ static void test_ways(void **state) {
 }
 
 /* A model keeps the characters that the text lacks. A model of bytes knows all. */
-static void test_known_texts(void **state) {
-    (void)state;
+TEST(known_texts) {
     char few[600];
     for (size_t i = 0; i < sizeof few; i++) few[i] = "and so on\n"[i % 10];
     scratch_put("few.txt", few, sizeof few);
@@ -241,10 +236,5 @@ static void test_known_texts(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known),       cmocka_unit_test(test_new),
-        cmocka_unit_test(test_training),    cmocka_unit_test(test_ways),
-        cmocka_unit_test(test_known_texts),
-    };
-    return cmocka_run_group_tests(tests, scratch_open, command_close);
+    return run_all_tests(scratch_open, command_close);
 }

@@ -99,8 +99,7 @@ static void look_for_folder(void) {
 
 #define NEW "+ 0123456789 + 0123456789 + 0123456789 + 0123456789 + 0123456789 +"
 
-static void test_no_memory(void **state) {
-    (void)state;
+TEST(no_memory) {
     skip_without(FAULTY_MEMORY);
     size_t length;
     char *play = slurp(PLAY, &length);
@@ -158,8 +157,7 @@ static void mounted(const char *script) {
 }
 
 /* Files may not grow: training continues to its end and reports it once. The old files stay. */
-static void test_no_room(void **state) {
-    (void)state;
+TEST(no_room) {
     skip_without(SIZE_LIMITS);
     size_t before, after_it;
     must_run("train " TINY "-m bigram -o @room/model " PLAY);
@@ -182,8 +180,7 @@ static void test_no_room(void **state) {
 }
 
 /* The same on a real file system that is full: a model of 16 KiB on one of 28 KiB. */
-static void test_small_disk(void **state) {
-    (void)state;
+TEST(small_disk) {
     skip_without(SHELL_TOOLS);
     must_run("train " TINY "-q -m bigram -o @old.safetensors " PLAY);
     mounted("mkdir $T/small; mount -t tmpfs -o size=28k tril $T/small;"
@@ -202,8 +199,7 @@ static void test_small_disk(void **state) {
 }
 
 /* Reports an unwritable folder before training. */
-static void test_read_only(void **state) {
-    (void)state;
+TEST(read_only) {
     skip_without(SHELL_TOOLS);
     must_run("train " TINY "-q -m bigram -o @old.safetensors " PLAY);
     mounted("mkdir $T/fixed; mount -t tmpfs tril $T/fixed;"
@@ -235,8 +231,7 @@ static void spoil_text(Process child, int i) {
 }
 
 /* The text is read once. Changing the file later does not change the training. */
-static void test_text_changes(void **state) {
-    (void)state;
+TEST(text_changes) {
     size_t length, other;
     char *text = slurp(PLAY, &length);
     scratch_put("moving.txt", text, length);
@@ -259,8 +254,7 @@ static void remove_folder(Process child, int i) {
 }
 
 /* A removed folder is recreated at the next write. */
-static void test_folder_goes(void **state) {
-    (void)state;
+TEST(folder_goes) {
     skip_without(OPEN_REMOVAL);
     run_meanwhile("train " TINY "-s 20000 -m bigram -o @folder/m.safetensors " PLAY, remove_folder);
     expect_success();
@@ -272,8 +266,7 @@ static void test_folder_goes(void **state) {
 /* ---- readers ---- */
 
 /* A reader that closes its end stops the program at once and without a message. */
-static void test_reader_gone(void **state) {
-    (void)state;
+TEST(reader_gone) {
     int from;
     char text[10];
     Process child = start_piped("sample -n 1000000000 -p THE~CLOCK~ @play", &from);
@@ -294,8 +287,7 @@ static void test_reader_gone(void **state) {
     assert_true(ran.status == UNREAD || ran.status == 0 || ran.status == 1);
 }
 
-static void test_disk_full(void **state) {
-    (void)state;
+TEST(disk_full) {
     static const char *const commands[] = {"sample -n 20 @play", "sample -n 1000000000 @play",
                                            "sample --score " PLAY " @play", "sample --info @play",
                                            "train " TINY "-q -o @full " PLAY};
@@ -307,7 +299,7 @@ static void test_disk_full(void **state) {
         Process child = start(commands[i], out);
         close(out);
         finish(child);
-        expect_refusal(1, "standard output", "cannot be written");
+        expect_failure(1, "standard output", "cannot be written");
     }
 }
 
@@ -318,11 +310,5 @@ static int set_up(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_memory),    cmocka_unit_test(test_no_room),
-        cmocka_unit_test(test_small_disk),   cmocka_unit_test(test_read_only),
-        cmocka_unit_test(test_text_changes), cmocka_unit_test(test_folder_goes),
-        cmocka_unit_test(test_reader_gone),  cmocka_unit_test(test_disk_full),
-    };
-    return cmocka_run_group_tests(tests, set_up, command_close);
+    return run_all_tests(set_up, command_close);
 }

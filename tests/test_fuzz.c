@@ -6,13 +6,11 @@
 
 #include <signal.h>
 
-static void test_safetensors(void **state) {
-    (void)state;
+TEST(safetensors) {
     fuzz_replay("tests/fuzz/corpus/safetensors", fuzz_safetensors);
 }
 
-static void test_utf8(void **state) {
-    (void)state;
+TEST(utf8) {
     fuzz_replay("tests/fuzz/corpus/utf8", fuzz_utf8);
 }
 
@@ -25,8 +23,7 @@ static int read_too_far(void *text) {
 }
 
 /* The guard works: reading one byte too far ends the process. */
-static void test_guard(void **state) {
-    (void)state;
+TEST(guard) {
     static const uint8_t bytes[] = "abc";
     char *text = fuzz_guarded(bytes, 3);
     assert_memory_equal(text, bytes, 3);
@@ -36,10 +33,5 @@ static void test_guard(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_safetensors),
-        cmocka_unit_test(test_utf8),
-        cmocka_unit_test(test_guard),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all_tests(NULL, NULL);
 }

@@ -93,8 +93,7 @@ static void check_small_and_large(Config small, int large_width) {
     check_plain(&large, 3, 67);
 }
 
-static void test_plain(void **state) {
-    (void)state;
+TEST(plain) {
     for (int i = 0; model_name(i); i++)
         if (plain_knows(model_name(i))) check_small_and_large(config_of(model_name(i)), 54);
     /* a single token: its second half is empty. (Attention to it alone has no gradient of queries.)
@@ -103,8 +102,7 @@ static void test_plain(void **state) {
     check_plain(&average, 1, 1);
 }
 
-static void test_shared_heads(void **state) {
-    (void)state;
+TEST(shared_heads) {
     for (int i = 0; i < COUNT(shared); i++)
         check_small_and_large(shared_config(i), 18 * shared[i].NH);
 }
@@ -189,8 +187,7 @@ static void check_rung(const Config *config) {
     free(targets);
 }
 
-static void test_every_rung(void **state) {
-    (void)state;
+TEST(every_rung) {
     for (int i = 0; model_name(i); i++) {
         Config config = config_of(model_name(i));
         check_rung(&config);
@@ -244,8 +241,7 @@ static bool check_dropout_gradient(Config config) {
     return drops;
 }
 
-static void test_dropout_gradient(void **state) {
-    (void)state;
+TEST(dropout_gradient) {
     int dropping = 0;
     for (int i = 0; model_name(i); i++)
         dropping += check_dropout_gradient(config_of(model_name(i)));
@@ -254,11 +250,5 @@ static void test_dropout_gradient(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain),
-        cmocka_unit_test(test_shared_heads),
-        cmocka_unit_test(test_every_rung),
-        cmocka_unit_test(test_dropout_gradient),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all_tests(NULL, NULL);
 }

@@ -93,8 +93,7 @@ static int check_file(const char *folder, const char *name, const char *const al
     return count;
 }
 
-static void test_floors(void **state) {
-    (void)state;
+TEST(floors) {
     for (size_t i = 0; i < sizeof floors / sizeof *floors; i++) {
         if (is_missing(floors[i].folder)) continue;
         DIR *folder = opendir(floors[i].folder);
@@ -122,8 +121,7 @@ static bool includes(const char *path, const char *other) {
 
 /* What the programs do with a model, they do through tril.h; and so do programs/ and
  * extras/web/ (the floors). */
-static void test_library(void **state) {
-    (void)state;
+TEST(library) {
     static const char *const sample[FLOORS] = {"base/", "library/tril.h", "library/message.h",
                                                "programs/sample/", "programs/program.h"};
     static const char *const train[FLOORS] = {"base/", "library/tril.h", "library/message.h",
@@ -133,8 +131,7 @@ static void test_library(void **state) {
 }
 
 /* No two headers include each other. */
-static void test_circles(void **state) {
-    (void)state;
+TEST(circles) {
     char path[512], line[512], included[256];
     int checked = 0;
     for (size_t i = 0; i < sizeof floors / sizeof *floors; i++) {
@@ -160,8 +157,7 @@ static void test_circles(void **state) {
 }
 
 /* A rung includes only rung.h, and has no words of the engine. */
-static void test_rungs(void **state) {
-    (void)state;
+TEST(rungs) {
     static const char *const rung_only[FLOORS] = {"model/rungs/rung.h"};
     static const char *const words[] = {"thread",  "barrier", "offset", "cache",  "pack",
                                         "scratch", "process", "memory", "team",   "kernel",
@@ -189,8 +185,7 @@ enum { TRAINING = sizeof training / sizeof *training };
 
 /* Training flows downward: the request does not know the plan, and the plan does not know what runs
  * it. */
-static void test_training(void **state) {
-    (void)state;
+TEST(training) {
     for (int i = 0; i < TRAINING; i++) {
         const char *endings[] = {"c", "h"};
         for (int e = 0; e < 2; e++) {
@@ -217,8 +212,7 @@ static void test_training(void **state) {
 }
 
 /* Every name of MPI has this prefix. Only one file of the program may use it. */
-static void test_mpi(void **state) {
-    (void)state;
+TEST(mpi) {
     char path[512], line[512];
     int with = 0;
     for (size_t i = 0; i < sizeof floors / sizeof *floors; i++) {
@@ -244,8 +238,7 @@ static void test_mpi(void **state) {
 }
 
 /* Code that returns errors neither prints nor exits. */
-static void test_silence(void **state) {
-    (void)state;
+TEST(silence) {
     static const char *const loud[] = {" printf(", "fprintf(stderr", "puts(",
                                        "perror(",  " exit(",         "abort("};
     static const char *const folders[] = {"model",        "model/engine",  "model/rungs",
@@ -272,11 +265,5 @@ static void test_silence(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_floors),   cmocka_unit_test(test_library),
-        cmocka_unit_test(test_circles),  cmocka_unit_test(test_rungs),
-        cmocka_unit_test(test_training), cmocka_unit_test(test_mpi),
-        cmocka_unit_test(test_silence),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all_tests(NULL, NULL);
 }

@@ -58,8 +58,7 @@ static void resume(const char *kernels, int steps, const char *words) {
 }
 
 /* Resuming with the same kernels prints nothing, with others one line, with -q nothing. */
-static void test_other_kernels(void **state) {
-    (void)state;
+TEST(other_kernels) {
     static const char said[] = " kernels so far", path[] = "k/m.last.safetensors";
     const Isa *tables[ISA_MAX];
     if (isa_available(tables) < 2) skip();
@@ -79,7 +78,7 @@ static void test_other_kernels(void **state) {
     for (int i = 0; i < COUNT(bad); i++) {
         edit_state(scratch(path), "kernels", bad[i]);
         run("train -r -q -s 70 -o @k/m.safetensors " PLAY);
-        expect_refusal(1, "m.last.safetensors: ", "no valid 'kernels'");
+        expect_failure(1, "m.last.safetensors: ", "no valid 'kernels'");
     }
     restore_variable("KERNELS", before);
 }
@@ -88,8 +87,7 @@ static void test_other_kernels(void **state) {
 
 /* The first of several processes prints that they cannot communicate. So does a process that knows
  * only its number. */
-static void test_launchers(void **state) {
-    (void)state;
+TEST(launchers) {
     static const struct {
         const char *rank, *size, *number, *count;
         bool speaks;
@@ -107,7 +105,7 @@ static void test_launchers(void **state) {
         char *size = set_variable(started[i].size, started[i].count);
         run("train " TINY "-q -s 2 -o @launched/m.safetensors " PLAY);
         if (started[i].speaks) {
-            expect_refusal(1, "several processes were started", "make MPI=1");
+            expect_failure(1, "several processes were started", "make MPI=1");
         } else {
             assert_int_equal(ran.status, 1);
             assert_string_equal(ran.err, "");
@@ -121,8 +119,7 @@ static void test_launchers(void **state) {
 /* ---- not regular files ---- */
 
 /* All readers refuse a device, which may be endless, and a directory. */
-static void test_devices(void **state) {
-    (void)state;
+TEST(devices) {
     static const char *const devices[] = {"/dev/null", "/dev/full", "/dev/zero"};
     static const char *const commands[] = {
         "train -q -s 2 -o @dev/m.safetensors %s",
@@ -137,13 +134,13 @@ static void test_devices(void **state) {
         if (system_lacks(DEVICE_FILES) || access(devices[i], R_OK) != 0) continue;
         for (int j = 0; j < COUNT(commands); j++) {
             run(commands[j], devices[i]);
-            expect_refusal(1, devices[i], "is a device, not a file");
+            expect_failure(1, devices[i], "is a device, not a file");
         }
     }
     run(commands[0], "@there");
-    expect_refusal(1, "there: ", "is a directory");
+    expect_failure(1, "there: ", "is a directory");
     run(commands[5], "@there");
-    expect_refusal(1, "there: ", "is a directory");
+    expect_failure(1, "there: ", "is a directory");
     assert_false(scratch_has("dev"));
 }
 
@@ -168,8 +165,7 @@ static void run_poured(const char *from, const char *format) {
 }
 
 /* A text and a checkpoint may be pipes, as from <(...) in a shell. */
-static void test_pipes(void **state) {
-    (void)state;
+TEST(pipes) {
     size_t length, other;
     skip_without(NAMED_PIPES);
     make_named_pipe(scratch("pipe"));
@@ -192,8 +188,7 @@ static void test_pipes(void **state) {
 /* ---- numbers that are not finite ---- */
 
 /* A checkpoint with a weight that is not finite and a valid digest is refused everywhere. */
-static void test_not_finite(void **state) {
-    (void)state;
+TEST(not_finite) {
     static const char *const commands[] = {
         "sample -n 5 @bad.safetensors",
         "sample --score " PLAY " @bad.safetensors",
@@ -210,7 +205,7 @@ static void test_not_finite(void **state) {
     assert_ok(checkpoint_save(scratch("bad.last.safetensors"), &there.model, NULL, 0, &err), err);
     for (int i = 0; i < COUNT(commands); i++) {
         run("%s", commands[i]);
-        expect_refusal(1, tensor->name, "has numbers that are not finite");
+        expect_failure(1, tensor->name, "has numbers that are not finite");
     }
     checkpoint_free(&there);
 }
@@ -244,8 +239,7 @@ static void write_narrow(const char *program, const char *programs) {
 
 /* Runs all features with 64 KiB of stack; systems give 8 MiB. Not under the sanitizers, whose stack
  * frames are several times as large. */
-static void test_small_stack(void **state) {
-    (void)state;
+TEST(small_stack) {
     static const char *const commands[] = {
         "train " TINY "-j 2 -q --ladder -s 40 -o @thin/m.safetensors " PLAY,
         "train " TINY "-j 2 --ladder -r -s 60 -o @thin/m.safetensors " PLAY,
@@ -285,10 +279,5 @@ static void test_small_stack(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_other_kernels), cmocka_unit_test(test_launchers),
-        cmocka_unit_test(test_devices),       cmocka_unit_test(test_pipes),
-        cmocka_unit_test(test_not_finite),    cmocka_unit_test(test_small_stack),
-    };
-    return cmocka_run_group_tests(tests, scratch_open, command_close);
+    return run_all_tests(scratch_open, command_close);
 }

@@ -84,8 +84,7 @@ static void interrupt_model(const char *folder, const char *signals) {
 }
 
 /* The first signal evaluates the model, and prints so at once. */
-static void test_first(void **state) {
-    (void)state;
+TEST(first) {
     static const char *const signals[] = {"2@60", "15@60", "1@60"};
     for (int i = 0; i < 3; i++) {
         interrupt_model("first", signals[i]);
@@ -102,8 +101,7 @@ static void test_first(void **state) {
 
 /* A baseline interrupted before its first evaluation leaves a model. The model after it is not
  * started. */
-static void test_baseline(void **state) {
-    (void)state;
+TEST(baseline) {
     Row row;
     run_with("2@3", "train " LONG "-o @base/model.safetensors " PLAY);
     expect_success();
@@ -115,8 +113,7 @@ static void test_baseline(void **state) {
 
 /* The second signal skips the evaluation. The table has no figures that were not measured, but
  * model, state, page and hint are there. */
-static void test_second(void **state) {
-    (void)state;
+TEST(second) {
     static const char *const signals[] = {"2@60 2@60", "2@60 15@60", "15@60 2@60",
                                           "2@60 1@60 2@60"};
     for (int i = 0; i < 4; i++) {
@@ -141,8 +138,7 @@ static void test_second(void **state) {
 }
 
 /* A signal during an evaluation, at any reading of the clock, loses nothing. */
-static void test_within_evaluation(void **state) {
-    (void)state;
+TEST(within_evaluation) {
     char signals[64];
     enum { LOOKS = 30 }; /* five steps and an evaluation take at least 25 readings */
     for (int i = 0; i < LOOKS; i++) {
@@ -157,8 +153,7 @@ static void test_within_evaluation(void **state) {
 }
 
 /* After a signal in the last evaluation, resuming repeats that evaluation. */
-static void test_last_evaluation(void **state) {
-    (void)state;
+TEST(last_evaluation) {
     char signals[64];
     must_run("train " LONG "-m bigram -s 20 --eval-every 10 -q -o @whole2/m " PLAY);
     for (int i = 0; i < 24; i++) {
@@ -172,8 +167,7 @@ static void test_last_evaluation(void **state) {
 }
 
 /* The third signal ends the program at once and removes temporary files. */
-static void test_third(void **state) {
-    (void)state;
+TEST(third) {
     must_run("train " LONG "-m bigram -s 50 -q -o @third/model.safetensors " PLAY);
     run_with("2@3 2@3 2@3", "train -r -s 100000 --save-every 1 -o @third/model.safetensors " PLAY);
     assert_int_equal(ran.status, -SIGINT);
@@ -182,8 +176,7 @@ static void test_third(void **state) {
 }
 
 /* A closing terminal sends some programs two hang-ups, and a shell one more. */
-static void test_hangups(void **state) {
-    (void)state;
+TEST(hangups) {
     static const char *const signals[] = {"1@60 1@60 1@60 1@60 1@60", "15@60 1@60 1@60",
                                           "1@60 15@60 1@60 1@60", "13@60 1@60 1@60"};
     for (int i = 0; i < 4; i++) {
@@ -196,8 +189,7 @@ static void test_hangups(void **state) {
 
 /* A signal that was ignored at the start, as under nohup, stays ignored. Another signal does not
  * make it fatal. */
-static void test_ignored(void **state) {
-    (void)state;
+TEST(ignored) {
     signal(SIGHUP, SIG_IGN);
     run_with("1@3 1@3", "train " LONG "-m bigram -s 300 -q -o @ignored/m " PLAY);
     expect_success();
@@ -210,8 +202,7 @@ static void test_ignored(void **state) {
 }
 
 /* A reader of the output that goes away also ends the training properly. */
-static void test_reader_gone(void **state) {
-    (void)state;
+TEST(reader_gone) {
     int from;
     char text[10];
     Process child =
@@ -255,8 +246,7 @@ static pid_t start_on_terminal(const char *command, int *terminal, int *alive) {
 }
 
 /* Closes the terminal of a training many times, at different moments. */
-static void test_closed_terminals(void **state) {
-    (void)state;
+TEST(closed_terminals) {
     const char *often = getenv("TRIL_CLOSINGS"), *programs = getenv("TRIL_PROGRAMS");
     int closings = often ? atoi(often) : 100;
     char command[2048];
@@ -293,12 +283,5 @@ static int set_up(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_first),           cmocka_unit_test(test_baseline),
-        cmocka_unit_test(test_second),          cmocka_unit_test(test_within_evaluation),
-        cmocka_unit_test(test_last_evaluation), cmocka_unit_test(test_third),
-        cmocka_unit_test(test_hangups),         cmocka_unit_test(test_ignored),
-        cmocka_unit_test(test_reader_gone),     cmocka_unit_test(test_closed_terminals),
-    };
-    return cmocka_run_group_tests(tests, set_up, command_close);
+    return run_all_tests(set_up, command_close);
 }

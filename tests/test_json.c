@@ -31,8 +31,7 @@ static void assert_refused(const char *text, const char *says) {
 }
 
 /* Every kind of value is read exactly to its last byte. */
-static void test_values(void **state) {
-    (void)state;
+TEST(values) {
     static const char *const values[] = {
         "0",
         "-0",
@@ -67,8 +66,7 @@ static void test_values(void **state) {
     }
 }
 
-static void test_refusals(void **state) {
-    (void)state;
+TEST(refusals) {
     static const struct {
         const char *text, *says;
     } bad[] = {
@@ -104,8 +102,7 @@ static void test_refusals(void **state) {
 }
 
 /* The maximum depth, and one more. */
-static void test_depth(void **state) {
-    (void)state;
+TEST(depth) {
     char text[2 * 65 + 1];
     for (int deep = 64; deep <= 65; deep++) {
         memset(text, '[', (size_t)deep);
@@ -120,8 +117,7 @@ static void test_depth(void **state) {
 }
 
 /* More values than are allowed are an error before there is memory for them. */
-static void test_many(void **state) {
-    (void)state;
+TEST(many) {
     const size_t length = ((size_t)1 << 23) + 1;
     char *text = malloc(length);
     memset(text, ',', length);
@@ -130,8 +126,7 @@ static void test_many(void **state) {
     free(text);
 }
 
-static void test_sizes(void **state) {
-    (void)state;
+TEST(sizes) {
     static const char *const bad[] = {"-1",   "1.0", "1e0", "\"1\"", "99999999999999999999",
                                       "true", "[]"};
     size_t size;
@@ -147,8 +142,7 @@ static void test_sizes(void **state) {
 }
 
 /* Members are found by key, also inside others. Keys with a zero byte are others. */
-static void test_members(void **state) {
-    (void)state;
+TEST(members) {
     assert_read(
         "{\"a\\u0000\":0,\"a\":{\"b\":{\"c\":-1e-05}},\"d\":[\"\",\"x\\u0000\"],\"n\":null}");
     const JsonValue *number = json_member(root, "a.b.c"), *list = json_member(root, "d");
@@ -173,8 +167,7 @@ static void test_members(void **state) {
 }
 
 /* Any text is read back as written, whatever its length. */
-static void test_writing(void **state) {
-    (void)state;
+TEST(writing) {
     char all[256 + 3000];
     size_t count = 0;
     for (int c = 0; c < 0x80; c++) all[count++] = (char)c;
@@ -202,11 +195,5 @@ static void test_writing(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),  cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_depth),   cmocka_unit_test(test_many),
-        cmocka_unit_test(test_sizes),   cmocka_unit_test(test_members),
-        cmocka_unit_test(test_writing),
-    };
-    return cmocka_run_group_tests(tests, scratch_open, scratch_close);
+    return run_all_tests(scratch_open, scratch_close);
 }

@@ -62,8 +62,7 @@ static void end_dialogue(Process child, int out) {
 }
 
 /* An arrow key types an escape sequence, which never becomes text, not even of a model of bytes. */
-static void test_arrow_keys(void **state) {
-    (void)state;
+TEST(arrow_keys) {
     size_t length;
     must_run("train -q --bytes -m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -s 2 -o @any " PLAY);
     int out = open_terminal();
@@ -78,8 +77,7 @@ static void test_arrow_keys(void **state) {
 }
 
 /* rlwrap, if it is there, edits lines with arrow keys and repeats them from its history. */
-static void test_rlwrap(void **state) {
-    (void)state;
+TEST(rlwrap) {
     if (run_shell("command -v rlwrap >/dev/null 2>&1") != 0) skip();
     const char *programs = getenv("TRIL_PROGRAMS");
     char program[SCRATCH_PATH];
@@ -110,8 +108,7 @@ static void test_rlwrap(void **state) {
 
 /* An interruption ends the current continuation or input line. Only the end of the input ends the
  * program. */
-static void test_interruption(void **state) {
-    (void)state;
+TEST(interruption) {
     int out = open_terminal();
     Process child = start("sample -i -n 1000000000 @model", out);
     wait_for_text("Ctrl-D ends.\r\n> ");
@@ -129,10 +126,5 @@ static void test_interruption(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_arrow_keys),
-        cmocka_unit_test(test_rlwrap),
-        cmocka_unit_test(test_interruption),
-    };
-    return cmocka_run_group_tests(tests, set_up, command_close);
+    return run_all_tests(set_up, command_close);
 }

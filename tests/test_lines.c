@@ -237,8 +237,7 @@ static void check_reading(TrilModel *model, const TrilReading *reading) {
 
 /* The lines of every rung lead from the ids to the logits, also with several threads, and of a
  * single character. */
-static void test_lines(void **state) {
-    (void)state;
+TEST(lines) {
     for (int r = 0; tril_rung(r); r++) {
         TrilModel *model = make(tril_rung(r));
         for (int i = 0; i < 4; i++) {
@@ -251,8 +250,7 @@ static void test_lines(void **state) {
 }
 
 /* Of a long text the end; the logits are those of a reading that keeps nothing, to the bit. */
-static void test_trace(void **state) {
-    (void)state;
+TEST(trace) {
     TrilModel *model = make("modern");
     TrilReading *traced = trace(model, LENGTH, 1), *plain;
     TrilLine line;
@@ -274,8 +272,7 @@ static void test_trace(void **state) {
 }
 
 /* The scores are those of the line's queries and keys, and their softmax is the map. */
-static void test_scores(void **state) {
-    (void)state;
+TEST(scores) {
     TrilModel *model = make("modern");
     TrilReading *reading = trace(model, LENGTH, 1);
     TrilLine line;
@@ -313,10 +310,5 @@ static void test_scores(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_trace),
-        cmocka_unit_test(test_scores),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all_tests(NULL, NULL);
 }

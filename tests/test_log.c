@@ -68,8 +68,7 @@ static LogRows *read_back(const char *path) {
     return log;
 }
 
-static void test_all(void **state) {
-    (void)state;
+TEST(all) {
     const char *path = scratch("short.csv");
     write_rows(path, 250);
     LogRows *log = read_back(path);
@@ -80,8 +79,7 @@ static void test_all(void **state) {
 
 /* Thinning keeps the first and last row and some between. It drops evaluations only if there are
  * many. */
-static void test_thinned(void **state) {
-    (void)state;
+TEST(thinned) {
     const char *path = scratch("long.csv");
     write_rows(path, 20000);
     LogRows *log = read_back(path);
@@ -102,8 +100,7 @@ static void test_thinned(void **state) {
 }
 
 /* Lines that are not rows are skipped. */
-static void test_other_lines(void **state) {
-    (void)state;
+TEST(other_lines) {
     static const char text[] = "step,tokens\n"
                                "1,64,0.1,0.001,2.5,,0.5,100,\n"
                                "2,64,0.1,0.001,nan,,0.5,100,\n"
@@ -125,8 +122,7 @@ static void test_other_lines(void **state) {
 
 /* A spreadsheet executes text that begins like a formula. The file must not contain such text, and
  * reading must restore it. */
-static void test_formulas(void **state) {
-    (void)state;
+TEST(formulas) {
     static const char *const texts[][2] = {{"=1+1", "\"'=1+1\""}, {"+1", "\"'+1\""},
                                            {"-1", "\"'-1\""},     {"@SUM(A1)", "\"'@SUM(A1)\""},
                                            {"\ta", "\"'\ta\""},   {"\ra", "\"'\ra\""},
@@ -165,8 +161,7 @@ static void test_formulas(void **state) {
 }
 
 /* The longest text is kept whole, whatever it begins with. */
-static void test_long_formula(void **state) {
-    (void)state;
+TEST(long_formula) {
     char text[SAMPLE_SIZE];
     memset(text, '"', sizeof text);
     *text = '=';
@@ -187,8 +182,7 @@ static void test_long_formula(void **state) {
 }
 
 /* A folder, a pipe (which would block) and a missing file are refused. */
-static void test_no_file(void **state) {
-    (void)state;
+TEST(no_file) {
     const char *const paths[] = {scratch("."), scratch("none.csv"), scratch("pipe"), "/dev/null"};
     bool special = !system_lacks(NAMED_PIPES) && !system_lacks(DEVICE_FILES);
     if (special) make_named_pipe(paths[2]);
@@ -216,8 +210,7 @@ static void write_ten(const char *path, size_t *length, uint64_t *digest) {
 }
 
 /* Reopens the log after the rows that the state knows. The end result is as if written at once. */
-static void test_reopened(void **state) {
-    (void)state;
+TEST(reopened) {
     size_t length = 0;
     uint64_t digest = 0;
     FileStatus status;
@@ -255,8 +248,7 @@ static void expect_untouched(const char *name, const char *bytes, size_t all, si
     scratch_expect(name, bytes, all);
 }
 
-static void test_other_log(void **state) {
-    (void)state;
+TEST(other_log) {
     size_t length = 0, all;
     uint64_t digest = 0;
     char text[4096];
@@ -284,8 +276,7 @@ static void test_other_log(void **state) {
 }
 
 /* A new log replaces one name of a file, and not the content under its other names. */
-static void test_created(void **state) {
-    (void)state;
+TEST(created) {
     Error err;
     Log log;
     scratch_put("precious", "precious", 8);
@@ -301,12 +292,5 @@ static void test_created(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all),          cmocka_unit_test(test_thinned),
-        cmocka_unit_test(test_other_lines),  cmocka_unit_test(test_formulas),
-        cmocka_unit_test(test_long_formula), cmocka_unit_test(test_no_file),
-        cmocka_unit_test(test_reopened),     cmocka_unit_test(test_other_log),
-        cmocka_unit_test(test_created),
-    };
-    return cmocka_run_group_tests(tests, scratch_open, scratch_close);
+    return run_all_tests(scratch_open, scratch_close);
 }

@@ -67,15 +67,14 @@ static void accept(const char *line) {
 /* The message must contain `text`, and the option must keep its value. */
 static void refuse(const char *line, const char *text) {
     if (parse(line)) fail_msg("%s is taken", line);
-    expect_words(err, text);
+    expect_error(err, text);
     assert_int_equal(values.number, defaults.number);
     assert_int_equal(values.width, defaults.width);
     assert_true(values.rate >= defaults.rate && values.rate <= defaults.rate);
     assert_string_equal(values.out, defaults.out);
 }
 
-static void test_spellings(void **state) {
-    (void)state;
+TEST(spellings) {
     static const char *const lines[] = {"-n5",      "-n|5", "--number=5",   "--number|5", "--num=5",
                                         "--n|5",    "-qn5", "-qn|5",        "-n|9|-n5",   "a|-n5|b",
                                         "-n5|--|a", "-n+5", "-n5|--width|3"};
@@ -85,8 +84,7 @@ static void test_spellings(void **state) {
     }
 }
 
-static void test_kinds(void **state) {
-    (void)state;
+TEST(kinds) {
     accept("--number=-10|-s18446744073709551615|-r|2.5e3|-o|a file=x|-q");
     assert_int_equal(values.number, -10);
     assert_true(values.seed == UINT64_MAX);
@@ -110,8 +108,7 @@ static void test_kinds(void **state) {
     assert_near(values.rate, 1e308, 0);
 }
 
-static void test_times(void **state) {
-    (void)state;
+TEST(times) {
     static const struct {
         const char *text;
         double seconds;
@@ -126,8 +123,7 @@ static void test_times(void **state) {
 }
 
 /* Options that the command line does not name keep their defaults. */
-static void test_defaults(void **state) {
-    (void)state;
+TEST(defaults) {
     accept("operand");
     assert_memory_equal(&values, &defaults, sizeof values);
     argc = 1;
@@ -142,8 +138,7 @@ static void expect_operands(const char *line, const char *const expected[], int 
     for (int i = 0; i < count; i++) assert_string_equal(argv[first + i], expected[i]);
 }
 
-static void test_operands(void **state) {
-    (void)state;
+TEST(operands) {
     expect_operands("a|-n|5|b|--quiet|c", (const char *const[]){"a", "b", "c"}, 3);
     assert_true(values.quiet && values.number == 5);
     expect_operands("-q|--|-n|--what|--", (const char *const[]){"-n", "--what", "--"}, 3);
@@ -159,8 +154,7 @@ static void test_operands(void **state) {
 }
 
 /* A number must be a whole argument, fit its type and be in range. The message gives the range. */
-static void test_bad_numbers(void **state) {
-    (void)state;
+TEST(bad_numbers) {
     static const struct {
         const char *option, *range, *bad[16];
     } cases[] = {
@@ -198,8 +192,7 @@ static void test_bad_numbers(void **state) {
 }
 
 /* A value is read to its end, however long it is. */
-static void test_long_number(void **state) {
-    (void)state;
+TEST(long_number) {
     char line[TEXT - 8];
     int length = snprintf(line, sizeof line, "--learning-rate=1.5%0400d", 0);
     accept(line);
@@ -208,8 +201,7 @@ static void test_long_number(void **state) {
     refuse(line, "000x' is not a number");
 }
 
-static void test_missing_argument(void **state) {
-    (void)state;
+TEST(missing_argument) {
     static const char *const lines[] = {"-n", "--number", "--num", "-q|-n", "a|b|--out", "-qn"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         const char *last = strrchr(lines[i], '|');
@@ -219,8 +211,7 @@ static void test_missing_argument(void **state) {
     }
 }
 
-static void test_unknown(void **state) {
-    (void)state;
+TEST(unknown) {
     refuse("--quite", "unknown option '--quite'; is --quiet meant?");
     refuse("--numbre=5", "unknown option '--numbre'; is --number meant?");
     refuse("a|--sede|5|b", "unknown option '--sede'; is --seed meant?");
@@ -234,15 +225,13 @@ static void test_unknown(void **state) {
 }
 
 /* A known flag with a value: the message must not suggest the same flag. */
-static void test_flag_with_value(void **state) {
-    (void)state;
+TEST(flag_with_value) {
     refuse("--quiet=yes", "--quiet");
     if (strstr(err.text, "unknown") || strstr(err.text, "meant?")) fail_msg("%s", err.text);
 }
 
 /* --nu is ambiguous: the message names what it abbreviates, not --no, which is nearer. */
-static void test_ambiguous(void **state) {
-    (void)state;
+TEST(ambiguous) {
     static bool flag, exact;
     static const Option alike[] = {
         {0, "number", OPTION_FLAG, &flag, 0, 0, NULL, ""},
@@ -252,7 +241,7 @@ static void test_ambiguous(void **state) {
     };
     char program[] = "tril", word[] = "--nu", *line[] = {program, word, NULL};
     assert_false(options_parse(alike, 4, 2, line, &first, &err));
-    expect_words(err, "'--nu'");
+    expect_error(err, "'--nu'");
     if (!strstr(err.text, "--number") && !strstr(err.text, "--nutrient"))
         fail_msg("names neither --number nor --nutrient: %s", err.text);
     word[3] = 'o'; /* --no is complete, although --noise begins with it */
@@ -261,15 +250,13 @@ static void test_ambiguous(void **state) {
 }
 
 /* Names that are not ASCII appear in the message, whole or in their word. */
-static void test_unknown_not_ascii(void **state) {
-    (void)state;
+TEST(unknown_not_ascii) {
     refuse("--caf\xC3\xA9", "'--caf\xC3\xA9'");
     refuse("-q|-\xC3\xA9|a", "-\xC3\xA9");
 }
 
 /* A parse that failed inside a word of letters does not affect the next one. */
-static void test_parse_again(void **state) {
-    (void)state;
+TEST(parse_again) {
     refuse("-xq", "'-x'");
     accept("-n|5");
     assert_int_equal(values.number, 5);
@@ -277,8 +264,7 @@ static void test_parse_again(void **state) {
 }
 
 /* A text goes on in the next line where it would be wider than 100 columns. */
-static void test_wide_entries(void **state) {
-    (void)state;
+TEST(wide_entries) {
     static const char indent[] = "\n                             ";
     char long_text[256] = "", expected[512] = "  --name                    ";
     for (int i = 0; i < 11; i++)
@@ -296,8 +282,7 @@ static void test_wide_entries(void **state) {
     free(stream.text);
 }
 
-static void test_print(void **state) {
-    (void)state;
+TEST(print) {
     static const char expected[] = "\nNumbers:\n"
                                    "  -n, --number N             how many (7)\n"
                                    "      --width N              how wide (64)\n"
@@ -318,15 +303,5 @@ static void test_print(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_spellings),    cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_times),        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_operands),     cmocka_unit_test(test_bad_numbers),
-        cmocka_unit_test(test_long_number),  cmocka_unit_test(test_missing_argument),
-        cmocka_unit_test(test_unknown),      cmocka_unit_test(test_flag_with_value),
-        cmocka_unit_test(test_ambiguous),    cmocka_unit_test(test_print),
-        cmocka_unit_test(test_wide_entries), cmocka_unit_test(test_unknown_not_ascii),
-        cmocka_unit_test(test_parse_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all_tests(NULL, NULL);
 }

@@ -42,8 +42,7 @@ static int files_in(const char *name) {
 /* ---- before training ---- */
 
 /* Every pair of files of a training that a command can make the same, including the text. */
-static void test_same_files(void **state) {
-    (void)state;
+TEST(same_files) {
     static const char *const pairs[][2] = {
         {"--ladder -o @p/ladder.csv @t.txt", "both the model and the table"},
         {"-o @p/report.html @t.txt", "both the model and the page"},
@@ -68,7 +67,7 @@ static void test_same_files(void **state) {
         bool linked = strstr(pairs[i][0], "@link") || strstr(pairs[i][0], "@soft");
         if (linked && !links) continue;
         run("train " TINY "%s", pairs[i][0]);
-        expect_refusal(1, pairs[i][1], ""); /* refused before training */
+        expect_failure(1, pairs[i][1], ""); /* refused before training */
         assert_false(scratch_has("p"));
         expect_text("t.txt");
     }
@@ -81,15 +80,14 @@ static void test_same_files(void **state) {
         snprintf(name, sizeof name, "q/%s", names[i]);
         put_text(name);
         run("train " TINY "--ladder -o @q/m.safetensors @%s", name);
-        expect_refusal(1, "is the text", names[i]);
+        expect_failure(1, "is the text", names[i]);
         expect_text(name);
         assert_int_equal(remove(scratch(name)), 0);
     }
 }
 
 /* NAME.tmp is not the name of a temporary file: such files stay, and one may be the text. */
-static void test_temporary_names(void **state) {
-    (void)state;
+TEST(temporary_names) {
     make_folder(scratch("tmp"));
     put_text("tmp/m.safetensors.tmp");
     put_text("tmp/precious");
@@ -102,8 +100,7 @@ static void test_temporary_names(void **state) {
 }
 
 /* An unwritable path is refused at once. */
-static void test_no_place(void **state) {
-    (void)state;
+TEST(no_place) {
     make_folder(scratch("place"));
     make_folder(scratch("place/ladder.csv"));
     make_folder(scratch("pipes"));
@@ -125,16 +122,15 @@ static void test_no_place(void **state) {
         if (strstr(commands[i][0], "pipe") && !pipes) continue;
         if (strstr(commands[i][0], "/dev/") && !devices) continue;
         run("train " TINY "-s 1000000 %s", commands[i][0]);
-        expect_refusal(1, commands[i][1], "");
+        expect_failure(1, commands[i][1], "");
         assert_false(scratch_has("new"));
     }
     run("train " TINY "-s 1000000 -o @new/%0240d " PLAY, 0);
-    expect_refusal(1, "last.safetensors", system_lacks(PATH_REASONS) ? "cannot be" : "too long");
+    expect_failure(1, "last.safetensors", system_lacks(PATH_REASONS) ? "cannot be" : "too long");
 }
 
 /* Two programs at once: the second is refused, with the number of the first. */
-static void test_two_at_once(void **state) {
-    (void)state;
+TEST(two_at_once) {
     int from;
     char number[64];
     Process child = start_piped("train " TINY "-m bigram -s 1000000000 --eval-every 10 -o @two/m "
@@ -146,9 +142,9 @@ static void test_two_at_once(void **state) {
     else
         snprintf(number, sizeof number, "process %d is writing", (int)child);
     run("train " TINY "--seed 2 -o @two/m " PLAY);
-    expect_refusal(1, number, "the state of the training");
+    expect_failure(1, number, "the state of the training");
     run("train " TINY "--seed 2 -o @two/other " PLAY); /* a folder has only one page */
-    expect_refusal(1, number, "the page");
+    expect_failure(1, number, "the page");
     must_run("train " TINY "--seed 2 -o @three/m " PLAY);
     send_signal(child, SIGINT);
     scratch_put("stdout", "", 0);
@@ -166,8 +162,7 @@ static void test_two_at_once(void **state) {
 static const char moved[] = "existing files were moved to ";
 
 /* A model of another text is set aside, whole, and can be resumed there. */
-static void test_other_text(void **state) {
-    (void)state;
+TEST(other_text) {
     put_text("one.txt");
     put_other("two.txt");
     must_run("train " TINY "-o @o/model.safetensors @one.txt");
@@ -190,13 +185,12 @@ static void test_other_text(void **state) {
     assert_non_null(strstr(ran.out, scratch("o/earlier-2\n")));
     must_run("train -q -r -s 9 -o @o/model.safetensors @one.txt");
     run("train -q -r -s 9 -o @o/model.safetensors @two.txt");
-    expect_refusal(1, "is not the text", "--resume");
+    expect_failure(1, "is not the text", "--resume");
 }
 
 /* Files that no training made are set aside, too. So is a model that shares only the folder's page
  * with the new one. */
-static void test_foreign_files(void **state) {
-    (void)state;
+TEST(foreign_files) {
     static const char *const names[] = {"thesis", "thesis.csv", "report.html",
                                         "bigram.safetensors"};
     put_text("mine.txt");
@@ -248,8 +242,7 @@ static void expect_files(const char *folder, Kept *files, int count) {
 
 /* Files belong to a training, not to a text: what another training on the same text wrote is set
  * aside by the one that is resumed. */
-static void test_same_text(void **state) {
-    (void)state;
+TEST(same_text) {
     Kept rung[] = {{.name = "gpt.safetensors"}, {.name = "gpt.csv"}, {.name = "report.html"}};
     Kept beside[] = {{.name = "bigram.safetensors"}, {.name = "bigram.csv"}};
     Kept page[] = {{.name = "report.html"}};
@@ -285,8 +278,7 @@ static void test_same_text(void **state) {
 }
 
 /* Files that were changed since the training wrote them are set aside likewise. */
-static void test_changed_files(void **state) {
-    (void)state;
+TEST(changed_files) {
     static const char *const names[] = {"bigram.csv", "ladder.csv"};
     must_run("train " TINY "--ladder -o @e/gpt.safetensors " PLAY);
     for (int i = 0; i < 2; i++) {
@@ -306,8 +298,7 @@ static void test_changed_files(void **state) {
 
 /* A state is read again once its files are locked: meanwhile another training may have written it.
  * Here the first waits for its teacher. */
-static void test_state_changes(void **state) {
-    (void)state;
+TEST(state_changes) {
     Kept later[] = {{.name = "m.safetensors"}, {.name = "m.last.safetensors"}};
     skip_without(NAMED_PIPES);
     must_run("train " TINY "-o @t/teacher " PLAY);
@@ -332,8 +323,7 @@ static void test_state_changes(void **state) {
 }
 
 /* --continue resumes a training on the same text, and otherwise begins a new one. */
-static void test_continue(void **state) {
-    (void)state;
+TEST(continue) {
     put_text("one.txt");
     put_other("two.txt");
     must_run("train -m bigram -b 4 -c 16 -j 1 -s 20 --continue -o @c/m @one.txt");
@@ -349,12 +339,11 @@ static void test_continue(void **state) {
     must_run("train --continue -s 40 -o @c/m @two.txt");
     after("\n  resumes after step 20\n");
     run("train -q -r --init @none -o @c/m @two.txt");
-    expect_refusal(1, scratch("none"), "cannot be opened");
+    expect_failure(1, scratch("none"), "cannot be opened");
 }
 
 /* A log that was changed after the training is set aside, with all its content. */
-static void test_changed_log(void **state) {
-    (void)state;
+TEST(changed_log) {
     size_t length, notes_length;
     must_run("train " TINY "-m bigram -o @log/m " PLAY);
     char *log = slurp(scratch("log/m.csv"), &length);
@@ -376,8 +365,7 @@ static void test_changed_log(void **state) {
 /* ---- standard descriptors ---- */
 
 /* Files never get the number of a closed standard stream. */
-static void test_closed_descriptors(void **state) {
-    (void)state;
+TEST(closed_descriptors) {
     char command[1024], name[32];
     skip_without(SHELL_TOOLS);
     const char *programs = getenv("TRIL_PROGRAMS");
@@ -418,13 +406,5 @@ static int tear_down(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_files),    cmocka_unit_test(test_temporary_names),
-        cmocka_unit_test(test_no_place),      cmocka_unit_test(test_two_at_once),
-        cmocka_unit_test(test_other_text),    cmocka_unit_test(test_foreign_files),
-        cmocka_unit_test(test_same_text),     cmocka_unit_test(test_changed_files),
-        cmocka_unit_test(test_state_changes), cmocka_unit_test(test_continue),
-        cmocka_unit_test(test_changed_log),   cmocka_unit_test(test_closed_descriptors),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return run_all_tests(set_up, tear_down);
 }

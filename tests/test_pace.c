@@ -34,15 +34,13 @@ static const Machine quiet = {50e-6, 30e-6, false}, alike = {50e-6, 55e-6, false
                      busy = {50e-6, 12e-3, false}, crowded = {50e-6, 12e-3, true};
 
 /* A short text uses one thread: trying several might take longer than the whole text. */
-static void test_short(void **state) {
-    (void)state;
+TEST(short) {
     Pace pace = {0};
     assert_int_equal(play(&pace, busy, 150).shared, 0);
 }
 
 /* Where several threads are faster they are soon used. One thread is tried now and then. */
-static void test_quiet(void **state) {
-    (void)state;
+TEST(quiet) {
     Pace pace = {0};
     play(&pace, quiet, 500);
     Course course = play(&pace, quiet, 10000);
@@ -51,8 +49,7 @@ static void test_quiet(void **state) {
 }
 
 /* Where several are slower, trying them costs at most a twentieth, plus the first try. */
-static void test_busy(void **state) {
-    (void)state;
+TEST(busy) {
     const Machine machines[] = {busy, alike};
     for (int i = 0; i < 2; i++) {
         Pace pace = {0};
@@ -63,8 +60,7 @@ static void test_busy(void **state) {
 }
 
 /* While other programs use even the first thread's processor, several threads are not tried. */
-static void test_crowded(void **state) {
-    (void)state;
+TEST(crowded) {
     Pace pace = {0};
     assert_int_equal(play(&pace, crowded, 100000).shared, 0);
     play(&pace, quiet, 500);
@@ -72,8 +68,7 @@ static void test_crowded(void **state) {
 }
 
 /* The faster choice may change, in both directions. */
-static void test_change(void **state) {
-    (void)state;
+TEST(change) {
     Pace pace = {0};
     play(&pace, busy, 1000);
     play(&pace, quiet, 10000);
@@ -83,8 +78,7 @@ static void test_change(void **state) {
 }
 
 /* One delayed pass does not change the choice for long. */
-static void test_hiccup(void **state) {
-    (void)state;
+TEST(hiccup) {
     Pace pace = {0};
     play(&pace, busy, 1000);
     play(&pace, (Machine){4e-3, 12e-3, false}, 1);
@@ -92,19 +86,12 @@ static void test_hiccup(void **state) {
 }
 
 /* A long prompt is shared at once, without a trial. */
-static void test_long(void **state) {
-    (void)state;
+TEST(long) {
     const Pace pace = {0};
     assert_true(pace_shares(&pace, 1e9));
     assert_false(pace_shares(&pace, 1e7));
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_short),  cmocka_unit_test(test_quiet),
-        cmocka_unit_test(test_busy),   cmocka_unit_test(test_crowded),
-        cmocka_unit_test(test_change), cmocka_unit_test(test_hiccup),
-        cmocka_unit_test(test_long),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all_tests(NULL, NULL);
 }

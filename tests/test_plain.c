@@ -71,8 +71,7 @@ static void check_rung(Config config) {
     model_free(&model);
 }
 
-static void test_gradients(void **state) {
-    (void)state;
+TEST(gradients) {
     int known = 0;
     Config config = {.V = V, .T = CONTEXT, .L = LAYERS, .NH = HEADS, .C = 9};
     for (int i = 0; model_name(i); i++) {
@@ -85,8 +84,7 @@ static void test_gradients(void **state) {
 }
 
 /* Heads that share keys and values, and an MLP of a width of its own. */
-static void test_shared_heads(void **state) {
-    (void)state;
+TEST(shared_heads) {
     for (int NKV = 1; NKV <= 2; NKV++)
         check_rung((Config){.model = "modern",
                             .V = V,
@@ -99,9 +97,5 @@ static void test_shared_heads(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gradients),
-        cmocka_unit_test(test_shared_heads),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all_tests(NULL, NULL);
 }

@@ -70,8 +70,7 @@ static double seconds_of(const Profile *p, const char *line) {
 
 /* Every rung of a ladder has its table, whose sum is the time in the table of losses; and the
  * program has one, with a line for each rung. */
-static void test_ladder(void **state) {
-    (void)state;
+TEST(ladder) {
     must_run_clocked("train -q --profile --ladder " SIZES "--eval-every 5 -o @ladder/m " PLAY);
     Profile all = profile_of("the program");
     for (int i = 0; model_name(i); i++) {
@@ -101,8 +100,7 @@ static void test_ladder(void **state) {
 
 /* Evaluations and samples are not counted as instructions: twice as many change only their own
  * lines. Each takes one tick, for the clock is read only before and after. */
-static void test_evaluations(void **state) {
-    (void)state;
+TEST(evaluations) {
     static const char *const parts[] = {"linear",    "linear_backward",    "linear_gradients",
                                         "attention", "attention_backward", "embedding",
                                         "rmsnorm",   "cross_entropy",      "packing of weights",
@@ -125,8 +123,7 @@ static void test_evaluations(void **state) {
 }
 
 /* Measuring changes nothing of what is learned, and only --profile measures. */
-static void test_bits(void **state) {
-    (void)state;
+TEST(bits) {
     char with[17], without[17];
     static const char digest[] = "digest of the weights of modern: ";
     must_run("train -q -m modern " SIZES "-j 2 -o @bits/without " PLAY);
@@ -140,8 +137,7 @@ static void test_bits(void **state) {
 }
 
 /* A training that goes on counts the time from then on. */
-static void test_resumed(void **state) {
-    (void)state;
+TEST(resumed) {
     must_run_clocked("train -q --profile -m gpt " SIZES "-o @more/m " PLAY);
     double before = profile_of("gpt").all;
     must_run_clocked("train -q --profile -r -s 30 -j 1 -o @more/m " PLAY);
@@ -152,11 +148,5 @@ static void test_resumed(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ladder),
-        cmocka_unit_test(test_evaluations),
-        cmocka_unit_test(test_bits),
-        cmocka_unit_test(test_resumed),
-    };
-    return cmocka_run_group_tests(tests, scratch_open, command_close);
+    return run_all_tests(scratch_open, command_close);
 }

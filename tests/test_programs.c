@@ -127,8 +127,7 @@ static void expect_files(const char *name, int expected) {
 
 /* ---- training ---- */
 
-static void test_training(void **state) {
-    (void)state;
+TEST(training) {
     size_t length, training, held_out, seen[256] = {0}, V = 0;
     char *play = slurp(PLAY, &length), hint[3 * SCRATCH_PATH + 256];
     train("--precision f32 -o @new/deep/model.safetensors " PLAY); /* as in the table */
@@ -169,8 +168,7 @@ static void test_training(void **state) {
 }
 
 /* The predicted memory is the measured one, that of the largest child so far. */
-static void test_memory(void **state) {
-    (void)state;
+TEST(memory) {
     static const char *const sizes[][2] = {{"gpt", "-w 64 -b 12 -l 1 -c 64"},
                                            {"modern", "-w 128 -c 64 -b 16 -l 3"},
                                            {"gpt", "-w 64 -c 256 -b 40 -l 3"},
@@ -189,8 +187,7 @@ static void test_memory(void **state) {
     }
 }
 
-static void test_choice_of_model(void **state) {
-    (void)state;
+TEST(choice_of_model) {
     Row row;
     train("-m bigram -o @choice/b " PLAY);
     learned("bigram");
@@ -209,8 +206,7 @@ static void test_choice_of_model(void **state) {
 }
 
 /* A preset gives the settings that the command line does not. */
-static void test_preset(void **state) {
-    (void)state;
+TEST(preset) {
     must_run("train -s 2 -o @preset/q --preset quick -b 3 " VERSE);
     after(" parameters, 2 steps of 3 x 128 characters");
     learned("modern");
@@ -219,13 +215,12 @@ static void test_preset(void **state) {
     must_run("train --preset nanogpt-cpu -s 2 -r -o @preset/n " VERSE);
     after("\ngpt: ");
     run("train --preset quick -s 3 -r -q -o @preset/n " VERSE);
-    expect_refusal(1, "--model=gpt", "--model=modern");
+    expect_failure(1, "--model=gpt", "--model=modern");
 }
 
 /* In 300 steps on 39,054 characters it learns more than a bigram can (2.34), without memorising the
  * text. With sanitizers it would take a minute. */
-static void test_learns(void **state) {
-    (void)state;
+TEST(learns) {
 #ifdef __SANITIZE_ADDRESS__
     skip();
 #endif
@@ -235,8 +230,7 @@ static void test_learns(void **state) {
 }
 
 /* A training that memorises the text ends early. Resuming needs a larger --patience. */
-static void test_patience(void **state) {
-    (void)state;
+TEST(patience) {
     char text[400];
     for (size_t i = 0; i < sizeof text; i++) text[i] = "abcdefgh"[random_bits(5, i) >> 61];
     scratch_put("noise", text, sizeof text);
@@ -277,8 +271,7 @@ static void interrupt_decay(Process child, int i) {
 /* Where nothing can be learned, the learning rates of modern decay early, to 0. An interruption
  * during the decay does not change the end result. */
 #define DECAY "-m modern -l 1 -w 32 -H 2 -c 16 -b 4 -j 1 -d 0 -s 4000 --eval-every 20 "
-static void test_early_decay(void **state) {
-    (void)state;
+TEST(early_decay) {
     char text[400], end[64];
     for (size_t i = 0; i < sizeof text; i++) text[i] = "abcdefgh"[random_bits(6, i) >> 61];
     scratch_put("noise", text, sizeof text);
@@ -309,8 +302,7 @@ static void test_early_decay(void **state) {
 
 /* A text that would be repeated often gets dropout. One that would be repeated too often gets fewer
  * steps. */
-static void test_short_text(void **state) {
-    (void)state;
+TEST(short_text) {
     char text[1000];
     for (size_t i = 0; i < sizeof text; i++) text[i] = "abcdefgh"[random_bits(5, i) >> 61];
     scratch_put("short", text, sizeof text); /* 900 for training; the model has 3,680 weights */
@@ -328,8 +320,7 @@ static void test_short_text(void **state) {
     after("\n60 steps, dropout 0: the text is seen 4.0 times\n");
 }
 
-static void test_ladder(void **state) {
-    (void)state;
+TEST(ladder) {
     static const char *const counted[] = {"uniform", "counted unigram", "counted bigram"};
     int rungs = 0;
     while (model_name(rungs)) rungs++;
@@ -363,8 +354,7 @@ static void test_ladder(void **state) {
 
 /* There is no evaluation shortly before the last one. What the last one measured is not measured
  * again: a resumed training, which has to, finds the same loss. */
-static void test_evaluated_once(void **state) {
-    (void)state;
+TEST(evaluated_once) {
     size_t length;
     must_run("train " TINY_SIZES "--ladder --precision f32 -s 61 --eval-every 20 "
              "-o @once/m.safetensors " PLAY);
@@ -389,8 +379,7 @@ static void test_evaluated_once(void **state) {
 }
 
 /* A quiet run prints only the table, the digests of both models, and how to continue. */
-static void test_quiet(void **state) {
-    (void)state;
+TEST(quiet) {
     int lines = 0;
     train("-q -o @quiet/m " PLAY);
     learned("gpt");
@@ -403,25 +392,23 @@ static void test_quiet(void **state) {
 /* ---- the page ---- */
 
 /* No other file of the training may have the page's name. */
-static void test_page_taken(void **state) {
-    (void)state;
+TEST(page_taken) {
     const char *words = "the page of the training";
     run("train " TINY "-q -o @taken/report.html " PLAY);
-    expect_refusal(1, "taken/report.html", words);
+    expect_failure(1, "taken/report.html", words);
     run("train " TINY "-q -o @taken/m --log @taken/report.html " PLAY);
-    expect_refusal(1, "taken/report.html", words);
+    expect_failure(1, "taken/report.html", words);
     size_t length;
     char *play = slurp(PLAY, &length);
     must_run("train " TINY "-q -o @taken/m " PLAY); /* creates the folder */
     scratch_put("taken/report.html", play, length);
     run("train " TINY "-q -o @taken/m @taken/../taken/report.html");
-    expect_refusal(1, "taken/report.html", words);
+    expect_failure(1, "taken/report.html", words);
     scratch_expect("taken/report.html", play, length);
     free(play);
 }
 
-static void test_bytes(void **state) {
-    (void)state;
+TEST(bytes) {
     char noise[2000];
     for (size_t i = 0; i < sizeof noise; i++) noise[i] = (char)(random_bits(3, i) >> 40);
     scratch_put("noise", noise, sizeof noise);
@@ -439,8 +426,7 @@ static void test_bytes(void **state) {
 }
 
 /* A text of a single character: nothing to learn, and no failure. */
-static void test_one_character(void **state) {
-    (void)state;
+TEST(one_character) {
     char text[300];
     memset(text, 'a', sizeof text);
     scratch_put("a.txt", text, sizeof text);
@@ -456,8 +442,7 @@ static void test_one_character(void **state) {
     after("nats_per_char 0.000000\n");
 }
 
-static void test_threads_and_seeds(void **state) {
-    (void)state;
+TEST(threads_and_seeds) {
     static const int runs[][2] = {{1, 7}, {2, 7}, {3, 7}, {1, 7}, {1, 8}};
     size_t length, first_length = 0;
     char *first = NULL;
@@ -481,8 +466,7 @@ static void test_threads_and_seeds(void **state) {
 
 /* ---- writing ---- */
 
-static void test_length(void **state) {
-    (void)state;
+TEST(length) {
     static const char *const runs[][2] = {{"@play", ""},
                                           {"@play", "THE"},
                                           {"@play", "longer-than-what-the-model-can-see"},
@@ -510,8 +494,7 @@ static void test_length(void **state) {
     assert_true(begins(kept, ran.out) && ran.out + ran.length == strchr(ran.out, '\n') + 1);
 }
 
-static void test_choices(void **state) {
-    (void)state;
+TEST(choices) {
     static const char *const same[] = {"-j 1", "--precision int8", "--seed 1337 -t 0.8 -k 0 -P 1"};
     static const char *const other[] = {"--seed 1338", "-t 2", "-k 2", "-P 0.5", "-p ~"};
     static const char *const likeliest[] = {"-t 0 --seed 5", "-k 1 --seed 6", "-P 1e-9 --seed 7"};
@@ -535,8 +518,7 @@ static void test_choices(void **state) {
     assert_string_not_equal(ran.out, kept);
 }
 
-static void test_samples(void **state) {
-    (void)state;
+TEST(samples) {
     const char *rule = "\n----\n";
     sample("-n 40 -p A~ @play");
     keep();
@@ -562,8 +544,7 @@ static void test_samples(void **state) {
 }
 
 /* The text ends with the stop text. A stop text in the prompt does not count. */
-static void test_stop(void **state) {
-    (void)state;
+TEST(stop) {
     char stop[4] = " ", expected[1024];
     const char *prompt = "it is 1 ";
     sample("-n 300 -p it~is~1~ @play");
@@ -582,8 +563,7 @@ static void test_stop(void **state) {
 }
 
 /* Exactly this number of bytes. test_terminal tests their display on a terminal. */
-static void test_text_of_bytes(void **state) {
-    (void)state;
+TEST(text_of_bytes) {
     static const size_t lengths[] = {1, 2, 3, 4, 5, 300};
     for (int i = 0; i < 6; i++) {
         sample("-n %zu -p 宇宙洪荒 -t 0.5 @chinese_bytes", lengths[i]);
@@ -621,8 +601,7 @@ static void check_score(const char *options, const char *path, bool bytes) {
 }
 
 /* --explain from outside. test_explain and tests/explain test its content. */
-static void test_explain(void **state) {
-    (void)state;
+TEST(explain) {
     train("-o @explained " PLAY);
     train("-m bigram -o @counted " PLAY);
     must_run("sample --explain THE~CLOCK @explained");
@@ -634,9 +613,9 @@ static void test_explain(void **state) {
     must_run("sample --explain THE --head 1 @explained");
     assert_true(begins(ran.out, "gpt, layer 0 of 1, head 1 of 2\n"));
     run("sample --explain THE --layer 1 @explained");
-    expect_refusal(1, "--layer 1", "only layer 0");
+    expect_failure(1, "--layer 1", "only layer 0");
     run("sample --explain THE --head 2 @explained");
-    expect_refusal(1, "--head 2", "heads 0 and 1");
+    expect_failure(1, "--head 2", "heads 0 and 1");
     must_run("sample --explain THE~CLOCK~STRIKES~THREE @explained");
     after("The text has 23 characters; here are the last 16, the context of the model.\n");
     char *steps = strdup(strstr(ran.out, "\n1. Tokens"));
@@ -645,36 +624,34 @@ static void test_explain(void **state) {
     assert_string_equal(steps, strstr(ran.out, "\n1. Tokens"));
     free(steps);
     run("sample --explain= @explained");
-    expect_refusal(1, "--explain", "a character or more");
+    expect_failure(1, "--explain", "a character or more");
     run("sample --explain ~~~好 @explained");
-    expect_refusal(1, "--explain", "好");
+    expect_failure(1, "--explain", "好");
 }
 
 /* Several models on the same text. */
-static void test_explain_several(void **state) {
-    (void)state;
+TEST(explain_several) {
     must_run("sample --explain THE @explained @counted");
     after("explained");
     after("counted");
     run("sample --explain THE --head 1 @explained @counted");
-    expect_refusal(2, "--layer and --head", "not 2");
+    expect_failure(2, "--layer and --head", "not 2");
     run("sample @explained @counted");
-    expect_refusal(2, "one CHECKPOINT is expected", "not 2");
+    expect_failure(2, "one CHECKPOINT is expected", "not 2");
     run("sample --html @none.html @explained");
-    expect_refusal(2, "--html", "--explain");
+    expect_failure(2, "--html", "--explain");
     run("sample --head 0 @explained");
-    expect_refusal(2, "--layer and --head", "--explain");
+    expect_failure(2, "--layer and --head", "--explain");
     scratch_put("few.txt", "abababababababababababababababababababababababababababab", 56);
     train("-m bigram -c 4 -o @narrow/few "
           "@few.txt");
     run("sample --explain THE @explained @narrow/few");
-    expect_refusal(1, "narrow/few: --explain", "'T'");
+    expect_failure(1, "narrow/few: --explain", "'T'");
     run("sample --explain THE @explained @missing");
-    expect_refusal(1, "missing: cannot be opened", "");
+    expect_failure(1, "missing: cannot be opened", "");
 }
 
-static void test_score(void **state) {
-    (void)state;
+TEST(score) {
     check_score("--seed 3", PLAY, false);
     check_score("--val 0.2", "@chinese.txt", false);
     check_score("--bytes", "@chinese.txt", true);
@@ -687,8 +664,7 @@ static double nats_of(const char *command) {
 
 /* Unknown characters are refused by name, left out, or counted at ln(V + 1) each; the model never
  * sees them. */
-static void test_unknown(void **state) {
-    (void)state;
+TEST(unknown) {
     enum { KNOWN = 300, OTHERS = 40, V = 63 };
     size_t length;
     char *play = slurp(PLAY, &length), mixed[KNOWN + 3 * OTHERS], *to = mixed;
@@ -702,10 +678,10 @@ static void test_unknown(void **state) {
     free(play);
     train("-o @judge " PLAY);
     run("sample --score @mixed @judge");
-    expect_refusal(1, "character 1, '好' (U+597D), is not in the model's vocabulary (40 in all); ",
+    expect_failure(1, "character 1, '好' (U+597D), is not in the model's vocabulary (40 in all); ",
                    "--unknown skip leaves such out, --unknown uniform counts them");
     run("sample --score @mixed --unknown refuse @judge");
-    expect_refusal(1, "character 1, '好'", "--unknown skip");
+    expect_failure(1, "character 1, '好'", "--unknown skip");
     double known = nats_of("sample --score @known @judge");
     after("characters 300\nunknown 0\n");
     assert_near(nats_of("sample --score @mixed --unknown skip @judge"), known, 1e-6);
@@ -714,18 +690,17 @@ static void test_unknown(void **state) {
     assert_near(all, ((KNOWN - 1) * known + OTHERS * log(V + 1)) / (KNOWN - 1 + OTHERS), 2e-6);
     assert_near(strtod(after("\nperplexity "), NULL), exp(all), 1e-3);
     run("sample --score @foreign --unknown skip @judge");
-    expect_refusal(1, "foreign: too short", "two characters that the model knows");
+    expect_failure(1, "foreign: too short", "two characters that the model knows");
     run("sample --score @mixed --unknown some @judge");
-    expect_refusal(2, "refuse, skip or uniform", "'some'");
+    expect_failure(2, "refuse, skip or uniform", "'some'");
     run("sample -i --score @mixed @judge");
-    expect_refusal(2, "--interactive, --score", "one of them at a time");
+    expect_failure(2, "--interactive, --score", "one of them at a time");
     run("sample --unknown skip @judge");
-    expect_refusal(2, "--unknown is for", "--score");
+    expect_failure(2, "--unknown is for", "--score");
 }
 
 /* Without the usual model, ./sample names that of the last training that was set aside. */
-static void test_no_model(void **state) {
-    (void)state;
+TEST(no_model) {
     static const char *const folders[] = {"out", "out/earlier-2", "out/earlier-10",
                                           "out/earlier-11", "out/earlier-12x"};
     const char *programs = getenv("TRIL_PROGRAMS");
@@ -736,20 +711,20 @@ static void test_no_model(void **state) {
     if (!before || *before != '/') setenv("TRIL_PROGRAMS", absolute, 1);
     assert_int_equal(chdir(scratch_directory), 0);
     run("sample");
-    expect_refusal(1, "out/model.safetensors: no such file", "train a model first");
+    expect_failure(1, "out/model.safetensors: no such file", "train a model first");
     for (int i = 0; i < 5; i++) make_folder(scratch(folders[i]));
     run("sample -n 5"); /* folders without a model */
-    expect_refusal(1, "out/model.safetensors: no such file", "train a model first");
+    expect_failure(1, "out/model.safetensors: no such file", "train a model first");
     scratch_put("out/earlier-2/model.safetensors", "", 0);
     scratch_put("out/earlier-10/model.safetensors", "", 0);
     scratch_put("out/earlier-12x/model.safetensors", "", 0);
     run("sample --info");
-    expect_refusal(1, "out/model.safetensors: no such file", "out/earlier-10/model.safetensors");
+    expect_failure(1, "out/model.safetensors: no such file", "out/earlier-10/model.safetensors");
     run("sample out/model.safetensors");
-    expect_refusal(1, "out/model.safetensors: ", "cannot be opened");
+    expect_failure(1, "out/model.safetensors: ", "cannot be opened");
     scratch_put("out/model.safetensors", "", 0);
     run("sample");
-    expect_refusal(1, "out/model.safetensors: ", "not a valid checkpoint");
+    expect_failure(1, "out/model.safetensors: ", "not a valid checkpoint");
     assert_int_equal(chdir(root), 0);
     if (before)
         setenv("TRIL_PROGRAMS", before, 1);
@@ -759,8 +734,7 @@ static void test_no_model(void **state) {
 }
 
 /* The checkpoint has the requested settings, and its tensors contain all its weights. */
-static void test_info(void **state) {
-    (void)state;
+TEST(info) {
     train("-l 3 -H 4 -w 8 -c 12 -d 0.25 --seed 7 -s 3 -o @info " PLAY);
     sample("--info @info");
     after("model            gpt\n");
@@ -782,8 +756,7 @@ static void test_info(void **state) {
 
 /* ---- errors ---- */
 
-static void test_bad_input(void **state) {
-    (void)state;
+TEST(bad_input) {
     static const struct {
         int status;
         const char *says, *also, *words;
@@ -848,34 +821,33 @@ static void test_bad_input(void **state) {
     for (size_t i = 0; i < sizeof training / sizeof *training; i++) {
         if (strstr(training[i].words, "/dev/") && system_lacks(DEVICE_FILES)) continue;
         run("train " TINY "-q -o @refused/model %s", training[i].words);
-        expect_refusal(training[i].status, training[i].says, training[i].also);
+        expect_failure(training[i].status, training[i].says, training[i].also);
         assert_false(scratch_has("refused"));
     }
     for (size_t i = 0; i < sizeof sampling / sizeof *sampling; i++) {
         if (strstr(sampling[i].words, "\xE9") && system_lacks(BYTE_WORDS)) continue;
         run("sample %s", sampling[i].words);
-        expect_refusal(sampling[i].status, sampling[i].says, sampling[i].also);
+        expect_failure(sampling[i].status, sampling[i].says, sampling[i].also);
         assert_null(strstr(ran.err, "--bytes")); /* ./sample has no such option */
     }
 }
 
-static void test_bad_surroundings(void **state) {
-    (void)state;
+TEST(bad_surroundings) {
     const char *set = getenv("KERNELS");
     char *before = set ? strdup(set) : NULL;
     setenv("KERNELS", "nonsense", 1);
     run("train " TINY "-q -o @refused/model " PLAY);
-    expect_refusal(1, "KERNELS=nonsense", "base");
+    expect_failure(1, "KERNELS=nonsense", "base");
     assert_false(scratch_has("refused"));
     run("sample @play");
-    expect_refusal(1, "KERNELS=nonsense", "base");
+    expect_failure(1, "KERNELS=nonsense", "base");
     if (before)
         setenv("KERNELS", before, 1);
     else
         unsetenv("KERNELS");
     free(before);
     run("train " TINY "-q -o @logs/model -m bigram --log @plain/log " PLAY);
-    expect_refusal(1, scratch("plain"), "cannot be created");
+    expect_failure(1, scratch("plain"), "cannot be created");
     assert_false(scratch_has("logs"));
     train("-q -o @logs/model -m bigram --log @none/log " PLAY);
     check_log(scratch("none/log"));
@@ -923,8 +895,7 @@ static void check_help(const char *program, const char *const (*options)[2], siz
     assert_string_equal(ran.out, "tril " TRIL_VERSION "\n");
 }
 
-static void test_help(void **state) {
-    (void)state;
+TEST(help) {
     /* clang-format off */
     static const char *const training[][2] = {
         {"-m, --model NAME ", "(modern)"}, {"--preset NAME ", "nanogpt-gpu"}, {"--ladder  ", ""}, {"-r, --resume ", ""}, {"--save-every X ", "(60)"}, {"--patience X ", "(0.3)"},
@@ -976,36 +947,5 @@ static int set_up(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_training),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_choice_of_model),
-        cmocka_unit_test(test_preset),
-        cmocka_unit_test(test_learns),
-        cmocka_unit_test(test_patience),
-        cmocka_unit_test(test_early_decay),
-        cmocka_unit_test(test_short_text),
-        cmocka_unit_test(test_ladder),
-        cmocka_unit_test(test_evaluated_once),
-        cmocka_unit_test(test_quiet),
-        cmocka_unit_test(test_page_taken),
-        cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_one_character),
-        cmocka_unit_test(test_threads_and_seeds),
-        cmocka_unit_test(test_length),
-        cmocka_unit_test(test_choices),
-        cmocka_unit_test(test_samples),
-        cmocka_unit_test(test_stop),
-        cmocka_unit_test(test_text_of_bytes),
-        cmocka_unit_test(test_explain),
-        cmocka_unit_test(test_explain_several),
-        cmocka_unit_test(test_score),
-        cmocka_unit_test(test_unknown),
-        cmocka_unit_test(test_no_model),
-        cmocka_unit_test(test_info),
-        cmocka_unit_test(test_bad_input),
-        cmocka_unit_test(test_bad_surroundings),
-        cmocka_unit_test(test_help),
-    };
-    return cmocka_run_group_tests(tests, set_up, command_close);
+    return run_all_tests(set_up, command_close);
 }

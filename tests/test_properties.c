@@ -43,8 +43,7 @@ static void check_causality(const char *name) {
     free(ids);
 }
 
-static void test_causality(void **state) {
-    (void)state;
+TEST(causality) {
     for_each_rung(check_causality);
 }
 
@@ -108,8 +107,7 @@ static void check_look(const char *name) {
     free(ids);
 }
 
-static void test_look(void **state) {
-    (void)state;
+TEST(look) {
     for_each_rung(check_look);
 }
 
@@ -153,8 +151,7 @@ static void check_lines(const char *name) {
     free(ids);
 }
 
-static void test_lines(void **state) {
-    (void)state;
+TEST(lines) {
     for_each_rung(check_lines);
 }
 
@@ -171,8 +168,7 @@ static void check_first_loss(const char *name) {
     free(ids);
 }
 
-static void test_first_loss(void **state) {
-    (void)state;
+TEST(first_loss) {
     for_each_rung(check_first_loss);
 }
 
@@ -209,15 +205,13 @@ static void check_overfit(const char *name) {
     free(targets);
 }
 
-static void test_overfit(void **state) {
-    (void)state;
+TEST(overfit) {
     for_each_rung(check_overfit);
 }
 
 /* ---- the trained bigram is the counted one ---- */
 
-static void test_bigram_is_counted(void **state) {
-    (void)state;
+TEST(bigram_is_counted) {
     enum { B = 32, T = 32, STEPS = 600 };
     Error err;
     Corpus corpus;
@@ -294,17 +288,10 @@ static void check_bits(const char *name) {
     if (run_default_precision() == BFLOAT16) check_bits_in(name, BFLOAT16);
 }
 
-static void test_bits(void **state) {
-    (void)state;
+TEST(bits) {
     for_each_rung(check_bits);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_causality), cmocka_unit_test(test_look),
-        cmocka_unit_test(test_lines),     cmocka_unit_test(test_first_loss),
-        cmocka_unit_test(test_overfit),   cmocka_unit_test(test_bigram_is_counted),
-        cmocka_unit_test(test_bits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all_tests(NULL, NULL);
 }

@@ -13,15 +13,13 @@ static const uint64_t published[KNOWN] = {6457827717110365317u, 3203168211198807
                                           16408922859458223821u};
 
 /* A key's bits are those values, in any order of requests. */
-static void test_random_bits(void **state) {
-    (void)state;
+TEST(random_bits) {
     for (uint64_t i = KNOWN; i-- > 0;) assert_true(random_bits(KEY, i) == published[i]);
     for (uint64_t i = 0; i < KNOWN; i++) assert_true(random_bits(KEY, i) == published[i]);
 }
 
 /* Each normal number uses two of them alone: a radius and an angle. */
-static void test_random_pairs(void **state) {
-    (void)state;
+TEST(random_pairs) {
     for (uint64_t i = 0; i < KNOWN / 2; i++) {
         double u = (double)(published[2 * i] >> 11) * 0x1p-53;
         double v = (double)(published[2 * i + 1] >> 11) * 0x1p-53;
@@ -32,8 +30,7 @@ static void test_random_pairs(void **state) {
 
 enum { MANY = 200000 };
 
-static void test_random_uniform(void **state) {
-    (void)state;
+TEST(random_uniform) {
     uint64_t key = random_key(1, RANDOM_DROPOUT, 2);
     double sum = 0, squares = 0, serial = 0, last = 0;
     int odd = 0, tenths[10] = {0};
@@ -56,8 +53,7 @@ static void test_random_uniform(void **state) {
     for (int i = 0; i < 10; i++) assert_near(tenths[i], MANY / 10.0, 540);
 }
 
-static void test_random_normal(void **state) {
-    (void)state;
+TEST(random_normal) {
     static const double beyond[] = {0.5, 0.158655, 0.022750, 0.0013499, 0.0000317};
     uint64_t key = random_key(1, RANDOM_WEIGHTS, 3);
     double moments[5] = {0}, serial = 0, last = 0;
@@ -86,8 +82,7 @@ static void test_random_normal(void **state) {
 }
 
 /* Keys that differ by one in any part give uncorrelated streams, at any shift. */
-static void test_random_keys(void **state) {
-    (void)state;
+TEST(random_keys) {
     enum {
         SEEDS = 5,
         PURPOSES = 4,
@@ -117,8 +112,7 @@ static void test_random_keys(void **state) {
 
 /* Each index gets its own position, every position is about equally frequent, and another key gives
  * another order. */
-static void test_random_permuted(void **state) {
-    (void)state;
+TEST(random_permuted) {
     enum { MAX = 70, KEYS = 2000 };
     for (uint64_t count = 1; count <= MAX; count += count < 20 ? 1 : 17) {
         int seen[MAX] = {0}, at_first[MAX] = {0};
@@ -138,10 +132,5 @@ static void test_random_permuted(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_bits),    cmocka_unit_test(test_random_pairs),
-        cmocka_unit_test(test_random_uniform), cmocka_unit_test(test_random_normal),
-        cmocka_unit_test(test_random_keys),    cmocka_unit_test(test_random_permuted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all_tests(NULL, NULL);
 }

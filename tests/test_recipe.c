@@ -37,8 +37,7 @@ static void learn(const char *name, const Recipe *recipe, double *first, double 
 }
 
 /* A new rung learns with the default rates, and each known rung with its own. */
-static void test_every_rung_learns(void **state) {
-    (void)state;
+TEST(every_rung_learns) {
     const Recipe unknown = recipe_of("a new one");
     for (int i = 0; model_name(i); i++) {
         const Recipe own = recipe_of(model_name(i));
@@ -53,8 +52,7 @@ static void test_every_rung_learns(void **state) {
 }
 
 /* The windows grow from a quarter of the context to all of it, and none is too short. */
-static void test_windows_grow(void **state) {
-    (void)state;
+TEST(windows_grow) {
     const Recipe modern = recipe_of("modern"), gpt = recipe_of("gpt");
     enum { ALL = 100 };
     for (int context = 1; context <= 1024; context += context < 300 ? 1 : 59) {
@@ -77,8 +75,7 @@ static void test_windows_grow(void **state) {
 }
 
 /* The embedding's own decay is another than that of the matrices. */
-static void test_decays(void **state) {
-    (void)state;
+TEST(decays) {
     static const char *const names[] = {"modern", "gpt", "a new one"};
     for (int i = 0; i < 3; i++) {
         Recipe recipe = recipe_of(names[i]);
@@ -90,8 +87,5 @@ static void test_decays(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_rung_learns),
-                                       cmocka_unit_test(test_decays),
-                                       cmocka_unit_test(test_windows_grow)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all_tests(NULL, NULL);
 }

@@ -11,8 +11,7 @@
 
 /* ---- glyphs ---- */
 
-static void test_glyphs(void **state) {
-    (void)state;
+TEST(glyphs) {
     static const char *const expected[][2] = {
         {"\n", "↵ "},     {"\t", "⇥ "},     {" ", "␣ "},      {"a", "a "},
         {"\033", "· "},   {"\x7F", "· "},   {"好", "好"},     {"\u0301", "◌\u0301 "},
@@ -31,8 +30,7 @@ static void test_glyphs(void **state) {
 }
 
 /* No control characters remain. */
-static void test_safe_glyphs(void **state) {
-    (void)state;
+TEST(safe_glyphs) {
     for (uint32_t code = 1; code < 0x2100; code += code < 0x600 || code >= 0x2000 ? 1 : 7) {
         char text[UTF8_MAX + 1] = "", shown[ESCAPE_SIZE];
         size_t length = (size_t)utf8_encode(code, text);
@@ -51,8 +49,7 @@ static void test_safe_glyphs(void **state) {
 }
 
 /* On a line spaces stay spaces. Glyphs that do not fit are dropped. */
-static void test_line(void **state) {
-    (void)state;
+TEST(line) {
     TrilTokenizer *tokenizer = tokenizer_of("\n a好");
     const int32_t ids[] = {2, 1, 3, 0, 3, 2};
     char text[64];
@@ -69,8 +66,7 @@ static void test_line(void **state) {
 
 /* ---- the curve of a loss ---- */
 
-static void test_spark(void **state) {
-    (void)state;
+TEST(spark) {
     Spark spark = {0};
     char text[SPARK_SIZE];
     spark_text(&spark, text);
@@ -105,8 +101,7 @@ static void test_spark(void **state) {
 }
 
 /* The width without a window, and colour without a terminal. */
-static void test_screen(void **state) {
-    (void)state;
+TEST(screen) {
     FILE *file = tmpfile();
     setenv("COLUMNS", "132", 1);
     Sheet screen = screen_of(file);
@@ -131,8 +126,7 @@ static Output draw_maps(int columns, bool colour, const HeadMap *maps, int count
     return page;
 }
 
-static void test_maps(void **state) {
-    (void)state;
+TEST(maps) {
     enum { T = 3 };
     static const float weights[2][T * T] = {{1, 0, 0, 0.96f, 0.04f, 0, 0.3f, 0.44f, 0.26f},
                                             {1, 0, 0, 0.5f, 0.5f, 0, 0.06f, 0.1f, 0.84f}};
@@ -160,10 +154,5 @@ static void test_maps(void **state) {
 
 int main(void) {
     setlocale(LC_CTYPE, "C.UTF-8");
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_line),   cmocka_unit_test(test_spark),
-        cmocka_unit_test(test_glyphs), cmocka_unit_test(test_safe_glyphs),
-        cmocka_unit_test(test_screen), cmocka_unit_test(test_maps),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all_tests(NULL, NULL);
 }

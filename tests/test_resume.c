@@ -122,8 +122,7 @@ static int set_aside(const char *folder) {
 
 /* ---- killed and interrupted ---- */
 
-static void test_killed(void **state) {
-    (void)state;
+TEST(killed) {
     /* the second does not repeat the options of the first */
     static const char *const ways[] = {"train -r " TINY
                                        "--ladder --save-every 0 -o @life/conv.safetensors " PLAY,
@@ -160,8 +159,7 @@ static void test_killed(void **state) {
 /* An interruption before the first evaluation leaves a model to sample from. The state does not
  * know it, so the end result is the same. */
 #define LONGER "train " SIZES "-m bigram -s 1000 "
-static void test_interrupted(void **state) {
-    (void)state;
+TEST(interrupted) {
     skip_without(SIGNALS);
     Checkpoint last;
     must_run(LONGER "--eval-every 50 -o @one/b.safetensors " PLAY);
@@ -178,8 +176,7 @@ static void test_interrupted(void **state) {
 
 /* The windows grow after 89 of 100 steps, and the training is interrupted before. */
 #define GROWING "train -l 1 -w 16 -H 2 -c 128 -b 2 -m modern -s 100 --eval-every 100 "
-static void test_growing_windows(void **state) {
-    (void)state;
+TEST(growing_windows) {
     skip_without(SIGNALS);
     must_run(GROWING "-o @one/m.safetensors " PLAY);
     interrupted(GROWING "-o @two/m.safetensors " PLAY);
@@ -209,7 +206,7 @@ static void test_growing_windows(void **state) {
         "train --init @one/m.safetensors --windows grow -b 2 -s 2 -o @four/m.safetensors " PLAY);
     after("windows of 64 characters at first, which grow to 128");
     run("train --windows wide -s 2 -o @five/m.safetensors " PLAY);
-    expect_refusal(2, "--windows", "'wide'");
+    expect_failure(2, "--windows", "'wide'");
 }
 
 /* Writes the state of `folder` to @bent, with another value in its metadata and all weights
@@ -273,8 +270,7 @@ static void train_decaying(const char *folder, const char *options) {
 
 /* The embedding decays by the epochs, and by the length of the text for each character of its
  * vocabulary. */
-static void test_embedding_decay(void **state) {
-    (void)state;
+TEST(embedding_decay) {
     static const struct {
         const char *options;
         double decay;
@@ -293,8 +289,7 @@ static void test_embedding_decay(void **state) {
 }
 
 /* What was decided is what trains, and stays. */
-static void test_decided_decay(void **state) {
-    (void)state;
+TEST(decided_decay) {
     Checkpoint decided, full;
     train_decaying("decay", "-s 100");
     train_decaying("asked", "-s 100 --embedding-decay 0.25");
@@ -311,8 +306,7 @@ static void test_decided_decay(void **state) {
 
 /* A training with a teacher goes on only with the same one. */
 #define TAUGHT "train " SIZES "-m modern -s 100 --eval-every 100 --seed 2 "
-static void test_teacher(void **state) {
-    (void)state;
+TEST(teacher) {
     skip_without(SIGNALS);
     must_run("train " SIZES "-m conv -s 40 -o @teacher/t.safetensors " PLAY);
     must_run(TAUGHT "-o @alone/m.safetensors " PLAY);
@@ -320,9 +314,9 @@ static void test_teacher(void **state) {
     interrupted(TAUGHT "--teacher @teacher/t.safetensors -o @two/m.safetensors " PLAY);
     after(" --teacher ");
     run("train -r -o @two/m.safetensors " PLAY);
-    expect_refusal(1, "must be named again", "digest");
+    expect_failure(1, "must be named again", "digest");
     run("train -r --teacher @teacher/bigram.safetensors -o @two/m.safetensors " PLAY);
-    expect_refusal(1, "bigram.safetensors", "not the teacher");
+    expect_failure(1, "bigram.safetensors", "not the teacher");
     must_run("train -r -j 3 --teacher @teacher/t.safetensors -o @two/m.safetensors " PLAY);
     assert_same_file("one", "two", "m");
     assert_same_file("one", "two", "m.last");
@@ -336,8 +330,7 @@ static void test_teacher(void **state) {
 
 /* --continue goes on with a training of the rung that is asked for; of another one it begins anew.
  */
-static void test_continue_rung(void **state) {
-    (void)state;
+TEST(continue_rung) {
     must_run("train " SIZES "-m head -s 20 -o @rung/m.safetensors " PLAY);
     must_run("train --continue -m head -s 30 -o @rung/m.safetensors " PLAY);
     after("resumes after step 20");
@@ -348,8 +341,7 @@ static void test_continue_rung(void **state) {
     after("\nmultihead ");
 }
 
-static void test_more_steps(void **state) {
-    (void)state;
+TEST(more_steps) {
     must_run("train " TINY "-o @more/conv.safetensors " PLAY);
     keep();
     must_run("train -r -o @more/conv.safetensors " PLAY);
@@ -365,7 +357,7 @@ static void test_more_steps(void **state) {
     assert_string_equal(checkpoint_note(&last, "step")->value, "160");
     checkpoint_free(&last);
     run("train -r -q -s 159 -o @more/conv.safetensors " PLAY);
-    expect_refusal(1, "conv.last.safetensors: 160 steps", "--steps 159");
+    expect_failure(1, "conv.last.safetensors: 160 steps", "--steps 159");
 }
 
 static void expect_seed(const char *folder, const char *seed) {
@@ -378,8 +370,7 @@ static void expect_seed(const char *folder, const char *seed) {
 
 /* Options of the command line replace the saved ones, any seed included. Others stay. A size may be
  * repeated if it is the same. */
-static void test_asked_again(void **state) {
-    (void)state;
+TEST(asked_again) {
     static const char *const seeds[] = {"1", "0", "18446744073709551615", "1337"};
     must_run("train -m bigram -w 48 -H 3 -c 16 -b 4 -s 1 --seed 5 -o @asked/b.safetensors " PLAY);
     for (int i = 0; i < 4; i++) {
@@ -392,8 +383,7 @@ static void test_asked_again(void **state) {
 }
 
 /* Without the file of the best weights, the last ones replace them. */
-static void test_best_gone(void **state) {
-    (void)state;
+TEST(best_gone) {
     must_run("train " TINY "-m bigram -o @gone/b.safetensors " PLAY);
     assert_int_equal(remove(scratch("gone/b.safetensors")), 0);
     must_run("train -r -o @gone/b.safetensors " PLAY);
@@ -401,8 +391,7 @@ static void test_best_gone(void **state) {
 }
 
 /* Without a state, training begins and says so. */
-static void test_nothing_yet(void **state) {
-    (void)state;
+TEST(nothing_yet) {
     must_run("train " TINY "-r -m bigram -o @fresh/b.safetensors " PLAY);
     after("b.last.safetensors: no such file: a new training begins\n");
     must_run("train " TINY "-m bigram -o @again/b.safetensors " PLAY);
@@ -411,8 +400,7 @@ static void test_nothing_yet(void **state) {
 
 static const char resume_bent[] = "train -r -q -o @bent/conv.safetensors %s";
 
-static void test_refusals(void **state) {
-    (void)state;
+TEST(refusals) {
     static const char *const other[][3] = {
         {"-m head " PLAY, "--model=conv", "--model=head"},
         {"-w 32 " PLAY, "--width=16", "--width=32"},
@@ -466,40 +454,38 @@ static void test_refusals(void **state) {
     bend("", "", 1);
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
         run(resume_bent, other[i][0]);
-        expect_refusal(1, other[i][1], other[i][2]);
+        expect_failure(1, other[i][1], other[i][2]);
     }
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
         bend(notes[i][0], notes[i][1], 1);
         run(resume_bent, PLAY);
         bool other_text = strcmp(notes[i][2], "not the text") == 0;
-        expect_refusal(1, other_text ? PLAY : "conv.last.safetensors: ", notes[i][2]);
+        expect_failure(1, other_text ? PLAY : "conv.last.safetensors: ", notes[i][2]);
     }
 }
 
 /* A damaged state, or none. */
-static void test_damage(void **state) {
-    (void)state;
+TEST(damage) {
     size_t length;
     char *bytes = slurp(file_in("whole", "conv.last"), &length);
     bytes[length - 5] ^= 1;
     scratch_put("bent/conv.last.safetensors", bytes, length);
     run(resume_bent, PLAY);
-    expect_refusal(1, "conv.last.safetensors: ", "damaged");
+    expect_failure(1, "conv.last.safetensors: ", "damaged");
     scratch_put("bent/conv.last.safetensors", bytes, length / 2);
     run(resume_bent, PLAY);
-    expect_refusal(1, "conv.last.safetensors: ", "not a valid checkpoint");
+    expect_failure(1, "conv.last.safetensors: ", "not a valid checkpoint");
     free(bytes);
     bytes = slurp(file_in("whole", "conv"), &length);
     scratch_put("bent/conv.last.safetensors", bytes, length);
     run(resume_bent, PLAY);
-    expect_refusal(1, "conv.last.safetensors: ", "not the state of a training");
+    expect_failure(1, "conv.last.safetensors: ", "not the state of a training");
     free(bytes);
 }
 
 /* A stored state of every version: the first, which had no number, fails with the way out, and is
  * still a model; the others resume to the same loss. */
-static void test_versions(void **state) {
-    (void)state;
+TEST(versions) {
     for (int version = 0; version <= 1; version++) {
         char name[64];
         size_t length;
@@ -511,7 +497,7 @@ static void test_versions(void **state) {
         must_run("sample -n 5 @stored/m.last.safetensors");
         run("train -r -q -s 20 -j 1 -o @stored/m.safetensors tests/golden/formats/text.txt");
         if (version == 0) {
-            expect_refusal(1, "m.last.safetensors: ", "--init");
+            expect_failure(1, "m.last.safetensors: ", "--init");
         } else {
             expect_success();
             assert_near(row_of("gpt").validation, 1.3705, 1e-3);
@@ -521,13 +507,12 @@ static void test_versions(void **state) {
 }
 
 /* Weights so large that the loss overflows: the files do not change. */
-static void test_divergence(void **state) {
-    (void)state;
+TEST(divergence) {
     size_t length, later;
     bend("step", "50", 1e30f);
     char *before = slurp(file_in("bent", "conv.last"), &length);
     run("train -r -q -o @bent/conv.safetensors " PLAY);
-    expect_refusal(1, "conv: ", "the learning rate of 0.01 is too high: try --lr 0.0033");
+    expect_failure(1, "conv: ", "the learning rate of 0.01 is too high: try --lr 0.0033");
     char *now = slurp(file_in("bent", "conv.last"), &later);
     assert_int_equal(length, later);
     assert_memory_equal(before, now, length);
@@ -540,14 +525,13 @@ static void test_divergence(void **state) {
 
 /* Fewer steps than a ladder had are refused before its rungs are trained anew: their models stay. A
  * baseline stays as it is, if it had more. */
-static void test_fewer_steps(void **state) {
-    (void)state;
+TEST(fewer_steps) {
     char *before[FILES];
     size_t lengths[FILES], length;
     must_run("train " TINY "-q --ladder -s 40 -o @fewer/conv.safetensors " PLAY);
     for (int i = 0; i < FILES; i++) before[i] = slurp(file_in("fewer", rungs[i]), &lengths[i]);
     run("train -r -q -s 20 -o @fewer/conv.safetensors " PLAY);
-    expect_refusal(1, "conv.last.safetensors: 40 steps", "--steps 20");
+    expect_failure(1, "conv.last.safetensors: 40 steps", "--steps 20");
     for (int i = 0; i < FILES; i++) {
         char *now = slurp(file_in("fewer", rungs[i]), &length);
         assert_int_equal(length, lengths[i]);
@@ -558,7 +542,7 @@ static void test_fewer_steps(void **state) {
     /* the state has few steps, and the rungs before it had more */
     bend_state("fewer", "step", "10", 1);
     run("train -r -q --ladder -s 20 -o @bent/conv.safetensors " PLAY);
-    expect_refusal(1, "conv.last.safetensors: bigram was trained for 40 steps", "--steps 20");
+    expect_failure(1, "conv.last.safetensors: bigram was trained for 40 steps", "--steps 20");
     must_run("train " TINY "-q -s 40 -o @less/conv.safetensors " PLAY);
     scratch_remove(scratch("bent/bigram.safetensors"));
     bend_state("less", "step", "10", 1);
@@ -568,8 +552,7 @@ static void test_fewer_steps(void **state) {
 
 /* The best weights fit on the disk but the state does not: training continues to its end and
  * reports it. A later run with more space resumes from what there is. */
-static void test_no_room(void **state) {
-    (void)state;
+TEST(no_room) {
     size_t length;
     skip_without(SIZE_LIMITS);
     free(slurp(file_in("whole", "conv"), &length));
@@ -584,16 +567,5 @@ static void test_no_room(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_killed),          cmocka_unit_test(test_interrupted),
-        cmocka_unit_test(test_continue_rung),   cmocka_unit_test(test_growing_windows),
-        cmocka_unit_test(test_embedding_decay), cmocka_unit_test(test_decided_decay),
-        cmocka_unit_test(test_teacher),         cmocka_unit_test(test_more_steps),
-        cmocka_unit_test(test_asked_again),     cmocka_unit_test(test_best_gone),
-        cmocka_unit_test(test_nothing_yet),     cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_damage),          cmocka_unit_test(test_versions),
-        cmocka_unit_test(test_divergence),      cmocka_unit_test(test_fewer_steps),
-        cmocka_unit_test(test_no_room),
-    };
-    return cmocka_run_group_tests(tests, scratch_open, command_close);
+    return run_all_tests(scratch_open, command_close);
 }

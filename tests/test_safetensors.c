@@ -53,8 +53,7 @@ enum { SPELLED_DATA = 20 };
 static const char spelled_value[] = "\"\\/\b\f\n\r\t\0\x7F\xC3\xA9\xE0\xA0\x80\xEF\xBF\xBF"
                                     "\xF4\x8F\xBF\xBF \x7F\xC3\xA9\xE4\xB8\xAD\xF0\x9F\x90\xA6";
 
-static void test_spellings(void **state) {
-    (void)state;
+TEST(spellings) {
     Error err;
     SafeTensors file;
     const struct {
@@ -93,8 +92,7 @@ static void test_spellings(void **state) {
     }
 }
 
-static void test_types(void **state) {
-    (void)state;
+TEST(types) {
     static const char types[][8] = {"BOOL", "U8",  "I8",  "F8_E5M2", "F8_E4M3", "I16", "U16", "F16",
                                     "BF16", "I32", "U32", "F32",     "F64",     "I64", "U64"};
     static const size_t bytes[] = {1, 1, 1, 1, 1, 2, 2, 2, 2, 4, 4, 4, 8, 8, 8};
@@ -112,8 +110,7 @@ static void test_types(void **state) {
 }
 
 /* More notes and tensors than the first capacity, each in its place. */
-static void test_many(void **state) {
-    (void)state;
+TEST(many) {
     enum { MANY = 300 };
     Error err;
     SafeTensors file;
@@ -232,8 +229,7 @@ static const struct {
 };
 /* clang-format on */
 
-static void test_hostile_headers(void **state) {
-    (void)state;
+TEST(hostile_headers) {
     Error err;
     SafeTensors file;
     for (int i = 0; i < COUNT(hostile); i++) {
@@ -244,8 +240,7 @@ static void test_hostile_headers(void **state) {
 }
 
 /* Two notes with one key: it would be unclear which counts. */
-static void test_doubled_note(void **state) {
-    (void)state;
+TEST(doubled_note) {
     Error err;
     SafeTensors file;
     bool read = read_header(&file, META("{'a':'1','b':'2','\\u0061':'3'}"), 0, &err);
@@ -254,8 +249,7 @@ static void test_doubled_note(void **state) {
     assert_refusal(&file, &err, "a");
 }
 
-static void test_lengths(void **state) {
-    (void)state;
+TEST(lengths) {
     static const uint64_t lengths[] = {
         3, 1u << 26, UINT32_MAX, INT64_MAX, (uint64_t)INT64_MAX + 1, UINT64_MAX - 7, UINT64_MAX};
     Error err;
@@ -276,8 +270,7 @@ static void test_lengths(void **state) {
 
 /* ---- a good file, changed ---- */
 
-static void test_cuts(void **state) {
-    (void)state;
+TEST(cuts) {
     Error err;
     SafeTensors file;
     char bytes[2048];
@@ -290,8 +283,7 @@ static void test_cuts(void **state) {
 
 /* A zero byte or half a character is never valid in a header, and moving its end makes the data too
  * long or too short. But one bit may turn a name or a number into another valid one. */
-static void test_flips(void **state) {
-    (void)state;
+TEST(flips) {
     Error err;
     SafeTensors file;
     char bytes[2048];
@@ -311,11 +303,5 @@ static void test_flips(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_spellings),    cmocka_unit_test(test_types),
-        cmocka_unit_test(test_many),         cmocka_unit_test(test_hostile_headers),
-        cmocka_unit_test(test_doubled_note), cmocka_unit_test(test_lengths),
-        cmocka_unit_test(test_cuts),         cmocka_unit_test(test_flips),
-    };
-    return cmocka_run_group_tests(tests, scratch_open, scratch_close);
+    return run_all_tests(scratch_open, scratch_close);
 }

@@ -69,8 +69,7 @@ static void check_frequencies(Sampler sampler, const float *logits, int V) {
                  sampler.temperature, sampler.top_k, sampler.top_p, deviation, free);
 }
 
-static void test_frequencies(void **state) {
-    (void)state;
+TEST(frequencies) {
     enum { V = 11 };
     /* Ids 2, 7 and 9 have equal logits. Of equal ids at the limit of k, the smaller stays. */
     const float logits[V] = {0.3f, -1, 1, 0.1f, -0.5f, 2, -2, 1, 0, 1, 0.7f};
@@ -95,8 +94,7 @@ static unsigned drawn(Sampler sampler, const float *logits, int V) {
 }
 
 /* The probabilities are 0.1, 0.4, 0.2 and 0.3. With both limits p is the share of what k keeps. */
-static void test_top_sets(void **state) {
-    (void)state;
+TEST(top_sets) {
     const float logits[] = {logf(0.1f), logf(0.4f), logf(0.2f), logf(0.3f)};
     const struct {
         int k;
@@ -111,8 +109,7 @@ static void test_top_sets(void **state) {
         assert_int_equal(drawn((Sampler){1, rows[i].k, rows[i].p, 8}, logits, 4), rows[i].ids);
 }
 
-static void test_greedy(void **state) {
-    (void)state;
+TEST(greedy) {
     float *noise = random_floats(4, 200 * MAX);
     for (int i = 0; i < 200; i++) {
         float *logits = noise + i * MAX;
@@ -134,8 +131,7 @@ static void test_greedy(void **state) {
 }
 
 /* A draw depends only on the seed, the stream and the position. */
-static void test_draws_repeat(void **state) {
-    (void)state;
+TEST(draws_repeat) {
     enum { V = 20, DRAWS = 200 };
     const float logits[V] = {0};
     const Sampler one = {1, 0, 1, 1}, two = {1, 0, 1, 2};
@@ -153,8 +149,7 @@ static void test_draws_repeat(void **state) {
     assert_int_equal(drawn((Sampler){1, V, 1, 1}, logits, V), (1u << V) - 1);
 }
 
-static void test_extremes(void **state) {
-    (void)state;
+TEST(extremes) {
     const float inf = INFINITY, huge[] = {-1e30f, 1e30f, 0, -1e30f};
     const float max[] = {-FLT_MAX, 0, FLT_MAX}, masked[] = {-inf, 0, -inf, 1, -inf};
     const float alone[] = {-inf, -inf, -5, -inf}, single[] = {-7};
@@ -173,8 +168,7 @@ static void test_extremes(void **state) {
 }
 
 /* A temperature whose inverse overflows double is still valid. */
-static void test_coldest(void **state) {
-    (void)state;
+TEST(coldest) {
     const float logits[] = {1, 3, 2};
     assert_int_equal(drawn((Sampler){1e-310, 0, 1, 3}, logits, 3), 1 << 1);
     assert_int_equal(drawn((Sampler){1e-310, 2, 1, 3}, logits, 3), 1 << 1);
@@ -232,8 +226,7 @@ static void check_growth(Model *model, Generator *generator, Run *run, const int
     }
 }
 
-static void test_growth(void **state) {
-    (void)state;
+TEST(growth) {
     static const int contexts[] = {1, 2, 5, 8, 17};
     int32_t *ids = random_ids(1, 64, 13);
     for (int i = 0; kind_name(i); i++)
@@ -300,8 +293,7 @@ static bool has_position_table(const Model *model) {
     return found;
 }
 
-static void test_slide(void **state) {
-    (void)state;
+TEST(slide) {
     enum { T = 11 }; /* no other size is 11 */
     int kinds = 0, sliding = 0;
     for (; kind_name(kinds); kinds++) {
@@ -324,8 +316,7 @@ static void test_slide(void **state) {
 
 /* A prompt at once, id by id, and, if it is too long, only its end. After a reset the generator
  * gives the same bits as a new one. */
-static void test_prompts(void **state) {
-    (void)state;
+TEST(prompts) {
     enum { T = 7, V = 13 };
     int32_t *ids = random_ids(2, 5 * T, V);
     for (int i = 0; kind_name(i); i++) {
@@ -390,8 +381,7 @@ static void check_threads(const char *name, Precision precision, int C, int T, i
     assert_in_range(repeated, 0, LENGTH / 2); /* a text, not one repeated id */
 }
 
-static void test_threads(void **state) {
-    (void)state;
+TEST(threads) {
     for (int i = 1; kind_name(i); i++) { /* a bigram has too little work to share */
         check_threads(kind_name(i), FLOAT32, 320, 24, 3);
         check_threads(kind_name(i), BF16_WEIGHTS, 320, 24, 3);
@@ -402,8 +392,7 @@ static void test_threads(void **state) {
 }
 
 /* Threads are used if each has more work than the cost of waiting for the others. */
-static void test_worth(void **state) {
-    (void)state;
+TEST(worth) {
     const double wait = 1 << 15;
     assert_int_equal(run_worth(0, 1, 8), 1);
     assert_int_equal(run_worth(1.9 * 10 * wait, 10, 8), 1);
@@ -416,8 +405,7 @@ static void test_worth(void **state) {
 
 /* A model of the usual size generates with one thread and reads a prompt with all. A larger model
  * has more work for each thread. */
-static void test_shared_work(void **state) {
-    (void)state;
+TEST(shared_work) {
     static const struct {
         int L, C, tokens, threads;
     } cases[] = {{4, 128, 1, 1},   {4, 128, 16, 1}, {4, 128, 23, 2}, {4, 128, 48, 3},
@@ -441,8 +429,7 @@ static void test_shared_work(void **state) {
 }
 
 /* Rounded weights hardly change the score of a text. */
-static void test_narrow(void **state) {
-    (void)state;
+TEST(narrow) {
     enum { V = 65, N = 500 };
     Error err;
     Model model;
@@ -469,8 +456,7 @@ static void test_narrow(void **state) {
 }
 
 /* The score of a text, token by token, equals run_evaluate on windows end to end. */
-static void test_scores(void **state) {
-    (void)state;
+TEST(scores) {
     enum { T = 8, V = 13, LENGTH = 5 * T + 4 };
     int32_t *ids = random_ids(3, LENGTH, V);
     for (int i = 0; model_name(i); i++) {
@@ -510,8 +496,7 @@ static Counts count(const int32_t *train, size_t length, const int32_t *held_out
 /* By hand. In "aab" with the vocabulary a, b, c: a has 2/3 and b 1/3; after a come a and b, once
  * each. With one more of each, a, b and c have 3/6, 2/6 and 1/6. Nothing follows b: then the single
  * characters count. After a, 2 characters follow 2 times: c has (0 + 2/6) / (2 + 2). */
-static void test_counts(void **state) {
-    (void)state;
+TEST(counts) {
     const int32_t train[] = {0, 0, 1}, held_out[] = {1, 0, 2, 2, 1}, one[] = {0, 0, 0, 0};
     Counts counts = count(train, 3, held_out, 5, 3);
     assert_near(counts.uniform, log(3), 1e-12);
@@ -528,8 +513,7 @@ static void test_counts(void **state) {
 
 /* Compared with counting in a table. The probabilities after any character sum to 1, whether the
  * character and the pair occur or not. */
-static void test_counts_of_a_text(void **state) {
-    (void)state;
+TEST(counts_of_a_text) {
     enum { N = 400, SEEN = 7, V = 9 };
     int32_t *train = random_ids(6, N, SEEN);
     double singles[V] = {0}, pairs[V][V] = {{0}}, unigram = 0, bigram = 0;
@@ -566,15 +550,5 @@ static void test_counts_of_a_text(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_frequencies), cmocka_unit_test(test_top_sets),
-        cmocka_unit_test(test_greedy),      cmocka_unit_test(test_draws_repeat),
-        cmocka_unit_test(test_extremes),    cmocka_unit_test(test_coldest),
-        cmocka_unit_test(test_growth),      cmocka_unit_test(test_slide),
-        cmocka_unit_test(test_prompts),     cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_worth),       cmocka_unit_test(test_shared_work),
-        cmocka_unit_test(test_narrow),      cmocka_unit_test(test_scores),
-        cmocka_unit_test(test_counts),      cmocka_unit_test(test_counts_of_a_text),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all_tests(NULL, NULL);
 }

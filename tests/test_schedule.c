@@ -174,8 +174,7 @@ static void check_ready(const Program *p) {
         assert_int_equal(ready[1 + p->model->tensors[i].block], 1);
 }
 
-static void test_every_rung(void **state) {
-    (void)state;
+TEST(every_rung) {
     for (int rung = 0; kind_name(rung); rung++)
         for (int kind = 0; kind < 3; kind++) /* generation, training, looking at every array */
             for (int dropping = 0; dropping <= 1; dropping++) {
@@ -212,8 +211,7 @@ static Array alternate(Program *p, const void *weights, void *activations) {
     return add(p, z, add(p, one, other));
 }
 
-static void test_alternating_rung(void **state) {
-    (void)state;
+TEST(alternating_rung) {
     Config config = {.model = "bigram", .V = 11, .T = 7};
     Capacity capacity = {.tokens = 50, .positions = 7, .slice = 24};
     Error err;
@@ -257,8 +255,7 @@ static void check_slice(const Products *products, int tokens, int threads) {
         }
 }
 
-static void test_slices(void **state) {
-    (void)state;
+TEST(slices) {
     Products tall = float32_products;
     tall.rows = 2 * STRETCH; /* as with AMX */
     for (int tokens = 1; tokens <= 5000; tokens += 1 + tokens / 5)
@@ -299,8 +296,7 @@ static void check_refused(Array (*forward)(Program *, const void *, void *), con
     model_free(&model);
 }
 
-static void test_refused(void **state) {
-    (void)state;
+TEST(refused) {
     check_refused(return_nothing, "the rung 'bigram' is wrong: forward: its result was not made");
     check_refused(add_unlike,
                   "the rung 'bigram' is wrong: add: an input has 12 columns, and not 11");
@@ -308,11 +304,5 @@ static void test_refused(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_rung),
-        cmocka_unit_test(test_alternating_rung),
-        cmocka_unit_test(test_slices),
-        cmocka_unit_test(test_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all_tests(NULL, NULL);
 }

@@ -43,8 +43,7 @@ static void forge(void) {
     model_free(&model);
 }
 
-static void test_info(void **state) {
-    (void)state;
+TEST(info) {
     must_run("sample --info @forged");
     expect_shown(ran.out);
     after("\nbest_loss        1\\x1b[2J\\x0amodel            gpt\n");
@@ -80,8 +79,7 @@ static void expect_words_of(const char *line, const char *const words[], int cou
 }
 
 /* The commands that train suggests can be pasted, with any file names. */
-static void test_names(void **state) {
-    (void)state;
+TEST(names) {
     size_t length;
     char *play = slurp(PLAY, &length), text[SCRATCH_PATH], out[SCRATCH_PATH], page[SCRATCH_PATH];
     snprintf(text, sizeof text, "%s", scratch_put("my text\033[31m\xC2\x9B\n.txt", play, length));
@@ -117,8 +115,7 @@ static long memory_of_children(void) {
 
 /* More threads than processors: uses one per processor, prints one line about it, and writes the
  * same text. */
-static void test_many_threads(void **state) {
-    (void)state;
+TEST(many_threads) {
     must_run("sample -j %d -n 200 @bytes", run_max_threads());
     keep();
     long before = memory_of_children(); /* each thread has its own memory */
@@ -173,8 +170,7 @@ static void run_on_columns(int columns, const char *command) {
 }
 
 /* The progress line never wraps, and the most important parts stay: how far, and the loss. */
-static void test_narrow_progress(void **state) {
-    (void)state;
+TEST(narrow_progress) {
     static const int widths[] = {20, 25, 30, 40, 47, 59, 79, 200};
     for (int i = 0; i < 8; i++) {
         int lines = 0;
@@ -201,8 +197,7 @@ static void test_narrow_progress(void **state) {
 }
 
 /* A terminal is told what takes time, and a pipe is not. */
-static void test_activity(void **state) {
-    (void)state;
+TEST(activity) {
     static const char *const activities[] = {"evaluating", "saving", "measuring the best model",
                                              "measuring the speed of this machine"};
     run_on_columns(80, "train -j 1 -m bigram -b 4 -c 16 -t 1 -o @busy " PLAY);
@@ -221,8 +216,7 @@ static void test_activity(void **state) {
     assert_null(strstr(ran.out, " ..."));
 }
 
-static void test_help(void **state) {
-    (void)state;
+TEST(help) {
     must_run("train --help");
     for (int i = 0; model_name(i); i++) {
         char line[256];
@@ -322,8 +316,7 @@ static void expect_text(const Author *a) {
     assert_memory_equal(ran.out, a->text, a->length);
 }
 
-static void test_bytes_to_pipe(void **state) {
-    (void)state;
+TEST(bytes_to_pipe) {
     Author *a = author_open("bytes");
     author_write(a, 3000);
     run_meanwhile("sample -n 3000 -t 100 @bytes", leave_alone);
@@ -344,8 +337,7 @@ static void test_bytes_to_pipe(void **state) {
 }
 
 /* A newline separates two samples. */
-static void test_bytes_of_samples(void **state) {
-    (void)state;
+TEST(bytes_of_samples) {
     Author *a = author_open("bytes");
     for (uint64_t i = 0; i < 3; i++) {
         if (i > 0 && a->text[a->length - 1] != '\n') author_put(a, "\n", 1);
@@ -359,8 +351,7 @@ static void test_bytes_of_samples(void **state) {
 }
 
 /* Turns form one text. Typed lines may contain any bytes. */
-static void test_bytes_in_turns(void **state) {
-    (void)state;
+TEST(bytes_in_turns) {
     static const char typed[] = "a\xFF\0z\n\n\x80\xC2\n";
     Author *a = author_open("bytes");
     author_say(a, "a\xFF\0z", 4);
@@ -396,8 +387,7 @@ static void expect_on_terminal(const Author *a) {
     free(shown);
 }
 
-static void test_bytes_to_terminal(void **state) {
-    (void)state;
+TEST(bytes_to_terminal) {
     Author *a = author_open("bytes");
     author_write(a, 1000);
     run_on_terminal("sample -n 1000 -t 100 @bytes");
@@ -408,8 +398,7 @@ static void test_bytes_to_terminal(void **state) {
 }
 
 /* From a model of characters, a pipe gets all characters unchanged. */
-static void test_characters(void **state) {
-    (void)state;
+TEST(characters) {
     Author *a = author_open("forged");
     author_write(a, 300);
     run_on_terminal("sample -n 300 -t 100 @forged");
@@ -430,13 +419,5 @@ static int set_up(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_info),           cmocka_unit_test(test_names),
-        cmocka_unit_test(test_many_threads),   cmocka_unit_test(test_narrow_progress),
-        cmocka_unit_test(test_activity),       cmocka_unit_test(test_help),
-        cmocka_unit_test(test_bytes_to_pipe),  cmocka_unit_test(test_bytes_of_samples),
-        cmocka_unit_test(test_bytes_in_turns), cmocka_unit_test(test_bytes_to_terminal),
-        cmocka_unit_test(test_characters),
-    };
-    return cmocka_run_group_tests(tests, set_up, command_close);
+    return run_all_tests(set_up, command_close);
 }

@@ -32,8 +32,7 @@ static void run(Threads *threads, int wanted, void (*work)(void *, int, int), vo
     threads_end(threads);
 }
 
-static void test_each_index_once(void **state) {
-    (void)state;
+TEST(each_index_once) {
     Visits v = {.threads = NULL};
     Error err;
     assert_ok(threads_open(&v.threads, MOST, &err), err);
@@ -57,8 +56,7 @@ static void test_each_index_once(void **state) {
 }
 
 /* Long pauses, in which the workers fall asleep. */
-static void test_sleepers(void **state) {
-    (void)state;
+TEST(sleepers) {
     const struct timespec pause = {.tv_nsec = 20000000};
     Visits v = {.threads = NULL};
     Error err;
@@ -87,8 +85,7 @@ static void take_turns(void *argument, int index, int count) {
     }
 }
 
-static void test_barrier(void **state) {
-    (void)state;
+TEST(barrier) {
     Error err;
     const int more = threads_processors() + 3;
     const int sizes[] = {1, 2, 5, MOST, more < SIZE ? more : SIZE};
@@ -105,8 +102,7 @@ static void test_barrier(void **state) {
     }
 }
 
-static void test_nothing_to_do(void **state) {
-    (void)state;
+TEST(nothing_to_do) {
     Threads *threads;
     Error err;
     assert_ok(threads_open(&threads, MOST, &err), err);
@@ -118,8 +114,7 @@ static void test_nothing_to_do(void **state) {
 /* ---- a team ---- */
 
 /* The shares of all threads together are the whole range. */
-static void test_shares(void **state) {
-    (void)state;
+TEST(shares) {
     for (int threads = 1; threads <= 7; threads++)
         for (size_t grain = 1; grain <= 16; grain += 5)
             for (size_t count = 0; count <= 100; count++) {
@@ -137,8 +132,7 @@ static void test_shares(void **state) {
 
 /* The parts of all threads cover a matrix once. Sixteen threads pack less than if each packed all
  * of the shorter side, and a narrow matrix has work for more threads than it has column grains. */
-static void test_parts(void **state) {
-    (void)state;
+TEST(parts) {
     enum { SIDE = 130 };
     static const int sides[][2] = {{1, 1}, {5, 130}, {65, 128}, {128, 128}, {130, 17}};
     for (size_t i = 0; i < sizeof sides / sizeof *sides; i++)
@@ -157,8 +151,7 @@ static void test_parts(void **state) {
 }
 
 /* Each half of the work is done by a whole team: half of the threads, or all of an odd number. */
-static void test_halves(void **state) {
-    (void)state;
+TEST(halves) {
     for (int count = 1; count <= 9; count++)
         for (int part = 0; part < 2; part++) {
             int members = 0, expected = count % 2 ? count : count / 2;
@@ -174,11 +167,5 @@ static void test_halves(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_index_once), cmocka_unit_test(test_sleepers),
-        cmocka_unit_test(test_barrier),         cmocka_unit_test(test_nothing_to_do),
-        cmocka_unit_test(test_shares),          cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_halves),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all_tests(NULL, NULL);
 }

@@ -75,13 +75,11 @@ static void check_steps(double clip) {
     bench_close(bench);
 }
 
-static void test_adamw(void **state) {
-    (void)state;
+TEST(adamw) {
     check_steps(0);
 }
 
-static void test_clipping(void **state) {
-    (void)state;
+TEST(clipping) {
     check_steps(0.05); /* far below the norm of these gradients */
 }
 
@@ -197,8 +195,7 @@ static void check_muon(Precision precision, int C, int threads, double most, dou
 }
 
 /* All singular values from 0.01 on come near 1. */
-static void test_muon_polynomials(void **state) {
-    (void)state;
+TEST(muon_polynomials) {
     for (double from = 0.01; from <= 1; from *= 1.0001) {
         double x = from;
         for (int step = 0; step < MUON_STEPS; step++) {
@@ -209,8 +206,7 @@ static void test_muon_polynomials(void **state) {
     }
 }
 
-static void test_muon(void **state) {
-    (void)state;
+TEST(muon) {
     for (int threads = 1; threads <= 3; threads++) {
         check_muon(FLOAT32, 10, threads, 2e-4, 2e-4);
         check_muon(FLOAT32, 36, threads, 2e-4, 2e-4);
@@ -219,8 +215,7 @@ static void test_muon(void **state) {
 
 /* bfloat16 keeps 8 bits of each factor. The iteration multiplies small singular values by up to
  * 78, and their errors with them. The numbers of o are 0.1 to 0.2 in the mean. */
-static void test_muon_bf16(void **state) {
-    (void)state;
+TEST(muon_bf16) {
     if (run_default_precision() != BFLOAT16) skip();
     for (int threads = 1; threads <= 3; threads++) check_muon(BFLOAT16, 36, threads, 0.5, 0.03);
 }
@@ -275,8 +270,7 @@ static float tiny(int row, int column) {
     return 1e-12f * signs(row, column);
 }
 
-static void test_muon_rank(void **state) {
-    (void)state;
+TEST(muon_rank) {
     static float (*const numbers[])(int, int) = {zero, same, one_row, signs, tiny};
     const Products *tables[1 + BF16_MAX] = {&float32_products};
     int count = 1 + bf16_available(tables + 1);
@@ -319,8 +313,7 @@ static void profiled_step(Bench *bench, const int32_t *ids) {
 
 /* The profile has a line for each kind of instruction, with its operations; only training steps are
  * measured. */
-static void test_profile(void **state) {
-    (void)state;
+TEST(profile) {
     enum { KINDS = 64 };
     for (int threads = 1; threads <= 3; threads += 2) {
         Config config = config_of("modern");
@@ -354,8 +347,7 @@ static void test_profile(void **state) {
 
 /* A row of the bigram's table that is not in the batch does not change: momentum must not move
  * it. */
-static void test_lazy_rows(void **state) {
-    (void)state;
+TEST(lazy_rows) {
     Config config = config_of("bigram");
     Bench *bench = bench_open(&config, 1, 1, 3);
     const float *table = bench->model.weights;
@@ -371,8 +363,7 @@ static void test_lazy_rows(void **state) {
 
 /* A pass may cut the sequences of a batch into pieces. It computes what a run with as many short
  * sequences computes, to the bit. */
-static void test_pieces(void **state) {
-    (void)state;
+TEST(pieces) {
     enum { PIECES = 4 };
     Config config = config_of("modern");
     Bench *whole = bench_open(&config, B, 1, 3), *cut = bench_open(&config, B * PIECES, 1, 3);
@@ -397,8 +388,7 @@ static void test_pieces(void **state) {
 
 /* With a teacher that is certain of other tokens, the gradient is the mean, by its share, of those
  * for the actual tokens and for the teacher's. */
-static void test_teach(void **state) {
-    (void)state;
+TEST(teach) {
     enum { N = B * T };
     const double share = 0.25;
     Config config = config_of("modern");
@@ -427,8 +417,7 @@ static void test_teach(void **state) {
 }
 
 /* The probabilities of a pass are the softmax of its logits. */
-static void test_probabilities(void **state) {
-    (void)state;
+TEST(probabilities) {
     enum { N = B * T };
     Config config = config_of("gpt");
     Bench *bench = bench_open(&config, B, 1, 3);
@@ -447,8 +436,7 @@ static void test_probabilities(void **state) {
 }
 
 /* Gradients of two backward passes add up, as micro-batches need. */
-static void test_gradients_add(void **state) {
-    (void)state;
+TEST(gradients_add) {
     Config config = config_of("gpt");
     Bench *bench = bench_open(&config, B, 1, 3);
     int32_t *ids = random_ids(1, B * T + 1, V);
@@ -464,8 +452,7 @@ static void test_gradients_add(void **state) {
     free(ids);
 }
 
-static void test_schedule(void **state) {
-    (void)state;
+TEST(schedule) {
     assert_near(rate_cosine(0, 100, 10, 0.1), 1.0 / 11, 1e-12);
     assert_near(rate_cosine(9, 100, 10, 0.1), 10.0 / 11, 1e-12);
     assert_near(rate_cosine(10, 100, 10, 0.1), 1, 1e-12);
@@ -476,8 +463,7 @@ static void test_schedule(void **state) {
         assert_true(rate_cosine(step, 100, 10, 0.1) < rate_cosine(step - 1, 100, 10, 0.1));
 }
 
-static void test_warmup_stable_decay(void **state) {
-    (void)state;
+TEST(warmup_stable_decay) {
     assert_near(rate_warmup_stable_decay(0, 100, 10, 40), 1.0 / 11, 1e-12);
     assert_near(rate_warmup_stable_decay(9, 100, 10, 40), 10.0 / 11, 1e-12);
     for (int step = 10; step <= 60; step++)
@@ -534,14 +520,12 @@ static void check_bf16(const char *name) {
     free(ids);
 }
 
-static void test_bf16(void **state) {
-    (void)state;
+TEST(bf16) {
     check_bf16("gpt");
     check_bf16("modern");
 }
 
-static void test_evaluation(void **state) {
-    (void)state;
+TEST(evaluation) {
     Config config = config_of("gpt");
     Bench *bench = bench_open(&config, B, 2, 3);
     Plain plain;
@@ -566,8 +550,7 @@ static void test_evaluation(void **state) {
     free(ids);
 }
 
-static void test_refused_sizes(void **state) {
-    (void)state;
+TEST(refused_sizes) {
     static const struct {
         Config config;
         const char *says;
@@ -596,8 +579,7 @@ static void test_refused_sizes(void **state) {
 }
 
 /* NKV and H are 0 in a model where they are what 0 stands for, or where the rung has neither. */
-static void test_usual_sizes(void **state) {
-    (void)state;
+TEST(usual_sizes) {
     static const struct {
         Config config;
         int NKV, H, kv_heads, hidden;
@@ -620,8 +602,7 @@ static void test_usual_sizes(void **state) {
     }
 }
 
-static void test_refused_batch(void **state) {
-    (void)state;
+TEST(refused_batch) {
     Config config = config_of("bigram");
     Error err = {0};
     Model model;
@@ -635,8 +616,7 @@ static void test_refused_batch(void **state) {
 }
 
 /* More threads than blocks, or than this machine has processors, change no bit. */
-static void test_many_threads(void **state) {
-    (void)state;
+TEST(many_threads) {
     enum { BATCH = 8, LENGTH = 64, SIZE = 65 };
     static const int threads[] = {1, 4, 8, 16, 17};
     for (int rung = 0; rung < 2; rung++) {
@@ -662,27 +642,5 @@ static void test_many_threads(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_adamw),
-        cmocka_unit_test(test_clipping),
-        cmocka_unit_test(test_lazy_rows),
-        cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_teach),
-        cmocka_unit_test(test_probabilities),
-        cmocka_unit_test(test_gradients_add),
-        cmocka_unit_test(test_schedule),
-        cmocka_unit_test(test_warmup_stable_decay),
-        cmocka_unit_test(test_muon_polynomials),
-        cmocka_unit_test(test_muon),
-        cmocka_unit_test(test_muon_bf16),
-        cmocka_unit_test(test_muon_rank),
-        cmocka_unit_test(test_profile),
-        cmocka_unit_test(test_evaluation),
-        cmocka_unit_test(test_bf16),
-        cmocka_unit_test(test_refused_sizes),
-        cmocka_unit_test(test_usual_sizes),
-        cmocka_unit_test(test_refused_batch),
-        cmocka_unit_test(test_many_threads),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all_tests(NULL, NULL);
 }

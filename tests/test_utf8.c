@@ -11,8 +11,7 @@ static int decode(const char *bytes, size_t length, uint32_t *code) {
     return utf8_decode(guarded(bytes, length), length, code);
 }
 
-static void test_every_code_point(void **state) {
-    (void)state;
+TEST(every_code_point) {
     for (uint32_t code = 0; code <= 0x10FFFF; code++) {
         if (code >= 0xD800 && code <= 0xDFFF) continue;
         char text[UTF8_MAX];
@@ -28,8 +27,7 @@ static void test_every_code_point(void **state) {
 }
 
 /* Known values: encoder and decoder could share a mistake. */
-static void test_known(void **state) {
-    (void)state;
+TEST(known) {
     static const struct {
         uint32_t code;
         const char *text;
@@ -58,8 +56,7 @@ static void test_known(void **state) {
     }
 }
 
-static void test_invalid(void **state) {
-    (void)state;
+TEST(invalid) {
     static const char *const invalid[] = {
         "\x80",             /* a continuation byte alone */
         "\xBF",             /* */
@@ -98,8 +95,7 @@ static void test_invalid(void **state) {
 
 /* Counts the valid pairs of first bytes before two continuation bytes and compares with RFC 3629.
  * The code points round-trip, so these are the right ones. */
-static void test_counts(void **state) {
-    (void)state;
+TEST(counts) {
     int counts[UTF8_MAX + 1] = {0}, cut = 0;
     uint32_t code;
     for (int pair = 0; pair < 65536; pair++) {
@@ -130,8 +126,7 @@ static size_t stream(const char *bytes, size_t length, char *out) {
     return written;
 }
 
-static void test_stream(void **state) {
-    (void)state;
+TEST(stream) {
     static const struct {
         const char *in, *out;
     } cases[] = {
@@ -161,8 +156,7 @@ static void test_stream(void **state) {
 }
 
 /* For any bytes, the output is that of decoding the whole at once. */
-static void test_stream_of_garbage(void **state) {
-    (void)state;
+TEST(stream_of_garbage) {
     static const char likely[] = "aZ\x80\x9F\xA0\xBF\xC1\xC3\xE0\xE4\xED\xF0\xF4\xF5";
     enum { LENGTH = 20000 };
     static char bytes[LENGTH + 4], out[3 * LENGTH + 16], expected[3 * LENGTH + 16];
@@ -184,10 +178,5 @@ static void test_stream_of_garbage(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_code_point), cmocka_unit_test(test_known),
-        cmocka_unit_test(test_invalid),          cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_stream),           cmocka_unit_test(test_stream_of_garbage),
-    };
-    return cmocka_run_group_tests(tests, scratch_open, scratch_close);
+    return run_all_tests(scratch_open, scratch_close);
 }

@@ -59,8 +59,7 @@ static const char *part_of_play(const char *name, size_t characters) {
 
 /* A short text, learned by heart: said while it trains and at the end. The kept model is that of
  * the step which is named. */
-static void test_overfitting(void **state) {
-    (void)state;
+TEST(overfitting) {
     part_of_play("three", 3000);
     must_run("train " SMALL "-c 16 -d 0 -s 600 --eval-every 60 --patience 1 -o @over/m @three");
     int since, named;
@@ -82,8 +81,7 @@ static void test_overfitting(void **state) {
 }
 
 /* The loss with twice the steps is in the range that was said, or near it. */
-static void test_still_falling(void **state) {
-    (void)state;
+TEST(still_falling) {
     double low, high, from;
     must_run("train " SMALL "-s 400 -o @fall/m " PLAY);
     assert_null(strstr(spoken(), "rate is too high"));
@@ -108,15 +106,13 @@ static void test_still_falling(void **state) {
 
 /* A training that has learned what it can from its text is not still falling; and nothing else is
  * said of it. */
-static void test_healthy(void **state) {
-    (void)state;
+TEST(healthy) {
     must_run("train " TINY "-m average -s 4000 -e 0 -o @healthy/m " PLAY);
     assert_string_equal(spoken(), "");
     assert_null(strstr(ran.out, "\u2193"));
 }
 
-static void test_too_few_steps(void **state) {
-    (void)state;
+TEST(too_few_steps) {
     must_run("train " TINY "-s 100 -o @few/m " PLAY); /* the only evaluation is the last */
     expect_spoken("modern: worse than counting pairs (");
     expect_spoken("100 steps are too few. Train longer: --steps 400, for example.");
@@ -127,8 +123,7 @@ static void test_too_few_steps(void **state) {
     expect_silent("worse than counting");
 }
 
-static void test_short_text(void **state) {
-    (void)state;
+TEST(short_text) {
     part_of_play("four", 400);
     must_run("train " TINY "-o @short/m @four");
     expect_spoken("modern: the text is too short to learn more than pairs of characters from: 400 "
@@ -147,8 +142,7 @@ static void test_short_text(void **state) {
 }
 
 /* The rate that is said is one at which the training does not go wrong. */
-static void test_rate(void **state) {
-    (void)state;
+TEST(rate) {
     static const struct {
         const char *rung, *rate, *sizes, *says;
     } cases[] = {{"head", "0.3", SMALL, "the training loss rose from "},
@@ -176,8 +170,7 @@ static void test_rate(void **state) {
 }
 
 /* A loss that is no longer a number ends the training, with the rate to try. */
-static void test_diverged(void **state) {
-    (void)state;
+TEST(diverged) {
     run("train " TINY "--lr 6 -s 200 -o @gone/m " PLAY);
     assert_int_equal(ran.status, 1);
     if (!strstr(ran.err, "the learning rate of 6 is too high: try --lr 0.006\n"))
@@ -193,8 +186,7 @@ static void test_diverged(void **state) {
 
 /* In a short ladder, rungs that are not below the one before them are named and marked, and an
  * untrained bigram is no baseline. */
-static void test_ladder(void **state) {
-    (void)state;
+TEST(ladder) {
     must_run("train " TINY "--ladder -s 300 --eval-every 30 -o @ladder/m.safetensors " PLAY);
     expect_spoken("bigram: 300 steps were too few to learn what counting finds (");
     expect_spoken("compare with the counted bigram");
@@ -215,8 +207,7 @@ static void test_ladder(void **state) {
 
 /* The table's compute: 6 operations for each parameter but the positions, and 12 L T C, for each
  * character read. */
-static void test_compute(void **state) {
-    (void)state;
+TEST(compute) {
     must_run("train -q " TINY "--ladder -l 2 -s 40 --eval-every 20 -o @sum/m.safetensors " PLAY);
     const double read = 40 * 4 * 16, T = 16, C = 16, L = 2;
     for (int i = 0; model_name(i); i++) {
@@ -242,8 +233,7 @@ static void test_compute(void **state) {
 }
 
 /* What a complete training computed is known from its log. Without the log it is not. */
-static void test_without_log(void **state) {
-    (void)state;
+TEST(without_log) {
     must_run("train -q " TINY "--ladder -s 20 -o @logs/m.safetensors " PLAY);
     assert_int_equal(unlink(scratch("logs/average.csv")), 0);
     must_run("train -q " TINY "--ladder -s 20 -r -o @logs/m.safetensors " PLAY);
@@ -257,8 +247,7 @@ static void test_without_log(void **state) {
 }
 
 /* Verdicts do not depend on whether a training was interrupted; --quiet has none. */
-static void test_resumed(void **state) {
-    (void)state;
+TEST(resumed) {
     static const char first[] = "bigram: 300 steps were too few";
     char whole[4096];
     must_run("train " TINY "-s 300 -o @whole/m " PLAY);
@@ -369,8 +358,7 @@ static double slow(double x) {
     return 2.2 + 0.3 / sqrt(x);
 }
 
-static void test_curves(void **state) {
-    (void)state;
+TEST(curves) {
     static const struct {
         const char *rung;
         double rate; /* 0: the usual one */
@@ -403,8 +391,7 @@ static void test_curves(void **state) {
 }
 
 /* More steps are proposed where a verdict asks for them, or where nothing speaks against them. */
-static void test_further(void **state) {
-    (void)state;
+TEST(further) {
     static const Input once = {.length = 100000, .train = 90000};
     static const Input often = {.length = 5000, .train = 3900}; /* seen 26 times: 40 are enough */
     static const struct {
@@ -435,8 +422,7 @@ static void test_further(void **state) {
 }
 
 /* A loss of nearly 0 has nowhere to fall to: no lower one is promised, least of all one below 0. */
-static void test_near_zero(void **state) {
-    (void)state;
+TEST(near_zero) {
     Verdict verdicts[MAX_RUNGS];
     Plan plan = plan_of("modern", 1e-3, false);
     Result results[] = {pairs, result_of("modern", 1e-3, learnt, learnt)};
@@ -453,8 +439,7 @@ static void test_near_zero(void **state) {
 }
 
 /* A training that was resumed with a lower rate is not blamed for the earlier one. */
-static void test_mended(void **state) {
-    (void)state;
+TEST(mended) {
     Verdict verdicts[MAX_RUNGS];
     Plan plan = plan_of("gpt", 1e-3, false);
     Result results[] = {pairs, result_of("gpt", 0.02, rising, settled)};
@@ -462,8 +447,7 @@ static void test_mended(void **state) {
 }
 
 /* While a rung trains, only what matters then is said. */
-static void test_meanwhile(void **state) {
-    (void)state;
+TEST(meanwhile) {
     static const Shape training[] = {falling, slow, by_heart, rising};
     static const Shape validation[] = {falling, slow, turning, settled};
     static const int kinds[] = {NONE, NONE, OVERFITTING, RATE_TOO_HIGH};
@@ -482,8 +466,7 @@ static void test_meanwhile(void **state) {
 }
 
 /* A rung is compared with the one before it, if it was still falling. */
-static void test_order(void **state) {
-    (void)state;
+TEST(order) {
     Verdict verdicts[MAX_RUNGS];
     Plan plan = plan_of("gpt", 1e-3, true);
     Result results[] = {pairs, result_of("head", 1e-2, settled, settled),
@@ -500,8 +483,7 @@ static void test_order(void **state) {
 }
 
 /* What is said to train longer does: where the epochs ended the training, more time would not. */
-static void test_epochs(void **state) {
-    (void)state;
+TEST(epochs) {
     const struct {
         double epochs;
         const char *twice;
@@ -521,8 +503,7 @@ static void test_epochs(void **state) {
 }
 
 /* The longest verdict is not cut. */
-static void test_whole(void **state) {
-    (void)state;
+TEST(whole) {
     Verdict verdicts[MAX_RUNGS];
     Plan plan = plan_of("gpt", 1e-3, false);
     Result results[] = {pairs, result_of("gpt", 1e-3, by_heart, turning)};
@@ -537,8 +518,7 @@ static void test_whole(void **state) {
 }
 
 /* Of many evaluations, those that are kept span the training, and the lowest is known. */
-static void test_many(void **state) {
-    (void)state;
+TEST(many) {
     Course c = {0};
     for (int step = 1; step <= 10000; step++)
         course_add(&c,
@@ -561,8 +541,7 @@ static void test_many(void **state) {
 }
 
 /* Without evaluations the training loss tells, but not if its log begins in the middle. */
-static void test_part_of_log(void **state) {
-    (void)state;
+TEST(part_of_log) {
     for (int first = 1; first <= 501; first += 500) {
         Course c = {0};
         for (int step = first; step <= 1000; step++)
@@ -576,18 +555,5 @@ static void test_part_of_log(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_overfitting), cmocka_unit_test(test_still_falling),
-        cmocka_unit_test(test_healthy),     cmocka_unit_test(test_too_few_steps),
-        cmocka_unit_test(test_short_text),  cmocka_unit_test(test_rate),
-        cmocka_unit_test(test_diverged),    cmocka_unit_test(test_ladder),
-        cmocka_unit_test(test_compute),     cmocka_unit_test(test_resumed),
-        cmocka_unit_test(test_curves),      cmocka_unit_test(test_mended),
-        cmocka_unit_test(test_meanwhile),   cmocka_unit_test(test_order),
-        cmocka_unit_test(test_whole),       cmocka_unit_test(test_many),
-        cmocka_unit_test(test_near_zero),   cmocka_unit_test(test_without_log),
-        cmocka_unit_test(test_part_of_log), cmocka_unit_test(test_epochs),
-        cmocka_unit_test(test_further),
-    };
-    return cmocka_run_group_tests(tests, scratch_open, command_close);
+    return run_all_tests(scratch_open, command_close);
 }

@@ -65,8 +65,7 @@ static void assert_golden(Trained *trained, const char *kind) {
     run_close(run);
 }
 
-static void test_golden(void **state) {
-    (void)state;
+TEST(golden) {
     static const char *const rungs[] = {"gpt", "modern", "modern"};
     for (int i = 0; i < COUNT(kinds); i++) {
         Trained trained;
@@ -106,8 +105,7 @@ static void assert_returns(const Trained *trained, const char *name) {
     trained_free(&back);
 }
 
-static void test_return(void **state) {
-    (void)state;
+TEST(return ) {
     for (int i = 0; i < COUNT(kinds); i++) {
         Trained trained;
         Error err;
@@ -121,8 +119,7 @@ static void test_return(void **state) {
 }
 
 /* A program may have set a locale in which numbers have a decimal comma: the files are the same. */
-static void test_decimal_comma(void **state) {
-    (void)state;
+TEST(decimal_comma) {
     Trained trained;
     Error err;
     size_t length;
@@ -140,8 +137,7 @@ static void test_decimal_comma(void **state) {
 }
 
 /* Vocabularies with characters that JSON escapes, and with bytes. */
-static void test_vocabularies(void **state) {
-    (void)state;
+TEST(vocabularies) {
     static const char odd[] = "\0\x01\t\n\x1F \"'/\\\x7F\xC2\x80\xC2\xAD\xEF\xBF\xBD";
     for (int rung = 0; kind_name(rung); rung++)
         for (int bytes = 0; bytes < 2; bytes++) {
@@ -339,8 +335,7 @@ static const Edit good[] = {
 };
 /* clang-format on */
 
-static void test_edits(void **state) {
-    (void)state;
+TEST(edits) {
     make_folder(scratch("edited"));
     for (int i = 0; i < COUNT(bad); i++) {
         fresh_copy(bad[i].kind);
@@ -362,8 +357,7 @@ static void test_edits(void **state) {
 }
 
 /* The settings that a folder is refused for are listed in docs/checkpoints.md. */
-static void test_listed(void **state) {
-    (void)state;
+TEST(listed) {
     size_t length;
     int listed = 0;
     char *page = slurp("docs/checkpoints.md", &length);
@@ -382,8 +376,7 @@ static void test_listed(void **state) {
 }
 
 /* Weights that are not finite, in the last tensor of the file. */
-static void test_not_finite(void **state) {
-    (void)state;
+TEST(not_finite) {
     static const char *const last[] = {"transformer.wte.weight", "model.norm.weight",
                                        "model.norm.weight"};
     const float worst[] = {INFINITY, -INFINITY, NAN};
@@ -403,8 +396,7 @@ static void test_not_finite(void **state) {
 
 /* Each file missing, cut anywhere, or with any byte changed: it is refused or read without a
  * crash. */
-static void test_damage(void **state) {
-    (void)state;
+TEST(damage) {
     for (int i = 0; i < COUNT(files); i++) {
         char name[64];
         size_t length;
@@ -487,8 +479,7 @@ static double distance(const Model *a, const Model *b) {
     return worst;
 }
 
-static void test_precisions(void **state) {
-    (void)state;
+TEST(precisions) {
     for (int kind = 0; kind < COUNT(kinds); kind++)
         for (int i = 0; i < 4; i++) {
             Trained trained, whole;
@@ -505,8 +496,7 @@ static void test_precisions(void **state) {
 }
 
 /* An index that is wrong, or whose files are. */
-static void test_index(void **state) {
-    (void)state;
+TEST(index) {
     static const char index[] = "model.safetensors.index.json";
     fresh_copy("gpt2");
     rewrite("F16", 3);
@@ -528,8 +518,7 @@ static void test_index(void **state) {
 
 #define TINY "-l 1 -w 16 -H 2 -c 16 -b 4 -j 1 -q --eval-every 20 "
 
-static void test_export(void **state) {
-    (void)state;
+TEST(export) {
     must_run("train " TINY "-s 20 -o @there/m.safetensors " PLAY);
     must_run("sample --export @folder/within @there/m.safetensors");
     must_run("sample --score " PLAY " @there/m.safetensors");
@@ -541,11 +530,11 @@ static void test_export(void **state) {
     after("\nlayers           1\nheads            2\nwidth            16\ncontext          16\n");
     after("\nvocabulary       63 characters\n");
     run("sample --export @folder/within @there/m.safetensors");
-    expect_refusal(1, "folder/within: ", "not empty");
+    expect_failure(1, "folder/within: ", "not empty");
     run("sample --export @there/m.safetensors @there/m.safetensors");
-    expect_refusal(1, "there/m.safetensors: ", "cannot be created");
+    expect_failure(1, "there/m.safetensors: ", "cannot be created");
     run("sample --export @none @there/bigram.safetensors");
-    expect_refusal(1, "for bigram", "only for gpt and modern");
+    expect_failure(1, "for bigram", "only for gpt and modern");
     assert_false(scratch_has("none"));
 }
 
@@ -559,8 +548,7 @@ static void assert_same_files(const char *one, const char *other) {
 }
 
 /* The library exports what ./sample exports. */
-static void test_library(void **state) {
-    (void)state;
+TEST(library) {
     static const char *const types[] = {"f32", "f16", "q8_0"};
     TrilModel *model, *again;
     TrilError error;
@@ -593,8 +581,7 @@ static double loss_of(const char *model) {
 }
 
 /* A training that starts from a model has its loss at the start, and continues as usual. */
-static void test_init(void **state) {
-    (void)state;
+TEST(init) {
     must_run("train " TINY "-s 300 -o @first/m.safetensors " PLAY);
     double first = loss_of("modern");
     must_run("sample --export @first/folder @first/m.safetensors");
@@ -613,8 +600,7 @@ static void test_init(void **state) {
 
 /* A model whose heads share keys and values is trained further: its loss falls, and its shape
  * stays, also in a training that is resumed and in the folder that is exported. */
-static void test_shared_heads(void **state) {
-    (void)state;
+TEST(shared_heads) {
     static const char text[] = "a\nb \xC3\xA9\xE4\xB8\xAD!ab\"\n";
     static const char shape[] = "\nkv_heads         2\nhidden           19\n";
     char many[100 * (sizeof text - 1)] = {0};
@@ -650,8 +636,7 @@ static void interrupt(Process child, int i) {
     if (i == 0) send_signal(child, SIGTERM);
 }
 
-static void test_init_resumed(void **state) {
-    (void)state;
+TEST(init_resumed) {
     static const char how[] = "-b 4 -j 1 -s 2000 --eval-every 500 -d 0.1";
     must_run("train " TINY "-s 100 -o @base/m.safetensors " PLAY);
     must_run("sample --export @base/folder @base/m.safetensors");
@@ -667,8 +652,7 @@ static void test_init_resumed(void **state) {
     assert_same_files("whole/m.safetensors", "parts/m.safetensors");
 }
 
-static void test_bad_init(void **state) {
-    (void)state;
+TEST(bad_init) {
     static const struct {
         int status;
         const char *words, *says, *also;
@@ -699,20 +683,10 @@ static void test_bad_init(void **state) {
     scratch_put("more.txt", some, sizeof some - 1);
     for (int i = 0; i < COUNT(refused); i++) {
         run("train -q -s 5 -o @out/m.safetensors %s", refused[i].words);
-        expect_refusal(refused[i].status, refused[i].says, refused[i].also);
+        expect_failure(refused[i].status, refused[i].says, refused[i].also);
     }
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden),       cmocka_unit_test(test_return),
-        cmocka_unit_test(test_vocabularies), cmocka_unit_test(test_edits),
-        cmocka_unit_test(test_listed),       cmocka_unit_test(test_not_finite),
-        cmocka_unit_test(test_damage),       cmocka_unit_test(test_precisions),
-        cmocka_unit_test(test_index),        cmocka_unit_test(test_export),
-        cmocka_unit_test(test_init),         cmocka_unit_test(test_library),
-        cmocka_unit_test(test_shared_heads), cmocka_unit_test(test_init_resumed),
-        cmocka_unit_test(test_bad_init),     cmocka_unit_test(test_decimal_comma),
-    };
-    return cmocka_run_group_tests(tests, scratch_open, scratch_close);
+    return run_all_tests(scratch_open, scratch_close);
 }

@@ -32,8 +32,7 @@ static double value_of_half(unsigned half) {
 
 /* Each half is its own nearest; between two neighbours the nearer one, in the middle the even one.
  */
-static void test_halves(void **state) {
-    (void)state;
+TEST(halves) {
     for (unsigned half = 0; half < 0x7C00; half++) {
         double low = value_of_half(half),
                high = half + 1 == 0x7C00 ? 65536 : value_of_half(half + 1);
@@ -53,8 +52,7 @@ static void test_halves(void **state) {
     assert_true(isinf(half_value(0xFC00)));
 }
 
-static void test_q8(void **state) {
-    (void)state;
+TEST(q8) {
     enum { BLOCKS = 9 };
     float *numbers = random_floats(5, BLOCKS * Q8_NUMBERS);
     Q8Block blocks[BLOCKS];
@@ -326,8 +324,7 @@ static void assert_file(const Trained *trained, const char *path, GgufType type)
     gguf_close(&g);
 }
 
-static void test_models(void **state) {
-    (void)state;
+TEST(models) {
     static const char *const rungs[] = {"gpt", "modern", "shared heads"};
     static const GgufType types[] = {GGUF_F32, GGUF_F16, GGUF_Q8_0};
     for (int i = 0; i < 3 * 2 * COUNT(types); i++) {
@@ -347,8 +344,7 @@ static void test_models(void **state) {
 
 /* ---- tokens ---- */
 
-static void test_tokens(void **state) {
-    (void)state;
+TEST(tokens) {
     for (int bytes = 0; bytes < 2; bytes++) {
         Trained trained;
         Error err;
@@ -375,8 +371,7 @@ static void test_tokens(void **state) {
 
 /* ---- refusals ---- */
 
-static void test_refusals(void **state) {
-    (void)state;
+TEST(refusals) {
     Trained trained;
     Error err;
     build(&trained, "head", 12, false);
@@ -394,31 +389,25 @@ static void test_refusals(void **state) {
     trained_free(&trained);
 }
 
-static void test_program(void **state) {
-    (void)state;
+TEST(program) {
     must_run("train -q -s 2 -l 1 -w 32 -H 1 -c 8 -b 2 -o @gguf/m.safetensors data/sample.txt");
     must_run("sample --export @gguf/m.gguf --precision q8_0 @gguf/m.safetensors");
     Gguf g = gguf_open(scratch("gguf/m.gguf"));
     assert_int_equal(entry_of(&g, "general.file_type")->number, 7);
     gguf_close(&g);
     run("sample --export @gguf/m.gguf @gguf/m.safetensors");
-    expect_refusal(1, "gguf/m.gguf: ", "exists already");
+    expect_failure(1, "gguf/m.gguf: ", "exists already");
     if (!system_lacks(SYMBOLIC_LINKS)) {
         make_symbolic_link("nowhere", scratch("gguf/link.gguf"));
         run("sample --export @gguf/link.gguf @gguf/m.safetensors");
-        expect_refusal(1, "gguf/link.gguf: ", "exists already");
+        expect_failure(1, "gguf/link.gguf: ", "exists already");
     }
     run("sample --export @gguf/x.gguf --precision bf16 @gguf/m.safetensors");
-    expect_refusal(1, "gguf/x.gguf: ", "can be in f32, f16 or q8_0, not in 'bf16'");
+    expect_failure(1, "gguf/x.gguf: ", "can be in f32, f16 or q8_0, not in 'bf16'");
     run("sample --export @gguf/x.gguf @gguf/bigram.safetensors");
-    expect_refusal(1, "for bigram", "only for gpt and modern");
+    expect_failure(1, "for bigram", "only for gpt and modern");
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_halves),   cmocka_unit_test(test_q8),
-        cmocka_unit_test(test_models),   cmocka_unit_test(test_tokens),
-        cmocka_unit_test(test_refusals), cmocka_unit_test(test_program),
-    };
-    return cmocka_run_group_tests(tests, scratch_open, scratch_close);
+    return run_all_tests(scratch_open, scratch_close);
 }

@@ -4,12 +4,10 @@
 
 void fuzz_tokenizer(const uint8_t *bytes, size_t length);
 
-static void test_corpus(void **state) {
-    (void)state;
+TEST(corpus) {
     fuzz_replay("extras/formats/tests/corpus/tokenizer", fuzz_tokenizer);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_corpus)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all_tests(NULL, NULL);
 }

@@ -13,8 +13,7 @@ static void expect_markup(const char *text, const char *expected) {
     free(page.text);
 }
 
-static void test_markup(void **state) {
-    (void)state;
+TEST(markup) {
     expect_markup("<script>alert('1 & \"2\"')</script>",
                   "&#60;script&#62;alert(&#39;1 &#38; &#34;2&#34;&#39;)&#60;/script&#62;");
     expect_markup("--> ]]> &amp; \n\t好\xCC\x81\xD9\x85",
@@ -31,8 +30,7 @@ static void test_markup(void **state) {
 }
 
 /* The matrix maps the points into the frame. The SVG keeps the data as given. */
-static void test_chart(void **state) {
-    (void)state;
+TEST(chart) {
     const Point first[] = {{1, 4.25}, {250, 1.456207}, {1000, 2}}, one[] = {{500, 3}};
     const Curve curves[] = {{"a<b", first, 3, 0, false}, {"thin", one, 1, 0, true}};
     const Level levels[] = {{"level", 4.5}};
@@ -103,16 +101,14 @@ static void check_places(const Point *points, int count) {
 }
 
 /* No points, and points as far apart or as close together as allowed. */
-static void test_extreme_charts(void **state) {
-    (void)state;
+TEST(extreme_charts) {
     static const Point points[][2] = {
         {{0, -1e15}, {1e15, 1e15}}, {{0, 0}, {0, 5e-324}}, {{1, 1e15}, {2, 1e15}}};
     check_places(NULL, 0);
     for (int i = 0; i < 3; i++) check_places(points[i], 2);
 }
 
-static void test_map(void **state) {
-    (void)state;
+TEST(map) {
     enum { T = 3 };
     static const float weights[T * T] = {1, 0, 0, 0.5f, 0.5f, 0, 0.01f, NAN, 2};
     static const Glyph glyphs[T] = {{"<", 1}, {"好", 2}, {"c", 1}};
@@ -131,11 +127,5 @@ static void test_map(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_markup),
-        cmocka_unit_test(test_chart),
-        cmocka_unit_test(test_extreme_charts),
-        cmocka_unit_test(test_map),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all_tests(NULL, NULL);
 }

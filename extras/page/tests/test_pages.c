@@ -32,8 +32,7 @@ static size_t points_of(const char *page, const char *curve) {
 }
 
 /* Checks what extras/page/tests/page checks in a browser, where that is possible without one. */
-static void test_page(void **state) {
-    (void)state;
+TEST(page) {
     size_t length;
     train("-o @page/model " PLAY);
     char *page = slurp(scratch("page/report.html"), &length), cell[64];
@@ -67,8 +66,7 @@ static bool page_says(const char *path, const char *text) {
 
 /* While a training runs, its page is there, whole at any moment, and says so. After a kill it stays
  * as it was; a later run ends it. */
-static void test_live_page(void **state) {
-    (void)state;
+TEST(live_page) {
     int out = create_file(scratch("stdout"));
     Process child = start("train " TINY "-m bigram -s 1000000 -q -o @live/model " PLAY, out);
     while (!page_says("live/report.html", "Training bigram, model 1 of 1: step "))
@@ -84,8 +82,7 @@ static void test_live_page(void **state) {
 }
 
 /* Of many evaluations the page shows some lines, including the last. */
-static void test_many_lines(void **state) {
-    (void)state;
+TEST(many_lines) {
     size_t length;
     train("-s 100 --eval-every 1 -o @lines/model " PLAY);
     char *page = slurp(scratch("lines/report.html"), &length);
@@ -95,8 +92,7 @@ static void test_many_lines(void **state) {
 }
 
 /* A text or its name cannot become markup. */
-static void test_hostile_page(void **state) {
-    (void)state;
+TEST(hostile_page) {
     static const char line[] = "<script>alert('x')</script>\"&amp;'\001\033[31m\177a\xCC\x81"
                                "\xE2\x80\xAE\xD7\x90\xD8\xA7\xEF\xBB\xBF好]]>-->\n";
     enum { LINES = 60 };
@@ -123,8 +119,7 @@ static void test_hostile_page(void **state) {
 }
 
 /* A training that fails says so on its page, and that it no longer trains. */
-static void test_failed_page(void **state) {
-    (void)state;
+TEST(failed_page) {
     size_t length;
     run("train -q " TINY "-m conv --lr 6 -s 200 -o @gone/m " PLAY);
     assert_int_equal(ran.status, 1);
@@ -135,8 +130,7 @@ static void test_failed_page(void **state) {
 }
 
 /* An arrow marks a rung whose loss was still falling, as in the table of ./train. */
-static void test_arrows(void **state) {
-    (void)state;
+TEST(arrows) {
     size_t length;
     must_run("train -q " TINY "--ladder -s 300 --eval-every 30 -o @ladder/m.safetensors " PLAY);
     char *page = slurp(scratch("ladder/report.html"), &length), row[64];
@@ -164,8 +158,7 @@ static void read_status(const char *path, const char *format, double *one, doubl
 }
 
 /* The page counts the time before a training was resumed, but not a baseline that is left out. */
-static void test_page_status(void **state) {
-    (void)state;
+TEST(page_status) {
     static const char by_time[] = ">Training gpt, model 2 of 2: step %*d, %lf of %lf seconds";
     static const char by_steps[] = ">Training gpt, model 1 of 1: step %lf of %lf,";
     double before, done, all, share;
@@ -188,8 +181,7 @@ static void test_page_status(void **state) {
 }
 
 /* The page has all characters and numbers that a wide terminal shows, as text. */
-static void test_explain_page(void **state) {
-    (void)state;
+TEST(explain_page) {
     size_t length;
     int seen = 0;
     train("-m modern -l 2 -o @wide " PLAY);
@@ -217,30 +209,22 @@ static void test_explain_page(void **state) {
 }
 
 /* A page is written only where nothing is. */
-static void test_new_page(void **state) {
-    (void)state;
+TEST(new_page) {
     train("-o @explained " PLAY);
     train("-m bigram -o @counted " PLAY);
     must_run("sample --explain THE --html @explained.html @explained");
     assert_string_equal(ran.out, "");
     assert_true(file_begins(scratch("explained.html"), "<!doctype html>"));
     run("sample --explain THE --html @explained.html @counted");
-    expect_refusal(1, "explained.html", "exists already");
+    expect_failure(1, "explained.html", "exists already");
     must_run("sample --explain THE --html @both.html @explained @counted");
     run("sample --explain THE --layer 7 --html @none.html @explained");
-    expect_refusal(1, "--layer 7", "only layer 0");
+    expect_failure(1, "--layer 7", "only layer 0");
     assert_false(scratch_has("none.html"));
     run("sample --explain THE --html @no/folder/none.html @explained");
-    expect_refusal(1, "no/folder", "");
+    expect_failure(1, "no/folder", "");
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_page),        cmocka_unit_test(test_live_page),
-        cmocka_unit_test(test_many_lines),  cmocka_unit_test(test_hostile_page),
-        cmocka_unit_test(test_failed_page), cmocka_unit_test(test_arrows),
-        cmocka_unit_test(test_page_status), cmocka_unit_test(test_explain_page),
-        cmocka_unit_test(test_new_page),
-    };
-    return cmocka_run_group_tests(tests, scratch_open, command_close);
+    return run_all_tests(scratch_open, command_close);
 }

@@ -21,6 +21,8 @@ struct CMUnitTest {
     { #function, function }
 #define cmocka_run_group_tests(tests, setup, teardown) \
     run_group(tests, sizeof(tests) / sizeof *(tests), setup, teardown)
+#define _cmocka_run_group_tests(name, tests, count, setup, teardown) \
+    run_group(tests, count, setup, teardown)
 
 enum { GOES_ON, FAILED, SKIPPED };
 

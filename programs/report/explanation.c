@@ -56,20 +56,7 @@ int explanation_reader(const Explanation *e, int array) {
     return -1;
 }
 
-/* ---- the residual stream ---- */
-
-static bool read_lines(Explanation *e, Error *err) {
-    TrilLine line;
-    while (tril_reading_line(e->reading, e->line_count, &line)) e->line_count++;
-    size_t count = (size_t)e->line_count;
-    if (!memory_alloc(&e->lines, count, sizeof *e->lines, "the explanation", err) ||
-        !memory_alloc(&e->branches, count, sizeof *e->branches, "the explanation", err))
-        return false;
-    for (int i = 0; i < e->line_count; i++) tril_reading_line(e->reading, i, &e->lines[i]);
-    return true;
-}
-
-/* Follows the stream from the embedding through its sums. */
+/* Follows the residual stream from the embedding through its sums. */
 static void find_branches(Explanation *e) {
     int stream = e->lines[0].output.number;
     bool past = false; /* since the last sum */
@@ -79,10 +66,8 @@ static void find_branches(Explanation *e) {
         bool left = line->inputs[0].number == stream, right = line->inputs[1].number == stream;
         past = past || line_reads_past(line);
         if (!line_is(line, "add") || left == right) continue;
-        e->branches[e->branch_count++] = (Branch){.layer = line->layer,
-                                                  .added = line->inputs[left ? 1 : 0],
-                                                  .after = line->output,
-                                                  .reads_past = past};
+        e->branches[e->branch_count++] =
+            (Branch){line->layer, line->inputs[left ? 1 : 0], line->output, past};
         stream = line->output.number;
         e->tail = i + 1;
         past = false;
@@ -91,47 +76,35 @@ static void find_branches(Explanation *e) {
 
 /* ---- the next character ---- */
 
-static double log_sum(const float *logits, int V) {
-    float largest = -INFINITY;
-    double sum = 0;
-    for (int v = 0; v < V; v++) largest = fmaxf(largest, logits[v]);
-    for (int v = 0; v < V; v++) sum += exp((double)logits[v] - (double)largest);
-    return (double)largest + log(sum);
-}
-
-/* True if a is likelier than b or, if both are equal, comes before it. */
-static bool precedes(const float *logits, int a, int b) {
-    return logits[a] > logits[b] || (logits[a] == logits[b] && a < b);
-}
-
-static void rank(Explanation *e) {
-    e->log_sum = log_sum(e->logits, e->V);
-    e->likeliest_count = e->V < LIKELIEST ? e->V : LIKELIEST;
-    for (int i = 0, before = -1; i < e->likeliest_count; i++) {
-        int best = -1;
-        for (int v = 0; v < e->V; v++)
-            if ((before < 0 || precedes(e->logits, before, v)) &&
-                (best < 0 || precedes(e->logits, v, best)))
-                best = v;
-        if (best < 0) best = i; /* NaN */
-        if (i == 0) e->first = best;
-        e->likeliest[i].logit = (double)e->logits[best];
-        e->likeliest[i].value = exp((double)e->logits[best] - e->log_sum);
-        snprintf(e->likeliest[i].label, sizeof e->likeliest[i].label, "%s",
-                 glyph_padded(e->tokenizer, best).text);
-        before = best;
+static Ranking rank(const float *logits, int V) {
+    Ranking r = {.count = V < LIKELIEST ? V : LIKELIEST};
+    for (int v = 0; v < V;
+         v++) { /* those after v move down; of equal ones the first stays before */
+        int at = v < LIKELIEST ? v : LIKELIEST;
+        for (; at > 0 && logits[v] > logits[r.ids[at - 1]]; at--)
+            if (at < LIKELIEST) r.ids[at] = r.ids[at - 1];
+        if (at < LIKELIEST) r.ids[at] = v;
     }
+    const double largest = (double)logits[r.ids[0]];
+    for (int v = 0; v < V; v++) r.log_sum += exp((double)logits[v] - largest);
+    r.log_sum = largest + log(r.log_sum);
+    return r;
+}
+
+Ranking ranking_of(const Explained *model) {
+    const TrilTokenizer *tokenizer = tril_model_tokenizer(model->model);
+    const int V = tril_tokenizer_size(tokenizer), T = tril_reading_tokens(model->reading);
+    const float *logits = tril_reading_logits(model->reading) + (size_t)(T - 1) * (size_t)V;
+    Ranking r = rank(logits, V);
+    for (int i = 0; i < r.count; i++) {
+        const double logit = (double)logits[r.ids[i]];
+        r.bars[i] = (Bar){.value = exp(logit - r.log_sum), .logit = logit};
+        snprintf(r.bars[i].label, BAR_LABEL, "%s", glyph_padded(tokenizer, r.ids[i]).text);
+    }
+    return r;
 }
 
 /* ---- the logit lens ---- */
-
-/* Returns the width of the widest array of the tail. */
-static size_t widest(const Explanation *e) {
-    int width = e->lines[0].output.width;
-    for (int i = e->tail; i < e->line_count; i++)
-        if (e->lines[i].output.width > width) width = e->lines[i].output.width;
-    return (size_t)width;
-}
 
 /* Computes the tail on a state x of the stream, which it overwrites; y is scratch. NULL: the tail
  * is no chain of linear layers and norms. */
@@ -147,18 +120,17 @@ static const float *apply_tail(const Explanation *e, float *x, float *y) {
     return x;
 }
 
-static bool look(Explanation *e, float *x, float *y) {
+/* Fills the lens. False if the tail cannot be computed. */
+static bool look(Explanation *e, size_t widest) {
     for (int i = 0; i <= e->branch_count; i++) {
         const Branch *b = i > 0 ? &e->branches[i - 1] : NULL;
         const TrilArray *state = b ? &b->after : &e->lines[0].output;
-        memcpy(x, line_row(state, e->T - 1), (size_t)state->width * sizeof *x);
-        const float *logits = apply_tail(e, x, y);
+        memcpy(e->numbers, line_row(state, e->last), (size_t)state->width * sizeof(float));
+        const float *logits = apply_tail(e, e->numbers, e->numbers + widest);
         if (!logits) return false;
-        int top = 0;
-        for (int v = 1; v < e->V; v++)
-            if (logits[v] > logits[top]) top = v;
-        e->lens[i].value = exp((double)logits[e->first] - log_sum(logits, e->V));
-        Glyph glyph = glyph_padded(e->tokenizer, top);
+        Ranking r = rank(logits, e->V);
+        const Glyph glyph = glyph_padded(e->tokenizer, r.ids[0]);
+        e->lens[i].value = exp((double)logits[e->next.ids[0]] - r.log_sum);
         if (b)
             snprintf(e->lens[i].label, BAR_LABEL, "%s %s %d", glyph.text,
                      b->reads_past ? "attn" : "MLP", b->layer);
@@ -170,50 +142,32 @@ static bool look(Explanation *e, float *x, float *y) {
 
 /* ---- parts ---- */
 
-/* Returns what a norm multiplies the last character's x by, less its mean: 1 / the standard
- * deviation. */
-static double scale_of(const TrilLine *line, int last) {
-    const bool centred = line_is(line, "layernorm");
-    const float *x = line_row(&line->inputs[0], last);
-    const int n = line->inputs[0].width;
-    double mean = 0, variance = 0;
-    for (int c = 0; c < n && centred; c++) mean += (double)x[c] / n;
-    for (int c = 0; c < n; c++) variance += ((double)x[c] - mean) * ((double)x[c] - mean) / n;
-    return 1 / sqrt(variance + (centred ? 1e-5 : 1e-6));
-}
-
-/* Computes the gradient of the likeliest character's logit, above the mean of all logits, in the
- * stream; through the norms as if they divided by a constant. g [widest] is written, d [widest] is
- * scratch. Adds what the biases on the way add to *biases; returns whether there are any. */
-static bool pull_back(const Explanation *e, double *g, double *d, double *biases) {
-    bool any = false;
-    for (int v = 0; v < e->V; v++) g[v] = (v == e->first) - 1.0 / e->V;
-    for (int i = e->line_count - 1; i >= e->tail; i--) {
-        const TrilLine *line = &e->lines[i];
-        const float *w = line->weights[0].data, *b = line->weights[1].data;
-        int in = line->inputs[0].width, out = line->output.width;
-        for (int o = 0; o < out && b; o++) *biases += g[o] * (double)b[o];
-        any = any || b;
-        memcpy(d, g, (size_t)out * sizeof *d);
-        if (line_is(line, "linear")) {
-            memset(g, 0, (size_t)in * sizeof *g);
-            for (size_t o = 0; o < (size_t)out; o++)
-                for (size_t c = 0; c < (size_t)in; c++)
-                    g[c] += d[o] * (double)w[o * (size_t)in + c];
-        } else {
-            bool centred = line_is(line, "layernorm");
-            double scale = scale_of(line, e->T - 1), mean = 0;
-            for (int c = 0; c < in; c++) mean += (g[c] = scale * (double)w[c] * d[c]) / in;
-            for (int c = 0; c < in && centred; c++) g[c] -= mean;
-        }
-    }
-    return any;
-}
-
 static double dot(const double *g, const float *x, int n) {
     double sum = 0;
     for (int i = 0; i < n; i++) sum += g[i] * (double)x[i];
     return sum;
+}
+
+/* Computes the gradient g of a linear layer's input from d, that of its output. */
+static void pull_linear(const TrilLine *line, const double *d, double *g) {
+    const int in = line->inputs[0].width, out = line->output.width;
+    const float *w = line->weights[0].data;
+    for (int c = 0; c < in; c++) g[c] = 0;
+    for (int o = 0; o < out; o++, w += in)
+        for (int c = 0; c < in; c++) g[c] += d[o] * (double)w[c];
+}
+
+/* The same of a norm at the last token, as if it divided by a constant: 1 / the standard deviation
+ * of its input there. */
+static void pull_norm(const TrilLine *line, int last, const double *d, double *g) {
+    const bool centred = line_is(line, "layernorm");
+    const float *x = line_row(&line->inputs[0], last), *w = line->weights[0].data;
+    const int n = line->inputs[0].width;
+    double mean = 0, variance = centred ? 1e-5 : 1e-6, shift = 0;
+    for (int c = 0; c < n && centred; c++) mean += (double)x[c] / n;
+    for (int c = 0; c < n; c++) variance += ((double)x[c] - mean) * ((double)x[c] - mean) / n;
+    for (int c = 0; c < n; c++) shift += (g[c] = (double)w[c] * d[c] / sqrt(variance)) / n;
+    for (int c = 0; c < n && centred; c++) g[c] -= shift;
 }
 
 __attribute__((format(printf, 5, 6))) static void add_part(Explanation *e, int layer, int head,
@@ -226,44 +180,31 @@ __attribute__((format(printf, 5, 6))) static void add_part(Explanation *e, int l
     va_end(arguments);
 }
 
-static void add_embedding(Explanation *e, const double *g) {
-    const TrilLine *line = &e->lines[0];
-    int C = line->output.width, last = e->T - 1;
-    const float *tokens = line->weights[0].data, *positions = line->weights[1].data;
-    double own = dot(g, tokens + (size_t)e->ids[last] * (size_t)C, C);
-    add_part(e, -1, -1, own, positions ? "embed wte" : "embed");
-    if (positions)
-        add_part(e, -1, -1, dot(g, positions + (size_t)last * (size_t)C, C), "embed wpe");
-}
-
-/* Adds a branch: one that is the projection of attention or of a mean by its heads, which share the
- * columns of the projection. */
-static void add_branch(Explanation *e, const Branch *b, const double *g) {
-    const int last = e->T - 1, out = b->added.width, linear = explanation_maker(e, b->added.number);
+/* Adds a branch. One that is the projection of attention or of a mean is added by its heads, which
+ * share the columns of the projection. `scratch` has as many numbers as g. */
+static void add_branch(Explanation *e, const Branch *b, const double *g, double *scratch) {
+    const int linear = explanation_maker(e, b->added.number);
     const TrilLine *projection = linear < 0 ? NULL : &e->lines[linear];
     const int maker = projection && line_is(projection, "linear")
                           ? explanation_maker(e, projection->inputs[0].number)
                           : -1;
     if (maker < 0 || !line_reads_past(&e->lines[maker])) {
-        add_part(e, b->layer, -1, dot(g, line_row(&b->added, last), out), "%s %d",
+        add_part(e, b->layer, ANY, dot(g, line_row(&b->added, e->last), b->added.width), "%s %d",
                  b->reads_past ? "attn" : "MLP", b->layer);
         return;
     }
     const TrilLine *past = &e->lines[maker];
-    const float *w = projection->weights[0].data, *bias = projection->weights[1].data;
-    const float *context = line_row(&past->output, last);
-    const int heads = line_heads(past), in = past->output.width, size = in / heads;
+    const float *bias = projection->weights[1].data, *context = line_row(&past->output, e->last);
+    const int heads = line_heads(past), size = past->output.width / heads;
+    pull_linear(projection, g, scratch);
     for (int h = 0; h < heads; h++) {
-        double sum = 0;
-        for (int o = 0; o < out; o++)
-            for (int i = h * size; i < (h + 1) * size; i++)
-                sum += g[o] * (double)w[(size_t)o * (size_t)in + (size_t)i] * (double)context[i];
+        double sum = dot(scratch + h * size, context + h * size, size);
         if (line_has_heads(past))
             add_part(e, b->layer, h, sum, "head %d.%d", b->layer, h);
         else
             add_part(e, b->layer, h, sum, "mean %d", b->layer);
     }
-    if (bias) add_part(e, b->layer, -1, dot(g, bias, out), "bias %d", b->layer);
+    if (bias) add_part(e, b->layer, ANY, dot(g, bias, b->added.width), "bias %d", b->layer);
 }
 
 static int compare_parts(const void *one, const void *other) {
@@ -272,62 +213,87 @@ static int compare_parts(const void *one, const void *other) {
     return (x < y) - (x > y);
 }
 
-static void divide(Explanation *e, double *g, double *scratch) {
-    double biases = 0, mean = 0;
-    bool any = pull_back(e, g, scratch, &biases);
-    add_embedding(e, g);
-    for (int i = 0; i < e->branch_count; i++) add_branch(e, &e->branches[i], g);
-    if (any) add_part(e, -1, -1, biases, "end biases");
-    for (int v = 0; v < e->V; v++) mean += (double)e->logits[v] / e->V;
-    e->above_mean = (double)e->logits[e->first] - mean;
-    qsort(e->parts, (size_t)e->part_count, sizeof *e->parts, compare_parts);
-}
-
-/* Fills the lens and the parts. */
-static bool trace(Explanation *e, Error *err) {
-    size_t states = (size_t)e->branch_count + 1, width = widest(e), parts = 3;
-    float *x = NULL, *y = NULL;
-    double *g = NULL, *d = NULL;
-    for (int i = 0; i < e->line_count; i++) /* a part for each branch, or its heads, and its bias */
-        parts += 2 + (size_t)line_heads(&e->lines[i]);
-    bool ok = memory_alloc(&e->lens, states, sizeof *e->lens, "the lens", err) &&
-              memory_alloc(&e->parts, parts, sizeof *e->parts, "the lens", err) &&
-              memory_alloc(&x, width, sizeof *x, "the lens", err) &&
-              memory_alloc(&y, width, sizeof *y, "the lens", err) &&
-              memory_alloc(&g, width, sizeof *g, "the lens", err) &&
-              memory_alloc(&d, width, sizeof *d, "the lens", err);
-    if (ok && line_is(&e->lines[0], "embedding") && e->branch_count > 0 && look(e, x, y)) {
-        divide(e, g, d);
-    } else {
-        memory_free(e->lens);
-        e->lens = NULL;
+/* Follows the gradient of the likeliest character's logit, above the mean of all logits, back
+ * through the tail, and divides that logit into parts. */
+static void divide(Explanation *e, size_t widest) {
+    double biases = 0, mean = 0, *g = e->gradients, *d = g + widest;
+    bool has_biases = false;
+    for (int v = 0; v < e->V; v++) {
+        g[v] = (v == e->next.ids[0]) - 1.0 / e->V;
+        mean += (double)e->logits[v] / e->V;
     }
-    memory_free(x);
-    memory_free(y);
-    memory_free(g);
-    memory_free(d);
-    return ok;
+    e->above_mean = (double)e->logits[e->next.ids[0]] - mean;
+    for (int i = e->line_count - 1; i >= e->tail; i--) {
+        const TrilLine *line = &e->lines[i];
+        const float *bias = line->weights[1].data;
+        if (bias) biases += dot(g, bias, line->output.width);
+        has_biases = has_biases || bias;
+        memcpy(d, g, (size_t)line->output.width * sizeof *d);
+        if (line_is(line, "linear"))
+            pull_linear(line, d, g);
+        else
+            pull_norm(line, e->last, d, g);
+    }
+    const TrilLine *embedding = &e->lines[0];
+    const int C = embedding->output.width;
+    const float *tokens = embedding->weights[0].data, *positions = embedding->weights[1].data;
+    const double own = dot(g, tokens + (size_t)e->ids[e->last] * (size_t)C, C);
+    add_part(e, ANY, ANY, own, positions ? "embed wte" : "embed");
+    if (positions)
+        add_part(e, ANY, ANY, dot(g, positions + (size_t)e->last * (size_t)C, C), "embed wpe");
+    for (int i = 0; i < e->branch_count; i++) add_branch(e, &e->branches[i], g, d);
+    if (has_biases) add_part(e, ANY, ANY, biases, "end biases");
+    qsort(e->parts, (size_t)e->part_count, sizeof *e->parts, compare_parts);
 }
 
 /* ---- all ---- */
 
-bool explanation_open(Explanation *e, const TrilModel *model, const TrilReading *reading,
-                      Error *err) {
-    const TrilTokenizer *tokenizer = tril_model_tokenizer(model);
-    const int V = tril_tokenizer_size(tokenizer), T = tril_reading_tokens(reading);
-    *e = (Explanation){.sizes = tril_model_sizes(model),
+bool explanation_open(Explanation *e, Sheet *sheet, const Explained *model, Error *err) {
+    const TrilTokenizer *tokenizer = tril_model_tokenizer(model->model);
+    const size_t T = (size_t)tril_reading_tokens(model->reading);
+    const int V = tril_tokenizer_size(tokenizer);
+    size_t count = 0, parts = 3, heads = 1, widest = T;
+    TrilLine line;
+    *e = (Explanation){.sheet = sheet,
+                       .sizes = tril_model_sizes(model->model),
                        .tokenizer = tokenizer,
-                       .reading = reading,
-                       .ids = tril_reading_ids(reading),
-                       .T = T,
+                       .reading = model->reading,
+                       .ids = tril_reading_ids(model->reading),
+                       .T = (int)T,
                        .V = V,
-                       .logits = tril_reading_logits(reading) + (size_t)(T - 1) * (size_t)V};
-    rank(e);
-    bool ok = read_lines(e, err);
-    if (ok) find_branches(e);
-    ok = ok && trace(e, err);
-    if (!ok) explanation_close(e);
-    return ok;
+                       .last = (int)T - 1,
+                       .logits = tril_reading_logits(model->reading) + (T - 1) * (size_t)V,
+                       .next = ranking_of(model)};
+    while (tril_reading_line(e->reading, (int)count, &line)) {
+        const size_t width = (size_t)line.output.width, own = (size_t)line_heads(&line);
+        if (width > widest) widest = width;
+        if (line_reads_past(&line) && own > heads) heads = own;
+        parts += 2 + own; /* a part for each branch, or its heads, and its bias */
+        count++;
+    }
+    static const char what[] = "the explanation";
+    bool ok = memory_alloc(&e->lines, count, sizeof *e->lines, what, err) &&
+              memory_alloc(&e->branches, count, sizeof *e->branches, what, err) &&
+              memory_alloc(&e->lens, count + 1, sizeof *e->lens, what, err) &&
+              memory_alloc(&e->parts, parts, sizeof *e->parts, what, err) &&
+              memory_alloc(&e->glyphs, T, sizeof *e->glyphs, what, err) &&
+              memory_alloc(&e->gradients, 2 * widest, sizeof *e->gradients, what, err) &&
+              memory_alloc(&e->numbers, TABLE_ROWS * widest, sizeof *e->numbers, what, err) &&
+              memory_alloc(&e->square, T * T, sizeof *e->square, what, err) &&
+              memory_alloc(&e->weights, T * T * heads, sizeof *e->weights, what, err) &&
+              memory_alloc(&e->maps, heads, sizeof *e->maps, what, err);
+    if (!ok) {
+        explanation_close(e);
+        return false;
+    }
+    for (; tril_reading_line(e->reading, e->line_count, &line); e->line_count++)
+        e->lines[e->line_count] = line;
+    for (int t = 0; t < e->T; t++) e->glyphs[t] = glyph_padded(tokenizer, e->ids[t]);
+    snprintf(e->glyph, sizeof e->glyph, "%s", glyph_of(tokenizer, e->ids[e->last]).text);
+    find_branches(e);
+    e->has_lens = line_is(&e->lines[0], "embedding") && e->branch_count > 0 && look(e, widest);
+    if (e->has_lens) divide(e, widest);
+    return true;
 }
 
 void explanation_close(Explanation *e) {
@@ -335,5 +301,11 @@ void explanation_close(Explanation *e) {
     memory_free(e->branches);
     memory_free(e->lens);
     memory_free(e->parts);
+    memory_free(e->glyphs);
+    memory_free(e->gradients);
+    memory_free(e->numbers);
+    memory_free(e->square);
+    memory_free(e->weights);
+    memory_free(e->maps);
     *e = (Explanation){0};
 }

@@ -1,10 +1,22 @@
-/* explanation.h - everything that happened on the way from a text to its next character, gathered
- * before anything is shown. */
+/* explanation.h - the way of a model from a text to its next character. explanation.c gathers it
+ * from a reading, steps.c writes each layer in words and numbers, explain.c what is around them. */
 #ifndef TRIL_PROGRAMS_REPORT_EXPLANATION_H
 #define TRIL_PROGRAMS_REPORT_EXPLANATION_H
 
 #include "base/error.h"
-#include "programs/report/sheet.h"
+#include "programs/report/explain.h"
+
+/* The likeliest next characters. */
+enum { LIKELIEST = 8 };
+typedef struct {
+    int ids[LIKELIEST]; /* the likeliest first */
+    int count;
+    double log_sum;      /* the logarithm of the sum of e^logit over all characters */
+    Bar bars[LIKELIEST]; /* their probabilities and logits */
+} Ranking;
+
+/* Ranks the characters after the last one of a reading. */
+Ranking ranking_of(const Explained *model);
 
 /* A sum on the residual stream: x = x + the output of a branch of a block. */
 typedef struct {
@@ -13,54 +25,71 @@ typedef struct {
     bool reads_past; /* the branch contains attention or a mean */
 } Branch;
 
-/* What one part of the model adds to the logit of the likeliest next character: "embed" (the
- * embedding; "embed wte" and "embed wpe" if it has a table of positions), "head 1.0" (layer.head),
- * "MLP 1", "bias 1" (of the output projection), "end biases" (of the last norm and the output
- * layer). */
+/* A part of the model: "embed" (the embedding; "embed wte" and "embed wpe" if it has a table of
+ * positions), "head 1.0" (layer.head), "MLP 1", "bias 1" (of the output projection), "end biases"
+ * (of the last norm and the output layer). Its bar is what it adds to the likeliest logit. */
 typedef struct {
     Bar bar;
-    int layer, head; /* -1: none */
+    int layer, head; /* or ANY */
 } Part;
 
-enum { LIKELIEST = 8 };
+enum { TABLE_ROWS = 4 };
 
 /* Borrows what belongs to the model and to the reading: the tokenizer, the ids, the logits, the
  * weights and arrays of the lines. Owns all else. */
 typedef struct {
+    Sheet *sheet;
     TrilOptions sizes; /* of the model */
     const TrilTokenizer *tokenizer;
     const TrilReading *reading;
-    const int32_t *ids; /* [T] */
-    int T, V;
+    const int32_t *ids;  /* [T] */
+    int T, V, last;      /* last: T - 1 */
+    const float *logits; /* [V], after the last character */
+    Ranking next;
     TrilLine *lines;
     int line_count;
     Branch *branches; /* in order */
     int branch_count;
-    int tail;            /* the first line after the last branch: there the stream becomes logits */
-    const float *logits; /* [V], after the last character */
-    double log_sum;      /* the logarithm of the sum of e^logit */
-    Bar likeliest[LIKELIEST]; /* the next characters and their probabilities, the largest first */
-    int likeliest_count;
-    int first; /* the id of the likeliest */
+    int tail; /* the first line after the last branch: there the stream becomes logits */
     /* The logit lens (nostalgebraist, 2020), [branch_count + 1]: the probability of the likeliest
        character if the model ended after the embedding, after the first branch, and so on; the
-       label has the character that would be the likeliest there. NULL: the lines of the tail cannot
-       be computed for other inputs. */
+       label has the character that would be the likeliest there. */
     Bar *lens;
+    bool has_lens; /* false: the lines of the tail cannot be computed for other inputs */
     /* The parts of the stream, each with what it adds to the logit of the likeliest character,
        above the mean of all logits. They sum to that logit minus the mean: the last norm divides
        all parts by the same number, so it is linear here (Elhage et al., "A Mathematical Framework
-       for Transformer Circuits", 2021). None if there is no lens. */
+       for Transformer Circuits", 2021). None without a lens. */
     Part *parts; /* the largest first, by their absolute value */
     int part_count;
     double above_mean; /* the logit of the likeliest minus the mean of all logits */
+    /* What is written, and scratch for it. */
+    int layer, head; /* that are written out */
+    bool all_heads;  /* maps of all heads, or of the one */
+    bool last_only;  /* from here on, only the last character matters */
+    int i;           /* the line that is written */
+    const TrilLine *line;
+    char glyph[12];    /* the last character */
+    Glyph *glyphs;     /* [T], padded */
+    double *gradients; /* [2, widest array] */
+    float *numbers;    /* of a table with labels: [TABLE_ROWS, widest array] */
+    float *square;     /* scores [T, T] */
+    float *weights;    /* [heads, T, T] */
+    HeadMap *maps;     /* [heads] */
 } Explanation;
 
-/* Gathers from a reading of tril_reading_trace. explanation_close releases what it owns. Fails
- * without memory; then there is nothing to release. */
-bool explanation_open(Explanation *e, const TrilModel *model, const TrilReading *reading,
-                      Error *err);
+/* Gathers all that happened. explanation_close releases what it owns. Fails without memory; then
+ * there is nothing to release. */
+bool explanation_open(Explanation *e, Sheet *sheet, const Explained *model, Error *err);
 void explanation_close(Explanation *e);
+
+/* Writes line i, as its layer is shown. */
+void steps_line(Explanation *e, int i);
+
+/* Writes the branches of layers `from` to `to`, which are not written out. */
+void steps_in_short(Explanation *e, int from, int to);
+
+/* ---- lines ---- */
 
 /* Return the line whose output is that array, and the first line that reads it; -1: none. */
 int explanation_maker(const Explanation *e, int array);
@@ -82,8 +111,8 @@ int line_sharing(const TrilLine *line);
 /* Returns the row of a token. */
 const float *line_row(const TrilArray *array, int t);
 
-/* Returns the columns of an input of a line of attention that `head` reads: its queries (0), keys
- * (1) or values (2) [T, channels of the head]. A mean has values only. */
+/* Returns the columns of an input of a line of attention that `head` reads: its queries, keys or
+ * values [T, channels of the head]. A mean has values only. */
 enum { QUERY, KEY, VALUE, ROLES };
 TrilArray line_of_head(const TrilLine *line, int role, int head);
 

@@ -30,7 +30,7 @@ typedef struct {
 
 typedef struct {
     Run *run;
-    const Executor *x; /* the run's */
+    const Run *x; /* the run's */
     Thread team[MOST];
     int threads;
     Kind kinds[KINDS];
@@ -264,7 +264,7 @@ static void walk(Walk *w, int threads) {
 /* ---- measuring ---- */
 
 static void weigh(Walk *w) {
-    const Executor *x = w->x;
+    const Run *x = w->x;
     double numbers = 0, multiplied = 0;
     w->threads = 1;
     w->team[0] = (Thread){.isa = x->isa, .products = x->products, .count = 1};
@@ -304,7 +304,7 @@ static bool measure(Walk *w, const int32_t *ids, int B, int T, Error *err) {
                                         .matrix_rate = 1e-4,
                                         .momentum = 0.9};
     Run *run = w->run;
-    w->x = run_executor(run);
+    w->x = run;
     for (int step = 0; step < STEPS; step++) {
         ProfileLine lines[KINDS];
         if (!run_profile(run, err)) return false;

@@ -42,13 +42,12 @@ static void compute(Bench *b) {
 }
 
 static void send_gradients(Bench *b) {
-    for (int l = b->model.config.L - 1; l >= -1; l--)
-        buckets_send(run_optimizer(b->run)->buckets, l);
+    for (int l = b->model.config.L - 1; l >= -1; l--) buckets_send(b->run->buckets, l);
     world_wait();
 }
 
 static void send_weights(Bench *b) {
-    buckets_share(run_optimizer(b->run)->buckets, b->model.weights);
+    buckets_share(b->run->buckets, b->model.weights);
 }
 
 /* Sends the command, the loss and the parts of the norm. */
@@ -58,7 +57,7 @@ static void send_rest(Bench *b) {
     double loss = 0;
     world_broadcast(call, sizeof call);
     world_allreduce(&loss, 1);
-    world_allreduce(run_optimizer(b->run)->squares, b->model.parameters / CHUNK);
+    world_allreduce(b->run->squares, b->model.parameters / CHUNK);
 }
 
 static void step(Bench *b) {
@@ -141,8 +140,7 @@ int main(int argc, char **argv) {
     if (ok) measure(&b, t, &bytes, &err);
     if (ok && world_rank() == 0)
         printf("%d,%zu,%d,%d,%.0f,%.6f,%.6f,%.6f,%.6f,%.6f\n", world_size(), b.model.parameters,
-               b.count * b.T, buckets_number(run_optimizer(b.run)->buckets), bytes, t[0], t[1],
-               t[2], t[3], t[4]);
+               b.count * b.T, buckets_number(b.run->buckets), bytes, t[0], t[1], t[2], t[3], t[4]);
     if (!ok) fprintf(stderr, "scale: %s\n", err.text);
     run_close(b.run);
     model_free(&b.model);

@@ -3,9 +3,7 @@
  * Gradients are ready once. No slice is longer than the memory for it. */
 #include "tests/support.h"
 #include "base/memory.h"
-#include "model/engine/execute.h"
-#include "model/engine/record.h"
-#include "model/engine/schedule.h"
+#include "model/engine/inside.h"
 #include "model/rungs/rung.h"
 
 #include <stdlib.h>

@@ -1,16 +1,50 @@
-/* execute.c - the instructions of a program at work. */
-#include "model/engine/execute.h"
-#include "model/engine/record.h"
+/* execute.c - from a rung to a program, and its instructions at work. */
+#include "model/engine/inside.h"
+#include "model/rungs/rung.h"
 #include "base/array.h"
 #include "base/memory.h"
 #include "base/world.h"
 
 #include <assert.h>
 
+/* ---- recording ---- */
+
+static void call_rung(Program *p, const char *weights, char *activations) {
+    const Rung *rung = p->model->rung;
+    p->has_heads = rung->has_heads;
+    p->logits = rung->forward(p, weights, activations);
+    program_keep(p, p->logits);
+    program_expect_width(p, "forward", 0, "its result", p->logits, p->model->config.V);
+    p->backward = p->count;
+    p->block = 0;
+    if (!p->training || p->failed) return;
+    Array dlogits =
+        program_map(p, &cross_entropy_backward, p->logits, p->logits.width, (Instruction){0});
+    rung->backward(p, weights, activations, dlogits);
+}
+
+bool record(Program *p, const Model *model, bool training, Error *err) {
+    size_t L = (size_t)model->config.L;
+    char *weights = NULL, *activations = NULL;
+    bool ok = program_open(p, model, training, err) &&
+              memory_alloc(&weights, L, model->rung->weights_size, "the program", err) &&
+              memory_alloc(&activations, L, model->rung->activations_size, "the program", err);
+    if (ok) {
+        model_name_weights(model, weights);
+        call_rung(p, weights, activations);
+    }
+    memory_free(weights);
+    memory_free(activations);
+    if (ok && !p->failed) return true;
+    program_close(p);
+    return false;
+}
+
 /* ---- memory ---- */
 
-/* Are all numbers that follow from the pass, such as the bytes of all arrays, sizes? With eight
- * bytes in a size_t always; with four, on 32-bit machines, the batch must be small. */
+/* Checks that all numbers that follow from the pass, such as the bytes of all arrays, are sizes.
+ * With eight bytes in a size_t they always are; with four, on 32-bit machines, the batch must be
+ * small. */
 static bool check_count(const Program *p, double tokens, Error *err) {
     const double spare = 4;
     double numbers = 0;
@@ -23,84 +57,76 @@ static bool check_count(const Program *p, double tokens, Error *err) {
 }
 
 /* The right operand is w^T, [in,out], forward, and w, [out,in], backward. */
-static size_t packed_size(const Executor *x, const Tensor *w) {
-    size_t forward = x->products->packed_size(x->isa, w->shape[1], w->shape[0]);
-    size_t backward = x->products->packed_size(x->isa, w->shape[0], w->shape[1]);
+static size_t packed_size(const Run *run, const Tensor *w) {
+    size_t forward = run->products->packed_size(run->isa, w->shape[1], w->shape[0]);
+    size_t backward = run->products->packed_size(run->isa, w->shape[0], w->shape[1]);
     return forward > backward ? forward : backward;
 }
 
 /* Places the packed copies of the weights. */
-static void place_packed(Executor *x) {
-    for (int i = 0; i < x->model->tensor_count; i++) x->packed_offsets[i] = SIZE_MAX;
-    for (int i = 0; i < x->program.count; i++) {
-        int number = x->program.list[i].tensors[0] - 1;
-        if (!x->program.list[i].operation->packed || x->packed_offsets[number] != SIZE_MAX)
+static void place_packed(Run *run) {
+    for (int i = 0; i < run->model->tensor_count; i++) run->packed_offsets[i] = SIZE_MAX;
+    for (int i = 0; i < run->program.count; i++) {
+        int number = run->program.list[i].tensors[0] - 1;
+        if (!run->program.list[i].operation->packed || run->packed_offsets[number] != SIZE_MAX)
             continue;
-        x->packed_offsets[number] = x->packed_size;
-        x->packed_size += memory_lines(packed_size(x, &x->model->tensors[number]));
+        run->packed_offsets[number] = run->packed_size;
+        run->packed_size += memory_lines(packed_size(run, &run->model->tensors[number]));
     }
 }
 
-bool execute_plan(Executor *x, bool training, bool kept, size_t tokens, int length, Error *err) {
-    const Schedule *s = &x->schedule;
-    size_t tensors = (size_t)x->model->tensor_count;
-    x->longest_slice = execute_slice(x->products, tokens, x->threads, SLICE_MAX);
-    Capacity capacity = {tokens, (size_t)length, (size_t)x->longest_slice};
-    if (!memory_alloc(&x->packed_offsets, tensors, sizeof(size_t), "the run", err) ||
-        !memory_alloc(&x->params, tensors, sizeof(Param), "the run", err) ||
-        !record(&x->program, x->model, training, err) ||
-        !check_count(&x->program, (double)tokens, err))
+bool execute_plan(Run *run, Error *err) {
+    const Schedule *s = &run->schedule;
+    const RunOptions *o = &run->options;
+    size_t tensors = (size_t)run->model->tensor_count;
+    size_t length = (size_t)o->length, tokens = (size_t)o->batch * length;
+    run->longest_slice = execute_slice(run->products, tokens, o->threads, SLICE_MAX);
+    Capacity capacity = {tokens, length, (size_t)run->longest_slice};
+    if (!memory_alloc(&run->packed_offsets, tensors, sizeof(size_t), "the run", err) ||
+        !memory_alloc(&run->params, tensors, sizeof(Param), "the run", err) ||
+        !record(&run->program, run->model, o->training, err) ||
+        !check_count(&run->program, (double)tokens, err))
         return false;
-    if (kept) program_keep_all(&x->program);
-    if (!schedule_open(&x->schedule, &x->program, capacity, err)) return false;
-    x->own_size = memory_lines(s->many_own > s->single_own ? s->many_own : s->single_own);
-    x->activations_size = s->many_shared + (size_t)x->threads * x->own_size + s->single_shared;
-    place_packed(x);
+    if (o->kept) program_keep_all(&run->program);
+    if (!schedule_open(&run->schedule, &run->program, capacity, err)) return false;
+    run->own_size = memory_lines(s->many_own > s->single_own ? s->many_own : s->single_own);
+    run->activations_size = s->many_shared + (size_t)o->threads * run->own_size + s->single_shared;
+    place_packed(run);
     return true;
 }
 
-void execute_close(Executor *x) {
-    profile_close(x->profile);
-    program_close(&x->program);
-    schedule_close(&x->schedule);
-    memory_free(x->params);
-    memory_free(x->packed_offsets);
-    memory_free(x->packed);
-    memory_free(x->activations);
-    memory_free(x->taken);
-}
-
-bool execute_allocate(Executor *x, float *gradients, int length, Error *err) {
-    const Program *p = &x->program;
-    size_t taken = (size_t)x->schedule.phase_count * (size_t)x->threads;
-    if (!memory_alloc(&x->packed, x->packed_size, sizeof(float), "the packed weights", err) ||
-        !memory_alloc(&x->activations, x->activations_size, sizeof(float), "the activations",
+bool execute_allocate(Run *run, Error *err) {
+    const Program *p = &run->program;
+    size_t threads = (size_t)run->options.threads;
+    size_t taken = (size_t)run->schedule.phase_count * threads;
+    if (!memory_alloc(&run->packed, run->packed_size, sizeof(float), "the packed weights", err) ||
+        !memory_alloc(&run->activations, run->activations_size, sizeof(float), "the activations",
                       err) ||
-        !memory_alloc(&x->taken, taken, sizeof *x->taken, "the threads", err))
+        !memory_alloc(&run->taken, taken, sizeof *run->taken, "the threads", err))
         return false;
-    x->own = x->activations + x->schedule.many_shared;
-    x->single = x->own + (size_t)x->threads * x->own_size;
-    for (int i = 0; i < x->model->tensor_count; i++) {
-        size_t offset = x->model->tensors[i].offset, packed = x->packed_offsets[i];
-        x->params[i] = (Param){.w = x->model->weights + offset,
-                               .dw = gradients ? gradients + offset : NULL,
-                               .packed = packed == SIZE_MAX ? NULL : x->packed + packed};
+    run->own = run->activations + run->schedule.many_shared;
+    run->single = run->own + threads * run->own_size;
+    for (int i = 0; i < run->model->tensor_count; i++) {
+        size_t offset = run->model->tensors[i].offset, packed = run->packed_offsets[i];
+        run->params[i] = (Param){.w = run->model->weights + offset,
+                                 .dw = run->gradients ? run->gradients + offset : NULL,
+                                 .packed = packed == SIZE_MAX ? NULL : run->packed + packed};
     }
     for (int id = 1; id < p->array_count; id++) {
-        float *rows = execute_array(x, (Array){id, 0, 0});
+        float *rows = execute_array(run, (Array){id, 0, 0});
         int width = p->arrays[id].width;
-        for (int t = 0; t < length && p->arrays[id].fill; t++)
+        for (int t = 0; t < run->options.length && p->arrays[id].fill; t++)
             p->arrays[id].fill(rows + (size_t)t * (size_t)width, t, width);
     }
     return true;
 }
 
-size_t execute_scratch(const Executor *x, int length) {
+size_t execute_scratch(const Run *run) {
     size_t max = 0;
-    for (int i = 0; i < x->program.count; i++) {
-        const Instruction *at = &x->program.list[i];
+    for (int i = 0; i < run->program.count; i++) {
+        const Instruction *at = &run->program.list[i];
         if (!at->operation->scratch) continue;
-        size_t size = at->operation->scratch(at, x->isa, x->products, length);
+        size_t size = at->operation->scratch(at, run->isa, run->products, run->options.length);
         if (size > max) max = size;
     }
     return max;
@@ -108,20 +134,21 @@ size_t execute_scratch(const Executor *x, int length) {
 
 /* A pointer to the columns of an array at the row of token `first`; PER_STRETCH: at the row of its
  * stretch. */
-static float *locate(const Executor *x, const Location *locations, Array array, int thread,
+static float *locate(const Run *run, const Location *locations, Array array, int thread,
                      size_t first) {
-    const ArrayInfo *info = &x->program.arrays[array.id];
+    const ArrayInfo *info = &run->program.arrays[array.id];
     const Location *at = &locations[array.id];
-    if (at->where == OWN) return x->own + (size_t)thread * x->own_size + at->offset + array.offset;
-    if (at->where == SINGLE) return x->single + at->offset + array.offset;
-    size_t row = info->rows == PER_TOKEN     ? first + (at->cached ? (size_t)x->pass.past : 0)
+    size_t place = at->offset + (size_t)array.offset;
+    if (at->where == OWN) return run->own + (size_t)thread * run->own_size + place;
+    if (at->where == SINGLE) return run->single + place;
+    size_t row = info->rows == PER_TOKEN     ? first + (at->cached ? (size_t)run->pass.past : 0)
                  : info->rows == PER_STRETCH ? first / STRETCH
                                              : 0;
-    return x->activations + at->offset + row * (size_t)info->width + array.offset;
+    return run->activations + place + row * (size_t)info->width;
 }
 
-float *execute_array(const Executor *x, Array array) {
-    return locate(x, x->schedule.many, array, 0, 0);
+float *execute_array(const Run *run, Array array) {
+    return locate(run, run->schedule.many, array, 0, 0);
 }
 
 /* ---- slices of tokens ---- */
@@ -145,138 +172,132 @@ int execute_slice(const Products *products, size_t tokens, int threads, int most
     return (int)best;
 }
 
-static int tokens_in(const Executor *x) {
-    return x->pass.B * x->pass.T;
+static size_t tokens_in(const Run *run) {
+    return (size_t)run->pass.B * (size_t)run->pass.T;
 }
 
-int execute_slices(const Executor *x) {
-    return (tokens_in(x) + x->slice - 1) / x->slice;
+int execute_slices(const Run *run) {
+    return ((int)tokens_in(run) + run->slice - 1) / run->slice;
 }
 
-bool execute_own_slice(const Executor *x, const Thread *thread, int i, Slice *slice) {
-    size_t length = (size_t)x->slice;
-    Share own = team_share(thread, (size_t)tokens_in(x), length);
-    size_t first = own.begin + (size_t)i * length;
-    if (first >= own.end) return false;
-    *slice = (Slice){first, (int)(own.end - first < length ? own.end - first : length)};
-    return true;
+Share execute_share(const Run *run, const Thread *thread) {
+    return team_share(thread, tokens_in(run), (size_t)run->slice);
 }
 
-/* Sets *slice to the next one that the thread takes in the phase; false if there are no more. The
- * team takes all tokens at once. */
-static bool next_slice(const Executor *x, const Phase *phase, Items *slices, Slice *slice) {
-    size_t i;
-    if (phase->team) {
-        *slice = (Slice){0, tokens_in(x)};
-        return slices->own_taken++ == 0;
-    }
+/* Sets *tokens to the next slice that the thread takes in the phase; false if there are no more.
+ * The team takes all tokens at once. */
+static bool next_slice(const Run *run, const Phase *phase, Items *slices, Share *tokens) {
+    size_t i, all = tokens_in(run), length = (size_t)run->slice;
+    *tokens = (Share){0, all};
+    if (phase->team) return slices->own_taken++ == 0;
     if (!team_next(slices, &i)) return false;
-    slice->first = i * (size_t)x->slice;
-    slice->count = min_int(x->slice, tokens_in(x) - (int)slice->first);
+    tokens->begin = i * length;
+    if (tokens->begin + length < all) tokens->end = tokens->begin + length;
     return true;
 }
 
 /* ---- a pass ---- */
 
-static Call call_of(const Executor *x, const Thread *thread, const Instruction *at,
-                    const Location *locations, Slice tokens, atomic_int *taken) {
-    const ArrayInfo *arrays = x->program.arrays;
+static Call call_of(const Run *run, const Thread *thread, const Instruction *at,
+                    const Location *locations, Share tokens, atomic_int *taken) {
+    const ArrayInfo *arrays = run->program.arrays;
     Call call = {.instruction = at,
                  .thread = thread,
-                 .pass = &x->pass,
-                 .first = tokens.first,
-                 .N = tokens.count,
+                 .pass = &run->pass,
+                 .first = tokens.begin,
+                 .N = (int)(tokens.end - tokens.begin),
                  .taken = taken};
     for (int i = 0; i < MAX_INPUTS; i++) {
         if (!at->inputs[i].id) continue;
-        call.in[i] = locate(x, locations, at->inputs[i], thread->index, tokens.first);
+        call.in[i] = locate(run, locations, at->inputs[i], thread->index, tokens.begin);
         call.in_row[i] = (size_t)arrays[at->inputs[i].id].width;
     }
     for (int i = 0; i < MAX_OUTPUTS; i++) {
         if (!at->outputs[i].id) continue;
-        call.out[i] = locate(x, locations, at->outputs[i], thread->index, tokens.first);
+        call.out[i] = locate(run, locations, at->outputs[i], thread->index, tokens.begin);
         call.out_row[i] = (size_t)arrays[at->outputs[i].id].width;
     }
     for (int i = 0; i < MAX_TENSORS; i++)
-        if (at->tensors[i]) call.tensors[i] = x->params[at->tensors[i] - 1];
+        if (at->tensors[i]) call.tensors[i] = run->params[at->tensors[i] - 1];
     return call;
 }
 
-Call execute_call(const Executor *x, const Thread *thread, const Instruction *at, Slice tokens) {
-    return call_of(x, thread, at, x->schedule.many, tokens, NULL);
+Call execute_call(const Run *run, const Thread *thread, const Instruction *at, Share tokens) {
+    return call_of(run, thread, at, run->schedule.many, tokens, NULL);
 }
 
-void execute_begin(Executor *x, int threads, bool backward) {
-    x->backward = backward;
+void execute_begin(Run *run, int threads, bool backward) {
+    run->backward = backward;
     if (!backward)
-        x->slice = execute_slice(x->products, (size_t)tokens_in(x), threads, x->longest_slice);
-    for (int i = 0; i < x->schedule.phase_count * x->threads; i++)
-        atomic_store_explicit(&x->taken[i], 0, memory_order_relaxed);
+        run->slice = execute_slice(run->products, tokens_in(run), threads, run->longest_slice);
+    for (int i = 0; i < run->schedule.phase_count * run->options.threads; i++)
+        atomic_store_explicit(&run->taken[i], 0, memory_order_relaxed);
 }
 
-void execute_packing(const Thread *thread, void *executor) {
-    const Executor *x = executor;
-    double start = profile_now(x->profile);
-    for (int i = 0; i < x->model->tensor_count; i++) {
-        const Tensor *w = &x->model->tensors[i];
-        if (x->packed_offsets[i] == SIZE_MAX) continue;
-        float *packed = x->packed + x->packed_offsets[i];
+void execute_packing(const Thread *thread, void *argument) {
+    const Run *run = argument;
+    double start = profile_now(run);
+    for (int i = 0; i < run->model->tensor_count; i++) {
+        const Tensor *w = &run->model->tensors[i];
+        if (run->packed_offsets[i] == SIZE_MAX) continue;
+        float *packed = run->packed + run->packed_offsets[i];
         int out = w->shape[0], in = w->shape[1];
-        Matrix plain = {x->params[i].w, (size_t)in, 1},
-               transposed = {x->params[i].w, 1, (size_t)in};
-        if (x->backward)
-            x->products->pack(thread, packed, plain, out, in);
+        Matrix plain = {run->params[i].w, (size_t)in, 1},
+               transposed = {run->params[i].w, 1, (size_t)in};
+        if (run->backward)
+            run->products->pack(thread, packed, plain, out, in);
         else
-            x->products->pack(thread, packed, transposed, in, out);
+            run->products->pack(thread, packed, transposed, in, out);
     }
-    start = profile_add(x->profile, thread, PROFILE_PACKING, start);
+    start = profile_add(run, thread, PROFILE_PACKING, start);
     team_barrier(thread);
-    profile_add(x->profile, thread, PROFILE_WAITING, start);
+    profile_add(run, thread, PROFILE_WAITING, start);
 }
 
 /* All threads execute every instruction together. */
-static void execute_token(const Executor *x, const Thread *thread) {
-    const Schedule *s = &x->schedule;
-    for (int i = 0; i < x->program.backward; i++) {
-        const Instruction *at = &x->program.list[i];
+static void execute_token(const Run *run, const Thread *thread) {
+    const Schedule *s = &run->schedule;
+    for (int i = 0; i < run->program.backward; i++) {
+        const Instruction *at = &run->program.list[i];
         if (s->waits[i]) team_barrier(thread);
         if (s->by_first[i] && thread->index > 0) continue;
-        Call call = call_of(x, thread, at, s->single, (Slice){0, 1}, NULL);
+        Call call = call_of(run, thread, at, s->single, (Share){0, 1}, NULL);
         at->operation->compute(&call);
     }
 }
 
 /* Each phase: one slice after another through all its instructions. Ready gradients begin to be
  * sent while the pass continues. */
-void execute_pass(const Thread *thread, void *executor) {
-    const Executor *x = executor;
-    const Schedule *s = &x->schedule;
-    const Phase *begin = s->phases + (x->backward ? s->backward : 0);
-    const Phase *end = s->phases + (x->backward ? s->phase_count : s->backward);
-    if (!x->frozen) execute_packing(thread, executor);
-    if (x->pass.single && thread->count > 1) {
-        execute_token(x, thread);
+void execute_pass(const Thread *thread, void *argument) {
+    const Run *run = argument;
+    const Schedule *s = &run->schedule;
+    const Phase *begin = s->phases + (run->backward ? s->backward : 0);
+    const Phase *end = s->phases + (run->backward ? s->phase_count : s->backward);
+    bool sends = run->sharing && run->buckets && thread->index == 0;
+    if (!run->options.frozen) execute_packing(thread, argument);
+    if (run->pass.single && thread->count > 1) {
+        execute_token(run, thread);
         return;
     }
     for (const Phase *phase = begin; phase < end; phase++) {
-        const Instruction *first = &x->program.list[phase->begin];
-        atomic_int *taken = x->taken + (phase - s->phases) * x->threads;
-        double start = profile_now(x->profile);
+        const Instruction *first = &run->program.list[phase->begin];
+        atomic_int *taken = run->taken + (phase - s->phases) * run->options.threads;
+        double start = profile_now(run);
         if (phase->barrier) team_barrier(thread);
-        start = profile_add(x->profile, thread, PROFILE_WAITING, start);
+        start = profile_add(run, thread, PROFILE_WAITING, start);
         if (first->operation == &gradients_ready) {
-            if (x->buckets && thread->index == 0) buckets_send(x->buckets, first->block);
+            if (sends) buckets_send(run->buckets, first->block);
             continue;
         }
-        Items slices = team_items(thread, (size_t)execute_slices(x), phase->any ? taken : NULL);
-        for (Slice slice; next_slice(x, phase, &slices, &slice);) {
+        Items slices = team_items(thread, (size_t)execute_slices(run), phase->any ? taken : NULL);
+        for (Share tokens; next_slice(run, phase, &slices, &tokens);) {
             for (int i = phase->begin; i < phase->end; i++) {
-                Call call = call_of(x, thread, &x->program.list[i], s->many, slice,
+                Call call = call_of(run, thread, &run->program.list[i], s->many, tokens,
                                     phase->team ? taken : NULL);
                 call.instruction->operation->compute(&call);
-                start = profile_add(x->profile, thread, i, start);
+                start = profile_add(run, thread, i, start);
             }
-            if (x->buckets && thread->index == 0) world_progress();
+            if (sends) world_progress();
         }
     }
 }

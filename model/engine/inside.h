@@ -1,13 +1,63 @@
-/* inside.h - what tests, views and benchmarks may know of a run. Private to model/. */
+/* inside.h - the members of a run, and how they are executed, measured and updated. Private to
+ * model/; tests and benchmarks look inside, too. */
 #ifndef TRIL_MODEL_ENGINE_INSIDE_H
 #define TRIL_MODEL_ENGINE_INSIDE_H
 
-#include "model/engine/execute.h"
-#include "model/engine/optimizer.h"
+#include "model/engine/buckets.h"
+#include "model/engine/pace.h"
+#include "model/engine/schedule.h"
 #include "model/run.h"
 
-const Executor *run_executor(const Run *run);
-const Moments *run_optimizer(const Run *run);
+/* Where the time of a training goes. Each thread adds to its own row, so measuring needs no locks.
+ */
+typedef struct {
+    double *seconds; /* [threads][row]: of each instruction and each PROFILE_ part; then the
+                        thread's last reading of the clock; NULL: not measured */
+    size_t row;
+    bool in_step;         /* from a training's forward pass to the end of its update */
+    double tokens, pairs; /* of all steps; a pair is of two tokens of which one sees the other */
+    double updates;
+} Profile;
+
+/* Threads of the team share a run and do not change it. */
+struct Run {
+    RunOptions options; /* batch: the part of this process */
+    Model *model;
+    const Isa *isa;
+    const Products *products;
+    Program program;
+    Schedule schedule;
+    Team *team;
+    Memory memory;
+    /* the pass under way, or the last one */
+    Pass pass;
+    bool backward;     /* its direction */
+    int slice;         /* tokens in a slice */
+    int longest_slice; /* the most in any pass: a thread has memory for that */
+    atomic_int *taken; /* [phases][threads]: slices and heads taken from each thread's share */
+    /* activations: the three memories of schedule.h; `own` has own_size floats for each thread, one
+       thread after another */
+    float *activations, *own, *single;
+    size_t own_size, activations_size; /* of all three */
+    Param *params;                     /* [tensors] */
+    float *packed;                     /* copies of weights that are right operands */
+    size_t *packed_offsets;            /* [tensors]: in `packed`, in floats; SIZE_MAX: not packed */
+    size_t packed_size;
+    float *losses; /* [tokens] */
+    double *sums;  /* the summed losses of windows, in an evaluation */
+    /* in training, laid out like the weights: gradients, and their moments */
+    float *gradients, *first, *second;
+    double *squares; /* a sum for each chunk of the gradients */
+    uint64_t step;   /* updates done */
+    /* sequences of a shared batch: in all, and before this process's part; otherwise the batch, and
+       0 */
+    int whole, before;
+    bool sharing;     /* sends to other processes */
+    Buckets *buckets; /* NULL: one process */
+    bool paced;       /* run_pace */
+    Pace paces[2];    /* of passes of one token, and of several */
+    Profile profile;
+};
 
 /* How many threads, at most `max`, are useful for `work` multiply-adds with `waits` barriers: each
  * thread must work longer than it then waits. */
@@ -19,5 +69,84 @@ int run_threads(const Run *run);
 /* From now on a shared run sends nothing to other processes (false), or all again (true). Ownership
  * stays: each process updates its own matrices. For benchmarks. */
 void run_send(Run *run, bool sending);
+
+/* ---- execute.c ---- */
+
+/* Records the rung's forward and, in training, its backward in the program `p`, with the loss
+ * between them. The program borrows the model and does not read its weights. program_close releases
+ * the program. Errors: no memory, a wrong rung; then there is nothing to release. */
+bool record(Program *p, const Model *model, bool training, Error *err);
+
+/* Records and schedules the rung of a run whose options, model, isa and products are set, and lays
+ * out its memory. Errors: no memory, a wrong rung, too large a pass. */
+bool execute_plan(Run *run, Error *err);
+
+/* Allocates the memory that was laid out, and fills the constants. An error: no memory. */
+bool execute_allocate(Run *run, Error *err);
+
+/* The scratch that the program needs in each thread, in floats. */
+size_t execute_scratch(const Run *run);
+
+/* The tokens of a slice: at most `most`, which is what a thread has memory for, or SLICE_MAX while
+ * a run is planned. It is a whole number of stretches, and of AMX's tiles, whose edges round
+ * differently. The threads have nearly equal shares, in few tiles of a product, and what a phase
+ * writes is still in the cache when it is read. The length depends on the number of threads;
+ * results do not depend on the length. */
+enum { SLICE_MAX = 288 };
+int execute_slice(const Products *products, size_t tokens, int threads, int most);
+
+/* The number of slices in the current pass, and the tokens that the thread is first to take. */
+int execute_slices(const Run *run);
+Share execute_share(const Run *run, const Thread *thread);
+
+/* Begins a pass, which run->pass describes, on as many threads as are useful. */
+void execute_begin(Run *run, int threads, bool backward);
+
+/* The work of a team (team_run): the pass; only the packing of its weights. `run` is a Run. */
+void execute_pass(const Thread *thread, void *run);
+void execute_packing(const Thread *thread, void *run);
+
+/* The columns of an array at token 0 of the last pass. Only a kept array is complete. */
+float *execute_array(const Run *run, Array array);
+
+/* The operands of an instruction of the forward pass for the thread and these tokens. */
+Call execute_call(const Run *run, const Thread *thread, const Instruction *at, Share tokens);
+
+/* ---- optimizer.c ---- */
+
+/* Allocates gradients and moments, all 0, and, if the run is shared, the buckets. update_close
+ * releases them, also after an error: no memory. */
+bool update_open(Run *run, Error *err);
+void update_close(Run *run);
+
+/* The scratch that an update needs in each thread, in floats, and Muon's multiply-adds in it. */
+size_t update_scratch(const Run *run);
+double update_muon_work(const Run *run);
+
+/* ---- profile.c ---- */
+
+/* What is measured beside the instructions, whose places are 0 and above. */
+enum {
+    PROFILE_WAITING =
+        -1, /* for other threads: at barriers, and at the ends of passes and updates */
+    PROFILE_PACKING = -2, /* weights */
+    PROFILE_LOSS = -3,
+    PROFILE_NORM = -4, /* of the gradient */
+    PROFILE_ADAMW = -5,
+    PROFILE_MUON = -6,
+    PROFILE_SHARING = -7, /* gradients and weights, with other processes */
+    PROFILE_OTHERS = 7
+};
+
+/* The time now in seconds; 0 if nothing is measured. */
+double profile_now(const Run *run);
+
+/* Adds the time since `start` to a place of the thread; NULL: of this process alone, outside of a
+ * team's work. Returns the time now. A thread of several counts as its share of them, so that the
+ * sums of all threads are elapsed seconds. */
+double profile_add(const Run *run, const Thread *thread, int place, double start);
+
+/* team_run, which counts as waiting what each thread waited for the last one. */
+void profile_team(Run *run, int threads, void (*work)(const Thread *, void *), void *argument);
 
 #endif

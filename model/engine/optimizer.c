@@ -1,5 +1,5 @@
 /* optimizer.c - updates the weights: clipping, AdamW and Muon, learning rate schedules. */
-#include "model/engine/optimizer.h"
+#include "model/engine/inside.h"
 #include "model/engine/muon.h"
 #include "base/elementary.h"
 #include "base/memory.h"
@@ -19,87 +19,87 @@ static size_t chunks_in(const Tensor *tensor) {
     return (tensor->size + chunk_size(tensor) - 1) / chunk_size(tensor);
 }
 
-bool moments_open(Moments *m, Model *model, const Products *products, bool shared, Error *err) {
-    size_t capacity = model->weights_size, chunks = 0;
+bool update_open(Run *run, Error *err) {
+    const Model *model = run->model;
+    size_t size = model->weights_size, chunks = 0;
     for (int i = 0; i < model->tensor_count; i++) chunks += chunks_in(&model->tensors[i]);
-    *m = (Moments){.model = model, .products = products};
-    return memory_alloc(&m->gradients, capacity, sizeof(float), "the gradients", err) &&
-           memory_alloc(&m->first, capacity, sizeof(float), "the optimizer", err) &&
-           memory_alloc(&m->second, capacity, sizeof(float), "the optimizer", err) &&
-           memory_alloc(&m->squares, chunks, sizeof(double), "the optimizer", err) &&
-           (!shared || buckets_open(&m->buckets, model, products, m->gradients, err));
+    return memory_alloc(&run->gradients, size, sizeof(float), "the gradients", err) &&
+           memory_alloc(&run->first, size, sizeof(float), "the optimizer", err) &&
+           memory_alloc(&run->second, size, sizeof(float), "the optimizer", err) &&
+           memory_alloc(&run->squares, chunks, sizeof(double), "the optimizer", err) &&
+           (!run->options.shared ||
+            buckets_open(&run->buckets, model, run->products, run->gradients, err));
 }
 
-void moments_close(Moments *m) {
-    memory_free(m->gradients);
-    memory_free(m->first);
-    memory_free(m->second);
-    memory_free(m->squares);
-    buckets_close(m->buckets);
+void update_close(Run *run) {
+    memory_free(run->gradients);
+    memory_free(run->first);
+    memory_free(run->second);
+    memory_free(run->squares);
+    buckets_close(run->buckets);
 }
 
-size_t moments_scratch(const Model *model, const Isa *isa, const Products *products) {
+size_t update_scratch(const Run *run) {
     size_t max = 0;
-    for (int i = 0; i < model->tensor_count; i++) {
-        const Tensor *tensor = &model->tensors[i];
+    for (int i = 0; i < run->model->tensor_count; i++) {
+        const Tensor *tensor = &run->model->tensors[i];
         if (!tensor->muon) continue;
-        size_t size = muon_scratch(isa, products, tensor->shape[0], tensor->shape[1]);
+        size_t size = muon_scratch(run->isa, run->products, tensor->shape[0], tensor->shape[1]);
         if (size > max) max = size;
     }
     return max;
 }
 
-double moments_muon_work(const Moments *m) {
+double update_muon_work(const Run *run) {
     double work = 0;
-    for (int i = 0; i < m->model->tensor_count; i++) {
-        const Tensor *tensor = &m->model->tensors[i];
-        if (tensor->muon && buckets_trains(m->buckets, i))
-            work += muon_work(m->products, tensor->shape[0], tensor->shape[1]);
+    for (int i = 0; i < run->model->tensor_count; i++) {
+        const Tensor *tensor = &run->model->tensors[i];
+        if (tensor->muon && buckets_trains(run->buckets, i))
+            work += muon_work(run->products, tensor->shape[0], tensor->shape[1]);
     }
     return work;
 }
 
 /* One update, and the global gradient norm that it measured. */
 typedef struct {
-    Moments *m;
+    const Run *run;
     const Optimizer *optimizer;
-    Profile *profile;
     double norm;
 } Update;
 
 /* Threads sum the squares of chunks; then every thread sums all chunks in order. So the sum is the
  * same at any number of threads. Each tensor is counted by one process; the others add 0. */
-static double gradient_norm(const Update *update, const Thread *thread) {
-    Moments *m = update->m;
+static double gradient_norm(const Run *run, const Thread *thread) {
+    const Model *model = run->model;
     size_t count = 0;
-    double start = profile_now(update->profile);
-    for (int i = 0; i < m->model->tensor_count; i++) {
-        const Tensor *tensor = &m->model->tensors[i];
+    double start = profile_now(run);
+    for (int i = 0; i < model->tensor_count; i++) {
+        const Tensor *tensor = &model->tensors[i];
         size_t chunk = chunk_size(tensor), chunks = chunks_in(tensor);
         Share share = team_share(thread, chunks, 1);
         for (size_t j = share.begin; j < share.end; j++) {
-            const float *g = m->gradients + tensor->offset + j * chunk;
+            const float *g = run->gradients + tensor->offset + j * chunk;
             size_t rest = tensor->size - j * chunk, n = rest < chunk ? rest : chunk;
-            bool counts = buckets_counts(m->buckets, i);
-            m->squares[count + j] = counts ? (double)thread->isa->dot(g, g, n) : 0;
+            bool counts = buckets_counts(run->buckets, i);
+            run->squares[count + j] = counts ? (double)thread->isa->dot(g, g, n) : 0;
         }
         count += chunks;
     }
-    start = profile_add(update->profile, thread, PROFILE_NORM, start);
+    start = profile_add(run, thread, PROFILE_NORM, start);
     team_barrier(thread);
-    if (m->buckets) {
-        if (thread->index == 0) world_allreduce(m->squares, count);
+    if (run->buckets) {
+        if (thread->index == 0) world_allreduce(run->squares, count);
         team_barrier(thread);
     }
-    start = profile_add(update->profile, thread, PROFILE_WAITING, start);
+    start = profile_add(run, thread, PROFILE_WAITING, start);
     double total = 0;
-    for (size_t i = 0; i < count; i++) total += m->squares[i];
-    profile_add(update->profile, thread, PROFILE_NORM, start);
+    for (size_t i = 0; i < count; i++) total += run->squares[i];
+    profile_add(run, thread, PROFILE_NORM, start);
     return sqrt(total);
 }
 
 /* squares[j] is the sum of squares of the tensor's chunk j. */
-static void update_tensor(const Moments *m, const Thread *thread, const Tensor *tensor, AdamW step,
+static void update_tensor(const Run *run, const Thread *thread, const Tensor *tensor, AdamW step,
                           const double *squares) {
     size_t chunk = chunk_size(tensor);
     Share share = team_share(thread, chunks_in(tensor), 1);
@@ -107,41 +107,41 @@ static void update_tensor(const Moments *m, const Thread *thread, const Tensor *
         if (tensor->sparse && squares[j] == 0) continue;
         size_t at = tensor->offset + j * chunk, rest = tensor->size - j * chunk;
         size_t n = rest < chunk ? rest : chunk;
-        float *g = m->gradients + at;
-        thread->isa->adamw(m->model->weights + at, m->first + at, m->second + at, g, step, n);
+        float *g = run->gradients + at;
+        thread->isa->adamw(run->model->weights + at, run->first + at, run->second + at, g, step, n);
         memset(g, 0, n * sizeof *g); /* the next backward pass adds to it */
     }
 }
 
 /* Each matrix that Muon trains is updated by one thread. The next one goes to the thread with the
  * least work so far; every thread computes the same assignment. */
-static void update_matrices(const Moments *m, const Thread *thread, Muon muon) {
+static void update_matrices(const Run *run, const Thread *thread, Muon muon) {
     float work[MAX_THREADS] = {0}; /* float, not double: it is on a thread's stack */
-    for (int i = 0; i < m->model->tensor_count; i++) {
-        const Tensor *tensor = &m->model->tensors[i];
+    for (int i = 0; i < run->model->tensor_count; i++) {
+        const Tensor *tensor = &run->model->tensors[i];
         if (!tensor->muon) continue;
-        float *g = m->gradients + tensor->offset;
-        if (!buckets_trains(m->buckets, i)) { /* the next backward pass adds to it */
+        float *g = run->gradients + tensor->offset;
+        if (!buckets_trains(run->buckets, i)) { /* the next backward pass adds to it */
             if (i % thread->count == thread->index) memset(g, 0, tensor->size * sizeof *g);
             continue;
         }
         int min = 0, rows = tensor->shape[0], columns = tensor->shape[1];
         for (int t = 1; t < thread->count; t++)
             if (work[t] < work[min]) min = t;
-        work[min] += (float)muon_work(m->products, rows, columns);
+        work[min] += (float)muon_work(run->products, rows, columns);
         if (min != thread->index) continue;
-        muon_step(thread, m->model->weights + tensor->offset, m->first + tensor->offset, g, rows,
-                  columns, muon);
+        muon_step(thread, run->model->weights + tensor->offset, run->first + tensor->offset, g,
+                  rows, columns, muon);
         memset(g, 0, tensor->size * sizeof *g);
     }
 }
 
 static void update_work(const Thread *thread, void *argument) {
     Update *update = argument;
-    const Moments *m = update->m;
+    const Run *run = update->run;
     const Optimizer *o = update->optimizer;
-    double norm = gradient_norm(update, thread), steps = (double)m->step;
-    double start = profile_now(update->profile);
+    double norm = gradient_norm(run, thread), steps = (double)run->step;
+    double start = profile_now(run);
     AdamW step = {
         .learning_rate = (float)o->learning_rate,
         .beta1 = (float)o->beta1,
@@ -151,30 +151,53 @@ static void update_work(const Thread *thread, void *argument) {
         .correction2 = (float)(1 - power(o->beta2, steps)),
         .gradient_scale = o->clip > 0 && norm > o->clip ? (float)(o->clip / norm) : 1.0f,
     };
-    const double *squares = m->squares;
+    const double *squares = run->squares;
     if (thread->index == 0) update->norm = norm;
-    for (int i = 0; i < m->model->tensor_count; i++) {
-        const Tensor *tensor = &m->model->tensors[i];
+    for (int i = 0; i < run->model->tensor_count; i++) {
+        const Tensor *tensor = &run->model->tensors[i];
         step.decay = tensor->decays ? (float)o->weight_decay : 0.0f;
-        if (!tensor->muon) update_tensor(m, thread, tensor, step, squares);
+        if (!tensor->muon) update_tensor(run, thread, tensor, step, squares);
         squares += chunks_in(tensor);
     }
-    start = profile_add(update->profile, thread, PROFILE_ADAMW, start);
-    update_matrices(m, thread,
+    start = profile_add(run, thread, PROFILE_ADAMW, start);
+    update_matrices(run, thread,
                     (Muon){.rate = (float)o->matrix_rate,
                            .momentum = (float)o->momentum,
                            .decay = (float)o->matrix_decay});
-    profile_add(update->profile, thread, PROFILE_MUON, start);
+    profile_add(run, thread, PROFILE_MUON, start);
 }
 
-double moments_update(Moments *m, Team *team, int threads, const Optimizer *optimizer,
-                      Profile *profile) {
-    Update update = {.m = m, .optimizer = optimizer, .profile = profile};
-    m->step++;
-    profile_begin(profile, threads);
-    team_run(team, threads, update_work, &update);
-    profile_end(profile, threads);
+double run_update(Run *run, const Optimizer *optimizer) {
+    Update update = {.run = run, .optimizer = optimizer};
+    double start = profile_now(run);
+    if (run->sharing) {
+        world_wait(); /* until all gradients are summed */
+        profile_add(run, NULL, PROFILE_SHARING, start);
+    }
+    run->step++;
+    profile_team(run, run->options.threads, update_work, &update);
+    if (run->sharing) {
+        start = profile_now(run);
+        buckets_share(run->buckets, run->model->weights);
+        profile_add(run, NULL, PROFILE_SHARING, start);
+    }
+    run->profile.updates += run->profile.in_step;
+    run->profile.in_step = false;
     return update.norm;
+}
+
+void run_collect(Run *run) {
+    if (run->buckets) buckets_share(run->buckets, run->first);
+}
+
+void run_restore(Run *run, uint64_t step, const float *first_moments, const float *second_moments) {
+    size_t bytes = run->model->weights_size * sizeof(float);
+    run->step = step;
+    if (first_moments) memcpy(run->first, first_moments, bytes);
+    if (second_moments) memcpy(run->second, second_moments, bytes);
+    if (!run->options.shared) return;
+    world_broadcast(run->first, bytes);
+    world_broadcast(run->second, bytes);
 }
 
 /* ---- learning rate schedules ---- */

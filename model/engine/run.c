@@ -1,6 +1,5 @@
 /* run.c - a run: its parts, its passes, the loss, and how many threads a pass is worth. */
 #include "model/engine/inside.h"
-#include "model/engine/pace.h"
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/memory.h"
@@ -14,22 +13,6 @@
 #include <string.h>
 
 enum { WINDOWS_AT_ONCE = 4096 };
-
-struct Run {
-    Executor x;
-    Moments moments; /* in training */
-    Team *team;
-    RunOptions options;
-    bool sharing; /* sends to other processes */
-    /* sequences of a shared batch: in all, and before this process's part; in a run that is not
-       shared: options.batch, and 0 */
-    int whole, before;
-    bool paced;    /* one thread or several, by what `paces` measured: run_pace */
-    Pace paces[2]; /* of passes of one token, and of several */
-    float *losses; /* of each token */
-    double *sums;  /* [WINDOWS_AT_ONCE]: the summed losses of windows, in an evaluation */
-    Memory memory;
-};
 
 /* ---- opening ---- */
 
@@ -70,9 +53,7 @@ static size_t tokens_of(const Run *run) {
 }
 
 static size_t scratch_of(const Run *run) {
-    const Executor *x = &run->x;
-    size_t program = execute_scratch(x, run->options.length);
-    size_t muon = run->options.training ? moments_scratch(x->model, x->isa, x->products) : 0;
+    size_t program = execute_scratch(run), muon = run->options.training ? update_scratch(run) : 0;
     return program > muon ? program : muon;
 }
 
@@ -83,25 +64,22 @@ static bool plan(Run **planned, Model *model, const RunOptions *options, Error *
     *planned = NULL;
     if (!memory_alloc(&run, 1, sizeof *run, "the run", err)) return false;
     run->options = *options;
-    run->x.model = model;
-    run->x.threads = options->threads;
-    run->x.isa = isa_choose(err);
-    run->x.products = options->precision == BFLOAT16       ? bf16_choose(err)
-                      : options->precision == BF16_WEIGHTS ? &bf16_weight_products
-                      : options->precision == INT8_WEIGHTS ? &int8_weight_products
-                                                           : &float32_products;
-    if (!run->x.isa || !run->x.products || !take_part(run, err) ||
-        !execute_plan(&run->x, options->training, options->kept, tokens_of(run), options->length,
-                      err)) {
+    run->model = model;
+    run->isa = isa_choose(err);
+    run->products = options->precision == BFLOAT16       ? bf16_choose(err)
+                    : options->precision == BF16_WEIGHTS ? &bf16_weight_products
+                    : options->precision == INT8_WEIGHTS ? &int8_weight_products
+                                                         : &float32_products;
+    if (!run->isa || !run->products || !take_part(run, err) || !execute_plan(run, err)) {
         run_close(run);
         return false;
     }
-    bool sharing = run->options.shared && options->training;
+    bool messages = run->options.shared && options->training;
     run->memory = (Memory){
-        .weights = (model->weights_size + run->x.packed_size) * sizeof(float),
+        .weights = (model->weights_size + run->packed_size) * sizeof(float),
         .optimizer = options->training ? 3 * model->weights_size * sizeof(float) : 0,
-        .messages = sharing ? world_buffer_size(model->weights_size, EVERYONE) * sizeof(float) : 0,
-        .activations = (run->x.activations_size + tokens_of(run)) * sizeof(float) +
+        .messages = messages ? world_buffer_size(model->weights_size, EVERYONE) * sizeof(float) : 0,
+        .activations = (run->activations_size + tokens_of(run)) * sizeof(float) +
                        WINDOWS_AT_ONCE * sizeof(double),
         .threads = (size_t)options->threads * team_scratch(scratch_of(run)) * sizeof(float)};
     *planned = run;
@@ -115,17 +93,13 @@ bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err)
     Run *run;
     *opened = NULL;
     if (!plan(&run, model, options, err)) return false;
-    Executor *x = &run->x;
-    if (!team_open(&run->team, x->isa, x->products, options->threads, scratch_of(run), err) ||
-        (options->training &&
-         !moments_open(&run->moments, model, x->products, run->options.shared, err)) ||
-        !execute_allocate(x, run->moments.gradients, options->length, err) ||
+    if (!team_open(&run->team, run->isa, run->products, options->threads, scratch_of(run), err) ||
+        (options->training && !update_open(run, err)) || !execute_allocate(run, err) ||
         !memory_alloc(&run->losses, tokens_of(run), sizeof(float), "the losses", err) ||
         !memory_alloc(&run->sums, WINDOWS_AT_ONCE, sizeof(double), "the losses", err)) {
         run_close(run);
         return false;
     }
-    x->buckets = run->moments.buckets;
     run_freeze(run, options->frozen);
     *opened = run;
     return true;
@@ -143,11 +117,18 @@ bool run_estimate(const Config *config, const RunOptions *options, Memory *memor
 
 void run_close(Run *run) {
     if (!run) return;
-    moments_close(&run->moments);
-    execute_close(&run->x);
+    update_close(run);
+    program_close(&run->program);
+    schedule_close(&run->schedule);
     team_close(run->team);
+    memory_free(run->params);
+    memory_free(run->packed_offsets);
+    memory_free(run->packed);
+    memory_free(run->activations);
+    memory_free(run->taken);
     memory_free(run->losses);
     memory_free(run->sums);
+    memory_free(run->profile.seconds);
     memory_free(run);
 }
 
@@ -157,39 +138,20 @@ void run_pace(Run *run) {
 
 void run_send(Run *run, bool sending) {
     run->sharing = sending;
-    run->x.buckets = sending ? run->moments.buckets : NULL;
-}
-
-bool run_profile(Run *run, Error *err) {
-    profile_close(run->x.profile);
-    return profile_open(&run->x.profile, run->options.threads, run->x.program.count, err);
-}
-
-int run_profile_lines(const Run *run, ProfileLine *lines, int max) {
-    double muon = run->options.training ? moments_muon_work(&run->moments) : 0;
-    return profile_lines(run->x.profile, &run->x.program, muon, lines, max);
 }
 
 /* ---- what it has ---- */
-
-const Executor *run_executor(const Run *run) {
-    return &run->x;
-}
-
-const Moments *run_optimizer(const Run *run) {
-    return &run->moments;
-}
 
 Memory run_memory(const Run *run) {
     return run->memory;
 }
 
 const Model *run_model(const Run *run) {
-    return run->x.model;
+    return run->model;
 }
 
 const char *run_kernels(const Run *run) {
-    return run->x.isa->name;
+    return run->isa->name;
 }
 
 int run_part(const Run *run, int *first) {
@@ -198,12 +160,12 @@ int run_part(const Run *run, int *first) {
 }
 
 void run_moments(const Run *run, const float **first, const float **second) {
-    *first = run->moments.first;
-    *second = run->moments.second;
+    *first = run->first;
+    *second = run->second;
 }
 
 const float *run_gradient(const Run *run, int tensor) {
-    return run->moments.gradients + run->x.model->tensors[tensor].offset;
+    return run->gradients + run->model->tensors[tensor].offset;
 }
 
 /* ---- threads ---- */
@@ -218,67 +180,70 @@ int run_worth(double work, int waits, int max) {
 /* The multiply-adds of a pass. Each token takes one with every weight, and two with each channel of
  * the `reach` tokens that it attends to. */
 static double work_of(const Run *run, int tokens, int reach) {
-    const Model *model = run->x.model;
+    const Model *model = run->model;
     double sight = 2.0 * model->config.L * model->config.C * reach;
     return (double)tokens * ((double)model->parameters + sight);
 }
 
 static double work_of_pass(const Run *run) {
-    const Pass *pass = &run->x.pass;
+    const Pass *pass = &run->pass;
     return work_of(run, pass->B * pass->T, pass->past + pass->T);
 }
 
 static int threads_for(const Run *run, double work, bool single) {
-    const Schedule *s = &run->x.schedule;
+    const Schedule *s = &run->schedule;
     return run_worth(work, 1 + (single ? s->single_barriers : s->many_barriers),
                      run->options.threads);
 }
 
 int run_threads(const Run *run) {
-    int threads = threads_for(run, work_of_pass(run), run->x.pass.single);
+    int threads = threads_for(run, work_of_pass(run), run->pass.single);
     /* a thread without a slice would only wait */
-    return run->x.pass.single ? threads : min_int(threads, execute_slices(&run->x));
+    return run->pass.single ? threads : min_int(threads, execute_slices(run));
 }
 
 void run_freeze(Run *run, bool frozen) {
-    run->options.frozen = run->x.frozen = frozen;
-    run->x.backward = false;
+    run->options.frozen = frozen;
+    run->backward = false;
     /* no more threads than a pass of one token needs: others are started when they are useful */
     int threads =
         run->options.training ? run->options.threads : threads_for(run, work_of(run, 1, 1), true);
-    if (frozen) team_run(run->team, threads, execute_packing, &run->x);
+    if (frozen) team_run(run->team, threads, execute_packing, run);
 }
 
 /* ---- passes ---- */
 
 /* Begins a pass. Returns how many threads are useful. */
 static int begin(Run *run, const int32_t *ids, int B, int T, int past, bool training) {
-    Executor *x = &run->x;
+    Profile *profile = &run->profile;
+    double tokens = (double)B * T;
     assert(B >= 1 && T >= 1 && past >= 0 && past + T <= run->options.length);
     assert((size_t)B * (size_t)T <= tokens_of(run) && (past == 0 || B == 1));
-    x->pass = (Pass){.ids = ids,
-                     .B = B,
-                     .T = T,
-                     .past = past,
-                     .single = B * T == 1 && !run->options.training,
-                     .before = (size_t)run->before * (size_t)T,
-                     .taught = x->pass.taught, /* may precede the pass */
-                     .taught_share = x->pass.taught_share};
+    run->pass = (Pass){.ids = ids,
+                       .B = B,
+                       .T = T,
+                       .past = past,
+                       .single = B * T == 1 && !run->options.training,
+                       .before = (size_t)run->before * (size_t)T,
+                       .taught = run->pass.taught, /* may precede the pass */
+                       .taught_share = run->pass.taught_share};
     if (training) {
-        x->pass.dropout = (float)x->model->config.dropout;
-        x->pass.masks = random_key(run->options.seed, RANDOM_DROPOUT, run->moments.step);
+        run->pass.dropout = (float)run->model->config.dropout;
+        run->pass.masks = random_key(run->options.seed, RANDOM_DROPOUT, run->step);
     }
-    profile_pass(x->profile, training, B, T);
-    execute_begin(x, threads_for(run, work_of_pass(run), x->pass.single), false);
+    profile->in_step = training && profile->seconds;
+    profile->tokens += profile->in_step ? tokens : 0;
+    profile->pairs += profile->in_step ? tokens * (T + 1) / 2 : 0;
+    execute_begin(run, threads_for(run, work_of_pass(run), run->pass.single), false);
     return run_threads(run);
 }
 
 /* Runs the pass with `threads` threads, or with one if that was faster lately, and measures it. */
 static void forward_timed(Run *run, int threads) {
-    Pace *pace = &run->paces[run->x.pass.B * run->x.pass.T > 1];
+    Pace *pace = &run->paces[run->pass.B * run->pass.T > 1];
     double work = work_of_pass(run), begun = clock_seconds(), worked = clock_worked();
     bool shared = pace_shares(pace, work);
-    team_run(run->team, shared ? threads : 1, execute_pass, &run->x);
+    team_run(run->team, shared ? threads : 1, execute_pass, run);
     pace_note(pace, shared, work, clock_seconds() - begun, clock_worked() - worked);
 }
 
@@ -287,119 +252,77 @@ const float *run_forward(Run *run, const int32_t *ids, int B, int T, int past) {
     if (run->paced && threads > 1)
         forward_timed(run, threads);
     else
-        team_run(run->team, threads, execute_pass, &run->x);
-    return execute_array(&run->x, run->x.program.logits);
+        team_run(run->team, threads, execute_pass, run);
+    return execute_array(run, run->program.logits);
 }
 
 static void softmax_work(const Thread *thread, void *argument) {
-    const Executor *x = argument;
-    size_t V = (size_t)x->model->config.V;
-    Slice own;
-    for (int i = 0; execute_own_slice(x, thread, i, &own); i++) {
-        float *logits = execute_array(x, x->program.logits) + own.first * V;
-        thread->isa->softmax(logits, V, NULL, logits, 1.0f, own.count, (int)V);
-    }
+    const Run *run = argument;
+    size_t V = (size_t)run->model->config.V;
+    Share own = execute_share(run, thread);
+    float *logits = execute_array(run, run->program.logits) + own.begin * V;
+    thread->isa->softmax(logits, V, NULL, logits, 1.0f, (int)(own.end - own.begin), (int)V);
 }
 
 const float *run_probabilities(Run *run, const int32_t *ids, int B, int T) {
     const float *logits = run_forward(run, ids, B, T, 0);
-    team_run(run->team, run_threads(run), softmax_work, &run->x);
+    team_run(run->team, run_threads(run), softmax_work, run);
     return logits;
-}
-
-/* Runs work(thread, argument) with the threads that the pass is worth, and measures it. */
-static void work_timed(Run *run, void (*work)(const Thread *, void *), void *argument) {
-    int threads = run_threads(run);
-    profile_begin(run->x.profile, threads);
-    team_run(run->team, threads, work, argument);
-    profile_end(run->x.profile, threads);
 }
 
 void run_forward_training(Run *run, const int32_t *ids, int B, int T) {
     assert(run->options.training);
     begin(run, ids, B, T, 0, true);
-    work_timed(run, execute_pass, &run->x);
+    profile_team(run, run_threads(run), execute_pass, run);
 }
 
 static void loss_work(const Thread *thread, void *argument) {
     const Run *run = argument;
-    const Executor *x = &run->x;
-    size_t V = (size_t)x->model->config.V;
-    Slice own;
-    double start = profile_now(x->profile);
-    for (int i = 0; execute_own_slice(x, thread, i, &own); i++)
-        cross_entropy(thread, run->losses + own.first,
-                      execute_array(x, x->program.logits) + own.first * V,
-                      x->pass.targets + own.first, own.count, (int)V);
-    profile_add(x->profile, thread, PROFILE_LOSS, start);
+    int V = run->model->config.V;
+    Share own = execute_share(run, thread);
+    double start = profile_now(run);
+    cross_entropy(thread, run->losses + own.begin,
+                  execute_array(run, run->program.logits) + own.begin * (size_t)V,
+                  run->pass.targets + own.begin, (int)(own.end - own.begin), V);
+    profile_add(run, thread, PROFILE_LOSS, start);
+}
+
+/* Computes run->losses, the cross-entropy of each token. */
+static void find_losses(Run *run, const int32_t *targets) {
+    run->pass.targets = targets;
+    profile_team(run, run_threads(run), loss_work, run);
 }
 
 /* The tokens in the loss, of all processes. Each process cuts its sequences into as many pieces. */
 static double tokens_in_loss(const Run *run) {
-    double tokens = (double)run->x.pass.B * run->x.pass.T;
+    double tokens = (double)run->pass.B * run->pass.T;
     return run->sharing ? tokens / run->options.batch * run->whole : tokens;
 }
 
 double run_loss(Run *run, const int32_t *targets) {
-    run->x.pass.targets = targets;
-    work_timed(run, loss_work, run);
     double total = 0;
-    for (int n = 0; n < run->x.pass.B * run->x.pass.T; n++) total += (double)run->losses[n];
+    find_losses(run, targets);
+    for (int n = 0; n < run->pass.B * run->pass.T; n++) total += (double)run->losses[n];
     if (run->sharing) {
-        double start = profile_now(run->x.profile);
+        double start = profile_now(run);
         world_allreduce(&total, 1);
-        profile_sharing(run->x.profile, start);
+        profile_add(run, NULL, PROFILE_SHARING, start);
     }
     return total / tokens_in_loss(run);
 }
 
 void run_teach(Run *run, const float *probabilities, double share) {
-    run->x.pass.taught = probabilities;
-    run->x.pass.taught_share = (float)share;
+    run->pass.taught = probabilities;
+    run->pass.taught_share = (float)share;
 }
 
 void run_backward(Run *run, const int32_t *targets) {
     assert(!run->options.frozen); /* its packed weights are those of a forward pass */
-    run->x.pass.targets = targets;
-    run->x.pass.scale = 1.0f / (float)tokens_in_loss(run);
-    execute_begin(&run->x, 0, true);
-    work_timed(run, execute_pass, &run->x);
-    run->x.pass.taught = NULL;
-}
-
-/* ---- updates ---- */
-
-double run_update(Run *run, const Optimizer *optimizer) {
-    Moments *m = &run->moments;
-    Profile *profile = run->x.profile;
-    double start = profile_now(profile);
-    if (run->sharing) {
-        world_wait(); /* until all gradients are summed */
-        profile_sharing(profile, start);
-    }
-    double norm = moments_update(m, run->team, run->options.threads, optimizer, profile);
-    if (run->sharing) {
-        start = profile_now(profile);
-        buckets_share(m->buckets, m->model->weights);
-        profile_sharing(profile, start);
-    }
-    profile_updated(profile);
-    return norm;
-}
-
-void run_restore(Run *run, uint64_t step, const float *first_moments, const float *second_moments) {
-    Moments *m = &run->moments;
-    size_t bytes = m->model->weights_size * sizeof(float);
-    m->step = step;
-    if (first_moments) memcpy(m->first, first_moments, bytes);
-    if (second_moments) memcpy(m->second, second_moments, bytes);
-    if (!run->options.shared) return;
-    world_broadcast(m->first, bytes);
-    world_broadcast(m->second, bytes);
-}
-
-void run_collect(Run *run) {
-    if (run->moments.buckets) buckets_share(run->moments.buckets, run->moments.first);
+    run->pass.targets = targets;
+    run->pass.scale = 1.0f / (float)tokens_in_loss(run);
+    execute_begin(run, 0, true);
+    profile_team(run, run_threads(run), execute_pass, run);
+    run->pass.taught = NULL;
 }
 
 /* ---- evaluation ---- */
@@ -436,8 +359,7 @@ static void read_windows(Run *run, const Windows *w, size_t first, size_t count,
             T = w->tokens - at;
         }
         run_forward(run, w->ids + at, (int)B, (int)T, 0);
-        run->x.pass.targets = w->ids + at + 1;
-        work_timed(run, loss_work, run);
+        find_losses(run, w->ids + at + 1);
         for (size_t b = 0; b < B; b++)
             for (size_t t = 0; t < T; t++) sums[i + b - first] += (double)run->losses[b * T + t];
         i += B;

@@ -13,35 +13,33 @@ _Static_assert(LINE_INPUTS <= (int)MAX_INPUTS && LINE_OUTPUTS <= (int)MAX_OUTPUT
                    LINE_TENSORS == (int)MAX_TENSORS,
                "a line is a part of an instruction");
 
-static LineArray view_of(const Executor *x, Array array) {
+static LineArray view_of(const Run *run, Array array) {
     if (!array.id) return (LineArray){0};
     return (LineArray){.array = array.id,
                        .offset = array.offset,
                        .width = array.width,
-                       .data = execute_array(x, array),
-                       .row = (size_t)x->program.arrays[array.id].width};
+                       .data = execute_array(run, array),
+                       .row = (size_t)run->program.arrays[array.id].width};
 }
 
 bool run_line(const Run *run, int i, LineView *line) {
-    const Executor *x = run_executor(run);
-    if (i < 0 || i >= x->program.backward) return false;
-    const Instruction *at = &x->program.list[i];
+    if (i < 0 || i >= run->program.backward) return false;
+    const Instruction *at = &run->program.list[i];
     *line = (LineView){.operation = at->operation->name,
                        .title = at->operation->title,
                        .equation = at->operation->equation,
                        .block = at->block,
                        .NH = at->NH};
-    for (int j = 0; j < LINE_INPUTS; j++) line->inputs[j] = view_of(x, at->inputs[j]);
-    for (int j = 0; j < LINE_OUTPUTS; j++) line->outputs[j] = view_of(x, at->outputs[j]);
+    for (int j = 0; j < LINE_INPUTS; j++) line->inputs[j] = view_of(run, at->inputs[j]);
+    for (int j = 0; j < LINE_OUTPUTS; j++) line->outputs[j] = view_of(run, at->outputs[j]);
     for (int j = 0; j < LINE_TENSORS; j++) line->tensors[j] = at->tensors[j] - 1;
     return true;
 }
 
 bool run_line_apply(const Run *run, int i, const float *x, float *y) {
-    const Executor *from = run_executor(run);
-    const Instruction *at = &from->program.list[i];
+    const Instruction *at = &run->program.list[i];
     if (!at->operation->apply) return false;
-    Call call = execute_call(from, &(Thread){.count = 1}, at, (Slice){0, 1});
+    Call call = execute_call(run, &(Thread){.count = 1}, at, (Share){0, 1});
     call.in[0] = (float *)x; /* which it only reads */
     call.out[0] = y;
     at->operation->apply(&call);
@@ -51,11 +49,11 @@ bool run_line_apply(const Run *run, int i, const float *x, float *y) {
 /* ---- heads ---- */
 
 bool run_attention(const Run *run, int block, int head, AttentionView *view) {
-    const Executor *x = run_executor(run);
-    for (int i = 0; i < x->program.backward; i++) {
-        const Instruction *at = &x->program.list[i];
+    Share tokens = {0, (size_t)run->pass.T};
+    for (int i = 0; i < run->program.backward; i++) {
+        const Instruction *at = &run->program.list[i];
         if (at->block != block || !at->operation->view) continue;
-        Call call = execute_call(x, &(Thread){.count = 1}, at, (Slice){0, x->pass.T});
+        Call call = execute_call(run, &(Thread){.count = 1}, at, tokens);
         return at->operation->view(&call, head, view);
     }
     return false;
@@ -90,7 +88,7 @@ void attention_weights(const AttentionView *head, int t, float *weights) {
 /* ---- sliding ---- */
 
 bool run_slides(const Run *run) {
-    const Program *p = &run_executor(run)->program;
+    const Program *p = &run->program;
     bool slides = !p->training;
     for (int i = 0; i < p->backward; i++) slides = slides && !p->list[i].fixed;
     return slides;
@@ -103,20 +101,20 @@ static bool writes_cache(const Program *p, const Instruction *at) {
 }
 
 void run_slide(Run *run, int dropped, int kept) {
-    Executor x = *run_executor(run); /* a copy, for a pass of the kept tokens */
-    const Program *p = &x.program;
+    const Program *p = &run->program;
+    const Share all = {0, (size_t)kept};
     assert(run_slides(run) && dropped >= 0 && kept >= 0);
-    x.pass = (Pass){.B = 1, .T = kept};
+    run->pass = (Pass){.B = 1, .T = kept};
     for (int id = 1; id < p->array_count; id++) {
         if (!p->arrays[id].cached) continue;
         size_t width = (size_t)p->arrays[id].width;
-        float *rows = execute_array(&x, (Array){id, 0, 0});
+        float *rows = execute_array(run, (Array){id, 0, 0});
         memmove(rows, rows + (size_t)dropped * width, (size_t)kept * width * sizeof *rows);
     }
     for (int i = 0; i < p->backward; i++) {
         const Instruction *at = &p->list[i];
         if (!at->operation->slide || !writes_cache(p, at)) continue;
-        Call call = execute_call(&x, &(Thread){.isa = x.isa, .count = 1}, at, (Slice){0, kept});
+        Call call = execute_call(run, &(Thread){.isa = run->isa, .count = 1}, at, all);
         at->operation->slide(&call, dropped);
     }
 }

@@ -2,7 +2,7 @@
  */
 #include "tests/support.h"
 #include "tests/scratch.h"
-#include "programs/train/plan.h"
+#include "programs/train/planning.h"
 
 #include <math.h>
 #include <string.h>
@@ -198,28 +198,27 @@ TEST(refusals) {
 
 /* The rungs of a training, and their files. */
 TEST(rungs) {
-    const Arguments a = asked("-o there/x.safetensors --log l.csv");
-    Files *files;
-    assert_ok(files_name(&files, &a, "head", false, &err), err);
-    assert_int_equal(files->rung_count, 2);
-    assert_true(files->rungs[0].baseline && files->rungs[1].chosen);
-    assert_string_equal(files->rungs[0].checkpoint, "there/bigram.safetensors");
-    assert_string_equal(files->rungs[0].log, "there/bigram.csv");
-    assert_string_equal(files->rungs[1].checkpoint, "there/x.safetensors");
-    assert_string_equal(files->rungs[1].log, "l.csv");
-    assert_string_equal(files->state, "there/x.last.safetensors");
-    assert_string_equal(files->table, "");
-    files_free(files);
-    assert_ok(files_name(&files, &a, "bigram", false, &err), err);
-    assert_int_equal(files->rung_count, 1);
-    files_free(files);
-    assert_ok(files_name(&files, &a, "gpt", true, &err), err);
-    for (int i = 0; i < files->rung_count; i++)
-        assert_string_equal(files->rungs[i].name, tril_rung(i));
-    assert_null(tril_rung(files->rung_count));
-    files_free(files);
-    assert_null(rung_of("modernist", 9));
-    assert_string_equal(rung_of("modernist", 6), "modern");
+    const Arguments a = asked("-m head -o there/x.safetensors --log l.csv"),
+                    b = asked("-m bigram --log l.csv"), c = asked("-m gpt --ladder");
+    Plan *plan;
+    assert_ok(plan_open(&plan, &a, &err), err);
+    assert_int_equal(plan->rung_count, 2);
+    assert_true(plan->rungs[0].baseline && plan->rungs[1].chosen);
+    assert_string_equal(plan->rungs[0].checkpoint, "there/bigram.safetensors");
+    assert_string_equal(plan->rungs[0].log, "there/bigram.csv");
+    assert_string_equal(plan->rungs[1].checkpoint, "there/x.safetensors");
+    assert_string_equal(plan->rungs[1].log, "l.csv");
+    assert_string_equal(plan->state_file, "there/x.last.safetensors");
+    assert_string_equal(plan->table, "");
+    plan_close(plan);
+    assert_ok(plan_open(&plan, &b, &err), err);
+    assert_int_equal(plan->rung_count, 1);
+    plan_close(plan);
+    assert_ok(plan_open(&plan, &c, &err), err);
+    for (int i = 0; i < plan->rung_count; i++)
+        assert_string_equal(plan->rungs[i].name, tril_rung(i));
+    assert_null(tril_rung(plan->rung_count));
+    plan_close(plan);
 }
 
 int main(void) {

@@ -176,15 +176,16 @@ TEST(rungs) {
     }
 }
 
-/* The files of training/ from request to ladder. Each may include only those before it. */
+/* The files of programs/train/ from the command line to the ladder. Each may include only those
+ * before it. */
 static const char *const training[] = {
-    "interruption", "command_line", "course",  "input",  "plan",   "saved", "verdict",
-    "display",      "start",        "outputs", "budget", "report", "rung",  "ladder",
+    "interruption", "command_line", "course", "plan",   "saved", "verdict", "display",
+    "planning",     "outputs",      "budget", "report", "rung",  "ladder",
 };
 enum { TRAINING = sizeof training / sizeof *training };
 
-/* Training flows downward: the request does not know the plan, and the plan does not know what runs
- * it. */
+/* Training flows downward: the command line does not know the plan, and the plan does not know what
+ * runs it. */
 TEST(training) {
     for (int i = 0; i < TRAINING; i++) {
         const char *endings[] = {"c", "h"};

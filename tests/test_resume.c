@@ -357,7 +357,7 @@ TEST(more_steps) {
     assert_string_equal(checkpoint_note(&last, "step")->value, "160");
     checkpoint_free(&last);
     run("train -r -q -s 159 -o @more/conv.safetensors " PLAY);
-    expect_failure(1, "conv.last.safetensors: 160 steps", "--steps 159");
+    expect_failure(1, "conv.last.safetensors: conv was trained for 160 steps", "--steps 159");
 }
 
 static void expect_seed(const char *folder, const char *seed) {
@@ -531,7 +531,7 @@ TEST(fewer_steps) {
     must_run("train " TINY "-q --ladder -s 40 -o @fewer/conv.safetensors " PLAY);
     for (int i = 0; i < FILES; i++) before[i] = slurp(file_in("fewer", rungs[i]), &lengths[i]);
     run("train -r -q -s 20 -o @fewer/conv.safetensors " PLAY);
-    expect_failure(1, "conv.last.safetensors: 40 steps", "--steps 20");
+    expect_failure(1, "conv.last.safetensors: conv was trained for 40 steps", "--steps 20");
     for (int i = 0; i < FILES; i++) {
         char *now = slurp(file_in("fewer", rungs[i]), &length);
         assert_int_equal(length, lengths[i]);

@@ -266,16 +266,14 @@ static const Result pairs = {.name = "counted bigram", .validation = 2.4, .secon
 
 /* Two rungs of a plan, and a text. */
 static Plan plan_of(const char *name, double rate, bool ladder) {
-    static const Files files = {.init = NULL};
     static const Arguments arguments = {.input = "text"};
-    static RungFiles rungs[2] = {{.name = "head"}, {.chosen = true}};
-    Plan plan = {.rungs = rungs,
+    Plan plan = {.rungs = {{.name = "head"}, {.name = name, .chosen = true}},
                  .rung_count = 2,
                  .ladder = ladder,
                  .options = tril_options(),
                  .arguments = &arguments,
-                 .files = &files};
-    rungs[1].name = plan.options.rung = name;
+                 .input = {.length = 100000, .train = 90000}};
+    plan.options.rung = name;
     plan.options.steps = 1000;
     plan.options.learning_rate = rate;
     return plan;
@@ -306,8 +304,6 @@ static Result result_of(const char *name, double rate, Shape training, Shape val
     return r;
 }
 
-static const Input corpus = {.length = 100000, .train = 90000};
-
 enum { NONE = -1 };
 
 /* Judges one rung. Returns the kind of its verdict, or NONE. */
@@ -315,7 +311,7 @@ static int judged(const char *name, double rate, Shape training, Shape validatio
     static Verdict verdicts[MAX_RUNGS];
     Plan plan = plan_of(name, rate, false);
     Result results[] = {pairs, result_of(name, rate, training, validation)};
-    int count = verdicts_of(&plan, &corpus, results, 2, verdicts);
+    int count = verdicts_of(&plan, results, 2, verdicts);
     assert_in_range(count, 0, 1);
     if (count == 1) assert_string_equal(verdicts->rung, name);
     return count == 1 ? (int)verdicts->kind : NONE;
@@ -410,10 +406,10 @@ TEST(further) {
         Verdict verdicts[MAX_RUNGS];
         char options[LONGER_SIZE];
         Plan plan = plan_of("gpt", 1e-3, false);
-        const Input *text = cases[i].text;
+        plan.input = *cases[i].text;
         Result results[] = {pairs, result_of("gpt", 1e-3, cases[i].training, cases[i].validation)};
-        int count = verdicts_of(&plan, text, results, 2, verdicts);
-        bool further = verdict_further(&plan, text, &results[1], verdicts, count, options);
+        int count = verdicts_of(&plan, results, 2, verdicts);
+        bool further = verdict_further(&plan, &results[1], verdicts, count, options);
         if (verdict_asks_for_more(verdicts, count, "gpt") != cases[i].arrow ||
             further != cases[i].further)
             fail_msg("curve %zu", i);
@@ -426,16 +422,16 @@ TEST(near_zero) {
     Verdict verdicts[MAX_RUNGS];
     Plan plan = plan_of("modern", 1e-3, false);
     Result results[] = {pairs, result_of("modern", 1e-3, learnt, learnt)};
-    assert_int_equal(verdicts_of(&plan, &corpus, results, 2, verdicts), 0);
+    assert_int_equal(verdicts_of(&plan, results, 2, verdicts), 0);
     results[1] = result_of("modern", 1e-3, nearly_learnt, nearly_learnt);
-    assert_int_equal(verdicts_of(&plan, &corpus, results, 2, verdicts), 1);
+    assert_int_equal(verdicts_of(&plan, results, 2, verdicts), 1);
     assert_int_equal(verdicts->kind, STILL_FALLING);
     assert_null(strstr(verdicts->text, "-0."));
     assert_non_null(strstr(verdicts->text, " would be about 0.06 or lower instead of 0.30 ("));
-    const Input short_text = {.length = 1000, .train = 900};
+    plan.input = (Input){.length = 1000, .train = 900};
     Result all_by_pairs[] = {{.name = "counted bigram", .validation = 0.03, .seconds = -1},
                              result_of("modern", 1e-3, learnt, learnt)};
-    assert_int_equal(verdicts_of(&plan, &short_text, all_by_pairs, 2, verdicts), 0);
+    assert_int_equal(verdicts_of(&plan, all_by_pairs, 2, verdicts), 0);
 }
 
 /* A training that was resumed with a lower rate is not blamed for the earlier one. */
@@ -443,7 +439,7 @@ TEST(mended) {
     Verdict verdicts[MAX_RUNGS];
     Plan plan = plan_of("gpt", 1e-3, false);
     Result results[] = {pairs, result_of("gpt", 0.02, rising, settled)};
-    assert_int_equal(verdicts_of(&plan, &corpus, results, 2, verdicts), 0);
+    assert_int_equal(verdicts_of(&plan, results, 2, verdicts), 0);
 }
 
 /* While a rung trains, only what matters then is said. */
@@ -459,7 +455,7 @@ TEST(meanwhile) {
         now.ended = false;
         r.course = &now;
         r.validation = NAN;
-        int count = verdicts_of(&plan, &corpus, &r, 1, verdicts);
+        int count = verdicts_of(&plan, &r, 1, verdicts);
         assert_int_equal(count, kinds[i] != NONE);
         if (count > 0) assert_int_equal(verdicts->kind, kinds[i]);
     }
@@ -471,15 +467,15 @@ TEST(order) {
     Plan plan = plan_of("gpt", 1e-3, true);
     Result results[] = {pairs, result_of("head", 1e-2, settled, settled),
                         result_of("gpt", 1e-3, falling, falling)};
-    assert_int_equal(verdicts_of(&plan, &corpus, results, 3, verdicts), 1);
+    assert_int_equal(verdicts_of(&plan, results, 3, verdicts), 1);
     assert_int_equal(verdicts->kind, STILL_FALLING);
     results[2].validation = 1.9;
-    assert_int_equal(verdicts_of(&plan, &corpus, results, 3, verdicts), 1);
+    assert_int_equal(verdicts_of(&plan, results, 3, verdicts), 1);
     assert_int_equal(verdicts->kind, NOT_COMPARABLE);
     assert_non_null(strstr(verdicts->text, "not below head yet (1.9000 against 1.8000)"));
     results[2] = result_of("gpt", 1e-3, settled, settled);
     results[2].validation = 1.9; /* it had the time */
-    assert_int_equal(verdicts_of(&plan, &corpus, results, 3, verdicts), 0);
+    assert_int_equal(verdicts_of(&plan, results, 3, verdicts), 0);
 }
 
 /* What is said to train longer does: where the epochs ended the training, more time would not. */
@@ -495,7 +491,7 @@ TEST(epochs) {
         plan.options.epochs = cases[i].epochs; /* of 90,000 characters; 100,000 are read */
         plan.options.batch = plan.options.context = 30;
         Result results[] = {pairs, result_of("gpt", 1e-3, falling, falling)};
-        assert_int_equal(verdicts_of(&plan, &corpus, results, 2, verdicts), 1);
+        assert_int_equal(verdicts_of(&plan, results, 2, verdicts), 1);
         assert_non_null(strstr(verdicts->text, cases[i].twice));
         assert_non_null(
             strstr(verdicts->text, i < 2 ? "(--time 120)" : "(--time 120 --epochs 2.24)"));
@@ -511,7 +507,7 @@ TEST(whole) {
     for (int i = 0; i < c.count; i++) c.list[i].step += 900000000;
     c.lowest_step += 900000000;
     results[1].course = &c;
-    assert_int_equal(verdicts_of(&plan, &corpus, results, 2, verdicts), 1);
+    assert_int_equal(verdicts_of(&plan, results, 2, verdicts), 1);
     size_t length = strlen(verdicts->text);
     assert_true(length < VERDICT_SIZE - 1);
     assert_int_equal(verdicts->text[length - 1], '.');

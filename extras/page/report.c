@@ -90,6 +90,14 @@ static const RungFiles *rung_with(const Plan *plan, const Result *result) {
 
 /* ---- a line of the held-out text ---- */
 
+/* Writes the text of ids [count], which has room for four bytes each. Returns its length. */
+static size_t decode(const Input *input, const int32_t *ids, int count, char *text) {
+    const size_t most = 4;
+    size_t length = 0;
+    tril_decode(input->tokenizer, ids, (size_t)count, text, most * (size_t)count, &length, NULL);
+    return length;
+}
+
 /* Returns the id of a character; -1 if the vocabulary lacks it. */
 static int32_t id_of(const Input *input, char character) {
     int32_t id;
@@ -129,10 +137,10 @@ static void read_prompt(Report *r) {
     const int tokens = find_line(r);
     const int32_t *ids = tril_text_ids(r->input->text) + r->line;
     size_t left = r->input->length - r->line - (size_t)tokens;
-    r->prompt_length = input_decode(r->input, ids, tokens, r->prompt);
+    r->prompt_length = decode(r->input, ids, tokens, r->prompt);
     r->writings->length =
-        input_decode(r->input, ids + tokens, left < WRITING_TOKENS ? (int)left : WRITING_TOKENS,
-                     r->writings->text);
+        decode(r->input, ids + tokens, left < WRITING_TOKENS ? (int)left : WRITING_TOKENS,
+               r->writings->text);
 }
 
 /* Loads the checkpoint of a rung. *model is NULL if it is not there yet, was removed, or belongs to
@@ -195,7 +203,7 @@ static const RungFiles *best_of(const Report *r) {
 }
 
 static void write_head(const Report *r, FILE *out) {
-    const char *text = r->plan->files->text, *model = r->shown->name;
+    const char *text = r->plan->arguments->input, *model = r->shown->name;
     char title[512];
     snprintf(title, sizeof title, "%s, trained on %s", model, text);
     outputs_begin_page(r->outputs, out);
@@ -530,7 +538,7 @@ static bool write_attention(const Report *r, FILE *out, Error *err) {
     const TrilModel *model = kept ? kept : r->model;
     if (!model) return true;
     int tokens = min_int((int)tril_model_sizes(model).context, r->line_tokens);
-    size_t length = input_decode(r->input, ids, tokens, text);
+    size_t length = decode(r->input, ids, tokens, text);
     bool ok = tril_reading_open(&reading, model, text, length, 1, &error) == TRIL_OK &&
               write_heads(r, out, reading, tokens, &error);
     tril_reading_close(reading);
@@ -566,15 +574,16 @@ static bool write_page(Report *r, const char *status, const TrilModel *model, co
     memcpy(r->all, r->results, (size_t)r->count * sizeof *r->all);
     if (now) r->all[r->all_count++] = *now;
     r->shown = now ? rung_with(r->plan, now) : best_of(r);
-    r->verdict_count = verdicts_of(r->plan, r->input, r->all, r->all_count, r->verdicts);
-    return file_print(r->plan->files->page, print_page, r, err);
+    r->verdict_count = verdicts_of(r->plan, r->all, r->all_count, r->verdicts);
+    return file_print(r->plan->page, print_page, r, err);
 }
 
-bool report_open(Report **report, const Plan *plan, const Input *input, Outputs *outputs,
-                 const Result *results, Error *err) {
+bool report_open(Report **report, const Plan *plan, Outputs *outputs, const Result *results,
+                 Error *err) {
     const size_t size = sizeof **report + (size_t)plan->rung_count * sizeof(LogRows);
     if (!memory_alloc(report, 1, size, "the report", err)) return false;
-    **report = (Report){.plan = plan, .input = input, .outputs = outputs, .results = results};
+    **report =
+        (Report){.plan = plan, .input = &plan->input, .outputs = outputs, .results = results};
     read_prompt(*report);
     return true;
 }

@@ -1,5 +1,7 @@
 #include "programs/train/budget.h"
 
+#include <math.h>
+
 enum { EVALUATIONS = 10, FIRST_GUESS = 1000 };
 
 /* By the clock: all steps, estimated from the speed so far, with `left` seconds left. */
@@ -9,17 +11,27 @@ static int expected_steps(const Budget *b, const Progress *p, double left) {
     return steps < b->max_steps ? (int)steps : b->max_steps;
 }
 
-Budget budget_open(const Plan *plan, double seconds, int max_steps, double closing,
-                   const Progress *progress) {
+/* With a time limit: the steps of --epochs; those that a baseline needs. */
+static int most_steps(const Plan *plan, const RungFiles *rung) {
+    const double any = 1e9, epochs = plan->options.epochs;
+    double steps = epochs * (double)plan->input.train / plan_step_characters(plan);
+    if (rung->baseline) return BASELINE_STEPS;
+    return (int)(epochs > 0 ? fmax(1, fmin(steps, any)) : any);
+}
+
+Budget budget_open(const Plan *plan, const RungFiles *rung, double seconds, const Progress *p) {
+    /* a resumed training may have measured its best weights before, but not kept the loss */
+    bool known = !plan_is_bf16(plan) && p->now.step == 0;
     Budget b = {.seconds = seconds,
                 .time = plan_time(plan),
                 .steps = (int)plan->options.steps,
-                .max_steps = max_steps,
+                .max_steps = most_steps(plan, rung),
                 .eval_every = (int)plan->options.eval_every,
-                .closing = closing,
-                .last_evaluation = progress->seconds,
+                .closing = plan_closing(plan, known),
+                .last_evaluation = p->seconds,
                 .patience = plan->options.patience};
-    if (seconds > 0) b.steps = expected_steps(&b, progress, seconds - progress->seconds);
+    if (seconds > 0) b.steps = expected_steps(&b, p, seconds - p->seconds);
+    if (p->now.cooling > 0) budget_limit_steps(&b, p->now.cooled);
     return b;
 }
 

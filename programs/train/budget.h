@@ -3,7 +3,7 @@
 #ifndef TRIL_PROGRAMS_TRAIN_BUDGET_H
 #define TRIL_PROGRAMS_TRAIN_BUDGET_H
 
-#include "programs/train/saved.h"
+#include "programs/train/plan.h"
 
 typedef struct {
     double seconds; /* for the whole rung; 0: steps count */
@@ -19,9 +19,12 @@ typedef struct {
     double patience;        /* of the options */
 } Budget;
 
-/* Returns the budget of a rung after `progress`. `seconds` is 0 if steps count. `max_steps` and
- * `closing` are the members. */
-Budget budget_open(const Plan *plan, double seconds, int max_steps, double closing,
+enum {
+    BASELINE_STEPS = 1000 /* after which a bigram is as good as the counted one, within 0.02 */
+};
+
+/* Returns the budget of a rung after `progress`. `seconds` is 0 if steps count. */
+Budget budget_open(const Plan *plan, const RungFiles *rung, double seconds,
                    const Progress *progress);
 
 /* Before the first step of this run of the program: was the whole budget used up before? */

@@ -77,47 +77,49 @@ void show_line(const char *format, ...) {
 
 /* ---- the beginning ---- */
 
-void show_corpus(const char *path, const Input *input) {
+void show_corpus(const Plan *plan) {
     char all[NUMBER_SIZE], train[NUMBER_SIZE], rest[NUMBER_SIZE];
-    show_line("%s: %s characters, %d distinct; %s train, %s validate", path,
+    const Input *input = &plan->input;
+    show_line("%s: %s characters, %d distinct; %s train, %s validate", plan->arguments->input,
               grouped((double)input->length, all), input->distinct,
               grouped((double)input->train, train),
               grouped((double)(input->length - input->train), rest));
+    if (plan->added > 0)
+        show_line("the model lacks %d of these characters; with them, its vocabulary has %d",
+                  plan->added, input->vocabulary);
 }
 
-void show_plan(const Plan *plan, const Input *input) {
+void show_decisions(const Plan *plan, const Decisions *d) {
     char speed[NUMBER_SIZE], steps[NUMBER_SIZE];
-    const TrilChoice *c = &plan->choice;
+    const TrilChoice *c = &d->choice;
     const TrilOptions *o = &plan->options, *asked = &plan->arguments->options;
     bool fewer = isnan(asked->steps) && !plan->arguments->preset && o->steps < TRIL_STANDARD_STEPS;
-    if (c->speed <= 0) {
+    if (!plan_has_time(plan)) {
         if (fewer || (isnan(asked->dropout) && o->dropout > 0))
-            show_line("%g steps, dropout %g: the text is seen %.1f times", plan->options.steps,
-                      plan->options.dropout, plan->epochs_seen);
+            show_line("%g steps, dropout %g: the text is seen %.1f times", o->steps, o->dropout,
+                      d->epochs_seen);
         return;
     }
-    bool enough = plan->options.epochs > 0 && plan->epochs_seen >= plan->options.epochs;
-    double expected = plan->epochs_seen * (double)input->train / plan_step_characters(plan);
+    bool enough = o->epochs > 0 && d->epochs_seen >= o->epochs;
+    double expected = d->epochs_seen * (double)plan->input.train / plan_step_characters(plan);
     show_line("in %g s: layers %g, heads %g, width %g, steps of %g x %g characters, dropout %g",
-              o->time, o->layers, o->heads, o->width, o->batch, o->context, plan->options.dropout);
+              o->time, o->layers, o->heads, o->width, o->batch, o->context, o->dropout);
     show_line("  this machine trains %s characters a second: about %s steps%s, the whole text %.1f "
               "times%s",
               grouped(c->speed, speed), grouped(expected, steps),
-              plan->ladder ? " for the last rung" : "", plan->epochs_seen,
+              plan->ladder ? " for the last rung" : "", d->epochs_seen,
               enough ? ", and no more (--epochs)" : "");
-    if (!enough && plan->evaluating > 0.33)
+    if (!enough && d->evaluating > 0.33)
         show_line("  evaluations take about %.0f %% of the time; a smaller --val needs less",
-                  10 * round(10 * plan->evaluating));
-    if (c->limit == TRIL_LIMIT_MEMORY)
-        show_line("  the next larger size (layers %d, width %d, context %d) does not fit into the "
-                  "memory",
-                  c->layers, c->width, c->context);
-    else if (c->limit != TRIL_LIMIT_NONE)
-        show_line("  the next larger size (layers %d, width %d, context %d) would pay off after "
-                  "%.3g %s characters, more than this %s",
-                  c->layers, c->width, c->context, c->worth / (c->worth >= 1e6 ? 1e6 : 1e3),
-                  c->worth >= 1e6 ? "million" : "thousand",
-                  c->limit == TRIL_LIMIT_TIME ? "time allows" : "text offers");
+                  10 * round(10 * d->evaluating));
+    if (c->limit == TRIL_LIMIT_NONE) return;
+    char why[120] = "does not fit into the memory";
+    if (c->limit != TRIL_LIMIT_MEMORY)
+        snprintf(why, sizeof why, "would pay off after %.3g %s characters, more than this %s",
+                 c->worth / (c->worth >= 1e6 ? 1e6 : 1e3), c->worth >= 1e6 ? "million" : "thousand",
+                 c->limit == TRIL_LIMIT_TIME ? "time allows" : "text offers");
+    show_line("  the next larger size (layers %d, width %d, context %d) %s", c->layers, c->width,
+              c->context, why);
 }
 
 /* The program's peak counts, too: reading a long text may take more than training. */
@@ -134,7 +136,7 @@ static void show_memory(const TrilMemory *m, const Input *input) {
 }
 
 void show_training(const RungFiles *rung, const TrilModel *model, const TrilTraining *training,
-                   const Plan *plan, const Input *input, const char *kernels) {
+                   const Plan *plan, const char *kernels) {
     char count[NUMBER_SIZE], steps[NUMBER_SIZE] = "", processes[NUMBER_SIZE] = "";
     const char *now = tril_training_kernels(training);
     int done = tril_training_done(training), window = tril_training_window(training);
@@ -147,7 +149,7 @@ void show_training(const RungFiles *rung, const TrilModel *model, const TrilTrai
               grouped((double)tril_model_parameters(model), count), steps, plan->options.batch,
               plan->options.context, now, processes);
     if (done > 0) show_line("  resumes after step %d", done);
-    show_memory(&memory, input);
+    show_memory(&memory, &plan->input);
     if (window < plan->options.context)
         show_line("  windows of %d characters %s, which grow to %g", window,
                   done ? "now" : "at first", plan->options.context);
@@ -297,17 +299,17 @@ void show_next_steps(const Plan *plan, bool trained, bool page, const char *long
         putchar('\n');
     }
     if (trained && page) {
-        put_path("To see what it learned:  ", plan->files->page);
+        put_path("To see what it learned:  ", plan->page);
         putchar('\n');
     }
     if (!further && !interrupted()) return;
     fputs(further ? "To train it further:     " : "\nInterrupted.  To resume: ", stdout);
     shell_word(stdout, train, shell_put);
     printf(" --resume%s%s", further ? " " : "", further ? longer : "");
-    if (plan->files->teacher) put_path(" --teacher ", plan->files->teacher);
+    if (plan->arguments->teacher) put_path(" --teacher ", plan->arguments->teacher);
     if (!usual) put_path(" --out ", plan->arguments->out);
     if (plan->arguments->log) put_path(" --log ", plan->arguments->log);
-    put_path(" ", plan->files->text);
+    put_path(" ", plan->arguments->input);
     putchar('\n');
 }
 

@@ -2,7 +2,7 @@
 #ifndef TRIL_PROGRAMS_TRAIN_DISPLAY_H
 #define TRIL_PROGRAMS_TRAIN_DISPLAY_H
 
-#include "programs/train/saved.h"
+#include "programs/train/plan.h"
 #include "programs/train/verdict.h"
 
 /* ---- where the time goes ---- */
@@ -39,15 +39,22 @@ void stopwatch_stop(Stopwatch *watch, const char *of);
 void show_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Prints the text's path, length and vocabulary. */
-void show_corpus(const char *path, const Input *input);
+void show_corpus(const Plan *plan);
+
+/* The reasons of a plan's decisions. */
+typedef struct {
+    TrilChoice choice;  /* with a time limit */
+    double epochs_seen; /* the expected number of epochs */
+    double evaluating;  /* with a time limit: the expected share of the time for evaluations */
+} Decisions;
 
 /* Prints the decisions on unset options, with their reasons. */
-void show_plan(const Plan *plan, const Input *input);
+void show_decisions(const Plan *plan, const Decisions *decisions);
 
 /* Prints what will be trained, from which step and with which windows; and the memory of the
  * training, the text and the program. `kernels`: those that trained it before; empty: unknown. */
 void show_training(const RungFiles *rung, const TrilModel *model, const TrilTraining *training,
-                   const Plan *plan, const Input *input, const char *kernels);
+                   const Plan *plan, const char *kernels);
 
 /* On a terminal: prints the progress line, which overwrites itself and never takes two lines.
  * `steps` is the number of all steps, as far as known. */

@@ -37,13 +37,13 @@ static bool add(Outputs *o, Kind kind, const char *rung, const char *path, Error
     return claims_write(o->claims, purposes[kind], path, err);
 }
 
-static bool add_all(Outputs *o, const Files *files, Error *err) {
-    bool ok = add(o, STATE, NULL, files->state, err);
-    for (int i = 0; i < files->rung_count && ok; i++)
-        ok = add(o, MODEL, files->rungs[i].name, files->rungs[i].checkpoint, err) &&
-             add(o, LOG, files->rungs[i].name, files->rungs[i].log, err);
-    return ok && add(o, PAGE, NULL, files->page, err) &&
-           (!*files->table || add(o, TABLE, NULL, files->table, err));
+static bool add_all(Outputs *o, const Plan *plan, Error *err) {
+    bool ok = add(o, STATE, NULL, plan->state_file, err);
+    for (int i = 0; i < plan->rung_count && ok; i++)
+        ok = add(o, MODEL, plan->rungs[i].name, plan->rungs[i].checkpoint, err) &&
+             add(o, LOG, plan->rungs[i].name, plan->rungs[i].log, err);
+    return ok && add(o, PAGE, NULL, plan->page, err) &&
+           (!*plan->table || add(o, TABLE, NULL, plan->table, err));
 }
 
 /* A model may be a file, or a folder with these files. `model` may be NULL. */
@@ -58,15 +58,29 @@ static bool claim_model(Outputs *o, const char *what, const char *model, Error *
     return ok;
 }
 
-bool outputs_open(Outputs **outputs, const Files *files, Error *err) {
+/* Checks that the state is still the one that was loaded: before the claims, another training may
+ * have written the file. */
+static bool check_state(const Plan *plan, Error *err) {
+    TrilError error;
+    uint64_t now;
+    if (!plan->state) return true;
+    if (tril_file_digest(plan->state_file, "digest", &now, &error) != TRIL_OK)
+        return fail(err, "%s", error.text);
+    return now == plan->state_digest ||
+           fail(err, "%s: has been written by another training since it was read; start again",
+                plan->state_file);
+}
+
+bool outputs_open(Outputs **outputs, const Plan *plan, Error *err) {
     Outputs *o;
+    const Arguments *asked = plan->arguments;
     *outputs = NULL;
     if (!memory_alloc(&o, 1, sizeof *o, "the names of files", err)) return false;
     bool ok = claims_open(&o->claims, err) &&
-              claims_read(o->claims, "the text", files->text, err) &&
-              claim_model(o, "what --init begins from", files->init, err) &&
-              claim_model(o, "the teacher", files->teacher, err) && add_all(o, files, err) &&
-              claims_settle(o->claims, err);
+              claims_read(o->claims, "the text", asked->input, err) &&
+              claim_model(o, "what --init begins from", asked->init, err) &&
+              claim_model(o, "the teacher", asked->teacher, err) && add_all(o, plan, err) &&
+              claims_settle(o->claims, err) && check_state(plan, err);
     if (ok)
         *outputs = o;
     else
@@ -140,18 +154,19 @@ static bool same_folder(const char *path, const char *other) {
 
 /* The log of the rung in training may have rows after those that the state knows: log_reopen checks
  * it. */
-static bool is_own_log(const Output *log, const Saved *saved, const Output *page) {
-    if (strcmp(tril_state_options(saved->state).rung, log->rung) == 0 &&
-        saved->progress.log_length > 0)
+static bool is_own_log(const Output *log, const Plan *plan, const Output *page) {
+    if (strcmp(tril_state_options(plan->state).rung, log->rung) == 0 &&
+        plan->progress.log_length > 0)
         return true;
-    for (int i = 0; i < saved->result_count; i++)
-        if (strcmp(saved->results[i].name, log->rung) == 0)
-            return digest_of(log->path) == saved->results[i].log_digest;
+    for (int i = 0; i < plan->known_count; i++)
+        if (strcmp(plan->known[i].name, log->rung) == 0)
+            return digest_of(log->path) == plan->known[i].log_digest;
     return page->own && same_folder(log->path, page->path) && file_begins(log->path, LOG_HEADING);
 }
 
 /* Sets `own` for each output that is there. */
-static bool look(Outputs *o, uint64_t training, const Saved *saved, Error *err) {
+static bool look(Outputs *o, const Plan *plan, Error *err) {
+    const uint64_t training = plan->training;
     Output *page = o->list;
     uint64_t digest;
     bool ok = true;
@@ -163,7 +178,7 @@ static bool look(Outputs *o, uint64_t training, const Saved *saved, Error *err) 
         switch (output->kind) {
             case STATE: output->own = true; break;
             case MODEL: ok = is_of_training(output->path, training, &output->own, err); break;
-            case LOG: output->own = is_own_log(output, saved, page); break;
+            case LOG: output->own = is_own_log(output, plan, page); break;
             case TABLE:
                 digest = digest_of(output->path);
                 output->own = digest && is_page(page->path, training, digest);
@@ -175,24 +190,12 @@ static bool look(Outputs *o, uint64_t training, const Saved *saved, Error *err) 
     return ok;
 }
 
-bool outputs_check_state(const Outputs *o, const Saved *saved, Error *err) {
-    const char *path = o->list[0].path;
-    TrilError error;
-    uint64_t now;
-    if (tril_file_digest(path, "digest", &now, &error) != TRIL_OK)
-        return fail(err, "%s", error.text);
-    return now == saved->digest ||
-           fail(err, "%s: has been written by another training since it was read; start again",
-                path);
-}
-
-bool outputs_make_way(Outputs *o, const Plan *plan, const Saved *saved, char where[PATH_SIZE],
-                      Error *err) {
+bool outputs_make_way(Outputs *o, const Plan *plan, char where[PATH_SIZE], Error *err) {
     const char *paths[sizeof o->list / sizeof *o->list];
     int count = 0;
     *where = 0;
     o->training = plan->training;
-    if (saved && !look(o, plan->training, saved, err)) return false;
+    if (plan->state && !look(o, plan, err)) return false;
     /* backwards: the state comes first in the list and is the last to go */
     for (int i = o->count; i-- > 0;)
         if (!o->list[i].own) paths[count++] = o->list[i].path;

@@ -3,7 +3,7 @@
 #ifndef TRIL_PROGRAMS_TRAIN_OUTPUTS_H
 #define TRIL_PROGRAMS_TRAIN_OUTPUTS_H
 
-#include "programs/train/saved.h"
+#include "programs/train/plan.h"
 
 #include <stdio.h>
 
@@ -12,24 +12,19 @@
 
 typedef struct Outputs Outputs;
 
-/* Claims every file of the training, before it reads a text or trains. Refused: what base/claims.h
- * refuses; a file to write that is also read (the text or --init). `files` is borrowed. The caller
- * releases *outputs with outputs_close; on failure it is NULL. */
-bool outputs_open(Outputs **outputs, const Files *files, Error *err);
+/* Claims every file of the training, before it reads a text or trains. Fails for what base/claims.h
+ * does not take, a file to write that is also read (the text, --init, --teacher), and a state that
+ * another training has written since it was loaded. The plan is borrowed. The caller releases
+ * *outputs with outputs_close; on failure it is NULL. */
+bool outputs_open(Outputs **outputs, const Plan *plan, Error *err);
 
-/* Fails unless the state is still the one that was loaded: before outputs_open, another training
- * may have written the file. */
-bool outputs_check_state(const Outputs *outputs, const Saved *saved, Error *err);
-
-/* Moves the files of other trainings, or of a person, to a new folder, to make way. Writes the
- * folder's name to where[PATH_SIZE], or an empty text if nothing was in the way. `saved` is the
- * training that is resumed, which keeps its own files: a model and the page say that they are of
- * this training; the page names the table's digest, and the state the logs'. A log that no state
- * knows yet is its own if it is beside the page, for another training in that folder would have
- * moved the page. NULL: a new training, which keeps none. Refused: a file that cannot be read or
- * moved. */
-bool outputs_make_way(Outputs *outputs, const Plan *plan, const Saved *saved, char where[PATH_SIZE],
-                      Error *err);
+/* Moves the files of other trainings, or of the user, to a new folder, to make way. Writes the
+ * folder's name to where[PATH_SIZE], or an empty text if nothing was in the way. A training that is
+ * resumed keeps its own files: a model and the page have its number; the page has the table's
+ * digest, and the state the logs'. A log that no state knows yet is its own if it is beside the
+ * page, for another training in that folder would have moved the page. Fails for a file that cannot
+ * be read or moved. */
+bool outputs_make_way(Outputs *outputs, const Plan *plan, char where[PATH_SIZE], Error *err);
 
 /* Writes the first lines of the training's page, up to a <meta>: they name the training, and the
  * digests of its table and of the table set by outputs_next_table. A page with both is written
@@ -40,7 +35,7 @@ void outputs_next_table(Outputs *outputs, uint64_t digest);
 /* Moves the file at `path`, one of the outputs, to a new folder likewise. */
 bool outputs_set_aside(Outputs *outputs, const char *path, char where[PATH_SIZE], Error *err);
 
-/* Call it before writing a file. Refused: what claims_hold refuses. */
+/* Checks before a file is written that it may be: claims_hold. */
 bool outputs_hold(Outputs *outputs, Error *err);
 
 /* Ends the locks on the files. NULL is allowed. */

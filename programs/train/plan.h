@@ -1,9 +1,10 @@
-/* plan.h - all decisions of a training, made once, before it begins; and its files. */
+/* plan.h - a training: its files, where it starts, its text, and its decided options. Complete
+ * before the first step, and constant from then on. */
 #ifndef TRIL_PROGRAMS_TRAIN_PLAN_H
 #define TRIL_PROGRAMS_TRAIN_PLAN_H
 
 #include "programs/train/command_line.h"
-#include "programs/train/input.h"
+#include "programs/train/course.h"
 
 enum { MAX_RUNGS = 16, PATH_SIZE = 1024, TRAIN_BATCHES = 32 /* at most, for the last losses */ };
 
@@ -16,55 +17,72 @@ typedef struct {
     char log[PATH_SIZE];        /* beside NAME.safetensors as NAME.csv, unless --log says */
 } RungFiles;
 
-/* Every file that a training reads or writes, by its path. */
+/* The text of the training as ids. */
 typedef struct {
-    const char *text, *init, *teacher; /* to read; borrowed; NULL without --init, --teacher */
-    RungFiles rungs[MAX_RUNGS];        /* lowest first */
-    int rung_count;
-    char state[PATH_SIZE]; /* the state of the training: NAME.last.safetensors */
-    char page[PATH_SIZE];  /* report.html beside --out */
-    char table[PATH_SIZE]; /* ladder.csv beside --out; empty without --ladder */
-} Files;
+    TrilText *text;
+    TrilTokenizer *tokenizer;
+    size_t length;   /* characters */
+    size_t train;    /* characters for training, from the start; the rest is held out */
+    int vocabulary;  /* the size of the tokenizer's, which may know more than this text has */
+    int distinct;    /* characters of the vocabulary that occur in the text */
+    uint64_t digest; /* of the file's bytes */
+} Input;
 
-/* Names the files of a training of all rungs, or of `rung` and its baseline. The caller releases
- * *files with files_free; on failure it is NULL. Fails for a path that is too long, no memory. */
-bool files_name(Files **files, const Arguments *arguments, const char *rung, bool ladder,
-                Error *err);
-void files_free(Files *files);
-
-/* Makes the path of the state beside the checkpoint `out`. */
-bool files_state(const char *out, char path[PATH_SIZE], Error *err);
-
-/* The name of the rung that name[length] names: a constant; NULL: there is none. */
-const char *rung_of(const char *name, size_t length);
-
-/* Complete when plan_make returns, and constant from then on. */
+/* A line of the table of losses. */
 typedef struct {
-    const Arguments *arguments; /* borrowed, as are the files */
-    const Files *files;
-    const RungFiles *rungs; /* of the files */
+    const char *name;
+    size_t parameters;
+    double train, validation; /* nats per character */
+    double seconds;           /* negative: needed no training */
+    double characters;        /* seen in training; if it ended early, planned */
+    double time;              /* plan_time: 0 if steps counted */
+    uint64_t digest;          /* of the weights (tril_model_digest); 0: unknown */
+    double compute;           /* floating-point operations of the training; NaN: unknown */
+    const Course *course;     /* how the training went; borrowed. NULL: unknown; the log has it, not
+                                 the state */
+    uint64_t log_digest;      /* of the whole log */
+} Result;
+
+/* How far the training of one rung has come. The library keeps `now` in the state; all else is
+ * metadata that only ./train reads. */
+typedef struct {
+    TrilProgress now;
+    double best;         /* lowest validation loss saved; infinite before the first */
+    double seconds;      /* since the beginning */
+    double log_length;   /* bytes of the log */
+    double time_limit;   /* with --time: the plan_time whose share is used up; 0: it is not */
+    double early_stop;   /* steps planned when its patience ended it early; 0: it did not */
+    uint64_t log_digest; /* of the log's bytes */
+} Progress;
+
+typedef struct {
+    const Arguments *arguments; /* borrowed */
+    TrilOptions options;        /* of the last rung; plan_options has those of each */
+    bool ladder;                /* every rung was asked for */
+    uint64_t training;          /* the number by which the training knows its files; never 0 */
+
+    /* files */
+    RungFiles rungs[MAX_RUNGS]; /* lowest first */
     int rung_count;
-    bool ladder;         /* every rung was asked for */
-    TrilOptions options; /* decided, for all rungs: plan_options */
-    uint64_t teacher;    /* the digest of --teacher; 0: there is none */
-    uint64_t training;   /* by which it knows its files: start_training */
-    TrilChoice choice;   /* with a time limit; its speed is 0 if steps count */
-    double epochs_seen;  /* the expected number of epochs; 0: resumed */
-    double evaluating; /* with a time limit: the expected share of the time for evaluations; 0: not
-                          known */
+    char state_file[PATH_SIZE]; /* NAME.last.safetensors */
+    char page[PATH_SIZE];       /* report.html beside --out */
+    char table[PATH_SIZE];      /* ladder.csv beside --out; empty without --ladder */
+
+    /* the start: at most one of `state` and `init` */
+    TrilState *state;        /* of the training that is resumed; owned; NULL: none */
+    uint64_t state_digest;   /* of its file */
+    Progress progress;       /* of its rung, */
+    Result known[MAX_RUNGS]; /* and the results of the rungs before */
+    int known_count;
+    TrilModel *init, *teacher; /* of --init and --teacher; owned; NULL: none */
+    uint64_t teacher_digest;   /* 0: none */
+    int added;                 /* characters of the text that `init` did not know */
+
+    Input input;
 } Plan;
 
-/* Decides what `options` leave unset (tril_options_decide). With a time limit, the sizes are chosen
- * for the time and the measured speed of this machine. A resumed training has nothing to decide.
- * `teacher` is the model of --teacher, or NULL. Fails for too little memory, a teacher that does
- * not fit, an interruption while the speed is measured. */
-bool plan_make(Plan *plan, const Arguments *arguments, const TrilOptions *options,
-               const Files *files, bool ladder, const Input *input, const TrilModel *teacher,
-               bool resumed, Error *err);
-
 /* The options of one rung: the learning rate, the weight decay and the teacher are for --model
- * alone.
- */
+ * alone. */
 TrilOptions plan_options(const Plan *plan, const RungFiles *rung);
 
 /* True if both are sizes of the same model. */
@@ -77,14 +95,11 @@ double plan_time(const Plan *plan);   /* the time limit in seconds, 0 if there i
 /* The number of characters in a step. */
 double plan_step_characters(const Plan *plan);
 
-/* The number of batches in `length` characters. */
-double plan_batches(const Plan *plan, size_t length);
-
 /* The time of an evaluation of the held-out text, in steps: about. */
-double plan_evaluation(const Plan *plan, const Input *input);
+double plan_evaluation(const Plan *plan);
 
 /* The work after the last step, in evaluations: one of the last weights, then the best weights on
  * the training text and, unless that is `known`, on the held-out text. */
-double plan_closing(const Plan *plan, const Input *input, bool known);
+double plan_closing(const Plan *plan, bool known);
 
 #endif

@@ -20,12 +20,12 @@ static bool print_page(FILE *out, void *report, Error *err) {
 }
 
 static bool write_page(Report *r, Error *err) {
-    return file_print(r->plan->files->page, print_page, r, err);
+    return file_print(r->plan->page, print_page, r, err);
 }
 
-bool report_open(Report **report, const Plan *plan, const Input *input, Outputs *outputs,
-                 const Result *results, Error *err) {
-    (void)input, (void)results;
+bool report_open(Report **report, const Plan *plan, Outputs *outputs, const Result *results,
+                 Error *err) {
+    (void)results;
     if (!memory_alloc(report, 1, sizeof **report, "the report", err)) return false;
     **report = (Report){plan, outputs};
     return true;

@@ -9,8 +9,8 @@ typedef struct Report Report;
 /* Makes a report on results[], which may grow later: first come the closed forms, then the rungs.
  * Borrows everything. The caller releases it with report_close; on failure, without memory, it is
  * NULL. */
-bool report_open(Report **report, const Plan *plan, const Input *input, Outputs *outputs,
-                 const Result *results, Error *err);
+bool report_open(Report **report, const Plan *plan, Outputs *outputs, const Result *results,
+                 Error *err);
 void report_close(Report *report);
 
 /* While the training runs, the page is written again and again. It says so, and reloads itself in

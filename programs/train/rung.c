@@ -4,55 +4,52 @@
 #include "base/terminal.h"
 #include "library/message.h"
 #include "programs/train/budget.h"
-#include "programs/train/display.h"
 #include "programs/train/interruption.h"
+#include "programs/train/saved.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    BASELINE_STEPS = 1000 /* after which a bigram is as good as the counted one, within 0.02 */
-};
-
 /* With --profile, the time of the steps that none of their parts took. */
 static const char steps_rest[] = "the rest of the steps";
 
 static const char no_number[] = "the loss is no longer a number";
 
-/* The training of a rung: what is constant, and what changes. */
+/* The training of a rung. */
 typedef struct {
-    const Task *task;
+    Ladder *ladder;
     const Plan *plan;
     const RungFiles *rung;
-    TrilOptions options; /* of the rung */
-    const Input *input;
-    TrilModel *model, *own; /* own: the model, unless another owns it */
-    TrilTraining *training; /* of `model`; its steps are those of the budget */
+    TrilOptions options;    /* of the rung */
+    TrilModel *model, *own; /* own: the model, unless the plan owns it; released here */
+    TrilTraining *training; /* of `model` */
     Progress progress;
     Budget budget;
+    bool keeps_state;
     double started;      /* clock_seconds(), less the seconds of earlier runs */
     double saved;        /* clock_seconds() when the state was last written */
     TrilTraffic traffic; /* of the steps of this run of the program, */
     int steps;           /* their number, */
     double seconds;      /* and their time */
     Log log;
-    Course *course;   /* what the log says */
-    char kernels[16]; /* of the state; empty: not known */
-    bool measured;    /* Progress.best is the float32 loss of the checkpoint, by these kernels */
+    Course *course;                  /* read from the log */
+    char kernels[16];                /* of the state; empty: unknown */
+    bool measured;                   /* Progress.best is the checkpoint's float32 loss, with these
+                                        kernels */
     bool said[STILL_FALLING + 1];    /* the kinds of verdicts that were shown */
     char sample[SAMPLE_SIZE];        /* written at the last evaluation */
     Stopwatch watch;                 /* measures with --profile */
-    bool live;                       /* shows progress on a terminal */
+    bool shows, live;                /* prints lines; and progress on a terminal */
     double shown;                    /* clock_seconds() when the progress was last shown */
-    Error best_failed, state_failed; /* why the file could not be written last time; empty: it
-                                        could */
+    Error best_failed, state_failed; /* why the file could not be written the last time; empty: it
+                                        was */
 } Trainer;
 
 /* ---- the beginning ---- */
 
-/* An evaluation is left out if a person does not wait for it. */
+/* Ends an evaluation for which the user does not wait. */
 static int is_stopped(void *user) {
     (void)user;
     return interrupted_twice();
@@ -62,42 +59,31 @@ static void renew_progress(Trainer *t) {
     t->progress.now = tril_training_progress(t->training);
 }
 
-/* Begins with random weights or with those of --init. */
-static TrilStatus begin(Trainer *t, TrilModel *init, TrilError *error) {
-    t->model = init;
-    if (!init) {
-        TrilStatus status = tril_model_make(&t->own, t->input->tokenizer, &t->options, error);
+/* Begins with the model of --init or with random weights. */
+static TrilStatus begin(Trainer *t, TrilError *error) {
+    t->model = t->rung->chosen ? t->plan->init : NULL;
+    if (!t->model) {
+        TrilStatus status = tril_model_make(&t->own, t->plan->input.tokenizer, &t->options, error);
         if (status != TRIL_OK) return status;
         t->model = t->own;
     }
     t->progress.best = INFINITY;
-    return tril_training_open_on(&t->training, t->model, t->input->text, &t->options, error);
+    return tril_training_open_on(&t->training, t->model, t->plan->input.text, &t->options, error);
 }
 
-/* Goes on after the state. */
-static TrilStatus resume(Trainer *t, const Saved *from, TrilError *error) {
-    TrilStatus status = tril_training_resume_from(&t->training, &t->own, from->state,
-                                                  t->input->text, &t->options, error);
+/* Continues from the plan's state, and releases that: its weights and moments take much memory. */
+static TrilStatus resume(Trainer *t, TrilError *error) {
+    TrilState **state = &t->ladder->plan->state;
+    snprintf(t->kernels, sizeof t->kernels, "%s", tril_state_kernels(*state));
+    TrilStatus status = tril_training_resume_from(&t->training, &t->own, *state,
+                                                  t->plan->input.text, &t->options, error);
+    tril_state_free(*state);
+    *state = NULL;
     t->model = t->own;
-    t->progress = from->progress;
+    t->progress = t->plan->progress;
     /* a checkpoint that somebody removed is written again */
     if (!file_exists(t->rung->checkpoint)) t->progress.best = INFINITY;
     return status;
-}
-
-/* A resumed training may have measured its best weights before, but not kept the loss. */
-static double closing_of(const Trainer *t) {
-    bool known = !plan_is_bf16(t->plan) && t->progress.now.step == 0;
-    return plan_closing(t->plan, t->input, known);
-}
-
-/* By the clock: the steps of --epochs; those that a baseline needs. */
-static int max_steps_of(const Trainer *t) {
-    const double any = 1e9;
-    if (t->rung->baseline) return BASELINE_STEPS;
-    double epochs = t->plan->options.epochs;
-    double steps = epochs * (double)t->input->train / plan_step_characters(t->plan);
-    return (int)(epochs > 0 ? fmax(1, fmin(steps, any)) : any);
 }
 
 /* Continues the log if it is still as the training left it; else moves it aside and begins another.
@@ -105,58 +91,41 @@ static int max_steps_of(const Trainer *t) {
 static bool open_log(Trainer *t, Error *err) {
     const char *path = t->rung->log;
     const Progress *p = &t->progress;
-    const TrilProgress *now = &p->now;
     char where[PATH_SIZE];
-    if (now->step > 0 && now->lowest_step <= 0 && isfinite(now->lowest))
-        course_begin(t->course, now->lowest);
+    if (p->now.step > 0 && p->now.lowest_step <= 0 && isfinite(p->now.lowest))
+        course_begin(t->course, p->now.lowest);
     if (p->log_length > 0 && log_reopen(&t->log, path, (size_t)p->log_length, p->log_digest)) {
         course_read(t->course, path);
         return true;
     }
-    bool begun = now->step > 0 || p->log_length > 0;
-    if (begun && !outputs_set_aside(t->task->outputs, path, where, err)) return false;
-    if (begun && *where && !t->plan->arguments->quiet)
+    bool begun = p->now.step > 0 || p->log_length > 0;
+    if (begun && !outputs_set_aside(t->ladder->outputs, path, where, err)) return false;
+    if (begun && *where && t->shows)
         show_line("%s: changed since this training wrote it; moved to %s, and a new log begins",
                   path, where);
     return log_create(&t->log, path, err);
 }
 
-static bool open_training(Trainer *t, const Task *task, Saved *from, Error *err) {
+static bool open_training(Trainer *t, bool resumes, double seconds, Error *err) {
     TrilError error;
-    *t = (Trainer){.task = task,
-                   .plan = task->plan,
-                   .rung = task->rung,
-                   .options = plan_options(task->plan, task->rung),
-                   .input = task->input,
-                   .course = task->course,
-                   .live = !task->plan->arguments->quiet && terminal_is(stdout),
-                   .saved = clock_seconds()};
-    double begun = clock_seconds();
-    if (t->plan->arguments->profile) stopwatch_start(&t->watch, "the rest", begun);
+    const bool profile = t->plan->arguments->profile;
+    const double begun = clock_seconds();
+    if (profile) stopwatch_start(&t->watch, "the rest", begun);
     stopwatch_enter(&t->watch, "opening");
-    TrilStatus status = from ? resume(t, from, &error) : begin(t, task->init, &error);
-    if (status == TRIL_OK && t->plan->arguments->profile)
-        status = tril_training_profile(t->training, &error);
+    TrilStatus status = resumes ? resume(t, &error) : begin(t, &error);
+    if (status == TRIL_OK && profile) status = tril_training_profile(t->training, &error);
     if (status != TRIL_OK) return message_take(err, &error, NULL);
-    if (from) snprintf(t->kernels, sizeof t->kernels, "%s", tril_state_kernels(from->state));
-    if (from) saved_free(from); /* its weights and moments take much memory */
     tril_model_mark(t->model, t->plan->training);
     renew_progress(t);
     tril_training_set_stop(t->training, is_stopped, NULL);
     if (!open_log(t, err)) return false;
-    t->budget = budget_open(t->plan, task->seconds, max_steps_of(t), closing_of(t), &t->progress);
-    if (t->progress.now.cooling > 0) budget_limit_steps(&t->budget, t->progress.now.cooled);
+    t->budget = budget_open(t->plan, t->rung, seconds, &t->progress);
     if (tril_training_set_steps(t->training, t->budget.steps, &error) != TRIL_OK)
         return message_take(err, &error, NULL);
     t->started = begun - t->progress.seconds;
+    t->saved = begun;
     stopwatch_leave(&t->watch);
     return true;
-}
-
-static void close_training(Trainer *t) {
-    tril_training_close(t->training);
-    tril_model_free(t->own);
-    log_close(&t->log);
 }
 
 /* ---- one step ---- */
@@ -167,34 +136,28 @@ static bool diverged(const Trainer *t, const char *what, int step, Error *err) {
                 t->rung->name, what, step, rate, verdict_lower_rate(t->rung->name, rate));
 }
 
-/* Takes a step, as one of so many as the budget allows. */
-static TrilStatus take_step(Trainer *t, TrilStep *step, TrilError *error) {
-    TrilTraffic before = tril_processes_traffic();
-    TrilStatus status = tril_training_set_steps(t->training, t->budget.steps, error);
-    if (status == TRIL_OK) status = tril_training_step(t->training, step, error);
-    TrilTraffic after = tril_processes_traffic();
-    t->steps++;
-    t->traffic.bytes += after.bytes - before.bytes;
-    t->traffic.seconds += after.seconds - before.seconds;
-    return status;
-}
-
-/* Forward and backward on a batch, and an update of the weights. */
+/* Takes a step, one of as many as the budget allows, and sets the row of the log. */
 static bool train_step(Trainer *t, LogRow *row, Error *err) {
     Progress *p = &t->progress;
     TrilStep step = {.loss = NAN};
     TrilError error;
+    const TrilTraffic before = tril_processes_traffic();
+    const double stepped = p->now.seconds;
     stopwatch_enter(&t->watch, steps_rest);
-    TrilStatus status = take_step(t, &step, &error);
+    TrilStatus status = tril_training_set_steps(t->training, t->budget.steps, &error);
+    if (status == TRIL_OK) status = tril_training_step(t->training, &step, &error);
     stopwatch_leave(&t->watch);
     if (status == TRIL_DIVERGED)
         return diverged(t, isfinite(step.loss) ? "the gradient is no longer finite" : no_number,
                         p->now.step + 1, err);
     if (status != TRIL_OK) return message_take(err, &error, NULL);
 
-    double before = p->now.seconds;
+    const TrilTraffic after = tril_processes_traffic();
     renew_progress(t);
-    t->seconds += p->now.seconds - before;
+    t->steps++;
+    t->seconds += p->now.seconds - stepped;
+    t->traffic.bytes += after.bytes - before.bytes;
+    t->traffic.seconds += after.seconds - before.seconds;
     p->seconds = clock_seconds() - t->started;
     double characters = p->now.step * plan_step_characters(t->plan);
     *row = (LogRow){.step = p->now.step,
@@ -211,20 +174,23 @@ static bool train_step(Trainer *t, LogRow *row, Error *err) {
 
 /* ---- one evaluation ---- */
 
-/* Writes the weights as those of the checkpoint. */
-static bool save_model(Trainer *t, Error *err) {
+/* Writes the checkpoint. If that fails, `best_failed` says why, and the next evaluation tries
+ * again.
+ */
+static bool save_model(Trainer *t) {
     TrilError error;
-    return tril_model_save(t->model, t->rung->checkpoint, &error) == TRIL_OK ||
-           message_take(err, &error, NULL);
+    Error *failed = &t->best_failed;
+    *failed = (Error){0};
+    return outputs_hold(t->ladder->outputs, failed) &&
+           (tril_model_save(t->model, t->rung->checkpoint, &error) == TRIL_OK ||
+            message_take(failed, &error, NULL));
 }
 
-/* Writes the weights as the best ones. If that fails, the next evaluation tries again, and training
- * goes on. */
+/* Writes the weights as the best ones. */
 static bool keep_best(Trainer *t, double validation) {
-    t->best_failed = (Error){0};
     stopwatch_enter(&t->watch, "saving");
     if (t->live) show_activity("saving");
-    bool saved = outputs_hold(t->task->outputs, &t->best_failed) && save_model(t, &t->best_failed);
+    bool saved = save_model(t);
     stopwatch_leave(&t->watch);
     if (saved) t->progress.best = validation;
     t->measured = saved && !plan_is_bf16(t->plan);
@@ -236,7 +202,7 @@ static bool keep_best(Trainer *t, double validation) {
 static void write_sample(Trainer *t) {
     TrilSampling sampling = tril_sampling();
     GlyphLine line = {t->sample, SAMPLE_SIZE, SAMPLE_COLUMNS,
-                      tril_tokenizer_has_bytes(t->input->tokenizer)};
+                      tril_tokenizer_has_bytes(t->plan->input.tokenizer)};
     sampling.length = SAMPLE_COLUMNS;
     sampling.seed = t->plan->options.seed;
     *t->sample = 0;
@@ -245,10 +211,9 @@ static void write_sample(Trainer *t) {
     stopwatch_leave(&t->watch);
 }
 
-/* Measures the loss on the whole held-out text, NaN if a person did not wait for it, and keeps the
+/* Measures the loss on the whole held-out text, NaN if the user did not wait for it, and keeps the
  * weights if it is the lowest so far. */
 static bool evaluate(Trainer *t, double *validation, Error *err) {
-    const Plan *plan = t->plan;
     Progress *p = &t->progress;
     TrilError error;
     double begun = clock_seconds(), recent = p->now.recent;
@@ -269,18 +234,17 @@ static bool evaluate(Trainer *t, double *validation, Error *err) {
     const char *mark = "  ";
     if (*validation < p->best || !file_exists(t->rung->checkpoint))
         mark = keep_best(t, *validation) ? " *" : " not saved";
-    if (!plan->arguments->quiet)
-        show_evaluation(p, plan, t->budget.steps, recent, *validation, mark, t->sample);
+    if (t->shows)
+        show_evaluation(p, t->plan, t->budget.steps, recent, *validation, mark, t->sample);
     return true;
 }
 
-/* Was it shown? On a terminal, as seldom as the progress: with --save-every 0 each step saves. A
- * terminal that nobody reads any more, such as that of an interrupted mpirun, would fill up and
- * block the program. */
-static bool show_saving(Trainer *t) {
+/* True if something may be shown on a terminal again: so seldom that with --save-every 0, where
+ * each step saves, a terminal that nobody reads any more, such as that of an interrupted mpirun,
+ * does not fill up and block the program. */
+static bool may_show(Trainer *t) {
     const double often = 0.1;
     if (!t->live || clock_seconds() - t->shown < often) return false;
-    show_activity("saving");
     t->shown = clock_seconds();
     return true;
 }
@@ -288,29 +252,25 @@ static bool show_saving(Trainer *t) {
 /* Writes the state. It is called after the best weights are written, so that no state refers to a
  * missing file. */
 static void keep_state(Trainer *t) {
-    const Task *task = t->task;
-    if (!task->keeps_state) return;
+    const Ladder *l = t->ladder;
+    Progress *p = &t->progress;
+    if (!t->keeps_state) return;
     stopwatch_enter(&t->watch, "saving");
-    bool shown = show_saving(t);
-    t->progress.log_length = log_flush(&t->log) ? (double)t->log.length : 0;
-    t->progress.log_digest = digest_value(&t->log.digest);
-    t->progress.seconds = clock_seconds() - t->started;
+    bool shown = may_show(t);
+    if (shown) show_activity("saving");
+    p->log_length = log_flush(&t->log) ? (double)t->log.length : 0;
+    p->log_digest = digest_value(&t->log.digest);
+    p->seconds = clock_seconds() - t->started;
     t->state_failed = (Error){0};
-    if (outputs_hold(task->outputs, &t->state_failed))
-        saved_write(t->plan->files->state, t->training, t->plan, &t->progress, task->results,
-                    task->result_count, &t->state_failed);
+    if (outputs_hold(l->outputs, &t->state_failed))
+        saved_write(t->plan, t->training, p, l->results + CLOSED_FORMS, l->count - CLOSED_FORMS,
+                    &t->state_failed);
     if (shown) show_activity(NULL);
     stopwatch_leave(&t->watch);
     t->saved = clock_seconds();
 }
 
 /* ---- all steps ---- */
-
-/* In seconds. */
-static double expected_evaluation(const Trainer *t) {
-    const TrilProgress *now = &t->progress.now;
-    return plan_evaluation(t->plan, t->input) * now->seconds / now->step;
-}
 
 /* If high rates no longer lower the loss, the rates begin to fall, and the training ends with them.
  */
@@ -322,7 +282,7 @@ static void decay_early(Trainer *t) {
         return;
     renew_progress(t);
     budget_limit_steps(&t->budget, t->progress.now.cooled);
-    if (!t->plan->arguments->quiet)
+    if (t->shows)
         show_line("  no lower loss since step %d: the learning rate begins to fall",
                   t->progress.now.lowest_step);
 }
@@ -350,7 +310,7 @@ static void renew_page(Trainer *t) {
     stopwatch_enter(&t->watch, "the page");
     log_flush(&t->log);
     const Result now = result_so_far(t);
-    report_renew(t->task->report, t->model, &now);
+    report_renew(t->ladder->report, t->model, &now);
     stopwatch_leave(&t->watch);
 }
 
@@ -358,15 +318,9 @@ static void renew_page(Trainer *t) {
 static void show_news(Trainer *t) {
     const Result now = result_so_far(t);
     Verdict verdict[MAX_RUNGS];
-    if (verdicts_of(t->plan, t->input, &now, 1, verdict) == 0 || t->said[verdict->kind]) return;
+    if (verdicts_of(t->plan, &now, 1, verdict) == 0 || t->said[verdict->kind]) return;
     t->said[verdict->kind] = true;
     show_line("  %s", verdict->text);
-}
-
-/* Are the windows as long as those of an evaluation? Before, its loss may rest, although the model
- * learns. */
-static bool windows_are_whole(const Trainer *t) {
-    return tril_training_window(t->training) == t->plan->options.context;
 }
 
 /* Takes one step, and then evaluates, saves and shows progress if due. Sets *last if it was the
@@ -375,29 +329,29 @@ static bool advance(Trainer *t, bool *last, Error *err) {
     Progress *p = &t->progress;
     LogRow row;
     if (!train_step(t, &row, err)) return false;
-    budget_expect(&t->budget, expected_evaluation(t));
-    bool used = budget_used(&t->budget, p), due = budget_evaluation_due(&t->budget, p, used);
-    bool ok = !due || evaluate(t, &row.validation, err);
-    bool evaluated = due && !isnan(row.validation); /* a person may not have waited for it */
+    budget_expect(&t->budget, plan_evaluation(t->plan) * p->now.seconds / p->now.step);
+    bool used = budget_used(&t->budget, p);
+    bool ok = !budget_evaluation_due(&t->budget, p, used) || evaluate(t, &row.validation, err);
+    bool evaluated = !isnan(row.validation); /* the user may not have waited for it */
     if (evaluated && ok) row.sample = t->sample;
-    bool judged = evaluated && !used && windows_are_whole(t);
+    /* while windows are shorter than those of an evaluation, its loss may rest although the model
+     * learns */
+    bool judged =
+        evaluated && !used && tril_training_window(t->training) == t->plan->options.context;
     if (judged && ok) decay_early(t);
     log_row(&t->log, &row);
     course_add(t->course, &row);
-    if (ok && !t->plan->arguments->quiet && (evaluated || p->now.step % COURSE_BLOCK == 0))
-        show_news(t);
+    if (!ok) return false;
+    if (t->shows && (evaluated || p->now.step % COURSE_BLOCK == 0)) show_news(t);
     double now = clock_seconds();
     bool stops = judged && budget_early_stop(&t->budget, p);
     p->time_limit = used ? plan_time(t->plan) : 0;
     p->early_stop = stops ? t->budget.steps : 0;
     *last = used || stops || interrupted();
-    if (ok && (evaluated || *last || now - t->saved >= t->plan->options.save_every)) keep_state(t);
-    if (ok && !*last && report_due(t->task->report, now, evaluated)) renew_page(t);
-    if (t->live && !evaluated && now - t->shown > 0.1) {
-        show_progress(p, t->plan, t->budget.steps, &t->course->losses);
-        t->shown = now;
-    }
-    return ok;
+    if (evaluated || *last || now - t->saved >= t->plan->options.save_every) keep_state(t);
+    if (!*last && report_due(t->ladder->report, now, evaluated)) renew_page(t);
+    if (!evaluated && may_show(t)) show_progress(p, t->plan, t->budget.steps, &t->course->losses);
+    return true;
 }
 
 /* Takes the remaining steps. A training without any may still lack its last evaluation, which was
@@ -408,7 +362,7 @@ static bool take_steps(Trainer *t, Error *err) {
     bool ok = !owes || evaluate_and_keep(t, err);
     while (ok && !last) ok = advance(t, &last, err);
     if (t->live && !ok) putchar('\n'); /* the message begins a new line, after the progress */
-    if (ok && !t->plan->arguments->quiet && t->progress.early_stop > 0)
+    if (ok && t->shows && t->progress.early_stop > 0)
         show_line("  no lower loss since step %d: the rest of the training is left out",
                   t->progress.now.lowest_step);
     return ok;
@@ -423,12 +377,12 @@ static bool keep_something(Trainer *t, Error *err) {
     bool kept = isfinite(t->progress.best) && file_exists(t->rung->checkpoint);
     if (kept || *t->best_failed.text) return true;
     if (!interrupted_twice() && !evaluate(t, &validation, err)) return false;
-    if (isnan(validation)) save_model(t, &t->best_failed);
+    if (isnan(validation)) save_model(t);
     return true;
 }
 
-/* Sets *loss on the held-out text, or on part of the training text, unless the user does not wait.
- */
+/* Sets *loss of the checkpoint on the held-out text, or on part of the training text, unless the
+ * user does not wait. */
 static bool measure_part(const Trainer *t, const TrilModel *kept, bool trained_on, double *loss,
                          Error *err) {
     TrilError error;
@@ -436,7 +390,7 @@ static bool measure_part(const Trainer *t, const TrilModel *kept, bool trained_o
     size_t characters = trained_on ? (size_t)(TRAIN_BATCHES * plan_step_characters(t->plan)) : 0;
     if (interrupted_twice()) return true;
     TrilStatus status =
-        tril_text_evaluate(t->input->text, kept, trained_on, characters, (int)t->options.batch,
+        tril_text_evaluate(t->plan->input.text, kept, trained_on, characters, (int)t->options.batch,
                            (int)t->options.threads, is_stopped, NULL, &found, &error);
     if (status == TRIL_OK) *loss = found;
     return status == TRIL_OK || status == TRIL_STOPPED || message_take(err, &error, NULL);
@@ -456,10 +410,9 @@ static bool measure(Trainer *t, Result *result, Error *err) {
     const TrilOptions has = tril_model_sizes(kept);
     double in_file = tril_model_loss(kept);
     bool known = t->measured && fabs(in_file - t->progress.best) < 1e-6;
-    result->train = NAN;
     result->validation = known ? t->progress.best : in_file;
     bool ok = (plan_same_sizes(&has, &t->options) &&
-               tril_tokenizer_same(tril_model_tokenizer(kept), t->input->tokenizer)) ||
+               tril_tokenizer_same(tril_model_tokenizer(kept), t->plan->input.tokenizer)) ||
               fail(err, "%s: was replaced by another program", path);
     ok = ok && measure_part(t, kept, true, &result->train, err) &&
          (known || measure_part(t, kept, false, &result->validation, err));
@@ -470,8 +423,10 @@ static bool measure(Trainer *t, Result *result, Error *err) {
     return ok;
 }
 
-/* A file that could not be written is reported at the end, when nothing is lost by ending. */
-static void note_failures(Trainer *t, Error *failed) {
+/* Keeps the first message about a file, to be reported at the end, when nothing is lost by ending.
+ */
+static void note_failures(Trainer *t) {
+    Error *failed = &t->ladder->failed;
     if (*failed->text) return;
     if (*t->best_failed.text)
         *failed = t->best_failed;
@@ -489,41 +444,49 @@ static void split_steps(Trainer *t) {
     stopwatch_split(&t->watch, steps_rest, parts, count);
 }
 
+/* Completes the result, which has the losses. */
 static void set_result(const Trainer *t, Result *result) {
     const Progress *p = &t->progress;
     /* a training that ended early is complete */
     double steps = p->early_stop > 0 ? t->budget.steps : p->now.step;
     if (p->now.cooled > 0 && p->now.step >= p->now.cooled) steps = t->options.steps;
-    result->name = t->rung->name;
     result->seconds = clock_seconds() - t->started;
     result->time = plan_time(t->plan);
     result->characters = steps * plan_step_characters(t->plan);
     result->compute = p->now.operations;
-    result->course = t->course;
     result->log_digest = digest_value(&t->log.digest);
     t->course->ended = budget_complete(&t->budget, p);
 }
 
-bool train_rung(const Task *task, Saved *from, Result *result, Error *err) {
-    Trainer t;
-    const Plan *plan = task->plan;
-    bool ok = open_training(&t, task, from, err);
-    if (ok && !plan->arguments->quiet)
-        show_training(t.rung, t.model, t.training, plan, t.input, t.kernels);
-    /* a trained model's loss is the first to be lowered; the state makes --init unnecessary */
-    if (task->init && !from) ok = ok && evaluate_and_keep(&t, err);
+bool train_rung(Ladder *ladder, const RungFiles *rung, double seconds, bool resumes,
+                bool keeps_state, Error *err) {
+    const bool shows = !ladder->plan->arguments->quiet;
+    Trainer t = {.ladder = ladder,
+                 .plan = ladder->plan,
+                 .rung = rung,
+                 .options = plan_options(ladder->plan, rung),
+                 .keeps_state = keeps_state,
+                 .course = &ladder->courses[ladder->count],
+                 .shows = shows,
+                 .live = shows && terminal_is(stdout)};
+    Result *result = &ladder->results[ladder->count];
+    bool ok = open_training(&t, resumes, seconds, err);
+    if (ok && shows) show_training(rung, t.model, t.training, t.plan, t.kernels);
+    /* a trained model's loss is the first to be lowered */
+    if (ok && !resumes && t.model == t.plan->init) ok = evaluate_and_keep(&t, err);
     ok = ok && take_steps(&t, err);
-    if (ok && !plan->arguments->quiet) show_sharing(&t.traffic, t.steps, t.seconds);
+    if (ok && shows) show_sharing(&t.traffic, t.steps, t.seconds);
     ok = ok && keep_something(&t, err);
-    if (ok) note_failures(&t, task->failed);
-    if (ok && !file_exists(task->rung->checkpoint)) ok = fail(err, "%s", task->failed->text);
+    if (ok) note_failures(&t);
+    if (ok && !file_exists(rung->checkpoint)) ok = fail(err, "%s", ladder->failed.text);
     split_steps(&t);
     tril_training_close(t.training); /* its memory, and the workers, are for the next model */
-    t.training = NULL;
+    *result = (Result){.name = rung->name, .train = NAN, .course = t.course};
     ok = ok && measure(&t, result, err);
     if (t.live) show_activity(NULL);
     set_result(&t, result);
-    close_training(&t);
-    if (ok) stopwatch_stop(&t.watch, task->rung->name);
+    tril_model_free(t.own);
+    log_close(&t.log);
+    if (ok) stopwatch_stop(&t.watch, rung->name);
     return ok;
 }

@@ -18,7 +18,6 @@ enum { ENOUGH_CHARACTERS = 4000 };
 /* A result to judge, and what it is compared with. */
 typedef struct {
     const Plan *plan;
-    const Input *input;
     const RungFiles *rung;
     const Result *result, *pairs; /* pairs: the counted bigram; NULL while the rung trains */
     const Result *below;          /* what the rung should beat: in a ladder the rung before it */
@@ -132,48 +131,47 @@ static bool still_falling(const Course *c) {
     return fall * (FALL_MIN + FALL_MAX) / 2 > worth && fall * FALL_MIN < c->lowest;
 }
 
-static double epochs_of(const Input *input, const Course *c) {
-    return c->characters / (double)input->train;
+static double epochs_of(const Plan *plan, const Course *c) {
+    return c->characters / (double)plan->input.train;
 }
 
 /* By the clock: true if the training ended because it had seen the text --epochs times. Then
  * more time alone changes nothing. */
-static bool ended_by_epochs(const Plan *plan, const Input *input, const Course *c) {
+static bool ended_by_epochs(const Plan *plan, const Course *c) {
     double next = c->characters + plan_step_characters(plan);
     return plan_has_time(plan) && plan->options.epochs > 0 &&
-           next > plan->options.epochs * (double)input->train;
+           next > plan->options.epochs * (double)plan->input.train;
 }
 
 /* Writes the options that train longer. */
-static const char *longer(const Plan *plan, const Input *input, const Course *c, double times,
-                          char text[LONGER_SIZE]) {
+static const char *longer(const Plan *plan, const Course *c, double times, char text[LONGER_SIZE]) {
     bool by_time = plan_has_time(plan);
     int length = snprintf(text, LONGER_SIZE, by_time ? "--time %.0f" : "--steps %.0f",
                           times * (by_time ? plan->options.time : plan->options.steps));
-    if (ended_by_epochs(plan, input, c))
+    if (ended_by_epochs(plan, c))
         snprintf(text + length, LONGER_SIZE - (size_t)length, " --epochs %g",
                  times * plan->options.epochs);
     return text;
 }
 
 /* True if twice the steps would show the text more often than helps. */
-static bool twice_too_often(const Plan *plan, const Input *input, const Course *c) {
+static bool twice_too_often(const Plan *plan, const Course *c) {
     const double margin = 1.25;
-    double help = tril_epochs_that_help((double)input->train, plan->files->init != NULL);
-    return 2 * epochs_of(input, c) > margin * help;
+    double help = tril_epochs_that_help((double)plan->input.train, plan->arguments->init != NULL);
+    return 2 * epochs_of(plan, c) > margin * help;
 }
 
 /* A short text that was seen often, without getting below what counting finds, is too short. */
 static bool judge_text(const Case *k, Verdict *v) {
     const double often = 10, below = 0.05; /* nearer to 0, there is nothing left to learn */
-    double epochs = epochs_of(k->input, k->course);
-    return k->course->ended && k->input->length < ENOUGH_CHARACTERS && epochs >= often &&
+    double epochs = epochs_of(k->plan, k->course);
+    return k->course->ended && k->plan->input.length < ENOUGH_CHARACTERS && epochs >= often &&
            k->result->validation >= fmax(below, k->counted - below) &&
            say(v, TEXT_TOO_SHORT, 0,
                "the text is too short to learn more than pairs of characters from: %zu characters, "
                "seen %.0f times. From about %d on, a model learns more. Take a longer text, or "
                "begin with a trained model: --init MODEL.",
-               k->input->length, epochs, ENOUGH_CHARACTERS);
+               k->plan->input.length, epochs, ENOUGH_CHARACTERS);
 }
 
 /* True for a bigram that was trained, but not long enough to learn what counting finds. */
@@ -201,7 +199,7 @@ static bool judge_steps(const Case *k, Verdict *v) {
     const Course *c = k->course;
     double is = k->result->validation;
     if (!still_falling(c)) return false;
-    longer(plan, k->input, c, times, options);
+    longer(plan, c, times, options);
     if (plan->ladder && strcmp(k->rung->name, tril_rung(0)) != 0 && is >= k->below->validation)
         return say(v, NOT_COMPARABLE, 0,
                    "not below %s yet (%.4f against %.4f), and still falling after %d steps: this "
@@ -212,7 +210,7 @@ static bool judge_steps(const Case *k, Verdict *v) {
                    "worse than counting pairs (%.4f against %.4f), and still falling: %d steps are "
                    "too few. Train longer: %s, for example.",
                    is, k->pairs->validation, c->steps, options);
-    if (twice_too_often(plan, k->input, c)) return false;
+    if (twice_too_often(plan, c)) return false;
     double fall = course_fall(c, 0.3, 0.6), least = is - FALL_MIN * fall,
            most = is - FALL_MAX * fall;
     if (tril_rung_recipe(k->rung->name).cooldown > 0 && most > 0)
@@ -221,10 +219,10 @@ static bool judge_steps(const Case *k, Verdict *v) {
         snprintf(loss, sizeof loss, "%.2f or lower", least);
     return say(v, STILL_FALLING, 0,
                "still falling: with twice the %s the loss would be about %s instead of %.2f (%s).",
-               !plan_has_time(plan)                 ? "steps"
-               : ended_by_epochs(plan, k->input, c) ? "epochs"
-                                                    : "time",
-               loss, is, longer(plan, k->input, c, 2, options));
+               !plan_has_time(plan)       ? "steps"
+               : ended_by_epochs(plan, c) ? "epochs"
+                                          : "time",
+               loss, is, longer(plan, c, 2, options));
 }
 
 /* ---- all ---- */
@@ -237,9 +235,8 @@ static bool judge(const Case *k, Verdict *v) {
            (judge_text(k, v) || judge_bigram(k, v) || judge_steps(k, v));
 }
 
-int verdicts_of(const Plan *plan, const Input *input, const Result *results, int count,
-                Verdict verdicts[MAX_RUNGS]) {
-    Case k = {.plan = plan, .input = input, .counted = INFINITY};
+int verdicts_of(const Plan *plan, const Result *results, int count, Verdict verdicts[MAX_RUNGS]) {
+    Case k = {.plan = plan, .counted = INFINITY};
     int said = 0;
     for (const Result *r = results; r < results + count; r++) {
         if (r->seconds < 0) k.counted = fmin(k.counted, r->validation);
@@ -270,11 +267,11 @@ bool verdict_asks_for_more(const Verdict *verdicts, int count, const char *rung)
     return v && v->kind >= NOT_COMPARABLE;
 }
 
-bool verdict_further(const Plan *plan, const Input *input, const Result *result,
-                     const Verdict *verdicts, int count, char options[LONGER_SIZE]) {
+bool verdict_further(const Plan *plan, const Result *result, const Verdict *verdicts, int count,
+                     char options[LONGER_SIZE]) {
     const Course *c = result->course;
-    longer(plan, input, c, 2, options);
+    longer(plan, c, 2, options);
     return verdict_on(verdicts, count, result->name)
                ? verdict_asks_for_more(verdicts, count, result->name)
-               : c->since_lowest <= 0 && !twice_too_often(plan, input, c);
+               : c->since_lowest <= 0 && !twice_too_often(plan, c);
 }

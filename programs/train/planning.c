@@ -1,0 +1,368 @@
+#include "programs/train/planning.h"
+#include "base/digest.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "library/message.h"
+#include "programs/train/display.h"
+#include "programs/train/interruption.h"
+#include "programs/train/saved.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- files ---- */
+
+__attribute__((format(printf, 3, 4))) static bool make_path(char path[PATH_SIZE], Error *err,
+                                                            const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(path, PATH_SIZE, format, arguments);
+    va_end(arguments);
+    return length < PATH_SIZE || fail(err, "%s: too long a path", path);
+}
+
+/* Returns the length of a path without its ending .safetensors, if it has it. */
+static int stem_of(const char *path) {
+    static const char ending[] = ".safetensors";
+    size_t length = strlen(path), cut = sizeof ending - 1;
+    return (int)(length > cut && strcmp(path + length - cut, ending) == 0 ? length - cut : length);
+}
+
+/* Adds a rung and names its files. `folder`: of --out, of this length. */
+static bool add_rung(Plan *plan, int i, int folder, Error *err) {
+    const Arguments *a = plan->arguments;
+    RungFiles *rung = &plan->rungs[plan->rung_count++];
+    rung->name = tril_rung(i);
+    rung->idea = tril_rung_idea(i);
+    rung->chosen = strcmp(rung->name, plan->options.rung) == 0;
+    rung->baseline = !rung->chosen && !plan->ladder;
+    if (!(rung->chosen
+              ? make_path(rung->checkpoint, err, "%s", a->out)
+              : make_path(rung->checkpoint, err, "%.*s%s.safetensors", folder, a->out, rung->name)))
+        return false;
+    if (rung->chosen && a->log) return make_path(rung->log, err, "%s", a->log);
+    return make_path(rung->log, err, "%.*s.csv", stem_of(rung->checkpoint), rung->checkpoint);
+}
+
+/* Names the files of all rungs, or of --model and its baseline. */
+static bool name_files(Plan *plan, Error *err) {
+    const char *out = plan->arguments->out, *slash = strrchr(out, '/');
+    int folder = slash ? (int)(slash - out + 1) : 0;
+    bool ok = make_path(plan->page, err, "%.*sreport.html", folder, out) &&
+              (!plan->ladder || make_path(plan->table, err, "%.*sladder.csv", folder, out));
+    for (int i = 0; tril_rung(i) && plan->rung_count < MAX_RUNGS && ok; i++)
+        if (plan->ladder || i == 0 || strcmp(tril_rung(i), plan->options.rung) == 0)
+            ok = add_rung(plan, i, folder, err);
+    return ok;
+}
+
+/* ---- the state of the training that is resumed ---- */
+
+/* With --continue a state of another text or rung is left alone. */
+static bool is_wanted(const Plan *plan, bool *wanted, Error *err) {
+    const Arguments *asked = plan->arguments;
+    char *text;
+    size_t length;
+    *wanted = true;
+    if (!asked->continues) return true;
+    *wanted = !asked->options.rung || strcmp(asked->options.rung, plan->options.rung) == 0;
+    if (!*wanted) return true;
+    if (!file_read(asked->input, &text, &length, err)) return false;
+    *wanted = tril_digest(text, length) == tril_state_text(plan->state);
+    memory_free(text);
+    return true;
+}
+
+static bool name_state(Plan *plan, Error *err) {
+    const char *out = plan->arguments->out;
+    return make_path(plan->state_file, err, "%.*s.last.safetensors", stem_of(out), out);
+}
+
+/* Loads the state to resume, if there is one. */
+static bool load_state(Plan *plan, Error *err) {
+    const Arguments *asked = plan->arguments;
+    const char *path = plan->state_file;
+    bool wanted;
+    Error why;
+    if (!file_exists(path)) {
+        if (!asked->quiet && !asked->continues)
+            show_line("%s: no such file: a new training begins", path);
+        return true;
+    }
+    if (!file_begins(path, ""))
+        return fail(err, "%s: is no regular file, and not the state of a training", path);
+    if (asked->continues && !file_begins(asked->input, ""))
+        return fail(err, "%s: --continue reads the text twice, which must be a regular file",
+                    asked->input);
+    /* the state makes --init unnecessary, but a wrong path is still an error */
+    if (asked->init && !file_can_be_read(asked->init, err)) return false;
+    if (!saved_load(plan, err) || !is_wanted(plan, &wanted, err)) return false;
+    if (!wanted) {
+        tril_state_free(plan->state);
+        memset(plan, 0, sizeof *plan);
+        plan->arguments = asked;
+        return name_state(plan, err);
+    }
+    const TrilOptions before = plan->options;
+    return command_line_resume(asked, &before, plan->ladder, &plan->options, &why) ||
+           fail(err, "%s: %.400s", path, why.text);
+}
+
+/* ---- trained models ---- */
+
+static bool load_model(TrilModel **model, const char *path, Error *err) {
+    TrilError error;
+    return tril_model_load(model, path, &error) == TRIL_OK || message_take(err, &error, NULL);
+}
+
+/* Sets the sizes and characters to those of the model of --init. Fails if others were asked for. */
+static bool take_sizes(Plan *plan, Error *err) {
+    const Arguments *asked = plan->arguments;
+    const TrilOptions own = tril_model_sizes(plan->init), has = tril_options_sizes(&own);
+    bool bytes = tril_tokenizer_has_bytes(tril_model_tokenizer(plan->init));
+    if (asked->options.bytes && !bytes)
+        return fail(err, "%s: reads UTF-8 characters, and not --bytes", asked->init);
+    for (int i = 0; tril_option(i); i++) {
+        char is[TRIL_OPTION_SIZE], wanted[TRIL_OPTION_SIZE];
+        const TrilOption *row = tril_option(i);
+        if (row->lasting != TRIL_MODEL) continue;
+        tril_options_get(&has, i, is);
+        if (tril_options_get(&asked->options, i, wanted) && strcmp(is, wanted) != 0)
+            return fail(err, "%s: its --%s is %s, not %s", asked->init, row->name, is, wanted);
+        tril_options_get(&own, i, is);
+        tril_options_set(&plan->options, row->name, is, NULL);
+    }
+    plan->options.bytes = bytes;
+    return true;
+}
+
+/* Sets the options of a new training. With a time limit and without a preset, sizes and batch are
+ * chosen later. */
+static bool begin_anew(Plan *plan, Error *err) {
+    const Arguments *asked = plan->arguments;
+    TrilOptions *o = &plan->options;
+    *o = tril_options();
+    plan->ladder = asked->ladder;
+    if (!isnan(asked->options.time) && !asked->preset)
+        o->layers = o->heads = o->width = o->context = o->batch = NAN;
+    return (!asked->init || load_model(&plan->init, asked->init, err)) &&
+           command_line_over(asked, o, err) && (!plan->init || take_sizes(plan, err));
+}
+
+/* A resumed training needs the teacher that it began with. */
+static bool load_teacher(Plan *plan, Error *err) {
+    const char *path = plan->arguments->teacher;
+    uint64_t before = plan->teacher_digest;
+    if (path && !load_model(&plan->teacher, path, err)) return false;
+    plan->teacher_digest = plan->teacher ? tril_model_digest(plan->teacher) : 0;
+    plan->options.teacher = plan->teacher;
+    if (!plan->state || plan->teacher_digest == before) return true;
+    if (plan->teacher)
+        return fail(err, "%s: is not the teacher of the training that is to go on", path);
+    return fail(err,
+                "this training has a --teacher, which must be named again: the model with "
+                "the digest %016" PRIx64,
+                before);
+}
+
+bool plan_open(Plan **made, const Arguments *arguments, Error *err) {
+    Plan *plan;
+    *made = NULL;
+    if (!memory_alloc(&plan, 1, sizeof *plan, "the plan", err)) return false;
+    plan->arguments = arguments;
+    bool ok = name_state(plan, err) &&
+              (!(arguments->resume || arguments->continues) || load_state(plan, err)) &&
+              (plan->state || begin_anew(plan, err)) && load_teacher(plan, err) &&
+              name_files(plan, err);
+    if (ok)
+        *made = plan;
+    else
+        plan_close(plan);
+    return ok;
+}
+
+void plan_close(Plan *plan) {
+    if (!plan) return;
+    tril_text_free(plan->input.text);
+    tril_tokenizer_free(plan->input.tokenizer);
+    tril_model_free(plan->teacher);
+    tril_model_free(plan->init);
+    tril_state_free(plan->state);
+    memory_free(plan);
+}
+
+/* ---- the text ---- */
+
+/* Gives the model of --init all characters of the text. */
+static bool extend_model(Plan *plan, const char *text, size_t length, Error *err) {
+    TrilError error;
+    TrilModel *extended;
+    if (tril_model_extend(&extended, plan->init, text, length, plan->options.seed, &error) !=
+        TRIL_OK)
+        return message_take(err, &error, plan->arguments->input);
+    plan->added = tril_tokenizer_size(tril_model_tokenizer(extended)) -
+                  tril_tokenizer_size(tril_model_tokenizer(plan->init));
+    tril_model_free(plan->init);
+    plan->init = extended;
+    return true;
+}
+
+static bool make_input(Plan *plan, const char *text, size_t length, Error *err) {
+    TrilError error;
+    const char *path = plan->arguments->input;
+    const TrilOptions *o = &plan->options;
+    Input *input = &plan->input;
+    const TrilTokenizer *known = NULL;
+    if (plan->state && tril_digest(text, length) != tril_state_text(plan->state))
+        return fail(err, "%s: is not the text of the training that --resume is to go on with",
+                    path);
+    if (plan->init && length > 0 && !extend_model(plan, text, length, err)) return false;
+    if (plan->state) known = tril_state_tokenizer(plan->state);
+    if (plan->init) known = tril_model_tokenizer(plan->init);
+    TrilTokenizer **made = &input->tokenizer;
+    TrilStatus status = known      ? tril_tokenizer_copy(made, known, &error)
+                        : o->bytes ? tril_tokenizer_of_bytes(made, &error)
+                                   : tril_tokenizer_make(made, text, length, &error);
+    if (status == TRIL_OK)
+        status = tril_text_make(&input->text, *made, text, length, o->held_out, &error);
+    if (status != TRIL_OK) return message_take(err, &error, path);
+    TrilExtent extent = tril_text_extent(input->text);
+    input->length = extent.characters;
+    input->train = extent.trained_on;
+    input->distinct = extent.distinct;
+    input->digest = extent.digest;
+    input->vocabulary = tril_tokenizer_size(input->tokenizer);
+    return true;
+}
+
+static bool check_input(const Plan *plan, Error *err) {
+    const Input *input = &plan->input;
+    const Arguments *asked = plan->arguments;
+    int context = isnan(plan->options.context) ? 1 : (int)plan->options.context;
+    if (input->train <= (size_t)context)
+        return fail(
+            err,
+            "%s: too short: of its %zu characters %zu train and %zu validate, but a context "
+            "of %d needs at least %d and 2; take a longer text or a smaller --context",
+            asked->input, input->length, input->train, input->length - input->train, context,
+            context + 1);
+    return !plan->teacher ||
+           tril_tokenizer_same(tril_model_tokenizer(plan->teacher), input->tokenizer) ||
+           fail(err, "%s: knows other characters than the text has, and cannot teach them",
+                asked->teacher);
+}
+
+bool plan_read_text(Plan *plan, Error *err) {
+    char *text;
+    size_t length;
+    if (!file_read(plan->arguments->input, &text, &length, err)) return false;
+    bool ok = make_input(plan, text, length, err) && check_input(plan, err);
+    memory_free(text);
+    return ok;
+}
+
+/* ---- the decisions ---- */
+
+/* Returns the share of a rung's seconds that its evaluations take, as the budget arranges them: the
+ * last and what follows it, and before it at most nine, which take at most about a twentieth. */
+static double share_of_evaluations(const Plan *plan, double speed, double seconds) {
+    const double earlier = 9, rare = 20, least = 0.1; /* the least share for steps */
+    double one = plan_evaluation(plan) * plan_step_characters(plan) / speed;
+    double closing = plan_closing(plan, !plan_is_bf16(plan)) * one;
+    double left = fmax(least * seconds, seconds - closing);
+    double between = fmax(seconds / (earlier + 1), rare * one);
+    left -= fmin(earlier, floor(left / (between + one))) * one;
+    return 1 - left / seconds;
+}
+
+/* Ends a search that the user has interrupted. */
+static int is_interrupted(void *user) {
+    (void)user;
+    return interrupted();
+}
+
+/* Chooses sizes for the time limit, and expects a number of steps. The speed is measured also where
+ * all sizes are given, for windows depend on the epochs. */
+static bool decide_by_time(Plan *plan, Decisions *d, Error *err) {
+    TrilError error;
+    TrilOptions *o = &plan->options;
+    double characters = (double)plan->input.train, most_steps = 1e9;
+    double seconds = o->time / (plan->ladder ? plan->rung_count : 1);
+    bool shows = !plan->arguments->quiet;
+    if (isnan(o->epochs)) o->epochs = tril_epochs_that_help(characters, plan->init != NULL);
+    if (shows) show_activity("measuring the speed of this machine");
+    TrilStatus status =
+        tril_options_choose(o, plan->input.text, seconds, is_interrupted, NULL, &d->choice, &error);
+    if (shows) show_activity(NULL);
+    if (status != TRIL_OK) return message_take(err, &error, NULL);
+    d->evaluating = share_of_evaluations(plan, d->choice.speed, seconds);
+    double read = d->choice.speed * seconds * (1 - d->evaluating);
+    if (o->epochs > 0) read = fmin(read, o->epochs * characters);
+    d->epochs_seen = read / characters;
+    o->steps = floor(fmin(most_steps, fmax(1, read / plan_step_characters(plan))));
+    return !interrupted() || fail(err, "interrupted before training began");
+}
+
+/* Like the library, but with the teacher's name. An unset context will be no longer than its. */
+static bool check_teacher(const Plan *plan, Error *err) {
+    double context = plan->options.context;
+    if (!plan->teacher || !(tril_model_sizes(plan->teacher).context < context)) return true;
+    return fail(err,
+                "%s: its context of %g characters is shorter than the %g of the model to train",
+                plan->arguments->teacher, tril_model_sizes(plan->teacher).context, context);
+}
+
+/* Decides for the last rung, which is the largest or the chosen one. */
+static bool decide(Plan *plan, Decisions *d, Error *err) {
+    TrilError error;
+    TrilOptions *o = &plan->options;
+    const char *chosen = o->rung;
+    double epochs;
+    o->rung = plan->rungs[plan->rung_count - 1].name;
+    if (plan_has_time(plan) && !decide_by_time(plan, d, err)) return false;
+    if (tril_options_decide(o, plan->input.text, plan->init != NULL, &epochs, &error) != TRIL_OK)
+        return message_take(err, &error, NULL);
+    if (!plan_has_time(plan)) d->epochs_seen = epochs;
+    o->rung = chosen;
+    return true;
+}
+
+/* Sets the number by which a new training knows its files. It follows from the text, the options,
+ * the name of --out, and the models that it begins from and learns from. */
+static void number_training(Plan *plan) {
+    const char *out = plan->arguments->out, *slash = strrchr(out, '/'),
+               *name = slash ? slash + 1 : out;
+    const uint64_t models[] = {plan->input.digest, plan->init ? tril_model_digest(plan->init) : 0,
+                               plan->teacher_digest};
+    Digest digest = digest_start();
+    for (int i = 0; tril_option(i); i++) {
+        char text[TRIL_OPTION_SIZE];
+        tril_options_get(&plan->options, i, text);
+        if (tril_option(i)->lasting != TRIL_FRESH) digest_add(&digest, text, strlen(text) + 1);
+    }
+    digest_add(&digest, &plan->ladder, sizeof plan->ladder);
+    digest_add(&digest, name, strlen(name) + 1);
+    digest_add(&digest, models, sizeof models);
+    plan->training = digest_value(&digest);
+    if (plan->training == 0) plan->training = 1;
+}
+
+bool plan_decide(Plan *plan, Error *err) {
+    const Arguments *asked = plan->arguments;
+    TrilOptions *o = &plan->options;
+    Decisions decisions = {.choice.speed = 0};
+    if (!check_teacher(plan, err)) return false;
+    o->precision = tril_precision(o->precision);
+    if (!plan->state && !decide(plan, &decisions, err)) return false;
+    o->threads = tril_threads(o->threads);
+    if (plan->training == 0) number_training(plan);
+    if (asked->quiet) return true;
+    if (asked->options.threads > o->threads)
+        show_line("-j %g: this program may use only %g processors", asked->options.threads,
+                  o->threads);
+    if (!plan->state) show_decisions(plan, &decisions);
+    return true;
+}

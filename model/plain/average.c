@@ -8,35 +8,31 @@
 #include "model/plain/layers.h"
 #include "model/plain/rungs.h"
 
-double *plain_average(Plain *p, const int32_t *ids, const int32_t *targets, int T) {
-    int C = p->model->config.C, V = p->model->config.V;
+Array plain_average(Plain *p, const int32_t *ids, const int32_t *targets, int T) {
     Weights wte = plain_weights(p, "token_embedding_table");    /* (V, C) */
     Weights wpe = plain_weights(p, "position_embedding_table"); /* (T, C) */
     Weights proj = plain_weights(p, "mean.proj");               /* (C, C) and bias (C) */
     Weights lm_head = plain_weights(p, "lm_head");              /* (V, C) and bias (V) */
 
     /* forward */
-    double *tok = plain_embedding(p, ids, wte, T);         /* (T, C) */
-    double *pos = plain_positions(p, wpe, T);              /* (T, C) */
-    double *x = plain_add(p, tok, pos, T * C);             /* (T, C) */
-    double *att = plain_mean_of_past(p, T);                /* (1, T, T) */
-    double *out = plain_weighted_mean(p, att, x, T, C, 1); /* (T, C) */
-    double *branch = plain_linear(p, out, proj, T);        /* (T, C) */
-    double *y = plain_add(p, x, branch, T * C);            /* (T, C) */
-    double *logits = plain_linear(p, y, lm_head, T);       /* (T, V) */
+    Array tok = plain_embedding(p, ids, wte, T); /* (T, C) */
+    Array pos = plain_positions(p, wpe, T);      /* (T, C) */
+    Array x = plain_add(p, tok, pos);            /* (T, C) */
+    Array att = plain_mean_of_past(p, T);        /* (1, T, T) */
+    Array out = plain_weighted_mean(p, att, x);  /* (T, C) */
+    Array branch = plain_linear(p, out, proj);   /* (T, C) */
+    Array y = plain_add(p, x, branch);           /* (T, C) */
+    Array logits = plain_linear(p, y, lm_head);  /* (T, V) */
     if (!targets) return logits;
 
     /* backward: the same lines, from the last to the first */
-    double *dlogits = plain_zeros(p, T, V), *dy = plain_zeros(p, T, C);
-    double *dbranch = plain_zeros(p, T, C), *dout = plain_zeros(p, T, C);
-    double *dx = plain_zeros(p, T, C), *dpos = plain_zeros(p, T, C), *dtok = plain_zeros(p, T, C);
-    plain_cross_entropy_backward(dlogits, logits, targets, T, V);
-    plain_linear_backward(dy, dlogits, y, lm_head, T);
-    plain_add_backward(dx, dbranch, dy, T * C);
-    plain_linear_backward(dout, dbranch, out, proj, T);
-    plain_weighted_mean_backward(NULL, dx, dout, att, x, T, C, 1);
-    plain_add_backward(dtok, dpos, dx, T * C);
-    plain_positions_backward(dpos, wpe, T);
-    plain_embedding_backward(dtok, ids, wte, T);
+    plain_cross_entropy_backward(logits, targets);
+    plain_linear_backward(logits, y, lm_head);
+    plain_add_backward(y, x, branch);
+    plain_linear_backward(branch, out, proj);
+    plain_weighted_mean_backward(out, att, x);
+    plain_add_backward(x, tok, pos);
+    plain_positions_backward(pos, wpe);
+    plain_embedding_backward(tok, ids, wte);
     return logits;
 }

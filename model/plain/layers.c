@@ -7,99 +7,99 @@
 
 /* ---- embedding ---- */
 
-double *plain_embedding(Plain *p, const int32_t *ids, Weights table, int T) {
+Array plain_embedding(Plain *p, const int32_t *ids, Weights table, int T) {
     int C = table.columns;
-    double *y = plain_zeros(p, T, C);
+    Array y = plain_zeros(p, T, C);
     for (int t = 0; t < T; t++)
-        for (int c = 0; c < C; c++) y[t * C + c] = table.w[ids[t] * C + c];
+        for (int c = 0; c < C; c++) y.x[t * C + c] = table.w[ids[t] * C + c];
     return y;
 }
 
-void plain_embedding_backward(const double *dy, const int32_t *ids, Weights table, int T) {
+void plain_embedding_backward(Array y, const int32_t *ids, Weights table) {
     int C = table.columns;
-    for (int t = 0; t < T; t++)
-        for (int c = 0; c < C; c++) table.dw[ids[t] * C + c] += dy[t * C + c];
+    for (int t = 0; t < y.rows; t++)
+        for (int c = 0; c < C; c++) table.dw[ids[t] * C + c] += y.dx[t * C + c];
 }
 
-double *plain_positions(Plain *p, Weights table, int T) {
-    int C = table.columns;
-    double *y = plain_zeros(p, T, C);
-    for (int i = 0; i < T * C; i++) y[i] = table.w[i];
+Array plain_positions(Plain *p, Weights table, int T) {
+    Array y = plain_zeros(p, T, table.columns);
+    for (int i = 0; i < T * y.columns; i++) y.x[i] = table.w[i];
     return y;
 }
 
-void plain_positions_backward(const double *dy, Weights table, int T) {
-    int C = table.columns;
-    for (int i = 0; i < T * C; i++) table.dw[i] += dy[i];
+void plain_positions_backward(Array y, Weights table) {
+    for (int i = 0; i < y.rows * y.columns; i++) table.dw[i] += y.dx[i];
 }
 
 /* ---- linear ---- */
 
-double *plain_linear(Plain *p, const double *x, Weights layer, int N) {
+Array plain_linear(Plain *p, Array x, Weights layer) {
     int OC = layer.rows, C = layer.columns;
-    double *y = plain_zeros(p, N, OC);
-    for (int n = 0; n < N; n++)
+    Array y = plain_zeros(p, x.rows, OC);
+    for (int t = 0; t < x.rows; t++)
         for (int o = 0; o < OC; o++) {
             double sum = layer.b ? layer.b[o] : 0;
-            for (int c = 0; c < C; c++) sum += x[n * C + c] * layer.w[o * C + c];
-            y[n * OC + o] = sum;
+            for (int c = 0; c < C; c++) sum += x.x[t * C + c] * layer.w[o * C + c];
+            y.x[t * OC + o] = sum;
         }
     return y;
 }
 
-void plain_linear_backward(double *dx, const double *dy, const double *x, Weights layer, int N) {
+void plain_linear_backward(Array y, Array x, Weights layer) {
     int OC = layer.rows, C = layer.columns;
-    for (int n = 0; n < N; n++)
+    for (int t = 0; t < y.rows; t++)
         for (int o = 0; o < OC; o++) {
-            double d = dy[n * OC + o];
+            double d = y.dx[t * OC + o];
             if (layer.db) layer.db[o] += d;
             for (int c = 0; c < C; c++) {
-                dx[n * C + c] += d * layer.w[o * C + c];
-                layer.dw[o * C + c] += d * x[n * C + c];
+                x.dx[t * C + c] += d * layer.w[o * C + c];
+                layer.dw[o * C + c] += d * x.x[t * C + c];
             }
         }
 }
 
 /* ---- residual ---- */
 
-double *plain_add(Plain *p, const double *a, const double *b, int n) {
-    double *y = plain_zeros(p, 1, n);
-    for (int i = 0; i < n; i++) y[i] = a[i] + b[i];
+Array plain_add(Plain *p, Array a, Array b) {
+    Array y = plain_zeros(p, a.rows, a.columns);
+    for (int i = 0; i < y.rows * y.columns; i++) y.x[i] = a.x[i] + b.x[i];
     return y;
 }
 
-void plain_add_backward(double *da, double *db, const double *dy, int n) {
-    for (int i = 0; i < n; i++) {
-        da[i] += dy[i];
-        db[i] += dy[i];
+void plain_add_backward(Array y, Array a, Array b) {
+    for (int i = 0; i < y.rows * y.columns; i++) {
+        a.dx[i] += y.dx[i];
+        b.dx[i] += y.dx[i];
     }
 }
 
 /* ---- columns ---- */
 
-double *plain_columns(Plain *p, const double *x, int first, int C, int T, int width) {
-    double *y = plain_zeros(p, T, C);
-    for (int t = 0; t < T; t++)
-        for (int c = 0; c < C; c++) y[t * C + c] = x[t * width + first + c];
+Array plain_columns(Plain *p, Array x, int first, int C) {
+    Array y = plain_zeros(p, x.rows, C);
+    for (int t = 0; t < x.rows; t++)
+        for (int c = 0; c < C; c++) y.x[t * C + c] = x.x[t * x.columns + first + c];
     return y;
 }
 
-void plain_columns_backward(double *dx, const double *dy, int first, int C, int T, int width) {
-    for (int t = 0; t < T; t++)
-        for (int c = 0; c < C; c++) dx[t * width + first + c] += dy[t * C + c];
+void plain_columns_backward(Array y, Array x, int first) {
+    int C = y.columns;
+    for (int t = 0; t < x.rows; t++)
+        for (int c = 0; c < C; c++) x.dx[t * x.columns + first + c] += y.dx[t * C + c];
 }
 
 /* ---- attention ---- */
 
-double *plain_attention(Plain *p, const double *q, const double *k, int T, int C, int NH) {
-    int hs = C / NH;
-    double *att = plain_zeros(p, NH * T, T);
+Array plain_attention(Plain *p, Array q, Array k, int NH) {
+    int T = q.rows, C = q.columns, hs = C / NH;
+    Array att = plain_zeros(p, NH * T, T);
     for (int h = 0; h < NH; h++)
         for (int t = 0; t < T; t++) {
-            double *row = att + (h * T + t) * T, sum = 0;
+            double *row = att.x + (h * T + t) * T, sum = 0;
             for (int s = 0; s <= t; s++) {
                 double score = 0;
-                for (int c = h * hs; c < (h + 1) * hs; c++) score += q[t * C + c] * k[s * C + c];
+                for (int c = h * hs; c < (h + 1) * hs; c++)
+                    score += q.x[t * C + c] * k.x[s * C + c];
                 row[s] = exp(score / sqrt(hs));
                 sum += row[s];
             }
@@ -108,185 +108,181 @@ double *plain_attention(Plain *p, const double *q, const double *k, int T, int C
     return att;
 }
 
-void plain_attention_backward(double *dq, double *dk, const double *datt, const double *att,
-                              const double *q, const double *k, int T, int C, int NH) {
-    int hs = C / NH;
+void plain_attention_backward(Array att, Array q, Array k) {
+    int T = q.rows, C = q.columns, NH = att.rows / T, hs = C / NH;
     for (int h = 0; h < NH; h++)
         for (int t = 0; t < T; t++) {
-            const double *row = att + (h * T + t) * T, *drow = datt + (h * T + t) * T;
+            const double *row = att.x + (h * T + t) * T, *drow = att.dx + (h * T + t) * T;
             double mean = 0;
             for (int s = 0; s <= t; s++) mean += row[s] * drow[s];
             for (int s = 0; s <= t; s++) {
                 double dscore = row[s] * (drow[s] - mean) / sqrt(hs);
                 for (int c = h * hs; c < (h + 1) * hs; c++) {
-                    dq[t * C + c] += dscore * k[s * C + c];
-                    dk[s * C + c] += dscore * q[t * C + c];
+                    q.dx[t * C + c] += dscore * k.x[s * C + c];
+                    k.dx[s * C + c] += dscore * q.x[t * C + c];
                 }
             }
         }
 }
 
-double *plain_weighted_mean(Plain *p, const double *att, const double *v, int T, int C, int NH) {
-    int hs = C / NH;
-    double *y = plain_zeros(p, T, C);
+Array plain_weighted_mean(Plain *p, Array att, Array v) {
+    int T = v.rows, C = v.columns, NH = att.rows / T, hs = C / NH;
+    Array y = plain_zeros(p, T, C);
     for (int h = 0; h < NH; h++)
         for (int t = 0; t < T; t++)
             for (int s = 0; s <= t; s++) {
-                double weight = att[(h * T + t) * T + s];
-                for (int c = h * hs; c < (h + 1) * hs; c++) y[t * C + c] += weight * v[s * C + c];
+                double weight = att.x[(h * T + t) * T + s];
+                for (int c = h * hs; c < (h + 1) * hs; c++)
+                    y.x[t * C + c] += weight * v.x[s * C + c];
             }
     return y;
 }
 
-void plain_weighted_mean_backward(double *datt, double *dv, const double *dy, const double *att,
-                                  const double *v, int T, int C, int NH) {
-    int hs = C / NH;
+void plain_weighted_mean_backward(Array y, Array att, Array v) {
+    int T = v.rows, C = v.columns, NH = att.rows / T, hs = C / NH;
     for (int h = 0; h < NH; h++)
         for (int t = 0; t < T; t++)
             for (int s = 0; s <= t; s++) {
-                double weight = att[(h * T + t) * T + s], dweight = 0;
+                int at = (h * T + t) * T + s;
                 for (int c = h * hs; c < (h + 1) * hs; c++) {
-                    dv[s * C + c] += weight * dy[t * C + c];
-                    dweight += v[s * C + c] * dy[t * C + c];
+                    v.dx[s * C + c] += att.x[at] * y.dx[t * C + c];
+                    att.dx[at] += v.x[s * C + c] * y.dx[t * C + c];
                 }
-                if (datt) datt[(h * T + t) * T + s] += dweight;
             }
 }
 
 /* ---- shared heads ---- */
 
-double *plain_shared(Plain *p, const double *x, int T, int hs, int NH, int NKV) {
-    double *y = plain_zeros(p, T, NH * hs);
-    for (int t = 0; t < T; t++)
+Array plain_shared(Plain *p, Array x, int NH, int NKV) {
+    int hs = x.columns / NKV;
+    Array y = plain_zeros(p, x.rows, NH * hs);
+    for (int t = 0; t < x.rows; t++)
         for (int h = 0; h < NH; h++) {
-            const double *from = x + (t * NKV + h / (NH / NKV)) * hs;
-            for (int c = 0; c < hs; c++) y[(t * NH + h) * hs + c] = from[c];
+            const double *from = x.x + (t * NKV + h / (NH / NKV)) * hs;
+            for (int c = 0; c < hs; c++) y.x[(t * NH + h) * hs + c] = from[c];
         }
     return y;
 }
 
-void plain_shared_backward(double *dx, const double *dy, int T, int hs, int NH, int NKV) {
-    for (int t = 0; t < T; t++)
+void plain_shared_backward(Array y, Array x, int NH, int NKV) {
+    int hs = x.columns / NKV;
+    for (int t = 0; t < x.rows; t++)
         for (int h = 0; h < NH; h++) {
-            double *from = dx + (t * NKV + h / (NH / NKV)) * hs;
-            for (int c = 0; c < hs; c++) from[c] += dy[(t * NH + h) * hs + c];
+            double *dfrom = x.dx + (t * NKV + h / (NH / NKV)) * hs;
+            for (int c = 0; c < hs; c++) dfrom[c] += y.dx[(t * NH + h) * hs + c];
         }
 }
 
 /* ---- mean of the past ---- */
 
-double *plain_mean_of_past(Plain *p, int T) {
-    double *att = plain_zeros(p, T, T);
+Array plain_mean_of_past(Plain *p, int T) {
+    Array att = plain_zeros(p, T, T);
     for (int t = 0; t < T; t++)
-        for (int s = 0; s <= t; s++) att[t * T + s] = 1.0 / (t + 1);
+        for (int s = 0; s <= t; s++) att.x[t * T + s] = 1.0 / (t + 1);
     return att;
 }
 
 /* ---- causal convolution ---- */
 
-double *plain_convolution(Plain *p, const double *x, Weights taps, int T) {
-    int C = taps.columns;
-    double *y = plain_zeros(p, T, C);
+Array plain_convolution(Plain *p, Array x, Weights taps) {
+    int T = x.rows, C = x.columns;
+    Array y = plain_zeros(p, T, C);
     for (int t = 0; t < T; t++)
         for (int c = 0; c < C; c++) {
-            y[t * C + c] = x[t * C + c];
+            y.x[t * C + c] = x.x[t * C + c];
             for (int k = 0; k < taps.rows && k <= t; k++)
-                y[t * C + c] += taps.w[k * C + c] * x[(t - k) * C + c];
+                y.x[t * C + c] += taps.w[k * C + c] * x.x[(t - k) * C + c];
         }
     return y;
 }
 
-void plain_convolution_backward(double *dx, const double *dy, const double *x, Weights taps,
-                                int T) {
-    int C = taps.columns;
+void plain_convolution_backward(Array y, Array x, Weights taps) {
+    int T = x.rows, C = x.columns;
     for (int t = 0; t < T; t++)
         for (int c = 0; c < C; c++) {
-            dx[t * C + c] += dy[t * C + c];
+            x.dx[t * C + c] += y.dx[t * C + c];
             for (int k = 0; k < taps.rows && k <= t; k++) {
-                dx[(t - k) * C + c] += taps.w[k * C + c] * dy[t * C + c];
-                taps.dw[k * C + c] += dy[t * C + c] * x[(t - k) * C + c];
+                x.dx[(t - k) * C + c] += taps.w[k * C + c] * y.dx[t * C + c];
+                taps.dw[k * C + c] += y.dx[t * C + c] * x.x[(t - k) * C + c];
             }
         }
 }
 
-/* ---- layer normalisation ---- */
+/* ---- layer normalisation, and root-mean-square normalisation: the same without the mean ---- */
 
-/* The mean of a row x[C]. */
 static double row_mean(const double *x, int C) {
     double mean = 0;
     for (int c = 0; c < C; c++) mean += x[c] / C;
     return mean;
 }
 
-/* 1 / the deviation of a row from `mean`. */
+/* Returns 1 / the deviation of a row x[C] from `mean`. */
 static double row_rstd(const double *x, double mean, double epsilon, int C) {
     double variance = 0;
     for (int c = 0; c < C; c++) variance += (x[c] - mean) * (x[c] - mean) / C;
     return 1 / sqrt(variance + epsilon);
 }
 
-double *plain_layernorm(Plain *p, const double *x, Weights norm, int N) {
+Array plain_layernorm(Plain *p, Array x, Weights norm) {
     int C = norm.rows;
-    double *y = plain_zeros(p, N, C);
-    for (int n = 0; n < N; n++) {
-        double mean = row_mean(x + n * C, C), rstd = row_rstd(x + n * C, mean, 1e-5, C);
+    Array y = plain_zeros(p, x.rows, C);
+    for (int t = 0; t < x.rows; t++) {
+        double mean = row_mean(x.x + t * C, C), rstd = row_rstd(x.x + t * C, mean, 1e-5, C);
         for (int c = 0; c < C; c++)
-            y[n * C + c] = (x[n * C + c] - mean) * rstd * norm.w[c] + norm.b[c];
+            y.x[t * C + c] = (x.x[t * C + c] - mean) * rstd * norm.w[c] + norm.b[c];
     }
     return y;
 }
 
-void plain_layernorm_backward(double *dx, const double *dy, const double *x, Weights norm, int N) {
+void plain_layernorm_backward(Array y, Array x, Weights norm) {
     int C = norm.rows;
-    for (int n = 0; n < N; n++) {
-        double mean = row_mean(x + n * C, C), rstd = row_rstd(x + n * C, mean, 1e-5, C);
+    for (int t = 0; t < x.rows; t++) {
+        double mean = row_mean(x.x + t * C, C), rstd = row_rstd(x.x + t * C, mean, 1e-5, C);
         double dz_mean = 0, dz_z_mean = 0;
         for (int c = 0; c < C; c++) {
-            double z = (x[n * C + c] - mean) * rstd, d = dy[n * C + c];
+            double z = (x.x[t * C + c] - mean) * rstd, d = y.dx[t * C + c];
             norm.dw[c] += d * z;
             norm.db[c] += d;
             dz_mean += d * norm.w[c] / C;
             dz_z_mean += d * norm.w[c] * z / C;
         }
         for (int c = 0; c < C; c++) {
-            double z = (x[n * C + c] - mean) * rstd, dz = dy[n * C + c] * norm.w[c];
-            dx[n * C + c] += rstd * (dz - dz_mean - z * dz_z_mean);
+            double z = (x.x[t * C + c] - mean) * rstd, dz = y.dx[t * C + c] * norm.w[c];
+            x.dx[t * C + c] += rstd * (dz - dz_mean - z * dz_z_mean);
         }
     }
 }
 
-/* ---- root-mean-square normalisation: the same without the mean ---- */
-
-double *plain_rmsnorm(Plain *p, const double *x, Weights norm, int N) {
-    int C = norm.rows;
-    double *y = plain_zeros(p, N, C);
-    for (int n = 0; n < N; n++) {
-        double rstd = row_rstd(x + n * C, 0, 1e-6, C);
-        for (int c = 0; c < C; c++) y[n * C + c] = x[n * C + c] * rstd * norm.w[c];
+Array plain_rmsnorm(Plain *p, Array x, Weights norm) {
+    int C = norm.rows, rows = x.rows * x.columns / C;
+    Array y = plain_zeros(p, x.rows, x.columns);
+    for (int n = 0; n < rows; n++) {
+        double rstd = row_rstd(x.x + n * C, 0, 1e-6, C);
+        for (int c = 0; c < C; c++) y.x[n * C + c] = x.x[n * C + c] * rstd * norm.w[c];
     }
     return y;
 }
 
-void plain_rmsnorm_backward(double *dx, const double *dy, const double *x, Weights norm, int N) {
-    int C = norm.rows;
-    for (int n = 0; n < N; n++) {
-        double rstd = row_rstd(x + n * C, 0, 1e-6, C), dz_z_mean = 0;
+void plain_rmsnorm_backward(Array y, Array x, Weights norm) {
+    int C = norm.rows, rows = x.rows * x.columns / C;
+    for (int n = 0; n < rows; n++) {
+        double rstd = row_rstd(x.x + n * C, 0, 1e-6, C), dz_z_mean = 0;
         for (int c = 0; c < C; c++) {
-            double z = x[n * C + c] * rstd, d = dy[n * C + c];
+            double z = x.x[n * C + c] * rstd, d = y.dx[n * C + c];
             norm.dw[c] += d * z;
             dz_z_mean += d * norm.w[c] * z / C;
         }
         for (int c = 0; c < C; c++) {
-            double z = x[n * C + c] * rstd, dz = dy[n * C + c] * norm.w[c];
-            dx[n * C + c] += rstd * (dz - z * dz_z_mean);
+            double z = x.x[n * C + c] * rstd, dz = y.dx[n * C + c] * norm.w[c];
+            x.dx[n * C + c] += rstd * (dz - z * dz_z_mean);
         }
     }
 }
 
 /* ---- rotary positions ---- */
 
-/* y += x, rotated; direction is 1, or -1 to rotate back. */
-static void add_turned(double *y, const double *x, int direction, int T, int C, int NH) {
+/* y += x, rotated, for x (T, C) of NH heads; direction is 1, or -1 to rotate back. */
+static void add_rotated(double *y, const double *x, int direction, int T, int C, int NH) {
     int hs = C / NH;
     for (int t = 0; t < T; t++)
         for (int h = 0; h < NH; h++)
@@ -298,32 +294,35 @@ static void add_turned(double *y, const double *x, int direction, int T, int C, 
             }
 }
 
-double *plain_rotary(Plain *p, const double *x, int T, int C, int NH) {
-    double *y = plain_zeros(p, T, C);
-    add_turned(y, x, 1, T, C, NH);
+Array plain_rotary(Plain *p, Array x, int NH) {
+    Array y = plain_zeros(p, x.rows, x.columns);
+    add_rotated(y.x, x.x, 1, x.rows, x.columns, NH);
     return y;
 }
 
-void plain_rotary_backward(double *dx, const double *dy, int T, int C, int NH) {
-    add_turned(dx, dy, -1, T, C, NH);
+void plain_rotary_backward(Array y, Array x, int NH) {
+    add_rotated(x.dx, y.dx, -1, x.rows, x.columns, NH);
 }
 
 /* ---- GELU ---- */
 
 static const double root = 0.79788456080286535588; /* sqrt(2/pi) */
 
-double *plain_gelu(Plain *p, const double *x, int n) {
-    double *y = plain_zeros(p, 1, n);
-    for (int i = 0; i < n; i++)
-        y[i] = x[i] * (1 + tanh(root * (x[i] + 0.044715 * x[i] * x[i] * x[i]))) / 2;
+Array plain_gelu(Plain *p, Array x) {
+    Array y = plain_zeros(p, x.rows, x.columns);
+    for (int i = 0; i < x.rows * x.columns; i++) {
+        double cube = x.x[i] * x.x[i] * x.x[i];
+        y.x[i] = x.x[i] * (1 + tanh(root * (x.x[i] + 0.044715 * cube))) / 2;
+    }
     return y;
 }
 
-void plain_gelu_backward(double *dx, const double *dy, const double *x, int n) {
-    for (int i = 0; i < n; i++) {
-        double tanh_u = tanh(root * (x[i] + 0.044715 * x[i] * x[i] * x[i]));
-        double du = root * (1 + 3 * 0.044715 * x[i] * x[i]);
-        dx[i] += dy[i] * (1 + tanh_u + x[i] * (1 - tanh_u * tanh_u) * du) / 2;
+void plain_gelu_backward(Array y, Array x) {
+    for (int i = 0; i < x.rows * x.columns; i++) {
+        double square = x.x[i] * x.x[i];
+        double tanh_u = tanh(root * (x.x[i] + 0.044715 * square * x.x[i]));
+        double du = root * (1 + 3 * 0.044715 * square);
+        x.dx[i] += y.dx[i] * (1 + tanh_u + x.x[i] * (1 - tanh_u * tanh_u) * du) / 2;
     }
 }
 
@@ -333,44 +332,44 @@ static double sigmoid(double x) {
     return 1 / (1 + exp(-x));
 }
 
-double *plain_swiglu(Plain *p, const double *gate, const double *up, int n) {
-    double *y = plain_zeros(p, 1, n);
-    for (int i = 0; i < n; i++) y[i] = gate[i] * sigmoid(gate[i]) * up[i];
+Array plain_swiglu(Plain *p, Array gate, Array up) {
+    Array y = plain_zeros(p, gate.rows, gate.columns);
+    for (int i = 0; i < y.rows * y.columns; i++) y.x[i] = gate.x[i] * sigmoid(gate.x[i]) * up.x[i];
     return y;
 }
 
-void plain_swiglu_backward(double *dgate, double *dup, const double *dy, const double *gate,
-                           const double *up, int n) {
-    for (int i = 0; i < n; i++) {
-        double s = sigmoid(gate[i]);
-        dgate[i] += dy[i] * up[i] * s * (1 + gate[i] * (1 - s));
-        dup[i] += dy[i] * gate[i] * s;
+void plain_swiglu_backward(Array y, Array gate, Array up) {
+    for (int i = 0; i < y.rows * y.columns; i++) {
+        double s = sigmoid(gate.x[i]);
+        gate.dx[i] += y.dx[i] * up.x[i] * s * (1 + gate.x[i] * (1 - s));
+        up.dx[i] += y.dx[i] * gate.x[i] * s;
     }
 }
 
 /* ---- cross-entropy ---- */
 
-/* The denominator of the softmax of logits[V]. */
+/* Returns the denominator of the softmax of logits[V]. */
 static double exponential_sum(const double *logits, int V) {
     double sum = 0;
     for (int v = 0; v < V; v++) sum += exp(logits[v]);
     return sum;
 }
 
-double plain_cross_entropy(const double *logits, const int32_t *targets, int T, int V) {
+double plain_cross_entropy(Array logits, const int32_t *targets) {
+    int T = logits.rows, V = logits.columns;
     double loss = 0;
     for (int t = 0; t < T; t++) /* -ln(e^logit / sum) */
-        loss += (log(exponential_sum(logits + t * V, V)) - logits[t * V + targets[t]]) / T;
+        loss += (log(exponential_sum(logits.x + t * V, V)) - logits.x[t * V + targets[t]]) / T;
     return loss;
 }
 
-void plain_cross_entropy_backward(double *dlogits, const double *logits, const int32_t *targets,
-                                  int T, int V) {
+void plain_cross_entropy_backward(Array logits, const int32_t *targets) {
+    int T = logits.rows, V = logits.columns;
     for (int t = 0; t < T; t++) {
-        double sum = exponential_sum(logits + t * V, V);
+        double sum = exponential_sum(logits.x + t * V, V);
         for (int v = 0; v < V; v++) {
-            double probability = exp(logits[t * V + v]) / sum;
-            dlogits[t * V + v] += (probability - (v == targets[t] ? 1 : 0)) / T;
+            double probability = exp(logits.x[t * V + v]) / sum;
+            logits.dx[t * V + v] += (probability - (v == targets[t] ? 1 : 0)) / T;
         }
     }
 }

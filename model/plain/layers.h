@@ -3,10 +3,10 @@
  * T time, C channels, OC output channels, V vocabulary, NH heads, hs = C / NH channels of a head.
  * In an array (T, C), channel c of token t is number t * C + c.
  *
- * A forward pass returns a new array, y, which belongs to p (memory.h). A backward pass is given
- * dy, the gradient of y. It adds to the gradient of everything that the forward pass read: to dx,
- * and to dw and db of the weights. All gradients begin at 0. So an array that is read twice gets
- * the sum of two gradients, as the chain rule says. */
+ * A forward pass returns a new array, y, which belongs to p (memory.h). A backward pass reads y.dx,
+ * the gradient of y. It adds to the gradient of everything that the forward pass read: to x.dx, and
+ * to dw and db of the weights. All gradients begin at 0. So an array that is read twice gets the
+ * sum of two gradients, as the chain rule says. In the formulas x.dx is dx, and y.dx is dy. */
 #ifndef TRIL_MODEL_PLAIN_LAYERS_H
 #define TRIL_MODEL_PLAIN_LAYERS_H
 
@@ -14,27 +14,27 @@
 
 /* ---- embedding ----
  * y[t] = w[ids[t]], a row of a table w[V,C];  dw[ids[t]] += dy[t] */
-double *plain_embedding(Plain *p, const int32_t *ids, Weights table, int T);
-void plain_embedding_backward(const double *dy, const int32_t *ids, Weights table, int T);
+Array plain_embedding(Plain *p, const int32_t *ids, Weights table, int T);
+void plain_embedding_backward(Array y, const int32_t *ids, Weights table);
 
 /* The same for positions: y[t] = w[t];  dw[t] += dy[t] */
-double *plain_positions(Plain *p, Weights table, int T);
-void plain_positions_backward(const double *dy, Weights table, int T);
+Array plain_positions(Plain *p, Weights table, int T);
+void plain_positions_backward(Array y, Weights table);
 
 /* ---- linear ----
- * y[N,OC] = x[N,C] w[OC,C]^T + b[OC];  dx += dy w;  dw += dy^T x;  db += sum_n dy[n] */
-double *plain_linear(Plain *p, const double *x, Weights layer, int N);
-void plain_linear_backward(double *dx, const double *dy, const double *x, Weights layer, int N);
+ * y[T,OC] = x[T,C] w[OC,C]^T + b[OC];  dx += dy w;  dw += dy^T x;  db += sum_t dy[t] */
+Array plain_linear(Plain *p, Array x, Weights layer);
+void plain_linear_backward(Array y, Array x, Weights layer);
 
 /* ---- residual ----
- * y = a + b for n numbers;  da += dy, db += dy */
-double *plain_add(Plain *p, const double *a, const double *b, int n);
-void plain_add_backward(double *da, double *db, const double *dy, int n);
+ * y = a + b;  da += dy, db += dy */
+Array plain_add(Plain *p, Array a, Array b);
+void plain_add_backward(Array y, Array a, Array b);
 
 /* ---- columns ----
- * y[T,C]: the C columns from `first` on of x[T,width];  dx likewise */
-double *plain_columns(Plain *p, const double *x, int first, int C, int T, int width);
-void plain_columns_backward(double *dx, const double *dy, int first, int C, int T, int width);
+ * y[T,C]: the C columns from `first` on of x;  dx likewise */
+Array plain_columns(Plain *p, Array x, int first, int C);
+void plain_columns_backward(Array y, Array x, int first);
 
 /* ---- attention ---- (Vaswani et al., "Attention Is All You Need", 2017, eq. 1)
  * In two steps. First the weights, which say how much of token s token t takes. Head h reads the
@@ -43,70 +43,66 @@ void plain_columns_backward(double *dx, const double *dy, int first, int C, int 
  * for s <= t, and 0 for s > t, which is the mask: no token sees a later one.
  *     dscore[s] = att[s] (datt[s] - sum_r att[r] datt[r])
  *     dq[t] += dscore[s] k[s] / sqrt(hs), dk[s] += dscore[s] q[t] / sqrt(hs) */
-double *plain_attention(Plain *p, const double *q, const double *k, int T, int C, int NH);
-void plain_attention_backward(double *dq, double *dk, const double *datt, const double *att,
-                              const double *q, const double *k, int T, int C, int NH);
+Array plain_attention(Plain *p, Array q, Array k, int NH);
+void plain_attention_backward(Array att, Array q, Array k);
 
 /* Then the weighted mean of the values. att[h] weights the channels of head h:
  *     y[t] = sum_(s <= t) att[h,t,s] v[s];  dv[s] += att[h,t,s] dy[t], datt[h,t,s] += dy[t] . v[s]
- * datt may be NULL, if the weights att are constant. */
-double *plain_weighted_mean(Plain *p, const double *att, const double *v, int T, int C, int NH);
-void plain_weighted_mean_backward(double *datt, double *dv, const double *dy, const double *att,
-                                  const double *v, int T, int C, int NH);
+ */
+Array plain_weighted_mean(Plain *p, Array att, Array v);
+void plain_weighted_mean_backward(Array y, Array att, Array v);
 
 /* ---- shared heads ---- (Ainslie et al., "GQA", 2023)
  * From NKV heads of hs channels to NH, which NKV divides: head h of y[T,NH*hs] is head h / (NH /
  * NKV) of x[T,NKV*hs]. dx sums the gradients of all heads that it became. */
-double *plain_shared(Plain *p, const double *x, int T, int hs, int NH, int NKV);
-void plain_shared_backward(double *dx, const double *dy, int T, int hs, int NH, int NKV);
+Array plain_shared(Plain *p, Array x, int NH, int NKV);
+void plain_shared_backward(Array y, Array x, int NH, int NKV);
 
 /* ---- mean of the past ----
  * The weights of one head that takes the same share of each token it sees: att[t,s] = 1 / (t + 1)
- * for s <= t, and 0 for s > t. They are constant and have no gradient. */
-double *plain_mean_of_past(Plain *p, int T);
+ * for s <= t, and 0 for s > t. They are constant. */
+Array plain_mean_of_past(Plain *p, int T);
 
 /* ---- causal convolution ----
  * Each channel adds to itself its last tokens, each with the tap w[k] of its distance k; w[K,C]:
  *     y[t] = x[t] + sum_(k < K, k <= t) w[k] x[t-k]
  *     dx[t-k] += w[k] dy[t], dw[k] += dy[t] x[t-k], and dx[t] += dy[t] */
-double *plain_convolution(Plain *p, const double *x, Weights taps, int T);
-void plain_convolution_backward(double *dx, const double *dy, const double *x, Weights taps, int T);
+Array plain_convolution(Plain *p, Array x, Weights taps);
+void plain_convolution_backward(Array y, Array x, Weights taps);
 
 /* ---- layer normalisation ---- (Ba, Kiros, Hinton, 2016)
- * For each of N rows: z = (x - mean) rstd, with rstd = 1 / sqrt(variance + 1e-5), and y = z w + b.
+ * For each row: z = (x - mean) rstd, with rstd = 1 / sqrt(variance + 1e-5), and y = z w + b.
  *     dx += rstd (dz - mean(dz) - z mean(dz z)) with dz = dy w;  dw += dy z;  db += dy */
-double *plain_layernorm(Plain *p, const double *x, Weights norm, int N);
-void plain_layernorm_backward(double *dx, const double *dy, const double *x, Weights norm, int N);
+Array plain_layernorm(Plain *p, Array x, Weights norm);
+void plain_layernorm_backward(Array y, Array x, Weights norm);
 
 /* ---- root-mean-square normalisation ---- (Zhang and Sennrich, 2019)
- * For each of N rows: z = x rstd, with rstd = 1 / sqrt(mean(x^2) + 1e-6), and y = z w.
+ * For each row: z = x rstd, with rstd = 1 / sqrt(mean(x^2) + 1e-6), and y = z w.
  *     dx += rstd (dz - z mean(dz z)) with dz = dy w;  dw += dy z
- * A row may be the channels of one head; then N = T * NH. */
-double *plain_rmsnorm(Plain *p, const double *x, Weights norm, int N);
-void plain_rmsnorm_backward(double *dx, const double *dy, const double *x, Weights norm, int N);
+ * A row has as many channels as w: those of a token, or of one head. */
+Array plain_rmsnorm(Plain *p, Array x, Weights norm);
+void plain_rmsnorm_backward(Array y, Array x, Weights norm);
 
 /* ---- rotary positions ---- (Su et al., "RoFormer", 2021)
  * In each head, channels i and i + hs/2 are a pair, which is rotated by the angle
  * t / 10000^(2 i / hs):  (a, b) -> (a cos - b sin, b cos + a sin). The backward rotates back. */
-double *plain_rotary(Plain *p, const double *x, int T, int C, int NH);
-void plain_rotary_backward(double *dx, const double *dy, int T, int C, int NH);
+Array plain_rotary(Plain *p, Array x, int NH);
+void plain_rotary_backward(Array y, Array x, int NH);
 
 /* ---- GELU ---- (Hendrycks and Gimpel, 2016, the form with tanh, which is GPT-2's)
- * y = x (1 + tanh(u)) / 2, u = sqrt(2/pi) (x + 0.044715 x^3), for n numbers */
-double *plain_gelu(Plain *p, const double *x, int n);
-void plain_gelu_backward(double *dx, const double *dy, const double *x, int n);
+ * y = x (1 + tanh(u)) / 2, u = sqrt(2/pi) (x + 0.044715 x^3), for each number */
+Array plain_gelu(Plain *p, Array x);
+void plain_gelu_backward(Array y, Array x);
 
 /* ---- SwiGLU ---- (Shazeer, "GLU Variants Improve Transformer", 2020)
- * y = silu(gate) up, silu(x) = x sigmoid(x), sigmoid(x) = 1 / (1 + e^-x), for n numbers */
-double *plain_swiglu(Plain *p, const double *gate, const double *up, int n);
-void plain_swiglu_backward(double *dgate, double *dup, const double *dy, const double *gate,
-                           const double *up, int n);
+ * y = silu(gate) up, silu(x) = x sigmoid(x), sigmoid(x) = 1 / (1 + e^-x), for each number */
+Array plain_swiglu(Plain *p, Array gate, Array up);
+void plain_swiglu_backward(Array y, Array gate, Array up);
 
 /* ---- cross-entropy ----
  * The mean over t of -ln softmax(logits[t])[targets[t]], in nats.
  *     dlogits[t] += (softmax(logits[t]) - onehot(targets[t])) / T */
-double plain_cross_entropy(const double *logits, const int32_t *targets, int T, int V);
-void plain_cross_entropy_backward(double *dlogits, const double *logits, const int32_t *targets,
-                                  int T, int V);
+double plain_cross_entropy(Array logits, const int32_t *targets);
+void plain_cross_entropy_backward(Array logits, const int32_t *targets);
 
 #endif

@@ -1,3 +1,4 @@
+/* memory.c - finds weights by name, and makes arrays. */
 #include "model/plain/memory.h"
 
 #include <assert.h>
@@ -8,7 +9,7 @@
 
 /* ---- weights ---- */
 
-/* The tensor NAME.kind, or NULL. */
+/* Returns the tensor NAME.kind, or NULL. */
 static const Tensor *tensor(const Model *model, const char *name, const char *kind) {
     char whole[sizeof model->tensors->name];
     snprintf(whole, sizeof whole, "%s.%s", name, kind);
@@ -35,24 +36,24 @@ Weights plain_weights(const Plain *p, const char *format, ...) {
 
 /* ---- arrays: a list, the newest first ---- */
 
-struct Array {
-    struct Array *next;
+struct Memory {
+    struct Memory *next;
     double numbers[];
 };
 
-double *plain_zeros(Plain *p, int rows, int columns) {
+Array plain_zeros(Plain *p, int rows, int columns) {
     size_t size = (size_t)rows * (size_t)columns;
-    struct Array *array = calloc(1, sizeof *array + size * sizeof *array->numbers);
-    assert(array);
-    array->next = p->arrays;
-    p->arrays = array;
-    return array->numbers;
+    struct Memory *made = calloc(1, sizeof *made + 2 * size * sizeof *made->numbers);
+    assert(made);
+    made->next = p->memory;
+    p->memory = made;
+    return (Array){made->numbers, made->numbers + size, rows, columns};
 }
 
 void plain_release(Plain *p) {
-    while (p->arrays) {
-        struct Array *next = p->arrays->next;
-        free(p->arrays);
-        p->arrays = next;
+    while (p->memory) {
+        struct Memory *next = p->memory->next;
+        free(p->memory);
+        p->memory = next;
     }
 }

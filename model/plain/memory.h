@@ -11,13 +11,19 @@ typedef struct {
     int rows, columns; /* a vector has columns = 1 */
 } Weights;
 
-/* The weights whose tensors are NAME.weight and, if the model has it, NAME.bias. The name is
- * `format` with its arguments, as in printf. */
+/* Returns the weights whose tensors are NAME.weight and, if the model has it, NAME.bias. The name
+ * is `format` with its arguments, as in printf. */
 Weights plain_weights(const Plain *p, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* A new array (rows, columns) of zeros. It belongs to the Plain, until plain_release. */
-double *plain_zeros(Plain *p, int rows, int columns);
+/* Numbers (rows, columns) and, with a d in front, their gradients. */
+typedef struct {
+    double *x, *dx;
+    int rows, columns;
+} Array;
+
+/* Returns a new array of zeros. It belongs to the Plain, until plain_release. */
+Array plain_zeros(Plain *p, int rows, int columns);
 
 /* Frees all arrays, at the end of a sequence. */
 void plain_release(Plain *p);

@@ -1,12 +1,12 @@
 /* modern.c - what the field does now: the architecture of Qwen3 (Yang et al., "Qwen3 Technical
- * Report", 2025), without dropout.
+ * Report", 2025), without dropout; and conv, the same with causal convolutions.
  *
  *     x = embed_tokens[id]
  *     for each of L blocks:
- *         h = input_layernorm(x)
+ *         h = input_layernorm(x)                      conv: convolution(input_layernorm(x))
  *         q = rotary(q_norm(q_proj(h))), k = rotary(k_norm(k_proj(h))), v = v_proj(h)
  *         x = x + o_proj(attention(q, shared(k), shared(v)))
- *         h = post_attention_layernorm(x)
+ *         h = post_attention_layernorm(x)             conv: convolution(...)
  *         x = x + down_proj(silu(gate_proj(h)) up_proj(h))
  *     logits = norm(x) embed_tokens^T
  *     loss   = the mean of -ln softmax(logits)[target]
@@ -18,10 +18,13 @@
 
 /* A block: its weights, and the arrays of its forward pass that the backward pass reads. */
 typedef struct {
-    Weights norm1, q_proj, k_proj, v_proj, q_norm, k_norm, o_proj;
-    Weights norm2, gate_proj, up_proj, down_proj;
-    double *x, *h1, *q_raw, *k_raw, *q, *k, *v, *att, *out; /* raw: before norm and rotation */
-    double *mid, *h2, *gate, *up, *swiglu;                  /* mid: x between attention and MLP */
+    Weights norm1, conv1, q_proj, k_proj, v_proj, q_norm, k_norm, o_proj;
+    Weights norm2, conv2, gate_proj, up_proj, down_proj;
+    bool convolves;
+    Array x, n1, h1; /* n1: before the convolution, if there is one */
+    Array q_raw, k_raw, q_normed, k_normed, q, k, v;
+    Array k_shared, v_shared, att, out, attn;
+    Array mid, n2, h2, gate, up, swiglu, mlp, y; /* mid: x between attention and MLP */
 } Block;
 
 static void block_weights(const Plain *p, Block *a, int l) {
@@ -36,96 +39,97 @@ static void block_weights(const Plain *p, Block *a, int l) {
     a->gate_proj = plain_weights(p, "model.layers.%d.mlp.gate_proj", l);        /* (H, C) */
     a->up_proj = plain_weights(p, "model.layers.%d.mlp.up_proj", l);            /* (H, C) */
     a->down_proj = plain_weights(p, "model.layers.%d.mlp.down_proj", l);        /* (C, H) */
+    if (!a->convolves) return;
+    a->conv1 = plain_weights(p, "model.layers.%d.input_conv", l);          /* (4, C) */
+    a->conv2 = plain_weights(p, "model.layers.%d.post_attention_conv", l); /* (4, C) */
 }
 
-static double *block_forward(Plain *p, Block *a, double *x, int T) {
-    int C = p->model->config.C, NH = p->model->config.NH, H = a->gate_proj.rows;
-    int KV = a->k_proj.rows, hs = a->k_norm.rows, NKV = KV / hs;
-    a->x = x;                                                          /* (T, C) */
-    a->h1 = plain_rmsnorm(p, x, a->norm1, T);                          /* (T, C) */
-    a->q_raw = plain_linear(p, a->h1, a->q_proj, T);                   /* (T, C) */
-    a->k_raw = plain_linear(p, a->h1, a->k_proj, T);                   /* (T, KV) */
-    double *v = plain_linear(p, a->h1, a->v_proj, T);                  /* (T, KV) */
-    double *q_normed = plain_rmsnorm(p, a->q_raw, a->q_norm, T * NH);  /* (T, NH, hs) */
-    double *k_normed = plain_rmsnorm(p, a->k_raw, a->k_norm, T * NKV); /* (T, NKV, hs) */
-    a->q = plain_rotary(p, q_normed, T, C, NH);                        /* (T, C) */
-    double *k = plain_rotary(p, k_normed, T, KV, NKV);                 /* (T, KV) */
-    a->k = plain_shared(p, k, T, hs, NH, NKV);                         /* (T, C) */
-    a->v = plain_shared(p, v, T, hs, NH, NKV);                         /* (T, C) */
-    a->att = plain_attention(p, a->q, a->k, T, C, NH);                 /* (NH, T, T) */
-    a->out = plain_weighted_mean(p, a->att, a->v, T, C, NH);           /* (T, C) */
-    double *attn = plain_linear(p, a->out, a->o_proj, T);              /* (T, C) */
-    a->mid = plain_add(p, x, attn, T * C);                             /* (T, C) */
+static Array block_forward(Plain *p, Block *a, Array x) {
+    int NH = p->model->config.NH, NKV = a->k_proj.rows / a->k_norm.rows;
+    a->x = x;                                                             /* (T, C) */
+    a->n1 = plain_rmsnorm(p, x, a->norm1);                                /* (T, C) */
+    a->h1 = a->convolves ? plain_convolution(p, a->n1, a->conv1) : a->n1; /* (T, C) */
+    a->q_raw = plain_linear(p, a->h1, a->q_proj);                         /* (T, C) */
+    a->k_raw = plain_linear(p, a->h1, a->k_proj);                         /* (T, KV) */
+    a->v = plain_linear(p, a->h1, a->v_proj);                             /* (T, KV) */
+    a->q_normed = plain_rmsnorm(p, a->q_raw, a->q_norm);                  /* (T, C) */
+    a->k_normed = plain_rmsnorm(p, a->k_raw, a->k_norm);                  /* (T, KV) */
+    a->q = plain_rotary(p, a->q_normed, NH);                              /* (T, C) */
+    a->k = plain_rotary(p, a->k_normed, NKV);                             /* (T, KV) */
+    a->k_shared = plain_shared(p, a->k, NH, NKV);                         /* (T, C) */
+    a->v_shared = plain_shared(p, a->v, NH, NKV);                         /* (T, C) */
+    a->att = plain_attention(p, a->q, a->k_shared, NH);                   /* (NH, T, T) */
+    a->out = plain_weighted_mean(p, a->att, a->v_shared);                 /* (T, C) */
+    a->attn = plain_linear(p, a->out, a->o_proj);                         /* (T, C) */
+    a->mid = plain_add(p, x, a->attn);                                    /* (T, C) */
 
-    a->h2 = plain_rmsnorm(p, a->mid, a->norm2, T);             /* (T, C) */
-    a->gate = plain_linear(p, a->h2, a->gate_proj, T);         /* (T, H) */
-    a->up = plain_linear(p, a->h2, a->up_proj, T);             /* (T, H) */
-    a->swiglu = plain_swiglu(p, a->gate, a->up, T * H);        /* (T, H) */
-    double *mlp = plain_linear(p, a->swiglu, a->down_proj, T); /* (T, C) */
-    return plain_add(p, a->mid, mlp, T * C);                   /* (T, C) */
+    a->n2 = plain_rmsnorm(p, a->mid, a->norm2);                           /* (T, C) */
+    a->h2 = a->convolves ? plain_convolution(p, a->n2, a->conv2) : a->n2; /* (T, C) */
+    a->gate = plain_linear(p, a->h2, a->gate_proj);                       /* (T, H) */
+    a->up = plain_linear(p, a->h2, a->up_proj);                           /* (T, H) */
+    a->swiglu = plain_swiglu(p, a->gate, a->up);                          /* (T, H) */
+    a->mlp = plain_linear(p, a->swiglu, a->down_proj);                    /* (T, C) */
+    return a->y = plain_add(p, a->mid, a->mlp);                           /* (T, C) */
 }
 
-/* The same lines, from the last to the first. Returns dx. */
-static double *block_backward(Plain *p, const Block *a, double *dy, int T) {
-    int C = p->model->config.C, NH = p->model->config.NH, H = a->gate_proj.rows;
-    int KV = a->k_proj.rows, hs = a->k_norm.rows, NKV = KV / hs;
-    double *dmlp = plain_zeros(p, T, C), *dswiglu = plain_zeros(p, T, H);
-    double *dup = plain_zeros(p, T, H), *dgate = plain_zeros(p, T, H);
-    double *dh2 = plain_zeros(p, T, C), *dmid = plain_zeros(p, T, C);
-    double *dattn = plain_zeros(p, T, C), *dout = plain_zeros(p, T, C);
-    double *datt = plain_zeros(p, NH * T, T), *dv = plain_zeros(p, T, C);
-    double *dk = plain_zeros(p, T, C), *dq = plain_zeros(p, T, C);
-    double *dk_own = plain_zeros(p, T, KV), *dv_own = plain_zeros(p, T, KV);
-    double *dk_normed = plain_zeros(p, T, KV), *dq_normed = plain_zeros(p, T, C);
-    double *dk_raw = plain_zeros(p, T, KV), *dq_raw = plain_zeros(p, T, C);
-    double *dh1 = plain_zeros(p, T, C), *dx = plain_zeros(p, T, C);
+/* The same lines, from the last to the first. */
+static void block_backward(const Block *a, int NH) {
+    int NKV = a->k_proj.rows / a->k_norm.rows;
+    plain_add_backward(a->y, a->mid, a->mlp);
+    plain_linear_backward(a->mlp, a->swiglu, a->down_proj);
+    plain_swiglu_backward(a->swiglu, a->gate, a->up);
+    plain_linear_backward(a->up, a->h2, a->up_proj);
+    plain_linear_backward(a->gate, a->h2, a->gate_proj);
+    if (a->convolves) plain_convolution_backward(a->h2, a->n2, a->conv2);
+    plain_rmsnorm_backward(a->n2, a->mid, a->norm2);
 
-    plain_add_backward(dmid, dmlp, dy, T * C);
-    plain_linear_backward(dswiglu, dmlp, a->swiglu, a->down_proj, T);
-    plain_swiglu_backward(dgate, dup, dswiglu, a->gate, a->up, T * H);
-    plain_linear_backward(dh2, dup, a->h2, a->up_proj, T);
-    plain_linear_backward(dh2, dgate, a->h2, a->gate_proj, T);
-    plain_rmsnorm_backward(dmid, dh2, a->mid, a->norm2, T);
-
-    plain_add_backward(dx, dattn, dmid, T * C);
-    plain_linear_backward(dout, dattn, a->out, a->o_proj, T);
-    plain_weighted_mean_backward(datt, dv, dout, a->att, a->v, T, C, NH);
-    plain_attention_backward(dq, dk, datt, a->att, a->q, a->k, T, C, NH);
-    plain_shared_backward(dv_own, dv, T, hs, NH, NKV);
-    plain_shared_backward(dk_own, dk, T, hs, NH, NKV);
-    plain_rotary_backward(dk_normed, dk_own, T, KV, NKV);
-    plain_rotary_backward(dq_normed, dq, T, C, NH);
-    plain_rmsnorm_backward(dk_raw, dk_normed, a->k_raw, a->k_norm, T * NKV);
-    plain_rmsnorm_backward(dq_raw, dq_normed, a->q_raw, a->q_norm, T * NH);
-    plain_linear_backward(dh1, dv_own, a->h1, a->v_proj, T);
-    plain_linear_backward(dh1, dk_raw, a->h1, a->k_proj, T);
-    plain_linear_backward(dh1, dq_raw, a->h1, a->q_proj, T);
-    plain_rmsnorm_backward(dx, dh1, a->x, a->norm1, T);
-    return dx;
+    plain_add_backward(a->mid, a->x, a->attn);
+    plain_linear_backward(a->attn, a->out, a->o_proj);
+    plain_weighted_mean_backward(a->out, a->att, a->v_shared);
+    plain_attention_backward(a->att, a->q, a->k_shared);
+    plain_shared_backward(a->v_shared, a->v, NH, NKV);
+    plain_shared_backward(a->k_shared, a->k, NH, NKV);
+    plain_rotary_backward(a->k, a->k_normed, NKV);
+    plain_rotary_backward(a->q, a->q_normed, NH);
+    plain_rmsnorm_backward(a->k_normed, a->k_raw, a->k_norm);
+    plain_rmsnorm_backward(a->q_normed, a->q_raw, a->q_norm);
+    plain_linear_backward(a->v, a->h1, a->v_proj);
+    plain_linear_backward(a->k_raw, a->h1, a->k_proj);
+    plain_linear_backward(a->q_raw, a->h1, a->q_proj);
+    if (a->convolves) plain_convolution_backward(a->h1, a->n1, a->conv1);
+    plain_rmsnorm_backward(a->n1, a->x, a->norm1);
 }
 
-double *plain_modern(Plain *p, const int32_t *ids, const int32_t *targets, int T) {
-    int C = p->model->config.C, V = p->model->config.V, L = p->model->config.L;
+static Array rung(Plain *p, const int32_t *ids, const int32_t *targets, int T, bool convolves) {
+    int L = p->model->config.L;
     Weights embed_tokens = plain_weights(p, "model.embed_tokens"); /* (V, C) */
     Weights norm = plain_weights(p, "model.norm");                 /* (C) */
     Block blocks[MAX_LAYERS];
 
     /* forward */
-    double *x = plain_embedding(p, ids, embed_tokens, T); /* (T, C) */
+    Array tok = plain_embedding(p, ids, embed_tokens, T), x = tok; /* (T, C) */
     for (int l = 0; l < L; l++) {
+        blocks[l].convolves = convolves;
         block_weights(p, &blocks[l], l);
-        x = block_forward(p, &blocks[l], x, T); /* (T, C) */
+        x = block_forward(p, &blocks[l], x); /* (T, C) */
     }
-    double *h = plain_rmsnorm(p, x, norm, T);             /* (T, C) */
-    double *logits = plain_linear(p, h, embed_tokens, T); /* (T, V) */
+    Array h = plain_rmsnorm(p, x, norm);             /* (T, C) */
+    Array logits = plain_linear(p, h, embed_tokens); /* (T, V) */
     if (!targets) return logits;
 
     /* backward */
-    double *dlogits = plain_zeros(p, T, V), *dh = plain_zeros(p, T, C), *dx = plain_zeros(p, T, C);
-    plain_cross_entropy_backward(dlogits, logits, targets, T, V);
-    plain_linear_backward(dh, dlogits, h, embed_tokens, T);
-    plain_rmsnorm_backward(dx, dh, x, norm, T);
-    for (int l = L; l-- > 0;) dx = block_backward(p, &blocks[l], dx, T);
-    plain_embedding_backward(dx, ids, embed_tokens, T);
+    plain_cross_entropy_backward(logits, targets);
+    plain_linear_backward(logits, h, embed_tokens);
+    plain_rmsnorm_backward(h, x, norm);
+    for (int l = L; l-- > 0;) block_backward(&blocks[l], p->model->config.NH);
+    plain_embedding_backward(tok, ids, embed_tokens);
     return logits;
+}
+
+Array plain_modern(Plain *p, const int32_t *ids, const int32_t *targets, int T) {
+    return rung(p, ids, targets, T, false);
+}
+
+Array plain_conv(Plain *p, const int32_t *ids, const int32_t *targets, int T) {
+    return rung(p, ids, targets, T, true);
 }

@@ -1,7 +1,6 @@
 /* plain.c - computes a batch sequence by sequence, and takes the mean. */
 #include "model/plain/plain.h"
 #include "model/plain/layers.h"
-#include "model/plain/memory.h"
 #include "model/plain/rungs.h"
 
 #include <assert.h>
@@ -47,8 +46,8 @@ void plain_logits(Plain *p, const int32_t *ids, int B, int T, double *logits) {
     PlainRung *rung = rung_of(p->model->config.model);
     int V = p->model->config.V;
     for (int b = 0; b < B; b++) {
-        double *one = rung(p, ids + b * T, NULL, T); /* (T, V) */
-        memcpy(logits + b * T * V, one, (size_t)(T * V) * sizeof *one);
+        Array one = rung(p, ids + b * T, NULL, T); /* (T, V) */
+        memcpy(logits + b * T * V, one.x, (size_t)(T * V) * sizeof *one.x);
         plain_release(p);
     }
 }
@@ -57,8 +56,7 @@ double plain_loss(Plain *p, const int32_t *ids, const int32_t *targets, int B, i
     PlainRung *rung = rung_of(p->model->config.model);
     double loss = 0;
     for (int b = 0; b < B; b++) {
-        double *logits = rung(p, ids + b * T, NULL, T); /* (T, V) */
-        loss += plain_cross_entropy(logits, targets + b * T, T, p->model->config.V) / B;
+        loss += plain_cross_entropy(rung(p, ids + b * T, NULL, T), targets + b * T) / B;
         plain_release(p);
     }
     return loss;

@@ -12,14 +12,14 @@
 /* A model's weights and their gradients in double precision. Tensor i of the model begins at
  * model->tensors[i].offset in both, as in Model.weights. */
 typedef struct {
-    const Model *model;   /* borrowed */
-    double *weights;      /* may be changed between calls */
-    double *gradients;    /* set by plain_gradients */
-    size_t size;          /* numbers in each */
-    struct Array *arrays; /* of the current sequence: memory.h */
+    const Model *model;    /* borrowed */
+    double *weights;       /* may be changed between calls */
+    double *gradients;     /* set by plain_gradients */
+    size_t size;           /* numbers in each */
+    struct Memory *memory; /* of the current sequence: memory.h */
 } Plain;
 
-/* Is there a plain version of the rung of that name? */
+/* True if the rung of that name has a plain version. */
 bool plain_knows(const char *rung);
 
 /* Copies the weights of a model, which is borrowed and whose rung plain_knows. plain_close frees

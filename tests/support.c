@@ -29,23 +29,26 @@ int run_all_tests(int (*set_up)(void **state), int (*tear_down)(void **state)) {
     return _cmocka_run_group_tests("tests", tests, (size_t)test_count, set_up, tear_down);
 }
 
-/* Appends to the file that TRIL_MESSAGES names: the test, the command, the message. */
-static void keep_message(const char *command, const char *message) {
+/* Appends to the file that TRIL_MESSAGES names: the test, the subject without control characters,
+ * the message. */
+static void keep_message(const char *subject, const char *message) {
     const char *path = getenv("TRIL_MESSAGES");
     FILE *file = path ? fopen(path, "a") : NULL;
     if (!file) return;
-    fprintf(file, "%s\t%s%s%s\n", current_test, command, *command ? "\t" : "", message);
+    fprintf(file, "%s\t", current_test);
+    for (const char *c = subject; *c; c++) putc((unsigned char)*c < ' ' ? '?' : *c, file);
+    fprintf(file, "%s%s\n", *subject ? "\t" : "", message);
     fclose(file);
 }
 
-void expect_message(const char *message, size_t size, const char *command,
+void expect_message(const char *message, size_t size, const char *subject,
                     const char *const texts[], int count) {
     size_t length = strlen(message);
     if (length == 0 || length >= size || strchr(message, '\n'))
-        fail_msg("%s: not one line of a message: '%s'", command, message);
+        fail_msg("not one line of a message: '%s'", message);
     for (int i = 0; i < count; i++)
-        if (!strstr(message, texts[i])) fail_msg("%s: no '%s' in: %s", command, texts[i], message);
-    keep_message(command, message);
+        if (!strstr(message, texts[i])) fail_msg("no '%s' in: %s", texts[i], message);
+    if (subject) keep_message(subject, message);
 }
 
 void assert_near_at(double a, double b, double tolerance, const char *file, int line) {

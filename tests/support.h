@@ -50,12 +50,16 @@ int run_all_tests(int (*set_up)(void **state), int (*tear_down)(void **state));
 
 /* Fails the test unless the message is one line that contains each of the texts: what differs from
  * input to input, as files, places, values and options. tests/messages compares the wording. */
-#define expect_error(err, ...)                                                               \
-    expect_message((err).text, sizeof(err).text, "", (const char *const[]){"", __VA_ARGS__}, \
+#define expect_error(err, ...) expect_case("", err, __VA_ARGS__)
+
+/* expect_error of one of many cases, e.g. the input. */
+#define expect_case(subject, err, ...)                                                            \
+    expect_message((err).text, sizeof(err).text, subject, (const char *const[]){"", __VA_ARGS__}, \
                    (int)(sizeof((const char *const[]){"", __VA_ARGS__}) / sizeof(char *)))
 
-/* expect_error of a message with room for `size` bytes, which `command` printed, if not "". */
-void expect_message(const char *message, size_t size, const char *command,
+/* expect_error of a message with room for `size` bytes, that `subject` caused; NULL: one of many
+ * whose wording is not compared. */
+void expect_message(const char *message, size_t size, const char *subject,
                     const char *const texts[], int count);
 
 /* Fails the test unless |a - b| <= tolerance. */

@@ -121,30 +121,29 @@ TEST(read_pipe) {
     free(bytes);
 }
 
-static void expect_unread(const char *path, const char *word) {
+static void expect_unread(const char *path) {
     char something, *bytes = &something;
     size_t length;
     Error err;
     assert_false(file_read(path, &bytes, &length, &err));
     assert_null(bytes);
-    expect_error(err, path, word);
+    expect_error(err, path);
 }
 
 TEST(read_refused) {
-    expect_unread(scratch("missing"), "cannot be opened: No such file");
-    expect_unread(scratch("."), "is a directory");
-    expect_unread(scratch("regular/below"),
-                  system_lacks(PATH_REASONS) ? "cannot be opened" : "Not a directory");
+    expect_unread(scratch("missing"));
+    expect_unread(scratch("."));
+    expect_unread(scratch("regular/below"));
 }
 
 TEST(read_device) {
     File file;
     Error err;
     skip_without(DEVICE_FILES);
-    expect_unread("/dev/null", "is a device");
-    expect_unread("/dev/zero", "is a device"); /* endless */
+    expect_unread("/dev/null");
+    expect_unread("/dev/zero"); /* endless */
     assert_false(file_open(&file, "/dev/null", &err));
-    expect_error(err, "/dev/null", "is a device");
+    expect_error(err, "/dev/null");
 }
 
 /* Reads a file and a pipe in pieces. Their length is known at the start. */
@@ -160,7 +159,7 @@ static void expect_pieces(const char *path, const char *expected, size_t length)
         assert_memory_equal(piece, expected + at, count);
     }
     assert_false(file_take(&file, piece, 1, &err));
-    expect_error(err, path, "it ends too early");
+    expect_error(err, path);
     file_close(&file);
     free(piece);
 }
@@ -178,13 +177,12 @@ TEST(read_pieces) {
         assert_int_equal(end_of_process(child), 0);
     }
     free(bytes);
-    static const char *const bad[][2] = {{"missing", "cannot be opened: No such file"},
-                                         {".", "is a directory"}};
+    static const char *const bad[] = {"missing", "."};
     File file;
     Error err;
     for (int i = 0; i < 2; i++) {
-        assert_false(file_open(&file, scratch(bad[i][0]), &err));
-        expect_error(err, bad[i][1]);
+        assert_false(file_open(&file, scratch(bad[i]), &err));
+        expect_error(err, scratch(bad[i]));
     }
 }
 
@@ -192,14 +190,14 @@ TEST(read_pieces) {
 TEST(read_broken) {
     skip_without(DEVICE_FILES);
     if (access("/proc/self/mem", R_OK) != 0) skip();
-    expect_unread("/proc/self/mem", "cannot be read: ");
+    expect_unread("/proc/self/mem");
 }
 
 TEST(read_forbidden) {
     skip_without(FILE_RIGHTS);
     const char *path = scratch_put("forbidden", "secret", 6);
     set_rights(path, 0);
-    expect_unread(path, "Permission denied");
+    expect_unread(path);
 }
 
 /* ---- writing files ---- */
@@ -241,17 +239,17 @@ TEST(write_replaces) {
     assert_false(scratch_has_temporary("."));
 }
 
-static void expect_unwritten(const char *name, const void *bytes, size_t length, const char *word) {
+static void expect_unwritten(const char *name, const void *bytes, size_t length) {
     Error err;
     assert_false(file_write(scratch(name), &(FilePart){bytes, length}, 1, &err));
-    expect_error(err, scratch(name), word);
+    expect_error(err, scratch(name));
 }
 
 TEST(write_refused) {
-    expect_unwritten("nowhere/file", "new", 3, "No such file or directory");
+    expect_unwritten("nowhere/file", "new", 3);
     assert_false(scratch_has("nowhere"));
     make_folder(scratch("folder"));
-    expect_unwritten("folder", "new", 3, "cannot be written: ");
+    expect_unwritten("folder", "new", 3);
     assert_true(scratch_has("folder"));
     assert_false(scratch_has_temporary("."));
 }
@@ -261,7 +259,7 @@ TEST(write_forbidden) {
     make_folder(scratch("closed"));
     scratch_put("closed/file", "old", 3);
     set_rights(scratch("closed"), 0555);
-    expect_unwritten("closed/file", "new", 3, "Permission denied");
+    expect_unwritten("closed/file", "new", 3);
     set_rights(scratch("closed"), 0777);
     scratch_expect("closed/file", "old", 3);
     assert_false(scratch_has_temporary("closed"));
@@ -279,7 +277,7 @@ TEST(write_full) {
     end_file_size_limit();
     assert_false(ok);
     assert_true(fits);
-    expect_error(err, scratch("full"), "cannot be written: File too large");
+    expect_error(err, scratch("full"));
     scratch_expect("full", "old", 3);
     assert_false(scratch_has_temporary("."));
     scratch_expect("fits", bytes, 4096);
@@ -347,7 +345,7 @@ TEST(make_parent_forbidden) {
     make_folder(scratch("locked"));
     set_rights(scratch("locked"), 0555);
     assert_false(file_make_parent(scratch("locked/two/file"), NULL, NULL, &err));
-    expect_error(err, scratch("locked/two"), "Permission denied");
+    expect_error(err, scratch("locked/two"));
 }
 
 /* ---- memory ---- */
@@ -384,7 +382,7 @@ TEST(memory_refused) {
         if (memory_alloc(&block, products[i][0], products[i][1], "the weights", &err))
             fail_msg("%zu times %zu bytes are granted", products[i][0], products[i][1]);
         assert_null(block);
-        expect_error(err, "not enough memory for the weights", "MiB");
+        expect_error(err, "the weights", " MiB");
     }
 }
 

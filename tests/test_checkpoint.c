@@ -46,25 +46,21 @@ static void put_file(const char *bytes, size_t length) {
     assert_int_equal(fclose(file), 0);
 }
 
-static void assert_says(const Error *err, const char *opening, const char *what) {
-    if (strncmp(err->text, opening, strlen(opening)) != 0 || !strstr(err->text, what))
-        fail_msg("'%s' is not '%s: ... %s ...'", err->text, opening, what);
-}
-
-static void assert_not_loaded(const char *says) {
+/* The message names the file and `name`; `subject` is the case (expect_case). */
+static void assert_not_loaded(const char *subject, const char *name) {
     Error err = {0};
     Checkpoint checkpoint;
-    if (checkpoint_load(&checkpoint, path, &err)) fail_msg("loaded, without '%s'", says);
-    assert_says(&err, path, says);
+    if (checkpoint_load(&checkpoint, path, &err)) fail_msg("loaded: %s", subject ? subject : name);
+    expect_case(subject, err, path, name);
     assert_null(checkpoint.model.weights);
     assert_null(checkpoint.notes);
     checkpoint_free(&checkpoint);
 }
 
-static void assert_not_saved(const Model *model, const char *to, const char *says) {
+static void assert_not_saved(const Model *model, const char *to) {
     Error err = {0};
     assert_false(checkpoint_save(to, model, NULL, 0, &err));
-    assert_says(&err, to, says);
+    expect_error(err, to);
 }
 
 /* ---- models ---- */
@@ -332,7 +328,7 @@ TEST(cuts) {
     save(&model, COUNT(notes), &bytes, &length);
     for (size_t cut = 0; cut < length; cut++) {
         put_file(bytes, cut);
-        assert_not_loaded("not a valid checkpoint");
+        assert_not_loaded(NULL, "");
     }
     memory_free(bytes);
     model_free(&model);
@@ -351,7 +347,7 @@ TEST(flips) {
             char kept = bytes[i];
             bytes[i] = (char)(kind == 0 ? 0 : kind == 1 ? kept ^ 0x80 : kept ^ 1);
             put_file(bytes, length);
-            if (bytes[i] != kept) assert_not_loaded("");
+            if (bytes[i] != kept) assert_not_loaded(NULL, "");
             bytes[i] = kept;
         }
     memory_free(bytes);
@@ -364,72 +360,72 @@ TEST(flips) {
 
 /* clang-format off */
 typedef struct {
-    const char *from, *to, *says;
+    const char *from, *to, *name;
 } Edit;
 
 static const Edit edits[] = {
-    {"'tril':'3',", "", "not written by tril"}, {"'tril':'3'", "'tril':''", "has format ''"},
-    {"'tril':'3'", "'tril':'4'", "has format '4', which this program does not know: it reads 2 and 3"},
-    {"'tril':'3'", "'tril':'1'", "has format '1'"}, {"'tril':'3'", "'tril':'2'", "damaged"},
-    {"'model':'gpt',", "", "no valid 'model'"},
-    {"'model':'gpt'", "'model':'sixteen letters!'", "no valid 'model'"},
-    {"'model':'gpt'", "'model':'trigram'", "there is no model 'trigram'"},
-    {"'model':'gpt'", "'model':'bigram'", "has 16 tensors, but a bigram of its sizes has 1"},
-    {"'vocabulary_size':'5',", "", "no valid 'vocabulary_size'"},
-    {"_size':'5'", "_size':'0'", "no valid 'voc"}, {"_size':'5'", "_size':''", "no valid 'voc"},
-    {"_size':'5'", "_size':'V'", "no valid 'voc"}, {"_size':'5'", "_size':'5x'", "no valid 'voc"},
-    {"_size':'5'", "_size':'1114113'", "no valid 'voc"},
-    {"_size':'5'", "_size':'1114112'", "wte.weight has another shape"},
-    {"_size':'5'", "_size':'6'", "wte.weight has another shape"},
-    {"'context':'4',", "", "no valid 'context'"},
-    {"'context':'4'", "'context':'-1'", "no valid 'context'"},
-    {"'context':'4'", "'context':'4294967300'", "no valid 'context'"}, /* 4 + 2^32 */
-    {"'context':'4'", "'context':'18446744073709551620'", "no valid 'context'"},
-    {"'context':'4'", "'context':'65537'", "a context of 65537 is not between"},
-    {"'context':'4'", "'context':'3'", "wpe.weight has another shape"},
-    {"'layers':'1',", "", "no valid 'layers'"},
-    {"'layers':'1'", "'layers':'1e9'", "no valid 'layers'"},
-    {"'layers':'1'", "'layers':'1000000000'", "no valid 'layers'"},
-    {"'layers':'1'", "'layers':'257'", "257 layers are not between"},
-    {"'layers':'1'", "'layers':'2'", "has 16 tensors, but a gpt of its sizes has 28"},
-    {"'heads':'2',", "", "no valid 'heads'"}, {"'heads':'2'", "'heads':'0'", "no valid 'heads'"},
-    {"'heads':'2'", "'heads':'4'", "4 heads do not divide a width of 6"},
-    {"'heads':'2'", "'heads':'12'", "12 heads do not divide a width of 6"},
-    {"'width':'6',", "", "no valid 'width'"}, {"'width':'6'", "'width':'6.0'", "no valid 'width'"},
-    {"'width':'6'", "'width':'1048578'", "a width of 1048578 is not between"},
-    {"'width':'6'", "'width':'8'", "has another shape"},
-    {"'dropout'", "'drop'", "no valid 'dropout'"},
-    {"0.10000000000000001", "", "no valid 'dropout'"},
-    {"0.10000000000000001", "0.1%", "no valid 'dropout'"},
-    {"0.10000000000000001", "1", "a dropout of 1 is not between 0 and 1"},
-    {"0.10000000000000001", "-0.1", "a dropout of -0.1 is not between 0 and 1"},
-    {"0.10000000000000001", "nan", "is not between 0 and 1"},
+    {"'tril':'3',", "", ""}, {"'tril':'3'", "'tril':''", "''"},
+    {"'tril':'3'", "'tril':'4'", "'4'"},
+    {"'tril':'3'", "'tril':'1'", "'1'"}, {"'tril':'3'", "'tril':'2'", ""},
+    {"'model':'gpt',", "", "'model'"},
+    {"'model':'gpt'", "'model':'sixteen letters!'", "'model'"},
+    {"'model':'gpt'", "'model':'trigram'", "'trigram'"},
+    {"'model':'gpt'", "'model':'bigram'", "16"},
+    {"'vocabulary_size':'5',", "", "'vocabulary_size'"},
+    {"_size':'5'", "_size':'0'", "'vocabulary_size'"}, {"_size':'5'", "_size':''", "'vocabulary_size'"},
+    {"_size':'5'", "_size':'V'", "'vocabulary_size'"}, {"_size':'5'", "_size':'5x'", "'vocabulary_size'"},
+    {"_size':'5'", "_size':'1114113'", "'vocabulary_size'"},
+    {"_size':'5'", "_size':'1114112'", "wte.weight"},
+    {"_size':'5'", "_size':'6'", "wte.weight"},
+    {"'context':'4',", "", "'context'"},
+    {"'context':'4'", "'context':'-1'", "'context'"},
+    {"'context':'4'", "'context':'4294967300'", "'context'"}, /* 4 + 2^32 */
+    {"'context':'4'", "'context':'18446744073709551620'", "'context'"},
+    {"'context':'4'", "'context':'65537'", "65537"},
+    {"'context':'4'", "'context':'3'", "wpe.weight"},
+    {"'layers':'1',", "", "'layers'"},
+    {"'layers':'1'", "'layers':'1e9'", "'layers'"},
+    {"'layers':'1'", "'layers':'1000000000'", "'layers'"},
+    {"'layers':'1'", "'layers':'257'", "257"},
+    {"'layers':'1'", "'layers':'2'", "16"},
+    {"'heads':'2',", "", "'heads'"}, {"'heads':'2'", "'heads':'0'", "'heads'"},
+    {"'heads':'2'", "'heads':'4'", "4"},
+    {"'heads':'2'", "'heads':'12'", "12"},
+    {"'width':'6',", "", "'width'"}, {"'width':'6'", "'width':'6.0'", "'width'"},
+    {"'width':'6'", "'width':'1048578'", "1048578"},
+    {"'width':'6'", "'width':'8'", ""},
+    {"'dropout'", "'drop'", "'dropout'"},
+    {"0.10000000000000001", "", "'dropout'"},
+    {"0.10000000000000001", "0.1%", "'dropout'"},
+    {"0.10000000000000001", "1", "1"},
+    {"0.10000000000000001", "-0.1", "-0.1"},
+    {"0.10000000000000001", "nan", "nan"},
     {"[6],'data_offsets':[2256,2280]}," LAST, "[12],'data_offsets':[2256,2304]}",
-     "has 15 tensors, but a gpt of its sizes has 16"},
-    {LAST, LAST "," EXTRA, "has 17 tensors, but a gpt of its sizes has 16"},
-    {"h.0.attn.c_attn.bias", "h.1.attn.c_attn.bias", ".h.0.attn.c_attn.bias is missing"},
-    {"[18,6]", "[6,18]", "c_attn.weight has another shape"}, /* as in GPT-2's own files */
-    {"[18,6]", "[9,12]", "c_attn.weight has"}, {"[18,6]", "[108]", "c_attn.weight has"},
-    {"[18,6]", "[18,6,1]", "c_attn.weight has"}, {"[18]", "[18,1]", "c_attn.bias has"},
-    {"F32','shape':[18,6]", "BF16','shape':[36,6]", "c_attn.weight is BF16, not F32"},
-    {"F32','shape':[18,6]", "I32','shape':[18,6]", "c_attn.weight is I32, not F32"},
-    {"'shape':[18]", "'shape':[19]", "not a valid checkpoint"},
-    {"'digest'", "'diges'", "no 'digest'"}, {"'digest':'", "'digest':'0", "damaged"},
-    {"'heads':'2'", "'heads':'3'", "damaged"}, {"0.10000000000000001", "0.2", "damaged"},
+     "15"},
+    {LAST, LAST "," EXTRA, "17"},
+    {"h.0.attn.c_attn.bias", "h.1.attn.c_attn.bias", "h.0.attn.c_attn.bias"},
+    {"[18,6]", "[6,18]", "c_attn.weight"}, /* as in GPT-2's own files */
+    {"[18,6]", "[9,12]", "c_attn.weight"}, {"[18,6]", "[108]", "c_attn.weight"},
+    {"[18,6]", "[18,6,1]", "c_attn.weight"}, {"[18]", "[18,1]", "c_attn.bias"},
+    {"F32','shape':[18,6]", "BF16','shape':[36,6]", "c_attn.weight"},
+    {"F32','shape':[18,6]", "I32','shape':[18,6]", "c_attn.weight"},
+    {"'shape':[18]", "'shape':[19]", ""},
+    {"'digest'", "'diges'", "'digest'"}, {"'digest':'", "'digest':'0", ""},
+    {"'heads':'2'", "'heads':'3'", ""}, {"0.10000000000000001", "0.2", ""},
 };
 /* clang-format on */
 
 /* Of a model whose heads share keys and values. */
 static const Edit shared_edits[] = {
-    {"'kv_heads':'1'", "'kv_heads':'2'", "k_proj.weight has another shape"},
-    {"'kv_heads':'1',", "", "k_proj.weight has another shape"},
-    {"'kv_heads':'1'", "'kv_heads':'0'", "no valid 'kv_heads'"},
-    {"'kv_heads':'1'", "'kv_heads':'3'", "3 heads of keys and values do not divide 2 heads"},
-    {"'hidden':'13'", "'hidden':'14'", "gate_proj.weight has another shape"},
-    {"'hidden':'13',", "", "gate_proj.weight has another shape"},
-    {"'hidden':'13'", "'hidden':'-1'", "no valid 'hidden'"},
-    {"'hidden':'13'", "'hidden':'1048577'", "1048577 channels inside the MLP are not between"},
-    {"'hidden':'13'", "'hidden':'12'", "gate_proj.weight has another shape"},
+    {"'kv_heads':'1'", "'kv_heads':'2'", "k_proj.weight"},
+    {"'kv_heads':'1',", "", "k_proj.weight"},
+    {"'kv_heads':'1'", "'kv_heads':'0'", "'kv_heads'"},
+    {"'kv_heads':'1'", "'kv_heads':'3'", "3"},
+    {"'hidden':'13'", "'hidden':'14'", "gate_proj.weight"},
+    {"'hidden':'13',", "", "gate_proj.weight"},
+    {"'hidden':'13'", "'hidden':'-1'", "'hidden'"},
+    {"'hidden':'13'", "'hidden':'1048577'", "1048577"},
+    {"'hidden':'13'", "'hidden':'12'", "gate_proj.weight"},
 };
 
 static void check_edits(const char *kind, const Edit *list, int count) {
@@ -442,7 +438,7 @@ static void check_edits(const char *kind, const Edit *list, int count) {
     char *edited = malloc(length + 200);
     memcpy(&header, bytes, PREFIX);
     for (int i = 0; i < count; i++) {
-        char old[200], new[200];
+        char old[200], new[200], subject[400];
         size_t from = quote(old, list[i].from), to = quote(new, list[i].to);
         const char *place = strstr(bytes + PREFIX, old);
         if (!place) fail_msg("there is no %s in the header", old);
@@ -453,7 +449,8 @@ static void check_edits(const char *kind, const Edit *list, int count) {
         memcpy(edited + before, new, to);
         memcpy(edited + before + to, place + from, length - before - from);
         put_file(edited, length + to - from);
-        assert_not_loaded(list[i].says);
+        snprintf(subject, sizeof subject, "%s: %s", list[i].from, list[i].to);
+        assert_not_loaded(subject, list[i].name);
     }
     put_file(bytes, length);
     assert_loads(&model);
@@ -483,15 +480,14 @@ TEST(not_finite) {
     float *moments[] = {random_floats(3, model.weights_size), random_floats(4, model.weights_size)};
     for (int i = 0; i < 3 * model.tensor_count; i++) {
         const Tensor *tensor = &model.tensors[i / 3];
-        char says[128];
+        char name[128];
         float *numbers = i % 3 == 0 ? model.weights : moments[i % 3 - 1];
         float *one = numbers + tensor->offset + (i % 2 ? tensor->size - 1 : 0), kept = *one;
         *one = worst[i / 2 % 3];
         run_restore(run, 7, moments[0], moments[1]);
         assert_ok(checkpoint_save_run(path, run, NULL, 0, &err), err);
-        snprintf(says, sizeof says, "tensor %s%s has numbers that are not finite", sets[i % 3],
-                 tensor->name);
-        assert_not_loaded(says);
+        snprintf(name, sizeof name, "%s%s ", sets[i % 3], tensor->name);
+        assert_not_loaded("", name);
         *one = kept;
     }
     run_restore(run, 7, moments[0], moments[1]);
@@ -514,17 +510,16 @@ TEST(not_finite) {
  * is not read. */
 TEST(large_liars) {
     static const struct {
-        const char *header, *says;
+        const char *header, *name;
         uint64_t prefix; /* 0: the header's length */
     } liars[] = {
-        {"", "a header of 18446744073709551615 bytes", UINT64_MAX},
-        {"", "a header of 1073741824 bytes", 1 << 30},
-        {"no JSON", "no value at byte 0", 0},
-        {"{}", "bytes belong to no tensor", 0},
-        {"{" REST, "was not written by tril", 0},
-        {BIGRAM REST, "has another shape", 0},
-        {BIGRAM "'more':{'dtype':'F32','shape':[0],'data_offsets':[0,0]}," REST, "has 2 tensors",
-         0},
+        {"", "18446744073709551615", UINT64_MAX},
+        {"", "1073741824", 1 << 30},
+        {"no JSON", " 0", 0},
+        {"{}", "", 0},
+        {"{" REST, "", 0},
+        {BIGRAM REST, "token_embedding_table", 0},
+        {BIGRAM "'more':{'dtype':'F32','shape':[0],'data_offsets':[0,0]}," REST, " 2 ", 0},
     };
     const size_t GiB = 1 << 30, memory = memory_installed();
     if (memory > SIZE_MAX / 4) skip();
@@ -539,7 +534,7 @@ TEST(large_liars) {
         assert_true(fwrite(header, 1, strlen(header), file) == strlen(header));
         assert_int_equal(fclose(file), 0);
         if (!resize_file(path, PREFIX + strlen(header) + data)) skip();
-        assert_not_loaded(liars[i].says);
+        assert_not_loaded(liars[i].header, liars[i].name);
     }
     sweep();
 }
@@ -550,17 +545,17 @@ TEST(bad_places) {
     Model model;
     build(&model, "bigram", 1);
     sweep();
-    assert_not_loaded("cannot be opened");
-    assert_not_saved(&model, scratch("missing/model"), "cannot be created");
+    assert_not_loaded("", "");
+    assert_not_saved(&model, scratch("missing/model"));
 
     put_file("text", 4);
-    assert_not_loaded("it has only 4 bytes");
-    assert_not_saved(&model, scratch("model.safetensors/inside"), "cannot be created");
+    assert_not_loaded("", " 4 ");
+    assert_not_saved(&model, scratch("model.safetensors/inside"));
     assert_int_equal(sweep(), 1);
 
     make_folder(path);
-    assert_not_loaded("is a directory");
-    assert_not_saved(&model, path, "cannot be written");
+    assert_not_loaded("", "");
+    assert_not_saved(&model, path);
     assert_int_equal(sweep(), 1); /* the directory, and no temporary file */
 
     model_free(&model);
@@ -571,7 +566,7 @@ TEST(forbidden_place) {
     Model model;
     build(&model, "bigram", 1);
     set_rights(scratch_directory, 0555);
-    assert_not_saved(&model, path, "cannot be created");
+    assert_not_saved(&model, path);
     set_rights(scratch_directory, 0777);
     assert_int_equal(sweep(), 0);
     model_free(&model);
@@ -589,7 +584,7 @@ TEST(full_disk) {
     bool saved = checkpoint_save(path, &model, NULL, 0, &err);
     end_file_size_limit();
     assert_false(saved);
-    assert_says(&err, path, "cannot be written");
+    expect_error(err, path);
     model_free(&model);
     build(&model, "average", 1);
     assert_loads(&model);

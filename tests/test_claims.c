@@ -69,9 +69,9 @@ TEST(equal) {
     expect_refused(CLAIM("e/new", "e/../e/./new"), "the first", "the second");
     expect_refused(CLAIM("made/new", "made/../made/new"), "the first", "the second");
     assert_false(scratch_has("made"));
-    expect_refused(CLAIM("<e/there", "e/there"), "is the first", "the second would overwrite it");
-    expect_refused(CLAIM("e/there", "<e/there"), "is the second", "the first would overwrite it");
-    expect_refused(CLAIM("<e/hard", "e/there"), "is the first", "the second would overwrite it");
+    expect_refused(CLAIM("<e/there", "e/there"), "the first", "the second");
+    expect_refused(CLAIM("e/there", "<e/there"), "the second", "the first");
+    expect_refused(CLAIM("<e/hard", "e/there"), "the first", "the second");
     expect_refused(CLAIM("e/hard", "e/there"), "the first", "the second");
     Claims *claims = CLAIM("<e/there", "<e/hard", "e/new");
     assert_ok(claims_settle(claims, &err), err);
@@ -87,10 +87,9 @@ TEST(equal_by_links) {
     make_symbolic_link("by", scratch("via"));
     make_symbolic_link("there", scratch("by/soft"));
     expect_refused(CLAIM("by/new", "via/new"), "the first", "the second");
-    expect_refused(CLAIM("<via/there", "by/there"), "is the first",
-                   "the second would overwrite it");
-    expect_refused(CLAIM("<by/soft", "by/there"), "is the first", "the second would overwrite it");
-    expect_refused(CLAIM("by/there", "<by/soft"), "is the second", "the first would overwrite it");
+    expect_refused(CLAIM("<via/there", "by/there"), "the first", "the second");
+    expect_refused(CLAIM("<by/soft", "by/there"), "the first", "the second");
+    expect_refused(CLAIM("by/there", "<by/soft"), "the second", "the first");
     scratch_expect("by/there", "text", 4);
 }
 
@@ -102,25 +101,24 @@ TEST(other_kinds) {
     scratch_put("k/file", "", 0);
     if (pipes) {
         make_named_pipe(scratch("k/pipe"));
-        expect_refused(CLAIM("k/pipe"), "a pipe", "the first");
+        expect_refused(CLAIM("k/pipe"), "k/pipe", "the first");
     }
     if (links) {
         make_symbolic_link("nowhere", scratch("k/link"));
-        expect_refused(CLAIM("k/link"), "a symbolic link", "the first");
+        expect_refused(CLAIM("k/link"), "k/link", "the first");
     }
-    expect_refused(CLAIM("k/folder"), "a folder", "the first");
-    expect_refused(CLAIM("k/folder/"), "a folder", "the first");
-    expect_refused(CLAIM("k/file/x"), "k/file: cannot be created", "");
-    expect_refused(CLAIM("k/new/"), "k/new/: is a folder", "the first");
+    expect_refused(CLAIM("k/folder"), "k/folder", "the first");
+    expect_refused(CLAIM("k/folder/"), "k/folder", "the first");
+    expect_refused(CLAIM("k/file/x"), "k/file: ", "");
+    expect_refused(CLAIM("k/new/"), "k/new/: ", "the first");
     char name[SCRATCH_PATH];
     snprintf(name, sizeof name, "k/%0260d", 0);
-    expect_refused(CLAIM("k/short", name), "cannot be created",
-                   system_lacks(PATH_REASONS) ? "" : "long");
-    expect_refused(CLAIM(name), "cannot be created", ""); /* and no folder of locks stays */
+    expect_refused(CLAIM("k/short", name), name, "");
+    expect_refused(CLAIM(name), name, ""); /* and no folder of locks stays */
     assert_int_equal(entries("k"), 2 + pipes + links);
     assert_ok(claims_open(&claims, &err), err);
     assert_false(claims_write(claims, "the log", "", &err));
-    expect_error(err, "empty name", "the log");
+    expect_error(err, "the log");
     claims_close(claims);
 }
 
@@ -167,7 +165,7 @@ TEST(locks) {
     make_symbolic_link("l", scratch("l2"));
     for (int killed = 0; killed < 2; killed++) {
         Process child = hold(hold_until_told, "l/a", &alive);
-        snprintf(number, sizeof number, "process %d is writing", (int)child);
+        snprintf(number, sizeof number, " %d ", (int)child);
         expect_refused(CLAIM("l/a"), "l/a: ", number);
         expect_refused(CLAIM("l2/b", "l2/a"), "l2/a: ", number);
         Claims *claims = CLAIM("l/b"); /* another name is free */
@@ -209,7 +207,7 @@ TEST(held) {
     make_folder(scratch("h"));
     Process child = hold(hold_until_told, "h/a", &alive);
     assert_false(claims_hold(claims, &err));
-    expect_error(err, "h/a: ", "is writing");
+    expect_error(err, "h/a: ");
     kill_process(child);
     assert_int_equal(end_of_process(child), KILLED);
     close(alive);
@@ -234,12 +232,12 @@ TEST(abandoned) {
     for (int i = 0; i < 2; i++) { /* such a name can be neither read nor written */
         assert_ok(claims_open(&claims, &err), err);
         assert_false(claims_read(claims, "the text", scratch(own[i]), &err));
-        expect_error(err, own[i], "only for locks and temporary files");
+        expect_error(err, own[i]);
         assert_false(claims_write(claims, "the text", scratch(own[i]), &err));
         claims_close(claims);
     }
     scratch_put("t/.tril.locks", "a user's", 8);
-    expect_refused(CLAIM("t/a"), "t/.tril.locks: is no folder for locks", "rename");
+    expect_refused(CLAIM("t/a"), "t/.tril.locks: ", "");
     scratch_expect("t/.tril.locks", "a user's", 8);
     assert_int_equal(remove(scratch("t/.tril.locks")), 0);
     make_folder(scratch("t/.tril.locks"));
@@ -337,7 +335,7 @@ TEST(moved_back) {
     assert_ok(claims_settle(claims, &err), err);
     assert_int_equal(remove(second), 0); /* removed by another program */
     assert_false(claims_set_aside(claims, list, 2, where, sizeof where, &err));
-    expect_error(err, "u/b: cannot be moved");
+    expect_error(err, "u/b: ", "u/earlier-1/b");
     claims_close(claims);
     scratch_expect("u/a", "a", 1);
     assert_false(scratch_has("u/earlier-1"));

@@ -159,8 +159,8 @@ TEST(resume) {
         {"-m gpt", "--model=modern", "--model=gpt"},
         {"-w 64", "--width=128", "--width=64"},
         {"--val 0.2", "--val=0.1", "--val=0.2"},
-        {"--bytes", "without --bytes", "not with it"},
-        {"--ladder", "without --ladder", "not with it"},
+        {"--bytes", "--bytes", ""},
+        {"--ladder", "--ladder", ""},
     };
     const TrilOptions before = new_training("--seed 5 --lr 0.01");
     TrilOptions now;
@@ -179,13 +179,13 @@ TEST(resume) {
 
 TEST(refusals) {
     static const char *const lines[][2] = {
-        {"-s 3 -t 4", "take one"},
-        {"more", "one text FILE is expected, not 2"},
-        {"--preset none", "no preset 'none'"},
+        {"-s 3 -t 4", "--time"},
+        {"more", "FILE"},
+        {"--preset none", "'none'"},
         {"--precision f16", "'f16'"},
         {"--model modernist", "'modernist'"},
-        {"--ladder --init x", "not for a --ladder"},
-        {"--preset small --init x", "take one"},
+        {"--ladder --init x", "--ladder"},
+        {"--preset small --init x", "--preset"},
         {"--wodth 3", "--width"},
     };
     Arguments a;

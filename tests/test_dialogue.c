@@ -71,10 +71,10 @@ TEST(unknown) {
     keep();
     converse("-n 30", "好\nTHE\n");
     assert_string_equal(ran.out, kept); /* as if it had not been typed */
-    assert_non_null(strstr(ran.err, "sample: that line: character 1, '好'"));
+    assert_non_null(strstr(ran.err, "'好'"));
     converse("-n 30", "\xFF\nTHE\n");
     assert_string_equal(ran.out, kept);
-    assert_non_null(strstr(ran.err, "not valid UTF-8"));
+    assert_non_null(strstr(ran.err, "0xFF"));
 }
 
 TEST(none) {
@@ -148,7 +148,7 @@ TEST(command_help) {
 TEST(slash) {
     converse("-n 30", "//new\n");
     assert_string_equal(ran.out, "");
-    assert_non_null(strstr(ran.err, "that line: character 1, '/'"));
+    assert_non_null(strstr(ran.err, "'/'"));
     must_run("train -q --bytes -m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -s 2 -o @bytes " PLAY);
     command_input = scratch_put("typed", "//new\n", 6);
     run("sample -i -n 30 @bytes");

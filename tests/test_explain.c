@@ -221,15 +221,12 @@ TEST(refusals) {
     static const struct {
         const char *rung;
         int layers, layer, head;
-        const char *expected;
+        const char *names;
     } cases[] = {
-        {"gpt", 1, 1, ANY, "--layer 1: the model has only layer 0"},
-        {"gpt", 2, 2, ANY, "--layer 2: the model has layers 0 and 1"},
-        {"gpt", 3, 5, ANY, "--layer 5: the model has layers 0 to 2"},
-        {"gpt", 2, 0, 2, "--head 2: the model has heads 0 and 1"},
-        {"bigram", 1, 0, ANY, "--layer and --head: bigram has no attention"},
-        {"bigram", 1, ANY, 0, "--layer and --head: bigram has no attention"},
-        {"average", 1, 0, 1, "--head: average takes the mean of the past, without heads"},
+        {"gpt", 1, 1, ANY, "--layer 1"}, {"gpt", 2, 2, ANY, "--layer 2"},
+        {"gpt", 3, 5, ANY, "--layer 5"}, {"gpt", 2, 0, 2, "--head 2"},
+        {"bigram", 1, 0, ANY, "bigram"}, {"bigram", 1, ANY, 0, "bigram"},
+        {"average", 1, 0, 1, "average"},
     };
     Error err;
     Output page = output_open(80, false);
@@ -238,7 +235,7 @@ TEST(refusals) {
         Subject subject;
         open_subject(&subject, cases[i].rung, cases[i].layers, LENGTH);
         assert_false(explain_on(&page, &subject.explained, 1, cases[i].layer, cases[i].head, &err));
-        assert_string_equal(err.text, cases[i].expected);
+        expect_error(err, cases[i].names);
         close_subject(&subject);
     }
     output_end(&page);

@@ -212,14 +212,14 @@ TEST(missing_argument) {
 }
 
 TEST(unknown) {
-    refuse("--quite", "unknown option '--quite'; is --quiet meant?");
-    refuse("--numbre=5", "unknown option '--numbre'; is --number meant?");
-    refuse("a|--sede|5|b", "unknown option '--sede'; is --seed meant?");
-    refuse("--learning_rate|1", "'--learning_rate'; is --learning-rate meant?");
-    refuse("--versions", "'--versions'; is --version meant?");
-    refuse("--sandwiches", "unknown option '--sandwiches'; see --help");
-    refuse("-x", "unknown option '-x'; see --help");
-    refuse("a|-qx|b", "unknown option '-x'; see --help");
+    refuse("--quite", "'--quite'");
+    refuse("--numbre=5", "'--numbre'");
+    refuse("a|--sede|5|b", "'--sede'");
+    refuse("--learning_rate|1", "'--learning_rate'");
+    refuse("--versions", "'--versions'");
+    refuse("--sandwiches", "'--sandwiches'");
+    refuse("-x", "'-x'");
+    refuse("a|-qx|b", "'-x'");
     refuse("--numberrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrr=1",
            "unknown option '--numberrrrrrrr");
 }

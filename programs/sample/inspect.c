@@ -14,23 +14,6 @@
 
 /* ---- what is in a file ---- */
 
-static void print_number(const char *key, int number) {
-    printf("%-16s %d\n", key, number);
-}
-
-static void print_sizes(const TrilModel *model) {
-    const TrilOptions s = tril_model_sizes(model);
-    const char *dropout = tril_model_note(model, "dropout"); /* a folder has none */
-    printf("%-16s %s\n%-16s %zu\n", "model", s.rung, "parameters", tril_model_parameters(model));
-    print_number("layers", (int)s.layers);
-    print_number("heads", (int)s.heads);
-    print_number("width", (int)s.width);
-    print_number("context", (int)s.context);
-    printf("%-16s %g\n", "dropout", dropout ? number_read(dropout, NULL) : 0);
-    if (!isnan(s.kv_heads)) print_number("kv_heads", (int)s.kv_heads);
-    if (!isnan(s.hidden)) print_number("hidden", (int)s.hidden);
-}
-
 static void print_vocabulary(const TrilTokenizer *tokenizer) {
     const int32_t size = tril_tokenizer_size(tokenizer);
     bool bytes = tril_tokenizer_has_bytes(tokenizer);
@@ -46,13 +29,20 @@ static void print_vocabulary(const TrilTokenizer *tokenizer) {
 
 void inspect_file(TrilModel *model) {
     static const char *const keys[] = {"step", "seed", "validation_loss", "best_loss"};
+    const TrilOptions s = tril_model_sizes(model);
+    const char *dropout = tril_model_note(model, "dropout"); /* a folder has none */
     TrilTensor tensor;
-    print_sizes(model);
+    printf("%-16s %s\n%-16s %zu\n", "model", s.rung, "parameters", tril_model_parameters(model));
+    printf("%-16s %g\n%-16s %g\n", "layers", s.layers, "heads", s.heads);
+    printf("%-16s %.0f\n%-16s %g\n", "width", s.width, "context", s.context);
+    printf("%-16s %g\n", "dropout", dropout ? number_read(dropout, NULL) : 0);
+    if (!isnan(s.kv_heads)) printf("%-16s %g\n", "kv_heads", s.kv_heads);
+    if (!isnan(s.hidden)) printf("%-16s %.0f\n", "hidden", s.hidden);
     for (int i = 0; i < COUNT(keys); i++) {
-        const char *note = tril_model_note(model, keys[i]);
-        if (!note) continue;
+        const char *value = tril_model_note(model, keys[i]);
+        if (!value) continue;
         printf("%-16s ", keys[i]);
-        escape_line(stdout, note, strlen(note));
+        escape_line(stdout, value, strlen(value));
         putchar('\n');
     }
     printf("%-16s %016" PRIx64 "\n", "digest", tril_model_digest(model));
@@ -108,7 +98,7 @@ static bool open_subject(Subject *subject, const Arguments *a, int i, Error *err
     if (tril_model_load(&subject->model, path, &error) != TRIL_OK)
         return message_take(err, &error, NULL);
     if (!*a->explain)
-        fail(&own, "--explain wants a text of a character or more");
+        fail(&own, "--explain: the text is empty; give one of a character or more");
     else if (tril_reading_trace(&subject->reading, subject->model, a->explain, strlen(a->explain),
                                 1, &error) == TRIL_OK)
         return true;

@@ -32,12 +32,11 @@ bool writer_open(Writer **opened, const TrilModel *model, const TrilSampling *sa
     if (!memory_alloc(&w, 1, sizeof *w, "the writer", err)) return false;
     w->bytes = tril_tokenizer_has_bytes(tril_model_tokenizer(model));
     w->terminal = terminal_is(stdout);
-    w->stop = stop;
-    w->stop_length = stop ? strlen(stop) : 0;
-    bool ok = memory_alloc(&w->tail, w->stop_length, 1, "sampling", err) &&
-              (tril_writer_open(&w->text, model, sampling, &error) == TRIL_OK ||
-               message_take(err, &error, NULL));
-    if (!ok) {
+    w->stop = stop ? stop : "";
+    w->stop_length = strlen(w->stop);
+    if (!memory_alloc(&w->tail, w->stop_length, 1, "the writer", err) ||
+        (tril_writer_open(&w->text, model, sampling, &error) != TRIL_OK &&
+         !message_take(err, &error, NULL))) {
         writer_close(w);
         return false;
     }
@@ -65,7 +64,13 @@ void writer_begin(Writer *w, int number) {
 
 /* ---- printing ---- */
 
+/* Prints a whole character, or a byte of a byte model. */
 static void put(Writer *w, const char *text, int length) {
+    char whole[4 * UTF8_MAX];
+    if (w->bytes && w->terminal) {
+        length = utf8_stream(&w->pending, *text, whole);
+        text = whole;
+    }
     if (length == 0) return;
     if (w->terminal)
         escape_text(stdout, text, (size_t)length);
@@ -78,17 +83,8 @@ static void put(Writer *w, const char *text, int length) {
     w->flushed = now;
 }
 
-/* Prints a whole character, or a byte of a byte model. */
-static void put_character(Writer *w, const char *character, int length) {
-    char text[4 * UTF8_MAX];
-    if (w->bytes && w->terminal)
-        put(w, text, utf8_stream(&w->pending, *character, text));
-    else
-        put(w, character, length);
-}
-
 void writer_end_line(Writer *w) {
-    if (w->last != '\n') put(w, "\n", 1);
+    if (w->last != '\n') putchar(w->last = '\n');
     fflush(stdout);
 }
 
@@ -103,7 +99,7 @@ void writer_say(Writer *w, const char *text, size_t length) {
     uint32_t any;
     for (size_t i = 0; i < length;) {
         int bytes = w->bytes ? 1 : utf8_decode(text + i, length - i, &any);
-        put_character(w, text + i, bytes);
+        put(w, text + i, bytes);
         i += (size_t)bytes;
     }
     if (length == 0) return;
@@ -118,13 +114,13 @@ void writer_new_line(Writer *w) {
 
 /* Appends a character to the tail. True if the tail is now the stop text. */
 static bool stop_after(Writer *w, const char *character, int length) {
-    for (int i = 0; w->stop_length > 0 && i < length; i++) {
+    if (w->stop_length == 0) return false;
+    for (int i = 0; i < length; i++) {
         memmove(w->tail, w->tail + 1, w->stop_length - 1);
         w->tail[w->stop_length - 1] = character[i];
         w->tail_seen++;
     }
-    return w->stop_length > 0 && w->tail_seen >= w->stop_length &&
-           memcmp(w->tail, w->stop, w->stop_length) == 0;
+    return w->tail_seen >= w->stop_length && memcmp(w->tail, w->stop, w->stop_length) == 0;
 }
 
 bool writer_go_on(Writer *w, int length, const volatile sig_atomic_t *interrupted, Error *err) {
@@ -136,7 +132,7 @@ bool writer_go_on(Writer *w, int length, const volatile sig_atomic_t *interrupte
             return fail(err, "the model's predictions are not finite numbers: its weights are too "
                              "large");
         w->end = text[bytes - 1];
-        put_character(w, text, bytes);
+        put(w, text, bytes);
         if (stop_after(w, text, bytes)) break;
     }
     return true;

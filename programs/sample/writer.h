@@ -13,7 +13,7 @@
 
 typedef struct Writer Writer;
 
-/* Opens a writer. It borrows the model and `stop`, the text after which a text ends; NULL: there is
+/* Opens a writer, which borrows the model and `stop`, the text after which a text ends; NULL:
  * none. The caller closes it. On failure *writer is NULL. */
 bool writer_open(Writer **writer, const TrilModel *model, const TrilSampling *sampling,
                  const char *stop, Error *err);
@@ -28,18 +28,17 @@ void writer_begin(Writer *writer, int number);
 /* Prints a text of known characters, and appends it to what the model has read. */
 void writer_say(Writer *writer, const char *text, size_t length);
 
-/* Generates `length` more characters. Stops early at the stop text, if printing fails, or if
- * *interrupted becomes true (NULL: never). An empty text begins after
- * tril_tokenizer_start, which is not printed. Fails if the model's predictions are no numbers. */
+/* Generates `length` more characters. Stops early at the stop text, if printing fails, or once
+ * *interrupted is true (NULL: never). An empty text begins after tril_tokenizer_start, which is not
+ * printed. Fails if the model's predictions are not finite numbers. */
 bool writer_go_on(Writer *writer, int length, const volatile sig_atomic_t *interrupted, Error *err);
 
-/* Prints a newline if the last line has none. The text itself does not change. */
+/* Prints a newline if the last line has none; the text itself does not change. writer_end_text does
+ * it at the end of a text, but not if a pipe or a file gets the text of a byte model. */
 void writer_end_line(Writer *writer);
-
-/* writer_end_line at the end of a text. A pipe or a file gets no newline from a byte model. */
 void writer_end_text(Writer *writer);
 
-/* writer_end_line, and appends the newline to the text if the vocabulary has one. */
+/* Ends the line, and appends the newline to the text if the vocabulary has one. */
 void writer_new_line(Writer *writer);
 
 #endif

@@ -92,13 +92,6 @@ static void report_rate(const char *group, const char *what, Timing t, double th
     fputc('\n', csv);
 }
 
-static float *numbers(size_t count) {
-    float *at = aligned_alloc(64, (count * sizeof *at + 63) / 64 * 64);
-    if (!at) exit(EXIT_FAILURE);
-    for (size_t i = 0; i < count; i++) at[i] = (float)(random_uniform(1, (uint64_t)i) - 0.5) * 0.1f;
-    return at;
-}
-
 /* ---- the layers of a block ---- */
 
 typedef struct {
@@ -136,10 +129,10 @@ static void bench_linear(Team *team, const char *group, const char *name, int B,
     l.program.backward = l.program.count;
     linear_backward(&l.program, y, w);
     linear_gradients(&l.program, w, y, x);
-    layer_allocate(&l, numbers);
-    float *packed = numbers(2 * size);
-    l.weights[0] = (Param){numbers(size), numbers(size), packed};
-    l.weights[1] = (Param){numbers((size_t)OC), numbers((size_t)OC), NULL};
+    layer_allocate(&l);
+    float *packed = layer_numbers(2 * size);
+    l.weights[0] = (Param){layer_numbers(size), layer_numbers(size), packed};
+    l.weights[1] = (Param){layer_numbers((size_t)OC), layer_numbers((size_t)OC), NULL};
     Packing packing = {&l, packed, C, OC};
     snprintf(what, sizeof what, "%s pack", name);
     report(group, what, time_work(team, threads, pack_work, &packing), 0, threads);
@@ -170,9 +163,9 @@ static void bench_layers(int B, int T, int C, int NH) {
     attention_qkv_backward(p, out, out);
     layernorm_backward(p, out, y, out, w);
     gelu_backward(p, &unused, hidden, hidden);
-    layer_allocate(&l, numbers);
+    layer_allocate(&l);
     for (int i = 0; i < LAYER_WEIGHTS; i++)
-        l.weights[i] = (Param){numbers((size_t)C), numbers((size_t)C), NULL};
+        l.weights[i] = (Param){layer_numbers((size_t)C), layer_numbers((size_t)C), NULL};
     size_t scratch = p->list[0].operation->scratch(&p->list[0], isa, products, T);
     if (!team_open(&team, isa, products, threads, scratch, &err)) fail_with(&err);
     snprintf(group, sizeof group, "layer C%d T%d B%d", C, T, B);

@@ -3,6 +3,7 @@
 #ifndef TRIL_BENCH_LAYER_H
 #define TRIL_BENCH_LAYER_H
 
+#include "base/random.h"
 #include "model/layers/program.h"
 
 #include <stdlib.h>
@@ -17,8 +18,16 @@ typedef struct {
     int first, end;               /* the instructions that layer_work executes */
 } Layer;
 
-/* A layer's program for B x T tokens, to be recorded; then layer_allocate gives it memory, filled
- * by `numbers`, and layer_close releases both. */
+/* Returns random numbers [count] around 0, which the caller releases with free. */
+static inline float *layer_numbers(size_t count) {
+    float *at = aligned_alloc(64, (count * sizeof *at + 63) / 64 * 64);
+    if (!at) exit(EXIT_FAILURE);
+    for (size_t i = 0; i < count; i++) at[i] = (float)(random_uniform(1, (uint64_t)i) - 0.5) * 0.1f;
+    return at;
+}
+
+/* Begins a layer's program for B x T tokens, to be recorded; then layer_allocate gives it memory,
+ * and layer_close releases both. */
 static inline void layer_open(Layer *l, int B, int T) {
     static const Model nothing = {.config = {.L = 1}};
     static Error err;
@@ -26,13 +35,13 @@ static inline void layer_open(Layer *l, int B, int T) {
     if (!program_open(&l->program, &nothing, true, &err)) exit(EXIT_FAILURE);
 }
 
-static inline void layer_allocate(Layer *l, float *(*numbers)(size_t count)) {
+static inline void layer_allocate(Layer *l) {
     const Program *p = &l->program;
     size_t tokens = (size_t)l->pass.B * (size_t)l->pass.T;
     if (p->failed || p->array_count > LAYER_ARRAYS) exit(EXIT_FAILURE);
     for (int id = 1; id < p->array_count; id++)
         l->arrays[id] =
-            numbers((tokens + (size_t)p->arrays[id].count) * (size_t)p->arrays[id].width);
+            layer_numbers((tokens + (size_t)p->arrays[id].count) * (size_t)p->arrays[id].width);
 }
 
 static inline void layer_close(Layer *l) {

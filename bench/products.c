@@ -18,13 +18,6 @@ typedef struct {
     double seconds;
 } Order;
 
-static float *numbers(size_t count) {
-    float *at = aligned_alloc(64, (count * sizeof *at + 63) / 64 * 64);
-    if (!at) exit(EXIT_FAILURE);
-    for (size_t i = 0; i < count; i++) at[i] = 0.001f * (float)(i % 1000);
-    return at;
-}
-
 typedef struct {
     const Order *order;
     Layer layer;
@@ -46,7 +39,8 @@ static double measure(Team *team, int threads, const Isa *isa, const Order *o) {
     size_t weights = (size_t)o->C * (size_t)o->OC;
     size_t forward = float32_products.packed_size(isa, o->C, o->OC);
     size_t backward = float32_products.packed_size(isa, o->OC, o->C);
-    Product product = {.order = o, .packed = numbers(forward > backward ? forward : backward)};
+    Product product = {.order = o,
+                       .packed = layer_numbers(forward > backward ? forward : backward)};
     Layer *l = &product.layer;
     Linear w = {.weight = 1, .in = o->C, .out = o->OC};
     layer_open(l, 1, o->N);
@@ -54,8 +48,8 @@ static double measure(Team *team, int threads, const Isa *isa, const Order *o) {
     l->program.backward = l->program.count;
     linear_backward(&l->program, y, w);
     linear_gradients(&l->program, w, y, x);
-    layer_allocate(l, numbers);
-    l->weights[0] = (Param){numbers(weights), numbers(weights), product.packed};
+    layer_allocate(l);
+    l->weights[0] = (Param){layer_numbers(weights), layer_numbers(weights), product.packed};
     l->first = strcmp(o->product, "forward") == 0 ? 0 : strcmp(o->product, "backward") == 0 ? 1 : 2;
     l->end = l->first < 2 ? l->first + 1 : 4;
     team_run(team, threads, multiply, &product); /* warms up */

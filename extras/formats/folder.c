@@ -35,17 +35,13 @@ bool folder_write(Buffer *text, const char *directory, const char *name, Error *
 static bool add_shard(Shards *shards, const char *directory, const char *name, Error *err) {
     char *path;
     if (!file_within(directory, name, &path, err)) return false;
-    for (int i = 0; i < shards->count; i++)
-        if (strcmp(shards->list[i].path, path) == 0) {
-            memory_free(path);
-            return true;
-        }
-    if (shards->count == MAX_SHARDS) {
-        memory_free(path);
+    int same = 0;
+    while (same < shards->count && strcmp(shards->list[same].path, path) != 0) same++;
+    if (same < shards->count || shards->count == MAX_SHARDS) memory_free(path);
+    if (same < shards->count) return true;
+    if (shards->count == MAX_SHARDS)
         return fail(err, "%s: its index names more than %d files", directory, (int)MAX_SHARDS);
-    }
-    shards->list[shards->count].file.descriptor = -1;
-    shards->list[shards->count++].path = path;
+    shards->list[shards->count++] = (Shard){.path = path, .file.descriptor = -1};
     return true;
 }
 

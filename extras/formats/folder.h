@@ -12,7 +12,7 @@ typedef struct {
     JsonValue *root;
 } JsonFile;
 
-/* Reads a JSON file of the folder. `claim` as for json_read. The caller releases *file with
+/* Reads a JSON file of the folder, with `claim` for json_read. The caller releases *file with
  * folder_close, also after a failure. */
 bool folder_open(JsonFile *file, const char *directory, const char *name, const char *claim,
                  Error *err);
@@ -44,7 +44,7 @@ void shards_free(Shards *shards);
 /* Reads the data of all files. */
 bool shards_fetch(Shards *shards, Error *err);
 
-/* The tensor with this name; NULL if there is none. *path is its file, or the first file. */
+/* Returns the tensor with this name, or NULL. *path is its file, or the first file. */
 const SafeTensor *shards_tensor(const Shards *shards, const char *name, const char **path);
 
 #endif

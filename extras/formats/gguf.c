@@ -15,65 +15,6 @@
 
 enum { ALIGNMENT = 32, NAME_SIZE = 64, PIECE_SIZE = 8 };
 
-/* ---- keys and values ---- */
-
-/* The list of keys and values, or of tensors. */
-typedef struct {
-    Buffer *out;
-    uint64_t count;
-} List;
-
-enum {
-    VALUE_UINT32 = 4,
-    VALUE_INT32 = 5,
-    VALUE_FLOAT32 = 6,
-    VALUE_BOOL = 7,
-    VALUE_STRING = 8,
-    VALUE_ARRAY = 9
-};
-
-static void put_u32(Buffer *out, uint32_t number) {
-    buffer_put(out, &number, sizeof number);
-}
-
-static void put_u64(Buffer *out, uint64_t number) {
-    buffer_put(out, &number, sizeof number);
-}
-
-static void put_string(Buffer *out, const char *text) {
-    put_u64(out, strlen(text));
-    buffer_put(out, text, strlen(text));
-}
-
-/* Begins an entry. A key that begins with a dot belongs to the architecture. */
-static void begin(List *list, const char *architecture, const char *key, uint32_t type) {
-    char name[NAME_SIZE];
-    snprintf(name, sizeof name, "%s%s", *key == '.' ? architecture : "", key);
-    put_string(list->out, name);
-    put_u32(list->out, type);
-    list->count++;
-}
-
-static void add_number(List *list, const char *architecture, const char *key, uint32_t number) {
-    begin(list, architecture, key, VALUE_UINT32);
-    put_u32(list->out, number);
-}
-
-static void add_real(List *list, const char *architecture, const char *key, float number) {
-    begin(list, architecture, key, VALUE_FLOAT32);
-    buffer_put(list->out, &number, sizeof number);
-}
-
-static void add_text(List *list, const char *key, const char *text) {
-    begin(list, "", key, VALUE_STRING);
-    put_string(list->out, text);
-}
-
-static void add_false(List *list, const char *key) {
-    begin(list, "", key, VALUE_BOOL);
-    buffer_put(list->out, "", 1);
-}
-
 /* ---- architectures ---- */
 
 /* What follows the block's prefix in the name of a tensor here, and there. */
@@ -120,23 +61,84 @@ static const Architecture *architecture_of(const char *rung) {
     return NULL;
 }
 
-static void add_sizes(List *list, const Architecture *a, const Config *config) {
+/* ---- keys and values ---- */
+
+/* Values of the format, by its numbers for their types. */
+enum {
+    VALUE_UINT32 = 4,
+    VALUE_INT32 = 5,
+    VALUE_FLOAT32 = 6,
+    VALUE_BOOL = 7,
+    VALUE_STRING = 8,
+    VALUE_ARRAY = 9
+};
+
+/* Everything before the numbers of the tensors. */
+typedef struct {
+    Buffer out;
+    const Architecture *a;
+    uint64_t keys; /* so far */
+} Header;
+
+static void put_u32(Header *h, uint32_t number) {
+    buffer_put(&h->out, &number, sizeof number);
+}
+
+static void put_u64(Header *h, uint64_t number) {
+    buffer_put(&h->out, &number, sizeof number);
+}
+
+static void put_string(Header *h, const char *text) {
+    put_u64(h, strlen(text));
+    buffer_put(&h->out, text, strlen(text));
+}
+
+/* Begins a key. One that begins with a dot belongs to the architecture. */
+static void begin(Header *h, const char *key, uint32_t type) {
+    char name[NAME_SIZE];
+    snprintf(name, sizeof name, "%s%s", *key == '.' ? h->a->name : "", key);
+    put_string(h, name);
+    put_u32(h, type);
+    h->keys++;
+}
+
+static void add_number(Header *h, const char *key, uint32_t number) {
+    begin(h, key, VALUE_UINT32);
+    put_u32(h, number);
+}
+
+static void add_real(Header *h, const char *key, float number) {
+    begin(h, key, VALUE_FLOAT32);
+    buffer_put(&h->out, &number, sizeof number);
+}
+
+static void add_text(Header *h, const char *key, const char *text) {
+    begin(h, key, VALUE_STRING);
+    put_string(h, text);
+}
+
+static void add_false(Header *h, const char *key) {
+    begin(h, key, VALUE_BOOL);
+    buffer_put(&h->out, "", 1);
+}
+
+static void add_sizes(Header *h, const Config *config) {
     const struct {
         const char *key;
         Size size;
     } sizes[] = {{".context_length", SIZE_T},
                  {".embedding_length", SIZE_C},
                  {".block_count", SIZE_L},
-                 {".feed_forward_length", a->feed_forward},
+                 {".feed_forward_length", h->a->feed_forward},
                  {".attention.head_count", SIZE_NH},
                  {".attention.head_count_kv", SIZE_NKV},
                  {".attention.key_length", SIZE_HS},
                  {".attention.value_length", SIZE_HS},
                  {".vocab_size", SIZE_V}};
     for (int i = 0; i < COUNT(sizes); i++)
-        add_number(list, a->name, sizes[i].key, (uint32_t)size_of(config, sizes[i].size));
-    add_real(list, a->name, a->epsilon_key, a->epsilon);
-    if (a->rotary) add_real(list, a->name, ".rope.freq_base", 10000);
+        add_number(h, sizes[i].key, (uint32_t)size_of(config, sizes[i].size));
+    add_real(h, h->a->epsilon_key, h->a->epsilon);
+    if (h->a->rotary) add_real(h, ".rope.freq_base", 10000);
 }
 
 /* ---- the tokenizer ---- */
@@ -153,24 +155,23 @@ static void token_text(const Vocab *vocab, int id, char text[PIECE_SIZE]) {
         snprintf(text, PIECE_SIZE, "%s%.*s", first == '\\' ? "\\" : "", length, bytes);
 }
 
-static void add_tokenizer(List *list, const Vocab *vocab) {
+static void add_tokenizer(Header *h, const Vocab *vocab) {
     enum { NORMAL = 1 };
-    uint64_t count = (uint64_t)vocab->size;
-    add_text(list, "tokenizer.ggml.model", "rwkv");
-    begin(list, "", "tokenizer.ggml.tokens", VALUE_ARRAY);
-    put_u32(list->out, VALUE_STRING);
-    put_u64(list->out, count);
+    add_text(h, "tokenizer.ggml.model", "rwkv");
+    begin(h, "tokenizer.ggml.tokens", VALUE_ARRAY);
+    put_u32(h, VALUE_STRING);
+    put_u64(h, (uint64_t)vocab->size);
     for (int id = 0; id < vocab->size; id++) {
         char text[PIECE_SIZE];
         token_text(vocab, id, text);
-        put_string(list->out, text);
+        put_string(h, text);
     }
-    begin(list, "", "tokenizer.ggml.token_type", VALUE_ARRAY);
-    put_u32(list->out, VALUE_INT32);
-    put_u64(list->out, count);
-    for (int id = 0; id < vocab->size; id++) put_u32(list->out, NORMAL);
-    add_false(list, "tokenizer.ggml.add_bos_token");
-    add_false(list, "tokenizer.ggml.add_eos_token");
+    begin(h, "tokenizer.ggml.token_type", VALUE_ARRAY);
+    put_u32(h, VALUE_INT32);
+    put_u64(h, (uint64_t)vocab->size);
+    for (int id = 0; id < vocab->size; id++) put_u32(h, NORMAL);
+    add_false(h, "tokenizer.ggml.add_bos_token");
+    add_false(h, "tokenizer.ggml.add_eos_token");
 }
 
 /* ---- tensors ---- */
@@ -214,99 +215,88 @@ static size_t aligned(size_t offset) {
 
 /* Lists the tensors, and returns the bytes of their numbers. Dimensions are written from the last
  * to the first. */
-static size_t list_tensors(List *list, const Architecture *a, const Model *model, Type type) {
+static size_t list_tensors(Header *h, const Model *model, Type type) {
     size_t offset = 0;
     for (int i = 0; i < model->tensor_count; i++) {
         const Tensor *tensor = &model->tensors[i];
         char name[NAME_SIZE];
-        rename_tensor(a, tensor, name);
-        put_string(list->out, name);
-        put_u32(list->out, (uint32_t)tensor->rank);
-        for (int d = tensor->rank; d-- > 0;) put_u64(list->out, (uint64_t)tensor->shape[d]);
-        put_u32(list->out, (uint32_t)type_of(tensor, type));
-        put_u64(list->out, offset);
-        list->count++;
+        rename_tensor(h->a, tensor, name);
+        put_string(h, name);
+        put_u32(h, (uint32_t)tensor->rank);
+        for (int d = tensor->rank; d-- > 0;) put_u64(h, (uint64_t)tensor->shape[d]);
+        put_u32(h, (uint32_t)type_of(tensor, type));
+        put_u64(h, offset);
         offset = aligned(offset + bytes_of(tensor, type));
     }
     return offset;
 }
 
-static bool store_tensor(void *to, const Model *model, const Tensor *tensor, Type type,
-                         Error *err) {
-    const float *from = model->weights + tensor->offset, too_large = 65520;
-    uint16_t *halves = to;
-    Type own = type_of(tensor, type);
-    for (size_t i = 0; own != F32 && i < tensor->size; i++)
-        if (!(fabsf(from[i]) < too_large))
-            return fail(err, "%s: %g is too large for 16 bits; f32 can store it", tensor->name,
-                        (double)from[i]);
-    if (own == F32) memcpy(to, from, tensor->size * sizeof *from);
-    if (own == Q8_0) quantize_q8(to, from, tensor->size);
-    for (size_t i = 0; own == F16 && i < tensor->size; i++) halves[i] = half_of(from[i]);
-    return true;
-}
-
 static bool store_tensors(char *to, const Model *model, Type type, Error *err) {
-    for (int i = 0; i < model->tensor_count; i++) {
-        if (!store_tensor(to, model, &model->tensors[i], type, err)) return false;
-        to += aligned(bytes_of(&model->tensors[i], type));
+    const float too_large = 65520;
+    for (int t = 0; t < model->tensor_count; t++) {
+        const Tensor *tensor = &model->tensors[t];
+        const float *from = model->weights + tensor->offset;
+        const Type own = type_of(tensor, type);
+        for (size_t i = 0; own != F32 && i < tensor->size; i++)
+            if (!(fabsf(from[i]) < too_large))
+                return fail(err, "%s: %g is too large for 16 bits; f32 can store it", tensor->name,
+                            (double)from[i]);
+        if (own == F32) memcpy(to, from, tensor->size * sizeof *from);
+        if (own == Q8_0) quantize_q8((Q8Block *)(void *)to, from, tensor->size);
+        for (size_t i = 0; own == F16 && i < tensor->size; i++)
+            ((uint16_t *)(void *)to)[i] = half_of(from[i]);
+        to += aligned(bytes_of(tensor, type));
     }
     return true;
 }
 
 /* ---- the file ---- */
 
-/* Writes everything before the tensors' numbers to `out`, and returns the bytes of the numbers. */
-static size_t write_header(Buffer *out, const Architecture *a, const Model *model,
-                           const Vocab *vocab, Type type) {
+/* Writes the header, and returns the bytes of the tensors' numbers. */
+static size_t write_header(Header *h, const Model *model, const Vocab *vocab, Type type) {
     /* the format's name for "mostly of this type" */
     const uint32_t file_type = type == Q8_0 ? 7 : (uint32_t)type;
-    Buffer entries = buffer_begin(out->name, out->err);
-    List list = {&entries, 0}, tensors = {out, 0};
-    add_text(&list, "general.architecture", a->name);
-    add_text(&list, "general.type", "model");
-    add_text(&list, "general.name", a->rung);
-    add_number(&list, "", "general.file_type", file_type);
-    add_number(&list, "", "general.quantization_version", 2);
-    add_number(&list, "", "general.alignment", ALIGNMENT);
-    add_sizes(&list, a, &model->config);
-    add_tokenizer(&list, vocab);
-    buffer_put(out, "GGUF", 4);
-    put_u32(out, 3);
-    put_u64(out, (uint64_t)model->tensor_count);
-    put_u64(out, list.count);
-    if (entries.failed) out->failed = true;
-    buffer_put(out, entries.bytes, entries.length);
-    buffer_end(&entries);
-    size_t bytes = list_tensors(&tensors, a, model, type);
-    while (!out->failed && out->length % ALIGNMENT != 0) buffer_put(out, "", 1);
+    buffer_put(&h->out, "GGUF", 4);
+    put_u32(h, 3);
+    put_u64(h, (uint64_t)model->tensor_count);
+    const size_t count_at = h->out.length;
+    put_u64(h, 0);
+    add_text(h, "general.architecture", h->a->name);
+    add_text(h, "general.type", "model");
+    add_text(h, "general.name", h->a->rung);
+    add_number(h, "general.file_type", file_type);
+    add_number(h, "general.quantization_version", 2);
+    add_number(h, "general.alignment", ALIGNMENT);
+    add_sizes(h, &model->config);
+    add_tokenizer(h, vocab);
+    if (!h->out.failed) memcpy(h->out.bytes + count_at, &h->keys, sizeof h->keys);
+    size_t bytes = list_tensors(h, model, type);
+    while (!h->out.failed && h->out.length % ALIGNMENT != 0) buffer_put(&h->out, "", 1);
     return bytes;
 }
 
 static bool write_file(const Model *model, const Vocab *vocab, const char *name, const char *path,
                        Error *err) {
     Type type = strcmp(name, "f16") == 0 ? F16 : strcmp(name, "q8_0") == 0 ? Q8_0 : F32;
-    const Architecture *a = architecture_of(model->config.model);
-    if (!a)
+    Header h = {.out = buffer_begin(path, err), .a = architecture_of(model->config.model)};
+    char *numbers = NULL;
+    if (!h.a)
         return fail(err, "llama.cpp has no architecture for %s, only for gpt and modern",
                     model->config.model);
     if (file_is_taken(path)) return fail(err, "%s: exists already", path);
-    char *numbers = NULL;
-    Buffer header = buffer_begin(path, err);
-    size_t bytes = write_header(&header, a, model, vocab, type);
-    bool ok = !header.failed && memory_alloc(&numbers, bytes, 1, path, err) &&
+    size_t bytes = write_header(&h, model, vocab, type);
+    bool ok = !h.out.failed && memory_alloc(&numbers, bytes, 1, path, err) &&
               store_tensors(numbers, model, type, err);
-    const FilePart parts[] = {{header.bytes, header.length}, {numbers, bytes}};
+    const FilePart parts[] = {{h.out.bytes, h.out.length}, {numbers, bytes}};
     ok = ok && file_write(path, parts, COUNT(parts), err);
     memory_free(numbers);
-    buffer_end(&header);
+    buffer_end(&h.out);
     return ok;
 }
 
 static bool names_file(const char *path) {
-    static const char end[] = ".gguf";
-    size_t length = strlen(path), ending = sizeof end - 1;
-    return length > ending && strcmp(path + length - ending, end) == 0;
+    const char *end = strrchr(path, '.');
+    return end && end > path && strcmp(end, ".gguf") == 0;
 }
 
 const Format gguf_format = {

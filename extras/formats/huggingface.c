@@ -29,17 +29,8 @@ enum {
     UNWRITTEN = 8, /* we check it when reading, but do not write it */
 };
 
-/* Fields of both. Our vocabularies have no token for the beginning or end of a text. */
-#define COMMON                                                                                \
-    {"dtype", "\"float32\"", SIZE_1, UNREAD}, {"torch_dtype", "\"float32\"", SIZE_1, UNREAD}, \
-        {"bos_token_id", "null", SIZE_1, UNREAD}, {"eos_token_id", "null", SIZE_1, UNREAD},   \
-        {"pad_token_id", "null", SIZE_1, UNREAD}, {                                           \
-        "vocab_size", NULL, SIZE_V, 0                                                         \
-    }
-
 static const Field gpt2_fields[] = {
-    {"architectures", "[\"GPT2LMHeadModel\"]", SIZE_1, UNREAD},
-    COMMON,
+    {"vocab_size", NULL, SIZE_V, 0},
     {"n_positions", NULL, SIZE_T, 0},
     {"n_embd", NULL, SIZE_C, 0},
     {"n_layer", NULL, SIZE_L, 0},
@@ -58,8 +49,7 @@ static const Field gpt2_fields[] = {
 };
 
 static const Field qwen3_fields[] = {
-    {"architectures", "[\"Qwen3ForCausalLM\"]", SIZE_1, UNREAD},
-    COMMON,
+    {"vocab_size", NULL, SIZE_V, 0},
     {"max_position_embeddings", NULL, SIZE_T, 0},
     {"hidden_size", NULL, SIZE_C, 0},
     {"num_hidden_layers", NULL, SIZE_L, 0},
@@ -80,29 +70,30 @@ static const Field qwen3_fields[] = {
 };
 
 typedef struct {
-    const char *rung, *type; /* our name; model_type in config.json */
-    const char *dropout[3];  /* the keys that hold our dropout */
-    const char *embedding;   /* the tensor with one row per token */
-    bool transposed;         /* the matrices of its blocks are transposed */
+    const char *rung, *type, *class; /* our name; model_type and architectures in config.json */
+    const char *dropout[3];          /* the keys that hold our dropout */
+    const char *embedding;           /* the tensor with one row per token */
+    bool transposed;                 /* the matrices of its blocks are transposed */
     const Field *fields;
     int field_count;
 } Architecture;
 
 static const Architecture architectures[] = {
-    {"gpt",
-     "gpt2",
-     {"embd_pdrop", "attn_pdrop", "resid_pdrop"},
-     "transformer.wte.weight",
-     true,
-     gpt2_fields,
-     COUNT(gpt2_fields)},
-    {"modern",
-     "qwen3",
-     {"attention_dropout", NULL, NULL},
-     "model.embed_tokens.weight",
-     false,
-     qwen3_fields,
-     COUNT(qwen3_fields)},
+    {.rung = "gpt",
+     .type = "gpt2",
+     .class = "GPT2LMHeadModel",
+     .dropout = {"embd_pdrop", "attn_pdrop", "resid_pdrop"},
+     .embedding = "transformer.wte.weight",
+     .transposed = true,
+     .fields = gpt2_fields,
+     .field_count = COUNT(gpt2_fields)},
+    {.rung = "modern",
+     .type = "qwen3",
+     .class = "Qwen3ForCausalLM",
+     .dropout = {"attention_dropout"},
+     .embedding = "model.embed_tokens.weight",
+     .fields = qwen3_fields,
+     .field_count = COUNT(qwen3_fields)},
 };
 
 static const Architecture *architecture_of(const char *name) {
@@ -128,7 +119,13 @@ static void transpose(float *to, const float *from, int rows, int columns) {
 static bool write_config(const Architecture *a, const Config *config, const char *directory,
                          Error *err) {
     Buffer text = buffer_begin(directory, err);
-    buffer_printf(&text, "{\n  \"model_type\": \"%s\"", a->type);
+    /* our vocabularies have no token for the beginning or end of a text */
+    buffer_printf(&text,
+                  "{\n  \"model_type\": \"%s\",\n  \"architectures\": [\"%s\"],\n"
+                  "  \"dtype\": \"float32\",\n  \"torch_dtype\": \"float32\",\n"
+                  "  \"bos_token_id\": null,\n  \"eos_token_id\": null,\n"
+                  "  \"pad_token_id\": null",
+                  a->type, a->class);
     for (int i = 0; i < a->field_count; i++) {
         const Field *field = &a->fields[i];
         if (field->flags & UNWRITTEN) continue;
@@ -208,7 +205,7 @@ static bool write_folder(const Model *model, const Vocab *vocab, const char *typ
 
 /* ---- import: the configuration ---- */
 
-/* Does it have this value, written as JSON? Compares numbers by value. */
+/* True if the entry has this value, written as JSON. Compares numbers by value. */
 static bool says(const JsonValue *entry, const char *value) {
     if (entry->kind == JSON_STRING)
         return *value == '"' && entry->length == strlen(value) - 2 &&
@@ -262,14 +259,6 @@ static bool check_fields(const JsonFile *from, const Architecture *a, const Conf
     return true;
 }
 
-static bool read_size_field(const JsonFile *from, const Field *field, int *size, Error *err) {
-    const JsonValue *entry = json_member(from->root, field->key);
-    double value = entry && entry->kind == JSON_LITERAL ? number_read(entry->text, NULL) : 0;
-    *size = value >= 1 && value <= MAX_VOCABULARY ? (int)value : 0;
-    return *size == value && *size > 0 ? true
-                                       : fail(err, "%s: has no valid '%s'", from->path, field->key);
-}
-
 /* Reads each size from its first field. check_fields then checks the other fields against it. */
 static bool read_sizes(const JsonFile *from, const Architecture *a, Config *config, Error *err) {
     const struct {
@@ -282,8 +271,13 @@ static bool read_sizes(const JsonFile *from, const Architecture *a, Config *conf
         int at = 0;
         while (at < a->field_count && (a->fields[at].value || a->fields[at].size != own[i].size))
             at++;
-        if (at < a->field_count && !read_size_field(from, &a->fields[at], own[i].member, err))
-            return false;
+        if (at == a->field_count) continue;
+        const char *key = a->fields[at].key;
+        const JsonValue *entry = json_member(from->root, key);
+        double size = entry && entry->kind == JSON_LITERAL ? number_read(entry->text, NULL) : 0;
+        if (!(size >= 1 && size <= MAX_VOCABULARY) || size != (int)size)
+            return fail(err, "%s: has no valid '%s'", from->path, key);
+        *own[i].member = (int)size;
     }
     return true;
 }

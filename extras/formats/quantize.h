@@ -5,13 +5,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The nearest number of 16 bits (IEEE 754 binary16), ties to even. Infinite beyond 65,519. */
+/* Returns the nearest number of 16 bits (IEEE 754 binary16), ties to even; infinity beyond
+ * 65,519. */
 uint16_t half_of(float x);
 
-/* The value of such a number. */
+/* Returns the value of such a number. */
 float half_value(uint16_t half);
 
-/* The value of a bfloat16: the upper half of a float. */
+/* Returns the value of a bfloat16, the upper half of a float. */
 float bfloat_value(uint16_t upper);
 
 /* Q8_0: each 32 numbers share a scale. The nearest multiple of the scale, at most 127 times it,

@@ -54,7 +54,8 @@ static bool write_tokenizer(const Vocab *vocab, const char *directory, Error *er
     return folder_write(&text, directory, "tokenizer.json", err);
 }
 
-static bool write_config(int context, const char *directory, Error *err) {
+bool tokenizer_export(const Vocab *vocab, int context, const char *directory, Error *err) {
+    if (!write_tokenizer(vocab, directory, err)) return false;
     Buffer text = buffer_begin(directory, err);
     buffer_printf(&text,
                   "{\n  \"tokenizer_class\": \"PreTrainedTokenizerFast\",\n"
@@ -62,10 +63,6 @@ static bool write_config(int context, const char *directory, Error *err) {
                   "  \"clean_up_tokenization_spaces\": false,\n  \"model_max_length\": %d\n}\n",
                   context);
     return folder_write(&text, directory, "tokenizer_config.json", err);
-}
-
-bool tokenizer_export(const Vocab *vocab, int context, const char *directory, Error *err) {
-    return write_tokenizer(vocab, directory, err) && write_config(context, directory, err);
 }
 
 /* ---- import ---- */
@@ -131,7 +128,7 @@ static bool is_list(const JsonValue *value) {
     return !value || value->kind == JSON_ARRAY;
 }
 
-/* What each part must be, so that each character is mapped by itself. */
+/* The parts of a tokenizer that maps each character by itself. */
 static const struct {
     const char *key;
     bool (*allowed)(const JsonValue *value);
@@ -149,7 +146,7 @@ static const struct {
     {"added_tokens", is_list, "added_tokens that are no list"},
 };
 
-static bool refuse(const Reading *r, const char *what, Error *err) {
+static bool fail_for(const Reading *r, const char *what, Error *err) {
     return fail(err, "%s: %s: %s", r->path, tokenizer_claim, what);
 }
 
@@ -157,11 +154,11 @@ static bool read_parts(Reading *r, Error *err) {
     const JsonValue *step = json_member(r->root, "pre_tokenizer.type");
     for (int i = 0; i < COUNT(parts); i++)
         if (!parts[i].allowed(json_member(r->root, parts[i].key)))
-            return refuse(r, parts[i].wrong, err);
+            return fail_for(r, parts[i].wrong, err);
     r->bytes = json_says(step, "ByteLevel");
     return json_says(step, "Split") ||
            !json_says(json_member(r->root, "model.type"), "WordLevel") ||
-           refuse(r, "words that nothing splits", err);
+           fail_for(r, "words that nothing splits", err);
 }
 
 static bool read_vocabulary(Reading *r, Error *err) {
@@ -172,7 +169,7 @@ static bool read_vocabulary(Reading *r, Error *err) {
     Token *token = r->tokens;
     json_each(entry, vocab) {
         *token = (Token){.text = entry->key, .length = entry->key_length};
-        if (!json_size(entry, &token->id)) return refuse(r, "an id that is no whole number", err);
+        if (!json_size(entry, &token->id)) return fail_for(r, "an id that is no whole number", err);
         token++;
     }
     return true;
@@ -204,9 +201,9 @@ static bool check_added(const Reading *r, const JsonValue *entry, Error *err) {
     const JsonValue *content = json_member(entry, "content"), *id = json_member(entry, "id");
     Token added = {.code = 0};
     if (!content || content->kind != JSON_STRING || !id || !json_size(id, &added.id))
-        return refuse(r, "added_tokens without content or id", err);
+        return fail_for(r, "added_tokens without content or id", err);
     if (!is_off(json_member(entry, "lstrip")) || !is_off(json_member(entry, "rstrip")))
-        return refuse(r, "added_tokens that take blanks along", err);
+        return fail_for(r, "added_tokens that take blanks along", err);
     int taken = utf8_decode(content->text, content->length, &added.code);
     const Token *token = NULL;
     if (taken > 0 && (size_t)taken == content->length && (!r->bytes || added.code < 0x80))

@@ -11,16 +11,16 @@
 bool tokenizer_export(const Vocab *vocab, int context, const char *directory, Error *err);
 
 /* Reads the vocabulary from a directory's tokenizer.json, which another program may have written.
- * Id i here is id (*rows)[i] there. The caller releases *rows with memory_free. Refused with a
- * message: tokens of several characters, a tokenizer that does not map each character by itself or
- * that adds tokens or cuts the text, ids that are not 0 to size - 1. */
+ * Id i here is id (*rows)[i] there. The caller releases *rows with memory_free. Fails on tokens of
+ * several characters, on a tokenizer that does not map each character by itself, adds tokens or
+ * cuts the text, and on ids that are not 0 to size - 1. */
 bool tokenizer_import(Vocab *vocab, const char *directory, int32_t **rows, Error *err);
 
 /* tokenizer_import for a tokenizer.json that is read already. `name` begins the messages. */
 bool tokenizer_read(Vocab *vocab, const char *name, const JsonValue *root, int32_t **rows,
                     Error *err);
 
-/* What a file is not, if it is not read: json_read's claim. */
+/* The claim for json_read. */
 extern const char tokenizer_claim[];
 
 #endif

@@ -1,7 +1,6 @@
 #include "programs/sample/dialogue.h"
 #include "base/terminal.h"
 #include "library/message.h"
-#include "programs/program.h"
 #include "programs/sample/writer.h"
 
 #include <errno.h>
@@ -92,7 +91,10 @@ static bool take_turns(Dialogue *d, Error *err) {
         Error wrong;
         stopped = 0;
         line[typed] = 0; /* in place of its newline, or at the end */
-        if (!take_line(d, line, typed, &more, &wrong)) program_failed("sample", 0, &wrong);
+        if (!take_line(d, line, typed, &more, &wrong)) {
+            fprintf(stderr, "sample: %s\n", wrong.text);
+            fflush(stderr); /* before the next prompt: on Windows it has a buffer */
+        }
         if (more) ok = go_on(d, err);
     }
     int reason = errno;

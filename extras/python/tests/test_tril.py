@@ -39,6 +39,10 @@ def small(rung="gpt", steps=10, **others):
     return tril.train(TEXT, rung, steps=steps, **{**SMALL, **others})
 
 
+def untrained(rung="gpt"):
+    return tril.Model(tril.Tokenizer(TEXT), rung, layers=1, heads=2, width=16, context=16)
+
+
 def program(name, *words):
     command = [pathlib.Path(os.environ["TRIL_PROGRAMS"]) / name, *map(str, words)]
     return subprocess.run(command, check=True, capture_output=True).stdout.decode()
@@ -103,7 +107,7 @@ class Models(Folder):
     def test_weights_outlive_the_model(self):
         wte = small().weights[WTE]
         gc.collect()
-        tril.Model(tril.Tokenizer(TEXT), layers=1, heads=2, width=16, context=16)
+        untrained()
         self.assertTrue(abs(wte[0, 0]) < 10)
 
     def test_generation(self):
@@ -247,7 +251,7 @@ class Trainings(Folder):
         self.assertTrue(all(step.steps == 7 and step.loss > 0 for step in seen))
 
     def test_set_steps(self):
-        model = tril.Model(tril.Tokenizer(TEXT), "gpt", layers=1, heads=2, width=16, context=16)
+        model = untrained()
         with tril.Training(model, TEXT, steps=3, batch=4, precision="f32") as training:
             training.set_steps(10)
             self.assertTrue(training.run())
@@ -266,14 +270,13 @@ class Trainings(Folder):
         self.assertEqual(shown.getvalue(), before)
 
     def test_closing_in_any_order(self):
-        training = tril.Training(tril.Model(tril.Tokenizer(TEXT), "gpt", layers=1, heads=2, width=16,
-                                            context=16), TEXT, steps=2, batch=4, threads=1)
+        training = tril.Training(untrained(), TEXT, steps=2, batch=4, threads=1)
         training.itself = training  # only the collector releases it, and its model
         del training
         gc.collect()
 
     def test_stop_and_go_on(self):
-        model = tril.Model(tril.Tokenizer(TEXT), "gpt", layers=1, heads=2, width=16, context=16)
+        model = untrained()
         with tril.Training(model, TEXT, steps=10, batch=4, precision="f32", threads=1) as training:
             self.assertFalse(training.run(lambda step: step.step < 4))
             self.assertEqual(training.done, 4)
@@ -298,7 +301,7 @@ class Trainings(Folder):
             small(teacher=small("bigram", context=8))
 
     def test_open_options(self):
-        model = tril.Model(tril.Tokenizer(TEXT), "modern", layers=1, heads=2, width=16, context=16)
+        model = untrained("modern")
         with tril.Training(model, TEXT, epochs=1, windows="grow", embedding_decay=0.25) as training:
             options = training.options
         self.assertEqual((options.windows, options.embedding_decay), ("grow", 0.25))
@@ -336,7 +339,7 @@ class Trainings(Folder):
         return not ended
 
     def test_interrupted(self):
-        expected, model = small("gpt", 3000).digest, tril.Model(tril.Tokenizer(TEXT), "gpt", layers=1, heads=2, width=16, context=16)
+        expected, model = small("gpt", 3000).digest, untrained()
         seen, interrupted = [], 0
         with tril.Training(model, TEXT, steps=3000, batch=4, precision="f32", threads=1) as training:
             def run(begun):
@@ -367,7 +370,7 @@ class Trainings(Folder):
 
     def test_closed_by_its_callback(self):
         for last in (False, True):
-            model = tril.Model(tril.Tokenizer(TEXT), "gpt", layers=1, heads=2, width=16, context=16)
+            model = untrained()
             training = tril.Training(model, TEXT, steps=1 if last else 5, batch=4)
             with self.assertRaisesRegex(tril.Error, "the training is closed"):
                 training.run(lambda step: training.close())

@@ -230,27 +230,24 @@ def _values(structure: Any, names: Iterable[str]) -> List[Any]:
     return values
 
 
-def _numbers(address: int, shape: List[int], owner: Any) -> Any:
-    """The floats at an address, which live as long as `owner`: an array, or a memoryview."""
-    numbers = (ctypes.c_float * math.prod(shape)).from_address(address)
+def _numbers(address: int, shape: List[int], owner: Any, step: int = 0) -> Any:
+    """The floats at an address, which live as long as `owner`: an array, or a memoryview. With `step`
+    the rows begin that many floats apart, and cannot be written; without NumPy they are a copy."""
+    count = (shape[0] - 1) * step + shape[1] if step else math.prod(shape)
+    numbers = (ctypes.c_float * count).from_address(address)
     numbers.owner = owner
-    view = memoryview(numbers).cast("B").cast("f", shape)
-    return view if numpy is None else numpy.asarray(view)
-
-
-def _columns(array: Any, rows: int, owner: Any) -> Any:
-    """Some columns of an array of the library: without a copy, if there is NumPy."""
-    step, width = array.row, array.width
-    numbers = (ctypes.c_float * ((rows - 1) * step + width)).from_address(array.data)
-    numbers.owner = owner
-    if numpy is not None:
-        view = numpy.ndarray((rows, width), numpy.float32, numbers, strides=(4 * step, 4))
+    if step and numpy is not None:
+        view = numpy.ndarray(shape, numpy.float32, numbers, strides=(4 * step, 4))
         view.flags.writeable = False
         return view
-    copy = (ctypes.c_float * (rows * width))()
-    for row in range(rows):
-        copy[row * width:(row + 1) * width] = numbers[row * step:row * step + width]
-    return memoryview(copy).cast("B").cast("f", [rows, width]).toreadonly()
+    if step:
+        rows, width = shape
+        copy = (ctypes.c_float * (rows * width))()
+        for row in range(rows):
+            copy[row * width:(row + 1) * width] = numbers[row * step:row * step + width]
+        return memoryview(copy).cast("B").cast("f", shape).toreadonly()
+    view = memoryview(numbers).cast("B").cast("f", shape)
+    return view if numpy is None else numpy.asarray(view)
 
 
 class _Object:
@@ -270,6 +267,13 @@ class _Object:
 
         self._handle, self._close = handle, weakref.finalize(self, release, borrowed)
         return ctypes.byref(handle)
+
+    @classmethod
+    def _made(cls, function: str, *arguments: Any) -> Any:
+        """What a function of the library makes of these arguments."""
+        made = cls.__new__(cls)
+        _call(function, made._own(), *arguments)
+        return made
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError(f"a tril.{type(self).__name__} cannot be copied or pickled")
@@ -331,9 +335,7 @@ class Tokenizer(_Object):
     @classmethod
     def load(cls, path: Path) -> "Tokenizer":
         """The tokenizer of a model: a file of tril, or a folder of Hugging Face transformers."""
-        tokenizer = cls.__new__(cls)
-        _call("tokenizer_load", tokenizer._own(), _path(path))
-        return tokenizer
+        return cls._made("tokenizer_load", _path(path))
 
     def __len__(self) -> int:
         return _call("tokenizer_size", self)
@@ -370,9 +372,7 @@ class Model(_Object):
     @classmethod
     def load(cls, path: Path) -> "Model":
         """Reads a model: a file of tril, or a folder of Hugging Face transformers."""
-        model = cls.__new__(cls)
-        _call("model_load", model._own(), _path(path))
-        return model
+        return cls._made("model_load", _path(path))
 
     def save(self, path: Path) -> None:
         """Writes the model as one file, which `./sample` reads."""
@@ -381,10 +381,8 @@ class Model(_Object):
     def extended(self, text: Text, *, seed: Optional[int] = None) -> "Model":
         """A model that also knows all characters of a text, as `./train --init` makes it. This one
         stays as it is."""
-        given, model = _bytes_of(text), Model.__new__(Model)
-        seed = _lib.tril_options().seed if seed is None else seed
-        _call("model_extend", model._own(), self, given, len(given), seed)
-        return model
+        given = _bytes_of(text)
+        return Model._made("model_extend", self, given, len(given), _lib.tril_options().seed if seed is None else seed)
 
     @property
     def sizes(self) -> Any:
@@ -509,10 +507,10 @@ class Reading(_Object):
         lines: List[Line] = []
         line = _lib.TrilLine()
         while _call("reading_line", self, len(lines), ctypes.byref(line)):
-            inputs = [_columns(array, len(self), self) for array in line.inputs if array.number]
+            *inputs, output = [_numbers(array.data, [len(self), array.width], self, array.row)
+                               for array in (*line.inputs, line.output) if array.number]
             weights = [tensor.name.decode() for tensor in line.weights if tensor.name]
-            lines.append(Line(line.operation.decode(), line.layer, line.heads, inputs,
-                              _columns(line.output, len(self), self), weights))
+            lines.append(Line(line.operation.decode(), line.layer, line.heads, inputs, output, weights))
         return lines
 
 
@@ -529,10 +527,8 @@ class Training(_Object):
         _call("training_open", self._own(model, teacher), model, given, len(given), ctypes.byref(how))
 
     @classmethod
-    def resume(cls, path: Path, text: Text, *,
-               threads: int = 0) -> "Training":
-        """Continues a training from its state (`save`) on the same text. It has a model of its
-        own."""
+    def resume(cls, path: Path, text: Text, *, threads: int = 0) -> "Training":
+        """Continues a training from its state (`save`) on the same text. It has a model of its own."""
         given = _bytes_of(text)
         training, model = cls.__new__(cls), Model.__new__(Model)
         training.model, its_model = model, model._own()
@@ -540,8 +536,7 @@ class Training(_Object):
         return training
 
     def close(self) -> None:
-        """Ends the training and releases its memory; the model stays. Nothing else may be called
-        afterwards."""
+        """Ends the training and releases its memory; the model stays. Nothing else may be called then."""
         self._close()
 
     def __enter__(self) -> "Training":
@@ -566,32 +561,29 @@ class Training(_Object):
         _call("training_step", self, ctypes.byref(step))
         return Step(*_values(step, Step._fields))
 
-    def run(self, on_step: Optional[Callable[[Step], Any]] = None, *,
-            progress: Optional[bool] = None) -> bool:
+    def run(self, on_step: Optional[Callable[[Step], Any]] = None, *, progress: Optional[bool] = None) -> bool:
         """Takes all steps that are left. `on_step` is called after each; if it returns False, the
-        training stops, and can go on with another call, as after Ctrl-C. `progress` shows a bar, if
+        training stops, and another call resumes it, as after Ctrl-C. `progress` shows a bar, if
         tqdm is there; None: in notebooks only. Returns whether all steps are done."""
-        bar = _progress_bar(self.options.steps, self.done, progress)
-        told = self.done
+        bar, told, step = _progress_bar(self.options.steps, self.done, progress), self.done, _lib.TrilStep()
 
-        def tell(now: Step) -> Any:
+        def tell() -> Any:
             nonlocal told
-            told = now.step
+            told, now = step.step, Step(*_values(step, Step._fields))
             answer = on_step(now) if on_step else None
             if bar is not None:
                 bar.update(1)
                 bar.set_postfix(loss=f"{now.loss:.3f}", refresh=False)
             return answer
 
-        step = _lib.TrilStep()
         try:
             while self.done < _call("training_options", self).steps:
                 _call("training_step", self, ctypes.byref(step))
-                if tell(Step(*_values(step, Step._fields))) is False:
+                if tell() is False:
                     break
         except KeyboardInterrupt:  # it comes at the end of a step, which is done
             if step.step > told:
-                tell(Step(*_values(step, Step._fields)))
+                tell()
             raise
         finally:
             if bar is not None:
@@ -606,10 +598,8 @@ class Training(_Object):
         """The mean loss over the whole held-out text; or, of a longer one, over evenly spaced
         windows with about so many characters, which is sooner."""
         nats = _Double()
-        if characters is None:
-            _call("training_evaluate", self, ctypes.byref(nats))
-        else:
-            _call("training_estimate", self, characters, ctypes.byref(nats))
+        given = () if characters is None else (characters,)
+        _call("training_estimate" if given else "training_evaluate", self, *given, ctypes.byref(nats))
         return nats.value
 
     def save(self, path: Path) -> None:
@@ -617,23 +607,18 @@ class Training(_Object):
         _call("training_save", self, _path(path))
 
 
-def _in_notebook() -> bool:
-    try:
-        from IPython import get_ipython  # type: ignore[import-not-found]
-    except ImportError:
-        return False
-    shell = get_ipython()
-    return shell is not None and hasattr(shell, "kernel")
-
-
 def _progress_bar(steps: int, done: int, wanted: Optional[bool]) -> Any:
-    if wanted is False or (wanted is None and not _in_notebook()):
-        return None
+    """A bar if it is wanted, None: in notebooks, and tqdm is there."""
     try:
-        from tqdm.auto import tqdm  # type: ignore[import-untyped]
+        if wanted is None:
+            from IPython import get_ipython  # type: ignore[import-not-found]
+            wanted = hasattr(get_ipython(), "kernel")
+        if wanted:
+            from tqdm.auto import tqdm  # type: ignore[import-untyped]
+            return tqdm(total=steps, initial=done, unit="step")
     except ImportError:
-        return None
-    return tqdm(total=steps, initial=done, unit="step")
+        pass
+    return None
 
 
 @_takes(*_SIZES[1:], *_TRAINING)

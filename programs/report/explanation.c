@@ -278,14 +278,15 @@ bool explanation_open(Explanation *e, Sheet *sheet, const Explained *model, Erro
               memory_alloc(&e->parts, parts, sizeof *e->parts, what, err) &&
               memory_alloc(&e->glyphs, T, sizeof *e->glyphs, what, err) &&
               memory_alloc(&e->gradients, 2 * widest, sizeof *e->gradients, what, err) &&
-              memory_alloc(&e->numbers, TABLE_ROWS * widest, sizeof *e->numbers, what, err) &&
-              memory_alloc(&e->square, T * T, sizeof *e->square, what, err) &&
-              memory_alloc(&e->weights, T * T * heads, sizeof *e->weights, what, err) &&
+              memory_alloc(&e->numbers, TABLE_ROWS * widest + (1 + heads) * T * T,
+                           sizeof *e->numbers, what, err) &&
               memory_alloc(&e->maps, heads, sizeof *e->maps, what, err);
     if (!ok) {
         explanation_close(e);
         return false;
     }
+    e->square = e->numbers + TABLE_ROWS * widest;
+    e->weights = e->square + T * T;
     for (; tril_reading_line(e->reading, e->line_count, &line); e->line_count++)
         e->lines[e->line_count] = line;
     for (int t = 0; t < e->T; t++) e->glyphs[t] = glyph_padded(tokenizer, e->ids[t]);
@@ -304,8 +305,6 @@ void explanation_close(Explanation *e) {
     memory_free(e->glyphs);
     memory_free(e->gradients);
     memory_free(e->numbers);
-    memory_free(e->square);
-    memory_free(e->weights);
     memory_free(e->maps);
     *e = (Explanation){0};
 }

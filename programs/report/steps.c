@@ -120,14 +120,20 @@ static const char *role_of(const Explanation *e, TrilArray *columns) {
     return NULL;
 }
 
+/* Writes the layer's heading and equation; `role` as role_of returns it. */
+static void write_heading(Explanation *e, const char *role) {
+    const char *title = e->line->title;
+    const int name = (int)strcspn(title, ":");
+    say(e, "## %.*s%s%s%s.\n%s.", name, title, role ? " of each " : "", role ? role : "",
+        title + name, e->line->equation);
+}
+
 static void write_embedding(Explanation *e) {
     const TrilLine *line = e->line;
     const int C = line->output.width, id = e->ids[e->last];
     const float *token = line->weights[0].data + (size_t)id * (size_t)C;
     const float *positions = line->weights[1].data;
     char token_label[32], position_label[32];
-    bool rotary = false;
-    for (int i = 0; i < e->line_count; i++) rotary = rotary || line_is(&e->lines[i], "rotary");
     if (e->line_count == 1) { /* the bigram: the embedding is the table of logits */
         say(e,
             "## Logits: row %d of a table of %d x %d numbers.\n"
@@ -137,31 +143,27 @@ static void write_embedding(Explanation *e) {
         show_rows(e, C, 1, &(Row){"logits", token});
         return;
     }
-    say(e, "## Embedding: each character becomes a vector x of %d numbers.", C);
+    say(e, "## %s.", line->title);
     if (positions) {
-        say(e,
-            "x = wte[id] + wpe[position]: a row of a table of characters (%s), plus a row of a "
-            "table of positions (%s). For '%s', id %d at position %d:",
-            line->weights[0].name, line->weights[1].name, e->glyph, id, e->last);
+        say(e, "x = wte[id] + wpe[position], rows of the tables %s and %s. For '%s':",
+            line->weights[0].name, line->weights[1].name, e->glyph);
         snprintf(token_label, sizeof token_label, "wte[%d]", id);
         snprintf(position_label, sizeof position_label, "wpe[%d]", e->last);
         show_rows(e, C, 3,
                   (Row[]){{token_label, token},
                           {position_label, positions + (size_t)e->last * (size_t)C},
                           {"x", last_of(e, &line->output)}});
-        say(e, "x of each character:");
     } else {
-        say(e, "x = wte[id]: a row of a table (%s). It does not depend on the position%s.",
-            line->weights[0].name,
-            rotary ? ", which enters later, as a rotation of queries and keys" : "");
+        say(e, "x = wte[id], a row of the table %s. It does not depend on the position.",
+            line->weights[0].name);
     }
-    show_array(e, NULL, &line->output);
+    show_array(e, "x", &line->output);
 }
 
 static void write_norm(Explanation *e) {
     const TrilLine *line = e->line;
     TrilArray own;
-    const char *role = role_of(e, &own);
+    write_heading(e, role_of(e, &own));
     const int n = own.width;
     const float *x = last_of(e, &line->inputs[0]) + own.offset - line->output.offset;
     const float *y = last_of(e, &own), *w = line->weights[0].data, *b = line->weights[1].data;
@@ -171,45 +173,53 @@ static void write_norm(Explanation *e) {
         variance += ((double)x[i] - mean) * ((double)x[i] - mean) / n;
         squares += (double)x[i] * (double)x[i] / n;
     }
-    if (role)
-        say(e, "## Norm of each %s: its length no longer counts.", role);
-    else
-        say(e, "## %s: each x is brought to the same scale.",
-            e->i >= e->tail ? "Last norm" : "Norm");
     if (line_is(line, "layernorm"))
-        say(e,
-            "%s. The %d numbers of '%s' have the mean %.6f and the variance %.6f:", line->equation,
-            n, e->glyph, mean, variance);
+        say(e, "The %d numbers of '%s' have the mean %.6f and the variance %.6f:", n, e->glyph,
+            mean, variance);
     else
-        say(e, "%s. The mean of the squares of the %d numbers of '%s' is %.6f:", line->equation, n,
-            e->glyph, squares);
+        say(e, "The mean of the squares of the %d numbers of '%s' is %.6f:", n, e->glyph, squares);
     if (b)
         show_rows(e, n, 4, (Row[]){{"x", x}, {"weight", w}, {"bias", b}, {"y", y}});
     else
         show_rows(e, n, 3, (Row[]){{"x", x}, {"weight", w}, {"y", y}});
-    if (e->last_only) return;
-    say(e, "y of each character:");
-    show_array(e, NULL, &own);
+    if (!e->last_only) show_array(e, "y", &own);
 }
 
 static void write_rotary(Explanation *e) {
     TrilArray own;
-    const char *role = role_of(e, &own);
+    write_heading(e, role_of(e, &own));
     const int half = own.width / 2;
     const float *x = last_of(e, &e->line->inputs[0]) + own.offset - e->line->output.offset;
     const float *y = last_of(e, &own), *cosine = last_of(e, &e->line->inputs[1]);
     const Number a = number((double)x[0]), b = number((double)x[half]);
     say(e,
-        "## Position: each %s is rotated.\n"
-        "Numbers i and i + %d of a head are a point in a plane. It is rotated by the angle position "
-        "/ 10000^(2 * i / %d). So the score of a query and a key depends on how far apart they are, "
-        "not on where they stand. '%s' is at position %d: for i = 0 the angle is %d, its cosine "
-        "%.3f and its sine %.3f, and (%s, %s) becomes (%s * cos - %s * sin, %s * cos + %s * sin) = "
-        "(%s, %s).",
-        role ? role : "vector", half, own.width, e->glyph, e->last, e->last, (double)cosine[0],
-        (double)cosine[half], a.text, b.text, a.text, b.text, b.text, a.text, SHOWN(y[0]),
-        SHOWN(y[half]));
-    show_array(e, NULL, &own);
+        "So the score of a query and a key depends on how far apart they are, not on where they "
+        "stand. '%s' is at position %d, and n is %d: for i = 0 the angle is %d, its cosine %.3f "
+        "and its sine %.3f, and (%s, %s) becomes (%s * cos - %s * sin, %s * cos + %s * sin) = (%s, "
+        "%s).",
+        e->glyph, e->last, own.width, e->last, (double)cosine[0], (double)cosine[half], a.text,
+        b.text, a.text, b.text, b.text, a.text, SHOWN(y[0]), SHOWN(y[half]));
+    show_array(e, "y", &own);
+}
+
+static void write_convolution(Explanation *e) {
+    static const char *const labels[TABLE_ROWS] = {"tap 0", "tap 1", "tap 2", "tap 3"};
+    const TrilLine *line = e->line;
+    const TrilArray *x = &line->inputs[0];
+    const int width = line->output.width, K = line->weights[0].rows;
+    const float *taps = line->weights[0].data;
+    char sum[256];
+    write_heading(e, NULL);
+    say(e, "The taps, learned weights of the last %d characters (%s):", K, line->weights[0].name);
+    show_table(e, (Table){NULL, labels, taps, (size_t)width, K < TABLE_ROWS ? K : TABLE_ROWS, width,
+                          .across = CHANNELS});
+    int length = snprintf(sum, sizeof sum, "%s", SHOWN(last_of(e, x)[0]));
+    for (int k = 0; k < K && k <= e->last && length < (int)sizeof sum; k++)
+        length += snprintf(sum + length, sizeof sum - (size_t)length, " + %s * %s",
+                           SHOWN(taps[k * width]), SHOWN(line_row(x, e->last - k)[0]));
+    say(e, "The first number of '%s' is x plus each tap times that character's x: %s = %s.",
+        e->glyph, sum, SHOWN(last_of(e, &line->output)[0]));
+    show_array(e, "y", &line->output);
 }
 
 /* True if the line computes numbers from numbers, without weights: between the linear layers of an
@@ -228,19 +238,22 @@ static int most_active(const Explanation *e, const TrilLine *activation) {
     return most;
 }
 
-static void write_activation(Explanation *e) {
+/* Writes an activation, or a layer that has no words of its own here. */
+static void write_other(Explanation *e) {
     const TrilLine *line = e->line;
     const TrilArray *in = line->inputs;
-    const int neuron = most_active(e, line);
-    const Number z = number((double)last_of(e, &in[0])[neuron]);
     char call[96];
-    if (in[1].number == 0)
-        snprintf(call, sizeof call, "%s(%s)", line->operation, z.text);
-    else
-        snprintf(call, sizeof call, line_is(line, "swiglu") ? "silu(%s) * %s" : "(%s, %s)", z.text,
-                 SHOWN(last_of(e, &in[1])[neuron]));
-    say(e, "## %s.\n%s. Neuron %d: %s = %s.", line->title, line->equation, neuron, call,
-        SHOWN(last_of(e, &line->output)[neuron]));
+    write_heading(e, NULL);
+    if (is_activation(line)) {
+        const int neuron = most_active(e, line);
+        const Number z = number((double)last_of(e, &in[0])[neuron]);
+        if (in[1].number == 0)
+            snprintf(call, sizeof call, "%s(%s)", line->operation, z.text);
+        else
+            snprintf(call, sizeof call, line_is(line, "swiglu") ? "silu(%s) * %s" : "(%s, %s)",
+                     z.text, SHOWN(last_of(e, &in[1])[neuron]));
+        say(e, "Neuron %d: %s = %s.", neuron, call, SHOWN(last_of(e, &line->output)[neuron]));
+    }
     show_array(e, "y", &line->output);
 }
 
@@ -254,7 +267,7 @@ static void write_sum(Explanation *e) {
     const int n = e->line->output.width;
     const float *x = last_of(e, &e->line->inputs[0]), *added = last_of(e, &e->line->inputs[1]),
                 *y = last_of(e, &e->line->output);
-    say(e, "## %s.", e->line->title);
+    write_heading(e, NULL);
     show_rows(e, n, 3, (Row[]){{"x", x}, {"added", added}, {"new x", y}});
     say(e, "Their lengths: %.3f, %.3f and %.3f.", length_of(x, n), length_of(added, n),
         length_of(y, n));
@@ -363,33 +376,7 @@ static void write_linear(Explanation *e) {
     show_array(e, name, output);
 }
 
-/* ---- layers that read other characters ---- */
-
-static void write_convolution(Explanation *e) {
-    static const char *const labels[TABLE_ROWS] = {"tap 0", "tap 1", "tap 2", "tap 3"};
-    const TrilLine *line = e->line;
-    const TrilArray *x = &line->inputs[0];
-    const int width = line->output.width, K = line->weights[0].rows;
-    const float *taps = line->weights[0].data;
-    char sum[256];
-    say(e,
-        "## Convolution: each x takes a share of the characters before it.\n"
-        "To each number of a character it adds the same number of the last %d characters, its own "
-        "first, each times a learned weight, a tap (%s):",
-        K, line->weights[0].name);
-    show_table(e, (Table){NULL, labels, taps, (size_t)width, K < TABLE_ROWS ? K : TABLE_ROWS, width,
-                          .across = CHANNELS});
-    int length = snprintf(sum, sizeof sum, "%s", SHOWN(last_of(e, x)[0]));
-    for (int k = 0; k < K && k <= e->last && length < (int)sizeof sum; k++)
-        length += snprintf(sum + length, sizeof sum - (size_t)length, " + %s * %s",
-                           SHOWN(taps[k * width]), SHOWN(line_row(x, e->last - k)[0]));
-    say(e,
-        "The first number of '%s' is x plus each tap times that character's x: %s = %s.\n"
-        "y of %s:",
-        e->glyph, sum, SHOWN(last_of(e, &line->output)[0]),
-        e->last_only ? "the last character" : "each character");
-    show_array(e, e->last_only ? "y" : NULL, &line->output);
-}
+/* ---- attention ---- */
 
 /* Shows numbers [T, T]. */
 static void show_square(Explanation *e, const float *numbers, const char *masked) {
@@ -482,10 +469,5 @@ void steps_line(Explanation *e, int i) {
             layers[l].write(e);
             return;
         }
-    if (is_activation(e->line)) {
-        write_activation(e);
-        return;
-    }
-    say(e, "## %s.\n%s.", e->line->title, e->line->equation); /* another layer */
-    show_array(e, "y", &e->line->output);
+    write_other(e);
 }

@@ -119,8 +119,8 @@ TEST(wrong_commands) {
         {"/temperature -1\n", "--temperature: '-1' is not a number from 0 to 100"},
         {"/temperature\n", "/temperature needs a value"},
         {"/length 0\n", "--length: '0' is not a whole number from 1"},
-        {"/length 5 6\n", "/length: too many words"},
-        {"/new text\n", "/new: too many words"},
+        {"/length 5 6\n", "/length: too many arguments"},
+        {"/new text\n", "/new: too many arguments"},
         {"/temp 1\n", "there is no command /temp; /help lists them"},
         {"/\n", "there is no command /;"},
     };

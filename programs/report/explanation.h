@@ -63,7 +63,7 @@ typedef struct {
     Part *parts; /* the largest first, by their absolute value */
     int part_count;
     double above_mean; /* the logit of the likeliest minus the mean of all logits */
-    /* What is written, and scratch for it. */
+    /* the part that is written out, and scratch */
     int layer, head; /* that are written out */
     bool all_heads;  /* maps of all heads, or of the one */
     bool last_only;  /* from here on, only the last character matters */

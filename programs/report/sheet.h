@@ -14,7 +14,7 @@
 
 typedef enum { TITLE, HEADING, TEXT } SheetText;
 
-/* What the columns of a table are. */
+/* The columns of a table. */
 typedef enum {
     CHANNELS, /* numbers of a vector: the last are left out if they do not fit */
     WRAPPED,  /* the same, but continued below, until all are shown */
@@ -86,23 +86,21 @@ struct Sheet {
  * No line is wider than the terminal. */
 Sheet screen_of(FILE *out);
 
-/* Writes text, formatted as by printf. Each of its lines is a paragraph, or a title if it begins
- * with
- * "# ", or, with "## ", a heading, which gets the next number. */
+/* Writes text, formatted as by printf. A line of it is a title if it begins with "# ", a heading,
+ * which gets the next number, with "## ", else a paragraph. */
 void sheet_say(Sheet *sheet, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- for the kinds of sheets ---- */
 
-/* `shown` of `count` things, where few fit. A gap comes before shown thing number `gap`; -1: none.
- */
+/* `shown` of `count` items, where few fit, with a gap before shown item `gap`; -1: none. */
 typedef struct {
     int count, shown, gap;
 } Elision;
 
-/* Shows at most `max` >= 1 things. The last one is always among them. */
+/* Shows at most `max` >= 1 items, always the last one. */
 Elision elide(int count, int max);
 
-/* Returns the number, among all, of shown thing i. */
+/* Returns the number, among all, of shown item i. */
 int elision_place(Elision e, int i);
 
 /* A number as text. */

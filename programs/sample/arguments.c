@@ -21,7 +21,7 @@ static Arguments defaults(void) {
                        .scoring = tril_scoring()};
 }
 
-/* One table, longer than a screen. The values are members of the arguments. */
+/* Lists the options, whose values are members of the arguments; returns how many. */
 static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
     TrilSampling *s = &a->sampling;
     const Option rows[] = {
@@ -33,7 +33,7 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
          "texts to write, with a line of ---- between them"},
         {0, "stop", OPTION_TEXT, &a->stop, 0, 0, "TEXT", "end a text once it has written TEXT"},
         {'i', "interactive", OPTION_FLAG, &a->interactive, 0, 0, NULL,
-         "write in turns: type a line, read how it goes on; /help lists commands"},
+         "write in turns: type a line, the model continues it; /help lists commands"},
         {.kind = OPTION_SECTION, .help = "How to choose each character"},
         {'t', "temperature", OPTION_REAL, &s->temperature, 0, 100, "X",
          "higher is bolder; 0 always takes the likeliest"},
@@ -70,11 +70,11 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
     return COUNT(rows);
 }
 
-/* Returns the index of `word` among the three names; NULL is the first. -1: it is none of them. */
-static int choose(const char *option, const char *word, const char *const names[3], Error *err) {
+/* Returns the index of `value` among the three names; NULL is the first. -1: it is none of them. */
+static int choose(const char *option, const char *value, const char *const names[3], Error *err) {
     for (int i = 0; i < 3; i++)
-        if (!word || strcmp(word, names[i]) == 0) return i;
-    fail(err, "--%s: '%s' is none of %s, %s, %s", option, word, names[0], names[1], names[2]);
+        if (!value || strcmp(value, names[i]) == 0) return i;
+    fail(err, "--%s: '%s' is none of %s, %s, %s", option, value, names[0], names[1], names[2]);
     return -1;
 }
 

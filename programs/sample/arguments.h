@@ -24,23 +24,23 @@ typedef struct {
     bool help, version;
 } Arguments;
 
-/* Reads the command line. Fails for what options_parse fails for, for options that do not go
- * together, and for an unknown precision or word of --unknown. --help and --version skip all checks
- * but the first. */
+/* Reads the command line. Fails where options_parse fails, on options that exclude each other, and
+ * on an unknown name of --precision or --unknown; but with --help or --version only on the first.
+ */
 bool arguments_read(Arguments *a, int argc, char **argv, Error *err);
 
 /* Prints the options with their defaults. */
 void arguments_print_options(FILE *out);
 
-/* The path of checkpoint i of those that were named, or of the usual one. NULL if that is missing:
- * the message says where one may come from. */
+/* Returns the path of checkpoint i of those that were named, or of the usual one. NULL if that is
+ * missing: the message says where one may come from. */
 const char *arguments_checkpoint(const Arguments *a, int i, Error *err);
 
-/* Sets what a dialogue can change, by the name of its option: temperature, length, top-k, top-p or
+/* Sets an option that a dialogue can change, by its name: temperature, length, top-k, top-p or
  * seed. */
 bool arguments_set(Arguments *a, const char *name, const char *value, Error *err);
 
-/* Prints these names with their present values. */
+/* Prints these names with their current values. */
 void arguments_print_settings(FILE *out, const Arguments *a);
 
 #endif

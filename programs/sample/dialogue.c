@@ -40,9 +40,9 @@ typedef struct {
 /* Carries out a command, a line without its slash. */
 static bool obey(Dialogue *d, const char *line, Error *err) {
     char name[128] = "", value[128] = "", rest[2] = "";
-    int words = sscanf(line, "%127s %127s %1s", name, value, rest);
+    int count = sscanf(line, "%127s %127s %1s", name, value, rest);
     bool fresh = strcmp(name, "new") == 0, help = strcmp(name, "help") == 0;
-    if (words > (fresh || help ? 1 : 2)) return fail(err, "/%.60s: too many words", name);
+    if (count > (fresh || help ? 1 : 2)) return fail(err, "/%.60s: too many arguments", name);
     if (fresh) {
         writer_begin(d->writer, d->texts++);
     } else if (help) {

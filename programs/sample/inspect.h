@@ -1,4 +1,4 @@
-/* inspect.h - what ./sample tells of a model instead of writing with it. */
+/* inspect.h - shows a model instead of writing with it. */
 #ifndef TRIL_PROGRAMS_SAMPLE_INSPECT_H
 #define TRIL_PROGRAMS_SAMPLE_INSPECT_H
 

@@ -390,22 +390,22 @@ class Trainings(Folder):
         self.assertEqual(digests, {rung: small(rung, steps=20).digest for rung in digests})
 
 
-class Refusals(unittest.TestCase):
-    def refused(self, kind, words, call):
+class Failures(unittest.TestCase):
+    def fails(self, kind, message, call):
         with self.assertRaises(tril.Error) as caught:
             call()
         self.assertEqual(caught.exception.kind, kind)
-        self.assertIn(words, str(caught.exception))
+        self.assertIn(message, str(caught.exception))
 
     def test_all_kinds(self):
         model = small()
-        self.refused("argument", "'gtp' is none of bigram", lambda: small("gtp"))
-        self.refused("argument", "heads", lambda: small(heads=3))
-        self.refused("text", "not in the model's vocabulary", lambda: model.generate("§"))
-        self.refused("text", "empty", lambda: tril.train(""))
-        self.refused("file", "none", lambda: tril.Model.load("none"))
-        self.refused("memory", "not enough memory", lambda: small(layers=256, heads=1, width=1 << 20))
-        self.refused("argument", "no head 9", lambda: model.read("THE").attention(0, 9))
+        self.fails("argument", "'gtp' is none of bigram", lambda: small("gtp"))
+        self.fails("argument", "heads", lambda: small(heads=3))
+        self.fails("text", "not in the model's vocabulary", lambda: model.generate("§"))
+        self.fails("text", "empty", lambda: tril.train(""))
+        self.fails("file", "none", lambda: tril.Model.load("none"))
+        self.fails("memory", "not enough memory", lambda: small(layers=256, heads=1, width=1 << 20))
+        self.fails("argument", "no head 9", lambda: model.read("THE").attention(0, 9))
 
 
 if __name__ == "__main__":

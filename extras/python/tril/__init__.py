@@ -251,7 +251,7 @@ def _numbers(address: int, shape: List[int], owner: Any, step: int = 0) -> Any:
 
 
 class _Object:
-    """What the library made, and releases with it."""
+    """An object of the library, which is released with it."""
 
     _free: str  # the function that releases it
 
@@ -270,7 +270,7 @@ class _Object:
 
     @classmethod
     def _made(cls, function: str, *arguments: Any) -> Any:
-        """What a function of the library makes of these arguments."""
+        """The object that a function of the library makes of these arguments."""
         made = cls.__new__(cls)
         _call(function, made._own(), *arguments)
         return made
@@ -309,7 +309,7 @@ class Line(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What a step of a training did."""
+    """One step of a training."""
 
     step: int  # done
     steps: int  # planned

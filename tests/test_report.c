@@ -66,37 +66,30 @@ TEST(line) {
 
 /* ---- the curve of a loss ---- */
 
+/* Adds a step. */
+static void learn(Course *course, double loss) {
+    course_add(course, &(LogRow){.step = course->steps + 1, .loss = loss, .validation = NAN});
+}
+
 TEST(spark) {
-    Spark spark = {0};
+    static Course few, two, many, steep;
     char text[SPARK_SIZE];
-    spark_text(&spark, text);
+    assert_int_equal(course_spark(&few, text), 0);
     assert_string_equal(text, "");
-    for (int i = 8; i > 0; i--) spark_add(&spark, i);
-    spark_text(&spark, text);
+    for (int i = 8; i > 0; i--) learn(&few, i);
+    assert_int_equal(course_spark(&few, text), 8);
     assert_string_equal(text, "███▇▅▄▂▁"); /* scaled to the last six */
-    spark = (Spark){0};
-    spark_add(&spark, 3);
-    spark_add(&spark, 3);
-    spark_text(&spark, text);
+    learn(&two, 3);
+    learn(&two, 3);
+    course_spark(&two, text);
     assert_string_equal(text, "▁▁");
-    /* Each column stays the mean of its values, which fall by one each. */
-    spark = (Spark){0};
-    for (int i = 0; i < 1000; i++) spark_add(&spark, -i);
-    assert_in_range(spark.count, SPARK_COLUMNS / 2, SPARK_COLUMNS);
-    for (int i = 0; i < spark.count; i++) {
-        int first = i * spark.each, last = i + 1 < spark.count ? first + spark.each - 1 : 999;
-        int values = last - first + 1;
-        assert_near(spark.sums[i] / values, -(first + last) / 2.0, 1e-9);
-    }
-    assert_int_equal((spark.count - 1) * spark.each + spark.in_last, 1000);
-    spark_text(&spark, text);
-    assert_int_equal(strlen(text), 3 * spark.count);
-    assert_memory_equal(text, "█", 3);
-    assert_string_equal(text + strlen(text) - 3, "▁");
+    /* each column has as much of a loss that falls evenly */
+    for (int i = 0; i < 10000; i++) learn(&many, -i);
+    assert_int_equal(course_spark(&many, text), SPARK_COLUMNS);
+    assert_string_equal(text, "██████▇▆▆▅▄▃▃▂▁▁");
     /* the fall of the first steps does not make the rest flat: of 16 columns it takes one */
-    spark = (Spark){0};
-    for (int i = 0; i < 16; i++) spark_add(&spark, i == 0 ? 8 : 2.5 - 0.05 * i);
-    spark_text(&spark, text);
+    for (int i = 0; i < 16; i++) learn(&steep, i == 0 ? 8 : 2.5 - 0.05 * i);
+    course_spark(&steep, text);
     assert_string_equal(text, "██████▇▆▆▅▄▃▃▂▁▁");
 }
 

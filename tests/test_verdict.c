@@ -299,7 +299,7 @@ static Result result_of(const char *name, double rate, Shape training, Shape val
         course_add(course, &row);
     }
     course->ended = true;
-    r.validation = course->lowest;
+    r.validation = course->lowest.validation;
     r.train = training(1);
     return r;
 }
@@ -504,8 +504,7 @@ TEST(whole) {
     Plan plan = plan_of("gpt", 1e-3, false);
     Result results[] = {pairs, result_of("gpt", 1e-3, by_heart, turning)};
     Course c = *results[1].course;
-    for (int i = 0; i < c.count; i++) c.list[i].step += 900000000;
-    c.lowest_step += 900000000;
+    c.lowest.step += 900000000;
     results[1].course = &c;
     assert_int_equal(verdicts_of(&plan, results, 2, verdicts), 1);
     size_t length = strlen(verdicts->text);
@@ -521,19 +520,16 @@ TEST(many) {
                    &(LogRow){.step = step,
                              .loss = 3 - 1e-4 * step,
                              .validation = step % 10 == 0 ? 2.0 + abs(step - 7770) : (double)NAN});
-    assert_in_range(c.count, COURSE_EVALUATIONS / 2, COURSE_EVALUATIONS);
-    assert_true(c.list[0].step < 400 && c.list[c.count - 1].step == 10000);
-    assert_int_equal(c.lowest_step, 7770);
-    assert_near(c.lowest, 2, 0);
+    assert_in_range(c.kinds[1].kept, COURSE_KEPT / 2, COURSE_KEPT);
+    assert_int_equal(c.lowest.step, 7770);
+    assert_near(c.lowest.validation, 2, 0);
     assert_int_equal(c.since_lowest, 223);
-    for (int i = 1; i < c.count; i++) {
-        int from = c.list[i - 1].step, to = c.list[i].step;
-        assert_true(to > from);
-        assert_near(c.list[i].loss, 3 - 1e-4 * (from + 1 + to) / 2, 1e-9); /* the mean between */
-    }
-    assert_near(course_validation(&c, 5000), 2 + 2770, 200);
+    assert_int_equal(c.before.step, 9990);
+    assert_int_equal(c.last.step, 10000);
+    assert_near(c.last.loss, 3 - 1e-4 * 9995.5, 1e-9); /* the mean since the evaluation before */
+    assert_near(course_validation(&c, 5000), 2 + 2770, 1e-9);
     assert_true(isnan(course_validation(&c, 1)));
-    assert_near(course_fall(&c, 0.3, 0.6), 3000, 200);
+    assert_near(course_fall(&c, 0.3, 0.6), 3000, 1e-9);
 }
 
 /* Without evaluations the training loss tells, but not if its log begins in the middle. */

@@ -59,6 +59,8 @@ struct Report {
     Outputs *outputs;
     const Result *results; /* [count]: the closed forms, then the rungs so far */
     int count;
+    const RungFiles *next;   /* the rung in training, or to be trained next; NULL: none yet */
+    const Course *course;    /* of `next` */
     int version;             /* pages written so far */
     double written, allowed; /* clock_seconds() when the last page was written; before which no
                                 other may be */
@@ -77,14 +79,21 @@ struct Report {
     int all_count;
     Verdict verdicts[MAX_RUNGS];
     int verdict_count;
-    Point points[2 * MAX_RUNGS][LOG_ROWS];
-    LogRows logs[]; /* by the rung's place in the plan */
+    Point points[2 * MAX_RUNGS][COURSE_ROWS];
 };
 
 /* NULL: the result needed no training. */
 static const RungFiles *rung_with(const Plan *plan, const Result *result) {
     for (int i = 0; i < plan->rung_count; i++)
         if (strcmp(plan->rungs[i].name, result->name) == 0) return &plan->rungs[i];
+    return NULL;
+}
+
+/* Returns how the training of a rung went so far; NULL if it has not begun. */
+static const Course *course_of(const Report *r, const RungFiles *rung) {
+    if (rung == r->next) return r->course;
+    for (int i = 0; i < r->all_count; i++)
+        if (rung_with(r->plan, &r->all[i]) == rung) return r->all[i].course;
     return NULL;
 }
 
@@ -254,19 +263,19 @@ static void write_verdicts(const Report *r, FILE *out) {
 
 /* ---- charts ---- */
 
-/* Returns a curve of the rung at this place: the member at this offset of every n-th log row, and
- * of the last, at most max + 1 points. By the clock all rungs take the same time, but not the same
- * number of steps. */
+/* Returns a curve of the rung at this place: the member at this offset of every n-th row, and of
+ * the last, at most max + 1 points. With a time limit all rungs take the same time, but not the
+ * same number of steps. */
 static Curve curve_of(const Report *r, const char *name, int place, size_t member, Point *points,
                       int max) {
-    const LogRows *log = &r->logs[place];
+    const Course *c = course_of(r, &r->plan->rungs[place]);
     Curve curve = {.name = name, .points = points, .colour = place};
-    int every = (log->count + max - 1) / max;
-    for (int i = 0; i < log->count; i++) {
-        const LogRow *row = &log->rows[i];
+    const int count = c ? c->count : 0, every = (count + max - 1) / max;
+    for (int i = 0; i < count; i++) {
+        const LogRow *row = &c->rows[i];
         double y;
         memcpy(&y, (const char *)row + member, sizeof y);
-        if (!isnan(y) && (i % every == 0 || i == log->count - 1))
+        if (!isnan(y) && (i % every == 0 || i == count - 1))
             points[curve.count++] = (Point){plan_has_time(r->plan) ? row->seconds : row->step, y};
     }
     return curve;
@@ -313,14 +322,15 @@ static void draw_chart(Report *r, FILE *out, int kind) {
             levels[chart.level_count++] = (Level){r->all[i].name, r->all[i].validation};
         if (!rung) continue;
         Curve *curve = &curves[chart.curve_count];
-        Point(*points)[LOG_ROWS] = &r->points[chart.curve_count];
+        Point(*points)[COURSE_ROWS] = &r->points[chart.curve_count];
         if (losses) {
             snprintf(names[place], NAME_SIZE, "%s, training", rung->name);
-            *curve = curve_of(r, names[place], place, offsetof(LogRow, loss), *points++, LOG_ROWS);
+            *curve =
+                curve_of(r, names[place], place, offsetof(LogRow, loss), *points++, COURSE_ROWS);
             curve++->faint = true;
         }
         *curve = curve_of(r, rung->name, place, kinds[kind].member, *points,
-                          losses ? LOG_ROWS : FEW_POINTS);
+                          losses ? COURSE_ROWS : FEW_POINTS);
         chart.curve_count += 1 + losses;
         if (losses) chart.mark_count += mark_of(r, curve, texts[place], &marks[chart.mark_count]);
     }
@@ -345,7 +355,8 @@ static void write_curves(Report *r, FILE *out) {
     bool any = false;
     for (int i = 0; i < r->all_count; i++) {
         const RungFiles *rung = rung_with(r->plan, &r->all[i]);
-        any = any || (rung && r->logs[rung - r->plan->rungs].count > 0);
+        const Course *course = rung ? course_of(r, rung) : NULL;
+        any = any || (course && course->count > 0);
     }
     if (!any) return;
     fputs("<section id=\"section-curves\">\n<h2>Training curves</h2>\n<div class=\"curves\">\n",
@@ -431,11 +442,11 @@ static void write_writings(const Report *r, FILE *out) {
     if (any) fputs("</div>\n</section>\n", out);
 }
 
-/* Writes every n-th of the lines that the log of the model has, and the last. */
+/* Writes every n-th of the lines that the model wrote, and the last. */
 static void write_samples(const Report *r, FILE *out) {
-    const LogRows *log = &r->logs[r->shown - r->plan->rungs];
+    const Course *c = course_of(r, r->shown);
     int samples = 0, seen = 0;
-    for (int i = 0; i < log->count; i++) samples += log->rows[i].sample != NULL;
+    for (int i = 0; c && i < c->count; i++) samples += *c->rows[i].sample != 0;
     if (samples == 0) return;
     int every = (samples + MAX_SAMPLES - 2) / (MAX_SAMPLES - 1);
     markup(out,
@@ -447,9 +458,9 @@ static void write_samples(const Report *r, FILE *out) {
     fputs("<thead><tr><th scope=\"col\">step</th><th scope=\"col\">validation</th>"
           "<th scope=\"col\" class=\"text\">text</th></tr></thead>\n<tbody>\n",
           out);
-    for (int i = 0; i < log->count; i++) {
-        const LogRow *row = &log->rows[i];
-        if (row->sample && (seen++ % every == 0 || seen == samples))
+    for (int i = 0; i < c->count; i++) {
+        const LogRow *row = &c->rows[i];
+        if (*row->sample && (seen++ % every == 0 || seen == samples))
             markup(out,
                    "<tr><th scope=\"row\">%d</th><td>%.4f</td><td class=\"text\"><bdi>%s</bdi>"
                    "</td></tr>\n",
@@ -550,7 +561,6 @@ static bool write_attention(const Report *r, FILE *out, Error *err) {
 
 static bool print_page(FILE *out, void *report, Error *err) {
     Report *r = report;
-    for (int i = 0; i < r->plan->rung_count; i++) log_read(&r->logs[i], r->plan->rungs[i].log);
     write_head(r, out);
     write_verdicts(r, out);
     write_losses(r, out);
@@ -580,8 +590,7 @@ static bool write_page(Report *r, const char *status, const TrilModel *model, co
 
 bool report_open(Report **report, const Plan *plan, Outputs *outputs, const Result *results,
                  Error *err) {
-    const size_t size = sizeof **report + (size_t)plan->rung_count * sizeof(LogRows);
-    if (!memory_alloc(report, 1, size, "the report", err)) return false;
+    if (!memory_alloc(report, 1, sizeof **report, "the report", err)) return false;
     **report =
         (Report){.plan = plan, .input = &plan->input, .outputs = outputs, .results = results};
     read_prompt(*report);
@@ -637,7 +646,9 @@ static void write_live(Report *r, const RungFiles *rung, const TrilModel *model,
     r->allowed = r->written + fmax(pause, (r->written - begun) * (1 / share - 1));
 }
 
-void report_next(Report *r, const RungFiles *next, int count) {
+void report_next(Report *r, const RungFiles *next, const Course *course, int count) {
+    r->next = next;
+    r->course = course;
     r->count = count;
     collect_writings(r);
     write_live(r, next, NULL, NULL);

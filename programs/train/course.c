@@ -57,7 +57,7 @@ void log_row(Log *log, const LogRow *row) {
     number_write(norm, NUMBER_SIZE, 'g', 6, row->norm);
     if (!isnan(row->validation)) number_write(validation, NUMBER_SIZE, 'f', 6, row->validation);
     if (!isnan(row->compute)) number_write(compute, NUMBER_SIZE, 'g', 6, row->compute / TERA);
-    if (row->sample) quote(row->sample, quoted);
+    if (*row->sample) quote(row->sample, quoted);
     int length = snprintf(line, sizeof line, "%d,%.0f,%s,%s,%s,%s,%s,%.0f,%s%s%s\n", row->step,
                           row->characters, seconds, rate, loss, validation, norm, row->speed,
                           quoted, *compute ? "," : "", compute);
@@ -99,8 +99,8 @@ static const char *read_quoted(const char *at, char text[SAMPLE_SIZE]) {
     return at;
 }
 
-/* False if the line is not a row. `text` holds the row's sample. */
-static bool read_row(const char *line, LogRow *row, char text[SAMPLE_SIZE]) {
+/* False if the line is not a row. */
+static bool read_row(const char *line, LogRow *row) {
     double step = 0;
     double *const numbers[] = {&step,      &row->characters, &row->seconds, &row->rate,
                                &row->loss, &row->validation, &row->norm,    &row->speed};
@@ -113,57 +113,11 @@ static bool read_row(const char *line, LogRow *row, char text[SAMPLE_SIZE]) {
         }
     if (!(step >= 1 && step <= 1e9)) return false;
     row->step = (int)step;
-    line = read_quoted(line, text);
-    row->sample = *text ? text : NULL;
+    line = read_quoted(line, row->sample);
     char *end = NULL;
     double tera = *line == ',' ? number_read(line + 1, &end) : NAN;
     row->compute = end && *end == '\n' && tera >= 0 && tera < 1e15 ? tera * TERA : NAN;
     return true;
-}
-
-/* Calls `take` with each row of the log at `path`, in order; the row's sample is valid until it
- * returns. */
-static void each_row(const char *path, void (*take)(void *context, const LogRow *row),
-                     void *context) {
-    char line[LINE_SIZE], text[SAMPLE_SIZE];
-    LogRow row;
-    Error none;
-    FILE *file = file_stream(path, STREAM_READ, &none);
-    if (!file) return;
-    while (fgets(line, sizeof line, file))
-        if (read_row(line, &row, text)) take(context, &row);
-    fclose(file);
-}
-
-/* Rows with and without an evaluation are counted separately; every n-th of each kind is kept. */
-typedef struct {
-    LogRows *kept;
-    long all[2], seen[2]; /* [evaluated] */
-} Thinning;
-
-static void count_row(void *context, const LogRow *row) {
-    ((Thinning *)context)->all[!isnan(row->validation)]++;
-}
-
-static void keep_row(void *context, const LogRow *row) {
-    Thinning *t = context;
-    LogRows *kept = t->kept;
-    bool evaluated = !isnan(row->validation);
-    long all = t->all[evaluated], seen = t->seen[evaluated]++;
-    if (kept->count == LOG_ROWS || (seen % ((all - 1) / LOG_KEPT + 1) != 0 && seen != all - 1))
-        return;
-    LogRow *to = &kept->rows[kept->count];
-    char *text = kept->texts[kept->count++];
-    *to = *row;
-    if (row->sample) snprintf(text, SAMPLE_SIZE, "%s", row->sample);
-    if (row->sample) to->sample = text;
-}
-
-void log_read(LogRows *log, const char *path) {
-    Thinning thinning = {.kept = log};
-    log->count = 0;
-    each_row(path, count_row, &thinning);
-    each_row(path, keep_row, &thinning);
 }
 
 /* ---- continuing the log ---- */
@@ -183,11 +137,10 @@ static bool read_known(FILE *file, size_t length, Digest *digest) {
 
 /* Rows after the last save will be written again; the last of them may be incomplete. */
 static bool only_rows_follow(FILE *file) {
-    char line[LINE_SIZE], text[SAMPLE_SIZE];
+    char line[LINE_SIZE];
     LogRow row;
     while (fgets(line, sizeof line, file))
-        if (strchr(line, '\n') ? !read_row(line, &row, text) : *line < '0' || *line > '9')
-            return false;
+        if (strchr(line, '\n') ? !read_row(line, &row) : *line < '0' || *line > '9') return false;
     return !ferror(file);
 }
 
@@ -203,96 +156,75 @@ bool log_reopen(Log *log, const char *path, size_t length, uint64_t digest) {
     return false;
 }
 
-/* ---- the curve of the training loss ---- */
+/* ---- the course: rows ---- */
 
-/* Merges each pair of columns, which frees half of them. */
-static void halve(Spark *spark) {
-    for (int i = 0; i < SPARK_COLUMNS / 2; i++)
-        spark->sums[i] = spark->sums[2 * i] + spark->sums[2 * i + 1];
-    spark->count = SPARK_COLUMNS / 2;
-    spark->each *= 2;
-    spark->in_last = spark->each;
+static int kind_of(const LogRow *row) {
+    return !isnan(row->validation);
 }
 
-void spark_add(Spark *spark, double value) {
-    if (spark->each == 0) spark->each = 1;
-    if (spark->count > 0 && spark->in_last < spark->each) {
-        spark->sums[spark->count - 1] += value;
-        spark->in_last++;
-        return;
-    }
-    if (spark->count == SPARK_COLUMNS) halve(spark);
-    spark->sums[spark->count++] = value;
-    spark->in_last = 1;
+/* Keeps every second row of a kind. */
+static void thin(Course *c, int kind) {
+    int count = 0, seen = 0;
+    for (int i = 0; i < c->count; i++)
+        if (kind_of(&c->rows[i]) != kind || seen++ % 2 == 0) c->rows[count++] = c->rows[i];
+    c->kinds[kind].kept -= c->count - count;
+    c->kinds[kind].every *= 2;
+    c->count = count;
 }
 
-static double mean_of(const Spark *spark, int column) {
-    return spark->sums[column] / (column + 1 < spark->count ? spark->each : spark->in_last);
-}
-
-void spark_text(const Spark *spark, char text[SPARK_SIZE]) {
-    static const char blocks[][4] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-    enum { HEIGHTS = sizeof blocks / sizeof *blocks };
-    double min = INFINITY, max = -INFINITY;
-    for (int i = 0; i < spark->count; i++) {
-        min = fmin(min, mean_of(spark, i));
-        if (i >= spark->count / 4) max = fmax(max, mean_of(spark, i));
+/* Adds a row. The last row of its kind, unless it is an n-th, was kept only as the last. */
+static void keep_row(Course *c, const LogRow *row) {
+    int kind = kind_of(row), last = c->count - 1;
+    int *kept = &c->kinds[kind].kept, *seen = &c->kinds[kind].seen, *every = &c->kinds[kind].every;
+    if (*every == 0) *every = 1;
+    if (*seen > 0 && (*seen - 1) % *every != 0) {
+        while (kind_of(&c->rows[last]) != kind) last--;
+        memmove(&c->rows[last], &c->rows[last + 1], (size_t)(--c->count - last) * sizeof *row);
+        --*kept;
     }
-    *text = 0;
-    for (int i = 0; i < spark->count; i++) {
-        double share = max > min ? (mean_of(spark, i) - min) / (max - min) : 0;
-        int height = (int)(fmin(share, 1) * HEIGHTS);
-        memcpy(text, blocks[height < HEIGHTS ? height : HEIGHTS - 1], sizeof *blocks);
-        text += sizeof *blocks - 1; /* the next block overwrites the NUL */
-    }
+    if (*kept == COURSE_KEPT) thin(c, kind);
+    c->rows[c->count] = *row;
+    c->rows[c->count++].sum = c->sum;
+    ++*kept;
+    ++*seen;
 }
 
 /* ---- the course: evaluations ---- */
 
-/* Takes evaluation i out of the list. The mean training loss of the next one, `to`, includes its
- * steps. */
-static void merge(const Course *c, int i, Evaluation *to) {
-    const Evaluation *gone = &c->list[i];
-    double before = gone->step - (i > 0 ? c->list[i - 1].step : 0), steps = to->step - gone->step;
-    if (before > 0) to->loss = (gone->loss * before + to->loss * steps) / (before + steps);
-}
-
-static void keep_every_second(Course *c) {
-    for (int i = COURSE_EVALUATIONS - 1; i > 0; i -= 2) merge(c, i - 1, &c->list[i]);
-    c->count = 0;
-    for (int i = 1; i < COURSE_EVALUATIONS; i += 2) c->list[c->count++] = c->list[i];
-    c->every *= 2;
-}
-
-static void add_evaluation(Course *c, int step, double validation) {
-    if (c->every == 0) c->every = 1;
+static void add_evaluation(Course *c, const LogRow *row) {
     double loss = c->loss_count > 0 ? c->loss_sum / c->loss_count : NAN;
-    Evaluation now = {step, loss, validation};
-    bool lowest = c->evaluations == 0 || validation < c->lowest;
-    if (c->evaluations % c->every != 0) merge(c, --c->count, &now);
-    if (c->count == COURSE_EVALUATIONS) keep_every_second(c);
-    c->list[c->count++] = now;
-    c->evaluations++;
+    bool lowest = c->kinds[1].seen == 0 || row->validation < c->lowest.validation;
+    if (c->kinds[1].seen == 1) c->second_loss = loss;
+    c->before = c->last;
+    c->last = (Evaluation){row->step, loss, row->validation};
+    if (lowest) c->lowest = c->last;
     c->since_lowest = lowest ? 0 : c->since_lowest + 1;
     c->loss_sum = c->loss_count = 0;
-    if (!lowest) return;
-    c->lowest = validation;
-    c->lowest_loss = loss;
-    c->lowest_step = step;
 }
 
 void course_begin(Course *c, double validation) {
-    add_evaluation(c, 0, validation);
+    const LogRow row = {.rate = NAN,
+                        .loss = NAN,
+                        .validation = validation,
+                        .norm = NAN,
+                        .speed = NAN,
+                        .compute = NAN};
+    add_evaluation(c, &row);
+    keep_row(c, &row);
 }
 
 double course_validation(const Course *c, double step) {
-    int i = 0;
-    while (i < c->count && c->list[i].step < step) i++;
-    if (i == c->count || (i == 0 && c->list[i].step > step)) return NAN;
-    const Evaluation *after = &c->list[i], *before = i > 0 ? after - 1 : after;
-    double between = after->step - before->step;
-    double share = between > 0 ? (step - before->step) / between : 0;
-    return before->validation + share * (after->validation - before->validation);
+    const LogRow *before = NULL;
+    for (const LogRow *row = c->rows; row < c->rows + c->count; row++) {
+        if (!kind_of(row)) continue;
+        if (row->step == step) return row->validation;
+        if (row->step > step && !before) return NAN;
+        if (row->step > step)
+            return before->validation + (step - before->step) / (row->step - before->step) *
+                                            (row->validation - before->validation);
+        before = row;
+    }
+    return NAN;
 }
 
 /* ---- the course: the training loss ---- */
@@ -300,20 +232,20 @@ double course_validation(const Course *c, double step) {
 /* Counts a loss that is farther above the block before than the chance of single batches goes. */
 static void add_spike(Course *c, const LogRow *row) {
     const double far = 1, deviations = 8;
-    double deviation = c->last.noise * sqrt(COURSE_BLOCK);
-    if (c->last.step == 0 || row->loss < c->last.mean + fmax(far, deviations * deviation)) return;
+    double deviation = c->block.noise * sqrt(COURSE_BLOCK);
+    if (c->block.step == 0 || row->loss < c->block.mean + fmax(far, deviations * deviation)) return;
     c->spikes++;
     c->spike_step = row->step;
     c->spike = row->loss;
-    c->spike_of = c->last.mean;
+    c->spike_of = c->block.mean;
     c->spike_rate = fmax(c->spike_rate, row->rate);
 }
 
 static void end_block(Course *c, const LogRow *row) {
-    double mean = c->sum / COURSE_BLOCK;
-    double variance = fmax(0, c->squares / COURSE_BLOCK - mean * mean);
+    double mean = c->block_sum / COURSE_BLOCK;
+    double variance = fmax(0, c->block_squares / COURSE_BLOCK - mean * mean);
     Block block = {mean, sqrt(variance / COURSE_BLOCK), row->step};
-    if (c->last.step == 0) c->floor = block; /* the first one */
+    if (c->block.step == 0) c->floor = block; /* the first one */
     if (mean - c->floor.mean > c->rise) {
         c->rise = mean - c->floor.mean;
         c->rise_of = c->floor.mean;
@@ -321,37 +253,78 @@ static void end_block(Course *c, const LogRow *row) {
         c->highest_rise = block;
     }
     if (mean < c->floor.mean) c->floor = block;
-    c->last = block;
-    c->sum = c->squares = c->in_block = 0;
+    c->block = block;
+    c->block_sum = c->block_squares = c->in_block = 0;
 }
 
 void course_add(Course *c, const LogRow *row) {
+    if (c->steps == 0) c->start = row->step - 1;
     c->steps = row->step;
     c->characters = row->characters;
     c->compute = row->compute;
+    c->sum += row->loss;
     c->loss_sum += row->loss;
     c->loss_count++;
-    c->sum += row->loss;
-    c->squares += row->loss * row->loss;
-    spark_add(&c->losses, row->loss);
+    c->block_sum += row->loss;
+    c->block_squares += row->loss * row->loss;
     add_spike(c, row);
     if (++c->in_block == COURSE_BLOCK) end_block(c, row);
-    if (!isnan(row->validation)) add_evaluation(c, row->step, row->validation);
-}
-
-static void add_row(void *course, const LogRow *row) {
-    course_add(course, row);
+    if (kind_of(row)) add_evaluation(c, row);
+    keep_row(c, row);
 }
 
 void course_read(Course *course, const char *path) {
-    each_row(path, add_row, course);
+    char line[LINE_SIZE];
+    LogRow row;
+    Error none;
+    FILE *file = file_stream(path, STREAM_READ, &none);
+    if (!file) return;
+    while (fgets(line, sizeof line, file))
+        if (read_row(line, &row)) course_add(course, &row);
+    fclose(file);
 }
 
-/* NaN if the columns are too few to tell, or if the log lacks its beginning. */
+/* Returns the sum of the training losses up to a step, interpolated between rows. */
+static double sum_until(const Course *c, double step) {
+    double from = c->start, sum = 0;
+    for (const LogRow *row = c->rows; row < c->rows + c->count; row++) {
+        if (row->step <= from) continue;
+        if (row->step >= step) return sum + (step - from) / (row->step - from) * (row->sum - sum);
+        from = row->step;
+        sum = row->sum;
+    }
+    return sum;
+}
+
+/* Returns the mean training loss in column i of `columns`. */
+static double column_mean(const Course *c, int i, int columns) {
+    double each = (double)(c->steps - c->start) / columns, from = c->start + i * each;
+    return (sum_until(c, from + each) - sum_until(c, from)) / each;
+}
+
+int course_spark(const Course *c, char text[SPARK_SIZE]) {
+    static const char blocks[][4] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    enum { HEIGHTS = sizeof blocks / sizeof *blocks };
+    double means[SPARK_COLUMNS], min = INFINITY, max = -INFINITY;
+    int steps = c->steps - c->start, columns = steps < SPARK_COLUMNS ? steps : SPARK_COLUMNS;
+    for (int i = 0; i < columns; i++) {
+        means[i] = column_mean(c, i, columns);
+        min = fmin(min, means[i]);
+        if (i >= columns / 4) max = fmax(max, means[i]);
+    }
+    *text = 0;
+    for (int i = 0; i < columns; i++) {
+        double share = max > min ? (means[i] - min) / (max - min) : 0;
+        int height = (int)(fmin(share, 1) * HEIGHTS);
+        strcat(text, blocks[height < HEIGHTS ? height : HEIGHTS - 1]);
+    }
+    return columns;
+}
+
+/* NaN if the steps are too few to tell, or if the log lacks its beginning. */
 static double training_loss(const Course *c, double share) {
-    const Spark *s = &c->losses;
-    int column = (int)(share * s->count), steps = s->each * (s->count - 1) + s->in_last;
-    return s->count < SPARK_COLUMNS / 2 || steps < c->steps ? NAN : s->sums[column] / s->each;
+    bool known = c->start == 0 && c->steps >= SPARK_COLUMNS / 2;
+    return known ? column_mean(c, (int)(share * SPARK_COLUMNS), SPARK_COLUMNS) : NAN;
 }
 
 double course_fall(const Course *c, double from, double to) {

@@ -1,5 +1,4 @@
-/* course.h - how the training of a rung goes: its log, a CSV file with a row for each step, and
- * what the rows say, in little memory. */
+/* course.h - how the training of a rung goes: a row for each step, in memory and as a CSV file. */
 #ifndef TRIL_PROGRAMS_TRAIN_COURSE_H
 #define TRIL_PROGRAMS_TRAIN_COURSE_H
 
@@ -8,8 +7,6 @@
 #include "programs/report/glyph.h"
 
 #include <stdio.h>
-
-/* ---- the log ---- */
 
 enum { SAMPLE_COLUMNS = 64, SAMPLE_SIZE = 4 * SAMPLE_COLUMNS + sizeof(Glyph) };
 
@@ -21,9 +18,11 @@ typedef struct {
     double norm;                /* of the gradient, before clipping */
     double speed;               /* characters a second */
     double compute;             /* floating-point operations so far; NaN: unknown */
-    const char *sample;         /* the line of UTF-8 that the model generated, less than SAMPLE_SIZE
-                                   bytes, or NULL; borrowed */
+    double sum;                 /* of the training losses so far; set by course_add */
+    char sample[SAMPLE_SIZE];   /* the line of UTF-8 that the model generated; empty: none */
 } LogRow;
+
+/* ---- the log ---- */
 
 /* A log that is being written. */
 typedef struct {
@@ -56,50 +55,19 @@ bool log_flush(Log *log);
 /* Closes the log, if it is open. */
 void log_close(Log *log);
 
-/* The rows that are read back: about LOG_KEPT at most, evenly spaced, with the first and the last;
- * and as many with an evaluation, chosen likewise. */
-enum { LOG_KEPT = 300, LOG_ROWS = 2 * LOG_KEPT + 4 };
-
-typedef struct {
-    LogRow rows[LOG_ROWS]; /* their samples are NULL or in `texts` */
-    char texts[LOG_ROWS][SAMPLE_SIZE];
-    int count;
-} LogRows;
-
-/* Reads the log at `path`. Skips lines that are not rows; a path that is not a regular file has no
- * rows. */
-void log_read(LogRows *log, const char *path);
-
-/* ---- the curve of the training loss ---- */
-
-enum { SPARK_COLUMNS = 16, SPARK_SIZE = 3 * SPARK_COLUMNS + 1 };
-
-/* A loss curve as one word, ▇▅▃▂▂▁▁▁. Each column is the mean of equally many values. Only the last
- * may have fewer. When all columns are full, pairs are merged. Initialise with {0}. */
-typedef struct {
-    double sums[SPARK_COLUMNS];
-    int count;   /* columns with a value */
-    int in_last; /* values in the last of them */
-    int each;    /* values in every other column; 0 means 1 */
-} Spark;
-
-void spark_add(Spark *spark, double value);
-
-/* Writes the columns as blocks of eight heights, in UTF-8. The highest is the highest of the last
- * three quarters: a loss falls so far in the first steps that what follows would look flat. Writes
- * nothing if there are no values. */
-void spark_text(const Spark *spark, char text[SPARK_SIZE]);
-
 /* ---- the course ---- */
 
 enum {
-    COURSE_EVALUATIONS = 64, /* at most; of more, every n-th and the last are kept */
-    COURSE_BLOCK = 20        /* steps */
+    COURSE_KEPT = 300,             /* rows with an evaluation, and as many without, at most */
+    COURSE_ROWS = 2 * COURSE_KEPT, /* at most */
+    COURSE_BLOCK = 20,             /* steps */
+    SPARK_COLUMNS = 16,
+    SPARK_SIZE = 3 * SPARK_COLUMNS + 1
 };
 
 typedef struct {
     int step;
-    double loss;       /* mean training loss since the evaluation before, in nats */
+    double loss; /* mean training loss since the evaluation before; NaN before the first step */
     double validation; /* loss on the held-out text */
 } Evaluation;
 
@@ -110,23 +78,28 @@ typedef struct {
     int step; /* its last one */
 } Block;
 
-/* Initialise with {0}. */
+/* Initialize with {0}. */
 typedef struct {
-    Evaluation list[COURSE_EVALUATIONS]; /* oldest first, the last one included */
+    LogRow rows[COURSE_ROWS]; /* of each kind evenly spaced ones, the first and the last */
     int count;
-    int evaluations;    /* all, the kept ones included */
-    int every;          /* n; 0 means 1 */
-    double lowest;      /* validation loss of all evaluations; */
-    double lowest_loss; /* the training loss then, NaN before the first step; */
-    int lowest_step;    /* and the step */
-    int since_lowest;   /* evaluations after it */
+    struct {
+        int kept, seen, every; /* every n-th is kept; 0 means 1 */
+    } kinds[2];                /* the rows without and with an evaluation */
     int steps;
-    double characters; /* that the training has read in these steps, */
-    double compute;    /* and its floating-point operations; NaN: unknown */
-    /* the training loss, in blocks */
-    double sum, squares; /* of the steps in the present block */
+    double characters;       /* that the training has read in these steps, */
+    double compute;          /* and its floating-point operations; NaN: unknown */
+    Evaluation last, before; /* the last evaluation and the one before it */
+    Evaluation lowest;       /* that of the lowest loss */
+    int since_lowest;        /* evaluations after it */
+    double second_loss;      /* Evaluation.loss of the second evaluation */
+    double loss_sum;         /* of the training, since the last evaluation */
+    int loss_count;
+    /* the training loss */
+    int start; /* the step before its first row */
+    double sum;
+    double block_sum, block_squares; /* of the steps in the present block */
     int in_block;
-    Block last, floor;      /* the last full block, and the one with the lowest mean */
+    Block block, floor;     /* the last full block, and the one with the lowest mean */
     Block highest_rise;     /* the block that was highest above the floor of its time */
     double rise, rise_of;   /* by how much, and the floor's mean */
     double rise_rate;       /* the learning rate then */
@@ -134,16 +107,14 @@ typedef struct {
     int spike_step;         /* the last of them */
     double spike, spike_of; /* its loss, and the mean of the block before */
     double spike_rate;      /* the highest learning rate at a spike */
-    Spark losses;           /* the training loss of all steps, in a few columns */
-    double loss_sum;        /* since the last evaluation */
-    int loss_count;
-    bool ended; /* the training has ended as planned; the owner sets it */
+    bool ended;             /* the training has ended as planned; the owner sets it */
 } Course;
 
-/* Adds the next row of the log. */
+/* Adds the next row. */
 void course_add(Course *course, const LogRow *row);
 
-/* Adds the rows of the log at `path`. A file that cannot be read has none. */
+/* Adds the rows of the log at `path`. Skips lines that are not rows; a path that is not a regular
+ * file has none. */
 void course_read(Course *course, const char *path);
 
 /* Adds the evaluation of a trained model before its first step, which is not in the log. */
@@ -156,5 +127,11 @@ double course_fall(const Course *course, double from, double to);
 /* Returns the validation loss after `step` steps, interpolated between evaluations; NaN before the
  * first one. */
 double course_validation(const Course *course, double step);
+
+/* Writes the training loss as one word of blocks of eight heights, in UTF-8: ▇▅▃▂▂▁▁▁. Each column
+ * is the mean of equally many steps. The highest is the highest of the last three quarters: a loss
+ * falls so far in the first steps that what follows would look flat. Returns the number of columns,
+ * 0 without steps. */
+int course_spark(const Course *course, char text[SPARK_SIZE]);
 
 #endif

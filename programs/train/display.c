@@ -172,7 +172,7 @@ static const char *about(const Plan *plan) {
     return plan_has_time(plan) ? "~" : "";
 }
 
-void show_progress(const Progress *p, const Plan *plan, int steps, const Spark *curve) {
+void show_progress(const Progress *p, const Plan *plan, int steps, const Course *course) {
     enum { PLACE, LOSS, CURVE, SPEED, LEFT, PARTS };
     static const int first[PARTS] = {PLACE, LOSS, LEFT, CURVE, SPEED}; /* where space is short */
     const double minute = 60, hour = 3600;
@@ -185,7 +185,7 @@ void show_progress(const Progress *p, const Plan *plan, int steps, const Spark *
     if (strlen(parts[PLACE]) + strlen(parts[LOSS]) > (size_t)room)
         snprintf(parts[PLACE], size, "  %.0f %%", 100.0 * p->now.step / steps);
     strcpy(parts[CURVE], "  ");
-    spark_text(curve, parts[CURVE] + 2);
+    int columns = course_spark(course, parts[CURVE] + 2);
     snprintf(parts[SPEED], size, "  %s tokens/s", speed_of(p, plan, number));
     if (left < 2 * minute)
         snprintf(parts[LEFT], size, "  %.0f s left", left);
@@ -194,7 +194,7 @@ void show_progress(const Progress *p, const Plan *plan, int steps, const Spark *
     else
         snprintf(parts[LEFT], size, "  %.1f h left", left / hour);
     for (int i = 0; i < PARTS; i++) widths[i] = (int)strlen(parts[i]);
-    widths[CURVE] = 2 + curve->count;
+    widths[CURVE] = 2 + columns;
     for (int i = 0; i < PARTS; i++) {
         bool fits = widths[first[i]] <= room;
         if (fits) room -= widths[first[i]];

@@ -58,7 +58,7 @@ void show_training(const RungFiles *rung, const TrilModel *model, const TrilTrai
 
 /* On a terminal: prints the progress line, which overwrites itself and never takes two lines.
  * `steps` is the number of all steps, as far as known. */
-void show_progress(const Progress *progress, const Plan *plan, int steps, const Spark *curve);
+void show_progress(const Progress *progress, const Plan *plan, int steps, const Course *course);
 
 /* On a terminal: prints what the program does meanwhile, such as "evaluating", in place of the
  * progress line; NULL clears it. */

@@ -161,7 +161,7 @@ static bool train_rungs(Ladder *l, Error *err) {
             earlier += known->seconds;
         } else {
             stopwatch_enter(&l->watch, "the page");
-            report_next(l->report, rung, l->count);
+            report_next(l->report, rung, &l->courses[l->count], l->count);
             stopwatch_enter(&l->watch, rung->name);
             double left = plan_time(plan) - earlier - (clock_seconds() - plan->arguments->begun);
             /* the state of a later rung is worth more than the state of this one */

@@ -35,9 +35,9 @@ void report_close(Report *report) {
     memory_free(report);
 }
 
-void report_next(Report *r, const RungFiles *next, int count) {
+void report_next(Report *r, const RungFiles *next, const Course *course, int count) {
     Error ignored;
-    (void)next, (void)count;
+    (void)next, (void)course, (void)count;
     write_page(r, &ignored);
 }
 

@@ -15,20 +15,19 @@ void report_close(Report *report);
 
 /* While the training runs, the page is written again and again. It says so, and reloads itself in
  * the browser. Writing takes at most a fiftieth of the time. A page that cannot be written is
- * written later; only report_end fails.
- *
- * A log that cannot be read back (a pipe, a file that somebody removed) leaves its curves out; a
- * checkpoint that is gone, its maps and its writing. */
+ * written later; only report_end fails. A checkpoint that is gone leaves out its maps and its
+ * writing. */
 
-/* `next` is about to train, and there are `count` results: writes the page, with what the rungs so
- * far write. No training may be open, because of the memory. */
-void report_next(Report *report, const RungFiles *next, int count);
+/* Writes the page before `next` is trained, with the `count` results so far and what their models
+ * write. `course`, which is borrowed, will be that of `next`. No training may be open, because of
+ * the memory. */
+void report_next(Report *report, const RungFiles *next, const Course *course, int count);
 
 /* True if the page should be written at `now` of clock_seconds(). `evaluated`: the rung in training
  * has just been evaluated. */
 bool report_due(const Report *report, double now, bool evaluated);
 
-/* Writes the page while a rung trains, with its result so far. Its log must be flushed. */
+/* Writes the page while a rung trains, with its result so far. */
 void report_renew(Report *report, const TrilModel *model, const Result *now);
 
 /* Writes the page of a training that has ended, as planned or by a `failure` (NULL: none). Fails if

@@ -39,7 +39,6 @@ typedef struct {
     bool measured;                   /* Progress.best is the checkpoint's float32 loss, with these
                                         kernels */
     bool said[STILL_FALLING + 1];    /* the kinds of verdicts that were shown */
-    char sample[SAMPLE_SIZE];        /* written at the last evaluation */
     Stopwatch watch;                 /* measures with --profile */
     bool shows, live;                /* prints lines; and progress on a terminal */
     double shown;                    /* clock_seconds() when the progress was last shown */
@@ -199,43 +198,44 @@ static bool keep_best(Trainer *t, double validation) {
 
 /* Generates a line from an empty prompt, always with the same random choices: it shows how the
  * model learns to spell. Without memory the line ends early. */
-static void write_sample(Trainer *t) {
+static void write_sample(Trainer *t, char sample[SAMPLE_SIZE]) {
     TrilSampling sampling = tril_sampling();
-    GlyphLine line = {t->sample, SAMPLE_SIZE, SAMPLE_COLUMNS,
+    GlyphLine line = {sample, SAMPLE_SIZE, SAMPLE_COLUMNS,
                       tril_tokenizer_has_bytes(t->plan->input.tokenizer)};
     sampling.length = SAMPLE_COLUMNS;
     sampling.seed = t->plan->options.seed;
-    *t->sample = 0;
+    *sample = 0;
     stopwatch_enter(&t->watch, "samples");
     tril_training_generate(t->training, &sampling, glyph_take, &line, NULL);
     stopwatch_leave(&t->watch);
 }
 
-/* Measures the loss on the whole held-out text, NaN if the user did not wait for it, and keeps the
- * weights if it is the lowest so far. */
-static bool evaluate(Trainer *t, double *validation, Error *err) {
+/* Measures the loss on the whole held-out text, and keeps the weights if it is the lowest so far.
+ * Sets the row's validation loss, NaN if the user did not wait for it, and its sample. */
+static bool evaluate(Trainer *t, LogRow *row, Error *err) {
     Progress *p = &t->progress;
     TrilError error;
-    double begun = clock_seconds(), recent = p->now.recent;
-    *validation = NAN;
+    double begun = clock_seconds(), recent = p->now.recent, validation;
+    row->validation = NAN;
     if (t->live) show_activity("evaluating");
     stopwatch_enter(&t->watch, "evaluations");
-    TrilStatus status = tril_training_evaluate(t->training, validation, &error);
+    TrilStatus status = tril_training_evaluate(t->training, &validation, &error);
     stopwatch_leave(&t->watch);
     if (status == TRIL_STOPPED) return true;
     if (status == TRIL_DIVERGED) return diverged(t, no_number, p->now.step, err);
     if (status != TRIL_OK) return message_take(err, &error, NULL);
     double took = clock_seconds() - begun;
+    row->validation = validation;
     renew_progress(t);
-    if (p->now.step == 0) course_begin(t->course, *validation);
-    write_sample(t);
+    if (p->now.step == 0) course_begin(t->course, validation);
+    write_sample(t, row->sample);
     p->seconds = clock_seconds() - t->started;
     budget_evaluated(&t->budget, p, took);
     const char *mark = "  ";
-    if (*validation < p->best || !file_exists(t->rung->checkpoint))
-        mark = keep_best(t, *validation) ? " *" : " not saved";
+    if (validation < p->best || !file_exists(t->rung->checkpoint))
+        mark = keep_best(t, validation) ? " *" : " not saved";
     if (t->shows)
-        show_evaluation(p, t->plan, t->budget.steps, recent, *validation, mark, t->sample);
+        show_evaluation(p, t->plan, t->budget.steps, recent, validation, mark, row->sample);
     return true;
 }
 
@@ -288,8 +288,8 @@ static void decay_early(Trainer *t) {
 }
 
 static bool evaluate_and_keep(Trainer *t, Error *err) {
-    double validation;
-    if (!evaluate(t, &validation, err)) return false;
+    LogRow row;
+    if (!evaluate(t, &row, err)) return false;
     keep_state(t);
     return true;
 }
@@ -305,10 +305,8 @@ static Result result_so_far(const Trainer *t) {
                     .course = t->course};
 }
 
-/* The page reads the log. */
 static void renew_page(Trainer *t) {
     stopwatch_enter(&t->watch, "the page");
-    log_flush(&t->log);
     const Result now = result_so_far(t);
     report_renew(t->ladder->report, t->model, &now);
     stopwatch_leave(&t->watch);
@@ -331,9 +329,8 @@ static bool advance(Trainer *t, bool *last, Error *err) {
     if (!train_step(t, &row, err)) return false;
     budget_expect(&t->budget, plan_evaluation(t->plan) * p->now.seconds / p->now.step);
     bool used = budget_used(&t->budget, p);
-    bool ok = !budget_evaluation_due(&t->budget, p, used) || evaluate(t, &row.validation, err);
+    bool ok = !budget_evaluation_due(&t->budget, p, used) || evaluate(t, &row, err);
     bool evaluated = !isnan(row.validation); /* the user may not have waited for it */
-    if (evaluated && ok) row.sample = t->sample;
     /* while windows are shorter than those of an evaluation, its loss may rest although the model
      * learns */
     bool judged =
@@ -350,7 +347,7 @@ static bool advance(Trainer *t, bool *last, Error *err) {
     *last = used || stops || interrupted();
     if (evaluated || *last || now - t->saved >= t->plan->options.save_every) keep_state(t);
     if (!*last && report_due(t->ladder->report, now, evaluated)) renew_page(t);
-    if (!evaluated && may_show(t)) show_progress(p, t->plan, t->budget.steps, &t->course->losses);
+    if (!evaluated && may_show(t)) show_progress(p, t->plan, t->budget.steps, t->course);
     return true;
 }
 
@@ -373,11 +370,11 @@ static bool take_steps(Trainer *t, Error *err) {
 /* An interruption before the first evaluation still leaves a checkpoint to sample from. The state
  * does not know of it: a training that is resumed ends as if it had never been interrupted. */
 static bool keep_something(Trainer *t, Error *err) {
-    double validation = NAN;
+    LogRow row = {.validation = NAN};
     bool kept = isfinite(t->progress.best) && file_exists(t->rung->checkpoint);
     if (kept || *t->best_failed.text) return true;
-    if (!interrupted_twice() && !evaluate(t, &validation, err)) return false;
-    if (isnan(validation)) save_model(t);
+    if (!interrupted_twice() && !evaluate(t, &row, err)) return false;
+    if (isnan(row.validation)) save_model(t);
     return true;
 }
 

@@ -95,11 +95,10 @@ static bool judge_rate(const Case *k, Verdict *v) {
  * since its lowest: twice at least, for once can be chance. */
 static bool parts(const Course *c, double rise) {
     const double apart = 0.2, fall = 0.02;
-    const Evaluation *last = &c->list[c->count - 1];
-    if (c->count < 2 || last[-1].step <= c->lowest_step) return false;
-    double from = isnan(c->lowest_loss) ? c->list[1].loss : c->lowest_loss;
-    return fmin(last[-1].validation, last->validation) > c->lowest + rise &&
-           last->validation - last->loss > apart && from - last->loss > fall;
+    if (c->since_lowest < 2) return false;
+    double from = isnan(c->lowest.loss) ? c->second_loss : c->lowest.loss;
+    return fmin(c->before.validation, c->last.validation) > c->lowest.validation + rise &&
+           c->last.validation - c->last.loss > apart && from - c->last.loss > fall;
 }
 
 /* At the end even a small rise tells, and if the training text is known by heart, none at all. */
@@ -107,16 +106,16 @@ static bool judge_overfitting(const Case *k, Verdict *v) {
     const double rise = 0.03, small_rise = 0.01, by_heart = 0.25;
     const Course *c = k->course;
     const Result *r = k->result;
-    const Evaluation *last = &c->list[c->count - 1];
+    const int step = c->lowest.step;
     bool known = c->ended && r->validation - r->train > by_heart * r->validation;
     return parts(c, known      ? 0
                     : c->ended ? small_rise
                                : rise) &&
-           say(v, OVERFITTING, c->lowest_step,
+           say(v, OVERFITTING, step,
                "overfitting since step %d: the model learns the training text by heart (training "
                "loss %.2f), and the held-out loss no longer falls (%.4f then, now %.4f). The model "
                "of step %d is kept.%s",
-               c->lowest_step, last->loss, c->lowest, last->validation, c->lowest_step,
+               step, c->last.loss, c->lowest.validation, c->last.validation, step,
                c->ended ? " A longer text helps most; then a smaller model, or more --dropout."
                         : "");
 }
@@ -128,7 +127,7 @@ static bool still_falling(const Course *c) {
     const double worth = 0.02;
     if (!c || !c->ended || c->since_lowest > 0) return false;
     double fall = course_fall(c, 0.3, 0.6);
-    return fall * (FALL_MIN + FALL_MAX) / 2 > worth && fall * FALL_MIN < c->lowest;
+    return fall * (FALL_MIN + FALL_MAX) / 2 > worth && fall * FALL_MIN < c->lowest.validation;
 }
 
 static double epochs_of(const Plan *plan, const Course *c) {
@@ -241,7 +240,7 @@ int verdicts_of(const Plan *plan, const Result *results, int count, Verdict verd
     for (const Result *r = results; r < results + count; r++) {
         if (r->seconds < 0) k.counted = fmin(k.counted, r->validation);
         if (strcmp(r->name, "counted bigram") == 0) k.pairs = r;
-        if (r->seconds < 0 || !r->course || r->course->count == 0) continue;
+        if (r->seconds < 0 || !r->course || r->course->kinds[1].seen == 0) continue;
         k.rung = plan->rungs;
         while (strcmp(k.rung->name, r->name) != 0) k.rung++;
         k.result = r;

@@ -41,14 +41,14 @@ static bool check_options(const Plan *plan, Error *err) {
 
 /* Claims the files first: whatever is in the way is found before the text is read. */
 static bool train(Plan *plan, Error *err) {
-    Outputs *outputs;
+    Outputs outputs;
     const bool shows = !plan->arguments->quiet;
-    if (!outputs_open(&outputs, plan, err)) return false;
-    bool ok = plan_read_text(plan, err);
+    bool ok = outputs_open(&outputs, plan, err) && plan_read_text(plan, err);
     if (ok) interruption_catch(shows);
     if (ok && shows) show_corpus(plan);
-    ok = ok && plan_decide(plan, err) && ladder_train(plan, outputs, err) && file_flush_output(err);
-    outputs_close(outputs);
+    ok =
+        ok && plan_decide(plan, err) && ladder_train(plan, &outputs, err) && file_flush_output(err);
+    claims_close(outputs.claims);
     return ok;
 }
 

@@ -571,7 +571,7 @@ static bool print_page(FILE *out, void *report, Error *err) {
     write_curves(r, out);
     write_command(r, out);
     page_end(out);
-    return outputs_hold(r->outputs, err);
+    return claims_hold(r->outputs->claims, err);
 }
 
 /* `now` and `model`: of the rung in training, or NULL. `status`: NULL at the end. */

@@ -1,4 +1,5 @@
 #include "programs/train/command_line.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/options.h"
 #include "library/message.h"
@@ -6,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_ROWS = 64, OWN_ROWS = 11 };
+enum { MAX_ROWS = 64 };
 
 /* Lists the options of the table, whose values are members of `o`, and the program's own, whose
  * values are members of `a`, section by section. Returns how many. */
@@ -16,38 +17,31 @@ static int list(Option rows[MAX_ROWS], Arguments *a, TrilOptions *o) {
     static const OptionKind kinds[] = {
         [TRIL_WHOLE] = OPTION_WHOLE, [TRIL_REAL] = OPTION_REAL, [TRIL_TIME] = OPTION_TIME,
         [TRIL_NAME] = OPTION_TEXT,   [TRIL_FLAG] = OPTION_FLAG, [TRIL_SEED] = OPTION_SEED};
-    const struct {
-        int section;
-        Option option;
-    } own[OWN_ROWS] = {
-        {0,
-         {0, "preset", OPTION_TEXT, &a->preset, 0, 0, "NAME",
-          "sizes and steps by name: small (the default), quick, base, nanogpt-cpu, nanogpt-gpu"}},
-        {0, {0, "ladder", OPTION_FLAG, &a->ladder, 0, 0, NULL, "every rung, on the same budget"}},
-        {0,
-         {0, "init", OPTION_PATH, &a->init, 0, 0, "PATH",
-          "begin from a model: a checkpoint, or a folder of Hugging Face transformers"}},
-        {0,
-         {0, "teacher", OPTION_PATH, &a->teacher, 0, 0, "PATH",
-          "learn from this model, too: half of each target is its prediction"}},
-        {0, {'o', "out", OPTION_PATH, &a->out, 0, 0, "FILE", "the checkpoint"}},
-        {0, {'r', "resume", OPTION_FLAG, &a->resume, 0, 0, NULL, "resume the training of --out"}},
-        {0,
-         {0, "continue", OPTION_FLAG, &a->continues, 0, 0, NULL,
-          "resume if FILE and --model match, else start anew"}},
-        {0,
-         {0, "log", OPTION_PATH, &a->log, 0, 0, "FILE",
-          "each step of --model as CSV; default: beside --out"}},
-        {4,
-         {0, "profile", OPTION_FLAG, &a->profile, 0, 0, NULL,
-          "print where the time of each training went"}},
-        {4,
-         {'q', "quiet", OPTION_FLAG, &a->quiet, 0, 0, NULL,
-          "print only the table and what follows it"}},
-        {4, {'h', "help", OPTION_FLAG, &a->help, 0, 0, NULL, "print this"}},
+    /* the first ones belong to the first section, the others to the last */
+    enum { FIRST = 8, OWN = 12 };
+    const Option own[OWN] = {
+        {0, "preset", OPTION_TEXT, &a->preset, 0, 0, "NAME",
+         "sizes and steps by name: small (the default), quick, base, nanogpt-cpu, nanogpt-gpu"},
+        {0, "ladder", OPTION_FLAG, &a->ladder, 0, 0, NULL, "every rung, on the same budget"},
+        {0, "init", OPTION_PATH, &a->init, 0, 0, "PATH",
+         "begin from a model: a checkpoint, or a folder of Hugging Face transformers"},
+        {0, "teacher", OPTION_PATH, &a->teacher, 0, 0, "PATH",
+         "learn from this model, too: half of each target is its prediction"},
+        {'o', "out", OPTION_PATH, &a->out, 0, 0, "FILE", "the checkpoint"},
+        {'r', "resume", OPTION_FLAG, &a->resume, 0, 0, NULL, "resume the training of --out"},
+        {0, "continue", OPTION_FLAG, &a->continues, 0, 0, NULL,
+         "resume if FILE and --model match, else start anew"},
+        {0, "log", OPTION_PATH, &a->log, 0, 0, "FILE",
+         "each step of --model as CSV; default: beside --out"},
+        {0, "profile", OPTION_FLAG, &a->profile, 0, 0, NULL,
+         "print where the time of each training went"},
+        {'q', "quiet", OPTION_FLAG, &a->quiet, 0, 0, NULL,
+         "print only the table and what follows it"},
+        {'h', "help", OPTION_FLAG, &a->help, 0, 0, NULL, "print this"},
+        {0, "version", OPTION_FLAG, &a->version, 0, 0, NULL, "print the version"},
     };
-    int count = 0;
-    for (int s = 0; s < (int)(sizeof sections / sizeof *sections); s++) {
+    int count = 0, next = 0;
+    for (int s = 0; s < COUNT(sections); s++) {
         rows[count++] = (Option){.kind = OPTION_SECTION, .help = sections[s]};
         for (int i = 0; tril_option(i); i++) {
             const TrilOption *t = tril_option(i);
@@ -55,11 +49,9 @@ static int list(Option rows[MAX_ROWS], Arguments *a, TrilOptions *o) {
                 rows[count++] = (Option){t->letter, t->name, kinds[t->kind], (char *)o + t->member,
                                          t->min,    t->max,  t->argument,    t->help};
         }
-        for (int i = 0; i < OWN_ROWS; i++)
-            if (own[i].section == s) rows[count++] = own[i].option;
+        for (int end = s + 1 < COUNT(sections) ? FIRST : OWN; next < end; next++)
+            rows[count++] = own[next];
     }
-    rows[count++] =
-        (Option){0, "version", OPTION_FLAG, &a->version, 0, 0, NULL, "print the version"};
     return count;
 }
 

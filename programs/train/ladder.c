@@ -207,7 +207,7 @@ static bool write_results(Ladder *l, Error *err) {
     size_t length = 0;
     Error page_failed;
     bool ok = !*path || file_text(&table, &length, path, print_table, l, err);
-    if (table) outputs_next_table(l->outputs, tril_digest(table, length));
+    if (table) l->outputs->tables[1] = tril_digest(table, length);
     stopwatch_enter(&l->watch, "the page");
     bool page = report_end(l->report, l->count, NULL, &page_failed);
     stopwatch_leave(&l->watch);
@@ -245,8 +245,7 @@ static bool compare(Ladder *l, Error *err) {
 
 static bool train_with_report(Ladder *l, Error *err) {
     char where[PATH_SIZE];
-    if (!add_closed_forms(l, err) || !outputs_make_way(l->outputs, l->plan, where, err))
-        return false;
+    if (!add_closed_forms(l, err) || !outputs_make_way(l->outputs, where, err)) return false;
     if (*where) show_line("existing files were moved to %s", where);
     if (!report_open(&l->report, l->plan, l->outputs, l->results, err)) return false;
     bool ok = train_rungs(l, err);

@@ -16,7 +16,7 @@ static bool print_page(FILE *out, void *report, Error *err) {
         "<title>tril</title>\n</head>\n<body>\n<p>This build of tril is without extras/page, which "
         "draws the page of a training.</p>\n</body>\n</html>\n",
         out);
-    return outputs_hold(r->outputs, err);
+    return claims_hold(r->outputs->claims, err);
 }
 
 static bool write_page(Report *r, Error *err) {

@@ -98,7 +98,8 @@ static bool open_log(Trainer *t, Error *err) {
         return true;
     }
     bool begun = p->now.step > 0 || p->log_length > 0;
-    if (begun && !outputs_set_aside(t->ladder->outputs, path, where, err)) return false;
+    if (begun && !claims_set_aside(t->ladder->outputs->claims, &path, 1, where, PATH_SIZE, err))
+        return false;
     if (begun && *where && t->shows)
         show_line("%s: changed since this training wrote it; moved to %s, and a new log begins",
                   path, where);
@@ -180,7 +181,7 @@ static bool save_model(Trainer *t) {
     TrilError error;
     Error *failed = &t->best_failed;
     *failed = (Error){0};
-    return outputs_hold(t->ladder->outputs, failed) &&
+    return claims_hold(t->ladder->outputs->claims, failed) &&
            (tril_model_save(t->model, t->rung->checkpoint, &error) == TRIL_OK ||
             message_take(failed, &error, NULL));
 }
@@ -262,7 +263,7 @@ static void keep_state(Trainer *t) {
     p->log_digest = digest_value(&t->log.digest);
     p->seconds = clock_seconds() - t->started;
     t->state_failed = (Error){0};
-    if (outputs_hold(l->outputs, &t->state_failed))
+    if (claims_hold(l->outputs->claims, &t->state_failed))
         saved_write(t->plan, t->training, p, l->results + CLOSED_FORMS, l->count - CLOSED_FORMS,
                     &t->state_failed);
     if (shown) show_activity(NULL);

@@ -274,6 +274,81 @@ TEST(cooling) {
     assert_near(cooling_note("cooled"), end, 0);
 }
 
+/* Writes a text in which nothing can be learned. */
+static void write_noise(void) {
+    char text[400];
+    for (size_t i = 0; i < sizeof text; i++) text[i] = "abcdefgh"[random_bits(6, i) >> 61];
+    scratch_put("noise", text, sizeof text);
+}
+
+static void expect_same(const char *one, const char *other) {
+    size_t length;
+    char *bytes = slurp(scratch(other), &length);
+    scratch_expect(one, bytes, length);
+    free(bytes);
+}
+
+/* Where nothing can be learned, the learning rates of modern decay early, to 0. An interruption
+ * during the decay does not change the end result. */
+#define DECAY                                                                                  \
+    "train -m modern -l 1 -w 32 -H 2 -c 16 -b 4 -j 1 -d 0 -s 4000 --eval-every 20 --patience " \
+    "0.05 "
+TEST(early_decay) {
+    skip_without(SIGNALS);
+    char end[64], signal[32];
+    write_noise();
+    double passed = run_clocked(1e-3, "", DECAY "-o @early/m @noise");
+    expect_success();
+    int lowest;
+    assert_int_equal(sscanf(after("  no lower loss since step "), "%d", &lowest), 1);
+    after("the learning rate begins to fall\n");
+    /* evaluated every 20 steps; no progress means 40 steps after the lowest loss, or 100, a
+     * fortieth of all */
+    int decay = lowest * 3 / 2, at = lowest + 120 + decay;
+    snprintf(end, sizeof end, "  step %5d/%d  loss ", at, at);
+    after(end);
+    double best = row_of("modern").validation,
+           seconds = schedule_of(scratch("early/m.csv")).seconds;
+    snprintf(signal, sizeof signal, " 15@%.3f", passed - seconds * decay / 2 / at);
+    run_clocked(1e-3, signal, DECAY "-o @late/m @noise");
+    expect_success();
+    assert_null(strstr(ran.out, end));
+    after("the learning rate begins to fall\n");
+    after("Interrupted.");
+    run_clocked(1e-3, "", "train -r -o @late/m @noise");
+    expect_success();
+    after(end);
+    assert_near(row_of("modern").validation, best, 1e-9);
+    expect_same("early/m", "late/m");
+}
+
+/* A rung of a ladder whose rates decayed early is complete: a training that is interrupted after it
+ * resumes with the next rung, for the steps that were planned at first. */
+TEST(early_decay_of_a_rung) {
+    skip_without(SIGNALS);
+    static const char ladder[] = "train --ladder -m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -j 1 -d 0 "
+                                 "-s 800 --eval-every 20 --patience 0.1 ";
+    char signal[32];
+    write_noise();
+    double passed = run_clocked(1e-3, "", "%s-o @whole/m @noise", ladder);
+    expect_success();
+    const char *falls = strstr(after("\nmodern: "), "the learning rate begins to fall\n");
+    assert_true(falls && falls < after("\nconv: "));
+    double seconds = schedule_of(scratch("whole/conv.csv")).seconds;
+    snprintf(signal, sizeof signal, " 15@%.3f", passed - seconds / 2);
+    run_clocked(1e-3, signal, "%s-o @parts/m @noise", ladder);
+    expect_success();
+    after("\nconv: ");
+    after("Interrupted.");
+    run_clocked(1e-3, "", "train -r -o @parts/m @noise");
+    expect_success();
+    assert_null(strstr(ran.out, "\nmodern: the block of "));
+    after("\nconv: ");
+    after("/800 ");
+    expect_same("whole/modern.safetensors", "parts/modern.safetensors");
+    expect_same("whole/conv.safetensors", "parts/conv.safetensors");
+}
+
 /* Kills a training after `end` seconds. It must lose at most the last `every` seconds. */
 static void check_saved(double tick, double every, double end) {
     static Error err;

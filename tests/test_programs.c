@@ -255,51 +255,6 @@ TEST(patience) {
     assert_near(row_of("gpt").validation, best, 1e-6);
 }
 
-/* Interrupts when the learning rates have begun to fall. */
-static void interrupt_decay(Process child, int i) {
-    static bool done;
-    size_t length;
-    char *said = slurp(scratch("stdout"), &length);
-    if (i == 0) done = false;
-    if (!done && strstr(said, "begins to fall")) {
-        send_signal(child, SIGTERM);
-        done = true;
-    }
-    free(said);
-}
-
-/* Where nothing can be learned, the learning rates of modern decay early, to 0. An interruption
- * during the decay does not change the end result. */
-#define DECAY "-m modern -l 1 -w 32 -H 2 -c 16 -b 4 -j 1 -d 0 -s 4000 --eval-every 20 "
-TEST(early_decay) {
-    char text[400], end[64];
-    for (size_t i = 0; i < sizeof text; i++) text[i] = "abcdefgh"[random_bits(6, i) >> 61];
-    scratch_put("noise", text, sizeof text);
-    must_run("train --patience 0.05 " DECAY "-o @early/m %s", scratch("noise"));
-    int lowest, at, before;
-    assert_int_equal(sscanf(after("  no lower loss since step "), "%d", &lowest), 1);
-    after("the learning rate begins to fall\n");
-    /* evaluated every 20 steps; no progress means 40 steps after the lowest loss, or 100, a
-     * fortieth of all */
-    before = lowest + 120;
-    at = before + lowest * 3 / 2;
-    snprintf(end, sizeof end, "  step %5d/%d  loss ", at, at);
-    after(end);
-    double best = row_of("modern").validation;
-    run_meanwhile("train --patience 0.05 --save-every 0 " DECAY "-o @late/m @noise",
-                  interrupt_decay);
-    after("Interrupted.");
-    must_run("train -r -o @late/m @noise");
-    after(end);
-    assert_near(row_of("modern").validation, best, 1e-9);
-    size_t length, other;
-    char *a = slurp(scratch("early/m"), &length), *b = slurp(scratch("late/m"), &other);
-    assert_int_equal(length, other);
-    assert_memory_equal(a, b, length);
-    free(a);
-    free(b);
-}
-
 /* A text that would be repeated often gets dropout. One that would be repeated too often gets fewer
  * steps. */
 TEST(short_text) {

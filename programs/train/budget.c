@@ -4,14 +4,14 @@
 
 enum { EVALUATIONS = 10, FIRST_GUESS = 1000 };
 
-/* By the clock: all steps, estimated from the speed so far, with `left` seconds left. */
+/* Returns all steps of a time limit, estimated from the speed so far, with `left` seconds left. */
 static int expected_steps(const Budget *b, const Progress *p, double left) {
     if (p->now.step == 0) return FIRST_GUESS < b->max_steps ? FIRST_GUESS : b->max_steps;
     double step = p->seconds / p->now.step, steps = p->now.step + (left > step ? left / step : 1);
     return steps < b->max_steps ? (int)steps : b->max_steps;
 }
 
-/* With a time limit: the steps of --epochs; those that a baseline needs. */
+/* Returns the most steps with a time limit: those of --epochs; those that a baseline needs. */
 static int most_steps(const Plan *plan, const RungFiles *rung) {
     const double any = 1e9, epochs = plan->options.epochs;
     double steps = epochs * (double)plan->input.train / plan_step_characters(plan);
@@ -27,8 +27,9 @@ Budget budget_open(const Plan *plan, const RungFiles *rung, double seconds, cons
                 .steps = (int)plan->options.steps,
                 .max_steps = most_steps(plan, rung),
                 .eval_every = (int)plan->options.eval_every,
-                .closing = plan_closing(plan, known),
+                .expected = plan_evaluation(plan),
                 .last_evaluation = p->seconds,
+                .closing = plan_closing(plan, known),
                 .patience = plan->options.patience};
     if (seconds > 0) b.steps = expected_steps(&b, p, seconds - p->seconds);
     if (p->now.cooling > 0) budget_limit_steps(&b, p->now.cooled);
@@ -61,8 +62,9 @@ void budget_limit_steps(Budget *b, int steps) {
 }
 
 bool budget_used(Budget *b, const Progress *p) {
-    if (b->seconds <= 0) return p->now.step >= b->steps;
     const double soon = 0.1; /* the first steps are slow and say nothing about the rest */
+    if (!b->measured) b->evaluation = b->expected * p->now.seconds / p->now.step;
+    if (b->seconds <= 0) return p->now.step >= b->steps;
     double left = b->seconds - p->seconds;
     if (p->seconds > soon * b->seconds) left -= b->closing * b->evaluation;
     b->steps = expected_steps(b, p, left);
@@ -71,17 +73,12 @@ bool budget_used(Budget *b, const Progress *p) {
 
 bool budget_evaluation_due(const Budget *b, const Progress *p, bool used) {
     const double rare = 20, soon = 0.25; /* of the steps between evaluations */
+    if (used) return true;
     if (b->seconds <= 0)
-        return used ||
-               (p->now.step % b->eval_every == 0 && b->steps - p->now.step >= soon * b->eval_every);
-    double left =
-        p->seconds / p->now.step * (b->steps - p->now.step); /* until the one at the end */
+        return p->now.step % b->eval_every == 0 && b->steps - p->now.step >= soon * b->eval_every;
+    double left = p->seconds / p->now.step * (b->steps - p->now.step);
     double part = (p->seconds + left) / EVALUATIONS, since = p->seconds - b->last_evaluation;
-    return used || (since >= part && since >= rare * b->evaluation && left >= part / 2);
-}
-
-void budget_expect(Budget *b, double seconds) {
-    if (!b->measured) b->evaluation = seconds;
+    return since >= part && since >= rare * b->evaluation && left >= part / 2;
 }
 
 void budget_evaluated(Budget *b, const Progress *p, double seconds) {

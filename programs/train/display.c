@@ -20,9 +20,16 @@
 
 enum { NUMBER_SIZE = 32 };
 
-/* 1234567 as 1,234,567; returns `text`. */
-static const char *grouped(double number, char text[NUMBER_SIZE]) {
-    char plain[NUMBER_SIZE];
+/* Returns room for the text of a number, which the next seven calls leave alone. */
+static char *number_text(void) {
+    static char texts[8][NUMBER_SIZE];
+    static int next;
+    return texts[next++ % 8];
+}
+
+/* Returns 1234567 as 1,234,567. */
+static const char *grouped(double number) {
+    char plain[NUMBER_SIZE], *text = number_text();
     int digits = snprintf(plain, sizeof plain, "%.0f", fmin(floor(number), 1e18)), to = 0;
     for (int i = 0; i < digits; i++) {
         if (i > 0 && (digits - i) % 3 == 0) text[to++] = ',';
@@ -32,9 +39,10 @@ static const char *grouped(double number, char text[NUMBER_SIZE]) {
     return text;
 }
 
-/* A dash if an interrupted training has no figure; few digits if a training that diverged has a
- * huge one. */
-static const char *figure(double value, int digits, char text[NUMBER_SIZE]) {
+/* Returns a number as text: a dash if an interrupted training has none; few digits if a training
+ * that diverged has a huge one. */
+static const char *figure(double value, int digits) {
+    char *text = number_text();
     const double huge = 1e6;
     if (isnan(value))
         snprintf(text, NUMBER_SIZE, "-");
@@ -78,19 +86,16 @@ void show_line(const char *format, ...) {
 /* ---- the beginning ---- */
 
 void show_corpus(const Plan *plan) {
-    char all[NUMBER_SIZE], train[NUMBER_SIZE], rest[NUMBER_SIZE];
     const Input *input = &plan->input;
     show_line("%s: %s characters, %d distinct; %s train, %s validate", plan->arguments->input,
-              grouped((double)input->length, all), input->distinct,
-              grouped((double)input->train, train),
-              grouped((double)(input->length - input->train), rest));
+              grouped((double)input->length), input->distinct, grouped((double)input->train),
+              grouped((double)(input->length - input->train)));
     if (plan->added > 0)
         show_line("the model lacks %d of these characters; with them, its vocabulary has %d",
                   plan->added, input->vocabulary);
 }
 
 void show_decisions(const Plan *plan, const Decisions *d) {
-    char speed[NUMBER_SIZE], steps[NUMBER_SIZE];
     const TrilChoice *c = &d->choice;
     const TrilOptions *o = &plan->options, *asked = &plan->arguments->options;
     bool fewer = isnan(asked->steps) && !plan->arguments->preset && o->steps < TRIL_STANDARD_STEPS;
@@ -106,9 +111,8 @@ void show_decisions(const Plan *plan, const Decisions *d) {
               o->time, o->layers, o->heads, o->width, o->batch, o->context, o->dropout);
     show_line("  this machine trains %s characters a second: about %s steps%s, the whole text %.1f "
               "times%s",
-              grouped(c->speed, speed), grouped(expected, steps),
-              plan->ladder ? " for the last rung" : "", d->epochs_seen,
-              enough ? ", and no more (--epochs)" : "");
+              grouped(c->speed), grouped(expected), plan->ladder ? " for the last rung" : "",
+              d->epochs_seen, enough ? ", and no more (--epochs)" : "");
     if (!enough && d->evaluating > 0.33)
         show_line("  evaluations take about %.0f %% of the time; a smaller --val needs less",
                   10 * round(10 * d->evaluating));
@@ -137,7 +141,7 @@ static void show_memory(const TrilMemory *m, const Input *input) {
 
 void show_training(const RungFiles *rung, const TrilModel *model, const TrilTraining *training,
                    const Plan *plan, const char *kernels) {
-    char count[NUMBER_SIZE], steps[NUMBER_SIZE] = "", processes[NUMBER_SIZE] = "";
+    char steps[NUMBER_SIZE] = "", processes[NUMBER_SIZE] = "";
     const char *now = tril_training_kernels(training);
     int done = tril_training_done(training), window = tril_training_window(training);
     const TrilMemory memory = tril_training_memory(training);
@@ -146,7 +150,7 @@ void show_training(const RungFiles *rung, const TrilModel *model, const TrilTrai
         snprintf(processes, sizeof processes, ", %d processes", tril_processes_count());
     show_line("\n%s: %s", rung->name, rung->idea);
     show_line("  %s parameters, %ssteps of %g x %g characters, %s kernels%s",
-              grouped((double)tril_model_parameters(model), count), steps, plan->options.batch,
+              grouped((double)tril_model_parameters(model)), steps, plan->options.batch,
               plan->options.context, now, processes);
     if (done > 0) show_line("  resumes after step %d", done);
     show_memory(&memory, &plan->input);
@@ -161,13 +165,13 @@ void show_training(const RungFiles *rung, const TrilModel *model, const TrilTrai
 
 /* ---- while it trains ---- */
 
-/* Characters a second in training steps, evaluations not counted. */
-static const char *speed_of(const Progress *p, const Plan *plan, char text[NUMBER_SIZE]) {
+/* Returns the characters a second in training steps, evaluations not counted. */
+static const char *speed_of(const Progress *p, const Plan *plan) {
     double characters = p->now.step * plan_step_characters(plan);
-    return grouped(p->now.seconds > 0 ? characters / p->now.seconds : 0, text);
+    return grouped(p->now.seconds > 0 ? characters / p->now.seconds : 0);
 }
 
-/* By the clock the number of steps is an estimate. */
+/* With a time limit the number of steps is an estimate. */
 static const char *about(const Plan *plan) {
     return plan_has_time(plan) ? "~" : "";
 }
@@ -176,17 +180,17 @@ void show_progress(const Progress *p, const Plan *plan, int steps, const Course 
     enum { PLACE, LOSS, CURVE, SPEED, LEFT, PARTS };
     static const int first[PARTS] = {PLACE, LOSS, LEFT, CURVE, SPEED}; /* where space is short */
     const double minute = 60, hour = 3600;
-    char parts[PARTS][2 + SPARK_SIZE], number[NUMBER_SIZE];
+    char parts[PARTS][2 + SPARK_SIZE];
     int widths[PARTS], room = screen_of(stdout).columns - 1; /* the cursor follows the line */
     double left = fmax(0, p->seconds / p->now.step * (steps - p->now.step));
     const size_t size = sizeof *parts;
     snprintf(parts[PLACE], size, "  step %d/%s%d", p->now.step, about(plan), steps);
-    snprintf(parts[LOSS], size, "  loss %s", figure(p->now.recent, 4, number));
+    snprintf(parts[LOSS], size, "  loss %s", figure(p->now.recent, 4));
     if (strlen(parts[PLACE]) + strlen(parts[LOSS]) > (size_t)room)
         snprintf(parts[PLACE], size, "  %.0f %%", 100.0 * p->now.step / steps);
     strcpy(parts[CURVE], "  ");
     int columns = course_spark(course, parts[CURVE] + 2);
-    snprintf(parts[SPEED], size, "  %s tokens/s", speed_of(p, plan, number));
+    snprintf(parts[SPEED], size, "  %s tokens/s", speed_of(p, plan));
     if (left < 2 * minute)
         snprintf(parts[LEFT], size, "  %.0f s left", left);
     else if (left < 2 * hour)
@@ -196,9 +200,10 @@ void show_progress(const Progress *p, const Plan *plan, int steps, const Course 
     for (int i = 0; i < PARTS; i++) widths[i] = (int)strlen(parts[i]);
     widths[CURVE] = 2 + columns;
     for (int i = 0; i < PARTS; i++) {
-        bool fits = widths[first[i]] <= room;
-        if (fits) room -= widths[first[i]];
-        if (!fits) *parts[first[i]] = 0;
+        if (widths[first[i]] <= room)
+            room -= widths[first[i]];
+        else
+            *parts[first[i]] = 0;
     }
     putchar('\r');
     for (int i = 0; i < PARTS; i++) fputs(parts[i], stdout);
@@ -216,15 +221,13 @@ void show_activity(const char *activity) {
 
 void show_evaluation(const Progress *p, const Plan *plan, int steps, double recent,
                      double validation, const char *mark, const char *sample) {
-    char speed[NUMBER_SIZE], loss[NUMBER_SIZE], held_out[NUMBER_SIZE];
-    figure(recent, 4, loss);
-    figure(validation, 4, held_out);
     fputs(clear_line(), stdout);
     if (p->now.step == 0)
-        printf("  begins with a validation loss of %s\n", held_out);
+        printf("  begins with a validation loss of %s\n", figure(validation, 4));
     else
         printf("  step %5d/%s%d  loss %s  validation %s%s  %s tokens/s  %.1f s\n", p->now.step,
-               about(plan), steps, loss, held_out, mark, speed_of(p, plan, speed), p->seconds);
+               about(plan), steps, figure(recent, 4), figure(validation, 4), mark,
+               speed_of(p, plan), p->seconds);
     printf("        | %s\n", sample);
     fflush(stdout);
 }
@@ -242,21 +245,12 @@ void show_sharing(const TrilTraffic *traffic, int steps, double seconds) {
 static const char table_format[] = "%-16s  %10s  %7s  %10s  %9s  %6s  %7s%s\n";
 
 static void show_result(const Result *r, bool falls) {
-    char parameters[NUMBER_SIZE] = "-", seconds[NUMBER_SIZE] = "-", train[NUMBER_SIZE];
-    char validation[NUMBER_SIZE], bits[NUMBER_SIZE], compute[NUMBER_SIZE];
+    const bool trained = r->seconds >= 0;
     double tera = r->compute / TERA;
-    if (r->seconds >= 0) {
-        grouped((double)r->parameters, parameters);
-        snprintf(seconds, sizeof seconds, "%.1f", r->seconds);
-    }
-    printf(table_format, r->name, parameters, figure(r->train, 4, train),
-           figure(r->validation, 4, validation), figure(r->validation / log(2.0), 3, bits),
-           figure(tera,
-                  tera < 0.0095 ? 4
-                  : tera < 95   ? 2
-                                : 0,
-                  compute),
-           seconds, falls ? " \u2193" : "");
+    int digits = tera < 0.0095 ? 4 : tera < 95 ? 2 : 0;
+    printf(table_format, r->name, trained ? grouped((double)r->parameters) : "-",
+           figure(r->train, 4), figure(r->validation, 4), figure(r->validation / log(2.0), 3),
+           figure(tera, digits), figure(trained ? r->seconds : NAN, 1), falls ? " \u2193" : "");
 }
 
 void show_results(const Result *results, int count, const Verdict *verdicts, int said) {

@@ -328,7 +328,6 @@ static bool advance(Trainer *t, bool *last, Error *err) {
     Progress *p = &t->progress;
     LogRow row;
     if (!train_step(t, &row, err)) return false;
-    budget_expect(&t->budget, plan_evaluation(t->plan) * p->now.seconds / p->now.step);
     bool used = budget_used(&t->budget, p);
     bool ok = !budget_evaluation_due(&t->budget, p, used) || evaluate(t, &row, err);
     bool evaluated = !isnan(row.validation); /* the user may not have waited for it */

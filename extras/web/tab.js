@@ -433,7 +433,7 @@ async function write() {
 // ---- the seven questions ----
 
 function showLesson(i) {
-  const step = LESSON[i];
+  const step = LESSON[i], rung = step.rungs.at(-1);
   [...$("lesson-steps").children].forEach((button, n) => {
     if (n === i) button.setAttribute("aria-current", "step"); else button.removeAttribute("aria-current");
   });
@@ -441,7 +441,8 @@ function showLesson(i) {
     element("blockquote", { textContent: step.ask }),
     element("p", { textContent: step.look }),
     element("div", { className: "row" }, element("button", { type: "button", id: "set-up", textContent: `Train ${step.rungs.join(" and ")} for it`, onclick: () => setUp(step) })),
-    element("details", {}, element("summary", { textContent: "The answer" }), element("p", { textContent: step.answer })));
+    element("details", {}, element("summary", { textContent: "The answer" }), element("p", { textContent: step.answer }),
+      element("p", {}, "The idea, its equation and its code: ", element("a", { href: `../../docs/tour.md#${rung}`, textContent: `docs/tour.md, ${rung}` }))));
 }
 
 async function setUp(step) {

@@ -304,17 +304,22 @@ static Result result_of(const char *name, double rate, Shape training, Shape val
     return r;
 }
 
-enum { NONE = -1 };
+/* Copies the verdicts on the results, and returns how many. */
+static int verdicts_of(const Plan *plan, Result *results, int count, Verdict *verdicts) {
+    int said = 0;
+    verdicts_judge(plan, results, count);
+    for (int i = 0; i < count; i++)
+        if (results[i].verdict.kind != NO_VERDICT) verdicts[said++] = results[i].verdict;
+    return said;
+}
 
-/* Judges one rung. Returns the kind of its verdict, or NONE. */
+/* Judges one rung. Returns the kind of its verdict. */
 static int judged(const char *name, double rate, Shape training, Shape validation) {
-    static Verdict verdicts[MAX_RUNGS];
     Plan plan = plan_of(name, rate, false);
     Result results[] = {pairs, result_of(name, rate, training, validation)};
-    int count = verdicts_of(&plan, results, 2, verdicts);
-    assert_in_range(count, 0, 1);
-    if (count == 1) assert_string_equal(verdicts->rung, name);
-    return count == 1 ? (int)verdicts->kind : NONE;
+    verdicts_judge(&plan, results, 2);
+    assert_int_equal(results[0].verdict.kind, NO_VERDICT);
+    return (int)results[1].verdict.kind;
 }
 
 static double falling(double x) {
@@ -361,18 +366,18 @@ TEST(curves) {
         Shape training, validation;
         int verdict;
     } cases[] = {
-        {"gpt", 0, settled, settled, NONE},
+        {"gpt", 0, settled, settled, NO_VERDICT},
         {"gpt", 0, falling, falling, STILL_FALLING},
         {"gpt", 0, slow, slow, TOO_FEW_STEPS},
         {"gpt", 0, by_heart, turning, OVERFITTING},
-        {"gpt", 0, settled, turning, NONE}, /* worse, but not by heart */
-        {"gpt", 0, by_heart, settled, NONE},
-        {"gpt", 0, by_heart, slip, NONE},
+        {"gpt", 0, settled, turning, NO_VERDICT}, /* worse, but not by heart */
+        {"gpt", 0, by_heart, settled, NO_VERDICT},
+        {"gpt", 0, by_heart, slip, NO_VERDICT},
         {"gpt", 0, rising, settled, RATE_TOO_HIGH},
         {"gpt", 0, jumping, settled, RATE_TOO_HIGH},
         {"gpt", 0.1, flat, flat, RATE_TOO_HIGH},
-        {"gpt", 0, flat, flat, NONE}, /* at the usual rate it is something else */
-        {"gpt", 1e-4, flat, flat, NONE},
+        {"gpt", 0, flat, flat, NO_VERDICT}, /* at the usual rate it is something else */
+        {"gpt", 1e-4, flat, flat, NO_VERDICT},
         {"gpt", 0.1, slow, slow, RATE_TOO_HIGH}, /* the first suspect */
         {"gpt", 0.003, slow, slow, RATE_TOO_HIGH},
         {"gpt", 0.0029, slow, slow, TOO_FEW_STEPS},
@@ -403,15 +408,13 @@ TEST(further) {
                  {falling, falling, &often, false, false},
                  {settled, settled, &often, false, false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        Verdict verdicts[MAX_RUNGS];
         char options[LONGER_SIZE];
         Plan plan = plan_of("gpt", 1e-3, false);
         plan.input = *cases[i].text;
         Result results[] = {pairs, result_of("gpt", 1e-3, cases[i].training, cases[i].validation)};
-        int count = verdicts_of(&plan, results, 2, verdicts);
-        bool further = verdict_further(&plan, &results[1], verdicts, count, options);
-        if (verdict_asks_for_more(verdicts, count, "gpt") != cases[i].arrow ||
-            further != cases[i].further)
+        verdicts_judge(&plan, results, 2);
+        bool further = verdict_further(&plan, &results[1], options);
+        if (verdict_asks_for_more(&results[1]) != cases[i].arrow || further != cases[i].further)
             fail_msg("curve %zu", i);
         if (further) assert_string_equal(options, "--steps 2000");
     }
@@ -446,7 +449,7 @@ TEST(mended) {
 TEST(meanwhile) {
     static const Shape training[] = {falling, slow, by_heart, rising};
     static const Shape validation[] = {falling, slow, turning, settled};
-    static const int kinds[] = {NONE, NONE, OVERFITTING, RATE_TOO_HIGH};
+    static const int kinds[] = {NO_VERDICT, NO_VERDICT, OVERFITTING, RATE_TOO_HIGH};
     for (int i = 0; i < 4; i++) {
         Verdict verdicts[MAX_RUNGS];
         Plan plan = plan_of("gpt", 1e-3, true);
@@ -456,7 +459,7 @@ TEST(meanwhile) {
         r.course = &now;
         r.validation = NAN;
         int count = verdicts_of(&plan, &r, 1, verdicts);
-        assert_int_equal(count, kinds[i] != NONE);
+        assert_int_equal(count, kinds[i] != NO_VERDICT);
         if (count > 0) assert_int_equal(verdicts->kind, kinds[i]);
     }
 }

@@ -77,8 +77,6 @@ struct Report {
     const RungFiles *shown; /* the model that it shows in detail */
     Result all[MAX_MODELS]; /* the results, with that of the rung in training */
     int all_count;
-    Verdict verdicts[MAX_RUNGS];
-    int verdict_count;
     Point points[2 * MAX_RUNGS][COURSE_ROWS];
 };
 
@@ -250,12 +248,15 @@ static void write_verdicts(const Report *r, FILE *out) {
         markup(out,
                "<p id=\"failure\"><strong>The training ended before its time:</strong> %s</p>\n",
                r->failure);
-    if (r->verdict_count == 0) return;
+    bool any = false;
+    for (int i = 0; i < r->all_count; i++) any = any || r->all[i].verdict.kind != NO_VERDICT;
+    if (!any) return;
     fputs("<section id=\"section-verdicts\">\n<h2>What happened</h2>\n<ul class=\"verdicts\">\n",
           out);
-    for (int i = 0; i < r->verdict_count; i++) {
-        markup(out, "<li><strong>%s:</strong>", r->verdicts[i].rung);
-        write_words(out, r->verdicts[i].text);
+    for (int i = 0; i < r->all_count; i++) {
+        if (r->all[i].verdict.kind == NO_VERDICT) continue;
+        markup(out, "<li><strong>%s:</strong>", r->all[i].name);
+        write_words(out, r->all[i].verdict.text);
         fputs("</li>\n", out);
     }
     fputs("</ul>\n</section>\n", out);
@@ -283,10 +284,8 @@ static Curve curve_of(const Report *r, const char *name, int place, size_t membe
 
 /* Marks the lowest point of the curve, after which the rung memorises its text; false if it does
  * not. */
-static bool mark_of(const Report *r, const Curve *curve, char text[NAME_SIZE], Mark *mark) {
-    const Verdict *v = r->verdicts, *end = v + r->verdict_count;
-    while (v < end && (v->kind != OVERFITTING || strcmp(v->rung, curve->name) != 0)) v++;
-    if (v == end || curve->count == 0) return false;
+static bool mark_of(const Verdict *v, const Curve *curve, char text[NAME_SIZE], Mark *mark) {
+    if (v->kind != OVERFITTING || curve->count == 0) return false;
     const Point *lowest = curve->points;
     for (int p = 1; p < curve->count; p++)
         if (curve->points[p].y < lowest->y) lowest = &curve->points[p];
@@ -332,7 +331,9 @@ static void draw_chart(Report *r, FILE *out, int kind) {
         *curve = curve_of(r, rung->name, place, kinds[kind].member, *points,
                           losses ? COURSE_ROWS : FEW_POINTS);
         chart.curve_count += 1 + losses;
-        if (losses) chart.mark_count += mark_of(r, curve, texts[place], &marks[chart.mark_count]);
+        if (losses)
+            chart.mark_count +=
+                mark_of(&r->all[i].verdict, curve, texts[place], &marks[chart.mark_count]);
     }
     figure_chart(out, &chart);
 }
@@ -395,8 +396,7 @@ static void write_models(const Report *r, FILE *out) {
     bool falling = false;
     for (int i = 0; i < r->all_count; i++) {
         const Result *m = &r->all[i];
-        bool trained = m->seconds >= 0,
-             falls = verdict_asks_for_more(r->verdicts, r->verdict_count, m->name);
+        bool trained = m->seconds >= 0, falls = verdict_asks_for_more(m);
         falling = falling || falls;
         markup(out, "<tr><th scope=\"row\">%s%s</th>", m->name, falls ? " \u2193" : "");
         write_figure(out, "%.0f", trained ? (double)m->parameters : NAN);
@@ -584,7 +584,7 @@ static bool write_page(Report *r, const char *status, const TrilModel *model, co
     memcpy(r->all, r->results, (size_t)r->count * sizeof *r->all);
     if (now) r->all[r->all_count++] = *now;
     r->shown = now ? rung_with(r->plan, now) : best_of(r);
-    r->verdict_count = verdicts_of(r->plan, r->all, r->all_count, r->verdicts);
+    verdicts_judge(r->plan, r->all, r->all_count);
     return file_print(r->plan->page, print_page, r, err);
 }
 

@@ -244,31 +244,29 @@ void show_sharing(const TrilTraffic *traffic, int steps, double seconds) {
 
 static const char table_format[] = "%-16s  %10s  %7s  %10s  %9s  %6s  %7s%s\n";
 
-static void show_result(const Result *r, bool falls) {
+static void show_result(const Result *r) {
     const bool trained = r->seconds >= 0;
     double tera = r->compute / TERA;
     int digits = tera < 0.0095 ? 4 : tera < 95 ? 2 : 0;
     printf(table_format, r->name, trained ? grouped((double)r->parameters) : "-",
            figure(r->train, 4), figure(r->validation, 4), figure(r->validation / log(2.0), 3),
-           figure(tera, digits), figure(trained ? r->seconds : NAN, 1), falls ? " \u2193" : "");
+           figure(tera, digits), figure(trained ? r->seconds : NAN, 1),
+           verdict_asks_for_more(r) ? " \u2193" : "");
 }
 
-void show_results(const Result *results, int count, const Verdict *verdicts, int said) {
-    bool any = false;
+void show_results(const Result *results, int count) {
+    bool falling = false;
     putchar('\n');
     printf(table_format, "model", "parameters", "train", "validation", "bits/char", "TFLOP",
            "seconds", "");
-    for (int i = 0; i < count; i++) {
-        bool falls = verdict_asks_for_more(verdicts, said, results[i].name);
-        show_result(&results[i], falls);
-        any = any || falls;
+    for (const Result *r = results; r < results + count; r++) {
+        show_result(r);
+        falling = falling || verdict_asks_for_more(r);
     }
-    if (any) puts("\u2193 was still falling at its end: more steps would lower it");
+    if (falling) puts("\u2193 was still falling at its end: more steps would lower it");
     putchar('\n');
-    for (int i = 0; i < count; i++)
-        if (results[i].digest)
-            printf("digest of the weights of %s: %016" PRIx64 "\n", results[i].name,
-                   results[i].digest);
+    for (const Result *r = results; r < results + count; r++)
+        if (r->digest) printf("digest of the weights of %s: %016" PRIx64 "\n", r->name, r->digest);
 }
 
 static void put_path(const char *before, const char *path) {

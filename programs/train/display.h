@@ -74,8 +74,8 @@ void show_evaluation(const Progress *progress, const Plan *plan, int steps, doub
 void show_sharing(const TrilTraffic *traffic, int steps, double seconds);
 
 /* Prints the table of losses and of compute, and the digests of the weights. An arrow marks a rung
- * of which one of the `said` verdicts asks for more steps. */
-void show_results(const Result *results, int count, const Verdict *verdicts, int said);
+ * whose verdict asks for more steps. */
+void show_results(const Result *results, int count);
 
 /* Prints what to do next, as commands to paste. If the training of the model has begun (`trained`):
  * to sample from it, to see its report if it was written (`page`), to train it further with the

@@ -218,25 +218,24 @@ static bool write_results(Ladder *l, Error *err) {
     return page || fail(err, "%s", page_failed.text);
 }
 
-/* Returns the result of --model; NULL if its training has not begun. */
-static const Result *result_of_model(const Ladder *l) {
-    for (int i = CLOSED_FORMS; i < l->count; i++)
-        if (strcmp(l->results[i].name, l->plan->options.rung) == 0) return &l->results[i];
-    return NULL;
-}
-
 /* Shows and writes the results. */
 static bool compare(Ladder *l, Error *err) {
     const Plan *plan = l->plan;
-    Verdict verdicts[MAX_RUNGS];
+    const Result *model = NULL; /* that of --model; NULL: its training has not begun */
     char longer[LONGER_SIZE];
-    const Result *model = result_of_model(l);
-    int count = verdicts_of(plan, l->results, l->count, verdicts);
-    bool further = model && verdict_further(plan, model, verdicts, count, longer);
-    show_results(l->results, l->count, verdicts, count);
-    for (int i = 0, shown = 0; i < count && !plan->arguments->quiet; i++)
-        if (!plan->ladder || verdicts[i].kind != STILL_FALLING) /* the table marks these */
-            show_line("%s%s: %s", shown++ > 0 ? "" : "\n", verdicts[i].rung, verdicts[i].text);
+    bool any = false;
+    verdicts_judge(plan, l->results, l->count);
+    show_results(l->results, l->count);
+    for (const Result *r = l->results; r < l->results + l->count; r++) {
+        const Verdict *v = &r->verdict;
+        if (strcmp(r->name, plan->options.rung) == 0) model = r;
+        if (v->kind == NO_VERDICT || plan->arguments->quiet ||
+            (plan->ladder && v->kind == STILL_FALLING)) /* the table marks these */
+            continue;
+        show_line("%s%s: %s", any ? "" : "\n", r->name, v->text);
+        any = true;
+    }
+    bool further = model && verdict_further(plan, model, longer);
     bool written = write_results(l, err);
     stopwatch_stop(&l->watch, "the program");
     show_next_steps(plan, model, written, further ? longer : NULL);

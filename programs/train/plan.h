@@ -28,6 +28,25 @@ typedef struct {
     uint64_t digest; /* of the file's bytes */
 } Input;
 
+enum { VERDICT_SIZE = 400 };
+
+typedef enum {
+    NO_VERDICT,
+    OVERFITTING, /* these two also appear while the rung still trains */
+    RATE_TOO_HIGH,
+    TEXT_TOO_SHORT,
+    NOT_COMPARABLE, /* from here on, more steps would lower the loss */
+    TOO_FEW_STEPS,
+    STILL_FALLING
+} VerdictKind;
+
+typedef struct {
+    VerdictKind kind;
+    int step;                /* where it begins: of OVERFITTING, the step of the model that was
+                                kept; 0: nowhere */
+    char text[VERDICT_SIZE]; /* one to three sentences, in UTF-8 */
+} Verdict;
+
 /* A line of the table of losses. */
 typedef struct {
     const char *name;
@@ -41,6 +60,7 @@ typedef struct {
     const Course *course;     /* how the training went; borrowed. NULL: unknown; the log has it, not
                                  the state */
     uint64_t log_digest;      /* of the whole log */
+    Verdict verdict;          /* set by verdicts_judge */
 } Result;
 
 /* How far the training of one rung has come. The library keeps `now` in the state; all else is

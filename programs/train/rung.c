@@ -315,11 +315,11 @@ static void renew_page(Trainer *t) {
 
 /* Shows a verdict that matters now, once. */
 static void show_news(Trainer *t) {
-    const Result now = result_so_far(t);
-    Verdict verdict[MAX_RUNGS];
-    if (verdicts_of(t->plan, &now, 1, verdict) == 0 || t->said[verdict->kind]) return;
-    t->said[verdict->kind] = true;
-    show_line("  %s", verdict->text);
+    Result now = result_so_far(t);
+    verdicts_judge(t->plan, &now, 1);
+    if (now.verdict.kind == NO_VERDICT || t->said[now.verdict.kind]) return;
+    t->said[now.verdict.kind] = true;
+    show_line("  %s", now.verdict.text);
 }
 
 /* Takes one step, and then evaluates, saves and shows progress if due. Sets *last if it was the

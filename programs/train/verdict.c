@@ -234,10 +234,10 @@ static bool judge(const Case *k, Verdict *v) {
            (judge_text(k, v) || judge_bigram(k, v) || judge_steps(k, v));
 }
 
-int verdicts_of(const Plan *plan, const Result *results, int count, Verdict verdicts[MAX_RUNGS]) {
+void verdicts_judge(const Plan *plan, Result *results, int count) {
     Case k = {.plan = plan, .counted = INFINITY};
-    int said = 0;
-    for (const Result *r = results; r < results + count; r++) {
+    for (Result *r = results; r < results + count; r++) {
+        r->verdict.kind = NO_VERDICT;
         if (r->seconds < 0) k.counted = fmin(k.counted, r->validation);
         if (strcmp(r->name, "counted bigram") == 0) k.pairs = r;
         if (r->seconds < 0 || !r->course || r->course->kinds[1].seen == 0) continue;
@@ -249,28 +249,17 @@ int verdicts_of(const Plan *plan, const Result *results, int count, Verdict verd
         k.rate = plan_options(plan, k.rung).learning_rate;
         if (isnan(k.rate)) k.rate = k.usual;
         k.below = k.pairs && r[-1].seconds >= 0 && !untrained(&r[-1], k.pairs) ? &r[-1] : k.pairs;
-        verdicts[said].rung = r->name;
-        said += judge(&k, &verdicts[said]);
+        judge(&k, &r->verdict);
     }
-    return said;
 }
 
-static const Verdict *verdict_on(const Verdict *verdicts, int count, const char *rung) {
-    for (int i = 0; i < count; i++)
-        if (strcmp(verdicts[i].rung, rung) == 0) return &verdicts[i];
-    return NULL;
+bool verdict_asks_for_more(const Result *result) {
+    return result->verdict.kind >= NOT_COMPARABLE;
 }
 
-bool verdict_asks_for_more(const Verdict *verdicts, int count, const char *rung) {
-    const Verdict *v = verdict_on(verdicts, count, rung);
-    return v && v->kind >= NOT_COMPARABLE;
-}
-
-bool verdict_further(const Plan *plan, const Result *result, const Verdict *verdicts, int count,
-                     char options[LONGER_SIZE]) {
+bool verdict_further(const Plan *plan, const Result *result, char options[LONGER_SIZE]) {
     const Course *c = result->course;
     longer(plan, c, 2, options);
-    return verdict_on(verdicts, count, result->name)
-               ? verdict_asks_for_more(verdicts, count, result->name)
-               : c->since_lowest <= 0 && !twice_too_often(plan, c);
+    return result->verdict.kind != NO_VERDICT ? verdict_asks_for_more(result)
+                                              : c->since_lowest <= 0 && !twice_too_often(plan, c);
 }

@@ -1,4 +1,4 @@
-/* program.h - what ./train and ./sample do alike. */
+/* program.h - usage, version and failure of ./train and ./sample. */
 #ifndef TRIL_PROGRAMS_PROGRAM_H
 #define TRIL_PROGRAMS_PROGRAM_H
 
@@ -6,7 +6,7 @@
 
 enum { EXIT_USAGE = 2 };
 
-/* Prints how to call the program at `path`: its arguments, and what it does. */
+/* Prints the usage of the program at `path`: its arguments and its purpose. */
 void program_usage(const char *path, const char *text);
 
 /* Prints the version. Returns EXIT_SUCCESS. */

@@ -8,13 +8,13 @@
 static volatile sig_atomic_t asked; /* 1: for an orderly end; 2: without evaluations */
 static bool loud, terminal;
 
-/* Without stdio, which a signal handler must not use. */
+/* Prints a line without stdio, which a signal handler must not use. */
 static void say(const char *line) {
     if (!loud) return;
     const char over[] = "\r\033[K"; /* the line of progress */
     bool put = !terminal || write(STDOUT_FILENO, over, sizeof over - 1) >= 0;
     put = put && write(STDOUT_FILENO, line, (unsigned)strlen(line)) >= 0;
-    (void)put; /* nobody can be told that the terminal is gone */
+    (void)put; /* a failure could not be shown either */
 }
 
 static void on_interruption(Signal which) {
@@ -32,8 +32,8 @@ static void on_interruption(Signal which) {
     }
 }
 
-void interruption_catch(bool with_words) {
-    loud = with_words;
+void interruption_catch(bool shows) {
+    loud = shows;
     terminal = terminal_is(stdout);
     signals_catch(on_interruption);
 }

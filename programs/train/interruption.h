@@ -7,9 +7,9 @@
 /* Counts SIGINT and SIGTERM from now on: the first asks for an orderly end, the second for an end
  * without evaluations, the third ends the program at once. SIGHUP and SIGPIPE ask for an orderly
  * end, however often they come. Signals that were ignored from the start, as under nohup, stay
- * ignored. With `say`, a line on standard output answers each SIGINT, each SIGTERM and the first
+ * ignored. With `shows`, a line on standard output answers each SIGINT, each SIGTERM and the first
  * SIGHUP. A file that has reached its size limit is a normal error of writing (SIGXFSZ). */
-void interruption_catch(bool say);
+void interruption_catch(bool shows);
 
 /* Ignores these signals from now on: another process handles them. */
 void interruption_ignore(void);

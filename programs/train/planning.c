@@ -93,7 +93,7 @@ static bool load_state(Plan *plan, Error *err) {
         return true;
     }
     if (!file_begins(path, ""))
-        return fail(err, "%s: is no regular file, and not the state of a training", path);
+        return fail(err, "%s: is not a regular file, so not the state of a training", path);
     if (asked->continues && !file_begins(asked->input, ""))
         return fail(err, "%s: --continue reads the text twice, which must be a regular file",
                     asked->input);
@@ -124,7 +124,7 @@ static bool take_sizes(Plan *plan, Error *err) {
     const TrilOptions own = tril_model_sizes(plan->init), has = tril_options_sizes(&own);
     bool bytes = tril_tokenizer_has_bytes(tril_model_tokenizer(plan->init));
     if (asked->options.bytes && !bytes)
-        return fail(err, "%s: reads UTF-8 characters, and not --bytes", asked->init);
+        return fail(err, "%s: reads UTF-8 characters, not --bytes", asked->init);
     for (int i = 0; tril_option(i); i++) {
         char is[TRIL_OPTION_SIZE], wanted[TRIL_OPTION_SIZE];
         const TrilOption *row = tril_option(i);
@@ -161,7 +161,7 @@ static bool load_teacher(Plan *plan, Error *err) {
     plan->options.teacher = plan->teacher;
     if (!plan->state || plan->teacher_digest == before) return true;
     if (plan->teacher)
-        return fail(err, "%s: is not the teacher of the training that is to go on", path);
+        return fail(err, "%s: is not the teacher that this training began with", path);
     return fail(err,
                 "this training has a --teacher, which must be named again: the model with "
                 "the digest %016" PRIx64,
@@ -217,8 +217,7 @@ static bool make_input(Plan *plan, const char *text, size_t length, Error *err) 
     Input *input = &plan->input;
     const TrilTokenizer *known = NULL;
     if (plan->state && tril_digest(text, length) != tril_state_text(plan->state))
-        return fail(err, "%s: is not the text of the training that --resume is to go on with",
-                    path);
+        return fail(err, "%s: is not the text of the training to resume", path);
     if (plan->init && length > 0 && !extend_model(plan, text, length, err)) return false;
     if (plan->state) known = tril_state_tokenizer(plan->state);
     if (plan->init) known = tril_model_tokenizer(plan->init);
@@ -251,7 +250,7 @@ static bool check_input(const Plan *plan, Error *err) {
             context + 1);
     return !plan->teacher ||
            tril_tokenizer_same(tril_model_tokenizer(plan->teacher), input->tokenizer) ||
-           fail(err, "%s: knows other characters than the text has, and cannot teach them",
+           fail(err, "%s: has other characters than the text, and cannot teach them",
                 asked->teacher);
 }
 

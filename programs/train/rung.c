@@ -273,8 +273,8 @@ static void keep_state(Trainer *t) {
 
 /* ---- all steps ---- */
 
-/* If high rates no longer lower the loss, the rates begin to fall, and the training ends with them.
- */
+/* Lets the rates begin to fall, and the training end with them, if high rates no longer lower the
+ * loss. */
 static void decay_early(Trainer *t) {
     TrilError none;
     if (!budget_early_decay(&t->budget, &t->progress) ||

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* From about this length on, a text taught the default model more than pairs, in trials
+/* From about this length on, the default model learned more than pairs from a text, in trials
  * (docs/training.md). */
 enum { ENOUGH_CHARACTERS = 4000 };
 
@@ -134,7 +134,7 @@ static double epochs_of(const Plan *plan, const Course *c) {
     return c->characters / (double)plan->input.train;
 }
 
-/* By the clock: true if the training ended because it had seen the text --epochs times. Then
+/* With a time limit: true if the training ended because it had seen the text --epochs times. Then
  * more time alone changes nothing. */
 static bool ended_by_epochs(const Plan *plan, const Course *c) {
     double next = c->characters + plan_step_characters(plan);
@@ -188,9 +188,9 @@ static bool judge_bigram(const Case *k, Verdict *v) {
                k->course->steps, k->result->validation, k->pairs->validation);
 }
 
-/* In order: not below the rung before it in a ladder; not below pairs; above what it can reach.
- * Where a cosine lowers the rates, the loss may fall much further, when the model first learns more
- * than pairs: then only the least is said. So it is where the most would be below 0. */
+/* Judges in this order: not below the rung before it in a ladder; not below pairs; above what it
+ * can reach. Where a cosine lowers the rates, the loss may fall much further, when the model first
+ * learns more than pairs: then only the least is said. So it is where the most would be below 0. */
 static bool judge_steps(const Case *k, Verdict *v) {
     const double times = 4;
     char options[LONGER_SIZE], loss[32];
@@ -226,7 +226,8 @@ static bool judge_steps(const Case *k, Verdict *v) {
 
 /* ---- all ---- */
 
-/* The first verdict that applies. A baseline, which nobody asked for, need only be a fair one. */
+/* Sets the first verdict that applies. A baseline, which nobody asked for, need only be a fair one.
+ */
 static bool judge(const Case *k, Verdict *v) {
     if (k->rung->baseline) return judge_bigram(k, v);
     if (judge_rate(k, v) || judge_overfitting(k, v)) return true;

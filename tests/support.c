@@ -138,6 +138,14 @@ double bench_train(Bench *bench, const int32_t *inputs, const int32_t *targets, 
     return loss;
 }
 
+int repeats(int quick, int all) {
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+    return quick;
+#else
+    return getenv("TRIL_ALL") ? all : quick;
+#endif
+}
+
 bool corpus_load(Corpus *corpus, const char *path, bool bytes, double held_out, int context,
                  const Vocab *known, Error *err) {
     char *text;

@@ -98,6 +98,10 @@ void bench_shake(Bench *bench);
 double bench_train(Bench *bench, const int32_t *inputs, const int32_t *targets, int B, int T,
                    int steps, double learning_rate);
 
+/* How often a slow test repeats: `quick`, or `all` in `make test-all`, which sets TRIL_ALL. Under
+ * sanitizers, eight times slower, always `quick`. */
+int repeats(int quick, int all);
+
 /* corpus_make of a file. */
 bool corpus_load(Corpus *corpus, const char *path, bool bytes, double held_out, int context,
                  const Vocab *known, Error *err);

@@ -50,8 +50,8 @@ static Schedule schedule_of(const char *path) {
 TEST(time) {
     static const struct {
         double tick, time;
-    } machines[] = {{2.5e-5, 1}, {2e-4, 4}, {2e-3, 20}, {2e-2, 200}, {0.2, 2000}};
-    for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
+    } machines[] = {{2e-4, 4}, {2e-2, 200}, {2.5e-5, 1}, {2e-3, 20}, {0.2, 2000}};
+    for (int i = 0; i < repeats(2, COUNT(machines)); i++) {
         double tick = machines[i].tick, time = machines[i].time, step = LOOKS * tick;
         double passed = run_clocked(
             tick, "", "train " TINY_SIZES "-e 0 --patience 1 -t %g -o @timed/m " PLAY, time);
@@ -147,12 +147,12 @@ TEST(sizes) {
     static const struct {
         double tick;
         int layers, width;
-    } often[] = {{0.025, 2, 32},   {0.0006, 2, 64},   {0.00025, 2, 96},
-                 {0.00018, 3, 96}, {0.00012, 4, 128}, {0.000025, 6, 256}},
-      seldom[] = {{0.0002, 2, 96}, {0.00012, 3, 96}, {0.00008, 4, 128}};
-    for (size_t i = 0; i < sizeof often / sizeof *often; i++)
+    } often[] = {{0.025, 2, 32},   {0.00018, 3, 96},  {0.000025, 6, 256},
+                 {0.0006, 2, 64},  {0.00025, 2, 96},  {0.00012, 4, 128}},
+      seldom[] = {{0.00012, 3, 96}, {0.0002, 2, 96}, {0.00008, 4, 128}};
+    for (int i = 0; i < repeats(3, COUNT(often)); i++)
         check_plan(often[i].tick, PLAY, often[i].layers, often[i].width);
-    for (size_t i = 0; i < sizeof seldom / sizeof *seldom; i++)
+    for (int i = 0; i < repeats(1, COUNT(seldom)); i++)
         check_plan(seldom[i].tick, "@long", seldom[i].layers, seldom[i].width);
     scratch_remove(scratch("long"));
 }

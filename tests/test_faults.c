@@ -21,17 +21,14 @@ static void expect_whole(const char *name) {
 /* The beginning of the play: the programs request memory as often as with all of it. */
 #define VERSE "@verse.txt"
 
-/* Runs a command once for each memory request, which then fails. Returns the number of runs. */
+/* Runs a command once for each memory request, or every eighth, which then fails. Returns the number
+ * of requests. */
 static int fail_in_turn(const char *program, const char *command, void (*prepare)(void),
                         void (*look)(void)) {
-#ifdef __SANITIZE_ADDRESS__
-    enum { APART = 3 }; /* under sanitizers, eight times slower: tests every third request */
-#else
-    enum { APART = 1 };
-#endif
+    const int apart = repeats(8, 1);
     char number[16];
     int n = 0;
-    for (bool failed = true; failed; n += APART) {
+    for (bool failed = true; failed; n += apart) {
         snprintf(number, sizeof number, "%d", n + 1);
         setenv("TRIL_FAIL_AT", number, 1);
         setenv("TRIL_FAILED", scratch("failed"), 1);
@@ -46,7 +43,7 @@ static int fail_in_turn(const char *program, const char *command, void (*prepare
         }
         look();
     }
-    return n - APART;
+    return n - apart;
 }
 
 static char *model, *state_file, *log_file;

@@ -264,9 +264,9 @@ TEST(small_stack) {
     char *kept_programs = set_variable("TRIL_PROGRAMS", scratch("narrow"));
     const Isa *tables[ISA_MAX];
     int count = isa_available(tables);
-    for (int i = 0; i <= count; i++) { /* last with the machine's own choice */
-        if (i < count)
-            setenv("KERNELS", tables[i]->name, 1);
+    for (int i = 0; i < repeats(1, count + 1); i++) { /* first with the machine's own choice */
+        if (i > 0)
+            setenv("KERNELS", tables[i - 1]->name, 1);
         else
             unsetenv("KERNELS");
         for (int j = 0; j < COUNT(commands); j++)

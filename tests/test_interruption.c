@@ -248,7 +248,7 @@ static pid_t start_on_terminal(const char *command, int *terminal, int *alive) {
 /* Closes the terminal of a training many times, at different moments. */
 TEST(closed_terminals) {
     const char *often = getenv("TRIL_CLOSINGS"), *programs = getenv("TRIL_PROGRAMS");
-    int closings = often ? atoi(often) : 100;
+    int closings = often ? atoi(often) : repeats(10, 100);
     char command[2048];
     snprintf(command, sizeof command, "%s/train " LONG "-m bigram -o %s %s; true",
              programs ? programs : "build/test", scratch("closed/m.safetensors"), PLAY);

@@ -1565,16 +1565,14 @@ static TrilStatus do_all(void) {
  * skip some, no leak. One that is not needed may fail unnoticed. */
 static void test_memory(void **state) {
 #if defined __SANITIZE_THREAD__
-    enum { APART = 50 };
-#elif defined __SANITIZE_ADDRESS__
-    enum { APART = 3 };
+    const int apart = 50;
 #else
-    enum { APART = 1 };
+    const int apart = repeats(4, 1);
 #endif
     (void)state;
     skip_without(FAULTY_MEMORY);
     int n = 1, refused = 0, tried = 0;
-    for (bool failed = true; failed; n += APART, tried++) {
+    for (bool failed = true; failed; n += apart, tried++) {
         requests = 0;
         fails_at = n;
         TrilStatus status = do_all();

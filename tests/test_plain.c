@@ -89,9 +89,9 @@ TEST(shared_heads) {
         check_rung((Config){.model = "modern",
                             .V = V,
                             .T = CONTEXT,
-                            .L = LAYERS,
+                            .L = 1,
                             .NH = 2 * HEADS,
-                            .C = 24,
+                            .C = 12,
                             .NKV = NKV,
                             .H = 11});
 }

@@ -176,7 +176,7 @@ TEST(memory) {
                                            {"modern", "-w 256 -c 64 -b 40"}};
     skip_without(CHILD_MEMORY);
     if (getenv("TRIL_PROGRAMS") && strstr(getenv("TRIL_PROGRAMS"), "san")) skip(); /* use more */
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (int i = 0; i < repeats(2, COUNT(sizes)); i++) {
         char name[32];
         run("train -s 2 -o @memory/model -m %s %s " VERSE, sizes[i][0], sizes[i][1]);
         assert_int_equal(ran.status, 0);
@@ -224,9 +224,9 @@ TEST(learns) {
 #ifdef __SANITIZE_ADDRESS__
     skip();
 #endif
-    must_run("train -q -l 2 -w 64 -H 2 -c 64 -b 16 -s 300 -o @learns/m " PLAY);
+    must_run("train -q -l 1 -w 64 -H 2 -c 32 -b 16 -s 300 -o @learns/m " PLAY);
     Row row = row_of("modern");
-    assert_true(row.validation < 1.65 && row.train < row.validation && row.train > 1.1);
+    assert_true(row.validation < 1.85 && row.train < row.validation && row.train > 1.4);
 }
 
 /* A training that memorises the text ends early. Resuming needs a larger --patience. */

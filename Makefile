@@ -144,6 +144,8 @@ $(1)/model/kernels/bf16.o: model/kernels/bf16.c
 	$$(call compile,$(2) $$(ISA_FLAGS) $$(ISA_FLAGS_bf16))
 $(1)/%.o: %.c
 	$$(call compile,$(2))
+# Quickly compiled, for they need not be fast.
+$(1)/tests/%.o $(1)/model/kernels/isa_portable.o: CFLAGS += -O1
 endef
 SANITIZE = -O1 -g1 -Werror -fno-omit-frame-pointer -fsanitize=address,undefined \
            -fno-sanitize-recover=all
@@ -180,32 +182,34 @@ run: train sample $(filter data/input.txt,$(INPUT))
 data/input.txt:
 	data/fetch any $@
 
-# Runs as many test programs at once as make has jobs, each as soon as it is built. tests/explain, which
-# reads what --explain prints, is skipped without Python.
+# Runs as many test programs at once as make has jobs, each as soon as it is built. `test-all` repeats the
+# slow tests more often, and runs all again under the sanitizers.
 $(SCRIPTS:%=$(BUILD)/test/tests/%.log): $(BUILD)/test/tests/%.log: $(BUILD)/test/train $(BUILD)/test/sample always
 	@mkdir -p $(@D)
-	@if [ $* != explain ] || command -v python3 >/dev/null; then tests/$* $(BUILD)/test; \
-		else echo 'tests/$*: 0 passed, 1 skipped, without python3'; fi >$@ 2>&1; tail -n 1 $@
+	@tests/run $(BUILD)/test tests/$* $@
 $(BUILD)/test/tests/messages.log: $(TESTS:%=$(BUILD)/test/%.log)
 PLAIN = $(TESTS:%=$(BUILD)/test/%.log) $(SCRIPTS:%=$(BUILD)/test/tests/%.log)
 SAN   = $(TESTS:%=$(BUILD)/san/%.log)
-test: $(PLAIN) $(SAN)
-test-plain: $(PLAIN)
+test: $(PLAIN)
+test-all: $(PLAIN) $(SAN)
 test-numbers: $(NUMBERS:%=$(BUILD)/test/%.log) $(BUILD)/test/tests/explain.log
 san: $(SAN)
-test test-plain test-numbers san:
+test-all: export TRIL_ALL = 1
+test: export TRIL_TESTS = $(words $(PLAIN))
+test-all: export TRIL_TESTS = $(words $(PLAIN) $(SAN))
+export TRIL_RAN = $(BUILD)/ran
+$(PLAIN) $(SAN): | began
+began:
+	@mkdir -p $(BUILD) && date +%s >$(TRIL_RAN)
+test test-all test-numbers san:
 	@tests/total $^
-
-# The sanitizers are eight times slower, so the tests kill trainings less often.
-$(SAN): export TRIL_KILLS ?= 10
-$(SAN): export TRIL_CLOSINGS ?= 10
 
 # Static and dynamic checkers. .clang-tidy and tests/cppcheck say what they must not report, and why.
 check: $(patsubst %,$(BUILD)/%,test/train test/sample tsan/train tsan/sample tsan/tests/test_library)
 	@tests/deps check
 	tests/check $(BUILD)
 
-# Kills trainings ten times as often as `make test`, and closes terminals twice as often.
+# Kills trainings ten times as often as `make test-all`, and closes terminals twice as often.
 soak: $(BUILD)/test/tests/test_resume $(BUILD)/test/tests/test_interruption $(PROGRAMS:%=$(BUILD)/test/%)
 	TRIL_KILLS=500 TRIL_PROGRAMS=$(BUILD)/test $(BUILD)/test/tests/test_resume
 	TRIL_CLOSINGS=200 TRIL_PROGRAMS=$(BUILD)/test $(BUILD)/test/tests/test_interruption
@@ -231,4 +235,4 @@ clean:
 	rm -rf build train sample $(MADE)
 
 -include $(shell find build -name '*.d' 2>/dev/null)
-.PHONY: all always run test test-plain test-numbers san check soak bench deps format format-check clean
+.PHONY: all always run began test test-all test-numbers san check soak bench deps format format-check clean

@@ -5,6 +5,7 @@
 #include "tests/support.h"
 #include "library/checkpoint.h"
 #include "tests/table.h"
+#include "base/array.h"
 #include "base/random.h"
 #include "data/data.h"
 

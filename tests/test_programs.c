@@ -2,6 +2,7 @@
  * are tiny and write gibberish, but gibberish of the right length. */
 #include "tests/support.h"
 #include "tests/table.h"
+#include "base/array.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/random.h"

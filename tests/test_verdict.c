@@ -200,7 +200,7 @@ TEST(ladder) {
         const char *line = after(row), *end = strchr(line, '\n'), *mark = strstr(line, " \u2193");
         assert_true(mark && mark < end);
     }
-    must_run("train " SMALL "-s 2000 -e 0 --patience 1 -o @ladder/m.safetensors " PLAY);
+    must_run("train " SMALL "--ladder -s 1400 -e 0 --patience 1 -o @ladder/m.safetensors " PLAY);
     expect_silent("bigram:");
     expect_silent("modern:");
 }

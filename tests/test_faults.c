@@ -21,8 +21,8 @@ static void expect_whole(const char *name) {
 /* The beginning of the play: the programs request memory as often as with all of it. */
 #define VERSE "@verse.txt"
 
-/* Runs a command once for each memory request, or every eighth, which then fails. Returns the number
- * of requests. */
+/* Runs a command once for each memory request, or every eighth, which then fails. Returns the
+ * number of requests. */
 static int fail_in_turn(const char *program, const char *command, void (*prepare)(void),
                         void (*look)(void)) {
     const int apart = repeats(8, 1);

@@ -185,9 +185,11 @@ TEST(growing_windows) {
     assert_same_file("one", "two", "m.last");
     /* nor do they where the text is seen more than eight times: its 35,148 characters for training
      */
-    must_run("train " SIZES "-c 128 -b 64 -l 1 -w 8 -H 1 -m modern -s 36 --eval-every 36 -o @often/m " PLAY);
+    must_run("train " SIZES
+             "-c 128 -b 64 -l 1 -w 8 -H 1 -m modern -s 36 --eval-every 36 -o @often/m " PLAY);
     assert_null(strstr(ran.out, "windows of"));
-    must_run("train " SIZES "-c 128 -b 64 -l 1 -w 8 -H 1 -m modern -s 33 --eval-every 33 -o @seldom/m " PLAY);
+    must_run("train " SIZES
+             "-c 128 -b 64 -l 1 -w 8 -H 1 -m modern -s 33 --eval-every 33 -o @seldom/m " PLAY);
     after("windows of 64 characters at first, which grow to 128");
     /* from a trained model they do not grow, unless that is asked for; --resume remembers it */
     must_run(GROWING "--windows whole -o @whole/m.safetensors " PLAY);

@@ -39,6 +39,14 @@ static inline char *slurp(const char *path, size_t *length) {
     return bytes;
 }
 
+/* Fails the test unless two files in the scratch directory are the same. */
+static inline void scratch_expect_same(const char *name, const char *other) {
+    size_t length;
+    char *bytes = slurp(scratch(name), &length);
+    scratch_expect(other, bytes, length);
+    free(bytes);
+}
+
 /* Does `sample` write folders for transformers? Not without extras/formats. */
 static inline bool writes_folders(void) {
     return access("extras/formats", F_OK) == 0;

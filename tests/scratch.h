@@ -6,6 +6,7 @@
 #include "tests/support.h"
 #include "tests/system.h"
 #include "base/filesystem.h"
+#include "base/random.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -55,6 +56,25 @@ static inline void scratch_expect(const char *name, const void *bytes, size_t le
 static inline bool scratch_has(const char *name) {
     FileStatus status;
     return filesystem_look(scratch(name), false, &status);
+}
+
+/* The number of files in a folder; -1 if there is no such folder. */
+static inline int scratch_count(const char *folder) {
+    int count = -2; /* . and .. */
+    DIR *directory = opendir(scratch(folder));
+    if (!directory) return -1;
+    while (readdir(directory)) count++;
+    closedir(directory);
+    return count;
+}
+
+/* Writes a text of random letters, of which there are 2^bits, at most eight. */
+static inline void scratch_random(const char *name, size_t length, uint64_t seed, int bits) {
+    char *text = malloc(length);
+    assert_non_null(text);
+    for (size_t i = 0; i < length; i++) text[i] = "abcdefgh"[random_bits(seed, i) >> (64 - bits)];
+    scratch_put(name, text, length);
+    free(text);
 }
 
 /* Did file_write leave a temporary file in this folder? */

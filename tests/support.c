@@ -91,6 +91,13 @@ void kind_set(Config *config, const char *kind) {
     config->H = config->C + 7;
 }
 
+Run *open_run(Model *model, const RunOptions *options) {
+    Error err;
+    Run *run;
+    assert_ok(run_open(&run, model, options, &err), err);
+    return run;
+}
+
 Bench *bench_open(const Config *config, int batch, int threads, uint64_t seed) {
     Error err;
     Bench *bench = malloc(sizeof *bench);
@@ -98,7 +105,7 @@ Bench *bench_open(const Config *config, int batch, int threads, uint64_t seed) {
     RunOptions options = {
         .batch = batch, .length = config->T, .training = true, .threads = threads, .seed = seed};
     assert_ok(model_build(&bench->model, config, seed, &err), err);
-    assert_ok(run_open(&bench->run, &bench->model, &options, &err), err);
+    bench->run = open_run(&bench->model, &options);
     return bench;
 }
 

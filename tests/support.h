@@ -83,6 +83,9 @@ const char *kind_name(int i);
 /* Sets the model of a configuration with NH heads; for the last kind also NKV and H. */
 void kind_set(Config *config, const char *kind);
 
+/* A run of the model, which must be possible. */
+Run *open_run(Model *model, const RunOptions *options);
+
 /* A model and a training run on it. Fails the test if they cannot be made. */
 typedef struct {
     Model model;

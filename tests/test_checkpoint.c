@@ -154,9 +154,8 @@ TEST(round_trip) {
         assert_string_equal(checkpoint_note(&checkpoint, "model")->value, model.config.model);
         assert_null(checkpoint_note(&checkpoint, "nothing"));
         /* The loaded model runs. */
-        Run *run;
         RunOptions options = {.batch = 1, .length = 1, .threads = 1};
-        assert_ok(run_open(&run, &checkpoint.model, &options, &err), err);
+        Run *run = open_run(&checkpoint.model, &options);
         assert_non_null(run_forward(run, &(int32_t){4}, 1, 1, 0));
         run_close(run);
         checkpoint_free(&checkpoint);
@@ -170,11 +169,10 @@ TEST(round_trip_of_a_run) {
     for (int i = 0; kind_name(i); i++) {
         Error err;
         Model model;
-        Run *run;
         Checkpoint checkpoint;
         build(&model, kind_name(i), 2);
         RunOptions options = {.batch = 1, .length = 1, .training = true, .threads = 1};
-        assert_ok(run_open(&run, &model, &options, &err), err);
+        Run *run = open_run(&model, &options);
         float *first = random_floats(3, model.weights_size),
               *second = random_floats(4, model.weights_size);
         run_restore(run, 7, first, second);
@@ -473,10 +471,9 @@ TEST(not_finite) {
     const float worst[] = {NAN, INFINITY, -INFINITY};
     Error err;
     Model model;
-    Run *run;
     build(&model, "gpt", 1);
     RunOptions options = {.batch = 1, .length = 1, .training = true, .threads = 1};
-    assert_ok(run_open(&run, &model, &options, &err), err);
+    Run *run = open_run(&model, &options);
     float *moments[] = {random_floats(3, model.weights_size), random_floats(4, model.weights_size)};
     for (int i = 0; i < 3 * model.tensor_count; i++) {
         const Tensor *tensor = &model.tensors[i / 3];

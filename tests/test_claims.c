@@ -35,15 +35,6 @@ static void expect_refused(Claims *claims, const char *says, const char *also) {
     claims_close(claims);
 }
 
-static int entries(const char *name) {
-    int count = -2;
-    DIR *directory = opendir(scratch(name));
-    assert_non_null(directory);
-    while (readdir(directory)) count++;
-    closedir(directory);
-    return count;
-}
-
 /* Trying names leaves no files, and removes created folders that stay empty. */
 TEST(tried) {
     make_folder(scratch("plain"));
@@ -52,13 +43,13 @@ TEST(tried) {
     assert_false(scratch_has("plain/a") || scratch_has("plain/deep/er/b"));
     assert_true(scratch_has("plain/deep/er"));
     claims_close(claims);
-    assert_int_equal(entries("plain"), 0);
+    assert_int_equal(scratch_count("plain"), 0);
     claims = CLAIM("plain/deep/b");
     assert_ok(claims_settle(claims, &err), err);
     scratch_put("plain/deep/b", "b", 1);
     claims_close(claims);
     scratch_expect("plain/deep/b", "b", 1);
-    assert_int_equal(entries("plain/deep"), 1);
+    assert_int_equal(scratch_count("plain/deep"), 1);
 }
 
 TEST(equal) {
@@ -115,7 +106,7 @@ TEST(other_kinds) {
     snprintf(name, sizeof name, "k/%0260d", 0);
     expect_refused(CLAIM("k/short", name), name, "");
     expect_refused(CLAIM(name), name, ""); /* and no folder of locks stays */
-    assert_int_equal(entries("k"), 2 + pipes + links);
+    assert_int_equal(scratch_count("k"), 2 + pipes + links);
     assert_ok(claims_open(&claims, &err), err);
     assert_false(claims_write(claims, "the log", "", &err));
     expect_error(err, "the log");
@@ -181,7 +172,7 @@ TEST(locks) {
         claims = CLAIM("l/a");
         assert_ok(claims_settle(claims, &err), err);
         claims_close(claims);
-        assert_int_equal(entries("l"), 0);
+        assert_int_equal(scratch_count("l"), 0);
     }
 }
 
@@ -288,7 +279,7 @@ TEST(written) {
     scratch_expect("w/m", "new", 3);
     scratch_expect("w/link", "new", 3);
     scratch_expect("precious", "precious", 8);
-    assert_int_equal(entries("w"), 3);
+    assert_int_equal(scratch_count("w"), 3);
     assert_true(file_is_temporary(".tril-0123456789abcdef.tmp"));
 }
 
@@ -316,7 +307,7 @@ TEST(set_aside) {
     scratch_expect("s2/earlier-3/b", "b", 1);
     assert_true(scratch_has("s/c"));
     assert_false(scratch_has("s/a") || scratch_has("s2/b") || claims_there(claims, paths[0]));
-    assert_int_equal(entries("s/earlier-1"), 0);
+    assert_int_equal(scratch_count("s/earlier-1"), 0);
     assert_ok(claims_set_aside(claims, list, 3, where, sizeof where, &err), err);
     assert_string_equal(where, ""); /* no file left */
     claims_close(claims);

@@ -3,7 +3,7 @@
  * ten milliseconds for a step of these sizes. The tests check the schedule's arithmetic, to the
  * second and the step, not what is learned. */
 #include "tests/support.h"
-#include "library/checkpoint.h"
+#include "tests/state.h"
 #include "tests/table.h"
 #include "base/array.h"
 #include "base/random.h"
@@ -140,11 +140,7 @@ static void check_plan(double tick, const char *text, int layers, int width) {
 TEST(sizes) {
     skip_without(SIGNALS);
     enum { LONG = 300000 };
-    char *text = malloc(LONG);
-    assert_non_null(text);
-    for (size_t i = 0; i < LONG; i++) text[i] = "abcdefgh"[random_bits(5, i) >> 61];
-    scratch_put("long", text, LONG);
-    free(text);
+    scratch_random("long", LONG, 5, 3);
     static const struct {
         double tick;
         int layers, width;
@@ -220,9 +216,7 @@ TEST(windows) {
  * when the loss stops falling. */
 TEST(enough) {
     skip_without(SIGNALS);
-    char text[1000];
-    for (size_t i = 0; i < sizeof text; i++) text[i] = "abcdefgh"[random_bits(5, i) >> 61];
-    scratch_put("short", text, sizeof text); /* 900 of them for training */
+    scratch_random("short", 1000, 5, 3); /* 900 of them for training */
     run_clocked(1e-4, "", "train " TINY_SIZES "-c 15 -t 5 --patience 1 -o @brief/m @short");
     expect_success();
     after("the whole text 40.0 times, and no more (--epochs)\n");
@@ -236,7 +230,7 @@ TEST(enough) {
     expect_success();
     after("  the next larger size (layers 2, width 64, context 15) would pay off after 250 "
           "thousand characters, more than this text offers\n");
-    scratch_put("noise", text, 400);
+    scratch_random("noise", 400, 5, 3);
     run_clocked(1e-3, "", "train " TINY_SIZES "-w 64 -d 0 -t 4 -e 1000 -o @heart/t @noise");
     expect_success();
     after("  no lower loss since step ");
@@ -245,34 +239,23 @@ TEST(enough) {
     assert_null(strstr(ran.out, "  step "));
 }
 
-/* The number in a note of the state of @cool/t. */
-static double cooling_note(const char *key) {
-    static Error err;
-    Checkpoint last;
-    assert_ok(checkpoint_load(&last, scratch("cool/t.last.safetensors"), &err), err);
-    double number = strtod(checkpoint_note(&last, key)->value, NULL);
-    checkpoint_free(&last);
-    return number;
-}
-
 /* A training whose rates fall early, and that is interrupted meanwhile, goes on until they are 0.
  */
 TEST(cooling) {
     skip_without(SIGNALS);
-    char text[400];
-    for (size_t i = 0; i < sizeof text; i++) text[i] = "abcdefgh"[random_bits(5, i) >> 61];
-    scratch_put("random", text, sizeof text);
+    scratch_random("random", 400, 5, 3);
     run_clocked(1e-4, " 2@1.78 2@1.79",
                 "train " TINY_SIZES
                 "-m modern --precision f32 -w 64 -d 0 -t 4 -e 100000 -o @cool/t @random");
     expect_success();
     after("the learning rate begins to fall");
-    double end = cooling_note("cooled"), step = cooling_note("step");
+    double end = state_number("cool/t.last.safetensors", "cooled"),
+           step = state_number("cool/t.last.safetensors", "step");
     assert_true(step > 2500 && end > step + 100 && end < 9000);
     run_clocked(1e-4, "", "train -r -o @cool/t @random");
     expect_success();
-    assert_near(cooling_note("step"), floor(end), 0);
-    assert_near(cooling_note("cooled"), end, 0);
+    assert_near(state_number("cool/t.last.safetensors", "step"), floor(end), 0);
+    assert_near(state_number("cool/t.last.safetensors", "cooled"), end, 0);
 }
 
 /* Writes a text in which nothing can be learned. */
@@ -352,7 +335,6 @@ TEST(early_decay_of_a_rung) {
 
 /* Kills a training after `end` seconds. It must lose at most the last `every` seconds. */
 static void check_saved(double tick, double every, double end) {
-    static Error err;
     char kill_at[32];
     snprintf(kill_at, sizeof kill_at, " 9@%.9g", end);
     run_clocked(tick, kill_at,
@@ -360,11 +342,8 @@ static void check_saved(double tick, double every, double end) {
                 "-e 0 --save-every %g -o @saved/b.safetensors " PLAY,
                 every);
     assert_int_equal(ran.status, KILLED);
-    Checkpoint last;
-    assert_ok(checkpoint_load(&last, scratch("saved/b.last.safetensors"), &err), err);
-    double seconds = strtod(checkpoint_note(&last, "seconds")->value, NULL),
-           step = strtod(checkpoint_note(&last, "step")->value, NULL);
-    checkpoint_free(&last);
+    double seconds = state_number("saved/b.last.safetensors", "seconds"),
+           step = state_number("saved/b.last.safetensors", "step");
     if (!(seconds <= end && seconds >= end - every - 20 * tick))
         fail_msg("tick %g: %g seconds saved of %g", tick, seconds, end);
     assert_near(step * LOOKS * tick, seconds, 0.05 * seconds);

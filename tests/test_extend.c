@@ -36,11 +36,9 @@ static void extend(Model *model, uint64_t seed) {
 
 /* The logits of the known tokens after text of known tokens. */
 static void read_logits(Model *model, const int32_t *ids, float logits[T][AFTER]) {
-    Run *run;
-    Error err;
     RunOptions options = {.batch = 1, .length = T, .threads = 1};
+    Run *run = open_run(model, &options);
     int V = model->config.V;
-    assert_ok(run_open(&run, model, &options, &err), err);
     const float *all = run_forward(run, ids, 1, T, 0);
     for (int t = 0; t < T; t++) memcpy(logits[t], all + t * V, (size_t)V * sizeof **logits);
     run_close(run);
@@ -188,15 +186,6 @@ TEST(training) {
     }
 }
 
-static void assert_same_files(const char *one, const char *other) {
-    size_t length, lengths;
-    char *a = slurp(scratch(one), &length), *b = slurp(scratch(other), &lengths);
-    assert_int_equal(length, lengths);
-    assert_memory_equal(a, b, length);
-    free(a);
-    free(b);
-}
-
 /* From a folder for transformers as from its checkpoint or its last state, and with --resume. */
 TEST(ways) {
     write_texts();
@@ -205,7 +194,7 @@ TEST(ways) {
         must_run("sample --export @way/folder @way/m.safetensors");
         must_run("train -q --init @way/m.safetensors -b 4 -s 30 -o @a/m @new.txt");
         must_run("train -q --init @way/folder -b 4 -s 30 -o @b/m @new.txt");
-        assert_same_files("a/m", "b/m");
+        scratch_expect_same("a/m", "b/m");
     }
     must_run("train -q --init @way/m.last.safetensors -b 4 -s 5 -o @state/m @new.txt");
     must_run("train -q --init @way/m.safetensors -b 4 -s 20 -o @c/m @new.txt");

@@ -2,19 +2,11 @@
  * changes, a folder or a reader that disappears. No saved file may be lost, and the program must
  * report the failure in one sentence. */
 #include "tests/support.h"
-#include "library/checkpoint.h"
+#include "tests/state.h"
 #include "tests/command.h"
 
 #define PLAY "data/sample.txt"
 #define TINY "-l 1 -w 16 -H 2 -c 16 -b 4 -j 1 -s 40 --eval-every 20 "
-
-static Error err;
-
-static void expect_whole(const char *name) {
-    Checkpoint checkpoint;
-    assert_ok(checkpoint_load(&checkpoint, scratch(name), &err), err);
-    checkpoint_free(&checkpoint);
-}
 
 /* ---- memory ---- */
 
@@ -62,8 +54,8 @@ static void look_at(const char *name) {
     snprintf(in_place, sizeof in_place, "memory/%s", name);
     snprintf(aside, sizeof aside, "memory/earlier-1/%s", name);
     assert_true(scratch_has(in_place) || scratch_has(aside));
-    if (scratch_has(in_place)) expect_whole(in_place);
-    if (scratch_has(aside)) expect_whole(aside);
+    if (scratch_has(in_place)) state_number(in_place, "step");
+    if (scratch_has(aside)) state_number(aside, "step");
 }
 
 static void look_at_both(void) {
@@ -217,7 +209,7 @@ static void spoil_text(Process child, int i) {
 
 /* The text is read once. Changing the file later does not change the training. */
 TEST(text_changes) {
-    size_t length, other;
+    size_t length;
     char *text = slurp(PLAY, &length);
     scratch_put("moving.txt", text, length);
     free(text);
@@ -225,12 +217,7 @@ TEST(text_changes) {
     expect_success();
     assert_false(scratch_has("moving.txt"));
     must_run("train " TINY "-s 200 -m gpt -o @still/m.safetensors " PLAY);
-    char *moved = slurp(scratch("moved/m.safetensors"), &length);
-    char *still = slurp(scratch("still/m.safetensors"), &other);
-    assert_int_equal(length, other);
-    assert_memory_equal(moved, still, length);
-    free(moved);
-    free(still);
+    scratch_expect_same("moved/m.safetensors", "still/m.safetensors");
 }
 
 static void remove_folder(Process child, int i) {
@@ -243,8 +230,8 @@ TEST(folder_goes) {
     skip_without(OPEN_REMOVAL);
     run_meanwhile("train " TINY "-s 20000 -m bigram -o @folder/m.safetensors " PLAY, remove_folder);
     expect_success();
-    expect_whole("folder/m.safetensors");
-    expect_whole("folder/m.last.safetensors");
+    state_number("folder/m.safetensors", "step");
+    state_number("folder/m.last.safetensors", "step");
     assert_true(scratch_has("folder/report.html"));
 }
 

@@ -2,36 +2,11 @@
  * kernels, environments of other launchers, small stacks. */
 #include "tests/command.h"
 #include "base/array.h"
-#include "library/checkpoint.h"
+#include "tests/state.h"
 #include "model/kernels/isa.h"
 
 #define PLAY "data/sample.txt"
 #define TINY "-l 1 -w 16 -H 2 -c 16 -b 4 -j 1 --eval-every 20 "
-
-/* Rewrites the state with another value of a note, or without the note (NULL). */
-static void edit_state(const char *path, const char *key, const char *value) {
-    static const char own[] =
-        " tril model vocabulary_size context layers heads width dropout digest ";
-    Error err;
-    Checkpoint state;
-    Run *copy;
-    Note notes[64];
-    int count = 0;
-    assert_ok(checkpoint_load(&state, path, &err), err);
-    RunOptions options = {.batch = 1, .length = 1, .training = true, .threads = 1};
-    assert_ok(run_open(&copy, &state.model, &options, &err), err);
-    run_restore(copy, 1, state.first_moments, state.second_moments);
-    for (int i = 0; i < state.note_count; i++) {
-        char word[64];
-        snprintf(word, sizeof word, " %s ", state.notes[i].key);
-        if (!strstr(own, word) && strcmp(state.notes[i].key, key) != 0)
-            notes[count++] = state.notes[i];
-    }
-    if (value) notes[count++] = (Note){key, value, strlen(value)};
-    assert_ok(checkpoint_save_run(path, copy, notes, count, &err), err);
-    run_close(copy);
-    checkpoint_free(&state);
-}
 
 /* Sets a variable in the environment of the programs; NULL removes it. Returns the old value, which
  * restore_variable restores and releases. */
@@ -76,7 +51,7 @@ TEST(other_kernels) {
     assert_null(strstr(ran.out, said));
     static const char *const bad[] = {"\33[2J", "avx2 ", "sixteen0letters0"};
     for (int i = 0; i < COUNT(bad); i++) {
-        edit_state(scratch(path), "kernels", bad[i]);
+        state_edit(path, path, "kernels", bad[i], 1);
         run("train -r -q -s 70 -o @k/m.safetensors " PLAY);
         expect_failure(1, "m.last.safetensors: ", "'kernels'");
     }
@@ -166,17 +141,11 @@ static void run_poured(const char *from, const char *format) {
 
 /* A text and a checkpoint may be pipes, as from <(...) in a shell. */
 TEST(pipes) {
-    size_t length, other;
     skip_without(NAMED_PIPES);
     make_named_pipe(scratch("pipe"));
     must_run("train " TINY "-q -s 2 -o @plain/m.safetensors " PLAY);
     run_poured(PLAY, "train " TINY "-q -s 2 -o @poured/m.safetensors %s");
-    char *a = slurp(scratch("plain/m.safetensors"), &length);
-    char *b = slurp(scratch("poured/m.safetensors"), &other);
-    assert_int_equal(length, other);
-    assert_memory_equal(a, b, length);
-    free(a);
-    free(b);
+    scratch_expect_same("plain/m.safetensors", "poured/m.safetensors");
     must_run("sample --score " PLAY " @plain/m.safetensors");
     keep();
     run_poured(PLAY, "sample --score %s @plain/m.safetensors");

@@ -3,7 +3,7 @@
  * is the same. */
 #define _XOPEN_SOURCE 700 /* pseudo-terminals */
 #include "tests/support.h"
-#include "library/checkpoint.h"
+#include "tests/state.h"
 #include "library/tril.h"
 #include "tests/table.h"
 
@@ -14,8 +14,6 @@
 #define SIZES "-m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -j 1 --patience 1 -e 0 "
 #define LONG  SIZES "-s 100000 --eval-every 100000 "
 
-static Error err;
-
 /* Runs `train` with signals NUMBER@SECONDS on a clock that advances 10 ms at each reading. */
 static void run_with(const char *signals, const char *command) {
     char clock[256];
@@ -23,25 +21,6 @@ static void run_with(const char *signals, const char *command) {
     setenv("TRIL_CLOCK", clock, 1);
     run("clocked/%s", command);
     unsetenv("TRIL_CLOCK");
-}
-
-/* The step of a valid state. */
-static int step_of(const char *name) {
-    Checkpoint last;
-    assert_ok(checkpoint_load(&last, scratch(name), &err), err);
-    int step = (int)strtol(checkpoint_note(&last, "step")->value, NULL, 10);
-    checkpoint_free(&last);
-    return step;
-}
-
-/* Fails the test unless both files are the same. */
-static void expect_same(const char *name, const char *other) {
-    size_t length, other_length;
-    char *a = slurp(scratch(name), &length), *b = slurp(scratch(other), &other_length);
-    assert_int_equal(length, other_length);
-    assert_memory_equal(a, b, length);
-    free(a);
-    free(b);
 }
 
 /* The digest of a model's weights. A model also says which training it is of. */
@@ -67,7 +46,7 @@ static void expect_all(const char *folder) {
     after("\n\nTo read what it writes:");
     after("\n\nInterrupted.  To resume:");
     snprintf(name, sizeof name, "%s/model.last.safetensors", folder);
-    assert_true(step_of(name) > 0);
+    assert_true(state_number(name, "step") > 0);
     must_run("sample -n 5 @%s/model.safetensors", folder);
 }
 
@@ -146,7 +125,7 @@ TEST(within_evaluation) {
         run_with(signals, "train " LONG "-m bigram --eval-every 5 -o @within/m " PLAY);
         expect_success();
         after("Interrupted.");
-        assert_in_range(step_of("within/m.last.safetensors"), 15, 30);
+        assert_in_range(state_number("within/m.last.safetensors", "step"), 15, 30);
         must_run("sample -n 5 @within/m");
         scratch_remove(scratch("within"));
     }
@@ -161,7 +140,7 @@ TEST(last_evaluation) {
         run_with(signals, "train " LONG "-m bigram -s 20 --eval-every 10 -o @end/m " PLAY);
         expect_success();
         must_run("train -r -q -o @end/m " PLAY);
-        expect_same("end/m", "whole2/m");
+        scratch_expect_same("end/m", "whole2/m");
         scratch_remove(scratch("end"));
     }
 }
@@ -172,7 +151,7 @@ TEST(third) {
     run_with("2@3 2@3 2@3", "train -r -s 100000 --save-every 1 -o @third/model.safetensors " PLAY);
     assert_int_equal(ran.status, -SIGINT);
     assert_false(scratch_has_temporary("third"));
-    assert_true(step_of("third/model.last.safetensors") >= 50 + 20);
+    assert_true(state_number("third/model.last.safetensors", "step") >= 50 + 20);
 }
 
 /* A closing terminal sends some programs two hang-ups, and a shell one more. */
@@ -194,7 +173,7 @@ TEST(ignored) {
     run_with("1@3 1@3", "train " LONG "-m bigram -s 300 -q -o @ignored/m " PLAY);
     expect_success();
     assert_null(strstr(ran.out, "Interrupted"));
-    assert_int_equal(step_of("ignored/m.last.safetensors"), 300);
+    assert_int_equal(state_number("ignored/m.last.safetensors", "step"), 300);
     run_with("15@3 1@3 1@3", "train " LONG "-m bigram -q -o @ignored/n " PLAY);
     signal(SIGHUP, SIG_DFL);
     expect_success();
@@ -212,7 +191,7 @@ TEST(reader_gone) {
     scratch_put("stdout", "", 0);
     finish(child);
     assert_int_equal(ran.status, 1);
-    assert_true(step_of("reader/m.last.safetensors") > 0);
+    assert_true(state_number("reader/m.last.safetensors", "step") > 0);
     must_run("sample -n 5 @reader/m");
 }
 
@@ -268,8 +247,8 @@ TEST(closed_terminals) {
         while (read(alive, text, sizeof text) != 0) {
         } /* waits for the training, too */
         close(alive);
-        assert_true(step_of("closed/m.last.safetensors") > 0);
-        assert_true(step_of("closed/m.safetensors") > 0);
+        assert_true(state_number("closed/m.last.safetensors", "step") > 0);
+        assert_true(state_number("closed/m.safetensors", "step") > 0);
         assert_false(scratch_has_temporary("closed"));
         if (!scratch_has("closed/report.html")) fail_msg("no page");
         scratch_remove(scratch("closed"));

@@ -29,16 +29,6 @@ static void put_other(const char *name) {
     free(other);
 }
 
-static int files_in(const char *name) {
-    int count = 0;
-    DIR *directory = opendir(scratch(name));
-    if (!directory) return -1;
-    for (const struct dirent *entry; (entry = readdir(directory));)
-        count += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
-    closedir(directory);
-    return count;
-}
-
 /* ---- before training ---- */
 
 /* Every pair of files of a training that a command can make the same, including the text. */
@@ -166,18 +156,15 @@ TEST(other_text) {
     put_text("one.txt");
     put_other("two.txt");
     must_run("train " TINY "-o @o/model.safetensors @one.txt");
-    size_t length, other;
+    size_t length;
     char *before = slurp(scratch("o/model.safetensors"), &length);
     must_run("train " TINY "-o @o/model.safetensors @two.txt");
     assert_non_null(strstr(ran.out, moved));
     assert_non_null(strstr(ran.out, scratch("o/earlier-1\n")));
-    assert_int_equal(files_in("o/earlier-1"), 6);
-    assert_int_equal(files_in("o"), 7);
-    char *after_it = slurp(scratch("o/earlier-1/model.safetensors"), &other);
-    assert_int_equal(length, other);
-    assert_memory_equal(before, after_it, length);
+    assert_int_equal(scratch_count("o/earlier-1"), 6);
+    assert_int_equal(scratch_count("o"), 7);
+    scratch_expect("o/earlier-1/model.safetensors", before, length);
     free(before);
-    free(after_it);
     must_run("sample -n 5 @o/model.safetensors");
     must_run("train -r -s 30 -q -o @o/earlier-1/model.safetensors @one.txt");
     /* nor do other settings on the same text lose anything */
@@ -256,7 +243,7 @@ TEST(same_text) {
     expect_files("s/earlier-2", rung, 3);
     expect_files("s/earlier-2", beside, 2);
     /* of its own only the table, which the page alone tells from others */
-    assert_int_equal(files_in("s/earlier-2"), 6);
+    assert_int_equal(scratch_count("s/earlier-2"), 6);
     assert_true(scratch_has("s/earlier-2/ladder.csv"));
     must_run("train -r -s 35 -q -o @s/model.safetensors @mine.txt");
     assert_null(strstr(ran.out, moved));
@@ -291,7 +278,7 @@ TEST(changed_files) {
         must_run("train -r -s %d -q -o @e/gpt.safetensors " PLAY, 30 + i);
         after(moved);
         snprintf(name, sizeof name, "e/earlier-%d", i + 1);
-        assert_int_equal(files_in(name), 1);
+        assert_int_equal(scratch_count(name), 1);
         expect_files(name, &file, 1);
     }
 }
@@ -385,10 +372,7 @@ TEST(closed_descriptors) {
         assert_int_equal(strncmp(log, "step,tokens,", 12), 0);
         assert_null(strstr(log, "bigram"));
         free(log);
-        char *model = slurp(scratch("shut/m"), &length);
-        assert_int_equal(length, lengths[0]);
-        assert_memory_equal(model, expected[0], length);
-        free(model);
+        scratch_expect("shut/m", expected[0], lengths[0]);
         scratch_remove(scratch("shut"));
     }
     for (int i = 0; i < 3; i++) free(expected[i]);

@@ -117,15 +117,6 @@ static size_t characters(const char *text, size_t length) {
     return count;
 }
 
-static void expect_files(const char *name, int expected) {
-    DIR *directory = opendir(scratch(name));
-    int count = 0;
-    if (!directory) fail_msg("%s: %s", name, strerror(errno));
-    for (const struct dirent *entry; (entry = readdir(directory));) count += *entry->d_name != '.';
-    closedir(directory);
-    assert_int_equal(count, expected);
-}
-
 /* ---- training ---- */
 
 TEST(training) {
@@ -149,7 +140,7 @@ TEST(training) {
     assert_near(row_of("counted unigram").train, entropy / (double)training, 1e-4);
     assert_true(row_of("counted bigram").validation < row_of("counted unigram").validation);
 
-    expect_files("new/deep", 6);
+    assert_int_equal(scratch_count("new/deep"), 6);
     assert_near(check_log(scratch("new/deep/model.csv")), learned("gpt").validation, 1e-4);
     assert_near(check_log(scratch("new/deep/bigram.csv")), learned("bigram").validation, 1e-4);
     snprintf(hint, sizeof hint,
@@ -194,14 +185,14 @@ TEST(choice_of_model) {
     learned("bigram");
     assert_false(find_row("gpt", &row));
     after("  sample -n 500 ");
-    expect_files("choice", 4);
+    assert_int_equal(scratch_count("choice"), 4);
     train("-m head -w 7 -o @choice/odd " PLAY); /* head accepts any width: it has one head */
     learned("head");
     train("-m head -o @chosen/h --log @chosen/steps " PLAY);
     learned("bigram");
     learned("head");
     assert_false(find_row("multihead", &row) || find_row("gpt", &row));
-    expect_files("chosen", 6);
+    assert_int_equal(scratch_count("chosen"), 6);
     check_log(scratch("chosen/steps"));
     assert_false(scratch_has("chosen/h.csv"));
 }
@@ -232,9 +223,7 @@ TEST(learns) {
 
 /* A training that memorises the text ends early. Resuming needs a larger --patience. */
 TEST(patience) {
-    char text[400];
-    for (size_t i = 0; i < sizeof text; i++) text[i] = "abcdefgh"[random_bits(5, i) >> 61];
-    scratch_put("noise", text, sizeof text);
+    scratch_random("noise", 400, 5, 3);
     must_run("train " TINY_SIZES "-w 64 -d 0 -s 400 --eval-every 20 -o @heart/m %s",
              scratch("noise"));
     int step;
@@ -259,9 +248,7 @@ TEST(patience) {
 /* A text that would be repeated often gets dropout. One that would be repeated too often gets fewer
  * steps. */
 TEST(short_text) {
-    char text[1000];
-    for (size_t i = 0; i < sizeof text; i++) text[i] = "abcdefgh"[random_bits(5, i) >> 61];
-    scratch_put("short", text, sizeof text); /* 900 for training; the model has 3,680 weights */
+    scratch_random("short", 1000, 5, 3); /* 900 for training; the model has 3,680 weights */
     must_run("train " TINY_SIZES "-s 1 -o @brief/m " PLAY);
     assert_null(strstr(ran.out, "dropout "));
     must_run("train " TINY_SIZES "-c 15 -s 150 -o @brief/m %s", scratch("short"));
@@ -304,7 +291,8 @@ TEST(ladder) {
     }
     assert_string_equal(line, "");
     free(text);
-    expect_files("ladder", 2 * rungs + 3); /* a checkpoint and a log each; table, page, state */
+    assert_int_equal(scratch_count("ladder"),
+                     2 * rungs + 3); /* a checkpoint and a log each; table, page, state */
     sample("-n 5 @ladder/multihead.safetensors");
 }
 

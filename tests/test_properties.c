@@ -131,11 +131,10 @@ static void check_lines(const char *name) {
     Bench *bench = bench_open(&config, 1, 1, 3);
     int32_t *ids = random_ids(1, T, V);
     Run *runs[2];
-    Error err;
     bench_shake(bench);
     for (int kept = 0; kept < 2; kept++) {
         RunOptions options = {.batch = 1, .length = T, .threads = 2, .kept = kept};
-        assert_ok(run_open(&runs[kept], &bench->model, &options, &err), err);
+        runs[kept] = open_run(&bench->model, &options);
     }
     const float *logits = run_forward(runs[1], ids, 1, T, 0);
     assert_memory_equal(run_forward(runs[0], ids, 1, T, 0), logits, T * V * sizeof(float));
@@ -256,7 +255,7 @@ static float *weights_after(const char *name, Precision precision, int threads, 
     Error err;
     Bench bench;
     assert_ok(model_build(&bench.model, &config, seed, &err), err);
-    assert_ok(run_open(&bench.run, &bench.model, &options, &err), err);
+    bench.run = open_run(&bench.model, &options);
     int32_t *ids = random_ids(seed, B * T + 1, V);
     bench_train(&bench, ids, ids + 1, B, T, 5, 0.01);
     float *weights = bench.model.weights;

@@ -187,12 +187,8 @@ static void build(Model *model, const char *name, int T) {
     free(noise);
 }
 
-static Run *open_run(Model *model, int batch) {
-    Error err;
-    Run *run;
-    RunOptions options = {.batch = batch, .length = model->config.T, .threads = 1};
-    assert_ok(run_open(&run, model, &options, &err), err);
-    return run;
+static Run *plain_run(Model *model, int batch) {
+    return open_run(model, &(RunOptions){.batch = batch, .length = model->config.T, .threads = 1});
 }
 
 /* The logits must be those after the whole window in one pass, to the last bit. */
@@ -236,7 +232,7 @@ TEST(growth) {
             Generator generator;
             size_t T = (size_t)contexts[c];
             build(&model, kind_name(i), contexts[c]);
-            Run *run = open_run(&model, 1);
+            Run *run = plain_run(&model, 1);
             assert_ok(generator_open(&generator, &model, 1, FLOAT32, &err), err);
             check_growth(&model, &generator, run, ids, 3 * T + 2, 1); /* one by one */
             check_growth(&model, &generator, run, ids, T, T);
@@ -267,7 +263,7 @@ static void check_slide(const char *kind) {
                    (size_t)model.tensors[i].shape[0] * (size_t)model.tensors[i].shape[1] *
                        sizeof *model.weights);
     int32_t *ids = random_ids(4, LENGTH, V);
-    Run *run = open_run(&model, 1);
+    Run *run = plain_run(&model, 1);
     assert_ok(generator_open(&generator, &model, 1, FLOAT32, &err), err);
     for (int at = 0, more = 1; at < LENGTH; at += more, more = 1 + at % 3) {
         if (more > LENGTH - at) more = LENGTH - at;
@@ -297,12 +293,10 @@ TEST(slide) {
     enum { T = 11 }; /* no other size is 11 */
     int kinds = 0, sliding = 0;
     for (; kind_name(kinds); kinds++) {
-        Error err;
         Model model;
         build(&model, kind_name(kinds), T);
         RunOptions training = {.batch = 1, .length = T, .training = true, .threads = 1};
-        Run *run = open_run(&model, 1), *trained;
-        assert_ok(run_open(&trained, &model, &training, &err), err);
+        Run *run = plain_run(&model, 1), *trained = open_run(&model, &training);
         assert_false(run_slides(trained));
         assert_int_equal(run_slides(run), !has_position_table(&model));
         if (run_slides(run)) check_slide(kind_name(kinds));
@@ -325,7 +319,7 @@ TEST(prompts) {
         Generator generator;
         float whole[V], end[V];
         build(&model, kind_name(i), T);
-        Run *run = open_run(&model, 1);
+        Run *run = plain_run(&model, 1);
         assert_ok(generator_open(&generator, &model, 1, FLOAT32, &err), err);
         memcpy(whole, generator_feed(&generator, ids, T), sizeof whole);
         check_logits(run, whole, ids, T, V);
@@ -414,13 +408,12 @@ TEST(shared_work) {
         Config config = {
             .model = "modern", .V = 65, .T = 128, .L = cases[i].L, .NH = 4, .C = cases[i].C};
         Model model;
-        Run *run;
         Error err;
         RunOptions options = {
             .batch = 1, .length = 128, .frozen = true, .threads = 4, .precision = BF16_WEIGHTS};
         int32_t ids[128] = {0};
         assert_ok(model_build(&model, &config, 1, &err), err);
-        assert_ok(run_open(&run, &model, &options, &err), err);
+        Run *run = open_run(&model, &options);
         run_forward(run, ids, 1, cases[i].tokens, 0);
         assert_int_equal(run_threads(run), cases[i].threads);
         run_close(run);
@@ -440,10 +433,9 @@ TEST(narrow) {
     static const Precision precisions[] = {FLOAT32, BF16_WEIGHTS, INT8_WEIGHTS};
     double losses[3];
     for (int i = 0; i < 3; i++) {
-        Run *run;
         RunOptions options = {.batch = 4, .length = 32, .frozen = true, .threads = 2};
         options.precision = precisions[i];
-        assert_ok(run_open(&run, &model, &options, &err), err);
+        Run *run = open_run(&model, &options);
         losses[i] = run_evaluate(run, ids, N, 1);
         run_close(run);
     }
@@ -465,7 +457,7 @@ TEST(scores) {
         Generator generator;
         double total = 0;
         build(&model, model_name(i), T);
-        Run *run = open_run(&model, 2);
+        Run *run = plain_run(&model, 2);
         assert_ok(generator_open(&generator, &model, 1, FLOAT32, &err), err);
         for (int t = 0; t + 1 < LENGTH; t++) {
             double sum = 0;

@@ -156,7 +156,7 @@ static void check_muon(Precision precision, int C, int threads, double most, dou
     Bench bench;
     Model *model = &bench.model;
     assert_ok(model_build(model, &config, 3, &err), err);
-    assert_ok(run_open(&bench.run, model, &options, &err), err);
+    bench.run = open_run(model, &options);
     bench_shake(&bench);
     double *w = calloc(model->weights_size, sizeof *w), *m = calloc(model->weights_size, sizeof *m);
     assert_true(w && m);

@@ -1,7 +1,7 @@
 /* test_verdict.c - each verdict on a training that earns it, and on trainings that do not: real
  * ones, counted in steps, and made-up curves where those are sharper. */
 #include "tests/support.h"
-#include "library/checkpoint.h"
+#include "tests/state.h"
 #include "tests/table.h"
 #include "programs/train/verdict.h"
 
@@ -72,11 +72,7 @@ TEST(overfitting) {
                      1);
     assert_int_equal(since, named);
     expect_silent("still falling");
-    Checkpoint c;
-    Error err;
-    assert_ok(checkpoint_load(&c, scratch("over/m"), &err), err);
-    assert_int_equal(strtol(checkpoint_note(&c, "step")->value, NULL, 10), named);
-    checkpoint_free(&c);
+    assert_near(state_number("over/m", "step"), named, 0);
     expect_no_more("modern");
 }
 

@@ -538,15 +538,6 @@ TEST(export) {
     assert_false(scratch_has("none"));
 }
 
-static void assert_same_files(const char *one, const char *other) {
-    size_t length, lengths;
-    char *a = slurp(scratch(one), &length), *b = slurp(scratch(other), &lengths);
-    assert_int_equal(length, lengths);
-    assert_memory_equal(a, b, length);
-    free(a);
-    free(b);
-}
-
 /* The library exports what ./sample exports. */
 TEST(library) {
     static const char *const types[] = {"f32", "f16", "q8_0"};
@@ -560,7 +551,7 @@ TEST(library) {
         snprintf(program, sizeof program, "program-%s", name);
         must_run("sample --export @%s --precision %s @library/m.safetensors", program, types[i]);
         assert_int_equal(tril_model_export(model, scratch(name), types[i], &error), TRIL_OK);
-        assert_same_files(program, name);
+        scratch_expect_same(program, name);
         assert_int_equal(tril_model_export(model, scratch(name), types[i], &error), TRIL_FILE);
     }
     assert_int_equal(tril_model_export(model, scratch("exported"), "f32", &error), TRIL_OK);
@@ -592,7 +583,7 @@ TEST(init) {
     after("\nTo read what it writes:  sample -n 500 ");
     must_run("train --init @first/m.safetensors -b 4 -j 1 -s 200 -o @same/m.safetensors " PLAY);
     /* from the folder, or from its checkpoint */
-    assert_same_files("next/m.safetensors", "same/m.safetensors");
+    scratch_expect_same("next/m.safetensors", "same/m.safetensors");
     /* if the loss never falls, the model stays as it was */
     must_run("train -q --init @first/folder -b 4 -j 1 -s 3 --lr 1 -o @worse/m.safetensors " PLAY);
     assert_near(loss_of("modern"), first, 1e-4);
@@ -649,7 +640,7 @@ TEST(init_resumed) {
     scratch_remove(scratch("base"));
     must_run("train -r -o @parts/m.safetensors " PLAY);
     assert_false(scratch_has("parts/bigram.safetensors"));
-    assert_same_files("whole/m.safetensors", "parts/m.safetensors");
+    scratch_expect_same("whole/m.safetensors", "parts/m.safetensors");
 }
 
 TEST(bad_init) {

@@ -1,0 +1,52 @@
+/* state.h - reads and edits the checkpoints and states that the programs wrote. */
+#ifndef TRIL_STATE_H
+#define TRIL_STATE_H
+
+#include "tests/scratch.h"
+#include "library/checkpoint.h"
+
+/* The number in an entry of the metadata of a checkpoint, which must be whole. */
+static inline double state_number(const char *name, const char *key) {
+    Error err;
+    Checkpoint state;
+    assert_ok(checkpoint_load(&state, scratch(name), &err), err);
+    const Note *note = checkpoint_note(&state, key);
+    if (!note) fail_msg("%s: no '%s'", name, key);
+    double number = strtod(note->value, NULL);
+    checkpoint_free(&state);
+    return number;
+}
+
+/* Writes the state `from` to `to` with another value of an entry of its metadata, or without the
+ * entry (NULL), and with all weights multiplied. An empty key changes none. */
+static inline void state_edit(const char *from, const char *to, const char *key, const char *value,
+                              float factor) {
+    enum { MOST = 100 };
+    Error err;
+    Checkpoint state;
+    Note notes[MOST];
+    int count = 0;
+    bool known = !*key;
+    assert_ok(checkpoint_load(&state, scratch(from), &err), err);
+    RunOptions options = {.batch = 1, .length = 1, .training = true, .threads = 1};
+    Run *copy = open_run(&state.model, &options);
+    run_restore(copy, 1, state.first_moments, state.second_moments);
+    for (size_t i = 0; i < state.model.weights_size; i++) state.model.weights[i] *= factor;
+    assert_in_range(state.note_count, 1, MOST);
+    for (int i = 0; i < state.note_count; i++) {
+        Note note = state.notes[i];
+        if (checkpoint_has_key(note.key)) continue;
+        bool edited = strcmp(note.key, key) == 0;
+        known = known || edited;
+        if (!edited)
+            notes[count++] = note;
+        else if (value)
+            notes[count++] = (Note){key, value, strlen(value)};
+    }
+    assert_true(known);
+    assert_ok(checkpoint_save_run(scratch(to), copy, notes, count, &err), err);
+    run_close(copy);
+    checkpoint_free(&state);
+}
+
+#endif

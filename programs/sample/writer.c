@@ -20,8 +20,8 @@ struct Writer {
     char last; /* the last byte printed */
     /* the stop text */
     const char *stop;
-    char *tail; /* the last stop_length bytes written; owned */
-    size_t stop_length, tail_seen;
+    char *tail; /* the last stop_length bytes written, after zero bytes; owned */
+    size_t stop_length;
 };
 
 bool writer_open(Writer **opened, const TrilModel *model, const TrilSampling *sampling,
@@ -118,13 +118,12 @@ static bool stop_after(Writer *w, const char *character, int length) {
     for (int i = 0; i < length; i++) {
         memmove(w->tail, w->tail + 1, w->stop_length - 1);
         w->tail[w->stop_length - 1] = character[i];
-        w->tail_seen++;
     }
-    return w->tail_seen >= w->stop_length && memcmp(w->tail, w->stop, w->stop_length) == 0;
+    return memcmp(w->tail, w->stop, w->stop_length) == 0;
 }
 
 bool writer_go_on(Writer *w, int length, const volatile sig_atomic_t *interrupted, Error *err) {
-    w->tail_seen = 0;
+    memset(w->tail, 0, w->stop_length);
     for (int i = 0; i < length && !ferror(stdout) && !(interrupted && *interrupted); i++) {
         char text[UTF8_MAX];
         int bytes = tril_writer_write(w->text, text);

@@ -162,20 +162,18 @@ TEST(vocabularies) {
 
 /* ---- other programs' files ---- */
 
-static void copy_golden(const char *kind, const char *file) {
-    char path[256], to[64];
-    size_t length;
-    snprintf(path, sizeof path, GOLDEN "%s/%s", kind, file);
-    snprintf(to, sizeof to, "edited/%s", file);
-    char *bytes = slurp(path, &length);
-    scratch_put(to, bytes, length);
-    free(bytes);
-}
-
 static const char *const files[] = {"config.json", "tokenizer.json", "model.safetensors"};
 
 static void fresh_copy(const char *kind) {
-    for (int i = 0; i < COUNT(files); i++) copy_golden(kind, files[i]);
+    for (int i = 0; i < COUNT(files); i++) {
+        char path[256], to[64];
+        size_t length;
+        snprintf(path, sizeof path, GOLDEN "%s/%s", kind, files[i]);
+        snprintf(to, sizeof to, "edited/%s", files[i]);
+        char *bytes = slurp(path, &length);
+        scratch_put(to, bytes, length);
+        free(bytes);
+    }
 }
 
 /* Replaces the only `from` in a file of the copy by `to`. ' means ". */

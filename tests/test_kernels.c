@@ -405,20 +405,19 @@ static void check_copies(const Isa *isa) {
     enum { ROWS = 37, MAX = 98, ROW = 112 };
     static float from[ROWS * ROW], sums[MAX];
     static _Alignas(64) float to[ROW * ROW];
-    void (*const copies[])(float *, size_t, const float *, size_t, int,
-                           int) = {isa->copy, isa->copy_past_cache, isa->transpose};
     fill(from, 1, ROWS * ROW);
     for (int rows = 1; rows <= ROWS; rows += 3)
         for (int columns = 1; columns <= MAX; columns++)
             for (int how = 0; how < 4; how++) {
-                bool transposes = how == 2, sums_too = how == 3;
+                bool transposes = how == 2, sums_too = how == 1;
                 int shift = rows % 2;
                 memset(to, 0, sizeof to);
                 for (int j = 0; j < MAX; j++) sums[j] = (float)j;
-                if (sums_too)
-                    isa->copy_and_sum(to + shift, ROW, from, MAX, rows, columns, sums);
+                if (how < 2)
+                    isa->copy(to + shift, ROW, from, MAX, rows, columns, sums_too ? sums : NULL);
                 else
-                    copies[how](to + shift, ROW, from, MAX, rows, columns);
+                    (transposes ? isa->transpose : isa->copy_past_cache)(to + shift, ROW, from, MAX,
+                                                                         rows, columns);
                 for (int i = 0; i < ROW * ROW; i++) {
                     int row = i / ROW, column = i % ROW - shift;
                     if (transposes) row = i % ROW - shift, column = i / ROW;

@@ -26,7 +26,7 @@ const Isa TABLE_NAME(ISA) = {
     .tile_columns = TILE_COLUMNS,
     .block_terms = BLOCK_TERMS,
     LOOP(tile) LOOP(tiles)
-    LOOP(transpose) LOOP(copy) LOOP(copy_and_sum) LOOP(copy_panels) LOOP(copy_past_cache)
+    LOOP(transpose) LOOP(copy) LOOP(copy_panels) LOOP(copy_past_cache)
     LOOP(scores) LOOP(means)
     LOOP(bf16_gemv) LOOP(int8_gemv) LOOP(round_to_16)
     LOOP(softmax) LOOP(log_sum_exp) LOOP(softmax_backward) LOOP(mask)

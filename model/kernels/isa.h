@@ -79,17 +79,16 @@ typedef struct Isa {
     /* to[j,i] = from[i,j] for rows x columns elements; may prefetch the rows after these */
     void (*transpose)(float *to, size_t to_row, const float *from, size_t from_row, int rows,
                       int columns);
-    /* to[i,j] = from[i,j], likewise */
+    /* to[i,j] = from[i,j], likewise; adds the rows to sums[columns], one after another, unless it
+       is NULL */
     void (*copy)(float *to, size_t to_row, const float *from, size_t from_row, int rows,
-                 int columns);
-    /* copy, and adds the rows to sums[columns], one after another */
-    void (*copy_and_sum)(float *to, size_t to_row, const float *from, size_t from_row, int rows,
-                         int columns, float *sums);
+                 int columns, float *sums);
     /* copy, to panels of tile_columns columns, one after another: to[j rows + i tile_columns +
        k] = from[i,j + k] for every j that is a multiple of tile_columns, as `columns` must be */
     void (*copy_panels)(float *to, const float *from, size_t from_row, int rows, int columns);
-    /* copy past the cache where the processor can, for numbers that are not read again soon: a
-       line of memory need not be read before it is written */
+
+    /* copy without sums, past the cache where the processor can, for numbers that are not read
+       again soon: a line of memory need not be read before it is written */
     void (*copy_past_cache)(float *to, size_t to_row, const float *from, size_t from_row, int rows,
                             int columns);
 

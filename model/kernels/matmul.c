@@ -44,7 +44,7 @@ static void pack_panel(const Isa *isa, float *block, Matrix b, int K, int N, int
     else if (columns == isa->tile_columns)
         isa->copy_panels(panel, from, b.row, K, columns);
     else
-        isa->copy(panel, width, from, b.row, K, columns);
+        isa->copy(panel, width, from, b.row, K, columns, NULL);
 }
 
 /* Packs all panels of one block of terms of b[K,N]. */
@@ -156,11 +156,8 @@ static void multiply_strips(const Thread *thread, Tile product, int M, int N, fl
         int rows = min_int(MATMUL_STRIP, M - i);
         Tile t = product;
         if (t.a.row == 1) {
-            if (sums)
-                isa->copy_and_sum(thread->left, MATMUL_STRIP, t.a.at, t.a.column, t.K, rows,
-                                  sums + i);
-            else
-                isa->copy(thread->left, MATMUL_STRIP, t.a.at, t.a.column, t.K, rows);
+            isa->copy(thread->left, MATMUL_STRIP, t.a.at, t.a.column, t.K, rows,
+                      sums ? sums + i : NULL);
             t.a = (Matrix){thread->left, 1, MATMUL_STRIP};
         }
         multiply_block(isa, t, thread->right, t.K, N, rows, 0, N);

@@ -29,46 +29,31 @@ static void transpose(float *to, size_t to_row, const float *from, size_t from_r
 /* The distance of prefetches, in rows: the hardware does not predict the jump to the next row. */
 enum { ROWS_AHEAD = 12 };
 
-static void copy(float *to, size_t to_row, const float *from, size_t from_row, int rows,
-                 int columns) {
+INLINE void copy_of(float *to, size_t to_row, const float *from, size_t from_row, int rows,
+                    int columns, float *sums) {
     for (int i = 0; i < rows; i++, to += to_row, from += from_row) {
         int j = 0;
         for (; j + LINE <= columns; j += LINE) {
             __builtin_prefetch(from + ROWS_AHEAD * from_row + j);
-            EACH(k, LINE / LANES) store(to + j + k * LANES, load(from + j + k * LANES));
+            EACH(k, LINE / LANES) {
+                Vector of = load(from + j + k * LANES);
+                store(to + j + k * LANES, of);
+                if (sums) store(sums + j + k * LANES, load(sums + j + k * LANES) + of);
+            }
         }
-        for (; j + LANES <= columns; j += LANES) store(to + j, load(from + j));
-        for (; j < columns; j++) to[j] = from[j];
+        for (; j < columns; j++) {
+            to[j] = from[j];
+            if (sums) sums[j] += from[j];
+        }
     }
 }
 
-INLINE void copy_and_sum_of(const int vectors, float *to, size_t to_row, const float *from,
-                            size_t from_row, int rows, float *sums) {
-    Vector sum[MATMUL_STRIP / LANES];
-    EACH(j, vectors) sum[j] = load(sums + j * LANES);
-    for (int i = 0; i < rows; i++, to += to_row, from += from_row) EACH(j, vectors) {
-            if (j * LANES % LINE == 0) __builtin_prefetch(from + ROWS_AHEAD * from_row + j * LANES);
-            Vector of = load(from + j * LANES);
-            store(to + j * LANES, of);
-            sum[j] += of;
-        }
-    EACH(j, vectors) store(sums + j * LANES, sum[j]);
-}
-
-/* A strip is whole, or the last of a side, and sides are mostly multiples of 32. */
-static void copy_and_sum(float *to, size_t to_row, const float *from, size_t from_row, int rows,
-                         int columns, float *sums) {
-    if (columns == MATMUL_STRIP) {
-        copy_and_sum_of(MATMUL_STRIP / LANES, to, to_row, from, from_row, rows, sums);
-    } else if (columns == 64) {
-        copy_and_sum_of(64 / LANES, to, to_row, from, from_row, rows, sums);
-    } else if (columns == 32) {
-        copy_and_sum_of(32 / LANES, to, to_row, from, from_row, rows, sums);
-    } else {
-        copy(to, to_row, from, from_row, rows, columns);
-        for (int i = 0; i < rows; i++)
-            for (int j = 0; j < columns; j++) sums[j] += to[(size_t)i * to_row + (size_t)j];
-    }
+static void copy(float *to, size_t to_row, const float *from, size_t from_row, int rows,
+                 int columns, float *sums) {
+    if (sums)
+        copy_of(to, to_row, from, from_row, rows, columns, sums);
+    else
+        copy_of(to, to_row, from, from_row, rows, columns, NULL);
 }
 
 /* `rows` rows, from one panel of the result to the next. */
@@ -107,7 +92,7 @@ static void copy_past_cache(float *to, size_t to_row, const float *from, size_t 
         return;
     }
 #endif
-    copy(to, to_row, from, from_row, rows, columns);
+    copy(to, to_row, from, from_row, rows, columns, NULL);
 }
 
 #endif

@@ -157,7 +157,13 @@ static void name_tensor(char *name, size_t size, const WeightSpec *spec, int l, 
         snprintf(name, size, "%s.%s", spec->name, end);
 }
 
-/* The tensors of one row of the list, in all blocks: its weights or its biases. */
+/* Returns the standard deviation of a matrix's initial values. */
+static double deviation_of(const WeightSpec *spec, int columns, int L) {
+    double deviation = spec->fan_in ? 1 / sqrt(columns) : (double)0.02f;
+    return spec->zeros ? 0 : spec->residual ? deviation / sqrt(2.0 * L) : deviation;
+}
+
+/* Adds the tensors of one row of the list, in all blocks: its weights or its biases. */
 static void add_tensors(Model *model, const WeightSpec *spec, bool bias) {
     const Config *c = &model->config;
     bool matrix = spec->kind != WEIGHT_NORM && !bias;
@@ -168,6 +174,8 @@ static void add_tensors(Model *model, const WeightSpec *spec, bool bias) {
                            .shape = {rows, columns},
                            .block = is_in_blocks(spec) ? l : -1,
                            .size = (size_t)rows * (size_t)columns,
+                           .start = bias ? 0 : spec->start,
+                           .deviation = matrix ? deviation_of(spec, columns, c->L) : 0,
                            .decays = matrix && !spec->no_decay,
                            .muon = matrix && spec->muon,
                            .sparse = spec->sparse};
@@ -198,28 +206,14 @@ void model_name_weights(const Model *model, char *weights) {
     }
 }
 
-/* The standard deviation of a matrix's initial values. */
-static double deviation_of(const WeightSpec *spec, const Tensor *tensor, int L) {
-    if (tensor->rank == 1 || spec->zeros) return 0;
-    double deviation = spec->fan_in ? 1 / sqrt(tensor->shape[1]) : (double)0.02f;
-    return spec->residual ? deviation / sqrt(2.0 * L) : deviation;
-}
-
 static void set_start(Model *model, uint64_t seed) {
-    const Rung *rung = model->rung;
-    int number = 0;
-    for (int i = 0; i < rung->weight_count; i++) {
-        const WeightSpec *spec = &rung->weights[i];
-        int copies = copies_of(spec, &model->config), biases = number + copies;
-        for (int end = spec->bias ? biases + copies : biases; number < end; number++) {
-            const Tensor *tensor = &model->tensors[number];
-            float *w = model->weights + tensor->offset;
-            float start = number < biases ? spec->start : 0;
-            double deviation = deviation_of(spec, tensor, model->config.L);
-            uint64_t key = random_key(seed, RANDOM_WEIGHTS, (uint64_t)number);
-            for (size_t j = 0; j < tensor->size; j++)
-                w[j] = deviation > 0 ? (float)(deviation * random_normal(key, j)) : start;
-        }
+    for (int i = 0; i < model->tensor_count; i++) {
+        const Tensor *tensor = &model->tensors[i];
+        float *w = model->weights + tensor->offset;
+        uint64_t key = random_key(seed, RANDOM_WEIGHTS, (uint64_t)i);
+        for (size_t j = 0; j < tensor->size; j++)
+            w[j] = tensor->deviation > 0 ? (float)(tensor->deviation * random_normal(key, j))
+                                         : tensor->start;
     }
 }
 

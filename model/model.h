@@ -39,12 +39,14 @@ typedef struct {
     char name[64]; /* as in checkpoints */
     int rank;      /* 1 or 2 */
     int shape[2];
-    int block;     /* the transformer block it belongs to, from 0; -1: none */
-    size_t offset; /* of its first number in Model.weights, in floats */
-    size_t size;   /* numbers */
-    bool decays;   /* weight decay applies */
-    bool muon;     /* trained by Muon; the others by AdamW */
-    bool sparse;   /* an update leaves rows without a gradient as they are */
+    int block;        /* the transformer block it belongs to, from 0; -1: none */
+    size_t offset;    /* of its first number in Model.weights, in floats */
+    size_t size;      /* numbers */
+    float start;      /* the initial value of each number, unless there is a deviation */
+    double deviation; /* of normal random initial values, of mean 0 */
+    bool decays;      /* weight decay applies */
+    bool muon;        /* trained by Muon; the others by AdamW */
+    bool sparse;      /* an update leaves rows without a gradient as they are */
 } Tensor;
 
 typedef struct {

@@ -55,9 +55,9 @@ static size_t size_of_array(const Watch *w, int id) {
 
 /* Do threads divide the two instructions alike, so that each meets only its own values? */
 static bool divided_alike(const Watch *w, int one, int other) {
-    const Operation *a = w->p->list[one].operation, *b = w->p->list[other].operation;
-    if (!w->single) return a->reach == EACH_TOKEN && b->reach == EACH_TOKEN;
-    return a->division == BY_HEADS && b->division == BY_HEADS;
+    const Instruction *a = &w->p->list[one], *b = &w->p->list[other];
+    if (!w->single) return a->operation->reach == EACH_TOKEN && b->operation->reach == EACH_TOKEN;
+    return division_of(a) == BY_HEADS && division_of(b) == BY_HEADS;
 }
 
 static void check_read(Watch *w, int i, int id) {

@@ -16,7 +16,6 @@ static void call_rung(Program *p, const char *weights, char *activations) {
     program_keep(p, p->logits);
     program_expect_width(p, "forward", 0, "its result", p->logits, p->model->config.V);
     p->backward = p->count;
-    p->block = 0;
     if (!p->training || p->failed) return;
     Array dlogits =
         program_map(p, &cross_entropy_backward, p->logits, p->logits.width, (Instruction){0});

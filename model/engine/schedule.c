@@ -39,6 +39,8 @@ typedef struct {
     int *tensor_epochs; /* [1 + tensors]: the epoch in which the team last added to the gradient */
     Demand *demands;
     int demand_count;
+    int *active;            /* [arrays]: of place_demands */
+    bool *shared;           /* [arrays]: find_shared */
     int epoch, forward_end; /* the last epoch of the forward pass */
 } Planner;
 
@@ -51,7 +53,6 @@ typedef struct {
     int count;
     Instruction *pending; /* gradients that are not in the list yet */
     int pending_count;
-    int sent; /* gradients of the current block that are in the list */
 } Order;
 
 /* Whose gradient it is: the block of its first tensor. */
@@ -59,8 +60,9 @@ static int owner_of(const Program *p, const Instruction *gradient) {
     return p->model->tensors[gradient->tensors[0] - 1].block;
 }
 
-/* Lists the pending gradients of a block, those that reduce after the others. Returns how many. */
-static int list_pending(Order *o, int block) {
+/* Lists the pending gradients of a block, those that reduce after the others. Returns whether there
+ * were any. */
+static bool list_pending(Order *o, int block) {
     int before = o->count;
     for (int reduces = 0; reduces <= 1; reduces++) {
         int waiting = 0;
@@ -73,23 +75,19 @@ static int list_pending(Order *o, int block) {
         }
         o->pending_count = waiting;
     }
-    return o->count - before;
+    return o->count > before;
 }
 
-static void end_block(Order *o, int block, int current) {
-    int listed = list_pending(o, block);
-    if (block == current) {
-        listed += o->sent;
-        o->sent = 0;
-    }
-    if (listed > 0)
+/* Ends a block: `leaves`, because the pass leaves it. */
+static void end_block(Order *o, int block, bool leaves) {
+    if (list_pending(o, block) || leaves)
         o->list[o->count++] = (Instruction){.operation = &gradients_ready, .block = block};
 }
 
 /* A gradient waits for the next instruction of the team in its own block: the team meets there
  * anyway, and what the gradient reads may still be in the cache. */
 static bool order_gradients(Program *p, Error *err) {
-    int L = p->model->config.L, block = 0;
+    int L = p->model->config.L, block = L - 1;
     size_t room = (size_t)p->count + (size_t)L + 1;
     Order o = {.p = p, .count = p->backward};
     if (!memory_alloc(&o.list, room, sizeof *o.list, "the schedule", err) ||
@@ -100,16 +98,16 @@ static bool order_gradients(Program *p, Error *err) {
     memcpy(o.list, p->list, (size_t)p->backward * sizeof *o.list);
     for (int i = p->backward; i < p->count; i++) {
         const Instruction *at = &p->list[i];
-        if (at->block != block) end_block(&o, block, block);
+        if (at->block != block) end_block(&o, block, true);
         block = at->block;
         if (at->operation->gradient) {
             o.pending[o.pending_count++] = *at;
             continue;
         }
-        if (at->operation->reach == ALL_TOKENS) o.sent += list_pending(&o, block);
+        if (at->operation->reach == ALL_TOKENS) list_pending(&o, block);
         o.list[o.count++] = *at;
     }
-    for (int l = L - 1; l >= -1 && p->backward < p->count; l--) end_block(&o, l, block);
+    for (int l = L - 1; l >= -1 && p->backward < p->count; l--) end_block(&o, l, l == block);
     memory_free(o.pending);
     memory_free(p->list);
     p->list = o.list;
@@ -271,8 +269,8 @@ static void demand(Planner *planner, int array, size_t size, int begin, int end)
 
 /* Places the demands, from the offset `from` on, and empties the list. Returns the floats they
  * take. */
-static size_t settle(Planner *planner, Location *locations, Where where, size_t from, int *active) {
-    size_t needed = place_demands(planner->demands, planner->demand_count, active);
+static size_t settle(Planner *planner, Location *locations, Where where, size_t from) {
+    size_t needed = place_demands(planner->demands, planner->demand_count, planner->active);
     for (int i = 0; i < planner->demand_count; i++)
         locations[planner->demands[i].array] =
             (Location){.where = where, .offset = from + planner->demands[i].offset};
@@ -319,7 +317,7 @@ static bool is_own(const Planner *planner, int id) {
     return !life->across && !lasts(planner, id) && planner->p->arrays[id].rows == PER_TOKEN;
 }
 
-static void place_many(Planner *planner, int *active) {
+static void place_many(Planner *planner) {
     const Program *p = planner->p;
     Schedule *s = planner->s;
     for (int group = 0; group < 2; group++) {
@@ -329,7 +327,7 @@ static void place_many(Planner *planner, int *active) {
                 lasts(planner, id) == (group == 0))
                 demand_whole(planner, id, life);
         }
-        s->many_shared += settle(planner, s->many, WHOLE, s->many_shared, active);
+        s->many_shared += settle(planner, s->many, WHOLE, s->many_shared);
     }
     for (int id = 1; id < p->array_count; id++) {
         const Life *life = &planner->lives[id];
@@ -337,7 +335,7 @@ static void place_many(Planner *planner, int *active) {
             demand(planner, id, planner->capacity.slice * (size_t)p->arrays[id].width, life->made,
                    life->last);
     }
-    s->many_own = settle(planner, s->many, OWN, 0, active);
+    s->many_own = settle(planner, s->many, OWN, 0);
     for (int id = 1; id < p->array_count; id++) {
         s->many[id] = s->many[planner->lives[id].root];
         s->many[id].cached = planner->lives[planner->lives[id].root].cached;
@@ -348,8 +346,9 @@ static void place_many(Planner *planner, int *active) {
 
 /* Marks the arrays that all threads share when they work on one token: those that last, that the
  * team uses, or that are divided; and all outputs of an instruction with such an output. */
-static const bool *find_shared(const Planner *planner, bool *shared) {
+static void find_shared(const Planner *planner) {
     const Program *p = planner->p;
+    bool *shared = planner->shared;
     for (int id = 1; id < p->array_count; id++)
         shared[id] = p->arrays[id].kept || p->arrays[id].rows == PER_POSITION;
     for (int i = 0; i < p->backward; i++)
@@ -357,17 +356,16 @@ static const bool *find_shared(const Planner *planner, bool *shared) {
             if (p->list[i].operation->reach == ALL_TOKENS) shared[p->list[i].inputs[j].id] = true;
     for (int i = 0; i < p->backward; i++) {
         const Instruction *at = &p->list[i];
-        bool any = at->operation->reach == ALL_TOKENS || at->operation->division != UNDIVIDED;
+        bool any = at->operation->reach == ALL_TOKENS || division_of(at) != UNDIVIDED;
         for (int j = 0; j < MAX_OUTPUTS; j++)
             any = any || (at->outputs[j].id && shared[at->outputs[j].id]);
         for (int j = 0; j < MAX_OUTPUTS && any; j++) shared[at->outputs[j].id] = true;
     }
-    return shared;
 }
 
 /* Sets which instructions wait, and which only the first thread computes. The lives are those of a
  * pass over one token from here on. */
-static void divide_single(Planner *planner, const bool *shared) {
+static void divide_single(Planner *planner) {
     const Program *p = planner->p;
     Schedule *s = planner->s;
     memset(planner->lives, 0, (size_t)p->array_count * sizeof *planner->lives);
@@ -375,13 +373,13 @@ static void divide_single(Planner *planner, const bool *shared) {
     planner->epoch = 1;
     for (int i = 0; i < p->backward; i++) {
         const Instruction *at = &p->list[i];
-        Division division = at->operation->division;
+        Division division = division_of(at);
         for (int j = 0; j < MAX_INPUTS; j++) {
             const Life *life = &planner->lives[at->inputs[j].id];
-            bool dirty =
-                at->inputs[j].id && shared[at->inputs[j].id] && life->dirty_epoch == planner->epoch;
+            bool dirty = at->inputs[j].id && planner->shared[at->inputs[j].id] &&
+                         life->dirty_epoch == planner->epoch;
             bool by_heads = dirty && division == BY_HEADS &&
-                            p->list[life->made].operation->division == BY_HEADS &&
+                            division_of(&p->list[life->made]) == BY_HEADS &&
                             p->list[life->made].NH == at->NH;
             s->waits[i] = s->waits[i] || (dirty && !by_heads);
         }
@@ -389,49 +387,40 @@ static void divide_single(Planner *planner, const bool *shared) {
         s->single_barriers += s->waits[i];
         note_instruction(planner, i, 0);
         s->by_first[i] = at->operation->reach == EACH_TOKEN && division == UNDIVIDED &&
-                         shared[at->outputs[0].id];
+                         planner->shared[at->outputs[0].id];
     }
 }
 
 /* Places the shared arrays, or the threads' own arrays. Arrays that last stay where they are in
  * passes of many tokens. */
-static size_t place_single(Planner *planner, const bool *shared, bool are_shared, int *active) {
+static size_t place_single(Planner *planner, bool shared) {
     const Program *p = planner->p;
     for (int id = 1; id < p->array_count; id++) {
         const Life *life = &planner->lives[id];
         bool stays = p->arrays[id].kept || p->arrays[id].rows == PER_POSITION;
-        if (life->made == NEVER || stays || shared[id] != are_shared) continue;
-        demand(planner, id, (size_t)p->arrays[id].width, are_shared ? life->made_epoch : life->made,
-               are_shared ? life->last_epoch : life->last);
+        if (life->made == NEVER || stays || planner->shared[id] != shared) continue;
+        demand(planner, id, (size_t)p->arrays[id].width, shared ? life->made_epoch : life->made,
+               shared ? life->last_epoch : life->last);
     }
-    return settle(planner, planner->s->single, are_shared ? SINGLE : OWN, 0, active);
+    return settle(planner, planner->s->single, shared ? SINGLE : OWN, 0);
 }
 
 /* ---- the whole ---- */
 
-static bool plan(Planner *planner, Error *err) {
+static void plan(Planner *planner) {
     const Program *p = planner->p;
     Schedule *s = planner->s;
-    size_t arrays = (size_t)p->array_count;
-    int *active = NULL;
-    bool *shared = NULL;
-    bool ok = memory_alloc(&active, arrays, sizeof *active, "the schedule", err) &&
-              memory_alloc(&shared, arrays, sizeof *shared, "the schedule", err);
-    if (ok) {
-        for (size_t id = 0; id < arrays; id++)
-            planner->lives[id] = (Life){.made = NEVER, .team_epoch = NEVER, .dirty_epoch = NEVER};
-        for (int i = 0; i <= p->model->tensor_count; i++) planner->tensor_epochs[i] = NEVER;
-        make_phases(planner);
-        join_lives(planner);
-        place_many(planner, active);
-        divide_single(planner, find_shared(planner, shared));
-        memcpy(s->single, s->many, arrays * sizeof *s->single);
-        s->single_own = place_single(planner, shared, false, active);
-        s->single_shared = place_single(planner, shared, true, active);
-    }
-    memory_free(active);
-    memory_free(shared);
-    return ok;
+    for (int id = 0; id < p->array_count; id++)
+        planner->lives[id] = (Life){.made = NEVER, .team_epoch = NEVER, .dirty_epoch = NEVER};
+    for (int i = 0; i <= p->model->tensor_count; i++) planner->tensor_epochs[i] = NEVER;
+    make_phases(planner);
+    join_lives(planner);
+    place_many(planner);
+    find_shared(planner);
+    divide_single(planner);
+    memcpy(s->single, s->many, (size_t)p->array_count * sizeof *s->single);
+    s->single_own = place_single(planner, false);
+    s->single_shared = place_single(planner, true);
 }
 
 bool schedule_open(Schedule *s, Program *p, Capacity capacity, Error *err) {
@@ -448,10 +437,14 @@ bool schedule_open(Schedule *s, Program *p, Capacity capacity, Error *err) {
         memory_alloc(&s->by_first, instructions, sizeof *s->by_first, "the schedule", err) &&
         memory_alloc(&planner.lives, arrays, sizeof *planner.lives, "the schedule", err) &&
         memory_alloc(&planner.demands, arrays, sizeof *planner.demands, "the schedule", err) &&
-        memory_alloc(&planner.tensor_epochs, tensors, sizeof(int), "the schedule", err) &&
-        plan(&planner, err);
+        memory_alloc(&planner.active, arrays, sizeof *planner.active, "the schedule", err) &&
+        memory_alloc(&planner.shared, arrays, sizeof *planner.shared, "the schedule", err) &&
+        memory_alloc(&planner.tensor_epochs, tensors, sizeof(int), "the schedule", err);
+    if (ok) plan(&planner);
     memory_free(planner.lives);
     memory_free(planner.demands);
+    memory_free(planner.active);
+    memory_free(planner.shared);
     memory_free(planner.tensor_epochs);
     if (!ok) schedule_close(s);
     return ok;

@@ -19,17 +19,9 @@ static size_t row_of(const Call *c) {
     return (size_t)(c->instruction->inputs[0].width / c->instruction->NH);
 }
 
-/* The rows of tokens `first` to `end` - 1. */
-static Share rows_of(const Call *c, int first, int end) {
-    size_t NH = (size_t)c->instruction->NH;
-    return (Share){(size_t)first * NH, (size_t)end * NH};
-}
-
 static void forward(const Call *c) {
     size_t row = row_of(c);
-    Share own = rows_of(c, 0, c->N);
-    if (c->pass->single && c->instruction->operation->division == BY_HEADS)
-        own = team_share(c->thread, own.end, 1);
+    Share own = rows_of_thread(c);
     const float *w = c->tensors[0].w, *b = c->tensors[1].w;
     for (size_t n = own.begin; n < own.end; n++) {
         float *y = c->out[0] + n * row, *rstd = c->out[RSTD] + n;
@@ -43,10 +35,9 @@ static void forward(const Call *c) {
 
 /* The same y, from the saved statistics. */
 static void recompute(const Call *c) {
-    size_t row = row_of(c);
-    Share own = rows_of(c, 0, c->N);
+    size_t row = row_of(c), rows = (size_t)c->N * (size_t)c->instruction->NH;
     const float *w = c->tensors[0].w, *b = c->tensors[1].w;
-    for (size_t n = own.begin; n < own.end; n++) {
+    for (size_t n = 0; n < rows; n++) {
         float *y = c->out[0] + n * row, rstd = c->in[RSTD][n];
         const float *x = c->in[0] + n * row;
         if (b)
@@ -69,10 +60,11 @@ static void backward(const Call *c) {
         memcpy(c->out[0], c->in[STREAM], bytes);
     memset(c->out[1], 0, (size_t)stretches(c) * c->out_row[1] * sizeof(float));
     const float *w = c->tensors[0].w;
+    size_t NH = (size_t)c->instruction->NH;
     for (int i = 0; i < stretches(c); i++) {
-        Share rows = rows_of(c, i * STRETCH, min_int((i + 1) * STRETCH, c->N));
+        size_t end = (size_t)min_int((i + 1) * STRETCH, c->N) * NH;
         float *dw = c->out[1] + (size_t)i * c->out_row[1];
-        for (size_t n = rows.begin; n < rows.end; n++) {
+        for (size_t n = (size_t)i * STRETCH * NH; n < end; n++) {
             float *dx = c->out[0] + n * row, rstd = c->in[RSTD][n];
             const float *dy = c->in[DY] + n * row, *x = c->in[0] + n * row;
             if (c->tensors[1].w)
@@ -112,18 +104,17 @@ static void apply(const Call *c) {
     }
 }
 
-/* The operations of one norm. OF_HEADS: the same as FORWARD, of each head by itself. */
-enum { FORWARD, OF_HEADS, RECOMPUTE, BACKWARD, GRADIENTS, KINDS };
+/* The operations of one norm. */
+enum { FORWARD, RECOMPUTE, BACKWARD, GRADIENTS, KINDS };
 
-#define NORM(norm, formula, ...)                                                                 \
-    {                                                                                            \
-        .name = norm, .title = "Norm: each x is brought to the same scale", .equation = formula, \
-        .compute = forward, .apply = apply, __VA_ARGS__                                          \
-    }
 #define OPERATIONS(norm, formula)                                                           \
     {                                                                                       \
-        [FORWARD] = NORM(norm, formula, .division = UNDIVIDED),                             \
-        [OF_HEADS] = NORM(norm, formula, .division = BY_HEADS),                             \
+        [FORWARD] = {.name = norm,                                                          \
+                     .title = "Norm: each x is brought to the same scale",                  \
+                     .equation = formula,                                                   \
+                     .compute = forward,                                                    \
+                     .apply = apply,                                                        \
+                     .division = BY_HEADS},                                                 \
         [RECOMPUTE] = {.name = norm "_recompute", .compute = recompute},                    \
         [BACKWARD] = {.name = norm "_backward", .compute = backward, .reused = 1 + STREAM}, \
         [GRADIENTS] = {                                                                     \
@@ -150,12 +141,8 @@ static Instruction begin(Program *p, const Operation *operation, Array x, Norm w
                          .NH = whole ? x.width / w.size : 1};
 }
 
-static const Operation *forward_of(const Operation *norm, Array x, Norm w) {
-    return &norm[x.width > w.size ? OF_HEADS : FORWARD];
-}
-
 static Array record(Program *p, const Operation *norm, Array x, Norm w) {
-    Instruction made = begin(p, forward_of(norm, x, w), x, w);
+    Instruction made = begin(p, &norm[FORWARD], x, w);
     program_expect(p, !w.bias == (norm == rmsnorms), norm->name, "a bias goes with layernorm only");
     made.outputs[RSTD] = program_array(p, made.NH, PER_TOKEN);
     if (w.bias) made.outputs[MEAN] = program_array(p, made.NH, PER_TOKEN);
@@ -165,7 +152,7 @@ static Array record(Program *p, const Operation *norm, Array x, Norm w) {
 
 /* The same, which also reads the statistics that the norm saved. */
 static Instruction begin_again(Program *p, const Operation *norm, int kind, Array x, Norm w) {
-    Instruction of = *program_user(p, forward_of(norm, x, w), x, w.weight);
+    Instruction of = *program_user(p, &norm[FORWARD], x, w.weight);
     Instruction made = begin(p, &norm[kind], x, w);
     made.inputs[RSTD] = of.outputs[RSTD];
     made.inputs[MEAN] = of.outputs[MEAN];

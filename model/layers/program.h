@@ -64,7 +64,7 @@ typedef struct {
  * ALL_TOKENS: looks across tokens; the whole team executes it, for all tokens. */
 typedef enum { EACH_TOKEN, ALL_TOKENS } Reach;
 
-/* How threads that work on one token divide an EACH_TOKEN operation. */
+/* How threads that work on one token divide an EACH_TOKEN operation. One head is not divided. */
 typedef enum { UNDIVIDED, BY_COLUMNS, BY_HEADS } Division;
 
 /* All that the engine knows of a layer. */
@@ -107,6 +107,17 @@ struct Instruction {
     bool fixed;               /* reads positions counted from the first token: a run cannot slide */
     int block;                /* the transformer block in which the rung called it (begin_block) */
 };
+
+static inline Division division_of(const Instruction *at) {
+    Division division = at->operation->division;
+    return division == BY_HEADS && at->NH == 1 ? UNDIVIDED : division;
+}
+
+/* The rows, NH in a token, that the thread computes for an operation divided BY_HEADS. */
+static inline Share rows_of_thread(const Call *c) {
+    size_t NH = (size_t)c->instruction->NH, rows = (size_t)c->N * NH;
+    return c->pass->single && NH > 1 ? team_share(c->thread, rows, 1) : (Share){0, rows};
+}
 
 /* ---- the list ---- */
 

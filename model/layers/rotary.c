@@ -18,10 +18,9 @@ static void fill(float *row, int position, int hs) {
     }
 }
 
-/* Rows: one for each head, NH in a token. When all threads work on one token, each has its own. */
 static void rotate(const Call *c, float direction) {
-    size_t NH = (size_t)c->instruction->NH, hs = c->out_row[0] / NH, rows = (size_t)c->N * NH;
-    Share own = c->pass->single ? team_share(c->thread, rows, 1) : (Share){0, rows};
+    size_t NH = (size_t)c->instruction->NH, hs = c->out_row[0] / NH;
+    Share own = rows_of_thread(c);
     for (size_t r = own.begin; r < own.end; r++) {
         size_t position = (size_t)c->pass->past + (c->first + r / NH) % (size_t)c->pass->T;
         const float *cosine = c->in[1] + position * hs;

@@ -146,12 +146,14 @@ static Attention one_head(int B, int T, int dk, int dv, double scale) {
                        .scale = (float)scale};
 }
 
-static float *attend(const Attention *a, const float *q, const float *k, const float *v) {
-    size_t tokens = (size_t)a->B * (size_t)a->T;
-    float *out = zeros(tokens * a->out_row), *lse = zeros(tokens * (size_t)a->NH);
-    attention_forward(&kernels, out, lse, q, k, v, a);
-    free(lse);
-    return out;
+static float *attend(const Attention *shape, const float *q, const float *k, const float *v) {
+    Attention a = *shape;
+    size_t tokens = (size_t)a.B * (size_t)a.T;
+    a.q = q, a.key = k, a.v = v;
+    a.out = zeros(tokens * a.out_row), a.lse = zeros(tokens * (size_t)a.NH);
+    attention_forward(&kernels, &a);
+    free(a.lse);
+    return a.out;
 }
 
 /* The attention weights of each head, [B,T,T]: the output when the value of token s is unit vector
@@ -420,14 +422,16 @@ static void check_formulas(int T, int dk, int dv, bool causal, double error) {
     Naive naive = {T, dk, dv, causal, q, k, v, dout, calloc((size_t)(T * T), sizeof(double))};
     assert_non_null(naive.att);
     naive_attention(&naive, (double)a.scale);
-    attention_forward(&kernels, out, lse, q, k, v, &a);
+    a.q = q, a.key = k, a.v = v, a.out = out, a.lse = lse;
+    a.dout = dout, a.dq = dq, a.dkey = dk_, a.dvalue = dv_;
+    attention_forward(&kernels, &a);
     for (int t = 0; t < T; t++)
         for (int c = 0; c < dv; c++) {
             double truth = 0;
             for (int s = 0; s < T; s++) truth += naive.att[t * T + s] * (double)v[s * dv + c];
             assert_near(out[t * dv + c], truth, error);
         }
-    attention_backward_pass(&kernels, dq, dk_, dv_, dout, out, lse, q, k, v, &a);
+    attention_backward_pass(&kernels, &a);
     check_backward(&naive, (double)a.scale, 10 * error, dq, dk_, dv_);
     float *all[] = {q, k, v, dout, dq, dk_, dv_, out, lse};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
@@ -478,11 +482,13 @@ static void check_passes(int NH, int NKV, int dk, int dv) {
                      .scale = 0.7f};
     float *whole = attend(&all, q, k, v), *parts = zeros(T * row);
     Attention part = all;
+    part.key = k, part.v = v, part.lse = lse;
     part.columns = zeros((T + KEY_GROUP) / KEY_GROUP * KEY_GROUP * KV);
     for (int i = 0; part.past < T; part.past += part.T, i++) {
         part.T = i < COUNT(passes) ? passes[i] : 1;
-        attention_forward(&kernels, parts + (size_t)part.past * row, lse,
-                          q + (size_t)part.past * part.q_row, k, v, &part);
+        part.q = q + (size_t)part.past * part.q_row;
+        part.out = parts + (size_t)part.past * row;
+        attention_forward(&kernels, &part);
     }
     assert_memory_equal(parts, whole, T * row * sizeof *parts);
     float *mine[] = {q, k, v, lse, whole, parts, part.columns};

@@ -12,32 +12,36 @@
 #include <math.h>
 #include <string.h>
 
-/* The arrays of one head of one sequence. */
+/* The arrays of one head of one sequence, at its first token. */
 typedef struct {
-    const float *q, *key, *v, *out, *dout; /* at its first token */
-    size_t lse;                            /* its first query, in lse[B,NH,T] */
-    size_t mask;                           /* its first query's row of the dropout mask */
+    const float *q, *key, *v, *dout;
+    float *out, *lse;
+    size_t mask; /* its first query's row of the dropout mask */
 } Head;
 
-/* How many heads of queries read the same keys and values. */
+/* Returns how many heads of queries read the same keys and values. */
 static size_t group_of(const Attention *a) {
     return (size_t)(a->NH / a->NKV);
 }
 
-/* `number`: of the head, in all sequences. */
-static Head head_of(const Attention *a, size_t number, const float *q, const float *key,
-                    const float *v, const float *out, const float *dout) {
+/* Returns head `number`, counted in all sequences. */
+static Head head_of(const Attention *a, size_t number) {
     size_t T = (size_t)a->T, S = (size_t)a->past + T;
     size_t batch = number / (size_t)a->NH, head = number % (size_t)a->NH;
     size_t shared = head / group_of(a), dk = (size_t)a->dk, dv = (size_t)a->dv;
     size_t of_out = batch * T * a->out_row + head * dv;
-    return (Head){.q = q + batch * T * a->q_row + head * dk,
-                  .key = key + batch * S * a->k_row + shared * dk,
-                  .v = v + batch * S * a->v_row + shared * dv,
-                  .out = out + of_out,
-                  .dout = dout ? dout + of_out : NULL,
-                  .lse = number * T,
+    return (Head){.q = a->q + batch * T * a->q_row + head * dk,
+                  .key = a->key + batch * S * a->k_row + shared * dk,
+                  .v = a->v + batch * S * a->v_row + shared * dv,
+                  .out = a->out + of_out,
+                  .dout = a->dout ? a->dout + of_out : NULL,
+                  .lse = a->lse + number * T,
                   .mask = a->dropout.first * (size_t)a->NH + number * T};
+}
+
+/* Returns the head that the same thread computes next, as a rule; of the last one itself. */
+static Head head_after(const Attention *a, size_t number) {
+    return head_of(a, number + 1 < (size_t)a->B * (size_t)a->NH ? number + 1 : number);
 }
 
 /* The number of keys that query t sees. */
@@ -75,11 +79,6 @@ static Thread alone(const Thread *thread) {
     return own;
 }
 
-/* The head that the same thread computes next, as a rule; the last one itself. */
-static size_t after(const Attention *a, size_t number) {
-    return number + 1 < (size_t)a->B * (size_t)a->NH ? number + 1 : number;
-}
-
 /* Prefetches rows of the next head, a few at a time so that they need not wait for each other: each
  * row lies far from the next, where the hardware does not look ahead. A cache line has 16 numbers.
  */
@@ -108,18 +107,17 @@ static size_t column_of(const Attention *a, size_t s, size_t head) {
 }
 
 /* Copies the keys of T tokens of one head, from `past` on, to shape.columns; B = 1. */
-static void copy_to_columns(const float *key, int head, const Attention *a) {
+static void copy_to_columns(int head, const Attention *a) {
     for (size_t s = (size_t)a->past; s < (size_t)a->past + (size_t)a->T; s++) {
         float *to = a->columns + column_of(a, s, (size_t)head);
         for (size_t c = 0; c < (size_t)a->dk; c++)
-            to[c * KEY_GROUP] = key[s * a->k_row + (size_t)head * (size_t)a->dk + c];
+            to[c * KEY_GROUP] = a->key[s * a->k_row + (size_t)head * (size_t)a->dk + c];
     }
 }
 
 /* One query alone, as in generation, in all heads that read heads `first` to `end` - 1 of keys and
  * values. */
-static void forward_token(const Thread *thread, float *out, const float *q, const float *v,
-                          size_t first, size_t end, const Attention *a) {
+static void forward_token(const Thread *thread, size_t first, size_t end, const Attention *a) {
     enum { TOGETHER = 8 }; /* heads whose weights are in scratch together */
     const Isa *isa = thread->isa;
     int n = a->past + 1, groups = (n + KEY_GROUP - 1) / KEY_GROUP;
@@ -132,21 +130,21 @@ static void forward_token(const Thread *thread, float *out, const float *q, cons
             size_t query = head * group + i, heads = shared * group - i;
             if (heads > TOGETHER) heads = TOGETHER;
             for (size_t h = 0; h < heads; h++, att += row) {
-                isa->scores(att, q + (query + h) * dk,
+                isa->scores(att, a->q + (query + h) * dk,
                             a->columns + column_of(a, 0, (query + h) / group),
                             (size_t)a->NKV * dk * KEY_GROUP, groups, a->dk);
                 isa->mask(att, row, 1, n, 0, (int)row);
             }
             att = thread->scratch;
             isa->softmax(att, row, NULL, att, a->scale, (int)heads, (int)row);
-            isa->means(out + query * dv, att, row, v + head * dv, a->v_row, n, a->dv, (int)heads,
-                       (int)group);
+            isa->means(a->out + query * dv, att, row, a->v + head * dv, a->v_row, n, a->dv,
+                       (int)heads, (int)group);
         }
     }
 }
 
-static void forward_head(const Thread *thread, float *out, float *lse, const Head *at,
-                         const Head *next, const Attention *a) {
+static void forward_head(const Thread *thread, const Head *at, const Head *next,
+                         const Attention *a) {
     const Isa *isa = thread->isa;
     const Products *products = thread->products;
     int S = a->past + a->T, strip = rows_of(isa, products);
@@ -165,32 +163,29 @@ static void forward_head(const Thread *thread, float *out, float *lse, const Hea
                            (Share){0, (size_t)columns});
         prefetch_rows(next->key + (size_t)(a->past + t) * a->k_row, a->k_row, rows, a->dk);
         isa->mask(att, row, rows, seen(a, t), a->causal, columns);
-        isa->softmax(att, row, lse + t, att, a->scale, rows, columns);
+        isa->softmax(att, row, at->lse + t, att, a->scale, rows, columns);
         drop(isa, att, row, at, t, rows, a);
         prefetch_rows(next->v + (size_t)(a->past + t) * a->v_row, a->v_row, rows, a->dv);
-        products->multiply(thread, out + (size_t)t * a->out_row, a->out_row, weights, plain, rows,
-                           max, NULL, (Share){0, (size_t)a->dv});
+        products->multiply(thread, at->out + (size_t)t * a->out_row, a->out_row, weights, plain,
+                           rows, max, NULL, (Share){0, (size_t)a->dv});
     }
 }
 
-void attention_forward(const Thread *thread, float *out, float *lse, const float *q,
-                       const float *key, const float *v, const Attention *a) {
+void attention_forward(const Thread *thread, const Attention *a) {
     assert(a->past == 0 || a->B == 1);
     assert(!a->columns || (a->B == 1 && a->causal && a->dropout.rate == 0));
     if (a->columns && a->T == 1) {
         Share own = team_share(thread, (size_t)a->NKV, 1);
-        for (size_t head = own.begin; head < own.end; head++) copy_to_columns(key, (int)head, a);
-        forward_token(thread, out, q, v, own.begin, own.end, a);
+        for (size_t head = own.begin; head < own.end; head++) copy_to_columns((int)head, a);
+        forward_token(thread, own.begin, own.end, a);
         return;
     }
     Items tasks = team_items(thread, (size_t)a->B * (size_t)a->NH, a->taken);
     Thread own = alone(thread);
     for (size_t task; team_next(&tasks, &task);) {
-        Head at = head_of(a, task, q, key, v, out, NULL);
-        Head next = head_of(a, after(a, task), q, key, v, out, NULL);
-        if (a->columns && task % group_of(a) == 0)
-            copy_to_columns(key, (int)(task / group_of(a)), a);
-        forward_head(&own, out + (at.out - out), lse + at.lse, &at, &next, a);
+        Head at = head_of(a, task), next = head_after(a, task);
+        if (a->columns && task % group_of(a) == 0) copy_to_columns((int)(task / group_of(a)), a);
+        forward_head(&own, &at, &next, a);
     }
 }
 
@@ -232,9 +227,8 @@ static Operands pack_head(const Thread *thread, const Head *at, const Attention 
 
 /* For some queries from t on, `above` rows into the block: recomputes att, then computes the
  * gradient of the scores, and from it dq. */
-static void backward_queries(const Thread *thread, float *dq, const Operands *o, const Head *at,
-                             const Head *next, const float *lse, int t, int rows, int above,
-                             const Attention *a) {
+static void backward_queries(const Thread *thread, const Operands *o, const Head *at,
+                             const Head *next, int t, int rows, int above, const Attention *a) {
     const Isa *isa = thread->isa;
     float *att = o->att + (size_t)above * o->row, *datt = o->dscores + (size_t)above * o->row;
     int max = seen(a, t + rows - 1), columns = (int)whole_vectors(isa, max);
@@ -256,11 +250,12 @@ static void backward_queries(const Thread *thread, float *dq, const Operands *o,
         o->means[i] = isa->dot(at->dout + place, at->out + place, (size_t)a->dv);
     }
     prefetch_rows(next->dout + first * a->out_row, a->out_row, rows, a->dv);
-    isa->softmax_backward(datt, att, o->row, lse + t, o->means, a->scale, rows, columns);
+    isa->softmax_backward(datt, att, o->row, at->lse + t, o->means, a->scale, rows, columns);
     drop(isa, att, o->row, at, t, rows, a);
     prefetch_rows(next->out + first * a->out_row, a->out_row, rows, a->dv);
-    thread->products->multiply(thread, dq + (size_t)t * a->q_row, a->q_row, dscores, o->keys, rows,
-                               max, NULL, (Share){0, (size_t)a->dk});
+    float *dq = a->dq + (at->q - a->q) + first * a->q_row;
+    thread->products->multiply(thread, dq, a->q_row, dscores, o->keys, rows, max, NULL,
+                               (Share){0, (size_t)a->dk});
 }
 
 /* Adds what queries `from` to `end` - 1 give to the gradients of keys first <= s < first + keys and
@@ -279,14 +274,14 @@ static void add_to_keys(const Thread *thread, const Operands *o, const Head *at,
 
 /* Writes dq, and adds to the gradients of keys and values in scratch. Queries do not see the keys
  * after their strip: those are left out. */
-static void backward_head(const Thread *thread, float *dq, const Operands *o, const Head *at,
-                          const Head *next, const float *lse, const Attention *a) {
+static void backward_head(const Thread *thread, const Operands *o, const Head *at, const Head *next,
+                          const Attention *a) {
     int block = block_of(thread->isa, thread->products),
         strip = rows_of(thread->isa, thread->products);
     for (int t = 0; t < a->T; t += block) {
         int end = min_int(t + block, a->T);
         for (int i = t; i < end; i += strip)
-            backward_queries(thread, dq, o, at, next, lse, i, min_int(strip, end - i), i - t, a);
+            backward_queries(thread, o, at, next, i, min_int(strip, end - i), i - t, a);
         for (int i = t, first = 0; i < end; i += strip) {
             int last = seen(a, min_int(i + strip, end) - 1);
             add_to_keys(thread, o, at, t, i, end, first, last - first, a);
@@ -295,25 +290,22 @@ static void backward_head(const Thread *thread, float *dq, const Operands *o, co
     }
 }
 
-void attention_backward_pass(const Thread *thread, float *dq, float *dkey, float *dv,
-                             const float *dout, const float *out, const float *lse, const float *q,
-                             const float *key, const float *v, const Attention *a) {
+void attention_backward_pass(const Thread *thread, const Attention *a) {
     assert(a->past == 0);
     Items tasks = team_items(thread, (size_t)a->B * (size_t)a->NKV, a->taken);
     Thread own = alone(thread);
     for (size_t task, group = group_of(a); team_next(&tasks, &task);) {
-        Head first = head_of(a, task * group, q, key, v, out, dout);
+        Head first = head_of(a, task * group);
         size_t dk_row = (size_t)a->dk, dv_row = (size_t)a->dv, T = (size_t)a->T;
         Operands o = pack_head(&own, &first, a);
         memset(o.dkey, 0, T * (dk_row + dv_row) * sizeof *o.dkey);
-        for (size_t i = 0; i < group; i++) {
-            size_t number = task * group + i;
-            Head at = head_of(a, number, q, key, v, out, dout);
-            Head next = head_of(a, after(a, number), q, key, v, out, dout);
-            backward_head(&own, dq + (at.q - q), &o, &at, &next, lse + at.lse, a);
+        for (size_t number = task * group; number < (task + 1) * group; number++) {
+            Head at = head_of(a, number), next = head_after(a, number);
+            backward_head(&own, &o, &at, &next, a);
         }
-        own.isa->copy_past_cache(dkey + (first.key - key), a->k_row, o.dkey, dk_row, a->T, a->dk);
-        own.isa->copy_past_cache(dv + (first.v - v), a->v_row, o.dv, dv_row, a->T, a->dv);
+        own.isa->copy_past_cache(a->dkey + (first.key - a->key), a->k_row, o.dkey, dk_row, a->T,
+                                 a->dk);
+        own.isa->copy_past_cache(a->dvalue + (first.v - a->v), a->v_row, o.dv, dv_row, a->T, a->dv);
     }
 }
 
@@ -324,47 +316,58 @@ void attention_backward_pass(const Thread *thread, float *dq, float *dkey, float
 enum { Q, K, V, LSE, OUT, DOUT };
 enum { COLUMNS = 3 };
 
-static Attention shape_of(const Instruction *at) {
-    int dk = at->inputs[Q].width / at->NH, NKV = at->inputs[K].width / dk;
-    int dv = at->inputs[V].width / NKV;
-    return (Attention){.B = 1,
+/* Return the channels of a head: in queries and keys, and in values. */
+static int dk_of(const Instruction *at) {
+    return at->inputs[Q].width / at->NH;
+}
+
+static int dv_of(const Instruction *at) {
+    return at->inputs[V].width / (at->inputs[K].width / dk_of(at));
+}
+
+/* Cached keys and values precede those of the pass in memory. */
+static Attention attention_of(const Call *c) {
+    const Instruction *at = c->instruction;
+    int dk = dk_of(at), dv = dv_of(at), past = c->pass->past;
+    return (Attention){.q = c->in[Q],
+                       .key = c->in[K] - (size_t)past * c->in_row[K],
+                       .v = c->in[V] - (size_t)past * c->in_row[V],
+                       .B = c->pass->B,
+                       .T = c->pass->T,
+                       .past = past,
                        .NH = at->NH,
-                       .NKV = NKV,
+                       .NKV = at->inputs[K].width / dk,
                        .dk = dk,
                        .dv = dv,
+                       .q_row = c->in_row[Q],
+                       .k_row = c->in_row[K],
+                       .v_row = c->in_row[V],
                        .out_row = (size_t)at->NH * (size_t)dv,
                        .causal = true,
-                       .scale = 1.0f / sqrtf((float)dk)};
+                       .scale = 1.0f / sqrtf((float)dk),
+                       .dropout = dropout_of(c),
+                       .taken = c->taken};
 }
 
-static Attention shape_in(const Call *c) {
-    Attention shape = shape_of(c->instruction);
-    shape.B = c->pass->B;
-    shape.T = c->pass->T;
-    shape.past = c->pass->past;
-    shape.q_row = c->in_row[Q];
-    shape.k_row = c->in_row[K];
-    shape.v_row = c->in_row[V];
-    shape.dropout = dropout_of(c);
-    shape.taken = c->taken;
-    return shape;
-}
-
-/* Cached keys and values precede those of the pass in memory. Several sequences are not continued:
- * they keep no columns. */
+/* Several sequences are not continued: they keep no columns. */
 static void forward(const Call *c) {
-    Attention shape = shape_in(c);
-    size_t past = (size_t)shape.past;
-    if (c->out[COLUMNS] && shape.B == 1)
-        shape.columns = c->out[COLUMNS] - past * c->out_row[COLUMNS];
-    attention_forward(c->thread, c->out[0], c->out[1], c->in[Q], c->in[K] - past * shape.k_row,
-                      c->in[V] - past * shape.v_row, &shape);
+    Attention a = attention_of(c);
+    if (c->out[COLUMNS] && a.B == 1)
+        a.columns = c->out[COLUMNS] - (size_t)a.past * c->out_row[COLUMNS];
+    a.out = c->out[0];
+    a.lse = c->out[1];
+    attention_forward(c->thread, &a);
 }
 
 static void backward(const Call *c) {
-    Attention shape = shape_in(c);
-    attention_backward_pass(c->thread, c->out[0], c->out[1], c->out[2], c->in[DOUT], c->in[OUT],
-                            c->in[LSE], c->in[Q], c->in[K], c->in[V], &shape);
+    Attention a = attention_of(c);
+    a.lse = c->in[LSE];
+    a.out = c->in[OUT];
+    a.dout = c->in[DOUT];
+    a.dq = c->out[0];
+    a.dkey = c->out[1];
+    a.dvalue = c->out[2];
+    attention_backward_pass(c->thread, &a);
 }
 
 /* Two products forward, five backward, each of the unmasked half. */
@@ -379,34 +382,35 @@ static double backward_work(const Instruction *at, double tokens, double pairs) 
 }
 
 static size_t scratch(const Instruction *at, const Isa *isa, const Products *products, int T) {
-    Attention shape = shape_of(at);
-    return attention_scratch(isa, products, T, shape.dk, shape.dv);
+    return attention_scratch(isa, products, T, dk_of(at), dv_of(at));
 }
 
 /* The keys have moved: copies them to columns again. */
 static void slide(const Call *c, int dropped) {
-    Attention shape = shape_in(c);
+    Attention a = attention_of(c);
     (void)dropped;
-    shape.columns = c->out[COLUMNS];
-    for (int head = 0; head < shape.NKV; head++) copy_to_columns(c->in[K], head, &shape);
+    a.columns = c->out[COLUMNS];
+    for (int head = 0; head < a.NKV; head++) copy_to_columns(head, &a);
 }
 
 static bool view(const Call *c, int head, AttentionView *view) {
-    Attention shape = shape_in(c);
-    if (head < 0 || head >= shape.NH) return false;
-    int shared = head / (int)group_of(&shape); /* the head of keys and values */
-    *view = (AttentionView){.T = shape.T,
-                            .dk = shape.dk,
-                            .dv = shape.dv,
-                            .query = c->in[Q] + head * shape.dk,
-                            .key = c->in[K] + shared * shape.dk,
-                            .value = c->in[V] + shared * shape.dv,
-                            .context = c->out[0] + head * shape.dv,
-                            .query_row = shape.q_row,
-                            .key_row = shape.k_row,
-                            .value_row = shape.v_row,
-                            .context_row = shape.out_row,
-                            .scale = shape.scale};
+    Attention a = attention_of(c);
+    if (head < 0 || head >= a.NH) return false;
+    a.out = c->out[0];
+    a.lse = c->out[1];
+    Head at = head_of(&a, (size_t)head);
+    *view = (AttentionView){.T = a.T,
+                            .dk = a.dk,
+                            .dv = a.dv,
+                            .query = at.q,
+                            .key = at.key,
+                            .value = at.v,
+                            .context = at.out,
+                            .query_row = a.q_row,
+                            .key_row = a.k_row,
+                            .value_row = a.v_row,
+                            .context_row = a.out_row,
+                            .scale = a.scale};
     return true;
 }
 

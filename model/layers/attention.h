@@ -15,15 +15,19 @@
  * after the softmax. Backward, with past = 0 and datt = dout v^T:
  *     dscores[t,s] = att (datt - dout[t] . out[t]);  dq = scale dscores k;  dk = scale dscores^T q;
  *     dv = att^T dout
- * dkey and dv are summed over the heads that read them, in their order. dq, dkey and dv have the
- * strides of q, key and v. Both are computed by the team and need attention_scratch floats of
- * scratch in each thread. */
+ * dkey and dvalue are summed over the heads that read them, in their order. dq, dkey and dvalue
+ * have the strides of q, key and v. Both are computed by the team and need attention_scratch floats
+ * of scratch in each thread. */
 #ifndef TRIL_MODEL_LAYERS_ATTENTION_H
 #define TRIL_MODEL_LAYERS_ATTENTION_H
 
 #include "model/layers/program.h"
 
 typedef struct {
+    const float *q, *key, *v; /* key and v from the first of `past` tokens on */
+    float *out, *lse;         /* forward writes them; backward reads them, and dout */
+    const float *dout;
+    float *dq, *dkey, *dvalue;
     int B, T, past;
     int NH, NKV;                         /* heads of queries; of keys and values: NKV divides NH */
     int dk, dv;                          /* channels of a head: in queries and keys, in values */
@@ -39,10 +43,7 @@ typedef struct {
 } Attention;
 
 size_t attention_scratch(const Isa *isa, const Products *products, int T, int dk, int dv);
-void attention_forward(const Thread *thread, float *out, float *lse, const float *q,
-                       const float *key, const float *v, const Attention *shape);
-void attention_backward_pass(const Thread *thread, float *dq, float *dkey, float *dv,
-                             const float *dout, const float *out, const float *lse, const float *q,
-                             const float *key, const float *v, const Attention *shape);
+void attention_forward(const Thread *thread, const Attention *a);
+void attention_backward_pass(const Thread *thread, const Attention *a);
 
 #endif

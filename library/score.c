@@ -33,7 +33,7 @@ static TrilStatus score_ids(TrilScore *score, const TrilModel *model, const int3
         return TRIL_TEXT;
     }
     if (!run_open(&run, to_read(model), options, err)) return TRIL_TEXT;
-    score->nats = run_evaluate(run, ids, known, 1);
+    score->nats = run_evaluate(run, ids, known, 1, NULL, NULL);
     run_close(run);
     const float nats = (float)score->nats;
     if (!are_finite(&nats, 1, err)) return TRIL_DIVERGED;

@@ -195,8 +195,7 @@ bool workers_evaluate(Workers *workers, size_t from, size_t count, size_t every,
                       double *loss, Error *err) {
     broadcast((Command){.kind = EVALUATE, .from = from, .count = count, .every = every});
     if (!same_weights(workers, err)) return false;
-    *loss = run_evaluate_until(workers->run, workers->ids + from, count, every, stop->asked,
-                               stop->user);
+    *loss = run_evaluate(workers->run, workers->ids + from, count, every, stop->asked, stop->user);
     return true;
 }
 
@@ -258,7 +257,8 @@ static void evaluate(Worker *w, const Command *command) {
     Error err = {0};
     assert(w->part.model); /* the first process has opened one */
     if (same_weights(&w->part, &err))
-        run_evaluate(w->part.run, w->ids + command->from, command->count, command->every);
+        run_evaluate(w->part.run, w->ids + command->from, command->count, command->every, NULL,
+                     NULL);
 }
 
 static void execute(Worker *w, const Command *command) {

@@ -62,7 +62,7 @@ typedef struct {
  * of `window` characters, which divides their length. */
 Step workers_step(Workers *workers, uint64_t step, int window, const Optimizer *optimizer);
 
-/* Sets *loss to run_evaluate_until on `count` ids of the text from `from` on. Refused: weights that
+/* Sets *loss to run_evaluate on `count` ids of the text from `from` on. Refused: weights that
  * differ between processes, which means that memory, messages or programs are broken. */
 bool workers_evaluate(Workers *workers, size_t from, size_t count, size_t every, const Stop *stop,
                       double *loss, Error *err);

@@ -1,10 +1,10 @@
 /* counts.c - losses that need no training: closed forms to compare the rungs with.
  *
  * The training figures use plain frequencies. They are the lowest loss that any model of that kind
- * can have on that text. The held-out figures need smoothing for what the training text lacks.
- * Single characters are counted from one, p(b) = (n(b) + 1) / (n + V). Pairs are mixed with single
- * characters, by the number d(a) of different characters that followed a: p(b|a) = (n(a,b) + d(a)
- * p(b)) / (n(a) + d(a)) (Witten and Bell, "The Zero-Frequency Problem", 1991, method C). */
+ * can have on that text. The held-out figures need smoothing for pairs that the training text
+ * lacks. Single characters are counted from one, p(b) = (n(b) + 1) / (n + V). Pairs are mixed with
+ * single characters, by the number d(a) of different characters that followed a: p(b|a) = (n(a,b) +
+ * d(a) p(b)) / (n(a) + d(a)) (Witten and Bell, "The Zero-Frequency Problem", 1991, method C). */
 #include "model/counts.h"
 #include "base/memory.h"
 
@@ -16,8 +16,8 @@
 typedef struct {
     int V;
     size_t count;
-    size_t *singles;   /* [V] */
-    size_t *followers; /* [V]: n(a), how often a character follows it */
+    size_t *singles;   /* [V]; the next two follow in its memory */
+    size_t *followers; /* [V]: n(a), the characters that follow it */
     size_t *kinds;     /* [V]: d(a) */
     uint64_t *pairs;   /* a * 2^32 + b, sorted, repeated as in the text */
 } Tally;
@@ -33,21 +33,18 @@ static int compare(const void *a, const void *b) {
 
 static void tally_free(Tally *tally) {
     memory_free(tally->singles);
-    memory_free(tally->followers);
-    memory_free(tally->kinds);
     memory_free(tally->pairs);
 }
 
 static bool tally_text(Tally *tally, const int32_t *ids, size_t count, int V, Error *err) {
     *tally = (Tally){.V = V, .count = count};
-    size_t capacity = (size_t)V;
-    if (!memory_alloc(&tally->singles, capacity, sizeof(size_t), "the counts", err) ||
-        !memory_alloc(&tally->followers, capacity, sizeof(size_t), "the counts", err) ||
-        !memory_alloc(&tally->kinds, capacity, sizeof(size_t), "the counts", err) ||
+    if (!memory_alloc(&tally->singles, 3 * (size_t)V, sizeof(size_t), "the counts", err) ||
         !memory_alloc(&tally->pairs, count, sizeof(uint64_t), "the counts", err)) {
         tally_free(tally);
         return false;
     }
+    tally->followers = tally->singles + V;
+    tally->kinds = tally->followers + V;
     for (size_t i = 0; i < count; i++) tally->singles[ids[i]]++;
     for (size_t i = 0; i + 1 < count; i++) {
         tally->pairs[i] = pair_of(ids[i], ids[i + 1]);

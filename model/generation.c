@@ -9,7 +9,7 @@
 
 /* ---- the sampler ---- */
 
-/* Is `a` more likely than `b`, or equally likely and the smaller id? */
+/* Returns true if `a` is more likely than `b`, or equally likely and the smaller id. */
 static bool before(const float *logits, int32_t a, int32_t b) {
     return logits[a] > logits[b] || (logits[a] == logits[b] && a < b);
 }
@@ -37,7 +37,7 @@ static int32_t take(const float *logits, int32_t *order, int count) {
     return id;
 }
 
-/* How likely a token is, as a share of the likeliest one's probability. */
+/* Returns a token's probability as a share of the likeliest one's. */
 static double share_of(const Sampler *sampler, const float *logits, int id, double largest) {
     return natural_exponential(((double)logits[id] - largest) / sampler->temperature);
 }

@@ -70,8 +70,7 @@ static bool has_size(const Rung *rung, Size size) {
     return false;
 }
 
-/* Checks NKV and H, and sets them to 0 where they are what 0 stands for or the rung has no such
- * size. */
+/* Checks NKV and H, and normalizes their defaults, and sizes that the rung lacks, to 0. */
 static bool check_own(Config *c, const Rung *rung, Error *err) {
     Config usual = *c;
     usual.NKV = usual.H = 0;
@@ -117,8 +116,9 @@ static bool check(Config *c, const Rung **rung, Error *err) {
     return check_own(c, *rung, err);
 }
 
-/* Are all numbers that follow from the weights, such as the bytes of their moments, sizes? With
- * eight bytes in a size_t always; with four, on 32-bit machines, the weights must be few. */
+/* Checks that all numbers that follow from the weights, such as the bytes of their moments, are
+ * sizes. With eight bytes in a size_t they always are; with four, on 32-bit machines, the weights
+ * must be few. */
 static bool check_count(const Model *model, Error *err) {
     const double spare = 16;
     const Rung *rung = model->rung;

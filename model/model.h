@@ -1,4 +1,4 @@
-/* model.h - what is learned: a configuration and the weights. run.h computes with it. */
+/* model.h - a model: a configuration and its weights. run.h computes with it. */
 #ifndef TRIL_MODEL_MODEL_H
 #define TRIL_MODEL_MODEL_H
 
@@ -22,13 +22,13 @@ typedef struct {
 } Config;
 
 /* The largest sizes accepted: no product of three of them overflows eight bytes. Where a size_t has
- * four, model_lay_out and run_open refuse what would overflow. */
+ * four, model_lay_out and run_open fail if a size would overflow. */
 enum { MAX_CONTEXT = 65536, MAX_LAYERS = 256, MAX_WIDTH = 1 << 20, MAX_VOCABULARY = 0x110000 };
 
 /* The name of rung i of the ladder, lowest first; NULL beyond the last. A constant. */
 const char *model_name(int i);
 
-/* What a rung adds to the one below, in one line; NULL for an unknown rung. A constant. */
+/* Returns a rung's addition to the one below, in one line; NULL for an unknown rung. A constant. */
 const char *model_idea(const char *name);
 
 /* ---- model ---- */
@@ -61,7 +61,7 @@ typedef struct {
     size_t parameters;
 } Model;
 
-/* Is the configuration valid? If not, the message says why: an unknown rung, a size out of range, a
+/* Checks a configuration. Errors: an unknown rung, a size out of range, a
  * width that the number of heads does not divide, heads that those of keys do not divide. */
 bool model_check(const Config *config, Error *err);
 
@@ -73,8 +73,8 @@ int model_hidden(const Config *config);
 /* The number of parameters; 0 if the configuration is invalid or memory is short. */
 size_t model_parameters(const Config *config);
 
-/* Builds a model with initial weights, which follow from the seed. model_free releases what it
- * owns: tensors and weights. Errors: those of model_check, no memory; then there is nothing to
+/* Builds a model with initial weights, which follow from the seed. model_free releases its
+ * tensors and weights. Errors: those of model_check, no memory; then there is nothing to
  * release. */
 bool model_build(Model *model, const Config *config, uint64_t seed, Error *err);
 void model_free(Model *model);

@@ -77,7 +77,7 @@ const char *run_kernels(const Run *run);
 typedef struct {
     size_t weights;     /* and their packed copies */
     size_t optimizer;   /* gradients and moments */
-    size_t messages;    /* buffers for what other processes send, if the run is shared */
+    size_t messages;    /* receive buffers, if the run is shared */
     size_t activations; /* grow with batch x length */
     size_t threads;     /* scratch of all threads */
 } Memory;
@@ -90,8 +90,8 @@ bool run_estimate(const Config *config, const RunOptions *options, Memory *memor
  * = 1. */
 const float *run_forward(Run *run, const int32_t *ids, int B, int T, int past);
 
-/* Can the run forget the oldest tokens of a text and keep the others? Yes, if positions are only
- * rotations of queries and keys: then only distances count. Not in training. */
+/* Returns true if the run can forget the oldest tokens of a text and keep the others: outside of
+ * training, if positions are only rotations of queries and keys, so that only distances count. */
 bool run_slides(const Run *run);
 
 /* Forgets the first `dropped` tokens of `dropped` + `kept`: the kept ones are now the first. What
@@ -109,8 +109,8 @@ void run_forward_training(Run *run, const int32_t *ids, int B, int T);
  * the mean over the whole shared batch. */
 double run_loss(Run *run, const int32_t *targets);
 
-/* The next run_backward also learns what another model expects: `share`, 0 to 1, of each target is
- * a row of probabilities[B,T,V], and the rest is the actual next token (Hinton, Vinyals and Dean,
+/* Teaches the next run_backward another model's predictions: `share`, 0 to 1, of each target is a
+ * row of probabilities[B,T,V], and the rest is the actual next token (Hinton, Vinyals and Dean,
  * "Distilling the Knowledge in a Neural Network", 2015). Borrows them until run_backward returns.
  */
 void run_teach(Run *run, const float *probabilities, double share);
@@ -140,7 +140,7 @@ void run_collect(Run *run);
  * passes the moments, the others NULL. */
 void run_restore(Run *run, uint64_t step, const float *first_moments, const float *second_moments);
 
-/* From now on measures what each part of a training step takes, and nothing else: from
+/* From now on measures the parts of training steps, and nothing else: from
  * run_forward_training to the end of run_update. The results are the same. An error: no memory. */
 bool run_profile(Run *run, Error *err);
 
@@ -164,16 +164,14 @@ void run_moments(const Run *run, const float **first, const float **second);
 /* The gradient of tensor number `tensor` of Model.tensors, for tests. Borrowed from the run. */
 const float *run_gradient(const Run *run, int tensor);
 
-/* The mean loss over ids[count], in nats, without dropout: windows of the run's length are laid end
- * to end, and each token but the first is predicted once. With every = k > 1, only one batch in k
- * is read. Collective: each process reads its part of the windows; the number of processes does not
- * change a bit of the result. count >= 2, every >= 1. */
-double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every);
-
-/* The same, but returns NaN soon after `stopped` returned anything but 0 in any process. It is
- * called often, with `user`; NULL: never stop. */
-double run_evaluate_until(Run *run, const int32_t *ids, size_t count, size_t every,
-                          int (*stopped)(void *user), void *user);
+/* Returns the mean loss over ids[count], in nats, without dropout: windows of the run's length are
+ * laid end to end, and each token but the first is predicted once. With every = k > 1, only one
+ * batch in k is read. Collective: each process reads its part of the windows; the number of
+ * processes does not change a bit of the result. Returns NaN soon after `stopped`, which is called
+ * often with `user` unless it is NULL, returned anything but 0 in any process. count >= 2, every >=
+ * 1. */
+double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every,
+                    int (*stopped)(void *user), void *user);
 
 /* The share of the peak learning rate in step `step`, counted from 0. Both rise linearly to 1 over
  * `warmup` steps. rate_cosine then falls along half a cosine to `floor` at step `steps`

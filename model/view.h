@@ -1,4 +1,4 @@
-/* view.h - shows what a forward pass computed: its lines, and the heads that attend. */
+/* view.h - the results of a forward pass: its lines, and the heads that attend. */
 #ifndef TRIL_MODEL_VIEW_H
 #define TRIL_MODEL_VIEW_H
 
@@ -7,8 +7,8 @@
 
 typedef struct Run Run;
 
-/* What one head of one block computed in the last run_forward, which must have had B = 1 and past =
- * 0. Rows of tokens are `_row` floats apart. The run owns the arrays; its next call overwrites
+/* The results of one head of one block in the last run_forward, which must have had B = 1 and past
+ * = 0. Rows of tokens are `_row` floats apart. The run owns the arrays; its next call overwrites
  * them. In `modern`, queries and keys are those after norm and rotation. */
 typedef struct {
     int T, dk, dv;                /* tokens; channels of the head */

@@ -231,7 +231,7 @@ TEST(bigram_is_counted) {
         run_backward(bench->run, targets);
         run_update(bench->run, &adamw);
     }
-    double loss = run_evaluate(bench->run, ids, corpus.train, 1);
+    double loss = run_evaluate(bench->run, ids, corpus.train, 1, NULL, NULL);
     assert_near(loss, counts.bigram, 0.01);
     assert_true(loss > counts.bigram - 1e-4); /* nothing of its kind can be better */
     bench_close(bench);

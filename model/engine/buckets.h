@@ -1,8 +1,8 @@
-/* buckets.h - what processes that share a training exchange: gradients, and the weights and moments
- * of the matrices that Muon trains. Private to model/.
+/* buckets.h - exchanges between processes that share a training: gradients, and the weights and
+ * moments of the matrices that Muon trains. Private to model/.
  *
  * Gradients are summed over the processes in buckets. Each bucket is sent as soon as its block's
- * gradients are ready, while the backward pass goes on (Li et al., "PyTorch Distributed", 2020).
+ * gradients are ready, while the backward pass continues (Li et al., "PyTorch Distributed", 2020).
  * Every process gets the gradients of what AdamW trains, and updates its own copy. A step of Muon
  * is expensive, so each matrix that Muon trains has one owner: only that process gets its gradient,
  * and it sends the new weights back. */
@@ -21,12 +21,12 @@ bool buckets_open(Buckets **buckets, const Model *model, const Products *product
                   Error *err);
 void buckets_close(Buckets *b);
 
-/* buckets_trains: does this process update tensor i of the model? buckets_counts: does it count
- * tensor i in the global norm? Exactly one process counts it. With NULL there is one process. */
+/* buckets_trains: true if this process updates tensor i of the model. buckets_counts: true if it
+ * counts tensor i in the global norm; exactly one process does. With NULL there is one process. */
 bool buckets_trains(const Buckets *b, int tensor);
 bool buckets_counts(const Buckets *b, int tensor);
 
-/* The number of buckets. */
+/* Returns the number of buckets. */
 int buckets_number(const Buckets *b);
 
 /* Begins to sum the gradients of a block's buckets (-1: of no block) over the processes; world_wait

@@ -8,7 +8,7 @@
 #include "model/engine/schedule.h"
 #include "model/run.h"
 
-/* Where the time of a training goes. Each thread adds to its own row, so measuring needs no locks.
+/* The times of a training's parts. Each thread adds to its own row, so measuring needs no locks.
  */
 typedef struct {
     double *seconds; /* [threads][row]: of each instruction and each PROFILE_ part; then the
@@ -59,11 +59,11 @@ struct Run {
     Profile profile;
 };
 
-/* How many threads, at most `max`, are useful for `work` multiply-adds with `waits` barriers: each
- * thread must work longer than it then waits. */
+/* Returns the threads, at most `max`, that are useful for `work` multiply-adds with `waits`
+ * barriers: each thread must work longer than it then waits. */
 int run_worth(double work, int waits, int max);
 
-/* How many threads are useful for the current or last pass. */
+/* Returns the threads that are useful for the current or last pass. */
 int run_threads(const Run *run);
 
 /* From now on a shared run sends nothing to other processes (false), or all again (true). Ownership
@@ -84,18 +84,19 @@ bool execute_plan(Run *run, Error *err);
 /* Allocates the memory that was laid out, and fills the constants. An error: no memory. */
 bool execute_allocate(Run *run, Error *err);
 
-/* The scratch that the program needs in each thread, in floats. */
+/* Returns the scratch that the program needs in each thread, in floats. */
 size_t execute_scratch(const Run *run);
 
-/* The tokens of a slice: at most `most`, which is what a thread has memory for, or SLICE_MAX while
- * a run is planned. It is a whole number of stretches, and of AMX's tiles, whose edges round
- * differently. The threads have nearly equal shares, in few tiles of a product, and what a phase
- * writes is still in the cache when it is read. The length depends on the number of threads;
- * results do not depend on the length. */
+/* Returns the tokens of a slice: at most `most`, which is what a thread has memory for, or
+ * SLICE_MAX while a run is planned. It is a whole number of stretches, and of AMX's tiles, whose
+ * edges round differently. The threads have nearly equal shares, in few tiles of a product, and
+ * what a phase writes is still in the cache when it is read. The length depends on the number of
+ * threads; results do not depend on the length. */
 enum { SLICE_MAX = 288 };
 int execute_slice(const Products *products, size_t tokens, int threads, int most);
 
-/* The number of slices in the current pass, and the tokens that the thread is first to take. */
+/* Return the number of slices in the current pass, and the tokens that the thread is first to take.
+ */
 int execute_slices(const Run *run);
 Share execute_share(const Run *run, const Thread *thread);
 
@@ -106,10 +107,10 @@ void execute_begin(Run *run, int threads, bool backward);
 void execute_pass(const Thread *thread, void *run);
 void execute_packing(const Thread *thread, void *run);
 
-/* The columns of an array at token 0 of the last pass. Only a kept array is complete. */
+/* Returns the columns of an array at token 0 of the last pass. Only a kept array is complete. */
 float *execute_array(const Run *run, Array array);
 
-/* The operands of an instruction of the forward pass for the thread and these tokens. */
+/* Returns the operands of an instruction of the forward pass for the thread and these tokens. */
 Call execute_call(const Run *run, const Thread *thread, const Instruction *at, Share tokens);
 
 /* ---- optimizer.c ---- */
@@ -119,13 +120,14 @@ Call execute_call(const Run *run, const Thread *thread, const Instruction *at, S
 bool update_open(Run *run, Error *err);
 void update_close(Run *run);
 
-/* The scratch that an update needs in each thread, in floats, and Muon's multiply-adds in it. */
+/* Return the scratch that an update needs in each thread, in floats, and Muon's multiply-adds in
+ * it. */
 size_t update_scratch(const Run *run);
 double update_muon_work(const Run *run);
 
 /* ---- profile.c ---- */
 
-/* What is measured beside the instructions, whose places are 0 and above. */
+/* The parts that are measured beside the instructions, whose places are 0 and above. */
 enum {
     PROFILE_WAITING =
         -1, /* for other threads: at barriers, and at the ends of passes and updates */
@@ -138,7 +140,7 @@ enum {
     PROFILE_OTHERS = 7
 };
 
-/* The time now in seconds; 0 if nothing is measured. */
+/* Returns the time in seconds; 0 if nothing is measured. */
 double profile_now(const Run *run);
 
 /* Adds the time since `start` to a place of the thread; NULL: of this process alone, outside of a
@@ -146,7 +148,7 @@ double profile_now(const Run *run);
  * sums of all threads are elapsed seconds. */
 double profile_add(const Run *run, const Thread *thread, int place, double start);
 
-/* team_run, which counts as waiting what each thread waited for the last one. */
+/* team_run; counts as waiting the time that each thread waited for the last one. */
 void profile_team(Run *run, int threads, void (*work)(const Thread *, void *), void *argument);
 
 #endif

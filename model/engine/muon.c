@@ -60,10 +60,6 @@ double muon_work(const Products *products, int rows, int columns) {
 
 /* ---- products of one thread ---- */
 
-static void pack(const Thread *thread, float *packed, Matrix b, int K, int N) {
-    thread->products->pack(thread, packed, b, K, N);
-}
-
 /* Copies the numbers above the diagonal of c[m,m] to those below it: for one column of squares
  * after another those beside the diagonal, then the square on it. */
 static void mirror(const Isa *isa, float *c, int m) {
@@ -107,17 +103,18 @@ static void make_stage(const Thread *thread, float *y, float *x, float *work, Sh
     float *A = work, *P = A + s.mm, *PA = P + s.mm, *Q = PA + s.mm, *packed = Q + s.mm;
     size_t row = (size_t)s.n, side = (size_t)s.m;
     Packed square = {packed, s.m, s.m};
-    pack(thread, packed, (Matrix){x, 1, row}, s.n, s.m);
+    thread->products->pack(thread, packed, (Matrix){x, 1, row}, s.n, s.m);
     multiply_symmetric(thread, A, x, (Packed){packed, s.n, s.m});
     for (int i = first; i < end; i++) {
         Polynomial p = polynomials[i];
         bool begins = i == first, ends = i == end - 1;
-        pack(thread, packed, (Matrix){A, side, 1}, s.m, s.m);
+        thread->products->pack(thread, packed, (Matrix){A, side, 1}, s.m, s.m);
         multiply_symmetric(thread, P, A, square);
         if (i == 0) divide_by_largest(thread->isa, x, A, P, s);
         thread->isa->axpby(P, p.c, A, p.b, side * side);
         for (size_t j = 0; j < side; j++) P[j * side + j] += p.a;
-        if (!ends || !begins) pack(thread, packed, (Matrix){P, side, 1}, s.m, s.m);
+        if (!ends || !begins)
+            thread->products->pack(thread, packed, (Matrix){P, side, 1}, s.m, s.m);
         if (!ends) {
             multiply_symmetric(thread, PA, A, square);
             multiply_symmetric(thread, A, PA, square);
@@ -127,7 +124,7 @@ static void make_stage(const Thread *thread, float *y, float *x, float *work, Sh
         *(begins ? &P : &PA) = spare;
         Q = product;
     }
-    pack(thread, packed, (Matrix){x, row, 1}, s.m, s.n);
+    thread->products->pack(thread, packed, (Matrix){x, row, 1}, s.m, s.n);
     thread->products->multiply(thread, y, row, (Matrix){Q, side, 1}, (Packed){packed, s.m, s.n},
                                s.m, s.m, NULL, (Share){0, row});
 }

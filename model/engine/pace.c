@@ -14,7 +14,7 @@ static bool shared_is_faster(const Pace *pace) {
     return pace->shared > 0 && pace->shared < alone_of(pace);
 }
 
-/* Has enough time passed to try the slower way, or the unknown one? */
+/* Returns true if enough time has passed to try the slower way, or the unknown one. */
 static bool is_due(const Pace *pace, double work) {
     if (pace->shared <= 0) return pace->gone + alone_of(pace) * work >= first;
     double slower = shared_is_faster(pace) ? alone_of(pace) : pace->shared;

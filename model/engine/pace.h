@@ -16,10 +16,10 @@ typedef struct {
                              that processors worked on them */
 } Pace;
 
-/* Should several threads make a pass of `work` multiply-adds? True if they were faster lately, or
- * should be tried. They are first tried after some passes, or for one long pass. The slower way is
- * tried again when the cost is a small share of the time since the last try. Several threads are
- * not tried while a single thread does not have its processor to itself. */
+/* Returns true if several threads should make a pass of `work` multiply-adds: they were faster
+ * lately, or should be tried. They are first tried after some passes, or for one long pass. The
+ * slower way is tried again when the cost is a small share of the time since the last try. Several
+ * threads are not tried while a single thread does not have its processor to itself. */
 bool pace_shares(const Pace *pace, double work);
 
 /* Records a pass of `work` multiply-adds, made by several threads (`shared`) or one: it took

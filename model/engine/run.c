@@ -140,7 +140,7 @@ void run_send(Run *run, bool sending) {
     run->sharing = sending;
 }
 
-/* ---- what it has ---- */
+/* ---- parts of a run ---- */
 
 Memory run_memory(const Run *run) {
     return run->memory;
@@ -341,7 +341,7 @@ static size_t windows_in(const Windows *w) {
     return all / round * w->batch + (last < w->batch ? last : w->batch);
 }
 
-/* Where in the text window i, of those that are read, begins. */
+/* Returns the place in the text at which window i, of those that are read, begins. */
 static size_t begin_of(const Windows *w, size_t i) {
     return (i / w->batch * w->every * w->batch + i % w->batch) * w->T;
 }
@@ -369,8 +369,8 @@ static void read_windows(Run *run, const Windows *w, size_t first, size_t count,
 /* Processes share the windows of one round at a time. The windows' sums are added in order, so the
  * number of processes and the size of a round do not change a bit. After the sums each process adds
  * whether it was told to stop, so that all stop after the same round. */
-double run_evaluate_until(Run *run, const int32_t *ids, size_t count, size_t every,
-                          int (*stopped)(void *user), void *user) {
+double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every,
+                    int (*stopped)(void *user), void *user) {
     enum { ROUND = WINDOWS_AT_ONCE - 1, BATCHES = 4 };
     double *sums = run->sums, total = 0;
     assert(count >= 2 && every >= 1);
@@ -393,8 +393,4 @@ double run_evaluate_until(Run *run, const int32_t *ids, size_t count, size_t eve
     }
     size_t short_by = last + w.T > w.tokens ? last + w.T - w.tokens : 0;
     return total / (double)(all * w.T - short_by);
-}
-
-double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every) {
-    return run_evaluate_until(run, ids, count, every, NULL, NULL);
 }

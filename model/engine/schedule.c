@@ -55,7 +55,7 @@ typedef struct {
     int pending_count;
 } Order;
 
-/* Whose gradient it is: the block of its first tensor. */
+/* Returns the block of a gradient's first tensor. */
 static int owner_of(const Program *p, const Instruction *gradient) {
     return p->model->tensors[gradient->tensors[0] - 1].block;
 }
@@ -118,8 +118,8 @@ static bool order_gradients(Program *p, Error *err) {
 
 /* ---- phases ---- */
 
-/* Does the instruction need a barrier before it? A thread sees its own writes, for its own tokens,
- * at once. */
+/* Returns true if the instruction needs a barrier before it. A thread sees its own writes, for its
+ * own tokens, at once. */
 static bool reads_others(const Planner *planner, const Instruction *at) {
     bool team = at->operation->reach == ALL_TOKENS;
     for (int i = 0; i < MAX_INPUTS; i++) {
@@ -226,8 +226,8 @@ static size_t place_demands(Demand *demands, int count, int *active) {
     return needed;
 }
 
-/* May the first output take the memory of an input? Yes, if the input is not needed later and no
- * other thread reads it in this epoch. */
+/* Returns true if the first output may take the memory of an input: the input is not needed later,
+ * and no other thread reads it in this epoch. */
 static bool can_reuse(const Planner *planner, int i) {
     const Program *p = planner->p;
     const Instruction *at = &p->list[i];
@@ -287,7 +287,7 @@ static size_t rows_in(const ArrayInfo *info, Capacity capacity) {
     }
 }
 
-/* All rows of an array, in floats. */
+/* Returns the size of all rows of an array, in floats. */
 static size_t whole_size(const Planner *planner, int id) {
     const ArrayInfo *info = &planner->p->arrays[id];
     size_t rows = rows_in(info, planner->capacity);
@@ -304,8 +304,9 @@ static void demand_whole(Planner *planner, int id, const Life *life) {
     demand(planner, id, whole_size(planner, id), begin, constant ? planner->epoch : end);
 }
 
-/* Does the array last beyond the pass that writes it? Such arrays are placed apart from the others,
- * so that each block of the backward pass uses the same few arrays, still in the cache. */
+/* Returns true if the array lasts beyond the pass that writes it. Such arrays are placed apart from
+ * the others, so that each block of the backward pass uses the same few arrays, still in the cache.
+ */
 static bool lasts(const Planner *planner, int id) {
     const Life *life = &planner->lives[id];
     bool saved = life->made < planner->p->backward && life->last >= planner->p->backward;

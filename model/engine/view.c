@@ -1,5 +1,4 @@
-/* view.c - what a forward pass computed, by lines and by heads; and what a text keeps of it when it
- * slides. */
+/* view.c - the results of a forward pass, by lines and by heads; and a text that slides. */
 #include "model/view.h"
 #include "model/engine/inside.h"
 

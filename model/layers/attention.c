@@ -44,18 +44,18 @@ static Head head_after(const Attention *a, size_t number) {
     return head_of(a, number + 1 < (size_t)a->B * (size_t)a->NH ? number + 1 : number);
 }
 
-/* The number of keys that query t sees. */
+/* Returns the number of keys that query t sees. */
 static int seen(const Attention *a, int t) {
     return a->past + (a->causal ? t + 1 : a->T);
 }
 
-/* The number of queries whose scores are computed at a time. */
+/* Returns the number of queries whose scores are computed at a time. */
 static int rows_of(const Isa *isa, const Products *products) {
     return products->rows ? products->rows : isa->tile_rows;
 }
 
-/* Backward: the number of queries whose scores are in scratch together, a multiple of rows_of, at
- * least two dozen. */
+/* Backward: returns the number of queries whose scores are in scratch together, a multiple of
+ * rows_of, at least two dozen. */
 static int block_of(const Isa *isa, const Products *products) {
     int rows = rows_of(isa, products);
     return (23 + rows) / rows * rows;
@@ -70,7 +70,7 @@ size_t attention_scratch(const Isa *isa, const Products *products, int T, int dk
     return (forward > backward ? forward : backward) + 2 * scores + block;
 }
 
-/* The context for one head: a team of this thread alone, in the precision of attention. */
+/* Returns the context for one head: a team of this thread alone, in the precision of attention. */
 static Thread alone(const Thread *thread) {
     Thread own = *thread;
     own.products = thread->products->attention;
@@ -99,8 +99,8 @@ static void drop(const Isa *isa, float *weights, size_t row, const Head *at, int
 
 /* ---- forward ---- */
 
-/* Where key s of head `head` lies in shape.columns: in groups of KEY_GROUP keys, within a group by
- * heads, within a head by channels. */
+/* Returns the place of key s of head `head` in a->columns: in groups of KEY_GROUP keys, within a
+ * group by heads, within a head by channels. */
 static size_t column_of(const Attention *a, size_t s, size_t head) {
     size_t group = s / KEY_GROUP * (size_t)a->NKV + head;
     return group * KEY_GROUP * (size_t)a->dk + s % KEY_GROUP;
@@ -191,7 +191,7 @@ void attention_forward(const Thread *thread, const Attention *a) {
 
 /* ---- backward ---- */
 
-/* What the thread's scratch contains for a head: packed operands, the gradients of its keys [T,dk]
+/* A head in the thread's scratch: packed operands, the gradients of its keys [T,dk]
  * and values [T,dv], and the scores of a block of queries. */
 typedef struct {
     Packed keys_transposed, values_transposed, keys;
@@ -258,8 +258,8 @@ static void backward_queries(const Thread *thread, const Operands *o, const Head
                                (Share){0, (size_t)a->dk});
 }
 
-/* Adds what queries `from` to `end` - 1 give to the gradients of keys first <= s < first + keys and
- * of their values. The block in scratch begins with query t. */
+/* Adds the parts of queries `from` to `end` - 1 to the gradients of keys first <= s < first + keys
+ * and of their values. The block in scratch begins with query t. */
 static void add_to_keys(const Thread *thread, const Operands *o, const Head *at, int t, int from,
                         int end, int first, int keys, const Attention *a) {
     size_t q = (size_t)from, k = (size_t)first, above = (size_t)(from - t) * o->row + k;

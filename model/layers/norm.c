@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { RSTD = 1, MEAN = 2 }; /* what a norm saves: outputs, and inputs of what reads them */
+enum { RSTD = 1, MEAN = 2 }; /* saved by a norm: outputs, and inputs of its readers */
 enum { STREAM = 3, DY = 4 }; /* inputs of a backward: the stream's gradient so far, and dy */
 
 static size_t row_of(const Call *c) {

@@ -17,7 +17,7 @@ void program_close(Program *p) {
     *p = (Program){0};
 }
 
-/* ---- what a rung calls ---- */
+/* ---- calls of a rung ---- */
 
 int layers(const Program *p) {
     return p->model->config.L;
@@ -38,7 +38,7 @@ Program *begin_block(Program *p, int l) {
     return p;
 }
 
-/* ---- what a layer demands ---- */
+/* ---- demands of a layer ---- */
 
 static void reject(Program *p, const char *layer, int tensor, const char *what) {
     if (!p->failed)

@@ -86,13 +86,13 @@ typedef struct {
     double (*work)(const Instruction *at, double tokens, double pairs);
     /* Optional. The scratch that it needs in each thread, in floats; T: the longest sequence. */
     size_t (*scratch)(const Instruction *at, const Isa *isa, const Products *products, int T);
-    /* Optional. Of what this instruction caches, the first `dropped` tokens were forgotten, and the
-       next N moved to their place: corrects what depends on their positions. */
+    /* Optional. Corrects the instruction's cache where it depends on positions: its first `dropped`
+       tokens were forgotten, and the next N moved to their place. */
     void (*slide)(const Call *c, int dropped);
     /* Optional, of a layer that reads x and weights: writes only out[0], of one token, computed in
        double precision. */
     void (*apply)(const Call *c);
-    /* Optional, of a layer that attends. Sets *view to what `head` computed; false if there is no
+    /* Optional, of a layer that attends. Sets *view to the results of `head`; false if there is no
        such head. */
     bool (*view)(const Call *c, int head, AttentionView *view);
 } Operation;
@@ -126,7 +126,7 @@ static inline Share rows_of_thread(const Call *c) {
  * are divided. */
 enum { STRETCH = 16 };
 
-/* What the rows of an array are for. */
+/* The meaning of an array's rows. */
 typedef enum {
     PER_TOKEN,
     PER_STRETCH,  /* sums over each stretch of tokens, which the team then adds */

@@ -37,7 +37,7 @@ static void backward(const Call *c) {
     rotate(c, -1);
 }
 
-/* Rotates what was kept back by `dropped` positions. */
+/* Rotates the kept rows back by `dropped` positions. */
 static void slide(const Call *c, int dropped) {
     size_t NH = (size_t)c->instruction->NH, hs = c->out_row[0] / NH;
     const float *cosine = c->in[1] + (size_t)dropped * hs;

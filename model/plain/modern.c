@@ -1,4 +1,4 @@
-/* modern.c - what the field does now: the architecture of Qwen3 (Yang et al., "Qwen3 Technical
+/* modern.c - the field's usual design now: the architecture of Qwen3 (Yang et al., "Qwen3 Technical
  * Report", 2025), without dropout; and conv, the same with causal convolutions.
  *
  *     x = embed_tokens[id]

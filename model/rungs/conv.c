@@ -38,7 +38,7 @@
 
 RUNG_WEIGHTS(WEIGHTS);
 
-/* What the backward pass reads: for each block, and for the whole model. Cheap arrays are
+/* Arrays that the backward pass reads: for each block, and for the whole model. Cheap arrays are
  * recomputed there. */
 typedef struct {
     Array x, ln_1, conv_1;   /* x [N,C] enters the block; its norm, and that convolved */
@@ -48,7 +48,7 @@ typedef struct {
     Array last, ln_f; /* x after the last block, and its norm */
 } Activations;
 
-/* Where dropout is applied: each place has its own masks. GPT-2 has it on the embedding too, where
+/* Places of dropout: each has its own masks. GPT-2 has it on the embedding too, where
  * it did no good here (docs/records.md). */
 enum { DROP_ATTENTION, DROP_PROJ, DROP_MLP };
 

@@ -25,7 +25,7 @@
 
 RUNG_WEIGHTS(WEIGHTS);
 
-/* What the backward pass reads: for each block, and for the whole model. Cheap arrays are
+/* Arrays that the backward pass reads: for each block, and for the whole model. Cheap arrays are
  * recomputed there. */
 typedef struct {
     Array x, qkv, out; /* x [N,C] enters the block; qkv [N,3C] */
@@ -33,7 +33,7 @@ typedef struct {
     Array last, ln_f;  /* x after the last block, and its norm */
 } Activations;
 
-/* Where dropout is applied: each place has its own masks. */
+/* Places of dropout: each has its own masks. */
 enum { DROP_EMBEDDING, DROP_ATTENTION, DROP_PROJ, DROP_MLP };
 
 /* ---- forward ---- */

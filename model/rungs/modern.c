@@ -1,4 +1,4 @@
-/* modern.c - what the field does now: the architecture of Qwen3 (Yang et al., "Qwen3 Technical
+/* modern.c - the field's usual design now: the architecture of Qwen3 (Yang et al., "Qwen3 Technical
  * Report", 2025), at any size.
  *
  *     x = embed_tokens[id]
@@ -37,7 +37,7 @@
 
 RUNG_WEIGHTS(WEIGHTS);
 
-/* What the backward pass reads: for each block, and for the whole model. Cheap arrays are
+/* Arrays that the backward pass reads: for each block, and for the whole model. Cheap arrays are
  * recomputed there. */
 typedef struct {
     Array x, q_raw, k_raw, out; /* x [N,C] enters the block; raw: before norm and rotation */
@@ -45,7 +45,7 @@ typedef struct {
     Array last, ln_f;           /* x after the last block, and its norm */
 } Activations;
 
-/* Where dropout is applied: each place has its own masks. GPT-2 has it on the embedding too, where
+/* Places of dropout: each has its own masks. GPT-2 has it on the embedding too, where
  * it did no good here (docs/records.md). */
 enum { DROP_ATTENTION, DROP_PROJ, DROP_MLP };
 

@@ -1,9 +1,8 @@
+/* buckets.c - gradients in buckets, each with an owner. */
 #include "model/engine/buckets.h"
 #include "model/engine/muon.h"
 #include "base/memory.h"
 #include "base/world.h"
-
-#include <assert.h>
 
 /* Contiguous gradients of one block (-1: of none) and one owner (EVERYONE). */
 typedef struct {
@@ -21,43 +20,35 @@ struct Buckets {
     float *buffer;
 };
 
-/* The next matrix goes to the process with the least work so far. Matrices of one block, which are
- * sent at the same time, thus mostly go to different processes. */
-static bool choose_owners(Buckets *b, const Products *products, Error *err) {
+/* Chooses the owners and fills the list: block by block, in the order of the tensors' offsets, so
+ * Muon's after the others. Of those the next goes to the process with the least work so far: the
+ * matrices of one block, which are sent at the same time, mostly go to different processes. */
+static bool fill(Buckets *b, const Products *products, Error *err) {
     const Model *model = b->model;
     size_t processes = (size_t)world_size();
     double *work;
     if (!memory_alloc(&work, processes, sizeof *work, "the processes", err)) return false;
-    for (int i = 0; i < model->tensor_count; i++) b->owners[i] = EVERYONE;
-    for (int l = 0; l < model->config.L; l++)
-        for (int i = 0; i < model->tensor_count; i++) {
-            const Tensor *tensor = &model->tensors[i];
-            if (tensor->block != l || !tensor->muon) continue;
-            size_t min = 0;
-            for (size_t p = 1; p < processes; p++)
-                if (work[p] < work[min]) min = p;
-            work[min] += muon_work(products, tensor->shape[0], tensor->shape[1]);
-            b->owners[i] = (int)min;
-        }
+    for (int l = -1; l < model->config.L; l++)
+        for (int muon = 0; muon <= 1; muon++)
+            for (int i = 0; i < model->tensor_count; i++) {
+                const Tensor *tensor = &model->tensors[i];
+                Bucket *last = b->count > 0 ? &b->list[b->count - 1] : NULL;
+                size_t min = 0;
+                if (tensor->block != l || tensor->muon != muon) continue;
+                for (size_t p = 1; p < processes; p++)
+                    if (work[p] < work[min]) min = p;
+                if (muon) work[min] += muon_work(products, tensor->shape[0], tensor->shape[1]);
+                b->owners[i] = muon ? (int)min : EVERYONE;
+                if (last && last->block == l && last->owner == b->owners[i])
+                    last->size = tensor->offset + tensor->size - last->offset;
+                else
+                    b->list[b->count++] = (Bucket){.offset = tensor->offset,
+                                                   .size = tensor->size,
+                                                   .block = l,
+                                                   .owner = b->owners[i]};
+            }
     memory_free(work);
     return true;
-}
-
-/* Tensors of one block come in the order of their offsets: Muon's after the others. */
-static void fill(Buckets *b, int block, bool muon) {
-    assert(b->list);
-    for (int i = 0; i < b->model->tensor_count; i++) {
-        const Tensor *tensor = &b->model->tensors[i];
-        if (tensor->block != block || tensor->muon != muon) continue;
-        Bucket *last = b->count > 0 ? &b->list[b->count - 1] : NULL;
-        if (last && last->block == block && last->owner == b->owners[i])
-            last->size = tensor->offset + tensor->size - last->offset;
-        else
-            b->list[b->count++] = (Bucket){.offset = tensor->offset,
-                                           .size = tensor->size,
-                                           .block = block,
-                                           .owner = b->owners[i]};
-    }
 }
 
 /* Allocates a receive buffer for each bucket that this process sums. */
@@ -79,14 +70,9 @@ bool buckets_open(Buckets **buckets, const Model *model, const Products *product
     if (!memory_alloc(&b, 1, sizeof *b, "the processes", err)) return false;
     b->model = model;
     b->gradients = gradients;
-    bool ok = memory_alloc(&b->owners, tensors, sizeof *b->owners, "the processes", err) &&
-              memory_alloc(&b->list, tensors, sizeof *b->list, "the processes", err) &&
-              choose_owners(b, products, err);
-    for (int l = -1; ok && l < model->config.L; l++) {
-        fill(b, l, false);
-        fill(b, l, true);
-    }
-    if (ok && make_buffers(b, err))
+    if (memory_alloc(&b->owners, tensors, sizeof *b->owners, "the processes", err) &&
+        memory_alloc(&b->list, tensors, sizeof *b->list, "the processes", err) &&
+        fill(b, products, err) && make_buffers(b, err))
         *buckets = b;
     else
         buckets_close(b);

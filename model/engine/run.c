@@ -28,7 +28,9 @@ int run_default_threads(void) {
 }
 
 Precision run_default_precision(void) {
-    return bf16_advised() ? BFLOAT16 : FLOAT32;
+    const char *kernels = getenv("KERNELS");
+    Error none;
+    return (!kernels || !*kernels) && bf16_choose(&none) ? BFLOAT16 : FLOAT32;
 }
 
 /* Reduces the batch to this process's part. Without training, a batch may have fewer sequences than

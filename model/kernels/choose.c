@@ -39,12 +39,6 @@ int bf16_available(const Products *tables[BF16_MAX]) {
 }
 #endif
 
-bool bf16_advised(void) {
-    const Products *tables[BF16_MAX];
-    const char *wanted = getenv("KERNELS");
-    return (!wanted || !*wanted) && bf16_available(tables) > 0;
-}
-
 const Products *bf16_choose(Error *err) {
     const Products *tables[BF16_MAX];
     int count = bf16_available(tables);

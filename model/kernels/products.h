@@ -70,10 +70,7 @@ extern const Products int8_weight_products;
 enum { BF16_MAX = 2 };
 int bf16_available(const Products *tables[BF16_MAX]);
 
-/* True if they should be the default: there are any, and KERNELS names no other instruction set. */
-bool bf16_advised(void);
-
-/* The fastest of them. NULL with a message if there is none. */
+/* Returns the fastest of them; NULL with a message if there is none. */
 const Products *bf16_choose(Error *err);
 
 #endif

@@ -9,9 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_CLAIMS = 64, MAX_MADE = 256, MAX_EARLIER = 100000 };
+/* LONGEST bounds a claimed path. A PATH has space for any name beside it. */
+enum { MAX_CLAIMS = 64, MAX_MADE = 256, MAX_EARLIER = 100000, LONGEST = 4096, PATH = 6144 };
 
-/* For each output, this folder beside it has an empty, locked file of the same name. Making that
+/* For each output, this folder beside it has an empty, locked file of the same name. Creating that
  * file also shows whether the file system takes the name, and which names it treats as the same. So
  * no empty file ever appears at the real path. */
 static const char lock_folder[] = ".tril.locks";
@@ -47,20 +48,18 @@ static const char *name_of(const char *path) {
     return slash ? slash + 1 : path;
 }
 
-/* Sets *to to the path of `folder` beside a file, or of `name` in that folder, if not empty. The
- * caller releases it with memory_free. */
-static bool beside(const char *path, const char *folder, const char *name, char **to, Error *err) {
-    int begin = (int)(name_of(path) - path);
-    size_t capacity = (size_t)begin + strlen(folder) + strlen(name) + 2;
-    if (!memory_alloc(to, capacity, 1, path, err)) return false;
-    snprintf(*to, capacity, "%.*s%s%s%s", begin, path, folder, *name ? "/" : "", name);
-    return true;
+/* Writes the path of `folder` beside a file, or of `name` in that folder unless it is empty. */
+static void beside(char to[PATH], const Claim *claim, const char *folder, const char *name) {
+    int length = (int)(name_of(claim->path) - claim->path);
+    snprintf(to, PATH, "%.*s%s%s%s", length, claim->path, folder, *name ? "/" : "", name);
 }
 
 static bool add(Claims *c, bool written, const char *what, const char *path, Error *err) {
-    if (strcmp(name_of(path), lock_folder) == 0 || file_is_temporary(name_of(path)))
+    const char *name = name_of(path);
+    if (strcmp(name, lock_folder) == 0 || file_is_temporary(name))
         return fail(err, "%s: is a name that is only for locks and temporary files", path);
     if (c->count == MAX_CLAIMS) return fail(err, "more than %d files", MAX_CLAIMS);
+    if (strlen(path) > LONGEST) return fail(err, "%s: too long a path", path);
     Claim *claim = &c->claims[c->count];
     *claim = (Claim){.what = what, .path = strdup(path), .written = written, .lock = -1};
     if (!claim->path) return fail(err, "%s: no memory for its name", path);
@@ -73,7 +72,7 @@ bool claims_read(Claims *c, const char *what, const char *path, Error *err) {
 }
 
 bool claims_write(Claims *c, const char *what, const char *path, Error *err) {
-    if (!*path) return fail(err, "an empty name cannot be that of %s", what);
+    if (!*path) return fail(err, "the name of %s is empty", what);
     return add(c, true, what, path, err);
 }
 
@@ -83,8 +82,8 @@ static const char *const kinds[] = {
     [FILE_REGULAR] = "a file", [FILE_FOLDER] = "a folder", [FILE_LINK] = "a symbolic link",
     [FILE_PIPE] = "a pipe",    [FILE_DEVICE] = "a device", [FILE_OTHER] = "no regular file"};
 
-/* An input may be any kind of file, and links are followed. An output must be a regular file or
- * missing: writing would replace a link, not its target. */
+/* Looks whether the file exists. An input may be any kind of file, and links are followed. An
+ * output must be a regular file or missing: writing would replace a link, not its target. */
 static bool look(Claim *claim, Error *err) {
     FileStatus status;
     claim->there = filesystem_look(claim->path, !claim->written, &status);
@@ -96,7 +95,7 @@ static bool look(Claim *claim, Error *err) {
                 claim->what);
 }
 
-static bool refuse_pair(const Claim *a, const Claim *b, Error *err) {
+static bool fail_pair(const Claim *a, const Claim *b, Error *err) {
     if (!a->written)
         return fail(err, "%s: is %s; %s would overwrite it, and needs another name", b->path,
                     a->what, b->what);
@@ -107,36 +106,42 @@ static bool refuse_pair(const Claim *a, const Claim *b, Error *err) {
                 a->what, b->what);
 }
 
-/* Refuses two claims of one existing file. */
-static bool compare(const Claims *c, Error *err) {
+/* Looks at all files. Two claims of one file are an error, unless both are inputs. */
+static bool look_at_all(Claims *c, Error *err) {
+    for (int i = 0; i < c->count; i++)
+        if (!look(&c->claims[i], err)) return false;
     for (int i = 0; i < c->count; i++)
         for (int j = 0; j < c->count; j++) {
             const Claim *a = &c->claims[i], *b = &c->claims[j];
-            bool pair = b->written && (a->written ? i < j : true);
-            if (pair && a->there && b->there && same(a->file, b->file))
-                return refuse_pair(a, b, err);
+            bool pair = b->written && (i < j || !a->written);
+            if (pair && a->there && b->there && same(a->file, b->file)) return fail_pair(a, b, err);
         }
     return true;
 }
 
 /* ---- locks ---- */
 
-/* Is the open lock file still the one at its path? A program that ended may have removed it since
- * it was opened. */
+/* True if the open lock file is still the one at its path. A program that ended may have removed it
+ * since it was opened. */
 static bool is_current(int lock, const char *path) {
     FileStatus own, there;
-    return filesystem_status(lock, &own) && filesystem_look(path, false, &there) &&
+    return lock >= 0 && filesystem_status(lock, &own) && filesystem_look(path, false, &there) &&
            same(own.id, there.id);
 }
 
-/* Locks the open lock file of claim i. Fails if it is another claim's, too, or if another process
- * has locked it; a file system without locks is no failure. */
+static void drop_lock(Claim *claim) {
+    if (claim->lock >= 0) close(claim->lock);
+    claim->lock = -1;
+}
+
+/* Locks the open lock file of claim i. Fails if it is also that of another claim, or if another
+ * process has locked it. A file system without locks is no failure. */
 static bool take_lock(const Claims *c, int i, Error *err) {
     const Claim *claim = &c->claims[i];
     for (int j = 0; j < c->count; j++) {
         const Claim *other = &c->claims[j];
         if (j != i && other->lock >= 0 && same(other->lock_file, claim->lock_file))
-            return refuse_pair(other, claim, err);
+            return fail_pair(other, claim, err);
     }
     long holder;
     char process[48] = "another process";
@@ -166,37 +171,30 @@ static bool open_lock(Claims *c, int i, const char *folder, const char *path, Er
         claim->lock_file = status.id;
         if (!take_lock(c, i, err)) return false;
         if (is_current(claim->lock, path)) return true;
-        close(claim->lock);
+        drop_lock(claim);
     }
 }
 
-/* Records a folder that was made. */
 static void record_folder(void *context, const char *path) {
     Claims *c = context;
     if (c->made_count < MAX_MADE && (c->made[c->made_count] = strdup(path))) c->made_count++;
 }
 
-/* Makes the folder of output i and locks it, unless it is still locked. */
+/* Makes the folder of output i and locks the output, unless it is still locked. */
 static bool hold(Claims *c, int i, Error *err) {
     Claim *claim = &c->claims[i];
-    char *folder = NULL, *path = NULL, *around = NULL;
-    bool ok = beside(claim->path, lock_folder, "", &folder, err) &&
-              beside(claim->path, lock_folder, name_of(claim->path), &path, err) &&
-              beside(claim->path, ".", "", &around, err);
-    if (ok && !(claim->lock >= 0 && is_current(claim->lock, path))) {
-        if (claim->lock >= 0) close(claim->lock);
-        claim->lock = -1;
-        ok = file_make_parent(claim->path, record_folder, c, err) && look(claim, err);
-        if (ok && !filesystem_is_writable(around))
-            ok = fail(err, "%s: cannot be created: %s", claim->path, strerror(errno));
-        ok = ok && open_lock(c, i, folder, path, err);
-        if (!ok && claim->lock >= 0) close(claim->lock);
-        if (!ok) claim->lock = -1;
-    }
-    memory_free(folder);
-    memory_free(path);
-    memory_free(around);
-    return ok;
+    char folder[PATH], path[PATH], around[PATH];
+    beside(folder, claim, lock_folder, "");
+    beside(path, claim, lock_folder, name_of(claim->path));
+    beside(around, claim, ".", "");
+    if (is_current(claim->lock, path)) return true;
+    drop_lock(claim);
+    if (!file_make_parent(claim->path, record_folder, c, err) || !look(claim, err)) return false;
+    if (!filesystem_is_writable(around))
+        return fail(err, "%s: cannot be created: %s", claim->path, strerror(errno));
+    if (open_lock(c, i, folder, path, err)) return true;
+    drop_lock(claim);
+    return false;
 }
 
 bool claims_hold(Claims *c, Error *err) {
@@ -206,36 +204,23 @@ bool claims_hold(Claims *c, Error *err) {
 }
 
 /* Removes a lock file that no program has locked. Keeps a file with content: a user wrote it. */
-static void remove_lock(void *context, const char *name) {
-    const Claim *claim = context;
+static void remove_lock(void *claim, const char *name) {
     FileStatus status;
-    Error none;
     long holder;
-    char *path;
-    if (!beside(claim->path, lock_folder, name, &path, &none)) return;
+    char path[PATH];
+    beside(path, claim, lock_folder, name);
     int file = filesystem_open(path, OPEN_UPDATE);
     if (file >= 0 && filesystem_status(file, &status) && status.kind == FILE_REGULAR &&
         status.size == 0 && filesystem_lock(file, &holder) == LOCK_TAKEN && is_current(file, path))
         filesystem_remove(path);
     if (file >= 0) close(file);
-    memory_free(path);
-}
-
-/* Removes the folder of locks, if no other program has a lock there. */
-static void remove_locks(Claim *claim) {
-    Error none;
-    char *folder;
-    if (!beside(claim->path, lock_folder, "", &folder, &none)) return;
-    filesystem_each(folder, remove_lock, claim);
-    filesystem_remove_folder(folder);
-    memory_free(folder);
 }
 
 /* ---- abandoned files ---- */
 
 typedef struct {
     const Claims *claims;
-    const char *beside;
+    const Claim *beside;
 } Sweep;
 
 /* Removes the partial output of a killed program, but no file that is claimed. */
@@ -243,39 +228,25 @@ static void sweep_file(void *context, const char *name) {
     const Sweep *sweep = context;
     const Claims *c = sweep->claims;
     FileStatus status;
-    Error none;
-    char *path;
-    if (!file_is_temporary(name) || !beside(sweep->beside, name, "", &path, &none)) return;
+    char path[PATH];
+    if (!file_is_temporary(name)) return;
+    beside(path, sweep->beside, name, "");
     bool claimed = !filesystem_look(path, false, &status);
     for (int i = 0; i < c->count; i++)
         claimed = claimed || (c->claims[i].there && same(c->claims[i].file, status.id));
     if (!claimed) filesystem_remove_unused(path);
-    memory_free(path);
-}
-
-static void sweep_folder(const Claims *c, const Claim *claim) {
-    Sweep sweep = {c, claim->path};
-    Error none;
-    char *folder;
-    if (!beside(claim->path, ".", "", &folder, &none)) return;
-    filesystem_each(folder, sweep_file, &sweep);
-    memory_free(folder);
-}
-
-/* ---- settling ---- */
-
-static bool look_at_all(Claims *c, Error *err) {
-    bool ok = true;
-    for (int i = 0; i < c->count && ok; i++) ok = look(&c->claims[i], err);
-    return ok && compare(c, err);
 }
 
 /* Looks at the files again after locking, when no other program can change them. */
 bool claims_settle(Claims *c, Error *err) {
-    bool ok = look_at_all(c, err) && claims_hold(c, err) && look_at_all(c, err);
-    for (int i = 0; i < c->count && ok; i++)
-        if (c->claims[i].written) sweep_folder(c, &c->claims[i]);
-    return ok;
+    char folder[PATH];
+    if (!look_at_all(c, err) || !claims_hold(c, err) || !look_at_all(c, err)) return false;
+    for (int i = 0; i < c->count; i++) {
+        if (!c->claims[i].written) continue;
+        beside(folder, &c->claims[i], ".", "");
+        filesystem_each(folder, sweep_file, &(Sweep){c, &c->claims[i]});
+    }
+    return true;
 }
 
 /* ---- moving files aside ---- */
@@ -291,80 +262,68 @@ bool claims_there(Claims *c, const char *path) {
     return claim && claim->filled;
 }
 
-/* The folder "earlier-N" beside a claim's file. The caller releases it with memory_free. */
-static bool earlier_folder(const Claim *claim, int number, char **path, Error *err) {
-    char name[32];
-    snprintf(name, sizeof name, "earlier-%d", number);
-    return beside(claim->path, name, "", path, err);
-}
-
-/* Is folder earlier-`number` free beside every file to be moved? */
-static bool is_free(Claims *c, const char *const *paths, int count, int number) {
-    bool free_everywhere = true;
-    for (int i = 0; i < count && free_everywhere; i++) {
-        Error none;
-        FileStatus status;
-        char *folder;
-        const Claim *claim = claim_of(c, paths[i]);
-        if (!claim || !claim->filled) continue;
-        free_everywhere = earlier_folder(claim, number, &folder, &none) &&
-                          !filesystem_look(folder, false, &status) && errno == ENOENT;
-        memory_free(folder);
-    }
-    return free_everywhere;
-}
-
-/* Moves a claim's file to the folder earlier-`number` beside it, or back. */
-static bool move(const Claim *claim, int number, bool back, Error *err) {
-    char *folder = NULL, *aside = NULL;
-    bool ok = earlier_folder(claim, number, &folder, err) &&
-              file_within(folder, name_of(claim->path), &aside, err);
-    if (ok && !back && !filesystem_make_folder(folder, FOR_USER) && errno != EEXIST)
-        ok = fail(err, "%s: cannot be created: %s", folder, strerror(errno));
+/* Moves a claim's file to the folder `earlier` beside it, or back. */
+static bool move(const Claim *claim, const char *earlier, bool back, Error *err) {
+    char folder[PATH], aside[PATH];
+    beside(folder, claim, earlier, "");
+    beside(aside, claim, earlier, name_of(claim->path));
     const char *from = back ? aside : claim->path, *to = back ? claim->path : aside;
+    bool ok = true;
+    if (!back && !filesystem_make_folder(folder, FOR_USER) && errno != EEXIST)
+        ok = fail(err, "%s: cannot be created: %s", folder, strerror(errno));
     if (ok && file_is_taken(to)) ok = fail(err, "%s: is there already", to);
     if (ok && !filesystem_move(from, to))
         ok = fail(err, "%s: cannot be moved to %s: %s", from, to, strerror(errno));
-    if (folder && (back || !ok)) filesystem_remove_folder(folder); /* if it is empty */
-    memory_free(folder);
-    memory_free(aside);
+    if (back || !ok) filesystem_remove_folder(folder); /* if it is empty */
     return ok;
+}
+
+/* Writes to `name` the first earlier-N that is free beside every claim. */
+static void choose_earlier(Claim *const *claims, int count, char name[32]) {
+    for (int number = 1; number < MAX_EARLIER; number++) {
+        bool taken = false;
+        snprintf(name, 32, "earlier-%d", number);
+        for (int i = 0; i < count && !taken; i++) {
+            char folder[PATH];
+            FileStatus status;
+            beside(folder, claims[i], name, "");
+            taken = filesystem_look(folder, false, &status) || errno != ENOENT;
+        }
+        if (!taken) return;
+    }
 }
 
 bool claims_set_aside(Claims *c, const char *const *paths, int count, char *where, size_t capacity,
                       Error *err) {
     Claim *moved[MAX_CLAIMS];
-    int number = 1, done = 0;
-    bool ok = true;
+    char earlier[32], folder[PATH];
+    int number = 0, done = 0;
     *where = 0;
-    while (number < MAX_EARLIER && !is_free(c, paths, count, number)) number++;
-    for (int i = 0; i < count && ok; i++) {
-        Claim *claim = claim_of(c, paths[i]);
-        if (!claim || !claim->filled) continue;
-        ok = move(claim, number, false, err);
-        if (ok) moved[done++] = claim;
+    for (int i = 0; i < count; i++)
+        if (claims_there(c, paths[i])) moved[number++] = claim_of(c, paths[i]);
+    if (number == 0) return true;
+    choose_earlier(moved, number, earlier);
+    while (done < number && move(moved[done], earlier, false, err)) done++;
+    if (done < number) {
+        while (done > 0) move(moved[--done], earlier, true, &(Error){0});
+        return false;
     }
-    for (int i = 0; i < done; i++) {
-        Error none;
-        if (ok)
-            moved[i]->there = moved[i]->filled = false;
-        else
-            move(moved[i], number, true, &none);
-    }
-    char *folder;
-    if (!ok || done == 0) return ok;
-    if (!earlier_folder(moved[0], number, &folder, err)) return false;
+    for (int i = 0; i < number; i++) moved[i]->there = moved[i]->filled = false;
+    beside(folder, moved[0], earlier, "");
     snprintf(where, capacity, "%s", folder);
-    memory_free(folder);
     return true;
 }
 
 void claims_close(Claims *c) {
+    char folder[PATH];
     if (!c) return;
-    for (int i = 0; i < c->count; i++)
-        if (c->claims[i].lock >= 0) close(c->claims[i].lock);
+    for (int i = 0; i < c->count; i++) drop_lock(&c->claims[i]);
     for (int i = 0; i < c->count; i++) {
-        if (c->claims[i].written) remove_locks(&c->claims[i]);
+        if (c->claims[i].written) {
+            beside(folder, &c->claims[i], lock_folder, "");
+            filesystem_each(folder, remove_lock, &c->claims[i]);
+            filesystem_remove_folder(folder); /* if no other program has a lock there */
+        }
         free(c->claims[i].path);
     }
     while (c->made_count > 0) {

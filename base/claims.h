@@ -16,25 +16,25 @@ typedef struct Claims Claims;
 bool claims_open(Claims **claims, Error *err);
 
 /* Claims `path` to read or to write. `what` names its purpose in messages ("the log") and must
- * outlive the claims. The path is copied. Refused: an empty path to write, a name reserved for
- * locks and temporary files, no memory. */
+ * outlive the claims. The path is copied. Fails for an empty path to write, a path of more than
+ * 4096 bytes, a name that is reserved for locks and temporary files, and without memory. */
 bool claims_read(Claims *claims, const char *what, const char *path, Error *err);
 bool claims_write(Claims *claims, const char *what, const char *path, Error *err);
 
 /* Creates the folders of the output files. Locks those files until claims_close or the end of the
  * process. Removes temporary files that a killed program's file_write left in these folders.
- * Refused with a message: an output path that is not a regular file, or where none can be created;
- * two output paths that mean the same file; an output path that means an input file; a file that
- * another process has locked (the message gives its number). */
+ * Fails, with a message, for an output path that is not a regular file or where none can be
+ * created; two output paths that mean the same file; an output path that means an input file; a
+ * file that another process has locked (the message gives its number). */
 bool claims_settle(Claims *claims, Error *err);
 
 /* True if claims_settle found a file at this path, and the file was not empty. The path must be
  * claimed for writing. */
 bool claims_there(Claims *claims, const char *path);
 
-/* Call it before writing a file. Checks that this program still holds its locks, and that the lock
- * files are still in the claimed folders. Recreates a folder that was moved or removed. Refused: it
- * cannot be recreated, or another program has taken its locks. */
+/* Checks, before a file is written, that this program still holds its locks, and that the lock
+ * files are still in the claimed folders. Recreates a folder that was moved or removed. Fails if it
+ * cannot, or if another program has taken its locks. */
 bool claims_hold(Claims *claims, Error *err);
 
 /* Moves settled files to a new folder, earlier-N, beside each of them. Skips those of paths[count]
@@ -43,8 +43,8 @@ bool claims_hold(Claims *claims, Error *err);
 bool claims_set_aside(Claims *claims, const char *const *paths, int count, char *where,
                       size_t capacity, Error *err);
 
-/* Releases the locks and the list. Removes created folders that are still empty. NULL is
- * allowed. */
+/* Releases the locks and the list, which may be NULL. Removes created folders that are still
+ * empty. */
 void claims_close(Claims *claims);
 
 #endif

@@ -13,29 +13,16 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Opens a file or a pipe and reads its status. Refuses devices: some have no end. */
-static bool open_to_read(const char *path, int *file, FileStatus *status, Error *err) {
-    *file = filesystem_open(path, OPEN_READ);
-    if (*file < 0) {
-        int why = errno;
-        if (file_is_directory(path)) return fail(err, "%s: is a directory, not a file", path);
-        return fail(err, "%s: cannot be opened: %s", path, strerror(why));
-    }
-    bool ok = filesystem_status(*file, status) ||
-              fail(err, "%s: cannot be opened: %s", path, strerror(errno));
-    if (ok && status->kind == FILE_FOLDER) ok = fail(err, "%s: is a directory, not a file", path);
-    if (ok && status->kind == FILE_DEVICE) ok = fail(err, "%s: is a device, not a file", path);
-    if (!ok) close(*file);
-    return ok;
-}
-
 /* Reads up to `capacity` bytes. *got is smaller only at the end of the file. */
 static bool read_some(int file, const char *path, char *to, size_t capacity, size_t *got,
                       Error *err) {
+    const size_t most = (size_t)1 << 30; /* for one call on Windows */
     for (*got = 0; *got < capacity;) {
-        int64_t more = filesystem_read(file, to + *got, capacity - *got);
-        if (more < 0) return fail(err, "%s: cannot be read: %s", path, strerror(errno));
+        size_t left = capacity - *got;
+        int64_t more = read(file, to + *got, (unsigned)(left < most ? left : most));
         if (more == 0) break;
+        if (more < 0 && errno == EINTR) continue;
+        if (more < 0) return fail(err, "%s: cannot be read: %s", path, strerror(errno));
         *got += (size_t)more;
     }
     return true;
@@ -45,31 +32,41 @@ static bool read_some(int file, const char *path, char *to, size_t capacity, siz
 static bool read_rest(int file, const char *path, char **bytes, size_t *length, Error *err) {
     enum { PIECE = 65536 };
     Buffer all = buffer_begin(path, err);
-    size_t got = PIECE;
-    bool ok = true;
-    while (ok && got == PIECE) {
+    size_t got;
+    bool ok;
+    do {
         ok = buffer_reserve(&all, PIECE) &&
              read_some(file, path, all.bytes + all.length, PIECE, &got, err);
         all.length += ok ? got : 0;
-    }
-    if (ok) all.bytes[all.length] = 0;
-    if (!ok) buffer_end(&all);
+    } while (ok && got == PIECE);
+    if (ok)
+        all.bytes[all.length] = 0;
+    else
+        buffer_end(&all);
     *bytes = all.bytes;
     *length = all.length;
     return ok;
 }
 
+static bool ends_early(const char *path, Error *err) {
+    return fail(err, "%s: cannot be read: it ends too early", path);
+}
+
+/* Devices are an error: some have no end. */
 bool file_open(File *file, const char *path, Error *err) {
     FileStatus status;
     *file = (File){.path = path, .descriptor = -1};
-    if (!open_to_read(path, &file->descriptor, &status, err)) {
-        file->descriptor = -1;
-        return false;
-    }
-    file->length = (size_t)status.size;
-    if (status.kind == FILE_REGULAR && status.size > 0) return true;
+    if (filesystem_look(path, true, &status) &&
+        (status.kind == FILE_FOLDER || status.kind == FILE_DEVICE))
+        return fail(err, "%s: is a %s, not a file", path,
+                    status.kind == FILE_FOLDER ? "directory" : "device");
+    file->descriptor = filesystem_open(path, OPEN_READ);
+    bool ok = file->descriptor >= 0 && filesystem_status(file->descriptor, &status);
+    if (!ok) fail(err, "%s: cannot be opened: %s", path, strerror(errno));
+    if (ok) file->length = (size_t)status.size;
     /* a pipe, or a file of the system without a size */
-    bool ok = read_rest(file->descriptor, path, &file->bytes, &file->length, err);
+    if (ok && (status.kind != FILE_REGULAR || status.size == 0))
+        ok = read_rest(file->descriptor, path, &file->bytes, &file->length, err);
     if (!ok) file_close(file);
     return ok;
 }
@@ -79,19 +76,14 @@ bool file_read(const char *path, char **bytes, size_t *length, Error *err) {
     *bytes = NULL;
     *length = 0;
     if (!file_open(&file, path, err)) return false;
-    bool ok = true;
-    if (file.bytes) {
+    bool ok =
+        file.bytes || (memory_alloc(&file.bytes, file.length + 1, 1, path, err) &&
+                       read_some(file.descriptor, path, file.bytes, file.length, length, err) &&
+                       (*length == file.length || ends_early(path, err)));
+    *length = ok ? file.length : 0;
+    if (ok) {
         *bytes = file.bytes;
         file.bytes = NULL;
-    } else {
-        ok = memory_alloc(bytes, file.length + 1, 1, path, err) &&
-             file_take(&file, *bytes, file.length, err);
-    }
-    if (ok) {
-        *length = file.length;
-    } else {
-        memory_free(*bytes);
-        *bytes = NULL;
     }
     file_close(&file);
     return ok;
@@ -106,23 +98,13 @@ bool file_take(File *file, void *to, size_t count, Error *err) {
         return false;
     }
     file->at += got;
-    return got == count || fail(err, "%s: cannot be read: it ends too early", file->path);
+    return got == count || ends_early(file->path, err);
 }
 
 void file_close(File *file) {
     if (file->descriptor >= 0) close(file->descriptor);
     memory_free(file->bytes);
     *file = (File){.descriptor = -1};
-}
-
-static bool write_all(int file, const char *bytes, size_t length) {
-    while (length > 0) {
-        int64_t put = filesystem_write(file, bytes, length);
-        if (put < 0) return false;
-        bytes += put;
-        length -= (size_t)put;
-    }
-    return true;
 }
 
 /* ---- temporary files ---- */
@@ -136,7 +118,7 @@ enum { DIGITS = 16, TEMPORARY = sizeof prefix + DIGITS + sizeof suffix };
 static char *_Atomic under_way;
 static atomic_int under_way_file;
 
-/* Creates a new file in the folder of `path`, and says its name. */
+/* Creates a file with a temporary name in the folder of `path`. Returns its descriptor, or -1. */
 static int create_temporary(const char *path, char *name, size_t capacity) {
     const char *slash = strrchr(path, '/');
     int folder = slash ? (int)(slash - path + 1) : 0, file = -1;
@@ -163,55 +145,61 @@ bool file_is_temporary(const char *name) {
            strcmp(name + begin + DIGITS, suffix) == 0;
 }
 
-bool file_write(const char *path, const FilePart *parts, size_t count, Error *err) {
+bool file_print(const char *path, bool (*print)(FILE *out, void *what, Error *err), void *what,
+                Error *err) {
     size_t capacity = strlen(path) + TEMPORARY;
     char *temporary;
     if (!memory_alloc(&temporary, capacity, 1, path, err)) return false;
     int file = create_temporary(path, temporary, capacity);
-    if (file < 0) {
+    FILE *out = file >= 0 ? fdopen(file, "wb") : NULL;
+    if (!out) {
         fail(err, "%s: cannot be created: %s", path, strerror(errno));
+        if (file >= 0) {
+            filesystem_abandon(file, temporary);
+            close(file);
+        }
         memory_free(temporary);
         return false;
     }
     under_way_file = file;
     under_way = temporary;
-    bool ok = true;
-    for (size_t i = 0; i < count && ok; i++) ok = write_all(file, parts[i].bytes, parts[i].length);
-    int why = errno;
+    bool printed = print(out, what, err), ok = printed && !ferror(out);
+    errno = 0;
     if (ok) {
-        ok = filesystem_replace(file, temporary, path);
-        why = errno;
-    } else {
-        filesystem_abandon(file, temporary);
-        close(file);
+        ok = fflush(out) == 0 && filesystem_replace(file, temporary, path);
+    } else if (printed) { /* writes again, to learn why it failed */
+        clearerr(out);
+        putc(0, out);
+        fflush(out);
     }
+    int why = errno ? errno : EIO;
+    if (!ok) filesystem_abandon(file, temporary);
     under_way = NULL;
+    fclose(out);
     memory_free(temporary);
-    return ok || fail(err, "%s: cannot be written: %s", path, strerror(why));
+    return ok || !printed ? ok : fail(err, "%s: cannot be written: %s", path, strerror(why));
 }
 
-bool file_text(char **text, size_t *length, const char *path,
-               bool (*print)(FILE *out, void *what, Error *err), void *what, Error *err) {
-    TextStream stream;
-    *text = NULL;
-    if (!textstream_open(&stream)) return fail(err, "%s: no memory to write it", path);
-    bool ok = print(stream.out, what, err), whole = textstream_close(&stream);
-    *text = stream.text;
-    *length = stream.length;
-    if (ok && whole) return true;
-    free(*text);
-    *text = NULL;
-    return ok ? fail(err, "%s: no memory to write it", path) : false;
+typedef struct {
+    const FilePart *parts;
+    size_t count;
+} Parts;
+
+static bool print_parts(FILE *out, void *what, Error *err) {
+    const size_t most = (size_t)1 << 30; /* for one call on Windows */
+    const Parts *p = what;
+    (void)err;
+    for (size_t i = 0; i < p->count; i++)
+        for (size_t at = 0, part; at < p->parts[i].length; at += part) {
+            size_t left = p->parts[i].length - at;
+            part = left < most ? left : most;
+            if (fwrite((const char *)p->parts[i].bytes + at, 1, part, out) < part) return true;
+        }
+    return true;
 }
 
-bool file_print(const char *path, bool (*print)(FILE *out, void *what, Error *err), void *what,
-                Error *err) {
-    char *text;
-    size_t length;
-    bool ok = file_text(&text, &length, path, print, what, err) &&
-              file_write(path, &(FilePart){text, length}, 1, err);
-    free(text);
-    return ok;
+bool file_write(const char *path, const FilePart *parts, size_t count, Error *err) {
+    return file_print(path, print_parts, &(Parts){parts, count}, err);
 }
 
 bool file_flush_output(Error *err) {
@@ -242,19 +230,6 @@ bool file_can_be_read(const char *path, Error *err) {
     return ok;
 }
 
-bool file_begins(const char *path, const char *text) {
-    char begin[256];
-    FileStatus status;
-    size_t length = strlen(text);
-    int file = filesystem_open(path, OPEN_AT_ONCE);
-    if (file < 0) return false;
-    bool same =
-        length < sizeof begin && filesystem_status(file, &status) && status.kind == FILE_REGULAR &&
-        filesystem_read(file, begin, length) == (int64_t)length && memcmp(begin, text, length) == 0;
-    close(file);
-    return same;
-}
-
 FILE *file_stream(const char *path, FileStream how, Error *err) {
     static const struct {
         OpenMode mode;
@@ -272,6 +247,16 @@ FILE *file_stream(const char *path, FileStream how, Error *err) {
          file < 0 ? strerror(errno) : "no regular file");
     if (file >= 0) close(file);
     return NULL;
+}
+
+bool file_begins(const char *path, const char *text) {
+    char begin[256];
+    Error none;
+    size_t length = strlen(text);
+    FILE *file = length <= sizeof begin ? file_stream(path, STREAM_READ, &none) : NULL;
+    bool same = file && fread(begin, 1, length, file) == length && memcmp(begin, text, length) == 0;
+    if (file) fclose(file);
+    return same;
 }
 
 bool file_make_parent(const char *path, void (*made)(void *context, const char *directory),
@@ -294,42 +279,9 @@ bool file_make_parent(const char *path, void (*made)(void *context, const char *
     return ok;
 }
 
-static void count_entry(void *context, const char *name) {
-    int *entries = context;
-    (void)name;
-    ++*entries;
-}
-
-static bool check_empty(const char *path, Error *err) {
-    int entries = 0;
-    if (!filesystem_each(path, count_entry, &entries))
-        return fail(err, "%s: cannot be read: %s", path, strerror(errno));
-    return entries == 0 || fail(err, "%s: is there already, and not empty", path);
-}
-
-bool file_make_directory(const char *path, Error *err) {
-    if (!*path) return fail(err, "an empty name cannot be that of a directory");
-    if (!file_make_parent(path, NULL, NULL, err)) return false;
-    if (filesystem_make_folder(path, FOR_USER)) return true;
-    int why = errno;
-    if (file_is_directory(path)) return check_empty(path, err);
-    return fail(err, "%s: cannot be created: %s", path, strerror(why));
-}
-
 bool file_within(const char *directory, const char *name, char **path, Error *err) {
     size_t capacity = strlen(directory) + strlen(name) + 2;
     if (!memory_alloc(path, capacity, 1, name, err)) return false;
     snprintf(*path, capacity, "%s/%s", directory, name);
     return true;
-}
-
-void file_remove_directory(const char *path, const char *const *names, int count) {
-    Error none;
-    char *within;
-    for (int i = 0; i < count; i++) {
-        if (!file_within(path, names[i], &within, &none)) continue;
-        filesystem_remove(within);
-        memory_free(within);
-    }
-    filesystem_remove_folder(path);
 }

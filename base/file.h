@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Reads all of `path` into *bytes [*length] and adds one zero byte. `path` is a file or a pipe, not
- * a directory or a device. The caller releases *bytes with memory_free. On failure it is NULL. */
+/* Reads all of `path`, a file or a pipe, into *bytes [*length] and adds one zero byte. The caller
+ * releases *bytes with memory_free. Fails, with *bytes NULL, for a directory or a device. */
 bool file_read(const char *path, char **bytes, size_t *length, Error *err);
 
 /* A file that is read in pieces. The caller can check its header against its length before reading
@@ -30,65 +30,53 @@ bool file_take(File *file, void *to, size_t count, Error *err);
 
 void file_close(File *file);
 
+/* Writes what print(out, what, err) prints to the file `path`, if it succeeds, atomically: into a
+ * new temporary file beside it, which is flushed to the disk and renamed. At every moment `path` is
+ * the whole old file or the whole new one. On failure the old file is unchanged and the temporary
+ * file is removed. */
+bool file_print(const char *path, bool (*print)(FILE *out, void *what, Error *err), void *what,
+                Error *err);
+
 /* Bytes to write. */
 typedef struct {
     const void *bytes;
     size_t length;
 } FilePart;
 
-/* Writes the parts in order to the file `path`, atomically: into a new temporary file beside it,
- * which is flushed to the disk and renamed. At every moment `path` is the whole old file or the
- * whole new one. On failure the old file is unchanged and the temporary file is removed. */
+/* Writes the parts [count] in order to the file `path`, like file_print. */
 bool file_write(const char *path, const FilePart *parts, size_t count, Error *err);
 
-/* Sets *text [*length] to what print(out, what, err) writes with stdio, if it succeeds; `path` is
- * for the message. The caller releases it with free. file_print writes the text to the file `path`.
- */
-bool file_text(char **text, size_t *length, const char *path,
-               bool (*print)(FILE *out, void *what, Error *err), void *what, Error *err);
-bool file_print(const char *path, bool (*print)(FILE *out, void *what, Error *err), void *what,
-                Error *err);
-
-/* Removes the temporary file that file_write is writing. For a signal handler that ends the
- * program. */
+/* Removes the temporary file that is being written. For a signal handler that ends the program. */
 void file_abandon(void);
 
-/* Is `name`, without its folder, the name of a temporary file of file_write? */
+/* True if `name`, without its folder, is the name of a temporary file. */
 bool file_is_temporary(const char *name);
 
 /* Flushes standard output. Fails if any output was lost. */
 bool file_flush_output(Error *err);
 
-/* Is there something at `path`, after following links? Is there even a link that leads nowhere? */
+/* True if something is at `path`, after following links; if even a link that leads nowhere is; if a
+ * directory is. */
 bool file_exists(const char *path);
 bool file_is_taken(const char *path);
+bool file_is_directory(const char *path);
 
-/* Can the file or folder at `path` be opened to read? */
+/* Fails if the file or directory at `path` cannot be opened to read. */
 bool file_can_be_read(const char *path, Error *err);
 
 typedef enum { STREAM_READ, STREAM_UPDATE, STREAM_CREATE } FileStream;
 
-/* Opens a regular file to read it, to read and write it, or creates a file that does not exist; the
- * last two follow no link. The caller closes it with fclose. On failure NULL. */
+/* Opens a regular file to read it, or to read and write it, or creates a file that does not exist;
+ * the last two follow no link. The caller closes it with fclose. On failure NULL. */
 FILE *file_stream(const char *path, FileStream how, Error *err);
 
-/* Does the regular file at `path` begin with this text? At most 255 bytes. */
+/* True if a regular file is at `path` and begins with this text of at most 256 bytes. */
 bool file_begins(const char *path, const char *text);
 
-/* Creates the missing directories above `path`. Calls made(context, directory) after each; NULL: no
- * call. */
+/* Creates the missing directories above `path`. Calls made(context, directory) after each, unless
+ * `made` is NULL. */
 bool file_make_parent(const char *path, void (*made)(void *context, const char *directory),
                       void *context, Error *err);
-
-/* Is there a directory at `path`? */
-bool file_is_directory(const char *path);
-
-/* Creates the directory `path` and those above it. Refused: a directory that exists and is not
- * empty. */
-bool file_make_directory(const char *path, Error *err);
-
-/* Removes the files `names` [count] from a directory, then the directory if it is empty. */
-void file_remove_directory(const char *path, const char *const *names, int count);
 
 /* Sets *path to `directory`/`name`. The caller releases it with memory_free. On failure it is
  * NULL. */

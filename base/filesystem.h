@@ -1,17 +1,15 @@
-/* filesystem.h - what a file system does, alike on POSIX (filesystem_posix.c) and Windows
+/* filesystem.h - the file system, alike on POSIX (filesystem_posix.c) and Windows
  * (filesystem_windows.c).
  *
- * Paths are UTF-8 with slashes. A file is a descriptor of <unistd.h>, closed with close; no program
- * that this one starts inherits it. What fails sets errno. */
+ * Paths are UTF-8 with slashes. A file is a descriptor of <unistd.h>, read with read and closed
+ * with close; no program that this one starts inherits it. Every failure sets errno. */
 #ifndef TRIL_BASE_FILESYSTEM_H
 #define TRIL_BASE_FILESYSTEM_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
-/* Gives a path that a user typed its slashes, in place: Windows also takes backslashes. */
+/* Replaces backslashes in a path that a user typed, which Windows also takes. */
 void filesystem_slash(char *path);
 
 typedef enum {
@@ -48,44 +46,39 @@ int filesystem_open(const char *path, OpenMode mode);
 
 bool filesystem_status(int file, FileStatus *status);
 
-/* The status of what is at `path`; `follow`: of what a link there leads to. */
+/* Sets *status for what is at `path`, or, with `follow`, for the target of a link there. */
 bool filesystem_look(const char *path, bool follow, FileStatus *status);
 
-/* Reads or writes up to `count` bytes, and returns how many; -1 on failure. Interruptions do not
- * count. */
-int64_t filesystem_read(int file, void *to, size_t count);
-int64_t filesystem_write(int file, const void *from, size_t count);
-
-typedef enum {
-    FOR_USER,     /* with the user's usual rights */
-    FOR_ALL_USERS /* left behind, it must not keep others out; on Windows as the folder around it */
-} FolderUse;
+/* Creates a folder with the user's usual rights, or for all users: left behind, it must not keep
+ * others out. (On Windows with the rights of the folder around it.) */
+typedef enum { FOR_USER, FOR_ALL_USERS } FolderUse;
 bool filesystem_make_folder(const char *path, FolderUse use);
-bool filesystem_remove_folder(const char *path); /* if it is empty */
+
+/* Removes an empty folder; a file. */
+bool filesystem_remove_folder(const char *path);
 bool filesystem_remove(const char *path);
 
-/* May this program create files in the folder? */
+/* True if this program may create files in the folder. */
 bool filesystem_is_writable(const char *folder);
 
-/* Calls `take` with each name in the folder, without "." and "..". */
+/* Calls take(context, name) for each name in the folder but "." and "..". */
 bool filesystem_each(const char *folder, void (*take)(void *context, const char *name),
                      void *context);
 
-/* Renames a file; `to` does not exist. */
+/* Renames a file. `to` must not exist. */
 bool filesystem_move(const char *from, const char *to);
 
 /* ---- temporary files ---- */
 
-/* Creates a file that no other program removes while it is open: filesystem_remove_unused. Returns
- * a descriptor, or -1. */
+/* Creates a file that filesystem_remove_unused keeps while it is open. Returns a descriptor, or
+ * -1. */
 int filesystem_create_temporary(const char *path);
 
-/* Flushes the temporary file to the disk, gives it the name `path`, in place of a file of that
- * name, and closes it. At every moment `path` is the whole old file or the whole new one. On
- * failure the temporary file is removed, and errno says why. */
+/* Flushes the temporary file to the disk and gives it the name `path`, in place of a file of that
+ * name. At every moment `path` is the whole old file or the whole new one. */
 bool filesystem_replace(int file, const char *temporary, const char *path);
 
-/* Removes a temporary file that is still open. For a signal handler that ends the program. */
+/* Removes a temporary file that is still open. Also for a signal handler that ends the program. */
 void filesystem_abandon(int file, const char *temporary);
 
 /* Removes a regular file with one name, unless a living process has it open as a temporary file. */
@@ -95,25 +88,9 @@ void filesystem_remove_unused(const char *path);
 
 typedef enum { LOCK_TAKEN, LOCK_REFUSED, LOCK_UNSUPPORTED } LockResult;
 
-/* Locks a file of OPEN_LOCKS, which is empty, for this process. It ends when any descriptor of that
- * file is closed. If another process has locked it, *holder is that process's number, or 0 if the
- * system does not say. */
+/* Locks an empty file, of OPEN_LOCKS, for this process, until any descriptor of that file is
+ * closed. If another process has locked it, *holder is that process's number, or 0 if the system
+ * does not say. */
 LockResult filesystem_lock(int file, long *holder);
-
-/* ---- text in memory ---- */
-
-/* A stream of stdio whose text stays in memory: open_memstream on POSIX, a temporary file on
- * Windows. */
-typedef struct {
-    FILE *out;
-    char *text; /* after textstream_close; the caller releases it with free */
-    size_t length;
-} TextStream;
-
-/* Opens it. False if there is no memory; nothing is then to be closed, and `text` is NULL. */
-bool textstream_open(TextStream *stream);
-
-/* Closes it and sets its text. False if anything was lost. */
-bool textstream_close(TextStream *stream);
 
 #endif

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 void filesystem_slash(char *path) {
-    (void)path; /* a backslash is part of a name */
+    (void)path; /* a backslash is a part of a name */
 }
 
 int filesystem_open(const char *path, OpenMode mode) {
@@ -23,7 +23,7 @@ int filesystem_open(const char *path, OpenMode mode) {
     };
     int file = open(path, flags[mode] | O_CLOEXEC | O_NOCTTY, 0666);
     if (file >= 0 && mode == OPEN_LOCKS)
-        fchmod(file, 0666); /* one that is left behind must not keep other users out */
+        fchmod(file, 0666); /* left behind, it must not keep other users out */
     return file;
 }
 
@@ -52,20 +52,6 @@ bool filesystem_look(const char *path, bool follow, FileStatus *status) {
     if ((follow ? stat(path, &found) : lstat(path, &found)) != 0) return false;
     convert(&found, status);
     return true;
-}
-
-int64_t filesystem_read(int file, void *to, size_t count) {
-    ssize_t got;
-    do got = read(file, to, count);
-    while (got < 0 && errno == EINTR);
-    return got;
-}
-
-int64_t filesystem_write(int file, const void *from, size_t count) {
-    ssize_t put;
-    do put = write(file, from, count);
-    while (put < 0 && errno == EINTR);
-    return put;
 }
 
 bool filesystem_make_folder(const char *path, FolderUse use) {
@@ -118,7 +104,7 @@ LockResult filesystem_lock(int file, long *holder) {
 
 /* ---- temporary files ---- */
 
-/* A lock says that the file is in use. It ends with the process. */
+/* The lock, which ends with the process, says that the file is in use. */
 int filesystem_create_temporary(const char *path) {
     long nobody;
     int file = filesystem_open(path, OPEN_CREATE);
@@ -140,13 +126,7 @@ static void flush_folder_of(const char *path) {
 
 bool filesystem_replace(int file, const char *temporary, const char *path) {
     bool ok = fsync(file) == 0 && rename(temporary, path) == 0;
-    int why = errno;
-    if (ok)
-        flush_folder_of(path);
-    else
-        unlink(temporary);
-    close(file); /* ends the lock; fsync has already reported write errors */
-    errno = why;
+    if (ok) flush_folder_of(path);
     return ok;
 }
 
@@ -164,17 +144,4 @@ void filesystem_remove_unused(const char *path) {
         filesystem_lock(file, &holder) == LOCK_TAKEN)
         unlink(path);
     close(file);
-}
-
-/* ---- text in memory ---- */
-
-bool textstream_open(TextStream *stream) {
-    *stream = (TextStream){.text = NULL};
-    stream->out = open_memstream(&stream->text, &stream->length);
-    return stream->out != NULL;
-}
-
-bool textstream_close(TextStream *stream) {
-    bool whole = !ferror(stream->out);
-    return fclose(stream->out) == 0 && whole;
 }

@@ -51,6 +51,18 @@ void expect_message(const char *message, size_t size, const char *subject,
     if (subject) keep_message(subject, message);
 }
 
+char *text_of(FILE *file, size_t *length) {
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    *length = (size_t)ftell(file);
+    char *text = calloc(*length + 1, 1);
+    assert_non_null(text);
+    rewind(file);
+    assert_int_equal(fread(text, 1, *length, file), *length);
+    fclose(file);
+    return text;
+}
+
 void assert_near_at(double a, double b, double tolerance, const char *file, int line) {
     if (fabs(a - b) <= tolerance) return; /* false for NaN */
     print_error("%.9g is not within %g of %.9g\n", a, tolerance, b);

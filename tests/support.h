@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <cmocka.h>
 
 /* cmocka's macro of this name conflicts with base/error.h. */
@@ -61,6 +62,10 @@ int run_all_tests(int (*set_up)(void **state), int (*tear_down)(void **state));
  * whose wording is not compared. */
 void expect_message(const char *message, size_t size, const char *subject,
                     const char *const texts[], int count);
+
+/* Closes a stream of tmpfile. Returns what was written to it, with a zero byte; the caller frees
+ * it. */
+char *text_of(FILE *file, size_t *length);
 
 /* Fails the test unless |a - b| <= tolerance. */
 #define assert_near(a, b, tolerance) assert_near_at(a, b, tolerance, __FILE__, __LINE__)

@@ -4,7 +4,6 @@
 #include "tests/system.h"
 #include "base/escape.h"
 #include "base/shell.h"
-#include "base/filesystem.h"
 #include "base/utf8.h"
 
 #include <stdio.h>
@@ -14,12 +13,12 @@
 /* The output of `print`. Valid until the next call. */
 static const char *printed(void (*print)(FILE *out, const char *text, size_t length),
                            const char *text, size_t length) {
-    static TextStream shown;
-    free(shown.text);
-    assert_true(textstream_open(&shown));
-    print(shown.out, text, length);
-    assert_true(textstream_close(&shown));
-    return shown.text;
+    static char *shown;
+    free(shown);
+    FILE *out = tmpfile();
+    assert_non_null(out);
+    print(out, text, length);
+    return shown = text_of(out, &length);
 }
 
 static void expect_line(const char *text, size_t length, const char *expected) {

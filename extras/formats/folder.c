@@ -1,7 +1,40 @@
 #include "extras/formats/folder.h"
+#include "base/filesystem.h"
 #include "base/memory.h"
 
+#include <errno.h>
 #include <string.h>
+
+/* ---- the folder ---- */
+
+static void count_entry(void *context, const char *name) {
+    (void)name;
+    ++*(int *)context;
+}
+
+bool folder_make(const char *path, Error *err) {
+    int entries = 0;
+    if (!*path) return fail(err, "the directory's name is empty");
+    if (!file_make_parent(path, NULL, NULL, err)) return false;
+    if (filesystem_make_folder(path, FOR_USER)) return true;
+    int why = errno;
+    if (!file_is_directory(path))
+        return fail(err, "%s: cannot be created: %s", path, strerror(why));
+    if (!filesystem_each(path, count_entry, &entries))
+        return fail(err, "%s: cannot be read: %s", path, strerror(errno));
+    return entries == 0 || fail(err, "%s: is there already, and not empty", path);
+}
+
+void folder_remove(const char *path, const char *const *names, int count) {
+    Error none;
+    char *within;
+    for (int i = 0; i < count; i++) {
+        if (!file_within(path, names[i], &within, &none)) continue;
+        filesystem_remove(within);
+        memory_free(within);
+    }
+    filesystem_remove_folder(path);
+}
 
 /* ---- text ---- */
 

@@ -7,6 +7,12 @@
 #include "base/json.h"
 #include "library/safetensors.h"
 
+/* Creates the directory `path` and those above it. Fails if one is there and not empty. */
+bool folder_make(const char *path, Error *err);
+
+/* Removes the files `names` [count] of the directory, then the directory if it is empty. */
+void folder_remove(const char *path, const char *const *names, int count);
+
 typedef struct {
     char *path, *text; /* owned, as is the root, which points into the text */
     JsonValue *root;

@@ -195,11 +195,11 @@ static bool write_folder(const Model *model, const Vocab *vocab, const char *typ
         return fail(err,
                     "Hugging Face transformers has no architecture for %s, only for gpt and modern",
                     model->config.model);
-    if (!file_make_directory(directory, err)) return false;
+    if (!folder_make(directory, err)) return false;
     if (tokenizer_export(vocab, model->config.T, directory, err) &&
         write_config(a, &model->config, directory, err) && write_tensors(a, model, directory, err))
         return true;
-    file_remove_directory(directory, files, COUNT(files));
+    folder_remove(directory, files, COUNT(files));
     return false;
 }
 

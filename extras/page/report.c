@@ -571,7 +571,7 @@ static bool print_page(FILE *out, void *report, Error *err) {
     write_curves(r, out);
     write_command(r, out);
     page_end(out);
-    return claims_hold(r->outputs->claims, err);
+    return true;
 }
 
 /* `now` and `model`: of the rung in training, or NULL. `status`: NULL at the end. */
@@ -585,7 +585,7 @@ static bool write_page(Report *r, const char *status, const TrilModel *model, co
     if (now) r->all[r->all_count++] = *now;
     r->shown = now ? rung_with(r->plan, now) : best_of(r);
     verdicts_judge(r->plan, r->all, r->all_count);
-    return file_print(r->plan->page, print_page, r, err);
+    return claims_hold(r->outputs->claims, err) && file_print(r->plan->page, print_page, r, err);
 }
 
 bool report_open(Report **report, const Plan *plan, Outputs *outputs, const Result *results,

@@ -12,8 +12,8 @@ enum { PATH = 4096 }; /* of a path in UTF-16 units, with its end */
 
 /* ---- errors and paths ---- */
 
-/* Sets errno to what says the same as the system's last error. Returns false. */
-static bool refused(void) {
+/* Sets errno to the equivalent of the system's last error. Returns false. */
+static bool failed(void) {
     static const struct {
         DWORD windows;
         int posix;
@@ -92,7 +92,7 @@ static int open_handle(const char *path, DWORD access, DWORD share, DWORD creati
     if (!widen(path, wide)) return -1;
     HANDLE handle = CreateFileW(wide, access, share, NULL, creation, flags, NULL);
     if (handle == INVALID_HANDLE_VALUE) {
-        refused();
+        failed();
         return -1;
     }
     /* NUL and COM1.txt are devices in every folder */
@@ -129,7 +129,7 @@ static bool convert(HANDLE handle, FileStatus *status) {
     DWORD type = GetFileType(handle);
     *status = (FileStatus){.kind = type == FILE_TYPE_PIPE ? FILE_PIPE : FILE_DEVICE};
     if (type != FILE_TYPE_DISK) return true;
-    if (!GetFileInformationByHandle(handle, &found)) return refused();
+    if (!GetFileInformationByHandle(handle, &found)) return failed();
     bool folder = found.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY;
     *status = (FileStatus){
         .kind = is_link(handle) ? FILE_LINK
@@ -151,25 +151,10 @@ bool filesystem_look(const char *path, bool follow, FileStatus *status) {
     if (!widen(path, wide)) return false;
     HANDLE handle =
         CreateFileW(wide, FILE_READ_ATTRIBUTES, SHARE_ALL, NULL, OPEN_EXISTING, flags, NULL);
-    if (handle == INVALID_HANDLE_VALUE) return refused();
+    if (handle == INVALID_HANDLE_VALUE) return failed();
     bool ok = convert(handle, status);
     CloseHandle(handle);
     return ok;
-}
-
-/* ---- reading and writing ---- */
-
-static unsigned piece(size_t count) {
-    const size_t most = 1 << 30; /* the C library counts in int */
-    return (unsigned)(count < most ? count : most);
-}
-
-int64_t filesystem_read(int file, void *to, size_t count) {
-    return _read(file, to, piece(count));
-}
-
-int64_t filesystem_write(int file, const void *from, size_t count) {
-    return _write(file, from, piece(count));
 }
 
 /* ---- folders and names ---- */
@@ -177,20 +162,20 @@ int64_t filesystem_write(int file, const void *from, size_t count) {
 bool filesystem_make_folder(const char *path, FolderUse use) {
     WCHAR wide[PATH];
     (void)use;
-    return widen(path, wide) && (CreateDirectoryW(wide, NULL) || refused());
+    return widen(path, wide) && (CreateDirectoryW(wide, NULL) || failed());
 }
 
 bool filesystem_remove_folder(const char *path) {
     WCHAR wide[PATH];
-    return widen(path, wide) && (RemoveDirectoryW(wide) || refused());
+    return widen(path, wide) && (RemoveDirectoryW(wide) || failed());
 }
 
 bool filesystem_remove(const char *path) {
     WCHAR wide[PATH];
-    return widen(path, wide) && (DeleteFileW(wide) || refused());
+    return widen(path, wide) && (DeleteFileW(wide) || failed());
 }
 
-/* Only creating a file shows what the lists of rights allow. */
+/* Only creating a file would show what the access lists allow. */
 bool filesystem_is_writable(const char *folder) {
     FileStatus status;
     if (!filesystem_look(folder, true, &status)) return false;
@@ -206,14 +191,14 @@ bool filesystem_each(const char *folder, void (*take)(void *context, const char 
     if (snprintf(pattern, sizeof pattern, "%s/*", folder) >= PATH || !widen(pattern, wide))
         return false;
     HANDLE list = FindFirstFileW(wide, &entry);
-    if (list == INVALID_HANDLE_VALUE) return refused();
+    if (list == INVALID_HANDLE_VALUE) return failed();
     do {
         bool own = wcscmp(entry.cFileName, L".") == 0 || wcscmp(entry.cFileName, L"..") == 0;
         if (!own &&
             WideCharToMultiByte(CP_UTF8, 0, entry.cFileName, -1, name, sizeof name, NULL, NULL) > 0)
             take(context, name);
     } while (FindNextFileW(list, &entry));
-    bool whole = GetLastError() == ERROR_NO_MORE_FILES || refused();
+    bool whole = GetLastError() == ERROR_NO_MORE_FILES || failed();
     FindClose(list);
     return whole;
 }
@@ -221,12 +206,12 @@ bool filesystem_each(const char *folder, void (*take)(void *context, const char 
 bool filesystem_move(const char *from, const char *to) {
     WCHAR wide_from[PATH], wide_to[PATH];
     return widen(from, wide_from) && widen(to, wide_to) &&
-           (MoveFileExW(wide_from, wide_to, 0) || refused());
+           (MoveFileExW(wide_from, wide_to, 0) || failed());
 }
 
 /* ---- temporary files ---- */
 
-/* Nobody can remove or rename it while it is open: that is not shared. */
+/* Not shared: no other program can remove or rename it while it is open. */
 int filesystem_create_temporary(const char *path) {
     return open_handle(path, GENERIC_WRITE | DELETE, FILE_SHARE_READ, CREATE_NEW, 0);
 }
@@ -250,7 +235,7 @@ static bool rename_open(HANDLE handle, const WCHAR *path) {
     return SetFileInformationByHandle(handle, FileRenameInfo, &rename, sizeof rename);
 }
 
-/* Programs that look through new files, such as virus scanners, hold them open for a moment. */
+/* Virus scanners and the like hold new files open for a moment. */
 static bool is_for_a_moment(DWORD error) {
     return error == ERROR_ACCESS_DENIED || error == ERROR_SHARING_VIOLATION;
 }
@@ -258,19 +243,15 @@ static bool is_for_a_moment(DWORD error) {
 bool filesystem_replace(int file, const char *temporary, const char *path) {
     enum { TRIES = 50, PAUSE = 20 /* milliseconds */ };
     WCHAR wide[PATH];
-    bool ok = widen(path, wide) && (FlushFileBuffers(handle_of(file)) || refused());
+    (void)temporary;
+    bool ok = widen(path, wide) && (FlushFileBuffers(handle_of(file)) || failed());
     bool renamed = false;
     for (int i = 0; i < TRIES && ok && !renamed; i++) {
         if (i > 0) Sleep(PAUSE);
         renamed = rename_open(handle_of(file), wide);
         if (!renamed && !is_for_a_moment(GetLastError())) break;
     }
-    ok = ok && (renamed || refused());
-    int why = errno;
-    if (!ok) filesystem_abandon(file, temporary);
-    _close(file);
-    errno = why;
-    return ok;
+    return ok && (renamed || failed());
 }
 
 /* It is removed when it is closed, also by the end of the process. */
@@ -283,7 +264,7 @@ void filesystem_abandon(int file, const char *temporary) {
 void filesystem_remove_unused(const char *path) {
     FileStatus status;
     if (filesystem_look(path, false, &status) && status.kind == FILE_REGULAR && status.names == 1)
-        filesystem_remove(path); /* refused while it is open */
+        filesystem_remove(path); /* fails while it is open */
 }
 
 /* ---- locks ---- */
@@ -296,35 +277,4 @@ LockResult filesystem_lock(int file, long *holder) {
         return LOCK_TAKEN;
     DWORD why = GetLastError();
     return why == ERROR_LOCK_VIOLATION || why == ERROR_IO_PENDING ? LOCK_REFUSED : LOCK_UNSUPPORTED;
-}
-
-/* ---- text in memory ---- */
-
-/* Windows removes the file when it is closed, also if the program is killed. */
-bool textstream_open(TextStream *stream) {
-    WCHAR folder[MAX_PATH + 1], path[MAX_PATH + 1];
-    *stream = (TextStream){.text = NULL};
-    if (!GetTempPathW(MAX_PATH + 1, folder) || !GetTempFileNameW(folder, L"trl", 0, path))
-        return false;
-    HANDLE file = CreateFileW(path, GENERIC_READ | GENERIC_WRITE, 0, NULL, CREATE_ALWAYS,
-                              FILE_ATTRIBUTE_TEMPORARY | FILE_FLAG_DELETE_ON_CLOSE, NULL);
-    int descriptor = file == INVALID_HANDLE_VALUE ? -1 : _open_osfhandle((intptr_t)file, _O_BINARY);
-    if (descriptor < 0 && file != INVALID_HANDLE_VALUE) CloseHandle(file);
-    stream->out = descriptor < 0 ? NULL : _fdopen(descriptor, "w+b");
-    if (!stream->out && descriptor >= 0) _close(descriptor);
-    return stream->out != NULL;
-}
-
-bool textstream_close(TextStream *stream) {
-    FILE *file = stream->out;
-    bool whole = fflush(file) == 0 && !ferror(file);
-    const int64_t length = whole ? _ftelli64(file) : -1;
-    if (length >= 0 && (stream->text = malloc((size_t)length + 1))) {
-        rewind(file);
-        stream->length = fread(stream->text, 1, (size_t)length, file);
-        stream->text[stream->length] = 0;
-    }
-    whole = stream->text && stream->length == (size_t)length;
-    fclose(file);
-    return whole;
 }

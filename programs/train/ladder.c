@@ -1,4 +1,5 @@
 #include "programs/train/ladder.h"
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -178,41 +179,40 @@ static bool train_rungs(Ladder *l, Error *err) {
 
 /* ---- the comparison ---- */
 
-static void print_figure(FILE *out, const char *end, int digits, double figure) {
+static void add_figure(Buffer *table, const char *end, int digits, double figure) {
     char text[NUMBER_SIZE];
     number_write(text, sizeof text, 'f', digits, figure);
-    fprintf(out, "%s%s", isnan(figure) ? "" : text, end);
+    buffer_printf(table, "%s%s", isnan(figure) ? "" : text, end);
 }
 
-static bool print_table(FILE *out, void *ladder, Error *err) {
-    const Ladder *l = ladder;
-    (void)err;
-    fputs(TABLE_HEADING, out);
+static Buffer table_of(const Ladder *l, Error *err) {
+    Buffer table = buffer_begin(l->plan->table, err);
+    buffer_printf(&table, "%s", TABLE_HEADING);
     for (int i = 0; i < l->count; i++) {
         const Result *r = &l->results[i];
-        fprintf(out, "%s,%zu,", r->name, r->parameters);
-        print_figure(out, ",", 6, r->train);
-        print_figure(out, ",", 6, r->validation);
-        print_figure(out, ",", 6, r->validation / log(2.0));
-        print_figure(out, ",", 3, r->seconds < 0 ? 0 : r->seconds);
-        print_figure(out, "\n", 6, r->compute / TERA);
+        buffer_printf(&table, "%s,%zu,", r->name, r->parameters);
+        add_figure(&table, ",", 6, r->train);
+        add_figure(&table, ",", 6, r->validation);
+        add_figure(&table, ",", 6, r->validation / log(2.0));
+        add_figure(&table, ",", 3, r->seconds < 0 ? 0 : r->seconds);
+        add_figure(&table, "\n", 6, r->compute / TERA);
     }
-    return true;
+    return table;
 }
 
 /* Writes the page and, of a --ladder, the table after it, which the page names. */
 static bool write_results(Ladder *l, Error *err) {
     const char *path = l->plan->table;
-    char *table = NULL;
-    size_t length = 0;
+    Buffer table = {0};
     Error page_failed;
-    bool ok = !*path || file_text(&table, &length, path, print_table, l, err);
-    if (table) l->outputs->tables[1] = tril_digest(table, length);
+    if (*path) table = table_of(l, err);
+    if (*path && !table.failed) l->outputs->tables[1] = tril_digest(table.bytes, table.length);
     stopwatch_enter(&l->watch, "the page");
     bool page = report_end(l->report, l->count, NULL, &page_failed);
     stopwatch_leave(&l->watch);
-    ok = ok && (!table || file_write(path, &(FilePart){table, length}, 1, err));
-    free(table);
+    bool ok = !*path ||
+              (!table.failed && file_write(path, &(FilePart){table.bytes, table.length}, 1, err));
+    buffer_end(&table);
     if (!ok) return false;
     if (*path) show_line("\nThe table is also in %s.", path);
     return page || fail(err, "%s", page_failed.text);

@@ -1,4 +1,4 @@
-/* buffer.h - bytes in memory that grow: a text or a part of a file that is being written. */
+/* buffer.h - a growing array of bytes: a text, or a part of a file before it is written. */
 #ifndef TRIL_BASE_BUFFER_H
 #define TRIL_BASE_BUFFER_H
 
@@ -15,10 +15,10 @@ typedef struct {
     Error *err;
 } Buffer;
 
-/* Makes an empty buffer. */
+/* Makes an empty buffer. `name` is borrowed. */
 Buffer buffer_begin(const char *name, Error *err);
 
-/* Makes space for `more` bytes and a zero byte. False after a failure. */
+/* Makes space for `more` bytes and a zero byte. */
 bool buffer_reserve(Buffer *buffer, size_t more);
 
 /* Append bytes, or text as printf does. */

@@ -17,13 +17,13 @@ typedef struct {
     unsigned char rest[DIGEST_BLOCK]; /* bytes that do not fill a block yet */
 } Digest;
 
-/* The digest of no bytes. */
+/* Returns the digest of no bytes. */
 Digest digest_start(void);
 
 /* Adds bytes. The result does not depend on how they are split into calls. */
 void digest_add(Digest *digest, const void *bytes, size_t length);
 
-/* The digest of all bytes so far. More may be added later. */
+/* Returns the digest of all bytes so far. More may be added later. */
 uint64_t digest_value(const Digest *digest);
 
 #endif

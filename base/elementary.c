@@ -16,7 +16,7 @@ static double power_of_two(int n) {
     return x;
 }
 
-/* The integer next to x, |x| < 2^51: 1.5 * 2^52 has no bits behind the point. */
+/* The integer next to x, |x| < 2^51: 1.5 * 2^52 has no bits after the point. */
 static double nearest(double x) {
     const double shift = 0x1.8p52;
     return x + shift - shift;

@@ -15,8 +15,8 @@
  * are exact. */
 static const double ln2[] = {0x1.62e42fef00000p-1, 0x1.473de6af278edp-34};
 
-/* ln x, with an error below 2 units in the last place; -infinity for 0, NaN below 0 and for NaN.
- * Not for subnormal numbers.
+/* Returns ln x, with an error below 2 units in the last place; -infinity for 0, NaN below 0 and for
+ * NaN. Not for subnormal numbers.
  *
  * x = 2^n m with m between sqrt(1/2) and sqrt(2). With f = m - 1 and s = f / (2 + f), ln m = 2
  * artanh s = 2 s + 2 s^3/3 + 2 s^5/5 + ..., and 2 s = f - s f. So ln m = f - s (f - 2 s^2/3 - ...),
@@ -39,14 +39,14 @@ static inline double natural_logarithm(double x) {
     return x > 0 ? x == (double)INFINITY ? x : result : x == 0 ? -(double)INFINITY : (double)NAN;
 }
 
-/* e^x, with an error below 2 units in the last place; 0 below -708, infinity above 709, NaN for
- * NaN. */
+/* Returns e^x, with an error below 2 units in the last place; 0 below -708, infinity above 709, NaN
+ * for NaN. */
 double natural_exponential(double x);
 
-/* x^y for x > 0, as e^(y ln x): the error grows with |y ln x|, by as many units. */
+/* Returns x^y for x > 0, as e^(y ln x): the error grows with |y ln x|, by as many units. */
 double power(double x, double y);
 
-/* The cosine and sine of `angle` radians, |angle| < 2^20, with absolute errors below 2^-52. */
+/* Sets the cosine and sine of `angle` radians, |angle| < 2^20, with absolute errors below 2^-52. */
 void cosine_and_sine(double angle, double *cosine, double *sine);
 
 #endif

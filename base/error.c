@@ -12,6 +12,5 @@ void error_write(Error *err, const char *format, ...) {
     vsnprintf(whole, sizeof whole, format, arguments);
     va_end(arguments);
     err->no_memory = false;
-    escape_copy(err->text, sizeof err->text,
-                whole); /* a file may have supplied names and texts in it */
+    escape_copy(err->text, sizeof err->text, whole); /* names and texts in it may be a file's */
 }

@@ -1,4 +1,4 @@
-/* error.h - how code below the programs reports a failure.
+/* error.h - the error of a function that failed, as a message.
  *
  * A function that can fail because of a file, memory or input returns bool and takes an Error last.
  * On failure it returns fail(err, ...), which is false. The message is one sentence: the file, the
@@ -13,8 +13,7 @@ typedef struct {
     bool no_memory; /* the failure was a lack of memory */
 } Error;
 
-/* Writes the message, cut to the whole characters that fit. Escapes control characters
- * (escape.h). */
+/* Writes the message, escaped (escape.h), and cut to the whole characters that fit. */
 void error_write(Error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Writes the message and returns false. A macro, so that compilers and checkers see that the value

@@ -4,29 +4,19 @@
 #include <stdbool.h>
 #include <string.h>
 
-static bool is_control(uint32_t code) {
-    return code < 0x20 || (code >= 0x7F && code < 0xA0);
-}
-
-static bool turns_around(uint32_t code) {
-    return (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
-}
-
 size_t escape_first(const char *text, size_t length, char shown[ESCAPE_SIZE]) {
     uint32_t code;
     int taken = utf8_decode(text, length, &code);
-    if (taken <= 0) {
-        taken = 1;
-        snprintf(shown, ESCAPE_SIZE, "\\x%02x", (unsigned)(unsigned char)*text);
-    } else if (is_control(code)) {
-        snprintf(shown, ESCAPE_SIZE, "\\x%02x", (unsigned)code & 0xFF);
-    } else if (turns_around(code)) {
-        snprintf(shown, ESCAPE_SIZE, "\\u%04x", (unsigned)code & 0xFFFF);
-    } else {
-        memcpy(shown, text, (size_t)taken);
-        shown[taken] = 0;
-    }
-    return (size_t)taken;
+    bool valid = taken > 0;
+    bool control = code < 0x20 || (code >= 0x7F && code < 0xA0);
+    bool reverses = (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+    if (!valid || control)
+        snprintf(shown, ESCAPE_SIZE, "\\x%02x", valid ? code & 0xFF : (unsigned char)*text);
+    else if (reverses)
+        snprintf(shown, ESCAPE_SIZE, "\\u%04x", code & 0xFFFF);
+    else
+        snprintf(shown, ESCAPE_SIZE, "%.*s", taken, text);
+    return valid ? (size_t)taken : 1;
 }
 
 static void print(FILE *out, const char *text, size_t length, const char *kept) {
@@ -48,10 +38,6 @@ void escape_text(FILE *out, const char *text, size_t length) {
 
 void escape_line(FILE *out, const char *text, size_t length) {
     print(out, text, length, "");
-}
-
-void escape_string(FILE *out, const char *text) {
-    escape_line(out, text, strlen(text));
 }
 
 void escape_copy(char *to, size_t capacity, const char *text) {

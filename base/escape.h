@@ -1,10 +1,9 @@
-/* escape.h - escapes text from a file or a person before a terminal shows it.
+/* escape.h - escapes text from a file or a user before a terminal shows it.
  *
- * Control characters move a terminal's cursor, change its colours or set its title. Bidirectional
- * controls reverse the rest of a line. Shown as \x1b: bytes below 0x20, 0x7F, code points U+0080 to
- * U+009F, and each byte that is not valid UTF-8. Shown as \u202e: code points U+202A to U+202E and
- * U+2066 to U+2069. Everything else stays, backslashes too: the output is for people, not for
- * parsing. */
+ * Control characters move a terminal's cursor, change its colors or set its title. Bidirectional
+ * controls reverse the rest of a line. Escaped as \x1b: bytes below 0x20, 0x7F, code points U+0080
+ * to U+009F, and each byte that is not valid UTF-8. Escaped as \u202e: code points U+202A to U+202E
+ * and U+2066 to U+2069. Everything else stays, even backslashes: the output is not for parsing. */
 #ifndef TRIL_BASE_ESCAPE_H
 #define TRIL_BASE_ESCAPE_H
 
@@ -17,16 +16,12 @@ enum { ESCAPE_SIZE = 8 }; /* bytes of the longest escaped character and a NUL */
  * in the text. The escaped form is never shorter than the original. */
 size_t escape_first(const char *text, size_t length, char shown[ESCAPE_SIZE]);
 
-/* Prints text of several lines. Keeps newlines and tabs. */
+/* Prints text, escaped, in lines: newlines and tabs stay; on one line: they are escaped, too. */
 void escape_text(FILE *out, const char *text, size_t length);
-
-/* Prints text on one line. Escapes newlines and tabs too. */
 void escape_line(FILE *out, const char *text, size_t length);
 
-/* escape_line for a string. */
-void escape_string(FILE *out, const char *text);
-
-/* escape_line into memory: the whole characters that fit into `capacity` bytes, and a NUL. */
+/* Copies a string, escaped like a line: the whole characters that fit into `capacity` bytes, and a
+ * NUL. */
 void escape_copy(char *to, size_t capacity, const char *text);
 
 #endif

@@ -183,7 +183,7 @@ static void write_default(const Option *option, char *text, size_t size) {
         snprintf(text, size, " (%s)", *(const char **)option->value);
 }
 
-void options_print_entry(FILE *out, const char *name, const char *text) {
+static void print_entry(FILE *out, const char *name, const char *text) {
     enum { TEXT_COLUMN = 28, COLUMNS = 100 };
     int column = fprintf(out, "  %-26s", name);
     while (*text) {
@@ -208,6 +208,6 @@ void options_print(FILE *out, const Option *options, int count) {
         snprintf(names, sizeof names, "%-4s--%s%s%s", option->letter ? letter : "", option->name,
                  option->argument ? " " : "", option->argument ? option->argument : "");
         snprintf(text, sizeof text, "%s%s", option->help, usual);
-        options_print_entry(out, names, text);
+        print_entry(out, names, text);
     }
 }

@@ -38,11 +38,8 @@ bool options_parse(const Option *options, int count, int argc, char **argv, int 
  * Fails if it is no number or out of range. */
 bool option_read(const Option *option, const char *text, Error *err);
 
-/* Prints an entry of --help: a name and its text of ASCII, in lines of at most 100 columns. */
-void options_print_entry(FILE *out, const char *name, const char *text);
-
-/* Prints an entry for each option, with its default, which is its current value: call it before
- * parsing. */
+/* Prints an entry of --help for each option, of ASCII, in lines of at most 100 columns, with its
+ * default, which is its current value: call it before parsing. */
 void options_print(FILE *out, const Option *options, int count);
 
 #endif

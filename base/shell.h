@@ -1,4 +1,4 @@
-/* shell.h - quotes words for a POSIX shell, so that printed commands can be pasted. */
+/* shell.h - quotes arguments for a POSIX shell, so that printed commands can be pasted. */
 #ifndef TRIL_BASE_SHELL_H
 #define TRIL_BASE_SHELL_H
 

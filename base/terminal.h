@@ -9,26 +9,24 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Call it first, before any file is opened. Opens the null device for each standard stream that is
- * closed, so that no later file gets its number. Takes the user's locale for width_of, or a UTF-8
- * locale if the user's knows few characters. A file that reaches its size limit is from now on a
- * normal error of writing (SIGXFSZ). On Windows the arguments become UTF-8, the streams bytes
- * without changed line ends, and the console takes UTF-8. */
+/* Prepares the program's streams. Call it before any file is opened. Opens the null device for each
+ * standard stream that is closed, so that no later file gets its number. Takes the user's locale
+ * for width_of, or a UTF-8 locale if the user's knows few characters. A file that reaches its size
+ * limit becomes a normal error of writing (SIGXFSZ). On Windows the arguments become UTF-8, the
+ * streams bytes without changed line ends, and the console takes UTF-8. */
 void terminal_prepare(int *argc, char ***argv);
 
-/* Is the stream a terminal? */
+/* True if the stream is a terminal; a terminal with colors. */
 bool terminal_is(FILE *stream);
-
-/* The terminal's columns, 0 if it does not say. */
-int terminal_columns(FILE *stream);
-
-/* Does it understand colors? */
 bool terminal_has_colours(FILE *stream);
 
-/* The columns that a character takes on a screen: 0, 1 or 2; -1 if it cannot be shown. */
+/* Returns the terminal's columns; 0 if they are unknown. */
+int terminal_columns(FILE *stream);
+
+/* Returns the columns that a character takes on a screen: 0, 1 or 2; -1 if it cannot be shown. */
 int width_of(uint32_t code);
 
-/* From now on a pipe gets each line at once. */
+/* Sends each line at once from now on, even to a pipe. */
 void terminal_send_lines(FILE *stream);
 
 /* Reads a line of standard input, with its newline if it has one, as getline of POSIX does: *line
@@ -45,19 +43,19 @@ typedef enum {
     SIGNAL_PIPE       /* nobody reads the output; not on Windows */
 } Signal;
 
-/* From now on `handle` is called for each of these, never twice at once: inside a signal handler,
- * or on Windows in a thread of the system. Signals that were ignored from the start, as under
- * nohup, stay ignored. NULL: from now on they do nothing. */
+/* Calls `handle` for each signal from now on, never twice at once: inside a signal handler, or on
+ * Windows in a thread of the system. Signals that were ignored from the start, as under nohup, stay
+ * ignored. If it is NULL, the signals do nothing. */
 void signals_catch(void (*handle)(Signal signal));
 
-/* Ends the program as the signal would have. Inside `handle`. */
+/* Ends the program, inside `handle`, as the signal would have. */
 void signals_die(Signal signal);
 
-/* Until signals_release no signal arrives in this thread, or in the threads that it starts. */
+/* Keeps all signals from this thread, and from threads that it starts, until signals_release. */
 void signals_hold(void);
 void signals_release(void);
 
-/* While a program and its user take turns, Ctrl-C sets *stopped to 1, if it was not ignored: while
+/* Lets Ctrl-C set *stopped to 1, if it was not ignored, in a dialogue of program and user: while
  * the program writes (between signals_let_through with true and with false), and while it waits in
  * terminal_read_line. signals_end_turns undoes it. */
 void signals_take_turns(volatile sig_atomic_t *stopped);

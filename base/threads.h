@@ -7,30 +7,25 @@
 
 typedef struct Threads Threads;
 
-/* The processors that this program may use, at least 1. */
+/* Returns the number of processors that this program may use, at least 1. */
 int threads_processors(void);
-
-/* May programs use AVX2 and fused multiply-add here? AVX-512 with the parts F, DQ, BW and VL, too?
- * (Compilers' __builtin_cpu_supports is false for all in a program that zig links.) */
-bool instructions_avx2(void);
-bool instructions_avx512(void);
 
 /* Makes a group of at most `most` >= 1 threads, the calling one among them. The others start when
  * threads_begin first needs them. Signals go to other threads of the program. threads_close ends
- * them; NULL is allowed. Refused: no memory; *threads is then NULL. */
+ * them; NULL is allowed. Fails, with *threads NULL, without memory. */
 bool threads_open(Threads **threads, int most, Error *err);
 void threads_close(Threads *threads);
 
 /* Begins work(argument, index, count) in `count` - 1 other threads, for each index from 1, and
- * returns `count`: `wanted`, from 1 to `most`, or less if the system refuses to start so many. The
+ * returns `count`: `wanted`, from 1 to `most`, or less if the system cannot start so many. The
  * caller then does the work of index 0 itself, and calls threads_end, which returns when the others
  * are done. Only one thread at a time may call them. */
 int threads_begin(Threads *threads, int wanted, void (*work)(void *argument, int index, int count),
                   void *argument);
 void threads_end(Threads *threads);
 
-/* Inside `work`: waits until all `count` threads have called it. What each wrote before, all see
- * afterwards. */
+/* Inside `work`: waits until all `count` threads have called it. Afterwards all see what each wrote
+ * before. */
 void threads_barrier(Threads *threads, int count);
 
 #endif

@@ -15,7 +15,7 @@ int utf8_decode(const char *text, size_t length, uint32_t *code);
 /* Encodes a valid code point. Returns its bytes, 1 to 4. */
 int utf8_encode(uint32_t code, char text[UTF8_MAX]);
 
-/* Keeps the bytes of an incomplete character. */
+/* The bytes of an incomplete character. */
 typedef struct {
     char bytes[UTF8_MAX];
     int count;

@@ -4,10 +4,11 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void program_usage(const char *path, const char *text) {
     fputs("Usage: ", stdout);
-    escape_string(stdout, path);
+    escape_line(stdout, path, strlen(path));
     puts(text);
 }
 

@@ -2,7 +2,7 @@
  * and whichever program also writes there. */
 #include "tests/support.h"
 #include "tests/scratch.h"
-#include "base/claims.h"
+#include "programs/train/claims.h"
 #include "base/file.h"
 #include "base/filesystem.h"
 

@@ -179,8 +179,8 @@ TEST(rungs) {
 /* The files of programs/train/ from the command line to the ladder. Each may include only those
  * before it. */
 static const char *const training[] = {
-    "interruption", "command_line", "course", "plan",   "saved", "verdict", "display",
-    "planning",     "outputs",      "budget", "report", "rung",  "ladder",
+    "claims",  "interruption", "command_line", "course", "plan",   "saved", "verdict",
+    "display", "planning",     "outputs",      "budget", "report", "rung",  "ladder",
 };
 enum { TRAINING = sizeof training / sizeof *training };
 

@@ -262,10 +262,10 @@ TEST(parse_again) {
     assert_false(values.quiet);
 }
 
-/* A text goes on in the next line where it would be wider than 100 columns. */
+/* A text continues in the next line where it would be wider than 100 columns. */
 TEST(wide_entries) {
     static const char indent[] = "\n                             ";
-    char long_text[256] = "", expected[512] = "  --name                    ";
+    char long_text[256] = "", expected[512] = "      --name                ";
     for (int i = 0; i < 11; i++)
         strcat(long_text, i % 2 ? " seventh" : i ? " or eleven" : "or eleven");
     strcat(expected, " or eleven seventh or eleven seventh or eleven seventh or eleven");
@@ -276,7 +276,8 @@ TEST(wide_entries) {
     size_t length;
     FILE *out = tmpfile();
     assert_non_null(out);
-    options_print_entry(out, "--name", long_text);
+    const Option wide = {0, "name", OPTION_FLAG, &values.quiet, 0, 0, NULL, long_text};
+    options_print(out, &wide, 1);
     char *text = text_of(out, &length);
     assert_string_equal(text, expected);
     free(text);

@@ -11,7 +11,7 @@ WEB_RELAXED = -mrelaxed-simd
 # Without the programs, and without the system's part of base/, which extras/web/ replaces.
 WEB_NOT     = model/plain/% programs/train/% programs/sample/% extras/formats/% \
               extras/page/page.c programs/report/screen.c extras/page/report.c \
-              $(patsubst %,base/%.c,claims file filesystem_posix shell terminal_posix threads)
+              $(patsubst %,base/%.c,file filesystem_posix shell terminal_posix threads)
 WEB_SOURCES = $(wildcard extras/web/*.c) $(filter-out $(WEB_NOT),$(SOURCES)) library/no_formats.c model/kernels/isa.c
 WEB_PARTS   = $(wildcard extras/web/*.css extras/web/*.js extras/page/*.css extras/page/*.js) data/sample.txt
 

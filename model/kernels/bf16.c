@@ -355,7 +355,8 @@ static bool amx_allowed(void) {
 int bf16_available(const Products *tables[BF16_MAX]) {
     unsigned a, b, c, d;
     int count = 0;
-    if (!instructions_avx512()) return 0;
+    const Isa *isas[ISA_MAX];
+    if (isa_available(isas) < ISA_MAX) return 0; /* without AVX-512 */
     if (!__get_cpuid_count(7, 1, &a, &b, &c, &d) || !(a & 1u << 5)) return 0;
     tables[count++] = &avx512_products;
     if (__get_cpuid_count(7, 0, &a, &b, &c, &d) && d & 1u << 22 && d & 1u << 24 && amx_allowed())

@@ -1,21 +1,38 @@
 /* choose.c - chooses the instruction set, and the bfloat16 products, for this processor. */
 #include "model/kernels/products.h"
-#include "base/threads.h"
 
+#if defined __x86_64__
+#include <cpuid.h>
+#endif
 #include <stdlib.h>
 #include <string.h>
 
 extern const Isa isa_base;
 #if defined __x86_64__
 extern const Isa isa_avx2, isa_avx512;
+
+enum { FMA = 1 << 12, AVX2 = 1 << 5, XMM_YMM = 3 << 1, MASKS_ZMM = 7 << 5 };
+static const unsigned avx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31; /* F, DQ, BW, VL */
+
+/* True if the processor has these features of CPUID's leaves 1 (ECX) and 7 (EBX), and the system
+ * saves these registers (Intel SDM 1, 13.3) when it switches programs. (Compilers'
+ * __builtin_cpu_supports is false for all in a program that zig links.) */
+static bool has(unsigned basic, unsigned extended, unsigned registers) {
+    unsigned a, b, c, d, low, high;
+    basic |= 1u << 27; /* OSXSAVE: xgetbv */
+    if (!__get_cpuid(1, &a, &b, &c, &d) || (c & basic) != basic) return false;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (b & extended) != extended) return false;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (low & registers) == registers;
+}
 #endif
 
 int isa_available(const Isa *tables[ISA_MAX]) {
     int count = 0;
     tables[count++] = &isa_base;
 #if defined __x86_64__
-    if (instructions_avx2()) tables[count++] = &isa_avx2;
-    if (instructions_avx512()) tables[count++] = &isa_avx512;
+    if (has(FMA, AVX2, XMM_YMM)) tables[count++] = &isa_avx2;
+    if (has(FMA, AVX2 | avx512, XMM_YMM | MASKS_ZMM)) tables[count++] = &isa_avx512;
 #endif
     return count;
 }

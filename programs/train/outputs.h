@@ -3,7 +3,7 @@
 #ifndef TRIL_PROGRAMS_TRAIN_OUTPUTS_H
 #define TRIL_PROGRAMS_TRAIN_OUTPUTS_H
 
-#include "base/claims.h"
+#include "programs/train/claims.h"
 #include "programs/train/plan.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ typedef struct {
                            none */
 } Outputs;
 
-/* Claims every file of the training, before it reads a text or trains. Fails for what base/claims.h
+/* Claims every file of the training, before it reads a text or trains. Fails for what claims.h
  * does not take, a file to write that is also read (the text, --init, --teacher), and a state that
  * another training has written since it was loaded. The caller releases the claims with
  * claims_close, also on failure. */

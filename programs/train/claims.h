@@ -1,10 +1,10 @@
-/* claims.h - checks and locks every file of a program before the work begins.
+/* claims.h - checks and locks every file of a training before it begins.
  *
  * First the program claims each file that it will read or write. Then claims_settle checks that
  * each output file can be created, that no two claims mean the same file under different paths, and
  * that no other program is writing one of them. */
-#ifndef TRIL_BASE_CLAIMS_H
-#define TRIL_BASE_CLAIMS_H
+#ifndef TRIL_CLAIMS_H
+#define TRIL_CLAIMS_H
 
 #include "base/error.h"
 

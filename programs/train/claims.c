@@ -1,4 +1,4 @@
-#include "base/claims.h"
+#include "programs/train/claims.h"
 #include "base/file.h"
 #include "base/filesystem.h"
 #include "base/memory.h"

@@ -11,34 +11,31 @@
 #endif
 #include <unistd.h>
 
-#if defined MADV_HUGEPAGE
 /* Pages of 2 MiB instead of 4 KiB save the processor most searches for addresses. Only pages that
- * the block fills are asked for, so it takes no more memory. */
+ * the block fills are requested, so it takes no more memory. */
 void *memory_request(size_t size) {
+#if defined MADV_HUGEPAGE
     const size_t page = (size_t)1 << 21;
-    if (size < page) return aligned_alloc(MEMORY_ALIGNMENT, size);
-    void *block = aligned_alloc(page, (size + page - 1) / page * page);
-    if (block) (void)madvise(block, size / page * page, MADV_HUGEPAGE); /* may be refused */
-    return block;
-}
-#else
-void *memory_request(size_t size) {
+    if (size >= page) {
+        void *block = aligned_alloc(page, (size + page - 1) / page * page);
+        if (block) (void)madvise(block, size / page * page, MADV_HUGEPAGE); /* may fail */
+        return block;
+    }
+#endif
     return aligned_alloc(MEMORY_ALIGNMENT, size);
 }
-#endif
 
 void memory_free(void *block) {
     free(block);
 }
 
 size_t memory_installed(void) {
-#if defined MEMORY_LIMIT /* of a build for WebAssembly, which the linker is told, too */
+#if defined MEMORY_LIMIT /* of a build for WebAssembly, also given to the linker */
     return MEMORY_LIMIT;
-#else
-#if defined _SC_PHYS_PAGES
+#elif defined _SC_PHYS_PAGES
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    if (pages > 0 && page > 0) return (size_t)pages * (size_t)page;
-#endif
+    return pages > 0 && page > 0 ? (size_t)pages * (size_t)page : SIZE_MAX;
+#else
     return SIZE_MAX;
 #endif
 }
@@ -47,13 +44,13 @@ size_t memory_peak(void) {
 #if defined __wasm__
     return __builtin_wasm_memory_size(0) * 65536; /* it never shrinks */
 #else
-#if defined __APPLE__
-    const size_t unit = 1;
-#else
-    const size_t unit = 1024;
-#endif
     struct rusage usage;
-    return getrusage(RUSAGE_SELF, &usage) == 0 ? (size_t)usage.ru_maxrss * unit : 0;
+    if (getrusage(RUSAGE_SELF, &usage) != 0) return 0;
+#if defined __APPLE__
+    return (size_t)usage.ru_maxrss;
+#else
+    return (size_t)usage.ru_maxrss * 1024;
+#endif
 #endif
 }
 

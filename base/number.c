@@ -4,12 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char digits_only[] = "0123456789";
-
-/* The length of the decimal point that begins here; 0: none does. printf writes only digits, signs
+/* Returns the length of the decimal point that begins here, or 0. printf writes only digits, signs
  * and letters besides. */
 static size_t point_length(const char *text) {
-    return *text && !strchr("einfa", *text) ? strcspn(text, digits_only) : 0;
+    return *text && !strchr("einfa", *text) ? strcspn(text, "0123456789") : 0;
 }
 
 int number_write(char *text, size_t size, char style, int digits, double x) {
@@ -23,26 +21,22 @@ int number_write(char *text, size_t size, char style, int digits, double x) {
     return (int)strlen(text);
 }
 
-/* strtod expects the locale's own point: it gets a copy with that. */
+/* Gives strtod a copy with the locale's own decimal point, which printf writes into 0.5. */
 double number_read(const char *text, char **end) {
     enum { LONGEST = 512 };
-    char copy[LONGEST], half[16], *stop;
-    size_t length = strspn(text, "+-.0123456789eEinfaINFA"), before = strcspn(text, ".");
+    char copy[LONGEST] = "", half[16], *stop;
+    size_t all = strspn(text, "+-.0123456789eEinfaINFA");
+    const char *dot = memchr(text, '.', all);
     snprintf(half, sizeof half, "%.1f", 0.5);
-    size_t point = point_length(half + 1), more = before < length ? point - 1 : 0;
-    double x = 0;
-    stop = copy;
-    if (length + more < LONGEST) {
-        memcpy(copy, text, length);
-        if (before < length) {
-            memcpy(copy + before, half + 1, point);
-            memcpy(copy + before + point, text + before + 1, length - before - 1);
-        }
-        copy[length + more] = 0;
-        x = strtod(copy, &stop);
+    int size = dot ? (int)point_length(half + 1) : 0;
+    if (all + (size_t)size < LONGEST) {
+        int length = (int)all, before = dot ? (int)(dot - text) : length;
+        snprintf(copy, LONGEST, "%.*s%.*s%.*s", before, text, size, half + 1,
+                 dot ? length - before - 1 : 0, text + before + (dot != NULL));
     }
-    size_t taken = (size_t)(stop - copy);
-    if (end) *end = (char *)text + (taken > before ? taken - more : taken);
+    double x = strtod(copy, &stop);
+    if (end) *end = (char *)text + (stop - copy);
+    if (end && dot && *end > dot) *end -= size - 1;
     return x;
 }
 

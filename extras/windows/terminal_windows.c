@@ -19,19 +19,19 @@ static char *narrow(const WCHAR *wide) {
     return text;
 }
 
-/* The C library has them in the characters of an old code page. They live as long as the program.
- */
-static void take_words(int *argc, char ***argv) {
+/* Sets the arguments in UTF-8: those of the C library are in an old code page. They live as long as
+ * the program. */
+static void take_arguments(int *argc, char ***argv) {
     int count;
     WCHAR **wide = CommandLineToArgvW(GetCommandLineW(), &count);
-    char **words = wide ? calloc((size_t)count + 1, sizeof *words) : NULL;
-    if (!words || count == 0) return;
+    char **arguments = wide ? calloc((size_t)count + 1, sizeof *arguments) : NULL;
+    if (!arguments || count == 0) return;
     for (int i = 0; i < count; i++)
-        if (!(words[i] = narrow(wide[i]))) return;
+        if (!(arguments[i] = narrow(wide[i]))) return;
     LocalFree(wide);
-    filesystem_slash(words[0]);
+    filesystem_slash(arguments[0]);
     *argc = count;
-    *argv = words;
+    *argv = arguments;
 }
 
 /* ---- streams ---- */
@@ -48,7 +48,8 @@ static void restore_console(void) {
     SetConsoleMode(console_of(stdout), mode);
 }
 
-/* A character must not be cut in two: the C library would send a console each byte alone. */
+/* Buffers the streams: without a buffer the C library sends a console each byte alone, which cuts
+ * characters. */
 static void prepare_console(void) {
     if (terminal_is(stderr)) setvbuf(stderr, NULL, _IOFBF, BUFSIZ);
     if (!GetConsoleMode(console_of(stdout), &mode)) return;
@@ -66,7 +67,7 @@ void terminal_prepare(int *argc, char ***argv) {
     while (file >= 0 && file <= 2);
     if (file >= 0) _close(file);
     for (int i = 0; i <= 2; i++) _setmode(i, _O_BINARY);
-    take_words(argc, argv);
+    take_arguments(argc, argv);
     prepare_console();
 }
 
@@ -94,7 +95,7 @@ _Noreturn static DWORD WINAPI flush_again_and_again(void *stream) {
     }
 }
 
-/* The C library has no lines in its buffers, only bytes. */
+/* The C library cannot buffer lines here. */
 void terminal_send_lines(FILE *stream) {
     HANDLE thread = CreateThread(NULL, 0, flush_again_and_again, stream, 0, NULL);
     if (thread) CloseHandle(thread);
@@ -102,7 +103,7 @@ void terminal_send_lines(FILE *stream) {
 
 /* ---- typed lines ---- */
 
-/* Has room for `more` bytes and a zero byte. */
+/* Makes space for `more` bytes and a zero byte. */
 static bool reserve(char **line, size_t *capacity, size_t more) {
     if (*line && more < *capacity) return true;
     char *wider = realloc(*line, 2 * more + 256);
@@ -112,7 +113,7 @@ static bool reserve(char **line, size_t *capacity, size_t more) {
     return true;
 }
 
-/* Reads a line of the console. Ctrl-Z or Ctrl-D, first on a line, is the end. */
+/* Reads a line of the console. Ctrl-Z or Ctrl-D at the start of a line is the end. */
 static int64_t read_console(char **line, size_t *capacity) {
     enum { PIECE = 512, CTRL_D = 4, CTRL_Z = 26 };
     size_t length = 0;

@@ -31,7 +31,7 @@ static inline void output_begin(Output *output) {
 }
 
 static inline void output_end(Output *output) {
-    output->text = text_of(output->sheet.out, &output->length);
+    output->text = stream_text(output->sheet.out, &output->length);
 }
 
 /* Counts the columns of a line: one for each character, two for wide ones, none for accents and

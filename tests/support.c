@@ -51,7 +51,7 @@ void expect_message(const char *message, size_t size, const char *subject,
     if (subject) keep_message(subject, message);
 }
 
-char *text_of(FILE *file, size_t *length) {
+char *stream_text(FILE *file, size_t *length) {
     assert_non_null(file);
     assert_int_equal(fseek(file, 0, SEEK_END), 0);
     *length = (size_t)ftell(file);

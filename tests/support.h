@@ -65,7 +65,7 @@ void expect_message(const char *message, size_t size, const char *subject,
 
 /* Closes a stream of tmpfile. Returns what was written to it, with a zero byte; the caller frees
  * it. */
-char *text_of(FILE *file, size_t *length);
+char *stream_text(FILE *file, size_t *length);
 
 /* Fails the test unless |a - b| <= tolerance. */
 #define assert_near(a, b, tolerance) assert_near_at(a, b, tolerance, __FILE__, __LINE__)

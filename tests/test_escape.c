@@ -18,7 +18,7 @@ static const char *printed(void (*print)(FILE *out, const char *text, size_t len
     FILE *out = tmpfile();
     assert_non_null(out);
     print(out, text, length);
-    return shown = text_of(out, &length);
+    return shown = stream_text(out, &length);
 }
 
 static void expect_line(const char *text, size_t length, const char *expected) {

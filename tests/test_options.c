@@ -278,7 +278,7 @@ TEST(wide_entries) {
     assert_non_null(out);
     const Option wide = {0, "name", OPTION_FLAG, &values.quiet, 0, 0, NULL, long_text};
     options_print(out, &wide, 1);
-    char *text = text_of(out, &length);
+    char *text = stream_text(out, &length);
     assert_string_equal(text, expected);
     free(text);
 }
@@ -299,7 +299,7 @@ TEST(print) {
     assert_non_null(out);
     values = defaults;
     options_print(out, options, COUNT);
-    char *text = text_of(out, &length);
+    char *text = stream_text(out, &length);
     assert_string_equal(text, expected);
     free(text);
 }

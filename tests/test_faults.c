@@ -165,7 +165,7 @@ TEST(small_disk) {
             "$P/train " TINY "-q --seed 2 -m bigram --log $T/log.csv"
             " -o $T/small/m.safetensors " PLAY " 2>$T/said && exit 3;"
             "cmp $T/old.safetensors $T/small/earlier-1/m.safetensors;"
-            "ls $T/small >$T/left");
+            "ls $T/small | grep -vx report.html >$T/left"); /* a short page fits */
     size_t length;
     char *said = slurp(scratch("said"), &length), *left = slurp(scratch("left"), &length);
     assert_non_null(strstr(said, "m.safetensors: "));

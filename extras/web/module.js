@@ -1,62 +1,149 @@
 "use strict";
-// The compiled C as an object: call(name, ...numbers) calls an export of extras/web/web.h and returns its
-// answer as bytes, or throws its sentence as an Error.
+// The compiled C: openModule(compiled, complain) returns functions that call its exports, and read and write its
+// structs.
 //
-// The C library asks its system for very little: the time, an empty environment, and a place for
-// the message of a failed assertion. There is no file system.
+// The C library asks its system for very little: the time, an empty environment, and a place for the message of a
+// failed assertion. There is no file system.
 function openModule(compiled, complain) {
   let c;
-  const numbers = () => new DataView(c.memory.buffer);
+  const view = () => new DataView(c.memory.buffer);
   const bytesAt = (at, length) => new Uint8Array(c.memory.buffer, at, length);
+  const pointerAt = at => view().getUint32(at, true);
   const utf8 = new TextDecoder();
   const system = {
     clock_time_get(clock, precision, to) {
-      numbers().setBigUint64(to, BigInt(Math.round(performance.now() * 1e6)), true);
+      view().setBigUint64(to, BigInt(Math.round(performance.now() * 1e6)), true);
       return 0;
     },
     environ_sizes_get(count, size) {
-      numbers().setUint32(count, 0, true);
-      numbers().setUint32(size, 0, true);
+      view().setUint32(count, 0, true);
+      view().setUint32(size, 0, true);
       return 0;
     },
     environ_get: () => 0,
     fd_write(file, parts, count, to) {
       let written = 0;
       for (let i = 0; i < count; i++) {
-        const at = numbers().getUint32(parts + 8 * i, true);
-        const length = numbers().getUint32(parts + 8 * i + 4, true);
-        complain(utf8.decode(bytesAt(at, length)));
+        const length = pointerAt(parts + 8 * i + 4);
+        complain(utf8.decode(bytesAt(pointerAt(parts + 8 * i), length)));
         written += length;
       }
-      numbers().setUint32(to, written, true);
+      view().setUint32(to, written, true);
       return 0;
     },
     proc_exit(status) { throw new Error(`the program has ended with ${status}`); }
   };
-  const refused = () => 8; // "bad file descriptor": everything else would need a file
+  const missing = () => 8; // "bad file descriptor": everything else would need a file
   const imports = {};
   for (const { module, name } of WebAssembly.Module.imports(compiled))
-    (imports[module] ??= {})[name] = system[name] ?? refused;
+    (imports[module] ??= {})[name] = system[name] ?? missing;
   c = new WebAssembly.Instance(compiled, imports).exports;
   c._initialize();
 
-  const answer = () => bytesAt(c.answer(), c.answer_length()).slice();
-  const call = (name, ...values) => {
-    const ok = c[name](...values);
-    if (ok === 0) throw new Error(utf8.decode(answer()));
-    return answer();
+  // ---- memory ----
+
+  let rooms = []; // to be freed after the present work
+
+  // Does work, and then frees the rooms that it asked for.
+  function within(work) {
+    const outer = rooms;
+    rooms = [];
+    try { return work(); } finally {
+      for (const at of rooms) c.free(at);
+      rooms = outer;
+    }
+  }
+  function room(size) {
+    const at = c.malloc(size + 1);
+    if (at === 0) throw new Error("not enough memory");
+    rooms.push(at);
+    return at;
+  }
+  function bytes(from) {
+    const at = room(from.length);
+    bytesAt(at, from.length).set(from);
+    bytesAt(at, from.length + 1)[from.length] = 0;
+    return at;
+  }
+  function textAt(at) {
+    if (at === 0) return null;
+    const memory = new Uint8Array(c.memory.buffer);
+    return utf8.decode(memory.subarray(at, memory.indexOf(0, at)));
+  }
+
+  // ---- structs: extras/web/web.h has the offsets ----
+
+  const layouts = {};
+  for (let at = c.web_members(); pointerAt(at) !== 0; at += 16) {
+    const layout = layouts[textAt(pointerAt(at))] ??= { members: {} };
+    const name = textAt(pointerAt(at + 4)), offset = pointerAt(at + 8);
+    if (name === "") layout.size = offset;
+    else layout.members[name] = { offset, kind: String.fromCharCode(pointerAt(at + 12)) };
+  }
+  const getters = {
+    i: at => view().getInt32(at, true), z: pointerAt, d: at => view().getFloat64(at, true),
+    u: at => view().getBigUint64(at, true), b: at => bytesAt(at, 1)[0] !== 0
   };
+  const setters = {
+    i: (at, value) => view().setInt32(at, value, true),
+    z: (at, value) => view().setUint32(at, typeof value === "string" ? bytes(new TextEncoder().encode(value)) : value, true),
+    d: (at, value) => view().setFloat64(at, value, true),
+    u: (at, value) => view().setBigUint64(at, BigInt(value), true),
+    b: (at, value) => bytesAt(at, 1).fill(value ? 1 : 0)
+  };
+  const read = (name, at) => Object.fromEntries(Object.entries(layouts[name].members)
+    .map(([member, { offset, kind }]) => [member, getters[kind](at + offset)]));
+
+  // Writes objects as an array of structs. Members that they lack are 0.
+  function write(name, objects) {
+    const { size, members } = layouts[name], start = room(objects.length * size);
+    bytesAt(start, objects.length * size).fill(0);
+    objects.forEach((object, i) => {
+      for (const [member, value] of Object.entries(object)) {
+        const { offset, kind } = members[member];
+        setters[kind](start + i * size + offset, value);
+      }
+    });
+    return start;
+  }
+
+  // ---- calls ----
+
+  // Calls an export. A string is passed as a pointer to its text, bytes as a pointer and their length.
+  const call = (name, ...values) => c[name](...values.flatMap(value =>
+    typeof value === "string" ? bytes(new TextEncoder().encode(value)) :
+      value instanceof Uint8Array ? [bytes(value), value.length] : [value]));
+
+  // Calls an export that takes a TrilError or Error last; if isFailure(its result), throws the sentence.
+  function check(isFailure, name, ...values) {
+    const error = room(1024), result = call(name, ...values, error);
+    if (isFailure(result)) throw new Error(textAt(error));
+    return result;
+  }
   return {
-    call,
-    run: (name, ...values) => c[name](...values), // exports without an answer
-    text: (name, ...values) => utf8.decode(call(name, ...values)),
-    json: (name, ...values) => JSON.parse(utf8.decode(call(name, ...values))),
-    // Puts bytes where the next call reads them: kind 0 a text, 1 a checkpoint, 2 a line.
-    give(kind, bytes) {
-      const at = c.room(kind, bytes.length);
-      if (at === 0) throw new Error(utf8.decode(answer()));
-      bytesAt(at, bytes.length).set(bytes);
+    within, room, bytesAt, pointerAt, textAt, write, call, check, memory: () => c.memory.buffer.byteLength,
+    number: at => getters.d(at),
+    whole: at => getters.i(at),
+    // The struct that a function returns.
+    returned(name, of, ...values) {
+      const at = room(layouts[of].size);
+      call(name, at, ...values);
+      return read(of, at);
     },
-    memory: () => c.memory.buffer.byteLength
+    at: read,
+    size: name => layouts[name].size,
+    must: (name, ...values) => check(status => status !== 0, name, ...values),
+    // Calls a function that sets its first argument to what it makes.
+    make(name, ...values) {
+      const to = room(4);
+      check(status => status !== 0, name, to, ...values);
+      return pointerAt(to);
+    },
+    // Calls a function that returns a text to be freed.
+    html(name, ...values) {
+      const at = check(result => result === 0, name, ...values), text = textAt(at);
+      c.free(at);
+      return text;
+    }
   };
 }

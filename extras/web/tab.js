@@ -18,7 +18,7 @@ const sentence = text => text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$
 
 // ---- the worker ----
 
-let worker, ladder = [], limit = 0, waiting = new Map(), asked = 0;
+let worker, ladder = [], table = [], limit = 0, waiting = new Map(), asked = 0;
 
 const decode = id => Uint8Array.from(atob($(id).textContent.trim()), c => c.charCodeAt(0));
 const unpack = bytes => new Response(new Blob([bytes]).stream()
@@ -47,7 +47,7 @@ async function startWorker() {
   worker.onerror = event => { event.preventDefault(); restart(event.message); };
   const modules = await Promise.all(["relaxed", "simd"].map(async name => [name, await unpack(decode(name))]));
   const opened = await ask("open", { modules });
-  ({ ladder, limit } = opened);
+  ({ ladder, options: table, limit } = opened);
   $("machine").textContent = opened.name === "relaxed" ? "Computes with SIMD and fused multiply-add." :
     "Computes with SIMD.";
 }
@@ -62,47 +62,31 @@ async function restart(why) {
   await takeText();
 }
 
-// ---- sliders ----
+// ---- numbers ----
 
-// A slider over a list of values. Its element has `read()` and `set(value)`.
-function slider(parent, id, label, values, value, shown = String) {
-  const input = element("input", { type: "range", id, min: 0, max: values.length - 1, step: 1 });
-  const output = element("output", { htmlFor: id });
-  const made = element("div", { className: "slider" },
-    element("label", { htmlFor: id, textContent: label }), output, input);
-  made.read = () => values[input.value];
-  made.set = to => {
-    input.value = values.reduce((best, v, i) => Math.abs(v - to) < Math.abs(values[best] - to) ? i : best, 0);
-    show();
-  };
-  const show = () => {
-    output.value = shown(made.read());
-    input.setAttribute("aria-valuetext", output.value);
-  };
-  input.addEventListener("input", show);
-  $(parent).append(made);
-  made.set(value);
-  return made;
+// Adds labelled numbers to an element: [{ name, help, value, min, max, step }].
+function addNumbers(parent, rows) {
+  $(parent).append(...rows.map(({ name, help, ...more }) => element("label", { className: "number" }, element("b", { textContent: name }),
+    element("input", { type: "number", id: `${parent}-${name}`, name, required: true, ...more }), element("span", { className: "note", textContent: help }))));
 }
 
-const range = (from, to, step) => Array.from({ length: Math.floor((to - from) / step + 1.5) }, (_, i) => from + i * step);
-const sliders = {
-  layers: slider("sliders", "layers", "layers, in gpt, modern and conv", range(1, 6, 1), 2),
-  heads: slider("sliders", "nheads", "heads", [1, 2, 4, 8], 4),
-  width: slider("sliders", "width", "width", [16, 32, 48, 64, 96, 128, 160, 192], 64),
-  context: slider("sliders", "context", "context, in characters", [8, 16, 32, 48, 64, 96, 128], 64),
-  batch: slider("sliders", "batch", "windows in a step", [1, 2, 4, 8, 16, 32], 16),
-  steps: slider("sliders", "steps", "steps", [50, 100, 200, 400, 600, 1000, 2000, 4000, 10000, 20000], 1000, count)
-};
-const samplers = {
-  temperature: slider("sampler", "temperature", "temperature", range(0, 20, 1).map(t => t / 10), 0.8),
-  topK: slider("sampler", "topk", "top-k", [1, 2, 3, 5, 10, 20, 50, 0], 0, k => k || "all"),
-  topP: slider("sampler", "topp", "top-p", range(5, 100, 5).map(p => p / 100), 1, p => p < 1 ? p : "all")
-};
-const readAll = of => Object.fromEntries(Object.entries(of).map(([name, made]) => [name, made.read()]));
-const sizes = () => ({ ...readAll(sliders), seed: 1337 });
+// The numbers of an element, by name. One that is not filled in is NaN.
+const numbersOf = parent => Object.fromEntries([...$(parent).querySelectorAll("input")].map(input => [input.name, input.valueAsNumber]));
+
+const USUAL = { layers: 2, heads: 4, width: 64, context: 64, batch: 16, steps: 1000 }; // of the options: small enough to watch
+const options = () => numbersOf("options");
 let drawn = 0; // how often a text was begun: each gets its own random choices
-const sampler = () => ({ ...readAll(samplers), seed: 1337 + drawn });
+const sampler = () => ({ ...numbersOf("sampler"), seed: 1337 + drawn });
+
+// The options' ranges and help are those of ./train.
+function listNumbers(rows) {
+  const WHOLE = 0;
+  addNumbers("options", rows.map(({ name, help, min, max, kind }) => ({ name, help, min, max, step: kind === WHOLE ? 1 : "any", value: USUAL[name] })));
+  addNumbers("sampler", [
+    { name: "temperature", help: "higher is bolder; 0: always the likeliest", min: 0, step: 0.1, value: 0.8 },
+    { name: "top_k", help: "among the k likeliest only; 0: all", min: 0, step: 1, value: 0 },
+    { name: "top_p", help: "of these, among the likeliest with this share", min: 0.05, max: 1, step: 0.05, value: 1 }]);
+}
 
 // ---- the text ----
 
@@ -164,7 +148,7 @@ function listModels(ticked) {
 
 // Writes what the ticked models of these sizes are and take.
 async function estimate() {
-  const { steps } = sizes(), all = await ask("estimate", { sizes: sizes() });
+  const { steps } = options(), all = await ask("estimate", { options: options() });
   let seconds = 0, bytes = 0, wrong = "";
   for (const [rung, e] of all.entries()) {
     const took = e.error ? 0 : e.work * steps / speed;
@@ -256,7 +240,7 @@ async function press(lesson = false) {
   if (state === "training") return showProgress(await ask("pause"));
   if (state === "none") {
     if (ticks().length === 0) return say("about-training", "No model is ticked.", true);
-    const begun = await ask("begin", { sizes: sizes(), rungs: ticks() });
+    const begun = await ask("begin", { options: options(), rungs: ticks() });
     showProgress(begun);
     if (begun.failures.length > 0) say("about-models", begun.failures.map(sentence).join(" "), true);
     if (begun.rungs.length === 0) return;
@@ -284,7 +268,7 @@ async function openCheckpoint(file) {
     if (file.size > limit / 4) throw new Error(`${file.name} has ${count(file.size / 1e6)} MB, too much for this page`);
     const bytes = new Uint8Array(await file.arrayBuffer());
     if (!mayDiscard()) return;
-    showProgress(await ask("load", { bytes, sizes: sizes() }));
+    showProgress(await ask("load", { bytes, options: options() }));
     fromLesson = false;
     downloaded = { [last[0].rung]: last[0].step };
     if (last[0].failed) say("about-training", `The model can write and be looked at, but not train: ${sentence(last[0].failed)}`, true);
@@ -449,8 +433,7 @@ async function setUp(step) {
   if (!mayDiscard()) return;
   await reset();
   for (const { rung, name } of ladder) $(`tick-${rung}`).checked = step.rungs.includes(name);
-  const usual = { layers: 2, heads: 4, width: 64, context: 64, batch: 16 };
-  for (const [name, value] of Object.entries({ ...usual, ...step.sizes })) sliders[name].set(value);
+  for (const [name, value] of Object.entries({ ...USUAL, ...step.sizes })) $(`options-${name}`).value = value;
   $("line").value = step.line;
   await estimate();
   await press(true);
@@ -474,7 +457,7 @@ function listen() {
       target.value = ""; // so that the same file can be chosen again
     });
   for (const id of ["by-steps", "by-time"]) on(id, "change", async () => showProgress(await ask("share", { by: by() })));
-  on("sliders", "input", estimate);
+  on("options", "input", estimate);
   on("sampler", "input", resample);
   on("in-numbers", "toggle", () => { explainedAt = 0; look(); });
   on("looked", "change", look);
@@ -498,6 +481,7 @@ async function start() {
   try {
     await startWorker();
     listModels(["bigram", "head", "gpt"]);
+    listNumbers(table);
     listen();
     showLesson(0);
     showText(new TextEncoder().encode(builtin));

@@ -6,7 +6,9 @@ WEB_CC      = python3 -m ziglang cc -target wasm32-wasi
 WEB_MEMORY  = 1073741824
 WEB_FLAGS   = -std=c11 -ffp-contract=off $(SYSTEM) -D_WASI_EMULATED_SIGNAL -DMEMORY_LIMIT=$(WEB_MEMORY) -I. $(WARNINGS) -Werror -MMD -MP \
               -Wno-unknown-pragmas -Wno-enum-float-conversion -fopenmp-simd -msimd128
-WEB_LINK    = -mexec-model=reactor -s -Wl,--max-memory=$(WEB_MEMORY) -Wl,-z,stack-size=1048576
+# JavaScript calls these functions of tril.h, web.h and memfile.h.
+WEB_CALLS   = malloc free $(shell grep -oh '"\(tril\|web\|memfile\|memory\)_[a-z_]*"\|c\.web_[a-z_]*' extras/web/module.js extras/web/rungs.js | sed 's/c\.//; s/"//g' | sort -u)
+WEB_LINK    = -mexec-model=reactor -s -Wl,--max-memory=$(WEB_MEMORY) -Wl,-z,stack-size=1048576 $(WEB_CALLS:%=-Wl,--export=%)
 WEB_RELAXED = -mrelaxed-simd
 # Without the programs, and without the system's part of base/, which extras/web/ replaces.
 WEB_NOT     = model/plain/% programs/train/% programs/sample/% extras/formats/% \
@@ -21,8 +23,8 @@ define web_rules # name, flags
 $(BUILD)/web/$(1)/%.o: %.c | $(WEB_DEPS)
 	@mkdir -p $$(@D)
 	$$(call quiet,ZIG)$(WEB_CC) $$(if $$(filter model/kernels/% model/layers/%,$$<),-O3,-Os) $(WEB_FLAGS) $$(if $$(filter %/isa.o,$$@),$(ISA_FLAGS) -ffp-contract=fast -DISA=base) $(2) -c -o $$@ $$<
-$(BUILD)/web/$(1).wasm: $(WEB_SOURCES:%.c=$(BUILD)/web/$(1)/%.o)
-	$$(call quiet,ZIG)$(WEB_CC) $(WEB_LINK) $$^ -o $$@
+$(BUILD)/web/$(1).wasm: extras/web/module.js extras/web/rungs.js $(WEB_SOURCES:%.c=$(BUILD)/web/$(1)/%.o)
+	$$(call quiet,ZIG)$(WEB_CC) $(WEB_LINK) $$(filter %.o,$$^) -o $$@
 endef
 $(eval $(call web_rules,simd))
 $(eval $(call web_rules,relaxed,$(WEB_RELAXED)))
@@ -37,7 +39,7 @@ deps-web:
 
 # The same, natively and under the sanitizers. Of two objects with one function, such as extras/web/memfile.o
 # and base/file.o, the first one counts.
-$(BUILD)/san/extras/web/tests/calls: $(patsubst %.c,$(BUILD)/san/%.o,extras/web/tests/calls.c $(wildcard extras/web/*.c)) $(BUILD)/san/tril.a
+$(BUILD)/san/extras/web/tests/calls: $(patsubst %.c,$(BUILD)/san/%.o,extras/web/tests/calls.c $(wildcard extras/web/*.c)) $(BUILD)/san/tests.a $(BUILD)/san/tril.a
 	$(call link,$(SANITIZE) -Wl$(comma)--allow-multiple-definition,-lcmocka)
 
 # Tests the module under Node, and the page in a browser (headless Chromium).

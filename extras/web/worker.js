@@ -3,60 +3,63 @@
 // The page sends { id, task, ...what the task needs } and gets { id, answer } or { id, error }.
 // While rungs train, it gets { progress } as well. If the C itself fails, which it should not, it
 // gets { broken }: the worker is then of no use.
-const TEXT = 0, CHECKPOINT = 1, LINE = 2;
 const SLICE = 50, NEWS = 250; // milliseconds: of training at a time, between two reports
+const OPTIONS = ["layers", "heads", "width", "context", "batch", "steps"]; // that the page sets
 
 let tril, training = false, byTime = false, told = 0;
 const slices = new MessageChannel(); // unlike a timer it is not delayed, also not in a hidden tab
 const encode = text => new TextEncoder().encode(text);
 
-const setSizes = s => tril.run("set_sizes", s.layers, s.heads, s.width, s.context, s.batch, s.steps, s.seed);
-const setSampler = s => tril.run("set_sampler", s.temperature, s.topK, s.topP, s.seed);
+const progress = () => ({
+  rungs: tril.rungs(), figure: tril.drawLosses(340, byTime), training, memory: tril.memory()
+});
 
-function progress() {
-  return {
-    rungs: tril.json("rungs"), figure: tril.text("draw_losses", 340, byTime ? 1 : 0),
-    training, memory: tril.memory()
-  };
+function drop() {
+  training = false;
+  for (const { rung } of tril.rungs()) tril.drop(rung);
 }
 
 // Work a second, in multiply-adds, of a small training that is thrown away.
 function measure() {
-  setSizes({ layers: 2, heads: 2, width: 64, context: 32, batch: 8, steps: 1000, seed: 1 });
-  const { work } = tril.json("estimate", 4);
-  tril.json("add", 4);
-  tril.run("advance", 150, 0);
-  const { step, seconds } = tril.json("rungs")[0];
-  tril.run("drop", 4);
+  const GPT = 4;
+  tril.setOptions({ layers: 2, heads: 2, width: 64, context: 32, batch: 8, steps: 1000 });
+  const { work } = tril.estimate(GPT);
+  tril.add(GPT);
+  tril.advance(150, false);
+  const { step, seconds } = tril.rungs()[0];
+  tril.drop(GPT);
   return work * step / seconds;
 }
+
+// What `work` returns for each of these, or { error }.
+const each = (list, work) => list.map(one => {
+  try { return work(one); } catch (error) {
+    if (isBroken(error)) throw error;
+    return { error: error.message };
+  }
+});
 
 const tasks = {
   open({ modules }) {
     const [name, bytes] = modules.find(([, bytes]) => WebAssembly.validate(bytes)) ?? [];
     if (!bytes) throw new Error("This browser lacks WebAssembly with SIMD; a newer one has it.");
-    tril = openModule(new WebAssembly.Module(bytes), text => console.error(text));
-    return { name, ladder: tril.json("ladder"), limit: tril.run("memory_limit") };
+    tril = openRungs(new WebAssembly.Module(bytes), text => console.error(text));
+    return { name, ladder: tril.ladder, options: OPTIONS.map(name => ({ name, ...tril.options[name] })), limit: tril.limit() };
   },
   text({ bytes, asBytes }) {
-    tril.give(TEXT, bytes);
     training = false;
-    return tril.json("take_text", asBytes ? 1 : 0);
+    return tril.takeText(bytes, asBytes);
   },
   speed: measure,
-  estimate({ sizes }) {
-    setSizes(sizes);
-    return tril.json("ladder").map(({ rung }) => {
-      try { return tril.json("estimate", rung); } catch (error) { return { error: error.message }; }
-    });
+  estimate({ options }) {
+    tril.setOptions(options);
+    return each(tril.ladder, ({ rung }) => tril.estimate(rung));
   },
-  // Begins anew with these rungs. What cannot begin is named, and does not stop the others.
-  begin({ sizes, rungs }) {
-    const failures = [];
-    for (const { rung } of tril.json("rungs")) tril.run("drop", rung);
-    setSizes(sizes);
-    for (const rung of rungs)
-      try { tril.json("add", rung); } catch (error) { failures.push(error.message); }
+  // Begins anew with these rungs. Those that cannot begin are named, and do not stop the others.
+  begin({ options, rungs }) {
+    drop();
+    tril.setOptions(options);
+    const failures = each(rungs, tril.add).filter(Boolean).map(({ error }) => error);
     return { ...progress(), failures };
   },
   go({ by }) {
@@ -74,41 +77,36 @@ const tasks = {
     return progress();
   },
   drop() {
-    training = false;
-    for (const { rung } of tril.json("rungs")) tril.run("drop", rung);
+    drop();
     return progress();
   },
   steps({ steps }) {
-    for (const { rung } of tril.json("rungs")) tril.run("set_steps", rung, steps);
+    for (const { rung } of tril.rungs()) tril.setSteps(rung, steps);
     return progress();
   },
   look({ rung, line, sampler, maps }) {
-    setSampler(sampler);
-    tril.give(LINE, encode(line));
-    const next = tril.json("read_line", rung), { layers, heads } = tril.json("heads");
+    tril.setSampler(sampler);
+    const next = tril.readLine(rung, encode(line)), { layers, heads } = tril.heads();
     next.maps = [];
     for (let layer = 0; maps && layer < layers; layer++)
-      for (let head = 0; head < heads; head++)
-        next.maps.push({ layer, head, figure: tril.text("draw_map", layer, head) });
+      for (let head = 0; head < heads; head++) next.maps.push({ layer, head, figure: tril.drawMap(layer, head) });
     return next;
   },
   next({ sampler }) {
-    setSampler(sampler);
-    return tril.json("next");
+    tril.setSampler(sampler);
+    return tril.next();
   },
-  explain({ layer, head }) { return tril.text("explain", layer, head); },
+  explain: ({ layer, head }) => tril.explain(layer, head),
   prompt({ rung, line, sampler }) {
-    setSampler(sampler);
-    tril.give(LINE, encode(line));
-    tril.call("prompt", rung);
+    tril.setSampler(sampler);
+    tril.prompt(rung, encode(line));
   },
-  write({ most }) { return tril.text("write_on", most, 20); },
-  save({ rung }) { return tril.call("save", rung); },
-  load({ bytes, sizes }) {
+  write: ({ most }) => tril.writeOn(most, 20),
+  save: ({ rung }) => tril.save(rung),
+  load({ bytes, options }) {
     training = false;
-    setSizes(sizes);
-    tril.give(CHECKPOINT, bytes);
-    tril.json("load");
+    tril.setOptions(options);
+    tril.load(bytes);
     return progress();
   }
 };
@@ -125,7 +123,7 @@ const isBroken = error => error instanceof WebAssembly.RuntimeError || error ins
 function train() {
   if (!training || !tril) return;
   try {
-    training = tril.run("advance", SLICE, byTime ? 1 : 0) === 1;
+    training = tril.advance(SLICE, byTime);
     if (!training || performance.now() - told >= NEWS) {
       told = performance.now();
       postMessage({ progress: progress() });

@@ -8,14 +8,14 @@ const v8 = require("v8");
 if (Number(process.versions.node.split(".")[0]) < 22) v8.setFlagsFromString("--experimental-wasm-relaxed-simd");
 
 const root = path.join(__dirname, "../../..");
-const code = fs.readFileSync(path.join(root, "extras/web/module.js"), "utf8");
-const openModule = new Function(`${code}; return openModule;`)();
+const code = ["module.js", "rungs.js"].map(name => fs.readFileSync(path.join(root, "extras/web", name), "utf8")).join("");
+const openRungs = new Function(`${code}; return openRungs;`)();
 
 // extras/web/tests/tril.js: open(the folder of the build, "simd" or "relaxed") returns a new module.
 exports.open = (build, name) => {
   const bytes = fs.readFileSync(path.join(build, "web", `${name}.wasm`));
   const said = [];
-  const module = openModule(new WebAssembly.Module(bytes), text => said.push(text));
+  const module = openRungs(new WebAssembly.Module(bytes), text => said.push(text));
   return Object.assign(module, { said });
 };
 // The modules that this Node runs.

@@ -1,0 +1,160 @@
+#include "extras/web/web.h"
+#include "programs/report/explain.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- structs ---- */
+
+#define KIND(member)         \
+    _Generic(member, int     \
+             : 'i', unsigned \
+             : 'i', double   \
+             : 'd', uint64_t \
+             : 'u', bool     \
+             : 'b', default  \
+             : 'z')
+#define STRUCT(of) \
+    { #of, "", sizeof(of), 'z' }
+#define MEMBER(of, m) \
+    { #of, #m, offsetof(of, m), KIND(((of *)0)->m) }
+
+const WebMember *web_members(void) {
+    static const WebMember members[] = {
+        STRUCT(TrilOptions),
+        MEMBER(TrilOption, name),
+        MEMBER(TrilOption, kind),
+        MEMBER(TrilOption, min),
+        MEMBER(TrilOption, max),
+        MEMBER(TrilOption, member),
+        MEMBER(TrilOption, help),
+        STRUCT(TrilCounts),
+        MEMBER(TrilCounts, characters),
+        MEMBER(TrilCounts, uniform),
+        MEMBER(TrilCounts, unigram),
+        MEMBER(TrilCounts, bigram),
+        STRUCT(TrilEstimate),
+        MEMBER(TrilEstimate, parameters),
+        MEMBER(TrilEstimate, bytes),
+        STRUCT(TrilProgress),
+        MEMBER(TrilProgress, step),
+        MEMBER(TrilProgress, steps),
+        MEMBER(TrilProgress, seconds),
+        MEMBER(TrilProgress, recent),
+        MEMBER(TrilProgress, lowest),
+        STRUCT(TrilStep),
+        MEMBER(TrilStep, loss),
+        STRUCT(TrilSampling),
+        MEMBER(TrilSampling, length),
+        MEMBER(TrilSampling, temperature),
+        MEMBER(TrilSampling, top_k),
+        MEMBER(TrilSampling, top_p),
+        MEMBER(TrilSampling, seed),
+        MEMBER(TrilSampling, precision),
+        MEMBER(TrilSampling, threads),
+        STRUCT(Curve),
+        MEMBER(Curve, name),
+        MEMBER(Curve, points),
+        MEMBER(Curve, count),
+        MEMBER(Curve, colour),
+        MEMBER(Curve, faint),
+        STRUCT(Level),
+        MEMBER(Level, name),
+        MEMBER(Level, y),
+        STRUCT(Chart),
+        MEMBER(Chart, id),
+        MEMBER(Chart, title),
+        MEMBER(Chart, x_name),
+        MEMBER(Chart, x_place),
+        MEMBER(Chart, strong),
+        MEMBER(Chart, faint),
+        MEMBER(Chart, curves),
+        MEMBER(Chart, levels),
+        MEMBER(Chart, curve_count),
+        MEMBER(Chart, level_count),
+        MEMBER(Chart, height),
+        MEMBER(Chart, decimals),
+        MEMBER(Chart, names),
+        {0},
+    };
+    return members;
+}
+
+/* ---- characters ---- */
+
+void web_glyph(const TrilTokenizer *tokenizer, int32_t id, char text[12]) {
+    Glyph glyph = glyph_of(tokenizer, id);
+    memcpy(text, glyph.text, sizeof glyph.text);
+}
+
+TrilStatus web_line(const TrilModel *model, const TrilSampling *sampling, char *line, size_t size,
+                    TrilError *error) {
+    enum { COLUMNS = 64 };
+    GlyphLine to = {line, size, COLUMNS, tril_tokenizer_has_bytes(tril_model_tokenizer(model))};
+    *line = 0;
+    TrilStatus status = tril_generate(model, "", 0, sampling, glyph_take, &to, error);
+    return status == TRIL_STOPPED ? TRIL_OK : status;
+}
+
+/* ---- HTML ---- */
+
+/* A stream of HTML in memory. */
+typedef struct {
+    FILE *out;
+    char *text;
+    size_t length;
+} Html;
+
+static bool html_open(Html *html, TrilError *error) {
+    html->out = open_memstream(&html->text, &html->length);
+    if (!html->out) snprintf(error->text, sizeof error->text, "not enough memory for a figure");
+    return html->out;
+}
+
+/* Returns the text; NULL if it failed. */
+static char *html_close(Html *html, bool ok) {
+    fclose(html->out);
+    if (ok) return html->text;
+    free(html->text);
+    return NULL;
+}
+
+char *web_chart(const Chart *chart, TrilError *error) {
+    Html html;
+    if (!html_open(&html, error)) return NULL;
+    figure_chart(html.out, chart);
+    return html_close(&html, true);
+}
+
+char *web_map(const TrilModel *model, const TrilReading *reading, int layer, int head,
+              TrilError *error) {
+    const int T = tril_reading_tokens(reading);
+    const size_t size = (size_t)T * (size_t)T;
+    float *weights = malloc(size * sizeof *weights);
+    Glyph *glyphs = malloc((size_t)T * sizeof *glyphs);
+    Html html = {0};
+    bool ok = false;
+    if (!weights || !glyphs)
+        snprintf(error->text, sizeof error->text, "not enough memory for a map");
+    else
+        ok = tril_reading_attention(reading, layer, head, weights, size, error) == TRIL_OK &&
+             html_open(&html, error);
+    for (int t = 0; t < T && ok; t++)
+        glyphs[t] = glyph_of(tril_model_tokenizer(model), tril_reading_ids(reading)[t]);
+    if (ok) figure_map(html.out, "map", &(HeadMap){layer, head, weights}, T, glyphs);
+    free(weights);
+    free(glyphs);
+    return ok ? html_close(&html, true) : NULL;
+}
+
+char *web_explain(const TrilModel *model, const TrilReading *reading, int layer, int head,
+                  TrilError *error) {
+    const Explained explained = {tril_model_sizes(model).rung, model, reading};
+    Html html;
+    Error err = {0};
+    if (!html_open(&html, error)) return NULL;
+    Sheet sheet = sheet_html(html.out);
+    bool ok = explain(&sheet, &explained, 1, layer, head, &err);
+    if (!ok) snprintf(error->text, sizeof error->text, "%s", err.text);
+    return html_close(&html, ok);
+}

@@ -159,10 +159,11 @@ static inline void expect_success(void) {
 
 /* Fails the test unless the last command ended with this status and one line on stderr that begins
  * with the program's name and contains all the texts (see expect_error). */
-#define expect_exit(status, ...)                                     \
-    expect_exit_with(status, (const char *const[]){"", __VA_ARGS__}, \
+#define expect_exit(status, ...)                                                  \
+    expect_exit_with(status, ran.command, (const char *const[]){"", __VA_ARGS__}, \
                      (int)(sizeof((const char *const[]){"", __VA_ARGS__}) / sizeof(char *)))
-static inline void expect_exit_with(int status, const char *const texts[], int count) {
+static inline void expect_exit_with(int status, const char *subject, const char *const texts[],
+                                    int count) {
     size_t length = strlen(ran.err), name = strcspn(ran.command, " ");
     const char *program = ran.command;
     while (name > 0 && memchr(program, '/', name)) program++, name--; /* faulty/train is train */
@@ -170,7 +171,7 @@ static inline void expect_exit_with(int status, const char *const texts[], int c
         strncmp(ran.err + name, ": ", 2) != 0 || ran.err[length - 1] != '\n')
         fail_msg("%s\nstatus %d, '%s'; expected %d", ran.command, ran.status, ran.err, status);
     ran.err[length - 1] = 0;
-    expect_message(ran.err, length + 1, ran.command, texts, count);
+    expect_message(ran.err, length + 1, subject, texts, count);
 }
 
 /* The same, with nothing on stdout. */

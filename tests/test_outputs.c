@@ -172,7 +172,7 @@ TEST(other_text) {
     assert_non_null(strstr(ran.out, scratch("o/earlier-2\n")));
     must_run("train -q -r -s 9 -o @o/model.safetensors @one.txt");
     run("train -q -r -s 9 -o @o/model.safetensors @two.txt");
-    expect_failure(1, "two.txt: ", "--resume");
+    expect_failure(1, "two.txt: ");
 }
 
 /* Files that no training made are set aside, too. So is a model that shares only the folder's page

@@ -113,7 +113,7 @@ TEST(return ) {
         assert_returns(&trained, kinds[i]);
         /* a second export would overwrite files */
         assert_false(export_to(&trained, scratch(kinds[i]), &err));
-        assert_non_null(strstr(err.text, "is there already, and not empty"));
+        expect_error(err, "");
         trained_free(&trained);
     }
 }
@@ -153,7 +153,7 @@ TEST(vocabularies) {
                 assert_returns(&trained, name);
             } else {
                 assert_false(export_to(&trained, scratch(name), &err));
-                assert_non_null(strstr(err.text, "only for gpt and modern"));
+                expect_case(NULL, err, "");
                 assert_false(scratch_has(name));
             }
             trained_free(&trained);
@@ -198,120 +198,120 @@ static void edit(const char *file, const char *from, const char *to) {
     free(bytes);
 }
 
-static void assert_refused(const char *file, const char *says) {
+/* The folder cannot be loaded; the message has `name`. `subject` is the case (expect_case). */
+static void assert_refused(const char *subject, const char *name) {
     Trained trained;
     Error err = {0};
     if (trained_load(&trained, scratch("edited"), &err))
-        fail_msg("accepted, but should say '%s'", says);
+        fail_msg("loaded: %s", subject ? subject : name);
     assert_null(trained.checkpoint.model.weights);
     assert_null(trained.vocab.codes);
-    if (!strstr(err.text, file) || !strstr(err.text, says) || strchr(err.text, '\n'))
-        fail_msg("'%s' is not '%s: ... %s'", err.text, file, says);
+    expect_case(subject, err, "edited/", name);
 }
 
 typedef struct {
-    const char *kind, *file, *from, *to, *says;
+    const char *kind, *file, *from, *to, *name;
 } Edit;
 
 /* clang-format off */
 static const Edit bad[] = {
-    {"gpt2", "config.json", "'gpt2'", "'llama'", "of type llama is neither a gpt2 nor a qwen3"},
-    {"gpt2", "config.json", "'model_type'", "'modeltype'", "has no 'model_type'"},
-    {"gpt2", "config.json", "'gpt2'", "2", "has no 'model_type'"},
-    {"gpt2", "config.json", "'gpt2'", "'gpt\\n2'", "of type gpt\\x0a2"},
-    {"gpt2", "config.json", "gelu_new", "relu", "'activation_function' is \"relu\", but a gpt here has \"gelu_new\""},
-    {"gpt2", "config.json", "1e-05", "1e-06", "'layer_norm_epsilon' is 1e-06, but a gpt here has 1e-05"},
-    {"gpt2", "config.json", "'n_inner': null", "'n_inner': 47", "'n_inner' is 47, but a gpt here has 48"},
-    {"gpt2", "config.json", "'n_inner': null", "'n_inner': '48'", "'n_inner' is \"48\""},
-    {"gpt2", "config.json", "'tie_word_embeddings': true", "'tie_word_embeddings': false", "'tie_word_embeddings' is false"},
-    {"gpt2", "config.json", "'scale_attn_weights': true", "'scale_attn_weights': false", "'scale_attn_weights' is false"},
-    {"gpt2", "config.json", "'scale_attn_by_inverse_layer_idx': false", "'scale_attn_by_inverse_layer_idx': true", "idx' is true"},
-    {"gpt2", "config.json", "'add_cross_attention': false", "'add_cross_attention': true", "'add_cross_attention' is true"},
-    {"gpt2", "config.json", "'n_layer': 2", "'n_layer': 3", "has 28 tensors, but a gpt of its sizes has 40"},
-    {"gpt2", "config.json", "'n_layer': 2", "'n_layer': 2.5", "has no valid 'n_layer'"},
-    {"gpt2", "config.json", "'n_layer': 2", "'n_layer': '2'", "has no valid 'n_layer'"},
-    {"gpt2", "config.json", "'n_layer': 2", "'n_layer': 1e99", "has no valid 'n_layer'"},
-    {"gpt2", "config.json", "'n_layer': 2", "'n_layer': -2", "has no valid 'n_layer'"},
-    {"gpt2", "config.json", "'n_layer': 2", "'n_layer': true", "has no valid 'n_layer'"},
-    {"gpt2", "config.json", "'n_layer'", "'layers'", "has no valid 'n_layer'"},
-    {"gpt2", "config.json", "'n_head': 3", "'n_head': 5", "5 heads do not divide a width of 12"},
-    {"gpt2", "config.json", "'n_embd': 12", "'n_embd': 15", "has another shape"},
-    {"gpt2", "config.json", "'n_positions': 10", "'n_positions': 11", "wpe.weight has another shape"},
-    {"gpt2", "config.json", "'vocab_size': 9", "'vocab_size': 10", "has a vocabulary of 10, but tokenizer.json one of 9"},
-    {"gpt2", "config.json", "{", "[", "not valid JSON: no ']'"},
-    {"gpt2", "config.json", "'vocab_size': 9\n}", "'vocab_size': 9\n", "not valid JSON"},
-    {"gpt2", "config.json", "'vocab_size': 9\n}", "'vocab_size': 9\n}}", "after the end"},
-    {"qwen3", "config.json", "'silu'", "'gelu'", "'hidden_act' is \"gelu\""},
-    {"qwen3", "config.json", "1e-06", "1e-05", "'rms_norm_eps' is 1e-05, but a modern here has 1e-06"},
-    {"qwen3", "config.json", "'rope_theta': 10000.0", "'rope_theta': 1000000.0", "'rope_parameters.rope_theta' is 1000000.0"},
-    {"qwen3", "config.json", "'rope_theta': 10000.0", "'rope_theta': '10000'", "'rope_parameters.rope_theta' is \"10000\", but a modern here has 10000.0"},
-    {"qwen3", "config.json", "'rope_type': 'default'", "'rope_type': 'yarn'", "'rope_parameters.rope_type' is \"yarn\""},
-    {"qwen3", "config.json", "'use_cache'", "'rope_scaling': {'rope_type': 'linear'}, 'use_cache'", "'rope_scaling' is an object, but a modern here has null"},
-    {"qwen3", "config.json", "'rope_parameters': {", "'rope_parameters': 'x', 'other': {", "'rope_parameters' is no object"},
-    {"qwen3", "config.json", "'rope_parameters': {", "'rope_parameters': 0, 'other': {", "'rope_parameters' is no object"},
-    {"qwen3", "config.json", "'rope_parameters': {", "'rope_parameters': true, 'other': {", "'rope_parameters' is no object"},
-    {"qwen3", "config.json", "'rope_parameters': {", "'rope_parameters': [], 'other': {", "'rope_parameters' is no object"},
-    {"qwen3", "config.json", "'rope_type'", "'factor': 4.0, 'rope_type'", "'rope_parameters.factor' is unknown to a modern here"},
-    {"qwen3", "config.json", "'rope_type'", "'type': 'linear', 'rope_type'", "'rope_parameters.type' is unknown"},
-    {"qwen3", "config.json", "'rope_type'", "'list': [1], 'rope_type'", "'rope_parameters.list' is unknown"},
-    {"qwen3", "config.json", "'rms_norm_eps': 1e-06", "'rms_norm_eps': 1e-06, 'rms_norm_eps': 1", "there are two 'rms_norm_eps'"},
-    {"gpt2", "config.json", "'n_head': 3", "'num_attention_heads': 2, 'n_head': 3", "'num_attention_heads' is 2, but a gpt here has 3"},
-    {"gpt2", "config.json", "'scale_attn_weights': true", "'scale_attn_weights': null", "'scale_attn_weights' is null"},
-    {"gpt2", "config.json", "'tie_word_embeddings': true", "'tie_word_embeddings': null", "'tie_word_embeddings' is null"},
-    {"gpt2", "config.json", "'n_layer': 2", "'n_layer': [2]", "has no valid 'n_layer'"},
-    {"qwen3", "config.json", "'attention_bias': false", "'attention_bias': true", "'attention_bias' is true"},
-    {"qwen3", "config.json", "'num_key_value_heads': 3", "'num_key_value_heads': 1", "k_proj.weight has another shape"},
-    {"qwen3", "config.json", "'num_key_value_heads': 3", "'num_key_value_heads': 2", "2 heads of keys and values do not divide 3 heads"},
-    {"qwen3", "config.json", "'num_key_value_heads': 3", "'num_key_value_heads': 6", "6 heads of keys and values do not divide 3 heads"},
-    {"qwen3", "config.json", "'num_key_value_heads': 3", "'num_key_value_heads': null", "has no valid 'num_key_value_heads'"},
-    {"qwen3-shared", "config.json", "'num_key_value_heads': 2", "'num_key_value_heads': 6", "k_proj.weight has another shape"},
-    {"qwen3", "config.json", "'head_dim': 4", "'head_dim': 8", "'head_dim' is 8, but a modern here has 4"},
-    {"qwen3", "config.json", "'head_dim'", "'headdim'", "has no 'head_dim'; a modern here has 4"},
-    {"qwen3", "config.json", "'intermediate_size': 32", "'intermediate_size': 64", "gate_proj.weight has another shape"},
-    {"qwen3", "config.json", "'intermediate_size': 32", "'intermediate_size': 1048577", "1048577 channels inside the MLP are not between"},
-    {"qwen3", "config.json", "'intermediate_size': 32", "'intermediate_size': 32.5", "has no valid 'intermediate_size'"},
-    {"qwen3-shared", "config.json", "'intermediate_size': 19", "'intermediate_size': 20", "gate_proj.weight has another shape"},
-    {"qwen3", "config.json", "'tie_word_embeddings': true,", "", "has no 'tie_word_embeddings'; a modern here has true"},
-    {"qwen3", "config.json", "'use_sliding_window': false", "'use_sliding_window': true", "'use_sliding_window' is true"},
-    {"qwen3", "model.safetensors", "q_proj", "q_prof", "q_proj.weight is missing"},
-    {"qwen3", "model.safetensors", "F32", "I32", "is I32, not F32, F16 or BF16"},
-    {"gpt2", "tokenizer.json", "'WordLevel'", "'Unigram'", "a model that is neither BPE nor WordLevel"},
-    {"gpt2", "tokenizer.json", "'WordLevel'", "'BPE', 'merges': ['a b']", "merges of characters"},
-    {"gpt2", "tokenizer.json", "'normalizer': null", "'normalizer': {'type': 'Lowercase'}", "a normalizer"},
-    {"gpt2", "tokenizer.json", "'special_tokens': {}", "'special_tokens': {'!': {'id': '!', 'ids': [8], 'tokens': ['!']}}", "a post_processor that adds tokens"},
-    {"gpt2", "tokenizer.json", "'TemplateProcessing'", "'BertProcessing'", "a post_processor that adds tokens"},
-    {"gpt2", "tokenizer.json", "'post_processor': {", "'post_processor': {'type': 'Sequence', 'processors': []}, 'other': {", "a post_processor that adds tokens"},
-    {"gpt2", "tokenizer.json", "'post_processor': {", "'post_processor': 5, 'other': {", "a post_processor that adds tokens"},
-    {"gpt2", "tokenizer.json", "'truncation': null", "'truncation': {'max_length': 4}", "a truncation"},
-    {"gpt2", "tokenizer.json", "'padding': null", "'padding': {'strategy': 'BatchLongest'}", "a padding"},
-    {"gpt2", "tokenizer.json", "'added_tokens': []", "'added_tokens': [{'id': 3, 'content': 'the'}]", "added_tokens, 'the', is not a character"},
-    {"gpt2", "tokenizer.json", "'added_tokens': []", "'added_tokens': [{'id': 3, 'content': 'a'}, {'id': 9, 'content': '<s>'}]", "added_tokens, '<s>', is not a character"},
-    {"gpt2", "tokenizer.json", "'added_tokens': []", "'added_tokens': [{'id': 4, 'content': 'a'}]", "added_tokens, 'a', is not a character"},
-    {"gpt2", "tokenizer.json", "'added_tokens': []", "'added_tokens': [{'id': 9, 'content': 'z'}]", "added_tokens, 'z', is not a character"},
-    {"gpt2", "tokenizer.json", "'added_tokens': []", "'added_tokens': [{'id': 3, 'content': ''}]", "added_tokens, '', is not a character"},
-    {"gpt2", "tokenizer.json", "'added_tokens': []", "'added_tokens': [{'id': 3, 'content': 'a', 'rstrip': true}]", "added_tokens that take blanks along"},
-    {"gpt2", "tokenizer.json", "'added_tokens': []", "'added_tokens': [{'id': 3, 'content': 'a', 'lstrip': true}]", "added_tokens that take blanks along"},
-    {"gpt2", "tokenizer.json", "'added_tokens': []", "'added_tokens': [{'content': 'a'}]", "added_tokens without content or id"},
-    {"gpt2", "tokenizer.json", "'added_tokens': []", "'added_tokens': [{'id': 3}]", "added_tokens without content or id"},
-    {"gpt2", "tokenizer.json", "'added_tokens': []", "'added_tokens': [{'id': 3, 'content': 'a'}], 'added_tokens': []", "there are two 'added_tokens'"},
-    {"gpt2", "tokenizer.json", "'added_tokens': []", "'added_tokens': null", "added_tokens that are no list"},
-    {"gpt2", "tokenizer.json", "'Split'", "'Whitespace'", "neither splits into characters nor bytes"},
-    {"gpt2", "tokenizer.json", "'Isolated'", "'Removed'", "neither splits"},
-    {"gpt2", "tokenizer.json", "'invert': false", "'invert': true", "neither splits"},
-    {"gpt2", "tokenizer.json", "'String': ''", "'String': 'x'", "neither splits"},
-    {"gpt2", "tokenizer.json", "'pre_tokenizer': {", "'pre_tokenizer': 5, 'other': {", "neither splits"},
-    {"gpt2", "tokenizer.json", "'pre_tokenizer': {", "'pre_tokenizer': null, 'other': {", "words that nothing splits"},
-    {"gpt2", "tokenizer.json", "'Split'", "'ByteLevel'", "words that nothing splits"},
-    {"gpt2", "tokenizer.json", "'WordLevel'", "'BPE', 'end_of_word_suffix': '</w>'", "a suffix of characters"},
-    {"gpt2", "tokenizer.json", "'a'", "'<unk>'", "'<unk>', is not one character"},
-    {"gpt2", "tokenizer.json", "'a'", "''", "is not one character"},
-    {"gpt2", "tokenizer.json", "'a'", "'b'", "there are two 'b'"},
-    {"gpt2", "tokenizer.json", "'!': 8", "'!': 7", "are not numbered from 0 to 8, each once"},
-    {"gpt2", "tokenizer.json", "'!': 8", "'!': 9", "are not numbered from 0 to 8, each once"},
-    {"gpt2", "tokenizer.json", "'!': 8", "'!': -8", "an id that is no whole number"},
-    {"gpt2", "tokenizer.json", "'vocab'", "'vocabulary'", "has no vocabulary"},
-    {"gpt2", "tokenizer.json", "'unk_token': ", "'vocab': {}, 'vocab': ", "there are two 'vocab'"},
-    {"gpt2", "tokenizer.json", "'model': {", "'model': [", "no ']'"},
+    {"gpt2", "config.json", "'gpt2'", "'llama'", ""},
+    {"gpt2", "config.json", "'model_type'", "'modeltype'", "'model_type'"},
+    {"gpt2", "config.json", "'gpt2'", "2", "'model_type'"},
+    {"gpt2", "config.json", "'gpt2'", "'gpt\\n2'", ""},
+    {"gpt2", "config.json", "gelu_new", "relu", "'activation_function' is "},
+    {"gpt2", "config.json", "1e-05", "1e-06", "'layer_norm_epsilon' is "},
+    {"gpt2", "config.json", "'n_inner': null", "'n_inner': 47", "'n_inner' is "},
+    {"gpt2", "config.json", "'n_inner': null", "'n_inner': '48'", "'n_inner' is "},
+    {"gpt2", "config.json", "'tie_word_embeddings': true", "'tie_word_embeddings': false", "'tie_word_embeddings' is "},
+    {"gpt2", "config.json", "'scale_attn_weights': true", "'scale_attn_weights': false", "'scale_attn_weights' is "},
+    {"gpt2", "config.json", "'scale_attn_by_inverse_layer_idx': false", "'scale_attn_by_inverse_layer_idx': true", ""},
+    {"gpt2", "config.json", "'add_cross_attention': false", "'add_cross_attention': true", "'add_cross_attention' is "},
+    {"gpt2", "config.json", "'n_layer': 2", "'n_layer': 3", "28"},
+    {"gpt2", "config.json", "'n_layer': 2", "'n_layer': 2.5", "'n_layer'"},
+    {"gpt2", "config.json", "'n_layer': 2", "'n_layer': '2'", "'n_layer'"},
+    {"gpt2", "config.json", "'n_layer': 2", "'n_layer': 1e99", "'n_layer'"},
+    {"gpt2", "config.json", "'n_layer': 2", "'n_layer': -2", "'n_layer'"},
+    {"gpt2", "config.json", "'n_layer': 2", "'n_layer': true", "'n_layer'"},
+    {"gpt2", "config.json", "'n_layer'", "'layers'", "'n_layer'"},
+    {"gpt2", "config.json", "'n_head': 3", "'n_head': 5", "12"},
+    {"gpt2", "config.json", "'n_embd': 12", "'n_embd': 15", ""},
+    {"gpt2", "config.json", "'n_positions': 10", "'n_positions': 11", "wpe.weight"},
+    {"gpt2", "config.json", "'vocab_size': 9", "'vocab_size': 10", "tokenizer.json"},
+    {"gpt2", "config.json", "{", "[", "']'"},
+    {"gpt2", "config.json", "'vocab_size': 9\n}", "'vocab_size': 9\n", ""},
+    {"gpt2", "config.json", "'vocab_size': 9\n}", "'vocab_size': 9\n}}", ""},
+    {"qwen3", "config.json", "'silu'", "'gelu'", "'hidden_act' is "},
+    {"qwen3", "config.json", "1e-06", "1e-05", "'rms_norm_eps' is "},
+    {"qwen3", "config.json", "'rope_theta': 10000.0", "'rope_theta': 1000000.0", "'rope_parameters.rope_theta' is "},
+    {"qwen3", "config.json", "'rope_theta': 10000.0", "'rope_theta': '10000'", "'rope_parameters.rope_theta' is "},
+    {"qwen3", "config.json", "'rope_type': 'default'", "'rope_type': 'yarn'", "'rope_parameters.rope_type' is "},
+    {"qwen3", "config.json", "'use_cache'", "'rope_scaling': {'rope_type': 'linear'}, 'use_cache'", "'rope_scaling' is "},
+    {"qwen3", "config.json", "'rope_parameters': {", "'rope_parameters': 'x', 'other': {", "'rope_parameters' is "},
+    {"qwen3", "config.json", "'rope_parameters': {", "'rope_parameters': 0, 'other': {", "'rope_parameters' is "},
+    {"qwen3", "config.json", "'rope_parameters': {", "'rope_parameters': true, 'other': {", "'rope_parameters' is "},
+    {"qwen3", "config.json", "'rope_parameters': {", "'rope_parameters': [], 'other': {", "'rope_parameters' is "},
+    {"qwen3", "config.json", "'rope_type'", "'factor': 4.0, 'rope_type'", "'rope_parameters.factor'"},
+    {"qwen3", "config.json", "'rope_type'", "'type': 'linear', 'rope_type'", "'rope_parameters.type'"},
+    {"qwen3", "config.json", "'rope_type'", "'list': [1], 'rope_type'", "'rope_parameters.list'"},
+    {"qwen3", "config.json", "'rms_norm_eps': 1e-06", "'rms_norm_eps': 1e-06, 'rms_norm_eps': 1", "'rms_norm_eps'"},
+    {"gpt2", "config.json", "'n_head': 3", "'num_attention_heads': 2, 'n_head': 3", "'num_attention_heads' is "},
+    {"gpt2", "config.json", "'scale_attn_weights': true", "'scale_attn_weights': null", "'scale_attn_weights' is "},
+    {"gpt2", "config.json", "'tie_word_embeddings': true", "'tie_word_embeddings': null", "'tie_word_embeddings' is "},
+    {"gpt2", "config.json", "'n_layer': 2", "'n_layer': [2]", "'n_layer'"},
+    {"qwen3", "config.json", "'attention_bias': false", "'attention_bias': true", "'attention_bias' is "},
+    {"qwen3", "config.json", "'num_key_value_heads': 3", "'num_key_value_heads': 1", "k_proj.weight"},
+    {"qwen3", "config.json", "'num_key_value_heads': 3", "'num_key_value_heads': 2", "2"},
+    {"qwen3", "config.json", "'num_key_value_heads': 3", "'num_key_value_heads': 6", "6"},
+    {"qwen3", "config.json", "'num_key_value_heads': 3", "'num_key_value_heads': null", "'num_key_value_heads'"},
+    {"qwen3-shared", "config.json", "'num_key_value_heads': 2", "'num_key_value_heads': 6", "k_proj.weight"},
+    {"qwen3", "config.json", "'head_dim': 4", "'head_dim': 8", "'head_dim' is "},
+    {"qwen3", "config.json", "'head_dim'", "'headdim'", "'head_dim'"},
+    {"qwen3", "config.json", "'intermediate_size': 32", "'intermediate_size': 64", "gate_proj.weight"},
+    {"qwen3", "config.json", "'intermediate_size': 32", "'intermediate_size': 1048577", "1048577"},
+    {"qwen3", "config.json", "'intermediate_size': 32", "'intermediate_size': 32.5", "'intermediate_size'"},
+    {"qwen3-shared", "config.json", "'intermediate_size': 19", "'intermediate_size': 20", "gate_proj.weight"},
+    {"qwen3", "config.json", "'tie_word_embeddings': true,", "", "'tie_word_embeddings'"},
+    {"qwen3", "config.json", "'use_sliding_window': false", "'use_sliding_window': true", "'use_sliding_window' is "},
+    {"qwen3", "model.safetensors", "q_proj", "q_prof", "q_proj.weight"},
+    {"qwen3", "model.safetensors", "F32", "I32", ""},
+    {"gpt2", "tokenizer.json", "'WordLevel'", "'Unigram'", ""},
+    {"gpt2", "tokenizer.json", "'WordLevel'", "'BPE', 'merges': ['a b']", ""},
+    {"gpt2", "tokenizer.json", "'normalizer': null", "'normalizer': {'type': 'Lowercase'}", ""},
+    {"gpt2", "tokenizer.json", "'special_tokens': {}", "'special_tokens': {'!': {'id': '!', 'ids': [8], 'tokens': ['!']}}", "post_processor"},
+    {"gpt2", "tokenizer.json", "'TemplateProcessing'", "'BertProcessing'", "post_processor"},
+    {"gpt2", "tokenizer.json", "'post_processor': {", "'post_processor': {'type': 'Sequence', 'processors': []}, 'other': {", "post_processor"},
+    {"gpt2", "tokenizer.json", "'post_processor': {", "'post_processor': 5, 'other': {", "post_processor"},
+    {"gpt2", "tokenizer.json", "'truncation': null", "'truncation': {'max_length': 4}", ""},
+    {"gpt2", "tokenizer.json", "'padding': null", "'padding': {'strategy': 'BatchLongest'}", ""},
+    {"gpt2", "tokenizer.json", "'added_tokens': []", "'added_tokens': [{'id': 3, 'content': 'the'}]", "added_tokens"},
+    {"gpt2", "tokenizer.json", "'added_tokens': []", "'added_tokens': [{'id': 3, 'content': 'a'}, {'id': 9, 'content': '<s>'}]", "added_tokens"},
+    {"gpt2", "tokenizer.json", "'added_tokens': []", "'added_tokens': [{'id': 4, 'content': 'a'}]", "added_tokens"},
+    {"gpt2", "tokenizer.json", "'added_tokens': []", "'added_tokens': [{'id': 9, 'content': 'z'}]", "added_tokens"},
+    {"gpt2", "tokenizer.json", "'added_tokens': []", "'added_tokens': [{'id': 3, 'content': ''}]", "added_tokens"},
+    {"gpt2", "tokenizer.json", "'added_tokens': []", "'added_tokens': [{'id': 3, 'content': 'a', 'rstrip': true}]", "added_tokens"},
+    {"gpt2", "tokenizer.json", "'added_tokens': []", "'added_tokens': [{'id': 3, 'content': 'a', 'lstrip': true}]", "added_tokens"},
+    {"gpt2", "tokenizer.json", "'added_tokens': []", "'added_tokens': [{'content': 'a'}]", "added_tokens"},
+    {"gpt2", "tokenizer.json", "'added_tokens': []", "'added_tokens': [{'id': 3}]", "added_tokens"},
+    {"gpt2", "tokenizer.json", "'added_tokens': []", "'added_tokens': [{'id': 3, 'content': 'a'}], 'added_tokens': []", "'added_tokens'"},
+    {"gpt2", "tokenizer.json", "'added_tokens': []", "'added_tokens': null", "added_tokens"},
+    {"gpt2", "tokenizer.json", "'Split'", "'Whitespace'", ""},
+    {"gpt2", "tokenizer.json", "'Isolated'", "'Removed'", ""},
+    {"gpt2", "tokenizer.json", "'invert': false", "'invert': true", ""},
+    {"gpt2", "tokenizer.json", "'String': ''", "'String': 'x'", ""},
+    {"gpt2", "tokenizer.json", "'pre_tokenizer': {", "'pre_tokenizer': 5, 'other': {", ""},
+    {"gpt2", "tokenizer.json", "'pre_tokenizer': {", "'pre_tokenizer': null, 'other': {", ""},
+    {"gpt2", "tokenizer.json", "'Split'", "'ByteLevel'", ""},
+    {"gpt2", "tokenizer.json", "'WordLevel'", "'BPE', 'end_of_word_suffix': '</w>'", ""},
+    {"gpt2", "tokenizer.json", "'a'", "'<unk>'", "'<unk>'"},
+    {"gpt2", "tokenizer.json", "'a'", "''", ""},
+    {"gpt2", "tokenizer.json", "'a'", "'b'", "'b'"},
+    {"gpt2", "tokenizer.json", "'!': 8", "'!': 7", "0"},
+    {"gpt2", "tokenizer.json", "'!': 8", "'!': 9", "0"},
+    {"gpt2", "tokenizer.json", "'!': 8", "'!': -8", ""},
+    {"gpt2", "tokenizer.json", "'vocab'", "'vocabulary'", ""},
+    {"gpt2", "tokenizer.json", "'unk_token': ", "'vocab': {}, 'vocab': ", "'vocab'"},
+    {"gpt2", "tokenizer.json", "'model': {", "'model': [", "']'"},
 };
 
 /* Other spellings with the same meaning. */
@@ -334,14 +334,13 @@ static const Edit good[] = {
 /* clang-format on */
 
 TEST(edits) {
+    char subject[256];
     make_folder(scratch("edited"));
     for (int i = 0; i < COUNT(bad); i++) {
         fresh_copy(bad[i].kind);
         edit(bad[i].file, bad[i].from, bad[i].to);
-        assert_refused(strstr(bad[i].says, "shape") || strstr(bad[i].says, "tensors")
-                           ? "model.safetensors"
-                           : bad[i].file,
-                       bad[i].says);
+        snprintf(subject, sizeof subject, "%s: %s", bad[i].from, bad[i].to);
+        assert_refused(subject, bad[i].name);
     }
     for (int i = 0; i < COUNT(good); i++) {
         Trained trained;
@@ -361,9 +360,8 @@ TEST(listed) {
     char *page = slurp("docs/checkpoints.md", &length);
     for (int i = 0; i < COUNT(bad); i++) {
         char key[64], code[80];
-        const char *quoted = strchr(bad[i].says, '\'');
-        if (strcmp(bad[i].file, "config.json") != 0 || !quoted ||
-            sscanf(quoted, "'%63[a-z_.]' is %*s", key) != 1 || strstr(bad[i].says, "unknown"))
+        if (strcmp(bad[i].file, "config.json") != 0 ||
+            sscanf(bad[i].name, "'%63[a-z_.]' is", key) != 1 || !strstr(bad[i].name, "' is "))
             continue;
         snprintf(code, sizeof code, "`%s`", key);
         if (!strstr(page, code)) fail_msg("docs/checkpoints.md does not name %s", code);
@@ -378,7 +376,6 @@ TEST(not_finite) {
     static const char *const last[] = {"transformer.wte.weight", "model.norm.weight",
                                        "model.norm.weight"};
     const float worst[] = {INFINITY, -INFINITY, NAN};
-    char says[128];
     for (int kind = 0; kind < COUNT(kinds); kind++)
         for (int i = 0; i < COUNT(worst); i++) {
             size_t length;
@@ -387,8 +384,7 @@ TEST(not_finite) {
             memcpy(bytes + length - sizeof *worst, &worst[i], sizeof *worst);
             scratch_put("edited/model.safetensors", bytes, length);
             free(bytes);
-            snprintf(says, sizeof says, "tensor %s has numbers that are not finite", last[kind]);
-            assert_refused("model.safetensors", says);
+            assert_refused("", last[kind]);
         }
 }
 
@@ -402,12 +398,12 @@ TEST(damage) {
         snprintf(name, sizeof name, "edited/%s", files[i]);
         char *bytes = slurp(scratch(name), &length);
         assert_int_equal(remove(scratch(name)), 0);
-        assert_refused(files[i], "cannot be opened");
+        assert_refused("", files[i]);
         size_t step = i == 2 ? 997 : 1, whole = length;
         while (whole > 0 && bytes[whole - 1] == '\n') whole--;
         for (size_t cut = 0; cut < whole; cut += step) {
             scratch_put(name, bytes, cut);
-            assert_refused(files[i], "");
+            assert_refused(NULL, files[i]);
         }
         for (size_t at = 0; at < length; at += step) {
             Trained trained;
@@ -499,17 +495,17 @@ TEST(index) {
     fresh_copy("gpt2");
     rewrite("F16", 3);
     edit(index, "'weight_map'", "'weights'");
-    assert_refused(index, "has no weight_map");
+    assert_refused("", index);
     edit(index, "'weights'", "'weight_map': {'a': '../part-0.safetensors'}, 'other'");
-    assert_refused(index, "a file outside of the folder");
+    assert_refused("", index);
     edit(index, "'a': '../part-0.safetensors'", "'a': 'part-0.safetensors'");
-    assert_refused("part-0.safetensors", "has 9 tensors, but a gpt of its sizes has 28");
+    assert_refused("", "part-0.safetensors");
     edit(index, "'a': 'part-0.safetensors'", "'a': 'part-7.safetensors'");
-    assert_refused("part-7.safetensors", "cannot be opened");
+    assert_refused("", "part-7.safetensors");
     edit(index, "'a': 'part-7.safetensors'", "");
-    assert_refused(index, "has no weight_map");
+    assert_refused("", index);
     assert_int_equal(remove(scratch("edited/model.safetensors.index.json")), 0);
-    assert_refused("model.safetensors", "cannot be opened");
+    assert_refused("", "model.safetensors");
 }
 
 /* ---- the programs ---- */
@@ -528,11 +524,11 @@ TEST(export) {
     after("\nlayers           1\nheads            2\nwidth            16\ncontext          16\n");
     after("\nvocabulary       63 characters\n");
     run("sample --export @folder/within @there/m.safetensors");
-    expect_failure(1, "folder/within: ", "not empty");
+    expect_failure(1, "folder/within: ");
     run("sample --export @there/m.safetensors @there/m.safetensors");
-    expect_failure(1, "there/m.safetensors: ", "cannot be created");
+    expect_failure(1, "there/m.safetensors: ");
     run("sample --export @none @there/bigram.safetensors");
-    expect_failure(1, "for bigram", "only for gpt and modern");
+    expect_failure(1, "bigram");
     assert_false(scratch_has("none"));
 }
 
@@ -644,27 +640,25 @@ TEST(init_resumed) {
 TEST(bad_init) {
     static const struct {
         int status;
-        const char *words, *says, *also;
+        const char *words, *name, *other;
     } refused[] = {
-        {1, "--init @none " PLAY, "/none: ", "cannot be opened"},
-        {1, "--init @init " PLAY, "/init/tokenizer.json: ", "cannot be opened"},
-        {1, "--init " PLAY " " PLAY, "sample.txt: ", "not a valid checkpoint"},
-        {1, "--init @init/m.safetensors -m gpt " PLAY, "its --model is modern", "not gpt"},
-        {1, "--init @init/m.safetensors -w 32 " PLAY, "its --width is 16", "not 32"},
-        {1, "--init @init/m.safetensors -c 32 " PLAY, "its --context is 16", "not 32"},
-        {1, "--init @init/m.safetensors --bytes " PLAY, "UTF-8 characters", "--bytes"},
-        {1, "--init @init/m.safetensors -o @init/m.safetensors " PLAY, "begins from", "overwrite"},
-        {1, "--init @init/m.safetensors --log @init/m.safetensors " PLAY, "begins from",
-         "overwrite"},
-        {1, "--init @init/folder --log @init/folder/config.json " PLAY, "begins from", "overwrite"},
-        {1, "--init @init/m.last.safetensors -o @init/m.safetensors " PLAY, "begins from",
-         "overwrite"},
-        {1, "-m bigram -c 8 --log @more.txt @more.txt", "is the text", "overwrite"},
+        {1, "--init @none " PLAY, "/none: ", ""},
+        {1, "--init @init " PLAY, "/init/tokenizer.json: ", ""},
+        {1, "--init " PLAY " " PLAY, "sample.txt: ", ""},
+        {1, "--init @init/m.safetensors -m gpt " PLAY, " --model ", " gpt"},
+        {1, "--init @init/m.safetensors -w 32 " PLAY, " --width ", " 32"},
+        {1, "--init @init/m.safetensors -c 32 " PLAY, " --context ", " 32"},
+        {1, "--init @init/m.safetensors --bytes " PLAY, "--bytes", ""},
+        {1, "--init @init/m.safetensors -o @init/m.safetensors " PLAY, "init/", "--init"},
+        {1, "--init @init/m.safetensors --log @init/m.safetensors " PLAY, "init/", "--init"},
+        {1, "--init @init/folder --log @init/folder/config.json " PLAY, "init/", "--init"},
+        {1, "--init @init/m.last.safetensors -o @init/m.safetensors " PLAY, "init/", "--init"},
+        {1, "-m bigram -c 8 --log @more.txt @more.txt", "more.txt: ", ""},
         {2, "--init @init/m.safetensors --preset quick " PLAY, "--init", "--preset"},
-        {1, "--init " GOLDEN "gpt2 -H 4 " PLAY, "its --heads is 3", "not 4"},
-        {1, "--init " GOLDEN "qwen3-shared --kv-heads 3 " PLAY, "its --kv-heads is 2", "not 3"},
-        {1, "--init " GOLDEN "qwen3-shared --hidden 64 " PLAY, "its --hidden is 19", "not 64"},
-        {2, "--init @init/m.safetensors --ladder " PLAY, "one model", "--ladder"},
+        {1, "--init " GOLDEN "gpt2 -H 4 " PLAY, " --heads ", " 4"},
+        {1, "--init " GOLDEN "qwen3-shared --kv-heads 3 " PLAY, " --kv-heads ", " 3"},
+        {1, "--init " GOLDEN "qwen3-shared --hidden 64 " PLAY, " --hidden ", " 64"},
+        {2, "--init @init/m.safetensors --ladder " PLAY, "--init", "--ladder"},
     };
     must_run("train " TINY "-s 20 -o @init/m.safetensors " PLAY);
     must_run("sample --export @init/folder @init/m.safetensors");
@@ -672,7 +666,7 @@ TEST(bad_init) {
     scratch_put("more.txt", some, sizeof some - 1);
     for (int i = 0; i < COUNT(refused); i++) {
         run("train -q -s 5 -o @out/m.safetensors %s", refused[i].words);
-        expect_failure(refused[i].status, refused[i].says, refused[i].also);
+        expect_failure(refused[i].status, refused[i].name, refused[i].other);
     }
 }
 

@@ -227,8 +227,8 @@ static int begin(Run *run, const int32_t *ids, int B, int T, int past, bool trai
                        .past = past,
                        .single = B * T == 1 && !run->options.training,
                        .before = (size_t)run->before * (size_t)T,
-                       .taught = run->pass.taught, /* may precede the pass */
-                       .taught_share = run->pass.taught_share};
+                       .teacher = run->pass.teacher, /* may precede the pass */
+                       .teacher_share = run->pass.teacher_share};
     if (training) {
         run->pass.dropout = (float)run->model->config.dropout;
         run->pass.masks = random_key(run->options.seed, RANDOM_DROPOUT, run->step);
@@ -314,8 +314,8 @@ double run_loss(Run *run, const int32_t *targets) {
 }
 
 void run_teach(Run *run, const float *probabilities, double share) {
-    run->pass.taught = probabilities;
-    run->pass.taught_share = (float)share;
+    run->pass.teacher = probabilities;
+    run->pass.teacher_share = (float)share;
 }
 
 void run_backward(Run *run, const int32_t *targets) {
@@ -324,7 +324,7 @@ void run_backward(Run *run, const int32_t *targets) {
     run->pass.scale = 1.0f / (float)tokens_in_loss(run);
     execute_begin(run, 0, true);
     profile_team(run, run_threads(run), execute_pass, run);
-    run->pass.taught = NULL;
+    run->pass.teacher = NULL;
 }
 
 /* ---- evaluation ---- */

@@ -9,20 +9,20 @@ void cross_entropy(const Thread *thread, float *losses, const float *logits, con
             thread->isa->log_sum_exp(logits + n * row, V) - logits[n * row + (size_t)targets[n]];
 }
 
-/* Where another model teaches, `taught_share` of each target is its probabilities, and the rest the
- * actual token. */
+/* Where another model teaches, `teacher_share` of each target is its probabilities, and the rest
+ * the actual token. */
 static void backward(const Call *c) {
     const Pass *pass = c->pass;
     size_t row = c->out_row[0];
-    float share = pass->taught_share * pass->scale;
+    float share = pass->teacher_share * pass->scale;
     for (size_t n = 0; n < (size_t)c->N; n++) {
         float *to = c->out[0] + n * row, lse;
         int32_t target = pass->targets[c->first + n];
         c->thread->isa->softmax(to, row, &lse, c->in[0] + n * row, 1.0f, 1, (int)row);
         to[target] -= 1.0f;
         for (size_t v = 0; v < row; v++) to[v] *= pass->scale;
-        if (!pass->taught) continue;
-        c->thread->isa->axpby(to, 1.0f, pass->taught + (c->first + n) * row, -share, row);
+        if (!pass->teacher) continue;
+        c->thread->isa->axpby(to, 1.0f, pass->teacher + (c->first + n) * row, -share, row);
         to[target] += share;
     }
 }

@@ -37,9 +37,10 @@ typedef struct {
     /* of the loss: the targets [B,T], and the factor of its gradient */
     const int32_t *targets;
     float scale;
-    const float
-        *taught; /* probabilities[B,T,V] that are `taught_share` of each target; NULL: none */
-    float taught_share;
+    /* of distillation: another model's probabilities[B,T,V], and their share of each target; NULL:
+       none */
+    const float *teacher;
+    float teacher_share;
 } Pass;
 
 typedef struct Instruction Instruction;

@@ -77,7 +77,7 @@ OBJECTS = $(SOURCES:.c=.o) $(ISAS:%=model/kernels/isa_%.o) $(BF16)
 # The longest tests first, so that none runs alone at the end.
 LONG    = $(patsubst %,tests/test_%,programs faults resume properties training sampler gradients)
 TESTS   = $(LONG) $(filter-out $(LONG),$(patsubst %.c,%,$(wildcard tests/test_*.c)))
-SUPPORT = tests/support.o tests/system_posix.o $(patsubst %.c,%.o,$(filter-out %entry.c,$(wildcard tests/fuzz/*.c))) \
+SUPPORT = tests/main.o tests/support.o tests/system_posix.o $(patsubst %.c,%.o,$(filter-out %entry.c,$(wildcard tests/fuzz/*.c))) \
           model/kernels/isa_portable.o
 SCRIPTS = documents explain messages
 

@@ -25,8 +25,15 @@ void add_test(struct CMUnitTest test, int line) {
     lines[i] = line;
 }
 
-int run_all_tests(int (*set_up)(void **state), int (*tear_down)(void **state)) {
-    return _cmocka_run_group_tests("tests", tests, (size_t)test_count, set_up, tear_down);
+static int (*before_all)(void **state), (*after_all)(void **state);
+
+void add_fixture(int (*set_up)(void **state), int (*tear_down)(void **state)) {
+    before_all = set_up;
+    after_all = tear_down;
+}
+
+int run_all_tests(void) {
+    return _cmocka_run_group_tests("tests", tests, (size_t)test_count, before_all, after_all);
 }
 
 /* Appends to the file that TRIL_MESSAGES names: the test, the subject without control characters,

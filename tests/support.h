@@ -45,9 +45,15 @@
 extern const char *current_test; /* its name */
 void add_test(struct CMUnitTest test, int line);
 
-/* Runs all tests of the program between the two functions, which may be NULL. Returns the result of
- * main. */
-int run_all_tests(int (*set_up)(void **state), int (*tear_down)(void **state));
+/* Runs all tests of the program, between the two functions of FIXTURE if it has any. Returns the
+ * result of main. tests/main.c calls it for programs that have no main of their own. */
+int run_all_tests(void);
+
+#define FIXTURE(set_up, tear_down)                                \
+    __attribute__((constructor)) static void add_fixture_(void) { \
+        add_fixture(set_up, tear_down);                           \
+    }
+void add_fixture(int (*set_up)(void **state), int (*tear_down)(void **state));
 
 /* Fails the test unless the message is one line that contains each of the texts: what differs from
  * input to input, as files, places, values and options. tests/messages compares the wording. */

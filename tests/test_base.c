@@ -468,6 +468,4 @@ TEST(numbers) {
     }
 }
 
-int main(void) {
-    return run_all_tests(scratch_open, scratch_close);
-}
+FIXTURE(scratch_open, scratch_close)

@@ -589,6 +589,4 @@ TEST(full_disk) {
     model_free(&model);
 }
 
-int main(void) {
-    return run_all_tests(set_up, scratch_close);
-}
+FIXTURE(set_up, scratch_close)

@@ -332,6 +332,4 @@ TEST(moved_back) {
     assert_false(scratch_has("u/earlier-1"));
 }
 
-int main(void) {
-    return run_all_tests(scratch_open, scratch_close);
-}
+FIXTURE(scratch_open, scratch_close)

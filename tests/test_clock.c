@@ -358,6 +358,4 @@ TEST(saving) {
             check_saved(ticks[i], 300 * ticks[i], (2000 + 100 * moment) * ticks[i]);
 }
 
-int main(void) {
-    return run_all_tests(scratch_open, command_close);
-}
+FIXTURE(scratch_open, command_close)

@@ -220,7 +220,3 @@ TEST(rungs) {
     assert_null(tril_rung(plan->rung_count));
     plan_close(plan);
 }
-
-int main(void) {
-    return run_all_tests(NULL, NULL);
-}

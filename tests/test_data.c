@@ -487,6 +487,4 @@ TEST(fetch) {
     assert_false(scratch_has("other"));
 }
 
-int main(void) {
-    return run_all_tests(scratch_open, scratch_close);
-}
+FIXTURE(scratch_open, scratch_close)

@@ -156,6 +156,4 @@ TEST(slash) {
     assert_memory_equal(ran.out, "/new", 4);
 }
 
-int main(void) {
-    return run_all_tests(set_up, command_close);
-}
+FIXTURE(set_up, command_close)

@@ -76,7 +76,3 @@ TEST(bits) {
     assert_true(power(10000, -0.25) == 0x1.9999999999998p-4);
     assert_true(c == 0x1.b981dbf665fep-1 && s == -0x1.03425b78c4db8p-1);
 }
-
-int main(void) {
-    return run_all_tests(NULL, NULL);
-}

@@ -170,7 +170,3 @@ TEST(plain) {
     assert_string_equal(printed(write_path, "-a b", 0), "./'-a b'");
     assert_string_equal(printed(write_path, "a-b", 0), "a-b");
 }
-
-int main(void) {
-    return run_all_tests(NULL, NULL);
-}

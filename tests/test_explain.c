@@ -245,5 +245,5 @@ TEST(refusals) {
 
 int main(void) {
     setlocale(LC_CTYPE, "C.UTF-8");
-    return run_all_tests(NULL, NULL);
+    return run_all_tests();
 }

@@ -224,6 +224,4 @@ TEST(known_texts) {
     after("\nvocabulary       256 byte values\n");
 }
 
-int main(void) {
-    return run_all_tests(scratch_open, command_close);
-}
+FIXTURE(scratch_open, command_close)

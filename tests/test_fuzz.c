@@ -31,7 +31,3 @@ TEST(guard) {
     skip_without(FORKING);
     assert_int_not_equal(end_of_process(fork_process(read_too_far, text)), 0);
 }
-
-int main(void) {
-    return run_all_tests(NULL, NULL);
-}

@@ -248,7 +248,3 @@ TEST(dropout_gradient) {
     assert_true(dropping >= 2); /* gpt and modern */
     assert_true(check_dropout_gradient(shared_config(0)));
 }
-
-int main(void) {
-    return run_all_tests(NULL, NULL);
-}

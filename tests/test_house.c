@@ -264,7 +264,3 @@ TEST(silence) {
         closedir(folder);
     }
 }
-
-int main(void) {
-    return run_all_tests(NULL, NULL);
-}

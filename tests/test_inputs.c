@@ -247,6 +247,4 @@ TEST(small_stack) {
     restore_variable("KERNELS", kept_kernels);
 }
 
-int main(void) {
-    return run_all_tests(scratch_open, command_close);
-}
+FIXTURE(scratch_open, command_close)

@@ -261,6 +261,4 @@ static int set_up(void **state) {
     return scratch_open(state);
 }
 
-int main(void) {
-    return run_all_tests(set_up, command_close);
-}
+FIXTURE(set_up, command_close)

@@ -189,6 +189,4 @@ TEST(writing) {
     buffer_end(&text);
 }
 
-int main(void) {
-    return run_all_tests(scratch_open, scratch_close);
-}
+FIXTURE(scratch_open, scratch_close)

@@ -125,6 +125,4 @@ TEST(interruption) {
     end_dialogue(child, out);
 }
 
-int main(void) {
-    return run_all_tests(set_up, command_close);
-}
+FIXTURE(set_up, command_close)

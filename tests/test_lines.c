@@ -308,7 +308,3 @@ TEST(scores) {
     tril_reading_close(reading);
     tril_model_free(model);
 }
-
-int main(void) {
-    return run_all_tests(NULL, NULL);
-}

@@ -289,6 +289,4 @@ TEST(created) {
     scratch_expect("precious", "precious", 8);
 }
 
-int main(void) {
-    return run_all_tests(scratch_open, scratch_close);
-}
+FIXTURE(scratch_open, scratch_close)

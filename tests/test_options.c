@@ -303,7 +303,3 @@ TEST(print) {
     assert_string_equal(text, expected);
     free(text);
 }
-
-int main(void) {
-    return run_all_tests(NULL, NULL);
-}

@@ -388,6 +388,4 @@ static int tear_down(void **state) {
     return command_close(state);
 }
 
-int main(void) {
-    return run_all_tests(set_up, tear_down);
-}
+FIXTURE(set_up, tear_down)

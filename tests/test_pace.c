@@ -91,7 +91,3 @@ TEST(long) {
     assert_true(pace_shares(&pace, 1e9));
     assert_false(pace_shares(&pace, 1e7));
 }
-
-int main(void) {
-    return run_all_tests(NULL, NULL);
-}

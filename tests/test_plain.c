@@ -95,7 +95,3 @@ TEST(shared_heads) {
                             .NKV = NKV,
                             .H = 11});
 }
-
-int main(void) {
-    return run_all_tests(NULL, NULL);
-}

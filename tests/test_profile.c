@@ -147,6 +147,4 @@ TEST(resumed) {
     scratch_remove(scratch("more"));
 }
 
-int main(void) {
-    return run_all_tests(scratch_open, command_close);
-}
+FIXTURE(scratch_open, command_close)

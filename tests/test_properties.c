@@ -290,7 +290,3 @@ static void check_bits(const char *name) {
 TEST(bits) {
     for_each_rung(check_bits);
 }
-
-int main(void) {
-    return run_all_tests(NULL, NULL);
-}

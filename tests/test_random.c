@@ -130,7 +130,3 @@ TEST(random_permuted) {
     }
     assert_true(random_permuted(1, 5, UINT64_C(1) << 40) < UINT64_C(1) << 40);
 }
-
-int main(void) {
-    return run_all_tests(NULL, NULL);
-}

@@ -85,7 +85,3 @@ TEST(decays) {
         assert_near(recipe.peak.weight_decay, i == 0 ? 0.25 : 0.5, 0);
     }
 }
-
-int main(void) {
-    return run_all_tests(NULL, NULL);
-}

@@ -151,5 +151,5 @@ TEST(maps) {
 
 int main(void) {
     setlocale(LC_CTYPE, "C.UTF-8");
-    return run_all_tests(NULL, NULL);
+    return run_all_tests();
 }

@@ -529,6 +529,4 @@ TEST(no_room) {
     assert_same_file("tight", "whole", "conv.last");
 }
 
-int main(void) {
-    return run_all_tests(scratch_open, command_close);
-}
+FIXTURE(scratch_open, command_close)

@@ -272,6 +272,4 @@ TEST(flips) {
         }
 }
 
-int main(void) {
-    return run_all_tests(scratch_open, scratch_close);
-}
+FIXTURE(scratch_open, scratch_close)

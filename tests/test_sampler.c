@@ -540,7 +540,3 @@ TEST(counts_of_a_text) {
     }
     free(train);
 }
-
-int main(void) {
-    return run_all_tests(NULL, NULL);
-}

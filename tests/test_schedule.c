@@ -299,7 +299,3 @@ TEST(refused) {
     check_refused(add_unlike, "add: ");
     check_refused(ask_for_heads, "heads: ");
 }
-
-int main(void) {
-    return run_all_tests(NULL, NULL);
-}

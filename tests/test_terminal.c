@@ -418,6 +418,4 @@ static int set_up(void **state) {
     return 0;
 }
 
-int main(void) {
-    return run_all_tests(set_up, command_close);
-}
+FIXTURE(set_up, command_close)

@@ -165,7 +165,3 @@ TEST(halves) {
             assert_int_equal(members, expected);
         }
 }
-
-int main(void) {
-    return run_all_tests(NULL, NULL);
-}

@@ -640,7 +640,3 @@ TEST(many_threads) {
         free(ids);
     }
 }
-
-int main(void) {
-    return run_all_tests(NULL, NULL);
-}

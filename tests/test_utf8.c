@@ -177,6 +177,4 @@ TEST(stream_of_garbage) {
     assert_memory_equal(out, expected, wanted);
 }
 
-int main(void) {
-    return run_all_tests(scratch_open, scratch_close);
-}
+FIXTURE(scratch_open, scratch_close)

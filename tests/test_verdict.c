@@ -545,6 +545,4 @@ TEST(part_of_log) {
     }
 }
 
-int main(void) {
-    return run_all_tests(scratch_open, command_close);
-}
+FIXTURE(scratch_open, command_close)

@@ -670,6 +670,4 @@ TEST(bad_init) {
     }
 }
 
-int main(void) {
-    return run_all_tests(scratch_open, scratch_close);
-}
+FIXTURE(scratch_open, scratch_close)

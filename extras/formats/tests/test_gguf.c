@@ -408,6 +408,4 @@ TEST(program) {
     expect_failure(1, "bigram");
 }
 
-int main(void) {
-    return run_all_tests(scratch_open, scratch_close);
-}
+FIXTURE(scratch_open, scratch_close)

@@ -7,7 +7,3 @@ void fuzz_tokenizer(const uint8_t *bytes, size_t length);
 TEST(corpus) {
     fuzz_replay("extras/formats/tests/corpus/tokenizer", fuzz_tokenizer);
 }
-
-int main(void) {
-    return run_all_tests(NULL, NULL);
-}

@@ -125,7 +125,3 @@ TEST(map) {
     assert_non_null(strstr(page.text, "<title>layer 2, head 1</title>"));
     free(page.text);
 }
-
-int main(void) {
-    return run_all_tests(NULL, NULL);
-}

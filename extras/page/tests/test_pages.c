@@ -225,6 +225,4 @@ TEST(new_page) {
     expect_failure(1, "no/folder");
 }
 
-int main(void) {
-    return run_all_tests(scratch_open, command_close);
-}
+FIXTURE(scratch_open, command_close)

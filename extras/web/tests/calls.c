@@ -122,5 +122,5 @@ TEST(files) {
 }
 
 int main(void) {
-    return run_all_tests(NULL, NULL);
+    return run_all_tests();
 }

@@ -242,29 +242,24 @@ static bool compare(Ladder *l, Error *err) {
     return *l->failed.text ? fail(err, "%s", l->failed.text) : written; /* the first failure */
 }
 
-static bool train_with_report(Ladder *l, Error *err) {
-    char where[PATH_SIZE];
-    if (!add_closed_forms(l, err) || !outputs_make_way(l->outputs, where, err)) return false;
-    if (*where) show_line("existing files were moved to %s", where);
-    if (!report_open(&l->report, l->plan, l->outputs, l->results, err)) return false;
-    bool ok = train_rungs(l, err);
-    if (ok)
-        ok = compare(l, err);
-    else
-        report_end(l->report, l->count, err, &(Error){0});
-    report_close(l->report);
-    return ok;
-}
-
 bool ladder_train(Plan *plan, Outputs *outputs, Error *err) {
     Ladder *l;
+    char where[PATH_SIZE];
     if (!check_budgets(plan, err) || !check_memory(plan, err) ||
         !memory_alloc(&l, 1, sizeof *l, "the results", err))
         return false;
     l->plan = plan;
     l->outputs = outputs;
     if (plan->arguments->profile) stopwatch_start(&l->watch, "the rest", plan->arguments->begun);
-    bool ok = train_with_report(l, err);
+    bool ok = add_closed_forms(l, err) && outputs_make_way(outputs, where, err);
+    if (ok && *where) show_line("existing files were moved to %s", where);
+    ok = ok && report_open(&l->report, plan, outputs, l->results, err);
+    bool trained = ok && train_rungs(l, err);
+    if (trained)
+        ok = compare(l, err);
+    else if (ok)
+        report_end(l->report, l->count, err, &(Error){0});
+    report_close(l->report);
     memory_free(l);
-    return ok;
+    return ok && trained;
 }

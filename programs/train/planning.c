@@ -217,7 +217,7 @@ static bool make_input(Plan *plan, const char *text, size_t length, Error *err) 
     Input *input = &plan->input;
     const TrilTokenizer *known = NULL;
     if (plan->state && tril_digest(text, length) != tril_state_text(plan->state))
-        return fail(err, "%s: is not the text of the training to resume", path);
+        return fail(err, "%s: is not the text of this training; --resume needs the same one", path);
     if (plan->init && length > 0 && !extend_model(plan, text, length, err)) return false;
     if (plan->state) known = tril_state_tokenizer(plan->state);
     if (plan->init) known = tril_model_tokenizer(plan->init);

@@ -32,16 +32,16 @@
 
 /* Defines a test of the program. They run in the order of their lines. */
 #define TEST(name)                                                            \
-    static void test_##name(void);                                            \
-    static void call_##name(void **state) {                                   \
+    static void body_##name(void);                                            \
+    static void test_##name(void **state) {                                   \
         (void)state;                                                          \
         current_test = #name;                                                 \
-        test_##name();                                                        \
+        body_##name();                                                        \
     }                                                                         \
     __attribute__((constructor)) static void add_##name(void) {               \
-        add_test((struct CMUnitTest)cmocka_unit_test(call_##name), __LINE__); \
+        add_test((struct CMUnitTest)cmocka_unit_test(test_##name), __LINE__); \
     }                                                                         \
-    static void test_##name(void)
+    static void body_##name(void)
 extern const char *current_test; /* its name */
 void add_test(struct CMUnitTest test, int line);
 

@@ -20,10 +20,9 @@ static void for_each_table(void (*check)(const Isa *isa)) {
 }
 
 /* A test that calls check_NAME with each table. */
-#define TEST_OF_EACH_TABLE(name)            \
-    static void test_##name(void **state) { \
-        (void)state;                        \
-        for_each_table(check_##name);       \
+#define TEST_OF_EACH_TABLE(name)      \
+    TEST(name) {                      \
+        for_each_table(check_##name); \
     }
 
 static void fill(float *x, uint64_t seed, size_t n) {
@@ -270,8 +269,7 @@ static void check_products(const Isa *isa) {
 }
 TEST_OF_EACH_TABLE(products)
 
-static void test_bf16_products(void **state) {
-    (void)state;
+TEST(bf16_products) {
     Error err;
     const Products *tables[BF16_MAX];
     int count = bf16_available(tables);
@@ -968,8 +966,7 @@ static void check_same_bits(const Isa *isa) {
     }
 }
 
-static void test_same_bits(void **state) {
-    (void)state;
+TEST(same_bits) {
     const Isa *tables[ISA_MAX];
     int count = isa_available(tables);
 #if defined __x86_64__ /* the base set has no fused multiply-add */
@@ -981,8 +978,7 @@ static void test_same_bits(void **state) {
 
 /* ---- choice ---- */
 
-static void test_forced_table(void **state) {
-    (void)state;
+TEST(forced_table) {
     Error err;
     const Isa *tables[ISA_MAX];
     int count = isa_available(tables);
@@ -995,23 +991,4 @@ static void test_forced_table(void **state) {
     assert_non_null(strstr(err.text, "abacus"));
     unsetenv("KERNELS");
     assert_ptr_equal(isa_choose(&err), tables[count - 1]);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_products),     cmocka_unit_test(test_bf16_products),
-        cmocka_unit_test(test_narrow),       cmocka_unit_test(test_narrow_odd_numbers),
-        cmocka_unit_test(test_int8),         cmocka_unit_test(test_int8_extremes),
-        cmocka_unit_test(test_copies),       cmocka_unit_test(test_panels),
-        cmocka_unit_test(test_sums),         cmocka_unit_test(test_query),
-        cmocka_unit_test(test_softmax),      cmocka_unit_test(test_softmax_backward),
-        cmocka_unit_test(test_mask),         cmocka_unit_test(test_exponential),
-        cmocka_unit_test(test_odd_numbers),  cmocka_unit_test(test_activations),
-        cmocka_unit_test(test_far),          cmocka_unit_test(test_power_of_two),
-        cmocka_unit_test(test_normalize),    cmocka_unit_test(test_rotate),
-        cmocka_unit_test(test_convolution),  cmocka_unit_test(test_dropout),
-        cmocka_unit_test(test_adamw),        cmocka_unit_test(test_same_bits),
-        cmocka_unit_test(test_forced_table),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

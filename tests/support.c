@@ -166,6 +166,7 @@ double bench_train(Bench *bench, const int32_t *inputs, const int32_t *targets, 
 
 int repeats(int quick, int all) {
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+    (void)all;
     return quick;
 #else
     return getenv("TRIL_ALL") ? all : quick;

@@ -47,7 +47,7 @@ static const struct {
 };
 enum { KINDS = COUNT(kinds) };
 
-/* How the line goes on: in the text, or as a model continues it. */
+/* A continuation of the line: that of the text, or of a model. */
 typedef struct {
     char text[WRITING_TOKENS * UTF8_MAX];
     size_t length; /* 0: nothing yet */
@@ -139,7 +139,7 @@ static int find_line(Report *r) {
     return end > 0 ? end : tokens;
 }
 
-/* The line's beginning, and how the text goes on after it. */
+/* Reads the beginning of the line, and the text after it. */
 static void read_prompt(Report *r) {
     const int tokens = find_line(r);
     const int32_t *ids = tril_text_ids(r->input->text) + r->line;
@@ -282,7 +282,7 @@ static Curve curve_of(const Report *r, const char *name, int place, size_t membe
     return curve;
 }
 
-/* Marks the lowest point of the curve, after which the rung memorises its text; false if it does
+/* Marks the lowest point of the curve, after which the rung memorizes its text; false if it does
  * not. */
 static bool mark_of(const Verdict *v, const Curve *curve, char text[NAME_SIZE], Mark *mark) {
     if (v->kind != OVERFITTING || curve->count == 0) return false;
@@ -341,15 +341,16 @@ static void draw_chart(Report *r, FILE *out, int kind) {
 static void write_losses(Report *r, FILE *out) {
     fputs("<section id=\"section-losses\">\n<h2>Losses</h2>\n", out);
     draw_chart(r, out, 0);
-    fputs("<p class=\"hint\" hidden>Point at the chart, or select it and use the arrow keys: the "
-          "table then has the values at that place. Escape brings the last ones back.</p>\n"
-          "<p>A strong curve is the loss on the held-out text, which never trains; a thin one is "
-          "the loss on the batches that train. The gap between the two is what the model learnt by "
-          "heart: where the thin curve still falls and the strong one no longer does, it memorises "
-          "its text, which is called overfitting.</p>\n"
-          "<p>Broken lines need no training: every character as likely as the other, as frequent "
-          "as it is, as frequent as it is after the one before.</p>\n</section>\n",
-          out);
+    fputs(
+        "<p class=\"hint\" hidden>Point at the chart, or select it and use the arrow keys: the "
+        "table then has the values at that place. Escape brings the last ones back.</p>\n"
+        "<p>A strong curve is the loss on the held-out text, which never trains; a thin one is "
+        "the loss on the batches that train. The gap between the two is what the model learned by "
+        "heart: where the thin curve still falls and the strong one no longer does, it memorizes "
+        "its text, which is called overfitting.</p>\n"
+        "<p>Broken lines need no training: every character as likely as the other, as frequent "
+        "as it is, as frequent as it is after the one before.</p>\n</section>\n",
+        out);
 }
 
 static void write_curves(Report *r, FILE *out) {
@@ -428,7 +429,7 @@ static void write_writings(const Report *r, FILE *out) {
                          r->results[n].validation);
         if (!any)
             markup(out,
-                   "<section id=\"section-writings\">\n<h2>What each of them writes</h2>\n<p>All "
+                   "<section id=\"section-writings\">\n<h2>Their continuations</h2>\n<p>All "
                    "continue the same line of the held-out text, <span class=\"prompt\"><bdi>%.*s"
                    "</bdi></span>, with the same random choices.</p>\n<div class=\"writings\">\n",
                    length, r->prompt);
@@ -450,7 +451,7 @@ static void write_samples(const Report *r, FILE *out) {
     if (samples == 0) return;
     int every = (samples + MAX_SAMPLES - 2) / (MAX_SAMPLES - 1);
     markup(out,
-           "<section id=\"section-samples\">\n<h2>How %s learnt to write</h2>\n<p>After each "
+           "<section id=\"section-samples\">\n<h2>How %s learned to write</h2>\n<p>After each "
            "evaluation, from an empty page, with the same random choices; ↵ is the end of a "
            "line.</p>\n",
            r->shown->name);
@@ -515,7 +516,7 @@ static bool write_heads(const Report *r, FILE *out, const TrilReading *reading, 
         out,
         "<section id=\"section-attention\">\n<h2>Attention of %s</h2>\n<p>Each map is a head, on "
         "a line that it was not trained on. A row is a character, and shows which characters "
-        "before it, and which of them most, it listens to. The weights of a row add up to "
+        "before it, and which of them most, it attends to. The weights of a row add up to "
         "1.</p>\n",
         r->shown->name);
     figure_scale(out);

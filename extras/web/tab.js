@@ -1,5 +1,5 @@
 "use strict";
-// The page: hands what a person does to the worker, and shows what comes back. Nothing is computed
+// The page: hands input to the worker, and shows what comes back. Nothing is computed
 // here but the layout.
 const $ = id => document.getElementById(id);
 const element = (name, properties = {}, ...children) => {
@@ -365,7 +365,7 @@ function choose(layer, head) {
 }
 
 // Every step in numbers is much to read: it changes slowly while rungs train, and not while a
-// person is at it.
+// user is at it.
 let explainedAt = 0;
 const READING = 4000; // milliseconds
 

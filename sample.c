@@ -42,7 +42,7 @@ static bool use_model(TrilModel *model, const Arguments *a, Error *err) {
         return tril_model_export(model, a->export, a->precision ? a->precision : "f32", &error) ==
                    TRIL_OK ||
                message_take(err, &error, NULL);
-    if (a->prompt && !message_knows(model, "--prompt", a->prompt, strlen(a->prompt), err))
+    if (a->prompt && !writer_knows(model, "--prompt", a->prompt, strlen(a->prompt), err))
         return false;
     return a->interactive ? dialogue(model, a, err) : write_samples(model, a, err);
 }

@@ -6,15 +6,16 @@
 
 #include <stdio.h>
 
+/* The first six are in the order of TrilKind (library/options.c checks it). */
 typedef enum {
-    OPTION_FLAG,   /* bool: no argument; set to true */
-    OPTION_INT,    /* int, from min to max */
     OPTION_WHOLE,  /* double, a whole number from min to max; NaN: unset */
-    OPTION_SEED,   /* uint64_t, any */
     OPTION_REAL,   /* double, finite, from min to max */
     OPTION_TIME,   /* double, seconds, from min to max: 90, 90s, 5m or 2h */
     OPTION_TEXT,   /* const char *, pointing into argv */
-    OPTION_PATH,   /* const char *, likewise, with slashes (filesystem_slash) */
+    OPTION_FLAG,   /* bool: no argument; set to true */
+    OPTION_SEED,   /* uint64_t, any */
+    OPTION_INT,    /* int, from min to max */
+    OPTION_PATH,   /* const char *, as OPTION_TEXT, with slashes (filesystem_slash) */
     OPTION_SECTION /* a heading in --help, its text in `help` */
 } OptionKind;
 

@@ -17,7 +17,7 @@ static bool write_logits(Trained *trained, const char *path, Error *err) {
     RunOptions options = {
         .batch = 1, .length = model->config.T, .threads = 1, .precision = FLOAT32};
     if (!file_read(path, &text, &length, err)) return false;
-    bool ok = vocab_encode(&trained->vocab, path, text, length, &ids, &count, err) &&
+    bool ok = vocab_encode(&trained->vocab, text, length, &ids, &count, NULL, err) &&
               run_open(&run, model, &options, err);
     size_t T = (size_t)model->config.T, V = (size_t)model->config.V;
     for (size_t i = 0; ok && i < count; i += T) {

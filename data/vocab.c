@@ -7,9 +7,8 @@
 
 enum { BYTE_VALUES = 256, CODE_POINTS = 0x110000 };
 
-static bool fail_utf8(const char *name, const char *text, size_t offset, const char *hint,
-                      Error *err) {
-    return fail(err, "%s: byte 0x%02X at offset %zu is not valid UTF-8%s", name,
+static bool fail_utf8(const char *text, size_t offset, const char *hint, Error *err) {
+    return fail(err, "byte 0x%02X at offset %zu is not valid UTF-8%s",
                 (unsigned)(unsigned char)text[offset], offset, hint);
 }
 
@@ -21,8 +20,7 @@ static bool build_bytes(Vocab *vocab, Error *err) {
     return true;
 }
 
-bool vocab_build(Vocab *vocab, const char *name, const char *text, size_t length, bool bytes,
-                 Error *err) {
+bool vocab_build(Vocab *vocab, const char *text, size_t length, bool bytes, Error *err) {
     *vocab = (Vocab){.bytes = bytes};
     if (bytes) return build_bytes(vocab, err);
     unsigned char *seen; /* one mark for each Unicode code point: 1.1 MB, freed at the end */
@@ -32,7 +30,7 @@ bool vocab_build(Vocab *vocab, const char *name, const char *text, size_t length
         uint32_t code;
         int taken = utf8_decode(text + i, length - i, &code);
         if (taken <= 0) {
-            fail_utf8(name, text, i, " (--bytes takes any file)", err);
+            fail_utf8(text, i, " (--bytes takes any file)", err);
             goto done;
         }
         vocab->size += !seen[code];
@@ -104,43 +102,33 @@ int vocab_text(const Vocab *vocab, int id, char text[UTF8_MAX]) {
     return 1;
 }
 
-static bool fail_unknown(const char *name, uint32_t code, size_t place, Error *err) {
+static bool fail_unknown(uint32_t code, size_t place, Error *err) {
     char text[UTF8_MAX + 1] = {0};
     utf8_encode(code, text);
     const char *shown = code < 0x20 || code == 0x7F ? "control character" : text;
-    return fail(err, "%s: character %zu, '%s' (U+%04X), is not in the model's vocabulary", name,
-                place + 1, shown, (unsigned)code);
+    return fail(err, "character %zu, '%s' (U+%04X), is not in the model's vocabulary", place + 1,
+                shown, (unsigned)code);
 }
 
-/* Encodes the text. An unknown character is refused or, unless `strict`, has the id -1. */
-static bool encode(const Vocab *vocab, const char *name, const char *text, size_t length,
-                   bool strict, int32_t **ids, size_t *count, Error *err) {
+bool vocab_encode(const Vocab *vocab, const char *text, size_t length, int32_t **ids, size_t *count,
+                  size_t *unknown, Error *err) {
     *count = 0;
-    if (!memory_alloc(ids, length, sizeof **ids, name, err)) return false;
+    if (unknown) *unknown = 0;
+    if (!memory_alloc(ids, length, sizeof **ids, "the text", err)) return false;
     for (size_t i = 0; i < length;) {
         uint32_t code = (unsigned char)text[i];
         int taken = vocab->bytes ? 1 : utf8_decode(text + i, length - i, &code);
         int id = taken > 0 ? vocab_id(vocab, code) : -1;
-        if (taken <= 0 || (id < 0 && strict)) {
+        if (taken <= 0 || (id < 0 && !unknown)) {
             memory_free(*ids);
             *ids = NULL;
-            return taken <= 0 ? fail_utf8(name, text, i, "", err)
-                              : fail_unknown(name, code, *count, err);
+            return taken <= 0 ? fail_utf8(text, i, "", err) : fail_unknown(code, *count, err);
         }
+        if (id < 0) ++*unknown;
         (*ids)[(*count)++] = id;
         i += (size_t)taken;
     }
     return true;
-}
-
-bool vocab_encode(const Vocab *vocab, const char *name, const char *text, size_t length,
-                  int32_t **ids, size_t *count, Error *err) {
-    return encode(vocab, name, text, length, true, ids, count, err);
-}
-
-bool vocab_encode_known(const Vocab *vocab, const char *name, const char *text, size_t length,
-                        int32_t **ids, size_t *count, Error *err) {
-    return encode(vocab, name, text, length, false, ids, count, err);
 }
 
 bool vocab_join(const Vocab *vocab, char **text, size_t *length, Error *err) {

@@ -14,10 +14,11 @@
 #include <string.h>
 
 /* The versions of the format, in the note "tril". The last one is written. Models are the same in
- * both. Of version 2 were the files of tril 0.1. */
+ * both; tril 0.1 wrote version 2. */
 static const char *const versions[] = {"2", "3"};
 
-/* The notes of the sizes in a Config, each with its member. */
+/* The sizes in a Config, each with its key and its member. The last SOMETIMES of them are left out
+ * where they are 0. */
 static const struct {
     const char *key;
     size_t member;
@@ -27,9 +28,7 @@ static const struct {
     {"width", offsetof(Config, C)},           {"kv_heads", offsetof(Config, NKV)},
     {"hidden", offsetof(Config, H)},
 };
-enum { SOMETIMES = 2 }; /* the last so many, which are left out where they are 0 */
-
-enum { OWN_NOTES = 4 + COUNT(sizes), NUMBER = 32, NAME = 80 };
+enum { SOMETIMES = 2, NAME = 80, DIGEST = 17 };
 
 bool checkpoint_has_key(const char *key) {
     static const char *const others[] = {"tril", "model", "dropout", "digest"};
@@ -40,7 +39,7 @@ bool checkpoint_has_key(const char *key) {
     return false;
 }
 
-/* The prefixes of the tensor sets: weights and, for a training run, the optimizer's moments. */
+/* The prefixes of the tensor sets: weights and, of a training, the optimizer's moments. */
 static const char *const sets[] = {"", "first_moment.", "second_moment."};
 enum { SETS = COUNT(sets) };
 
@@ -48,13 +47,9 @@ static void name_of(const Tensor *tensor, int set, char name[NAME]) {
     snprintf(name, NAME, "%s%s", sets[set], tensor->name);
 }
 
-static Note note_of(const char *key, const char *value) {
-    return (Note){key, value, strlen(value)};
-}
-
-/* The digest of a checkpoint: the sum of the digests of its tensors and its notes, except the
- * digest itself. It does not depend on their order. */
-static void digest_of(const SafeTensors *file, char text[NUMBER]) {
+/* Writes the digest of a checkpoint: the sum of the digests of its tensors and its notes, except
+ * the digest itself. It does not depend on their order. */
+static void digest_of(const SafeTensors *file, char text[DIGEST]) {
     uint64_t sum = 0;
     for (int i = 0; i < file->note_count; i++) {
         const Note *note = &file->notes[i];
@@ -75,22 +70,24 @@ static void digest_of(const SafeTensors *file, char text[NUMBER]) {
         digest_add(&digest, tensor->data, tensor->bytes);
         sum += digest_value(&digest);
     }
-    snprintf(text, NUMBER, "%016" PRIx64, sum);
+    snprintf(text, DIGEST, "%016" PRIx64, sum);
 }
 
-/* Adds the notes that describe the model. They point into `numbers`. */
-static void add_own_notes(SafeTensors *file, const Config *config, char numbers[][NUMBER]) {
-    file->notes[file->note_count++] = note_of("tril", versions[COUNT(versions) - 1]);
-    file->notes[file->note_count++] = note_of("model", config->model);
-    for (int i = 0; i < COUNT(sizes); i++) {
+/* ---- writing ---- */
+
+/* Adds the notes that describe the model. */
+static bool describe(Notes *notes, const Config *config, Error *err) {
+    char dropout[NUMBER_SIZE];
+    bool ok = notes_print(notes, "tril", err, "%s", versions[COUNT(versions) - 1]) &&
+              notes_print(notes, "model", err, "%s", config->model);
+    for (int i = 0; ok && i < COUNT(sizes); i++) {
         int value;
         memcpy(&value, (const char *)config + sizes[i].member, sizeof value);
-        if (value == 0 && i >= COUNT(sizes) - SOMETIMES) continue;
-        snprintf(numbers[i], NUMBER, "%d", value);
-        file->notes[file->note_count++] = note_of(sizes[i].key, numbers[i]);
+        if (value != 0 || i < COUNT(sizes) - SOMETIMES)
+            ok = notes_print(notes, sizes[i].key, err, "%d", value);
     }
-    number_write(numbers[COUNT(sizes)], NUMBER, 'g', 17, config->dropout);
-    file->notes[file->note_count++] = note_of("dropout", numbers[COUNT(sizes)]);
+    number_write(dropout, sizeof dropout, 'g', 17, config->dropout);
+    return ok && notes_print(notes, "dropout", err, "%s", dropout);
 }
 
 /* Adds one set of tensors. `numbers` are laid out like the model's weights. The tensors' names
@@ -110,44 +107,36 @@ static void add_tensors(SafeTensors *file, const Model *model, int set, const fl
     }
 }
 
-/* numbers[0] are the weights. Sets that are NULL are left out. */
-static bool save(const char *path, const Model *model, const float *const numbers[SETS],
-                 const Note *notes, int count, Error *err) {
-    SafeTensors file = {0};
-    char own[OWN_NOTES][NUMBER], (*names)[NAME] = NULL;
-    size_t note_capacity = OWN_NOTES + (size_t)count, tensors = (size_t)model->tensor_count;
-    bool ok = memory_alloc(&file.notes, note_capacity, sizeof *file.notes, path, err) &&
-              memory_alloc(&file.tensors, SETS * tensors, sizeof *file.tensors, path, err) &&
-              memory_alloc(&names, SETS * tensors, sizeof *names, path, err);
-    if (ok) {
-        add_own_notes(&file, &model->config, own);
-        for (int i = 0; i < count; i++) file.notes[file.note_count++] = notes[i];
-        for (int set = 0; set < SETS; set++)
-            if (numbers[set])
-                add_tensors(&file, model, set, numbers[set], names + (size_t)set * tensors);
-        digest_of(&file, own[OWN_NOTES - 1]);
-        file.notes[file.note_count++] = note_of("digest", own[OWN_NOTES - 1]);
-        ok = safetensors_write(&file, path, err);
-    }
+bool checkpoint_save(const char *path, const Model *model, const Run *run, const Note *notes,
+                     int count, Error *err) {
+    Notes all = {.count = 0};
+    SafeTensors file = {.notes = all.list};
+    const float *numbers[SETS] = {model->weights};
+    const size_t tensors = (size_t)model->tensor_count;
+    char(*names)[NAME] = NULL, digest[DIGEST];
+    if (run) run_moments(run, &numbers[1], &numbers[2]);
+    bool ok = memory_alloc(&file.tensors, SETS * tensors, sizeof *file.tensors, path, err) &&
+              memory_alloc(&names, SETS * tensors, sizeof *names, path, err) &&
+              describe(&all, &model->config, err);
+    for (int i = 0; ok && i < count; i++)
+        ok = notes_put(&all, notes[i].key, notes[i].value, notes[i].length, err);
+    for (int set = 0; ok && set < SETS; set++)
+        if (numbers[set])
+            add_tensors(&file, model, set, numbers[set], names + (size_t)set * tensors);
+    file.note_count = all.count;
+    if (ok) digest_of(&file, digest);
+    ok = ok && notes_print(&all, "digest", err, "%s", digest);
+    file.note_count = all.count;
+    ok = ok && safetensors_write(&file, path, err);
     memory_free(names);
-    safetensors_free(&file);
+    memory_free(file.tensors);
+    notes_free(&all);
     return ok;
 }
 
-bool checkpoint_save(const char *path, const Model *model, const Note *notes, int count,
-                     Error *err) {
-    return save(path, model, (const float *const[SETS]){model->weights}, notes, count, err);
-}
+/* ---- reading ---- */
 
-bool checkpoint_save_run(const char *path, const Run *run, const Note *notes, int count,
-                         Error *err) {
-    const Model *model = run_model(run);
-    const float *numbers[SETS] = {model->weights};
-    run_moments(run, &numbers[1], &numbers[2]);
-    return save(path, model, numbers, notes, count, err);
-}
-
-/* Reads a note that is a whole number from 1 to MAX_VOCABULARY, the largest size. */
+/* Reads a whole number from 1 to MAX_VOCABULARY, the largest size. */
 static bool read_size(const Note *note, int *size) {
     char *end;
     if (!note || *note->value < '1' || *note->value > '9' || strlen(note->value) != note->length)
@@ -188,7 +177,7 @@ static bool read_config(const SafeTensors *file, const char *path, Config *confi
     return true;
 }
 
-/* Does the file have the tensors of `count` sets, and no others? */
+/* Checks that the file has the tensors of `count` sets, and no others. */
 static bool check_tensors(const Model *model, const SafeTensors *file, int count, const char *path,
                           Error *err) {
     char name[NAME];
@@ -210,17 +199,7 @@ static bool check_tensors(const Model *model, const SafeTensors *file, int count
     return true;
 }
 
-static void load_tensors(const Model *model, const SafeTensors *file, int set, float *to) {
-    char name[NAME];
-    for (int i = 0; i < model->tensor_count; i++) {
-        const Tensor *tensor = &model->tensors[i];
-        name_of(tensor, set, name);
-        const SafeTensor *stored = safetensors_tensor(file, name);
-        memcpy(to + tensor->offset, stored->data, stored->bytes);
-    }
-}
-
-/* Reads the header: the configuration and the list of tensors. */
+/* Lays the model out by the file's notes, and checks the list of tensors. */
 static bool lay_out(Model *model, const SafeTensors *file, int *sets_there, const char *path,
                     Error *err) {
     Config config;
@@ -235,9 +214,9 @@ static bool lay_out(Model *model, const SafeTensors *file, int *sets_there, cons
     return check_tensors(model, file, *sets_there, path, err);
 }
 
-/* The data must be those that were written, and finite. */
+/* Checks that the data are those that were written, and finite. */
 static bool check_data(const SafeTensors *file, const char *path, Error *err) {
-    char digest[NUMBER];
+    char digest[DIGEST];
     const Note *note = safetensors_note(file, "digest");
     if (!note) return fail(err, "%s: its metadata has no 'digest'", path);
     digest_of(file, digest);
@@ -250,60 +229,41 @@ static bool check_data(const SafeTensors *file, const char *path, Error *err) {
     return true;
 }
 
-static bool load(Checkpoint *c, const SafeTensors *file, int count, const char *path, Error *err) {
+static bool take_tensors(Checkpoint *c, int count, const char *path, Error *err) {
     float **const to[SETS] = {&c->model.weights, &c->first_moments, &c->second_moments};
+    char name[NAME];
     bool ok = model_allocate(&c->model, err);
     for (int set = 0; ok && set < count; set++) {
         if (set > 0) ok = memory_alloc(to[set], c->model.weights_size, sizeof(float), path, err);
-        if (ok) load_tensors(&c->model, file, set, *to[set]);
+        for (int i = 0; ok && i < c->model.tensor_count; i++) {
+            name_of(&c->model.tensors[i], set, name);
+            const SafeTensor *stored = safetensors_tensor(&c->file, name);
+            memcpy(*to[set] + c->model.tensors[i].offset, stored->data, stored->bytes);
+        }
     }
     return ok;
 }
 
-/* Reads the notes and, if `whole`, the model. */
-static bool read_file(Checkpoint *c, const char *path, bool whole, Error *err) {
-    *c = (Checkpoint){0};
-    SafeTensors file = {0};
+bool checkpoint_load(Checkpoint *c, const char *path, Error *err) {
     File from;
     int count;
+    *c = (Checkpoint){.first_moments = NULL};
     if (!file_open(&from, path, err)) return false;
-    bool ok = safetensors_open(&file, &from, err) &&
-              (!whole || (lay_out(&c->model, &file, &count, path, err) &&
-                          safetensors_fetch(&file, &from, err) && check_data(&file, path, err) &&
-                          load(c, &file, count, path, err)));
+    bool ok = safetensors_open(&c->file, &from, err) &&
+              lay_out(&c->model, &c->file, &count, path, err) &&
+              safetensors_fetch(&c->file, &from, err) && check_data(&c->file, path, err) &&
+              take_tensors(c, count, path, err);
     file_close(&from);
-    if (ok) { /* the notes, and the header that they point into, move to the checkpoint */
-        c->header = file.header;
-        c->notes = file.notes;
-        c->note_count = file.note_count;
-        file.header = NULL;
-        file.notes = NULL;
-    } else {
-        checkpoint_free(c);
-    }
-    safetensors_free(&file);
+    memory_free(c->file.data);
+    c->file.data = NULL;
+    if (!ok) checkpoint_free(c);
     return ok;
-}
-
-bool checkpoint_load(Checkpoint *checkpoint, const char *path, Error *err) {
-    return read_file(checkpoint, path, true, err);
-}
-
-bool checkpoint_peek(Checkpoint *checkpoint, const char *path, Error *err) {
-    return read_file(checkpoint, path, false, err);
 }
 
 void checkpoint_free(Checkpoint *checkpoint) {
     model_free(&checkpoint->model);
     memory_free(checkpoint->first_moments);
     memory_free(checkpoint->second_moments);
-    memory_free(checkpoint->header);
-    memory_free(checkpoint->notes);
-    *checkpoint = (Checkpoint){0};
-}
-
-const Note *checkpoint_note(const Checkpoint *checkpoint, const char *key) {
-    for (int i = 0; i < checkpoint->note_count; i++)
-        if (strcmp(checkpoint->notes[i].key, key) == 0) return &checkpoint->notes[i];
-    return NULL;
+    safetensors_free(&checkpoint->file);
+    *checkpoint = (Checkpoint){.first_moments = NULL};
 }

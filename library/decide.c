@@ -1,7 +1,6 @@
 /* decide.c - fills unset options: by the text, and by a time limit and the speed of this machine.
  */
 #include "base/array.h"
-#include "base/clock.h"
 #include "base/memory.h"
 #include "base/world.h"
 #include "library/options.h"
@@ -57,13 +56,13 @@ TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, int t
     const double often = 8, gentle = 0.1; /* of the usual rate keeps more of what a model knows */
     Error err = {0};
     Config config;
-    if (!given(text, "the text", &err) || !given(options, "the options", &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
+    if (!text || !options) return null_argument(error);
     TrilOptions decided = *options, *o = &decided;
     options_fill(o);
-    if (!options_config(o, text->corpus.vocab.size, &config, &err) ||
-        !teacher_fits(o->teacher, &text->corpus.vocab, config.T, &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
+    const Vocab *vocab = &text->corpus.vocab;
+    if (!options_config(o, vocab->size, &config, &err) ||
+        !teacher_fits(o->teacher, vocab, config.T, &err))
+        return failed(TRIL_ARGUMENT, &err, error);
     const Recipe recipe = recipe_of(o->rung);
     double train = (double)text->corpus.train, epochs_of_step = o->batch * o->context / train;
     if (isnan(o->epochs)) o->epochs = isnan(o->steps) ? tril_epochs_that_help(train, trained) : 0;
@@ -73,7 +72,7 @@ TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, int t
     if (isnan(o->learning_rate) && trained) o->learning_rate = gentle * recipe.peak.learning_rate;
     if (isnan(o->embedding_decay) && recipe.own_decay)
         o->embedding_decay = embedding_decay_for(recipe.peak.weight_decay, config.V, seen, train);
-    /* A trained model knows what is near. A text that is seen often may be memorized, and while
+    /* A trained model knows near context. A text that is seen often may be memorized, and while
        windows are short no evaluation tells. */
     bool whole = recipe.grows && (trained || seen > often);
     if (strcmp(o->windows, "auto") == 0) o->windows = whole ? "whole" : "auto";
@@ -84,14 +83,14 @@ TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, int t
     return TRIL_OK;
 }
 
-bool teacher_fits(const TrilModel *teacher, const Vocab *vocab, int context, Error *err) {
+bool teacher_fits(const TrilModel *teacher, const Vocab *vocab, double context, Error *err) {
     if (!teacher) return true;
     if (teacher->in_training) return fail(err, "the teacher is in training");
     if (!vocab_same(vocab_of(teacher), vocab))
         return fail(err, "the teacher knows other characters than the text has");
-    return teacher->model.config.T >= context ||
+    return !(teacher->model.config.T < context) ||
            fail(err,
-                "the teacher's context of %d characters is shorter than the %d of the model to "
+                "the teacher's context of %d characters is shorter than the %g of the model to "
                 "train",
                 teacher->model.config.T, context);
 }
@@ -110,124 +109,96 @@ static const Candidate candidates[] = {
     {2, 96, 128, 8, 1.2e6}, {3, 96, 256, 8, 2.2e6}, {4, 128, 256, 8, 3.3e6},
     {6, 192, 256, 8, 6e6},  {6, 256, 512, 8, 12e6}, {6, 384, 512, 16, 60e6},
 };
-enum { HEAD_SIZE = 32 };
 
-/* A candidate with what was asked for. */
-typedef struct {
+/* The sizes with the candidate's where they are unset. Heads have an even number of channels: 32,
+ * if that divides the width, but then there are two or more: with one, `multihead` would be `head`.
+ * The context is at most `longest`. */
+static TrilOptions filled(const TrilOptions *sizes, const Candidate *candidate, double longest) {
+    const double head = 32; /* channels */
+    TrilOptions o = *sizes;
+    if (isnan(o.layers)) o.layers = candidate->layers;
+    if (isnan(o.width)) {
+        double step = isnan(o.heads) ? head : 2 * o.heads;
+        o.width = ceil(candidate->width / step) * step;
+    }
+    if (isnan(o.heads)) o.heads = fmod(o.width, head) == 0 ? fmax(2, o.width / head) : 1;
+    if (isnan(o.context))
+        for (o.context = candidate->context; o.context > 1 && o.context > longest;) o.context /= 2;
+    if (isnan(o.batch)) o.batch = fmax(candidate->batch, world_size());
+    return o;
+}
+
+static bool same_sizes(const TrilOptions *a, const TrilOptions *b) {
+    return a->context == b->context && a->layers == b->layers && a->heads == b->heads &&
+           a->width == b->width && a->batch == b->batch;
+}
+
+TrilStatus tril_options_check(const TrilOptions *options, TrilError *error) {
+    Error err = {0};
     Config config;
-    int batch; /* 0: unset, as sizes are */
-} Sizes;
+    if (!options) return null_argument(error);
+    const TrilOptions smallest = filled(options, &candidates[0], INFINITY);
+    return outcome(options_config(&smallest, 1, &config, &err), TRIL_ARGUMENT, &err, error);
+}
 
 /* What the search depends on. */
 typedef struct {
-    const TrilOptions *options;
     const TrilText *text;
     double seconds, most; /* the time, and the most characters seen in it */
     Asking asking;
 } Search;
 
-static bool same_sizes(const Sizes *one, const Sizes *other) {
-    const Config *a = &one->config, *b = &other->config;
-    return a->T == b->T && a->L == b->L && a->NH == b->NH && a->C == b->C &&
-           one->batch == other->batch;
-}
-
-/* Heads have 32 channels if that divides the width, but there are two: with one, `multihead` would
- * be `head`. */
-static int heads_for(int width) {
-    if (width % HEAD_SIZE != 0) return 1;
-    return width > HEAD_SIZE ? width / HEAD_SIZE : 2;
-}
-
-/* The sizes with the candidate's where they are unset. Heads have an even number of channels. The
- * context is at most `longest`. */
-static Sizes filled(const Sizes *sizes, const Candidate *candidate, size_t longest) {
-    Sizes s = *sizes;
-    Config *c = &s.config;
-    if (c->L == 0) c->L = candidate->layers;
-    if (c->C == 0) {
-        int step = c->NH > 0 ? 2 * c->NH : HEAD_SIZE;
-        c->C = (candidate->width + step - 1) / step * step;
-    }
-    if (c->NH == 0) c->NH = heads_for(c->C);
-    if (c->T == 0) {
-        c->T = candidate->context;
-        while (c->T > 1 && (size_t)c->T > longest) c->T /= 2;
-    }
-    if (s.batch == 0) s.batch = candidate->batch > world_size() ? candidate->batch : world_size();
-    return s;
-}
-
-TrilStatus tril_options_check(const TrilOptions *options, TrilError *error) {
-    Error err = {0};
-    Sizes unset = {.batch = 1};
-    if (!options_sizes(options, 1, &unset.config, &err)) return refusal(TRIL_ARGUMENT, &err, error);
-    const Config smallest = filled(&unset, &candidates[0], SIZE_MAX).config;
-    return model_check(&smallest, &err) ? TRIL_OK : refusal(TRIL_ARGUMENT, &err, error);
-}
-
-static bool run_options(RunOptions *run, const Sizes *s, const Search *search, Error *err) {
-    if (!options_run(run, search->options, s->config.T, err)) return false;
-    run->batch = s->batch;
-    return true;
-}
-
-static bool fits(const Sizes *s, const Search *search, Error *err) {
-    RunOptions run;
-    const TrilModel *teacher = search->options->teacher;
-    return run_options(&run, s, search, err) &&
-           memory_fits(&s->config, &run, &search->text->corpus, teacher ? &teacher->model : NULL,
-                       false, err);
-}
-
 /* Measures the speed in the first steps of a training, which is then discarded. They take only a
  * small share of the time. The fastest step counts: the first step and other programs only make
- * steps slower. */
-static bool measure_speed(const Sizes *s, Search *search, double *speed, Error *err) {
+ * steps slower. Fails for sizes that do not fit. */
+static bool measure_speed(const TrilOptions *o, Search *search, double *speed, Error *err) {
     enum { STEPS = 5 };
     const double share = 0.02;
+    const Corpus *corpus = &search->text->corpus;
+    const Recipe recipe = recipe_of(o->rung);
+    Config config;
     RunOptions run;
-    Recipe recipe = recipe_of(s->config.model);
     Model model = {0};
     Workers workers = {0};
-    const TrilModel *teacher = search->options->teacher;
-    bool ok = run_options(&run, s, search, err) && model_build(&model, &s->config, 0, err) &&
-              workers_open(&workers, &model, &run, &search->text->corpus, err) &&
-              (!teacher || workers_teach(&workers, to_read(teacher), TEACHER_SHARE, err));
+    bool ok = options_fit(o, corpus, false, &config, &run, err);
+    config.dropout = 0;
+    ok = ok && model_build(&model, &config, 0, err) &&
+         workers_open(&workers, &model, &run, corpus, err) &&
+         (!o->teacher || workers_teach(&workers, to_read(o->teacher), err));
     double fastest = INFINITY, all = 0;
     for (int i = 0; ok && i < STEPS && all < share * search->seconds && !ask(&search->asking);
          i++) {
         Optimizer optimizer = recipe_step(&recipe, i, STEPS);
-        double begun = clock_seconds();
-        workers_step(&workers, (uint64_t)i, s->config.T, &optimizer);
-        double took = clock_seconds() - begun;
+        double before = workers.seconds;
+        workers_step(&workers, (uint64_t)i, config.T, &optimizer);
+        double took = workers.seconds - before;
         all += took;
         fastest = fmin(fastest, took);
     }
-    *speed = (double)s->batch * s->config.T / fastest;
+    *speed = o->batch * o->context / fastest;
     workers_close(&workers);
     model_free(&model);
     return ok;
 }
 
 /* The relative work per character: the matrices and attention of each layer, then the head. */
-static double work(const Config *c) {
-    double C = c->C, layer = 12 * C + c->T;
-    return C * (c->L * layer + c->V);
+static double work(const TrilOptions *o, const Search *search) {
+    double layer = 12 * o->width + o->context;
+    return o->width * (o->layers * layer + search->text->corpus.vocab.size);
 }
 
-/* Is the larger size worth its time? Sets the reasons in `choice`. *speed is the speed of the
- * smaller one, and becomes its own; it has `slower` times the work. A text that is seen often
+/* True if the larger size is worth its time. Sets the reasons in `choice`. *speed is the speed of
+ * the smaller one, and becomes its own; it has `slower` times the work. A text that is seen often
  * teaches a small model less each time, so a larger one is worth its time sooner, but the text must
  * be as long: found by trial, as above. */
-static bool is_worth(const Sizes *larger, const Candidate *candidate, Search *search, double slower,
-                     double *speed, TrilChoice *choice) {
+static bool is_worth(const TrilOptions *larger, const Candidate *candidate, Search *search,
+                     double slower, double *speed, TrilChoice *choice) {
     const double max_gain = 2; /* wider products are faster, but not by more */
     const double often = 16, sooner = 0.7;
     Error none;
-    choice->layers = larger->config.L;
-    choice->width = larger->config.C;
-    choice->context = larger->config.T;
+    choice->layers = (int)larger->layers;
+    choice->width = (int)larger->width;
+    choice->context = (int)larger->context;
     choice->worth = candidate->worth;
     choice->limit = TRIL_LIMIT_TEXT;
     if (search->most < choice->worth) return false;
@@ -236,85 +207,87 @@ static bool is_worth(const Sizes *larger, const Candidate *candidate, Search *se
     if (seen > often * (double)search->text->corpus.train) choice->worth *= sooner;
     if (*speed * max_gain / slower * search->seconds < choice->worth) return false;
     choice->limit = TRIL_LIMIT_MEMORY;
-    if (!fits(larger, search, &none) || !measure_speed(larger, search, speed, &none)) return false;
+    if (!measure_speed(larger, search, speed, &none)) return false;
     choice->limit = TRIL_LIMIT_TIME;
     if (*speed * search->seconds < choice->worth) return false;
     choice->limit = TRIL_LIMIT_NONE;
     return true;
 }
 
-/* A window is shorter than the text, and not longer than the teacher's context. */
-static size_t longest_context(const Search *search) {
-    size_t longest = search->text->corpus.train - 1;
-    const TrilModel *teacher = search->options->teacher;
-    if (teacher && (size_t)teacher->model.config.T < longest)
-        longest = (size_t)teacher->model.config.T;
-    return longest;
-}
-
-static bool choose(Sizes *sizes, Search *search, TrilChoice *choice, Error *err) {
-    const size_t longest = longest_context(search);
-    Sizes best = filled(sizes, &candidates[0], longest);
+static bool choose(TrilOptions *o, Search *search, TrilChoice *choice, Error *err) {
+    /* a window is shorter than the text, and not longer than the teacher's context */
+    double longest = (double)search->text->corpus.train - 1;
+    if (o->teacher) longest = fmin(longest, o->teacher->model.config.T);
+    TrilOptions best = filled(o, &candidates[0], longest);
     *choice = (TrilChoice){.limit = TRIL_LIMIT_NONE};
-    if (!fits(&best, search, err) || !measure_speed(&best, search, &choice->speed, err))
-        return false;
+    if (!measure_speed(&best, search, &choice->speed, err)) return false;
     for (int i = 1; i < COUNT(candidates); i++) {
-        Sizes larger = filled(sizes, &candidates[i], longest);
+        TrilOptions larger = filled(o, &candidates[i], longest);
         if (same_sizes(&larger, &best)) continue;
-        double slower = work(&larger.config) / work(&best.config), speed = choice->speed;
+        double slower = work(&larger, search) / work(&best, search), speed = choice->speed;
         if (!is_worth(&larger, &candidates[i], search, slower, &speed, choice)) break;
         best = larger;
         choice->speed = speed;
     }
-    *sizes = best;
+    *o = best;
     return true;
 }
 
 TrilStatus tril_options_choose(TrilOptions *o, const TrilText *text, double seconds, TrilStop stop,
                                void *user, TrilChoice *choice, TrilError *error) {
     Error err = {0};
-    Sizes s = {0};
-    Search search = {o, text, seconds, INFINITY, {stop, user, false}};
-    if (tril_options_check(o, error) != TRIL_OK) return TRIL_ARGUMENT;
-    if (!given(text, "the text", &err) || !given(choice, "the place for the choice", &err) ||
-        !options_sizes(o, text->corpus.vocab.size, &s.config, &err) ||
-        !teacher_fits(o->teacher, &text->corpus.vocab, s.config.T, &err) ||
+    Search search = {text, seconds, INFINITY, {stop, user, false}};
+    if (!text || !choice) return null_argument(error);
+    TrilStatus status = tril_options_check(o, error);
+    if (status != TRIL_OK) return status;
+    const Corpus *corpus = &text->corpus;
+    if (!teacher_fits(o->teacher, &corpus->vocab, o->context, &err) ||
         (!(seconds > 0) && !fail(&err, "the seconds must be positive, not %g", seconds)))
-        return refusal(TRIL_ARGUMENT, &err, error);
-    if (text->corpus.train <= (size_t)(s.config.T > 0 ? s.config.T : 1)) {
-        fail(&err, "the text: too short for a context of %d", s.config.T);
-        return refusal(TRIL_TEXT, &err, error);
+        return failed(TRIL_ARGUMENT, &err, error);
+    if ((double)corpus->train <= o->context) {
+        fail(&err, "too short for a context of %g", o->context);
+        return failed(TRIL_TEXT, &err, error);
     }
-    if (!isnan(o->batch)) s.batch = (int)o->batch;
-    if (o->epochs > 0) search.most = o->epochs * (double)text->corpus.train;
-    s.config.dropout = 0;
-    if (!choose(&s, &search, choice, &err)) return refusal(TRIL_ARGUMENT, &err, error);
-    o->layers = s.config.L;
-    o->heads = s.config.NH;
-    o->width = s.config.C;
-    o->context = s.config.T;
-    o->batch = s.batch;
-    return TRIL_OK;
+    if (o->epochs > 0) search.most = o->epochs * (double)corpus->train;
+    return outcome(choose(o, &search, choice, &err), TRIL_ARGUMENT, &err, error);
 }
 
 /* ---- memory ---- */
 
-static double sum_of(const Memory *m) {
-    return (double)m->weights + (double)m->optimizer + (double)m->messages +
-           (double)m->activations + (double)m->threads;
+TrilMemory memory_from(const Memory *m) {
+    return (TrilMemory){.weights = (double)m->weights,
+                        .optimizer = (double)m->optimizer,
+                        .messages = (double)m->messages,
+                        .activations = (double)m->activations,
+                        .threads = (double)m->threads};
 }
 
-bool memory_fits(const Config *config, const RunOptions *run, const Corpus *corpus,
-                 const Model *teacher, bool resumed, Error *err) {
-    const double GiB = 1073741824;
-    RunOptions teaching = *run;
-    Memory m, beside = {0};
-    teaching.training = teaching.shared = false;
+double memory_sum(const TrilMemory *m) {
+    return m->weights + m->optimizer + m->messages + m->activations + m->threads;
+}
+
+/* Sets *memory to that of a run. */
+static bool estimate(const Config *config, const RunOptions *run, TrilMemory *memory, Error *err) {
+    Memory m;
     if (!run_estimate(config, run, &m, err)) return false;
-    if (teacher && !run_estimate(&teacher->config, &teaching, &beside, err)) return false;
+    *memory = memory_from(&m);
+    return true;
+}
+
+bool options_fit(const TrilOptions *o, const Corpus *corpus, bool resumed, Config *config,
+                 RunOptions *run, Error *err) {
+    const double GiB = 1073741824;
+    TrilMemory own, beside = {0};
+    if (!options_config(o, corpus->vocab.size, config, err)) return false;
+    *run = options_run(o);
+    RunOptions teaching = *run;
+    teaching.training = teaching.shared = false;
+    if (!estimate(config, run, &own, err) ||
+        (o->teacher && !estimate(&o->teacher->model.config, &teaching, &beside, err)))
+        return false;
     double text = (double)corpus->length * sizeof *corpus->ids;
-    double all = sum_of(&m) + sum_of(&beside) + text;
-    if (resumed) all += 2 * (double)m.optimizer; /* the state's file, and what is read from it */
+    double all = memory_sum(&own) + memory_sum(&beside) + text;
+    if (resumed) all += 2 * own.optimizer; /* the state's file, and what is read from it */
     double installed = (double)memory_installed() / world_beside();
     if (all <= installed) return true;
     fail(err,
@@ -326,31 +299,19 @@ bool memory_fits(const Config *config, const RunOptions *run, const Corpus *corp
     return false;
 }
 
-TrilMemory memory_from(const Memory *m) {
-    return (TrilMemory){.weights = (double)m->weights,
-                        .optimizer = (double)m->optimizer,
-                        .messages = (double)m->messages,
-                        .activations = (double)m->activations,
-                        .threads = (double)m->threads};
-}
-
-TrilStatus tril_estimate(const TrilOptions *options, int vocabulary, TrilEstimate *estimate,
+TrilStatus tril_estimate(const TrilOptions *options, int vocabulary, TrilEstimate *found,
                          TrilError *error) {
     Error err = {0};
     Config config;
-    RunOptions run;
-    Memory memory;
-    if (!given(estimate, "the place for the estimate", &err) ||
-        !given(options, "the options", &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
-    TrilOptions filled = *options;
-    options_fill(&filled);
-    if (!options_config(&filled, vocabulary, &config, &err) ||
-        !options_run(&run, &filled, config.T, &err) || !run_estimate(&config, &run, &memory, &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
-    *estimate = (TrilEstimate){.parameters = model_parameters(&config),
-                               .bytes = sum_of(&memory),
-                               .memory = memory_from(&memory)};
+    if (!found || !options) return null_argument(error);
+    TrilOptions filled_in = *options;
+    options_fill(&filled_in);
+    if (!options_config(&filled_in, vocabulary, &config, &err))
+        return failed(TRIL_ARGUMENT, &err, error);
+    const RunOptions run = options_run(&filled_in);
+    if (!estimate(&config, &run, &found->memory, &err)) return failed(TRIL_ARGUMENT, &err, error);
+    found->parameters = model_parameters(&config);
+    found->bytes = memory_sum(&found->memory);
     return TRIL_OK;
 }
 
@@ -359,16 +320,9 @@ TrilStatus tril_training_fits(const TrilOptions *options, const TrilText *text, 
     Error err = {0};
     Config config;
     RunOptions run;
-    if (!given(text, "the text", &err) || !given(options, "the options", &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
-    TrilOptions filled = *options;
-    options_fill(&filled);
-    if (!options_config(&filled, text->corpus.vocab.size, &config, &err) ||
-        !options_run(&run, &filled, config.T, &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
-    const TrilModel *teacher = options->teacher;
-    return memory_fits(&config, &run, &text->corpus, teacher ? &teacher->model : NULL, resumed,
-                       &err)
-               ? TRIL_OK
-               : refusal(TRIL_ARGUMENT, &err, error);
+    if (!text || !options) return null_argument(error);
+    TrilOptions filled_in = *options;
+    options_fill(&filled_in);
+    bool ok = options_fit(&filled_in, &text->corpus, resumed, &config, &run, &err);
+    return outcome(ok, TRIL_ARGUMENT, &err, error);
 }

@@ -3,6 +3,8 @@
 #include "library/training.h"
 #include "model/generation.h"
 
+#include <limits.h>
+
 /* Reading weights from memory takes most of the time of generation. int8 reads a quarter. */
 TrilSampling tril_sampling(void) {
     return (TrilSampling){
@@ -11,15 +13,10 @@ TrilSampling tril_sampling(void) {
 
 /* Sets *sampler to how `s` chooses. The ranges are those of ./sample. */
 static bool read_sampler(Sampler *sampler, const TrilSampling *s, Error *err) {
-    const double warm = 100;
-    if (!given(s, "the sampling", err)) return false;
     *sampler = (Sampler){s->temperature, s->top_k, s->top_p, s->seed};
-    if (!(s->temperature >= 0 && s->temperature <= warm))
-        return fail(err, "the temperature is 0 to %g, not %g", warm, s->temperature);
-    if (s->top_k < 0) return fail(err, "top_k is 0 or more, not %d", s->top_k);
-    if (!(s->top_p > 0 && s->top_p <= 1))
-        return fail(err, "top_p is more than 0 and at most 1, not %g", s->top_p);
-    return true;
+    return in_range(s->temperature, 0, 100, "temperature", err) &&
+           in_range(s->top_k, 0, INT_MAX, "top_k", err) && in_range(s->top_p, 0, 1, "top_p", err) &&
+           (s->top_p > 0 || fail(err, "top_p: 0 leaves no character"));
 }
 
 TrilStatus tril_probabilities(const TrilSampling *sampling, const float *logits, int size,
@@ -27,11 +24,11 @@ TrilStatus tril_probabilities(const TrilSampling *sampling, const float *logits,
     Error err = {0};
     Sampler sampler;
     int32_t *order;
-    if (!read_sampler(&sampler, sampling, &err) || !given(logits, "the logits", &err) ||
-        !given(p, "the place for the probabilities", &err) ||
+    if (!sampling || !logits || !p) return null_argument(error);
+    if (!read_sampler(&sampler, sampling, &err) ||
         !in_range(size, 1, MAX_VOCABULARY, "the size of the vocabulary", &err) ||
         !memory_alloc(&order, (size_t)size, sizeof *order, "sampling", &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
+        return failed(TRIL_ARGUMENT, &err, error);
     sampler_probabilities(&sampler, logits, size, p, order);
     memory_free(order);
     return TRIL_OK;
@@ -81,9 +78,9 @@ TrilStatus tril_writer_open(TrilWriter **writer, const TrilModel *model,
     Error err = {0};
     TrilWriter *w = NULL;
     if (writer) *writer = NULL;
-    bool ok = given(writer, "the place for the writer", &err) && given(model, "the model", &err) &&
-              memory_alloc(&w, 1, sizeof *w, "the writer", &err) &&
-              open_writer(w, model, sampling, &err);
+    if (!writer || !model || !sampling) return null_argument(error);
+    bool ok =
+        memory_alloc(&w, 1, sizeof *w, "the writer", &err) && open_writer(w, model, sampling, &err);
     if (ok)
         *writer = w;
     else
@@ -94,10 +91,10 @@ TrilStatus tril_writer_open(TrilWriter **writer, const TrilModel *model,
 TrilStatus tril_writer_set(TrilWriter *writer, const TrilSampling *sampling, TrilError *error) {
     Error err = {0};
     Sampler sampler;
-    if (!given(writer, "the writer", &err) || !read_sampler(&sampler, sampling, &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
-    writer->sampler = sampler;
-    return TRIL_OK;
+    if (!writer || !sampling) return null_argument(error);
+    bool ok = read_sampler(&sampler, sampling, &err);
+    if (ok) writer->sampler = sampler;
+    return outcome(ok, TRIL_ARGUMENT, &err, error);
 }
 
 void tril_writer_begin(TrilWriter *w, uint64_t number) {
@@ -108,22 +105,17 @@ void tril_writer_begin(TrilWriter *w, uint64_t number) {
     w->place = 0;
 }
 
-static void read_ids(TrilWriter *w, const int32_t *ids, size_t count) {
-    if (w->unread >= 0) generator_feed(&w->generator, &w->unread, 1);
-    w->unread = -1;
-    w->logits = generator_feed(&w->generator, ids, count);
-}
-
 TrilStatus tril_writer_read(TrilWriter *writer, const char *text, size_t length, TrilError *error) {
     Error err = {0};
     int32_t *ids;
     size_t count;
-    if (!given(writer, "the writer", &err) || (length > 0 && !given(text, "the prompt", &err)))
-        return refusal(TRIL_ARGUMENT, &err, error);
+    if (!writer || (length > 0 && !text)) return null_argument(error);
     if (length == 0) return TRIL_OK;
-    if (!vocab_encode(writer->vocab, "the prompt", text, length, &ids, &count, &err))
-        return refusal(TRIL_TEXT, &err, error);
-    read_ids(writer, ids, count);
+    if (!vocab_encode(writer->vocab, text, length, &ids, &count, NULL, &err))
+        return failed(TRIL_TEXT, &err, error);
+    if (writer->unread >= 0) generator_feed(&writer->generator, &writer->unread, 1);
+    writer->unread = -1;
+    writer->logits = generator_feed(&writer->generator, ids, count);
     memory_free(ids);
     return TRIL_OK;
 }
@@ -144,10 +136,6 @@ int tril_writer_write(TrilWriter *w, char text[UTF8_MAX]) {
 
 /* ---- at once ---- */
 
-static bool check_callback(TrilOnText on_text, Error *err) {
-    return on_text || fail(err, "there is no callback for the text");
-}
-
 static TrilStatus write_all(TrilWriter *writer, size_t length, TrilOnText on_text, void *user,
                             TrilError *error) {
     Error err = {0};
@@ -155,10 +143,10 @@ static TrilStatus write_all(TrilWriter *writer, size_t length, TrilOnText on_tex
         char one[UTF8_MAX];
         int bytes = tril_writer_write(writer, one);
         if (bytes == 0 && !are_finite(writer->logits, (size_t)writer->vocab->size, &err))
-            return refusal(TRIL_DIVERGED, &err, error);
+            return failed(TRIL_DIVERGED, &err, error);
         if (on_text(one, (size_t)bytes, user) == 0) continue;
         fail(&err, "stopped after %zu characters of %zu", i + 1, length);
-        return refusal(TRIL_STOPPED, &err, error);
+        return failed(TRIL_STOPPED, &err, error);
     }
     return TRIL_OK;
 }
@@ -166,47 +154,32 @@ static TrilStatus write_all(TrilWriter *writer, size_t length, TrilOnText on_tex
 TrilStatus tril_generate(const TrilModel *model, const char *prompt, size_t length,
                          const TrilSampling *sampling, TrilOnText on_text, void *user,
                          TrilError *error) {
-    Error err = {0};
-    TrilWriter *writer = NULL;
-    if (!check_callback(on_text, &err)) return refusal(TRIL_ARGUMENT, &err, error);
+    TrilWriter *writer;
+    if (!on_text) return null_argument(error);
     TrilStatus status = tril_writer_open(&writer, model, sampling, error);
-    if (!writer) return status;
-    status = tril_writer_read(writer, prompt, length, error);
+    if (status == TRIL_OK) status = tril_writer_read(writer, prompt, length, error);
     if (status == TRIL_OK) status = write_all(writer, sampling->length, on_text, user, error);
     tril_writer_close(writer);
     return status;
 }
 
-/* ---- in a training ---- */
-
-/* Makes a writer that borrows the run of the training. The caller releases its window and its
- * order, also after a failure. */
-static bool borrow_run(TrilWriter *w, TrilTraining *training, const TrilSampling *sampling,
-                       Error *err) {
-    const Config *config = &training->model->model.config;
-    *w = (TrilWriter){.generator = {.context = config->T, .V = config->V}};
-    if (!prepare(w, vocab_of(training->model), sampling, err) ||
-        !memory_alloc(&w->generator.window, (size_t)config->T, sizeof(int32_t), "the context", err))
-        return false;
-    w->generator.run = training->workers.run;
-    tril_writer_begin(w, 0);
-    return true;
-}
-
+/* Writes with the run of the training, which a writer borrows. */
 TrilStatus tril_training_generate(TrilTraining *training, const TrilSampling *sampling,
                                   TrilOnText on_text, void *user, TrilError *error) {
     Error err = {0};
-    TrilWriter writer = {0};
-    if (!given(training, "the training", &err) || !check_callback(on_text, &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
-    TrilStatus status = TRIL_ARGUMENT;
-    if (borrow_run(&writer, training, sampling, &err)) {
-        Run *run = writer.generator.run;
+    if (!training || !sampling || !on_text) return null_argument(error);
+    const Config *config = &training->model->model.config;
+    Run *run = training->workers.run;
+    TrilWriter writer = {.generator = {.run = run, .context = config->T, .V = config->V}};
+    bool ok = prepare(&writer, vocab_of(training->model), sampling, &err) &&
+              memory_alloc(&writer.generator.window, (size_t)config->T, sizeof(int32_t),
+                           "the context", &err);
+    TrilStatus status = outcome(ok, TRIL_ARGUMENT, &err, error);
+    if (ok) {
+        tril_writer_begin(&writer, 0);
         run_freeze(run, true);
         status = write_all(&writer, sampling->length, on_text, user, error);
         run_freeze(run, false);
-    } else {
-        status = refusal(status, &err, error);
     }
     memory_free(writer.generator.window);
     memory_free(writer.order);

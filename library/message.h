@@ -1,17 +1,13 @@
-/* message.h - what the library (library/tril.h) says, in the words of a program. */
+/* message.h - from an error of the library (library/tril.h) to one of a program. */
 #ifndef TRIL_LIBRARY_MESSAGE_H
 #define TRIL_LIBRARY_MESSAGE_H
 
 #include "base/error.h"
 #include "library/tril.h"
 
-/* Takes a sentence of the library. `name`, unless it is NULL, replaces "the text" or "the prompt"
- * at its beginning. Returns false. */
-bool message_take(Error *err, const TrilError *error, const char *name);
-
-/* Does the model know all characters of a text? If not, the message begins with `name` and says
- * which it does not know. */
-bool message_knows(const TrilModel *model, const char *name, const char *text, size_t length,
-                   Error *err);
+/* Takes a sentence of the library, after `name`, unless that is NULL. Returns false. */
+static inline bool message_take(Error *err, const TrilError *error, const char *name) {
+    return name ? fail(err, "%s: %s", name, error->text) : fail(err, "%s", error->text);
+}
 
 #endif

@@ -1,4 +1,4 @@
-/* model.c - the models of tril.h: made, read, written, and what is in them. */
+/* model.c - the models of tril.h: made, read, exported, looked into. */
 #include "base/array.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -30,10 +30,9 @@ const char *tril_rung_idea(int i) {
 
 /* ---- making ---- */
 
-const char *rung_named(const char *name, size_t length) {
+const char *rung_named(const char *name) {
     for (int i = 0; model_name(i); i++)
-        if (strlen(model_name(i)) == length && memcmp(model_name(i), name, length) == 0)
-            return model_name(i);
+        if (strcmp(model_name(i), name) == 0) return model_name(i);
     return NULL;
 }
 
@@ -52,18 +51,16 @@ TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *tokenizer,
                            const TrilOptions *options, TrilError *error) {
     Error err = {0};
     Config config;
-    Vocab vocab;
+    Vocab vocab = {0};
     Model built;
     if (model) *model = NULL;
-    bool ok = given(model, "the place for the model", &err) &&
-              given(tokenizer, "the tokenizer", &err) &&
-              options_config(options, tokenizer->vocab.size, &config, &err) &&
+    if (!model || !tokenizer || !options) return null_argument(error);
+    bool ok = options_config(options, tokenizer->vocab.size, &config, &err) &&
               vocab_copy(&vocab, &tokenizer->vocab, &err);
-    if (!ok) return refusal(TRIL_ARGUMENT, &err, error);
     config.dropout = 0;
-    if (!model_build(&built, &config, options->seed, &err)) {
+    if (!ok || !model_build(&built, &config, options->seed, &err)) {
         vocab_free(&vocab);
-        return refusal(TRIL_ARGUMENT, &err, error);
+        return failed(TRIL_ARGUMENT, &err, error);
     }
     ok = model_wrap(model, &built, &vocab, &err);
     if (ok) (*model)->seed = options->seed;
@@ -82,7 +79,7 @@ static bool copy_model(Model *copy, const Model *model, Error *err) {
 /* Sets *all to the characters of the model and the text. */
 static bool gather(Vocab *all, const Vocab *vocab, const char *text, size_t length, Error *err) {
     Vocab own;
-    if (!vocab_build(&own, "the text", text, length, vocab->bytes, err)) return false;
+    if (!vocab_build(&own, text, length, vocab->bytes, err)) return false;
     bool ok = vocab_merge(all, vocab, &own, err);
     vocab_free(&own);
     return ok;
@@ -110,7 +107,7 @@ static bool extend(TrilModel **extended, const TrilModel *model, Vocab *all, uin
     made->seed = model->seed;
     made->text = model->text;
     made->step = model->step;
-    made->taught = model->taught;
+    made->trained = model->trained;
     if (!grown) made->validation = model->validation;
     return true;
 }
@@ -120,41 +117,39 @@ TrilStatus tril_model_extend(TrilModel **extended, const TrilModel *model, const
     Error err = {0};
     Vocab all;
     if (extended) *extended = NULL;
-    if (!given(extended, "the place for the model", &err) || !given(model, "the model", &err) ||
-        !given(text, "the text", &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
-    if (!gather(&all, vocab_of(model), text, length, &err)) return refusal(TRIL_TEXT, &err, error);
+    if (!extended || !model || !text) return null_argument(error);
+    if (!gather(&all, vocab_of(model), text, length, &err)) return failed(TRIL_TEXT, &err, error);
     return outcome(extend(extended, model, &all, seed, &err), TRIL_ARGUMENT, &err, error);
 }
 
 /* ---- files ---- */
 
 bool trained_vocab(const Checkpoint *checkpoint, const char *path, Vocab *vocab, Error *err) {
-    const Note *kind = checkpoint_note(checkpoint, "characters");
-    const Note *text = checkpoint_note(checkpoint, "vocabulary");
+    const Note *kind = safetensors_note(&checkpoint->file, "characters");
+    const Note *text = safetensors_note(&checkpoint->file, "vocabulary");
     *vocab = (Vocab){0};
     if (!kind || !text) return fail(err, "%s: holds no vocabulary", path);
     bool bytes = strcmp(kind->value, "bytes") == 0;
-    if (!vocab_build(vocab, path, text->value, text->length, bytes, err)) return false;
-    bool ok = vocab->size == checkpoint->model.config.V;
-    if (ok && !bytes) { /* sorted and distinct, or the ids would mean other characters */
-        char *joined;
-        size_t length;
-        if (!vocab_join(vocab, &joined, &length, err)) {
-            vocab_free(vocab);
-            return false;
-        }
-        ok = length == text->length && memcmp(joined, text->value, length) == 0;
-        memory_free(joined);
+    if (!vocab_build(vocab, text->value, text->length, bytes, err)) {
+        if (!err->no_memory) fail(err, "%s: its metadata has no valid 'vocabulary'", path);
+        return false;
     }
-    if (ok) return true;
+    bool ok = vocab->size == checkpoint->model.config.V;
+    const char *at = text->value; /* sorted and distinct, or the ids would mean other characters */
+    for (int id = 0; ok && !bytes && id < vocab->size; id++) {
+        char one[UTF8_MAX];
+        const size_t count = (size_t)vocab_text(vocab, id, one);
+        ok = count <= text->length - (size_t)(at - text->value) && memcmp(at, one, count) == 0;
+        at += count;
+    }
+    if (ok && (bytes || at == text->value + text->length)) return true;
     vocab_free(vocab);
     return fail(err, "%s: its vocabulary and its model have different sizes", path);
 }
 
 bool trained_load(Trained *trained, const char *path, Error *err) {
     const Format *format = format_to_read(path);
-    *trained = (Trained){0};
+    *trained = (Trained){.vocab = {0}};
     if (format) return format->read(&trained->checkpoint.model, &trained->vocab, path, err);
     bool ok = checkpoint_load(&trained->checkpoint, path, err) &&
               trained_vocab(&trained->checkpoint, path, &trained->vocab, err);
@@ -167,56 +162,46 @@ void trained_free(Trained *trained) {
     vocab_free(&trained->vocab);
 }
 
-/* What a file says of how its weights were trained. A file of another program does not say it. */
-static void read_notes(TrilModel *model, const Checkpoint *checkpoint) {
-    const Note *step = checkpoint_note(checkpoint, "step");
-    const Note *seed = checkpoint_note(checkpoint, "seed");
-    const Note *text = checkpoint_note(checkpoint, "text");
-    const Note *loss = checkpoint_note(checkpoint, "validation_loss");
-    model->taught = true;
+/* Takes the metadata over. A file of another program has none. */
+static void take_metadata(TrilModel *model, SafeTensors *file) {
+    const Note *step = safetensors_note(file, "step"), *seed = safetensors_note(file, "seed");
+    const Note *text = safetensors_note(file, "text");
+    const Note *loss = safetensors_note(file, "validation_loss");
+    model->trained = true;
     if (step) model->step = (int)strtol(step->value, NULL, 10);
     if (seed) model->seed = strtoull(seed->value, NULL, 10);
     if (text) model->text = strtoull(text->value, NULL, 16);
     if (loss) model->validation = number_read(loss->value, NULL);
-}
-
-/* The moments of a state are of no use here. */
-static void keep_notes(TrilModel *model, Checkpoint *checkpoint) {
-    memory_free(checkpoint->first_moments);
-    memory_free(checkpoint->second_moments);
-    checkpoint->first_moments = checkpoint->second_moments = NULL;
-    model->file = *checkpoint;
+    model->file = *file;
+    *file = (SafeTensors){.notes = NULL};
 }
 
 TrilStatus tril_model_load(TrilModel **model, const char *path, TrilError *error) {
     Error err = {0};
     Trained trained;
-    if (!given(model, "the place for the model", &err) || !given(path, "the path", &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
-    *model = NULL;
-    if (!trained_load(&trained, path, &err)) return refusal(TRIL_FILE, &err, error);
+    if (model) *model = NULL;
+    if (!model || !path) return null_argument(error);
+    if (!trained_load(&trained, path, &err)) return failed(TRIL_FILE, &err, error);
     bool ok = model_wrap(model, &trained.checkpoint.model, &trained.vocab, &err);
     trained.checkpoint.model = (Model){0};
-    if (!ok) {
-        checkpoint_free(&trained.checkpoint);
-        return refusal(TRIL_FILE, &err, error);
-    }
-    read_notes(*model, &trained.checkpoint);
-    keep_notes(*model, &trained.checkpoint);
-    return TRIL_OK;
+    if (ok) take_metadata(*model, &trained.checkpoint.file);
+    checkpoint_free(&trained.checkpoint); /* the moments of a state are of no use here */
+    return outcome(ok, TRIL_FILE, &err, error);
 }
 
 TrilStatus tril_file_digest(const char *path, const char *key, uint64_t *digest, TrilError *error) {
     Error err = {0};
-    Checkpoint c;
-    if (!given(path, "the path", &err) || !given(key, "the key", &err) ||
-        !given(digest, "the place for the digest", &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
+    File from;
+    SafeTensors file;
+    if (!path || !key || !digest) return null_argument(error);
     *digest = 0;
-    if (!checkpoint_peek(&c, path, &err)) return refusal(TRIL_FILE, &err, error);
-    const Note *note = checkpoint_note(&c, key);
+    if (!file_open(&from, path, &err)) return failed(TRIL_FILE, &err, error);
+    bool ok = safetensors_open(&file, &from, &err);
+    file_close(&from);
+    if (!ok) return failed(TRIL_FILE, &err, error);
+    const Note *note = safetensors_note(&file, key);
     if (note) *digest = strtoull(note->value, NULL, 16);
-    checkpoint_free(&c);
+    safetensors_free(&file);
     return TRIL_OK;
 }
 
@@ -243,23 +228,18 @@ const Format *format_to_write(const char *path, const char *type, Error *err) {
     for (const char *const *name = formats[i]->types; *name; name++) {
         if (strcmp(*name, type) == 0) return formats[i];
         size_t length = strlen(known);
-        snprintf(known + length, sizeof known - length, "%s%s",
-                 !length   ? ""
-                 : name[1] ? ", "
-                           : " or ",
-                 *name);
+        snprintf(known + length, sizeof known - length, "%s%s", length ? ", " : "", *name);
     }
-    fail(err, "%s: its matrices can be in %s, not in '%.64s'", path, known, type);
+    fail(err, "%s: '%.64s' is no type of its matrices; there are %s", path, type, known);
     return NULL;
 }
 
 TrilStatus tril_model_export(const TrilModel *model, const char *path, const char *type,
                              TrilError *error) {
     Error err = {0};
-    const Format *format;
-    if (!given(model, "the model", &err) || !given(path, "the path", &err) ||
-        !given(type, "the type", &err) || !(format = format_to_write(path, type, &err)))
-        return refusal(TRIL_ARGUMENT, &err, error);
+    if (!model || !path || !type) return null_argument(error);
+    const Format *format = format_to_write(path, type, &err);
+    if (!format) return failed(TRIL_ARGUMENT, &err, error);
     bool ok = format->write(&model->model, vocab_of(model), type, path, &err);
     return outcome(ok, TRIL_FILE, &err, error);
 }
@@ -267,12 +247,12 @@ TrilStatus tril_model_export(const TrilModel *model, const char *path, const cha
 void tril_model_free(TrilModel *model) {
     if (!model) return;
     model_free(&model->model);
-    checkpoint_free(&model->file);
+    safetensors_free(&model->file);
     vocab_free(&model->tokenizer.vocab);
     memory_free(model);
 }
 
-/* ---- what is in it ---- */
+/* ---- contents ---- */
 
 const TrilTokenizer *tril_model_tokenizer(const TrilModel *model) {
     return &model->tokenizer;
@@ -295,7 +275,7 @@ double tril_model_loss(const TrilModel *model) {
 }
 
 const char *tril_model_note(const TrilModel *model, const char *key) {
-    const Note *note = checkpoint_note(&model->file, key);
+    const Note *note = safetensors_note(&model->file, key);
     return note ? note->value : NULL;
 }
 

@@ -87,9 +87,9 @@ static const char **name_at(const TrilOptions *o, const TrilOption *row) {
     return (const char **)(void *)((char *)o + row->member);
 }
 
-/* The constant with the text of `name`, one of the row's; NULL: there is none. */
+/* Returns the constant with the text of `name`, one of the row's; NULL if there is none. */
 static const char *constant(const TrilOption *row, const char *name) {
-    if (!row->names) return rung_named(name, strlen(name));
+    if (!row->names) return rung_named(name);
     for (int i = 0; row->names[i]; i++)
         if (strcmp(row->names[i], name) == 0) return row->names[i];
     return NULL;
@@ -103,10 +103,12 @@ static bool fail_name(const TrilOption *row, const char *name, Error *err) {
     return fail(err, "%s: '%.64s' is none of %s", row->name, name, names);
 }
 
+_Static_assert((int)TRIL_WHOLE == OPTION_WHOLE && (int)TRIL_REAL == OPTION_REAL &&
+                   (int)TRIL_TIME == OPTION_TIME && (int)TRIL_NAME == OPTION_TEXT &&
+                   (int)TRIL_FLAG == OPTION_FLAG && (int)TRIL_SEED == OPTION_SEED,
+               "a TrilKind is an OptionKind");
+
 static bool set(TrilOptions *o, const TrilOption *row, const char *text, Error *err) {
-    static const OptionKind kinds[] = {
-        [TRIL_WHOLE] = OPTION_WHOLE, [TRIL_REAL] = OPTION_REAL, [TRIL_TIME] = OPTION_TIME,
-        [TRIL_NAME] = OPTION_TEXT,   [TRIL_FLAG] = OPTION_FLAG, [TRIL_SEED] = OPTION_SEED};
     char *place = (char *)o + row->member;
     if (row->kind == TRIL_FLAG) {
         bool on = strcmp(text, "1") == 0;
@@ -125,7 +127,7 @@ static bool set(TrilOptions *o, const TrilOption *row, const char *text, Error *
         return true;
     }
     const Option option = {.name = row->name,
-                           .kind = kinds[row->kind],
+                           .kind = (OptionKind)row->kind,
                            .value = place,
                            .min = row->min,
                            .max = row->max};
@@ -135,15 +137,12 @@ static bool set(TrilOptions *o, const TrilOption *row, const char *text, Error *
 TrilStatus tril_options_set(TrilOptions *options, const char *name, const char *text,
                             TrilError *error) {
     Error err = {0};
-    if (!given(options, "the options", &err) || !given(name, "the option's name", &err) ||
-        !given(text, "the option's value", &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
-    for (int i = 0; i < ROWS; i++)
-        if (strcmp(table[i].name, name) == 0)
-            return set(options, &table[i], text, &err) ? TRIL_OK
-                                                       : refusal(TRIL_ARGUMENT, &err, error);
-    fail(&err, "there is no option '%.64s'", name);
-    return refusal(TRIL_ARGUMENT, &err, error);
+    int i = 0;
+    if (!options || !name || !text) return null_argument(error);
+    while (i < ROWS && strcmp(table[i].name, name) != 0) i++;
+    bool ok = i < ROWS ? set(options, &table[i], text, &err)
+                       : fail(&err, "there is no option '%.64s'", name);
+    return outcome(ok, TRIL_ARGUMENT, &err, error);
 }
 
 static bool is_set(const TrilOptions *o, const TrilOption *row) {
@@ -219,32 +218,30 @@ void options_complete(TrilOptions *o, const TrilOptions *decided) {
 }
 
 bool options_in_range(const TrilOptions *o, Error *err) {
-    if (!given(o, "the options", err)) return false;
     for (int i = 0; i < ROWS; i++) {
         const TrilOption *row = &table[i];
-        if (!is_set(o, row)) continue;
-        if (row->kind == TRIL_NAME && !constant(row, *name_at(o, row)))
-            return fail_name(row, *name_at(o, row), err);
-        if (row->kind == TRIL_NAME || row->kind == TRIL_FLAG || row->kind == TRIL_SEED) continue;
+        if (!is_set(o, row) || row->kind == TRIL_FLAG || row->kind == TRIL_SEED) continue;
+        if (row->kind == TRIL_NAME) {
+            if (!constant(row, *name_at(o, row))) return fail_name(row, *name_at(o, row), err);
+            continue;
+        }
         double x = *number_at(o, row);
-        if (!(x >= row->min && x <= row->max) || (row->kind == TRIL_WHOLE && x != floor(x)))
-            return fail(err, "%s: %g is not %s from %g to %g", row->name, x,
-                        row->kind == TRIL_WHOLE ? "a whole number" : "a number", row->min,
-                        row->max);
+        if (!in_range(x, row->min, row->max, row->name, err)) return false;
+        if (row->kind == TRIL_WHOLE && x != floor(x))
+            return fail(err, "%s: %g is not a whole number", row->name, x);
     }
     return true;
 }
 
 /* ---- presets ---- */
 
-/* What a preset changes of the defaults, each by the name of its option. The last two are from
- * nanoGPT (Karpathy, 2022): what its README runs on a laptop, and config/train_shakespeare_char.py.
- */
+/* The options that a preset sets, by name. The last two are from nanoGPT (Karpathy, 2022): its
+ * README's run on a laptop, and config/train_shakespeare_char.py. */
 static const char *const columns[] = {"layers", "heads",      "width",   "context", "batch",
                                       "steps",  "eval-every", "dropout", "lr",      "patience"};
 static const struct {
     const char *name, *rung;
-    const char *values[COUNT(columns)]; /* NULL: as it is */
+    const char *values[COUNT(columns)]; /* NULL: stays */
 } presets[] = {
     {"small", "modern", {"4", "4", "128", "256", "8", "2500", "250"}},
     {"quick", "modern", {"2", "3", "96", "128", "8", "1200", "400"}},
@@ -260,8 +257,7 @@ const char *tril_preset(int i) {
 TrilStatus tril_options_preset(TrilOptions *options, const char *name, TrilError *error) {
     Error err = {0};
     char names[128] = "";
-    if (!given(options, "the options", &err) || !given(name, "the preset's name", &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
+    if (!options || !name) return null_argument(error);
     for (int i = 0; i < COUNT(presets); i++) {
         snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i > 0 ? ", " : "",
                  presets[i].name);
@@ -273,7 +269,7 @@ TrilStatus tril_options_preset(TrilOptions *options, const char *name, TrilError
         return TRIL_OK;
     }
     fail(&err, "there is no preset '%.64s'; there are %s", name, names);
-    return refusal(TRIL_ARGUMENT, &err, error);
+    return failed(TRIL_ARGUMENT, &err, error);
 }
 
 /* ---- the engine's records ---- */
@@ -282,8 +278,9 @@ static int whole(double x) {
     return isnan(x) ? 0 : (int)x;
 }
 
-bool options_sizes(const TrilOptions *o, int V, Config *config, Error *err) {
-    if (!options_in_range(o, err) || !given(o->rung, "the rung's name", err)) return false;
+bool options_config(const TrilOptions *o, int V, Config *config, Error *err) {
+    if (!options_in_range(o, err)) return false;
+    if (!o->rung) return fail(err, "model: the rung is unset");
     *config = (Config){.V = V,
                        .T = whole(o->context),
                        .L = whole(o->layers),
@@ -293,16 +290,12 @@ bool options_sizes(const TrilOptions *o, int V, Config *config, Error *err) {
                        .H = whole(o->hidden),
                        .dropout = isnan(o->dropout) ? 0 : o->dropout};
     snprintf(config->model, sizeof config->model, "%s", o->rung);
-    return true;
-}
-
-bool options_config(const TrilOptions *o, int V, Config *config, Error *err) {
-    return options_sizes(o, V, config, err) && model_check(config, err);
+    return model_check(config, err);
 }
 
 TrilOptions options_of(const Config *c) {
     TrilOptions o = tril_options_unset();
-    o.rung = rung_named(c->model, strlen(c->model));
+    o.rung = rung_named(c->model);
     o.layers = c->L;
     o.heads = c->NH;
     o.width = c->C;
@@ -313,20 +306,17 @@ TrilOptions options_of(const Config *c) {
 }
 
 void options_own_names(TrilOptions *o) {
-    for (int i = 0; i < ROWS; i++) {
-        if (table[i].kind != TRIL_NAME || !is_set(o, &table[i])) continue;
-        const char *name = constant(&table[i], *name_at(o, &table[i]));
-        if (name) *name_at(o, &table[i]) = name;
-    }
+    for (int i = 0; i < ROWS; i++)
+        if (table[i].kind == TRIL_NAME && is_set(o, &table[i]))
+            *name_at(o, &table[i]) = constant(&table[i], *name_at(o, &table[i]));
 }
 
 void options_take_sizes(TrilOptions *o, const TrilOptions *sizes) {
     for (int i = 0; i < ROWS; i++) {
         const TrilOption *row = &table[i];
-        if (row->lasting != TRIL_MODEL) continue;
-        if (row->kind == TRIL_NAME)
+        if (row->lasting == TRIL_MODEL && row->kind == TRIL_NAME)
             *name_at(o, row) = *name_at(sizes, row);
-        else
+        else if (row->lasting == TRIL_MODEL)
             *number_at(o, row) = *number_at(sizes, row);
     }
 }
@@ -334,17 +324,16 @@ void options_take_sizes(TrilOptions *o, const TrilOptions *sizes) {
 TrilOptions tril_options_sizes(const TrilOptions *options) {
     Config config;
     Error none;
-    Model model_used;
+    Model used;
     TrilOptions sizes = tril_options_unset();
-    if (!options_config(options, 1, &config, &none) ||
-        !model_lay_out(&model_used, &config, &none)) {
+    if (options_config(options, 1, &config, &none) && model_lay_out(&used, &config, &none)) {
+        sizes = options_of(&used.config);
+        sizes.kv_heads = model_kv_heads(&used.config);
+        sizes.hidden = model_hidden(&used.config);
+        model_free(&used);
+    } else {
         options_take_sizes(&sizes, options);
-        return sizes;
     }
-    sizes = options_of(&model_used.config);
-    sizes.kv_heads = model_kv_heads(&model_used.config);
-    sizes.hidden = model_hidden(&model_used.config);
-    model_free(&model_used);
     return sizes;
 }
 
@@ -361,35 +350,13 @@ int tril_threads(double wanted) {
     return (int)fmin(fmax(wanted, 1), run_max_threads());
 }
 
-bool options_run(RunOptions *run, const TrilOptions *o, int context, Error *err) {
-    if (!options_in_range(o, err)) return false;
+RunOptions options_run(const TrilOptions *o) {
     const char *precision = tril_precision(o->precision ? o->precision : "auto");
-    *run = (RunOptions){.training = true,
-                        .batch = isnan(o->batch) ? 1 : (int)o->batch,
-                        .length = context,
+    return (RunOptions){.training = true,
+                        .batch = whole(o->batch),
+                        .length = whole(o->context),
                         .threads = tril_threads(o->threads),
                         .precision = strcmp(precision, "bf16") == 0 ? BFLOAT16 : FLOAT32,
                         .seed = o->seed,
                         .shared = true};
-    return true;
-}
-
-Recipe options_recipe(const TrilOptions *o, const char *rung) {
-    Recipe recipe = recipe_of(rung);
-    if (o->windows && strcmp(o->windows, "auto") != 0)
-        recipe.grows = strcmp(o->windows, "grow") == 0;
-    if (!isnan(o->embedding_decay)) recipe_set_embedding_decay(&recipe, o->embedding_decay);
-    if (!isnan(o->learning_rate)) recipe_set_learning_rate(&recipe, o->learning_rate);
-    if (!isnan(o->weight_decay)) recipe_set_weight_decay(&recipe, o->weight_decay);
-    return recipe;
-}
-
-TrilRecipe tril_rung_recipe(const char *rung) {
-    const Recipe recipe = recipe_of(rung);
-    const Optimizer *peak = &recipe.peak;
-    return (TrilRecipe){.learning_rate = peak->learning_rate,
-                        .weight_decay = recipe.own_decay ? peak->matrix_decay : peak->weight_decay,
-                        .embedding_decay = recipe.own_decay ? peak->weight_decay : NAN,
-                        .cooldown = recipe.cooldown,
-                        .grows = recipe.grows};
 }

@@ -8,7 +8,7 @@
 
 struct TrilReading {
     Run *run;
-    bool kept;      /* the run keeps its lines */
+    bool traced;    /* the run keeps its lines */
     int32_t *ids;   /* all of the text's; owned */
     size_t skipped; /* the first of them, for which the context has no room */
     int tokens;     /* read */
@@ -27,15 +27,12 @@ static TrilStatus read_text(TrilReading *r, const TrilModel *model, const char *
                             int threads, Error *err) {
     const size_t T = (size_t)model->model.config.T;
     size_t count;
-    if (!vocab_encode(vocab_of(model), "the text", text, length, &r->ids, &count, err))
-        return TRIL_TEXT;
-    if (count == 0) {
-        fail(err, "the text: is empty");
-        return TRIL_TEXT;
-    }
+    bool ok = vocab_encode(vocab_of(model), text, length, &r->ids, &count, NULL, err) &&
+              (count > 0 || fail(err, "the text is empty"));
+    if (!ok) return TRIL_TEXT;
     r->tokens = (int)(count < T ? count : T);
     RunOptions options = {
-        .batch = 1, .length = r->tokens, .frozen = true, .threads = threads, .kept = r->kept};
+        .batch = 1, .length = r->tokens, .frozen = true, .threads = threads, .kept = r->traced};
     if (!run_open(&r->run, to_read(model), &options, err)) return TRIL_ARGUMENT;
     r->V = vocab_of(model)->size;
     r->skipped = count - (size_t)r->tokens;
@@ -43,32 +40,22 @@ static TrilStatus read_text(TrilReading *r, const TrilModel *model, const char *
     return are_finite(r->logits, (size_t)r->tokens * (size_t)r->V, err) ? TRIL_OK : TRIL_DIVERGED;
 }
 
-static TrilStatus open_reading(TrilReading **reading, const TrilModel *model, const char *text,
-                               size_t length, int threads, bool kept, TrilError *error) {
+TrilStatus tril_reading_open(TrilReading **reading, const TrilModel *model, const char *text,
+                             size_t length, int traced, int threads, TrilError *error) {
     Error err = {0};
     TrilReading *r;
     if (reading) *reading = NULL;
-    if (!given(reading, "the place for the reading", &err) || !given(model, "the model", &err) ||
-        !given(text, "the text", &err) || !threads_wanted(threads, &threads, &err) ||
+    if (!reading || !model || !text) return null_argument(error);
+    if (!threads_wanted(threads, &threads, &err) ||
         !memory_alloc(&r, 1, sizeof *r, "the reading", &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
-    r->kept = kept;
+        return failed(TRIL_ARGUMENT, &err, error);
+    r->traced = traced;
     TrilStatus status = read_text(r, model, text, length, threads, &err);
     if (status == TRIL_OK)
         *reading = r;
     else
         tril_reading_close(r);
     return outcome(status == TRIL_OK, status, &err, error);
-}
-
-TrilStatus tril_reading_open(TrilReading **reading, const TrilModel *model, const char *text,
-                             size_t length, int threads, TrilError *error) {
-    return open_reading(reading, model, text, length, threads, false, error);
-}
-
-TrilStatus tril_reading_trace(TrilReading **reading, const TrilModel *model, const char *text,
-                              size_t length, int threads, TrilError *error) {
-    return open_reading(reading, model, text, length, threads, true, error);
 }
 
 /* ---- the text ---- */
@@ -91,7 +78,7 @@ const float *tril_reading_logits(const TrilReading *reading) {
     return reading->logits;
 }
 
-/* The logarithm of the softmax's sum. */
+/* Returns the logarithm of the softmax's sum. */
 static double log_sum(const float *logits, int V) {
     float most = logits[0];
     for (int v = 1; v < V; v++)
@@ -122,11 +109,9 @@ void tril_reading_heads(const TrilReading *reading, int *layers, int *heads) {
     if (heads) *heads = in_each;
 }
 
-/* Finds a head, or the mean. Refused: also too small a capacity for its map [T, T]. */
-static bool find_head(const TrilReading *reading, int layer, int head, const float *map,
-                      size_t capacity, AttentionView *view, Error *err) {
-    if (!given(reading, "the reading", err) || !given(map, "the place for the map", err))
-        return false;
+/* Finds a head for a map of capacity numbers. */
+static bool find_head(const TrilReading *reading, int layer, int head, size_t capacity,
+                      AttentionView *view, Error *err) {
     const size_t numbers = (size_t)reading->tokens * (size_t)reading->tokens;
     if (numbers > capacity)
         return fail(err, "the map has %zu numbers, and there is room for %zu", numbers, capacity);
@@ -138,8 +123,9 @@ TrilStatus tril_reading_attention(const TrilReading *reading, int layer, int hea
                                   size_t capacity, TrilError *error) {
     Error err = {0};
     AttentionView view;
-    if (!find_head(reading, layer, head, weights, capacity, &view, &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
+    if (!reading || !weights) return null_argument(error);
+    if (!find_head(reading, layer, head, capacity, &view, &err))
+        return failed(TRIL_ARGUMENT, &err, error);
     for (int t = 0; t < view.T; t++)
         attention_weights(&view, t, weights + (size_t)t * (size_t)view.T);
     return TRIL_OK;
@@ -149,9 +135,10 @@ TrilStatus tril_reading_scores(const TrilReading *reading, int layer, int head, 
                                size_t capacity, TrilError *error) {
     Error err = {0};
     AttentionView view;
-    if (!find_head(reading, layer, head, scores, capacity, &view, &err) ||
+    if (!reading || !scores) return null_argument(error);
+    if (!find_head(reading, layer, head, capacity, &view, &err) ||
         (!view.query && !fail(&err, "a mean has no scores")))
-        return refusal(TRIL_ARGUMENT, &err, error);
+        return failed(TRIL_ARGUMENT, &err, error);
     for (int t = 0; t < view.T; t++)
         attention_scores(&view, t, scores + (size_t)t * (size_t)view.T);
     return TRIL_OK;
@@ -181,7 +168,7 @@ _Static_assert(LINE_INPUTS == (int)TRIL_LINE_INPUTS && LINE_TENSORS == (int)TRIL
 
 int tril_reading_line(const TrilReading *reading, int i, TrilLine *line) {
     LineView view;
-    if (!reading->kept || !run_line(reading->run, i, &view)) return 0;
+    if (!reading->traced || !run_line(reading->run, i, &view)) return 0;
     *line = (TrilLine){.operation = view.operation,
                        .title = view.title,
                        .equation = view.equation,
@@ -196,6 +183,6 @@ int tril_reading_line(const TrilReading *reading, int i, TrilLine *line) {
 
 int tril_reading_apply(const TrilReading *reading, int i, const float *x, float *y) {
     LineView view;
-    return reading->kept && run_line(reading->run, i, &view) &&
+    return reading->traced && run_line(reading->run, i, &view) &&
            run_line_apply(reading->run, i, x, y);
 }

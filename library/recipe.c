@@ -1,5 +1,7 @@
 #include "library/recipe.h"
+#include "base/array.h"
 
+#include <math.h>
 #include <string.h>
 
 /* AdamW as in nanoGPT (Karpathy, 2022), with rates found by trial. */
@@ -34,7 +36,7 @@
     }
 
 static const struct {
-    const char *model;
+    const char *rung;
     Recipe recipe;
 } recipes[] = {
     {"bigram", ADAMW(0.03)},
@@ -60,28 +62,37 @@ static const Recipe fallback = {.peak = {.learning_rate = 2e-3,
                                 .warmup = 0.1,
                                 .max_warmup = 100};
 
-Recipe recipe_of(const char *model) {
-    for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++)
-        if (strcmp(recipes[i].model, model) == 0) return recipes[i].recipe;
+Recipe recipe_of(const char *rung) {
+    for (int i = 0; i < COUNT(recipes); i++)
+        if (strcmp(recipes[i].rung, rung) == 0) return recipes[i].recipe;
     return fallback;
 }
 
-void recipe_set_learning_rate(Recipe *recipe, double learning_rate) {
-    recipe->peak.matrix_rate *= learning_rate / recipe->peak.learning_rate;
-    recipe->peak.learning_rate = learning_rate;
+Recipe recipe_with(const char *rung, const TrilOptions *o) {
+    Recipe recipe = recipe_of(rung);
+    Optimizer *peak = &recipe.peak;
+    if (o->windows && strcmp(o->windows, "auto") != 0)
+        recipe.grows = strcmp(o->windows, "grow") == 0;
+    if (!isnan(o->learning_rate)) {
+        peak->matrix_rate *= o->learning_rate / peak->learning_rate;
+        peak->learning_rate = o->learning_rate;
+    }
+    if (!isnan(o->weight_decay)) {
+        peak->matrix_decay = o->weight_decay;
+        if (!recipe.own_decay) peak->weight_decay = o->weight_decay;
+    }
+    if (!isnan(o->embedding_decay) && recipe.own_decay) peak->weight_decay = o->embedding_decay;
+    return recipe;
 }
 
-void recipe_set_weight_decay(Recipe *recipe, double decay) {
-    recipe->peak.matrix_decay = decay;
-    if (!recipe->own_decay) recipe->peak.weight_decay = decay;
-}
-
-void recipe_set_embedding_decay(Recipe *recipe, double decay) {
-    if (recipe->own_decay) recipe->peak.weight_decay = decay;
-}
-
-void recipe_set_cooldown(Recipe *recipe, double start, double end) {
-    recipe->cooldown = (end - start) / end;
+TrilRecipe tril_rung_recipe(const char *rung) {
+    const Recipe recipe = recipe_of(rung);
+    const Optimizer *peak = &recipe.peak;
+    return (TrilRecipe){.learning_rate = peak->learning_rate,
+                        .weight_decay = recipe.own_decay ? peak->matrix_decay : peak->weight_decay,
+                        .embedding_decay = recipe.own_decay ? peak->weight_decay : NAN,
+                        .cooldown = recipe.cooldown,
+                        .grows = recipe.grows};
 }
 
 int recipe_window(const Recipe *recipe, int T, int step, int steps) {

@@ -2,6 +2,7 @@
 #ifndef TRIL_LIBRARY_RECIPE_H
 #define TRIL_LIBRARY_RECIPE_H
 
+#include "library/tril.h"
 #include "model/run.h"
 
 typedef struct {
@@ -11,37 +12,29 @@ typedef struct {
     double cooldown; /* the rates fall linearly to 0 in this last share of the steps; 1: from the
                         end of the warm-up on; 0: instead, half a cosine from there to a tenth */
     bool grows;      /* the windows are short at first: recipe_window */
-    bool own_decay;  /* peak.weight_decay is of the embedding alone, and peak.matrix_decay of the
-                        matrices */
+    bool own_decay;  /* peak.weight_decay is the embedding's alone, peak.matrix_decay the
+                        matrices' */
 } Recipe;
 
-/* The recipe of the rung `model`. A rung without its own recipe gets rates at which it learns,
- * though others may be better. */
-Recipe recipe_of(const char *model);
+/* Returns the recipe of a rung. One without a row gets rates at which it learns, though others may
+ * be better. */
+Recipe recipe_of(const char *rung);
 
-/* Sets the peak learning rate; Muon's changes in proportion. */
-void recipe_set_learning_rate(Recipe *recipe, double learning_rate);
+/* The same with the rates, decays and windows that `options` set. Muon's rate changes in proportion
+ * to the learning rate. An embedding without a decay of its own has that of the matrices. */
+Recipe recipe_with(const char *rung, const TrilOptions *options);
 
-/* Sets the weight decay of the matrices, and of the embedding if it has none of its own. */
-void recipe_set_weight_decay(Recipe *recipe, double decay);
-
-/* Sets the embedding's own weight decay. Without one nothing changes. */
-void recipe_set_embedding_decay(Recipe *recipe, double decay);
-
-/* Makes the rates fall from step `start` to step `end`, which is the last. */
-void recipe_set_cooldown(Recipe *recipe, double start, double end);
-
-/* The length of the windows in step `step`, counted from 0, of `steps`: a divisor of the context T.
- * What is near is learnt first, and in short windows for less compute: they are a quarter of T for
- * 65 % of the steps, a half until 89 %, but not below 64 characters (Press, Smith and Lewis,
- * "Shortformer", 2021; the shares are from trials, docs/records.md). T throughout if the recipe
- * does not say that windows grow. */
+/* Returns the length of the windows in step `step`, counted from 0, of `steps`: a divisor of the
+ * context T. Near context is learned first, and in short windows for less compute: they are a
+ * quarter of T for 65 % of the steps, a half until 89 %, but not below 64 characters (Press, Smith
+ * and Lewis, "Shortformer", 2021; the shares are from trials, docs/records.md). T throughout unless
+ * the recipe's windows grow. */
 int recipe_window(const Recipe *recipe, int T, int step, int steps);
 
 /* The share of a target that is what a teacher expects; the rest is the actual character. */
 #define TEACHER_SHARE 0.5
 
-/* The optimizer settings in step `step`, counted from 0, of `steps`. */
+/* Returns the optimizer settings in step `step`, counted from 0, of `steps`. */
 Optimizer recipe_step(const Recipe *recipe, int step, int steps);
 
 #endif

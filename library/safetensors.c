@@ -1,10 +1,12 @@
 /* safetensors.c - a strict reader and a simple writer of safetensors. */
 #include "library/safetensors.h"
+#include "base/array.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +16,37 @@
 #endif
 
 enum { PREFIX = 8, MAX_HEADER = 64 << 20 };
+
+/* ---- metadata ---- */
+
+bool notes_put(Notes *notes, const char *key, const char *value, size_t length, Error *err) {
+    char *copy; /* of the key, then of the value */
+    const size_t place = strlen(key) + 1;
+    int i = 0;
+    while (i < notes->count && strcmp(notes->list[i].key, key) != 0) i++;
+    if (i == MAX_NOTES) return fail(err, "more than %d entries of metadata", (int)MAX_NOTES);
+    if (!memory_alloc(&copy, place + length + 1, 1, "the metadata", err)) return false;
+    memcpy(copy, key, place);
+    memcpy(copy + place, value, length);
+    if (i == notes->count) notes->count++;
+    memory_free((char *)notes->list[i].key);
+    notes->list[i] = (Note){copy, copy + place, length};
+    return true;
+}
+
+bool notes_print(Notes *notes, const char *key, Error *err, const char *format, ...) {
+    char text[128];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return notes_put(notes, key, text, strlen(text), err);
+}
+
+void notes_free(Notes *notes) {
+    for (int i = 0; i < notes->count; i++) memory_free((char *)notes->list[i].key);
+    notes->count = 0;
+}
 
 /* ---- the header ---- */
 
@@ -33,13 +66,13 @@ static size_t bytes_of_type(const char *type) {
     } types[] = {{"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E5M2", 1}, {"F8_E4M3", 1},
                  {"I16", 2},  {"U16", 2}, {"F16", 2}, {"BF16", 2},    {"I32", 4},
                  {"U32", 4},  {"F32", 4}, {"F64", 8}, {"I64", 8},     {"U64", 8}};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    for (int i = 0; i < COUNT(types); i++)
         if (strcmp(types[i].name, type) == 0) return types[i].bytes;
     return 0;
 }
 
-/* The bytes of a tensor by its type and shape. False if the type is unknown or the size
- * overflows. */
+/* Sets *bytes to the size of a tensor by its type and shape. False if the type is unknown or the
+ * size overflows. */
 static bool expected_bytes(const SafeTensor *tensor, size_t *bytes) {
     *bytes = bytes_of_type(tensor->type);
     if (*bytes == 0) return false;
@@ -51,8 +84,8 @@ static bool expected_bytes(const SafeTensor *tensor, size_t *bytes) {
     return true;
 }
 
-/* Reads {"dtype": ..., "shape": [...], "data_offsets": [begin, end]}. Returns what is wrong; NULL:
- * nothing. */
+/* Reads {"dtype": ..., "shape": [...], "data_offsets": [begin, end]}. Returns the fault; NULL if
+ * there is none. */
 static const char *read_tensor(SafeTensor *tensor, const JsonValue *entry, size_t data_bytes) {
     const JsonValue *type = json_member(entry, "dtype"), *shape = json_member(entry, "shape");
     const JsonValue *place = json_member(entry, "data_offsets");
@@ -74,7 +107,7 @@ static const char *read_tensor(SafeTensor *tensor, const JsonValue *entry, size_
                : "has a type and a shape that do not give its size";
 }
 
-/* Reads the entries of the header. Returns what is wrong, with *at the key of the entry. */
+/* Reads the entries of the header. Returns the fault, with *at the key of the entry. */
 static const char *read_entries(SafeTensors *file, const JsonValue *root, size_t data_bytes,
                                 const char **at) {
     json_each(entry, root) {
@@ -103,7 +136,7 @@ static int compare_places(const void *a, const void *b) {
     return (x->bytes > y->bytes) - (x->bytes < y->bytes); /* empty tensors first */
 }
 
-/* The tensors must fill the data end to end. */
+/* Checks that the tensors fill the data end to end. */
 static bool check_places(const SafeTensors *file, const char *name, size_t data_bytes, Error *err) {
     const SafeTensor **sorted;
     size_t count = (size_t)file->tensor_count, next = 0;

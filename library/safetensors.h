@@ -9,12 +9,27 @@
 #include "model/model.h"
 #include "base/file.h"
 
-/* One entry of the metadata. The key is a plain word. The value is UTF-8 of `length` bytes and may
- * contain any character. */
+/* One entry of the metadata. The key is a plain word. The value is UTF-8 of `length` bytes, which a
+ * zero byte follows, and may contain any character. */
 typedef struct {
     const char *key, *value;
     size_t length;
 } Note;
+
+/* Metadata that is being collected: copies of keys and values, which notes_free releases. */
+enum { MAX_NOTES = 128 };
+typedef struct {
+    Note list[MAX_NOTES];
+    int count;
+} Notes;
+
+/* Adds value[length] under `key`, in place of the note of this key, if there is one. */
+bool notes_put(Notes *notes, const char *key, const char *value, size_t length, Error *err);
+
+/* Adds a text as printf writes it, up to 127 bytes. */
+bool notes_print(Notes *notes, const char *key, Error *err, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void notes_free(Notes *notes);
 
 enum { SAFETENSORS_RANK = 8 }; /* maximum number of dimensions */
 
@@ -37,22 +52,22 @@ typedef struct {
 } SafeTensors;
 
 /* Reads a whole file in memory. Decodes the header in place: names, notes and data point into
- * `bytes`, which must live as long as *file. Refused: a file that is cut or padded, or has
- * overlapping, duplicate or wrongly sized tensors. `name` begins the message.
- * The caller releases *file with safetensors_free; on failure there is nothing to release. */
+ * `bytes`, which must live as long as *file. `name` begins the message. The caller releases *file
+ * with safetensors_free; on failure there is nothing to release. Fails for a file that is cut or
+ * padded, and for overlapping, duplicate or wrongly sized tensors. */
 bool safetensors_read(SafeTensors *file, const char *name, char *bytes, size_t length, Error *err);
 
-/* safetensors_read in two steps, so that a bad file is refused before all of it is read. The first
- * reads the header only and checks it against the file's length. The second then reads the data. If
- * the first fails there is nothing to release. */
+/* safetensors_read in two steps, so that a bad file fails before all of it is read. The first reads
+ * the header only and checks it against the file's length. The second then reads the data. If the
+ * first fails there is nothing to release. */
 bool safetensors_open(SafeTensors *file, File *from, Error *err);
 bool safetensors_fetch(SafeTensors *file, File *from, Error *err);
 void safetensors_free(SafeTensors *file);
 
-/* Are all numbers of this F32 tensor finite? */
+/* True if all numbers of this F32 tensor are finite. */
 bool safetensors_finite(const SafeTensor *tensor);
 
-/* The tensor, or note, with this name. NULL if there is none. */
+/* Returns the tensor, or note, with this name; NULL if there is none. */
 const SafeTensor *safetensors_tensor(const SafeTensors *file, const char *name);
 const Note *safetensors_note(const SafeTensors *file, const char *key);
 

@@ -14,25 +14,25 @@ static size_t drop_unknown(int32_t *ids, size_t count) {
 }
 
 /* Names the first unknown character. */
-static bool refuse_unknown(const Vocab *vocab, const char *text, size_t length, size_t unknown,
-                           Error *err) {
+static bool fail_unknown(const Vocab *vocab, const char *text, size_t length, size_t unknown,
+                         Error *err) {
     int32_t *ids;
     size_t count;
     Error first;
-    if (vocab_encode(vocab, "the text", text, length, &ids, &count, &first)) memory_free(ids);
+    if (vocab_encode(vocab, text, length, &ids, &count, NULL, &first)) memory_free(ids);
     return fail(err, "%s (%zu in all)", first.text, unknown);
 }
 
-/* The unknown ids are counted already. */
+/* Scores the known ids. */
 static TrilStatus score_ids(TrilScore *score, const TrilModel *model, const int32_t *ids,
                             size_t known, TrilUnknown unknown, const RunOptions *options,
                             Error *err) {
     Run *run;
     if (known < 2) {
-        fail(err, "the text: too short: a score needs two characters that the model knows");
+        fail(err, "too short: a score needs two characters that the model knows");
         return TRIL_TEXT;
     }
-    if (!run_open(&run, to_read(model), options, err)) return TRIL_TEXT;
+    if (!run_open(&run, to_read(model), options, err)) return TRIL_ARGUMENT;
     score->nats = run_evaluate(run, ids, known, 1, NULL, NULL);
     run_close(run);
     const float nats = (float)score->nats;
@@ -48,52 +48,29 @@ TrilScoring tril_scoring(void) {
     return (TrilScoring){.precision = "f32"};
 }
 
-/* Windows of the model's context, many at once. */
-static bool read_scoring(RunOptions *options, const TrilModel *model, const TrilScoring *s,
-                         Error *err) {
-    enum { WINDOWS = 16 };
-    *options = (RunOptions){.batch = WINDOWS, .length = model->model.config.T, .frozen = true};
-    return given(s, "the scoring", err) &&
-           ((s->unknown >= TRIL_REFUSE && s->unknown <= TRIL_UNIFORM) ||
-            fail(err, "there is no way %d to treat unknown characters", (int)s->unknown)) &&
-           precision_read(&options->precision, s->precision, err) &&
-           threads_wanted(s->threads, &options->threads, err);
-}
-
 TrilStatus tril_score(const TrilModel *model, const char *text, size_t length,
                       const TrilScoring *scoring, TrilScore *score, TrilError *error) {
+    enum { WINDOWS = 16 }; /* of the model's context, at once */
     Error err = {0};
-    RunOptions options;
     int32_t *ids;
-    if (!given(model, "the model", &err) || !given(text, "the text", &err) ||
-        !given(score, "the place for the score", &err) ||
-        !read_scoring(&options, model, scoring, &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
+    if (!model || !text || !scoring || !score) return null_argument(error);
+    RunOptions options = {.batch = WINDOWS, .length = model->model.config.T, .frozen = true};
+    if (!in_range(scoring->unknown, TRIL_REFUSE, TRIL_UNIFORM, "unknown", &err) ||
+        !precision_read(&options.precision, scoring->precision, &err) ||
+        !threads_wanted(scoring->threads, &options.threads, &err))
+        return failed(TRIL_ARGUMENT, &err, error);
     *score = (TrilScore){0};
     const Vocab *vocab = vocab_of(model);
-    if (!vocab_encode_known(vocab, "the text", text, length, &ids, &score->characters, &err))
-        return refusal(TRIL_TEXT, &err, error);
+    if (!vocab_encode(vocab, text, length, &ids, &score->characters, &score->unknown, &err))
+        return failed(TRIL_TEXT, &err, error);
     size_t known = drop_unknown(ids, score->characters);
-    score->unknown = score->characters - known;
     TrilStatus status = TRIL_TEXT;
     if (score->unknown > 0 && scoring->unknown == TRIL_REFUSE)
-        refuse_unknown(vocab, text, length, score->unknown, &err);
+        fail_unknown(vocab, text, length, score->unknown, &err);
     else
         status = score_ids(score, model, ids, known, scoring->unknown, &options, &err);
     memory_free(ids);
     return outcome(status == TRIL_OK, status, &err, error);
-}
-
-TrilStatus tril_evaluate(const TrilModel *model, const char *text, size_t length, int threads,
-                         double *nats, TrilError *error) {
-    Error err = {0};
-    TrilScoring scoring = tril_scoring();
-    TrilScore score = {0};
-    if (!given(nats, "the place for the loss", &err)) return refusal(TRIL_ARGUMENT, &err, error);
-    scoring.threads = threads;
-    TrilStatus status = tril_score(model, text, length, &scoring, &score, error);
-    if (status == TRIL_OK) *nats = score.nats;
-    return status;
 }
 
 /* ---- on a part of a text, with all processes (base/world.h) ---- */
@@ -105,25 +82,22 @@ TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, int 
     RunOptions options = {.batch = batch};
     Workers workers = {0};
     Asking asking = {stop, user, false};
-    const Stop how = {ask, &asking};
-    if (!given(text, "the text", &err) || !given(model, "the model", &err) ||
-        !given(nats, "the place for the loss", &err) ||
-        !in_range(batch, 1, 65536, "the batch", &err) ||
+    if (!text || !model || !nats) return null_argument(error);
+    if (!in_range(batch, 1, 65536, "the batch", &err) ||
         !threads_wanted(threads, &options.threads, &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
+        return failed(TRIL_ARGUMENT, &err, error);
     options.length = model->model.config.T;
-    if (!vocab_same(&text->corpus.vocab, vocab_of(model))) {
-        fail(&err, "the text was made with other ids than the model's");
-        return refusal(TRIL_TEXT, &err, error);
-    }
     const Corpus *c = &text->corpus;
+    if (!vocab_same(&c->vocab, vocab_of(model))) {
+        fail(&err, "the text was made with other ids than the model's");
+        return failed(TRIL_TEXT, &err, error);
+    }
     const size_t from = trained_on ? 0 : c->train,
                  count = (trained_on ? c->train : c->length) - from;
-    const size_t every = characters > 0 ? (count - 1) / characters + 1 : 1;
     bool ok = workers_open(&workers, to_read(model), &options, c, &err) &&
-              workers_evaluate(&workers, from, count, every, &how, nats, &err);
+              workers_evaluate(&workers, from, count, characters, &asking, nats, &err);
     workers_close(&workers);
-    if (!ok) return refusal(TRIL_ARGUMENT, &err, error);
+    if (!ok) return failed(TRIL_ARGUMENT, &err, error);
     ok = !asking.stopped || fail(&err, "the evaluation was stopped");
     return outcome(ok, TRIL_STOPPED, &err, error);
 }

@@ -1,39 +1,138 @@
-/* text.c - the texts of tril.h: ids, and what counting says of them. */
+/* text.c - the tokenizers and texts of tril.h: characters, their ids, and counts of them. */
 #include "base/memory.h"
 #include "library/handles.h"
 #include "model/counts.h"
 
-static const char name[] = "the text";
+#include <string.h>
 
-bool text_read(TrilText **text, const Vocab *vocab, const char *bytes, size_t length,
-               double held_out, int context, Error *err) {
-    int32_t *ids;
-    size_t count;
-    if (!memory_alloc(text, 1, sizeof **text, name, err)) return false;
-    Corpus *corpus = &(*text)->corpus;
-    (*text)->held_out = held_out;
-    if (corpus_make(corpus, name, bytes, length, vocab->bytes, held_out, context, vocab, err)) {
-        if (corpus->vocab.size == vocab->size) return true;
-        /* there is a character that it does not know: the message says which */
-        if (vocab_encode(vocab, name, bytes, length, &ids, &count, err)) memory_free(ids);
-    }
-    tril_text_free(*text);
-    *text = NULL;
-    return false;
+/* ---- tokenizers ---- */
+
+/* Makes a tokenizer if the vocabulary could be made (`ok`). Takes the vocabulary over, also on
+ * failure. */
+static bool wrap(TrilTokenizer **tokenizer, Vocab *vocab, bool ok, Error *err) {
+    if (!ok) return false;
+    ok = memory_alloc(tokenizer, 1, sizeof **tokenizer, "the tokenizer", err);
+    if (ok)
+        (*tokenizer)->vocab = *vocab;
+    else
+        vocab_free(vocab);
+    return ok;
 }
+
+TrilStatus tril_tokenizer_make(TrilTokenizer **tokenizer, const char *text, size_t length,
+                               TrilError *error) {
+    Error err = {0};
+    Vocab vocab;
+    if (tokenizer) *tokenizer = NULL;
+    if (!tokenizer || !text) return null_argument(error);
+    bool ok = (length > 0 || fail(&err, "the text is empty")) &&
+              vocab_build(&vocab, text, length, false, &err);
+    return outcome(wrap(tokenizer, &vocab, ok, &err), TRIL_TEXT, &err, error);
+}
+
+TrilStatus tril_tokenizer_of_bytes(TrilTokenizer **tokenizer, TrilError *error) {
+    Error err = {0};
+    Vocab vocab;
+    if (!tokenizer) return null_argument(error);
+    *tokenizer = NULL;
+    bool ok = vocab_build(&vocab, NULL, 0, true, &err);
+    return outcome(wrap(tokenizer, &vocab, ok, &err), TRIL_ARGUMENT, &err, error);
+}
+
+TrilStatus tril_tokenizer_load(TrilTokenizer **tokenizer, const char *path, TrilError *error) {
+    Error err = {0};
+    Trained trained;
+    if (tokenizer) *tokenizer = NULL;
+    if (!tokenizer || !path) return null_argument(error);
+    bool ok = trained_load(&trained, path, &err);
+    if (ok) checkpoint_free(&trained.checkpoint);
+    return outcome(wrap(tokenizer, &trained.vocab, ok, &err), TRIL_FILE, &err, error);
+}
+
+TrilStatus tril_tokenizer_copy(TrilTokenizer **copy, const TrilTokenizer *tokenizer,
+                               TrilError *error) {
+    Error err = {0};
+    Vocab vocab;
+    if (copy) *copy = NULL;
+    if (!copy || !tokenizer) return null_argument(error);
+    bool ok = vocab_copy(&vocab, &tokenizer->vocab, &err);
+    return outcome(wrap(copy, &vocab, ok, &err), TRIL_ARGUMENT, &err, error);
+}
+
+void tril_tokenizer_free(TrilTokenizer *tokenizer) {
+    if (tokenizer) vocab_free(&tokenizer->vocab);
+    memory_free(tokenizer);
+}
+
+int tril_tokenizer_size(const TrilTokenizer *tokenizer) {
+    return tokenizer->vocab.size;
+}
+
+int tril_tokenizer_has_bytes(const TrilTokenizer *tokenizer) {
+    return tokenizer->vocab.bytes;
+}
+
+int tril_tokenizer_same(const TrilTokenizer *one, const TrilTokenizer *other) {
+    return vocab_same(&one->vocab, &other->vocab);
+}
+
+int32_t tril_tokenizer_start(const TrilTokenizer *tokenizer) {
+    return vocab_start(&tokenizer->vocab);
+}
+
+TrilStatus tril_encode(const TrilTokenizer *tokenizer, const char *text, size_t length,
+                       int32_t *ids, size_t capacity, size_t *count, TrilError *error) {
+    Error err = {0};
+    int32_t *all;
+    if (!tokenizer || !text || !count) return null_argument(error);
+    if (!vocab_encode(&tokenizer->vocab, text, length, &all, count, NULL, &err))
+        return failed(TRIL_TEXT, &err, error);
+    bool fits = !ids || *count <= capacity ||
+                fail(&err, "the text has %zu ids, and there is room for %zu", *count, capacity);
+    if (ids && fits && *count > 0) memcpy(ids, all, *count * sizeof *ids);
+    memory_free(all);
+    return outcome(fits, TRIL_ARGUMENT, &err, error);
+}
+
+TrilStatus tril_decode(const TrilTokenizer *tokenizer, const int32_t *ids, size_t count, char *text,
+                       size_t capacity, size_t *length, TrilError *error) {
+    Error err = {0};
+    if (!tokenizer || !length || (count > 0 && !ids) || (capacity > 0 && !text))
+        return null_argument(error);
+    const Vocab *vocab = &tokenizer->vocab;
+    size_t needed = 0;
+    bool ok = true;
+    for (size_t i = 0; i < count && ok; i++) {
+        char one[UTF8_MAX];
+        ok = (ids[i] >= 0 && ids[i] < vocab->size) ||
+             fail(&err, "id %d is not in the vocabulary of %d", (int)ids[i], vocab->size);
+        size_t bytes = ok ? (size_t)vocab_text(vocab, ids[i], one) : 0;
+        if (needed + bytes <= capacity && bytes > 0) memcpy(text + needed, one, bytes);
+        needed += bytes;
+    }
+    *length = needed;
+    ok = ok && (needed <= capacity ||
+                fail(&err, "the text has %zu bytes, and there is room for %zu", needed, capacity));
+    return outcome(ok, TRIL_ARGUMENT, &err, error);
+}
+
+/* ---- texts ---- */
 
 TrilStatus tril_text_make(TrilText **text, const TrilTokenizer *tokenizer, const char *bytes,
                           size_t length, double held_out, TrilError *error) {
-    const int shortest = 1; /* context */
     const double margin = 1e-6;
     Error err = {0};
     if (text) *text = NULL;
-    if (!given(text, "the place for the text", &err) || !given(tokenizer, "the tokenizer", &err) ||
-        !given(bytes, name, &err) ||
-        !in_range(held_out, margin, 1 - margin, "the held-out share", &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
-    bool ok = text_read(text, &tokenizer->vocab, bytes, length, held_out, shortest, &err);
-    return outcome(ok, TRIL_TEXT, &err, error);
+    if (!text || !tokenizer || !bytes) return null_argument(error);
+    if (!in_range(held_out, margin, 1 - margin, "the held-out share", &err) ||
+        !memory_alloc(text, 1, sizeof **text, "the text", &err))
+        return failed(TRIL_ARGUMENT, &err, error);
+    (*text)->held_out = held_out;
+    if (corpus_make(&(*text)->corpus, &tokenizer->vocab, bytes, length, held_out, &err))
+        return TRIL_OK;
+    memory_free(*text);
+    *text = NULL;
+    return failed(TRIL_TEXT, &err, error);
 }
 
 void tril_text_free(TrilText *text) {
@@ -57,15 +156,12 @@ uint64_t tril_digest(const char *text, size_t length) {
 TrilStatus tril_text_count(const TrilText *text, TrilCounts *counts, TrilError *error) {
     Error err = {0};
     Counts found;
-    if (!given(text, name, &err) || !given(counts, "the place for the counts", &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
+    if (!text || !counts) return null_argument(error);
     const Corpus *c = &text->corpus;
     if (!count_losses(c->ids, c->train, c->ids + c->train, c->length - c->train, c->vocab.size,
                       &found, &err))
-        return refusal(TRIL_NO_MEMORY, &err, error);
-    *counts = (TrilCounts){.characters = c->length,
-                           .trained_on = c->train,
-                           .uniform = found.uniform,
+        return failed(TRIL_NO_MEMORY, &err, error);
+    *counts = (TrilCounts){.uniform = found.uniform,
                            .unigram = found.unigram_held_out,
                            .bigram = found.bigram_held_out,
                            .own_unigram = found.unigram,

@@ -2,11 +2,8 @@
 #include "library/training.h"
 #include "base/memory.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
-
-static const char training_name[] = "the training";
 
 /* ---- opening ---- */
 
@@ -32,18 +29,17 @@ static bool open_run(TrilTraining *t, const TrilModel *teacher, const RunOptions
     if (!workers_open(&t->workers, model, run, &t->text->corpus, err)) return false;
     if (!teacher) return true;
     count_operations(t, &teacher->model, forward);
-    return workers_teach(&t->workers, to_read(teacher), TEACHER_SHARE, err);
+    return workers_teach(&t->workers, to_read(teacher), err);
 }
 
 bool training_make(TrilTraining **training, TrilModel *model, const TrilText *text,
                    const TrilOptions *options, bool resumed, Error *err) {
     TrilTraining *t;
+    Config config;
     RunOptions run;
     const double dropout = model->model.config.dropout;
-    const TrilModel *teacher = options->teacher;
-    Memory any;
     *training = NULL;
-    if (!memory_alloc(&t, 1, sizeof *t, training_name, err)) return false;
+    if (!memory_alloc(&t, 1, sizeof *t, "the training", err)) return false;
     t->model = model;
     t->text = text;
     t->options = *options;
@@ -51,15 +47,13 @@ bool training_make(TrilTraining **training, TrilModel *model, const TrilText *te
     t->options.held_out = text->held_out;
     t->options.bytes = vocab_of(model)->bytes;
     if (!isnan(options->dropout)) model->model.config.dropout = options->dropout;
-    if (teacher) t->teacher = tril_model_digest(teacher);
-    t->recipe = options_recipe(options, model->model.config.model);
+    if (options->teacher) t->teacher = tril_model_digest(options->teacher);
+    t->recipe = recipe_with(model->model.config.model, options);
     t->progress =
         (TrilProgress){.step = 0, .steps = (int)options->steps, .recent = NAN, .lowest = NAN};
-    const Config *config = &model->model.config;
-    if (options_run(&run, options, config->T, err) && run_estimate(config, &run, &any, err) &&
-        memory_fits(config, &run, &text->corpus, teacher ? &teacher->model : NULL, resumed, err) &&
-        open_run(t, teacher, &run, err)) {
-        model->in_training = model->taught = true;
+    if (options_fit(options, &text->corpus, resumed, &config, &run, err) &&
+        open_run(t, options->teacher, &run, err)) {
+        model->in_training = model->trained = true;
         model->seed = options->seed;
         model->text = text->corpus.digest;
         model->step = 0;
@@ -76,78 +70,38 @@ bool training_make(TrilTraining **training, TrilModel *model, const TrilText *te
 void tril_training_close(TrilTraining *t) {
     if (!t) return;
     workers_close(&t->workers);
-    tril_text_free(t->own);
-    for (int i = 0; i < t->note_count; i++) {
-        memory_free((char *)t->notes[i].key);
-        memory_free((char *)t->notes[i].value);
-    }
+    notes_free(&t->notes);
     t->model->in_training = false;
     memory_free(t);
 }
 
-bool text_suits(const TrilText *text, const TrilModel *model, Error *err) {
-    const int context = model->model.config.T;
-    if (!vocab_same(&text->corpus.vocab, vocab_of(model)))
+bool text_suits(const TrilText *text, const Vocab *vocab, int context, Error *err) {
+    if (!vocab_same(&text->corpus.vocab, vocab))
         return fail(err, "the text was made with other ids than the model's");
     return text->corpus.train > (size_t)context ||
-           fail(err, "the text: too short: a context of %d needs more than its %zu characters",
-                context, text->corpus.train);
+           fail(err, "too short: a context of %d needs more than its %zu characters", context,
+                text->corpus.train);
 }
 
-/* Decides what is unset, for the model's sizes, and opens the training. */
-static TrilStatus open_training(TrilTraining **training, TrilModel *model, const TrilText *text,
-                                const TrilOptions *options, TrilError *error) {
+TrilStatus tril_training_open(TrilTraining **training, TrilModel *model, const TrilText *text,
+                              const TrilOptions *options, TrilError *error) {
     Error err = {0};
-    TrilOptions decided = *options;
-    const TrilOptions sizes = tril_model_sizes(model);
+    if (training) *training = NULL;
+    if (!training || !model || !text || !options) return null_argument(error);
     if (model->in_training || options->teacher == model) {
         fail(&err, model->in_training ? "the model is in training already"
                                       : "the model cannot be its own teacher");
-        return refusal(TRIL_ARGUMENT, &err, error);
+        return failed(TRIL_ARGUMENT, &err, error);
     }
+    if (!text_suits(text, vocab_of(model), model->model.config.T, &err))
+        return failed(TRIL_TEXT, &err, error);
+    TrilOptions decided = *options;
+    const TrilOptions sizes = tril_model_sizes(model);
     options_take_sizes(&decided, &sizes);
-    TrilStatus status = tril_options_decide(&decided, text, model->taught, NULL, error);
+    TrilStatus status = tril_options_decide(&decided, text, model->trained, NULL, error);
     if (status != TRIL_OK) return status;
-    return training_make(training, model, text, &decided, false, &err)
-               ? TRIL_OK
-               : refusal(TRIL_ARGUMENT, &err, error);
-}
-
-static bool check_arguments(TrilTraining **training, const TrilModel *model, const void *text,
-                            const TrilOptions *options, Error *err) {
-    if (!given(training, "the place for the training", err)) return false;
-    *training = NULL;
-    return given(model, "the model", err) && given(text, "the text", err) &&
-           options_in_range(options, err);
-}
-
-TrilStatus tril_training_open(TrilTraining **training, TrilModel *model, const char *text,
-                              size_t length, const TrilOptions *options, TrilError *error) {
-    Error err = {0};
-    TrilText *own;
-    if (!check_arguments(training, model, text, options, &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
-    TrilOptions filled = *options;
-    options_fill(&filled);
-    if (!text_read(&own, vocab_of(model), text, length, filled.held_out, model->model.config.T,
-                   &err))
-        return refusal(TRIL_TEXT, &err, error);
-    TrilStatus status = open_training(training, model, own, options, error);
-    assert(status != TRIL_OK || *training);
-    if (status == TRIL_OK)
-        (*training)->own = own;
-    else
-        tril_text_free(own);
-    return status;
-}
-
-TrilStatus tril_training_open_on(TrilTraining **training, TrilModel *model, const TrilText *text,
-                                 const TrilOptions *options, TrilError *error) {
-    Error err = {0};
-    if (!check_arguments(training, model, text, options, &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
-    if (!text_suits(text, model, &err)) return refusal(TRIL_TEXT, &err, error);
-    return open_training(training, model, text, options, error);
+    bool ok = training_make(training, model, text, &decided, false, &err);
+    return outcome(ok, TRIL_ARGUMENT, &err, error);
 }
 
 /* ---- settings and progress ---- */
@@ -170,10 +124,6 @@ const char *tril_training_kernels(const TrilTraining *training) {
     return run_kernels(training->workers.run);
 }
 
-int tril_training_done(const TrilTraining *training) {
-    return training->progress.step;
-}
-
 int tril_training_window(const TrilTraining *t) {
     return recipe_window(&t->recipe, t->workers.options.length, t->progress.step,
                          t->progress.steps);
@@ -185,8 +135,8 @@ TrilProgress tril_training_progress(const TrilTraining *training) {
 
 TrilStatus tril_training_set_steps(TrilTraining *t, int steps, TrilError *error) {
     Error err = {0};
-    if (!given(t, training_name, &err) || !in_range(steps, 1, 1e9, "the number of steps", &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
+    if (!t) return null_argument(error);
+    if (!in_range(steps, 1, 1e9, "steps", &err)) return failed(TRIL_ARGUMENT, &err, error);
     TrilProgress *p = &t->progress;
     if (p->cooling > 0 && steps > p->cooled) steps = p->cooled;
     t->options.steps = p->steps = steps;
@@ -196,7 +146,7 @@ TrilStatus tril_training_set_steps(TrilTraining *t, int steps, TrilError *error)
 /* From `cooling` on the rates fall, to 0 at `cooled`. */
 static void follow_cooling(TrilTraining *t) {
     TrilProgress *p = &t->progress;
-    recipe_set_cooldown(&t->recipe, p->cooling, p->cooled);
+    t->recipe.cooldown = (p->cooled - p->cooling) / p->cooled;
     if (p->cooled < p->steps) p->steps = p->cooled;
 }
 
@@ -270,16 +220,16 @@ static TrilStatus take_step(TrilTraining *t, TrilStep *step, Error *err) {
 TrilStatus tril_training_step(TrilTraining *training, TrilStep *step, TrilError *error) {
     Error err = {0};
     TrilStep own;
-    if (!given(training, training_name, &err)) return refusal(TRIL_ARGUMENT, &err, error);
+    if (!training) return null_argument(error);
     TrilStatus status = take_step(training, step ? step : &own, &err);
-    return status == TRIL_OK ? status : refusal(status, &err, error);
+    return outcome(status == TRIL_OK, status, &err, error);
 }
 
 TrilStatus tril_training_run(TrilTraining *training, TrilOnStep on_step, void *user,
                              TrilError *error) {
     Error err = {0};
     TrilStatus status = TRIL_OK;
-    if (!given(training, training_name, &err)) return refusal(TRIL_ARGUMENT, &err, error);
+    if (!training) return null_argument(error);
     while (status == TRIL_OK && training->progress.step < training->progress.steps) {
         TrilStep step;
         status = take_step(training, &step, &err);
@@ -288,7 +238,7 @@ TrilStatus tril_training_run(TrilTraining *training, TrilOnStep on_step, void *u
             status = TRIL_STOPPED;
         }
     }
-    return status == TRIL_OK ? status : refusal(status, &err, error);
+    return outcome(status == TRIL_OK, status, &err, error);
 }
 
 /* ---- evaluations ---- */
@@ -303,16 +253,15 @@ static void count_evaluation(TrilProgress *p, double loss) {
     p->since_lowest = 0;
 }
 
-/* Sets *nats to the mean loss on the held-out text, of which only one batch in `every` is read. */
-static TrilStatus evaluate(TrilTraining *t, size_t every, double *nats, Error *err) {
+static TrilStatus evaluate(TrilTraining *t, size_t characters, double *nats, Error *err) {
     const Corpus *corpus = &t->text->corpus;
-    size_t held_out = corpus->length - corpus->train;
+    const size_t held_out = corpus->length - corpus->train;
     t->stop.stopped = false;
-    const Stop stop = {ask, &t->stop};
-    if (!workers_evaluate(&t->workers, corpus->train, held_out, every, &stop, nats, err))
+    if (!workers_evaluate(&t->workers, corpus->train, held_out, characters, &t->stop, nats, err))
         return TRIL_ARGUMENT;
     if (isfinite(*nats)) {
         count_evaluation(&t->progress, *nats);
+        if (characters == 0) t->model->validation = *nats;
         return TRIL_OK;
     }
     if (!t->stop.stopped) return diverged(t, t->progress.step, err);
@@ -320,35 +269,20 @@ static TrilStatus evaluate(TrilTraining *t, size_t every, double *nats, Error *e
     return TRIL_STOPPED;
 }
 
-TrilStatus tril_training_evaluate(TrilTraining *training, double *nats, TrilError *error) {
-    Error err = {0};
-    if (!given(training, training_name, &err) || !given(nats, "the place for the loss", &err))
-        return refusal(TRIL_ARGUMENT, &err, error);
-    TrilStatus status = evaluate(training, 1, nats, &err);
-    if (status != TRIL_OK) return refusal(status, &err, error);
-    training->model->validation = *nats;
-    return status;
-}
-
-TrilStatus tril_training_estimate(TrilTraining *training, size_t characters, double *nats,
+TrilStatus tril_training_evaluate(TrilTraining *training, size_t characters, double *nats,
                                   TrilError *error) {
     Error err = {0};
-    if (!given(training, training_name, &err) || !given(nats, "the place for the loss", &err) ||
-        (characters < 1 && !fail(&err, "an evaluation reads a character or more")))
-        return refusal(TRIL_ARGUMENT, &err, error);
-    const Corpus *corpus = &training->text->corpus;
-    size_t every = (corpus->length - corpus->train - 1) / characters + 1;
-    TrilStatus status = evaluate(training, every, nats, &err);
-    return status == TRIL_OK ? status : refusal(status, &err, error);
+    if (!training || !nats) return null_argument(error);
+    TrilStatus status = evaluate(training, characters, nats, &err);
+    return outcome(status == TRIL_OK, status, &err, error);
 }
 
 /* ---- where the time goes ---- */
 
 TrilStatus tril_training_profile(TrilTraining *training, TrilError *error) {
     Error err = {0};
-    if (!given(training, training_name, &err)) return refusal(TRIL_ARGUMENT, &err, error);
-    return run_profile(training->workers.run, &err) ? TRIL_OK
-                                                    : refusal(TRIL_NO_MEMORY, &err, error);
+    if (!training) return null_argument(error);
+    return outcome(run_profile(training->workers.run, &err), TRIL_NO_MEMORY, &err, error);
 }
 
 int tril_training_parts(const TrilTraining *training, TrilPart *parts, int capacity) {

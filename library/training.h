@@ -1,25 +1,21 @@
-/* training.h - what stands behind a TrilTraining. */
+/* training.h - the struct behind a TrilTraining. */
 #ifndef TRIL_LIBRARY_TRAINING_H
 #define TRIL_LIBRARY_TRAINING_H
 
 #include "library/options.h"
 #include "library/workers.h"
 
-enum { MAX_NOTES = 32 }; /* of a program */
-
 struct TrilTraining {
-    TrilModel *model; /* borrowed */
+    TrilModel *model; /* borrowed, as the text is */
     const TrilText *text;
-    TrilText *own;       /* that text, if it is released with the training; else NULL */
     TrilOptions options; /* decided */
     uint64_t teacher;    /* its digest; 0: there is none */
     Workers workers;
     Recipe recipe;
     double each, look;     /* operations for a character, and for each one in its window */
-    TrilProgress progress; /* determines the place in the text and in all random numbers, too */
+    TrilProgress progress; /* determines the place in the text and all random numbers, too */
     Asking stop;           /* for evaluations */
-    Note notes[MAX_NOTES]; /* of the program; keys and texts are owned */
-    int note_count;
+    Notes notes;           /* of the program, for states */
 };
 
 /* Makes a training of the model on the text with decided options, and opens its run. `resumed`: a
@@ -32,9 +28,7 @@ bool training_make(TrilTraining **training, TrilModel *model, const TrilText *te
 void training_restore(TrilTraining *training, const TrilProgress *progress,
                       const float *first_moments, const float *second_moments);
 
-/* Checks that the text was encoded with the model's vocabulary and exceeds its context. */
-bool text_suits(const TrilText *text, const TrilModel *model, Error *err);
-
-TrilMemory memory_from(const Memory *memory);
+/* Checks that the text was encoded with a model's vocabulary and exceeds its context. */
+bool text_suits(const TrilText *text, const Vocab *vocab, int context, Error *err);
 
 #endif

@@ -1,7 +1,11 @@
+/* workers.c - the commands that the first process sends, and the processes of tril.h. */
 #include "library/workers.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/memory.h"
+#include "base/world.h"
+#include "library/handles.h"
+#include "library/recipe.h"
 #include "library/version.h"
 
 #include <assert.h>
@@ -13,13 +17,11 @@
 typedef struct {
     enum { TEXT, OPEN, TEACH, CLOSE, RESTORE, STEP, EVALUATE, COLLECT, SHUTDOWN } kind;
     Config config;       /* OPEN, TEACH */
-    double share;        /* TEACH */
     RunOptions options;  /* OPEN */
     bool usual_threads;  /* OPEN: each process uses as many as it has processors */
     uint64_t text;       /* TEXT: its digest */
     size_t train, count; /* TEXT; count: EVALUATE, too */
-    size_t from;         /* EVALUATE */
-    size_t every;        /* EVALUATE */
+    size_t from, every;  /* EVALUATE */
     uint64_t step;       /* STEP, RESTORE */
     int window;          /* STEP */
     Optimizer optimizer; /* STEP */
@@ -29,16 +31,17 @@ static void broadcast(Command command) {
     world_broadcast(&command, sizeof command);
 }
 
-/* ---- what every process does ---- */
+/* ---- on every process ---- */
 
-/* Does every process have the same `size` bytes as the first one? If not, the message is `what`. */
-static bool same(const void *own, size_t size, const char *what, Error *err) {
+/* Checks that every process has the same `size` bytes as the first one. If not, the message is
+ * `fault`. */
+static bool same(const void *own, size_t size, const char *fault, Error *err) {
     enum { MAX_SIZE = 64 };
     char first[MAX_SIZE];
     assert(size <= MAX_SIZE);
     memcpy(first, own, size);
     world_broadcast(first, size);
-    return world_agree(memcmp(own, first, size) == 0 || fail(err, "%s", what), err);
+    return world_agree(memcmp(own, first, size) == 0 || fail(err, "%s", fault), err);
 }
 
 /* Every process updates its own copy of the weights: the copies must stay equal to the last bit. */
@@ -65,7 +68,7 @@ static bool open_run(Workers *workers, bool ok, Error *err) {
 }
 
 /* Each process computes what the teacher expects of its own part of a batch. */
-static bool open_teacher(Workers *workers, Model *teacher, double share, bool ok, Error *err) {
+static bool open_teacher(Workers *workers, Model *teacher, bool ok, Error *err) {
     int first;
     RunOptions options = workers->options;
     options.batch = run_part(workers->run, &first);
@@ -73,7 +76,6 @@ static bool open_teacher(Workers *workers, Model *teacher, double share, bool ok
     options.frozen = true;
     if (!world_agree(ok, err)) return false;
     world_broadcast(teacher->weights, teacher->weights_size * sizeof(float));
-    workers->share = share;
     return world_agree(run_open(&workers->teacher, teacher, &options, err), err);
 }
 
@@ -93,7 +95,7 @@ static Step take_step(Workers *workers, uint64_t step, int window, const Optimiz
     count *= T / window;
     if (workers->teacher)
         run_teach(workers->run, run_probabilities(workers->teacher, workers->inputs, count, window),
-                  workers->share);
+                  TEACHER_SHARE);
     run_forward_training(workers->run, workers->inputs, count, window);
     taken.loss = run_loss(workers->run, workers->targets);
     if (!isfinite(taken.loss)) return taken;
@@ -110,25 +112,22 @@ static bool same_weights(const Workers *workers, Error *err) {
     return same(&value, sizeof value, "its weights differ from the first process's", err);
 }
 
-static bool met; /* all processes run the same program */
-
-bool workers_meet(Error *err) {
-    char build[64] = {0};
-    snprintf(build, sizeof build, "tril %s, %zu", TRIL_VERSION, sizeof(Command));
-    met = same(build, sizeof build, "is another build of the program than the first one's", err);
-    return met;
-}
-
 /* ---- the first process ---- */
 
-/* Does it share a run with others? (Alone, threads may open as many as they like.) */
+int ask(void *asking) {
+    Asking *a = asking;
+    a->stopped = a->stopped || (a->stop && a->stop(a->user) != 0);
+    return a->stopped;
+}
+
+/* True while it shares a run with others. (Alone, threads may open as many as they like.) */
 static bool sharing;
 
 static void set_sharing(bool now) {
     if (world_size() > 1) sharing = now;
 }
 
-/* Of the text and of the ids of its characters. */
+/* Returns a digest of the text and of the ids of its characters. */
 static uint64_t digest_of(const Corpus *corpus) {
     const Vocab *vocab = &corpus->vocab;
     Digest digest = digest_start();
@@ -172,9 +171,9 @@ void workers_close(Workers *workers) {
     set_sharing(false);
 }
 
-bool workers_teach(Workers *workers, Model *teacher, double share, Error *err) {
-    broadcast((Command){.kind = TEACH, .config = teacher->config, .share = share});
-    return open_teacher(workers, teacher, share, true, err);
+bool workers_teach(Workers *workers, Model *teacher, Error *err) {
+    broadcast((Command){.kind = TEACH, .config = teacher->config});
+    return open_teacher(workers, teacher, true, err);
 }
 
 void workers_restore(Workers *workers, uint64_t step, const float *first_moments,
@@ -191,21 +190,18 @@ Step workers_step(Workers *workers, uint64_t step, int window, const Optimizer *
     return taken;
 }
 
-bool workers_evaluate(Workers *workers, size_t from, size_t count, size_t every, const Stop *stop,
-                      double *loss, Error *err) {
+bool workers_evaluate(Workers *workers, size_t from, size_t count, size_t characters,
+                      Asking *asking, double *loss, Error *err) {
+    const size_t every = characters > 0 ? (count - 1) / characters + 1 : 1;
     broadcast((Command){.kind = EVALUATE, .from = from, .count = count, .every = every});
     if (!same_weights(workers, err)) return false;
-    *loss = run_evaluate(workers->run, workers->ids + from, count, every, stop->asked, stop->user);
+    *loss = run_evaluate(workers->run, workers->ids + from, count, every, ask, asking);
     return true;
 }
 
 void workers_collect(Workers *workers) {
     broadcast((Command){.kind = COLLECT});
     run_collect(workers->run);
-}
-
-void workers_shutdown(void) {
-    if (met && world_rank() == 0) broadcast((Command){.kind = SHUTDOWN});
 }
 
 /* ---- a worker ---- */
@@ -250,7 +246,7 @@ static void open_worker(Worker *w, const Command *command) {
 static void open_worker_teacher(Worker *w, const Command *command) {
     Error err = {0};
     bool built = model_build(&w->teacher, &command->config, 0, &err);
-    if (!open_teacher(&w->part, &w->teacher, command->share, built, &err)) close_worker(w);
+    if (!open_teacher(&w->part, &w->teacher, built, &err)) close_worker(w);
 }
 
 static void evaluate(Worker *w, const Command *command) {
@@ -275,13 +271,42 @@ static void execute(Worker *w, const Command *command) {
     }
 }
 
-void workers_execute(void) {
+/* ---- the processes of tril.h ---- */
+
+static bool met; /* all processes run the same build */
+
+TrilStatus tril_processes_join(int *number, TrilError *error) {
+    Error err = {0};
+    char build[64] = {0};
+    if (!number) return null_argument(error);
+    if (!world_join(number, &err)) return failed(TRIL_ARGUMENT, &err, error);
+    snprintf(build, sizeof build, "tril %s, %zu", TRIL_VERSION, sizeof(Command));
+    met = same(build, sizeof build, "is another build of the program than the first one's", &err);
+    return outcome(met, TRIL_ARGUMENT, &err, error);
+}
+
+void tril_processes_serve(void) {
     Worker worker = {0};
     Command command;
+    if (world_rank() == 0) return;
     do {
         world_broadcast(&command, sizeof command);
         execute(&worker, &command);
     } while (command.kind != SHUTDOWN);
     close_worker(&worker);
     memory_free(worker.ids);
+}
+
+void tril_processes_leave(void) {
+    if (met && world_rank() == 0) broadcast((Command){.kind = SHUTDOWN});
+    world_leave();
+}
+
+int tril_processes_count(void) {
+    return world_size();
+}
+
+TrilTraffic tril_processes_traffic(void) {
+    const Traffic traffic = world_traffic();
+    return (TrilTraffic){traffic.bytes, traffic.seconds};
 }

@@ -2,21 +2,24 @@
  *
  * The first process alone reads and writes files, prints, and decides what is done next. It sends
  * each command to the others, the workers, and takes part in it itself. A worker has a copy of the
- * text and of the model, executes its part of each command, and opens no file. With one process
- * these functions only call model.h. */
+ * text and of the model, executes its part of each command (tril_processes_serve), and opens no
+ * file. With one process these functions only call run.h. */
 #ifndef TRIL_LIBRARY_WORKERS_H
 #define TRIL_LIBRARY_WORKERS_H
 
-#include "base/world.h"
 #include "data/data.h"
+#include "library/tril.h"
 #include "model/run.h"
 
-/* Whether to end early: `asked` is called now and then, and says so by anything but 0; NULL: never.
- */
+/* A callback, and whether it said to stop. */
 typedef struct {
-    int (*asked)(void *user);
+    TrilStop stop; /* NULL: never */
     void *user;
-} Stop;
+    bool stopped;
+} Asking;
+
+/* Asks the callback of an Asking, until it says to stop. Returns whether it did. */
+int ask(void *asking);
 
 typedef struct {
     Run *run; /* the caller may use it alone for what needs no worker: to write text */
@@ -25,29 +28,23 @@ typedef struct {
     const int32_t *ids; /* the text */
     size_t train;       /* the first `train` ids are for training */
     int32_t *inputs, *targets;
-    Run *teacher; /* workers_teach; NULL: none */
-    double share;
+    Run *teacher;   /* workers_teach; NULL: none */
     double seconds; /* of all steps */
 } Workers;
 
-/* On all processes, before everything else: do they run the same program? Refused: another program,
- * or another build of it. */
-bool workers_meet(Error *err);
-
 /* Sends the text and the model to the workers, and opens a run of it on every process; only one at
- * a time. Borrows the model and the corpus. workers_close releases the run.
- * Refused: a second run, if there are several processes; too little memory in any process; other
- * kernels than the first process has, because they round differently. On failure there is nothing
- * to close. */
+ * a time. Borrows the model and the corpus. workers_close releases the run. Fails for a second run,
+ * if there are several processes; for too little memory in any process; and for other kernels than
+ * the first process has, because they round differently. On failure there is nothing to close. */
 bool workers_open(Workers *workers, Model *model, const RunOptions *options, const Corpus *corpus,
                   Error *err);
 void workers_close(Workers *workers);
 
-/* From now on each step also learns what `teacher` expects: run_teach with this share. Sends the
+/* From now on each step also learns what `teacher` expects: run_teach with TEACHER_SHARE. Sends the
  * teacher, which is borrowed, to the workers, and opens a run of it on every process. Its
- * vocabulary is the model's, and its context is not shorter than the windows. Refused: too little
+ * vocabulary is the model's, and its context is not shorter than the windows. Fails for too little
  * memory in any process. */
-bool workers_teach(Workers *workers, Model *teacher, double share, Error *err);
+bool workers_teach(Workers *workers, Model *teacher, Error *err);
 
 /* Calls run_restore on all processes: continues after `step` updates, with these moments. */
 void workers_restore(Workers *workers, uint64_t step, const float *first_moments,
@@ -62,19 +59,14 @@ typedef struct {
  * of `window` characters, which divides their length. */
 Step workers_step(Workers *workers, uint64_t step, int window, const Optimizer *optimizer);
 
-/* Sets *loss to run_evaluate on `count` ids of the text from `from` on. Refused: weights that
- * differ between processes, which means that memory, messages or programs are broken. */
-bool workers_evaluate(Workers *workers, size_t from, size_t count, size_t every, const Stop *stop,
-                      double *loss, Error *err);
+/* Sets *loss to the mean loss on `count` ids of the text from `from` on; if they are more than
+ * `characters`, on evenly spaced windows with about that many; 0: on all. NaN if `asking` said to
+ * stop. Fails for weights that differ between processes, which means that memory, messages or
+ * programs are broken. */
+bool workers_evaluate(Workers *workers, size_t from, size_t count, size_t characters,
+                      Asking *asking, double *loss, Error *err);
 
 /* Collects all moments in the first process's run, before they are saved. */
 void workers_collect(Workers *workers);
-
-/* In a worker: executes commands until the first process shuts it down. It takes part in all that
- * the first one does with these functions. */
-void workers_execute(void);
-
-/* In the first process: ends all workers, at any time, if workers_meet has succeeded. */
-void workers_shutdown(void);
 
 #endif

@@ -10,7 +10,7 @@ static inline double state_number(const char *name, const char *key) {
     Error err;
     Checkpoint state;
     assert_ok(checkpoint_load(&state, scratch(name), &err), err);
-    const Note *note = checkpoint_note(&state, key);
+    const Note *note = safetensors_note(&state.file, key);
     if (!note) fail_msg("%s: no '%s'", name, key);
     double number = strtod(note->value, NULL);
     checkpoint_free(&state);
@@ -32,9 +32,9 @@ static inline void state_edit(const char *from, const char *to, const char *key,
     Run *copy = open_run(&state.model, &options);
     run_restore(copy, 1, state.first_moments, state.second_moments);
     for (size_t i = 0; i < state.model.weights_size; i++) state.model.weights[i] *= factor;
-    assert_in_range(state.note_count, 1, MOST);
-    for (int i = 0; i < state.note_count; i++) {
-        Note note = state.notes[i];
+    assert_in_range(state.file.note_count, 1, MOST);
+    for (int i = 0; i < state.file.note_count; i++) {
+        Note note = state.file.notes[i];
         if (checkpoint_has_key(note.key)) continue;
         bool edited = strcmp(note.key, key) == 0;
         known = known || edited;
@@ -44,7 +44,7 @@ static inline void state_edit(const char *from, const char *to, const char *key,
             notes[count++] = (Note){key, value, strlen(value)};
     }
     assert_true(known);
-    assert_ok(checkpoint_save_run(scratch(to), copy, notes, count, &err), err);
+    assert_ok(checkpoint_save(scratch(to), &state.model, copy, notes, count, &err), err);
     run_close(copy);
     checkpoint_free(&state);
 }

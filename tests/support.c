@@ -173,13 +173,16 @@ int repeats(int quick, int all) {
 #endif
 }
 
-bool corpus_load(Corpus *corpus, const char *path, bool bytes, double held_out, int context,
-                 const Vocab *known, Error *err) {
+bool corpus_load(Corpus *corpus, const char *path, bool bytes, double held_out, const Vocab *known,
+                 Error *err) {
     char *text;
     size_t length;
+    Vocab own = {0};
     *corpus = (Corpus){0};
     if (!file_read(path, &text, &length, err)) return false;
-    bool ok = corpus_make(corpus, path, text, length, bytes, held_out, context, known, err);
+    bool ok = (known || vocab_build(&own, text, length, bytes, err)) &&
+              corpus_make(corpus, known ? known : &own, text, length, held_out, err);
+    vocab_free(&own);
     memory_free(text);
     return ok;
 }

@@ -116,8 +116,8 @@ double bench_train(Bench *bench, const int32_t *inputs, const int32_t *targets, 
  * sanitizers, eight times slower, always `quick`. */
 int repeats(int quick, int all);
 
-/* corpus_make of a file. */
-bool corpus_load(Corpus *corpus, const char *path, bool bytes, double held_out, int context,
-                 const Vocab *known, Error *err);
+/* corpus_make of a file, with the ids of `known`; NULL: with those of its own characters. */
+bool corpus_load(Corpus *corpus, const char *path, bool bytes, double held_out, const Vocab *known,
+                 Error *err);
 
 #endif

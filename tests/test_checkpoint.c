@@ -53,13 +53,13 @@ static void assert_not_loaded(const char *subject, const char *name) {
     if (checkpoint_load(&checkpoint, path, &err)) fail_msg("loaded: %s", subject ? subject : name);
     expect_case(subject, err, path, name);
     assert_null(checkpoint.model.weights);
-    assert_null(checkpoint.notes);
+    assert_null(checkpoint.file.notes);
     checkpoint_free(&checkpoint);
 }
 
 static void assert_not_saved(const Model *model, const char *to) {
     Error err = {0};
-    assert_false(checkpoint_save(to, model, NULL, 0, &err));
+    assert_false(checkpoint_save(to, model, NULL, NULL, 0, &err));
     expect_error(err, to);
 }
 
@@ -123,7 +123,7 @@ static const Note notes[] = {
  * them. */
 static void save(const Model *model, int note_count, char **bytes, size_t *length) {
     Error err;
-    assert_ok(checkpoint_save(path, model, notes, note_count, &err), err);
+    assert_ok(checkpoint_save(path, model, NULL, notes, note_count, &err), err);
     assert_ok(file_read(path, bytes, length, &err), err);
 }
 
@@ -142,17 +142,17 @@ TEST(round_trip) {
         Model model;
         Checkpoint checkpoint;
         build(&model, kind_name(i), 3);
-        assert_ok(checkpoint_save(path, &model, notes, COUNT(notes), &err), err);
+        assert_ok(checkpoint_save(path, &model, NULL, notes, COUNT(notes), &err), err);
         assert_ok(checkpoint_load(&checkpoint, path, &err), err);
         assert_same(&checkpoint.model, &model);
         for (int j = 0; j < COUNT(notes); j++) {
-            const Note *note = checkpoint_note(&checkpoint, notes[j].key);
+            const Note *note = safetensors_note(&checkpoint.file, notes[j].key);
             assert_non_null(note);
             assert_int_equal(note->length, notes[j].length);
             assert_memory_equal(note->value, notes[j].value, note->length + 1);
         }
-        assert_string_equal(checkpoint_note(&checkpoint, "model")->value, model.config.model);
-        assert_null(checkpoint_note(&checkpoint, "nothing"));
+        assert_string_equal(safetensors_note(&checkpoint.file, "model")->value, model.config.model);
+        assert_null(safetensors_note(&checkpoint.file, "nothing"));
         /* The loaded model runs. */
         RunOptions options = {.batch = 1, .length = 1, .threads = 1};
         Run *run = open_run(&checkpoint.model, &options);
@@ -176,7 +176,7 @@ TEST(round_trip_of_a_run) {
         float *first = random_floats(3, model.weights_size),
               *second = random_floats(4, model.weights_size);
         run_restore(run, 7, first, second);
-        assert_ok(checkpoint_save_run(path, run, notes, COUNT(notes), &err), err);
+        assert_ok(checkpoint_save(path, run_model(run), run, notes, COUNT(notes), &err), err);
         run_close(run);
         assert_ok(checkpoint_load(&checkpoint, path, &err), err);
         assert_same(&checkpoint.model, &model);
@@ -187,7 +187,7 @@ TEST(round_trip_of_a_run) {
             assert_memory_equal(checkpoint.second_moments + at, second + at, bytes);
         }
         checkpoint_free(&checkpoint);
-        assert_ok(checkpoint_save(path, &model, notes, COUNT(notes), &err), err);
+        assert_ok(checkpoint_save(path, &model, NULL, notes, COUNT(notes), &err), err);
         assert_ok(checkpoint_load(&checkpoint, path, &err), err);
         assert_true(!checkpoint.first_moments && !checkpoint.second_moments);
         checkpoint_free(&checkpoint);
@@ -482,13 +482,13 @@ TEST(not_finite) {
         float *one = numbers + tensor->offset + (i % 2 ? tensor->size - 1 : 0), kept = *one;
         *one = worst[i / 2 % 3];
         run_restore(run, 7, moments[0], moments[1]);
-        assert_ok(checkpoint_save_run(path, run, NULL, 0, &err), err);
+        assert_ok(checkpoint_save(path, run_model(run), run, NULL, 0, &err), err);
         snprintf(name, sizeof name, "%s%s ", sets[i % 3], tensor->name);
         assert_not_loaded("", name);
         *one = kept;
     }
     run_restore(run, 7, moments[0], moments[1]);
-    assert_ok(checkpoint_save_run(path, run, NULL, 0, &err), err);
+    assert_ok(checkpoint_save(path, run_model(run), run, NULL, 0, &err), err);
     assert_loads(&model);
     run_close(run);
     free(moments[0]);
@@ -575,10 +575,10 @@ TEST(full_disk) {
     Model model;
     skip_without(SIZE_LIMITS);
     build(&model, "average", 1);
-    assert_ok(checkpoint_save(path, &model, NULL, 0, &err), err);
+    assert_ok(checkpoint_save(path, &model, NULL, NULL, 0, &err), err);
     model.weights[0] = 1.5f;
     limit_file_sizes(1000, NULL);
-    bool saved = checkpoint_save(path, &model, NULL, 0, &err);
+    bool saved = checkpoint_save(path, &model, NULL, NULL, 0, &err);
     end_file_size_limit();
     assert_false(saved);
     expect_error(err, path);

@@ -15,7 +15,7 @@
 
 static void build(Vocab *vocab, const char *text, size_t length) {
     Error err;
-    assert_ok(vocab_build(vocab, "text", guarded(text, length), length, false, &err), err);
+    assert_ok(vocab_build(vocab, guarded(text, length), length, false, &err), err);
 }
 
 static void expect_codes(const Vocab *vocab, const uint32_t *codes, int count) {
@@ -55,7 +55,7 @@ TEST(vocab_build) {
 TEST(vocab_bytes) {
     Vocab vocab;
     Error err;
-    assert_ok(vocab_build(&vocab, "text", NULL, 5, true, &err), err);
+    assert_ok(vocab_build(&vocab, NULL, 5, true, &err), err);
     assert_int_equal(vocab.size, 256);
     assert_true(vocab.bytes);
     for (int i = 0; i < 256; i++) {
@@ -82,9 +82,8 @@ TEST(vocab_build_invalid) {
         size_t length = strlen(cases[i].text);
         Vocab vocab;
         Error err;
-        assert_false(
-            vocab_build(&vocab, "f.txt", guarded(cases[i].text, length), length, false, &err));
-        expect_error(err, "f.txt: ", cases[i].place, cases[i].byte, "--bytes");
+        assert_false(vocab_build(&vocab, guarded(cases[i].text, length), length, false, &err));
+        expect_error(err, cases[i].place, cases[i].byte, "UTF-8", "--bytes");
         assert_null(vocab.codes);
     }
 }
@@ -93,7 +92,7 @@ static void check_round_trip(const Vocab *vocab, const char *text, size_t length
     int32_t *ids;
     size_t count, at = 0;
     Error err;
-    assert_ok(vocab_encode(vocab, "t", guarded(text, length), length, &ids, &count, &err), err);
+    assert_ok(vocab_encode(vocab, guarded(text, length), length, &ids, &count, NULL, &err), err);
     assert_int_equal(count, expected);
     for (size_t i = 0; i < count; i++) {
         char piece[UTF8_MAX];
@@ -115,7 +114,7 @@ TEST(vocab_encode) {
     check_round_trip(&vocab, "", 0, 0);
     check_round_trip(&vocab, "\xE4\xB8\xAD", 3, 1);
     vocab_free(&vocab);
-    assert_ok(vocab_build(&vocab, "text", NULL, 0, true, &err), err);
+    assert_ok(vocab_build(&vocab, NULL, 0, true, &err), err);
     check_round_trip(&vocab, "\xFF\x00\xE4\xB8z\x80", 6, 6);
     vocab_free(&vocab);
 }
@@ -136,33 +135,31 @@ TEST(vocab_encode_unknown) {
         size_t length = strlen(cases[i].text), count;
         int32_t *ids;
         Error err;
-        assert_false(vocab_encode(&vocab, "f.txt", guarded(cases[i].text, length), length, &ids,
-                                  &count, &err));
-        expect_error(err, "f.txt: ", cases[i].words[0], cases[i].words[1], cases[i].words[2]);
+        assert_false(
+            vocab_encode(&vocab, guarded(cases[i].text, length), length, &ids, &count, NULL, &err));
+        expect_error(err, cases[i].words[0], cases[i].words[1], cases[i].words[2]);
         assert_null(ids);
     }
     vocab_free(&vocab);
 }
 
-/* An unknown character keeps its place; text that is not UTF-8 is still refused. */
+/* An unknown character keeps its place; text that is not UTF-8 is still an error. */
 TEST(vocab_encode_known) {
     static const int32_t expected[] = {0, -1, 1, -1, 2};
+    static const char text[] = "a\xC3\xA9"
+                               "bx\xE4\xB8\xAD";
     Vocab vocab;
     int32_t *ids;
-    size_t count;
+    size_t count, unknown;
     Error err;
     build(&vocab, "ab\xE4\xB8\xAD", 5);
-    assert_ok(vocab_encode_known(&vocab, "t",
-                                 guarded("a\xC3\xA9"
-                                         "bx\xE4\xB8\xAD",
-                                         8),
-                                 8, &ids, &count, &err),
-              err);
+    assert_ok(vocab_encode(&vocab, guarded(text, 8), 8, &ids, &count, &unknown, &err), err);
     assert_int_equal(count, 5);
+    assert_int_equal(unknown, 2);
     assert_memory_equal(ids, expected, sizeof expected);
     memory_free(ids);
-    assert_false(vocab_encode_known(&vocab, "t", guarded("x\xFF", 2), 2, &ids, &count, &err));
-    expect_error(err, "t: ", "0xFF", " 1 ");
+    assert_false(vocab_encode(&vocab, guarded("x\xFF", 2), 2, &ids, &count, &unknown, &err));
+    expect_error(err, "0xFF", "offset 1 ", "UTF-8");
     assert_null(ids);
     vocab_free(&vocab);
 }
@@ -211,28 +208,30 @@ TEST(vocab_join) {
 
 /* ---- corpus ---- */
 
-static void load(Corpus *corpus, const char *path, int context) {
+static void load(Corpus *corpus, const char *path) {
     Error err;
-    assert_ok(corpus_load(corpus, path, false, 0.1, context, NULL, &err), err);
+    assert_ok(corpus_load(corpus, path, false, 0.1, NULL, &err), err);
     assert_false(corpus->vocab.bytes);
 }
 
-/* The vocabulary has the characters of the text and of `known`; `distinct` counts the text's. */
+/* The vocabulary is the given one; `distinct` counts the text's characters. */
 TEST(corpus_known) {
     Vocab known;
     Corpus corpus;
     Error err;
-    build(&known, "bxyz", 4);
+    build(&known, "cabzyx", 6);
     const char *path = scratch_put("abc", "abcabcabcabcabcabcabcabc", 24);
-    assert_ok(corpus_load(&corpus, path, false, 0.1, 5, &known, &err), err);
+    assert_ok(corpus_load(&corpus, path, false, 0.1, &known, &err), err);
     expect_codes(&corpus.vocab, (const uint32_t[]){'a', 'b', 'c', 'x', 'y', 'z'}, 6);
     assert_int_equal(corpus.distinct, 3);
     assert_int_equal(corpus.ids[2], 2);
     corpus_free(&corpus);
-    assert_ok(corpus_load(&corpus, path, true, 0.1, 5, NULL, &err), err);
+    assert_ok(corpus_load(&corpus, path, true, 0.1, NULL, &err), err);
     assert_int_equal(corpus.distinct, 3);
     assert_int_equal(corpus.vocab.size, 256);
     corpus_free(&corpus);
+    assert_false(corpus_load(&corpus, scratch_put("abd", "abcd", 4), false, 0.5, &known, &err));
+    expect_error(err, "character 4, 'd'");
     vocab_free(&known);
 }
 
@@ -244,7 +243,7 @@ TEST(corpus_split) {
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         size_t length = lengths[i];
         Corpus corpus;
-        load(&corpus, scratch_put("letters", text, length), 5);
+        load(&corpus, scratch_put("letters", text, length));
         assert_int_equal(corpus.length, length);
         assert_int_equal(corpus.train, length * 9 / 10);
         assert_int_equal(corpus.vocab.size, length < 26 ? length : 26);
@@ -261,16 +260,16 @@ TEST(corpus_characters) {
     Error err;
     for (int i = 0; i < 40; i++) memcpy(text + 3 * i, i % 2 ? "\xE4\xB8\xAD" : "\xE5\x9C\xB0", 3);
     const char *path = scratch_put("chinese", text, sizeof text);
-    load(&corpus, path, 35);
+    load(&corpus, path);
     assert_int_equal(corpus.length, 40);
     assert_int_equal(corpus.train, 36);
     expect_codes(&corpus.vocab, (const uint32_t[]){0x4E2D, 0x5730}, 2);
     for (int i = 0; i < 40; i++) assert_int_equal(corpus.ids[i], i % 2 == 0);
     corpus_free(&corpus);
-    assert_ok(corpus_load(&corpus, path, false, 0.25, 5, NULL, &err), err);
+    assert_ok(corpus_load(&corpus, path, false, 0.25, NULL, &err), err);
     assert_int_equal(corpus.train, 30);
     corpus_free(&corpus);
-    assert_ok(corpus_load(&corpus, path, true, 0.25, 5, NULL, &err), err);
+    assert_ok(corpus_load(&corpus, path, true, 0.25, NULL, &err), err);
     assert_int_equal(corpus.length, 120);
     assert_int_equal(corpus.train, 90);
     corpus_free(&corpus);
@@ -278,7 +277,7 @@ TEST(corpus_characters) {
 
 TEST(corpus_sample) {
     Corpus corpus;
-    load(&corpus, "data/sample.txt", 256);
+    load(&corpus, "data/sample.txt");
     assert_int_equal(corpus.length, 39054);
     assert_int_equal(corpus.vocab.size, 63);
     assert_int_equal(corpus.train, 35148);
@@ -289,7 +288,7 @@ TEST(corpus_shakespeare) {
     const char *path = getenv("TRIL_SHAKESPEARE");
     if (!path || !*path) skip();
     Corpus corpus;
-    load(&corpus, path, 256);
+    load(&corpus, path);
     assert_int_equal(corpus.length, 1115394);
     assert_int_equal(corpus.vocab.size, 65);
     assert_int_equal(corpus.train, 1003854);
@@ -297,49 +296,44 @@ TEST(corpus_shakespeare) {
     corpus_free(&corpus);
 }
 
-static void expect_refused(const char *path, bool bytes, double held_out, int context,
-                           const char *word) {
+static void expect_no_corpus(const char *path, bool bytes, double held_out, const char *word) {
     Corpus corpus;
     Error err;
-    if (corpus_load(&corpus, path, bytes, held_out, context, NULL, &err))
+    if (corpus_load(&corpus, path, bytes, held_out, NULL, &err))
         fail_msg("%s is taken; no message has '%s'", path, word);
-    expect_error(err, path, word);
+    expect_error(err, word);
     assert_true(corpus.ids == NULL && corpus.vocab.codes == NULL && corpus.length == 0);
 }
 
-TEST(corpus_refused) {
-    expect_refused(scratch("no-such-file"), false, 0.1, 4, "");
-    expect_refused(scratch("."), false, 0.1, 4, "");
-    expect_refused(scratch("."), true, 0.1, 4, "");
-    expect_refused(scratch_put("empty", "", 0), false, 0.1, 4, "");
-    expect_refused(scratch("empty"), true, 0.1, 4, "");
-    expect_refused(scratch_put("latin1", "caf\xE9 au lait, encore", 20), false, 0.1, 4, " 3 ");
-    expect_refused(scratch_put("cut", "plain text at first\xE4\xB8", 21), false, 0.1, 4, " 19 ");
+TEST(corpus_errors) {
+    expect_no_corpus(scratch("no-such-file"), false, 0.1, "No such file");
+    expect_no_corpus(scratch("."), false, 0.1, "is a directory");
+    expect_no_corpus(scratch("."), true, 0.1, "is a directory");
+    expect_no_corpus(scratch_put("empty", "", 0), false, 0.1, "is empty");
+    expect_no_corpus(scratch("empty"), true, 0.1, "is empty");
+    expect_no_corpus(scratch_put("latin1", "caf\xE9 au lait, encore", 20), false, 0.1, "offset 3 ");
+    expect_no_corpus(scratch_put("cut", "plain text at first\xE4\xB8", 21), false, 0.1,
+                     "offset 19 ");
 }
 
-/* Of 20 characters 18 are for training: enough for a context of 17. Of 11 two are held out, of 10
- * only one. */
+/* Each part has two characters: of 11, two are held out, of 10 only one. */
 TEST(corpus_too_short) {
     static const char text[] = "abcdefghijklmnopqrst";
     Corpus corpus;
-    load(&corpus, scratch_put("twenty", text, 20), 17);
+    scratch_put("twenty", text, 20);
+    expect_no_corpus(scratch("twenty"), false, 0.95, "1 train");
+    expect_no_corpus(scratch("twenty"), true, 1e-6, "1 validate");
+    load(&corpus, scratch_put("eleven", text, 11));
     corpus_free(&corpus);
-    expect_refused(scratch("twenty"), false, 0.1, 18, "--context");
-    expect_refused(scratch("twenty"), true, 0.1, 18, "--context");
-    expect_refused(scratch("twenty"), false, 0.1, 1 << 20, "--context");
-    expect_refused(scratch("twenty"), false, 0.95, 1, "--context");
-    expect_refused(scratch("twenty"), false, 1e-6, 1, "--context");
-    load(&corpus, scratch_put("eleven", text, 11), 1);
-    corpus_free(&corpus);
-    expect_refused(scratch_put("ten", text, 10), false, 0.1, 1, "--context");
-    expect_refused(scratch_put("one", text, 1), false, 0.1, 1, "--context");
+    expect_no_corpus(scratch_put("ten", text, 10), false, 0.1, "too short");
+    expect_no_corpus(scratch_put("one", text, 1), false, 0.1, "too short");
 }
 
 TEST(corpus_unreadable) {
     skip_without(FILE_RIGHTS); /* root can read everything */
     const char *path = scratch_put("secret", "twenty or so characters", 23);
     set_rights(path, 0);
-    expect_refused(path, false, 0.1, 4, "");
+    expect_no_corpus(path, false, 0.1, "Permission denied");
 }
 
 TEST(corpus_bytes) {
@@ -348,7 +342,7 @@ TEST(corpus_bytes) {
     Error err;
     for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (char)(i * 7);
     const char *path = scratch_put("binary", bytes, sizeof bytes);
-    assert_ok(corpus_load(&corpus, path, true, 0.1, 64, NULL, &err), err);
+    assert_ok(corpus_load(&corpus, path, true, 0.1, NULL, &err), err);
     assert_true(corpus.vocab.bytes);
     assert_int_equal(corpus.vocab.size, 256);
     assert_int_equal(corpus.length, 2560);

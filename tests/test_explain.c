@@ -41,7 +41,7 @@ static void open_subject(Subject *s, const char *name, int layers, int tokens) {
         tril_model_make(&s->model, tokenizer, seeded(&(TrilOptions){0}, &sizes, 3), NULL), TRIL_OK);
     tril_tokenizer_free(tokenizer);
     shake(s->model);
-    assert_int_equal(tril_reading_trace(&s->reading, s->model, text, strlen(text), 1, NULL),
+    assert_int_equal(tril_reading_open(&s->reading, s->model, text, strlen(text), 1, 1, NULL),
                      TRIL_OK);
     s->explained = (Explained){name, s->model, s->reading};
 }

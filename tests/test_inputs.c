@@ -170,8 +170,9 @@ TEST(not_finite) {
     assert_ok(checkpoint_load(&there, scratch("good/m.last.safetensors"), &err), err);
     const Tensor *tensor = &there.model.tensors[there.model.tensor_count - 1];
     there.model.weights[tensor->offset] = strtof("nan", NULL);
-    assert_ok(checkpoint_save(scratch("bad.safetensors"), &there.model, NULL, 0, &err), err);
-    assert_ok(checkpoint_save(scratch("bad.last.safetensors"), &there.model, NULL, 0, &err), err);
+    assert_ok(checkpoint_save(scratch("bad.safetensors"), &there.model, NULL, NULL, 0, &err), err);
+    assert_ok(checkpoint_save(scratch("bad.last.safetensors"), &there.model, NULL, NULL, 0, &err),
+              err);
     for (int i = 0; i < COUNT(commands); i++) {
         run("%s", commands[i]);
         expect_failure(1, "bad", tensor->name);

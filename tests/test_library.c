@@ -30,24 +30,30 @@ void *aligned_alloc(size_t alignment, size_t size) {
 
 /* ---- small models ---- */
 
-static char *play;
-static size_t play_length;
-
-static int open_all(void **state) {
-    int failed = scratch_open(state);
-    play = slurp(PLAY, &play_length);
-    return failed;
-}
-
-static int close_all(void **state) {
-    free(play);
-    return command_close(state);
-}
-
 #define must(call)                                                                    \
     do {                                                                              \
         if ((call) != TRIL_OK) fail_msg("%s:%d: %s", __FILE__, __LINE__, error.text); \
     } while (0)
+
+static char *play;
+static size_t play_length;
+static TrilTokenizer *letters; /* of the play */
+static TrilText *whole_play;
+
+static int open_all(void **state) {
+    int failed = scratch_open(state);
+    play = slurp(PLAY, &play_length);
+    must(tril_tokenizer_make(&letters, play, play_length, &error));
+    must(tril_text_make(&whole_play, letters, play, play_length, 0.1, &error));
+    return failed;
+}
+
+static int close_all(void **state) {
+    tril_text_free(whole_play);
+    tril_tokenizer_free(letters);
+    free(play);
+    return command_close(state);
+}
 
 /* Is the status as expected, with one sentence that contains `words`? */
 static void expect(TrilStatus status, TrilStatus expected, const char *words) {
@@ -72,19 +78,34 @@ static TrilOptions few(int steps, int threads) {
 }
 
 static TrilModel *make(TrilOptions sizes, uint64_t seed) {
-    TrilTokenizer *tokenizer;
     TrilModel *model;
-    must(tril_tokenizer_make(&tokenizer, play, play_length, &error));
     sizes.seed = seed;
-    must(tril_model_make(&model, tokenizer, &sizes, &error));
-    tril_tokenizer_free(tokenizer);
+    must(tril_model_make(&model, letters, &sizes, &error));
     return model;
 }
 
 static TrilTraining *begin(TrilModel *model, const TrilOptions *options) {
     TrilTraining *training;
-    must(tril_training_open(&training, model, play, play_length, options, &error));
+    must(tril_training_open(&training, model, whole_play, options, &error));
     return training;
+}
+
+/* Resumes the state of this file as it was. */
+static TrilStatus resume(TrilTraining **training, TrilModel **model, const char *name,
+                         const TrilText *text) {
+    TrilState *saved;
+    must(tril_state_load(&saved, scratch(name), &error));
+    TrilStatus status = tril_training_resume(training, model, saved, text, NULL, &error);
+    tril_state_free(saved);
+    return status;
+}
+
+static TrilStatus loss_on(const TrilModel *model, const char *text, size_t length, double *nats) {
+    const TrilScoring scoring = tril_scoring();
+    TrilScore found;
+    TrilStatus status = tril_score(model, text, length, &scoring, &found, &error);
+    *nats = found.nats;
+    return status;
 }
 
 static void end(TrilTraining *training, TrilModel *model) {
@@ -141,7 +162,7 @@ static void test_same_weights(void **state) {
             double nats;
             TrilTraining *training = begin(model, &options);
             must(tril_training_run(training, NULL, NULL, &error));
-            must(tril_training_evaluate(training, &nats, &error));
+            must(tril_training_evaluate(training, 0, &nats, &error));
             tril_model_mark(model, number);
             must(tril_model_save(model, scratch("library.safetensors"), &error));
             assert_int_equal(tril_model_digest(model), digest_of("program.last.safetensors"));
@@ -169,11 +190,14 @@ static void test_same_defaults(void **state) {
     options.steps = 2;
     options.precision = "f32";
     TrilModel *model = make(sizes, options.seed);
-    must(tril_training_open(&training, model, text, TIMES * play_length, &options, &error));
+    TrilText *longer;
+    must(tril_text_make(&longer, letters, text, TIMES * play_length, 0.1, &error));
+    must(tril_training_open(&training, model, longer, &options, &error));
     must(tril_training_run(training, NULL, NULL, &error));
     assert_int_equal(tril_model_digest(model), digest_of("usual.last.safetensors"));
     free(text);
     tril_training_close(training);
+    tril_text_free(longer);
     /* the steps, too, depend on the length of the text */
     options.steps = NAN;
     training = begin(model, &options);
@@ -316,7 +340,7 @@ static void test_same_score(void **state) {
     char line[64];
     TrilModel *model = train("gpt", 1);
     must(tril_model_save(model, scratch("model.safetensors"), &error));
-    must(tril_evaluate(model, play, play_length, 0, &nats, &error));
+    must(loss_on(model, play, play_length, &nats));
     must_run("sample --score " PLAY " @model.safetensors");
     snprintf(line, sizeof line, "nats_per_char %.6f\n", nats);
     after(line);
@@ -331,11 +355,11 @@ static void test_unknown_characters(void **state) {
     TrilScoring scoring = tril_scoring();
     TrilScore score;
     double known;
-    must(tril_evaluate(model, "THE  FOREST ", 12, 1, &known, &error));
+    must(loss_on(model, "THE  FOREST ", 12, &known));
     assert_int_equal(tril_score(model, text, strlen(text), &scoring, &score, &error), TRIL_TEXT);
     assert_int_equal(score.characters, 15);
     assert_int_equal(score.unknown, 3);
-    assert_string_equal(error.text, "the text: character 5, '§' (U+00A7), is not in the model's "
+    assert_string_equal(error.text, "character 5, '§' (U+00A7), is not in the model's "
                                     "vocabulary (3 in all)");
     scoring.unknown = TRIL_SKIP;
     must(tril_score(model, text, strlen(text), &scoring, &score, &error));
@@ -397,7 +421,7 @@ static void test_states(void **state) {
     model = make(small("modern"), options.seed);
     TrilTraining *training = begin(model, &options);
     assert_int_equal(tril_training_run(training, count, &steps, &error), TRIL_STOPPED);
-    assert_int_equal(tril_training_done(training), STEPS / 2);
+    assert_int_equal(tril_training_progress(training).step, STEPS / 2);
     must(tril_training_save(training, scratch("half.last.safetensors"), &error));
     steps.until = 0;
     must(tril_training_run(training, count, &steps, &error));
@@ -406,16 +430,16 @@ static void test_states(void **state) {
     assert_int_equal(tril_training_step(training, NULL, &error), TRIL_ARGUMENT);
     end(training, model);
 
-    must(tril_training_resume(&training, &model, scratch("half.last.safetensors"), play,
-                              play_length, 2, &error));
-    assert_int_equal(tril_training_done(training), STEPS / 2);
+    must(resume(&training, &model, "half.last.safetensors", whole_play));
+    assert_int_equal(tril_training_progress(training).step, STEPS / 2);
     must(tril_training_run(training, NULL, NULL, &error));
     assert_int_equal(tril_model_digest(model), whole);
     end(training, model);
 
-    assert_int_equal(tril_training_resume(&training, &model, scratch("half.last.safetensors"), play,
-                                          play_length - 1, 1, &error),
-                     TRIL_TEXT);
+    TrilText *shorter;
+    must(tril_text_make(&shorter, letters, play, play_length - 1, 0.1, &error));
+    expect(resume(&training, &model, "half.last.safetensors", shorter), TRIL_TEXT, "not the one");
+    tril_text_free(shorter);
     must_run("train -q --resume -o @half.safetensors " PLAY);
     assert_int_equal(digest_of("half.last.safetensors"), whole);
 }
@@ -447,29 +471,27 @@ static void test_teachers(void **state) {
     assert_true(tril_model_digest(untaught) != whole);
     tril_model_free(untaught);
 
-    expect(tril_training_resume(&training, &model, scratch("half.last.safetensors"), play,
-                                play_length, 1, &error),
-           TRIL_FILE, "with a teacher");
+    expect(resume(&training, &model, "half.last.safetensors", text), TRIL_ARGUMENT, "a teacher");
     must(tril_state_load(&saved, scratch("half.last.safetensors"), &error));
     assert_int_equal(tril_state_teacher(saved), tril_model_digest(teacher));
     options.teacher = NULL;
-    expect(tril_training_resume_from(&training, &model, saved, text, &options, &error),
-           TRIL_ARGUMENT, "a teacher");
+    expect(tril_training_resume(&training, &model, saved, text, &options, &error), TRIL_ARGUMENT,
+           "a teacher");
     options.teacher = other;
-    expect(tril_training_resume_from(&training, &model, saved, text, &options, &error),
-           TRIL_ARGUMENT, "another teacher");
+    expect(tril_training_resume(&training, &model, saved, text, &options, &error), TRIL_ARGUMENT,
+           "another teacher");
     options.teacher = teacher;
-    must(tril_training_resume_from(&training, &model, saved, text, &options, &error));
+    must(tril_training_resume(&training, &model, saved, text, &options, &error));
     assert_int_equal(end_of(training, model), whole);
-    expect(tril_training_resume_from(&training, &model, saved, text, &options, &error),
-           TRIL_ARGUMENT, "taken already");
+    expect(tril_training_resume(&training, &model, saved, text, &options, &error), TRIL_ARGUMENT,
+           "taken already");
     tril_state_free(saved);
     must_run("train -q --resume --teacher @teacher.safetensors -o @half.safetensors " PLAY);
     assert_int_equal(digest_of("half.last.safetensors"), whole);
 
     sizes.context = 32;
     model = make(sizes, 1);
-    expect(tril_training_open(&training, model, play, play_length, &options, &error), TRIL_ARGUMENT,
+    expect(tril_training_open(&training, model, whole_play, &options, &error), TRIL_ARGUMENT,
            "context of 16");
     sizes.context = 16;
     TrilModel *pupil = make(sizes, 1);
@@ -477,12 +499,12 @@ static void test_teachers(void **state) {
     training = begin(pupil, &options);
     options.teacher = pupil;
     TrilTraining *none;
-    expect(tril_training_open(&none, other, play, play_length, &options, &error), TRIL_ARGUMENT,
+    expect(tril_training_open(&none, other, whole_play, &options, &error), TRIL_ARGUMENT,
            "is in training");
     tril_training_close(training);
     tril_model_free(pupil);
     options.teacher = model;
-    expect(tril_training_open(&training, model, play, play_length, &options, &error), TRIL_ARGUMENT,
+    expect(tril_training_open(&training, model, whole_play, &options, &error), TRIL_ARGUMENT,
            "its own teacher");
     tril_model_free(model);
     tril_text_free(text);
@@ -500,9 +522,9 @@ static void test_other_options(void **state) {
     must_run("train -q -m gpt " SMALL "-s %d -o @one/m.safetensors " PLAY, STEPS / 2);
     must(tril_state_load(&saved, scratch("one/m.last.safetensors"), &error));
     assert_int_equal(tril_state_text(saved), tril_digest(play, play_length));
-    assert_int_equal(tril_state_progress(saved).step, STEPS / 2);
     assert_int_equal(tril_state_teacher(saved), 0);
-    assert_true(*tril_state_kernels(saved));
+    assert_int_equal(tril_state_progress(saved).step, STEPS / 2);
+    assert_true(*tril_state_note(saved, "kernels"));
     assert_string_equal(tril_state_note(saved, "option.batch"), "4");
     assert_null(tril_state_note(saved, "no such note"));
     TrilOptions options = tril_state_options(saved);
@@ -517,7 +539,7 @@ static void test_other_options(void **state) {
     TrilText *text;
     must(tril_text_make(&text, tril_state_tokenizer(saved), play, play_length, options.held_out,
                         &error));
-    must(tril_training_resume_from(&training, &model, saved, text, &options, &error));
+    must(tril_training_resume(&training, &model, saved, text, &options, &error));
     assert_near(tril_training_options(training).learning_rate, 0.002, 0);
     must_run("train -q --resume -s %d --lr 0.002 -d 0.1 -o @one/m.safetensors " PLAY, STEPS);
     assert_int_equal(end_of(training, model), digest_of("one/m.last.safetensors"));
@@ -539,8 +561,8 @@ static void test_overflow(void **state) {
         for (int i = 0; tril_model_tensor(model, i, &tensor); i++)
             for (int j = 0; j < tensor.rows * tensor.columns; j++)
                 tensor.data[j] = j * 7 % 3 ? 3e38f : -3e38f;
-        expect(tril_evaluate(model, play, 500, 1, &nats, &error), TRIL_DIVERGED, says);
-        expect(tril_reading_open(&reading, model, play, 10, 1, &error), TRIL_DIVERGED, says);
+        expect(loss_on(model, play, 500, &nats), TRIL_DIVERGED, says);
+        expect(tril_reading_open(&reading, model, play, 10, 0, 1, &error), TRIL_DIVERGED, says);
         for (int i = 0; i < 3; i++) {
             TrilScoring scoring = tril_scoring();
             TrilSampling sampling = tril_sampling();
@@ -580,7 +602,7 @@ static void test_decimal_comma(void **state) {
     memset(windows, '-', sizeof windows - 1); /* the caller's again */
     assert_string_equal(tril_training_options(training).windows, "whole");
     must(tril_training_run(training, NULL, NULL, &error));
-    must(tril_training_evaluate(training, &nats, &error));
+    must(tril_training_evaluate(training, 0, &nats, &error));
     must(tril_model_save(model, scratch("point.safetensors"), &error));
     must(tril_training_save(training, scratch("point.last"), &error));
     if (!decimal_point(",", "")) skip();
@@ -592,8 +614,7 @@ static void test_decimal_comma(void **state) {
     read = load("comma.safetensors");
     assert_near(tril_model_loss(read), nats, 1e-6);
     tril_model_free(read);
-    must(tril_training_resume(&training, &read, scratch("point.last"), play, play_length, 1,
-                              &error));
+    must(resume(&training, &read, "point.last", whole_play));
     assert_near(tril_training_options(training).dropout, 0.25, 0);
     tril_training_close(training);
     tril_model_free(read);
@@ -611,7 +632,7 @@ static void test_notes(void **state) {
     must(tril_training_note(training, "colour", "green \"and\"\n red", &error));
     for (char key[] = "A"; *key < 'A' + 31; ++*key)
         must(tril_training_note(training, key, "", &error));
-    expect(tril_training_note(training, "one more", "", &error), TRIL_ARGUMENT, "32 notes");
+    expect(tril_training_note(training, "one more", "", &error), TRIL_ARGUMENT, "32 entries");
     static const char *const own[] = {"step",  "option.lr", "text",    "vocabulary",
                                       "width", "dropout",   "cooling", "digest"};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
@@ -654,7 +675,7 @@ static void test_decisions(void **state) {
     again = decided;
     must(tril_options_decide(&again, text, 0, NULL, &error));
     expect_same_options(&again, &decided);
-    must(tril_training_open_on(&training, model, text, &options, &error));
+    must(tril_training_open(&training, model, text, &options, &error));
     again = tril_training_options(training);
     assert_near(again.learning_rate, tril_rung_recipe("modern").learning_rate, 0);
     again.learning_rate = NAN; /* as in the decisions: the rung's own */
@@ -743,9 +764,9 @@ static void test_evaluations(void **state) {
     TrilText *text = text_of(model, 0.1);
     double in_training, part, some, train_loss;
     int left = 0;
-    must(tril_training_open_on(&training, model, text, &options, &error));
+    must(tril_training_open(&training, model, text, &options, &error));
     must(tril_training_run(training, NULL, NULL, &error));
-    must(tril_training_evaluate(training, &in_training, &error));
+    must(tril_training_evaluate(training, 0, &in_training, &error));
     must(tril_text_evaluate(text, model, 0, 0, 4, 1, NULL, NULL, &part, &error));
     assert_near(part, in_training, 1e-12);
     assert_near(tril_model_loss(model), in_training, 0);
@@ -760,10 +781,10 @@ static void test_evaluations(void **state) {
            TRIL_STOPPED, "stopped");
     tril_training_set_stop(training, ask, &left);
     double lowest = tril_training_progress(training).lowest;
-    expect(tril_training_evaluate(training, &part, &error), TRIL_STOPPED, "stopped");
+    expect(tril_training_evaluate(training, 0, &part, &error), TRIL_STOPPED, "stopped");
     assert_near(tril_training_progress(training).lowest, lowest, 0);
     tril_training_set_stop(training, NULL, NULL);
-    must(tril_training_evaluate(training, &part, &error));
+    must(tril_training_evaluate(training, 0, &part, &error));
     assert_near(part, in_training, 0);
     expect(tril_text_evaluate(text, model, 0, 0, 0, 1, NULL, NULL, &part, &error), TRIL_ARGUMENT,
            "batch");
@@ -782,7 +803,7 @@ static void test_cool_down(void **state) {
     double nats, before;
     TrilTraining *training = begin(model, &options);
     for (int i = 0; i < 10; i++) must(tril_training_step(training, NULL, &error));
-    must(tril_training_evaluate(training, &nats, &error));
+    must(tril_training_evaluate(training, 0, &nats, &error));
     must(tril_training_step(training, &step, &error));
     before = step.learning_rate;
     assert_int_equal(tril_training_cool_down(training), 1);
@@ -801,7 +822,7 @@ static void test_cool_down(void **state) {
     expect(tril_training_step(training, &step, &error), TRIL_ARGUMENT, "26 steps");
     assert_true(before < 0.1 * tril_rung_recipe("modern").learning_rate);
     uint64_t whole = end_of(training, model);
-    must(tril_training_resume(&training, &model, scratch("cooling"), play, play_length, 1, &error));
+    must(resume(&training, &model, "cooling", whole_play));
     assert_int_equal(tril_training_progress(training).steps, 26);
     assert_int_equal(end_of(training, model), whole);
     sizes.rung = "gpt"; /* its rates fall all the time */
@@ -831,8 +852,7 @@ static void test_writing_in_training(void **state) {
         assert_int_equal(here.length, there.length);
         assert_memory_equal(here.text, there.text, here.length);
     }
-    expect(tril_training_generate(training, &sampling, NULL, NULL, &error), TRIL_ARGUMENT,
-           "callback");
+    expect(tril_training_generate(training, &sampling, NULL, NULL, &error), TRIL_ARGUMENT, "NULL");
     assert_int_equal(end_of(training, model), whole);
 }
 
@@ -906,7 +926,7 @@ static void test_one_text(void **state) {
     for (int i = 0; i < 2; i++) {
         models[i] = make(small(rungs[i]), options.seed);
         if (!text) text = text_of(models[i], options.held_out);
-        must(tril_training_open_on(&trainings[i], models[i], text, &options, &error));
+        must(tril_training_open(&trainings[i], models[i], text, &options, &error));
     }
     for (int step = 0; step < STEPS; step++)
         for (int i = 0; i < 2; i++) must(tril_training_step(trainings[i], NULL, &error));
@@ -916,8 +936,8 @@ static void test_one_text(void **state) {
         tril_model_free(alone);
     }
     must(tril_text_count(text, &counts, &error));
-    assert_int_equal(counts.characters, play_length);
-    assert_int_equal(counts.trained_on, (size_t)((double)play_length * 0.9));
+    assert_int_equal(tril_text_extent(text).characters, play_length);
+    assert_int_equal(tril_text_extent(text).trained_on, (size_t)((double)play_length * 0.9));
     double V = tril_tokenizer_size(tril_model_tokenizer(models[0]));
     assert_near(counts.uniform, log(V), 1e-12);
     assert_true(counts.bigram < counts.unigram && counts.unigram < counts.uniform);
@@ -939,13 +959,12 @@ static void test_more_steps(void **state) {
     tril_model_free(model);
     model = make(small("gpt"), options.seed);
     TrilText *text = text_of(model, options.held_out);
-    must(tril_training_open_on(&training, model, text, &options, &error));
+    must(tril_training_open(&training, model, text, &options, &error));
     must(tril_training_set_steps(training, STEPS, &error));
     for (int i = 0; i < 5; i++) must(tril_training_step(training, NULL, &error));
     must(tril_training_save(training, scratch("more.last.safetensors"), &error));
     assert_int_equal(end_of(training, model), whole);
-    must(tril_training_resume_on(&training, &model, scratch("more.last.safetensors"), text, 2,
-                                 &error));
+    must(resume(&training, &model, "more.last.safetensors", text));
     assert_int_equal(tril_training_progress(training).step, 5);
     assert_int_equal(tril_training_progress(training).steps, STEPS);
     assert_int_equal(end_of(training, model), whole);
@@ -963,7 +982,7 @@ static void test_progress(void **state) {
     TrilTraining *training = begin(model, &options);
     TrilProgress p = tril_training_progress(training);
     assert_true(p.step == 0 && p.steps == STEPS && isnan(p.recent) && isnan(p.lowest));
-    must(tril_training_evaluate(training, &whole, &error));
+    must(tril_training_evaluate(training, 0, &whole, &error));
     for (int i = 0; i < 3; i++) {
         must(tril_training_step(training, &step, &error));
         sum += step.loss;
@@ -971,9 +990,9 @@ static void test_progress(void **state) {
     p = tril_training_progress(training);
     assert_near(p.recent, sum / 3, 1e-9);
     assert_true(p.step == 3 && p.lowest == whole && p.seconds == step.seconds);
-    must(tril_training_evaluate(training, &whole, &error));
-    must(tril_training_estimate(training, play_length / 10 + 1, &all, &error));
-    must(tril_training_estimate(training, play_length / 30, &some, &error));
+    must(tril_training_evaluate(training, 0, &whole, &error));
+    must(tril_training_evaluate(training, play_length / 10 + 1, &all, &error));
+    must(tril_training_evaluate(training, play_length / 30, &some, &error));
     assert_true(all == whole && some != whole);
     assert_near(some, whole, 0.2);
     assert_true(isnan(tril_training_progress(training).recent));
@@ -1014,17 +1033,20 @@ static void test_more_characters(void **state) {
         must(tril_model_save(model, scratch("known.safetensors"), &error));
         must_run("train -q --init @known.safetensors -j 1 -b 4 -s 5 --precision f32 --patience 1 "
                  "-o @init.safetensors @other.txt");
-        assert_int_equal(tril_training_open(&training, model, text, strlen(text), &options, &error),
-                         TRIL_TEXT);
+        TrilText *more;
+        expect(tril_text_make(&more, letters, text, strlen(text), 0.1, &error), TRIL_TEXT, "'ü'");
         must(tril_model_extend(&extended, model, text, strlen(text), options.seed, &error));
+        must(
+            tril_text_make(&more, tril_model_tokenizer(extended), text, strlen(text), 0.1, &error));
         assert_int_equal(tril_tokenizer_size(tril_model_tokenizer(extended)),
                          tril_tokenizer_size(tril_model_tokenizer(model)) + 2);
-        must(tril_training_open(&training, extended, text, strlen(text), &options, &error));
+        must(tril_training_open(&training, extended, more, &options, &error));
         assert_int_equal(end_of(training, extended), digest_of("init.last.safetensors"));
+        tril_text_free(more);
         /* without new characters it is a copy, and the model itself has not changed */
         must(tril_model_extend(&same, model, "the", 3, 1, &error));
-        must(tril_evaluate(model, play, play_length, 1, &before, &error));
-        must(tril_evaluate(same, play, play_length, 1, &after, &error));
+        must(loss_on(model, play, play_length, &before));
+        must(loss_on(same, play, play_length, &after));
         assert_true(before == after && tril_model_digest(same) == tril_model_digest(model));
         must(tril_model_save(same, scratch("same.safetensors"), &error));
         expect_same_file("known.safetensors", "same.safetensors");
@@ -1109,8 +1131,8 @@ static void test_readings(void **state) {
         double nats;
         float weights[T * T];
         must(tril_encode(tokenizer, text, T, ids, T, &ids_count, &error));
-        must(tril_reading_open(&reading, model, text, T, 1, &error));
-        must(tril_evaluate(model, text, T, 1, &nats, &error));
+        must(tril_reading_open(&reading, model, text, T, 0, 1, &error));
+        must(loss_on(model, text, T, &nats));
         assert_int_equal(tril_reading_tokens(reading), T);
         assert_near(loss_of(reading, ids, T, tril_tokenizer_size(tokenizer)), nats, 1e-5);
         assert_near(tril_reading_loss(reading), nats, 1e-5);
@@ -1134,13 +1156,13 @@ static void test_readings(void **state) {
                          TRIL_ARGUMENT);
         tril_reading_close(reading);
         /* of a long text the end: as long as the context */
-        must(tril_reading_open(&reading, model, play, play_length, 1, &error));
+        must(tril_reading_open(&reading, model, play, play_length, 0, 1, &error));
         assert_int_equal(tril_reading_tokens(reading), tril_model_sizes(model).context);
         const char *end = play + play_length - tril_reading_tokens(reading);
-        must(tril_evaluate(model, end, (size_t)tril_reading_tokens(reading), 1, &nats, &error));
+        must(loss_on(model, end, (size_t)tril_reading_tokens(reading), &nats));
         assert_near(tril_reading_loss(reading), nats, 1e-5);
         tril_reading_close(reading);
-        must(tril_reading_open(&reading, model, text, 1, 1, &error));
+        must(tril_reading_open(&reading, model, text, 1, 0, 1, &error));
         assert_true(isnan(tril_reading_loss(reading)));
         tril_reading_close(reading);
         tril_model_free(model);
@@ -1161,10 +1183,10 @@ static void test_tensors(void **state) {
         numbers += (size_t)tensor.rows * (size_t)tensor.columns;
     }
     assert_int_equal(numbers, tril_model_parameters(model));
-    must(tril_evaluate(model, play, play_length, 1, &first, &error));
+    must(loss_on(model, play, play_length, &first));
     assert_int_equal(tril_model_tensor(model, 0, &tensor), 1);
     tensor.data[0] += 1;
-    must(tril_evaluate(model, play, play_length, 1, &second, &error));
+    must(loss_on(model, play, play_length, &second));
     assert_true(first != second && tril_model_digest(model) != before);
     assert_int_equal(tril_model_tensor(model, -1, &tensor), 0);
     tril_model_free(model);
@@ -1181,7 +1203,7 @@ static void test_wrong_sizes(void **state) {
         const char *words;
     } cases[] = {
         {"gtp", 1, 2, 16, 16, 2, TRIL_ARGUMENT, "'gtp'"},
-        {NULL, 1, 2, 16, 16, 2, TRIL_ARGUMENT, "the rung's name is NULL"},
+        {NULL, 1, 2, 16, 16, 2, TRIL_ARGUMENT, "the rung is unset"},
         {"gpt", 0, 2, 16, 16, 2, TRIL_ARGUMENT, "layers"},
         {"gpt", 1, 3, 16, 16, 2, TRIL_ARGUMENT, "heads"},
         {"gpt", 1, 2, -16, 16, 2, TRIL_ARGUMENT, "width"},
@@ -1208,10 +1230,11 @@ static void test_wrong_options(void **state) {
     TrilModel *model = make(small("gpt"), 1);
     TrilTraining *training, *other;
     const TrilOptions usual = few(3, 1);
-    TrilOptions wrong[9];
+    enum { WRONG = 9 };
+    TrilOptions wrong[WRONG];
     static const char *const words[] = {"steps", "batch",     "dropout", "lr",    "decay",
                                         "val",   "precision", "threads", "tokens"};
-    for (int i = 0; i < 9; i++) wrong[i] = usual;
+    for (int i = 0; i < WRONG; i++) wrong[i] = usual;
     wrong[0].steps = -1;
     wrong[1].batch = 0;
     wrong[2].dropout = 1;
@@ -1221,16 +1244,11 @@ static void test_wrong_options(void **state) {
     wrong[6].precision = "f64";
     wrong[7].threads = 1 << 20;
     wrong[8].batch = 65536;
-    for (int i = 0; i < 8; i++)
-        expect(tril_training_open(&training, model, play, play_length, &wrong[i], &error),
-               TRIL_ARGUMENT, words[i]);
-    expect(tril_training_open(&training, model, "", 0, &usual, &error), TRIL_TEXT, "is empty");
-    expect(tril_training_open(&training, model, play, 17, &usual, &error), TRIL_TEXT, "too short");
-    expect(tril_training_open(&training, model, "\xff", 1, &usual, &error), TRIL_TEXT, "UTF-8");
-    expect(tril_training_open(&training, model, "§§§§§§§§§§§§§§§§§§§§§§§§§", 50, &usual, &error),
-           TRIL_TEXT, "not in the model's vocabulary");
+    for (int i = 0; i < WRONG - 1; i++)
+        expect(tril_training_open(&training, model, whole_play, &wrong[i], &error), TRIL_ARGUMENT,
+               words[i]);
     training = begin(model, &usual);
-    expect(tril_training_open(&other, model, play, play_length, &usual, &error), TRIL_ARGUMENT,
+    expect(tril_training_open(&other, model, whole_play, &usual, &error), TRIL_ARGUMENT,
            "in training already");
     expect(tril_training_save(training, scratch("none/model"), &error), TRIL_FILE, "none/model");
     tril_training_close(training);
@@ -1249,13 +1267,12 @@ static void test_wrong_files(void **state) {
     (void)state;
     TrilModel *model = train("head", 1), *other;
     TrilTokenizer *tokenizer;
-    TrilTraining *training;
+    TrilState *saved;
     size_t length;
     must(tril_model_save(model, scratch("model.safetensors"), &error));
     expect(tril_model_save(model, scratch("none/model"), &error), TRIL_FILE, "none/model");
-    expect(tril_training_resume(&training, &other, scratch("model.safetensors"), play, play_length,
-                                1, &error),
-           TRIL_FILE, "not the state");
+    expect(tril_state_load(&saved, scratch("model.safetensors"), &error), TRIL_FILE,
+           "not the state");
     char *bytes = slurp(scratch("model.safetensors"), &length);
     bytes[length - 9] ^= 1;
     scratch_put("flipped", bytes, length);
@@ -1272,19 +1289,22 @@ static void test_wrong_files(void **state) {
 
 static void test_wrong_calls(void **state) {
     (void)state;
-    TrilModel *model = train("gpt", 1);
+    TrilModel *model = train("gpt", 1), *other;
     TrilReading *reading;
     TrilSampling sampling = tril_sampling();
+    TrilScoring scoring = tril_scoring();
+    TrilScore score;
     Written written = {.most = 5};
     double nats;
     expect(tril_model_load(NULL, "x", &error), TRIL_ARGUMENT, "NULL");
-    expect(tril_model_load(&model, NULL, &error), TRIL_ARGUMENT, "NULL");
-    expect(tril_evaluate(model, "a", 1, 0, &nats, &error), TRIL_TEXT, "two characters");
-    expect(tril_evaluate(model, "§§", 4, 0, &nats, &error), TRIL_TEXT, "vocabulary");
-    expect(tril_evaluate(model, "ab", 2, -1, &nats, &error), TRIL_ARGUMENT, "threads");
-    expect(tril_reading_open(&reading, model, "", 0, 0, &error), TRIL_TEXT, "empty");
+    expect(tril_model_load(&other, NULL, &error), TRIL_ARGUMENT, "NULL");
+    expect(loss_on(model, "a", 1, &nats), TRIL_TEXT, "two characters");
+    expect(loss_on(model, "§§", 4, &nats), TRIL_TEXT, "vocabulary");
+    scoring.threads = -1;
+    expect(tril_score(model, "ab", 2, &scoring, &score, &error), TRIL_ARGUMENT, "threads");
+    expect(tril_reading_open(&reading, model, "", 0, 0, 0, &error), TRIL_TEXT, "empty");
     expect(tril_generate(model, "§", 2, &sampling, write_down, &written, &error), TRIL_TEXT, "§");
-    expect(tril_generate(model, "", 0, &sampling, NULL, NULL, &error), TRIL_ARGUMENT, "callback");
+    expect(tril_generate(model, "", 0, &sampling, NULL, NULL, &error), TRIL_ARGUMENT, "NULL");
     expect(tril_generate(model, "", 0, &sampling, write_down, &written, &error), TRIL_STOPPED,
            "stopped after 5 characters");
     const struct {
@@ -1317,31 +1337,26 @@ static void test_wrong_texts(void **state) {
     TrilTokenizer *bytes;
     TrilText *text, *fifth = text_of(model, 0.2);
     const TrilTokenizer *own = tril_model_tokenizer(model);
-    must(tril_training_open_on(&training, model, fifth, &options, &error));
+    must(tril_training_open(&training, model, fifth, &options, &error));
     assert_near(tril_training_options(training).held_out, 0.2, 1e-4);
     must(tril_training_save(training, scratch("fifth"), &error));
     expect(tril_training_set_steps(training, 0, &error), TRIL_ARGUMENT, "steps");
     expect(tril_training_set_steps(NULL, 1, &error), TRIL_ARGUMENT, "NULL");
-    double nats;
-    expect(tril_training_estimate(training, 0, &nats, &error), TRIL_ARGUMENT, "a character");
     tril_training_close(training);
-    text = text_of(model, 0.1);
-    expect(tril_training_resume_on(&training, &other, scratch("fifth"), text, 1, &error), TRIL_TEXT,
-           "holds out");
-    expect(tril_training_resume_on(&training, &other, scratch("fifth"), NULL, 1, &error),
-           TRIL_ARGUMENT, "NULL");
-    tril_text_free(text);
+    expect(resume(&training, &other, "fifth", whole_play), TRIL_TEXT, "holds out");
+    expect(resume(&training, &other, "fifth", NULL), TRIL_ARGUMENT, "NULL");
     must(tril_tokenizer_of_bytes(&bytes, &error));
     must(tril_text_make(&text, bytes, play, play_length, 0.1, &error));
-    expect(tril_training_open_on(&training, model, text, &options, &error), TRIL_TEXT, "other ids");
-    expect(tril_training_resume_on(&training, &other, scratch("fifth"), text, 1, &error), TRIL_TEXT,
-           "other ids");
+    expect(tril_training_open(&training, model, text, &options, &error), TRIL_TEXT, "other ids");
+    expect(resume(&training, &other, "fifth", text), TRIL_TEXT, "other ids");
     tril_text_free(text);
     tril_tokenizer_free(bytes);
     must(tril_text_make(&text, own, play, 17, 0.1, &error));
-    expect(tril_training_open_on(&training, model, text, &options, &error), TRIL_TEXT, "too short");
+    expect(tril_training_open(&training, model, text, &options, &error), TRIL_TEXT, "too short");
     tril_text_free(text);
-    expect(tril_text_make(&text, own, "§", 2, 0.1, &error), TRIL_TEXT, "too short");
+    expect(tril_text_make(&text, own, "T", 1, 0.1, &error), TRIL_TEXT, "too short");
+    expect(tril_text_make(&text, own, "", 0, 0.1, &error), TRIL_TEXT, "is empty");
+    expect(tril_text_make(&text, own, "\xff", 1, 0.1, &error), TRIL_TEXT, "UTF-8");
     expect(tril_text_make(&text, own, "§§§§§§§§§§", 20, 0.5, &error), TRIL_TEXT, "vocabulary");
     expect(tril_text_make(&text, own, play, play_length, NAN, &error), TRIL_ARGUMENT, "held-out");
     assert_null(text);
@@ -1394,9 +1409,9 @@ static void try_training(TrilModel *model, const TrilOptions *options) {
     TrilOptions sizes = tril_model_sizes(model);
     double nats;
     tril_estimate(joined(&(TrilOptions){0}, options, &sizes), 65, &estimate, &error);
-    if (tril_training_open(&training, model, play, play_length, options, &error) != TRIL_OK) return;
+    if (tril_training_open(&training, model, whole_play, options, &error) != TRIL_OK) return;
     for (int i = 0; i < WHOLE; i++) tril_training_set_steps(training, whole[i], &error);
-    tril_training_estimate(training, SIZE_MAX, &nats, &error);
+    tril_training_evaluate(training, SIZE_MAX, &nats, &error);
     tril_training_step(training, NULL, &error);
     tril_training_close(training);
 }
@@ -1461,7 +1476,7 @@ static void test_wrong_numbers_of_texts(void **state) {
             try_sampling(model, broken, &top);
         }
         if (broken) break;
-        must(tril_reading_trace(&reading, model, "THE", 3, 1, &error));
+        must(tril_reading_open(&reading, model, "THE", 3, 1, 1, &error));
         for (int i = 0; i < WHOLE; i++) {
             TrilLine line;
             if (!tril_reading_line(reading, whole[i], &line))
@@ -1513,6 +1528,7 @@ static TrilStatus do_all(void) {
     TrilReading *reading = NULL;
     TrilWriter *writer = NULL;
     TrilText *text = NULL;
+    TrilState *saved = NULL;
     TrilCounts counts;
     TrilEstimate estimate;
     double nats;
@@ -1525,16 +1541,16 @@ static TrilStatus do_all(void) {
                           tril_tokenizer_size(tokenizer), &estimate, &error);
     if (!s) s = tril_text_make(&text, tokenizer, play, 2000, 0.1, &error);
     if (!s) s = tril_text_count(text, &counts, &error);
-    if (!s) s = tril_training_open(&training, model, play, 2000, &options, &error);
+    if (!s) s = tril_training_open(&training, model, text, &options, &error);
     if (!s) s = tril_training_step(training, NULL, &error);
-    if (!s) s = tril_training_evaluate(training, &nats, &error);
+    if (!s) s = tril_training_evaluate(training, 0, &nats, &error);
     if (!s) s = tril_training_save(training, to, &error);
     tril_training_close(training);
     training = NULL;
     if (!s) s = tril_model_save(model, path, &error);
     if (!s) s = tril_model_load(&loaded, path, &error);
-    if (!s) s = tril_evaluate(model, play, 20, 1, &nats, &error);
-    if (!s) s = tril_reading_trace(&reading, model, play, 20, 1, &error);
+    if (!s) s = loss_on(model, play, 20, &nats);
+    if (!s) s = tril_reading_open(&reading, model, play, 20, 1, 1, &error);
     if (!s) s = tril_generate(model, play, 5, &sampling, write_down, &written, &error);
     if (!s) s = tril_writer_open(&writer, model, &sampling, &error);
     if (!s) s = tril_writer_read(writer, play, 5, &error);
@@ -1546,17 +1562,14 @@ static TrilStatus do_all(void) {
     tril_model_free(loaded);
     tril_tokenizer_free(tokenizer);
     loaded = NULL;
-    if (!s) s = tril_training_resume(&training, &loaded, to, play, 2000, 1, &error);
-    tril_training_close(training);
-    tril_model_free(loaded);
-    training = NULL;
-    loaded = NULL;
-    if (!s) s = tril_training_resume_on(&training, &loaded, to, text, 1, &error);
+    if (!s) s = tril_state_load(&saved, to, &error);
+    if (!s) s = tril_training_resume(&training, &loaded, saved, text, NULL, &error);
     if (!s) s = tril_training_profile(training, &error);
     if (!s) s = tril_training_note(training, "a", "b", &error);
     if (!s) s = tril_training_generate(training, &sampling, write_down, &written, &error);
     tril_training_close(training);
     tril_model_free(loaded);
+    tril_state_free(saved);
     tril_text_free(text);
     return s;
 }

@@ -46,7 +46,7 @@ static TrilModel *make(const char *rung) {
 /* Reads the first `length` characters of the text. */
 static TrilReading *trace(const TrilModel *model, size_t length, int threads) {
     TrilReading *reading;
-    if (tril_reading_trace(&reading, model, text, length, threads, &error) != TRIL_OK)
+    if (tril_reading_open(&reading, model, text, length, 1, threads, &error) != TRIL_OK)
         fail_msg("%s", error.text);
     return reading;
 }
@@ -256,7 +256,7 @@ TEST(trace) {
     TrilLine line;
     int32_t ids[LENGTH];
     size_t count;
-    assert_int_equal(tril_reading_open(&plain, model, text, LENGTH, 1, &error), TRIL_OK);
+    assert_int_equal(tril_reading_open(&plain, model, text, LENGTH, 0, 1, &error), TRIL_OK);
     assert_int_equal(tril_reading_line(plain, 0, &line), 0);
     assert_int_equal(tril_reading_tokens(traced), T);
     assert_int_equal(tril_reading_skipped(traced), BEFORE);

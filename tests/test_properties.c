@@ -215,7 +215,7 @@ TEST(bigram_is_counted) {
     Error err;
     Corpus corpus;
     Counts counts;
-    assert_ok(corpus_load(&corpus, "data/sample.txt", false, 0.1, T, NULL, &err), err);
+    assert_ok(corpus_load(&corpus, "data/sample.txt", false, 0.1, NULL, &err), err);
     const int32_t *ids = corpus.ids;
     assert_ok(count_losses(ids, corpus.train, ids + corpus.train, corpus.length - corpus.train,
                            corpus.vocab.size, &counts, &err),

@@ -78,9 +78,10 @@ TEST(windows_grow) {
 TEST(decays) {
     static const char *const names[] = {"modern", "gpt", "a new one"};
     for (int i = 0; i < 3; i++) {
-        Recipe recipe = recipe_of(names[i]);
-        recipe_set_embedding_decay(&recipe, 0.25);
-        recipe_set_weight_decay(&recipe, 0.5);
+        TrilOptions options = tril_options_unset();
+        options.embedding_decay = 0.25;
+        options.weight_decay = 0.5;
+        const Recipe recipe = recipe_with(names[i], &options);
         assert_near(recipe.peak.matrix_decay, 0.5, 0);
         assert_near(recipe.peak.weight_decay, i == 0 ? 0.25 : 0.5, 0);
     }

@@ -51,7 +51,8 @@ static void assert_same_file(const char *folder, const char *other, const char *
     load_in(folder, name, &a);
     load_in(other, name, &b);
     assert_int_equal(a.model.tensor_count, b.model.tensor_count);
-    assert_string_equal(checkpoint_note(&a, "step")->value, checkpoint_note(&b, "step")->value);
+    assert_string_equal(safetensors_note(&a.file, "step")->value,
+                        safetensors_note(&b.file, "step")->value);
     assert_same_numbers(&a.model, a.model.weights, b.model.weights, name);
     assert_true(!a.first_moments == !b.first_moments);
     if (a.first_moments) {
@@ -167,7 +168,7 @@ TEST(interrupted) {
     after("\n\nInterrupted.  To resume: clocked/train --resume --out ");
     must_run("sample -n 5 @two/b.safetensors");
     load_in("two", "b.last", &last);
-    assert_string_equal(checkpoint_note(&last, "best_loss")->value, "inf");
+    assert_string_equal(safetensors_note(&last.file, "best_loss")->value, "inf");
     checkpoint_free(&last);
     must_run("train -r --eval-every 50 -o @two/b.safetensors " PLAY);
     assert_same_file("one", "two", "b");
@@ -320,7 +321,7 @@ TEST(more_steps) {
     check_log("more", "bigram", 160);
     Checkpoint last;
     load_in("more", "conv.last", &last);
-    assert_string_equal(checkpoint_note(&last, "step")->value, "160");
+    assert_string_equal(safetensors_note(&last.file, "step")->value, "160");
     checkpoint_free(&last);
     run("train -r -q -s 159 -o @more/conv.safetensors " PLAY);
     expect_failure(1, "conv.last.safetensors: ", " 160 ", "--steps 159");
@@ -329,8 +330,8 @@ TEST(more_steps) {
 static void expect_seed(const char *folder, const char *seed) {
     Checkpoint last;
     load_in(folder, "b.last", &last);
-    assert_string_equal(checkpoint_note(&last, "seed")->value, seed);
-    assert_string_equal(checkpoint_note(&last, "option.seed")->value, seed);
+    assert_string_equal(safetensors_note(&last.file, "seed")->value, seed);
+    assert_string_equal(safetensors_note(&last.file, "option.seed")->value, seed);
     checkpoint_free(&last);
 }
 

@@ -39,7 +39,7 @@ static void forge(void) {
     Error err;
     Config config = {.model = "bigram", .V = 9, .T = 8, .L = 1, .NH = 1, .C = 1};
     assert_ok(model_build(&model, &config, 1, &err), err);
-    assert_ok(checkpoint_save(scratch("forged"), &model, notes, 3, &err), err);
+    assert_ok(checkpoint_save(scratch("forged"), &model, NULL, notes, 3, &err), err);
     model_free(&model);
 }
 
@@ -246,9 +246,9 @@ static Author *author_open(const char *name) {
     Author *a = calloc(1, sizeof *a);
     assert_non_null(a);
     assert_ok(checkpoint_load(&a->checkpoint, scratch(name), &err), err);
-    const Note *text = checkpoint_note(&a->checkpoint, "vocabulary");
-    bool bytes = strcmp(checkpoint_note(&a->checkpoint, "characters")->value, "bytes") == 0;
-    assert_ok(vocab_build(&a->vocab, name, text->value, text->length, bytes, &err), err);
+    const Note *text = safetensors_note(&a->checkpoint.file, "vocabulary");
+    bool bytes = strcmp(safetensors_note(&a->checkpoint.file, "characters")->value, "bytes") == 0;
+    assert_ok(vocab_build(&a->vocab, text->value, text->length, bytes, &err), err);
     assert_ok(generator_open(&a->generator, &a->checkpoint.model, 1, INT8_WEIGHTS, &err), err);
     a->sampler = (Sampler){.temperature = 100, .top_p = 1, .seed = 1337};
     return a;
@@ -283,7 +283,7 @@ static void author_say(Author *a, const char *text, size_t length) {
     int32_t *ids;
     size_t count;
     author_put(a, text, length);
-    assert_ok(vocab_encode(&a->vocab, "", text, length, &ids, &count, &err), err);
+    assert_ok(vocab_encode(&a->vocab, text, length, &ids, &count, NULL, &err), err);
     for (size_t i = 0; i < count; i++) author_read(a, ids[i]);
     memory_free(ids);
 }

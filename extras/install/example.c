@@ -37,6 +37,7 @@ int main(int argc, char **argv) {
     TrilError error;
     TrilTokenizer *tokenizer = NULL;
     TrilModel *model = NULL;
+    TrilText *made = NULL;
     TrilTraining *training = NULL;
     TrilOptions options = tril_options();
     options.rung = "gpt";
@@ -47,12 +48,14 @@ int main(int argc, char **argv) {
     sampling.length = 200;
     int bad = tril_tokenizer_make(&tokenizer, text, length, &error) ||
               tril_model_make(&model, tokenizer, &options, &error) ||
-              tril_training_open(&training, model, text, length, &options, &error) ||
+              tril_text_make(&made, tokenizer, text, length, options.held_out, &error) ||
+              tril_training_open(&training, model, made, &options, &error) ||
               tril_training_run(training, show_step, NULL, &error) ||
-              tril_training_evaluate(training, &nats, &error);
+              tril_training_evaluate(training, 0, &nats, &error);
     if (!bad) printf("held-out loss: %.3f nats per character\n", nats);
     bad = bad || tril_generate(model, "", 0, &sampling, show_text, stdout, &error);
     tril_training_close(training);
+    tril_text_free(made);
     tril_model_free(model);
     tril_tokenizer_free(tokenizer);
     free(text);

@@ -23,6 +23,7 @@ static int train(const char *path, const char *model_path) {
     TrilError error = {""};
     TrilTokenizer *tokenizer = NULL;
     TrilModel *model = NULL, *expected = NULL;
+    TrilText *made = NULL;
     TrilTraining *training = NULL;
     Error err;
     size_t length;
@@ -35,13 +36,15 @@ static int train(const char *path, const char *model_path) {
     int bad = tril_model_load(&expected, model_path, &error) ||
               tril_tokenizer_make(&tokenizer, text, length, &error) ||
               tril_model_make(&model, tokenizer, &options, &error) ||
-              tril_training_open(&training, model, text, length, &options, &error) ||
+              tril_text_make(&made, tokenizer, text, length, options.held_out, &error) ||
+              tril_training_open(&training, model, made, &options, &error) ||
               tril_training_run(training, NULL, NULL, &error);
     if (!bad && tril_model_digest(model) != tril_model_digest(expected)) {
         snprintf(error.text, sizeof error.text, "other weights than %s", model_path);
         bad = 1;
     }
     tril_training_close(training);
+    tril_text_free(made);
     tril_model_free(model);
     tril_model_free(expected);
     tril_tokenizer_free(tokenizer);

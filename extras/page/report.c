@@ -551,7 +551,7 @@ static bool write_attention(const Report *r, FILE *out, Error *err) {
     if (!model) return true;
     int tokens = min_int((int)tril_model_sizes(model).context, r->line_tokens);
     size_t length = decode(r->input, ids, tokens, text);
-    bool ok = tril_reading_open(&reading, model, text, length, 1, &error) == TRIL_OK &&
+    bool ok = tril_reading_open(&reading, model, text, length, 0, 1, &error) == TRIL_OK &&
               write_heads(r, out, reading, tokens, &error);
     tril_reading_close(reading);
     tril_model_free(kept);

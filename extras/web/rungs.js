@@ -110,7 +110,9 @@ function openRungs(compiled, complain) {
       throw new Error(`a text of ${Math.round(bytes.length / 1e6)} MB is too long for this page, which takes ` +
         `${Math.floor(MOST_TEXT / 1e6)}; ./train takes it`);
     makeText(asBytes ? make("tril_tokenizer_of_bytes") : make("tril_tokenizer_make", bytes), bytes);
-    return { ...text.counts, vocabulary: call("tril_tokenizer_size", text.tokenizer) };
+    return {
+      ...text.counts, characters: charactersOf(text.tokenizer, bytes), vocabulary: call("tril_tokenizer_size", text.tokenizer)
+    };
   }
 
   // ---- training ----
@@ -142,7 +144,7 @@ function openRungs(compiled, complain) {
   // Evaluates on the held-out text, all of it if it is short. Then writes a line.
   function evaluate(rung) {
     const loss = room(8), size = 272, line = room(size);
-    must("tril_training_estimate", rung.training, HELD_OUT_CHARACTERS, loss);
+    must("tril_training_evaluate", rung.training, HELD_OUT_CHARACTERS, loss);
     if (rung.heldOut.length === LOSSES) rung.heldOut = rung.heldOut.filter((_, i) => i % 2 === 0);
     const { step, seconds } = progressOf(rung);
     rung.heldOut.push([step, seconds, c.number(loss)]);
@@ -173,7 +175,7 @@ function openRungs(compiled, complain) {
     let training;
     drop(number);
     try {
-      training = make("tril_training_open_on", model, text.made, record);
+      training = make("tril_training_open", model, text.made, record);
     } catch (error) {
       call("tril_model_free", model);
       throw error;
@@ -274,7 +276,7 @@ function openRungs(compiled, complain) {
       new DataView(bytesAt(id, 4).buffer).setInt32(id, call("tril_tokenizer_start", tokenizerOf(model)), true);
       line = decode(tokenizerOf(model), id, 1);
     }
-    seen = { number, model, reading: make("tril_reading_open", model, line, 1) };
+    seen = { number, model, reading: make("tril_reading_open", model, line, 0, 1) };
     return next();
   }
 
@@ -308,7 +310,7 @@ function openRungs(compiled, complain) {
   function explain(layer, head) {
     const { model, reading } = lineRead();
     const line = decode(tokenizerOf(model), call("tril_reading_ids", reading), call("tril_reading_tokens", reading));
-    const traced = make("tril_reading_trace", model, line, 1);
+    const traced = make("tril_reading_open", model, line, 1, 1);
     try { return html("web_explain", model, traced, layer, head); } finally { call("tril_reading_close", traced); }
   }
 
@@ -331,9 +333,9 @@ function openRungs(compiled, complain) {
 
   // How well a rung predicts a text, as ./sample --score measures it.
   function score(number, bytes) {
-    const { model } = rungAt(number), nats = room(8);
-    must("tril_evaluate", model, bytes, 1, nats);
-    return { characters: charactersOf(tokenizerOf(model), bytes), nats: c.number(nats) };
+    const { model } = rungAt(number), found = room(c.size("TrilScore"));
+    must("tril_score", model, bytes, write("TrilScoring", [{ precision: "f32", threads: 1 }]), found);
+    return at("TrilScore", found);
   }
 
   // ---- checkpoints ----
@@ -364,11 +366,15 @@ function openRungs(compiled, complain) {
         call("tril_model_free", model);
         model = extended;
         makeText(make("tril_tokenizer_copy", tokenizerOf(model)), given);
-        if (call("tril_training_resume_on", outs, outs + 4, CHECKPOINT, text.made, 1, 0) === 0) {
+        const state = room(4);
+        call("tril_state_load", state, CHECKPOINT, 0); // 0, and so no training, of a model
+        const status = call("tril_training_resume", outs, outs + 4, c.pointerAt(state), text.made, 0, 0);
+        call("tril_state_free", c.pointerAt(state));
+        if (status === 0) {
           call("tril_model_free", model);
           [training, model] = [c.pointerAt(outs), c.pointerAt(outs + 4)];
         } else
-          training = make("tril_training_open_on", model, text.made, optionsRecord(rungOf(model)));
+          training = make("tril_training_open", model, text.made, optionsRecord(rungOf(model)));
       } catch (error) {
         failed = sentenceOf(error);
       }

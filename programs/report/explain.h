@@ -12,7 +12,7 @@ enum { ANY = -1 }; /* any negative number does */
 typedef struct {
     const char *name; /* of the model: its path. Of several, what tells them apart is shown */
     const TrilModel *model;
-    const TrilReading *reading; /* of tril_reading_trace */
+    const TrilReading *reading; /* traced */
 } Explained;
 
 /* Of one model, writes each step on the way from the text to the next character. One layer and one

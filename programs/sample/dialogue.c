@@ -64,7 +64,7 @@ static bool take_line(Dialogue *d, const char *line, size_t length, bool *more, 
                          "-i has arrow keys and a history");
     if (line[0] == '/' && line[1] != '/') return obey(d, line + 1, err);
     if (line[0] == '/') line++, length--;
-    if (!message_knows(d->model, "that line", line, length, err)) return false;
+    if (!writer_knows(d->model, "that line", line, length, err)) return false;
     if (length > 0) {
         writer_new_line(d->writer);
         writer_say(d->writer, line, length);

@@ -63,8 +63,8 @@ bool inspect_score(const TrilModel *model, const Arguments *a, Error *err) {
     char *text, first[151];
     size_t length;
     if (!file_read(a->score, &text, &length, err)) return false;
-    bool ok = tril_score(model, text, length, &a->scoring, &score, &error) == TRIL_OK ||
-              message_take(err, &error, a->score);
+    TrilStatus status = tril_score(model, text, length, &a->scoring, &score, &error);
+    bool ok = status == TRIL_OK || message_take(err, &error, status == TRIL_TEXT ? a->score : NULL);
     memory_free(text);
     if (!ok && a->scoring.unknown == TRIL_REFUSE && score.unknown > 0) {
         /* the file's name may be long: a whole number of characters stays */
@@ -97,13 +97,14 @@ static bool open_subject(Subject *subject, const Arguments *a, int i, Error *err
     escape_copy(subject->name, sizeof subject->name, path);
     if (tril_model_load(&subject->model, path, &error) != TRIL_OK)
         return message_take(err, &error, NULL);
+    TrilStatus status;
     if (!*a->explain)
         fail(&own, "--explain: the text is empty; give one of a character or more");
-    else if (tril_reading_trace(&subject->reading, subject->model, a->explain, strlen(a->explain),
-                                1, &error) == TRIL_OK)
+    else if ((status = tril_reading_open(&subject->reading, subject->model, a->explain,
+                                         strlen(a->explain), 1, 1, &error)) == TRIL_OK)
         return true;
     else
-        message_take(&own, &error, "--explain");
+        message_take(&own, &error, status == TRIL_TEXT ? "--explain" : NULL);
     return a->count > 1 ? fail(err, "%s: %s", path, own.text) : fail(err, "%s", own.text);
 }
 

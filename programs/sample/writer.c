@@ -136,3 +136,12 @@ bool writer_go_on(Writer *w, int length, const volatile sig_atomic_t *interrupte
     }
     return true;
 }
+
+bool writer_knows(const TrilModel *model, const char *name, const char *text, size_t length,
+                  Error *err) {
+    TrilError error;
+    size_t count;
+    return tril_encode(tril_model_tokenizer(model), text, length, NULL, 0, &count, &error) ==
+               TRIL_OK ||
+           message_take(err, &error, name);
+}

@@ -41,4 +41,8 @@ void writer_end_text(Writer *writer);
 /* Ends the line, and appends the newline to the text if the vocabulary has one. */
 void writer_new_line(Writer *writer);
 
+/* Checks that the model knows all characters of a text. The message begins with `name`. */
+bool writer_knows(const TrilModel *model, const char *name, const char *text, size_t length,
+                  Error *err);
+
 #endif

@@ -14,9 +14,6 @@ enum { MAX_ROWS = 64 };
 static int list(Option rows[MAX_ROWS], Arguments *a, TrilOptions *o) {
     static const char *const sections[] = {"What to train", "How long and how fast", "How large",
                                            "The text", "Other"};
-    static const OptionKind kinds[] = {
-        [TRIL_WHOLE] = OPTION_WHOLE, [TRIL_REAL] = OPTION_REAL, [TRIL_TIME] = OPTION_TIME,
-        [TRIL_NAME] = OPTION_TEXT,   [TRIL_FLAG] = OPTION_FLAG, [TRIL_SEED] = OPTION_SEED};
     /* the first ones belong to the first section, the others to the last */
     enum { FIRST = 8, OWN = 12 };
     const Option own[OWN] = {
@@ -46,8 +43,9 @@ static int list(Option rows[MAX_ROWS], Arguments *a, TrilOptions *o) {
         for (int i = 0; tril_option(i); i++) {
             const TrilOption *t = tril_option(i);
             if (strcmp(t->section, sections[s]) == 0)
-                rows[count++] = (Option){t->letter, t->name, kinds[t->kind], (char *)o + t->member,
-                                         t->min,    t->max,  t->argument,    t->help};
+                rows[count++] =
+                    (Option){t->letter, t->name, (OptionKind)t->kind, (char *)o + t->member,
+                             t->min,    t->max,  t->argument,         t->help};
         }
         for (int end = s + 1 < COUNT(sections) ? FIRST : OWN; next < end; next++)
             rows[count++] = own[next];

@@ -143,7 +143,7 @@ void show_training(const RungFiles *rung, const TrilModel *model, const TrilTrai
                    const Plan *plan, const char *kernels) {
     char steps[NUMBER_SIZE] = "", processes[NUMBER_SIZE] = "";
     const char *now = tril_training_kernels(training);
-    int done = tril_training_done(training), window = tril_training_window(training);
+    int done = tril_training_progress(training).step, window = tril_training_window(training);
     const TrilMemory memory = tril_training_memory(training);
     if (!plan_has_time(plan)) snprintf(steps, sizeof steps, "%.0f ", plan->options.steps);
     if (tril_processes_count() > 1)

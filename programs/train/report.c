@@ -9,6 +9,467 @@ struct Report {
     Outputs *outputs;
 };
 
+<<<<<<< HEAD
+=======
+/* NULL: the result needed no training. */
+static const RungFiles *rung_with(const Plan *plan, const Result *result) {
+    for (int i = 0; i < plan->rung_count; i++)
+        if (strcmp(plan->rungs[i].name, result->name) == 0) return &plan->rungs[i];
+    return NULL;
+}
+
+/* ---- a line of the held-out text ---- */
+
+/* Returns the id of a character; -1 if the vocabulary lacks it. */
+static int32_t id_of(const Input *input, char character) {
+    int32_t id;
+    size_t count;
+    bool known =
+        tril_encode(input->tokenizer, &character, 1, &id, 1, &count, NULL) == TRIL_OK && count == 1;
+    return known ? id : -1;
+}
+
+/* Finds the start of the first line that is long enough, or else of the held-out text. Returns the
+ * length of the part to continue, without the word that its end cuts in two. */
+static int find_line(Report *r) {
+    enum { MIN_LINE = 8 };
+    const Input *input = r->input;
+    const int32_t *ids = tril_text_ids(input->text);
+    const int32_t newline = id_of(input, '\n'), space = id_of(input, ' ');
+    size_t held_out = input->length - input->train, start = input->train;
+    int tokens = held_out > LINE_TOKENS ? LINE_TOKENS : (int)held_out - 1, end = 0;
+    for (size_t i = input->train; i + (size_t)tokens < input->length; i++) {
+        if (ids[i] != newline) continue;
+        if (i > start + MIN_LINE && start > input->train) break;
+        start = i + 1;
+    }
+    if (start + (size_t)tokens >= input->length) start = input->train;
+    r->line = start;
+    r->line_tokens = tokens;
+    ids += start;
+    while (end < tokens && ids[end] != newline) end++;
+    int word = end;
+    while (end == tokens && word > MIN_LINE && ids[word - 1] != space) word--;
+    if (word > MIN_LINE) end = word;
+    return end > 0 ? end : tokens;
+}
+
+/* The line's beginning, and how the text goes on after it. */
+static void read_prompt(Report *r) {
+    const int tokens = find_line(r);
+    const int32_t *ids = tril_text_ids(r->input->text) + r->line;
+    size_t left = r->input->length - r->line - (size_t)tokens;
+    r->prompt_length = input_decode(r->input, ids, tokens, r->prompt);
+    r->writings->length =
+        input_decode(r->input, ids + tokens, left < WRITING_TOKENS ? (int)left : WRITING_TOKENS,
+                     r->writings->text);
+}
+
+/* Loads the checkpoint of a rung. *model is NULL if it is not there yet, was removed, or belongs to
+ * another text. */
+static bool load(const Report *r, const RungFiles *rung, TrilModel **model, Error *err) {
+    TrilError error;
+    *model = NULL;
+    if (!file_exists(rung->checkpoint)) return true;
+    if (tril_model_load(model, rung->checkpoint, &error) != TRIL_OK)
+        return message_take(err, &error, NULL);
+    if (tril_tokenizer_same(tril_model_tokenizer(*model), r->input->tokenizer)) return true;
+    tril_model_free(*model);
+    *model = NULL;
+    return true;
+}
+
+static int take_text(const char *text, size_t length, void *writing) {
+    Writing *to = writing;
+    memcpy(to->text + to->length, text, length);
+    to->length += length;
+    return 0;
+}
+
+/* Generates what the rungs that are done write, with the seed of the training. One that cannot is
+ * left out. */
+static void collect_writings(Report *r) {
+    TrilSampling sampling = tril_sampling();
+    sampling.length = WRITING_TOKENS;
+    sampling.seed = r->plan->options.seed;
+    sampling.precision = "f32";
+    sampling.threads = (int)r->plan->options.threads;
+    for (int i = 0; i < r->count && !interrupted_twice(); i++) {
+        const RungFiles *rung = rung_with(r->plan, &r->results[i]);
+        Writing *to = rung ? &r->writings[1 + rung - r->plan->rungs] : NULL;
+        TrilModel *model;
+        TrilError error;
+        Error none;
+        if (!to || to->length > 0 || !load(r, rung, &model, &none) || !model) continue;
+        if (tril_generate(model, r->prompt, r->prompt_length, &sampling, take_text, to, &error) !=
+            TRIL_OK)
+            to->length = 0;
+        tril_model_free(model);
+    }
+}
+
+/* ---- the top ---- */
+
+/* In a ladder, returns the rung with the lowest loss; otherwise the last one, which is the model if
+ * its training began. */
+static const RungFiles *best_of(const Report *r) {
+    const RungFiles *best = NULL, *rung;
+    double lowest = NAN;
+    for (int i = 0; i < r->count; i++) {
+        if (!(rung = rung_with(r->plan, &r->results[i]))) continue;
+        if (best && r->plan->ladder && r->results[i].validation >= lowest) continue;
+        best = rung;
+        lowest = r->results[i].validation;
+    }
+    return best ? best : &r->plan->rungs[r->plan->rung_count - 1];
+}
+
+static void write_head(const Report *r, FILE *out) {
+    const char *text = r->plan->files->text, *model = r->shown->name;
+    char title[512];
+    snprintf(title, sizeof title, "%s, trained on %s", model, text);
+    page_begin(out, title, r->plan->training, outputs_tables(r->outputs));
+    markup(out,
+           "<header>\n<h1>%s, trained on <bdi>%s</bdi></h1>\n<p>%s is %s. The text has %zu "
+           "characters, %d of them distinct. A loss is how surprised a model is by each next "
+           "character, in nats: the lower, the better.</p>\n</header>\n<main>\n",
+           model, text, model, r->shown->idea, r->input->length, r->input->distinct);
+    if (r->status) /* page.js reloads the page by the attributes, and adds how old it is */
+        markup(out,
+               "<div id=\"live\" data-every=\"%.3g\" data-version=\"%d\">%s<progress max=\"1\" "
+               "value=\"%.3f\" aria-label=\"the training so far\"></progress></div>\n",
+               r->every, r->version + 1, r->status, r->done);
+}
+
+/* Writes a blank and then each word of a sentence; options of a program as code, which no line
+ * breaks. */
+static void write_words(FILE *out, const char *text) {
+    for (; *text; text += strspn(text, " ")) {
+        int length = (int)strcspn(text, " "), at = (int)strspn(text, "("), option = 0;
+        if (strncmp(text + at, "--", 2) == 0)
+            option = (int)strspn(text + at, "abcdefghijklmnopqrstuvwxyz-");
+        if (option > 0)
+            markup(out, " %.*s<code>%.*s</code>%.*s", at, text, option, text + at,
+                   length - at - option, text + at + option);
+        else
+            markup(out, " %.*s", length, text);
+        text += length;
+    }
+}
+
+static void write_verdicts(const Report *r, FILE *out) {
+    if (r->failure)
+        markup(out,
+               "<p id=\"failure\"><strong>The training ended before its time:</strong> %s</p>\n",
+               r->failure);
+    if (r->verdict_count == 0) return;
+    fputs("<section id=\"section-verdicts\">\n<h2>What happened</h2>\n<ul class=\"verdicts\">\n",
+          out);
+    for (int i = 0; i < r->verdict_count; i++) {
+        markup(out, "<li><strong>%s:</strong>", r->verdicts[i].rung);
+        write_words(out, r->verdicts[i].text);
+        fputs("</li>\n", out);
+    }
+    fputs("</ul>\n</section>\n", out);
+}
+
+/* ---- charts ---- */
+
+/* Returns a curve of the rung at this place: the member at this offset of every n-th log row, and
+ * of the last, at most max + 1 points. By the clock all rungs take the same time, but not the same
+ * number of steps. */
+static Curve curve_of(const Report *r, const char *name, int place, size_t member, Point *points,
+                      int max) {
+    const LogRows *log = &r->logs[place];
+    Curve curve = {.name = name, .points = points, .colour = place};
+    int every = (log->count + max - 1) / max;
+    for (int i = 0; i < log->count; i++) {
+        const LogRow *row = &log->rows[i];
+        double y;
+        memcpy(&y, (const char *)row + member, sizeof y);
+        if (!isnan(y) && (i % every == 0 || i == log->count - 1))
+            points[curve.count++] = (Point){plan_has_time(r->plan) ? row->seconds : row->step, y};
+    }
+    return curve;
+}
+
+/* Marks the lowest point of the curve, after which the rung memorises its text; false if it does
+ * not. */
+static bool mark_of(const Report *r, const Curve *curve, char text[NAME_SIZE], Mark *mark) {
+    const Verdict *v = r->verdicts, *end = v + r->verdict_count;
+    while (v < end && (v->kind != OVERFITTING || strcmp(v->rung, curve->name) != 0)) v++;
+    if (v == end || curve->count == 0) return false;
+    const Point *lowest = curve->points;
+    for (int p = 1; p < curve->count; p++)
+        if (curve->points[p].y < lowest->y) lowest = &curve->points[p];
+    snprintf(text, NAME_SIZE, "overfitting after step %d", v->step);
+    *mark = (Mark){*lowest, text, curve->colour};
+    return true;
+}
+
+/* Draws a chart of all rungs: the losses, or one of the others. */
+static void draw_chart(Report *r, FILE *out, int kind) {
+    const bool by_time = plan_has_time(r->plan), losses = kind == 0;
+    Curve curves[2 * MAX_RUNGS];
+    Level levels[MAX_MODELS];
+    Mark marks[MAX_RUNGS];
+    char names[MAX_RUNGS][NAME_SIZE], texts[MAX_RUNGS][NAME_SIZE];
+    Chart chart = {.id = kinds[kind].id,
+                   .title = kinds[kind].title,
+                   .x_name = by_time ? "seconds" : "steps",
+                   .x_place = by_time ? "# seconds" : "step #",
+                   .strong = kinds[kind].unit,
+                   .faint = kinds[kind].faint,
+                   .curves = curves,
+                   .levels = levels,
+                   .marks = marks,
+                   .height = kinds[kind].height,
+                   .decimals = kinds[kind].decimals,
+                   .from_zero = !losses,
+                   .names = losses};
+    for (int i = 0; i < r->all_count; i++) {
+        const RungFiles *rung = rung_with(r->plan, &r->all[i]);
+        int place = rung ? (int)(rung - r->plan->rungs) : 0;
+        if (!rung && losses)
+            levels[chart.level_count++] = (Level){r->all[i].name, r->all[i].validation};
+        if (!rung) continue;
+        Curve *curve = &curves[chart.curve_count];
+        Point(*points)[LOG_ROWS] = &r->points[chart.curve_count];
+        if (losses) {
+            snprintf(names[place], NAME_SIZE, "%s, training", rung->name);
+            *curve = curve_of(r, names[place], place, offsetof(LogRow, loss), *points++, LOG_ROWS);
+            curve++->faint = true;
+        }
+        *curve = curve_of(r, rung->name, place, kinds[kind].member, *points,
+                          losses ? LOG_ROWS : FEW_POINTS);
+        chart.curve_count += 1 + losses;
+        if (losses) chart.mark_count += mark_of(r, curve, texts[place], &marks[chart.mark_count]);
+    }
+    figure_chart(out, &chart);
+}
+
+static void write_losses(Report *r, FILE *out) {
+    fputs("<section id=\"section-losses\">\n<h2>Losses</h2>\n", out);
+    draw_chart(r, out, 0);
+    fputs("<p class=\"hint\" hidden>Point at the chart, or select it and use the arrow keys: the "
+          "table then has the values at that place. Escape brings the last ones back.</p>\n"
+          "<p>A strong curve is the loss on the held-out text, which never trains; a thin one is "
+          "the loss on the batches that train. The gap between the two is what the model learnt by "
+          "heart: where the thin curve still falls and the strong one no longer does, it memorises "
+          "its text, which is called overfitting.</p>\n"
+          "<p>Broken lines need no training: every character as likely as the other, as frequent "
+          "as it is, as frequent as it is after the one before.</p>\n</section>\n",
+          out);
+}
+
+static void write_curves(Report *r, FILE *out) {
+    bool any = false;
+    for (int i = 0; i < r->all_count; i++) {
+        const RungFiles *rung = rung_with(r->plan, &r->all[i]);
+        any = any || (rung && r->logs[rung - r->plan->rungs].count > 0);
+    }
+    if (!any) return;
+    fputs("<section id=\"section-curves\">\n<h2>Training curves</h2>\n<div class=\"curves\">\n",
+          out);
+    for (int k = 1; k < KINDS; k++) draw_chart(r, out, k);
+    fputs("</div>\n</section>\n", out);
+}
+
+/* ---- tables ---- */
+
+/* A table that may be wider than the window, and scrolls. */
+static void begin_table(FILE *out, const char *id) {
+    fprintf(out, "<div class=\"wide\" id=\"table-%s\"><table>\n", id);
+}
+
+static void end_table(FILE *out) {
+    fputs("</tbody>\n</table></div>\n", out);
+}
+
+/* Writes a table cell; an empty one if the figure is NaN. */
+__attribute__((format(printf, 2, 0))) static void write_figure(FILE *out, const char *format,
+                                                               double figure) {
+    fputs("<td>", out);
+    if (!isnan(figure)) fprintf(out, format, figure);
+    fputs("</td>", out);
+}
+
+static void write_models(const Report *r, FILE *out) {
+    fputs("<section id=\"section-models\">\n<h2>Models</h2>\n", out);
+    begin_table(out, "models");
+    fputs("<thead><tr><th scope=\"col\">model</th><th scope=\"col\">parameters</th>"
+          "<th scope=\"col\">train</th><th scope=\"col\">validation</th>"
+          "<th scope=\"col\">bits/char</th><th scope=\"col\">TFLOP</th>"
+          "<th scope=\"col\">seconds</th></tr></thead>\n<tbody>\n",
+          out);
+    bool falling = false;
+    for (int i = 0; i < r->all_count; i++) {
+        const Result *m = &r->all[i];
+        bool trained = m->seconds >= 0,
+             falls = verdict_asks_for_more(r->verdicts, r->verdict_count, m->name);
+        falling = falling || falls;
+        markup(out, "<tr><th scope=\"row\">%s%s</th>", m->name, falls ? " \u2193" : "");
+        write_figure(out, "%.0f", trained ? (double)m->parameters : NAN);
+        write_figure(out, "%.4f", m->train);
+        write_figure(out, "%.4f", m->validation);
+        write_figure(out, "%.3f", m->validation / log(2.0));
+        write_figure(out, "%.3g", trained ? m->compute / TERA : NAN);
+        write_figure(out, "%.1f", trained ? m->seconds : NAN);
+        fputs("</tr>\n", out);
+    }
+    end_table(out);
+    fprintf(out,
+            "<p>train: the loss on a part of the training text; validation: that on all of the "
+            "held-out text. A bit is ln 2 nats. TFLOP: a million million operations, "
+            "multiplications and additions, that the training took.%s</p>\n</section>\n",
+            falling ? " \u2193: was still falling at its end; more steps would lower it." : "");
+}
+
+static void write_writings(const Report *r, FILE *out) {
+    const int length = (int)r->prompt_length;
+    bool any = false;
+    for (int i = 0; i <= r->plan->rung_count; i++) {
+        const Writing *w = &r->writings[i];
+        char note[NAME_SIZE] = "how the line goes on";
+        if (w->length == 0) continue;
+        for (int n = 0; n < r->count && i > 0; n++)
+            if (rung_with(r->plan, &r->results[n]) == &r->plan->rungs[i - 1])
+                snprintf(note, sizeof note, "loss on the held-out text %.4f",
+                         r->results[n].validation);
+        if (!any)
+            markup(out,
+                   "<section id=\"section-writings\">\n<h2>What each of them writes</h2>\n<p>All "
+                   "continue the same line of the held-out text, <span class=\"prompt\"><bdi>%.*s"
+                   "</bdi></span>, with the same random choices.</p>\n<div class=\"writings\">\n",
+                   length, r->prompt);
+        any = true;
+        markup(out,
+               "<article class=\"writing\"><h3>%s</h3><p>%s</p><blockquote dir=\"auto\">"
+               "<span class=\"prompt\">%.*s</span>%.*s</blockquote></article>\n",
+               i > 0 ? r->plan->rungs[i - 1].name : "the text itself", note, length, r->prompt,
+               (int)w->length, w->text);
+    }
+    if (any) fputs("</div>\n</section>\n", out);
+}
+
+/* Writes every n-th of the lines that the log of the model has, and the last. */
+static void write_samples(const Report *r, FILE *out) {
+    const LogRows *log = &r->logs[r->shown - r->plan->rungs];
+    int samples = 0, seen = 0;
+    for (int i = 0; i < log->count; i++) samples += log->rows[i].sample != NULL;
+    if (samples == 0) return;
+    int every = (samples + MAX_SAMPLES - 2) / (MAX_SAMPLES - 1);
+    markup(out,
+           "<section id=\"section-samples\">\n<h2>How %s learnt to write</h2>\n<p>After each "
+           "evaluation, from an empty page, with the same random choices; ↵ is the end of a "
+           "line.</p>\n",
+           r->shown->name);
+    begin_table(out, "samples");
+    fputs("<thead><tr><th scope=\"col\">step</th><th scope=\"col\">validation</th>"
+          "<th scope=\"col\" class=\"text\">text</th></tr></thead>\n<tbody>\n",
+          out);
+    for (int i = 0; i < log->count; i++) {
+        const LogRow *row = &log->rows[i];
+        if (row->sample && (seen++ % every == 0 || seen == samples))
+            markup(out,
+                   "<tr><th scope=\"row\">%d</th><td>%.4f</td><td class=\"text\"><bdi>%s</bdi>"
+                   "</td></tr>\n",
+                   row->step, row->validation, row->sample);
+    }
+    end_table(out);
+    fputs("</section>\n", out);
+}
+
+/* Writes the command and the options that a resumed training keeps. With a time limit the steps do
+ * not count. */
+static void write_command(const Report *r, FILE *out) {
+    char *const *command = r->plan->arguments->command;
+    fputs("<section id=\"section-command\">\n<h2>The command</h2>\n<pre><code>", out);
+    for (char *const *word = command; *word; word++) {
+        if (word != command) putc(' ', out);
+        shell_word(out, *word, markup_bytes);
+    }
+    fputs("</code></pre>\n", out);
+    begin_table(out, "settings");
+    fputs("<tbody>\n", out);
+    for (int i = 0; tril_option(i); i++) {
+        const TrilOption *option = tril_option(i);
+        char text[TRIL_OPTION_SIZE];
+        bool idle = strcmp(option->name, "steps") == 0 || strcmp(option->name, "eval-every") == 0;
+        bool flag = option->kind == TRIL_FLAG;
+        if (option->lasting == TRIL_FRESH || !tril_options_get(&r->plan->options, i, text) ||
+            (flag && strcmp(text, "0") == 0) || (idle && plan_has_time(r->plan)))
+            continue;
+        markup(out, "<tr><th scope=\"row\">%s</th><td>%s</td></tr>\n", option->name,
+               flag ? "" : text);
+    }
+    end_table(out);
+    fputs("</section>\n", out);
+}
+
+/* ---- attention ---- */
+
+/* Writes the maps of the heads on the tokens that have been read. */
+static bool write_heads(const Report *r, FILE *out, const TrilReading *reading, int tokens,
+                        TrilError *error) {
+    Glyph glyphs[LINE_TOKENS];
+    float weights[LINE_TOKENS * LINE_TOKENS];
+    int layers, heads;
+    bool ok = true;
+    tril_reading_heads(reading, &layers, &heads);
+    const int all = layers * heads, shown = min_int(all, MAX_HEADS);
+    if (all == 0) return true;
+    for (int t = 0; t < tokens; t++)
+        glyphs[t] = glyph_of(r->input->tokenizer, tril_reading_ids(reading)[t]);
+    markup(
+        out,
+        "<section id=\"section-attention\">\n<h2>Attention of %s</h2>\n<p>Each map is a head, on "
+        "a line that it was not trained on. A row is a character, and shows which characters "
+        "before it, and which of them most, it listens to. The weights of a row add up to "
+        "1.</p>\n",
+        r->shown->name);
+    figure_scale(out);
+    for (int i = 0; i < shown && ok; i++) {
+        const int layer = i / heads;
+        if (i % heads == 0)
+            fprintf(out, "<h3>Layer %d</h3>\n<div class=\"maps\" id=\"layer-%d\">\n", layer, layer);
+        ok = tril_reading_attention(reading, layer, i % heads, weights, LINE_TOKENS * LINE_TOKENS,
+                                    error) == TRIL_OK;
+        if (ok) figure_map(out, "map", &(HeadMap){layer, i % heads, weights}, tokens, glyphs);
+        if (!ok || i + 1 == shown || (i + 1) % heads == 0) fputs("</div>\n", out);
+    }
+    if (all > shown)
+        fprintf(out,
+                "<p>%d more heads are left out here; <code>./sample --explain</code> shows "
+                "them.</p>\n",
+                all - shown);
+    fputs("</section>\n", out);
+    return ok;
+}
+
+/* Reads the line, as far as it fits into the model's context, and writes what its heads do. While
+ * the model is in training, a page without maps is better than none. */
+static bool write_attention(const Report *r, FILE *out, Error *err) {
+    char text[LINE_TOKENS * UTF8_MAX];
+    TrilReading *reading;
+    TrilModel *kept = NULL;
+    TrilError error;
+    const int32_t *ids = tril_text_ids(r->input->text) + r->line;
+    if (!r->model && !load(r, r->shown, &kept, err)) return false;
+    const TrilModel *model = kept ? kept : r->model;
+    if (!model) return true;
+    int tokens = min_int((int)tril_model_sizes(model).context, r->line_tokens);
+    size_t length = input_decode(r->input, ids, tokens, text);
+    bool ok = tril_reading_open(&reading, model, text, length, 0, 1, &error) == TRIL_OK &&
+              write_heads(r, out, reading, tokens, &error);
+    tril_reading_close(reading);
+    tril_model_free(kept);
+    return ok || !kept || message_take(err, &error, NULL);
+}
+
+/* ---- the page ---- */
+
+>>>>>>> 5cdfe2b (The library: one way to open, resume, read and evaluate; errors name no text)
 static bool print_page(FILE *out, void *report, Error *err) {
     const Report *r = report;
     outputs_begin_page(r->outputs, out);

@@ -67,15 +67,15 @@ static TrilStatus begin(Trainer *t, TrilError *error) {
         t->model = t->own;
     }
     t->progress.best = INFINITY;
-    return tril_training_open_on(&t->training, t->model, t->plan->input.text, &t->options, error);
+    return tril_training_open(&t->training, t->model, t->plan->input.text, &t->options, error);
 }
 
 /* Continues from the plan's state, and releases that: its weights and moments take much memory. */
 static TrilStatus resume(Trainer *t, TrilError *error) {
     TrilState **state = &t->ladder->plan->state;
-    snprintf(t->kernels, sizeof t->kernels, "%s", tril_state_kernels(*state));
-    TrilStatus status = tril_training_resume_from(&t->training, &t->own, *state,
-                                                  t->plan->input.text, &t->options, error);
+    snprintf(t->kernels, sizeof t->kernels, "%s", tril_state_note(*state, "kernels"));
+    TrilStatus status = tril_training_resume(&t->training, &t->own, *state, t->plan->input.text,
+                                             &t->options, error);
     tril_state_free(*state);
     *state = NULL;
     t->model = t->own;
@@ -220,7 +220,7 @@ static bool evaluate(Trainer *t, LogRow *row, Error *err) {
     row->validation = NAN;
     if (t->live) show_activity("evaluating");
     stopwatch_enter(&t->watch, "evaluations");
-    TrilStatus status = tril_training_evaluate(t->training, &validation, &error);
+    TrilStatus status = tril_training_evaluate(t->training, 0, &validation, &error);
     stopwatch_leave(&t->watch);
     if (status == TRIL_STOPPED) return true;
     if (status == TRIL_DIVERGED) return diverged(t, no_number, p->now.step, err);

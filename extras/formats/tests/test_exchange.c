@@ -144,7 +144,7 @@ TEST(vocabularies) {
             Trained trained = {0};
             Error err;
             char name[32];
-            assert_ok(vocab_build(&trained.vocab, "odd", odd, sizeof odd - 1, bytes, &err), err);
+            assert_ok(vocab_build(&trained.vocab, odd, sizeof odd - 1, bytes, &err), err);
             Config config = {.V = trained.vocab.size, .T = 8, .L = 2, .NH = 2, .C = 12};
             kind_set(&config, kind_name(rung));
             snprintf(name, sizeof name, "%s%d", kind_name(rung), bytes);

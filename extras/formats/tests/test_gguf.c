@@ -249,7 +249,7 @@ static const char *const tokens[] = {
 static void build(Trained *trained, const char *rung, int width, bool bytes) {
     Error err;
     *trained = (Trained){.vocab = {0}};
-    assert_ok(vocab_build(&trained->vocab, "text", text, sizeof text - 1, bytes, &err), err);
+    assert_ok(vocab_build(&trained->vocab, text, sizeof text - 1, bytes, &err), err);
     Config config = {.V = trained->vocab.size, .T = 8, .L = 2, .NH = 2, .C = width};
     kind_set(&config, rung);
     assert_ok(model_build(&trained->checkpoint.model, &config, 3, &err), err);

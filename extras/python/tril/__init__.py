@@ -433,9 +433,10 @@ class Model(_Object):
 
     def evaluate(self, text: Text, *, threads: int = 0) -> float:
         """The mean loss on a text, as `./sample --score` measures it."""
-        given, nats = _bytes_of(text), _Double()
-        _call("evaluate", self, given, len(given), threads, ctypes.byref(nats))
-        return nats.value
+        given, score, scoring = _bytes_of(text), _lib.TrilScore(), _lib.tril_scoring()
+        scoring.threads = _checked(_Int, threads, "threads")
+        _call("score", self, given, len(given), ctypes.byref(scoring), ctypes.byref(score))
+        return score.nats
 
     def read(self, text: Text, *, threads: int = 0, trace: bool = False) -> "Reading":
         """Reads a text; of one longer than the context only the end. With `trace` all that is
@@ -461,8 +462,7 @@ class Reading(_Object):
     def __init__(self, model: Model, text: Text, *, threads: int = 0, trace: bool = False) -> None:
         given = _bytes_of(text)
         self.model = model
-        _call("reading_trace" if trace else "reading_open", self._own(model), model, given, len(given),
-              threads)
+        _call("reading_open", self._own(model), model, given, len(given), int(trace), threads)
         layers, heads = _Int(), _Int()
         _call("reading_heads", self, ctypes.byref(layers), ctypes.byref(heads))
         self.layers, self.heads = layers.value, heads.value
@@ -514,6 +514,25 @@ class Reading(_Object):
         return lines
 
 
+class _Text(_Object):
+    """A text as ids, whose end is held out."""
+
+    _free = "text_free"
+
+    def __init__(self, tokenizer: Any, text: Text, held_out: float) -> None:
+        given = _bytes_of(text)
+        _call("text_make", self._own(), tokenizer, given, len(given), held_out)
+
+
+class _State(_Object):
+    """A state of a training."""
+
+    _free = "state_free"
+
+    def __init__(self, path: Path) -> None:
+        _call("state_load", self._own(), _path(path))
+
+
 class Training(_Object):
     """A training of a model on a text, step by step."""
 
@@ -521,18 +540,20 @@ class Training(_Object):
 
     @_takes(*_TRAINING)
     def __init__(self, model: Model, text: Text, *, teacher: Optional[Model] = None, **options: Any) -> None:
-        given = _bytes_of(text)
         how = _fill(_lib.tril_options(), {"teacher": teacher, **options}, ["teacher"] + _TRAINING)
-        self.model = model
-        _call("training_open", self._own(model, teacher), model, given, len(given), ctypes.byref(how))
+        self.model, own = model, _Text(model.tokenizer, text, how.held_out)
+        _call("training_open", self._own(model, teacher, own), model, own, ctypes.byref(how))
 
     @classmethod
     def resume(cls, path: Path, text: Text, *, threads: int = 0) -> "Training":
-        """Continues a training from its state (`save`) on the same text. It has a model of its own."""
-        given = _bytes_of(text)
+        """Resumes a training from its state (`save`) on the same text. It has a model of its own."""
+        state = _State(path)
+        options = _call("state_options", state)
+        own = _Text(_call("state_tokenizer", state), text, options.held_out)
+        options.threads = _checked(_Int, threads, "threads") or math.nan
         training, model = cls.__new__(cls), Model.__new__(Model)
         training.model, its_model = model, model._own()
-        _call("training_resume", training._own(model), its_model, _path(path), given, len(given), threads)
+        _call("training_resume", training._own(model, own), its_model, state, own, ctypes.byref(options))
         return training
 
     def close(self) -> None:
@@ -553,7 +574,7 @@ class Training(_Object):
     @property
     def done(self) -> int:
         """The number of steps that are done."""
-        return _call("training_done", self)
+        return _call("training_progress", self).step
 
     def step(self) -> Step:
         """Takes a step. Error: all are taken; a loss that is no longer a number."""
@@ -598,8 +619,7 @@ class Training(_Object):
         """The mean loss over the whole held-out text; or, of a longer one, over evenly spaced
         windows with about so many characters, which is sooner."""
         nats = _Double()
-        given = () if characters is None else (characters,)
-        _call("training_estimate" if given else "training_evaluate", self, *given, ctypes.byref(nats))
+        _call("training_evaluate", self, 0 if characters is None else characters, ctypes.byref(nats))
         return nats.value
 
     def save(self, path: Path) -> None:

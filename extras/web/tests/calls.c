@@ -53,7 +53,7 @@ TEST(figures) {
         Case c = case_open(tril_rung(i));
         TrilReading *reading;
         int layers, chosen;
-        assert_int_equal(tril_reading_trace(&reading, c.model, "the cat sat", 11, 1, NULL),
+        assert_int_equal(tril_reading_open(&reading, c.model, "the cat sat", 11, 1, 1, NULL),
                          TRIL_OK);
         tril_reading_heads(reading, &layers, NULL);
         chosen = layers > 0 ? 0 : -1;

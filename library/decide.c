@@ -1,6 +1,7 @@
 /* decide.c - fills unset options: by the text, and by a time limit and the speed of this machine.
  */
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/world.h"
 #include "library/options.h"
@@ -169,9 +170,9 @@ static bool measure_speed(const TrilOptions *o, Search *search, double *speed, E
     for (int i = 0; ok && i < STEPS && all < share * search->seconds && !ask(&search->asking);
          i++) {
         Optimizer optimizer = recipe_step(&recipe, i, STEPS);
-        double before = workers.seconds;
+        double begun = clock_seconds();
         workers_step(&workers, (uint64_t)i, config.T, &optimizer);
-        double took = workers.seconds - before;
+        double took = clock_seconds() - begun;
         all += took;
         fastest = fmin(fastest, took);
     }

@@ -547,6 +547,33 @@ static void test_other_options(void **state) {
     tril_text_free(text);
 }
 
+/* Unset options are those of the state; an unset learning rate is the rung's own. */
+static void test_unset_options(void **state) {
+    (void)state;
+    TrilOptions options = few(STEPS, 1), unset = tril_options_unset();
+    TrilTraining *training;
+    TrilModel *model = make(small("modern"), options.seed);
+    TrilState *saved;
+    options.dropout = 0.1;
+    options.embedding_decay = 0.5;
+    options.windows = "whole";
+    training = begin(model, &options);
+    for (int i = 0; i < STEPS / 2; i++) must(tril_training_step(training, NULL, &error));
+    must(tril_training_save(training, scratch("half"), &error));
+    uint64_t whole = end_of(training, model);
+    must(tril_state_load(&saved, scratch("half"), &error));
+    unset.threads = 1;
+    must(tril_training_resume(&training, &model, saved, whole_play, &unset, &error));
+    const TrilOptions now = tril_training_options(training);
+    assert_true(now.steps == STEPS && now.batch == 4 && now.dropout == 0.1);
+    assert_true(now.embedding_decay == 0.5 && now.held_out == 0.1 && now.width == 16);
+    assert_string_equal(now.windows, "whole");
+    assert_string_equal(now.precision, "f32");
+    assert_near(now.learning_rate, tril_rung_recipe("modern").learning_rate, 0);
+    assert_int_equal(end_of(training, model), whole);
+    tril_state_free(saved);
+}
+
 /* Weights so large that what is computed from them overflows: an error, not a uniform guess. */
 static void test_overflow(void **state) {
     (void)state;
@@ -1653,6 +1680,7 @@ int main(void) {
         cmocka_unit_test(test_unknown_characters),
         cmocka_unit_test(test_teachers),
         cmocka_unit_test(test_other_options),
+        cmocka_unit_test(test_unset_options),
         cmocka_unit_test(test_overflow),
         cmocka_unit_test(test_decimal_comma),
         cmocka_unit_test(test_notes),

@@ -541,7 +541,7 @@ class Training(_Object):
     @_takes(*_TRAINING)
     def __init__(self, model: Model, text: Text, *, teacher: Optional[Model] = None, **options: Any) -> None:
         how = _fill(_lib.tril_options(), {"teacher": teacher, **options}, ["teacher"] + _TRAINING)
-        self.model, own = model, _Text(model.tokenizer, text, how.held_out)
+        self.model, own = model, _Text(_call("model_tokenizer", model), text, how.held_out)
         _call("training_open", self._own(model, teacher, own), model, own, ctypes.byref(how))
 
     @classmethod

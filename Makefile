@@ -75,8 +75,9 @@ SOURCES = $(filter-out $(BY_ISA),$(wildcard $(FOLDERS:%=%/*.c)))
 OBJECTS = $(SOURCES:.c=.o) $(ISAS:%=model/kernels/isa_%.o) $(BF16)
 
 # The longest tests first, so that none runs alone at the end.
-LONG    = $(patsubst %,tests/test_%,programs faults resume properties training sampler gradients)
-TESTS   = $(LONG) $(filter-out $(LONG),$(patsubst %.c,%,$(wildcard tests/test_*.c)))
+ALL     = $(patsubst %.c,%,$(wildcard tests/test_*.c tests/*/test_*.c))
+LONG    = $(filter $(patsubst %,tests/programs/test_%,resume faults verdict outputs clock programs interruption),$(ALL))
+TESTS   = $(LONG) $(filter-out $(LONG),$(ALL))
 SUPPORT = tests/main.o tests/support.o tests/system_posix.o $(patsubst %.c,%.o,$(filter-out %entry.c,$(wildcard tests/fuzz/*.c))) \
           model/kernels/isa_portable.o
 SCRIPTS = documents explain messages
@@ -88,7 +89,7 @@ PROGRAMS = train sample faulty/train faulty/sample clocked/train
 VERSION := $(shell sed -n 's/.*TRIL_VERSION "\(.*\)"/\1/p' library/version.h)
 
 # The tests whose results come from the kernels, and the readers that `make fuzz` tries.
-NUMBERS = $(patsubst %,tests/test_%,attention extend gradients kernels lines pace plain properties resume sampler schedule training)
+NUMBERS = $(filter tests/model/% tests/library/test_training tests/programs/test_resume,$(TESTS))
 FUZZ    = safetensors utf8
 FUZZED  = $(wildcard tests/fuzz/*.c base/*.c) library/safetensors.c data/vocab.c
 
@@ -205,14 +206,14 @@ test test-all test-numbers san:
 	@tests/total $^
 
 # Static and dynamic checkers. .clang-tidy and tests/cppcheck say what they must not report, and why.
-check: $(patsubst %,$(BUILD)/%,test/train test/sample tsan/train tsan/sample tsan/tests/test_library)
+check: $(patsubst %,$(BUILD)/%,test/train test/sample tsan/train tsan/sample tsan/tests/library/test_library)
 	@tests/deps check
 	tests/check $(BUILD)
 
 # Kills trainings ten times as often as `make test-all`, and closes terminals twice as often.
-soak: $(BUILD)/test/tests/test_resume $(BUILD)/test/tests/test_interruption $(PROGRAMS:%=$(BUILD)/test/%)
-	TRIL_KILLS=500 TRIL_PROGRAMS=$(BUILD)/test $(BUILD)/test/tests/test_resume
-	TRIL_CLOSINGS=200 TRIL_PROGRAMS=$(BUILD)/test $(BUILD)/test/tests/test_interruption
+soak: $(BUILD)/test/tests/programs/test_resume $(BUILD)/test/tests/programs/test_interruption $(PROGRAMS:%=$(BUILD)/test/%)
+	TRIL_KILLS=500 TRIL_PROGRAMS=$(BUILD)/test $(BUILD)/test/tests/programs/test_resume
+	TRIL_CLOSINGS=200 TRIL_PROGRAMS=$(BUILD)/test $(BUILD)/test/tests/programs/test_interruption
 
 bench: $(BUILD)/bench/bench
 	$(BUILD)/bench/bench
@@ -222,7 +223,7 @@ deps:
 
 # In `make deps test` the tests wait for deps.
 ifneq ($(filter deps,$(MAKECMDGOALS)),)
-$(foreach build,test san,$(patsubst %.c,$(BUILD)/$(build)/%.o,$(wildcard tests/*.c))): | deps
+$(foreach build,test san,$(patsubst %.c,$(BUILD)/$(build)/%.o,$(wildcard tests/*.c tests/*/*.c))): | deps
 endif
 
 FORMATTED = $(shell find *.[ch] base bench data extras library model programs tests -name '*.[ch]')

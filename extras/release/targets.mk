@@ -29,7 +29,7 @@ test-release:
 
 # Only the kernels differ on 64-bit ARM: an emulator runs their tests, and trains every rung to the same
 # bits.
-ARM_TESTS = test_kernels test_attention test_gradients
+ARM_TESTS = $(patsubst %,model/test_%,kernels attention gradients)
 test-arm:
 	@tests/deps arm
 	@$(MAKE) --no-print-directory BUILD=build/arm CC=aarch64-linux-gnu-gcc \

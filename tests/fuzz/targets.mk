@@ -1,4 +1,4 @@
-# Runs libFuzzer, which needs clang, on the readers that tests/test_fuzz calls. It keeps new inputs in
+# Runs libFuzzer, which needs clang, on the readers that tests/library/test_fuzz calls. It keeps new inputs in
 # build/fuzz/NAME.
 RUNS = 10000000
 fuzz: $(FUZZ:%=fuzz-%)

@@ -1,4 +1,4 @@
-/* test_dialogue.c - ./sample -i: a person and a model take turns writing. tests/test_keys.c has the
+/* test_dialogue.c - ./sample -i: a person and a model take turns writing. tests/programs/test_keys.c has the
  * same on a terminal. */
 #include "tests/support.h"
 #include "base/array.h"

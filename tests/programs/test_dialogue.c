@@ -1,5 +1,5 @@
-/* test_dialogue.c - ./sample -i: a person and a model take turns writing. tests/programs/test_keys.c has the
- * same on a terminal. */
+/* test_dialogue.c - ./sample -i: a person and a model take turns writing.
+ * tests/programs/test_keys.c has the same on a terminal. */
 #include "tests/support.h"
 #include "base/array.h"
 #include "tests/command.h"

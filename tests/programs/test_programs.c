@@ -280,7 +280,8 @@ TEST(ladder) {
         double losses[2], bits, seconds;
         sscanf(line, "%31[^,],%zu,%lf,%lf,%lf,%lf,%n", name, &parameters, &losses[0], &losses[1],
                &bits, &seconds, &taken);
-        taken += (int)strcspn(line + taken, "\n") + 1; /* tests/programs/test_verdict.c checks the compute */
+        taken += (int)strcspn(line + taken, "\n") +
+                 1; /* tests/programs/test_verdict.c checks the compute */
         assert_true(taken > 1);
         assert_string_equal(name, i < 3 ? counted[i] : model_name(i - 3));
         Row row = i < 3 ? row_of(name) : learned(name);

@@ -1,4 +1,5 @@
-/* test_tokenizer_json.c - replays a corpus of tokenizer.json, as tests/library/test_fuzz.c does others. */
+/* test_tokenizer_json.c - replays a corpus of tokenizer.json, as tests/library/test_fuzz.c does
+ * others. */
 #include "tests/fuzz/fuzz.h"
 #include "tests/support.h"
 

@@ -62,11 +62,6 @@ function openRungs(compiled, complain) {
     call("web_glyph", tokenizer, id, to);
     return textAt(to);
   };
-  const charactersOf = (tokenizer, bytes) => {
-    const count = room(4);
-    call("tril_encode", tokenizer, bytes, 0, 0, count, 0);
-    return c.pointerAt(count);
-  };
   function decode(tokenizer, ids, count) {
     const to = room(4 * count), length = room(4);
     must("tril_decode", tokenizer, ids, count, to, 4 * count, length);
@@ -110,9 +105,8 @@ function openRungs(compiled, complain) {
       throw new Error(`a text of ${Math.round(bytes.length / 1e6)} MB is too long for this page, which takes ` +
         `${Math.floor(MOST_TEXT / 1e6)}; ./train takes it`);
     makeText(asBytes ? make("tril_tokenizer_of_bytes") : make("tril_tokenizer_make", bytes), bytes);
-    return {
-      ...text.counts, characters: charactersOf(text.tokenizer, bytes), vocabulary: call("tril_tokenizer_size", text.tokenizer)
-    };
+    const { characters } = returned("tril_text_extent", "TrilExtent", text.made);
+    return { ...text.counts, characters, vocabulary: call("tril_tokenizer_size", text.tokenizer) };
   }
 
   // ---- training ----

@@ -28,6 +28,8 @@ const WebMember *web_members(void) {
         MEMBER(TrilOption, max),
         MEMBER(TrilOption, member),
         MEMBER(TrilOption, help),
+        STRUCT(TrilExtent),
+        MEMBER(TrilExtent, characters),
         STRUCT(TrilCounts),
         MEMBER(TrilCounts, uniform),
         MEMBER(TrilCounts, unigram),

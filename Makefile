@@ -76,7 +76,8 @@ OBJECTS = $(SOURCES:.c=.o) $(ISAS:%=model/kernels/isa_%.o) $(BF16)
 
 # The longest tests first, so that none runs alone at the end.
 ALL     = $(patsubst %.c,%,$(wildcard tests/test_*.c tests/*/test_*.c))
-LONG    = $(filter $(patsubst %,tests/programs/test_%,resume faults verdict outputs clock programs interruption),$(ALL))
+LONG    = $(patsubst %,tests/programs/test_%,faults clock resume verdict) tests/model/test_sampler \
+          tests/model/test_kernels $(patsubst %,tests/programs/test_%,interruption programs outputs)
 TESTS   = $(LONG) $(filter-out $(LONG),$(ALL))
 SUPPORT = tests/main.o tests/support.o tests/system_posix.o $(patsubst %.c,%.o,$(filter-out %entry.c,$(wildcard tests/fuzz/*.c))) \
           model/kernels/isa_portable.o

@@ -239,10 +239,11 @@ TEST(enough) {
     assert_null(strstr(ran.out, "  step "));
 }
 
-/* A training whose rates fall early, and that is interrupted meanwhile, goes on until they are 0.
- */
+/* A training whose rates fall early, and that is interrupted meanwhile, resumes until they are 0.
+ * Of thousands of steps: not in a quick run. */
 TEST(cooling) {
     skip_without(SIGNALS);
+    if (!repeats(0, 1)) skip();
     scratch_random("random", 400, 5, 3);
     run_clocked(1e-4, " 2@1.78 2@1.79",
                 "train " TINY_SIZES

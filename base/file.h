@@ -21,8 +21,8 @@ typedef struct {
     size_t at;   /* bytes read so far */
 } File;
 
-/* Opens what file_read accepts. The caller closes it with file_close. On failure there is nothing
- * to close. */
+/* Opens a file or a pipe. The caller closes it with file_close. On failure there is nothing to
+ * close. */
 bool file_open(File *file, const char *path, Error *err);
 
 /* Reads the next `count` bytes into `to`. Fails if fewer are left. */
@@ -30,7 +30,7 @@ bool file_take(File *file, void *to, size_t count, Error *err);
 
 void file_close(File *file);
 
-/* Writes what print(out, what, err) prints to the file `path`, if it succeeds, atomically: into a
+/* Writes the output of print(out, what, err) to the file `path`, if it succeeds, atomically: into a
  * new temporary file beside it, which is flushed to the disk and renamed. At every moment `path` is
  * the whole old file or the whole new one. On failure the old file is unchanged and the temporary
  * file is removed. */
@@ -55,8 +55,8 @@ bool file_is_temporary(const char *name);
 /* Flushes standard output. Fails if any output was lost. */
 bool file_flush_output(Error *err);
 
-/* True if something is at `path`, after following links; if even a link that leads nowhere is; if a
- * directory is. */
+/* Return true if `path` leads to a file of any kind; if it exists, even as a broken link; if it
+ * leads to a directory. */
 bool file_exists(const char *path);
 bool file_is_taken(const char *path);
 bool file_is_directory(const char *path);

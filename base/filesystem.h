@@ -46,11 +46,11 @@ int filesystem_open(const char *path, OpenMode mode);
 
 bool filesystem_status(int file, FileStatus *status);
 
-/* Sets *status for what is at `path`, or, with `follow`, for the target of a link there. */
+/* Sets *status to that of the file or link at `path`, or, with `follow`, of the link's target. */
 bool filesystem_look(const char *path, bool follow, FileStatus *status);
 
-/* Creates a folder with the user's usual rights, or for all users: left behind, it must not keep
- * others out. (On Windows with the rights of the folder around it.) */
+/* Creates a folder with the user's usual rights, or with all rights for all users, so that one left
+ * behind keeps nobody out. (On Windows with the rights of the folder around it.) */
 typedef enum { FOR_USER, FOR_ALL_USERS } FolderUse;
 bool filesystem_make_folder(const char *path, FolderUse use);
 

@@ -11,7 +11,7 @@
 
 typedef enum { JSON_LITERAL, JSON_STRING, JSON_ARRAY, JSON_OBJECT } JsonKind;
 
-/* A value. An array or object is followed by its values, each with all that is in it. */
+/* A value. An array or object is followed by its values, each followed by its own. */
 typedef struct JsonValue {
     JsonKind kind;
     const char *key; /* of a member of an object: decoded, ended by a zero byte; else empty */

@@ -8,7 +8,7 @@
 
 /* The first six are in the order of TrilKind (library/options.c checks it). */
 typedef enum {
-    OPTION_WHOLE,  /* double, a whole number from min to max; NaN: unset */
+    OPTION_WHOLE,  /* double, a whole number from min to max, or NaN if unset */
     OPTION_REAL,   /* double, finite, from min to max */
     OPTION_TIME,   /* double, seconds, from min to max: 90, 90s, 5m or 2h */
     OPTION_TEXT,   /* const char *, pointing into argv */
@@ -20,7 +20,7 @@ typedef enum {
 } OptionKind;
 
 typedef struct {
-    char letter;          /* 0: the option has a long name only */
+    char letter;          /* or 0 without a short name */
     const char *name;     /* without the dashes */
     OptionKind kind;      /* also the type of *value */
     void *value;          /* the default; parsing overwrites it */

@@ -16,7 +16,7 @@
  * streams bytes without changed line ends, and the console takes UTF-8. */
 void terminal_prepare(int *argc, char ***argv);
 
-/* True if the stream is a terminal; a terminal with colors. */
+/* Return true if the stream is a terminal; if it is one with colors. */
 bool terminal_is(FILE *stream);
 bool terminal_has_colours(FILE *stream);
 
@@ -51,7 +51,7 @@ void signals_catch(void (*handle)(Signal signal));
 /* Ends the program, inside `handle`, as the signal would have. */
 void signals_die(Signal signal);
 
-/* Keeps all signals from this thread, and from threads that it starts, until signals_release. */
+/* Blocks all signals in this thread, and in threads that it starts, until signals_release. */
 void signals_hold(void);
 void signals_release(void);
 

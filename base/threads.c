@@ -33,7 +33,7 @@ struct Threads {
     pthread_mutex_t mutex; /* while workers go to sleep and wake */
     pthread_cond_t order;
     atomic_int asleep; /* workers */
-    /* the work; NULL: none will come */
+    /* the work, or NULL to end */
     _Alignas(MEMORY_ALIGNMENT) void *argument;
     void (*work)(void *argument, int index, int count);
     int count;

@@ -24,8 +24,8 @@ int threads_begin(Threads *threads, int wanted, void (*work)(void *argument, int
                   void *argument);
 void threads_end(Threads *threads);
 
-/* Inside `work`: waits until all `count` threads have called it. Afterwards all see what each wrote
- * before. */
+/* Inside `work`: waits until all `count` threads have called it. Afterwards each sees the earlier
+ * writes of all. */
 void threads_barrier(Threads *threads, int count);
 
 #endif

@@ -18,8 +18,8 @@
 bool world_join(int *number, Error *err);
 void world_leave(void);
 
-/* True if mpirun or a queue, by its environment variables, started one process. Sets *number to
- * this process's rank; to 0 if it cannot know whether there are others. */
+/* Returns true if, by its environment variables, mpirun or a batch queue started only this process.
+ * Sets *number to its rank, or to 0 if the number of processes is unknown. */
 bool launcher_alone(int *number);
 
 /* The number of processes; this process's rank, from 0. */
@@ -56,10 +56,10 @@ size_t world_buffer_size(size_t count, int to);
 /* Begins to copy x[count] from process `from` to the others. */
 void world_broadcast_begin(float *x, size_t count, int from);
 
-/* Advances what has begun: some MPIs have no thread of their own for it. */
+/* Advances the operations that have begun: some MPIs have no thread of their own for it. */
 void world_progress(void);
 
-/* Waits until all that has begun is done. */
+/* Waits until these operations are done. */
 void world_wait(void);
 
 /* The cost since world_join. */

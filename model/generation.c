@@ -68,7 +68,7 @@ static int keep(const Sampler *sampler, const float *logits, int V, double large
     *total = everything;
     if (sampler->top_p >= 1) return k;
 
-    /* top_p is a share of what top_k keeps */
+    /* top_p is a share of the tokens that top_k keeps */
     *total = 0;
     while (kept < k && *total < sampler->top_p * everything) {
         int last = V - 1 - kept++;

@@ -5,10 +5,10 @@
 #include "model/run.h"
 
 typedef struct {
-    double temperature; /* divides the logits; 0: always the most likely token */
-    int top_k;          /* only the k most likely tokens; 0: all */
-    double top_p;       /* of these, only the most likely ones that together reach this share of
-                           their probability; 1: all */
+    double temperature; /* divides the logits; at 0 the most likely token is always picked */
+    int top_k;          /* only the k most likely tokens; all if 0 */
+    double top_p; /* of these, only the most likely ones that together reach this share of their
+                     probability, at most 1 */
     uint64_t seed;
 } Sampler;
 
@@ -18,8 +18,7 @@ typedef struct {
 int sampler_pick(const Sampler *sampler, const float *logits, int V, uint64_t stream,
                  uint64_t place, int32_t *order);
 
-/* p[V] = the probability that sampler_pick picks each token; 0 if it never does. order[V] is
- * scratch. */
+/* Sets p[V] to the probabilities with which sampler_pick picks each token. order[V] is scratch. */
 void sampler_probabilities(const Sampler *sampler, const float *logits, int V, double *p,
                            int32_t *order);
 
@@ -32,7 +31,7 @@ typedef struct {
     int length;      /* tokens in it */
 } Generator;
 
-/* Opens a run of `model`, which is borrowed. generator_close releases what the generator owns.
+/* Opens a run of `model`, which is borrowed. generator_close closes it and releases the window.
  * Errors: those of run_open, no memory. */
 bool generator_open(Generator *generator, Model *model, int threads, Precision precision,
                     Error *err);

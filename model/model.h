@@ -16,8 +16,8 @@ typedef struct {
     int L;          /* transformer blocks (layers) */
     int NH;         /* attention heads; NH divides C */
     int C;          /* channels (width) */
-    int NKV; /* heads of keys and values, in modern and conv: NKV divides NH; 0: NH of them */
-    int H;   /* channels inside the MLP, likewise; 0: 8/3 C, rounded up to a multiple of 32 */
+    int NKV; /* heads of keys and values, in modern and conv: NKV divides NH; NH of them if 0 */
+    int H;   /* channels inside the MLP, likewise; if 0, 8/3 C, rounded up to a multiple of 32 */
     double dropout; /* the share of activations set to 0 in training, 0 <= dropout < 1 */
 } Config;
 
@@ -25,7 +25,7 @@ typedef struct {
  * four, model_lay_out and run_open fail if a size would overflow. */
 enum { MAX_CONTEXT = 65536, MAX_LAYERS = 256, MAX_WIDTH = 1 << 20, MAX_VOCABULARY = 0x110000 };
 
-/* The name of rung i of the ladder, lowest first; NULL beyond the last. A constant. */
+/* Returns the name of rung i of the ladder, lowest first, a constant; NULL beyond the last. */
 const char *model_name(int i);
 
 /* Returns a rung's addition to the one below, in one line; NULL for an unknown rung. A constant. */
@@ -39,7 +39,7 @@ typedef struct {
     char name[64]; /* as in checkpoints */
     int rank;      /* 1 or 2 */
     int shape[2];
-    int block;        /* the transformer block it belongs to, from 0; -1: none */
+    int block;        /* the transformer block it belongs to, from 0, or -1 */
     size_t offset;    /* of its first number in Model.weights, in floats */
     size_t size;      /* numbers */
     float start;      /* the initial value of each number, unless there is a deviation */
@@ -50,8 +50,8 @@ typedef struct {
 } Tensor;
 
 typedef struct {
-    Config config; /* sizes that the rung does not use are 1; NKV and H are 0 where they are what 0
-                      stands for */
+    Config config; /* sizes that the rung does not use are 1; NKV and H are 0 where they have the
+                      default value */
     const Rung *rung;
     Tensor *tensors;
     int tensor_count;
@@ -65,12 +65,12 @@ typedef struct {
  * width that the number of heads does not divide, heads that those of keys do not divide. */
 bool model_check(const Config *config, Error *err);
 
-/* The numbers that NKV and H stand for in a valid configuration, also where they are 0. In a rung
- * without such sizes: NH, and 1. */
+/* Return NKV and H of a valid configuration, with the defaults in place of 0; NH and 1 for a rung
+ * without such sizes. */
 int model_kv_heads(const Config *config);
 int model_hidden(const Config *config);
 
-/* The number of parameters; 0 if the configuration is invalid or memory is short. */
+/* Returns the number of parameters, or 0 if the configuration is invalid or memory is short. */
 size_t model_parameters(const Config *config);
 
 /* Builds a model with initial weights, which follow from the seed. model_free releases its
@@ -88,15 +88,15 @@ bool model_allocate(Model *model, Error *err);
 
 /* Extends the vocabulary to V tokens, V >= the model's. Token i is the earlier token sources[i],
  * 0 <= i < V, and keeps its weights; a token with sources[i] = -1 is new. Each earlier token occurs
- * once. What a token has of its own - a row of a table, a logit of the output layer - starts, for a
- * new one, as the mean over the earlier ones, which makes no new token likely (Hewitt,
- * "Initializing New Word Embeddings for Pretrained Language Models", 2021). Rows of vectors also
- * get normal noise, half as wide as the tensor's numbers, which follows from the seed. Errors: too
- * large a vocabulary, no memory; the model is then unchanged. */
+ * once. A new token's own weights (a row of a table, a logit of the output layer) start as the mean
+ * over the earlier tokens, which makes no new token likely (Hewitt, "Initializing New Word
+ * Embeddings for Pretrained Language Models", 2021). Rows of vectors also get normal noise, half as
+ * wide as the tensor's numbers, which follows from the seed. Errors: too large a vocabulary, no
+ * memory; the model is then unchanged. */
 bool model_extend(Model *model, int V, const int32_t *sources, uint64_t seed, Error *err);
 
-/* A digest of the weights (base/digest.h): of each tensor's name and numbers, in order. Equal
- * digests mean equal bits. */
+/* Returns a digest of the weights (base/digest.h): of each tensor's name and numbers, in order.
+ * Equal digests mean equal bits. */
 uint64_t model_digest(const Model *model);
 
 #endif

@@ -18,8 +18,8 @@ typedef struct Run Run;
  * text and cannot train. */
 typedef enum { FLOAT32, BFLOAT16, BF16_WEIGHTS, INT8_WEIGHTS } Precision;
 
-/* BFLOAT16 where the processor has it and the environment variable KERNELS names no other
- * instruction set; else FLOAT32. */
+/* Returns BFLOAT16 if the processor has it and the environment variable KERNELS names no other
+ * instruction set, else FLOAT32. */
 Precision run_default_precision(void);
 
 typedef struct {
@@ -40,11 +40,11 @@ typedef struct {
 
 enum { MAX_THREADS = 1024 };
 
-/* The processors that this program may use, at most MAX_THREADS. More threads than that give the
- * same bits, but are not faster. */
+/* Returns the number of processors that this program may use, at most MAX_THREADS. More threads
+ * than that give the same bits, but are not faster. */
 int run_max_threads(void);
 
-/* run_max_threads(), or the environment variable OMP_NUM_THREADS if that is less. */
+/* Returns run_max_threads(), or the environment variable OMP_NUM_THREADS if that is less. */
 int run_default_threads(void);
 
 /* The most tokens in a pass. Tokens times any width do not overflow a size_t. */
@@ -56,19 +56,20 @@ enum { MAX_TOKENS = 1 << 24 };
 bool run_open(Run **run, Model *model, const RunOptions *options, Error *err);
 void run_close(Run *run);
 
-/* The number of sequences of a batch that this process computes. *first is how many come before
- * them. Without sharing: all of them, and 0. The passes below take this part only. */
+/* Returns the number of sequences of a batch that this process computes, and sets *first to the
+ * number before them. Without sharing they are the whole batch. The passes below take this part
+ * only. */
 int run_part(const Run *run, int *first);
 
-/* From now on the weights do not change (true), and are packed only now; or they may change between
- * passes (false). RunOptions.frozen is the setting at the start. */
+/* Promises (true) that the weights do not change from now on, and packs them; or lets them change
+ * between passes (false). RunOptions.frozen is the setting at the start. */
 void run_freeze(Run *run, bool frozen);
 
-/* From now on passes are timed, and use one thread where several are slower, as on a busy machine.
- * The results are the same. */
+/* Times passes from now on, and uses one thread where several are slower, as on a busy machine. The
+ * results are the same. */
 void run_pace(Run *run);
 
-/* The instruction set that the run computes with, e.g. "avx2". A constant. */
+/* Returns the instruction set that the run computes with, e.g. "avx2": a constant. */
 const char *run_kernels(const Run *run);
 
 /* The memory of a run and its model, in bytes: run_memory of an open run, run_estimate of one that
@@ -94,19 +95,19 @@ const float *run_forward(Run *run, const int32_t *ids, int B, int T, int past);
  * training, if positions are only rotations of queries and keys, so that only distances count. */
 bool run_slides(const Run *run);
 
-/* Forgets the first `dropped` tokens of `dropped` + `kept`: the kept ones are now the first. What
- * later layers kept of them still depends on the dropped ones. run_slides must be true. */
+/* Forgets the first `dropped` tokens of `dropped` + `kept`: the kept ones are now the first. Their
+ * keys and values in later layers still depend on the dropped ones. run_slides must be true. */
 void run_slide(Run *run, int dropped, int kept);
 
-/* run_forward, and then the softmax of each row, in place of the logits: probabilities[B,T,V]. */
+/* Calls run_forward and replaces each row of logits by its softmax: probabilities[B,T,V]. */
 const float *run_probabilities(Run *run, const int32_t *ids, int B, int T);
 
-/* run_forward for a training step, with dropout. Keeps the pointer `ids` until run_backward
+/* Calls run_forward for a training step, with dropout. Keeps the pointer `ids` until run_backward
  * returns. Needs RunOptions.training. */
 void run_forward_training(Run *run, const int32_t *ids, int B, int T);
 
-/* The mean cross-entropy of the last forward pass against targets[B,T], in nats. Collective; it is
- * the mean over the whole shared batch. */
+/* Returns the mean cross-entropy of the last forward pass against targets[B,T], in nats, over the
+ * whole shared batch. Collective. */
 double run_loss(Run *run, const int32_t *targets);
 
 /* Teaches the next run_backward another model's predictions: `share`, 0 to 1, of each target is a
@@ -122,13 +123,13 @@ void run_backward(Run *run, const int32_t *targets);
 typedef struct {
     double learning_rate, beta1, beta2, epsilon, weight_decay; /* AdamW's */
     double matrix_rate, momentum, matrix_decay; /* Muon's, for the matrices that it trains */
-    double clip; /* the largest global gradient norm; 0: no clipping. Muon's steps are not
+    double clip; /* the largest global gradient norm, or 0 for no clipping. Muon's steps are not
                     clipped */
 } Optimizer;
 
-/* One step of AdamW, and of Muon on the tensors that the rung marks MUON. Sets the gradients to 0.
- * Returns the global gradient norm before clipping. Collective; all processes have the same weights
- * afterwards. */
+/* Takes one step of AdamW, and of Muon on the tensors that the rung marks `muon`. Sets the
+ * gradients to 0. Returns the global gradient norm before clipping. Collective; all processes have
+ * the same weights afterwards. */
 double run_update(Run *run, const Optimizer *optimizer);
 
 /* Sends the first moments of each matrix that Muon trains from the process that has them to all
@@ -140,41 +141,44 @@ void run_collect(Run *run);
  * passes the moments, the others NULL. */
 void run_restore(Run *run, uint64_t step, const float *first_moments, const float *second_moments);
 
-/* From now on measures the parts of training steps, and nothing else: from
- * run_forward_training to the end of run_update. The results are the same. An error: no memory. */
+/* Measures the parts of training steps from now on: from run_forward_training to the end of
+ * run_update. The results are the same. An error: no memory. */
 bool run_profile(Run *run, Error *err);
 
-/* All that has one name, e.g. all linear layers. */
+/* The total of all calls with one name, e.g. of all linear layers. */
 typedef struct {
     const char *name;  /* a constant: a layer's in layers.h, e.g. "linear_backward"; or another part
                           of a step, e.g. "Muon" */
     double seconds;    /* elapsed: the mean of the threads that worked at the same time */
-    double operations; /* floating-point operations of this process; 0: not counted */
+    double operations; /* floating-point operations of this process, or 0 if not counted */
 } ProfileLine;
 
-/* Writes a line for each part that took time since run_profile. Returns how many, at most `max`. */
+/* Writes a line for each part that took time since run_profile. Returns their number, at most
+ * `max`. */
 int run_profile_lines(const Run *run, ProfileLine *lines, int max);
 
-/* The model that a run computes with. Borrowed. */
+/* Returns the model that a run computes with. Borrowed. */
 const Model *run_model(const Run *run);
 
-/* The moments of the optimizer, laid out like the weights. Borrowed from the run. */
+/* Sets *first and *second to the optimizer's moments, laid out like the weights. Borrowed from the
+ * run. */
 void run_moments(const Run *run, const float **first, const float **second);
 
-/* The gradient of tensor number `tensor` of Model.tensors, for tests. Borrowed from the run. */
+/* Returns the gradient of tensor number `tensor` of Model.tensors, for tests. Borrowed from the
+ * run. */
 const float *run_gradient(const Run *run, int tensor);
 
 /* Returns the mean loss over ids[count], in nats, without dropout: windows of the run's length are
  * laid end to end, and each token but the first is predicted once. With every = k > 1, only one
  * batch in k is read. Collective: each process reads its part of the windows; the number of
- * processes does not change a bit of the result. Returns NaN soon after `stopped`, which is called
- * often with `user` unless it is NULL, returned anything but 0 in any process. count >= 2, every >=
- * 1. */
+ * processes does not change a bit of the result. Calls `stopped`, unless it is NULL, often with
+ * `user`, and returns NaN soon after it returned anything but 0 in any process. count >= 2, every
+ * >= 1. */
 double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every,
                     int (*stopped)(void *user), void *user);
 
-/* The share of the peak learning rate in step `step`, counted from 0. Both rise linearly to 1 over
- * `warmup` steps. rate_cosine then falls along half a cosine to `floor` at step `steps`
+/* Return the share of the peak learning rate in step `step`, counted from 0. Both rise linearly to
+ * 1 over `warmup` steps. rate_cosine then falls along half a cosine to `floor` at step `steps`
  * (Loshchilov and Hutter, "SGDR", 2017). rate_warmup_stable_decay stays at 1 and falls linearly to
  * 0 over the last `cooldown` steps (Hu et al., "MiniCPM", 2024; Haegele et al., 2024). */
 double rate_cosine(int step, int steps, int warmup, double floor);

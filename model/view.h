@@ -12,13 +12,13 @@ typedef struct Run Run;
  * them. In `modern`, queries and keys are those after norm and rotation. */
 typedef struct {
     int T, dk, dv;                /* tokens; channels of the head */
-    const float *query, *key;     /* [T, dk]; NULL: the head is the plain mean */
+    const float *query, *key;     /* [T, dk], or NULL for the plain mean */
     const float *value, *context; /* [T, dv]; context: the weighted mean of the values */
     size_t query_row, key_row, value_row, context_row;
     float scale; /* multiplies query . key before the softmax */
 } AttentionView;
 
-/* False if the rung has no attention, or no such block or head. */
+/* Sets *view. Returns false if the rung has no attention, or no such block or head. */
 bool run_attention(const Run *run, int block, int head, AttentionView *view);
 
 /* attention_scores: scores[T] = query[t] . key[s] for each token s, unscaled; needs a query.
@@ -27,13 +27,12 @@ bool run_attention(const Run *run, int block, int head, AttentionView *view);
 void attention_scores(const AttentionView *head, int t, float *scores);
 void attention_weights(const AttentionView *head, int t, float *weights);
 
-/* One line of a rung's forward pass: a call of a layer (model/layers/layers.h), and what it
- * computed in the last run_forward, which must have had B = 1 and past = 0, in a run with
- * RunOptions.kept. The lines of a pass, in order, are the whole computation from token ids to
- * logits. */
+/* One line of a rung's forward pass: a call of a layer (model/layers/layers.h), and its arrays in
+ * the last run_forward, which must have had B = 1 and past = 0, in a run with RunOptions.kept. The
+ * lines of a pass, in order, are the whole computation from token ids to logits. */
 typedef struct {
-    int array;         /* number of the array, the same in all lines; 0: none */
-    int offset, width; /* its columns: those from `offset` on, `width` of them */
+    int array;         /* number of the array, the same in all lines, or 0 */
+    int offset, width; /* its columns: `width` of them from `offset` on */
     const float *data; /* [T, width]; rows of tokens are `row` floats apart; the run owns it */
     size_t row;
 } LineArray;
@@ -47,17 +46,17 @@ typedef struct {
     int NH; /* rows in a token: heads of attention and rotary positions, and of a norm
                of each head; else 0 or 1 */
     /* Inputs: attention: q, k, v; rotary: x, and for each position hs/2 cosines and hs/2 sines.
-       Outputs: first the result; then what the layer saves, if anything. */
+       Outputs: first the result; then the arrays that the layer saves, if any. */
     LineArray inputs[LINE_INPUTS], outputs[LINE_OUTPUTS];
     int tensors[LINE_TENSORS]; /* numbers of Model.tensors: weight and bias, or the tables of tokens
-                                  and positions; -1: none */
+                                  and positions, or -1 */
 } LineView;
 
 /* Sets *line to line i, from 0, of the forward pass; false beyond the last. */
 bool run_line(const Run *run, int i, LineView *line);
 
-/* Computes a line again for another token: y[width of its output] from x[width of its input]. False
- * if it is none of linear, layernorm and rmsnorm. */
+/* Computes a line again for another token: y[width of its output] from x[width of its input].
+ * Returns false unless it is linear, layernorm or rmsnorm. */
 bool run_line_apply(const Run *run, int i, const float *x, float *y);
 
 #endif

@@ -4,10 +4,10 @@
 #include "base/memory.h"
 #include "base/world.h"
 
-/* Contiguous gradients of one block (-1: of none) and one owner (EVERYONE). */
+/* Contiguous gradients of one block, or of none (-1), and of one owner or EVERYONE. */
 typedef struct {
     size_t offset, size; /* in floats; offset as in Model.weights */
-    size_t buffer;       /* where in Buckets.buffer it receives what other processes send */
+    size_t buffer;       /* offset in Buckets.buffer of the numbers from other processes */
     int block, owner;
 } Bucket;
 

@@ -3,9 +3,9 @@
  *
  * Gradients are summed over the processes in buckets. Each bucket is sent as soon as its block's
  * gradients are ready, while the backward pass continues (Li et al., "PyTorch Distributed", 2020).
- * Every process gets the gradients of what AdamW trains, and updates its own copy. A step of Muon
- * is expensive, so each matrix that Muon trains has one owner: only that process gets its gradient,
- * and it sends the new weights back. */
+ * Every process gets the gradients of the tensors that AdamW trains, and updates its own copy. A
+ * step of Muon is expensive, so each matrix that Muon trains has one owner: only that process gets
+ * its gradient, and it sends the new weights back. */
 #ifndef TRIL_MODEL_ENGINE_BUCKETS_H
 #define TRIL_MODEL_ENGINE_BUCKETS_H
 
@@ -21,17 +21,17 @@ bool buckets_open(Buckets **buckets, const Model *model, const Products *product
                   Error *err);
 void buckets_close(Buckets *b);
 
-/* buckets_trains: true if this process updates tensor i of the model. buckets_counts: true if it
- * counts tensor i in the global norm; exactly one process does. With NULL there is one process. */
+/* Return true if this process updates tensor i of the model; if it counts tensor i in the global
+ * norm, which exactly one process does. With NULL there is one process. */
 bool buckets_trains(const Buckets *b, int tensor);
 bool buckets_counts(const Buckets *b, int tensor);
 
 /* Returns the number of buckets. */
 int buckets_number(const Buckets *b);
 
-/* Begins to sum the gradients of a block's buckets (-1: of no block) over the processes; world_wait
- * (base/world.h) waits for the end. All processes call it in the same order, from their first
- * thread. */
+/* Begins to sum the gradients of the buckets of a block, or of no block (-1), over the processes;
+ * world_wait (base/world.h) waits for the end. All processes call it in the same order, from their
+ * first thread. */
 void buckets_send(const Buckets *b, int block);
 
 /* Sends each owner's part of `numbers`, which are laid out like the weights, to all other

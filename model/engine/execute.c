@@ -131,7 +131,7 @@ size_t execute_scratch(const Run *run) {
     return max;
 }
 
-/* A pointer to the columns of an array at the row of token `first`; PER_STRETCH: at the row of its
+/* Returns the columns of an array at the row of token `first`, or PER_STRETCH at that of its
  * stretch. */
 static float *locate(const Run *run, const Location *locations, Array array, int thread,
                      size_t first) {

@@ -12,7 +12,7 @@
  */
 typedef struct {
     double *seconds; /* [threads][row]: of each instruction and each PROFILE_ part; then the
-                        thread's last reading of the clock; NULL: not measured */
+                        thread's last reading of the clock. NULL if not measured */
     size_t row;
     bool in_step;         /* from a training's forward pass to the end of its update */
     double tokens, pairs; /* of all steps; a pair is of two tokens of which one sees the other */
@@ -33,7 +33,7 @@ struct Run {
     Pass pass;
     bool backward;     /* its direction */
     int slice;         /* tokens in a slice */
-    int longest_slice; /* the most in any pass: a thread has memory for that */
+    int longest_slice; /* the most in any pass: each thread has memory for as many */
     atomic_int *taken; /* [phases][threads]: slices and heads taken from each thread's share */
     /* activations: the three memories of schedule.h; `own` has own_size floats for each thread, one
        thread after another */
@@ -53,7 +53,7 @@ struct Run {
        0 */
     int whole, before;
     bool sharing;     /* sends to other processes */
-    Buckets *buckets; /* NULL: one process */
+    Buckets *buckets; /* NULL with one process */
     bool paced;       /* run_pace */
     Pace paces[2];    /* of passes of one token, and of several */
     Profile profile;
@@ -66,8 +66,8 @@ int run_worth(double work, int waits, int max);
 /* Returns the threads that are useful for the current or last pass. */
 int run_threads(const Run *run);
 
-/* From now on a shared run sends nothing to other processes (false), or all again (true). Ownership
- * stays: each process updates its own matrices. For benchmarks. */
+/* Stops (false) or resumes (true) all sending of a shared run to other processes. Ownership stays:
+ * each process updates its own matrices. For benchmarks. */
 void run_send(Run *run, bool sending);
 
 /* ---- execute.c ---- */
@@ -87,23 +87,23 @@ bool execute_allocate(Run *run, Error *err);
 /* Returns the scratch that the program needs in each thread, in floats. */
 size_t execute_scratch(const Run *run);
 
-/* Returns the tokens of a slice: at most `most`, which is what a thread has memory for, or
+/* Returns the tokens of a slice, at most `most`: the slice that fits a thread's memory, or
  * SLICE_MAX while a run is planned. It is a whole number of stretches, and of AMX's tiles, whose
- * edges round differently. The threads have nearly equal shares, in few tiles of a product, and
- * what a phase writes is still in the cache when it is read. The length depends on the number of
+ * edges round differently. The threads have nearly equal shares, in few tiles of a product, and the
+ * arrays of a phase stay in the cache until they are read. The length depends on the number of
  * threads; results do not depend on the length. */
 enum { SLICE_MAX = 288 };
 int execute_slice(const Products *products, size_t tokens, int threads, int most);
 
-/* Return the number of slices in the current pass, and the tokens that the thread is first to take.
- */
+/* Return the number of slices in the current pass, and the thread's own share of the tokens. */
 int execute_slices(const Run *run);
 Share execute_share(const Run *run, const Thread *thread);
 
 /* Begins a pass, which run->pass describes, on as many threads as are useful. */
 void execute_begin(Run *run, int threads, bool backward);
 
-/* The work of a team (team_run): the pass; only the packing of its weights. `run` is a Run. */
+/* Execute, as the work of a team (team_run), the pass; only the packing of its weights. `run` is a
+ * Run. */
 void execute_pass(const Thread *thread, void *run);
 void execute_packing(const Thread *thread, void *run);
 
@@ -140,15 +140,15 @@ enum {
     PROFILE_OTHERS = 7
 };
 
-/* Returns the time in seconds; 0 if nothing is measured. */
+/* Returns the time in seconds, or 0 if nothing is measured. */
 double profile_now(const Run *run);
 
-/* Adds the time since `start` to a place of the thread; NULL: of this process alone, outside of a
- * team's work. Returns the time now. A thread of several counts as its share of them, so that the
- * sums of all threads are elapsed seconds. */
+/* Adds the time since `start` to a place of the thread, or, if that is NULL, of the process,
+ * outside of a team's work. Returns the time now. A thread of several counts as its share of them,
+ * so that the sums of all threads are elapsed seconds. */
 double profile_add(const Run *run, const Thread *thread, int place, double start);
 
-/* team_run; counts as waiting the time that each thread waited for the last one. */
+/* Calls team_run, and counts the time for which each thread waited for the last one. */
 void profile_team(Run *run, int threads, void (*work)(const Thread *, void *), void *argument);
 
 #endif

@@ -13,18 +13,18 @@ typedef struct {
     float rate, momentum, decay;
 } Muon;
 
-/* The scratch that muon_step needs in a thread for a matrix of rows x columns, in floats. */
+/* Returns the scratch that muon_step needs in a thread for a matrix of rows x columns, in floats.
+ */
 size_t muon_scratch(const Isa *isa, const Products *products, int rows, int columns);
 
-/* The work of a step, in multiply-adds. */
+/* Returns the work of a step, in multiply-adds. */
 double muon_work(const Products *products, int rows, int columns);
 
-/* One step for w[rows,columns], by the calling thread alone, whose scratch has muon_scratch floats;
- * m, the momentum, and g, the gradient, have the same shape. Let o be the orthogonal matrix nearest
- * to momentum m' + (1 - momentum) g (Nesterov's momentum):
- *     m' = momentum m + (1 - momentum) g
- *     w  = (1 - rate decay) w - rate s o,   s = sqrt(rows / columns) if rows > columns, else 1
- * g is used as memory: its numbers are lost. */
+/* Takes one step for w[rows,columns], by the calling thread alone, whose scratch has muon_scratch
+ * floats; m, the momentum, and g, the gradient, have the same shape. Let o be the orthogonal matrix
+ * nearest to momentum m' + (1 - momentum) g (Nesterov's momentum): m' = momentum m + (1 - momentum)
+ * g w  = (1 - rate decay) w - rate s o,   s = sqrt(rows / columns) if rows > columns, else 1 g is
+ * used as memory: its numbers are lost. */
 void muon_step(const Thread *thread, float *w, float *m, float *g, int rows, int columns,
                Muon muon);
 

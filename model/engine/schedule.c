@@ -14,7 +14,7 @@ typedef struct {
     int made, last;             /* instructions */
     int made_phase, last_phase; /* their phases */
     int made_epoch, last_epoch; /* their epochs */
-    int team_epoch;             /* the last epoch in which the whole team used it; NEVER: none */
+    int team_epoch;             /* the last epoch in which the whole team used it, or NEVER */
     int dirty_epoch;            /* the epoch of the last write; other threads see it after a
                                    barrier */
     bool dirty_by_team;
@@ -84,8 +84,8 @@ static void end_block(Order *o, int block, bool leaves) {
         o->list[o->count++] = (Instruction){.operation = &gradients_ready, .block = block};
 }
 
-/* A gradient waits for the next instruction of the team in its own block: the team meets there
- * anyway, and what the gradient reads may still be in the cache. */
+/* Moves each gradient to the next instruction of the team in its own block: the team meets there
+ * anyway, and the gradient's inputs may still be in the cache. */
 static bool order_gradients(Program *p, Error *err) {
     int L = p->model->config.L, block = L - 1;
     size_t room = (size_t)p->count + (size_t)L + 1;

@@ -2,17 +2,17 @@
  *
  * A pass over many tokens is a list of phases. Consecutive instructions that compute each token by
  * itself are one phase: the tokens are cut into slices, and each thread takes its slices, one after
- * another, through all instructions of the phase. So what one instruction writes is still in the
+ * another, through all instructions of the phase. So the output of one instruction is still in the
  * cache when the next one reads it. A thread that is done with its own slices takes those that
  * slower threads have not begun. An instruction that looks across tokens is a phase of its own,
- * executed by the whole team. Threads wait for each other only where a phase reads what other
- * threads wrote.
+ * executed by the whole team. Threads wait for each other only where a phase reads the output of
+ * other threads.
  *
  * Gradients of weights wait until the team meets anyway, at most until the end of their block.
  *
  * A pass over a single token has too few rows for that. There all threads execute every instruction
- * together. A linear layer is divided by columns, a norm of heads by heads. What cannot be divided,
- * each thread computes for itself, or the first thread for all.
+ * together. A linear layer is divided by columns, a norm of heads by heads. Each thread computes
+ * the other instructions for itself, or the first thread for all.
  *
  * The time between two barriers is an epoch. Arrays that are needed in different epochs share
  * memory. An array that is needed only within a phase has rows for one slice, in each thread's own
@@ -38,7 +38,7 @@ typedef enum {
 typedef struct {
     Where where;
     bool cached;   /* the rows of a pass follow those of earlier passes */
-    size_t offset; /* in floats, in one of these three memories */
+    size_t offset; /* in floats, in one of the three memories of `Where` */
 } Location;
 
 typedef struct {
@@ -59,8 +59,8 @@ typedef struct {
     size_t tokens, positions, slice; /* slice: tokens in a slice */
 } Capacity;
 
-/* An instruction that stands after the last gradient of a block (Instruction.block; -1: of what
- * belongs to no block): they can be sent to other processes. It computes nothing. */
+/* Marks, after the last gradient of a block (Instruction.block) or of no block (-1), that they can
+ * be sent to other processes. Computes nothing. */
 extern const Operation gradients_ready;
 
 /* Puts the gradients of weights in their places in the program's list, which must not change while

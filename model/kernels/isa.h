@@ -121,9 +121,9 @@ typedef struct Isa {
     void (*softmax)(float *p, size_t row, float *lse, const float *x, float scale, int rows, int n);
     /* ln(sum(exp(x))), n >= 1 */
     float (*log_sum_exp)(const float *x, int n);
-    /* The backward of softmax for the same rows. p comes with what softmax's x was, and becomes its
-       result again: p = exp(scale * p - lse). x = p (x - mean) scale, with mean[i] = sum(p x) of
-       row i. */
+    /* The backward of softmax for the same rows. On entry p has softmax's input, on return its
+     * result: p = exp(scale * p - lse). x = p (x - mean) scale, with mean[i] = sum(p x) of row i.
+     */
     void (*softmax_backward)(float *x, float *p, size_t row, const float *lse, const float *mean,
                              float scale, int rows, int n);
     /* x = -infinity in row i from column n + i * more on, up to `columns`, a whole number of
@@ -179,19 +179,19 @@ typedef struct Isa {
     void (*adamw)(float *w, float *m, float *v, const float *dw, AdamW step, size_t n);
 } Isa;
 
-/* `n` floats, up to a whole number of vectors. */
+/* Rounds `n` floats up to a whole number of vectors. */
 static inline size_t whole_vectors(const Isa *isa, int n) {
     size_t lanes = (size_t)isa->lanes; /* a power of two */
     return ((size_t)n + lanes - 1) & ~(lanes - 1);
 }
 
-/* The tables that this processor runs, narrowest first. Returns how many, at most ISA_MAX. The
- * tables are constants. */
+/* Sets `tables` to those that this processor runs, narrowest first. Returns their number, at most
+ * ISA_MAX. The tables are constants. */
 enum { ISA_MAX = 4 };
 int isa_available(const Isa *tables[ISA_MAX]);
 
-/* The widest of them, or the one that the environment variable KERNELS names. NULL with a message
- * if there is none of that name. */
+/* Returns the widest of them, or the one that the environment variable KERNELS names. NULL with a
+ * message if there is none of that name. */
 const Isa *isa_choose(Error *err);
 
 #endif

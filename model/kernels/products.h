@@ -23,8 +23,8 @@ struct Products {
     const char *name;
     const Products *attention; /* the table that attention uses: this or another */
     bool rounds;               /* operands to bfloat16 */
-    int rows; /* the fewest rows of a left operand for an efficient product; 0: those of a register
-                 tile */
+    int rows; /* the fewest rows of a left operand for an efficient product; if 0, those of a
+                 register tile */
     /* packed_size: the floats of a packed right operand b[K,N]. pack: packs it, by the team; one
        stride of b is 1 */
     size_t (*packed_size)(const Isa *isa, int K, int N);
@@ -39,8 +39,8 @@ struct Products {
        numbers on and above the diagonal. Some below it are overwritten. a.column is 1 */
     void (*multiply_upper)(const Thread *thread, float *c, size_t c_row, Matrix a, Packed b);
     /* c[M,N] += a[M,K] b[K,N], by the team; b is not packed. One stride of a and one of b is 1. If
-       `sums` is not NULL, sums[i] += sum_p a(i,p), and a must be transposed (a.row = 1). `anew`: c
-       and sums begin from 0, whatever is there. */
+       `sums` is not NULL, sums[i] += sum_p a(i,p), and a must be transposed (a.row = 1). With
+       `anew`, c and sums begin from 0, whatever they contain. */
     void (*accumulate)(const Thread *thread, float *c, size_t c_row, Matrix a, Matrix b, int M,
                        int N, int K, float *sums, bool anew);
 };
@@ -65,8 +65,8 @@ extern const Products bf16_weight_products;
  * to 16 bits. The same bits on every machine. Likewise for few rows, and not for training. */
 extern const Products int8_weight_products;
 
-/* The tables of bfloat16 products that this processor runs, slowest first. Returns how many, at
- * most BF16_MAX. The tables are constants. */
+/* Sets `tables` to the bfloat16 products that this processor runs, slowest first. Returns their
+ * number, at most BF16_MAX. The tables are constants. */
 enum { BF16_MAX = 2 };
 int bf16_available(const Products *tables[BF16_MAX]);
 

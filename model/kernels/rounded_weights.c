@@ -14,8 +14,8 @@
  * one as its missing bits: that saves an operation. The upper number is rounded with these bits
  * below it, so the whole is as accurate as a bfloat16. */
 
-/* The upper half of a float, rounded to nearest, when its lower half will be read as `below` (0: a
- * plain bfloat16). Infinities and NaNs stay. */
+/* Returns the upper half of a float, rounded to nearest, when its lower half will be read as
+ * `below`, 0 in a plain bfloat16. Infinities and NaNs stay. */
 static uint32_t rounded(float x, uint32_t below) {
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
@@ -67,8 +67,9 @@ const Products bf16_weight_products = {.name = "bf16 weights",
  * sum of a block is a whole number below 2^31: exact, with the same bits on every machine, in any
  * order.
  *
- * Packed are the scales of all columns, then blocks of TERMS terms, in panels of INT8_PANEL
- * columns. A panel has pairs of terms: of each column the numbers of both, one after the other. */
+ * The packed operand has the scales of all columns, then blocks of TERMS terms, in panels of
+ * INT8_PANEL columns. A panel has pairs of terms: for each column both numbers, one after the
+ * other. */
 
 enum { TERMS = 512, LARGEST = 127, LARGEST_LEFT = INT16_MAX };
 _Static_assert((int64_t)TERMS *LARGEST *LARGEST_LEFT <= INT32_MAX, "a sum is exact");

@@ -2,7 +2,7 @@
  *
  * The threads of a team execute the same function together; a pass over a model starts them once.
  * Each has its own Thread and computes its share of the rows, heads or channels. Before one thread
- * uses what another wrote, all wait for each other at a barrier. A barrier costs well below a
+ * reads the output of another, all wait for each other at a barrier. A barrier costs well below a
  * microsecond on idle processors; on busy ones it lets other programs run. */
 #ifndef TRIL_MODEL_KERNELS_TEAM_H
 #define TRIL_MODEL_KERNELS_TEAM_H
@@ -33,7 +33,7 @@ bool team_open(Team **team, const Isa *isa, const Products *products, int thread
                Error *err);
 void team_close(Team *team);
 
-/* The memory of one thread of such a team, in floats, with its packed operands. */
+/* Returns the memory of one thread of such a team, in floats, with its packed operands. */
 size_t team_scratch(size_t scratch);
 
 /* Calls work(thread, argument) in the first `threads` threads of the team, the calling thread among
@@ -42,8 +42,8 @@ size_t team_scratch(size_t scratch);
 void team_run(Team *team, int threads, void (*work)(const Thread *thread, void *argument),
               void *argument);
 
-/* Waits until all threads of the current team_run have called it. What each wrote before, all see
- * afterwards. */
+/* Waits until all threads of the current team_run have called it. Afterwards each sees the earlier
+ * writes of all. */
 void team_barrier(const Thread *thread);
 
 /* This thread's share, begin <= i < end, of `count` items, cut at multiples of `grain`. */
@@ -52,9 +52,9 @@ typedef struct {
 } Share;
 Share team_share(const Thread *thread, size_t count, size_t grain);
 
-/* The items of `count` that a thread computes, one after another: its share, and then, where
- * `taken` is not NULL, what slower threads have left of theirs. taken[threads] has the number of
- * items taken from the share of each thread: 0 at first. Any thread may then compute any item. */
+/* The items of `count` that a thread computes, one after another: its share, and then, unless
+ * `taken` is NULL, items that slower threads have not begun. taken[threads] counts the items taken
+ * from the share of each thread, 0 at first. Any thread may then compute any item. */
 typedef struct {
     const Thread *thread;
     atomic_int *taken;
@@ -64,17 +64,17 @@ typedef struct {
 } Items;
 Items team_items(const Thread *thread, size_t count, atomic_int *taken);
 
-/* Sets *item to the next one; false if there are no more. */
+/* Sets *item to the next one. Returns false if there are no more. */
 bool team_next(Items *items, size_t *item);
 
-/* Divides the team's work into two. With an even number of threads one half of them does each part;
- * otherwise all do one part after the other. Sets *member to this thread as a member of those that
- * do the part; false if it is not one of them. A member must not meet others at a barrier, since
- * the team is the whole one. */
+/* Divides the team's work into two parts. With an even number of threads each half of them does one
+ * part; otherwise all do both, one after the other. Sets *member to this thread as one of those
+ * that do the part; returns false if it is not. A member must not wait at a barrier, which counts
+ * the whole team. */
 bool team_half(const Thread *thread, int part, Thread *member);
 
 /* This thread's part of a matrix of rows x columns. The threads form the grid in which the slowest
- * multiplies and packs the least: each thread packs both operands of its part for itself. Parts are
+ * one has the least to multiply and pack: each packs both operands of its part itself. Parts are
  * cut at multiples of each side's grain; they cover the matrix once. A thread may have none. */
 typedef struct {
     int row, rows, column, columns;

@@ -35,7 +35,7 @@ typedef struct {
     bool causal;
     float scale;
     Dropout dropout;
-    atomic_int *taken; /* [threads]: heads taken from each share (team_items); NULL: equal shares */
+    atomic_int *taken; /* [threads]: heads taken from each share (team_items); NULL if equal */
     float *columns;    /* NULL, or a second copy of all keys, KEY_GROUP keys after another, in which
                           one query alone finds its scores faster: [past + T, NKV dk] numbers, the
                           tokens rounded up to a multiple of KEY_GROUP. A pass adds the keys of its T

@@ -92,7 +92,7 @@ void convolution_gradients(Program *p, Table taps, Array dy, Array x);
  *     weights[t,s] = softmax over s <= t of scores[t,s]        (s > t: 0, the mask)
  *     out[t]       = sum_s weights[t,s] v[s]
  * k and v may have fewer heads than q, NKV = k.width / hs, which divide NH: then each is shared by
- * NH / NKV neighbours (Ainslie et al., "GQA", 2023). The gradient of what is shared is the sum of
+ * NH / NKV neighbours (Ainslie et al., "GQA", 2023). The gradient of a shared head is the sum of
  * theirs. In training, dropout sets a share of the weights to 0; `place` is the number of the mask,
  * or NO_DROPOUT. attention_qkv reads q, k and v from the thirds of one array qkv[N,3C]; its
  * backward returns dqkv[N,3C]. */
@@ -110,7 +110,7 @@ Array attention_qkv_backward(Program *p, Array dout, Array out);
  * itself.
  *
  * A norm begins a branch of the residual stream x. So the backward takes dx, the stream's gradient
- * so far (NO_ARRAY: none), and returns it plus the branch's part. It also adds the gradients of the
+ * so far (or NO_ARRAY), and returns it plus the branch's part. It also adds the gradients of the
  * weights. `_recompute` recomputes y for the backward pass, from the saved mean and rstd. */
 Array layernorm(Program *p, Array x, Norm w);
 Array layernorm_recompute(Program *p, Array x, Norm w);

@@ -64,7 +64,7 @@ void program_expect(Program *p, bool holds, const char *layer, const char *deman
 
 /* ---- instructions and arrays ---- */
 
-/* Makes room for one more element in a list of `count`; false: no memory. */
+/* Makes room for one more element in a list of `count`. Returns false without memory. */
 static bool grow(Program *p, void *list, int count, int *capacity, size_t size) {
     void *old, *larger;
     if (count < *capacity) return true;

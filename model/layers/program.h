@@ -1,9 +1,9 @@
 /* program.h - a rung's two passes as one list of calls of layers. Private to model/.
  *
  * When a run opens, the rung's `forward` and `backward` call the layers (layers.h). Each call adds
- * an instruction to the list and says what it reads and writes; its row (Operation) says how it is
- * computed. The engine derives the rest: how long each array is needed, which instructions take the
- * same slice of tokens, where threads wait for each other (model/engine/schedule.h). */
+ * an instruction to the list with its inputs and outputs; its row (Operation) has the function that
+ * computes it. The engine derives the rest: how long each array is needed, which instructions take
+ * the same slice of tokens, where threads wait for each other (model/engine/schedule.h). */
 #ifndef TRIL_MODEL_LAYERS_PROGRAM_H
 #define TRIL_MODEL_LAYERS_PROGRAM_H
 
@@ -32,13 +32,13 @@ typedef struct {
     int past;       /* earlier tokens of the same sequence; > 0 needs B = 1 */
     bool single;    /* all threads work on one token */
     size_t before;  /* tokens of a shared batch before this process's part */
-    float dropout;  /* the share of activations set to 0 in this pass; 0: none */
+    float dropout;  /* the share of activations set to 0 in this pass */
     uint64_t masks; /* names this step's masks of dropout (base/random.h) */
     /* of the loss: the targets [B,T], and the factor of its gradient */
     const int32_t *targets;
     float scale;
-    /* of distillation: another model's probabilities[B,T,V], and their share of each target; NULL:
-       none */
+    /* of distillation: another model's probabilities[B,T,V] or NULL, and their share of each target
+     */
     const float *teacher;
     float teacher_share;
 } Pass;
@@ -55,8 +55,8 @@ typedef struct {
     float *in[MAX_INPUTS], *out[MAX_OUTPUTS];        /* NULL where it has none */
     size_t in_row[MAX_INPUTS], out_row[MAX_OUTPUTS]; /* floats from one token to the next */
     Param tensors[MAX_TENSORS];                      /* all NULL where it has none */
-    atomic_int *taken; /* by the team: items taken from each thread's share (team_items); NULL:
-                          equal shares */
+    atomic_int *taken; /* by the team: items taken from each thread's share (team_items), or NULL
+                          for equal shares */
 } Call;
 
 /* ---- the row of an operation ---- */
@@ -76,16 +76,18 @@ typedef struct {
     void (*compute)(const Call *c);
     Reach reach;
     Division division;
-    int reused;  /* 1 + the index of the input whose memory the first output may reuse; 0: none. The
+    int reused;  /* 1 + the index of the input whose memory the first output may reuse, or 0. The
                     operation also works if they have separate memory */
     bool packed; /* tensor 0, [out,in], is the right operand of a product, y = x w^T forward and dx
                     = dy w backward: the engine packs it before each pass */
     bool gradient; /* adds to gradients of weights, which nothing in the program reads */
-    bool reduces;  /* a gradient that only adds sums made before: scheduled last, so that one
-                      barrier serves all */
-    /* Optional. The multiply-adds for `tokens` tokens, which see each other in `pairs` pairs. */
+    bool reduces; /* a gradient that only adds sums of earlier instructions: scheduled last, so that
+                     one barrier serves all */
+    /* Optional. Returns the multiply-adds for `tokens` tokens, which see each other in `pairs`
+     * pairs. */
     double (*work)(const Instruction *at, double tokens, double pairs);
-    /* Optional. The scratch that it needs in each thread, in floats; T: the longest sequence. */
+    /* Optional. Returns the scratch that it needs in each thread, in floats, for sequences of T
+     * tokens. */
     size_t (*scratch)(const Instruction *at, const Isa *isa, const Products *products, int T);
     /* Optional. Corrects the instruction's cache where it depends on positions: its first `dropped`
        tokens were forgotten, and the next N moved to their place. */
@@ -101,10 +103,10 @@ typedef struct {
 struct Instruction {
     const Operation *operation;
     Array inputs[MAX_INPUTS], outputs[MAX_OUTPUTS]; /* NO_ARRAY beyond the last */
-    int tensors[MAX_TENSORS]; /* numbers of the model's tensors, from 1; 0: none */
+    int tensors[MAX_TENSORS]; /* numbers of the model's tensors, from 1, or 0 */
     int NH;                   /* rows in a token: heads of attention, rotary positions and norms */
     int taps;                 /* of a convolution */
-    int place;                /* of the dropout mask; NO_DROPOUT: none */
+    int place;                /* of the dropout mask, or NO_DROPOUT */
     bool fixed;               /* reads positions counted from the first token: a run cannot slide */
     int block;                /* the transformer block in which the rung called it (begin_block) */
 };
@@ -138,11 +140,10 @@ typedef enum {
 typedef struct {
     int width;
     Rows rows;
-    int count;   /* PER_PASS: how many rows; otherwise 0 */
+    int count;   /* number of rows PER_PASS; otherwise 0 */
     bool cached; /* later passes read it: in generation it grows token by token */
     bool kept;   /* stays complete after the pass */
-    void (*fill)(float *row, int position, int width); /* fills a row of constants; NULL: not
-                                                          constant */
+    void (*fill)(float *row, int position, int width); /* fills a row of constants, or NULL */
 } ArrayInfo;
 
 struct Program {
@@ -170,53 +171,54 @@ void program_close(Program *p);
 
 /* ---- for the layers: how a call is recorded ---- */
 
-/* Demands of a rung an array of `width` columns, or a condition. If it is not met, the program
- * fails, and *err says where (tensor 0 is none). The layer continues all the same; a program that
- * failed is never run. */
+/* Check that a rung gave a layer an array of `width` columns; that `holds`. Otherwise the program
+ * fails, and *err names the layer and the tensor, unless that is 0. The layer continues all the
+ * same; a program that failed is never run. */
 void program_expect_width(Program *p, const char *layer, int tensor, const char *name, Array array,
                           int width);
 void program_expect(Program *p, bool holds, const char *layer, const char *demand);
 
-/* Adds an instruction at the end of the list, in the current block. program_map adds one that reads
- * x and whose first output is a new array of `width` columns, which it returns; `made` has the
- * rest.
+/* Adds an instruction at the end of the list, in the current block. program_map adds one with input
+ * x and a new array of `width` columns as its first output, which it returns; `made` has the rest.
  */
 void program_add(Program *p, Instruction made);
 Array program_map(Program *p, const Operation *operation, Array x, int width, Instruction made);
 
-/* A new array [rows, width], not yet written. */
+/* Returns a new array [rows, width], not yet written. */
 Array program_array(Program *p, int width, Rows rows);
 
-/* The same, of `count` rows PER_PASS. */
+/* Returns a new array of `count` rows PER_PASS. */
 Array program_sums(Program *p, int count, int width);
 
-/* Constants for each position, row[width]. The same `fill` and width give the same array. */
+/* Returns constants for each position, row[width]. The same `fill` and width give the same array.
+ */
 Array program_constants(Program *p, int width, void (*fill)(float *row, int position, int width));
 
-/* The columns `offset` to `offset` + `width` - 1 of an array; no copy. */
+/* Returns columns `offset` to `offset` + `width` - 1 of an array, without a copy. */
 Array program_columns(Array array, int offset, int width);
 
-/* Marks an array that later passes read; one that stays complete after a pass; all arrays so far,
- * but for constants, which stay in any case. */
+/* Mark an array that later passes read; one that stays complete after a pass; all arrays so far as
+ * such, but for constants, which stay in any case. */
 void program_cache(Program *p, Array array);
 void program_keep(Program *p, Array array);
 void program_keep_all(Program *p);
 
-/* The last instruction of that operation whose first output is `made`; whose first input is x and
- * whose first tensor is `tensor`. If there is none, the program fails. Valid until the next is
- * added. */
+/* Return the last instruction of that operation whose first output is `made`; whose first input is
+ * x and whose first tensor is `tensor`. If there is none, the program fails. Valid until the next
+ * is added. */
 const Instruction *program_maker(Program *p, const Operation *operation, Array made);
 const Instruction *program_user(Program *p, const Operation *operation, Array x, int tensor);
 
 /* ---- dropout, for dropout.c and attention.c ---- */
 
 typedef struct {
-    float rate;   /* the share of elements set to 0; 0: no dropout */
+    float rate;   /* the share of elements set to 0 */
     uint64_t key; /* names the mask (base/random.h) */
     size_t first; /* tokens of a shared batch before this process's part */
 } Dropout;
 
-/* That of an instruction in this pass, and the mask of its row `row` where the rate is not 0. */
+/* Return the dropout of an instruction in this pass, and the mask of its row `row` where the rate
+ * is not 0. */
 Dropout dropout_of(const Call *c);
 DropoutRow dropout_row(Dropout dropout, size_t row);
 

@@ -1,6 +1,6 @@
 /* plain.h - the ladder once more, slow: every rung in double precision and plain loops, one
  * sequence at a time, forward and backward by hand. It is written to be read: start with bigram.c.
- * The tests hold the fast engine against it. The programs do not contain it.
+ * The tests compare the fast engine with it. The programs do not contain it.
  *
  * It has no dropout. It shares only the names, shapes and offsets of tensors with the engine. A
  * missing tensor, or no memory, fails an assert. */
@@ -31,7 +31,7 @@ void plain_close(Plain *p);
  * The caller owns both. */
 void plain_logits(Plain *p, const int32_t *ids, int B, int T, double *logits);
 
-/* The mean cross-entropy of ids[B,T] against targets[B,T], in nats. */
+/* Returns the mean cross-entropy of ids[B,T] against targets[B,T], in nats. */
 double plain_loss(Plain *p, const int32_t *ids, const int32_t *targets, int B, int T);
 
 /* Sets p->gradients to the gradient of that loss in every weight. */

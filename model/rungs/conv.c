@@ -9,7 +9,7 @@
  *         x = x + dropout(down_proj(silu(gate_proj(h)) up_proj(h)))
  *     logits = norm(x) embed_tokens^T
  *
- * What it adds to modern: each channel adds to itself its own last four tokens, each with a learned
+ * It adds to modern: each channel adds to itself its own last four tokens, each with a learned
  * weight (So et al., "Primer", 2021; Allen-Zhu, "Physics of Language Models: Part 4.1", 2025). Text
  * is made of neighbours, and attention needs many steps to learn to look at the token before. The
  * weights start at 0, where a convolution changes nothing; AdamW trains them. transformers has no

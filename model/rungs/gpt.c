@@ -7,7 +7,7 @@
  *         x = x + dropout(fcproj(gelu(fc(ln_2(x)))))
  *     logits = ln_f(x) wte^T
  *
- * What it adds to the heads: an MLP, the block (normalise, then attention or MLP, then add to the
+ * It adds to the heads: an MLP, the block (normalise, then attention or MLP, then add to the
  * residual stream x), depth, dropout, and an output layer that shares the token embedding. Tensors
  * are named as in nanoGPT. */
 #include "model/rungs/rung.h"

@@ -10,7 +10,7 @@
  *         x = x + dropout(down_proj(silu(gate_proj(h)) up_proj(h)))
  *     logits = norm(x) embed_tokens^T
  *
- * What it adds to gpt: positions as rotations of queries and keys (Su et al., 2021), so that only
+ * It adds to gpt: positions as rotations of queries and keys (Su et al., 2021), so that only
  * distances count; norms without mean and bias (Zhang and Sennrich, 2019), of queries and keys too,
  * head by head (Henry et al., 2020); a gate in the MLP (Shazeer, 2020); no biases. Several heads of
  * queries may share one of keys and values (Ainslie et al., 2023); usually each has its own. The

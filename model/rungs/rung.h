@@ -6,9 +6,9 @@
  *     NORM  (member, name, size, ...)
  * A row becomes a member of `Weights` (a Table, a Linear or a Norm: layers.h) and one or two
  * tensors of the model. In checkpoints their names are `name` with .weight and .bias added. A name
- * with %d has a tensor for each block, and the block's number replaces %d. What follows the sizes
- * names how the weight starts and is trained, e.g. `.bias = true`. RUNG_WEIGHTS makes the struct
- * and its table from the list, so they cannot disagree. */
+ * with %d has a tensor for each block, and the block's number replaces %d. The members of
+ * WeightSpec that follow the sizes say how the weight starts and is trained, e.g. `.bias = true`.
+ * RUNG_WEIGHTS makes the struct and its table from the list, so they cannot disagree. */
 #ifndef TRIL_MODEL_RUNGS_RUNG_H
 #define TRIL_MODEL_RUNGS_RUNG_H
 
@@ -81,8 +81,8 @@ struct Rung {
     int weight_count;
     size_t weights_size, activations_size; /* of the rung's two structs, in bytes */
     /* Record the passes in `p`. `w` and `a` are arrays of the rung's two structs, one struct for
-       each block; what belongs to no block is in all structs of `w` and in the first of `a`.
-       forward returns the logits [N,V]; backward is given their gradient. */
+     * each block; weights of no block are in all structs of `w`, such arrays in the first of `a`.
+     * forward returns the logits [N,V]; backward is given their gradient. */
     Array (*forward)(Program *p, const void *w, void *a);
     void (*backward)(Program *p, const void *w, const void *a, Array dlogits);
 };

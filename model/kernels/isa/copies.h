@@ -81,7 +81,7 @@ static void copy_panels(float *to, const float *from, size_t from_row, int rows,
         copy_rows(1, to, panel, from, from_row, columns);
 }
 
-/* The fence lets other threads see what they synchronize with after it. */
+/* The fence makes the copy visible to threads that synchronize with this one afterwards. */
 static void copy_past_cache(float *to, size_t to_row, const float *from, size_t from_row, int rows,
                             int columns) {
 #if defined INTRINSIC

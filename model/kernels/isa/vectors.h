@@ -1,7 +1,7 @@
 /* vectors.h - the vector registers of the instruction set for which isa.c is compiled.
  *
- * Every set with a fused multiply-add gives the same bits. So the compiler never decides what is
- * fused (-ffp-contract=off): the functions `fused` and `multiply_add` do. SSE2 has no fused
+ * Every set with a fused multiply-add gives the same bits. So the compiler fuses nothing by itself
+ * (-ffp-contract=off): only the functions `fused` and `multiply_add` do. SSE2 has no fused
  * multiply-add; its bits differ. */
 #ifndef TRIL_MODEL_KERNELS_ISA_VECTORS_H
 #define TRIL_MODEL_KERNELS_ISA_VECTORS_H

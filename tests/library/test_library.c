@@ -147,8 +147,7 @@ static void expect_same_file(const char *one, const char *other) {
 
 /* The last weights, in the state, are the same; so is the whole file of the best ones, which here
  * are the last, if it has the program's number of the training. */
-static void test_same_weights(void **state) {
-    (void)state;
+TEST(same_weights) {
     for (int i = 0; tril_rung(i); i++) {
         must_run("train -q -m %s " SMALL "-s %d -o @program.safetensors " PLAY, tril_rung(i),
                  STEPS);
@@ -174,8 +173,7 @@ static void test_same_weights(void **state) {
 
 /* With what a person leaves open, too: sizes, rates, decays, dropout, seed. In a text as long as
  * this the embedding decays by less than a rung's own decay. */
-static void test_same_defaults(void **state) {
-    (void)state;
+TEST(same_defaults) {
     enum { TIMES = 4 };
     char *text = malloc(TIMES * play_length);
     assert_non_null(text);
@@ -220,8 +218,7 @@ static int write_down(const char *text, size_t length, void *user) {
     return written->most > 0 && written->length >= written->most;
 }
 
-static void test_same_text(void **state) {
-    (void)state;
+TEST(same_text) {
     static const char prompt[] = "THE";
     TrilModel *model = train("modern", 1);
     must(tril_model_save(model, scratch("model.safetensors"), &error));
@@ -249,8 +246,7 @@ static void test_same_text(void **state) {
 }
 
 /* A writer's texts are those of --samples. */
-static void test_writers(void **state) {
-    (void)state;
+TEST(writers) {
     static const char prompt[] = "THE";
     enum { LENGTH = 60 };
     TrilModel *model = train("modern", 1);
@@ -278,8 +274,7 @@ static void test_writers(void **state) {
 }
 
 /* What a writer reads in between is as if it had written it. */
-static void test_reading_in_between(void **state) {
-    (void)state;
+TEST(reading_in_between) {
     enum { LENGTH = 60, FROM = 20, TO = 30 };
     TrilOptions sizes = small("multihead");
     sizes.context = LENGTH; /* a full one forgets by what is read at once */
@@ -310,8 +305,7 @@ static void test_reading_in_between(void **state) {
 }
 
 /* What is likely follows from the logits and the settings. */
-static void test_probabilities(void **state) {
-    (void)state;
+TEST(probabilities) {
     enum { SIZE = 4 };
     static const float logits[SIZE] = {0, 1, 2, -1};
     TrilSampling sampling = tril_sampling();
@@ -334,8 +328,7 @@ static void test_probabilities(void **state) {
     assert_int_equal(tril_probabilities(&sampling, logits, 0, p, &error), TRIL_ARGUMENT);
 }
 
-static void test_same_score(void **state) {
-    (void)state;
+TEST(same_score) {
     double nats;
     char line[64];
     TrilModel *model = train("gpt", 1);
@@ -348,8 +341,7 @@ static void test_same_score(void **state) {
 }
 
 /* Characters that the model does not know are refused, left out, or cost ln(V + 1) each. */
-static void test_unknown_characters(void **state) {
-    (void)state;
+TEST(unknown_characters) {
     static const char text[] = "THE § FOREST ÖÖ";
     TrilModel *model = train("gpt", 1);
     TrilScoring scoring = tril_scoring();
@@ -410,8 +402,7 @@ static uint64_t end_of(TrilTraining *training, TrilModel *model) {
 }
 
 /* A training that was stopped, saved and continued, here or by ./train, ends with the same bits. */
-static void test_states(void **state) {
-    (void)state;
+TEST(states) {
     TrilOptions options = few(STEPS, 1);
     TrilModel *model = train("modern", 1);
     uint64_t whole = tril_model_digest(model);
@@ -448,8 +439,7 @@ static void test_states(void **state) {
 
 /* A training with a teacher, here or in ./train, begins and goes on with the same bits; without it,
  * or with another one, it does not go on. */
-static void test_teachers(void **state) {
-    (void)state;
+TEST(teachers) {
     TrilModel *teacher = train("gpt", 1), *other = train("head", 1), *model;
     TrilOptions sizes = small("modern");
     TrilOptions options = few(STEPS, 1);
@@ -514,8 +504,7 @@ static void test_teachers(void **state) {
 
 /* A state says what it is of, and goes on with other options, as ./train --resume does with them.
  */
-static void test_other_options(void **state) {
-    (void)state;
+TEST(other_options) {
     TrilTraining *training;
     TrilModel *model;
     TrilState *saved;
@@ -548,8 +537,7 @@ static void test_other_options(void **state) {
 }
 
 /* Unset options are those of the state; an unset learning rate is the rung's own. */
-static void test_unset_options(void **state) {
-    (void)state;
+TEST(unset_options) {
     TrilOptions options = few(STEPS, 1), unset = tril_options_unset();
     TrilTraining *training;
     TrilModel *model = make(small("modern"), options.seed);
@@ -575,8 +563,7 @@ static void test_unset_options(void **state) {
 }
 
 /* Weights so large that what is computed from them overflows: an error, not a uniform guess. */
-static void test_overflow(void **state) {
-    (void)state;
+TEST(overflow) {
     static const char says[] = "not finite numbers", *const precisions[] = {"f32", "bf16", "int8"};
     for (int rung = 1; tril_rung(rung); rung++) { /* a bigram's weights are its logits */
         TrilModel *model = make(small(tril_rung(rung)), 1);
@@ -617,8 +604,7 @@ static void test_overflow(void **state) {
 }
 
 /* A program may have set a locale in which numbers have a decimal comma: the files are the same. */
-static void test_decimal_comma(void **state) {
-    (void)state;
+TEST(decimal_comma) {
     TrilOptions options = few(STEPS, 1);
     TrilModel *model = make(small("modern"), 1), *read;
     double nats;
@@ -649,8 +635,7 @@ static void test_decimal_comma(void **state) {
 }
 
 /* A program's notes come back, and cannot take the place of the state's own. */
-static void test_notes(void **state) {
-    (void)state;
+TEST(notes) {
     TrilOptions options = few(2, 1);
     TrilState *saved;
     TrilModel *model = make(small("bigram"), 1);
@@ -686,8 +671,7 @@ static void expect_same_options(const TrilOptions *a, const TrilOptions *b) {
 }
 
 /* What is open is decided as a training decides it, and stays so. */
-static void test_decisions(void **state) {
-    (void)state;
+TEST(decisions) {
     TrilTraining *training;
     TrilOptions options = small("modern"), decided = options, again;
     TrilModel *model = make(options, 1);
@@ -724,8 +708,7 @@ static void test_decisions(void **state) {
 }
 
 /* A time chooses what is open only, and the reasons say what saved it from more. */
-static void test_choices(void **state) {
-    (void)state;
+TEST(choices) {
     TrilTokenizer *tokenizer;
     TrilText *text;
     TrilChoice choice;
@@ -783,8 +766,7 @@ static int ask_once(void *user) {
 }
 
 /* A part of a text is evaluated as in its training; an evaluation ends if it is asked to. */
-static void test_evaluations(void **state) {
-    (void)state;
+TEST(evaluations) {
     TrilOptions options = few(STEPS, 1);
     TrilTraining *training;
     TrilModel *model = make(small("modern"), 1);
@@ -821,8 +803,7 @@ static void test_evaluations(void **state) {
 }
 
 /* Rates that stay high fall early, once, and the training ends with them. */
-static void test_cool_down(void **state) {
-    (void)state;
+TEST(cool_down) {
     TrilOptions sizes = small("modern");
     TrilOptions options = few(100, 1);
     TrilModel *model = make(sizes, 1);
@@ -861,8 +842,7 @@ static void test_cool_down(void **state) {
 
 /* The model of a training writes what it would write alone, and training goes on as if it had not.
  */
-static void test_writing_in_training(void **state) {
-    (void)state;
+TEST(writing_in_training) {
     TrilOptions options = few(STEPS, 1);
     TrilSampling sampling = tril_sampling();
     TrilModel *model = make(small("gpt"), options.seed), *alone = train("gpt", 1);
@@ -884,8 +864,7 @@ static void test_writing_in_training(void **state) {
 }
 
 /* The parts of the steps, their memory and their kernels are told. */
-static void test_parts(void **state) {
-    (void)state;
+TEST(parts) {
     enum { MOST = 64 };
     TrilOptions sizes = small("modern");
     TrilOptions options = few(3, 1);
@@ -911,8 +890,7 @@ static void test_parts(void **state) {
 }
 
 /* A file tells its text and its notes. */
-static void test_files(void **state) {
-    (void)state;
+TEST(files) {
     uint64_t text;
     TrilModel *model = train("gpt", 1), *loaded;
     must(tril_model_save(model, scratch("of.safetensors"), &error));
@@ -942,8 +920,7 @@ static void test_files(void **state) {
 /* ---- texts, and models that learn more characters ---- */
 
 /* Two models on one text are trained as each is on a text of its own. */
-static void test_one_text(void **state) {
-    (void)state;
+TEST(one_text) {
     static const char *const rungs[] = {"head", "modern"};
     TrilOptions options = few(STEPS, 1);
     TrilModel *models[2], *alone;
@@ -977,8 +954,7 @@ static void test_one_text(void **state) {
 
 /* Steps may be planned anew, and the state says so; it goes on here on a text that is made, and in
  * ./train. */
-static void test_more_steps(void **state) {
-    (void)state;
+TEST(more_steps) {
     TrilOptions options = few(STEPS / 3, 1);
     TrilTraining *training;
     TrilModel *model = train("gpt", 1);
@@ -1000,8 +976,7 @@ static void test_more_steps(void **state) {
     tril_text_free(text);
 }
 
-static void test_progress(void **state) {
-    (void)state;
+TEST(progress) {
     TrilOptions options = few(STEPS, 1);
     TrilModel *model = make(small("gpt"), 1);
     TrilStep step;
@@ -1026,8 +1001,7 @@ static void test_progress(void **state) {
     end(training, model);
 }
 
-static void test_estimates(void **state) {
-    (void)state;
+TEST(estimates) {
     for (int i = 0; tril_rung(i); i++) {
         TrilOptions sizes = small(tril_rung(i)), wide = small(tril_rung(i));
         TrilOptions options = few(1, 1);
@@ -1046,8 +1020,7 @@ static void test_estimates(void **state) {
 }
 
 /* A model learns the characters of another text as ./train --init lets it. */
-static void test_more_characters(void **state) {
-    (void)state;
+TEST(more_characters) {
     static const char other[] = "für Elise, über Wörter; ";
     char text[40 * sizeof other] = "";
     for (int i = 0; i < 40; i++) strcat(text, other);
@@ -1084,8 +1057,7 @@ static void test_more_characters(void **state) {
 
 /* ---- tokenizers and readings ---- */
 
-static void test_tokenizers(void **state) {
-    (void)state;
+TEST(tokenizers) {
     static const char text[] = "naïve 中 text\n";
     TrilTokenizer *tokenizer, *bytes;
     int32_t ids[sizeof text];
@@ -1144,8 +1116,7 @@ static double loss_of(const TrilReading *reading, const int32_t *ids, int T, int
     return sum / (T - 1);
 }
 
-static void test_readings(void **state) {
-    (void)state;
+TEST(readings) {
     static const char text[] = "THE FOREST";
     enum { T = sizeof text - 1 };
     for (int i = 0; tril_rung(i); i++) {
@@ -1197,8 +1168,7 @@ static void test_readings(void **state) {
 }
 
 /* The tensors are the weights themselves: what is written there counts. */
-static void test_tensors(void **state) {
-    (void)state;
+TEST(tensors) {
     TrilModel *model = train("gpt", 1);
     uint64_t before = tril_model_digest(model);
     TrilTensor tensor;
@@ -1221,8 +1191,7 @@ static void test_tensors(void **state) {
 
 /* ---- refusals ---- */
 
-static void test_wrong_sizes(void **state) {
-    (void)state;
+TEST(wrong_sizes) {
     const struct {
         const char *rung;
         int layers, heads, width, context, kv_heads;
@@ -1252,8 +1221,7 @@ static void test_wrong_sizes(void **state) {
     tril_tokenizer_free(tokenizer);
 }
 
-static void test_wrong_options(void **state) {
-    (void)state;
+TEST(wrong_options) {
     TrilModel *model = make(small("gpt"), 1);
     TrilTraining *training, *other;
     const TrilOptions usual = few(3, 1);
@@ -1290,8 +1258,7 @@ static void test_wrong_options(void **state) {
     end(training, model);
 }
 
-static void test_wrong_files(void **state) {
-    (void)state;
+TEST(wrong_files) {
     TrilModel *model = train("head", 1), *other;
     TrilTokenizer *tokenizer;
     TrilState *saved;
@@ -1314,8 +1281,7 @@ static void test_wrong_files(void **state) {
     tril_model_free(model);
 }
 
-static void test_wrong_calls(void **state) {
-    (void)state;
+TEST(wrong_calls) {
     TrilModel *model = train("gpt", 1), *other;
     TrilReading *reading;
     TrilSampling sampling = tril_sampling();
@@ -1356,8 +1322,7 @@ static void test_wrong_calls(void **state) {
 }
 
 /* Texts with other ids, too short for the model, or with another share held out. */
-static void test_wrong_texts(void **state) {
-    (void)state;
+TEST(wrong_texts) {
     TrilModel *model = train("gpt", 1), *other;
     TrilOptions options = few(3, 1);
     TrilTraining *training;
@@ -1414,8 +1379,7 @@ static void try_sizes(const TrilTokenizer *tokenizer, const TrilOptions *sizes) 
     tril_model_free(model);
 }
 
-static void test_wrong_numbers_of_sizes(void **state) {
-    (void)state;
+TEST(wrong_numbers_of_sizes) {
     TrilTokenizer *tokenizer;
     must(tril_tokenizer_make(&tokenizer, play, play_length, &error));
     for (int rung = 0; tril_rung(rung); rung++)
@@ -1443,8 +1407,7 @@ static void try_training(TrilModel *model, const TrilOptions *options) {
     tril_training_close(training);
 }
 
-static void test_wrong_numbers_of_trainings(void **state) {
-    (void)state;
+TEST(wrong_numbers_of_trainings) {
     TrilModel *model = train("modern", 1);
     for (int i = 0; i < WHOLE; i++)
         for (int place = 0; place < 3; place++) {
@@ -1481,8 +1444,7 @@ static void try_sampling(const TrilModel *model, bool broken, const TrilSampling
     tril_writer_close(writer);
 }
 
-static void test_wrong_numbers_of_texts(void **state) {
-    (void)state;
+TEST(wrong_numbers_of_texts) {
     static const char *const precisions[] = {"f32", "bf16", "int8"};
     TrilModel *model = train("gpt", 1);
     TrilTensor tensor;
@@ -1524,8 +1486,7 @@ static void test_wrong_numbers_of_texts(void **state) {
 
 /* A process without others joins none, serves none, and may go on. (extras/mpi/test has several.)
  */
-static void test_alone(void **state) {
-    (void)state;
+TEST(alone) {
     int number = -1;
     tril_processes_leave();
     tril_processes_serve();
@@ -1603,13 +1564,12 @@ static TrilStatus do_all(void) {
 
 /* Each request for memory fails in turn: an error, and under the sanitizers, which are slower and
  * skip some, no leak. One that is not needed may fail unnoticed. */
-static void test_memory(void **state) {
+TEST(memory) {
 #if defined __SANITIZE_THREAD__
     const int apart = 50;
 #else
     const int apart = repeats(4, 1);
 #endif
-    (void)state;
     skip_without(FAULTY_MEMORY);
     int n = 1, refused = 0, tried = 0;
     for (bool failed = true; failed; n += apart, tried++) {
@@ -1646,8 +1606,7 @@ static void *work(void *own) {
 }
 
 /* Models in threads of their own are as if each were alone. */
-static void test_threads(void **state) {
-    (void)state;
+TEST(threads) {
     static const char *const rungs[] = {"gpt", "modern"};
     Worker together[2], alone[2];
     pthread_t threads[2];
@@ -1667,49 +1626,4 @@ static void test_threads(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_weights),
-        cmocka_unit_test(test_same_defaults),
-        cmocka_unit_test(test_same_text),
-        cmocka_unit_test(test_same_score),
-        cmocka_unit_test(test_writers),
-        cmocka_unit_test(test_reading_in_between),
-        cmocka_unit_test(test_probabilities),
-        cmocka_unit_test(test_states),
-        cmocka_unit_test(test_unknown_characters),
-        cmocka_unit_test(test_teachers),
-        cmocka_unit_test(test_other_options),
-        cmocka_unit_test(test_unset_options),
-        cmocka_unit_test(test_overflow),
-        cmocka_unit_test(test_decimal_comma),
-        cmocka_unit_test(test_notes),
-        cmocka_unit_test(test_decisions),
-        cmocka_unit_test(test_choices),
-        cmocka_unit_test(test_evaluations),
-        cmocka_unit_test(test_cool_down),
-        cmocka_unit_test(test_writing_in_training),
-        cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_one_text),
-        cmocka_unit_test(test_more_steps),
-        cmocka_unit_test(test_progress),
-        cmocka_unit_test(test_estimates),
-        cmocka_unit_test(test_more_characters),
-        cmocka_unit_test(test_tokenizers),
-        cmocka_unit_test(test_wrong_texts),
-        cmocka_unit_test(test_readings),
-        cmocka_unit_test(test_alone),
-        cmocka_unit_test(test_tensors),
-        cmocka_unit_test(test_wrong_sizes),
-        cmocka_unit_test(test_wrong_options),
-        cmocka_unit_test(test_wrong_files),
-        cmocka_unit_test(test_wrong_calls),
-        cmocka_unit_test(test_wrong_numbers_of_sizes),
-        cmocka_unit_test(test_wrong_numbers_of_trainings),
-        cmocka_unit_test(test_wrong_numbers_of_texts),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_threads),
-    };
-    return cmocka_run_group_tests(tests, open_all, close_all);
-}
+FIXTURE(open_all, close_all)

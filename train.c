@@ -62,11 +62,10 @@ static int first_process(int argc, char **argv) {
     if (arguments.help) return show_help(*argv);
     if (arguments.version) return program_version();
     terminal_send_lines(stdout);
-    if (!plan_open(&plan, &arguments, &err))
-        status = EXIT_FAILURE;
-    else if (!check_options(plan, &err))
+    bool open = plan_open(&plan, &arguments, &err);
+    if (open && !check_options(plan, &err))
         status = EXIT_USAGE;
-    else if (!train(plan, &err))
+    else if (!open || !train(plan, &err))
         status = EXIT_FAILURE;
     plan_close(plan);
     return status == EXIT_SUCCESS ? status : program_failed("train", status, &err);

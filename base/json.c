@@ -34,7 +34,8 @@ static size_t skip(Json *json, const char *set, size_t most) {
 /* Skips white space. Returns the next character; 0 at the end. */
 static char peek(Json *json) {
     skip(json, " \t\r\n", SIZE_MAX);
-    return json->at < json->end ? *json->at : 0;
+    if (json->at == json->end) return 0;
+    return *json->at;
 }
 
 static bool take(Json *json, char c) {

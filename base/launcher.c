@@ -4,8 +4,10 @@
 
 /* Returns the number in the first of these environment variables that is set. */
 static int first_of(const char *const names[], int count, int otherwise) {
-    for (int i = 0; i < count; i++)
-        if (getenv(names[i])) return (int)strtol(getenv(names[i]), NULL, 10);
+    for (int i = 0; i < count; i++) {
+        const char *number = getenv(names[i]);
+        if (number) return (int)strtol(number, NULL, 10);
+    }
     return otherwise;
 }
 

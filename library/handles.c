@@ -45,7 +45,3 @@ TrilStatus failed(TrilStatus status, const Error *err, TrilError *error) {
 TrilStatus outcome(bool ok, TrilStatus status, const Error *err, TrilError *error) {
     return ok ? TRIL_OK : failed(status, err, error);
 }
-
-TrilStatus null_argument(TrilError *error) {
-    return failed(TRIL_ARGUMENT, &(Error){.text = "an argument is NULL"}, error);
-}

@@ -82,6 +82,9 @@ TrilStatus failed(TrilStatus status, const Error *err, TrilError *error);
 TrilStatus outcome(bool ok, TrilStatus status, const Error *err, TrilError *error);
 
 /* Fails with TRIL_ARGUMENT: an argument is NULL. */
-TrilStatus null_argument(TrilError *error);
+static inline TrilStatus null_argument(TrilError *error) {
+    failed(TRIL_ARGUMENT, &(Error){.text = "an argument is NULL"}, error);
+    return TRIL_ARGUMENT;
+}
 
 #endif

@@ -58,6 +58,17 @@ static ProfileLine *find_line(ProfileLine *lines, int *count, int max, const cha
     return &lines[(*count)++];
 }
 
+/* Adds a place's seconds of all threads, if there are any, to the line of this name. */
+static void add_seconds(ProfileLine *lines, int *count, int max, const char *name, const Run *run,
+                        int place, double work) {
+    double seconds = 0;
+    for (int t = 0; t < run->options.threads; t++) seconds += *seconds_at(run, t, place);
+    ProfileLine *line = seconds > 0 ? find_line(lines, count, max, name) : NULL;
+    if (!line) return;
+    line->seconds += seconds;
+    line->operations += 2 * work; /* a multiply-add counts as two */
+}
+
 int run_profile_lines(const Run *run, ProfileLine *lines, int max) {
     static const char *const others[PROFILE_OTHERS] = {"waiting for threads",
                                                        "packing of weights",
@@ -68,19 +79,16 @@ int run_profile_lines(const Run *run, ProfileLine *lines, int max) {
                                                        "sharing between processes"};
     const Profile *p = &run->profile;
     int count = 0;
-    for (int i = 0; p->seconds && i < run->program.count + PROFILE_OTHERS; i++) {
-        int place = i < run->program.count ? i : run->program.count - 1 - i;
-        const Instruction *at = place >= 0 ? &run->program.list[i] : NULL;
-        const char *name = at ? at->operation->name : others[-1 - place];
-        double seconds = 0, work = 0;
-        for (int t = 0; t < run->options.threads; t++) seconds += *seconds_at(run, t, place);
-        if (at && at->operation->work) work = at->operation->work(at, p->tokens, p->pairs);
-        if (place == PROFILE_MUON) work = update_muon_work(run) * p->updates;
-        if (seconds <= 0 || (place == PROFILE_MUON && work <= 0)) continue;
-        ProfileLine *line = find_line(lines, &count, max, name);
-        if (!line) continue;
-        line->seconds += seconds;
-        line->operations += 2 * work; /* a multiply-add counts as two */
+    if (!p->seconds) return 0;
+    for (int i = 0; i < run->program.count; i++) {
+        const Instruction *at = &run->program.list[i];
+        double work = at->operation->work ? at->operation->work(at, p->tokens, p->pairs) : 0;
+        add_seconds(lines, &count, max, at->operation->name, run, i, work);
+    }
+    for (int i = 0; i < PROFILE_OTHERS; i++) {
+        double work = -1 - i == PROFILE_MUON ? update_muon_work(run) * p->updates : 0;
+        if (-1 - i == PROFILE_MUON && work <= 0) continue;
+        add_seconds(lines, &count, max, others[i], run, -1 - i, work);
     }
     return count;
 }

@@ -297,9 +297,9 @@ static void write_query_key_value(Explanation *e) {
     static const char *const meanings[ROLES] = {"A query says what a character looks for. ",
                                                 "A key says what a character offers. ",
                                                 "A value says what a character passes on. "};
-    TrilArray columns[ROLES];
+    TrilArray columns[ROLES] = {0};
     bool has[ROLES];
-    int first = ROLES, count = 0, attention = e->i;
+    int first = 0, count = 0, attention = e->i;
     for (int j = ROLES - 1; j >= 0; j--) {
         has[j] = has_role(e, j, &columns[j]);
         count += has[j];

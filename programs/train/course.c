@@ -218,10 +218,11 @@ double course_validation(const Course *c, double step) {
     for (const LogRow *row = c->rows; row < c->rows + c->count; row++) {
         if (!kind_of(row)) continue;
         if (row->step == step) return row->validation;
-        if (row->step > step && !before) return NAN;
         if (row->step > step)
-            return before->validation + (step - before->step) / (row->step - before->step) *
-                                            (row->validation - before->validation);
+            return !before
+                       ? NAN
+                       : before->validation + (step - before->step) / (row->step - before->step) *
+                                                  (row->validation - before->validation);
         before = row;
     }
     return NAN;
@@ -316,7 +317,8 @@ int course_spark(const Course *c, char text[SPARK_SIZE]) {
     for (int i = 0; i < columns; i++) {
         double share = max > min ? (means[i] - min) / (max - min) : 0;
         int height = (int)(fmin(share, 1) * HEIGHTS);
-        strcat(text, blocks[height < HEIGHTS ? height : HEIGHTS - 1]);
+        memcpy(text, blocks[height < HEIGHTS ? height : HEIGHTS - 1], sizeof *blocks);
+        text += sizeof *blocks - 1;
     }
     return columns;
 }

@@ -11,6 +11,7 @@ struct Report {
 
 static bool print_page(FILE *out, void *report, Error *err) {
     const Report *r = report;
+    (void)err;
     outputs_begin_page(r->outputs, out);
     fputs(
         "<title>tril</title>\n</head>\n<body>\n<p>This build of tril is without extras/page, which "

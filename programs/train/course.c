@@ -172,20 +172,32 @@ static void thin(Course *c, int kind) {
     c->count = count;
 }
 
-/* Adds a row. The last row of its kind, unless it is an n-th, was kept only as the last. */
+/* Returns x to `digits` significant digits. */
+static double significant(double x, int digits) {
+    double scale = x > 0 ? pow(10, digits - 1 - floor(log10(x))) : 1;
+    return round(x * scale) / scale;
+}
+
+/* Adds a row, with the digits that the log has: so a page is the same after resuming, which reads
+ * the log. The last row of its kind, unless it is an n-th, was kept only as the last. */
 static void keep_row(Course *c, const LogRow *row) {
     int kind = kind_of(row), last = c->count - 1;
-    int *kept = &c->kinds[kind].kept, *seen = &c->kinds[kind].seen, *every = &c->kinds[kind].every;
+    int *held = &c->kinds[kind].kept, *seen = &c->kinds[kind].seen, *every = &c->kinds[kind].every;
     if (*every == 0) *every = 1;
     if (*seen > 0 && (*seen - 1) % *every != 0) {
         while (kind_of(&c->rows[last]) != kind) last--;
         memmove(&c->rows[last], &c->rows[last + 1], (size_t)(--c->count - last) * sizeof *row);
-        --*kept;
+        --*held;
     }
-    if (*kept == COURSE_KEPT) thin(c, kind);
-    c->rows[c->count] = *row;
-    c->rows[c->count++].sum = c->sum;
-    ++*kept;
+    if (*held == COURSE_KEPT) thin(c, kind);
+    LogRow *kept = &c->rows[c->count++];
+    *kept = *row;
+    kept->loss = round(row->loss * 1e6) / 1e6;
+    kept->validation = round(row->validation * 1e6) / 1e6;
+    kept->seconds = round(row->seconds * 1e3) / 1e3;
+    kept->compute = TERA * significant(row->compute / TERA, 6);
+    kept->sum = c->sum;
+    ++*held;
     ++*seen;
 }
 

@@ -409,4 +409,5 @@ class Failures(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background job ignores
     unittest.main()

@@ -6,11 +6,6 @@
 #include <stdlib.h>
 #include <tril.h>
 
-static int failed(const TrilError *error) {
-    fprintf(stderr, "example: %s\n", error->text);
-    return EXIT_FAILURE;
-}
-
 static char *read_text(const char *path, size_t *length) {
     enum { MOST = 1 << 24 };
     char *text = malloc(MOST);
@@ -24,7 +19,7 @@ static int show_step(const TrilStep *step, void *user) {
     (void)user;
     if (step->step % 20 == 0)
         printf("step %d of %d: loss %.3f\n", step->step, step->steps, step->loss);
-    return 0; /* go on */
+    return 0; /* continue */
 }
 
 static int show_text(const char *text, size_t length, void *user) {
@@ -59,5 +54,6 @@ int main(int argc, char **argv) {
     tril_model_free(model);
     tril_tokenizer_free(tokenizer);
     free(text);
-    return bad ? failed(&error) : EXIT_SUCCESS;
+    if (bad) fprintf(stderr, "example: %s\n", error.text);
+    return bad ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -75,12 +75,12 @@ int main(int argc, char **argv) {
     if (!arguments_read(&arguments, argc, argv, &err))
         return program_failed("sample", EXIT_USAGE, &err);
     if (arguments.help) {
-        program_usage(*argv,
-                      " [options] [CHECKPOINT]\n\n"
-                      "Writes text with the model in CHECKPOINT (out/model.safetensors): a file\n"
-                      "that tril trained, or a folder of Hugging Face transformers.\n"
-                      "A text may grow beyond the model's context: each time it is full, all but\n"
-                      "its last quarter (or 16th) is forgotten.");
+        program_usage(
+            *argv, " [options] [CHECKPOINT]\n\n"
+                   "Writes text with the model in CHECKPOINT (out/model.safetensors): a file\n"
+                   "that tril trained, or a folder of Hugging Face transformers.\n"
+                   "A text may be longer than the model's context: whenever the context is full,\n"
+                   "the model forgets all but its last quarter (or 16th).");
         arguments_print_options(stdout);
         return EXIT_SUCCESS;
     }

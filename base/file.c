@@ -244,7 +244,7 @@ FILE *file_stream(const char *path, FileStream how, Error *err) {
         stream = fdopen(file, ways[how].stdio);
     if (stream) return stream;
     fail(err, "%s: cannot be %s: %s", path, how == STREAM_CREATE ? "created" : "opened",
-         file < 0 ? strerror(errno) : "no regular file");
+         file < 0 ? strerror(errno) : "not a regular file");
     if (file >= 0) close(file);
     return NULL;
 }

@@ -45,8 +45,8 @@ static bool take(Json *json, char c) {
 }
 
 static bool expect(Json *json, char c) {
-    char what[] = "no '?'";
-    what[4] = c;
+    char what[] = "expected '?'";
+    what[10] = c;
     return take(json, c) || refuse(json, what);
 }
 
@@ -108,7 +108,7 @@ static bool read_number(Json *json) {
         skip(json, "+-", 1);
         ok = skip(json, digits, SIZE_MAX);
     }
-    return ok || refuse(json, "no digit");
+    return ok || refuse(json, "expected a digit");
 }
 
 /* Reads a number, true, false or null. */
@@ -123,7 +123,7 @@ static bool read_literal(Json *json) {
         json->at += length;
         return true;
     }
-    return refuse(json, "no value");
+    return refuse(json, "expected a value");
 }
 
 static int compare_keys(const void *a, const void *b) {
@@ -140,7 +140,7 @@ static bool check_keys(Json *json, const JsonValue *object) {
     qsort(json->sorted, count, sizeof *json->sorted, compare_keys);
     for (size_t i = 1; i < count; i++)
         if (compare_keys(&json->sorted[i], &json->sorted[i - 1]) == 0)
-            return fail(json->err, "%s: %s: there are two '%.64s'", json->name, json->claim,
+            return fail(json->err, "%s: %s: '%.64s' appears twice", json->name, json->claim,
                         json->sorted[i]->key);
     return true;
 }
@@ -151,7 +151,7 @@ static bool read_value(Json *json, const char *key, size_t key_length);
 // NOLINTNEXTLINE(misc-no-recursion)
 static bool read_list(Json *json, char closing) {
     enum { DEEPEST = 64 };
-    if (++json->depth > DEEPEST) return refuse(json, "too many brackets within brackets");
+    if (++json->depth > DEEPEST) return refuse(json, "brackets nested too deeply");
     json->at++;
     if (!take(json, closing)) {
         do {
@@ -200,7 +200,8 @@ bool json_read(JsonValue **root, const char *name, const char *claim, char *text
               memory_alloc(&json.sorted, count, sizeof *json.sorted, name, err);
     json.next = *root;
     ok = ok && read_value(&json, "", 0);
-    if (ok && (peek(&json), json.at < json.end)) ok = refuse(&json, "something after the end");
+    if (ok && (peek(&json), json.at < json.end))
+        ok = refuse(&json, "unexpected text after the end");
     memory_free(json.sorted);
     if (ok) return true;
     memory_free(*root);

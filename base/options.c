@@ -103,7 +103,7 @@ static const Option *find_name(const Option *options, int count, const char *nam
     }
     if (matches == 1) return found;
     if (nearest)
-        fail(err, "unknown option '--%s'; is --%s meant?", known, nearest->name);
+        fail(err, "unknown option '--%s'; did you mean --%s?", known, nearest->name);
     else
         fail(err, "unknown option '--%s'; see --help", known);
     return NULL;

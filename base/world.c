@@ -8,10 +8,12 @@ static atomic_flag joined = ATOMIC_FLAG_INIT;
 
 bool world_join(int *number, Error *err) {
     if (!launcher_alone(number))
-        return fail(err, "several processes were started, but this program is built for one; build "
-                         "it with: make MPI=1");
+        return fail(
+            err,
+            "several processes were started, but this program was built for one; rebuild it with: "
+            "make MPI=1");
     return !atomic_flag_test_and_set(&joined) ||
-           fail(err, "this process has joined others already");
+           fail(err, "this process has already joined the others");
 }
 
 void world_leave(void) {}

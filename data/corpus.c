@@ -20,10 +20,10 @@ static bool split(Corpus *corpus, double held_out, Error *err) {
     corpus->train = (size_t)((double)corpus->length * (1.0 - held_out));
     size_t rest = corpus->length - corpus->train;
     return (corpus->train >= 2 && rest >= 2) ||
-           fail(
-               err,
-               "too short: of its %zu characters %zu train and %zu validate, and each part needs 2",
-               corpus->length, corpus->train, rest);
+           fail(err,
+                "too short: %zu characters, of which %zu train and %zu validate; each part needs "
+                "at least 2",
+                corpus->length, corpus->train, rest);
 }
 
 uint64_t corpus_digest(const char *text, size_t length) {

@@ -30,7 +30,7 @@ bool vocab_build(Vocab *vocab, const char *text, size_t length, bool bytes, Erro
         uint32_t code;
         int taken = utf8_decode(text + i, length - i, &code);
         if (taken <= 0) {
-            fail_utf8(text, i, " (--bytes takes any file)", err);
+            fail_utf8(text, i, "; --bytes reads any file", err);
             goto done;
         }
         vocab->size += !seen[code];

@@ -86,9 +86,9 @@ TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, int t
 
 bool teacher_fits(const TrilModel *teacher, const Vocab *vocab, double context, Error *err) {
     if (!teacher) return true;
-    if (teacher->in_training) return fail(err, "the teacher is in training");
+    if (teacher->in_training) return fail(err, "the teacher is itself in training");
     if (!vocab_same(vocab_of(teacher), vocab))
-        return fail(err, "the teacher knows other characters than the text has");
+        return fail(err, "the teacher's characters differ from the text's");
     return !(teacher->model.config.T < context) ||
            fail(err,
                 "the teacher's context of %d characters is shorter than the %g of the model to "
@@ -292,8 +292,8 @@ bool options_fit(const TrilOptions *o, const Corpus *corpus, bool resumed, Confi
     double installed = (double)memory_installed() / world_beside();
     if (all <= installed) return true;
     fail(err,
-         "%s: would take %.1f GiB of memory, and this machine has %.1f%s; "
-         "smaller sizes or a smaller batch take less",
+         "%s: needs %.1f GiB of memory, but this machine has %.1f%s; choose smaller sizes or a "
+         "smaller batch",
          config->model, all / GiB, installed / GiB,
          world_beside() > 1 ? " for each of its processes" : "");
     err->no_memory = true;

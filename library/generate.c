@@ -16,7 +16,7 @@ static bool read_sampler(Sampler *sampler, const TrilSampling *s, Error *err) {
     *sampler = (Sampler){s->temperature, s->top_k, s->top_p, s->seed};
     return in_range(s->temperature, 0, 100, "temperature", err) &&
            in_range(s->top_k, 0, INT_MAX, "top_k", err) && in_range(s->top_p, 0, 1, "top_p", err) &&
-           (s->top_p > 0 || fail(err, "top_p: 0 leaves no character"));
+           (s->top_p > 0 || fail(err, "top_p: 0 leaves no character to choose"));
 }
 
 TrilStatus tril_probabilities(const TrilSampling *sampling, const float *logits, int size,

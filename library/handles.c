@@ -16,7 +16,7 @@ bool precision_read(Precision *precision, const char *name, Error *err) {
         *precision = (Precision)i;
         if (names[i] && strcmp(name, names[i]) == 0) return true;
     }
-    return fail(err, "precision: '%.64s' is none of f32, bf16, int8", name ? name : "");
+    return fail(err, "precision: '%.64s' is not one of f32, bf16, int8", name ? name : "");
 }
 
 bool are_finite(const float *x, size_t count, Error *err) {

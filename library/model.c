@@ -128,7 +128,7 @@ bool trained_vocab(const Checkpoint *checkpoint, const char *path, Vocab *vocab,
     const Note *kind = safetensors_note(&checkpoint->file, "characters");
     const Note *text = safetensors_note(&checkpoint->file, "vocabulary");
     *vocab = (Vocab){0};
-    if (!kind || !text) return fail(err, "%s: holds no vocabulary", path);
+    if (!kind || !text) return fail(err, "%s: its metadata has no vocabulary", path);
     bool bytes = strcmp(kind->value, "bytes") == 0;
     if (!vocab_build(vocab, text->value, text->length, bytes, err)) {
         if (!err->no_memory) fail(err, "%s: its metadata has no valid 'vocabulary'", path);
@@ -222,7 +222,7 @@ const Format *format_to_write(const char *path, const char *type, Error *err) {
     int i = 0;
     while (formats[i] && !formats[i]->names(path)) i++;
     if (!formats[i]) {
-        fail(err, "%s: this program writes no files of other programs", path);
+        fail(err, "%s: this build cannot export models: it lacks extras/formats", path);
         return NULL;
     }
     for (const char *const *name = formats[i]->types; *name; name++) {
@@ -230,7 +230,7 @@ const Format *format_to_write(const char *path, const char *type, Error *err) {
         size_t length = strlen(known);
         snprintf(known + length, sizeof known - length, "%s%s", length ? ", " : "", *name);
     }
-    fail(err, "%s: '%.64s' is no type of its matrices; there are %s", path, type, known);
+    fail(err, "%s: its matrices cannot be stored as '%.64s', only as %s", path, type, known);
     return NULL;
 }
 

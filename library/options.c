@@ -21,13 +21,13 @@ static const char model[] = "What to train", budget[] = "How long and how fast",
 /* clang-format off */
 static const TrilOption table[] = {
     {"model", 'm', TRIL_NAME, 0, 0, NULL, "modern", TRIL_MODEL, AT(rung), model, "NAME",
-     "the rung of the ladder; all are listed above"},
+     "rung of the ladder, of those listed above"},
     {"steps", 's', TRIL_WHOLE, 1, 1e9, NULL, NULL, TRIL_KEPT, AT(steps), budget, "N",
      "training steps; default: 2500, or fewer if the text is short"},
     {"time", 't', TRIL_TIME, 1, 1e7, NULL, NULL, TRIL_KEPT, AT(time), budget, "TIME",
-     "time limit for everything: 90s, 5m or 2h, instead of a number of steps"},
+     "time limit for the whole program, instead of --steps: 90s, 5m or 2h"},
     {"batch", 'b', TRIL_WHOLE, 1, 65536, NULL, "8", TRIL_KEPT, AT(batch), budget, "N",
-     "windows of text in a step"},
+     "windows of text per step"},
     {"lr", 0, TRIL_REAL, 1e-9, 10, NULL, NULL, TRIL_KEPT, AT(learning_rate), budget, "X",
      "peak learning rate of --model; default: the rung's own"},
     {"decay", 0, TRIL_REAL, 0, 10, NULL, NULL, TRIL_KEPT, AT(weight_decay), budget, "X",
@@ -37,38 +37,36 @@ static const TrilOption table[] = {
     {"eval-every", 0, TRIL_WHOLE, 1, 1e9, NULL, "250", TRIL_KEPT, AT(eval_every), budget, "N",
      "steps between evaluations"},
     {"epochs", 'e', TRIL_REAL, 0, 1e9, NULL, NULL, TRIL_KEPT, AT(epochs), budget, "X",
-     "sees the text at most X times with --time, or if neither --steps nor --preset is given; 0: no "
-     "limit; default: 16 to 40, by its length, and with --init a quarter of that"},
+     "passes over the text, at most; 0: no limit; default: 16 to 40, by its length"},
     {"patience", 0, TRIL_REAL, 0, 1, NULL, "0.3", TRIL_KEPT, AT(patience), budget, "X",
-     "ends after this share of the training without a lower loss; 1: never"},
+     "stop early after this share of the training without a lower loss; 1: never"},
     {"save-every", 0, TRIL_REAL, 0, 60, NULL, "60", TRIL_FRESH, AT(save_every), budget, "X",
-     "seconds, at most, between two saves of the last state"},
+     "seconds between saves of the state, at most"},
     {"threads", 'j', TRIL_WHOLE, 1, TRIL_MAX_THREADS, NULL, NULL, TRIL_FRESH, AT(threads), budget, "N",
-     "threads, which do not change the result; default: one for each processor"},
+     "threads; any number gives the same result; default: one per processor"},
     {"windows", 0, TRIL_NAME, 0, 0, windows_names, "auto", TRIL_KEPT, AT(windows), budget, "NAME",
-     "windows grow from short ones to the context, are whole throughout, or auto: they grow in modern "
-     "and conv if the text is seen at most eight times, unless from --init"},
+     "length of windows: grow (short at first), whole, or auto: by model and text"},
     {"precision", 0, TRIL_NAME, 0, 0, precision_names, "auto", TRIL_KEPT, AT(precision), budget, "NAME",
-     "of products: f32, bf16, or auto: bf16 where the processor has it"},
+     "type of matrix products: f32, bf16, or auto: bf16 if the processor has it"},
     {"seed", 0, TRIL_SEED, 0, 0, NULL, "1337", TRIL_KEPT, AT(seed), budget, "N", "random seed"},
     {"layers", 'l', TRIL_WHOLE, 1, TRIL_MAX_LAYERS, NULL, "4", TRIL_MODEL, AT(layers), size, "N",
-     "blocks, in gpt, modern and conv"},
+     "transformer blocks, in gpt, modern and conv"},
     {"heads", 'H', TRIL_WHOLE, 1, TRIL_MAX_WIDTH, NULL, "4", TRIL_MODEL, AT(heads), size, "N",
-     "attention heads; they divide the width"},
+     "attention heads; must divide --width"},
     {"width", 'w', TRIL_WHOLE, 1, TRIL_MAX_WIDTH, NULL, "128", TRIL_MODEL, AT(width), size, "N",
-     "channels of a character's vector"},
+     "channels of each character's vector"},
     {"kv-heads", 0, TRIL_WHOLE, 1, TRIL_MAX_WIDTH, NULL, NULL, TRIL_MODEL, AT(kv_heads), size, "N",
-     "heads of keys and values in modern and conv; they divide the heads; default: as many"},
+     "heads of keys and values, in modern and conv; must divide --heads; default: --heads"},
     {"hidden", 0, TRIL_WHOLE, 1, TRIL_MAX_WIDTH, NULL, NULL, TRIL_MODEL, AT(hidden), size, "N",
-     "channels inside the MLP of modern and conv; default: 8/3 of the width"},
+     "channels inside the MLP, in modern and conv; default: 8/3 of --width"},
     {"context", 'c', TRIL_WHOLE, 1, TRIL_MAX_CONTEXT, NULL, "256", TRIL_MODEL, AT(context), size, "N",
-     "characters that a prediction looks back on"},
+     "characters that each prediction can see"},
     {"dropout", 'd', TRIL_REAL, 0, 0.99, NULL, NULL, TRIL_KEPT, AT(dropout), size, "X",
      "share of activations dropped in training; default: by the text"},
     {"val", 0, TRIL_REAL, 1e-6, 0.999999, NULL, "0.1", TRIL_FIXED, AT(held_out), text_part, "X",
-     "share of the text, at its end, held out to validate"},
+     "share of the text, at its end, held out for validation"},
     {"bytes", 0, TRIL_FLAG, 0, 1, NULL, "0", TRIL_FIXED, AT(bytes), text_part, NULL,
-     "any file, byte by byte, instead of UTF-8 characters"},
+     "read any file byte by byte, instead of as UTF-8 characters"},
 };
 /* clang-format on */
 enum { ROWS = COUNT(table) };
@@ -100,7 +98,7 @@ static bool fail_name(const TrilOption *row, const char *name, Error *err) {
     for (int i = 0; row->names ? row->names[i] != NULL : model_name(i) != NULL; i++)
         snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i > 0 ? ", " : "",
                  row->names ? row->names[i] : model_name(i));
-    return fail(err, "%s: '%.64s' is none of %s", row->name, name, names);
+    return fail(err, "%s: '%.64s' is not one of %s", row->name, name, names);
 }
 
 _Static_assert((int)TRIL_WHOLE == OPTION_WHOLE && (int)TRIL_REAL == OPTION_REAL &&
@@ -280,7 +278,7 @@ static int whole(double x) {
 
 bool options_config(const TrilOptions *o, int V, Config *config, Error *err) {
     if (!options_in_range(o, err)) return false;
-    if (!o->rung) return fail(err, "model: the rung is unset");
+    if (!o->rung) return fail(err, "model: no rung is set");
     *config = (Config){.V = V,
                        .T = whole(o->context),
                        .L = whole(o->layers),

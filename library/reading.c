@@ -114,7 +114,7 @@ static bool find_head(const TrilReading *reading, int layer, int head, size_t ca
                       AttentionView *view, Error *err) {
     const size_t numbers = (size_t)reading->tokens * (size_t)reading->tokens;
     if (numbers > capacity)
-        return fail(err, "the map has %zu numbers, and there is room for %zu", numbers, capacity);
+        return fail(err, "the map has %zu numbers, but there is room for %zu", numbers, capacity);
     return run_attention(reading->run, layer, head, view) ||
            fail(err, "there is no head %d in layer %d", head, layer);
 }

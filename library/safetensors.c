@@ -92,19 +92,19 @@ static const char *read_tensor(SafeTensor *tensor, const JsonValue *entry, size_
     size_t offsets[2], bytes;
     int members = 0, count;
     json_each(member, entry) members++;
-    if (!type || !shape || !place) return "lacks its type, shape or place";
+    if (!type || !shape || !place) return "lacks its dtype, shape or data_offsets";
     if (members > 3) return "has an unexpected key";
-    if (!json_name(type, &tensor->type)) return "has a type that is no name";
+    if (!json_name(type, &tensor->type)) return "has a dtype that is not a name";
     if (!read_sizes(shape, tensor->shape, SAFETENSORS_RANK, &tensor->rank))
-        return "has a shape that is no list of at most 8 whole numbers";
+        return "has a shape that is not a list of at most 8 whole numbers";
     if (!read_sizes(place, offsets, 2, &count) || count != 2)
-        return "has a place that is no list of 2 whole numbers";
+        return "has data_offsets that are not a list of 2 whole numbers";
     if (offsets[0] > offsets[1] || offsets[1] > data_bytes) return "lies outside of the file";
     tensor->offset = offsets[0];
     tensor->bytes = offsets[1] - offsets[0];
     return expected_bytes(tensor, &bytes) && bytes == tensor->bytes
                ? NULL
-               : "has a type and a shape that do not give its size";
+               : "has a size that contradicts its dtype and shape";
 }
 
 /* Reads the entries of the header. Returns the fault, with *at the key of the entry. */
@@ -120,9 +120,9 @@ static const char *read_entries(SafeTensors *file, const JsonValue *root, size_t
             if (wrong) return wrong;
             continue;
         }
-        if (entry->kind != JSON_OBJECT) return "is no object of notes";
+        if (entry->kind != JSON_OBJECT) return "is not an object";
         json_each(note, entry) {
-            if (note->kind != JSON_STRING) return "has a note that is no text";
+            if (note->kind != JSON_STRING) return "has a value that is not a string";
             if (strlen(note->key) != note->key_length) return "has a zero byte in a key";
             file->notes[file->note_count++] = (Note){note->key, note->text, note->length};
         }
@@ -146,9 +146,10 @@ static bool check_places(const SafeTensors *file, const char *name, size_t data_
     qsort(sorted, count, sizeof *sorted, compare_places);
     for (size_t i = 0; i < count && ok; i++) {
         if (sorted[i]->offset != next)
-            ok = fail(err,
-                      "%s: not a valid checkpoint: tensor %s does not begin where the last ends",
-                      name, sorted[i]->name);
+            ok = fail(
+                err,
+                "%s: not a valid checkpoint: tensor %s does not begin where the one before it ends",
+                name, sorted[i]->name);
         next += sorted[i]->bytes;
     }
     memory_free(sorted);
@@ -174,7 +175,7 @@ static bool read_header(SafeTensors *file, const char *name, char *start, size_t
                         size_t data_bytes, Error *err) {
     JsonValue *root;
     size_t tensors = 0, notes = 0;
-    const char *at = "", *wrong = "no '{' at byte 0";
+    const char *at = "header", *wrong = "is not an object";
     if (!json_read(&root, name, "not a valid checkpoint: in its header", start, header, err))
         return false;
     json_each(entry, root) tensors++;
@@ -184,7 +185,7 @@ static bool read_header(SafeTensors *file, const char *name, char *start, size_t
     if (ok && root->kind == JSON_OBJECT) wrong = read_entries(file, root, data_bytes, &at);
     memory_free(root);
     if (ok && wrong)
-        return fail(err, "%s: not a valid checkpoint: in its header: %.64s %s", name, at, wrong);
+        return fail(err, "%s: not a valid checkpoint: in its header: '%.64s' %s", name, at, wrong);
     return ok && check_places(file, name, data_bytes, err);
 }
 

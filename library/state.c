@@ -159,7 +159,7 @@ TrilStatus tril_training_note(TrilTraining *training, const char *key, const cha
     int i = 0;
     while (i < notes->count && strcmp(notes->list[i].key, key) != 0) i++;
     bool ok = ((is_utf8(key) && is_utf8(text)) || fail(&err, "the metadata is not UTF-8")) &&
-              (!has_key(key) || fail(&err, "'%.64s' is a key of the state itself", key)) &&
+              (!has_key(key) || fail(&err, "'%.64s' is reserved for the state itself", key)) &&
               (i < MOST || fail(&err, "more than %d entries of metadata", (int)MOST)) &&
               notes_put(notes, key, text, strlen(text), &err);
     return outcome(ok, TRIL_ARGUMENT, &err, error);
@@ -249,7 +249,7 @@ static bool load_state(TrilState *s, const char *path, Error *err) {
     const Note *of = safetensors_note(&s->checkpoint.file, "state");
     if (!of || strcmp(of->value, version) != 0)
         return fail(err,
-                    "%s: was written by another version of tril, and cannot be resumed; begin a "
+                    "%s: was written by another version of tril and cannot be resumed; begin a new "
                     "training from its model with --init",
                     path);
     if (!trained_vocab(&s->checkpoint, path, &s->tokenizer.vocab, err)) return false;
@@ -310,7 +310,7 @@ static bool same_teacher(const TrilState *state, const TrilModel *teacher, Error
     uint64_t now = teacher ? tril_model_digest(teacher) : 0, before = state->teacher;
     if (now == before) return true;
     if (!before) return fail(err, "this training has no teacher");
-    return fail(err, "this training has %s teacher, with the digest %016" PRIx64,
+    return fail(err, "this training began with %s teacher, which has the digest %016" PRIx64,
                 teacher ? "another" : "a", before);
 }
 
@@ -320,7 +320,7 @@ static TrilStatus check_same(const TrilState *state, const TrilText *text,
     const Vocab *vocab = &state->tokenizer.vocab;
     const int context = state->checkpoint.model.config.T;
     bool ok = (state->checkpoint.model.weights ||
-               fail(err, "the weights of this state are taken already")) &&
+               fail(err, "the weights of this state have already been taken by a training")) &&
               options_in_range(options, err) && same_teacher(state, options->teacher, err) &&
               teacher_fits(options->teacher, vocab, context, err);
     if (!ok) return TRIL_ARGUMENT;
@@ -329,8 +329,8 @@ static TrilStatus check_same(const TrilState *state, const TrilText *text,
          (text->corpus.digest == state->text ||
           fail(err, "the text is not the one that the state was trained on")) &&
          (text->held_out == held_out ||
-          fail(err, "the text holds out %g of its characters, and the state's %g", text->held_out,
-               held_out));
+          fail(err, "the text holds out %g of its characters, but the state was trained with %g",
+               text->held_out, held_out));
     return ok ? TRIL_OK : TRIL_TEXT;
 }
 

@@ -88,7 +88,7 @@ TrilStatus tril_encode(const TrilTokenizer *tokenizer, const char *text, size_t 
     if (!vocab_encode(&tokenizer->vocab, text, length, &all, count, NULL, &err))
         return failed(TRIL_TEXT, &err, error);
     bool fits = !ids || *count <= capacity ||
-                fail(&err, "the text has %zu ids, and there is room for %zu", *count, capacity);
+                fail(&err, "the text has %zu ids, but there is room for %zu", *count, capacity);
     if (ids && fits && *count > 0) memcpy(ids, all, *count * sizeof *ids);
     memory_free(all);
     return outcome(fits, TRIL_ARGUMENT, &err, error);
@@ -112,7 +112,7 @@ TrilStatus tril_decode(const TrilTokenizer *tokenizer, const int32_t *ids, size_
     }
     *length = needed;
     ok = ok && (needed <= capacity ||
-                fail(&err, "the text has %zu bytes, and there is room for %zu", needed, capacity));
+                fail(&err, "the text has %zu bytes, but there is room for %zu", needed, capacity));
     return outcome(ok, TRIL_ARGUMENT, &err, error);
 }
 

@@ -107,10 +107,11 @@ static bool check(Config *c, const Rung **rung, Error *err) {
     if (c->NH < 1 || c->C % c->NH != 0)
         return fail(err, "%d heads do not divide a width of %d", c->NH, c->C);
     if ((*rung)->even_heads && c->C / c->NH % 2 != 0)
-        return fail(err,
-                    "heads of %d channels each cannot be turned in pairs: an even number is "
-                    "needed, of a width of %d with %d heads",
-                    c->C / c->NH, c->C, c->NH);
+        return fail(
+            err,
+            "a width of %d with %d heads gives heads of %d channels; rotary positions need an "
+            "even number",
+            c->C, c->NH, c->C / c->NH);
     if (!(c->dropout >= 0 && c->dropout < 1))
         return fail(err, "a dropout of %g is not between 0 and 1", c->dropout);
     return check_own(c, *rung, err);

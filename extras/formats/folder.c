@@ -14,7 +14,7 @@ static void count_entry(void *context, const char *name) {
 
 bool folder_make(const char *path, Error *err) {
     int entries = 0;
-    if (!*path) return fail(err, "the directory's name is empty");
+    if (!*path) return fail(err, "the folder's name is empty");
     if (!file_make_parent(path, NULL, NULL, err)) return false;
     if (filesystem_make_folder(path, FOR_USER)) return true;
     int why = errno;
@@ -22,7 +22,7 @@ bool folder_make(const char *path, Error *err) {
         return fail(err, "%s: cannot be created: %s", path, strerror(why));
     if (!filesystem_each(path, count_entry, &entries))
         return fail(err, "%s: cannot be read: %s", path, strerror(errno));
-    return entries == 0 || fail(err, "%s: is there already, and not empty", path);
+    return entries == 0 || fail(err, "%s: already exists and is not empty", path);
 }
 
 void folder_remove(const char *path, const char *const *names, int count) {
@@ -88,7 +88,8 @@ static bool list_parts(Shards *shards, const char *directory, const char *index,
     for (const JsonValue *entry = json_first(map); ok && entry; entry = json_next(map, entry))
         ok = json_name(entry, &name) && *name && !strpbrk(name, "/\\")
                  ? add_shard(shards, directory, name, err)
-                 : fail(err, "%s: not a valid index: a file outside of the folder", file.path);
+                 : fail(err, "%s: not a valid index: it names a file outside of the folder",
+                        file.path);
     folder_close(&file);
     return ok;
 }

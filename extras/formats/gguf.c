@@ -239,8 +239,8 @@ static bool store_tensors(char *to, const Model *model, Type type, Error *err) {
         const Type own = type_of(tensor, type);
         for (size_t i = 0; own != F32 && i < tensor->size; i++)
             if (!(fabsf(from[i]) < too_large))
-                return fail(err, "%s: %g is too large for 16 bits; f32 can store it", tensor->name,
-                            (double)from[i]);
+                return fail(err, "%s: the weight %g is too large for 16 bits; choose f32",
+                            tensor->name, (double)from[i]);
         if (own == F32) memcpy(to, from, tensor->size * sizeof *from);
         if (own == Q8_0) quantize_q8((Q8Block *)(void *)to, from, tensor->size);
         for (size_t i = 0; own == F16 && i < tensor->size; i++)

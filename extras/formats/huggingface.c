@@ -226,7 +226,7 @@ static bool check_field(const JsonFile *from, const Field *field, const Config *
     }
     const JsonValue *entry = json_member(from->root, field->key);
     if (!entry)
-        return field->flags & USUAL || fail(err, "%s: has no '%s'; a %s here has %s", from->path,
+        return field->flags & USUAL || fail(err, "%s: has no '%s'; tril's %s needs %s", from->path,
                                             field->key, config->model, value);
     if (says(entry, value) || (field->flags & NULLABLE && json_is(entry, "null"))) return true;
     const char *quote = entry->kind == JSON_STRING ? "\"" : "";
@@ -234,7 +234,7 @@ static bool check_field(const JsonFile *from, const Field *field, const Config *
                         : entry->kind == JSON_OBJECT ? "an object"
                                                      : entry->text;
     size_t length = entry->text == shown ? entry->length : strlen(shown);
-    return fail(err, "%s: '%s' is %s%.*s%s, but a %s here has %s", from->path, field->key, quote,
+    return fail(err, "%s: '%s' is %s%.*s%s, but tril's %s needs %s", from->path, field->key, quote,
                 (int)(length < 64 ? length : 64), shown, quote, config->model, value);
 }
 
@@ -247,14 +247,15 @@ static bool check_fields(const JsonFile *from, const Architecture *a, const Conf
     }
     const JsonValue *rope = json_member(from->root, "rope_parameters");
     if (rope && rope->kind != JSON_OBJECT && !json_is(rope, "null"))
-        return fail(err, "%s: 'rope_parameters' is no object", from->path);
+        return fail(err, "%s: 'rope_parameters' is not an object", from->path);
     json_each(entry, rope) {
         char key[64];
         int known = 0;
         snprintf(key, sizeof key, "rope_parameters.%s", entry->key);
         while (known < a->field_count && strcmp(a->fields[known].key, key) != 0) known++;
         if (known == a->field_count)
-            return fail(err, "%s: '%s' is unknown to a %s here", from->path, key, config->model);
+            return fail(err, "%s: '%s' is not supported by tril's %s", from->path, key,
+                        config->model);
     }
     return true;
 }
@@ -289,8 +290,8 @@ static bool choose(const JsonFile *from, const Architecture **a, Config *config,
     if (!type || !json_name(type, &name)) return fail(err, "%s: has no 'model_type'", from->path);
     *a = architecture_of(name);
     if (!*a)
-        return fail(err, "%s: a model of type %.64s is neither a gpt2 nor a qwen3", from->path,
-                    name);
+        return fail(err, "%s: 'model_type' is '%.64s', but only gpt2 and qwen3 can be read",
+                    from->path, name);
     *config = (Config){0};
     snprintf(config->model, sizeof config->model, "%s", (*a)->rung);
     if (!read_sizes(from, *a, config, err)) return false;
@@ -336,8 +337,8 @@ static bool check_tensors(const Architecture *a, const Model *model, const Shard
         bool transposed = is_transposed(a, tensor);
         if (stored->rank != tensor->rank || stored->shape[0] != (size_t)tensor->shape[transposed] ||
             (stored->rank == 2 && stored->shape[1] != (size_t)tensor->shape[!transposed]))
-            return fail(err, "%s: tensor %s has another shape than config.json's sizes give", path,
-                        name);
+            return fail(err, "%s: the shape of tensor %s contradicts the sizes in config.json",
+                        path, name);
     }
     return true;
 }
@@ -396,7 +397,7 @@ static bool read_folder(Model *model, Vocab *vocab, const char *directory, Error
     bool ok = folder_open(&file, directory, "config.json", "not valid JSON", err) &&
               choose(&file, &a, &config, err);
     if (ok && config.V != vocab->size)
-        ok = fail(err, "%s: has a vocabulary of %d, but tokenizer.json one of %d", file.path,
+        ok = fail(err, "%s: has a vocabulary of %d, but tokenizer.json has %d tokens", file.path,
                   config.V, vocab->size);
     ok = ok && read_weights(model, a, &config, rows, directory, err);
     folder_close(&file);

@@ -135,19 +135,19 @@ static const struct {
     const char *wrong;
 } parts[] = {
     {"normalizer", is_nothing, "a normalizer"},
-    {"truncation", is_nothing, "a truncation"},
-    {"padding", is_nothing, "a padding"},
+    {"truncation", is_nothing, "truncation"},
+    {"padding", is_nothing, "padding"},
     {"model.type", is_model, "a model that is neither BPE nor WordLevel"},
-    {"model.merges", is_empty, "merges of characters"},
-    {"model.continuing_subword_prefix", is_empty, "a prefix of characters"},
-    {"model.end_of_word_suffix", is_empty, "a suffix of characters"},
-    {"pre_tokenizer", splits, "a pre_tokenizer that neither splits into characters nor bytes"},
+    {"model.merges", is_empty, "merges"},
+    {"model.continuing_subword_prefix", is_empty, "a prefix for subwords"},
+    {"model.end_of_word_suffix", is_empty, "a suffix for words"},
+    {"pre_tokenizer", splits, "a pre_tokenizer that splits into neither characters nor bytes"},
     {"post_processor", keeps_ids, "a post_processor that adds tokens"},
-    {"added_tokens", is_list, "added_tokens that are no list"},
+    {"added_tokens", is_list, "added_tokens that are not a list"},
 };
 
 static bool fail_for(const Reading *r, const char *what, Error *err) {
-    return fail(err, "%s: %s: %s", r->path, tokenizer_claim, what);
+    return fail(err, "%s: %s: it has %s", r->path, tokenizer_claim, what);
 }
 
 static bool read_parts(Reading *r, Error *err) {
@@ -158,7 +158,7 @@ static bool read_parts(Reading *r, Error *err) {
     r->bytes = json_says(step, "ByteLevel");
     return json_says(step, "Split") ||
            !json_says(json_member(r->root, "model.type"), "WordLevel") ||
-           fail_for(r, "words that nothing splits", err);
+           fail_for(r, "a WordLevel model without a Split pre_tokenizer", err);
 }
 
 static bool read_vocabulary(Reading *r, Error *err) {
@@ -169,7 +169,8 @@ static bool read_vocabulary(Reading *r, Error *err) {
     Token *token = r->tokens;
     json_each(entry, vocab) {
         *token = (Token){.text = entry->key, .length = entry->key_length};
-        if (!json_size(entry, &token->id)) return fail_for(r, "an id that is no whole number", err);
+        if (!json_size(entry, &token->id))
+            return fail_for(r, "an id that is not a whole number", err);
         token++;
     }
     return true;
@@ -187,7 +188,7 @@ static bool find_code(const Reading *r, Token *token, Error *err) {
     while (byte < BYTE_VALUES && bytes[byte] != token->code) byte++;
     token->code = byte;
     return byte < BYTE_VALUES ||
-           fail(err, "%s: its token %zu stands for no byte", r->path, token->id);
+           fail(err, "%s: its token %zu does not stand for a byte", r->path, token->id);
 }
 
 static int compare_codes(const void *a, const void *b) {
@@ -203,7 +204,7 @@ static bool check_added(const Reading *r, const JsonValue *entry, Error *err) {
     if (!content || content->kind != JSON_STRING || !id || !json_size(id, &added.id))
         return fail_for(r, "added_tokens without content or id", err);
     if (!is_off(json_member(entry, "lstrip")) || !is_off(json_member(entry, "rstrip")))
-        return fail_for(r, "added_tokens that take blanks along", err);
+        return fail_for(r, "added_tokens that strip spaces", err);
     int taken = utf8_decode(content->text, content->length, &added.code);
     const Token *token = NULL;
     if (taken > 0 && (size_t)taken == content->length && (!r->bytes || added.code < 0x80))
@@ -230,9 +231,9 @@ static bool number_tokens(Reading *r, Vocab *vocab, int32_t **rows, Error *err) 
     for (size_t i = 0; i < count && ok; i++) {
         const Token *token = &r->tokens[i];
         if (i > 0 && token->code == token[-1].code)
-            ok = fail(err, "%s: two tokens are U+%04X", r->path, (unsigned)token->code);
+            ok = fail(err, "%s: two of its tokens are U+%04X", r->path, (unsigned)token->code);
         else if (token->id >= count || taken[token->id])
-            ok = fail(err, "%s: its %zu tokens are not numbered from 0 to %zu, each once", r->path,
+            ok = fail(err, "%s: the ids of its %zu tokens are not 0 to %zu, each once", r->path,
                       count, count - 1);
         if (!ok) break;
         taken[token->id] = 1;

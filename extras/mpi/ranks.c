@@ -40,7 +40,7 @@ static int train(const char *path, const char *model_path) {
               tril_training_open(&training, model, made, &options, &error) ||
               tril_training_run(training, NULL, NULL, &error);
     if (!bad && tril_model_digest(model) != tril_model_digest(expected)) {
-        snprintf(error.text, sizeof error.text, "other weights than %s", model_path);
+        snprintf(error.text, sizeof error.text, "its weights differ from those in %s", model_path);
         bad = 1;
     }
     tril_training_close(training);
@@ -55,7 +55,7 @@ static int train(const char *path, const char *model_path) {
 int main(int argc, char **argv) {
     TrilError error;
     int number, status = EXIT_SUCCESS;
-    if (argc != 3) return failed("names a text and a model");
+    if (argc != 3) return failed("expects two arguments: a text and a model");
     if (tril_processes_join(&number, &error) != TRIL_OK)
         status = number == 0 ? failed(error.text) : EXIT_FAILURE;
     else if (number == 0)

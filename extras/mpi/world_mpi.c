@@ -37,7 +37,7 @@ bool world_join(int *number, Error *err) {
     MPI_Comm beside;
     bool alone = launcher_alone(number);
     MPI_Initialized(&begun);
-    if (begun) return fail(err, "this process has joined others already");
+    if (begun) return fail(err, "this process has already joined the others");
     MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &world.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &world.size);
@@ -47,10 +47,10 @@ bool world_join(int *number, Error *err) {
     if (world.size > 1) *number = world.rank;
     if (world.size == 1 && !alone)
         fail(err,
-             "several processes were started, by an mpirun of another MPI than the one that this "
-             "program was built with");
+             "several processes were started, but with the mpirun of another MPI than this program "
+             "was built with");
     else if (provided < MPI_THREAD_FUNNELED)
-        fail(err, "this MPI cannot be used beside threads");
+        fail(err, "this MPI does not support programs with threads");
     else
         return true;
     world_leave();

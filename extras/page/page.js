@@ -57,8 +57,8 @@ function renew(live) {
   if (loaded - written > SILENCE + 3 * every && (!before || reloads >= RELOADS)) {
     live.dataset.state = "ended";
     live.querySelector("progress").remove();
-    note.textContent = `This page was written ${age()} ago, and nothing came since: the training has been ` +
-      "ended, or waits. The page no longer renews itself; reload it to look again.";
+    note.textContent = `This page was written ${age()} ago, and not since: the training has ended ` +
+      "or is stopped. The page no longer updates itself; reload it to look again.";
     return;
   }
   live.dataset.state = "renews";
@@ -66,7 +66,7 @@ function renew(live) {
   addEventListener("pointerdown", () => held = true);
   for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => held = false);
   const tick = () => {
-    note.textContent = `Written ${age()} ago. This page renews itself.`;
+    note.textContent = `Written ${age()} ago. This page updates itself.`;
     const busy = held || document.hidden || String(getSelection()) !== "";
     if (busy || now() - loaded < every) return;
     clearInterval(timer);

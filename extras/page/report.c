@@ -217,8 +217,8 @@ static void write_head(const Report *r, FILE *out) {
     page_begin(out, title);
     markup(out,
            "<header>\n<h1>%s, trained on <bdi>%s</bdi></h1>\n<p>%s is %s. The text has %zu "
-           "characters, %d of them distinct. A loss is how surprised a model is by each next "
-           "character, in nats: the lower, the better.</p>\n</header>\n<main>\n",
+           "characters, %d of them distinct. The loss says how surprised a model is by each next "
+           "character, in nats: lower is better.</p>\n</header>\n<main>\n",
            model, text, model, r->shown->idea, r->input->length, r->input->distinct);
     if (r->status) /* page.js reloads the page by the attributes, and adds how old it is */
         markup(out,
@@ -245,8 +245,7 @@ static void write_words(FILE *out, const char *text) {
 
 static void write_verdicts(const Report *r, FILE *out) {
     if (r->failure)
-        markup(out,
-               "<p id=\"failure\"><strong>The training ended before its time:</strong> %s</p>\n",
+        markup(out, "<p id=\"failure\"><strong>The training ended early:</strong> %s</p>\n",
                r->failure);
     bool any = false;
     for (int i = 0; i < r->all_count; i++) any = any || r->all[i].verdict.kind != NO_VERDICT;
@@ -343,13 +342,13 @@ static void write_losses(Report *r, FILE *out) {
     draw_chart(r, out, 0);
     fputs(
         "<p class=\"hint\" hidden>Point at the chart, or select it and use the arrow keys: the "
-        "table then has the values at that place. Escape brings the last ones back.</p>\n"
-        "<p>A strong curve is the loss on the held-out text, which never trains; a thin one is "
-        "the loss on the batches that train. The gap between the two is what the model learned by "
-        "heart: where the thin curve still falls and the strong one no longer does, it memorizes "
-        "its text, which is called overfitting.</p>\n"
-        "<p>Broken lines need no training: every character as likely as the other, as frequent "
-        "as it is, as frequent as it is after the one before.</p>\n</section>\n",
+        "table then shows the values at that place. Escape shows the last values again.</p>\n<p>A "
+        "thick curve is the loss on the held-out text, on which the model is never trained; a "
+        "thin one is the loss on the training batches. The gap between the two is what the model "
+        "learned by heart: where the thin curve still falls and the thick one no longer does, the "
+        "model memorizes its text, which is called overfitting.</p>\n<p>Dashed lines are "
+        "baselines without training: all characters equally likely (uniform), counted one by one "
+        "(unigram), and counted in pairs (bigram).</p>\n</section>\n",
         out);
 }
 
@@ -409,11 +408,13 @@ static void write_models(const Report *r, FILE *out) {
         fputs("</tr>\n", out);
     }
     end_table(out);
-    fprintf(out,
-            "<p>train: the loss on a part of the training text; validation: that on all of the "
-            "held-out text. A bit is ln 2 nats. TFLOP: a million million operations, "
-            "multiplications and additions, that the training took.%s</p>\n</section>\n",
-            falling ? " \u2193: was still falling at its end; more steps would lower it." : "");
+    fprintf(
+        out,
+        "<p>train: the loss on a part of the training text; validation: the loss on all of the "
+        "held-out text; bits/char: the same in bits (a bit is ln 2 nats); TFLOP: the trillions of "
+        "multiplications and additions that the training took.%s</p>\n</section>\n",
+        falling ? " \u2193: the loss was still falling at the end; more steps would lower it."
+                : "");
 }
 
 static void write_writings(const Report *r, FILE *out) {
@@ -421,7 +422,7 @@ static void write_writings(const Report *r, FILE *out) {
     bool any = false;
     for (int i = 0; i <= r->plan->rung_count; i++) {
         const Writing *w = &r->writings[i];
-        char note[NAME_SIZE] = "how the line goes on";
+        char note[NAME_SIZE] = "how the line continues";
         if (w->length == 0) continue;
         for (int n = 0; n < r->count && i > 0; n++)
             if (rung_with(r->plan, &r->results[n]) == &r->plan->rungs[i - 1])
@@ -429,9 +430,10 @@ static void write_writings(const Report *r, FILE *out) {
                          r->results[n].validation);
         if (!any)
             markup(out,
-                   "<section id=\"section-writings\">\n<h2>Their continuations</h2>\n<p>All "
-                   "continue the same line of the held-out text, <span class=\"prompt\"><bdi>%.*s"
-                   "</bdi></span>, with the same random choices.</p>\n<div class=\"writings\">\n",
+                   "<section id=\"section-writings\">\n<h2>Their continuations</h2>\n<p>All models "
+                   "continue the same line of the held-out text, <span "
+                   "class=\"prompt\"><bdi>%.*s</bdi></span>, with the same random seed.</p>\n<div "
+                   "class=\"writings\">\n",
                    length, r->prompt);
         any = true;
         markup(out,
@@ -451,8 +453,8 @@ static void write_samples(const Report *r, FILE *out) {
     if (samples == 0) return;
     int every = (samples + MAX_SAMPLES - 2) / (MAX_SAMPLES - 1);
     markup(out,
-           "<section id=\"section-samples\">\n<h2>How %s learned to write</h2>\n<p>After each "
-           "evaluation, from an empty page, with the same random choices; ↵ is the end of a "
+           "<section id=\"section-samples\">\n<h2>How %s learned to write</h2>\n<p>Samples after "
+           "each evaluation, without a prompt and with the same random seed; ↵ is the end of a "
            "line.</p>\n",
            r->shown->name);
     begin_table(out, "samples");
@@ -514,9 +516,9 @@ static bool write_heads(const Report *r, FILE *out, const TrilReading *reading, 
         glyphs[t] = glyph_of(r->input->tokenizer, tril_reading_ids(reading)[t]);
     markup(
         out,
-        "<section id=\"section-attention\">\n<h2>Attention of %s</h2>\n<p>Each map is a head, on "
-        "a line that it was not trained on. A row is a character, and shows which characters "
-        "before it, and which of them most, it attends to. The weights of a row add up to "
+        "<section id=\"section-attention\">\n<h2>Attention of %s</h2>\n<p>Each map shows one "
+        "head, on a line of the held-out text. A row belongs to a character and shows how much "
+        "that character attends to itself and to each one before it. The weights of a row sum to "
         "1.</p>\n",
         r->shown->name);
     figure_scale(out);

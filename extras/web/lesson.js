@@ -2,16 +2,16 @@
 const LESSON = [
   {
     rungs: ["bigram"], line: "[The clock", sizes: { steps: 400 },
-    ask: "Why can the bigram not close a bracket?",
-    look: "Train it, then type a line with an open bracket. Change what stands before the last character: " +
-      "the bars stay as they are.",
-    answer: "It sees the last character only: a table of pairs, and nothing else. Whether a bracket is open was " +
-      "decided long before. Its loss falls to the line of the counted bigram and stays there, because the " +
+    ask: "Why can't the bigram close a bracket?",
+    look: "Train it, then type a line with an open bracket. Change the characters before the last one: " +
+      "the bars do not change.",
+    answer: "It sees only the last character: it is a table of pairs, and nothing else. The bracket was opened " +
+      "long before that. Its loss falls to that of the counted bigram and stays there, because the " +
       "best such table is the table of counts."
   },
   {
     rungs: ["bigram", "average"], line: "the eht", sizes: { steps: 400 },
-    ask: "The average sees every character before. Why is it hardly better?",
+    ask: "The average sees every earlier character. Why is it hardly better?",
     look: "Look at its map: each row is even. Then swap two characters in the middle of the line.",
     answer: "It takes the plain mean of all vectors so far. A mean forgets the order, and a hundred characters " +
       "far away weigh as much as the one that matters. It sees everything and can point at nothing."
@@ -21,13 +21,13 @@ const LESSON = [
     ask: "What does one head of attention look for?",
     look: "Watch its map while it trains: even at first, then some cells darken. Read the weights of the last row.",
     answer: "Each character asks with a query, and each earlier one offers a key. Where they match, the weight is " +
-      "large. The mean has become a weighted one, and the weights are learned. Mostly it learns to look at the " +
+      "large. The mean has become a weighted mean with learned weights. Mostly it learns to look at the " +
       "characters just before: enough to know the word that is being written."
   },
   {
     rungs: ["head", "multihead"], line: "the man and the ", sizes: { steps: 600 },
     ask: "Why are several small heads better than one large head?",
-    look: "The parameters are the same. Compare the four maps with the one.",
+    look: "The number of parameters is the same. Compare the four maps with the single one.",
     answer: "A softmax makes one choice. A head that looks at the last character cannot also look at the beginning " +
       "of the word. Several heads look at several places at once, and the projection after them combines what " +
       "they found."
@@ -38,24 +38,24 @@ const LESSON = [
     look: "Compare the maps of the two layers of gpt, and what both models write.",
     answer: "The second layer attends to what the first has found, no longer to single characters. Residual " +
       "connections keep what is already known, norms keep the numbers in range, and the MLP computes with what " +
-      "attention collected. In few steps it is worth little; let it train on."
+      "attention collected. After a few steps it gains little; train longer."
   },
   {
     rungs: ["gpt", "modern"], line: "The king said to his ", sizes: { steps: 600 },
     ask: "Same layers, same width: why does modern learn faster?",
     look: "Compare the curves at equal steps, then at equal time: each step of modern costs more.",
-    answer: "Rotary positions tell how far apart two characters are, not where they stand. The gated MLP multiplies " +
-      "where the old one only bends. And Muon, its optimizer, takes steps that change each matrix evenly in all " +
+    answer: "Rotary positions encode how far apart two characters are, not where they stand. The gated MLP multiplies " +
+      "two values, where the old one only bends one. And Muon, its optimizer, takes steps that change each matrix evenly in all " +
       "directions, so that they can be larger."
   },
   {
     rungs: ["modern", "conv"], line: "The king said to his ", sizes: { steps: 200 },
-    ask: "What must attention learn first, and how can a model be spared that?",
+    ask: "What must attention learn first, and how can a model skip that?",
     look: "Compare the first layer's maps of both models early in the training: how many heads look at the " +
       "character just before?",
-    answer: "Most heads of the first layer learn to look at the neighbours, and each needs many steps for it. In conv " +
+    answer: "Most heads of the first layer learn to look at the neighbors, and each needs many steps for that. In conv " +
       "a convolution gives every character its last three neighbours from the start, with four learned numbers " +
       "for each channel. So attention is free to look further back, and the loss falls sooner. On a text as short " +
-      "as the built-in one it then learns sooner by heart, too: train on, and its held-out loss rises again."
+      "as the built-in one it also memorizes sooner: train longer, and its held-out loss rises again."
   }
 ];

@@ -31,7 +31,7 @@ function openModule(compiled, complain) {
       view().setUint32(to, written, true);
       return 0;
     },
-    proc_exit(status) { throw new Error(`the program has ended with ${status}`); }
+    proc_exit(status) { throw new Error(`the program ended with status ${status}`); }
   };
   const missing = () => 8; // "bad file descriptor": everything else would need a file
   const imports = {};

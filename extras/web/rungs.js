@@ -102,8 +102,8 @@ function openRungs(compiled, complain) {
   }
   function takeText(bytes, asBytes) {
     if (bytes.length > MOST_TEXT)
-      throw new Error(`a text of ${Math.round(bytes.length / 1e6)} MB is too long for this page, which takes ` +
-        `${Math.floor(MOST_TEXT / 1e6)}; ./train takes it`);
+      throw new Error(`a text of ${Math.round(bytes.length / 1e6)} MB is too long for this page, which takes at most ` +
+        `${Math.floor(MOST_TEXT / 1e6)} MB; use ./train`);
     makeText(asBytes ? make("tril_tokenizer_of_bytes") : make("tril_tokenizer_make", bytes), bytes);
     const { characters } = returned("tril_text_extent", "TrilExtent", text.made);
     return { ...text.counts, characters, vocabulary: call("tril_tokenizer_size", text.tokenizer) };

@@ -57,7 +57,7 @@ async function restart(why) {
   worker.terminate();
   for (const { reject } of waiting.values()) reject(new Error("the computation was ended"));
   waiting.clear();
-  say("status", `The computation broke off and begins anew, without its models (${why}).`);
+  say("status", `The computation failed and starts again without its models (${why}).`);
   await startWorker();
   await takeText();
 }
@@ -97,8 +97,8 @@ const builtin = $("sample").textContent.slice(1);
 // Asks before models go that would be missed: those of a question are quickly trained again.
 function mayDiscard() {
   const missed = fromLesson ? [] : last.filter(r => r.step > 0 && downloaded[r.rung] !== r.step);
-  return missed.length === 0 || confirm(`This discards what is trained: ${missed.map(r =>
-    `${ladder[r.rung].name}, step ${count(r.step)}`).join("; ")}. A download keeps it. Discard it?`);
+  return missed.length === 0 || confirm(`This discards trained models: ${missed.map(r =>
+    `${ladder[r.rung].name}, step ${count(r.step)}`).join("; ")}. Download them to keep them. Discard them?`);
 }
 
 function showText(bytes) {
@@ -113,21 +113,21 @@ async function takeText() {
   $("take").disabled = true;
   try {
     const about = await ask("text", { bytes, asBytes: $("bytes").checked });
-    say("about-text", `${count(about.characters)} characters, ${count(about.vocabulary)} distinct. Without training, in ` +
+    say("about-text", `${count(about.characters)} characters, ${count(about.vocabulary)} distinct. Losses without training, in ` +
       `nats per character: all equally likely ${about.uniform.toFixed(2)}, counted ${about.unigram.toFixed(2)}, ` +
       `counted in pairs ${about.bigram.toFixed(2)}.`);
     showProgress(await ask("drop"));
     await estimate();
   } catch (error) {
-    say("about-text", `${sentence(error.message.replace(" (--bytes takes any file)", ". “As bytes” takes any file"))} ` +
-      "The text before is still there.", true);
+    say("about-text", `${sentence(error.message.replace("; --bytes reads any file", ". “Bytes” reads any file"))} ` +
+      "The text before it is still in use.", true);
   }
 }
 
 async function openText(file) {
   const most = 64e6;
   if (file.size > most)
-    return say("about-text", `${file.name} has ${count(file.size / 1e6)} MB, too much for this page.`, true);
+    return say("about-text", `${file.name} has ${count(file.size / 1e6)} MB, which is too much for this page.`, true);
   if (!mayDiscard()) return;
   showText(new Uint8Array(await file.arrayBuffer()));
   return takeText();
@@ -159,7 +159,7 @@ async function estimate() {
     bytes += e.bytes ?? 0;
     if (e.error) wrong = sentence(e.error);
   }
-  const over = bytes > limit ? " That is too much: smaller sizes take less." : "";
+  const over = bytes > limit ? " That is too much; choose smaller sizes." : "";
   say("about-models", wrong || (ticks().length === 0 ? "No model is ticked." :
     `Together about ${duration(seconds)} and ${count(bytes / 1e6)} MB, of at most ${count(limit / 1e6)} MB.${over}`),
     wrong !== "" || over !== "");
@@ -228,7 +228,7 @@ function showProgress({ rungs, figure, training, memory }) {
   showRungs(rungs);
   $("train").textContent = { none: "Train", training: "Pause", paused: "Continue", done: "Train on" }[state];
   $("reset").disabled = state === "none";
-  const words = { none: "Tick models, and press Train.", training: "Training.", paused: "Paused.", done: "All steps are taken." };
+  const words = { none: "Tick models and press Train.", training: "Training.", paused: "Paused.", done: "All steps are taken." };
   say("about-training", failed.length > 0 ? failed.map(r => sentence(r.failed)).join(" ") :
     `${words[state]} The page uses ${count(memory / 1e6)} MB of at most ${count(limit / 1e6)} MB.`, failed.length > 0);
   lookSoon();
@@ -265,13 +265,13 @@ async function download(rung) {
 
 async function openCheckpoint(file) {
   try {
-    if (file.size > limit / 4) throw new Error(`${file.name} has ${count(file.size / 1e6)} MB, too much for this page`);
+    if (file.size > limit / 4) throw new Error(`${file.name} has ${count(file.size / 1e6)} MB, which is too much for this page`);
     const bytes = new Uint8Array(await file.arrayBuffer());
     if (!mayDiscard()) return;
     showProgress(await ask("load", { bytes, options: options() }));
     fromLesson = false;
     downloaded = { [last[0].rung]: last[0].step };
-    if (last[0].failed) say("about-training", `The model can write and be looked at, but not train: ${sentence(last[0].failed)}`, true);
+    if (last[0].failed) say("about-training", `The model can write and show its attention, but cannot train: ${sentence(last[0].failed)}`, true);
   } catch (error) {
     say("about-training", sentence(error.message), true);
   }

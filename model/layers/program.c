@@ -54,7 +54,7 @@ void program_expect_width(Program *p, const char *layer, int tensor, const char 
     if (array.width == 0)
         snprintf(what, sizeof what, "%s was not made", name);
     else
-        snprintf(what, sizeof what, "%s has %d columns, and not %d", name, array.width, width);
+        snprintf(what, sizeof what, "%s has %d columns, not %d", name, array.width, width);
     reject(p, layer, tensor, what);
 }
 

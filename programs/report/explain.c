@@ -102,17 +102,19 @@ static void write_lens(Explanation *e) {
     double rest = 0;
     say(e,
         "## The logit lens: what the model would predict if it ended earlier.\n"
-        "The last steps, applied to x of '%s' after the embedding and after each sum (nostalgebraist, "
-        "2020). Each row has the character that would be the likeliest there, and the probability of "
+        "The last steps, applied to x of '%s' after the embedding and after each sum "
+        "(nostalgebraist, "
+        "2020). Each row has the character that would be the likeliest there, and the probability "
+        "of "
         "'%s':",
         e->glyph, first.text);
     show_bars(e, e->lens, e->branch_count + 1, true, false);
     say(e,
-        "## What moved the logit of '%s'.\n"
-        "x is a sum: of the embedding and of what each head and each MLP added. The last steps are "
-        "linear, once the norm's divisor is given. So each part adds its own to the logit (Elhage et "
-        "al., 2021). Here is by how much each raises '%s' above the mean of all logits; head 1.0 is "
-        "head 0 of layer 1:",
+        "## What moved the logit of '%s'.\nx is the sum of the embedding and of everything that "
+        "heads and MLPs added to it. The last steps are linear once the norm's divisor is fixed, "
+        "so each part adds its own share to the logit (Elhage et al., 2021). Each row: how much "
+        "that part raises the logit of '%s' above the mean of all logits; head 1.0 is head 0 of "
+        "layer 1:",
         first.text, first.text);
     for (int i = 0; i < shown; i++) bars[i] = e->parts[i].bar;
     for (int i = shown; i < e->part_count; i++) rest += e->parts[i].bar.value;
@@ -192,11 +194,12 @@ static bool compare(Sheet *sheet, const Explained *models, int count, Error *err
     }
     if (ok) sheet_say(sheet, "# The likeliest next character");
     if (cuts > 0)
-        sheet_say(sheet,
-                  "The text has %zu characters; %s of the models read only its end, as much as "
-                  "their context holds.",
-                  tril_reading_skipped(any) + (size_t)tril_reading_tokens(any),
-                  cuts == count ? "all" : "some");
+        sheet_say(
+            sheet,
+            "The text has %zu characters; %s of the models read only as much of its end as their "
+            "context holds.",
+            tril_reading_skipped(any) + (size_t)tril_reading_tokens(any),
+            cuts == count ? "all" : "some");
     if (ok) sheet->kind->bars(sheet, bars, count);
     memory_free(each);
     memory_free(bars);

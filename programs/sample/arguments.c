@@ -28,41 +28,48 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
         {.kind = OPTION_SECTION, .help = "What to write"},
         {'n', "length", OPTION_INT, &a->length, 1, 1e9, "N",
          "characters to write after the prompt"},
-        {'p', "prompt", OPTION_TEXT, &a->prompt, 0, 0, "TEXT", "what the text begins with"},
+        {'p', "prompt", OPTION_TEXT, &a->prompt, 0, 0, "TEXT", "the beginning of the text"},
         {0, "samples", OPTION_INT, &a->samples, 1, 1e6, "N",
-         "texts to write, with a line of ---- between them"},
-        {0, "stop", OPTION_TEXT, &a->stop, 0, 0, "TEXT", "end a text once it has written TEXT"},
+         "texts to write, separated by lines of ----"},
+        {0, "stop", OPTION_TEXT, &a->stop, 0, 0, "TEXT", "end a text after writing TEXT"},
         {'i', "interactive", OPTION_FLAG, &a->interactive, 0, 0, NULL,
          "write in turns: type a line, the model continues it; /help lists commands"},
         {.kind = OPTION_SECTION, .help = "How to choose each character"},
         {'t', "temperature", OPTION_REAL, &s->temperature, 0, 100, "X",
-         "higher is bolder; 0 always takes the likeliest"},
-        {'k', "top-k", OPTION_INT, &s->top_k, 0, 1e7, "N", "among the N likeliest only; 0: all"},
+         "randomness; 0 always takes the likeliest character"},
+        {'k', "top-k", OPTION_INT, &s->top_k, 0, 1e7, "N",
+         "choose among the N likeliest; 0: among all"},
         {'P', "top-p", OPTION_REAL, &s->top_p, 1e-9, 1, "X",
-         "among the likeliest of these that make up this share"},
-        {0, "seed", OPTION_SEED, &s->seed, 0, 0, "N", "another seed, another text"},
+         "choose among the likeliest that together have this probability"},
+        {0, "seed", OPTION_SEED, &s->seed, 0, 0, "N", "random seed"},
         {.kind = OPTION_SECTION, .help = "Instead of writing"},
-        {0, "score", OPTION_PATH, &a->score, 0, 0, "FILE", "how well the model predicts a text"},
+        {0, "score", OPTION_PATH, &a->score, 0, 0, "FILE",
+         "print how well the model predicts the text in FILE"},
         {0, "unknown", OPTION_TEXT, &a->unknown, 0, 0, "HOW",
-         "... with characters that it does not know: refuse (the default), skip or uniform"},
+         "for --score, characters that the model does not know: refuse (an error, the default), "
+         "skip, or uniform (count each as a uniform guess)"},
         {0, "explain", OPTION_TEXT, &a->explain, 0, 0, "TEXT",
-         "how TEXT leads to the next character; of several CHECKPOINTs: what each expects"},
+         "show how TEXT leads to the next character; with several CHECKPOINTs, what each of them "
+         "expects"},
         {0, "layer", OPTION_INT, &a->layer, 0, TRIL_MAX_LAYERS - 1, "N",
-         "... in numbers, through this layer, from 0; default: the one that matters most"},
+         "for --explain, the layer to write out in numbers, from 0; default: the one that matters "
+         "most"},
         {0, "head", OPTION_INT, &a->head, 0, TRIL_MAX_WIDTH, "N",
-         "... and this head; default: that one, and a map of all"},
-        {0, "html", OPTION_PATH, &a->html, 0, 0, "FILE", "... as a page, a new file"},
+         "for --explain, the head to write out; default: the one that matters most, and a map of "
+         "each"},
+        {0, "html", OPTION_PATH, &a->html, 0, 0, "FILE",
+         "for --explain, write a page to this new file"},
         {0, "export", OPTION_PATH, &a->export, 0, 0, "PATH",
-         "write the model as a new file PATH.gguf for llama.cpp, or as a new folder for Hugging "
-         "Face transformers"},
-        {0, "info", OPTION_FLAG, &a->info, 0, 0, NULL, "what is in the checkpoint"},
+         "export the model: as a new file PATH.gguf for llama.cpp, or else as a new folder for "
+         "Hugging Face transformers"},
+        {0, "info", OPTION_FLAG, &a->info, 0, 0, NULL, "print the checkpoint's sizes and metadata"},
         {.kind = OPTION_SECTION, .help = "Other"},
         {'j', "threads", OPTION_INT, &s->threads, 1, TRIL_MAX_THREADS, "N",
-         "threads, which do not change the text; default: one for each processor"},
+         "threads; any number writes the same text; default: one per processor"},
         {0, "precision", OPTION_TEXT, &a->precision, 0, 0, "NAME",
-         "of the weights: f32, bf16 or int8; default: int8, and f32 for --score; of a .gguf file: "
-         "f32, f16 or q8_0; default: f32"},
-        {'h', "help", OPTION_FLAG, &a->help, 0, 0, NULL, "print this"},
+         "type of the weights: f32, bf16 or int8 (default: int8, but f32 for --score); in a .gguf "
+         "file: f32 (the default), f16 or q8_0"},
+        {'h', "help", OPTION_FLAG, &a->help, 0, 0, NULL, "print this help"},
         {0, "version", OPTION_FLAG, &a->version, 0, 0, NULL, "print the version"},
     };
     _Static_assert(COUNT(rows) <= MAX_OPTIONS, "MAX_OPTIONS is too small");
@@ -74,7 +81,7 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
 static int choose(const char *option, const char *value, const char *const names[3], Error *err) {
     for (int i = 0; i < 3; i++)
         if (!value || strcmp(value, names[i]) == 0) return i;
-    fail(err, "--%s: '%s' is none of %s, %s, %s", option, value, names[0], names[1], names[2]);
+    fail(err, "--%s: '%s' is not one of %s, %s, %s", option, value, names[0], names[1], names[2]);
     return -1;
 }
 
@@ -97,10 +104,12 @@ static bool check(const Arguments *a, Error *err) {
     bool chosen = a->layer >= 0 || a->head >= 0;
     if (instead > 1)
         return fail(
-            err, "--interactive, --score, --explain, --export and --info: one of them at a time");
-    if (a->unknown && !a->score) return fail(err, "--unknown is for --score");
-    if (a->html && !a->explain) return fail(err, "--html is the page of --explain");
-    if (chosen && !a->explain) return fail(err, "--layer and --head choose what --explain shows");
+            err,
+            "--interactive, --score, --explain, --export and --info exclude each other; give only "
+            "one");
+    if (a->unknown && !a->score) return fail(err, "--unknown needs --score");
+    if (a->html && !a->explain) return fail(err, "--html needs --explain");
+    if (chosen && !a->explain) return fail(err, "--layer and --head need --explain");
     if (a->count > 1 && !a->explain)
         return fail(err, "one CHECKPOINT is expected, not %d; see --help", a->count);
     return a->count <= 1 || !chosen ||

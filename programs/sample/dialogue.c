@@ -46,9 +46,9 @@ static bool obey(Dialogue *d, const char *line, Error *err) {
     if (fresh) {
         writer_begin(d->writer, d->texts++);
     } else if (help) {
-        puts("  /new              forgets the text and begins another");
+        puts("  /new              begin a new text");
         arguments_print_settings(stdout, &d->now);
-        puts("  /help             this list\n  //TEXT            the line /TEXT");
+        puts("  /help             print this list\n  //TEXT            write the line /TEXT");
     } else {
         if (!arguments_set(&d->now, name, value, err)) return false;
         writer_set(d->writer, &d->now.sampling);
@@ -60,8 +60,10 @@ static bool obey(Dialogue *d, const char *line, Error *err) {
 static bool take_line(Dialogue *d, const char *line, size_t length, bool *more, Error *err) {
     *more = false;
     if (d->terminal && memchr(line, '\033', length))
-        return fail(err, "that line has keys which this terminal cannot edit with; rlwrap sample "
-                         "-i has arrow keys and a history");
+        return fail(
+            err,
+            "the line contains a key that cannot be used here; for arrow keys and a history, run: "
+            "rlwrap sample -i");
     if (line[0] == '/' && line[1] != '/') return obey(d, line + 1, err);
     if (line[0] == '/') line++, length--;
     if (!writer_knows(d->model, "that line", line, length, err)) return false;
@@ -109,8 +111,8 @@ bool dialogue(const TrilModel *model, const Arguments *arguments, Error *err) {
     d.terminal = terminal_is(stdin) && terminal_is(stdout);
     if (d.terminal) {
         signals_take_turns(&stopped); /* the writer's threads inherit that Ctrl-C is kept out */
-        puts("Type a beginning, and Enter. An empty line continues; /help lists commands; Ctrl-C "
-             "stops the writing, Ctrl-D ends.");
+        puts("Type the beginning of a text, then Enter. An empty line continues; /help lists "
+             "commands; Ctrl-C stops the writing, Ctrl-D ends.");
     }
     bool ok =
         writer_open(&d.writer, model, &d.now.sampling, d.now.stop, err) && take_turns(&d, err);

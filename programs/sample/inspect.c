@@ -69,7 +69,10 @@ bool inspect_score(const TrilModel *model, const Arguments *a, Error *err) {
     if (!ok && a->scoring.unknown == TRIL_REFUSE && score.unknown > 0) {
         /* the file's name may be long: a whole number of characters stays */
         escape_copy(first, sizeof first, err->text);
-        fail(err, "%s; --unknown skip leaves such out, --unknown uniform counts them", first);
+        fail(err,
+             "%s; use --unknown skip to leave such characters out, or --unknown uniform to count "
+             "them",
+             first);
     }
     if (ok)
         printf("characters %zu\nunknown %zu\nnats_per_char %.6f\nbits_per_char %.6f\n"
@@ -99,7 +102,7 @@ static bool open_subject(Subject *subject, const Arguments *a, int i, Error *err
         return message_take(err, &error, NULL);
     TrilStatus status;
     if (!*a->explain)
-        fail(&own, "--explain: the text is empty; give one of a character or more");
+        fail(&own, "--explain: the text is empty; give at least one character");
     else if ((status = tril_reading_open(&subject->reading, subject->model, a->explain,
                                          strlen(a->explain), 1, 1, &error)) == TRIL_OK)
         return true;

@@ -57,7 +57,7 @@ static void beside(char to[PATH], const Claim *claim, const char *folder, const 
 static bool add(Claims *c, bool written, const char *what, const char *path, Error *err) {
     const char *name = name_of(path);
     if (strcmp(name, lock_folder) == 0 || file_is_temporary(name))
-        return fail(err, "%s: is a name that is only for locks and temporary files", path);
+        return fail(err, "%s: this name is reserved for locks and temporary files", path);
     if (c->count == MAX_CLAIMS) return fail(err, "more than %d files", MAX_CLAIMS);
     if (strlen(path) > LONGEST) return fail(err, "%s: too long a path", path);
     Claim *claim = &c->claims[c->count];
@@ -80,7 +80,7 @@ bool claims_write(Claims *c, const char *what, const char *path, Error *err) {
 
 static const char *const kinds[] = {
     [FILE_REGULAR] = "a file", [FILE_FOLDER] = "a folder", [FILE_LINK] = "a symbolic link",
-    [FILE_PIPE] = "a pipe",    [FILE_DEVICE] = "a device", [FILE_OTHER] = "no regular file"};
+    [FILE_PIPE] = "a pipe",    [FILE_DEVICE] = "a device", [FILE_OTHER] = "not a regular file"};
 
 /* Looks whether the file exists. An input may be any kind of file, and links are followed. An
  * output must be a regular file or missing: writing would replace a link, not its target. */
@@ -97,12 +97,12 @@ static bool look(Claim *claim, Error *err) {
 
 static bool fail_pair(const Claim *a, const Claim *b, Error *err) {
     if (!a->written)
-        return fail(err, "%s: is %s; %s would overwrite it, and needs another name", b->path,
-                    a->what, b->what);
+        return fail(err, "%s: is %s, and %s would overwrite it; choose another name for %s",
+                    b->path, a->what, b->what, b->what);
     if (strcmp(a->what, b->what) == 0)
-        return fail(err, "%s: cannot be %s of two models; one of them needs another name", b->path,
-                    a->what);
-    return fail(err, "%s: cannot be both %s and %s; one of them needs another name", b->path,
+        return fail(err, "%s: would be %s of two models; choose another name for one of them",
+                    b->path, a->what);
+    return fail(err, "%s: would be both %s and %s; choose another name for one of them", b->path,
                 a->what, b->what);
 }
 
@@ -147,7 +147,7 @@ static bool take_lock(const Claims *c, int i, Error *err) {
     char process[48] = "another process";
     if (filesystem_lock(claim->lock, &holder) != LOCK_REFUSED) return true;
     if (holder > 0) snprintf(process, sizeof process, "process %ld", holder);
-    return fail(err, "%s: %s is writing %s there; wait for its end, or take another folder",
+    return fail(err, "%s: %s is writing %s there; wait until it ends, or use another folder",
                 claim->path, process, claim->what);
 }
 
@@ -160,14 +160,15 @@ static bool open_lock(Claims *c, int i, const char *folder, const char *path, Er
     for (int tries = 0;; tries++) {
         bool there = filesystem_make_folder(folder, FOR_ALL_USERS) || errno == EEXIST;
         if (there && filesystem_look(folder, false, &status) && status.kind != FILE_FOLDER)
-            return fail(err, "%s: is no folder for locks; rename it, or take another folder",
+            return fail(err,
+                        "%s: is not a folder, but locks go there; rename it, or use another folder",
                         folder);
         claim->lock = there ? filesystem_open(path, OPEN_LOCKS) : -1;
         if (claim->lock < 0 && there && errno == ENOENT && tries < TRIES) continue;
         if (claim->lock < 0)
             return fail(err, "%s: cannot be created: %s", claim->path, strerror(errno));
         if (!filesystem_status(claim->lock, &status) || status.kind != FILE_REGULAR)
-            return fail(err, "%s: is not the regular file that a lock is taken on", path);
+            return fail(err, "%s: is not a regular file, so it cannot be locked; rename it", path);
         claim->lock_file = status.id;
         if (!take_lock(c, i, err)) return false;
         if (is_current(claim->lock, path)) return true;
@@ -271,7 +272,7 @@ static bool move(const Claim *claim, const char *earlier, bool back, Error *err)
     bool ok = true;
     if (!back && !filesystem_make_folder(folder, FOR_USER) && errno != EEXIST)
         ok = fail(err, "%s: cannot be created: %s", folder, strerror(errno));
-    if (ok && file_is_taken(to)) ok = fail(err, "%s: is there already", to);
+    if (ok && file_is_taken(to)) ok = fail(err, "%s: already exists", to);
     if (ok && !filesystem_move(from, to))
         ok = fail(err, "%s: cannot be moved to %s: %s", from, to, strerror(errno));
     if (back || !ok) filesystem_remove_folder(folder); /* if it is empty */

@@ -19,22 +19,22 @@ static int list(Option rows[MAX_ROWS], Arguments *a, TrilOptions *o) {
     const Option own[OWN] = {
         {0, "preset", OPTION_TEXT, &a->preset, 0, 0, "NAME",
          "sizes and steps by name: small (the default), quick, base, nanogpt-cpu, nanogpt-gpu"},
-        {0, "ladder", OPTION_FLAG, &a->ladder, 0, 0, NULL, "every rung, on the same budget"},
+        {0, "ladder", OPTION_FLAG, &a->ladder, 0, 0, NULL, "train every rung on the same budget"},
         {0, "init", OPTION_PATH, &a->init, 0, 0, "PATH",
          "begin from a model: a checkpoint, or a folder of Hugging Face transformers"},
         {0, "teacher", OPTION_PATH, &a->teacher, 0, 0, "PATH",
-         "learn from this model, too: half of each target is its prediction"},
-        {'o', "out", OPTION_PATH, &a->out, 0, 0, "FILE", "the checkpoint"},
+         "also learn from this model: half of each target is its prediction"},
+        {'o', "out", OPTION_PATH, &a->out, 0, 0, "FILE", "the checkpoint to write"},
         {'r', "resume", OPTION_FLAG, &a->resume, 0, 0, NULL, "resume the training of --out"},
         {0, "continue", OPTION_FLAG, &a->continues, 0, 0, NULL,
          "resume if FILE and --model match, else start anew"},
         {0, "log", OPTION_PATH, &a->log, 0, 0, "FILE",
-         "each step of --model as CSV; default: beside --out"},
+         "CSV log of each step of --model; default: beside --out"},
         {0, "profile", OPTION_FLAG, &a->profile, 0, 0, NULL,
          "print where the time of each training went"},
         {'q', "quiet", OPTION_FLAG, &a->quiet, 0, 0, NULL,
-         "print only the table and what follows it"},
-        {'h', "help", OPTION_FLAG, &a->help, 0, 0, NULL, "print this"},
+         "print only the table of results and what follows it"},
+        {'h', "help", OPTION_FLAG, &a->help, 0, 0, NULL, "print this help"},
         {0, "version", OPTION_FLAG, &a->version, 0, 0, NULL, "print the version"},
     };
     int count = 0, next = 0;
@@ -78,11 +78,13 @@ static bool check(const Arguments *a, int operands, Error *err) {
     if (operands == 0) return fail(err, "no text FILE given; try: train data/input.txt");
     if (operands > 1) return fail(err, "one text FILE is expected, not %d; see --help", operands);
     if (!isnan(a->options.steps) && !isnan(a->options.time))
-        return fail(err, "--steps and --time are two ways to say how long; take one");
-    if (a->ladder && a->init) return fail(err, "--init is for one model, not for a --ladder");
-    if (a->ladder && a->teacher) return fail(err, "--teacher teaches one model, not a --ladder");
+        return fail(err, "--steps and --time both limit the training; give only one");
+    if (a->ladder && a->init)
+        return fail(err, "--init begins one model, but --ladder trains several; give only one");
+    if (a->ladder && a->teacher)
+        return fail(err, "--teacher is for one model, but --ladder trains several; give only one");
     if (a->preset && a->init)
-        return fail(err, "--init brings its sizes, as a --preset does; take one");
+        return fail(err, "--init and --preset both set the sizes; give only one");
     return true;
 }
 
@@ -126,7 +128,7 @@ bool command_line_resume(const Arguments *a, const TrilOptions *before, bool lad
     *options = *before;
     if (!command_line_over(a, options, err)) return false;
     if (a->continues) keep_budget(options, before);
-    if (a->ladder && !ladder) return fail(err, "was trained without --ladder, not with it");
+    if (a->ladder && !ladder) return fail(err, "was trained without --ladder; resume without it");
     for (int i = 0; tril_option(i); i++) {
         const TrilOption *t = tril_option(i);
         char was[TRIL_OPTION_SIZE], now[TRIL_OPTION_SIZE];
@@ -135,10 +137,11 @@ bool command_line_resume(const Arguments *a, const TrilOptions *before, bool lad
         bool fixed = t->lasting == TRIL_MODEL || t->lasting == TRIL_FIXED;
         if (!fixed || strcmp(was, now) == 0) continue;
         if (t->kind == TRIL_FLAG)
-            return fail(err, "was trained without --%s, not with it", t->name);
+            return fail(err, "was trained without --%s; resume without it", t->name);
         return !*was
-                   ? fail(err, "was trained without --%s=%s, not with it", t->name, now)
-                   : fail(err, "was trained with --%s=%s, not --%s=%s", t->name, was, t->name, now);
+                   ? fail(err, "was trained without --%s=%s; resume without it", t->name, now)
+                   : fail(err, "was trained with --%s=%s, not --%s=%s; resume with the same value",
+                          t->name, was, t->name, now);
     }
     return true;
 }

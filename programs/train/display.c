@@ -91,7 +91,7 @@ void show_corpus(const Plan *plan) {
               grouped((double)input->length), input->distinct, grouped((double)input->train),
               grouped((double)(input->length - input->train)));
     if (plan->added > 0)
-        show_line("the model lacks %d of these characters; with them, its vocabulary has %d",
+        show_line("%d of these characters are new to the model; its vocabulary grows to %d",
                   plan->added, input->vocabulary);
 }
 
@@ -114,10 +114,10 @@ void show_decisions(const Plan *plan, const Decisions *d) {
               grouped(c->speed), grouped(expected), plan->ladder ? " for the last rung" : "",
               d->epochs_seen, enough ? ", and no more (--epochs)" : "");
     if (!enough && d->evaluating > 0.33)
-        show_line("  evaluations take about %.0f %% of the time; a smaller --val needs less",
+        show_line("  evaluations take about %.0f %% of the time; a smaller --val shortens them",
                   10 * round(10 * d->evaluating));
     if (c->limit == TRIL_LIMIT_NONE) return;
-    char why[120] = "does not fit into the memory";
+    char why[120] = "does not fit into memory";
     if (c->limit != TRIL_LIMIT_MEMORY)
         snprintf(why, sizeof why, "would pay off after %.3g %s characters, more than this %s",
                  c->worth / (c->worth >= 1e6 ? 1e6 : 1e3), c->worth >= 1e6 ? "million" : "thousand",
@@ -155,12 +155,12 @@ void show_training(const RungFiles *rung, const TrilModel *model, const TrilTrai
     if (done > 0) show_line("  resumes after step %d", done);
     show_memory(&memory, &plan->input);
     if (window < plan->options.context)
-        show_line("  windows of %d characters %s, which grow to %g", window,
-                  done ? "now" : "at first", plan->options.context);
+        show_line("  windows of %d characters %s, growing to %g", window, done ? "now" : "at first",
+                  plan->options.context);
     bool base = strcmp(kernels, "base") == 0 || strcmp(now, "base") == 0; /* the others agree */
     if (*kernels && strcmp(kernels, now) != 0 && base)
-        show_line("  trained with %s kernels so far; %s kernels give other last digits", kernels,
-                  now);
+        show_line("  trained with %s kernels so far; with %s kernels the last digits differ",
+                  kernels, now);
 }
 
 /* ---- while it trains ---- */
@@ -235,9 +235,10 @@ void show_evaluation(const Progress *p, const Plan *plan, int steps, double rece
 void show_sharing(const TrilTraffic *traffic, int steps, double seconds) {
     const double MB = 1e6;
     if (tril_processes_count() > 1 && steps > 0)
-        show_line("  %.3g MB of gradients and weights shared in each step, waited for in %.0f %% "
-                  "of its time",
-                  traffic->bytes / steps / MB, 100 * traffic->seconds / seconds);
+        show_line(
+            "  %.3g MB of gradients and weights exchanged in each step, which takes %.0f %% of "
+            "the time",
+            traffic->bytes / steps / MB, 100 * traffic->seconds / seconds);
 }
 
 /* ---- the results ---- */
@@ -263,7 +264,7 @@ void show_results(const Result *results, int count) {
         show_result(r);
         falling = falling || verdict_asks_for_more(r);
     }
-    if (falling) puts("\u2193 was still falling at its end: more steps would lower it");
+    if (falling) puts("\u2193 the loss was still falling at the end: more steps would lower it");
     putchar('\n');
     for (const Result *r = results; r < results + count; r++)
         if (r->digest) printf("digest of the weights of %s: %016" PRIx64 "\n", r->name, r->digest);

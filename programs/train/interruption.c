@@ -22,10 +22,10 @@ static void on_interruption(Signal which) {
     if (asked == 0) {
         asked = 1;
         if (which != SIGNAL_PIPE)
-            say("Stopping: evaluating and saving; again to stop without evaluating\n");
+            say("Stopping: evaluating and saving. Press Ctrl-C again to skip the evaluation.\n");
     } else if (counts && asked == 1) {
         asked = 2;
-        say("Stopping without evaluating; again to end at once\n");
+        say("Stopping without evaluating. Press Ctrl-C again to end at once.\n");
     } else if (counts) {
         file_abandon();
         signals_die(which);

@@ -89,10 +89,11 @@ static bool leaves_out(const Plan *plan, const RungFiles *rung, int place) {
 static bool check_budget(const Plan *plan, const char *rung, double seconds, double steps,
                          Error *err) {
     if (plan_has_time(plan) && seconds > plan_time(plan) + 1)
-        return fail(err, "%s: %s was trained for %.0f seconds, more than --time %.0f",
+        return fail(err,
+                    "%s: %s was trained for %.0f seconds, longer than --time %.0f; give more time",
                     plan->state_file, rung, seconds, plan_time(plan));
     if (!plan_has_time(plan) && floor(steps) > plan->options.steps)
-        return fail(err, "%s: %s was trained for %.0f steps, more than --steps %g",
+        return fail(err, "%s: %s was trained for %.0f steps, more than --steps %g; give more steps",
                     plan->state_file, rung, steps, plan->options.steps);
     return true;
 }

@@ -39,7 +39,7 @@ static bool check_state(const Plan *plan, Error *err) {
     if (tril_file_digest(plan->state_file, "digest", &now, &error) != TRIL_OK)
         return fail(err, "%s", error.text);
     return now == plan->state_digest ||
-           fail(err, "%s: has been written by another training since it was read; start again",
+           fail(err, "%s: another training has just written this file; start again",
                 plan->state_file);
 }
 
@@ -47,7 +47,7 @@ bool outputs_open(Outputs *o, const Plan *plan, Error *err) {
     const Arguments *asked = plan->arguments;
     *o = (Outputs){.plan = plan};
     return claims_open(&o->claims, err) && claims_read(o->claims, "the text", asked->input, err) &&
-           claim_model(o->claims, "what --init begins from", asked->init, err) &&
+           claim_model(o->claims, "the model of --init", asked->init, err) &&
            claim_model(o->claims, "the teacher", asked->teacher, err) &&
            claim_outputs(o->claims, plan, err) && claims_settle(o->claims, err) &&
            check_state(plan, err);

@@ -93,10 +93,13 @@ static bool load_state(Plan *plan, Error *err) {
         return true;
     }
     if (!file_begins(path, ""))
-        return fail(err, "%s: is not a regular file, so not the state of a training", path);
+        return fail(err, "%s: is not a regular file, so it cannot be the state of a training",
+                    path);
     if (asked->continues && !file_begins(asked->input, ""))
-        return fail(err, "%s: --continue reads the text twice, which must be a regular file",
-                    asked->input);
+        return fail(
+            err,
+            "%s: is not a regular file, which --continue needs because it reads the text twice",
+            asked->input);
     /* the state makes --init unnecessary, but a wrong path is still an error */
     if (asked->init && !file_can_be_read(asked->init, err)) return false;
     if (!saved_load(plan, err) || !is_wanted(plan, &wanted, err)) return false;
@@ -163,8 +166,8 @@ static bool load_teacher(Plan *plan, Error *err) {
     if (plan->teacher)
         return fail(err, "%s: is not the teacher that this training began with", path);
     return fail(err,
-                "this training has a --teacher, which must be named again: the model with "
-                "the digest %016" PRIx64,
+                "--teacher is missing; name the model with the digest %016" PRIx64
+                ", which this training began with",
                 before);
 }
 
@@ -217,7 +220,9 @@ static bool make_input(Plan *plan, const char *text, size_t length, Error *err) 
     Input *input = &plan->input;
     const TrilTokenizer *known = NULL;
     if (plan->state && tril_digest(text, length) != tril_state_text(plan->state))
-        return fail(err, "%s: is not the text of this training; --resume needs the same one", path);
+        return fail(
+            err, "%s: is not the text that this training began with; --resume needs the same text",
+            path);
     if (plan->init && length > 0 && !extend_model(plan, text, length, err)) return false;
     if (plan->state) known = tril_state_tokenizer(plan->state);
     if (plan->init) known = tril_model_tokenizer(plan->init);
@@ -244,13 +249,14 @@ static bool check_input(const Plan *plan, Error *err) {
     if (input->train <= (size_t)context)
         return fail(
             err,
-            "%s: too short: of its %zu characters %zu train and %zu validate, but a context "
-            "of %d needs at least %d and 2; take a longer text or a smaller --context",
-            asked->input, input->length, input->train, input->length - input->train, context,
-            context + 1);
+            "%s: too short for a context of %d: it has %zu characters to train (at least %d are "
+            "needed) and %zu to validate (at least 2); use a longer text or a smaller --context",
+            asked->input, context, input->train, context + 1, input->length - input->train);
     return !plan->teacher ||
            tril_tokenizer_same(tril_model_tokenizer(plan->teacher), input->tokenizer) ||
-           fail(err, "%s: has other characters than the text, and cannot teach them",
+           fail(err,
+                "%s: its characters differ from the text's; choose a teacher that was trained on "
+                "the same characters",
                 asked->teacher);
 }
 

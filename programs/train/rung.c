@@ -360,7 +360,7 @@ static bool take_steps(Trainer *t, Error *err) {
     while (ok && !last) ok = advance(t, &last, err);
     if (t->live && !ok) putchar('\n'); /* the message begins a new line, after the progress */
     if (ok && t->shows && t->progress.early_stop > 0)
-        show_line("  no lower loss since step %d: the rest of the training is left out",
+        show_line("  no lower loss since step %d: the training ends early",
                   t->progress.now.lowest_step);
     return ok;
 }

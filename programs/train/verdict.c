@@ -167,9 +167,9 @@ static bool judge_text(const Case *k, Verdict *v) {
     return k->course->ended && k->plan->input.length < ENOUGH_CHARACTERS && epochs >= often &&
            k->result->validation >= fmax(below, k->counted - below) &&
            say(v, TEXT_TOO_SHORT, 0,
-               "the text is too short to learn more than pairs of characters from: %zu characters, "
-               "seen %.0f times. From about %d on, a model learns more. Take a longer text, or "
-               "begin with a trained model: --init MODEL.",
+               "the text is too short: the model learned only pairs of characters from its %zu "
+               "characters, seen %.0f times. From about %d on, a model learns more. Use a longer "
+               "text, or begin with a trained model: --init MODEL.",
                k->plan->input.length, epochs, ENOUGH_CHARACTERS);
 }
 

@@ -474,7 +474,7 @@ TEST(teachers) {
     must(tril_training_resume(&training, &model, saved, text, &options, &error));
     assert_int_equal(end_of(training, model), whole);
     expect(tril_training_resume(&training, &model, saved, text, &options, &error), TRIL_ARGUMENT,
-           "taken already");
+           "already been taken");
     tril_state_free(saved);
     must_run("train -q --resume --teacher @teacher.safetensors -o @half.safetensors " PLAY);
     assert_int_equal(digest_of("half.last.safetensors"), whole);
@@ -1199,7 +1199,7 @@ TEST(wrong_sizes) {
         const char *words;
     } cases[] = {
         {"gtp", 1, 2, 16, 16, 2, TRIL_ARGUMENT, "'gtp'"},
-        {NULL, 1, 2, 16, 16, 2, TRIL_ARGUMENT, "the rung is unset"},
+        {NULL, 1, 2, 16, 16, 2, TRIL_ARGUMENT, "no rung is set"},
         {"gpt", 0, 2, 16, 16, 2, TRIL_ARGUMENT, "layers"},
         {"gpt", 1, 3, 16, 16, 2, TRIL_ARGUMENT, "heads"},
         {"gpt", 1, 2, -16, 16, 2, TRIL_ARGUMENT, "width"},
@@ -1493,7 +1493,7 @@ TEST(alone) {
     must(tril_processes_join(&number, &error));
     assert_int_equal(number, 0);
     number = 5;
-    expect(tril_processes_join(&number, &error), TRIL_ARGUMENT, "joined others already");
+    expect(tril_processes_join(&number, &error), TRIL_ARGUMENT, "already joined");
     assert_int_equal(number, 0);
     assert_int_equal(tril_processes_count(), 1);
     assert_true(tril_processes_traffic().bytes == 0);

@@ -185,7 +185,7 @@ TEST(plan) {
     run_clocked(0.01, "",
                 "train --precision f32 -t 2 -w 24 -l 1 -b 3 -d 0.05 --val 0.5 -o @half/m " PLAY);
     expect_success();
-    after("\n  evaluations take about 50 % of the time; a smaller --val needs less\n");
+    after("\n  evaluations take about 50 % of the time; a smaller --val shortens them\n");
 }
 
 /* An open context is not longer than that of a teacher. */
@@ -205,7 +205,7 @@ TEST(windows) {
     static const char sizes[] = "-m modern -l 1 -w 8 -H 2 -c 256 -b 4 -j 1 -d 0 -e 0 --patience 1";
     run_clocked(0.01, " 2@1 2@1.1", "train %s -t 5 -o @seldom/m " PLAY, sizes);
     expect_success();
-    after("windows of 64 characters at first, which grow to 256");
+    after("windows of 64 characters at first, growing to 256");
     run_clocked(0.01, " 2@8 2@8.1", "train %s -t 50 -o @often/m " PLAY, sizes);
     expect_success();
     after("\nmodern: "); /* the bigram had its tenth of the time */

@@ -44,7 +44,7 @@ TEST(other_kernels) {
     assert_null(strstr(ran.out, said));
     resume(other, 40, "");
     snprintf(line, sizeof line,
-             "\n  trained with %s kernels so far; %s kernels give other last digits\n", base,
+             "\n  trained with %s kernels so far; with %s kernels the last digits differ\n", base,
              other);
     if (!strstr(ran.out, line)) fail_msg("no '%s' in:\n%s", line, ran.out);
     resume(base, 50, "-q ");

@@ -51,8 +51,8 @@ static void expect_all(const char *folder) {
 }
 
 static const char stopping[] =
-    "\nStopping: evaluating and saving; again to stop without evaluating\n";
-static const char at_once[] = "\nStopping without evaluating; again to end at once\n";
+    "\nStopping: evaluating and saving. Press Ctrl-C again to skip the evaluation.\n";
+static const char at_once[] = "\nStopping without evaluating. Press Ctrl-C again to end at once.\n";
 
 /* On this clock the baseline takes fifty seconds, and the model is in training at sixty. */
 static void interrupt_model(const char *folder, const char *signals) {

@@ -330,7 +330,7 @@ TEST(quiet) {
     learned("gpt");
     assert_true(begins(ran.out, heading));
     for (const char *c = ran.out; *c; c++) lines += *c == '\n';
-    bool falls = strstr(ran.out, "\n\u2193 was still falling");
+    bool falls = strstr(ran.out, "\n\u2193 the loss was still falling");
     assert_int_equal(lines, 2 + 5 + falls + 3 + 4); /* with an empty line before each part */
 }
 
@@ -843,7 +843,7 @@ TEST(help) {
     static const char *const training[][2] = {
         {"-m, --model NAME ", "(modern)"}, {"--preset NAME ", "nanogpt-gpu"}, {"--ladder  ", ""}, {"-r, --resume ", ""}, {"--save-every X ", "(60)"}, {"--patience X ", "(0.3)"},
         {"-o, --out FILE ", "(out/model.safetensors)"}, {"--log FILE ", "beside --out"},
-        {"-s, --steps N ", "if the text is short"}, {"-t, --time TIME ", "number of steps"}, {"-b, --batch N ", "(8)"}, {"--lr X ", "the rung's own"},
+        {"-s, --steps N ", "if the text is short"}, {"-t, --time TIME ", "90s, 5m or 2h"}, {"-b, --batch N ", "(8)"}, {"--lr X ", "the rung's own"},
         {"--eval-every N ", "(250)"}, {"-j, --threads N ", "processor"}, {"--seed N ", "(1337)"},
         {"-l, --layers N ", "(4)"}, {"-H, --heads N ", "(4)"}, {"-w, --width N ", "(128)"},
         {"-c, --context N ", "(256)"}, {"-d, --dropout X ", "by the text"}, {"--val X ", "(0.1)"},
@@ -851,9 +851,9 @@ TEST(help) {
     };
     static const char *const sampling[][2] = {
         {"-n, --length N ", "(500)"}, {"-p, --prompt TEXT ", ""}, {"--samples N ", "(1)"},
-        {"--stop TEXT ", ""}, {"-t, --temperature X ", "(0.8)"}, {"-k, --top-k N ", "0: all"},
-        {"-P, --top-p X ", "(1)"}, {"--seed N ", "(1337)"}, {"--score FILE ", ""}, {"--unknown HOW ", "uniform"},
-        {"--info  ", ""}, {"--explain TEXT ", "what each expects"}, {"--layer N ", "matters most"}, {"--head N ", "map of all"}, {"--html FILE ", "a new file"}, {"-j, --threads N ", "processor"}, {"-h, --help  ", ""}, {"--version  ", ""},
+        {"--stop TEXT ", ""}, {"-t, --temperature X ", "(0.8)"}, {"-k, --top-k N ", "0: among all"},
+        {"-P, --top-p X ", "(1)"}, {"--seed N ", "(1337)"}, {"--score FILE ", ""}, {"--unknown HOW ", "uniform guess)"},
+        {"--info  ", ""}, {"--explain TEXT ", "what each of them expects"}, {"--layer N ", "matters most"}, {"--head N ", "a map of each"}, {"--html FILE ", "this new file"}, {"-j, --threads N ", "processor"}, {"-h, --help  ", ""}, {"--version  ", ""},
     };
     /* clang-format on */
     check_help("train", training, sizeof training / sizeof *training);

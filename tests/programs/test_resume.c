@@ -191,7 +191,7 @@ TEST(growing_windows) {
     assert_null(strstr(ran.out, "windows of"));
     must_run("train " SIZES
              "-c 128 -b 64 -l 1 -w 8 -H 1 -m modern -s 33 --eval-every 33 -o @seldom/m " PLAY);
-    after("windows of 64 characters at first, which grow to 128");
+    after("windows of 64 characters at first, growing to 128");
     /* from a trained model they do not grow, unless that is asked for; --resume remembers it */
     must_run(GROWING "--windows whole -o @whole/m.safetensors " PLAY);
     must_run("train -r -s 101 -o @whole/m.safetensors " PLAY);
@@ -207,7 +207,7 @@ TEST(growing_windows) {
     assert_null(strstr(ran.out, "windows of"));
     must_run(
         "train --init @one/m.safetensors --windows grow -b 2 -s 2 -o @four/m.safetensors " PLAY);
-    after("windows of 64 characters at first, which grow to 128");
+    after("windows of 64 characters at first, growing to 128");
     run("train --windows wide -s 2 -o @five/m.safetensors " PLAY);
     expect_failure(2, "--windows", "'wide'");
 }

@@ -90,7 +90,7 @@ TEST(still_falling) {
                      3);
     assert_near(from, row_of("modern").validation, 0.00501);
     assert_true(low < high && high < from);
-    after("\n\u2193 was still falling at its end: more steps would lower it\n");
+    after("\n\u2193 the loss was still falling at the end: more steps would lower it\n");
     after("\nTo train it further:     train --resume --steps 800 --out ");
     expect_silent("overfitting");
     expect_silent("worse than");
@@ -122,8 +122,9 @@ TEST(too_few_steps) {
 TEST(short_text) {
     part_of_play("four", 400);
     must_run("train " TINY "-o @short/m @four");
-    expect_spoken("modern: the text is too short to learn more than pairs of characters from: 400 "
-                  "characters, seen 40 times.");
+    expect_spoken(
+        "modern: the text is too short: the model learned only pairs of characters from its 400 "
+        "characters, seen 40 times.");
     expect_spoken("--init MODEL");
     expect_no_more("modern");
     part_of_play("hundred", 150); /* counted pairs are worse than uniform chances there */
@@ -189,7 +190,7 @@ TEST(ladder) {
     expect_spoken("average: not below counted bigram yet (");
     expect_spoken("gpt: not below multihead yet (");
     expect_silent("twice the steps"); /* the table marks these rungs */
-    after("\n\u2193 was still falling at its end");
+    after("\n\u2193 the loss was still falling at the end");
     char row[64];
     for (int i = 0; model_name(i); i++) {
         snprintf(row, sizeof row, "\n%-16s  ", model_name(i));

@@ -124,7 +124,7 @@ TEST(failed_page) {
     run("train -q " TINY "-m conv --lr 6 -s 200 -o @gone/m " PLAY);
     assert_int_equal(ran.status, 1);
     char *page = slurp(scratch("gone/report.html"), &length);
-    assert_non_null(strstr(page, "ended before its time:</strong> conv: "));
+    assert_non_null(strstr(page, "ended early:</strong> conv: "));
     assert_null(strstr(page, "<div id=\"live\""));
     free(page);
 }
@@ -140,7 +140,7 @@ TEST(arrows) {
     }
     assert_non_null(strstr(page, "<th scope=\"row\">counted bigram</th>"));
     assert_non_null(
-        strstr(page, "\u2193: was still falling at its end; more steps would lower it."));
+        strstr(page, "\u2193: the loss was still falling at the end; more steps would lower it."));
     free(page);
 }
 

@@ -399,7 +399,7 @@ class Failures(unittest.TestCase):
 
     def test_all_kinds(self):
         model = small()
-        self.fails("argument", "'gtp' is none of bigram", lambda: small("gtp"))
+        self.fails("argument", "'gtp' is not one of bigram", lambda: small("gtp"))
         self.fails("argument", "heads", lambda: small(heads=3))
         self.fails("text", "not in the model's vocabulary", lambda: model.generate("§"))
         self.fails("text", "empty", lambda: tril.train(""))

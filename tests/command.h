@@ -159,11 +159,8 @@ static inline void expect_success(void) {
 
 /* Fails the test unless the last command ended with this status and one line on stderr that begins
  * with the program's name and contains all the texts (see expect_error). */
-#define expect_exit(status, ...)                                                  \
-    expect_exit_with(status, ran.command, (const char *const[]){"", __VA_ARGS__}, \
-                     (int)(sizeof((const char *const[]){"", __VA_ARGS__}) / sizeof(char *)))
-static inline void expect_exit_with(int status, const char *subject, const char *const texts[],
-                                    int count) {
+#define expect_exit(status, ...) expect_exit_with(status, ran.command, TEXTS(__VA_ARGS__))
+static inline void expect_exit_with(int status, const char *subject, const char *const texts[]) {
     size_t length = strlen(ran.err), name = strcspn(ran.command, " ");
     const char *program = ran.command;
     while (name > 0 && memchr(program, '/', name)) program++, name--; /* faulty/train is train */
@@ -171,7 +168,7 @@ static inline void expect_exit_with(int status, const char *subject, const char 
         strncmp(ran.err + name, ": ", 2) != 0 || ran.err[length - 1] != '\n')
         fail_msg("%s\nstatus %d, '%s'; expected %d", ran.command, ran.status, ran.err, status);
     ran.err[length - 1] = 0;
-    expect_message(ran.err, length + 1, subject, texts, count);
+    expect_message(ran.err, length + 1, subject, texts);
 }
 
 /* The same, with nothing on stdout. */
@@ -186,6 +183,20 @@ static inline const char *after(const char *what) {
     const char *found = strstr(ran.out, what);
     if (!found) fail_msg("%s: no '%s' in:\n%s", ran.command, what, ran.out);
     return found + strlen(what);
+}
+
+/* The first line of the last output that contains each of the texts. Without such a line,
+ * expect_line fails the test, and has_line is NULL. */
+#define expect_line(...) expect_line_of(ran.out, ran.command, TEXTS(__VA_ARGS__))
+#define has_line(...)    find_line(ran.out, TEXTS(__VA_ARGS__))
+
+/* The number of progress lines in the last output, which have "STEP/STEPS". */
+static inline int count_progress(void) {
+    int count = 0, step, steps;
+    for (const char *at = ran.out; (at = strchr(at, '\n')); at++)
+        count += sscanf(at, "\n%*s %d/%*[~]%d", &step, &steps) == 2 ||
+                 sscanf(at, "\n%*s %d/%d", &step, &steps) == 2;
+    return count;
 }
 
 /* Keeps the output of the last command, for comparison with the next. */

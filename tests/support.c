@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,13 +50,102 @@ static void keep_message(const char *subject, const char *message) {
 }
 
 void expect_message(const char *message, size_t size, const char *subject,
-                    const char *const texts[], int count) {
+                    const char *const texts[]) {
     size_t length = strlen(message);
     if (length == 0 || length >= size || strchr(message, '\n'))
         fail_msg("not one line of a message: '%s'", message);
-    for (int i = 0; i < count; i++)
-        if (!strstr(message, texts[i])) fail_msg("no '%s' in: %s", texts[i], message);
+    for (; *texts; texts++)
+        if (!strstr(message, *texts)) fail_msg("no '%s' in: %s", *texts, message);
     if (subject) keep_message(subject, message);
+}
+
+/* Returns the length of the number here, 0 if there is none. */
+static size_t number_length(const char *at) {
+    size_t length = strspn(at, "0123456789.,");
+    if (!isdigit((unsigned char)*at)) return 0;
+    while (!isdigit((unsigned char)at[length - 1])) length--; /* the comma after it */
+    return length;
+}
+
+static const char measured_mark = '#'; /* before such a text */
+
+const char *measured(double number) {
+    static char texts[4][32];
+    static int next;
+    char *text = texts[next++ % 4];
+    snprintf(text, sizeof *texts, "%c%.0f", measured_mark, number);
+    return text;
+}
+
+/* Returns the first place of the text in the line, or NULL. */
+static const char *find_whole(const char *line, const char *text) {
+    if (*text == measured_mark) text++;
+    const char *end = line + strcspn(line, "\n");
+    size_t length = strlen(text);
+    for (const char *at = line; (at = strstr(at, text)) && at + length <= end; at++) {
+        const char *next = at + length;
+        bool left = isdigit((unsigned char)*text) && at > line &&
+                    (isdigit((unsigned char)at[-1]) ||
+                     (strchr(".,/", at[-1]) && at - 1 > line && isdigit((unsigned char)at[-2])));
+        bool right = length > 0 && isdigit((unsigned char)next[-1]) &&
+                     (isdigit((unsigned char)*next) || *next == '/' ||
+                      (*next && strchr(".,", *next) && isdigit((unsigned char)next[1])));
+        if (!left && !right) return at;
+    }
+    return NULL;
+}
+
+const char *find_line(const char *output, const char *const texts[]) {
+    for (const char *line = output;; line++) {
+        int i = 0;
+        while (texts[i] && find_whole(line, texts[i])) i++;
+        if (!texts[i]) return line;
+        line = strchr(line, '\n');
+        if (!line) return NULL;
+    }
+}
+
+const char *expect_line_of(const char *output, const char *subject, const char *const texts[]) {
+    static const char scratch[] = "tril-test-XXXXXX"; /* folders have such names */
+    char kept[4096];
+    size_t length = 0;
+    const char *line = find_line(output, texts), *at = line;
+    if (!line) fail_msg("%s: no line with '%s' in:\n%s", subject, *texts, output);
+    while (*at && *at != '\n' && length + 64 < sizeof kept) {
+        bool named = at > line && isalpha((unsigned char)at[-1]); /* as in UTF-8 */
+        bool blank = strncmp(at, "   ", 3) == 0;                  /* the width of a column */
+        size_t taken = strncmp(at, scratch, 10) == 0 ? strlen(scratch) : 0;
+        for (int i = 0; taken == 0 && texts[i]; i++)
+            if (*texts[i] && *texts[i] != measured_mark && find_whole(line, texts[i]) == at)
+                taken = strnlen(texts[i], 64);
+        size_t digits = taken == 0 ? number_length(at) : 0;
+        if (digits > 0 && !named) {
+            kept[length++] = 'N';
+            at += digits;
+        } else {
+            if (taken == 0) taken = digits > 0 ? digits : 1;
+            if (!blank || taken > 1) memcpy(kept + length, at, taken);
+            length += blank && taken == 1 ? 0 : taken;
+            at += taken;
+        }
+    }
+    kept[length] = 0;
+    keep_message(subject, kept);
+    return line;
+}
+
+int numbers_of(const char *line, double *numbers, int most) {
+    int count = 0;
+    while (*line && *line != '\n' && count < most) {
+        char plain[32];
+        size_t length = number_length(line), used = 0;
+        for (size_t i = 0; i < length && used + 1 < sizeof plain; i++)
+            if (line[i] != ',') plain[used++] = line[i];
+        plain[used] = 0;
+        if (length > 0) numbers[count++] = strtod(plain, NULL);
+        line += length > 0 ? length : 1;
+    }
+    return count;
 }
 
 char *stream_text(FILE *file, size_t *length) {

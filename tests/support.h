@@ -55,19 +55,39 @@ int run_all_tests(void);
     }
 void add_fixture(int (*set_up)(void **state), int (*tear_down)(void **state));
 
+/* Texts, and NULL at the end. */
+#define TEXTS(...)          \
+    (const char *const[]) { \
+        __VA_ARGS__, NULL   \
+    }
+
 /* Fails the test unless the message is one line that contains each of the texts: what differs from
  * input to input, as files, places, values and options. tests/messages compares the wording. */
 #define expect_error(err, ...) expect_case("", err, __VA_ARGS__)
 
 /* expect_error of one of many cases, e.g. the input. */
-#define expect_case(subject, err, ...)                                                            \
-    expect_message((err).text, sizeof(err).text, subject, (const char *const[]){"", __VA_ARGS__}, \
-                   (int)(sizeof((const char *const[]){"", __VA_ARGS__}) / sizeof(char *)))
+#define expect_case(subject, err, ...) \
+    expect_message((err).text, sizeof(err).text, subject, TEXTS(__VA_ARGS__))
 
 /* expect_error of a message with room for `size` bytes, that `subject` caused; NULL: one of many
  * whose wording is not compared. */
 void expect_message(const char *message, size_t size, const char *subject,
-                    const char *const texts[], int count);
+                    const char *const texts[]);
+
+/* Returns the first line of an output that contains each of the texts; NULL if there is none. A
+ * text that begins or ends with a digit is not part of a longer number, and not part of 20/40. */
+const char *find_line(const char *output, const char *const texts[]);
+
+/* find_line, but fails the test if there is no such line. tests/messages compares its wording, and
+ * those of its numbers that the texts name. `subject` is what printed the output. */
+const char *expect_line_of(const char *output, const char *subject, const char *const texts[]);
+
+/* A whole number as one of the texts, which differs between machines: its value is not compared by
+ * tests/messages. Valid until the fourth call from now. */
+const char *measured(double number);
+
+/* Reads the numbers of a line, up to `most`; 1,234 is one number. Returns how many. */
+int numbers_of(const char *line, double *numbers, int most);
 
 /* Closes a stream of tmpfile. Returns what was written to it, with a zero byte; the caller frees
  * it. */

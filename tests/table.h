@@ -6,18 +6,6 @@
 
 #include <math.h>
 
-/* Parses 1,234,567. *end is the text after it. */
-static inline size_t ungrouped(const char *text, const char **end) {
-    size_t number = 0;
-    for (; (*text >= '0' && *text <= '9') || *text == ','; text++)
-        if (*text != ',') number = 10 * number + (size_t)(*text - '0');
-    *end = text;
-    return number;
-}
-
-static const char heading[] =
-    "\nmodel             parameters    train  validation  bits/char   TFLOP  seconds\n";
-
 typedef struct {
     size_t parameters;
     double train, validation, bits;
@@ -25,17 +13,16 @@ typedef struct {
 
 static inline bool find_row(const char *name, Row *row) {
     char first[40], parameters[32], compute[32], seconds[32];
-    const char *end;
+    double count = 0;
     snprintf(first, sizeof first, "\n%-16s  ", name);
-    const char *line = strstr(after(heading) - 1, first);
-    if (!line) return false;
-    if (sscanf(line + strlen(first), "%31s %lf %lf %lf %31s %31s", parameters, &row->train,
-               &row->validation, &row->bits, compute, seconds) != 6)
-        fail_msg("not a row of the table: %s", line);
-    row->parameters = ungrouped(parameters, &end);
+    const char *line = strstr(ran.out, first);
+    if (!line || sscanf(line + strlen(first), "%31s %lf %lf %lf %31s %31s", parameters, &row->train,
+                        &row->validation, &row->bits, compute, seconds) != 6)
+        return false;
     bool counted = strcmp(parameters, "-") == 0 && strcmp(seconds, "-") == 0;
-    if (!counted && (*end || !row->parameters || *seconds < '0' || *seconds > '9'))
+    if (!counted && (numbers_of(parameters, &count, 1) != 1 || *seconds < '0' || *seconds > '9'))
         fail_msg("%s: parameters '%s', seconds '%s'", name, parameters, seconds);
+    row->parameters = (size_t)count;
     return true;
 }
 
@@ -46,6 +33,17 @@ static inline Row row_of(const char *name) {
     assert_true(row.train > 0 && row.validation > 0);
     assert_near(row.bits, row.validation / log(2.0), 6e-4);
     return row;
+}
+
+/* The loss with which a training from a model begins, on the line before the first sample. */
+static inline double first_loss(void) {
+    static const char sample[] = "\n        | ";
+    const char *line = after(sample) - strlen(sample);
+    double loss;
+    while (line[-1] != '\n') line--;
+    expect_line_of(line, ran.command, TEXTS(""));
+    assert_int_equal(numbers_of(line, &loss, 1), 1);
+    return loss;
 }
 
 /* Reads the row of a model, and checks that its loss is below ln V. */

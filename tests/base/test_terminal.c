@@ -91,16 +91,16 @@ TEST(names) {
     must_run("train -j 1 " TINY "--ladder -o @two~words/it's @my~text\033[31m\xC2\x9B\n.txt");
     expect_shown(ran.out);
     assert_int_equal(strncmp(after("my text\\x1b[31m\\x9b\\x0a.txt"), ": ", 2), 0);
-    expect_words_of(after("\nTo read what it writes:"), read, 4);
-    expect_words_of(after("\nTo see what it learned:"), see, 1);
+    expect_words_of(strchr(expect_line("sample -n 500 "), ':') + 1, read, 4);
+    expect_words_of(strchr(expect_line("/report.html"), ':') + 1, see, 1);
     run_meanwhile("train -j 1 -m bigram -s 1000000000 --eval-every 1000000 -o @two~words/it's "
                   "@my~text\033[31m\xC2\x9B\n.txt",
                   interrupt_once);
     expect_success();
     expect_shown(ran.out);
-    expect_words_of(after("\nInterrupted.  To resume:"), on, 5);
+    expect_words_of(strchr(has_line("train --resume --out "), ':') + 1, on, 5);
     must_run("train -r -j 1 " TINY "-o @two~words/never\033 " PLAY);
-    after("/two words/never\\x1b.last.safetensors: no such file");
+    after("/two words/never\\x1b.last.safetensors: ");
     expect_shown(ran.out);
 }
 
@@ -135,7 +135,7 @@ TEST(many_threads) {
     must_run("sample -j 1 -n 200 @many");
     keep();
     must_run("train -j 1 " TINY "-o @few " PLAY);
-    assert_null(strstr(ran.out, "processors"));
+    assert_null(has_line("-j 1"));
     must_run("sample -j 1 -n 200 @few");
     assert_string_equal(ran.out, kept);
 }
@@ -176,20 +176,27 @@ TEST(narrow_progress) {
         int lines = 0;
         run_on_columns(widths[i], "train -j 1 -m bigram -b 4 -c 16 -s 1000 -o @narrow " PLAY);
         for (const char *at = ran.out; (at = strstr(at, "\r  ")); at++) {
-            const char *end = strstr(at, "\033[K"), *loss = strstr(at, "  loss ");
+            const char *end = strstr(at, "\033[K");
             assert_non_null(end);
             if (memchr(at, '\n', (size_t)(end - at))) fail_msg("no progress: %.80s", at);
             int shown = 0; /* characters, one column each */
             for (const char *c = at + 1; c < end; c++) shown += (*c & 0xC0) != 0x80;
             assert_in_range(shown, 8, widths[i] - 1);
-            const char *left = strstr(at, " left"), *speed = strstr(at, " tokens/s"),
-                       *step = strstr(at, "  step ");
-            bool progress = step == at + 1 || (at[3] >= '0' && at[3] <= '9');
-            if (!progress) continue; /* what is under way */
-            if (!loss || loss > end) fail_msg("no loss: %.80s", at);
-            if (widths[i] >= 30) assert_true(step && step < end);
-            if (widths[i] >= 47) assert_true(left && left < end);
-            if (widths[i] > 79) assert_true(speed && speed < end);
+            /* percent and loss; step, steps, loss; with the time left; with the speed */
+            int parts = widths[i] < 30    ? 2
+                        : widths[i] < 47  ? 3
+                        : widths[i] <= 79 ? 4
+                                          : 5,
+                length = 0;
+            char plain[256];
+            double numbers[6];
+            for (const char *c = at + 1; c < end; c++)
+                if (*c > 0 && length + 1 < (int)sizeof plain) plain[length++] = *c; /* no curve */
+            plain[length] = 0;
+            int count = numbers_of(plain, numbers, 6);
+            if (count == 0) continue; /* what is under way */
+            if (count < parts) fail_msg("%d columns: %s", widths[i], plain);
+            if (widths[i] == 200) expect_line_of(plain, ran.command, TEXTS(""));
             lines++;
         }
         assert_true(lines > 0);
@@ -198,18 +205,23 @@ TEST(narrow_progress) {
 
 /* A terminal is told what takes time, and a pipe is not. */
 TEST(activity) {
-    static const char *const activities[] = {"evaluating", "saving", "measuring the best model",
-                                             "measuring the speed of this machine"};
+    enum { ACTIVITIES = 4 }; /* evaluates, saves, measures the best model and the machine */
+    char seen[ACTIVITIES][64] = {""};
+    int count = 0;
     run_on_columns(80, "train -j 1 -m bigram -b 4 -c 16 -t 1 -o @busy " PLAY);
-    for (int i = 0; i < 4; i++) {
-        char line[64];
-        snprintf(line, sizeof line, "\r  %s ...\033[K", activities[i]);
-        const char *found = strstr(ran.out, line);
-        if (!found) fail_msg("no '%s'", activities[i]);
-        /* something else takes its place */
-        for (; (found = strstr(found, line)); found += strlen(line))
-            assert_int_equal(found[strlen(line)], '\r');
+    for (char *end = ran.out; (end = strstr(end, " ...\033[K")); end++) {
+        char *begin = end;
+        int i = 0;
+        while (*begin != '\r') begin--;
+        assert_int_equal(end[strlen(" ...\033[K")], '\r'); /* something else takes its place */
+        *end = 0;
+        while (i < count && strcmp(seen[i], begin) != 0) i++;
+        if (i < count) continue;
+        assert_true(count < ACTIVITIES);
+        snprintf(seen[count++], sizeof *seen, "%s", begin);
+        expect_line_of(begin + 1, ran.command, TEXTS(""));
     }
+    assert_int_equal(count, ACTIVITIES);
     must_run("train -j 1 -m bigram -b 4 -c 16 -t 1 -o @busy " PLAY);
     assert_null(strstr(ran.out, " ..."));
     run_on_columns(80, "train -q -j 1 -m bigram -b 4 -c 16 -t 1 -o @busy " PLAY);

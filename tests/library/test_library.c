@@ -55,11 +55,11 @@ static int close_all(void **state) {
     return command_close(state);
 }
 
-/* Is the status as expected, with one sentence that contains `words`? */
-static void expect(TrilStatus status, TrilStatus expected, const char *words) {
-    if (status != expected || !strstr(error.text, words) || strchr(error.text, '\n'))
-        fail_msg("status %d instead of %d: '%s', without '%s'", (int)status, (int)expected,
-                 error.text, words);
+/* Is the status as expected, with one sentence that contains `name`? */
+static void expect(TrilStatus status, TrilStatus expected, const char *name) {
+    if (status != expected)
+        fail_msg("status %d instead of %d: '%s'", (int)status, (int)expected, error.text);
+    expect_error(error, name);
     *error.text = 0;
 }
 
@@ -335,8 +335,8 @@ TEST(same_score) {
     must(tril_model_save(model, scratch("model.safetensors"), &error));
     must(loss_on(model, play, play_length, &nats));
     must_run("sample --score " PLAY " @model.safetensors");
-    snprintf(line, sizeof line, "nats_per_char %.6f\n", nats);
-    after(line);
+    snprintf(line, sizeof line, "%.6f", nats);
+    assert_non_null(has_line(line));
     tril_model_free(model);
 }
 
@@ -351,8 +351,7 @@ TEST(unknown_characters) {
     assert_int_equal(tril_score(model, text, strlen(text), &scoring, &score, &error), TRIL_TEXT);
     assert_int_equal(score.characters, 15);
     assert_int_equal(score.unknown, 3);
-    assert_string_equal(error.text, "character 5, '§' (U+00A7), is not in the model's "
-                                    "vocabulary (3 in all)");
+    expect_error(error, "5", "'§'", "U+00A7", "3");
     scoring.unknown = TRIL_SKIP;
     must(tril_score(model, text, strlen(text), &scoring, &score, &error));
     assert_true(score.nats == known && score.unknown == 3);
@@ -429,7 +428,7 @@ TEST(states) {
 
     TrilText *shorter;
     must(tril_text_make(&shorter, letters, play, play_length - 1, 0.1, &error));
-    expect(resume(&training, &model, "half.last.safetensors", shorter), TRIL_TEXT, "not the one");
+    expect(resume(&training, &model, "half.last.safetensors", shorter), TRIL_TEXT, "");
     tril_text_free(shorter);
     must_run("train -q --resume -o @half.safetensors " PLAY);
     assert_int_equal(digest_of("half.last.safetensors"), whole);
@@ -461,41 +460,38 @@ TEST(teachers) {
     assert_true(tril_model_digest(untaught) != whole);
     tril_model_free(untaught);
 
-    expect(resume(&training, &model, "half.last.safetensors", text), TRIL_ARGUMENT, "a teacher");
+    expect(resume(&training, &model, "half.last.safetensors", text), TRIL_ARGUMENT, "");
     must(tril_state_load(&saved, scratch("half.last.safetensors"), &error));
     assert_int_equal(tril_state_teacher(saved), tril_model_digest(teacher));
     options.teacher = NULL;
     expect(tril_training_resume(&training, &model, saved, text, &options, &error), TRIL_ARGUMENT,
-           "a teacher");
+           "");
     options.teacher = other;
     expect(tril_training_resume(&training, &model, saved, text, &options, &error), TRIL_ARGUMENT,
-           "another teacher");
+           "");
     options.teacher = teacher;
     must(tril_training_resume(&training, &model, saved, text, &options, &error));
     assert_int_equal(end_of(training, model), whole);
     expect(tril_training_resume(&training, &model, saved, text, &options, &error), TRIL_ARGUMENT,
-           "already been taken");
+           "");
     tril_state_free(saved);
     must_run("train -q --resume --teacher @teacher.safetensors -o @half.safetensors " PLAY);
     assert_int_equal(digest_of("half.last.safetensors"), whole);
 
     sizes.context = 32;
     model = make(sizes, 1);
-    expect(tril_training_open(&training, model, whole_play, &options, &error), TRIL_ARGUMENT,
-           "context of 16");
+    expect(tril_training_open(&training, model, whole_play, &options, &error), TRIL_ARGUMENT, "16");
     sizes.context = 16;
     TrilModel *pupil = make(sizes, 1);
     options.teacher = NULL;
     training = begin(pupil, &options);
     options.teacher = pupil;
     TrilTraining *none;
-    expect(tril_training_open(&none, other, whole_play, &options, &error), TRIL_ARGUMENT,
-           "is in training");
+    expect(tril_training_open(&none, other, whole_play, &options, &error), TRIL_ARGUMENT, "");
     tril_training_close(training);
     tril_model_free(pupil);
     options.teacher = model;
-    expect(tril_training_open(&training, model, whole_play, &options, &error), TRIL_ARGUMENT,
-           "its own teacher");
+    expect(tril_training_open(&training, model, whole_play, &options, &error), TRIL_ARGUMENT, "");
     tril_model_free(model);
     tril_text_free(text);
     tril_model_free(other);
@@ -564,7 +560,7 @@ TEST(unset_options) {
 
 /* Weights so large that what is computed from them overflows: an error, not a uniform guess. */
 TEST(overflow) {
-    static const char says[] = "not finite numbers", *const precisions[] = {"f32", "bf16", "int8"};
+    static const char *const precisions[] = {"f32", "bf16", "int8"};
     for (int rung = 1; tril_rung(rung); rung++) { /* a bigram's weights are its logits */
         TrilModel *model = make(small(tril_rung(rung)), 1);
         TrilTensor tensor;
@@ -575,17 +571,17 @@ TEST(overflow) {
         for (int i = 0; tril_model_tensor(model, i, &tensor); i++)
             for (int j = 0; j < tensor.rows * tensor.columns; j++)
                 tensor.data[j] = j * 7 % 3 ? 3e38f : -3e38f;
-        expect(loss_on(model, play, 500, &nats), TRIL_DIVERGED, says);
-        expect(tril_reading_open(&reading, model, play, 10, 0, 1, &error), TRIL_DIVERGED, says);
+        expect(loss_on(model, play, 500, &nats), TRIL_DIVERGED, "");
+        expect(tril_reading_open(&reading, model, play, 10, 0, 1, &error), TRIL_DIVERGED, "");
         for (int i = 0; i < 3; i++) {
             TrilScoring scoring = tril_scoring();
             TrilSampling sampling = tril_sampling();
             TrilWriter *writer;
             Written written = {0};
             scoring.precision = sampling.precision = precisions[i];
-            expect(tril_score(model, play, 500, &scoring, &score, &error), TRIL_DIVERGED, says);
+            expect(tril_score(model, play, 500, &scoring, &score, &error), TRIL_DIVERGED, "");
             expect(tril_generate(model, "", 0, &sampling, write_down, &written, &error),
-                   TRIL_DIVERGED, says);
+                   TRIL_DIVERGED, "");
             assert_int_equal(written.length, 0);
             must(tril_writer_open(&writer, model, &sampling, &error));
             for (int j = 0; j < 2; j++) assert_int_equal(tril_writer_write(writer, one), 0);
@@ -597,8 +593,7 @@ TEST(overflow) {
                                            "--explain THE"};
         for (int i = 0; i < 4; i++) {
             run("sample %s @huge", ways[i]);
-            assert_int_equal(ran.status, 1);
-            assert_non_null(strstr(ran.err, says));
+            expect_exit(1, "");
         }
     }
 }
@@ -644,7 +639,7 @@ TEST(notes) {
     must(tril_training_note(training, "colour", "green \"and\"\n red", &error));
     for (char key[] = "A"; *key < 'A' + 31; ++*key)
         must(tril_training_note(training, key, "", &error));
-    expect(tril_training_note(training, "one more", "", &error), TRIL_ARGUMENT, "32 entries");
+    expect(tril_training_note(training, "one more", "", &error), TRIL_ARGUMENT, "32");
     static const char *const own[] = {"step",  "option.lr", "text",    "vocabulary",
                                       "width", "dropout",   "cooling", "digest"};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
@@ -656,7 +651,7 @@ TEST(notes) {
     assert_string_equal(tril_state_note(saved, "colour"), "green \"and\"\n red");
     assert_string_equal(tril_state_note(saved, "O"), "");
     tril_state_free(saved);
-    expect(tril_state_load(&saved, PLAY, &error), TRIL_FILE, "not a valid checkpoint");
+    expect(tril_state_load(&saved, PLAY, &error), TRIL_FILE, "");
     assert_null(saved);
     tril_model_free(model);
 }
@@ -730,21 +725,20 @@ TEST(choices) {
     must(tril_options_choose(&options, text, 1, NULL, NULL, &choice, &error));
     assert_true(choice.limit == TRIL_LIMIT_TEXT && options.width == 32);
     options.context = 36000;
-    expect(tril_options_choose(&options, text, 1, NULL, NULL, &choice, &error), TRIL_TEXT,
-           "too short");
+    expect(tril_options_choose(&options, text, 1, NULL, NULL, &choice, &error), TRIL_TEXT, "");
     options.context = 16;
     expect(tril_options_choose(&options, text, NAN, NULL, NULL, &choice, &error), TRIL_ARGUMENT,
-           "seconds");
+           "");
     options.batch = 1 << 16;
     options.context = TRIL_MAX_CONTEXT;
-    expect(tril_training_fits(&options, text, 0, &error), TRIL_ARGUMENT, "tokens");
+    expect(tril_training_fits(&options, text, 0, &error), TRIL_ARGUMENT, "");
     options.batch = 1;
     options.width = 1 << 15;
     options.heads = 1;
     options.layers = 200;
-    expect(tril_training_fits(&options, text, 0, &error), TRIL_NO_MEMORY, "GiB");
+    expect(tril_training_fits(&options, text, 0, &error), TRIL_NO_MEMORY, "");
     options.heads = 7;
-    expect(tril_options_check(&options, &error), TRIL_ARGUMENT, "heads");
+    expect(tril_options_check(&options, &error), TRIL_ARGUMENT, "");
     options.rung = "gtp";
     expect(tril_options_check(&options, &error), TRIL_ARGUMENT, "gtp");
     options.rung = "bigram";
@@ -784,19 +778,19 @@ TEST(evaluations) {
     assert_true(train_loss != part && some != train_loss);
     assert_near(some, train_loss, 0.1);
     expect(tril_text_evaluate(text, model, 1, 0, 4, 1, ask, &left, &part, &error), TRIL_STOPPED,
-           "stopped");
+           "");
     bool said = false; /* it is enough to say so once */
     expect(tril_text_evaluate(text, model, 1, 0, 4, 1, ask_once, &said, &part, &error),
-           TRIL_STOPPED, "stopped");
+           TRIL_STOPPED, "");
     tril_training_set_stop(training, ask, &left);
     double lowest = tril_training_progress(training).lowest;
-    expect(tril_training_evaluate(training, 0, &part, &error), TRIL_STOPPED, "stopped");
+    expect(tril_training_evaluate(training, 0, &part, &error), TRIL_STOPPED, "");
     assert_near(tril_training_progress(training).lowest, lowest, 0);
     tril_training_set_stop(training, NULL, NULL);
     must(tril_training_evaluate(training, 0, &part, &error));
     assert_near(part, in_training, 0);
     expect(tril_text_evaluate(text, model, 0, 0, 0, 1, NULL, NULL, &part, &error), TRIL_ARGUMENT,
-           "batch");
+           "");
     tril_training_close(training);
     tril_text_free(text);
     tril_model_free(model);
@@ -827,7 +821,7 @@ TEST(cool_down) {
         assert_true(step.learning_rate <= before);
         before = step.learning_rate;
     }
-    expect(tril_training_step(training, &step, &error), TRIL_ARGUMENT, "26 steps");
+    expect(tril_training_step(training, &step, &error), TRIL_ARGUMENT, "26");
     assert_true(before < 0.1 * tril_rung_recipe("modern").learning_rate);
     uint64_t whole = end_of(training, model);
     must(resume(&training, &model, "cooling", whole_play));
@@ -896,7 +890,7 @@ TEST(files) {
     must(tril_model_save(model, scratch("of.safetensors"), &error));
     must(tril_file_digest(scratch("of.safetensors"), "text", &text, &error));
     assert_int_equal(text, tril_digest(play, play_length));
-    expect(tril_file_digest(PLAY, "text", &text, &error), TRIL_FILE, "not a valid checkpoint");
+    expect(tril_file_digest(PLAY, "text", &text, &error), TRIL_FILE, "");
     assert_int_equal(text, 0);
     loaded = load("of.safetensors");
     assert_string_equal(tril_model_note(loaded, "step"), "30");
@@ -1199,13 +1193,13 @@ TEST(wrong_sizes) {
         const char *words;
     } cases[] = {
         {"gtp", 1, 2, 16, 16, 2, TRIL_ARGUMENT, "'gtp'"},
-        {NULL, 1, 2, 16, 16, 2, TRIL_ARGUMENT, "no rung is set"},
-        {"gpt", 0, 2, 16, 16, 2, TRIL_ARGUMENT, "layers"},
-        {"gpt", 1, 3, 16, 16, 2, TRIL_ARGUMENT, "heads"},
-        {"gpt", 1, 2, -16, 16, 2, TRIL_ARGUMENT, "width"},
-        {"gpt", 1, 2, 16, 1 << 30, 2, TRIL_ARGUMENT, "context"},
-        {"modern", 1, 2, 16, 16, 3, TRIL_ARGUMENT, "heads"},
-        {"gpt", 256, 1, 1 << 20, 16, 1, TRIL_NO_MEMORY, "not enough memory"},
+        {NULL, 1, 2, 16, 16, 2, TRIL_ARGUMENT, ""},
+        {"gpt", 0, 2, 16, 16, 2, TRIL_ARGUMENT, "0"},
+        {"gpt", 1, 3, 16, 16, 2, TRIL_ARGUMENT, "3"},
+        {"gpt", 1, 2, -16, 16, 2, TRIL_ARGUMENT, "-16"},
+        {"gpt", 1, 2, 16, 1 << 30, 2, TRIL_ARGUMENT, "1.07374e+09"},
+        {"modern", 1, 2, 16, 16, 3, TRIL_ARGUMENT, "3"},
+        {"gpt", 256, 1, 1 << 20, 16, 1, TRIL_NO_MEMORY, ""},
     };
     TrilTokenizer *tokenizer;
     must(tril_tokenizer_make(&tokenizer, play, play_length, &error));
@@ -1227,8 +1221,6 @@ TEST(wrong_options) {
     const TrilOptions usual = few(3, 1);
     enum { WRONG = 9 };
     TrilOptions wrong[WRONG];
-    static const char *const words[] = {"steps", "batch",     "dropout", "lr",    "decay",
-                                        "val",   "precision", "threads", "tokens"};
     for (int i = 0; i < WRONG; i++) wrong[i] = usual;
     wrong[0].steps = -1;
     wrong[1].batch = 0;
@@ -1241,10 +1233,9 @@ TEST(wrong_options) {
     wrong[8].batch = 65536;
     for (int i = 0; i < WRONG - 1; i++)
         expect(tril_training_open(&training, model, whole_play, &wrong[i], &error), TRIL_ARGUMENT,
-               words[i]);
+               "");
     training = begin(model, &usual);
-    expect(tril_training_open(&other, model, whole_play, &usual, &error), TRIL_ARGUMENT,
-           "in training already");
+    expect(tril_training_open(&other, model, whole_play, &usual, &error), TRIL_ARGUMENT, "");
     expect(tril_training_save(training, scratch("none/model"), &error), TRIL_FILE, "none/model");
     tril_training_close(training);
     TrilOptions high = few(200, 1);
@@ -1254,7 +1245,7 @@ TEST(wrong_options) {
     tril_model_tensor(model, 0, &tensor);
     tensor.data[0] = NAN;
     training = begin(model, &high);
-    expect(tril_training_run(training, NULL, NULL, &error), TRIL_DIVERGED, "no longer a number");
+    expect(tril_training_run(training, NULL, NULL, &error), TRIL_DIVERGED, "");
     end(training, model);
 }
 
@@ -1265,8 +1256,7 @@ TEST(wrong_files) {
     size_t length;
     must(tril_model_save(model, scratch("model.safetensors"), &error));
     expect(tril_model_save(model, scratch("none/model"), &error), TRIL_FILE, "none/model");
-    expect(tril_state_load(&saved, scratch("model.safetensors"), &error), TRIL_FILE,
-           "not the state");
+    expect(tril_state_load(&saved, scratch("model.safetensors"), &error), TRIL_FILE, "");
     char *bytes = slurp(scratch("model.safetensors"), &length);
     bytes[length - 9] ^= 1;
     scratch_put("flipped", bytes, length);
@@ -1291,15 +1281,14 @@ TEST(wrong_calls) {
     double nats;
     expect(tril_model_load(NULL, "x", &error), TRIL_ARGUMENT, "NULL");
     expect(tril_model_load(&other, NULL, &error), TRIL_ARGUMENT, "NULL");
-    expect(loss_on(model, "a", 1, &nats), TRIL_TEXT, "two characters");
-    expect(loss_on(model, "§§", 4, &nats), TRIL_TEXT, "vocabulary");
+    expect(loss_on(model, "a", 1, &nats), TRIL_TEXT, "");
+    expect(loss_on(model, "§§", 4, &nats), TRIL_TEXT, "");
     scoring.threads = -1;
-    expect(tril_score(model, "ab", 2, &scoring, &score, &error), TRIL_ARGUMENT, "threads");
-    expect(tril_reading_open(&reading, model, "", 0, 0, 0, &error), TRIL_TEXT, "empty");
+    expect(tril_score(model, "ab", 2, &scoring, &score, &error), TRIL_ARGUMENT, "");
+    expect(tril_reading_open(&reading, model, "", 0, 0, 0, &error), TRIL_TEXT, "");
     expect(tril_generate(model, "§", 2, &sampling, write_down, &written, &error), TRIL_TEXT, "§");
     expect(tril_generate(model, "", 0, &sampling, NULL, NULL, &error), TRIL_ARGUMENT, "NULL");
-    expect(tril_generate(model, "", 0, &sampling, write_down, &written, &error), TRIL_STOPPED,
-           "stopped after 5 characters");
+    expect(tril_generate(model, "", 0, &sampling, write_down, &written, &error), TRIL_STOPPED, "5");
     const struct {
         TrilSampling sampling;
         const char *words;
@@ -1332,32 +1321,32 @@ TEST(wrong_texts) {
     must(tril_training_open(&training, model, fifth, &options, &error));
     assert_near(tril_training_options(training).held_out, 0.2, 1e-4);
     must(tril_training_save(training, scratch("fifth"), &error));
-    expect(tril_training_set_steps(training, 0, &error), TRIL_ARGUMENT, "steps");
+    expect(tril_training_set_steps(training, 0, &error), TRIL_ARGUMENT, "");
     expect(tril_training_set_steps(NULL, 1, &error), TRIL_ARGUMENT, "NULL");
     tril_training_close(training);
-    expect(resume(&training, &other, "fifth", whole_play), TRIL_TEXT, "holds out");
+    expect(resume(&training, &other, "fifth", whole_play), TRIL_TEXT, "");
     expect(resume(&training, &other, "fifth", NULL), TRIL_ARGUMENT, "NULL");
     must(tril_tokenizer_of_bytes(&bytes, &error));
     must(tril_text_make(&text, bytes, play, play_length, 0.1, &error));
-    expect(tril_training_open(&training, model, text, &options, &error), TRIL_TEXT, "other ids");
-    expect(resume(&training, &other, "fifth", text), TRIL_TEXT, "other ids");
+    expect(tril_training_open(&training, model, text, &options, &error), TRIL_TEXT, "");
+    expect(resume(&training, &other, "fifth", text), TRIL_TEXT, "");
     tril_text_free(text);
     tril_tokenizer_free(bytes);
     must(tril_text_make(&text, own, play, 17, 0.1, &error));
-    expect(tril_training_open(&training, model, text, &options, &error), TRIL_TEXT, "too short");
+    expect(tril_training_open(&training, model, text, &options, &error), TRIL_TEXT, "");
     tril_text_free(text);
-    expect(tril_text_make(&text, own, "T", 1, 0.1, &error), TRIL_TEXT, "too short");
-    expect(tril_text_make(&text, own, "", 0, 0.1, &error), TRIL_TEXT, "is empty");
+    expect(tril_text_make(&text, own, "T", 1, 0.1, &error), TRIL_TEXT, "");
+    expect(tril_text_make(&text, own, "", 0, 0.1, &error), TRIL_TEXT, "");
     expect(tril_text_make(&text, own, "\xff", 1, 0.1, &error), TRIL_TEXT, "UTF-8");
-    expect(tril_text_make(&text, own, "§§§§§§§§§§", 20, 0.5, &error), TRIL_TEXT, "vocabulary");
-    expect(tril_text_make(&text, own, play, play_length, NAN, &error), TRIL_ARGUMENT, "held-out");
+    expect(tril_text_make(&text, own, "§§§§§§§§§§", 20, 0.5, &error), TRIL_TEXT, "");
+    expect(tril_text_make(&text, own, play, play_length, NAN, &error), TRIL_ARGUMENT, "");
     assert_null(text);
     expect(tril_model_extend(&other, model, "\xff", 1, 1, &error), TRIL_TEXT, "UTF-8");
     assert_null(other);
     TrilOptions sizes = small("gpt");
     TrilEstimate estimate;
     expect(tril_estimate(joined(&(TrilOptions){0}, &options, &sizes), 0, &estimate, &error),
-           TRIL_ARGUMENT, "vocabulary");
+           TRIL_ARGUMENT, "");
     tril_text_free(fifth);
     tril_model_free(model);
 }
@@ -1493,7 +1482,7 @@ TEST(alone) {
     must(tril_processes_join(&number, &error));
     assert_int_equal(number, 0);
     number = 5;
-    expect(tril_processes_join(&number, &error), TRIL_ARGUMENT, "already joined");
+    expect(tril_processes_join(&number, &error), TRIL_ARGUMENT, "");
     assert_int_equal(number, 0);
     assert_int_equal(tril_processes_count(), 1);
     assert_true(tril_processes_traffic().bytes == 0);
@@ -1577,7 +1566,7 @@ TEST(memory) {
         fails_at = n;
         TrilStatus status = do_all();
         fails_at = 0;
-        if (status != TRIL_OK) expect(status, TRIL_NO_MEMORY, "not enough memory");
+        if (status != TRIL_OK) assert_int_equal(status, TRIL_NO_MEMORY);
         refused += status != TRIL_OK;
         failed = requests >= n;
     }

@@ -46,6 +46,13 @@ static Schedule schedule_of(const char *path) {
     return s;
 }
 
+/* Two lines about a model name the step of its lowest loss: it overfits, and its training ends. */
+static void expect_given_up(const char *model, double lowest) {
+    const char *step = measured(lowest);
+    const char *line = expect_line_of(after(model), ran.command, TEXTS(step));
+    expect_line_of(strchr(line, '\n'), ran.command, TEXTS(step));
+}
+
 /* The whole program takes the given time on any machine. The schedule ends with it, and each tenth
  * has an evaluation. */
 TEST(time) {
@@ -82,7 +89,7 @@ TEST(more_time) {
     int before = schedule_of(scratch("more/m.csv")).steps;
     double passed = run_clocked(0.01, "", "train -r -t 45 -o @more/m " PLAY);
     expect_success();
-    after("\n  resumes after step ");
+    expect_line(measured(before));
     assert_near(passed, 15, 1);
     Schedule s = schedule_of(scratch("more/m.csv")),
              bigram = schedule_of(scratch("more/bigram.csv"));
@@ -91,7 +98,7 @@ TEST(more_time) {
     assert_true(s.last < 0.11e-3);
     run_clocked(0.01, "", "train -r -o @more/m " PLAY); /* the time comes from the state */
     expect_success();
-    assert_null(strstr(ran.out, "  step "));
+    assert_int_equal(count_progress(), 0);
     run_clocked(0.01, "", "train -r -q -t 20 -o @more/m " PLAY);
     expect_failure(1, "--time 20");
     run_clocked(0.01, "", "train -r -q -s 3 -o @more/m " PLAY);
@@ -99,7 +106,7 @@ TEST(more_time) {
     /* --continue has nothing left to do */
     run_clocked(0.01, "", "train --continue -t 20 -o @more/m " PLAY);
     expect_success();
-    assert_null(strstr(ran.out, "  step "));
+    assert_int_equal(count_progress(), 0);
 }
 
 /* The command that trains further does so, also where the epochs ended the training. */
@@ -107,8 +114,7 @@ TEST(further) {
     run_clocked(1e-3, "", "train " TINY_SIZES "-e 1 --patience 1 -t 60 -o @further/m " PLAY);
     expect_success();
     int before = schedule_of(scratch("further/m.csv")).steps;
-    after("\nTo train it further:     ");
-    after(" --resume --time 120 --epochs 2 ");
+    expect_line(" --resume --time 120 --epochs 2 ");
     run_clocked(1e-3, "", "train --resume --time 120 --epochs 2 -o @further/m " PLAY);
     expect_success();
     assert_in_range(schedule_of(scratch("further/m.csv")).steps, 2 * before, 2 * before + 1);
@@ -119,19 +125,16 @@ TEST(further) {
  * evaluations at the end are counted as longer. The test stops it before the model, which may be
  * large, is trained. */
 static void check_plan(double tick, const char *text, int layers, int width) {
-    int found[5];
+    double found[6]; /* the time, and */
     char stop[64];
     snprintf(stop, sizeof stop, " 2@%.9g 2@%.9g", 150 * tick, 160 * tick);
     run_clocked(tick, stop, "train --precision f32 -e 0 -t 16 -c 8 -o @plan/m %s", text);
     expect_success();
-    int count = sscanf(after("\nin 16 s: "), "layers %d, heads %d, width %d, steps of %d x %d",
-                       &found[0], &found[1], &found[2], &found[3], &found[4]);
-    assert_int_equal(count, 5);
-    if (found[0] != layers || found[2] != width)
-        fail_msg("tick %g: %d layers of width %d", tick, found[0], found[2]);
-    assert_true(found[1] == (width > 32 ? width / 32 : 2) && found[3] == 8 && found[4] == 8);
-    after("\n  the next larger size (layers ");
-    after(" characters, more than this time allows\n");
+    assert_int_equal(numbers_of(expect_line("16", "8 x 8"), found, 6), 6);
+    if (found[1] != layers || found[3] != width)
+        fail_msg("tick %g: %g layers of width %g", tick, found[1], found[3]);
+    assert_true(found[2] == (width > 32 ? width / 32 : 2));
+    expect_line("("); /* the next larger size */
     scratch_remove(scratch("plan"));
 }
 
@@ -159,33 +162,27 @@ TEST(plan) {
     skip_without(SIGNALS);
     run_clocked(0.01, "", "train --precision f32 -t 2 -w 24 -l 1 -b 3 -d 0.05 -o @plan/m " PLAY);
     expect_success();
-    after(" s: layers 1, heads 1, width 24, steps of 3 x 64 characters, dropout 0.05\n");
-    int speed, steps;
-    double times;
-    assert_int_equal(sscanf(after("  this machine trains "),
-                            "6,%d characters a second: about %d steps, the whole text %lf times\n",
-                            &speed, &steps, &times),
-                     3);
-    assert_int_equal(6000 + speed, 3 * 64 / 0.03); /* a step takes three readings of the clock */
+    expect_line("2", "1", "24", "3 x 64", "0.05");
+    double said[3]; /* speed, which is 3 x 64 / 0.03: a step takes three readings; steps; epochs */
+    assert_int_equal(numbers_of(expect_line("6,400"), said, 3), 3);
     /* without the evaluation at the end: 21 batches, and 32 for the training loss */
     const double left = 2 / 0.03 - (21 + 32) / 4.0;
-    assert_near(steps, left, 1);
-    assert_near(times, left * 3 * 64 / 35148, 0.051); /* of the training part */
-    assert_null(strstr(ran.out, "evaluations take"));
-    /* layers and width were asked for */
-    after("\n  the next larger size (layers 1, width 24, context 128) would pay off after 800 "
-          "thousand characters, more than this time allows\n");
-    must_run("sample --info @plan/m");
-    after("\nlayers           1\nheads            1\nwidth            24\ncontext          64\n");
+    assert_near(said[1], left, 1);
+    assert_near(said[2], left * 3 * 64 / 35148, 0.051); /* of the training part */
+    assert_null(has_line("--val"));
+    /* the next larger size: layers and width were asked for */
+    expect_line("(", "1", "24", "128", "800");
+    assert_near(state_number("plan/m", "width"), 24, 0);
+    assert_near(state_number("plan/m", "context"), 64, 0);
     run_clocked(0.01, "", "train -r -o @plan/m " PLAY); /* keeps the plan */
     expect_success();
-    assert_null(strstr(ran.out, "in 2 s:"));
+    assert_null(has_line("3 x 64", "0.05"));
     run("train -t 2 -w 24 -H 5 -o @plan/m " PLAY);
     expect_failure(2, "24", "5");
     run_clocked(0.01, "",
                 "train --precision f32 -t 2 -w 24 -l 1 -b 3 -d 0.05 --val 0.5 -o @half/m " PLAY);
     expect_success();
-    after("\n  evaluations take about 50 % of the time; a smaller --val shortens them\n");
+    expect_line("50 %", "--val");
 }
 
 /* An open context is not longer than that of a teacher. */
@@ -196,7 +193,7 @@ TEST(taught) {
         0.01, " 2@0.6 2@0.7",
         "train -m head --precision f32 -t 2 --teacher @teacher/b.safetensors -o @taught/m " PLAY);
     expect_success();
-    after(" steps of 8 x 16 characters");
+    expect_line("8 x 16");
 }
 
 /* Windows do not grow where the text is seen often, also if all sizes are given. */
@@ -205,11 +202,11 @@ TEST(windows) {
     static const char sizes[] = "-m modern -l 1 -w 8 -H 2 -c 256 -b 4 -j 1 -d 0 -e 0 --patience 1";
     run_clocked(0.01, " 2@1 2@1.1", "train %s -t 5 -o @seldom/m " PLAY, sizes);
     expect_success();
-    after("windows of 64 characters at first, growing to 256");
+    expect_line("64", "256");
     run_clocked(0.01, " 2@8 2@8.1", "train %s -t 50 -o @often/m " PLAY, sizes);
     expect_success();
     after("\nmodern: "); /* the bigram had its tenth of the time */
-    assert_null(strstr(ran.out, "windows of"));
+    assert_null(has_line("64", "256"));
 }
 
 /* By time, too, a text is repeated only as often as is known to help, and a training ends early
@@ -219,24 +216,22 @@ TEST(enough) {
     scratch_random("short", 1000, 5, 3); /* 900 of them for training */
     run_clocked(1e-4, "", "train " TINY_SIZES "-c 15 -t 5 --patience 1 -o @brief/m @short");
     expect_success();
-    after("the whole text 40.0 times, and no more (--epochs)\n");
-    assert_null(strstr(ran.out, "the next larger size")); /* all sizes were asked for */
-    after("\ngpt:");
-    after("step   600/~600 ");
+    expect_line("40.0", "(--epochs)");
+    assert_null(has_line("(", "15")); /* no larger size: all sizes were asked for */
+    assert_true(has_line("600/~600") > has_line("gpt: "));
     run_clocked(1e-4, "", "train -r -t 5 -o @brief/m @short");
     expect_success();
-    assert_null(strstr(ran.out, "  step "));
+    assert_int_equal(count_progress(), 0);
     run_clocked(1e-4, " 2@0.05 2@0.06", "train -t 5 -c 15 -o @larger/m @short");
     expect_success();
-    after("  the next larger size (layers 2, width 64, context 15) would pay off after 250 "
-          "thousand characters, more than this text offers\n");
+    expect_line("2", "64", "15", "250");
     scratch_random("noise", 400, 5, 3);
     run_clocked(1e-3, "", "train " TINY_SIZES "-w 64 -d 0 -t 4 -e 1000 -o @heart/t @noise");
     expect_success();
-    after("  no lower loss since step ");
+    expect_given_up("\ngpt: ", state_number("heart/t.last.safetensors", "lowest_step"));
     run_clocked(1e-3, "", "train -r -o @heart/t @noise");
     expect_success();
-    assert_null(strstr(ran.out, "  step "));
+    assert_int_equal(count_progress(), 0);
 }
 
 /* A training whose rates fall early, and that is interrupted meanwhile, resumes until they are 0.
@@ -249,7 +244,6 @@ TEST(cooling) {
                 "train " TINY_SIZES
                 "-m modern --precision f32 -w 64 -d 0 -t 4 -e 100000 -o @cool/t @random");
     expect_success();
-    after("the learning rate begins to fall");
     double end = state_number("cool/t.last.safetensors", "cooled"),
            step = state_number("cool/t.last.safetensors", "step");
     assert_true(step > 2500 && end > step + 100 && end < 9000);
@@ -257,20 +251,6 @@ TEST(cooling) {
     expect_success();
     assert_near(state_number("cool/t.last.safetensors", "step"), floor(end), 0);
     assert_near(state_number("cool/t.last.safetensors", "cooled"), end, 0);
-}
-
-/* Writes a text in which nothing can be learned. */
-static void write_noise(void) {
-    char text[400];
-    for (size_t i = 0; i < sizeof text; i++) text[i] = "abcdefgh"[random_bits(6, i) >> 61];
-    scratch_put("noise", text, sizeof text);
-}
-
-static void expect_same(const char *one, const char *other) {
-    size_t length;
-    char *bytes = slurp(scratch(other), &length);
-    scratch_expect(one, bytes, length);
-    free(bytes);
 }
 
 /* Where nothing can be learned, the learning rates of modern decay early, to 0. An interruption
@@ -281,30 +261,29 @@ static void expect_same(const char *one, const char *other) {
 TEST(early_decay) {
     skip_without(SIGNALS);
     char end[64], signal[32];
-    write_noise();
+    scratch_random("noise", 400, 6, 3); /* nothing can be learned from it */
     double passed = run_clocked(1e-3, "", DECAY "-o @early/m @noise");
     expect_success();
-    int lowest;
-    assert_int_equal(sscanf(after("  no lower loss since step "), "%d", &lowest), 1);
-    after("the learning rate begins to fall\n");
+    int lowest = (int)state_number("early/m.last.safetensors", "cooling") - 120;
+    expect_given_up("\nmodern: ", lowest);
     /* evaluated every 20 steps; no progress means 40 steps after the lowest loss, or 100, a
      * fortieth of all */
     int decay = lowest * 3 / 2, at = lowest + 120 + decay;
-    snprintf(end, sizeof end, "  step %5d/%d  loss ", at, at);
-    after(end);
+    snprintf(end, sizeof end, "%d/%d", at, at);
+    assert_non_null(has_line(end));
     double best = row_of("modern").validation,
            seconds = schedule_of(scratch("early/m.csv")).seconds;
     snprintf(signal, sizeof signal, " 15@%.3f", passed - seconds * decay / 2 / at);
     run_clocked(1e-3, signal, DECAY "-o @late/m @noise");
     expect_success();
-    assert_null(strstr(ran.out, end));
-    after("the learning rate begins to fall\n");
-    after("Interrupted.");
+    assert_null(has_line(end));
+    expect_given_up("\nmodern: ", lowest);
+    expect_line(" --resume --out ");
     run_clocked(1e-3, "", "train -r -o @late/m @noise");
     expect_success();
-    after(end);
+    assert_non_null(has_line(end));
     assert_near(row_of("modern").validation, best, 1e-9);
-    expect_same("early/m", "late/m");
+    scratch_expect_same("late/m", "early/m");
 }
 
 /* A rung of a ladder whose rates decayed early is complete: a training that is interrupted after it
@@ -314,24 +293,23 @@ TEST(early_decay_of_a_rung) {
     static const char ladder[] = "train --ladder -m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -j 1 -d 0 "
                                  "-s 800 --eval-every 20 --patience 0.1 ";
     char signal[32];
-    write_noise();
+    scratch_random("noise", 400, 6, 3); /* nothing can be learned from it */
     double passed = run_clocked(1e-3, "", "%s-o @whole/m @noise", ladder);
     expect_success();
-    const char *falls = strstr(after("\nmodern: "), "the learning rate begins to fall\n");
-    assert_true(falls && falls < after("\nconv: "));
+    assert_in_range(schedule_of(scratch("whole/modern.csv")).steps, 100, 799);
     double seconds = schedule_of(scratch("whole/conv.csv")).seconds;
     snprintf(signal, sizeof signal, " 15@%.3f", passed - seconds / 2);
     run_clocked(1e-3, signal, "%s-o @parts/m @noise", ladder);
     expect_success();
     after("\nconv: ");
-    after("Interrupted.");
+    expect_line(" --resume --out ");
     run_clocked(1e-3, "", "train -r -o @parts/m @noise");
     expect_success();
-    assert_null(strstr(ran.out, "\nmodern: the block of "));
-    after("\nconv: ");
-    after("/800 ");
-    expect_same("whole/modern.safetensors", "parts/modern.safetensors");
-    expect_same("whole/conv.safetensors", "parts/conv.safetensors");
+    const char *modern = strstr(ran.out, "\nmodern: "); /* only in a verdict */
+    assert_true(!modern || modern > after("\nuniform  "));
+    assert_non_null(strstr(after("\nconv: "), "/800 "));
+    scratch_expect_same("parts/modern.safetensors", "whole/modern.safetensors");
+    scratch_expect_same("parts/conv.safetensors", "whole/conv.safetensors");
 }
 
 /* Kills a training after `end` seconds. It must lose at most the last `every` seconds. */

@@ -116,13 +116,13 @@ TEST(fresh_start) {
 /* A wrong command is refused with a sentence, and changes nothing. */
 TEST(wrong_commands) {
     static const char *const cases[][2] = {
-        {"/temperature -1\n", "--temperature: '-1' is not a number from 0 to 100"},
-        {"/temperature\n", "/temperature needs a value"},
-        {"/length 0\n", "--length: '0' is not a whole number from 1"},
-        {"/length 5 6\n", "/length: too many arguments"},
-        {"/new text\n", "/new: too many arguments"},
-        {"/temp 1\n", "there is no command /temp; /help lists them"},
-        {"/\n", "there is no command /;"},
+        {"/temperature -1\n", "'-1'"},
+        {"/temperature\n", "/temperature"},
+        {"/length 0\n", "'0'"},
+        {"/length 5 6\n", "/length"},
+        {"/new text\n", "/new"},
+        {"/temp 1\n", "/temp"},
+        {"/\n", "/help"},
     };
     must_run("sample -n 30 -p THE @model");
     for (int i = 0; i < COUNT(cases); i++) {
@@ -130,18 +130,19 @@ TEST(wrong_commands) {
         snprintf(typed, sizeof typed, "%sTHE\n", cases[i][0]);
         converse("-n 30", typed);
         assert_string_equal(ran.out, expected);
-        assert_non_null(strstr(ran.err, cases[i][1]));
+        expect_line_of(ran.err, cases[i][0], TEXTS(cases[i][1]));
         free(expected);
     }
 }
 
 TEST(command_help) {
     converse("-n 30 -k 5", "/temperature 0.25\n/help\n");
-    assert_non_null(strstr(ran.out, "  /new   "));
-    after("(now 0.25)\n  /length      N    ");
-    after("(now 30)\n  /top-k       N    ");
-    after("(now 5)\n");
-    after("(now 1337)\n  /help  ");
+    expect_line("/new ");
+    expect_line("/temperature ", " 0.25");
+    expect_line("/length ", " 30");
+    expect_line("/top-k ", " 5");
+    expect_line("/seed ", " 1337");
+    expect_line("/help ");
 }
 
 /* Two slashes are one in the text, which this model does not know. */

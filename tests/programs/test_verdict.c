@@ -5,8 +5,6 @@
 #include "tests/table.h"
 #include "programs/train/verdict.h"
 
-#include <ctype.h>
-
 #define PLAY "data/sample.txt"
 
 /* ---- real trainings ---- */
@@ -15,37 +13,36 @@
 #define SMALL "-j 1 -l 1 -w 32 -H 2 -c 32 -b 8 --precision f32 "
 #define TINY  "-j 1 -l 1 -w 16 -H 2 -c 16 -b 4 --precision f32 "
 
-/* The verdicts of the last run as one line, with single spaces. */
-static const char *spoken(void) {
-    static char text[8192];
-    size_t length = 0;
-    const char *from = after(heading), *end = strstr(from, "\n\nTo read");
-    assert_non_null(end);
-    for (const char *line; (line = strstr(from, "digest of the weights")) && line < end;)
-        from = line + strcspn(line, "\n"); /* none of them is a verdict */
-    for (; from < end && length + 1 < sizeof text; from++)
-        if (!isspace((unsigned char)*from) || (length > 0 && text[length - 1] != ' '))
-            text[length++] = isspace((unsigned char)*from) ? ' ' : *from;
-    text[length] = 0;
-    const char *found = strstr(text, ": ");
-    return found ? text : "";
+/* The verdict on a model, a line after the table; NULL if there is none. */
+static const char *verdict_on(const char *name) {
+    char begin[32];
+    snprintf(begin, sizeof begin, "\n%s: ", name);
+    const char *line = strstr(after("\nuniform  "), begin);
+    return line ? line + 1 : NULL;
 }
 
-static void expect_spoken(const char *what) {
-    if (!strstr(spoken(), what)) fail_msg("%s: no '%s' in: %s", ran.command, what, spoken());
+/* Fails the test unless there is one with these texts. */
+#define expect_verdict(name, ...) \
+    expect_line_of(verdict_on(name), ran.command, TEXTS(name ": ", __VA_ARGS__))
+
+/* Fails the test unless these are all models with verdicts. */
+static void expect_verdicts(const char *const names[]) {
+    for (int i = 0; model_name(i); i++)
+        if (*names && strcmp(*names, model_name(i)) == 0)
+            assert_true(verdict_on(*names++));
+        else if (verdict_on(model_name(i)))
+            fail_msg("%s: %s", ran.command, verdict_on(model_name(i)));
+    assert_null(*names);
 }
 
-static void expect_silent(const char *what) {
-    if (strstr(spoken(), what)) fail_msg("%s: '%s' in: %s", ran.command, what, spoken());
-}
-
-/* Nothing asks for more steps of the model: neither an arrow in its row nor a command. */
+/* Fails the test unless nothing asks for more steps of the model: no arrow in its row, no command.
+ */
 static void expect_no_more(const char *name) {
     char row[64];
     snprintf(row, sizeof row, "\n%-16s  ", name);
     const char *line = after(row), *mark = strstr(line, "\u2193");
-    if ((mark && mark < strchr(line, '\n')) || strstr(ran.out, "To train it further"))
-        fail_msg("%s: asks for more steps:\n%s", ran.command, after(heading));
+    if ((mark && mark < strchr(line, '\n')) || strstr(ran.out, " --resume "))
+        fail_msg("%s: asks for more steps:\n%s", ran.command, ran.out);
 }
 
 static const char *part_of_play(const char *name, size_t characters) {
@@ -62,116 +59,96 @@ static const char *part_of_play(const char *name, size_t characters) {
 TEST(overfitting) {
     part_of_play("three", 3000);
     must_run("train " SMALL "-c 16 -d 0 -s 600 --eval-every 60 --patience 1 -o @over/m @three");
-    int since, named;
-    const char *live = after("\n  overfitting since step ");
-    assert_true(live < after(heading));
-    assert_int_equal(sscanf(live, "%d", &since), 1);
-    assert_null(strstr(live, "\n  overfitting")); /* once */
-    assert_int_equal(sscanf(strstr(spoken(), "modern: overfitting since step "),
-                            "modern: overfitting since step %d", &named),
-                     1);
-    assert_int_equal(since, named);
-    expect_silent("still falling");
-    assert_near(state_number("over/m", "step"), named, 0);
+    const char *since = measured(state_number("over/m", "step"));
+    const char *live = expect_line(since);
+    assert_true(live < after("\nuniform  "));
+    expect_verdicts(TEXTS("modern"));
+    expect_verdict("modern", since);
+    assert_ptr_equal(find_line(strchr(live, '\n'), TEXTS(since)), verdict_on("modern")); /* once */
     expect_no_more("modern");
 }
 
 /* The loss with twice the steps is in the range that was said, or near it. */
 TEST(still_falling) {
-    double low, high, from;
+    double said[3];
     must_run("train " SMALL "-s 400 -o @fall/m " PLAY);
-    assert_null(strstr(spoken(), "rate is too high"));
-    const char *said = strstr(spoken(), "modern: still falling: ");
-    assert_non_null(said);
-    assert_int_equal(sscanf(said,
-                            "modern: still falling: with twice the steps the loss would be about "
-                            "%lf to %lf instead of %lf (--steps 800).",
-                            &low, &high, &from),
-                     3);
-    assert_near(from, row_of("modern").validation, 0.00501);
-    assert_true(low < high && high < from);
-    after("\n\u2193 the loss was still falling at the end: more steps would lower it\n");
-    after("\nTo train it further:     train --resume --steps 800 --out ");
-    expect_silent("overfitting");
-    expect_silent("worse than");
+    expect_verdicts(TEXTS("modern"));
+    assert_int_equal(numbers_of(expect_verdict("modern", "--steps 800"), said, 3), 3);
+    assert_near(said[2], row_of("modern").validation, 0.00501);
+    assert_true(said[0] < said[1] && said[1] < said[2]);
+    expect_line("\u2193 ");
+    expect_line("train --resume --steps 800 --out ");
     must_run("train " SMALL "-s 800 -o @fall/m " PLAY);
     double twice = row_of("modern").validation;
-    if (!(twice > low - 0.02 && twice < high + 0.02))
-        fail_msg("%.2f to %.2f, and it is %.4f", low, high, twice);
+    if (!(twice > said[0] - 0.02 && twice < said[1] + 0.02))
+        fail_msg("%.2f to %.2f, and it is %.4f", said[0], said[1], twice);
 }
 
 /* A training that has learned what it can from its text is not still falling; and nothing else is
  * said of it. */
 TEST(healthy) {
     must_run("train " TINY "-m average -s 4000 -e 0 -o @healthy/m " PLAY);
-    assert_string_equal(spoken(), "");
+    expect_verdicts(TEXTS(NULL));
     assert_null(strstr(ran.out, "\u2193"));
 }
 
 TEST(too_few_steps) {
     must_run("train " TINY "-s 100 -o @few/m " PLAY); /* the only evaluation is the last */
-    expect_spoken("modern: worse than counting pairs (");
-    expect_spoken("100 steps are too few. Train longer: --steps 400, for example.");
-    expect_spoken("bigram: 100 steps were too few to learn what counting finds (");
-    expect_silent("twice the steps");
+    expect_verdicts(TEXTS("bigram", "modern"));
+    expect_verdict("modern", "100", "--steps 400");
+    expect_verdict("bigram", "100");
     must_run("train " TINY "-s 2000 -o @few/m " PLAY);
-    expect_silent("too few");
-    expect_silent("worse than counting");
+    expect_verdicts(TEXTS("modern"));
+    expect_verdict("modern", "--steps 4000"); /* still falling */
 }
 
 TEST(short_text) {
     part_of_play("four", 400);
     must_run("train " TINY "-o @short/m @four");
-    expect_spoken(
-        "modern: the text is too short: the model learned only pairs of characters from its 400 "
-        "characters, seen 40 times.");
-    expect_spoken("--init MODEL");
+    expect_verdict("modern", "400", "40", "--init MODEL");
     expect_no_more("modern");
     part_of_play("hundred", 150); /* counted pairs are worse than uniform chances there */
     must_run("train " TINY "-b 16 -c 64 -o @short/m @hundred");
     assert_true(row_of("counted bigram").validation > row_of("uniform").validation);
-    expect_spoken("modern: the text is too short");
+    expect_verdict("modern", "150", "38", "--init MODEL");
     expect_no_more("modern");
     part_of_play("ten", 10000); /* seen as often as helps: more epochs are not asked for */
     must_run("train " TINY "-b 8 -o @short/m @ten");
-    expect_silent("too short");
+    expect_verdicts(TEXTS(NULL));
     expect_no_more("modern");
 }
 
 /* The rate that is said is one at which the training does not go wrong. */
 TEST(rate) {
     static const struct {
-        const char *rung, *rate, *sizes, *says;
-    } cases[] = {{"head", "0.3", SMALL, "the training loss rose from "},
-                 {"modern", "1", TINY, "the loss did not fall while the rate was at its peak"}};
+        const char *rung, *rate, *sizes;
+    } cases[] = {{"head", "0.3", SMALL}, {"modern", "1", TINY}};
     for (int i = 0; i < 2; i++) {
         double lower;
         must_run("train %s-m %s --lr %s -s 300 --eval-every 30 -o @rate/m " PLAY, cases[i].sizes,
                  cases[i].rung, cases[i].rate);
-        expect_spoken("the learning rate is too high: ");
-        expect_spoken(cases[i].says);
-        expect_silent("twice the steps");
-        expect_no_more(cases[i].rung);
-        const char *instead = strstr(spoken(), "Try --lr ");
-        assert_int_equal(sscanf(instead, "Try --lr %lf instead of ", &lower), 1);
+        if (i == 0) expect_no_more(cases[i].rung);
+        const char *said = expect_line_of(verdict_on(cases[i].rung), ran.command,
+                                          TEXTS(cases[i].rung, "--lr ", cases[i].rate));
+        assert_int_equal(sscanf(strstr(said, "--lr "), "--lr %lf", &lower), 1);
         double bad = row_of(cases[i].rung).validation;
         must_run("train %s-m %s --lr %g -s 300 --eval-every 30 -o @rate/m " PLAY, cases[i].sizes,
                  cases[i].rung, lower);
-        expect_silent("the learning rate");
+        said = verdict_on(cases[i].rung);
+        assert_true(!said || !find_line(said, TEXTS("--lr ")));
         assert_true(row_of(cases[i].rung).validation < bad);
     }
     must_run("train " SMALL "-m head --lr 0.3 -s 300 --eval-every 30 -o @rate/m " PLAY);
-    const char *live = after("\n  the learning rate is too high: ");
-    assert_true(live < after(heading));
-    assert_null(strstr(live, "\n  the learning rate is too high: ")); /* once */
+    const char *live = expect_line("--lr ", "0.3");
+    assert_true(live < after("\nuniform  "));
+    assert_ptr_equal(find_line(strchr(live, '\n'), TEXTS("--lr ")), verdict_on("head")); /* once */
 }
 
 /* A loss that is no longer a number ends the training, with the rate to try. */
 TEST(diverged) {
     run("train " TINY "--lr 6 -s 200 -o @gone/m " PLAY);
     assert_int_equal(ran.status, 1);
-    if (!strstr(ran.err, "the learning rate of 6 is too high: try --lr 0.006\n"))
-        fail_msg("%s", ran.err);
+    expect_line_of(ran.err, ran.command, TEXTS("modern: ", "6", "--lr 0.006"));
     must_run("train " TINY "--lr 0.006 -s 200 -o @gone/m " PLAY);
     run("train " TINY "--lr 5 -s 40 --eval-every 20 -o @gone/m " PLAY);
     after("e+");
@@ -185,12 +162,11 @@ TEST(diverged) {
  * untrained bigram is no baseline. */
 TEST(ladder) {
     must_run("train " TINY "--ladder -s 300 --eval-every 30 -o @ladder/m.safetensors " PLAY);
-    expect_spoken("bigram: 300 steps were too few to learn what counting finds (");
-    expect_spoken("compare with the counted bigram");
-    expect_spoken("average: not below counted bigram yet (");
-    expect_spoken("gpt: not below multihead yet (");
-    expect_silent("twice the steps"); /* the table marks these rungs */
-    after("\n\u2193 the loss was still falling at the end");
+    expect_verdict("bigram", "300", "counted bigram");
+    expect_verdict("average", "counted bigram");
+    expect_verdict("gpt", "multihead");
+    assert_false(verdict_on("conv")); /* the table marks it */
+    expect_line("\u2193 ");
     char row[64];
     for (int i = 0; model_name(i); i++) {
         snprintf(row, sizeof row, "\n%-16s  ", model_name(i));
@@ -198,8 +174,7 @@ TEST(ladder) {
         assert_true(mark && mark < end);
     }
     must_run("train " SMALL "--ladder -s 1400 -e 0 --patience 1 -o @ladder/m.safetensors " PLAY);
-    expect_silent("bigram:");
-    expect_silent("modern:");
+    assert_false(verdict_on("bigram") || verdict_on("modern"));
 }
 
 /* The table's compute: 6 operations for each parameter but the positions, and 12 L T C, for each
@@ -238,23 +213,21 @@ TEST(without_log) {
     char *table = slurp(scratch("logs/ladder.csv"), &length);
     const char *average = strstr(table, "\naverage,"), *head = strstr(table, "\nhead,");
     assert_true(average && head && head[-1] == ',');
-    assert_non_null(strstr(after(heading), "\naverage"));
+    row_of("average");
     assert_true(strchr(head + 1, '\n')[-1] != ',');
     free(table);
 }
 
 /* Verdicts do not depend on whether a training was interrupted; --quiet has none. */
 TEST(resumed) {
-    static const char first[] = "bigram: 300 steps were too few";
     char whole[4096];
     must_run("train " TINY "-s 300 -o @whole/m " PLAY);
-    expect_spoken(first);
-    snprintf(whole, sizeof whole, "%s", strstr(spoken(), first));
+    expect_verdicts(TEXTS("bigram", "modern"));
+    snprintf(whole, sizeof whole, "%s", verdict_on("bigram"));
     must_run("train " TINY "-s 300 -r -o @whole/m " PLAY); /* nothing is left to train */
-    expect_spoken(first);
-    assert_string_equal(strstr(spoken(), first), whole);
+    assert_string_equal(verdict_on("bigram"), whole);
     must_run("train -q " TINY "-s 300 -o @whole/m " PLAY);
-    assert_true(strstr(whole, "worse than") && !strstr(spoken(), "worse than"));
+    expect_verdicts(TEXTS(NULL));
 }
 
 /* ---- made-up curves ---- */
@@ -427,7 +400,7 @@ TEST(near_zero) {
     assert_int_equal(verdicts_of(&plan, results, 2, verdicts), 1);
     assert_int_equal(verdicts->kind, STILL_FALLING);
     assert_null(strstr(verdicts->text, "-0."));
-    assert_non_null(strstr(verdicts->text, " would be about 0.06 or lower instead of 0.30 ("));
+    expect_line_of(verdicts->text, "", TEXTS("0.06", "0.30"));
     plan.input = (Input){.length = 1000, .train = 900};
     Result all_by_pairs[] = {{.name = "counted bigram", .validation = 0.03, .seconds = -1},
                              result_of("modern", 1e-3, learnt, learnt)};
@@ -472,7 +445,7 @@ TEST(order) {
     results[2].validation = 1.9;
     assert_int_equal(verdicts_of(&plan, results, 3, verdicts), 1);
     assert_int_equal(verdicts->kind, NOT_COMPARABLE);
-    assert_non_null(strstr(verdicts->text, "not below head yet (1.9000 against 1.8000)"));
+    expect_line_of(verdicts->text, "", TEXTS("head", "1.9000", "1.8000"));
     results[2] = result_of("gpt", 1e-3, settled, settled);
     results[2].validation = 1.9; /* it had the time */
     assert_int_equal(verdicts_of(&plan, results, 3, verdicts), 0);
@@ -480,21 +453,17 @@ TEST(order) {
 
 /* What is said to train longer does: where the epochs ended the training, more time would not. */
 TEST(epochs) {
-    const struct {
-        double epochs;
-        const char *twice;
-    } cases[] = {{0, "twice the time "}, {1.5, "twice the time "}, {1.12, "twice the epochs "}};
+    const double epochs[] = {0, 1.5, 1.12};
     for (int i = 0; i < 3; i++) {
         Verdict verdicts[MAX_RUNGS];
         Plan plan = plan_of("gpt", 1e-3, false);
         plan.options.time = 60;
-        plan.options.epochs = cases[i].epochs; /* of 90,000 characters; 100,000 are read */
+        plan.options.epochs = epochs[i]; /* of 90,000 characters; 100,000 are read */
         plan.options.batch = plan.options.context = 30;
         Result results[] = {pairs, result_of("gpt", 1e-3, falling, falling)};
         assert_int_equal(verdicts_of(&plan, results, 2, verdicts), 1);
-        assert_non_null(strstr(verdicts->text, cases[i].twice));
-        assert_non_null(
-            strstr(verdicts->text, i < 2 ? "(--time 120)" : "(--time 120 --epochs 2.24)"));
+        expect_line_of(verdicts->text, "",
+                       TEXTS(i < 2 ? "(--time 120)" : "(--time 120 --epochs 2.24)"));
     }
 }
 

@@ -4,7 +4,7 @@
  * read back, and a folder that is not one of our models is refused with a message. */
 #include "tests/support.h"
 #include "base/array.h"
-#include "tests/command.h"
+#include "tests/table.h"
 #include "tests/decimal.h"
 #include "base/memory.h"
 #include "extras/formats/quantize.h"
@@ -520,9 +520,11 @@ TEST(export) {
     must_run("sample --score " PLAY " @folder/within");
     assert_string_equal(ran.out, kept);
     must_run("sample --info @folder/within");
-    after("model            modern\n");
-    after("\nlayers           1\nheads            2\nwidth            16\ncontext          16\n");
-    after("\nvocabulary       63 characters\n");
+    expect_line("modern");
+    expect_line("1");
+    expect_line("2");
+    expect_line("16");
+    expect_line("63");
     run("sample --export @folder/within @there/m.safetensors");
     expect_failure(1, "folder/within: ");
     run("sample --export @there/m.safetensors @there/m.safetensors");
@@ -558,11 +560,7 @@ TEST(library) {
 }
 
 static double loss_of(const char *model) {
-    double train, validation;
-    char form[64];
-    snprintf(form, sizeof form, "\n%s ", model);
-    assert_int_equal(sscanf(after(form), "%*s %lf %lf", &train, &validation), 2);
-    return validation;
+    return row_of(model).validation;
 }
 
 /* A training that starts from a model has its loss at the start, and continues as usual. */
@@ -571,10 +569,8 @@ TEST(init) {
     double first = loss_of("modern");
     must_run("sample --export @first/folder @first/m.safetensors");
     must_run("train --init @first/folder -b 4 -j 1 -s 200 -o @next/m.safetensors " PLAY);
-    assert_near(strtod(after("begins with a validation loss of "), NULL), first,
-                2e-3); /* in bf16 */
+    assert_near(first_loss(), first, 2e-3); /* in bf16 */
     assert_true(loss_of("modern") < first);
-    after("\nTo read what it writes:  sample -n 500 ");
     must_run("train --init @first/m.safetensors -b 4 -j 1 -s 200 -o @same/m.safetensors " PLAY);
     /* from the folder, or from its checkpoint */
     scratch_expect_same("next/m.safetensors", "same/m.safetensors");
@@ -593,7 +589,7 @@ TEST(shared_heads) {
     scratch_put("many.txt", many, sizeof many);
     must_run("train -b 4 -j 1 -s 60 -o @shared/m.safetensors --init " GOLDEN
              "qwen3-shared @many.txt");
-    double before = strtod(after("begins with a validation loss of "), NULL);
+    double before = first_loss();
     double then = loss_of("modern");
     assert_true(then < before);
     must_run("sample --info @shared/m.safetensors");
@@ -630,7 +626,7 @@ TEST(init_resumed) {
     snprintf(command, sizeof command, "train %s --init @base/folder -o @parts/m.safetensors " PLAY,
              how);
     run_meanwhile(command, interrupt);
-    after("\n\nInterrupted.");
+    expect_line("train --resume --out ");
     scratch_remove(scratch("base"));
     must_run("train -r -o @parts/m.safetensors " PLAY);
     assert_false(scratch_has("parts/bigram.safetensors"));

@@ -1,4 +1,4 @@
-// Charts and maps answer, and the page of a training that runs renews itself.
+// Makes charts and maps answer, and updates the page of a running training.
 for (const figure of document.querySelectorAll("figure.charted")) readChart(figure);
 for (const figure of document.querySelectorAll("figure.mapped")) readMap(figure);
 for (const hint of document.querySelectorAll(".hint")) hint.hidden = false;

@@ -1,4 +1,4 @@
-/* sample.c - writes text with a trained model, or tells of the model. */
+/* sample.c - writes text with a trained model, or shows the model. */
 #include "base/file.h"
 #include "base/terminal.h"
 #include "base/threads.h"
@@ -59,13 +59,14 @@ static bool run_program(const Arguments *a, Error *err) {
     return ok;
 }
 
-/* The library, too, takes no more threads than processors: others would only wait. */
+/* Warns if --threads exceeds the processors. The library uses no more threads than processors,
+ * since others would only wait. */
 static void say_threads(int asked) {
     int processors = threads_processors();
     int max = processors < TRIL_MAX_THREADS ? processors : TRIL_MAX_THREADS;
     if (asked > max)
-        fprintf(stderr, "sample: -j %d: this program may use %d processors, and takes %d threads\n",
-                asked, max, max);
+        fprintf(stderr, "sample: -j %d: only %d processors are available; uses %d threads\n", asked,
+                max, max);
 }
 
 int main(int argc, char **argv) {

@@ -1,7 +1,7 @@
-/* train.c - trains models on a text, and shows side by side what each idea of the ladder buys.
+/* train.c - trains models on a text, and compares the ideas of the ladder side by side.
  *
- * The arguments become a plan, and the ladder carries it out. Of several processes the first does
- * all this, and sends the others commands. */
+ * The arguments become a plan, and the ladder carries it out. With several processes, the first one
+ * does all this and sends commands to the others. */
 #include "base/file.h"
 #include "base/terminal.h"
 #include "library/message.h"
@@ -39,7 +39,7 @@ static bool check_options(const Plan *plan, Error *err) {
     return true;
 }
 
-/* Claims the files first: whatever is in the way is found before the text is read. */
+/* Claims the files first, so that conflicts are found before the text is read. */
 static bool train(Plan *plan, Error *err) {
     Outputs outputs;
     const bool shows = !plan->arguments->quiet;
@@ -82,7 +82,7 @@ int main(int argc, char **argv) {
     } else if (number == 0) {
         status = first_process(argc, argv);
     } else {
-        interruption_ignore(); /* the first process gets the signals, too, and decides */
+        interruption_ignore(); /* the first process gets the same signals, and decides */
         tril_processes_serve();
     }
     tril_processes_leave();

@@ -18,7 +18,7 @@ void terminal_prepare(int *argc, char ***argv);
 
 /* Return true if the stream is a terminal; if it is one with colors. */
 bool terminal_is(FILE *stream);
-bool terminal_has_colours(FILE *stream);
+bool terminal_has_colors(FILE *stream);
 
 /* Returns the terminal's columns; 0 if they are unknown. */
 int terminal_columns(FILE *stream);

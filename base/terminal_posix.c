@@ -32,7 +32,7 @@ int terminal_columns(FILE *stream) {
     return ioctl(fileno(stream), TIOCGWINSZ, &window) == 0 ? window.ws_col : 0;
 }
 
-bool terminal_has_colours(FILE *stream) {
+bool terminal_has_colors(FILE *stream) {
     const char *kind = getenv("TERM");
     return terminal_is(stream) && kind && strcmp(kind, "dumb") != 0;
 }

@@ -6,7 +6,7 @@
 
 enum { EXIT_USAGE = 2 };
 
-/* Prints the usage of the program at `path`: its arguments and its purpose. */
+/* Prints the usage of the program at `path`; `text` has its arguments and its purpose. */
 void program_usage(const char *path, const char *text);
 
 /* Prints the version. Returns EXIT_SUCCESS. */

@@ -17,11 +17,11 @@ typedef struct {
     Sheet sheet;
 } Output;
 
-static inline Output output_open(int columns, bool colour) {
+static inline Output output_open(int columns, bool color) {
     Output output = {0};
     output.sheet = screen_of(stdout);
     output.sheet.columns = columns;
-    output.sheet.colour = colour;
+    output.sheet.color = color;
     return output;
 }
 
@@ -35,7 +35,7 @@ static inline void output_end(Output *output) {
 }
 
 /* Counts the columns of a line: one for each character, two for wide ones, none for accents and
- * colour codes. */
+ * color codes. */
 static inline int columns_of(const char *line, size_t length) {
     int columns = 0;
     for (size_t i = 0; i < length;) {

@@ -9,9 +9,9 @@ enum { TOP = 10, BOTTOM = 38 };
 enum { LINE = 14, MAX_LABELS = 32, PLOT = 1000 /* the width of the plot in its own units */ };
 
 /* Medium lightness, visible on white and on black. */
-static const char *const colours[CHART_COLOURS] = {"#3b82d6", "#d9722e", "#2f9e5b", "#c056a8",
+static const char *const colors[CHART_COLORS] = {"#3b82d6", "#d9722e", "#2f9e5b", "#c056a8",
                                                    "#a8870c", "#d94f4f", "#16a0a8"};
-#define GREY "#808080"
+#define GRAY "#808080"
 
 typedef struct {
     FILE *out;
@@ -22,16 +22,16 @@ typedef struct {
 
 /* A name to the right of the plot. */
 typedef struct {
-    const char *name, *colour;
+    const char *name, *color;
     bool broken; /* the line that it names */
     double y;    /* in pixels */
 } Label;
 
-static const char *colour_of(int colour) {
-    return colours[colour % CHART_COLOURS];
+static const char *color_of(int color) {
+    return colors[color % CHART_COLORS];
 }
 
-/* In per cent of the width. */
+/* In percent of the width. */
 static double x_of(const Drawing *d, double x) {
     return x / d->x_max * 100;
 }
@@ -89,7 +89,7 @@ static int multiples(double min, double max, double step, double *first) {
 static void draw_axes(const Drawing *d) {
     double first, x_step = round_step(d->x_max, 6),
                   y_step = round_step(d->y_max - d->y_min, d->chart->height / 65.0);
-    fputs("<g fill=\"" GREY "\" stroke=\"" GREY "\" stroke-opacity=\".25\">\n", d->out);
+    fputs("<g fill=\"" GRAY "\" stroke=\"" GRAY "\" stroke-opacity=\".25\">\n", d->out);
     for (int i = multiples(d->y_min, d->y_max, y_step, &first); i >= 0; i--) {
         double y = first + i * y_step;
         fprintf(d->out,
@@ -109,7 +109,7 @@ static void draw_axes(const Drawing *d) {
            d->height, d->chart->x_name);
     for (int i = 0; i < d->chart->level_count; i++)
         fprintf(d->out,
-                "<line x2=\"100%%\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"" GREY
+                "<line x2=\"100%%\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"" GRAY
                 "\" stroke-dasharray=\"5 4\"/>\n",
                 y_of(d, d->chart->levels[i].y), y_of(d, d->chart->levels[i].y));
 }
@@ -118,15 +118,15 @@ static void draw_axes(const Drawing *d) {
 static void draw_curve(const Drawing *d, const Curve *curve) {
     static const char fixed[] = "vector-effect=\"non-scaling-stroke\"";
     enum { FEW = 30 };
-    const char *colour = colour_of(curve->colour);
-    markup(d->out, "<polyline data-name=\"%s\" stroke=\"%s\" ", curve->name, colour);
+    const char *color = color_of(curve->color);
+    markup(d->out, "<polyline data-name=\"%s\" stroke=\"%s\" ", curve->name, color);
     fprintf(d->out, "stroke-width=\"%s\" %s points=\"",
             curve->faint ? "1\" stroke-opacity=\".45" : "2", fixed);
     for (int i = 0; i < curve->count; i++)
         fprintf(d->out, "%s%.9g,%.9g", i ? " " : "", curve->points[i].x, curve->points[i].y);
     fputs("\"/>\n", d->out);
     if (curve->faint || curve->count > FEW) return;
-    fprintf(d->out, "<path stroke=\"%s\" stroke-width=\"6\" %s d=\"", colour, fixed);
+    fprintf(d->out, "<path stroke=\"%s\" stroke-width=\"6\" %s d=\"", color, fixed);
     for (int i = 0; i < curve->count; i++)
         fprintf(d->out, "M%.9g %.9gh0", curve->points[i].x, curve->points[i].y);
     fputs("\"/>\n", d->out);
@@ -152,15 +152,15 @@ static void draw_curves(const Drawing *d) {
 static void draw_marks(const Drawing *d) {
     for (int i = 0; i < d->chart->mark_count; i++) {
         const Mark *mark = &d->chart->marks[i];
-        const char *colour = colour_of(mark->colour);
+        const char *color = color_of(mark->color);
         double x = x_of(d, mark->at.x), y = y_of(d, mark->at.y);
         bool left = x > 50; /* the text is to the left of the line */
         markup(d->out,
                "<svg class=\"mark\" x=\"%.5g%%\" overflow=\"visible\"><path d=\"M0 0V%.1f\" "
                "stroke=\"%s\" stroke-dasharray=\"2 3\"/><circle cy=\"%.1f\" r=\"5\" fill=\"none\" "
                "stroke=\"%s\" stroke-width=\"2\"/><text x=\"%d\" y=\"%d\" text-anchor=\"%s\" "
-               "fill=\"" GREY "\">%s</text></svg>\n",
-               x, y - 5, colour, y, colour, left ? -6 : 6, LINE * (i + 1) - 4,
+               "fill=\"" GRAY "\">%s</text></svg>\n",
+               x, y - 5, color, y, color, left ? -6 : 6, LINE * (i + 1) - 4,
                left ? "end" : "start", mark->text);
     }
 }
@@ -186,20 +186,20 @@ static void draw_names(const Drawing *d) {
     Label labels[MAX_LABELS];
     int count = 0;
     for (int i = 0; i < chart->level_count && count < MAX_LABELS; i++)
-        labels[count++] = (Label){chart->levels[i].name, GREY, true, y_of(d, chart->levels[i].y)};
+        labels[count++] = (Label){chart->levels[i].name, GRAY, true, y_of(d, chart->levels[i].y)};
     for (int i = 0; i < chart->curve_count && count < MAX_LABELS; i++) {
         const Curve *curve = &chart->curves[i];
         if (curve->faint || curve->count == 0) continue;
         double y = y_of(d, curve->points[curve->count - 1].y);
-        labels[count++] = (Label){curve->name, colour_of(curve->colour), false, y};
+        labels[count++] = (Label){curve->name, color_of(curve->color), false, y};
     }
     spread(d, labels, count);
     fputs("<svg class=\"names\" x=\"100%\" overflow=\"visible\">\n", d->out);
     for (int i = 0; i < count; i++) {
         const Label *l = &labels[i];
         fprintf(d->out, "<path d=\"M6 %.1fh12\" stroke=\"%s\" stroke-width=\"2\"%s/>", l->y,
-                l->colour, l->broken ? " stroke-dasharray=\"5 2\"" : "");
-        markup(d->out, "<text x=\"23\" y=\"%.1f\" fill=\"" GREY "\">%s</text>\n", l->y + 4,
+                l->color, l->broken ? " stroke-dasharray=\"5 2\"" : "");
+        markup(d->out, "<text x=\"23\" y=\"%.1f\" fill=\"" GRAY "\">%s</text>\n", l->y + 4,
                l->name);
     }
     fputs("</svg>\n", d->out);
@@ -222,12 +222,12 @@ static void draw_chart(FILE *out, const Chart *chart) {
 /* ---- the legend ---- */
 
 /* Writes a header cell with a piece of a line, as in the chart, and a name. */
-static void write_name(FILE *out, const char *scope, const char *colour, const char *stroke,
+static void write_name(FILE *out, const char *scope, const char *color, const char *stroke,
                        const char *name) {
     fprintf(out,
             "<th scope=\"%s\"><svg class=\"key\" width=\"18\" height=\"8\" aria-hidden=\"true\">"
             "<path d=\"M0 4h18\" stroke=\"%s\" %s/></svg>",
-            scope, colour, stroke);
+            scope, color, stroke);
     markup(out, "%s</th>", name);
 }
 
@@ -242,9 +242,9 @@ static void write_last(FILE *out, const Chart *chart, const Curve *curve) {
                curve->points[curve->count - 1].y);
 }
 
-static const Curve *faint_of(const Chart *chart, int colour) {
+static const Curve *faint_of(const Chart *chart, int color) {
     for (int i = 0; i < chart->curve_count; i++)
-        if (chart->curves[i].faint && chart->curves[i].colour == colour) return &chart->curves[i];
+        if (chart->curves[i].faint && chart->curves[i].color == color) return &chart->curves[i];
     return NULL;
 }
 
@@ -260,14 +260,14 @@ static void write_legend(FILE *out, const Chart *chart) {
         const Curve *curve = &chart->curves[i];
         if (curve->faint) continue;
         fputs("<tr>", out);
-        write_name(out, "row", colour_of(curve->colour), thick, curve->name);
+        write_name(out, "row", color_of(curve->color), thick, curve->name);
         write_last(out, chart, curve);
-        if (chart->faint) write_last(out, chart, faint_of(chart, curve->colour));
+        if (chart->faint) write_last(out, chart, faint_of(chart, curve->color));
         fputs("</tr>\n", out);
     }
     for (int i = 0; i < chart->level_count; i++) {
         fputs("<tr>", out);
-        write_name(out, "row", GREY, broken, chart->levels[i].name);
+        write_name(out, "row", GRAY, broken, chart->levels[i].name);
         fprintf(out, "<td>%.*f</td>%s</tr>\n", chart->decimals, chart->levels[i].y,
                 chart->faint ? "<td></td>" : "");
     }

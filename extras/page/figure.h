@@ -19,15 +19,15 @@ typedef struct {
 } Point;
 
 /* A curve. A faint curve is a thin line, drawn first; it belongs to the curve of the same
- * colour. */
+ * color. */
 typedef struct {
     const char *name;
     const Point *points;
-    int count, colour; /* colour: 0 to CHART_COLOURS - 1, then again from 0 */
+    int count, color; /* color: 0 to CHART_COLORS - 1, then again from 0 */
     bool faint;
 } Curve;
 
-enum { CHART_COLOURS = 7 };
+enum { CHART_COLORS = 7 };
 
 /* A horizontal line for comparison. */
 typedef struct {
@@ -39,7 +39,7 @@ typedef struct {
 typedef struct {
     Point at;
     const char *text;
-    int colour;
+    int color;
 } Mark;
 
 typedef struct {

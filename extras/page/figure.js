@@ -17,12 +17,12 @@
 // moveCell(figure, row, column) put the cursor at a place; without one they take it away.
 
 // Draws a part of the cursor, whose lines are as thick at every scale.
-function drawPart(parent, d, colour) {
+function drawPart(parent, d, color) {
   const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-  path.setAttribute("class", colour ? "cursor dot" : "cursor");
+  path.setAttribute("class", color ? "cursor dot" : "cursor");
   path.setAttribute("d", d);
   path.setAttribute("vector-effect", "non-scaling-stroke");
-  if (colour) path.setAttribute("stroke", colour);
+  if (color) path.setAttribute("stroke", color);
   parent.append(path);
 }
 
@@ -47,7 +47,7 @@ function follow(figure, svg, attributes, move, pointed, keys) {
 function curvesOf(figure) {
   return [...figure.querySelectorAll(".plot polyline")].map(line => ({
     name: line.dataset.name,
-    colour: line.getAttribute("stroke"),
+    color: line.getAttribute("stroke"),
     points: (line.getAttribute("points").match(/\S+/g) || []).map(pair => pair.split(",").map(Number))
   }));
 }
@@ -112,7 +112,7 @@ function moveCursor(figure, to) {
     const point = pointAt(curve, x);
     if (!point) continue;
     found.set(curve.name, point);
-    if (x !== undefined) drawPart(plot, `M${point[0]} ${point[1]}h0`, curve.colour);
+    if (x !== undefined) drawPart(plot, `M${point[0]} ${point[1]}h0`, curve.color);
   }
   svg.setAttribute("aria-valuemax", places.length - 1);
   svg.setAttribute("aria-valuenow", x === undefined ? places.length - 1 : places.indexOf(x));

@@ -14,7 +14,7 @@ static int shade_of(float weight) {
     return (int)(clamped(weight) * SHADES + 0.5f);
 }
 
-/* Draws all cells of one shade as one path. Neighbours in a row become one line, as thick as a cell
+/* Draws all cells of one shade as one path. Neighbors in a row become one line, as thick as a cell
  * is high. */
 static void draw_shade(FILE *out, const float *weights, int T, int shade) {
     bool any = false;

@@ -269,7 +269,7 @@ static void write_verdicts(const Report *r, FILE *out) {
 static Curve curve_of(const Report *r, const char *name, int place, size_t member, Point *points,
                       int max) {
     const Course *c = course_of(r, &r->plan->rungs[place]);
-    Curve curve = {.name = name, .points = points, .colour = place};
+    Curve curve = {.name = name, .points = points, .color = place};
     const int count = c ? c->count : 0, every = (count + max - 1) / max;
     for (int i = 0; i < count; i++) {
         const LogRow *row = &c->rows[i];
@@ -289,7 +289,7 @@ static bool mark_of(const Verdict *v, const Curve *curve, char text[NAME_SIZE], 
     for (int p = 1; p < curve->count; p++)
         if (curve->points[p].y < lowest->y) lowest = &curve->points[p];
     snprintf(text, NAME_SIZE, "overfitting after step %d", v->step);
-    *mark = (Mark){*lowest, text, curve->colour};
+    *mark = (Mark){*lowest, text, curve->color};
     return true;
 }
 

@@ -54,7 +54,7 @@ const LESSON = [
     look: "Compare the first layer's maps of both models early in the training: how many heads look at the " +
       "character just before?",
     answer: "Most heads of the first layer learn to look at the neighbors, and each needs many steps for that. In conv " +
-      "a convolution gives every character its last three neighbours from the start, with four learned numbers " +
+      "a convolution gives every character its last three neighbors from the start, with four learned numbers " +
       "for each channel. So attention is free to look further back, and the loss falls sooner. On a text as short " +
       "as the built-in one it also memorizes sooner: train longer, and its held-out loss rises again."
   }

@@ -122,7 +122,7 @@ function openRungs(compiled, complain) {
     return { parameters, bytes, work: workOf(chosen, parameters) };
   }
 
-  // A point of the curve is the mean of `stride` steps; when there are too many, neighbours are joined.
+  // A point of the curve is the mean of `stride` steps; when there are too many, neighbors are joined.
   function traceBatch(rung, { step, seconds }, loss) {
     const mean = points => points[0].map((_, i) => points.reduce((sum, point) => sum + point[i], 0) / points.length);
     rung.pending.push([step, seconds, loss]);
@@ -223,7 +223,7 @@ function openRungs(compiled, complain) {
     const curve = (number, name, points, faint) => {
       const at = room(16 * points.length), numbers = new Float64Array(points.flatMap(([step, seconds, loss]) => [byTime ? seconds : step, loss]));
       bytesAt(at, numbers.byteLength).set(new Uint8Array(numbers.buffer));
-      return { name, points: at, count: points.length, colour: number, faint };
+      return { name, points: at, count: points.length, color: number, faint };
     };
     const curves = inOrder().flatMap(([number, { heldOut, batches }]) => [
       curve(number, ladder[number].name, heldOut, false), curve(number, `${ladder[number].name}, training`, batches, true)]);

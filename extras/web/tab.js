@@ -64,7 +64,7 @@ async function restart(why) {
 
 // ---- numbers ----
 
-// Adds labelled numbers to an element: [{ name, help, value, min, max, step }].
+// Adds labeled numbers to an element: [{ name, help, value, min, max, step }].
 function addNumbers(parent, rows) {
   $(parent).append(...rows.map(({ name, help, ...more }) => element("label", { className: "number" }, element("b", { textContent: name }),
     element("input", { type: "number", id: `${parent}-${name}`, name, required: true, ...more }), element("span", { className: "note", textContent: help }))));

@@ -63,7 +63,7 @@ const WebMember *web_members(void) {
         MEMBER(Curve, name),
         MEMBER(Curve, points),
         MEMBER(Curve, count),
-        MEMBER(Curve, colour),
+        MEMBER(Curve, color),
         MEMBER(Curve, faint),
         STRUCT(Level),
         MEMBER(Level, name),

@@ -82,7 +82,7 @@ int terminal_columns(FILE *stream) {
     return known ? info.srWindow.Right - info.srWindow.Left + 1 : 0;
 }
 
-bool terminal_has_colours(FILE *stream) {
+bool terminal_has_colors(FILE *stream) {
     const char *kind = getenv("TERM");
     return terminal_is(stream) && !(kind && strcmp(kind, "dumb") == 0);
 }

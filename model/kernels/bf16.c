@@ -2,7 +2,7 @@
  * for them: AMX's tiles, or AVX-512's dot products of pairs.
  *
  * Operands are float32 and are rounded when they are packed. Both instructions multiply pairs of
- * neighbouring terms. The left operand is packed in squares of 16 rows of 32 terms, row by row. The
+ * neighboring terms. The left operand is packed in squares of 16 rows of 32 terms, row by row. The
  * right operand is packed in panels of 32 columns; for each 32 terms a panel has two squares of 16
  * rows, and a row has the pairs of 16 columns. Missing numbers are 0. Blocking and sharing are
  * those of matmul.c. */

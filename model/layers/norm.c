@@ -1,4 +1,4 @@
-/* norm.c - layer normalisation, and root-mean-square normalisation without mean and bias.
+/* norm.c - layer normalization, and root-mean-square normalization without mean and bias.
  *
  *     layernorm: y = (x - mean) rstd w + b,  rstd = 1 / sqrt(variance + 1e-5)
  *     rmsnorm:   y = x rstd w,               rstd = 1 / sqrt(mean(x^2) + 1e-6)

@@ -208,7 +208,7 @@ void plain_convolution_backward(Array y, Array x, Weights taps) {
         }
 }
 
-/* ---- layer normalisation, and root-mean-square normalisation: the same without the mean ---- */
+/* ---- layer normalization, and root-mean-square normalization: the same without the mean ---- */
 
 static double row_mean(const double *x, int C) {
     double mean = 0;

@@ -70,13 +70,13 @@ Array plain_mean_of_past(Plain *p, int T);
 Array plain_convolution(Plain *p, Array x, Weights taps);
 void plain_convolution_backward(Array y, Array x, Weights taps);
 
-/* ---- layer normalisation ---- (Ba, Kiros, Hinton, 2016)
+/* ---- layer normalization ---- (Ba, Kiros, Hinton, 2016)
  * For each row: z = (x - mean) rstd, with rstd = 1 / sqrt(variance + 1e-5), and y = z w + b.
  *     dx += rstd (dz - mean(dz) - z mean(dz z)) with dz = dy w;  dw += dy z;  db += dy */
 Array plain_layernorm(Plain *p, Array x, Weights norm);
 void plain_layernorm_backward(Array y, Array x, Weights norm);
 
-/* ---- root-mean-square normalisation ---- (Zhang and Sennrich, 2019)
+/* ---- root-mean-square normalization ---- (Zhang and Sennrich, 2019)
  * For each row: z = x rstd, with rstd = 1 / sqrt(mean(x^2) + 1e-6), and y = z w.
  *     dx += rstd (dz - z mean(dz z)) with dz = dy w;  dw += dy z
  * A row has as many channels as w: those of a token, or of one head. */

@@ -8,8 +8,8 @@
 
 /* ---- which layer and head ---- */
 
-/* Returns the line of attention, or the mean, of a layer, or of the first one with ANY; NULL:
- * none. */
+/* Returns the line of attention or of the mean of a layer, or with ANY of the first layer that has
+ * one; NULL if there is none. */
 static const TrilLine *attention_of(const Explanation *e, int layer) {
     for (int i = 0; i < e->line_count; i++)
         if (line_reads_past(&e->lines[i]) && (layer < 0 || e->lines[i].layer == layer))
@@ -23,8 +23,8 @@ static bool fail_number(Error *err, const char *what, int number, int count) {
                 count == 2 ? "and" : "to", count - 1);
 }
 
-/* Sets the layer and head that are written out; with ANY those that moved the prediction most.
- * Fails if the model does not have them. */
+/* Sets the layer and head to write out; with ANY, those that moved the prediction most. Fails if
+ * the model does not have them. */
 static bool choose(Explanation *e, int layer, int head, Error *err) {
     const TrilLine *first = attention_of(e, ANY);
     if (!first && (layer >= 0 || head >= 0))
@@ -150,12 +150,12 @@ static bool explain_one(Sheet *sheet, const Explained *model, int layer, int hea
 
 /* ---- several models ---- */
 
-/* Returns how many bytes all names have in common at their beginnings, up to a slash, or with
- * `ends` at their ends, from a slash or a file's extension on. Something of each is left. The first
- * `skipped` bytes do not count. */
+/* Returns how many bytes all names share at their beginnings, up to a slash, or with `ends` at
+ * their ends, from a slash or a file's extension on. Leaves something of each name. Ignores the
+ * first `skipped` bytes. */
 static size_t common(const Explained *models, int count, size_t skipped, bool ends) {
     size_t found = 0;
-    bool in_file = ends; /* of its points, the last one begins the extension */
+    bool in_file = ends; /* the last point of a name begins its extension */
     for (size_t n = 0;; n++) {
         char c = 0;
         for (int i = 0; i < count; i++) {

@@ -1,4 +1,4 @@
-/* explain.h - shows how a trained model comes to its next character, step by step. */
+/* explain.h - shows step by step how a trained model arrives at its next character. */
 #ifndef TRIL_PROGRAMS_REPORT_EXPLAIN_H
 #define TRIL_PROGRAMS_REPORT_EXPLAIN_H
 
@@ -6,23 +6,23 @@
 #include "library/tril.h"
 #include "programs/report/sheet.h"
 
-enum { ANY = -1 }; /* any negative number does */
+enum { ANY = -1 }; /* any negative number works */
 
-/* A model and the text that it has read. Borrows all. */
+/* A model and the text that it has read, both borrowed. */
 typedef struct {
-    const char *name; /* of the model: its path. Of several, what tells them apart is shown */
+    const char *name; /* path of the model; of several paths the parts that differ are shown */
     const TrilModel *model;
     const TrilReading *reading; /* traced */
 } Explained;
 
-/* Of one model, writes each step on the way from the text to the next character. One layer and one
- * head are written out in numbers. With ANY they are those that moved the prediction most; ANY head
- * shows maps of all heads of the layer; of a mean, which has none, head 0 is the same. Of several
- * models after the same text, writes their likeliest next characters. Fails if the model does not
- * have the layer or head, or without memory; then nothing was written. */
+/* For one model, writes each step on the way from the text to the next character. Writes out one
+ * layer and one head in numbers; with ANY, those that moved the prediction most. ANY head also
+ * shows maps of all heads of the layer. A mean has no heads, and takes head 0. For several models
+ * after the same text, writes their likeliest next characters. Fails if the model does not have the
+ * layer or head, or without memory; then nothing was written. */
 bool explain(Sheet *sheet, const Explained *models, int count, int layer, int head, Error *err);
 
-/* Writes the same as an HTML page to a new file at `path`. Fails also if the file exists, and in a
+/* Writes the same as an HTML page to a new file at `path`. Also fails if the file exists, and in a
  * build without extras/page. */
 bool explain_page(const char *path, const Explained *models, int count, int layer, int head,
                   Error *err);

@@ -79,7 +79,7 @@ static void find_branches(Explanation *e) {
 static Ranking rank(const float *logits, int V) {
     Ranking r = {.count = V < LIKELIEST ? V : LIKELIEST};
     for (int v = 0; v < V;
-         v++) { /* those after v move down; of equal ones the first stays before */
+         v++) { /* values after v move down; among equal ones the first stays first */
         int at = v < LIKELIEST ? v : LIKELIEST;
         for (; at > 0 && logits[v] > logits[r.ids[at - 1]]; at--)
             if (at < LIKELIEST) r.ids[at] = r.ids[at - 1];
@@ -106,8 +106,8 @@ Ranking ranking_of(const Explained *model) {
 
 /* ---- the logit lens ---- */
 
-/* Computes the tail on a state x of the stream, which it overwrites; y is scratch. NULL: the tail
- * is no chain of linear layers and norms. */
+/* Computes the tail on a state x of the stream, which it overwrites; y is scratch. Returns NULL if
+ * the tail is not a chain of linear layers and norms. */
 static const float *apply_tail(const Explanation *e, float *x, float *y) {
     for (int i = e->tail; i < e->line_count; i++) {
         bool chain = e->lines[i].inputs[0].number == e->lines[i - 1].output.number;
@@ -120,7 +120,7 @@ static const float *apply_tail(const Explanation *e, float *x, float *y) {
     return x;
 }
 
-/* Fills the lens. False if the tail cannot be computed. */
+/* Fills the lens. Returns false if the tail cannot be computed. */
 static bool look(Explanation *e, size_t widest) {
     for (int i = 0; i <= e->branch_count; i++) {
         const Branch *b = i > 0 ? &e->branches[i - 1] : NULL;
@@ -157,8 +157,8 @@ static void pull_linear(const TrilLine *line, const double *d, double *g) {
         for (int c = 0; c < in; c++) g[c] += d[o] * (double)w[c];
 }
 
-/* The same of a norm at the last token, as if it divided by a constant: 1 / the standard deviation
- * of its input there. */
+/* The same for a norm at the last token, as if it multiplied by a constant: 1 / the standard
+ * deviation of its input there. */
 static void pull_norm(const TrilLine *line, int last, const double *d, double *g) {
     const bool centred = line_is(line, "layernorm");
     const float *x = line_row(&line->inputs[0], last), *w = line->weights[0].data;
@@ -180,8 +180,8 @@ __attribute__((format(printf, 5, 6))) static void add_part(Explanation *e, int l
     va_end(arguments);
 }
 
-/* Adds a branch. One that is the projection of attention or of a mean is added by its heads, which
- * share the columns of the projection. `scratch` has as many numbers as g. */
+/* Adds a branch. A projection of attention or of a mean is added head by head, since the heads
+ * share its columns. `scratch` has as many numbers as g. */
 static void add_branch(Explanation *e, const Branch *b, const double *g, double *scratch) {
     const int linear = explanation_maker(e, b->added.number);
     const TrilLine *projection = linear < 0 ? NULL : &e->lines[linear];

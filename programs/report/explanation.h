@@ -1,12 +1,13 @@
-/* explanation.h - the way of a model from a text to its next character. explanation.c gathers it
- * from a reading, steps.c writes each layer in words and numbers, explain.c what is around them. */
+/* explanation.h - the computation of a model from a text to its next character. explanation.c
+ * gathers it from a reading, steps.c writes each layer in words and numbers, and explain.c writes
+ * the rest. */
 #ifndef TRIL_PROGRAMS_REPORT_EXPLANATION_H
 #define TRIL_PROGRAMS_REPORT_EXPLANATION_H
 
 #include "base/error.h"
 #include "programs/report/explain.h"
 
-/* The likeliest next characters. */
+/* The likeliest next characters of a model. */
 enum { LIKELIEST = 8 };
 typedef struct {
     int ids[LIKELIEST]; /* the likeliest first */
@@ -55,7 +56,7 @@ typedef struct {
        character if the model ended after the embedding, after the first branch, and so on; the
        label has the character that would be the likeliest there. */
     Bar *lens;
-    bool has_lens; /* false: the lines of the tail cannot be computed for other inputs */
+    bool has_lens; /* the lines of the tail can be computed for other inputs */
     /* The parts of the stream, each with what it adds to the logit of the likeliest character,
        above the mean of all logits. They sum to that logit minus the mean: the last norm divides
        all parts by the same number, so it is linear here (Elhage et al., "A Mathematical Framework
@@ -63,11 +64,11 @@ typedef struct {
     Part *parts; /* the largest first, by their absolute value */
     int part_count;
     double above_mean; /* the logit of the likeliest minus the mean of all logits */
-    /* the part that is written out, and scratch */
+    /* the part that is written out, and scratch memory */
     int layer, head; /* that are written out */
     bool all_heads;  /* maps of all heads, or of the one */
     bool last_only;  /* from here on, only the last character matters */
-    int i;           /* the line that is written */
+    int i;           /* the line that is being written */
     const TrilLine *line;
     char glyph[12];    /* the last character */
     Glyph *glyphs;     /* [T], padded */
@@ -78,33 +79,33 @@ typedef struct {
     HeadMap *maps;     /* [heads] */
 } Explanation;
 
-/* Gathers all that happened. explanation_close releases what it owns. Fails without memory; then
- * there is nothing to release. */
+/* Gathers an explanation, which explanation_close releases. Fails without memory; then there is
+ * nothing to release. */
 bool explanation_open(Explanation *e, Sheet *sheet, const Explained *model, Error *err);
 void explanation_close(Explanation *e);
 
-/* Writes line i, as its layer is shown. */
+/* Writes line i in the form of its layer. */
 void steps_line(Explanation *e, int i);
 
-/* Writes the branches of layers `from` to `to`, which are not written out. */
+/* Writes one line for each branch of the layers `from` to `to`. */
 void steps_in_short(Explanation *e, int from, int to);
 
 /* ---- lines ---- */
 
-/* Return the line whose output is that array, and the first line that reads it; -1: none. */
+/* Return the line whose output is that array, and the first line that reads it; or -1. */
 int explanation_maker(const Explanation *e, int array);
 int explanation_reader(const Explanation *e, int array);
 
 /* True if the line is a call of that layer. */
 bool line_is(const TrilLine *line, const char *operation);
 
-/* True if the line is attention; if it is that or the mean of the past, which is attention without
- * queries. */
+/* line_has_heads is true for attention; line_reads_past also for the mean of the past, which is
+ * attention without queries. */
 bool line_has_heads(const TrilLine *line);
 bool line_reads_past(const TrilLine *line);
 
-/* Return the heads of a line of attention, and how many neighbours among them share their keys and
- * values; 1 for a mean. */
+/* Return the heads of a line of attention, and how many neighboring heads share keys and values.
+ * Both are 1 for a mean. */
 int line_heads(const TrilLine *line);
 int line_sharing(const TrilLine *line);
 

@@ -38,7 +38,7 @@ static Glyph glyph_from(const char *text, size_t length, bool byte, uint32_t *co
         return glyph;
     }
     if (columns == 0) snprintf(glyph.text, sizeof glyph.text, "◌");
-    utf8_encode(*code, glyph.text + strlen(glyph.text)); /* the rest of the text is 0 */
+    utf8_encode(*code, glyph.text + strlen(glyph.text)); /* the rest of the text is zero bytes */
     if (columns >= GLYPH_COLUMNS) glyph.columns = GLYPH_COLUMNS;
     return glyph;
 }

@@ -1,4 +1,4 @@
-/* no_page.c - explanations without extras/page, which makes pages of them. */
+/* no_page.c - explain_page in a build without extras/page: fails. */
 #include "programs/report/explain.h"
 
 bool explain_page(const char *path, const Explained *models, int count, int layer, int head,

@@ -1,4 +1,4 @@
-/* screen.c - a terminal as a sheet. */
+/* screen.c - the sheet of a terminal. */
 #include "programs/report/sheet.h"
 #include "base/terminal.h"
 #include "base/utf8.h"
@@ -34,7 +34,7 @@ static int columns_of(const char *text) {
 }
 
 /* Writes the words of a text, as many as fit in each line, and cuts a word that is wider than a
- * line. A title is not indented, of a heading all lines but the first are. */
+ * line. Indents paragraphs, and all lines of a heading but the first. */
 static void write_text(Sheet *sheet, SheetText level, const char *text) {
     const int hang = level == TITLE ? 0 : INDENT;
     int column = level == TEXT ? INDENT : 0, width;
@@ -58,8 +58,8 @@ static void write_text(Sheet *sheet, SheetText level, const char *text) {
 
 /* ---- tables ---- */
 
-/* Shows columns from `first` on. Returns how many. Where something is left out there is room for
- * three dots, unless one number alone fills the line. */
+/* Shows columns from `first` on and returns how many. Leaves room for three dots where columns are
+ * left out, unless one number alone fills the line. */
 static int write_band(Sheet *sheet, const Table *table, int first) {
     FILE *out = sheet->out;
     const int label = INDENT + (table->labels ? LABEL : GLYPH_COLUMNS);
@@ -72,7 +72,8 @@ static int write_band(Sheet *sheet, const Table *table, int first) {
     const char *dots = CELL * across.shown + DOTS <= room ? " ..." : "";
     const bool more = table->across == CHANNELS && across.shown < left;
     for (int i = table->across == TOKENS ? -1 : 0; i < down.shown; i++) {
-        const int r = elision_place(down, i); /* negative: the tokens above their columns */
+        const int r =
+            elision_place(down, i); /* or negative for the line of tokens above the columns */
         if (i == down.gap && i >= 0) fprintf(out, "%*s...\n", INDENT, "");
         if (i >= 0 && table->labels)
             fprintf(out, "%*s%-*.*s", INDENT, "", LABEL, LABEL, table->labels[r]);
@@ -107,15 +108,15 @@ enum { GAP = 2 };
 /* Bars or maps that are drawn beside each other. */
 typedef struct {
     const Sheet *sheet;
-    int count, width, rows; /* of all; columns and rows of one */
+    int count, width, rows; /* number of things; columns and rows of one */
     const Bars *lists;
     double largest;
     const HeadMap *maps;
     Elision tokens;
 } Row;
 
-/* Draws them, as many beside each other as fit. `draw` writes row `row` of one of them and returns
- * the columns that it took. */
+/* Draws things, as many side by side as fit. `draw` writes row `row` of one of them and returns the
+ * columns that it took. */
 static void draw_beside(const Row *all, int (*draw)(const Row *all, int one, int row)) {
     FILE *out = all->sheet->out;
     int side = (all->sheet->columns + GAP) / (all->width + GAP);
@@ -132,8 +133,8 @@ static void draw_beside(const Row *all, int (*draw)(const Row *all, int one, int
     }
 }
 
-/* Draws a title, or a bar with its label and value; nothing if the list is shorter. The bar of a
- * negative number is light, and has no part of a cell. */
+/* Draws a title, or a bar with its label and value, or nothing if the list is shorter. The bar of a
+ * negative number is light and ends with a whole cell. */
 static int draw_bar(const Row *all, int one, int row) {
     static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     enum { VALUE = 7 };
@@ -141,7 +142,7 @@ static int draw_bar(const Row *all, int one, int row) {
     const Bars *list = &all->lists[one];
     const Bar *bar = &list->bars[row - (all->lists->title != NULL)];
     int rest = all->width - INDENT - VALUE - (list->logits ? CELL : 0), label = 0, used;
-    if (bar < list->bars) { /* of a file's name, the end tells more than the beginning */
+    if (bar < list->bars) { /* the end of a file's name says more than its beginning */
         const char *title = list->title;
         while (columns_of(title) > all->width - INDENT)
             title += fitting(title, strlen(title), 1, &used);
@@ -186,15 +187,19 @@ static void write_bars(Sheet *sheet, const Bars *lists, int count) {
 
 /* ---- maps ---- */
 
-enum { SQUARE = GLYPH_COLUMNS, AXIS = GLYPH_COLUMNS + 1, MIN_MAP = 8 /* for its title */ };
+enum {
+    SQUARE = GLYPH_COLUMNS,
+    AXIS = GLYPH_COLUMNS + 1,
+    MIN_MAP = 8 /* a map is at least as wide as its title */
+};
 
-/* Draws a weight: colors from dark to light among a terminal's 256, or tenths. */
+/* Draws a weight as one of a terminal's 256 colors, from dark to light, or in tenths. */
 static void draw_weight(const Sheet *sheet, float weight) {
     static const int ramp[] = {234, 17, 18, 19, 20, 26, 32, 38, 44, 80, 116, 152, 188, 230};
     enum { SHADES = sizeof ramp / sizeof *ramp };
     double share = weight > 0 ? fmin((double)weight, 1) : 0; /* NaN: none */
     int shade = (int)(share * SHADES), tenths = (int)(share * 10 + 0.5);
-    if (sheet->colour)
+    if (sheet->color)
         fprintf(sheet->out, "\033[48;5;%dm  \033[0m", ramp[shade < SHADES ? shade : SHADES - 1]);
     else if (tenths == 0)
         fputs(". ", sheet->out);
@@ -243,8 +248,8 @@ static void write_maps(Sheet *sheet, const HeadMap *maps, int count) {
                 draw_map);
     if (tokens.shown < sheet->T)
         sheet_say(sheet, "(%d of %d characters: the middle is left out)", tokens.shown, sheet->T);
-    sheet_say(sheet, sheet->colour ? "(the lighter, the more)"
-                                   : "(in tenths: . is less than 0.05, 9 is 0.85 or more)");
+    sheet_say(sheet, sheet->color ? "(the lighter, the more)"
+                                  : "(in tenths: . is less than 0.05, 9 is 0.85 or more)");
 }
 
 /* ---- the terminal ---- */
@@ -264,5 +269,5 @@ Sheet screen_of(FILE *out) {
     return (Sheet){.kind = &kind,
                    .out = out,
                    .columns = (int)width,
-                   .colour = terminal_has_colours(out) && !(none && *none)};
+                   .color = terminal_has_colors(out) && !(none && *none)};
 }

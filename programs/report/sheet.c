@@ -39,7 +39,7 @@ Number number(double value) {
     }
     for (int decimals = 3; decimals >= 0; decimals--)
         if (snprintf(n.text, sizeof n.text, "%.*f", decimals, value) <= NUMBER_COLUMNS) break;
-    if (*n.text == '-' && strspn(n.text, "-0.") == strlen(n.text)) /* no minus before 0 */
+    if (*n.text == '-' && strspn(n.text, "-0.") == strlen(n.text)) /* avoids a minus before 0 */
         memmove(n.text, n.text + 1, strlen(n.text));
     return n;
 }

@@ -1,6 +1,5 @@
-/* sheet.h - what an explanation is written on: a terminal, or HTML (extras/page/sheet.c). A
- * sheet has text, tables of numbers, bars and maps; each kind of sheet shows them in its own way,
- * and shows as much as fits. */
+/* sheet.h - the output of an explanation: a terminal (screen.c) or HTML (extras/page/sheet.c). A
+ * sheet shows text, tables of numbers, bars and maps, each as far as it fits. */
 #ifndef TRIL_PROGRAMS_REPORT_SHEET_H
 #define TRIL_PROGRAMS_REPORT_SHEET_H
 
@@ -16,21 +15,21 @@ typedef enum { TITLE, HEADING, TEXT } SheetText;
 
 /* The columns of a table. */
 typedef enum {
-    CHANNELS, /* numbers of a vector: the last are left out if they do not fit */
-    WRAPPED,  /* the same, but continued below, until all are shown */
-    TOKENS    /* one for each token: the middle is left out, never the last */
+    CHANNELS, /* numbers of a vector; the last are left out if they do not fit */
+    WRAPPED,  /* the same, but continued below until all are shown */
+    TOKENS    /* one for each token; the middle is left out, never the last */
 } Across;
 
 /* numbers [rows, columns]. Rows are tokens, and the middle is left out if they are many, or have
  * labels. */
 typedef struct {
-    const char *title;         /* NULL: none */
-    const char *const *labels; /* [rows]; NULL: rows are tokens */
+    const char *title;         /* or NULL */
+    const char *const *labels; /* [rows], or NULL if rows are tokens */
     const float *numbers;
     size_t row; /* floats from one row to the next */
     int rows, columns;
     Across across;
-    const char *masked; /* shown instead of the numbers of later tokens; NULL: they are shown */
+    const char *masked; /* shown in place of the numbers of later tokens, unless it is NULL */
     bool whole;         /* the numbers have no decimals */
 } Table;
 
@@ -43,10 +42,10 @@ typedef struct {
 } Bar;
 
 typedef struct {
-    const char *title; /* NULL: none */
+    const char *title; /* or NULL */
     const Bar *bars;
     int count;
-    bool shares; /* the values are probabilities, and shown in per cent */
+    bool shares; /* the values are probabilities, shown in percent */
     bool logits; /* shown beside the values */
 } Bars;
 
@@ -74,25 +73,25 @@ typedef struct {
 struct Sheet {
     const SheetKind *kind;
     FILE *out;
-    int columns;         /* of a terminal, */
-    bool colour;         /* and whether it has colour */
-    int T;               /* the tokens of the text explained, */
+    int columns;         /* of a terminal */
+    bool color;         /* the terminal has color */
+    int T;               /* number of tokens of the explained text */
     const Glyph *glyphs; /* [T], padded; borrowed */
-    int headings;        /* so far; they are numbered */
+    int headings;        /* headings so far; they are numbered */
 };
 
 /* Returns a sheet for the terminal behind `out`. Its width is the window's, else COLUMNS, else 80;
- * at least 20. It has colour if it is a terminal, not dumb, and NO_COLOR is not set (no-color.org).
+ * at least 20. It has color if it is a terminal, not dumb, and NO_COLOR is not set (no-color.org).
  * No line is wider than the terminal. */
 Sheet screen_of(FILE *out);
 
-/* Writes text, formatted as by printf. A line of it is a title if it begins with "# ", a heading,
- * which gets the next number, with "## ", else a paragraph. */
+/* Writes text, formatted as by printf. A line that begins with "# " is a title; one that begins
+ * with "## " is a heading, which gets the next number; any other is a paragraph. */
 void sheet_say(Sheet *sheet, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- for the kinds of sheets ---- */
 
-/* `shown` of `count` items, where few fit, with a gap before shown item `gap`; -1: none. */
+/* The `shown` of `count` items that fit, with a gap before shown item `gap`, unless that is -1. */
 typedef struct {
     int count, shown, gap;
 } Elision;
@@ -100,7 +99,7 @@ typedef struct {
 /* Shows at most `max` >= 1 items, always the last one. */
 Elision elide(int count, int max);
 
-/* Returns the number, among all, of shown item i. */
+/* Returns the index, among all items, of shown item i. */
 int elision_place(Elision e, int i);
 
 /* A number as text. */

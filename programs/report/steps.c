@@ -1,5 +1,5 @@
-/* steps.c - each layer in words and numbers: of the layer and head that are written out, one number
- * of each kind from all that it is computed from. */
+/* steps.c - writes each layer in words and numbers. For the layer and head that are written out,
+ * one number of each kind is computed from all of its inputs. */
 #include "programs/report/explanation.h"
 
 #include <stdio.h>
@@ -46,7 +46,7 @@ static void show_array(Explanation *e, const char *title, const TrilArray *array
                               .across = CHANNELS});
 }
 
-/* Writes a dot product out: x and w [n], their products, and the sum with `bias`. Shows at most
+/* Writes out a dot product: x and w [n], their products, and the sum with `bias`. Shows at most
  * `bands` lines of numbers, and the sum of the other products. `result` names the sum. */
 static void show_dot(Explanation *e, Row x, Row w, size_t w_step, int n, const float *bias,
                      const char *result, int bands) {
@@ -74,7 +74,7 @@ static void show_dot(Explanation *e, Row x, Row w, size_t w_step, int n, const f
     say(e, "%sThe sum of all %d products%s: %s = %s.", others, n, and_bias, result, SHOWN(sum));
 }
 
-/* Writes out one output of a linear layer for the last token; name[index] is the result's. */
+/* Writes out one output of a linear layer for the last token. The result is called name[index]. */
 static void show_neuron(Explanation *e, int neuron, const char *x_label, const char *name,
                         int index, int bands) {
     const TrilArray *x = &e->line->inputs[0];
@@ -91,7 +91,7 @@ static void show_neuron(Explanation *e, int neuron, const char *x_label, const c
 static const char *const role_names[ROLES] = {"query", "key", "value"};
 
 /* True if the output of the line becomes the queries, keys or values of attention, perhaps through
- * norms of each head and rotations. Sets *columns to those of it that the head reads. */
+ * norms of each head and rotations. Sets *columns to the columns that the head reads. */
 static bool has_role(const Explanation *e, int role, TrilArray *columns) {
     for (int a = e->i + 1; a < e->line_count; a++) {
         const TrilLine *attention = &e->lines[a];
@@ -101,7 +101,8 @@ static bool has_role(const Explanation *e, int role, TrilArray *columns) {
         for (int m; (m = explanation_maker(e, reader.inputs[role].number)) >= e->i;
              reader.inputs[role] = e->lines[m].inputs[0]) {
             bool norm = line_is(&e->lines[m], "rmsnorm") || line_is(&e->lines[m], "layernorm");
-            if (norm && e->lines[m].heads != heads) break; /* of the stream, not of heads */
+            if (norm && e->lines[m].heads != heads)
+                break; /* this norm is of the stream, not of a head */
             *columns = line_of_head(&reader, role, e->head);
             if (m == e->i) return true;
             if (!norm && !line_is(&e->lines[m], "rotary")) break;
@@ -110,8 +111,8 @@ static bool has_role(const Explanation *e, int role, TrilArray *columns) {
     return false;
 }
 
-/* Returns the name of the line's first role, and sets *columns. NULL: it has none, and *columns are
- * those of the output, or of its first head. */
+/* Returns the name of the line's first role, or NULL if it has none. Sets *columns to those of the
+ * role, else to those of the output or of its first head. */
 static const char *role_of(const Explanation *e, TrilArray *columns) {
     for (int role = 0; role < ROLES; role++)
         if (has_role(e, role, columns)) return role_names[role];
@@ -120,7 +121,7 @@ static const char *role_of(const Explanation *e, TrilArray *columns) {
     return NULL;
 }
 
-/* Writes the layer's heading and equation; `role` as role_of returns it. */
+/* Writes the layer's heading and equation. `role` is a result of role_of. */
 static void write_heading(Explanation *e, const char *role) {
     const char *title = e->line->title;
     const int name = (int)strcspn(title, ":");
@@ -238,7 +239,7 @@ static int most_active(const Explanation *e, const TrilLine *activation) {
     return most;
 }
 
-/* Writes an activation, or a layer that has no words of its own here. */
+/* Writes an activation, or a layer without a function of its own here. */
 static void write_other(Explanation *e) {
     const TrilLine *line = e->line;
     const TrilArray *in = line->inputs;
@@ -307,14 +308,14 @@ static void write_query_key_value(Explanation *e) {
     }
     while (!line_has_heads(&e->lines[attention])) attention++;
     const int sharing = first == QUERY ? 1 : line_sharing(&e->lines[attention]),
-              neighbour = e->head / sharing * sharing, row = columns[first].offset;
+              neighbor = e->head / sharing * sharing, row = columns[first].offset;
     const char *name = role_names[first];
     say(e, "## %s: each vector times a matrix.\n%s%s%s",
         count > 1 ? "Query, key and value" : titles[first], has[QUERY] ? meanings[QUERY] : "",
         has[KEY] ? meanings[KEY] : "", has[VALUE] ? meanings[VALUE] : "");
     if (sharing > 1)
-        say(e, "Heads %d %s %d share their %ss.", neighbour, sharing > 2 ? "to" : "and",
-            neighbour + sharing - 1, name);
+        say(e, "Heads %d %s %d share their %ss.", neighbor, sharing > 2 ? "to" : "and",
+            neighbor + sharing - 1, name);
     say(e,
         "The matrix is %s. Head %d has %d numbers of each %s; the first one, of '%s', is its "
         "vector times row %d of the matrix:",
@@ -324,7 +325,7 @@ static void write_query_key_value(Explanation *e) {
         if (has[j]) show_array(e, role_names[j], &columns[j]);
 }
 
-/* Each case writes one output of the layer out, then shows all. */
+/* Each case writes out one output of the layer, then shows all. */
 static void write_linear(Explanation *e) {
     const TrilArray *output = &e->line->output;
     const char *matrix = e->line->weights[0].name, *name = "added";
@@ -385,7 +386,7 @@ static void show_square(Explanation *e, const float *numbers, const char *masked
                (Table){NULL, NULL, numbers, (size_t)T, T, T, .across = TOKENS, .masked = masked});
 }
 
-/* `weights`: of the last token. */
+/* Writes the scores, also scaled and masked. `weights` are those of the last token. */
 static void write_scores(Explanation *e, const float *weights) {
     const TrilArray query = line_of_head(e->line, QUERY, e->head),
                     key = line_of_head(e->line, KEY, e->head);

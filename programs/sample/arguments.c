@@ -21,7 +21,7 @@ static Arguments defaults(void) {
                        .scoring = tril_scoring()};
 }
 
-/* Lists the options, whose values are members of the arguments; returns how many. */
+/* Lists the options, whose values are members of the arguments. Returns how many. */
 static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
     TrilSampling *s = &a->sampling;
     const Option rows[] = {
@@ -77,7 +77,8 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
     return COUNT(rows);
 }
 
-/* Returns the index of `value` among the three names; NULL is the first. -1: it is none of them. */
+/* Returns the index of `value` among the three names, 0 for NULL. If it is not one of them, fails
+ * and returns -1. */
 static int choose(const char *option, const char *value, const char *const names[3], Error *err) {
     for (int i = 0; i < 3; i++)
         if (!value || strcmp(value, names[i]) == 0) return i;
@@ -85,7 +86,8 @@ static int choose(const char *option, const char *value, const char *const names
     return -1;
 }
 
-/* Reads the names of --unknown and --precision. The format knows those that an export may have. */
+/* Reads the names of --unknown and --precision. The precision of an export is checked by its
+ * format. */
 static bool read_names(Arguments *a, Error *err) {
     static const char *const precisions[] = {"f32", "bf16", "int8"};
     static const char *const unknown[] = {
@@ -136,7 +138,7 @@ void arguments_print_options(FILE *out) {
 
 #define USUAL "out/model.safetensors"
 
-/* Takes the number of a folder earlier-N that holds a model, if it is higher than *last. */
+/* Sets *last to the number of a folder earlier-N that holds a model, if it is higher. */
 static void take_earlier(void *last, const char *name) {
     static const char prefix[] = "earlier-";
     const size_t begin = sizeof prefix - 1;
@@ -170,7 +172,7 @@ const char *arguments_checkpoint(const Arguments *a, int i, Error *err) {
 /* The options that a dialogue can change. */
 static const char *const settings[] = {"temperature", "length", "top-k", "top-p", "seed"};
 
-/* Returns the option of this name; NULL: it is none of the settings. */
+/* Returns the option of this name, or NULL if it is not a setting. */
 static const Option *setting(const Option *options, const char *name) {
     for (int i = 0; i < COUNT(settings); i++)
         if (strcmp(name, settings[i]) == 0)

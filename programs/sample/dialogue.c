@@ -10,8 +10,8 @@
 
 static volatile sig_atomic_t stopped;
 
-/* Reads one line without its newline. False at the end of the input. After Ctrl-C the terminal
- * drops the typed characters, and the prompt appears again. */
+/* Reads one line without its newline. Returns false at the end of the input. After Ctrl-C the
+ * terminal drops the typed characters, and the prompt appears again. */
 static bool read_line(char **line, size_t *capacity, size_t *length, bool terminal) {
     int64_t count = 0;
     while (count == 0) {
@@ -28,7 +28,7 @@ static bool read_line(char **line, size_t *capacity, size_t *length, bool termin
     return true;
 }
 
-/* A text that the user and the model write in turns. */
+/* A text that the user and the model write by turns. */
 typedef struct {
     const TrilModel *model;
     Writer *writer;
@@ -92,7 +92,7 @@ static bool take_turns(Dialogue *d, Error *err) {
     while (ok && !ferror(stdout) && read_line(&line, &capacity, &typed, d->terminal)) {
         Error wrong;
         stopped = 0;
-        line[typed] = 0; /* in place of its newline, or at the end */
+        line[typed] = 0; /* replaces the newline, or follows the last character */
         if (!take_line(d, line, typed, &more, &wrong)) {
             fprintf(stderr, "sample: %s\n", wrong.text);
             fflush(stderr); /* before the next prompt: on Windows it has a buffer */
@@ -110,7 +110,8 @@ bool dialogue(const TrilModel *model, const Arguments *arguments, Error *err) {
     Dialogue d = {.model = model, .now = *arguments, .texts = 1};
     d.terminal = terminal_is(stdin) && terminal_is(stdout);
     if (d.terminal) {
-        signals_take_turns(&stopped); /* the writer's threads inherit that Ctrl-C is kept out */
+        signals_take_turns(
+            &stopped); /* before the writer's threads start, which inherit the blocked signals */
         puts("Type the beginning of a text, then Enter. An empty line continues; /help lists "
              "commands; Ctrl-C stops the writing, Ctrl-D ends.");
     }

@@ -67,7 +67,7 @@ bool inspect_score(const TrilModel *model, const Arguments *a, Error *err) {
     bool ok = status == TRIL_OK || message_take(err, &error, status == TRIL_TEXT ? a->score : NULL);
     memory_free(text);
     if (!ok && a->scoring.unknown == TRIL_REFUSE && score.unknown > 0) {
-        /* the file's name may be long: a whole number of characters stays */
+        /* shortens a long file name without splitting a character */
         escape_copy(first, sizeof first, err->text);
         fail(err,
              "%s; use --unknown skip to leave such characters out, or --unknown uniform to count "
@@ -83,15 +83,15 @@ bool inspect_score(const TrilModel *model, const Arguments *a, Error *err) {
 
 /* ---- the way to the next character ---- */
 
-/* One of the models that --explain is about. */
+/* One of the models of --explain. */
 typedef struct {
     TrilModel *model;
     TrilReading *reading;
     char name[4096];
 } Subject;
 
-/* Reads model i and the text, in one thread. The caller releases both, also after a failure. A
- * message about one of several models begins with its file. */
+/* Reads model i and the text, in one thread. The caller releases both, also after a failure. With
+ * several models, a message begins with the file's name. */
 static bool open_subject(Subject *subject, const Arguments *a, int i, Error *err) {
     const char *path = arguments_checkpoint(a, i, err);
     TrilError error;

@@ -13,8 +13,8 @@
 
 typedef struct Writer Writer;
 
-/* Opens a writer, which borrows the model and `stop`, the text after which a text ends; NULL:
- * none. The caller closes it. On failure *writer is NULL. */
+/* Opens a writer, which borrows the model and `stop`, the text after which a text ends, or NULL.
+ * The caller closes it. On failure *writer is NULL. */
 bool writer_open(Writer **writer, const TrilModel *model, const TrilSampling *sampling,
                  const char *stop, Error *err);
 void writer_close(Writer *writer);
@@ -29,12 +29,12 @@ void writer_begin(Writer *writer, int number);
 void writer_say(Writer *writer, const char *text, size_t length);
 
 /* Generates `length` more characters. Stops early at the stop text, if printing fails, or once
- * *interrupted is true (NULL: never). An empty text begins after tril_tokenizer_start, which is not
- * printed. Fails if the model's predictions are not finite numbers. */
+ * *interrupted, unless that is NULL, is true. An empty text begins after tril_tokenizer_start,
+ * which is not printed. Fails if the model's predictions are not finite numbers. */
 bool writer_go_on(Writer *writer, int length, const volatile sig_atomic_t *interrupted, Error *err);
 
 /* Prints a newline if the last line has none; the text itself does not change. writer_end_text does
- * it at the end of a text, but not if a pipe or a file gets the text of a byte model. */
+ * the same at the end of a text, except when a pipe or a file gets the text of a byte model. */
 void writer_end_line(Writer *writer);
 void writer_end_text(Writer *writer);
 

@@ -4,14 +4,15 @@
 
 enum { EVALUATIONS = 10, FIRST_GUESS = 1000 };
 
-/* Returns all steps of a time limit, estimated from the speed so far, with `left` seconds left. */
+/* Estimates the number of all steps under a time limit from the speed so far, with `left` seconds
+ * left. */
 static int expected_steps(const Budget *b, const Progress *p, double left) {
     if (p->now.step == 0) return FIRST_GUESS < b->max_steps ? FIRST_GUESS : b->max_steps;
     double step = p->seconds / p->now.step, steps = p->now.step + (left > step ? left / step : 1);
     return steps < b->max_steps ? (int)steps : b->max_steps;
 }
 
-/* Returns the most steps with a time limit: those of --epochs; those that a baseline needs. */
+/* Returns the most steps under a time limit: those of --epochs, or those that a baseline needs. */
 static int most_steps(const Plan *plan, const RungFiles *rung) {
     const double any = 1e9, epochs = plan->options.epochs;
     double steps = epochs * (double)plan->input.train / plan_step_characters(plan);

@@ -10,7 +10,7 @@ enum {
 };
 
 typedef struct {
-    double seconds;  /* for the whole rung; 0: steps count */
+    double seconds;  /* for the whole rung, or 0 if steps count */
     double time;     /* plan_time; `seconds` is a share of it */
     int steps;       /* in all; with a time limit, an estimate from the speed so far */
     int max_steps;   /* with a time limit, the most steps, even if time is left */
@@ -50,7 +50,7 @@ bool budget_used(Budget *budget, const Progress *progress);
  * before. */
 bool budget_evaluation_due(const Budget *budget, const Progress *progress, bool used);
 
-/* Takes the seconds that an evaluation took. */
+/* Records the seconds that an evaluation took. */
 void budget_evaluated(Budget *budget, const Progress *progress, double seconds);
 
 #endif

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* LONGEST bounds a claimed path. A PATH has space for any name beside it. */
+/* LONGEST is the longest claimed path. A PATH has space for any name beside it. */
 enum { MAX_CLAIMS = 64, MAX_MADE = 256, MAX_EARLIER = 100000, LONGEST = 4096, PATH = 6144 };
 
 /* For each output, this folder beside it has an empty, locked file of the same name. Creating that
@@ -21,10 +21,10 @@ typedef struct {
     const char *what;
     char *path; /* owned */
     bool written;
-    bool there;  /* the file exists, */
-    bool filled; /* and is not empty */
+    bool there;  /* the file exists */
+    bool filled; /* the file exists and is not empty */
     FileId file;
-    int lock; /* the descriptor of its lock file; negative: none */
+    int lock; /* the descriptor of its lock file, or negative */
     FileId lock_file;
 } Claim;
 
@@ -82,7 +82,7 @@ static const char *const kinds[] = {
     [FILE_REGULAR] = "a file", [FILE_FOLDER] = "a folder", [FILE_LINK] = "a symbolic link",
     [FILE_PIPE] = "a pipe",    [FILE_DEVICE] = "a device", [FILE_OTHER] = "not a regular file"};
 
-/* Looks whether the file exists. An input may be any kind of file, and links are followed. An
+/* Checks whether the file exists. An input may be any kind of file, and links are followed. An
  * output must be a regular file or missing: writing would replace a link, not its target. */
 static bool look(Claim *claim, Error *err) {
     FileStatus status;
@@ -135,7 +135,7 @@ static void drop_lock(Claim *claim) {
 }
 
 /* Locks the open lock file of claim i. Fails if it is also that of another claim, or if another
- * process has locked it. A file system without locks is no failure. */
+ * process has locked it. A file system without locks is not an error. */
 static bool take_lock(const Claims *c, int i, Error *err) {
     const Claim *claim = &c->claims[i];
     for (int j = 0; j < c->count; j++) {
@@ -238,7 +238,7 @@ static void sweep_file(void *context, const char *name) {
     if (!claimed) filesystem_remove_unused(path);
 }
 
-/* Looks at the files again after locking, when no other program can change them. */
+/* Checks the files again after locking, when no other program can change them. */
 bool claims_settle(Claims *c, Error *err) {
     char folder[PATH];
     if (!look_at_all(c, err) || !claims_hold(c, err) || !look_at_all(c, err)) return false;

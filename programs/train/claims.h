@@ -1,7 +1,7 @@
 /* claims.h - checks and locks every file of a training before it begins.
  *
  * First the program claims each file that it will read or write. Then claims_settle checks that
- * each output file can be created, that no two claims mean the same file under different paths, and
+ * each output file can be created, that no two claims name the same file by different paths, and
  * that no other program is writing one of them. */
 #ifndef TRIL_CLAIMS_H
 #define TRIL_CLAIMS_H
@@ -22,10 +22,10 @@ bool claims_read(Claims *claims, const char *what, const char *path, Error *err)
 bool claims_write(Claims *claims, const char *what, const char *path, Error *err);
 
 /* Creates the folders of the output files. Locks those files until claims_close or the end of the
- * process. Removes temporary files that a killed program's file_write left in these folders.
- * Fails, with a message, for an output path that is not a regular file or where none can be
- * created; two output paths that mean the same file; an output path that means an input file; a
- * file that another process has locked (the message gives its number). */
+ * process. Removes temporary files that a killed program's file_write left in these folders. Fails
+ * for an output path that is not a regular file or where none can be created; two output paths of
+ * the same file; an output path of an input file; a file that another process has locked (the
+ * message gives its number). */
 bool claims_settle(Claims *claims, Error *err);
 
 /* True if claims_settle found a file at this path, and the file was not empty. The path must be

@@ -9,8 +9,8 @@
 
 enum { MAX_ROWS = 64 };
 
-/* Lists the options of the table, whose values are members of `o`, and the program's own, whose
- * values are members of `a`, section by section. Returns how many. */
+/* Lists by section the options of the table, whose values are members of `o`, and the program's
+ * own, whose values are members of `a`. Returns how many. */
 static int list(Option rows[MAX_ROWS], Arguments *a, TrilOptions *o) {
     static const char *const sections[] = {"What to train", "How long and how fast", "How large",
                                            "The text", "Other"};
@@ -113,7 +113,7 @@ bool command_line_over(const Arguments *a, TrilOptions *options, Error *err) {
     return parse(&any, options, &first, err) && take_names(options, err);
 }
 
-/* With --continue a training takes no fewer steps, and no less time, than before. */
+/* Gives a training with --continue no fewer steps, and no less time, than before. */
 static void keep_budget(TrilOptions *o, const TrilOptions *before) {
     if (!isnan(before->time)) {
         o->time = isnan(o->time) ? before->time : fmax(o->time, before->time);

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* Texts are borrowed from the command line, or are constants; NULL: not given. */
+/* Texts are borrowed from the command line, or constants, or NULL if not given. */
 typedef struct {
     char **command; /* the arguments; NULL ends them */
     int count;
@@ -17,18 +17,19 @@ typedef struct {
     bool ladder, resume, continues /* --continue */, profile, quiet, help, version;
 } Arguments;
 
-/* Reads the command line. Fails for what options_parse does not take, an unknown preset, no text or
- * several, options that contradict each other. With --help or --version nothing else is checked. */
+/* Reads the command line. Fails where options_parse fails, for an unknown preset, for no text or
+ * several, and for options that contradict each other. With --help or --version nothing else is
+ * checked. */
 bool command_line_read(Arguments *arguments, int argc, char **argv, Error *err);
 
-/* Sets the options that the preset and then the command line give. Steps and a time limit are two
- * ways to say how long: with steps, an earlier time limit is unset. */
+/* Sets the options of the preset, then those of the command line. If they give a number of steps,
+ * unsets an earlier time limit. */
 bool command_line_over(const Arguments *arguments, TrilOptions *options, Error *err);
 
-/* Sets *options to those of a training that is resumed: `before`, and over them the command line.
- * With
- * --continue it takes no fewer steps and no less time than before. `ladder`: it is one of --ladder.
- * Fails for a change of what a resumed training cannot change. */
+/* Sets *options to those of a resumed training: `before`, overridden by the command line. With
+ * --continue the training gets no fewer steps and no less time than before. `ladder` is true if it
+ * was begun with --ladder. Fails for a change of an option that a resumed training cannot
+ * change. */
 bool command_line_resume(const Arguments *arguments, const TrilOptions *before, bool ladder,
                          TrilOptions *options, Error *err);
 

@@ -34,8 +34,8 @@ static bool like_formula(const char *text) {
     return *text && strchr("=+-@\t\r", *text);
 }
 
-/* Puts the text in quotes, and doubles the quotes in it (RFC 4180). An apostrophe before what looks
- * like a formula tells a spreadsheet that it is text; read_quoted removes it. */
+/* Puts the text in quotes and doubles the quotes in it (RFC 4180). An apostrophe before a text that
+ * looks like a formula tells a spreadsheet that it is text; read_quoted removes it. */
 static void quote(const char *text, char quoted[QUOTED_SIZE]) {
     char *to = quoted;
     *to++ = '"';
@@ -75,7 +75,7 @@ void log_close(Log *log) {
 
 /* ---- reading rows ---- */
 
-/* Reads a number and the comma after it; false if there is none. */
+/* Reads a number and the comma after it. Returns false if there is none. */
 static bool read_number(const char **at, double *number) {
     char *end;
     *number = number_read(*at, &end);
@@ -84,7 +84,8 @@ static bool read_number(const char **at, double *number) {
     return read && *end == ',';
 }
 
-/* Reads the text in quotes, cut to fit; nothing if there are none. Returns the rest of the line. */
+/* Reads a text in quotes, cut to fit, or nothing if there are no quotes. Returns the rest of the
+ * line. */
 static const char *read_quoted(const char *at, char text[SAMPLE_SIZE]) {
     int length = 0;
     *text = 0;

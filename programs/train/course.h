@@ -1,4 +1,4 @@
-/* course.h - how the training of a rung goes: a row for each step, in memory and as a CSV file. */
+/* course.h - the course of a rung's training: a row for each step, in memory and as a CSV file. */
 #ifndef TRIL_PROGRAMS_TRAIN_COURSE_H
 #define TRIL_PROGRAMS_TRAIN_COURSE_H
 
@@ -14,24 +14,24 @@ typedef struct {
     int step;
     double characters, seconds; /* characters seen and seconds passed so far */
     double rate, loss;          /* of this step: learning rate, training loss */
-    double validation;          /* NaN: no evaluation */
+    double validation;          /* loss on the held-out text, NaN without an evaluation */
     double norm;                /* of the gradient, before clipping */
     double speed;               /* characters a second */
-    double compute;             /* floating-point operations so far; NaN: unknown */
+    double compute;             /* floating-point operations so far, NaN if unknown */
     double sum;                 /* of the training losses so far; set by course_add */
-    char sample[SAMPLE_SIZE];   /* the line of UTF-8 that the model generated; empty: none */
+    char sample[SAMPLE_SIZE];   /* the line of UTF-8 that the model generated, or empty */
 } LogRow;
 
 /* ---- the log ---- */
 
 /* A log that is being written. */
 typedef struct {
-    FILE *file;    /* owned; NULL: closed */
+    FILE *file;    /* owned; NULL if closed */
     size_t length; /* bytes written so far, */
     Digest digest; /* and their digest */
 } Log;
 
-/* Operations are written in units of as many. */
+/* The log's unit of operations. */
 #define TERA 1e12
 
 /* The first line of every log. */
@@ -42,14 +42,14 @@ typedef struct {
  * written. */
 bool log_create(Log *log, const char *path, Error *err);
 
-/* Continues the log at `path` after its first `length` bytes, which must have this digest. Returns
- * false, and leaves the file alone, if the digest differs or if something other than rows follows:
- * somebody changed the file, or it is another one. */
+/* Continues the log at `path` after its first `length` bytes, which must have this digest. If the
+ * digest differs, or if anything but rows follows, the file was changed or is another one: returns
+ * false and leaves it alone. */
 bool log_reopen(Log *log, const char *path, size_t length, uint64_t digest);
 
 void log_row(Log *log, const LogRow *row);
 
-/* Flushes the rows so far; false if some of them could not be written. */
+/* Flushes the rows so far. Returns false if some of them could not be written. */
 bool log_flush(Log *log);
 
 /* Closes the log, if it is open. */
@@ -58,7 +58,7 @@ void log_close(Log *log);
 /* ---- the course ---- */
 
 enum {
-    COURSE_KEPT = 300,             /* rows with an evaluation, and as many without, at most */
+    COURSE_KEPT = 300,             /* most rows with an evaluation, and most without */
     COURSE_ROWS = 2 * COURSE_KEPT, /* at most */
     COURSE_BLOCK = 20,             /* steps */
     SPARK_COLUMNS = 16,
@@ -71,8 +71,8 @@ typedef struct {
     double validation; /* loss on the held-out text */
 } Evaluation;
 
-/* The mean of a block is the training loss without most of the chance of single batches. `noise` is
- * the standard deviation of such a mean. */
+/* A block of steps. Its mean is the training loss without most of the randomness of single batches.
+ * `noise` is the standard deviation of such a mean. */
 typedef struct {
     double mean, noise;
     int step; /* its last one */
@@ -80,16 +80,16 @@ typedef struct {
 
 /* Initialize with {0}. */
 typedef struct {
-    LogRow rows[COURSE_ROWS]; /* of each kind evenly spaced ones, the first and the last */
+    LogRow rows[COURSE_ROWS]; /* of each kind the first, the last, and evenly spaced ones */
     int count;
     struct {
-        int kept, seen, every; /* every n-th is kept; 0 means 1 */
+        int kept, seen, every; /* every n-th is kept; 0 counts as 1 */
     } kinds[2];                /* the rows without and with an evaluation */
     int steps;
-    double characters;       /* that the training has read in these steps, */
-    double compute;          /* and its floating-point operations; NaN: unknown */
+    double characters;       /* read by the training in these steps, */
+    double compute;          /* and its floating-point operations, NaN if unknown */
     Evaluation last, before; /* the last evaluation and the one before it */
-    Evaluation lowest;       /* that of the lowest loss */
+    Evaluation lowest;       /* the one with the lowest loss */
     int since_lowest;        /* evaluations after it */
     double second_loss;      /* Evaluation.loss of the second evaluation */
     double loss_sum;         /* of the training, since the last evaluation */
@@ -113,8 +113,8 @@ typedef struct {
 /* Adds the next row. */
 void course_add(Course *course, const LogRow *row);
 
-/* Adds the rows of the log at `path`. Skips lines that are not rows; a path that is not a regular
- * file has none. */
+/* Adds the rows of the log at `path`. Skips lines that are not rows. A path that is not a regular
+ * file has no rows. */
 void course_read(Course *course, const char *path);
 
 /* Adds the evaluation of a trained model before its first step, which is not in the log. */
@@ -128,10 +128,10 @@ double course_fall(const Course *course, double from, double to);
  * first one. */
 double course_validation(const Course *course, double step);
 
-/* Writes the training loss as one word of blocks of eight heights, in UTF-8: ▇▅▃▂▂▁▁▁. Each column
- * is the mean of equally many steps. The highest is the highest of the last three quarters: a loss
- * falls so far in the first steps that what follows would look flat. Returns the number of columns,
- * 0 without steps. */
+/* Writes the training loss as a word of UTF-8 blocks of eight heights: ▇▅▃▂▂▁▁▁. Each column is the
+ * mean of equally many steps. The scale ends at the highest loss of the last three quarters,
+ * because the first steps lower the loss so far that the rest would look flat. Returns the number
+ * of columns, 0 without steps. */
 int course_spark(const Course *course, char text[SPARK_SIZE]);
 
 #endif

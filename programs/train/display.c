@@ -126,7 +126,8 @@ void show_decisions(const Plan *plan, const Decisions *d) {
               c->context, why);
 }
 
-/* The program's peak counts, too: reading a long text may take more than training. */
+/* Prints the memory of a training, or the program's peak if that is more: reading a long text may
+ * take more memory than training. */
 static void show_memory(const TrilMemory *m, const Input *input) {
     const double MiB = 1048576, program = 3; /* itself and its libraries */
     double text = (double)(input->length * sizeof(int32_t)) / MiB;
@@ -165,7 +166,7 @@ void show_training(const RungFiles *rung, const TrilModel *model, const TrilTrai
 
 /* ---- while it trains ---- */
 
-/* Returns the characters a second in training steps, evaluations not counted. */
+/* Returns the characters per second of the training steps, without evaluations. */
 static const char *speed_of(const Progress *p, const Plan *plan) {
     double characters = p->now.step * plan_step_characters(plan);
     return grouped(p->now.seconds > 0 ? characters / p->now.seconds : 0);
@@ -308,7 +309,7 @@ void show_next_steps(const Plan *plan, bool trained, bool page, const char *long
 
 /* ---- where the time goes ---- */
 
-/* The index of the line of that name; a new one if there is none. */
+/* Returns the index of the line of that name, which it adds if there is none. */
 static int find_line(Stopwatch *watch, const char *name) {
     int i = 0;
     while (i < watch->count && strcmp(watch->lines[i].name, name) != 0) i++;
@@ -322,7 +323,7 @@ void stopwatch_start(Stopwatch *watch, const char *rest, double begun) {
     find_line(watch, rest);
 }
 
-/* The time since the last change goes to the line under way. */
+/* Adds the time since the last change to the current line, then changes to another. */
 static void change(Stopwatch *watch, int line) {
     double now = clock_seconds();
     watch->lines[watch->now].seconds += now - watch->since;

@@ -1,4 +1,4 @@
-/* display.h - what ./train prints, and where its time goes. */
+/* display.h - prints the output of ./train, and measures its time for --profile. */
 #ifndef TRIL_PROGRAMS_TRAIN_DISPLAY_H
 #define TRIL_PROGRAMS_TRAIN_DISPLAY_H
 
@@ -9,33 +9,32 @@
 
 enum { MAX_LINES = 96 };
 
-/* All of the time, from its start to its stop, is on one of its lines. One that is {0} was never
- * started, and measures nothing. */
+/* Divides the time from its start to its stop among lines. A stopwatch that is {0} was never
+ * started and measures nothing. */
 typedef struct {
-    TrilPart lines[MAX_LINES]; /* the first one: what has no line of its own */
+    TrilPart lines[MAX_LINES]; /* the first has the time that belongs to no other */
     int count;
-    int now;      /* the line under way */
-    double since; /* clock_seconds() when that began, */
-    double begun; /* and when the first did */
+    int now;      /* the current line */
+    double since; /* clock_seconds() when the current line began, */
+    double begun; /* and when the stopwatch was started */
 } Stopwatch;
 
-/* Starts it at `begun`, a value of clock_seconds(). Time goes to the line `rest` until
+/* Starts a stopwatch at `begun`, a value of clock_seconds(). Time goes to the line `rest` until
  * stopwatch_enter, then to the line `name` until stopwatch_leave. Names are constants. */
 void stopwatch_start(Stopwatch *watch, const char *rest, double begun);
 void stopwatch_enter(Stopwatch *watch, const char *name);
 void stopwatch_leave(Stopwatch *watch);
 
-/* Puts `parts` of the time of line `name` on lines of their own. The line keeps the time that no
- * part took. */
+/* Moves `parts` of the time of line `name` to lines of their own. The line keeps the rest. */
 void stopwatch_split(Stopwatch *watch, const char *name, const TrilPart *parts, int count);
 
-/* Stops it, and prints the lines under the name of what it measured, the longest first. */
+/* Stops the stopwatch and prints the lines, the longest first, under the name `of`. */
 void stopwatch_stop(Stopwatch *watch, const char *of);
 
 /* ---- lines ---- */
 
-/* Prints a line in place of the progress line. Escapes it, but for a newline at its start. On a
- * terminal it breaks between words, and the next lines begin with four spaces. */
+/* Prints a line in place of the progress line. Escapes it, except a newline at its start. On a
+ * terminal, breaks it between words; continued lines begin with four spaces. */
 void show_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Prints the text's path, length and vocabulary. */
@@ -51,17 +50,17 @@ typedef struct {
 /* Prints the decisions on unset options, with their reasons. */
 void show_decisions(const Plan *plan, const Decisions *decisions);
 
-/* Prints what will be trained, from which step and with which windows; and the memory of the
- * training, the text and the program. `kernels`: those that trained it before; empty: unknown. */
+/* Prints the rung, its size, the step from which it is resumed, its windows, and the memory of the
+ * training, the text and the program. `kernels` names those that trained it before, or is empty. */
 void show_training(const RungFiles *rung, const TrilModel *model, const TrilTraining *training,
                    const Plan *plan, const char *kernels);
 
-/* On a terminal: prints the progress line, which overwrites itself and never takes two lines.
+/* On a terminal, prints the progress line, which overwrites itself and never takes two lines.
  * `steps` is the number of all steps, as far as known. */
 void show_progress(const Progress *progress, const Plan *plan, int steps, const Course *course);
 
-/* On a terminal: prints what the program does meanwhile, such as "evaluating", in place of the
- * progress line; NULL clears it. */
+/* On a terminal, prints the current activity, such as "evaluating", in place of the progress line.
+ * NULL clears it. */
 void show_activity(const char *activity);
 
 /* Prints the two lines of an evaluation: its figures, with the mean loss of the batches before it,
@@ -69,17 +68,17 @@ void show_activity(const char *activity);
 void show_evaluation(const Progress *progress, const Plan *plan, int steps, double recent,
                      double validation, const char *mark, const char *sample);
 
-/* With several processes: prints what was sent in so many steps, which took so many seconds, and
- * how long this process waited. */
+/* With several processes, prints the bytes sent in each of `steps` steps, which took `seconds`
+ * seconds, and the share of the time that this process waited. */
 void show_sharing(const TrilTraffic *traffic, int steps, double seconds);
 
-/* Prints the table of losses and of compute, and the digests of the weights. An arrow marks a rung
+/* Prints the table of losses and compute, and the digests of the weights. An arrow marks a rung
  * whose verdict asks for more steps. */
 void show_results(const Result *results, int count);
 
-/* Prints what to do next, as commands to paste. If the training of the model has begun (`trained`):
- * to sample from it, to see its report if it was written (`page`), to train it further with the
- * options `longer` (NULL: that would not help). If it was interrupted: to resume it. */
+/* Prints commands for the next steps. If the training of the model has begun (`trained`), they
+ * sample from it, open its report if it was written (`page`), and train it further with the options
+ * `longer`, which are NULL if that would not help. After an interruption they resume it. */
 void show_next_steps(const Plan *plan, bool trained, bool page, const char *longer);
 
 #endif

@@ -5,7 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t asked; /* 1: for an orderly end; 2: without evaluations */
+static volatile sig_atomic_t asked; /* how often the user has asked to stop: once for an orderly
+                                       end, twice to skip the evaluations */
 static bool loud, terminal;
 
 /* Prints a line without stdio, which a signal handler must not use. */

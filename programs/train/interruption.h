@@ -1,4 +1,4 @@
-/* interruption.h - the signals by which a user or the system ends a training. */
+/* interruption.h - the signals with which a user or the system ends a training. */
 #ifndef TRIL_PROGRAMS_TRAIN_INTERRUPTION_H
 #define TRIL_PROGRAMS_TRAIN_INTERRUPTION_H
 
@@ -8,7 +8,7 @@
  * without evaluations, the third ends the program at once. SIGHUP and SIGPIPE ask for an orderly
  * end, however often they come. Signals that were ignored from the start, as under nohup, stay
  * ignored. With `shows`, a line on standard output answers each SIGINT, each SIGTERM and the first
- * SIGHUP. A file that has reached its size limit is a normal error of writing (SIGXFSZ). */
+ * SIGHUP. Reaching the size limit of a file (SIGXFSZ) becomes an ordinary write error. */
 void interruption_catch(bool shows);
 
 /* Ignores these signals from now on: another process handles them. */

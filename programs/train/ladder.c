@@ -17,7 +17,7 @@
 
 enum { MAX_BASELINE_VOCABULARY = 8192 };
 
-/* Adds the lines that need no training. */
+/* Adds the results that need no training. */
 static bool add_closed_forms(Ladder *l, Error *err) {
     TrilCounts c;
     TrilError error;
@@ -40,7 +40,7 @@ static bool add_closed_forms(Ladder *l, Error *err) {
 
 /* ---- which rungs ---- */
 
-/* The index of the state's rung in the plan; plan->rung_count if there is no state. */
+/* Returns the index of the state's rung in the plan, or plan->rung_count without a state. */
 static int place_of_state(const Plan *plan) {
     int i = 0;
     if (!plan->state) return plan->rung_count;
@@ -55,9 +55,9 @@ static const Result *result_of(const Plan *plan, const RungFiles *rung) {
     return NULL;
 }
 
-/* Returns the result of a rung that is complete: trained before, on the same number of steps or,
- * with a time limit, on as much time. A baseline is complete with more steps, too, and with a time
- * limit if it had any, or the steps that it then gets. Else NULL. */
+/* Returns the result of a rung that was already trained for this number of steps or, with a time
+ * limit, for this time; else NULL. A baseline may also have had more steps; under a time limit it
+ * is complete if it had any time limit, or the steps that it would get. */
 static const Result *complete(const Plan *plan, const RungFiles *rung) {
     const Result *r = result_of(plan, rung);
     if (!r) return NULL;
@@ -70,13 +70,13 @@ static const Result *complete(const Plan *plan, const RungFiles *rung) {
     return ended ? r : NULL;
 }
 
-/* A baseline is not worth gigabytes: the counted bigram says the same. */
+/* True if the baseline would need gigabytes. The counted bigram says the same. */
 static bool is_too_large(const Plan *plan) {
     return plan->input.vocabulary > MAX_BASELINE_VOCABULARY;
 }
 
-/* True for a baseline that is not trained. A model that begins trained is compared with its own
- * first loss; and a training that began without its baseline continues without it. `place`: of the
+/* True for a baseline that is not trained. A model of --init is compared with its own first loss,
+ * and a training that began without its baseline continues without it. `place` is that of the
  * state. */
 static bool leaves_out(const Plan *plan, const RungFiles *rung, int place) {
     bool resumed = place < plan->rung_count;
@@ -84,7 +84,7 @@ static bool leaves_out(const Plan *plan, const RungFiles *rung, int place) {
                               (resumed && rung != &plan->rungs[place] && !result_of(plan, rung)));
 }
 
-/* Fails if a rung has had more training than the plan gives: it would be trained anew, and a worse
+/* Fails if a rung has had more training than the plan gives. It would be trained again, and a worse
  * model would replace its own. */
 static bool check_budget(const Plan *plan, const char *rung, double seconds, double steps,
                          Error *err) {
@@ -98,7 +98,7 @@ static bool check_budget(const Plan *plan, const char *rung, double seconds, dou
     return true;
 }
 
-/* Likewise for all rungs. A baseline may have had more: `complete` keeps it. */
+/* Checks all rungs in this way. A baseline may have had more, because `complete` keeps it. */
 static bool check_budgets(const Plan *plan, Error *err) {
     if (!plan->state) return true;
     bool ok = check_budget(plan, tril_state_options(plan->state).rung, plan->progress.seconds,
@@ -106,13 +106,14 @@ static bool check_budgets(const Plan *plan, Error *err) {
     for (int i = 0; i < plan->rung_count && ok; i++) {
         const Result *r = result_of(plan, &plan->rungs[i]);
         if (!r || plan->rungs[i].baseline) continue;
-        double seconds = r->time > 0 ? 0 : r->seconds; /* of a time limit it had its share */
+        double seconds =
+            r->time > 0 ? 0 : r->seconds; /* a rung that had a time limit got its share */
         ok = check_budget(plan, r->name, seconds, r->characters / plan_step_characters(plan), err);
     }
     return ok;
 }
 
-/* Checks before hours of training that there is enough memory for each rung. */
+/* Checks that there is enough memory for each rung, before hours of training. */
 static bool check_memory(const Plan *plan, Error *err) {
     int place = place_of_state(plan);
     for (int i = 0; i < plan->rung_count; i++) {
@@ -127,8 +128,8 @@ static bool check_memory(const Plan *plan, Error *err) {
 
 /* ---- training ---- */
 
-/* The seconds of a rung: an equal share of those that are `left` for it and the rungs after it,
- * `rungs` in all; a baseline needs few, and ends when it had its steps. 0 if steps count. */
+/* Returns the seconds of a rung, an equal share of those `left` for this and the later rungs,
+ * `rungs` in all; 0 if steps count. A baseline needs few, and ends when it has had its steps. */
 static double seconds_for(const Plan *plan, const RungFiles *rung, double left, int rungs) {
     const double min = 0.1, most = 0.1; /* seconds; the largest share of a baseline */
     if (!plan_has_time(plan)) return 0;
@@ -136,7 +137,7 @@ static double seconds_for(const Plan *plan, const RungFiles *rung, double left, 
     return rung->baseline ? most * left : left / rungs;
 }
 
-/* Adds the line of a rung that is complete. Its log, if it is still there, has how it went. */
+/* Adds the result of a complete rung, with the course from its log if that still exists. */
 static void add_known(Ladder *l, const RungFiles *rung, const Result *known) {
     Course *course = &l->courses[l->count];
     Result *result = &l->results[l->count++];
@@ -201,7 +202,7 @@ static Buffer table_of(const Ladder *l, Error *err) {
     return table;
 }
 
-/* Writes the page and, of a --ladder, the table after it, which the page names. */
+/* Writes the page and, with --ladder, then the table, whose digest the page has. */
 static bool write_results(Ladder *l, Error *err) {
     const char *path = l->plan->table;
     Buffer table = {0};
@@ -222,7 +223,7 @@ static bool write_results(Ladder *l, Error *err) {
 /* Shows and writes the results. */
 static bool compare(Ladder *l, Error *err) {
     const Plan *plan = l->plan;
-    const Result *model = NULL; /* that of --model; NULL: its training has not begun */
+    const Result *model = NULL; /* that of --model, or NULL if its training has not begun */
     char longer[LONGER_SIZE];
     bool any = false;
     verdicts_judge(plan, l->results, l->count);
@@ -240,7 +241,7 @@ static bool compare(Ladder *l, Error *err) {
     bool written = write_results(l, err);
     stopwatch_stop(&l->watch, "the program");
     show_next_steps(plan, model, written, further ? longer : NULL);
-    return *l->failed.text ? fail(err, "%s", l->failed.text) : written; /* the first failure */
+    return *l->failed.text ? fail(err, "%s", l->failed.text) : written; /* the first error */
 }
 
 bool ladder_train(Plan *plan, Outputs *outputs, Error *err) {

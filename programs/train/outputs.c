@@ -111,8 +111,8 @@ static bool same_folder(const char *path, const char *other) {
            memcmp(path, other, length) == 0;
 }
 
-/* The log of the rung in training may have rows after those that the state knows: log_reopen checks
- * it. */
+/* True if the rung's log belongs to this training. The log of the rung in training may have more
+ * rows than the state knows: log_reopen checks it. */
 static bool is_own_log(const RungFiles *rung, const Plan *plan, bool own_page) {
     if (strcmp(tril_state_options(plan->state).rung, rung->name) == 0 &&
         plan->progress.log_length > 0)
@@ -126,7 +126,7 @@ static bool is_own_log(const RungFiles *rung, const Plan *plan, bool own_page) {
 bool outputs_make_way(Outputs *o, char where[PATH_SIZE], Error *err) {
     const Plan *plan = o->plan;
     const bool resumed = plan->state != NULL;
-    const char *paths[3 + 2 * MAX_RUNGS]; /* the state is the last to go */
+    const char *paths[3 + 2 * MAX_RUNGS]; /* the state is moved last */
     int count = 0;
     const bool own_page = resumed && is_page(plan->page, plan->training, 0);
     uint64_t table = own_page && *plan->table ? digest_of(plan->table) : 0;

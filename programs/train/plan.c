@@ -42,12 +42,12 @@ static double batches(const Plan *plan, size_t length) {
     return ceil((double)length / plan_step_characters(plan));
 }
 
-/* A batch takes about a quarter of a step. */
+/* Evaluating a batch takes about a quarter of a step. */
 double plan_evaluation(const Plan *plan) {
     return batches(plan, plan->input.length - plan->input.train) / 4;
 }
 
-/* All but the first is in float32, which takes nearly twice as long as bfloat16. */
+/* All evaluations but the first are in float32, which takes nearly twice as long as bfloat16. */
 double plan_closing(const Plan *plan, bool known) {
     double train = fmin(batches(plan, plan->input.train), TRAIN_BATCHES);
     double best = (known ? 0 : 1) + train / batches(plan, plan->input.length - plan->input.train);

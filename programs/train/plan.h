@@ -6,14 +6,18 @@
 #include "programs/train/command_line.h"
 #include "programs/train/course.h"
 
-enum { MAX_RUNGS = 16, PATH_SIZE = 1024, TRAIN_BATCHES = 32 /* at most, for the last losses */ };
+enum {
+    MAX_RUNGS = 16,
+    PATH_SIZE = 1024,
+    TRAIN_BATCHES = 32 /* most batches of the final training loss */
+};
 
 /* A rung to train, and the files that it writes. */
 typedef struct {
     const char *name, *idea;    /* constants */
-    bool chosen;                /* it is --model */
-    bool baseline;              /* it was not asked for: it is there for comparison */
-    char checkpoint[PATH_SIZE]; /* of --model: --out; else beside it */
+    bool chosen;                /* the rung of --model */
+    bool baseline;              /* not requested, but trained for comparison */
+    char checkpoint[PATH_SIZE]; /* --out for --model; else a file beside it */
     char log[PATH_SIZE];        /* beside NAME.safetensors as NAME.csv, unless --log says */
 } RungFiles;
 
@@ -23,7 +27,7 @@ typedef struct {
     TrilTokenizer *tokenizer;
     size_t length;   /* characters */
     size_t train;    /* characters for training, from the start; the rest is held out */
-    int vocabulary;  /* the size of the tokenizer's, which may know more than this text has */
+    int vocabulary;  /* size of the tokenizer, which may know characters that the text lacks */
     int distinct;    /* characters of the vocabulary that occur in the text */
     uint64_t digest; /* of the file's bytes */
 } Input;
@@ -32,7 +36,7 @@ enum { VERDICT_SIZE = 400 };
 
 typedef enum {
     NO_VERDICT,
-    OVERFITTING, /* these two also appear while the rung still trains */
+    OVERFITTING, /* this and the next also appear while the rung trains */
     RATE_TOO_HIGH,
     TEXT_TOO_SHORT,
     NOT_COMPARABLE, /* from here on, more steps would lower the loss */
@@ -42,8 +46,8 @@ typedef enum {
 
 typedef struct {
     VerdictKind kind;
-    int step;                /* where it begins: of OVERFITTING, the step of the model that was
-                                kept; 0: nowhere */
+    int step; /* the step at which it begins (for OVERFITTING, that of the model that was kept), or
+                 0 */
     char text[VERDICT_SIZE]; /* one to three sentences, in UTF-8 */
 } Verdict;
 
@@ -52,33 +56,32 @@ typedef struct {
     const char *name;
     size_t parameters;
     double train, validation; /* nats per character */
-    double seconds;           /* negative: needed no training */
-    double characters;        /* seen in training; if it ended early, planned */
-    double time;              /* plan_time: 0 if steps counted */
-    uint64_t digest;          /* of the weights (tril_model_digest); 0: unknown */
-    double compute;           /* floating-point operations of the training; NaN: unknown */
-    const Course *course;     /* how the training went; borrowed. NULL: unknown; the log has it, not
-                                 the state */
+    double seconds;           /* negative for a closed form, which needs no training */
+    double characters;        /* seen in training; planned, if the training ended early */
+    double time;              /* plan_time, 0 if steps counted */
+    uint64_t digest;          /* of the weights (tril_model_digest), 0 if unknown */
+    double compute;           /* floating-point operations of the training, NaN if unknown */
+    const Course *course;     /* borrowed; NULL if unknown, since the log has it, not the state */
     uint64_t log_digest;      /* of the whole log */
     Verdict verdict;          /* set by verdicts_judge */
 } Result;
 
-/* How far the training of one rung has come. The library keeps `now` in the state; all else is
- * metadata that only ./train reads. */
+/* The progress of a rung's training. The library keeps `now` in the state; all else is metadata
+ * that only ./train reads. */
 typedef struct {
     TrilProgress now;
     double best;         /* lowest validation loss saved; infinite before the first */
     double seconds;      /* since the beginning */
     double log_length;   /* bytes of the log */
-    double time_limit;   /* with --time: the plan_time whose share is used up; 0: it is not */
-    double early_stop;   /* steps planned when its patience ended it early; 0: it did not */
+    double time_limit;   /* plan_time when its share of the time was used up, or 0 */
+    double early_stop;   /* steps that were planned when --patience ended it, or 0 */
     uint64_t log_digest; /* of the log's bytes */
 } Progress;
 
 typedef struct {
     const Arguments *arguments; /* borrowed */
     TrilOptions options;        /* of the last rung; plan_options has those of each */
-    bool ladder;                /* every rung was asked for */
+    bool ladder;                /* trains every rung */
     uint64_t training;          /* the number by which the training knows its files; never 0 */
 
     /* files */
@@ -89,37 +92,37 @@ typedef struct {
     char table[PATH_SIZE];      /* ladder.csv beside --out; empty without --ladder */
 
     /* the start: at most one of `state` and `init` */
-    TrilState *state;        /* of the training that is resumed; owned; NULL: none */
+    TrilState *state;        /* of the resumed training, or NULL; owned */
     uint64_t state_digest;   /* of its file */
-    Progress progress;       /* of its rung, */
-    Result known[MAX_RUNGS]; /* and the results of the rungs before */
+    Progress progress;       /* of that rung, */
+    Result known[MAX_RUNGS]; /* and the results of the rungs before it */
     int known_count;
-    TrilModel *init, *teacher; /* of --init and --teacher; owned; NULL: none */
-    uint64_t teacher_digest;   /* 0: none */
+    TrilModel *init, *teacher; /* of --init and --teacher, or NULL; owned */
+    uint64_t teacher_digest;   /* 0 without a teacher */
     int added;                 /* characters of the text that `init` did not know */
 
     Input input;
 } Plan;
 
-/* The options of one rung: the learning rate, the weight decay and the teacher are for --model
- * alone. */
+/* Returns the options of one rung. The learning rate, the weight decay and the teacher are for
+ * --model alone. */
 TrilOptions plan_options(const Plan *plan, const RungFiles *rung);
 
 /* True if both are sizes of the same model. */
 bool plan_same_sizes(const TrilOptions *one, const TrilOptions *other);
 
-bool plan_has_time(const Plan *plan); /* a time limit, not a number of steps */
-bool plan_is_bf16(const Plan *plan);  /* products are in bf16 */
-double plan_time(const Plan *plan);   /* the time limit in seconds, 0 if there is none */
+bool plan_has_time(const Plan *plan); /* true with a time limit, false with a number of steps */
+bool plan_is_bf16(const Plan *plan);  /* true if products are in bf16 */
+double plan_time(const Plan *plan);   /* the time limit in seconds, or 0 */
 
-/* The number of characters in a step. */
+/* Returns the number of characters in a step. */
 double plan_step_characters(const Plan *plan);
 
-/* The time of an evaluation of the held-out text, in steps: about. */
+/* Estimates the time of an evaluation of the held-out text, in steps. */
 double plan_evaluation(const Plan *plan);
 
-/* The work after the last step, in evaluations: one of the last weights, then the best weights on
- * the training text and, unless that is `known`, on the held-out text. */
+/* Returns the work after the last step, in evaluations: one of the last weights, then the best
+ * weights on the training text and, unless that loss is `known`, on the held-out text. */
 double plan_closing(const Plan *plan, bool known);
 
 #endif

@@ -31,7 +31,7 @@ static int stem_of(const char *path) {
     return (int)(length > cut && strcmp(path + length - cut, ending) == 0 ? length - cut : length);
 }
 
-/* Adds a rung and names its files. `folder`: of --out, of this length. */
+/* Adds a rung and names its files. `folder` is the length of the folder in --out. */
 static bool add_rung(Plan *plan, int i, int folder, Error *err) {
     const Arguments *a = plan->arguments;
     RungFiles *rung = &plan->rungs[plan->rung_count++];
@@ -61,7 +61,8 @@ static bool name_files(Plan *plan, Error *err) {
 
 /* ---- the state of the training that is resumed ---- */
 
-/* With --continue a state of another text or rung is left alone. */
+/* Sets *wanted to whether the state should be resumed. --continue leaves a state of another text or
+ * rung alone. */
 static bool is_wanted(const Plan *plan, bool *wanted, Error *err) {
     const Arguments *asked = plan->arguments;
     char *text;
@@ -121,7 +122,8 @@ static bool load_model(TrilModel **model, const char *path, Error *err) {
     return tril_model_load(model, path, &error) == TRIL_OK || message_take(err, &error, NULL);
 }
 
-/* Sets the sizes and characters to those of the model of --init. Fails if others were asked for. */
+/* Sets the sizes and characters to those of the model of --init. Fails if the command line gives
+ * others. */
 static bool take_sizes(Plan *plan, Error *err) {
     const Arguments *asked = plan->arguments;
     const TrilOptions own = tril_model_sizes(plan->init), has = tril_options_sizes(&own);
@@ -155,7 +157,7 @@ static bool begin_anew(Plan *plan, Error *err) {
            command_line_over(asked, o, err) && (!plan->init || take_sizes(plan, err));
 }
 
-/* A resumed training needs the teacher that it began with. */
+/* Loads the teacher. A resumed training needs the one that it began with. */
 static bool load_teacher(Plan *plan, Error *err) {
     const char *path = plan->arguments->teacher;
     uint64_t before = plan->teacher_digest;
@@ -199,7 +201,7 @@ void plan_close(Plan *plan) {
 
 /* ---- the text ---- */
 
-/* Gives the model of --init all characters of the text. */
+/* Adds all characters of the text to the model of --init. */
 static bool extend_model(Plan *plan, const char *text, size_t length, Error *err) {
     TrilError error;
     TrilModel *extended;
@@ -271,8 +273,8 @@ bool plan_read_text(Plan *plan, Error *err) {
 
 /* ---- the decisions ---- */
 
-/* Returns the share of a rung's seconds that its evaluations take, as the budget arranges them: the
- * last and what follows it, and before it at most nine, which take at most about a twentieth. */
+/* Returns the share of a rung's seconds that its evaluations take under the budget's rules: at most
+ * nine, which take at most about a twentieth, and the last one with the final losses. */
 static double share_of_evaluations(const Plan *plan, double speed, double seconds) {
     const double earlier = 9, rare = 20, least = 0.1; /* the least share for steps */
     double one = plan_evaluation(plan) * plan_step_characters(plan) / speed;
@@ -283,14 +285,14 @@ static double share_of_evaluations(const Plan *plan, double speed, double second
     return 1 - left / seconds;
 }
 
-/* Ends a search that the user has interrupted. */
+/* Tells a search to stop after an interruption. */
 static int is_interrupted(void *user) {
     (void)user;
     return interrupted();
 }
 
-/* Chooses sizes for the time limit, and expects a number of steps. The speed is measured also where
- * all sizes are given, for windows depend on the epochs. */
+/* Chooses sizes for the time limit and estimates the number of steps. The speed is measured even if
+ * all sizes are given, because windows depend on the epochs. */
 static bool decide_by_time(Plan *plan, Decisions *d, Error *err) {
     TrilError error;
     TrilOptions *o = &plan->options;
@@ -311,7 +313,8 @@ static bool decide_by_time(Plan *plan, Decisions *d, Error *err) {
     return !interrupted() || fail(err, "interrupted before training began");
 }
 
-/* Like the library, but with the teacher's name. An unset context will be no longer than its. */
+/* Makes the library's check of the teacher's context, with the teacher's name in the message. An
+ * unset context will not be longer than the teacher's. */
 static bool check_teacher(const Plan *plan, Error *err) {
     double context = plan->options.context;
     if (!plan->teacher || !(tril_model_sizes(plan->teacher).context < context)) return true;
@@ -320,7 +323,7 @@ static bool check_teacher(const Plan *plan, Error *err) {
                 plan->arguments->teacher, tril_model_sizes(plan->teacher).context, context);
 }
 
-/* Decides for the last rung, which is the largest or the chosen one. */
+/* Decides the options for the last rung, which is the largest or the chosen one. */
 static bool decide(Plan *plan, Decisions *d, Error *err) {
     TrilError error;
     TrilOptions *o = &plan->options;
@@ -335,8 +338,8 @@ static bool decide(Plan *plan, Decisions *d, Error *err) {
     return true;
 }
 
-/* Sets the number by which a new training knows its files. It follows from the text, the options,
- * the name of --out, and the models that it begins from and learns from. */
+/* Sets the number by which a new training recognizes its files. It follows from the text, the
+ * options, the name of --out, and the models of --init and --teacher. */
 static void number_training(Plan *plan) {
     const char *out = plan->arguments->out, *slash = strrchr(out, '/'),
                *name = slash ? slash + 1 : out;
@@ -366,7 +369,7 @@ bool plan_decide(Plan *plan, Error *err) {
     if (plan->training == 0) number_training(plan);
     if (asked->quiet) return true;
     if (asked->options.threads > o->threads)
-        show_line("-j %g: this program may use only %g processors", asked->options.threads,
+        show_line("-j %g: only %g processors are available to this program", asked->options.threads,
                   o->threads);
     if (!plan->state) show_decisions(plan, &decisions);
     return true;

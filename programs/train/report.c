@@ -1,5 +1,5 @@
-/* report.c - trainings without extras/page: their page only names the training, by which a later
- * program knows the files beside it (outputs.h). */
+/* report.c - report.h in a build without extras/page: the page only has the number of the training,
+ * by which a later run recognizes the files beside it (outputs.h). */
 #include "base/file.h"
 #include "base/memory.h"
 #include "programs/train/report.h"

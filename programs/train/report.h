@@ -1,4 +1,4 @@
-/* report.h - the page of a training, report.html, from its first moment to its end. */
+/* report.h - report.html, the page of a training, from its beginning to its end. */
 #ifndef TRIL_PROGRAMS_TRAIN_REPORT_H
 #define TRIL_PROGRAMS_TRAIN_REPORT_H
 
@@ -6,32 +6,32 @@
 
 typedef struct Report Report;
 
-/* Makes a report on results[], which may grow later: first come the closed forms, then the rungs.
- * Borrows everything. The caller releases it with report_close; on failure, without memory, it is
+/* Makes a report on results[], the closed forms and then the rungs, which may grow later. Borrows
+ * everything. The caller releases it with report_close. Fails without memory; *report is then
  * NULL. */
 bool report_open(Report **report, const Plan *plan, Outputs *outputs, const Result *results,
                  Error *err);
 void report_close(Report *report);
 
-/* While the training runs, the page is written again and again. It says so, and reloads itself in
- * the browser. Writing takes at most a fiftieth of the time. A page that cannot be written is
- * written later; only report_end fails. A checkpoint that is gone leaves out its maps and its
- * writing. */
+/* While the training runs, the page is written again and again, and reloads itself in the browser.
+ * Writing takes at most a fiftieth of the time. A page that cannot be written is written later;
+ * only report_end fails. If a checkpoint is missing, its maps and its text are left out. */
 
-/* Writes the page before `next` is trained, with the `count` results so far and what their models
- * write. `course`, which is borrowed, will be that of `next`. No training may be open, because of
- * the memory. */
+/* Writes the page before `next` is trained, with the `count` results so far and the texts of their
+ * models. Borrows `course`, the future course of `next`. No training may be open, to save
+ * memory. */
 void report_next(Report *report, const RungFiles *next, const Course *course, int count);
 
-/* True if the page should be written at `now` of clock_seconds(). `evaluated`: the rung in training
- * has just been evaluated. */
+/* True if the page should be written at `now`, a value of clock_seconds(). `evaluated` is true if
+ * the rung in training has just been evaluated. */
 bool report_due(const Report *report, double now, bool evaluated);
 
 /* Writes the page while a rung trains, with its result so far. */
 void report_renew(Report *report, const TrilModel *model, const Result *now);
 
-/* Writes the page of a training that has ended, as planned or by a `failure` (NULL: none). Fails if
- * a checkpoint cannot be read, without memory, and if the page cannot be written. */
+/* Writes the page of a training that has ended: as planned, or, unless `failure` is NULL, by that
+ * error. Fails if a checkpoint cannot be read, without memory, and if the page cannot be
+ * written. */
 bool report_end(Report *report, int count, const Error *failure, Error *err);
 
 #endif

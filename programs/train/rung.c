@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* With --profile, the time of the steps that none of their parts took. */
+/* The line of --profile for the time of the steps that belongs to none of their parts. */
 static const char steps_rest[] = "the rest of the steps";
 
 static const char no_number[] = "the loss is no longer a number";
@@ -23,7 +23,7 @@ typedef struct {
     const Plan *plan;
     const RungFiles *rung;
     TrilOptions options;    /* of the rung */
-    TrilModel *model, *own; /* own: the model, unless the plan owns it; released here */
+    TrilModel *model, *own; /* the model if it is owned here, not by the plan; released here */
     TrilTraining *training; /* of `model` */
     Progress progress;
     Budget budget;
@@ -35,20 +35,19 @@ typedef struct {
     double seconds;      /* and their time */
     Log log;
     Course *course;                  /* read from the log */
-    char kernels[16];                /* of the state; empty: unknown */
+    char kernels[16];                /* of the state, or empty */
     bool measured;                   /* Progress.best is the checkpoint's float32 loss, with these
                                         kernels */
     bool said[STILL_FALLING + 1];    /* the kinds of verdicts that were shown */
     Stopwatch watch;                 /* measures with --profile */
-    bool shows, live;                /* prints lines; and progress on a terminal */
+    bool shows, live;                /* prints lines, and progress on a terminal */
     double shown;                    /* clock_seconds() when the progress was last shown */
-    Error best_failed, state_failed; /* why the file could not be written the last time; empty: it
-                                        was */
+    Error best_failed, state_failed; /* the last error of writing the file, or empty */
 } Trainer;
 
 /* ---- the beginning ---- */
 
-/* Ends an evaluation for which the user does not wait. */
+/* Tells an evaluation to stop if the user does not wait for it. */
 static int is_stopped(void *user) {
     (void)user;
     return interrupted_twice();
@@ -70,7 +69,8 @@ static TrilStatus begin(Trainer *t, TrilError *error) {
     return tril_training_open(&t->training, t->model, t->plan->input.text, &t->options, error);
 }
 
-/* Continues from the plan's state, and releases that: its weights and moments take much memory. */
+/* Continues from the plan's state and releases it, because its weights and moments take much
+ * memory. */
 static TrilStatus resume(Trainer *t, TrilError *error) {
     TrilState **state = &t->ladder->plan->state;
     snprintf(t->kernels, sizeof t->kernels, "%s", tril_state_note(*state, "kernels"));
@@ -85,8 +85,7 @@ static TrilStatus resume(Trainer *t, TrilError *error) {
     return status;
 }
 
-/* Continues the log if it is still as the training left it; else moves it aside and begins another.
- */
+/* Continues the log if it is as the training left it; else moves it aside and begins another. */
 static bool open_log(Trainer *t, Error *err) {
     const char *path = t->rung->log;
     const Progress *p = &t->progress;
@@ -136,7 +135,7 @@ static bool diverged(const Trainer *t, const char *what, int step, Error *err) {
                 t->rung->name, what, step, rate, verdict_lower_rate(t->rung->name, rate));
 }
 
-/* Takes a step, one of as many as the budget allows, and sets the row of the log. */
+/* Takes one of the steps that the budget allows, and sets the row of the log. */
 static bool train_step(Trainer *t, LogRow *row, Error *err) {
     Progress *p = &t->progress;
     TrilStep step = {.loss = NAN};
@@ -197,8 +196,8 @@ static bool keep_best(Trainer *t, double validation) {
     return saved;
 }
 
-/* Generates a line from an empty prompt, always with the same random choices: it shows how the
- * model learns to spell. Without memory the line ends early. */
+/* Generates a line from an empty prompt, always with the same seed, which shows how the model
+ * learns to spell. Without memory the line ends early. */
 static void write_sample(Trainer *t, char sample[SAMPLE_SIZE]) {
     TrilSampling sampling = tril_sampling();
     GlyphLine line = {sample, SAMPLE_SIZE, SAMPLE_COLUMNS,
@@ -240,9 +239,9 @@ static bool evaluate(Trainer *t, LogRow *row, Error *err) {
     return true;
 }
 
-/* True if something may be shown on a terminal again: so seldom that with --save-every 0, where
- * each step saves, a terminal that nobody reads any more, such as that of an interrupted mpirun,
- * does not fill up and block the program. */
+/* True if something may be shown on a terminal again. It is rarely true, so that even with
+ * --save-every 0, which saves each step, a terminal that nobody reads, such as that of an
+ * interrupted mpirun, does not fill up and block the program. */
 static bool may_show(Trainer *t) {
     const double often = 0.1;
     if (!t->live || clock_seconds() - t->shown < often) return false;
@@ -250,8 +249,8 @@ static bool may_show(Trainer *t) {
     return true;
 }
 
-/* Writes the state. It is called after the best weights are written, so that no state refers to a
- * missing file. */
+/* Writes the state. Called after the best weights are written, so that no state refers to a missing
+ * file. */
 static void keep_state(Trainer *t) {
     const Ladder *l = t->ladder;
     Progress *p = &t->progress;
@@ -273,8 +272,7 @@ static void keep_state(Trainer *t) {
 
 /* ---- all steps ---- */
 
-/* Lets the rates begin to fall, and the training end with them, if high rates no longer lower the
- * loss. */
+/* Lets the rates fall, and the training end with them, if high rates no longer lower the loss. */
 static void decay_early(Trainer *t) {
     TrilError none;
     if (!budget_early_decay(&t->budget, &t->progress) ||
@@ -313,7 +311,7 @@ static void renew_page(Trainer *t) {
     stopwatch_leave(&t->watch);
 }
 
-/* Shows a verdict that matters now, once. */
+/* Shows a verdict that already matters, once. */
 static void show_news(Trainer *t) {
     Result now = result_so_far(t);
     verdicts_judge(t->plan, &now, 1);
@@ -331,8 +329,8 @@ static bool advance(Trainer *t, bool *last, Error *err) {
     bool used = budget_used(&t->budget, p);
     bool ok = !budget_evaluation_due(&t->budget, p, used) || evaluate(t, &row, err);
     bool evaluated = !isnan(row.validation); /* the user may not have waited for it */
-    /* while windows are shorter than those of an evaluation, its loss may rest although the model
-     * learns */
+    /* while windows are shorter than those of an evaluation, its loss may stay level although the
+     * model learns */
     bool judged =
         evaluated && !used && tril_training_window(t->training) == t->plan->options.context;
     if (judged && ok) decay_early(t);
@@ -351,8 +349,8 @@ static bool advance(Trainer *t, bool *last, Error *err) {
     return true;
 }
 
-/* Takes the remaining steps. A training without any may still lack its last evaluation, which was
- * interrupted. */
+/* Takes the remaining steps. If none remain, the last evaluation may still be missing, because it
+ * was interrupted. */
 static bool take_steps(Trainer *t, Error *err) {
     bool last = budget_complete(&t->budget, &t->progress);
     bool owes = last && t->progress.now.recent_steps > 0;
@@ -367,8 +365,8 @@ static bool take_steps(Trainer *t, Error *err) {
 
 /* ---- the end ---- */
 
-/* An interruption before the first evaluation still leaves a checkpoint to sample from. The state
- * does not know of it: a training that is resumed ends as if it had never been interrupted. */
+/* Writes a checkpoint to sample from after an interruption before the first evaluation. The state
+ * does not record it, so a resumed training ends as if it had never been interrupted. */
 static bool keep_something(Trainer *t, Error *err) {
     LogRow row = {.validation = NAN};
     bool kept = isfinite(t->progress.best) && file_exists(t->rung->checkpoint);
@@ -378,8 +376,8 @@ static bool keep_something(Trainer *t, Error *err) {
     return true;
 }
 
-/* Sets *loss of the checkpoint on the held-out text, or on part of the training text, unless the
- * user does not wait. */
+/* Sets *loss to that of the checkpoint on the held-out text, or on part of the training text,
+ * unless the user does not wait. */
 static bool measure_part(const Trainer *t, const TrilModel *kept, bool trained_on, double *loss,
                          Error *err) {
     TrilError error;
@@ -394,9 +392,9 @@ static bool measure_part(const Trainer *t, const TrilModel *kept, bool trained_o
 }
 
 /* Sets the losses of the best checkpoint, read back from its file, in float32: on the held-out
- * text, unless the evaluation that saved it measured just that, and on at most TRAIN_BATCHES
- * batches from all over the training text. If the user does not wait, the first is what the file
- * says, and the other NaN. */
+ * text, unless the evaluation that saved it measured the same, and on at most TRAIN_BATCHES batches
+ * spread over the training text. If the user does not wait, the first is the one in the file, and
+ * the other is NaN. */
 static bool measure(Trainer *t, Result *result, Error *err) {
     const char *path = t->rung->checkpoint;
     TrilError error;
@@ -420,8 +418,7 @@ static bool measure(Trainer *t, Result *result, Error *err) {
     return ok;
 }
 
-/* Keeps the first message about a file, to be reported at the end, when nothing is lost by ending.
- */
+/* Keeps the first error about a file. It is reported at the end, when nothing is lost by ending. */
 static void note_failures(Trainer *t) {
     Error *failed = &t->ladder->failed;
     if (*failed->text) return;
@@ -433,7 +430,7 @@ static void note_failures(Trainer *t) {
         fail(failed, "%s: cannot be written", t->rung->log);
 }
 
-/* Divides the time of the steps into what their parts took. */
+/* Divides the time of the steps among their parts. */
 static void split_steps(Trainer *t) {
     TrilPart parts[MAX_LINES];
     if (!t->training || !t->plan->arguments->profile) return;
@@ -441,7 +438,7 @@ static void split_steps(Trainer *t) {
     stopwatch_split(&t->watch, steps_rest, parts, count);
 }
 
-/* Completes the result, which has the losses. */
+/* Completes a result that has its losses. */
 static void set_result(const Trainer *t, Result *result) {
     const Progress *p = &t->progress;
     /* a training that ended early is complete */
@@ -469,7 +466,7 @@ bool train_rung(Ladder *ladder, const RungFiles *rung, double seconds, bool resu
     Result *result = &ladder->results[ladder->count];
     bool ok = open_training(&t, resumes, seconds, err);
     if (ok && shows) show_training(rung, t.model, t.training, t.plan, t.kernels);
-    /* a trained model's loss is the first to be lowered */
+    /* the loss of a model of --init is the first lowest one */
     if (ok && !resumes && t.model == t.plan->init) ok = evaluate_and_keep(&t, err);
     ok = ok && take_steps(&t, err);
     if (ok && shows) show_sharing(&t.traffic, t.steps, t.seconds);
@@ -477,7 +474,7 @@ bool train_rung(Ladder *ladder, const RungFiles *rung, double seconds, bool resu
     if (ok) note_failures(&t);
     if (ok && !file_exists(rung->checkpoint)) ok = fail(err, "%s", ladder->failed.text);
     split_steps(&t);
-    tril_training_close(t.training); /* its memory, and the workers, are for the next model */
+    tril_training_close(t.training); /* frees memory and the workers for the next model */
     *result = (Result){.name = rung->name, .train = NAN, .course = t.course};
     ok = ok && measure(&t, result, err);
     if (t.live) show_activity(NULL);

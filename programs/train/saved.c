@@ -25,9 +25,9 @@ static const struct {
     {"given_up", offsetof(Progress, early_stop), 1e9},
 };
 
-/* The rung in training may be another one than --model, and smaller: a model of each rung uses some
- * of the sizes. And its steps and windows may differ from those of the rungs to come. These options
- * of the whole training are metadata; the state has all others. */
+/* The options of the whole training, stored as metadata, because the rung in training may differ
+ * from --model: each rung uses only some of the sizes, and its steps and windows may differ from
+ * those of later rungs. The state has all other options. */
 static bool is_of_run(const TrilOption *row) {
     static const char *const names[] = {"lr", "decay", "steps", "windows"};
     for (int i = 0; i < COUNT(names); i++)
@@ -92,8 +92,8 @@ bool saved_write(const Plan *plan, TrilTraining *training, const Progress *progr
 
 /* ---- reading ---- */
 
-/* Reads a number from 0 to `max` in plain digits, which `end` follows, and returns what comes after
- * that. NULL: `text` has none, or is NULL. */
+/* Reads a number from 0 to `max` in plain digits, which `end` follows, and returns the rest of the
+ * text. Returns NULL if there is no such number or `text` is NULL. */
 static const char *read_number(const char *text, double max, char end, double *number) {
     char *rest;
     if (!text || !*text) return NULL;
@@ -101,14 +101,14 @@ static const char *read_number(const char *text, double max, char end, double *n
     return rest > text && *rest == end && *number >= 0 && *number <= max ? rest + 1 : NULL;
 }
 
-/* Likewise the 16 digits of a digest. */
+/* Reads the 16 digits of a digest in the same way. */
 static const char *read_digest(const char *text, char end, uint64_t *digest) {
     if (!text || strspn(text, "0123456789abcdef") != 16 || text[16] != end) return NULL;
     *digest = strtoull(text, NULL, 16);
     return text + 17;
 }
 
-/* Reads a line of note_results, and returns what comes after it; NULL: it is invalid. */
+/* Reads a line of note_results and returns the rest of the text, or NULL if the line is invalid. */
 static const char *read_result(const char *line, Result *result) {
     double figures[FIGURES];
     char name[KEY_SIZE];
@@ -138,8 +138,8 @@ static bool read_results(const char *text, Plan *plan) {
     return line && !*line;
 }
 
-/* Returns the key of the first invalid metadata, NULL if all are valid. A state of the library has
- * none of these: its training kept no model and no log. */
+/* Returns the key of the first invalid metadata, or NULL. A state that the library wrote has none
+ * of these keys, because its training kept no model and no log. */
 static const char *read_progress(Plan *plan) {
     Progress *p = &plan->progress;
     if (!tril_state_note(plan->state, numbers[0].key)) {
@@ -160,7 +160,7 @@ static const char *read_progress(Plan *plan) {
     return read_results(tril_state_note(plan->state, "results"), plan) ? NULL : "results";
 }
 
-/* Reads the options of the whole training; a state of the library has none, and its own are all. */
+/* Reads the options of the whole training. A state that the library wrote has only its own. */
 static bool read_options(Plan *plan) {
     TrilOptions *o = &plan->options;
     const TrilOptions has = tril_state_options(plan->state);
@@ -168,7 +168,7 @@ static bool read_options(Plan *plan) {
     o->save_every = tril_options().save_every;
     plan->ladder = tril_state_note(plan->state, "ladder") != NULL;
     if (!tril_state_note(plan->state, "run.model")) {
-        o->patience = 1; /* the library ends no training early */
+        o->patience = 1; /* the library never ends a training early */
         return true;
     }
     for (int i = 0; tril_option(i); i++) {
@@ -185,7 +185,8 @@ static bool read_options(Plan *plan) {
            (plan->ladder || has.rung == tril_rung(0) || strcmp(has.rung, o->rung) == 0);
 }
 
-/* The teacher of the run may be none of the rung in training; the library knows that one alone. */
+/* Sets the digest of the training's teacher. The rung in training may have none although --model
+ * has one; the library only knows that of the rung. */
 static bool read_teacher(Plan *plan) {
     const char *digest = tril_state_note(plan->state, "taught_by");
     plan->teacher_digest = tril_state_teacher(plan->state);

@@ -1,14 +1,14 @@
-/* saved.h - the file of a state: that of the rung in training, which the library saves, and as
- * metadata what else ./train needs to resume. */
+/* saved.h - reads and writes the state file of ./train: the library's state of the rung in
+ * training, with metadata for the rest of the ladder. */
 #ifndef TRIL_PROGRAMS_TRAIN_SAVED_H
 #define TRIL_PROGRAMS_TRAIN_SAVED_H
 
 #include "programs/train/plan.h"
 
 /* Reads the state of plan->state_file, and sets the plan's state, options, ladder, training,
- * teacher_digest, progress and known results to those of the training to resume. Fails for what
- * tril_state_load does not take and for metadata that saved_write does not write. On failure the
- * plan has no state. */
+ * teacher_digest, progress and known results to those of the training to resume. Fails where
+ * tril_state_load fails, and for metadata that saved_write would not write. On failure the plan has
+ * no state. */
 bool saved_load(Plan *plan, Error *err);
 
 /* Writes the state of a training atomically, with its progress, the plan's options, and

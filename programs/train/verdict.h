@@ -1,4 +1,5 @@
-/* verdict.h - what a training's figures mean: what went wrong or was too short, and what to do. */
+/* verdict.h - judges the figures of a training: what went wrong or was too short, and what to
+ * do. */
 #ifndef TRIL_PROGRAMS_TRAIN_VERDICT_H
 #define TRIL_PROGRAMS_TRAIN_VERDICT_H
 
@@ -6,17 +7,17 @@
 
 enum { LONGER_SIZE = 64 };
 
-/* Sets the verdicts that `results` deserve: at most one for each rung. `results` begin with the
- * counted baselines, unless there is only one. A result whose course has not ended gets only the
- * verdicts that appear while it trains. */
+/* Sets the verdicts of `results`, at most one for each rung. `results` begin with the counted
+ * baselines, unless there is only one. A result whose course has not ended gets only the verdicts
+ * that appear while it trains. */
 void verdicts_judge(const Plan *plan, Result *results, int count);
 
 /* True if the verdict says that more steps would lower the rung's loss. */
 bool verdict_asks_for_more(const Result *result);
 
-/* Writes the options that train `result` twice as long, "--steps 800". Returns false if that would
- * not help: its verdict says something else, the last evaluations were not the lowest, or the text
- * would be seen more often than helps. */
+/* Writes the options that train `result` twice as long, such as "--steps 800". Returns false if
+ * that would not help: its verdict says something else, the last evaluations were not the lowest,
+ * or the text would be seen more often than helps. */
 bool verdict_further(const Plan *plan, const Result *result, char options[LONGER_SIZE]);
 
 /* Returns the peak learning rate to try after `rate` was too high: the rung's default, or a third

@@ -635,8 +635,8 @@ TEST(notes) {
     TrilState *saved;
     TrilModel *model = make(small("bigram"), 1);
     TrilTraining *training = begin(model, &options);
-    must(tril_training_note(training, "colour", "blue", &error));
-    must(tril_training_note(training, "colour", "green \"and\"\n red", &error));
+    must(tril_training_note(training, "color", "blue", &error));
+    must(tril_training_note(training, "color", "green \"and\"\n red", &error));
     for (char key[] = "A"; *key < 'A' + 31; ++*key)
         must(tril_training_note(training, key, "", &error));
     expect(tril_training_note(training, "one more", "", &error), TRIL_ARGUMENT, "32");
@@ -644,11 +644,11 @@ TEST(notes) {
                                       "width", "dropout",   "cooling", "digest"};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         expect(tril_training_note(training, own[i], "1", &error), TRIL_ARGUMENT, own[i]);
-    expect(tril_training_note(training, "colour", "\xff", &error), TRIL_ARGUMENT, "UTF-8");
+    expect(tril_training_note(training, "color", "\xff", &error), TRIL_ARGUMENT, "UTF-8");
     must(tril_training_save(training, scratch("noted"), &error));
     tril_training_close(training);
     must(tril_state_load(&saved, scratch("noted"), &error));
-    assert_string_equal(tril_state_note(saved, "colour"), "green \"and\"\n red");
+    assert_string_equal(tril_state_note(saved, "color"), "green \"and\"\n red");
     assert_string_equal(tril_state_note(saved, "O"), "");
     tril_state_free(saved);
     expect(tril_state_load(&saved, PLAY, &error), TRIL_FILE, "");

@@ -560,7 +560,7 @@ TEST(explain) {
     must_run("sample --explain THE~CLOCK @explained");
     expect_line("gpt", "0", "1");
     expect_line("0.05", "0.85");          /* below the map */
-    assert_null(strchr(ran.out, '\033')); /* no terminal, so no colour */
+    assert_null(strchr(ran.out, '\033')); /* no terminal, so no color */
     must_run("sample --explain THE --head 1 @explained");
     expect_line("gpt", "0", "1", "2");
     run("sample --explain THE --layer 1 @explained");

@@ -97,12 +97,12 @@ TEST(spark) {
     assert_string_equal(text, "██████▇▆▆▅▄▃▃▂▁▁");
 }
 
-/* The width without a window, and colour without a terminal. */
+/* The width without a window, and color without a terminal. */
 TEST(screen) {
     FILE *file = tmpfile();
     setenv("COLUMNS", "132", 1);
     Sheet screen = screen_of(file);
-    assert_true(screen.columns == 132 && !screen.colour && screen.out == file);
+    assert_true(screen.columns == 132 && !screen.color && screen.out == file);
     setenv("COLUMNS", "-5", 1);
     assert_int_equal(screen_of(file).columns, 20);
     unsetenv("COLUMNS");
@@ -112,9 +112,9 @@ TEST(screen) {
 
 /* ---- maps ---- */
 
-static Output draw_maps(int columns, bool colour, const HeadMap *maps, int count, int T,
+static Output draw_maps(int columns, bool color, const HeadMap *maps, int count, int T,
                         const Glyph *glyphs) {
-    Output page = output_open(columns, colour);
+    Output page = output_open(columns, color);
     output_begin(&page);
     page.sheet.T = T;
     page.sheet.glyphs = glyphs;
@@ -139,7 +139,7 @@ TEST(maps) {
                                    "好 9 .     好 5 5   \n"
                                    "c  3 4 3   c  1 1 8 \n");
     free(page.text);
-    /* one below the other, in colour; the lightest is the most */
+    /* one below the other, in color; the lightest is the most */
     page = draw_maps(12, true, maps, 2, T, glyphs);
     assert_non_null(strstr(page.text, "\n\nmean\n"));
     assert_non_null(strstr(page.text, "a  \033[48;5;230m  \033[0m    \n"));

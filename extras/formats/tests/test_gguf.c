@@ -30,7 +30,7 @@ static double value_of_half(unsigned half) {
     return sign * (exponent ? ldexp(1024 + mantissa, exponent - 25) : ldexp(mantissa, -24));
 }
 
-/* Each half is its own nearest; between two neighbours the nearer one, in the middle the even one.
+/* Each half is its own nearest; between two neighbors the nearer one, in the middle the even one.
  */
 TEST(halves) {
     for (unsigned half = 0; half < 0x7C00; half++) {

@@ -23,7 +23,7 @@ int filesystem_open(const char *path, OpenMode mode) {
     };
     int file = open(path, flags[mode] | O_CLOEXEC | O_NOCTTY, 0666);
     if (file >= 0 && mode == OPEN_LOCKS)
-        fchmod(file, 0666); /* left behind, it must not keep other users out */
+        fchmod(file, 0666); /* a folder that is left behind must not keep other users out */
     return file;
 }
 
@@ -104,7 +104,7 @@ LockResult filesystem_lock(int file, long *holder) {
 
 /* ---- temporary files ---- */
 
-/* The lock, which ends with the process, says that the file is in use. */
+/* The lock, which ends with the process, marks the file as in use. */
 int filesystem_create_temporary(const char *path) {
     long nobody;
     int file = filesystem_open(path, OPEN_CREATE);

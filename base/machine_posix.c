@@ -30,7 +30,7 @@ void memory_free(void *block) {
 }
 
 size_t memory_installed(void) {
-#if defined MEMORY_LIMIT /* of a build for WebAssembly, also given to the linker */
+#if defined MEMORY_LIMIT /* for WebAssembly; also passed to the linker */
     return MEMORY_LIMIT;
 #elif defined _SC_PHYS_PAGES
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);

@@ -31,12 +31,12 @@ typedef struct {
 
 /* Parses argv like GNU getopt_long, but without global state: options may stand anywhere, long
  * names may be abbreviated, `--` ends the options. Moves the operands, which are paths, to the end
- * of argv and sets *first to the index of the first. Fails on an unknown option (the message names
- * a similar one), a missing value, and a value that is no number or out of range. */
+ * of argv and sets *first to the index of the first. Fails for an unknown option (the message names
+ * a similar one), a missing value, and a value that is not a number or is out of range. */
 bool options_parse(const Option *options, int count, int argc, char **argv, int *first, Error *err);
 
-/* Reads the value of an option that is no flag. OPTION_TEXT and OPTION_PATH keep `text` itself.
- * Fails if it is no number or out of range. */
+/* Reads the value of an option that is not a flag. OPTION_TEXT and OPTION_PATH keep `text` itself.
+ * Fails if it is not a number or is out of range. */
 bool option_read(const Option *option, const char *text, Error *err);
 
 /* Prints an entry of --help for each option, of ASCII, in lines of at most 100 columns, with its

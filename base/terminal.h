@@ -11,8 +11,8 @@
 
 /* Prepares the program's streams. Call it before any file is opened. Opens the null device for each
  * standard stream that is closed, so that no later file gets its number. Takes the user's locale
- * for width_of, or a UTF-8 locale if the user's knows few characters. A file that reaches its size
- * limit becomes a normal error of writing (SIGXFSZ). On Windows the arguments become UTF-8, the
+ * for width_of, or a UTF-8 locale if the user's knows few characters. Reaching the size limit of a
+ * file (SIGXFSZ) becomes an ordinary write error. On Windows the arguments become UTF-8, the
  * streams bytes without changed line ends, and the console takes UTF-8. */
 void terminal_prepare(int *argc, char ***argv);
 

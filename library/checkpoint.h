@@ -5,9 +5,9 @@
 #include "library/safetensors.h"
 #include "model/run.h"
 
-/* Writes the weights, the configuration, `notes` [count] and a digest of all of it, atomically; and
- * the moments of the optimizer of `run`, a training of the model, from which run_restore continues.
- * NULL: there are none. The notes must not use the checkpoint's own keys. */
+/* Writes the weights, the configuration, `notes` [count] and a digest of all of it, atomically. If
+ * `run`, a training of the model, is not NULL, also writes the moments of its optimizer, from which
+ * run_restore continues. The notes must not use the checkpoint's own keys. */
 bool checkpoint_save(const char *path, const Model *model, const Run *run, const Note *notes,
                      int count, Error *err);
 

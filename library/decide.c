@@ -43,7 +43,7 @@ static double embedding_decay_for(double full, int V, double epochs, double char
     return round(1000 * full * fmax(often * often, rare)) / 1000;
 }
 
-/* Fewer steps than the standard number have their evaluations in proportion. */
+/* Fewer steps than the standard number have evaluations in proportion. */
 static void decide_steps(TrilOptions *o, double epochs_of_step) {
     double steps = TRIL_STANDARD_STEPS;
     if (o->epochs > 0) steps = fmax(1, o->epochs / epochs_of_step);
@@ -73,8 +73,8 @@ TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, int t
     if (isnan(o->learning_rate) && trained) o->learning_rate = gentle * recipe.peak.learning_rate;
     if (isnan(o->embedding_decay) && recipe.own_decay)
         o->embedding_decay = embedding_decay_for(recipe.peak.weight_decay, config.V, seen, train);
-    /* A trained model knows near context. A text that is seen often may be memorized, and while
-       windows are short no evaluation tells. */
+    /* A trained model already knows near context. A text that is seen often may be memorized, which
+       evaluations do not show while windows are short. */
     bool whole = recipe.grows && (trained || seen > often);
     if (strcmp(o->windows, "auto") == 0) o->windows = whole ? "whole" : "auto";
     o->precision = tril_precision(o->precision);
@@ -111,9 +111,9 @@ static const Candidate candidates[] = {
     {6, 192, 256, 8, 6e6},  {6, 256, 512, 8, 12e6}, {6, 384, 512, 16, 60e6},
 };
 
-/* The sizes with the candidate's where they are unset. Heads have an even number of channels: 32,
- * if that divides the width, but then there are two or more: with one, `multihead` would be `head`.
- * The context is at most `longest`. */
+/* Returns the sizes, with the candidate's for unset ones. Heads have an even number of channels: 32
+ * if that divides the width and leaves at least two heads, because with one, `multihead` would be
+ * `head`. The context is at most `longest`. */
 static TrilOptions filled(const TrilOptions *sizes, const Candidate *candidate, double longest) {
     const double head = 32; /* channels */
     TrilOptions o = *sizes;
@@ -142,7 +142,7 @@ TrilStatus tril_options_check(const TrilOptions *options, TrilError *error) {
     return outcome(options_config(&smallest, 1, &config, &err), TRIL_ARGUMENT, &err, error);
 }
 
-/* What the search depends on. */
+/* The inputs of the search. */
 typedef struct {
     const TrilText *text;
     double seconds, most; /* the time, and the most characters seen in it */
@@ -182,7 +182,8 @@ static bool measure_speed(const TrilOptions *o, Search *search, double *speed, E
     return ok;
 }
 
-/* The relative work per character: the matrices and attention of each layer, then the head. */
+/* Returns the relative work per character: the matrices and attention of each layer, then the
+ * head. */
 static double work(const TrilOptions *o, const Search *search) {
     double layer = 12 * o->width + o->context;
     return o->width * (o->layers * layer + search->text->corpus.vocab.size);
@@ -267,7 +268,7 @@ double memory_sum(const TrilMemory *m) {
     return m->weights + m->optimizer + m->messages + m->activations + m->threads;
 }
 
-/* Sets *memory to that of a run. */
+/* Sets *memory to the memory of a run. */
 static bool estimate(const Config *config, const RunOptions *run, TrilMemory *memory, Error *err) {
     Memory m;
     if (!run_estimate(config, run, &m, err)) return false;
@@ -288,7 +289,7 @@ bool options_fit(const TrilOptions *o, const Corpus *corpus, bool resumed, Confi
         return false;
     double text = (double)corpus->length * sizeof *corpus->ids;
     double all = memory_sum(&own) + memory_sum(&beside) + text;
-    if (resumed) all += 2 * own.optimizer; /* the state's file, and what is read from it */
+    if (resumed) all += 2 * own.optimizer; /* the state's file and its decoded copy */
     double installed = (double)memory_installed() / world_beside();
     if (all <= installed) return true;
     fail(err,

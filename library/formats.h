@@ -7,26 +7,27 @@
 #include "model/model.h"
 
 typedef struct {
-    /* Reading: does the format recognize what is at `path`? Then `read` makes the model and its
-     * vocabulary, which the caller releases; on failure there is nothing to release. NULL: the
-     * format is only written. */
+    /* For reading. True if the file or folder at `path` has this format; `read` then makes the
+     * model and its vocabulary, which the caller releases. On failure there is nothing to release.
+     * Both are NULL if the format is only written. */
     bool (*recognizes)(const char *path);
     bool (*read)(Model *model, Vocab *vocab, const char *path, Error *err);
-    /* Writing: is `path` the name of such a file? Then `write` creates it, and leaves nothing of it
-     * on failure; `type`, one of `types`, is how it stores matrices. */
+    /* For writing. True if `path` names such a file; `write` then creates it, and removes it again
+     * on failure. `type`, one of `types`, is the type of its matrices. */
     bool (*names)(const char *path);
     bool (*write)(const Model *model, const Vocab *vocab, const char *type, const char *path,
                   Error *err);
     const char *const *types; /* ends with NULL */
 } Format;
 
-/* Ends with NULL. The first one that takes a path counts. */
+/* Ends with NULL. The first format that accepts a path is used. */
 extern const Format *const formats[];
 
-/* The format that reads what is at `path`. NULL: none, it should be a checkpoint. */
+/* Returns the format that reads the file or folder at `path`, or NULL, which means a checkpoint. */
 const Format *format_to_read(const char *path);
 
-/* The format that writes `path` with matrices of `type`. NULL if there is none. */
+/* Returns the format that writes `path` with matrices of `type`. Fails, with NULL, if there is
+ * none. */
 const Format *format_to_write(const char *path, const char *type, Error *err);
 
 #endif

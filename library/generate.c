@@ -1,4 +1,4 @@
-/* generate.c - the text that a model writes, at once or character by character. */
+/* generate.c - generates text, at once or character by character. */
 #include "base/memory.h"
 #include "library/training.h"
 #include "model/generation.h"
@@ -11,7 +11,7 @@ TrilSampling tril_sampling(void) {
         .length = 500, .temperature = 0.8, .top_p = 1, .seed = 1337, .precision = "int8"};
 }
 
-/* Sets *sampler to how `s` chooses. The ranges are those of ./sample. */
+/* Sets *sampler to the settings of `s`, with the ranges of ./sample. */
 static bool read_sampler(Sampler *sampler, const TrilSampling *s, Error *err) {
     *sampler = (Sampler){s->temperature, s->top_k, s->top_p, s->seed};
     return in_range(s->temperature, 0, 100, "temperature", err) &&
@@ -41,9 +41,9 @@ struct TrilWriter {
     Sampler sampler;
     Generator generator;
     int32_t *order;         /* scratch of the sampler; owned */
-    const float *logits;    /* for the next character; NULL: nothing read yet */
-    int32_t unread;         /* an id written but not yet read; negative: none */
-    uint64_t number, place; /* of the text; of the next choice in it */
+    const float *logits;    /* for the next character; NULL before anything is read */
+    int32_t unread;         /* an id that was written but not yet read, or negative */
+    uint64_t number, place; /* the number of the text; that of the next choice in it */
 };
 
 void tril_writer_close(TrilWriter *w) {

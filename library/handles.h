@@ -1,4 +1,5 @@
-/* handles.h - the structs behind the pointers of tril.h, and failures as its values. */
+/* handles.h - the structs behind the pointers of tril.h, and the conversion of errors to its
+ * values. */
 #ifndef TRIL_LIBRARY_HANDLES_H
 #define TRIL_LIBRARY_HANDLES_H
 
@@ -20,10 +21,10 @@ struct TrilModel {
     TrilTokenizer tokenizer;
     Model model;
     /* the metadata of its file */
-    uint64_t seed, text; /* of the training; digest of its text, 0: none yet */
-    uint64_t training;   /* of tril_model_mark; 0: none */
+    uint64_t seed, text; /* of the training; digest of its text, 0 before one */
+    uint64_t training;   /* of tril_model_mark, or 0 */
     int step;            /* updates done */
-    double validation;   /* the loss of these weights on the held-out text; NaN: not known */
+    double validation;   /* the loss of these weights on the held-out text, NaN if unknown */
     bool trained;        /* the weights are no longer random */
     bool in_training;
     SafeTensors file; /* the metadata of the file that it was read from */
@@ -49,12 +50,12 @@ bool trained_vocab(const Checkpoint *checkpoint, const char *path, Vocab *vocab,
 /* Takes a model and a vocabulary over, also on failure. */
 bool model_wrap(TrilModel **made, Model *model, Vocab *vocab, Error *err);
 
-/* The model's vocabulary. */
+/* Returns the model's vocabulary. */
 static inline const Vocab *vocab_of(const TrilModel *model) {
     return &model->tokenizer.vocab;
 }
 
-/* The model for a run that only reads it: a run borrows what it could change. */
+/* Returns the model for a run that only reads it, although a run could change it. */
 static inline Model *to_read(const TrilModel *model) {
     return (Model *)&model->model;
 }
@@ -71,7 +72,8 @@ bool are_finite(const float *x, size_t count, Error *err);
 /* Checks that `x` is in the range. `name` names it in the message. */
 bool in_range(double x, double least, double most, const char *name, Error *err);
 
-/* Sets *threads to how many `wanted` stands for. Fails for a number out of range. */
+/* Sets *threads to the number of threads that `wanted` stands for. Fails for a number out of
+ * range. */
 bool threads_wanted(int wanted, int *threads, Error *err);
 
 /* Gives the message to the caller, and returns TRIL_NO_MEMORY if that was the reason, else

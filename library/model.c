@@ -1,4 +1,4 @@
-/* model.c - the models of tril.h: made, read, exported, looked into. */
+/* model.c - makes, reads, exports and inspects the models of tril.h. */
 #include "base/array.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -69,7 +69,7 @@ TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *tokenizer,
 
 /* ---- more characters ---- */
 
-/* Makes a copy, to be released also after a failure. */
+/* Makes a copy, which the caller releases even after a failure. */
 static bool copy_model(Model *copy, const Model *model, Error *err) {
     if (!model_lay_out(copy, &model->config, err) || !model_allocate(copy, err)) return false;
     memcpy(copy->weights, model->weights, model->weights_size * sizeof *model->weights);
@@ -135,7 +135,8 @@ bool trained_vocab(const Checkpoint *checkpoint, const char *path, Vocab *vocab,
         return false;
     }
     bool ok = vocab->size == checkpoint->model.config.V;
-    const char *at = text->value; /* sorted and distinct, or the ids would mean other characters */
+    const char *at =
+        text->value; /* must be sorted and distinct, or ids would mean other characters */
     for (int id = 0; ok && !bytes && id < vocab->size; id++) {
         char one[UTF8_MAX];
         const size_t count = (size_t)vocab_text(vocab, id, one);
@@ -185,7 +186,7 @@ TrilStatus tril_model_load(TrilModel **model, const char *path, TrilError *error
     bool ok = model_wrap(model, &trained.checkpoint.model, &trained.vocab, &err);
     trained.checkpoint.model = (Model){0};
     if (ok) take_metadata(*model, &trained.checkpoint.file);
-    checkpoint_free(&trained.checkpoint); /* the moments of a state are of no use here */
+    checkpoint_free(&trained.checkpoint); /* the moments of a state are not needed */
     return outcome(ok, TRIL_FILE, &err, error);
 }
 

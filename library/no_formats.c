@@ -1,4 +1,4 @@
-/* no_formats.c - a tril that knows no files of other programs. */
+/* no_formats.c - the empty list of formats for a build without extras/formats. */
 #include "library/formats.h"
 
 const Format *const formats[] = {NULL};

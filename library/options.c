@@ -1,5 +1,5 @@
-/* options.c - the table of a training's options: names, ranges, defaults and help stand here alone.
- */
+/* options.c - the table of a training's options, the only place of their names, ranges, defaults
+ * and help. */
 #include "library/options.h"
 #include "base/array.h"
 #include "base/number.h"
@@ -85,7 +85,7 @@ static const char **name_at(const TrilOptions *o, const TrilOption *row) {
     return (const char **)(void *)((char *)o + row->member);
 }
 
-/* Returns the constant with the text of `name`, one of the row's; NULL if there is none. */
+/* Returns the row's constant with the text of `name`, or NULL. */
 static const char *constant(const TrilOption *row, const char *name) {
     if (!row->names) return rung_named(name);
     for (int i = 0; row->names[i]; i++)
@@ -162,7 +162,7 @@ int tril_options_get(const TrilOptions *o, int i, char text[TRIL_OPTION_SIZE]) {
         memcpy(&seed, place, sizeof seed);
         snprintf(text, TRIL_OPTION_SIZE, "%llu", (unsigned long long)seed);
     } else {
-        /* the parser of these kinds takes no exponent */
+        /* the parser accepts no exponent for these kinds */
         double x = *number_at(o, row);
         int digits = 0, most = row->kind == TRIL_TIME ? 9 : 0;
         if (row->kind == TRIL_REAL) number_shortest(text, TRIL_OPTION_SIZE, x);
@@ -239,7 +239,7 @@ static const char *const columns[] = {"layers", "heads",      "width",   "contex
                                       "steps",  "eval-every", "dropout", "lr",      "patience"};
 static const struct {
     const char *name, *rung;
-    const char *values[COUNT(columns)]; /* NULL: stays */
+    const char *values[COUNT(columns)]; /* NULL leaves the option as it is */
 } presets[] = {
     {"small", "modern", {"4", "4", "128", "256", "8", "2500", "250"}},
     {"quick", "modern", {"2", "3", "96", "128", "8", "1200", "400"}},

@@ -1,4 +1,4 @@
-/* options.h - from the options of tril.h to the records of the engine. */
+/* options.h - converts the options of tril.h to the records of the engine. */
 #ifndef TRIL_LIBRARY_OPTIONS_H
 #define TRIL_LIBRARY_OPTIONS_H
 
@@ -11,8 +11,8 @@ void options_fill(TrilOptions *options);
 /* Makes each name a constant, so that the caller may release the names of `options`. */
 void options_own_names(TrilOptions *options);
 
-/* Sets each unset option to that of the decided ones, but the learning rate, the weight decay and
- * the time limit, which may stay unset. */
+/* Sets each unset option to its decided value, except the learning rate, the weight decay and the
+ * time limit, which may stay unset. */
 void options_complete(TrilOptions *options, const TrilOptions *decided);
 
 /* Checks the range of each option that is set. */
@@ -29,20 +29,20 @@ TrilOptions options_of(const Config *config);
 /* Copies the sizes of one record, and its rung, to another. */
 void options_take_sizes(TrilOptions *options, const TrilOptions *sizes);
 
-/* Returns how a training runs with these options, which are in range, with the batch and the
- * context set. */
+/* Returns the run options of a training. The options are in range, and the batch and the context
+ * are set. */
 RunOptions options_run(const TrilOptions *options);
 
-/* Sets *config and *run for a training with these options on the text. Fails as options_config, as
- * run_estimate, and if this machine has not the memory for it, its teacher and, if it is resumed,
- * its state. */
+/* Sets *config and *run for a training with these options on the text. Fails where options_config
+ * or run_estimate fails, and if this machine lacks the memory for the training, its teacher and, if
+ * it is resumed, its state. */
 bool options_fit(const TrilOptions *options, const Corpus *corpus, bool resumed, Config *config,
                  RunOptions *run, Error *err);
 
-/* Checks that the teacher, or NULL, can teach a model with these ids and this context. */
+/* Checks that the teacher, which may be NULL, has these characters and at least this context. */
 bool teacher_fits(const TrilModel *teacher, const Vocab *vocab, double context, Error *err);
 
-/* The memory of a run as tril.h has it, and its sum in bytes. */
+/* Return the memory of a run as a record of tril.h, and its sum in bytes. */
 TrilMemory memory_from(const Memory *memory);
 double memory_sum(const TrilMemory *memory);
 

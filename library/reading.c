@@ -1,5 +1,5 @@
-/* reading.c - a text that a model has read: what it predicts, what its heads attend to, and all
- * that was computed on the way. */
+/* ids that were reading.c - ids that were reads a text with a model, and gives access to its
+ * predictions, its attention and all intermediate results. */
 #include "base/memory.h"
 #include "library/handles.h"
 #include "model/view.h"
@@ -9,9 +9,9 @@
 struct TrilReading {
     Run *run;
     bool traced;    /* the run keeps its lines */
-    int32_t *ids;   /* all of the text's; owned */
-    size_t skipped; /* the first of them, for which the context has no room */
-    int tokens;     /* read */
+    int32_t *ids;   /* ids of the whole text; owned */
+    size_t skipped; /* the first ids, for which the context has no room */
+    int tokens;     /* ids that were read */
     int V;
     const float *logits;
 };
@@ -109,7 +109,7 @@ void tril_reading_heads(const TrilReading *reading, int *layers, int *heads) {
     if (heads) *heads = in_each;
 }
 
-/* Finds a head for a map of capacity numbers. */
+/* Finds a head, and checks that its map fits into `capacity` numbers. */
 static bool find_head(const TrilReading *reading, int layer, int head, size_t capacity,
                       AttentionView *view, Error *err) {
     const size_t numbers = (size_t)reading->tokens * (size_t)reading->tokens;

@@ -19,7 +19,7 @@
 /* Muon for the matrices. A rare character, or one that only the held-out text has, gets small
    gradients that always lower its logit. Adam turns them into full steps, and the embedding, which
    is also the head, would grow without end. A large epsilon keeps such steps small, and a decay
-   pulls back. */
+   pulls the embedding back. */
 #define MUON(rate, cooling)                                                       \
     {                                                                             \
         .peak = {.learning_rate = (rate),                                         \
@@ -45,11 +45,12 @@ static const struct {
     {"multihead", ADAMW(0.01)},
     {"gpt", ADAMW(1e-3)},
     {"modern", MUON(6e-3, 0.6)},
-    /* AdamW, which trains the convolutions, is faster, and the rates fall at once */
+    /* AdamW, which trains the convolutions, has a higher rate, and the rates fall at once */
     {"conv", MUON(0.015, 1)},
 };
 
-/* For a rung without a row: rates at which all rungs above learn something, by AdamW or by Muon. */
+/* The recipes of rungs without a row: rates at which all rungs above learn something, with AdamW or
+ * with Muon. */
 static const Recipe fallback = {.peak = {.learning_rate = 2e-3,
                                          .beta1 = 0.9,
                                          .beta2 = 0.99,

@@ -8,9 +8,10 @@
 typedef struct {
     Optimizer peak;  /* the settings at the peak of the rates */
     double warmup;   /* the rates rise in this share of the steps, */
-    int max_warmup;  /* but in so many steps at most */
-    double cooldown; /* the rates fall linearly to 0 in this last share of the steps; 1: from the
-                        end of the warm-up on; 0: instead, half a cosine from there to a tenth */
+    int max_warmup;  /* but in at most so many steps */
+    double cooldown; /* the last share of the steps, in which the rates fall linearly to 0; all
+                        steps after the warm-up if it is 1; if it is 0, they fall along half a
+                        cosine to a tenth instead */
     bool grows;      /* the windows are short at first: recipe_window */
     bool own_decay;  /* peak.weight_decay is the embedding's alone, peak.matrix_decay the
                         matrices' */
@@ -20,8 +21,9 @@ typedef struct {
  * be better. */
 Recipe recipe_of(const char *rung);
 
-/* The same with the rates, decays and windows that `options` set. Muon's rate changes in proportion
- * to the learning rate. An embedding without a decay of its own has that of the matrices. */
+/* Returns the recipe with the rates, decays and windows that `options` set. Muon's rate changes in
+ * proportion to the learning rate. An embedding without a decay of its own has that of the
+ * matrices. */
 Recipe recipe_with(const char *rung, const TrilOptions *options);
 
 /* Returns the length of the windows in step `step`, counted from 0, of `steps`: a divisor of the
@@ -31,7 +33,7 @@ Recipe recipe_with(const char *rung, const TrilOptions *options);
  * the recipe's windows grow. */
 int recipe_window(const Recipe *recipe, int T, int step, int steps);
 
-/* The share of a target that is what a teacher expects; the rest is the actual character. */
+/* The share of a target that is the teacher's prediction; the rest is the actual character. */
 #define TEACHER_SHARE 0.5
 
 /* Returns the optimizer settings in step `step`, counted from 0, of `steps`. */

@@ -71,8 +71,8 @@ static size_t bytes_of_type(const char *type) {
     return 0;
 }
 
-/* Sets *bytes to the size of a tensor by its type and shape. False if the type is unknown or the
- * size overflows. */
+/* Sets *bytes to the size of a tensor by its type and shape. Returns false if the type is unknown
+ * or the size overflows. */
 static bool expected_bytes(const SafeTensor *tensor, size_t *bytes) {
     *bytes = bytes_of_type(tensor->type);
     if (*bytes == 0) return false;
@@ -84,8 +84,8 @@ static bool expected_bytes(const SafeTensor *tensor, size_t *bytes) {
     return true;
 }
 
-/* Reads {"dtype": ..., "shape": [...], "data_offsets": [begin, end]}. Returns the fault; NULL if
- * there is none. */
+/* Reads {"dtype": ..., "shape": [...], "data_offsets": [begin, end]}. Returns the fault, or
+ * NULL. */
 static const char *read_tensor(SafeTensor *tensor, const JsonValue *entry, size_t data_bytes) {
     const JsonValue *type = json_member(entry, "dtype"), *shape = json_member(entry, "shape");
     const JsonValue *place = json_member(entry, "data_offsets");
@@ -107,7 +107,8 @@ static const char *read_tensor(SafeTensor *tensor, const JsonValue *entry, size_
                : "has a size that contradicts its dtype and shape";
 }
 
-/* Reads the entries of the header. Returns the fault, with *at the key of the entry. */
+/* Reads the entries of the header. Returns the fault, with *at set to the key of the entry, or
+ * NULL. */
 static const char *read_entries(SafeTensors *file, const JsonValue *root, size_t data_bytes,
                                 const char **at) {
     json_each(entry, root) {

@@ -1,4 +1,4 @@
-/* safetensors.h - bytes <-> named tensors and notes.
+/* safetensors.h - reads and writes files of named tensors and metadata.
  *
  * The format (Hugging Face, "safetensors", 2022): first eight bytes, the little-endian length of a
  * JSON header; then the header, which maps each tensor name to type, shape and byte range, and
@@ -16,17 +16,17 @@ typedef struct {
     size_t length;
 } Note;
 
-/* Metadata that is being collected: copies of keys and values, which notes_free releases. */
+/* A growing list of metadata: copies of keys and values, which notes_free releases. */
 enum { MAX_NOTES = 128 };
 typedef struct {
     Note list[MAX_NOTES];
     int count;
 } Notes;
 
-/* Adds value[length] under `key`, in place of the note of this key, if there is one. */
+/* Adds value[length] under `key`, in place of an existing value of this key. */
 bool notes_put(Notes *notes, const char *key, const char *value, size_t length, Error *err);
 
-/* Adds a text as printf writes it, up to 127 bytes. */
+/* Adds a text formatted as by printf, of up to 127 bytes. */
 bool notes_print(Notes *notes, const char *key, Error *err, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void notes_free(Notes *notes);
@@ -57,9 +57,9 @@ typedef struct {
  * padded, and for overlapping, duplicate or wrongly sized tensors. */
 bool safetensors_read(SafeTensors *file, const char *name, char *bytes, size_t length, Error *err);
 
-/* safetensors_read in two steps, so that a bad file fails before all of it is read. The first reads
- * the header only and checks it against the file's length. The second then reads the data. If the
- * first fails there is nothing to release. */
+/* Do the work of safetensors_read in two steps, so that a bad file fails before all of it is read.
+ * The first reads only the header and checks it against the file's length. The second then reads
+ * the data. If the first fails, there is nothing to release. */
 bool safetensors_open(SafeTensors *file, File *from, Error *err);
 bool safetensors_fetch(SafeTensors *file, File *from, Error *err);
 void safetensors_free(SafeTensors *file);
@@ -67,11 +67,11 @@ void safetensors_free(SafeTensors *file);
 /* True if all numbers of this F32 tensor are finite. */
 bool safetensors_finite(const SafeTensor *tensor);
 
-/* Returns the tensor, or note, with this name; NULL if there is none. */
+/* Return the tensor, or the entry of the metadata, with this name; NULL if there is none. */
 const SafeTensor *safetensors_tensor(const SafeTensors *file, const char *name);
 const Note *safetensors_note(const SafeTensors *file, const char *key);
 
-/* Writes the tensors and notes to the file `path`, atomically. */
+/* Writes the tensors and the metadata to the file `path`, atomically. */
 bool safetensors_write(const SafeTensors *file, const char *path, Error *err);
 
 #endif

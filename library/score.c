@@ -13,7 +13,7 @@ static size_t drop_unknown(int32_t *ids, size_t count) {
     return known;
 }
 
-/* Names the first unknown character. */
+/* Writes a message that names the first unknown character. */
 static bool fail_unknown(const Vocab *vocab, const char *text, size_t length, size_t unknown,
                          Error *err) {
     int32_t *ids;
@@ -50,7 +50,7 @@ TrilScoring tril_scoring(void) {
 
 TrilStatus tril_score(const TrilModel *model, const char *text, size_t length,
                       const TrilScoring *scoring, TrilScore *score, TrilError *error) {
-    enum { WINDOWS = 16 }; /* of the model's context, at once */
+    enum { WINDOWS = 16 }; /* windows of the model's context in a batch */
     Error err = {0};
     int32_t *ids;
     if (!model || !text || !scoring || !score) return null_argument(error);

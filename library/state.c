@@ -1,5 +1,5 @@
-/* state.c - the files of a training: models, which ./sample reads, and states, from which a
- * training is resumed. Each is one checkpoint, complete at any time. */
+/* state.c - writes and reads the files of a training: models, which ./sample reads, and states,
+ * from which a training is resumed. Each is one checkpoint, complete at any time. */
 #include "base/array.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -12,14 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The version of the metadata that only states have. A state of another version is not resumed. */
+/* The version of the metadata that only states have. A state of another version cannot be
+ * resumed. */
 static const char version[] = "1";
 
 /* The members of a TrilProgress, under their keys. */
 static const struct {
     const char *key;
     size_t member;
-    bool whole, may_lack; /* an int, not a double; NaN is left out */
+    bool whole, may_lack; /* whether the member is an int, not a double; NaN is not written */
 } numbers[] = {
     {"step", offsetof(TrilProgress, step), true, false},
     {"recent_loss", offsetof(TrilProgress, recent), false, true},
@@ -42,8 +43,8 @@ static void option_key(int i, char key[KEY_SIZE]) {
     snprintf(key, KEY_SIZE, "option.%s", tril_option(i)->name);
 }
 
-/* True if the metadata of a state has the option. The model has the others, or they are of no use.
- */
+/* True if the metadata of a state has the option. The model has the others, or they are not
+ * needed. */
 static bool is_stored(const TrilOption *row) {
     return (row->lasting == TRIL_FIXED || row->lasting == TRIL_KEPT) && row->kind != TRIL_FLAG;
 }
@@ -60,7 +61,7 @@ static bool put_digest(Notes *notes, const char *key, uint64_t digest, Error *er
     return !digest || notes_print(notes, key, err, "%016" PRIx64, digest);
 }
 
-/* Puts the metadata that models and states have. */
+/* Adds the metadata of models and states. */
 static bool begin(Notes *notes, const Vocab *vocab, uint64_t seed, uint64_t text, Error *err) {
     char *joined = NULL;
     size_t length = 0;
@@ -181,7 +182,7 @@ static bool read_digest(const Note *note, uint64_t *digest) {
     return true;
 }
 
-/* Reads a number in decimal digits, not negative. */
+/* Reads a non-negative number in decimal digits. */
 static bool read_number(const Note *note, bool whole, double *x) {
     const double most = 1e9; /* steps */
     char *end;
@@ -190,7 +191,7 @@ static bool read_number(const Note *note, bool whole, double *x) {
     return !*end && *x >= 0 && isfinite(*x) && (!whole || (*x <= most && *x == floor(*x)));
 }
 
-/* Returns the key of the first invalid entry, NULL if all are valid. */
+/* Returns the key of the first invalid entry, or NULL. */
 static const char *read_progress(const Checkpoint *c, TrilProgress *p) {
     for (int i = 0; i < NUMBERS; i++) {
         const Note *note = safetensors_note(&c->file, numbers[i].key);
@@ -206,7 +207,7 @@ static const char *read_progress(const Checkpoint *c, TrilProgress *p) {
     return p->cooling > 0 && !(p->cooled > p->cooling) ? "cooled" : NULL;
 }
 
-/* Likewise. Every option that a training decides must be there. */
+/* Reads the options in the same way. Every option that a training decides must be there. */
 static const char *read_options(const Checkpoint *c, TrilOptions *options) {
     *options = options_of(&c->model.config);
     for (int i = 0; tril_option(i); i++) {
@@ -334,7 +335,7 @@ static TrilStatus check_same(const TrilState *state, const TrilText *text,
     return ok ? TRIL_OK : TRIL_TEXT;
 }
 
-/* Makes the model of the state, which then has none. */
+/* Makes a model of the state's weights, which leave the state. */
 static bool take_model(TrilModel **model, TrilState *state, Error *err) {
     Vocab vocab;
     if (!vocab_copy(&vocab, &state->tokenizer.vocab, err)) return false;

@@ -64,7 +64,7 @@ bool folder_write(Buffer *text, const char *directory, const char *name, Error *
 
 /* ---- tensors ---- */
 
-/* Adds a file of the folder, unless it is listed already. */
+/* Adds a file of the folder unless it is already listed. */
 static bool add_shard(Shards *shards, const char *directory, const char *name, Error *err) {
     char *path;
     if (!file_within(directory, name, &path, err)) return false;

@@ -7,10 +7,10 @@
 #include "base/json.h"
 #include "library/safetensors.h"
 
-/* Creates the directory `path` and those above it. Fails if one is there and not empty. */
+/* Creates the folder `path` and those above it. Fails if it exists and is not empty. */
 bool folder_make(const char *path, Error *err);
 
-/* Removes the files `names` [count] of the directory, then the directory if it is empty. */
+/* Removes the files `names` [count] of the folder, then the folder if it is empty. */
 void folder_remove(const char *path, const char *const *names, int count);
 
 typedef struct {
@@ -50,7 +50,7 @@ void shards_free(Shards *shards);
 /* Reads the data of all files. */
 bool shards_fetch(Shards *shards, Error *err);
 
-/* Returns the tensor with this name, or NULL. *path is its file, or the first file. */
+/* Returns the tensor with this name, or NULL. Sets *path to its file, or to the first file. */
 const SafeTensor *shards_tensor(const Shards *shards, const char *name, const char **path);
 
 #endif

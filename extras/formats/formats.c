@@ -1,7 +1,7 @@
-/* formats.c - the files of other programs that this tril knows. */
+/* formats.c - the list of other programs' formats. */
 #include "library/formats.h"
 #include "extras/formats/gguf.h"
 #include "extras/formats/huggingface.h"
 
-/* Every other path that is written is a folder for transformers: it comes last. */
+/* Transformers come last, because any path can name a folder. */
 const Format *const formats[] = {&gguf_format, &huggingface_format, NULL};

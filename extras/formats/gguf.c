@@ -1,5 +1,5 @@
-/* gguf.c - gpt becomes llama.cpp's architecture gpt2, modern its qwen3. The tokenizer is the one
- * that llama.cpp has for RWKV: it only looks up the longest token. So each character (or byte)
+/* gguf.c - exports gpt as llama.cpp's architecture gpt2, and modern as its qwen3. The tokenizer is
+ * llama.cpp's tokenizer of RWKV, which only looks up the longest token. So each character (or byte)
  * stays a token, blanks stay blanks, and no character is taken for the end of a text. */
 #include "extras/formats/gguf.h"
 #include "base/array.h"
@@ -17,7 +17,7 @@ enum { ALIGNMENT = 32, NAME_SIZE = 64, PIECE_SIZE = 8 };
 
 /* ---- architectures ---- */
 
-/* What follows the block's prefix in the name of a tensor here, and there. */
+/* The part of a tensor's name after the block's prefix, in tril and in llama.cpp. */
 typedef struct {
     const char *ours, *theirs;
 } Renamed;
@@ -38,8 +38,8 @@ static const Renamed qwen3_tensors[] = {
 };
 
 typedef struct {
-    const char *rung, *name;    /* here, and there */
-    const char *prefix, *block; /* of the names of tensors: of all, and of a block's */
+    const char *rung, *name;    /* the rung, and llama.cpp's architecture */
+    const char *prefix, *block; /* of the names of all tensors, and of those of a block */
     const Renamed *tensors;
     int tensor_count;
     Size feed_forward;
@@ -63,7 +63,7 @@ static const Architecture *architecture_of(const char *rung) {
 
 /* ---- keys and values ---- */
 
-/* Values of the format, by its numbers for their types. */
+/* The types of values, with the numbers that the format gives them. */
 enum {
     VALUE_UINT32 = 4,
     VALUE_INT32 = 5,
@@ -73,7 +73,7 @@ enum {
     VALUE_ARRAY = 9
 };
 
-/* Everything before the numbers of the tensors. */
+/* The file up to the numbers of the tensors. */
 typedef struct {
     Buffer out;
     const Architecture *a;
@@ -143,8 +143,8 @@ static void add_sizes(Header *h, const Config *config) {
 
 /* ---- the tokenizer ---- */
 
-/* The text of a token. A backslash begins an escape; bytes that are no printable ASCII, and do not
- * belong to a character above, are written as \x and two digits. */
+/* Writes the text of a token. A backslash begins an escape; bytes that are neither printable ASCII
+ * nor part of a longer character are written as \x and two digits. */
 static void token_text(const Vocab *vocab, int id, char text[PIECE_SIZE]) {
     char bytes[UTF8_MAX];
     int length = vocab_text(vocab, id, bytes);
@@ -176,7 +176,7 @@ static void add_tokenizer(Header *h, const Vocab *vocab) {
 
 /* ---- tensors ---- */
 
-/* The name there: the block's prefix, the part, .weight or .bias. */
+/* Writes llama.cpp's name of a tensor: the block's prefix, the part, .weight or .bias. */
 static void rename_tensor(const Architecture *a, const Tensor *tensor, char name[NAME_SIZE]) {
     char prefix[NAME_SIZE], block[NAME_SIZE] = "";
     snprintf(prefix, sizeof prefix, "%s", a->prefix);
@@ -191,8 +191,8 @@ static void rename_tensor(const Architecture *a, const Tensor *tensor, char name
             snprintf(name, NAME_SIZE, "%s%s%s", block, a->tensors[i].theirs, kind);
 }
 
-/* The values are the format's own. A matrix whose rows are no multiple of 32 numbers is stored as
- * F16 where Q8_0 was asked for. All other tensors are F32. */
+/* The types of tensors, with the numbers of the format. If Q8_0 is requested, a matrix whose rows
+ * are not a multiple of 32 numbers is stored as F16. Vectors are F32. */
 typedef enum { F32 = 0, F16 = 1, Q8_0 = 8 } Type;
 
 /* llama.cpp adds the table of positions as float32. */
@@ -252,7 +252,7 @@ static bool store_tensors(char *to, const Model *model, Type type, Error *err) {
 
 /* ---- the file ---- */
 
-/* Writes the header, and returns the bytes of the tensors' numbers. */
+/* Writes the header. Returns the size of the tensors' numbers in bytes. */
 static size_t write_header(Header *h, const Model *model, const Vocab *vocab, Type type) {
     /* the format's name for "mostly of this type" */
     const uint32_t file_type = type == Q8_0 ? 7 : (uint32_t)type;

@@ -1,5 +1,5 @@
-/* huggingface.c - a model <-> a folder of Hugging Face transformers: gpt as GPT-2 (whose Conv1D
- * stores a linear layer's matrix transposed), modern as Qwen3. */
+/* huggingface.c - converts models to and from folders of Hugging Face transformers: gpt as GPT-2
+ * (whose Conv1D stores a linear layer's matrix transposed), modern as Qwen3. */
 #include "extras/formats/huggingface.h"
 #include "library/safetensors.h"
 #include "extras/formats/quantize.h"
@@ -24,7 +24,7 @@ typedef struct {
 } Field;
 enum {
     USUAL = 1,     /* may be missing: the library's default is the same */
-    NULLABLE = 2,  /* may be null, which means the same */
+    NULLABLE = 2,  /* may be null, with the same meaning */
     UNREAD = 4,    /* we write it, but ignore it when reading */
     UNWRITTEN = 8, /* we check it when reading, but do not write it */
 };
@@ -143,7 +143,7 @@ static bool write_config(const Architecture *a, const Config *config, const char
     return folder_write(&text, directory, "config.json", err);
 }
 
-/* A tensor as the library stores it. A transposed copy is written to `transposed`. */
+/* Returns a tensor as the library stores it. A transposed copy is written to `transposed`. */
 static SafeTensor tensor_for(const Architecture *a, const Model *model, int i, float *transposed) {
     const Tensor *tensor = &model->tensors[i];
     const float *data = model->weights + tensor->offset;
@@ -306,7 +306,7 @@ static bool is_float(const SafeTensor *tensor) {
            strcmp(tensor->type, "BF16") == 0;
 }
 
-/* Converts all numbers of such a tensor to floats. False if one of them is not finite. */
+/* Converts all numbers of a tensor to floats. Returns false if one of them is not finite. */
 static bool read_floats(const SafeTensor *tensor, float *to) {
     if (strcmp(tensor->type, "F32") == 0) {
         memcpy(to, tensor->data, tensor->bytes);
@@ -343,7 +343,7 @@ static bool check_tensors(const Architecture *a, const Model *model, const Shard
     return true;
 }
 
-/* Copies `numbers` of a stored tensor to where the model has them. */
+/* Copies the `numbers` of a stored tensor to their place in the model. */
 static void place_tensor(const Architecture *a, const Model *model, const Tensor *tensor,
                          const float *numbers, const int32_t *rows) {
     float *to = model->weights + tensor->offset;

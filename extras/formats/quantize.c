@@ -5,7 +5,11 @@
 #include <string.h>
 
 uint16_t half_of(float x) {
-    enum { INFINITE = 0x7C00, QUIET = 0x200, BIAS_STEP = 112 }; /* 127 - 15: the two biases */
+    enum {
+        INFINITE = 0x7C00,
+        QUIET = 0x200,
+        BIAS_STEP = 112
+    }; /* 127 - 15, the difference of the two biases */
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
     uint32_t sign = bits >> 16 & 0x8000, rest = bits & 0x7FFFFFFF;
@@ -49,7 +53,7 @@ void quantize_q8(Q8Block *blocks, const float *numbers, size_t count) {
         for (int i = 0; i < Q8_NUMBERS; i++) max = fmaxf(max, fabsf(numbers[i]));
         float scale = max / largest;
         blocks[b].scale = half_of(scale);
-        bool zero = blocks[b].scale == 0; /* then the quotients may be beyond an int8_t */
+        bool zero = blocks[b].scale == 0; /* the quotients may then exceed an int8_t */
         for (int i = 0; i < Q8_NUMBERS; i++)
             blocks[b].multiples[i] = (int8_t)(zero ? 0 : roundf(numbers[i] / scale));
     }

@@ -1,6 +1,6 @@
-/* tokenizer_json.c - a vocabulary <-> the files of a Hugging Face tokenizer: a BPE without merges,
- * so that each character stays a token. Bytes are written as in GPT-2 (Radford et al., 2019): a
- * visible byte as its own character, the others as U+0100 and up. */
+/* tokenizer_json.c - converts a vocabulary to and from the files of a Hugging Face tokenizer: a BPE
+ * without merges, so that each character stays a token. Bytes are written as in GPT-2 (Radford et
+ * al., 2019): a visible byte as its own character, the others as U+0100 and up. */
 #include "extras/formats/tokenizer_json.h"
 #include "extras/formats/folder.h"
 #include "base/array.h"
@@ -94,8 +94,8 @@ static bool is_model(const JsonValue *value) {
     return !value || json_says(value, "BPE") || json_says(value, "WordLevel");
 }
 
-/* A ByteLevel only moves token offsets. A template adds its special tokens, so it must have none.
- */
+/* True for a post-processor that adds no tokens. A ByteLevel only moves token offsets. A template
+ * adds its special tokens, so it must have none. */
 static bool keeps_ids(const JsonValue *value) {
     const JsonValue *type = json_member(value, "type");
     return is_nothing(value) || json_says(type, "ByteLevel") ||
@@ -113,8 +113,8 @@ static bool is_empty_pattern(const JsonValue *value) {
     return only && !json_next(value, only) && json_says(only, "");
 }
 
-/* None, a Split into characters, or a ByteLevel. An empty pattern matches everywhere and so
- * separates all characters. */
+/* True for no pre-tokenizer, a Split into characters, or a ByteLevel. An empty pattern matches
+ * everywhere and so separates all characters. */
 static bool splits(const JsonValue *value) {
     const JsonValue *type = json_member(value, "type");
     if (is_empty(value)) return true;
@@ -196,8 +196,8 @@ static int compare_codes(const void *a, const void *b) {
     return (x->code > y->code) - (x->code < y->code);
 }
 
-/* A token that is matched before all others must be in the vocabulary with the same id, and take no
- * blanks beside it. */
+/* Checks an added token, which is matched before all others: it must be in the vocabulary with the
+ * same id, and must not strip spaces. */
 static bool check_added(const Reading *r, const JsonValue *entry, Error *err) {
     const JsonValue *content = json_member(entry, "content"), *id = json_member(entry, "id");
     Token added = {.code = 0};

@@ -5,18 +5,19 @@
 #include "base/json.h"
 #include "data/data.h"
 
-/* Writes the files of transformers' AutoTokenizer to a directory. tokenizer.json splits a text into
+/* Writes the files of transformers' AutoTokenizer to a folder. tokenizer.json splits a text into
  * characters (or bytes) with the same ids. tokenizer_config.json gives `context` as the maximum
  * length. */
 bool tokenizer_export(const Vocab *vocab, int context, const char *directory, Error *err);
 
-/* Reads the vocabulary from a directory's tokenizer.json, which another program may have written.
- * Id i here is id (*rows)[i] there. The caller releases *rows with memory_free. Fails on tokens of
- * several characters, on a tokenizer that does not map each character by itself, adds tokens or
- * cuts the text, and on ids that are not 0 to size - 1. */
+/* Reads the vocabulary from a folder's tokenizer.json, which another program may have written. Id i
+ * of the vocabulary is id (*rows)[i] of the file. The caller releases *rows with memory_free. Fails
+ * for tokens of several characters, for a tokenizer that does not map each character by itself,
+ * adds tokens or cuts the text, and for ids that are not 0 to size - 1. */
 bool tokenizer_import(Vocab *vocab, const char *directory, int32_t **rows, Error *err);
 
-/* tokenizer_import for a tokenizer.json that is read already. `name` begins the messages. */
+/* Does the work of tokenizer_import for a tokenizer.json that was already read. `name` begins the
+ * messages. */
 bool tokenizer_read(Vocab *vocab, const char *name, const JsonValue *root, int32_t **rows,
                     Error *err);
 

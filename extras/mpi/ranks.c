@@ -15,7 +15,7 @@ static int failed(const char *what) {
     return EXIT_FAILURE;
 }
 
-/* What the first process does. */
+/* The work of the first process. */
 static int train(const char *path, const char *model_path) {
     TrilOptions options = tril_options();
     options.layers = options.heads = 2;

@@ -24,7 +24,8 @@ typedef struct {
 static struct {
     int rank, size, beside;
     MPI_Request requests[MAX];
-    MPI_Status statuses[MAX]; /* not read, but MPICH's way to ignore it causes compiler warnings */
+    MPI_Status
+        statuses[MAX]; /* never read, but MPICH's way to ignore statuses causes compiler warnings */
     int count;
     Sum sums[MAX];
     int sum_count; /* the same on all processes */
@@ -97,13 +98,13 @@ static void wait_for_all(void) {
     world.traffic.seconds += clock_seconds() - begun;
 }
 
-/* The slot of a new request. */
+/* Returns the slot of a new request. */
 static MPI_Request *next_request(void) {
     if (world.count == MAX) wait_for_all();
     return &world.requests[world.count++];
 }
 
-/* The size of the next message when `left` elements remain. */
+/* Returns the size of the next message when `left` elements remain. */
 static int part_of(size_t left) {
     return left < AT_ONCE ? (int)left : AT_ONCE;
 }
@@ -126,7 +127,7 @@ static void spread(float *x, size_t count, int from) {
             MPI_Irecv(x, (int)count, MPI_FLOAT, from, 0, MPI_COMM_WORLD, next_request());
 }
 
-/* The first element of x[count] that process p adds in an allreduce. */
+/* Returns the first element of x[count] that process p adds in an allreduce. */
 static size_t begin_of(size_t count, int p) {
     return count * (size_t)p / (size_t)world.size;
 }
@@ -180,7 +181,7 @@ static void add_up(const Sum *sum) {
     }
 }
 
-/* Each process sends its part of an allreduce to the others. */
+/* Sends this process's part of an allreduce to the others. */
 static void exchange(const Sum *sum) {
     for (int p = 0; p < world.size && sum->to == EVERYONE; p++) {
         size_t begin = begin_of(sum->count, p), count = begin_of(sum->count, p + 1) - begin;

@@ -1,4 +1,4 @@
-/* chart.c - curves as an SVG of any width, and their legend. */
+/* chart.c - draws curves as an SVG of any width, with a legend. */
 #include "extras/page/figure.h"
 
 #include <math.h>
@@ -10,14 +10,14 @@ enum { LINE = 14, MAX_LABELS = 32, PLOT = 1000 /* the width of the plot in its o
 
 /* Medium lightness, visible on white and on black. */
 static const char *const colors[CHART_COLORS] = {"#3b82d6", "#d9722e", "#2f9e5b", "#c056a8",
-                                                   "#a8870c", "#d94f4f", "#16a0a8"};
+                                                 "#a8870c", "#d94f4f", "#16a0a8"};
 #define GRAY "#808080"
 
 typedef struct {
     FILE *out;
     const Chart *chart;
     double x_max, y_min, y_max; /* the range of the axes; x begins at 0 */
-    double height;              /* of the area between the axes, in pixels */
+    double height;              /* height of the area between the axes, in pixels */
 } Drawing;
 
 /* A name to the right of the plot. */
@@ -31,12 +31,12 @@ static const char *color_of(int color) {
     return colors[color % CHART_COLORS];
 }
 
-/* In percent of the width. */
+/* Returns x in percent of the width. */
 static double x_of(const Drawing *d, double x) {
     return x / d->x_max * 100;
 }
 
-/* In pixels. */
+/* Returns y in pixels. */
 static double y_of(const Drawing *d, double y) {
     return (d->y_max - y) / (d->y_max - d->y_min) * d->height;
 }
@@ -69,7 +69,7 @@ static Drawing lay_out(FILE *out, const Chart *chart) {
     return d;
 }
 
-/* The round number, 1, 2 or 5 times a power of ten, that divides `range` into about `parts`
+/* Returns the round number, 1, 2 or 5 times a power of ten, that divides `range` into about `parts`
  * parts. */
 static double round_step(double range, double parts) {
     double rough = range / parts, ten = pow(10, floor(log10(rough)));
@@ -148,7 +148,8 @@ static void draw_curves(const Drawing *d) {
     fputs("</g>\n</svg>\n", d->out);
 }
 
-/* A ring, a line from it to the upper edge, and the text there, one text below the other. */
+/* Draws each mark: a ring, a line from it to the upper edge, and its text there, one below the
+ * other. */
 static void draw_marks(const Drawing *d) {
     for (int i = 0; i < d->chart->mark_count; i++) {
         const Mark *mark = &d->chart->marks[i];
@@ -160,8 +161,8 @@ static void draw_marks(const Drawing *d) {
                "stroke=\"%s\" stroke-dasharray=\"2 3\"/><circle cy=\"%.1f\" r=\"5\" fill=\"none\" "
                "stroke=\"%s\" stroke-width=\"2\"/><text x=\"%d\" y=\"%d\" text-anchor=\"%s\" "
                "fill=\"" GRAY "\">%s</text></svg>\n",
-               x, y - 5, color, y, color, left ? -6 : 6, LINE * (i + 1) - 4,
-               left ? "end" : "start", mark->text);
+               x, y - 5, color, y, color, left ? -6 : 6, LINE * (i + 1) - 4, left ? "end" : "start",
+               mark->text);
     }
 }
 
@@ -180,7 +181,7 @@ static void spread(const Drawing *d, Label *labels, int count) {
     }
 }
 
-/* A piece of each line, and its name. */
+/* Draws a piece of each line with its name. */
 static void draw_names(const Drawing *d) {
     const Chart *chart = d->chart;
     Label labels[MAX_LABELS];
@@ -231,7 +232,7 @@ static void write_name(FILE *out, const char *scope, const char *color, const ch
     markup(out, "%s</th>", name);
 }
 
-/* The last value of a curve; an empty cell if there is no curve. */
+/* Writes the last value of a curve, or an empty cell without a curve. */
 static void write_last(FILE *out, const Chart *chart, const Curve *curve) {
     if (!curve)
         fputs("<td></td>", out);

@@ -1,13 +1,13 @@
-/* figure.h - text, charts and maps of attention in an HTML page. A figure is an SVG that holds its
- * data as numbers; figure.js makes it answer the pointer and the keyboard. */
+/* figure.h - writes text, charts and maps of attention in an HTML page. A figure is an SVG that
+ * holds its data as numbers; figure.js makes it answer the pointer and the keyboard. */
 #ifndef TRIL_EXTRAS_PAGE_FIGURE_H
 #define TRIL_EXTRAS_PAGE_FIGURE_H
 
 #include "programs/report/sheet.h"
 
-/* Writes like fprintf, but text (%s, %.*s) so that a browser shows it as text, between tags or in a
- * quoted attribute: markup characters become references; control and format characters, and bytes
- * that are not UTF-8, become U+FFFD; newlines and tabs stay. Other conversions: %d, %zu, %e, %f and
+/* Writes like fprintf, but escapes text (%s, %.*s) for its place between tags or in a quoted
+ * attribute: markup characters become references; control and format characters, and bytes that are
+ * not UTF-8, become U+FFFD; newlines and tabs stay. The other conversions are %d, %zu, %e, %f and
  * %g, with a precision. */
 void markup(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -35,7 +35,7 @@ typedef struct {
     double y;
 } Level;
 
-/* A point that has something to say. */
+/* A point with a text. */
 typedef struct {
     Point at;
     const char *text;
@@ -46,8 +46,8 @@ typedef struct {
     const char *id, *title; /* id: a plain word */
     const char *x_name;     /* below the axis */
     const char *x_place;    /* a place on the axis, '#' for its number: "step #" */
-    const char *strong;     /* what the curves are, */
-    const char *faint;      /* and the faint ones; NULL: there are none */
+    const char *strong;     /* the meaning of the curves */
+    const char *faint;      /* the meaning of the faint ones, or NULL */
     const Curve *curves;
     const Level *levels;
     const Mark *marks;
@@ -58,11 +58,11 @@ typedef struct {
     bool names;     /* the names of curves and levels stand to the right of them */
 } Chart;
 
-/* Draws the chart as wide as the page allows: places along x are percentages, and letters keep
+/* Draws the chart as wide as the page allows: positions along x are percentages, and letters keep
  * their size. The axes' numbers and the names lie outside the SVG's own area, in margins that
- * page.css gives it. A matrix scales the data. Below it a legend, a table with a row for each curve
+ * page.css gives it. A matrix scales the data. The legend below, a table with a row for each curve
  * and level and a column each for strong and faint curves, has the last value of each curve;
- * figure.js puts those at the cursor there. */
+ * figure.js replaces them by those at the cursor. */
 void figure_chart(FILE *out, const Chart *chart);
 
 /* Draws the lower triangle of a map of T tokens: darker is more. The glyphs [T] label both axes.
@@ -70,10 +70,10 @@ void figure_chart(FILE *out, const Chart *chart);
  * at the cursor in an output element. */
 void figure_map(FILE *out, const char *kind, const HeadMap *map, int T, const Glyph *glyphs);
 
-/* Draws the scale of every map, which shade is which weight, after a hint on how to read it. */
+/* Draws the scale of all maps, the weight of each shade, after a hint on how to read it. */
 void figure_scale(FILE *out);
 
-/* Returns a sheet for what is between <body> and </body>. */
+/* Returns a sheet for the part of a page between <body> and </body>. */
 Sheet sheet_html(FILE *out);
 
 #endif

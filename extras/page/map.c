@@ -7,7 +7,7 @@ enum { CELL = 14, AXIS = 20, SHADES = 16 };
 #define BLUE "#3b82d6"
 
 static float clamped(float weight) {
-    return weight > 0 ? fminf(weight, 1) : 0; /* NaN: 0 */
+    return weight > 0 ? fminf(weight, 1) : 0; /* NaN becomes 0 */
 }
 
 static int shade_of(float weight) {

@@ -17,16 +17,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double pause = 2, /* seconds from one page to the next, at least */
-    share = 0.02,              /* of the time for writing pages, at most */
-    silence = 30,        /* seconds without an evaluation until the page is written all the same */
-    first_reload = 5,    /* seconds until the browser looks again: at first and at least, */
+static const double pause = 2, /* least seconds from one page to the next */
+    share = 0.02,              /* greatest share of the time for writing pages */
+    silence = 30,        /* seconds after which the page is written even without an evaluation */
+    first_reload = 5,    /* seconds until the browser reloads the page: at first and at least */
     latest_reload = 600; /* and at most */
 
 enum {
-    LINE_TOKENS = 20,     /* of the line of the held-out text, at most */
-    WRITING_TOKENS = 200, /* that follow it */
-    FEW_POINTS = 150,     /* of each curve but the losses, at most */
+    LINE_TOKENS = 20,     /* most characters of the line of the held-out text */
+    WRITING_TOKENS = 200, /* characters that follow it */
+    FEW_POINTS = 150,     /* most points of each curve except the losses */
     MAX_HEADS = 32,
     MAX_SAMPLES = 40,
     MAX_MODELS = MAX_RUNGS + 3,
@@ -47,10 +47,10 @@ static const struct {
 };
 enum { KINDS = COUNT(kinds) };
 
-/* A continuation of the line: that of the text, or of a model. */
+/* A continuation of the line, by the text itself or by a model. */
 typedef struct {
     char text[WRITING_TOKENS * UTF8_MAX];
-    size_t length; /* 0: nothing yet */
+    size_t length; /* 0 before it is written */
 } Writing;
 
 struct Report {
@@ -59,35 +59,34 @@ struct Report {
     Outputs *outputs;
     const Result *results; /* [count]: the closed forms, then the rungs so far */
     int count;
-    const RungFiles *next;   /* the rung in training, or to be trained next; NULL: none yet */
+    const RungFiles *next;   /* the rung in training or to be trained next, or NULL */
     const Course *course;    /* of `next` */
     int version;             /* pages written so far */
-    double written, allowed; /* clock_seconds() when the last page was written; before which no
-                                other may be */
-    size_t line;             /* where a line of the held-out text begins; */
+    double written, allowed; /* clock_seconds() of the last page; and the earliest for the next */
+    size_t line;             /* the start of a line of the held-out text, */
     int line_tokens;         /* its length */
-    char prompt[LINE_TOKENS * UTF8_MAX]; /* its beginning, which models continue */
+    char prompt[LINE_TOKENS * UTF8_MAX]; /* the beginning of the line, which models continue */
     size_t prompt_length;
     Writing writings[1 + MAX_RUNGS]; /* of the text itself, and by the rung's place in the plan */
-    /* the page under way */
-    const char *status;     /* a sentence; NULL: the training has ended */
+    /* the page that is being written */
+    const char *status;     /* a sentence, or NULL after the training */
     double done, every;     /* the share of the training, and seconds until the next page */
-    const char *failure;    /* why it ended before its time; NULL: it did not */
-    const TrilModel *model; /* the rung in training; NULL: none is open */
+    const char *failure;    /* the reason for an early end, or NULL */
+    const TrilModel *model; /* of the rung in training, or NULL */
     const RungFiles *shown; /* the model that it shows in detail */
     Result all[MAX_MODELS]; /* the results, with that of the rung in training */
     int all_count;
     Point points[2 * MAX_RUNGS][COURSE_ROWS];
 };
 
-/* NULL: the result needed no training. */
+/* Returns the rung of a result, or NULL if the result needed no training. */
 static const RungFiles *rung_with(const Plan *plan, const Result *result) {
     for (int i = 0; i < plan->rung_count; i++)
         if (strcmp(plan->rungs[i].name, result->name) == 0) return &plan->rungs[i];
     return NULL;
 }
 
-/* Returns how the training of a rung went so far; NULL if it has not begun. */
+/* Returns the course of a rung's training so far, or NULL if it has not begun. */
 static const Course *course_of(const Report *r, const RungFiles *rung) {
     if (rung == r->next) return r->course;
     for (int i = 0; i < r->all_count; i++)
@@ -171,7 +170,7 @@ static int take_text(const char *text, size_t length, void *writing) {
     return 0;
 }
 
-/* Generates what the rungs that are done write, with the seed of the training. One that cannot is
+/* Generates the texts of the finished rungs, with the seed of the training. A rung that fails is
  * left out. */
 static void collect_writings(Report *r) {
     TrilSampling sampling = tril_sampling();
@@ -220,14 +219,14 @@ static void write_head(const Report *r, FILE *out) {
            "characters, %d of them distinct. The loss says how surprised a model is by each next "
            "character, in nats: lower is better.</p>\n</header>\n<main>\n",
            model, text, model, r->shown->idea, r->input->length, r->input->distinct);
-    if (r->status) /* page.js reloads the page by the attributes, and adds how old it is */
+    if (r->status) /* page.js reloads the page according to the attributes, and shows its age */
         markup(out,
                "<div id=\"live\" data-every=\"%.3g\" data-version=\"%d\">%s<progress max=\"1\" "
                "value=\"%.3f\" aria-label=\"the training so far\"></progress></div>\n",
                r->every, r->version + 1, r->status, r->done);
 }
 
-/* Writes a blank and then each word of a sentence; options of a program as code, which no line
+/* Writes the words of a sentence, each after a blank. Options of a program are code, which no line
  * breaks. */
 static void write_words(FILE *out, const char *text) {
     for (; *text; text += strspn(text, " ")) {
@@ -281,8 +280,8 @@ static Curve curve_of(const Report *r, const char *name, int place, size_t membe
     return curve;
 }
 
-/* Marks the lowest point of the curve, after which the rung memorizes its text; false if it does
- * not. */
+/* Marks the lowest point of the curve, after which the rung memorizes its text. Returns false if
+ * the rung does not. */
 static bool mark_of(const Verdict *v, const Curve *curve, char text[NAME_SIZE], Mark *mark) {
     if (v->kind != OVERFITTING || curve->count == 0) return false;
     const Point *lowest = curve->points;
@@ -377,7 +376,7 @@ static void end_table(FILE *out) {
     fputs("</tbody>\n</table></div>\n", out);
 }
 
-/* Writes a table cell; an empty one if the figure is NaN. */
+/* Writes a table cell, empty if the figure is NaN. */
 __attribute__((format(printf, 2, 0))) static void write_figure(FILE *out, const char *format,
                                                                double figure) {
     fputs("<td>", out);
@@ -540,8 +539,8 @@ static bool write_heads(const Report *r, FILE *out, const TrilReading *reading, 
     return ok;
 }
 
-/* Reads the line, as far as it fits into the model's context, and writes what its heads do. While
- * the model is in training, a page without maps is better than none. */
+/* Reads the line, as far as it fits into the model's context, and writes the maps of its heads.
+ * While the model is in training, errors only leave the maps out. */
 static bool write_attention(const Report *r, FILE *out, Error *err) {
     char text[LINE_TOKENS * UTF8_MAX];
     TrilReading *reading;
@@ -577,7 +576,8 @@ static bool print_page(FILE *out, void *report, Error *err) {
     return true;
 }
 
-/* `now` and `model`: of the rung in training, or NULL. `status`: NULL at the end. */
+/* Writes the page. `now` and `model` are those of the rung in training, or NULL. `status` is NULL
+ * at the end. */
 static bool write_page(Report *r, const char *status, const TrilModel *model, const Result *now,
                        const char *failure, Error *err) {
     r->status = status;
@@ -604,9 +604,9 @@ void report_close(Report *report) {
     memory_free(report);
 }
 
-/* Says what is trained, and sets r->done to the share of it that is done. `now`: NULL before the
- * first step. A training that is resumed took time before this program began; a rung that is left
- * out counts as none. */
+/* Writes a sentence about the progress, and sets r->done to the completed share. `now` is NULL
+ * before the first step. Counts the earlier time of a resumed training, and no rung that is left
+ * out. */
 static void describe(Report *r, const RungFiles *rung, const Result *now, double at, char *text,
                      size_t size) {
     const Plan *plan = r->plan;

@@ -1,4 +1,4 @@
-/* sheet_html.c - a part of an HTML page as a sheet. */
+/* sheet.c - the sheet of an HTML page. */
 #include "extras/page/figure.h"
 
 #include <math.h>
@@ -49,7 +49,7 @@ static void write_bar(FILE *out, const Bars *list, const Bar *bar, double larges
             list->shares ? 100 * value : value);
     if (list->logits) fprintf(out, "<td>%s</td>", number(bar->logit).text);
     fprintf(out, "<td class=\"bar\"><i%s style=\"width:%.1f%%\"></i></td></tr>\n",
-            value < 0 ? " class=\"less\"" : "", share > 0 ? share : 0); /* NaN: none */
+            value < 0 ? " class=\"less\"" : "", share > 0 ? share : 0); /* NaN without a logit */
 }
 
 static void write_bars(Sheet *sheet, const Bars *lists, int count) {

@@ -1,5 +1,5 @@
-/* memfile.c - base/file.h without a file system: a few files in memory. A program in a browser tab
- * reads what the page gave it, and writes what the page takes. */
+/* memfile.c - base/file.h without a file system: a few files in memory, through which the page in a
+ * browser tab and the C code exchange data. */
 #include "base/file.h"
 #include "base/filesystem.h"
 #include "base/array.h"
@@ -12,7 +12,7 @@ enum { NAME = 32, FILES = 4 };
 
 static struct {
     char name[NAME];
-    char *bytes; /* owned; NULL: no file */
+    char *bytes; /* owned; NULL if unused */
     size_t length;
 } files[FILES];
 

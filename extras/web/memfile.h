@@ -1,4 +1,4 @@
-/* memfile.h - files in memory, in place of a file system: base/file.h reads and writes them. */
+/* memfile.h - files in memory, in place of a file system, which base/file.h reads and writes. */
 #ifndef TRIL_EXTRAS_WEB_MEMFILE_H
 #define TRIL_EXTRAS_WEB_MEMFILE_H
 
@@ -7,13 +7,14 @@
 #include <stddef.h>
 
 /* Makes the file `name`, in place of one of that name, and sets *bytes to its `length` bytes, which
- * the caller fills. The file owns them. Refused: no memory. */
+ * the file owns and the caller fills. Fails without memory. */
 bool memfile_make(const char *name, size_t length, char **bytes, Error *err);
 
-/* The bytes of a file, valid until it is removed or written; NULL if there is none. */
+/* Returns the bytes of a file, valid until it is removed or written, or NULL if there is no such
+ * file. */
 const char *memfile_bytes(const char *name, size_t *length);
 
-/* Removes a file and releases its bytes; without such a file nothing. */
+/* Removes a file, if it exists, and releases its bytes. */
 void memfile_remove(const char *name);
 
 #endif

@@ -1,5 +1,5 @@
-/* tab_system.c - what a browser tab has of base/threads.h and base/terminal.h: one thread, since a
- * page from a file gets no more, and the widths of characters. */
+/* tab_system.c - base/threads.h and base/terminal.h in a browser tab: one thread, since a page from
+ * a file gets no more, and the widths of characters. */
 #define _XOPEN_SOURCE 700 /* wcwidth */
 #include "base/memory.h"
 #include "base/terminal.h"

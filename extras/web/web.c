@@ -118,7 +118,7 @@ static bool html_open(Html *html, TrilError *error) {
     return html->out;
 }
 
-/* Returns the text; NULL if it failed. */
+/* Returns the text, or NULL after a failure. */
 static char *html_close(Html *html, bool ok) {
     fclose(html->out);
     if (ok) return html->text;

@@ -1,5 +1,5 @@
-/* web.h - what the page in a browser tab calls beside tril.h and memfile.h: JavaScript calls all of
- * these as exports of the WebAssembly module. */
+/* web.h - functions for the page in a browser tab, beside tril.h and memfile.h. JavaScript calls
+ * all of these as exports of the WebAssembly module. */
 #ifndef TRIL_EXTRAS_WEB_WEB_H
 #define TRIL_EXTRAS_WEB_WEB_H
 
@@ -8,12 +8,12 @@
 
 /* A member of a struct that JavaScript reads or writes. */
 typedef struct {
-    const char *of, *name; /* the struct and its member; an empty name: the struct itself */
-    size_t offset;         /* of the member; of a struct its size */
-    int kind;              /* i: int; d: double; z: a pointer or size_t; u: uint64_t; b: bool */
+    const char *of, *name; /* the struct and its member; the name is empty for the struct itself */
+    size_t offset;         /* of the member; for a struct its size */
+    int kind; /* i for int, d for double, z for a pointer or size_t, u for uint64_t, b for bool */
 } WebMember;
 
-/* Returns a table of members, a constant, which ends with `of` NULL. */
+/* Returns a constant table of members. Its last row has `of` NULL. */
 const WebMember *web_members(void);
 
 /* Writes a character's glyph to text[12]. */
@@ -24,9 +24,9 @@ void web_glyph(const TrilTokenizer *tokenizer, int32_t id, char text[12]);
 TrilStatus web_line(const TrilModel *model, const TrilSampling *sampling, char *line, size_t size,
                     TrilError *error);
 
-/* Draw a chart, a head's map of attention on the text that was read, and all steps from that text,
- * which tril_reading_trace has read, to its next character (programs/report/explain.h). Return
- * HTML, which the caller frees, or NULL with a sentence: no such layer or head, no memory. */
+/* Draw a chart, a head's map of attention on the text that was read, and all steps from a traced
+ * text to its next character (programs/report/explain.h). Return HTML, which the caller frees.
+ * Return NULL, with a message, if there is no such layer or head, or no memory. */
 char *web_chart(const Chart *chart, TrilError *error);
 char *web_map(const TrilModel *model, const TrilReading *reading, int layer, int head,
               TrilError *error);

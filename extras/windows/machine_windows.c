@@ -26,7 +26,7 @@ size_t memory_peak(void) {
     return known ? memory.PeakWorkingSetSize : 0;
 }
 
-/* Of machines with more than 64 processors Windows shows a program one group, of 64 at most. */
+/* On machines with more than 64 processors, Windows shows a program one group of at most 64. */
 int threads_processors(void) {
     DWORD_PTR own, all;
     if (!GetProcessAffinityMask(GetCurrentProcess(), &own, &all) || own == 0) return 1;

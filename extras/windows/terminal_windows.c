@@ -123,7 +123,7 @@ static int64_t read_console(char **line, size_t *capacity) {
         SetLastError(0);
         if (!ReadConsoleW(console_of(stdin), wide, PIECE, &count, NULL)) return -1;
         if (GetLastError() == ERROR_OPERATION_ABORTED) return 0; /* Ctrl-C */
-        errno = 0;                                               /* an end is no failure */
+        errno = 0; /* the end of the input is not an error */
         if (count == 0 || (length == 0 && (*wide == CTRL_D || *wide == CTRL_Z))) return -1;
         if (!reserve(line, capacity, length + 4 * count)) return -1;
         length += (size_t)WideCharToMultiByte(CP_UTF8, 0, wide, (int)count, *line + length,

@@ -74,7 +74,7 @@ struct Sheet {
     const SheetKind *kind;
     FILE *out;
     int columns;         /* of a terminal */
-    bool color;         /* the terminal has color */
+    bool color;          /* the terminal has color */
     int T;               /* number of tokens of the explained text */
     const Glyph *glyphs; /* [T], padded; borrowed */
     int headings;        /* headings so far; they are numbered */

@@ -65,7 +65,7 @@ static bool widen(const char *path, WCHAR wide[PATH]) {
         errno = ENAMETOOLONG;
         return false;
     }
-    if (wide[prefix] == L'\\') /* a path on another machine: it stays as it is */
+    if (wide[prefix] == L'\\') /* a path on another machine stays as it is */
         memmove(wide, wide + prefix, (whole + 1) * sizeof *wide);
     else
         memcpy(wide, any_length, prefix * sizeof *wide);
@@ -229,7 +229,7 @@ static bool rename_open(HANDLE handle, const WCHAR *path) {
     if (length == 0 || length >= PATH) return false;
     rename.info.FileNameLength = length * (DWORD)sizeof(WCHAR);
     const DWORD flags = REPLACE | AT_ONCE;
-    memcpy(&rename, &flags, sizeof flags); /* before Windows 10: ReplaceIfExists, one byte */
+    memcpy(&rename, &flags, sizeof flags); /* ReplaceIfExists, one byte, before Windows 10 */
     if (SetFileInformationByHandle(handle, rename_extended, &rename, sizeof rename)) return true;
     rename.info.ReplaceIfExists = TRUE;
     return SetFileInformationByHandle(handle, FileRenameInfo, &rename, sizeof rename);
@@ -254,7 +254,7 @@ bool filesystem_replace(int file, const char *temporary, const char *path) {
     return ok && (renamed || failed());
 }
 
-/* It is removed when it is closed, also by the end of the process. */
+/* The file is removed when it is closed, also by the end of the process. */
 void filesystem_abandon(int file, const char *temporary) {
     FILE_DISPOSITION_INFO remove = {.DeleteFile = TRUE};
     (void)temporary;

@@ -189,7 +189,7 @@ data/input.txt:
 $(SCRIPTS:%=$(BUILD)/test/tests/%.log): $(BUILD)/test/tests/%.log: $(BUILD)/test/train $(BUILD)/test/sample always
 	@mkdir -p $(@D)
 	@tests/run $(BUILD)/test tests/$* $@
-$(BUILD)/test/tests/messages.log: $(TESTS:%=$(BUILD)/test/%.log)
+$(BUILD)/test/tests/messages.log: $(patsubst %,$(BUILD)/test/%.log,$(TESTS) tests/explain)
 PLAIN = $(TESTS:%=$(BUILD)/test/%.log) $(SCRIPTS:%=$(BUILD)/test/tests/%.log)
 SAN   = $(TESTS:%=$(BUILD)/san/%.log)
 test: $(PLAIN)

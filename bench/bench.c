@@ -65,7 +65,7 @@ static void fail_with(const Error *err) {
     exit(EXIT_FAILURE);
 }
 
-/* Prints a line: a time, and the floating-point operations done in it (0: not shown). */
+/* Prints a line: a time, and the floating-point operations done in it, unless that is 0. */
 static void report(const char *group, const char *what, Timing t, double operations, int on) {
     double gflops = operations / t.median * 1e-9, share = gflops / (peak * on);
     printf("  %-30s %10.1f us  (%.1f to %.1f)", what, t.median * 1e6, t.min * 1e6, t.max * 1e6);

@@ -9,7 +9,7 @@ struct TrilTraining {
     TrilModel *model; /* borrowed, as the text is */
     const TrilText *text;
     TrilOptions options; /* decided */
-    uint64_t teacher;    /* its digest; 0: there is none */
+    uint64_t teacher;    /* its digest, or 0 */
     Workers workers;
     Recipe recipe;
     double each, look;     /* operations for a character, and for each one in its window */
@@ -18,9 +18,9 @@ struct TrilTraining {
     Notes notes;           /* of the program, for states */
 };
 
-/* Makes a training of the model on the text with decided options, and opens its run. `resumed`: a
- * state's progress will be restored. On failure *training is NULL. Fails for options that do not
- * suit, and for lack of memory (err->no_memory). */
+/* Makes a training of the model on the text with decided options, and opens its run. `resumed` is
+ * true if a state's progress will be restored. On failure *training is NULL. Fails for unsuitable
+ * options, and without memory (err->no_memory). */
 bool training_make(TrilTraining **training, TrilModel *model, const TrilText *text,
                    const TrilOptions *options, bool resumed, Error *err);
 

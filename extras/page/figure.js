@@ -1,5 +1,5 @@
-// Charts and maps answer the pointer and the arrow keys. Their readouts read the document anew each
-// time, so it may change meanwhile. figure.dataset.at is where the cursor is, while there is one.
+// Makes charts and maps answer the pointer and the arrow keys. Readouts read the document each time,
+// so it may change meanwhile. figure.dataset.at is where the cursor is, while there is one.
 //
 // A chart is a figure that contains
 //   svg.chart with data-place ("step #") and data-decimals, and in it
@@ -52,7 +52,7 @@ function curvesOf(figure) {
   }));
 }
 
-// The index of the number of an ascending list that is nearest to x.
+// Returns the index of the number in an ascending list that is nearest to x.
 function nearestIndex(list, x) {
   let low = 0, high = list.length - 1;
   while (high - low > 1) {
@@ -62,13 +62,13 @@ function nearestIndex(list, x) {
   return list[high] - x < x - list[low] ? high : Math.max(low, 0);
 }
 
-// Where the cursor can be: at every point of every curve.
+// Returns the places of the cursor: every point of every curve.
 function placesOf(curves) {
   return [...new Set(curves.flatMap(curve => curve.points.map(point => point[0])))].sort((a, b) => a - b);
 }
 
-// The point of the curve that is nearest to x, or without x the last; none before its begin and after
-// its end.
+// Returns the point of the curve that is nearest to x, or without x the last; nothing before its
+// beginning and after its end.
 function pointAt(curve, x) {
   const points = curve.points;
   if (x === undefined) return points.at(-1);
@@ -76,7 +76,7 @@ function pointAt(curve, x) {
   return points[nearestIndex(points.map(point => point[0]), x)];
 }
 
-// Writes the values into the legend, and where one was measured if that is not at the cursor.
+// Writes the values into the legend, with the place of each value that is not at the cursor.
 function fillLegend(figure, x, found) {
   const { place, decimals } = figure.querySelector(".chart").dataset;
   const title = figure.querySelector("th.place");
@@ -131,7 +131,7 @@ function readChart(figure) {
     return { ArrowLeft: place(at - 1), ArrowRight: place(at + 1), PageDown: place(at - leap),
       PageUp: place(at + leap), Home: place(0), End: place(last) };
   };
-  // a slider is what screen readers know that takes arrow keys and says what it stands for
+  // screen readers know a slider, which takes arrow keys and speaks its value
   follow(figure, figure.querySelector(".chart"), { role: "slider", "aria-valuemin": 0 }, moveCursor, pointed, keys);
   moveCursor(figure);
 }

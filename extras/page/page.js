@@ -3,14 +3,14 @@ for (const figure of document.querySelectorAll("figure.charted")) readChart(figu
 for (const figure of document.querySelectorAll("figure.mapped")) readMap(figure);
 for (const hint of document.querySelectorAll(".hint")) hint.hidden = false;
 
-// Only an element whose content is wider than itself is worth a stop of the Tab key.
+// Only an element whose content is wider than itself should be reached by the Tab key.
 for (const wide of document.querySelectorAll(".wide"))
   if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;
 
 // ---- the reader's place ----
 
-// What the reader looks at: the last named element that begins in the upper half of the window or
-// before, and where it is there; the focus, the cursors, and what is scrolled sideways.
+// The reader's place: the last named element that begins in the upper half of the window or before,
+// and its position there; the focus, the cursors, and sideways scrolling.
 function readPlace() {
   const named = [...document.querySelectorAll("main [id]")];
   const seen = named.filter(element => element.getBoundingClientRect().top <= innerHeight / 2).pop();
@@ -34,10 +34,10 @@ function restorePlace(place) {
 
 // ---- renewal ----
 
-// While a training runs, the program writes this file anew every data-every seconds or so, with
-// another data-version each time; the page reloads itself as often. A page from a file can learn
-// nothing of the program. So it takes the training for dead when the file is old, and reloads have
-// not changed that. (The first reload after a pause of the whole machine finds an old file, too.)
+// While a training runs, the program rewrites this file about every data-every seconds, each time
+// with another data-version, and the page reloads itself as often. A page from a file cannot see
+// the program. So it assumes that the training is dead if the file is old, and reloads have not
+// changed that. (The first reload after a pause of the whole machine finds an old file, too.)
 function renew(live) {
   const SILENCE = 120, RELOADS = 3; // seconds without a new file, and reloads, until then
   const now = () => Date.now() / 1000, loaded = now();

@@ -1,4 +1,4 @@
-// The seven questions, one for each rung: what to train for it, a line to type, and the answer.
+// The seven questions, one for each rung: the rungs to train, a line to type, and the answer.
 const LESSON = [
   {
     rungs: ["bigram"], line: "[The clock", sizes: { steps: 400 },

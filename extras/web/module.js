@@ -42,9 +42,9 @@ function openModule(compiled, complain) {
 
   // ---- memory ----
 
-  let rooms = []; // to be freed after the present work
+  let rooms = []; // memory to free after the current work
 
-  // Does work, and then frees the rooms that it asked for.
+  // Does work, then frees the memory that it asked for.
   function within(work) {
     const outer = rooms;
     rooms = [];
@@ -124,7 +124,7 @@ function openModule(compiled, complain) {
     within, room, bytesAt, pointerAt, textAt, write, call, check, memory: () => c.memory.buffer.byteLength,
     number: at => getters.d(at),
     whole: at => getters.i(at),
-    // The struct that a function returns.
+    // Returns the struct that a function returns.
     returned(name, of, ...values) {
       const at = room(layouts[of].size);
       call(name, at, ...values);
@@ -133,7 +133,7 @@ function openModule(compiled, complain) {
     at: read,
     size: name => layouts[name].size,
     must: (name, ...values) => check(status => status !== 0, name, ...values),
-    // Calls a function that sets its first argument to what it makes.
+    // Calls a function that sets its first argument to a new object.
     make(name, ...values) {
       const to = room(4);
       check(status => status !== 0, name, to, ...values);

@@ -1,8 +1,8 @@
 // The text of the page and its rungs in training: openRungs(compiled, complain) returns functions that the worker
-// calls. A rung is named by its place in the ladder. Failures throw a sentence as an Error.
+// calls. A rung is named by its index in the ladder. Failures throw an Error with a sentence.
 //
 // Batches, rates, seeds and evaluations are those of ./train: the same options give the same losses. Two things
-// differ, so that the page can be answered soon: of a long held-out text only evenly spaced windows are read, and no
+// differ, so that the page gets its answers soon: of a long held-out text only evenly spaced windows are read, and no
 // training ends early.
 function openRungs(compiled, complain) {
   const MOST_TEXT = 32 << 20, EVALUATIONS = 40, HELD_OUT_CHARACTERS = 8192, BARS = 16;
@@ -10,7 +10,7 @@ function openRungs(compiled, complain) {
   const TEMPERATURE = 0.8;         // of the lines that rungs write as they learn
   const CHECKPOINT = "the checkpoint", STATE = "the state"; // files in memory
   const { within, room, bytesAt, textAt, write, call, check, must, make, html, returned, at, ...c } = openModule(compiled, complain);
-  // The sentence of a failure. A failure of the C itself, which should not be, ends everything.
+  // Returns the sentence of a failure. A failure of the C code itself, which should not happen, ends everything.
   const sentenceOf = error => {
     if (error instanceof WebAssembly.RuntimeError || error instanceof RangeError) throw error;
     return error.message;
@@ -43,7 +43,7 @@ function openRungs(compiled, complain) {
       must("tril_options_set", record, name, String(value));
     return record;
   }
-  // The numbers of the options that a function returns.
+  // Returns the numbers of the options that a function returns.
   function optionsOf(name, object, ...wanted) {
     const record = room(c.size("TrilOptions"));
     call(name, record, object);
@@ -84,8 +84,8 @@ function openRungs(compiled, complain) {
     call("tril_tokenizer_free", text?.tokenizer ?? 0);
     text = null;
   }
-  // Makes the text of these bytes with the ids of the tokenizer, which it takes over. All rungs go; after a failure
-  // everything stays.
+  // Makes the text of these bytes with the ids of the tokenizer, which it takes over. Removes all rungs; after a failure
+  // changes nothing.
   function makeText(tokenizer, bytes) {
     let made = 0;
     try {
@@ -111,7 +111,7 @@ function openRungs(compiled, complain) {
 
   // ---- training ----
 
-  // Roughly, the multiply-adds of a step: forward and twice as much backward, of each weight and of attention.
+  // Estimates the multiply-adds of a step: forward and twice as much backward, of each weight and of attention.
   const workOf = ({ batch, context, layers, width }, parameters) =>
     3 * batch * context * (parameters + layers * context * width);
 
@@ -146,7 +146,7 @@ function openRungs(compiled, complain) {
     rung.line = textAt(line);
   }
 
-  // Adds a model and its training, which it takes over; without one (0) the model can be looked at only.
+  // Adds a model and its training, which it takes over. Without a training (0) the model can only be inspected.
   function addRung(number, model, training, failed = "") {
     const rung = { model, training, failed, batches: [], heldOut: [], pending: [], stride: 1, line: "", every: 1, seed: 0 };
     drop(number);
@@ -177,7 +177,7 @@ function openRungs(compiled, complain) {
     addRung(number, model, training);
   }
 
-  // Evaluates more often in the beginning: then the losses fall fastest.
+  // Evaluates more often at the beginning, where the losses fall fastest.
   const isDue = ({ every }, { step, steps }) => step === steps || step % every === 0 ||
     step < 2 * every && every >= 4 && step % Math.floor(every / 4) === 0;
 
@@ -261,7 +261,7 @@ function openRungs(compiled, complain) {
     closeWriter();
   }
 
-  // Reads a line with the present weights; an empty one as the start of a text.
+  // Reads a line with the current weights. An empty line is the start of a text.
   function readLine(number, line) {
     const { model } = rungAt(number);
     closeReading();
@@ -274,8 +274,8 @@ function openRungs(compiled, complain) {
     return next();
   }
 
-  // The line's glyphs and its loss, and the likeliest next characters: how likely each is, and how likely to be chosen
-  // by the sampler.
+  // Returns the line's glyphs and its loss, and the likeliest next characters with their probabilities, in the model and
+  // in the sampler.
   function next() {
     const { model, reading } = lineRead(), tokenizer = tokenizerOf(model);
     const V = call("tril_tokenizer_size", tokenizer), T = call("tril_reading_tokens", reading), ids = call("tril_reading_ids", reading);
@@ -300,7 +300,7 @@ function openRungs(compiled, complain) {
   }
   const drawMap = (layer, head) => html("web_map", lineRead().model, seen.reading, layer, head);
 
-  // All steps from the line to its next character: reads it once more, and keeps all that is computed.
+  // Returns all steps from the line to its next character: reads the line again, and keeps all intermediate results.
   function explain(layer, head) {
     const { model, reading } = lineRead();
     const line = decode(tokenizerOf(model), call("tril_reading_ids", reading), call("tril_reading_tokens", reading));
@@ -308,7 +308,7 @@ function openRungs(compiled, complain) {
     try { return html("web_explain", model, traced, layer, head); } finally { call("tril_reading_close", traced); }
   }
 
-  // Begins to write after a line; writeOn then returns the next `most` characters, or fewer if the milliseconds are over.
+  // Begins to write after a line. writeOn then returns the next `most` characters, or fewer when its time is up.
   function prompt(number, line) {
     const { model } = rungAt(number);
     closeWriter();
@@ -325,7 +325,7 @@ function openRungs(compiled, complain) {
     return new TextDecoder().decode(bytesAt(to, length));
   }
 
-  // How well a rung predicts a text, as ./sample --score measures it.
+  // Measures how well a rung predicts a text, like ./sample --score.
   function score(number, bytes) {
     const { model } = rungAt(number), found = room(c.size("TrilScore"));
     must("tril_score", model, bytes, write("TrilScoring", [{ precision: "f32", threads: 1 }]), found);
@@ -334,7 +334,7 @@ function openRungs(compiled, complain) {
 
   // ---- checkpoints ----
 
-  // The state of a rung as a file; of a model without a training the model.
+  // Returns the state of a rung as a file, or the model if it has no training.
   function save(number) {
     const { model, training } = rungAt(number), length = room(4);
     if (training) must("tril_training_save", training, STATE); else must("tril_model_save", model, STATE);
@@ -343,8 +343,8 @@ function openRungs(compiled, complain) {
     return bytes;
   }
 
-  // Takes a checkpoint, a model or a state. All other rungs go. A state of a training on the page's text continues where
-  // it stopped; any other begins with its weights. Without a text it can be looked at only.
+  // Opens a checkpoint, a model or a state, and removes all other rungs. A state of a training on the page's text resumes
+  // where it stopped; any other begins with its weights. Without a text it can only be inspected.
   function load(bytes) {
     const to = room(4), outs = room(8);
     check(made => made === 0, "memfile_make", CHECKPOINT, bytes.length, to);

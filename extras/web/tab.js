@@ -1,6 +1,6 @@
 "use strict";
-// The page: hands input to the worker, and shows what comes back. Nothing is computed
-// here but the layout.
+// The page: hands input to the worker, and shows its answers. Computes nothing but the
+// layout.
 const $ = id => document.getElementById(id);
 const element = (name, properties = {}, ...children) => {
   const made = Object.assign(document.createElement(name), properties);
@@ -52,7 +52,7 @@ async function startWorker() {
     "Computes with SIMD.";
 }
 
-// The computation is gone, the page is not: a new worker begins with the same text.
+// After a failure of the worker, starts a new one with the same text.
 async function restart(why) {
   worker.terminate();
   for (const { reject } of waiting.values()) reject(new Error("the computation was ended"));
@@ -70,12 +70,12 @@ function addNumbers(parent, rows) {
     element("input", { type: "number", id: `${parent}-${name}`, name, required: true, ...more }), element("span", { className: "note", textContent: help }))));
 }
 
-// The numbers of an element, by name. One that is not filled in is NaN.
+// Returns the numbers of an element by name, NaN for an empty field.
 const numbersOf = parent => Object.fromEntries([...$(parent).querySelectorAll("input")].map(input => [input.name, input.valueAsNumber]));
 
 const USUAL = { layers: 2, heads: 4, width: 64, context: 64, batch: 16, steps: 1000 }; // of the options: small enough to watch
 const options = () => numbersOf("options");
-let drawn = 0; // how often a text was begun: each gets its own random choices
+let drawn = 0; // texts begun so far: each gets its own random choices
 const sampler = () => ({ ...numbersOf("sampler"), seed: 1337 + drawn });
 
 // The options' ranges and help are those of ./train.
@@ -94,7 +94,7 @@ let given = null; // a file's bytes; null: the text is what the field shows
 const SHOWN = 20000; // characters of a file that the field shows
 const builtin = $("sample").textContent.slice(1);
 
-// Asks before models go that would be missed: those of a question are quickly trained again.
+// Asks before discarding models. Those of a question are not asked about: they are quickly trained again.
 function mayDiscard() {
   const missed = fromLesson ? [] : last.filter(r => r.step > 0 && downloaded[r.rung] !== r.step);
   return missed.length === 0 || confirm(`This discards trained models: ${missed.map(r =>
@@ -146,7 +146,7 @@ function listModels(ticked) {
     element("td", { id: `parameters-${rung}` }), element("td", { id: `time-${rung}` }))));
 }
 
-// Writes what the ticked models of these sizes are and take.
+// Shows the parameters, time and memory of the ticked models.
 async function estimate() {
   const { steps } = options(), all = await ask("estimate", { options: options() });
   let seconds = 0, bytes = 0, wrong = "";
@@ -283,7 +283,7 @@ let looking = false, again = false, shownAt = 0, writing = 0;
 const looked = () => Number($("looked").value);
 const AT_MOST_EVERY = 500; // milliseconds, while rungs train
 
-// Looks now, or, if that is under way, once more afterwards.
+// Looks now or, if it is already looking, once more afterwards.
 async function look() {
   if (last.length === 0) return clearLook();
   if (looking) { again = true; return; }
@@ -364,8 +364,8 @@ function choose(layer, head) {
   look();
 }
 
-// Every step in numbers is much to read: it changes slowly while rungs train, and not while a
-// user is at it.
+// The steps in numbers are much to read: they change slowly while rungs train, and not while the
+// user reads them.
 let explainedAt = 0;
 const READING = 4000; // milliseconds
 

@@ -1,13 +1,13 @@
 // The worker: trains, and answers the page between two slices of training.
 //
 // The page sends { id, task, ...what the task needs } and gets { id, answer } or { id, error }.
-// While rungs train, it gets { progress } as well. If the C itself fails, which it should not, it
-// gets { broken }: the worker is then of no use.
+// While rungs train, it gets { progress } as well. If the C code itself fails, which it should not, it
+// gets { broken }: the worker is then useless.
 const SLICE = 50, NEWS = 250; // milliseconds: of training at a time, between two reports
 const OPTIONS = ["layers", "heads", "width", "context", "batch", "steps"]; // that the page sets
 
 let tril, training = false, byTime = false, told = 0;
-const slices = new MessageChannel(); // unlike a timer it is not delayed, also not in a hidden tab
+const slices = new MessageChannel(); // unlike a timer it is not delayed, even in a hidden tab
 const encode = text => new TextEncoder().encode(text);
 
 const progress = () => ({
@@ -19,7 +19,7 @@ function drop() {
   for (const { rung } of tril.rungs()) tril.drop(rung);
 }
 
-// Work a second, in multiply-adds, of a small training that is thrown away.
+// Measures the multiply-adds per second of a small training, which is discarded.
 function measure() {
   const GPT = 4;
   tril.setOptions({ layers: 2, heads: 2, width: 64, context: 32, batch: 8, steps: 1000 });
@@ -31,7 +31,7 @@ function measure() {
   return work * step / seconds;
 }
 
-// What `work` returns for each of these, or { error }.
+// Returns the result of `work` for each item, or { error }.
 const each = (list, work) => list.map(one => {
   try { return work(one); } catch (error) {
     if (isBroken(error)) throw error;
@@ -55,7 +55,7 @@ const tasks = {
     tril.setOptions(options);
     return each(tril.ladder, ({ rung }) => tril.estimate(rung));
   },
-  // Begins anew with these rungs. Those that cannot begin are named, and do not stop the others.
+  // Starts again with these rungs. Rungs that cannot start are named, and do not stop the others.
   begin({ options, rungs }) {
     drop();
     tril.setOptions(options);
@@ -119,7 +119,7 @@ function fail(error) {
 
 const isBroken = error => error instanceof WebAssembly.RuntimeError || error instanceof RangeError;
 
-// A slice of training; then the messages that wait, then the next slice.
+// Trains a slice, then handles waiting messages, then trains the next slice.
 function train() {
   if (!training || !tril) return;
   try {

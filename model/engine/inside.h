@@ -41,7 +41,7 @@ struct Run {
     size_t own_size, activations_size; /* of all three */
     Param *params;                     /* [tensors] */
     float *packed;                     /* copies of weights that are right operands */
-    size_t *packed_offsets;            /* [tensors]: in `packed`, in floats; SIZE_MAX: not packed */
+    size_t *packed_offsets; /* [tensors]: in `packed`, in floats, or SIZE_MAX if not packed */
     size_t packed_size;
     float *losses; /* [tokens] */
     double *sums;  /* the summed losses of windows, in an evaluation */

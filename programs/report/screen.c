@@ -161,7 +161,7 @@ static int draw_bar(const Row *all, int one, int row) {
     if (list->logits) fprintf(out, " %*s", NUMBER_COLUMNS, number(bar->logit).text);
     const int room = rest - label - 1;
     const double share = fabs(bar->value) / all->largest;
-    int eighth = room > 0 && share > 0 ? (int)(8 * room * share + 0.5) : 0; /* NaN: none */
+    int eighth = room > 0 && share > 0 ? (int)(8 * room * share + 0.5) : 0; /* NaN has no bar */
     if (bar->value < 0) eighth = (eighth + 7) / 8 * 8;
     for (int i = 0; i < eighth / 8; i++)
         fprintf(out, "%s%s", i == 0 ? " " : "", bar->value < 0 ? "░" : "█");
@@ -197,7 +197,7 @@ enum {
 static void draw_weight(const Sheet *sheet, float weight) {
     static const int ramp[] = {234, 17, 18, 19, 20, 26, 32, 38, 44, 80, 116, 152, 188, 230};
     enum { SHADES = sizeof ramp / sizeof *ramp };
-    double share = weight > 0 ? fmin((double)weight, 1) : 0; /* NaN: none */
+    double share = weight > 0 ? fmin((double)weight, 1) : 0; /* NaN has no shade */
     int shade = (int)(share * SHADES), tenths = (int)(share * 10 + 0.5);
     if (sheet->color)
         fprintf(sheet->out, "\033[48;5;%dm  \033[0m", ramp[shade < SHADES ? shade : SHADES - 1]);

@@ -1,4 +1,4 @@
-/* fuzz_tokenizer.c - an accepted tokenizer.json gives distinct characters the ids from 0 on, each
+/* fuzz_tokenizer.c - an accepted tokenizer.json gives distinct characters each id from 0 on
  * once. */
 #include "tests/fuzz/fuzz.h"
 #include "extras/formats/tokenizer_json.h"

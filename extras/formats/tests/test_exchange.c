@@ -1,7 +1,7 @@
 /* test_exchange.c - folders of Hugging Face transformers. That library wrote
  * extras/formats/tests/golden, with its own results (bench/peers/exchange.py); in qwen3-shared six
  * heads of queries share two of keys and values, and the MLP has 19 channels. Exported models are
- * read back, and a folder that is not one of our models is refused with a message. */
+ * read back, and a folder that is not one of our models is an error with a message. */
 #include "tests/support.h"
 #include "base/array.h"
 #include "tests/table.h"
@@ -42,7 +42,7 @@ static void read_golden(const char *kind, unsigned text[TEXT], float logits[TEXT
     fclose(file);
 }
 
-/* The same characters, sorted, and the same logits. */
+/* Checks for the same characters, sorted, and the same logits. */
 static void assert_golden(Trained *trained, const char *kind) {
     unsigned text[TEXT];
     float logits[TEXT][CHARACTERS];
@@ -353,7 +353,7 @@ TEST(edits) {
     }
 }
 
-/* The settings that a folder is refused for are listed in docs/checkpoints.md. */
+/* docs/checkpoints.md lists every setting that can make a folder invalid. */
 TEST(listed) {
     size_t length;
     int listed = 0;
@@ -388,8 +388,8 @@ TEST(not_finite) {
         }
 }
 
-/* Each file missing, cut anywhere, or with any byte changed: it is refused or read without a
- * crash. */
+/* With each file missing, cut anywhere, or with any byte changed, a folder is an error or is read,
+ * but never crashes. */
 TEST(damage) {
     for (int i = 0; i < COUNT(files); i++) {
         char name[64];
@@ -464,7 +464,7 @@ static void rewrite(const char *type, int count) {
     free(bytes);
 }
 
-/* The largest distance of a weight from the original's, as a share of it. */
+/* Returns the largest distance of a weight from the original, as a share of it. */
 static double distance(const Model *a, const Model *b) {
     double worst = 0;
     for (size_t i = 0; i < a->weights_size; i++)
@@ -603,7 +603,7 @@ TEST(shared_heads) {
     assert_string_equal(ran.out, kept);
     must_run("sample --info @shared/folder");
     after(shape);
-    /* with other words for the same sizes, or without any */
+    /* with other arguments for the same sizes, or without any */
     must_run("train -q -s 1 --init " GOLDEN "qwen3-shared --kv-heads 2 --hidden 19 @many.txt "
              "-o @words/m.safetensors");
     must_run("train " TINY "-s 1 --kv-heads 2 --hidden 64 -o @usual/m.safetensors @many.txt");

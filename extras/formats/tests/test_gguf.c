@@ -1,5 +1,5 @@
-/* test_gguf.c - GGUF files, read back by a reader of their own: sizes, names, shapes, numbers,
- * tokens. What llama.cpp computes with them is compared by bench/peers/llama.py. */
+/* test_gguf.c - GGUF files, read back by a separate reader: sizes, names, shapes, numbers, tokens.
+ * bench/peers/llama.py compares the results of llama.cpp. */
 #include "tests/command.h"
 #include "base/array.h"
 #include "base/file.h"
@@ -11,7 +11,7 @@
 #include <float.h>
 #include <math.h>
 
-/* How matrices are stored, by the numbers of the format. */
+/* The types of matrices, with the numbers of the format. */
 typedef enum { GGUF_F32 = 0, GGUF_F16 = 1, GGUF_Q8_0 = 8 } GgufType;
 
 static bool export_to(const Trained *trained, const char *path, GgufType type, Error *err) {
@@ -22,7 +22,7 @@ static bool export_to(const Trained *trained, const char *path, GgufType type, E
 
 /* ---- halves ---- */
 
-/* A half's value by the standard's formula. */
+/* Returns a half's value by the standard's formula. */
 static double value_of_half(unsigned half) {
     int exponent = half >> 10 & 31;
     double mantissa = half & 1023, sign = half & 0x8000 ? -1 : 1;
@@ -30,8 +30,8 @@ static double value_of_half(unsigned half) {
     return sign * (exponent ? ldexp(1024 + mantissa, exponent - 25) : ldexp(mantissa, -24));
 }
 
-/* Each half is its own nearest; between two neighbors the nearer one, in the middle the even one.
- */
+/* Each half is nearest to itself. Between two neighbors the nearer one is chosen, in the middle the
+ * even one. */
 TEST(halves) {
     for (unsigned half = 0; half < 0x7C00; half++) {
         double low = value_of_half(half),
@@ -187,7 +187,7 @@ static void assert_sizes(const Gguf *g, const char *name, const Config *c, int k
     }
 }
 
-/* The distance of a stored matrix or vector from the model's. */
+/* Returns the distance of a stored matrix or vector from the model's. */
 static double distance_of(const char *stored, int type, const float *weights, size_t count) {
     double worst = 0;
     for (size_t i = 0; i < count; i++) {
@@ -334,7 +334,7 @@ TEST(models) {
         build(&trained, rungs[i % 3], i / 3 % 2 ? 32 : 12, false);
         assert_ok(export_to(&trained, scratch("m.gguf"), type, &err), err);
         assert_file(&trained, scratch("m.gguf"), type);
-        /* what exists is not overwritten */
+        /* an existing file is not overwritten */
         assert_false(export_to(&trained, scratch("m.gguf"), type, &err));
         expect_error(err, "");
         unlink(scratch("m.gguf"));

@@ -19,7 +19,7 @@ static size_t occurrences(const char *text, const char *what) {
     return count;
 }
 
-/* Counts the points of a curve on the page; 0 if there is no curve. */
+/* Counts the points of a curve on the page. Returns 0 if there is no curve. */
 static size_t points_of(const char *page, const char *curve) {
     char begin[128];
     snprintf(begin, sizeof begin, "<polyline data-name=\"%s\"", curve);
@@ -51,7 +51,7 @@ TEST(page) {
     free(page);
 }
 
-/* Does the page have this text? It may not be there yet. */
+/* True if the page exists and has this text. */
 static bool page_says(const char *path, const char *text) {
     if (!scratch_has(path)) return false;
     Error err;
@@ -64,8 +64,8 @@ static bool page_says(const char *path, const char *text) {
     return says;
 }
 
-/* While a training runs, its page is there, whole at any moment, and says so. After a kill it stays
- * as it was; a later run ends it. */
+/* While a training runs, its page exists, is whole at any moment, and says that the training runs.
+ * A kill leaves it unchanged; a later run completes it. */
 TEST(live_page) {
     int out = create_file(scratch("stdout"));
     Process child = start("train " TINY "-m bigram -s 1000000 -q -o @live/model " PLAY, out);
@@ -81,7 +81,7 @@ TEST(live_page) {
     assert_true(page_says("live/report.html", "<div class=\"writings\">"));
 }
 
-/* Of many evaluations the page shows some lines, including the last. */
+/* After many evaluations the page shows some lines, including the last. */
 TEST(many_lines) {
     size_t length;
     train("-s 100 --eval-every 1 -o @lines/model " PLAY);
@@ -118,7 +118,7 @@ TEST(hostile_page) {
     free(page);
 }
 
-/* A training that fails says so on its page, and that it no longer trains. */
+/* The page of a failed training shows the error, and no longer says that the training runs. */
 TEST(failed_page) {
     size_t length;
     run("train -q " TINY "-m conv --lr 6 -s 200 -o @gone/m " PLAY);
@@ -208,7 +208,7 @@ TEST(explain_page) {
     free(page);
 }
 
-/* A page is written only where nothing is. */
+/* A page never overwrites a file. */
 TEST(new_page) {
     train("-o @explained " PLAY);
     train("-m bigram -o @counted " PLAY);

@@ -142,7 +142,7 @@ def _takes(*names: str) -> Callable[[Any], Any]:
 
 
 class Error(Exception):
-    """A failure in the library: one sentence. `kind` is "argument", "text", "file", "memory" or
+    """An error of the library, with one sentence. `kind` is "argument", "text", "file", "memory" or
     "diverged"."""
 
     def __init__(self, text: str, kind: str) -> None:
@@ -156,7 +156,7 @@ def _checked(kind: Any, value: Any, name: str, whole: bool = False) -> Any:
     if issubclass(kind, _Handle):
         handle = getattr(value, "_handle", value)
         if not isinstance(handle, kind):
-            raise TypeError(f"{name}: {value!r} is no {kind.__name__}")
+            raise TypeError(f"{name}: {value!r} is not a {kind.__name__}")
         if not handle:
             raise Error(f"the {kind.__name__[4:].lower()} is closed", "argument")
         return handle
@@ -175,7 +175,7 @@ def _checked(kind: Any, value: Any, name: str, whole: bool = False) -> Any:
 
 
 def _call(name: str, *arguments: Any) -> Any:
-    """Calls a function of the library, and raises its failure: the one way for what a user gives."""
+    """Calls a function of the library with checked arguments, and raises its error."""
     function, error = getattr(_lib, "tril_" + name), _lib.TrilError()
     given = [_checked(kind, value, name) for kind, value in zip(function.argtypes, arguments)]
     if len(given) == len(function.argtypes):
@@ -218,7 +218,7 @@ def _bytes_of(text: Text) -> bytes:
 
 
 def _values(structure: Any, names: Iterable[str]) -> List[Any]:
-    """Members of a structure; a name is a str, what is unset None."""
+    """The members of a structure. Names are str, and unset members None."""
     values = []
     for name in names:
         value = getattr(structure, name)
@@ -341,7 +341,7 @@ class Tokenizer(_Object):
         return _call("tokenizer_size", self)
 
     def encode(self, text: Text) -> List[int]:
-        """The ids of a text. Error: a character that the tokenizer does not know."""
+        """The ids of a text. A character that the tokenizer does not know is an error."""
         given = _bytes_of(text)
         ids = (_Int * len(given))()
         count = _Size()
@@ -379,8 +379,8 @@ class Model(_Object):
         _call("model_save", self, _path(path))
 
     def extended(self, text: Text, *, seed: Optional[int] = None) -> "Model":
-        """A model that also knows all characters of a text, as `./train --init` makes it. This one
-        stays as it is."""
+        """A model that also knows all characters of a text, as `./train --init` makes it. This model
+        does not change."""
         given = _bytes_of(text)
         return Model._made("model_extend", self, given, len(given), _lib.tril_options().seed if seed is None else seed)
 
@@ -407,7 +407,7 @@ class Model(_Object):
 
     @property
     def weights(self) -> Dict[str, Any]:
-        """The tensors by name, without copies: what is written into them, the model uses."""
+        """The tensors by name, without copies: the model uses the numbers that are written into them."""
         tensors: Dict[str, Any] = {}
         tensor = _lib.TrilTensor()
         while _call("model_tensor", self, len(tensors), ctypes.byref(tensor)):
@@ -416,7 +416,7 @@ class Model(_Object):
         return tensors
 
     def generate(self, prompt: Text = "", *, on_text: Optional[Callable[[str], Any]] = None, **sampling: Any) -> str:
-        """Continues a prompt, and returns what it wrote. `on_text` gets each new character; if it
+        """Continues a prompt, and returns the continuation. `on_text` gets each new character; if it
         returns False, the text ends. Options as those of `./sample`: length, temperature, top_k, top_p,
         seed, precision ("int8", "bf16" or "f32"), threads."""
         given, how = _bytes_of(prompt), _lib.tril_sampling()
@@ -439,8 +439,8 @@ class Model(_Object):
         return score.nats
 
     def read(self, text: Text, *, threads: int = 0, trace: bool = False) -> "Reading":
-        """Reads a text; of one longer than the context only the end. With `trace` all that is
-        computed is kept, for Reading.lines."""
+        """Reads a text, or its end if it is longer than the context. With `trace` keeps all intermediate
+        results for Reading.lines."""
         return Reading(self, text, threads=threads, trace=trace)
 
 
@@ -454,8 +454,8 @@ class _Writing(_Object):
 
 
 class Reading(_Object):
-    """A text that a model has read: what it predicts, what its heads attend to, and what it
-    computes. Row t of all arrays belongs to character t of those read."""
+    """A text that a model has read, with its predictions, its attention and its intermediate results.
+    Row t of all arrays belongs to character t of those read."""
 
     _free = "reading_close"
 
@@ -484,11 +484,11 @@ class Reading(_Object):
 
     @property
     def loss(self) -> float:
-        """The mean loss on the characters but the first; NaN of a single one."""
+        """The mean loss on all characters except the first; NaN for a single one."""
         return _call("reading_loss", self)
 
     def attention(self, layer: int, head: int) -> Any:
-        """[T, T]: how much each character attends to each other. Each row sums to 1."""
+        """[T, T]: how much each character (row) attends to each other one (column). Each row sums to 1."""
         return self._map("reading_attention", layer, head)
 
     def scores(self, layer: int, head: int) -> Any:
@@ -502,7 +502,7 @@ class Reading(_Object):
         return _numbers(ctypes.addressof(numbers), [T, T], numbers)
 
     def lines(self) -> List[Line]:
-        """All that was computed, line by line, from the ids to the logits; none without `trace`.
+        """The lines of the computation, from the ids to the logits; none without `trace`.
         Without NumPy the arrays are copies."""
         lines: List[Line] = []
         line = _lib.TrilLine()
@@ -515,7 +515,7 @@ class Reading(_Object):
 
 
 class _Text(_Object):
-    """A text as ids, whose end is held out."""
+    """A text as ids, with a held-out part at its end."""
 
     _free = "text_free"
 
@@ -557,7 +557,7 @@ class Training(_Object):
         return training
 
     def close(self) -> None:
-        """Ends the training and releases its memory; the model stays. Nothing else may be called then."""
+        """Ends the training and releases its memory. The model stays valid; the training is not."""
         self._close()
 
     def __enter__(self) -> "Training":
@@ -568,24 +568,24 @@ class Training(_Object):
 
     @property
     def options(self) -> Any:
-        """The options as they were decided."""
+        """The decided options."""
         return Options(*_values(_call("training_options", self), Options._fields))
 
     @property
     def done(self) -> int:
-        """The number of steps that are done."""
+        """The number of steps taken."""
         return _call("training_progress", self).step
 
     def step(self) -> Step:
-        """Takes a step. Error: all are taken; a loss that is no longer a number."""
+        """Takes a step. Fails if no step is left, or if the loss is no longer a number."""
         step = _lib.TrilStep()
         _call("training_step", self, ctypes.byref(step))
         return Step(*_values(step, Step._fields))
 
     def run(self, on_step: Optional[Callable[[Step], Any]] = None, *, progress: Optional[bool] = None) -> bool:
         """Takes all steps that are left. `on_step` is called after each; if it returns False, the
-        training stops, and another call resumes it, as after Ctrl-C. `progress` shows a bar, if
-        tqdm is there; None: in notebooks only. Returns whether all steps are done."""
+        training stops, and another call resumes it, as after Ctrl-C. `progress` shows a bar if tqdm is
+        installed; None shows it only in notebooks. Returns whether all steps are done."""
         bar, told, step = _progress_bar(self.options.steps, self.done, progress), self.done, _lib.TrilStep()
 
         def tell() -> Any:
@@ -612,12 +612,12 @@ class Training(_Object):
         return self.done == _call("training_options", self).steps
 
     def set_steps(self, steps: int) -> None:
-        """Plans another number of steps, which the learning rates follow."""
+        """Plans another number of steps; the learning rates follow it."""
         _call("training_set_steps", self, steps)
 
     def evaluate(self, characters: Optional[int] = None) -> float:
-        """The mean loss over the whole held-out text; or, of a longer one, over evenly spaced
-        windows with about so many characters, which is sooner."""
+        """The mean loss over the held-out text. If `characters` is given and the text is longer, reads
+        only evenly spaced windows of about that many characters, which is faster."""
         nats = _Double()
         _call("training_evaluate", self, 0 if characters is None else characters, ctypes.byref(nats))
         return nats.value
@@ -628,7 +628,7 @@ class Training(_Object):
 
 
 def _progress_bar(steps: int, done: int, wanted: Optional[bool]) -> Any:
-    """A bar if it is wanted, None: in notebooks, and tqdm is there."""
+    """A bar, if it is wanted (None: only in notebooks) and tqdm is installed; else None."""
     try:
         if wanted is None:
             from IPython import get_ipython  # type: ignore[import-not-found]
@@ -645,10 +645,10 @@ def _progress_bar(steps: int, done: int, wanted: Optional[bool]) -> Any:
 def train(text: Text, rung: Optional[str] = None, *, on_step: Optional[Callable[[Step], Any]] = None,
           progress: Optional[bool] = None, teacher: Optional[Model] = None, as_bytes: bool = False,
           **options: Any) -> Model:
-    """Makes a model of a rung, and trains it on a text. Half of each target is what `teacher`
-    expects, if there is one: a model of the same characters. `on_step` and `progress` as those of
-    Training.run; with `as_bytes` the text is any bytes. The KeyboardInterrupt of Ctrl-C has the model
-    as it is then as its `model`."""
+    """Makes a model of a rung, and trains it on a text. Half of each target is the prediction of
+    `teacher`, if there is one: a model of the same characters. `on_step` and `progress` are those of
+    Training.run. With `as_bytes` the text is any bytes. The KeyboardInterrupt of Ctrl-C has the
+    current model as its attribute `model`."""
     sizes = {name: options.pop(name) for name in _SIZES if name in options}
     given = _bytes_of(text)
     model = Model(Tokenizer(None if as_bytes else given), rung, seed=options.get("seed"), **sizes)

@@ -1,5 +1,5 @@
-/* calls.c - calls what the page calls beside tril.h (web.h, memfile.h) natively, so that the
- * sanitizers see it. */
+/* calls.c - calls the page's functions beside tril.h (web.h, memfile.h) natively, under the
+ * sanitizers. */
 #include "tests/support.h"
 #include "extras/web/memfile.h"
 #include "extras/web/web.h"
@@ -30,7 +30,7 @@ static void case_close(Case *c) {
     tril_tokenizer_free(c->tokenizer);
 }
 
-/* Fails the test unless `html` is there and has these words. */
+/* Fails the test unless `html` exists and has these words. */
 static void expect_html(char *html, const char *words) {
     assert_non_null(html);
     assert_non_null(strstr(html, words));

@@ -7,7 +7,7 @@ void leave_test(int how, const char *file, int line, const char *why) {
     longjmp(group, how);
 }
 
-/* The lines that tests/run reads are cmocka's. */
+/* Prints the lines of cmocka that tests/run reads. */
 int run_group(const struct CMUnitTest *tests, size_t count, int (*setup)(void **state),
               int (*teardown)(void **state)) {
     void *state = NULL;

@@ -3,7 +3,7 @@
 #ifndef TRIL_TESTS_WINDOWS_CMOCKA_H
 #define TRIL_TESTS_WINDOWS_CMOCKA_H
 
-#pragma GCC system_header /* its `fail`, as the real one's, may follow that of base/error.h */
+#pragma GCC system_header /* like the real one's, its `fail` may follow that of base/error.h */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@ int run_group(const struct CMUnitTest *tests, size_t count, int (*setup)(void **
               int (*teardown)(void **state));
 __attribute__((noreturn)) void leave_test(int how, const char *file, int line, const char *why);
 
-/* Of POSIX, and used by tests. */
+/* Functions of POSIX that tests use. */
 #define setenv(name, value, overwrite) _putenv_s(name, value)
 #define unsetenv(name)                 _putenv_s(name, "")
 

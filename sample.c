@@ -26,7 +26,7 @@ static bool write_samples(const TrilModel *model, const Arguments *a, Error *err
         }
         writer_begin(writer, i);
         if (a->prompt) writer_say(writer, a->prompt, strlen(a->prompt));
-        ok = writer_go_on(writer, a->length, NULL, err);
+        ok = writer_continue(writer, a->length, NULL, err);
         writer_end_text(writer);
     }
     writer_close(writer);

@@ -7,8 +7,8 @@
 
 typedef struct {
     Optimizer peak;  /* the settings at the peak of the rates */
-    double warmup;   /* the rates rise in this share of the steps, */
-    int max_warmup;  /* but in at most so many steps */
+    double warmup;   /* the share of the steps in which the rates rise */
+    int max_warmup;  /* the most steps in which they rise */
     double cooldown; /* the last share of the steps, in which the rates fall linearly to 0; all
                         steps after the warm-up if it is 1; if it is 0, they fall along half a
                         cosine to a tenth instead */

@@ -168,7 +168,9 @@ static bool check_prefix(const char *bytes, size_t length, const char *name, siz
     memcpy(&prefix, bytes, PREFIX);
     *header = (size_t)prefix;
     return (prefix <= length - PREFIX && prefix <= MAX_HEADER) ||
-           fail(err, "%s: not a valid checkpoint: a header of %" PRIu64 " bytes in a file of %zu",
+           fail(err,
+                "%s: not a valid checkpoint: its header cannot have %" PRIu64 " bytes in a "
+                "file of %zu",
                 name, prefix, length);
 }
 

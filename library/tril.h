@@ -338,8 +338,8 @@ typedef enum {
 typedef struct {
     double speed; /* characters a second, as measured */
     TrilLimit limit;
-    int layers, width, context; /* of the next larger sizes, */
-    double worth;               /* and the characters that a model must see to be better */
+    int layers, width, context; /* the next larger sizes */
+    double worth;               /* characters that a model of these sizes must see to be better */
 } TrilChoice;
 
 /* Chooses unset sizes and the unset batch: those of the largest model that becomes better than
@@ -367,7 +367,7 @@ TRIL_API double tril_epochs_that_help(double characters, int trained);
 
 /* The memory of a training in bytes, without its text. */
 typedef struct {
-    double weights;     /* and their packed copies */
+    double weights;     /* weights and their packed copies */
     double optimizer;   /* gradients and moments */
     double messages;    /* buffers for what other processes send, if there are any */
     double activations; /* grow with the batch and the context */

@@ -36,8 +36,9 @@ static const Field gpt2_fields[] = {
     {"n_layer", NULL, SIZE_L, 0},
     {"n_head", NULL, SIZE_NH, 0},
     {"n_inner", NULL, SIZE_4C, USUAL | NULLABLE},
-    {"max_position_embeddings", NULL, SIZE_T, USUAL | UNWRITTEN}, /* the same sizes; */
-    {"hidden_size", NULL, SIZE_C, USUAL | UNWRITTEN}, /* the library prefers these names */
+    /* the same sizes under the names that the library prefers */
+    {"max_position_embeddings", NULL, SIZE_T, USUAL | UNWRITTEN},
+    {"hidden_size", NULL, SIZE_C, USUAL | UNWRITTEN},
     {"num_hidden_layers", NULL, SIZE_L, USUAL | UNWRITTEN},
     {"num_attention_heads", NULL, SIZE_NH, USUAL | UNWRITTEN},
     {"activation_function", "\"gelu_new\"", SIZE_1, USUAL},

@@ -63,8 +63,8 @@ struct Report {
     const Course *course;    /* of `next` */
     int version;             /* pages written so far */
     double written, allowed; /* clock_seconds() of the last page; and the earliest for the next */
-    size_t line;             /* the start of a line of the held-out text, */
-    int line_tokens;         /* its length */
+    size_t line;             /* the index of the first id of a line of the held-out text */
+    int line_tokens;         /* length of the line */
     char prompt[LINE_TOKENS * UTF8_MAX]; /* the beginning of the line, which models continue */
     size_t prompt_length;
     Writing writings[1 + MAX_RUNGS]; /* of the text itself, and by the rung's place in the plan */
@@ -96,7 +96,8 @@ static const Course *course_of(const Report *r, const RungFiles *rung) {
 
 /* ---- a line of the held-out text ---- */
 
-/* Writes the text of ids [count], which has room for four bytes each. Returns its length. */
+/* Writes the text of ids [count], which has room for four bytes each. Returns length of the
+ * line. */
 static size_t decode(const Input *input, const int32_t *ids, int count, char *text) {
     const size_t most = 4;
     size_t length = 0;

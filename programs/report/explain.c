@@ -32,7 +32,7 @@ static bool choose(Explanation *e, int layer, int head, Error *err) {
     if (layer >= 0 && !attention_of(e, layer))
         return fail_number(err, "layer", layer, (int)e->sizes.layers);
     if (head > 0 && !line_has_heads(first))
-        return fail(err, "--head: %s takes the mean of the past, without heads", e->sizes.rung);
+        return fail(err, "--head: %s has no heads, only the mean of the past", e->sizes.rung);
     if (head >= 0 && head >= line_heads(first))
         return fail_number(err, "head", head, line_heads(first));
     e->all_heads = head < 0;

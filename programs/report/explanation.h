@@ -73,7 +73,7 @@ typedef struct {
     char glyph[12];    /* the last character */
     Glyph *glyphs;     /* [T], padded */
     double *gradients; /* [2, widest array] */
-    float *numbers;    /* of a table with labels: [TABLE_ROWS, widest array]; behind them */
+    float *numbers;    /* [TABLE_ROWS, widest array], of a table with labels; owns the next two */
     float *square;     /* scores [T, T] */
     float *weights;    /* [heads, T, T] */
     HeadMap *maps;     /* [heads] */

@@ -75,9 +75,9 @@ static bool take_line(Dialogue *d, const char *line, size_t length, bool *more, 
     return true;
 }
 
-static bool go_on(Dialogue *d, Error *err) {
+static bool continue_text(Dialogue *d, Error *err) {
     if (d->terminal) signals_let_through(true);
-    bool ok = writer_go_on(d->writer, d->now.length, &stopped, err);
+    bool ok = writer_continue(d->writer, d->now.length, &stopped, err);
     if (d->terminal) signals_let_through(false);
     writer_end_text(d->writer);
     return ok;
@@ -88,7 +88,7 @@ static bool take_turns(Dialogue *d, Error *err) {
     char *line = NULL;
     size_t capacity = 0, typed;
     writer_say(d->writer, prompt, strlen(prompt));
-    bool ok = !*prompt || go_on(d, err), more;
+    bool ok = !*prompt || continue_text(d, err), more;
     while (ok && !ferror(stdout) && read_line(&line, &capacity, &typed, d->terminal)) {
         Error wrong;
         stopped = 0;
@@ -97,7 +97,7 @@ static bool take_turns(Dialogue *d, Error *err) {
             fprintf(stderr, "sample: %s\n", wrong.text);
             fflush(stderr); /* before the next prompt: on Windows it has a buffer */
         }
-        if (more) ok = go_on(d, err);
+        if (more) ok = continue_text(d, err);
     }
     int reason = errno;
     free(line);

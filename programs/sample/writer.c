@@ -122,7 +122,7 @@ static bool stop_after(Writer *w, const char *character, int length) {
     return memcmp(w->tail, w->stop, w->stop_length) == 0;
 }
 
-bool writer_go_on(Writer *w, int length, const volatile sig_atomic_t *interrupted, Error *err) {
+bool writer_continue(Writer *w, int length, const volatile sig_atomic_t *interrupted, Error *err) {
     memset(w->tail, 0, w->stop_length);
     for (int i = 0; i < length && !ferror(stdout) && !(interrupted && *interrupted); i++) {
         char text[UTF8_MAX];

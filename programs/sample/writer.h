@@ -31,7 +31,8 @@ void writer_say(Writer *writer, const char *text, size_t length);
 /* Generates `length` more characters. Stops early at the stop text, if printing fails, or once
  * *interrupted, unless that is NULL, is true. An empty text begins after tril_tokenizer_start,
  * which is not printed. Fails if the model's predictions are not finite numbers. */
-bool writer_go_on(Writer *writer, int length, const volatile sig_atomic_t *interrupted, Error *err);
+bool writer_continue(Writer *writer, int length, const volatile sig_atomic_t *interrupted,
+                     Error *err);
 
 /* Prints a newline if the last line has none; the text itself does not change. writer_end_text does
  * the same at the end of a text, except when a pipe or a file gets the text of a byte model. */

@@ -27,7 +27,7 @@ static int list(Option rows[MAX_ROWS], Arguments *a, TrilOptions *o) {
         {'o', "out", OPTION_PATH, &a->out, 0, 0, "FILE", "the checkpoint to write"},
         {'r', "resume", OPTION_FLAG, &a->resume, 0, 0, NULL, "resume the training of --out"},
         {0, "continue", OPTION_FLAG, &a->continues, 0, 0, NULL,
-         "resume if FILE and --model match, else start anew"},
+         "resume if FILE and --model match, else start a new training"},
         {0, "log", OPTION_PATH, &a->log, 0, 0, "FILE",
          "CSV log of each step of --model; default: beside --out"},
         {0, "profile", OPTION_FLAG, &a->profile, 0, 0, NULL,

@@ -27,8 +27,8 @@ typedef struct {
 /* A log that is being written. */
 typedef struct {
     FILE *file;    /* owned; NULL if closed */
-    size_t length; /* bytes written so far, */
-    Digest digest; /* and their digest */
+    size_t length; /* bytes written so far */
+    Digest digest; /* digest of the bytes written so far */
 } Log;
 
 /* The log's unit of operations. */
@@ -86,8 +86,8 @@ typedef struct {
         int kept, seen, every; /* every n-th is kept; 0 counts as 1 */
     } kinds[2];                /* the rows without and with an evaluation */
     int steps;
-    double characters;       /* read by the training in these steps, */
-    double compute;          /* and its floating-point operations, NaN if unknown */
+    double characters;       /* read by the training in these steps */
+    double compute;          /* floating-point operations in these steps, NaN if unknown */
     Evaluation last, before; /* the last evaluation and the one before it */
     Evaluation lowest;       /* the one with the lowest loss */
     int since_lowest;        /* evaluations after it */

@@ -15,8 +15,8 @@ typedef struct {
     TrilPart lines[MAX_LINES]; /* the first has the time that belongs to no other */
     int count;
     int now;      /* the current line */
-    double since; /* clock_seconds() when the current line began, */
-    double begun; /* and when the stopwatch was started */
+    double since; /* clock_seconds() when the current line began */
+    double begun; /* clock_seconds() when the stopwatch was started */
 } Stopwatch;
 
 /* Starts a stopwatch at `begun`, a value of clock_seconds(). Time goes to the line `rest` until

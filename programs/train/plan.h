@@ -94,8 +94,8 @@ typedef struct {
     /* the start: at most one of `state` and `init` */
     TrilState *state;        /* of the resumed training, or NULL; owned */
     uint64_t state_digest;   /* of its file */
-    Progress progress;       /* of that rung, */
-    Result known[MAX_RUNGS]; /* and the results of the rungs before it */
+    Progress progress;       /* of the rung of `state` */
+    Result known[MAX_RUNGS]; /* results of the rungs before that rung */
     int known_count;
     TrilModel *init, *teacher; /* of --init and --teacher, or NULL; owned */
     uint64_t teacher_digest;   /* 0 without a teacher */

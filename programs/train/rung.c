@@ -30,9 +30,9 @@ typedef struct {
     bool keeps_state;
     double started;      /* clock_seconds(), less the seconds of earlier runs */
     double saved;        /* clock_seconds() when the state was last written */
-    TrilTraffic traffic; /* of the steps of this run of the program, */
-    int steps;           /* their number, */
-    double seconds;      /* and their time */
+    TrilTraffic traffic; /* of the steps of this run of the program */
+    int steps;           /* steps of this run of the program */
+    double seconds;      /* seconds of these steps */
     Log log;
     Course *course;                  /* read from the log */
     char kernels[16];                /* of the state, or empty */

@@ -7,7 +7,8 @@ enum { LANES = DIGEST_BLOCK / 8 };
 /* Odd, so that multiplication is invertible. From SplitMix64 (Steele, Lea, Flood, 2014). */
 static const uint64_t factor = 0xBF58476D1CE4E5B9, other_factor = 0x94D049BB133111EB;
 
-/* For each word a bijection of the state, and for each state one of the word. */
+/* Mixes a word into the state: a bijection of the state for each word, and of the word for each
+ * state. */
 static uint64_t step(uint64_t state, uint64_t word) {
     state = (state ^ word) * factor;
     return state << 29 | state >> 35;
@@ -17,7 +18,7 @@ Digest digest_start(void) {
     return (Digest){.lanes = {1, 2, 3, 4}};
 }
 
-/* Word i of a block goes to lane i. The four chains run in parallel in a processor. */
+/* Adds blocks. Word i of a block goes to lane i; a processor runs the four chains in parallel. */
 static void add_blocks(Digest *digest, const unsigned char *bytes, size_t blocks) {
     uint64_t lanes[LANES];
     memcpy(lanes, digest->lanes, sizeof lanes);

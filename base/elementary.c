@@ -8,7 +8,7 @@
 static const double quarter_turn[] = {0x1.921fb54400000p+0, 0x1.0b4611a600000p-34,
                                       0x1.3198a2e037073p-69};
 
-/* 2^n for -1022 <= n <= 1023. */
+/* Returns 2^n for -1022 <= n <= 1023. */
 static double power_of_two(int n) {
     uint64_t bits = (uint64_t)(n + 1023) << 52;
     double x;
@@ -16,13 +16,13 @@ static double power_of_two(int n) {
     return x;
 }
 
-/* The integer next to x, |x| < 2^51: 1.5 * 2^52 has no bits after the point. */
+/* Returns the integer nearest to x, |x| < 2^51: 1.5 * 2^52 has no bits after the point. */
 static double nearest(double x) {
     const double shift = 0x1.8p52;
     return x + shift - shift;
 }
 
-/* c[0] + c[1] x + ... + c[count - 1] x^(count - 1) */
+/* Returns c[0] + c[1] x + ... + c[count - 1] x^(count - 1). */
 static inline double polynomial(const double *c, int count, double x) {
     double sum = 0;
     for (int i = count - 1; i >= 0; i--) sum = sum * x + c[i];

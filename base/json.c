@@ -133,7 +133,7 @@ static int compare_keys(const void *a, const void *b) {
     return order ? order : (x->key_length > y->key_length) - (x->key_length < y->key_length);
 }
 
-/* The members of an object must have distinct keys. */
+/* Checks that the members of an object have distinct keys. */
 static bool check_keys(Json *json, const JsonValue *object) {
     size_t count = 0;
     json_each(member, object) json->sorted[count++] = member;

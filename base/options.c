@@ -66,7 +66,7 @@ bool option_read(const Option *option, const char *text, Error *err) {
     return false;
 }
 
-/* The number of letters to change, add or remove to get from a to b (Levenshtein, 1965). */
+/* Returns the number of letters to change, add or remove to get from a to b (Levenshtein, 1965). */
 static int edit_distance(const char *a, const char *b) {
     int row[MAX_NAME + 1];
     int length = (int)strlen(b);

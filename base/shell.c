@@ -8,7 +8,8 @@ void shell_put(FILE *out, const char *text, size_t length) {
     fwrite(text, 1, length, out);
 }
 
-/* In some shells a word that begins with an equals sign is replaced by the path of a command. */
+/* True if the word needs no quotes. (Some shells replace a word that begins with an equals sign by
+ * the path of a command.) */
 static bool is_plain(const char *word) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "_-./=:,+@%";

@@ -14,8 +14,8 @@ ShellPut shell_put;
  * which works in any POSIX shell. */
 void shell_word(FILE *out, const char *word, ShellPut *put);
 
-/* shell_word for a path. A path that begins with a dash becomes ./-name, so that no program takes
- * it for an option. */
+/* Writes a path like shell_word. A path that begins with a dash becomes ./-name, so that no program
+ * takes it for an option. */
 void shell_path(FILE *out, const char *path, ShellPut *put);
 
 #endif

@@ -56,7 +56,7 @@ static inline void relax(void) {
 #endif
 }
 
-/* Between look number `looks` and the next. */
+/* Passes the time between look number `looks` and the next. */
 static inline void pass_time(const Threads *threads, int looks) {
     if (looks >= threads->patience)
         sched_yield();

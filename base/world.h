@@ -22,11 +22,11 @@ void world_leave(void);
  * Sets *number to its rank, or to 0 if the number of processes is unknown. */
 bool launcher_alone(int *number);
 
-/* The number of processes; this process's rank, from 0. */
+/* Return the number of processes, and this process's rank, from 0. */
 int world_size(void);
 int world_rank(void);
 
-/* The number of processes that share this machine and its memory. */
+/* Returns the number of processes that share this machine and its memory. */
 int world_beside(void);
 
 /* ---- collective, blocking ---- */

@@ -306,7 +306,8 @@ static Config gpt_of(int L, int NH, int C, int T) {
     return (Config){.model = "gpt", .V = 65, .L = L, .NH = NH, .C = C, .T = T};
 }
 
-/* In float32 on all threads and on one; also in bfloat16 if the processor has it. */
+/* Times a configuration in float32 on all threads and on one, and in bfloat16 if the processor has
+ * it. */
 static void bench_configuration(const Config *config, int B, double budget) {
     const Products *tables[BF16_MAX];
     bench_step(config, B, threads, FLOAT32, budget);

@@ -61,8 +61,8 @@ static int slice_of(const Walk *w) {
     return execute_slice(w->x->products, (size_t)tokens_of(w), w->threads, SLICE_MAX);
 }
 
-/* Of a linear layer its multiply-adds for a token, which are its weights; of other instructions the
- * numbers they touch. */
+/* Returns the weight of an instruction: for a linear layer its multiply-adds for a token, as many
+ * as its weights; for others the numbers that they touch. */
 static double weight_of(const Instruction *at) {
     double in = 0, out = 0;
     if (strncmp(at->operation->name, "linear", 6) == 0 || at->operation->reduces)
@@ -73,8 +73,8 @@ static double weight_of(const Instruction *at) {
     return in + out;
 }
 
-/* The numbers that a thread packs for its part of a gradient, for each token, as accumulate in
- * matmul.c does. */
+/* Returns the numbers that a thread packs for its part of a gradient, for each token, as accumulate
+ * in matmul.c does. */
 static double packed_by(Part part) {
     int blocks = (part.columns + MATMUL_COLUMNS - 1) / MATMUL_COLUMNS;
     return part.rows > 0 ? part.columns + (double)part.rows * blocks : 0;
@@ -98,7 +98,7 @@ static void wait_for_all(Walk *w) {
     w->barriers++;
 }
 
-/* Each thread works for seconds[thread] on a piece of that kind. */
+/* Lets each thread work for seconds[thread] on a piece of that kind. */
 static void work(Walk *w, Kind *kind, const double *seconds) {
     double most = 0;
     for (int t = 0; t < w->threads; t++) {
@@ -108,7 +108,7 @@ static void work(Walk *w, Kind *kind, const double *seconds) {
     kind->slowest += most;
 }
 
-/* A piece of which each thread does a share of `count` equal items. */
+/* Divides a piece of `count` equal items among the threads. */
 static void work_shares(Walk *w, Kind *kind, double weight, size_t count, size_t grain) {
     double seconds[MOST];
     for (int t = 0; t < w->threads; t++) {
@@ -158,7 +158,7 @@ static void walk_team(Walk *w, const Instruction *at) {
         work_shares(w, kind, weight_of(at), (size_t)at->inputs[0].width, 16);
 }
 
-/* Each slice in turn goes to the thread that is free first, or to its own. */
+/* Gives each slice in turn to the thread that is free first, or to its own. */
 static void walk_slices(Walk *w, const Phase *phase) {
     size_t tokens = (size_t)tokens_of(w), slice = (size_t)slice_of(w);
     double each = 0, seconds[MOST] = {0}, most = 0;

@@ -72,7 +72,7 @@ static inline void layer_execute(const Layer *l, const Thread *thread, const Ins
     at->operation->compute(&c);
 }
 
-/* The work of a team: `layer` is a Layer. */
+/* Executes a layer as the work of a team. `layer` is a Layer. */
 static inline void layer_work(const Thread *thread, void *layer) {
     const Layer *l = layer;
     size_t tokens = (size_t)l->pass.B * (size_t)l->pass.T;

@@ -79,7 +79,7 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The time of the slowest process. */
+/* Returns the time of the slowest process. */
 static double time_way(Bench *b, void (*way)(Bench *), Error *err) {
     world_agree(true, err); /* waits for all processes */
     double begun = clock_seconds();

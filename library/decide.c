@@ -12,17 +12,17 @@
 
 /* ---- by the text ---- */
 
-/* With more epochs, the model memorizes the text. A short text needs more epochs to be learned at
- * all. Found by trial on 35,000 and on a million characters (docs/records.md). A trained model
- * needs fewer. */
+/* With more epochs than these, the model memorizes the text. A short text needs more epochs to be
+ * learned at all, and a trained model fewer. Found by trial on 35,000 and on a million characters
+ * (docs/records.md). */
 double tril_epochs_that_help(double characters, int trained) {
     const double max = 40, min = 16, million = 1e6, share = trained ? 0.25 : 1;
     return round(share * fmin(max, fmax(min, min * sqrt(million / characters))));
 }
 
-/* A model memorizes a text sooner if it sees the text more often and if it has more weights.
- * Dropout works against that. If a text is seen only a few times, dropout only takes time. Found by
- * trial (docs/records.md). */
+/* Returns the dropout. A model memorizes a text sooner if it sees the text more often and if it has
+ * more weights, and dropout works against that. If a text is seen only a few times, dropout only
+ * costs time. Found by trial (docs/records.md). */
 static double dropout_for(const Config *config, double epochs, double characters) {
     const double few = 5, each = 0.026, max = 0.3;
     double light = fmin(230e3, 1.3 * characters); /* weights that do not memorize */
@@ -32,18 +32,19 @@ static double dropout_for(const Config *config, double epochs, double characters
     return round(100 * fmin(dropout, max)) / 100;
 }
 
-/* The decay also keeps a model from memorizing a text. Before that is near, it only holds back what
- * is learned: so it is the full one times (epochs / 4)^2, but at least times 1000 V / N for V
- * characters in the vocabulary and N to train on. If N has fewer than a thousand for each, some are
- * rare, and only the decay keeps their vectors from growing without end (library/recipe.c). Found
- * by trial (docs/records.md). */
+/* Returns the decay of the embedding: the full one times (epochs / 4)^2, since it keeps a model
+ * from memorizing a text but before that slows learning; at least times 1000 V / N for V characters
+ * in the vocabulary and N to train on. With fewer than a thousand characters of text for each
+ * character of the vocabulary some are rare, and only the decay keeps their vectors from growing
+ * without end (library/recipe.c). Found by trial (docs/records.md). */
 static double embedding_decay_for(double full, int V, double epochs, double characters) {
     const double several = 4, common = 1000;
     double often = fmin(1, epochs / several), rare = fmin(1, common * V / characters);
     return round(1000 * full * fmax(often * often, rare)) / 1000;
 }
 
-/* Fewer steps than the standard number have evaluations in proportion. */
+/* Decides the number of steps. Fewer steps than the standard number have evaluations in
+ * proportion. */
 static void decide_steps(TrilOptions *o, double epochs_of_step) {
     double steps = TRIL_STANDARD_STEPS;
     if (o->epochs > 0) steps = fmax(1, o->epochs / epochs_of_step);

@@ -232,8 +232,8 @@ bool safetensors_fetch(SafeTensors *file, File *from, Error *err) {
     return true;
 }
 
-/* A number is not finite if all bits of its exponent are set. Without a branch, so that compilers
- * can vectorize it. */
+/* A number is not finite if all bits of its exponent are set. The loop has no branch, so that
+ * compilers can vectorize it. */
 bool safetensors_finite(const SafeTensor *tensor) {
     const uint32_t exponent = 0x7F800000;
     uint32_t bad = 0;

@@ -232,11 +232,11 @@ TRIL_API TrilOptions tril_options_sizes(const TrilOptions *options);
 
 /* ---- models ---- */
 
-/* A TrilModel is a tokenizer and weights.
+/* A TrilModel consists of a tokenizer and weights.
  *
  * Makes a model of the sizes of `options` with random weights, which follow from its seed. Copies
- * the tokenizer. TRIL_ARGUMENT: as tril_options_check; an unset size. Released by tril_model_free.
- */
+ * the tokenizer. TRIL_ARGUMENT: as tril_options_check; an unset size. Released by
+ * tril_model_free. */
 TRIL_API TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *tokenizer,
                                     const TrilOptions *options, TrilError *error);
 

@@ -20,7 +20,7 @@ static double mean(const float *first, int count, size_t stride) {
     return sum / count;
 }
 
-/* The row `before`, with a mean in each new column. */
+/* Writes the row `before`, with a mean in each new column. */
 static void extend_row(const Extension *e, float *after, const float *before) {
     if (e->columns == e->columns_before) {
         memcpy(after, before, (size_t)e->columns * sizeof *after);
@@ -31,7 +31,7 @@ static void extend_row(const Extension *e, float *after, const float *before) {
         after[j] = e->sources[j] < 0 ? unknown : before[e->sources[j]];
 }
 
-/* The mean of all rows before, and in each new column the mean of that. */
+/* Writes the mean of all earlier rows, and in each new column the mean of that row. */
 static void mean_row(const Extension *e, float *after) {
     bool wider = e->columns > e->columns_before;
     double sum = 0;
@@ -46,7 +46,7 @@ static void mean_row(const Extension *e, float *after) {
         if (e->sources[j] < 0) after[j] = (float)(sum / e->columns_before);
 }
 
-/* The standard deviation of all numbers before. */
+/* Returns the standard deviation of all earlier numbers. */
 static double deviation(const Extension *e) {
     size_t count = (size_t)e->rows_before * (size_t)e->columns_before;
     double sum = 0, squares = 0;

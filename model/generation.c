@@ -148,8 +148,8 @@ const float *generator_feed(Generator *generator, const int32_t *ids, size_t cou
     int more = (int)count, past = generator->length;
     if (past + more > T) {
         /* Few tokens are kept, so that the mean context costs little more than that of a text which
-         * has just begun, and fewer still if their keys and values depend on their position and
-         * are made anew. */
+         * has just begun, and even fewer if their keys and values depend on their position and must
+         * be computed again. */
         bool slides = run_slides(generator->run);
         int keep = min_int(slides ? T / 4 : T / 16, T - more);
         if (slides) run_slide(generator->run, past - keep, keep);

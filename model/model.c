@@ -49,7 +49,7 @@ int size_of(const Config *c, Size size) {
     return 0;
 }
 
-/* Only the name of a weight that each block has contains a %d. */
+/* True if each block has such a weight: its name then contains a %d. */
 static bool is_in_blocks(const WeightSpec *spec) {
     return strstr(spec->name, "%d");
 }

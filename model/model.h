@@ -16,8 +16,9 @@ typedef struct {
     int L;          /* transformer blocks (layers) */
     int NH;         /* attention heads; NH divides C */
     int C;          /* channels (width) */
-    int NKV; /* heads of keys and values, in modern and conv: NKV divides NH; NH of them if 0 */
-    int H;   /* channels inside the MLP, likewise; if 0, 8/3 C, rounded up to a multiple of 32 */
+    int NKV; /* heads of keys and values, in modern and conv; NKV divides NH; 0 stands for NH */
+    int H;   /* channels inside the MLP, in modern and conv; 0 stands for 8/3 C, rounded up to a
+                multiple of 32 */
     double dropout; /* the share of activations set to 0 in training, 0 <= dropout < 1 */
 } Config;
 
@@ -79,8 +80,8 @@ size_t model_parameters(const Config *config);
 bool model_build(Model *model, const Config *config, uint64_t seed, Error *err);
 void model_free(Model *model);
 
-/* The two halves of model_build, so that a checkpoint can be checked between them. model_lay_out
- * makes the tensors' names, shapes and offsets, in little memory. Errors: those of
+/* Do the work of model_build in two steps, so that a checkpoint can be checked between them.
+ * model_lay_out makes the tensors' names, shapes and offsets, in little memory. Errors: those of
  * model_check, no memory. model_allocate makes the weights, all 0. An error: no memory; the caller
  * then calls model_free. */
 bool model_lay_out(Model *model, const Config *config, Error *err);

@@ -108,7 +108,7 @@ static bool is_transposed(const Architecture *a, const Tensor *tensor) {
     return a->transposed && tensor->rank == 2 && tensor->block >= 0;
 }
 
-/* to[columns, rows] = from[rows, columns] transposed. */
+/* Sets to[columns, rows] to from[rows, columns], transposed. */
 static void transpose(float *to, const float *from, int rows, int columns) {
     for (size_t i = 0; i < (size_t)rows; i++)
         for (size_t j = 0; j < (size_t)columns; j++)

@@ -17,7 +17,7 @@ static bool is_seen(uint32_t byte) {
     return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte != 0xAD);
 }
 
-/* The character for each byte value. */
+/* Sets the character of each byte value. */
 static void byte_characters(uint32_t characters[BYTE_VALUES]) {
     uint32_t next = 0x100;
     for (uint32_t byte = 0; byte < BYTE_VALUES; byte++)
@@ -107,7 +107,7 @@ static bool is_off(const JsonValue *value) {
     return !value || json_is(value, "false");
 }
 
-/* {"String": ""} or a Regex. */
+/* True for {"String": ""} and for an empty Regex. */
 static bool is_empty_pattern(const JsonValue *value) {
     const JsonValue *only = json_first(value);
     return only && !json_next(value, only) && json_says(only, "");

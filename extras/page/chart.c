@@ -132,7 +132,7 @@ static void draw_curve(const Drawing *d, const Curve *curve) {
     fputs("\"/>\n", d->out);
 }
 
-/* The matrix scales the lines, but not their width. */
+/* Draws the curves. The matrix scales the lines, but not their width. */
 static void draw_curves(const Drawing *d) {
     const Chart *chart = d->chart;
     double x_scale = PLOT / d->x_max, y_scale = d->height / (d->y_max - d->y_min);

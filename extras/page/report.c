@@ -195,8 +195,8 @@ static void collect_writings(Report *r) {
 
 /* ---- the top ---- */
 
-/* In a ladder, returns the rung with the lowest loss; otherwise the last one, which is the model if
- * its training began. */
+/* Returns the rung with the lowest loss in a ladder; otherwise the last one, which is the model if
+ * its training has begun. */
 static const RungFiles *best_of(const Report *r) {
     const RungFiles *best = NULL, *rung;
     double lowest = NAN;
@@ -368,7 +368,7 @@ static void write_curves(Report *r, FILE *out) {
 
 /* ---- tables ---- */
 
-/* A table that may be wider than the window, and scrolls. */
+/* Begins a table that scrolls if it is wider than the window. */
 static void begin_table(FILE *out, const char *id) {
     fprintf(out, "<div class=\"wide\" id=\"table-%s\"><table>\n", id);
 }

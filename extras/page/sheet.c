@@ -9,7 +9,7 @@ static void write_text(Sheet *sheet, SheetText level, const char *text) {
     markup(sheet->out, level == HEADING ? "<h2>%s</h2>\n" : "<p>%s</p>\n", text);
 }
 
-/* Above the columns are the tokens, or the numbers of the channels. */
+/* Writes a table, with the tokens or the numbers of the channels above the columns. */
 static void write_table(Sheet *sheet, const Table *table) {
     FILE *out = sheet->out;
     int n = table->columns;

@@ -55,7 +55,8 @@ static bool check_count(const Program *p, double tokens, Error *err) {
     return false;
 }
 
-/* The right operand is w^T, [in,out], forward, and w, [out,in], backward. */
+/* Returns the size of a packed weight. The right operand is w^T, [in,out], forward, and w,
+ * [out,in], backward. */
 static size_t packed_size(const Run *run, const Tensor *w) {
     size_t forward = run->products->packed_size(run->isa, w->shape[1], w->shape[0]);
     size_t backward = run->products->packed_size(run->isa, w->shape[0], w->shape[1]);
@@ -152,7 +153,7 @@ float *execute_array(const Run *run, Array array) {
 
 /* ---- slices of tokens ---- */
 
-/* The longest of the lengths with which the slowest thread has the fewest tiles. */
+/* Returns the longest slice that minimizes the tiles of the slowest thread. */
 int execute_slice(const Products *products, size_t tokens, int threads, int most) {
     enum { TILE = 6 };  /* rows of a register tile, with most instruction sets */
     enum { TILES = 2 }; /* of AMX: the fewer, the more of a phase stays in the L2 cache */
@@ -253,7 +254,7 @@ void execute_packing(const Thread *thread, void *argument) {
     profile_add(run, thread, PROFILE_WAITING, start);
 }
 
-/* All threads execute every instruction together. */
+/* Executes every instruction with all threads together. */
 static void execute_token(const Run *run, const Thread *thread) {
     const Schedule *s = &run->schedule;
     for (int i = 0; i < run->program.backward; i++) {
@@ -265,8 +266,8 @@ static void execute_token(const Run *run, const Thread *thread) {
     }
 }
 
-/* Each phase: one slice after another through all its instructions. Ready gradients begin to be
- * sent while the pass continues. */
+/* In each phase a thread takes one slice after another through all instructions. Gradients are sent
+ * as soon as they are ready, while the pass continues. */
 void execute_pass(const Thread *thread, void *argument) {
     const Run *run = argument;
     const Schedule *s = &run->schedule;

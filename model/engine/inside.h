@@ -29,7 +29,7 @@ struct Run {
     Schedule schedule;
     Team *team;
     Memory memory;
-    /* the pass under way, or the last one */
+    /* the current pass, or the last one */
     Pass pass;
     bool backward;     /* its direction */
     int slice;         /* tokens in a slice */

@@ -21,9 +21,9 @@ static const Polynomial polynomials[STEPS] = {{8.01324f, -22.9257f, 16.5995f},
                                               {3.60058f, -2.64188f, 0.510505f},
                                               {2.63495f, -1.919f, 0.43065f}};
 
-/* The steps of a stage, which computes A, makes its steps on A alone, and multiplies x once. Each
- * step makes the rounding errors of A larger. So with operands rounded to bfloat16 A is new in
- * each. */
+/* Returns the steps of a stage, which computes A, makes its steps on A alone, and multiplies x
+ * once. Each step increases the rounding errors of A, so with operands rounded to bfloat16 each
+ * step computes A again. */
 static int steps_of_stage(const Products *products) {
     return products->rounds ? 1 : STEPS;
 }
@@ -50,7 +50,7 @@ size_t muon_scratch(const Isa *isa, const Products *products, int rows, int colu
     return 2 * s.mn + 4 * s.mm + packed_size(isa, products, s);
 }
 
-/* Of a symmetric product, half is computed. */
+/* Half of a symmetric product is computed. */
 double muon_work(const Products *products, int rows, int columns) {
     Shape s = shape_of(rows, columns);
     int steps = steps_of_stage(products), stages = STEPS / steps;
@@ -76,7 +76,7 @@ static void mirror(const Isa *isa, float *c, int m) {
     }
 }
 
-/* c[m,m] = a[m,K] b[K,m], where the result is known to be symmetric. */
+/* Computes c[m,m] = a[m,K] b[K,m], where the result is known to be symmetric. */
 static void multiply_symmetric(const Thread *thread, float *c, const float *a, Packed b) {
     thread->products->multiply_upper(thread, c, (size_t)b.N, (Matrix){a, (size_t)b.K, 1}, b);
     mirror(thread->isa, c, b.N);

@@ -8,8 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The chunk of a tensor that one thread squares and updates, in floats: a constant, or a row where
- * rows without a gradient are left alone. */
+/* Returns the size of the chunk of a tensor that one thread squares and updates, in floats: a
+ * constant, or a row if rows without a gradient are left alone. */
 static size_t chunk_size(const Tensor *tensor) {
     enum { CHUNK = 4096 };
     return tensor->sparse ? (size_t)tensor->shape[1] : CHUNK;
@@ -67,8 +67,9 @@ typedef struct {
     double norm;
 } Update;
 
-/* Threads sum the squares of chunks; then every thread sums all chunks in order. So the sum is the
- * same at any number of threads. Each tensor is counted by one process; the others add 0. */
+/* Returns the norm of all gradients. Threads sum the squares of chunks; then every thread sums all
+ * chunks in order, so that the sum is the same at any number of threads. Each tensor is counted by
+ * one process; the others add 0. */
 static double gradient_norm(const Run *run, const Thread *thread) {
     const Model *model = run->model;
     size_t count = 0;
@@ -98,7 +99,7 @@ static double gradient_norm(const Run *run, const Thread *thread) {
     return sqrt(total);
 }
 
-/* squares[j] is the sum of squares of the tensor's chunk j. */
+/* Updates a tensor with AdamW. squares[j] is the sum of squares of its chunk j. */
 static void update_tensor(const Run *run, const Thread *thread, const Tensor *tensor, AdamW step,
                           const double *squares) {
     size_t chunk = chunk_size(tensor);
@@ -113,8 +114,8 @@ static void update_tensor(const Run *run, const Thread *thread, const Tensor *te
     }
 }
 
-/* Each matrix that Muon trains is updated by one thread. The next one goes to the thread with the
- * least work so far; every thread computes the same assignment. */
+/* Updates the matrices of Muon, each by one thread. The next one goes to the thread with the least
+ * work so far; every thread computes the same assignment. */
 static void update_matrices(const Run *run, const Thread *thread, Muon muon) {
     float work[MAX_THREADS] = {0}; /* float, not double: it is on a thread's stack */
     for (int i = 0; i < run->model->tensor_count; i++) {

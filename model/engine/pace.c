@@ -5,7 +5,8 @@
  * try while one thread alone has its processor for less than this share of the time. */
 static const double first = 0.02, again = 20, idle = 0.95;
 
-/* Before the first measurement: one thread makes twenty thousand million multiply-adds a second. */
+/* Returns the seconds per multiply-add of one thread; before the first measurement, assumes twenty
+ * billion a second. */
 static double alone_of(const Pace *pace) {
     return pace->alone > 0 ? pace->alone : 5e-11;
 }

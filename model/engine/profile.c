@@ -15,7 +15,7 @@ bool run_profile(Run *run, Error *err) {
 
 /* ---- measuring ---- */
 
-/* The seconds of a place of a thread. */
+/* Returns the seconds of a place of a thread. */
 static double *seconds_at(const Run *run, int thread, int place) {
     int column = place >= 0 ? place : run->program.count - 1 - place;
     return &run->profile.seconds[(size_t)thread * run->profile.row + (size_t)column];

@@ -47,7 +47,8 @@ typedef struct {
     Location *many;            /* [arrays], in passes of many tokens */
     /* [arrays], in passes of one token */
     Location *single;
-    /* [instructions], likewise: there is a barrier before it; only the first thread computes it */
+    /* [instructions], in passes of one token: a barrier comes before it; only the first thread
+     * computes it */
     bool *waits, *by_first;
     /* floats of the shared memories, and of each thread's own */
     size_t many_shared, many_own, single_shared, single_own;

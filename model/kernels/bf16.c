@@ -36,7 +36,7 @@ static __mmask16 first_lanes(int n) {
     return (__mmask16)(n >= LANES ? 0xFFFF : (1 << n) - 1);
 }
 
-/* In each lane the pair (even, odd) of numbers, rounded. */
+/* Returns the pair (even, odd) of numbers in each lane, rounded. */
 static inline __m512i pairs_of(__m512 even, __m512 odd) {
     const __m512i zip = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24,
                                          8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
@@ -52,7 +52,7 @@ static inline __m512i load_pairs(const float *from, size_t row, int p, int K, in
     return pairs_of(even, odd);
 }
 
-/* A row of up to 32 terms, rounded. */
+/* Returns a row of up to 32 terms, rounded. */
 static inline __m512i load_terms(const float *from, int K) {
     __m512 left = _mm512_maskz_loadu_ps(first_lanes(K), from);
     __m512 right = _mm512_maskz_loadu_ps(first_lanes(K > LANES ? K - LANES : 0), from + LANES);
@@ -249,7 +249,7 @@ static size_t packed_floats(const Isa *isa, int K, int N) {
     return (size_t)panels_in(N) * panel_size(K) / 2;
 }
 
-/* The offset of the block of terms from p on, and the size of its panels. */
+/* Returns the offset of the block of terms from p on, and the size of its panels. */
 static size_t block_at(int p, int N) {
     return (size_t)panels_in(N) * panel_size(p);
 }
@@ -278,7 +278,7 @@ static void multiply_block(bool amx, float *c, size_t c_row, const uint16_t *a,
                                            bias ? bias + j : NULL, accumulate);
 }
 
-/* `upper`: only on and above the diagonal. */
+/* Multiplies a part, with `upper` only on and above the diagonal. */
 static void multiply_part(const Thread *thread, float *c, size_t c_row, Matrix a, Packed b, int M,
                           int K, const float *bias, Share columns, bool upper) {
     uint16_t *left = (uint16_t *)thread->left;
@@ -346,7 +346,7 @@ static const Products avx512_products = {
 static const Products amx_products = {
     .name = "amx_bf16", .attention = &amx_products, .rows = TILE, LOOPS};
 
-/* AMX's registers are large: a program must ask the system for permission before it uses them. */
+/* Asks the system for permission to use AMX's large registers. */
 static bool amx_allowed(void) {
     enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
     return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;

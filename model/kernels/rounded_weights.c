@@ -74,7 +74,7 @@ const Products bf16_weight_products = {.name = "bf16 weights",
 enum { TERMS = 512, LARGEST = 127, LARGEST_LEFT = INT16_MAX };
 _Static_assert((int64_t)TERMS *LARGEST *LARGEST_LEFT <= INT32_MAX, "a sum is exact");
 
-/* The columns of whole panels. */
+/* Returns the columns of whole panels. */
 static size_t padded(int N) {
     return ((size_t)N + INT8_PANEL - 1) / INT8_PANEL * INT8_PANEL;
 }
@@ -88,7 +88,7 @@ static size_t int8_size(const Isa *isa, int K, int N) {
     return padded(N) + even(K) * padded(N) / sizeof(float);
 }
 
-/* The numbers of the panel from column j on, in the block of terms from p on. */
+/* Returns the numbers of the panel from column j on, in the block of terms from p on. */
 static int8_t *panel_at(const float *packed, int K, int N, int p, int j) {
     int8_t *first = (int8_t *)(packed + padded(N));
     return first + (size_t)p * padded(N) + even(min_int(TERMS, K - p)) * (size_t)j;

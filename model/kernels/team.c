@@ -112,7 +112,7 @@ bool team_half(const Thread *thread, int part, Thread *member) {
     return thread->index / member->count == part;
 }
 
-/* The longest of `threads` shares of a side. */
+/* Returns the longest of `threads` shares of a side. */
 static double longest(int side, int grain, int threads) {
     int grains = (side + grain - 1) / grain, most = (grains + threads - 1) / threads * grain;
     return most < side ? most : side;

@@ -46,7 +46,7 @@ void team_run(Team *team, int threads, void (*work)(const Thread *thread, void *
  * writes of all. */
 void team_barrier(const Thread *thread);
 
-/* This thread's share, begin <= i < end, of `count` items, cut at multiples of `grain`. */
+/* Returns this thread's share, begin <= i < end, of `count` items, cut at multiples of `grain`. */
 typedef struct {
     size_t begin, end;
 } Share;
@@ -73,9 +73,10 @@ bool team_next(Items *items, size_t *item);
  * the whole team. */
 bool team_half(const Thread *thread, int part, Thread *member);
 
-/* This thread's part of a matrix of rows x columns. The threads form the grid in which the slowest
- * one has the least to multiply and pack: each packs both operands of its part itself. Parts are
- * cut at multiples of each side's grain; they cover the matrix once. A thread may have none. */
+/* Returns this thread's part of a matrix of rows x columns. The threads form the grid in which the
+ * slowest one has the least to multiply and pack: each packs both operands of its part itself.
+ * Parts are cut at multiples of each side's grain, and cover the matrix once. A thread may have
+ * none. */
 typedef struct {
     int row, rows, column, columns;
 } Part;

@@ -54,8 +54,8 @@ static int rows_of(const Isa *isa, const Products *products) {
     return products->rows ? products->rows : isa->tile_rows;
 }
 
-/* Backward: returns the number of queries whose scores are in scratch together, a multiple of
- * rows_of, at least two dozen. */
+/* Returns the number of queries whose scores are in scratch together in the backward pass: a
+ * multiple of rows_of, at least two dozen. */
 static int block_of(const Isa *isa, const Products *products) {
     int rows = rows_of(isa, products);
     return (23 + rows) / rows * rows;
@@ -87,7 +87,7 @@ static void prefetch_rows(const float *x, size_t row, int rows, int columns) {
         for (int c = 0; c < columns; c += 16) __builtin_prefetch(x + (size_t)i * row + c);
 }
 
-/* Dropout for the weights of some queries from t on, or for their gradients. */
+/* Applies dropout to the weights of some queries from t on, or to their gradients. */
 static void drop(const Isa *isa, float *weights, size_t row, const Head *at, int t, int rows,
                  const Attention *a) {
     for (int i = 0; i < rows && a->dropout.rate > 0; i++) {
@@ -115,8 +115,8 @@ static void copy_to_columns(int head, const Attention *a) {
     }
 }
 
-/* One query alone, as in generation, in all heads that read heads `first` to `end` - 1 of keys and
- * values. */
+/* Computes one query alone, as in generation, in all heads that read heads `first` to `end` - 1 of
+ * keys and values. */
 static void forward_token(const Thread *thread, size_t first, size_t end, const Attention *a) {
     enum { TOGETHER = 8 }; /* heads whose weights are in scratch together */
     const Isa *isa = thread->isa;
@@ -225,7 +225,7 @@ static Operands pack_head(const Thread *thread, const Head *at, const Attention 
                       .means = att + 2 * scores};
 }
 
-/* For some queries from t on, `above` rows into the block: recomputes att, then computes the
+/* Recomputes att for some queries from t on, `above` rows into the block, then computes the
  * gradient of the scores, and from it dq. */
 static void backward_queries(const Thread *thread, const Operands *o, const Head *at,
                              const Head *next, int t, int rows, int above, const Attention *a) {
@@ -385,7 +385,7 @@ static size_t scratch(const Instruction *at, const Isa *isa, const Products *pro
     return attention_scratch(isa, products, T, dk_of(at), dv_of(at));
 }
 
-/* The keys have moved: copies them to columns again. */
+/* Copies the keys, which have moved, to columns again. */
 static void slide(const Call *c, int dropped) {
     Attention a = attention_of(c);
     (void)dropped;

@@ -7,7 +7,7 @@
 #include "model/layers/program.h"
 #include "base/array.h"
 
-/* The number of taps that reach a token when `others` tokens are on that side of it. */
+/* Returns the number of taps that reach a token when `others` tokens are on that side of it. */
 static int reach(const Call *c, size_t others) {
     return (int)others < c->instruction->taps ? (int)others + 1 : c->instruction->taps;
 }

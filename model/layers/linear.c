@@ -24,7 +24,7 @@ static void backward(const Call *c) {
                                   NULL, (Share){0, C});
 }
 
-/* The tokens of the first half: half of the stretches, which is where two threads divide them. */
+/* Returns the tokens of the first half: half of the stretches, where two threads divide them. */
 static int first_half(int N) {
     int stretches = (N + STRETCH - 1) / STRETCH;
     return min_int((stretches + 1) / 2 * STRETCH, N);

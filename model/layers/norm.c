@@ -33,7 +33,7 @@ static void forward(const Call *c) {
     }
 }
 
-/* The same y, from the saved statistics. */
+/* Computes the same y from the saved statistics. */
 static void recompute(const Call *c) {
     size_t row = row_of(c), rows = (size_t)c->N * (size_t)c->instruction->NH;
     const float *w = c->tensors[0].w, *b = c->tensors[1].w;
@@ -130,7 +130,7 @@ static const Operation layernorms[KINDS] =
 static const Operation rmsnorms[KINDS] =
     OPERATIONS("rmsnorm", "y = x / sqrt(mean of x^2 + 0.000001) * weight");
 
-/* An instruction that reads x and the weights and writes an array of x's width. */
+/* Returns an instruction that reads x and the weights and writes an array of x's width. */
 static Instruction begin(Program *p, const Operation *operation, Array x, Norm w) {
     bool whole = x.width > 0 && x.width % w.size == 0;
     program_expect(p, whole, operation->name, "its weights' size does not divide the columns of x");
@@ -150,7 +150,7 @@ static Array record(Program *p, const Operation *norm, Array x, Norm w) {
     return made.outputs[0];
 }
 
-/* The same, which also reads the statistics that the norm saved. */
+/* Returns the same, which also reads the statistics that the norm saved. */
 static Instruction begin_again(Program *p, const Operation *norm, int kind, Array x, Norm w) {
     Instruction of = *program_user(p, &norm[FORWARD], x, w.weight);
     Instruction made = begin(p, &norm[kind], x, w);

@@ -116,7 +116,7 @@ static inline Division division_of(const Instruction *at) {
     return division == BY_HEADS && at->NH == 1 ? UNDIVIDED : division;
 }
 
-/* The rows, NH in a token, that the thread computes for an operation divided BY_HEADS. */
+/* Returns the rows, NH in a token, that the thread computes for an operation divided BY_HEADS. */
 static inline Share rows_of_thread(const Call *c) {
     size_t NH = (size_t)c->instruction->NH, rows = (size_t)c->N * NH;
     return c->pass->single && NH > 1 ? team_share(c->thread, rows, 1) : (Share){0, rows};

@@ -7,7 +7,7 @@
 #include "model/layers/program.h"
 #include "base/elementary.h"
 
-/* The constants of one position: hs/2 cosines, then hs/2 sines. */
+/* Fills the constants of one position: hs/2 cosines, then hs/2 sines. */
 static void fill(float *row, int position, int hs) {
     int half = hs / 2;
     for (int i = 0; i < half; i++) {

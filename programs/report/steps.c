@@ -292,7 +292,7 @@ void steps_in_short(Explanation *e, int from, int to) {
 
 /* ---- linear layers, each by its part in the model ---- */
 
-/* Queries, keys and values: one linear layer may make all three. */
+/* Writes queries, keys and values. One linear layer may make all three. */
 static void write_query_key_value(Explanation *e) {
     static const char *const titles[ROLES] = {"Query", "Key", "Value"};
     static const char *const meanings[ROLES] = {"A query says what a character looks for. ",
@@ -325,7 +325,8 @@ static void write_query_key_value(Explanation *e) {
         if (has[j]) show_array(e, role_names[j], &columns[j]);
 }
 
-/* Each case writes out one output of the layer, then shows all. */
+/* Writes a linear layer by its part in the model. Each case writes out one output of the layer,
+ * then shows all. */
 static void write_linear(Explanation *e) {
     const TrilArray *output = &e->line->output;
     const char *matrix = e->line->weights[0].name, *name = "added";

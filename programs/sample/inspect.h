@@ -4,14 +4,14 @@
 
 #include "programs/sample/arguments.h"
 
-/* --info: prints the contents of the model's file or folder. */
+/* Prints, for --info, the contents of the model's file or folder. */
 void inspect_file(TrilModel *model);
 
-/* --score: prints how well the model predicts a text. */
+/* Prints, for --score, how well the model predicts a text. */
 bool inspect_score(const TrilModel *model, const Arguments *arguments, Error *err);
 
-/* --explain: shows how a text leads to the next character; for several models, only the character
- * that each expects. */
+/* Shows, for --explain, how a text leads to the next character; for several models, only the
+ * character that each expects. */
 bool inspect_steps(const Arguments *arguments, Error *err);
 
 #endif

@@ -100,7 +100,7 @@ static const char *read_quoted(const char *at, char text[SAMPLE_SIZE]) {
     return at;
 }
 
-/* False if the line is not a row. */
+/* Reads a row. Returns false if the line is not one. */
 static bool read_row(const char *line, LogRow *row) {
     double step = 0;
     double *const numbers[] = {&step,      &row->characters, &row->seconds, &row->rate,
@@ -136,7 +136,8 @@ static bool read_known(FILE *file, size_t length, Digest *digest) {
     return true;
 }
 
-/* Rows after the last save will be written again; the last of them may be incomplete. */
+/* True if only rows follow, which were written after the last save and will be written again. The
+ * last of them may be incomplete. */
 static bool only_rows_follow(FILE *file) {
     char line[LINE_SIZE];
     LogRow row;
@@ -336,7 +337,8 @@ int course_spark(const Course *c, char text[SPARK_SIZE]) {
     return columns;
 }
 
-/* NaN if the steps are too few to tell, or if the log lacks its beginning. */
+/* Returns the training loss at this share of the steps, or NaN if there are too few steps or the
+ * log lacks its beginning. */
 static double training_loss(const Course *c, double share) {
     bool known = c->start == 0 && c->steps >= SPARK_COLUMNS / 2;
     return known ? column_mean(c, (int)(share * SPARK_COLUMNS), SPARK_COLUMNS) : NAN;

@@ -172,7 +172,7 @@ static const char *speed_of(const Progress *p, const Plan *plan) {
     return grouped(p->now.seconds > 0 ? characters / p->now.seconds : 0);
 }
 
-/* With a time limit the number of steps is an estimate. */
+/* Returns the sign before the number of steps, which with a time limit is an estimate. */
 static const char *about(const Plan *plan) {
     return plan_has_time(plan) ? "~" : "";
 }

@@ -18,7 +18,7 @@ static bool claim_outputs(Claims *claims, const Plan *plan, Error *err) {
            (!*plan->table || claims_write(claims, "the table", plan->table, err));
 }
 
-/* A model may be a file, or a folder with these files. `model` may be NULL. */
+/* Claims a model, which may be a file, a folder with these files, or NULL. */
 static bool claim_model(Claims *claims, const char *what, const char *model, Error *err) {
     static const char *const files[] = {"config.json", "model.safetensors", "tokenizer.json"};
     bool ok = !model || claims_read(claims, what, model, err);

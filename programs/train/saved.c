@@ -25,9 +25,9 @@ static const struct {
     {"given_up", offsetof(Progress, early_stop), 1e9},
 };
 
-/* The options of the whole training, stored as metadata, because the rung in training may differ
- * from --model: each rung uses only some of the sizes, and its steps and windows may differ from
- * those of later rungs. The state has all other options. */
+/* True for an option of the whole training that is stored as metadata, because the rung in training
+ * may differ from --model: each rung uses only some of the sizes, and its steps and windows may
+ * differ from those of later rungs. The state has all other options. */
 static bool is_of_run(const TrilOption *row) {
     static const char *const names[] = {"lr", "decay", "steps", "windows"};
     for (int i = 0; i < COUNT(names); i++)
@@ -49,7 +49,7 @@ __attribute__((format(printf, 4, 5))) static bool note(TrilTraining *training, E
            message_take(err, &error, NULL);
 }
 
-/* A line for each rung. */
+/* Writes the results as metadata, with a line for each rung. */
 static bool note_results(TrilTraining *training, const Result *results, int count, Error *err) {
     char text[MAX_RUNGS * RESULT_SIZE] = "", *to = text;
     for (const Result *r = results; r < results + count; r++) {

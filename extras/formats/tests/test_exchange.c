@@ -95,7 +95,7 @@ static bool export_to(const Trained *trained, const char *path, Error *err) {
     return format->write(&trained->checkpoint.model, &trained->vocab, "f32", path, err);
 }
 
-/* Reading an export gives the same model to the bit. */
+/* Checks that reading an export gives the same model to the bit. */
 static void assert_returns(const Trained *trained, const char *name) {
     Trained back;
     Error err;
@@ -198,7 +198,8 @@ static void edit(const char *file, const char *from, const char *to) {
     free(bytes);
 }
 
-/* The folder cannot be loaded; the message has `name`. `subject` is the case (expect_case). */
+/* Checks that loading the folder fails with a message that has `name`. `subject` is the case
+ * (expect_case). */
 static void assert_refused(const char *subject, const char *name) {
     Trained trained;
     Error err = {0};

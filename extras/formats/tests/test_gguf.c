@@ -210,8 +210,8 @@ static double distance_of(const char *stored, int type, const float *weights, si
     return worst;
 }
 
-/* A line of the list of tensors, and how far its numbers are from the model's. Our tensors are in
- * the same order. */
+/* Checks a line of the list of tensors, and the distance of its numbers from the model's. Our
+ * tensors are in the same order. */
 static void assert_tensor(Gguf *g, const Tensor *ours, const Model *model, const char *name,
                           int type, const char *data, double tolerance) {
     Reader *r = &g->reader;
@@ -227,7 +227,7 @@ static void assert_tensor(Gguf *g, const Tensor *ours, const Model *model, const
     if (distance > tolerance) fail_msg("%s differs by %g", name, distance);
 }
 
-/* Where the numbers begin: behind the list, whose end a second reader finds. */
+/* Returns the start of the numbers, behind the list, whose end a second reader finds. */
 static const char *data_of(const Gguf *g) {
     Reader r = g->reader;
     char name[64];

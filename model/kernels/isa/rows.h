@@ -11,8 +11,8 @@
 
 /* ---- LayerNorm and RMSNorm ---- */
 
-/* 1 / sqrt(square + epsilon). A mean square that overflowed is no number: its inverse would be 0,
- * and large numbers would become 0 without a sign. */
+/* Returns 1 / sqrt(square + epsilon), or NaN for a mean square that overflowed: its inverse would
+ * be 0, and large numbers would silently become 0. */
 static float inverse_root(float square, float epsilon) {
     return square <= FLT_MAX ? 1.0f / sqrtf(square + epsilon) : NAN;
 }
@@ -156,7 +156,8 @@ static void convolve_gradients(float *dtaps, const float *dy, const float *x, si
 
 /* ---- dropout ---- */
 
-/* 32 well-mixed bits (the constants are from Wellons, "Prospecting for Hash Functions", 2018). */
+/* Returns 32 well-mixed bits (the constants are from Wellons, "Prospecting for Hash Functions",
+ * 2018). */
 static inline uint32_t mix32(uint32_t x) {
     x = (x ^ x >> 16) * 0x7FEB352Du;
     x = (x ^ x >> 15) * 0x846CA68Bu;

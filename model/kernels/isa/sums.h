@@ -13,7 +13,7 @@ typedef struct {
     Vector part[PARTS];
 } Lanes;
 
-/* The next 16 of n > 0 numbers, with zeros beyond the last. */
+/* Loads the next 16 of n > 0 numbers, with zeros beyond the last. */
 static inline Lanes next_lanes(const float *x, size_t n) {
     Lanes lanes = {0};
     EACH(i, PARTS) {
@@ -37,7 +37,7 @@ static inline Lanes multiply_add_lanes(Lanes a, Lanes b, Lanes c) {
     return c;
 }
 
-/* The lanes' sum: each half is added to the other, until one lane is left. */
+/* Returns the lanes' sum: adds one half to the other until one lane is left. */
 static inline float sum_lanes(Lanes lanes) {
     float lane[LANES];
 #pragma GCC unroll 4
@@ -111,7 +111,7 @@ static void scores(float *y, const float *q, const float *keys, size_t stride, i
     }
 }
 
-/* `vectors` vectors of channels of `heads` heads together. */
+/* Computes `vectors` vectors of channels of `heads` heads together. */
 INLINE void means_of(const int heads, const int vectors, float *y, const float *p, size_t p_row,
                      const float *const *v, size_t v_row, int n, int K) {
     Vector sum[SUMS] = {0};

@@ -26,15 +26,15 @@ static struct {
 
 static char *kept; /* an earlier command's output */
 
-/* Reads a whole file and adds a zero byte. The caller frees it. */
+/* Reads a whole file and adds a zero byte. */
 static inline char *slurp(const char *path, size_t *length) {
     FILE *in = fopen(path, "rb");
     if (!in) fail_msg("%s: %s", path, strerror(errno));
     assert_int_equal(fseek(in, 0, SEEK_END), 0);
     *length = (size_t)ftell(in);
     rewind(in);
-    char *bytes = calloc(*length + 1, 1);
-    assert_true(bytes && fread(bytes, 1, *length, in) == *length);
+    char *bytes = scrap(*length + 1, 1);
+    assert_int_equal(fread(bytes, 1, *length, in), *length);
     fclose(in);
     return bytes;
 }
@@ -44,7 +44,6 @@ static inline void scratch_expect_same(const char *name, const char *other) {
     size_t length;
     char *bytes = slurp(scratch(name), &length);
     scratch_expect(other, bytes, length);
-    free(bytes);
 }
 
 /* Does `sample` write folders for transformers? Not without extras/formats. */
@@ -57,18 +56,16 @@ static inline Process start(const char *command, int out) {
     char *words[MAX_WORDS] = {0}, path[SCRATCH_PATH], errors[SCRATCH_PATH];
     int count = 0;
     snprintf(ran.command, sizeof ran.command, "%s", command);
-    char *line = strdup(ran.command);
+    char *line = copy_text(ran.command);
     for (char *word = strtok(line, " "); word && count < MAX_WORDS - 1; word = strtok(NULL, " ")) {
         snprintf(path, sizeof path, "%s/%s", scratch_directory, word + 1);
-        words[count++] = word = strdup(*word == '@' ? path : word);
+        words[count++] = word = copy_text(*word == '@' ? path : word);
         while ((word = strchr(word, '~'))) *word = ' ';
     }
     const char *programs = getenv("TRIL_PROGRAMS");
     snprintf(path, sizeof path, "%s/%s", programs ? programs : "build/test", words[0]);
     snprintf(errors, sizeof errors, "%s/stderr", scratch_directory);
     Process child = start_process(path, words, command_input, out, errors);
-    for (int i = 0; i < count; i++) free(words[i]);
-    free(line);
     return child;
 }
 
@@ -76,8 +73,6 @@ static inline Process start(const char *command, int out) {
 static inline void finish(Process child) {
     size_t length;
     ran.status = end_of_process(child);
-    free(ran.out);
-    free(ran.err);
     ran.out = slurp(scratch("stdout"), &ran.length);
     ran.err = slurp(scratch("stderr"), &length);
 }
@@ -142,7 +137,6 @@ run_clocked(double tick, const char *signals, const char *format, ...) {
     size_t read;
     char *seconds = slurp(scratch("looks"), &read);
     double passed = strtod(seconds, NULL);
-    free(seconds);
     return passed;
 }
 
@@ -201,16 +195,7 @@ static inline int count_progress(void) {
 
 /* Keeps the output of the last command, for comparison with the next. */
 static inline void keep(void) {
-    free(kept);
-    kept = strdup(ran.out);
-}
-
-/* Tears down a group of tests that runs commands. */
-static inline int command_close(void **state) {
-    free(ran.out);
-    free(ran.err);
-    free(kept);
-    return scratch_close(state);
+    kept = copy_text(ran.out);
 }
 
 #endif

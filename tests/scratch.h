@@ -45,12 +45,11 @@ static inline const char *scratch_put(const char *name, const void *bytes, size_
 /* Fails the test unless the file contains exactly these bytes. */
 static inline void scratch_expect(const char *name, const void *bytes, size_t length) {
     FILE *file = fopen(scratch(name), "rb");
-    char *found = malloc(length + 1);
-    assert_true(file && found);
+    char *found = scrap(length + 1, 1);
+    assert_non_null(file);
     assert_int_equal(fread(found, 1, length + 1, file), length);
     assert_memory_equal(found, bytes, length);
     fclose(file);
-    free(found);
 }
 
 static inline bool scratch_has(const char *name) {
@@ -70,11 +69,9 @@ static inline int scratch_count(const char *folder) {
 
 /* Writes a text of random letters, of which there are 2^bits, at most eight. */
 static inline void scratch_random(const char *name, size_t length, uint64_t seed, int bits) {
-    char *text = malloc(length);
-    assert_non_null(text);
+    char *text = scrap(length, 1);
     for (size_t i = 0; i < length; i++) text[i] = "abcdefgh"[random_bits(seed, i) >> (64 - bits)];
     scratch_put(name, text, length);
-    free(text);
 }
 
 /* Did file_write leave a temporary file in this folder? */

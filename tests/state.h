@@ -7,7 +7,6 @@
 
 /* The number in an entry of the metadata of a checkpoint, which must be whole. */
 static inline double state_number(const char *name, const char *key) {
-    Error err;
     Checkpoint state;
     assert_ok(checkpoint_load(&state, scratch(name), &err), err);
     const Note *note = safetensors_note(&state.file, key);
@@ -22,7 +21,6 @@ static inline double state_number(const char *name, const char *key) {
 static inline void state_edit(const char *from, const char *to, const char *key, const char *value,
                               float factor) {
     enum { MOST = 100 };
-    Error err;
     Checkpoint state;
     Note notes[MOST];
     int count = 0;

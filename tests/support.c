@@ -11,9 +11,29 @@
 
 enum { TESTS_MAX = 64 };
 
+Error err;
+
 static struct CMUnitTest tests[TESTS_MAX];
 static int lines[TESTS_MAX], test_count;
-const char *current_test = "set_up";
+static const char *current_test = "set_up";
+
+static void **scraps;
+static size_t scrap_count, scrap_room, scraps_before; /* the test */
+
+static void free_scraps(size_t from) {
+    while (scrap_count > from) free(scraps[--scrap_count]);
+}
+
+void begin_test(const char *name) {
+    static bool begun;
+    if (!begun) scraps_before = scrap_count;
+    begun = true;
+    current_test = name;
+}
+
+void end_test(void) {
+    free_scraps(scraps_before);
+}
 
 void add_test(struct CMUnitTest test, int line) {
     assert_true(test_count < TESTS_MAX);
@@ -34,8 +54,30 @@ void add_fixture(int (*set_up)(void **state), int (*tear_down)(void **state)) {
 }
 
 int run_all_tests(void) {
-    return _cmocka_run_group_tests("tests", tests, (size_t)test_count, before_all, after_all);
+    int result = _cmocka_run_group_tests("tests", tests, (size_t)test_count, before_all, after_all);
+    free_scraps(0);
+    free(scraps);
+    return result;
 }
+
+/* ---- memory ---- */
+
+void *scrap(size_t count, size_t size) {
+    if (scrap_count == scrap_room) {
+        scrap_room = 2 * scrap_room + 64;
+        scraps = realloc(scraps, scrap_room * sizeof *scraps);
+        assert_non_null(scraps);
+    }
+    void *block = calloc(count > 0 ? count : 1, size > 0 ? size : 1);
+    assert_non_null(block);
+    return scraps[scrap_count++] = block;
+}
+
+char *copy_text(const char *text) {
+    return strcpy(scrap(strlen(text) + 1, 1), text);
+}
+
+/* ---- messages and lines of output ---- */
 
 /* Appends to the file that TRIL_MESSAGES names: the test, the subject without control characters,
  * the message. */
@@ -85,10 +127,10 @@ static const char *find_whole(const char *line, const char *text) {
     for (const char *at = line; (at = strstr(at, text)) && at + length <= end; at++) {
         const char *next = at + length;
         bool left = isdigit((unsigned char)*text) && at > line &&
-                    (isdigit((unsigned char)at[-1]) ||
+                    (isalnum((unsigned char)at[-1]) ||
                      (strchr(".,/", at[-1]) && at - 1 > line && isdigit((unsigned char)at[-2])));
         bool right = length > 0 && isdigit((unsigned char)next[-1]) &&
-                     (isdigit((unsigned char)*next) || *next == '/' ||
+                     (isalnum((unsigned char)*next) || *next == '/' ||
                       (*next && strchr(".,", *next) && isdigit((unsigned char)next[1])));
         if (!left && !right) return at;
     }
@@ -152,8 +194,7 @@ char *stream_text(FILE *file, size_t *length) {
     assert_non_null(file);
     assert_int_equal(fseek(file, 0, SEEK_END), 0);
     *length = (size_t)ftell(file);
-    char *text = calloc(*length + 1, 1);
-    assert_non_null(text);
+    char *text = scrap(*length + 1, 1);
     rewind(file);
     assert_int_equal(fread(text, 1, *length, file), *length);
     fclose(file);
@@ -173,15 +214,13 @@ double derivative(double (*f)(void *context, double shift), void *context, doubl
 }
 
 float *random_floats(uint64_t seed, size_t count) {
-    float *numbers = malloc(count * sizeof *numbers);
-    assert_non_null(numbers);
+    float *numbers = scrap(count, sizeof *numbers);
     for (size_t i = 0; i < count; i++) numbers[i] = (float)random_normal(seed, i);
     return numbers;
 }
 
 int32_t *random_ids(uint64_t seed, size_t count, int V) {
-    int32_t *ids = malloc(count * sizeof *ids);
-    assert_non_null(ids);
+    int32_t *ids = scrap(count, sizeof *ids);
     for (size_t i = 0; i < count; i++) ids[i] = (int32_t)(random_uniform(seed, i) * V);
     return ids;
 }
@@ -201,16 +240,13 @@ void kind_set(Config *config, const char *kind) {
 }
 
 Run *open_run(Model *model, const RunOptions *options) {
-    Error err;
     Run *run;
     assert_ok(run_open(&run, model, options, &err), err);
     return run;
 }
 
 Bench *bench_open(const Config *config, int batch, int threads, uint64_t seed) {
-    Error err;
-    Bench *bench = malloc(sizeof *bench);
-    assert_non_null(bench);
+    Bench *bench = scrap(1, sizeof *bench);
     RunOptions options = {
         .batch = batch, .length = config->T, .training = true, .threads = threads, .seed = seed};
     assert_ok(model_build(&bench->model, config, seed, &err), err);
@@ -221,18 +257,16 @@ Bench *bench_open(const Config *config, int batch, int threads, uint64_t seed) {
 void bench_close(Bench *bench) {
     run_close(bench->run);
     model_free(&bench->model);
-    free(bench);
 }
 
 void bench_shake(Bench *bench) {
     const Model *model = &bench->model;
-    float *noise = random_floats(99, model->weights_size);
+    const float *noise = random_floats(99, model->weights_size);
     for (int i = 0; i < model->tensor_count; i++) {
         const Tensor *tensor = &model->tensors[i];
         for (size_t j = 0; j < tensor->size; j++)
             model->weights[tensor->offset + j] += 0.3f * noise[tensor->offset + j];
     }
-    free(noise);
 }
 
 double bench_train(Bench *bench, const int32_t *inputs, const int32_t *targets, int B, int T,
@@ -263,15 +297,15 @@ int repeats(int quick, int all) {
 #endif
 }
 
-bool corpus_load(Corpus *corpus, const char *path, bool bytes, double held_out, const Vocab *known,
-                 Error *err) {
+bool corpus_load(Corpus *corpus, const char *path, bool bytes, double held_out,
+                 const Vocab *known) {
     char *text;
     size_t length;
     Vocab own = {0};
     *corpus = (Corpus){0};
-    if (!file_read(path, &text, &length, err)) return false;
-    bool ok = (known || vocab_build(&own, text, length, bytes, err)) &&
-              corpus_make(corpus, known ? known : &own, text, length, held_out, err);
+    if (!file_read(path, &text, &length, &err)) return false;
+    bool ok = (known || vocab_build(&own, text, length, bytes, &err)) &&
+              corpus_make(corpus, known ? known : &own, text, length, held_out, &err);
     vocab_free(&own);
     memory_free(text);
     return ok;

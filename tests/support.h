@@ -24,6 +24,8 @@
         _fail(__FILE__, __LINE__); \
     } while (0)
 
+extern Error err; /* of the last call that failed: what tests pass to functions */
+
 /* Fails the test unless `condition` holds, and prints the error's message. */
 #define assert_ok(condition, err)                     \
     do {                                              \
@@ -35,14 +37,16 @@
     static void body_##name(void);                                            \
     static void test_##name(void **state) {                                   \
         (void)state;                                                          \
-        current_test = #name;                                                 \
+        begin_test(#name);                                                    \
         body_##name();                                                        \
+        end_test();                                                           \
     }                                                                         \
     __attribute__((constructor)) static void add_##name(void) {               \
         add_test((struct CMUnitTest)cmocka_unit_test(test_##name), __LINE__); \
     }                                                                         \
     static void body_##name(void)
-extern const char *current_test; /* its name */
+void begin_test(const char *name);
+void end_test(void);
 void add_test(struct CMUnitTest test, int line);
 
 /* Runs all tests of the program, between the two functions of FIXTURE if it has any. Returns the
@@ -75,7 +79,8 @@ void expect_message(const char *message, size_t size, const char *subject,
                     const char *const texts[]);
 
 /* Returns the first line of an output that contains each of the texts; NULL if there is none. A
- * text that begins or ends with a digit is not part of a longer number, and not part of 20/40. */
+ * text that begins or ends with a digit is not part of a longer number or word, and not of 20/40.
+ */
 const char *find_line(const char *output, const char *const texts[]);
 
 /* find_line, but fails the test if there is no such line. tests/messages compares its wording, and
@@ -89,8 +94,13 @@ const char *measured(double number);
 /* Reads the numbers of a line, up to `most`; 1,234 is one number. Returns how many. */
 int numbers_of(const char *line, double *numbers, int most);
 
-/* Closes a stream of tmpfile. Returns what was written to it, with a zero byte; the caller frees
- * it. */
+/* Returns memory for `count` elements of `size` bytes, zeroed. It is freed at the end of the test;
+ * what was allocated before the first test, after the last. So is all that these functions return.
+ */
+void *scrap(size_t count, size_t size);
+char *copy_text(const char *text);
+
+/* Closes a stream of tmpfile. Returns what was written to it, with a zero byte. */
 char *stream_text(FILE *file, size_t *length);
 
 /* Fails the test unless |a - b| <= tolerance. */
@@ -101,10 +111,10 @@ void assert_near_at(double a, double b, double tolerance, const char *file, int 
  * +-2 step. `context` is passed to f. */
 double derivative(double (*f)(void *context, double shift), void *context, double step);
 
-/* `count` reproducible normal numbers with deviation 1. The caller frees them. */
+/* `count` reproducible normal numbers with deviation 1. */
 float *random_floats(uint64_t seed, size_t count);
 
-/* `count` reproducible ids from 0 to V - 1. The caller frees them. */
+/* `count` reproducible ids from 0 to V - 1. */
 int32_t *random_ids(uint64_t seed, size_t count, int V);
 
 /* The kinds of models that a test of every rung goes through: the ladder, and then a `modern` whose
@@ -137,7 +147,6 @@ double bench_train(Bench *bench, const int32_t *inputs, const int32_t *targets, 
 int repeats(int quick, int all);
 
 /* corpus_make of a file, with the ids of `known`; NULL: with those of its own characters. */
-bool corpus_load(Corpus *corpus, const char *path, bool bytes, double held_out, const Vocab *known,
-                 Error *err);
+bool corpus_load(Corpus *corpus, const char *path, bool bytes, double held_out, const Vocab *known);
 
 #endif

@@ -102,8 +102,8 @@ Process start_process(const char *program, char *const words[], const char *inpu
     assert_true(child >= 0);
     if (child > 0) return child;
     int in = open(input ? input : "/dev/null", O_RDONLY | O_NOCTTY);
-    int err = open(errors, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0) _exit(127);
+    int error = open(errors, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(error, 2) < 0) _exit(127);
     signal(SIGPIPE, SIG_DFL); /* the parent may ignore these, */
     signal(SIGINT, SIG_DFL);  /* as a shell does for background commands, */
     signal(SIGXFSZ, SIG_DFL); /* and as limit_file_sizes does */

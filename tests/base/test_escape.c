@@ -14,7 +14,6 @@
 static const char *printed(void (*print)(FILE *out, const char *text, size_t length),
                            const char *text, size_t length) {
     static char *shown;
-    free(shown);
     FILE *out = tmpfile();
     assert_non_null(out);
     print(out, text, length);

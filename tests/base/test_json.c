@@ -4,19 +4,17 @@
 #include "base/json.h"
 #include "base/memory.h"
 
-static Error error;
-
 static JsonValue *root;
 
 /* Reads the text, whose root is then released by release. */
 static bool read_text(const char *text) {
-    error = (Error){0};
+    err = (Error){0};
     return json_read(&root, "name", "not valid JSON", guarded(text, strlen(text)), strlen(text),
-                     &error);
+                     &err);
 }
 
 static void assert_read(const char *text) {
-    if (!read_text(text)) fail_msg("%s: %s", text, error.text);
+    if (!read_text(text)) fail_msg("%s: %s", text, err.text);
 }
 
 static void release(void) {
@@ -25,7 +23,7 @@ static void release(void) {
 
 static void assert_refused(const char *text) {
     if (read_text(text)) fail_msg("accepted: %s", text);
-    expect_case(text, error, "name: ");
+    expect_case(text, err, "name: ");
     assert_null(root);
 }
 
@@ -111,14 +109,13 @@ TEST(depth) {
     }
 }
 
-/* More values than are allowed are an error before there is memory for them. */
+/* More values than are allowed are an err before there is memory for them. */
 TEST(many) {
     const size_t length = ((size_t)1 << 23) + 1;
-    char *text = malloc(length);
+    char *text = scrap(length, 1);
     memset(text, ',', length);
-    assert_false(json_read(&root, "name", "not valid JSON", text, length, &error));
-    expect_error(error, "name: ");
-    free(text);
+    assert_false(json_read(&root, "name", "not valid JSON", text, length, &err));
+    expect_error(err, "name: ");
 }
 
 TEST(sizes) {
@@ -169,13 +166,13 @@ TEST(writing) {
     memcpy(all + count, "é中𝄞", strlen("é中𝄞"));
     count += strlen("é中𝄞");
     while (count < sizeof all) all[count++] = '\n';
-    Buffer text = buffer_begin("name", &error);
+    Buffer text = buffer_begin("name", &err);
     buffer_printf(&text, "[%d, ", 3);
     json_quote(&text, all, count);
     for (int i = 0; i < 2000; i++) buffer_printf(&text, ", %d", i);
     buffer_printf(&text, "]");
     assert_false(text.failed);
-    assert_ok(json_read(&root, "name", "not valid JSON", text.bytes, text.length, &error), error);
+    assert_ok(json_read(&root, "name", "not valid JSON", text.bytes, text.length, &err), err);
     size_t number, i = 0;
     const JsonValue *string = json_next(root, json_first(root));
     assert_int_equal(string->length, count);

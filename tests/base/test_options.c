@@ -38,8 +38,6 @@ enum { COUNT = sizeof options / sizeof *options };
 static char words[TEXT]; /* argv points into it */
 static char *argv[WORDS_MAX + 2];
 static int argc, first;
-static Error err;
-
 /* Parses a command line whose words are separated by bars. The program's name is added. */
 static bool parse(const char *line) {
     assert_true(strlen(line) < sizeof words - 6);
@@ -280,7 +278,6 @@ TEST(wide_entries) {
     options_print(out, &wide, 1);
     char *text = stream_text(out, &length);
     assert_string_equal(text, expected);
-    free(text);
 }
 
 TEST(print) {
@@ -301,5 +298,4 @@ TEST(print) {
     options_print(out, options, COUNT);
     char *text = stream_text(out, &length);
     assert_string_equal(text, expected);
-    free(text);
 }

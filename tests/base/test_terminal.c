@@ -36,7 +36,6 @@ static void forge(void) {
         {"best_loss", loss, sizeof loss - 1},
     };
     Model model;
-    Error err;
     Config config = {.model = "bigram", .V = 9, .T = 8, .L = 1, .NH = 1, .C = 1};
     assert_ok(model_build(&model, &config, 1, &err), err);
     assert_ok(checkpoint_save(scratch("forged"), &model, NULL, notes, 3, &err), err);
@@ -83,7 +82,6 @@ TEST(names) {
     size_t length;
     char *play = slurp(PLAY, &length), text[SCRATCH_PATH], out[SCRATCH_PATH], page[SCRATCH_PATH];
     snprintf(text, sizeof text, "%s", scratch_put("my text\033[31m\xC2\x9B\n.txt", play, length));
-    free(play);
     snprintf(out, sizeof out, "%s", scratch("two words/it's"));
     snprintf(page, sizeof page, "%s", scratch("two words/report.html"));
     const char *const read[] = {"sample", "-n", "500", out}, *const see[] = {page},
@@ -254,9 +252,7 @@ typedef struct {
 } Author;
 
 static Author *author_open(const char *name) {
-    Error err;
-    Author *a = calloc(1, sizeof *a);
-    assert_non_null(a);
+    Author *a = scrap(1, sizeof *a);
     assert_ok(checkpoint_load(&a->checkpoint, scratch(name), &err), err);
     const Note *text = safetensors_note(&a->checkpoint.file, "vocabulary");
     bool bytes = strcmp(safetensors_note(&a->checkpoint.file, "characters")->value, "bytes") == 0;
@@ -270,7 +266,6 @@ static void author_close(Author *a) {
     generator_close(&a->generator);
     vocab_free(&a->vocab);
     checkpoint_free(&a->checkpoint);
-    free(a);
 }
 
 static void author_begin(Author *a, uint64_t stream) {
@@ -291,7 +286,6 @@ static void author_read(Author *a, int32_t id) {
 }
 
 static void author_say(Author *a, const char *text, size_t length) {
-    Error err;
     int32_t *ids;
     size_t count;
     author_put(a, text, length);
@@ -430,4 +424,4 @@ static int set_up(void **state) {
     return 0;
 }
 
-FIXTURE(set_up, command_close)
+FIXTURE(set_up, scratch_close)

@@ -34,7 +34,6 @@ static void run(Threads *threads, int wanted, void (*work)(void *, int, int), vo
 
 TEST(each_index_once) {
     Visits v = {.threads = NULL};
-    Error err;
     assert_ok(threads_open(&v.threads, MOST, &err), err);
     int expected[MOST] = {0};
     for (int round = 0; round < ROUNDS; round++) {
@@ -59,7 +58,6 @@ TEST(each_index_once) {
 TEST(sleepers) {
     const struct timespec pause = {.tv_nsec = 20000000};
     Visits v = {.threads = NULL};
-    Error err;
     assert_ok(threads_open(&v.threads, 3, &err), err);
     for (int round = 1; round <= 5; round++) {
         run(v.threads, 3, visit, &v);
@@ -86,7 +84,6 @@ static void take_turns(void *argument, int index, int count) {
 }
 
 TEST(barrier) {
-    Error err;
     const int more = threads_processors() + 3;
     const int sizes[] = {1, 2, 5, MOST, more < SIZE ? more : SIZE};
     for (int size = 0; size < 5; size++) {
@@ -104,7 +101,6 @@ TEST(barrier) {
 
 TEST(nothing_to_do) {
     Threads *threads;
-    Error err;
     assert_ok(threads_open(&threads, MOST, &err), err);
     threads_close(threads);
     threads_close(NULL);

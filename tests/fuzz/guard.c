@@ -30,7 +30,6 @@ void fuzz_replay(const char *folder, void (*harness)(const uint8_t *bytes, size_
         if (entry->d_name[0] == '.') continue;
         char path[512], *bytes;
         size_t length;
-        Error err;
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
         assert_ok(file_read(path, &bytes, &length, &err), err);
         for (size_t cut = 0; cut <= length; cut++) harness((const uint8_t *)bytes, cut);

@@ -48,7 +48,7 @@ static void put_file(const char *bytes, size_t length) {
 
 /* The message names the file and `name`; `subject` is the case (expect_case). */
 static void assert_not_loaded(const char *subject, const char *name) {
-    Error err = {0};
+    err = (Error){0};
     Checkpoint checkpoint;
     if (checkpoint_load(&checkpoint, path, &err)) fail_msg("loaded: %s", subject ? subject : name);
     expect_case(subject, err, path, name);
@@ -58,7 +58,7 @@ static void assert_not_loaded(const char *subject, const char *name) {
 }
 
 static void assert_not_saved(const Model *model, const char *to) {
-    Error err = {0};
+    err = (Error){0};
     assert_false(checkpoint_save(to, model, NULL, NULL, 0, &err));
     expect_error(err, to);
 }
@@ -75,7 +75,6 @@ static float any_finite(uint64_t place) {
 }
 
 static void build(Model *model, const char *name, int layers) {
-    Error err;
     Config config = {.V = 5, .T = 4, .L = layers, .NH = 2, .C = 6, .dropout = 0.1};
     kind_set(&config, name);
     /* rotary positions need pairs of channels; shared heads, a number that NKV divides */
@@ -102,7 +101,6 @@ static void assert_same(const Model *a, const Model *b) {
 }
 
 static void assert_loads(const Model *model) {
-    Error err;
     Checkpoint checkpoint;
     assert_ok(checkpoint_load(&checkpoint, path, &err), err);
     assert_same(&checkpoint.model, model);
@@ -122,7 +120,6 @@ static const Note notes[] = {
 /* Saves a model with the first `note_count` notes and reads the bytes. memory_free releases
  * them. */
 static void save(const Model *model, int note_count, char **bytes, size_t *length) {
-    Error err;
     assert_ok(checkpoint_save(path, model, NULL, notes, note_count, &err), err);
     assert_ok(file_read(path, bytes, length, &err), err);
 }
@@ -138,7 +135,6 @@ static size_t quote(char *to, const char *text) {
 
 TEST(round_trip) {
     for (int i = 0; kind_name(i); i++) {
-        Error err;
         Model model;
         Checkpoint checkpoint;
         build(&model, kind_name(i), 3);
@@ -167,7 +163,6 @@ TEST(round_trip) {
 /* A run's checkpoint has moments. A model that is saved without them has none. */
 TEST(round_trip_of_a_run) {
     for (int i = 0; kind_name(i); i++) {
-        Error err;
         Model model;
         Checkpoint checkpoint;
         build(&model, kind_name(i), 2);
@@ -191,8 +186,6 @@ TEST(round_trip_of_a_run) {
         assert_ok(checkpoint_load(&checkpoint, path, &err), err);
         assert_true(!checkpoint.first_moments && !checkpoint.second_moments);
         checkpoint_free(&checkpoint);
-        free(first);
-        free(second);
         model_free(&model);
         assert_int_equal(sweep(), 1);
     }
@@ -268,7 +261,6 @@ TEST(published_format) {
 
 TEST(any_order) {
     enum { END = COUNT(gpt_tensors) - 1 };
-    Error err;
     Model model;
     SafeTensors file;
     char *bytes;
@@ -433,7 +425,7 @@ static void check_edits(const char *kind, const Edit *list, int count) {
     uint64_t header;
     build(&model, kind, 1);
     save(&model, 0, &bytes, &length);
-    char *edited = malloc(length + 200);
+    char *edited = scrap(length + 200, 1);
     memcpy(&header, bytes, PREFIX);
     for (int i = 0; i < count; i++) {
         char old[200], new[200], subject[400];
@@ -452,7 +444,6 @@ static void check_edits(const char *kind, const Edit *list, int count) {
     }
     put_file(bytes, length);
     assert_loads(&model);
-    free(edited);
     memory_free(bytes);
     model_free(&model);
 }
@@ -469,7 +460,6 @@ TEST(edits) {
 TEST(not_finite) {
     static const char *const sets[] = {"", "first_moment.", "second_moment."};
     const float worst[] = {NAN, INFINITY, -INFINITY};
-    Error err;
     Model model;
     build(&model, "gpt", 1);
     RunOptions options = {.batch = 1, .length = 1, .training = true, .threads = 1};
@@ -491,8 +481,6 @@ TEST(not_finite) {
     assert_ok(checkpoint_save(path, run_model(run), run, NULL, 0, &err), err);
     assert_loads(&model);
     run_close(run);
-    free(moments[0]);
-    free(moments[1]);
     model_free(&model);
 }
 
@@ -571,7 +559,6 @@ TEST(forbidden_place) {
 
 /* The disk becomes full while writing: the old file stays, the temporary file is removed. */
 TEST(full_disk) {
-    Error err;
     Model model;
     skip_without(SIZE_LIMITS);
     build(&model, "average", 1);

@@ -51,8 +51,7 @@ static int open_all(void **state) {
 static int close_all(void **state) {
     tril_text_free(whole_play);
     tril_tokenizer_free(letters);
-    free(play);
-    return command_close(state);
+    return scratch_close(state);
 }
 
 /* Is the status as expected, with one sentence that contains `name`? */
@@ -142,7 +141,6 @@ static void expect_same_file(const char *one, const char *other) {
     size_t length;
     char *bytes = slurp(scratch(one), &length);
     scratch_expect(other, bytes, length);
-    free(bytes);
 }
 
 /* The last weights, in the state, are the same; so is the whole file of the best ones, which here
@@ -175,8 +173,7 @@ TEST(same_weights) {
  * this the embedding decays by less than a rung's own decay. */
 TEST(same_defaults) {
     enum { TIMES = 4 };
-    char *text = malloc(TIMES * play_length);
-    assert_non_null(text);
+    char *text = scrap(TIMES, play_length);
     for (size_t i = 0; i < TIMES; i++) memcpy(text + i * play_length, play, play_length);
     scratch_put("longer", text, TIMES * play_length);
     must_run("train -q -s 2 --precision f32 -o @usual.safetensors @longer");
@@ -193,7 +190,6 @@ TEST(same_defaults) {
     must(tril_training_open(&training, model, longer, &options, &error));
     must(tril_training_run(training, NULL, NULL, &error));
     assert_int_equal(tril_model_digest(model), digest_of("usual.last.safetensors"));
-    free(text);
     tril_training_close(training);
     tril_text_free(longer);
     /* the steps, too, depend on the length of the text */
@@ -1261,7 +1257,6 @@ TEST(wrong_files) {
     bytes[length - 9] ^= 1;
     scratch_put("flipped", bytes, length);
     scratch_put("cut", bytes, length / 2);
-    free(bytes);
     const char *files[] = {scratch("flipped"), scratch("cut"), PLAY, scratch("missing")};
     for (size_t i = 0; i < 4; i++) {
         expect(tril_model_load(&other, files[i], &error), TRIL_FILE, files[i]);

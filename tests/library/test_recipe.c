@@ -15,7 +15,7 @@ static void learn(const char *name, const Recipe *recipe, double *first, double 
     Bench *bench = bench_open(&config, B, 1, 3);
     const Model *model = &bench->model;
     int32_t *ids = random_ids(1, B * T + 1, V);
-    float *start = malloc(model->weights_size * sizeof *start);
+    float *start = scrap(model->weights_size, sizeof *start);
     memcpy(start, model->weights, model->weights_size * sizeof *start);
     for (int step = 0; step <= STEPS; step++) {
         Optimizer now = recipe_step(recipe, step, STEPS);
@@ -32,8 +32,6 @@ static void learn(const char *name, const Recipe *recipe, double *first, double 
             fail_msg("%s: %s stays as it was", name, tensor->name);
     }
     bench_close(bench);
-    free(start);
-    free(ids);
 }
 
 /* A new rung learns with the default rates, and each known rung with its own. */

@@ -9,9 +9,9 @@
 enum { PREFIX = 8 };
 
 /* Reads the bytes, which end at the unreadable page. */
-static bool read_bytes(SafeTensors *file, const char *bytes, size_t length, Error *err) {
-    *err = (Error){0};
-    return safetensors_read(file, "name", guarded(bytes, length), length, err);
+static bool read_bytes(SafeTensors *file, const char *bytes, size_t length) {
+    err = (Error){0};
+    return safetensors_read(file, "name", guarded(bytes, length), length, &err);
 }
 
 /* Writes a file with this header (' means ") and `data` bytes of data, 0, 1, 2, ... Returns its
@@ -25,13 +25,13 @@ static size_t compose(char *bytes, const char *header, size_t data) {
     return PREFIX + length + data;
 }
 
-static bool read_header(SafeTensors *file, const char *header, size_t data, Error *err) {
+static bool read_header(SafeTensors *file, const char *header, size_t data) {
     char bytes[2048];
-    return read_bytes(file, bytes, compose(bytes, header, data), err);
+    return read_bytes(file, bytes, compose(bytes, header, data));
 }
 
-static void assert_refusal(const SafeTensors *file, const Error *err, const char *subject) {
-    expect_case(subject, *err, "name: ");
+static void assert_refusal(const SafeTensors *file, const char *subject) {
+    expect_case(subject, err, "name: ");
     assert_null(file->tensors);
     assert_null(file->notes);
 }
@@ -52,7 +52,6 @@ static const char spelled_value[] = "\"\\/\b\f\n\r\t\0\x7F\xC3\xA9\xE0\xA0\x80\x
                                     "\xF4\x8F\xBF\xBF \x7F\xC3\xA9\xE4\xB8\xAD\xF0\x9F\x90\xA6";
 
 TEST(spellings) {
-    Error err;
     SafeTensors file;
     const struct {
         const char *name, *type;
@@ -62,7 +61,7 @@ TEST(spellings) {
                     {"a/\xE4\xB8\xAD\xF0\x9F\x98\x80", "F64", 0, 0, 8, {0}},
                     {"", "I64", 2, -1, 0, {3, 0}},
                     {"eight", "U8", 8, 8, 8, {1, 1, 2, 1, 2, 1, 1, 2}}};
-    assert_ok(read_header(&file, spelled, SPELLED_DATA, &err), err);
+    assert_ok(read_header(&file, spelled, SPELLED_DATA), err);
     assert_int_equal(file.tensor_count, COUNT(expected));
     for (int i = 0; i < COUNT(expected); i++) {
         const SafeTensor *tensor = &file.tensors[i];
@@ -84,7 +83,7 @@ TEST(spellings) {
 
     static const char *const empty[] = {"{}", "{'__metadata__':{}}", "{ } "};
     for (int i = 0; i < COUNT(empty); i++) {
-        assert_ok(read_header(&file, empty[i], 0, &err), err);
+        assert_ok(read_header(&file, empty[i], 0), err);
         assert_int_equal(file.tensor_count + file.note_count, 0);
         safetensors_free(&file);
     }
@@ -96,12 +95,11 @@ TEST(types) {
     static const size_t bytes[] = {1, 1, 1, 1, 1, 2, 2, 2, 2, 4, 4, 4, 8, 8, 8};
     for (int i = 0; i < COUNT(types); i++)
         for (size_t size = 0; size <= 9; size++) {
-            Error err;
             SafeTensors file;
             char header[200];
             snprintf(header, sizeof header,
                      "{'a':{'dtype':'%s','shape':[1],'data_offsets':[0,%zu]}}", types[i], size);
-            bool read = read_header(&file, header, size, &err);
+            bool read = read_header(&file, header, size);
             safetensors_free(&file);
             assert_int_equal(read, size == bytes[i]);
         }
@@ -110,7 +108,6 @@ TEST(types) {
 /* More notes and tensors than the first capacity, each in its place. */
 TEST(many) {
     enum { MANY = 300 };
-    Error err;
     SafeTensors file;
     char header[GUARDED / 2], bytes[GUARDED];
     int at = snprintf(header, sizeof header, "{'__metadata__':{");
@@ -122,7 +119,7 @@ TEST(many) {
                        ",'t%d':{'dtype':'U8','shape':[1],'data_offsets':[%d,%d]}", i, MANY - 1 - i,
                        MANY - i);
     snprintf(header + at, sizeof header - (size_t)at, "}");
-    assert_ok(read_bytes(&file, bytes, compose(bytes, header, MANY), &err), err);
+    assert_ok(read_bytes(&file, bytes, compose(bytes, header, MANY)), err);
     assert_int_equal(file.tensor_count, MANY);
     assert_int_equal(file.note_count, MANY);
     for (int i = 0; i < MANY; i++) {
@@ -200,61 +197,56 @@ static const struct {
 /* clang-format on */
 
 TEST(hostile_headers) {
-    Error err;
     SafeTensors file;
     for (int i = 0; i < COUNT(hostile); i++) {
-        if (read_header(&file, hostile[i].header, hostile[i].data, &err))
+        if (read_header(&file, hostile[i].header, hostile[i].data))
             fail_msg("accepted: %s", hostile[i].header);
-        assert_refusal(&file, &err, hostile[i].header);
+        assert_refusal(&file, hostile[i].header);
     }
 }
 
 /* Two notes with one key: it would be unclear which counts. */
 TEST(doubled_note) {
-    Error err;
     SafeTensors file;
-    bool read = read_header(&file, META("{'a':'1','b':'2','\\u0061':'3'}"), 0, &err);
+    bool read = read_header(&file, META("{'a':'1','b':'2','\\u0061':'3'}"), 0);
     safetensors_free(&file);
     assert_false(read);
-    assert_refusal(&file, &err, "a");
+    assert_refusal(&file, "a");
 }
 
 TEST(lengths) {
     static const uint64_t lengths[] = {
         3, 1u << 26, UINT32_MAX, INT64_MAX, (uint64_t)INT64_MAX + 1, UINT64_MAX - 7, UINT64_MAX};
-    Error err;
     SafeTensors file;
     char bytes[PREFIX + 2] = "\2\0\0\0\0\0\0\0{}";
-    assert_ok(read_bytes(&file, bytes, sizeof bytes, &err), err);
+    assert_ok(read_bytes(&file, bytes, sizeof bytes), err);
     safetensors_free(&file);
     for (size_t length = 0; length < PREFIX; length++) {
-        assert_false(read_bytes(&file, bytes, length, &err));
-        assert_refusal(&file, &err, NULL);
+        assert_false(read_bytes(&file, bytes, length));
+        assert_refusal(&file, NULL);
     }
     for (int i = 0; i < COUNT(lengths); i++) {
         memcpy(bytes, &lengths[i], PREFIX);
-        assert_false(read_bytes(&file, bytes, sizeof bytes, &err));
-        assert_refusal(&file, &err, "");
+        assert_false(read_bytes(&file, bytes, sizeof bytes));
+        assert_refusal(&file, "");
     }
 }
 
 /* ---- a good file, changed ---- */
 
 TEST(cuts) {
-    Error err;
     SafeTensors file;
     char bytes[2048];
     size_t length = compose(bytes, spelled, SPELLED_DATA);
     for (size_t cut = 0; cut < length; cut++) {
-        assert_false(read_bytes(&file, bytes, cut, &err));
-        assert_refusal(&file, &err, NULL);
+        assert_false(read_bytes(&file, bytes, cut));
+        assert_refusal(&file, NULL);
     }
 }
 
 /* A zero byte or half a character is never valid in a header, and moving its end makes the data too
  * long or too short. But one bit may turn a name or a number into another valid one. */
 TEST(flips) {
-    Error err;
     SafeTensors file;
     char bytes[2048];
     size_t length = compose(bytes, spelled, SPELLED_DATA);
@@ -262,9 +254,9 @@ TEST(flips) {
         for (int kind = 0; kind < 3; kind++) {
             char kept = bytes[i];
             bytes[i] = (char)(kind == 0 ? 0 : kind == 1 ? kept ^ 0x80 : kept ^ 1);
-            bool same = bytes[i] == kept, read = read_bytes(&file, bytes, length, &err);
+            bool same = bytes[i] == kept, read = read_bytes(&file, bytes, length);
             if (!read)
-                assert_refusal(&file, &err, NULL);
+                assert_refusal(&file, NULL);
             else if (!same)
                 assert_true(kind == 2 && i >= PREFIX);
             safetensors_free(&file);

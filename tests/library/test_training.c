@@ -34,9 +34,8 @@ static void check_steps(double clip) {
                    .epsilon = 1e-8,
                    .weight_decay = 0.3,
                    .clip = clip};
-    double *w = calloc(model->weights_size, sizeof *w), *m = calloc(model->weights_size, sizeof *m);
-    double *v = calloc(model->weights_size, sizeof *v);
-    assert_true(w && m && v);
+    double *w = scrap(model->weights_size, sizeof *w), *m = scrap(model->weights_size, sizeof *m);
+    double *v = scrap(model->weights_size, sizeof *v);
     for (size_t i = 0; i < model->weights_size; i++) w[i] = (double)model->weights[i];
     for (int step = 1; step <= 3; step++) {
         int32_t *ids = random_ids((uint64_t)step, B * T + 1, V);
@@ -67,11 +66,7 @@ static void check_steps(double clip) {
                 assert_near(model->weights[at], w[at], 2e-5);
                 assert_true(run_gradient(bench->run, i)[j] == 0); /* zeroed for the next step */
             }
-        free(ids);
     }
-    free(w);
-    free(m);
-    free(v);
     bench_close(bench);
 }
 
@@ -152,14 +147,12 @@ static void check_muon(Precision precision, int C, int threads, double most, dou
     Optimizer o = {.epsilon = 1e-8, .matrix_rate = 0.1, .momentum = 0.9, .matrix_decay = 0.3};
     RunOptions options = {
         .batch = B, .length = T, .training = true, .threads = threads, .precision = precision};
-    Error err;
     Bench bench;
     Model *model = &bench.model;
     assert_ok(model_build(model, &config, 3, &err), err);
     bench.run = open_run(model, &options);
     bench_shake(&bench);
-    double *w = calloc(model->weights_size, sizeof *w), *m = calloc(model->weights_size, sizeof *m);
-    assert_true(w && m);
+    double *w = scrap(model->weights_size, sizeof *w), *m = scrap(model->weights_size, sizeof *m);
     for (int step = 1; step <= 3; step++) {
         int32_t *ids = random_ids((uint64_t)step, B * T + 1, V);
         run_forward_training(bench.run, ids, B, T);
@@ -186,10 +179,7 @@ static void check_muon(Precision precision, int C, int threads, double most, dou
             }
             assert_true(sum / (double)tensor->size <= mean * o.matrix_rate);
         }
-        free(ids);
     }
-    free(w);
-    free(m);
     run_close(bench.run);
     model_free(model);
 }
@@ -235,7 +225,6 @@ static void muon_work_of(const Thread *thread, void *argument) {
 static void check_rank_one(const Products *products, float (*number)(int row, int column)) {
     enum { SIZE = MUON_ROWS * MUON_COLUMNS };
     static float w[SIZE], m[SIZE], g[SIZE];
-    Error err;
     Team *team;
     const Isa *isa = isa_choose(&err);
     MuonWork work = {w, m, g};
@@ -318,7 +307,6 @@ TEST(profile) {
     for (int threads = 1; threads <= 3; threads += 2) {
         Config config = config_of("modern");
         Bench *bench = bench_open(&config, B, threads, 3);
-        Error err;
         ProfileLine lines[KINDS], again[KINDS];
         int32_t *ids = random_ids(1, B * T + 1, V);
         profiled_step(bench, ids);
@@ -340,7 +328,6 @@ TEST(profile) {
         }
         profiled_step(bench, ids);
         check_profile(bench, 2, clock_seconds() - begun);
-        free(ids);
         bench_close(bench);
     }
 }
@@ -383,7 +370,6 @@ TEST(pieces) {
     assert_true(run_loss(whole->run, ids + 1) != losses[0]); /* whole sequences are another thing */
     bench_close(whole);
     bench_close(cut);
-    free(ids);
 }
 
 /* With a teacher that is certain of other tokens, the gradient is the mean, by its share, of those
@@ -395,8 +381,7 @@ TEST(teach) {
     Bench *actual = bench_open(&config, B, 1, 3), *other = bench_open(&config, B, 1, 3);
     Bench *taught = bench_open(&config, B, 1, 3);
     int32_t *ids = random_ids(1, N + 1, V), *expected = random_ids(2, N, V);
-    float *probabilities = calloc(N * V, sizeof *probabilities);
-    assert_non_null(probabilities);
+    float *probabilities = scrap(N * V, sizeof *probabilities);
     for (int n = 0; n < N; n++) probabilities[n * V + expected[n]] = 1;
     Bench *benches[] = {actual, other, taught};
     for (int i = 0; i < 3; i++) {
@@ -411,9 +396,6 @@ TEST(teach) {
             assert_near(run_gradient(taught->run, i)[j], mean, 1e-6);
         }
     for (int i = 0; i < 3; i++) bench_close(benches[i]);
-    free(probabilities);
-    free(expected);
-    free(ids);
 }
 
 /* The probabilities of a pass are the softmax of its logits. */
@@ -432,7 +414,6 @@ TEST(probabilities) {
     const float *probabilities = run_probabilities(bench->run, ids, B, T);
     for (int i = 0; i < N * V; i++) assert_near(probabilities[i], expected[i], 1e-6);
     bench_close(bench);
-    free(ids);
 }
 
 /* Gradients of two backward passes add up, as micro-batches need. */
@@ -449,7 +430,6 @@ TEST(gradients_add) {
     for (int i = 0; i < 6; i++)
         assert_near(run_gradient(bench->run, 0)[i], 2 * (double)once[i], 1e-6);
     bench_close(bench);
-    free(ids);
 }
 
 TEST(schedule) {
@@ -479,7 +459,6 @@ TEST(warmup_stable_decay) {
 /* Products in bfloat16 learn as those in float32 do. */
 static void check_bf16(const char *name) {
     enum { BATCH = 6, LENGTH = 40, SIZE = 30, STEPS = 60 };
-    Error err;
     Config config = {.V = SIZE, .T = LENGTH, .L = 2, .NH = 3, .C = 54};
     Optimizer optimizer = {.learning_rate = 3e-3,
                            .beta1 = 0.9,
@@ -517,7 +496,6 @@ static void check_bf16(const char *name) {
         model_free(&model);
     }
     assert_true(losses[0] < 3.2); /* it has learned: ln 30 is 3.4 */
-    free(ids);
 }
 
 TEST(bf16) {
@@ -548,7 +526,6 @@ TEST(evaluation) {
     assert_near(run_evaluate(bench->run, ids, 51, 3, NULL, NULL), total / 2, 1e-5);
     plain_close(&plain);
     bench_close(bench);
-    free(ids);
 }
 
 TEST(refused_sizes) {
@@ -571,7 +548,7 @@ TEST(refused_sizes) {
         {{"modern", V, T, 1, 6, 12, 0, MAX_WIDTH + 1, 0}, "1048577"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        Error err = {0};
+        err = (Error){0};
         Model model;
         assert_false(model_build(&model, &cases[i].config, 1, &err));
         expect_error(err, cases[i].names);
@@ -591,7 +568,7 @@ TEST(usual_sizes) {
         {{"bigram", V, T, 1, 6, 12, 4, -1, 0}, 0, 0, 1, 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        Error err = {0};
+        err = (Error){0};
         Model model;
         assert_ok(model_lay_out(&model, &cases[i].config, &err), err);
         assert_int_equal(model.config.NKV, cases[i].NKV);
@@ -604,7 +581,7 @@ TEST(usual_sizes) {
 
 TEST(refused_batch) {
     Config config = config_of("bigram");
-    Error err = {0};
+    err = (Error){0};
     Model model;
     Run *run;
     RunOptions options = {.batch = MAX_TOKENS / T + 1, .length = T, .threads = 1};
@@ -629,14 +606,11 @@ TEST(many_threads) {
             size_t bytes = bench->model.weights_size * sizeof(float);
             bench_train(bench, ids, ids + 1, BATCH, LENGTH, 2, 0.01);
             if (!first) {
-                first = malloc(bytes);
-                assert_non_null(first);
+                first = scrap(bytes, 1);
                 memcpy(first, bench->model.weights, bytes);
             }
             assert_memory_equal(bench->model.weights, first, bytes);
             bench_close(bench);
         }
-        free(first);
-        free(ids);
     }
 }

@@ -19,7 +19,7 @@ static Thread kernels; /* a single thread */
 typedef struct {
     int size[RANK]; /* 1 beyond the rank */
     size_t count;
-    float *at; /* the caller frees it */
+    float *at;
 } Golden;
 
 /* Reads the named table: a line "name  2 x 3 x 4", then its rows. Fails the test if it is
@@ -36,8 +36,7 @@ static Golden golden(const char *name) {
                           &array.size[2], &array.size[3]);
     if (rank <= 0) fail_msg("no table %s", name);
     for (int i = 0; i < RANK; i++) array.count *= (size_t)array.size[i];
-    array.at = malloc(array.count * sizeof *array.at);
-    assert_non_null(array.at);
+    array.at = scrap(array.count, sizeof *array.at);
     for (size_t i = 0; i < array.count; i++) assert_int_equal(fscanf(file, "%f", &array.at[i]), 1);
     fclose(file);
     return array;
@@ -47,14 +46,12 @@ static void assert_equals_golden(const float *ours, const char *name) {
     Golden expected = golden(name);
     for (size_t i = 0; i < expected.count; i++)
         assert_near(ours[i], expected.at[i], tolerance * fmax(1, fabs((double)expected.at[i])));
-    free(expected.at);
 }
 
 /* ---- layers that allocate their results ---- */
 
 static float *zeros(size_t count) {
-    float *numbers = calloc(count, sizeof *numbers);
-    assert_non_null(numbers);
+    float *numbers = scrap(count, sizeof *numbers);
     return numbers;
 }
 
@@ -78,7 +75,6 @@ static void compute(Program *p, float *y, float *x, Param w, Param bias, int B, 
 
 static Program empty_program(void) {
     static const Model nothing = {.config = {.L = 1}};
-    static Error err;
     Program p;
     assert_ok(program_open(&p, &nothing, false, &err), err);
     return p;
@@ -98,10 +94,6 @@ static float *project(float *x, int N, const char *weight, bool transposed, cons
     Program p = empty_program();
     linear(&p, program_array(&p, C, PER_TOKEN), (Linear){.in = C, .out = OC});
     compute(&p, y, x, (Param){.packed = packed}, (Param){.w = b.at}, 1, N);
-    free(turned);
-    free(packed);
-    free(w.at);
-    free(b.at);
     return y;
 }
 
@@ -125,12 +117,6 @@ static Qkv project_qkv(float *x, int N, const char *example, bool transposed, bo
                  project_one(x, N, example, 'v', transposed, biased)};
 }
 
-static void free_qkv(Qkv p) {
-    free(p.q);
-    free(p.k);
-    free(p.v);
-}
-
 /* One head over separate q, k [B,T,dk] and v [B,T,dv]. */
 static Attention one_head(int B, int T, int dk, int dv, double scale) {
     return (Attention){.B = B,
@@ -152,7 +138,6 @@ static float *attend(const Attention *shape, const float *q, const float *k, con
     a.q = q, a.key = k, a.v = v;
     a.out = zeros(tokens * a.out_row), a.lse = zeros(tokens * (size_t)a.NH);
     attention_forward(&kernels, &a);
-    free(a.lse);
     return a.out;
 }
 
@@ -169,7 +154,6 @@ static float *weights_of(Attention a, int head, const float *q, const float *k) 
     a.dv = T;
     a.v_row = a.out_row = (size_t)T;
     float *weights = attend(&a, q, k, unit);
-    free(unit);
     return weights;
 }
 
@@ -192,10 +176,6 @@ TEST(1_without_weights) {
     assert_equals_golden(scores, "plain.scores");
     assert_equals_golden(weights, "plain.weights");
     assert_equals_golden(out, "plain.context");
-    free(x.at);
-    free(scores);
-    free(weights);
-    free(out);
 }
 
 TEST(2_query_key_value) {
@@ -210,11 +190,6 @@ TEST(2_query_key_value) {
     assert_equals_golden(scores, "qkv.scores");
     assert_equals_golden(weights, "qkv.weights");
     assert_equals_golden(out, "qkv.context");
-    free(x.at);
-    free_qkv(p);
-    free(scores);
-    free(weights);
-    free(out);
 }
 
 TEST(3_linear_layers) {
@@ -223,9 +198,6 @@ TEST(3_linear_layers) {
     Attention a = one_head(1, 6, 2, 2, 1 / sqrt(2));
     float *out = attend(&a, p.q, p.k, p.v);
     assert_equals_golden(out, "linear.context");
-    free(x.at);
-    free_qkv(p);
-    free(out);
 }
 
 TEST(4_batch_and_heads) {
@@ -248,15 +220,8 @@ TEST(4_batch_and_heads) {
         float *of_head = weights_of(heads, h, p.q, p.k);
         for (int b = 0; b < B; b++)
             memcpy(weights[b][h], of_head + b * T * T, sizeof weights[b][h]);
-        free(of_head);
     }
     assert_equals_golden(&weights[0][0][0], "batch.multi.weights");
-    free(x.at);
-    free_qkv(p);
-    free(bare);
-    free(one);
-    free(both);
-    free(out);
 }
 
 TEST(5_three_wide) {
@@ -269,10 +234,6 @@ TEST(5_three_wide) {
     assert_equals_golden(p.v, "three.v");
     assert_equals_golden(weights, "three.weights");
     assert_equals_golden(out, "three.context");
-    free(x.at);
-    free_qkv(p);
-    free(weights);
-    free(out);
 }
 
 /* A running mean; a product with the tril matrix, each row divided by its sum; and attention with
@@ -300,10 +261,6 @@ TEST(6_mean_three_ways) {
     a.causal = true;
     float *attended = attend(&a, nothing, nothing, x.at);
     assert_equals_golden(attended, "mean.out");
-    free(x.at);
-    free(out);
-    free(nothing);
-    free(attended);
 }
 
 TEST(7_masked_head) {
@@ -318,11 +275,6 @@ TEST(7_masked_head) {
     a.scale = 1.0f / 4;
     float *scaled = attend(&a, p.q, p.k, p.v);
     assert_equals_golden(scaled, "head.out_scaled");
-    free(x.at);
-    free_qkv(p);
-    free(weights);
-    free(out);
-    free(scaled);
 }
 
 TEST(8_wider_values) {
@@ -332,10 +284,6 @@ TEST(8_wider_values) {
     float *scores = scores_of(p.q, p.k, 6, 8, 1), *out = attend(&a, p.q, p.k, p.v);
     assert_equals_golden(scores, "wide.scores");
     assert_equals_golden(out, "wide.out");
-    free(x.at);
-    free_qkv(p);
-    free(scores);
-    free(out);
 }
 
 /* ---- attention compared with its formulas, at sizes beyond every tile and block ---- */
@@ -365,8 +313,7 @@ static void naive_attention(const Naive *n, double scale) {
 static void check_backward(const Naive *n, double scale, double error, const float *dq,
                            const float *dk, const float *dv) {
     int T = n->T;
-    double *dscores = calloc((size_t)(T * T), sizeof *dscores);
-    assert_non_null(dscores);
+    double *dscores = scrap((size_t)(T * T), sizeof *dscores);
     for (int t = 0; t < T; t++) {
         double mean = 0;
         for (int s = 0; s < T; s++) {
@@ -395,7 +342,6 @@ static void check_backward(const Naive *n, double scale, double error, const flo
             assert_near(dv[t * n->dv + c], of_v, error);
         }
     }
-    free(dscores);
 }
 
 /* Rounds numbers to bfloat16. */
@@ -419,8 +365,7 @@ static void check_formulas(int T, int dk, int dv, bool causal, double error) {
         shorten(inputs[i], i < 2 ? keys : values);
     Attention a = one_head(1, T, dk, dv, 1 / sqrt(dk));
     a.causal = causal;
-    Naive naive = {T, dk, dv, causal, q, k, v, dout, calloc((size_t)(T * T), sizeof(double))};
-    assert_non_null(naive.att);
+    Naive naive = {T, dk, dv, causal, q, k, v, dout, scrap((size_t)(T * T), sizeof(double))};
     naive_attention(&naive, (double)a.scale);
     a.q = q, a.key = k, a.v = v, a.out = out, a.lse = lse;
     a.dout = dout, a.dq = dq, a.dkey = dk_, a.dvalue = dv_;
@@ -433,9 +378,6 @@ static void check_formulas(int T, int dk, int dv, bool causal, double error) {
         }
     attention_backward_pass(&kernels, &a);
     check_backward(&naive, (double)a.scale, 10 * error, dq, dk_, dv_);
-    float *all[] = {q, k, v, dout, dq, dk_, dv_, out, lse};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
-    free(naive.att);
 }
 
 TEST(formulas) {
@@ -491,8 +433,6 @@ static void check_passes(int NH, int NKV, int dk, int dv) {
         attention_forward(&kernels, &part);
     }
     assert_memory_equal(parts, whole, T * row * sizeof *parts);
-    float *mine[] = {q, k, v, lse, whole, parts, part.columns};
-    for (int i = 0; i < COUNT(mine); i++) free(mine[i]);
 }
 
 TEST(passes) {
@@ -514,7 +454,6 @@ static void keep(const Thread *thread, void *kept) {
 
 static int set_up(void **state) {
     (void)state;
-    Error err;
     const Products *tables[BF16_MAX + 1] = {&float32_products};
     int count = 1 + bf16_available(tables + 1);
     const Isa *isa = isa_choose(&err);

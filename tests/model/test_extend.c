@@ -19,18 +19,15 @@ static const int32_t sources[AFTER] = {-1, 0, 1, -1, 2, 3, 4, -1};
 
 static void build(Model *model, const char *name, int C) {
     Config config = {.V = BEFORE, .T = T, .L = 2, .NH = 4, .C = C};
-    Error err;
     snprintf(config.model, sizeof config.model, "%s", name);
     assert_ok(model_build(model, &config, 3, &err), err);
     float *noise = random_floats(4, model->weights_size);
     for (int i = 0; i < model->tensor_count; i++) /* biases and norms, too; not the padding */
         for (size_t j = 0; j < model->tensors[i].size; j++)
             model->weights[model->tensors[i].offset + j] += 0.1f * noise[j] + 0.03f;
-    free(noise);
 }
 
 static void extend(Model *model, uint64_t seed) {
-    Error err;
     assert_ok(model_extend(model, AFTER, sources, seed, &err), err);
     assert_int_equal(model->config.V, AFTER);
 }
@@ -60,7 +57,6 @@ static void check_known(const char *name) {
     for (int t = 0; t < T; t++)
         for (int v = 0; v < BEFORE; v++) assert_near(after[t][places[v]], before[t][v], 1e-5);
     model_free(&model);
-    free(ids);
 }
 
 TEST(known) {
@@ -161,7 +157,6 @@ static void write_texts(void) {
             fputc(play[i], file);
     }
     assert_int_equal(fclose(file), 0);
-    free(play);
 }
 
 /* Each rung takes the text, says what it added, and begins little worse than on a text that it
@@ -218,4 +213,4 @@ TEST(known_texts) {
     expect_line("256");
 }
 
-FIXTURE(scratch_open, command_close)
+FIXTURE(scratch_open, scratch_close)

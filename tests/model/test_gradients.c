@@ -16,7 +16,6 @@ enum { B = 5, T = 7, V = 11, LAYERS = 2, HEADS = 3, MAX = 50 };
 
 /* The smallest width that the rung accepts. Rotary positions need an even one. */
 static Config config_of(const char *model) {
-    Error err;
     Config config = {.V = V, .T = 9, .L = LAYERS, .NH = HEADS, .C = 15};
     snprintf(config.model, sizeof config.model, "%s", model);
     if (!model_check(&config, &err)) config.C = 18;
@@ -63,8 +62,7 @@ static void check_plain(const Config *config, int batch, int length) {
     plain_open(&plain, &bench->model);
     int32_t *ids = random_ids(1, (size_t)N, config->V),
             *targets = random_ids(2, (size_t)N, config->V);
-    double *logits = calloc((size_t)(N * config->V), sizeof *logits);
-    assert_non_null(logits);
+    double *logits = scrap((size_t)(N * config->V), sizeof *logits);
 
     plain_logits(&plain, ids, batch, length, logits);
     const float *ours = run_forward(bench->run, ids, batch, length, 0);
@@ -77,9 +75,6 @@ static void check_plain(const Config *config, int batch, int length) {
     run_forward_training(bench->run, ids, batch, length);
     run_backward(bench->run, targets);
     for (int i = 0; i < bench->model.tensor_count; i++) check_gradient(bench, &plain, i);
-    free(logits);
-    free(ids);
-    free(targets);
     plain_close(&plain);
     bench_close(bench);
 }
@@ -183,8 +178,6 @@ static void check_rung(const Config *config) {
     for (int i = 0; i < bench->model.tensor_count; i++) all = check_tensor(&f, i) && all;
     assert_true(all);
     bench_close(bench);
-    free(ids);
-    free(targets);
 }
 
 TEST(every_rung) {
@@ -214,7 +207,7 @@ static bool check_dropout_gradient(Config config) {
     for (int i = 0; i < model->tensor_count && drops; i++) {
         const Tensor *tensor = &model->tensors[i];
         const float *gradient = run_gradient(bench->run, i);
-        float *w = model->weights + tensor->offset, *kept = malloc(tensor->size * sizeof *kept);
+        float *w = model->weights + tensor->offset, *kept = scrap(tensor->size, sizeof *kept);
         double length = 0, side[2];
         memcpy(kept, w, tensor->size * sizeof *kept);
         for (size_t j = 0; j < tensor->size; j++) length += pow((double)gradient[j], 2);
@@ -229,15 +222,12 @@ static bool check_dropout_gradient(Config config) {
         double slope = (side[1] - side[0]) / (2 * step);
         if (!(fabs(slope - length) <= 5e-3 * length))
             fail_msg("%s: slope %g along a gradient of square %g", tensor->name, slope, length);
-        free(kept);
     }
     run_forward_training(bench->run, ids, B, T);
     assert_true(run_loss(bench->run, targets) == clean);
     run_forward(bench->run, ids, B, T, 0);
     assert_true(run_loss(bench->run, targets) == whole);
     bench_close(bench);
-    free(ids);
-    free(targets);
     return drops;
 }
 

@@ -36,7 +36,9 @@ typedef struct {
 } Arrays;
 
 static float *array(Arrays *arrays, size_t n) {
-    float *x = random_floats((uint64_t)arrays->count + 1, n);
+    float *x = malloc(n * sizeof *x);
+    assert_non_null(x);
+    fill(x, (uint64_t)arrays->count + 1, n);
     return arrays->at[arrays->count++] = x;
 }
 
@@ -45,7 +47,6 @@ static void free_arrays(Arrays *arrays) {
 }
 
 static Team *team_of(const Isa *isa, const Products *products, int threads) {
-    Error err;
     Team *team;
     assert_ok(team_open(&team, isa, products, threads, 0, &err), err);
     return team;
@@ -270,7 +271,6 @@ static void check_products(const Isa *isa) {
 TEST_OF_EACH_TABLE(products)
 
 TEST(bf16_products) {
-    Error err;
     const Products *tables[BF16_MAX];
     int count = bf16_available(tables);
     for (int i = 0; i < count; i++) {
@@ -979,7 +979,6 @@ TEST(same_bits) {
 /* ---- choice ---- */
 
 TEST(forced_table) {
-    Error err;
     const Isa *tables[ISA_MAX];
     int count = isa_available(tables);
     for (int i = 0; i < count; i++) {

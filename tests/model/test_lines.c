@@ -38,7 +38,6 @@ static TrilModel *make(const char *rung) {
         size_t count = (size_t)tensor.rows * (size_t)tensor.columns;
         float *noise = random_floats(7 + (uint64_t)i, count);
         for (size_t j = 0; j < count; j++) tensor.data[j] += 0.3f * noise[j];
-        free(noise);
     }
     return model;
 }

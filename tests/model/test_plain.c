@@ -14,7 +14,6 @@ enum { B = 2, T = 5, V = 7, CONTEXT = 6, LAYERS = 2, HEADS = 3 };
 /* A model of the rung and its plain version. Noise keeps the weights away from 0 and 1. Rotary
  * positions need an even number of channels in each head. */
 static void open_rung(Plain *plain, Model *model, Config config) {
-    Error err;
     if (!model_check(&config, &err)) config.C = 12;
     assert_ok(model_build(model, &config, 5, &err), err);
     plain_open(plain, model);
@@ -40,8 +39,7 @@ static double loss_at(void *context, double shift) {
 /* Each number may differ by 1e-9 of the tensor's largest. */
 static void check_tensor(const Function *f, const Tensor *tensor) {
     const double *ours = f->plain->gradients + tensor->offset;
-    double *truth = calloc(tensor->size, sizeof *truth), largest = 0;
-    assert_non_null(truth);
+    double *truth = scrap(tensor->size, sizeof *truth), largest = 0;
     for (size_t j = 0; j < tensor->size; j++) {
         Function of = *f;
         of.weight = f->plain->weights + tensor->offset + j;
@@ -53,7 +51,6 @@ static void check_tensor(const Function *f, const Tensor *tensor) {
         if (!(fabs(ours[j] - truth[j]) <= 1e-9 * largest))
             fail_msg("%s[%zu] of %s: %.12g, not %.12g", tensor->name, j,
                      f->plain->model->config.model, ours[j], truth[j]);
-    free(truth);
 }
 
 static void check_rung(Config config) {
@@ -65,8 +62,6 @@ static void check_rung(Config config) {
     plain_gradients(&plain, targets, ids, B, T); /* must not keep anything from another batch */
     plain_gradients(&plain, ids, targets, B, T);
     for (int i = 0; i < model.tensor_count; i++) check_tensor(&f, &model.tensors[i]);
-    free(ids);
-    free(targets);
     plain_close(&plain);
     model_free(&model);
 }

@@ -40,7 +40,6 @@ static void check_causality(const char *name) {
         assert_memory_not_equal(before + changed * V, after + changed * V, V * sizeof *before);
     }
     bench_close(bench);
-    free(ids);
 }
 
 TEST(causality) {
@@ -74,11 +73,9 @@ static void check_head(const AttentionView *head) {
 static bool looks_back(Run *run, int V) {
     const int32_t one[2] = {0, 1}, other[2] = {2, 1};
     size_t bytes = (size_t)V * sizeof(float);
-    float *logits = malloc(bytes);
-    assert_non_null(logits);
+    float *logits = scrap(bytes, 1);
     memcpy(logits, run_forward(run, one, 1, 2, 0) + V, bytes);
     bool differs = memcmp(logits, run_forward(run, other, 1, 2, 0) + V, bytes) != 0;
-    free(logits);
     return differs;
 }
 
@@ -104,7 +101,6 @@ static void check_look(const char *name) {
                  run_attention(bench->run, -1, 0, &head) ||
                  run_attention(bench->run, 0, -1, &head));
     bench_close(bench);
-    free(ids);
 }
 
 TEST(look) {
@@ -147,7 +143,6 @@ static void check_lines(const char *name) {
     assert_false(run_line(runs[1], -1, &line));
     for (int kept = 0; kept < 2; kept++) run_close(runs[kept]);
     bench_close(bench);
-    free(ids);
 }
 
 TEST(lines) {
@@ -164,7 +159,6 @@ static void check_first_loss(const char *name) {
     run_forward(bench->run, ids, 12, 64, 0);
     assert_near(run_loss(bench->run, ids + 1), log(65), 0.02 * log(65));
     bench_close(bench);
-    free(ids);
 }
 
 TEST(first_loss) {
@@ -200,8 +194,6 @@ static void check_overfit(const char *name) {
     if (!(loss < floor + capacity && loss > floor - 1e-6))
         fail_msg("%s: one batch is learnt to %g, not to %g", name, loss, floor + capacity);
     bench_close(bench);
-    free(inputs);
-    free(targets);
 }
 
 TEST(overfit) {
@@ -212,10 +204,9 @@ TEST(overfit) {
 
 TEST(bigram_is_counted) {
     enum { B = 32, T = 32, STEPS = 600 };
-    Error err;
     Corpus corpus;
     Counts counts;
-    assert_ok(corpus_load(&corpus, "data/sample.txt", false, 0.1, NULL, &err), err);
+    assert_ok(corpus_load(&corpus, "data/sample.txt", false, 0.1, NULL), err);
     const int32_t *ids = corpus.ids;
     assert_ok(count_losses(ids, corpus.train, ids + corpus.train, corpus.length - corpus.train,
                            corpus.vocab.size, &counts, &err),
@@ -252,7 +243,6 @@ static float *weights_after(const char *name, Precision precision, int threads, 
                           .threads = threads,
                           .precision = precision,
                           .seed = seed};
-    Error err;
     Bench bench;
     assert_ok(model_build(&bench.model, &config, seed, &err), err);
     bench.run = open_run(&bench.model, &options);
@@ -263,7 +253,6 @@ static float *weights_after(const char *name, Precision precision, int threads, 
     bench.model.weights = NULL;
     run_close(bench.run);
     model_free(&bench.model);
-    free(ids);
     return weights;
 }
 
@@ -274,12 +263,9 @@ static void check_bits_in(const char *name, Precision precision) {
     for (int i = 0; i < 4; i++) {
         float *more = weights_after(name, precision, threads[i], 7, &capacity);
         assert_memory_equal(one, more, capacity * sizeof *one);
-        free(more);
     }
     float *other = weights_after(name, precision, 1, 8, &capacity);
     assert_memory_not_equal(one, other, capacity * sizeof *one);
-    free(one);
-    free(other);
 }
 
 static void check_bits(const char *name) {

@@ -127,7 +127,6 @@ TEST(greedy) {
         for (int v = 0; v < V; v++) logits[v] += 0.01f * (float)(v * v);
         pick((Sampler){1, 1000, 1 - DBL_EPSILON / 2, 1}, logits, V, 0, 0);
     }
-    free(noise);
 }
 
 /* A draw depends only on the seed, the stream and the position. */
@@ -178,13 +177,11 @@ TEST(coldest) {
 
 /* A model with weights of ordinary size. */
 static void build(Model *model, const char *name, int T) {
-    Error err;
     Config config = {.V = 13, .T = T, .L = 2, .NH = 3, .C = 12, .dropout = 0.5};
     kind_set(&config, name);
     assert_ok(model_build(model, &config, 3, &err), err);
     float *noise = random_floats(9, model->weights_size);
     for (size_t i = 0; i < model->weights_size; i++) model->weights[i] += 0.2f * noise[i];
-    free(noise);
 }
 
 static Run *plain_run(Model *model, int batch) {
@@ -227,7 +224,6 @@ TEST(growth) {
     int32_t *ids = random_ids(1, 64, 13);
     for (int i = 0; kind_name(i); i++)
         for (int c = 0; c < COUNT(contexts); c++) {
-            Error err;
             Model model;
             Generator generator;
             size_t T = (size_t)contexts[c];
@@ -241,7 +237,6 @@ TEST(growth) {
             generator_close(&generator);
             model_free(&model);
         }
-    free(ids);
 }
 
 /* In one layer, keys and values follow from their tokens alone. So what has slid, several times, is
@@ -249,7 +244,6 @@ TEST(growth) {
  * see dropped tokens: here they are 0. */
 static void check_slide(const char *kind) {
     enum { T = 40, V = 13, LENGTH = 5 * T };
-    Error err;
     Model model;
     Generator generator;
     Config config = {.V = V, .T = T, .L = 1, .NH = 4, .C = 24};
@@ -277,7 +271,6 @@ static void check_slide(const char *kind) {
     run_close(run);
     generator_close(&generator);
     model_free(&model);
-    free(ids);
 }
 
 /* True if a tensor has a row for each of the T positions, which are counted from the first token.
@@ -314,7 +307,6 @@ TEST(prompts) {
     enum { T = 7, V = 13 };
     int32_t *ids = random_ids(2, 5 * T, V);
     for (int i = 0; kind_name(i); i++) {
-        Error err;
         Model model;
         Generator generator;
         float whole[V], end[V];
@@ -336,7 +328,6 @@ TEST(prompts) {
         generator_close(&generator);
         model_free(&model);
     }
-    free(ids);
 }
 
 /* The same text at any number of threads, until the context of T tokens is full. `decoding` of
@@ -348,7 +339,6 @@ static void check_threads(const char *name, Precision precision, int C, int T, i
     Sampler sampler = {.temperature = 0.8, .top_k = 50, .top_p = 0.9, .seed = 6};
     kind_set(&config, name);
     for (int threads = 1; threads <= 3; threads++) {
-        Error err;
         Model model;
         Generator generator;
         assert_ok(model_build(&model, &config, 1, &err), err);
@@ -409,7 +399,6 @@ TEST(shared_work) {
         Config config = {
             .model = "modern", .V = 65, .T = 128, .L = cases[i].L, .NH = 4, .C = cases[i].C};
         Model model;
-        Error err;
         RunOptions options = {
             .batch = 1, .length = 128, .frozen = true, .threads = 4, .precision = BF16_WEIGHTS};
         int32_t ids[128] = {0};
@@ -425,7 +414,6 @@ TEST(shared_work) {
 /* Rounded weights hardly change the score of a text. */
 TEST(narrow) {
     enum { V = 65, N = 500 };
-    Error err;
     Model model;
     Config config = {.model = "gpt", .V = V, .T = 32, .L = 3, .NH = 4, .C = 100};
     assert_ok(model_build(&model, &config, 1, &err), err);
@@ -445,7 +433,6 @@ TEST(narrow) {
         assert_true(losses[i] != losses[0]); /* they were rounded */
     }
     model_free(&model);
-    free(ids);
 }
 
 /* The score of a text, token by token, equals run_evaluate on windows end to end. */
@@ -453,7 +440,6 @@ TEST(scores) {
     enum { T = 8, V = 13, LENGTH = 5 * T + 4 };
     int32_t *ids = random_ids(3, LENGTH, V);
     for (int i = 0; model_name(i); i++) {
-        Error err;
         Model model;
         Generator generator;
         double total = 0;
@@ -473,14 +459,12 @@ TEST(scores) {
         generator_close(&generator);
         model_free(&model);
     }
-    free(ids);
 }
 
 /* ---- counting ---- */
 
 static Counts count(const int32_t *train, size_t length, const int32_t *held_out, size_t more,
                     int V) {
-    Error err;
     Counts counts;
     assert_ok(count_losses(train, length, held_out, more, V, &counts, &err), err);
     return counts;
@@ -539,5 +523,4 @@ TEST(counts_of_a_text) {
         assert_near(single, 1, 1e-12);
         assert_near(pair, 1, 1e-12);
     }
-    free(train);
 }

@@ -180,7 +180,6 @@ TEST(every_rung) {
                 Config config = {
                     .V = 11, .T = 7, .L = LAYERS, .NH = 2, .C = 12, .dropout = dropping ? 0.5 : 0};
                 Capacity capacity = {.tokens = 50, .positions = 7, .slice = 24};
-                Error err;
                 Model model;
                 Program program;
                 Schedule schedule;
@@ -212,7 +211,6 @@ static Array alternate(Program *p, const void *weights, void *activations) {
 TEST(alternating_rung) {
     Config config = {.model = "bigram", .V = 11, .T = 7};
     Capacity capacity = {.tokens = 50, .positions = 7, .slice = 24};
-    Error err;
     Model model;
     Program program;
     Schedule schedule;
@@ -282,7 +280,6 @@ static Array ask_for_heads(Program *p, const void *w, void *a) {
 
 static void check_refused(Array (*forward)(Program *, const void *, void *), const char *place) {
     Config config = {.model = "bigram", .V = 11, .T = 7};
-    Error err;
     Model model;
     Program program;
     assert_ok(model_lay_out(&model, &config, &err), err);

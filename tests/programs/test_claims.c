@@ -8,8 +8,6 @@
 
 #include <errno.h>
 
-static Error err;
-
 /* Claims these names in the scratch directory, for reading if they begin with '<', else for
  * writing. */
 static Claims *claim(const char *const names[], int count) {

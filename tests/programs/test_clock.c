@@ -42,7 +42,6 @@ static Schedule schedule_of(const char *path) {
         s.widest = fmax(s.widest, s.seconds - evaluated);
         evaluated = s.seconds;
     }
-    free(log);
     return s;
 }
 
@@ -337,4 +336,4 @@ TEST(saving) {
             check_saved(ticks[i], 300 * ticks[i], (2000 + 100 * moment) * ticks[i]);
 }
 
-FIXTURE(scratch_open, command_close)
+FIXTURE(scratch_open, scratch_close)

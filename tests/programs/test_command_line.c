@@ -9,8 +9,6 @@
 
 enum { MAX_WORDS = 16 };
 
-static Error err;
-
 /* Reads a command line with spaces between its arguments. The text is added. */
 static bool read_line(Arguments *a, const char *line) {
     static char words[8][512], *argv[8][MAX_WORDS + 1]; /* arguments point into them */

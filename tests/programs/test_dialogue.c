@@ -126,12 +126,11 @@ TEST(wrong_commands) {
     };
     must_run("sample -n 30 -p THE @model");
     for (int i = 0; i < COUNT(cases); i++) {
-        char typed[128], *expected = strdup(ran.out);
+        char typed[128], *expected = copy_text(ran.out);
         snprintf(typed, sizeof typed, "%sTHE\n", cases[i][0]);
         converse("-n 30", typed);
         assert_string_equal(ran.out, expected);
         expect_line_of(ran.err, cases[i][0], TEXTS(cases[i][1]));
-        free(expected);
     }
 }
 
@@ -157,4 +156,4 @@ TEST(slash) {
     assert_memory_equal(ran.out, "/new", 4);
 }
 
-FIXTURE(set_up, command_close)
+FIXTURE(set_up, scratch_close)

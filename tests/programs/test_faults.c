@@ -82,7 +82,6 @@ TEST(no_memory) {
     size_t length;
     char *play = slurp(PLAY, &length);
     scratch_put("verse.txt", play, 400);
-    free(play);
     must_run("train " SHORT "-q -o @memory/m.safetensors " VERSE);
     model = slurp(scratch("memory/m.safetensors"), &model_length);
     state_file = slurp(scratch("memory/m.last.safetensors"), &state_length);
@@ -115,9 +114,6 @@ TEST(no_memory) {
                      "-q -b 4 -s 5 -j 2 --init @memory/m.safetensors -o @memory/n.safetensors "
                      "@new.txt",
                      put_back, look_at_both) > 60);
-    free(model);
-    free(state_file);
-    free(log_file);
 }
 
 /* ---- the disk ---- */
@@ -150,8 +146,6 @@ TEST(no_room) {
     assert_int_equal(before, after_it);
     assert_memory_equal(bytes, now, before);
     assert_false(scratch_has_temporary("room"));
-    free(bytes);
-    free(now);
 }
 
 /* The same on a real file system that is full: a model of 16 KiB on one of 28 KiB. */
@@ -169,8 +163,6 @@ TEST(small_disk) {
     assert_non_null(strstr(said, "m.safetensors: "));
     assert_int_equal(strncmp(said, "train: ", 7), 0);
     assert_string_equal(left, "earlier-1\n");
-    free(said);
-    free(left);
 }
 
 /* Reports an unwritable folder before training. */
@@ -193,7 +185,6 @@ TEST(read_only) {
     assert_ptr_equal(strchr(second + 1, '\n'), said + length - 1);
     assert_non_null(strstr(said, "fixed"));
     assert_non_null(strstr(second, "fixed/new"));
-    free(said);
 }
 
 /* ---- changes during a training ---- */
@@ -210,7 +201,6 @@ TEST(text_changes) {
     size_t length;
     char *text = slurp(PLAY, &length);
     scratch_put("moving.txt", text, length);
-    free(text);
     run_meanwhile("train " TINY "-s 200 -m gpt -o @moved/m.safetensors @moving.txt", spoil_text);
     expect_success();
     assert_false(scratch_has("moving.txt"));
@@ -278,4 +268,4 @@ static int set_up(void **state) {
     return 0;
 }
 
-FIXTURE(set_up, command_close)
+FIXTURE(set_up, scratch_close)

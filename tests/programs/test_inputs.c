@@ -9,10 +9,10 @@
 #define TINY "-l 1 -w 16 -H 2 -c 16 -b 4 -j 1 --eval-every 20 "
 
 /* Sets a variable in the environment of the programs; NULL removes it. Returns the old value, which
- * restore_variable restores and releases. */
+ * restore_variable restores. */
 static char *set_variable(const char *name, const char *value) {
     const char *set = getenv(name);
-    char *before = set ? strdup(set) : NULL;
+    char *before = set ? copy_text(set) : NULL;
     if (value)
         setenv(name, value, 1);
     else
@@ -21,8 +21,7 @@ static char *set_variable(const char *name, const char *value) {
 }
 
 static void restore_variable(const char *name, char *before) {
-    free(set_variable(name, before));
-    free(before);
+    set_variable(name, before);
 }
 
 /* ---- states of other kernels ---- */
@@ -161,7 +160,6 @@ TEST(not_finite) {
         "train -q -s 2 --init @bad.safetensors -o @new/m.safetensors " PLAY,
         "train -q -r -s 9 -o @bad.safetensors " PLAY,
     };
-    Error err;
     Checkpoint there;
     must_run("train " TINY "-q -s 2 -o @good/m.safetensors " PLAY);
     assert_ok(checkpoint_load(&there, scratch("good/m.last.safetensors"), &err), err);
@@ -245,4 +243,4 @@ TEST(small_stack) {
     restore_variable("KERNELS", kept_kernels);
 }
 
-FIXTURE(scratch_open, command_close)
+FIXTURE(scratch_open, scratch_close)

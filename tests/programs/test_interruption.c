@@ -275,4 +275,4 @@ static int set_up(void **state) {
     return scratch_open(state);
 }
 
-FIXTURE(set_up, command_close)
+FIXTURE(set_up, scratch_close)

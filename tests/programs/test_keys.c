@@ -71,9 +71,8 @@ TEST(arrow_keys) {
     type("\033[ATHE\033[D\n");
     wait_for_text("\r\n> ");
     end_dialogue(child, out);
-    char *err = slurp(scratch("stderr"), &length);
-    assert_non_null(strstr(err, "rlwrap sample -i"));
-    free(err);
+    char *errors = slurp(scratch("stderr"), &length);
+    assert_non_null(strstr(errors, "rlwrap sample -i"));
 }
 
 /* rlwrap, if it is there, edits lines with arrow keys and repeats them from its history. */
@@ -125,4 +124,4 @@ TEST(interruption) {
     end_dialogue(child, out);
 }
 
-FIXTURE(set_up, command_close)
+FIXTURE(set_up, scratch_close)

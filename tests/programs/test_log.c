@@ -27,7 +27,6 @@ static LogRow row_at(int step) {
 
 static void write_rows(const char *path, int steps) {
     Log log;
-    Error err;
     assert_ok(log_create(&log, path, &err), err);
     for (int step = 1; step <= steps; step++) {
         LogRow row = row_at(step);
@@ -60,8 +59,7 @@ static void check_rows(const Course *log) {
 }
 
 static Course *read_back(const char *path) {
-    Course *log = calloc(1, sizeof *log);
-    assert_non_null(log);
+    Course *log = scrap(1, sizeof *log);
     course_read(log, path);
     return log;
 }
@@ -72,7 +70,6 @@ TEST(all) {
     Course *log = read_back(path);
     assert_int_equal(log->count, 250);
     check_rows(log);
-    free(log);
 }
 
 /* Thinning keeps the first and last row and some between. It drops evaluations only if there are
@@ -88,13 +85,11 @@ TEST(thinned) {
     assert_in_range(log->count - evaluations, COURSE_KEPT / 2, COURSE_KEPT);
     assert_int_equal(log->rows[0].step, 1);
     assert_int_equal(log->rows[log->count - 1].step, 20000);
-    free(log);
     write_rows(path, 150000);
     log = read_back(path);
     assert_in_range(log->count, COURSE_KEPT, COURSE_ROWS);
     assert_int_equal(log->rows[log->count - 1].step, 150000);
     check_rows(log);
-    free(log);
 }
 
 /* Lines that are not rows are skipped. */
@@ -115,7 +110,6 @@ TEST(other_lines) {
     assert_string_equal(log->rows[1].sample, "a \"b");
     assert_true(isnan(log->rows[0].compute) && isnan(log->rows[1].compute));
     assert_string_equal(log->rows[2].sample, "cut");
-    free(log);
 }
 
 /* A spreadsheet executes text that begins like a formula. The file must not contain such text, and
@@ -132,7 +126,6 @@ TEST(formulas) {
     enum { TEXTS = sizeof texts / sizeof *texts };
     const char *path = scratch("formulas.csv");
     Log file;
-    Error err;
     size_t length;
     assert_ok(log_create(&file, path, &err), err);
     for (int i = 0; i < TEXTS; i++) {
@@ -145,7 +138,6 @@ TEST(formulas) {
     Course *log = read_back(path);
     assert_int_equal(log->count, TEXTS);
     for (int i = 0; i < TEXTS; i++) assert_string_equal(log->rows[i].sample, texts[i][0]);
-    free(log);
     char *csv;
     assert_ok(file_read(path, &csv, &length, &err), err);
     char *line = strchr(csv, '\n') + 1;
@@ -166,7 +158,6 @@ TEST(long_formula) {
     text[sizeof text - 1] = 0;
     const char *path = scratch("long_formula.csv");
     Log file;
-    Error err;
     LogRow row = row_at(100);
     strcpy(row.sample, text);
     assert_ok(log_create(&file, path, &err), err);
@@ -176,7 +167,6 @@ TEST(long_formula) {
     Course *log = read_back(path);
     assert_int_equal(log->count, 1);
     assert_string_equal(log->rows[0].sample, text);
-    free(log);
 }
 
 /* A folder, a pipe (which would block) and a missing file are refused. */
@@ -187,7 +177,6 @@ TEST(no_file) {
     for (int i = 0; i < (special ? 4 : 2); i++) {
         Course *log = read_back(paths[i]);
         assert_int_equal(log->count, 0);
-        free(log);
     }
 }
 
@@ -196,7 +185,6 @@ TEST(no_file) {
 /* Writes a log of ten rows. Sets *length and *digest to those after six rows. */
 static void write_ten(const char *path, size_t *length, uint64_t *digest) {
     Log log;
-    Error err;
     assert_ok(log_create(&log, path, &err), err);
     for (int step = 1; step <= 10; step++) {
         LogRow row = row_at(step * 100);
@@ -228,7 +216,6 @@ TEST(reopened) {
         Course *rows = read_back(path);
         assert_int_equal(rows->count, 7);
         check_rows(rows);
-        free(rows);
         assert_true(filesystem_look(path, true, &status));
         assert_int_equal(status.size, written);
         assert_true(log_reopen(&log, path, written, now));
@@ -275,7 +262,6 @@ TEST(other_log) {
 
 /* A new log replaces one name of a file, and not the content under its other names. */
 TEST(created) {
-    Error err;
     Log log;
     scratch_put("precious", "precious", 8);
     make_hard_link(scratch("precious"), scratch("hard.csv"));

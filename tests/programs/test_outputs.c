@@ -21,12 +21,10 @@ static void expect_text(const char *name) {
 }
 
 static void put_other(const char *name) {
-    char *other = malloc(play_length);
-    assert_non_null(other);
+    char *other = scrap(play_length, 1);
     memcpy(other, play, play_length);
     other[play_length / 2] = other[play_length / 2] == 'e' ? 'a' : 'e';
     scratch_put(name, other, play_length);
-    free(other);
 }
 
 /* ---- before training ---- */
@@ -164,7 +162,6 @@ TEST(other_text) {
     assert_int_equal(scratch_count("o/earlier-1"), 6);
     assert_int_equal(scratch_count("o"), 7);
     scratch_expect("o/earlier-1/model.safetensors", before, length);
-    free(before);
     must_run("sample -n 5 @o/model.safetensors");
     must_run("train -r -s 30 -q -o @o/earlier-1/model.safetensors @one.txt");
     /* nor do other settings on the same text lose anything */
@@ -223,7 +220,6 @@ static void expect_files(const char *folder, Kept *files, int count) {
         char name[128];
         snprintf(name, sizeof name, "%s/%s", folder, files[i].name);
         scratch_expect(name, files[i].bytes, files[i].length);
-        free(files[i].bytes);
     }
 }
 
@@ -301,7 +297,6 @@ TEST(state_changes) {
     size_t length;
     char *teacher = slurp(scratch("t/teacher"), &length);
     assert_int_equal(write(pipe, teacher, (unsigned)length), length);
-    free(teacher);
     close(pipe);
     finish(child);
     expect_exit(1, "u/m");
@@ -338,13 +333,11 @@ TEST(changed_log) {
     scratch_expect("log/earlier-1/m.csv", log, length / 2);
     char *rows = slurp(scratch("log/m.csv"), &notes_length);
     assert_non_null(strstr(rows, "\n21,"));
-    free(rows);
     must_run("train -r -s 40 -o @log/m " PLAY);
     assert_null(has_line("m.csv: "));
     put_text("log/notes.txt");
     must_run("train -r -s 50 --log @log/notes.txt -o @log/m " PLAY);
     expect_text("log/earlier-2/notes.txt");
-    free(log);
 }
 
 /* ---- standard descriptors ---- */
@@ -370,11 +363,9 @@ TEST(closed_descriptors) {
         char *log = slurp(scratch("shut/m.csv"), &length);
         assert_int_equal(strncmp(log, "step,tokens,", 12), 0);
         assert_null(strstr(log, "bigram"));
-        free(log);
         scratch_expect("shut/m", expected[0], lengths[0]);
         scratch_remove(scratch("shut"));
     }
-    for (int i = 0; i < 3; i++) free(expected[i]);
 }
 
 static int set_up(void **state) {
@@ -383,8 +374,7 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    free(play);
-    return command_close(state);
+    return scratch_close(state);
 }
 
 FIXTURE(set_up, tear_down)

@@ -169,4 +169,4 @@ TEST(resumed) {
     scratch_remove(scratch("more"));
 }
 
-FIXTURE(scratch_open, command_close)
+FIXTURE(scratch_open, scratch_close)

@@ -83,7 +83,6 @@ static double check_log(const char *path) {
         if (step % 20 == 0) lowest = fmin(lowest, number[5]);
     }
     assert_int_equal(step, 40);
-    free(text);
     return lowest;
 }
 
@@ -102,7 +101,6 @@ static void check_sample(const char *path, const char *model) {
                           : sprintf(to, "%c", *c);
     strcat(expected, "\"");
     assert_string_equal(text, expected);
-    free(log);
 }
 
 /* Counts the characters of a text, which must be UTF-8. */
@@ -134,7 +132,6 @@ TEST(training) {
                 if (seen[c]) entropy -= (double)seen[c] * log((double)seen[c] / (double)training);
         V += seen[(unsigned char)play[i]]++ == 0;
     }
-    free(play);
     assert_near(row_of("uniform").train, log((double)V), 1e-4);
     assert_near(row_of("uniform").validation, log((double)V), 1e-4);
     assert_near(row_of("counted unigram").train, entropy / (double)training, 1e-4);
@@ -287,7 +284,6 @@ TEST(ladder) {
         assert_near(bits, losses[1] / log(2.0), 1e-5);
     }
     assert_string_equal(line, "");
-    free(text);
     assert_int_equal(scratch_count("ladder"),
                      2 * rungs + 3); /* a checkpoint and a log each; table, page, state */
     sample("-n 5 @ladder/multihead.safetensors");
@@ -306,7 +302,6 @@ TEST(evaluated_once) {
         assert_int_equal(sscanf(line, "%d,%*f,%*f,%*f,%*f,%n", &step, &before), 1);
         if (line[before] != ',') evaluated[count++] = step;
     }
-    free(log);
     assert_true(count == 3 && evaluated[0] == 20 && evaluated[1] == 40 && evaluated[2] == 61);
     char *table = slurp(scratch("once/ladder.csv"), &length);
     must_run("train -r -o @once/m.safetensors " PLAY);
@@ -315,8 +310,6 @@ TEST(evaluated_once) {
     const char *end = last;
     for (int comma = 0; comma < 5; comma++) end = strchr(end, ',') + 1; /* before the seconds */
     assert_memory_equal(same, last, (size_t)(end - last));
-    free(table);
-    free(again);
 }
 
 /* A quiet run prints only the table, the digests of both models, and how to continue. */
@@ -346,7 +339,6 @@ TEST(page_taken) {
     run("train " TINY "-q -o @taken/m @taken/../taken/report.html");
     expect_failure(1, "taken/report.html");
     scratch_expect("taken/report.html", play, length);
-    free(play);
 }
 
 TEST(bytes) {
@@ -400,9 +392,7 @@ TEST(threads_and_seeds) {
         assert_int_equal(length, first_length);
         if ((memcmp(first + from, bytes + from, length - from) == 0) != (i < 4))
             fail_msg("%s: the checkpoint is %s", ran.command, i < 4 ? "another" : "the same");
-        free(bytes);
     }
-    free(first);
 }
 
 /* ---- writing ---- */
@@ -544,7 +534,6 @@ static void check_score(const char *options, const char *path, bool bytes) {
     for (size_t i = 0; i < training; i++)
         tail += bytes ? 1 : (size_t)utf8_decode(text + tail, length - tail, &code);
     scratch_put("tail", text + tail, length - tail);
-    free(text);
     const Score s = score_of("sample --score @tail @scored");
     assert_true(s.characters == (double)held_out && s.unknown == 0);
     assert_near(s.nats, loss, 1e-4);
@@ -569,11 +558,10 @@ TEST(explain) {
     expect_failure(1, "--head 2");
     must_run("sample --explain THE~CLOCK~STRIKES~THREE @explained");
     expect_line("23", "16");
-    char *steps = strdup(after("\n1. "));
+    char *steps = copy_text(after("\n1. "));
     must_run("sample --explain CK~STRIKES~THREE @explained");
     assert_string_equal(steps, after("\n1. "));
     assert_true(!has_line("16") || has_line("16") > after("\n1. ")); /* all of the text */
-    free(steps);
     run("sample --explain= @explained");
     expect_failure(1, "--explain");
     run("sample --explain ~~~好 @explained");
@@ -621,7 +609,6 @@ TEST(unknown) {
     scratch_put("known", play, KNOWN);
     scratch_put("mixed", mixed, sizeof mixed);
     scratch_put("foreign", "好a好", 7);
-    free(play);
     train("-o @judge " PLAY);
     run("sample --score @mixed @judge");
     expect_failure(1, " 1, ", "'好'", "U+597D", "40");
@@ -652,7 +639,7 @@ TEST(no_model) {
                                           "out/earlier-11", "out/earlier-12x"};
     const char *programs = getenv("TRIL_PROGRAMS");
     char root[SCRATCH_PATH / 2], absolute[SCRATCH_PATH],
-        *before = programs ? strdup(programs) : NULL;
+        *before = programs ? copy_text(programs) : NULL;
     assert_non_null(getcwd(root, sizeof root));
     snprintf(absolute, sizeof absolute, "%s/%s", root, before ? before : "build/test");
     if (!before || *before != '/') setenv("TRIL_PROGRAMS", absolute, 1);
@@ -677,7 +664,6 @@ TEST(no_model) {
         setenv("TRIL_PROGRAMS", before, 1);
     else
         unsetenv("TRIL_PROGRAMS");
-    free(before);
 }
 
 /* The checkpoint has the requested settings, and its tensors contain all its weights. */
@@ -779,7 +765,7 @@ TEST(bad_input) {
 
 TEST(bad_surroundings) {
     const char *set = getenv("KERNELS");
-    char *before = set ? strdup(set) : NULL;
+    char *before = set ? copy_text(set) : NULL;
     setenv("KERNELS", "nonsense", 1);
     run("train " TINY "-q -o @refused/model " PLAY);
     expect_failure(1, "KERNELS=nonsense", "base");
@@ -790,7 +776,6 @@ TEST(bad_surroundings) {
         setenv("KERNELS", before, 1);
     else
         unsetenv("KERNELS");
-    free(before);
     run("train " TINY "-q -o @logs/model -m bigram --log @plain/log " PLAY);
     expect_failure(1, scratch("plain"));
     assert_false(scratch_has("logs"));
@@ -882,7 +867,6 @@ static int set_up(void **state) {
     size_t length;
     char *whole = slurp(PLAY, &length);
     scratch_put("verse.txt", whole, 4000);
-    free(whole);
     train("-o @play " PLAY);
     train("-s 150 --lr 0.03 -o @chinese @chinese.txt");
     train("-s 200 --bytes -o @chinese_bytes @chinese.txt");
@@ -890,7 +874,6 @@ static int set_up(void **state) {
     whole = slurp(scratch("play"), &length);
     scratch_put("cut", whole, length - 4);
     scratch_put("stub", whole, 100);
-    free(whole);
     scratch_put("void.txt", "", 0);
     scratch_put("one.txt", "T", 1);
     scratch_put("plain", "", 0);
@@ -899,4 +882,4 @@ static int set_up(void **state) {
     return 0;
 }
 
-FIXTURE(set_up, command_close)
+FIXTURE(set_up, scratch_close)

@@ -138,17 +138,14 @@ TEST(maps) {
                                    "a  9       a  9     \n"
                                    "好 9 .     好 5 5   \n"
                                    "c  3 4 3   c  1 1 8 \n");
-    free(page.text);
     /* one below the other, in color; the lightest is the most */
     page = draw_maps(12, true, maps, 2, T, glyphs);
     assert_non_null(strstr(page.text, "\n\nmean\n"));
     assert_non_null(strstr(page.text, "a  \033[48;5;230m  \033[0m    \n"));
     check_width(page.text, 12);
-    free(page.text);
     /* too narrow for all tokens: the last one stays */
     page = draw_maps(7, false, maps, 1, T, glyphs);
     assert_non_null(strstr(page.text, "\nhead 7\n   ..c \n..\nc  ..3 \n  (1 of\n  3\n"));
-    free(page.text);
 }
 
 int main(void) {

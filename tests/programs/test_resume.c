@@ -22,8 +22,6 @@ static const char *const rungs[] = {"bigram", "average", "head", "multihead",
                                     "gpt",    "modern",  "conv", "conv.last"};
 enum { FILES = sizeof rungs / sizeof *rungs };
 
-static Error err;
-
 /* ---- files ---- */
 
 static const char *file_in(const char *folder, const char *name) {
@@ -76,7 +74,6 @@ static void check_log(const char *folder, const char *name, int steps) {
         line++;
     }
     if (*line) fail_msg("%s goes on after its end: %s", file, line);
-    free(text);
 }
 
 /* ---- stopping ---- */
@@ -413,12 +410,9 @@ TEST(refusals) {
     };
     size_t length;
     make_folder(scratch("bent"));
-    char *bytes = slurp(file_in("whole", "conv.last"), &length);
     char *text = slurp(PLAY, &length);
     text[length - 2] = 'x';
     scratch_put("other.txt", text, length);
-    free(text);
-    free(bytes);
     bend("whole", "", "", 1);
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
         run(resume_bent, other[i][0]);
@@ -443,12 +437,10 @@ TEST(damage) {
     scratch_put("bent/conv.last.safetensors", bytes, length / 2);
     run(resume_bent, PLAY);
     expect_failure(1, "conv.last.safetensors: ");
-    free(bytes);
     bytes = slurp(file_in("whole", "conv"), &length);
     scratch_put("bent/conv.last.safetensors", bytes, length);
     run(resume_bent, PLAY);
     expect_failure(1, "conv.last.safetensors: ");
-    free(bytes);
 }
 
 /* A stored state of every version: the first, which had no number, fails with the way out, and is
@@ -461,7 +453,6 @@ TEST(versions) {
         char *bytes = slurp(name, &length);
         make_folder(scratch("stored"));
         scratch_put("stored/m.last.safetensors", bytes, length);
-        free(bytes);
         must_run("sample -n 5 @stored/m.last.safetensors");
         run("train -r -q -s 20 -j 1 -o @stored/m.safetensors tests/golden/formats/text.txt");
         if (version == 0) {
@@ -482,7 +473,6 @@ TEST(divergence) {
     run("train -r -q -o @bent/conv.safetensors " PLAY);
     expect_failure(1, "conv: ", " 0.01 ", "--lr 0.0033");
     scratch_expect("bent/conv.last.safetensors", before, length);
-    free(before);
     /* another learning rate, from the last good state, works */
     bend("whole", "step", "50", 1);
     must_run("train -r -q --lr 0.001 -o @bent/conv.safetensors " PLAY);
@@ -501,8 +491,6 @@ TEST(fewer_steps) {
         char *now = slurp(file_in("fewer", rungs[i]), &length);
         assert_int_equal(length, lengths[i]);
         assert_memory_equal(now, before[i], length);
-        free(now);
-        free(before[i]);
     }
     /* the state has few steps, and the rungs before it had more */
     bend("fewer", "step", "10", 1);
@@ -520,7 +508,7 @@ TEST(fewer_steps) {
 TEST(no_room) {
     size_t length;
     skip_without(SIZE_LIMITS);
-    free(slurp(file_in("whole", "conv"), &length));
+    slurp(file_in("whole", "conv"), &length);
     limit_file_sizes(length + length / 2, NULL);
     run("train " TINY "-q -o @tight/conv.safetensors " PLAY);
     end_file_size_limit();
@@ -531,4 +519,4 @@ TEST(no_room) {
     assert_same_file("tight", "whole", "conv.last");
 }
 
-FIXTURE(scratch_open, command_close)
+FIXTURE(scratch_open, scratch_close)

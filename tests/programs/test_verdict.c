@@ -50,7 +50,6 @@ static const char *part_of_play(const char *name, size_t characters) {
     char *play = slurp(PLAY, &length);
     assert_true(characters <= length);
     const char *path = scratch_put(name, play, characters);
-    free(play);
     return path;
 }
 
@@ -200,7 +199,6 @@ TEST(compute) {
         assert_int_equal(
             sscanf(line + strlen(row), "%*[^,],%*[^,],%*[^,],%*[^,],%*[^,],%lf", &tera), 1);
         assert_near(tera, operations / 1e12, 0.51e-6);
-        free(table);
     }
 }
 
@@ -215,7 +213,6 @@ TEST(without_log) {
     assert_true(average && head && head[-1] == ',');
     row_of("average");
     assert_true(strchr(head + 1, '\n')[-1] != ',');
-    free(table);
 }
 
 /* Verdicts do not depend on whether a training was interrupted; --quiet has none. */
@@ -515,4 +512,4 @@ TEST(part_of_log) {
     }
 }
 
-FIXTURE(scratch_open, command_close)
+FIXTURE(scratch_open, scratch_close)

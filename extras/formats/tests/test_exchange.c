@@ -48,7 +48,6 @@ static void assert_golden(Trained *trained, const char *kind) {
     float logits[TEXT][CHARACTERS];
     int32_t ids[TEXT];
     Run *run;
-    Error err;
     Model *model = &trained->checkpoint.model;
     RunOptions options = {.batch = 1, .length = model->config.T, .threads = 2};
     read_golden(kind, text, logits);
@@ -69,7 +68,6 @@ TEST(golden) {
     static const char *const rungs[] = {"gpt", "modern", "modern"};
     for (int i = 0; i < COUNT(kinds); i++) {
         Trained trained;
-        Error err;
         assert_ok(trained_load(&trained, golden(kinds[i]), &err), err);
         assert_string_equal(trained.checkpoint.model.config.model, rungs[i]);
         assert_golden(&trained, kinds[i]);
@@ -90,16 +88,15 @@ static void assert_same(const Trained *a, const Trained *b) {
     assert_memory_equal(x->weights, y->weights, x->weights_size * sizeof(float));
 }
 
-static bool export_to(const Trained *trained, const char *path, Error *err) {
-    const Format *format = format_to_write(path, "f32", err);
-    return format->write(&trained->checkpoint.model, &trained->vocab, "f32", path, err);
+static bool export_to(const Trained *trained, const char *path) {
+    const Format *format = format_to_write(path, "f32", &err);
+    return format->write(&trained->checkpoint.model, &trained->vocab, "f32", path, &err);
 }
 
 /* Checks that reading an export gives the same model to the bit. */
 static void assert_returns(const Trained *trained, const char *name) {
     Trained back;
-    Error err;
-    assert_ok(export_to(trained, scratch(name), &err), err);
+    assert_ok(export_to(trained, scratch(name)), err);
     assert_ok(trained_load(&back, scratch(name), &err), err);
     assert_same(trained, &back);
     trained_free(&back);
@@ -108,11 +105,10 @@ static void assert_returns(const Trained *trained, const char *name) {
 TEST(return ) {
     for (int i = 0; i < COUNT(kinds); i++) {
         Trained trained;
-        Error err;
         assert_ok(trained_load(&trained, golden(kinds[i]), &err), err);
         assert_returns(&trained, kinds[i]);
         /* a second export would overwrite files */
-        assert_false(export_to(&trained, scratch(kinds[i]), &err));
+        assert_false(export_to(&trained, scratch(kinds[i])));
         expect_error(err, "");
         trained_free(&trained);
     }
@@ -121,11 +117,10 @@ TEST(return ) {
 /* A program may have set a locale in which numbers have a decimal comma: the files are the same. */
 TEST(decimal_comma) {
     Trained trained;
-    Error err;
     size_t length;
     assert_ok(trained_load(&trained, golden("gpt2"), &err), err);
     trained.checkpoint.model.config.dropout = 0.25;
-    assert_ok(export_to(&trained, scratch("dot"), &err), err);
+    assert_ok(export_to(&trained, scratch("dot")), err);
     char *config = slurp(scratch("dot/config.json"), &length);
     assert_non_null(strstr(config, ": 0.25"));
     if (!decimal_point(",", "")) skip();
@@ -133,7 +128,6 @@ TEST(decimal_comma) {
     setlocale(LC_ALL, "C");
     scratch_expect("comma/config.json", config, length);
     trained_free(&trained);
-    free(config);
 }
 
 /* Vocabularies with characters that JSON escapes, and with bytes. */
@@ -142,7 +136,6 @@ TEST(vocabularies) {
     for (int rung = 0; kind_name(rung); rung++)
         for (int bytes = 0; bytes < 2; bytes++) {
             Trained trained = {0};
-            Error err;
             char name[32];
             assert_ok(vocab_build(&trained.vocab, odd, sizeof odd - 1, bytes, &err), err);
             Config config = {.V = trained.vocab.size, .T = 8, .L = 2, .NH = 2, .C = 12};
@@ -152,7 +145,7 @@ TEST(vocabularies) {
             if (strcmp(config.model, "gpt") == 0 || strcmp(config.model, "modern") == 0) {
                 assert_returns(&trained, name);
             } else {
-                assert_false(export_to(&trained, scratch(name), &err));
+                assert_false(export_to(&trained, scratch(name)));
                 expect_case(NULL, err, "");
                 assert_false(scratch_has(name));
             }
@@ -172,7 +165,6 @@ static void fresh_copy(const char *kind) {
         snprintf(to, sizeof to, "edited/%s", files[i]);
         char *bytes = slurp(path, &length);
         scratch_put(to, bytes, length);
-        free(bytes);
     }
 }
 
@@ -189,20 +181,18 @@ static void edit(const char *file, const char *from, const char *to) {
         if (memcmp(bytes + i, old, olds) == 0) place = bytes + i;
     if (!place) fail_msg("%s: there is no %s", file, old);
     size_t before = (size_t)(place - bytes);
-    char *edited = malloc(length + news);
+    char *edited = scrap(length + news, 1);
     memcpy(edited, bytes, before);
     memcpy(edited + before, new, news);
     memcpy(edited + before + news, place + olds, length - before - olds);
     scratch_put(name, edited, length - olds + news);
-    free(edited);
-    free(bytes);
 }
 
 /* Checks that loading the folder fails with a message that has `name`. `subject` is the case
  * (expect_case). */
 static void assert_refused(const char *subject, const char *name) {
     Trained trained;
-    Error err = {0};
+    err = (Error){0};
     if (trained_load(&trained, scratch("edited"), &err))
         fail_msg("loaded: %s", subject ? subject : name);
     assert_null(trained.checkpoint.model.weights);
@@ -345,7 +335,6 @@ TEST(edits) {
     }
     for (int i = 0; i < COUNT(good); i++) {
         Trained trained;
-        Error err;
         fresh_copy(good[i].kind);
         edit(good[i].file, good[i].from, good[i].to);
         assert_ok(trained_load(&trained, scratch("edited"), &err), err);
@@ -369,7 +358,6 @@ TEST(listed) {
         listed++;
     }
     assert_true(listed > 15);
-    free(page);
 }
 
 /* Weights that are not finite, in the last tensor of the file. */
@@ -384,7 +372,6 @@ TEST(not_finite) {
             char *bytes = slurp(scratch("edited/model.safetensors"), &length);
             memcpy(bytes + length - sizeof *worst, &worst[i], sizeof *worst);
             scratch_put("edited/model.safetensors", bytes, length);
-            free(bytes);
             assert_refused("", last[kind]);
         }
 }
@@ -408,14 +395,12 @@ TEST(damage) {
         }
         for (size_t at = 0; at < length; at += step) {
             Trained trained;
-            Error err;
             char kept_byte = bytes[at];
             bytes[at] = (char)(kept_byte ^ (1 << at % 8));
             scratch_put(name, bytes, length);
             bytes[at] = kept_byte;
             if (trained_load(&trained, scratch("edited"), &err)) trained_free(&trained);
         }
-        free(bytes);
     }
 }
 
@@ -425,14 +410,13 @@ TEST(damage) {
  * files with an index, or as one. */
 static void rewrite(const char *type, int count) {
     SafeTensors file;
-    Error err;
     size_t length;
     char *bytes = slurp(scratch("edited/model.safetensors"), &length);
     assert_ok(safetensors_read(&file, "model", bytes, length, &err), err);
     uint16_t *numbers[64];
     for (int i = 0; i < file.tensor_count; i++) {
         SafeTensor *tensor = &file.tensors[i];
-        numbers[i] = malloc(tensor->bytes / 2);
+        numbers[i] = scrap(tensor->bytes / 2, 1);
         for (size_t n = 0; n < tensor->bytes / sizeof(float); n++) {
             float x;
             uint32_t bits;
@@ -460,9 +444,7 @@ static void rewrite(const char *type, int count) {
     }
     snprintf(index + strlen(index), sizeof index - strlen(index), "}}");
     if (count > 1) scratch_put("edited/model.safetensors.index.json", index, strlen(index));
-    for (int i = 0; i < file.tensor_count; i++) free(numbers[i]);
     safetensors_free(&file);
-    free(bytes);
 }
 
 /* Returns the largest distance of a weight from the original, as a share of it. */
@@ -478,7 +460,6 @@ TEST(precisions) {
     for (int kind = 0; kind < COUNT(kinds); kind++)
         for (int i = 0; i < 4; i++) {
             Trained trained, whole;
-            Error err;
             fresh_copy(kinds[kind]);
             rewrite(i % 2 ? "BF16" : "F16", i < 2 ? 1 : 3);
             assert_ok(trained_load(&trained, scratch("edited"), &err), err);

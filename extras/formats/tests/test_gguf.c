@@ -14,10 +14,10 @@
 /* The types of matrices, with the numbers of the format. */
 typedef enum { GGUF_F32 = 0, GGUF_F16 = 1, GGUF_Q8_0 = 8 } GgufType;
 
-static bool export_to(const Trained *trained, const char *path, GgufType type, Error *err) {
+static bool export_to(const Trained *trained, const char *path, GgufType type) {
     const char *name = type == GGUF_Q8_0 ? "q8_0" : type == GGUF_F16 ? "f16" : "f32";
-    const Format *format = format_to_write(path, name, err);
-    return format && format->write(&trained->checkpoint.model, &trained->vocab, name, path, err);
+    const Format *format = format_to_write(path, name, &err);
+    return format && format->write(&trained->checkpoint.model, &trained->vocab, name, path, &err);
 }
 
 /* ---- halves ---- */
@@ -71,7 +71,6 @@ TEST(q8) {
         }
     assert_int_equal(blocks[0].multiples[7], -127);
     assert_int_equal(blocks[5].multiples[0], 0);
-    free(numbers);
 }
 
 /* ---- a reader ---- */
@@ -116,7 +115,7 @@ static void take_array(Reader *r, Entry *entry) {
     uint64_t type = take(r, 4);
     entry->count = take(r, 8);
     assert_true(type == 8 || type == 5);
-    entry->texts = type == 8 ? calloc(entry->count, sizeof *entry->texts) : NULL;
+    entry->texts = type == 8 ? scrap(entry->count, sizeof *entry->texts) : NULL;
     for (size_t i = 0; i < entry->count; i++)
         if (type == 8)
             take_string(r, entry->texts[i], sizeof *entry->texts);
@@ -139,7 +138,6 @@ static void take_entry(Reader *r, Entry *entry) {
 /* Reads all keys. The reader is then at the list of tensors. */
 static Gguf gguf_open(const char *path) {
     Gguf g = {.count = 0};
-    Error err;
     assert_ok(file_read(path, &g.reader.bytes, &g.reader.length, &err), err);
     g.reader.at = g.reader.bytes;
     assert_memory_equal(g.reader.at, "GGUF\3\0\0\0", 8);
@@ -159,7 +157,6 @@ static const Entry *entry_of(const Gguf *g, const char *key) {
 }
 
 static void gguf_close(Gguf *g) {
-    for (int i = 0; i < g->count; i++) free(g->entries[i].texts);
     memory_free(g->reader.bytes);
 }
 
@@ -247,7 +244,6 @@ static const char *const tokens[] = {
     "\xE2\x96\x81", "\xF0\x9D\x84\x9E"};
 
 static void build(Trained *trained, const char *rung, int width, bool bytes) {
-    Error err;
     *trained = (Trained){.vocab = {0}};
     assert_ok(vocab_build(&trained->vocab, text, sizeof text - 1, bytes, &err), err);
     Config config = {.V = trained->vocab.size, .T = 8, .L = 2, .NH = 2, .C = width};
@@ -256,7 +252,6 @@ static void build(Trained *trained, const char *rung, int width, bool bytes) {
     Model *model = &trained->checkpoint.model;
     float *noise = random_floats(4, model->weights_size);
     for (size_t i = 0; i < model->weights_size; i++) model->weights[i] += 0.1f * noise[i];
-    free(noise);
 }
 
 /* The names of tensors here and in llama.cpp; # is the number of the block. */
@@ -329,13 +324,12 @@ TEST(models) {
     static const GgufType types[] = {GGUF_F32, GGUF_F16, GGUF_Q8_0};
     for (int i = 0; i < 3 * 2 * COUNT(types); i++) {
         Trained trained;
-        Error err;
         GgufType type = types[i / 6];
         build(&trained, rungs[i % 3], i / 3 % 2 ? 32 : 12, false);
-        assert_ok(export_to(&trained, scratch("m.gguf"), type, &err), err);
+        assert_ok(export_to(&trained, scratch("m.gguf"), type), err);
         assert_file(&trained, scratch("m.gguf"), type);
         /* an existing file is not overwritten */
-        assert_false(export_to(&trained, scratch("m.gguf"), type, &err));
+        assert_false(export_to(&trained, scratch("m.gguf"), type));
         expect_error(err, "");
         unlink(scratch("m.gguf"));
         trained_free(&trained);
@@ -347,9 +341,8 @@ TEST(models) {
 TEST(tokens) {
     for (int bytes = 0; bytes < 2; bytes++) {
         Trained trained;
-        Error err;
         build(&trained, "modern", 12, bytes);
-        assert_ok(export_to(&trained, scratch("t.gguf"), GGUF_F32, &err), err);
+        assert_ok(export_to(&trained, scratch("t.gguf"), GGUF_F32), err);
         Gguf g = gguf_open(scratch("t.gguf"));
         const Entry *list = entry_of(&g, "tokenizer.ggml.tokens");
         assert_string_equal(entry_of(&g, "tokenizer.ggml.model")->text, "rwkv");
@@ -373,17 +366,16 @@ TEST(tokens) {
 
 TEST(refusals) {
     Trained trained;
-    Error err;
     build(&trained, "head", 12, false);
-    assert_false(export_to(&trained, scratch("r.gguf"), GGUF_F32, &err));
+    assert_false(export_to(&trained, scratch("r.gguf"), GGUF_F32));
     expect_error(err, "");
     trained_free(&trained);
 
     build(&trained, "gpt", 12, false);
     trained.checkpoint.model.weights[5] = 70000;
-    assert_false(export_to(&trained, scratch("r.gguf"), GGUF_F16, &err));
+    assert_false(export_to(&trained, scratch("r.gguf"), GGUF_F16));
     expect_error(err, "transformer.wte.weight: ", "70000");
-    assert_false(export_to(&trained, scratch("folder"), GGUF_F16, &err));
+    assert_false(export_to(&trained, scratch("folder"), GGUF_F16));
     expect_error(err, "f32", "'f16'");
     assert_false(scratch_has("r.gguf") || scratch_has("folder"));
     trained_free(&trained);

@@ -43,18 +43,15 @@ TEST(page) {
     assert_int_equal(occurrences(page, "<figcaption>head "), 2);
     assert_int_equal(occurrences(page, "<td class=\"text\">"), 2);
     assert_true(length < 300000 && strstr(page, "</html>\n"));
-    free(page);
     must_run("train -r -s 60 -q -o @page/model " PLAY); /* the log has the steps before */
     page = slurp(scratch("page/report.html"), &length);
     assert_int_equal(points_of(page, "gpt"), 3);
     assert_int_equal(points_of(page, "gpt, training"), 60);
-    free(page);
 }
 
 /* True if the page exists and has this text. */
 static bool page_says(const char *path, const char *text) {
     if (!scratch_has(path)) return false;
-    Error err;
     size_t length;
     char *page;
     assert_ok(file_read(scratch(path), &page, &length, &err), err);
@@ -88,7 +85,6 @@ TEST(many_lines) {
     char *page = slurp(scratch("lines/report.html"), &length);
     assert_in_range(occurrences(page, "<td class=\"text\">"), 30, 40);
     assert_non_null(strstr(page, "<tr><th scope=\"row\">100</th>"));
-    free(page);
 }
 
 /* A text or its name cannot become markup. */
@@ -115,7 +111,6 @@ TEST(hostile_page) {
     }
     assert_null(strpbrk(page, "\001\033\177"));
     assert_null(strstr(page, "\xE2\x80\xAE"));
-    free(page);
 }
 
 /* The page of a failed training shows the error, and no longer says that the training runs. */
@@ -126,7 +121,6 @@ TEST(failed_page) {
     char *page = slurp(scratch("gone/report.html"), &length);
     expect_line_of(page, ran.command, TEXTS("</strong> conv: "));
     assert_null(strstr(page, "<div id=\"live\""));
-    free(page);
 }
 
 /* An arrow marks a rung whose loss was still falling, as in the table of ./train. */
@@ -140,7 +134,6 @@ TEST(arrows) {
     }
     assert_non_null(strstr(page, "<th scope=\"row\">counted bigram</th>"));
     expect_line_of(page, ran.command, TEXTS("\u2193: "));
-    free(page);
 }
 
 /* Reads two numbers, from the one at `place` on, of the status of a page that a killed training
@@ -156,7 +149,6 @@ static void read_status(const char *path, int place, double *one, double *other,
     *one = numbers[place];
     *other = numbers[place + 1];
     assert_int_equal(sscanf(strstr(live, " value="), " value=\"%lf\"", share), 1);
-    free(page);
 }
 
 /* The page counts the time before a training was resumed, but not a baseline that is left out. */
@@ -205,7 +197,6 @@ TEST(explain_page) {
         seen++;
     }
     assert_true(seen > 8);
-    free(page);
 }
 
 /* A page never overwrites a file. */
@@ -225,4 +216,4 @@ TEST(new_page) {
     expect_failure(1, "no/folder");
 }
 
-FIXTURE(scratch_open, command_close)
+FIXTURE(scratch_open, scratch_close)

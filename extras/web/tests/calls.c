@@ -97,7 +97,6 @@ TEST(characters) {
 static TrilStatus load(const char *saved, size_t length) {
     TrilModel *model;
     TrilError error;
-    Error err;
     char *room;
     assert_ok(memfile_make("the checkpoint", length, &room, &err), err);
     memcpy(room, saved, length);

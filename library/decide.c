@@ -248,7 +248,8 @@ TrilStatus tril_options_choose(TrilOptions *o, const TrilText *text, double seco
         (!(seconds > 0) && !fail(&err, "the seconds must be positive, not %g", seconds)))
         return failed(TRIL_ARGUMENT, &err, error);
     if ((double)corpus->train <= o->context) {
-        fail(&err, "too short for a context of %g", o->context);
+        fail(&err, "too short for a context of %g: it has %zu characters to train", o->context,
+             corpus->train);
         return failed(TRIL_TEXT, &err, error);
     }
     if (o->epochs > 0) search.most = o->epochs * (double)corpus->train;

@@ -29,7 +29,8 @@ static TrilStatus score_ids(TrilScore *score, const TrilModel *model, const int3
                             Error *err) {
     Run *run;
     if (known < 2) {
-        fail(err, "too short: a score needs at least two characters that the model knows");
+        fail(err, "too short: the model knows only %zu of its characters; a score needs at least 2",
+             known);
         return TRIL_TEXT;
     }
     if (!run_open(&run, to_read(model), options, err)) return TRIL_ARGUMENT;

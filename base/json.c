@@ -18,7 +18,7 @@ typedef struct {
 } Json;
 
 /* Fails with the place in the text. */
-static bool refuse(Json *json, const char *what) {
+static bool fail_at(Json *json, const char *what) {
     return fail(json->err, "%s: %s: %s at byte %zu", json->name, json->claim, what,
                 (size_t)(json->at - json->start));
 }
@@ -47,13 +47,13 @@ static bool take(Json *json, char c) {
 static bool expect(Json *json, char c) {
     char what[] = "expected '?'";
     what[10] = c;
-    return take(json, c) || refuse(json, what);
+    return take(json, c) || fail_at(json, what);
 }
 
 /* Reads the four digits of \uXXXX. */
 static bool read_unit(Json *json, uint32_t *unit) {
     char digits[5] = "";
-    if (skip(json, "0123456789abcdefABCDEF", 4) < 4) return refuse(json, "a bad \\u");
+    if (skip(json, "0123456789abcdefABCDEF", 4) < 4) return fail_at(json, "a bad \\u");
     memcpy(digits, json->at - 4, 4);
     *unit = (uint32_t)strtoul(digits, NULL, 16);
     return true;
@@ -66,7 +66,7 @@ static bool read_code(Json *json, uint32_t *code) {
     if (*code < 0xD800 || *code > 0xDFFF) return true;
     if (*code > 0xDBFF || !skip(json, "\\", 1) || !skip(json, "u", 1) || !read_unit(json, &low) ||
         low < 0xDC00 || low > 0xDFFF)
-        return refuse(json, "half a surrogate pair");
+        return fail_at(json, "half a surrogate pair");
     *code = 0x10000 + ((*code & 0x3FF) << 10 | (low & 0x3FF));
     return true;
 }
@@ -79,17 +79,17 @@ static bool read_string(Json *json, const char **text, size_t *length) {
     *text = to;
     for (;;) {
         uint32_t code;
-        if (json->at == json->end) return refuse(json, "an unclosed string");
+        if (json->at == json->end) return fail_at(json, "an unclosed string");
         int taken = utf8_decode(json->at, (size_t)(json->end - json->at), &code);
-        if (taken <= 0) return refuse(json, "invalid UTF-8");
-        if (code < 0x20) return refuse(json, "a control character in a string");
+        if (taken <= 0) return fail_at(json, "invalid UTF-8");
+        if (code < 0x20) return fail_at(json, "a control character in a string");
         json->at += taken;
         if (code == '"') break;
         if (code == '\\' && skip(json, "u", 1)) {
             if (!read_code(json, &code)) return false;
         } else if (code == '\\') {
-            if (json->at == json->end) return refuse(json, "an unclosed string");
-            if (!skip(json, escapes, 1)) return refuse(json, "an unknown escape");
+            if (json->at == json->end) return fail_at(json, "an unclosed string");
+            if (!skip(json, escapes, 1)) return fail_at(json, "an unknown escape");
             code = (uint32_t)meanings[strchr(escapes, json->at[-1]) - escapes];
         }
         to += utf8_encode(code, to);
@@ -108,7 +108,7 @@ static bool read_number(Json *json) {
         skip(json, "+-", 1);
         ok = skip(json, digits, SIZE_MAX);
     }
-    return ok || refuse(json, "expected a digit");
+    return ok || fail_at(json, "expected a digit");
 }
 
 /* Reads a number, true, false or null. */
@@ -123,7 +123,7 @@ static bool read_literal(Json *json) {
         json->at += length;
         return true;
     }
-    return refuse(json, "expected a value");
+    return fail_at(json, "expected a value");
 }
 
 static int compare_keys(const void *a, const void *b) {
@@ -151,7 +151,7 @@ static bool read_value(Json *json, const char *key, size_t key_length);
 // NOLINTNEXTLINE(misc-no-recursion)
 static bool read_list(Json *json, char closing) {
     enum { DEEPEST = 64 };
-    if (++json->depth > DEEPEST) return refuse(json, "brackets nested too deeply");
+    if (++json->depth > DEEPEST) return fail_at(json, "brackets nested too deeply");
     json->at++;
     if (!take(json, closing)) {
         do {
@@ -201,7 +201,7 @@ bool json_read(JsonValue **root, const char *name, const char *claim, char *text
     json.next = *root;
     ok = ok && read_value(&json, "", 0);
     if (ok && (peek(&json), json.at < json.end))
-        ok = refuse(&json, "unexpected text after the end");
+        ok = fail_at(&json, "unexpected text after the end");
     memory_free(json.sorted);
     if (ok) return true;
     memory_free(*root);

@@ -120,7 +120,7 @@ async function takeText() {
     await estimate();
   } catch (error) {
     say("about-text", `${sentence(error.message.replace("; --bytes reads any file", ". “Bytes” reads any file"))} ` +
-      "The text before it is still in use.", true);
+      "The previous text is still in use.", true);
   }
 }
 

@@ -63,10 +63,9 @@ static void write_title(Explanation *e, bool chosen) {
         say(e, "The text has %zu characters; here are the last %zu, the context of the model.",
             skipped + T, T);
     if (chosen && e->part_count > 0)
-        say(e, heads
-                   ? "The layer and the head written out moved the prediction most (--layer and "
-                     "--head choose others)."
-                   : "The layer written out moved the prediction most (--layer chooses another).");
+        say(e, heads ? "The layer and head below moved the prediction most; --layer and --head "
+                       "choose others."
+                     : "The layer below moved the prediction most; --layer chooses another.");
     say(e, "## Tokens: each character is a number, its id in the vocabulary of %d.", e->V);
     for (int t = 0; t < e->T; t++) e->numbers[t] = (float)e->ids[t];
     e->sheet->kind->table(e->sheet, &(Table){NULL, (const char *[]){"id"}, e->numbers, T, 1, e->T,

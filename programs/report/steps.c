@@ -398,19 +398,17 @@ static void write_scores(Explanation *e, const float *weights) {
         if (weights[t] > weights[most]) most = t;
     tril_reading_scores(e->reading, e->line->layer, e->head, e->square, T * T, NULL);
     say(e,
-        "## Scores: query . key, of each character (row) with each (column).\n"
-        "A high score: the key offers what the query looks for.\n"
-        "The score of '%s', at position %d, with the character that it will read most, '%s' at "
-        "position %d:",
+        "## Scores: query . key, of each character (row) with each (column).\nA high score means "
+        "that the key offers what the query looks for.\nThe score of '%s', at position %d, with "
+        "the character that it will read most, '%s' at position %d:",
         e->glyph, e->last, glyph_of(e->tokenizer, e->ids[most]).text, most);
     show_dot(e, (Row){"query", last_of(e, &query)}, (Row){"key", line_row(&key, most)}, 1,
              query.width, NULL, "score", 8);
     say(e, "All scores:");
     show_square(e, e->square, NULL);
     say(e,
-        "## Scaled: each score times 1 / sqrt(%d) = %.4f.\n"
-        "The more numbers a query has, the larger its scores; the softmax of large scores takes "
-        "nearly one character only.",
+        "## Scaled: each score times 1 / sqrt(%d) = %.4f.\nThe more numbers a query has, the "
+        "larger its scores; the softmax of large scores reads almost only one character.",
         query.width, (double)scale);
     for (size_t i = 0; i < T * T; i++) e->square[i] *= scale;
     show_square(e, e->square, NULL);

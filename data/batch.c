@@ -5,7 +5,7 @@
 #include <string.h>
 
 void batch_shuffled(const int32_t *ids, size_t length, int B, int T, uint64_t seed, uint64_t step,
-                    int first, int count, int32_t *inputs, int32_t *targets) {
+                    int first, int count, int32_t *inputs, int32_t *targets, size_t *starts) {
     size_t row = (size_t)T, places = length - row, windows = places / row;
     if (windows == 0) windows = 1;
     size_t offsets = places - (windows - 1) * row; /* of the first window */
@@ -16,5 +16,6 @@ void batch_shuffled(const int32_t *ids, size_t length, int B, int T, uint64_t se
         size_t start = window * row + (size_t)(random_uniform(key, 0) * (double)offsets);
         memcpy(inputs + b * row, ids + start, row * sizeof *ids);
         memcpy(targets + b * row, ids + start + 1, row * sizeof *ids);
+        starts[b] = start;
     }
 }

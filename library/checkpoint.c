@@ -47,6 +47,67 @@ static void name_of(const Tensor *tensor, int set, char name[NAME]) {
     snprintf(name, NAME, "%s%s", sets[set], tensor->name);
 }
 
+/* ---- the counted text ----
+ * A model that counts has one tensor more: the ids of the text that it counted, in as few bytes as
+ * the vocabulary allows. The counts follow from it. */
+
+static const char text_name[] = "ngram.text";
+
+static const struct {
+    const char *type;
+    size_t bytes;
+    int most; /* the largest vocabulary */
+} text_types[] = {{"U8", 1, 1 << 8}, {"U16", 2, 1 << 16}, {"U32", 4, MAX_VOCABULARY}};
+
+static int text_type(int V) {
+    int i = 0;
+    while (V > text_types[i].most) i++;
+    return i;
+}
+
+/* Sets *text to the tensor of the model's counted text. The caller releases its data. */
+static bool pack_text(const Model *model, SafeTensor *text, const char *path, Error *err) {
+    size_t count, bytes = text_types[text_type(model->config.V)].bytes;
+    const int32_t *ids = ngram_text(model->ngram, &count);
+    char *packed;
+    *text = (SafeTensor){.name = text_name,
+                         .type = text_types[text_type(model->config.V)].type,
+                         .rank = 1,
+                         .shape = {count},
+                         .bytes = count * bytes};
+    if (!memory_alloc(&packed, count, bytes, path, err)) return false;
+    for (size_t i = 0; i < count; i++) memcpy(packed + i * bytes, &ids[i], bytes);
+    text->data = packed;
+    return true;
+}
+
+static bool check_text(const Model *model, const SafeTensor *text, const char *path, Error *err) {
+    const char *type = text_types[text_type(model->config.V)].type;
+    if (!model_counts(model))
+        return fail(err, "%s: has a tensor %s, but a %s does not count", path, text_name,
+                    model->config.model);
+    if (strcmp(text->type, type) != 0 || text->rank != 1 || text->bytes == 0)
+        return fail(err, "%s: tensor %s is not a list of ids of type %s", path, text_name, type);
+    return true;
+}
+
+/* Counts the text of a file that was checked. */
+static bool take_text(Model *model, const SafeTensor *text, const char *path, Error *err) {
+    const size_t bytes = text_types[text_type(model->config.V)].bytes, count = text->shape[0];
+    const char *packed = text->data;
+    int32_t *ids;
+    bool ok = memory_alloc(&ids, count, sizeof *ids, path, err);
+    for (size_t i = 0; ok && i < count; i++) {
+        memcpy(&ids[i], packed + i * bytes, bytes);
+        if (ids[i] < 0 || ids[i] >= model->config.V)
+            ok = fail(err, "%s: tensor %s has id %d at %zu, not below the vocabulary of %d", path,
+                      text_name, ids[i], i, model->config.V);
+    }
+    ok = ok && model_count(model, ids, count, false, err);
+    memory_free(ids);
+    return ok;
+}
+
 /* Writes the digest of a checkpoint: the sum of the digests of its tensors and its notes, except
  * the digest itself. It does not depend on their order. */
 static void digest_of(const SafeTensors *file, char text[DIGEST]) {
@@ -114,20 +175,24 @@ bool checkpoint_save(const char *path, const Model *model, const Run *run, const
     const float *numbers[SETS] = {model->weights};
     const size_t tensors = (size_t)model->tensor_count;
     char(*names)[NAME] = NULL, digest[DIGEST];
+    SafeTensor text = {.data = NULL};
     if (run) run_moments(run, &numbers[1], &numbers[2]);
-    bool ok = memory_alloc(&file.tensors, SETS * tensors, sizeof *file.tensors, path, err) &&
+    bool ok = memory_alloc(&file.tensors, SETS * tensors + 1, sizeof *file.tensors, path, err) &&
               memory_alloc(&names, SETS * tensors, sizeof *names, path, err) &&
-              describe(&all, &model->config, err);
+              describe(&all, &model->config, err) &&
+              (!model->ngram || pack_text(model, &text, path, err));
     for (int i = 0; ok && i < count; i++)
         ok = notes_put(&all, notes[i].key, notes[i].value, notes[i].length, err);
     for (int set = 0; ok && set < SETS; set++)
         if (numbers[set])
             add_tensors(&file, model, set, numbers[set], names + (size_t)set * tensors);
+    if (text.data) file.tensors[file.tensor_count++] = text;
     file.note_count = all.count;
     if (ok) digest_of(&file, digest);
     ok = ok && notes_print(&all, "digest", err, "%s", digest);
     file.note_count = all.count;
     ok = ok && safetensors_write(&file, path, err);
+    memory_free((void *)text.data);
     memory_free(names);
     memory_free(file.tensors);
     notes_free(&all);
@@ -181,10 +246,12 @@ static bool read_config(const SafeTensors *file, const char *path, Config *confi
 static bool check_tensors(const Model *model, const SafeTensors *file, int count, const char *path,
                           Error *err) {
     char name[NAME];
-    if (file->tensor_count != count * model->tensor_count)
+    const SafeTensor *text = safetensors_tensor(file, text_name);
+    if (text && !check_text(model, text, path, err)) return false;
+    if (file->tensor_count - (text != NULL) != count * model->tensor_count)
         return fail(err, "%s: has %d tensors, but a %s of its sizes has %d", path,
                     file->tensor_count, model->config.model, model->tensor_count);
-    for (int i = 0; i < file->tensor_count; i++) {
+    for (int i = 0; i < count * model->tensor_count; i++) {
         const Tensor *tensor = &model->tensors[i % model->tensor_count];
         name_of(tensor, i / model->tensor_count, name);
         const SafeTensor *stored = safetensors_tensor(file, name);
@@ -210,7 +277,7 @@ static bool lay_out(Model *model, const SafeTensors *file, int *sets_there, cons
         err->no_memory = why.no_memory;
         return false;
     }
-    *sets_there = file->tensor_count == SETS * model->tensor_count ? SETS : 1;
+    *sets_there = file->tensor_count >= SETS * model->tensor_count ? SETS : 1;
     return check_tensors(model, file, *sets_there, path, err);
 }
 
@@ -223,7 +290,7 @@ static bool check_data(const SafeTensors *file, const char *path, Error *err) {
     if (strcmp(digest, note->value) != 0)
         return fail(err, "%s: damaged: its contents are not those that were written", path);
     for (int i = 0; i < file->tensor_count; i++)
-        if (!safetensors_finite(&file->tensors[i]))
+        if (strcmp(file->tensors[i].type, "F32") == 0 && !safetensors_finite(&file->tensors[i]))
             return fail(err, "%s: tensor %s has numbers that are not finite", path,
                         file->tensors[i].name);
     return true;
@@ -241,7 +308,8 @@ static bool take_tensors(Checkpoint *c, int count, const char *path, Error *err)
             memcpy(*to[set] + c->model.tensors[i].offset, stored->data, stored->bytes);
         }
     }
-    return ok;
+    const SafeTensor *text = safetensors_tensor(&c->file, text_name);
+    return ok && (!text || take_text(&c->model, text, path, err));
 }
 
 bool checkpoint_load(Checkpoint *c, const char *path, Error *err) {

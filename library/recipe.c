@@ -47,6 +47,7 @@ static const struct {
     {"modern", MUON(6e-3, 0.6)},
     /* AdamW, which trains the convolutions, has a higher rate, and the rates fall at once */
     {"conv", MUON(0.015, 1)},
+    {"ngram", MUON(0.015, 1)},
 };
 
 /* The recipes of rungs without a row: rates at which all rungs above learn something, with AdamW or

@@ -26,6 +26,7 @@ static bool open_run(TrilTraining *t, const TrilModel *teacher, const RunOptions
     const double forward = 1.0 / 3; /* of the work of training */
     Model *model = &t->model->model;
     count_operations(t, model, 1);
+    if (!model_count(model, t->text->corpus.ids, t->text->corpus.train, true, err)) return false;
     if (!workers_open(&t->workers, model, run, &t->text->corpus, err)) return false;
     if (!teacher) return true;
     count_operations(t, &teacher->model, forward);

@@ -55,16 +55,40 @@ static bool same_kernels(const Workers *workers, Error *err) {
         err);
 }
 
+/* Gives every process the counts of the first one's model. */
+static bool share_counts(Model *model, Error *err) {
+    int32_t *ids = NULL;
+    size_t counts[2] = {0}; /* of the text; of those in it that are in folds */
+    if (world_size() == 1) return true;
+    if (model->ngram) ngram_text(model->ngram, &counts[0]);
+    if (model->ngram) counts[1] = ngram_fresh(model->ngram);
+    world_broadcast(counts, sizeof counts);
+    if (counts[0] == 0) return true;
+    bool ok = memory_alloc(&ids, counts[0], sizeof *ids, "the counts", err);
+    if (world_agree(ok, err)) {
+        if (world_rank() == 0)
+            memcpy(ids, ngram_text(model->ngram, &counts[0]), counts[0] * sizeof *ids);
+        world_broadcast(ids, counts[0] * sizeof *ids);
+        if (world_rank() > 0)
+            ok = ngram_count(&model->ngram, ids, counts[0], counts[1], MAX_ORDER, model->config.V,
+                             err);
+        ok = world_agree(ok, err);
+    }
+    memory_free(ids);
+    return ok;
+}
+
 static bool open_run(Workers *workers, bool ok, Error *err) {
     int first;
     ok = ok && run_open(&workers->run, workers->model, &workers->options, err);
-    size_t tokens =
-        ok ? (size_t)run_part(workers->run, &first) * (size_t)workers->options.length : 0;
+    size_t windows = ok ? (size_t)run_part(workers->run, &first) : 0,
+           tokens = windows * (size_t)workers->options.length;
     ok = ok && memory_alloc(&workers->inputs, tokens, sizeof(int32_t), "a batch", err) &&
-         memory_alloc(&workers->targets, tokens, sizeof(int32_t), "a batch", err);
+         memory_alloc(&workers->targets, tokens, sizeof(int32_t), "a batch", err) &&
+         memory_alloc(&workers->starts, windows, sizeof(size_t), "a batch", err);
     if (!world_agree(ok, err) || !same_kernels(workers, err)) return false;
     world_broadcast(workers->model->weights, workers->model->weights_size * sizeof(float));
-    return true;
+    return share_counts(workers->model, err);
 }
 
 /* Each process computes what the teacher expects of its own part of a batch. */
@@ -76,6 +100,7 @@ static bool open_teacher(Workers *workers, Model *teacher, bool ok, Error *err) 
     options.frozen = true;
     if (!world_agree(ok, err)) return false;
     world_broadcast(teacher->weights, teacher->weights_size * sizeof(float));
+    if (!share_counts(teacher, err)) return false;
     return world_agree(run_open(&workers->teacher, teacher, &options, err), err);
 }
 
@@ -84,6 +109,7 @@ static void close_run(Workers *workers) {
     run_close(workers->run);
     memory_free(workers->inputs);
     memory_free(workers->targets);
+    memory_free(workers->starts);
     *workers = (Workers){0};
 }
 
@@ -91,11 +117,12 @@ static Step take_step(Workers *workers, uint64_t step, int window, const Optimiz
     int T = workers->options.length, first, count = run_part(workers->run, &first);
     Step taken = {.norm = NAN};
     batch_shuffled(workers->ids, workers->train, workers->options.batch, T, workers->options.seed,
-                   step, first, count, workers->inputs, workers->targets);
+                   step, first, count, workers->inputs, workers->targets, workers->starts);
     count *= T / window;
     if (workers->teacher)
         run_teach(workers->run, run_probabilities(workers->teacher, workers->inputs, count, window),
                   TEACHER_SHARE);
+    run_locate(workers->run, workers->ids, workers->starts, T);
     run_forward_training(workers->run, workers->inputs, count, window);
     taken.loss = run_loss(workers->run, workers->targets);
     if (!isfinite(taken.loss)) return taken;

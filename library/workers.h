@@ -28,6 +28,7 @@ typedef struct {
     const int32_t *ids; /* the text */
     size_t train;       /* the first `train` ids are for training */
     int32_t *inputs, *targets;
+    size_t *starts; /* of the windows of a batch, in the text */
     Run *teacher;   /* workers_teach; NULL: none */
     double seconds; /* of all steps */
 } Workers;

@@ -1,5 +1,6 @@
 /* extend.c - a larger vocabulary for a trained model. */
 #include "model/model.h"
+#include "base/memory.h"
 #include "base/random.h"
 
 #include <math.h>
@@ -72,6 +73,23 @@ static void add_noise(const Extension *e) {
         }
 }
 
+/* Counts the same text with its new ids. */
+static bool extend_counts(Model *larger, const Model *model, const int32_t *sources, Error *err) {
+    int32_t *ids, *now;
+    size_t count;
+    if (!model->ngram) return true;
+    const int32_t *before = ngram_text(model->ngram, &count);
+    if (!memory_alloc(&ids, count, sizeof *ids, "the counts", err)) return false;
+    bool ok = memory_alloc(&now, (size_t)model->config.V, sizeof *now, "the counts", err);
+    for (int v = 0; ok && v < larger->config.V; v++)
+        if (sources[v] >= 0) now[sources[v]] = v;
+    for (size_t i = 0; ok && i < count; i++) ids[i] = now[before[i]];
+    ok = ok && model_count(larger, ids, count, false, err);
+    memory_free(now);
+    memory_free(ids);
+    return ok;
+}
+
 static void extend_tensor(const Extension *e) {
     bool taller = e->rows > e->rows_before;
     const float *first = NULL; /* the first new row: their means are the same */
@@ -95,7 +113,7 @@ bool model_extend(Model *model, int V, const int32_t *sources, uint64_t seed, Er
     Model larger;
     config.V = V;
     if (!model_lay_out(&larger, &config, err)) return false;
-    if (!model_allocate(&larger, err)) {
+    if (!model_allocate(&larger, err) || !extend_counts(&larger, model, sources, err)) {
         model_free(&larger);
         return false;
     }

@@ -270,6 +270,38 @@ bool model_build(Model *model, const Config *config, uint64_t seed, Error *err) 
     return true;
 }
 
+bool model_counts(const Model *model) {
+    return model->rung->counts;
+}
+
+/* Returns how many of the tokens counted so far stay, before those of a new text. */
+static size_t tokens_kept(const Model *model, const int32_t *ids, size_t count) {
+    size_t counted = 0;
+    if (!model->ngram) return 0;
+    const int32_t *before = ngram_text(model->ngram, &counted);
+    size_t both = count < counted ? count : counted;
+    if (memcmp(before + counted - both, ids, both * sizeof *ids) == 0) return counted - both;
+    return memcmp(before, ids, both * sizeof *ids) == 0 ? 0 : counted;
+}
+
+bool model_count(Model *model, const int32_t *ids, size_t count, bool folds, Error *err) {
+    Ngram *ngram;
+    int32_t *all;
+    size_t counted;
+    if (!model_counts(model)) return true;
+    const size_t kept = tokens_kept(model, ids, count);
+    if (!memory_alloc(&all, kept + count, sizeof *all, "the counts", err)) return false;
+    if (kept > 0) memcpy(all, ngram_text(model->ngram, &counted), kept * sizeof *all);
+    memcpy(all + kept, ids, count * sizeof *all);
+    bool ok = ngram_count(&ngram, all, kept + count, folds ? kept : kept + count, MAX_ORDER,
+                          model->config.V, err);
+    memory_free(all);
+    if (!ok) return false;
+    ngram_free(model->ngram);
+    model->ngram = ngram;
+    return true;
+}
+
 uint64_t model_digest(const Model *model) {
     Digest digest = digest_start();
     for (int i = 0; i < model->tensor_count; i++) {
@@ -277,10 +309,16 @@ uint64_t model_digest(const Model *model) {
         digest_add(&digest, tensor->name, strlen(tensor->name) + 1);
         digest_add(&digest, model->weights + tensor->offset, tensor->size * sizeof(float));
     }
+    if (model->ngram) {
+        size_t count;
+        const int32_t *ids = ngram_text(model->ngram, &count);
+        digest_add(&digest, ids, count * sizeof *ids);
+    }
     return digest_value(&digest);
 }
 
 void model_free(Model *model) {
+    ngram_free(model->ngram);
     memory_free(model->tensors);
     memory_free(model->weights);
     *model = (Model){0};

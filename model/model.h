@@ -3,6 +3,7 @@
 #define TRIL_MODEL_MODEL_H
 
 #include "base/error.h"
+#include "model/ngram.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -60,6 +61,7 @@ typedef struct {
     float *weights;
     /* the numbers in all tensors, without padding */
     size_t parameters;
+    Ngram *ngram; /* the counted model of a rung that has one, or NULL before anything is counted */
 } Model;
 
 /* Checks a configuration. Errors: an unknown rung, a size out of range, a
@@ -95,6 +97,15 @@ bool model_allocate(Model *model, Error *err);
  * wide as the tensor's numbers, which follows from the seed. Errors: too large a vocabulary, no
  * memory; the model is then unchanged. */
 bool model_extend(Model *model, int V, const int32_t *sources, uint64_t seed, Error *err);
+
+/* True if the rung of a model has a counted model. */
+bool model_counts(const Model *model);
+
+/* Counts a training text, ids[count]: from now on the model has its counts. They replace those of a
+ * text of which this one is the beginning, or that is its beginning; otherwise they are added to
+ * those before. With `folds` a training on the text can leave parts of it out. Does nothing for a
+ * rung that does not count. An error: no memory; the counts are then unchanged. */
+bool model_count(Model *model, const int32_t *ids, size_t count, bool folds, Error *err);
 
 /* Returns a digest of the weights (base/digest.h): of each tensor's name and numbers, in order.
  * Equal digests mean equal bits. */

@@ -110,6 +110,12 @@ void run_forward_training(Run *run, const int32_t *ids, int B, int T);
  * whole shared batch. Collective. */
 double run_loss(Run *run, const int32_t *targets);
 
+/* Says where in a text the tokens of the next pass are: token n is text[starts[n / window] + n %
+ * window]. So a counted model sees the tokens before a sequence, too. If the pass is of a training,
+ * `text` is the one that was counted last, and its fold is left out. Borrows both until the pass
+ * returns. */
+void run_locate(Run *run, const int32_t *text, const size_t *starts, int window);
+
 /* Teaches the next run_backward another model's predictions: `share`, 0 to 1, of each target is a
  * row of probabilities[B,T,V], and the rest is the actual next token (Hinton, Vinyals and Dean,
  * "Distilling the Knowledge in a Neural Network", 2015). Borrows them until run_backward returns.

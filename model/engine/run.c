@@ -227,8 +227,13 @@ static int begin(Run *run, const int32_t *ids, int B, int T, int past, bool trai
                        .past = past,
                        .single = B * T == 1 && !run->options.training,
                        .before = (size_t)run->before * (size_t)T,
-                       .teacher = run->pass.teacher, /* may precede the pass */
-                       .teacher_share = run->pass.teacher_share};
+                       .teacher = run->pass.teacher, /* these may precede the pass */
+                       .teacher_share = run->pass.teacher_share,
+                       .text = run->pass.text,
+                       .starts = run->pass.starts,
+                       .window = run->pass.window,
+                       .ngram = run->model->ngram,
+                       .leaves_out = training};
     if (training) {
         run->pass.dropout = (float)run->model->config.dropout;
         run->pass.masks = random_key(run->options.seed, RANDOM_DROPOUT, run->step);
@@ -255,6 +260,7 @@ const float *run_forward(Run *run, const int32_t *ids, int B, int T, int past) {
         forward_timed(run, threads);
     else
         team_run(run->team, threads, execute_pass, run);
+    run->pass.text = NULL;
     return execute_array(run, run->program.logits);
 }
 
@@ -276,6 +282,7 @@ void run_forward_training(Run *run, const int32_t *ids, int B, int T) {
     assert(run->options.training);
     begin(run, ids, B, T, 0, true);
     profile_team(run, run_threads(run), execute_pass, run);
+    run->pass.text = NULL;
 }
 
 static void loss_work(const Thread *thread, void *argument) {
@@ -311,6 +318,12 @@ double run_loss(Run *run, const int32_t *targets) {
         profile_add(run, NULL, PROFILE_SHARING, start);
     }
     return total / tokens_in_loss(run);
+}
+
+void run_locate(Run *run, const int32_t *text, const size_t *starts, int window) {
+    run->pass.text = text;
+    run->pass.starts = starts;
+    run->pass.window = (size_t)window;
 }
 
 void run_teach(Run *run, const float *probabilities, double share) {
@@ -360,6 +373,7 @@ static void read_windows(Run *run, const Windows *w, size_t first, size_t count,
             B = 1;
             T = w->tokens - at;
         }
+        run_locate(run, w->ids, &at, (int)(B * T));
         run_forward(run, w->ids + at, (int)B, (int)T, 0);
         find_losses(run, w->ids + at + 1);
         for (size_t b = 0; b < B; b++)

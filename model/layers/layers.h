@@ -137,6 +137,15 @@ Array swiglu(Program *p, Array gate, Array up);
 void swiglu_backward(Program *p, Array *dgate, Array *dup, Array *y, Array dy, Array gate,
                      Array up);
 
+/* ---- counting ---- (model/ngram.h)
+ * counted: p[n,v] = the counted model's probability of token v after token n, which is 1/V before
+ *     anything is counted; roots = sqrt(p), logarithms = ln p. In training, p leaves out the part
+ * of the text that is read. trusted: y[n,v] = x[n,v] + (1 + trust[n]) z[n,v], trust[N,1]. dy is the
+ * gradient of x, too; trusted_backward returns that of trust. */
+void counted(Program *p, Array *roots, Array *logarithms);
+Array trusted(Program *p, Array x, Array trust, Array z);
+Array trusted_backward(Program *p, Array dy, Array z);
+
 /* ---- sum ----
  * y = a + b. dy is the gradient of both terms. If an array is used twice, `add` sums its two
  * gradients. */

@@ -10,6 +10,7 @@
 #include "model/kernels/products.h"
 #include "model/layers/layers.h"
 #include "model/model.h"
+#include "model/ngram.h"
 #include "model/view.h"
 
 #include <stdint.h>
@@ -41,6 +42,13 @@ typedef struct {
      */
     const float *teacher;
     float teacher_share;
+    /* of counting: the counted model, or NULL, and whether it leaves out what the pass reads; where
+     * the pass is in a text, or NULL: token n is text[starts[n / window] + n % window] */
+    const Ngram *ngram;
+    bool leaves_out;
+    const int32_t *text;
+    const size_t *starts;
+    size_t window;
 } Pass;
 
 typedef struct Instruction Instruction;

@@ -9,6 +9,7 @@
     RUNG(multihead)  \
     RUNG(gpt)        \
     RUNG(modern)     \
-    RUNG(conv)
+    RUNG(conv)       \
+    RUNG(ngram)
 
 #endif

@@ -1,0 +1,107 @@
+/* ngram.c - what counting expects, for the network to read and to correct.
+ *
+ *     counted:  p[n] = the counted model's probabilities after token n (model/ngram.h), as their
+ *               square roots, a vector of length 1, and as their logarithms
+ *     trusted:  y[n,v] = x[n,v] + (1 + trust[n]) z[n,v]
+ *               dx = dy, dtrust[n] = sum_v dy[n,v] z[n,v]
+ *
+ * Counts have no gradient: they are never trained. */
+#include "model/layers/program.h"
+#include "base/elementary.h"
+
+#include <math.h>
+
+/* Sets p to what counting expects after token n of the pass. */
+static void expect(const Pass *pass, size_t n, double *p, size_t V) {
+    const int32_t *last = pass->ids + n;
+    size_t known = (size_t)pass->past + n % (size_t)pass->T + 1;
+    int fold = ALL_FOLDS;
+    if (pass->text) {
+        size_t place = pass->starts[n / pass->window] + n % pass->window;
+        last = pass->text + place;
+        known = place + 1;
+        if (pass->leaves_out && pass->ngram) fold = ngram_fold(pass->ngram, place + 1);
+    }
+    if (pass->ngram)
+        ngram_predict(pass->ngram, last, known, fold, p);
+    else
+        for (size_t v = 0; v < V; v++) p[v] = 1.0 / (double)V;
+}
+
+static void count(const Call *c) {
+    const size_t V = c->out_row[0];
+    double *p = (double *)(void *)c->thread->scratch;
+    for (size_t n = 0; n < (size_t)c->N; n++) {
+        float *roots = c->out[0] + n * V, *logarithms = c->out[1] + n * V;
+        expect(c->pass, c->first + n, p, V);
+        for (size_t v = 0; v < V; v++) {
+            roots[v] = (float)sqrt(p[v]);
+            logarithms[v] = (float)natural_logarithm(p[v]);
+        }
+    }
+}
+
+static size_t scratch(const Instruction *at, const Isa *isa, const Products *products, int T) {
+    (void)isa, (void)products, (void)T;
+    return (size_t)at->outputs[0].width * (sizeof(double) / sizeof(float));
+}
+
+static void trust_forward(const Call *c) {
+    const size_t V = c->out_row[0];
+    for (size_t n = 0; n < (size_t)c->N; n++) {
+        const float *x = c->in[0] + n * V, *z = c->in[2] + n * V;
+        const float share = 1 + c->in[1][n];
+        float *y = c->out[0] + n * V;
+        for (size_t v = 0; v < V; v++) y[v] = x[v] + share * z[v];
+    }
+}
+
+static void trust_gradient(const Call *c) {
+    const size_t V = c->in_row[0];
+    for (size_t n = 0; n < (size_t)c->N; n++) {
+        const float *dy = c->in[0] + n * V, *z = c->in[1] + n * V;
+        double sum = 0;
+        for (size_t v = 0; v < V; v++) sum += (double)dy[v] * (double)z[v];
+        c->out[0][n] = (float)sum;
+    }
+}
+
+static const Operation counted_operation = {
+    .name = "counted",
+    .title = "Counting: what followed the last characters in the training text",
+    .equation = "p = smoothed counts, as sqrt(p) and ln p",
+    .compute = count,
+    .scratch = scratch};
+static const Operation trusted_operation = {
+    .name = "trusted",
+    .title = "The logits of counting, scaled by the network's trust, are added",
+    .equation = "y = x + (1 + trust) ln p",
+    .compute = trust_forward,
+    .reused = 1};
+static const Operation trusted_backward_operation = {.name = "trusted_backward",
+                                                     .compute = trust_gradient};
+
+void counted(Program *p, Array *roots, Array *logarithms) {
+    *roots = program_array(p, p->model->config.V, PER_TOKEN);
+    *logarithms = program_array(p, p->model->config.V, PER_TOKEN);
+    program_add(p,
+                (Instruction){.operation = &counted_operation, .outputs = {*roots, *logarithms}});
+}
+
+Array trusted(Program *p, Array x, Array trust, Array z) {
+    program_expect_width(p, "trusted", 0, "the trust", trust, 1);
+    program_expect_width(p, "trusted", 0, "z", z, x.width);
+    Array y = program_array(p, x.width, PER_TOKEN);
+    program_add(
+        p, (Instruction){.operation = &trusted_operation, .inputs = {x, trust, z}, .outputs = {y}});
+    return y;
+}
+
+Array trusted_backward(Program *p, Array dy, Array z) {
+    program_expect_width(p, "trusted_backward", 0, "z", z, dy.width);
+    Array dtrust = program_array(p, 1, PER_TOKEN);
+    program_add(p, (Instruction){.operation = &trusted_backward_operation,
+                                 .inputs = {dy, z},
+                                 .outputs = {dtrust}});
+    return dtrust;
+}

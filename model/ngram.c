@@ -1,0 +1,500 @@
+/* ngram.c - counts of what followed each context of a text, and their smoothed probabilities.
+ *
+ * A context of k tokens is a node of a tree: its children are the contexts of k + 1 tokens that end
+ * with it. A context that occurs once has none: where it occurs, the text itself tells the longer
+ * ones. The tree is made from a list of all places in the text, sorted by the tokens before them,
+ * the nearest first: the places of a context are then neighbors in the list.
+ *
+ * With c(x) = the count of token x after the context, c = sum_x c(x), and n_i = the tokens x with
+ * c(x) = i (n_3: 3 or more),
+ *
+ *     p(x | context) = (c(x) - D_c(x)) / c + (D_1 n_1 + D_2 n_2 + D_3 n_3) / c p(x | one token
+ * less)
+ *
+ * In the longest contexts, c(x) is how often x followed. In all others it is the number of
+ * different tokens before the context that were seen with x after it: "Francisco" is frequent, but
+ * follows only "San". The discounts D are, for all contexts of one length, with N_i the tokens in
+ * them that have count i and Y = N_1 / (N_1 + 2 N_2):
+ *
+ *     D_i = i - (i + 1) Y N_(i+1) / N_i
+ *
+ * Below the empty context, all tokens are equally likely. The tokens before the text are a token
+ * that occurs nowhere else. */
+#include "model/ngram.h"
+#include "base/array.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { DISCOUNTS = 3, BYTES = 40, LEAST_ORDER = 3 };
+
+typedef struct {
+    int32_t token;  /* the first of the context; V before the text */
+    uint32_t place; /* in the text, of the token after the context, if that occurs once */
+    /* The first of its children, in the next level, and of its followers. They end where those of
+       the next context begin. A context that occurs once has neither. */
+    uint32_t child, follower;
+} Context;
+
+/* A token that followed a context. */
+typedef struct {
+    int32_t token;
+    uint32_t count;
+    /* the parts of `count` that a fold takes away: row `part` of Ngram.parts or, if it is negative,
+       all of it by fold -1 - part, and nothing by the others */
+    int32_t part;
+} Follower;
+
+/* All contexts of k tokens. One more marks the end of the last. */
+typedef struct {
+    Context *contexts;
+    Follower *followers;
+    size_t context_count, follower_count;
+    size_t single; /* contexts that occur once, and so have one follower */
+    double discounts[DISCOUNTS];
+} Level;
+
+typedef uint32_t Parts[FOLDS];
+
+struct Ngram {
+    int V, order;
+    int32_t *ids; /* the counted text */
+    size_t count, fresh;
+    Level levels[MAX_ORDER + 1]; /* by the tokens in a context; the last is empty */
+    Parts *parts;                /* the first row is 0 */
+    size_t part_count, part_capacity;
+    double *base; /* [1 + FOLDS][V]: p without a context; of all folds, then without each */
+    size_t size;  /* bytes */
+};
+
+static bool alloc(Ngram *g, void *block, size_t count, size_t size, Error *err) {
+    g->size += count * size;
+    return memory_alloc(block, count, size, "the counts", err);
+}
+
+void ngram_free(Ngram *g) {
+    if (!g) return;
+    for (int k = 0; k < MAX_ORDER; k++) {
+        memory_free(g->levels[k].contexts);
+        memory_free(g->levels[k].followers);
+    }
+    memory_free(g->ids);
+    memory_free(g->parts);
+    memory_free(g->base);
+    memory_free(g);
+}
+
+int ngram_order(const Ngram *g) {
+    return g->order;
+}
+
+const int32_t *ngram_text(const Ngram *g, size_t *count) {
+    *count = g->count;
+    return g->ids;
+}
+
+size_t ngram_fresh(const Ngram *g) {
+    return g->fresh;
+}
+
+size_t ngram_size(const Ngram *g) {
+    return g->size;
+}
+
+int ngram_fold(const Ngram *g, size_t place) {
+    size_t length = g->count - g->fresh;
+    return place < length ? (int)((uint64_t)place * FOLDS / length) : ALL_FOLDS;
+}
+
+/* ---- the sorted places ---- */
+
+/* The set of folds in which a follower occurs, a bit for each, and one for the text in none. */
+typedef uint16_t FoldSet;
+enum { NO_FOLD = 1 << FOLDS };
+
+/* Memory for counting alone. */
+typedef struct {
+    uint32_t *places, *sorted; /* [count]: all places of the text; scratch */
+    uint8_t *shared;     /* [count]: how many tokens before a place of the list are those before the
+                            place above it, at most the order less 1 */
+    size_t *starts;      /* [V + 2] */
+    Follower *followers; /* of the level that is made */
+    FoldSet *folds, *of_longer; /* of its followers, and of those of the longer contexts */
+    size_t count;               /* its followers so far */
+    uint32_t *slots;            /* [V + 1]: 1 + the last follower with this token */
+    Parts *parts;               /* [V]: of the followers of the context that is made */
+} Lists;
+
+static void free_lists(Lists *lists) {
+    memory_free(lists->places);
+    memory_free(lists->sorted);
+    memory_free(lists->shared);
+    memory_free(lists->starts);
+    memory_free(lists->followers);
+    memory_free(lists->folds);
+    memory_free(lists->of_longer);
+    memory_free(lists->slots);
+    memory_free(lists->parts);
+}
+
+/* Returns the token `back` tokens before a place; V before the text. */
+static int32_t before(const Ngram *g, size_t place, int back) {
+    return place >= (size_t)back ? g->ids[place - (size_t)back] : g->V;
+}
+
+/* Sorts the places by one token, and keeps the order of equal ones. */
+static void sort_by(const Ngram *g, Lists *lists, int back) {
+    size_t *starts = lists->starts;
+    memset(starts, 0, ((size_t)g->V + 2) * sizeof *starts);
+    for (size_t i = 0; i < g->count; i++) starts[before(g, i, back) + 1]++;
+    for (int v = 0; v <= g->V; v++) starts[v + 1] += starts[v];
+    for (size_t i = 0; i < g->count; i++)
+        lists->sorted[starts[before(g, lists->places[i], back)]++] = lists->places[i];
+    uint32_t *swapped = lists->places;
+    lists->places = lists->sorted;
+    lists->sorted = swapped;
+}
+
+/* Sorts the places by the tokens before them, the nearest first. */
+static void sort_places(const Ngram *g, Lists *lists) {
+    for (size_t i = 0; i < g->count; i++) lists->places[i] = (uint32_t)i;
+    sort_by(g, lists, 0);
+    for (int back = g->order - 1; back > 0; back--) sort_by(g, lists, back);
+    for (size_t i = 0; i < g->count; i++) {
+        size_t here = lists->places[i], above = i > 0 ? lists->places[i - 1] : 0;
+        int shared = 0;
+        while (i > 0 && shared < g->order - 1 &&
+               before(g, here, shared + 1) == before(g, above, shared + 1))
+            shared++;
+        lists->shared[i] = (uint8_t)shared;
+    }
+}
+
+/* The contexts before place i of the list that begin there: those longer than from - 1 tokens, of
+ * which the last has `to` tokens. `once`: that one occurs nowhere else, and the longer ones
+ * neither. */
+typedef struct {
+    int from, to;
+    bool once;
+} Begin;
+
+static Begin begin_at(const Ngram *g, const Lists *lists, size_t i) {
+    int above = lists->shared[i], below = i + 1 < g->count ? lists->shared[i + 1] : 0;
+    int alone = 1 + (above > below ? above : below), longest = g->order - 1;
+    return (Begin){i > 0 ? above + 1 : 0, min_int(alone, longest), alone <= longest};
+}
+
+/* Returns the highest order, at most `most`, whose tables fit. The followers of the contexts of k
+ * tokens are about as many as the contexts of k + 1. */
+static int order_that_fits(const Ngram *g, const Lists *lists) {
+    size_t contexts[MAX_ORDER + 1] = {0}, bytes = 0;
+    int order = 0;
+    for (size_t i = 0; i < g->count; i++) {
+        Begin begin = begin_at(g, lists, i);
+        for (int k = begin.from; k <= begin.to; k++) contexts[k]++;
+    }
+    while (order < g->order) {
+        bytes += contexts[order] * sizeof(Context) + contexts[order + 1] * sizeof(Follower);
+        if (order >= LEAST_ORDER && bytes > BYTES * g->count) break;
+        order++;
+    }
+    return order;
+}
+
+/* ---- the levels ---- */
+
+/* Counts a token after the context that is made, in these folds. `first` is the context's first
+ * follower. */
+static void add_follower(Lists *lists, size_t first, int32_t token, FoldSet folds) {
+    size_t slot = lists->slots[token];
+    if (slot <= first) {
+        slot = lists->slots[token] = (uint32_t)++lists->count;
+        lists->followers[slot - 1] = (Follower){.token = token};
+        lists->folds[slot - 1] = 0;
+        memset(lists->parts[slot - 1 - first], 0, sizeof(Parts));
+    }
+    lists->followers[slot - 1].count++;
+    lists->folds[slot - 1] |= folds;
+    for (int f = 0; f < FOLDS; f++)
+        if (folds == 1 << f) lists->parts[slot - 1 - first][f]++;
+}
+
+/* Makes room for the parts of as many followers. */
+static bool reserve_parts(Ngram *g, size_t more, Error *err) {
+    Parts *grown;
+    if (g->part_count + more <= g->part_capacity) return true;
+    size_t capacity = 2 * g->part_capacity + more;
+    if (!memory_alloc(&grown, capacity, sizeof *grown, "the counts", err)) return false;
+    if (g->parts) memcpy(grown, g->parts, g->part_count * sizeof *grown);
+    memory_free(g->parts);
+    g->parts = grown;
+    g->part_capacity = capacity;
+    return true;
+}
+
+/* Stores the parts of a context's followers, from the first to the last. */
+static bool end_context(Ngram *g, Lists *lists, size_t first, Error *err) {
+    if (!reserve_parts(g, lists->count - first, err)) return false;
+    for (size_t i = first; i < lists->count; i++) {
+        const uint32_t *parts = lists->parts[i - first];
+        int own = 0, last = 0;
+        for (int f = 0; f < FOLDS; f++)
+            if (parts[f] > 0) {
+                own++;
+                last = f;
+            }
+        if (own == 0) continue;
+        if (parts[last] == lists->followers[i].count) {
+            lists->followers[i].part = -1 - last;
+            continue;
+        }
+        lists->followers[i].part = (int32_t)g->part_count;
+        memcpy(g->parts[g->part_count++], parts, sizeof(Parts));
+    }
+    return true;
+}
+
+static void find_discounts(Level *level) {
+    double N[DISCOUNTS + 2] = {0};
+    N[1] = (double)level->single;
+    for (size_t i = 0; i < level->follower_count; i++)
+        if (level->followers[i].count <= DISCOUNTS + 1) N[level->followers[i].count]++;
+    double Y = N[1] / (N[1] + 2 * N[2]);
+    for (int i = 1; i <= DISCOUNTS; i++) {
+        double found = i - (i + 1) * Y * N[i + 1] / N[i];
+        level->discounts[i - 1] =
+            found >= 0 && found <= i ? found : 0.5 * i; /* few counts: a guess */
+    }
+}
+
+/* Takes the followers that were made as those of a level. */
+static bool end_level(Ngram *g, Lists *lists, Level *level, Error *err) {
+    level->contexts[level->context_count].follower = (uint32_t)lists->count;
+    level->follower_count = lists->count;
+    if (!alloc(g, &level->followers, lists->count, sizeof(Follower), err)) return false;
+    memcpy(level->followers, lists->followers, lists->count * sizeof(Follower));
+    find_discounts(level);
+    FoldSet *swapped = lists->of_longer;
+    lists->of_longer = lists->folds;
+    lists->folds = swapped;
+    lists->count = 0;
+    memset(lists->slots, 0, ((size_t)g->V + 1) * sizeof *lists->slots);
+    return true;
+}
+
+/* Returns the folds of a place: one, or none. */
+static FoldSet folds_of(const Ngram *g, size_t place) {
+    int fold = place >= g->fresh ? ngram_fold(g, place - g->fresh) : ALL_FOLDS;
+    return (FoldSet)(fold == ALL_FOLDS ? NO_FOLD : 1 << fold);
+}
+
+/* Makes the contexts of all lengths, and the followers of the longest, from the sorted places. */
+static bool make_contexts(Ngram *g, Lists *lists, Error *err) {
+    Level *longest = &g->levels[g->order - 1];
+    size_t first = 0;
+    for (size_t i = 0; i < g->count; i++) {
+        const size_t place = lists->places[i];
+        const Begin begin = begin_at(g, lists, i);
+        if (begin.from < g->order) {
+            if (!end_context(g, lists, first, err)) return false;
+            first = lists->count;
+        }
+        for (int k = begin.from; k <= begin.to; k++) {
+            Level *level = &g->levels[k];
+            level->contexts[level->context_count++] =
+                (Context){.token = k > 0 ? before(g, place, k) : 0,
+                          .place = (uint32_t)place,
+                          .child = (uint32_t)g->levels[k + 1].context_count,
+                          .follower = (uint32_t)first};
+        }
+        if (begin.once)
+            for (int k = begin.to; k < g->order; k++) g->levels[k].single++;
+        else
+            add_follower(lists, first, g->ids[place], folds_of(g, place));
+    }
+    for (int k = 0; k < g->order; k++)
+        g->levels[k].contexts[g->levels[k].context_count].child =
+            (uint32_t)g->levels[k + 1].context_count;
+    return end_context(g, lists, first, err) && end_level(g, lists, longest, err);
+}
+
+/* Makes the followers of a level's contexts from those of their children. */
+static bool make_followers(Ngram *g, Lists *lists, int k, Error *err) {
+    Level *level = &g->levels[k], *longer = &g->levels[k + 1];
+    for (size_t i = 0; i < level->context_count; i++) {
+        const size_t first = lists->count;
+        const Context *child = longer->contexts + level->contexts[i].child,
+                      *end = longer->contexts + level->contexts[i + 1].child;
+        level->contexts[i].follower = (uint32_t)first;
+        for (; child < end; child++) {
+            if (child->follower == child[1].follower)
+                add_follower(lists, first, g->ids[child->place], folds_of(g, child->place));
+            for (uint32_t f = child->follower; f < child[1].follower; f++)
+                add_follower(lists, first, longer->followers[f].token, lists->of_longer[f]);
+        }
+        if (!end_context(g, lists, first, err)) return false;
+    }
+    return end_level(g, lists, level, err);
+}
+
+/* ---- probabilities ---- */
+
+static uint32_t count_without(const Ngram *g, const Follower *f, int fold) {
+    if (fold == ALL_FOLDS) return f->count;
+    if (f->part < 0) return f->part == -1 - fold ? 0 : f->count;
+    return f->count - g->parts[f->part][fold];
+}
+
+/* Adds `weight` times the discounted probabilities after a context to p. Returns the weight that is
+ * left for the context of one token less. */
+static double add_context(const Ngram *g, const Level *level, size_t context, int fold,
+                          double weight, double *p) {
+    const Follower *begin = level->followers + level->contexts[context].follower,
+                   *end = level->followers + level->contexts[context + 1].follower;
+    double total = 0, left = 0;
+    for (const Follower *f = begin; f < end; f++) {
+        uint32_t count = count_without(g, f, fold);
+        total += count;
+        if (count > 0) left += level->discounts[min_int((int)count, DISCOUNTS) - 1];
+    }
+    if (total == 0) return weight;
+    for (const Follower *f = begin; f < end; f++) {
+        uint32_t count = count_without(g, f, fold);
+        if (count == 0) continue;
+        double kept = count - level->discounts[min_int((int)count, DISCOUNTS) - 1];
+        p[f->token] += weight / total * kept;
+    }
+    return weight / total * left;
+}
+
+/* Fills the probabilities without a context. */
+static void fill_base(Ngram *g) {
+    for (int fold = ALL_FOLDS; fold < FOLDS; fold++) {
+        double *p = g->base + (size_t)(fold + 1) * (size_t)g->V;
+        double left = add_context(g, &g->levels[0], 0, fold, 1, p);
+        for (int v = 0; v < g->V; v++) p[v] += left / g->V;
+    }
+}
+
+/* Returns the child of a context that begins with a token; false if there is none. */
+static bool find_child(const Level *level, size_t context, const Level *longer, int32_t token,
+                       size_t *child) {
+    size_t low = level->contexts[context].child, end = level->contexts[context + 1].child,
+           high = end;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (longer->contexts[middle].token < token)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *child = low;
+    return low < end && longer->contexts[low].token == token;
+}
+
+/* Adds the contexts of `from` to `to` tokens, which all occur at this place alone. Otherwise as
+ * add_context. */
+static double add_single(const Ngram *g, size_t place, int from, int to, int fold, double weight,
+                         double *p) {
+    if (fold != ALL_FOLDS && folds_of(g, place) == 1 << fold) return weight;
+    for (int k = to; k >= from; k--) {
+        p[g->ids[place]] += weight * (1 - g->levels[k].discounts[0]);
+        weight *= g->levels[k].discounts[0];
+    }
+    return weight;
+}
+
+int ngram_predict(const Ngram *g, const int32_t *last, size_t known, int fold, double *p) {
+    size_t contexts[MAX_ORDER] = {0};
+    const size_t V = (size_t)g->V;
+    const int most = known < (size_t)g->order ? (int)known : g->order - 1;
+    double weight = 1;
+    int length = 0, single;
+    while (length < most && find_child(&g->levels[length], contexts[length], &g->levels[length + 1],
+                                       last[-length], &contexts[length + 1]))
+        length++;
+    memset(p, 0, V * sizeof *p);
+    const Context *found = &g->levels[length].contexts[contexts[length]];
+    single = length + 1;
+    if (found->follower == found[1].follower) {
+        single = length;
+        while (length < most && before(g, found->place, length + 1) == last[-length]) length++;
+        weight = add_single(g, found->place, single, length, fold, weight, p);
+    }
+    for (int k = single - 1; k > 0; k--)
+        weight = add_context(g, &g->levels[k], contexts[k], fold, weight, p);
+    const double *base = g->base + (size_t)(fold + 1) * V;
+    for (size_t v = 0; v < V; v++) p[v] += weight * base[v];
+    return length;
+}
+
+bool ngram_loss(const Ngram *g, const int32_t *ids, size_t count, double *loss, Error *err) {
+    double *p, total = 0;
+    if (!memory_alloc(&p, (size_t)g->V, sizeof *p, "the counts", err)) return false;
+    for (size_t i = 1; i < count; i++) {
+        ngram_predict(g, ids + i - 1, i, ALL_FOLDS, p);
+        total -= log(p[ids[i]]);
+    }
+    *loss = total / (double)(count - 1);
+    memory_free(p);
+    return true;
+}
+
+/* ---- counting ---- */
+
+static bool count_all(Ngram *g, Lists *lists, Error *err) {
+    const size_t V = (size_t)g->V, n = g->count;
+    if (!memory_alloc(&lists->places, n, sizeof(uint32_t), "the counts", err) ||
+        !memory_alloc(&lists->sorted, n, sizeof(uint32_t), "the counts", err) ||
+        !memory_alloc(&lists->shared, n, sizeof(uint8_t), "the counts", err) ||
+        !memory_alloc(&lists->starts, V + 2, sizeof(size_t), "the counts", err))
+        return false;
+    sort_places(g, lists);
+    int order = order_that_fits(g, lists);
+    if (order < g->order) {
+        g->order = order;
+        sort_places(g, lists);
+    }
+    size_t contexts[MAX_ORDER] = {0};
+    for (size_t i = 0; i < n; i++) {
+        Begin begin = begin_at(g, lists, i);
+        for (int k = begin.from; k <= begin.to; k++) contexts[k]++;
+    }
+    bool ok = memory_alloc(&lists->followers, n, sizeof(Follower), "the counts", err) &&
+              memory_alloc(&lists->folds, n, sizeof(FoldSet), "the counts", err) &&
+              memory_alloc(&lists->of_longer, n, sizeof(FoldSet), "the counts", err) &&
+              memory_alloc(&lists->slots, V + 1, sizeof(uint32_t), "the counts", err) &&
+              memory_alloc(&lists->parts, V, sizeof(Parts), "the counts", err) &&
+              alloc(g, &g->base, (1 + FOLDS) * V, sizeof(double), err) && reserve_parts(g, 1, err);
+    g->part_count = 1;
+    for (int k = 0; ok && k < g->order; k++)
+        ok = alloc(g, &g->levels[k].contexts, contexts[k] + 1, sizeof(Context), err);
+    ok = ok && make_contexts(g, lists, err);
+    for (int k = g->order - 2; ok && k >= 0; k--) ok = make_followers(g, lists, k, err);
+    g->size += g->part_capacity * sizeof(Parts);
+    if (ok) fill_base(g);
+    return ok;
+}
+
+bool ngram_count(Ngram **ngram, const int32_t *ids, size_t count, size_t fresh, int order, int V,
+                 Error *err) {
+    Ngram *g;
+    Lists lists = {0};
+    *ngram = NULL;
+    if (count > INT32_MAX) return fail(err, "%zu characters are too many to count", count);
+    if (!memory_alloc(&g, 1, sizeof *g, "the counts", err)) return false;
+    g->V = V;
+    g->order = order;
+    g->count = count;
+    g->fresh = fresh;
+    bool ok = alloc(g, &g->ids, count, sizeof *ids, err);
+    if (ok) memcpy(g->ids, ids, count * sizeof *ids);
+    ok = ok && count_all(g, &lists, err);
+    free_lists(&lists);
+    if (ok)
+        *ngram = g;
+    else
+        ngram_free(g);
+    return ok;
+}

@@ -1,0 +1,48 @@
+/* ngram.h - the counted model: the probabilities of the next token by what followed the last few
+ * tokens in a text, with interpolated modified Kneser-Ney smoothing (Chen and Goodman, "An
+ * Empirical Study of Smoothing Techniques for Language Modeling", 1999).
+ *
+ * Of order K it looks at the last K - 1 tokens. The counted text is cut into FOLDS equal parts,
+ * and each prediction can leave one of them out. So a network that trains on the text can be shown
+ * what counting expects of a text that was not counted, as it will be later (cross-fitting). */
+#ifndef TRIL_MODEL_NGRAM_H
+#define TRIL_MODEL_NGRAM_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct Ngram Ngram;
+
+enum { MAX_ORDER = 9, FOLDS = 10, ALL_FOLDS = -1 };
+
+/* Counts ids[count], 0 <= id < V, of which it keeps a copy. The folds are parts of the text from
+ * `fresh` on; the tokens before are never left out. fresh = count makes no folds, which takes less
+ * memory. `order` is at most MAX_ORDER; it is reduced, but not below 3, until the tables need at
+ * most 40 bytes for a token. ngram_free releases the model; NULL is allowed. Errors: too long a
+ * text (2^31 tokens), no memory; *ngram is then NULL. */
+bool ngram_count(Ngram **ngram, const int32_t *ids, size_t count, size_t fresh, int order, int V,
+                 Error *err);
+void ngram_free(Ngram *ngram);
+
+/* Return the order; the counted text, *count tokens, which the model owns; the bytes that the model
+ * takes. */
+int ngram_order(const Ngram *ngram);
+const int32_t *ngram_text(const Ngram *ngram, size_t *count);
+size_t ngram_fresh(const Ngram *ngram);
+size_t ngram_size(const Ngram *ngram);
+
+/* Returns the fold of token number `place` of the fresh text, or ALL_FOLDS outside of it. */
+int ngram_fold(const Ngram *ngram, size_t place);
+
+/* Sets p[V] to the probabilities of the token after last[0]; last[-1], ..., last[1 - known] are the
+ * tokens before it, and known may be 0. `fold` is left out unless it is ALL_FOLDS. Returns how many
+ * of the last tokens occur together in the text, at most the order less 1. Every p is above 0. */
+int ngram_predict(const Ngram *ngram, const int32_t *last, size_t known, int fold, double *p);
+
+/* Sets *loss to the mean loss in nats of a text of count >= 2 tokens, the first of which is not
+ * predicted. An error: no memory. */
+bool ngram_loss(const Ngram *ngram, const int32_t *ids, size_t count, double *loss, Error *err);
+
+#endif

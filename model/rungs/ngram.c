@@ -1,0 +1,140 @@
+/* ngram.c - conv, and a counted model beside it: the network learns what counting does not know.
+ *
+ *     p = the counted model's probabilities of the next character
+ *     x = embed_tokens[id] + ngram_proj(sqrt(p))
+ *     for each of L blocks:
+ *         h = convolution(input_layernorm(x))
+ *         q, k, v = rotary(q_norm(q_proj(h))), rotary(k_norm(k_proj(h))), v_proj(h)
+ *         x = x + dropout(o_proj(attention(q, k, v)))
+ *         h = convolution(post_attention_layernorm(x))
+ *         x = x + dropout(down_proj(silu(gate_proj(h)) up_proj(h)))
+ *     h = norm(x)
+ *     logits = h embed_tokens^T + (1 + ngram_gate(h)) ln p
+ *
+ * It adds to conv: the network reads what followed the last characters in the training text, and
+ * adds its own logits to it; the gate, a number for each character, says how far it trusts the
+ * counts (Li et al., "Residual Learning of Neural Text Generation with n-gram Language Model",
+ * 2022). At the start all of that is 0, and so the training begins with the counted model. In
+ * training the counts leave out the part of the text that is read. transformers has no such model.
+ */
+#include "model/rungs/rung.h"
+
+#define SCALED .fan_in = true, .muon = true
+#define WEIGHTS(TABLE, LINEAR, NORM)                                                              \
+    TABLE(wte, "model.embed_tokens", SIZE_V, SIZE_C, .fan_in = true)                              \
+    NORM(ln_1, "model.layers.%d.input_layernorm", SIZE_C, .start = 1)                             \
+    TABLE(conv_1, "model.layers.%d.input_conv", SIZE_4, SIZE_C, .zeros = true, .no_decay = true)  \
+    LINEAR(q, "model.layers.%d.self_attn.q_proj", SIZE_C, SIZE_C, SCALED)                         \
+    LINEAR(k, "model.layers.%d.self_attn.k_proj", SIZE_C, SIZE_KV, SCALED)                        \
+    LINEAR(v, "model.layers.%d.self_attn.v_proj", SIZE_C, SIZE_KV, SCALED)                        \
+    NORM(q_norm, "model.layers.%d.self_attn.q_norm", SIZE_HS, .start = 1)                         \
+    NORM(k_norm, "model.layers.%d.self_attn.k_norm", SIZE_HS, .start = 1)                         \
+    LINEAR(proj, "model.layers.%d.self_attn.o_proj", SIZE_C, SIZE_C, .zeros = true, .muon = true) \
+    NORM(ln_2, "model.layers.%d.post_attention_layernorm", SIZE_C, .start = 1)                    \
+    TABLE(conv_2, "model.layers.%d.post_attention_conv", SIZE_4, SIZE_C, .zeros = true,           \
+          .no_decay = true)                                                                       \
+    LINEAR(gate, "model.layers.%d.mlp.gate_proj", SIZE_C, SIZE_H, SCALED)                         \
+    LINEAR(up, "model.layers.%d.mlp.up_proj", SIZE_C, SIZE_H, SCALED)                             \
+    LINEAR(down, "model.layers.%d.mlp.down_proj", SIZE_H, SIZE_C, .zeros = true, .muon = true)    \
+    /* starts small, or each character would expect itself */                                     \
+    NORM(ln_f, "model.norm", SIZE_C, .start = 0.1f)                                               \
+    LINEAR(counted, "model.ngram_proj", SIZE_V, SIZE_C, .zeros = true)                            \
+    LINEAR(trust, "model.ngram_gate", SIZE_C, SIZE_1, .bias = true, .zeros = true, .no_decay = true)
+
+RUNG_WEIGHTS(WEIGHTS);
+
+/* Arrays that the backward pass reads: for each block, and for the whole model. Cheap arrays are
+ * recomputed there. */
+typedef struct {
+    Array x, ln_1, conv_1;   /* x [N,C] enters the block; its norm, and that convolved */
+    Array q_raw, k_raw, out; /* raw: before norm and rotation */
+    Array mid, ln_2, conv_2; /* mid [N,C]: x between attention and MLP */
+    Array gate, up;
+    Array last, ln_f;        /* x after the last block, and its norm */
+    Array roots, logarithms; /* of what counting expects */
+} Activations;
+
+/* Places of dropout: each has its own masks. GPT-2 has it on the embedding too, where
+ * it did no good here (docs/records.md). */
+enum { DROP_ATTENTION, DROP_PROJ, DROP_MLP };
+
+/* ---- forward ---- */
+
+static Array block(Program *p, const Weights *w, Activations *a, Array x) {
+    a->x = x;
+    a->ln_1 = rmsnorm(p, x, w->ln_1);
+    Array h = a->conv_1 = convolution(p, a->ln_1, w->conv_1);
+    a->q_raw = linear(p, h, w->q);
+    a->k_raw = linear(p, h, w->k);
+    Array v = linear(p, h, w->v);
+    Array q = rotary(p, heads(p), rmsnorm(p, a->q_raw, w->q_norm));
+    Array k = rotary(p, kv_heads(p), rmsnorm(p, a->k_raw, w->k_norm));
+    a->out = attention(p, heads(p), q, k, v, DROP_ATTENTION);
+    a->mid = add(p, x, dropout(p, linear(p, a->out, w->proj), DROP_PROJ));
+
+    a->ln_2 = rmsnorm(p, a->mid, w->ln_2);
+    h = a->conv_2 = convolution(p, a->ln_2, w->conv_2);
+    a->gate = linear(p, h, w->gate);
+    a->up = linear(p, h, w->up);
+    return add(p, a->mid, dropout(p, linear(p, swiglu(p, a->gate, a->up), w->down), DROP_MLP));
+}
+
+static Array forward(Program *p, const Weights *w, Activations *a) {
+    counted(p, &a->roots, &a->logarithms);
+    Array x = add(p, embedding(p, w->wte, NO_TABLE), linear(p, a->roots, w->counted));
+    for (int l = 0; l < layers(p); l++) x = block(begin_block(p, l), &w[l], &a[l], x);
+    a->last = x;
+    a->ln_f = rmsnorm(p, x, w->ln_f);
+    Array trust = linear(p, a->ln_f, w->trust);
+    return trusted(p, linear(p, a->ln_f, tied(w->wte)), trust, a->logarithms);
+}
+
+/* ---- backward ----
+ * dx is the gradient of the residual stream: it goes through the blocks from the last to the
+ * first, and each branch adds its own part. */
+
+static Array block_backward(Program *p, const Weights *w, const Activations *a, Array dx) {
+    Array ddown = dropout_backward(p, dx, DROP_MLP), dgate, dup, hidden;
+    swiglu_backward(p, &dgate, &dup, &hidden, linear_backward(p, ddown, w->down), a->gate, a->up);
+    linear_gradients(p, w->down, ddown, hidden);
+
+    linear_gradients(p, w->gate, dgate, a->conv_2);
+    linear_gradients(p, w->up, dup, a->conv_2);
+    Array dh = linear_backward(p, dgate, w->gate);
+    dh = add(p, dh, linear_backward(p, dup, w->up));
+    convolution_gradients(p, w->conv_2, dh, a->ln_2);
+    dh = convolution_backward(p, dh, w->conv_2);
+    dx = rmsnorm_backward(p, dx, dh, a->mid, w->ln_2);
+
+    Array dproj = dropout_backward(p, dx, DROP_PROJ), dq, dk, dv;
+    linear_gradients(p, w->proj, dproj, a->out);
+    attention_backward(p, &dq, &dk, &dv, linear_backward(p, dproj, w->proj), a->out);
+    dq = rmsnorm_backward(p, NO_ARRAY, rotary_backward(p, heads(p), dq), a->q_raw, w->q_norm);
+    dk = rmsnorm_backward(p, NO_ARRAY, rotary_backward(p, kv_heads(p), dk), a->k_raw, w->k_norm);
+
+    linear_gradients(p, w->q, dq, a->conv_1);
+    linear_gradients(p, w->k, dk, a->conv_1);
+    linear_gradients(p, w->v, dv, a->conv_1);
+    dh = linear_backward(p, dv, w->v);
+    dh = add(p, dh, linear_backward(p, dq, w->q));
+    dh = add(p, dh, linear_backward(p, dk, w->k));
+    convolution_gradients(p, w->conv_1, dh, a->ln_1);
+    dh = convolution_backward(p, dh, w->conv_1);
+    return rmsnorm_backward(p, dx, dh, a->x, w->ln_1);
+}
+
+static void backward(Program *p, const Weights *w, const Activations *a, Array dlogits) {
+    Array dtrust = trusted_backward(p, dlogits, a->logarithms);
+    linear_gradients(p, w->trust, dtrust, a->ln_f);
+    linear_gradients(p, tied(w->wte), dlogits, a->ln_f);
+    Array dln_f = linear_backward(p, dlogits, tied(w->wte));
+    dln_f = add(p, dln_f, linear_backward(p, dtrust, w->trust));
+    Array dx = rmsnorm_backward(p, NO_ARRAY, dln_f, a->last, w->ln_f);
+    for (int l = layers(p) - 1; l >= 0; l--)
+        dx = block_backward(begin_block(p, l), &w[l], &a[l], dx);
+    linear_gradients(p, w->counted, dx, a->roots);
+    embedding_gradients(p, w->wte, NO_TABLE, dx);
+}
+
+RUNG(ngram, "what followed the last characters in the text, counted, as the start of the logits",
+     .has_heads = true, .even_heads = true, .counts = true);

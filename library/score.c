@@ -34,7 +34,7 @@ static TrilStatus score_ids(TrilScore *score, const TrilModel *model, const int3
         return TRIL_TEXT;
     }
     if (!run_open(&run, to_read(model), options, err)) return TRIL_ARGUMENT;
-    score->nats = run_evaluate(run, ids, known, 1, NULL, NULL);
+    score->nats = run_evaluate(run, ids, known, 1, false, NULL, NULL);
     run_close(run);
     const float nats = (float)score->nats;
     if (!are_finite(&nats, 1, err)) return TRIL_DIVERGED;
@@ -95,7 +95,9 @@ TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, int 
     }
     const size_t from = trained_on ? 0 : c->train,
                  count = (trained_on ? c->train : c->length) - from;
-    bool ok = workers_open(&workers, to_read(model), &options, c, &err) &&
+    Model *read = to_read(model);
+    bool ok = (!trained_on || model_count(read, c->ids, c->train, true, &err)) &&
+              workers_open(&workers, read, &options, c, &err) &&
               workers_evaluate(&workers, from, count, characters, &asking, nats, &err);
     workers_close(&workers);
     if (!ok) return failed(TRIL_ARGUMENT, &err, error);

@@ -165,6 +165,9 @@ TrilStatus tril_text_count(const TrilText *text, TrilCounts *counts, TrilError *
                            .unigram = found.unigram_held_out,
                            .bigram = found.bigram_held_out,
                            .own_unigram = found.unigram,
-                           .own_bigram = found.bigram};
+                           .own_bigram = found.bigram,
+                           .ngram = found.ngram_held_out,
+                           .own_ngram = found.ngram,
+                           .order = found.order};
     return TRIL_OK;
 }

@@ -138,6 +138,10 @@ typedef struct {
     double uniform;                 /* each character of the vocabulary is equally likely */
     double unigram, bigram;         /* how often each occurs; how often it follows each other */
     double own_unigram, own_bigram; /* the same on the part in which they were counted */
+    /* what followed the last order - 1 characters, with modified Kneser-Ney smoothing; on that part
+       each prediction leaves out the tenth that it is in */
+    double ngram, own_ngram;
+    int order;
 } TrilCounts;
 TRIL_API TrilStatus tril_text_count(const TrilText *text, TrilCounts *counts, TrilError *error);
 

@@ -122,7 +122,7 @@ static Step take_step(Workers *workers, uint64_t step, int window, const Optimiz
     if (workers->teacher)
         run_teach(workers->run, run_probabilities(workers->teacher, workers->inputs, count, window),
                   TEACHER_SHARE);
-    run_locate(workers->run, workers->ids, workers->starts, T);
+    run_locate(workers->run, workers->ids, workers->starts, T, true);
     run_forward_training(workers->run, workers->inputs, count, window);
     taken.loss = run_loss(workers->run, workers->targets);
     if (!isfinite(taken.loss)) return taken;
@@ -222,7 +222,7 @@ bool workers_evaluate(Workers *workers, size_t from, size_t count, size_t charac
     const size_t every = characters > 0 ? (count - 1) / characters + 1 : 1;
     broadcast((Command){.kind = EVALUATE, .from = from, .count = count, .every = every});
     if (!same_weights(workers, err)) return false;
-    *loss = run_evaluate(workers->run, workers->ids + from, count, every, ask, asking);
+    *loss = run_evaluate(workers->run, workers->ids + from, count, every, from == 0, ask, asking);
     return true;
 }
 
@@ -280,8 +280,8 @@ static void evaluate(Worker *w, const Command *command) {
     Error err = {0};
     assert(w->part.model); /* the first process has opened one */
     if (same_weights(&w->part, &err))
-        run_evaluate(w->part.run, w->ids + command->from, command->count, command->every, NULL,
-                     NULL);
+        run_evaluate(w->part.run, w->ids + command->from, command->count, command->every,
+                     command->from == 0, NULL, NULL);
 }
 
 static void execute(Worker *w, const Command *command) {

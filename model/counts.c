@@ -7,6 +7,7 @@
  * d(a) p(b)) / (n(a) + d(a)) (Witten and Bell, "The Zero-Frequency Problem", 1991, method C). */
 #include "model/counts.h"
 #include "base/memory.h"
+#include "model/ngram.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -105,6 +106,19 @@ static double pair_entropy(const Tally *tally) {
     return total / (double)pairs;
 }
 
+/* Higher orders are worse by themselves, though not beside a network (docs/records.md). */
+static bool count_ngram(Counts *counts, const int32_t *train, size_t train_count,
+                        const int32_t *held_out, size_t held_out_count, int V, Error *err) {
+    enum { ORDER = 7, EVERY = 9 };
+    Ngram *ngram;
+    if (!ngram_count(&ngram, train, train_count, 0, ORDER, V, err)) return false;
+    counts->order = ngram_order(ngram);
+    bool ok = ngram_loss(ngram, train, train_count, EVERY, true, &counts->ngram, err) &&
+              ngram_loss(ngram, held_out, held_out_count, 1, false, &counts->ngram_held_out, err);
+    ngram_free(ngram);
+    return ok;
+}
+
 bool count_losses(const int32_t *train, size_t train_count, const int32_t *held_out,
                   size_t held_out_count, int V, Counts *counts, Error *err) {
     Tally tally;
@@ -118,5 +132,5 @@ bool count_losses(const int32_t *train, size_t train_count, const int32_t *held_
     counts->unigram_held_out /= (double)(held_out_count - 1);
     counts->bigram_held_out /= (double)(held_out_count - 1);
     tally_free(&tally);
-    return true;
+    return count_ngram(counts, train, train_count, held_out, held_out_count, V, err);
 }

@@ -12,11 +12,15 @@ typedef struct {
     double unigram, unigram_held_out; /* the entropy of the characters' frequencies */
     double bigram, bigram_held_out;   /* the entropy of each character's frequency after the one
                                          before */
+    double ngram, ngram_held_out;     /* of `order` characters: the counted model (ngram.h) */
+    int order;
 } Counts;
 
 /* Counts characters and pairs of train[train_count], in nats per token. The held-out figures are
  * cross-entropies under smoothed frequencies: add-one for single characters, Witten-Bell (1991) for
- * pairs. Both texts have at least two tokens. An error: no memory. */
+ * pairs and modified Kneser-Ney for more. `ngram`, too, is held out: each prediction leaves out the
+ * tenth of the text that it is in, and one place in nine is predicted. Both texts have at least two
+ * tokens. An error: no memory. */
 bool count_losses(const int32_t *train, size_t train_count, const int32_t *held_out,
                   size_t held_out_count, int V, Counts *counts, Error *err);
 

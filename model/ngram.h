@@ -42,7 +42,9 @@ int ngram_fold(const Ngram *ngram, size_t place);
 int ngram_predict(const Ngram *ngram, const int32_t *last, size_t known, int fold, double *p);
 
 /* Sets *loss to the mean loss in nats of a text of count >= 2 tokens, the first of which is not
- * predicted. An error: no memory. */
-bool ngram_loss(const Ngram *ngram, const int32_t *ids, size_t count, double *loss, Error *err);
+ * predicted; of the others, one in `every` is. `counted`: it is the counted text, and the fold of
+ * each prediction is left out. An error: no memory. */
+bool ngram_loss(const Ngram *ngram, const int32_t *ids, size_t count, size_t every, bool counted,
+                double *loss, Error *err);
 
 #endif

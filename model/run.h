@@ -111,10 +111,10 @@ void run_forward_training(Run *run, const int32_t *ids, int B, int T);
 double run_loss(Run *run, const int32_t *targets);
 
 /* Says where in a text the tokens of the next pass are: token n is text[starts[n / window] + n %
- * window]. So a counted model sees the tokens before a sequence, too. If the pass is of a training,
- * `text` is the one that was counted last, and its fold is left out. Borrows both until the pass
- * returns. */
-void run_locate(Run *run, const int32_t *text, const size_t *starts, int window);
+ * window]. So a counted model (ngram.h) sees the tokens before a sequence, too. `counted`: `text`
+ * is the text that the model counted last; the fold of each prediction is then left out. Borrows
+ * both until the pass returns. */
+void run_locate(Run *run, const int32_t *text, const size_t *starts, int window, bool counted);
 
 /* Teaches the next run_backward another model's predictions: `share`, 0 to 1, of each target is a
  * row of probabilities[B,T,V], and the rest is the actual next token (Hinton, Vinyals and Dean,
@@ -176,11 +176,12 @@ const float *run_gradient(const Run *run, int tensor);
 
 /* Returns the mean loss over ids[count], in nats, without dropout: windows of the run's length are
  * laid end to end, and each token but the first is predicted once. With every = k > 1, only one
- * batch in k is read. Collective: each process reads its part of the windows; the number of
- * processes does not change a bit of the result. Calls `stopped`, unless it is NULL, often with
- * `user`, and returns NaN soon after it returned anything but 0 in any process. count >= 2, every
+ * batch in k is read. `counted` is that of run_locate. Collective: each process reads its part of
+ * the windows; the number of processes does not change a bit of the result. Calls `stopped`, unless
+ * it is NULL, often with `user`, and returns NaN soon after it returned anything but 0 in any
+ * process. count >= 2, every
  * >= 1. */
-double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every,
+double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every, bool counted,
                     int (*stopped)(void *user), void *user);
 
 /* Return the share of the peak learning rate in step `step`, counted from 0. Both rise linearly to

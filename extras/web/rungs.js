@@ -228,7 +228,7 @@ function openRungs(compiled, complain) {
     const curves = inOrder().flatMap(([number, { heldOut, batches }]) => [
       curve(number, ladder[number].name, heldOut, false), curve(number, `${ladder[number].name}, training`, batches, true)]);
     const levels = text ? [["uniform", text.counts.uniform], ["counted unigram", text.counts.unigram],
-      ["counted bigram", text.counts.bigram]].map(([name, y]) => ({ name, y })) : [];
+      ["counted bigram", text.counts.bigram], [`counted ${text.counts.order}-gram`, text.counts.ngram]].map(([name, y]) => ({ name, y })) : [];
     return html("web_chart", write("Chart", [{
       id: "losses", title: "Loss, in nats per character: the lower, the better",
       x_name: byTime ? "seconds of training" : "steps", x_place: byTime ? "# s" : "step #",

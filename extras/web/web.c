@@ -34,6 +34,8 @@ const WebMember *web_members(void) {
         MEMBER(TrilCounts, uniform),
         MEMBER(TrilCounts, unigram),
         MEMBER(TrilCounts, bigram),
+        MEMBER(TrilCounts, ngram),
+        MEMBER(TrilCounts, order),
         STRUCT(TrilScoring),
         MEMBER(TrilScoring, precision),
         MEMBER(TrilScoring, threads),

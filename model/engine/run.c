@@ -232,8 +232,8 @@ static int begin(Run *run, const int32_t *ids, int B, int T, int past, bool trai
                        .text = run->pass.text,
                        .starts = run->pass.starts,
                        .window = run->pass.window,
-                       .ngram = run->model->ngram,
-                       .leaves_out = training};
+                       .leaves_out = run->pass.leaves_out,
+                       .ngram = run->model->ngram};
     if (training) {
         run->pass.dropout = (float)run->model->config.dropout;
         run->pass.masks = random_key(run->options.seed, RANDOM_DROPOUT, run->step);
@@ -320,10 +320,11 @@ double run_loss(Run *run, const int32_t *targets) {
     return total / tokens_in_loss(run);
 }
 
-void run_locate(Run *run, const int32_t *text, const size_t *starts, int window) {
+void run_locate(Run *run, const int32_t *text, const size_t *starts, int window, bool counted) {
     run->pass.text = text;
     run->pass.starts = starts;
     run->pass.window = (size_t)window;
+    run->pass.leaves_out = counted;
 }
 
 void run_teach(Run *run, const float *probabilities, double share) {
@@ -348,6 +349,7 @@ typedef struct {
     const int32_t *ids;
     size_t tokens, T;
     size_t batch, every;
+    bool counted; /* of run_locate */
 } Windows;
 
 static size_t windows_in(const Windows *w) {
@@ -373,7 +375,7 @@ static void read_windows(Run *run, const Windows *w, size_t first, size_t count,
             B = 1;
             T = w->tokens - at;
         }
-        run_locate(run, w->ids, &at, (int)(B * T));
+        run_locate(run, w->ids, &at, (int)(B * T), w->counted);
         run_forward(run, w->ids + at, (int)B, (int)T, 0);
         find_losses(run, w->ids + at + 1);
         for (size_t b = 0; b < B; b++)
@@ -385,12 +387,12 @@ static void read_windows(Run *run, const Windows *w, size_t first, size_t count,
 /* Processes share the windows of one round at a time. The windows' sums are added in order, so the
  * number of processes and the size of a round do not change a bit. After the sums each process adds
  * whether it was told to stop, so that all stop after the same round. */
-double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every,
+double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every, bool counted,
                     int (*stopped)(void *user), void *user) {
     enum { ROUND = WINDOWS_AT_ONCE - 1, BATCHES = 4 };
     double *sums = run->sums, total = 0;
     assert(count >= 2 && every >= 1);
-    Windows w = {ids, count - 1, (size_t)run->options.length, (size_t)run->whole, every};
+    Windows w = {ids, count - 1, (size_t)run->options.length, (size_t)run->whole, every, counted};
     size_t all = windows_in(&w), last = begin_of(&w, all - 1), rank = 0, size = 1;
     size_t max = BATCHES * w.batch < ROUND ? BATCHES * w.batch : ROUND;
     if (run->sharing) {

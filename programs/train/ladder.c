@@ -23,12 +23,14 @@ static bool add_closed_forms(Ladder *l, Error *err) {
     TrilError error;
     if (tril_text_count(l->plan->input.text, &c, &error) != TRIL_OK)
         return message_take(err, &error, NULL);
+    snprintf(l->counted, sizeof l->counted, "counted %d-gram", c.order);
     const struct {
         const char *name;
         double train, held_out;
     } forms[CLOSED_FORMS] = {{"uniform", c.uniform, c.uniform},
                              {"counted unigram", c.own_unigram, c.unigram},
-                             {"counted bigram", c.own_bigram, c.bigram}};
+                             {"counted bigram", c.own_bigram, c.bigram},
+                             {l->counted, c.own_ngram, c.ngram}};
     for (; l->count < CLOSED_FORMS; l->count++)
         l->results[l->count] = (Result){.name = forms[l->count].name,
                                         .train = forms[l->count].train,

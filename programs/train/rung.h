@@ -6,7 +6,7 @@
 #include "programs/train/outputs.h"
 #include "programs/train/report.h"
 
-enum { CLOSED_FORMS = 3 };
+enum { CLOSED_FORMS = 4 };
 
 /* The rungs of a plan, trained one after another. */
 typedef struct {
@@ -16,8 +16,9 @@ typedef struct {
     Result results[CLOSED_FORMS + MAX_RUNGS]; /* the closed forms, then the rungs trained so far */
     Course courses[CLOSED_FORMS + MAX_RUNGS]; /* of the rungs, at their indices in `results` */
     int count;
-    Error failed;    /* the first error of writing a file, or empty */
-    Stopwatch watch; /* of the whole program, with --profile */
+    Error failed;     /* the first error of writing a file, or empty */
+    Stopwatch watch;  /* of the whole program, with --profile */
+    char counted[24]; /* the name of the last closed form */
 } Ladder;
 
 /* Trains a rung for `seconds`, earlier runs included, or, if that is 0, for its steps, and sets the

@@ -345,12 +345,14 @@ enum { B = 64, T = 9, MAX = 200 };
  * Counts in starts[] the windows that begin at each position. */
 static void draw(size_t length, uint64_t seed, uint64_t step, int32_t *inputs, int starts[MAX]) {
     int32_t ids[MAX], targets[B * T];
+    size_t places[B];
     for (int32_t i = 0; i < MAX; i++) ids[i] = i;
     batch_shuffled((const int32_t *)(const void *)guarded(ids, length * sizeof *ids), length, B, T,
-                   seed, step, 0, B, inputs, targets);
+                   seed, step, 0, B, inputs, targets, places);
     for (int b = 0; b < B; b++) {
         int32_t start = inputs[b * T];
         assert_in_range(start, 0, length - T - 1);
+        assert_int_equal(places[b], start);
         starts[start]++;
         for (int t = 0; t < T; t++) {
             assert_int_equal(inputs[b * T + t], start + t);

@@ -319,7 +319,7 @@ TEST(profile) {
         run_freeze(bench->run, true);
         run_forward(bench->run, ids, 1, 1, 0);
         run_freeze(bench->run, false);
-        run_evaluate(bench->run, ids, B * T + 1, 1, NULL, NULL);
+        run_evaluate(bench->run, ids, B * T + 1, 1, false, NULL, NULL);
         assert_int_equal(run_profile_lines(bench->run, again, KINDS), count);
         for (int i = 0; i < count; i++) {
             assert_string_equal(again[i].name, lines[i].name);
@@ -516,14 +516,14 @@ TEST(evaluation) {
             int length = count - 1 - at < T ? count - 1 - at : T;
             total += length * plain_loss(&plain, ids + at, ids + at + 1, 1, length);
         }
-        assert_near(run_evaluate(bench->run, ids, (size_t)count, 1, NULL, NULL),
+        assert_near(run_evaluate(bench->run, ids, (size_t)count, 1, false, NULL, NULL),
                     total / (count - 1), 1e-5);
     }
     /* one batch in three: the first, the fourth */
     double total = 0;
     for (int at = 0; at < 50; at += 3 * B * T)
         total += plain_loss(&plain, ids + at, ids + at + 1, B, T);
-    assert_near(run_evaluate(bench->run, ids, 51, 3, NULL, NULL), total / 2, 1e-5);
+    assert_near(run_evaluate(bench->run, ids, 51, 3, false, NULL, NULL), total / 2, 1e-5);
     plain_close(&plain);
     bench_close(bench);
 }

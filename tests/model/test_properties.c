@@ -215,14 +215,15 @@ TEST(bigram_is_counted) {
     Bench *bench = bench_open(&config, B, 2, 3);
     Optimizer adamw = {.beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8};
     int32_t inputs[B * T], targets[B * T];
+    size_t starts[B];
     for (int step = 0; step < STEPS; step++) {
         adamw.learning_rate = 0.1 * rate_cosine(step, STEPS, 10, 0.01);
-        batch_shuffled(ids, corpus.train, B, T, 1, (uint64_t)step, 0, B, inputs, targets);
+        batch_shuffled(ids, corpus.train, B, T, 1, (uint64_t)step, 0, B, inputs, targets, starts);
         run_forward_training(bench->run, inputs, B, T);
         run_backward(bench->run, targets);
         run_update(bench->run, &adamw);
     }
-    double loss = run_evaluate(bench->run, ids, corpus.train, 1, NULL, NULL);
+    double loss = run_evaluate(bench->run, ids, corpus.train, 1, false, NULL, NULL);
     assert_near(loss, counts.bigram, 0.01);
     assert_true(loss > counts.bigram - 1e-4); /* nothing of its kind can be better */
     bench_close(bench);

@@ -425,7 +425,7 @@ TEST(narrow) {
         RunOptions options = {.batch = 4, .length = 32, .frozen = true, .threads = 2};
         options.precision = precisions[i];
         Run *run = open_run(&model, &options);
-        losses[i] = run_evaluate(run, ids, N, 1, NULL, NULL);
+        losses[i] = run_evaluate(run, ids, N, 1, false, NULL, NULL);
         run_close(run);
     }
     for (int i = 1; i < 3; i++) {
@@ -454,7 +454,7 @@ TEST(scores) {
             total += log(sum) - (double)logits[ids[t + 1]];
         }
         double loss = total / (LENGTH - 1);
-        assert_near(run_evaluate(run, ids, LENGTH, 1, NULL, NULL), loss, 1e-5 * loss);
+        assert_near(run_evaluate(run, ids, LENGTH, 1, false, NULL, NULL), loss, 1e-5 * loss);
         run_close(run);
         generator_close(&generator);
         model_free(&model);

@@ -245,11 +245,22 @@ Run *open_run(Model *model, const RunOptions *options) {
     return run;
 }
 
+void count_letters(Model *model) {
+    enum { COUNT = 40 };
+    Error err;
+    int32_t *ids = random_ids(77, COUNT, model->config.V);
+    for (int i = 0; i < COUNT; i++)
+        if (i % 3 > 0) ids[i] = (ids[i - 1] * 5 + i % 2) % model->config.V; /* often the same */
+    assert_ok(model_count(model, ids, COUNT, false, &err), err);
+    free(ids);
+}
+
 Bench *bench_open(const Config *config, int batch, int threads, uint64_t seed) {
     Bench *bench = scrap(1, sizeof *bench);
     RunOptions options = {
         .batch = batch, .length = config->T, .training = true, .threads = threads, .seed = seed};
     assert_ok(model_build(&bench->model, config, seed, &err), err);
+    count_letters(&bench->model);
     bench->run = open_run(&bench->model, &options);
     return bench;
 }

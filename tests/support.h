@@ -127,7 +127,11 @@ void kind_set(Config *config, const char *kind);
 /* A run of the model, which must be possible. */
 Run *open_run(Model *model, const RunOptions *options);
 
-/* A model and a training run on it. Fails the test if they cannot be made. */
+/* Counts a text of some letters, if the model counts. */
+void count_letters(Model *model);
+
+/* A model and a training run on it, which has counted some letters if it counts. Fails the test if
+ * they cannot be made. */
 typedef struct {
     Model model;
     Run *run;

@@ -9,10 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FLOORS = 10 };
+enum { FLOORS = 11 };
 
 /* The headers of model/ for those who use models. */
-#define MODEL "model/model.h", "model/run.h", "model/view.h", "model/generation.h", "model/counts.h"
+#define MODEL                                                                               \
+    "model/model.h", "model/run.h", "model/view.h", "model/generation.h", "model/counts.h", \
+        "model/ngram.h"
 
 /* A folder and the prefixes of what its files may include. */
 static const struct {
@@ -32,7 +34,9 @@ static const struct {
     {"model/engine",
      {"base/", "model/engine/", "model/rungs/rung.h", "model/layers/", "model/kernels/", MODEL}},
     {"model/rungs", {"model/rungs/rung.h", "model/layers/layers.h", "model/model.h"}},
-    {"model/layers", {"base/", "model/layers/", "model/kernels/", "model/model.h", "model/view.h"}},
+    {"model/layers",
+     {"base/", "model/layers/", "model/kernels/", "model/model.h", "model/ngram.h",
+      "model/view.h"}},
     {"model/kernels", {"base/", "model/kernels/"}},
     {"model/plain", {"model/model.h", "model/plain/"}},
     {"data", {"base/", "data/"}},

@@ -99,6 +99,15 @@ void plain_gelu_backward(Array y, Array x);
 Array plain_swiglu(Plain *p, Array gate, Array up);
 void plain_swiglu_backward(Array y, Array gate, Array up);
 
+/* ---- counting ---- (model/ngram.h)
+ * p = the counted model's probabilities after each of ids[T], 1/V if nothing was counted;
+ * roots[T,V] = sqrt(p), logarithms[T,V] = ln p. They have no backward. */
+void plain_counted(Plain *p, const int32_t *ids, int T, Array *roots, Array *logarithms);
+
+/* y[t,v] = x[t,v] + (1 + trust[t]) z[t,v];  dx += dy, dtrust[t] += sum_v dy[t,v] z[t,v] */
+Array plain_trusted(Plain *p, Array x, Array trust, Array z);
+void plain_trusted_backward(Array y, Array x, Array trust, Array z);
+
 /* ---- cross-entropy ----
  * The mean over t of -ln softmax(logits[t])[targets[t]], in nats.
  *     dlogits[t] += (softmax(logits[t]) - onehot(targets[t])) / T */

@@ -1,14 +1,16 @@
 /* modern.c - the field's usual design now: the architecture of Qwen3 (Yang et al., "Qwen3 Technical
- * Report", 2025), without dropout; and conv, the same with causal convolutions.
+ * Report", 2025), without dropout; conv, the same with causal convolutions; and ngram, conv with a
+ * counted model.
  *
- *     x = embed_tokens[id]
+ *     x = embed_tokens[id]                            ngram: + ngram_proj(sqrt(p))
  *     for each of L blocks:
  *         h = input_layernorm(x)                      conv: convolution(input_layernorm(x))
  *         q = rotary(q_norm(q_proj(h))), k = rotary(k_norm(k_proj(h))), v = v_proj(h)
  *         x = x + o_proj(attention(q, shared(k), shared(v)))
  *         h = post_attention_layernorm(x)             conv: convolution(...)
  *         x = x + down_proj(silu(gate_proj(h)) up_proj(h))
- *     logits = norm(x) embed_tokens^T
+ *     h = norm(x)
+ *     logits = h embed_tokens^T                       ngram: + (1 + ngram_gate(h)) ln p
  *     loss   = the mean of -ln softmax(logits)[target]
  *
  * All norms are RMSNorm; q_norm and k_norm are of each head. The MLP has H channels inside. There
@@ -100,36 +102,68 @@ static void block_backward(const Block *a, int NH) {
     plain_rmsnorm_backward(a->n1, a->x, a->norm1);
 }
 
-static Array rung(Plain *p, const int32_t *ids, const int32_t *targets, int T, bool convolves) {
+/* The counted model, beside the network. */
+typedef struct {
+    Weights proj, gate;
+    Array roots, logarithms, read, trust; /* read: what the network reads of it */
+} Counted;
+
+static Array rung(Plain *p, const int32_t *ids, const int32_t *targets, int T, bool convolves,
+                  bool counts) {
     int L = p->model->config.L;
     Weights embed_tokens = plain_weights(p, "model.embed_tokens"); /* (V, C) */
     Weights norm = plain_weights(p, "model.norm");                 /* (C) */
     Block blocks[MAX_LAYERS];
+    Counted c;
 
     /* forward */
     Array tok = plain_embedding(p, ids, embed_tokens, T), x = tok; /* (T, C) */
+    if (counts) {
+        c.proj = plain_weights(p, "model.ngram_proj");     /* (C, V) */
+        c.gate = plain_weights(p, "model.ngram_gate");     /* (1, C) */
+        plain_counted(p, ids, T, &c.roots, &c.logarithms); /* (T, V) */
+        c.read = plain_linear(p, c.roots, c.proj);         /* (T, C) */
+        x = plain_add(p, tok, c.read);                     /* (T, C) */
+    }
+    Array first = x;
     for (int l = 0; l < L; l++) {
         blocks[l].convolves = convolves;
         block_weights(p, &blocks[l], l);
         x = block_forward(p, &blocks[l], x); /* (T, C) */
     }
-    Array h = plain_rmsnorm(p, x, norm);             /* (T, C) */
-    Array logits = plain_linear(p, h, embed_tokens); /* (T, V) */
+    Array h = plain_rmsnorm(p, x, norm);                        /* (T, C) */
+    Array own = plain_linear(p, h, embed_tokens), logits = own; /* (T, V) */
+    if (counts) {
+        c.trust = plain_linear(p, h, c.gate);                  /* (T, 1) */
+        logits = plain_trusted(p, own, c.trust, c.logarithms); /* (T, V) */
+    }
     if (!targets) return logits;
 
     /* backward */
     plain_cross_entropy_backward(logits, targets);
-    plain_linear_backward(logits, h, embed_tokens);
+    if (counts) {
+        plain_trusted_backward(logits, own, c.trust, c.logarithms);
+        plain_linear_backward(c.trust, h, c.gate);
+    }
+    plain_linear_backward(own, h, embed_tokens);
     plain_rmsnorm_backward(h, x, norm);
     for (int l = L; l-- > 0;) block_backward(&blocks[l], p->model->config.NH);
+    if (counts) {
+        plain_add_backward(first, tok, c.read);
+        plain_linear_backward(c.read, c.roots, c.proj);
+    }
     plain_embedding_backward(tok, ids, embed_tokens);
     return logits;
 }
 
 Array plain_modern(Plain *p, const int32_t *ids, const int32_t *targets, int T) {
-    return rung(p, ids, targets, T, false);
+    return rung(p, ids, targets, T, false, false);
 }
 
 Array plain_conv(Plain *p, const int32_t *ids, const int32_t *targets, int T) {
-    return rung(p, ids, targets, T, true);
+    return rung(p, ids, targets, T, true, false);
+}
+
+Array plain_ngram(Plain *p, const int32_t *ids, const int32_t *targets, int T) {
+    return rung(p, ids, targets, T, true, true);
 }

@@ -14,7 +14,7 @@ static PlainRung *rung_of(const char *name) {
     } ladder[] = {
         {"bigram", plain_bigram},       {"average", plain_average}, {"head", plain_head},
         {"multihead", plain_multihead}, {"gpt", plain_gpt},         {"modern", plain_modern},
-        {"conv", plain_conv},
+        {"conv", plain_conv},           {"ngram", plain_ngram},
     };
     for (size_t i = 0; i < sizeof ladder / sizeof *ladder; i++)
         if (strcmp(ladder[i].name, name) == 0) return ladder[i].rung;

@@ -13,6 +13,6 @@
 typedef Array PlainRung(Plain *p, const int32_t *ids, const int32_t *targets, int T);
 
 PlainRung plain_bigram, plain_average, plain_head, plain_multihead, plain_gpt, plain_modern,
-    plain_conv;
+    plain_conv, plain_ngram;
 
 #endif

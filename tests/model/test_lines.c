@@ -138,6 +138,19 @@ static double activation(const TrilLine *line, int t, int c, bool gated) {
     return x * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x))) / 2;
 }
 
+/* The squares of a row of roots sum to 1. */
+static double counted(const TrilLine *line, int t, int c) {
+    double rest = 1;
+    for (int v = 0; v < line->output.width; v++)
+        if (v != c) rest -= at(&line->output, t, v) * at(&line->output, t, v);
+    return sqrt(rest);
+}
+
+static double trusted(const TrilLine *line, int t, int c) {
+    return at(&line->inputs[0], t, c) +
+           (1 + at(&line->inputs[1], t, 0)) * at(&line->inputs[2], t, c);
+}
+
 static double computed(const TrilReading *reading, const TrilLine *line, int t, int c) {
     const char *name = line->operation;
     if (strcmp(name, "embedding") == 0) return embedding(reading, line, t, c);
@@ -151,6 +164,8 @@ static double computed(const TrilReading *reading, const TrilLine *line, int t, 
     if (strcmp(name, "gelu") == 0) return activation(line, t, c, false);
     if (strcmp(name, "swiglu") == 0) return activation(line, t, c, true);
     if (strcmp(name, "add") == 0) return at(&line->inputs[0], t, c) + at(&line->inputs[1], t, c);
+    if (strcmp(name, "counted") == 0) return counted(line, t, c);
+    if (strcmp(name, "trusted") == 0) return trusted(line, t, c);
     fail_msg("tril.h knows no operation %s", name);
     return NAN;
 }
@@ -159,7 +174,9 @@ static double computed(const TrilReading *reading, const TrilLine *line, int t, 
 
 /* How many results of lines before it a line reads. (The angles of rotary positions are none.) */
 static int inputs_of(const char *operation) {
-    if (strcmp(operation, "embedding") == 0) return 0;
+    if (strcmp(operation, "embedding") == 0 || strcmp(operation, "counted") == 0) return 0;
+    if (strcmp(operation, "trusted") == 0)
+        return 2; /* its third is not the first result of its line */
     if (strcmp(operation, "attention") == 0) return 3;
     return strcmp(operation, "add") == 0 || strcmp(operation, "swiglu") == 0 ? 2 : 1;
 }

@@ -73,7 +73,9 @@ TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *tokenizer,
 static bool copy_model(Model *copy, const Model *model, Error *err) {
     if (!model_lay_out(copy, &model->config, err) || !model_allocate(copy, err)) return false;
     memcpy(copy->weights, model->weights, model->weights_size * sizeof *model->weights);
-    return true;
+    size_t count;
+    const int32_t *counted = model->ngram ? ngram_text(model->ngram, &count) : NULL;
+    return !counted || model_count(copy, counted, count, false, err);
 }
 
 /* Sets *all to the characters of the model and the text. */

@@ -25,6 +25,7 @@ static void build(Model *model, const char *name, int C) {
     for (int i = 0; i < model->tensor_count; i++) /* biases and norms, too; not the padding */
         for (size_t j = 0; j < model->tensors[i].size; j++)
             model->weights[model->tensors[i].offset + j] += 0.1f * noise[j] + 0.03f;
+    count_letters(model);
 }
 
 static void extend(Model *model, uint64_t seed) {
@@ -54,8 +55,10 @@ static void check_known(const char *name) {
         if (sources[i] >= 0) places[sources[i]] = i;
     for (int t = 0; t < T; t++) renumbered[t] = places[ids[t]];
     read_logits(&model, renumbered, after);
+    /* a counted model gives a part of its last discount to the new tokens */
+    const double near = model_counts(&model) ? 0.5 : 1e-5;
     for (int t = 0; t < T; t++)
-        for (int v = 0; v < BEFORE; v++) assert_near(after[t][places[v]], before[t][v], 1e-5);
+        for (int v = 0; v < BEFORE; v++) assert_near(after[t][places[v]], before[t][v], near);
     model_free(&model);
 }
 
@@ -96,12 +99,13 @@ static int check_rows(const Model *before, const Model *after, int tensor) {
 static void check_columns(const Model *before, const Model *after, int tensor) {
     const Tensor *from = &before->tensors[tensor], *to = &after->tensors[tensor];
     if (to->shape[1] == from->shape[1]) return;
-    for (int i = 0; i < AFTER; i++) {
+    for (int i = 0; i < to->shape[0]; i++) {
+        int source = to->shape[0] == AFTER ? sources[i] : i;
         const float *row = after->weights + to->offset + i * AFTER;
-        const float *old = before->weights + from->offset + sources[i] * BEFORE;
+        const float *old = before->weights + from->offset + source * BEFORE;
         double mean = 0;
-        for (int j = 0; sources[i] >= 0 && j < BEFORE; j++) mean += (double)old[j] / BEFORE;
-        for (int j = 0; sources[i] >= 0 && j < AFTER; j++)
+        for (int j = 0; source >= 0 && j < BEFORE; j++) mean += (double)old[j] / BEFORE;
+        for (int j = 0; source >= 0 && j < AFTER; j++)
             assert_near(row[j], sources[j] < 0 ? mean : (double)old[sources[j]], 1e-6);
     }
 }
@@ -170,7 +174,8 @@ TEST(training) {
         double known = first_loss();
         must_run("train --init @old/m -b 4 -s 60 -o @more/m --precision f32 @new.txt");
         expect_line("2", "63");
-        assert_in_range(1000 * first_loss(), 1000 * known, 1000 * known + 40);
+        int more = strcmp(model_name(i), "ngram") == 0 ? 80 : 40; /* its counts do not know them */
+        assert_in_range(1000 * first_loss(), 1000 * known, 1000 * known + more);
         must_run("sample --info @more/m");
         assert_non_null(strstr(expect_line("63"), "é"));
         must_run("sample -n 5 -p é0 @more/m");

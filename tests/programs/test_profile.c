@@ -106,7 +106,7 @@ TEST(ladder) {
         assert_near(seconds_of(&all, name), p.all, 4 * tick);
         assert_near(seconds_of(&p, "AdamW"), STEPS * tick, 1e-6);
         assert_near(seconds_of(&p, "norm of the gradient"), 2 * STEPS * tick, 1e-6);
-        bool muon = strcmp(name, "modern") == 0 || strcmp(name, "conv") == 0;
+        bool muon = i >= 5;
         bool attends = i >= 2, products = i > 0;
         assert_near(seconds_of(&p, "Muon"), muon ? STEPS * tick : 0, 1e-6);
         assert_true((seconds_of(&p, "attention_backward") > 0) == attends);

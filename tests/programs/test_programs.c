@@ -257,7 +257,9 @@ TEST(short_text) {
 }
 
 TEST(ladder) {
-    static const char *const counted[] = {"uniform", "counted unigram", "counted bigram"};
+    static const char *const counted[] = {"uniform", "counted unigram", "counted bigram",
+                                          "counted 7-gram"};
+    enum { COUNTED = sizeof counted / sizeof *counted };
     int rungs = 0;
     while (model_name(rungs)) rungs++;
     size_t length;
@@ -267,7 +269,7 @@ TEST(ladder) {
     const char *head = "model,parameters,train_loss,val_loss,bits_per_char,seconds,tflop\n";
     assert_true(begins(line, head));
     line += strlen(head);
-    for (int i = 0, taken = 0; i < 3 + rungs; i++, line += taken, taken = 0) {
+    for (int i = 0, taken = 0; i < COUNTED + rungs; i++, line += taken, taken = 0) {
         char name[32];
         size_t parameters;
         double losses[2], bits, seconds;
@@ -276,8 +278,8 @@ TEST(ladder) {
         taken += (int)strcspn(line + taken, "\n") +
                  1; /* tests/programs/test_verdict.c checks the compute */
         assert_true(taken > 1);
-        assert_string_equal(name, i < 3 ? counted[i] : model_name(i - 3));
-        Row row = i < 3 ? row_of(name) : learned(name);
+        assert_string_equal(name, i < COUNTED ? counted[i] : model_name(i - COUNTED));
+        Row row = i < COUNTED ? row_of(name) : learned(name);
         assert_true(parameters == row.parameters && seconds >= 0 && seconds < LIMIT);
         assert_near(losses[0], row.train, 1e-4);
         assert_near(losses[1], row.validation, 1e-4);
@@ -321,7 +323,7 @@ TEST(quiet) {
     after("\nuniform  ");
     for (const char *c = ran.out; *c; c++) lines += *c == '\n';
     bool falls = strstr(ran.out, "\n\u2193 ");
-    assert_int_equal(lines, 2 + 5 + falls + 3 + 4); /* with an empty line before each part */
+    assert_int_equal(lines, 2 + 6 + falls + 3 + 4); /* with an empty line before each part */
 }
 
 /* ---- the page ---- */

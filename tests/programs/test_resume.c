@@ -15,11 +15,11 @@
 /* Every rung with dropout, at sizes that train at once. The number of steps is no multiple of the
  * interval between evaluations. Dropout uses random numbers at every step. */
 #define SIZES  "-l 2 -w 16 -H 2 -c 16 -b 4 -d 0.2 --lr 0.01 "
-#define BUDGET "-m conv -s 100 --eval-every 13 "
+#define BUDGET "-m ngram -s 100 --eval-every 13 "
 #define TINY   SIZES BUDGET "-j 1 "
 
-static const char *const rungs[] = {"bigram", "average", "head", "multihead",
-                                    "gpt",    "modern",  "conv", "conv.last"};
+static const char *const rungs[] = {"bigram", "average", "head",  "multihead", "gpt",
+                                    "modern", "conv",    "ngram", "ngram.last"};
 enum { FILES = sizeof rungs / sizeof *rungs };
 
 /* ---- files ---- */
@@ -123,20 +123,20 @@ static int set_aside(const char *folder) {
 TEST(killed) {
     /* the second does not repeat the options of the first */
     static const char *const ways[] = {"train -r " TINY
-                                       "--ladder --save-every 0 -o @life/conv.safetensors " PLAY,
-                                       "train -r -j 3 -o @life/conv.safetensors " PLAY,
+                                       "--ladder --save-every 0 -o @life/ngram.safetensors " PLAY,
+                                       "train -r -j 3 -o @life/ngram.safetensors " PLAY,
                                        "train -r -j 2 -q --save-every 0.002 --ladder " SIZES BUDGET
-                                       "-o @life/conv.safetensors " PLAY};
+                                       "-o @life/ngram.safetensors " PLAY};
     const char *kills = getenv("TRIL_KILLS");
     int wanted = kills ? atoi(kills) : repeats(5, 50), done = 0;
     double before = seconds();
-    must_run("train " TINY "--ladder -q -o @whole/conv.safetensors " PLAY);
+    must_run("train " TINY "--ladder -q -o @whole/ngram.safetensors " PLAY);
     double whole = seconds() - before;
     for (int life = 0; done < wanted; life++) {
         for (int i = 0;; i++) {
             assert_true(i < 200); /* or it makes no progress */
             /* until there is a state, the command has all options */
-            bool begun = scratch_has("life/conv.last.safetensors");
+            bool begun = scratch_has("life/ngram.last.safetensors");
             uint64_t key = random_key(5, (uint64_t)life, (uint64_t)i);
             int way = begun ? (int)(random_bits(key, 0) % 3) : 0;
             /* later runs get more time, in case the machine has become slower */
@@ -212,23 +212,23 @@ TEST(growing_windows) {
 /* Writes the edited state of `folder` to @bent. */
 static void bend(const char *folder, const char *key, const char *value, float factor) {
     char from[128];
-    snprintf(from, sizeof from, "%s/conv.last.safetensors", folder);
-    state_edit(from, "bent/conv.last.safetensors", key, value, factor);
+    snprintf(from, sizeof from, "%s/ngram.last.safetensors", folder);
+    state_edit(from, "bent/ngram.last.safetensors", key, value, factor);
 }
 
 /* A text with two characters, of which TRAIN are for training: four passes are 200 steps. */
 enum { TRAIN = 51200, LENGTH = 57600 };
-#define DECAYING "-l 1 -w 16 -H 2 -c 16 -b 64 -d 0 -m conv "
+#define DECAYING "-l 1 -w 16 -H 2 -c 16 -b 64 -d 0 -m ngram "
 
 /* The decay of the embedding in the state of `folder`. */
 static double kept_decay(const char *folder) {
     char name[128];
-    snprintf(name, sizeof name, "%s/conv.last.safetensors", folder);
+    snprintf(name, sizeof name, "%s/ngram.last.safetensors", folder);
     return state_number(name, "option.embedding-decay");
 }
 
 static void train_decaying(const char *folder, const char *options) {
-    must_run("train " DECAYING "--val %.17g %s -o @%s/conv.safetensors @ab",
+    must_run("train " DECAYING "--val %.17g %s -o @%s/ngram.safetensors @ab",
              1 - (double)TRAIN / LENGTH, options, folder);
 }
 
@@ -257,14 +257,14 @@ TEST(decided_decay) {
     Checkpoint decided, full;
     train_decaying("decay", "-s 100");
     train_decaying("asked", "-s 100 --embedding-decay 0.25");
-    assert_same_file("decay", "asked", "conv.last");
+    assert_same_file("decay", "asked", "ngram.last");
     train_decaying("full", "-s 100 --embedding-decay 1");
-    load_in("decay", "conv.last", &decided);
-    load_in("full", "conv.last", &full);
+    load_in("decay", "ngram.last", &decided);
+    load_in("full", "ngram.last", &full);
     assert_true(model_digest(&decided.model) != model_digest(&full.model));
     checkpoint_free(&decided);
     checkpoint_free(&full);
-    must_run("train -r -s 201 -o @decay/conv.safetensors @ab");
+    must_run("train -r -s 201 -o @decay/ngram.safetensors @ab");
     assert_near(kept_decay("decay"), 0.25, 0);
 }
 
@@ -272,7 +272,7 @@ TEST(decided_decay) {
 #define TAUGHT "train " SIZES "-m modern -s 100 --eval-every 100 --seed 2 "
 TEST(teacher) {
     skip_without(SIGNALS);
-    must_run("train " SIZES "-m conv -s 40 -o @teacher/t.safetensors " PLAY);
+    must_run("train " SIZES "-m ngram -s 40 -o @teacher/t.safetensors " PLAY);
     must_run(TAUGHT "-o @alone/m.safetensors " PLAY);
     must_run(TAUGHT "--teacher @teacher/t.safetensors -o @one/m.safetensors " PLAY);
     interrupted(TAUGHT "--teacher @teacher/t.safetensors -o @two/m.safetensors " PLAY);
@@ -306,23 +306,23 @@ TEST(continue_rung) {
 }
 
 TEST(more_steps) {
-    must_run("train " TINY "-o @more/conv.safetensors " PLAY);
-    Row before = row_of("conv");
-    must_run("train -r -o @more/conv.safetensors " PLAY);
-    Row again = row_of("conv");
+    must_run("train " TINY "-o @more/ngram.safetensors " PLAY);
+    Row before = row_of("ngram");
+    must_run("train -r -o @more/ngram.safetensors " PLAY);
+    Row again = row_of("ngram");
     assert_memory_equal(&again, &before, sizeof again);
     assert_int_equal(count_progress(), 0);
-    must_run("train -r -s 160 -o @more/conv.safetensors " PLAY);
+    must_run("train -r -s 160 -o @more/ngram.safetensors " PLAY);
     expect_line("100");
     assert_non_null(has_line("104/160"));
-    check_log("more", "conv", 160);
+    check_log("more", "ngram", 160);
     check_log("more", "bigram", 160);
     Checkpoint last;
-    load_in("more", "conv.last", &last);
+    load_in("more", "ngram.last", &last);
     assert_string_equal(safetensors_note(&last.file, "step")->value, "160");
     checkpoint_free(&last);
-    run("train -r -q -s 159 -o @more/conv.safetensors " PLAY);
-    expect_failure(1, "conv.last.safetensors: ", " 160 ", "--steps 159");
+    run("train -r -q -s 159 -o @more/ngram.safetensors " PLAY);
+    expect_failure(1, "ngram.last.safetensors: ", " 160 ", "--steps 159");
 }
 
 static void expect_seed(const char *folder, const char *seed) {
@@ -363,11 +363,11 @@ TEST(nothing_yet) {
     assert_same_file("fresh", "again", "b");
 }
 
-static const char resume_bent[] = "train -r -q -o @bent/conv.safetensors %s";
+static const char resume_bent[] = "train -r -q -o @bent/ngram.safetensors %s";
 
 TEST(refusals) {
     static const char *const other[][3] = {
-        {"-m head " PLAY, "--model=conv", "--model=head"},
+        {"-m head " PLAY, "--model=ngram", "--model=head"},
         {"-w 32 " PLAY, "--width=16", "--width=32"},
         {"-H 4 " PLAY, "--heads=2", "--heads=4"},
         {"-l 3 " PLAY, "--layers=2", "--layers=3"},
@@ -422,25 +422,25 @@ TEST(refusals) {
         bend("whole", notes[i][0], notes[i][1], 1);
         run(resume_bent, PLAY);
         bool other_text = strcmp(notes[i][2], PLAY) == 0;
-        expect_failure(1, other_text ? "" : "conv.last.safetensors: ", notes[i][2]);
+        expect_failure(1, other_text ? "" : "ngram.last.safetensors: ", notes[i][2]);
     }
 }
 
 /* A damaged state, or none. */
 TEST(damage) {
     size_t length;
-    char *bytes = slurp(file_in("whole", "conv.last"), &length);
+    char *bytes = slurp(file_in("whole", "ngram.last"), &length);
     bytes[length - 5] ^= 1;
-    scratch_put("bent/conv.last.safetensors", bytes, length);
+    scratch_put("bent/ngram.last.safetensors", bytes, length);
     run(resume_bent, PLAY);
-    expect_failure(1, "conv.last.safetensors: ");
-    scratch_put("bent/conv.last.safetensors", bytes, length / 2);
+    expect_failure(1, "ngram.last.safetensors: ");
+    scratch_put("bent/ngram.last.safetensors", bytes, length / 2);
     run(resume_bent, PLAY);
-    expect_failure(1, "conv.last.safetensors: ");
-    bytes = slurp(file_in("whole", "conv"), &length);
-    scratch_put("bent/conv.last.safetensors", bytes, length);
+    expect_failure(1, "ngram.last.safetensors: ");
+    bytes = slurp(file_in("whole", "ngram"), &length);
+    scratch_put("bent/ngram.last.safetensors", bytes, length);
     run(resume_bent, PLAY);
-    expect_failure(1, "conv.last.safetensors: ");
+    expect_failure(1, "ngram.last.safetensors: ");
 }
 
 /* A stored state of every version: the first, which had no number, fails with the way out, and is
@@ -469,13 +469,13 @@ TEST(versions) {
 TEST(divergence) {
     size_t length;
     bend("whole", "step", "50", 1e30f);
-    char *before = slurp(file_in("bent", "conv.last"), &length);
-    run("train -r -q -o @bent/conv.safetensors " PLAY);
-    expect_failure(1, "conv: ", " 0.01 ", "--lr 0.0033");
-    scratch_expect("bent/conv.last.safetensors", before, length);
+    char *before = slurp(file_in("bent", "ngram.last"), &length);
+    run("train -r -q -o @bent/ngram.safetensors " PLAY);
+    expect_failure(1, "ngram: ", " 0.01 ", "--lr 0.0033");
+    scratch_expect("bent/ngram.last.safetensors", before, length);
     /* another learning rate, from the last good state, works */
     bend("whole", "step", "50", 1);
-    must_run("train -r -q --lr 0.001 -o @bent/conv.safetensors " PLAY);
+    must_run("train -r -q --lr 0.001 -o @bent/ngram.safetensors " PLAY);
 }
 
 /* Fewer steps than a ladder had are refused before its rungs are trained anew: their models stay. A
@@ -483,10 +483,10 @@ TEST(divergence) {
 TEST(fewer_steps) {
     char *before[FILES];
     size_t lengths[FILES], length;
-    must_run("train " TINY "-q --ladder -s 40 -o @fewer/conv.safetensors " PLAY);
+    must_run("train " TINY "-q --ladder -s 40 -o @fewer/ngram.safetensors " PLAY);
     for (int i = 0; i < FILES; i++) before[i] = slurp(file_in("fewer", rungs[i]), &lengths[i]);
-    run("train -r -q -s 20 -o @fewer/conv.safetensors " PLAY);
-    expect_failure(1, "conv.last.safetensors: ", " 40 ", "--steps 20");
+    run("train -r -q -s 20 -o @fewer/ngram.safetensors " PLAY);
+    expect_failure(1, "ngram.last.safetensors: ", " 40 ", "--steps 20");
     for (int i = 0; i < FILES; i++) {
         char *now = slurp(file_in("fewer", rungs[i]), &length);
         assert_int_equal(length, lengths[i]);
@@ -494,12 +494,12 @@ TEST(fewer_steps) {
     }
     /* the state has few steps, and the rungs before it had more */
     bend("fewer", "step", "10", 1);
-    run("train -r -q --ladder -s 20 -o @bent/conv.safetensors " PLAY);
-    expect_failure(1, "conv.last.safetensors: bigram ", " 40 ", "--steps 20");
-    must_run("train " TINY "-q -s 40 -o @less/conv.safetensors " PLAY);
+    run("train -r -q --ladder -s 20 -o @bent/ngram.safetensors " PLAY);
+    expect_failure(1, "ngram.last.safetensors: bigram ", " 40 ", "--steps 20");
+    must_run("train " TINY "-q -s 40 -o @less/ngram.safetensors " PLAY);
     scratch_remove(scratch("bent/bigram.safetensors"));
     bend("less", "step", "10", 1);
-    must_run("train -r -q -s 20 -o @bent/conv.safetensors " PLAY);
+    must_run("train -r -q -s 20 -o @bent/ngram.safetensors " PLAY);
     assert_false(scratch_has("bent/bigram.safetensors"));
 }
 
@@ -508,15 +508,15 @@ TEST(fewer_steps) {
 TEST(no_room) {
     size_t length;
     skip_without(SIZE_LIMITS);
-    slurp(file_in("whole", "conv"), &length);
+    slurp(file_in("whole", "ngram"), &length);
     limit_file_sizes(length + length / 2, NULL);
-    run("train " TINY "-q -o @tight/conv.safetensors " PLAY);
+    run("train " TINY "-q -o @tight/ngram.safetensors " PLAY);
     end_file_size_limit();
     assert_int_equal(ran.status, 1);
-    assert_non_null(strstr(ran.err, "conv.last.safetensors: "));
-    assert_same_file("tight", "whole", "conv");
-    must_run("train -r -q -o @tight/conv.safetensors " PLAY);
-    assert_same_file("tight", "whole", "conv.last");
+    assert_non_null(strstr(ran.err, "ngram.last.safetensors: "));
+    assert_same_file("tight", "whole", "ngram");
+    must_run("train -r -q -o @tight/ngram.safetensors " PLAY);
+    assert_same_file("tight", "whole", "ngram.last");
 }
 
 FIXTURE(scratch_open, scratch_close)

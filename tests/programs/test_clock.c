@@ -296,7 +296,7 @@ TEST(early_decay_of_a_rung) {
     double passed = run_clocked(1e-3, "", "%s-o @whole/m @noise", ladder);
     expect_success();
     assert_in_range(schedule_of(scratch("whole/modern.csv")).steps, 100, 799);
-    double seconds = schedule_of(scratch("whole/conv.csv")).seconds;
+    double seconds = schedule_of(scratch("whole/ngram.csv")).seconds;
     snprintf(signal, sizeof signal, " 15@%.3f", passed - seconds / 2);
     run_clocked(1e-3, signal, "%s-o @parts/m @noise", ladder);
     expect_success();
@@ -308,7 +308,7 @@ TEST(early_decay_of_a_rung) {
     assert_true(!modern || modern > after("\nuniform  "));
     assert_non_null(strstr(after("\nconv: "), "/800 "));
     scratch_expect_same("parts/modern.safetensors", "whole/modern.safetensors");
-    scratch_expect_same("parts/conv.safetensors", "whole/conv.safetensors");
+    scratch_expect_same("parts/ngram.safetensors", "whole/ngram.safetensors");
 }
 
 /* Kills a training after `end` seconds. It must lose at most the last `every` seconds. */

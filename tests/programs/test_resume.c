@@ -306,7 +306,7 @@ TEST(continue_rung) {
 }
 
 TEST(more_steps) {
-    must_run("train " TINY "-o @more/ngram.safetensors " PLAY);
+    must_run("train " TINY "--patience 1 -o @more/ngram.safetensors " PLAY);
     Row before = row_of("ngram");
     must_run("train -r -o @more/ngram.safetensors " PLAY);
     Row again = row_of("ngram");

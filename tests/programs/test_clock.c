@@ -300,13 +300,13 @@ TEST(early_decay_of_a_rung) {
     snprintf(signal, sizeof signal, " 15@%.3f", passed - seconds / 2);
     run_clocked(1e-3, signal, "%s-o @parts/m @noise", ladder);
     expect_success();
-    after("\nconv: ");
+    after("\nngram: ");
     expect_line(" --resume --out ");
     run_clocked(1e-3, "", "train -r -o @parts/m @noise");
     expect_success();
     const char *modern = strstr(ran.out, "\nmodern: "); /* only in a verdict */
     assert_true(!modern || modern > after("\nuniform  "));
-    assert_non_null(strstr(after("\nconv: "), "/800 "));
+    assert_non_null(strstr(after("\nngram: "), "/800 "));
     scratch_expect_same("parts/modern.safetensors", "whole/modern.safetensors");
     scratch_expect_same("parts/ngram.safetensors", "whole/ngram.safetensors");
 }

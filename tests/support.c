@@ -247,12 +247,10 @@ Run *open_run(Model *model, const RunOptions *options) {
 
 void count_letters(Model *model) {
     enum { COUNT = 40 };
-    Error err;
     int32_t *ids = random_ids(77, COUNT, model->config.V);
     for (int i = 0; i < COUNT; i++)
         if (i % 3 > 0) ids[i] = (ids[i - 1] * 5 + i % 2) % model->config.V; /* often the same */
     assert_ok(model_count(model, ids, COUNT, false, &err), err);
-    free(ids);
 }
 
 Bench *bench_open(const Config *config, int batch, int threads, uint64_t seed) {

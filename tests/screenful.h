@@ -1,4 +1,4 @@
-/* screenful.h - tests of what is drawn: output in memory, its width, and tokenizers. */
+/* screenful.h - helpers for tests of drawings: output in memory, its width, and tokenizers. */
 #ifndef TRIL_SCREENFUL_H
 #define TRIL_SCREENFUL_H
 

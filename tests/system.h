@@ -1,6 +1,6 @@
-/* system.h - what tests need of the system, alike on POSIX (system_posix.c) and Windows
+/* system.h - the system for tests, alike on POSIX (system_posix.c) and Windows
  * (extras/windows/tests/system_windows.c): scratch files, other programs, and whether the system
- * has what a test is about. What fails here fails the test. */
+ * has the subject of a test. A failure here fails the test. */
 #ifndef TRIL_SYSTEM_H
 #define TRIL_SYSTEM_H
 
@@ -19,8 +19,8 @@ typedef enum {
     SIZE_LIMITS,    /* of the files that a process writes */
     FORKING,        /* a copy of this process */
     SIGNALS,        /* that come in the main thread, and SIGPIPE */
-    BYTE_WORDS,     /* words of a command that are not valid UTF-8 */
-    SHELL_TOOLS,    /* sh and what it runs */
+    BYTE_WORDS,     /* arguments of a command that are not valid UTF-8 */
+    SHELL_TOOLS,    /* sh and its tools */
     CHILD_MEMORY,   /* the peak memory of a program that has ended */
     WRITER_NUMBERS, /* the number of the process that holds a lock */
     OPEN_REPLACED,  /* a file that gets another content while it is open */
@@ -67,7 +67,7 @@ void end_file_size_limit(void);
 
 /* ---- memory ---- */
 
-/* What aligned_alloc does, for a test that puts its own in the place of that. */
+/* Does the work of aligned_alloc, for a test that replaces it. */
 void *request_memory(size_t alignment, size_t size);
 
 /* Allocates `size` bytes, whole pages, and returns their end: behind it is an unreadable page. They
@@ -85,8 +85,8 @@ enum {
     KILL_STATUS = 137 /* exit status that stands for a kill where programs have no signals */
 };
 
-/* Starts the program with these words, which end with NULL. words[0] is its name. Its input is a
- * file, or nothing if `input` is NULL; its output the descriptor `out`; its errors go to a new
+/* Starts the program with these arguments, which end with NULL. words[0] is its name. Its input is
+ * a file, or nothing if `input` is NULL; its output the descriptor `out`; its errors go to a new
  * file. */
 Process start_process(const char *program, char *const words[], const char *input, int out,
                       const char *errors);
@@ -101,7 +101,7 @@ void kill_process(Process process);
 /* SIGINT or SIGTERM; on Windows Ctrl-C on its console for both, as wine 8 sends no Ctrl-Break. */
 void send_signal(Process process, int signal);
 
-/* Would SIGINT arrive in this thread? False without SIGNALS. */
+/* True if SIGINT would arrive in this thread. False without SIGNALS. */
 bool takes_interruptions(void);
 
 /* Runs a task in a copy of this process: FORKING. The task's result is the exit status. */

@@ -1,5 +1,4 @@
-/* test_escape.c - output of text from files and persons: safe on a terminal, readable by a
- * shell. */
+/* test_escape.c - output of text from files and users: safe on a terminal, readable by a shell. */
 #include "tests/support.h"
 #include "tests/system.h"
 #include "base/escape.h"

@@ -1,5 +1,5 @@
 /* test_checkpoint.c - writes and reads checkpoints, and compares the file's bytes with the
- * published format and nanoGPT's names. A file that is cut, damaged or edited must be refused with
+ * published format and nanoGPT's names. A file that is cut, damaged or edited must be an error with
  * a message, or be a whole model. */
 #include "tests/scratch.h"
 #include "base/array.h"
@@ -117,8 +117,8 @@ static const Note notes[] = {
     {"wide", "\xF0\x9F\x90\xA6\xF4\x8F\xBF\xBF", 8},
 };
 
-/* Saves a model with the first `note_count` notes and reads the bytes. memory_free releases
- * them. */
+/* Saves a model with the first `note_count` entries of metadata and reads the bytes, which
+ * memory_free releases. */
 static void save(const Model *model, int note_count, char **bytes, size_t *length) {
     assert_ok(checkpoint_save(path, model, NULL, notes, note_count, &err), err);
     assert_ok(file_read(path, bytes, length, &err), err);
@@ -324,8 +324,8 @@ TEST(cuts) {
     model_free(&model);
 }
 
-/* Changes each byte in three ways. No such file loads, whether a letter of a note or a bit of a
- * weight changed. */
+/* Changes each byte in three ways. No such file loads, whether a letter of the metadata or a bit of
+ * a weight changed. */
 TEST(flips) {
     Model model;
     char *bytes;
@@ -491,12 +491,12 @@ TEST(not_finite) {
     "'layers':'1','heads':'1','width':'1','dropout':'0','digest':''},"
 #define REST "'token_embedding_table.weight':{'dtype':'F32','shape':[%zu],'data_offsets':[0,%zu]}}"
 
-/* A sparse file larger than the machine's memory, refused for its header. Passes only if the rest
+/* A sparse file larger than the machine's memory, whose header is an error. Passes only if the rest
  * is not read. */
 TEST(large_liars) {
     static const struct {
         const char *header, *name;
-        uint64_t prefix; /* 0: the header's length */
+        uint64_t prefix; /* 0 for the header's length */
     } liars[] = {
         {"", "18446744073709551615", UINT64_MAX},
         {"", "1073741824", 1 << 30},

@@ -1,5 +1,5 @@
 /* test_safetensors.c - the safetensors reader on headers made by hand: every spelling that JSON
- * allows, and a table of files that must be refused with a message.
+ * allows, and a table of files that must be an error with a message.
  *
  * The bytes end at an unreadable page, so that reading too far crashes. */
 #include "tests/scratch.h"
@@ -105,7 +105,7 @@ TEST(types) {
         }
 }
 
-/* More notes and tensors than the first capacity, each in its place. */
+/* More entries of metadata and tensors than the first capacity, each in its place. */
 TEST(many) {
     enum { MANY = 300 };
     SafeTensors file;
@@ -205,7 +205,7 @@ TEST(hostile_headers) {
     }
 }
 
-/* Two notes with one key: it would be unclear which counts. */
+/* Two entries of metadata with one key: it would be unclear which counts. */
 TEST(doubled_note) {
     SafeTensors file;
     bool read = read_header(&file, META("{'a':'1','b':'2','\\u0061':'3'}"), 0);

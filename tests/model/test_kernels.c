@@ -70,7 +70,7 @@ typedef struct {
     size_t c_row;
     Matrix a, b;
     int M, N, K;
-    int terms, columns; /* the part of b that is used; 0: all */
+    int terms, columns; /* the part of b that is used, or 0 for all */
     bool accumulate, anew;
 } Product;
 
@@ -138,7 +138,7 @@ static void check_part(Team *team, const Products *products, int threads, int M,
     product.columns = columns;
     memcpy(before, c, c_size * sizeof *c);
     memcpy(sums_before, sums, (size_t)M * sizeof *sums);
-    for (int i = 0; i < M && how & ANEW; i++) { /* nothing of what was there may count */
+    for (int i = 0; i < M && how & ANEW; i++) { /* the earlier contents must not count */
         for (int j = 0; j < N; j++) c[(size_t)i * c_row + (size_t)j] = NAN;
         sums[i] = how & SUMMED ? NAN : sums[i];
     }
@@ -397,8 +397,8 @@ TEST_OF_EACH_TABLE(int8_extremes)
 /* ---- copies ---- */
 
 /* Transposes, and copies; aligned and not, with rows that are whole vectors and rows that are not.
- * Nothing beside the copy is written. The sums begin with what is there, and add one row after
- * another. */
+ * Nothing beside the copy is written. The sums begin with their earlier value, and add one row
+ * after another. */
 static void check_copies(const Isa *isa) {
     enum { ROWS = 37, MAX = 98, ROW = 112 };
     static float from[ROWS * ROW], sums[MAX];

@@ -11,7 +11,7 @@
 
 enum { NOBODY = -1, LAYERS = 3 };
 
-/* What happened last to each float of a memory. Epochs lie between barriers. */
+/* The last use of each float of a memory. Epochs lie between barriers. */
 typedef struct {
     int array;               /* whose value it holds */
     int written, written_by; /* epoch and instruction */
@@ -53,7 +53,7 @@ static size_t size_of_array(const Watch *w, int id) {
     return rows * (size_t)info->width;
 }
 
-/* Do threads divide the two instructions alike, so that each meets only its own values? */
+/* True if threads divide the two instructions alike, so that each meets only its own values. */
 static bool divided_alike(const Watch *w, int one, int other) {
     const Instruction *a = &w->p->list[one], *b = &w->p->list[other];
     if (!w->single) return a->operation->reach == EACH_TOKEN && b->operation->reach == EACH_TOKEN;
@@ -135,7 +135,7 @@ static void watch_many(Watch *w, const Schedule *s) {
         for (int j = phase->begin; j < phase->end; j++) watch_instruction(w, j);
         forget_own(w);
     }
-    /* after a forward pass the logits and what attention saw are still there */
+    /* after a forward pass the logits and the inputs of attention are still there */
     for (int id = 1; id < w->p->array_count && !w->p->training; id++)
         if (w->p->arrays[id].kept)
             assert_int_equal(w->memories[WHOLE].cells[s->many[id].offset].array, id);

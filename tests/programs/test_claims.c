@@ -113,7 +113,7 @@ TEST(other_kinds) {
 
 /* ---- locks ---- */
 
-/* A process that claims a file, says so, and ends when it is told to. */
+/* A process that claims a file, reports it, and ends on request. */
 typedef struct {
     const char *name;
     int ready[2], end[2];
@@ -208,7 +208,7 @@ TEST(held) {
 
 #define ABANDONED "t/.tril-0123456789abcdef.tmp"
 
-/* Removes files that a killed program left. Keeps files that a person claimed, that are being
+/* Removes files that a killed program left. Keeps files that a user claimed, that are being
  * written, or that have other names. */
 TEST(abandoned) {
     static const char *const others[] = {"t/.tril-0123456789abcde.tmp", "t/model.tmp",
@@ -291,7 +291,7 @@ TEST(set_aside) {
     scratch_put("s2/earlier-2", "a file of this name", 19);
     scratch_put("s/a", "a", 1);
     scratch_put("s2/b", "b", 1);
-    scratch_put("s/c", "", 0); /* empty: nothing to lose */
+    scratch_put("s/c", "", 0); /* the file is empty, so there is nothing to lose */
     Claims *claims = CLAIM("s/a", "s2/b", "s/c");
     for (int i = 0; i < 3; i++)
         snprintf(paths[i], SCRATCH_PATH, "%s",

@@ -123,7 +123,7 @@ TEST(table) {
 TEST(budgets) {
     static const struct {
         const char *before, *now;
-        double steps, time; /* 0: unset */
+        double steps, time; /* 0 if unset */
     } cases[] = {
         {"-s 100", "-r", 100, 0},
         {"-s 100", "-r -s 50", 50, 0},

@@ -1,5 +1,5 @@
-/* test_explain.c - the explanation of a prediction: its width, what is left out, several models,
- * refusals. tests/explain recomputes its numbers. */
+/* test_explain.c - the explanation of a prediction: its width, its elisions, several models,
+ * errors. tests/explain recomputes its numbers. */
 #include "tests/screenful.h"
 #include "tests/sizes.h"
 #include "programs/report/explain.h"
@@ -159,13 +159,13 @@ TEST(several) {
         snprintf(begin, sizeof begin, "  %s", names[i]);
         assert_int_equal(count_lines(page.text, begin), 1);
     }
-    models[0].name = "a-very-long-way-to-the-bigram"; /* the end of a name is what fits */
+    models[0].name = "a-very-long-way-to-the-bigram"; /* only the end of a name fits */
     compare(&page, models, 2, 20);
     assert_non_null(strstr(page.text, "\n  -way-to-the-bigram\n"));
     for (int i = 0; i < 3; i++) close_subject(&subjects[i]);
 }
 
-/* Of the names of files, only what tells them apart is shown. */
+/* Only the parts of file names that differ are shown. */
 TEST(names) {
     static const struct {
         const char *names[2], *shown[2];

@@ -169,7 +169,7 @@ TEST(long_formula) {
     assert_string_equal(log->rows[0].sample, text);
 }
 
-/* A folder, a pipe (which would block) and a missing file are refused. */
+/* A folder, a pipe (which would block) and a missing file are errors. */
 TEST(no_file) {
     const char *const paths[] = {scratch("."), scratch("none.csv"), scratch("pipe"), "/dev/null"};
     bool special = !system_lacks(NAMED_PIPES) && !system_lacks(DEVICE_FILES);

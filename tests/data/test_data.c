@@ -440,7 +440,7 @@ TEST(fetch) {
     scratch_expect("fetched", text, length);
     assert_int_equal(fetch(arguments), 0); /* the same text once more */
     scratch_expect("fetched", text, length);
-    /* another text stays; of one that is gone, no word stays about where it came from */
+    /* another text stays; a removed text leaves no file about its origin */
     scratch_put("fetched", "mine", 4);
     for (int i = 0; i < 5; i++) {
         scratch_put("fetched.origin", origins[i], strlen(origins[i]));

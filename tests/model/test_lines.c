@@ -1,6 +1,6 @@
-/* test_lines.c - what a model computes, line by line (tril_reading_line): each number of each line
- * follows from the numbers of the lines before it and from the weights, by the layer's definition
- * in double precision. */
+/* test_lines.c - the computation of a model, line by line (tril_reading_line): each number of each
+ * line follows from the numbers of the lines before it and from the weights, by the layer's
+ * definition in double precision. */
 #include "tests/support.h"
 #include "tests/sizes.h"
 #include "library/tril.h"
@@ -181,7 +181,7 @@ static int inputs_of(const char *operation) {
     return strcmp(operation, "add") == 0 || strcmp(operation, "swiglu") == 0 ? 2 : 1;
 }
 
-/* Is what line i reads the result of a line before it? */
+/* True if line i reads only results of lines before it. */
 static void check_inputs(const TrilReading *reading, const TrilLine *line, int i) {
     for (int j = 0; j < inputs_of(line->operation); j++) {
         const TrilArray *input = &line->inputs[j];
@@ -197,7 +197,7 @@ static void check_inputs(const TrilReading *reading, const TrilLine *line, int i
     }
 }
 
-/* Are the line's weights those of the model with that name? */
+/* True if the line's weights are those of the model with that name. */
 static void check_weights(TrilModel *model, const TrilLine *line) {
     for (int j = 0; j < TRIL_LINE_WEIGHTS; j++) {
         const TrilWeights *weights = &line->weights[j];

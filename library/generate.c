@@ -7,8 +7,12 @@
 
 /* Reading weights from memory takes most of the time of generation. int8 reads a quarter. */
 TrilSampling tril_sampling(void) {
-    return (TrilSampling){
-        .length = 500, .temperature = 0.8, .top_p = 1, .seed = 1337, .precision = "int8"};
+    return (TrilSampling){.length = 500,
+                          .temperature = 0.8,
+                          .top_p = 1,
+                          .counts = 1,
+                          .seed = 1337,
+                          .precision = "int8"};
 }
 
 /* Sets *sampler to the settings of `s`, with the ranges of ./sample. */
@@ -16,6 +20,7 @@ static bool read_sampler(Sampler *sampler, const TrilSampling *s, Error *err) {
     *sampler = (Sampler){s->temperature, s->top_k, s->top_p, s->seed};
     return in_range(s->temperature, 0, 100, "temperature", err) &&
            in_range(s->top_k, 0, INT_MAX, "top_k", err) && in_range(s->top_p, 0, 1, "top_p", err) &&
+           in_range(s->counts, 0, 1, "counts", err) &&
            (s->top_p > 0 || fail(err, "top_p: 0 leaves no character to choose"));
 }
 
@@ -32,6 +37,15 @@ TrilStatus tril_probabilities(const TrilSampling *sampling, const float *logits,
     sampler_probabilities(&sampler, logits, size, p, order);
     memory_free(order);
     return TRIL_OK;
+}
+
+/* Weighs the counts of a run as `s` says. Fails if there are none. */
+static bool weigh_counts(Run *run, const TrilSampling *s, Error *err) {
+    const Model *model = run_model(run);
+    run_weigh_counts(run, s->counts);
+    return s->counts == 1 || model->ngram ||
+           fail(err, "counts: %g weighs what counting adds, but this model, %s, counts nothing",
+                s->counts, model->config.model);
 }
 
 /* ---- character by character ---- */
@@ -66,7 +80,8 @@ static bool open_writer(TrilWriter *w, const TrilModel *model, const TrilSamplin
     if (!prepare(w, vocab_of(model), sampling, err) ||
         !precision_read(&precision, sampling->precision, err) ||
         !threads_wanted(sampling->threads, &threads, err) ||
-        !generator_open(&w->generator, to_read(model), threads, precision, err))
+        !generator_open(&w->generator, to_read(model), threads, precision, err) ||
+        !weigh_counts(w->generator.run, sampling, err))
         return false;
     run_pace(w->generator.run);
     tril_writer_begin(w, 0);
@@ -92,7 +107,8 @@ TrilStatus tril_writer_set(TrilWriter *writer, const TrilSampling *sampling, Tri
     Error err = {0};
     Sampler sampler;
     if (!writer || !sampling) return null_argument(error);
-    bool ok = read_sampler(&sampler, sampling, &err);
+    bool ok = read_sampler(&sampler, sampling, &err) &&
+              weigh_counts(writer->generator.run, sampling, &err);
     if (ok) writer->sampler = sampler;
     return outcome(ok, TRIL_ARGUMENT, &err, error);
 }
@@ -172,6 +188,7 @@ TrilStatus tril_training_generate(TrilTraining *training, const TrilSampling *sa
     Run *run = training->workers.run;
     TrilWriter writer = {.generator = {.run = run, .context = config->T, .V = config->V}};
     bool ok = prepare(&writer, vocab_of(training->model), sampling, &err) &&
+              weigh_counts(run, sampling, &err) &&
               memory_alloc(&writer.generator.window, (size_t)config->T, sizeof(int32_t),
                            "the context", &err);
     TrilStatus status = outcome(ok, TRIL_ARGUMENT, &err, error);
@@ -181,6 +198,7 @@ TrilStatus tril_training_generate(TrilTraining *training, const TrilSampling *sa
         status = write_all(&writer, sampling->length, on_text, user, error);
         run_freeze(run, false);
     }
+    run_weigh_counts(run, 1);
     memory_free(writer.generator.window);
     memory_free(writer.order);
     return status;

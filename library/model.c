@@ -273,6 +273,13 @@ uint64_t tril_model_digest(const TrilModel *model) {
     return model_digest(&model->model);
 }
 
+int tril_model_counted(const TrilModel *model, size_t *characters) {
+    *characters = 0;
+    if (!model->model.ngram) return 0;
+    ngram_text(model->model.ngram, characters);
+    return ngram_order(model->model.ngram);
+}
+
 double tril_model_loss(const TrilModel *model) {
     return model->validation;
 }

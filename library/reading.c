@@ -14,12 +14,14 @@ struct TrilReading {
     int tokens;     /* ids that were read */
     int V;
     const float *logits;
+    double *expected; /* [V]: scratch of the counted model; NULL without one; owned */
 };
 
 void tril_reading_close(TrilReading *r) {
     if (!r) return;
     run_close(r->run);
     memory_free(r->ids);
+    memory_free(r->expected);
     memory_free(r);
 }
 
@@ -33,8 +35,11 @@ static TrilStatus read_text(TrilReading *r, const TrilModel *model, const char *
     r->tokens = (int)(count < T ? count : T);
     RunOptions options = {
         .batch = 1, .length = r->tokens, .frozen = true, .threads = threads, .kept = r->traced};
-    if (!run_open(&r->run, to_read(model), &options, err)) return TRIL_ARGUMENT;
     r->V = vocab_of(model)->size;
+    if (!run_open(&r->run, to_read(model), &options, err) ||
+        (model->model.ngram &&
+         !memory_alloc(&r->expected, (size_t)r->V, sizeof *r->expected, "the reading", err)))
+        return TRIL_ARGUMENT;
     r->skipped = count - (size_t)r->tokens;
     r->logits = run_forward(r->run, r->ids + r->skipped, 1, r->tokens, 0);
     return are_finite(r->logits, (size_t)r->tokens * (size_t)r->V, err) ? TRIL_OK : TRIL_DIVERGED;
@@ -96,6 +101,12 @@ double tril_reading_loss(const TrilReading *reading) {
         sum += log_sum(row, reading->V) - (double)row[next];
     }
     return reading->tokens > 1 ? sum / (reading->tokens - 1) : NAN;
+}
+
+int tril_reading_match(const TrilReading *r, int t) {
+    return r->expected ? ngram_predict(run_model(r->run)->ngram, tril_reading_ids(r) + t,
+                                       (size_t)t + 1, ALL_FOLDS, r->expected)
+                       : 0;
 }
 
 /* ---- attention ---- */

@@ -286,6 +286,11 @@ TRIL_API TrilOptions tril_model_sizes(const TrilModel *model);
 TRIL_API size_t tril_model_parameters(const TrilModel *model);
 TRIL_API uint64_t tril_model_digest(const TrilModel *model);
 
+/* Returns the order of a model that counts, one more than the characters before each one that it
+ * counts with it, and sets *characters to the length of the counted text; 0 and 0 if it has counted
+ * nothing. */
+TRIL_API int tril_model_counted(const TrilModel *model, size_t *characters);
+
 /* Returns the loss of these weights on the held-out text that an evaluation in their training
  * found, or NaN. */
 TRIL_API double tril_model_loss(const TrilModel *model);
@@ -590,6 +595,10 @@ TRIL_API const float *tril_reading_logits(const TrilReading *reading);
 /* Returns the mean loss on all characters read except the first, in nats; NaN for a single one. */
 TRIL_API double tril_reading_loss(const TrilReading *reading);
 
+/* Returns how many of the characters up to row t, counted back from it, occur together in the text
+ * that the model counted: at most its order less 1, and 0 if it has counted nothing. */
+TRIL_API int tril_reading_match(const TrilReading *reading, int t);
+
 /* Sets the numbers of layers that attend, and of heads in each; 0 and 0 in a rung without
  * attention. Either may be NULL. */
 TRIL_API void tril_reading_heads(const TrilReading *reading, int *layers, int *heads);
@@ -627,7 +636,8 @@ enum { TRIL_LINE_INPUTS = 3, TRIL_LINE_WEIGHTS = 2 };
 /* One line of the computation from ids to logits: a call of a layer. */
 typedef struct {
     const char *operation; /* a constant: "embedding", "linear", "layernorm", "rmsnorm", "rotary",
-                              "convolution", "attention", "mean", "gelu", "swiglu" or "add" */
+                              "convolution", "attention", "mean", "gelu", "swiglu", "add",
+                              "counted" or "trusted" */
     const char *title, *equation; /* constants: a heading for the layer, and its equation in plain
                                      symbols */
     int layer; /* the block of the model, from 0; lines before the blocks have the number of the
@@ -635,7 +645,8 @@ typedef struct {
     int heads; /* of attention, rotary positions, and a norm of each head; else 0 or 1 */
     TrilArray inputs[TRIL_LINE_INPUTS]; /* attention: queries, keys, values; rotary: x, and each
                                            position's cosines and sines; swiglu: gate, up; add: both
-                                           terms; embedding: none; else x */
+                                           terms; trusted: x, the trust, and the logarithms of what
+                                           counting expects; embedding, counted: none; else x */
     TrilArray output;
     TrilWeights weights[TRIL_LINE_WEIGHTS]; /* weight and bias, or an embedding's tables of
                                                characters and positions */
@@ -657,7 +668,9 @@ typedef struct {
     size_t length;      /* characters to write */
     double temperature; /* higher is bolder; 0 always takes the likeliest */
     int top_k;          /* chooses among the k likeliest, or among all if 0 */
-    double top_p; /* of those, chooses among the likeliest with this share of their probability */
+    double top_p;  /* of those, chooses among the likeliest with this share of their probability */
+    double counts; /* weighs what a model that counts adds to its logits by counting, from 0 to 1;
+                      must be 1 for a model that has counted nothing */
     uint64_t seed;
     const char *precision; /* of the weights: "int8", the fastest, "bf16" or "f32" */
     int threads;           /* any number writes the same text */
@@ -691,7 +704,8 @@ TRIL_API TrilStatus tril_writer_open(TrilWriter **writer, const TrilModel *model
                                      const TrilSampling *sampling, TrilError *error);
 TRIL_API void tril_writer_close(TrilWriter *writer);
 
-/* Uses this temperature, top_k, top_p and seed from now on. */
+/* Uses this temperature, top_k, top_p and seed from now on, and `counts` after the next character.
+ */
 TRIL_API TrilStatus tril_writer_set(TrilWriter *writer, const TrilSampling *sampling,
                                     TrilError *error);
 
@@ -707,7 +721,8 @@ TRIL_API TrilStatus tril_writer_read(TrilWriter *writer, const char *text, size_
  * model's predictions are not finite numbers, appends nothing and returns 0. */
 TRIL_API int tril_writer_write(TrilWriter *writer, char text[4]);
 
-/* Writes the probability of choosing each id to p[size], given logits[size], a row of a reading. */
+/* Writes the probability of choosing each id to p[size], given logits[size], a row of a reading.
+ * Ignores `counts`. */
 TRIL_API TrilStatus tril_probabilities(const TrilSampling *sampling, const float *logits, int size,
                                        double *p, TrilError *error);
 

@@ -116,6 +116,10 @@ double run_loss(Run *run, const int32_t *targets);
  * both until the pass returns. */
 void run_locate(Run *run, const int32_t *text, const size_t *starts, int window, bool counted);
 
+/* Multiplies what counting adds to the logits (layer `trusted`) by `weight` from the next pass on.
+ * It is 1 at first, and must be 1 in training. */
+void run_weigh_counts(Run *run, double weight);
+
 /* Teaches the next run_backward another model's predictions: `share`, 0 to 1, of each target is a
  * row of probabilities[B,T,V], and the rest is the actual next token (Hinton, Vinyals and Dean,
  * "Distilling the Knowledge in a Neural Network", 2015). Borrows them until run_backward returns.

@@ -29,7 +29,7 @@ enum {
     FEW_POINTS = 150,     /* most points of each curve except the losses */
     MAX_HEADS = 32,
     MAX_SAMPLES = 40,
-    MAX_MODELS = MAX_RUNGS + 3,
+    MAX_MODELS = MAX_RUNGS + 4,
     NAME_SIZE = 48
 };
 

@@ -34,7 +34,7 @@ function openRungs(compiled, complain) {
 
   // ---- records ----
 
-  const samplingRecord = more => write("TrilSampling", [{ ...more, precision: "f32", threads: 1 }]);
+  const samplingRecord = more => write("TrilSampling", [{ ...more, counts: 1, precision: "f32", threads: 1 }]);
 
   function optionsRecord(rung) {
     const record = room(c.size("TrilOptions"));

@@ -58,6 +58,7 @@ const WebMember *web_members(void) {
         MEMBER(TrilSampling, temperature),
         MEMBER(TrilSampling, top_k),
         MEMBER(TrilSampling, top_p),
+        MEMBER(TrilSampling, counts),
         MEMBER(TrilSampling, seed),
         MEMBER(TrilSampling, precision),
         MEMBER(TrilSampling, threads),

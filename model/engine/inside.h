@@ -54,6 +54,7 @@ struct Run {
     int whole, before;
     bool sharing;     /* sends to other processes */
     Buckets *buckets; /* NULL with one process */
+    float counts;     /* run_weigh_counts */
     bool paced;       /* run_pace */
     Pace paces[2];    /* of passes of one token, and of several */
     Profile profile;

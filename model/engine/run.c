@@ -67,6 +67,7 @@ static bool plan(Run **planned, Model *model, const RunOptions *options, Error *
     if (!memory_alloc(&run, 1, sizeof *run, "the run", err)) return false;
     run->options = *options;
     run->model = model;
+    run->counts = 1;
     run->isa = isa_choose(err);
     run->products = options->precision == BFLOAT16       ? bf16_choose(err)
                     : options->precision == BF16_WEIGHTS ? &bf16_weight_products
@@ -233,7 +234,8 @@ static int begin(Run *run, const int32_t *ids, int B, int T, int past, bool trai
                        .starts = run->pass.starts,
                        .window = run->pass.window,
                        .leaves_out = run->pass.leaves_out,
-                       .ngram = run->model->ngram};
+                       .ngram = run->model->ngram,
+                       .counts = run->counts};
     if (training) {
         run->pass.dropout = (float)run->model->config.dropout;
         run->pass.masks = random_key(run->options.seed, RANDOM_DROPOUT, run->step);
@@ -325,6 +327,10 @@ void run_locate(Run *run, const int32_t *text, const size_t *starts, int window,
     run->pass.starts = starts;
     run->pass.window = (size_t)window;
     run->pass.leaves_out = counted;
+}
+
+void run_weigh_counts(Run *run, double weight) {
+    run->counts = (float)weight;
 }
 
 void run_teach(Run *run, const float *probabilities, double share) {

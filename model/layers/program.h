@@ -42,9 +42,10 @@ typedef struct {
      */
     const float *teacher;
     float teacher_share;
-    /* of counting: the counted model, or NULL, and whether it leaves out what the pass reads; where
-     * the pass is in a text, or NULL: token n is text[starts[n / window] + n % window] */
+    /* of counting: the counted model, or NULL; whether it leaves out what the pass reads; where the
+     * pass is in a text, or NULL: token n is text[starts[n / window] + n % window] */
     const Ngram *ngram;
+    float counts; /* the weight of its logarithms */
     bool leaves_out;
     const int32_t *text;
     const size_t *starts;

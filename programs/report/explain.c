@@ -110,11 +110,13 @@ static void write_lens(Explanation *e) {
     show_bars(e, e->lens, e->branch_count + 1, true, false);
     say(e,
         "## What moved the logit of '%s'.\nx is the sum of the embedding and of everything that "
-        "heads and MLPs added to it. The last steps are linear once the norm's divisor is fixed, "
+        "heads and MLPs added to it. The last steps are linear once the norm's divisor %s fixed, "
         "so each part adds its own share to the logit (Elhage et al., 2021). Each row: how much "
         "that part raises the logit of '%s' above the mean of all logits; head 1.0 is head 0 of "
-        "layer 1:",
-        first.text, first.text);
+        "layer 1%s:",
+        first.text, e->trusted ? "and the trust are" : "is", first.text,
+        e->trusted ? "; counts is what the vectors of the counts add, counting is (1 + trust) ln p"
+                   : "");
     for (int i = 0; i < shown; i++) bars[i] = e->parts[i].bar;
     for (int i = shown; i < e->part_count; i++) rest += e->parts[i].bar.value;
     show_bars(e, bars, shown, false, false);
@@ -134,8 +136,8 @@ static bool explain_one(Sheet *sheet, const Explained *model, int layer, int hea
         sheet->glyphs = e.glyphs;
         write_title(&e, layer < 0 || head < 0);
         for (int i = 0; i < e.line_count; i++) {
-            const bool inside = i > 0 && i < e.tail;
-            if (inside && i == 1) steps_in_short(&e, 0, e.layer - 1);
+            const bool inside = i >= e.begin && i < e.tail;
+            if (inside && i == e.begin) steps_in_short(&e, 0, e.layer - 1);
             if (!inside && i == e.tail) steps_in_short(&e, e.layer + 1, (int)e.sizes.layers - 1);
             if (!inside || e.lines[i].layer == e.layer) steps_line(&e, i);
         }

@@ -56,22 +56,46 @@ int explanation_reader(const Explanation *e, int array) {
     return -1;
 }
 
+bool explanation_reads_counts(const Explanation *e, int i) {
+    const int maker = i < 0 ? -1 : explanation_maker(e, e->lines[i].inputs[0].number);
+    return maker >= 0 && line_is(&e->lines[maker], "counted");
+}
+
+bool explanation_trusts(const Explanation *e, int i) {
+    return e->trusted && e->lines[i].output.number == e->trusted->inputs[1].number;
+}
+
 /* Follows the residual stream from the embedding through its sums. */
 static void find_branches(Explanation *e) {
-    int stream = e->lines[0].output.number;
     bool past = false; /* since the last sum */
-    e->tail = 1;
-    for (int i = 1; i < e->line_count; i++) {
+    for (int i = e->line_count - 1; i >= 0; i--) {
+        if (line_is(&e->lines[i], "embedding")) e->embedding = i;
+        if (line_is(&e->lines[i], "trusted")) e->trusted = &e->lines[i];
+    }
+    int stream = e->lines[e->embedding].output.number;
+    e->begin = e->tail = e->embedding + 1;
+    for (int i = e->begin; i < e->line_count; i++) {
         const TrilLine *line = &e->lines[i];
         bool left = line->inputs[0].number == stream, right = line->inputs[1].number == stream;
         past = past || line_reads_past(line);
         if (!line_is(line, "add") || left == right) continue;
+        const TrilArray added = line->inputs[left ? 1 : 0];
+        const bool counts = explanation_reads_counts(e, explanation_maker(e, added.number));
         e->branches[e->branch_count++] =
-            (Branch){line->layer, line->inputs[left ? 1 : 0], line->output, past};
+            (Branch){counts ? ANY : line->layer, added, line->output, past};
         stream = line->output.number;
         e->tail = i + 1;
+        if (counts) e->begin = i + 1;
         past = false;
     }
+}
+
+/* Writes the name of a branch. */
+static void name_branch(const Branch *b, char name[BAR_LABEL]) {
+    if (b->layer < 0)
+        snprintf(name, BAR_LABEL, "counts");
+    else
+        snprintf(name, BAR_LABEL, "%s %d", b->reads_past ? "attn" : "MLP", b->layer);
 }
 
 /* ---- the next character ---- */
@@ -91,11 +115,8 @@ static Ranking rank(const float *logits, int V) {
     return r;
 }
 
-Ranking ranking_of(const Explained *model) {
-    const TrilTokenizer *tokenizer = tril_model_tokenizer(model->model);
-    const int V = tril_tokenizer_size(tokenizer), T = tril_reading_tokens(model->reading);
-    const float *logits = tril_reading_logits(model->reading) + (size_t)(T - 1) * (size_t)V;
-    Ranking r = rank(logits, V);
+Ranking ranking(const TrilTokenizer *tokenizer, const float *logits) {
+    Ranking r = rank(logits, tril_tokenizer_size(tokenizer));
     for (int i = 0; i < r.count; i++) {
         const double logit = (double)logits[r.ids[i]];
         r.bars[i] = (Bar){.value = exp(logit - r.log_sum), .logit = logit};
@@ -104,18 +125,36 @@ Ranking ranking_of(const Explained *model) {
     return r;
 }
 
+Ranking ranking_of(const Explained *model) {
+    const TrilTokenizer *tokenizer = tril_model_tokenizer(model->model);
+    const size_t last = (size_t)tril_reading_tokens(model->reading) - 1;
+    return ranking(tokenizer, tril_reading_logits(model->reading) +
+                                  last * (size_t)tril_tokenizer_size(tokenizer));
+}
+
 /* ---- the logit lens ---- */
 
 /* Computes the tail on a state x of the stream, which it overwrites; y is scratch. Returns NULL if
- * the tail is not a chain of linear layers and norms. */
+ * the tail is not a chain of linear layers and norms, perhaps with trusted counts at its end. */
 static const float *apply_tail(const Explanation *e, float *x, float *y) {
+    int current = e->lines[e->tail - 1].output.number;
+    float trust = 0;
     for (int i = e->tail; i < e->line_count; i++) {
-        bool chain = e->lines[i].inputs[0].number == e->lines[i - 1].output.number;
-        if (!chain || e->lines[i].heads > 1 || !tril_reading_apply(e->reading, i, x, y))
+        const TrilLine *line = &e->lines[i];
+        const bool trusts = explanation_trusts(e, i);
+        if (line == e->trusted) {
+            const float *z = line_row(&line->inputs[2], e->last);
+            for (int v = 0; v < e->V; v++) x[v] += (1 + trust) * z[v];
+            continue;
+        }
+        if (line->inputs[0].number != current || line->heads > 1 ||
+            !tril_reading_apply(e->reading, i, x, trusts ? &trust : y))
             return NULL;
+        if (trusts) continue;
         float *read = x;
         x = y;
         y = read;
+        current = line->output.number;
     }
     return x;
 }
@@ -124,18 +163,16 @@ static const float *apply_tail(const Explanation *e, float *x, float *y) {
 static bool look(Explanation *e, size_t widest) {
     for (int i = 0; i <= e->branch_count; i++) {
         const Branch *b = i > 0 ? &e->branches[i - 1] : NULL;
-        const TrilArray *state = b ? &b->after : &e->lines[0].output;
+        const TrilArray *state = b ? &b->after : &e->lines[e->embedding].output;
+        char name[BAR_LABEL] = "embed";
         memcpy(e->numbers, line_row(state, e->last), (size_t)state->width * sizeof(float));
         const float *logits = apply_tail(e, e->numbers, e->numbers + widest);
         if (!logits) return false;
         Ranking r = rank(logits, e->V);
         const Glyph glyph = glyph_padded(e->tokenizer, r.ids[0]);
         e->lens[i].value = exp((double)logits[e->next.ids[0]] - r.log_sum);
-        if (b)
-            snprintf(e->lens[i].label, BAR_LABEL, "%s %s %d", glyph.text,
-                     b->reads_past ? "attn" : "MLP", b->layer);
-        else
-            snprintf(e->lens[i].label, BAR_LABEL, "%s embed", glyph.text);
+        if (b) name_branch(b, name);
+        snprintf(e->lens[i].label, BAR_LABEL, "%s %.16s", glyph.text, name);
     }
     return true;
 }
@@ -189,8 +226,10 @@ static void add_branch(Explanation *e, const Branch *b, const double *g, double 
                           ? explanation_maker(e, projection->inputs[0].number)
                           : -1;
     if (maker < 0 || !line_reads_past(&e->lines[maker])) {
-        add_part(e, b->layer, ANY, dot(g, line_row(&b->added, e->last), b->added.width), "%s %d",
-                 b->reads_past ? "attn" : "MLP", b->layer);
+        char name[BAR_LABEL];
+        name_branch(b, name);
+        add_part(e, b->layer, ANY, dot(g, line_row(&b->added, e->last), b->added.width), "%s",
+                 name);
         return;
     }
     const TrilLine *past = &e->lines[maker];
@@ -226,6 +265,12 @@ static void divide(Explanation *e, size_t widest) {
     for (int i = e->line_count - 1; i >= e->tail; i--) {
         const TrilLine *line = &e->lines[i];
         const float *bias = line->weights[1].data;
+        if (line == e->trusted)
+            add_part(e, ANY, ANY,
+                     (1 + (double)*line_row(&line->inputs[1], e->last)) *
+                         dot(g, line_row(&line->inputs[2], e->last), e->V),
+                     "counting");
+        if (line == e->trusted || explanation_trusts(e, i)) continue;
         if (bias) biases += dot(g, bias, line->output.width);
         has_biases = has_biases || bias;
         memcpy(d, g, (size_t)line->output.width * sizeof *d);
@@ -234,7 +279,7 @@ static void divide(Explanation *e, size_t widest) {
         else
             pull_norm(line, e->last, d, g);
     }
-    const TrilLine *embedding = &e->lines[0];
+    const TrilLine *embedding = &e->lines[e->embedding];
     const int C = embedding->output.width;
     const float *tokens = embedding->weights[0].data, *positions = embedding->weights[1].data;
     const double own = dot(g, tokens + (size_t)e->ids[e->last] * (size_t)C, C);
@@ -252,7 +297,7 @@ bool explanation_open(Explanation *e, Sheet *sheet, const Explained *model, Erro
     const TrilTokenizer *tokenizer = tril_model_tokenizer(model->model);
     const size_t T = (size_t)tril_reading_tokens(model->reading);
     const int V = tril_tokenizer_size(tokenizer);
-    size_t count = 0, parts = 3, heads = 1, widest = T;
+    size_t count = 0, parts = 4, heads = 1, widest = T;
     TrilLine line;
     *e = (Explanation){.sheet = sheet,
                        .sizes = tril_model_sizes(model->model),
@@ -292,7 +337,8 @@ bool explanation_open(Explanation *e, Sheet *sheet, const Explained *model, Erro
     for (int t = 0; t < e->T; t++) e->glyphs[t] = glyph_padded(tokenizer, e->ids[t]);
     snprintf(e->glyph, sizeof e->glyph, "%s", glyph_of(tokenizer, e->ids[e->last]).text);
     find_branches(e);
-    e->has_lens = line_is(&e->lines[0], "embedding") && e->branch_count > 0 && look(e, widest);
+    e->has_lens =
+        line_is(&e->lines[e->embedding], "embedding") && e->branch_count > 0 && look(e, widest);
     if (e->has_lens) divide(e, widest);
     return true;
 }

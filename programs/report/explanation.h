@@ -16,19 +16,21 @@ typedef struct {
     Bar bars[LIKELIEST]; /* their probabilities and logits */
 } Ranking;
 
-/* Ranks the characters after the last one of a reading. */
+/* Ranks characters by their logits, and by those after the last character of a reading. */
+Ranking ranking(const TrilTokenizer *tokenizer, const float *logits);
 Ranking ranking_of(const Explained *model);
 
 /* A sum on the residual stream: x = x + the output of a branch of a block. */
 typedef struct {
-    int layer; /* its block, from 0 */
+    int layer; /* its block, from 0; ANY for the counts, before the blocks */
     TrilArray added, after;
     bool reads_past; /* the branch contains attention or a mean */
 } Branch;
 
 /* A part of the model: "embed" (the embedding; "embed wte" and "embed wpe" if it has a table of
- * positions), "head 1.0" (layer.head), "MLP 1", "bias 1" (of the output projection), "end biases"
- * (of the last norm and the output layer). Its bar is what it adds to the likeliest logit. */
+ * positions), "counts" (the vector of what counting expects), "head 1.0" (layer.head), "MLP 1",
+ * "bias 1" (of the output projection), "end biases" (of the last norm and the output layer),
+ * "counting" (the trusted logits of counting). Its bar is what it adds to the likeliest logit. */
 typedef struct {
     Bar bar;
     int layer, head; /* or ANY */
@@ -51,7 +53,10 @@ typedef struct {
     int line_count;
     Branch *branches; /* in order */
     int branch_count;
-    int tail; /* the first line after the last branch: there the stream becomes logits */
+    int embedding; /* its line, or the first one */
+    int begin;     /* the first line of the blocks */
+    int tail;      /* the first line after the last branch: there the stream becomes logits */
+    const TrilLine *trusted; /* the line that adds the logits of counting, or NULL */
     /* The logit lens (nostalgebraist, 2020), [branch_count + 1]: the probability of the likeliest
        character if the model ended after the embedding, after the first branch, and so on; the
        label has the character that would be the likeliest there. */
@@ -60,7 +65,7 @@ typedef struct {
     /* The parts of the stream, each with what it adds to the logit of the likeliest character,
        above the mean of all logits. They sum to that logit minus the mean: the last norm divides
        all parts by the same number, so it is linear here (Elhage et al., "A Mathematical Framework
-       for Transformer Circuits", 2021). None without a lens. */
+       for Transformer Circuits", 2021). The trust is a fixed number, too. None without a lens. */
     Part *parts; /* the largest first, by their absolute value */
     int part_count;
     double above_mean; /* the logit of the likeliest minus the mean of all logits */
@@ -95,6 +100,11 @@ void steps_in_short(Explanation *e, int from, int to);
 /* Return the line whose output is that array, and the first line that reads it; or -1. */
 int explanation_maker(const Explanation *e, int array);
 int explanation_reader(const Explanation *e, int array);
+
+/* Return true if the line is a linear layer that reads what counting expects; that computes the
+ * trust. */
+bool explanation_reads_counts(const Explanation *e, int i);
+bool explanation_trusts(const Explanation *e, int i);
 
 /* True if the line is a call of that layer. */
 bool line_is(const TrilLine *line, const char *operation);

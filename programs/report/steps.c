@@ -223,11 +223,59 @@ static void write_convolution(Explanation *e) {
     show_array(e, "y", &line->output);
 }
 
+/* Writes what counting expects: the likeliest characters after the last one. */
+static void write_counted(Explanation *e) {
+    const TrilArray *roots = &e->line->output;
+    const int match = tril_reading_match(e->reading, e->last);
+    char matched[128];
+    glyph_line(e->tokenizer, e->ids + e->T - match, match, match, matched, sizeof matched);
+    write_heading(e, NULL);
+    if (match > 0)
+        say(e,
+            "The longest match of the end of the text with the counted text is '%s', of length %d. "
+            "The likeliest after it:",
+            matched, match);
+    else
+        say(e, "'%s' does not occur in the counted text. The likeliest:", e->glyph);
+    for (int v = 0; v < e->V; v++) e->numbers[v] = 2 * logf(last_of(e, roots)[v]);
+    const Ranking r = ranking(e->tokenizer, e->numbers);
+    e->sheet->kind->bars(e->sheet, &(Bars){NULL, r.bars, r.count, .shares = true}, 1);
+    show_array(e, "sqrt(p)", roots);
+}
+
+/* Writes the sum of the network's own logits and those of counting, and what each of them alone
+ * would expect. */
+static void write_trusted(Explanation *e) {
+    const float *own = last_of(e, &e->line->inputs[0]), *z = last_of(e, &e->line->inputs[2]);
+    const double trust = (double)*last_of(e, &e->line->inputs[1]),
+                 mine = ranking(e->tokenizer, own).log_sum;
+    const int first = e->next.ids[0];
+    Bar counting[LIKELIEST], network[LIKELIEST];
+    for (int i = 0; i < e->next.count; i++) {
+        const int id = e->next.ids[i];
+        counting[i] = network[i] = e->next.bars[i];
+        counting[i].logit = (double)z[id];
+        network[i].logit = (double)own[id];
+        counting[i].value = exp(counting[i].logit);
+        network[i].value = exp(network[i].logit - mine);
+    }
+    write_heading(e, NULL);
+    say(e,
+        "For '%s': %s + (1 + %s) * %s = %s. What each of the two alone would expect, and both together, with x, ln p and y:",
+        glyph_of(e->tokenizer, first).text, SHOWN(own[first]), SHOWN(trust), SHOWN(z[first]),
+        SHOWN(last_of(e, &e->line->output)[first]));
+    e->sheet->kind->bars(e->sheet,
+                         (Bars[]){{"counting", counting, e->next.count, true, true},
+                                  {"the network", network, e->next.count, true, true},
+                                  {"together", e->next.bars, e->next.count, true, true}},
+                         3);
+}
+
 /* True if the line computes numbers from numbers, without weights: between the linear layers of an
  * MLP. With two inputs it is gated. */
 static bool is_activation(const TrilLine *line) {
     return !line->weights[0].name && !line_reads_past(line) && !line_is(line, "add") &&
-           !line_is(line, "rotary");
+           !line_is(line, "rotary") && !line_is(line, "counted") && !line_is(line, "trusted");
 }
 
 /* Returns the neuron that is most active for the last character, after its activation function. */
@@ -272,6 +320,7 @@ static void write_sum(Explanation *e) {
     show_rows(e, n, 3, (Row[]){{"x", x}, {"added", added}, {"new x", y}});
     say(e, "Their lengths: %.3f, %.3f and %.3f.", length_of(x, n), length_of(added, n),
         length_of(y, n));
+    if (!e->last_only) show_array(e, "x", &e->line->output);
 }
 
 void steps_in_short(Explanation *e, int from, int to) {
@@ -335,13 +384,16 @@ static void write_linear(Explanation *e) {
     const TrilLine *from = &e->lines[maker < 0 ? e->i : maker],
                    *to = &e->lines[reader < 0 ? e->i : reader];
     TrilArray columns;
-    if (e->i == e->line_count - 1) {
+    if (e->i == e->line_count - 1 || (to == e->trusted && !explanation_trusts(e, e->i))) {
         const int first = e->next.ids[0];
         say(e,
-            "## Logits: one for each of the %d characters.\n"
+            "## Logits%s: one for each of the %d characters.\n"
             "The matrix is %s; row n belongs to the character with id n. The higher its logit, the "
-            "likelier it is to come next. The highest is that of '%s', id %d:",
-            e->V, matrix, glyph_of(e->tokenizer, first).text, first);
+            "likelier it is to come next. %s '%s', id %d:",
+            e->trusted ? " of the network" : "", e->V, matrix,
+            e->trusted ? "With those of counting, the highest will be that of"
+                       : "The highest is that of",
+            glyph_of(e->tokenizer, first).text, first);
         show_neuron(e, first, "y", "logit", first, 2);
         return;
     }
@@ -349,7 +401,22 @@ static void write_linear(Explanation *e) {
         write_query_key_value(e);
         return;
     }
-    if (line_reads_past(from)) { /* the heads' results, side by side */
+    if (explanation_trusts(e, e->i)) {
+        say(e,
+            "## Trust: how far the network follows the counts here.\n"
+            "The matrix is %s. It is added to 1, the weight of the counts:",
+            matrix);
+        show_neuron(e, 0, "y", "trust", 0, 1);
+        return;
+    }
+    if (explanation_reads_counts(e, e->i)) {
+        say(e,
+            "## Counts as vectors: sqrt(p) times a matrix.\n"
+            "The matrix is %s; column n belongs to the character with id n. The first number of "
+            "'%s', written out:",
+            matrix, e->glyph);
+        show_neuron(e, 0, "sqrt(p)", name, 0, 8);
+    } else if (line_reads_past(from)) { /* the heads' results, side by side */
         const bool heads = line_heads(from) > 1;
         const char *what = heads ? "heads" : line_has_heads(from) ? "head" : "mean";
         say(e,
@@ -460,7 +527,8 @@ void steps_line(Explanation *e, int i) {
     } layers[] = {
         {"embedding", write_embedding},     {"layernorm", write_norm}, {"rmsnorm", write_norm},
         {"convolution", write_convolution}, {"linear", write_linear},  {"rotary", write_rotary},
-        {"attention", write_attention},     {"mean", write_attention}, {"add", write_sum}};
+        {"attention", write_attention},     {"mean", write_attention}, {"add", write_sum},
+        {"counted", write_counted},         {"trusted", write_trusted}};
     e->i = i;
     e->line = &e->lines[i];
     if (i >= e->tail && i > 0) e->last_only = true;

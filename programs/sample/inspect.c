@@ -32,12 +32,15 @@ void inspect_file(TrilModel *model) {
     const TrilOptions s = tril_model_sizes(model);
     const char *dropout = tril_model_note(model, "dropout"); /* a folder has none */
     TrilTensor tensor;
+    size_t counted;
+    const int order = tril_model_counted(model, &counted);
     printf("%-16s %s\n%-16s %zu\n", "model", s.rung, "parameters", tril_model_parameters(model));
     printf("%-16s %g\n%-16s %g\n", "layers", s.layers, "heads", s.heads);
     printf("%-16s %.0f\n%-16s %g\n", "width", s.width, "context", s.context);
     printf("%-16s %g\n", "dropout", dropout ? number_read(dropout, NULL) : 0);
     if (!isnan(s.kv_heads)) printf("%-16s %g\n", "kv_heads", s.kv_heads);
     if (!isnan(s.hidden)) printf("%-16s %.0f\n", "hidden", s.hidden);
+    if (order > 0) printf("%-16s %zu characters, up to %d at a time\n", "counted", counted, order);
     for (int i = 0; i < COUNT(keys); i++) {
         const char *value = tril_model_note(model, keys[i]);
         if (!value) continue;

@@ -225,7 +225,7 @@ TEST(same_text) {
         if (i == 1) {
             must_run("sample -p THE -n 90 -t 1.2 -k 9 -P 0.9 --seed 5 --precision f32 "
                      "@model.safetensors");
-            sampling = (TrilSampling){90, 1.2, 9, 0.9, 5, "f32", 2};
+            sampling = (TrilSampling){90, 1.2, 9, 0.9, 1, 5, "f32", 2};
             write_down(prompt, strlen(prompt), &written);
         }
         if (i == 2) {
@@ -322,6 +322,50 @@ TEST(probabilities) {
     sampling.temperature = -1;
     assert_int_equal(tril_probabilities(&sampling, logits, SIZE, p, &error), TRIL_ARGUMENT);
     assert_int_equal(tril_probabilities(&sampling, logits, 0, p, &error), TRIL_ARGUMENT);
+}
+
+/* Counts weigh as they should: each choice is the likeliest of own logits and weighed counts. */
+TEST(counts) {
+    static const double weights[] = {0, 0.5, 1};
+    enum { PROMPTS = 40, LENGTH = 12 };
+    TrilModel *model = train("ngram", 1);
+    const int V = tril_tokenizer_size(letters);
+    int differ = 0;
+    for (int i = 0; i < PROMPTS; i++) {
+        const char *prompt = play + 100 * i;
+        TrilReading *reading;
+        TrilLine line;
+        must(tril_reading_open(&reading, model, prompt, LENGTH, 1, 1, &error));
+        for (int at = 0; tril_reading_line(reading, at, &line);) at++;
+        assert_string_equal(line.operation, "trusted");
+        const float *row[3];
+        for (int j = 0; j < 3; j++)
+            row[j] = line.inputs[j].data + (LENGTH - 1) * line.inputs[j].row;
+        int32_t picks[3];
+        for (int w = 0; w < 3; w++) {
+            Written written = {.length = 0};
+            TrilSampling sampling = tril_sampling();
+            size_t count;
+            int best = 0;
+            float most = -INFINITY;
+            for (int v = 0; v < V; v++) {
+                const float y = row[0][v] + (float)weights[w] * (1 + *row[1]) * row[2][v];
+                if (y > most) best = v;
+                if (y > most) most = y;
+            }
+            sampling.length = 1;
+            sampling.temperature = 0;
+            sampling.precision = "f32";
+            if (w < 2) sampling.counts = weights[w]; /* 1 is the default */
+            must(tril_generate(model, prompt, LENGTH, &sampling, write_down, &written, &error));
+            must(tril_encode(letters, written.text, written.length, &picks[w], 1, &count, &error));
+            assert_int_equal(picks[w], best);
+        }
+        differ += picks[0] != picks[2];
+        tril_reading_close(reading);
+    }
+    assert_true(differ > PROMPTS / 2);
+    tril_model_free(model);
 }
 
 TEST(same_score) {
@@ -1106,6 +1150,14 @@ static double loss_of(const TrilReading *reading, const int32_t *ids, int T, int
     return sum / (T - 1);
 }
 
+/* True if `length` bytes at `part` occur in the counted text, before another character. */
+static bool occurs(const char *part, int length) {
+    const size_t counted = tril_text_extent(whole_play).trained_on;
+    for (size_t i = 0; i + (size_t)length < counted; i++)
+        if (memcmp(play + i, part, (size_t)length) == 0) return true;
+    return false;
+}
+
 TEST(readings) {
     static const char text[] = "THE FOREST";
     enum { T = sizeof text - 1 };
@@ -1124,6 +1176,15 @@ TEST(readings) {
         assert_int_equal(tril_reading_tokens(reading), T);
         assert_near(loss_of(reading, ids, T, tril_tokenizer_size(tokenizer)), nats, 1e-5);
         assert_near(tril_reading_loss(reading), nats, 1e-5);
+        size_t counted;
+        const int order = tril_model_counted(model, &counted);
+        assert_int_equal(order > 0, strcmp(tril_rung(i), "ngram") == 0);
+        assert_int_equal(counted, order > 0 ? tril_text_extent(whole_play).trained_on : 0);
+        for (int t = 0; t < T; t++) {
+            int match = 0;
+            while (match <= t && match + 1 < order && occurs(text + t - match, match + 1)) match++;
+            assert_int_equal(tril_reading_match(reading, t), match);
+        }
         tril_reading_heads(reading, &layers, &heads);
         assert_int_equal(layers, i > 0);
         assert_int_equal(heads, i == 0 ? 0 : i < 3 ? 1 : 2);
@@ -1287,11 +1348,12 @@ TEST(wrong_calls) {
     const struct {
         TrilSampling sampling;
         const char *words;
-    } wrong[] = {{{3, -1, 0, 1, 1, "f32", 1}, "temperature"},
-                 {{3, 1, 0, NAN, 1, "f32", 1}, "top_p"},
-                 {{3, 1, -1, 1, 1, "f32", 1}, "top_k"},
-                 {{3, 1, 0, 1, 1, "auto", 1}, "precision"}};
-    for (int i = 0; i < 4; i++)
+    } wrong[] = {
+        {{3, -1, 0, 1, 1, 1, "f32", 1}, "temperature"}, {{3, 1, 0, NAN, 1, 1, "f32", 1}, "top_p"},
+        {{3, 1, -1, 1, 1, 1, "f32", 1}, "top_k"},       {{3, 1, 0, 1, 2, 1, "f32", 1}, "counts"},
+        {{3, 1, 0, 1, 0.5, 1, "f32", 1}, "gpt"}, /* which counts nothing */
+        {{3, 1, 0, 1, 1, 1, "auto", 1}, "precision"}};
+    for (int i = 0; i < 6; i++)
         expect(tril_generate(model, "", 0, &wrong[i].sampling, write_down, &written, &error),
                TRIL_ARGUMENT, wrong[i].words);
     assert_null(tril_rung(-1));

@@ -83,7 +83,7 @@ static int count_lines(const char *text, const char *begin) {
 TEST(widths) {
     static const int widths[] = {20, 21, 40, 80, 133, 200, 1000};
     static const char *const rungs[] = {"bigram", "average", "head", "multihead",
-                                        "gpt",    "modern",  "conv"};
+                                        "gpt",    "modern",  "conv", "ngram"};
     for (size_t r = 0; r < sizeof rungs / sizeof *rungs; r++)
         for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
             Output page = page_of(rungs[r], 2, LENGTH, widths[w], ANY, ANY);

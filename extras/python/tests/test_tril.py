@@ -390,6 +390,17 @@ class Trainings(Folder):
         self.assertEqual(digests, {rung: small(rung, steps=20).digest for rung in digests})
 
 
+class Counts(unittest.TestCase):
+    def test_counted(self):
+        model = small("ngram")
+        length, order = model.counted
+        self.assertGreater(length, 10000)
+        self.assertGreater(order, 2)
+        self.assertEqual(small("gpt").counted, (0, 0))
+        self.assertEqual(model.generate(counts=1), model.generate())
+        self.assertNotEqual(model.generate(counts=0), model.generate())
+
+
 class Failures(unittest.TestCase):
     def fails(self, kind, message, call):
         with self.assertRaises(tril.Error) as caught:

@@ -27,7 +27,7 @@ import pathlib
 import re
 import sys
 import weakref
-from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Union
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple, Union
 
 try:
     import numpy
@@ -394,6 +394,14 @@ class Model(_Object):
         return _call("model_parameters", self)
 
     @property
+    def counted(self) -> Tuple[int, int]:
+        """Of a rung that counts: the length of the text that it counted, and the most characters that
+        it counts together. Else 0 and 0."""
+        characters = _Size()
+        order = _call("model_counted", self, ctypes.byref(characters))
+        return characters.value, order
+
+    @property
     def digest(self) -> str:
         """A digest of the weights: equal digests mean equal bits."""
         return f"{_call('model_digest', self):016x}"
@@ -418,7 +426,7 @@ class Model(_Object):
     def generate(self, prompt: Text = "", *, on_text: Optional[Callable[[str], Any]] = None, **sampling: Any) -> str:
         """Continues a prompt, and returns the continuation. `on_text` gets each new character; if it
         returns False, the text ends. Options as those of `./sample`: length, temperature, top_k, top_p,
-        seed, precision ("int8", "bf16" or "f32"), threads."""
+        counts, seed, precision ("int8", "bf16" or "f32"), threads."""
         given, how = _bytes_of(prompt), _lib.tril_sampling()
         _fill(how, sampling, dict(how._fields_))
         writer, decoder = _Writing(self, how), codecs.getincrementaldecoder("utf-8")("replace")

@@ -44,8 +44,8 @@ static bool weigh_counts(Run *run, const TrilSampling *s, Error *err) {
     const Model *model = run_model(run);
     run_weigh_counts(run, s->counts);
     return s->counts == 1 || model->ngram ||
-           fail(err, "counts: %g weighs what counting adds, but this model, %s, counts nothing",
-                s->counts, model->config.model);
+           fail(err, "counts: %g is for a model that counts, but this one, %s, does not", s->counts,
+                model->config.model);
 }
 
 /* ---- character by character ---- */

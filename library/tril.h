@@ -669,8 +669,8 @@ typedef struct {
     double temperature; /* higher is bolder; 0 always takes the likeliest */
     int top_k;          /* chooses among the k likeliest, or among all if 0 */
     double top_p;  /* of those, chooses among the likeliest with this share of their probability */
-    double counts; /* weighs what a model that counts adds to its logits by counting, from 0 to 1;
-                      must be 1 for a model that has counted nothing */
+    double counts; /* weight, from 0 to 1, of the logits that a model adds by counting; must be 1
+                      for a model that has counted nothing */
     uint64_t seed;
     const char *precision; /* of the weights: "int8", the fastest, "bf16" or "f32" */
     int threads;           /* any number writes the same text */

@@ -42,7 +42,7 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
         {'P', "top-p", OPTION_REAL, &s->top_p, 1e-9, 1, "X",
          "choose among the likeliest that together have this probability"},
         {0, "counts", OPTION_REAL, &s->counts, 0, 1, "X",
-         "weight of what an ngram model counts; 0: the network alone"},
+         "weight of an ngram model's counts; 0: the network alone"},
         {0, "seed", OPTION_SEED, &s->seed, 0, 0, "N", "random seed"},
         {.kind = OPTION_SECTION, .help = "Instead of writing"},
         {0, "score", OPTION_PATH, &a->score, 0, 0, "FILE",
@@ -112,8 +112,8 @@ static bool check(const Arguments *a, Error *err) {
             "--interactive, --score, --explain, --export and --info exclude each other; give only "
             "one");
     if (a->sampling.counts < 1 && instead > a->interactive)
-        return fail(err, "--counts weighs the counts of a text that is written; it excludes "
-                         "--score, --explain, --export and --info");
+        return fail(err, "--counts is for writing and excludes --score, --explain, --export and "
+                         "--info");
     if (a->unknown && !a->score) return fail(err, "--unknown needs --score");
     if (a->html && !a->explain) return fail(err, "--html needs --explain");
     if (chosen && !a->explain) return fail(err, "--layer and --head need --explain");

@@ -51,6 +51,22 @@ static inline bool writes_folders(void) {
     return access("extras/formats", F_OK) == 0;
 }
 
+/* The folder of the programs. */
+static inline const char *programs_folder(void) {
+    const char *programs = getenv("TRIL_PROGRAMS");
+    return programs ? programs : "build/test";
+}
+
+/* Sets a variable in the environment of the programs; NULL removes it. Returns the old value. */
+static inline const char *set_variable(const char *name, const char *value) {
+    const char *before = getenv(name) ? copy_text(getenv(name)) : NULL;
+    if (value)
+        setenv(name, value, 1);
+    else
+        unsetenv(name);
+    return before;
+}
+
 /* Starts a command of `train` or `sample` with `out` as standard output. */
 static inline Process start(const char *command, int out) {
     char *words[MAX_WORDS] = {0}, path[SCRATCH_PATH], errors[SCRATCH_PATH];
@@ -62,8 +78,7 @@ static inline Process start(const char *command, int out) {
         words[count++] = word = copy_text(*word == '@' ? path : word);
         while ((word = strchr(word, '~'))) *word = ' ';
     }
-    const char *programs = getenv("TRIL_PROGRAMS");
-    snprintf(path, sizeof path, "%s/%s", programs ? programs : "build/test", words[0]);
+    snprintf(path, sizeof path, "%s/%s", programs_folder(), words[0]);
     snprintf(errors, sizeof errors, "%s/stderr", scratch_directory);
     Process child = start_process(path, words, command_input, out, errors);
     return child;

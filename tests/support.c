@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +18,19 @@ static struct CMUnitTest tests[TESTS_MAX];
 static int lines[TESTS_MAX], test_count;
 static const char *current_test = "set_up";
 
-static void **scraps;
+typedef struct {
+    void (*release)(void *object);
+    void *object;
+} Scrap;
+
+static Scrap *scraps;
 static size_t scrap_count, scrap_room, scraps_before; /* the test */
 
 static void free_scraps(size_t from) {
-    while (scrap_count > from) free(scraps[--scrap_count]);
+    while (scrap_count > from) {
+        const Scrap last = scraps[--scrap_count];
+        last.release(last.object);
+    }
 }
 
 void begin_test(const char *name) {
@@ -62,15 +71,23 @@ int run_all_tests(void) {
 
 /* ---- memory ---- */
 
-void *scrap(size_t count, size_t size) {
+void at_end(void (*release)(void *object), void *object) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
     if (scrap_count == scrap_room) {
         scrap_room = 2 * scrap_room + 64;
         scraps = realloc(scraps, scrap_room * sizeof *scraps);
         assert_non_null(scraps);
     }
+    scraps[scrap_count++] = (Scrap){release, object};
+    pthread_mutex_unlock(&lock);
+}
+
+void *scrap(size_t count, size_t size) {
     void *block = calloc(count > 0 ? count : 1, size > 0 ? size : 1);
     assert_non_null(block);
-    return scraps[scrap_count++] = block;
+    at_end(free, block);
+    return block;
 }
 
 char *copy_text(const char *text) {
@@ -253,6 +270,12 @@ void count_letters(Model *model) {
     assert_ok(model_count(model, ids, COUNT, false, &err), err);
 }
 
+static void bench_close(void *object) {
+    Bench *bench = object;
+    run_close(bench->run);
+    model_free(&bench->model);
+}
+
 Bench *bench_open(const Config *config, int batch, int threads, uint64_t seed) {
     Bench *bench = scrap(1, sizeof *bench);
     RunOptions options = {
@@ -260,12 +283,8 @@ Bench *bench_open(const Config *config, int batch, int threads, uint64_t seed) {
     assert_ok(model_build(&bench->model, config, seed, &err), err);
     count_letters(&bench->model);
     bench->run = open_run(&bench->model, &options);
+    at_end(bench_close, bench);
     return bench;
-}
-
-void bench_close(Bench *bench) {
-    run_close(bench->run);
-    model_free(&bench->model);
 }
 
 void bench_shake(Bench *bench) {

@@ -15,6 +15,8 @@
 #include "data/data.h"
 #include "model/run.h"
 
+#define PLAY "data/sample.txt" /* the text in the repository */
+
 /* Fails the test with a message formatted as by printf. */
 #undef fail_msg
 #define fail_msg(...)              \
@@ -100,6 +102,9 @@ int numbers_of(const char *line, double *numbers, int most);
 void *scrap(size_t count, size_t size);
 char *copy_text(const char *text);
 
+/* Calls release(object) at that time, the last object first. */
+void at_end(void (*release)(void *object), void *object);
+
 /* Closes a stream of tmpfile. Returns what was written to it, with a zero byte. */
 char *stream_text(FILE *file, size_t *length);
 
@@ -130,14 +135,13 @@ Run *open_run(Model *model, const RunOptions *options);
 /* Counts a text of some letters, if the model counts. */
 void count_letters(Model *model);
 
-/* A model and a training run on it, which has counted some letters if it counts. Fails the test if
- * they cannot be made. */
+/* A model and a training run on it, which has counted some letters if it counts, until the end of
+ * the test. Fails the test if they cannot be made. */
 typedef struct {
     Model model;
     Run *run;
 } Bench;
 Bench *bench_open(const Config *config, int batch, int threads, uint64_t seed);
-void bench_close(Bench *bench);
 
 /* Adds noise to every weight. Weights that start at 0 or 1 could hide a mistake. */
 void bench_shake(Bench *bench);

@@ -2,6 +2,7 @@
  * data.h -> engine -> rungs -> layers -> kernels -> base/. No file includes upward, and model/ and
  * data/ never include each other. Only readers and tests use the plain ladder. */
 #include "tests/support.h"
+#include "base/array.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -67,116 +68,133 @@ static bool begins(const char *text, const char *with) {
     return strncmp(text, with, strlen(with)) == 0;
 }
 
+/* Calls `check` with each line of a file. */
+typedef void Check(const char *path, const char *line);
+static void for_each_line_of(const char *path, Check *check) {
+    char line[512];
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file)) check(path, line);
+    fclose(file);
+}
+
+/* The same with each source in a folder. Returns the number of files. */
+static int for_each_line(const char *folder, Check *check) {
+    char path[512];
+    int files = 0;
+    if (is_missing(folder)) return 0;
+    DIR *entries = opendir(folder);
+    assert_non_null(entries);
+    for (struct dirent *entry; (entry = readdir(entries));) {
+        if (!is_source(entry->d_name)) continue;
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        for_each_line_of(path, check);
+        files++;
+    }
+    closedir(entries);
+    return files;
+}
+
+/* Reads the name of an included file of the project. */
+static bool reads_include(const char *line, char included[256]) {
+    return sscanf(line, " # include \"%255[^\"]\"", included) == 1;
+}
+
 /* Does the file use models through tril.h alone, which also says what processes share? */
 static bool through_library(const char *folder) {
     static const char *const folders[] = {"programs/train", "programs/sample", "extras/web",
                                           "programs/report", "extras/page"};
     bool through = strcmp(folder, ".") == 0;
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-        through = through || strcmp(folder, folders[i]) == 0;
+    for (int i = 0; i < COUNT(folders); i++) through = through || strcmp(folder, folders[i]) == 0;
     return through;
 }
 
-/* Checks the quoted includes of one file. Returns their number. */
-static int check_file(const char *folder, const char *name, const char *const allowed[FLOORS]) {
-    char path[512], line[512], included[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    int count = 0;
-    while (fgets(line, sizeof line, file)) {
-        if (sscanf(line, " # include \"%255[^\"]\"", included) != 1) continue;
-        bool fits = false;
-        for (int i = 0; i < FLOORS && allowed[i]; i++) fits = fits || begins(included, allowed[i]);
-        if (through_library(folder) && begins(included, "base/world.h")) fits = false;
-        if (begins(included, "model/plain/") && strcmp(folder, "model/plain") != 0) fits = false;
-        if (!fits) fail_msg("%s includes %s", path, included);
-        count++;
-    }
-    fclose(file);
-    return count;
+static const char *floor_folder, *const *floor_allowed; /* of the next lines */
+static int includes;
+
+static void check_include(const char *path, const char *line) {
+    char included[256];
+    bool fits = false;
+    if (!reads_include(line, included)) return;
+    for (int i = 0; i < FLOORS && floor_allowed[i]; i++)
+        fits = fits || begins(included, floor_allowed[i]);
+    if (through_library(floor_folder) && begins(included, "base/world.h")) fits = false;
+    if (begins(included, "model/plain/") && strcmp(floor_folder, "model/plain") != 0) fits = false;
+    if (!fits) fail_msg("%s includes %s", path, included);
+    includes++;
 }
 
 TEST(floors) {
-    for (size_t i = 0; i < sizeof floors / sizeof *floors; i++) {
-        if (is_missing(floors[i].folder)) continue;
-        DIR *folder = opendir(floors[i].folder);
-        assert_non_null(folder);
-        int includes = 0;
-        for (struct dirent *entry; (entry = readdir(folder));)
-            if (is_source(entry->d_name))
-                includes += check_file(floors[i].folder, entry->d_name, floors[i].allowed);
-        closedir(folder);
-        assert_true(includes > 0);
+    for (int i = 0; i < COUNT(floors); i++) {
+        floor_folder = floors[i].folder;
+        floor_allowed = floors[i].allowed;
+        includes = 0;
+        for_each_line(floor_folder, check_include);
+        assert_true(includes > 0 || is_missing(floor_folder));
     }
-}
-
-/* Does `path` include `other`? */
-static bool includes(const char *path, const char *other) {
-    char line[512], included[256];
-    bool found = false;
-    FILE *file = fopen(path, "r");
-    while (file && fgets(line, sizeof line, file))
-        found = found || (sscanf(line, " # include \"%255[^\"]\"", included) == 1 &&
-                          strcmp(included, other) == 0);
-    if (file) fclose(file);
-    return found;
 }
 
 /* What the programs do with a model, they do through tril.h; and so do programs/ and
  * extras/web/ (the floors). */
 TEST(library) {
-    static const char *const sample[FLOORS] = {"base/", "library/tril.h", "library/message.h",
-                                               "programs/sample/", "programs/program.h"};
-    static const char *const train[FLOORS] = {"base/", "library/tril.h", "library/message.h",
-                                              "programs/train/", "programs/program.h"};
-    assert_true(check_file(".", "sample.c", sample) > 0);
-    assert_true(check_file(".", "train.c", train) > 0);
+    static const char *const programs[] = {"sample", "train"};
+    for (int i = 0; i < 2; i++) {
+        char own[32], path[32];
+        const char *allowed[FLOORS] = {"base/", "library/tril.h", "library/message.h", own,
+                                       "programs/program.h"};
+        snprintf(own, sizeof own, "programs/%s/", programs[i]);
+        snprintf(path, sizeof path, "./%s.c", programs[i]);
+        floor_folder = ".";
+        floor_allowed = allowed;
+        for_each_line_of(path, check_include);
+    }
+}
+
+/* Does `path` include `other`? */
+static bool does_include(const char *path, const char *other) {
+    char line[512], included[256];
+    bool found = false;
+    FILE *file = fopen(path, "r");
+    while (file && fgets(line, sizeof line, file))
+        found = found || (reads_include(line, included) && strcmp(included, other) == 0);
+    if (file) fclose(file);
+    return found;
+}
+
+static void check_circle(const char *path, const char *line) {
+    char included[256];
+    if (!strstr(path, ".h") || !reads_include(line, included)) return;
+    if (does_include(included, path)) fail_msg("%s and %s include each other", path, included);
+    includes++;
 }
 
 /* No two headers include each other. */
 TEST(circles) {
-    char path[512], line[512], included[256];
-    int checked = 0;
-    for (size_t i = 0; i < sizeof floors / sizeof *floors; i++) {
-        if (is_missing(floors[i].folder)) continue;
-        DIR *folder = opendir(floors[i].folder);
-        assert_non_null(folder);
-        for (struct dirent *entry; (entry = readdir(folder));) {
-            if (!is_source(entry->d_name) || !strstr(entry->d_name, ".h")) continue;
-            snprintf(path, sizeof path, "%s/%s", floors[i].folder, entry->d_name);
-            FILE *file = fopen(path, "r");
-            assert_non_null(file);
-            while (fgets(line, sizeof line, file)) {
-                if (sscanf(line, " # include \"%255[^\"]\"", included) != 1) continue;
-                if (includes(included, path))
-                    fail_msg("%s and %s include each other", path, included);
-                checked++;
-            }
-            fclose(file);
-        }
-        closedir(folder);
-    }
-    assert_true(checked > 20);
+    includes = 0;
+    for (int i = 0; i < COUNT(floors); i++) for_each_line(floors[i].folder, check_circle);
+    assert_true(includes > 20);
+}
+
+static void check_words(const char *path, const char *line) {
+    static const char *const words[] = {"thread",  "barrier", "offset", "cache",  "pack",
+                                        "scratch", "process", "memory", "team",   "kernel",
+                                        "simd",    "avx",     "amx",    "malloc", "Thread"};
+    for (int i = 0; i < COUNT(words); i++)
+        if (strstr(line, words[i])) fail_msg("%s says '%s': %s", path, words[i], line);
 }
 
 /* A rung includes only rung.h, and has no words of the engine. */
 TEST(rungs) {
     static const char *const rung_only[FLOORS] = {"model/rungs/rung.h"};
-    static const char *const words[] = {"thread",  "barrier", "offset", "cache",  "pack",
-                                        "scratch", "process", "memory", "team",   "kernel",
-                                        "simd",    "avx",     "amx",    "malloc", "Thread"};
-    char path[64], line[512];
+    char path[64];
+    floor_folder = "model/rungs";
+    floor_allowed = rung_only;
     for (int i = 0; model_name(i); i++) {
-        snprintf(path, sizeof path, "%s.c", model_name(i));
-        assert_int_equal(check_file("model/rungs", path, rung_only), 1);
         snprintf(path, sizeof path, "model/rungs/%s.c", model_name(i));
-        FILE *file = fopen(path, "r");
-        assert_non_null(file);
-        while (fgets(line, sizeof line, file))
-            for (size_t j = 0; j < sizeof words / sizeof *words; j++)
-                if (strstr(line, words[j])) fail_msg("%s says '%s': %s", path, words[j], line);
-        fclose(file);
+        includes = 0;
+        for_each_line_of(path, check_include);
+        assert_int_equal(includes, 1);
+        for_each_line_of(path, check_words);
     }
 }
 
@@ -186,85 +204,61 @@ static const char *const training[] = {
     "claims",  "interruption", "command_line", "course", "plan",   "saved", "verdict",
     "display", "planning",     "outputs",      "budget", "report", "rung",  "ladder",
 };
-enum { TRAINING = sizeof training / sizeof *training };
+
+static int place_in_training(const char *name, size_t length) {
+    int place = 0;
+    while (place < COUNT(training) &&
+           (strlen(training[place]) != length || strncmp(training[place], name, length) != 0))
+        place++;
+    return place;
+}
+
+static void check_training(const char *path, const char *line) {
+    static const char folder[] = "programs/train/";
+    char included[256];
+    if (!reads_include(line, included) || !begins(included, folder)) return;
+    const char *own = path + strlen(folder), *other = included + strlen(folder);
+    if (place_in_training(other, strcspn(other, ".")) > place_in_training(own, strcspn(own, ".")))
+        fail_msg("%s includes %s", path, included);
+}
 
 /* Training flows downward: the command line does not know the plan, and the plan does not know what
  * runs it. */
 TEST(training) {
-    for (int i = 0; i < TRAINING; i++) {
-        const char *endings[] = {"c", "h"};
-        for (int e = 0; e < 2; e++) {
-            char path[512], line[512], included[256];
-            snprintf(path, sizeof path, "programs/train/%s.%s", training[i], endings[e]);
-            FILE *file = fopen(path, "r");
-            assert_non_null(file);
-            while (fgets(line, sizeof line, file)) {
-                int place = 0;
-                if (sscanf(line, " # include \"programs/train/%255[^.].h\"", included) != 1)
-                    continue;
-                while (place < TRAINING && strcmp(training[place], included) != 0) place++;
-                if (place > i) fail_msg("%s includes %s", path, included);
-            }
-            fclose(file);
-        }
+    assert_int_equal(for_each_line("programs/train", check_training), 2 * COUNT(training));
+    for (int i = 0; i < COUNT(training); i++) {
+        char path[64];
+        snprintf(path, sizeof path, "programs/train/%s.c", training[i]);
+        assert_int_equal(access(path, R_OK), 0);
     }
-    DIR *folder = opendir("programs/train");
-    assert_non_null(folder);
-    int files = 0;
-    for (struct dirent *entry; (entry = readdir(folder));) files += is_source(entry->d_name);
-    closedir(folder);
-    assert_int_equal(files, 2 * TRAINING);
 }
 
+static bool found_mpi;
+
 /* Every name of MPI has this prefix. Only one file of the program may use it. */
+static void check_mpi(const char *path, const char *line) {
+    if (!strstr(line, "<mpi.h>") && !strstr(line, "MPI_Comm")) return;
+    if (strcmp(path, "extras/mpi/world_mpi.c") != 0) fail_msg("%s knows of MPI", path);
+    found_mpi = true;
+}
+
 TEST(mpi) {
-    char path[512], line[512];
-    int with = 0;
-    for (size_t i = 0; i < sizeof floors / sizeof *floors; i++) {
-        if (is_missing(floors[i].folder)) continue;
-        DIR *folder = opendir(floors[i].folder);
-        assert_non_null(folder);
-        for (struct dirent *entry; (entry = readdir(folder));) {
-            if (!is_source(entry->d_name)) continue;
-            snprintf(path, sizeof path, "%s/%s", floors[i].folder, entry->d_name);
-            FILE *file = fopen(path, "r");
-            assert_non_null(file);
-            bool has = false;
-            while (fgets(line, sizeof line, file))
-                has = has || strstr(line, "<mpi.h>") || strstr(line, "MPI_Comm");
-            fclose(file);
-            if (has && strcmp(path, "extras/mpi/world_mpi.c") != 0)
-                fail_msg("%s knows of MPI", path);
-            with += has;
-        }
-        closedir(folder);
-    }
-    assert_int_equal(with, !is_missing("extras/mpi"));
+    for (int i = 0; i < COUNT(floors); i++) for_each_line(floors[i].folder, check_mpi);
+    assert_int_equal(found_mpi, !is_missing("extras/mpi"));
+}
+
+static void check_silence(const char *path, const char *line) {
+    static const char *const loud[] = {" printf(", "fprintf(stderr", "puts(",
+                                       "perror(",  " exit(",         "abort("};
+    for (int i = 0; i < COUNT(loud); i++)
+        if (strstr(line, loud[i]) && !strstr(line, "fputs(")) fail_msg("%s: %s", path, line);
 }
 
 /* Code that returns errors neither prints nor exits. */
 TEST(silence) {
-    static const char *const loud[] = {" printf(", "fprintf(stderr", "puts(",
-                                       "perror(",  " exit(",         "abort("};
     static const char *const folders[] = {"model",        "model/engine",  "model/rungs",
                                           "model/layers", "model/kernels", "model/plain",
                                           "data",         "library"};
-    char path[512], line[512];
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        DIR *folder = opendir(folders[i]);
-        assert_non_null(folder);
-        for (struct dirent *entry; (entry = readdir(folder));) {
-            /* the example for users of the library is a program */
-            if (!is_source(entry->d_name) || strcmp(entry->d_name, "example.c") == 0) continue;
-            snprintf(path, sizeof path, "%s/%s", folders[i], entry->d_name);
-            FILE *file = fopen(path, "r");
-            assert_non_null(file);
-            while (fgets(line, sizeof line, file))
-                for (size_t j = 0; j < sizeof loud / sizeof *loud; j++)
-                    if (strstr(line, loud[j]) && !strstr(line, "fputs("))
-                        fail_msg("%s: %s", path, line);
-            fclose(file);
-        }
-        closedir(folder);
-    }
+    for (int i = 0; i < COUNT(folders); i++)
+        assert_true(for_each_line(folders[i], check_silence) > 0);
 }

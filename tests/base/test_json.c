@@ -29,25 +29,23 @@ static void assert_refused(const char *text) {
 
 /* Every kind of value is read exactly to its last byte. */
 TEST(values) {
-    static const char *const values[] = {
-        "0",
-        "-0",
-        "12",
-        "-1.5",
-        "1e9",
-        "0.25E-3",
-        "1E+05",
-        "true",
-        "false",
-        "null",
-        "\"\"",
-        "\"a\\n\\u00e9\"",
-        "[]",
-        "{}",
-        "[1, [2], {}]",
-        "{\"a\": 1}",
-        "{ \"a\" : [ ] , \"\" : { \"b\" : null } }",
-    };
+    static const char *const values[] = {"0",
+                                         "-0",
+                                         "12",
+                                         "-1.5",
+                                         "1e9",
+                                         "0.25E-3",
+                                         "1E+05",
+                                         "true",
+                                         "false",
+                                         "null",
+                                         "\"\"",
+                                         "\"a\\n\\u00e9\"",
+                                         "[]",
+                                         "{}",
+                                         "[1, [2], {}]",
+                                         "{\"a\": 1}",
+                                         "{ \"a\" : [ ] , \"\" : { \"b\" : null } }"};
     char text[128];
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         snprintf(text, sizeof text, " %s \n", values[i]);

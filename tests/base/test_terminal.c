@@ -2,8 +2,8 @@
  * displayed, and never interpreted. */
 #define _XOPEN_SOURCE 700 /* terminals to test with */
 #include "tests/support.h"
-#include "model/generation.h"
 #include "library/checkpoint.h"
+#include "library/tril.h"
 #include "tests/command.h"
 #include "base/escape.h"
 #include "base/memory.h"
@@ -11,7 +11,6 @@
 
 #include <sys/resource.h>
 
-#define PLAY "data/sample.txt"
 #define TINY "-m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -s 20 "
 
 /* Fails the test unless a terminal would only display the text. */
@@ -241,38 +240,27 @@ enum { CAPACITY = 1 << 16 };
 
 /* The library's own text from a checkpoint of bytes or characters. */
 typedef struct {
-    Checkpoint checkpoint;
-    Vocab vocab;
-    Generator generator;
-    Sampler sampler;
-    uint64_t stream, place;
-    const float *logits;
+    TrilModel *model;
+    TrilWriter *writer;
     char text[CAPACITY];
     size_t length;
 } Author;
 
+static void author_close(void *author) {
+    Author *a = author;
+    tril_writer_close(a->writer);
+    tril_model_free(a->model);
+}
+
 static Author *author_open(const char *name) {
+    TrilError error;
+    TrilSampling sampling = tril_sampling();
     Author *a = scrap(1, sizeof *a);
-    assert_ok(checkpoint_load(&a->checkpoint, scratch(name), &err), err);
-    const Note *text = safetensors_note(&a->checkpoint.file, "vocabulary");
-    bool bytes = strcmp(safetensors_note(&a->checkpoint.file, "characters")->value, "bytes") == 0;
-    assert_ok(vocab_build(&a->vocab, text->value, text->length, bytes, &err), err);
-    assert_ok(generator_open(&a->generator, &a->checkpoint.model, 1, INT8_WEIGHTS, &err), err);
-    a->sampler = (Sampler){.temperature = 100, .top_p = 1, .seed = 1337};
+    sampling.temperature = 100;
+    assert_ok(tril_model_load(&a->model, scratch(name), &error) == TRIL_OK, error);
+    assert_ok(tril_writer_open(&a->writer, a->model, &sampling, &error) == TRIL_OK, error);
+    at_end(author_close, a);
     return a;
-}
-
-static void author_close(Author *a) {
-    generator_close(&a->generator);
-    vocab_free(&a->vocab);
-    checkpoint_free(&a->checkpoint);
-}
-
-static void author_begin(Author *a, uint64_t stream) {
-    generator_reset(&a->generator);
-    a->logits = NULL;
-    a->stream = stream;
-    a->place = 0;
 }
 
 static void author_put(Author *a, const char *text, size_t length) {
@@ -281,29 +269,15 @@ static void author_put(Author *a, const char *text, size_t length) {
     a->length += length;
 }
 
-static void author_read(Author *a, int32_t id) {
-    a->logits = generator_feed(&a->generator, &id, 1);
-}
-
 static void author_say(Author *a, const char *text, size_t length) {
-    int32_t *ids;
-    size_t count;
+    TrilError error;
     author_put(a, text, length);
-    assert_ok(vocab_encode(&a->vocab, text, length, &ids, &count, NULL, &err), err);
-    for (size_t i = 0; i < count; i++) author_read(a, ids[i]);
-    memory_free(ids);
+    assert_ok(tril_writer_read(a->writer, text, length, &error) == TRIL_OK, error);
 }
 
 static void author_write(Author *a, int count) {
-    int32_t order[256];
-    char text[UTF8_MAX] = {0};
-    if (!a->logits) author_read(a, vocab_start(&a->vocab));
-    for (int i = 0; i < count; i++) {
-        int id = sampler_pick(&a->sampler, a->logits, a->vocab.size, a->stream, a->place++, order);
-        int length = vocab_text(&a->vocab, id, text);
-        author_put(a, text, (size_t)length);
-        author_read(a, id);
-    }
+    char text[4];
+    for (int i = 0; i < count; i++) author_put(a, text, (size_t)tril_writer_write(a->writer, text));
 }
 
 /* Begins a new line if the current one is not empty. */
@@ -334,12 +308,12 @@ TEST(bytes_to_pipe) {
     }
     assert_true(valid < 2500); /* or the test would check nothing */
 
-    author_begin(a, a->length = 0);
+    a->length = 0;
+    tril_writer_begin(a->writer, 0);
     author_say(a, "\xFF\x90 A\xC2", 5);
     author_write(a, 10);
     run_meanwhile("sample -n 10 -t 100 -p \xFF\x90~A\xC2 @bytes", leave_alone);
     expect_text(a);
-    author_close(a);
 }
 
 /* A newline separates two samples. */
@@ -348,12 +322,11 @@ TEST(bytes_of_samples) {
     for (uint64_t i = 0; i < 3; i++) {
         if (i > 0 && a->text[a->length - 1] != '\n') author_put(a, "\n", 1);
         if (i > 0) author_put(a, "----\n", 5);
-        author_begin(a, i);
+        tril_writer_begin(a->writer, i);
         author_write(a, 50);
     }
     run_meanwhile("sample -n 50 -t 100 --samples 3 @bytes", leave_alone);
     expect_text(a);
-    author_close(a);
 }
 
 /* Turns form one text. Typed lines may contain any bytes. */
@@ -370,7 +343,6 @@ TEST(bytes_in_turns) {
     run_meanwhile("sample -i -n 7 -t 100 @bytes", leave_alone);
     command_input = NULL;
     expect_text(a);
-    author_close(a);
 }
 
 /* On a terminal: whole characters, no control characters, and a newline at the end. */
@@ -400,7 +372,6 @@ TEST(bytes_to_terminal) {
     expect_on_terminal(a);
     assert_non_null(strstr(ran.out, "\uFFFD"));
     assert_non_null(strstr(ran.out, "\\x1b"));
-    author_close(a);
 }
 
 /* From a model of characters, a pipe gets all characters unchanged. */
@@ -414,7 +385,6 @@ TEST(characters) {
     if (a->text[a->length - 1] != '\n') author_put(a, "\n", 1);
     run_meanwhile("sample -n 300 -t 100 @forged", leave_alone);
     expect_text(a);
-    author_close(a);
 }
 
 static int set_up(void **state) {

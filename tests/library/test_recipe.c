@@ -31,7 +31,6 @@ static void learn(const char *name, const Recipe *recipe, double *first, double 
         if (memcmp(start + at, model->weights + at, bytes) == 0)
             fail_msg("%s: %s stays as it was", name, tensor->name);
     }
-    bench_close(bench);
 }
 
 /* A new rung learns with the default rates, and each known rung with its own. */

@@ -8,8 +8,6 @@
 
 #include <math.h>
 
-#define PLAY "data/sample.txt"
-
 /* ---- a model of every rung ---- */
 
 enum { BEFORE = 5, AFTER = 8, T = 12 };

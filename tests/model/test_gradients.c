@@ -76,7 +76,6 @@ static void check_plain(const Config *config, int batch, int length) {
     run_backward(bench->run, targets);
     for (int i = 0; i < bench->model.tensor_count; i++) check_gradient(bench, &plain, i);
     plain_close(&plain);
-    bench_close(bench);
 }
 
 static void check_small_and_large(Config small, int large_width) {
@@ -177,7 +176,6 @@ static void check_rung(const Config *config) {
     bool all = true;
     for (int i = 0; i < bench->model.tensor_count; i++) all = check_tensor(&f, i) && all;
     assert_true(all);
-    bench_close(bench);
 }
 
 TEST(every_rung) {
@@ -227,7 +225,6 @@ static bool check_dropout_gradient(Config config) {
     assert_true(run_loss(bench->run, targets) == clean);
     run_forward(bench->run, ids, B, T, 0);
     assert_true(run_loss(bench->run, targets) == whole);
-    bench_close(bench);
     return drops;
 }
 

@@ -15,10 +15,11 @@ static Config config_of(const char *model, int V, int T, int C) {
     return config;
 }
 
-/* Calls `check` with the name of each kind of models (support.h). */
-static void for_each_rung(void (*check)(const char *name)) {
-    for (int i = 0; kind_name(i); i++) check(kind_name(i));
-}
+/* A test that calls `check` with the name of each kind of models (support.h). */
+#define TEST_OF_EACH_RUNG(name, check)                          \
+    TEST(name) {                                                \
+        for (int i = 0; kind_name(i); i++) check(kind_name(i)); \
+    }
 
 /* ---- causality ---- */
 
@@ -39,12 +40,8 @@ static void check_causality(const char *name) {
         /* ... but what follows it does change */
         assert_memory_not_equal(before + changed * V, after + changed * V, V * sizeof *before);
     }
-    bench_close(bench);
 }
-
-TEST(causality) {
-    for_each_rung(check_causality);
-}
+TEST_OF_EACH_RUNG(causality, check_causality)
 
 /* ---- a look inside ---- */
 
@@ -100,12 +97,8 @@ static void check_look(const char *name) {
     assert_false(run_attention(bench->run, layers, 0, &head) ||
                  run_attention(bench->run, -1, 0, &head) ||
                  run_attention(bench->run, 0, -1, &head));
-    bench_close(bench);
 }
-
-TEST(look) {
-    for_each_rung(check_look);
-}
+TEST_OF_EACH_RUNG(look, check_look)
 
 /* Computes line i again from what it read. Returns whether it is such a line. */
 static bool applies(const Run *run, int i, const LineView *line, int T) {
@@ -142,12 +135,8 @@ static void check_lines(const char *name) {
     assert_true(count == 1 || applied >= 2); /* a bigram is one line */
     assert_false(run_line(runs[1], -1, &line));
     for (int kept = 0; kept < 2; kept++) run_close(runs[kept]);
-    bench_close(bench);
 }
-
-TEST(lines) {
-    for_each_rung(check_lines);
-}
+TEST_OF_EACH_RUNG(lines, check_lines)
 
 /* ---- the first loss ---- */
 
@@ -170,12 +159,8 @@ static void check_first_loss(const char *name) {
     const Ngram *ngram = bench->model.ngram;
     double expected = ngram ? counted_loss(ngram, ids) : log(65);
     assert_near(run_loss(bench->run, ids + 1), expected, 0.02 * expected);
-    bench_close(bench);
 }
-
-TEST(first_loss) {
-    for_each_rung(check_first_loss);
-}
+TEST_OF_EACH_RUNG(first_loss, check_first_loss)
 
 /* ---- learning by heart ---- */
 
@@ -205,12 +190,8 @@ static void check_overfit(const char *name) {
     double capacity = floor > 0 ? 0.02 : 0.1;
     if (!(loss < floor + capacity && loss > floor - 1e-6))
         fail_msg("%s: one batch is learnt to %g, not to %g", name, loss, floor + capacity);
-    bench_close(bench);
 }
-
-TEST(overfit) {
-    for_each_rung(check_overfit);
-}
+TEST_OF_EACH_RUNG(overfit, check_overfit)
 
 /* ---- the trained bigram is the counted one ---- */
 
@@ -238,7 +219,6 @@ TEST(bigram_is_counted) {
     double loss = run_evaluate(bench->run, ids, corpus.train, 1, false, NULL, NULL);
     assert_near(loss, counts.bigram, 0.01);
     assert_true(loss > counts.bigram - 1e-4); /* nothing of its kind can be better */
-    bench_close(bench);
     corpus_free(&corpus);
 }
 
@@ -261,9 +241,9 @@ static float *weights_after(const char *name, Precision precision, int threads, 
     bench.run = open_run(&bench.model, &options);
     int32_t *ids = random_ids(seed, B * T + 1, V);
     bench_train(&bench, ids, ids + 1, B, T, 5, 0.01);
-    float *weights = bench.model.weights;
     *capacity = bench.model.weights_size;
-    bench.model.weights = NULL;
+    float *weights = scrap(*capacity, sizeof *weights);
+    memcpy(weights, bench.model.weights, *capacity * sizeof *weights);
     run_close(bench.run);
     model_free(&bench.model);
     return weights;
@@ -285,7 +265,4 @@ static void check_bits(const char *name) {
     check_bits_in(name, FLOAT32);
     if (run_default_precision() == BFLOAT16) check_bits_in(name, BFLOAT16);
 }
-
-TEST(bits) {
-    for_each_rung(check_bits);
-}
+TEST_OF_EACH_RUNG(bits, check_bits)

@@ -9,8 +9,6 @@
 #include "base/random.h"
 #include "data/data.h"
 
-#define PLAY "data/sample.txt"
-
 /* Sizes that train at once. The last of repeated options counts. */
 #define TINY_SIZES "-m gpt -l 1 -w 8 -H 2 -c 16 -b 4 -j 1 "
 

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PLAY "data/sample.txt"
-
 static int set_up(void **state) {
     scratch_open(state);
     must_run("train -q -m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -s 20 -o @model " PLAY);

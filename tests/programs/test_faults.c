@@ -5,7 +5,6 @@
 #include "tests/state.h"
 #include "tests/command.h"
 
-#define PLAY "data/sample.txt"
 #define TINY "-l 1 -w 16 -H 2 -c 16 -b 4 -j 1 -s 40 --eval-every 20 "
 
 /* ---- memory ---- */
@@ -122,7 +121,7 @@ TEST(no_memory) {
  * test if that is not permitted. */
 static void mounted(const char *script) {
     setenv("T", scratch_directory, 1);
-    setenv("P", getenv("TRIL_PROGRAMS") ? getenv("TRIL_PROGRAMS") : "build/test", 1);
+    setenv("P", programs_folder(), 1);
     if (run_shell("unshare -rm mount -t tmpfs tril \"$T\" 2>\"$T/why\"") != 0) skip();
     int length =
         snprintf(ran.command, sizeof ran.command, "unshare -rm sh -euc '%s' >\"$T/out\"", script);

@@ -5,24 +5,7 @@
 #include "tests/state.h"
 #include "model/kernels/isa.h"
 
-#define PLAY "data/sample.txt"
 #define TINY "-l 1 -w 16 -H 2 -c 16 -b 4 -j 1 --eval-every 20 "
-
-/* Sets a variable in the environment of the programs; NULL removes it. Returns the old value, which
- * restore_variable restores. */
-static char *set_variable(const char *name, const char *value) {
-    const char *set = getenv(name);
-    char *before = set ? copy_text(set) : NULL;
-    if (value)
-        setenv(name, value, 1);
-    else
-        unsetenv(name);
-    return before;
-}
-
-static void restore_variable(const char *name, char *before) {
-    set_variable(name, before);
-}
 
 /* ---- states of other kernels ---- */
 
@@ -37,7 +20,7 @@ TEST(other_kernels) {
     const Isa *tables[ISA_MAX];
     if (isa_available(tables) < 2) skip();
     const char *base = tables[0]->name, *other = tables[1]->name;
-    char *before = set_variable("KERNELS", base);
+    const char *before = set_variable("KERNELS", base);
     must_run("train " TINY "-q -s 20 -o @k/m.safetensors " PLAY);
     resume(base, 30, "");
     assert_null(has_line(other));
@@ -51,7 +34,7 @@ TEST(other_kernels) {
         run("train -r -q -s 70 -o @k/m.safetensors " PLAY);
         expect_failure(1, "m.last.safetensors: ", "'kernels'");
     }
-    restore_variable("KERNELS", before);
+    set_variable("KERNELS", before);
 }
 
 /* ---- launchers ---- */
@@ -72,8 +55,8 @@ TEST(launchers) {
         {"PMI_RANK", "PMI_SIZE", "2", NULL, true},
     };
     for (int i = 0; i < COUNT(started); i++) {
-        char *rank = set_variable(started[i].rank, started[i].number);
-        char *size = set_variable(started[i].size, started[i].count);
+        const char *rank = set_variable(started[i].rank, started[i].number);
+        const char *size = set_variable(started[i].size, started[i].count);
         run("train " TINY "-q -s 2 -o @launched/m.safetensors " PLAY);
         if (started[i].speaks) {
             expect_failure(1, "make MPI=1");
@@ -81,8 +64,8 @@ TEST(launchers) {
             assert_int_equal(ran.status, 1);
             assert_string_equal(ran.err, "");
         }
-        restore_variable(started[i].rank, rank);
-        restore_variable(started[i].size, size);
+        set_variable(started[i].rank, rank);
+        set_variable(started[i].size, size);
     }
     assert_false(scratch_has("launched"));
 }
@@ -221,12 +204,11 @@ TEST(small_stack) {
     };
     if (SANITIZED) skip();
     skip_without(SHELL_TOOLS);
-    const char *set = getenv("TRIL_PROGRAMS");
     make_folder(scratch("narrow"));
-    write_narrow("train", set ? set : "build/test");
-    write_narrow("sample", set ? set : "build/test");
-    char *kept_kernels = set_variable("KERNELS", NULL);
-    char *kept_programs = set_variable("TRIL_PROGRAMS", scratch("narrow"));
+    write_narrow("train", programs_folder());
+    write_narrow("sample", programs_folder());
+    const char *kept_kernels = set_variable("KERNELS", NULL);
+    const char *kept_programs = set_variable("TRIL_PROGRAMS", scratch("narrow"));
     const Isa *tables[ISA_MAX];
     int count = isa_available(tables);
     for (int i = 0; i < repeats(1, count + 1); i++) { /* first with the machine's own choice */
@@ -239,8 +221,8 @@ TEST(small_stack) {
         scratch_remove(scratch("thin"));
         scratch_remove(scratch("timed"));
     }
-    restore_variable("TRIL_PROGRAMS", kept_programs);
-    restore_variable("KERNELS", kept_kernels);
+    set_variable("TRIL_PROGRAMS", kept_programs);
+    set_variable("KERNELS", kept_kernels);
 }
 
 FIXTURE(scratch_open, scratch_close)

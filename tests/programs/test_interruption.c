@@ -11,7 +11,6 @@
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 
-#define PLAY  "data/sample.txt"
 #define SIZES "-m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -j 1 --patience 1 -e 0 "
 #define LONG  SIZES "-s 100000 --eval-every 100000 "
 
@@ -240,11 +239,11 @@ static pid_t start_on_terminal(const char *command, int *terminal, int *alive) {
 
 /* Closes the terminal of a training many times, at different moments. */
 TEST(closed_terminals) {
-    const char *often = getenv("TRIL_CLOSINGS"), *programs = getenv("TRIL_PROGRAMS");
+    const char *often = getenv("TRIL_CLOSINGS");
     int closings = often ? atoi(often) : repeats(10, 100);
     char command[2048];
     snprintf(command, sizeof command, "%s/train " LONG "-m bigram -o %s %s; true",
-             programs ? programs : "build/test", scratch("closed/m.safetensors"), PLAY);
+             programs_folder(), scratch("closed/m.safetensors"), PLAY);
     for (int i = 0; i < closings; i++) {
         int terminal, alive, status, looks = 0;
         char text[256];

@@ -11,8 +11,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define PLAY "data/sample.txt"
-
 static int set_up(void **state) {
     scratch_open(state);
     must_run("train -q -m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -s 20 -o @model " PLAY);
@@ -78,9 +76,8 @@ TEST(arrow_keys) {
 /* rlwrap, if it is there, edits lines with arrow keys and repeats them from its history. */
 TEST(rlwrap) {
     if (run_shell("command -v rlwrap >/dev/null 2>&1") != 0) skip();
-    const char *programs = getenv("TRIL_PROGRAMS");
     char program[SCRATCH_PATH];
-    snprintf(program, sizeof program, "%s/sample", programs ? programs : "build/test");
+    snprintf(program, sizeof program, "%s/sample", programs_folder());
     int out = open_terminal();
     struct winsize window = {.ws_row = 24, .ws_col = 200};
     assert_int_equal(ioctl(terminal, TIOCSWINSZ, &window), 0);

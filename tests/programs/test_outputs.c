@@ -5,7 +5,6 @@
 
 #include <sched.h>
 
-#define PLAY "data/sample.txt"
 #define TINY "-m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -s 20 --eval-every 10 -j 1 -q "
 
 static char *play;
@@ -346,7 +345,6 @@ TEST(changed_log) {
 TEST(closed_descriptors) {
     char command[1024], name[32];
     skip_without(SHELL_TOOLS);
-    const char *programs = getenv("TRIL_PROGRAMS");
     must_run("train " TINY "-o @open/m " PLAY);
     char *expected[3];
     size_t lengths[3], length;
@@ -357,7 +355,7 @@ TEST(closed_descriptors) {
     }
     for (int mask = 1; mask < 8; mask++) {
         snprintf(command, sizeof command, "%s/train " TINY "-o '%s' " PLAY "%s%s%s",
-                 programs ? programs : "build/test", scratch("shut/m"), mask & 1 ? " <&-" : "",
+                 programs_folder(), scratch("shut/m"), mask & 1 ? " <&-" : "",
                  mask & 2 ? " >&-" : " >/dev/null", mask & 4 ? " 2>&-" : "");
         assert_int_equal(run_shell(command), 0);
         char *log = slurp(scratch("shut/m.csv"), &length);

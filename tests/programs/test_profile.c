@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PLAY "data/sample.txt"
-
 /* The last of repeated options counts. */
 #define SIZES "-l 1 -w 8 -H 2 -c 16 -b 4 -s 20 --patience 1 -j 1 "
 

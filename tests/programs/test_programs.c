@@ -8,12 +8,10 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/utf8.h"
+#include "library/tril.h"
 #include "library/version.h"
 
 #include <math.h>
-
-/* The play in the repository. */
-#define PLAY "data/sample.txt"
 
 /* Its beginning, for evaluating large models. */
 #define VERSE "@verse.txt"
@@ -164,7 +162,7 @@ TEST(memory) {
                                            {"gpt", "-w 256 -c 64 -b 32"},
                                            {"modern", "-w 256 -c 64 -b 40"}};
     skip_without(CHILD_MEMORY);
-    if (getenv("TRIL_PROGRAMS") && strstr(getenv("TRIL_PROGRAMS"), "san")) skip(); /* use more */
+    if (strstr(programs_folder(), "san")) skip(); /* use more */
     for (int i = 0; i < repeats(2, COUNT(sizes)); i++) {
         char name[32];
         run("train -s 2 -o @memory/model -m %s %s " VERSE, sizes[i][0], sizes[i][1]);
@@ -639,12 +637,11 @@ TEST(unknown) {
 TEST(no_model) {
     static const char *const folders[] = {"out", "out/earlier-2", "out/earlier-10",
                                           "out/earlier-11", "out/earlier-12x"};
-    const char *programs = getenv("TRIL_PROGRAMS");
-    char root[SCRATCH_PATH / 2], absolute[SCRATCH_PATH],
-        *before = programs ? copy_text(programs) : NULL;
+    char root[SCRATCH_PATH / 2], absolute[SCRATCH_PATH];
+    const char *folder = programs_folder();
     assert_non_null(getcwd(root, sizeof root));
-    snprintf(absolute, sizeof absolute, "%s/%s", root, before ? before : "build/test");
-    if (!before || *before != '/') setenv("TRIL_PROGRAMS", absolute, 1);
+    snprintf(absolute, sizeof absolute, "%s/%s", root, folder);
+    const char *before = set_variable("TRIL_PROGRAMS", *folder == '/' ? folder : absolute);
     assert_int_equal(chdir(scratch_directory), 0);
     run("sample");
     expect_failure(1, "out/model.safetensors: ");
@@ -662,10 +659,7 @@ TEST(no_model) {
     run("sample");
     expect_failure(1, "out/model.safetensors: ");
     assert_int_equal(chdir(root), 0);
-    if (before)
-        setenv("TRIL_PROGRAMS", before, 1);
-    else
-        unsetenv("TRIL_PROGRAMS");
+    set_variable("TRIL_PROGRAMS", before);
 }
 
 /* The checkpoint has the requested settings, and its tensors contain all its weights. */
@@ -766,18 +760,13 @@ TEST(bad_input) {
 }
 
 TEST(bad_surroundings) {
-    const char *set = getenv("KERNELS");
-    char *before = set ? copy_text(set) : NULL;
-    setenv("KERNELS", "nonsense", 1);
+    const char *before = set_variable("KERNELS", "nonsense");
     run("train " TINY "-q -o @refused/model " PLAY);
     expect_failure(1, "KERNELS=nonsense", "base");
     assert_false(scratch_has("refused"));
     run("sample @play");
     expect_failure(1, "KERNELS=nonsense", "base");
-    if (before)
-        setenv("KERNELS", before, 1);
-    else
-        unsetenv("KERNELS");
+    set_variable("KERNELS", before);
     run("train " TINY "-q -o @logs/model -m bigram --log @plain/log " PLAY);
     expect_failure(1, scratch("plain"));
     assert_false(scratch_has("logs"));
@@ -787,15 +776,25 @@ TEST(bad_surroundings) {
 
 /* ---- help ---- */
 
-/* Copies the entry of an option as one line: its line, and those where its text goes on. */
-static void unfold(const char *entry, char *line, size_t size) {
+/* Finds the entry of an option in the last output, which has this default: its line, joined with
+ * those where its text continues. */
+static void expect_entry(const char *option, const char *usual) {
     static const char indent[] = "\n                             ";
+    char name[64], line[512];
     size_t length = 0;
-    for (; *entry && (*entry != '\n' || begins(entry, indent)) && length + 1 < size; entry++) {
-        if (*entry == '\n') entry += strlen(indent) - 1;
-        line[length++] = *entry;
+    snprintf(name, sizeof name, "\n      --%s ", option);
+    const char *entry = strstr(ran.out, name);
+    if (!entry) { /* with a letter */
+        snprintf(name, sizeof name, ", --%s ", option);
+        entry = after(name);
+    }
+    for (; *entry && (*entry != '\n' || begins(entry, indent) || length == 0); entry++) {
+        if (begins(entry, indent)) entry += strlen(indent) - 1;
+        if (*entry != '\n') line[length++] = *entry;
+        assert_true(length < sizeof line);
     }
     line[length] = 0;
+    expect_line_of(line, option, TEXTS(usual));
 }
 
 static void check_lines(const char *text) {
@@ -805,56 +804,47 @@ static void check_lines(const char *text) {
     }
 }
 
-/* Each option with its default, which is shown even if other values are given. */
-static void check_help(const char *program, const char *const (*options)[2], size_t count) {
-    char text[64];
-    must_run("%s --help", program);
-    expect_line(program, "[options] ");
-    check_lines(ran.out);
-    must_run("%s -j 77 --seed 5 -h", program);
-    assert_null(strstr(ran.out, "(77)"));
-    for (size_t i = 0; i < count; i++) {
-        const char *option = options[i][0];
-        snprintf(text, sizeof text, "\n  %s%s", option[1] == '-' ? "    " : "", option);
-        char rest[512];
-        unfold(after(text), rest, sizeof rest);
-        expect_line_of(rest, option, TEXTS(options[i][1]));
-    }
+/* Each option, "NAME DEFAULT". The default is shown even if other values are given. */
+static void check_help(const char *program, const char *const *options, int count) {
     must_run("%s --version", program);
     assert_string_equal(ran.out, "tril " TRIL_VERSION "\n");
+    must_run("%s -j 77 --seed 5 -h", program);
+    assert_null(strstr(ran.out, "(77)"));
+    expect_line(program, "[options] ");
+    check_lines(ran.out);
+    for (int i = 0; i < count; i++) {
+        char name[32] = "";
+        strncat(name, options[i], strcspn(options[i], " "));
+        expect_entry(name, options[i] + strlen(name) + (options[i][strlen(name)] == ' '));
+    }
 }
 
+/* The options of a training are those of the library, with its defaults. */
 TEST(help) {
-    /* clang-format off */
-    static const char *const training[][2] = {
-        {"-m, --model NAME ", "(modern)"}, {"--preset NAME ", "nanogpt-gpu"},
-        {"--ladder  ", ""}, {"-r, --resume ", ""},
-        {"--save-every X ", "(60)"}, {"--patience X ", "(0.3)"},
-        {"-o, --out FILE ", "(out/model.safetensors)"}, {"--log FILE ", "--out"},
-        {"-s, --steps N ", ""}, {"-t, --time TIME ", ""},
-        {"-b, --batch N ", "(8)"}, {"--lr X ", ""},
-        {"--eval-every N ", "(250)"}, {"-j, --threads N ", ""},
-        {"--seed N ", "(1337)"}, {"-l, --layers N ", "(4)"},
-        {"-H, --heads N ", "(4)"}, {"-w, --width N ", "(128)"},
-        {"-c, --context N ", "(256)"}, {"-d, --dropout X ", ""},
-        {"--val X ", "(0.1)"}, {"--bytes  ", ""},
-        {"-q, --quiet  ", ""}, {"-h, --help  ", ""},
-        {"--version  ", ""},
-    };
-    static const char *const sampling[][2] = {
-        {"-n, --length N ", "(500)"}, {"-p, --prompt TEXT ", ""},
-        {"--samples N ", "(1)"}, {"--stop TEXT ", ""},
-        {"-t, --temperature X ", "(0.8)"}, {"-k, --top-k N ", "0: "},
-        {"-P, --top-p X ", "(1)"}, {"--seed N ", "(1337)"},
-        {"--score FILE ", ""}, {"--unknown HOW ", "uniform"},
-        {"--info  ", ""}, {"--explain TEXT ", ""},
-        {"--layer N ", ""}, {"--head N ", ""},
-        {"--html FILE ", ""}, {"-j, --threads N ", ""},
-        {"-h, --help  ", ""}, {"--version  ", ""},
-    };
-    /* clang-format on */
-    check_help("train", training, sizeof training / sizeof *training);
-    check_help("sample", sampling, sizeof sampling / sizeof *sampling);
+    static const char *const training[] = {"preset nanogpt-gpu",
+                                           "resume",
+                                           "continue",
+                                           "init",
+                                           "save-every (60)",
+                                           "log --out",
+                                           "out (out/model.safetensors)",
+                                           "quiet",
+                                           "help",
+                                           "version"};
+    static const char *const sampling[] = {
+        "length (500)", "prompt",    "samples (1)", "stop",  "temperature (0.8)",
+        "top-k 0: ",    "top-p (1)", "seed (1337)", "score", "unknown uniform",
+        "info",         "explain",   "layer",       "head",  "html",
+        "threads",      "help",      "version"};
+    const TrilOptions usual = tril_options();
+    check_help("sample", sampling, COUNT(sampling));
+    check_help("train", training, COUNT(training));
+    for (int i = 0; tril_option(i); i++) {
+        char value[TRIL_OPTION_SIZE], shown[TRIL_OPTION_SIZE + 2] = "";
+        if (tril_options_get(&usual, i, value) && tril_option(i)->kind != TRIL_FLAG)
+            snprintf(shown, sizeof shown, "(%s)", value);
+        expect_entry(tril_option(i)->name, shown);
+    }
 }
 
 /* ---- the whole ---- */

@@ -10,8 +10,6 @@
 #include <math.h>
 #include <time.h>
 
-#define PLAY "data/sample.txt"
-
 /* Every rung with dropout, at sizes that train at once. The number of steps is no multiple of the
  * interval between evaluations. Dropout uses random numbers at every step. */
 #define SIZES  "-l 2 -w 16 -H 2 -c 16 -b 4 -d 0.2 --lr 0.01 "

@@ -5,8 +5,6 @@
 #include "tests/table.h"
 #include "programs/train/verdict.h"
 
-#define PLAY "data/sample.txt"
-
 /* ---- real trainings ---- */
 
 /* Sizes that train in a second; in float32, so that every machine trains the same model. */

@@ -16,7 +16,6 @@
 #include <math.h>
 
 #define GOLDEN "extras/formats/tests/golden/"
-#define PLAY   "data/sample.txt"
 enum { CHARACTERS = 9, TEXT = 11 };
 static const char *const kinds[] = {"gpt2", "qwen3", "qwen3-shared"};
 static const uint32_t codes[CHARACTERS] = {'\n', ' ', '!', '"', 'a', 'b', 0xE9, 0x4E2D, 0x1D11E};

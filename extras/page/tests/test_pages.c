@@ -5,8 +5,6 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 
-#define PLAY "data/sample.txt"
-
 /* Sizes that train at once. The last of repeated options counts. */
 #define SMALL_SIZES "-m gpt -l 1 -w 8 -H 2 -c 16 -b 4 -j 1 "
 #define TINY        "-m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -j 1 -s 40 --eval-every 20 "

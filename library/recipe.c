@@ -20,14 +20,14 @@
    gradients that always lower its logit. Adam turns them into full steps, and the embedding, which
    is also the head, would grow without end. A large epsilon keeps such steps small, and a decay
    pulls the embedding back. */
-#define MUON(rate, cooling)                                                       \
+#define MUON(rate, matrices, cooling)                                             \
     {                                                                             \
         .peak = {.learning_rate = (rate),                                         \
                  .beta1 = 0.9,                                                    \
                  .beta2 = 0.95,                                                   \
                  .epsilon = 1e-5,                                                 \
                  .weight_decay = 1,                                               \
-                 .matrix_rate = 0.025,                                            \
+                 .matrix_rate = (matrices),                                       \
                  .momentum = 0.9,                                                 \
                  .matrix_decay = 0.1,                                             \
                  .clip = 1},                                                      \
@@ -44,10 +44,11 @@ static const struct {
     {"head", ADAMW(0.01)},
     {"multihead", ADAMW(0.01)},
     {"gpt", ADAMW(1e-3)},
-    {"modern", MUON(6e-3, 0.6)},
+    {"modern", MUON(6e-3, 0.025, 0.6)},
     /* AdamW, which trains the convolutions, has a higher rate, and the rates fall at once */
-    {"conv", MUON(0.015, 1)},
-    {"ngram", MUON(0.015, 1)},
+    {"conv", MUON(0.015, 0.025, 1)},
+    /* begins with the counted model, and has less to learn */
+    {"ngram", MUON(7.5e-3, 0.0125, 1)},
 };
 
 /* The recipes of rungs without a row: rates at which all rungs above learn something, with AdamW or

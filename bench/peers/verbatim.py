@@ -4,7 +4,8 @@
 
 reads what a model wrote, and FILE, on whose first nine tenths it was trained. Prints the longest piece
 of the written text that stands in the held-out last tenth and not in the training part, and the longest
-that stands in the training part. Fails if 50 characters of the held-out text are repeated. Needs nothing
+that stands in the training part; then how much of the written text stands in the training part in pieces
+of 50 characters or more. Fails if 50 characters of the held-out text are repeated. Needs nothing
 but Python.
 """
 
@@ -27,6 +28,17 @@ def longest(written, source, excluded=""):
     return best
 
 
+def copied(written, source):
+    """The share of `written` in pieces of TOO_LONG characters or more that stand in `source`."""
+    pieces = {source[i : i + TOO_LONG] for i in range(len(source) - TOO_LONG + 1)}
+    covered = end = 0
+    for i in range(len(written) - TOO_LONG + 1):
+        if written[i : i + TOO_LONG] in pieces:
+            covered += i + TOO_LONG - max(i, end)
+            end = i + TOO_LONG
+    return covered / max(len(written), 1)
+
+
 def main():
     with open(sys.argv[1], encoding="utf-8", newline="") as file:
         text = file.read()
@@ -35,6 +47,7 @@ def main():
     held_out = longest(written, text[cut:], text[:cut])
     trained = longest(written, text[:cut])
     print(f"held out {len(held_out)} {held_out!r}\ntraining {len(trained)} {trained!r}")
+    print(f"copied {copied(written, text[:cut]):.4f}")
     if len(held_out) >= TOO_LONG:
         sys.exit("verbatim: that is too long to be chance")
 

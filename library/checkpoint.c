@@ -83,7 +83,7 @@ static bool pack_text(const Model *model, SafeTensor *text, const char *path, Er
 
 static bool check_text(const Model *model, const SafeTensor *text, const char *path, Error *err) {
     const char *type = text_types[text_type(model->config.V)].type;
-    if (!model_counts(model))
+    if (!model_counts(&model->config))
         return fail(err, "%s: has a tensor %s, but a %s does not count", path, text_name,
                     model->config.model);
     if (strcmp(text->type, type) != 0 || text->rank != 1 || text->bytes == 0)
@@ -100,8 +100,8 @@ static bool take_text(Model *model, const SafeTensor *text, const char *path, Er
     for (size_t i = 0; ok && i < count; i++) {
         memcpy(&ids[i], packed + i * bytes, bytes);
         if (ids[i] < 0 || ids[i] >= model->config.V)
-            ok = fail(err, "%s: tensor %s has id %d at %zu, not below the vocabulary of %d", path,
-                      text_name, ids[i], i, model->config.V);
+            ok = fail(err, "%s: tensor %s has id %u at %zu, not below the vocabulary of %d", path,
+                      text_name, (unsigned)ids[i], i, model->config.V);
     }
     ok = ok && model_count(model, ids, count, false, err);
     memory_free(ids);

@@ -166,7 +166,7 @@ static bool measure_speed(const TrilOptions *o, Search *search, double *speed, E
     config.dropout = 0;
     ok = ok && model_build(&model, &config, 0, err) &&
          workers_open(&workers, &model, &run, corpus, err) &&
-         (!o->teacher || workers_teach(&workers, to_read(o->teacher), err));
+         (!o->teacher || workers_teach(&workers, &o->teacher->model, err));
     double fastest = INFINITY, all = 0;
     for (int i = 0; ok && i < STEPS && all < share * search->seconds && !ask(&search->asking);
          i++) {
@@ -260,6 +260,7 @@ TrilStatus tril_options_choose(TrilOptions *o, const TrilText *text, double seco
 
 TrilMemory memory_from(const Memory *m) {
     return (TrilMemory){.weights = (double)m->weights,
+                        .counts = (double)m->counts,
                         .optimizer = (double)m->optimizer,
                         .messages = (double)m->messages,
                         .activations = (double)m->activations,
@@ -267,7 +268,7 @@ TrilMemory memory_from(const Memory *m) {
 }
 
 double memory_sum(const TrilMemory *m) {
-    return m->weights + m->optimizer + m->messages + m->activations + m->threads;
+    return m->weights + m->counts + m->optimizer + m->messages + m->activations + m->threads;
 }
 
 /* Sets *memory to the memory of a run. */
@@ -289,8 +290,12 @@ bool options_fit(const TrilOptions *o, const Corpus *corpus, bool resumed, Confi
     if (!estimate(config, run, &own, err) ||
         (o->teacher && !estimate(&o->teacher->model.config, &teaching, &beside, err)))
         return false;
-    double text = (double)corpus->length * sizeof *corpus->ids;
-    double all = memory_sum(&own) + memory_sum(&beside) + text;
+    double text = (double)corpus->length * sizeof *corpus->ids, counting = 0;
+    if (model_counts(config))
+        own.counts = ngram_memory((double)corpus->train, config->V, &counting);
+    if (o->teacher && o->teacher->model.ngram)
+        beside.counts = 2 * (double)ngram_size(o->teacher->model.ngram); /* with folds, too */
+    double all = memory_sum(&own) + memory_sum(&beside) + text + counting;
     if (resumed) all += 2 * own.optimizer; /* the state's file and its decoded copy */
     double installed = (double)memory_installed() / world_beside();
     if (all <= installed) return true;

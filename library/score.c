@@ -95,11 +95,12 @@ TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, int 
     }
     const size_t from = trained_on ? 0 : c->train,
                  count = (trained_on ? c->train : c->length) - from;
-    Model *read = to_read(model);
-    bool ok = (!trained_on || model_count(read, c->ids, c->train, true, &err)) &&
-              workers_open(&workers, read, &options, c, &err) &&
-              workers_evaluate(&workers, from, count, characters, &asking, nats, &err);
+    Model read = model->model; /* with its own counts, to leave out what is read */
+    bool ok = !trained_on || model_fold(&model->model, c->ids, c->train, &read.ngram, &err);
+    ok = ok && workers_open(&workers, &read, &options, c, &err) &&
+         workers_evaluate(&workers, from, count, characters, &asking, nats, &err);
     workers_close(&workers);
+    if (trained_on) ngram_free(read.ngram);
     if (!ok) return failed(TRIL_ARGUMENT, &err, error);
     ok = !asking.stopped || fail(&err, "the evaluation was stopped");
     return outcome(ok, TRIL_STOPPED, &err, error);

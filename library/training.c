@@ -30,7 +30,7 @@ static bool open_run(TrilTraining *t, const TrilModel *teacher, const RunOptions
     if (!workers_open(&t->workers, model, run, &t->text->corpus, err)) return false;
     if (!teacher) return true;
     count_operations(t, &teacher->model, forward);
-    return workers_teach(&t->workers, to_read(teacher), err);
+    return workers_teach(&t->workers, &teacher->model, err);
 }
 
 bool training_make(TrilTraining **training, TrilModel *model, const TrilText *text,

@@ -377,6 +377,7 @@ TRIL_API double tril_epochs_that_help(double characters, int trained);
 /* The memory of a training in bytes, without its text. */
 typedef struct {
     double weights;     /* weights and their packed copies */
+    double counts;      /* of a model that counts its text; tril_estimate: 0 */
     double optimizer;   /* gradients and moments */
     double messages;    /* buffers for what other processes send, if there are any */
     double activations; /* grow with the batch and the context */

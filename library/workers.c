@@ -65,7 +65,8 @@ static bool share_counts(Model *model, Error *err) {
     world_broadcast(counts, sizeof counts);
     if (counts[0] == 0) return true;
     bool ok = memory_alloc(&ids, counts[0], sizeof *ids, "the counts", err);
-    if (world_agree(ok, err)) {
+    ok = world_agree(ok, err);
+    if (ok) {
         if (world_rank() == 0)
             memcpy(ids, ngram_text(model->ngram, &counts[0]), counts[0] * sizeof *ids);
         world_broadcast(ids, counts[0] * sizeof *ids);
@@ -107,6 +108,7 @@ static bool open_teacher(Workers *workers, Model *teacher, bool ok, Error *err) 
 static void close_run(Workers *workers) {
     run_close(workers->teacher);
     run_close(workers->run);
+    ngram_free(workers->teaching.ngram);
     memory_free(workers->inputs);
     memory_free(workers->targets);
     memory_free(workers->starts);
@@ -119,9 +121,11 @@ static Step take_step(Workers *workers, uint64_t step, int window, const Optimiz
     batch_shuffled(workers->ids, workers->train, workers->options.batch, T, workers->options.seed,
                    step, first, count, workers->inputs, workers->targets, workers->starts);
     count *= T / window;
-    if (workers->teacher)
+    if (workers->teacher) {
+        run_locate(workers->teacher, workers->ids, workers->starts, T, true);
         run_teach(workers->run, run_probabilities(workers->teacher, workers->inputs, count, window),
                   TEACHER_SHARE);
+    }
     run_locate(workers->run, workers->ids, workers->starts, T, true);
     run_forward_training(workers->run, workers->inputs, count, window);
     taken.loss = run_loss(workers->run, workers->targets);
@@ -198,9 +202,11 @@ void workers_close(Workers *workers) {
     set_sharing(false);
 }
 
-bool workers_teach(Workers *workers, Model *teacher, Error *err) {
+bool workers_teach(Workers *workers, const Model *teacher, Error *err) {
+    workers->teaching = *teacher;
     broadcast((Command){.kind = TEACH, .config = teacher->config});
-    return open_teacher(workers, teacher, true, err);
+    bool ok = model_fold(teacher, workers->ids, workers->train, &workers->teaching.ngram, err);
+    return open_teacher(workers, &workers->teaching, ok, err);
 }
 
 void workers_restore(Workers *workers, uint64_t step, const float *first_moments,

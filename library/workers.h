@@ -30,6 +30,7 @@ typedef struct {
     int32_t *inputs, *targets;
     size_t *starts; /* of the windows of a batch, in the text */
     Run *teacher;   /* workers_teach; NULL: none */
+    Model teaching; /* in the first process its model, with its own counts */
     double seconds; /* of all steps */
 } Workers;
 
@@ -42,10 +43,11 @@ bool workers_open(Workers *workers, Model *model, const RunOptions *options, con
 void workers_close(Workers *workers);
 
 /* From now on each step also learns what `teacher` expects: run_teach with TEACHER_SHARE. Sends the
- * teacher, which is borrowed, to the workers, and opens a run of it on every process. Its
+ * teacher, which is borrowed, to the workers, and opens a run of it on every process. If it has
+ * counted the text, it leaves out the part that is read. Its
  * vocabulary is the model's, and its context is not shorter than the windows. Fails for too little
  * memory in any process. */
-bool workers_teach(Workers *workers, Model *teacher, Error *err);
+bool workers_teach(Workers *workers, const Model *teacher, Error *err);
 
 /* Calls run_restore on all processes: continues after `step` updates, with these moments. */
 void workers_restore(Workers *workers, uint64_t step, const float *first_moments,

@@ -270,8 +270,8 @@ bool model_build(Model *model, const Config *config, uint64_t seed, Error *err) 
     return true;
 }
 
-bool model_counts(const Model *model) {
-    return model->rung->counts;
+bool model_counts(const Config *config) {
+    return find_rung(config->model)->counts;
 }
 
 /* Returns how many of the tokens counted so far stay, before those of a new text. */
@@ -288,7 +288,7 @@ bool model_count(Model *model, const int32_t *ids, size_t count, bool folds, Err
     Ngram *ngram;
     int32_t *all;
     size_t counted;
-    if (!model_counts(model)) return true;
+    if (!model_counts(&model->config)) return true;
     const size_t kept = tokens_kept(model, ids, count);
     if (!memory_alloc(&all, kept + count, sizeof *all, "the counts", err)) return false;
     if (kept > 0) memcpy(all, ngram_text(model->ngram, &counted), kept * sizeof *all);
@@ -300,6 +300,15 @@ bool model_count(Model *model, const int32_t *ids, size_t count, bool folds, Err
     ngram_free(model->ngram);
     model->ngram = ngram;
     return true;
+}
+
+bool model_fold(const Model *model, const int32_t *ids, size_t count, Ngram **folded, Error *err) {
+    size_t counted;
+    *folded = NULL;
+    if (!model->ngram) return true;
+    const int32_t *text = ngram_text(model->ngram, &counted);
+    return ngram_count(folded, text, counted, tokens_kept(model, ids, count), MAX_ORDER,
+                       model->config.V, err);
 }
 
 uint64_t model_digest(const Model *model) {

@@ -98,14 +98,19 @@ bool model_allocate(Model *model, Error *err);
  * memory; the model is then unchanged. */
 bool model_extend(Model *model, int V, const int32_t *sources, uint64_t seed, Error *err);
 
-/* True if the rung of a model has a counted model. */
-bool model_counts(const Model *model);
+/* True if the rung of a valid configuration has a counted model. */
+bool model_counts(const Config *config);
 
 /* Counts a training text, ids[count]: from now on the model has its counts. They replace those of a
  * text of which this one is the beginning, or that is its beginning; otherwise they are added to
  * those before. With `folds` a training on the text can leave parts of it out. Does nothing for a
  * rung that does not count. An error: no memory; the counts are then unchanged. */
 bool model_count(Model *model, const int32_t *ids, size_t count, bool folds, Error *err);
+
+/* Sets *folded to counts of the same text as the model's, which can leave out parts of ids[count]
+ * if that is a text they contain, as model_count says. NULL for a model without counts. The caller
+ * releases them with ngram_free. Errors: those of ngram_count. */
+bool model_fold(const Model *model, const int32_t *ids, size_t count, Ngram **folded, Error *err);
 
 /* Returns a digest of the weights (base/digest.h): of each tensor's name and numbers, in order.
  * Equal digests mean equal bits. */

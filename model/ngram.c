@@ -24,6 +24,7 @@
 #include "base/array.h"
 #include "base/memory.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -41,10 +42,16 @@ typedef struct {
 typedef struct {
     int32_t token;
     uint32_t count;
-    /* the parts of `count` that a fold takes away: row `part` of Ngram.parts or, if it is negative,
-       all of it by fold -1 - part, and nothing by the others */
+    /* the first of its parts in Ngram.parts or, if it is negative, all of the count is in fold
+       -1 - part */
     int32_t part;
 } Follower;
+
+/* How much of a count is in one fold, and is taken away with it: less than 2^31 / FOLDS. The parts
+ * of a follower are in the order of the folds. One of fold FOLDS marks their end. */
+typedef struct {
+    uint32_t fold : 4, count : 28;
+} Part;
 
 /* All contexts of k tokens. One more marks the end of the last. */
 typedef struct {
@@ -55,18 +62,20 @@ typedef struct {
     double discounts[DISCOUNTS];
 } Level;
 
-typedef uint32_t Parts[FOLDS];
-
 struct Ngram {
     int V, order;
     int32_t *ids; /* the counted text */
     size_t count, fresh;
     Level levels[MAX_ORDER + 1]; /* by the tokens in a context; the last is empty */
-    Parts *parts;                /* the first row is 0 */
+    Part *parts;                 /* the first is the end of none */
     size_t part_count, part_capacity;
     double *base; /* [1 + FOLDS][V]: p without a context; of all folds, then without each */
     size_t size;  /* bytes */
 };
+
+static bool fail_long(size_t count, Error *err) {
+    return fail(err, "%zu characters are too many to count", count);
+}
 
 static bool alloc(Ngram *g, void *block, size_t count, size_t size, Error *err) {
     g->size += count * size;
@@ -102,6 +111,13 @@ size_t ngram_size(const Ngram *g) {
     return g->size;
 }
 
+double ngram_memory(double count, int V, double *counting) {
+    const double parts = 12, lists = 33, copies = 1.5; /* of the parts, when they grow */
+    *counting =
+        count * (lists + copies * parts) + V * (double)(sizeof(size_t) + 11 * sizeof(int32_t));
+    return count * (BYTES + sizeof(int32_t) + parts) + V * (double)((1 + FOLDS) * sizeof(double));
+}
+
 int ngram_fold(const Ngram *g, size_t place) {
     size_t length = g->count - g->fresh;
     return place < length ? (int)((uint64_t)place * FOLDS / length) : ALL_FOLDS;
@@ -122,8 +138,8 @@ typedef struct {
     Follower *followers; /* of the level that is made */
     FoldSet *folds, *of_longer; /* of its followers, and of those of the longer contexts */
     size_t count;               /* its followers so far */
-    uint32_t *slots;            /* [V + 1]: 1 + the last follower with this token */
-    Parts *parts;               /* [V]: of the followers of the context that is made */
+    uint32_t *slots;            /* [V]: 1 + the last follower with this token */
+    uint32_t (*parts)[FOLDS];   /* [V]: of the followers of the context that is made */
 } Lists;
 
 static void free_lists(Lists *lists) {
@@ -185,18 +201,24 @@ static Begin begin_at(const Ngram *g, const Lists *lists, size_t i) {
     return (Begin){i > 0 ? above + 1 : 0, min_int(alone, longest), alone <= longest};
 }
 
-/* Returns the highest order, at most `most`, whose tables fit. The followers of the contexts of k
- * tokens are about as many as the contexts of k + 1. */
+/* Returns the highest order, at most the model's, whose tables fit. The followers of the contexts
+ * of k tokens are about as many as the contexts of k + 1; those of the longest are counted. It does
+ * not depend on the folds, so that a model has the same order in training and afterwards. */
 static int order_that_fits(const Ngram *g, const Lists *lists) {
-    size_t contexts[MAX_ORDER + 1] = {0}, bytes = 0;
+    size_t contexts[MAX_ORDER + 1] = {0};
+    double bytes = 0;
     int order = 0;
     for (size_t i = 0; i < g->count; i++) {
         Begin begin = begin_at(g, lists, i);
         for (int k = begin.from; k <= begin.to; k++) contexts[k]++;
+        bool same =
+            begin.from == g->order && g->ids[lists->places[i]] == g->ids[lists->places[i - 1]];
+        contexts[g->order] += !begin.once && !same;
     }
     while (order < g->order) {
-        bytes += contexts[order] * sizeof(Context) + contexts[order + 1] * sizeof(Follower);
-        if (order >= LEAST_ORDER && bytes > BYTES * g->count) break;
+        bytes += (double)(contexts[order] * sizeof(Context)) +
+                 (double)(contexts[order + 1] * sizeof(Follower));
+        if (order >= LEAST_ORDER && bytes > BYTES * (double)g->count) break;
         order++;
     }
     return order;
@@ -212,7 +234,7 @@ static void add_follower(Lists *lists, size_t first, int32_t token, FoldSet fold
         slot = lists->slots[token] = (uint32_t)++lists->count;
         lists->followers[slot - 1] = (Follower){.token = token};
         lists->folds[slot - 1] = 0;
-        memset(lists->parts[slot - 1 - first], 0, sizeof(Parts));
+        memset(lists->parts[slot - 1 - first], 0, sizeof *lists->parts);
     }
     lists->followers[slot - 1].count++;
     lists->folds[slot - 1] |= folds;
@@ -220,22 +242,26 @@ static void add_follower(Lists *lists, size_t first, int32_t token, FoldSet fold
         if (folds == 1 << f) lists->parts[slot - 1 - first][f]++;
 }
 
-/* Makes room for the parts of as many followers. */
-static bool reserve_parts(Ngram *g, size_t more, Error *err) {
-    Parts *grown;
-    if (g->part_count + more <= g->part_capacity) return true;
-    size_t capacity = 2 * g->part_capacity + more;
-    if (!memory_alloc(&grown, capacity, sizeof *grown, "the counts", err)) return false;
-    if (g->parts) memcpy(grown, g->parts, g->part_count * sizeof *grown);
+/* Makes the memory of the parts larger or smaller. */
+static bool resize_parts(Ngram *g, size_t capacity, Error *err) {
+    Part *resized;
+    if (capacity > INT32_MAX) return fail_long(g->count, err);
+    if (!memory_alloc(&resized, capacity, sizeof *resized, "the counts", err)) return false;
+    if (g->parts) memcpy(resized, g->parts, g->part_count * sizeof *resized);
     memory_free(g->parts);
-    g->parts = grown;
+    g->parts = resized;
     g->part_capacity = capacity;
     return true;
 }
 
+static void add_part(Ngram *g, int fold, uint32_t count) {
+    g->parts[g->part_count++] = (Part){(uint32_t)fold & 15, count & ((1u << 28) - 1)};
+}
+
 /* Stores the parts of a context's followers, from the first to the last. */
 static bool end_context(Ngram *g, Lists *lists, size_t first, Error *err) {
-    if (!reserve_parts(g, lists->count - first, err)) return false;
+    size_t most = g->part_count + (FOLDS + 1) * (lists->count - first);
+    if (most > g->part_capacity && !resize_parts(g, most + most / 2, err)) return false;
     for (size_t i = first; i < lists->count; i++) {
         const uint32_t *parts = lists->parts[i - first];
         int own = 0, last = 0;
@@ -250,7 +276,9 @@ static bool end_context(Ngram *g, Lists *lists, size_t first, Error *err) {
             continue;
         }
         lists->followers[i].part = (int32_t)g->part_count;
-        memcpy(g->parts[g->part_count++], parts, sizeof(Parts));
+        for (int f = 0; f < FOLDS; f++)
+            if (parts[f] > 0) add_part(g, f, parts[f]);
+        add_part(g, FOLDS, 0);
     }
     return true;
 }
@@ -263,8 +291,8 @@ static void find_discounts(Level *level) {
     double Y = N[1] / (N[1] + 2 * N[2]);
     for (int i = 1; i <= DISCOUNTS; i++) {
         double found = i - (i + 1) * Y * N[i + 1] / N[i];
-        level->discounts[i - 1] =
-            found >= 0 && found <= i ? found : 0.5 * i; /* few counts: a guess */
+        /* With few counts it is a guess. A discount of 0 could leave nothing for other tokens. */
+        level->discounts[i - 1] = found > 0 && found <= i ? found : 0.5 * i;
     }
 }
 
@@ -279,7 +307,7 @@ static bool end_level(Ngram *g, Lists *lists, Level *level, Error *err) {
     lists->of_longer = lists->folds;
     lists->folds = swapped;
     lists->count = 0;
-    memset(lists->slots, 0, ((size_t)g->V + 1) * sizeof *lists->slots);
+    memset(lists->slots, 0, (size_t)g->V * sizeof *lists->slots);
     return true;
 }
 
@@ -343,7 +371,9 @@ static bool make_followers(Ngram *g, Lists *lists, int k, Error *err) {
 static uint32_t count_without(const Ngram *g, const Follower *f, int fold) {
     if (fold == ALL_FOLDS) return f->count;
     if (f->part < 0) return f->part == -1 - fold ? 0 : f->count;
-    return f->count - g->parts[f->part][fold];
+    const Part *part = g->parts + f->part;
+    while ((int)part->fold < fold) part++;
+    return (int)part->fold == fold ? f->count - part->count : f->count;
 }
 
 /* Adds `weight` times the discounted probabilities after a context to p. Returns the weight that is
@@ -466,15 +496,16 @@ static bool count_all(Ngram *g, Lists *lists, Error *err) {
     bool ok = memory_alloc(&lists->followers, n, sizeof(Follower), "the counts", err) &&
               memory_alloc(&lists->folds, n, sizeof(FoldSet), "the counts", err) &&
               memory_alloc(&lists->of_longer, n, sizeof(FoldSet), "the counts", err) &&
-              memory_alloc(&lists->slots, V + 1, sizeof(uint32_t), "the counts", err) &&
-              memory_alloc(&lists->parts, V, sizeof(Parts), "the counts", err) &&
-              alloc(g, &g->base, (1 + FOLDS) * V, sizeof(double), err) && reserve_parts(g, 1, err);
-    g->part_count = 1;
+              memory_alloc(&lists->slots, V, sizeof(uint32_t), "the counts", err) &&
+              memory_alloc(&lists->parts, V, sizeof *lists->parts, "the counts", err) &&
+              alloc(g, &g->base, (1 + FOLDS) * V, sizeof(double), err) && resize_parts(g, 1, err);
+    if (ok) add_part(g, FOLDS, 0);
     for (int k = 0; ok && k < g->order; k++)
         ok = alloc(g, &g->levels[k].contexts, contexts[k] + 1, sizeof(Context), err);
     ok = ok && make_contexts(g, lists, err);
     for (int k = g->order - 2; ok && k >= 0; k--) ok = make_followers(g, lists, k, err);
-    g->size += g->part_capacity * sizeof(Parts);
+    ok = ok && resize_parts(g, g->part_count, err);
+    g->size += g->part_count * sizeof(Part);
     if (ok) fill_base(g);
     return ok;
 }
@@ -484,7 +515,8 @@ bool ngram_count(Ngram **ngram, const int32_t *ids, size_t count, size_t fresh, 
     Ngram *g;
     Lists lists = {0};
     *ngram = NULL;
-    if (count > INT32_MAX) return fail(err, "%zu characters are too many to count", count);
+    assert(count > 0 && fresh <= count && order >= 1 && order <= MAX_ORDER);
+    if (count > INT32_MAX) return fail_long(count, err);
     if (!memory_alloc(&g, 1, sizeof *g, "the counts", err)) return false;
     g->V = V;
     g->order = order;

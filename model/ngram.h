@@ -17,21 +17,26 @@ typedef struct Ngram Ngram;
 
 enum { MAX_ORDER = 9, FOLDS = 10, ALL_FOLDS = -1 };
 
-/* Counts ids[count], 0 <= id < V, of which it keeps a copy. The folds are parts of the text from
- * `fresh` on; the tokens before are never left out. fresh = count makes no folds, which takes less
- * memory. `order` is at most MAX_ORDER; it is reduced, but not below 3, until the tables need at
- * most 40 bytes for a token. ngram_free releases the model; NULL is allowed. Errors: too long a
- * text (2^31 tokens), no memory; *ngram is then NULL. */
+/* Counts ids[count], count >= 1, 0 <= id < V, of which it keeps a copy. The folds are parts of the
+ * text from `fresh` on, fresh <= count; the tokens before are never left out. fresh = count makes
+ * no folds, which takes less memory. `order` is 1 to MAX_ORDER; it is reduced, but not below 3,
+ * until the tables need about 40 bytes for a token at most, whatever the folds. ngram_free releases
+ * the model; NULL is allowed. Errors: too long a text (2^31 tokens), no memory; *ngram is then
+ * NULL. */
 bool ngram_count(Ngram **ngram, const int32_t *ids, size_t count, size_t fresh, int order, int V,
                  Error *err);
 void ngram_free(Ngram *ngram);
 
-/* Return the order; the counted text, *count tokens, which the model owns; the bytes that the model
- * takes. */
+/* Return the order; the counted text, *count tokens, which the model owns; the first of its tokens
+ * in a fold; the bytes that the model takes. */
 int ngram_order(const Ngram *ngram);
 const int32_t *ngram_text(const Ngram *ngram, size_t *count);
 size_t ngram_fresh(const Ngram *ngram);
 size_t ngram_size(const Ngram *ngram);
+
+/* Returns about the most bytes that the model of a text of `count` tokens takes, and sets *counting
+ * to those that ngram_count needs beside them. */
+double ngram_memory(double count, int V, double *counting);
 
 /* Returns the fold of token number `place` of the fresh text, or ALL_FOLDS outside of it. */
 int ngram_fold(const Ngram *ngram, size_t place);

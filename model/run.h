@@ -77,6 +77,7 @@ const char *run_kernels(const Run *run);
  * except for lack of memory for the run itself. */
 typedef struct {
     size_t weights;     /* and their packed copies */
+    size_t counts;      /* of a model that has counted a text; run_estimate: 0 */
     size_t optimizer;   /* gradients and moments */
     size_t messages;    /* receive buffers, if the run is shared */
     size_t activations; /* grow with batch x length */
@@ -87,8 +88,8 @@ bool run_estimate(const Config *config, const RunOptions *options, Memory *memor
 
 /* Computes logits[B,T,V], the prediction after each token of ids[B,T], B T <= batch length. The run
  * owns the logits; its next call overwrites them. `past` is the number of earlier tokens of the
- * same sequence whose keys and values the run still holds: past + T <= length; past > 0 needs B
- * = 1. */
+ * same sequence whose keys and values the run still holds; they precede `ids` in memory, for a
+ * model that counts. past + T <= length; past > 0 needs B = 1. */
 const float *run_forward(Run *run, const int32_t *ids, int B, int T, int past);
 
 /* Returns true if the run can forget the oldest tokens of a text and keep the others: outside of

@@ -1,39 +1,40 @@
 """What counting n characters at a time gives: the loss of an interpolated, modified Kneser-Ney model
-(Chen and Goodman, 1999) on the last tenth of a text, of which the rest is counted.
+(Chen and Goodman, 1999) on the end of a text, of which the rest is counted. Written from the
+equations in model/ngram.c, with dictionaries.
 
-    python3 bench/peers/ngram.py FILE [N...]
+    python3 bench/peers/ngram.py FILE [--held-out SHARE] [N...]
 
-prints nats per character for each order N (default: 2 to 8); the whole text before a character is
-known to it, so that no window is cut. `--check` compares it with NLTK's KneserNeyInterpolated, which
-has one discount, on a small text, and needs the package nltk; else it needs nothing but Python.
+prints nats per character for each order N (default: 2 to 8). The held-out share is 0.1. The whole
+text before a character is known to it, so that no window is cut. `--train PROGRAM` trains with
+PROGRAM, ./train, and fails unless its loss is the same. Needs nothing but Python.
 """
 
+import argparse
 import math
+import subprocess
 import sys
+import tempfile
 from collections import Counter, defaultdict
-
-HELD_OUT = 0.1
 
 
 def discounts(counts):
-    """Of counts of 1, 2, and 3 or more: Chen and Goodman's estimates from counts of counts."""
-    n = Counter(min(c, 5) for c in counts.values())
-    if not all(n[i] for i in (1, 2, 3, 4)):
-        return (0.5, 0.5, 0.5)
-    y = n[1] / (n[1] + 2 * n[2])
-    return tuple(i - (i + 1) * y * n[i + 1] / n[i] for i in (1, 2, 3))
+    """Of counts of 1, 2, and 3 or more, from counts of counts. A guess if there are too few."""
+    n = Counter(counts.values())
+    y = n[1] / (n[1] + 2 * n[2]) if n[1] + n[2] else math.nan
+    found = [i - (i + 1) * y * n[i + 1] / n[i] if n[i] else math.nan for i in (1, 2, 3)]
+    return [d if 0 < d <= i else 0.5 * i for i, d in enumerate(found, 1)]
 
 
 class KneserNey:
     """Probabilities of a character after a context of up to `order` - 1. Below the highest order a
     sequence counts once for each different character before it."""
 
-    def __init__(self, text, order, vocabulary, discount=None):
-        self.order, self.vocabulary = order, vocabulary
-        counts = Counter(text[i : i + order] for i in range(len(text) - order + 1))
-        self.levels = []
-        for n in range(order, 0, -1):
-            d = (discount,) * 3 if discount else discounts(counts)
+    def __init__(self, text, order, vocabulary):
+        self.order, self.vocabulary, self.levels = order, vocabulary, []
+        padded = (None,) * (order - 1) + tuple(text)  # one unknown character before the text
+        counts = Counter(padded[i : i + order] for i in range(len(text)))
+        for _ in range(order):
+            d = discounts(counts)
             totals, held = defaultdict(int), defaultdict(float)
             for gram, count in counts.items():
                 totals[gram[:-1]] += count
@@ -44,45 +45,53 @@ class KneserNey:
     def probability(self, context, character):
         p = 1 / self.vocabulary
         for n in range(self.order):
-            history = context[len(context) - n :] if n else ""
+            history = tuple(context[len(context) - n :])
             counts, totals, held, d = self.levels[n]
-            if history not in totals:
+            if len(history) < n or history not in totals:
                 break
-            count = counts.get(history + character, 0)
+            count = counts.get(history + (character,), 0)
             own = count - d[min(count, 3) - 1] if count else 0
             p = (own + held[history] * p) / totals[history]
         return p
 
 
-def loss(model, before, text):
-    all_of_it, nats = before + text, 0.0
-    for i in range(len(before), len(all_of_it)):
-        context = all_of_it[i - model.order + 1 : i]
-        nats -= math.log(model.probability(context, all_of_it[i]))
-    return nats / len(text)
+def loss(text, held_out, order):
+    """Of all held-out characters but the first, as ./train has it."""
+    train = int(len(text) * (1 - held_out))
+    model, nats = KneserNey(text[:train], order, len(set(text))), 0.0
+    for i in range(train + 1, len(text)):
+        nats -= math.log(model.probability(text[max(train, i - order + 1) : i], text[i]))
+    return nats / (len(text) - train - 1)
 
 
-def check():
-    from nltk.lm import KneserNeyInterpolated
-    from nltk.util import ngrams
+def compare(program, path, text, held_out):
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([program, "-q", "--ladder", "-l", "1", "-w", "2", "-H", "1", "-c", "2", "-b", "1",
+                        "-s", "1", "--val", str(held_out), "-o", folder + "/m", path],
+                       check=True, stdout=subprocess.DEVNULL)
+        with open(folder + "/ladder.csv", encoding="utf-8") as file:
+            rows = [line.split(",") for line in file]
+    order, theirs = next((int(row[0].split()[1].split("-")[0]), float(row[3])) for row in rows
+                         if row[0].endswith("-gram"))
+    ours = loss(text, held_out, order)
+    print(f"{order}-gram: {ours:.7f}, {program}: {theirs:.6f}")
+    return abs(ours - theirs) <= 1e-6
 
-    text, order, discount = "the tall theatre then thawed the teeth of the other three " * 3, 3, 0.1
-    theirs = KneserNeyInterpolated(order, discount=discount)
-    grams = [[g for n in range(1, order + 1) for g in ngrams(text, n)]]
-    theirs.fit(grams, sorted(set(text)))
-    ours = KneserNey(text, order, len(theirs.vocab), discount)
-    for context in ("th", "he", "e "):
-        for c in sorted(set(text)):
-            print(repr(context + c), theirs.score(c, tuple(context)), ours.probability(context, c))
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("file")
+    parser.add_argument("orders", type=int, nargs="*", default=range(2, 9))
+    parser.add_argument("--held-out", type=float, default=0.1)
+    parser.add_argument("--train")
+    options = parser.parse_args()
+    with open(options.file, encoding="utf-8", newline="") as file:
+        text = file.read()
+    if options.train:
+        sys.exit(not compare(options.train, options.file, text, options.held_out))
+    for order in options.orders:
+        print(f"{order}-gram {loss(text, options.held_out, order):.7f}", flush=True)
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--check"]:
-        check()
-        sys.exit()
-    with open(sys.argv[1], encoding="utf-8") as file:
-        text = file.read()
-    train = int(len(text) * (1 - HELD_OUT))
-    for order in [int(n) for n in sys.argv[2:]] or range(2, 9):
-        model = KneserNey(text[:train], order, len(set(text)))
-        print(f"{order}-gram {loss(model, text[:train], text[train:]):.4f}", flush=True)
+    main()

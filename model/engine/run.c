@@ -80,6 +80,7 @@ static bool plan(Run **planned, Model *model, const RunOptions *options, Error *
     bool messages = run->options.shared && options->training;
     run->memory = (Memory){
         .weights = (model->weights_size + run->packed_size) * sizeof(float),
+        .counts = model->ngram ? ngram_size(model->ngram) : 0,
         .optimizer = options->training ? 3 * model->weights_size * sizeof(float) : 0,
         .messages = messages ? world_buffer_size(model->weights_size, EVERYONE) * sizeof(float) : 0,
         .activations = (run->activations_size + tokens_of(run)) * sizeof(float) +

@@ -64,7 +64,7 @@ static void find_discounts(Text *text, int k) {
     double Y = N[1] / (N[1] + 2 * N[2]);
     for (int c = 1; c <= 3; c++) {
         D[c] = c - (c + 1) * Y * N[c + 1] / N[c];
-        if (!(D[c] >= 0 && D[c] <= c)) D[c] = 0.5 * c; /* too few counts for that */
+        if (!(D[c] > 0 && D[c] <= c)) D[c] = 0.5 * c; /* too few counts for that */
     }
 }
 

@@ -131,12 +131,14 @@ void show_decisions(const Plan *plan, const Decisions *d) {
 static void show_memory(const TrilMemory *m, const Input *input) {
     const double MiB = 1048576, program = 3; /* itself and its libraries */
     double text = (double)(input->length * sizeof(int32_t)) / MiB;
-    double all = (m->weights + m->optimizer + m->messages + m->activations + m->threads) / MiB;
-    char messages[NUMBER_SIZE] = "";
+    double all =
+        (m->weights + m->counts + m->optimizer + m->messages + m->activations + m->threads) / MiB;
+    char counts[NUMBER_SIZE] = "", messages[NUMBER_SIZE] = "";
+    if (m->counts > 0) snprintf(counts, sizeof counts, "counts %.1f, ", m->counts / MiB);
     if (m->messages > 0) snprintf(messages, sizeof messages, "messages %.1f, ", m->messages / MiB);
-    show_line("  %.1f MiB of memory: weights %.1f, optimizer %.1f, %sactivations %.1f, threads "
+    show_line("  %.1f MiB of memory: weights %.1f, %soptimizer %.1f, %sactivations %.1f, threads "
               "%.1f, text %.1f",
-              fmax(all + text + program, (double)memory_peak() / MiB), m->weights / MiB,
+              fmax(all + text + program, (double)memory_peak() / MiB), m->weights / MiB, counts,
               m->optimizer / MiB, messages, m->activations / MiB, m->threads / MiB, text);
 }
 

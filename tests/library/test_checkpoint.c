@@ -81,6 +81,7 @@ static void build(Model *model, const char *name, int layers) {
     if (config.NKV > 0 || !model_check(&config, &err)) config.C = 8;
     assert_ok(model_build(model, &config, 1, &err), err);
     for (size_t i = 0; i < model->weights_size; i++) model->weights[i] = any_finite(i);
+    count_letters(model);
 }
 
 static void assert_same(const Model *a, const Model *b) {
@@ -95,6 +96,7 @@ static void assert_same(const Model *a, const Model *b) {
     assert_true(a->config.dropout == b->config.dropout);
     assert_int_equal(a->parameters, b->parameters);
     assert_int_equal(a->tensor_count, b->tensor_count);
+    assert_int_equal(model_digest(a), model_digest(b));
     for (int i = 0; i < a->tensor_count; i++)
         assert_memory_equal(a->weights + a->tensors[i].offset, b->weights + b->tensors[i].offset,
                             a->tensors[i].size * sizeof(float));
@@ -451,6 +453,61 @@ static void check_edits(const char *kind, const Edit *list, int count) {
 TEST(edits) {
     check_edits("gpt", edits, COUNT(edits));
     check_edits("shared heads", shared_edits, COUNT(shared_edits));
+}
+
+/* ---- the text of a model that counts ---- */
+
+static const Edit text_edits[] = {
+    {"'ngram.text'", "'ngram.next'", "19"},
+    {"'U8','shape':[40]", "'U16','shape':[20]", "ngram.text"},
+    {"'U8','shape':[40]", "'U8','shape':[8,5]", "ngram.text"},
+    {"'model':'ngram'", "'model':'conv'", "ngram.text"},
+};
+
+/* Ids of the wrong type or number, beyond the vocabulary, or damaged. Without training there is no
+ * text. */
+TEST(counted_text) {
+    static const int sizes[] = {5, 256, 257, 65536, 65537};
+    Model model;
+    char *bytes;
+    size_t length;
+    check_edits("ngram", text_edits, COUNT(text_edits));
+
+    build(&model, "ngram", 1);
+    save(&model, 0, &bytes, &length);
+    bytes[length - 1] ^= 1;
+    put_file(bytes, length);
+    assert_not_loaded("damaged", "");
+    bytes[length - 1] ^= 1;
+    SafeTensors file;
+    assert_ok(safetensors_read(&file, path, bytes, length, &err), err);
+    SafeTensor *text = &file.tensors[file.tensor_count - 1];
+    text->shape[0] = text->bytes = 0;
+    assert_ok(safetensors_write(&file, path, &err), err);
+    assert_not_loaded("empty", "ngram.text");
+    safetensors_free(&file);
+    memory_free(bytes);
+
+    int32_t *ids = random_ids(1, 9, model.config.V);
+    ids[7] = model.config.V;
+    ngram_free(model.ngram);
+    assert_ok(ngram_count(&model.ngram, ids, 9, 9, 3, model.config.V + 1, &err), err);
+    assert_ok(checkpoint_save(path, &model, NULL, NULL, 0, &err), err);
+    assert_not_loaded("beyond", "ngram.text has id 5 at 7");
+    ngram_free(model.ngram);
+    model.ngram = NULL;
+    assert_ok(checkpoint_save(path, &model, NULL, NULL, 0, &err), err);
+    assert_loads(&model);
+    model_free(&model);
+
+    for (int i = 0; i < COUNT(sizes); i++) { /* of one, two and four bytes */
+        Config config = {.model = "ngram", .V = sizes[i], .T = 2, .L = 1, .NH = 1, .C = 2};
+        assert_ok(model_build(&model, &config, 1, &err), err);
+        count_letters(&model);
+        assert_ok(checkpoint_save(path, &model, NULL, NULL, 0, &err), err);
+        assert_loads(&model);
+        model_free(&model);
+    }
 }
 
 /* ---- numbers that are not finite ---- */

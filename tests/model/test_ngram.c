@@ -1,0 +1,356 @@
+/* test_ngram.c - the counted model beside one that reads the whole text for each probability, and
+ * what a training leaves out. */
+#include "tests/command.h"
+#include "base/array.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "library/training.h"
+#include "model/counts.h"
+#include "model/ngram.h"
+
+#include <math.h>
+
+/* ---- the definition ---- */
+
+/* A text, and a fold whose places predict nothing; they stay part of contexts. */
+typedef struct {
+    const int32_t *ids;
+    size_t count, fresh;
+    int V, order, fold;
+} Text;
+
+static int32_t before(const Text *t, size_t place, int back) {
+    return place >= (size_t)back ? t->ids[place - (size_t)back] : t->V;
+}
+
+static bool predicts(const Text *t, size_t place) {
+    if (t->fold == ALL_FOLDS || place < t->fresh) return true;
+    return (int)((place - t->fresh) * FOLDS / (t->count - t->fresh)) != t->fold;
+}
+
+/* How many of the tokens before both places are the same, the nearest first, at most the order. */
+static int common(const Text *t, size_t a, size_t b) {
+    int same = 0;
+    while (same < t->order && before(t, a, same + 1) == before(t, b, same + 1)) same++;
+    return same;
+}
+
+/* The count of this place's token after the k tokens before the place. */
+static int count_at(const Text *t, size_t place, int k) {
+    int count = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        bool new = predicts(t, i) && t->ids[i] == t->ids[place] && common(t, i, place) >= k;
+        for (size_t j = 0; j < i && new &&k < t->order - 1; j++)
+            new = !(predicts(t, j) && t->ids[j] == t->ids[i] && common(t, j, i) >= k + 1);
+        count += new;
+    }
+    return count;
+}
+
+/* Is it the first place of its token after these k tokens? */
+static bool is_first(const Text *t, size_t place, int k) {
+    for (size_t i = 0; i < place; i++)
+        if (t->ids[i] == t->ids[place] && common(t, i, place) >= k) return false;
+    return true;
+}
+
+/* D[c] of contexts of k tokens: of the whole text, without a fold. */
+static void find_discounts(const Text *t, int k, double D[4]) {
+    double N[5] = {0};
+    const Text whole = {t->ids, t->count, t->fresh, t->V, t->order, ALL_FOLDS};
+    for (size_t i = 0; i < t->count; i++) {
+        int c = is_first(t, i, k) ? count_at(&whole, i, k) : 0;
+        if (c <= 4) N[c]++;
+    }
+    double Y = N[1] / (N[1] + 2 * N[2]);
+    D[0] = 0;
+    for (int c = 1; c <= 3; c++) {
+        D[c] = c - (c + 1) * Y * N[c + 1] / N[c];
+        if (!(D[c] > 0 && D[c] <= c)) D[c] = 0.5 * c;
+    }
+}
+
+/* Sets p[V] as ngram_predict. Returns the length of the longest context that the text has. */
+static int predict(const Text *t, double D[][4], const int32_t *last, size_t known, double *p) {
+    int longest = 0;
+    for (int v = 0; v < t->V; v++) p[v] = 1.0 / t->V;
+    for (int k = 0; k < t->order && (size_t)k <= known; k++) {
+        double total = 0, left = 0, *own = scrap((size_t)t->V, sizeof *own);
+        for (size_t i = 0; i < t->count; i++) {
+            bool here = true;
+            for (int back = 1; back <= k; back++)
+                here = here && before(t, i, back) == last[1 - back];
+            if (here) longest = k;
+            if (!here || !predicts(t, i) || own[t->ids[i]] > 0) continue;
+            int c = count_at(t, i, k);
+            total += c;
+            left += D[k][c < 3 ? c : 3];
+            own[t->ids[i]] = c - D[k][c < 3 ? c : 3];
+            if (own[t->ids[i]] <= 0) own[t->ids[i]] = 1e-300; /* is counted */
+        }
+        for (int v = 0; v < t->V && total > 0; v++) p[v] = (own[v] + left * p[v]) / total;
+    }
+    return longest;
+}
+
+/* ---- the same probabilities ---- */
+
+/* Random, periodic, of few words, or of one token. */
+static int32_t *make_text(int kind, uint64_t seed, size_t count, int V) {
+    int32_t *ids = random_ids(seed, count, V);
+    for (size_t i = 0; i < count; i++) {
+        if (kind == 1 && i >= 7) ids[i] = ids[i - 7];
+        if (kind == 2) ids[i] = (int32_t)((i % 5 + 5 * (random_bits(seed, i / 5) % 4)) % (size_t)V);
+        if (kind == 3) ids[i] = V - 1;
+    }
+    return ids;
+}
+
+static void check_predictions(const Ngram *ngram, Text *t, uint64_t seed) {
+    double D[MAX_ORDER][4], *p = scrap((size_t)t->V, sizeof *p),
+                            *q = scrap((size_t)t->V, sizeof *q);
+    for (int k = 0; k < t->order; k++) find_discounts(t, k, D[k]);
+    for (uint64_t i = 0; i < 12; i++) {
+        size_t place = (size_t)(random_uniform(seed, 2 * i) * (double)t->count);
+        size_t known = i == 0 ? 0 : place + 1; /* the last token, and those before it */
+        int32_t *last = scrap(place + 1, sizeof *last);
+        memcpy(last, t->ids, (place + 1) * sizeof *last);
+        if (i % 4 == 3) last[place / 2] = 0; /* perhaps not in the text */
+        t->fold = (int)(i % 12) - 1;
+        if (t->fold == FOLDS) t->fold = ngram_fold(ngram, place + 1 - t->fresh);
+        int length = ngram_predict(ngram, last + place, known, t->fold, p);
+        assert_int_equal(predict(t, D, last + place, known, q), length);
+        double sum = 0;
+        for (int v = 0; v < t->V; v++) {
+            if (!(fabs(p[v] - q[v]) <= 1e-12 && p[v] > 0))
+                fail_msg("token %d, fold %d, %zu of %d: %.15g, not %.15g", v, t->fold, t->count,
+                         t->V, p[v], q[v]);
+            sum += p[v];
+        }
+        assert_near(sum, 1, 1e-12);
+    }
+}
+
+TEST(probabilities) {
+    static const int sizes[] = {1, 2, 3, 7, 65, 300};
+    static const size_t lengths[] = {1, 2, 3, 9, 10, 11, 60, 150, 400};
+    int highest = 0;
+    for (int i = 0; i < repeats(108, 432); i++) {
+        const size_t count = lengths[i % 9];
+        int kind = i / 9 % 4, order = 3 + (i * 5 + i / 7) % 7, V = sizes[i * 7 % 11 % 6];
+        Text t = {.count = count, .V = V, .ids = make_text(kind, (uint64_t)i, count, V)};
+        t.fresh = i % 3 == 0 ? 0 : i % 3 == 1 ? count / 3 : count;
+        Ngram *ngram;
+        assert_ok(ngram_count(&ngram, t.ids, count, t.fresh, order, V, &err), err);
+        t.order = ngram_order(ngram);
+        assert_in_range(t.order, 3, order);
+        if (t.order > highest) highest = t.order;
+        check_predictions(ngram, &t, (uint64_t)i + 1000);
+        ngram_free(ngram);
+    }
+    assert_int_equal(highest, MAX_ORDER);
+}
+
+/* ---- folds ---- */
+
+TEST(folds) {
+    for (size_t count = 1; count <= 45; count++) {
+        size_t sizes[FOLDS] = {0};
+        int32_t *ids = random_ids(count, count, 3);
+        int last = 0;
+        Ngram *ngram;
+        const size_t fresh = count / 4, length = count - fresh;
+        assert_ok(ngram_count(&ngram, ids, count, fresh, 4, 3, &err), err);
+        assert_int_equal(ngram_fresh(ngram), fresh);
+        for (size_t i = 0; i < length; i++) {
+            int fold = ngram_fold(ngram, i);
+            assert_in_range(fold, last, FOLDS - 1);
+            sizes[last = fold]++;
+        }
+        for (int f = 0; f < FOLDS; f++)
+            assert_in_range(sizes[f], length / FOLDS, (length + FOLDS - 1) / FOLDS);
+        assert_int_equal(ngram_fold(ngram, length), ALL_FOLDS);
+        ngram_free(ngram);
+    }
+}
+
+/* Writes a sentence that the text does not have otherwise. */
+static void plant(int32_t *ids) {
+    for (int32_t i = 0; i < 12; i++) ids[i] = 20 + i;
+}
+
+/* Returns how likely the end of the sentence is after its beginning. */
+static double expected(const Ngram *ngram, int fold) {
+    int32_t sentence[12];
+    double p[32];
+    plant(sentence);
+    ngram_predict(ngram, sentence + 10, 11, fold, p);
+    return p[sentence[11]];
+}
+
+TEST(planted) {
+    enum { COUNT = 1000, EARLIER = 400, V = 32 };
+    int32_t *ids = random_ids(4, EARLIER + COUNT, 20);
+    Ngram *ngram;
+    plant(ids + EARLIER + 340); /* fold 3 of the fresh text */
+    assert_ok(ngram_count(&ngram, ids, EARLIER + COUNT, EARLIER, MAX_ORDER, V, &err), err);
+    for (int fold = ALL_FOLDS; fold < FOLDS; fold++) {
+        double p = expected(ngram, fold);
+        assert_true(fold == 3 ? p < 1.0 / V : p > 0.5);
+    }
+    ngram_free(ngram);
+    plant(ids + 100); /* also in the earlier text, which is never left out */
+    assert_ok(ngram_count(&ngram, ids, EARLIER + COUNT, EARLIER, MAX_ORDER, V, &err), err);
+    for (int fold = ALL_FOLDS; fold < FOLDS; fold++) assert_true(expected(ngram, fold) > 0.5);
+    ngram_free(ngram);
+}
+
+/* ---- trainings ---- */
+
+static TrilError error;
+
+static TrilText *text_of(const char *characters, size_t length, const TrilTokenizer *tokenizer) {
+    TrilText *text;
+    assert_ok(tril_text_make(&text, tokenizer, characters, length, 0.1, &error) == TRIL_OK, error);
+    return text;
+}
+
+/* A model that was trained for two steps, which the caller frees. */
+static TrilModel *trained_on(const TrilText *text, const TrilTokenizer *tokenizer) {
+    TrilModel *model;
+    TrilTraining *training;
+    TrilOptions options = tril_options();
+    options.rung = "ngram";
+    options.layers = options.heads = 1;
+    options.width = options.context = 8;
+    options.batch = 4;
+    options.steps = 2;
+    assert_ok(tril_model_make(&model, tokenizer, &options, &error) == TRIL_OK, error);
+    assert_ok(tril_training_open(&training, model, text, &options, &error) == TRIL_OK, error);
+    const Corpus *corpus = &text->corpus;
+    size_t count;
+    const int32_t *counted = ngram_text(model->model.ngram, &count);
+    assert_int_equal(count, corpus->train); /* nothing that is held out */
+    assert_memory_equal(counted, corpus->ids, count * sizeof *counted);
+    assert_int_equal(ngram_fold(model->model.ngram, count - 1), FOLDS - 1);
+    assert_near(tril_training_memory(training).counts, (double)ngram_size(model->model.ngram), 0);
+    assert_ok(tril_training_run(training, NULL, NULL, &error) == TRIL_OK, error);
+    tril_training_close(training);
+    return model;
+}
+
+/* A training counts the part to train on. An evaluation of that part leaves out what is read, and
+ * changes no model. A teacher that has counted the text leaves it out, too. */
+TEST(trainings) {
+    size_t length;
+    double nats[2];
+    char *play = slurp("data/sample.txt", &length);
+    TrilTokenizer *tokenizer;
+    assert_int_equal(tril_tokenizer_make(&tokenizer, play, length, &error), TRIL_OK);
+    TrilText *text = text_of(play, 8000, tokenizer), *other = text_of(play + 9000, 8000, tokenizer);
+    TrilModel *model = trained_on(text, tokenizer), *pupil;
+    uint64_t digest = tril_model_digest(model);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(
+            tril_text_evaluate(i ? other : text, model, 1, 0, 4, 1, NULL, NULL, &nats[i], &error),
+            TRIL_OK);
+    assert_near(nats[0], nats[1], 0.3); /* 0.4 is the loss with all that was counted */
+    assert_int_equal(tril_model_digest(model), digest);
+
+    TrilTraining *training;
+    TrilOptions options = tril_options();
+    options.layers = options.heads = 1;
+    options.width = options.context = 8;
+    options.batch = 4;
+    options.steps = 2;
+    options.teacher = model;
+    assert_int_equal(tril_model_make(&pupil, tokenizer, &options, &error), TRIL_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(tril_training_open(&training, pupil, i ? other : text, &options, &error),
+                         TRIL_OK);
+        int fold = ngram_fold(training->workers.teaching.ngram, 0);
+        assert_int_equal(fold, i ? ALL_FOLDS : 0);
+        assert_int_equal(tril_training_step(training, NULL, &error), TRIL_OK);
+        tril_training_close(training);
+    }
+    assert_int_equal(tril_model_digest(model), digest);
+    tril_model_free(pupil);
+    tril_model_free(model);
+    tril_text_free(text);
+    tril_text_free(other);
+    tril_tokenizer_free(tokenizer);
+}
+
+/* The same text counts once, also if one is the beginning of the other; another text is added. */
+TEST(again) {
+    enum { V = 10, COUNT = 300, LESS = 200 };
+    static const struct {
+        int text;
+        size_t count, all, fresh; /* counted in all, and not in a fold */
+    } steps[] = {
+        {0, COUNT, COUNT, 0}, {0, COUNT, COUNT, 0},           {0, LESS, LESS, 0},
+        {0, COUNT, COUNT, 0}, {1, LESS, COUNT + LESS, COUNT}, {1, LESS, COUNT + LESS, COUNT}};
+    const int32_t *texts[] = {random_ids(1, COUNT, V), random_ids(2, COUNT, V)};
+    Model model;
+    Ngram *folded;
+    size_t count;
+    Config config = {.model = "ngram", .V = V, .T = 4, .L = 1, .NH = 1, .C = 4};
+    assert_ok(model_build(&model, &config, 1, &err), err);
+    assert_ok(model_fold(&model, texts[0], COUNT, &folded, &err), err);
+    assert_null(folded);
+    for (int i = 0; i < COUNT(steps); i++) {
+        const int32_t *text = texts[steps[i].text];
+        assert_ok(model_count(&model, text, steps[i].count, i % 2 == 0, &err), err);
+        assert_memory_equal(ngram_text(model.ngram, &count) + steps[i].fresh, text,
+                            steps[i].count * sizeof *text);
+        assert_int_equal(count, steps[i].all);
+        assert_int_equal(ngram_fresh(model.ngram), i % 2 == 0 ? steps[i].fresh : count);
+        assert_ok(model_fold(&model, text, steps[i].count, &folded, &err), err);
+        assert_int_equal(ngram_fresh(folded), steps[i].fresh);
+        ngram_free(folded);
+    }
+    model_free(&model);
+}
+
+/* ---- figures ---- */
+
+/* bench/peers/ngram.py computes the same loss. */
+TEST(sample) {
+    Corpus corpus;
+    Counts counts;
+    Ngram *ngram;
+    double counting;
+    assert_ok(corpus_load(&corpus, "data/sample.txt", false, 0.1, NULL), err);
+    const int V = corpus.vocab.size;
+    const size_t n = corpus.train;
+    assert_ok(count_losses(corpus.ids, n, corpus.ids + n, corpus.length - n, V, &counts, &err),
+              err);
+    assert_int_equal(counts.order, 7);
+    assert_near(counts.ngram_held_out, 1.4934045, 1e-7);
+    for (int folds = 0; folds < 2; folds++) {
+        assert_ok(ngram_count(&ngram, corpus.ids, n, folds ? 0 : n, MAX_ORDER, V, &err), err);
+        assert_int_equal(ngram_order(ngram), 8);
+        double bytes = (double)ngram_size(ngram) - 88.0 * V;
+        assert_in_range(bytes / (double)n, 35, folds ? 50 : 44); /* the tables, and the ids */
+        assert_true((double)ngram_size(ngram) < ngram_memory((double)n, V, &counting));
+        ngram_free(ngram);
+    }
+    corpus_free(&corpus);
+}
+
+/* A text may fit into the memory without counts, but not with them. */
+TEST(memory) {
+    Config config;
+    RunOptions run;
+    TrilOptions options = tril_options();
+    double most = (double)memory_installed() / sizeof(int32_t) / 4;
+    if (most > (double)SIZE_MAX / 8) skip();
+    const Corpus corpus = {.length = (size_t)most, .train = (size_t)most, .vocab.size = 60};
+    options_fill(&options);
+    options.rung = "conv";
+    assert_ok(options_fit(&options, &corpus, false, &config, &run, &err), err);
+    options.rung = "ngram";
+    assert_false(options_fit(&options, &corpus, false, &config, &run, &err));
+    assert_true(err.no_memory);
+    expect_error(err, "ngram: ", " GiB");
+}

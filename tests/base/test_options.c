@@ -1,5 +1,5 @@
-/* test_options.c - the command line: every kind of option in every spelling, the refusals with
- * their messages, and the lines of --help. */
+/* test_options.c - the command line: every kind of option in every spelling, errors with their
+ * messages, and the lines of --help. */
 #include "tests/support.h"
 #include "tests/scratch.h"
 #include "base/options.h"
@@ -38,7 +38,7 @@ enum { COUNT = sizeof options / sizeof *options };
 static char words[TEXT]; /* argv points into it */
 static char *argv[WORDS_MAX + 2];
 static int argc, first;
-/* Parses a command line whose words are separated by bars. The program's name is added. */
+/* Parses a command line whose arguments are separated by bars, after adding the program's name. */
 static bool parse(const char *line) {
     assert_true(strlen(line) < sizeof words - 6);
     snprintf(words, sizeof words, "tril|%s", line);
@@ -231,7 +231,8 @@ TEST(flag_with_value) {
     refuse("--quiet=yes", "--quiet");
 }
 
-/* --nu is ambiguous: the message names what it abbreviates, not --no, which is nearer. */
+/* --nu is ambiguous: the message names the options that it abbreviates, not --no, which is
+ * nearer. */
 TEST(ambiguous) {
     static bool flag, exact;
     static const Option alike[] = {

@@ -1,4 +1,4 @@
-/* test_terminal.c - output to a terminal, a pipe and a shell: text from files and persons is
+/* test_terminal.c - output to a terminal, a pipe and a shell: text from files and users is
  * displayed, and never interpreted. */
 #define _XOPEN_SOURCE 700 /* terminals to test with */
 #include "tests/support.h"
@@ -139,7 +139,7 @@ TEST(many_threads) {
 
 /* ---- on a narrow screen, and for help ---- */
 
-/* Runs a command on a terminal, and takes what it prints there as its output. */
+/* Runs a command on a terminal, and takes the text on the terminal as its output. */
 static void run_on_terminal(const char *command) {
     int terminal = posix_openpt(O_RDWR | O_NOCTTY);
     assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
@@ -191,7 +191,7 @@ TEST(narrow_progress) {
                 if (*c > 0 && length + 1 < (int)sizeof plain) plain[length++] = *c; /* no curve */
             plain[length] = 0;
             int count = numbers_of(plain, numbers, 6);
-            if (count == 0) continue; /* what is under way */
+            if (count == 0) continue; /* the current activity */
             if (count < parts) fail_msg("%d columns: %s", widths[i], plain);
             if (widths[i] == 200) expect_line_of(plain, ran.command, TEXTS(""));
             lines++;
@@ -200,7 +200,7 @@ TEST(narrow_progress) {
     }
 }
 
-/* A terminal is told what takes time, and a pipe is not. */
+/* A terminal shows the current activity, and a pipe does not. */
 TEST(activity) {
     enum { ACTIVITIES = 4 }; /* evaluates, saves, measures the best model and the machine */
     char seen[ACTIVITIES][64] = {""};

@@ -72,7 +72,7 @@ TEST(launchers) {
 
 /* ---- not regular files ---- */
 
-/* All readers refuse a device, which may be endless, and a directory. */
+/* A device, which may be endless, and a directory are errors for all readers. */
 TEST(devices) {
     static const char *const devices[] = {"/dev/null", "/dev/full", "/dev/zero"};
     static const char *const commands[] = {
@@ -135,7 +135,7 @@ TEST(pipes) {
 
 /* ---- numbers that are not finite ---- */
 
-/* A checkpoint with a weight that is not finite and a valid digest is refused everywhere. */
+/* A checkpoint with a weight that is not finite and a valid digest is an error everywhere. */
 TEST(not_finite) {
     static const char *const commands[] = {
         "sample -n 5 @bad.safetensors",

@@ -1,4 +1,4 @@
-/* test_outputs.c - the files that ./train writes, and those it must not touch. No file of a person
+/* test_outputs.c - the files that ./train writes, and those it must not touch. No file of a user
  * and no model of an earlier training may be lost. */
 #include "tests/support.h"
 #include "tests/table.h"
@@ -54,7 +54,7 @@ TEST(same_files) {
         bool linked = strstr(pairs[i][0], "@link") || strstr(pairs[i][0], "@soft");
         if (linked && !links) continue;
         run("train " TINY "%s", pairs[i][0]);
-        expect_failure(1, pairs[i][1]); /* refused before training */
+        expect_failure(1, pairs[i][1]); /* an error before training */
         assert_false(scratch_has("p"));
         expect_text("t.txt");
     }
@@ -86,7 +86,7 @@ TEST(temporary_names) {
     assert_false(scratch_has_temporary("tmp"));
 }
 
-/* An unwritable path is refused at once. */
+/* An unwritable path is an error at once. */
 TEST(no_place) {
     make_folder(scratch("place"));
     make_folder(scratch("place/ladder.csv"));
@@ -116,7 +116,7 @@ TEST(no_place) {
     expect_failure(1, "last.safetensors");
 }
 
-/* Two programs at once: the second is refused, with the number of the first. */
+/* Two programs at once: the second fails, with the number of the first. */
 TEST(two_at_once) {
     int from;
     char number[64];
@@ -146,7 +146,7 @@ TEST(two_at_once) {
 
 /* ---- existing files ---- */
 
-static const char moved[] = "/earlier-"; /* the folder of what was moved */
+static const char moved[] = "/earlier-"; /* the folder of the moved files */
 
 /* A model of another text is set aside, whole, and can be resumed there. */
 TEST(other_text) {
@@ -222,8 +222,8 @@ static void expect_files(const char *folder, Kept *files, int count) {
     }
 }
 
-/* Files belong to a training, not to a text: what another training on the same text wrote is set
- * aside by the one that is resumed. */
+/* Files belong to a training, not to a text: a resumed training sets aside files of another
+ * training on the same text. */
 TEST(same_text) {
     Kept rung[] = {{.name = "gpt.safetensors"}, {.name = "gpt.csv"}, {.name = "report.html"}};
     Kept beside[] = {{.name = "bigram.safetensors"}, {.name = "bigram.csv"}};
@@ -259,7 +259,7 @@ TEST(same_text) {
     expect_files("n/earlier-2", page, 1);
 }
 
-/* Files that were changed since the training wrote them are set aside likewise. */
+/* Files that were changed since the training wrote them are also set aside. */
 TEST(changed_files) {
     static const char *const names[] = {"bigram.csv", "ladder.csv"};
     must_run("train " TINY "--ladder -o @e/gpt.safetensors " PLAY);

@@ -1,7 +1,7 @@
 /* command.h - runs `train` and `sample` from a test and keeps their output and exit status. The
  * environment variable TRIL_PROGRAMS names their directory. A command is one text: spaces separate
- * its words, '~' is a space inside a word, and '@' at the start of a word is the scratch
- * directory. */
+ * its arguments, '~' is a space inside an argument, and '@' at the start of an argument is the
+ * scratch directory. */
 #ifndef TRIL_COMMAND_H
 #define TRIL_COMMAND_H
 
@@ -46,7 +46,7 @@ static inline void scratch_expect_same(const char *name, const char *other) {
     scratch_expect(other, bytes, length);
 }
 
-/* Does `sample` write folders for transformers? Not without extras/formats. */
+/* True if `sample` writes folders for transformers, which needs extras/formats. */
 static inline bool writes_folders(void) {
     return access("extras/formats", F_OK) == 0;
 }

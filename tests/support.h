@@ -26,7 +26,7 @@
         _fail(__FILE__, __LINE__); \
     } while (0)
 
-extern Error err; /* of the last call that failed: what tests pass to functions */
+extern Error err; /* the error of the last call that failed; tests pass it to functions */
 
 /* Fails the test unless `condition` holds, and prints the error's message. */
 #define assert_ok(condition, err)                     \

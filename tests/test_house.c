@@ -17,7 +17,7 @@ enum { FLOORS = 11 };
     "model/model.h", "model/run.h", "model/view.h", "model/generation.h", "model/counts.h", \
         "model/ngram.h"
 
-/* A folder and the prefixes of what its files may include. */
+/* A folder and the prefixes of the files that its files may include. */
 static const struct {
     const char *folder;
     const char *allowed[FLOORS];
@@ -100,7 +100,7 @@ static bool reads_include(const char *line, char included[256]) {
     return sscanf(line, " # include \"%255[^\"]\"", included) == 1;
 }
 
-/* Does the file use models through tril.h alone, which also says what processes share? */
+/* True if the file uses models through tril.h alone, which also says what processes share. */
 static bool through_library(const char *folder) {
     static const char *const folders[] = {"programs/train", "programs/sample", "extras/web",
                                           "programs/report", "extras/page"};
@@ -134,8 +134,7 @@ TEST(floors) {
     }
 }
 
-/* What the programs do with a model, they do through tril.h; and so do programs/ and
- * extras/web/ (the floors). */
+/* The programs use models only through tril.h, and so do programs/ and extras/web/ (the floors). */
 TEST(library) {
     static const char *const programs[] = {"sample", "train"};
     for (int i = 0; i < 2; i++) {
@@ -150,7 +149,7 @@ TEST(library) {
     }
 }
 
-/* Does `path` include `other`? */
+/* True if `path` includes `other`. */
 static bool does_include(const char *path, const char *other) {
     char line[512], included[256];
     bool found = false;

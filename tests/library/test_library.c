@@ -1,7 +1,6 @@
-/* test_library.c - tril as a library (library/tril.h): it trains, scores and writes what the
- * programs do, to the bit; every failure is a value and a sentence; models in different threads do
- * not meet.
- */
+/* test_library.c - tril as a library (library/tril.h): it trains, scores and writes like the
+ * programs, to the bit; every failure is a value and a sentence; models in different threads do not
+ * interfere. */
 #include "tests/support.h"
 #include "tests/sizes.h"
 #include "library/tril.h"
@@ -19,7 +18,7 @@ static TrilError error;
 
 /* ---- failing memory ---- */
 
-/* The number of the request for memory that fails, from 1; 0: none. */
+/* The number of the request for memory that fails, from 1, or 0. */
 static int fails_at;
 static atomic_int requests;
 
@@ -53,7 +52,7 @@ static int close_all(void **state) {
     return scratch_close(state);
 }
 
-/* Is the status as expected, with one sentence that contains `name`? */
+/* Checks the status, and that its one sentence contains `name`. */
 static void expect(TrilStatus status, TrilStatus expected, const char *name) {
     if (status != expected)
         fail_msg("status %d instead of %d: '%s'", (int)status, (int)expected, error.text);
@@ -166,8 +165,8 @@ TEST(same_weights) {
     }
 }
 
-/* With what a person leaves open, too: sizes, rates, decays, dropout, seed. In a text as long as
- * this the embedding decays by less than a rung's own decay. */
+/* The same with unset options: sizes, rates, decays, dropout, seed. In a text as long as this the
+ * embedding decays by less than a rung's own decay. */
 TEST(same_defaults) {
     enum { TIMES = 4 };
     char *text = scrap(TIMES, play_length);
@@ -264,11 +263,12 @@ TEST(writers) {
     tril_writer_close(writer);
 }
 
-/* What a writer reads in between is as if it had written it. */
+/* Text that a writer reads in between is treated as if it had written it. */
 TEST(reading_in_between) {
     enum { LENGTH = 60, FROM = 20, TO = 30 };
     TrilOptions sizes = small("multihead");
-    sizes.context = LENGTH; /* a full one forgets by what is read at once */
+    sizes.context =
+        LENGTH; /* a full context forgets by the length of the text that is read at once */
     TrilSampling sampling = tril_sampling();
     TrilModel *model = make(sizes, 1);
     TrilWriter *writer;
@@ -294,7 +294,7 @@ TEST(reading_in_between) {
     tril_writer_close(writer);
 }
 
-/* What is likely follows from the logits and the settings. */
+/* Probabilities follow from the logits and the settings. */
 TEST(probabilities) {
     enum { SIZE = 4 };
     static const float logits[SIZE] = {0, 1, 2, -1};
@@ -373,7 +373,7 @@ TEST(same_score) {
     assert_non_null(has_line(line));
 }
 
-/* Characters that the model does not know are refused, left out, or cost ln(V + 1) each. */
+/* Characters that the model does not know are an error, are left out, or cost ln(V + 1) each. */
 TEST(unknown_characters) {
     static const char text[] = "THE § FOREST ÖÖ";
     TrilModel *model = train("gpt", 1);
@@ -468,8 +468,8 @@ TEST(states) {
 
 /* ---- what ./train decides, and how it goes on ---- */
 
-/* A training with a teacher, here or in ./train, begins and goes on with the same bits; without it,
- * or with another one, it does not go on. */
+/* A training with a teacher, here or in ./train, begins and resumes with the same bits. Without the
+ * teacher, or with another one, it cannot resume. */
 TEST(teachers) {
     TrilModel *teacher = train("gpt", 1), *other = train("head", 1), *model;
     TrilOptions sizes = small("modern");
@@ -525,8 +525,7 @@ TEST(teachers) {
     expect(tril_training_open(&training, model, whole_play, &options, &error), TRIL_ARGUMENT, "");
 }
 
-/* A state says what it is of, and goes on with other options, as ./train --resume does with them.
- */
+/* A state names its text and options, and resumes with other options, like ./train --resume. */
 TEST(other_options) {
     TrilTraining *training;
     TrilModel *model;
@@ -587,7 +586,7 @@ TEST(unset_options) {
     tril_state_free(saved);
 }
 
-/* Weights so large that what is computed from them overflows: an error, not a uniform guess. */
+/* Weights so large that results overflow are an error, not a uniform guess. */
 TEST(overflow) {
     static const char *const precisions[] = {"f32", "bf16", "int8"};
     for (int rung = 1; tril_rung(rung); rung++) { /* a bigram's weights are its logits */
@@ -655,7 +654,7 @@ TEST(decimal_comma) {
     setlocale(LC_ALL, "C");
 }
 
-/* A program's notes come back, and cannot take the place of the state's own. */
+/* A program's metadata comes back, and cannot replace the state's own. */
 TEST(notes) {
     TrilOptions options = few(2, 1);
     TrilState *saved;
@@ -690,7 +689,7 @@ static void expect_same_options(const TrilOptions *a, const TrilOptions *b) {
     assert_true(a->teacher == b->teacher);
 }
 
-/* What is open is decided as a training decides it, and stays so. */
+/* Unset options are decided as a training decides them, and stay decided. */
 TEST(decisions) {
     TrilTraining *training;
     TrilOptions options = small("modern"), decided = options, again;
@@ -725,7 +724,7 @@ TEST(decisions) {
     expect(tril_options_decide(&options, text, 0, NULL, &error), TRIL_ARGUMENT, "'wide'");
 }
 
-/* A time chooses what is open only, and the reasons say what saved it from more. */
+/* A time limit chooses only unset options, and gives the reason against larger sizes. */
 TEST(choices) {
     TrilTokenizer *tokenizer;
     TrilText *text;
@@ -855,8 +854,8 @@ TEST(cool_down) {
     tril_training_close(training);
 }
 
-/* The model of a training writes what it would write alone, and training goes on as if it had not.
- */
+/* The model of a training writes the same text as outside it, and the training continues as if it
+ * had not written. */
 TEST(writing_in_training) {
     TrilOptions options = few(STEPS, 1);
     TrilSampling sampling = tril_sampling();
@@ -877,7 +876,7 @@ TEST(writing_in_training) {
     assert_int_equal(end_of(training, model), whole);
 }
 
-/* The parts of the steps, their memory and their kernels are told. */
+/* The library gives the parts of the steps, their memory and their kernels. */
 TEST(parts) {
     enum { MOST = 64 };
     TrilOptions sizes = small("modern");
@@ -903,7 +902,7 @@ TEST(parts) {
     tril_training_close(training);
 }
 
-/* A file tells its text and its notes. */
+/* A file has the digest of its text, and its metadata. */
 TEST(files) {
     uint64_t text;
     TrilModel *model = train("gpt", 1), *loaded;
@@ -960,8 +959,8 @@ TEST(one_text) {
     }
 }
 
-/* Steps may be planned anew, and the state says so; it goes on here on a text that is made, and in
- * ./train. */
+/* A program may plan other steps, and the state keeps them. It resumes here on a text of
+ * tril_text_make, and in ./train. */
 TEST(more_steps) {
     TrilOptions options = few(STEPS / 3, 1);
     TrilTraining *training;
@@ -1187,7 +1186,7 @@ TEST(readings) {
     }
 }
 
-/* The tensors are the weights themselves: what is written there counts. */
+/* The tensors are the weights themselves: the model uses the numbers that are written there. */
 TEST(tensors) {
     TrilModel *model = train("gpt", 1);
     uint64_t before = tril_model_digest(model);
@@ -1372,8 +1371,8 @@ TEST(wrong_texts) {
            TRIL_ARGUMENT, "");
 }
 
-/* Numbers that nobody means, one at a time in each place for a number: every call returns, mostly
- * with a refusal, and no assertion of the layers below is reached. */
+/* Absurd numbers, one at a time in each place for a number: every call returns, mostly with an
+ * error, and no assertion of the layers below is reached. */
 static const int whole[] = {INT_MIN, -1, 0, 1, 3, INT_MAX};
 static const double real[] = {-INFINITY, -1, -0.0, 1e-300, 1, 1e300, INFINITY, NAN};
 enum { WHOLE = sizeof whole / sizeof *whole, REAL = sizeof real / sizeof *real };
@@ -1440,7 +1439,8 @@ TEST(wrong_numbers_of_trainings) {
         }
 }
 
-/* Writes with it, and asks how likely each character is, also after logits that are no numbers. */
+/* Writes with the sampling, and computes the probability of each character, also after logits that
+ * are not numbers. */
 static void try_sampling(const TrilModel *model, bool broken, const TrilSampling *sampling) {
     enum { SIZE = 5 };
     const float logits[] = {0, INFINITY, NAN, -INFINITY, 1};
@@ -1485,15 +1485,15 @@ TEST(wrong_numbers_of_texts) {
             }
         }
         tril_reading_close(reading);
-        /* the same with weights that are no numbers */
+        /* the same with weights that are not numbers */
         for (int i = 0; tril_model_tensor(model, i, &tensor); i++) tensor.data[0] = NAN;
     }
 }
 
 /* ---- processes ---- */
 
-/* A process without others joins none, serves none, and may go on. (extras/mpi/test has several.)
- */
+/* A process without others joins none, serves none, and may continue. (extras/mpi/test has
+ * several.) */
 TEST(alone) {
     int number = -1;
     tril_processes_leave();

@@ -534,7 +534,7 @@ TEST(refused_sizes) {
     }
 }
 
-/* NKV and H are 0 in a model where they are what 0 stands for, or where the rung has neither. */
+/* NKV and H are 0 in a model where they have their default value, or where the rung has neither. */
 TEST(usual_sizes) {
     static const struct {
         Config config;

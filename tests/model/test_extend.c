@@ -162,8 +162,9 @@ static void write_texts(void) {
     assert_int_equal(fclose(file), 0);
 }
 
-/* Each rung takes the text, says what it added, and begins little worse than on a text that it
- * knows: at most ln(1 + 2/61) if the new logits were exact means, plus what noise adds. */
+/* Each rung takes the text, prints the number of added characters, and begins little worse than on
+ * a text that it knows: at most ln(1 + 2/61) if the new logits were exact means, plus the effect of
+ * noise. */
 TEST(training) {
     write_texts();
     for (int i = 0; model_name(i); i++) {

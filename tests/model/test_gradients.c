@@ -160,7 +160,7 @@ static bool check_tensor(const Function *f, int i) {
         print_error("%s of %s: relative error %g\n", tensor->name, model->config.model, error);
         return false;
     }
-    /* would it be seen if it were another? */
+    /* a different value would be noticed */
     assert_true(error_of(ours, truth, tensor, 0.9) > tolerance);
     assert_true(error_of(ours, truth, tensor, 1.1) > tolerance);
     return true;

@@ -1,4 +1,4 @@
-/* test_properties.c - what must hold of every rung, whatever its weights. */
+/* test_properties.c - properties of every rung, whatever its weights. */
 #include "tests/support.h"
 #include "data/data.h"
 #include "model/counts.h"
@@ -37,7 +37,7 @@ static void check_causality(const char *name) {
         /* nothing before it in its own sequence, nothing at all in the other one ... */
         assert_memory_equal(before, after, (size_t)(changed * V) * sizeof *before);
         assert_memory_equal(before + T * V, after + T * V, T * V * sizeof *before);
-        /* ... but what follows it does change */
+        /* ... but the predictions after it do change */
         assert_memory_not_equal(before + changed * V, after + changed * V, V * sizeof *before);
     }
 }
@@ -66,7 +66,7 @@ static void check_head(const AttentionView *head) {
     }
 }
 
-/* Does the first token change the logits of the second? */
+/* True if the first token changes the logits of the second. */
 static bool looks_back(Run *run, int V) {
     const int32_t one[2] = {0, 1}, other[2] = {2, 1};
     size_t bytes = (size_t)V * sizeof(float);
@@ -100,7 +100,7 @@ static void check_look(const char *name) {
 }
 TEST_OF_EACH_RUNG(look, check_look)
 
-/* Computes line i again from what it read. Returns whether it is such a line. */
+/* Computes line i again from its input. Returns false if the line cannot be computed alone. */
 static bool applies(const Run *run, int i, const LineView *line, int T) {
     float y[4 * 65];
     for (int t = 0; t < T; t++) {

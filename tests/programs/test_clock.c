@@ -1,7 +1,7 @@
 /* test_clock.c - training by time, on a clock that the test controls (tests/clocked.c). The
  * simulated machines are from a hundred times slower to a hundred times faster than one that needs
  * ten milliseconds for a step of these sizes. The tests check the schedule's arithmetic, to the
- * second and the step, not what is learned. */
+ * second and the step, not the learning. */
 #include "tests/support.h"
 #include "tests/state.h"
 #include "tests/table.h"
@@ -79,7 +79,7 @@ TEST(time) {
     }
 }
 
-/* Resuming accepts more time and refuses less. */
+/* A training resumes with more time; less time is an error. */
 TEST(more_time) {
     run_clocked(0.01, "", "train " TINY_SIZES "-e 0 --patience 1 -t 30 -o @more/m " PLAY);
     expect_success();
@@ -182,7 +182,7 @@ TEST(plan) {
     expect_line("50 %", "--val");
 }
 
-/* An open context is not longer than that of a teacher. */
+/* An unset context is not longer than that of a teacher. */
 TEST(taught) {
     skip_without(SIGNALS);
     must_run("train -q -m bigram -c 16 -b 4 -s 4 -o @teacher/b.safetensors " PLAY);

@@ -1,5 +1,5 @@
-/* test_dialogue.c - ./sample -i: a person and a model take turns writing.
- * tests/programs/test_keys.c has the same on a terminal. */
+/* test_dialogue.c - ./sample -i: a user and a model take turns writing. tests/programs/test_keys.c
+ * has the same on a terminal. */
 #include "tests/support.h"
 #include "base/array.h"
 #include "tests/command.h"
@@ -111,7 +111,7 @@ TEST(fresh_start) {
     assert_string_equal(ran.out, kept);
 }
 
-/* A wrong command is refused with a sentence, and changes nothing. */
+/* A wrong command causes an error message, and changes nothing. */
 TEST(wrong_commands) {
     static const char *const cases[][2] = {
         {"/temperature -1\n", "'-1'"},

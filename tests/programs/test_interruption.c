@@ -37,8 +37,7 @@ static void expect_resuming(void) {
     expect_line("train --resume --out ");
 }
 
-/* The number of lines before the table that begin with a capital: what the program says about
- * signals. */
+/* Returns the number of lines before the table that begin with a capital: those about signals. */
 static int count_notices(void) {
     const char *end = strstr(ran.out, "\nuniform  ");
     int count = 0;

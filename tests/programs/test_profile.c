@@ -11,7 +11,7 @@
 /* The last of repeated options counts. */
 #define SIZES "-l 1 -w 8 -H 2 -c 16 -b 4 -s 20 --patience 1 -j 1 "
 
-static const double tick = 0.01; /* what is printed has two decimals */
+static const double tick = 0.01; /* printed seconds have two decimals */
 
 enum { STEPS = 20, MAX_LINES = 64 };
 
@@ -142,7 +142,7 @@ TEST(evaluations) {
     scratch_remove(scratch("often"));
 }
 
-/* Measuring changes nothing of what is learned, and only --profile measures. */
+/* Measuring does not change the weights, and only --profile measures. */
 TEST(bits) {
     char with[17], without[17];
     static const char digest[] = " modern: "; /* before the digest of its weights */
@@ -156,7 +156,7 @@ TEST(bits) {
     scratch_remove(scratch("bits"));
 }
 
-/* A training that goes on counts the time from then on. */
+/* A resumed training counts the time from then on. */
 TEST(resumed) {
     must_run_clocked("train -q --profile -m gpt " SIZES "-o @more/m " PLAY);
     double before = profile_of("gpt").all;

@@ -84,7 +84,7 @@ static double check_log(const char *path) {
     return lowest;
 }
 
-/* The log's last text is what the model generates without a prompt. */
+/* The log's last text is the one that the model generates without a prompt. */
 static void check_sample(const char *path, const char *model) {
     size_t length;
     char *log = slurp(path, &length), *text = log, expected[1024] = "\"'";
@@ -289,8 +289,8 @@ TEST(ladder) {
     sample("-n 5 @ladder/multihead.safetensors");
 }
 
-/* There is no evaluation shortly before the last one. What the last one measured is not measured
- * again: a resumed training, which has to, finds the same loss. */
+/* There is no evaluation shortly before the last one. The losses of the last one are not measured
+ * again; a resumed training, which must measure them, finds the same loss. */
 TEST(evaluated_once) {
     size_t length;
     must_run("train " TINY_SIZES "--ladder --precision f32 -s 61 --eval-every 20 "
@@ -482,7 +482,7 @@ TEST(stop) {
     keep();
     for (int place = 0; place < 200; place += 20) {
         if (place) memcpy(stop, kept + place, 3);
-        if (place && strpbrk(stop, " \n~@")) continue; /* not one word of a command */
+        if (place && strpbrk(stop, " \n~@")) continue; /* not one argument of a command */
         const char *end = strstr(kept + strlen(prompt), stop);
         assert_non_null(end);
         snprintf(expected, sizeof expected, "%.*s\n", (int)(end - kept) + (int)strlen(stop), kept);

@@ -107,7 +107,7 @@ static void interrupted(const char *command) {
     expect_success();
 }
 
-/* How many times have files been set aside in the folder? */
+/* Returns how many times files have been set aside in the folder. */
 static int set_aside(const char *folder) {
     char name[64];
     int count = 0;
@@ -141,7 +141,7 @@ TEST(killed) {
             double time = random_uniform(key, 1) * whole * (1 + i / 10.0);
             int aside = set_aside("life");
             bool ended = !killed(ways[way], time);
-            /* a training that goes on knows its files, whenever it was killed */
+            /* a resumed training knows its files, whenever it was killed */
             if (begun) assert_int_equal(set_aside("life"), aside);
             if (ended) break;
             done++;
@@ -250,7 +250,7 @@ TEST(embedding_decay) {
     }
 }
 
-/* What was decided is what trains, and stays. */
+/* A resumed training keeps the decided options. */
 TEST(decided_decay) {
     Checkpoint decided, full;
     train_decaying("decay", "-s 100");
@@ -266,7 +266,7 @@ TEST(decided_decay) {
     assert_near(kept_decay("decay"), 0.25, 0);
 }
 
-/* A training with a teacher goes on only with the same one. */
+/* A training with a teacher resumes only with the same one. */
 #define TAUGHT "train " SIZES "-m modern -s 100 --eval-every 100 --seed 2 "
 TEST(teacher) {
     skip_without(SIGNALS);
@@ -290,8 +290,8 @@ TEST(teacher) {
     checkpoint_free(&taught);
 }
 
-/* --continue goes on with a training of the rung that is asked for; of another one it begins anew.
- */
+/* --continue resumes a training of the requested rung; for another rung it begins a new
+ * training. */
 TEST(continue_rung) {
     must_run("train " SIZES "-m head -s 20 -o @rung/m.safetensors " PLAY);
     must_run("train --continue -m head -s 30 -o @rung/m.safetensors " PLAY);
@@ -476,8 +476,8 @@ TEST(divergence) {
     must_run("train -r -q --lr 0.001 -o @bent/ngram.safetensors " PLAY);
 }
 
-/* Fewer steps than a ladder had are refused before its rungs are trained anew: their models stay. A
- * baseline stays as it is, if it had more. */
+/* Fewer steps than a ladder had are an error before its rungs are trained again: their models stay.
+ * A baseline stays as it is, if it had more. */
 TEST(fewer_steps) {
     char *before[FILES];
     size_t lengths[FILES], length;
@@ -502,7 +502,7 @@ TEST(fewer_steps) {
 }
 
 /* The best weights fit on the disk but the state does not: training continues to its end and
- * reports it. A later run with more space resumes from what there is. */
+ * reports it. A later run with more space resumes from the last saved state. */
 TEST(no_room) {
     size_t length;
     skip_without(SIZE_LIMITS);

@@ -81,8 +81,8 @@ TEST(still_falling) {
         fail_msg("%.2f to %.2f, and it is %.4f", said[0], said[1], twice);
 }
 
-/* A training that has learned what it can from its text is not still falling; and nothing else is
- * said of it. */
+/* A training that has learned all it can from its text is not still falling, and gets no other
+ * verdict. */
 TEST(healthy) {
     must_run("train " TINY "-m average -s 4000 -e 0 -o @healthy/m " PLAY);
     expect_verdicts(TEXTS(NULL));
@@ -200,7 +200,7 @@ TEST(compute) {
     }
 }
 
-/* What a complete training computed is known from its log. Without the log it is not. */
+/* The operations of a complete training are known from its log, and unknown without it. */
 TEST(without_log) {
     must_run("train -q " TINY "--ladder -s 20 -o @logs/m.safetensors " PLAY);
     assert_int_equal(unlink(scratch("logs/average.csv")), 0);
@@ -327,7 +327,7 @@ static double slow(double x) {
 TEST(curves) {
     static const struct {
         const char *rung;
-        double rate; /* 0: the usual one */
+        double rate; /* 0 for the default */
         Shape training, validation;
         int verdict;
     } cases[] = {
@@ -410,7 +410,7 @@ TEST(mended) {
     assert_int_equal(verdicts_of(&plan, results, 2, verdicts), 0);
 }
 
-/* While a rung trains, only what matters then is said. */
+/* While a rung trains, only the verdicts that matter then appear. */
 TEST(meanwhile) {
     static const Shape training[] = {falling, slow, by_heart, rising};
     static const Shape validation[] = {falling, slow, turning, settled};
@@ -446,7 +446,8 @@ TEST(order) {
     assert_int_equal(verdicts_of(&plan, results, 3, verdicts), 0);
 }
 
-/* What is said to train longer does: where the epochs ended the training, more time would not. */
+/* The suggested options do train longer: where the epochs ended the training, more time alone would
+ * not. */
 TEST(epochs) {
     const double epochs[] = {0, 1.5, 1.12};
     for (int i = 0; i < 3; i++) {

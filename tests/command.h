@@ -8,7 +8,6 @@
 #include "tests/scratch.h"
 
 #include <errno.h>
-#include <math.h>
 #include <signal.h>
 
 enum { MAX_WORDS = 64 };
@@ -26,16 +25,13 @@ static struct {
 
 static char *kept; /* an earlier command's output */
 
-/* Reads a whole file and adds a zero byte. */
+/* Reads a whole file and adds a zero byte. `length` may be NULL. */
 static inline char *slurp(const char *path, size_t *length) {
     FILE *in = fopen(path, "rb");
     if (!in) fail_msg("%s: %s", path, strerror(errno));
-    assert_int_equal(fseek(in, 0, SEEK_END), 0);
-    *length = (size_t)ftell(in);
-    rewind(in);
-    char *bytes = scrap(*length + 1, 1);
-    assert_int_equal(fread(bytes, 1, *length, in), *length);
-    fclose(in);
+    size_t read;
+    char *bytes = stream_text(in, &read);
+    if (length) *length = read;
     return bytes;
 }
 

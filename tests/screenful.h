@@ -6,10 +6,6 @@
 #include "library/tril.h"
 #include "programs/report/sheet.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* Output to a temporary file, read back. */
 typedef struct {
     char *text; /* owned */

@@ -4,11 +4,7 @@
 #include "base/random.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { TESTS_MAX = 64 };
 

@@ -6,8 +6,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <cmocka.h>
 
 /* cmocka's macro of this name conflicts with base/error.h. */
@@ -105,7 +108,7 @@ char *copy_text(const char *text);
 /* Calls release(object) at that time, the last object first. */
 void at_end(void (*release)(void *object), void *object);
 
-/* Closes a stream of tmpfile. Returns what was written to it, with a zero byte. */
+/* Closes a stream. Returns all that is in its file, with a zero byte. */
 char *stream_text(FILE *file, size_t *length);
 
 /* Fails the test unless |a - b| <= tolerance. */

@@ -4,8 +4,6 @@
 
 #include "tests/command.h"
 
-#include <math.h>
-
 typedef struct {
     size_t parameters;
     double train, validation, bits;

@@ -5,9 +5,6 @@
 #include "base/array.h"
 
 #include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { FLOORS = 11 };

@@ -8,7 +8,6 @@
 #include "base/number.h"
 
 #include <float.h>
-#include <math.h>
 
 /* The address sanitizer must return NULL for absurd sizes, like any allocator. */
 const char *__asan_default_options(void);

@@ -5,8 +5,6 @@
 #include "base/elementary.h"
 #include "base/random.h"
 
-#include <math.h>
-
 enum { POINTS = 200000 };
 
 /* A random number between a and b. */

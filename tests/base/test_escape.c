@@ -5,10 +5,6 @@
 #include "base/shell.h"
 #include "base/utf8.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* The output of `print`. Valid until the next call. */
 static const char *printed(void (*print)(FILE *out, const char *text, size_t length),
                            const char *text, size_t length) {

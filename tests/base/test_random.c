@@ -4,8 +4,6 @@
 #include "tests/support.h"
 #include "base/random.h"
 
-#include <math.h>
-
 /* Published values of SplitMix64 for this seed. */
 enum { KEY = 1234567, KNOWN = 5 };
 static const uint64_t published[KNOWN] = {6457827717110365317u, 3203168211198807973u,

@@ -9,8 +9,6 @@
 #include "base/file.h"
 #include "data/data.h"
 
-#include <math.h>
-
 /* ---- vocabulary ---- */
 
 static void build(Vocab *vocab, const char *text, size_t length) {
@@ -260,15 +258,6 @@ TEST(corpus_characters) {
     assert_ok(corpus_load(&corpus, path, true, 0.25, NULL), err);
     assert_int_equal(corpus.length, 120);
     assert_int_equal(corpus.train, 90);
-    corpus_free(&corpus);
-}
-
-TEST(corpus_sample) {
-    Corpus corpus;
-    load(&corpus, "data/sample.txt");
-    assert_int_equal(corpus.length, 39054);
-    assert_int_equal(corpus.vocab.size, 63);
-    assert_int_equal(corpus.train, 35148);
     corpus_free(&corpus);
 }
 

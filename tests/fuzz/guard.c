@@ -5,9 +5,6 @@
 #include "tests/system.h"
 
 #include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 void fuzz_fail(const char *promise) {
     fprintf(stderr, "broken: %s\n", promise);

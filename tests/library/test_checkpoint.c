@@ -10,8 +10,6 @@
 #include "library/safetensors.h"
 #include "library/tril.h"
 
-#include <math.h>
-
 enum { PREFIX = 8 };
 
 static char path[SCRATCH_PATH]; /* of the checkpoint */

@@ -8,7 +8,6 @@
 #include "tests/decimal.h"
 
 #include <limits.h>
-#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 

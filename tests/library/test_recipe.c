@@ -2,10 +2,6 @@
 #include "tests/support.h"
 #include "library/recipe.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { B = 4, T = 8, V = 9, STEPS = 200 };
 
 /* The losses before and after some steps on one batch with a recipe. Every tensor must change. */

@@ -6,10 +6,6 @@
 #include "model/engine/muon.h"
 #include "model/plain/plain.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { B = 2, T = 5, V = 7 };
 
 static Config config_of(const char *model) {

@@ -4,11 +4,6 @@
 #include "base/array.h"
 #include "model/layers/attention.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { RANK = 4, LONGEST = 150, WIDEST = 64 };
 static const double tolerance = 1e-5;
 

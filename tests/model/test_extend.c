@@ -6,8 +6,6 @@
 #include "tests/table.h"
 #include "library/handles.h"
 
-#include <math.h>
-
 /* ---- a model of every rung ---- */
 
 enum { BEFORE = 5, AFTER = 8, T = 12 };
@@ -145,8 +143,7 @@ TEST(new) {
 /* Writes an act of the play, and the same with two characters that the play lacks. */
 static void write_texts(void) {
     enum { ACT = 8000 };
-    size_t length;
-    char *play = slurp(PLAY, &length);
+    char *play = slurp(PLAY, NULL);
     scratch_put("old.txt", play, ACT);
     FILE *file = fopen(scratch("new.txt"), "wb");
     assert_non_null(file);

@@ -7,11 +7,6 @@
 #include "base/array.h"
 #include "model/plain/plain.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { B = 5, T = 7, V = 11, LAYERS = 2, HEADS = 3, MAX = 50 };
 
 /* The smallest width that the rung accepts. Rotary positions need an even one. */

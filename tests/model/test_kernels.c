@@ -5,9 +5,6 @@
 #include "model/kernels/products.h"
 
 #include <float.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { LONGEST = 70 }; /* longer than two of the widest vectors with a remainder */
 

@@ -5,10 +5,6 @@
 #include "tests/sizes.h"
 #include "library/tril.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* A text longer than the context. */
 static const char text[] = "THE FOREST AND THE SEA";
 enum {

@@ -4,11 +4,6 @@
 #include "base/random.h"
 #include "model/plain/plain.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { B = 2, T = 5, V = 7, CONTEXT = 6, LAYERS = 2, HEADS = 3 };
 
 /* A model of the rung and its plain version. Noise keeps the weights away from 0 and 1. Rotary

@@ -4,11 +4,6 @@
 #include "model/counts.h"
 #include "model/view.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static Config config_of(const char *model, int V, int T, int C) {
     Config config = {.V = V, .T = T, .L = 2, .NH = 4, .C = C};
     kind_set(&config, model);

@@ -8,9 +8,6 @@
 #include "model/generation.h"
 
 #include <float.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- choosing ids ---- */
 

@@ -6,9 +6,6 @@
 #include "model/engine/inside.h"
 #include "model/rungs/rung.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { NOBODY = -1, LAYERS = 3 };
 
 /* The last use of each float of a memory. Epochs lie between barriers. */

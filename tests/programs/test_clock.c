@@ -24,8 +24,7 @@ typedef struct {
 } Schedule;
 
 static Schedule schedule_of(const char *path) {
-    size_t length;
-    char *log = slurp(path, &length), *save = NULL;
+    char *log = slurp(path, NULL), *save = NULL;
     Schedule s = {0};
     double evaluated = 0;
     for (char *line = strtok_r(log, "\n", &save); (line = strtok_r(NULL, "\n", &save));) {

@@ -4,9 +4,6 @@
 #include "tests/scratch.h"
 #include "programs/train/planning.h"
 
-#include <math.h>
-#include <string.h>
-
 enum { MAX_WORDS = 16 };
 
 /* Reads a command line with spaces between its arguments. The text is added. */
@@ -156,6 +153,11 @@ TEST(resume) {
     static const char *const fixed[][3] = {
         {"-m gpt", "--model=modern", "--model=gpt"},
         {"-w 64", "--width=128", "--width=64"},
+        {"-H 2", "--heads=4", "--heads=2"},
+        {"-l 3", "--layers=4", "--layers=3"},
+        {"-c 8", "--context=256", "--context=8"},
+        {"--kv-heads 1", "--kv-heads=1", ""},
+        {"--hidden 40", "--hidden=40", ""},
         {"--val 0.2", "--val=0.1", "--val=0.2"},
         {"--bytes", "--bytes", ""},
         {"--ladder", "--ladder", ""},

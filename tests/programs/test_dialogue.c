@@ -4,10 +4,6 @@
 #include "base/array.h"
 #include "tests/command.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static int set_up(void **state) {
     scratch_open(state);
     must_run("train -q -m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -s 20 -o @model " PLAY);

@@ -78,8 +78,7 @@ static void look_for_folder(void) {
 
 TEST(no_memory) {
     skip_without(FAULTY_MEMORY);
-    size_t length;
-    char *play = slurp(PLAY, &length);
+    char *play = slurp(PLAY, NULL);
     scratch_put("verse.txt", play, 400);
     must_run("train " SHORT "-q -o @memory/m.safetensors " VERSE);
     model = slurp(scratch("memory/m.safetensors"), &model_length);
@@ -157,8 +156,7 @@ TEST(small_disk) {
             " -o $T/small/m.safetensors " PLAY " 2>$T/said && exit 3;"
             "cmp $T/old.safetensors $T/small/earlier-1/m.safetensors;"
             "ls $T/small | grep -vx report.html >$T/left"); /* a short page fits */
-    size_t length;
-    char *said = slurp(scratch("said"), &length), *left = slurp(scratch("left"), &length);
+    char *said = slurp(scratch("said"), NULL), *left = slurp(scratch("left"), NULL);
     assert_non_null(strstr(said, "m.safetensors: "));
     assert_int_equal(strncmp(said, "train: ", 7), 0);
     assert_string_equal(left, "earlier-1\n");

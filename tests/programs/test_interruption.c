@@ -3,6 +3,7 @@
  * is the same. */
 #define _XOPEN_SOURCE 700 /* pseudo-terminals */
 #include "tests/support.h"
+#include "base/array.h"
 #include "tests/state.h"
 #include "library/tril.h"
 #include "tests/table.h"
@@ -75,16 +76,35 @@ static void interrupt_model(const char *folder, const char *signals) {
     run_with(signals, command);
 }
 
-/* The first signal evaluates the model, and prints so at once. */
-TEST(first) {
-    static const char *const signals[] = {"2@60", "15@60", "1@60"};
-    for (int i = 0; i < 3; i++) {
-        interrupt_model("first", signals[i]);
+/* Each signal is announced at once. The first evaluates the model; the second skips the evaluation:
+ * the table has no figures that were not measured, but model, state, page and hint are there. A
+ * closing terminal sends some programs two hang-ups, and a shell one more. */
+TEST(signals) {
+    static const struct {
+        const char *signals;
+        int notices;
+    } cases[] = {{"2@60", 1},
+                 {"15@60", 1},
+                 {"1@60", 1},
+                 {"2@60 2@60", 2},
+                 {"2@60 15@60", 2},
+                 {"15@60 2@60", 2},
+                 {"2@60 1@60 2@60", 2},
+                 {"1@60 1@60 1@60 1@60 1@60", 1},
+                 {"15@60 1@60 1@60", 1},
+                 {"1@60 15@60 1@60 1@60", 2},
+                 {"13@60 1@60 1@60", 0}};
+    for (int i = 0; i < COUNT(cases); i++) {
+        interrupt_model("signal", cases[i].signals);
         expect_success();
-        assert_int_equal(count_notices(), 1);
-        row_of("gpt");
-        expect_all("first");
-        scratch_remove(scratch("first"));
+        int notices = count_notices();
+        if (notices != cases[i].notices) fail_msg("%s: %d notices", cases[i].signals, notices);
+        if (notices == 1)
+            row_of("gpt");
+        else if (notices == 2)
+            assert_non_null(strstr(after("\ngpt  "), "       -           -          -"));
+        expect_all("signal");
+        scratch_remove(scratch("signal"));
     }
     run_with("2@3", "train " LONG "-q -m bigram -o @quiet/m " PLAY);
     expect_success();
@@ -103,26 +123,13 @@ TEST(baseline) {
     must_run("sample -n 5 @base/bigram.safetensors");
 }
 
-/* The second signal skips the evaluation. The table has no figures that were not measured, but
- * model, state, page and hint are there. */
-TEST(second) {
-    static const char *const signals[] = {"2@60 2@60", "2@60 15@60", "15@60 2@60",
-                                          "2@60 1@60 2@60"};
-    for (int i = 0; i < 4; i++) {
-        interrupt_model("second", signals[i]);
-        expect_success();
-        assert_int_equal(count_notices(), 2);
-        assert_non_null(strstr(after("\ngpt  "), "       -           -          -"));
-        expect_all("second");
-        scratch_remove(scratch("second"));
-    }
-    /* before any evaluation */
+/* A second signal before any evaluation. Resuming gives the same bits as no interruption. */
+TEST(before_evaluation) {
     run_with("2@3 2@3",
              "train " LONG "-m bigram -s 200 --eval-every 200 -o @new/model.safetensors " PLAY);
     expect_success();
     after("       -           -          -");
     must_run("sample -n 5 @new/model.safetensors");
-    /* resuming gives the same bits as no interruption */
     must_run("train -r --eval-every 50 -q -o @new/model.safetensors " PLAY);
     must_run("train " LONG "-m bigram -s 200 --eval-every 50 -q -o @whole/model.safetensors " PLAY);
     assert_int_equal(weights_of("new/model.safetensors"), weights_of("whole/model.safetensors"));
@@ -164,18 +171,6 @@ TEST(third) {
     assert_int_equal(ran.status, -SIGINT);
     assert_false(scratch_has_temporary("third"));
     assert_true(state_number("third/model.last.safetensors", "step") >= 50 + 20);
-}
-
-/* A closing terminal sends some programs two hang-ups, and a shell one more. */
-TEST(hangups) {
-    static const char *const signals[] = {"1@60 1@60 1@60 1@60 1@60", "15@60 1@60 1@60",
-                                          "1@60 15@60 1@60 1@60", "13@60 1@60 1@60"};
-    for (int i = 0; i < 4; i++) {
-        interrupt_model("hang", signals[i]);
-        expect_success();
-        expect_all("hang");
-        scratch_remove(scratch("hang"));
-    }
 }
 
 /* A signal that was ignored at the start, as under nohup, stays ignored. Another signal does not

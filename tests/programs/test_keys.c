@@ -5,9 +5,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -61,7 +58,6 @@ static void end_dialogue(Process child, int out) {
 
 /* An arrow key types an escape sequence, which never becomes text, not even of a model of bytes. */
 TEST(arrow_keys) {
-    size_t length;
     must_run("train -q --bytes -m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -s 2 -o @any " PLAY);
     int out = open_terminal();
     Process child = start("sample -i -n 5 @any", out);
@@ -69,7 +65,7 @@ TEST(arrow_keys) {
     type("\033[ATHE\033[D\n");
     wait_for_text("\r\n> ");
     end_dialogue(child, out);
-    char *errors = slurp(scratch("stderr"), &length);
+    char *errors = slurp(scratch("stderr"), NULL);
     assert_non_null(strstr(errors, "rlwrap sample -i"));
 }
 

@@ -5,10 +5,6 @@
 #include "base/memory.h"
 #include "programs/train/course.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static LogRow row_at(int step) {
@@ -112,6 +108,19 @@ TEST(other_lines) {
     assert_string_equal(log->rows[2].sample, "cut");
 }
 
+/* Writes a row for each sample. */
+static void write_samples(const char *path, const char *const samples[], int count) {
+    Log log;
+    assert_ok(log_create(&log, path, &err), err);
+    for (int i = 0; i < count; i++) {
+        LogRow row = row_at(100);
+        strcpy(row.sample, samples[i]);
+        log_row(&log, &row);
+    }
+    assert_true(log_flush(&log));
+    log_close(&log);
+}
+
 /* A spreadsheet executes text that begins like a formula. The file must not contain such text, and
  * reading must restore it. */
 TEST(formulas) {
@@ -124,17 +133,10 @@ TEST(formulas) {
                                            {" -a", "\" -a\""},    {"\"=1", "\"\"\"=1\""},
                                            {"'\"-", "\"'\"\"-\""}};
     enum { TEXTS = sizeof texts / sizeof *texts };
-    const char *path = scratch("formulas.csv");
-    Log file;
+    const char *path = scratch("formulas.csv"), *samples[TEXTS];
     size_t length;
-    assert_ok(log_create(&file, path, &err), err);
-    for (int i = 0; i < TEXTS; i++) {
-        LogRow row = row_at(100);
-        strcpy(row.sample, texts[i][0]);
-        log_row(&file, &row);
-    }
-    assert_true(log_flush(&file));
-    log_close(&file);
+    for (int i = 0; i < TEXTS; i++) samples[i] = texts[i][0];
+    write_samples(path, samples, TEXTS);
     Course *log = read_back(path);
     assert_int_equal(log->count, TEXTS);
     for (int i = 0; i < TEXTS; i++) assert_string_equal(log->rows[i].sample, texts[i][0]);
@@ -156,14 +158,8 @@ TEST(long_formula) {
     memset(text, '"', sizeof text);
     *text = '=';
     text[sizeof text - 1] = 0;
-    const char *path = scratch("long_formula.csv");
-    Log file;
-    LogRow row = row_at(100);
-    strcpy(row.sample, text);
-    assert_ok(log_create(&file, path, &err), err);
-    log_row(&file, &row);
-    assert_true(log_flush(&file));
-    log_close(&file);
+    const char *path = scratch("long_formula.csv"), *const sample = text;
+    write_samples(path, &sample, 1);
     Course *log = read_back(path);
     assert_int_equal(log->count, 1);
     assert_string_equal(log->rows[0].sample, text);

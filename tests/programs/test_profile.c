@@ -3,11 +3,6 @@
  * are exact. */
 #include "tests/command.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* The last of repeated options counts. */
 #define SIZES "-l 1 -w 8 -H 2 -c 16 -b 4 -s 20 --patience 1 -j 1 "
 

@@ -11,8 +11,6 @@
 #include "library/tril.h"
 #include "library/version.h"
 
-#include <math.h>
-
 /* Its beginning, for evaluating large models. */
 #define VERSE "@verse.txt"
 
@@ -46,8 +44,7 @@ static void split_of(size_t *training, size_t *held_out) {
 /* Checks every line of a log of TINY, whose steps have 64 characters. Returns the lowest
  * val_loss. */
 static double check_log(const char *path) {
-    size_t length;
-    char *text = slurp(path, &length), *save = NULL;
+    char *text = slurp(path, NULL), *save = NULL;
     const char *head =
         "step,tokens,seconds,lr,train_loss,val_loss,grad_norm,tokens_per_second,sample,tflop\n";
     double lowest = INFINITY, before = 0, each = 0;
@@ -86,8 +83,7 @@ static double check_log(const char *path) {
 
 /* The log's last text is the one that the model generates without a prompt. */
 static void check_sample(const char *path, const char *model) {
-    size_t length;
-    char *log = slurp(path, &length), *text = log, expected[1024] = "\"'";
+    char *log = slurp(path, NULL), *text = log, expected[1024] = "\"'";
     for (char *line = log; line[1]; line = strchr(line + 1, '\n')) text = line;
     for (int commas = 0; commas < 8; text++) commas += *text == ',';
     *strrchr(text, ',') = 0; /* the operations follow */
@@ -260,10 +256,9 @@ TEST(ladder) {
     enum { COUNTED = sizeof counted / sizeof *counted };
     int rungs = 0;
     while (model_name(rungs)) rungs++;
-    size_t length;
     train("--ladder -o @ladder/model.safetensors " PLAY);
     expect_line(scratch("ladder/ladder.csv"));
-    char *text = slurp(scratch("ladder/ladder.csv"), &length), *line = text;
+    char *text = slurp(scratch("ladder/ladder.csv"), NULL), *line = text;
     const char *head = "model,parameters,train_loss,val_loss,bits_per_char,seconds,tflop\n";
     assert_true(begins(line, head));
     line += strlen(head);
@@ -292,10 +287,9 @@ TEST(ladder) {
 /* There is no evaluation shortly before the last one. The losses of the last one are not measured
  * again; a resumed training, which must measure them, finds the same loss. */
 TEST(evaluated_once) {
-    size_t length;
     must_run("train " TINY_SIZES "--ladder --precision f32 -s 61 --eval-every 20 "
              "-o @once/m.safetensors " PLAY);
-    char *log = slurp(scratch("once/m.csv"), &length);
+    char *log = slurp(scratch("once/m.csv"), NULL);
     int evaluated[61], count = 0;
     for (char *line = strchr(log, '\n') + 1; *line; line = strchr(line, '\n') + 1) {
         int step, before = 0;
@@ -303,9 +297,9 @@ TEST(evaluated_once) {
         if (line[before] != ',') evaluated[count++] = step;
     }
     assert_true(count == 3 && evaluated[0] == 20 && evaluated[1] == 40 && evaluated[2] == 61);
-    char *table = slurp(scratch("once/ladder.csv"), &length);
+    char *table = slurp(scratch("once/ladder.csv"), NULL);
     must_run("train -r -o @once/m.safetensors " PLAY);
-    char *again = slurp(scratch("once/ladder.csv"), &length);
+    char *again = slurp(scratch("once/ladder.csv"), NULL);
     const char *last = strstr(table, "\nmodern,"), *same = strstr(again, "\nmodern,");
     const char *end = last;
     for (int comma = 0; comma < 5; comma++) end = strchr(end, ',') + 1; /* before the seconds */
@@ -600,8 +594,7 @@ TEST(score) {
  * never sees them. */
 TEST(unknown) {
     enum { KNOWN = 300, OTHERS = 40, V = 63 };
-    size_t length;
-    char *play = slurp(PLAY, &length), mixed[KNOWN + 3 * OTHERS], *to = mixed;
+    char *play = slurp(PLAY, NULL), mixed[KNOWN + 3 * OTHERS], *to = mixed;
     for (int i = 0; i < KNOWN; i++) {
         if (i % 7 == 0 && i / 7 < OTHERS) to = (char *)memcpy(to, "好", 3) + 3; /* the first, too */
         *to++ = play[i];

@@ -4,10 +4,6 @@
 #include "programs/train/course.h"
 
 #include <locale.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- glyphs ---- */
 

@@ -7,7 +7,6 @@
 #include "tests/command.h"
 #include "base/random.h"
 
-#include <math.h>
 #include <time.h>
 
 /* Every rung with dropout, at sizes that train at once. The number of steps is no multiple of the
@@ -62,9 +61,8 @@ static void assert_same_file(const char *folder, const char *other, const char *
 /* Each step once, in order. */
 static void check_log(const char *folder, const char *name, int steps) {
     char file[128];
-    size_t length;
     snprintf(file, sizeof file, "%s/%s.csv", folder, name);
-    char *text = slurp(scratch(file), &length), *line = text;
+    char *text = slurp(scratch(file), NULL), *line = text;
     for (int step = 0; step <= steps; step++) {
         if (step > 0) assert_int_equal(strtol(line, NULL, 10), step);
         line = strchr(line, '\n');

@@ -13,8 +13,6 @@
 #include "library/handles.h"
 #include "library/tril.h"
 
-#include <math.h>
-
 #define GOLDEN "extras/formats/tests/golden/"
 enum { CHARACTERS = 9, TEXT = 11 };
 static const char *const kinds[] = {"gpt2", "qwen3", "qwen3-shared"};
@@ -344,9 +342,8 @@ TEST(edits) {
 
 /* docs/checkpoints.md lists every setting that can make a folder invalid. */
 TEST(listed) {
-    size_t length;
     int listed = 0;
-    char *page = slurp("docs/checkpoints.md", &length);
+    char *page = slurp("docs/checkpoints.md", NULL);
     for (int i = 0; i < COUNT(bad); i++) {
         char key[64], code[80];
         if (strcmp(bad[i].file, "config.json") != 0 ||

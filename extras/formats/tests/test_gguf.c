@@ -9,7 +9,6 @@
 #include "library/handles.h"
 
 #include <float.h>
-#include <math.h>
 
 /* The types of matrices, with the numbers of the format. */
 typedef enum { GGUF_F32 = 0, GGUF_F16 = 1, GGUF_Q8_0 = 8 } GgufType;

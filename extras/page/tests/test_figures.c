@@ -2,8 +2,6 @@
 #include "tests/screenful.h"
 #include "extras/page/figure.h"
 
-#include <math.h>
-
 static void expect_markup(const char *text, const char *expected) {
     Output page = output_open(80, false);
     output_begin(&page);

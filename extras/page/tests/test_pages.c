@@ -78,9 +78,8 @@ TEST(live_page) {
 
 /* After many evaluations the page shows some lines, including the last. */
 TEST(many_lines) {
-    size_t length;
     train("-s 100 --eval-every 1 -o @lines/model " PLAY);
-    char *page = slurp(scratch("lines/report.html"), &length);
+    char *page = slurp(scratch("lines/report.html"), NULL);
     assert_in_range(occurrences(page, "<td class=\"text\">"), 30, 40);
     assert_non_null(strstr(page, "<tr><th scope=\"row\">100</th>"));
 }
@@ -113,19 +112,17 @@ TEST(hostile_page) {
 
 /* The page of a failed training shows the error, and no longer says that the training runs. */
 TEST(failed_page) {
-    size_t length;
     run("train -q " TINY "-m conv --lr 6 -s 200 -o @gone/m " PLAY);
     assert_int_equal(ran.status, 1);
-    char *page = slurp(scratch("gone/report.html"), &length);
+    char *page = slurp(scratch("gone/report.html"), NULL);
     expect_line_of(page, ran.command, TEXTS("</strong> conv: "));
     assert_null(strstr(page, "<div id=\"live\""));
 }
 
 /* An arrow marks a rung whose loss was still falling, as in the table of ./train. */
 TEST(arrows) {
-    size_t length;
     must_run("train -q " TINY "--ladder -s 300 --eval-every 30 -o @ladder/m.safetensors " PLAY);
-    char *page = slurp(scratch("ladder/report.html"), &length), row[64];
+    char *page = slurp(scratch("ladder/report.html"), NULL), row[64];
     for (int i = 0; i < 7; i++) { /* ngram begins where counting ends */
         snprintf(row, sizeof row, "<th scope=\"row\">%s \u2193</th>", model_name(i));
         if (!strstr(page, row)) fail_msg("no arrow at %s", model_name(i));
@@ -139,8 +136,7 @@ TEST(arrows) {
 static void read_status(const char *path, int place, double *one, double *other, double *share) {
     enum { MOST = 5 };
     double numbers[MOST]; /* model, models, step, and seconds or steps */
-    size_t length;
-    char *page = slurp(path, &length);
+    char *page = slurp(path, NULL);
     const char *live = strstr(page, " gpt, ");
     assert_true(live && numbers_of(live, numbers, MOST) == MOST);
     expect_line_of(page, "status", TEXTS(" gpt, "));

@@ -358,7 +358,6 @@ TEST(counts) {
         tril_reading_close(reading);
     }
     assert_true(differ > PROMPTS / 2);
-    tril_model_free(model);
 }
 
 TEST(same_score) {

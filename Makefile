@@ -167,8 +167,7 @@ $(BUILD)/text/%.inc: %
 	@mkdir -p $(@D)
 	$(call quiet,TEXT)sed 's/[\\"?]/\\&/g; s/.*/"&\\n",/' $< >$@
 
-# On a short text conv overfits (docs/records.md).
-RUNG = $(shell { [ $$(wc -c <$(TEXT)) -lt 500000 ]; } 2>/dev/null && echo modern || echo conv)
+RUNG = ngram
 
 # Trains for TIME, or resumes an interrupted training, then generates text.
 run: train sample $(filter data/input.txt,$(INPUT))

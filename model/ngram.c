@@ -376,24 +376,30 @@ static uint32_t count_without(const Ngram *g, const Follower *f, int fold) {
     return (int)part->fold == fold ? f->count - part->count : f->count;
 }
 
+/* Returns the discount of a count in a level. */
+static double discount_of(const Level *level, uint32_t count) {
+    return count > 0 ? level->discounts[min_int((int)count, DISCOUNTS) - 1] : 0;
+}
+
 /* Adds `weight` times the discounted probabilities after a context to p. Returns the weight that is
  * left for the context of one token less. */
 static double add_context(const Ngram *g, const Level *level, size_t context, int fold,
                           double weight, double *p) {
-    const Follower *begin = level->followers + level->contexts[context].follower,
-                   *end = level->followers + level->contexts[context + 1].follower;
+    enum { REMEMBERED = 64 }; /* counts: reading their parts takes longest */
+    const Follower *followers = level->followers + level->contexts[context].follower;
+    const size_t size = level->contexts[context + 1].follower - level->contexts[context].follower;
+    uint32_t counts[REMEMBERED];
     double total = 0, left = 0;
-    for (const Follower *f = begin; f < end; f++) {
-        uint32_t count = count_without(g, f, fold);
+    for (size_t i = 0; i < size; i++) {
+        uint32_t count = count_without(g, &followers[i], fold);
+        if (i < REMEMBERED) counts[i] = count;
         total += count;
-        if (count > 0) left += level->discounts[min_int((int)count, DISCOUNTS) - 1];
+        left += discount_of(level, count);
     }
     if (total == 0) return weight;
-    for (const Follower *f = begin; f < end; f++) {
-        uint32_t count = count_without(g, f, fold);
-        if (count == 0) continue;
-        double kept = count - level->discounts[min_int((int)count, DISCOUNTS) - 1];
-        p[f->token] += weight / total * kept;
+    for (size_t i = 0; i < size; i++) {
+        uint32_t count = i < REMEMBERED ? counts[i] : count_without(g, &followers[i], fold);
+        p[followers[i].token] += weight / total * (count - discount_of(level, count));
     }
     return weight / total * left;
 }

@@ -79,12 +79,13 @@ static void check_small_and_large(Config small, int large_width) {
     large.T = 67;
     large.C = large_width;
     check_plain(&small, B, T);
-    check_plain(&large, 3, 67);
+    if (large_width > 0) check_plain(&large, 3, 67);
 }
 
 TEST(plain) {
     for (int i = 0; model_name(i); i++)
-        if (plain_knows(model_name(i))) check_small_and_large(config_of(model_name(i)), 54);
+        if (plain_knows(model_name(i))) /* a quick run has large models of every second rung */
+            check_small_and_large(config_of(model_name(i)), repeats(i % 2, 1) ? 54 : 0);
     /* a single token: its second half is empty. (Attention to it alone has no gradient of queries.)
      */
     Config average = config_of("average");

@@ -124,7 +124,7 @@ TEST(killed) {
                                        "train -r -j 2 -q --save-every 0.002 --ladder " SIZES BUDGET
                                        "-o @life/ngram.safetensors " PLAY};
     const char *kills = getenv("TRIL_KILLS");
-    int wanted = kills ? atoi(kills) : repeats(5, 50), done = 0;
+    int wanted = kills ? atoi(kills) : repeats(3, 50), done = 0;
     double before = seconds();
     must_run("train " TINY "--ladder -q -o @whole/ngram.safetensors " PLAY);
     double whole = seconds() - before;
@@ -214,7 +214,7 @@ static void bend(const char *folder, const char *key, const char *value, float f
 
 /* A text with two characters, of which TRAIN are for training: four passes are 200 steps. */
 enum { TRAIN = 51200, LENGTH = 57600 };
-#define DECAYING "-l 1 -w 16 -H 2 -c 16 -b 64 -d 0 -m ngram "
+#define DECAYING "-l 1 -w 8 -H 1 -c 16 -b 64 -d 0 -m ngram "
 
 /* The decay of the embedding in the state of `folder`. */
 static double kept_decay(const char *folder) {

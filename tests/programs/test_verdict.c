@@ -170,6 +170,7 @@ TEST(ladder) {
         const char *line = after(row), *end = strchr(line, '\n'), *mark = strstr(line, " \u2193");
         assert_true(mark && mark < end);
     }
+    if (!repeats(0, 1)) return; /* of thousands of steps: not in a quick run */
     must_run("train " SMALL "--ladder -s 1400 -e 0 --patience 1 -o @ladder/m.safetensors " PLAY);
     assert_false(verdict_on("bigram") || verdict_on("modern"));
 }

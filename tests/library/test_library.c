@@ -1383,6 +1383,7 @@ static void try_sizes(const TrilTokenizer *tokenizer, const TrilOptions *sizes) 
     tril_options_check(sizes, &error);
     tril_options_sizes(sizes);
     tril_model_make(&model, tokenizer, seeded(&(TrilOptions){0}, sizes, 1), &error);
+    tril_model_free(model);
 }
 
 TEST(wrong_numbers_of_sizes) {

@@ -26,10 +26,10 @@ static int32_t before(const Text *text, size_t place, int back) {
 
 /* Is token x at this place, after the context[k], the nearest token first? */
 static bool occurs(const Text *text, size_t place, const int32_t *context, int k, int32_t x) {
-    bool same = text->ids[place] == x;
+    if (text->ids[place] != x) return false;
     for (int back = 1; back <= k; back++)
-        same = same && before(text, place, back) == context[back - 1];
-    return same;
+        if (before(text, place, back) != context[back - 1]) return false;
+    return true;
 }
 
 /* c(x): in the longest contexts how often x follows; in others after how many different tokens

@@ -66,13 +66,15 @@ class SameAsThePrograms(Folder):
 
     def test_text_and_score(self):
         path = self.folder / "model.safetensors"
-        model = small("modern")
-        model.save(path)
-        written = model.generate("THE", length=80, seed=3)
-        self.assertEqual(program("sample", "-p", "THE", "-n", 80, "--seed", 3, path).rstrip("\n"),
-                         ("THE" + written).rstrip("\n"))
-        score = program("sample", "--score", PATH, path)
-        self.assertIn(f"nats_per_char {model.evaluate(PATH):.6f}\n", score)
+        for rung in "modern", "ngram":
+            model = small(rung)
+            model.save(path)
+            written = model.generate("THE", length=80, seed=3)
+            self.assertEqual(program("sample", "-p", "THE", "-n", 80, "--seed", 3, path).rstrip("\n"),
+                             ("THE" + written).rstrip("\n"))
+            score = program("sample", "--score", PATH, path)
+            self.assertIn(f"nats_per_char {model.evaluate(PATH):.6f}\n", score)
+            self.assertEqual(tril.Model.load(path).digest, model.digest)
 
 
 class Models(Folder):

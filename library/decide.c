@@ -154,7 +154,7 @@ typedef struct {
  * small share of the time. The fastest step counts: the first step and other programs only make
  * steps slower. Fails for sizes that do not fit. */
 static bool measure_speed(const TrilOptions *o, Search *search, double *speed, Error *err) {
-    enum { STEPS = 5 };
+    enum { STEPS = 5, COUNTED = 1 << 16 }; /* of the text, for a rung that counts */
     const double share = 0.02;
     const Corpus *corpus = &search->text->corpus;
     const Recipe recipe = recipe_of(o->rung);
@@ -164,7 +164,9 @@ static bool measure_speed(const TrilOptions *o, Search *search, double *speed, E
     Workers workers = {0};
     bool ok = options_fit(o, corpus, false, &config, &run, err);
     config.dropout = 0;
+    const size_t counted = corpus->train < COUNTED ? corpus->train : COUNTED;
     ok = ok && model_build(&model, &config, 0, err) &&
+         model_count(&model, corpus->ids, counted, true, err) &&
          workers_open(&workers, &model, &run, corpus, err) &&
          (!o->teacher || workers_teach(&workers, &o->teacher->model, err));
     double fastest = INFINITY, all = 0;

@@ -215,16 +215,21 @@ static TrilText *text_of(const char *characters, size_t length, const TrilTokeni
     return text;
 }
 
-/* A model that was trained for two steps, which the caller frees. */
-static TrilModel *trained_on(const TrilText *text, const TrilTokenizer *tokenizer) {
-    TrilModel *model;
-    TrilTraining *training;
+static TrilOptions small(const char *rung) {
     TrilOptions options = tril_options();
-    options.rung = "ngram";
+    options.rung = rung;
     options.layers = options.heads = 1;
     options.width = options.context = 8;
     options.batch = 4;
     options.steps = 2;
+    return options;
+}
+
+/* A model that was trained for two steps, which the caller frees. */
+static TrilModel *trained_on(const TrilText *text, const TrilTokenizer *tokenizer) {
+    TrilModel *model;
+    TrilTraining *training;
+    const TrilOptions options = small("ngram");
     assert_ok(tril_model_make(&model, tokenizer, &options, &error) == TRIL_OK, error);
     assert_ok(tril_training_open(&training, model, text, &options, &error) == TRIL_OK, error);
     const Corpus *corpus = &text->corpus;
@@ -258,11 +263,7 @@ TEST(trainings) {
     assert_int_equal(tril_model_digest(model), digest);
 
     TrilTraining *training;
-    TrilOptions options = tril_options();
-    options.layers = options.heads = 1;
-    options.width = options.context = 8;
-    options.batch = 4;
-    options.steps = 2;
+    TrilOptions options = small("gpt");
     options.teacher = model;
     assert_int_equal(tril_model_make(&pupil, tokenizer, &options, &error), TRIL_OK);
     for (int i = 0; i < 2; i++) {

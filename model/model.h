@@ -17,9 +17,9 @@ typedef struct {
     int L;          /* transformer blocks (layers) */
     int NH;         /* attention heads; NH divides C */
     int C;          /* channels (width) */
-    int NKV; /* heads of keys and values, in modern and conv; NKV divides NH; 0 stands for NH */
-    int H;   /* channels inside the MLP, in modern and conv; 0 stands for 8/3 C, rounded up to a
-                multiple of 32 */
+    int NKV;        /* heads of keys and values, from modern on; NKV divides NH; 0 stands for NH */
+    int H;          /* channels inside the MLP, from modern on; 0 stands for 8/3 C, rounded up to a
+                       multiple of 32 */
     double dropout; /* the share of activations set to 0 in training, 0 <= dropout < 1 */
 } Config;
 

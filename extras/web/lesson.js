@@ -1,4 +1,4 @@
-// The seven questions, one for each rung: the rungs to train, a line to type, and the answer.
+// The questions, one for each rung: the rungs to train, a line to type, and the answer.
 const LESSON = [
   {
     rungs: ["bigram"], line: "[The clock", sizes: { steps: 400 },
@@ -57,5 +57,15 @@ const LESSON = [
       "a convolution gives every character its last three neighbors from the start, with four learned numbers " +
       "for each channel. So attention is free to look further back, and the loss falls sooner. On a text as short " +
       "as the built-in one it also memorizes sooner: train longer, and its held-out loss rises again."
+  },
+  {
+    rungs: ["conv", "ngram"], line: "The king said to his ", sizes: { steps: 200 },
+    ask: "Counting what followed the last six characters beats a small network. What is left for the network?",
+    look: "Compare where both curves begin with the line of the counted n-gram. Then open “in numbers”: the steps named " +
+      "Counting, Trust, and the last before the next character.",
+    answer: "The text itself is the table: whatever stood after these very characters is likely to follow again, and no " +
+      "training is needed to look it up. A network must press all of that into its weights, step by step. But counting " +
+      "knows nothing where the match is short: a new name, a rare word, a line that rhymes. So ngram begins with the counts " +
+      "and adds its own logits to theirs. It learns only what they miss, and a trust that says how far they hold."
   }
 ];

@@ -115,7 +115,7 @@ async function takeText() {
     const about = await ask("text", { bytes, asBytes: $("bytes").checked });
     say("about-text", `${count(about.characters)} characters, ${count(about.vocabulary)} distinct. Losses without training, in ` +
       `nats per character: all equally likely ${about.uniform.toFixed(2)}, counted ${about.unigram.toFixed(2)}, ` +
-      `counted in pairs ${about.bigram.toFixed(2)}.`);
+      `counted in pairs ${about.bigram.toFixed(2)}, after the last ${about.order - 1} ${about.ngram.toFixed(2)}.`);
     showProgress(await ask("drop"));
     await estimate();
   } catch (error) {
@@ -414,7 +414,7 @@ async function write() {
   $("write").textContent = "Write";
 }
 
-// ---- the seven questions ----
+// ---- the questions ----
 
 function showLesson(i) {
   const step = LESSON[i], rung = step.rungs.at(-1);

@@ -1,7 +1,7 @@
 # The page that trains in a browser tab: the same C, compiled to WebAssembly twice, with and without
 # relaxed SIMD (fused multiply-add), and the page, joined to one file. Only the loops over numbers, in
-# kernels and layers, are compiled for speed: the page must be small. No address is beyond WEB_MEMORY
-# bytes.
+# kernels and layers, are compiled for speed: the page must be small, below 500,000 bytes. No address
+# is beyond WEB_MEMORY bytes.
 WEB_CC      = python3 -m ziglang cc -target wasm32-wasi
 WEB_MEMORY  = 1073741824
 WEB_FLAGS   = -std=c11 -ffp-contract=off $(SYSTEM) -D_WASI_EMULATED_SIGNAL -DMEMORY_LIMIT=$(WEB_MEMORY) -I. $(WARNINGS) -Werror -MMD -MP \
@@ -10,6 +10,7 @@ WEB_FLAGS   = -std=c11 -ffp-contract=off $(SYSTEM) -D_WASI_EMULATED_SIGNAL -DMEM
 WEB_CALLS   = malloc free $(shell grep -oh '"\(tril\|web\|memfile\|memory\)_[a-z_]*"\|c\.web_[a-z_]*' extras/web/module.js extras/web/rungs.js | sed 's/c\.//; s/"//g' | sort -u)
 WEB_LINK    = -mexec-model=reactor -s -Wl,--max-memory=$(WEB_MEMORY) -Wl,-z,stack-size=1048576 $(WEB_CALLS:%=-Wl,--export=%)
 WEB_RELAXED = -mrelaxed-simd
+WEB_SMALL   = $(patsubst %,model/kernels/%.c,choose rounded_weights team) $(patsubst %,model/layers/%.c,dropout ngram program)
 # Without the programs, and without the system's part of base/, which extras/web/ replaces.
 WEB_NOT     = model/plain/% programs/train/% programs/sample/% extras/formats/% \
               extras/page/page.c programs/report/screen.c extras/page/report.c \
@@ -22,7 +23,7 @@ WEB_DEPS = $(filter deps-web,$(MAKECMDGOALS))
 define web_rules # name, flags
 $(BUILD)/web/$(1)/%.o: %.c | $(WEB_DEPS)
 	@mkdir -p $$(@D)
-	$$(call quiet,ZIG)$(WEB_CC) $$(if $$(filter model/kernels/% model/layers/%,$$<),-O3,-Os) $(WEB_FLAGS) $$(if $$(filter %/isa.o,$$@),$(ISA_FLAGS) -ffp-contract=fast -DISA=base) $(2) -c -o $$@ $$<
+	$$(call quiet,ZIG)$(WEB_CC) $$(if $$(filter-out $(WEB_SMALL),$$(filter model/kernels/% model/layers/%,$$<)),-O3,-Os) $(WEB_FLAGS) $$(if $$(filter %/isa.o,$$@),$(ISA_FLAGS) -ffp-contract=fast -DISA=base) $(2) -c -o $$@ $$<
 $(BUILD)/web/$(1).wasm: extras/web/module.js extras/web/rungs.js $(WEB_SOURCES:%.c=$(BUILD)/web/$(1)/%.o)
 	$$(call quiet,ZIG)$(WEB_CC) $(WEB_LINK) $$(filter %.o,$$^) -o $$@
 endef

@@ -39,6 +39,7 @@ typedef enum {
     OVERFITTING, /* this and the next also appear while the rung trains */
     RATE_TOO_HIGH,
     TEXT_TOO_SHORT,
+    COUNTED,        /* compared with the counted n-gram: nothing else is to be said */
     NOT_COMPARABLE, /* from here on, more steps would lower the loss */
     TOO_FEW_STEPS,
     STILL_FALLING

@@ -22,8 +22,10 @@ typedef struct {
     const Result *result, *pairs; /* pairs: the counted bigram; NULL while the rung trains */
     const Result *below;          /* what the rung should beat: in a ladder the rung before it */
     const Course *course;
-    double rate, usual; /* peak learning rates: of this training, and the rung's default */
-    double counted;     /* the lowest loss of the counted baselines */
+    double rate, usual;  /* peak learning rates: of this training, and the rung's default */
+    double counted;      /* the lowest loss of the baselines that count at most pairs */
+    const Result *ngram; /* the counted n-gram, or NULL */
+    int order;           /* its n */
 } Case;
 
 /* Writes the verdict, and returns true. */
@@ -188,12 +190,32 @@ static bool judge_bigram(const Case *k, Verdict *v) {
                k->course->steps, k->result->validation, k->pairs->validation);
 }
 
+/* Returns the loss of the counted n-gram, with which a model that does not count is compared; NaN
+ * in a ladder, whose table tells. */
+static double counts_of(const Case *k) {
+    bool compared = k->ngram && !k->plan->ladder && strcmp(k->rung->name, "ngram") != 0;
+    return compared ? k->ngram->validation : NAN;
+}
+
+static bool judge_counts(const Case *k, Verdict *v) {
+    const double is = k->result->validation, counts = counts_of(k);
+    if (is < counts)
+        return say(v, COUNTED, 0,
+                   "better than counting the last %d characters alone (%.4f against %.4f).",
+                   k->order - 1, is, counts);
+    return is >= counts &&
+           say(v, COUNTED, 0,
+               "counting the last %d characters alone gives %.4f on the same text, without any "
+               "training. --model ngram begins there, and learns what counting misses.",
+               k->order - 1, counts);
+}
+
 /* Judges in this order: not below the rung before it in a ladder; not below pairs; above what it
  * can reach. Where a cosine lowers the rates, the loss may fall much further, when the model first
  * learns more than pairs: then only the least is said. So it is where the most would be below 0. */
 static bool judge_steps(const Case *k, Verdict *v) {
     const double times = 4;
-    char options[LONGER_SIZE], loss[32];
+    char options[LONGER_SIZE], loss[32], counts[128] = "";
     const Plan *plan = k->plan;
     const Course *c = k->course;
     double is = k->result->validation;
@@ -216,12 +238,17 @@ static bool judge_steps(const Case *k, Verdict *v) {
         snprintf(loss, sizeof loss, "%.2f to %.2f", most, least);
     else
         snprintf(loss, sizeof loss, "%.2f or lower", least);
-    return say(v, STILL_FALLING, 0,
-               "still falling: with twice the %s the loss would be about %s instead of %.2f (%s).",
-               !plan_has_time(plan)       ? "steps"
-               : ended_by_epochs(plan, c) ? "epochs"
-                                          : "time",
-               loss, is, longer(plan, c, 2, options));
+    if (is >= counts_of(k))
+        snprintf(counts, sizeof counts,
+                 " Counting the last %d characters alone gives %.4f: --model ngram begins there.",
+                 k->order - 1, counts_of(k));
+    return say(
+        v, STILL_FALLING, 0,
+        "still falling: with twice the %s the loss would be about %s instead of %.2f (%s).%s",
+        !plan_has_time(plan)       ? "steps"
+        : ended_by_epochs(plan, c) ? "epochs"
+                                   : "time",
+        loss, is, longer(plan, c, 2, options), counts);
 }
 
 /* ---- all ---- */
@@ -232,14 +259,17 @@ static bool judge(const Case *k, Verdict *v) {
     if (k->rung->baseline) return judge_bigram(k, v);
     if (judge_rate(k, v) || judge_overfitting(k, v)) return true;
     return !isnan(k->result->validation) &&
-           (judge_text(k, v) || judge_bigram(k, v) || judge_steps(k, v));
+           (judge_text(k, v) || judge_bigram(k, v) || judge_steps(k, v) || judge_counts(k, v));
 }
 
 void verdicts_judge(const Plan *plan, Result *results, int count) {
     Case k = {.plan = plan, .counted = INFINITY};
     for (Result *r = results; r < results + count; r++) {
         r->verdict.kind = NO_VERDICT;
-        if (r->seconds < 0) k.counted = fmin(k.counted, r->validation);
+        if (sscanf(r->name, "counted %d-gram", &k.order) == 1)
+            k.ngram = r;
+        else if (r->seconds < 0)
+            k.counted = fmin(k.counted, r->validation);
         if (strcmp(r->name, "counted bigram") == 0) k.pairs = r;
         if (r->seconds < 0 || !r->course || r->course->kinds[1].seen == 0) continue;
         k.rung = plan->rungs;
@@ -261,6 +291,7 @@ bool verdict_asks_for_more(const Result *result) {
 bool verdict_further(const Plan *plan, const Result *result, char options[LONGER_SIZE]) {
     const Course *c = result->course;
     longer(plan, c, 2, options);
-    return result->verdict.kind != NO_VERDICT ? verdict_asks_for_more(result)
-                                              : c->since_lowest <= 0 && !twice_too_often(plan, c);
+    return result->verdict.kind != NO_VERDICT && result->verdict.kind != COUNTED
+               ? verdict_asks_for_more(result)
+               : c->since_lowest <= 0 && !twice_too_often(plan, c);
 }

@@ -81,11 +81,14 @@ TEST(still_falling) {
         fail_msg("%.2f to %.2f, and it is %.4f", said[0], said[1], twice);
 }
 
-/* A training that has learned all it can from its text is not still falling, and gets no other
- * verdict. */
+/* A training that has learned all it can from its text is not still falling, and is only compared
+ * with counting. */
 TEST(healthy) {
     must_run("train " TINY "-m average -s 4000 -e 0 -o @healthy/m " PLAY);
-    expect_verdicts(TEXTS(NULL));
+    expect_verdicts(TEXTS("average"));
+    char counted[32];
+    snprintf(counted, sizeof counted, "%.4f", row_of("counted 7-gram").validation);
+    expect_verdict("average", counted, "--model ngram");
     assert_null(strstr(ran.out, "\u2193"));
 }
 
@@ -111,7 +114,8 @@ TEST(short_text) {
     expect_no_more("modern");
     part_of_play("ten", 10000); /* seen as often as helps: more epochs are not asked for */
     must_run("train " TINY "-b 8 -o @short/m @ten");
-    expect_verdicts(TEXTS(NULL));
+    expect_verdicts(TEXTS("modern"));
+    expect_verdict("modern", "--model ngram");
     expect_no_more("modern");
 }
 
@@ -353,6 +357,49 @@ TEST(curves) {
         if (found != cases[i].verdict)
             fail_msg("curve %zu: %d, not %d", i, found, cases[i].verdict);
     }
+}
+
+/* A model that does not count is compared with the counted n-gram, where nothing matters more. */
+TEST(counted) {
+    static const struct {
+        const char *rung;
+        bool ladder;
+        Shape training, validation;
+        double ngram;
+        int verdict;
+        bool named; /* proposes --model ngram */
+    } cases[] = {{"gpt", false, settled, settled, 1.6, COUNTED, true},
+                 {"gpt", false, settled, settled, 1.9, COUNTED, false},
+                 {"gpt", false, falling, falling, 1.6, STILL_FALLING, true},
+                 {"gpt", false, falling, falling, 1.9, STILL_FALLING, false},
+                 {"gpt", false, slow, slow, 1.6, TOO_FEW_STEPS, false},
+                 {"gpt", false, by_heart, turning, 1.6, OVERFITTING, false},
+                 {"gpt", false, jumping, settled, 1.6, RATE_TOO_HIGH, false},
+                 {"gpt", true, settled, settled, 1.6, NO_VERDICT, false},
+                 {"gpt", true, falling, falling, 1.6, STILL_FALLING, false},
+                 {"ngram", false, settled, settled, 1.6, NO_VERDICT, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char options[LONGER_SIZE];
+        Plan plan = plan_of(cases[i].rung, 1e-3, cases[i].ladder);
+        Result results[] = {pairs,
+                            {.name = "counted 7-gram", .validation = cases[i].ngram, .seconds = -1},
+                            result_of(cases[i].rung, 1e-3, cases[i].training, cases[i].validation)};
+        const Verdict *v = &results[2].verdict;
+        verdicts_judge(&plan, results, 3);
+        if ((int)v->kind != cases[i].verdict ||
+            (v->kind != NO_VERDICT && !strstr(v->text, "--model ngram") == cases[i].named))
+            fail_msg("case %zu: %s", i, v->text);
+        if (cases[i].named) expect_line_of(v->text, "", TEXTS(" 6 ", "1.6000"));
+        if (v->kind == COUNTED) assert_true(verdict_further(&plan, &results[2], options));
+    }
+    /* on a short text: better than pairs, though not than the n-gram, is not pairs only */
+    Plan plan = plan_of("gpt", 1e-3, false);
+    plan.input = (Input){.length = 1000, .train = 900};
+    Result results[] = {pairs,
+                        {.name = "counted 7-gram", .validation = 1.6, .seconds = -1},
+                        result_of("gpt", 1e-3, settled, settled)};
+    verdicts_judge(&plan, results, 3);
+    assert_int_equal(results[2].verdict.kind, COUNTED);
 }
 
 /* More steps are proposed where a verdict asks for them, or where nothing speaks against them. */

@@ -109,12 +109,18 @@ static double pair_entropy(const Tally *tally) {
 /* Higher orders are worse by themselves, though not beside a network (docs/records.md). */
 static bool count_ngram(Counts *counts, const int32_t *train, size_t train_count,
                         const int32_t *held_out, size_t held_out_count, int V, Error *err) {
-    enum { ORDER = 7, EVERY = 9 };
+    enum { ORDER = 7, EVERY = 9, SCORED = 1 << 19 };
     Ngram *ngram;
+    const size_t every = 1 + held_out_count / SCORED;
+    if (train_count > MOST_COUNTED) {
+        train += train_count - MOST_COUNTED;
+        train_count = MOST_COUNTED;
+    }
     if (!ngram_count(&ngram, train, train_count, 0, ORDER, V, err)) return false;
     counts->order = ngram_order(ngram);
-    bool ok = ngram_loss(ngram, train, train_count, EVERY, true, &counts->ngram, err) &&
-              ngram_loss(ngram, held_out, held_out_count, 1, false, &counts->ngram_held_out, err);
+    bool ok =
+        ngram_loss(ngram, train, train_count, EVERY, true, &counts->ngram, err) &&
+        ngram_loss(ngram, held_out, held_out_count, every, false, &counts->ngram_held_out, err);
     ngram_free(ngram);
     return ok;
 }

@@ -19,8 +19,11 @@ typedef struct {
 /* Counts characters and pairs of train[train_count], in nats per token. The held-out figures are
  * cross-entropies under smoothed frequencies: add-one for single characters, Witten-Bell (1991) for
  * pairs and modified Kneser-Ney for more. `ngram`, too, is held out: each prediction leaves out the
- * tenth of the text that it is in, and one place in nine is predicted. Both texts have at least two
- * tokens. An error: no memory. */
+ * tenth of the text that it is in, and one place in nine is predicted. More than the last
+ * MOST_COUNTED tokens would take minutes and gigabytes to count, so `ngram` counts only those, and
+ * of a long held-out text it predicts evenly spaced places. Both texts have at least two tokens. An
+ * error: no memory. */
+enum { MOST_COUNTED = 1 << 21 };
 bool count_losses(const int32_t *train, size_t train_count, const int32_t *held_out,
                   size_t held_out_count, int V, Counts *counts, Error *err);
 

@@ -5,7 +5,7 @@
 // differ, so that the page gets its answers soon: of a long held-out text only evenly spaced windows are read, and no
 // training ends early.
 function openRungs(compiled, complain) {
-  const MOST_TEXT = 12 << 20, EVALUATIONS = 40, HELD_OUT_CHARACTERS = 8192, BARS = 16;
+  const MOST_TEXT = 32 << 20, EVALUATIONS = 40, HELD_OUT_CHARACTERS = 8192, BARS = 16;
   const POINTS = 256, LOSSES = 64; // of a curve, at most
   const TEMPERATURE = 0.8;         // of the lines that rungs write as they learn
   const CHECKPOINT = "the checkpoint", STATE = "the state"; // files in memory

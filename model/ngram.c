@@ -8,8 +8,8 @@
  * With c(x) = the count of token x after the context, c = sum_x c(x), and n_i = the tokens x with
  * c(x) = i (n_3: 3 or more),
  *
- *     p(x | context) = (c(x) - D_c(x)) / c + (D_1 n_1 + D_2 n_2 + D_3 n_3) / c p(x | one token
- * less)
+ *     p(x | context) = (c(x) - D_c(x)) / c + left p(x | the context without its first token)
+ *     left = (D_1 n_1 + D_2 n_2 + D_3 n_3) / c
  *
  * In the longest contexts, c(x) is how often x followed. In all others it is the number of
  * different tokens before the context that were seen with x after it: "Francisco" is frequent, but

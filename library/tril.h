@@ -139,7 +139,7 @@ typedef struct {
     double unigram, bigram;         /* how often each occurs; how often it follows each other */
     double own_unigram, own_bigram; /* the same on the part in which they were counted */
     /* what followed the last order - 1 characters, with modified Kneser-Ney smoothing; on that part
-       each prediction leaves out the tenth that it is in. Of a long text only the last 2,097,152
+       each prediction leaves out the tenth that it is in. Of a long text only the last 16,777,216
        characters are counted */
     double ngram, own_ngram;
     int order;

@@ -42,16 +42,10 @@ typedef struct {
 typedef struct {
     int32_t token;
     uint32_t count;
-    /* the first of its parts in Ngram.parts or, if it is negative, all of the count is in fold
-       -1 - part */
+    /* where in Ngram.parts is how much each fold takes away of the count: the set of folds that
+       take something, then of each how much. If it is negative, all of it is in fold -1 - part. */
     int32_t part;
 } Follower;
-
-/* How much of a count is in one fold, and is taken away with it: less than 2^31 / FOLDS. The parts
- * of a follower are in the order of the folds. One of fold FOLDS marks their end. */
-typedef struct {
-    uint32_t fold : 4, count : 28;
-} Part;
 
 /* All contexts of k tokens. One more marks the end of the last. */
 typedef struct {
@@ -67,7 +61,7 @@ struct Ngram {
     int32_t *ids; /* the counted text */
     size_t count, fresh;
     Level levels[MAX_ORDER + 1]; /* by the tokens in a context; the last is empty */
-    Part *parts;                 /* the first is the end of none */
+    uint32_t *parts;             /* the first is the empty set */
     size_t part_count, part_capacity;
     double *base; /* [1 + FOLDS][V]: p without a context; of all folds, then without each */
     size_t size;  /* bytes */
@@ -244,7 +238,7 @@ static void add_follower(Lists *lists, size_t first, int32_t token, FoldSet fold
 
 /* Makes the memory of the parts larger or smaller. */
 static bool resize_parts(Ngram *g, size_t capacity, Error *err) {
-    Part *resized;
+    uint32_t *resized;
     if (capacity > INT32_MAX) return fail_long(g->count, err);
     if (!memory_alloc(&resized, capacity, sizeof *resized, "the counts", err)) return false;
     if (g->parts) memcpy(resized, g->parts, g->part_count * sizeof *resized);
@@ -254,20 +248,17 @@ static bool resize_parts(Ngram *g, size_t capacity, Error *err) {
     return true;
 }
 
-static void add_part(Ngram *g, int fold, uint32_t count) {
-    g->parts[g->part_count++] = (Part){(uint32_t)fold & 15, count & ((1u << 28) - 1)};
-}
-
 /* Stores the parts of a context's followers, from the first to the last. */
 static bool end_context(Ngram *g, Lists *lists, size_t first, Error *err) {
     size_t most = g->part_count + (FOLDS + 1) * (lists->count - first);
     if (most > g->part_capacity && !resize_parts(g, most + most / 2, err)) return false;
     for (size_t i = first; i < lists->count; i++) {
         const uint32_t *parts = lists->parts[i - first];
-        int own = 0, last = 0;
+        uint32_t own = 0;
+        int last = 0;
         for (int f = 0; f < FOLDS; f++)
             if (parts[f] > 0) {
-                own++;
+                own |= 1u << f;
                 last = f;
             }
         if (own == 0) continue;
@@ -276,9 +267,9 @@ static bool end_context(Ngram *g, Lists *lists, size_t first, Error *err) {
             continue;
         }
         lists->followers[i].part = (int32_t)g->part_count;
+        g->parts[g->part_count++] = own;
         for (int f = 0; f < FOLDS; f++)
-            if (parts[f] > 0) add_part(g, f, parts[f]);
-        add_part(g, FOLDS, 0);
+            if (parts[f] > 0) g->parts[g->part_count++] = parts[f];
     }
     return true;
 }
@@ -371,9 +362,9 @@ static bool make_followers(Ngram *g, Lists *lists, int k, Error *err) {
 static uint32_t count_without(const Ngram *g, const Follower *f, int fold) {
     if (fold == ALL_FOLDS) return f->count;
     if (f->part < 0) return f->part == -1 - fold ? 0 : f->count;
-    const Part *part = g->parts + f->part;
-    while ((int)part->fold < fold) part++;
-    return (int)part->fold == fold ? f->count - part->count : f->count;
+    const uint32_t *part = g->parts + f->part, lower = *part & ((1u << fold) - 1);
+    if (!(*part >> fold & 1)) return f->count;
+    return f->count - part[1 + __builtin_popcount(lower)];
 }
 
 /* Returns the discount of a count in a level. */
@@ -505,13 +496,13 @@ static bool count_all(Ngram *g, Lists *lists, Error *err) {
               memory_alloc(&lists->slots, V, sizeof(uint32_t), "the counts", err) &&
               memory_alloc(&lists->parts, V, sizeof *lists->parts, "the counts", err) &&
               alloc(g, &g->base, (1 + FOLDS) * V, sizeof(double), err) && resize_parts(g, 1, err);
-    if (ok) add_part(g, FOLDS, 0);
+    g->part_count = 1;
     for (int k = 0; ok && k < g->order; k++)
         ok = alloc(g, &g->levels[k].contexts, contexts[k] + 1, sizeof(Context), err);
     ok = ok && make_contexts(g, lists, err);
     for (int k = g->order - 2; ok && k >= 0; k--) ok = make_followers(g, lists, k, err);
     ok = ok && resize_parts(g, g->part_count, err);
-    g->size += g->part_count * sizeof(Part);
+    g->size += g->part_count * sizeof *g->parts;
     if (ok) fill_base(g);
     return ok;
 }

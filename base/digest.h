@@ -1,6 +1,6 @@
 /* digest.h - a 64-bit checksum against accidents, not against forgery.
  *
- * Detects every change of a single byte, and any other change except with probability 2^-64. The
+ * Detects every change of a single byte, and any other change with a probability of 1 - 2^-64. The
  * algorithm is not a standard one: only this program reads its values. Little-endian machines
  * only. */
 #ifndef TRIL_BASE_DIGEST_H

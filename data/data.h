@@ -88,11 +88,11 @@ uint64_t corpus_digest(const char *text, size_t length);
 /* ---- batches ---- */
 
 /* Fills inputs[count,T] with windows `first` to first + count - 1 of this step's batch of B
- * windows, and targets[count,T] with the same windows, one character later; starts[count]
- * gets their places in the text. Each epoch cuts
- * ids[length] end to end into windows, from a random offset (fewer than two windows are left over
- * at both ends together), and visits each window once in random order. A step continues where the
- * last one ended. The same seed and step give the same batch. length > T, first + count <= B. */
+ * windows, targets[count,T] with the same windows, one character later, and starts[count] with
+ * their places in the text. Each epoch cuts ids[length] end to end into windows, from a random
+ * offset (fewer than two windows are left over at both ends together), and visits each window once
+ * in random order. A step continues where the last one ended. The same seed and step give the same
+ * batch. length > T, first + count <= B. */
 void batch_shuffled(const int32_t *ids, size_t length, int B, int T, uint64_t seed, uint64_t step,
                     int first, int count, int32_t *inputs, int32_t *targets, size_t *starts);
 

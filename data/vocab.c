@@ -105,9 +105,12 @@ int vocab_text(const Vocab *vocab, int id, char text[UTF8_MAX]) {
 static bool fail_unknown(uint32_t code, size_t place, Error *err) {
     char text[UTF8_MAX + 1] = {0};
     utf8_encode(code, text);
-    const char *shown = code < 0x20 || code == 0x7F ? "control character" : text;
+    if (code < 0x20 || code == 0x7F)
+        return fail(err,
+                    "character %zu, control character U+%04X, is not in the model's vocabulary",
+                    place + 1, (unsigned)code);
     return fail(err, "character %zu, '%s' (U+%04X), is not in the model's vocabulary", place + 1,
-                shown, (unsigned)code);
+                text, (unsigned)code);
 }
 
 bool vocab_encode(const Vocab *vocab, const char *text, size_t length, int32_t **ids, size_t *count,

@@ -84,7 +84,7 @@ static bool pack_text(const Model *model, SafeTensor *text, const char *path, Er
 static bool check_text(const Model *model, const SafeTensor *text, const char *path, Error *err) {
     const char *type = text_types[text_type(model->config.V)].type;
     if (!model_counts(&model->config))
-        return fail(err, "%s: has a tensor %s, but a %s does not count", path, text_name,
+        return fail(err, "%s: has a tensor %s, but %s does not count its text", path, text_name,
                     model->config.model);
     if (strcmp(text->type, type) != 0 || text->rank != 1 || text->bytes == 0)
         return fail(err, "%s: tensor %s is not a list of ids of type %s", path, text_name, type);
@@ -249,7 +249,7 @@ static bool check_tensors(const Model *model, const SafeTensors *file, int count
     const SafeTensor *text = safetensors_tensor(file, text_name);
     if (text && !check_text(model, text, path, err)) return false;
     if (file->tensor_count - (text != NULL) != count * model->tensor_count)
-        return fail(err, "%s: has %d tensors, but a %s of its sizes has %d", path,
+        return fail(err, "%s: has %d tensors, but %s with these sizes has %d", path,
                     file->tensor_count, model->config.model, model->tensor_count);
     for (int i = 0; i < count * model->tensor_count; i++) {
         const Tensor *tensor = &model->tensors[i % model->tensor_count];
@@ -288,7 +288,7 @@ static bool check_data(const SafeTensors *file, const char *path, Error *err) {
     if (!note) return fail(err, "%s: its metadata has no 'digest'", path);
     digest_of(file, digest);
     if (strcmp(digest, note->value) != 0)
-        return fail(err, "%s: damaged: its contents are not those that were written", path);
+        return fail(err, "%s: damaged: its contents do not match its digest", path);
     for (int i = 0; i < file->tensor_count; i++)
         if (strcmp(file->tensors[i].type, "F32") == 0 && !safetensors_finite(&file->tensors[i]))
             return fail(err, "%s: tensor %s has numbers that are not finite", path,

@@ -87,7 +87,8 @@ TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, int t
 
 bool teacher_fits(const TrilModel *teacher, const Vocab *vocab, double context, Error *err) {
     if (!teacher) return true;
-    if (teacher->in_training) return fail(err, "the teacher is itself in training");
+    if (teacher->in_training)
+        return fail(err, "the teacher is being trained; close its training first");
     if (!vocab_same(vocab_of(teacher), vocab))
         return fail(err, "the teacher's characters differ from the text's");
     return !(teacher->model.config.T < context) ||

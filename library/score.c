@@ -90,7 +90,7 @@ TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, int 
     options.length = model->model.config.T;
     const Corpus *c = &text->corpus;
     if (!vocab_same(&c->vocab, vocab_of(model))) {
-        fail(&err, "the text was made with other ids than the model's");
+        fail(&err, "the text was encoded with another vocabulary than the model's");
         return failed(TRIL_TEXT, &err, error);
     }
     const size_t from = trained_on ? 0 : c->train,

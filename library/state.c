@@ -321,7 +321,7 @@ static TrilStatus check_same(const TrilState *state, const TrilText *text,
     const Vocab *vocab = &state->tokenizer.vocab;
     const int context = state->checkpoint.model.config.T;
     bool ok = (state->checkpoint.model.weights ||
-               fail(err, "the weights of this state have already been taken by a training")) &&
+               fail(err, "this state has already been resumed; load it again")) &&
               options_in_range(options, err) && same_teacher(state, options->teacher, err) &&
               teacher_fits(options->teacher, vocab, context, err);
     if (!ok) return TRIL_ARGUMENT;

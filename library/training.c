@@ -78,9 +78,9 @@ void tril_training_close(TrilTraining *t) {
 
 bool text_suits(const TrilText *text, const Vocab *vocab, int context, Error *err) {
     if (!vocab_same(&text->corpus.vocab, vocab))
-        return fail(err, "the text was made with other ids than the model's");
+        return fail(err, "the text was encoded with another vocabulary than the model's");
     return text->corpus.train > (size_t)context ||
-           fail(err, "too short: a context of %d needs more than its %zu characters", context,
+           fail(err, "too short for a context of %d: it has only %zu characters to train", context,
                 text->corpus.train);
 }
 
@@ -190,7 +190,7 @@ static TrilStatus diverged(const TrilTraining *t, int step, Error *err) {
 static TrilStatus take_step(TrilTraining *t, TrilStep *step, Error *err) {
     TrilProgress *p = &t->progress;
     if (p->step >= p->steps) {
-        fail(err, "all %d steps are taken", p->steps);
+        fail(err, "all %d steps have been taken", p->steps);
         return TRIL_ARGUMENT;
     }
     int window = tril_training_window(t);

@@ -77,9 +77,10 @@ static bool check_own(Config *c, const Rung *rung, Error *err) {
     if (!has_size(rung, SIZE_KV) || c->NKV == c->NH) c->NKV = 0;
     if (!has_size(rung, SIZE_H) || c->H == size_of(&usual, SIZE_H)) c->H = 0;
     if (c->NKV < 0 || (c->NKV > 0 && c->NH % c->NKV != 0))
-        return fail(err, "%d heads of keys and values do not divide %d heads", c->NKV, c->NH);
+        return fail(err, "%d heads are not a multiple of %d key-value heads", c->NH, c->NKV);
     if (c->H < 0 || c->H > MAX_WIDTH)
-        return fail(err, "%d channels inside the MLP are not between 1 and %d", c->H, MAX_WIDTH);
+        return fail(err, "the number of channels inside the MLP, %d, is not between 1 and %d", c->H,
+                    MAX_WIDTH);
     return true;
 }
 
@@ -101,11 +102,11 @@ static bool check(Config *c, const Rung **rung, Error *err) {
     if (c->T < 1 || c->T > MAX_CONTEXT)
         return fail(err, "a context of %d is not between 1 and %d", c->T, MAX_CONTEXT);
     if (c->L < 1 || c->L > MAX_LAYERS)
-        return fail(err, "%d layers are not between 1 and %d", c->L, MAX_LAYERS);
+        return fail(err, "the number of layers, %d, is not between 1 and %d", c->L, MAX_LAYERS);
     if (c->C < 1 || c->C > MAX_WIDTH)
         return fail(err, "a width of %d is not between 1 and %d", c->C, MAX_WIDTH);
     if (c->NH < 1 || c->C % c->NH != 0)
-        return fail(err, "%d heads do not divide a width of %d", c->NH, c->C);
+        return fail(err, "a width of %d is not divisible by %d heads", c->C, c->NH);
     if ((*rung)->even_heads && c->C / c->NH % 2 != 0)
         return fail(
             err,
@@ -131,7 +132,7 @@ static bool check_count(const Model *model, Error *err) {
                  (1.0 + (spec->kind == WEIGHT_NORM ? 0 : size_of(c, spec->columns)));
     }
     if (count * sizeof(float) <= (double)SIZE_MAX / spare) return true;
-    fail(err, "a %s of these sizes has %.0f million weights, too many for this machine", c->model,
+    fail(err, "%s with these sizes has %.0f million weights, too many for this machine", c->model,
          count / 1e6);
     err->no_memory = true;
     return false;

@@ -17,7 +17,7 @@ typedef struct {
     int L;          /* transformer blocks (layers) */
     int NH;         /* attention heads; NH divides C */
     int C;          /* channels (width) */
-    int NKV;        /* heads of keys and values, from modern on; NKV divides NH; 0 stands for NH */
+    int NKV;        /* key-value heads, from modern on; NKV divides NH; 0 stands for NH */
     int H;          /* channels inside the MLP, from modern on; 0 stands for 8/3 C, rounded up to a
                        multiple of 32 */
     double dropout; /* the share of activations set to 0 in training, 0 <= dropout < 1 */
@@ -107,8 +107,8 @@ bool model_counts(const Config *config);
  * rung that does not count. An error: no memory; the counts are then unchanged. */
 bool model_count(Model *model, const int32_t *ids, size_t count, bool folds, Error *err);
 
-/* Sets *folded to counts of the same text as the model's, which can leave out parts of ids[count]
- * if that is a text they contain, as model_count says. NULL for a model without counts. The caller
+/* Sets *folded to counts of the model's text that can leave out parts of ids[count], if the model
+ * has counted that text; to NULL for a model without counts. The caller
  * releases them with ngram_free. Errors: those of ngram_count. */
 bool model_fold(const Model *model, const int32_t *ids, size_t count, Ngram **folded, Error *err);
 

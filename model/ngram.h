@@ -3,8 +3,8 @@
  * Empirical Study of Smoothing Techniques for Language Modeling", 1999).
  *
  * Of order K it looks at the last K - 1 tokens. The counted text is cut into FOLDS equal parts,
- * and each prediction can leave one of them out. So a network that trains on the text can be shown
- * what counting expects of a text that was not counted, as it will be later (cross-fitting). */
+ * and each prediction can leave one of them out. So a network that trains on the text sees
+ * predictions of the kind that it gets later, for text that was not counted (cross-fitting). */
 #ifndef TRIL_MODEL_NGRAM_H
 #define TRIL_MODEL_NGRAM_H
 
@@ -46,9 +46,9 @@ int ngram_fold(const Ngram *ngram, size_t place);
  * of the last tokens occur together in the text, at most the order less 1. Every p is above 0. */
 int ngram_predict(const Ngram *ngram, const int32_t *last, size_t known, int fold, double *p);
 
-/* Sets *loss to the mean loss in nats of a text of count >= 2 tokens, the first of which is not
- * predicted; of the others, one in `every` is. `counted`: it is the counted text, and the fold of
- * each prediction is left out. An error: no memory. */
+/* Sets *loss to the mean loss in nats of a text of count >= 2 tokens. Predicts one in `every` of
+ * them, never the first. If `counted`, the text is the counted one, and each prediction leaves out
+ * its own fold. An error: no memory. */
 bool ngram_loss(const Ngram *ngram, const int32_t *ids, size_t count, size_t every, bool counted,
                 double *loss, Error *err);
 

@@ -111,19 +111,20 @@ void run_forward_training(Run *run, const int32_t *ids, int B, int T);
  * whole shared batch. Collective. */
 double run_loss(Run *run, const int32_t *targets);
 
-/* Says where in a text the tokens of the next pass are: token n is text[starts[n / window] + n %
- * window]. So a counted model (ngram.h) sees the tokens before a sequence, too. `counted`: `text`
- * is the text that the model counted last; the fold of each prediction is then left out. Borrows
- * both until the pass returns. */
+/* Sets the places in a text of the tokens of the next pass: token n is text[starts[n / window] + n
+ * % window]. So a counted model (ngram.h) also sees the tokens before a sequence. `counted` is true
+ * if the model has counted this text last; each prediction then leaves out its own fold. Borrows
+ * `text` and `starts` until the pass returns. */
 void run_locate(Run *run, const int32_t *text, const size_t *starts, int window, bool counted);
 
 /* Multiplies what counting adds to the logits (layer `trusted`) by `weight` from the next pass on.
  * It is 1 at first, and must be 1 in training. */
 void run_weigh_counts(Run *run, double weight);
 
-/* Teaches the next run_backward another model's predictions: `share`, 0 to 1, of each target is a
- * row of probabilities[B,T,V], and the rest is the actual next token (Hinton, Vinyals and Dean,
- * "Distilling the Knowledge in a Neural Network", 2015). Borrows them until run_backward returns.
+/* Mixes another model's predictions into the targets of the next run_backward: `share`, 0 to 1, of
+ * each target is a row of probabilities[B,T,V], and the rest is the actual next token (Hinton,
+ * Vinyals and Dean, "Distilling the Knowledge in a Neural Network", 2015). Borrows them until
+ * run_backward returns.
  */
 void run_teach(Run *run, const float *probabilities, double share);
 
@@ -180,12 +181,11 @@ void run_moments(const Run *run, const float **first, const float **second);
 const float *run_gradient(const Run *run, int tensor);
 
 /* Returns the mean loss over ids[count], in nats, without dropout: windows of the run's length are
- * laid end to end, and each token but the first is predicted once. With every = k > 1, only one
- * batch in k is read. `counted` is that of run_locate. Collective: each process reads its part of
- * the windows; the number of processes does not change a bit of the result. Calls `stopped`, unless
- * it is NULL, often with `user`, and returns NaN soon after it returned anything but 0 in any
- * process. count >= 2, every
- * >= 1. */
+ * laid end to end, and each token but the first is predicted once. With every = k > 1, reads only
+ * one batch in k. `counted` is as in run_locate. Collective: each process reads its part of
+ * the windows; the number of processes does not change a bit of the result. Calls stopped(user)
+ * often, unless it is NULL, and returns NaN soon after it returned anything but 0 in any process.
+ * count >= 2, every >= 1. */
 double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every, bool counted,
                     int (*stopped)(void *user), void *user);
 

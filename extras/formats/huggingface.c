@@ -326,7 +326,7 @@ static bool read_floats(const SafeTensor *tensor, float *to) {
 static bool check_tensors(const Architecture *a, const Model *model, const Shards *shards,
                           Error *err) {
     if (shards->tensor_count != model->tensor_count)
-        return fail(err, "%s: has %d tensors, but a %s of its sizes has %d", shards->list[0].path,
+        return fail(err, "%s: has %d tensors, but %s with these sizes has %d", shards->list[0].path,
                     shards->tensor_count, model->config.model, model->tensor_count);
     for (int i = 0; i < model->tensor_count; i++) {
         const Tensor *tensor = &model->tensors[i];

@@ -47,7 +47,8 @@ static bool take_part(Run *run, Error *err) {
                     size);
     if (o->batch == 0) o->batch = 1;
     if ((size_t)o->batch * (size_t)o->length <= MAX_TOKENS) return true;
-    return fail(err, "%d x %d tokens in a batch are more than %d", o->batch, o->length, MAX_TOKENS);
+    return fail(err, "a batch of %d x %d tokens is larger than %d", o->batch, o->length,
+                MAX_TOKENS);
 }
 
 static size_t tokens_of(const Run *run) {

@@ -7,7 +7,7 @@
  *
  * An Array is a matrix [N, width]: a row for each of the N = B T tokens of a batch. Every call
  * returns a new one; the program owns it. B batch, T time, C channels, V vocabulary, L layers, NH
- * heads, NKV heads of keys and values, hs = C / NH channels of a head. The gradient of an array has
+ * heads, NKV key-value heads, hs = C / NH channels of a head. The gradient of an array has
  * its name with a d in front.
  *
  * There are two kinds of backward functions. `_backward` returns the gradient of the layer's input.
@@ -92,21 +92,21 @@ void convolution_gradients(Program *p, Table taps, Array dy, Array x);
  *     weights[t,s] = softmax over s <= t of scores[t,s]        (s > t: 0, the mask)
  *     out[t]       = sum_s weights[t,s] v[s]
  * k and v may have fewer heads than q, NKV = k.width / hs, which divide NH: then each is shared by
- * NH / NKV neighbours (Ainslie et al., "GQA", 2023). The gradient of a shared head is the sum of
- * theirs. In training, dropout sets a share of the weights to 0; `place` is the number of the mask,
- * or NO_DROPOUT. attention_qkv reads q, k and v from the thirds of one array qkv[N,3C]; its
- * backward returns dqkv[N,3C]. */
+ * NH / NKV neighboring heads (Ainslie et al., "GQA", 2023). The gradient of a shared head is the
+ * sum of theirs. In training, dropout sets a share of the weights to 0; `place` is the number of
+ * the mask, or NO_DROPOUT. attention_qkv reads q, k and v from the thirds of one array qkv[N,3C];
+ * its backward returns dqkv[N,3C]. */
 enum { NO_DROPOUT = -1 };
 Array attention(Program *p, int NH, Array q, Array k, Array v, int place);
 void attention_backward(Program *p, Array *dq, Array *dk, Array *dv, Array dout, Array out);
 Array attention_qkv(Program *p, int NH, Array qkv, int place);
 Array attention_qkv_backward(Program *p, Array dout, Array out);
 
-/* ---- normalisation ----
+/* ---- normalization ----
  * layernorm (Ba, Kiros, Hinton, 2016): y = (x - mean) rstd weight + bias for each row, with
  *     rstd = 1 / sqrt(variance + 1e-5)
  * rmsnorm (Zhang and Sennrich, 2019): y = x rstd weight, with rstd = 1 / sqrt(mean(x^2) + 1e-6).
- * If x is wider than w, each group of w.size channels is a row: so each head is normalised by
+ * If x is wider than w, each group of w.size channels is a row, so each head is normalized by
  * itself.
  *
  * A norm begins a branch of the residual stream x. So the backward takes dx, the stream's gradient
@@ -138,10 +138,11 @@ void swiglu_backward(Program *p, Array *dgate, Array *dup, Array *y, Array dy, A
                      Array up);
 
 /* ---- counting ---- (model/ngram.h)
- * counted: p[n,v] = the counted model's probability of token v after token n, which is 1/V before
- *     anything is counted; roots = sqrt(p), logarithms = ln p. In training, p leaves out the part
- * of the text that is read. trusted: y[n,v] = x[n,v] + (1 + trust[n]) z[n,v], trust[N,1]. dy is the
- * gradient of x, too; trusted_backward returns that of trust. */
+ * counted sets roots[N,V] = sqrt(p) and logarithms[N,V] = ln p, where p[n,v] is the counted model's
+ * probability of token v after token n, or 1/V before anything is counted. In training, p leaves
+ * out the part of the text that is read.
+ * trusted: y[n,v] = x[n,v] + (1 + trust[n]) z[n,v], trust[N,1]. dy is also the gradient of x;
+ * trusted_backward returns the gradient of trust. */
 void counted(Program *p, Array *roots, Array *logarithms);
 Array trusted(Program *p, Array x, Array trust, Array z);
 Array trusted_backward(Program *p, Array dy, Array z);

@@ -9,11 +9,11 @@
  *         x = x + dropout(down_proj(silu(gate_proj(h)) up_proj(h)))
  *     logits = norm(x) embed_tokens^T
  *
- * It adds to modern: each channel adds to itself its own last four tokens, each with a learned
- * weight (So et al., "Primer", 2021; Allen-Zhu, "Physics of Language Models: Part 4.1", 2025). Text
- * is made of neighbours, and attention needs many steps to learn to look at the token before. The
- * weights start at 0, where a convolution changes nothing; AdamW trains them. transformers has no
- * such block. */
+ * It adds to modern: each channel adds its own values at the last four tokens to itself, each with
+ * a learned weight (So et al., "Primer", 2021; Allen-Zhu, "Physics of Language Models: Part 4.1",
+ * 2025). A token depends most on the ones just before it, and attention needs many steps to learn
+ * that. The weights start at 0, where a convolution changes nothing; AdamW trains them.
+ * transformers has no such block. */
 #include "model/rungs/rung.h"
 
 #define SCALED .fan_in = true, .muon = true
@@ -48,8 +48,8 @@ typedef struct {
     Array last, ln_f; /* x after the last block, and its norm */
 } Activations;
 
-/* Places of dropout: each has its own masks. GPT-2 has it on the embedding too, where
- * it did no good here (docs/records.md). */
+/* Places of dropout: each has its own masks. GPT-2 also has it on the embedding, where it
+ * did not help here (docs/records.md). */
 enum { DROP_ATTENTION, DROP_PROJ, DROP_MLP };
 
 /* ---- forward ---- */

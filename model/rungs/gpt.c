@@ -7,7 +7,7 @@
  *         x = x + dropout(fcproj(gelu(fc(ln_2(x)))))
  *     logits = ln_f(x) wte^T
  *
- * It adds to the heads: an MLP, the block (normalise, then attention or MLP, then add to the
+ * It adds to the heads: an MLP, the block (normalize, then attention or MLP, then add to the
  * residual stream x), depth, dropout, and an output layer that shares the token embedding. Tensors
  * are named as in nanoGPT. */
 #include "model/rungs/rung.h"
@@ -84,5 +84,5 @@ static void backward(Program *p, const Weights *w, const Activations *a, Array d
     embedding_gradients(p, w->wte, w->wpe, dx);
 }
 
-RUNG(gpt, "the block of GPT-2, stacked: residuals, norms, MLP, dropout, tied head",
+RUNG(gpt, "the block of GPT-2, stacked: residuals, norms, MLP, dropout, tied output layer",
      .has_heads = true);

@@ -1,4 +1,4 @@
-/* modern.c - the field's usual design now: the architecture of Qwen3 (Yang et al., "Qwen3 Technical
+/* modern.c - today's usual architecture: that of Qwen3 (Yang et al., "Qwen3 Technical
  * Report", 2025), at any size.
  *
  *     x = embed_tokens[id]
@@ -45,8 +45,8 @@ typedef struct {
     Array last, ln_f;           /* x after the last block, and its norm */
 } Activations;
 
-/* Places of dropout: each has its own masks. GPT-2 has it on the embedding too, where
- * it did no good here (docs/records.md). */
+/* Places of dropout: each has its own masks. GPT-2 also has it on the embedding, where it
+ * did not help here (docs/records.md). */
 enum { DROP_ATTENTION, DROP_PROJ, DROP_MLP };
 
 /* ---- forward ---- */

@@ -54,8 +54,8 @@ typedef struct {
     Array roots, logarithms; /* of what counting expects */
 } Activations;
 
-/* Places of dropout: each has its own masks. GPT-2 has it on the embedding too, where
- * it did no good here (docs/records.md). */
+/* Places of dropout: each has its own masks. GPT-2 also has it on the embedding, where it
+ * did not help here (docs/records.md). */
 enum { DROP_ATTENTION, DROP_PROJ, DROP_MLP };
 
 /* ---- forward ---- */
@@ -136,5 +136,5 @@ static void backward(Program *p, const Weights *w, const Activations *a, Array d
     embedding_gradients(p, w->wte, NO_TABLE, dx);
 }
 
-RUNG(ngram, "what followed the last characters in the text, counted, as the start of the logits",
+RUNG(ngram, "counts of what followed the last characters; the network adds to them",
      .has_heads = true, .even_heads = true, .counts = true);

@@ -29,8 +29,8 @@ typedef enum {
     SIZE_3C,
     SIZE_4C,
     SIZE_HS,  /* channels of a head: C / NH */
-    SIZE_NKV, /* heads of keys and values: Config.NKV, or NH */
-    SIZE_KV,  /* channels of all heads of keys, or of values: NKV HS */
+    SIZE_NKV, /* key-value heads: Config.NKV, or NH */
+    SIZE_KV,  /* channels of all keys of a token, or of all its values: NKV HS */
     SIZE_H    /* channels inside a gated MLP: Config.H, or 8/3 C, rounded up to a multiple of 32: it
                  then has as many weights as an MLP of 4 C without a gate */
 } Size;

@@ -197,14 +197,14 @@ static void pull_linear(const TrilLine *line, const double *d, double *g) {
 /* The same for a norm at the last token, as if it multiplied by a constant: 1 / the standard
  * deviation of its input there. */
 static void pull_norm(const TrilLine *line, int last, const double *d, double *g) {
-    const bool centred = line_is(line, "layernorm");
+    const bool centered = line_is(line, "layernorm");
     const float *x = line_row(&line->inputs[0], last), *w = line->weights[0].data;
     const int n = line->inputs[0].width;
-    double mean = 0, variance = centred ? 1e-5 : 1e-6, shift = 0;
-    for (int c = 0; c < n && centred; c++) mean += (double)x[c] / n;
+    double mean = 0, variance = centered ? 1e-5 : 1e-6, shift = 0;
+    for (int c = 0; c < n && centered; c++) mean += (double)x[c] / n;
     for (int c = 0; c < n; c++) variance += ((double)x[c] - mean) * ((double)x[c] - mean) / n;
     for (int c = 0; c < n; c++) shift += (g[c] = (double)w[c] * d[c] / sqrt(variance)) / n;
-    for (int c = 0; c < n && centred; c++) g[c] -= shift;
+    for (int c = 0; c < n && centered; c++) g[c] -= shift;
 }
 
 __attribute__((format(printf, 5, 6))) static void add_part(Explanation *e, int layer, int head,

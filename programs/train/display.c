@@ -119,7 +119,7 @@ void show_decisions(const Plan *plan, const Decisions *d) {
     if (c->limit == TRIL_LIMIT_NONE) return;
     char why[120] = "does not fit into memory";
     if (c->limit != TRIL_LIMIT_MEMORY)
-        snprintf(why, sizeof why, "would pay off after %.3g %s characters, more than this %s",
+        snprintf(why, sizeof why, "pays off only after %.3g %s characters, more than this %s",
                  c->worth / (c->worth >= 1e6 ? 1e6 : 1e3), c->worth >= 1e6 ? "million" : "thousand",
                  c->limit == TRIL_LIMIT_TIME ? "time allows" : "text offers");
     show_line("  the next larger size (layers %d, width %d, context %d) %s", c->layers, c->width,

@@ -519,7 +519,7 @@ TEST(refused_sizes) {
         {{"modern", V, T, 1, 6, 12, 4, 0, 0}, "4 "},
         {{"modern", V, T, 1, 6, 12, 12, 0, 0}, "12 "},
         {{"modern", V, T, 1, 6, 12, -1, 0, 0}, "-1 "},
-        {{"modern", V, T, 1, 6, 12, 0, -1, 0}, "-1 "},
+        {{"modern", V, T, 1, 6, 12, 0, -1, 0}, " -1, "},
         {{"modern", V, T, 1, 6, 12, 0, MAX_WIDTH + 1, 0}, "1048577"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -70,14 +70,14 @@ static double linear(const TrilLine *line, int t, int c) {
 }
 
 /* Of all channels, or of each head's; layernorm has a mean. */
-static double norm(const TrilLine *line, int t, int c, bool centred) {
+static double norm(const TrilLine *line, int t, int c, bool centered) {
     const TrilArray *x = &line->inputs[0];
     const float *w = line->weights[0].data, *b = line->weights[1].data;
     int size = x->width / line->heads, first = c / size * size;
     double mean = 0, variance = 0;
-    for (int i = first; i < first + size && centred; i++) mean += at(x, t, i) / size;
+    for (int i = first; i < first + size && centered; i++) mean += at(x, t, i) / size;
     for (int i = first; i < first + size; i++) variance += pow(at(x, t, i) - mean, 2) / size;
-    double scaled = (at(x, t, c) - mean) / sqrt(variance + (centred ? 1e-5 : 1e-6));
+    double scaled = (at(x, t, c) - mean) / sqrt(variance + (centered ? 1e-5 : 1e-6));
     return scaled * (double)w[c - first] + (b ? (double)b[c - first] : 0);
 }
 

@@ -216,6 +216,7 @@ TEST(missing_argument) {
 TEST(unknown) {
     refuse("--quite", "'--quite'");
     refuse("--wxyzh", "--width"); /* three edits away: the most for which a name is suggested */
+    refuse("--wxyz", "see --help");
     refuse("--numbre=5", "'--numbre'");
     refuse("a|--sede|5|b", "'--sede'");
     refuse("--learning_rate|1", "'--learning_rate'");

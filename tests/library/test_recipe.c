@@ -67,7 +67,8 @@ TEST(windows_grow) {
     assert_int_equal(recipe_window(&modern, 130, 0, ALL), 65);
 }
 
-/* The embedding's own decay is another than that of the matrices. */
+/* The embedding's own decay is another than that of the matrices. Muon's rungs average squares over
+ * fewer steps. */
 TEST(decays) {
     static const char *const names[] = {"modern", "gpt", "a new one"};
     for (int i = 0; i < 3; i++) {
@@ -77,5 +78,6 @@ TEST(decays) {
         const Recipe recipe = recipe_with(names[i], &options);
         assert_near(recipe.peak.matrix_decay, 0.5, 0);
         assert_near(recipe.peak.weight_decay, i == 0 ? 0.25 : 0.5, 0);
+        assert_near(recipe.peak.beta2, i == 0 ? 0.95 : 0.99, 0);
     }
 }

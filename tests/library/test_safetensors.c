@@ -214,6 +214,20 @@ TEST(doubled_note) {
     assert_refusal(&file, "a");
 }
 
+/* Other faults would follow from these: bytes left over, or a wrong size. */
+TEST(wrong_offsets) {
+    static const char *const cases[][2] = {
+        {"[0,8]", "'a' lies outside"}, {"[]", "list of 2"}, {"[0]", "list of 2"}};
+    for (int i = 0; i < COUNT(cases); i++) {
+        SafeTensors file;
+        char header[200];
+        snprintf(header, sizeof header, "{'a':{'dtype':'F32','shape':[2],'data_offsets':%s}}",
+                 cases[i][0]);
+        assert_false(read_header(&file, header, 4));
+        expect_message(err.text, sizeof err.text, NULL, TEXTS(cases[i][1]));
+    }
+}
+
 TEST(lengths) {
     static const uint64_t lengths[] = {
         3, 1u << 26, UINT32_MAX, INT64_MAX, (uint64_t)INT64_MAX + 1, UINT64_MAX - 7, UINT64_MAX};

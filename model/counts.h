@@ -23,7 +23,10 @@ typedef struct {
  * MOST_COUNTED tokens would take minutes and gigabytes to count, so `ngram` counts only those, and
  * of a long held-out text it predicts evenly spaced places. Both texts have at least two tokens. An
  * error: no memory. */
-enum { MOST_COUNTED = 1 << 24 };
+#ifndef MOST_COUNTED_BITS /* fewer in extras/web/targets.mk */
+#define MOST_COUNTED_BITS 24
+#endif
+enum { MOST_COUNTED = 1 << MOST_COUNTED_BITS };
 bool count_losses(const int32_t *train, size_t train_count, const int32_t *held_out,
                   size_t held_out_count, int V, Counts *counts, Error *err);
 

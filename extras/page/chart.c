@@ -10,7 +10,7 @@ enum { LINE = 14, MAX_LABELS = 32, PLOT = 1000 /* the width of the plot in its o
 
 /* Medium lightness, visible on white and on black. */
 static const char *const colors[CHART_COLORS] = {"#3b82d6", "#d9722e", "#2f9e5b", "#c056a8",
-                                                 "#a8870c", "#d94f4f", "#16a0a8"};
+                                                 "#a8870c", "#d94f4f", "#16a0a8", "#7d6bd6"};
 #define GRAY "#808080"
 
 typedef struct {

@@ -27,7 +27,7 @@ typedef struct {
     bool faint;
 } Curve;
 
-enum { CHART_COLORS = 7 };
+enum { CHART_COLORS = 8 };
 
 /* A horizontal line for comparison. */
 typedef struct {

@@ -4,7 +4,7 @@
 # is beyond WEB_MEMORY bytes.
 WEB_CC      = python3 -m ziglang cc -target wasm32-wasi
 WEB_MEMORY  = 1073741824
-WEB_FLAGS   = -std=c11 -ffp-contract=off $(SYSTEM) -D_WASI_EMULATED_SIGNAL -DMEMORY_LIMIT=$(WEB_MEMORY) -I. $(WARNINGS) -Werror -MMD -MP \
+WEB_FLAGS   = -std=c11 -ffp-contract=off $(SYSTEM) -D_WASI_EMULATED_SIGNAL -DMEMORY_LIMIT=$(WEB_MEMORY) -DMOST_COUNTED_BITS=21 -I. $(WARNINGS) -Werror -MMD -MP \
               -Wno-unknown-pragmas -Wno-enum-float-conversion -fopenmp-simd -msimd128
 # JavaScript calls these functions of tril.h, web.h and memfile.h.
 WEB_CALLS   = malloc free $(shell grep -oh '"\(tril\|web\|memfile\|memory\)_[a-z_]*"\|c\.web_[a-z_]*' extras/web/module.js extras/web/rungs.js | sed 's/c\.//; s/"//g' | sort -u)

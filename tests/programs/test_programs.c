@@ -736,6 +736,8 @@ TEST(bad_input) {
         {2, "--temperature",           "'nan'",           "--temperature nan @play"},
         {2, "'--temprature'",          "--temperature",   "--temprature=1 @play"},
         {2, "--precision",             "'int4'",          "--precision int4 @play"},
+        {1, "counts: 0.5",             "gpt",             "--counts 0.5 @play"},
+        {2, "--counts",                "--info",          "--counts 0.5 --info @play"},
           /* clang-format on */
       };
     for (size_t i = 0; i < sizeof training / sizeof *training; i++) {

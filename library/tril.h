@@ -537,7 +537,7 @@ TRIL_API TrilStatus tril_training_resume(TrilTraining **training, TrilModel **mo
                                          TrilState *state, const TrilText *text,
                                          const TrilOptions *options, TrilError *error);
 
-/* ---- what a model makes of a text ---- */
+/* ---- evaluating, scoring and reading a text ---- */
 
 /* Sets *nats to the mean loss of a model, in float32, on a part of a text that was made with its
  * vocabulary: the held-out end or, with `trained_on`, the part before it. `characters` is as in

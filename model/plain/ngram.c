@@ -68,18 +68,20 @@ static void find_discounts(Text *text, int k) {
     }
 }
 
-static double probability(const Text *text, const int32_t *context, int k, int32_t x) {
-    double total = 0, left = 0;
-    if (k < 0) return 1.0 / text->V;
-    for (int v = 0; v < text->V; v++) {
-        int c = count(text, context, k, v);
-        total += c;
-        left += discount(text, k, c);
+/* From no context to the one of `length` tokens. */
+static double probability(const Text *text, const int32_t *context, int length, int32_t x) {
+    double p = 1.0 / text->V;
+    for (int k = 0; k <= length; k++) {
+        double total = 0, left = 0;
+        for (int v = 0; v < text->V; v++) {
+            int c = count(text, context, k, v);
+            total += c;
+            left += discount(text, k, c);
+        }
+        int c = count(text, context, k, x);
+        if (total > 0) p = (c - discount(text, k, c)) / total + left / total * p;
     }
-    double shorter = probability(text, context, k - 1, x);
-    if (total == 0) return shorter;
-    int c = count(text, context, k, x);
-    return (c - discount(text, k, c)) / total + left / total * shorter;
+    return p;
 }
 
 void plain_counted(Plain *p, const int32_t *ids, int T, Array *roots, Array *logarithms) {

@@ -37,6 +37,7 @@ static bool add_closed_forms(Ladder *l, Error *err) {
                                         .validation = forms[l->count].held_out,
                                         .compute = NAN,
                                         .seconds = -1};
+    l->results[CLOSED_FORMS - 1].order = c.order;
     return true;
 }
 

@@ -57,6 +57,7 @@ typedef struct {
     const char *name;
     size_t parameters;
     double train, validation; /* nats per character */
+    int order;                /* of the counted n-gram, else 0 */
     double seconds;           /* negative for a closed form, which needs no training */
     double characters;        /* seen in training; planned, if the training ended early */
     double time;              /* plan_time, 0 if steps counted */

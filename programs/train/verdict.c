@@ -25,7 +25,6 @@ typedef struct {
     double rate, usual;  /* peak learning rates: of this training, and the rung's default */
     double counted;      /* the lowest loss of the baselines that count at most pairs */
     const Result *ngram; /* the counted n-gram, or NULL */
-    int order;           /* its n */
 } Case;
 
 /* Writes the verdict, and returns true. */
@@ -202,12 +201,12 @@ static bool judge_counts(const Case *k, Verdict *v) {
     if (is < counts)
         return say(v, COUNTED, 0,
                    "better than counting the last %d characters alone (%.4f against %.4f).",
-                   k->order - 1, is, counts);
+                   k->ngram->order - 1, is, counts);
     return is >= counts &&
            say(v, COUNTED, 0,
                "counting the last %d characters alone gives %.4f on the same text, without any "
                "training. --model ngram begins there, and learns what counting misses.",
-               k->order - 1, counts);
+               k->ngram->order - 1, counts);
 }
 
 /* Judges in this order: not below the rung before it in a ladder; not below pairs; above what it
@@ -241,7 +240,7 @@ static bool judge_steps(const Case *k, Verdict *v) {
     if (is >= counts_of(k))
         snprintf(counts, sizeof counts,
                  " Counting the last %d characters alone gives %.4f: --model ngram begins there.",
-                 k->order - 1, counts_of(k));
+                 k->ngram->order - 1, counts_of(k));
     return say(
         v, STILL_FALLING, 0,
         "still falling: with twice the %s the loss would be about %s instead of %.2f (%s).%s",
@@ -266,7 +265,7 @@ void verdicts_judge(const Plan *plan, Result *results, int count) {
     Case k = {.plan = plan, .counted = INFINITY};
     for (Result *r = results; r < results + count; r++) {
         r->verdict.kind = NO_VERDICT;
-        if (sscanf(r->name, "counted %d-gram", &k.order) == 1)
+        if (r->order > 0)
             k.ngram = r;
         else if (r->seconds < 0)
             k.counted = fmin(k.counted, r->validation);

@@ -276,7 +276,7 @@ static void author_say(Author *a, const char *text, size_t length) {
 }
 
 static void author_write(Author *a, int count) {
-    char text[4];
+    char text[4] = "";
     for (int i = 0; i < count; i++) author_put(a, text, (size_t)tril_writer_write(a->writer, text));
 }
 

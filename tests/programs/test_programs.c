@@ -505,7 +505,7 @@ typedef struct {
 } Score;
 
 static Score score_of(const char *command) {
-    Score s;
+    Score s = {0};
     double *const numbers[] = {&s.characters, &s.unknown, &s.nats, &s.bits, &s.perplexity};
     must_run("%s", command);
     const char *line = ran.out;

@@ -381,9 +381,10 @@ TEST(counted) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char options[LONGER_SIZE];
         Plan plan = plan_of(cases[i].rung, 1e-3, cases[i].ladder);
-        Result results[] = {pairs,
-                            {.name = "counted 7-gram", .validation = cases[i].ngram, .seconds = -1},
-                            result_of(cases[i].rung, 1e-3, cases[i].training, cases[i].validation)};
+        Result results[] = {
+            pairs,
+            {.name = "counted 7-gram", .order = 7, .validation = cases[i].ngram, .seconds = -1},
+            result_of(cases[i].rung, 1e-3, cases[i].training, cases[i].validation)};
         const Verdict *v = &results[2].verdict;
         verdicts_judge(&plan, results, 3);
         if ((int)v->kind != cases[i].verdict ||
@@ -396,7 +397,7 @@ TEST(counted) {
     Plan plan = plan_of("gpt", 1e-3, false);
     plan.input = (Input){.length = 1000, .train = 900};
     Result results[] = {pairs,
-                        {.name = "counted 7-gram", .validation = 1.6, .seconds = -1},
+                        {.name = "counted 7-gram", .order = 7, .validation = 1.6, .seconds = -1},
                         result_of("gpt", 1e-3, settled, settled)};
     verdicts_judge(&plan, results, 3);
     assert_int_equal(results[2].verdict.kind, COUNTED);

@@ -183,6 +183,13 @@ static inline void expect_exit_with(int status, const char *subject, const char 
         assert_string_equal(ran.out, ""); \
     } while (0)
 
+/* Runs a command that fails as in expect_failure. */
+#define must_fail(status, command, ...)      \
+    do {                                     \
+        run("%s", command);                  \
+        expect_failure(status, __VA_ARGS__); \
+    } while (0)
+
 /* The text after the first `what` in the last output. Fails the test if there is none. */
 static inline const char *after(const char *what) {
     const char *found = strstr(ran.out, what);

@@ -173,8 +173,7 @@ TEST(plan) {
     run_clocked(0.01, "", "train -r -o @plan/m " PLAY); /* keeps the plan */
     expect_success();
     assert_null(has_line("3 x 64", "0.05"));
-    run("train -t 2 -w 24 -H 5 -o @plan/m " PLAY);
-    expect_failure(2, "24", "5");
+    must_fail(2, "train -t 2 -w 24 -H 5 -o @plan/m " PLAY, "24", "5");
     run_clocked(0.01, "",
                 "train --precision f32 -t 2 -w 24 -l 1 -b 3 -d 0.05 --val 0.5 -o @half/m " PLAY);
     expect_success();

@@ -128,8 +128,7 @@ TEST(two_at_once) {
         *number = 0;
     else
         snprintf(number, sizeof number, " %d ", (int)child);
-    run("train " TINY "--seed 2 -o @two/m " PLAY);
-    expect_failure(1, number, "two/m.last.safetensors");
+    must_fail(1, "train " TINY "--seed 2 -o @two/m " PLAY, number, "two/m.last.safetensors");
     run("train " TINY "--seed 2 -o @two/other " PLAY); /* a folder has only one page */
     expect_failure(1, number, "two/report.html");
     must_run("train " TINY "--seed 2 -o @three/m " PLAY);
@@ -167,8 +166,7 @@ TEST(other_text) {
     must_run("train " TINY "-s 5 -o @o/model.safetensors @one.txt");
     assert_non_null(has_line(scratch("o/earlier-2")));
     must_run("train -q -r -s 9 -o @o/model.safetensors @one.txt");
-    run("train -q -r -s 9 -o @o/model.safetensors @two.txt");
-    expect_failure(1, "two.txt: ");
+    must_fail(1, "train -q -r -s 9 -o @o/model.safetensors @two.txt", "two.txt: ");
 }
 
 /* Files that no training made are set aside, too. So is a model that shares only the folder's page
@@ -317,8 +315,7 @@ TEST(continue) {
     assert_non_null(has_line("20/20"));
     must_run("train --continue -s 40 -o @c/m @two.txt");
     expect_line("20");
-    run("train -q -r --init @none -o @c/m @two.txt");
-    expect_failure(1, scratch("none"));
+    must_fail(1, "train -q -r --init @none -o @c/m @two.txt", scratch("none"));
 }
 
 /* A log that was changed after the training is set aside, with all its content. */

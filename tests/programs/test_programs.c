@@ -322,16 +322,14 @@ TEST(quiet) {
 
 /* No other file of the training may have the page's name. */
 TEST(page_taken) {
-    run("train " TINY "-q -o @taken/report.html " PLAY);
-    expect_failure(1, "taken/report.html");
+    must_fail(1, "train " TINY "-q -o @taken/report.html " PLAY, "taken/report.html");
     run("train " TINY "-q -o @taken/m --log @taken/report.html " PLAY);
     expect_failure(1, "taken/report.html");
     size_t length;
     char *play = slurp(PLAY, &length);
     must_run("train " TINY "-q -o @taken/m " PLAY); /* creates the folder */
     scratch_put("taken/report.html", play, length);
-    run("train " TINY "-q -o @taken/m @taken/../taken/report.html");
-    expect_failure(1, "taken/report.html");
+    must_fail(1, "train " TINY "-q -o @taken/m @taken/../taken/report.html", "taken/report.html");
     scratch_expect("taken/report.html", play, length);
 }
 
@@ -546,20 +544,16 @@ TEST(explain) {
     assert_null(strchr(ran.out, '\033')); /* no terminal, so no color */
     must_run("sample --explain THE --head 1 @explained");
     expect_line("gpt", "0", "1", "2");
-    run("sample --explain THE --layer 1 @explained");
-    expect_failure(1, "--layer 1");
-    run("sample --explain THE --head 2 @explained");
-    expect_failure(1, "--head 2");
+    must_fail(1, "sample --explain THE --layer 1 @explained", "--layer 1");
+    must_fail(1, "sample --explain THE --head 2 @explained", "--head 2");
     must_run("sample --explain THE~CLOCK~STRIKES~THREE @explained");
     expect_line("23", "16");
     char *steps = copy_text(after("\n1. "));
     must_run("sample --explain CK~STRIKES~THREE @explained");
     assert_string_equal(steps, after("\n1. "));
     assert_true(!has_line("16") || has_line("16") > after("\n1. ")); /* all of the text */
-    run("sample --explain= @explained");
-    expect_failure(1, "--explain");
-    run("sample --explain ~~~好 @explained");
-    expect_failure(1, "--explain", "好");
+    must_fail(1, "sample --explain= @explained", "--explain");
+    must_fail(1, "sample --explain ~~~好 @explained", "--explain", "好");
 }
 
 /* Several models on the same text. */
@@ -567,21 +561,15 @@ TEST(explain_several) {
     must_run("sample --explain THE @explained @counted");
     after("explained");
     after("counted");
-    run("sample --explain THE --head 1 @explained @counted");
-    expect_failure(2, "--layer", "--head");
-    run("sample @explained @counted");
-    expect_failure(2, "CHECKPOINT");
-    run("sample --html @none.html @explained");
-    expect_failure(2, "--html", "--explain");
-    run("sample --head 0 @explained");
-    expect_failure(2, "--layer", "--head", "--explain");
+    must_fail(2, "sample --explain THE --head 1 @explained @counted", "--layer", "--head");
+    must_fail(2, "sample @explained @counted", "CHECKPOINT");
+    must_fail(2, "sample --html @none.html @explained", "--html", "--explain");
+    must_fail(2, "sample --head 0 @explained", "--layer", "--head", "--explain");
     scratch_put("few.txt", "abababababababababababababababababababababababababababab", 56);
     train("-m bigram -c 4 -o @narrow/few "
           "@few.txt");
-    run("sample --explain THE @explained @narrow/few");
-    expect_failure(1, "narrow/few: ", "'T'");
-    run("sample --explain THE @explained @missing");
-    expect_failure(1, "missing: ");
+    must_fail(1, "sample --explain THE @explained @narrow/few", "narrow/few: ", "'T'");
+    must_fail(1, "sample --explain THE @explained @missing", "missing: ");
 }
 
 TEST(score) {
@@ -603,10 +591,8 @@ TEST(unknown) {
     scratch_put("mixed", mixed, sizeof mixed);
     scratch_put("foreign", "好a好", 7);
     train("-o @judge " PLAY);
-    run("sample --score @mixed @judge");
-    expect_failure(1, " 1, ", "'好'", "U+597D", "40");
-    run("sample --score @mixed --unknown refuse @judge");
-    expect_failure(1, " 1, ", "'好'");
+    must_fail(1, "sample --score @mixed @judge", " 1, ", "'好'", "U+597D", "40");
+    must_fail(1, "sample --score @mixed --unknown refuse @judge", " 1, ", "'好'");
     const Score known = score_of("sample --score @known @judge");
     assert_true(known.characters == KNOWN && known.unknown == 0);
     const Score skipped = score_of("sample --score @mixed --unknown skip @judge");
@@ -616,14 +602,10 @@ TEST(unknown) {
     assert_near(all.nats, ((KNOWN - 1) * known.nats + OTHERS * log(V + 1)) / (KNOWN - 1 + OTHERS),
                 2e-6);
     assert_near(all.perplexity, exp(all.nats), 1e-3);
-    run("sample --score @foreign --unknown skip @judge");
-    expect_failure(1, "foreign: ");
-    run("sample --score @mixed --unknown some @judge");
-    expect_failure(2, "--unknown", "'some'");
-    run("sample -i --score @mixed @judge");
-    expect_failure(2, "--interactive", "--score");
-    run("sample --unknown skip @judge");
-    expect_failure(2, "--unknown", "--score");
+    must_fail(1, "sample --score @foreign --unknown skip @judge", "foreign: ");
+    must_fail(2, "sample --score @mixed --unknown some @judge", "--unknown", "'some'");
+    must_fail(2, "sample -i --score @mixed @judge", "--interactive", "--score");
+    must_fail(2, "sample --unknown skip @judge", "--unknown", "--score");
 }
 
 /* Without the usual model, ./sample names that of the last training that was set aside. */
@@ -636,21 +618,17 @@ TEST(no_model) {
     snprintf(absolute, sizeof absolute, "%s/%s", root, folder);
     const char *before = set_variable("TRIL_PROGRAMS", *folder == '/' ? folder : absolute);
     assert_int_equal(chdir(scratch_directory), 0);
-    run("sample");
-    expect_failure(1, "out/model.safetensors: ");
+    must_fail(1, "sample", "out/model.safetensors: ");
     for (int i = 0; i < 5; i++) make_folder(scratch(folders[i]));
     run("sample -n 5"); /* folders without a model */
     expect_failure(1, "out/model.safetensors: ");
     scratch_put("out/earlier-2/model.safetensors", "", 0);
     scratch_put("out/earlier-10/model.safetensors", "", 0);
     scratch_put("out/earlier-12x/model.safetensors", "", 0);
-    run("sample --info");
-    expect_failure(1, "out/model.safetensors: ", "out/earlier-10/model.safetensors");
-    run("sample out/model.safetensors");
-    expect_failure(1, "out/model.safetensors: ");
+    must_fail(1, "sample --info", "out/model.safetensors: ", "out/earlier-10/model.safetensors");
+    must_fail(1, "sample out/model.safetensors", "out/model.safetensors: ");
     scratch_put("out/model.safetensors", "", 0);
-    run("sample");
-    expect_failure(1, "out/model.safetensors: ");
+    must_fail(1, "sample", "out/model.safetensors: ");
     assert_int_equal(chdir(root), 0);
     set_variable("TRIL_PROGRAMS", before);
 }
@@ -756,11 +734,9 @@ TEST(bad_input) {
 
 TEST(bad_surroundings) {
     const char *before = set_variable("KERNELS", "nonsense");
-    run("train " TINY "-q -o @refused/model " PLAY);
-    expect_failure(1, "KERNELS=nonsense", "base");
+    must_fail(1, "train " TINY "-q -o @refused/model " PLAY, "KERNELS=nonsense", "base");
     assert_false(scratch_has("refused"));
-    run("sample @play");
-    expect_failure(1, "KERNELS=nonsense", "base");
+    must_fail(1, "sample @play", "KERNELS=nonsense", "base");
     set_variable("KERNELS", before);
     run("train " TINY "-q -o @logs/model -m bigram --log @plain/log " PLAY);
     expect_failure(1, scratch("plain"));

@@ -201,8 +201,7 @@ TEST(growing_windows) {
     must_run(
         "train --init @one/m.safetensors --windows grow -b 2 -s 2 -o @four/m.safetensors " PLAY);
     expect_line("64", "128");
-    run("train --windows wide -s 2 -o @five/m.safetensors " PLAY);
-    expect_failure(2, "--windows", "'wide'");
+    must_fail(2, "train --windows wide -s 2 -o @five/m.safetensors " PLAY, "--windows", "'wide'");
 }
 
 /* Writes the edited state of `folder` to @bent. */
@@ -273,8 +272,7 @@ TEST(teacher) {
     must_run(TAUGHT "--teacher @teacher/t.safetensors -o @one/m.safetensors " PLAY);
     interrupted(TAUGHT "--teacher @teacher/t.safetensors -o @two/m.safetensors " PLAY);
     expect_line(" --resume --teacher ");
-    run("train -r -o @two/m.safetensors " PLAY);
-    expect_failure(1, "--teacher");
+    must_fail(1, "train -r -o @two/m.safetensors " PLAY, "--teacher");
     run("train -r --teacher @teacher/bigram.safetensors -o @two/m.safetensors " PLAY);
     expect_failure(1, "bigram.safetensors: ");
     must_run("train -r -j 3 --teacher @teacher/t.safetensors -o @two/m.safetensors " PLAY);

@@ -503,12 +503,10 @@ TEST(export) {
     expect_line("2");
     expect_line("16");
     expect_line("63");
-    run("sample --export @folder/within @there/m.safetensors");
-    expect_failure(1, "folder/within: ");
+    must_fail(1, "sample --export @folder/within @there/m.safetensors", "folder/within: ");
     run("sample --export @there/m.safetensors @there/m.safetensors");
     expect_failure(1, "there/m.safetensors: ");
-    run("sample --export @none @there/bigram.safetensors");
-    expect_failure(1, "bigram");
+    must_fail(1, "sample --export @none @there/bigram.safetensors", "bigram");
     assert_false(scratch_has("none"));
 }
 

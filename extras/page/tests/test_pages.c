@@ -200,14 +200,11 @@ TEST(new_page) {
     must_run("sample --explain THE --html @explained.html @explained");
     assert_string_equal(ran.out, "");
     assert_true(file_begins(scratch("explained.html"), "<!doctype html>"));
-    run("sample --explain THE --html @explained.html @counted");
-    expect_failure(1, "explained.html");
+    must_fail(1, "sample --explain THE --html @explained.html @counted", "explained.html");
     must_run("sample --explain THE --html @both.html @explained @counted");
-    run("sample --explain THE --layer 7 --html @none.html @explained");
-    expect_failure(1, "--layer 7");
+    must_fail(1, "sample --explain THE --layer 7 --html @none.html @explained", "--layer 7");
     assert_false(scratch_has("none.html"));
-    run("sample --explain THE --html @no/folder/none.html @explained");
-    expect_failure(1, "no/folder");
+    must_fail(1, "sample --explain THE --html @no/folder/none.html @explained", "no/folder");
 }
 
 FIXTURE(scratch_open, scratch_close)

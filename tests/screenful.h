@@ -18,12 +18,9 @@ static inline Output output_open(int columns, bool color) {
     output.sheet = screen_of(stdout);
     output.sheet.columns = columns;
     output.sheet.color = color;
+    output.sheet.out = tmpfile();
+    assert_non_null(output.sheet.out);
     return output;
-}
-
-static inline void output_begin(Output *output) {
-    output->sheet.out = tmpfile();
-    assert_non_null(output->sheet.out);
 }
 
 static inline void output_end(Output *output) {

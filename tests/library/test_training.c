@@ -543,7 +543,6 @@ TEST(usual_sizes) {
         {{"bigram", V, T, 1, 6, 12, 4, -1, 0}, 0, 0, 1, 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        err = (Error){0};
         Model model;
         assert_ok(model_lay_out(&model, &cases[i].config, &err), err);
         assert_int_equal(model.config.NKV, cases[i].NKV);

@@ -61,7 +61,6 @@ static Output page_of(const char *name, int layers, int tokens, int columns, int
     Subject subject;
     open_subject(&subject, name, layers, tokens);
     Output page = output_open(columns, false);
-    output_begin(&page);
     assert_ok(explain_on(&page, &subject.explained, 1, layer, head), err);
     output_end(&page);
     close_subject(&subject);
@@ -133,7 +132,6 @@ TEST(choice) {
 
 static void compare(Output *page, Explained *models, int count, int columns) {
     *page = output_open(columns, false);
-    output_begin(page);
     assert_ok(explain_on(page, models, count, ANY, ANY), err);
     output_end(page);
     check_width(page->text, columns);
@@ -213,7 +211,6 @@ TEST(refusals) {
         {"average", 1, 0, 1, "average"},
     };
     Output page = output_open(80, false);
-    output_begin(&page);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Subject subject;
         open_subject(&subject, cases[i].rung, cases[i].layers, LENGTH);

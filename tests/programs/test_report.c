@@ -111,7 +111,6 @@ TEST(screen) {
 static Output draw_maps(int columns, bool color, const HeadMap *maps, int count, int T,
                         const Glyph *glyphs) {
     Output page = output_open(columns, color);
-    output_begin(&page);
     page.sheet.T = T;
     page.sheet.glyphs = glyphs;
     page.sheet.kind->maps(&page.sheet, maps, count);

@@ -4,7 +4,6 @@
 
 static void expect_markup(const char *text, const char *expected) {
     Output page = output_open(80, false);
-    output_begin(&page);
     markup(page.sheet.out, "%s", text);
     output_end(&page);
     assert_string_equal(page.text, expected);
@@ -18,7 +17,6 @@ TEST(markup) {
     expect_markup("\001\033[31m\177\xC2\x85\xE2\x80\xAE\xEF\xBB\xBF\xEF\xBF\xBF", "��[31m�����");
     expect_markup("a\xC3(\xFF\xE2\x82", "a�(���");
     Output page = output_open(80, false);
-    output_begin(&page);
     markup(page.sheet.out, "%d%% %zu %.2f %.*g <%.*s>", -3, (size_t)7, 0.125, 3, 2.0 / 3, 2,
            "<\"x");
     output_end(&page);
@@ -47,7 +45,6 @@ TEST(chart) {
                          .decimals = 2,
                          .names = true};
     Output page = output_open(80, false);
-    output_begin(&page);
     figure_chart(page.sheet.out, &chart);
     output_end(&page);
     assert_non_null(strstr(page.text, " points=\"1,4.25 250,1.456207 1000,2\"/>"));
@@ -88,7 +85,6 @@ static void check_places(const Point *points, int count) {
                          .curve_count = 1,
                          .height = 200};
     Output page = output_open(80, false);
-    output_begin(&page);
     figure_chart(page.sheet.out, &chart);
     output_end(&page);
     assert_true(!strstr(page.text, "nan") && !strstr(page.text, "inf"));
@@ -107,7 +103,6 @@ TEST(map) {
     static const float weights[T * T] = {1, 0, 0, 0.5f, 0.5f, 0, 0.01f, NAN, 2};
     static const Glyph glyphs[T] = {{"<", 1}, {"好", 2}, {"c", 1}};
     Output page = output_open(80, false);
-    output_begin(&page);
     figure_map(page.sheet.out, "map", &(HeadMap){2, 1, weights}, T, glyphs);
     output_end(&page);
     /* neighbors with weight one half share a line; below a 32nd, or NaN, nothing is drawn */

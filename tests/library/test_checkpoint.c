@@ -72,7 +72,12 @@ static float any_finite(uint64_t place) {
     return number;
 }
 
-static void build(Model *model, const char *name, int layers) {
+static void free_model(void *model) {
+    model_free(model);
+}
+
+static Model *build(const char *name, int layers) {
+    Model *model = scrap(1, sizeof *model);
     Config config = {.V = 5, .T = 4, .L = layers, .NH = 2, .C = 6, .dropout = 0.1};
     kind_set(&config, name);
     /* rotary positions need pairs of channels; shared heads, a number that NKV divides */
@@ -80,6 +85,8 @@ static void build(Model *model, const char *name, int layers) {
     assert_ok(model_build(model, &config, 1, &err), err);
     for (size_t i = 0; i < model->weights_size; i++) model->weights[i] = any_finite(i);
     count_letters(model);
+    at_end(free_model, model);
+    return model;
 }
 
 static void assert_same(const Model *a, const Model *b) {
@@ -117,11 +124,11 @@ static const Note notes[] = {
     {"wide", "\xF0\x9F\x90\xA6\xF4\x8F\xBF\xBF", 8},
 };
 
-/* Saves a model with the first `note_count` entries of metadata and reads the bytes, which
- * memory_free releases. */
+/* Saves a model with the first `note_count` entries of metadata and reads the bytes. */
 static void save(const Model *model, int note_count, char **bytes, size_t *length) {
     assert_ok(checkpoint_save(path, model, NULL, notes, note_count, &err), err);
     assert_ok(file_read(path, bytes, length, &err), err);
+    at_end(memory_free, *bytes);
 }
 
 /* Replaces ' by ", for readable JSON in C. */
@@ -135,19 +142,19 @@ static size_t quote(char *to, const char *text) {
 
 TEST(round_trip) {
     for (int i = 0; kind_name(i); i++) {
-        Model model;
         Checkpoint checkpoint;
-        build(&model, kind_name(i), 3);
-        assert_ok(checkpoint_save(path, &model, NULL, notes, COUNT(notes), &err), err);
+        Model *model = build(kind_name(i), 3);
+        assert_ok(checkpoint_save(path, model, NULL, notes, COUNT(notes), &err), err);
         assert_ok(checkpoint_load(&checkpoint, path, &err), err);
-        assert_same(&checkpoint.model, &model);
+        assert_same(&checkpoint.model, model);
         for (int j = 0; j < COUNT(notes); j++) {
             const Note *note = safetensors_note(&checkpoint.file, notes[j].key);
             assert_non_null(note);
             assert_int_equal(note->length, notes[j].length);
             assert_memory_equal(note->value, notes[j].value, note->length + 1);
         }
-        assert_string_equal(safetensors_note(&checkpoint.file, "model")->value, model.config.model);
+        assert_string_equal(safetensors_note(&checkpoint.file, "model")->value,
+                            model->config.model);
         assert_null(safetensors_note(&checkpoint.file, "nothing"));
         /* The loaded model runs. */
         RunOptions options = {.batch = 1, .length = 1, .threads = 1};
@@ -155,7 +162,6 @@ TEST(round_trip) {
         assert_non_null(run_forward(run, &(int32_t){4}, 1, 1, 0));
         run_close(run);
         checkpoint_free(&checkpoint);
-        model_free(&model);
         assert_int_equal(sweep(), 1);
     }
 }
@@ -163,30 +169,28 @@ TEST(round_trip) {
 /* A run's checkpoint has moments. A model that is saved without them has none. */
 TEST(round_trip_of_a_run) {
     for (int i = 0; kind_name(i); i++) {
-        Model model;
         Checkpoint checkpoint;
-        build(&model, kind_name(i), 2);
+        Model *model = build(kind_name(i), 2);
         RunOptions options = {.batch = 1, .length = 1, .training = true, .threads = 1};
-        Run *run = open_run(&model, &options);
-        float *first = random_floats(3, model.weights_size),
-              *second = random_floats(4, model.weights_size);
+        Run *run = open_run(model, &options);
+        float *first = random_floats(3, model->weights_size),
+              *second = random_floats(4, model->weights_size);
         run_restore(run, 7, first, second);
         assert_ok(checkpoint_save(path, run_model(run), run, notes, COUNT(notes), &err), err);
         run_close(run);
         assert_ok(checkpoint_load(&checkpoint, path, &err), err);
-        assert_same(&checkpoint.model, &model);
-        for (int j = 0; j < model.tensor_count; j++) {
-            const Tensor *tensor = &model.tensors[j];
+        assert_same(&checkpoint.model, model);
+        for (int j = 0; j < model->tensor_count; j++) {
+            const Tensor *tensor = &model->tensors[j];
             size_t at = tensor->offset, bytes = tensor->size * sizeof(float);
             assert_memory_equal(checkpoint.first_moments + at, first + at, bytes);
             assert_memory_equal(checkpoint.second_moments + at, second + at, bytes);
         }
         checkpoint_free(&checkpoint);
-        assert_ok(checkpoint_save(path, &model, NULL, notes, COUNT(notes), &err), err);
+        assert_ok(checkpoint_save(path, model, NULL, notes, COUNT(notes), &err), err);
         assert_ok(checkpoint_load(&checkpoint, path, &err), err);
         assert_true(!checkpoint.first_moments && !checkpoint.second_moments);
         checkpoint_free(&checkpoint);
-        model_free(&model);
         assert_int_equal(sweep(), 1);
     }
 }
@@ -223,11 +227,10 @@ static const char metadata[] =
 
 /* The file by hand: prefix, header as literal text, data end to end. */
 TEST(published_format) {
-    Model model;
     char *bytes, expected[1000];
     size_t length, header = 0, offset = 0, count = quote(expected, metadata);
-    build(&model, "gpt", 1);
-    save(&model, 2, &bytes, &length);
+    Model *model = build("gpt", 1);
+    save(model, 2, &bytes, &length);
     for (size_t i = 0; i < PREFIX; i++) header |= (size_t)(unsigned char)bytes[i] << 8 * i;
     assert_true(header > count && header < length - PREFIX);
     assert_int_equal((PREFIX + header) % 8, 0); /* aligned, so that the data can be mapped */
@@ -237,7 +240,7 @@ TEST(published_format) {
     assert_int_equal(strspn(at, "0123456789abcdef"), 16);
     assert_memory_equal(at + 16, "\"}", 2);
     at += 16 + 2;
-    assert_int_equal(model.tensor_count, COUNT(gpt_tensors));
+    assert_int_equal(model->tensor_count, COUNT(gpt_tensors));
     for (int i = 0; i < COUNT(gpt_tensors); i++) {
         char row[200], columns[16] = "";
         const int *s = gpt_tensors[i].shape;
@@ -248,25 +251,22 @@ TEST(published_format) {
         count = quote(expected, row);
         assert_true((size_t)(data - at) > count);
         assert_memory_equal(at, expected, count);
-        assert_memory_equal(data + offset, model.weights + model.tensors[i].offset, size);
+        assert_memory_equal(data + offset, model->weights + model->tensors[i].offset, size);
         at += count;
         offset += size;
     }
     assert_int_equal(*at++, '}');
     while (at < data) assert_int_equal(*at++, ' ');
     assert_int_equal(PREFIX + header + offset, length);
-    memory_free(bytes);
-    model_free(&model);
 }
 
 TEST(any_order) {
     enum { END = COUNT(gpt_tensors) - 1 };
-    Model model;
     SafeTensors file;
     char *bytes;
     size_t length;
-    build(&model, "gpt", 1);
-    save(&model, COUNT(notes), &bytes, &length);
+    Model *model = build("gpt", 1);
+    save(model, COUNT(notes), &bytes, &length);
     assert_ok(safetensors_read(&file, path, bytes, length, &err), err);
     assert_int_equal(file.tensor_count, END + 1);
     for (int i = 0; i < END - i; i++) {
@@ -275,10 +275,8 @@ TEST(any_order) {
         file.tensors[END - i] = tensor;
     }
     assert_ok(safetensors_write(&file, path, &err), err);
-    assert_loads(&model);
+    assert_loads(model);
     safetensors_free(&file);
-    memory_free(bytes);
-    model_free(&model);
 }
 
 /* A stored file of every version loads and writes the same text. */
@@ -311,27 +309,23 @@ TEST(versions) {
 /* ---- a good file, changed ---- */
 
 TEST(cuts) {
-    Model model;
     char *bytes;
     size_t length;
-    build(&model, "average", 1);
-    save(&model, COUNT(notes), &bytes, &length);
+    Model *model = build("average", 1);
+    save(model, COUNT(notes), &bytes, &length);
     for (size_t cut = 0; cut < length; cut++) {
         put_file(bytes, cut);
         assert_not_loaded(NULL, "");
     }
-    memory_free(bytes);
-    model_free(&model);
 }
 
 /* Changes each byte in three ways. No such file loads, whether a letter of the metadata or a bit of
  * a weight changed. */
 TEST(flips) {
-    Model model;
     char *bytes;
     size_t length;
-    build(&model, "average", 1);
-    save(&model, 1, &bytes, &length);
+    Model *model = build("average", 1);
+    save(model, 1, &bytes, &length);
     for (size_t i = 0; i < length; i++)
         for (int kind = 0; kind < 3; kind++) {
             char kept = bytes[i];
@@ -340,8 +334,6 @@ TEST(flips) {
             if (bytes[i] != kept) assert_not_loaded(NULL, "");
             bytes[i] = kept;
         }
-    memory_free(bytes);
-    model_free(&model);
 }
 
 /* Edits of a good header: replace the first `from` by `to`. */
@@ -419,12 +411,11 @@ static const Edit shared_edits[] = {
 };
 
 static void check_edits(const char *kind, const Edit *list, int count) {
-    Model model;
     char *bytes;
     size_t length;
     uint64_t header;
-    build(&model, kind, 1);
-    save(&model, 0, &bytes, &length);
+    Model *model = build(kind, 1);
+    save(model, 0, &bytes, &length);
     char *edited = scrap(length + 200, 1);
     memcpy(&header, bytes, PREFIX);
     for (int i = 0; i < count; i++) {
@@ -443,9 +434,7 @@ static void check_edits(const char *kind, const Edit *list, int count) {
         assert_not_loaded(subject, list[i].name);
     }
     put_file(bytes, length);
-    assert_loads(&model);
-    memory_free(bytes);
-    model_free(&model);
+    assert_loads(model);
 }
 
 TEST(edits) {
@@ -466,13 +455,12 @@ static const Edit text_edits[] = {
  * text. */
 TEST(counted_text) {
     static const int sizes[] = {5, 256, 257, 65536, 65537};
-    Model model;
     char *bytes;
     size_t length;
     check_edits("ngram", text_edits, COUNT(text_edits));
 
-    build(&model, "ngram", 1);
-    save(&model, 0, &bytes, &length);
+    Model *model = build("ngram", 1);
+    save(model, 0, &bytes, &length);
     bytes[length - 1] ^= 1;
     put_file(bytes, length);
     assert_not_loaded("damaged", "");
@@ -484,27 +472,26 @@ TEST(counted_text) {
     assert_ok(safetensors_write(&file, path, &err), err);
     assert_not_loaded("empty", "ngram.text");
     safetensors_free(&file);
-    memory_free(bytes);
 
-    int32_t *ids = random_ids(1, 9, model.config.V);
-    ids[7] = model.config.V;
-    ngram_free(model.ngram);
-    assert_ok(ngram_count(&model.ngram, ids, 9, 9, 3, model.config.V + 1, &err), err);
-    assert_ok(checkpoint_save(path, &model, NULL, NULL, 0, &err), err);
+    int32_t *ids = random_ids(1, 9, model->config.V);
+    ids[7] = model->config.V;
+    ngram_free(model->ngram);
+    assert_ok(ngram_count(&model->ngram, ids, 9, 9, 3, model->config.V + 1, &err), err);
+    assert_ok(checkpoint_save(path, model, NULL, NULL, 0, &err), err);
     assert_not_loaded("beyond", "ngram.text has id 5 at 7");
-    ngram_free(model.ngram);
-    model.ngram = NULL;
-    assert_ok(checkpoint_save(path, &model, NULL, NULL, 0, &err), err);
-    assert_loads(&model);
-    model_free(&model);
+    ngram_free(model->ngram);
+    model->ngram = NULL;
+    assert_ok(checkpoint_save(path, model, NULL, NULL, 0, &err), err);
+    assert_loads(model);
+    model_free(model);
 
     for (int i = 0; i < COUNT(sizes); i++) { /* of one, two and four bytes */
         Config config = {.model = "ngram", .V = sizes[i], .T = 2, .L = 1, .NH = 1, .C = 2};
-        assert_ok(model_build(&model, &config, 1, &err), err);
-        count_letters(&model);
-        assert_ok(checkpoint_save(path, &model, NULL, NULL, 0, &err), err);
-        assert_loads(&model);
-        model_free(&model);
+        assert_ok(model_build(model, &config, 1, &err), err);
+        count_letters(model);
+        assert_ok(checkpoint_save(path, model, NULL, NULL, 0, &err), err);
+        assert_loads(model);
+        model_free(model);
     }
 }
 
@@ -515,15 +502,15 @@ TEST(counted_text) {
 TEST(not_finite) {
     static const char *const sets[] = {"", "first_moment.", "second_moment."};
     const float worst[] = {NAN, INFINITY, -INFINITY};
-    Model model;
-    build(&model, "gpt", 1);
+    Model *model = build("gpt", 1);
     RunOptions options = {.batch = 1, .length = 1, .training = true, .threads = 1};
-    Run *run = open_run(&model, &options);
-    float *moments[] = {random_floats(3, model.weights_size), random_floats(4, model.weights_size)};
-    for (int i = 0; i < 3 * model.tensor_count; i++) {
-        const Tensor *tensor = &model.tensors[i / 3];
+    Run *run = open_run(model, &options);
+    float *moments[] = {random_floats(3, model->weights_size),
+                        random_floats(4, model->weights_size)};
+    for (int i = 0; i < 3 * model->tensor_count; i++) {
+        const Tensor *tensor = &model->tensors[i / 3];
         char name[128];
-        float *numbers = i % 3 == 0 ? model.weights : moments[i % 3 - 1];
+        float *numbers = i % 3 == 0 ? model->weights : moments[i % 3 - 1];
         float *one = numbers + tensor->offset + (i % 2 ? tensor->size - 1 : 0), kept = *one;
         *one = worst[i / 2 % 3];
         run_restore(run, 7, moments[0], moments[1]);
@@ -534,9 +521,8 @@ TEST(not_finite) {
     }
     run_restore(run, 7, moments[0], moments[1]);
     assert_ok(checkpoint_save(path, run_model(run), run, NULL, 0, &err), err);
-    assert_loads(&model);
+    assert_loads(model);
     run_close(run);
-    model_free(&model);
 }
 
 /* ---- wrong headers of a large file ---- */
@@ -582,53 +568,45 @@ TEST(large_liars) {
 /* ---- unreadable and unwritable paths ---- */
 
 TEST(bad_places) {
-    Model model;
-    build(&model, "bigram", 1);
+    Model *model = build("bigram", 1);
     sweep();
     assert_not_loaded("", "");
-    assert_not_saved(&model, scratch("missing/model"));
+    assert_not_saved(model, scratch("missing/model"));
 
     put_file("text", 4);
     assert_not_loaded("", " 4 ");
-    assert_not_saved(&model, scratch("model.safetensors/inside"));
+    assert_not_saved(model, scratch("model.safetensors/inside"));
     assert_int_equal(sweep(), 1);
 
     make_folder(path);
     assert_not_loaded("", "");
-    assert_not_saved(&model, path);
+    assert_not_saved(model, path);
     assert_int_equal(sweep(), 1); /* the directory, and no temporary file */
-
-    model_free(&model);
 }
 
 TEST(forbidden_place) {
     skip_without(FILE_RIGHTS);
-    Model model;
-    build(&model, "bigram", 1);
+    Model *model = build("bigram", 1);
     set_rights(scratch_directory, 0555);
-    assert_not_saved(&model, path);
+    assert_not_saved(model, path);
     set_rights(scratch_directory, 0777);
     assert_int_equal(sweep(), 0);
-    model_free(&model);
 }
 
 /* The disk becomes full while writing: the old file stays, the temporary file is removed. */
 TEST(full_disk) {
-    Model model;
     skip_without(SIZE_LIMITS);
-    build(&model, "average", 1);
-    assert_ok(checkpoint_save(path, &model, NULL, NULL, 0, &err), err);
-    model.weights[0] = 1.5f;
+    Model *model = build("average", 1);
+    assert_ok(checkpoint_save(path, model, NULL, NULL, 0, &err), err);
+    model->weights[0] = 1.5f;
     limit_file_sizes(1000, NULL);
-    bool saved = checkpoint_save(path, &model, NULL, NULL, 0, &err);
+    bool saved = checkpoint_save(path, model, NULL, NULL, 0, &err);
     end_file_size_limit();
     assert_false(saved);
     expect_error(err, path);
-    model_free(&model);
-    build(&model, "average", 1);
-    assert_loads(&model);
+    model = build("average", 1);
+    assert_loads(model);
     assert_int_equal(sweep(), 1);
-    model_free(&model);
 }
 
 FIXTURE(set_up, scratch_close)

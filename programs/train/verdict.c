@@ -25,6 +25,7 @@ typedef struct {
     double rate, usual;  /* peak learning rates: of this training, and the rung's default */
     double counted;      /* the lowest loss of the baselines that count at most pairs */
     const Result *ngram; /* the counted n-gram, or NULL */
+    int order;           /* its n */
 } Case;
 
 /* Writes the verdict, and returns true. */
@@ -201,12 +202,12 @@ static bool judge_counts(const Case *k, Verdict *v) {
     if (is < counts)
         return say(v, COUNTED, 0,
                    "better than counting the last %d characters alone (%.4f against %.4f).",
-                   k->ngram->order - 1, is, counts);
+                   k->order - 1, is, counts);
     return is >= counts &&
            say(v, COUNTED, 0,
                "counting the last %d characters alone gives %.4f on the same text, without any "
                "training. --model ngram begins there, and learns what counting misses.",
-               k->ngram->order - 1, counts);
+               k->order - 1, counts);
 }
 
 /* Judges in this order: not below the rung before it in a ladder; not below pairs; above what it
@@ -240,7 +241,7 @@ static bool judge_steps(const Case *k, Verdict *v) {
     if (is >= counts_of(k))
         snprintf(counts, sizeof counts,
                  " Counting the last %d characters alone gives %.4f: --model ngram begins there.",
-                 k->ngram->order - 1, counts_of(k));
+                 k->order - 1, counts_of(k));
     return say(
         v, STILL_FALLING, 0,
         "still falling: with twice the %s the loss would be about %s instead of %.2f (%s).%s",
@@ -265,9 +266,10 @@ void verdicts_judge(const Plan *plan, Result *results, int count) {
     Case k = {.plan = plan, .counted = INFINITY};
     for (Result *r = results; r < results + count; r++) {
         r->verdict.kind = NO_VERDICT;
-        if (r->order > 0)
+        if (r->order > 0) {
             k.ngram = r;
-        else if (r->seconds < 0)
+            k.order = r->order;
+        } else if (r->seconds < 0)
             k.counted = fmin(k.counted, r->validation);
         if (strcmp(r->name, "counted bigram") == 0) k.pairs = r;
         if (r->seconds < 0 || !r->course || r->course->kinds[1].seen == 0) continue;

@@ -72,8 +72,9 @@ void at_end(void (*release)(void *object), void *object) {
     pthread_mutex_lock(&lock);
     if (scrap_count == scrap_room) {
         scrap_room = 2 * scrap_room + 64;
-        scraps = realloc(scraps, scrap_room * sizeof *scraps);
-        assert_non_null(scraps);
+        void *grown = realloc(scraps, scrap_room * sizeof *scraps);
+        assert_non_null(grown);
+        scraps = grown;
     }
     scraps[scrap_count++] = (Scrap){release, object};
     pthread_mutex_unlock(&lock);

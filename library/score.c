@@ -95,7 +95,8 @@ TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, int 
     }
     const size_t from = trained_on ? 0 : c->train,
                  count = (trained_on ? c->train : c->length) - from;
-    Model read = model->model; /* with its own counts, to leave out what is read */
+    /* reads with counts of its own, in which each prediction leaves out its fold */
+    Model read = model->model;
     bool ok = !trained_on || model_fold(&model->model, c->ids, c->train, &read.ngram, &err);
     ok = ok && workers_open(&workers, &read, &options, c, &err) &&
          workers_evaluate(&workers, from, count, characters, &asking, nats, &err);

@@ -138,9 +138,9 @@ typedef struct {
     double uniform;                 /* each character of the vocabulary is equally likely */
     double unigram, bigram;         /* how often each occurs; how often it follows each other */
     double own_unigram, own_bigram; /* the same on the part in which they were counted */
-    /* what followed the last order - 1 characters, with modified Kneser-Ney smoothing; on that part
-       each prediction leaves out the tenth that it is in. Of a long text only the last 16,777,216
-       characters are counted */
+    /* each character after the order - 1 before it, with modified Kneser-Ney smoothing; on that
+       part each prediction leaves out the tenth that it is in. Of a long text only the last
+       16,777,216 characters are counted */
     double ngram, own_ngram;
     int order;
 } TrilCounts;

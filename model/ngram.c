@@ -1,4 +1,5 @@
-/* ngram.c - counts of what followed each context of a text, and their smoothed probabilities.
+/* ngram.c - counts of the tokens that followed each context of a text, and their smoothed
+ * probabilities.
  *
  * A context of k tokens is a node of a tree: its children are the contexts of k + 1 tokens that end
  * with it. A context that occurs once has none: where it occurs, the text itself tells the longer

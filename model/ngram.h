@@ -1,5 +1,5 @@
-/* ngram.h - the counted model: the probabilities of the next token by what followed the last few
- * tokens in a text, with interpolated modified Kneser-Ney smoothing (Chen and Goodman, "An
+/* ngram.h - the counted model: the probabilities of the next token, from those that followed the
+ * last few tokens in a text, with interpolated modified Kneser-Ney smoothing (Chen and Goodman, "An
  * Empirical Study of Smoothing Techniques for Language Modeling", 1999).
  *
  * Of order K it looks at the last K - 1 tokens. The counted text is cut into FOLDS equal parts,

@@ -1,10 +1,10 @@
-/* ngram.c - what counting expects, for the network to read and to correct.
+/* ngram.c - the probabilities of the counted model, which the network reads and corrects.
  *
  *     counted:  p[n] = the counted model's probabilities after token n (model/ngram.h), as their
  *               square roots, a vector of length 1, and as their logarithms
  *     trusted:  y[n,v] = x[n,v] + weight (1 + trust[n]) z[n,v]
  *               dx = dy, dtrust[n] = sum_v dy[n,v] z[n,v]
- *               weight: 1, but what run_weigh_counts says in generation
+ *               weight: 1, or in generation that of run_weigh_counts
  *
  * Counts have no gradient: they are never trained. */
 #include "model/layers/program.h"
@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-/* Sets p to what counting expects after token n of the pass. */
+/* Sets p to the counted probabilities after token n of the pass. */
 static void expect(const Pass *pass, size_t n, double *p, size_t V) {
     const int32_t *last = pass->ids + n;
     size_t known = (size_t)pass->past + n % (size_t)pass->T + 1;

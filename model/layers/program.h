@@ -42,8 +42,8 @@ typedef struct {
      */
     const float *teacher;
     float teacher_share;
-    /* of counting: the counted model, or NULL; whether it leaves out what the pass reads; where the
-     * pass is in a text, or NULL: token n is text[starts[n / window] + n % window] */
+    /* of counting: the counted model, or NULL; whether each prediction leaves out its fold; the
+     * place of the pass in a text, or NULL: token n is text[starts[n / window] + n % window] */
     const Ngram *ngram;
     float counts; /* the weight of its logarithms */
     bool leaves_out;

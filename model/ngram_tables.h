@@ -1,0 +1,70 @@
+/* ngram_tables.h - the tables of the counted model. ngram_count.c makes them, ngram.c reads them.
+ *
+ * A context of k tokens is a node of a tree: its children are the contexts of k + 1 tokens that end
+ * with it. A context that occurs once has none: where it occurs, the text itself tells the longer
+ * ones. The tokens before the text are a token that occurs nowhere else. */
+#ifndef TRIL_MODEL_NGRAM_TABLES_H
+#define TRIL_MODEL_NGRAM_TABLES_H
+
+#include "model/ngram.h"
+
+enum { DISCOUNTS = 3 };
+
+typedef struct {
+    int32_t token;  /* the first of the context; V before the text */
+    uint32_t place; /* in the text, of the token after the context, if that occurs once */
+    /* The first of its children, in the next level, and of its followers. They end where those of
+       the next context begin. A context that occurs once has neither. */
+    uint32_t child, follower;
+} Context;
+
+/* A token that followed a context. */
+typedef struct {
+    int32_t token;
+    uint32_t count;
+    /* where in Ngram.parts is how much each fold takes away of the count: the set of folds that
+       take something, then of each how much. If it is negative, all of it is in fold -1 - part. */
+    int32_t part;
+} Follower;
+
+/* All contexts of k tokens. One more marks the end of the last. */
+typedef struct {
+    Context *contexts;
+    Follower *followers;
+    size_t context_count, follower_count;
+    size_t single; /* contexts that occur once, and so have one follower */
+    double discounts[DISCOUNTS];
+} Level;
+
+struct Ngram {
+    int V, order;
+    int32_t *ids; /* the counted text */
+    size_t count, fresh;
+    Level levels[MAX_ORDER + 1]; /* by the tokens in a context; the last is empty */
+    uint32_t *parts;             /* the first is the empty set */
+    size_t part_count, part_capacity;
+    double *base; /* [1 + FOLDS][V]: p without a context; of all folds, then without each */
+    size_t size;  /* bytes */
+};
+
+/* The set of folds in which a follower occurs, a bit for each, and one for the text in none. */
+typedef uint16_t FoldSet;
+enum { NO_FOLD = 1 << FOLDS };
+
+/* Returns the token `back` tokens before a place; V before the text. */
+static inline int32_t before(const Ngram *g, size_t place, int back) {
+    return place >= (size_t)back ? g->ids[place - (size_t)back] : g->V;
+}
+
+/* Returns the folds of a place: one, or none. */
+static inline FoldSet folds_of(const Ngram *g, size_t place) {
+    int fold = place >= g->fresh ? ngram_fold(g, place - g->fresh) : ALL_FOLDS;
+    return (FoldSet)(fold == ALL_FOLDS ? NO_FOLD : 1 << fold);
+}
+
+/* Adds `weight` times the discounted probabilities after a context to p. Returns the weight that is
+ * left for the context of one token less. */
+double add_context(const Ngram *g, const Level *level, size_t context, int fold, double weight,
+                   double *p);
+
+#endif

@@ -136,10 +136,6 @@ $(TESTS:%=$(1)/%): $(1)/%: $(1)/%.o $(1)/tests.a $(1)/tril.a
 	$$(call link,$(2),$(CMOCKA))
 $(TESTS:%=$(1)/%.log): %.log: % $(PROGRAMS:%=$(1)/%) always
 	@tests/run $(1) $$<
-$(1)/bench/%: $(1)/bench/%.o $(1)/bench/peak.o $(1)/tril.a
-	$$(call link,$(2))
-$(1)/bench/peak.o: bench/peak.c
-	$$(call compile,$(2) -ffp-contract=fast)
 $(1)/model/kernels/isa_%.o: model/kernels/isa.c
 	$$(call compile,$(2) $$(ISA_FLAGS) $$(ISA_FLAGS_$$*) -DISA=$$*)
 $(1)/model/kernels/bf16.o: model/kernels/bf16.c
@@ -215,9 +211,6 @@ soak: $(BUILD)/test/tests/programs/test_resume $(BUILD)/test/tests/programs/test
 	TRIL_KILLS=500 TRIL_PROGRAMS=$(BUILD)/test $(BUILD)/test/tests/programs/test_resume
 	TRIL_CLOSINGS=200 TRIL_PROGRAMS=$(BUILD)/test $(BUILD)/test/tests/programs/test_interruption
 
-bench: $(BUILD)/bench/bench
-	$(BUILD)/bench/bench
-
 deps:
 	@tests/deps
 
@@ -226,7 +219,7 @@ ifneq ($(filter deps,$(MAKECMDGOALS)),)
 $(foreach build,test san,$(patsubst %.c,$(BUILD)/$(build)/%.o,$(wildcard tests/*.c tests/*/*.c))): | deps
 endif
 
-FORMATTED = $(shell find *.[ch] base bench data extras library model programs tests -name '*.[ch]')
+FORMATTED = $(shell find *.[ch] base data extras library model programs tests -name '*.[ch]')
 format:
 	$(CLANG_FORMAT) -i $(FORMATTED)
 format-check:
@@ -236,4 +229,4 @@ clean:
 	rm -rf build train sample $(MADE)
 
 -include $(shell find build -name '*.d' 2>/dev/null)
-.PHONY: all always run began test test-all test-numbers san check soak bench deps format format-check clean
+.PHONY: all always run began test test-all test-numbers san check soak deps format format-check clean

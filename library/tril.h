@@ -58,7 +58,7 @@ enum {
     TRIL_STANDARD_STEPS = 2500 /* default steps of a training; fewer if the text is short */
 };
 
-/* Returns the version of the library, "0.1.0": a constant. */
+/* Returns the version of the library, "0.2.0": a constant. */
 TRIL_API const char *tril_version(void);
 
 /* Return the name of rung i of the ladder, from 0, and the idea that it adds to the rung before it:

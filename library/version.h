@@ -2,6 +2,6 @@
 #ifndef TRIL_LIBRARY_VERSION_H
 #define TRIL_LIBRARY_VERSION_H
 
-#define TRIL_VERSION "0.1.0"
+#define TRIL_VERSION "0.2.0"
 
 #endif

@@ -315,7 +315,7 @@ TEST(again) {
 
 /* ---- figures ---- */
 
-/* bench/peers/ngram.py computes the same loss. */
+/* extras/bench/peers/ngram.py computes the same loss. */
 TEST(sample) {
     Corpus corpus;
     Counts counts;

@@ -1,7 +1,7 @@
 """tril and llama2.c write text with models of equal size, in turn, one thread each.
 
     make
-    python3 bench/peers/llama2.py RUN_C [--rounds N] [--characters N] [--march NAME]
+    python3 extras/bench/peers/llama2.py RUN_C [--rounds N] [--characters N] [--march NAME]
 
 RUN_C is run.c of a checkout of github.com/karpathy/llama2.c. It is built with `gcc -Ofast
 -march=native`; to compare on AVX2 where there is more, give `--march x86-64-v3` and KERNELS=avx2. Its model file gets random numbers, in the sizes of a `modern` of 4 layers, 4 heads,

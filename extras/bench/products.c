@@ -1,4 +1,5 @@
-/* products.c - the speed of the matrix products of a linear layer, for bench/peers/products.py.
+/* products.c - the speed of the matrix products of a linear layer, for
+ * extras/bench/peers/products.py.
  *
  *     products THREADS
  *
@@ -6,7 +7,7 @@
  * tokens of C channels to OC. Repeats the product for that long, the packing of the weights
  * included, and answers with a line: the GFLOP/s. */
 #include "base/clock.h"
-#include "bench/layer.h"
+#include "extras/bench/layer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

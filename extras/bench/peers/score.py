@@ -1,7 +1,7 @@
 """The loss of a gpt, modern or conv checkpoint on a text, computed apart from tril, in float64: a
 gpt and a conv with PyTorch, a modern as the Qwen3ForCausalLM of Hugging Face transformers.
 
-    python3 bench/peers/score.py out/model.safetensors FILE [--slide N]
+    python3 extras/bench/peers/score.py out/model.safetensors FILE [--slide N]
 
 prints what `./sample --score FILE out/model.safetensors` should print: the loss of windows of the
 model's context that are laid end to end. With --slide N windows overlap, and only the last N

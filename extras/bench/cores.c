@@ -1,7 +1,7 @@
 /* cores.c - predicts how a training step scales to more cores than this machine has
  * (docs/performance.md, "Beyond two cores"):
  *
- *     make build/bench/cores && build/bench/cores
+ *     make build/extras/bench/cores && build/extras/bench/cores
  *
  * Measures on one thread what each part of a step takes. Then it walks through the schedule of the
  * run as a number of threads would, with the same functions that divide the work, and gives each

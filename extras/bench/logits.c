@@ -1,6 +1,6 @@
-/* logits.c - writes logits for bench/peers/exchange.py to compare with another library. `logits
- * CHECKPOINT FILE` writes the logits after each character of a text as float32. Windows of the
- * context length lie end to end, and the last one may be shorter. */
+/* logits.c - writes logits for extras/bench/peers/exchange.py to compare with another library.
+ * `logits CHECKPOINT FILE` writes the logits after each character of a text as float32. Windows of
+ * the context length lie end to end, and the last one may be shorter. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "library/handles.h"

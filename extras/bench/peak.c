@@ -1,6 +1,6 @@
 /* peak.c - independent sums in registers, enough to keep every execution unit busy. The peak that
  * the kernels are compared with does not depend on the kernels. */
-#include "bench/peak.h"
+#include "extras/bench/peak.h"
 #include "base/clock.h"
 
 #include <stdlib.h>

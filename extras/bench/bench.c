@@ -5,10 +5,10 @@
  * median, the spread (fastest to slowest) and the share of the peak. A processor lowers its clock
  * under load, so the peak is measured again, briefly and on all threads, after each training step.
  * The same figures go to bench.csv. */
-#include "bench/peak.h"
+#include "extras/bench/peak.h"
 #include "base/clock.h"
 #include "base/random.h"
-#include "bench/layer.h"
+#include "extras/bench/layer.h"
 #include "model/generation.h"
 
 #include <math.h>

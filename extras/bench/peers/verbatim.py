@@ -1,6 +1,6 @@
 """Does a text repeat the held-out text word for word? It should not: the model has never seen it.
 
-    ./sample -n 100000 | python3 bench/peers/verbatim.py FILE
+    ./sample -n 100000 | python3 extras/bench/peers/verbatim.py FILE
 
 reads what a model wrote, and FILE, on whose first nine tenths it was trained. Prints the longest piece
 of the written text that stands in the held-out last tenth and not in the training part, and the longest

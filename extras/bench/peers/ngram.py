@@ -2,7 +2,7 @@
 (Chen and Goodman, 1999) on the end of a text, of which the rest is counted. Written from the
 equations in model/ngram.c and ngram_count.c, with dictionaries.
 
-    python3 bench/peers/ngram.py FILE [--held-out SHARE] [N...]
+    python3 extras/bench/peers/ngram.py FILE [--held-out SHARE] [N...]
 
 prints nats per character for each order N (default: 2 to 8). The held-out share is 0.1. The whole
 text before a character is known to it, so that no window is cut. `--train PROGRAM` trains with

@@ -1,7 +1,7 @@
 """What `./sample --export` and `./train --init` promise, held against Hugging Face transformers.
 
-    make && make build/bench/logits
-    python3 bench/peers/exchange.py CHECKPOINT FILE
+    make && make build/extras/bench/logits
+    python3 extras/bench/peers/exchange.py CHECKPOINT FILE
 
 exports the checkpoint, a gpt or modern, opens the folder with AutoModelForCausalLM and
 AutoTokenizer, and compares ids, text, logits and greedy text; then models of random weights that
@@ -28,7 +28,7 @@ KINDS = "gpt2", "qwen3", "qwen3-shared"
 
 
 def ours(folder, path, size):
-    done = subprocess.run(["build/bench/logits", folder, path], check=True, stdout=subprocess.PIPE)
+    done = subprocess.run(["build/extras/bench/logits", folder, path], check=True, stdout=subprocess.PIPE)
     return torch.from_numpy(np.frombuffer(done.stdout, np.float32).copy()).view(-1, size)
 
 

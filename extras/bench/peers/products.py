@@ -1,6 +1,6 @@
 """The matrix products of training in tril and in PyTorch (torch.mm, which is MKL's), in turn.
 
-    python3 bench/peers/products.py [--rounds N] [--seconds S] [--threads N]
+    python3 extras/bench/peers/products.py [--rounds N] [--seconds S] [--threads N]
 
 For each linear layer of the two benchmark models: forward, backward and the gradients of the
 weights, in float32. tril packs the weights each time. Prints GFLOP/s, medians over the rounds
@@ -41,8 +41,8 @@ def main():
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    subprocess.run(["make", "--silent", "build/bench/products"], check=True)
-    tril = subprocess.Popen(["build/bench/products", str(options.threads)], text=True, bufsize=1,
+    subprocess.run(["make", "--silent", "build/extras/bench/products"], check=True)
+    tril = subprocess.Popen(["build/extras/bench/products", str(options.threads)], text=True, bufsize=1,
                             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def in_tril(product, N, C, OC, seconds):

@@ -1,6 +1,6 @@
 """tril and PyTorch train the same GPTs, in turn, on the same processor.
 
-    python3 bench/peers/train.py FILE [--rounds N] [--seconds S] [--sweep] [--emulated]
+    python3 extras/bench/peers/train.py FILE [--rounds N] [--seconds S] [--sweep] [--emulated]
 
 Both start from the same weights (tril's, drawn again here from its seed) and see the same batches,
 so that their losses agree step by step; what is compared is tokens per second, round by round

@@ -1,12 +1,12 @@
 """What `./sample --export NAME.gguf` promises, held against llama.cpp itself.
 
     make
-    python3 bench/peers/llama.py CHECKPOINT FILE
+    python3 extras/bench/peers/llama.py CHECKPOINT FILE
 
 exports the checkpoint, a gpt or modern, in f32, f16 and q8_0, reads the files with the package gguf,
 loads them with llama.cpp (package llama-cpp-python), and compares tokens, text, logits and, in f32,
 greedy text with ./sample. FILE is a text of the checkpoint's vocabulary. Needs the packages
-llama-cpp-python, gguf and numpy, and build/bench/logits (make build/bench/logits); is no part of
+llama-cpp-python, gguf and numpy, and build/extras/bench/logits (make build/extras/bench/logits); is no part of
 `make test`.
 """
 
@@ -27,7 +27,7 @@ GREEDY = 200
 
 
 def ours(checkpoint, path, size):
-    done = subprocess.run(["build/bench/logits", checkpoint, path], check=True, capture_output=True)
+    done = subprocess.run(["build/extras/bench/logits", checkpoint, path], check=True, capture_output=True)
     return np.frombuffer(done.stdout, np.float32).reshape(-1, size)
 
 

@@ -1,7 +1,8 @@
 /* test_exchange.c - folders of Hugging Face transformers. That library wrote
- * extras/formats/tests/golden, with its own results (extras/bench/peers/exchange.py); in qwen3-shared six
- * heads of queries share two of keys and values, and the MLP has 19 channels. Exported models are
- * read back, and a folder that is not one of our models is an error with a message. */
+ * extras/formats/tests/golden, with its own results (extras/bench/peers/exchange.py); in
+ * qwen3-shared six heads of queries share two of keys and values, and the MLP has 19 channels.
+ * Exported models are read back, and a folder that is not one of our models is an error with a
+ * message. */
 #include "tests/support.h"
 #include "base/array.h"
 #include "tests/table.h"

@@ -8,6 +8,7 @@
 #include "model/kernels/isa/exponentials.h"
 #include "model/kernels/isa/rounded.h"
 #include "model/kernels/isa/rows.h"
+#include "model/kernels/isa/sequence.h"
 #include "model/kernels/isa/sums.h"
 #include "model/kernels/isa/tile.h"
 
@@ -30,6 +31,7 @@ const Isa TABLE_NAME(ISA) = {
     LOOP(scores) LOOP(means)
     LOOP(bf16_gemv) LOOP(int8_gemv) LOOP(round_to_16)
     LOOP(softmax) LOOP(log_sum_exp) LOOP(softmax_backward) LOOP(mask)
+    LOOP(attend) LOOP(attend_backward)
     LOOP(gelu) LOOP(gelu_backward) LOOP(swiglu) LOOP(swiglu_backward)
     LOOP(normalize) LOOP(normalize_recompute) LOOP(normalize_backward)
     LOOP(rms_normalize) LOOP(rms_normalize_recompute) LOOP(rms_normalize_backward)

@@ -50,6 +50,21 @@ typedef struct {
     float scale;        /* 1 / keep probability */
 } DropoutRow;
 
+/* One head of one sequence, as in attention.h, causal, with T <= SEQUENCE_TOKENS, and dk and dv
+ * multiples of 4, at most SEQUENCE_CHANNELS: the arrays at its first token. */
+typedef struct {
+    const float *q, *key, *v;
+    float *out, *lse; /* attend writes them, attend_backward reads them and the rest */
+    const float *dout;
+    float *dq, *dkey, *dvalue;
+    size_t q_row, k_row, v_row, out_row; /* floats from one token to the next */
+    int T, dk, dv;
+    float scale;
+    bool adds; /* to dkey and dvalue, which are otherwise written */
+} Sequence;
+
+enum { SEQUENCE_TOKENS = 16, SEQUENCE_CHANNELS = 64 };
+
 /* One step of AdamW (Loshchilov and Hutter, "Decoupled Weight Decay Regularization", 2019). */
 typedef struct {
     float learning_rate, beta1, beta2, epsilon, decay;
@@ -119,8 +134,8 @@ typedef struct Isa {
     /* p = softmax(scale * x) for each of `rows` rows of n >= 1 numbers, `row` floats apart in both;
        scale > 0. lse[i] = ln(sum(exp(scale * x))) of row i; lse may be NULL. p may be x. */
     void (*softmax)(float *p, size_t row, float *lse, const float *x, float scale, int rows, int n);
-    /* ln(sum(exp(x))), n >= 1 */
-    float (*log_sum_exp)(const float *x, int n);
+    /* lse[i] = ln(sum(exp(x))) of row i, likewise */
+    void (*log_sum_exp)(float *lse, const float *x, size_t row, int rows, int n);
     /* The backward of softmax for the same rows. On entry p has softmax's input, on return its
      * result: p = exp(scale * p - lse). x = p (x - mean) scale, with mean[i] = sum(p x) of row i.
      */
@@ -129,6 +144,11 @@ typedef struct Isa {
     /* x = -infinity in row i from column n + i * more on, up to `columns`, a whole number of
        vectors: its exponential is 0 */
     void (*mask)(float *x, size_t row, int rows, int n, int more, int columns);
+
+    /* Attention of one head over a short sequence, and its gradients; no scratch. The bits are
+       those of products and softmax */
+    void (*attend)(const Sequence *of);
+    void (*attend_backward)(const Sequence *of);
 
     /* GELU in its tanh form (Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016). */
     void (*gelu)(float *y, const float *x, size_t n);

@@ -79,6 +79,31 @@ static Thread alone(const Thread *thread) {
     return own;
 }
 
+/* True if a kernel computes whole heads: short causal sequences in float32. */
+static bool is_short(const Thread *own, const Attention *a) {
+    return a->T <= SEQUENCE_TOKENS && a->past == 0 && a->causal && a->dropout.rate <= 0 &&
+           own->products == &float32_products && a->dk % 4 == 0 && a->dv % 4 == 0 &&
+           a->dk <= SEQUENCE_CHANNELS && a->dv <= SEQUENCE_CHANNELS;
+}
+
+/* Returns a head for such a kernel, without the gradients that backward writes. */
+static Sequence sequence_of(const Head *at, const Attention *a) {
+    return (Sequence){.q = at->q,
+                      .key = at->key,
+                      .v = at->v,
+                      .out = at->out,
+                      .lse = at->lse,
+                      .dout = at->dout,
+                      .q_row = a->q_row,
+                      .k_row = a->k_row,
+                      .v_row = a->v_row,
+                      .out_row = a->out_row,
+                      .T = a->T,
+                      .dk = a->dk,
+                      .dv = a->dv,
+                      .scale = a->scale};
+}
+
 /* Prefetches rows of the next head, a few at a time so that they need not wait for each other: each
  * row lies far from the next, where the hardware does not look ahead. A cache line has 16 numbers.
  */
@@ -183,9 +208,15 @@ void attention_forward(const Thread *thread, const Attention *a) {
     Items tasks = team_items(thread, (size_t)a->B * (size_t)a->NH, a->taken);
     Thread own = alone(thread);
     for (size_t task; team_next(&tasks, &task);) {
-        Head at = head_of(a, task), next = head_after(a, task);
+        Head at = head_of(a, task);
         if (a->columns && task % group_of(a) == 0) copy_to_columns((int)(task / group_of(a)), a);
-        forward_head(&own, &at, &next, a);
+        if (is_short(&own, a)) {
+            Sequence sequence = sequence_of(&at, a);
+            own.isa->attend(&sequence);
+        } else {
+            Head next = head_after(a, task);
+            forward_head(&own, &at, &next, a);
+        }
     }
 }
 
@@ -290,23 +321,42 @@ static void backward_head(const Thread *thread, const Operands *o, const Head *a
     }
 }
 
+/* Computes the heads `first` to `end` - 1, which share keys and values. */
+static void backward_group(const Thread *thread, size_t first, size_t end, const Attention *a) {
+    Head of = head_of(a, first);
+    size_t dk_row = (size_t)a->dk, dv_row = (size_t)a->dv, T = (size_t)a->T;
+    Operands o = pack_head(thread, &of, a);
+    memset(o.dkey, 0, T * (dk_row + dv_row) * sizeof *o.dkey);
+    for (size_t number = first; number < end; number++) {
+        Head at = head_of(a, number), next = head_after(a, number);
+        backward_head(thread, &o, &at, &next, a);
+    }
+    thread->isa->copy_past_cache(a->dkey + (of.key - a->key), a->k_row, o.dkey, dk_row, a->T,
+                                 a->dk);
+    thread->isa->copy_past_cache(a->dvalue + (of.v - a->v), a->v_row, o.dv, dv_row, a->T, a->dv);
+}
+
+/* The same, of short sequences. */
+static void backward_short_group(const Thread *thread, size_t first, size_t end,
+                                 const Attention *a) {
+    for (size_t number = first; number < end; number++) {
+        Head at = head_of(a, number);
+        Sequence sequence = sequence_of(&at, a);
+        sequence.dq = a->dq + (at.q - a->q);
+        sequence.dkey = a->dkey + (at.key - a->key);
+        sequence.dvalue = a->dvalue + (at.v - a->v);
+        sequence.adds = number > first;
+        thread->isa->attend_backward(&sequence);
+    }
+}
+
 void attention_backward_pass(const Thread *thread, const Attention *a) {
     assert(a->past == 0);
     Items tasks = team_items(thread, (size_t)a->B * (size_t)a->NKV, a->taken);
     Thread own = alone(thread);
-    for (size_t task, group = group_of(a); team_next(&tasks, &task);) {
-        Head first = head_of(a, task * group);
-        size_t dk_row = (size_t)a->dk, dv_row = (size_t)a->dv, T = (size_t)a->T;
-        Operands o = pack_head(&own, &first, a);
-        memset(o.dkey, 0, T * (dk_row + dv_row) * sizeof *o.dkey);
-        for (size_t number = task * group; number < (task + 1) * group; number++) {
-            Head at = head_of(a, number), next = head_after(a, number);
-            backward_head(&own, &o, &at, &next, a);
-        }
-        own.isa->copy_past_cache(a->dkey + (first.key - a->key), a->k_row, o.dkey, dk_row, a->T,
-                                 a->dk);
-        own.isa->copy_past_cache(a->dvalue + (first.v - a->v), a->v_row, o.dv, dv_row, a->T, a->dv);
-    }
+    for (size_t task, group = group_of(a); team_next(&tasks, &task);)
+        (is_short(&own, a) ? backward_short_group : backward_group)(&own, task * group,
+                                                                    (task + 1) * group, a);
 }
 
 /* ---- as instructions ----

@@ -1,29 +1,33 @@
 /* loss.c - cross-entropy: how much the actual next token surprises the model, in nats. */
 #include "model/layers/program.h"
+#include "base/array.h"
 
 void cross_entropy(const Thread *thread, float *losses, const float *logits, const int32_t *targets,
                    int N, int V) {
     size_t row = (size_t)V;
-    for (size_t n = 0; n < (size_t)N; n++)
-        losses[n] =
-            thread->isa->log_sum_exp(logits + n * row, V) - logits[n * row + (size_t)targets[n]];
+    thread->isa->log_sum_exp(losses, logits, row, N, V);
+    for (size_t n = 0; n < (size_t)N; n++) losses[n] -= logits[n * row + (size_t)targets[n]];
 }
 
 /* Where another model teaches, `teacher_share` of each target is its probabilities, and the rest
  * the actual token. */
 static void backward(const Call *c) {
+    enum { ROWS = 16 }; /* at a time, so that they stay in the cache */
     const Pass *pass = c->pass;
     size_t row = c->out_row[0];
     float share = pass->teacher_share * pass->scale;
-    for (size_t n = 0; n < (size_t)c->N; n++) {
-        float *to = c->out[0] + n * row, lse;
-        int32_t target = pass->targets[c->first + n];
-        c->thread->isa->softmax(to, row, &lse, c->in[0] + n * row, 1.0f, 1, (int)row);
-        to[target] -= 1.0f;
-        for (size_t v = 0; v < row; v++) to[v] *= pass->scale;
+    int some;
+    for (int n = 0; n < c->N; n += some) {
+        float *to = c->out[0] + (size_t)n * row;
+        const int32_t *targets = pass->targets + c->first + n;
+        some = min_int(ROWS, c->N - n);
+        c->thread->isa->softmax(to, row, NULL, c->in[0] + (size_t)n * row, 1.0f, some, (int)row);
+        for (size_t i = 0; i < (size_t)some; i++) to[i * row + (size_t)targets[i]] -= 1.0f;
+        for (size_t i = 0; i < (size_t)some * row; i++) to[i] *= pass->scale;
         if (!pass->teacher) continue;
-        c->thread->isa->axpby(to, 1.0f, pass->teacher + (c->first + n) * row, -share, row);
-        to[target] += share;
+        c->thread->isa->axpby(to, 1.0f, pass->teacher + (c->first + (size_t)n) * row, -share,
+                              (size_t)some * row);
+        for (size_t i = 0; i < (size_t)some; i++) to[i * row + (size_t)targets[i]] += share;
     }
 }
 

@@ -440,6 +440,53 @@ TEST(passes) {
     check_passes(11, 11, 4, 8);
 }
 
+/* ---- short sequences, which have kernels of their own ---- */
+
+/* Computes both passes with random inputs. Returns all results, one array after another. */
+static float *both_passes(Attention a, size_t *count) {
+    size_t tokens = (size_t)(a.B * a.T), queries = tokens * a.q_row, keys = tokens * a.k_row;
+    size_t values = tokens * a.v_row, outs = tokens * a.out_row;
+    *count = 2 * queries + keys + values + outs;
+    float *results = zeros(*count);
+    a.q = random_floats(1, queries), a.key = random_floats(2, keys), a.v = random_floats(3, values);
+    a.dout = random_floats(4, outs);
+    a.out = results, a.dq = a.out + outs, a.dkey = a.dq + queries, a.dvalue = a.dkey + keys;
+    a.lse = a.dvalue + values;
+    attention_forward(&kernels, &a);
+    attention_backward_pass(&kernels, &a);
+    return results;
+}
+
+/* Their kernels give the bits of the general path, which dropout takes: with a rate that drops
+ * nothing. */
+static void check_short(int T, int NH, int NKV, int dk, int dv) {
+    Attention a = one_head(2, T, dk, dv, 0.7);
+    size_t count;
+    a.causal = true;
+    a.NH = NH, a.NKV = NKV;
+    a.q_row *= (size_t)NH, a.k_row *= (size_t)NKV, a.v_row *= (size_t)NKV, a.out_row *= (size_t)NH;
+    float *ours = both_passes(a, &count);
+    a.dropout.rate = 1e-30f;
+    float *theirs = both_passes(a, &count);
+    assert_memory_equal(ours, theirs, count * sizeof *ours);
+}
+
+TEST(short_sequences) {
+    const Isa *tables[ISA_MAX], *chosen = kernels.isa;
+    int count = isa_available(tables);
+    for (int i = 0; i < count; i++) {
+        kernels.isa = tables[i];
+        for (int T = 1; T <= SEQUENCE_TOKENS + 1; T++) {
+            check_formulas(T, 8, 20, true, 1e-5);
+            check_short(T, 4, 4, 4, 4);
+            check_short(T, 2, 1, 8, 12);
+            check_short(T, 3, 1, 16, 4);
+            check_short(T, 2, 2, SEQUENCE_CHANNELS, 36);
+        }
+    }
+    kernels.isa = chosen;
+}
+
 static Team *team;
 
 /* The examples are too small to divide: one thread calls the layers alone. */

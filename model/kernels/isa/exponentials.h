@@ -35,14 +35,11 @@ static inline Vector exponential(Vector x) {
 
 static float largest(const float *x, int n) {
     Vector most = all(-INFINITY);
-    float lane[LANES];
     for (int j = 0; j < n; j += LANES)
         most = larger(load_some(x + j, (size_t)(n - j), -INFINITY), most);
-    store(lane, most);
 #pragma GCC unroll 4
-    for (size_t half = LANES / 2; half > 0; half /= 2)
-        EACH(i, half) lane[i] = lane[i + half] > lane[i] ? lane[i + half] : lane[i];
-    return lane[0];
+    for (int half = LANES / 2; half > 0; half /= 2) most = larger(swapped(most, half), most);
+    return most[0];
 }
 
 /* y = exp(scale x - above), which is only written if `writes`; returns its sum. */
@@ -61,22 +58,25 @@ INLINE float exponentials(float *y, const bool writes, const float *x, float sca
 }
 
 /* Each step is done for several rows, so that the long chain of operations of one row overlaps with
- * the others. */
-static void softmax(float *p, size_t row, float *lse, const float *x, float scale, int rows,
-                    int n) {
-    enum { ROWS = 8 };
+ * the others. Writes p if `writes`, and lse unless it is NULL. */
+INLINE void softmax_of(float *p, const bool writes, size_t row, float *lse, const float *x,
+                       float scale, int rows, int n) {
+    enum { ROWS = 16 };
     float max[ROWS] = {0}, total[ROWS] = {0}, logs[ROWS];
-    for (int first = 0; first < rows; first += ROWS, p += ROWS * row, x += ROWS * row) {
+    for (int first = 0; first < rows;
+         first += ROWS, p += writes ? ROWS * row : 0, x += ROWS * row) {
         int some = rows - first < ROWS ? rows - first : ROWS;
         for (int i = 0; i < some; i++)
             max[i] = largest(x + (size_t)i * row, n) * scale; /* scale > 0 */
         for (int i = 0; i < some; i++)
-            total[i] =
-                exponentials(p + (size_t)i * row, true, x + (size_t)i * row, scale, max[i], n);
-        for (int i = 0; i < some; i++) {
+            total[i] = exponentials(writes ? p + (size_t)i * row : NULL, writes,
+                                    x + (size_t)i * row, scale, max[i], n);
+        for (int i = 0; writes && i < some; i++) {
             float *y = p + (size_t)i * row, inverse = 1.0f / total[i];
-#pragma omp simd
-            for (int j = 0; j < n; j++) y[j] *= inverse;
+            for (int j = 0; j < n; j += LANES) {
+                size_t left = (size_t)(n - j);
+                store_some(y + j, left, load_some(y + j, left, 0) * inverse);
+            }
         }
         if (!lse) continue;
 #pragma omp simd
@@ -86,9 +86,13 @@ static void softmax(float *p, size_t row, float *lse, const float *x, float scal
     }
 }
 
-static float log_sum_exp(const float *x, int n) {
-    float max = largest(x, n), sum = exponentials(NULL, false, x, 1, max, n);
-    return max + (float)natural_logarithm((double)sum);
+static void softmax(float *p, size_t row, float *lse, const float *x, float scale, int rows,
+                    int n) {
+    softmax_of(p, true, row, lse, x, scale, rows, n);
+}
+
+static void log_sum_exp(float *lse, const float *x, size_t row, int rows, int n) {
+    softmax_of(NULL, false, row, lse, x, 1, rows, n);
 }
 
 static void softmax_backward(float *x, float *p, size_t row, const float *lse, const float *mean,

@@ -39,14 +39,12 @@ static inline Lanes multiply_add_lanes(Lanes a, Lanes b, Lanes c) {
 
 /* Returns the lanes' sum: adds one half to the other until one lane is left. */
 static inline float sum_lanes(Lanes lanes) {
-    float lane[LANES];
 #pragma GCC unroll 4
     for (size_t half = PARTS / 2; half > 0; half /= 2)
         EACH(i, half) lanes.part[i] += lanes.part[i + half];
-    memcpy(lane, lanes.part, sizeof lane);
 #pragma GCC unroll 4
-    for (size_t half = LANES / 2; half > 0; half /= 2) EACH(i, half) lane[i] += lane[i + half];
-    return lane[0];
+    for (int half = LANES / 2; half > 0; half /= 2) lanes.part[0] += swapped(lanes.part[0], half);
+    return lanes.part[0][0];
 }
 
 static inline void add_lanes(Lanes *sum, const float *x, int n) {

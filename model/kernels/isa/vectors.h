@@ -19,8 +19,10 @@
  * broadcast of a: 24 of 32 registers; of 16 registers 12 or, without fused multiply-add, 8. */
 #if defined PORTABLE || defined __AVX512F__
 enum { LANES = 16, ZIP_LANES = 16, TILE_ROWS = 6, TILE_VECTORS = 4 };
-#define ZIP_LOW  0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
-#define ZIP_HIGH 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#define ZIP_LOW          0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define ZIP_HIGH         8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#define ZIP_LOW_OF_FOUR  0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29
+#define ZIP_HIGH_OF_FOUR 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31
 #if !defined PORTABLE
 #define INTRINSIC(name) _mm512_##name
 #endif
@@ -39,6 +41,10 @@ enum { LANES = 4, ZIP_LANES = 4, TILE_ROWS = 2, TILE_VECTORS = 4 };
 #else
 enum { LANES = 4, ZIP_LANES = 4, TILE_ROWS = 4, TILE_VECTORS = 2 };
 #endif
+#endif
+#if !defined ZIP_LOW_OF_FOUR
+#define ZIP_LOW_OF_FOUR  ZIP_LOW
+#define ZIP_HIGH_OF_FOUR ZIP_HIGH
 #endif
 enum { TILE_COLUMNS = TILE_VECTORS * LANES, LINE = 16 /* floats in a cache line */ };
 
@@ -167,6 +173,73 @@ static inline void store_some(float *x, size_t n, Vector of) {
     store(padded, of);
     memcpy(x, padded, n * sizeof *x);
 #endif
+}
+
+/* The lanes i ^ half of x, where `half` is a power of two below LANES. */
+INLINE Vector swapped(Vector x, const int half) {
+#define LANE(i, h)    ((i) ^ (h)) % LANES
+#define LANES_4(i, h) LANE(i, h), LANE(i + 1, h), LANE(i + 2, h), LANE(i + 3, h)
+#if defined PORTABLE || defined __AVX512F__
+#define SWAPPED(h) LANES_4(0, h), LANES_4(4, h), LANES_4(8, h), LANES_4(12, h)
+#elif defined __AVX2__
+#define SWAPPED(h) LANES_4(0, h), LANES_4(4, h)
+#else
+#define SWAPPED(h) LANES_4(0, h)
+#endif
+    return half == 8   ? __builtin_shufflevector(x, x, SWAPPED(8))
+           : half == 4 ? __builtin_shufflevector(x, x, SWAPPED(4))
+           : half == 2 ? __builtin_shufflevector(x, x, SWAPPED(2))
+                       : __builtin_shufflevector(x, x, SWAPPED(1));
+}
+
+/* ---- groups of four lanes ---- */
+
+#define IN_FOUR vector_size(4 * sizeof(float)), aligned(4), may_alias
+typedef float Four __attribute__((IN_FOUR));
+
+/* The vector of LANES / 4 groups of four numbers, `next` floats apart. */
+static inline Vector load_fours(const float *x, size_t next) {
+#define FOUR(i) (*(const Four *)(x + (i)*next))
+#if defined PORTABLE || defined __AVX512F__
+    return __builtin_shufflevector(
+        __builtin_shufflevector(FOUR(0), FOUR(1), 0, 1, 2, 3, 4, 5, 6, 7),
+        __builtin_shufflevector(FOUR(2), FOUR(3), 0, 1, 2, 3, 4, 5, 6, 7), 0, 1, 2, 3, 4, 5, 6, 7,
+        8, 9, 10, 11, 12, 13, 14, 15);
+#elif defined __AVX2__
+    return __builtin_shufflevector(FOUR(0), FOUR(1), 0, 1, 2, 3, 4, 5, 6, 7);
+#else
+    (void)next;
+    return FOUR(0);
+#endif
+#undef FOUR
+}
+
+/* The reverse. */
+static inline void store_fours(float *x, size_t next, Vector of) {
+#define FOUR(i)               \
+    *(Four *)(x + (i)*next) = \
+        __builtin_shufflevector(of, of, 4 * (i), 4 * (i) + 1, 4 * (i) + 2, 4 * (i) + 3)
+    FOUR(0);
+#if defined PORTABLE || defined __AVX512F__ || defined __AVX2__
+    FOUR(1);
+#endif
+#if defined PORTABLE || defined __AVX512F__
+    FOUR(2);
+    FOUR(3);
+#endif
+    (void)next;
+#undef FOUR
+}
+
+/* Transposes the squares of 4 x 4 in each group of lanes, by two rounds of zips (below). */
+INLINE void transpose_fours(Vector row[4]) {
+    for (int round = 0; round < 2; round++) {
+        Vector a = row[0], b = row[1], c = row[2], d = row[3];
+        row[0] = __builtin_shufflevector(a, c, ZIP_LOW_OF_FOUR);
+        row[1] = __builtin_shufflevector(a, c, ZIP_HIGH_OF_FOUR);
+        row[2] = __builtin_shufflevector(b, d, ZIP_LOW_OF_FOUR);
+        row[3] = __builtin_shufflevector(b, d, ZIP_HIGH_OF_FOUR);
+    }
 }
 
 /* Transposes a square of LANES x LANES, or the squares of ZIP_LANES in each half of it: zips row i

@@ -1,0 +1,196 @@
+/* sequence.h - attention of one head over one short sequence.
+ *
+ * Lanes are queries: a vector has the scores of LANES queries for one key. So the maximum and the
+ * sum of a softmax are those of whole vectors, heads of few channels fill the registers, and keys
+ * that none of the queries sees are not computed. Each sum has the order that it has in the
+ * products and in softmax: the bits are the same. Gradients of keys and values are sums over
+ * queries; there, lanes are channels. */
+#ifndef TRIL_MODEL_KERNELS_ISA_SEQUENCE_H
+#define TRIL_MODEL_KERNELS_ISA_SEQUENCE_H
+
+#include "model/kernels/isa/exponentials.h"
+
+enum {
+    KEYS = LANES < 8 ? 4 : 8, /* whose scores are computed together: as many chains of sums */
+    SOME_KEYS = 4             /* whose gradients are summed together */
+};
+
+/* Columns of four rows of channels: vector c has channel c of LANES tokens. */
+typedef struct {
+    Vector channel[4];
+} Quad;
+
+/* Loads four channels of `count` tokens, with zeros in the lanes beyond. */
+INLINE Quad load_tokens(const float *x, size_t row, size_t count) {
+    Quad of;
+    float padded[4 * LANES];
+    if (count < LANES) {
+        memset(padded, 0, sizeof padded);
+        for (size_t i = 0; i < count; i++) memcpy(padded + 4 * i, x + i * row, 4 * sizeof *x);
+        x = padded;
+        row = 4;
+    }
+    EACH(i, 4) of.channel[i] = load_fours(x + i * row, 4 * row);
+    transpose_fours(of.channel);
+    return of;
+}
+
+/* The reverse. */
+INLINE void store_tokens(float *x, size_t row, size_t count, Quad of) {
+    float padded[4 * LANES], *to = count < LANES ? padded : x;
+    size_t to_row = count < LANES ? 4 : row;
+    transpose_fours(of.channel);
+    EACH(i, 4) store_fours(to + i * to_row, 4 * to_row, of.channel[i]);
+    for (size_t i = 0; to != x && i < count; i++)
+        memcpy(x + i * row, padded + 4 * i, 4 * sizeof *x);
+}
+
+/* Loads all channels of some tokens. */
+static inline void load_columns(Vector *columns, const float *x, size_t row, size_t count,
+                                int channels) {
+    for (int c = 0; c < channels; c += 4) {
+        Quad of = load_tokens(x + c, row, count);
+        EACH(i, 4) columns[c + (int)i] = of.channel[i];
+    }
+}
+
+/* Writes the means of n rows of v with these weights, a vector for each row: sum_s weights_s v_s
+ * for each of the `count` lanes. */
+static inline void store_means(float *out, size_t out_row, size_t count, const Vector *weights,
+                               const float *v, size_t v_row, int n, int channels) {
+    for (int c = 0; c < channels; c += 4) {
+        Quad mean = {0};
+        for (int s = 0; s < n; s++) EACH(i, 4) {
+                Vector of_v = all(v[(size_t)s * v_row + (size_t)c + i]);
+                mean.channel[i] = multiply_add(weights[s], of_v, mean.channel[i]);
+            }
+        store_tokens(out + c, out_row, count, mean);
+    }
+}
+
+/* dots[s] = x_s . the columns, for `keys` rows of x. */
+INLINE void dots_of(const int keys, Vector *dots, const float *x, size_t row, const Vector *columns,
+                    int channels) {
+    Vector sum[KEYS] = {0};
+    for (int c = 0; c < channels; c++) {
+        Vector column = columns[c];
+        EACH(i, keys) sum[i] = multiply_add(all(x[i * row + (size_t)c]), column, sum[i]);
+    }
+    EACH(i, keys) dots[i] = sum[i];
+}
+
+/* The same for n rows. */
+static inline void dots(Vector *to, const float *x, size_t row, int n, const Vector *columns,
+                        int channels) {
+    int s = 0;
+    for (; s + KEYS <= n; s += KEYS)
+        dots_of(KEYS, to + s, x + (size_t)s * row, row, columns, channels);
+    for (; s < n; s++) dots_of(1, to + s, x + (size_t)s * row, row, columns, channels);
+}
+
+/* Returns the sum of n <= WIDE vectors, in the order of sum_lanes. Overwrites them. */
+static inline Vector sum_vectors(Vector *of, int n) {
+    for (int half = WIDE / 2; half > 0; half /= 2)
+        for (int i = 0; i < half && i + half < n; i++) of[i] += of[i + half];
+    return of[0];
+}
+
+/* The scores of queries from t on: scale k_s . q, or -infinity where a query does not see key s. */
+static inline void score_queries(Vector *scores, const Sequence *a, int t, int n, size_t count) {
+    Vector queries[SEQUENCE_CHANNELS];
+    load_columns(queries, a->q + (size_t)t * a->q_row, a->q_row, count, a->dk);
+    dots(scores, a->key, a->k_row, n, queries, a->dk);
+    for (int s = t + 1; s < n; s++)
+        scores[s] = pick((Bits)lanes_below(s - t), all(-INFINITY), scores[s]);
+}
+
+static void attend(const Sequence *a) {
+    Vector weights[WIDE], sums[WIDE];
+    for (int t = 0; t < a->T; t += LANES) {
+        int n = t + LANES < a->T ? t + LANES : a->T;
+        size_t count = (size_t)(n - t);
+        Vector most = all(-INFINITY);
+        float max[LANES], total[LANES];
+        score_queries(weights, a, t, n, count);
+        for (int s = 0; s < n; s++) most = larger(weights[s], most);
+        most *= a->scale; /* scale > 0 */
+        for (int s = 0; s < n; s++)
+            sums[s] = weights[s] = exponential(multiply_add(weights[s], all(a->scale), -most));
+        Vector sum = sum_vectors(sums, n), inverse = 1.0f / sum;
+        for (int s = 0; s < n; s++) weights[s] *= inverse;
+        store(max, most);
+        store(total, sum);
+#pragma omp simd
+        for (int i = 0; i < LANES; i++) max[i] += (float)natural_logarithm((double)total[i]);
+        store_some(a->lse + t, count, load(max));
+        store_means(a->out + (size_t)t * a->out_row, a->out_row, count, weights, a->v, a->v_row, n,
+                    a->dv);
+    }
+}
+
+/* d[s] += sum_t weights[s][t] x_t for the n keys or values from s on, in the order of t. Begins
+ * from 0 unless `adds`. */
+INLINE void sum_queries(const int keys, float *d, size_t d_row, const float *weights,
+                        const float *x, size_t x_row, int n, int channels, bool adds) {
+    for (int c = 0; c < channels; c += LANES) {
+        size_t left = (size_t)(channels - c);
+        Vector sum[SOME_KEYS] = {0};
+        if (adds) EACH(i, keys) sum[i] = load_some(d + i * d_row + c, left, 0);
+        for (int t = 0; t < n; t++) {
+            Vector of_x = load_some(x + (size_t)t * x_row + c, left, 0);
+            EACH(i, keys)
+            sum[i] = multiply_add(all(weights[i * WIDE + (size_t)t]), of_x, sum[i]);
+        }
+        EACH(i, keys) store_some(d + i * d_row + c, left, sum[i]);
+    }
+}
+
+/* The same for all T keys or values: queries before a key have no weight for it. */
+static inline void sum_all_queries(float *d, size_t d_row, const float weights[WIDE][WIDE],
+                                   const float *x, size_t x_row, int T, int channels, bool adds) {
+    for (int s = 0, keys; s < T; s += keys) {
+        float *to = d + (size_t)s * d_row;
+        const float *from = x + (size_t)s * x_row;
+        keys = T - s < SOME_KEYS ? 1 : SOME_KEYS;
+        if (keys == 1)
+            sum_queries(1, to, d_row, &weights[s][s], from, x_row, T - s, channels, adds);
+        else
+            sum_queries(SOME_KEYS, to, d_row, &weights[s][s], from, x_row, T - s, channels, adds);
+    }
+}
+
+/* Recomputes the weights from lse. */
+static void attend_backward(const Sequence *a) {
+    float weights[WIDE][WIDE], dscores[WIDE][WIDE]; /* [keys][queries] */
+    Vector scores[WIDE], gradients[WIDE], columns[SEQUENCE_CHANNELS];
+    for (int t = 0; t < a->T; t += LANES) {
+        int n = t + LANES < a->T ? t + LANES : a->T;
+        size_t count = (size_t)(n - t), of_out = (size_t)t * a->out_row;
+        Vector products[WIDE] = {0};
+        score_queries(scores, a, t, n, count);
+        load_columns(columns, a->dout + of_out, a->out_row, count, a->dv);
+        dots(gradients, a->v, a->v_row, n, columns, a->dv);
+        /* sum_s weight dweight = dout . out: a shorter sum */
+        for (int c = 0; c < a->dv; c += 4) {
+            Quad out = load_tokens(a->out + of_out + c, a->out_row, count);
+            EACH(i, 4) {
+                Vector *sum = &products[(c + (int)i) % WIDE];
+                *sum = multiply_add(columns[c + (int)i], out.channel[i], *sum);
+            }
+        }
+        Vector mean = sum_vectors(products, a->dv < WIDE ? a->dv : WIDE);
+        Vector below = -load_some(a->lse + t, count, 0);
+        for (int s = 0; s < n; s++) {
+            Vector weight = exponential(multiply_add(scores[s], all(a->scale), below));
+            store(weights[s] + t, weight);
+            gradients[s] = weight * (gradients[s] - mean) * a->scale;
+            store(dscores[s] + t, gradients[s]);
+        }
+        store_means(a->dq + (size_t)t * a->q_row, a->q_row, count, gradients, a->key, a->k_row, n,
+                    a->dk);
+    }
+    sum_all_queries(a->dkey, a->k_row, dscores, a->q, a->q_row, a->T, a->dk, a->adds);
+    sum_all_queries(a->dvalue, a->v_row, weights, a->dout, a->out_row, a->T, a->dv, a->adds);
+}
+
+#endif

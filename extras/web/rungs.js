@@ -382,6 +382,7 @@ function openRungs(compiled, complain) {
     takeText, estimate, add, drop, advance, drawLosses, readLine, next, heads, drawMap, explain, prompt, writeOn, score,
     save, load,
     rungs: () => inOrder().map(describe),
+    digest: number => BigInt.asUintN(64, call("tril_model_digest", rungAt(number).model)).toString(16).padStart(16, "0"),
     setOptions(values) { chosen = { seed: 1337, dropout: 0, ...values }; },
     setSampler(values) { sampling = values; },
     setSteps(number, steps) {

@@ -20,9 +20,21 @@ const sentence = text => text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$
 
 let worker, ladder = [], table = [], limit = 0, waiting = new Map(), asked = 0;
 
-const decode = id => Uint8Array.from(atob($(id).textContent.trim()), c => c.charCodeAt(0));
-const unpack = bytes => new Response(new Blob([bytes]).stream()
-  .pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+// Returns the bytes that extras/web/join has compressed.
+const unpack = async text => new Uint8Array(await new Response(new Blob([Uint8Array.from(atob(text), c => c.charCodeAt(0))]).stream()
+  .pipeThrough(new DecompressionStream("gzip"))).arrayBuffer());
+
+// Takes two files apart whose pieces are in turns.
+function unweave(both, length) {
+  const PIECE = 8192, first = new Uint8Array(length), other = new Uint8Array(both.length - length);
+  for (let at = 0, from = 0; from < both.length; at += PIECE)
+    for (const file of [first, other]) {
+      const piece = both.subarray(from, from + Math.max(0, Math.min(PIECE, file.length - at)));
+      file.set(piece, at < file.length ? at : 0);
+      from += piece.length;
+    }
+  return [first, other];
+}
 
 // Sends a task to the worker; the promise gets its answer, or throws its sentence.
 function ask(task, more = {}) {
@@ -45,8 +57,9 @@ async function startWorker() {
   worker = new Worker(URL.createObjectURL(source));
   worker.onmessage = hear;
   worker.onerror = event => { event.preventDefault(); restart(event.message); };
-  const modules = await Promise.all(["relaxed", "simd"].map(async name => [name, await unpack(decode(name))]));
-  const opened = await ask("open", { modules });
+  const [length, packed] = $("modules").textContent.trim().split(" ");
+  const [relaxed, simd] = unweave(await unpack(packed), Number(length));
+  const opened = await ask("open", { modules: [["relaxed", relaxed], ["simd", simd]] });
   ({ ladder, options: table, limit } = opened);
   $("machine").textContent = opened.name === "relaxed" ? "Computes with SIMD and fused multiply-add." :
     "Computes with SIMD.";

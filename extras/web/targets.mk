@@ -18,12 +18,12 @@ WEB_NOT     = model/plain/% programs/train/% programs/sample/% extras/formats/% 
 WEB_SOURCES = $(wildcard extras/web/*.c) $(filter-out $(WEB_NOT),$(SOURCES)) library/no_formats.c model/kernels/isa.c
 WEB_PARTS   = $(wildcard extras/web/*.css extras/web/*.js extras/page/*.css extras/page/*.js) data/sample.txt
 
-# In `make deps-web web` the compiler must be there first.
-WEB_DEPS = $(filter deps-web,$(MAKECMDGOALS))
+# Without the compiler, `make web` installs it first.
+WEB_DEPS = $(filter deps-web,$(MAKECMDGOALS)) $(if $(filter web,$(MAKECMDGOALS)),$(shell python3 -c 'import ziglang' 2>/dev/null || echo deps-zig))
 define web_rules # name, flags
 $(BUILD)/web/$(1)/%.o: %.c | $(WEB_DEPS)
 	@mkdir -p $$(@D)
-	$$(call quiet,ZIG)$(WEB_CC) $$(if $$(filter-out $(WEB_SMALL),$$(filter model/kernels/% model/layers/%,$$<)),-O3,-Os) $(WEB_FLAGS) $$(if $$(filter %/isa.o,$$@),$(ISA_FLAGS) -ffp-contract=fast -DISA=base) $(2) -c -o $$@ $$<
+	$$(call quiet,ZIG)$(WEB_CC) $$(if $$(filter-out $(WEB_SMALL),$$(filter model/kernels/% model/layers/%,$$<)),-O3,-Os) $(WEB_FLAGS) $$(if $$(filter %/isa.o,$$@),$(ISA_FLAGS) -DISA=base) $(2) -c -o $$@ $$<
 $(BUILD)/web/$(1).wasm: extras/web/module.js extras/web/rungs.js $(WEB_SOURCES:%.c=$(BUILD)/web/$(1)/%.o)
 	$$(call quiet,ZIG)$(WEB_CC) $(WEB_LINK) $$(filter %.o,$$^) -o $$@
 endef
@@ -35,8 +35,8 @@ web: extras/web/tril.html
 extras/web/tril.html: extras/web/tab.html extras/web/join $(WEB_PARTS) $(BUILD)/web/simd.wasm $(BUILD)/web/relaxed.wasm
 	$(call quiet,JOIN)extras/web/join extras/web/tab.html extras/web extras/page data $(BUILD)/web >$@.new && mv $@.new $@
 
-deps-web:
-	@tests/deps web
+deps-web deps-zig: deps-%:
+	@tests/deps $*
 
 # The same, natively and under the sanitizers. Of two objects with one function, such as extras/web/memfile.o
 # and base/file.o, the first one counts.
@@ -49,4 +49,4 @@ test-web: $(BUILD)/web/simd.wasm $(BUILD)/web/relaxed.wasm extras/web/tril.html 
 	$(BUILD)/san/extras/web/tests/calls
 	extras/web/tests/module $(BUILD)
 	extras/web/tests/page $(BUILD)
-.PHONY: web deps-web test-web
+.PHONY: web deps-web deps-zig test-web

@@ -13,6 +13,8 @@
 #include <immintrin.h>
 #elif defined __aarch64__
 #include <arm_neon.h>
+#elif defined __wasm_relaxed_simd__
+#include <wasm_simd128.h>
 #endif
 
 /* TILE_ROWS x TILE_VECTORS are the most accumulators that leave registers for a row of b and a
@@ -79,10 +81,14 @@ static inline Vector all(float x) {
     return x - (Vector){0};
 }
 
-/* a b + c, rounded once where the set has an instruction for that. */
+/* a b + c, rounded once where the set has an instruction for that. The relaxed SIMD of WebAssembly
+ * rounds once if the processor does, and has no such instruction for a single number. */
 static inline float fused(float a, float b, float c) {
 #if defined __FMA__ || defined __aarch64__
     return __builtin_fmaf(a, b, c);
+#elif defined __wasm_relaxed_simd__
+    return wasm_f32x4_extract_lane(
+        wasm_f32x4_relaxed_madd(wasm_f32x4_splat(a), wasm_f32x4_splat(b), wasm_f32x4_splat(c)), 0);
 #else
     return a * b + c;
 #endif
@@ -96,6 +102,8 @@ static inline Vector multiply_add(Vector a, Vector b, Vector c) {
     return INTRINSIC(fmadd_ps)(a, b, c);
 #elif defined __aarch64__
     return vfmaq_f32(c, a, b);
+#elif defined __wasm_relaxed_simd__
+    return (Vector)wasm_f32x4_relaxed_madd((v128_t)a, (v128_t)b, (v128_t)c);
 #else
     return a * b + c;
 #endif

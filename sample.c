@@ -35,9 +35,7 @@ static bool write_samples(const TrilModel *model, const Arguments *a, Error *err
 
 static bool use_model(TrilModel *model, const Arguments *a, Error *err) {
     TrilError error;
-    if (a->info) inspect_file(model);
-    if (a->info) return true;
-    if (a->score) return inspect_score(model, a, err);
+    if (a->info) return inspect_file(model, a, err);
     if (a->export)
         return tril_model_export(model, a->export, a->precision ? a->precision : "f32", &error) ==
                    TRIL_OK ||
@@ -51,6 +49,7 @@ static bool run_program(const Arguments *a, Error *err) {
     TrilError error;
     TrilModel *model;
     if (a->explain) return inspect_steps(a, err) && file_flush_output(err);
+    if (a->score) return inspect_score(a, err) && file_flush_output(err);
     const char *path = arguments_checkpoint(a, 0, err);
     if (!path) return false;
     if (tril_model_load(&model, path, &error) != TRIL_OK) return message_take(err, &error, NULL);

@@ -20,8 +20,9 @@
 static int show_help(const char *program) {
     program_usage(
         program,
-        " [options] FILE\n\nTrains a bigram and a modern GPT on a text, or every rung of the "
-        "ladder,\nand compares them.");
+        " [options] FILE...\n\nTrains a bigram and a modern GPT on a text, or every rung of the "
+        "ladder,\nand compares them. A FILE may be a folder, with all files in it, or - for "
+        "standard input.\nThe end of each file is held out.");
     puts("\nRungs of the ladder, for --model:");
     for (int i = 0; tril_rung(i); i++) printf("  %-10s %s\n", tril_rung(i), tril_rung_idea(i));
     command_line_print_options(stdout);
@@ -61,6 +62,7 @@ static int first_process(int argc, char **argv) {
         return program_failed("train", EXIT_USAGE, &err);
     if (arguments.help) return show_help(*argv);
     if (arguments.version) return program_version();
+    if (arguments.json) program_divert(true);
     terminal_send_lines(stdout);
     bool open = plan_open(&plan, &arguments, &err);
     if (open && !check_options(plan, &err))

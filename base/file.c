@@ -89,6 +89,10 @@ bool file_read(const char *path, char **bytes, size_t *length, Error *err) {
     return ok;
 }
 
+bool file_read_input(char **bytes, size_t *length, Error *err) {
+    return read_rest(STDIN_FILENO, "standard input", bytes, length, err);
+}
+
 bool file_take(File *file, void *to, size_t count, Error *err) {
     size_t got = 0, left = file->length - file->at;
     if (file->bytes) {

@@ -11,6 +11,9 @@
  * releases *bytes with memory_free. Fails, with *bytes NULL, for a directory or a device. */
 bool file_read(const char *path, char **bytes, size_t *length, Error *err);
 
+/* The same for standard input. */
+bool file_read_input(char **bytes, size_t *length, Error *err);
+
 /* A file that is read in pieces. The caller can check its header against its length before reading
  * the rest. */
 typedef struct {

@@ -1,7 +1,9 @@
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/utf8.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -271,4 +273,40 @@ void json_quote(Buffer *text, const char *string, size_t length) {
             text->bytes[text->length++] = (char)c;
     }
     text->bytes[text->length++] = '"';
+}
+
+void json_add(Buffer *text, const char *key) {
+    char last = text->length > 0 ? text->bytes[text->length - 1] : '{';
+    if (last != '{' && last != '[') buffer_put(text, ",", 1);
+    if (key) buffer_printf(text, "\"%s\":", key);
+}
+
+void json_add_text(Buffer *text, const char *key, const char *string) {
+    Buffer valid = buffer_begin(text->name, text->err);
+    json_add(text, key);
+    if (!string) {
+        buffer_printf(text, "null");
+        return;
+    }
+    for (size_t at = 0, length = strlen(string); at < length;) {
+        uint32_t code;
+        int bytes = utf8_decode(string + at, length - at, &code);
+        if (bytes > 0)
+            buffer_put(&valid, string + at, (size_t)bytes);
+        else
+            buffer_printf(&valid, "\uFFFD");
+        at += bytes > 0 ? (size_t)bytes : 1;
+    }
+    if (valid.failed)
+        text->failed = true;
+    else
+        json_quote(text, valid.length > 0 ? valid.bytes : "", valid.length);
+    buffer_end(&valid);
+}
+
+void json_add_number(Buffer *text, const char *key, double number) {
+    char digits[NUMBER_SIZE];
+    number_shortest(digits, sizeof digits, number);
+    json_add(text, key);
+    buffer_printf(text, "%s", isfinite(number) ? digits : "null");
 }

@@ -3,6 +3,9 @@
 #include "base/digest.h"
 #include "base/memory.h"
 
+#include <math.h>
+#include <string.h>
+
 /* Sets `distinct`, the number of ids that occur. */
 static bool count_distinct(Corpus *corpus, Error *err) {
     bool *seen;
@@ -16,8 +19,13 @@ static bool count_distinct(Corpus *corpus, Error *err) {
     return true;
 }
 
+/* Returns the characters to train on, of `length`. */
+static size_t trained_on(size_t length, double held_out) {
+    return (size_t)((double)length * (1.0 - held_out));
+}
+
 static bool split(Corpus *corpus, double held_out, Error *err) {
-    corpus->train = (size_t)((double)corpus->length * (1.0 - held_out));
+    corpus->train = trained_on(corpus->length, held_out);
     size_t rest = corpus->length - corpus->train;
     return (corpus->train >= 2 && rest >= 2) ||
            fail(err,
@@ -41,6 +49,62 @@ bool corpus_make(Corpus *corpus, const Vocab *vocab, const char *text, size_t le
               count_distinct(corpus, err) && split(corpus, held_out, err);
     if (!ok) corpus_free(corpus);
     return ok;
+}
+
+/* Counts the characters of a text. */
+static bool count_characters(const char *text, size_t length, bool bytes, size_t *characters,
+                             Error *err) {
+    uint32_t code;
+    *characters = bytes ? length : 0;
+    for (size_t i = 0; i < length && !bytes; ++*characters) {
+        int taken = utf8_decode(text + i, length - i, &code);
+        if (taken <= 0) return vocab_build(&(Vocab){0}, text, length, false, err); /* says where */
+        i += (size_t)taken;
+    }
+    return true;
+}
+
+/* Returns the bytes of the first characters of a text. */
+static size_t bytes_of(const char *text, size_t characters, bool bytes) {
+    uint32_t code;
+    size_t at = bytes ? characters : 0;
+    for (; characters > 0 && !bytes; characters--)
+        at += (size_t)utf8_decode(text + at, UTF8_MAX, &code);
+    return at;
+}
+
+bool corpus_join(const char *const *texts, const size_t *lengths, int count, bool bytes,
+                 double held_out, char *joined, size_t *length, int *which, Error *err) {
+    const bool newline = !bytes && count > 1;
+    const size_t newlines = newline ? (size_t)count : 0;
+    size_t all = 0, characters;
+    *length = 0;
+    for (*which = 0; *which < count; ++*which) {
+        if (!count_characters(texts[*which], lengths[*which], bytes, &characters, err))
+            return false;
+        all += characters;
+    }
+    if (all == 0) return true;
+    /* characters to train on: the beginnings' share of all, rounded for the sums, so that the parts
+     * add up to what corpus_make takes */
+    size_t train = trained_on(all + (newline ? 2 * newlines - 1 : 0), held_out);
+    const double own = (double)(train > newlines ? train - newlines : 0);
+    for (int end = 0; end < 2; end++) {
+        size_t seen = 0, before = 0;
+        for (int i = 0; i < count; i++) {
+            count_characters(texts[i], lengths[i], bytes, &characters, err);
+            seen += characters;
+            size_t now = (size_t)fmin(own * ((double)seen / (double)all), (double)seen);
+            size_t part = now - before < characters ? now - before : characters;
+            size_t cut = bytes_of(texts[i], part, bytes), from = end ? cut : 0;
+            size_t more = end ? lengths[i] - cut : cut;
+            memcpy(joined + *length, texts[i] + from, more);
+            *length += more;
+            if (newline && !(end && i == count - 1)) joined[(*length)++] = '\n';
+            before = now;
+        }
+    }
+    return true;
 }
 
 void corpus_free(Corpus *corpus) {

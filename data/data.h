@@ -82,6 +82,14 @@ bool corpus_make(Corpus *corpus, const Vocab *vocab, const char *text, size_t le
 
 void corpus_free(Corpus *corpus);
 
+/* Joins texts[count] into one whose end, as corpus_make divides it, has the end of each: first the
+ * beginnings of all texts, then their ends, both in order, a newline after each but the last (none
+ * with `bytes`). A single text is copied as it is. Writes *length bytes to `joined`, which has the
+ * capacity of the texts and 2 * count bytes. Fails for text that is not UTF-8; *which is then its
+ * index. */
+bool corpus_join(const char *const *texts, const size_t *lengths, int count, bool bytes,
+                 double held_out, char *joined, size_t *length, int *which, Error *err);
+
 /* Returns the Corpus.digest of a text. */
 uint64_t corpus_digest(const char *text, size_t length);
 

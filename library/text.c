@@ -118,13 +118,25 @@ TrilStatus tril_decode(const TrilTokenizer *tokenizer, const int32_t *ids, size_
 
 /* ---- texts ---- */
 
+static const double HELD_OUT_MARGIN = 1e-6;
+
+TrilStatus tril_text_join(const char *const *texts, const size_t *lengths, int count, int bytes,
+                          double held_out, char *joined, size_t *length, int *which,
+                          TrilError *error) {
+    Error err = {0};
+    if (!texts || !lengths || !joined || !length || !which) return null_argument(error);
+    if (!in_range(held_out, HELD_OUT_MARGIN, 1 - HELD_OUT_MARGIN, "the held-out share", &err))
+        return failed(TRIL_ARGUMENT, &err, error);
+    return outcome(corpus_join(texts, lengths, count, bytes, held_out, joined, length, which, &err),
+                   TRIL_TEXT, &err, error);
+}
+
 TrilStatus tril_text_make(TrilText **text, const TrilTokenizer *tokenizer, const char *bytes,
                           size_t length, double held_out, TrilError *error) {
-    const double margin = 1e-6;
     Error err = {0};
     if (text) *text = NULL;
     if (!text || !tokenizer || !bytes) return null_argument(error);
-    if (!in_range(held_out, margin, 1 - margin, "the held-out share", &err) ||
+    if (!in_range(held_out, HELD_OUT_MARGIN, 1 - HELD_OUT_MARGIN, "the held-out share", &err) ||
         !memory_alloc(text, 1, sizeof **text, "the text", &err))
         return failed(TRIL_ARGUMENT, &err, error);
     (*text)->held_out = held_out;

@@ -112,6 +112,15 @@ TRIL_API TrilStatus tril_decode(const TrilTokenizer *tokenizer, const int32_t *i
 /* A text as ids, with a held-out part at its end. It is made once, for any number of trainings. */
 typedef struct TrilText TrilText;
 
+/* Joins texts [count], of `lengths` bytes each, to one for tril_text_make with the same share:
+ * first the beginnings of all, then their ends, both in order, so that the end of each is held out.
+ * After each part but the last is a newline, none if `bytes` is true. Writes *length bytes to
+ * `joined`, which has the capacity of all texts and 2 * count bytes more. TRIL_TEXT: text *which is
+ * not UTF-8. */
+TRIL_API TrilStatus tril_text_join(const char *const *texts, const size_t *lengths, int count,
+                                   int bytes, double held_out, char *joined, size_t *length,
+                                   int *which, TrilError *error);
+
 /* Makes a text with the ids of a tokenizer. `held_out` is the share at its end that no training
  * sees. TRIL_TEXT: an unknown character; fewer than two characters to train on or held out.
  * Released by tril_text_free, after the trainings on it. */

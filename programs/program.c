@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void program_usage(const char *path, const char *text) {
     fputs("Usage: ", stdout);
@@ -21,4 +22,17 @@ int program_failed(const char *name, int status, const Error *err) {
     fflush(stdout);
     fprintf(stderr, "%s: %s\n", name, err->text);
     return status;
+}
+
+void program_divert(bool to_errors) {
+    static int output = -1; /* standard output, while diverted */
+    fflush(stdout);
+    if (to_errors) {
+        output = dup(STDOUT_FILENO);
+        dup2(STDERR_FILENO, STDOUT_FILENO);
+    } else if (output >= 0) {
+        dup2(output, STDOUT_FILENO);
+        close(output);
+        output = -1;
+    }
 }

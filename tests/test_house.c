@@ -25,7 +25,7 @@ static const struct {
      {"base/", "library/tril.h", "library/message.h", "programs/report/", "programs/sample/"}},
     {"programs/train",
      {"base/", "library/tril.h", "library/message.h", "library/version.h", "programs/report/",
-      "programs/train/"}},
+      "programs/train/", "programs/program.h"}},
     {"programs/report", {"base/", "library/tril.h", "programs/report/"}},
     {"library", {"base/", "data/data.h", "library/", MODEL, "model/rungs/rung.h"}},
     {"model", {"base/", "model/"}},
@@ -197,8 +197,8 @@ TEST(rungs) {
 /* The files of programs/train/ from the command line to the ladder. Each may include only those
  * before it. */
 static const char *const training[] = {
-    "claims",  "interruption", "command_line", "course", "plan",   "saved", "verdict",
-    "display", "planning",     "outputs",      "budget", "report", "rung",  "ladder",
+    "claims",  "interruption", "command_line", "course", "texts",  "plan", "saved",  "verdict",
+    "display", "planning",     "outputs",      "budget", "report", "rung", "ladder",
 };
 
 static int place_in_training(const char *name, size_t length) {

@@ -210,8 +210,8 @@ static const RungFiles *best_of(const Report *r) {
 }
 
 static void write_head(const Report *r, FILE *out) {
-    const char *text = r->plan->arguments->input, *model = r->shown->name;
-    char title[512];
+    const char *text = r->plan->texts.name, *model = r->shown->name;
+    char title[TEXTS_NAME + 64];
     snprintf(title, sizeof title, "%s, trained on %s", model, text);
     outputs_begin_page(r->outputs, out);
     page_begin(out, title);
@@ -473,8 +473,8 @@ static void write_samples(const Report *r, FILE *out) {
     fputs("</section>\n", out);
 }
 
-/* Writes the command and the options that a resumed training keeps. With a time limit the steps do
- * not count. */
+/* Writes the command, the files of the text if there are several, and the options that a resumed
+ * training keeps. With a time limit the steps do not count. */
 static void write_command(const Report *r, FILE *out) {
     char *const *command = r->plan->arguments->command;
     fputs("<section id=\"section-command\">\n<h2>The command</h2>\n<pre><code>", out);
@@ -485,6 +485,10 @@ static void write_command(const Report *r, FILE *out) {
     fputs("</code></pre>\n", out);
     begin_table(out, "settings");
     fputs("<tbody>\n", out);
+    const Texts *texts = &r->plan->texts;
+    for (int i = 0; i < texts->count && texts->count > 1; i++)
+        markup(out, "<tr><th scope=\"row\">text</th><td><bdi>%s</bdi></td></tr>\n",
+               texts->paths[i]);
     for (int i = 0; tril_option(i); i++) {
         const TrilOption *option = tril_option(i);
         char text[TRIL_OPTION_SIZE];

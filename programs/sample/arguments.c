@@ -46,7 +46,8 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
         {0, "seed", OPTION_SEED, &s->seed, 0, 0, "N", "random seed"},
         {.kind = OPTION_SECTION, .help = "Instead of writing"},
         {0, "score", OPTION_PATH, &a->score, 0, 0, "FILE",
-         "print how well the model predicts the text in FILE"},
+         "print how well the model predicts the text in FILE (- for standard input); with several "
+         "CHECKPOINTs, a table"},
         {0, "unknown", OPTION_TEXT, &a->unknown, 0, 0, "HOW",
          "for --score, characters that the model does not know: refuse (an error, the default), "
          "skip, or uniform (count each as a uniform guess)"},
@@ -65,6 +66,7 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
          "export the model: as a new file PATH.gguf for llama.cpp, or else as a new folder for "
          "Hugging Face transformers"},
         {0, "info", OPTION_FLAG, &a->info, 0, 0, NULL, "print the checkpoint's sizes and metadata"},
+        {0, "json", OPTION_FLAG, &a->json, 0, 0, NULL, "for --score and --info, print JSON"},
         {.kind = OPTION_SECTION, .help = "Other"},
         {'j', "threads", OPTION_INT, &s->threads, 1, TRIL_MAX_THREADS, "N",
          "threads; any number writes the same text; default: one per processor"},
@@ -115,9 +117,10 @@ static bool check(const Arguments *a, Error *err) {
         return fail(err, "--counts is for writing and excludes --score, --explain, --export and "
                          "--info");
     if (a->unknown && !a->score) return fail(err, "--unknown needs --score");
+    if (a->json && !a->score && !a->info) return fail(err, "--json needs --score or --info");
     if (a->html && !a->explain) return fail(err, "--html needs --explain");
     if (chosen && !a->explain) return fail(err, "--layer and --head need --explain");
-    if (a->count > 1 && !a->explain)
+    if (a->count > 1 && !a->explain && !a->score)
         return fail(err, "one CHECKPOINT is expected, not %d; see --help", a->count);
     return a->count <= 1 || !chosen ||
            fail(err, "--layer and --head need exactly one CHECKPOINT, not %d", a->count);

@@ -21,7 +21,7 @@ typedef struct {
     TrilScoring scoring; /* for score */
     int layer, head;     /* for explain, or ANY of explain.h */
     const char *html;    /* for explain: the page to write, or NULL */
-    bool help, version;
+    bool json, help, version;
 } Arguments;
 
 /* Reads the command line. Fails where options_parse fails, for options that exclude each other, and

@@ -2,6 +2,7 @@
 #include "base/array.h"
 #include "base/escape.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "library/message.h"
@@ -12,7 +13,36 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Prints an object that was written to `text`, which it releases. */
+static bool print_object(Buffer *text) {
+    const bool ok = !text->failed;
+    if (ok) printf("%.*s\n", (int)text->length, text->bytes);
+    buffer_end(text);
+    return ok;
+}
+
 /* ---- what is in a file ---- */
+
+/* The sizes by the names of their rows, in the order of the lines. */
+typedef struct {
+    const char *name;
+    double number; /* NaN if the rung has none */
+} Size;
+enum { SIZES = 7 };
+static const char *const notes[] = {"step", "seed", "validation_loss", "best_loss"};
+
+static void list_sizes(const TrilModel *model, Size sizes[SIZES]) {
+    const TrilOptions s = tril_model_sizes(model);
+    const char *dropout = tril_model_note(model, "dropout"); /* a folder has none */
+    const Size all[SIZES] = {{"layers", s.layers},
+                             {"heads", s.heads},
+                             {"width", s.width},
+                             {"context", s.context},
+                             {"dropout", dropout ? number_read(dropout, NULL) : 0},
+                             {"kv_heads", s.kv_heads},
+                             {"hidden", s.hidden}};
+    memcpy(sizes, all, sizeof all);
+}
 
 static void print_vocabulary(const TrilTokenizer *tokenizer) {
     const int32_t size = tril_tokenizer_size(tokenizer);
@@ -27,24 +57,19 @@ static void print_vocabulary(const TrilTokenizer *tokenizer) {
     if (!bytes) putchar('\n');
 }
 
-void inspect_file(TrilModel *model) {
-    static const char *const keys[] = {"step", "seed", "validation_loss", "best_loss"};
-    const TrilOptions s = tril_model_sizes(model);
-    const char *dropout = tril_model_note(model, "dropout"); /* a folder has none */
+static void print_lines(TrilModel *model, const Size sizes[SIZES]) {
     TrilTensor tensor;
     size_t counted;
     const int order = tril_model_counted(model, &counted);
-    printf("%-16s %s\n%-16s %zu\n", "model", s.rung, "parameters", tril_model_parameters(model));
-    printf("%-16s %g\n%-16s %g\n", "layers", s.layers, "heads", s.heads);
-    printf("%-16s %.0f\n%-16s %g\n", "width", s.width, "context", s.context);
-    printf("%-16s %g\n", "dropout", dropout ? number_read(dropout, NULL) : 0);
-    if (!isnan(s.kv_heads)) printf("%-16s %g\n", "kv_heads", s.kv_heads);
-    if (!isnan(s.hidden)) printf("%-16s %.0f\n", "hidden", s.hidden);
+    printf("%-16s %s\n%-16s %zu\n", "model", tril_model_sizes(model).rung, "parameters",
+           tril_model_parameters(model));
+    for (int i = 0; i < SIZES; i++)
+        if (!isnan(sizes[i].number)) printf("%-16s %.10g\n", sizes[i].name, sizes[i].number);
     if (order > 0) printf("%-16s %zu characters, up to %d at a time\n", "counted", counted, order);
-    for (int i = 0; i < COUNT(keys); i++) {
-        const char *value = tril_model_note(model, keys[i]);
+    for (int i = 0; i < COUNT(notes); i++) {
+        const char *value = tril_model_note(model, notes[i]);
         if (!value) continue;
-        printf("%-16s ", keys[i]);
+        printf("%-16s ", notes[i]);
         escape_line(stdout, value, strlen(value));
         putchar('\n');
     }
@@ -58,18 +83,80 @@ void inspect_file(TrilModel *model) {
     }
 }
 
+/* Appends the vocabulary: its size, whether it is of bytes, and its characters, a string each. */
+static void add_vocabulary(Buffer *text, const TrilTokenizer *tokenizer) {
+    const int32_t size = tril_tokenizer_size(tokenizer);
+    bool bytes = tril_tokenizer_has_bytes(tokenizer);
+    json_add_number(text, "vocabulary", size);
+    json_add(text, "bytes");
+    buffer_printf(text, bytes ? "true" : "false");
+    json_add(text, "characters");
+    buffer_printf(text, "[");
+    for (int32_t id = 0; id < size && !bytes; id++) {
+        char character[4];
+        size_t length = 0;
+        tril_decode(tokenizer, &id, 1, character, sizeof character, &length, NULL);
+        json_add(text, NULL);
+        json_quote(text, character, length);
+    }
+    buffer_printf(text, "]");
+}
+
+bool inspect_file(TrilModel *model, const Arguments *a, Error *err) {
+    Size sizes[SIZES];
+    char digest[17];
+    TrilTensor tensor;
+    size_t counted;
+    list_sizes(model, sizes);
+    if (!a->json) {
+        print_lines(model, sizes);
+        return true;
+    }
+    Buffer text = buffer_begin("the object", err);
+    buffer_printf(&text, "{");
+    json_add_text(&text, "file", arguments_checkpoint(a, 0, err));
+    json_add_text(&text, "model", tril_model_sizes(model).rung);
+    json_add_number(&text, "parameters", (double)tril_model_parameters(model));
+    for (int i = 0; i < SIZES; i++) json_add_number(&text, sizes[i].name, sizes[i].number);
+    json_add_number(&text, "counted_order", tril_model_counted(model, &counted));
+    json_add_number(&text, "counted_characters", (double)counted);
+    for (int i = 0; i < COUNT(notes); i++) {
+        const char *value = tril_model_note(model, notes[i]);
+        bool whole = value && *value && strspn(value, "0123456789") == strlen(value);
+        if (whole) { /* of any length, such as a seed */
+            json_add(&text, notes[i]);
+            buffer_printf(&text, "%s", value);
+        } else {
+            json_add_number(&text, notes[i], value ? number_read(value, NULL) : NAN);
+        }
+    }
+    snprintf(digest, sizeof digest, "%016" PRIx64, tril_model_digest(model));
+    json_add_text(&text, "digest", digest);
+    add_vocabulary(&text, tril_model_tokenizer(model));
+    json_add(&text, "tensors");
+    buffer_printf(&text, "{");
+    for (int i = 0; tril_model_tensor(model, i, &tensor); i++) {
+        json_add(&text, tensor.name);
+        buffer_printf(&text, tensor.rank == 2 ? "[%d,%d]" : "[%d]", tensor.rows, tensor.columns);
+    }
+    buffer_printf(&text, "}}");
+    return print_object(&text);
+}
+
 /* ---- the score ---- */
 
-bool inspect_score(const TrilModel *model, const Arguments *a, Error *err) {
+/* Scores a model on the text [length]. */
+static bool score(const char *path, const char *text, size_t length, const Arguments *a,
+                  TrilScore *found, Error *err) {
     TrilError error;
-    TrilScore score;
-    char *text, first[151];
-    size_t length;
-    if (!file_read(a->score, &text, &length, err)) return false;
-    TrilStatus status = tril_score(model, text, length, &a->scoring, &score, &error);
-    bool ok = status == TRIL_OK || message_take(err, &error, status == TRIL_TEXT ? a->score : NULL);
-    memory_free(text);
-    if (!ok && a->scoring.unknown == TRIL_REFUSE && score.unknown > 0) {
+    TrilModel *model;
+    char first[151];
+    if (tril_model_load(&model, path, &error) != TRIL_OK) return message_take(err, &error, NULL);
+    TrilStatus status = tril_score(model, text, length, &a->scoring, found, &error);
+    tril_model_free(model);
+    if (status == TRIL_OK) return true;
+    message_take(err, &error, status == TRIL_TEXT ? a->score : NULL);
+    if (a->scoring.unknown == TRIL_REFUSE && found->unknown > 0) {
         /* shortens a long file name without splitting a character */
         escape_copy(first, sizeof first, err->text);
         fail(err,
@@ -77,10 +164,75 @@ bool inspect_score(const TrilModel *model, const Arguments *a, Error *err) {
              "them",
              first);
     }
-    if (ok)
-        printf("characters %zu\nunknown %zu\nnats_per_char %.6f\nbits_per_char %.6f\n"
-               "perplexity %.4f\n",
-               score.characters, score.unknown, score.nats, score.nats / log(2.0), exp(score.nats));
+    Error own = *err;
+    return a->count > 1 ? fail(err, "%s: %s", path, own.text) : false;
+}
+
+static const struct {
+    const char *name;
+    int width, digits;
+} score_columns[] = {{"characters", 10, 0},
+                     {"unknown", 7, 0},
+                     {"nats_per_char", 13, 6},
+                     {"bits_per_char", 13, 6},
+                     {"perplexity", 10, 4}};
+
+/* Prints the scores as lines, as rows of a table, or as values of an object. */
+static void show_score(Buffer *object, const char *path, const TrilScore *s, const Arguments *a) {
+    const double numbers[] = {(double)s->characters, (double)s->unknown, s->nats,
+                              s->nats / log(2.0), exp(s->nats)};
+    if (a->json) {
+        json_add(object, NULL);
+        buffer_printf(object, "{");
+        json_add_text(object, "file", path);
+    }
+    for (int i = 0; i < COUNT(numbers); i++) {
+        const char *name = score_columns[i].name;
+        const int digits = score_columns[i].digits;
+        if (a->json)
+            json_add_number(object, name, numbers[i]);
+        else if (a->count > 1)
+            printf("%*.*f  ", score_columns[i].width, digits, numbers[i]);
+        else
+            printf("%s %.*f\n", name, digits, numbers[i]);
+    }
+    if (a->json)
+        buffer_printf(object, "}");
+    else if (a->count > 1) {
+        escape_line(stdout, path, strlen(path));
+        putchar('\n');
+    }
+}
+
+bool inspect_score(const Arguments *a, Error *err) {
+    char *text;
+    size_t length;
+    TrilScore found;
+    Buffer object = buffer_begin("the object", err);
+    const bool table = a->count > 1 && !a->json, input = strcmp(a->score, "-") == 0;
+    if (!(input ? file_read_input(&text, &length, err) : file_read(a->score, &text, &length, err)))
+        return false;
+    for (int i = 0; i < COUNT(score_columns) && table; i++)
+        printf("%*s  ", score_columns[i].width, score_columns[i].name);
+    if (table) puts("file");
+    if (a->json) {
+        buffer_printf(&object, "{");
+        json_add_text(&object, "text", a->score);
+        json_add(&object, "scores");
+        buffer_printf(&object, "[");
+    }
+    bool ok = true;
+    for (int i = 0; ok && (i == 0 || i < a->count); i++) {
+        const char *path = arguments_checkpoint(a, i, err);
+        ok = path && score(path, text, length, a, &found, err);
+        if (ok) show_score(&object, path, &found, a);
+    }
+    memory_free(text);
+    if (ok && a->json) {
+        buffer_printf(&object, "]}");
+        return print_object(&object);
+    }
+    buffer_end(&object);
     return ok;
 }
 

@@ -4,11 +4,12 @@
 
 #include "programs/sample/arguments.h"
 
-/* Prints, for --info, the contents of the model's file or folder. */
-void inspect_file(TrilModel *model);
+/* Prints, for --info, the contents of the model's file or folder; with --json as an object. */
+bool inspect_file(TrilModel *model, const Arguments *arguments, Error *err);
 
-/* Prints, for --score, how well the model predicts a text. */
-bool inspect_score(const TrilModel *model, const Arguments *arguments, Error *err);
+/* Prints, for --score, how well each model predicts a text: lines, or a table for several models;
+ * with --json an object. */
+bool inspect_score(const Arguments *arguments, Error *err);
 
 /* Shows, for --explain, how a text leads to the next character; for several models, only the
  * character that each expects. */

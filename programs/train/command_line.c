@@ -15,7 +15,7 @@ static int list(Option rows[MAX_ROWS], Arguments *a, TrilOptions *o) {
     static const char *const sections[] = {"What to train", "How long and how fast", "How large",
                                            "The text", "Other"};
     /* the first ones belong to the first section, the others to the last */
-    enum { FIRST = 8, OWN = 12 };
+    enum { FIRST = 8, OWN = 13 };
     const Option own[OWN] = {
         {0, "preset", OPTION_TEXT, &a->preset, 0, 0, "NAME",
          "sizes and steps by name: small (the default), quick, base, nanogpt-cpu, nanogpt-gpu"},
@@ -34,6 +34,8 @@ static int list(Option rows[MAX_ROWS], Arguments *a, TrilOptions *o) {
          "print where the time of each training went"},
         {'q', "quiet", OPTION_FLAG, &a->quiet, 0, 0, NULL,
          "print only the table of results and what follows it"},
+        {0, "json", OPTION_FLAG, &a->json, 0, 0, NULL,
+         "print the results as JSON, and all else to standard error"},
         {'h', "help", OPTION_FLAG, &a->help, 0, 0, NULL, "print this help"},
         {0, "version", OPTION_FLAG, &a->version, 0, 0, NULL, "print the version"},
     };
@@ -76,7 +78,6 @@ static bool take_names(TrilOptions *o, Error *err) {
 
 static bool check(const Arguments *a, int operands, Error *err) {
     if (operands == 0) return fail(err, "no text FILE given; try: train data/input.txt");
-    if (operands > 1) return fail(err, "one text FILE is expected, not %d; see --help", operands);
     if (!isnan(a->options.steps) && !isnan(a->options.time))
         return fail(err, "--steps and --time both limit the training; give only one");
     if (a->ladder && a->init)
@@ -97,7 +98,8 @@ bool command_line_read(Arguments *a, int argc, char **argv, Error *err) {
                      .options = tril_options_unset(),
                      .out = "out/model.safetensors"};
     if (!parse(a, &a->options, &first, err)) return false;
-    a->input = first < argc ? argv[first] : NULL;
+    a->texts = argv + first;
+    a->text_count = argc - first;
     return a->help || a->version ||
            (check(a, argc - first, err) && take_names(&a->options, err) &&
             command_line_over(a, &with_preset, err));

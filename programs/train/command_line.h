@@ -13,12 +13,14 @@ typedef struct {
     int count;
     double begun;        /* clock_seconds() when they were read */
     TrilOptions options; /* those that were given; the seed is always set */
-    const char *input, *init, *teacher, *out, *log, *preset;
-    bool ladder, resume, continues /* --continue */, profile, quiet, help, version;
+    char *const *texts;  /* [text_count], files and folders as named; "-" is standard input */
+    int text_count;
+    const char *init, *teacher, *out, *log, *preset;
+    bool ladder, resume, continues /* --continue */, profile, quiet, json, help, version;
 } Arguments;
 
-/* Reads the command line. Fails where options_parse fails, for an unknown preset, for no text or
- * several, and for options that contradict each other. With --help or --version nothing else is
+/* Reads the command line. Fails where options_parse fails, for an unknown preset, for no text,
+ * and for options that contradict each other. With --help or --version nothing else is
  * checked. */
 bool command_line_read(Arguments *arguments, int argc, char **argv, Error *err);
 

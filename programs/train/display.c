@@ -1,9 +1,11 @@
 #include "programs/train/display.h"
 #include "base/clock.h"
 #include "base/escape.h"
+#include "base/json.h"
 #include "base/memory.h"
 #include "base/shell.h"
 #include "base/terminal.h"
+#include "programs/program.h"
 #include "programs/report/sheet.h"
 #include "programs/train/interruption.h"
 
@@ -86,8 +88,13 @@ void show_line(const char *format, ...) {
 /* ---- the beginning ---- */
 
 void show_corpus(const Plan *plan) {
+    enum { MOST = 8 }; /* files to name; the page names all */
     const Input *input = &plan->input;
-    show_line("%s: %s characters, %d distinct; %s train, %s validate", plan->arguments->input,
+    const Texts *texts = &plan->texts;
+    for (int i = 0; texts->count > 1 && i < texts->count && i < MOST; i++)
+        show_line("%s", texts->paths[i]);
+    if (texts->count > MOST) show_line("... and %d more", texts->count - MOST);
+    show_line("%s: %s characters, %d distinct; %s train, %s validate", texts->name,
               grouped((double)input->length), input->distinct, grouped((double)input->train),
               grouped((double)(input->length - input->train)));
     if (plan->added > 0)
@@ -273,6 +280,72 @@ void show_results(const Result *results, int count) {
         if (r->digest) printf("digest of the weights of %s: %016" PRIx64 "\n", r->name, r->digest);
 }
 
+static void add_result(Buffer *text, const Result *r) {
+    char digest[17];
+    const bool trained = r->seconds >= 0;
+    snprintf(digest, sizeof digest, "%016" PRIx64, r->digest);
+    json_add(text, NULL);
+    buffer_printf(text, "{");
+    json_add_text(text, "model", r->name);
+    json_add_number(text, "parameters", trained ? (double)r->parameters : NAN);
+    json_add_number(text, "train", r->train);
+    json_add_number(text, "held_out", r->validation);
+    json_add_number(text, "bits_per_char", r->validation / log(2.0));
+    json_add_number(text, "tflop", r->compute / TERA);
+    json_add_number(text, "seconds", trained ? r->seconds : NAN);
+    json_add_text(text, "digest", r->digest ? digest : NULL);
+    json_add_text(text, "verdict", r->verdict.kind == NO_VERDICT ? NULL : r->verdict.text);
+    buffer_printf(text, "}");
+}
+
+/* Appends the options: names as strings, flags as literals, all else as numbers. */
+static void add_options(Buffer *text, const TrilOptions *options) {
+    buffer_printf(text, "{");
+    for (int i = 0; tril_option(i); i++) {
+        const TrilOption *row = tril_option(i);
+        char value[TRIL_OPTION_SIZE];
+        bool set = tril_options_get(options, i, value);
+        if (row->kind == TRIL_NAME) {
+            json_add_text(text, row->name, set ? value : NULL);
+            continue;
+        }
+        json_add(text, row->name);
+        if (row->kind == TRIL_FLAG)
+            buffer_printf(text, strcmp(value, "1") == 0 ? "true" : "false");
+        else
+            buffer_printf(text, "%s", set ? value : "null");
+    }
+    buffer_printf(text, "}");
+}
+
+bool show_object(const Plan *plan, const Result *results, int count, Error *err) {
+    const Input *input = &plan->input;
+    Buffer text = buffer_begin("the object", err);
+    buffer_printf(&text, "{");
+    json_add_text(&text, "version", tril_version());
+    json_add_text(&text, "file", plan->arguments->out);
+    json_add(&text, "interrupted");
+    buffer_printf(&text, interrupted() ? "true" : "false");
+    json_add(&text, "texts");
+    buffer_printf(&text, "[");
+    for (int i = 0; i < plan->texts.count; i++) json_add_text(&text, NULL, plan->texts.paths[i]);
+    buffer_printf(&text, "]");
+    json_add_number(&text, "characters", (double)input->length);
+    json_add_number(&text, "held_out_characters", (double)(input->length - input->train));
+    json_add_number(&text, "distinct_characters", input->distinct);
+    json_add(&text, "options");
+    add_options(&text, &plan->options);
+    json_add(&text, "results");
+    buffer_printf(&text, "[");
+    for (int i = 0; i < count; i++) add_result(&text, &results[i]);
+    buffer_printf(&text, "]}\n");
+    program_divert(false);
+    bool ok = !text.failed;
+    if (ok) fwrite(text.bytes, 1, text.length, stdout);
+    buffer_end(&text);
+    return ok;
+}
+
 static void put_path(const char *before, const char *path) {
     fputs(before, stdout);
     shell_path(stdout, path, shell_put);
@@ -305,7 +378,13 @@ void show_next_steps(const Plan *plan, bool trained, bool page, const char *long
     if (plan->arguments->teacher) put_path(" --teacher ", plan->arguments->teacher);
     if (!usual) put_path(" --out ", plan->arguments->out);
     if (plan->arguments->log) put_path(" --log ", plan->arguments->log);
-    put_path(" ", plan->arguments->input);
+    for (int i = 0; i < plan->arguments->text_count; i++) {
+        const char *text = plan->arguments->texts[i];
+        if (strcmp(text, "-") == 0)
+            fputs(" -", stdout);
+        else
+            put_path(" ", text);
+    }
     putchar('\n');
 }
 

@@ -76,6 +76,10 @@ void show_sharing(const TrilTraffic *traffic, int steps, double seconds);
  * whose verdict asks for more steps. */
 void show_results(const Result *results, int count);
 
+/* Prints the same as a JSON object to standard output (program_divert). docs/training.md has its
+ * keys. */
+bool show_object(const Plan *plan, const Result *results, int count, Error *err);
+
 /* Prints commands for the next steps. If the training of the model has begun (`trained`), they
  * sample from it, open its report if it was written (`page`), and train it further with the options
  * `longer`, which are NULL if that would not help. After an interruption they resume it. */

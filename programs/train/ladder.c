@@ -230,7 +230,7 @@ static bool compare(Ladder *l, Error *err) {
     char longer[LONGER_SIZE];
     bool any = false;
     verdicts_judge(plan, l->results, l->count);
-    show_results(l->results, l->count);
+    if (!plan->arguments->json) show_results(l->results, l->count);
     for (const Result *r = l->results; r < l->results + l->count; r++) {
         const Verdict *v = &r->verdict;
         if (strcmp(r->name, plan->options.rung) == 0) model = r;
@@ -243,7 +243,10 @@ static bool compare(Ladder *l, Error *err) {
     bool further = model && verdict_further(plan, model, longer);
     bool written = write_results(l, err);
     stopwatch_stop(&l->watch, "the program");
-    show_next_steps(plan, model, written, further ? longer : NULL);
+    if (plan->arguments->json)
+        written = show_object(plan, l->results, l->count, err) && written;
+    else
+        show_next_steps(plan, model, written, further ? longer : NULL);
     return *l->failed.text ? fail(err, "%s", l->failed.text) : written; /* the first error */
 }
 

@@ -18,6 +18,14 @@ static bool claim_outputs(Claims *claims, const Plan *plan, Error *err) {
            (!*plan->table || claims_write(claims, "the table", plan->table, err));
 }
 
+static bool claim_texts(Claims *claims, const Texts *texts, Error *err) {
+    bool ok = true;
+    for (int i = 0; i < texts->count && ok; i++)
+        ok = strcmp(texts->paths[i], "-") == 0 ||
+             claims_read(claims, "the text", texts->paths[i], err);
+    return ok;
+}
+
 /* Claims a model, which may be a file, a folder with these files, or NULL. */
 static bool claim_model(Claims *claims, const char *what, const char *model, Error *err) {
     static const char *const files[] = {"config.json", "model.safetensors", "tokenizer.json"};
@@ -46,7 +54,7 @@ static bool check_state(const Plan *plan, Error *err) {
 bool outputs_open(Outputs *o, const Plan *plan, Error *err) {
     const Arguments *asked = plan->arguments;
     *o = (Outputs){.plan = plan};
-    return claims_open(&o->claims, err) && claims_read(o->claims, "the text", asked->input, err) &&
+    return claims_open(&o->claims, err) && claim_texts(o->claims, &plan->texts, err) &&
            claim_model(o->claims, "the model of --init", asked->init, err) &&
            claim_model(o->claims, "the teacher", asked->teacher, err) &&
            claim_outputs(o->claims, plan, err) && claims_settle(o->claims, err) &&

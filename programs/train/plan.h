@@ -5,6 +5,7 @@
 
 #include "programs/train/command_line.h"
 #include "programs/train/course.h"
+#include "programs/train/texts.h"
 
 enum {
     MAX_RUNGS = 16,
@@ -87,6 +88,7 @@ typedef struct {
     uint64_t training;          /* the number by which the training knows its files; never 0 */
 
     /* files */
+    Texts texts;                /* owned */
     RungFiles rungs[MAX_RUNGS]; /* lowest first */
     int rung_count;
     char state_file[PATH_SIZE]; /* NAME.last.safetensors */

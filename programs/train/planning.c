@@ -71,7 +71,8 @@ static bool is_wanted(const Plan *plan, bool *wanted, Error *err) {
     if (!asked->continues) return true;
     *wanted = !asked->options.rung || strcmp(asked->options.rung, plan->options.rung) == 0;
     if (!*wanted) return true;
-    if (!file_read(asked->input, &text, &length, err)) return false;
+    if (!texts_read(&plan->texts, plan->options.bytes, plan->options.held_out, &text, &length, err))
+        return false;
     *wanted = tril_digest(text, length) == tril_state_text(plan->state);
     memory_free(text);
     return true;
@@ -96,18 +97,19 @@ static bool load_state(Plan *plan, Error *err) {
     if (!file_begins(path, ""))
         return fail(err, "%s: is not a regular file, so it cannot be the state of a training",
                     path);
-    if (asked->continues && !file_begins(asked->input, ""))
-        return fail(
-            err,
-            "%s: is not a regular file, which --continue needs because it reads the text twice",
-            asked->input);
+    for (int i = 0; i < plan->texts.count && asked->continues; i++)
+        if (!file_begins(plan->texts.paths[i], ""))
+            return fail(
+                err,
+                "%s: is not a regular file, which --continue needs because it reads the text twice",
+                plan->texts.paths[i]);
     /* the state makes --init unnecessary, but a wrong path is still an error */
     if (asked->init && !file_can_be_read(asked->init, err)) return false;
     if (!saved_load(plan, err) || !is_wanted(plan, &wanted, err)) return false;
     if (!wanted) {
+        const Texts texts = plan->texts;
         tril_state_free(plan->state);
-        memset(plan, 0, sizeof *plan);
-        plan->arguments = asked;
+        *plan = (Plan){.arguments = asked, .texts = texts};
         return name_state(plan, err);
     }
     const TrilOptions before = plan->options;
@@ -178,7 +180,8 @@ bool plan_open(Plan **made, const Arguments *arguments, Error *err) {
     *made = NULL;
     if (!memory_alloc(&plan, 1, sizeof *plan, "the plan", err)) return false;
     plan->arguments = arguments;
-    bool ok = name_state(plan, err) &&
+    bool ok = texts_find(&plan->texts, arguments->texts, arguments->text_count, err) &&
+              name_state(plan, err) &&
               (!(arguments->resume || arguments->continues) || load_state(plan, err)) &&
               (plan->state || begin_anew(plan, err)) && load_teacher(plan, err) &&
               name_files(plan, err);
@@ -196,6 +199,7 @@ void plan_close(Plan *plan) {
     tril_model_free(plan->teacher);
     tril_model_free(plan->init);
     tril_state_free(plan->state);
+    texts_free(&plan->texts);
     memory_free(plan);
 }
 
@@ -207,7 +211,7 @@ static bool extend_model(Plan *plan, const char *text, size_t length, Error *err
     TrilModel *extended;
     if (tril_model_extend(&extended, plan->init, text, length, plan->options.seed, &error) !=
         TRIL_OK)
-        return message_take(err, &error, plan->arguments->input);
+        return message_take(err, &error, plan->texts.name);
     plan->added = tril_tokenizer_size(tril_model_tokenizer(extended)) -
                   tril_tokenizer_size(tril_model_tokenizer(plan->init));
     tril_model_free(plan->init);
@@ -217,7 +221,7 @@ static bool extend_model(Plan *plan, const char *text, size_t length, Error *err
 
 static bool make_input(Plan *plan, const char *text, size_t length, Error *err) {
     TrilError error;
-    const char *path = plan->arguments->input;
+    const char *path = plan->texts.name;
     const TrilOptions *o = &plan->options;
     Input *input = &plan->input;
     const TrilTokenizer *known = NULL;
@@ -253,7 +257,7 @@ static bool check_input(const Plan *plan, Error *err) {
             err,
             "%s: too short for a context of %d: it has %zu characters to train (at least %d are "
             "needed) and %zu to validate (at least 2); use a longer text or a smaller --context",
-            asked->input, context, input->train, context + 1, input->length - input->train);
+            plan->texts.name, context, input->train, context + 1, input->length - input->train);
     return !plan->teacher ||
            tril_tokenizer_same(tril_model_tokenizer(plan->teacher), input->tokenizer) ||
            fail(err,
@@ -265,7 +269,8 @@ static bool check_input(const Plan *plan, Error *err) {
 bool plan_read_text(Plan *plan, Error *err) {
     char *text;
     size_t length;
-    if (!file_read(plan->arguments->input, &text, &length, err)) return false;
+    if (!texts_read(&plan->texts, plan->options.bytes, plan->options.held_out, &text, &length, err))
+        return false;
     bool ok = make_input(plan, text, length, err) && check_input(plan, err);
     memory_free(text);
     return ok;

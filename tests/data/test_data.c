@@ -403,6 +403,71 @@ TEST(batch_seed_and_step) {
     assert_memory_equal(first, again, sizeof first);
 }
 
+/* The beginnings of joined texts are what corpus_make trains on, each to one character of its
+ * share; their ends follow. */
+TEST(join) {
+    enum { TEXTS = 5, MOST = 4000 };
+    static char texts[TEXTS][MOST], joined[TEXTS * MOST + 2 * TEXTS], parts[2][sizeof joined];
+    static const double shares[] = {0.1, 0.25, 0.5};
+    for (uint64_t seed = 0; seed < 30; seed++) {
+        const char *given[TEXTS];
+        size_t lengths[TEXTS], characters[TEXTS], length, at[2] = {0}, seen = 0, all = 0;
+        int which;
+        const double share = shares[seed % 3];
+        const bool bytes = seed % 2;
+        for (int i = 0; i < TEXTS; i++) {
+            size_t end = 0;
+            characters[i] = random_bits(seed, (uint64_t)i) % (MOST / 3);
+            if (i == 2) characters[i] = 0;
+            for (size_t c = 0; c < characters[i]; c++)
+                end += (size_t)utf8_encode((bytes || random_bits(seed + 100, c) % 2 ? 'a' : 0x3B1) +
+                                               (uint32_t)i,
+                                           texts[i] + end);
+            given[i] = texts[i];
+            lengths[i] = end;
+            if (bytes) characters[i] = end;
+            all += characters[i];
+        }
+        assert_ok(corpus_join(given, lengths, TEXTS, bytes, share, joined, &length, &which, &err),
+                  err);
+        /* takes each text off both parts again */
+        Corpus corpus;
+        Vocab vocab;
+        assert_ok(vocab_build(&vocab, joined, length, bytes, &err), err);
+        assert_ok(corpus_make(&corpus, &vocab, joined, length, share, &err), err);
+        for (size_t c = 0; c < corpus.length; c++) {
+            char *part = parts[c >= corpus.train];
+            size_t *to = &at[c >= corpus.train];
+            *to += (size_t)vocab_text(&vocab, corpus.ids[c], part + *to);
+        }
+        size_t from[2] = {0};
+        for (int i = 0; i < TEXTS; i++) {
+            const size_t newline = bytes ? 0 : 1;
+            size_t first = 0, counted = 0;
+            while (first < lengths[i] && first < at[0] - from[0] &&
+                   texts[i][first] == parts[0][from[0] + first])
+                first++;
+            assert_memory_equal(texts[i] + first, parts[1] + from[1], lengths[i] - first);
+            for (size_t b = 0; b < first; b++)
+                counted += bytes || ((unsigned char)texts[i][b] & 0xC0) != 0x80;
+            double own = (double)corpus.train - (double)(newline * TEXTS);
+            assert_near((double)counted, own * (double)characters[i] / (double)all, 1);
+            from[0] += first + newline;
+            from[1] += lengths[i] - first + newline;
+            seen += counted + newline;
+        }
+        assert_int_equal(seen, corpus.train);
+        corpus_free(&corpus);
+        vocab_free(&vocab);
+    }
+    const char *bad[] = {"fine", "f\xffine"};
+    size_t lengths[] = {4, 6}, length;
+    int which;
+    assert_false(corpus_join(bad, lengths, 2, false, 0.1, joined, &length, &which, &err));
+    assert_int_equal(which, 1);
+    expect_error(err, "0xFF", "1");
+}
+
 /* ---- data/fetch, where it needs no network ---- */
 
 static int fetch(const char *arguments) {

@@ -1356,6 +1356,17 @@ TEST(wrong_texts) {
     expect(tril_training_open(&training, model, text, &options, &error), TRIL_TEXT, "");
     tril_text_free(text);
     expect(tril_text_make(&text, own, "T", 1, 0.1, &error), TRIL_TEXT, "");
+    const char *texts[] = {"one", "\xff"};
+    const size_t lengths[] = {3, 1};
+    char both[8];
+    size_t size;
+    int which;
+    expect(tril_text_join(texts, lengths, 2, 0, 0.1, both, &size, &which, &error), TRIL_TEXT,
+           "0xFF");
+    expect(tril_text_join(texts, lengths, 1, 0, 1, both, &size, &which, &error), TRIL_ARGUMENT,
+           "1");
+    expect(tril_text_join(texts, lengths, 2, 0, 0.1, both, &size, NULL, &error), TRIL_ARGUMENT,
+           "NULL");
     expect(tril_text_make(&text, own, "", 0, 0.1, &error), TRIL_TEXT, "");
     expect(tril_text_make(&text, own, "\xff", 1, 0.1, &error), TRIL_TEXT, "UTF-8");
     expect(tril_text_make(&text, own, "§§§§§§§§§§", 20, 0.5, &error), TRIL_TEXT, "");

@@ -45,7 +45,8 @@ TEST(nothing) {
     }
     assert_near(a.options.width, 48, 0);
     assert_near(a.options.patience, 0, 0);
-    assert_string_equal(a.input, "text");
+    assert_string_equal(a.texts[0], "text");
+    assert_int_equal(a.text_count, 1);
     assert_string_equal(a.out, "out/model.safetensors");
     assert_null(a.log);
 }
@@ -180,7 +181,6 @@ TEST(resume) {
 TEST(refusals) {
     static const char *const lines[][2] = {
         {"-s 3 -t 4", "--time"},
-        {"more", "FILE"},
         {"--preset none", "'none'"},
         {"--precision f16", "'f16'"},
         {"--model modernist", "'modernist'"},

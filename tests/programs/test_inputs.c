@@ -72,7 +72,8 @@ TEST(launchers) {
 
 /* ---- not regular files ---- */
 
-/* A device, which may be endless, and a directory are errors for all readers. */
+/* A device, which may be endless, is an error for all readers, and so is a directory of anything but
+ * texts. */
 TEST(devices) {
     static const char *const devices[] = {"/dev/null", "/dev/full", "/dev/zero"};
     static const char *const commands[] = {
@@ -91,8 +92,8 @@ TEST(devices) {
             expect_failure(1, devices[i]);
         }
     }
-    run(commands[0], "@there");
-    expect_failure(1, "there: ");
+    run(commands[0], "@there"); /* the files in it, which are no texts */
+    expect_failure(1, "there/", "0x");
     run(commands[5], "@there");
     expect_failure(1, "there: ");
     assert_false(scratch_has("dev"));

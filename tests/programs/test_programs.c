@@ -662,9 +662,7 @@ TEST(bad_input) {
         {
             /* clang-format off */
         {2, "FILE",                    "data/input.txt",  ""},
-        {2, "FILE",                    " 2",              PLAY " " PLAY},
         {1, "/none.txt: ",             "",                "@none.txt"},
-        {1, "data: ",                  "",                "data"},
         {1, "/void.txt: ",             "",                "@void.txt"},
         {1, "/latin1.txt: ",           "0xE9",            "@latin1.txt"},
         {1, "/latin1.txt: ",           "--bytes",         "@latin1.txt"},

@@ -234,7 +234,7 @@ static const Result pairs = {.name = "counted bigram", .validation = 2.4, .secon
 
 /* Two rungs of a plan, and a text. */
 static Plan plan_of(const char *name, double rate, bool ladder) {
-    static const Arguments arguments = {.input = "text"};
+    static const Arguments arguments = {.out = "out"};
     Plan plan = {.rungs = {{.name = "head"}, {.name = name, .chosen = true}},
                  .rung_count = 2,
                  .ladder = ladder,

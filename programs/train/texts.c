@@ -1,0 +1,153 @@
+#include "programs/train/texts.h"
+#include "base/escape.h"
+#include "base/file.h"
+#include "base/filesystem.h"
+#include "base/memory.h"
+#include "library/message.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- which files ---- */
+
+/* Adds a path, which is taken over. */
+static bool add(Texts *texts, char *path, Error *err) {
+    if (texts->count == texts->capacity) {
+        int capacity = texts->capacity > 0 ? 2 * texts->capacity : 16;
+        char **wider;
+        if (!memory_alloc(&wider, (size_t)capacity, sizeof *wider, "the names of texts", err)) {
+            memory_free(path);
+            return false;
+        }
+        if (texts->count > 0) memcpy(wider, texts->paths, (size_t)texts->count * sizeof *wider);
+        memory_free(texts->paths);
+        texts->paths = wider;
+        texts->capacity = capacity;
+    }
+    texts->paths[texts->count++] = path;
+    return true;
+}
+
+static bool add_copy(Texts *texts, const char *path, Error *err) {
+    size_t length = strlen(path);
+    char *copy;
+    while (length > 1 && path[length - 1] == '/') length--;
+    if (!memory_alloc(&copy, length + 1, 1, path, err)) return false;
+    memcpy(copy, path, length);
+    return add(texts, copy, err);
+}
+
+/* The names in a folder. */
+typedef struct {
+    Texts *texts;
+    const char *folder;
+    Error *err;
+    bool ok;
+} Listing;
+
+static void take_name(void *context, const char *name) {
+    Listing *listing = context;
+    FileStatus status, target;
+    char *path;
+    if (!listing->ok || *name == '.') return;
+    listing->ok = file_within(listing->folder, name, &path, listing->err);
+    if (!listing->ok) return;
+    bool folder = filesystem_look(path, false, &status) && status.kind == FILE_FOLDER;
+    bool file = filesystem_look(path, true, &target) && target.kind == FILE_REGULAR;
+    if (folder || file)
+        listing->ok = add(listing->texts, path, listing->err);
+    else
+        memory_free(path);
+}
+
+static int by_path(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Replaces each folder by its content, as far as it has to. */
+static bool open_folders(Texts *texts, Error *err) {
+    for (int i = 0; i < texts->count;) {
+        char *path = texts->paths[i];
+        if (strcmp(path, "-") == 0 || !file_is_directory(path)) {
+            i++;
+            continue;
+        }
+        Listing listing = {texts, path, err, true};
+        texts->paths[i] = texts->paths[--texts->count]; /* looked at next */
+        if (!filesystem_each(path, take_name, &listing))
+            listing.ok = fail(err, "%s: the folder cannot be read", path);
+        memory_free(path);
+        if (!listing.ok) return false;
+    }
+    return true;
+}
+
+bool texts_find(Texts *texts, char *const *operands, int count, Error *err) {
+    *texts = (Texts){0};
+    for (int i = 0; i < count; i++)
+        if (!add_copy(texts, operands[i], err)) return false;
+    if (!open_folders(texts, err)) return false;
+    if (texts->count == 0) return fail(err, "%s: the folder has no files", operands[0]);
+    qsort(texts->paths, (size_t)texts->count, sizeof *texts->paths, by_path);
+    int kept = 1;
+    for (int i = 1; i < texts->count; i++) {
+        if (strcmp(texts->paths[i], texts->paths[kept - 1]) == 0)
+            memory_free(texts->paths[i]);
+        else
+            texts->paths[kept++] = texts->paths[i];
+    }
+    texts->count = kept;
+    if (kept > 1)
+        snprintf(texts->name, sizeof texts->name, "%d files", kept);
+    else
+        snprintf(texts->name, sizeof texts->name, "%s",
+                 strcmp(*texts->paths, "-") == 0 ? "standard input" : *texts->paths);
+    return true;
+}
+
+void texts_free(Texts *texts) {
+    for (int i = 0; i < texts->count; i++) memory_free(texts->paths[i]);
+    memory_free(texts->paths);
+    *texts = (Texts){0};
+}
+
+/* ---- their content ---- */
+
+static bool read_one(const char *path, char **bytes, size_t *length, Error *err) {
+    return strcmp(path, "-") == 0 ? file_read_input(bytes, length, err)
+                                  : file_read(path, bytes, length, err);
+}
+
+/* Joins the texts into *joined. */
+static bool join(const Texts *texts, char *const *bytes, const size_t *lengths, bool as_bytes,
+                 double held_out, char **joined, size_t *length, Error *err) {
+    size_t capacity = 2 * (size_t)texts->count;
+    int which = 0;
+    TrilError error;
+    for (int i = 0; i < texts->count; i++) capacity += lengths[i];
+    if (!memory_alloc(joined, capacity, 1, "the text", err)) return false;
+    if (tril_text_join((const char *const *)bytes, lengths, texts->count, as_bytes, held_out,
+                       *joined, length, &which, &error) == TRIL_OK)
+        return true;
+    memory_free(*joined);
+    *joined = NULL;
+    return message_take(err, &error, texts->paths[which]);
+}
+
+bool texts_read(const Texts *texts, bool as_bytes, double held_out, char **bytes, size_t *length,
+                Error *err) {
+    char **parts = NULL;
+    size_t *lengths = NULL;
+    *bytes = NULL;
+    if (texts->count == 1) return read_one(*texts->paths, bytes, length, err);
+    bool ok = memory_alloc(&parts, (size_t)texts->count, sizeof *parts, "the texts", err) &&
+              memory_alloc(&lengths, (size_t)texts->count, sizeof *lengths, "the texts", err);
+    for (int i = 0; i < texts->count && ok; i++)
+        ok = read_one(texts->paths[i], &parts[i], &lengths[i], err);
+    ok = ok && join(texts, parts, lengths, as_bytes, held_out, bytes, length, err);
+    for (int i = 0; i < texts->count && parts; i++) memory_free(parts[i]);
+    memory_free(parts);
+    memory_free(lengths);
+    return ok;
+}

@@ -1,0 +1,30 @@
+/* texts.h - the files of a training's text: those named on the command line, and all in the folders
+ * named there. */
+#ifndef TRIL_PROGRAMS_TRAIN_TEXTS_H
+#define TRIL_PROGRAMS_TRAIN_TEXTS_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+
+enum { TEXTS_NAME = 512 };
+
+typedef struct {
+    char **paths; /* [count], sorted, each once; "-" is standard input; owned */
+    int count, capacity;
+    char name[TEXTS_NAME]; /* for messages and titles: the path of the only one, or their number */
+} Texts;
+
+/* Lists the files named by `operands` [count] and, for each folder, those in it and in its folders,
+ * except names that begin with a dot, links to folders, and what is no regular file. The caller
+ * releases them with texts_free, also after a failure. Fails for a folder without files. */
+bool texts_find(Texts *texts, char *const *operands, int count, Error *err);
+
+/* Reads all of them, joined as tril_text_join says, into *bytes [*length]. The caller releases
+ * *bytes with memory_free. */
+bool texts_read(const Texts *texts, bool as_bytes, double held_out, char **bytes, size_t *length,
+                Error *err);
+
+void texts_free(Texts *texts);
+
+#endif

@@ -1,0 +1,172 @@
+/* test_machine.c - the programs among others: texts from standard input, several files and folders,
+ * scores of several models, and JSON. */
+#include "tests/command.h"
+#include "base/array.h"
+#include "base/json.h"
+#include "base/memory.h"
+
+#define TINY "-q -m bigram -c 16 -b 4 -j 1 "
+
+static JsonValue *root;
+
+/* Reads the output of a command, which must be an object. */
+static void read_object(const char *command) {
+    must_run("%s", command);
+    memory_free(root);
+    assert_ok(json_read(&root, "output", "not JSON", ran.out, ran.length, &err), err);
+    assert_int_equal(root->kind, JSON_OBJECT);
+}
+
+static double number(const JsonValue *object, const char *key) {
+    const JsonValue *value = json_member(object, key);
+    assert_non_null(value);
+    return json_is(value, "null") ? NAN : strtod(value->text, NULL);
+}
+
+static const JsonValue *last_of(const JsonValue *array) {
+    const JsonValue *last = NULL;
+    json_each(value, array) last = value;
+    assert_non_null(last);
+    return last;
+}
+
+/* The digest that a training with this command prints. */
+static char *trained(const char *command) {
+    must_run("%s", command);
+    char *digest = copy_text(after("digest of the weights of bigram: "));
+    digest[16] = 0;
+    return digest;
+}
+
+/* ---- texts ---- */
+
+/* Writes the folder `letters`: 900 characters and 100, of two and of one byte, and what is no part
+ * of a text. */
+static void write_letters(void) {
+    char text[2000];
+    make_folder(scratch("letters"));
+    make_folder(scratch("letters/more"));
+    make_folder(scratch("letters/.hidden"));
+    for (int i = 0; i < 2000; i += 2) memcpy(text + i, i % 14 ? "é" : "ü", 2);
+    scratch_put("letters/b", text, 1800);
+    for (int i = 0; i < 100; i++) text[i] = "xyz"[i % 3];
+    scratch_put("letters/more/a", text, 100);
+    scratch_put("letters/.hidden/a", "\xff", 1);
+    scratch_put("letters/.a", "\xff", 1);
+}
+
+/* The text of several files begins with the first nine tenths of each. Their order on the command
+ * line does not count, and a state knows them again. */
+TEST(several_files) {
+    char joined[2000], *to = joined;
+    write_letters();
+    char *b = slurp(scratch("letters/b"), NULL), *a = slurp(scratch("letters/more/a"), NULL);
+    to = (char *)memcpy(to, b, 1620) + 1620;
+    *to++ = '\n';
+    to = (char *)memcpy(to, a, 90) + 90;
+    *to++ = '\n';
+    to = (char *)memcpy(to, b + 1620, 180) + 180;
+    *to++ = '\n';
+    to = (char *)memcpy(to, a + 90, 10) + 10;
+    scratch_put("joined", joined, (size_t)(to - joined));
+    const char *one = trained("train " TINY "-s 20 -o @one/m.safetensors @joined");
+    assert_string_equal(trained("train " TINY "-s 20 -o @many/m.safetensors @letters"), one);
+    assert_string_equal(
+        trained("train " TINY "-s 20 -o @three/m.safetensors @letters/more/ @letters/b @letters/b"),
+        one);
+    one = trained("train -q -r -s 30 -o @one/m.safetensors @joined");
+    assert_string_equal(
+        trained("train -q -r -s 30 -o @many/m.safetensors @letters/b @letters/more"), one);
+    must_fail(1, "train -q -r -s 40 -o @many/m.safetensors @letters/b", "letters/b: ", "--resume");
+    char *page = slurp(scratch("many/report.html"), NULL);
+    if (access("extras/page", F_OK) == 0) {
+        assert_non_null(strstr(page, "letters/b<"));
+        assert_non_null(strstr(page, "letters/more/a<"));
+    }
+    /* bytes are joined without newlines, and any file is one */
+    read_object("train " TINY "--bytes --json -s 2 -o @bytes/m.safetensors @letters");
+    assert_near(number(root, "characters"), 1900, 0);
+}
+
+TEST(bad_files) {
+    make_folder(scratch("empty"));
+    must_fail(1, "train -q @empty", "empty: ");
+    scratch_put("letters/more/c", "fine\xff", 5);
+    must_fail(1, "train -q @letters", "letters/more/c: ", "0xFF", "4");
+    must_fail(1, "train -q @letters/b @nowhere", "nowhere: ");
+    must_fail(1, "train -q -o @letters/b @letters", "letters/b: ");
+    scratch_remove(scratch("letters/more/c"));
+}
+
+/* "-" is standard input, for both programs. */
+TEST(standard_input) {
+    const char *file = trained("train " TINY "-s 20 -o @file/m.safetensors " PLAY);
+    must_run("sample --score " PLAY " @file/m.safetensors");
+    keep();
+    command_input = PLAY;
+    assert_string_equal(trained("train " TINY "-s 20 -o @input/m.safetensors -"), file);
+    must_run("sample --score - @file/m.safetensors");
+    assert_string_equal(ran.out, kept);
+    command_input = NULL;
+    must_fail(1, "train -q -o @input/n.safetensors -", "standard input: ");
+}
+
+/* ---- JSON ---- */
+
+/* The object has the results of the table, and nothing else is on standard output. */
+TEST(results) {
+    must_run("train " TINY "-s 20 -o @table/m.safetensors " PLAY);
+    const char *row = strstr(after("\nuniform"), "\nbigram") + strlen("\nbigram");
+    double figures[3];
+    assert_int_equal(numbers_of(row, figures, 3), 3);
+    read_object("train " TINY "--json -s 20 -o @object/m.safetensors " PLAY);
+    const JsonValue *bigram = last_of(json_member(root, "results"));
+    assert_true(json_says(json_member(bigram, "model"), "bigram"));
+    assert_near(number(bigram, "parameters"), figures[0], 0);
+    assert_near(number(bigram, "train"), figures[1], 5e-5);
+    assert_near(number(bigram, "held_out"), figures[2], 5e-5);
+    assert_near(number(root, "options.steps"), 20, 0);
+    assert_near(number(root, "options.seed"), 1337, 0);
+    assert_true(isnan(number(root, "options.time")));
+    assert_true(json_is(json_member(root, "options.bytes"), "false"));
+    assert_true(json_says(last_of(json_member(root, "texts")), PLAY));
+    run("train -m bigram --json -s 20 -o @loud/m.safetensors " PLAY);
+    assert_int_equal(ran.status, 0);
+    assert_non_null(strstr(ran.err, "bigram: "));
+    assert_int_equal(*ran.out, '{');
+}
+
+/* --info and --score print the same with and without --json; several models are a table. */
+TEST(objects) {
+    must_run("train -q -m gpt -l 1 -H 2 -w 16 -c 16 -b 4 -s 2 -o @gpt/m.safetensors " PLAY);
+    must_run("train " TINY "-s 2 -o @pairs/m.safetensors " PLAY);
+    must_run("sample --info @gpt/m.safetensors");
+    double parameters = strtod(after("parameters"), NULL);
+    read_object("sample --info --json @gpt/m.safetensors");
+    assert_true(json_says(json_member(root, "model"), "gpt"));
+    assert_near(number(root, "parameters"), parameters, 0);
+    assert_near(number(root, "width"), 16, 0);
+    assert_near(number(root, "vocabulary"), 62, 1);
+    assert_int_equal(last_of(json_member(root, "characters"))->length, 1);
+    assert_non_null(json_member(root, "tensors"));
+    double nats[2];
+    static const char *const models[] = {"gpt", "pairs"};
+    for (int i = 0; i < 2; i++) {
+        must_run("sample --score " PLAY " @%s/m.safetensors", models[i]);
+        nats[i] = strtod(after("nats_per_char"), NULL);
+    }
+    must_run("sample --score " PLAY " @gpt/m.safetensors @pairs/m.safetensors");
+    for (int i = 0; i < 2; i++) {
+        double figures[3];
+        assert_int_equal(numbers_of(expect_line(models[i], "m.safetensors"), figures, 3), 3);
+        assert_near(figures[2], nats[i], 0);
+    }
+    read_object("sample --json --score " PLAY " @gpt/m.safetensors @pairs/m.safetensors");
+    assert_near(number(last_of(json_member(root, "scores")), "nats_per_char"), nats[1], 1e-6);
+    run("sample --score " PLAY " @gpt/m.safetensors @nowhere");
+    expect_exit(1, "nowhere: ");
+    must_fail(2, "sample --json @gpt/m.safetensors", "--json", "--score", "--info");
+    memory_free(root);
+}
+
+FIXTURE(scratch_open, scratch_close)

@@ -180,12 +180,9 @@ TEST(resume) {
 
 TEST(refusals) {
     static const char *const lines[][2] = {
-        {"-s 3 -t 4", "--time"},
-        {"--preset none", "'none'"},
-        {"--precision f16", "'f16'"},
-        {"--model modernist", "'modernist'"},
-        {"--ladder --init x", "--ladder"},
-        {"--preset small --init x", "--preset"},
+        {"-s 3 -t 4", "--time"},           {"--preset none", "'none'"},
+        {"--precision f16", "'f16'"},      {"--model modernist", "'modernist'"},
+        {"--ladder --init x", "--ladder"}, {"--preset small --init x", "--preset"},
         {"--wodth 3", "--width"},
     };
     Arguments a;

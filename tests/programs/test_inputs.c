@@ -72,8 +72,8 @@ TEST(launchers) {
 
 /* ---- not regular files ---- */
 
-/* A device, which may be endless, is an error for all readers, and so is a directory of anything but
- * texts. */
+/* A device, which may be endless, is an error for all readers, and so is a directory of anything
+ * but texts. */
 TEST(devices) {
     static const char *const devices[] = {"/dev/null", "/dev/full", "/dev/zero"};
     static const char *const commands[] = {

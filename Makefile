@@ -211,6 +211,10 @@ soak: $(BUILD)/test/tests/programs/test_resume $(BUILD)/test/tests/programs/test
 	TRIL_KILLS=500 TRIL_PROGRAMS=$(BUILD)/test $(BUILD)/test/tests/programs/test_resume
 	TRIL_CLOSINGS=200 TRIL_PROGRAMS=$(BUILD)/test $(BUILD)/test/tests/programs/test_interruption
 
+# Tests the tests: make mutate ARGUMENTS="--count 300 --seed 7".
+mutate:
+	tests/mutate $(ARGUMENTS)
+
 deps:
 	@tests/deps
 
@@ -229,4 +233,4 @@ clean:
 	rm -rf build train sample $(MADE)
 
 -include $(shell find build -name '*.d' 2>/dev/null)
-.PHONY: all always run began test test-all test-numbers san check soak deps format format-check clean
+.PHONY: all always run began test test-all test-numbers san check soak mutate deps format format-check clean

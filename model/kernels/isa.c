@@ -26,8 +26,8 @@ const Isa TABLE_NAME(ISA) = {
     .tile_rows = TILE_ROWS,
     .tile_columns = TILE_COLUMNS,
     .block_terms = BLOCK_TERMS,
-    LOOP(tile) LOOP(tiles)
-    LOOP(transpose) LOOP(copy) LOOP(copy_panels) LOOP(copy_past_cache)
+    LOOP(panel)
+    LOOP(transpose) LOOP(copy) LOOP(add_rows) LOOP(copy_panels) LOOP(copy_past_cache)
     LOOP(scores) LOOP(means)
     LOOP(bf16_gemv) LOOP(int8_gemv) LOOP(round_to_16)
     LOOP(softmax) LOOP(log_sum_exp) LOOP(softmax_backward) LOOP(mask)

@@ -82,27 +82,24 @@ typedef struct Isa {
     int tile_rows, tile_columns;
     int block_terms; /* terms in a block: as many rows of tile_columns as fit the L1 cache */
 
-    /* One tile of 1 <= rows <= tile_rows and 1 <= columns <= tile_columns. b is readable up to a
-       whole number of vectors. If `ahead` is not NULL, K cache lines from there on are prefetched;
-       so are the rows of c below the tile. */
-    void (*tile)(const Tile *t, int rows, int columns, const float *ahead);
-    /* The same for `count` whole tiles, each below the one before, with the same panel b; b_row is
-       tile_columns. From `ahead` to about `end`, cache lines are prefetched, one for two terms of a
-       tile; none if `ahead` is `end`. */
-    void (*tiles)(const Tile *t, int count, const float *ahead, const float *end);
+    /* All tiles of `rows` rows and one panel b: 1 <= columns <= tile_columns. b is readable up to a
+       whole number of vectors; of whole panels, b_row is tile_columns. From `ahead` to about `end`,
+       cache lines are prefetched, one for one or two terms of a tile; none if `ahead` is `end`. */
+    void (*panel)(const Tile *t, int rows, int columns, const float *ahead, const float *end);
 
     /* to[j,i] = from[i,j] for rows x columns elements; may prefetch the rows after these */
     void (*transpose)(float *to, size_t to_row, const float *from, size_t from_row, int rows,
                       int columns);
-    /* to[i,j] = from[i,j], likewise; adds the rows to sums[columns], one after another, unless it
-       is NULL */
+    /* to[i,j] = from[i,j], likewise */
     void (*copy)(float *to, size_t to_row, const float *from, size_t from_row, int rows,
-                 int columns, float *sums);
+                 int columns);
+    /* sums[columns] += the rows of x, one after another */
+    void (*add_rows)(float *sums, const float *x, size_t row, int rows, int columns);
     /* copy, to panels of tile_columns columns, one after another: to[j rows + i tile_columns +
        k] = from[i,j + k] for every j that is a multiple of tile_columns, as `columns` must be */
     void (*copy_panels)(float *to, const float *from, size_t from_row, int rows, int columns);
 
-    /* copy without sums, past the cache where the processor can, for numbers that are not read
+    /* copy, past the cache where the processor can, for numbers that are not read
        again soon: a line of memory need not be read before it is written */
     void (*copy_past_cache)(float *to, size_t to_row, const float *from, size_t from_row, int rows,
                             int columns);

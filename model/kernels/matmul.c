@@ -17,8 +17,9 @@
 #include <string.h>
 
 enum {
-    LINE = 16,     /* floats in a cache line */
-    FEW_TERMS = 24 /* as many as the queries that attention takes at a time */
+    LINE = 16,       /* floats in a cache line */
+    FEW_TERMS = 24,  /* as many as the queries that attention takes at a time */
+    IN_PLACE = 11000 /* floats of two operands that stay in the L1 cache as they are */
 };
 
 static size_t packed_size(const Isa *isa, int K, int N) {
@@ -44,14 +45,20 @@ static void pack_panel(const Isa *isa, float *block, Matrix b, int K, int N, int
     else if (columns == isa->tile_columns)
         isa->copy_panels(panel, from, b.row, K, columns);
     else
-        isa->copy(panel, width, from, b.row, K, columns, NULL);
+        isa->copy(panel, width, from, b.row, K, columns);
 }
 
-/* Packs all panels of one block of terms of b[K,N]. */
-static void pack_block(const Isa *isa, float *block, Matrix b, int K, int N) {
+/* True if N columns lie in memory like one panel. */
+static bool is_packed(const Isa *isa, Matrix b, int N) {
+    return b.column == 1 && b.row == (size_t)N && N <= isa->tile_columns && N % isa->lanes == 0;
+}
+
+/* Packs all panels of one block of terms of b[K,N]. Returns it. */
+static const float *pack_block(const Isa *isa, float *block, Matrix b, int K, int N) {
     int whole = b.column == 1 ? N / isa->tile_columns : 0;
     isa->copy_panels(block, b.at, b.row, K, whole * isa->tile_columns);
     for (int j = whole; j < panels_in(isa, N); j++) pack_panel(isa, block, b, K, N, j);
+    return block;
 }
 
 /* Panels are counted through all blocks. */
@@ -83,19 +90,7 @@ static void multiply_block(const Isa *isa, Tile product, const float *block, int
         /* the first tiles prefetch the next panel */
         const float *next = t.b + (size_t)isa->tile_columns * (size_t)terms, *end = next;
         if (j + isa->tile_columns < N) end += t.b_row * (size_t)terms;
-        int whole = N - j < isa->tile_columns ? 0 : M / isa->tile_rows;
-        if (whole > 0) {
-            isa->tiles(&t, whole, next, end);
-            next = end;
-        }
-        if (whole * isa->tile_rows == M) continue;
-        tile_lower(&t, whole * isa->tile_rows);
-        for (int i = whole * isa->tile_rows; i < M; i += isa->tile_rows) {
-            isa->tile(&t, min_int(isa->tile_rows, M - i), min_int(isa->tile_columns, N - j),
-                      next < end ? next : NULL);
-            next += (size_t)t.K * LINE;
-            tile_lower(&t, isa->tile_rows);
-        }
+        isa->panel(&t, M, min_int(isa->tile_columns, N - j), next, end);
     }
 }
 
@@ -136,31 +131,32 @@ static void multiply_upper(const Thread *thread, float *c, size_t c_row, Matrix 
             int whole = 0; /* tiles that begin in row j or above */
             if (columns == isa->tile_columns)
                 whole = min_int(j / isa->tile_rows + 1, b.N / isa->tile_rows);
-            if (whole > 0) isa->tiles(&t, whole, NULL, NULL);
+            if (whole > 0) isa->panel(&t, whole * isa->tile_rows, columns, NULL, NULL);
             for (int i = whole * isa->tile_rows; i < j + columns; i += isa->tile_rows) {
                 int first = i > j ? i / isa->lanes * isa->lanes : j;
                 t.c = c + (size_t)i * c_row + first;
                 t.a.at = matrix_at(a, i, p).at;
                 t.b = panel + (first - j);
                 t.start = p == 0 ? NULL : t.c;
-                isa->tile(&t, min_int(isa->tile_rows, b.N - i), j + columns - first, NULL);
+                isa->panel(&t, min_int(isa->tile_rows, b.N - i), j + columns - first, NULL, NULL);
             }
         }
 }
 
-/* Multiplies the rows that this thread owns by the packed block on its right. A strip of a
- * transposed left operand is packed first, and its rows added to sums. */
-static void multiply_strips(const Thread *thread, Tile product, int M, int N, float *sums) {
+/* Multiplies the rows that this thread owns by a packed block. A strip of a transposed left operand
+ * is packed first, and its rows added to sums. */
+static void multiply_strips(const Thread *thread, Tile product, const float *block, int M, int N,
+                            float *sums) {
     const Isa *isa = thread->isa;
     for (int i = 0; i < M; i += MATMUL_STRIP, tile_lower(&product, MATMUL_STRIP)) {
         int rows = min_int(MATMUL_STRIP, M - i);
         Tile t = product;
         if (t.a.row == 1) {
-            isa->copy(thread->left, MATMUL_STRIP, t.a.at, t.a.column, t.K, rows,
-                      sums ? sums + i : NULL);
+            isa->copy(thread->left, MATMUL_STRIP, t.a.at, t.a.column, t.K, rows);
+            if (sums) isa->add_rows(sums + i, thread->left, MATMUL_STRIP, t.K, rows);
             t.a = (Matrix){thread->left, 1, MATMUL_STRIP};
         }
-        multiply_block(isa, t, thread->right, t.K, N, rows, 0, N);
+        multiply_block(isa, t, block, t.K, N, rows, 0, N);
     }
 }
 
@@ -174,22 +170,22 @@ static void accumulate(const Thread *thread, float *c, size_t c_row, Matrix a, M
     product.start = anew ? NULL : c;
     product.start_row = c_row;
     tile_lower(&product, own.row);
-    if (K <= FEW_TERMS && !sums && b.column == 1 && own.column == 0 && N % isa->lanes == 0) {
-        /* as in attention: the operands fit the L1 cache as they are, and packing them would take
-           longer than multiplying */
+    if (own.columns == 0 || own.column > 0) sums = NULL; /* another thread's */
+    if (sums) sums += own.row;
+    if (sums && anew) memset(sums, 0, (size_t)own.rows * sizeof *sums);
+    bool small = K <= FEW_TERMS || K <= IN_PLACE / (own.rows + own.columns + 1);
+    if (small && b.column == 1 && own.column == 0 && N % isa->lanes == 0) {
+        /* the operands fit the L1 cache as they are, and packing them would take longer than
+           multiplying */
+        if (sums) isa->add_rows(sums, product.a.at, a.column, K, own.rows);
         for (int j = 0; j < end; j += isa->tile_columns) {
-            Tile t = product;
-            for (int i = 0; i < own.rows; i += isa->tile_rows, tile_lower(&t, isa->tile_rows))
-                isa->tile(&t, min_int(isa->tile_rows, own.rows - i),
-                          min_int(isa->tile_columns, end - j), NULL);
+            isa->panel(&product, own.rows, min_int(isa->tile_columns, end - j), NULL, NULL);
             product.c += isa->tile_columns;
             product.b += isa->tile_columns;
             if (product.start) product.start += isa->tile_columns;
         }
         return;
     }
-    if (sums && anew && own.column == 0 && own.columns > 0)
-        memset(sums + own.row, 0, (size_t)own.rows * sizeof *sums);
     for (int j = own.column; j < end && own.rows > 0; j += MATMUL_COLUMNS)
         for (int p = 0; p < K; p += isa->block_terms) {
             int columns = min_int(MATMUL_COLUMNS, end - j);
@@ -198,9 +194,11 @@ static void accumulate(const Thread *thread, float *c, size_t c_row, Matrix a, M
             t.a = matrix_at(product.a, 0, p);
             t.start = anew && p == 0 ? NULL : t.c;
             t.K = min_int(isa->block_terms, K - p);
-            pack_block(isa, thread->right, matrix_at(b, p, j), t.K, columns);
-            /* the thread with the first columns sums the rows of a */
-            multiply_strips(thread, t, own.rows, columns, sums && j == 0 ? sums + own.row : NULL);
+            Matrix right = matrix_at(b, p, j);
+            const float *block = right.at;
+            if (!is_packed(isa, right, columns))
+                block = pack_block(isa, thread->right, right, t.K, columns);
+            multiply_strips(thread, t, block, own.rows, columns, j == 0 ? sums : NULL);
         }
 }
 

@@ -394,25 +394,21 @@ TEST_OF_EACH_TABLE(int8_extremes)
 /* ---- copies ---- */
 
 /* Transposes, and copies; aligned and not, with rows that are whole vectors and rows that are not.
- * Nothing beside the copy is written. The sums begin with their earlier value, and add one row
- * after another. */
+ * Nothing beside the copy is written. */
 static void check_copies(const Isa *isa) {
     enum { ROWS = 37, MAX = 98, ROW = 112 };
-    static float from[ROWS * ROW], sums[MAX];
+    static float from[ROWS * ROW];
     static _Alignas(64) float to[ROW * ROW];
     fill(from, 1, ROWS * ROW);
     for (int rows = 1; rows <= ROWS; rows += 3)
         for (int columns = 1; columns <= MAX; columns++)
-            for (int how = 0; how < 4; how++) {
-                bool transposes = how == 2, sums_too = how == 1;
+            for (int how = 0; how < 3; how++) {
+                void (*const copies[])(float *, size_t, const float *, size_t, int,
+                                       int) = {isa->copy, isa->copy_past_cache, isa->transpose};
+                bool transposes = how == 2;
                 int shift = rows % 2;
                 memset(to, 0, sizeof to);
-                for (int j = 0; j < MAX; j++) sums[j] = (float)j;
-                if (how < 2)
-                    isa->copy(to + shift, ROW, from, MAX, rows, columns, sums_too ? sums : NULL);
-                else
-                    (transposes ? isa->transpose : isa->copy_past_cache)(to + shift, ROW, from, MAX,
-                                                                         rows, columns);
+                copies[how](to + shift, ROW, from, MAX, rows, columns);
                 for (int i = 0; i < ROW * ROW; i++) {
                     int row = i / ROW, column = i % ROW - shift;
                     if (transposes) row = i % ROW - shift, column = i / ROW;
@@ -420,15 +416,27 @@ static void check_copies(const Isa *isa) {
                     if (to[i] != (copied ? from[row * MAX + column] : 0))
                         fail_msg("%s: copy %d of %d x %d", isa->name, how, rows, columns);
                 }
-                for (int j = 0; j < MAX; j++) {
-                    float sum = (float)j;
-                    for (int i = 0; i < rows && j < columns && sums_too; i++)
-                        sum += from[i * MAX + j];
-                    assert_true(sums[j] == sum);
-                }
             }
 }
 TEST_OF_EACH_TABLE(copies)
+
+/* The sums begin with their earlier value, and add one row after another. */
+static void check_add_rows(const Isa *isa) {
+    enum { ROWS = 5, MAX = 98 };
+    float x[ROWS * MAX], sums[MAX];
+    fill(x, 1, ROWS * MAX);
+    for (int rows = 1; rows <= ROWS; rows++)
+        for (int columns = 1; columns <= MAX; columns++) {
+            for (int j = 0; j < MAX; j++) sums[j] = (float)j;
+            isa->add_rows(sums, x, MAX, rows, columns);
+            for (int j = 0; j < MAX; j++) {
+                float sum = (float)j;
+                for (int i = 0; i < rows && j < columns; i++) sum += x[i * MAX + j];
+                assert_true(sums[j] == sum);
+            }
+        }
+}
+TEST_OF_EACH_TABLE(add_rows)
 
 /* All numbers of a few panels, and nothing behind them. */
 static void check_panels(const Isa *isa) {

@@ -27,33 +27,43 @@ static void transpose(float *to, size_t to_row, const float *from, size_t from_r
 }
 
 /* The distance of prefetches, in rows: the hardware does not predict the jump to the next row. */
-enum { ROWS_AHEAD = 12 };
+enum { ROWS_AHEAD = 12, SUM_VECTORS = 4 };
 
-INLINE void copy_of(float *to, size_t to_row, const float *from, size_t from_row, int rows,
-                    int columns, float *sums) {
+static void copy(float *to, size_t to_row, const float *from, size_t from_row, int rows,
+                 int columns) {
     for (int i = 0; i < rows; i++, to += to_row, from += from_row) {
         int j = 0;
         for (; j + LINE <= columns; j += LINE) {
             __builtin_prefetch(from + ROWS_AHEAD * from_row + j);
-            EACH(k, LINE / LANES) {
-                Vector of = load(from + j + k * LANES);
-                store(to + j + k * LANES, of);
-                if (sums) store(sums + j + k * LANES, load(sums + j + k * LANES) + of);
-            }
+            EACH(k, LINE / LANES) store(to + j + k * LANES, load(from + j + k * LANES));
         }
-        for (; j < columns; j++) {
-            to[j] = from[j];
-            if (sums) sums[j] += from[j];
+        for (; j < columns; j += LANES) {
+            size_t left = (size_t)(columns - j);
+            store_some(to + j, left, load_some(from + j, left, 0));
         }
     }
 }
 
-static void copy(float *to, size_t to_row, const float *from, size_t from_row, int rows,
-                 int columns, float *sums) {
-    if (sums)
-        copy_of(to, to_row, from, from_row, rows, columns, sums);
-    else
-        copy_of(to, to_row, from, from_row, rows, columns, NULL);
+/* Adds some vectors of all rows; `last` numbers of the last one. */
+INLINE void add_rows_of(const int vectors, float *sums, const float *x, size_t row, int rows,
+                        size_t last) {
+    Vector sum[SUM_VECTORS];
+    EACH(k, vectors - 1) sum[k] = load(sums + k * LANES);
+    sum[vectors - 1] = load_some(sums + (vectors - 1) * LANES, last, 0);
+    for (int i = 0; i < rows; i++, x += row) {
+        EACH(k, vectors - 1) sum[k] += load(x + k * LANES);
+        sum[vectors - 1] += load_some(x + (vectors - 1) * LANES, last, 0);
+    }
+    EACH(k, vectors - 1) store(sums + k * LANES, sum[k]);
+    store_some(sums + (vectors - 1) * LANES, last, sum[vectors - 1]);
+}
+
+static void add_rows(float *sums, const float *x, size_t row, int rows, int columns) {
+    int j = 0;
+    for (; j + SUM_VECTORS * LANES <= columns; j += SUM_VECTORS * LANES)
+        add_rows_of(SUM_VECTORS, sums + j, x + j, row, rows, LANES);
+    for (; j < columns; j += LANES)
+        add_rows_of(1, sums + j, x + j, row, rows, (size_t)(columns - j));
 }
 
 /* `rows` rows, from one panel of the result to the next. */
@@ -92,7 +102,7 @@ static void copy_past_cache(float *to, size_t to_row, const float *from, size_t 
         return;
     }
 #endif
-    copy(to, to_row, from, from_row, rows, columns, NULL);
+    copy(to, to_row, from, from_row, rows, columns);
 }
 
 #endif

@@ -5,13 +5,14 @@
 #include "model/kernels/isa/vectors.h"
 
 enum {
+    TALL_ROWS = 2 * TILE_ROWS, /* of a tile of at most half the columns: as many accumulators */
     PANEL = 8192, /* floats of a panel that fit the L1 cache with a strip of the left operand */
     BLOCK_TERMS = PANEL / TILE_COLUMNS < MATMUL_TERMS ? PANEL / TILE_COLUMNS : MATMUL_TERMS
 };
 
 /* Adds one term to the sums. The rows of a are reached from two pointers, to row 0 and to row
  * rows / 2, so that the addresses need few registers. */
-INLINE void add_term(const int rows, const int vectors, Vector sum[TILE_ROWS][TILE_VECTORS],
+INLINE void add_term(const int rows, const int vectors, Vector sum[TALL_ROWS][TILE_VECTORS],
                      const float *upper, const float *lower, size_t a_row, const float *b) {
     const size_t half = (size_t)rows / 2;
     Vector row[TILE_VECTORS];
@@ -29,18 +30,16 @@ INLINE void tile_of(const int rows, const int vectors, const int terms, Tile t, 
                     const float *ahead) {
     static const float zeros[TILE_COLUMNS] = {0};
     const float *lower = t.a.at + (size_t)rows / 2 * t.a.row;
-    Vector sum[TILE_ROWS][TILE_VECTORS];
-    float edge[TILE_COLUMNS];
-    bool whole = columns == (size_t)vectors * LANES;
-    if (!whole) memset(edge, 0, sizeof edge);
+    const size_t last = (size_t)vectors - 1;
+    Vector sum[TALL_ROWS][TILE_VECTORS];
+    size_t rest = columns - last * LANES; /* columns in the last vector */
     EACH(i, rows) {
         const float *from = t.start ? t.start + i * t.start_row : zeros;
-        if (!whole) from = memcpy(edge, from, columns * sizeof *edge);
-        EACH(j, vectors) {
-            sum[i][j] = load(from + j * LANES);
-            if (j * LANES % LINE == 0)
-                __builtin_prefetch(t.c + ((size_t)rows + i) * t.c_row + j * LANES, 1);
-        }
+        EACH(j, last) sum[i][j] = load(from + j * LANES);
+        sum[i][last] = load_some(from + last * LANES, rest, 0);
+        EACH(j, vectors)
+        if (j * LANES % LINE == 0)
+            __builtin_prefetch(t.c + ((size_t)rows + i) * t.c_row + j * LANES, 1);
     }
     for (int p = 0; p < t.K / terms; p++) {
         EACH(i, terms)
@@ -53,12 +52,13 @@ INLINE void tile_of(const int rows, const int vectors, const int terms, Tile t, 
     }
     if (terms > 1 && t.K % 2) add_term(rows, vectors, sum, t.a.at, lower, t.a.row, t.b);
     EACH(i, rows) {
-        float *to = whole ? t.c + i * t.c_row : edge;
-        EACH(j, vectors) store(to + j * LANES, sum[i][j]);
-        if (!whole) memcpy(t.c + i * t.c_row, edge, columns * sizeof *t.c);
+        float *to = t.c + i * t.c_row;
+        EACH(j, last) store(to + j * LANES, sum[i][j]);
+        store_some(to + last * LANES, rest, sum[i][last]);
     }
 }
 
+/* One tile of rows and columns that are no constants. */
 static void tile(const Tile *t, int rows, int columns, const float *ahead) {
     /* clang-format off */
 #define TILE(m, n) case (m) * 8 + (n): \
@@ -72,30 +72,69 @@ static void tile(const Tile *t, int rows, int columns, const float *ahead) {
     /* clang-format on */
 }
 
-INLINE void tiles_of(Tile t, int count, const float *ahead, const float *end) {
-    t.b_row = TILE_COLUMNS;
-    for (int i = 0; i < count; i++) {
-        if (ahead && ahead < end) {
-            tile_of(TILE_ROWS, TILE_VECTORS, 2, t, TILE_COLUMNS, ahead);
-            ahead += t.K / 2 * LINE;
+/* Tiles of `rows` rows, one below the other. */
+INLINE void tiles_of(const int rows, const int vectors, const int terms, Tile t, int count,
+                     size_t columns, const float *ahead, const float *end) {
+    for (int i = 0; i < count; i++, tile_lower(&t, rows)) {
+        if (ahead < end) {
+            tile_of(rows, vectors, terms, t, columns, ahead);
+            ahead += t.K / terms * LINE;
         } else {
-            tile_of(TILE_ROWS, TILE_VECTORS, 2, t, TILE_COLUMNS, NULL);
+            tile_of(rows, vectors, terms, t, columns, NULL);
         }
-        tile_lower(&t, TILE_ROWS);
     }
 }
 
-/* With constants for the strides of a matrix in place and of a packed strip. */
-static void tiles(const Tile *at, int count, const float *ahead, const float *end) {
-    Tile t = *at;
+/* Whole tiles of a packed panel, with constants for the strides of a matrix in place and of a
+ * packed strip. */
+INLINE void whole_tiles(Tile t, int count, const float *ahead, const float *end) {
+    t.b_row = TILE_COLUMNS;
     if (t.a.column == 1) {
         t.a.column = 1;
-        tiles_of(t, count, ahead, end);
+        tiles_of(TILE_ROWS, TILE_VECTORS, 2, t, count, TILE_COLUMNS, ahead, end);
     } else if (t.a.row == 1 && t.a.column == MATMUL_STRIP) {
         t.a = (Matrix){t.a.at, 1, MATMUL_STRIP};
-        tiles_of(t, count, ahead, end);
+        tiles_of(TILE_ROWS, TILE_VECTORS, 2, t, count, TILE_COLUMNS, ahead, end);
     } else {
-        tiles_of(t, count, ahead, end);
+        tiles_of(TILE_ROWS, TILE_VECTORS, 2, t, count, TILE_COLUMNS, ahead, end);
+    }
+}
+
+/* Tiles of TALL_ROWS rows, likewise; a transposed matrix is short enough to be in place. */
+INLINE void tall_tiles(const int vectors, Tile t, int count, size_t columns) {
+    const size_t packed = (size_t)vectors * LANES;
+    if (t.b_row == packed && t.a.column == 1) {
+        t.b_row = packed;
+        t.a.column = 1;
+        tiles_of(TALL_ROWS, vectors, 1, t, count, columns, NULL, NULL);
+    } else if (t.b_row == packed && t.a.row == 1) {
+        t.b_row = packed;
+        t.a.row = 1;
+        tiles_of(TALL_ROWS, vectors, 1, t, count, columns, NULL, NULL);
+    } else {
+        tiles_of(TALL_ROWS, vectors, 1, t, count, columns, NULL, NULL);
+    }
+}
+
+static void panel(const Tile *at, int rows, int columns, const float *ahead, const float *end) {
+    Tile t = *at;
+    int done = 0;
+    if (columns == TILE_COLUMNS && t.b_row == TILE_COLUMNS) {
+        done = rows / TILE_ROWS * TILE_ROWS;
+        whole_tiles(t, rows / TILE_ROWS, ahead, end);
+    } else if (columns <= TILE_COLUMNS / 2) {
+        done = rows / TALL_ROWS * TALL_ROWS;
+        if (columns <= LANES)
+            tall_tiles(1, t, rows / TALL_ROWS, (size_t)columns);
+        else
+            tall_tiles(TILE_VECTORS / 2, t, rows / TALL_ROWS, (size_t)columns);
+    }
+    if (done > 0) ahead = end;
+    tile_lower(&t, done);
+    for (int i = done; i < rows; i += TILE_ROWS) {
+        tile(&t, rows - i < TILE_ROWS ? rows - i : TILE_ROWS, columns, ahead < end ? ahead : NULL);
+        if (ahead < end) ahead += t.K * LINE;
+        tile_lower(&t, TILE_ROWS);
     }
 }
 

@@ -157,18 +157,19 @@ typedef struct Isa {
     void (*swiglu_backward)(float *dgate, float *dup, float *y, const float *gate, const float *up,
                             const float *dy, size_t n);
 
-    /* y = (x - mean) rstd w + b over n channels; writes mean and rstd = 1/sqrt(variance+1e-5).
-       _recompute: from the saved ones */
+    /* For `rows` rows of n channels, one after another: y = (x - mean) rstd w + b; writes mean and
+       rstd = 1/sqrt(variance+1e-5) of each. _recompute: from the saved ones */
     void (*normalize)(float *y, float *mean, float *rstd, const float *x, const float *w,
-                      const float *b, int n);
-    void (*normalize_recompute)(float *y, const float *x, float mean, float rstd, const float *w,
-                                const float *b, int n);
+                      const float *b, int rows, int n);
+    void (*normalize_recompute)(float *y, const float *x, const float *mean, const float *rstd,
+                                const float *w, const float *b, int rows, int n);
     /* dx += the gradient of x; dw += dy (x - mean) rstd, db += dy, for one row */
     void (*normalize_backward)(float *dx, float *dw, float *db, const float *dy, const float *x,
                                float mean, float rstd, const float *w, int n);
     /* y = x rstd w, likewise, with rstd = 1/sqrt(mean(x^2)+1e-6); dw += dy x rstd */
-    void (*rms_normalize)(float *y, float *rstd, const float *x, const float *w, int n);
-    void (*rms_normalize_recompute)(float *y, const float *x, float rstd, const float *w, int n);
+    void (*rms_normalize)(float *y, float *rstd, const float *x, const float *w, int rows, int n);
+    void (*rms_normalize_recompute)(float *y, const float *x, const float *rstd, const float *w,
+                                    int rows, int n);
     void (*rms_normalize_backward)(float *dx, float *dw, const float *dy, const float *x,
                                    float rstd, const float *w, int n);
 

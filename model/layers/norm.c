@@ -23,28 +23,24 @@ static void forward(const Call *c) {
     size_t row = row_of(c);
     Share own = rows_of_thread(c);
     const float *w = c->tensors[0].w, *b = c->tensors[1].w;
-    for (size_t n = own.begin; n < own.end; n++) {
-        float *y = c->out[0] + n * row, *rstd = c->out[RSTD] + n;
-        const float *x = c->in[0] + n * row;
-        if (b)
-            c->thread->isa->normalize(y, c->out[MEAN] + n, rstd, x, w, b, (int)row);
-        else
-            c->thread->isa->rms_normalize(y, rstd, x, w, (int)row);
-    }
+    int rows = (int)(own.end - own.begin);
+    float *y = c->out[0] + own.begin * row, *rstd = c->out[RSTD] + own.begin;
+    const float *x = c->in[0] + own.begin * row;
+    if (b)
+        c->thread->isa->normalize(y, c->out[MEAN] + own.begin, rstd, x, w, b, rows, (int)row);
+    else
+        c->thread->isa->rms_normalize(y, rstd, x, w, rows, (int)row);
 }
 
 /* Computes the same y from the saved statistics. */
 static void recompute(const Call *c) {
-    size_t row = row_of(c), rows = (size_t)c->N * (size_t)c->instruction->NH;
+    int row = (int)row_of(c), rows = c->N * c->instruction->NH;
     const float *w = c->tensors[0].w, *b = c->tensors[1].w;
-    for (size_t n = 0; n < rows; n++) {
-        float *y = c->out[0] + n * row, rstd = c->in[RSTD][n];
-        const float *x = c->in[0] + n * row;
-        if (b)
-            c->thread->isa->normalize_recompute(y, x, c->in[MEAN][n], rstd, w, b, (int)row);
-        else
-            c->thread->isa->rms_normalize_recompute(y, x, rstd, w, (int)row);
-    }
+    if (b)
+        c->thread->isa->normalize_recompute(c->out[0], c->in[0], c->in[MEAN], c->in[RSTD], w, b,
+                                            rows, row);
+    else
+        c->thread->isa->rms_normalize_recompute(c->out[0], c->in[0], c->in[RSTD], w, rows, row);
 }
 
 static int stretches(const Call *c) {

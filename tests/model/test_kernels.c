@@ -200,6 +200,10 @@ static void check_sizes(const Isa *isa, const Products *products, int rows, int 
             unsigned bias = N % 2 ? BIASED : 0;
             check_product(team, products, threads, rows + 1, N, 4, B_TURNED | bias);
             check_product(team, products, threads, 2, N, 9, B_TURNED | ACCUMULATE);
+            /* rows for tall tiles and a remainder, where there are few columns */
+            check_product(team, products, threads, 3 * rows, N, 4, bias);
+            check_product(team, products, threads, 3 * rows, N, 40,
+                          A_TRANSPOSED | ACCUMULATE | ANEW | SUMMED);
         }
         for (unsigned transposed = 0; transposed < 4; transposed++)
             for (int K = 1; K <= 67; K++) {
@@ -723,12 +727,12 @@ static void check_normalize_of(const Isa *isa, bool rms, int n) {
         if (rms) b[i] = 0;
     }
     if (rms) {
-        isa->rms_normalize(y, &rstd, x, w, n);
-        isa->rms_normalize_recompute(again, x, rstd, w, n);
+        isa->rms_normalize(y, &rstd, x, w, 1, n);
+        isa->rms_normalize_recompute(again, x, &rstd, w, 1, n);
         isa->rms_normalize_backward(dx, dw, dy, x, rstd, w, n);
     } else {
-        isa->normalize(y, &mean, &rstd, x, w, b, n);
-        isa->normalize_recompute(again, x, mean, rstd, w, b, n);
+        isa->normalize(y, &mean, &rstd, x, w, b, 1, n);
+        isa->normalize_recompute(again, x, &mean, &rstd, w, b, 1, n);
         isa->normalize_backward(dx, dw, db, dy, x, mean, rstd, w, n);
     }
     assert_near(mean, mu, 1e-6);
@@ -743,13 +747,42 @@ static void check_normalize_of(const Isa *isa, bool rms, int n) {
     }
     x[n - 1] = 1e20f; /* its square overflows: the others are not 0 then */
     if (rms)
-        isa->rms_normalize(y, &rstd, x, w, n);
+        isa->rms_normalize(y, &rstd, x, w, 1, n);
     else
-        isa->normalize(y, &mean, &rstd, x, w, b, n);
+        isa->normalize(y, &mean, &rstd, x, w, b, 1, n);
     assert_true(isnan(y[0]) && isnan(y[n - 1]));
 }
 
+/* Rows together have the bits of each alone. */
+static void check_normalize_rows(const Isa *isa, int rows, int n) {
+    enum { ROWS = 35, N = 33 };
+    float x[ROWS * N], w[N], b[N], y[ROWS * N], mean[ROWS], rstd[ROWS], one[N], of_mean, of_rstd;
+    fill(x, 1, ROWS * N);
+    fill(w, 2, N);
+    fill(b, 3, N);
+    for (int rms = 0; rms <= 1; rms++) {
+        if (rms)
+            isa->rms_normalize(y, rstd, x, w, rows, n);
+        else
+            isa->normalize(y, mean, rstd, x, w, b, rows, n);
+        for (int r = 0; r < rows; r++) {
+            if (rms)
+                isa->rms_normalize(one, &of_rstd, x + r * n, w, 1, n);
+            else
+                isa->normalize(one, &of_mean, &of_rstd, x + r * n, w, b, 1, n);
+            assert_memory_equal(one, y + r * n, (size_t)n * sizeof *y);
+            assert_true(of_rstd == rstd[r] && (rms || of_mean == mean[r]));
+        }
+        if (rms)
+            isa->rms_normalize_recompute(y, x, rstd, w, rows, n);
+        else
+            isa->normalize_recompute(y, x, mean, rstd, w, b, rows, n);
+        assert_memory_equal(one, y + (rows - 1) * n, (size_t)n * sizeof *y);
+    }
+}
+
 static void check_normalize(const Isa *isa) {
+    for (int rows = 1; rows <= 35; rows++) check_normalize_rows(isa, rows, 1 + rows % 33);
     for (int n = 1; n <= LONGEST; n++) {
         if (n > 1) check_normalize_of(isa, false, n);
         check_normalize_of(isa, true, n);
@@ -912,12 +945,12 @@ static bool call_kernel(const Isa *isa, int which, float x[ARRAYS][LONGEST], int
         case 4: isa->mask(x[0], LONGEST, 2, n / 2, 1, n / 16 * 16); return true;
         case 5: isa->gelu(x[0], x[1], size); return true;
         case 6: isa->gelu_backward(x[0], x[1], x[2], x[3], size); return true;
-        case 7: isa->normalize(x[0], extra, extra + 1, x[1], x[2], x[3], n); return true;
-        case 8: isa->normalize_recompute(x[0], x[1], 0.3f, 0.7f, x[2], x[3], n); return true;
+        case 7: isa->normalize(x[0], extra, extra + 2, x[1], x[3], x[4], 2, n / 2); return true;
+        case 8: isa->normalize_recompute(x[0], x[1], x[2], x[3], x[4], x[5], 1, n); return true;
         case 9:
             isa->normalize_backward(x[0], x[1], x[2], x[3], x[4], 0.3f, 0.7f, x[5], n);
             return true;
-        case 10: isa->rms_normalize(x[0], extra, x[1], x[2], n); return true;
+        case 10: isa->rms_normalize(x[0], extra, x[1], x[2], 2, n / 2); return true;
         case 11: isa->rms_normalize_backward(x[0], x[1], x[2], x[3], 0.7f, x[4], n); return true;
         case 12: isa->swiglu(x[0], x[1], x[2], size); return true;
         case 13: isa->swiglu_backward(x[0], x[1], x[2], x[3], x[4], x[5], size); return true;

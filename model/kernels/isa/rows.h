@@ -17,24 +17,77 @@ static float inverse_root(float square, float epsilon) {
     return square <= FLT_MAX ? 1.0f / sqrtf(square + epsilon) : NAN;
 }
 
-static void normalize(float *y, float *mean, float *rstd, const float *x, const float *w,
-                      const float *b, int n) {
-    Lanes sum = {0};
-    add_lanes(&sum, x, n);
-    float mu = sum_lanes(sum) / (float)n;
+/* y = (x - mean) rstd w + b for at most LANES rows, or, if not `centers`, y = x rstd w. The lanes
+ * of their statistics are rows. */
+INLINE void normalize_some(const bool centers, float *y, float *mean, float *rstd, const float *x,
+                           const float *w, const float *b, int rows, int n) {
+    Lanes sums[LANES];
+    float of_mean[LANES] = {0}, of_rstd[LANES];
+    if (centers) {
+        for (int r = 0; r < rows; r++) {
+            Lanes sum = {0};
+            add_lanes(&sum, x + r * n, n);
+            sums[r] = sum;
+        }
+        store(of_mean, sum_rows(sums, rows) / (float)n);
+    }
+    for (int r = 0; r < rows; r++) {
+        const float *from = x + r * n;
+        float *to = y + r * n;
+        Lanes sum = {0};
+        for (int i = 0; i < n; i += WIDE) {
+            size_t left = (size_t)(n - i);
+            Lanes of = next_lanes(from + i, left);
+            if (centers) {
+                EACH(j, PARTS) of.part[j] -= all(of_mean[r]);
+                store_lanes(to + i, left, of);
+                if (left < WIDE) of = next_lanes(to + i, left);
+            }
+            sum = multiply_add_lanes(of, of, sum);
+        }
+        sums[r] = sum;
+    }
+    store(of_rstd, sum_rows(sums, rows) / (float)n);
 #pragma omp simd
-    for (int i = 0; i < n; i++) y[i] = x[i] - mu;
-    float scale = inverse_root(dot(y, y, (size_t)n) / (float)n, 1e-5f);
-#pragma omp simd
-    for (int i = 0; i < n; i++) y[i] = fused(y[i] * scale, w[i], b[i]);
-    *mean = mu;
-    *rstd = scale;
+    for (int r = 0; r < LANES; r++) of_rstd[r] = inverse_root(of_rstd[r], centers ? 1e-5f : 1e-6f);
+    for (int r = 0; r < rows; r++) {
+        const float *from = (centers ? y : x) + r * n;
+        for (int i = 0; i < n; i += LANES) {
+            size_t left = (size_t)(n - i);
+            Vector of = load_some(from + i, left, 0) * of_rstd[r], of_w = load_some(w + i, left, 0);
+            Vector result = centers ? multiply_add(of, of_w, load_some(b + i, left, 0)) : of * of_w;
+            store_some(y + r * n + i, left, result);
+        }
+    }
+    if (centers) store_some(mean, (size_t)rows, load(of_mean));
+    store_some(rstd, (size_t)rows, load(of_rstd));
 }
 
-static void normalize_recompute(float *y, const float *x, float mean, float rstd, const float *w,
-                                const float *b, int n) {
+static void normalize(float *y, float *mean, float *rstd, const float *x, const float *w,
+                      const float *b, int rows, int n) {
+    for (int r = 0; r < rows; r += LANES)
+        normalize_some(true, y + r * n, mean + r, rstd + r, x + r * n, w, b,
+                       rows - r < LANES ? rows - r : LANES, n);
+}
+
+static void rms_normalize(float *y, float *rstd, const float *x, const float *w, int rows, int n) {
+    for (int r = 0; r < rows; r += LANES)
+        normalize_some(false, y + r * n, NULL, rstd + r, x + r * n, w, NULL,
+                       rows - r < LANES ? rows - r : LANES, n);
+}
+
+static void normalize_recompute(float *y, const float *x, const float *mean, const float *rstd,
+                                const float *w, const float *b, int rows, int n) {
+    for (int r = 0; r < rows; r++, x += n, y += n)
 #pragma omp simd
-    for (int i = 0; i < n; i++) y[i] = fused((x[i] - mean) * rstd, w[i], b[i]);
+        for (int i = 0; i < n; i++) y[i] = fused((x[i] - mean[r]) * rstd[r], w[i], b[i]);
+}
+
+static void rms_normalize_recompute(float *y, const float *x, const float *rstd, const float *w,
+                                    int rows, int n) {
+    for (int r = 0; r < rows; r++, x += n, y += n)
+#pragma omp simd
+        for (int i = 0; i < n; i++) y[i] = x[i] * rstd[r] * w[i];
 }
 
 /* With xhat = (x - mean) rstd and g = dy w: dx += rstd (g - mean(g) - xhat mean(g xhat)). */
@@ -62,16 +115,6 @@ static void normalize_backward(float *dx, float *dw, float *db, const float *dy,
         float hat = (x[j] - mean) * rstd;
         dx[j] = fused(rstd, fused(-hat, gx_mean, fused(dy[j], w[j], -g_mean)), dx[j]);
     }
-}
-
-static void rms_normalize_recompute(float *y, const float *x, float rstd, const float *w, int n) {
-#pragma omp simd
-    for (int i = 0; i < n; i++) y[i] = x[i] * rstd * w[i];
-}
-
-static void rms_normalize(float *y, float *rstd, const float *x, const float *w, int n) {
-    *rstd = inverse_root(dot(x, x, (size_t)n) / (float)n, 1e-6f);
-    rms_normalize_recompute(y, x, *rstd, w, n);
 }
 
 /* With xhat = x rstd and g = dy w: dx += rstd (g - xhat mean(g xhat)). */

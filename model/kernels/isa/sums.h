@@ -47,6 +47,23 @@ static inline float sum_lanes(Lanes lanes) {
     return lanes.part[0][0];
 }
 
+/* Returns the sums of `rows` <= LANES rows, one in each lane, in the order of sum_lanes. */
+static inline Vector sum_rows(const Lanes *of, int rows) {
+    Vector column[LANES];
+    EACH(r, LANES) {
+        Lanes lanes = {0};
+        if ((int)r < rows) lanes = of[r];
+#pragma GCC unroll 4
+        for (size_t half = PARTS / 2; half > 0; half /= 2)
+            EACH(i, half) lanes.part[i] += lanes.part[i + half];
+        column[r] = lanes.part[0];
+    }
+    transpose_lanes(column);
+#pragma GCC unroll 4
+    for (size_t half = LANES / 2; half > 0; half /= 2) EACH(i, half) column[i] += column[i + half];
+    return column[0];
+}
+
 static inline void add_lanes(Lanes *sum, const float *x, int n) {
     for (int i = 0; i < n; i += WIDE) {
         Lanes of_x = next_lanes(x + i, (size_t)(n - i));

@@ -143,7 +143,7 @@ $(1)/model/kernels/bf16.o: model/kernels/bf16.c
 $(1)/%.o: %.c
 	$$(call compile,$(2))
 # Quickly compiled, for they need not be fast.
-$(1)/tests/%.o $(1)/model/kernels/isa_portable.o: CFLAGS += -O1
+$(patsubst %,$(1)/%,$(TESTS:%=%.o) $(SUPPORT) tests/faulty.o tests/clocked.o): CFLAGS += -O0
 endef
 SANITIZE = -O1 -g1 -Werror -fno-omit-frame-pointer -fsanitize=address,undefined \
            -fno-sanitize-recover=all

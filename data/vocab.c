@@ -26,6 +26,7 @@ bool vocab_build(Vocab *vocab, const char *text, size_t length, bool bytes, Erro
     unsigned char *seen; /* one mark for each Unicode code point: 1.1 MB, freed at the end */
     if (!memory_alloc(&seen, CODE_POINTS, 1, "the vocabulary", err)) return false;
     bool ok = false;
+    uint32_t largest = 0;
     for (size_t i = 0; i < length;) {
         uint32_t code;
         int taken = utf8_decode(text + i, length - i, &code);
@@ -35,13 +36,14 @@ bool vocab_build(Vocab *vocab, const char *text, size_t length, bool bytes, Erro
         }
         vocab->size += !seen[code];
         seen[code] = 1;
+        if (code > largest) largest = code;
         i += (size_t)taken;
     }
     if (!memory_alloc(&vocab->codes, (size_t)vocab->size, sizeof *vocab->codes, "the vocabulary",
                       err))
         goto done;
     uint32_t *next = vocab->codes;
-    for (uint32_t code = 0; code < CODE_POINTS; code++)
+    for (uint32_t code = 0; code <= largest; code++)
         if (seen[code]) *next++ = code;
     ok = true;
 done:

@@ -1,7 +1,8 @@
 /* command.h - runs `train` and `sample` from a test and keeps their output and exit status. The
  * environment variable TRIL_PROGRAMS names their directory. A command is one text: spaces separate
  * its arguments, '~' is a space inside an argument, and '@' at the start of an argument is the
- * scratch directory. */
+ * scratch directory. `train` has one thread unless the command says how many, because tests run
+ * beside each other. */
 #ifndef TRIL_COMMAND_H
 #define TRIL_COMMAND_H
 
@@ -65,7 +66,7 @@ static inline const char *set_variable(const char *name, const char *value) {
 
 /* Starts a command of `train` or `sample` with `out` as standard output. */
 static inline Process start(const char *command, int out) {
-    char *words[MAX_WORDS] = {0}, path[SCRATCH_PATH], errors[SCRATCH_PATH];
+    char *words[MAX_WORDS] = {0}, path[SCRATCH_PATH], errors[SCRATCH_PATH], one_thread[] = "-j1";
     int count = 0;
     snprintf(ran.command, sizeof ran.command, "%s", command);
     char *line = copy_text(ran.command);
@@ -73,6 +74,9 @@ static inline Process start(const char *command, int out) {
         snprintf(path, sizeof path, "%s/%s", scratch_directory, word + 1);
         words[count++] = word = copy_text(*word == '@' ? path : word);
         while ((word = strchr(word, '~'))) *word = ' ';
+        if (count == 1 && strstr(words[0], "train") && !strstr(command, " -j") &&
+            !strstr(command, " --threads"))
+            words[count++] = one_thread;
     }
     snprintf(path, sizeof path, "%s/%s", programs_folder(), words[0]);
     snprintf(errors, sizeof errors, "%s/stderr", scratch_directory);

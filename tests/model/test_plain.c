@@ -1,5 +1,6 @@
-/* test_plain.c - every gradient of the plain ladder, compared with the numerical derivative of its
- * own loss. Sizes are odd where possible. */
+/* test_plain.c - the gradients of the plain ladder, compared with the numerical derivative of its
+ * own loss: every number in a long run, every third in a quick one. Sizes are odd where possible.
+ */
 #include "tests/support.h"
 #include "base/random.h"
 #include "model/plain/plain.h"
@@ -35,15 +36,16 @@ static double loss_at(void *context, double shift) {
 /* Each number may differ by 1e-9 of the tensor's largest. */
 static void check_tensor(const Function *f, const Tensor *tensor) {
     const double *ours = f->plain->gradients + tensor->offset;
+    const size_t apart = (size_t)repeats(tensor->shape[1] % 3 == 0 ? 4 : 3, 1);
     double *truth = scrap(tensor->size, sizeof *truth), largest = 0;
-    for (size_t j = 0; j < tensor->size; j++) {
+    for (size_t j = 0; j < tensor->size; j += apart) {
         Function of = *f;
         of.weight = f->plain->weights + tensor->offset + j;
         truth[j] = derivative(loss_at, &of, 3e-4);
         largest = fmax(largest, fabs(truth[j]));
     }
     assert_true(largest > 1e-3); /* not all zeros */
-    for (size_t j = 0; j < tensor->size; j++)
+    for (size_t j = 0; j < tensor->size; j += apart)
         if (!(fabs(ours[j] - truth[j]) <= 1e-9 * largest))
             fail_msg("%s[%zu] of %s: %.12g, not %.12g", tensor->name, j,
                      f->plain->model->config.model, ours[j], truth[j]);

@@ -49,10 +49,10 @@ static int expect(const Sampler *sampler, const float *logits, int V, double *pr
  * its expectation, exceeds n + 2 sqrt(n x) + 2 x for n degrees of freedom with probability at most
  * e^-x (Laurent and Massart, 2000, lemma 1). With x = 16 that is one in nine million. */
 static void check_frequencies(Sampler sampler, const float *logits, int V) {
-    enum { DRAWS = 20000 };
+    const int DRAWS = repeats(8000, 20000);
     double probability[MAX], deviation = 0;
     int counts[MAX] = {0}, free = expect(&sampler, logits, V, probability) - 1;
-    for (uint64_t i = 0; i < DRAWS; i++)
+    for (uint64_t i = 0; i < (uint64_t)DRAWS; i++)
         counts[pick(sampler, logits, V, i % 2 ? 3 : i, i % 2 ? i : 5)]++;
     for (int v = 0; v < V; v++) {
         double expected = probability[v] * DRAWS;
@@ -132,7 +132,7 @@ TEST(draws_repeat) {
     const float logits[V] = {0};
     const Sampler one = {1, 0, 1, 1}, two = {1, 0, 1, 2};
     int ids[DRAWS], others[3] = {0};
-    for (uint64_t i = 0; i < DRAWS; i++) ids[i] = pick(one, logits, V, 6, i);
+    for (uint64_t i = 0; i < (uint64_t)DRAWS; i++) ids[i] = pick(one, logits, V, 6, i);
     for (uint64_t i = DRAWS; i-- > 0;) {
         assert_int_equal(pick(one, logits, V, 6, i), ids[i]);
         others[0] += pick(two, logits, V, 6, i) == ids[i];
@@ -323,21 +323,25 @@ TEST(prompts) {
     }
 }
 
-/* The same text at any number of threads, until the context of T tokens is full. `decoding` of
- * three threads have work for a single token. */
-static void check_threads(const char *name, Precision precision, int C, int T, int decoding) {
-    enum { LENGTH = 60, V = 200 };
+/* Builds a model of two blocks without zeros, with which rungs also start. */
+static void build_wide(Model *model, const char *name, int V, int C, int T) {
     Config config = {.V = V, .T = T, .L = 2, .NH = 4, .C = C};
+    kind_set(&config, name);
+    assert_ok(model_build(model, &config, 1, &err), err);
+    for (size_t i = 0; i < model->weights_size; i++)
+        model->weights[i] += (float)(1.4 * random_uniform(7, i) - 0.7);
+}
+
+/* The same text at any number of threads, until the context is full. `decoding` of three threads
+ * have work for a single token. */
+static void check_threads(Model *model, Precision precision, int decoding) {
+    enum { LENGTH = 60, V = 200 };
     int32_t prompt[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, order[V], texts[3][LENGTH];
     Sampler sampler = {.temperature = 0.8, .top_k = 50, .top_p = 0.9, .seed = 6};
-    kind_set(&config, name);
+    assert_int_equal(model->config.V, V);
     for (int threads = 1; threads <= 3; threads++) {
-        Model model;
         Generator generator;
-        assert_ok(model_build(&model, &config, 1, &err), err);
-        for (size_t i = 0; i < model.weights_size; i++) /* a rung also starts with zeros */
-            model.weights[i] += 0.4f * (float)random_normal(7, i);
-        assert_ok(generator_open(&generator, &model, threads, precision, &err), err);
+        assert_ok(generator_open(&generator, model, threads, precision, &err), err);
         const float *logits = generator_feed(&generator, prompt, COUNT(prompt));
         for (int i = 0; i < LENGTH; i++) {
             int32_t id = sampler_pick(&sampler, logits, V, 0, (uint64_t)i, order);
@@ -345,11 +349,11 @@ static void check_threads(const char *name, Precision precision, int C, int T, i
             logits = generator_feed(&generator, &id, 1);
         }
         bool blocks = false; /* a rung without any may have too little work for three threads */
-        for (int i = 0; i < model.tensor_count; i++) blocks = blocks || model.tensors[i].block >= 0;
+        for (int i = 0; i < model->tensor_count; i++)
+            blocks = blocks || model->tensors[i].block >= 0;
         if (blocks)
             assert_int_equal(run_threads(generator.run), threads < decoding ? threads : decoding);
         generator_close(&generator);
-        model_free(&model);
     }
     assert_memory_equal(texts[1], texts[0], sizeof texts[0]);
     assert_memory_equal(texts[2], texts[0], sizeof texts[0]);
@@ -360,12 +364,15 @@ static void check_threads(const char *name, Precision precision, int C, int T, i
 
 TEST(threads) {
     for (int i = 1; kind_name(i); i++) { /* a bigram has too little work to share */
+        static const Precision precisions[] = {FLOAT32, BF16_WEIGHTS, INT8_WEIGHTS};
+        Model model;
         if (!repeats(i % 2, 1)) continue;
-        check_threads(kind_name(i), FLOAT32, 320, 24, 3);
-        check_threads(kind_name(i), BF16_WEIGHTS, 320, 24, 3);
-        check_threads(kind_name(i), INT8_WEIGHTS, 320, 24, 3);
-        check_threads(kind_name(i), BF16_WEIGHTS, 128, 56,
-                      1); /* but several read the last 16th again */
+        build_wide(&model, kind_name(i), 200, 320, 24);
+        for (int p = 0; p < COUNT(precisions); p++) check_threads(&model, precisions[p], 3);
+        model_free(&model);
+        build_wide(&model, kind_name(i), 200, 128, 56);
+        check_threads(&model, BF16_WEIGHTS, 1); /* but several read the last 16th again */
+        model_free(&model);
     }
 }
 

@@ -12,11 +12,11 @@
 /* The beginning of the play: the programs request memory as often as with all of it. */
 #define VERSE "@verse.txt"
 
-/* Runs a command once for each memory request, or every third or twelfth, which then fails. Returns
- * the number of requests. */
+/* Runs a command once for each memory request, or every third or sixteenth, which then fails.
+ * Returns the number of requests. */
 static int fail_in_turn(const char *program, const char *command, void (*prepare)(void),
                         void (*look)(void)) {
-    const int apart = repeats(12, 3);
+    const int apart = repeats(16, 3);
     char number[16];
     int n = 0;
     for (bool failed = true; failed; n += apart) {

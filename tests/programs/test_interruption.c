@@ -139,7 +139,7 @@ TEST(before_evaluation) {
 TEST(within_evaluation) {
     char signals[64];
     enum { LOOKS = 30 }; /* five steps and an evaluation take at least 25 readings */
-    for (int i = 0; i < LOOKS; i++) {
+    for (int i = 0; i < LOOKS; i += repeats(2, 1)) {
         snprintf(signals, sizeof signals, "2@%.3f 2@%.3f", 1.0 + 0.01 * i, 1.0 + 0.01 * i);
         run_with(signals, "train " LONG "-m bigram --eval-every 5 -o @within/m " PLAY);
         expect_success();
@@ -154,7 +154,7 @@ TEST(within_evaluation) {
 TEST(last_evaluation) {
     char signals[64];
     must_run("train " LONG "-m bigram -s 20 --eval-every 10 -q -o @whole2/m " PLAY);
-    for (int i = 0; i < 24; i++) {
+    for (int i = 0; i < 24; i += repeats(3, 1)) {
         snprintf(signals, sizeof signals, "2@%.3f 2@%.3f", 0.9 + 0.01 * i, 0.9 + 0.01 * i);
         run_with(signals, "train " LONG "-m bigram -s 20 --eval-every 10 -o @end/m " PLAY);
         expect_success();

@@ -212,8 +212,8 @@ static void bend(const char *folder, const char *key, const char *value, float f
 }
 
 /* A text with two characters, of which TRAIN are for training: four passes are 200 steps. */
-enum { TRAIN = 51200, LENGTH = 57600 };
-#define DECAYING "-l 1 -w 8 -H 1 -c 16 -b 64 -d 0 -m ngram "
+enum { TRAIN = 12800, LENGTH = 14400 };
+#define DECAYING "-l 1 -w 8 -H 1 -c 16 -b 16 -d 0 -m ngram "
 
 /* The decay of the embedding in the state of `folder`. */
 static double kept_decay(const char *folder) {

@@ -10,8 +10,10 @@ static float clamped(float weight) {
     return weight > 0 ? fminf(weight, 1) : 0; /* NaN becomes 0 */
 }
 
+/* Returns the shade of a weight. Its root is what the eye sees: a weight of 0.05 is visible, too.
+ */
 static int shade_of(float weight) {
-    return (int)(clamped(weight) * SHADES + 0.5f);
+    return (int)(sqrtf(clamped(weight)) * SHADES + 0.5f);
 }
 
 /* Draws all cells of one shade as one path. Neighbors in a row become one line, as thick as a cell
@@ -97,7 +99,8 @@ void figure_scale(FILE *out) {
                 MARGIN + shade * WIDTH, WIDTH, HEIGHT, (double)shade / SHADES);
     fputs("\n<g fill=\"#808080\" text-anchor=\"middle\">", out);
     for (int i = 0; i <= QUARTERS; i++)
-        fprintf(out, "<text x=\"%d\" y=\"28\">%.3g</text>",
-                MARGIN + WIDTH / 2 + i * SHADES / QUARTERS * WIDTH, (double)i / QUARTERS);
+        fprintf(out, "<text x=\"%d\" y=\"28\">%.2g</text>",
+                MARGIN + WIDTH / 2 + i * SHADES / QUARTERS * WIDTH,
+                (double)(i * i) / (QUARTERS * QUARTERS));
     fputs("</g>\n</svg>\n", out);
 }

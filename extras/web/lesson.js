@@ -1,23 +1,22 @@
-// The questions, one for each rung: the rungs to train, a line to type, and the answer.
+// The questions, one for each rung: the rungs to train, a line to type, the parts of the page to look at, and the answer.
 const LESSON = [
   {
-    rungs: ["bigram"], line: "[The clock", sizes: { steps: 400 },
+    rungs: ["bigram"], line: "[The clock", sizes: { steps: 400 }, marks: ["bars", "line"],
     ask: "Why can't the bigram close a bracket?",
-    look: "Train it, then type a line with an open bracket. Change the characters before the last one: " +
-      "the bars do not change.",
+    look: "Type a line with an open bracket. Change the characters before the last one: the bars do not change.",
     answer: "It sees only the last character: it is a table of pairs, and nothing else. The bracket was opened " +
       "long before that. Its loss falls to that of the counted bigram and stays there, because the " +
       "best such table is the table of counts."
   },
   {
-    rungs: ["bigram", "average"], line: "the eht", sizes: { steps: 400 },
+    rungs: ["bigram", "average"], line: "the eht", sizes: { steps: 400 }, marks: ["heads", "arcs"],
     ask: "The average sees every earlier character. Why is it hardly better?",
     look: "Look at its map: each row is even. Then swap two characters in the middle of the line.",
     answer: "It takes the plain mean of all vectors so far. A mean forgets the order, and a hundred characters " +
       "far away weigh as much as the one that matters. It sees everything and can point at nothing."
   },
   {
-    rungs: ["average", "head"], line: "the man and the ", sizes: { steps: 600 },
+    rungs: ["average", "head"], line: "the man and the ", sizes: { steps: 600 }, marks: ["heads", "arcs"],
     ask: "What does one head of attention look for?",
     look: "Watch its map while it trains: even at first, then some cells darken. Read the weights of the last row.",
     answer: "Each character asks with a query, and each earlier one offers a key. Where they match, the weight is " +
@@ -25,7 +24,7 @@ const LESSON = [
       "characters just before: enough to know the word that is being written."
   },
   {
-    rungs: ["head", "multihead"], line: "the man and the ", sizes: { steps: 600 },
+    rungs: ["head", "multihead"], line: "the man and the ", sizes: { steps: 600 }, marks: ["heads", "chart"],
     ask: "Why are several small heads better than one large head?",
     look: "The number of parameters is the same. Compare the four maps with the single one.",
     answer: "A softmax makes one choice. A head that looks at the last character cannot also look at the beginning " +
@@ -33,7 +32,7 @@ const LESSON = [
       "they found."
   },
   {
-    rungs: ["multihead", "gpt"], line: "The king said to his ", sizes: { steps: 600 },
+    rungs: ["multihead", "gpt"], line: "The king said to his ", sizes: { steps: 600 }, marks: ["heads", "samples"],
     ask: "What do more layers give that more heads do not?",
     look: "Compare the maps of the two layers of gpt, and what both models write.",
     answer: "The second layer attends to what the first has found, no longer to single characters. Residual " +
@@ -41,15 +40,15 @@ const LESSON = [
       "attention collected. After a few steps it gains little; train longer."
   },
   {
-    rungs: ["gpt", "modern"], line: "The king said to his ", sizes: { steps: 600 },
+    rungs: ["gpt", "modern"], line: "The king said to his ", sizes: { steps: 600 }, marks: ["chart", "samples"],
     ask: "Same layers, same width: why does modern learn faster?",
-    look: "Compare the curves at equal steps, then at equal time: each step of modern costs more.",
+    look: "Compare the curves by steps, then by seconds: each step of modern costs more.",
     answer: "Rotary positions encode how far apart two characters are, not where they stand. The gated MLP multiplies " +
       "two values, where the old one only bends one. And Muon, its optimizer, takes steps that change each matrix evenly in all " +
       "directions, so that they can be larger."
   },
   {
-    rungs: ["modern", "conv"], line: "The king said to his ", sizes: { steps: 200 },
+    rungs: ["modern", "conv"], line: "The king said to his ", sizes: { steps: 200 }, marks: ["heads", "chart"],
     ask: "What must attention learn first, and how can a model skip that?",
     look: "Compare the first layer's maps of both models early in the training: how many heads look at the " +
       "character just before?",
@@ -59,13 +58,67 @@ const LESSON = [
       "as the built-in one it also memorizes sooner: train longer, and its held-out loss rises again."
   },
   {
-    rungs: ["conv", "ngram"], line: "The king said to his ", sizes: { steps: 200 },
+    rungs: ["conv", "ngram"], line: "The king said to his ", sizes: { steps: 200 }, marks: ["chart", "bars"],
     ask: "Counting what followed the last six characters beats a small network. What is left for the network?",
-    look: "Compare where both curves begin with the line of the counted n-gram. Then open “in numbers”: the steps named " +
-      "Counting, Trust, and the last before the next character.",
+    look: "Compare where both curves begin with the line of the counted n-gram. Then click the blocks “count”, “trust” " +
+      "and “+ counts” in the drawing.",
     answer: "The text itself is the table: whatever stood after these very characters is likely to follow again, and no " +
       "training is needed to look it up. A network must press all of that into its weights, step by step. But counting " +
       "knows nothing where the match is short: a new name, a rare word, a line that rhymes. So ngram begins with the counts " +
       "and adds its own logits to theirs. It learns only what they miss, and a trust that says how far they hold."
   }
 ];
+
+// ---- on the page ----
+
+let lesson = 0, pressed = false; // the question that is shown; it was set up
+
+function chooseLesson(i) {
+  const { ask, look, answer, rungs: names } = LESSON[i], rung = names.at(-1);
+  lesson = i;
+  pressed = false;
+  [...$("questions").children].forEach((button, n) => {
+    if (n === i) button.setAttribute("aria-current", "step"); else button.removeAttribute("aria-current");
+  });
+  $("question").textContent = ask;
+  $("hint").textContent = look;
+  $("answer").open = false;
+  $("answer-text").textContent = answer;
+  Object.assign($("tour"), { href: `../../docs/tour.md#${rung}`, textContent: `The idea, its equation and its code: docs/tour.md, ${rung}` });
+  $("set-up").textContent = `Train ${names.join(" and ")}`;
+  mark();
+  showLesson();
+}
+
+// Marks where to look, once the question is set up.
+function mark() {
+  for (const part of document.querySelectorAll(".marked")) part.classList.remove("marked");
+  for (const id of pressed ? LESSON[lesson].marks : []) $(id).classList.add("marked");
+}
+
+// Shows the progress of the question's rungs, and what they wrote and reached.
+function showLesson() {
+  const all = LESSON[lesson].rungs.map(name => shown().find(r => r.name === name)), there = all.filter(Boolean);
+  const own = pressed && fromLesson && there.length === all.length, sum = (list, of) => list.reduce((sum, r) => sum + of(r), 0);
+  $("lesson-progress").value = own ? sum(there, r => r.step) / sum(there, r => r.steps) : 0;
+  say("lesson-said", !own ? "" : there.every(r => r.done) ? "Done: look at the marked parts." : `${Math.round(100 * $("lesson-progress").value)} %: look at the marked parts`);
+  $("answer-seen").textContent = there.filter(r => r.heldOut.length > 0).map(r =>
+    `Here ${r.name} has a loss of ${r.heldOut.at(-1)[2].toFixed(2)} after ${count(r.step)} steps and writes “${r.line}”.`).join(" ") +
+    (about ? ` Counting reaches ${about.bigram.toFixed(2)} in pairs, ${about.ngram.toFixed(2)} after the last ${about.order - 1}.` : "");
+}
+
+// Sets up everything that the question needs, and trains its rungs.
+async function setUp() {
+  const { rungs: names, sizes, line } = LESSON[lesson];
+  if (!mayDiscard()) return;
+  dropAll();
+  for (const { rung, name } of ladder) $(`tick-${rung}`).checked = names.includes(name);
+  for (const [name, value] of Object.entries({ ...USUAL, ...sizes })) $(`options-${name}`).value = value;
+  $("line").value = line;
+  head = { layer: 0, head: 0 };
+  $("looked").value = ladder.findIndex(({ name }) => name === names.at(-1));
+  pressed = true;
+  mark();
+  await estimate();
+  await press(true);
+}

@@ -4,6 +4,10 @@
 //
 // The C library asks its system for very little: the time, an empty environment, and a place for the message of a
 // failed assertion. There is no file system.
+
+// A failure of the C code itself, which should not happen: the module is then useless.
+const isBroken = error => error instanceof WebAssembly.RuntimeError || error instanceof RangeError;
+
 function openModule(compiled, complain) {
   let c;
   const view = () => new DataView(c.memory.buffer);
@@ -82,7 +86,7 @@ function openModule(compiled, complain) {
   }
   const getters = {
     i: at => view().getInt32(at, true), z: pointerAt, d: at => view().getFloat64(at, true),
-    u: at => view().getBigUint64(at, true), b: at => bytesAt(at, 1)[0] !== 0
+    u: at => view().getBigUint64(at, true), b: at => bytesAt(at, 1)[0] !== 0, a: at => at
   };
   const setters = {
     i: (at, value) => view().setInt32(at, value, true),

@@ -6,8 +6,9 @@ WEB_CC      = python3 -m ziglang cc -target wasm32-wasi
 WEB_MEMORY  = 1073741824
 WEB_FLAGS   = -std=c11 -ffp-contract=off $(SYSTEM) -D_WASI_EMULATED_SIGNAL -DMEMORY_LIMIT=$(WEB_MEMORY) -DMOST_COUNTED_BITS=21 -I. $(WARNINGS) -Werror -MMD -MP \
               -Wno-unknown-pragmas -Wno-enum-float-conversion -fopenmp-simd -msimd128
+WEB_WORKER  = $(patsubst %,extras/web/%.js,module library trainer reader worker)
 # JavaScript calls these functions of tril.h, web.h and memfile.h.
-WEB_CALLS   = malloc free $(shell grep -oh '"\(tril\|web\|memfile\|memory\)_[a-z_]*"\|c\.web_[a-z_]*' extras/web/module.js extras/web/rungs.js | sed 's/c\.//; s/"//g' | sort -u)
+WEB_CALLS   = malloc free $(shell grep -oh '"\(tril\|web\|memfile\|memory\)_[a-z_]*"\|c\.web_[a-z_]*' $(WEB_WORKER) | sed 's/c\.//; s/"//g' | sort -u)
 WEB_LINK    = -mexec-model=reactor -s -Wl,--max-memory=$(WEB_MEMORY) -Wl,-z,stack-size=1048576 $(WEB_CALLS:%=-Wl,--export=%)
 WEB_RELAXED = -mrelaxed-simd
 WEB_SMALL   = $(patsubst %,model/kernels/%.c,choose rounded_weights team) $(patsubst %,model/layers/%.c,dropout ngram program)
@@ -24,15 +25,21 @@ define web_rules # name, flags
 $(BUILD)/web/$(1)/%.o: %.c | $(WEB_DEPS)
 	@mkdir -p $$(@D)
 	$$(call quiet,ZIG)$(WEB_CC) $$(if $$(filter-out $(WEB_SMALL),$$(filter model/kernels/% model/layers/%,$$<)),-O3,-Os) $(WEB_FLAGS) $$(if $$(filter %/isa.o,$$@),$(ISA_FLAGS) -DISA=base) $(2) -c -o $$@ $$<
-$(BUILD)/web/$(1).wasm: extras/web/module.js extras/web/rungs.js $(WEB_SOURCES:%.c=$(BUILD)/web/$(1)/%.o)
+$(BUILD)/web/$(1).wasm: $(WEB_WORKER) $(WEB_SOURCES:%.c=$(BUILD)/web/$(1)/%.o)
 	$$(call quiet,ZIG)$(WEB_CC) $(WEB_LINK) $$(filter %.o,$$^) -o $$@
 endef
 $(eval $(call web_rules,simd))
 $(eval $(call web_rules,relaxed,$(WEB_RELAXED)))
 
+# The models that are built in: trained here, with fixed seeds.
+$(BUILD)/extras/web/build/trained: $(BUILD)/extras/web/build/trained.o $(BUILD)/tril.a
+	$(call link,$(CFLAGS))
+$(BUILD)/web/trained: $(BUILD)/extras/web/build/trained data/sample.txt
+	$(call quiet,TRAIN)$< data/sample.txt $@.safetensors >$@.new && mv $@.new $@
+
 MADE += extras/web/tril.html
 web: extras/web/tril.html
-extras/web/tril.html: extras/web/tab.html extras/web/join $(WEB_PARTS) $(BUILD)/web/simd.wasm $(BUILD)/web/relaxed.wasm
+extras/web/tril.html: extras/web/tab.html extras/web/join $(WEB_PARTS) $(BUILD)/web/trained $(BUILD)/web/simd.wasm $(BUILD)/web/relaxed.wasm
 	$(call quiet,JOIN)extras/web/join extras/web/tab.html extras/web extras/page data $(BUILD)/web >$@.new && mv $@.new $@
 
 deps-web deps-zig: deps-%:

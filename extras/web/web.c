@@ -1,18 +1,24 @@
 #include "extras/web/web.h"
-#include "programs/report/explain.h"
+#include "programs/report/explanation.h"
 
 #include <stdlib.h>
 #include <string.h>
+#if defined __wasm_relaxed_simd__
+#include <wasm_simd128.h>
+#endif
 
 /* ---- structs ---- */
 
-#define KIND(member)         \
+#define KIND(member) \
     _Generic(member, int     \
              : 'i', unsigned \
              : 'i', double   \
              : 'd', uint64_t \
              : 'u', bool     \
-             : 'b', default  \
+             : 'b', TrilArray \
+             : 'a', TrilArray * \
+             : 'a', TrilWeights * \
+             : 'a', default  \
              : 'z')
 #define STRUCT(of) \
     { #of, "", sizeof(of), 'z' }
@@ -49,9 +55,10 @@ const WebMember *web_members(void) {
         MEMBER(TrilProgress, step),
         MEMBER(TrilProgress, steps),
         MEMBER(TrilProgress, seconds),
-        MEMBER(TrilProgress, recent),
-        MEMBER(TrilProgress, lowest),
         STRUCT(TrilStep),
+        MEMBER(TrilStep, step),
+        MEMBER(TrilStep, steps),
+        MEMBER(TrilStep, seconds),
         MEMBER(TrilStep, loss),
         STRUCT(TrilSampling),
         MEMBER(TrilSampling, length),
@@ -62,6 +69,23 @@ const WebMember *web_members(void) {
         MEMBER(TrilSampling, seed),
         MEMBER(TrilSampling, precision),
         MEMBER(TrilSampling, threads),
+        STRUCT(TrilLine),
+        MEMBER(TrilLine, operation),
+        MEMBER(TrilLine, title),
+        MEMBER(TrilLine, equation),
+        MEMBER(TrilLine, layer),
+        MEMBER(TrilLine, heads),
+        MEMBER(TrilLine, inputs),
+        MEMBER(TrilLine, output),
+        MEMBER(TrilLine, weights),
+        STRUCT(TrilArray),
+        MEMBER(TrilArray, number),
+        MEMBER(TrilArray, offset),
+        MEMBER(TrilArray, width),
+        STRUCT(TrilWeights),
+        MEMBER(TrilWeights, name),
+        MEMBER(TrilWeights, rows),
+        MEMBER(TrilWeights, columns),
         STRUCT(Curve),
         MEMBER(Curve, name),
         MEMBER(Curve, points),
@@ -88,6 +112,17 @@ const WebMember *web_members(void) {
         {0},
     };
     return members;
+}
+
+int web_fuses(void) {
+    bool fused = false;
+#if defined __wasm_relaxed_simd__
+    const volatile float x = 1 + 0x1p-12f, square = 1 + 0x1p-11f; /* rounded; x x is 2^-24 more */
+    const v128_t v = wasm_f32x4_splat(x);
+    fused =
+        wasm_f32x4_extract_lane(wasm_f32x4_relaxed_madd(v, v, wasm_f32x4_splat(-square)), 0) > 0;
+#endif
+    return fused;
 }
 
 /* ---- characters ---- */
@@ -157,14 +192,25 @@ char *web_map(const TrilModel *model, const TrilReading *reading, int layer, int
     return ok ? html_close(&html, true) : NULL;
 }
 
-char *web_explain(const TrilModel *model, const TrilReading *reading, int layer, int head,
+char *web_explain(const TrilModel *model, const TrilReading *reading, int line, int layer, int head,
                   TrilError *error) {
     const Explained explained = {tril_model_sizes(model).rung, model, reading};
+    Explanation e;
     Html html;
     Error err = {0};
     if (!html_open(&html, error)) return NULL;
     Sheet sheet = sheet_html(html.out);
-    bool ok = explain(&sheet, &explained, 1, layer, head, &err);
+    bool ok;
+    if (line < 0)
+        ok = explain(&sheet, &explained, 1, layer, head, &err);
+    else if ((ok = explanation_open(&e, &sheet, &explained, &err))) {
+        sheet.T = e.T;
+        sheet.glyphs = e.glyphs;
+        e.layer = layer;
+        e.head = head;
+        if (line < e.line_count) steps_line(&e, line);
+        explanation_close(&e);
+    }
     if (!ok) snprintf(error->text, sizeof error->text, "%s", err.text);
     return html_close(&html, ok);
 }

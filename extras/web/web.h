@@ -10,11 +10,16 @@
 typedef struct {
     const char *of, *name; /* the struct and its member; the name is empty for the struct itself */
     size_t offset;         /* of the member; for a struct its size */
-    int kind; /* i for int, d for double, z for a pointer or size_t, u for uint64_t, b for bool */
+    int kind; /* i for int, d for double, z for a pointer or size_t, u for uint64_t, b for bool, a
+                 for a struct or an array of structs, whose address JavaScript gets */
 } WebMember;
 
 /* Returns a constant table of members. Its last row has `of` NULL. */
 const WebMember *web_members(void);
+
+/* Returns 1 if this module multiplies and adds with one rounding, as all of tril but KERNELS=base
+ * does, else 0. */
+int web_fuses(void);
 
 /* Writes a character's glyph to text[12]. */
 void web_glyph(const TrilTokenizer *tokenizer, int32_t id, char text[12]);
@@ -24,13 +29,14 @@ void web_glyph(const TrilTokenizer *tokenizer, int32_t id, char text[12]);
 TrilStatus web_line(const TrilModel *model, const TrilSampling *sampling, char *line, size_t size,
                     TrilError *error);
 
-/* Draw a chart, a head's map of attention on the text that was read, and all steps from a traced
- * text to its next character (programs/report/explain.h). Return HTML, which the caller frees.
- * Return NULL, with a message, if there is no such layer or head, or no memory. */
+/* Draw a chart, a head's map of attention on the text that was read, and the computation from
+ * a traced text to its next character (programs/report/explain.h): line `line`, or all of it if
+ * that is negative. Return HTML, which the caller frees. Return NULL, with a message, if there is
+ * no such layer or head, or no memory. */
 char *web_chart(const Chart *chart, TrilError *error);
 char *web_map(const TrilModel *model, const TrilReading *reading, int layer, int head,
               TrilError *error);
-char *web_explain(const TrilModel *model, const TrilReading *reading, int layer, int head,
+char *web_explain(const TrilModel *model, const TrilReading *reading, int line, int layer, int head,
                   TrilError *error);
 
 #endif

@@ -106,7 +106,7 @@ TEST(map) {
     figure_map(page.sheet.out, "map", &(HeadMap){2, 1, weights}, T, glyphs);
     output_end(&page);
     /* neighbors with weight one half share a line; below a 32nd, or NaN, nothing is drawn */
-    assert_non_null(strstr(page.text, "<path stroke-opacity=\"0.5\" d=\"M0 1h2\"/>"));
+    assert_non_null(strstr(page.text, "<path stroke-opacity=\"0.688\" d=\"M0 1h2\"/>"));
     assert_non_null(strstr(page.text, "<path stroke-opacity=\"1\" d=\"M0 0h1M2 2h1\"/>"));
     assert_non_null(strstr(page.text, " data-weights=\"1000;500,500;10,0,1000\">"));
     assert_non_null(strstr(page.text, ">&#60;</text>"));

@@ -3,6 +3,7 @@
 #include "tests/support.h"
 #include "extras/web/memfile.h"
 #include "extras/web/web.h"
+#include "programs/report/explain.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +41,7 @@ static void expect_html(char *html, const char *words) {
 TEST(members) {
     int count = 0;
     for (const WebMember *m = web_members(); m->of; m++, count++) {
-        assert_true(*m->name ? strchr("idzub", m->kind) != NULL : m->offset > 0);
+        assert_true(*m->name ? strchr("idzuba", m->kind) != NULL : m->offset > 0);
         if (strcmp(m->of, "TrilSampling") == 0 && strcmp(m->name, "top_k") == 0)
             assert_true(m->kind == 'i' && m->offset == offsetof(TrilSampling, top_k));
     }
@@ -58,10 +59,15 @@ TEST(figures) {
         tril_reading_heads(reading, &layers, NULL);
         chosen = layers > 0 ? 0 : -1;
         if (layers > 0) expect_html(web_map(c.model, reading, 0, 0, &error), "data-weights=");
-        expect_html(web_explain(c.model, reading, chosen, chosen, &error), "<h2>");
+        expect_html(web_explain(c.model, reading, ANY, chosen, chosen, &error), "<h2>");
+        TrilLine line;
+        int lines = 0;
+        while (tril_reading_line(reading, lines, &line)) lines++;
+        for (int l = 0; l < lines; l++)
+            expect_html(web_explain(c.model, reading, l, 0, 0, &error), "<h2>");
         assert_null(web_map(c.model, reading, layers, 0, &error));
         assert_non_null(strstr(error.text, "no head"));
-        assert_null(web_explain(c.model, reading, 9, 9, &error));
+        assert_null(web_explain(c.model, reading, ANY, 9, 9, &error));
         assert_non_null(strstr(error.text, layers > 0 ? "--layer 9" : "no attention"));
         tril_reading_close(reading);
         case_close(&c);

@@ -1,0 +1,119 @@
+// The model as a drawing, made from the lines of its computation (TrilLine): a row for the embedding, for each branch of
+// the residual stream, and for the end. A block is a line; a click unfolds it in numbers.
+const DRAWING = { width: 54, height: 30, across: 9, down: 6, left: 28 }; // of a block, between blocks, beside the stream
+let drawnKey = "", unfolded = null; // the line that is unfolded: { i, layer }
+
+const ROLES = [[/q_proj/, "query"], [/k_proj/, "key"], [/v_proj/, "value"], [/qkv|c_attn/, "q, k, v"], [/gate_proj/, "gate"], [/up_proj|c_fc/, "up"],
+  [/down_proj|mlp.c_proj/, "down"], [/ngram_proj/, "counts"], [/ngram_gate/, "trust"], [/lm_head|wte|embed_tokens/, "logits"], [/proj/, "project"]];
+const NAMES = { layernorm: "norm", rmsnorm: "norm", convolution: "conv", attention: "attend", embedding: "embed", counted: "count", trusted: "+ counts", swiglu: "SwiGLU", gelu: "GELU", rotary: "rotate", add: "+" };
+
+// Returns the two texts of a block.
+function label({ operation, heads, weights, output }) {
+  const [tensor] = weights, role = operation === "linear" && (ROLES.find(([pattern]) => pattern.test(tensor?.name))?.[1] ?? "linear");
+  const shape = operation === "linear" && tensor ? `${tensor.columns}→${tensor.rows}` : operation === "embedding" ? `${tensor.rows}×${tensor.columns}` :
+    operation === "attention" ? `${heads} head${heads > 1 ? "s" : ""}` : operation === "convolution" ? `${tensor.rows} taps` : `${output.width}`;
+  return { name: role || NAMES[operation] || operation, shape };
+}
+
+// Cuts the lines into rows: { layer, kind, lines: [{ i, depth, ... }] }. A branch ends with its sum.
+function rowsOf(lines) {
+  const rows = [], counts = lines.some(line => line.operation === "counted");
+  let row = [];
+  const end = kind => { if (row.length > 0) rows.push({ kind, layer: row.at(-1).layer, lines: row }); row = []; };
+  lines.forEach((line, i) => {
+    const made = number => row.find(other => other.output.number === number);
+    const before = line.inputs.map(array => made(array.number)?.depth ?? -1);
+    row.push({ ...line, i, depth: Math.max(-1, ...before) + 1 });
+    if (rows.length === 0 && (line.operation === "embedding" && !counts || line.operation === "add" && counts)) end("embedding");
+    else if (line.operation === "add") end(row.some(({ operation }) => /attention|mean/.test(operation)) ? "attention" : "MLP");
+  });
+  end("end");
+  return rows;
+}
+
+// Marks the blocks that the rung below does not have, in the row of the same kind and layer.
+function markNew(rows, below) {
+  const sign = line => `${line.operation} ${line.operation === "linear" ? label(line).name : ""} ${line.operation === "attention" ? line.heads : ""}`;
+  for (const { kind, layer, lines } of rows) {
+    const left = (below.find(row => row.kind === kind && (row.layer === layer || kind === "end"))?.lines ?? []).map(sign);
+    for (const line of lines) {
+      const at = left.indexOf(sign(line));
+      line.fresh = at < 0;
+      if (at >= 0) left.splice(at, 1);
+    }
+  }
+}
+
+// Draws a row: its blocks as buttons over the lines between them.
+function drawRow({ kind, layer, lines }, last) {
+  const { width, height, across, down, left } = DRAWING, columns = [];
+  for (const line of lines) (columns[line.depth] ??= []).push(line);
+  const most = Math.max(...columns.map(column => column.length)), high = most * (height + down) + 2 * down + 4, middle = (high - down) / 2;
+  const place = line => {
+    const column = columns[line.depth], step = height + down;
+    return { x: left + line.depth * (width + across), y: middle - (column.length * step - down) / 2 + column.indexOf(line) * step + height / 2 };
+  };
+  const made = number => lines.find(line => line.output.number === number), paths = [];
+  for (const line of lines) {
+    const to = place(line), from = line.inputs.map(array => made(array.number)).filter(Boolean).map(place);
+    if (line.inputs.some(array => !made(array.number)) && line.operation !== "add" && line.operation !== "rotary") from.push({ x: 12 - width, y: middle });
+    for (const { x, y } of from) paths.push(`M${x + width} ${y}C${x + width + across * 0.7} ${y} ${to.x - across * 0.7} ${to.y} ${to.x} ${to.y}`);
+  }
+  const end = place(lines.at(-1)), wide = left + columns.length * (width + across), adds = lines.at(-1).operation === "add";
+  if (adds && kind !== "embedding") paths.push(`M${end.x + width} ${end.y}h6V${high - 3}H12`);
+  const svg = drawn("svg", { width: wide, height: high, "aria-hidden": true }, drawn("path", { class: "stream", d: last ? `M12 0V${middle}` : kind === "embedding" ? `M12 ${middle}V${high}` : `M12 0V${high}` }),
+    drawn("path", { d: (kind === "embedding" ? `M12 ${middle}H${left}` : "") + paths.join("") }));
+  return element("div", { className: "flow", style: `width: ${wide}px; height: ${high}px` }, svg, ...lines.map(line => {
+    const { x, y } = place(line), { name, shape } = label(line);
+    return element("button", {
+      type: "button", className: `block ${line.operation}${line.fresh ? " fresh" : ""}`, style: `left: ${x}px; top: ${y - height / 2}px`, title: line.equation,
+      ariaLabel: `${line.title}; ${shape}${line.fresh ? "; new in this model" : ""}`, onclick: () => unfold(line)
+    }, element("b", { textContent: name }), element("span", { textContent: shape }));
+  }));
+}
+
+// Draws the model that is looked at, or would be trained, if another is drawn.
+async function showDrawing() {
+  const rung = looked(), r = rungs.get(rung), { layers, heads, width, context } = r ?? options(), key = [rung, layers, heads, width, context, taken.bytes.length].join();
+  if (key === drawnKey) return;
+  const small = { layers: Math.min(layers, 4), heads, width: 4 * heads, context: 8, batch: 1 };
+  const lines = await reader.ask("linesOfRung", rung, { ...(r ? { layers, heads: heads > 0 ? heads : 1, width, context } : options()), batch: 1 });
+  const below = rung === 0 ? [] : rowsOf(await reader.ask("linesOfRung", rung - 1, small)), rows = rowsOf(lines);
+  if (rung > 0) markNew(rows, below);
+  drawnKey = key;
+  unfolded = null;
+  $("drawing").replaceChildren(
+    element("p", { className: "note" }, element("b", { textContent: ladder[rung].name }), `: ${ladder[rung].idea}. `,
+      ...(rung > 0 ? [element("mark", { textContent: "Marked" }), ` blocks are not in ${ladder[rung - 1].name}. `] : []), "Click a block for its numbers.",
+      element("button", { type: "button", id: "all-steps", textContent: "All steps", onclick: () => unfold({ i: -1, layer: head.layer }) })),
+    ...rows.map((row, n) => element("section", {}, element("h3", { textContent: row.kind === "embedding" || row.kind === "end" ? row.kind : `layer ${row.layer}: ${row.kind}` }),
+      element("div", { className: "wide" }, drawRow(row, n === rows.length - 1)))));
+}
+
+// ---- in numbers ----
+
+// Unfolds a line below its row, or folds it. Its head is the one that is chosen, if that is in its layer.
+function unfold({ i, layer, operation }) {
+  unfolded = unfolded?.i === i ? null : { i, layer, operation };
+  document.querySelector("#detail")?.remove();
+  for (const block of $("drawing").querySelectorAll("button")) block.removeAttribute("aria-expanded");
+  if (!unfolded) return;
+  const blocks = [...$("drawing").querySelectorAll(".block")], button = i < 0 ? $("all-steps") : blocks[i];
+  button.setAttribute("aria-expanded", true);
+  (i < 0 ? button.parentElement : button.closest("section")).after(element("div", { id: "detail", tabIndex: 0, role: "region", ariaLabel: "In numbers" }));
+  showDetail().then(() => $("detail")?.scrollIntoView({ block: "nearest" }));
+}
+
+// Writes the numbers of the unfolded line; not while the user reads them during a training.
+let detailAt = 0;
+async function showDetail() {
+  const READING = 4000, box = $("detail");
+  if (!unfolded || !box || maps === null || glyphs.length === 0) return;
+  if (state === "training" && box.childElementCount > 0 && (performance.now() - detailAt < READING || box.matches(":focus-within"))) return;
+  detailAt = performance.now();
+  const any = maps.length === 0 ? -1 : 0, layer = unfolded.i < 0 ? head.layer : unfolded.layer, { head: number } = head;
+  box.innerHTML = await reader.ask("explain", unfolded.i, any < 0 ? -1 : layer, any < 0 ? -1 : number);
+  for (const figure of box.querySelectorAll("figure.mapped")) readMap(figure);
+  for (const wide of box.querySelectorAll(".wide"))
+    if (wide.scrollWidth > wide.clientWidth) Object.assign(wide, { tabIndex: 0, ariaLabel: "numbers, wider than the page" }).setAttribute("role", "region");
+}

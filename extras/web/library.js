@@ -1,0 +1,118 @@
+// The library in one worker: openLibrary(compiled, complain) returns what training and reading share: records, the
+// options, characters, and the text. Failures throw an Error with a sentence.
+function openLibrary(compiled, complain) {
+  const MOST_TEXT = 32 << 20;
+  const FILE = "the checkpoint"; // a file in memory, for which messages name it so
+  const c = openModule(compiled, complain);
+  const { room, bytesAt, textAt, write, call, must, make, check, returned, at } = c;
+  const ladder = [], options = {};
+  for (let rung = 0, name; (name = textAt(call("tril_rung", rung))); rung++)
+    ladder.push({ rung, name, idea: textAt(call("tril_rung_idea", rung)) });
+  for (let i = 0, row; (row = call("tril_option", i)); i++) {
+    const { name, help, ...more } = at("TrilOption", row);
+    options[textAt(name)] = { ...more, help: textAt(help) };
+  }
+
+  let text = null; // { bytes, tokenizer, made }
+
+  // ---- records ----
+
+  const samplingRecord = more => write("TrilSampling", [{ ...more, counts: 1, precision: "f32", threads: 1 }]);
+
+  // Returns the options of a training of a rung, with those that the page sets, by name.
+  function optionsRecord(rung, chosen) {
+    const record = room(c.size("TrilOptions"));
+    call("tril_options", record);
+    for (const [name, value] of Object.entries({ seed: 1337, dropout: 0, ...chosen, model: ladder[rung].name, precision: "f32", threads: 1 }))
+      must("tril_options_set", record, name, String(value));
+    return record;
+  }
+  // Returns the numbers of the options that a function returns.
+  function optionsOf(name, object, ...wanted) {
+    const record = room(c.size("TrilOptions"));
+    call(name, record, object);
+    return Object.fromEntries(wanted.map(name => [name, c.number(record + options[name].member)]));
+  }
+  function rungOf(model) {
+    const record = room(c.size("TrilOptions"));
+    call("tril_model_sizes", record, model);
+    const name = textAt(c.pointerAt(record + options.model.member));
+    return ladder.findIndex(rung => rung.name === name);
+  }
+  const tokenizerOf = model => call("tril_model_tokenizer", model);
+  const glyphOf = (tokenizer, id) => {
+    const to = room(12);
+    call("web_glyph", tokenizer, id, to);
+    return textAt(to);
+  };
+  function decode(tokenizer, ids, count) {
+    const to = room(4 * count), length = room(4);
+    must("tril_decode", tokenizer, ids, count, to, 4 * count, length);
+    return bytesAt(to, c.pointerAt(length)).slice();
+  }
+
+  // ---- files in memory ----
+
+  // Returns the bytes of a file that work writes.
+  function written(work) {
+    const length = room(4);
+    work(FILE);
+    const from = call("memfile_bytes", FILE, length), bytes = bytesAt(from, c.pointerAt(length)).slice();
+    call("memfile_remove", FILE);
+    return bytes;
+  }
+  // Returns the result of work, which may read a file with these bytes.
+  function reading(bytes, work) {
+    const to = room(4);
+    check(made => made === 0, "memfile_make", FILE, bytes.length, to);
+    bytesAt(c.pointerAt(to), bytes.length).set(bytes);
+    try { return work(FILE); } finally { call("memfile_remove", FILE); }
+  }
+
+  // ---- the text ----
+
+  // Makes the text of these bytes with the ids of the tokenizer, which it takes over. After a failure changes nothing.
+  function makeText(tokenizer, bytes) {
+    let made = 0;
+    try {
+      made = make("tril_text_make", tokenizer, bytes, optionsOf("tril_options", 0, "val").val);
+    } catch (error) {
+      call("tril_tokenizer_free", tokenizer);
+      throw error;
+    }
+    call("tril_text_free", text?.made ?? 0);
+    call("tril_tokenizer_free", text?.tokenizer ?? 0);
+    text = { bytes, tokenizer, made };
+  }
+  function takeText(bytes, asBytes) {
+    if (bytes.length > MOST_TEXT)
+      throw new Error(`a text of ${Math.round(bytes.length / 1e6)} MB is too long for this page, which takes at most ` +
+        `${Math.floor(MOST_TEXT / 1e6)} MB; use ./train`);
+    makeText(asBytes ? make("tril_tokenizer_of_bytes") : make("tril_tokenizer_make", bytes), bytes);
+  }
+  // Returns the text; with a model, made with the model's ids.
+  function textOf(model) {
+    if (!text) throw new Error("there is no text to train on");
+    if (model && !call("tril_tokenizer_same", text.tokenizer, tokenizerOf(model)))
+      makeText(make("tril_tokenizer_copy", tokenizerOf(model)), text.bytes);
+    return text;
+  }
+  // Returns the size of the text, and the losses of counting alone.
+  function countText() {
+    const counts = room(c.size("TrilCounts"));
+    must("tril_text_count", text.made, counts);
+    const { characters } = returned("tril_text_extent", "TrilExtent", text.made);
+    return { ...at("TrilCounts", counts), characters, vocabulary: call("tril_tokenizer_size", text.tokenizer) };
+  }
+
+  // Estimates the memory of a rung's training, and the multiply-adds of a step: forward and twice as much backward, of
+  // each weight and of attention.
+  function estimate(rung, chosen) {
+    const to = room(c.size("TrilEstimate")), { batch, context, layers, width } = chosen;
+    must("tril_estimate", optionsRecord(rung, chosen), text ? call("tril_tokenizer_size", text.tokenizer) : 1, to);
+    const { parameters, bytes } = at("TrilEstimate", to);
+    return { parameters, bytes, work: 3 * batch * context * (parameters + layers * context * width) };
+  }
+  return { ...c, ladder, options, samplingRecord, optionsRecord, optionsOf, rungOf, tokenizerOf, glyphOf, decode, written, reading,
+    takeText, countText, textOf, estimate };
+}

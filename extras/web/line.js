@@ -1,0 +1,189 @@
+// The line that the user types: what one model makes of it, at one moment of its training.
+let rewound = null;   // a moment of the training; null: now
+let sent = null;      // the moment that the reader has
+let head = { layer: 0, head: 0 };
+let row = null;       // the character whose attention is shown; null: the last
+let maps = [], glyphs = [];
+let writing = 0, begunTexts = 0;
+const looked = () => Number($("looked").value);
+const sampler = () => ({ ...numbersOf("sampler"), seed: 1337 + begunTexts });
+const momentLooked = () => rewound ?? rungs.get(looked())?.latest ?? null;
+
+function lookAt(rung) {
+  if (rung !== looked()) rewound = null;
+  $("looked").value = rung;
+  look();
+  renew();
+}
+
+// ---- moments ----
+
+function showMoments() {
+  const r = rungs.get(looked()), all = r?.moments ?? [], slider = $("moment");
+  slider.max = Math.max(0, all.length - 1);
+  slider.disabled = all.length < 2;
+  const at = rewound ? all.findLastIndex(({ step }) => step <= rewound.step) : all.length - 1;
+  if (document.activeElement !== slider || !rewound) slider.value = Math.max(0, at);
+  const moment = rewound ?? r?.latest, loss = moment?.loss ?? r?.heldOut.at(-1)?.[2];
+  const text = !moment ? "no model yet" : `step ${count(moment.step)}${loss ? `, loss ${loss.toFixed(3)}` : ""}`;
+  slider.setAttribute("aria-valuetext", text);
+  $("about-moment").value = text;
+}
+function rewind() {
+  const all = rungs.get(looked())?.moments ?? [], at = Number($("moment").value);
+  rewound = at < all.length - 1 ? all[at] : null;
+  showMoments();
+  look();
+}
+
+// ---- looking ----
+
+// Has the reader read with the moment that is looked at; false without one.
+async function send() {
+  const moment = momentLooked();
+  if (!moment) return false;
+  if (moment !== sent) await reader.ask("take", moment.bytes);
+  sent = moment;
+  return true;
+}
+const look = seldom(30, async () => {
+  try {
+    await showDrawing();
+    if (!await send()) return clearLook();
+    await reader.ask("setSampler", sampler());
+    const seen = await reader.ask("readLine", $("line").value), read = seen.glyphs.length;
+    glyphs = seen.glyphs;
+    maps = await reader.ask("maps");
+    say("about-line", seen.nats === null ? "" : `Loss on this line: ${seen.nats.toFixed(2)} nats per character` +
+      (read < [...$("line").value].length ? `; the model reads its last ${read} characters.` : "."));
+    showBars(seen.next);
+    showHeads();
+    showArcs();
+    await showDetail();
+  } catch (error) {
+    say("about-line", sentence(error.message), true);
+  }
+});
+// Looks again if the model has changed.
+const lookSoon = seldom(500, () => momentLooked() !== sent && look());
+
+function clearLook() {
+  sent = null;
+  maps = glyphs = [];
+  say("about-line", "There is no model yet.");
+  for (const id of ["bars", "arcs", "heads"]) $(id).replaceChildren();
+}
+
+function showBars(next) {
+  const bar = p => element("i", { style: `width:${(100 * p).toFixed(2)}%` });
+  $("bars").replaceChildren(element("li", { className: "heading", ariaHidden: true }, element("span"), element("span"),
+    element("span", { textContent: "model" }), element("span", { textContent: "picked" })),
+    ...next.map(({ glyph, p, picked }) => element("li", { ariaLabel: `${glyph}: ${percent(p)}, picked ${percent(picked)}` },
+      element("span", { className: "glyph", textContent: glyph }), element("span", { className: "bar" }, bar(p), bar(picked)),
+      element("span", { textContent: percent(p) }), element("span", { textContent: percent(picked) }))));
+}
+
+// ---- attention ----
+
+const weightsIn = figure => figure.match(/data-weights="([^"]*)"/)[1].split(";").map(row => row.split(",").map(Number));
+
+// Shows a small map of each head. The one that is chosen, or under the pointer, has its arcs on the line.
+function showHeads() {
+  const key = `${looked()} ${maps.map(m => `${m.layer}.${m.head}`).join()}`;
+  if ($("heads").dataset.key !== key) {
+    $("heads").dataset.key = key;
+    if (!maps.some(m => m.layer === head.layer && m.head === head.head)) head = { layer: 0, head: 0 };
+    const choose = next => { head = next; showArcs(); showDetail(); };
+    $("heads").replaceChildren(...maps.map(({ layer, head }) => element("button", {
+      type: "button", ariaLabel: `layer ${layer}, head ${head}`, onclick: () => choose({ layer, head }), onpointerenter: () => showArcs({ layer, head }),
+      onpointerleave: () => showArcs()
+    }, element("span", { className: "map-of" }), element("span", { textContent: `${layer}.${head}` }))));
+    if (maps.length === 0) $("heads").append(element("p", { className: "note", textContent: "No attention here: a bigram sees the last character only." }));
+  }
+  maps.forEach(({ figure }, i) => {
+    const svg = element("template", { innerHTML: figure }).content.querySelector("svg");
+    const { width } = svg.viewBox.baseVal, AXIS = 19; // of extras/page/map.c, without its letters
+    svg.setAttribute("viewBox", `${AXIS} ${AXIS} ${width - AXIS} ${width - AXIS}`);
+    svg.setAttribute("aria-hidden", true);
+    for (const id of [svg, ...svg.querySelectorAll("[id], title")]) if (id.localName === "title") id.remove(); else id.removeAttribute("id");
+    $("heads").children[i].firstChild.replaceChildren(svg);
+  });
+}
+
+// Draws the line with arcs from a character to those that it attends to, as thick as the weights.
+function showArcs(of = head) {
+  const SHOWN = 44, FEW = 26, CELL = 13, HIGH = 62, T = glyphs.length, from = Math.max(0, T - SHOWN), map = maps.find(m => m.layer === of.layer && m.head === of.head);
+  const t = Math.min(row ?? T - 1, T - 1), x = s => CELL * (s - from) + CELL / 2, weights = map ? weightsIn(map.figure)[t] : [];
+  const arcs = weights.flatMap((w, s) => w < 20 || s < from ? [] : [drawn("path", {
+    d: s === t ? `M${x(t) - 3} ${HIGH}c-5 -12 11 -12 6 0` : `M${x(t)} ${HIGH}Q${(x(s) + x(t)) / 2} ${HIGH - Math.min(2 * HIGH, 24 + 8 * (t - s))} ${x(s)} ${HIGH}`,
+    "stroke-width": (0.6 + w / 160).toFixed(2), "stroke-opacity": (0.35 + w / 1600).toFixed(2) })]);
+  const letters = glyphs.slice(from).map((glyph, i) => drawn("text", {
+    x: x(from + i), y: HIGH + 14, class: from + i === t ? "here" : "", "fill-opacity": from + i > t ? 0.35 : 1 }, glyph));
+  const svg = drawn("svg", { viewBox: `0 0 ${CELL * Math.max(FEW, Math.min(T, SHOWN))} ${HIGH + 20}`, role: "slider", tabindex: 0, "aria-label": "The character whose attention is shown",
+    "aria-valuemin": 1, "aria-valuemax": T, "aria-valuenow": t + 1 }, drawn("g", { class: "arcs" }, ...arcs), drawn("g", { class: "letters" }, ...letters));
+  const best = weights.map((w, s) => [w, s]).sort((a, b) => b[0] - a[0]).slice(0, 4).filter(([w]) => w > 0);
+  const said = map ? `Layer ${of.layer}, head ${of.head}: “${glyphs[t]}” attends to ${best.map(([w, s]) => `“${glyphs[s]}” ${s === t ? "itself" : `${t - s} back`} ${(w / 1000).toFixed(2)}`).join(", ")}.` : "";
+  svg.setAttribute("aria-valuetext", said || `“${glyphs[t]}”`);
+  const move = to => { row = Math.max(0, Math.min(T - 1, to)); showArcs(of); };
+  svg.onpointermove = svg.onpointerdown = event => {
+    const box = svg.getScreenCTM(), to = Math.floor((event.clientX - box.e) / box.a / CELL) + from;
+    if (to !== t && to >= from && to < T) move(to);
+  };
+  svg.onpointerleave = () => { row = null; showArcs(); };
+  svg.onkeydown = event => {
+    const to = { ArrowLeft: t - 1, ArrowRight: t + 1, Home: from, End: T - 1 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    move(to);
+  };
+  const focused = $("arcs").contains(document.activeElement);
+  $("arcs").replaceChildren(svg, element("p", { className: "note", textContent: said }));
+  if (focused) svg.focus({ preventScroll: true });
+  [...$("heads").querySelectorAll("button")].forEach((button, i) => button.setAttribute("aria-pressed", maps[i].layer === head.layer && maps[i].head === head.head));
+}
+
+// ---- writing ----
+
+function listSampler() {
+  addNumbers("sampler", [
+    { name: "temperature", help: "higher is bolder; 0: always the likeliest", min: 0, step: 0.1, value: 0.8 },
+    { name: "top_k", label: "top-k", help: "among the k likeliest only; 0: all", min: 0, step: 1, value: 0 },
+    { name: "top_p", label: "top-p", help: "of these, among the likeliest with this share", min: 0.05, max: 1, step: 0.05, value: 1 }]);
+}
+async function resample() {
+  if (!sent) return;
+  try {
+    await reader.ask("setSampler", sampler());
+    showBars((await reader.ask("next")).next);
+  } catch { look(); }
+}
+
+// Writes after the line, some characters at a time, until Stop or the end; then once more shows what all write.
+async function writeLine() {
+  const LENGTH = 1000, PIECE = 20;
+  if (writing) { writing = 0; return; }
+  const show = on => { $("written").hidden = !on; $("samples").hidden = on; };
+  if ($("write").textContent === "Close") { $("write").textContent = "Write after the line"; return show(false); }
+  if (!await send()) return say("about-line", "There is no model yet.", true);
+  const own = writing = ++begunTexts;
+  $("write").textContent = "Stop";
+  show(true);
+  try {
+    await reader.ask("setSampler", sampler());
+    await reader.ask("prompt", sent.bytes, $("line").value);
+    const out = element("span");
+    $("written").replaceChildren(element("span", { className: "prompt", textContent: $("line").value }), out);
+    for (let length = 0; length < LENGTH && writing === own;) {
+      await reader.ask("setSampler", sampler());
+      const text = await reader.ask("writeOn", PIECE, 20);
+      length += [...text].length;
+      out.append(text);
+      $("written").scrollTop = $("written").scrollHeight;
+      await new Promise(requestAnimationFrame);
+    }
+  } catch (error) {
+    say("about-line", sentence(error.message), true);
+  }
+  writing = 0;
+  $("write").textContent = "Close";
+}

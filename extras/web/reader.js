@@ -1,0 +1,165 @@
+// A model that is read: openReader(library) returns functions that the worker calls. It reads one model at a time, a
+// file that a training has sent.
+function openReader(library) {
+  const HELD_OUT_CHARACTERS = 8192, BATCH = 16, BARS = 12;
+  const TEMPERATURE = 0.8; // of the lines that rungs write as they learn
+  const { room, bytesAt, textAt, call, must, make, html, write, number, whole, size, at, samplingRecord, tokenizerOf, textOf, glyphOf, decode,
+    reading } = library;
+  const finite = number => Number.isFinite(number) ? number : null;
+  let model = 0, seen = 0;             // seen: the reading of a line
+  let author = 0, writer = 0;          // the model that writes on while another is read
+  let sampling = { temperature: TEMPERATURE, top_p: 1, seed: 1337 };
+
+  // ---- models ----
+
+  const load = bytes => reading(bytes, name => make("tril_model_load", name));
+  function closeWriter() {
+    call("tril_writer_close", writer);
+    call("tril_model_free", author);
+    writer = author = 0;
+  }
+  function forget() {
+    call("tril_reading_close", seen);
+    seen = 0;
+  }
+  // Reads with this model from now on.
+  function take(bytes) {
+    const next = load(bytes);
+    forget();
+    call("tril_model_free", model);
+    model = next;
+  }
+  // Returns the loss of a model on the held-out text, all of it if it is short, and a line that it writes.
+  function evaluate(bytes) {
+    const own = load(bytes), loss = room(8), most = 272, line = room(most);
+    try {
+      must("tril_text_evaluate", textOf(own).made, own, 0, HELD_OUT_CHARACTERS, BATCH, 1, 0, 0, loss);
+      must("web_line", own, samplingRecord({ length: 64, temperature: TEMPERATURE, top_p: 1, seed: 1337 }), line, most);
+      return { loss: number(loss), line: textAt(line) };
+    } finally { call("tril_model_free", own); }
+  }
+
+  // ---- a line ----
+
+  function lineRead() {
+    if (!seen) throw new Error("no line has been read");
+    return seen;
+  }
+  // Reads a line with the current weights. An empty line is the start of a text.
+  function readLine(line) {
+    if (!model) throw new Error("there is no such model yet");
+    forget();
+    if (line.length === 0) {
+      const id = room(4);
+      new DataView(bytesAt(id, 4).buffer).setInt32(id, call("tril_tokenizer_start", tokenizerOf(model)), true);
+      line = decode(tokenizerOf(model), id, 1);
+    }
+    seen = make("tril_reading_open", model, line, 1, 1);
+    return next();
+  }
+
+  // Returns the line's glyphs and its loss, and the likeliest next characters with their probabilities, in the model and
+  // in the sampler.
+  function next() {
+    const tokenizer = tokenizerOf(model), V = call("tril_tokenizer_size", tokenizer), T = call("tril_reading_tokens", lineRead());
+    const ids = call("tril_reading_ids", seen), logits = call("tril_reading_logits", seen) + 4 * V * (T - 1);
+    const probabilities = record => {
+      const to = room(8 * V);
+      must("tril_probabilities", record, logits, V, to);
+      return new Float64Array(bytesAt(to, 8 * V).slice().buffer);
+    };
+    const p = probabilities(samplingRecord({ temperature: 1, top_p: 1 })), picked = probabilities(samplingRecord(sampling));
+    const likeliest = [...p.keys()].sort((one, other) => p[other] - p[one]).slice(0, BARS);
+    return {
+      glyphs: Array.from({ length: T }, (_, t) => glyphOf(tokenizer, whole(ids + 4 * t))),
+      nats: finite(call("tril_reading_loss", seen)),
+      next: likeliest.map(id => ({ p: p[id], picked: picked[id], glyph: glyphOf(tokenizer, id) }))
+    };
+  }
+  // Returns the maps of all heads, in order.
+  function maps() {
+    const layers = room(4), heads = room(4), all = [];
+    call("tril_reading_heads", lineRead(), layers, heads);
+    for (let layer = 0; layer < whole(layers); layer++)
+      for (let head = 0; head < whole(heads); head++) all.push({ layer, head, figure: html("web_map", model, seen, layer, head) });
+    return all;
+  }
+  // Returns the lines of a reading's computation (TrilLine), without their numbers.
+  function linesOf(reading) {
+    const all = [], to = room(size("TrilLine"));
+    const list = (of, from, count) => Array.from({ length: count }, (_, n) => at(of, from + n * size(of)));
+    for (let i = 0; call("tril_reading_line", reading, i, to); i++) {
+      const { operation, title, equation, layer, heads, inputs, output, weights } = at("TrilLine", to);
+      all.push({
+        operation: textAt(operation), title: textAt(title), equation: textAt(equation), layer, heads,
+        inputs: list("TrilArray", inputs, 3).filter(array => array.number > 0), output: at("TrilArray", output),
+        weights: list("TrilWeights", weights, 2).filter(({ name }) => name > 0).map(tensor => ({ ...tensor, name: textAt(tensor.name) }))
+      });
+    }
+    return all;
+  }
+  // Returns the lines of the model that is read.
+  const lines = () => linesOf(lineRead());
+  // Returns the lines of a rung in these sizes.
+  function linesOfRung(rung, options) {
+    const own = make("tril_model_make", textOf().tokenizer, library.optionsRecord(rung, options)), id = room(4);
+    let reading = 0;
+    try {
+      bytesAt(id, 4).fill(0);
+      reading = make("tril_reading_open", own, decode(tokenizerOf(own), id, 1), 1, 1);
+      return linesOf(reading);
+    } finally {
+      call("tril_reading_close", reading);
+      call("tril_model_free", own);
+    }
+  }
+
+  // ---- writing ----
+
+  // Begins to write after a line. writeOn then returns the next `most` characters, or fewer when its time is up.
+  function prompt(bytes, line) {
+    closeWriter();
+    author = load(bytes);
+    writer = make("tril_writer_open", author, samplingRecord(sampling));
+    try { must("tril_writer_read", writer, line); } catch (error) { closeWriter(); throw error; }
+  }
+  function writeOn(most, milliseconds) {
+    const end = performance.now() + milliseconds, to = room(4 * most);
+    let length = 0;
+    if (!writer) throw new Error("no line has been read");
+    must("tril_writer_set", writer, samplingRecord(sampling));
+    for (let i = 0; i < most && (i === 0 || performance.now() < end); i++) length += call("tril_writer_write", writer, to + length);
+    if (length === 0) throw new Error("the model's predictions are not finite numbers");
+    return new TextDecoder().decode(bytesAt(to, length));
+  }
+
+
+  // ---- figures ----
+
+  // Draws the losses: curves [{ name, points, color, faint }] with points [[x, y]], and levels [{ name, y }].
+  function chart(curves, levels, height, byTime) {
+    const records = curves.map(({ points, ...more }) => {
+      const at = room(16 * points.length), numbers = new Float64Array(points.flat());
+      bytesAt(at, numbers.byteLength).set(new Uint8Array(numbers.buffer));
+      return { ...more, points: at, count: points.length };
+    });
+    return html("web_chart", write("Chart", [{
+      id: "losses", title: "Loss, in nats per character", x_name: byTime ? "seconds of training" : "steps",
+      x_place: byTime ? "# s" : "step #", strong: "held-out text", faint: "training", curves: write("Curve", records),
+      curve_count: curves.length, levels: write("Level", levels), level_count: levels.length, height, decimals: 3, names: true
+    }]));
+  }
+
+  return {
+    take, evaluate, readLine, next, maps, lines, linesOfRung, prompt, writeOn, chart,
+    // Returns line i of the computation in numbers, or with -1 all of it.
+    explain: (i, layer, head) => html("web_explain", model, lineRead(), i, layer, head),
+    setSampler(values) { sampling = values; },
+    // Measures how well the model predicts a text, like ./sample --score.
+    score(bytes) {
+      const found = room(size("TrilScore"));
+      must("tril_score", model, bytes, write("TrilScoring", [{ precision: "f32", threads: 1 }]), found);
+      return at("TrilScore", found);
+    }
+  };
+}

@@ -1,0 +1,56 @@
+// The curves and what the models write; and what else changes while they train.
+// Puts a new figure's content in place of the old one's, so that focus and cursor stay.
+function renewFigure(old, html, read, move) {
+  const fresh = element("template", { innerHTML: html }).content.firstElementChild;
+  if (!old.querySelector("svg[tabindex]")) {
+    old.replaceWith(fresh);
+    read(fresh);
+    return;
+  }
+  const svg = old.querySelector("svg[tabindex]"), from = fresh.querySelector("svg");
+  svg.replaceChildren(...from.childNodes);
+  svg.querySelector("title").textContent = "";
+  for (const name of ["height", "data-place"]) svg.setAttribute(name, from.getAttribute(name));
+  old.querySelector(".legend").replaceWith(fresh.querySelector(".legend"));
+  move(old);
+}
+async function showChart() {
+  const high = $("chart").clientHeight - 24;
+  if (high < 0) return; // it is hidden
+  const points = list => list.map(([step, seconds, loss]) => [byTime() ? seconds : step, loss]);
+  const curves = shown().flatMap(({ rung, name, heldOut, batches }) => [
+    { name, points: points(heldOut), color: rung, faint: false }, { name: `${name}, training`, points: points(batches), color: rung, faint: true }]);
+  const levels = about ? [["unigram", about.unigram], ["bigram", about.bigram], [`${about.order}-gram`, about.ngram]] : [];
+  const html = await reader.ask("chart", curves, levels.map(([name, y]) => ({ name: `counted ${name}`, y })), high, byTime());
+  renewFigure($("chart").firstElementChild, html, readChart,
+    figure => moveCursor(figure, figure.dataset.at === undefined ? undefined : Number(figure.dataset.at)));
+}
+
+function showSamples() {
+  const all = shown(), names = all.map(r => r.rung).join();
+  if ($("samples").dataset.names !== names) {
+    $("samples").dataset.names = names;
+    $("samples").replaceChildren(...all.map(({ rung, name }) => element("p", {},
+      element("b", { textContent: name, style: `color: ${COLORS[rung]}` }), element("bdi"))));
+  }
+  all.forEach((r, i) => { $("samples").children[i].lastChild.textContent = r.line.replace(/^[\s↵]+/, ""); });
+}
+
+// Shows what has changed.
+const renewSoon = seldom(200, async () => {
+  const failed = shown().filter(r => r.failed), words = { none: "Tick models and press Train.", built: "Trained in advance: Train begins from zero.",
+    training: "Training.", paused: "Paused.", done: "All steps are taken." };
+  const memory = shown().reduce((sum, r) => sum + (r.memory ?? 0) + r.moments.reduce((sum, { bytes }) => sum + bytes.length, 0), 0);
+  if (failed.length > 0) say("about-training", failed.map(r => `${r.name}: ${r.failed}.`).join(" "), true);
+  else say("about-training", `${words[state]}${memory > 0 && state !== "built" ? ` ${count(memory / 1e6)} MB in use.` : ""}`);
+  $("digest").textContent = shown().filter(r => r.digest).map(r => `${r.name.padEnd(10)} ${r.digest}`).join("\n");
+  showLadder();
+  showSamples();
+  showLesson();
+  showMoments();
+  await showChart();
+});
+function renew() {
+  renewSoon();
+  lookSoon();
+}

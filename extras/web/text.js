@@ -1,0 +1,66 @@
+// The text: the built-in one, the user's, or a file's.
+let given = null;   // a file's bytes; null: the text is what the field shows
+let taken = null;   // { bytes, asBytes } in use
+let about = null;   // its size and the losses of counting
+const SHOWN = 20000; // characters of a file that the field shows
+const builtin = $("sample").textContent.slice(1);
+const isBuiltin = () => taken !== null && !taken.asBytes && new TextDecoder().decode(taken.bytes) === builtin;
+
+function showText(bytes) {
+  const text = new TextDecoder().decode(bytes.subarray(0, 4 * SHOWN)).slice(0, SHOWN);
+  given = bytes;
+  $("text").value = text.length < SHOWN ? text : `${text}\n[…]`;
+}
+
+// Uses the text that is shown. Without `again` the reader alone is new.
+async function takeText(again = true) {
+  const next = again ? { bytes: (given ?? new TextEncoder().encode($("text").value)).slice(), asBytes: $("bytes").checked } : taken;
+  if (again) say("about-text", "Reading and counting…");
+  $("take").disabled = true;
+  try {
+    await reader.ask("takeText", next.bytes, next.asBytes);
+    taken = next;
+    if (again) dropAll();
+    if (again && isBuiltin()) showTrained();
+    look();
+    about = await reader.ask("countText");
+    say("about-text", `${count(about.characters)} characters, ${count(about.vocabulary)} distinct. Counting them alone reaches ` +
+      `${about.unigram.toFixed(2)}, in pairs ${about.bigram.toFixed(2)}, after the last ${about.order - 1} ${about.ngram.toFixed(2)} nats.`);
+    await estimate();
+    renew();
+  } catch (error) {
+    say("about-text", `${sentence(error.message.replace("; --bytes reads any file", ". “Bytes” reads any file"))} ` +
+      "The previous text is still in use.", true);
+  }
+}
+
+async function openText(file) {
+  const most = 64e6;
+  if (file.size > most)
+    return say("about-text", `${file.name} has ${count(file.size / 1e6)} MB, which is too much for this page.`, true);
+  if (!mayDiscard()) return;
+  showText(new Uint8Array(await file.arrayBuffer()));
+  return takeText();
+}
+
+function listenText() {
+  $("take").onclick = () => mayDiscard() && takeText();
+  $("text").oninput = () => { given = null; $("take").disabled = false; };
+  $("bytes").onchange = event => {
+    if (mayDiscard()) takeText(); else event.target.checked = !event.target.checked;
+  };
+  $("builtin").onclick = () => {
+    if (!mayDiscard()) return;
+    showText(new TextEncoder().encode(builtin));
+    takeText();
+  };
+  const section = $("left"), dropping = on => section.classList.toggle("dropping", on);
+  section.ondragover = event => { event.preventDefault(); dropping(true); };
+  section.ondragleave = () => dropping(false);
+  section.ondrop = event => {
+    event.preventDefault();
+    dropping(false);
+    const file = event.dataTransfer.files[0];
+    if (file) openText(file);
+  };
+}

@@ -1,0 +1,91 @@
+// A training of one rung: openTrainer(library) returns functions that the worker calls.
+//
+// Batches, rates and seeds are those of ./train: the same options give the same weights. Two things differ, so that the
+// page gets its answers soon: of a long held-out text an evaluation only reads evenly spaced windows, and no training
+// ends early.
+function openTrainer(library) {
+  const EVALUATIONS = 40, DIGEST = 100; // the step after which the digest is told
+  const { room, call, must, make, returned, at, size, pointerAt, optionsRecord, optionsOf, rungOf, tokenizerOf, textOf, written, reading } = library;
+  let model = 0, training = 0, failed = "";
+
+  function close() {
+    call("tril_training_close", training);
+    call("tril_model_free", model);
+    model = training = 0;
+    failed = "";
+  }
+  // Returns the rung and its progress. A model without a training can only be read; `failed` says why.
+  function describe() {
+    const { step, steps, seconds } = training ? returned("tril_training_progress", "TrilProgress", training) : { step: 0, steps: 0, seconds: 0 };
+    const { batch } = training ? optionsOf("tril_training_options", training, "batch") : { batch: 0 };
+    return {
+      rung: rungOf(model), ...optionsOf("tril_model_sizes", model, "layers", "heads", "width", "context"), batch, step, steps, seconds,
+      done: step >= steps, failed, parameters: call("tril_model_parameters", model), memory: library.memory()
+    };
+  }
+  const modelFile = () => written(name => must("tril_model_save", model, name));
+  // Returns the digest of the weights, which ./train prints, too.
+  const digest = () => BigInt.asUintN(64, call("tril_model_digest", model)).toString(16).padStart(16, "0");
+  const begun = () => ({ ...describe(), model: modelFile() });
+
+  function begin(rung, options) {
+    close();
+    const record = optionsRecord(rung, options), { tokenizer, made } = textOf();
+    model = make("tril_model_make", tokenizer, record);
+    training = make("tril_training_open", model, made, record);
+    return begun();
+  }
+  // Opens a checkpoint, a model or a state. A state of a training on the page's text resumes where it stopped; any other
+  // begins with its weights, at a tenth of the rate, as --init does.
+  function load(bytes, options) {
+    close();
+    reading(bytes, name => {
+      model = make("tril_model_load", name);
+      try {
+        const extended = make("tril_model_extend", model, textOf().bytes, BigInt(options.seed ?? 1337));
+        call("tril_model_free", model);
+        model = extended;
+        const { made } = textOf(model), state = room(4), outs = room(8);
+        call("tril_state_load", state, name, 0); // 0, and so no training, of a model
+        const status = call("tril_training_resume", outs, outs + 4, pointerAt(state), made, 0, 0);
+        call("tril_state_free", pointerAt(state));
+        if (status === 0) {
+          call("tril_model_free", model);
+          [training, model] = [pointerAt(outs), pointerAt(outs + 4)];
+        } else
+          training = make("tril_training_open", model, made, optionsRecord(rungOf(model), options));
+      } catch (error) {
+        if (isBroken(error)) throw error;
+        failed = error.message;
+      }
+    });
+    return begun();
+  }
+
+  // Evaluations are due more often at the beginning, where the losses fall fastest.
+  function isDue(step, steps) {
+    const every = Math.max(1, Math.floor(steps / EVALUATIONS));
+    return step === steps || step === DIGEST || step % every === 0 || step < 2 * every && every >= 4 && step % Math.floor(every / 4) === 0;
+  }
+  // Trains for at least one step and about `milliseconds`, and until an evaluation is due. Returns the progress and the
+  // loss of each step; the model, if an evaluation is due or if it is wanted.
+  function train(milliseconds, wanted) {
+    const end = performance.now() + milliseconds, losses = [];
+    const to = room(size("TrilStep"));
+    let due = false;
+    do {
+      must("tril_training_step", training, to);
+      const { step, steps, seconds, loss } = at("TrilStep", to);
+      losses.push([step, seconds, loss]);
+      due = isDue(step, steps);
+    } while (!due && performance.now() < end);
+    const more = losses.at(-1)[0] === DIGEST ? { digest: digest() } : {};
+    return { ...describe(), ...more, losses, due, model: due || wanted ? modelFile() : null };
+  }
+  return {
+    begin, load, train, close,
+    setSteps(steps) { must("tril_training_set_steps", training, steps); return describe(); },
+    save: () => written(name => must("tril_training_save", training, name)),
+    digest
+  };
+}

@@ -1,0 +1,230 @@
+// The rungs in training, each in its own worker. A worker trains a slice of time when it is granted one; so it can be
+// paused, and as many train at once as there are processors. Moments of a training are kept: its model, after an
+// evaluation by the reader.
+const SLICE = 80, FRESH = 600; // milliseconds: of training at a time; between models that are sent to be looked at
+const MOMENTS = 20, MOMENT_BYTES = 64e6, POINTS = 256; // kept of a rung, at most; points of its curve
+const rungs = new Map(); // by number
+let state = "none";      // none, built, training, paused, done
+let fromLesson = false;  // a question trains them
+const byTime = () => $("by-time").checked;
+const shown = () => [...rungs.values()].sort((one, other) => one.rung - other.rung);
+
+// ---- discarding ----
+
+// Asks before discarding models. Those of a question are not asked about: they are quickly trained again.
+const missed = () => fromLesson ? [] : shown().filter(r => !r.built && r.step > 0 && r.downloaded !== r.step);
+function mayDiscard(some = missed()) {
+  return some.length === 0 || confirm(`This discards trained models: ${some.map(r => `${r.name}, step ${count(r.step)}`).join("; ")}. ` +
+    "Download them to keep them. Discard them?");
+}
+function drop(rung) {
+  rungs.get(rung)?.worker?.end();
+  rungs.delete(rung);
+}
+function dropAll() {
+  for (const rung of [...rungs.keys()]) drop(rung);
+  evaluations.length = 0;
+  rewound = null;
+  setState("none");
+}
+function setState(to) {
+  state = to;
+  $("train").textContent = { none: "Train", built: "Train", training: "Pause", paused: "Continue", done: "Train on" }[state];
+  $("more").hidden = state !== "built";
+  $("reset").hidden = state === "built";
+  $("reset").disabled = state === "none";
+}
+
+// ---- moments and curves ----
+
+const blank = () => ({ batches: [], pending: [], stride: 1, heldOut: [], moments: [], latest: null, line: "", busy: false, failed: "" });
+
+// A point of the curve is the mean of `stride` steps; when there are too many, neighbors are joined.
+function traceBatch(r, point) {
+  const mean = points => points[0].map((_, i) => points.reduce((sum, point) => sum + point[i], 0) / points.length);
+  r.pending.push(point);
+  if (r.pending.length < r.stride) return;
+  if (r.batches.length === POINTS) {
+    r.batches = Array.from({ length: POINTS / 2 }, (_, i) => mean(r.batches.slice(2 * i, 2 * i + 2)));
+    r.stride *= 2;
+  }
+  r.batches.push(mean(r.pending));
+  r.pending = [];
+}
+
+const evaluations = []; // models that the reader must evaluate: { r, moment }
+let evaluating = false;
+
+// Keeps the model as a moment. Of too many, every second goes.
+function keepMoment(r, bytes, { step, seconds }) {
+  const moment = { step, seconds, bytes, loss: null, line: "", at: performance.now() };
+  r.latest = moment;
+  r.moments.push(moment);
+  const most = Math.max(2, Math.min(MOMENTS, Math.floor(MOMENT_BYTES / bytes.length)));
+  if (r.moments.length > most) r.moments = r.moments.filter((_, i, all) => i % 2 === 0 || i === all.length - 1);
+  evaluations.push({ r, moment });
+  evaluateAll();
+}
+async function evaluateAll() {
+  if (evaluating) return;
+  evaluating = true;
+  for (let next; (next = evaluations.shift());) {
+    const { r, moment } = next;
+    if (rungs.get(r.rung) !== r) continue;
+    try {
+      const { loss, line } = await reader.ask("evaluate", moment.bytes);
+      Object.assign(moment, { loss, line });
+      r.heldOut.push([moment.step, moment.seconds, loss]);
+      r.line = line;
+    } catch (error) { if (!error.ended) r.failed ||= error.message; }
+    renew();
+  }
+  evaluating = false;
+  settle();
+}
+
+// ---- training ----
+
+const open = r => r.worker && !r.done && !r.failed;
+
+// Grants slices to the rungs that are furthest behind, in steps or in seconds.
+function grant() {
+  if (state !== "training") return;
+  const all = shown(), idle = all.filter(r => open(r) && !r.busy);
+  idle.sort((one, other) => byTime() ? one.seconds - other.seconds : one.step - other.step);
+  for (const r of idle.slice(0, cores - all.filter(r => r.busy).length)) train(r);
+  settle();
+}
+async function train(r) {
+  r.busy = true;
+  try {
+    const wanted = r.rung === looked() && !(r.latest?.at > performance.now() - FRESH);
+    const { losses, due, model, ...more } = await r.worker.ask("train", SLICE, wanted);
+    Object.assign(r, more);
+    for (const point of losses) traceBatch(r, point);
+    if (due) keepMoment(r, model, more);
+    else if (model) r.latest = { step: more.step, seconds: more.seconds, bytes: model, loss: null, at: performance.now() };
+  } catch (error) { r.failed ||= error.message; }
+  r.busy = false;
+  renew();
+  grant();
+}
+// The training is done when no rung is open and all is evaluated.
+function settle() {
+  if (state === "training" && !shown().some(r => open(r) || r.busy) && !evaluating) setState("done");
+  renew();
+}
+
+// Starts a worker for a rung: begun("begin", rung, options), begun("load", bytes, options).
+async function begun(task, ...values) {
+  const r = { ...blank(), worker: openWorker(why => { r.failed = `the computation failed (${why})`; renew(); }) };
+  try {
+    await r.worker.opened;
+    await r.worker.ask("takeText", taken.bytes, taken.asBytes);
+    const { model, ...more } = await r.worker.ask(task, ...values);
+    Object.assign(r, more, { name: ladder[more.rung].name });
+    drop(r.rung);
+    rungs.set(r.rung, r);
+    keepMoment(r, model, more);
+    return r;
+  } catch (error) {
+    r.worker.end();
+    throw error;
+  }
+}
+
+// Begins the ticked rungs from zero.
+async function begin() {
+  if (ticks().length === 0) return say("about-training", "No model is ticked.", true);
+  if (state !== "built" && !mayDiscard()) return;
+  const failures = [], wanted = ticks();
+  dropAll();
+  setState("paused");
+  await Promise.all(wanted.map(rung => begun("begin", rung, options()).catch(error => failures.push(error.message))));
+  if (failures.length > 0) say("about-models", failures.map(sentence).join(" "), true);
+  if (rungs.size === 0) return setState("none");
+  if (!rungs.has(looked())) lookAt(Math.max(...rungs.keys()));
+  setState("training");
+  grant();
+}
+
+// Train, Pause, Continue, Train on.
+async function press(lesson = false) {
+  fromLesson = lesson || fromLesson && state === "training";
+  if (state === "training") return setState("paused");
+  if (state === "none" || state === "built") return begin();
+  if (state === "done") {
+    const steps = 2 * Math.max(...shown().map(r => r.steps));
+    for (const r of shown().filter(r => r.worker && !r.failed)) Object.assign(r, await r.worker.ask("setSteps", steps));
+  }
+  setState("training");
+  grant();
+}
+
+// Trains the ticked rungs among those trained in advance from where they are.
+async function trainOn() {
+  const wanted = shown().filter(r => ticks().includes(r.rung));
+  if (wanted.length === 0) return say("about-training", "No model is ticked.", true);
+  fromLesson = false;
+  for (const r of shown()) if (!wanted.includes(r)) drop(r.rung);
+  await Promise.all(wanted.map(r => begun("load", r.latest.bytes, options())));
+  setState("training");
+  grant();
+}
+
+async function reset() {
+  if (!mayDiscard()) return;
+  dropAll();
+  fromLesson = false;
+  if (isBuiltin()) showTrained();
+  renew();
+}
+
+// ---- the models that are built in ----
+
+let trained = null; // { about: [...], files }
+
+async function unpackTrained() {
+  const planes = await unpack($("trained").textContent), count = planes.length / 4, bytes = new Uint8Array(planes.length);
+  for (let plane = 0; plane < 4; plane++)
+    for (let i = 0; i < count; i++) bytes[4 * i + plane] = planes[plane * count + i];
+  const end = bytes.indexOf(0x0a);
+  trained = { about: JSON.parse(new TextDecoder().decode(bytes.subarray(0, end))), files: bytes.subarray(end + 1) };
+}
+function showTrained() {
+  let from = 0;
+  for (const { rung, bytes, step, curve, ...sizes } of trained.about) {
+    const file = trained.files.slice(from, from += bytes), last = { step, seconds: 0, bytes: file, loss: curve.at(-1)[1], line: "" };
+    rungs.set(rung, { ...blank(), ...sizes, rung, name: ladder[rung].name, built: true, step, steps: step, seconds: 0, done: true,
+      heldOut: curve.map(([step, loss]) => [step, 0, loss]), moments: [last], latest: last });
+  }
+  setState("built");
+  for (const r of shown()) reader.ask("evaluate", r.latest.bytes).then(({ line }) => { r.line = r.latest.line = line; renew(); }, () => {});
+}
+
+// ---- files ----
+
+async function download(rung) {
+  const r = rungs.get(rung), { step } = r, bytes = r.worker && !r.failed ? await r.worker.ask("save") : r.latest.bytes;
+  r.downloaded = step;
+  const link = element("a", { href: URL.createObjectURL(new Blob([bytes])), download: `${r.name}.last.safetensors` });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
+async function openCheckpoint(file) {
+  try {
+    if (file.size > limit / 4) throw new Error(`${file.name} has ${count(file.size / 1e6)} MB, which is too much for this page`);
+    const bytes = new Uint8Array(await file.arrayBuffer());
+    if (!mayDiscard()) return;
+    const r = await begun("load", bytes, options());
+    for (const other of shown()) if (other !== r) drop(other.rung);
+    fromLesson = false;
+    r.downloaded = r.step;
+    rewound = null;
+    setState(r.done && !r.failed ? "done" : "paused");
+    lookAt(r.rung);
+    say("about-training", r.failed ? `The model can write and show its attention, but cannot train: ${sentence(r.failed)}` : "", r.failed !== "");
+  } catch (error) {
+    say("about-training", sentence(error.message), true);
+  }
+}

@@ -168,6 +168,14 @@ static void update_work(const Thread *thread, void *argument) {
     profile_add(run, thread, PROFILE_MUON, start);
 }
 
+/* Returns the threads for an update: those of the pass, whose caches have the weights and the
+ * gradients; all threads for weights that no cache has, or for Muon. */
+static int threads_of(const Run *run) {
+    enum { CACHED = 1 << 19 }; /* weights: 8 MB with gradients and moments */
+    bool many = run->model->parameters > CACHED || update_muon_work(run) > 0;
+    return many ? run->options.threads : run_threads(run);
+}
+
 double run_update(Run *run, const Optimizer *optimizer) {
     Update update = {.run = run, .optimizer = optimizer};
     double start = profile_now(run);
@@ -176,7 +184,7 @@ double run_update(Run *run, const Optimizer *optimizer) {
         profile_add(run, NULL, PROFILE_SHARING, start);
     }
     run->step++;
-    profile_team(run, run->options.threads, update_work, &update);
+    profile_team(run, threads_of(run), update_work, &update);
     if (run->sharing) {
         start = profile_now(run);
         buckets_share(run->buckets, run->model->weights);

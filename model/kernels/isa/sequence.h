@@ -10,10 +10,8 @@
 
 #include "model/kernels/isa/exponentials.h"
 
-enum {
-    KEYS = LANES < 8 ? 4 : 8, /* whose scores are computed together: as many chains of sums */
-    SOME_KEYS = 4             /* whose gradients are summed together */
-};
+/* Keys whose scores, or gradients, are computed together: as many chains of sums. */
+enum { KEYS = LANES < 8 ? 4 : 8 };
 
 /* Columns of four rows of channels: vector c has channel c of LANES tokens. */
 typedef struct {
@@ -89,13 +87,14 @@ static inline void dots(Vector *to, const float *x, size_t row, int n, const Vec
 }
 
 /* Returns the sum of n <= WIDE vectors, in the order of sum_lanes. Overwrites them. */
-static inline Vector sum_vectors(Vector *of, int n) {
+INLINE Vector sum_vectors(Vector *of, int n) {
+#pragma GCC unroll 4
     for (int half = WIDE / 2; half > 0; half /= 2)
-        for (int i = 0; i < half && i + half < n; i++) of[i] += of[i + half];
+        for (int i = half; i < 2 * half && i < n; i++) of[i - half] += of[i];
     return of[0];
 }
 
-/* The scores of queries from t on: scale k_s . q, or -infinity where a query does not see key s. */
+/* The scores of queries from t on: k_s . q, or -infinity where a query does not see key s. */
 static inline void score_queries(Vector *scores, const Sequence *a, int t, int n, size_t count) {
     Vector queries[SEQUENCE_CHANNELS];
     load_columns(queries, a->q + (size_t)t * a->q_row, a->q_row, count, a->dk);
@@ -118,13 +117,13 @@ static void attend(const Sequence *a) {
             sums[s] = weights[s] = exponential(multiply_add(weights[s], all(a->scale), -most));
         Vector sum = sum_vectors(sums, n), inverse = 1.0f / sum;
         for (int s = 0; s < n; s++) weights[s] *= inverse;
+        store_means(a->out + (size_t)t * a->out_row, a->out_row, count, weights, a->v, a->v_row, n,
+                    a->dv);
         store(max, most);
         store(total, sum);
 #pragma omp simd
         for (int i = 0; i < LANES; i++) max[i] += (float)natural_logarithm((double)total[i]);
         store_some(a->lse + t, count, load(max));
-        store_means(a->out + (size_t)t * a->out_row, a->out_row, count, weights, a->v, a->v_row, n,
-                    a->dv);
     }
 }
 
@@ -134,7 +133,7 @@ INLINE void sum_queries(const int keys, float *d, size_t d_row, const float *wei
                         const float *x, size_t x_row, int n, int channels, bool adds) {
     for (int c = 0; c < channels; c += LANES) {
         size_t left = (size_t)(channels - c);
-        Vector sum[SOME_KEYS] = {0};
+        Vector sum[KEYS] = {0};
         if (adds) EACH(i, keys) sum[i] = load_some(d + i * d_row + c, left, 0);
         for (int t = 0; t < n; t++) {
             Vector of_x = load_some(x + (size_t)t * x_row + c, left, 0);
@@ -151,11 +150,11 @@ static inline void sum_all_queries(float *d, size_t d_row, const float weights[W
     for (int s = 0, keys; s < T; s += keys) {
         float *to = d + (size_t)s * d_row;
         const float *from = x + (size_t)s * x_row;
-        keys = T - s < SOME_KEYS ? 1 : SOME_KEYS;
+        keys = T - s < KEYS ? 1 : KEYS;
         if (keys == 1)
             sum_queries(1, to, d_row, &weights[s][s], from, x_row, T - s, channels, adds);
         else
-            sum_queries(SOME_KEYS, to, d_row, &weights[s][s], from, x_row, T - s, channels, adds);
+            sum_queries(KEYS, to, d_row, &weights[s][s], from, x_row, T - s, channels, adds);
     }
 }
 
@@ -166,7 +165,7 @@ static void attend_backward(const Sequence *a) {
     for (int t = 0; t < a->T; t += LANES) {
         int n = t + LANES < a->T ? t + LANES : a->T;
         size_t count = (size_t)(n - t), of_out = (size_t)t * a->out_row;
-        Vector products[WIDE] = {0};
+        Vector products[WIDE];
         score_queries(scores, a, t, n, count);
         load_columns(columns, a->dout + of_out, a->out_row, count, a->dv);
         dots(gradients, a->v, a->v_row, n, columns, a->dv);
@@ -174,8 +173,8 @@ static void attend_backward(const Sequence *a) {
         for (int c = 0; c < a->dv; c += 4) {
             Quad out = load_tokens(a->out + of_out + c, a->out_row, count);
             EACH(i, 4) {
-                Vector *sum = &products[(c + (int)i) % WIDE];
-                *sum = multiply_add(columns[c + (int)i], out.channel[i], *sum);
+                Vector *sum = &products[(c + (int)i) % WIDE], before = c < WIDE ? all(0) : *sum;
+                *sum = multiply_add(columns[c + (int)i], out.channel[i], before);
             }
         }
         Vector mean = sum_vectors(products, a->dv < WIDE ? a->dv : WIDE);

@@ -6,19 +6,19 @@
 
 enum {
     TALL_ROWS = 2 * TILE_ROWS, /* of a tile of at most half the columns: as many accumulators */
+    THREES = (TALL_ROWS + 2) / 3,
     PANEL = 8192, /* floats of a panel that fit the L1 cache with a strip of the left operand */
     BLOCK_TERMS = PANEL / TILE_COLUMNS < MATMUL_TERMS ? PANEL / TILE_COLUMNS : MATMUL_TERMS
 };
 
-/* Adds one term to the sums. The rows of a are reached from two pointers, to row 0 and to row
- * rows / 2, so that the addresses need few registers. */
+/* Adds one term to the sums. The rows of a are reached from a pointer for every three, so that the
+ * addresses need few registers. */
 INLINE void add_term(const int rows, const int vectors, Vector sum[TALL_ROWS][TILE_VECTORS],
-                     const float *upper, const float *lower, size_t a_row, const float *b) {
-    const size_t half = (size_t)rows / 2;
+                     const float *const *threes, size_t term, size_t a_row, const float *b) {
     Vector row[TILE_VECTORS];
     EACH(j, vectors) row[j] = load(b + j * LANES);
     EACH(i, rows) {
-        Vector value = all(i < half ? upper[i * a_row] : lower[(i - half) * a_row]);
+        Vector value = all(threes[i / 3][i % 3 * a_row + term]);
         EACH(j, vectors) sum[i][j] = multiply_add(value, row[j], sum[i][j]);
     }
 }
@@ -29,10 +29,11 @@ INLINE void add_term(const int rows, const int vectors, Vector sum[TALL_ROWS][TI
 INLINE void tile_of(const int rows, const int vectors, const int terms, Tile t, size_t columns,
                     const float *ahead) {
     static const float zeros[TILE_COLUMNS] = {0};
-    const float *lower = t.a.at + (size_t)rows / 2 * t.a.row;
+    const float *threes[THREES];
     const size_t last = (size_t)vectors - 1;
     Vector sum[TALL_ROWS][TILE_VECTORS];
     size_t rest = columns - last * LANES; /* columns in the last vector */
+    EACH(i, (rows + 2) / 3) threes[i] = t.a.at + 3 * i * t.a.row;
     EACH(i, rows) {
         const float *from = t.start ? t.start + i * t.start_row : zeros;
         EACH(j, last) sum[i][j] = load(from + j * LANES);
@@ -43,14 +44,12 @@ INLINE void tile_of(const int rows, const int vectors, const int terms, Tile t, 
     }
     for (int p = 0; p < t.K / terms; p++) {
         EACH(i, terms)
-        add_term(rows, vectors, sum, t.a.at + i * t.a.column, lower + i * t.a.column, t.a.row,
-                 t.b + i * t.b_row);
+        add_term(rows, vectors, sum, threes, i * t.a.column, t.a.row, t.b + i * t.b_row);
         if (ahead) __builtin_prefetch(ahead + p * LINE, 0, 2);
-        t.a.at += (size_t)terms * t.a.column;
-        lower += (size_t)terms * t.a.column;
+        EACH(i, (rows + 2) / 3) threes[i] += (size_t)terms * t.a.column;
         t.b += (size_t)terms * t.b_row;
     }
-    if (terms > 1 && t.K % 2) add_term(rows, vectors, sum, t.a.at, lower, t.a.row, t.b);
+    if (terms > 1 && t.K % 2) add_term(rows, vectors, sum, threes, 0, t.a.row, t.b);
     EACH(i, rows) {
         float *to = t.c + i * t.c_row;
         EACH(j, last) store(to + j * LANES, sum[i][j]);

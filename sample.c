@@ -14,23 +14,52 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Writes `samples` texts with a line between them. */
-static bool write_samples(const TrilModel *model, const Arguments *a, Error *err) {
+/* Writes one text. */
+static bool write_sample(const TrilModel *model, const Arguments *a, Error *err) {
     Writer *writer;
     if (!writer_open(&writer, model, &a->sampling, a->stop, err)) return false;
-    bool ok = true;
-    for (int i = 0; i < a->samples && ok; i++) {
-        if (i > 0) {
-            writer_end_line(writer);
-            puts("----");
-        }
-        writer_begin(writer, i);
-        if (a->prompt) writer_say(writer, a->prompt, strlen(a->prompt));
-        ok = writer_continue(writer, a->length, NULL, err);
-        writer_end_text(writer);
-    }
+    if (a->prompt) writer_say(writer, a->prompt, strlen(a->prompt));
+    bool ok = writer_continue(writer, a->length, NULL, err);
+    writer_end_text(writer);
     writer_close(writer);
     return ok;
+}
+
+typedef struct {
+    Writer *writer;
+    const char *prompt;
+    bool begun; /* the current text */
+} Texts;
+
+/* Prints a part of a text. */
+static int show_text(size_t number, const char *text, size_t length, int ended, void *user) {
+    Texts *texts = user;
+    if (!texts->begun) {
+        if (number > 0) {
+            writer_end_line(texts->writer);
+            puts("----");
+        }
+        writer_begin(texts->writer, (int)number);
+        writer_print(texts->writer, texts->prompt, strlen(texts->prompt));
+    }
+    writer_print(texts->writer, text, length);
+    if (ended) writer_end_text(texts->writer);
+    texts->begun = !ended;
+    return ferror(stdout);
+}
+
+/* Writes `samples` texts with a line between them. */
+static bool write_samples(const TrilModel *model, const Arguments *a, Error *err) {
+    TrilError error;
+    TrilSampling sampling = a->sampling;
+    Texts texts = {.prompt = a->prompt ? a->prompt : ""};
+    sampling.length = (size_t)a->length;
+    if (!writer_open(&texts.writer, model, NULL, NULL, err)) return false;
+    TrilStatus status = tril_generate_texts(model, texts.prompt, strlen(texts.prompt), &sampling,
+                                            (size_t)a->samples, a->stop, show_text, &texts, &error);
+    if (status != TRIL_OK && texts.begun) writer_end_text(texts.writer);
+    writer_close(texts.writer);
+    return status == TRIL_OK || status == TRIL_STOPPED || message_take(err, &error, NULL);
 }
 
 static bool use_model(TrilModel *model, const Arguments *a, Error *err) {
@@ -42,7 +71,8 @@ static bool use_model(TrilModel *model, const Arguments *a, Error *err) {
                message_take(err, &error, NULL);
     if (a->prompt && !writer_knows(model, "--prompt", a->prompt, strlen(a->prompt), err))
         return false;
-    return a->interactive ? dialogue(model, a, err) : write_samples(model, a, err);
+    if (a->interactive) return dialogue(model, a, err);
+    return a->samples > 1 ? write_samples(model, a, err) : write_sample(model, a, err);
 }
 
 static bool run_program(const Arguments *a, Error *err) {

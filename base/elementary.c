@@ -8,40 +8,10 @@
 static const double quarter_turn[] = {0x1.921fb54400000p+0, 0x1.0b4611a600000p-34,
                                       0x1.3198a2e037073p-69};
 
-/* Returns 2^n for -1022 <= n <= 1023. */
-static double power_of_two(int n) {
-    uint64_t bits = (uint64_t)(n + 1023) << 52;
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 /* Returns the integer nearest to x, |x| < 2^51: 1.5 * 2^52 has no bits after the point. */
 static double nearest(double x) {
     const double shift = 0x1.8p52;
     return x + shift - shift;
-}
-
-/* Returns c[0] + c[1] x + ... + c[count - 1] x^(count - 1). */
-static inline double polynomial(const double *c, int count, double x) {
-    double sum = 0;
-    for (int i = count - 1; i >= 0; i--) sum = sum * x + c[i];
-    return sum;
-}
-
-/* x = n ln 2 + r with |r| <= ln 2 / 2. The Taylor series of e^r, even and odd terms apart, which
- * the processor sums at the same time. */
-double natural_exponential(double x) {
-    static const double even[] = {1.0 / 2,       1.0 / 24,        1.0 / 720,        1.0 / 40320,
-                                  1.0 / 3628800, 1.0 / 479001600, 1.0 / 87178291200};
-    static const double odd[] = {1.0 / 6,      1.0 / 120,      1.0 / 5040,
-                                 1.0 / 362880, 1.0 / 39916800, 1.0 / 6227020800};
-    if (x != x) return x;
-    if (x < -708) return 0;
-    if (x > 709) return INFINITY;
-    double n = nearest(x * 1.4426950408889634), r = x - n * ln2[0] - n * ln2[1], square = r * r;
-    double rest = square * (polynomial(even, 7, square) + r * polynomial(odd, 6, square));
-    return (1 + (r + rest)) * power_of_two((int)n);
 }
 
 double power(double x, double y) {
@@ -65,8 +35,8 @@ void cosine_and_sine(double angle, double *cosine, double *sine) {
         -1.0 / 39916800, 1.0 / 6227020800, -1.0 / 1307674368000, 1.0 / 355687428096000};
     double n = nearest(angle * 0.63661977236758134);
     double r = angle - n * quarter_turn[0] - n * quarter_turn[1] - n * quarter_turn[2];
-    double square = r * r, c = polynomial(of_cosine, 9, square);
-    double s = r + r * square * polynomial(of_sine, 8, square);
+    double square = r * r, c = polynomial_of(of_cosine, 9, square);
+    double s = r + r * square * polynomial_of(of_sine, 8, square);
     int quarter = (int)((int64_t)n & 3);
     *cosine = quarter == 0 ? c : quarter == 1 ? -s : quarter == 2 ? -c : s;
     *sine = quarter == 0 ? s : quarter == 1 ? c : quarter == 2 ? -s : -c;

@@ -1,7 +1,7 @@
 /* generate.c - generates text, at once or character by character. */
+#include "library/generate.h"
 #include "base/memory.h"
 #include "library/training.h"
-#include "model/generation.h"
 
 #include <limits.h>
 
@@ -15,8 +15,7 @@ TrilSampling tril_sampling(void) {
                           .precision = "int8"};
 }
 
-/* Sets *sampler to the settings of `s`, with the ranges of ./sample. */
-static bool read_sampler(Sampler *sampler, const TrilSampling *s, Error *err) {
+bool read_sampler(Sampler *sampler, const TrilSampling *s, Error *err) {
     *sampler = (Sampler){s->temperature, s->top_k, s->top_p, s->seed};
     return in_range(s->temperature, 0, 100, "temperature", err) &&
            in_range(s->top_k, 0, INT_MAX, "top_k", err) && in_range(s->top_p, 0, 1, "top_p", err) &&
@@ -28,19 +27,18 @@ TrilStatus tril_probabilities(const TrilSampling *sampling, const float *logits,
                               double *p, TrilError *error) {
     Error err = {0};
     Sampler sampler;
-    int32_t *order;
+    double *scratch;
     if (!sampling || !logits || !p) return null_argument(error);
     if (!read_sampler(&sampler, sampling, &err) ||
         !in_range(size, 1, MAX_VOCABULARY, "the size of the vocabulary", &err) ||
-        !memory_alloc(&order, (size_t)size, sizeof *order, "sampling", &err))
+        !memory_alloc(&scratch, SAMPLER_SCRATCH * (size_t)size, sizeof *scratch, "sampling", &err))
         return failed(TRIL_ARGUMENT, &err, error);
-    sampler_probabilities(&sampler, logits, size, p, order);
-    memory_free(order);
+    sampler_probabilities(&sampler, logits, size, p, scratch);
+    memory_free(scratch);
     return TRIL_OK;
 }
 
-/* Weighs the counts of a run as `s` says. Fails if there are none. */
-static bool weigh_counts(Run *run, const TrilSampling *s, Error *err) {
+bool weigh_counts(Run *run, const TrilSampling *s, Error *err) {
     const Model *model = run_model(run);
     run_weigh_counts(run, s->counts);
     return s->counts == 1 || model->ngram ||
@@ -54,7 +52,7 @@ struct TrilWriter {
     const Vocab *vocab;
     Sampler sampler;
     Generator generator;
-    int32_t *order;         /* scratch of the sampler; owned */
+    double *scratch;        /* of the sampler; owned */
     const float *logits;    /* for the next character; NULL before anything is read */
     int32_t unread;         /* an id that was written but not yet read, or negative */
     uint64_t number, place; /* the number of the text; that of the next choice in it */
@@ -63,14 +61,15 @@ struct TrilWriter {
 void tril_writer_close(TrilWriter *w) {
     if (!w) return;
     generator_close(&w->generator);
-    memory_free(w->order);
+    memory_free(w->scratch);
     memory_free(w);
 }
 
 static bool prepare(TrilWriter *w, const Vocab *vocab, const TrilSampling *sampling, Error *err) {
     w->vocab = vocab;
     return read_sampler(&w->sampler, sampling, err) &&
-           memory_alloc(&w->order, (size_t)vocab->size, sizeof *w->order, "sampling", err);
+           memory_alloc(&w->scratch, SAMPLER_SCRATCH * (size_t)vocab->size, sizeof *w->scratch,
+                        "sampling", err);
 }
 
 static bool open_writer(TrilWriter *w, const TrilModel *model, const TrilSampling *sampling,
@@ -146,7 +145,7 @@ int tril_writer_write(TrilWriter *w, char text[UTF8_MAX]) {
         return 0;
     }
     w->unread =
-        sampler_pick(&w->sampler, w->logits, w->vocab->size, w->number, w->place++, w->order);
+        sampler_pick(&w->sampler, w->logits, w->vocab->size, w->number, w->place++, w->scratch);
     return vocab_text(w->vocab, w->unread, text);
 }
 
@@ -200,6 +199,6 @@ TrilStatus tril_training_generate(TrilTraining *training, const TrilSampling *sa
     }
     run_weigh_counts(run, 1);
     memory_free(writer.generator.window);
-    memory_free(writer.order);
+    memory_free(writer.scratch);
     return status;
 }

@@ -700,6 +700,21 @@ TRIL_API TrilStatus tril_generate(const TrilModel *model, const char *prompt, si
                                   const TrilSampling *sampling, TrilOnText on_text, void *user,
                                   TrilError *error);
 
+/* A callback that is called with a part of text `number`: text[length], whole characters. `ended`
+ * is 1 with its last part, which may be empty, else 0. It returns 0 to continue, anything else to
+ * stop.
+ */
+typedef int (*TrilOnTexts)(size_t number, const char *text, size_t length, int ended, void *user);
+
+/* Writes texts 0 to `count` - 1 of the seed, each as a TrilWriter would write that number after the
+ * prompt, but many at a time: so each read of the weights serves many. Passes them on in order,
+ * from the calling thread: the first while it is written. A text also ends after writing `stop`,
+ * unless that is NULL. */
+TRIL_API TrilStatus tril_generate_texts(const TrilModel *model, const char *prompt, size_t length,
+                                        const TrilSampling *sampling, size_t count,
+                                        const char *stop, TrilOnTexts on_text, void *user,
+                                        TrilError *error);
+
 /* Generates without a prompt from the current model of a training, in the training's memory, with
  * its threads and its precision. */
 TRIL_API TrilStatus tril_training_generate(TrilTraining *training, const TrilSampling *sampling,

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- the sampler ---- */
@@ -37,9 +38,9 @@ static int32_t take(const float *logits, int32_t *order, int count) {
     return id;
 }
 
-/* Returns a token's probability as a share of the likeliest one's. */
-static double share_of(const Sampler *sampler, const float *logits, int id, double largest) {
-    return natural_exponential(((double)logits[id] - largest) / sampler->temperature);
+/* Returns the share for a logit that is `below` the largest one: its probability in proportion. */
+static inline double share_of(const Sampler *sampler, double below) {
+    return natural_exponential(below / sampler->temperature);
 }
 
 static int likeliest_of(const float *logits, int V) {
@@ -49,63 +50,75 @@ static int likeliest_of(const float *logits, int V) {
     return likeliest;
 }
 
-/* Orders the tokens that may be picked, the most likely one last of order[V]; if all may, by their
- * ids. Returns how many, and sets *total to the sum of their shares. The temperature is not 0. */
-static int keep(const Sampler *sampler, const float *logits, int V, double largest, int32_t *order,
-                double *total) {
-    int k = sampler->top_k == 0 || sampler->top_k > V ? V : sampler->top_k, kept = 0;
-    double everything = 0; /* of the k tokens */
-    for (int v = 0; v < V; v++) order[v] = v;
-    if (k == V)
-        for (int v = 0; v < V; v++) everything += share_of(sampler, logits, v, largest);
-    *total = everything;
-    if (k == V && sampler->top_p >= 1) return V;
+/* The tokens that may be picked: their ids are the last `kept` of order[V], the most likely one
+ * last; or all in their order. shares[V] has theirs. */
+typedef struct {
+    double *shares, total;
+    int32_t *order;
+    int kept;
+} Choice;
 
-    for (int root = V / 2 - 1; root >= 0; root--) sift(logits, order, root, V);
-    if (k < V)
-        for (int i = 0; i < k; i++)
-            everything += share_of(sampler, logits, take(logits, order, V - i), largest);
-    *total = everything;
-    if (sampler->top_p >= 1) return k;
+/* The temperature is not 0. */
+static Choice choice_of(const Sampler *sampler, const float *logits, int V, double largest,
+                        double *scratch) {
+    const int k = sampler->top_k == 0 || sampler->top_k > V ? V : sampler->top_k;
+    Choice c = {.shares = scratch, .order = (int32_t *)(void *)(scratch + V), .kept = k};
+    double everything = 0, *shares = scratch; /* everything: of the k tokens */
+    for (int v = 0; v < V; v++) c.order[v] = v;
+    if (k == V) {
+#pragma omp simd
+        for (int v = 0; v < V; v++) shares[v] = share_of(sampler, (double)logits[v] - largest);
+        for (int v = 0; v < V; v++) everything += shares[v];
+    }
+    c.total = everything;
+    if (k == V && sampler->top_p >= 1) return c;
+
+    for (int root = V / 2 - 1; root >= 0; root--) sift(logits, c.order, root, V);
+    for (int i = 0; i < k && k < V; i++) {
+        int32_t id = take(logits, c.order, V - i);
+        shares[id] = share_of(sampler, (double)logits[id] - largest);
+        everything += shares[id];
+    }
+    c.total = everything;
+    if (sampler->top_p >= 1) return c;
 
     /* top_p is a share of the tokens that top_k keeps */
-    *total = 0;
-    while (kept < k && *total < sampler->top_p * everything) {
-        int last = V - 1 - kept++;
-        if (k == V) take(logits, order, last + 1);
-        *total += share_of(sampler, logits, order[last], largest);
+    c.total = c.kept = 0;
+    while (c.kept < k && c.total < sampler->top_p * everything) {
+        int last = V - 1 - c.kept++;
+        if (k == V) take(logits, c.order, last + 1);
+        c.total += shares[c.order[last]];
     }
-    return kept;
+    return c;
 }
 
 int sampler_pick(const Sampler *sampler, const float *logits, int V, uint64_t stream,
-                 uint64_t place, int32_t *order) {
+                 uint64_t place, double *scratch) {
     int likeliest = likeliest_of(logits, V);
     if (sampler->temperature <= 0) return likeliest;
-    double largest = (double)logits[likeliest], total;
-    int kept = keep(sampler, logits, V, largest, order, &total);
-    double left = random_uniform(random_key(sampler->seed, RANDOM_SAMPLES, stream), place) * total;
-    for (int i = 0; i < kept; i++) {
-        int id = order[V - 1 - i];
-        left -= share_of(sampler, logits, id, largest);
+    Choice c = choice_of(sampler, logits, V, (double)logits[likeliest], scratch);
+    double left =
+        random_uniform(random_key(sampler->seed, RANDOM_SAMPLES, stream), place) * c.total;
+    for (int i = 0; i < c.kept; i++) {
+        int id = c.order[V - 1 - i];
+        left -= c.shares[id];
         if (left < 0) return id;
     }
     return likeliest; /* rounding left a remainder */
 }
 
 void sampler_probabilities(const Sampler *sampler, const float *logits, int V, double *p,
-                           int32_t *order) {
+                           double *scratch) {
     int likeliest = likeliest_of(logits, V);
     for (int v = 0; v < V; v++) p[v] = 0;
     if (sampler->temperature <= 0) {
         p[likeliest] = 1;
         return;
     }
-    double largest = (double)logits[likeliest], total;
-    int kept = keep(sampler, logits, V, largest, order, &total);
-    for (int i = 0; i < kept; i++) {
-        int id = order[V - 1 - i];
-        p[id] = share_of(sampler, logits, id, largest) / total;
+    Choice c = choice_of(sampler, logits, V, (double)logits[likeliest], scratch);
+    for (int i = 0; i < c.kept; i++) {
+        int id = c.order[V - 1 - i];
+        p[id] = c.shares[id] / c.total;
     }
 }
 
@@ -138,6 +151,13 @@ void generator_reset(Generator *generator) {
     generator->length = 0;
 }
 
+/* Returns how many tokens of a full context of T are kept before `more` new ones. Few, so that the
+ * mean context costs little more than that of a text which has just begun, and even fewer if their
+ * keys and values depend on their position and must be computed again. */
+static int kept_of(bool slides, int T, int more) {
+    return min_int(slides ? T / 4 : T / 16, T - more);
+}
+
 const float *generator_feed(Generator *generator, const int32_t *ids, size_t count) {
     int T = generator->context;
     /* If the text is longer than the context, only its end is read. */
@@ -147,12 +167,9 @@ const float *generator_feed(Generator *generator, const int32_t *ids, size_t cou
     }
     int more = (int)count, past = generator->length;
     if (past + more > T) {
-        /* Few tokens are kept, so that the mean context costs little more than that of a text which
-         * has just begun, and even fewer if their keys and values depend on their position and must
-         * be computed again. */
         bool slides = run_slides(generator->run);
-        int keep = min_int(slides ? T / 4 : T / 16, T - more);
-        if (slides) run_slide(generator->run, past - keep, keep);
+        int keep = kept_of(slides, T, more);
+        if (slides) run_slide(generator->run, 0, past - keep, keep);
         memmove(generator->window, generator->window + past - keep,
                 (size_t)keep * sizeof *generator->window);
         generator->length = keep;
@@ -163,4 +180,74 @@ const float *generator_feed(Generator *generator, const int32_t *ids, size_t cou
     int T_new = generator->length - past;
     const float *logits = run_forward(generator->run, generator->window + past, 1, T_new, past);
     return logits + (size_t)(T_new - 1) * (size_t)generator->V;
+}
+
+/* ---- the group ---- */
+
+bool group_open(Group *group, Model *model, int slots, Precision precision, const Run *packed_by,
+                Error *err) {
+    const size_t count = (size_t)slots, T = (size_t)model->config.T;
+    const RunOptions options = {.batch = slots,
+                                .length = model->config.T,
+                                .frozen = true,
+                                .threads = 1,
+                                .precision = precision,
+                                .growing = true,
+                                .packed_by = packed_by};
+    *group = (Group){.context = model->config.T, .V = model->config.V};
+    if (memory_alloc(&group->windows, count * T, sizeof(int32_t), "the texts", err) &&
+        memory_alloc(&group->lengths, count, sizeof(int), "the texts", err) &&
+        memory_alloc(&group->read, count, sizeof(int), "the texts", err) &&
+        memory_alloc(&group->next, count, sizeof *group->next, "the texts", err) &&
+        run_open(&group->run, model, &options, err))
+        return true;
+    group_close(group);
+    return false;
+}
+
+void group_close(Group *group) {
+    run_close(group->run);
+    memory_free(group->windows);
+    memory_free(group->lengths);
+    memory_free(group->read);
+    memory_free(group->next);
+    *group = (Group){0};
+}
+
+static int32_t *window_of(const Group *group, int slot) {
+    return group->windows + (size_t)slot * (size_t)group->context;
+}
+
+void group_begin(Group *group, int slot, const int32_t *ids, size_t count) {
+    size_t T = (size_t)group->context, some = count < T ? count : T;
+    memcpy(window_of(group, slot), ids + count - some, some * sizeof *ids);
+    group->lengths[slot] = (int)some;
+    group->read[slot] = 0;
+}
+
+void group_append(Group *group, int slot, int32_t id) {
+    int T = group->context, *length = &group->lengths[slot];
+    int32_t *window = window_of(group, slot);
+    assert(group->read[slot] == *length);
+    if (*length == T) {
+        bool slides = run_slides(group->run);
+        int keep = kept_of(slides, T, 1);
+        if (slides) run_slide(group->run, slot, T - keep, keep);
+        memmove(window, window + T - keep, (size_t)keep * sizeof *window);
+        group->read[slot] = slides ? keep : 0;
+        *length = keep;
+    }
+    window[(*length)++] = id;
+}
+
+void group_read(Group *group, const int *slots, int count, const float **logits) {
+    for (int i = 0; i < count; i++) {
+        int past = group->read[slots[i]];
+        group->next[i] = (Continuation){window_of(group, slots[i]) + past, past, slots[i]};
+    }
+    const float *rows = run_grow(group->run, group->next, count);
+    for (int i = 0; i < count; i++) {
+        bool whole = ++group->read[slots[i]] == group->lengths[slots[i]];
+        logits[i] = whole ? rows + (size_t)i * (size_t)group->V : NULL;
+    }
 }

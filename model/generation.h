@@ -13,14 +13,16 @@ typedef struct {
 } Sampler;
 
 /* Picks the next token from logits[V] and returns its id. `stream` is the number of the sample,
- * `place` the number of the draw in it: both and the seed determine the random number. order[V] is
- * scratch. */
+ * `place` the number of the draw in it: both and the seed determine the random number.
+ * scratch[SAMPLER_SCRATCH V] is overwritten. */
+enum { SAMPLER_SCRATCH = 2 };
 int sampler_pick(const Sampler *sampler, const float *logits, int V, uint64_t stream,
-                 uint64_t place, int32_t *order);
+                 uint64_t place, double *scratch);
 
-/* Sets p[V] to the probabilities with which sampler_pick picks each token. order[V] is scratch. */
+/* Sets p[V] to the probabilities with which sampler_pick picks each token, with the same scratch.
+ */
 void sampler_probabilities(const Sampler *sampler, const float *logits, int V, double *p,
-                           int32_t *order);
+                           double *scratch);
 
 /* A growing text: a run of batch 1 and the tokens in its context. When they fill the context, its
  * last quarter is kept; if the run does not slide, its last 16th is read again, in one pass. */
@@ -44,5 +46,32 @@ void generator_reset(Generator *generator);
  * larger than the context, only the last tokens are read. The run owns the logits; its next call
  * overwrites them. */
 const float *generator_feed(Generator *generator, const int32_t *ids, size_t count);
+
+/* Several texts that grow together: a growing run, with a slot for each text. Each text gives the
+ * same logits as a generator that is fed one token after another. One thread computes. */
+typedef struct {
+    Run *run;
+    int context, V;
+    int32_t *windows;    /* [slots][context]; owned, as the following */
+    int *lengths, *read; /* [slots]: tokens in a window; those of them that the run has read */
+    Continuation *next;  /* [slots]: scratch */
+} Group;
+
+/* Opens a run of `model`, which is borrowed, with so many slots; packed_by as in RunOptions.
+ * group_close closes it. Errors: those of run_open, no memory. */
+bool group_open(Group *group, Model *model, int slots, Precision precision, const Run *packed_by,
+                Error *err);
+void group_close(Group *group);
+
+/* Drops the text in a slot, and begins another with ids[count], count >= 1; the last ones, if they
+ * are more than the context. */
+void group_begin(Group *group, int slot, const int32_t *ids, size_t count);
+
+/* Appends a token to a text that has been read to its end. */
+void group_append(Group *group, int slot, int32_t id);
+
+/* Reads a token of each text in slots[count]. Sets logits[i] to the logits[V] after the text's last
+ * token, until the next call, or to NULL if there is more to read. */
+void group_read(Group *group, const int *slots, int count, const float **logits);
 
 #endif

@@ -116,4 +116,12 @@ bool model_fold(const Model *model, const int32_t *ids, size_t count, Ngram **fo
  * Equal digests mean equal bits. */
 uint64_t model_digest(const Model *model);
 
+/* The next token of a sequence that grows. `last` is that token; the earlier ones precede it in
+ * memory. */
+typedef struct {
+    const int32_t *last;
+    int past; /* earlier tokens, whose keys and values the run holds; past < length */
+    int slot; /* where it holds them, from 0; less than RunOptions.batch */
+} Continuation;
+
 #endif

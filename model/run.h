@@ -34,8 +34,12 @@ typedef struct {
     bool shared;   /* all processes (base/world.h) share the run: each opens it with the same
                       options and computes its part of a batch. Functions marked "collective" must
                       then be called by all processes */
-    bool kept; /* every array of a forward pass stays complete until the next pass, for run_line;
-                  needs more memory */
+    bool kept;    /* every array of a forward pass stays complete until the next pass, for run_line;
+                     needs more memory */
+    bool growing; /* the sequences grow token by token, each by itself: for run_grow, in one thread,
+                     without training */
+    const Run *packed_by; /* NULL, or a frozen run of the same model and precision, which outlives
+                             this one: its packed weights are used */
 } RunOptions;
 
 enum { MAX_THREADS = 1024 };
@@ -92,13 +96,18 @@ bool run_estimate(const Config *config, const RunOptions *options, Memory *memor
  * model that counts. past + T <= length; past > 0 needs B = 1. */
 const float *run_forward(Run *run, const int32_t *ids, int B, int T, int past);
 
+/* Reads the next token of each of B sequences in different slots, and returns logits[B,V], as
+ * run_forward does for each alone, to the last bit. The run must be growing. */
+const float *run_grow(Run *run, const Continuation *sequences, int B);
+
 /* Returns true if the run can forget the oldest tokens of a text and keep the others: outside of
  * training, if positions are only rotations of queries and keys, so that only distances count. */
 bool run_slides(const Run *run);
 
 /* Forgets the first `dropped` tokens of `dropped` + `kept`: the kept ones are now the first. Their
- * keys and values in later layers still depend on the dropped ones. run_slides must be true. */
-void run_slide(Run *run, int dropped, int kept);
+ * keys and values in later layers still depend on the dropped ones. In a growing run, `slot` has
+ * the sequence; else it is 0. run_slides must be true. */
+void run_slide(Run *run, int slot, int dropped, int kept);
 
 /* Calls run_forward and replaces each row of logits by its softmax: probabilities[B,T,V]. */
 const float *run_probabilities(Run *run, const int32_t *ids, int B, int T);

@@ -75,11 +75,27 @@ static void place_packed(Run *run) {
     }
 }
 
+/* Places the rows of earlier tokens of a growing run. */
+static void place_rows(Run *run) {
+    Program *p = &run->program;
+    size_t length = (size_t)run->options.length;
+    run->capacity = (length + KEY_GROUP - 1) / KEY_GROUP * KEY_GROUP; /* attention.c */
+    for (int i = 0; i < p->backward; i++) {
+        Instruction *at = &p->list[i];
+        for (int j = 0; j < MAX_INPUTS + MAX_OUTPUTS; j++) {
+            if (!program_has_rows(p, at, j)) continue;
+            at->rows[j] = run->rows_size;
+            run->rows_size +=
+                (size_t)run->options.batch * run->capacity * (size_t)operand_of(at, j).width;
+        }
+    }
+}
+
 bool execute_plan(Run *run, Error *err) {
     const Schedule *s = &run->schedule;
     const RunOptions *o = &run->options;
     size_t tensors = (size_t)run->model->tensor_count;
-    size_t length = (size_t)o->length, tokens = (size_t)o->batch * length;
+    size_t length = (size_t)o->length, tokens = run_tokens(run);
     run->longest_slice = execute_slice(run->products, tokens, o->threads, SLICE_MAX);
     Capacity capacity = {tokens, length, (size_t)run->longest_slice};
     if (!memory_alloc(&run->packed_offsets, tensors, sizeof(size_t), "the run", err) ||
@@ -92,6 +108,7 @@ bool execute_plan(Run *run, Error *err) {
     run->own_size = memory_lines(s->many_own > s->single_own ? s->many_own : s->single_own);
     run->activations_size = s->many_shared + (size_t)o->threads * run->own_size + s->single_shared;
     place_packed(run);
+    if (o->growing) place_rows(run);
     return true;
 }
 
@@ -99,7 +116,13 @@ bool execute_allocate(Run *run, Error *err) {
     const Program *p = &run->program;
     size_t threads = (size_t)run->options.threads;
     size_t taken = (size_t)run->schedule.phase_count * threads;
-    if (!memory_alloc(&run->packed, run->packed_size, sizeof(float), "the packed weights", err) ||
+    const Run *packed_by = run->options.packed_by;
+    if (packed_by)
+        run->packed = packed_by->packed;
+    else if (!memory_alloc(&run->packed, run->packed_size, sizeof(float), "the packed weights",
+                           err))
+        return false;
+    if (!memory_alloc(&run->rows, run->rows_size, sizeof(float), "the texts", err) ||
         !memory_alloc(&run->activations, run->activations_size, sizeof(float), "the activations",
                       err) ||
         !memory_alloc(&run->taken, taken, sizeof *run->taken, "the threads", err))

@@ -43,6 +43,9 @@ struct Run {
     float *packed;                     /* copies of weights that are right operands */
     size_t *packed_offsets; /* [tensors]: in `packed`, in floats, or SIZE_MAX if not packed */
     size_t packed_size;
+    float *rows; /* of a growing run: those of earlier tokens, [capacity] in each slot, for each
+                    operand that has them */
+    size_t rows_size, capacity;
     float *losses; /* [tokens] */
     double *sums;  /* the summed losses of windows, in an evaluation */
     /* in training, laid out like the weights: gradients, and their moments */
@@ -59,6 +62,9 @@ struct Run {
     Pace paces[2];    /* of passes of one token, and of several */
     Profile profile;
 };
+
+/* Returns the most tokens in a pass. */
+size_t run_tokens(const Run *run);
 
 /* Returns the threads, at most `max`, that are useful for `work` multiply-adds with `waits`
  * barriers: each thread must work longer than it then waits. */

@@ -51,8 +51,8 @@ static bool take_part(Run *run, Error *err) {
                 MAX_TOKENS);
 }
 
-static size_t tokens_of(const Run *run) {
-    return (size_t)run->options.batch * (size_t)run->options.length;
+size_t run_tokens(const Run *run) {
+    return (size_t)run->options.batch * (size_t)(run->options.growing ? 1 : run->options.length);
 }
 
 static size_t scratch_of(const Run *run) {
@@ -84,7 +84,7 @@ static bool plan(Run **planned, Model *model, const RunOptions *options, Error *
         .counts = model->ngram ? ngram_size(model->ngram) : 0,
         .optimizer = options->training ? 3 * model->weights_size * sizeof(float) : 0,
         .messages = messages ? world_buffer_size(model->weights_size, EVERYONE) * sizeof(float) : 0,
-        .activations = (run->activations_size + tokens_of(run)) * sizeof(float) +
+        .activations = (run->activations_size + run->rows_size + run_tokens(run)) * sizeof(float) +
                        WINDOWS_AT_ONCE * sizeof(double),
         .threads = (size_t)options->threads * team_scratch(scratch_of(run)) * sizeof(float)};
     *planned = run;
@@ -93,6 +93,7 @@ static bool plan(Run **planned, Model *model, const RunOptions *options, Error *
 
 bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err) {
     assert(!options->training || options->precision < BF16_WEIGHTS);
+    assert(!options->growing || (options->threads == 1 && !options->training));
     assert(options->threads >= 1 && options->threads <= MAX_THREADS);
     assert(options->batch >= 1 && options->length >= 1 && options->length <= model->config.T);
     Run *run;
@@ -100,12 +101,12 @@ bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err)
     if (!plan(&run, model, options, err)) return false;
     if (!team_open(&run->team, run->isa, run->products, options->threads, scratch_of(run), err) ||
         (options->training && !update_open(run, err)) || !execute_allocate(run, err) ||
-        !memory_alloc(&run->losses, tokens_of(run), sizeof(float), "the losses", err) ||
+        !memory_alloc(&run->losses, run_tokens(run), sizeof(float), "the losses", err) ||
         !memory_alloc(&run->sums, WINDOWS_AT_ONCE, sizeof(double), "the losses", err)) {
         run_close(run);
         return false;
     }
-    run_freeze(run, options->frozen);
+    if (!options->packed_by) run_freeze(run, options->frozen);
     *opened = run;
     return true;
 }
@@ -128,7 +129,8 @@ void run_close(Run *run) {
     team_close(run->team);
     memory_free(run->params);
     memory_free(run->packed_offsets);
-    memory_free(run->packed);
+    if (!run->options.packed_by) memory_free(run->packed);
+    memory_free(run->rows);
     memory_free(run->activations);
     memory_free(run->taken);
     memory_free(run->losses);
@@ -223,7 +225,7 @@ static int begin(Run *run, const int32_t *ids, int B, int T, int past, bool trai
     Profile *profile = &run->profile;
     double tokens = (double)B * T;
     assert(B >= 1 && T >= 1 && past >= 0 && past + T <= run->options.length);
-    assert((size_t)B * (size_t)T <= tokens_of(run) && (past == 0 || B == 1));
+    assert((size_t)B * (size_t)T <= run_tokens(run) && (past == 0 || B == 1));
     run->pass = (Pass){.ids = ids,
                        .B = B,
                        .T = T,
@@ -256,6 +258,17 @@ static void forward_timed(Run *run, int threads) {
     bool shared = pace_shares(pace, work);
     team_run(run->team, shared ? threads : 1, execute_pass, run);
     pace_note(pace, shared, work, clock_seconds() - begun, clock_worked() - worked);
+}
+
+const float *run_grow(Run *run, const Continuation *sequences, int B) {
+    assert(run->options.growing);
+    begin(run, NULL, B, 1, 0, false);
+    run->pass.sequences = sequences;
+    run->pass.rows = run->rows;
+    run->pass.capacity = run->capacity;
+    run->pass.single = false;
+    team_run(run->team, 1, execute_pass, run);
+    return execute_array(run, run->program.logits);
 }
 
 const float *run_forward(Run *run, const int32_t *ids, int B, int T, int past) {

@@ -99,21 +99,56 @@ static bool writes_cache(const Program *p, const Instruction *at) {
     return writes;
 }
 
-void run_slide(Run *run, int dropped, int kept) {
+static void forget(float *rows, size_t width, int dropped, int kept) {
+    memmove(rows, rows + (size_t)dropped * width, (size_t)kept * width * sizeof *rows);
+}
+
+/* Returns the rows, in a slot, of the operand that reads the array's earlier tokens. */
+static float *rows_of(const Run *run, int array, int slot) {
+    const Program *p = &run->program;
+    for (int i = 0; i < p->backward; i++)
+        for (int j = 0; j < MAX_INPUTS; j++)
+            if (p->list[i].inputs[j].id == array && program_has_rows(p, &p->list[i], j))
+                return rows_in_slot(&run->pass, &p->list[i], j, slot);
+    return NULL;
+}
+
+/* Sets the operands of an instruction that slides to their rows in a slot. */
+static void point_to_slot(const Run *run, Call *call, int slot) {
+    const Program *p = &run->program;
+    const Instruction *at = call->instruction;
+    for (int j = 0; j < MAX_INPUTS; j++) {
+        if (!program_has_rows(p, at, j)) continue;
+        call->in[j] = rows_in_slot(&run->pass, at, j, slot);
+        call->in_row[j] = (size_t)at->inputs[j].width;
+    }
+    for (int j = 0; j < MAX_OUTPUTS; j++)
+        if (program_has_rows(p, at, MAX_INPUTS + j))
+            call->out[j] = rows_in_slot(&run->pass, at, MAX_INPUTS + j, slot);
+        else if (p->arrays[at->outputs[j].id].cached)
+            call->out[j] = rows_of(run, at->outputs[j].id, slot);
+}
+
+void run_slide(Run *run, int slot, int dropped, int kept) {
     const Program *p = &run->program;
     const Share all = {0, (size_t)kept};
+    const bool growing = run->options.growing;
     assert(run_slides(run) && dropped >= 0 && kept >= 0);
-    run->pass = (Pass){.B = 1, .T = kept};
-    for (int id = 1; id < p->array_count; id++) {
-        if (!p->arrays[id].cached) continue;
-        size_t width = (size_t)p->arrays[id].width;
-        float *rows = execute_array(run, (Array){id, 0, 0});
-        memmove(rows, rows + (size_t)dropped * width, (size_t)kept * width * sizeof *rows);
-    }
+    run->pass = (Pass){.B = 1, .T = kept, .rows = run->rows, .capacity = run->capacity};
+    for (int id = 1; id < p->array_count && !growing; id++)
+        if (p->arrays[id].cached)
+            forget(execute_array(run, (Array){id, 0, 0}), (size_t)p->arrays[id].width, dropped,
+                   kept);
+    for (int i = 0; i < p->backward && growing; i++)
+        for (int j = 0; j < MAX_INPUTS; j++)
+            if (program_has_rows(p, &p->list[i], j))
+                forget(rows_in_slot(&run->pass, &p->list[i], j, slot),
+                       (size_t)p->list[i].inputs[j].width, dropped, kept);
     for (int i = 0; i < p->backward; i++) {
         const Instruction *at = &p->list[i];
         if (!at->operation->slide || !writes_cache(p, at)) continue;
         Call call = execute_call(run, &(Thread){.isa = run->isa, .count = 1}, at, all);
+        if (growing) point_to_slot(run, &call, slot);
         at->operation->slide(&call, dropped);
     }
 }

@@ -9,19 +9,21 @@
 
 extern const Isa isa_base;
 #if defined __x86_64__
-extern const Isa isa_avx2, isa_avx512;
+extern const Isa isa_avx2, isa_avx512, isa_avx512vnni;
 
 enum { FMA = 1 << 12, AVX2 = 1 << 5, XMM_YMM = 3 << 1, MASKS_ZMM = 7 << 5 };
 static const unsigned avx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31; /* F, DQ, BW, VL */
+static const unsigned vnni = 1u << 11;
 
-/* True if the processor has these features of CPUID's leaves 1 (ECX) and 7 (EBX), and the system
- * saves these registers (Intel SDM 1, 13.3) when it switches programs. (Compilers'
+/* True if the processor has these features of CPUID's leaves 1 (ECX) and 7 (EBX and ECX), and the
+ * system saves these registers (Intel SDM 1, 13.3) when it switches programs. (Compilers'
  * __builtin_cpu_supports is false for all in a program that zig links.) */
-static bool has(unsigned basic, unsigned extended, unsigned registers) {
+static bool has(unsigned basic, unsigned extended, unsigned more, unsigned registers) {
     unsigned a, b, c, d, low, high;
     basic |= 1u << 27; /* OSXSAVE: xgetbv */
     if (!__get_cpuid(1, &a, &b, &c, &d) || (c & basic) != basic) return false;
     if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (b & extended) != extended) return false;
+    if ((c & more) != more) return false;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     return (low & registers) == registers;
 }
@@ -31,8 +33,9 @@ int isa_available(const Isa *tables[ISA_MAX]) {
     int count = 0;
     tables[count++] = &isa_base;
 #if defined __x86_64__
-    if (has(FMA, AVX2, XMM_YMM)) tables[count++] = &isa_avx2;
-    if (has(FMA, AVX2 | avx512, XMM_YMM | MASKS_ZMM)) tables[count++] = &isa_avx512;
+    if (has(FMA, AVX2, 0, XMM_YMM)) tables[count++] = &isa_avx2;
+    if (has(FMA, AVX2 | avx512, 0, XMM_YMM | MASKS_ZMM)) tables[count++] = &isa_avx512;
+    if (has(FMA, AVX2 | avx512, vnni, XMM_YMM | MASKS_ZMM)) tables[count++] = &isa_avx512vnni;
 #endif
     return count;
 }
@@ -44,8 +47,8 @@ const Isa *isa_choose(Error *err) {
     if (!wanted || !*wanted) return tables[count - 1];
     for (int i = 0; i < count; i++)
         if (strcmp(tables[i]->name, wanted) == 0) return tables[i];
-    fail(err, "KERNELS=%s: this processor runs base%s%s", wanted, count > 1 ? ", avx2" : "",
-         count > 2 ? ", avx512" : "");
+    fail(err, "KERNELS=%s: this processor runs base%s%s%s", wanted, count > 1 ? ", avx2" : "",
+         count > 2 ? ", avx512" : "", count > 3 ? ", avx512vnni" : "");
     return NULL;
 }
 

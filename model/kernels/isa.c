@@ -29,7 +29,7 @@ const Isa TABLE_NAME(ISA) = {
     LOOP(panel)
     LOOP(transpose) LOOP(copy) LOOP(add_rows) LOOP(copy_panels) LOOP(copy_past_cache)
     LOOP(scores) LOOP(means)
-    LOOP(bf16_gemv) LOOP(int8_gemv) LOOP(round_to_16)
+    LOOP(bf16_gemv) LOOP(int8_rows) LOOP(round_to_16)
     LOOP(softmax) LOOP(log_sum_exp) LOOP(softmax_backward) LOOP(mask)
     LOOP(attend) LOOP(attend_backward)
     LOOP(gelu) LOOP(gelu_backward) LOOP(swiglu) LOOP(swiglu_backward)

@@ -118,12 +118,14 @@ typedef struct Isa {
        w[p+1,j]. Rows of pairs are whole vectors, padded with 0 */
     void (*bf16_gemv)(float *y, const float *x, const uint32_t *pairs, int K, int columns,
                       const float *bias);
-    /* y[columns] = start + scale scales[j] (x[K] . column j), the weights of 8 bits in panels of
-       INT8_PANEL columns, zeros beyond the last; so are the scales. start may be NULL, or y. Of
-       term p and column j of a panel, w has the number at p / 2 * 2 INT8_PANEL + 2 j + p % 2, and
-       zeros beyond an odd K. The sums must fit 32 bits: then they are exact. */
-    void (*int8_gemv)(float *y, const int16_t *x, float scale, const int8_t *w, const float *scales,
-                      int K, int columns, const float *start);
+    /* y[columns] = start + scale scales[j] (x[K] . column j) for each of `rows` rows, at most
+       tile_rows, with a scale each: the weights of 8 bits in panels of INT8_PANEL columns, zeros
+       beyond the last; so are the scales. start may be NULL, or y. Of term p and column j of a
+       panel, w has the number at p / 2 * 2 INT8_PANEL + 2 j + p % 2, and zeros beyond an odd K. The
+       sums must fit 32 bits: then they are exact. */
+    void (*int8_rows)(float *y, size_t y_row, const int16_t *x, size_t x_row, const float *scale,
+                      int rows, const int8_t *w, const float *scales, int K, int columns,
+                      const float *start, size_t start_row);
     /* y[n] = x[n] / scale, rounded to whole numbers from -limit to limit; returns the scale. An odd
        n is followed by a 0. If x has an infinity or a NaN, so is the scale. */
     float (*round_to_16)(int16_t *y, const float *x, int limit, int n);
@@ -205,7 +207,7 @@ static inline size_t whole_vectors(const Isa *isa, int n) {
 
 /* Sets `tables` to those that this processor runs, narrowest first. Returns their number, at most
  * ISA_MAX. The tables are constants. */
-enum { ISA_MAX = 4 };
+enum { ISA_MAX = 5 };
 int isa_available(const Isa *tables[ISA_MAX]);
 
 /* Returns the widest of them, or the one that the environment variable KERNELS names. NULL with a

@@ -126,18 +126,23 @@ static void int8_pack(const Thread *thread, float *packed, Matrix b, int K, int 
 
 static void int8_multiply(const Thread *thread, float *c, size_t c_row, Matrix a, Packed b, int M,
                           int K, const float *bias, Share columns) {
+    enum { ROWS = 6 }; /* at least tile_rows of every table */
     const Isa *isa = thread->isa;
-    int16_t left[TERMS];
+    int16_t left[ROWS * TERMS];
+    float scales[ROWS];
     int j = (int)columns.begin, end = min_int((int)columns.end, b.N);
-    assert(a.column == 1 && K == b.K);
-    for (int i = 0; i < M && j < end; i++) {
+    assert(a.column == 1 && K == b.K && isa->tile_rows <= ROWS);
+    for (int i = 0, rows; i < M && j < end; i += rows) {
         float *y = c + (size_t)i * c_row + j;
+        rows = min_int(isa->tile_rows, M - i);
         for (int p = 0; p < K; p += TERMS) {
             int terms = min_int(TERMS, K - p);
-            float scale = isa->round_to_16(left, matrix_at(a, i, p).at, LARGEST_LEFT, terms);
+            for (int r = 0; r < rows; r++)
+                scales[r] = isa->round_to_16(left + r * TERMS, matrix_at(a, i + r, p).at,
+                                             LARGEST_LEFT, terms);
             const float *start = p > 0 ? y : bias ? bias + j : NULL;
-            isa->int8_gemv(y, left, scale, panel_at(b.at, K, b.N, p, j), b.at + j, terms, end - j,
-                           start);
+            isa->int8_rows(y, c_row, left, TERMS, scales, rows, panel_at(b.at, K, b.N, p, j),
+                           b.at + j, terms, end - j, start, p > 0 ? c_row : 0);
         }
     }
 }

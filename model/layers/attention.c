@@ -399,13 +399,44 @@ static Attention attention_of(const Call *c) {
                        .taken = c->taken};
 }
 
-/* Several sequences are not continued: they keep no columns. */
+/* Points `a` to sequence b of a growing run. */
+static void point_to(Attention *a, const Attention *all, const Call *c, size_t b) {
+    const Continuation *of = &c->pass->sequences[b];
+    a->past = of->past;
+    a->q = all->q + b * all->q_row;
+    a->columns = rows_in_slot(c->pass, c->instruction, MAX_INPUTS + COLUMNS, of->slot);
+    a->out = all->out + b * all->out_row;
+}
+
+/* One token of each sequence: all keys and values are stored before the first are read, for a read
+ * would wait for a store to its line. */
+static void forward_growing(const Call *c, const Attention *all) {
+    Attention a = *all;
+    a.B = 1;
+    for (size_t b = 0; b < (size_t)all->B; b++) {
+        point_to(&a, all, c, b);
+        a.key = rows_before(c, K, b, &a.k_row);
+        for (int head = 0; head < a.NKV; head++) copy_to_columns(head, &a);
+        rows_before(c, V, b, &a.v_row);
+    }
+    for (size_t b = 0; b < (size_t)all->B; b++) {
+        point_to(&a, all, c, b);
+        a.v = rows_in_slot(c->pass, c->instruction, V, c->pass->sequences[b].slot);
+        forward_token(c->thread, 0, (size_t)a.NKV, &a);
+    }
+}
+
+/* Several sequences of many tokens are not continued: they keep no columns. */
 static void forward(const Call *c) {
     Attention a = attention_of(c);
-    if (c->out[COLUMNS] && a.B == 1)
-        a.columns = c->out[COLUMNS] - (size_t)a.past * c->out_row[COLUMNS];
     a.out = c->out[0];
     a.lse = c->out[1];
+    if (c->pass->sequences) {
+        forward_growing(c, &a);
+        return;
+    }
+    if (c->out[COLUMNS] && a.B == 1)
+        a.columns = c->out[COLUMNS] - (size_t)a.past * c->out_row[COLUMNS];
     attention_forward(c->thread, &a);
 }
 
@@ -471,6 +502,7 @@ static const Operation operation = {
         "out[t] = sum over s <= t of weight[t,s] v[s], weight = softmax(q[t] . k[s] / sqrt(n))",
     .compute = forward,
     .reach = ALL_TOKENS,
+    .history = 1 << K | 1 << V,
     .work = forward_work,
     .scratch = scratch,
     .slide = slide,

@@ -12,15 +12,14 @@ static int reach(const Call *c, size_t others) {
     return (int)others < c->instruction->taps ? (int)others + 1 : c->instruction->taps;
 }
 
-/* The tokens before the pass precede its own in memory. */
 static void forward(const Call *c) {
-    size_t row = c->in_row[0], T = (size_t)c->pass->T, past = (size_t)c->pass->past, S = past + T;
-    const float *x = c->in[0] - past * row;
+    size_t width = c->out_row[0], row;
     Share own = team_share(c->thread, (size_t)c->N, 1);
     for (size_t n = own.begin; n < own.end; n++) {
-        size_t s = past + n % T;
-        c->thread->isa->convolve(c->out[0] + n * row, x + (n / T * S + s) * row, -(ptrdiff_t)row,
-                                 c->tensors[0].w, row, reach(c, s), (int)row);
+        size_t s = position_of(c->pass, n);
+        const float *x = rows_before(c, 0, n / (size_t)c->pass->T, &row) + s * row;
+        c->thread->isa->convolve(c->out[0] + n * width, x, -(ptrdiff_t)row, c->tensors[0].w, width,
+                                 reach(c, s), (int)width);
     }
 }
 
@@ -54,7 +53,8 @@ static const Operation operation = {
     .title = "Convolution: each x takes a share of the characters before it",
     .equation = "y[t] = x[t] + taps[0] x[t] + taps[1] x[t-1] + ... in each channel",
     .compute = forward,
-    .reach = ALL_TOKENS};
+    .reach = ALL_TOKENS,
+    .history = 1};
 static const Operation backward_operation = {
     .name = "convolution_backward", .compute = backward, .reach = ALL_TOKENS};
 static const Operation gradients_operation = {

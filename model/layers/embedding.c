@@ -9,9 +9,9 @@
 static void forward(const Call *c) {
     size_t row = c->out_row[0];
     for (size_t n = c->first; n < c->first + (size_t)c->N; n++) {
-        const float *token = c->tensors[0].w + (size_t)c->pass->ids[n] * row;
+        const float *token = c->tensors[0].w + (size_t)id_of(c->pass, n) * row;
         const float *positions = c->tensors[1].w;
-        size_t position = (size_t)c->pass->past + n % (size_t)c->pass->T;
+        size_t position = position_of(c->pass, n);
         float *x = c->out[0] + (n - c->first) * row;
         if (positions)
             c->thread->isa->sum(x, token, positions + position * row, row);

@@ -24,18 +24,18 @@ static Task task(size_t number, size_t C) {
     return (Task){number / each, c, rest < WIDTH ? rest : WIDTH};
 }
 
-/* The tokens before the pass precede its own in memory. */
 static void forward(const Call *c) {
-    size_t row = c->in_row[0], T = (size_t)c->pass->T, past = (size_t)c->pass->past, S = past + T;
-    const float *x = c->in[0] - past * row;
+    size_t width = c->out_row[0], T = (size_t)c->pass->T, row;
     Share own = tasks_of(c);
     for (size_t i = own.begin; i < own.end; i++) {
-        Task at = task(i, row);
+        Task at = task(i, width);
+        const float *x = rows_before(c, 0, at.b, &row);
+        size_t past = position_of(c->pass, at.b * T);
         float total[WIDTH] = {0};
-        for (size_t s = 0; s < S; s++) {
-            c->thread->isa->add(total, x + (at.b * S + s) * row + at.c, at.width);
+        for (size_t s = 0; s < past + T; s++) {
+            c->thread->isa->add(total, x + s * row + at.c, at.width);
             if (s < past) continue;
-            float *y = c->out[0] + (at.b * T + s - past) * row + at.c;
+            float *y = c->out[0] + (at.b * T + s - past) * width + at.c;
             for (size_t j = 0; j < at.width; j++) y[j] = total[j] / (float)(s + 1);
         }
     }
@@ -73,6 +73,7 @@ static const Operation operation = {
     .equation = "y[t] = (x[0] + ... + x[t]) / (t + 1)",
     .compute = forward,
     .reach = ALL_TOKENS,
+    .history = 1,
     .view = view};
 static const Operation backward_operation = {
     .name = "mean_backward", .compute = backward, .reach = ALL_TOKENS};

@@ -14,8 +14,8 @@
 
 /* Sets p to the counted probabilities after token n of the pass. */
 static void expect(const Pass *pass, size_t n, double *p, size_t V) {
-    const int32_t *last = pass->ids + n;
-    size_t known = (size_t)pass->past + n % (size_t)pass->T + 1;
+    const int32_t *last = pass->sequences ? pass->sequences[n].last : pass->ids + n;
+    size_t known = position_of(pass, n) + 1;
     int fold = ALL_FOLDS;
     if (pass->text) {
         size_t place = pass->starts[n / pass->window] + n % pass->window;

@@ -62,6 +62,27 @@ void program_expect(Program *p, bool holds, const char *layer, const char *deman
     if (!holds) reject(p, layer, 0, demand);
 }
 
+/* ---- at work ---- */
+
+bool program_has_rows(const Program *p, const Instruction *at, int number) {
+    if (number < MAX_INPUTS) return at->operation->history >> number & 1;
+    return at->operation->history && p->arrays[operand_of(at, number).id].cached;
+}
+
+/* Otherwise the tokens before the pass precede its own in memory. */
+const float *rows_before(const Call *c, int number, size_t b, size_t *row) {
+    const Pass *pass = c->pass;
+    *row = c->in_row[number];
+    if (!pass->sequences)
+        return c->in[number] + b * (size_t)pass->T * *row - (size_t)pass->past * *row;
+    const Continuation *of = &pass->sequences[b];
+    size_t width = (size_t)c->instruction->inputs[number].width;
+    float *rows = rows_in_slot(pass, c->instruction, number, of->slot);
+    memcpy(rows + (size_t)of->past * width, c->in[number] + b * *row, width * sizeof *rows);
+    *row = width;
+    return rows;
+}
+
 /* ---- instructions and arrays ---- */
 
 /* Makes room for one more element in a list of `count`. Returns false without memory. */

@@ -50,7 +50,22 @@ typedef struct {
     const int32_t *text;
     const size_t *starts;
     size_t window;
+    /* of a growing run: its B sequences, each with one token, or NULL; the rows of earlier tokens,
+     * `capacity` in a slot */
+    const Continuation *sequences;
+    float *rows;
+    size_t capacity;
 } Pass;
+
+/* Return the id of token n of a pass, and its position: the number of tokens before it. */
+static inline int32_t id_of(const Pass *pass, size_t n) {
+    return pass->sequences ? *pass->sequences[n].last : pass->ids[n];
+}
+
+static inline size_t position_of(const Pass *pass, size_t n) {
+    return (size_t)(pass->sequences ? pass->sequences[n].past
+                                    : pass->past + (int)(n % (size_t)pass->T));
+}
 
 typedef struct Instruction Instruction;
 
@@ -89,7 +104,9 @@ typedef struct {
                     operation also works if they have separate memory */
     bool packed; /* tensor 0, [out,in], is the right operand of a product, y = x w^T forward and dx
                     = dy w backward: the engine packs it before each pass */
-    bool gradient; /* adds to gradients of weights, which nothing in the program reads */
+    unsigned history; /* bits of the inputs whose rows of earlier tokens it also reads
+                         (rows_before) */
+    bool gradient;    /* adds to gradients of weights, which nothing in the program reads */
     bool reduces; /* a gradient that only adds sums of earlier instructions: scheduled last, so that
                      one barrier serves all */
     /* Optional. Returns the multiply-adds for `tokens` tokens, which see each other in `pairs`
@@ -117,7 +134,9 @@ struct Instruction {
     int taps;                 /* of a convolution */
     int place;                /* of the dropout mask, or NO_DROPOUT */
     bool fixed;               /* reads positions counted from the first token: a run cannot slide */
-    int block;                /* the transformer block in which the rung called it (begin_block) */
+    size_t rows[MAX_INPUTS + MAX_OUTPUTS]; /* in a growing run: where Pass.rows has the rows of each
+                                              input of `history` and of each cached output */
+    int block; /* the transformer block in which the rung called it (begin_block) */
 };
 
 static inline Division division_of(const Instruction *at) {
@@ -130,6 +149,21 @@ static inline Share rows_of_thread(const Call *c) {
     size_t NH = (size_t)c->instruction->NH, rows = (size_t)c->N * NH;
     return c->pass->single && NH > 1 ? team_share(c->thread, rows, 1) : (Share){0, rows};
 }
+
+/* Returns operand `number`: an input, or from MAX_INPUTS on an output. */
+static inline Array operand_of(const Instruction *at, int number) {
+    return number < MAX_INPUTS ? at->inputs[number] : at->outputs[number - MAX_INPUTS];
+}
+
+/* Returns the rows of earlier tokens of such an operand in a slot of a growing run. */
+static inline float *rows_in_slot(const Pass *pass, const Instruction *at, int number, int slot) {
+    size_t width = (size_t)operand_of(at, number).width;
+    return pass->rows + at->rows[number] + (size_t)slot * pass->capacity * width;
+}
+
+/* Returns the rows of sequence b of the pass in input `number` of `history`, from its first token
+ * on, and sets *row to the floats from one token to the next. */
+const float *rows_before(const Call *c, int number, size_t b, size_t *row);
 
 /* ---- the list ---- */
 
@@ -211,6 +245,10 @@ Array program_columns(Array array, int offset, int width);
 void program_cache(Program *p, Array array);
 void program_keep(Program *p, Array array);
 void program_keep_all(Program *p);
+
+/* Returns true if a growing run keeps rows of earlier tokens for operand `number` (operand_of): an
+ * input of Operation.history, or a cached output beside such inputs. */
+bool program_has_rows(const Program *p, const Instruction *at, int number);
 
 /* Return the last instruction of that operation whose first output is `made`; whose first input is
  * x and whose first tensor is `tensor`. If there is none, the program fails. Valid until the next

@@ -22,8 +22,7 @@ static void rotate(const Call *c, float direction) {
     size_t NH = (size_t)c->instruction->NH, hs = c->out_row[0] / NH;
     Share own = rows_of_thread(c);
     for (size_t r = own.begin; r < own.end; r++) {
-        size_t position = (size_t)c->pass->past + (c->first + r / NH) % (size_t)c->pass->T;
-        const float *cosine = c->in[1] + position * hs;
+        const float *cosine = c->in[1] + position_of(c->pass, c->first + r / NH) * hs;
         c->thread->isa->rotate(c->out[0] + r * hs, c->in[0] + r * hs, cosine, cosine + hs / 2,
                                direction, (int)hs / 2);
     }

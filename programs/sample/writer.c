@@ -35,7 +35,7 @@ bool writer_open(Writer **opened, const TrilModel *model, const TrilSampling *sa
     w->stop = stop ? stop : "";
     w->stop_length = strlen(w->stop);
     if (!memory_alloc(&w->tail, w->stop_length, 1, "the writer", err) ||
-        (tril_writer_open(&w->text, model, sampling, &error) != TRIL_OK &&
+        (sampling && tril_writer_open(&w->text, model, sampling, &error) != TRIL_OK &&
          !message_take(err, &error, NULL))) {
         writer_close(w);
         return false;
@@ -57,7 +57,7 @@ void writer_set(Writer *w, const TrilSampling *sampling) {
 }
 
 void writer_begin(Writer *w, int number) {
-    tril_writer_begin(w->text, (uint64_t)number);
+    if (w->text) tril_writer_begin(w->text, (uint64_t)number);
     w->pending = (Utf8Stream){0};
     w->end = w->last = '\n';
 }
@@ -93,15 +93,19 @@ void writer_end_text(Writer *w) {
     fflush(stdout);
 }
 
-/* ---- writing ---- */
-
-void writer_say(Writer *w, const char *text, size_t length) {
+void writer_print(Writer *w, const char *text, size_t length) {
     uint32_t any;
     for (size_t i = 0; i < length;) {
         int bytes = w->bytes ? 1 : utf8_decode(text + i, length - i, &any);
         put(w, text + i, bytes);
         i += (size_t)bytes;
     }
+}
+
+/* ---- writing ---- */
+
+void writer_say(Writer *w, const char *text, size_t length) {
+    writer_print(w, text, length);
     if (length == 0) return;
     tril_writer_read(w->text, text, length, NULL);
     w->end = text[length - 1];

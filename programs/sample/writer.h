@@ -14,7 +14,7 @@
 typedef struct Writer Writer;
 
 /* Opens a writer, which borrows the model and `stop`, the text after which a text ends, or NULL.
- * The caller closes it. On failure *writer is NULL. */
+ * Without `sampling` (NULL) it only prints. The caller closes it. On failure *writer is NULL. */
 bool writer_open(Writer **writer, const TrilModel *model, const TrilSampling *sampling,
                  const char *stop, Error *err);
 void writer_close(Writer *writer);
@@ -24,6 +24,9 @@ void writer_set(Writer *writer, const TrilSampling *sampling);
 
 /* Begins a new text: number `number` of the seed. */
 void writer_begin(Writer *writer, int number);
+
+/* Prints a text of known characters. */
+void writer_print(Writer *writer, const char *text, size_t length);
 
 /* Prints a text of known characters, and appends it to what the model has read. */
 void writer_say(Writer *writer, const char *text, size_t length);

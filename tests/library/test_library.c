@@ -262,6 +262,65 @@ TEST(writers) {
     tril_writer_close(writer);
 }
 
+/* The texts that tril_generate_texts has passed on. */
+typedef struct {
+    Written texts[100];
+    size_t ended;
+    int parts, most; /* stops at part `most` */
+} Several;
+
+static int write_several(size_t number, const char *text, size_t length, int ended, void *user) {
+    Several *several = user;
+    assert_int_equal(number, several->ended);
+    write_down(text, length, &several->texts[number]);
+    several->ended += ended != 0;
+    return ++several->parts == several->most;
+}
+
+/* Texts that are written together are those that a writer writes one by one: of every rung, with
+ * any number of threads, beyond the context, up to a stop text. */
+static void check_texts(const TrilModel *model, TrilSampling sampling, size_t count,
+                        const char *prompt, const char *stop) {
+    static Several several;
+    TrilWriter *writer;
+    several = (Several){.ended = 0};
+    must(tril_generate_texts(model, prompt, strlen(prompt), &sampling, count, stop, write_several,
+                             &several, &error));
+    assert_int_equal(several.ended, count);
+    must(tril_writer_open(&writer, model, &sampling, &error));
+    for (size_t i = 0; i < count; i++) {
+        const size_t end = strlen(stop);
+        Written one = {.length = 0};
+        char text[4];
+        tril_writer_begin(writer, i);
+        must(tril_writer_read(writer, prompt, strlen(prompt), &error));
+        for (size_t j = 0; j < sampling.length; j++) {
+            write_down(text, (size_t)tril_writer_write(writer, text), &one);
+            if (end > 0 && one.length >= end && memcmp(one.text + one.length - end, stop, end) == 0)
+                break;
+        }
+        assert_int_equal(several.texts[i].length, one.length);
+        assert_memory_equal(several.texts[i].text, one.text, one.length);
+    }
+    tril_writer_close(writer);
+}
+
+TEST(texts_together) {
+    static const char *const precisions[] = {"int8", "f32", "bf16"};
+    for (int i = 0; tril_rung(i); i++) {
+        TrilModel *model = train(tril_rung(i), 1);
+        TrilSampling sampling = tril_sampling();
+        sampling.precision = precisions[i % 3];
+        sampling.length = 70;
+        for (sampling.threads = 1; sampling.threads <= 2; sampling.threads++) {
+            check_texts(model, sampling, 100, "", "e");
+            check_texts(model, sampling, 3, "THE ", "");
+        }
+        sampling.temperature = 0;
+        check_texts(model, sampling, 2, "A", "th");
+    }
+}
+
 /* Text that a writer reads in between is treated as if it had written it. */
 TEST(reading_in_between) {
     enum { LENGTH = 60, FROM = 20, TO = 30 };
@@ -1298,6 +1357,8 @@ TEST(wrong_calls) {
     TrilScoring scoring = tril_scoring();
     TrilScore score;
     Written written = {.most = 5};
+    static Several several;
+    several = (Several){.most = 1};
     double nats;
     expect(tril_model_load(NULL, "x", &error), TRIL_ARGUMENT, "NULL");
     expect(tril_model_load(&other, NULL, &error), TRIL_ARGUMENT, "NULL");
@@ -1308,6 +1369,16 @@ TEST(wrong_calls) {
     expect(tril_reading_open(&reading, model, "", 0, 0, 0, &error), TRIL_TEXT, "");
     expect(tril_generate(model, "§", 2, &sampling, write_down, &written, &error), TRIL_TEXT, "§");
     expect(tril_generate(model, "", 0, &sampling, NULL, NULL, &error), TRIL_ARGUMENT, "NULL");
+    expect(tril_generate_texts(model, "", 0, &sampling, 2, NULL, NULL, NULL, &error), TRIL_ARGUMENT,
+           "NULL");
+    expect(tril_generate_texts(model, "§", 2, &sampling, 2, NULL, write_several, &several, &error),
+           TRIL_TEXT, "§");
+    expect(tril_generate_texts(model, "", 0, &sampling, 3, NULL, write_several, &several, &error),
+           TRIL_STOPPED, "text 1 of 3");
+    sampling.length = 0;
+    must(tril_generate_texts(model, "", 0, &sampling, 3, NULL, write_several, &several, &error));
+    sampling.length = 500;
+    assert_int_equal(several.parts, 1);
     expect(tril_generate(model, "", 0, &sampling, write_down, &written, &error), TRIL_STOPPED, "5");
     const struct {
         TrilSampling sampling;

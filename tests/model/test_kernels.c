@@ -366,6 +366,8 @@ static void check_int8(const Isa *isa) {
         for (int K = 1; K <= MAX; K++) check_int8_product(team, threads, 1, INT8_PANEL + 1, K);
         for (int K = 511; K <= 1025; K += K % 512 == 1 ? 510 : 1)
             check_int8_product(team, threads, 2, 3, K);
+        for (int M = 3; M <= 8; M++) /* some rows share a read of the weights */
+            for (int N = 7; N <= MAX; N += 8) check_int8_product(team, threads, M, N, 513);
     }
     team_close(team);
 }

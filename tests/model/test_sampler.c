@@ -14,10 +14,10 @@
 enum { MAX = 24 }; /* the largest vocabulary in these tests */
 
 static int pick(Sampler sampler, const float *logits, int V, uint64_t stream, uint64_t place) {
-    int32_t order[MAX + 2];
-    order[0] = order[V + 1] = -7; /* the scratch array has V ids */
-    int id = sampler_pick(&sampler, logits, V, stream, place, order + 1);
-    assert_true(order[0] == -7 && order[V + 1] == -7);
+    double scratch[SAMPLER_SCRATCH * MAX + 2], *last = &scratch[SAMPLER_SCRATCH * V + 1];
+    scratch[0] = *last = -7; /* around those that it may use */
+    int id = sampler_pick(&sampler, logits, V, stream, place, scratch + 1);
+    assert_true(scratch[0] == -7 && *last == -7);
     assert_in_range(id, 0, V - 1);
     return id;
 }
@@ -231,6 +231,64 @@ TEST(growth) {
         }
 }
 
+/* Texts that grow together, one or two more in each turn, each with a prompt of its own length,
+ * give the bits of a generator for each alone; so do texts that follow others in a slot. */
+static void check_group(const char *kind, Precision precision, int T) {
+    enum { V = 13, SLOTS = 5, LENGTH = 60 };
+    Model model;
+    Group group;
+    Generator alone[SLOTS], first;
+    const float *expected[SLOTS], *logits[SLOTS];
+    int32_t *ids = random_ids(5, SLOTS * LENGTH, V);
+    double scratch[SAMPLER_SCRATCH * V];
+    build(&model, kind, T);
+    assert_ok(generator_open(&first, &model, 1, precision, &err), err);
+    assert_ok(group_open(&group, &model, SLOTS, precision, first.run, &err), err);
+    for (int i = 0; i < SLOTS; i++)
+        assert_ok(generator_open(&alone[i], &model, 1, precision, &err), err);
+    int drawn = 0;
+    for (int turn = 0; turn < LENGTH; turn++) {
+        int slots[SLOTS], count = 0;
+        for (int i = SLOTS; i-- > 0;) {
+            size_t prompt = (size_t)(1 + (i * 7 + turn) % (2 * T));
+            if (turn % 23 == 4 * i) { /* begins another text */
+                const int32_t *text = ids + i * LENGTH;
+                generator_reset(&alone[i]);
+                expected[i] = generator_feed(&alone[i], text, prompt);
+                group_begin(&group, i, text, prompt);
+            }
+            if (turn >= 4 * i && (turn + i) % 3 > 0) slots[count++] = i; /* others rest */
+        }
+        if (count == 0) continue;
+        group_read(&group, slots, count, logits);
+        for (int j = 0; j < count; j++) {
+            int i = slots[j];
+            if (!logits[j]) continue;
+            assert_memory_equal(logits[j], expected[i], V * sizeof(float));
+            int32_t id = sampler_pick(&(Sampler){1, 0, 1, 3}, logits[j], V, (uint64_t)i,
+                                      (uint64_t)turn, scratch);
+            group_append(&group, i, id);
+            expected[i] = generator_feed(&alone[i], &id, 1);
+            drawn++;
+        }
+    }
+    assert_true(drawn > LENGTH / 3);
+    for (int i = 0; i < SLOTS; i++) generator_close(&alone[i]);
+    group_close(&group);
+    generator_close(&first);
+    model_free(&model);
+}
+
+TEST(groups) {
+    static const int contexts[] = {1, 2, 5, 17};
+    for (int i = 0; kind_name(i); i++)
+        for (int c = 0; c < COUNT(contexts); c++) {
+            check_group(kind_name(i), FLOAT32, contexts[c]);
+            check_group(kind_name(i), BF16_WEIGHTS, contexts[c]);
+            check_group(kind_name(i), INT8_WEIGHTS, contexts[c]);
+        }
+}
+
 /* In one layer, keys and values follow from their tokens alone. So what has slid, several times, is
  * what would be read again, but for the rounding of rotations. The taps of a convolution and what
  * counting expects would also see dropped tokens: here their weights are 0. */
@@ -336,7 +394,8 @@ static void build_wide(Model *model, const char *name, int V, int C, int T) {
  * have work for a single token. */
 static void check_threads(Model *model, Precision precision, int decoding) {
     enum { LENGTH = 60, V = 200 };
-    int32_t prompt[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, order[V], texts[3][LENGTH];
+    int32_t prompt[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, texts[3][LENGTH];
+    double scratch[SAMPLER_SCRATCH * V];
     Sampler sampler = {.temperature = 0.8, .top_k = 50, .top_p = 0.9, .seed = 6};
     assert_int_equal(model->config.V, V);
     for (int threads = 1; threads <= 3; threads++) {
@@ -344,7 +403,7 @@ static void check_threads(Model *model, Precision precision, int decoding) {
         assert_ok(generator_open(&generator, model, threads, precision, &err), err);
         const float *logits = generator_feed(&generator, prompt, COUNT(prompt));
         for (int i = 0; i < LENGTH; i++) {
-            int32_t id = sampler_pick(&sampler, logits, V, 0, (uint64_t)i, order);
+            int32_t id = sampler_pick(&sampler, logits, V, 0, (uint64_t)i, scratch);
             texts[threads - 1][i] = id;
             logits = generator_feed(&generator, &id, 1);
         }

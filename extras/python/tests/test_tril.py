@@ -119,6 +119,9 @@ class Models(Folder):
         self.assertEqual(model.generate(length=30, threads=2), text)
         self.assertNotEqual(model.generate(length=30, seed=1), text)
         self.assertEqual(len(model.generate(length=30, on_text=lambda piece: False)), 1)
+        texts = model.texts(3, length=30)
+        self.assertEqual((texts[0], len(set(texts))), (text, 3))
+        self.assertTrue(all(t.endswith("e") or len(t) == 90 for t in model.texts(5, "THE", stop="e", length=90)))
         with self.assertRaises(ZeroDivisionError):
             model.generate(on_text=lambda piece: 1 / 0)
 

@@ -439,6 +439,22 @@ class Model(_Object):
                 break
         return "".join(written)
 
+    def texts(self, count: int, prompt: Text = "", *, stop: Optional[str] = None, **sampling: Any) -> List[str]:
+        """Several continuations of a prompt, as `./sample --samples` writes them: together, in a fraction
+        of the time of one after another. A text also ends after `stop`. Options as those of `generate`."""
+        given, how = _bytes_of(prompt), _lib.tril_sampling()
+        parts: List[bytearray] = [bytearray() for _ in range(_checked(_Size, count, "count"))]
+        _fill(how, sampling, dict(how._fields_))
+
+        @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_void_p)
+        def take(number: int, text: int, length: int, _ended: int, _user: Any) -> int:
+            parts[number] += ctypes.string_at(text, length) if length else b""
+            return 0
+
+        _call("generate_texts", self, given, len(given), ctypes.byref(how), len(parts),
+              None if stop is None else _terminated(stop.encode()), ctypes.cast(take, ctypes.c_void_p), None)
+        return [part.decode("utf-8", "replace") for part in parts]
+
     def evaluate(self, text: Text, *, threads: int = 0) -> float:
         """The mean loss on a text, as `./sample --score` measures it."""
         given, score, scoring = _bytes_of(text), _lib.TrilScore(), _lib.tril_scoring()

@@ -43,6 +43,9 @@ static inline Integers add_pairs(Integers sum, int32_t both, const int8_t *w) {
     memcpy(x, &both, sizeof x);
     for (int i = 0; i < LANES; i++) sum[i] += x[0] * w[2 * i] + x[1] * w[2 * i + 1];
     return sum;
+#elif defined __AVX512VNNI__
+    __m512i wide = _mm512_cvtepi8_epi16(_mm256_loadu_si256((const void *)w));
+    return (Integers)_mm512_dpwssd_epi32((__m512i)sum, wide, _mm512_set1_epi32(both));
 #elif defined __AVX512BW__
     __m512i wide = _mm512_cvtepi8_epi16(_mm256_loadu_si256((const void *)w));
     return sum + (Integers)_mm512_madd_epi16(wide, _mm512_set1_epi32(both));
@@ -60,27 +63,60 @@ static inline Integers add_pairs(Integers sum, int32_t both, const int8_t *w) {
 #endif
 }
 
-static void int8_gemv(float *y, const int16_t *x, float scale, const int8_t *w, const float *scales,
-                      int K, int columns, const float *start) {
-    enum { VECTORS = INT8_PANEL / LANES };
-    for (int first = 0; first < columns; first += INT8_PANEL, scales += INT8_PANEL) {
-        Integers sum[VECTORS] = {0};
+/* Multiplies `rows` rows of x by one panel of weights, from vector `from` on. */
+INLINE void int8_tile(const int rows, const int vectors, float *y, size_t y_row, const int16_t *x,
+                      size_t x_row, const float *scale, const int8_t *w, const float *scales, int K,
+                      int columns, const float *start, size_t start_row) {
+    Integers sum[TILE_ROWS][INT8_PANEL / LANES];
+    EACH(i, rows) EACH(j, vectors) sum[i][j] = (Integers){0};
 #pragma GCC unroll 4
-        for (int p = 0; p < K; p += 2, w += 2 * INT8_PANEL) {
-            int32_t both = *(const Pairs *)(x + p);
-            EACH(j, VECTORS) sum[j] = add_pairs(sum[j], both, w + 2 * j * LANES);
+    for (int p = 0; p < K; p += 2, w += 2 * INT8_PANEL) {
+        EACH(i, rows) {
+            int32_t both = *(const Pairs *)(x + i * x_row + p);
+            EACH(j, vectors) sum[i][j] = add_pairs(sum[i][j], both, w + 2 * j * LANES);
         }
-        bool whole = columns - first >= INT8_PANEL;
-        size_t rest = whole ? INT8_PANEL : (size_t)(columns - first);
-        float edge[INT8_PANEL] = {0}, *to = whole ? y + first : edge;
-        const float *from = start ? start + first : NULL;
-        if (from && !whole) from = memcpy(edge, from, rest * sizeof *edge);
-        EACH(j, VECTORS) {
-            Vector both_scales = load(scales + j * LANES) * all(scale);
-            Vector of = __builtin_convertvector(sum[j], Vector) * both_scales;
+    }
+    EACH(i, rows) {
+        bool whole = columns >= vectors * LANES;
+        float edge[INT8_PANEL] = {0}, *to = whole ? y + i * y_row : edge;
+        const float *from = start ? start + i * start_row : NULL;
+        if (from && !whole) from = memcpy(edge, from, (size_t)columns * sizeof *edge);
+        EACH(j, vectors) {
+            Vector both_scales = load(scales + j * LANES) * all(scale[i]);
+            Vector of = __builtin_convertvector(sum[i][j], Vector) * both_scales;
             store(to + j * LANES, from ? load(from + j * LANES) + of : of);
         }
-        if (!whole) memcpy(y + first, edge, rest * sizeof *y);
+        if (!whole) memcpy(y + i * y_row, edge, (size_t)columns * sizeof *y);
+    }
+}
+
+/* One row takes a whole panel at a time, because its few sums would wait for each other. Several
+ * rows share each read of the weights. */
+static void int8_rows(float *y, size_t y_row, const int16_t *x, size_t x_row, const float *scale,
+                      int rows, const int8_t *w, const float *scales, int K, int columns,
+                      const float *start, size_t start_row) {
+    enum { WHOLE = INT8_PANEL / LANES };
+    const size_t panel = (size_t)((K + 1) / 2 * 2) * INT8_PANEL;
+    for (int first = 0, vectors; first < columns; first += vectors * LANES) {
+        const int8_t *from = w + (size_t)(first / INT8_PANEL) * panel + first % INT8_PANEL * 2;
+        const float *begin = start ? start + first : NULL;
+        vectors = (columns - first + LANES - 1) / LANES;
+        if (rows == 1 && vectors >= WHOLE && first % INT8_PANEL == 0)
+            vectors = WHOLE;
+        else if (vectors > TILE_VECTORS)
+            vectors = TILE_VECTORS;
+            /* clang-format off */
+#define INT8(m, n) case (m) * 32 + (n): \
+            if (m <= TILE_ROWS && n <= WHOLE) \
+                int8_tile(m, n, y + first, y_row, x, x_row, scale, from, scales + first, K, \
+                          columns - first, begin, start_row); \
+            break;
+#define INT8_TILES(m) INT8(m, 1) INT8(m, 2) INT8(m, 3) INT8(m, 4)
+        switch (rows * 32 + vectors) {
+            INT8_TILES(1) INT8_TILES(2) INT8_TILES(3) INT8_TILES(4) INT8_TILES(5) INT8_TILES(6)
+            INT8(1, 8) INT8(1, 16)
+        }
+        /* clang-format on */
     }
 }
 

@@ -3,7 +3,7 @@
 const DRAWING = { width: 54, height: 30, across: 9, down: 6, left: 28 }; // of a block, between blocks, beside the stream
 let drawnKey = "", unfolded = null; // the line that is unfolded: { i, layer }
 
-const ROLES = [[/q_proj/, "query"], [/k_proj/, "key"], [/v_proj/, "value"], [/qkv|c_attn/, "q, k, v"], [/gate_proj/, "gate"], [/up_proj|c_fc/, "up"],
+const ROLES = [[/q_proj|query/, "query"], [/k_proj|key/, "key"], [/v_proj|value/, "value"], [/qkv|c_attn/, "q, k, v"], [/gate_proj/, "gate"], [/up_proj|c_fc/, "up"],
   [/down_proj|mlp.c_proj/, "down"], [/ngram_proj/, "counts"], [/ngram_gate/, "trust"], [/lm_head|wte|embed_tokens/, "logits"], [/proj/, "project"]];
 const NAMES = { layernorm: "norm", rmsnorm: "norm", convolution: "conv", attention: "attend", embedding: "embed", counted: "count", trusted: "+ counts", swiglu: "SwiGLU", gelu: "GELU", rotary: "rotate", add: "+" };
 
@@ -60,9 +60,9 @@ function drawRow({ kind, layer, lines }, last) {
     for (const { x, y } of from) paths.push(`M${x + width} ${y}C${x + width + across * 0.7} ${y} ${to.x - across * 0.7} ${to.y} ${to.x} ${to.y}`);
   }
   const end = place(lines.at(-1)), wide = left + columns.length * (width + across), adds = lines.at(-1).operation === "add";
-  if (adds && kind !== "embedding") paths.push(`M${end.x + width} ${end.y}h6V${high - 3}H12`);
-  const svg = drawn("svg", { width: wide, height: high, "aria-hidden": true }, drawn("path", { class: "stream", d: last ? `M12 0V${middle}` : kind === "embedding" ? `M12 ${middle}V${high}` : `M12 0V${high}` }),
-    drawn("path", { d: (kind === "embedding" ? `M12 ${middle}H${left}` : "") + paths.join("") }));
+  if (adds || kind === "embedding" && !last) paths.push(`M${end.x + width} ${end.y}h6V${high - 3}H12`);
+  const svg = drawn("svg", { width: wide, height: high, "aria-hidden": true }, drawn("path", { class: "stream", d: kind === "embedding" ? `M12 ${high - 3}V${high}` : `M12 0V${last ? middle : high}` }),
+    drawn("path", { d: paths.join("") }));
   return element("div", { className: "flow", style: `width: ${wide}px; height: ${high}px` }, svg, ...lines.map(line => {
     const { x, y } = place(line), { name, shape } = label(line);
     return element("button", {

@@ -32,7 +32,7 @@ const LESSON = [
       "they found."
   },
   {
-    rungs: ["multihead", "gpt"], line: "The king said to his ", sizes: { steps: 600 }, marks: ["heads", "samples"],
+    rungs: ["multihead", "gpt"], line: "The king said to his ", sizes: { width: 64, steps: 600 }, marks: ["heads", "samples"],
     ask: "What do more layers give that more heads do not?",
     look: "Compare the maps of the two layers of gpt, and what both models write.",
     answer: "The second layer attends to what the first has found, no longer to single characters. Residual " +

@@ -29,15 +29,23 @@ function openReader(library) {
     call("tril_model_free", model);
     model = next;
   }
-  // Returns the loss of a model on the held-out text, all of it if it is short, and a line that it writes.
-  function evaluate(bytes) {
-    const own = load(bytes), loss = room(8), most = 272, line = room(most);
-    try {
-      must("tril_text_evaluate", textOf(own).made, own, 0, HELD_OUT_CHARACTERS, BATCH, 1, 0, 0, loss);
-      must("web_line", own, samplingRecord({ length: 64, temperature: TEMPERATURE, top_p: 1, seed: 1337 }), line, most);
-      return { loss: number(loss), line: textAt(line) };
-    } finally { call("tril_model_free", own); }
+  // Returns the result of work with another model.
+  function withModel(bytes, work) {
+    const own = load(bytes);
+    try { return work(own); } finally { call("tril_model_free", own); }
   }
+  function lineOf(own) {
+    const most = 272, line = room(most);
+    must("web_line", own, samplingRecord({ length: 64, temperature: TEMPERATURE, top_p: 1, seed: 1337 }), line, most);
+    return textAt(line);
+  }
+  const writeLine = bytes => withModel(bytes, lineOf);
+  // Returns the loss of a model on the held-out text, all of it if it is short, and a line that it writes.
+  const evaluate = bytes => withModel(bytes, own => {
+    const loss = room(8);
+    must("tril_text_evaluate", textOf(own).made, own, 0, HELD_OUT_CHARACTERS, BATCH, 1, 0, 0, loss);
+    return { loss: number(loss), line: lineOf(own) };
+  });
 
   // ---- a line ----
 
@@ -151,7 +159,7 @@ function openReader(library) {
   }
 
   return {
-    take, evaluate, readLine, next, maps, lines, linesOfRung, prompt, writeOn, chart,
+    take, evaluate, writeLine, readLine, next, maps, lines, linesOfRung, prompt, writeOn, chart,
     // Returns line i of the computation in numbers, or with -1 all of it.
     explain: (i, layer, head) => html("web_explain", model, lineRead(), i, layer, head),
     setSampler(values) { sampling = values; },

@@ -51,8 +51,11 @@ const numbersOf = parent => Object.fromEntries([...$(parent).querySelectorAll("i
 // ---- packed files ----
 
 // Returns the bytes that extras/web/join has compressed.
-const unpack = async text => new Uint8Array(await new Response(new Blob([Uint8Array.from(atob(text.trim()), c => c.charCodeAt(0))]).stream()
-  .pipeThrough(new DecompressionStream("gzip"))).arrayBuffer());
+async function unpack(text) {
+  const letters = atob(text.trim()), bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
+  return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer());
+}
 
 // Takes two files apart whose pieces are in turns.
 function unweave(both, length) {

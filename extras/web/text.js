@@ -23,11 +23,13 @@ async function takeText(again = true) {
     if (again) dropAll();
     if (again && isBuiltin()) showTrained();
     look();
+    showLadder();
     about = await reader.ask("countText");
     say("about-text", `${count(about.characters)} characters, ${count(about.vocabulary)} distinct. Counting them alone reaches ` +
       `${about.unigram.toFixed(2)}, in pairs ${about.bigram.toFixed(2)}, after the last ${about.order - 1} ${about.ngram.toFixed(2)} nats.`);
-    await estimate();
     renew();
+    await estimate();
+    await writeTrained();
   } catch (error) {
     say("about-text", `${sentence(error.message.replace("; --bytes reads any file", ". “Bytes” reads any file"))} ` +
       "The previous text is still in use.", true);

@@ -178,6 +178,7 @@ async function reset() {
   fromLesson = false;
   if (isBuiltin()) showTrained();
   renew();
+  await writeTrained();
 }
 
 // ---- the models that are built in ----
@@ -199,7 +200,13 @@ function showTrained() {
       heldOut: curve.map(([step, loss]) => [step, 0, loss]), moments: [last], latest: last });
   }
   setState("built");
-  for (const r of shown()) reader.ask("evaluate", r.latest.bytes).then(({ line }) => { r.line = r.latest.line = line; renew(); }, () => {});
+}
+// Has the trained models write a line each.
+async function writeTrained() {
+  for (const r of shown().filter(r => r.built)) {
+    r.line = await reader.ask("writeLine", r.latest.bytes);
+    renew();
+  }
 }
 
 // ---- files ----

@@ -86,7 +86,8 @@ static bool plan(Run **planned, Model *model, const RunOptions *options, Error *
         .messages = messages ? world_buffer_size(model->weights_size, EVERYONE) * sizeof(float) : 0,
         .activations = (run->activations_size + run->rows_size + run_tokens(run)) * sizeof(float) +
                        WINDOWS_AT_ONCE * sizeof(double),
-        .threads = (size_t)options->threads * team_scratch(scratch_of(run)) * sizeof(float)};
+        .threads = (size_t)options->threads * team_scratch(run->products, scratch_of(run)) *
+                   sizeof(float)};
     *planned = run;
     return true;
 }

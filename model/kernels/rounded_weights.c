@@ -5,7 +5,6 @@
 #include "base/array.h"
 
 #include <assert.h>
-#include <math.h>
 #include <string.h>
 
 /* ---- bfloat16 ----
@@ -94,23 +93,54 @@ static int8_t *panel_at(const float *packed, int K, int N, int p, int j) {
     return first + (size_t)p * padded(N) + even(min_int(TERMS, K - p)) * (size_t)j;
 }
 
+/* Rounds x / scale to whole numbers, halves to even; a NaN becomes 0. A float plus `shift` has the
+ * whole number in its low bits. */
+static void round_to_8(int8_t *y, const float *x, float scale, int count) {
+    const float shift = 0x1.8p23f;
+#pragma omp simd
+    for (int i = 0; i < count; i++) {
+        float whole = x[i] / scale, shifted = whole + shift;
+        int32_t bits;
+        memcpy(&bits, &shifted, sizeof bits);
+        y[i] = whole == whole ? (int8_t)bits : 0;
+    }
+}
+
+/* Returns `count` numbers of column j from term p on: in place, or copied if others lie between. */
+static const float *terms_at(float copy[TERMS], Matrix b, int p, int j, int count) {
+    const float *from = matrix_at(b, p, j).at;
+    if (b.row == 1) return from;
+    for (int i = 0; i < count; i++) copy[i] = from[(size_t)i * b.row];
+    return copy;
+}
+
 /* Packs column j, and returns its scale. The panels are 0 before. */
 static float pack_column(float *packed, Matrix b, int K, int N, int j) {
-    const float tiny = 0x1p-100f, *column = matrix_at(b, 0, j).at;
-    float largest = 0;
-    for (int p = 0; p < K; p++) {
-        float size = fabsf(column[(size_t)p * b.row]);
-        if (size > largest || size != size) largest = size; /* a NaN stays */
+    const float tiny = 0x1p-100f;
+    float largest, copy[TERMS];
+    int8_t whole[TERMS];
+    int32_t most = 0; /* the bits of the largest size: those of a NaN are above all */
+    for (int first = 0; first < K; first += TERMS) {
+        const int terms = min_int(TERMS, K - first);
+        const float *x = terms_at(copy, b, first, j, terms);
+#pragma omp simd reduction(max : most)
+        for (int p = 0; p < terms; p++) {
+            int32_t bits;
+            memcpy(&bits, x + p, sizeof bits);
+            bits &= INT32_MAX;
+            most = bits > most ? bits : most;
+        }
     }
+    memcpy(&largest, &most, sizeof largest);
     if (largest < tiny) return 0;
     float scale = largest / LARGEST;
     for (int first = 0; first < K; first += TERMS) {
+        const int terms = min_int(TERMS, K - first);
         int8_t *panel = panel_at(packed, K, N, first, j / INT8_PANEL * INT8_PANEL);
-        for (int p = first; p < K && p < first + TERMS; p++) {
-            float x = column[(size_t)p * b.row] / scale;
-            panel[p % TERMS / 2 * 2 * INT8_PANEL + j % INT8_PANEL * 2 + p % 2] =
-                (int8_t)(x == x ? lrintf(x) : 0);
-        }
+        panel += j % INT8_PANEL * 2;
+        round_to_8(whole, terms_at(copy, b, first, j, terms), scale, terms);
+        for (int p = 0; p + 1 < terms; p += 2) memcpy(panel + p * INT8_PANEL, whole + p, 2);
+        if (terms % 2) panel[(terms - 1) * INT8_PANEL] = whole[terms - 1];
     }
     return scale;
 }

@@ -17,9 +17,10 @@ struct Team {
 
 enum { LEFT = MATMUL_TERMS * MATMUL_ROWS, RIGHT = MATMUL_TERMS * MATMUL_COLUMNS };
 
-/* Whole cache lines, so that no two threads write to the same one. */
-size_t team_scratch(size_t scratch) {
-    return LEFT + RIGHT + memory_lines(scratch);
+/* Whole cache lines, so that no two threads write to the same one. Only sums of products pack their
+ * operands here. */
+size_t team_scratch(const Products *products, size_t scratch) {
+    return (products->accumulate ? LEFT + RIGHT : 0) + memory_lines(scratch);
 }
 
 bool team_open(Team **opened, const Isa *isa, const Products *products, int threads, size_t scratch,
@@ -27,7 +28,7 @@ bool team_open(Team **opened, const Isa *isa, const Products *products, int thre
     Team *team;
     *opened = NULL;
     if (!memory_alloc(&team, 1, sizeof *team, "the threads", err)) return false;
-    size_t each = team_scratch(scratch), count = (size_t)threads;
+    size_t each = team_scratch(products, scratch), count = (size_t)threads;
     team->size = threads;
     if (!threads_open(&team->threads, threads, err) ||
         !memory_alloc(&team->members, count, sizeof *team->members, "the threads", err) ||
@@ -41,9 +42,9 @@ bool team_open(Team **opened, const Isa *isa, const Products *products, int thre
                                     .products = products,
                                     .team = team,
                                     .index = (int)i,
-                                    .left = own,
-                                    .right = own + LEFT,
-                                    .scratch = own + LEFT + RIGHT};
+                                    .left = products->accumulate ? own : NULL,
+                                    .right = products->accumulate ? own + LEFT : NULL,
+                                    .scratch = own + each - memory_lines(scratch)};
     }
     *opened = team;
     return true;

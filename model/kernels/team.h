@@ -21,8 +21,8 @@ typedef struct {
     const Products *products; /* in the chosen precision */
     Team *team;
     int index, count; /* 0 <= index < count */
-    /* the thread's own: packed parts of the two operands of a product; scratch for attention and
-       Muon */
+    /* the thread's own: packed parts of the two operands of a product, if the products accumulate;
+       scratch for attention and Muon */
     float *left, *right, *scratch;
 } Thread;
 
@@ -34,7 +34,7 @@ bool team_open(Team **team, const Isa *isa, const Products *products, int thread
 void team_close(Team *team);
 
 /* Returns the memory of one thread of such a team, in floats, with its packed operands. */
-size_t team_scratch(size_t scratch);
+size_t team_scratch(const Products *products, size_t scratch);
 
 /* Calls work(thread, argument) in the first `threads` threads of the team, the calling thread among
  * them, and returns when all have returned. 1 <= threads <= the team's. The system may give fewer:

@@ -296,7 +296,8 @@ static bool check_data(const SafeTensors *file, const char *path, Error *err) {
     return true;
 }
 
-static bool take_tensors(Checkpoint *c, int count, const char *path, Error *err) {
+/* Has the sets of tensors read to their places in the model and the moments. */
+static bool place_tensors(Checkpoint *c, int count, const char *path, Error *err) {
     float **const to[SETS] = {&c->model.weights, &c->first_moments, &c->second_moments};
     char name[NAME];
     bool ok = model_allocate(&c->model, err);
@@ -304,12 +305,12 @@ static bool take_tensors(Checkpoint *c, int count, const char *path, Error *err)
         if (set > 0) ok = memory_alloc(to[set], c->model.weights_size, sizeof(float), path, err);
         for (int i = 0; ok && i < c->model.tensor_count; i++) {
             name_of(&c->model.tensors[i], set, name);
-            const SafeTensor *stored = safetensors_tensor(&c->file, name);
-            memcpy(*to[set] + c->model.tensors[i].offset, stored->data, stored->bytes);
+            int at = 0; /* check_tensors has found it */
+            while (strcmp(c->file.tensors[at].name, name) != 0) at++;
+            c->file.tensors[at].data = *to[set] + c->model.tensors[i].offset;
         }
     }
-    const SafeTensor *text = safetensors_tensor(&c->file, text_name);
-    return ok && (!text || take_text(&c->model, text, path, err));
+    return ok;
 }
 
 bool checkpoint_load(Checkpoint *c, const char *path, Error *err) {
@@ -319,11 +320,14 @@ bool checkpoint_load(Checkpoint *c, const char *path, Error *err) {
     if (!file_open(&from, path, err)) return false;
     bool ok = safetensors_open(&c->file, &from, err) &&
               lay_out(&c->model, &c->file, &count, path, err) &&
-              safetensors_fetch(&c->file, &from, err) && check_data(&c->file, path, err) &&
-              take_tensors(c, count, path, err);
+              place_tensors(c, count, path, err) && safetensors_fetch(&c->file, &from, err) &&
+              check_data(&c->file, path, err);
+    const SafeTensor *text = ok ? safetensors_tensor(&c->file, text_name) : NULL;
+    ok = ok && (!text || take_text(&c->model, text, path, err));
     file_close(&from);
     memory_free(c->file.data);
     c->file.data = NULL;
+    for (int i = 0; i < c->file.tensor_count; i++) c->file.tensors[i].data = NULL;
     if (!ok) checkpoint_free(c);
     return ok;
 }

@@ -137,15 +137,22 @@ static int compare_places(const void *a, const void *b) {
     return (x->bytes > y->bytes) - (x->bytes < y->bytes); /* empty tensors first */
 }
 
+/* Sets *sorted to the tensors in the order of their data. The caller releases it. */
+static bool sort_places(const SafeTensors *file, const char *name, SafeTensor ***sorted,
+                        Error *err) {
+    size_t count = (size_t)file->tensor_count;
+    if (!memory_alloc(sorted, count, sizeof **sorted, name, err)) return false;
+    for (size_t i = 0; i < count; i++) (*sorted)[i] = &file->tensors[i];
+    qsort(*sorted, count, sizeof **sorted, compare_places);
+    return true;
+}
+
 /* Checks that the tensors fill the data end to end. */
 static bool check_places(const SafeTensors *file, const char *name, size_t data_bytes, Error *err) {
-    const SafeTensor **sorted;
-    size_t count = (size_t)file->tensor_count, next = 0;
-    if (!memory_alloc(&sorted, count, sizeof *sorted, name, err)) return false;
-    for (size_t i = 0; i < count; i++) sorted[i] = &file->tensors[i];
-    bool ok = true;
-    qsort(sorted, count, sizeof *sorted, compare_places);
-    for (size_t i = 0; i < count && ok; i++) {
+    SafeTensor **sorted;
+    size_t next = 0;
+    bool ok = sort_places(file, name, &sorted, err);
+    for (int i = 0; i < file->tensor_count && ok; i++) {
         if (sorted[i]->offset != next)
             ok = fail(
                 err,
@@ -224,12 +231,25 @@ bool safetensors_open(SafeTensors *file, File *from, Error *err) {
 }
 
 bool safetensors_fetch(SafeTensors *file, File *from, Error *err) {
-    size_t length = from->length - from->at;
-    if (!memory_alloc(&file->data, length, 1, from->path, err) ||
-        !file_take(from, file->data, length, err))
+    SafeTensor **sorted;
+    size_t own = 0;
+    for (int i = 0; i < file->tensor_count; i++)
+        if (!file->tensors[i].data) own += file->tensors[i].bytes;
+    if (!memory_alloc(&file->data, own, 1, from->path, err) ||
+        !sort_places(file, from->path, &sorted, err))
         return false;
-    place_data(file, file->data);
-    return true;
+    bool ok = true;
+    char *next = file->data;
+    for (int i = 0; i < file->tensor_count && ok; i++) {
+        SafeTensor *tensor = sorted[i];
+        if (!tensor->data) {
+            tensor->data = next;
+            next += tensor->bytes;
+        }
+        ok = file_take(from, (void *)tensor->data, tensor->bytes, err);
+    }
+    memory_free(sorted);
+    return ok;
 }
 
 /* A number is not finite if all bits of its exponent are set. The loop has no branch, so that

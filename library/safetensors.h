@@ -39,7 +39,7 @@ typedef struct {
     int rank;
     size_t shape[SAFETENSORS_RANK];
     size_t offset;    /* in bytes, from the start of the data */
-    const void *data; /* not aligned; NULL until the data are read */
+    const void *data; /* not aligned; NULL until the data are read, or where to read them */
     size_t bytes;
 } SafeTensor;
 
@@ -59,7 +59,8 @@ bool safetensors_read(SafeTensors *file, const char *name, char *bytes, size_t l
 
 /* Do the work of safetensors_read in two steps, so that a bad file fails before all of it is read.
  * The first reads only the header and checks it against the file's length. The second then reads
- * the data. If the first fails, there is nothing to release. */
+ * the data: each tensor's to the `data` that the caller has set, or else to memory of *file. If the
+ * first fails, there is nothing to release. */
 bool safetensors_open(SafeTensors *file, File *from, Error *err);
 bool safetensors_fetch(SafeTensors *file, File *from, Error *err);
 void safetensors_free(SafeTensors *file);

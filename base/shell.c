@@ -70,6 +70,22 @@ void shell_word(FILE *out, const char *word, ShellPut *put) {
     }
 }
 
+void shell_program(FILE *out, const char *name, ShellPut *put) {
+    static const char both[] = "tril";
+    const char *blank = strrchr(name, ' ');
+    size_t before = blank ? (size_t)(blank - name) : 0;
+    char own[1024];
+    if (before < sizeof both - 1 || before >= sizeof own ||
+        memcmp(blank - (sizeof both - 1), both, sizeof both - 1) != 0) {
+        shell_word(out, name, put);
+        return;
+    }
+    memcpy(own, name, before);
+    own[before] = 0;
+    shell_word(out, own, put);
+    put(out, blank, strlen(blank));
+}
+
 void shell_path(FILE *out, const char *path, ShellPut *put) {
     if (*path == '-') put(out, "./", 2);
     shell_word(out, path, put);

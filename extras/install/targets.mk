@@ -61,14 +61,15 @@ uninstall:
 # Packs the committed files, the manual pages and, if its compiler is available, extras/web/tril.html.
 PACKED_PAGE = $(if $(filter dist,$(MAKECMDGOALS)),$(shell python3 -c 'import ziglang' 2>/dev/null && echo extras/web/tril.html))
 PACKED_MAN  = $(BUILD)/man/tril-train.1 $(BUILD)/man/tril-sample.1
-dist: $(PACKED_MAN) $(PACKED_PAGE)
+dist: $(PACKED_MAN) $(PACKED_PAGE) tril.c
 	git archive --output=$(BUILD)/tril-$(VERSION).tar.gz --prefix=tril-$(VERSION)/extras/install/man/ \
 		$(PACKED_MAN:%=--add-file=%) --prefix=tril-$(VERSION)/extras/web/ $(PACKED_PAGE:%=--add-file=%) \
-		--prefix=tril-$(VERSION)/ HEAD
+		--prefix=tril-$(VERSION)/ --add-file=tril.c --prefix=tril-$(VERSION)/ HEAD
 	@echo $(BUILD)/tril-$(VERSION).tar.gz
 
 # Tests `make install`, `make uninstall` and `make dist` in a temporary folder.
-test-install: train sample
+test-install: train sample tril.c
 	@tests/deps install
 	+extras/install/test
+	+extras/amalgamation/test $(BUILD)
 .PHONY: library install uninstall dist test-install

@@ -480,7 +480,7 @@ static void write_command(const Report *r, FILE *out) {
     fputs("<section id=\"section-command\">\n<h2>The command</h2>\n<pre><code>", out);
     for (char *const *word = command; *word; word++) {
         if (word != command) putc(' ', out);
-        shell_word(out, *word, markup_bytes);
+        (word == command ? shell_program : shell_word)(out, *word, markup_bytes);
     }
     fputs("</code></pre>\n", out);
     begin_table(out, "settings");

@@ -18,7 +18,7 @@ NOTICES_windows = mingw-w64=/usr/share/doc/mingw-w64-common/copyright
 RELEASE_DATE  = $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct))
 
 release: $(RELEASES:%=release-%)
-release-%: extras/web/tril.html
+release-%: extras/web/tril.html tril.c
 	+@$(MAKE) --no-print-directory BUILD=$(BUILD)/release/$* $(RELEASE_$*) $(BUILD)/release/$*/train $(BUILD)/release/$*/sample
 	@SOURCE_DATE_EPOCH=$(RELEASE_DATE) extras/release/pack $(BUILD) $* $(VERSION) $(NOTICES_all) $(NOTICES_$(firstword $(subst -, ,$*)))
 

@@ -362,7 +362,7 @@ void show_next_steps(const Plan *plan, bool trained, bool page, const char *long
         char sampler[PATH_SIZE] = "./sample";
         if (known) snprintf(sampler, PATH_SIZE, "%.*ssample", (int)(length - end), train);
         fputs("\nTo read what it writes:  ", stdout);
-        shell_word(stdout, sampler, shell_put);
+        shell_program(stdout, sampler, shell_put);
         fputs(" -n 500", stdout);
         if (!usual) put_path(" ", plan->arguments->out);
         putchar('\n');
@@ -373,7 +373,7 @@ void show_next_steps(const Plan *plan, bool trained, bool page, const char *long
     }
     if (!further && !interrupted()) return;
     fputs(further ? "To train it further:     " : "\nInterrupted.  To resume: ", stdout);
-    shell_word(stdout, train, shell_put);
+    shell_program(stdout, train, shell_put);
     printf(" --resume%s%s", further ? " " : "", further ? longer : "");
     if (plan->arguments->teacher) put_path(" --teacher ", plan->arguments->teacher);
     if (!usual) put_path(" --out ", plan->arguments->out);

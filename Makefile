@@ -224,7 +224,7 @@ ifneq ($(filter deps,$(MAKECMDGOALS)),)
 $(foreach build,test san,$(patsubst %.c,$(BUILD)/$(build)/%.o,$(wildcard tests/*.c tests/*/*.c))): | deps
 endif
 
-FORMATTED = $(shell find *.[ch] base data extras library model programs tests -name '*.[ch]')
+FORMATTED = $(shell find train.c sample.c base data extras library model programs tests -name '*.[ch]')
 format:
 	$(CLANG_FORMAT) -i $(FORMATTED)
 format-check:

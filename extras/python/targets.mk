@@ -2,8 +2,29 @@
 wheel: $(BUILD)/$(SHARED)
 	@python3 extras/python/wheel $< $(VERSION) $(BUILD)
 
+# Wheels for PyPI, with the programs, compiled by zig from tril.c: the same bytes each time.
+WHEELS  = manylinux_2_17_x86_64.manylinux2014_x86_64 manylinux_2_17_aarch64.manylinux2014_aarch64 \
+          musllinux_1_2_x86_64 musllinux_1_2_aarch64 macosx_11_0_x86_64 macosx_11_0_arm64 win_amd64
+WHEEL_TARGET_manylinux = -target $(1)-linux-gnu.2.17
+WHEEL_TARGET_musllinux = -target $(1)-linux-musl
+WHEEL_TARGET_macosx    = -target $(1:arm64=aarch64)-macos.11.0
+WHEEL_TARGET_win       = -target x86_64-windows-gnu
+WHEEL_NAME_macosx = libtril.dylib
+WHEEL_NAME_win    = tril.dll
+wheel_system = $(firstword $(subst _, ,$(1)))
+wheel_machine = $(or $(findstring x86_64,$(1)),$(findstring aarch64,$(1)),$(findstring arm64,$(1)))
+wheels: $(WHEELS:%=wheel-%)
+$(WHEELS:%=$(BUILD)/wheels/%.built): $(BUILD)/wheels/%.built: tril.c
+	@mkdir -p $(@D)/$*
+	$(call quiet,ZIG)python3 -m ziglang cc $(call WHEEL_TARGET_$(call wheel_system,$*),$(call wheel_machine,$*)) -O3 -fno-math-errno \
+		-fvisibility=hidden -DTRIL_NO_MAIN -DTRIL_PROGRAMS -fPIC -shared -s tril.c -lm -lpthread \
+		-o $(@D)/$*/$(or $(WHEEL_NAME_$(call wheel_system,$*)),libtril.so.0)
+	@touch $@
+$(WHEELS:%=wheel-%): wheel-%: $(BUILD)/wheels/%.built
+	@python3 extras/python/wheel $(<:.built=)/$(or $(WHEEL_NAME_$(call wheel_system,$*)),libtril.so.0) $(VERSION) $(BUILD)/wheels $*
+
 # Tests the wheel in fresh virtual environments, with and without NumPy, and runs docs/notebook.ipynb.
 test-python: $(BUILD)/$(SHARED) $(BUILD)/test/train $(BUILD)/test/sample
 	@tests/deps python
 	+extras/python/tests/test $(BUILD)
-.PHONY: wheel test-python
+.PHONY: wheel wheels $(WHEELS:%=wheel-%) test-python

@@ -57,8 +57,9 @@ class _Library:
 
     def __init__(self) -> None:
         here = pathlib.Path(__file__).parent
-        own = here / "libtril.so.0"
-        library = ctypes.CDLL(str(own) if own.exists() else own.name)
+        names = "libtril.so.0", "libtril.dylib", "tril.dll"
+        own = [str(here / name) for name in names if (here / name).exists()]
+        self.dll = library = ctypes.CDLL((own or names)[0])
         header = re.sub(r"/\*.*?\*/|\bconst\b", "", (here / "tril.h").read_text(encoding="utf-8"), flags=re.S)
         self._types: Dict[str, Any] = {
             "void": None, "bool": ctypes.c_bool, "char": ctypes.c_char, "float": ctypes.c_float, "double": _Double,

@@ -153,6 +153,15 @@ void bench_shake(Bench *bench);
 double bench_train(Bench *bench, const int32_t *inputs, const int32_t *targets, int B, int T,
                    int steps, double learning_rate);
 
+/* True under AddressSanitizer or ThreadSanitizer. */
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define SANITIZED true
+#elif defined __has_feature
+#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#else
+#define SANITIZED false
+#endif
+
 /* How often a slow test repeats: `quick`, or `all` in `make test-all`, which sets TRIL_ALL. Under
  * sanitizers, eight times slower, always `quick`. */
 int repeats(int quick, int all);

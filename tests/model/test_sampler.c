@@ -212,8 +212,8 @@ static void check_growth(Model *model, Generator *generator, Run *run, const int
 }
 
 TEST(growth) {
-    static const int contexts[] = {1, 2, 5, 8, 17};
-    int32_t *ids = random_ids(1, 64, 13);
+    static const int contexts[] = {1, 2, 5, 8, 31};
+    int32_t *ids = random_ids(1, 128, 13);
     for (int i = 0; kind_name(i); i++)
         for (int c = 0; c < COUNT(contexts); c++) {
             Model model;

@@ -275,6 +275,13 @@ static Array ask_for_heads(Program *p, const void *w, void *a) {
     return program_array(p, 10 + heads(p), PER_TOKEN);
 }
 
+/* Eleven columns are not those of three heads. */
+static Array attend_unevenly(Program *p, const void *w, void *a) {
+    (void)w, (void)a;
+    return attention(p, 3, program_array(p, 11, PER_TOKEN), program_array(p, 9, PER_TOKEN),
+                     program_array(p, 9, PER_TOKEN), 0);
+}
+
 static void check_refused(Array (*forward)(Program *, const void *, void *), const char *place) {
     Config config = {.model = "bigram", .V = 11, .T = 7};
     Model model;
@@ -292,4 +299,5 @@ TEST(refused) {
     check_refused(return_nothing, "forward: ");
     check_refused(add_unlike, "add: ");
     check_refused(ask_for_heads, "heads: ");
+    check_refused(attend_unevenly, "attention: ");
 }

@@ -18,9 +18,9 @@ enum { LOOKS = 4, LAST_LOOKS = 12 };
 /* The schedule as read from a log. */
 typedef struct {
     int steps, evaluations;
-    double peak, last; /* learning rates */
-    double seconds;    /* of the last row */
-    double widest;     /* the longest time between evaluations */
+    double first, peak, last; /* learning rates */
+    double seconds;           /* of the last row */
+    double widest;            /* the longest time between evaluations */
 } Schedule;
 
 static Schedule schedule_of(const char *path) {
@@ -32,6 +32,7 @@ static Schedule schedule_of(const char *path) {
         int loss = 0; /* where the training loss ends */
         assert_int_equal(sscanf(line, "%d,%*f,%lf,%lf,%*f%n", &s.steps, &s.seconds, &rate, &loss),
                          3);
+        if (s.steps == 1) s.first = rate;
         s.peak = fmax(s.peak, rate);
         s.last = rate;
         if (strncmp(line + loss, ",,", 2) == 0) continue; /* no validation loss */
@@ -74,6 +75,7 @@ TEST(time) {
         double widest = fmax(0.16 * time, 1.3 * 20 * 15 * step);
         if (gpt.widest > widest) fail_msg("tick %g: %g of %g", tick, gpt.widest, time);
         assert_true(gpt.peak <= 1e-3 && gpt.peak > 0.9e-3 && gpt.last < 0.11e-3);
+        assert_true(gpt.first < 0.1 * gpt.peak); /* it warms up before any speed is known */
         scratch_remove(scratch("timed"));
     }
 }

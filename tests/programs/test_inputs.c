@@ -161,18 +161,6 @@ TEST(not_finite) {
 
 /* ---- small stacks ---- */
 
-#if defined __SANITIZE_ADDRESS__
-enum { SANITIZED = 1 };
-#elif defined __has_feature
-#if __has_feature(address_sanitizer)
-enum { SANITIZED = 1 };
-#else
-enum { SANITIZED = 0 };
-#endif
-#else
-enum { SANITIZED = 0 };
-#endif
-
 /* Writes a script that runs the program with 64 KiB of stack for each thread. The environment is
  * small, because it is on the stack. */
 static void write_narrow(const char *program, const char *programs) {

@@ -204,9 +204,7 @@ TEST(preset) {
 /* In 300 steps on 39,054 characters it learns more than a bigram can (2.34), without memorising the
  * text. With sanitizers it would take a minute. */
 TEST(learns) {
-#ifdef __SANITIZE_ADDRESS__
-    skip();
-#endif
+    if (SANITIZED) skip();
     must_run("train -q -l 1 -w 64 -H 2 -c 32 -b 16 -s 300 -o @learns/m " PLAY);
     Row row = row_of("modern");
     assert_true(row.validation < 1.85 && row.train < row.validation && row.train > 1.4);

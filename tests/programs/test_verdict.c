@@ -68,6 +68,7 @@ TEST(overfitting) {
 /* The loss with twice the steps is in the range that was said, or near it. */
 TEST(still_falling) {
     double said[3];
+    if (SANITIZED) skip(); /* it is long, and runs no other code than the other tests */
     must_run("train " SMALL "-s 400 -o @fall/m " PLAY);
     expect_verdicts(TEXTS("modern"));
     assert_int_equal(numbers_of(expect_verdict("modern", "--steps 800"), said, 3), 3);

@@ -28,13 +28,14 @@ function listOptions() {
 // Shows the parameters of all rungs, and the time and memory of the ticked ones: in all workers at once.
 async function estimate() {
   const { steps } = options(), all = await reader.ask("estimate", options());
+  const took = e => e.error || speed === 0 ? 0 : e.work * steps / speed; // 0 until the speed is measured
   let sum = 0, longest = 0, bytes = 0, wrong = "";
   for (const [rung, e] of all.entries()) {
     $(`parameters-${rung}`).textContent = e.error ? "–" : short(e.parameters);
-    $(`parameters-${rung}`).title = e.error ?? `${count(e.parameters)} parameters, about ${duration(e.work * steps / speed)}`;
+    $(`parameters-${rung}`).title = e.error ?? `${count(e.parameters)} parameters, about ${duration(took(e))}`;
     if (!$(`tick-${rung}`).checked) continue;
-    sum += e.error ? 0 : e.work * steps / speed;
-    longest = Math.max(longest, e.error ? 0 : e.work * steps / speed);
+    sum += took(e);
+    longest = Math.max(longest, took(e));
     bytes = Math.max(bytes, e.bytes ?? 0);
     if (e.error) wrong = sentence(e.error);
   }

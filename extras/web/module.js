@@ -1,13 +1,12 @@
 "use strict";
+// True for a failure of the C code itself, which should not happen: the module is then useless.
+const isBroken = error => error instanceof WebAssembly.RuntimeError || error instanceof RangeError;
+
 // The compiled C: openModule(compiled, complain) returns functions that call its exports, and read and write its
 // structs.
 //
 // The C library asks its system for very little: the time, an empty environment, and a place for the message of a
 // failed assertion. There is no file system.
-
-// A failure of the C code itself, which should not happen: the module is then useless.
-const isBroken = error => error instanceof WebAssembly.RuntimeError || error instanceof RangeError;
-
 function openModule(compiled, complain) {
   let c;
   const view = () => new DataView(c.memory.buffer);

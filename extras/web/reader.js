@@ -34,10 +34,13 @@ function openReader(library) {
     const own = load(bytes);
     try { return work(own); } finally { call("tril_model_free", own); }
   }
+  // Returns the beginning of a text that a model writes, on one line.
   function lineOf(own) {
-    const most = 272, line = room(most);
-    must("web_line", own, samplingRecord({ length: 64, temperature: TEMPERATURE, top_p: 1, seed: 1337 }), line, most);
-    return textAt(line);
+    const LENGTH = 64, to = room(4 * LENGTH), writer = make("tril_writer_open", own, samplingRecord({ temperature: TEMPERATURE, top_p: 1, seed: 1337 }));
+    let length = 0;
+    for (let i = 0; i < LENGTH; i++) length += call("tril_writer_write", writer, to + length);
+    call("tril_writer_close", writer);
+    return new TextDecoder().decode(bytesAt(to, length)).replace(/\n/g, "↵").replace(/\p{C}/gu, "·");
   }
   const writeLine = bytes => withModel(bytes, lineOf);
   // Returns the loss of a model on the held-out text, all of it if it is short, and a line that it writes.

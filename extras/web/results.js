@@ -1,4 +1,5 @@
 // The curves and what the models write; and what else changes while they train.
+
 // Puts a new figure's content in place of the old one's, so that focus and cursor stay.
 function renewFigure(old, html, read, move) {
   const fresh = element("template", { innerHTML: html }).content.firstElementChild;

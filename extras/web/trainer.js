@@ -5,7 +5,7 @@
 // ends early.
 function openTrainer(library) {
   const EVALUATIONS = 40, DIGEST = 100; // the step after which the digest is told
-  const { room, call, must, make, returned, at, size, pointerAt, optionsRecord, optionsOf, rungOf, tokenizerOf, textOf, written, reading } = library;
+  const { room, call, must, make, returned, at, size, pointerAt, optionsRecord, optionsOf, rungOf, textOf, written, reading } = library;
   let model = 0, training = 0, failed = "";
 
   function close() {

@@ -167,7 +167,11 @@ async function trainOn() {
   if (wanted.length === 0) return say("about-training", "No model is ticked.", true);
   fromLesson = false;
   for (const r of shown()) if (!wanted.includes(r)) drop(r.rung);
-  await Promise.all(wanted.map(r => begun("load", r.latest.bytes, options())));
+  try {
+    await Promise.all(wanted.map(r => begun("load", r.latest.bytes, options())));
+  } catch (error) {
+    return say("about-training", sentence(error.message), true);
+  }
   setState("training");
   grant();
 }

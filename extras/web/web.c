@@ -61,7 +61,6 @@ const WebMember *web_members(void) {
         MEMBER(TrilStep, seconds),
         MEMBER(TrilStep, loss),
         STRUCT(TrilSampling),
-        MEMBER(TrilSampling, length),
         MEMBER(TrilSampling, temperature),
         MEMBER(TrilSampling, top_k),
         MEMBER(TrilSampling, top_p),
@@ -130,15 +129,6 @@ int web_fuses(void) {
 void web_glyph(const TrilTokenizer *tokenizer, int32_t id, char text[12]) {
     Glyph glyph = glyph_of(tokenizer, id);
     memcpy(text, glyph.text, sizeof glyph.text);
-}
-
-TrilStatus web_line(const TrilModel *model, const TrilSampling *sampling, char *line, size_t size,
-                    TrilError *error) {
-    enum { COLUMNS = 64 };
-    GlyphLine to = {line, size, COLUMNS, tril_tokenizer_has_bytes(tril_model_tokenizer(model))};
-    *line = 0;
-    TrilStatus status = tril_generate(model, "", 0, sampling, glyph_take, &to, error);
-    return status == TRIL_STOPPED ? TRIL_OK : status;
 }
 
 /* ---- HTML ---- */

@@ -24,11 +24,6 @@ int web_fuses(void);
 /* Writes a character's glyph to text[12]. */
 void web_glyph(const TrilTokenizer *tokenizer, int32_t id, char text[12]);
 
-/* Generates a line of text as glyphs, at most as wide as the page shows, to line[size]. Fails as
- * tril_generate does. */
-TrilStatus web_line(const TrilModel *model, const TrilSampling *sampling, char *line, size_t size,
-                    TrilError *error);
-
 /* Draw a chart, a head's map of attention on the text that was read, and the computation from
  * a traced text to its next character (programs/report/explain.h): line `line`, or all of it if
  * that is negative. Return HTML, which the caller frees. Return NULL, with a message, if there is

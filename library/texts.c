@@ -4,7 +4,6 @@
  * each read of the weights, and threads never wait for each other within a pass. After every round
  * of some milliseconds the caller gets what is ready, text after text. A text depends only on its
  * number, not on its group. */
-#include "base/array.h"
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/memory.h"
@@ -23,7 +22,7 @@ static const double round_seconds = 0.02;
 
 /* A text that is not yet passed on. */
 typedef struct {
-    Buffer written; /* from the byte after those that were passed on, or up to a stop text before */
+    Buffer written; /* the last bytes; a stop text is looked for in them */
     size_t passed;  /* bytes of it that were passed on */
     size_t characters;
     bool ended, diverged; /* diverged: the next character could not be chosen */

@@ -112,7 +112,11 @@ async function showDetail() {
   if (state === "training" && box.childElementCount > 0 && (performance.now() - detailAt < READING || box.matches(":focus-within"))) return;
   detailAt = performance.now();
   const any = maps.length === 0 ? -1 : 0, layer = unfolded.i < 0 ? head.layer : unfolded.layer, { head: number } = head;
-  box.innerHTML = await reader.ask("explain", unfolded.i, any < 0 ? -1 : layer, any < 0 ? -1 : number);
+  try {
+    box.innerHTML = await reader.ask("explain", unfolded.i, any < 0 ? -1 : layer, any < 0 ? -1 : number);
+  } catch (error) { // also while the line is read again; its numbers follow then
+    return say("about-line", sentence(error.message), true);
+  }
   for (const figure of box.querySelectorAll("figure.mapped")) readMap(figure);
   for (const wide of box.querySelectorAll(".wide"))
     if (wide.scrollWidth > wide.clientWidth) Object.assign(wide, { tabIndex: 0, ariaLabel: "numbers, wider than the page" }).setAttribute("role", "region");

@@ -39,7 +39,7 @@ $(BUILD)/man/tril-%.1: $(BUILD)/% extras/install/man/tril-%.h2m
 	$(call quiet,MAN)help2man --no-info --version-string=$(VERSION) --include=extras/install/man/tril-$*.h2m --output=$@ $(BUILD)/man/tril-$*
 
 install: train sample library $(PAGES:%=$(MANUAL)/%)
-	install -d $(BIN) $(MAN) $(BASH) $(ZSH) $(if $(ELF),$(LIB)/pkgconfig $(INCLUDE))
+	install -d $(BIN) $(MAN) $(BASH) $(ZSH) $(if $(ELF),$(LIB)/pkgconfig $(LIB)/cmake/tril $(INCLUDE))
 	install -m 755 $(BUILD)/train $(BIN)/tril-train
 	install -m 755 $(BUILD)/sample $(BIN)/tril-sample
 	install -m 644 extras/install/completion/tril.bash $(BASH)/tril-train
@@ -51,14 +51,15 @@ install: train sample library $(PAGES:%=$(MANUAL)/%)
 	$(if $(ELF),ln -sf $(SHARED) $(LIB)/$(SONAME))
 	$(if $(ELF),ln -sf $(SONAME) $(LIB)/libtril.so)
 	$(if $(ELF),install -m 644 $(BUILD)/tril.pc $(LIB)/pkgconfig)
+	$(if $(ELF),install -m 644 extras/install/tril-config.cmake $(LIB)/cmake/tril)
 	$(if $(PAGES),install -m 644 $(PAGES:%=$(MANUAL)/%) $(MAN),@echo "install: without manual pages, which need help2man")
 
 uninstall:
 	rm -f $(BIN)/tril-train $(BIN)/tril-sample $(MAN)/tril-train.1 $(MAN)/tril-sample.1
 	rm -f $(BASH)/tril-train $(BASH)/tril-sample $(ZSH)/_tril
-	rm -f $(INCLUDE)/tril.h $(LIB)/pkgconfig/tril.pc $(LIB)/libtril.a $(LIB)/libtril.so $(LIB)/$(SONAME) $(LIB)/$(SHARED)
+	rm -f $(INCLUDE)/tril.h $(LIB)/pkgconfig/tril.pc $(LIB)/cmake/tril/tril-config.cmake $(LIB)/libtril.a $(LIB)/libtril.so $(LIB)/$(SONAME) $(LIB)/$(SHARED)
 
-# Packs the committed files, the manual pages and, if its compiler is available, extras/web/tril.html.
+# Packs the committed files, the manual pages, tril.c and, if its compiler is available, extras/web/tril.html.
 PACKED_PAGE = $(if $(filter dist,$(MAKECMDGOALS)),$(shell python3 -c 'import ziglang' 2>/dev/null && echo extras/web/tril.html))
 PACKED_MAN  = $(BUILD)/man/tril-train.1 $(BUILD)/man/tril-sample.1
 dist: $(PACKED_MAN) $(PACKED_PAGE) tril.c

@@ -34,7 +34,7 @@ static bool add_copy(Texts *texts, const char *path, Error *err) {
     char *copy;
     while (length > 1 && path[length - 1] == '/') length--;
     if (!memory_alloc(&copy, length + 1, 1, path, err)) return false;
-    memcpy(copy, path, length);
+    snprintf(copy, length + 1, "%s", path);
     return add(texts, copy, err);
 }
 

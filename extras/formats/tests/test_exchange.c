@@ -592,6 +592,7 @@ TEST(shared_heads) {
  * and ends with the same bits. */
 TEST(init_resumed) {
     static const char how[] = "-b 4 -j 1 -s 200 --eval-every 50 -d 0.1";
+    skip_without(SIGNALS);
     must_run("train " TINY "-s 100 -o @base/m.safetensors " PLAY);
     must_run("sample --export @base/folder @base/m.safetensors");
     must_run("train -q %s --init @base/folder -o @whole/m.safetensors " PLAY, how);

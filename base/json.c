@@ -276,7 +276,7 @@ void json_quote(Buffer *text, const char *string, size_t length) {
 }
 
 void json_add(Buffer *text, const char *key) {
-    char last = text->length > 0 ? text->bytes[text->length - 1] : '{';
+    int last = text->length > 0 ? text->bytes[text->length - 1] : '{';
     if (last != '{' && last != '[') buffer_put(text, ",", 1);
     if (key) buffer_printf(text, "\"%s\":", key);
 }

@@ -102,7 +102,7 @@ static void round_to_8(int8_t *y, const float *x, float scale, int count) {
         float whole = x[i] / scale, shifted = whole + shift;
         int32_t bits;
         memcpy(&bits, &shifted, sizeof bits);
-        y[i] = whole == whole ? (int8_t)bits : 0;
+        y[i] = (int8_t)(whole == whole ? bits : 0);
     }
 }
 

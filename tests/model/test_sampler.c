@@ -387,7 +387,7 @@ static void build_wide(Model *model, const char *name, int V, int C, int T) {
     kind_set(&config, name);
     assert_ok(model_build(model, &config, 1, &err), err);
     for (size_t i = 0; i < model->weights_size; i++)
-        model->weights[i] += (float)(1.4 * random_uniform(8, i) - 0.7);
+        model->weights[i] += 0.4f * (float)random_normal(7, i);
 }
 
 /* The same text at any number of threads, until the context is full. `decoding` of three threads

@@ -86,7 +86,7 @@ bool corpus_join(const char *const *texts, const size_t *lengths, int count, boo
     }
     if (all == 0) return true;
     /* characters to train on: the beginnings' share of all, rounded for the sums, so that the parts
-     * add up to what corpus_make takes */
+     * add up to the share of corpus_make */
     size_t train = trained_on(all + (newline ? 2 * newlines - 1 : 0), held_out);
     const double own = (double)(train > newlines ? train - newlines : 0);
     for (int end = 0; end < 2; end++) {

@@ -2,8 +2,8 @@
  *
  * Each thread has a group of texts, which it continues by a character in turn: so their rows share
  * each read of the weights, and threads never wait for each other within a pass. After every round
- * of some milliseconds the caller gets what is ready, text after text. A text depends only on its
- * number, not on its group. */
+ * of some milliseconds the caller gets the characters that are ready, text after text. A text
+ * depends only on its number, not on its group. */
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/memory.h"
@@ -149,7 +149,8 @@ static void write_round(void *argument, int index, int count) {
 
 /* ---- passing on ---- */
 
-/* Passes on what is new of the first texts. After a text that has ended comes the next one. */
+/* Passes on the new characters of the first texts. After a text that has ended comes the next one.
+ */
 static TrilStatus pass_on(Texts *t, TrilOnTexts on_text, void *user, Error *err) {
     for (; t->first < atomic_load(&t->next); t->first++) {
         Text *text = text_of(t, t->first);

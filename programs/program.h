@@ -15,7 +15,7 @@ int program_version(void);
 /* Prints the message of the program `name`, after all other output. Returns `status`. */
 int program_failed(const char *name, int status, const Error *err);
 
-/* Sends what the program prints from now on to standard error, or again to standard output. */
+/* Sends the output from now on to standard error, or again to standard output. */
 void program_divert(bool to_errors);
 
 #endif

@@ -10,7 +10,7 @@ static float clamped(float weight) {
     return weight > 0 ? fminf(weight, 1) : 0; /* NaN becomes 0 */
 }
 
-/* Returns the shade of a weight. Its root is what the eye sees: a weight of 0.05 is visible, too.
+/* Returns the shade of a weight. The eye sees its root: a weight of 0.05 is visible, too.
  */
 static int shade_of(float weight) {
     return (int)(sqrtf(clamped(weight)) * SHADES + 0.5f);

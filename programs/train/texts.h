@@ -16,7 +16,7 @@ typedef struct {
 } Texts;
 
 /* Lists the files named by `operands` [count] and, for each folder, those in it and in its folders,
- * except names that begin with a dot, links to folders, and what is no regular file. The caller
+ * except names that begin with a dot, links to folders, and all but regular files. The caller
  * releases them with texts_free, also after a failure. Fails for a folder without files. */
 bool texts_find(Texts *texts, char *const *operands, int count, Error *err);
 

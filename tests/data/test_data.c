@@ -403,8 +403,8 @@ TEST(batch_seed_and_step) {
     assert_memory_equal(first, again, sizeof first);
 }
 
-/* The beginnings of joined texts are what corpus_make trains on, each to one character of its
- * share; their ends follow. */
+/* corpus_make trains on the beginnings of joined texts, each to one character of its share; their
+ * ends follow. */
 TEST(join) {
     enum { TEXTS = 5, MOST = 4000 };
     static char texts[TEXTS][MOST], joined[TEXTS * MOST + 2 * TEXTS], parts[2][sizeof joined];

@@ -40,8 +40,8 @@ static char *trained(const char *command) {
 
 /* ---- texts ---- */
 
-/* Writes the folder `letters`: 900 characters and 100, of two and of one byte, and what is no part
- * of a text. */
+/* Writes the folder `letters`: 900 characters and 100, of two and of one byte, and files that are
+ * no part of a text. */
 static void write_letters(void) {
     char text[2000];
     make_folder(scratch("letters"));

@@ -3,18 +3,15 @@
  *     x      = wte[id] + wpe[t]
  *     att    = tril(ones), each row divided by its sum
  *     y      = x + proj(att x)
- *     logits = lm_head(y)
- *     loss   = the mean of -ln softmax(logits)[target] */
+ *     logits = lm_head(y) */
 #include "model/plain/layers.h"
-#include "model/plain/rungs.h"
 
-Array plain_average(Plain *p, const int32_t *ids, const int32_t *targets, int T) {
+Array plain_average(Plain *p, const int32_t *ids, int T) {
     Weights wte = plain_weights(p, "token_embedding_table");    /* (V, C) */
     Weights wpe = plain_weights(p, "position_embedding_table"); /* (T, C) */
     Weights proj = plain_weights(p, "mean.proj");               /* (C, C) and bias (C) */
     Weights lm_head = plain_weights(p, "lm_head");              /* (V, C) and bias (V) */
 
-    /* forward */
     Array tok = plain_embedding(p, ids, wte, T); /* (T, C) */
     Array pos = plain_positions(p, wpe, T);      /* (T, C) */
     Array x = plain_add(p, tok, pos);            /* (T, C) */
@@ -22,17 +19,5 @@ Array plain_average(Plain *p, const int32_t *ids, const int32_t *targets, int T)
     Array out = plain_weighted_mean(p, att, x);  /* (T, C) */
     Array branch = plain_linear(p, out, proj);   /* (T, C) */
     Array y = plain_add(p, x, branch);           /* (T, C) */
-    Array logits = plain_linear(p, y, lm_head);  /* (T, V) */
-    if (!targets) return logits;
-
-    /* backward: the same lines, from the last to the first */
-    plain_cross_entropy_backward(logits, targets);
-    plain_linear_backward(logits, y, lm_head);
-    plain_add_backward(y, x, branch);
-    plain_linear_backward(branch, out, proj);
-    plain_weighted_mean_backward(out, att, x);
-    plain_add_backward(x, tok, pos);
-    plain_positions_backward(pos, wpe);
-    plain_embedding_backward(tok, ids, wte);
-    return logits;
+    return plain_linear(p, y, lm_head);          /* (T, V) */
 }

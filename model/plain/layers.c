@@ -5,37 +5,45 @@
 
 #include <math.h>
 
+typedef void Backward(const Step *step);
+static Backward embedding_backward, positions_backward, linear_backward, add_backward,
+    columns_backward, attention_backward, weighted_mean_backward, shared_backward,
+    convolution_backward, layernorm_backward, rmsnorm_backward, rotary_backward, gelu_backward,
+    swiglu_backward;
+
 /* ---- embedding ---- */
 
 Array plain_embedding(Plain *p, const int32_t *ids, Weights table, int T) {
     int C = table.columns;
-    Array y = plain_zeros(p, T, C);
+    Array y = plain_array(p, T, C, (Step){embedding_backward, .w = table, .ids = ids});
     for (int t = 0; t < T; t++)
         for (int c = 0; c < C; c++) y.x[t * C + c] = table.w[ids[t] * C + c];
     return y;
 }
 
-void plain_embedding_backward(Array y, const int32_t *ids, Weights table) {
+static void embedding_backward(const Step *step) {
+    Array y = step->y;
+    Weights table = step->w;
     int C = table.columns;
     for (int t = 0; t < y.rows; t++)
-        for (int c = 0; c < C; c++) table.dw[ids[t] * C + c] += y.dx[t * C + c];
+        for (int c = 0; c < C; c++) table.dw[step->ids[t] * C + c] += y.dx[t * C + c];
 }
 
 Array plain_positions(Plain *p, Weights table, int T) {
-    Array y = plain_zeros(p, T, table.columns);
+    Array y = plain_array(p, T, table.columns, (Step){positions_backward, .w = table});
     for (int i = 0; i < T * y.columns; i++) y.x[i] = table.w[i];
     return y;
 }
 
-void plain_positions_backward(Array y, Weights table) {
-    for (int i = 0; i < y.rows * y.columns; i++) table.dw[i] += y.dx[i];
+static void positions_backward(const Step *step) {
+    for (int i = 0; i < step->y.rows * step->y.columns; i++) step->w.dw[i] += step->y.dx[i];
 }
 
 /* ---- linear ---- */
 
 Array plain_linear(Plain *p, Array x, Weights layer) {
     int OC = layer.rows, C = layer.columns;
-    Array y = plain_zeros(p, x.rows, OC);
+    Array y = plain_array(p, x.rows, OC, (Step){linear_backward, .in = {x}, .w = layer});
     for (int t = 0; t < x.rows; t++)
         for (int o = 0; o < OC; o++) {
             double sum = layer.b ? layer.b[o] : 0;
@@ -45,7 +53,9 @@ Array plain_linear(Plain *p, Array x, Weights layer) {
     return y;
 }
 
-void plain_linear_backward(Array y, Array x, Weights layer) {
+static void linear_backward(const Step *step) {
+    Array y = step->y, x = step->in[0];
+    Weights layer = step->w;
     int OC = layer.rows, C = layer.columns;
     for (int t = 0; t < y.rows; t++)
         for (int o = 0; o < OC; o++) {
@@ -61,12 +71,13 @@ void plain_linear_backward(Array y, Array x, Weights layer) {
 /* ---- residual ---- */
 
 Array plain_add(Plain *p, Array a, Array b) {
-    Array y = plain_zeros(p, a.rows, a.columns);
+    Array y = plain_array(p, a.rows, a.columns, (Step){add_backward, .in = {a, b}});
     for (int i = 0; i < y.rows * y.columns; i++) y.x[i] = a.x[i] + b.x[i];
     return y;
 }
 
-void plain_add_backward(Array y, Array a, Array b) {
+static void add_backward(const Step *step) {
+    Array y = step->y, a = step->in[0], b = step->in[1];
     for (int i = 0; i < y.rows * y.columns; i++) {
         a.dx[i] += y.dx[i];
         b.dx[i] += y.dx[i];
@@ -76,14 +87,15 @@ void plain_add_backward(Array y, Array a, Array b) {
 /* ---- columns ---- */
 
 Array plain_columns(Plain *p, Array x, int first, int C) {
-    Array y = plain_zeros(p, x.rows, C);
+    Array y = plain_array(p, x.rows, C, (Step){columns_backward, .in = {x}, .count = first});
     for (int t = 0; t < x.rows; t++)
         for (int c = 0; c < C; c++) y.x[t * C + c] = x.x[t * x.columns + first + c];
     return y;
 }
 
-void plain_columns_backward(Array y, Array x, int first) {
-    int C = y.columns;
+static void columns_backward(const Step *step) {
+    Array y = step->y, x = step->in[0];
+    int C = y.columns, first = step->count;
     for (int t = 0; t < x.rows; t++)
         for (int c = 0; c < C; c++) x.dx[t * x.columns + first + c] += y.dx[t * C + c];
 }
@@ -92,7 +104,7 @@ void plain_columns_backward(Array y, Array x, int first) {
 
 Array plain_attention(Plain *p, Array q, Array k, int NH) {
     int T = q.rows, C = q.columns, hs = C / NH;
-    Array att = plain_zeros(p, NH * T, T);
+    Array att = plain_array(p, NH * T, T, (Step){attention_backward, .in = {q, k}});
     for (int h = 0; h < NH; h++)
         for (int t = 0; t < T; t++) {
             double *row = att.x + (h * T + t) * T, sum = 0;
@@ -108,7 +120,8 @@ Array plain_attention(Plain *p, Array q, Array k, int NH) {
     return att;
 }
 
-void plain_attention_backward(Array att, Array q, Array k) {
+static void attention_backward(const Step *step) {
+    Array att = step->y, q = step->in[0], k = step->in[1];
     int T = q.rows, C = q.columns, NH = att.rows / T, hs = C / NH;
     for (int h = 0; h < NH; h++)
         for (int t = 0; t < T; t++) {
@@ -127,7 +140,7 @@ void plain_attention_backward(Array att, Array q, Array k) {
 
 Array plain_weighted_mean(Plain *p, Array att, Array v) {
     int T = v.rows, C = v.columns, NH = att.rows / T, hs = C / NH;
-    Array y = plain_zeros(p, T, C);
+    Array y = plain_array(p, T, C, (Step){weighted_mean_backward, .in = {att, v}});
     for (int h = 0; h < NH; h++)
         for (int t = 0; t < T; t++)
             for (int s = 0; s <= t; s++) {
@@ -138,7 +151,8 @@ Array plain_weighted_mean(Plain *p, Array att, Array v) {
     return y;
 }
 
-void plain_weighted_mean_backward(Array y, Array att, Array v) {
+static void weighted_mean_backward(const Step *step) {
+    Array y = step->y, att = step->in[0], v = step->in[1];
     int T = v.rows, C = v.columns, NH = att.rows / T, hs = C / NH;
     for (int h = 0; h < NH; h++)
         for (int t = 0; t < T; t++)
@@ -155,7 +169,7 @@ void plain_weighted_mean_backward(Array y, Array att, Array v) {
 
 Array plain_shared(Plain *p, Array x, int NH, int NKV) {
     int hs = x.columns / NKV;
-    Array y = plain_zeros(p, x.rows, NH * hs);
+    Array y = plain_array(p, x.rows, NH * hs, (Step){shared_backward, .in = {x}, .count = NKV});
     for (int t = 0; t < x.rows; t++)
         for (int h = 0; h < NH; h++) {
             const double *from = x.x + (t * NKV + h / (NH / NKV)) * hs;
@@ -164,8 +178,9 @@ Array plain_shared(Plain *p, Array x, int NH, int NKV) {
     return y;
 }
 
-void plain_shared_backward(Array y, Array x, int NH, int NKV) {
-    int hs = x.columns / NKV;
+static void shared_backward(const Step *step) {
+    Array y = step->y, x = step->in[0];
+    int NKV = step->count, hs = x.columns / NKV, NH = y.columns / hs;
     for (int t = 0; t < x.rows; t++)
         for (int h = 0; h < NH; h++) {
             double *dfrom = x.dx + (t * NKV + h / (NH / NKV)) * hs;
@@ -176,7 +191,7 @@ void plain_shared_backward(Array y, Array x, int NH, int NKV) {
 /* ---- mean of the past ---- */
 
 Array plain_mean_of_past(Plain *p, int T) {
-    Array att = plain_zeros(p, T, T);
+    Array att = plain_array(p, T, T, (Step){0});
     for (int t = 0; t < T; t++)
         for (int s = 0; s <= t; s++) att.x[t * T + s] = 1.0 / (t + 1);
     return att;
@@ -186,7 +201,7 @@ Array plain_mean_of_past(Plain *p, int T) {
 
 Array plain_convolution(Plain *p, Array x, Weights taps) {
     int T = x.rows, C = x.columns;
-    Array y = plain_zeros(p, T, C);
+    Array y = plain_array(p, T, C, (Step){convolution_backward, .in = {x}, .w = taps});
     for (int t = 0; t < T; t++)
         for (int c = 0; c < C; c++) {
             y.x[t * C + c] = x.x[t * C + c];
@@ -196,7 +211,9 @@ Array plain_convolution(Plain *p, Array x, Weights taps) {
     return y;
 }
 
-void plain_convolution_backward(Array y, Array x, Weights taps) {
+static void convolution_backward(const Step *step) {
+    Array y = step->y, x = step->in[0];
+    Weights taps = step->w;
     int T = x.rows, C = x.columns;
     for (int t = 0; t < T; t++)
         for (int c = 0; c < C; c++) {
@@ -225,7 +242,7 @@ static double row_rstd(const double *x, double mean, double epsilon, int C) {
 
 Array plain_layernorm(Plain *p, Array x, Weights norm) {
     int C = norm.rows;
-    Array y = plain_zeros(p, x.rows, C);
+    Array y = plain_array(p, x.rows, C, (Step){layernorm_backward, .in = {x}, .w = norm});
     for (int t = 0; t < x.rows; t++) {
         double mean = row_mean(x.x + t * C, C), rstd = row_rstd(x.x + t * C, mean, 1e-5, C);
         for (int c = 0; c < C; c++)
@@ -234,7 +251,9 @@ Array plain_layernorm(Plain *p, Array x, Weights norm) {
     return y;
 }
 
-void plain_layernorm_backward(Array y, Array x, Weights norm) {
+static void layernorm_backward(const Step *step) {
+    Array y = step->y, x = step->in[0];
+    Weights norm = step->w;
     int C = norm.rows;
     for (int t = 0; t < x.rows; t++) {
         double mean = row_mean(x.x + t * C, C), rstd = row_rstd(x.x + t * C, mean, 1e-5, C);
@@ -255,7 +274,7 @@ void plain_layernorm_backward(Array y, Array x, Weights norm) {
 
 Array plain_rmsnorm(Plain *p, Array x, Weights norm) {
     int C = norm.rows, rows = x.rows * x.columns / C;
-    Array y = plain_zeros(p, x.rows, x.columns);
+    Array y = plain_array(p, x.rows, x.columns, (Step){rmsnorm_backward, .in = {x}, .w = norm});
     for (int n = 0; n < rows; n++) {
         double rstd = row_rstd(x.x + n * C, 0, 1e-6, C);
         for (int c = 0; c < C; c++) y.x[n * C + c] = x.x[n * C + c] * rstd * norm.w[c];
@@ -263,7 +282,9 @@ Array plain_rmsnorm(Plain *p, Array x, Weights norm) {
     return y;
 }
 
-void plain_rmsnorm_backward(Array y, Array x, Weights norm) {
+static void rmsnorm_backward(const Step *step) {
+    Array y = step->y, x = step->in[0];
+    Weights norm = step->w;
     int C = norm.rows, rows = x.rows * x.columns / C;
     for (int n = 0; n < rows; n++) {
         double rstd = row_rstd(x.x + n * C, 0, 1e-6, C), dz_z_mean = 0;
@@ -295,13 +316,14 @@ static void add_rotated(double *y, const double *x, int direction, int T, int C,
 }
 
 Array plain_rotary(Plain *p, Array x, int NH) {
-    Array y = plain_zeros(p, x.rows, x.columns);
+    Array y = plain_array(p, x.rows, x.columns, (Step){rotary_backward, .in = {x}, .count = NH});
     add_rotated(y.x, x.x, 1, x.rows, x.columns, NH);
     return y;
 }
 
-void plain_rotary_backward(Array y, Array x, int NH) {
-    add_rotated(x.dx, y.dx, -1, x.rows, x.columns, NH);
+static void rotary_backward(const Step *step) {
+    Array y = step->y, x = step->in[0];
+    add_rotated(x.dx, y.dx, -1, x.rows, x.columns, step->count);
 }
 
 /* ---- GELU ---- */
@@ -309,7 +331,7 @@ void plain_rotary_backward(Array y, Array x, int NH) {
 static const double root = 0.79788456080286535588; /* sqrt(2/pi) */
 
 Array plain_gelu(Plain *p, Array x) {
-    Array y = plain_zeros(p, x.rows, x.columns);
+    Array y = plain_array(p, x.rows, x.columns, (Step){gelu_backward, .in = {x}});
     for (int i = 0; i < x.rows * x.columns; i++) {
         double cube = x.x[i] * x.x[i] * x.x[i];
         y.x[i] = x.x[i] * (1 + tanh(root * (x.x[i] + 0.044715 * cube))) / 2;
@@ -317,7 +339,8 @@ Array plain_gelu(Plain *p, Array x) {
     return y;
 }
 
-void plain_gelu_backward(Array y, Array x) {
+static void gelu_backward(const Step *step) {
+    Array y = step->y, x = step->in[0];
     for (int i = 0; i < x.rows * x.columns; i++) {
         double square = x.x[i] * x.x[i];
         double tanh_u = tanh(root * (x.x[i] + 0.044715 * square * x.x[i]));
@@ -333,16 +356,17 @@ static double sigmoid(double x) {
 }
 
 Array plain_swiglu(Plain *p, Array gate, Array up) {
-    Array y = plain_zeros(p, gate.rows, gate.columns);
+    Array y = plain_array(p, gate.rows, gate.columns, (Step){swiglu_backward, .in = {gate, up}});
     for (int i = 0; i < y.rows * y.columns; i++) y.x[i] = gate.x[i] * sigmoid(gate.x[i]) * up.x[i];
     return y;
 }
 
-void plain_swiglu_backward(Array y, Array gate, Array up) {
+static void swiglu_backward(const Step *step) {
+    Array y = step->y, gate = step->in[0], up = step->in[1];
     for (int i = 0; i < y.rows * y.columns; i++) {
-        double s = sigmoid(gate.x[i]);
-        gate.dx[i] += y.dx[i] * up.x[i] * s * (1 + gate.x[i] * (1 - s));
-        up.dx[i] += y.dx[i] * gate.x[i] * s;
+        double open = sigmoid(gate.x[i]);
+        gate.dx[i] += y.dx[i] * up.x[i] * open * (1 + gate.x[i] * (1 - open));
+        up.dx[i] += y.dx[i] * gate.x[i] * open;
     }
 }
 

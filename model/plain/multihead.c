@@ -4,12 +4,10 @@
  *     q, k, v = the three thirds of qkv(x)
  *     att[h]  = softmax(mask(q[h] k[h]^T / sqrt(C / NH)))    head h has C / NH of the channels
  *     y       = x + proj(att[0] v[0], att[1] v[1], ...)
- *     logits  = lm_head(y)
- *     loss    = the mean of -ln softmax(logits)[target] */
+ *     logits  = lm_head(y) */
 #include "model/plain/layers.h"
-#include "model/plain/rungs.h"
 
-Array plain_multihead(Plain *p, const int32_t *ids, const int32_t *targets, int T) {
+Array plain_multihead(Plain *p, const int32_t *ids, int T) {
     int C = p->model->config.C, NH = p->model->config.NH;
     Weights wte = plain_weights(p, "token_embedding_table");    /* (V, C) */
     Weights wpe = plain_weights(p, "position_embedding_table"); /* (T, C) */
@@ -17,7 +15,6 @@ Array plain_multihead(Plain *p, const int32_t *ids, const int32_t *targets, int 
     Weights proj = plain_weights(p, "sa_heads.proj");           /* (C, C) and bias (C) */
     Weights lm_head = plain_weights(p, "lm_head");              /* (V, C) and bias (V) */
 
-    /* forward */
     Array tok = plain_embedding(p, ids, wte, T); /* (T, C) */
     Array pos = plain_positions(p, wpe, T);      /* (T, C) */
     Array x = plain_add(p, tok, pos);            /* (T, C) */
@@ -29,22 +26,5 @@ Array plain_multihead(Plain *p, const int32_t *ids, const int32_t *targets, int 
     Array out = plain_weighted_mean(p, att, v);  /* (T, C) */
     Array branch = plain_linear(p, out, proj);   /* (T, C) */
     Array y = plain_add(p, x, branch);           /* (T, C) */
-    Array logits = plain_linear(p, y, lm_head);  /* (T, V) */
-    if (!targets) return logits;
-
-    /* backward: the same lines, from the last to the first */
-    plain_cross_entropy_backward(logits, targets);
-    plain_linear_backward(logits, y, lm_head);
-    plain_add_backward(y, x, branch);
-    plain_linear_backward(branch, out, proj);
-    plain_weighted_mean_backward(out, att, v);
-    plain_attention_backward(att, q, k);
-    plain_columns_backward(v, qkv, 2 * C);
-    plain_columns_backward(k, qkv, C);
-    plain_columns_backward(q, qkv, 0);
-    plain_linear_backward(qkv, x, c_attn);
-    plain_add_backward(x, tok, pos);
-    plain_positions_backward(pos, wpe);
-    plain_embedding_backward(tok, ids, wte);
-    return logits;
+    return plain_linear(p, y, lm_head);          /* (T, V) */
 }

@@ -89,8 +89,8 @@ void plain_counted(Plain *p, const int32_t *ids, int T, Array *roots, Array *log
     Text text = {.V = p->model->config.V, .order = ngram ? ngram_order(ngram) : 0};
     if (ngram) text.ids = ngram_text(ngram, &text.count);
     for (int k = 0; k < text.order; k++) find_discounts(&text, k);
-    *roots = plain_zeros(p, T, text.V);
-    *logarithms = plain_zeros(p, T, text.V);
+    *roots = plain_array(p, T, text.V, (Step){0});
+    *logarithms = plain_array(p, T, text.V, (Step){0});
     for (int t = 0; t < T; t++) {
         int32_t context[MAX_ORDER] = {0};
         int k = 0;
@@ -106,21 +106,22 @@ void plain_counted(Plain *p, const int32_t *ids, int T, Array *roots, Array *log
     }
 }
 
-Array plain_trusted(Plain *p, Array x, Array trust, Array z) {
-    Array y = plain_zeros(p, x.rows, x.columns);
-    for (int t = 0; t < y.rows; t++)
-        for (int v = 0; v < y.columns; v++) {
-            int i = t * y.columns + v;
-            y.x[i] = x.x[i] + (1 + trust.x[t]) * z.x[i];
-        }
-    return y;
-}
-
-void plain_trusted_backward(Array y, Array x, Array trust, Array z) {
+static void trusted_backward(const Step *step) {
+    Array y = step->y, x = step->in[0], trust = step->in[1], z = step->in[2];
     for (int t = 0; t < y.rows; t++)
         for (int v = 0; v < y.columns; v++) {
             int i = t * y.columns + v;
             x.dx[i] += y.dx[i];
             trust.dx[t] += y.dx[i] * z.x[i];
         }
+}
+
+Array plain_trusted(Plain *p, Array x, Array trust, Array z) {
+    Array y = plain_array(p, x.rows, x.columns, (Step){trusted_backward, .in = {x, trust, z}});
+    for (int t = 0; t < y.rows; t++)
+        for (int v = 0; v < y.columns; v++) {
+            int i = t * y.columns + v;
+            y.x[i] = x.x[i] + (1 + trust.x[t]) * z.x[i];
+        }
+    return y;
 }

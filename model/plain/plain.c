@@ -1,11 +1,63 @@
 /* plain.c - computes a batch sequence by sequence, and takes the mean. */
-#include "model/plain/plain.h"
 #include "model/plain/layers.h"
-#include "model/plain/rungs.h"
 
 #include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- weights and steps ---- */
+
+/* Returns the tensor NAME.kind, or NULL. */
+static const Tensor *tensor(const Model *model, const char *name, const char *kind) {
+    char whole[sizeof model->tensors->name];
+    snprintf(whole, sizeof whole, "%s.%s", name, kind);
+    for (int i = 0; i < model->tensor_count; i++)
+        if (strcmp(model->tensors[i].name, whole) == 0) return &model->tensors[i];
+    return NULL;
+}
+
+Weights plain_weights(const Plain *p, const char *format, ...) {
+    char name[48];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(name, sizeof name, format, values);
+    va_end(values);
+    const Tensor *weight = tensor(p->model, name, "weight"), *bias = tensor(p->model, name, "bias");
+    assert(weight);
+    Weights w = {.w = p->weights + weight->offset, .dw = p->gradients + weight->offset};
+    w.rows = weight->shape[0];
+    w.columns = weight->rank == 2 ? weight->shape[1] : 1;
+    if (bias) w.b = p->weights + bias->offset;
+    if (bias) w.db = p->gradients + bias->offset;
+    return w;
+}
+
+Array plain_array(Plain *p, int rows, int columns, Step step) {
+    size_t size = (size_t)rows * (size_t)columns;
+    Step *made = malloc(sizeof *made);
+    double *numbers = calloc(2 * size, sizeof *numbers);
+    assert(made && numbers);
+    step.y = (Array){numbers, numbers + size, rows, columns};
+    step.before = p->last;
+    *made = step;
+    p->last = made;
+    return step.y;
+}
+
+/* Takes the steps of a sequence from the last to the first, and releases them. */
+static void end_sequence(Plain *p, bool backward) {
+    while (p->last) {
+        Step *step = p->last;
+        if (backward && step->backward) step->backward(step);
+        p->last = step->before;
+        free(step->y.x);
+        free(step);
+    }
+}
+
+/* ---- the ladder ---- */
 
 static PlainRung *rung_of(const char *name) {
     static const struct {
@@ -43,31 +95,30 @@ void plain_close(Plain *p) {
 }
 
 void plain_logits(Plain *p, const int32_t *ids, int B, int T, double *logits) {
-    PlainRung *rung = rung_of(p->model->config.model);
     int V = p->model->config.V;
     for (int b = 0; b < B; b++) {
-        Array one = rung(p, ids + b * T, NULL, T); /* (T, V) */
+        Array one = rung_of(p->model->config.model)(p, ids + b * T, T); /* (T, V) */
         memcpy(logits + b * T * V, one.x, (size_t)(T * V) * sizeof *one.x);
-        plain_release(p);
+        end_sequence(p, false);
     }
 }
 
 double plain_loss(Plain *p, const int32_t *ids, const int32_t *targets, int B, int T) {
-    PlainRung *rung = rung_of(p->model->config.model);
     double loss = 0;
     for (int b = 0; b < B; b++) {
-        loss += plain_cross_entropy(rung(p, ids + b * T, NULL, T), targets + b * T) / B;
-        plain_release(p);
+        Array logits = rung_of(p->model->config.model)(p, ids + b * T, T);
+        loss += plain_cross_entropy(logits, targets + b * T) / B;
+        end_sequence(p, false);
     }
     return loss;
 }
 
 void plain_gradients(Plain *p, const int32_t *ids, const int32_t *targets, int B, int T) {
-    PlainRung *rung = rung_of(p->model->config.model);
     memset(p->gradients, 0, p->size * sizeof *p->gradients);
     for (int b = 0; b < B; b++) {
-        rung(p, ids + b * T, targets + b * T, T); /* adds this sequence's gradients */
-        plain_release(p);
+        Array logits = rung_of(p->model->config.model)(p, ids + b * T, T);
+        plain_cross_entropy_backward(logits, targets + b * T);
+        end_sequence(p, true); /* adds this sequence's gradients */
     }
     for (size_t i = 0; i < p->size; i++) p->gradients[i] /= B;
 }

@@ -1,6 +1,7 @@
 /* plain.h - the ladder once more, slow: every rung in double precision and plain loops, one
- * sequence at a time, forward and backward by hand. It is written to be read: start with bigram.c.
- * The tests compare the fast engine with it. The programs do not contain it.
+ * sequence at a time. It is written to be read: start with bigram.c. A rung is its forward pass;
+ * each layer has its backward. The tests compare the fast engine with it. The programs do not
+ * contain it.
  *
  * It has no dropout. It shares only the names, shapes and offsets of tensors with the engine. A
  * missing tensor, or no memory, fails an assert. */
@@ -12,11 +13,11 @@
 /* A model's weights and their gradients in double precision. Tensor i of the model begins at
  * model->tensors[i].offset in both, as in Model.weights. */
 typedef struct {
-    const Model *model;    /* borrowed */
-    double *weights;       /* may be changed between calls */
-    double *gradients;     /* set by plain_gradients */
-    size_t size;           /* numbers in each */
-    struct Memory *memory; /* of the current sequence: memory.h */
+    const Model *model; /* borrowed */
+    double *weights;    /* may be changed between calls */
+    double *gradients;  /* set by plain_gradients */
+    size_t size;        /* numbers in each */
+    struct Step *last;  /* of the current sequence: layers.h */
 } Plain;
 
 /* True if the rung of that name has a plain version. */

@@ -19,6 +19,15 @@ enum {
 
 static TrilError error;
 
+static void free_model(void *model) {
+    tril_model_free(model);
+}
+
+static void close_reading(void *reading) {
+    tril_reading_close(reading);
+}
+
+/* What these functions return is released at the end of the test. */
 static TrilModel *make(const char *rung) {
     TrilOptions sizes = sized(rung, LAYERS, HEADS, C, T);
     sizes.kv_heads = KV_HEADS;
@@ -35,14 +44,16 @@ static TrilModel *make(const char *rung) {
         float *noise = random_floats(7 + (uint64_t)i, count);
         for (size_t j = 0; j < count; j++) tensor.data[j] += 0.3f * noise[j];
     }
+    at_end(free_model, model);
     return model;
 }
 
-/* Reads the first `length` characters of the text. */
-static TrilReading *trace(const TrilModel *model, size_t length, int threads) {
+/* Reads the first `length` characters of the text, and keeps its lines or not. */
+static TrilReading *trace(const TrilModel *model, size_t length, int threads, int lines) {
     TrilReading *reading;
-    if (tril_reading_open(&reading, model, text, length, 1, threads, &error) != TRIL_OK)
-        fail_msg("%s", error.text);
+    assert_ok(tril_reading_open(&reading, model, text, length, lines, threads, &error) == TRIL_OK,
+              error);
+    at_end(close_reading, reading);
     return reading;
 }
 
@@ -248,45 +259,36 @@ static void check_reading(TrilModel *model, const TrilReading *reading) {
 }
 
 /* The lines of every rung lead from the ids to the logits, also with several threads, and of a
- * single character. */
+ * single character. Of a long text the end is read; the logits are those of a reading that keeps
+ * nothing, to the bit. */
 TEST(lines) {
     for (int r = 0; tril_rung(r); r++) {
         TrilModel *model = make(tril_rung(r));
+        size_t V = (size_t)tril_tokenizer_size(tril_model_tokenizer(model)), count;
         for (int i = 0; i < 4; i++) {
-            TrilReading *reading = trace(model, i % 2 ? LENGTH : 1, i < 2 ? 1 : 4);
-            check_reading(model, reading);
-            tril_reading_close(reading);
+            const size_t length = i % 2 ? LENGTH : 1;
+            const TrilReading *traced = trace(model, length, i < 2 ? 1 : 4, 1);
+            const TrilReading *plain = trace(model, length, 1, 0);
+            const int tokens = tril_reading_tokens(traced), skipped = i % 2 ? BEFORE : 0;
+            int32_t ids[LENGTH];
+            TrilLine line;
+            check_reading(model, traced);
+            assert_int_equal(tril_reading_line(plain, 0, &line), 0);
+            assert_int_equal(tokens, i % 2 ? T : 1);
+            assert_int_equal(tril_reading_skipped(traced), skipped);
+            tril_encode(tril_model_tokenizer(model), text, LENGTH, ids, LENGTH, &count, &error);
+            assert_memory_equal(tril_reading_ids(traced), ids + skipped,
+                                (size_t)tokens * sizeof *ids);
+            assert_memory_equal(tril_reading_logits(traced), tril_reading_logits(plain),
+                                (size_t)tokens * V * sizeof(float));
         }
-        tril_model_free(model);
     }
-}
-
-/* Of a long text the end; the logits are those of a reading that keeps nothing, to the bit. */
-TEST(trace) {
-    TrilModel *model = make("modern");
-    TrilReading *traced = trace(model, LENGTH, 1), *plain;
-    TrilLine line;
-    int32_t ids[LENGTH];
-    size_t count;
-    assert_int_equal(tril_reading_open(&plain, model, text, LENGTH, 0, 1, &error), TRIL_OK);
-    assert_int_equal(tril_reading_line(plain, 0, &line), 0);
-    assert_int_equal(tril_reading_tokens(traced), T);
-    assert_int_equal(tril_reading_skipped(traced), BEFORE);
-    tril_encode(tril_model_tokenizer(model), text, LENGTH, ids, LENGTH, &count, &error);
-    assert_memory_equal(tril_reading_ids(traced), ids + BEFORE, T * sizeof *ids);
-    assert_memory_equal(tril_reading_ids(plain), ids + BEFORE, T * sizeof *ids);
-    size_t V = (size_t)tril_tokenizer_size(tril_model_tokenizer(model));
-    assert_memory_equal(tril_reading_logits(traced), tril_reading_logits(plain),
-                        T * V * sizeof(float));
-    tril_reading_close(plain);
-    tril_reading_close(traced);
-    tril_model_free(model);
 }
 
 /* The scores are those of the line's queries and keys, and their softmax is the map. */
 TEST(scores) {
     TrilModel *model = make("modern");
-    TrilReading *reading = trace(model, LENGTH, 1);
+    TrilReading *reading = trace(model, LENGTH, 1, 1);
     TrilLine line;
     float scores[T * T], weights[T * T];
     for (int i = 0; tril_reading_line(reading, i, &line); i++) {
@@ -311,12 +313,7 @@ TEST(scores) {
     }
     assert_int_equal(tril_reading_scores(reading, 0, HEADS, scores, T * T, &error), TRIL_ARGUMENT);
     assert_int_equal(tril_reading_scores(reading, 0, 0, scores, T * T - 1, &error), TRIL_ARGUMENT);
-    tril_reading_close(reading);
-    tril_model_free(model);
-    model = make("average");
-    reading = trace(model, LENGTH, 1);
+    reading = trace(make("average"), LENGTH, 1, 1);
     assert_int_equal(tril_reading_scores(reading, 0, 0, scores, T * T, &error), TRIL_ARGUMENT);
     expect_error(error, "");
-    tril_reading_close(reading);
-    tril_model_free(model);
 }

@@ -95,44 +95,6 @@ static void check_look(const char *name) {
 }
 TEST_OF_EACH_RUNG(look, check_look)
 
-/* Computes line i again from its input. Returns false if the line cannot be computed alone. */
-static bool applies(const Run *run, int i, const LineView *line, int T) {
-    float y[4 * 65];
-    for (int t = 0; t < T; t++) {
-        const LineArray *in = &line->inputs[0], *out = &line->outputs[0];
-        assert_true((size_t)out->width <= sizeof y / sizeof *y);
-        if (!run_line_apply(run, i, in->data + (size_t)t * in->row, y)) return false;
-        for (int c = 0; c < out->width; c++)
-            assert_near(y[c], out->data[(size_t)t * out->row + (size_t)c], 1e-4);
-    }
-    return true;
-}
-
-/* A run for looking computes the same bits as any other, and its lines are the whole pass. */
-static void check_lines(const char *name) {
-    enum { T = 11, V = 13 };
-    Config config = config_of(name, V, T, 16);
-    Bench *bench = bench_open(&config, 1, 1, 3);
-    int32_t *ids = random_ids(1, T, V);
-    Run *runs[2];
-    bench_shake(bench);
-    for (int kept = 0; kept < 2; kept++) {
-        RunOptions options = {.batch = 1, .length = T, .threads = 2, .kept = kept};
-        runs[kept] = open_run(&bench->model, &options);
-    }
-    const float *logits = run_forward(runs[1], ids, 1, T, 0);
-    assert_memory_equal(run_forward(runs[0], ids, 1, T, 0), logits, T * V * sizeof(float));
-    LineView line, last = {0};
-    int count = 0, applied = 0;
-    for (; run_line(runs[1], count, &line); count++, last = line)
-        applied += applies(runs[1], count, &line, T);
-    assert_true(last.outputs[0].data == logits && last.outputs[0].width == V);
-    assert_true(count == 1 || applied >= 2); /* a bigram is one line */
-    assert_false(run_line(runs[1], -1, &line));
-    for (int kept = 0; kept < 2; kept++) run_close(runs[kept]);
-}
-TEST_OF_EACH_RUNG(lines, check_lines)
-
 /* ---- the first loss ---- */
 
 /* The loss of the counted model in 12 windows of 64 characters. */

@@ -5,15 +5,23 @@
 #include "tests/scratch.h"
 #include "library/checkpoint.h"
 
+static inline void free_checkpoint(void *checkpoint) {
+    checkpoint_free(checkpoint);
+}
+
+/* Loads a checkpoint, which must be valid, until the end of the test. */
+static inline Checkpoint *loaded(const char *path) {
+    Checkpoint *checkpoint = scrap(1, sizeof *checkpoint);
+    assert_ok(checkpoint_load(checkpoint, path, &err), err);
+    at_end(free_checkpoint, checkpoint);
+    return checkpoint;
+}
+
 /* The number in an entry of the metadata of a checkpoint, which must be whole. */
 static inline double state_number(const char *name, const char *key) {
-    Checkpoint state;
-    assert_ok(checkpoint_load(&state, scratch(name), &err), err);
-    const Note *note = safetensors_note(&state.file, key);
+    const Note *note = safetensors_note(&loaded(scratch(name))->file, key);
     if (!note) fail_msg("%s: no '%s'", name, key);
-    double number = strtod(note->value, NULL);
-    checkpoint_free(&state);
-    return number;
+    return strtod(note->value, NULL);
 }
 
 /* Writes the state `from` to `to` with another value of an entry of its metadata, or without the
@@ -21,18 +29,17 @@ static inline double state_number(const char *name, const char *key) {
 static inline void state_edit(const char *from, const char *to, const char *key, const char *value,
                               float factor) {
     enum { MOST = 100 };
-    Checkpoint state;
+    Checkpoint *state = loaded(scratch(from));
     Note notes[MOST];
     int count = 0;
     bool known = !*key;
-    assert_ok(checkpoint_load(&state, scratch(from), &err), err);
     RunOptions options = {.batch = 1, .length = 1, .training = true, .threads = 1};
-    Run *copy = open_run(&state.model, &options);
-    run_restore(copy, 1, state.first_moments, state.second_moments);
-    for (size_t i = 0; i < state.model.weights_size; i++) state.model.weights[i] *= factor;
-    assert_in_range(state.file.note_count, 1, MOST);
-    for (int i = 0; i < state.file.note_count; i++) {
-        Note note = state.file.notes[i];
+    Run *copy = open_run(&state->model, &options);
+    run_restore(copy, 1, state->first_moments, state->second_moments);
+    for (size_t i = 0; i < state->model.weights_size; i++) state->model.weights[i] *= factor;
+    assert_in_range(state->file.note_count, 1, MOST);
+    for (int i = 0; i < state->file.note_count; i++) {
+        Note note = state->file.notes[i];
         if (checkpoint_has_key(note.key)) continue;
         bool edited = strcmp(note.key, key) == 0;
         known = known || edited;
@@ -42,9 +49,7 @@ static inline void state_edit(const char *from, const char *to, const char *key,
             notes[count++] = (Note){key, value, strlen(value)};
     }
     assert_true(known);
-    assert_ok(checkpoint_save(scratch(to), &state.model, copy, notes, count, &err), err);
-    run_close(copy);
-    checkpoint_free(&state);
+    assert_ok(checkpoint_save(scratch(to), &state->model, copy, notes, count, &err), err);
 }
 
 #endif

@@ -253,9 +253,25 @@ void kind_set(Config *config, const char *kind) {
     config->H = config->C + 7;
 }
 
+static void free_model(void *model) {
+    model_free(model);
+}
+
+Model *new_model(const Config *config, uint64_t seed) {
+    Model *model = scrap(1, sizeof *model);
+    assert_ok(model_build(model, config, seed, &err), err);
+    at_end(free_model, model);
+    return model;
+}
+
+static void close_run(void *run) {
+    run_close(run);
+}
+
 Run *open_run(Model *model, const RunOptions *options) {
     Run *run;
     assert_ok(run_open(&run, model, options, &err), err);
+    at_end(close_run, run);
     return run;
 }
 
@@ -267,25 +283,22 @@ void count_letters(Model *model) {
     assert_ok(model_count(model, ids, COUNT, false, &err), err);
 }
 
-static void bench_close(void *object) {
-    Bench *bench = object;
-    run_close(bench->run);
-    model_free(&bench->model);
-}
-
-Bench *bench_open(const Config *config, int batch, int threads, uint64_t seed) {
+Bench *bench_of(const Config *config, const RunOptions *options) {
     Bench *bench = scrap(1, sizeof *bench);
-    RunOptions options = {
-        .batch = batch, .length = config->T, .training = true, .threads = threads, .seed = seed};
-    assert_ok(model_build(&bench->model, config, seed, &err), err);
-    count_letters(&bench->model);
-    bench->run = open_run(&bench->model, &options);
-    at_end(bench_close, bench);
+    bench->model = new_model(config, options->seed);
+    count_letters(bench->model);
+    bench->run = open_run(bench->model, options);
     return bench;
 }
 
+Bench *bench_open(const Config *config, int batch, int threads, uint64_t seed) {
+    RunOptions options = {
+        .batch = batch, .length = config->T, .training = true, .threads = threads, .seed = seed};
+    return bench_of(config, &options);
+}
+
 void bench_shake(Bench *bench) {
-    const Model *model = &bench->model;
+    const Model *model = bench->model;
     const float *noise = random_floats(99, model->weights_size);
     for (int i = 0; i < model->tensor_count; i++) {
         const Tensor *tensor = &model->tensors[i];

@@ -132,19 +132,24 @@ const char *kind_name(int i);
 /* Sets the model of a configuration with NH heads; for the last kind also NKV and H. */
 void kind_set(Config *config, const char *kind);
 
-/* A run of the model, which must be possible. */
+/* A model, which must be possible, until the end of the test. */
+Model *new_model(const Config *config, uint64_t seed);
+
+/* A run of the model, which must be possible, until the end of the test. */
 Run *open_run(Model *model, const RunOptions *options);
 
 /* Counts a text of some letters, if the model counts. */
 void count_letters(Model *model);
 
 /* A model and a training run on it, which has counted some letters if it counts, until the end of
- * the test. Fails the test if they cannot be made. */
+ * the test. Fails the test if they cannot be made. The options' seed is the model's, too. */
 typedef struct {
-    Model model;
+    Model *model;
     Run *run;
 } Bench;
-Bench *bench_open(const Config *config, int batch, int threads, uint64_t seed);
+Bench *bench_of(const Config *config, const RunOptions *options);
+Bench *bench_open(const Config *config, int batch, int threads,
+                  uint64_t seed); /* of whole contexts */
 
 /* Adds noise to every weight. Weights that start at 0 or 1 could hide a mistake. */
 void bench_shake(Bench *bench);

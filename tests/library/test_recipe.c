@@ -9,7 +9,7 @@ static void learn(const char *name, const Recipe *recipe, double *first, double 
     Config config = {.V = V, .T = T, .L = 2, .NH = 2, .C = 16};
     snprintf(config.model, sizeof config.model, "%s", name);
     Bench *bench = bench_open(&config, B, 1, 3);
-    const Model *model = &bench->model;
+    const Model *model = bench->model;
     int32_t *ids = random_ids(1, B * T + 1, V);
     float *start = scrap(model->weights_size, sizeof *start);
     memcpy(start, model->weights, model->weights_size * sizeof *start);

@@ -38,7 +38,7 @@ static Config shared_config(int i) {
 
 /* Each number may differ by 2e-5 of the tensor's largest. */
 static void check_gradient(const Bench *bench, const Plain *plain, int i) {
-    const Tensor *tensor = &bench->model.tensors[i];
+    const Tensor *tensor = &bench->model->tensors[i];
     const float *ours = run_gradient(bench->run, i);
     const double *truth = plain->gradients + tensor->offset;
     double largest = 0;
@@ -46,7 +46,7 @@ static void check_gradient(const Bench *bench, const Plain *plain, int i) {
     assert_true(largest > 0);
     for (size_t j = 0; j < tensor->size; j++)
         if (!(fabs((double)ours[j] - truth[j]) <= 2e-5 * largest))
-            fail_msg("%s[%zu] of %s: %g, not %g", tensor->name, j, bench->model.config.model,
+            fail_msg("%s[%zu] of %s: %g, not %g", tensor->name, j, bench->model->config.model,
                      (double)ours[j], truth[j]);
 }
 
@@ -55,7 +55,7 @@ static void check_plain(const Config *config, int batch, int length) {
     Bench *bench = bench_open(config, batch, 2, 5);
     bench_shake(bench);
     Plain plain;
-    plain_open(&plain, &bench->model);
+    plain_open(&plain, bench->model);
     int32_t *ids = random_ids(1, (size_t)N, config->V),
             *targets = random_ids(2, (size_t)N, config->V);
     double *logits = scrap((size_t)(N * config->V), sizeof *logits);
@@ -70,7 +70,7 @@ static void check_plain(const Config *config, int batch, int length) {
     plain_gradients(&plain, ids, targets, batch, length);
     run_forward_training(bench->run, ids, batch, length);
     run_backward(bench->run, targets);
-    for (int i = 0; i < bench->model.tensor_count; i++) check_gradient(bench, &plain, i);
+    for (int i = 0; i < bench->model->tensor_count; i++) check_gradient(bench, &plain, i);
     plain_close(&plain);
 }
 
@@ -104,9 +104,9 @@ TEST(shared_heads) {
  */
 static double loss_along(Bench *bench, const int32_t *ids, const int32_t *targets,
                          const Tensor *tensor, int half, double step) {
-    float *w = bench->model.weights + tensor->offset, *kept = scrap(tensor->size, sizeof *kept);
+    float *w = bench->model->weights + tensor->offset, *kept = scrap(tensor->size, sizeof *kept);
     memcpy(kept, w, tensor->size * sizeof *kept);
-    const float *gradient = run_gradient(bench->run, (int)(tensor - bench->model.tensors));
+    const float *gradient = run_gradient(bench->run, (int)(tensor - bench->model->tensors));
     for (size_t j = 0; j < tensor->size; j++)
         if ((int)(random_bits(8, j) % 2) == half)
             w[j] = (float)((double)w[j] + step * (double)gradient[j]);
@@ -121,7 +121,7 @@ static double loss_along(Bench *bench, const int32_t *ids, const int32_t *target
  */
 static void check_slopes(Bench *bench, const int32_t *ids, const int32_t *targets,
                          const Tensor *tensor) {
-    const float *gradient = run_gradient(bench->run, (int)(tensor - bench->model.tensors));
+    const float *gradient = run_gradient(bench->run, (int)(tensor - bench->model->tensors));
     for (int half = 0; half < 2; half++) {
         double square = 0, side[2];
         for (size_t j = 0; j < tensor->size; j++)
@@ -146,8 +146,8 @@ static bool check_rung(Config config, double dropout) {
     run_forward_training(bench->run, ids, B, T);
     double clean = run_loss(bench->run, targets);
     run_backward(bench->run, targets);
-    for (int i = 0; i < bench->model.tensor_count; i++)
-        check_slopes(bench, ids, targets, &bench->model.tensors[i]);
+    for (int i = 0; i < bench->model->tensor_count; i++)
+        check_slopes(bench, ids, targets, &bench->model->tensors[i]);
     run_forward_training(bench->run, ids, B, T);
     assert_true(run_loss(bench->run, targets) == clean);
     run_forward(bench->run, ids, B, T, 0);

@@ -1,9 +1,8 @@
 /* test_checkpoint.c - writes and reads checkpoints, and compares the file's bytes with the
  * published format and nanoGPT's names. A file that is cut, damaged or edited must be an error with
  * a message, or be a whole model. */
-#include "tests/scratch.h"
+#include "tests/state.h"
 #include "base/array.h"
-#include "library/checkpoint.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/random.h"
@@ -38,10 +37,7 @@ static int set_up(void **state) {
 
 static void put_file(const char *bytes, size_t length) {
     remove(path); /* some file systems flush a file that is truncated and rewritten */
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(bytes, 1, length, file), length);
-    assert_int_equal(fclose(file), 0);
+    scratch_put("model.safetensors", bytes, length);
 }
 
 /* The message names the file and `name`; `subject` is the case (expect_case). */
@@ -72,33 +68,25 @@ static float any_finite(uint64_t place) {
     return number;
 }
 
-static void free_model(void *model) {
-    model_free(model);
-}
-
 static Model *build(const char *name, int layers) {
-    Model *model = scrap(1, sizeof *model);
     Config config = {.V = 5, .T = 4, .L = layers, .NH = 2, .C = 6, .dropout = 0.1};
     kind_set(&config, name);
     /* rotary positions need pairs of channels; shared heads, a number that NKV divides */
     if (config.NKV > 0 || !model_check(&config, &err)) config.C = 8;
-    assert_ok(model_build(model, &config, 1, &err), err);
+    Model *model = new_model(&config, 1);
     for (size_t i = 0; i < model->weights_size; i++) model->weights[i] = any_finite(i);
     count_letters(model);
-    at_end(free_model, model);
     return model;
 }
 
 static void assert_same(const Model *a, const Model *b) {
-    assert_string_equal(a->config.model, b->config.model);
-    assert_int_equal(a->config.V, b->config.V);
-    assert_int_equal(a->config.T, b->config.T);
-    assert_int_equal(a->config.L, b->config.L);
-    assert_int_equal(a->config.NH, b->config.NH);
-    assert_int_equal(a->config.C, b->config.C);
-    assert_int_equal(a->config.NKV, b->config.NKV);
-    assert_int_equal(a->config.H, b->config.H);
-    assert_true(a->config.dropout == b->config.dropout);
+    const Config *one = &a->config, *other = &b->config;
+    const int sizes[][2] = {{one->V, other->V},   {one->T, other->T}, {one->L, other->L},
+                            {one->NH, other->NH}, {one->C, other->C}, {one->NKV, other->NKV},
+                            {one->H, other->H}};
+    for (int i = 0; i < COUNT(sizes); i++) assert_int_equal(sizes[i][0], sizes[i][1]);
+    assert_string_equal(one->model, other->model);
+    assert_true(one->dropout == other->dropout);
     assert_int_equal(a->parameters, b->parameters);
     assert_int_equal(a->tensor_count, b->tensor_count);
     assert_int_equal(model_digest(a), model_digest(b));
@@ -107,11 +95,11 @@ static void assert_same(const Model *a, const Model *b) {
                             a->tensors[i].size * sizeof(float));
 }
 
-static void assert_loads(const Model *model) {
-    Checkpoint checkpoint;
-    assert_ok(checkpoint_load(&checkpoint, path, &err), err);
-    assert_same(&checkpoint.model, model);
-    checkpoint_free(&checkpoint);
+/* The file has this model. */
+static Checkpoint *assert_loads(const Model *model) {
+    Checkpoint *checkpoint = loaded(path);
+    assert_same(&checkpoint->model, model);
+    return checkpoint;
 }
 
 static const char controls[] = "\b\f\n\r\t\1\2\37\177/\0after";
@@ -140,57 +128,38 @@ static size_t quote(char *to, const char *text) {
 
 /* ---- round trip ---- */
 
+/* A run's checkpoint has moments, a model's has none. The loaded model runs. */
 TEST(round_trip) {
     for (int i = 0; kind_name(i); i++) {
-        Checkpoint checkpoint;
         Model *model = build(kind_name(i), 3);
-        assert_ok(checkpoint_save(path, model, NULL, notes, COUNT(notes), &err), err);
-        assert_ok(checkpoint_load(&checkpoint, path, &err), err);
-        assert_same(&checkpoint.model, model);
-        for (int j = 0; j < COUNT(notes); j++) {
-            const Note *note = safetensors_note(&checkpoint.file, notes[j].key);
-            assert_non_null(note);
-            assert_int_equal(note->length, notes[j].length);
-            assert_memory_equal(note->value, notes[j].value, note->length + 1);
-        }
-        assert_string_equal(safetensors_note(&checkpoint.file, "model")->value,
-                            model->config.model);
-        assert_null(safetensors_note(&checkpoint.file, "nothing"));
-        /* The loaded model runs. */
-        RunOptions options = {.batch = 1, .length = 1, .threads = 1};
-        Run *run = open_run(&checkpoint.model, &options);
-        assert_non_null(run_forward(run, &(int32_t){4}, 1, 1, 0));
-        run_close(run);
-        checkpoint_free(&checkpoint);
-        assert_int_equal(sweep(), 1);
-    }
-}
-
-/* A run's checkpoint has moments. A model that is saved without them has none. */
-TEST(round_trip_of_a_run) {
-    for (int i = 0; kind_name(i); i++) {
-        Checkpoint checkpoint;
-        Model *model = build(kind_name(i), 2);
         RunOptions options = {.batch = 1, .length = 1, .training = true, .threads = 1};
         Run *run = open_run(model, &options);
         float *first = random_floats(3, model->weights_size),
               *second = random_floats(4, model->weights_size);
         run_restore(run, 7, first, second);
         assert_ok(checkpoint_save(path, run_model(run), run, notes, COUNT(notes), &err), err);
-        run_close(run);
-        assert_ok(checkpoint_load(&checkpoint, path, &err), err);
-        assert_same(&checkpoint.model, model);
+        Checkpoint *checkpoint = assert_loads(model);
         for (int j = 0; j < model->tensor_count; j++) {
             const Tensor *tensor = &model->tensors[j];
             size_t at = tensor->offset, bytes = tensor->size * sizeof(float);
-            assert_memory_equal(checkpoint.first_moments + at, first + at, bytes);
-            assert_memory_equal(checkpoint.second_moments + at, second + at, bytes);
+            assert_memory_equal(checkpoint->first_moments + at, first + at, bytes);
+            assert_memory_equal(checkpoint->second_moments + at, second + at, bytes);
         }
-        checkpoint_free(&checkpoint);
         assert_ok(checkpoint_save(path, model, NULL, notes, COUNT(notes), &err), err);
-        assert_ok(checkpoint_load(&checkpoint, path, &err), err);
-        assert_true(!checkpoint.first_moments && !checkpoint.second_moments);
-        checkpoint_free(&checkpoint);
+        checkpoint = assert_loads(model);
+        assert_true(!checkpoint->first_moments && !checkpoint->second_moments);
+        for (int j = 0; j < COUNT(notes); j++) {
+            const Note *note = safetensors_note(&checkpoint->file, notes[j].key);
+            assert_non_null(note);
+            assert_int_equal(note->length, notes[j].length);
+            assert_memory_equal(note->value, notes[j].value, note->length + 1);
+        }
+        assert_string_equal(safetensors_note(&checkpoint->file, "model")->value,
+                            model->config.model);
+        assert_null(safetensors_note(&checkpoint->file, "nothing"));
+        options.training = false;
+        assert_non_null(
+            run_forward(open_run(&checkpoint->model, &options), &(int32_t){4}, 1, 1, 0));
         assert_int_equal(sweep(), 1);
     }
 }
@@ -483,15 +452,13 @@ TEST(counted_text) {
     model->ngram = NULL;
     assert_ok(checkpoint_save(path, model, NULL, NULL, 0, &err), err);
     assert_loads(model);
-    model_free(model);
 
     for (int i = 0; i < COUNT(sizes); i++) { /* of one, two and four bytes */
         Config config = {.model = "ngram", .V = sizes[i], .T = 2, .L = 1, .NH = 1, .C = 2};
-        assert_ok(model_build(model, &config, 1, &err), err);
+        model = new_model(&config, 1);
         count_letters(model);
         assert_ok(checkpoint_save(path, model, NULL, NULL, 0, &err), err);
         assert_loads(model);
-        model_free(model);
     }
 }
 
@@ -522,7 +489,6 @@ TEST(not_finite) {
     run_restore(run, 7, moments[0], moments[1]);
     assert_ok(checkpoint_save(path, run_model(run), run, NULL, 0, &err), err);
     assert_loads(model);
-    run_close(run);
 }
 
 /* ---- wrong headers of a large file ---- */

@@ -13,21 +13,23 @@ enum { BEFORE = 5, AFTER = 8, T = 12 };
 /* The new tokens are the first, one in the middle and the last. */
 static const int32_t sources[AFTER] = {-1, 0, 1, -1, 2, 3, 4, -1};
 
-static void build(Model *model, const char *name, int C) {
+static Model *build(const char *name, int C) {
     Config config = {.V = BEFORE, .T = T, .L = 2, .NH = 4, .C = C};
     snprintf(config.model, sizeof config.model, "%s", name);
-    assert_ok(model_build(model, &config, 3, &err), err);
+    Model *model = new_model(&config, 3);
     float *noise = random_floats(4, model->weights_size);
     for (int i = 0; i < model->tensor_count; i++) /* biases and norms, too; not the padding */
         for (size_t j = 0; j < model->tensors[i].size && !strstr(model->tensors[i].name, "ngram");
              j++)
             model->weights[model->tensors[i].offset + j] += 0.1f * noise[j] + 0.03f;
     count_letters(model);
+    return model;
 }
 
-static void extend(Model *model, uint64_t seed) {
+static Model *extend(Model *model, uint64_t seed) {
     assert_ok(model_extend(model, AFTER, sources, seed, &err), err);
     assert_int_equal(model->config.V, AFTER);
+    return model;
 }
 
 /* The logits of the known tokens after text of known tokens. */
@@ -37,26 +39,23 @@ static void read_logits(Model *model, const int32_t *ids, float logits[T][AFTER]
     int V = model->config.V;
     const float *all = run_forward(run, ids, 1, T, 0);
     for (int t = 0; t < T; t++) memcpy(logits[t], all + t * V, (size_t)V * sizeof **logits);
-    run_close(run);
 }
 
 /* With known tokens only, an extended model predicts what it predicted before. */
 static void check_known(const char *name) {
-    Model model;
+    Model *model = build(name, 16);
     float before[T][AFTER], after[T][AFTER];
     int32_t *ids = random_ids(5, T, BEFORE), renumbered[T], places[BEFORE] = {0};
-    build(&model, name, 16);
-    read_logits(&model, ids, before);
-    extend(&model, 1);
+    read_logits(model, ids, before);
+    extend(model, 1);
     for (int i = 0; i < AFTER; i++)
         if (sources[i] >= 0) places[sources[i]] = i;
     for (int t = 0; t < T; t++) renumbered[t] = places[ids[t]];
-    read_logits(&model, renumbered, after);
+    read_logits(model, renumbered, after);
     /* a counted model gives a part of its last discount to the new tokens */
-    const double near = model_counts(&model.config) ? 0.5 : 1e-5;
+    const double near = model_counts(&model->config) ? 0.5 : 1e-5;
     for (int t = 0; t < T; t++)
         for (int v = 0; v < BEFORE; v++) assert_near(after[t][places[v]], before[t][v], near);
-    model_free(&model);
 }
 
 TEST(known) {
@@ -108,28 +107,18 @@ static void check_columns(const Model *before, const Model *after, int tensor) {
 }
 
 static void check_new(const char *name) {
-    Model before, after, again, other;
+    const Model *before = build(name, 64), *after = extend(build(name, 64), 1);
+    const Model *again = extend(build(name, 64), 1), *other = extend(build(name, 64), 2);
     int rows = 0;
-    build(&before, name, 64);
-    build(&after, name, 64);
-    build(&again, name, 64);
-    build(&other, name, 64);
-    extend(&after, 1);
-    extend(&again, 1);
-    extend(&other, 2);
-    for (int i = 0; i < before.tensor_count; i++) {
-        rows += check_rows(&before, &after, i);
-        check_columns(&before, &after, i);
+    for (int i = 0; i < before->tensor_count; i++) {
+        rows += check_rows(before, after, i);
+        check_columns(before, after, i);
     }
     assert_true(rows >= AFTER - BEFORE);
-    size_t bytes = after.weights_size * sizeof(float);
-    assert_memory_equal(after.weights, again.weights, bytes);
-    bool noisy = memcmp(after.weights, other.weights, bytes) != 0;
+    size_t bytes = after->weights_size * sizeof(float);
+    assert_memory_equal(after->weights, again->weights, bytes);
+    bool noisy = memcmp(after->weights, other->weights, bytes) != 0;
     assert_int_equal(noisy, strcmp(name, "bigram") != 0);
-    model_free(&before);
-    model_free(&after);
-    model_free(&again);
-    model_free(&other);
 }
 
 TEST(new) {

@@ -166,14 +166,30 @@ TEST(extremes) {
 
 /* ---- a text that grows ---- */
 
-/* A model with weights of ordinary size. */
-static void build(Model *model, const char *name, int T) {
-    Config config = {.V = 13, .T = T, .L = 2, .NH = 3, .C = 12, .dropout = 0.5};
-    kind_set(&config, name);
-    assert_ok(model_build(model, &config, 3, &err), err);
-    float *noise = random_floats(9, model->weights_size);
-    for (size_t i = 0; i < model->weights_size; i++) model->weights[i] += 0.2f * noise[i];
+/* A model of a kind with weights of ordinary size, without zeros, with which rungs also start. */
+static Model *build(const char *kind, Config config, float noise) {
+    kind_set(&config, kind);
+    Model *model = new_model(&config, 3);
+    const float *normal = random_floats(9, model->weights_size);
+    for (size_t i = 0; i < model->weights_size; i++) model->weights[i] += noise * normal[i];
     count_letters(model);
+    return model;
+}
+
+static Model *build_small(const char *kind, int T) {
+    return build(kind, (Config){.V = 13, .T = T, .L = 2, .NH = 3, .C = 12, .dropout = 0.5}, 0.2f);
+}
+
+static void close_generator(void *generator) {
+    generator_close(generator);
+}
+
+/* A generator, until the end of the test. */
+static Generator *generate(Model *model, int threads, Precision precision) {
+    Generator *generator = scrap(1, sizeof *generator);
+    assert_ok(generator_open(generator, model, threads, precision, &err), err);
+    at_end(close_generator, generator);
+    return generator;
 }
 
 static Run *plain_run(Model *model, int batch) {
@@ -216,18 +232,13 @@ TEST(growth) {
     int32_t *ids = random_ids(1, 128, 13);
     for (int i = 0; kind_name(i); i++)
         for (int c = 0; c < COUNT(contexts); c++) {
-            Model model;
-            Generator generator;
             size_t T = (size_t)contexts[c];
-            build(&model, kind_name(i), contexts[c]);
-            Run *run = plain_run(&model, 1);
-            assert_ok(generator_open(&generator, &model, 1, FLOAT32, &err), err);
-            check_growth(&model, &generator, run, ids, 3 * T + 2, 1); /* one by one */
-            check_growth(&model, &generator, run, ids, T, T);
-            check_growth(&model, &generator, run, ids, 64, T + 3); /* some longer than fits */
-            run_close(run);
-            generator_close(&generator);
-            model_free(&model);
+            Model *model = build_small(kind_name(i), contexts[c]);
+            Run *run = plain_run(model, 1);
+            Generator *generator = generate(model, 1, FLOAT32);
+            check_growth(model, generator, run, ids, 3 * T + 2, 1); /* one by one */
+            check_growth(model, generator, run, ids, T, T);
+            check_growth(model, generator, run, ids, 64, T + 3); /* some longer than fits */
         }
 }
 
@@ -235,17 +246,15 @@ TEST(growth) {
  * give the bits of a generator for each alone; so do texts that follow others in a slot. */
 static void check_group(const char *kind, Precision precision, int T) {
     enum { V = 13, SLOTS = 5, LENGTH = 60 };
-    Model model;
     Group group;
-    Generator alone[SLOTS], first;
+    Generator *alone[SLOTS];
     const float *expected[SLOTS], *logits[SLOTS];
     int32_t *ids = random_ids(5, SLOTS * LENGTH, V);
     double scratch[SAMPLER_SCRATCH * V];
-    build(&model, kind, T);
-    assert_ok(generator_open(&first, &model, 1, precision, &err), err);
-    assert_ok(group_open(&group, &model, SLOTS, precision, first.run, &err), err);
-    for (int i = 0; i < SLOTS; i++)
-        assert_ok(generator_open(&alone[i], &model, 1, precision, &err), err);
+    Model *model = build_small(kind, T);
+    const Generator *first = generate(model, 1, precision);
+    assert_ok(group_open(&group, model, SLOTS, precision, first->run, &err), err);
+    for (int i = 0; i < SLOTS; i++) alone[i] = generate(model, 1, precision);
     int drawn = 0;
     for (int turn = 0; turn < LENGTH; turn++) {
         int slots[SLOTS], count = 0;
@@ -253,8 +262,8 @@ static void check_group(const char *kind, Precision precision, int T) {
             size_t prompt = (size_t)(1 + (i * 7 + turn) % (2 * T));
             if (turn % 23 == 4 * i) { /* begins another text */
                 const int32_t *text = ids + i * LENGTH;
-                generator_reset(&alone[i]);
-                expected[i] = generator_feed(&alone[i], text, prompt);
+                generator_reset(alone[i]);
+                expected[i] = generator_feed(alone[i], text, prompt);
                 group_begin(&group, i, text, prompt);
             }
             if (turn >= 4 * i && (turn + i) % 3 > 0) slots[count++] = i; /* others rest */
@@ -268,15 +277,12 @@ static void check_group(const char *kind, Precision precision, int T) {
             int32_t id = sampler_pick(&(Sampler){1, 0, 1, 3}, logits[j], V, (uint64_t)i,
                                       (uint64_t)turn, scratch);
             group_append(&group, i, id);
-            expected[i] = generator_feed(&alone[i], &id, 1);
+            expected[i] = generator_feed(alone[i], &id, 1);
             drawn++;
         }
     }
     assert_true(drawn > LENGTH / 3);
-    for (int i = 0; i < SLOTS; i++) generator_close(&alone[i]);
     group_close(&group);
-    generator_close(&first);
-    model_free(&model);
 }
 
 TEST(groups) {
@@ -294,34 +300,22 @@ TEST(groups) {
  * counting expects would also see dropped tokens: here their weights are 0. */
 static void check_slide(const char *kind) {
     enum { T = 40, V = 13, LENGTH = 5 * T };
-    Model model;
-    Generator generator;
-    Config config = {.V = V, .T = T, .L = 1, .NH = 4, .C = 24};
-    kind_set(&config, kind);
-    assert_ok(model_build(&model, &config, 3, &err), err);
-    for (size_t i = 0; i < model.weights_size; i++)
-        model.weights[i] += 0.3f * (float)random_normal(9, i);
-    for (int i = 0; i < model.tensor_count; i++)
-        if (strstr(model.tensors[i].name, "conv") || strstr(model.tensors[i].name, "ngram_proj"))
-            memset(model.weights + model.tensors[i].offset, 0,
-                   (size_t)model.tensors[i].shape[0] * (size_t)model.tensors[i].shape[1] *
-                       sizeof *model.weights);
-    count_letters(&model);
+    Model *model = build(kind, (Config){.V = V, .T = T, .L = 1, .NH = 4, .C = 24}, 0.3f);
+    for (const Tensor *t = model->tensors; t < model->tensors + model->tensor_count; t++)
+        if (strstr(t->name, "conv") || strstr(t->name, "ngram_proj"))
+            memset(model->weights + t->offset, 0, t->size * sizeof *model->weights);
     int32_t *ids = random_ids(4, LENGTH, V);
-    Run *run = plain_run(&model, 1);
-    assert_ok(generator_open(&generator, &model, 1, FLOAT32, &err), err);
+    Run *run = plain_run(model, 1);
+    Generator *generator = generate(model, 1, FLOAT32);
     for (int at = 0, more = 1; at < LENGTH; at += more, more = 1 + at % 3) {
         if (more > LENGTH - at) more = LENGTH - at;
-        const float *logits = generator_feed(&generator, ids + at, (size_t)more);
-        int length = generator.length;
+        const float *logits = generator_feed(generator, ids + at, (size_t)more);
+        int length = generator->length;
         const float *row =
             run_forward(run, ids + at + more - length, 1, length, 0) + (length - 1) * V;
         for (int v = 0; v < V; v++)
             assert_near(logits[v], row[v], 1e-5 * (1 + fabs((double)row[v])));
     }
-    run_close(run);
-    generator_close(&generator);
-    model_free(&model);
 }
 
 /* True if a tensor has a row for each of the T positions, which are counted from the first token.
@@ -337,57 +331,15 @@ TEST(slide) {
     enum { T = 11 }; /* no other size is 11 */
     int kinds = 0, sliding = 0;
     for (; kind_name(kinds); kinds++) {
-        Model model;
-        build(&model, kind_name(kinds), T);
+        Model *model = build_small(kind_name(kinds), T);
         RunOptions training = {.batch = 1, .length = T, .training = true, .threads = 1};
-        Run *run = plain_run(&model, 1), *trained = open_run(&model, &training);
-        assert_false(run_slides(trained));
-        assert_int_equal(run_slides(run), !has_position_table(&model));
+        Run *run = plain_run(model, 1);
+        assert_false(run_slides(open_run(model, &training)));
+        assert_int_equal(run_slides(run), !has_position_table(model));
         if (run_slides(run)) check_slide(kind_name(kinds));
         sliding += run_slides(run);
-        run_close(run);
-        run_close(trained);
-        model_free(&model);
     }
     assert_in_range(sliding, 1, kinds - 1); /* both are tested */
-}
-
-/* A prompt at once, id by id, and, if it is too long, only its end. After a reset the generator
- * gives the same bits as a new one. */
-TEST(prompts) {
-    enum { T = 7, V = 13 };
-    int32_t *ids = random_ids(2, 5 * T, V);
-    for (int i = 0; kind_name(i); i++) {
-        Model model;
-        Generator generator;
-        float whole[V], end[V];
-        build(&model, kind_name(i), T);
-        Run *run = plain_run(&model, 1);
-        assert_ok(generator_open(&generator, &model, 1, FLOAT32, &err), err);
-        memcpy(whole, generator_feed(&generator, ids, T), sizeof whole);
-        check_logits(run, whole, ids, T, V);
-        generator_reset(&generator);
-        for (int t = 0; t + 1 < T; t++) generator_feed(&generator, ids + t, 1);
-        const float *last = generator_feed(&generator, ids + T - 1, 1);
-        assert_memory_equal(last, whole, sizeof whole);
-
-        memcpy(end, generator_feed(&generator, ids, 3 * T + 2), sizeof end);
-        check_logits(run, end, ids + 2 * T + 2, T, V);
-        generator_reset(&generator);
-        assert_memory_equal(generator_feed(&generator, ids, T), whole, sizeof whole);
-        run_close(run);
-        generator_close(&generator);
-        model_free(&model);
-    }
-}
-
-/* Builds a model of two blocks without zeros, with which rungs also start. */
-static void build_wide(Model *model, const char *name, int V, int C, int T) {
-    Config config = {.V = V, .T = T, .L = 2, .NH = 4, .C = C};
-    kind_set(&config, name);
-    assert_ok(model_build(model, &config, 1, &err), err);
-    for (size_t i = 0; i < model->weights_size; i++)
-        model->weights[i] += 0.4f * (float)random_normal(7, i);
 }
 
 /* The same text at any number of threads, until the context is full. `decoding` of three threads
@@ -399,20 +351,18 @@ static void check_threads(Model *model, Precision precision, int decoding) {
     Sampler sampler = {.temperature = 0.8, .top_k = 50, .top_p = 0.9, .seed = 6};
     assert_int_equal(model->config.V, V);
     for (int threads = 1; threads <= 3; threads++) {
-        Generator generator;
-        assert_ok(generator_open(&generator, model, threads, precision, &err), err);
-        const float *logits = generator_feed(&generator, prompt, COUNT(prompt));
+        Generator *generator = generate(model, threads, precision);
+        const float *logits = generator_feed(generator, prompt, COUNT(prompt));
         for (int i = 0; i < LENGTH; i++) {
             int32_t id = sampler_pick(&sampler, logits, V, 0, (uint64_t)i, scratch);
             texts[threads - 1][i] = id;
-            logits = generator_feed(&generator, &id, 1);
+            logits = generator_feed(generator, &id, 1);
         }
         bool blocks = false; /* a rung without any may have too little work for three threads */
         for (int i = 0; i < model->tensor_count; i++)
             blocks = blocks || model->tensors[i].block >= 0;
         if (blocks)
-            assert_int_equal(run_threads(generator.run), threads < decoding ? threads : decoding);
-        generator_close(&generator);
+            assert_int_equal(run_threads(generator->run), threads < decoding ? threads : decoding);
     }
     assert_memory_equal(texts[1], texts[0], sizeof texts[0]);
     assert_memory_equal(texts[2], texts[0], sizeof texts[0]);
@@ -424,14 +374,13 @@ static void check_threads(Model *model, Precision precision, int decoding) {
 TEST(threads) {
     for (int i = 1; kind_name(i); i++) { /* a bigram has too little work to share */
         static const Precision precisions[] = {FLOAT32, BF16_WEIGHTS, INT8_WEIGHTS};
-        Model model;
+        Config config = {.V = 200, .T = 24, .L = 2, .NH = 4, .C = 320};
         if (!repeats(i % 2, 1)) continue;
-        build_wide(&model, kind_name(i), 200, 320, 24);
-        for (int p = 0; p < COUNT(precisions); p++) check_threads(&model, precisions[p], 3);
-        model_free(&model);
-        build_wide(&model, kind_name(i), 200, 128, 56);
-        check_threads(&model, BF16_WEIGHTS, 1); /* but several read the last 16th again */
-        model_free(&model);
+        Model *model = build(kind_name(i), config, 0.4f);
+        for (int p = 0; p < COUNT(precisions); p++) check_threads(model, precisions[p], 3);
+        config.C = 128, config.T = 56;
+        model = build(kind_name(i), config, 0.4f);
+        check_threads(model, BF16_WEIGHTS, 1); /* but several read the last 16th again */
     }
 }
 
@@ -457,66 +406,32 @@ TEST(shared_work) {
     for (size_t i = 0; i < COUNT(cases); i++) {
         Config config = {
             .model = "modern", .V = 65, .T = 128, .L = cases[i].L, .NH = 4, .C = cases[i].C};
-        Model model;
         RunOptions options = {
             .batch = 1, .length = 128, .frozen = true, .threads = 4, .precision = BF16_WEIGHTS};
         int32_t ids[128] = {0};
-        assert_ok(model_build(&model, &config, 1, &err), err);
-        Run *run = open_run(&model, &options);
+        Run *run = open_run(new_model(&config, 1), &options);
         run_forward(run, ids, 1, cases[i].tokens, 0);
         assert_int_equal(run_threads(run), cases[i].threads);
-        run_close(run);
-        model_free(&model);
     }
 }
 
 /* Rounded weights hardly change the score of a text. */
 TEST(narrow) {
     enum { V = 65, N = 500 };
-    Model model;
-    Config config = {.model = "gpt", .V = V, .T = 32, .L = 3, .NH = 4, .C = 100};
-    assert_ok(model_build(&model, &config, 1, &err), err);
-    for (size_t i = 0; i < model.weights_size; i++) model.weights[i] *= 2;
+    const Config config = {.model = "gpt", .V = V, .T = 32, .L = 3, .NH = 4, .C = 100};
+    Model *model = new_model(&config, 1);
+    for (size_t i = 0; i < model->weights_size; i++) model->weights[i] *= 2;
     int32_t *ids = random_ids(1, N, V);
     static const Precision precisions[] = {FLOAT32, BF16_WEIGHTS, INT8_WEIGHTS};
     double losses[3];
     for (int i = 0; i < 3; i++) {
         RunOptions options = {.batch = 4, .length = 32, .frozen = true, .threads = 2};
         options.precision = precisions[i];
-        Run *run = open_run(&model, &options);
-        losses[i] = run_evaluate(run, ids, N, 1, false, NULL, NULL);
-        run_close(run);
+        losses[i] = run_evaluate(open_run(model, &options), ids, N, 1, false, NULL, NULL);
     }
     for (int i = 1; i < 3; i++) {
         assert_near(losses[i], losses[0], 1e-3);
         assert_true(losses[i] != losses[0]); /* they were rounded */
-    }
-    model_free(&model);
-}
-
-/* The score of a text, token by token, equals run_evaluate on windows end to end. */
-TEST(scores) {
-    enum { T = 8, V = 13, LENGTH = 5 * T + 4 };
-    int32_t *ids = random_ids(3, LENGTH, V);
-    for (int i = 0; model_name(i); i++) {
-        Model model;
-        Generator generator;
-        double total = 0;
-        build(&model, model_name(i), T);
-        Run *run = plain_run(&model, 2);
-        assert_ok(generator_open(&generator, &model, 1, FLOAT32, &err), err);
-        for (int t = 0; t + 1 < LENGTH; t++) {
-            double sum = 0;
-            if (t % T == 0) generator_reset(&generator);
-            const float *logits = generator_feed(&generator, ids + t, 1);
-            for (int v = 0; v < V; v++) sum += exp((double)logits[v]);
-            total += log(sum) - (double)logits[ids[t + 1]];
-        }
-        double loss = total / (LENGTH - 1);
-        assert_near(run_evaluate(run, ids, LENGTH, 1, false, NULL, NULL), loss, 1e-5 * loss);
-        run_close(run);
-        generator_close(&generator);
-        model_free(&model);
     }
 }
 

@@ -27,8 +27,13 @@ static const char *file_in(const char *folder, const char *name) {
     return scratch(file);
 }
 
-static void load_in(const char *folder, const char *name, Checkpoint *checkpoint) {
-    assert_ok(checkpoint_load(checkpoint, file_in(folder, name), &err), err);
+static Checkpoint *load_in(const char *folder, const char *name) {
+    return loaded(file_in(folder, name));
+}
+
+/* Fails the test unless the entry of the metadata is this text. */
+static void expect_note(const char *folder, const char *name, const char *key, const char *value) {
+    assert_string_equal(safetensors_note(&load_in(folder, name)->file, key)->value, value);
 }
 
 static void assert_same_numbers(const Model *model, const float *a, const float *b,
@@ -42,20 +47,21 @@ static void assert_same_numbers(const Model *model, const float *a, const float 
 
 /* The same step, and the same bits in every weight and moment. */
 static void assert_same_file(const char *folder, const char *other, const char *name) {
-    Checkpoint a, b;
-    load_in(folder, name, &a);
-    load_in(other, name, &b);
-    assert_int_equal(a.model.tensor_count, b.model.tensor_count);
-    assert_string_equal(safetensors_note(&a.file, "step")->value,
-                        safetensors_note(&b.file, "step")->value);
-    assert_same_numbers(&a.model, a.model.weights, b.model.weights, name);
-    assert_true(!a.first_moments == !b.first_moments);
-    if (a.first_moments) {
-        assert_same_numbers(&a.model, a.first_moments, b.first_moments, name);
-        assert_same_numbers(&a.model, a.second_moments, b.second_moments, name);
+    const Checkpoint *a = load_in(folder, name), *b = load_in(other, name);
+    assert_int_equal(a->model.tensor_count, b->model.tensor_count);
+    assert_string_equal(safetensors_note(&a->file, "step")->value,
+                        safetensors_note(&b->file, "step")->value);
+    assert_same_numbers(&a->model, a->model.weights, b->model.weights, name);
+    assert_true(!a->first_moments == !b->first_moments);
+    if (a->first_moments) {
+        assert_same_numbers(&a->model, a->first_moments, b->first_moments, name);
+        assert_same_numbers(&a->model, a->second_moments, b->second_moments, name);
     }
-    checkpoint_free(&a);
-    checkpoint_free(&b);
+}
+
+static void expect_other_weights(const char *folder, const char *other, const char *name) {
+    assert_true(model_digest(&load_in(folder, name)->model) !=
+                model_digest(&load_in(other, name)->model));
 }
 
 /* Each step once, in order. */
@@ -155,14 +161,11 @@ TEST(killed) {
 #define LONGER "train " SIZES "-m bigram -s 1000 "
 TEST(interrupted) {
     skip_without(SIGNALS);
-    Checkpoint last;
     must_run(LONGER "--eval-every 50 -o @one/b.safetensors " PLAY);
     interrupted(LONGER "--eval-every 1000 -o @two/b.safetensors " PLAY);
     expect_line("clocked/train --resume --out ");
     must_run("sample -n 5 @two/b.safetensors");
-    load_in("two", "b.last", &last);
-    assert_string_equal(safetensors_note(&last.file, "best_loss")->value, "inf");
-    checkpoint_free(&last);
+    expect_note("two", "b.last", "best_loss", "inf");
     must_run("train -r --eval-every 50 -o @two/b.safetensors " PLAY);
     assert_same_file("one", "two", "b");
     assert_same_file("one", "two", "b.last");
@@ -249,16 +252,11 @@ TEST(embedding_decay) {
 
 /* A resumed training keeps the decided options. */
 TEST(decided_decay) {
-    Checkpoint decided, full;
     train_decaying("decay", "-s 100");
     train_decaying("asked", "-s 100 --embedding-decay 0.25");
     assert_same_file("decay", "asked", "ngram.last");
     train_decaying("full", "-s 100 --embedding-decay 1");
-    load_in("decay", "ngram.last", &decided);
-    load_in("full", "ngram.last", &full);
-    assert_true(model_digest(&decided.model) != model_digest(&full.model));
-    checkpoint_free(&decided);
-    checkpoint_free(&full);
+    expect_other_weights("decay", "full", "ngram.last");
     must_run("train -r -s 201 -o @decay/ngram.safetensors @ab");
     assert_near(kept_decay("decay"), 0.25, 0);
 }
@@ -278,12 +276,7 @@ TEST(teacher) {
     must_run("train -r -j 3 --teacher @teacher/t.safetensors -o @two/m.safetensors " PLAY);
     assert_same_file("one", "two", "m");
     assert_same_file("one", "two", "m.last");
-    Checkpoint alone, taught;
-    load_in("alone", "m", &alone);
-    load_in("one", "m", &taught);
-    assert_true(model_digest(&alone.model) != model_digest(&taught.model));
-    checkpoint_free(&alone);
-    checkpoint_free(&taught);
+    expect_other_weights("alone", "one", "m");
 }
 
 /* --continue resumes a training of the requested rung; for another rung it begins a new
@@ -311,20 +304,14 @@ TEST(more_steps) {
     assert_non_null(has_line("104/160"));
     check_log("more", "ngram", 160);
     check_log("more", "bigram", 160);
-    Checkpoint last;
-    load_in("more", "ngram.last", &last);
-    assert_string_equal(safetensors_note(&last.file, "step")->value, "160");
-    checkpoint_free(&last);
+    expect_note("more", "ngram.last", "step", "160");
     run("train -r -q -s 159 -o @more/ngram.safetensors " PLAY);
     expect_failure(1, "ngram.last.safetensors: ", " 160 ", "--steps 159");
 }
 
 static void expect_seed(const char *folder, const char *seed) {
-    Checkpoint last;
-    load_in(folder, "b.last", &last);
-    assert_string_equal(safetensors_note(&last.file, "seed")->value, seed);
-    assert_string_equal(safetensors_note(&last.file, "option.seed")->value, seed);
-    checkpoint_free(&last);
+    expect_note(folder, "b.last", "seed", seed);
+    expect_note(folder, "b.last", "option.seed", seed);
 }
 
 /* Options of the command line replace the saved ones, any seed included. Others stay. A size may be
@@ -361,15 +348,8 @@ static const char resume_bent[] = "train -r -q -o @bent/ngram.safetensors %s";
 
 TEST(refusals) {
     static const char *const other[][3] = {
+        /* test_command_line has the options */
         {"-m head " PLAY, "--model=ngram", "--model=head"},
-        {"-w 32 " PLAY, "--width=16", "--width=32"},
-        {"-H 4 " PLAY, "--heads=2", "--heads=4"},
-        {"-l 3 " PLAY, "--layers=2", "--layers=3"},
-        {"-c 8 " PLAY, "--context=16", "--context=8"},
-        {"--kv-heads 1 " PLAY, "--kv-heads=1", ""},
-        {"--hidden 40 " PLAY, "--hidden=40", ""},
-        {"--val 0.2 " PLAY, "--val=0.1", "--val=0.2"},
-        {"--bytes " PLAY, "--bytes", ""},
         {"@other.txt", "other.txt: ", ""},
     };
     static const char *const notes[][3] = {
@@ -425,16 +405,12 @@ TEST(damage) {
     size_t length;
     char *bytes = slurp(file_in("whole", "ngram.last"), &length);
     bytes[length - 5] ^= 1;
-    scratch_put("bent/ngram.last.safetensors", bytes, length);
-    run(resume_bent, PLAY);
-    expect_failure(1, "ngram.last.safetensors: ");
-    scratch_put("bent/ngram.last.safetensors", bytes, length / 2);
-    run(resume_bent, PLAY);
-    expect_failure(1, "ngram.last.safetensors: ");
-    bytes = slurp(file_in("whole", "ngram"), &length);
-    scratch_put("bent/ngram.last.safetensors", bytes, length);
-    run(resume_bent, PLAY);
-    expect_failure(1, "ngram.last.safetensors: ");
+    for (int i = 0; i < 3; i++) {
+        if (i == 2) bytes = slurp(file_in("whole", "ngram"), &length);
+        scratch_put("bent/ngram.last.safetensors", bytes, i == 1 ? length / 2 : length);
+        run(resume_bent, PLAY);
+        expect_failure(1, "ngram.last.safetensors: ");
+    }
 }
 
 /* A stored state of every version: the first, which had no number, fails with the way out, and is

@@ -51,6 +51,40 @@ bool corpus_make(Corpus *corpus, const Vocab *vocab, const char *text, size_t le
     return ok;
 }
 
+/* Returns the first place from `at` on that follows a newline, or `at` if there is none within
+ * `most` ids. */
+static size_t after_line(const Corpus *corpus, size_t at, size_t most) {
+    const int newline = vocab_id(&corpus->vocab, '\n');
+    for (size_t i = at > 0 ? at - 1 : at; i < at + most; i++)
+        if (corpus->ids[i] == newline) return i + 1;
+    return at;
+}
+
+bool corpus_spread(Corpus *corpus, Error *err) {
+    enum { LEAST = 10, MOST = 50, LONG = 1000 }; /* pieces; ids held out of each in a long text */
+    const size_t length = corpus->length, train = corpus->train, rest = length - train;
+    const size_t pieces = rest < LEAST * LONG ? LEAST : rest > MOST * LONG ? MOST : rest / LONG;
+    /* so near is a newline that no part of a piece becomes negative */
+    const size_t near = (rest < train ? rest : train) / pieces / 4;
+    size_t begin = 0, trained = 0;
+    int32_t *ids;
+    if (!memory_alloc(&ids, length, sizeof *ids, "the text", err)) return false;
+    for (size_t i = 1; i <= pieces; i++) {
+        const bool last = i == pieces;
+        size_t end = last ? length : (size_t)((uint64_t)length * i / pieces);
+        if (!last) end = after_line(corpus, end, near);
+        size_t cut = begin + (size_t)((uint64_t)train * end / length) - trained;
+        if (!last) cut = after_line(corpus, cut, near);
+        memcpy(ids + trained, corpus->ids + begin, (cut - begin) * sizeof *ids);
+        trained += cut - begin;
+        memcpy(ids + train + cut - trained, corpus->ids + cut, (end - cut) * sizeof *ids);
+        begin = end;
+    }
+    memory_free(corpus->ids);
+    corpus->ids = ids;
+    return true;
+}
+
 /* Counts the characters of a text. */
 static bool count_characters(const char *text, size_t length, bool bytes, size_t *characters,
                              Error *err) {

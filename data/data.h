@@ -80,6 +80,11 @@ typedef struct {
 bool corpus_make(Corpus *corpus, const Vocab *vocab, const char *text, size_t length,
                  double held_out, Error *err);
 
+/* Moves the ids so that pieces all over the text are held out, instead of its end: cuts the text
+ * into pieces and puts their beginnings before all of their ends. Cuts come after a newline if one
+ * is near. The number of ids to train on and the digest stay as they are. An error: no memory. */
+bool corpus_spread(Corpus *corpus, Error *err);
+
 void corpus_free(Corpus *corpus);
 
 /* Joins texts[count] into one whose end, as corpus_make divides it, has the end of each: first the

@@ -15,6 +15,7 @@ struct TrilTokenizer {
 struct TrilText {
     Corpus corpus;
     double held_out;
+    bool spread; /* by tril_text_spread */
 };
 
 struct TrilModel {

@@ -65,6 +65,8 @@ static const TrilOption table[] = {
      "share of activations dropped in training; default: chosen for text and model"},
     {"val", 0, TRIL_REAL, 1e-6, 0.999999, NULL, "0.1", TRIL_FIXED, AT(held_out), text_part, "X",
      "share of the text, at its end, held out for validation"},
+    {"val-spread", 0, TRIL_FLAG, 0, 1, NULL, "0", TRIL_FIXED, AT(val_spread), text_part, NULL,
+     "hold out pieces all over the text, for one that is sorted or in blocks"},
     {"bytes", 0, TRIL_FLAG, 0, 1, NULL, "0", TRIL_FIXED, AT(bytes), text_part, NULL,
      "read any file byte by byte, instead of as UTF-8 characters"},
 };

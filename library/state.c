@@ -46,7 +46,8 @@ static void option_key(int i, char key[KEY_SIZE]) {
 /* True if the metadata of a state has the option. The model has the others, or they are not
  * needed. */
 static bool is_stored(const TrilOption *row) {
-    return (row->lasting == TRIL_FIXED || row->lasting == TRIL_KEPT) && row->kind != TRIL_FLAG;
+    return (row->lasting == TRIL_FIXED || row->lasting == TRIL_KEPT) &&
+           row->member != offsetof(TrilOptions, bytes);
 }
 
 /* ---- writing ---- */
@@ -207,7 +208,8 @@ static const char *read_progress(const Checkpoint *c, TrilProgress *p) {
     return p->cooling > 0 && !(p->cooled > p->cooling) ? "cooled" : NULL;
 }
 
-/* Reads the options in the same way. Every option that a training decides must be there. */
+/* Reads the options in the same way. Every option that a training decides must be there. A
+ * flag may be younger than the state, and is then unset. */
 static const char *read_options(const Checkpoint *c, TrilOptions *options) {
     *options = options_of(&c->model.config);
     for (int i = 0; tril_option(i); i++) {
@@ -218,7 +220,7 @@ static const char *read_options(const Checkpoint *c, TrilOptions *options) {
         const Note *note = safetensors_note(&c->file, key);
         if (note ? note->length == 0 || strlen(note->value) != note->length ||
                        tril_options_set(options, row->name, note->value, NULL) != TRIL_OK
-                 : row->standard != NULL)
+                 : row->standard != NULL && row->kind != TRIL_FLAG)
             return row->name;
     }
     return isnan(options->steps) ? "steps" : isnan(options->dropout) ? "dropout" : NULL;
@@ -325,13 +327,17 @@ static TrilStatus check_same(const TrilState *state, const TrilText *text,
               options_in_range(options, err) && same_teacher(state, options->teacher, err) &&
               teacher_fits(options->teacher, vocab, context, err);
     if (!ok) return TRIL_ARGUMENT;
+    static const char spread[] = "pieces all over it", end[] = "its end";
     const double held_out = state->options.held_out;
     ok = text_suits(text, vocab, context, err) &&
          (text->corpus.digest == state->text ||
           fail(err, "the text is not the one that the state was trained on")) &&
          (text->held_out == held_out ||
           fail(err, "the text holds out %g of its characters, but the state was trained with %g",
-               text->held_out, held_out));
+               text->held_out, held_out)) &&
+         (text->spread == state->options.val_spread ||
+          fail(err, "the text holds out %s, but the state was trained with %s",
+               text->spread ? spread : end, text->spread ? end : spread));
     return ok ? TRIL_OK : TRIL_TEXT;
 }
 

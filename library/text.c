@@ -147,6 +147,15 @@ TrilStatus tril_text_make(TrilText **text, const TrilTokenizer *tokenizer, const
     return failed(TRIL_TEXT, &err, error);
 }
 
+TrilStatus tril_text_spread(TrilText *text, TrilError *error) {
+    Error err = {0};
+    if (!text) return null_argument(error);
+    if (!text->spread && !corpus_spread(&text->corpus, &err))
+        return failed(TRIL_NO_MEMORY, &err, error);
+    text->spread = true;
+    return TRIL_OK;
+}
+
 void tril_text_free(TrilText *text) {
     if (text) corpus_free(&text->corpus);
     memory_free(text);
@@ -182,4 +191,18 @@ TrilStatus tril_text_count(const TrilText *text, TrilCounts *counts, TrilError *
                            .own_ngram = found.ngram,
                            .order = found.order};
     return TRIL_OK;
+}
+
+TrilStatus tril_text_count_spread(const TrilText *text, double *nats, TrilError *error) {
+    Error err = {0};
+    int order;
+    if (!text || !nats) return null_argument(error);
+    Corpus c = text->corpus;
+    bool ok = memory_alloc(&c.ids, c.length, sizeof *c.ids, "the text", &err);
+    if (ok) memcpy(c.ids, text->corpus.ids, c.length * sizeof *c.ids);
+    ok = ok && (text->spread || corpus_spread(&c, &err)) &&
+         count_ngram(c.ids, c.train, c.ids + c.train, c.length - c.train, c.vocab.size, &order,
+                     NULL, nats, &err);
+    memory_free(c.ids);
+    return outcome(ok, TRIL_NO_MEMORY, &err, error);
 }

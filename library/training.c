@@ -46,6 +46,7 @@ bool training_make(TrilTraining **training, TrilModel *model, const TrilText *te
     t->options = *options;
     options_own_names(&t->options);
     t->options.held_out = text->held_out;
+    t->options.val_spread = text->spread;
     t->options.bytes = vocab_of(model)->bytes;
     if (!isnan(options->dropout)) model->model.config.dropout = options->dropout;
     if (options->teacher) t->teacher = tril_model_digest(options->teacher);

@@ -129,6 +129,10 @@ TRIL_API TrilStatus tril_text_make(TrilText **text, const TrilTokenizer *tokeniz
                                    TrilError *error);
 TRIL_API void tril_text_free(TrilText *text);
 
+/* Holds out pieces all over the text instead of its end, as the option val_spread says; its ids
+ * change their order. Before any training on it; a second call changes nothing. */
+TRIL_API TrilStatus tril_text_spread(TrilText *text, TrilError *error);
+
 typedef struct {
     size_t characters, trained_on; /* all of them; those before the held-out part */
     int distinct;                  /* characters of the vocabulary that occur */
@@ -155,6 +159,10 @@ typedef struct {
 } TrilCounts;
 TRIL_API TrilStatus tril_text_count(const TrilText *text, TrilCounts *counts, TrilError *error);
 
+/* Sets *nats to the `ngram` of tril_text_count if the text were spread. If that is much lower, the
+ * end of the text is unlike the rest. */
+TRIL_API TrilStatus tril_text_count_spread(const TrilText *text, double *nats, TrilError *error);
+
 /* ---- options ---- */
 
 /* The options of a training: the sizes of its model, how long and how fast it trains. ./train,
@@ -170,6 +178,7 @@ typedef struct {
     double layers, heads, width, kv_heads, hidden, context;
     double dropout;
     double held_out; /* option "val": the share of the text, at its end, that is not trained on */
+    bool val_spread; /* pieces all over the text are held out: the text is tril_text_spread */
     bool bytes;      /* the text is bytes, not UTF-8 */
     double steps, time, batch, epochs, eval_every, patience, save_every;
     double learning_rate, weight_decay; /* options "lr" and "decay" */
@@ -424,7 +433,7 @@ typedef struct {
 
 /* Opens a training of `model` on a text that was made with its vocabulary; borrows both. With f32,
  * the same seed, sizes and options give the weights of ./train, to the bit. The text's held-out
- * share counts, not that of the options. TRIL_TEXT: another vocabulary; too short a text for the
+ * part counts, not that of the options. TRIL_TEXT: another vocabulary; too short a text for the
  * model's context. TRIL_ARGUMENT: an option out of range; a teacher that does not fit; a model that
  * is already in training. Released by tril_training_close. */
 TRIL_API TrilStatus tril_training_open(TrilTraining **training, TrilModel *model,

@@ -107,8 +107,8 @@ static double pair_entropy(const Tally *tally) {
 }
 
 /* Higher orders are worse by themselves, though not beside a network (docs/records.md). */
-static bool count_ngram(Counts *counts, const int32_t *train, size_t train_count,
-                        const int32_t *held_out, size_t held_out_count, int V, Error *err) {
+bool count_ngram(const int32_t *train, size_t train_count, const int32_t *held_out,
+                 size_t held_out_count, int V, int *order, double *own, double *loss, Error *err) {
     enum { ORDER = 7, EVERY = 9, SCORED = 1 << 19 };
     Ngram *ngram;
     const size_t every = 1 + held_out_count / SCORED;
@@ -117,10 +117,9 @@ static bool count_ngram(Counts *counts, const int32_t *train, size_t train_count
         train_count = MOST_COUNTED;
     }
     if (!ngram_count(&ngram, train, train_count, 0, ORDER, V, err)) return false;
-    counts->order = ngram_order(ngram);
-    bool ok =
-        ngram_loss(ngram, train, train_count, EVERY, true, &counts->ngram, err) &&
-        ngram_loss(ngram, held_out, held_out_count, every, false, &counts->ngram_held_out, err);
+    *order = ngram_order(ngram);
+    bool ok = (!own || ngram_loss(ngram, train, train_count, EVERY, true, own, err)) &&
+              ngram_loss(ngram, held_out, held_out_count, every, false, loss, err);
     ngram_free(ngram);
     return ok;
 }
@@ -138,5 +137,6 @@ bool count_losses(const int32_t *train, size_t train_count, const int32_t *held_
     counts->unigram_held_out /= (double)(held_out_count - 1);
     counts->bigram_held_out /= (double)(held_out_count - 1);
     tally_free(&tally);
-    return count_ngram(counts, train, train_count, held_out, held_out_count, V, err);
+    return count_ngram(train, train_count, held_out, held_out_count, V, &counts->order,
+                       &counts->ngram, &counts->ngram_held_out, err);
 }

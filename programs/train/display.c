@@ -102,6 +102,13 @@ void show_corpus(const Plan *plan) {
                   plan->added, input->vocabulary);
 }
 
+void show_unlike(double end, double spread) {
+    show_line(
+        "the held-out end is unlike the rest: counting has a loss of %.2f there, and of %.2f on "
+        "pieces all over the text; --val-spread holds out such pieces",
+        end, spread);
+}
+
 void show_decisions(const Plan *plan, const Decisions *d) {
     const TrilChoice *c = &d->choice;
     const TrilOptions *o = &plan->options, *asked = &plan->arguments->options;

@@ -17,6 +17,20 @@
 
 enum { MAX_BASELINE_VOCABULARY = 8192 };
 
+/* Says whether the held-out end of the text is unlike the rest. `end` is the loss of the counted
+ * n-gram there. */
+static bool say_unlike(const Plan *plan, double end, Error *err) {
+    const double far =
+        1.15; /* found by trial: sorted lists and blocks are farther (docs/training.md) */
+    TrilError error;
+    double spread;
+    if (plan->state || plan->options.val_spread || plan->arguments->quiet) return true;
+    if (tril_text_count_spread(plan->input.text, &spread, &error) != TRIL_OK)
+        return message_take(err, &error, NULL);
+    if (end > far * spread) show_unlike(end, spread);
+    return true;
+}
+
 /* Adds the results that need no training. */
 static bool add_closed_forms(Ladder *l, Error *err) {
     TrilCounts c;
@@ -38,7 +52,7 @@ static bool add_closed_forms(Ladder *l, Error *err) {
                                         .compute = NAN,
                                         .seconds = -1};
     l->results[CLOSED_FORMS - 1].order = c.order;
-    return true;
+    return say_unlike(l->plan, c.ngram, err);
 }
 
 /* ---- which rungs ---- */

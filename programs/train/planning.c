@@ -239,6 +239,8 @@ static bool make_input(Plan *plan, const char *text, size_t length, Error *err) 
     if (status == TRIL_OK)
         status = tril_text_make(&input->text, *made, text, length, o->held_out, &error);
     if (status != TRIL_OK) return message_take(err, &error, status == TRIL_TEXT ? path : NULL);
+    if (o->val_spread && tril_text_spread(input->text, &error) != TRIL_OK)
+        return message_take(err, &error, NULL);
     TrilExtent extent = tril_text_extent(input->text);
     input->length = extent.characters;
     input->train = extent.trained_on;

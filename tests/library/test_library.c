@@ -617,6 +617,30 @@ TEST(other_options) {
     tril_text_free(text);
 }
 
+/* A spread text is another: its training learns other weights, and only resumes on a spread one. */
+TEST(spread_text) {
+    TrilOptions options = few(STEPS, 1);
+    TrilTraining *training;
+    TrilModel *model = make(small("modern"), options.seed), *usual = train("modern", 1);
+    TrilText *spread = text_of(model, options.held_out);
+    double nats;
+    TrilCounts counts;
+    must(tril_text_count_spread(spread, &nats, &error));
+    must(tril_text_spread(spread, &error));
+    must(tril_text_count(spread, &counts, &error));
+    assert_near(counts.ngram, nats, 0);
+    assert_int_equal(tril_text_extent(spread).digest, tril_digest(play, play_length));
+    must(tril_training_open(&training, model, spread, &options, &error));
+    assert_true(tril_training_options(training).val_spread);
+    must(tril_training_save(training, scratch("half"), &error));
+    uint64_t whole = end_of(training, model);
+    assert_true(whole != tril_model_digest(usual));
+    expect(resume(&training, &model, "half", whole_play), TRIL_TEXT, "");
+    must(tril_text_spread(spread, &error)); /* changes nothing */
+    must(resume(&training, &model, "half", spread));
+    assert_int_equal(end_of(training, model), whole);
+}
+
 /* Unset options are those of the state; an unset learning rate is the rung's own. */
 TEST(unset_options) {
     TrilOptions options = few(STEPS, 1), unset = tril_options_unset();

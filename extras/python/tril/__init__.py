@@ -544,9 +544,11 @@ class _Text(_Object):
 
     _free = "text_free"
 
-    def __init__(self, tokenizer: Any, text: Text, held_out: float) -> None:
+    def __init__(self, tokenizer: Any, text: Text, options: Any) -> None:
         given = _bytes_of(text)
-        _call("text_make", self._own(), tokenizer, given, len(given), held_out)
+        _call("text_make", self._own(), tokenizer, given, len(given), options.held_out)
+        if options.val_spread:
+            _call("text_spread", self)
 
 
 class _State(_Object):
@@ -566,7 +568,7 @@ class Training(_Object):
     @_takes(*_TRAINING)
     def __init__(self, model: Model, text: Text, *, teacher: Optional[Model] = None, **options: Any) -> None:
         how = _fill(_lib.tril_options(), {"teacher": teacher, **options}, ["teacher"] + _TRAINING)
-        self.model, own = model, _Text(_call("model_tokenizer", model), text, how.held_out)
+        self.model, own = model, _Text(_call("model_tokenizer", model), text, how)
         _call("training_open", self._own(model, teacher, own), model, own, ctypes.byref(how))
 
     @classmethod
@@ -574,7 +576,7 @@ class Training(_Object):
         """Resumes a training from its state (`save`) on the same text. It has a model of its own."""
         state = _State(path)
         options = _call("state_options", state)
-        own = _Text(_call("state_tokenizer", state), text, options.held_out)
+        own = _Text(_call("state_tokenizer", state), text, options)
         options.threads = _checked(_Int, threads, "threads") or math.nan
         training, model = cls.__new__(cls), Model.__new__(Model)
         training.model, its_model = model, model._own()

@@ -3,6 +3,7 @@
 const DRAWING = { width: 54, height: 30, across: 9, down: 6, left: 28 }; // of a block, between blocks, beside the stream
 let drawnKey = "", unfolded = null; // the line that is unfolded: { i, layer }
 
+/** @type {[RegExp, string][]} */
 const ROLES = [[/q_proj|query/, "query"], [/k_proj|key/, "key"], [/v_proj|value/, "value"], [/qkv|c_attn/, "q, k, v"], [/gate_proj/, "gate"], [/up_proj|c_fc/, "up"],
   [/down_proj|mlp.c_proj/, "down"], [/ngram_proj/, "counts"], [/ngram_gate/, "trust"], [/lm_head|wte|embed_tokens/, "logits"], [/proj/, "project"]];
 const NAMES = { layernorm: "norm", rmsnorm: "norm", convolution: "conv", attention: "attend", embedding: "embed", counted: "count", trusted: "+ counts", swiglu: "SwiGLU", gelu: "GELU", rotary: "rotate", add: "+" };
@@ -61,8 +62,8 @@ function drawRow({ kind, layer, lines }, last) {
   }
   const end = place(lines.at(-1)), wide = left + columns.length * (width + across), adds = lines.at(-1).operation === "add";
   if (adds || kind === "embedding" && !last) paths.push(`M${end.x + width} ${end.y}h6V${high - 3}H12`);
-  const svg = drawn("svg", { width: wide, height: high, "aria-hidden": true }, drawn("path", { class: "stream", d: kind === "embedding" ? `M12 ${high - 3}V${high}` : `M12 0V${last ? middle : high}` }),
-    drawn("path", { d: paths.join("") }));
+  const stream = kind !== "embedding" ? `M12 0V${last ? middle : high}` : last ? "" : `M12 ${high - 3}V${high}`;
+  const svg = drawn("svg", { width: wide, height: high, "aria-hidden": true }, drawn("path", { class: "stream", d: stream }), drawn("path", { d: paths.join("") }));
   return element("div", { className: "flow", style: `width: ${wide}px; height: ${high}px` }, svg, ...lines.map(line => {
     const { x, y } = place(line), { name, shape } = label(line);
     return element("button", {
@@ -85,7 +86,8 @@ async function showDrawing() {
   $("drawing").replaceChildren(
     element("p", { className: "note" }, element("b", { textContent: ladder[rung].name }), `: ${ladder[rung].idea}. `,
       ...(rung > 0 ? [element("mark", { textContent: "Marked" }), ` blocks are not in ${ladder[rung - 1].name}. `] : []), "Click a block for its numbers.",
-      element("button", { type: "button", id: "all-steps", textContent: "All steps", onclick: () => unfold({ i: -1, layer: head.layer }) })),
+      element("span", { className: "row" }, element("button", { type: "button", id: "one-step", textContent: "A training step", ariaPressed: stepping, onclick: toggleStep }),
+        element("button", { type: "button", id: "all-steps", textContent: "All numbers", onclick: () => unfold({ i: -1, layer: head.layer }) }))),
     ...rows.map((row, n) => element("section", {}, element("h3", { textContent: row.kind === "embedding" || row.kind === "end" ? row.kind : `layer ${row.layer}: ${row.kind}` }),
       element("div", { className: "wide" }, drawRow(row, n === rows.length - 1)))));
 }
@@ -93,14 +95,14 @@ async function showDrawing() {
 // ---- in numbers ----
 
 // Unfolds a line below its row, or folds it. Its head is the one that is chosen, if that is in its layer.
-function unfold({ i, layer, operation }) {
-  unfolded = unfolded?.i === i ? null : { i, layer, operation };
+function unfold({ i, layer }) {
+  unfolded = unfolded?.i === i ? null : { i, layer };
   document.querySelector("#detail")?.remove();
   for (const block of $("drawing").querySelectorAll("button")) block.removeAttribute("aria-expanded");
   if (!unfolded) return;
   const blocks = [...$("drawing").querySelectorAll(".block")], button = i < 0 ? $("all-steps") : blocks[i];
   button.setAttribute("aria-expanded", true);
-  (i < 0 ? button.parentElement : button.closest("section")).after(element("div", { id: "detail", tabIndex: 0, role: "region", ariaLabel: "In numbers" }));
+  (i < 0 ? button.closest("p") : button.closest("section")).after(element("div", { id: "detail", tabIndex: 0, role: "region", ariaLabel: "In numbers" }));
   showDetail().then(() => $("detail")?.scrollIntoView({ block: "nearest" }));
 }
 

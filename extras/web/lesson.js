@@ -4,24 +4,25 @@ const LESSON = [
     rungs: ["bigram"], line: "[The clock", sizes: { steps: 400 }, marks: ["bars", "line"],
     ask: "Why can't the bigram close a bracket?",
     look: "Type a line with an open bracket. Change the characters before the last one: the bars do not change.",
-    answer: "It sees only the last character: it is a table of pairs, and nothing else. The bracket was opened " +
-      "long before that. Its loss falls to that of the counted bigram and stays there, because the " +
-      "best such table is the table of counts."
+    answer: "It sees only the last character: it is a table that says which character follows which, and nothing else. The " +
+      "bracket, or a quote, was opened long before that, and so it cannot know that one is to be closed. Its loss falls to that of counting pairs " +
+      "and stays there, because the best such table is the table of counts."
   },
   {
     rungs: ["bigram", "average"], line: "the eht", sizes: { steps: 400 }, marks: ["heads", "arcs"],
     ask: "The average sees every earlier character. Why is it hardly better?",
     look: "Look at its map: each row is even. Then swap two characters in the middle of the line.",
-    answer: "It takes the plain mean of all vectors so far. A mean forgets the order, and a hundred characters " +
-      "far away weigh as much as the one that matters. It sees everything and can point at nothing."
+    answer: "Each character becomes a list of numbers, and the model predicts from the plain mean of all lists so far. A mean forgets the " +
+      "order, and fifty characters far away drown the one that matters. It sees everything and can point at nothing: so its loss is hardly " +
+      "better than that of pairs."
   },
   {
     rungs: ["average", "head"], line: "the man and the ", sizes: { steps: 600 }, marks: ["heads", "arcs"],
     ask: "What does one head of attention look for?",
-    look: "Watch its map while it trains: even at first, then some cells darken. Read the weights of the last row.",
-    answer: "Each character asks with a query, and each earlier one offers a key. Where they match, the weight is " +
-      "large. The mean has become a weighted mean with learned weights. Mostly it learns to look at the " +
-      "characters just before: enough to know the word that is being written."
+    look: "Watch its map while it trains: even at first, then some cells darken. Go back with the slider: when did that begin?",
+    answer: "It looks back along the line: an arc, or a dark cell, is a large weight. Each character asks with a query, each earlier one offers a " +
+      "key, and where they match, the weight is large. So the plain mean has become one with learned weights. Mostly it learns to " +
+      "look at the characters just before: enough to know the word that is being written."
   },
   {
     rungs: ["head", "multihead"], line: "the man and the ", sizes: { steps: 600 }, marks: ["heads", "chart"],
@@ -35,9 +36,11 @@ const LESSON = [
     rungs: ["multihead", "gpt"], line: "The king said to his ", sizes: { width: 64, steps: 600 }, marks: ["heads", "samples"],
     ask: "What do more layers give that more heads do not?",
     look: "Compare the maps of the two layers of gpt, and what both models write.",
-    answer: "The second layer attends to what the first has found, no longer to single characters. Residual " +
-      "connections keep what is already known, norms keep the numbers in range, and the MLP computes with what " +
-      "attention collected. After a few steps it gains little; train longer."
+    answer: "The second layer attends to what the first has found, no longer to single characters. And each layer has an MLP: " +
+      "attention can only mix what earlier characters hold; the MLP then computes with the mixture, for each character by itself. Its neurons " +
+      "answer to combinations, say a “t” and then an “h” in a new word, which no mean can tell apart. (Click “up” in the drawing.) Sums (+) keep what is " +
+      "already known, norms keep the numbers in range. After so few " +
+      "steps on so small a text all that gains little; on a million characters of Shakespeare, 2,500 steps take the loss from 2.13 to 1.95."
   },
   {
     rungs: ["gpt", "modern"], line: "The king said to his ", sizes: { steps: 600 }, marks: ["chart", "samples"],
@@ -59,9 +62,8 @@ const LESSON = [
   },
   {
     rungs: ["conv", "ngram"], line: "The king said to his ", sizes: { steps: 200 }, marks: ["chart", "bars"],
-    ask: "Counting what followed the last six characters beats a small network. What is left for the network?",
-    look: "Compare where both curves begin with the line of the counted n-gram. Then click the blocks “count”, “trust” " +
-      "and “+ counts” in the drawing.",
+    ask: "Counting beats a small network. What is left for the network?",
+    look: "Compare where the curves begin with the line of the counted 7-gram. Then click “count” and “trust” in the drawing.",
     answer: "The text itself is the table: whatever stood after these very characters is likely to follow again, and no " +
       "training is needed to look it up. A network must press all of that into its weights, step by step. But counting " +
       "knows nothing where the match is short: a new name, a rare word, a line that rhymes. So ngram begins with the counts " +
@@ -102,8 +104,11 @@ function showLesson() {
   const own = pressed && fromLesson && there.length === all.length, sum = (list, of) => list.reduce((sum, r) => sum + of(r), 0);
   $("lesson-progress").value = own ? sum(there, r => r.step) / sum(there, r => r.steps) : 0;
   say("lesson-said", !own ? "" : there.every(r => r.done) ? "Done: look at the marked parts." : `${Math.round(100 * $("lesson-progress").value)} %: look at the marked parts`);
+  const moments = there.at(-1)?.moments.filter(({ focus }) => focus !== null) ?? [];
+  const learned = own && moments.length > 2 && LESSON[lesson].marks.includes("arcs") ? ` At the end of the line the largest weight of ${there.at(-1).name} is ` +
+    `${[0, 0.1, 0.25, 0.5, 1].map(share => moments[Math.floor(share * (moments.length - 1))]).map(({ step, focus }) => `${focus.toFixed(2)} at step ${count(step)}`).join(", ")}.` : "";
   $("answer-seen").textContent = there.filter(r => r.heldOut.length > 0).map(r =>
-    `Here ${r.name} has a loss of ${r.heldOut.at(-1)[2].toFixed(2)} after ${count(r.step)} steps and writes “${r.line}”.`).join(" ") +
+    `Here ${r.name} has a loss of ${r.heldOut.at(-1)[2].toFixed(2)} after ${count(r.step)} steps and writes “${r.line}”.`).join(" ") + learned +
     (about ? ` Counting reaches ${about.bigram.toFixed(2)} in pairs, ${about.ngram.toFixed(2)} after the last ${about.order - 1}.` : "");
 }
 
@@ -112,6 +117,7 @@ async function setUp() {
   const { rungs: names, sizes, line } = LESSON[lesson];
   if (!mayDiscard()) return;
   dropAll();
+  if (stepping) toggleStep();
   for (const { rung, name } of ladder) $(`tick-${rung}`).checked = names.includes(name);
   for (const [name, value] of Object.entries({ ...USUAL, ...sizes })) $(`options-${name}`).value = value;
   $("line").value = line;

@@ -2,7 +2,7 @@
 let rewound = null;   // a moment of the training; null: now
 let sent = null;      // the moment that the reader has
 let head = { layer: 0, head: 0 };
-let row = null;       // the character whose attention is shown; null: the last
+let chosen = null;    // the character whose attention and step are shown; null: the last
 let maps = [], glyphs = [];
 let writing = 0, begunTexts = 0;
 const looked = () => Number($("looked").value);
@@ -20,10 +20,10 @@ function lookAt(rung) {
 
 function showMoments() {
   const r = rungs.get(looked()), all = r?.moments ?? [], slider = $("moment");
-  slider.max = Math.max(0, all.length - 1);
+  slider.max = Math.max(1, all.length - 1); // of one moment, at its end
   slider.disabled = all.length < 2;
   const at = rewound ? all.findLastIndex(({ step }) => step <= rewound.step) : all.length - 1;
-  if (document.activeElement !== slider || !rewound) slider.value = Math.max(0, at);
+  if (document.activeElement !== slider || !rewound) slider.value = all.length < 2 ? 1 : at;
   const moment = rewound ?? r?.latest, loss = moment?.loss ?? r?.heldOut.at(-1)?.[2];
   const text = !moment ? "no model yet" : `step ${count(moment.step)}${loss ? `, loss ${loss.toFixed(3)}` : ""}`;
   slider.setAttribute("aria-valuetext", text);
@@ -59,6 +59,7 @@ const look = seldom(30, async () => {
     showBars(seen.next);
     showHeads();
     showArcs();
+    await showStep();
     await showDetail();
   } catch (error) {
     say("about-line", sentence(error.message), true);
@@ -74,11 +75,12 @@ function clearLook() {
   for (const id of ["bars", "arcs", "heads"]) $(id).replaceChildren();
 }
 
-function showBars(next) {
+// Shows two probabilities of each character.
+function showBars(next, list = $("bars"), names = ["model", "picked"]) {
   const bar = p => element("i", { style: `width:${(100 * p).toFixed(2)}%` });
-  $("bars").replaceChildren(element("li", { className: "heading", ariaHidden: true }, element("span"), element("span"),
-    element("span", { textContent: "model" }), element("span", { textContent: "picked" })),
-    ...next.map(({ glyph, p, picked }) => element("li", { ariaLabel: `${glyph}: ${percent(p)}, picked ${percent(picked)}` },
+  list.replaceChildren(element("li", { className: "heading", ariaHidden: true }, element("span"), element("span"),
+    ...names.map(textContent => element("span", { textContent }))),
+    ...next.map(({ glyph, p, picked }) => element("li", { ariaLabel: `${glyph}: ${names[0]} ${percent(p)}, ${names[1]} ${percent(picked)}` },
       element("span", { className: "glyph", textContent: glyph }), element("span", { className: "bar" }, bar(p), bar(picked)),
       element("span", { textContent: percent(p) }), element("span", { textContent: percent(picked) }))));
 }
@@ -110,10 +112,13 @@ function showHeads() {
   });
 }
 
-// Draws the line with arcs from a character to those that it attends to, as thick as the weights.
-function showArcs(of = head) {
+const placeChosen = () => Math.min(chosen ?? Infinity, glyphs.length - 1);
+
+// Draws the line with arcs from a character to those that it attends to, as thick as the weights. It is the one under the
+// pointer, else the one that was chosen by a click or the keys.
+function showArcs(of = head, t = placeChosen()) {
   const SHOWN = 44, FEW = 26, CELL = 13, HIGH = 62, T = glyphs.length, from = Math.max(0, T - SHOWN), map = maps.find(m => m.layer === of.layer && m.head === of.head);
-  const t = Math.min(row ?? T - 1, T - 1), x = s => CELL * (s - from) + CELL / 2, weights = map ? weightsIn(map.figure)[t] : [];
+  const x = s => CELL * (s - from) + CELL / 2, weights = map ? weightsIn(map.figure)[t] : [];
   const arcs = weights.flatMap((w, s) => w < 20 || s < from ? [] : [drawn("path", {
     d: s === t ? `M${x(t) - 3} ${HIGH}c-5 -12 11 -12 6 0` : `M${x(t)} ${HIGH}Q${(x(s) + x(t)) / 2} ${HIGH - Math.min(2 * HIGH, 24 + 8 * (t - s))} ${x(s)} ${HIGH}`,
     "stroke-width": (0.6 + w / 160).toFixed(2), "stroke-opacity": (0.35 + w / 1600).toFixed(2) })]);
@@ -124,17 +129,19 @@ function showArcs(of = head) {
   const best = weights.map((w, s) => [w, s]).sort((a, b) => b[0] - a[0]).slice(0, 4).filter(([w]) => w > 0);
   const said = map ? `Layer ${of.layer}, head ${of.head}: “${glyphs[t]}” attends to ${best.map(([w, s]) => `“${glyphs[s]}” ${s === t ? "itself" : `${t - s} back`} ${(w / 1000).toFixed(2)}`).join(", ")}.` : "";
   svg.setAttribute("aria-valuetext", said || `“${glyphs[t]}”`);
-  const move = to => { row = Math.max(0, Math.min(T - 1, to)); showArcs(of); };
-  svg.onpointermove = svg.onpointerdown = event => {
+  const choose = to => { chosen = Math.max(0, Math.min(T - 1, to)); showArcs(of); showStep(); };
+  const pointed = act => event => {
     const box = svg.getScreenCTM(), to = Math.floor((event.clientX - box.e) / box.a / CELL) + from;
-    if (to !== t && to >= from && to < T) move(to);
+    if (to >= from && to < T) act(to);
   };
-  svg.onpointerleave = () => { row = null; showArcs(); };
+  svg.onpointerdown = pointed(choose);
+  svg.onpointermove = pointed(to => { if (to !== t) showArcs(of, to); });
+  svg.onpointerleave = () => showArcs();
   svg.onkeydown = event => {
     const to = { ArrowLeft: t - 1, ArrowRight: t + 1, Home: from, End: T - 1 }[event.key];
     if (to === undefined) return;
     event.preventDefault();
-    move(to);
+    choose(to);
   };
   const focused = $("arcs").contains(document.activeElement);
   $("arcs").replaceChildren(svg, element("p", { className: "note", textContent: said }));

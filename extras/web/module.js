@@ -8,9 +8,11 @@ const isBroken = error => error instanceof WebAssembly.RuntimeError || error ins
 // The C library asks its system for very little: the time, an empty environment, and a place for the message of a
 // failed assertion. There is no file system.
 function openModule(compiled, complain) {
+  /** @type {any} */
   let c;
   const view = () => new DataView(c.memory.buffer);
   const bytesAt = (at, length) => new Uint8Array(c.memory.buffer, at, length);
+  const floatsAt = (at, count) => new Float32Array(c.memory.buffer, at, count);
   const pointerAt = at => view().getUint32(at, true);
   const utf8 = new TextDecoder();
   const system = {
@@ -37,6 +39,7 @@ function openModule(compiled, complain) {
     proc_exit(status) { throw new Error(`the program ended with status ${status}`); }
   };
   const missing = () => 8; // "bad file descriptor": everything else would need a file
+  /** @type {any} */
   const imports = {};
   for (const { module, name } of WebAssembly.Module.imports(compiled))
     (imports[module] ??= {})[name] = system[name] ?? missing;
@@ -124,7 +127,7 @@ function openModule(compiled, complain) {
     return result;
   }
   return {
-    within, room, bytesAt, pointerAt, textAt, write, call, check, memory: () => c.memory.buffer.byteLength,
+    within, room, bytesAt, floatsAt, pointerAt, textAt, write, call, check, memory: () => c.memory.buffer.byteLength,
     number: at => getters.d(at),
     whole: at => getters.i(at),
     // Returns the struct that a function returns.

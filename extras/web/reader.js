@@ -3,7 +3,7 @@
 function openReader(library) {
   const HELD_OUT_CHARACTERS = 8192, BATCH = 16, BARS = 12;
   const TEMPERATURE = 0.8; // of the lines that rungs write as they learn
-  const { room, bytesAt, textAt, call, must, make, html, write, number, whole, size, at, samplingRecord, tokenizerOf, textOf, glyphOf, decode,
+  const { room, bytesAt, floatsAt, pointerAt, textAt, call, must, make, html, write, number, whole, size, at, samplingRecord, tokenizerOf, textOf, glyphOf, decode,
     reading } = library;
   const finite = number => Number.isFinite(number) ? number : null;
   let model = 0, seen = 0;             // seen: the reading of a line
@@ -43,12 +43,22 @@ function openReader(library) {
     return new TextDecoder().decode(bytesAt(to, length)).replace(/\n/g, "↵").replace(/\p{C}/gu, "·");
   }
   const writeLine = bytes => withModel(bytes, lineOf);
-  // Returns the loss of a model on the held-out text, all of it if it is short, and a line that it writes.
-  const evaluate = bytes => withModel(bytes, own => {
+  // Returns the loss of a model on the held-out text, all of it if it is short, a line that it writes, and the largest weight
+  // with which the first head attends from the end of a line that is read.
+  const evaluate = (bytes, line) => withModel(bytes, own => {
     const loss = room(8);
     must("tril_text_evaluate", textOf(own).made, own, 0, HELD_OUT_CHARACTERS, BATCH, 1, 0, 0, loss);
-    return { loss: number(loss), line: lineOf(own) };
+    return { loss: number(loss), line: lineOf(own), focus: focusOf(own, line) };
   });
+  // Returns that weight, or null in a rung without heads, and of a line that the model cannot read.
+  function focusOf(own, line) {
+    const to = room(4);
+    if (line.length === 0 || call("tril_reading_open", to, own, line, 0, 1, 0) !== 0) return null;
+    const reading = pointerAt(to), T = call("tril_reading_tokens", reading), weights = room(4 * T * T);
+    const failed = call("tril_reading_attention", reading, 0, 0, weights, T * T, 0) !== 0;
+    call("tril_reading_close", reading);
+    return failed ? null : Math.max(...floatsAt(weights + 4 * T * (T - 1), T));
+  }
 
   // ---- a line ----
 
@@ -69,22 +79,24 @@ function openReader(library) {
     return next();
   }
 
+  // Returns the probabilities of the characters after a row of logits [V], and the `most` likeliest ids.
+  function probabilities(record, logits, V) {
+    const to = room(8 * V);
+    must("tril_probabilities", record, logits, V, to);
+    return new Float64Array(bytesAt(to, 8 * V).slice().buffer);
+  }
+  const likeliest = (p, most) => [...p.keys()].sort((one, other) => p[other] - p[one]).slice(0, most);
+
   // Returns the line's glyphs and its loss, and the likeliest next characters with their probabilities, in the model and
   // in the sampler.
   function next() {
     const tokenizer = tokenizerOf(model), V = call("tril_tokenizer_size", tokenizer), T = call("tril_reading_tokens", lineRead());
     const ids = call("tril_reading_ids", seen), logits = call("tril_reading_logits", seen) + 4 * V * (T - 1);
-    const probabilities = record => {
-      const to = room(8 * V);
-      must("tril_probabilities", record, logits, V, to);
-      return new Float64Array(bytesAt(to, 8 * V).slice().buffer);
-    };
-    const p = probabilities(samplingRecord({ temperature: 1, top_p: 1 })), picked = probabilities(samplingRecord(sampling));
-    const likeliest = [...p.keys()].sort((one, other) => p[other] - p[one]).slice(0, BARS);
+    const p = probabilities(samplingRecord({ temperature: 1, top_p: 1 }), logits, V), picked = probabilities(samplingRecord(sampling), logits, V);
     return {
       glyphs: Array.from({ length: T }, (_, t) => glyphOf(tokenizer, whole(ids + 4 * t))),
       nats: finite(call("tril_reading_loss", seen)),
-      next: likeliest.map(id => ({ p: p[id], picked: picked[id], glyph: glyphOf(tokenizer, id) }))
+      next: likeliest(p, BARS).map(id => ({ p: p[id], picked: picked[id], glyph: glyphOf(tokenizer, id) }))
     };
   }
   // Returns the maps of all heads, in order.
@@ -125,6 +137,32 @@ function openReader(library) {
     }
   }
 
+  // ---- a step of training ----
+
+  // Takes a step of training on the character at `place` of the line alone, against the gradient, which is clipped to length
+  // 1 as in ./train; then takes it back. Returns the loss, the sizes of the gradient that reaches each line, and what changed.
+  function takeStep(place, rate = 0.03) {
+    const tokenizer = tokenizerOf(model), V = call("tril_tokenizer_size", tokenizer), record = samplingRecord({ temperature: 1, top_p: 1 });
+    if (!(place > 0 && place < call("tril_reading_tokens", lineRead()))) throw new Error("the first character has none before it that would predict it");
+    const at = call("tril_reading_ids", seen), ids = Int32Array.from({ length: place }, (_, t) => whole(at + 4 * t)), target = whole(at + 4 * place);
+    const before = probabilities(record, call("tril_reading_logits", seen) + 4 * V * (place - 1), V);
+    const { sizes, tensors, size } = sendBack(linesOf(seen), ids, before.map((p, id) => p - Number(id === target)), floatsAt);
+    const kept = tensors.map(({ data }) => [data.byteOffset, data.slice()]), length = rate / Math.max(1, size);
+    let reading = 0;
+    try {
+      for (const { data, d } of tensors) d.forEach((g, i) => { data[i] -= length * g; });
+      reading = make("tril_reading_open", model, decode(tokenizer, at, place), 0, 1);
+      const after = probabilities(record, call("tril_reading_logits", reading) + 4 * V * (place - 1), V), some = likeliest(before, 5);
+      return {
+        sizes, size, glyph: glyphOf(tokenizer, target), loss: [before, after].map(p => -Math.log(p[target])),
+        next: (some.includes(target) ? some : [...some.slice(0, 4), target]).map(id => ({ glyph: glyphOf(tokenizer, id), p: before[id], picked: after[id] }))
+      };
+    } finally {
+      for (const [address, weights] of kept) floatsAt(address, weights.length).set(weights);
+      call("tril_reading_close", reading);
+    }
+  }
+
   // ---- writing ----
 
   // Begins to write after a line. writeOn then returns the next `most` characters, or fewer when its time is up.
@@ -144,7 +182,6 @@ function openReader(library) {
     return new TextDecoder().decode(bytesAt(to, length));
   }
 
-
   // ---- figures ----
 
   // Draws the losses: curves [{ name, points, color, faint }] with points [[x, y]], and levels [{ name, y }].
@@ -162,7 +199,7 @@ function openReader(library) {
   }
 
   return {
-    take, evaluate, writeLine, readLine, next, maps, lines, linesOfRung, prompt, writeOn, chart,
+    take, evaluate, takeStep, writeLine, readLine, next, maps, lines, linesOfRung, prompt, writeOn, chart,
     // Returns line i of the computation in numbers, or with -1 all of it.
     explain: (i, layer, head) => html("web_explain", model, lineRead(), i, layer, head),
     setSampler(values) { sampling = values; },

@@ -29,7 +29,7 @@ function listen() {
   on("train", "click", () => press());
   on("more", "click", trainOn);
   on("reset", "click", reset);
-  for (const [id, open] of [["open-text", openText], ["open-checkpoint", openCheckpoint]])
+  for (const [id, open] of Object.entries({ "open-text": openText, "open-checkpoint": openCheckpoint }))
     on(id, "change", ({ target }) => {
       if (target.files[0]) open(target.files[0]);
       target.value = ""; // so that the same file can be chosen again
@@ -39,7 +39,7 @@ function listen() {
   on("sampler", "input", resample);
   on("looked", "change", () => { rewound = null; look(); renew(); });
   on("moment", "input", rewind);
-  on("line", "input", () => { row = null; look(); });
+  on("line", "input", () => { chosen = null; look(); });
   on("set-up", "click", setUp);
   on("write", "click", writeLine);
   on("link", "click", copyLink);

@@ -1,5 +1,6 @@
 "use strict";
 // Helpers of the page.
+/** @type {(id: string) => any} */
 const $ = id => document.getElementById(id);
 const element = (name, properties = {}, ...children) => {
   const made = Object.assign(document.createElement(name), properties);

@@ -6,7 +6,7 @@ WEB_CC      = python3 -m ziglang cc -target wasm32-wasi
 WEB_MEMORY  = 1073741824
 WEB_FLAGS   = -std=c11 -ffp-contract=off $(SYSTEM) -D_WASI_EMULATED_SIGNAL -DMEMORY_LIMIT=$(WEB_MEMORY) -DMOST_COUNTED_BITS=21 -I. $(WARNINGS) -Werror -MMD -MP \
               -Wno-unknown-pragmas -Wno-enum-float-conversion -fopenmp-simd -msimd128
-WEB_WORKER  = $(patsubst %,extras/web/%.js,module library trainer reader worker)
+WEB_WORKER  = $(patsubst %,extras/web/%.js,module library trainer backward reader worker)
 # JavaScript calls these functions of tril.h, web.h and memfile.h.
 WEB_CALLS   = malloc free $(shell grep -oh '"\(tril\|web\|memfile\|memory\)_[a-z_]*"\|c\.web_[a-z_]*' $(WEB_WORKER) | sed 's/c\.//; s/"//g' | sort -u)
 WEB_LINK    = -mexec-model=reactor -s -Wl,--max-memory=$(WEB_MEMORY) -Wl,-z,stack-size=1048576 $(WEB_CALLS:%=-Wl,--export=%)
@@ -52,6 +52,7 @@ $(BUILD)/san/extras/web/tests/calls: $(patsubst %.c,$(BUILD)/san/%.o,extras/web/
 
 # Tests the module under Node, and the page in a browser (headless Chromium).
 test-web: $(BUILD)/web/simd.wasm $(BUILD)/web/relaxed.wasm extras/web/tril.html $(BUILD)/test/train $(BUILD)/test/sample $(BUILD)/san/extras/web/tests/calls | $(WEB_DEPS)
+	extras/web/tests/types
 	extras/web/tests/fresh
 	$(BUILD)/san/extras/web/tests/calls
 	extras/web/tests/module $(BUILD)

@@ -57,7 +57,7 @@ let evaluating = false;
 
 // Keeps the model as a moment. Of too many, every second goes.
 function keepMoment(r, bytes, { step, seconds }) {
-  const moment = { step, seconds, bytes, loss: null, line: "", at: performance.now() };
+  const moment = { step, seconds, bytes, loss: null, focus: null, at: performance.now() };
   r.latest = moment;
   r.moments.push(moment);
   const most = Math.max(2, Math.min(MOMENTS, Math.floor(MOMENT_BYTES / bytes.length)));
@@ -72,10 +72,10 @@ async function evaluateAll() {
     const { r, moment } = next;
     if (rungs.get(r.rung) !== r) continue;
     try {
-      const { loss, line } = await reader.ask("evaluate", moment.bytes);
-      Object.assign(moment, { loss, line });
-      r.heldOut.push([moment.step, moment.seconds, loss]);
-      r.line = line;
+      const found = await reader.ask("evaluate", moment.bytes, $("line").value);
+      Object.assign(moment, found);
+      r.heldOut.push([moment.step, moment.seconds, found.loss]);
+      r.line = found.line;
     } catch (error) { if (!error.ended) r.failed ||= error.message; }
     renew();
   }
@@ -85,12 +85,12 @@ async function evaluateAll() {
 
 // ---- training ----
 
-const open = r => r.worker && !r.done && !r.failed;
+const isOpen = r => r.worker && !r.done && !r.failed;
 
 // Grants slices to the rungs that are furthest behind, in steps or in seconds.
 function grant() {
   if (state !== "training") return;
-  const all = shown(), idle = all.filter(r => open(r) && !r.busy);
+  const all = shown(), idle = all.filter(r => isOpen(r) && !r.busy);
   idle.sort((one, other) => byTime() ? one.seconds - other.seconds : one.step - other.step);
   for (const r of idle.slice(0, cores - all.filter(r => r.busy).length)) train(r);
   settle();
@@ -111,12 +111,13 @@ async function train(r) {
 }
 // The training is done when no rung is open and all is evaluated.
 function settle() {
-  if (state === "training" && !shown().some(r => open(r) || r.busy) && !evaluating) setState("done");
+  if (state === "training" && !shown().some(r => isOpen(r) || r.busy) && !evaluating) setState("done");
   renew();
 }
 
 // Starts a worker for a rung: begun("begin", rung, options), begun("load", bytes, options).
 async function begun(task, ...values) {
+  /** @type {any} */
   const r = { ...blank(), worker: openWorker(why => { r.failed = `the computation failed (${why})`; renew(); }) };
   try {
     await r.worker.opened;

@@ -29,6 +29,7 @@ function open(compiled) {
       trainer.close();
       return estimate(GPT, sizes).work * progress.step / progress.seconds;
     },
+    evaluate: (bytes, line) => reader.evaluate(bytes, encode(line)),
     readLine: line => reader.readLine(encode(line)),
     prompt: (bytes, line) => reader.prompt(bytes, encode(line))
   };

@@ -8,7 +8,7 @@ const v8 = require("v8");
 if (Number(process.versions.node.split(".")[0]) < 22) v8.setFlagsFromString("--experimental-wasm-relaxed-simd");
 
 const root = path.join(__dirname, "../../..");
-const parts = ["module", "library", "trainer", "reader", "worker"];
+const parts = ["module", "library", "trainer", "backward", "reader", "worker"];
 const code = parts.map(name => fs.readFileSync(path.join(root, `extras/web/${name}.js`), "utf8")).join("\n");
 const openWorker = new Function("postMessage", "console", `let onmessage; ${code}; return onmessage;`);
 

@@ -1,0 +1,133 @@
+// The way back through a model, by its lines (TrilLine): what each layer does with the gradient of its output. In double
+// precision and plain loops; training itself has these rules in model/layers/.
+const BACKWARD = {
+  counted() {},
+  embedding({ ids }, y, _, [tokens, positions]) {
+    ids.forEach((id, t) => y.d(t).forEach((g, i) => {
+      tokens.d[id * tokens.columns + i] += g;
+      if (positions) positions.d[t * positions.columns + i] += g;
+    }));
+  },
+  linear({ ids }, y, [x], [w, b]) {
+    for (const t of ids.keys()) {
+      const dy = y.d(t), from = x.row(t), dx = x.d(t);
+      for (let o = 0, at = 0; o < w.rows; o++, at += w.columns) {
+        const g = dy[o];
+        if (g === 0) continue;
+        if (b) b.d[o] += g;
+        for (let i = 0; i < w.columns; i++) {
+          dx[i] += g * w.data[at + i];
+          w.d[at + i] += g * from[i];
+        }
+      }
+    }
+  },
+  layernorm: normBackward,
+  rmsnorm: normBackward,
+  rotary({ ids, heads }, y, [x, angles]) {
+    const half = x.width / heads / 2;
+    for (const t of ids.keys())
+      y.d(t).forEach((g, i) => {
+        const n = i % (2 * half), first = n < half, cosine = angles.row(t)[n % half], sine = angles.row(t)[half + n % half];
+        x.d(t)[i] += g * cosine;
+        x.d(t)[first ? i + half : i - half] += first ? -g * sine : g * sine;
+      });
+  },
+  convolution({ ids }, y, [x], [taps]) {
+    for (const t of ids.keys())
+      y.d(t).forEach((g, i) => {
+        x.d(t)[i] += g;
+        for (let k = 0; k < taps.rows && k <= t; k++) {
+          x.d(t - k)[i] += g * taps.data[k * taps.columns + i];
+          taps.d[k * taps.columns + i] += g * x.row(t - k)[i];
+        }
+      });
+  },
+  attention({ ids, heads }, y, [q, k, v]) {
+    const size = q.width / heads, shared = q.width / k.width, dot = (one, other) => one.reduce((sum, x, i) => sum + x * other[i], 0);
+    for (const t of ids.keys())
+      for (let h = 0; h < heads; h++) {
+        const part = (row, head) => row.subarray(head * size, (head + 1) * size), own = Math.floor(h / shared);
+        const dy = part(y.d(t), h), query = part(q.row(t), h), past = Array.from({ length: t + 1 }, (_, s) => s);
+        const scores = past.map(s => dot(query, part(k.row(s), own)) / Math.sqrt(size)), most = Math.max(...scores);
+        const powers = scores.map(score => Math.exp(score - most)), sum = powers.reduce((a, b) => a + b), weights = powers.map(p => p / sum);
+        const dweights = past.map(s => dot(dy, part(v.row(s), own))), mean = dot(weights, dweights);
+        for (const s of past) {
+          const dscore = weights[s] * (dweights[s] - mean) / Math.sqrt(size), key = part(k.row(s), own);
+          const dq = part(q.d(t), h), dk = part(k.d(s), own), dv = part(v.d(s), own);
+          for (let i = 0; i < size; i++) {
+            dq[i] += dscore * key[i];
+            dk[i] += dscore * query[i];
+            dv[i] += weights[s] * dy[i];
+          }
+        }
+      }
+  },
+  mean({ ids }, y, [x]) {
+    for (const t of ids.keys()) for (let s = 0; s <= t; s++) y.d(t).forEach((g, i) => { x.d(s)[i] += g / (t + 1); });
+  },
+  gelu({ ids }, y, [x]) {
+    const C = Math.sqrt(2 / Math.PI);
+    for (const t of ids.keys())
+      y.d(t).forEach((g, i) => {
+        const z = x.row(t)[i], bent = Math.tanh(C * (z + 0.044715 * z ** 3));
+        x.d(t)[i] += g * ((1 + bent) / 2 + z * (1 - bent ** 2) / 2 * C * (1 + 3 * 0.044715 * z ** 2));
+      });
+  },
+  swiglu({ ids }, y, [gate, up]) {
+    for (const t of ids.keys())
+      y.d(t).forEach((g, i) => {
+        const z = gate.row(t)[i], open = 1 / (1 + Math.exp(-z));
+        gate.d(t)[i] += g * up.row(t)[i] * open * (1 + z * (1 - open));
+        up.d(t)[i] += g * z * open;
+      });
+  },
+  add({ ids }, y, terms) {
+    for (const t of ids.keys()) for (const term of terms) y.d(t).forEach((g, i) => { term.d(t)[i] += g; });
+  },
+  trusted({ ids }, y, [x, trust, counts]) {
+    for (const t of ids.keys())
+      y.d(t).forEach((g, i) => {
+        x.d(t)[i] += g;
+        trust.d(t)[0] += g * counts.row(t)[i];
+      });
+  }
+};
+// Of each group of channels: all, or those of a head. A norm with offsets subtracts the mean.
+function normBackward({ ids }, y, [x], [w, b]) {
+  const C = w.rows;
+  for (const t of ids.keys())
+    for (let from = 0; from < x.width; from += C) {
+      const part = row => row.subarray(from, from + C), mean = (of) => { let sum = 0; for (let i = 0; i < C; i++) sum += of(i); return sum / C; };
+      const z = part(x.row(t)), dy = part(y.d(t)), dx = part(x.d(t)), middle = b ? mean(i => z[i]) : 0;
+      const unit = 1 / Math.sqrt(mean(i => (z[i] - middle) ** 2) + (b ? 1e-5 : 1e-6)), normed = i => (z[i] - middle) * unit;
+      const even = b ? mean(i => dy[i] * w.data[i]) : 0, along = mean(i => dy[i] * w.data[i] * normed(i));
+      for (let i = 0; i < C; i++) {
+        w.d[i] += dy[i] * normed(i);
+        if (b) b.d[i] += dy[i];
+        dx[i] += unit * (dy[i] * w.data[i] - even - normed(i) * along);
+      }
+    }
+}
+
+// Sends the gradient of the last row of logits back. `ids` are the characters read, floatsAt(address, count) the numbers of
+// the C code. Returns the size of the gradient of each line's output, and the gradient of each tensor: { data, d }.
+function sendBack(lines, ids, dlogits, floatsAt) {
+  const arrays = new Map(), tensors = new Map(), length = numbers => Math.sqrt(numbers.reduce((sum, x) => sum + x * x, 0));
+  const array = ({ number, offset, width, row, data }) => {
+    if (!arrays.has(number)) arrays.set(number, new Float64Array(ids.length * row));
+    const d = arrays.get(number);
+    return { width, row: t => floatsAt(data + 4 * t * row, width), d: t => d.subarray(t * row + offset, t * row + offset + width) };
+  };
+  const tensor = ({ rows, columns, data }) => {
+    if (!tensors.has(data)) tensors.set(data, { rows, columns, data: floatsAt(data, rows * columns), d: new Float64Array(rows * columns) });
+    return tensors.get(data);
+  };
+  array(lines.at(-1).output).d(ids.length - 1).set(dlogits);
+  const sizes = [...lines].reverse().map(({ operation, heads, inputs, output, weights }) => {
+    const y = array(output);
+    BACKWARD[operation]({ ids, heads }, y, inputs.map(array), weights.map(tensor));
+    return length([...ids.keys()].map(t => length(y.d(t))));
+  }).reverse();
+  return { sizes, tensors: [...tensors.values()], size: length([...tensors.values()].map(({ d }) => length(d))) };
+}

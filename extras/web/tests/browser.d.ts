@@ -1,0 +1,1 @@
+declare const DecompressionStream: any; // which TypeScript 4.8 does not know

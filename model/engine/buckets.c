@@ -20,10 +20,6 @@ struct Buckets {
     float *buffer;
 };
 
-static bool continues(const Bucket *last, int block, int owner) {
-    return last->block == block && last->owner == owner;
-}
-
 /* Chooses the owners and fills the list: block by block, in the order of the tensors' offsets, so
  * Muon's after the others. Of those the next goes to the process with the least work so far: the
  * matrices of one block, which are sent at the same time, mostly go to different processes. */
@@ -42,9 +38,9 @@ static bool fill(Buckets *b, const Products *products, Error *err) {
                     if (work[p] < work[min]) min = p;
                 if (muon) work[min] += muon_work(products, tensor->shape[0], tensor->shape[1]);
                 b->owners[i] = muon ? (int)min : EVERYONE;
-                if (b->count > 0 && continues(&b->list[b->count - 1], l, b->owners[i]))
-                    b->list[b->count - 1].size =
-                        tensor->offset + tensor->size - b->list[b->count - 1].offset;
+                Bucket *last = b->count > 0 ? &b->list[b->count - 1] : NULL;
+                if (last && last->block == l && last->owner == b->owners[i])
+                    last->size = tensor->offset + tensor->size - last->offset;
                 else
                     b->list[b->count++] = (Bucket){.offset = tensor->offset,
                                                    .size = tensor->size,

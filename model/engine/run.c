@@ -375,8 +375,7 @@ typedef struct {
 } Windows;
 
 static size_t windows_in(const Windows *w) {
-    size_t all = (w->tokens + w->T - 1) / w->T, round = w->batch * w->every;
-    size_t last = all % round;
+    size_t all = (w->tokens + w->T - 1) / w->T, round = w->batch * w->every, last = all % round;
     return all / round * w->batch + (last < w->batch ? last : w->batch);
 }
 
@@ -388,21 +387,16 @@ static size_t begin_of(const Windows *w, size_t i) {
 /* Adds the loss of each window, `first` to `first` + `count`, to sums[count]. A pass takes
  * contiguous windows, at most the run's batch. */
 static void read_windows(Run *run, const Windows *w, size_t first, size_t count, double *sums) {
-    for (size_t i = first, end = first + count; i < end;) {
-        size_t at = begin_of(w, i), T = w->T, B = end - i, beside = w->batch - i % w->batch;
-        if (beside < B && w->every > 1) B = beside;
-        if (B > (size_t)run->options.batch) B = (size_t)run->options.batch;
-        if (at + B * T > w->tokens) B--; /* the short window alone */
-        if (B == 0) {
-            B = 1;
-            T = w->tokens - at;
-        }
+    const size_t end = first + count, most = (size_t)run->options.batch;
+    for (size_t i = first, B = 1; i < end; i += B, B = 1) {
+        size_t at = begin_of(w, i), rest = w->tokens - at, T = rest < w->T ? rest : w->T;
+        while (B < most && i + B < end && begin_of(w, i + B) == at + B * T && (B + 1) * T <= rest)
+            B++;
         run_locate(run, w->ids, &at, (int)(B * T), w->counted);
         run_forward(run, w->ids + at, (int)B, (int)T, 0);
         find_losses(run, w->ids + at + 1);
         for (size_t b = 0; b < B; b++)
             for (size_t t = 0; t < T; t++) sums[i + b - first] += (double)run->losses[b * T + t];
-        i += B;
     }
 }
 

@@ -9,14 +9,10 @@ enum { NEVER = -1 };
 
 const Operation gradients_ready = {.name = "gradients_ready", .reach = ALL_TOKENS};
 
-/* The life of an array, in numbers of instructions, phases and epochs. */
 typedef struct {
-    int made, last;             /* instructions */
-    int made_phase, last_phase; /* their phases */
-    int made_epoch, last_epoch; /* their epochs */
-    int team_epoch;             /* the last epoch in which the whole team used it, or NEVER */
-    int dirty_epoch;            /* the epoch of the last write; other threads see it after a
-                                   barrier */
+    int made, last;  /* its first and last instruction, or NEVER */
+    int team_epoch;  /* the last epoch in which the whole team used it, or NEVER */
+    int dirty_epoch; /* the epoch of the last write; other threads see it after a barrier */
     bool dirty_by_team;
     bool across;       /* used by the team, or in more than one phase */
     bool kept, cached; /* of any array that shares its memory */
@@ -36,12 +32,13 @@ typedef struct {
     Schedule *s;
     Capacity capacity;
     Life *lives;
+    int *phases, *epochs; /* [instructions] */
     int *tensor_epochs; /* [1 + tensors]: the epoch in which the team last added to the gradient */
     Demand *demands;
     int demand_count;
-    int *active;            /* [arrays]: of place_demands */
-    bool *shared;           /* [arrays]: find_shared */
-    int epoch, forward_end; /* the last epoch of the forward pass */
+    int *active;  /* [arrays]: of place_demands */
+    bool *shared; /* [arrays]: find_shared */
+    int epoch;
 } Planner;
 
 /* ---- gradients of weights ---- */
@@ -55,11 +52,6 @@ typedef struct {
     int pending_count;
 } Order;
 
-/* Returns the block of a gradient's first tensor. */
-static int owner_of(const Program *p, const Instruction *gradient) {
-    return p->model->tensors[gradient->tensors[0] - 1].block;
-}
-
 /* Lists the pending gradients of a block, those that reduce after the others. Returns whether there
  * were any. */
 static bool list_pending(Order *o, int block) {
@@ -68,7 +60,8 @@ static bool list_pending(Order *o, int block) {
         int waiting = 0;
         for (int i = 0; i < o->pending_count; i++) {
             Instruction at = o->pending[i];
-            if (owner_of(o->p, &at) == block && at.operation->reduces == reduces)
+            int of = o->p->model->tensors[at.tensors[0] - 1].block;
+            if (of == block && at.operation->reduces == reduces)
                 o->list[o->count++] = at;
             else
                 o->pending[waiting++] = at;
@@ -135,28 +128,24 @@ static bool reads_others(const Planner *planner, const Instruction *at) {
     return at->operation == &gradients_ready;
 }
 
-static void note(Planner *planner, int array, int instruction, int phase, bool team) {
+static void note(Planner *planner, int array, int i, bool team) {
     Life *life = &planner->lives[array];
-    if (life->made == NEVER) {
-        life->made = instruction;
-        life->made_phase = phase;
-        life->made_epoch = planner->epoch;
-    }
-    life->last = instruction;
-    life->last_phase = phase;
-    life->last_epoch = planner->epoch;
-    life->across = life->across || team || phase != life->made_phase;
+    if (life->made == NEVER) life->made = i;
+    life->last = i;
+    life->across = life->across || team || planner->phases[life->made] != planner->phases[i];
     if (team) life->team_epoch = planner->epoch;
 }
 
 static void note_instruction(Planner *planner, int i, int phase) {
     const Instruction *at = &planner->p->list[i];
     bool team = at->operation->reach == ALL_TOKENS;
+    planner->phases[i] = phase;
+    planner->epochs[i] = planner->epoch;
     for (int j = 0; j < MAX_INPUTS; j++)
-        if (at->inputs[j].id) note(planner, at->inputs[j].id, i, phase, team);
+        if (at->inputs[j].id) note(planner, at->inputs[j].id, i, team);
     for (int j = 0; j < MAX_OUTPUTS; j++) {
         if (!at->outputs[j].id) continue;
-        note(planner, at->outputs[j].id, i, phase, team);
+        note(planner, at->outputs[j].id, i, team);
         planner->lives[at->outputs[j].id].dirty_epoch = planner->epoch;
         planner->lives[at->outputs[j].id].dirty_by_team = team;
     }
@@ -171,10 +160,8 @@ static void make_phases(Planner *planner) {
     for (int i = 0; i < p->count; i++) {
         const Instruction *at = &p->list[i];
         bool team = at->operation->reach == ALL_TOKENS, first = i == 0 || i == p->backward;
-        if (i == p->backward) {
-            planner->forward_end = planner->epoch++;
-            s->backward = s->phase_count;
-        }
+        if (i == p->backward) s->backward = s->phase_count;
+        planner->epoch += i == p->backward;
         bool barrier = !first && reads_others(planner, at);
         planner->epoch += barrier;
         s->many_barriers += barrier && i < p->backward;
@@ -188,10 +175,7 @@ static void make_phases(Planner *planner) {
         s->phases[s->phase_count - 1].end = i + 1;
         note_instruction(planner, i, s->phase_count - 1);
     }
-    if (p->backward == p->count) {
-        planner->forward_end = planner->epoch;
-        s->backward = s->phase_count;
-    }
+    if (p->backward == p->count) s->backward = s->phase_count;
 }
 
 /* ---- memory ---- */
@@ -235,7 +219,7 @@ static bool can_reuse(const Planner *planner, int i) {
     Array from = at->inputs[at->operation->reused - 1], to = at->outputs[0];
     const Life *life = &planner->lives[from.id];
     bool lasts = p->arrays[from.id].kept && i < p->backward;
-    return from.id && !lasts && life->last == i && life->team_epoch < life->last_epoch &&
+    return from.id && !lasts && life->last == i && life->team_epoch < planner->epochs[i] &&
            from.width == to.width && p->arrays[from.id].width == p->arrays[to.id].width;
 }
 
@@ -253,12 +237,11 @@ static void join_lives(Planner *planner) {
         Life *life = &planner->lives[at->outputs[0].id];
         life->root = planner->lives[at->inputs[at->operation->reused - 1].id].root;
         Life *root = &planner->lives[life->root];
-        root->across = root->across || life->across || life->last_phase != root->made_phase;
+        root->across = root->across || life->across ||
+                       planner->phases[life->last] != planner->phases[root->made];
         root->kept = root->kept || life->kept;
         root->cached = root->cached || life->cached;
         root->last = life->last;
-        root->last_phase = life->last_phase;
-        root->last_epoch = life->last_epoch;
     }
 }
 
@@ -278,19 +261,13 @@ static size_t settle(Planner *planner, Location *locations, Where where, size_t 
     return needed;
 }
 
-static size_t rows_in(const ArrayInfo *info, Capacity capacity) {
-    switch (info->rows) {
-        case PER_STRETCH: return (capacity.tokens + STRETCH - 1) / STRETCH;
-        case PER_POSITION: return capacity.positions;
-        case PER_PASS: return (size_t)info->count;
-        default: return capacity.tokens;
-    }
-}
-
 /* Returns the size of all rows of an array, in floats. */
 static size_t whole_size(const Planner *planner, int id) {
     const ArrayInfo *info = &planner->p->arrays[id];
-    size_t rows = rows_in(info, planner->capacity);
+    size_t rows = planner->capacity.tokens;
+    if (info->rows == PER_STRETCH) rows = (rows + STRETCH - 1) / STRETCH;
+    if (info->rows == PER_POSITION) rows = planner->capacity.positions;
+    if (info->rows == PER_PASS) rows = (size_t)info->count;
     if (info->cached) rows = (rows + KEY_GROUP - 1) / KEY_GROUP * KEY_GROUP; /* attention.c */
     return rows * (size_t)info->width;
 }
@@ -299,8 +276,9 @@ static size_t whole_size(const Planner *planner, int id) {
  * forward pass. */
 static void demand_whole(Planner *planner, int id, const Life *life) {
     bool constant = planner->p->arrays[id].rows == PER_POSITION;
-    int begin = life->cached || constant ? 0 : life->made_epoch, end = life->last_epoch;
-    if (life->kept && end < planner->forward_end) end = planner->forward_end;
+    const int *epochs = planner->epochs, forward_end = epochs[planner->p->backward - 1];
+    int begin = life->cached || constant ? 0 : epochs[life->made], end = epochs[life->last];
+    if (life->kept && end < forward_end) end = forward_end;
     demand(planner, id, whole_size(planner, id), begin, constant ? planner->epoch : end);
 }
 
@@ -400,8 +378,9 @@ static size_t place_single(Planner *planner, bool shared) {
         const Life *life = &planner->lives[id];
         bool stays = p->arrays[id].kept || p->arrays[id].rows == PER_POSITION;
         if (life->made == NEVER || stays || planner->shared[id] != shared) continue;
-        demand(planner, id, (size_t)p->arrays[id].width, shared ? life->made_epoch : life->made,
-               shared ? life->last_epoch : life->last);
+        demand(planner, id, (size_t)p->arrays[id].width,
+               shared ? planner->epochs[life->made] : life->made,
+               shared ? planner->epochs[life->last] : life->last);
     }
     return settle(planner, planner->s->single, shared ? SINGLE : OWN, 0);
 }
@@ -439,12 +418,16 @@ bool schedule_open(Schedule *s, Program *p, Capacity capacity, Error *err) {
         memory_alloc(&planner.lives, arrays, sizeof *planner.lives, "the schedule", err) &&
         memory_alloc(&planner.demands, arrays, sizeof *planner.demands, "the schedule", err) &&
         memory_alloc(&planner.active, arrays, sizeof *planner.active, "the schedule", err) &&
+        memory_alloc(&planner.phases, instructions, sizeof(int), "the schedule", err) &&
+        memory_alloc(&planner.epochs, instructions, sizeof(int), "the schedule", err) &&
         memory_alloc(&planner.shared, arrays, sizeof *planner.shared, "the schedule", err) &&
         memory_alloc(&planner.tensor_epochs, tensors, sizeof(int), "the schedule", err);
     if (ok) plan(&planner);
     memory_free(planner.lives);
     memory_free(planner.demands);
     memory_free(planner.active);
+    memory_free(planner.phases);
+    memory_free(planner.epochs);
     memory_free(planner.shared);
     memory_free(planner.tensor_epochs);
     if (!ok) schedule_close(s);

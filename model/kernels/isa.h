@@ -50,17 +50,17 @@ typedef struct {
     float scale;        /* 1 / keep probability */
 } DropoutRow;
 
-/* One head of one sequence, as in attention.h, causal, with T <= SEQUENCE_TOKENS, and dk and dv
- * multiples of 4, at most SEQUENCE_CHANNELS: the arrays at its first token. */
+/* One head of one sequence, as in attention.h: the arrays at its first token. */
 typedef struct {
     const float *q, *key, *v;
-    float *out, *lse; /* attend writes them, attend_backward reads them and the rest */
+    float *out, *lse; /* forward writes them, backward reads them and the rest */
     const float *dout;
     float *dq, *dkey, *dvalue;
     size_t q_row, k_row, v_row, out_row; /* floats from one token to the next */
     int T, dk, dv;
     float scale;
-    bool adds; /* to dkey and dvalue, which are otherwise written */
+    bool adds;   /* attend_backward to dkey and dvalue, which are otherwise written */
+    size_t mask; /* its first query's row of the dropout mask */
 } Sequence;
 
 enum { SEQUENCE_TOKENS = 16, SEQUENCE_CHANNELS = 64 };
@@ -144,8 +144,9 @@ typedef struct Isa {
        vectors: its exponential is 0 */
     void (*mask)(float *x, size_t row, int rows, int n, int more, int columns);
 
-    /* Attention of one head over a short sequence, and its gradients; no scratch. The bits are
-       those of products and softmax */
+    /* Attention of one head over a short sequence, causal, and its gradients; no scratch. T <=
+       SEQUENCE_TOKENS; dk and dv are multiples of 4, at most SEQUENCE_CHANNELS. The bits are those
+       of products and softmax */
     void (*attend)(const Sequence *of);
     void (*attend_backward)(const Sequence *of);
 

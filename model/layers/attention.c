@@ -12,35 +12,43 @@
 #include <math.h>
 #include <string.h>
 
-/* The arrays of one head of one sequence, at its first token. */
-typedef struct {
-    const float *q, *key, *v, *dout;
-    float *out, *lse;
-    size_t mask; /* its first query's row of the dropout mask */
-} Head;
-
 /* Returns how many heads of queries read the same keys and values. */
 static size_t group_of(const Attention *a) {
     return (size_t)(a->NH / a->NKV);
 }
 
 /* Returns head `number`, counted in all sequences. */
-static Head head_of(const Attention *a, size_t number) {
+static Sequence head_of(const Attention *a, size_t number) {
     size_t T = (size_t)a->T, S = (size_t)a->past + T;
     size_t batch = number / (size_t)a->NH, head = number % (size_t)a->NH;
     size_t shared = head / group_of(a), dk = (size_t)a->dk, dv = (size_t)a->dv;
-    size_t of_out = batch * T * a->out_row + head * dv;
-    return (Head){.q = a->q + batch * T * a->q_row + head * dk,
-                  .key = a->key + batch * S * a->k_row + shared * dk,
-                  .v = a->v + batch * S * a->v_row + shared * dv,
-                  .out = a->out + of_out,
-                  .dout = a->dout ? a->dout + of_out : NULL,
-                  .lse = a->lse + number * T,
-                  .mask = a->dropout.first * (size_t)a->NH + number * T};
+    size_t of_q = batch * T * a->q_row + head * dk, of_out = batch * T * a->out_row + head * dv;
+    size_t of_key = batch * S * a->k_row + shared * dk, of_v = batch * S * a->v_row + shared * dv;
+    Sequence of = {.q = a->q + of_q,
+                   .key = a->key + of_key,
+                   .v = a->v + of_v,
+                   .out = a->out + of_out,
+                   .lse = a->lse + number * T,
+                   .q_row = a->q_row,
+                   .k_row = a->k_row,
+                   .v_row = a->v_row,
+                   .out_row = a->out_row,
+                   .T = a->T,
+                   .dk = a->dk,
+                   .dv = a->dv,
+                   .scale = a->scale,
+                   .mask = a->dropout.first * (size_t)a->NH + number * T};
+    if (a->dout) {
+        of.dout = a->dout + of_out;
+        of.dq = a->dq + of_q;
+        of.dkey = a->dkey + of_key;
+        of.dvalue = a->dvalue + of_v;
+    }
+    return of;
 }
 
 /* Returns the head that the same thread computes next, as a rule; of the last one itself. */
-static Head head_after(const Attention *a, size_t number) {
+static Sequence head_after(const Attention *a, size_t number) {
     return head_of(a, number + 1 < (size_t)a->B * (size_t)a->NH ? number + 1 : number);
 }
 
@@ -86,24 +94,6 @@ static bool is_short(const Thread *own, const Attention *a) {
            a->dk <= SEQUENCE_CHANNELS && a->dv <= SEQUENCE_CHANNELS;
 }
 
-/* Returns a head for such a kernel, without the gradients that backward writes. */
-static Sequence sequence_of(const Head *at, const Attention *a) {
-    return (Sequence){.q = at->q,
-                      .key = at->key,
-                      .v = at->v,
-                      .out = at->out,
-                      .lse = at->lse,
-                      .dout = at->dout,
-                      .q_row = a->q_row,
-                      .k_row = a->k_row,
-                      .v_row = a->v_row,
-                      .out_row = a->out_row,
-                      .T = a->T,
-                      .dk = a->dk,
-                      .dv = a->dv,
-                      .scale = a->scale};
-}
-
 /* Prefetches rows of the next head, a few at a time so that they need not wait for each other: each
  * row lies far from the next, where the hardware does not look ahead. A cache line has 16 numbers.
  */
@@ -113,7 +103,7 @@ static void prefetch_rows(const float *x, size_t row, int rows, int columns) {
 }
 
 /* Applies dropout to the weights of some queries from t on, or to their gradients. */
-static void drop(const Isa *isa, float *weights, size_t row, const Head *at, int t, int rows,
+static void drop(const Isa *isa, float *weights, size_t row, const Sequence *at, int t, int rows,
                  const Attention *a) {
     for (int i = 0; i < rows && a->dropout.rate > 0; i++) {
         float *of = weights + (size_t)i * row;
@@ -168,7 +158,7 @@ static void forward_token(const Thread *thread, size_t first, size_t end, const 
     }
 }
 
-static void forward_head(const Thread *thread, const Head *at, const Head *next,
+static void forward_head(const Thread *thread, const Sequence *at, const Sequence *next,
                          const Attention *a) {
     const Isa *isa = thread->isa;
     const Products *products = thread->products;
@@ -208,13 +198,12 @@ void attention_forward(const Thread *thread, const Attention *a) {
     Items tasks = team_items(thread, (size_t)a->B * (size_t)a->NH, a->taken);
     Thread own = alone(thread);
     for (size_t task; team_next(&tasks, &task);) {
-        Head at = head_of(a, task);
+        Sequence at = head_of(a, task);
         if (a->columns && task % group_of(a) == 0) copy_to_columns((int)(task / group_of(a)), a);
         if (is_short(&own, a)) {
-            Sequence sequence = sequence_of(&at, a);
-            own.isa->attend(&sequence);
+            own.isa->attend(&at);
         } else {
-            Head next = head_after(a, task);
+            Sequence next = head_after(a, task);
             forward_head(&own, &at, &next, a);
         }
     }
@@ -232,7 +221,7 @@ typedef struct {
     float *means; /* of the gradients of a query's weights */
 } Operands;
 
-static Operands pack_head(const Thread *thread, const Head *at, const Attention *a) {
+static Operands pack_head(const Thread *thread, const Sequence *at, const Attention *a) {
     const Isa *isa = thread->isa;
     const Products *products = thread->products;
     float *transposed = thread->scratch,
@@ -258,8 +247,8 @@ static Operands pack_head(const Thread *thread, const Head *at, const Attention 
 
 /* Recomputes att for some queries from t on, `above` rows into the block, then computes the
  * gradient of the scores, and from it dq. */
-static void backward_queries(const Thread *thread, const Operands *o, const Head *at,
-                             const Head *next, int t, int rows, int above, const Attention *a) {
+static void backward_queries(const Thread *thread, const Operands *o, const Sequence *at,
+                             const Sequence *next, int t, int rows, int above, const Attention *a) {
     const Isa *isa = thread->isa;
     float *att = o->att + (size_t)above * o->row, *datt = o->dscores + (size_t)above * o->row;
     int max = seen(a, t + rows - 1), columns = (int)whole_vectors(isa, max);
@@ -284,15 +273,15 @@ static void backward_queries(const Thread *thread, const Operands *o, const Head
     isa->softmax_backward(datt, att, o->row, at->lse + t, o->means, a->scale, rows, columns);
     drop(isa, att, o->row, at, t, rows, a);
     prefetch_rows(next->out + first * a->out_row, a->out_row, rows, a->dv);
-    float *dq = a->dq + (at->q - a->q) + first * a->q_row;
+    float *dq = at->dq + first * a->q_row;
     thread->products->multiply(thread, dq, a->q_row, dscores, o->keys, rows, max, NULL,
                                (Share){0, (size_t)a->dk});
 }
 
 /* Adds the parts of queries `from` to `end` - 1 to the gradients of keys first <= s < first + keys
  * and of their values. The block in scratch begins with query t. */
-static void add_to_keys(const Thread *thread, const Operands *o, const Head *at, int t, int from,
-                        int end, int first, int keys, const Attention *a) {
+static void add_to_keys(const Thread *thread, const Operands *o, const Sequence *at, int t,
+                        int from, int end, int first, int keys, const Attention *a) {
     size_t q = (size_t)from, k = (size_t)first, above = (size_t)(from - t) * o->row + k;
     Matrix att = {o->att + above, 1, o->row}, dscores = {o->dscores + above, 1, o->row};
     Matrix queries = {at->q + q * a->q_row, a->q_row, 1};
@@ -305,8 +294,8 @@ static void add_to_keys(const Thread *thread, const Operands *o, const Head *at,
 
 /* Writes dq, and adds to the gradients of keys and values in scratch. Queries do not see the keys
  * after their strip: those are left out. */
-static void backward_head(const Thread *thread, const Operands *o, const Head *at, const Head *next,
-                          const Attention *a) {
+static void backward_head(const Thread *thread, const Operands *o, const Sequence *at,
+                          const Sequence *next, const Attention *a) {
     int block = block_of(thread->isa, thread->products),
         strip = rows_of(thread->isa, thread->products);
     for (int t = 0; t < a->T; t += block) {
@@ -323,30 +312,25 @@ static void backward_head(const Thread *thread, const Operands *o, const Head *a
 
 /* Computes the heads `first` to `end` - 1, which share keys and values. */
 static void backward_group(const Thread *thread, size_t first, size_t end, const Attention *a) {
-    Head of = head_of(a, first);
+    Sequence of = head_of(a, first);
     size_t dk_row = (size_t)a->dk, dv_row = (size_t)a->dv, T = (size_t)a->T;
     Operands o = pack_head(thread, &of, a);
     memset(o.dkey, 0, T * (dk_row + dv_row) * sizeof *o.dkey);
     for (size_t number = first; number < end; number++) {
-        Head at = head_of(a, number), next = head_after(a, number);
+        Sequence at = head_of(a, number), next = head_after(a, number);
         backward_head(thread, &o, &at, &next, a);
     }
-    thread->isa->copy_past_cache(a->dkey + (of.key - a->key), a->k_row, o.dkey, dk_row, a->T,
-                                 a->dk);
-    thread->isa->copy_past_cache(a->dvalue + (of.v - a->v), a->v_row, o.dv, dv_row, a->T, a->dv);
+    thread->isa->copy_past_cache(of.dkey, a->k_row, o.dkey, dk_row, a->T, a->dk);
+    thread->isa->copy_past_cache(of.dvalue, a->v_row, o.dv, dv_row, a->T, a->dv);
 }
 
 /* The same, of short sequences. */
 static void backward_short_group(const Thread *thread, size_t first, size_t end,
                                  const Attention *a) {
     for (size_t number = first; number < end; number++) {
-        Head at = head_of(a, number);
-        Sequence sequence = sequence_of(&at, a);
-        sequence.dq = a->dq + (at.q - a->q);
-        sequence.dkey = a->dkey + (at.key - a->key);
-        sequence.dvalue = a->dvalue + (at.v - a->v);
-        sequence.adds = number > first;
-        thread->isa->attend_backward(&sequence);
+        Sequence at = head_of(a, number);
+        at.adds = number > first;
+        thread->isa->attend_backward(&at);
     }
 }
 
@@ -479,7 +463,7 @@ static bool view(const Call *c, int head, AttentionView *view) {
     if (head < 0 || head >= a.NH) return false;
     a.out = c->out[0];
     a.lse = c->out[1];
-    Head at = head_of(&a, (size_t)head);
+    Sequence at = head_of(&a, (size_t)head);
     *view = (AttentionView){.T = a.T,
                             .dk = a.dk,
                             .dv = a.dv,

@@ -102,11 +102,11 @@ static Begin begin_at(const Ngram *g, const Lists *lists, size_t i) {
     return (Begin){i > 0 ? above + 1 : 0, min_int(alone, longest), alone <= longest};
 }
 
-/* Returns the highest order, at most the model's, whose tables fit. The followers of the contexts
- * of k tokens are about as many as the contexts of k + 1; those of the longest are counted. It does
- * not depend on the folds, so that a model has the same order in training and afterwards. */
-static int order_that_fits(const Ngram *g, const Lists *lists) {
-    size_t contexts[MAX_ORDER + 1] = {0};
+/* Returns the highest order, at most the model's, whose tables fit, and sets contexts[k] to the
+ * number of contexts of k tokens. Their followers are about as many as the contexts of k + 1; those
+ * of the longest are counted. It does not depend on the folds, so that a model has the same order
+ * in training and afterwards. */
+static int order_that_fits(const Ngram *g, const Lists *lists, size_t contexts[MAX_ORDER + 1]) {
     double bytes = 0;
     int order = 0;
     for (size_t i = 0; i < g->count; i++) {
@@ -260,15 +260,6 @@ static bool make_followers(Ngram *g, Lists *lists, int k, Error *err) {
 
 /* ---- all of it ---- */
 
-/* Fills the probabilities without a context. */
-static void fill_base(Ngram *g) {
-    for (int fold = ALL_FOLDS; fold < FOLDS; fold++) {
-        double *p = g->base + (size_t)(fold + 1) * (size_t)g->V;
-        double left = add_context(g, &g->levels[0], 0, fold, 1, p);
-        for (int v = 0; v < g->V; v++) p[v] += left / g->V;
-    }
-}
-
 static bool count_all(Ngram *g, Lists *lists, Error *err) {
     const size_t V = (size_t)g->V, n = g->count;
     if (!memory_alloc(&lists->places, n, sizeof(uint32_t), "the counts", err) ||
@@ -277,15 +268,11 @@ static bool count_all(Ngram *g, Lists *lists, Error *err) {
         !memory_alloc(&lists->starts, V + 2, sizeof(size_t), "the counts", err))
         return false;
     sort_places(g, lists);
-    int order = order_that_fits(g, lists);
+    size_t contexts[MAX_ORDER + 1] = {0};
+    int order = order_that_fits(g, lists, contexts);
     if (order < g->order) {
         g->order = order;
         sort_places(g, lists);
-    }
-    size_t contexts[MAX_ORDER] = {0};
-    for (size_t i = 0; i < n; i++) {
-        Begin begin = begin_at(g, lists, i);
-        for (int k = begin.from; k <= begin.to; k++) contexts[k]++;
     }
     bool ok = memory_alloc(&lists->followers, n, sizeof(Follower), "the counts", err) &&
               memory_alloc(&lists->folds, n, sizeof(FoldSet), "the counts", err) &&
@@ -300,7 +287,11 @@ static bool count_all(Ngram *g, Lists *lists, Error *err) {
     for (int k = g->order - 2; ok && k >= 0; k--) ok = make_followers(g, lists, k, err);
     ok = ok && resize_parts(g, g->part_count, err);
     g->size += g->part_count * sizeof *g->parts;
-    if (ok) fill_base(g);
+    for (int fold = ALL_FOLDS; ok && fold < FOLDS; fold++) {
+        double *p = g->base + (size_t)(fold + 1) * V;
+        double left = add_context(g, &g->levels[0], 0, fold, 1, p);
+        for (size_t v = 0; v < V; v++) p[v] += left / g->V;
+    }
     return ok;
 }
 

@@ -1,13 +1,11 @@
 /* threads.c - POSIX threads, which mingw-w64 has for Windows, too.
  *
- * A thread that waits looks at a number in memory again and again: first as
- * fast as it can, then with pauses, in all for some tens of microseconds,
- * longer than fair shares of work differ. Then it offers the processor to other
- * programs between looks: on a busy machine a thread that only looked would use
- * the time that the late thread needs. If there are more threads than
- * processors, that is always so, and a waiting thread offers it at once. A
- * thread that waits for work goes to sleep if none comes for about a
- * millisecond. */
+ * A thread that waits looks at a number in memory again and again: first as fast as it can, then
+ * with pauses, in all for some tens of microseconds, longer than fair shares of work differ. Then
+ * it offers the processor to other programs between looks: on a busy machine a thread that only
+ * looked would use the time that the late thread needs. If there are more threads than processors,
+ * that is always so, and a waiting thread offers it at once. A thread that waits for work goes to
+ * sleep if none comes for about a millisecond. */
 #include "base/threads.h"
 #include "base/memory.h"
 #include "base/terminal.h"
@@ -18,8 +16,7 @@
 
 enum { AT_ONCE = 100, PATIENCE = 2000, OFFERS = 1000 }; /* looks */
 
-/* A thread beside the calling one, on a cache line that no other worker reads.
- */
+/* A thread beside the calling one, on a cache line that no other worker reads. */
 typedef struct {
     _Alignas(MEMORY_ALIGNMENT) atomic_uint orders; /* given to it so far */
     Threads *threads;
@@ -37,8 +34,7 @@ struct Threads {
     _Alignas(MEMORY_ALIGNMENT) void *argument;
     void (*work)(void *argument, int index, int count);
     int count;
-    /* each on its own cache line: waiting threads read one while others write
-     * another */
+    /* each on its own cache line: waiting threads read one while others write another */
     _Alignas(MEMORY_ALIGNMENT) atomic_int working; /* workers that have not returned yet */
     _Alignas(MEMORY_ALIGNMENT) atomic_int come;    /* threads at the barrier */
     _Alignas(MEMORY_ALIGNMENT) atomic_uint round;  /* barriers passed */
@@ -79,11 +75,10 @@ void threads_barrier(Threads *threads, int count) {
 
 /* ---- workers ---- */
 
-/* Waits until the worker has been given more than `done` orders. Either it sees
- * the order before it sleeps, or whoever gives the order sees that it is
- * asleep, and wakes it. For that, its look at the orders must not overtake its
- * change of `asleep`. By C's rules a store would do, but QEMU 7.2 for ARM on
- * x86 lets a load overtake it: so it is an addition. */
+/* Waits until the worker has been given more than `done` orders. Either it sees the order before it
+ * sleeps, or whoever gives the order sees that it is asleep, and wakes it. For that, its look at
+ * the orders must not overtake its change of `asleep`. By C's rules a store would do, but QEMU 7.2
+ * for ARM on x86 lets a load overtake it: so it is an addition. */
 static void await_order(Worker *worker, unsigned done) {
     Threads *threads = worker->threads;
     for (int looks = 0; looks < threads->patience + OFFERS; looks++) {

@@ -58,12 +58,6 @@ static int copies_of(const WeightSpec *spec, const Config *c) {
     return is_in_blocks(spec) ? c->L : 1;
 }
 
-static bool has_blocks(const Rung *rung) {
-    bool has = false;
-    for (int i = 0; i < rung->weight_count; i++) has = has || is_in_blocks(&rung->weights[i]);
-    return has;
-}
-
 static bool has_size(const Rung *rung, Size size) {
     for (int i = 0; i < rung->weight_count; i++)
         if (rung->weights[i].rows == size || rung->weights[i].columns == size) return true;
@@ -96,7 +90,10 @@ static bool check(Config *c, const Rung **rung, Error *err) {
     }
     if (!has_size(*rung, SIZE_C)) c->C = 1;
     if (!(*rung)->has_heads) c->NH = 1;
-    if (!has_blocks(*rung)) c->L = 1;
+    bool has_blocks = false;
+    for (int i = 0; i < (*rung)->weight_count; i++)
+        has_blocks = has_blocks || is_in_blocks(&(*rung)->weights[i]);
+    if (!has_blocks) c->L = 1;
     if (c->V < 1 || c->V > MAX_VOCABULARY)
         return fail(err, "a vocabulary of %d is not between 1 and %d", c->V, MAX_VOCABULARY);
     if (c->T < 1 || c->T > MAX_CONTEXT)

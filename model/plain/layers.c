@@ -9,7 +9,7 @@ typedef void Backward(const Step *step);
 static Backward embedding_backward, positions_backward, linear_backward, add_backward,
     columns_backward, attention_backward, weighted_mean_backward, shared_backward,
     convolution_backward, layernorm_backward, rmsnorm_backward, rotary_backward, gelu_backward,
-    swiglu_backward;
+    swiglu_backward, trusted_backward;
 
 /* ---- embedding ---- */
 
@@ -368,6 +368,44 @@ static void swiglu_backward(const Step *step) {
         gate.dx[i] += y.dx[i] * up.x[i] * open * (1 + gate.x[i] * (1 - open));
         up.dx[i] += y.dx[i] * gate.x[i] * open;
     }
+}
+
+/* ---- counting ---- */
+
+void plain_counted(Plain *p, const int32_t *ids, int T, Array *roots, Array *logarithms) {
+    const Ngram *ngram = p->model->ngram;
+    int V = p->model->config.V;
+    *roots = plain_array(p, T, V, (Step){0});
+    *logarithms = plain_array(p, T, V, (Step){0});
+    for (int t = 0; t < T; t++) {
+        double *known = roots->x + t * V; /* as probabilities at first */
+        for (int v = 0; v < V; v++) known[v] = 1.0 / V;
+        if (ngram) ngram_predict(ngram, ids + t, (size_t)t + 1, ALL_FOLDS, known);
+        for (int v = 0; v < V; v++) {
+            logarithms->x[t * V + v] = log(known[v]);
+            known[v] = sqrt(known[v]);
+        }
+    }
+}
+
+Array plain_trusted(Plain *p, Array x, Array trust, Array z) {
+    Array y = plain_array(p, x.rows, x.columns, (Step){trusted_backward, .in = {x, trust, z}});
+    for (int t = 0; t < y.rows; t++)
+        for (int v = 0; v < y.columns; v++) {
+            int i = t * y.columns + v;
+            y.x[i] = x.x[i] + (1 + trust.x[t]) * z.x[i];
+        }
+    return y;
+}
+
+static void trusted_backward(const Step *step) {
+    Array y = step->y, x = step->in[0], trust = step->in[1], z = step->in[2];
+    for (int t = 0; t < y.rows; t++)
+        for (int v = 0; v < y.columns; v++) {
+            int i = t * y.columns + v;
+            x.dx[i] += y.dx[i];
+            trust.dx[t] += y.dx[i] * z.x[i];
+        }
 }
 
 /* ---- cross-entropy ---- */

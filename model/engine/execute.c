@@ -112,6 +112,74 @@ bool execute_plan(Run *run, Error *err) {
     return true;
 }
 
+/* Returns the columns of an array at the row of token `first`, or PER_STRETCH at that of its
+ * stretch. */
+static float *locate(const Run *run, const Location *locations, Array array, int thread,
+                     size_t first) {
+    const ArrayInfo *info = &run->program.arrays[array.id];
+    const Location *at = &locations[array.id];
+    size_t place = at->offset + (size_t)array.offset;
+    if (at->where == OWN) return run->own + (size_t)thread * run->own_size + place;
+    if (at->where == SINGLE) return run->single + place;
+    size_t row = info->rows == PER_TOKEN     ? first + (at->cached ? (size_t)run->pass.past : 0)
+                 : info->rows == PER_STRETCH ? first / STRETCH
+                                             : 0;
+    return run->activations + place + row * (size_t)info->width;
+}
+
+float *execute_array(const Run *run, Array array) {
+    return locate(run, run->schedule.many, array, 0, 0);
+}
+
+static Call call_of(const Run *run, const Thread *thread, const Instruction *at,
+                    const Location *locations, Share tokens, atomic_int *taken) {
+    const ArrayInfo *arrays = run->program.arrays;
+    Call call = {.instruction = at,
+                 .thread = thread,
+                 .pass = &run->pass,
+                 .first = tokens.begin,
+                 .N = (int)(tokens.end - tokens.begin),
+                 .taken = taken};
+    for (int i = 0; i < MAX_INPUTS; i++) {
+        if (!at->inputs[i].id) continue;
+        call.in[i] = locate(run, locations, at->inputs[i], thread->index, tokens.begin);
+        call.in_row[i] = (size_t)arrays[at->inputs[i].id].width;
+    }
+    for (int i = 0; i < MAX_OUTPUTS; i++) {
+        if (!at->outputs[i].id) continue;
+        call.out[i] = locate(run, locations, at->outputs[i], thread->index, tokens.begin);
+        call.out_row[i] = (size_t)arrays[at->outputs[i].id].width;
+    }
+    for (int i = 0; i < MAX_TENSORS; i++)
+        if (at->tensors[i]) call.tensors[i] = run->params[at->tensors[i] - 1];
+    return call;
+}
+
+/* Makes the calls of passes of one token, which differ only in the rows of cached arrays. */
+static bool prepare_calls(Run *run, Error *err) {
+    enum { OPERANDS = MAX_INPUTS + MAX_OUTPUTS };
+    const size_t threads = (size_t)run->options.threads, count = (size_t)run->program.backward;
+    const Location *locations = run->schedule.single;
+    if (!memory_alloc(&run->calls, threads * count, sizeof *run->calls, "the run", err) ||
+        !memory_alloc(&run->moving, threads * count * OPERANDS, sizeof(Moving), "the run", err))
+        return false;
+    Moving *next = run->moving;
+    for (size_t i = 0; i < threads * count; i++) {
+        const Instruction *at = &run->program.list[i % count];
+        Call *call = &run->calls[i];
+        *call = call_of(run, &(Thread){.index = (int)(i / count)}, at, locations, (Share){0, 1},
+                        NULL);
+        for (int j = 0; j < OPERANDS; j++) {
+            int id = operand_of(at, j).id;
+            if (!id || !locations[id].cached || run->program.arrays[id].rows != PER_TOKEN) continue;
+            float **pointer = j < MAX_INPUTS ? &call->in[j] : &call->out[j - MAX_INPUTS];
+            *next++ = (Moving){pointer, *pointer, (size_t)run->program.arrays[id].width};
+        }
+    }
+    run->moving_count = (int)(next - run->moving) / run->options.threads;
+    return true;
+}
+
 bool execute_allocate(Run *run, Error *err) {
     const Program *p = &run->program;
     size_t threads = (size_t)run->options.threads;
@@ -141,7 +209,7 @@ bool execute_allocate(Run *run, Error *err) {
         for (int t = 0; t < run->options.length && p->arrays[id].fill; t++)
             p->arrays[id].fill(rows + (size_t)t * (size_t)width, t, width);
     }
-    return true;
+    return run->options.training || run->options.growing || prepare_calls(run, err);
 }
 
 size_t execute_scratch(const Run *run) {
@@ -153,25 +221,6 @@ size_t execute_scratch(const Run *run) {
         if (size > max) max = size;
     }
     return max;
-}
-
-/* Returns the columns of an array at the row of token `first`, or PER_STRETCH at that of its
- * stretch. */
-static float *locate(const Run *run, const Location *locations, Array array, int thread,
-                     size_t first) {
-    const ArrayInfo *info = &run->program.arrays[array.id];
-    const Location *at = &locations[array.id];
-    size_t place = at->offset + (size_t)array.offset;
-    if (at->where == OWN) return run->own + (size_t)thread * run->own_size + place;
-    if (at->where == SINGLE) return run->single + place;
-    size_t row = info->rows == PER_TOKEN     ? first + (at->cached ? (size_t)run->pass.past : 0)
-                 : info->rows == PER_STRETCH ? first / STRETCH
-                                             : 0;
-    return run->activations + place + row * (size_t)info->width;
-}
-
-float *execute_array(const Run *run, Array array) {
-    return locate(run, run->schedule.many, array, 0, 0);
 }
 
 /* ---- slices of tokens ---- */
@@ -221,36 +270,16 @@ static bool next_slice(const Run *run, const Phase *phase, Items *slices, Share 
 
 /* ---- a pass ---- */
 
-static Call call_of(const Run *run, const Thread *thread, const Instruction *at,
-                    const Location *locations, Share tokens, atomic_int *taken) {
-    const ArrayInfo *arrays = run->program.arrays;
-    Call call = {.instruction = at,
-                 .thread = thread,
-                 .pass = &run->pass,
-                 .first = tokens.begin,
-                 .N = (int)(tokens.end - tokens.begin),
-                 .taken = taken};
-    for (int i = 0; i < MAX_INPUTS; i++) {
-        if (!at->inputs[i].id) continue;
-        call.in[i] = locate(run, locations, at->inputs[i], thread->index, tokens.begin);
-        call.in_row[i] = (size_t)arrays[at->inputs[i].id].width;
-    }
-    for (int i = 0; i < MAX_OUTPUTS; i++) {
-        if (!at->outputs[i].id) continue;
-        call.out[i] = locate(run, locations, at->outputs[i], thread->index, tokens.begin);
-        call.out_row[i] = (size_t)arrays[at->outputs[i].id].width;
-    }
-    for (int i = 0; i < MAX_TENSORS; i++)
-        if (at->tensors[i]) call.tensors[i] = run->params[at->tensors[i] - 1];
-    return call;
-}
-
 Call execute_call(const Run *run, const Thread *thread, const Instruction *at, Share tokens) {
     return call_of(run, thread, at, run->schedule.many, tokens, NULL);
 }
 
 void execute_begin(Run *run, int threads, bool backward) {
     run->backward = backward;
+    if (run->pass.single) {
+        run->slice = 1;
+        return;
+    }
     if (!backward)
         run->slice = execute_slice(run->products, tokens_in(run), threads, run->longest_slice);
     for (int i = 0; i < run->schedule.phase_count * run->options.threads; i++)
@@ -280,12 +309,15 @@ void execute_packing(const Thread *thread, void *argument) {
 /* Executes every instruction with all threads together. */
 static void execute_token(const Run *run, const Thread *thread) {
     const Schedule *s = &run->schedule;
+    Call *calls = run->calls + thread->index * run->program.backward;
+    const Moving *moving = run->moving + thread->index * run->moving_count;
+    for (int i = 0; i < run->moving_count; i++)
+        *moving[i].pointer = moving[i].first + (size_t)run->pass.past * moving[i].row;
     for (int i = 0; i < run->program.backward; i++) {
-        const Instruction *at = &run->program.list[i];
         if (s->waits[i]) team_barrier(thread);
         if (s->by_first[i] && thread->index > 0) continue;
-        Call call = call_of(run, thread, at, s->single, (Share){0, 1}, NULL);
-        at->operation->compute(&call);
+        calls[i].thread = thread;
+        calls[i].instruction->operation->compute(&calls[i]);
     }
 }
 
@@ -298,7 +330,7 @@ void execute_pass(const Thread *thread, void *argument) {
     const Phase *end = s->phases + (run->backward ? s->phase_count : s->backward);
     bool sends = run->sharing && run->buckets && thread->index == 0;
     if (!run->options.frozen) execute_packing(thread, argument);
-    if (run->pass.single && thread->count > 1) {
+    if (run->pass.single) {
         execute_token(run, thread);
         return;
     }

@@ -19,6 +19,12 @@ typedef struct {
     double updates;
 } Profile;
 
+/* An operand of a call whose pointer moves with the position: to a row of a cached array. */
+typedef struct {
+    float **pointer, *first; /* first: the row of position 0 */
+    size_t row;              /* floats from one position to the next */
+} Moving;
+
 /* Threads of the team share a run and do not change it. */
 struct Run {
     RunOptions options; /* batch: the part of this process */
@@ -46,6 +52,11 @@ struct Run {
     float *rows; /* of a growing run: those of earlier tokens, [capacity] in each slot, for each
                     operand that has them */
     size_t rows_size, capacity;
+    /* of passes of one token, unless training or growing: [threads][instructions], and the pointers
+       in them that move, [threads][moving_count] */
+    Call *calls;
+    Moving *moving;
+    int moving_count;
     float *losses; /* [tokens] */
     double *sums;  /* the summed losses of windows, in an evaluation */
     /* in training, laid out like the weights: gradients, and their moments */

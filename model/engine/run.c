@@ -134,6 +134,8 @@ void run_close(Run *run) {
     memory_free(run->rows);
     memory_free(run->activations);
     memory_free(run->taken);
+    memory_free(run->calls);
+    memory_free(run->moving);
     memory_free(run->losses);
     memory_free(run->sums);
     memory_free(run->profile.seconds);
